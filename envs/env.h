@@ -1,0 +1,68 @@
+/* An environment: one const struct of functions over flat states. A state is `state_size` bytes without pointers, so cloning
+ * is memcpy and saving is fwrite; two states of one history are equal byte for byte (padding is zeroed). Nothing here
+ * allocates or keeps memory between calls (constant tables, solved once, apart), and everything is thread safe on distinct
+ * states.
+ *
+ * Players are numbered 0 and 1. A reward belongs to the player who moved (or to the single player). */
+#pragma once
+#include "muzero/base/rng.h"
+#include "muzero/base/spec.h"
+#include "muzero/base/status.h"
+
+typedef struct mz_step {
+  float reward;    /* of the mover */
+  bool terminated; /* the game's own end: nothing follows */
+  bool truncated;  /* the time limit; set beside terminated when both fall on one move, and terminated then decides */
+} mz_step;
+
+enum { MZ_ENV_NUMBERS_MAX = 1024 };
+
+typedef struct mz_env mz_env;
+struct mz_env {
+  const char *name;  /* "tictactoe" */
+  const char *title; /* one line for `envs` */
+  const char *rules; /* a few sentences: dynamics, reward, end, source */
+  const char *observation; /* what the entries mean */
+  mz_spec spec;
+  size_t state_size; /* multiple of 8 */
+
+  /* A first state. `generator` may be NULL where a game always starts alike. */
+  void (*reset)(void *state, const mz_generator *generator);
+  /* Steps n states lying one behind the other; actions are legal. generators: one per state, or NULL where the dynamics
+   * draw nothing (`draws` false). A state that has ended is not stepped again before a reset. */
+  void (*step)(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results);
+  bool draws;
+  /* n × mz_spec_obs_bytes(spec), from the view of the player to move. */
+  void (*observe)(const void *states, int n, void *observations);
+  /* mask[a] = 1 where legal; returns how many. Of a finished game: 0. NULL: everything is always legal. */
+  int (*legal)(const void *state, uint8_t *mask);
+  int (*to_play)(const void *state); /* NULL: always player 0 */
+  /* Several lines for people; the length as snprintf. */
+  int (*text)(const void *state, char *out, size_t size);
+  int (*action_text)(int action, char *out, size_t size);
+
+  /* Symmetry s in 0 … spec.symmetries−1 (0: identity) of an observation and of an action. NULL when there are none. */
+  void (*symmetry_observe)(int s, const void *observation, void *out);
+  int (*symmetry_action)(int s, int action);
+
+  /* Perfect play, where it is known: mask of the actions that keep the best value, and that value for the player to move. */
+  void (*expert)(const void *state, uint8_t *optimal_mask, float *value);
+  /* The state as the reference implementation holds it (CartPole: x, ẋ, θ, θ̇), without the number of moves; returns the
+   * count (≤ MZ_ENV_NUMBERS_MAX). */
+  int (*numbers)(const void *state, double *out);
+  /* The state after `moves` moves that has these numbers: the inverse of numbers, for tests that follow a reference. */
+  void (*load)(void *state, const double *numbers, int moves);
+};
+
+/* The bundled environments, in the order of the README. */
+int mz_env_count(void);
+const mz_env *mz_env_at(int index);
+/* MZ_E_CONFIG naming the nearest one. */
+mz_status mz_env_find(const char *name, const mz_env **out);
+
+static inline int mz_env_legal(const mz_env *env, const void *state, uint8_t *mask) {
+  if (env->legal) return env->legal(state, mask);
+  for (int a = 0; a < env->spec.actions; a++) mask[a] = 1;
+  return env->spec.actions;
+}
+static inline int mz_env_to_play(const mz_env *env, const void *state) { return env->to_play ? env->to_play(state) : 0; }

@@ -1,0 +1,246 @@
+#include "muzero/base/pool.h"
+#include "muzero/base/clock.h"
+#include "muzero/base/queue.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { NO_TASK = -1 };
+
+/* One thread. Each parks on a condition of its own, so that exactly those are woken that are wanted. */
+typedef struct worker {
+  pthread_t thread;
+  pthread_cond_t wake;
+  mz_pool *pool;
+  int number;
+  bool parked;
+} worker;
+
+struct mz_pool {
+  pthread_mutex_t mutex;  /* guards everything below but `size` for reading */
+  pthread_mutex_t growth; /* one resize at a time; taken before `mutex` */
+  pthread_cond_t idle;    /* the batch has ended */
+  worker *workers[MZ_POOL_MAX];
+  int spawned;     /* workers that exist; those from `size` on stay parked */
+  _Atomic int size; /* workers wanted */
+  bool closing;
+
+  /* the batch */
+  mz_task task;
+  void *context;
+  int tasks, next; /* next: the first task that has not started */
+  int running;
+  bool caller_works; /* as worker 0, in place of workers[0] */
+  int failed_task;   /* the lowest that failed, or NO_TASK */
+  mz_status failed_status;
+  char failed_message[MZ_MESSAGE_MAX];
+
+  mz_stage *stage;
+  char name[12];
+};
+
+static mz_status run_timed(mz_pool *pool, mz_task task, void *context, int index, int number) {
+  mz_stage *stage = pool->stage;
+  if (stage == NULL) return task(context, index, number);
+  const uint64_t wall = mz_clock_ns(), cpu = mz_clock_thread_ns(), waited = mz_queue_thread_waited_ns();
+  const mz_status status = task(context, index, number);
+  mz_stage_add(&stage->busy_ns, mz_clock_ns() - wall - (mz_queue_thread_waited_ns() - waited));
+  mz_stage_add(&stage->cpu_ns, mz_clock_thread_ns() - cpu);
+  return status;
+}
+
+static bool work_left(const mz_pool *pool) {
+  return pool->next < pool->tasks && pool->failed_task == NO_TASK;
+}
+
+static bool wanted(const mz_pool *pool, int number) {
+  return number < pool->size && !(number == 0 && pool->caller_works);
+}
+
+/* Runs one task; called and left with the mutex held. */
+static void run_next(mz_pool *pool, int number) {
+  const int index = pool->next++;
+  const mz_task task = pool->task;
+  void *context = pool->context;
+  pool->running++;
+  pthread_mutex_unlock(&pool->mutex);
+  const mz_status status = run_timed(pool, task, context, index, number);
+  pthread_mutex_lock(&pool->mutex);
+  pool->running--;
+  if (status != MZ_OK && (pool->failed_task == NO_TASK || index < pool->failed_task)) {
+    pool->failed_task = index;
+    pool->failed_status = status;
+    snprintf(pool->failed_message, sizeof pool->failed_message, "%s", mz_message());
+  }
+  if (pool->running == 0 && !work_left(pool)) pthread_cond_signal(&pool->idle);
+}
+
+static void *work(void *argument) {
+  worker *self = argument;
+  mz_pool *pool = self->pool;
+  pthread_mutex_lock(&pool->mutex);
+  while (!pool->closing) {
+    if (work_left(pool) && wanted(pool, self->number)) {
+      run_next(pool, self->number);
+      continue;
+    }
+    self->parked = true;
+    pthread_cond_wait(&self->wake, &pool->mutex);
+    self->parked = false;
+  }
+  pthread_mutex_unlock(&pool->mutex);
+  return NULL;
+}
+
+/* Wakes at most `count` parked workers that are wanted; mutex held. Whoever was woken no longer counts as parked, so nobody is
+ * woken twice. */
+static void wake_workers(mz_pool *pool, int count) {
+  for (int i = 0; i < pool->spawned && count > 0; i++) {
+    worker *w = pool->workers[i];
+    if (!w->parked || !wanted(pool, i)) continue;
+    w->parked = false;
+    pthread_cond_signal(&w->wake);
+    count--;
+  }
+}
+
+/* ---- threads ---- */
+
+/* Signals are for the main thread; only faults of a worker's own stay with it. */
+static int create_thread(worker *w) {
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  const int rc = pthread_create(&w->thread, NULL, work, w);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return rc;
+}
+
+static mz_status spawn(mz_pool *pool) {
+  worker *w = NULL;
+  MZ_TRY(mz_alloc(&w, 1, sizeof *w));
+  w->pool = pool;
+  w->number = pool->spawned;
+  pthread_cond_init(&w->wake, NULL);
+  const int rc = create_thread(w);
+  if (rc != 0) {
+    pthread_cond_destroy(&w->wake);
+    free(w);
+    return mz_fail(MZ_E_INTERNAL, "threads: no more than %d for %s: %s", pool->spawned, pool->name, strerror(rc));
+  }
+  char name[16];
+  snprintf(name, sizeof name, "%s-%hu", pool->name, (unsigned short)w->number);
+  pthread_setname_np(w->thread, name); /* only a name: may fail */
+  pthread_mutex_lock(&pool->mutex);
+  pool->workers[pool->spawned++] = w;
+  pthread_mutex_unlock(&pool->mutex);
+  return MZ_OK;
+}
+
+mz_status mz_pool_resize(mz_pool *pool, int threads) {
+  if (threads < 1 || threads > MZ_POOL_MAX) {
+    return mz_fail(MZ_E_CONFIG, "threads: %d for %s is out of range; takes 1 … %d", threads, pool->name, MZ_POOL_MAX);
+  }
+  mz_status status = MZ_OK;
+  pthread_mutex_lock(&pool->growth);
+  while (pool->spawned < threads && status == MZ_OK) status = spawn(pool);
+  if (status == MZ_OK) {
+    pthread_mutex_lock(&pool->mutex);
+    pool->size = threads;
+    if (work_left(pool)) wake_workers(pool, pool->tasks - pool->next);
+    pthread_mutex_unlock(&pool->mutex);
+  }
+  pthread_mutex_unlock(&pool->growth);
+  return status;
+}
+
+int mz_pool_threads(const mz_pool *pool) {
+  return pool->size;
+}
+
+mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage *stage) {
+  *out = NULL;
+  mz_pool *pool = NULL;
+  MZ_TRY(mz_alloc(&pool, 1, sizeof *pool));
+  pthread_mutex_init(&pool->mutex, NULL);
+  pthread_mutex_init(&pool->growth, NULL);
+  pthread_cond_init(&pool->idle, NULL);
+  pool->failed_task = NO_TASK;
+  pool->stage = stage;
+  snprintf(pool->name, sizeof pool->name, "%s", name);
+  const mz_status status = mz_pool_resize(pool, threads);
+  if (status == MZ_OK) *out = pool;
+  else mz_pool_free(pool);
+  return status;
+}
+
+void mz_pool_free(mz_pool *pool) {
+  if (pool == NULL) return;
+  pthread_mutex_lock(&pool->mutex);
+  while (pool->running > 0 || (work_left(pool) && !pool->caller_works)) pthread_cond_wait(&pool->idle, &pool->mutex);
+  pool->closing = true;
+  for (int i = 0; i < pool->spawned; i++) pthread_cond_signal(&pool->workers[i]->wake);
+  pthread_mutex_unlock(&pool->mutex);
+  for (int i = 0; i < pool->spawned; i++) {
+    pthread_join(pool->workers[i]->thread, NULL);
+    pthread_cond_destroy(&pool->workers[i]->wake);
+    free(pool->workers[i]);
+  }
+  pthread_cond_destroy(&pool->idle);
+  pthread_mutex_destroy(&pool->growth);
+  pthread_mutex_destroy(&pool->mutex);
+  free(pool);
+}
+
+/* ---- batches ---- */
+
+/* Mutex held. */
+static void publish(mz_pool *pool, mz_task task, void *context, int first, int tasks, bool caller_works) {
+  MZ_ASSERT(pool->running == 0 && !work_left(pool)); /* one batch at a time */
+  pool->task = task;
+  pool->context = context;
+  pool->next = first;
+  pool->tasks = tasks;
+  pool->caller_works = caller_works;
+  pool->failed_task = NO_TASK;
+  wake_workers(pool, tasks - first - (caller_works ? 1 : 0));
+}
+
+/* Mutex held. */
+static mz_status finish(mz_pool *pool) {
+  while (pool->running > 0 || work_left(pool)) pthread_cond_wait(&pool->idle, &pool->mutex);
+  pool->next = pool->tasks;
+  pool->caller_works = false;
+  return pool->failed_task == NO_TASK ? MZ_OK : mz_fail(pool->failed_status, "%s", pool->failed_message);
+}
+
+void mz_pool_start(mz_pool *pool, mz_task task, void *context, int tasks) {
+  pthread_mutex_lock(&pool->mutex);
+  publish(pool, task, context, 0, tasks, false);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+mz_status mz_pool_wait(mz_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  const mz_status status = finish(pool);
+  pthread_mutex_unlock(&pool->mutex);
+  return status;
+}
+
+mz_status mz_pool_run(mz_pool *pool, mz_task task, void *context, int tasks) {
+  int first = 0;
+  while (first < tasks && (pool->size == 1 || first + 1 == tasks)) { /* nobody, or nothing, to share with */
+    MZ_TRY(run_timed(pool, task, context, first++, 0));
+  }
+  if (first >= tasks) return MZ_OK;
+
+  pthread_mutex_lock(&pool->mutex);
+  publish(pool, task, context, first, tasks, true);
+  while (work_left(pool)) run_next(pool, 0);
+  const mz_status status = finish(pool);
+  pthread_mutex_unlock(&pool->mutex);
+  return status;
+}

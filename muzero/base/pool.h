@@ -1,0 +1,31 @@
+/* A pool of threads that runs numbered tasks, and can be resized while it works. Workers own no state: a task gets its
+ * index and the worker's number (to find scratch memory), and results go where the index says, so a resize loses nothing
+ * and changes nothing. Workers that are not wanted stay parked: a resize is an unpark, microseconds.
+ *
+ * One thread at a time drives a pool (start, wait); resize may come from any thread at any time. Tasks start in index order. */
+#pragma once
+#include "muzero/base/stage.h"
+#include "muzero/base/status.h"
+
+typedef struct mz_pool mz_pool;
+typedef mz_status (*mz_task)(void *context, int task, int worker);
+
+enum { MZ_POOL_MAX = 1024 };
+
+/* `stage` (may be NULL) gets the busy time of tasks, less what they waited in queues (queue.h), and their CPU time; the waits
+ * themselves and the items are for the tasks to add. Names the threads `name` for debuggers. */
+mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage *stage);
+void mz_pool_free(mz_pool *pool); /* waits for running tasks */
+
+/* Starts tasks 0 … tasks-1 and returns. */
+void mz_pool_start(mz_pool *pool, mz_task task, void *context, int tasks);
+/* Blocks until all have ended; the status and message of the failed task with the lowest index. After a failure no
+ * further task starts. */
+mz_status mz_pool_wait(mz_pool *pool);
+/* start + wait, with the calling thread working as worker 0 beside threads-1 others: no hand-over cost for short tasks. */
+mz_status mz_pool_run(mz_pool *pool, mz_task task, void *context, int tasks);
+
+/* 1 … MZ_POOL_MAX. Growing takes effect at once, shrinking as workers end their present tasks. On failure (no thread could
+ * be had) the old size stays. */
+mz_status mz_pool_resize(mz_pool *pool, int threads);
+int mz_pool_threads(const mz_pool *pool);

@@ -1,0 +1,49 @@
+/* Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011). A stream is named by what it is for, never by the
+ * thread that draws from it, so that no scheduling can change a draw (DESIGN §1). A stream is a plain value: copy it freely. */
+#pragma once
+#include <stdint.h>
+
+typedef enum mz_purpose {
+  MZ_RNG_WEIGHTS = 1, /* a: tensor index */
+  MZ_RNG_ENV = 2,     /* a: game slot, b: episode ordinal */
+  MZ_RNG_NOISE = 3,   /* a: game slot, b: search ordinal of that slot */
+  MZ_RNG_ACTION = 4,  /* a: game slot, b: move ordinal of that slot */
+  MZ_RNG_OPENING = 5, /* a: game slot, b: episode ordinal */
+  MZ_RNG_SAMPLE = 6,  /* a: update, b: row */
+  MZ_RNG_SYMMETRY = 7,
+  MZ_RNG_REANALYZE = 8,
+  MZ_RNG_EVAL_ENV = 9,      /* a: round, b: game */
+  MZ_RNG_EVAL_OPPONENT = 10,
+  MZ_RNG_EVAL_AGENT = 11,
+  MZ_RNG_TEST = 15,
+} mz_purpose;
+
+typedef struct mz_rng {
+  uint32_t key[2];
+  uint32_t counter[4]; /* {block, a, low b, purpose << 24 | high 24 bits of b} */
+  uint32_t block[4];
+  uint32_t used; /* words of `block` handed out; 4: none left */
+} mz_rng;
+
+mz_rng mz_rng_at(uint64_t seed, mz_purpose purpose, uint32_t a, uint64_t b);
+/* The bare block function, for known-answer tests. */
+void mz_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+uint32_t mz_rng_u32(mz_rng *rng);
+uint64_t mz_rng_u64(mz_rng *rng);
+float mz_rng_f32(mz_rng *rng);  /* [0, 1), 24 bits */
+double mz_rng_f64(mz_rng *rng); /* [0, 1), 53 bits */
+uint32_t mz_rng_below(mz_rng *rng, uint32_t n); /* unbiased; n >= 1 */
+float mz_rng_normal(mz_rng *rng);  /* Box–Muller with our own log, sin, cos */
+float mz_rng_gumbel(mz_rng *rng);  /* standard Gumbel */
+void mz_rng_dirichlet(mz_rng *rng, float alpha, int n, float *out); /* Marsaglia–Tsang gammas, normalised */
+
+/* A generator handed to an environment: Philox in training, the reference implementation's own for `envs --trace`. */
+typedef struct mz_generator {
+  void *context;
+  uint64_t (*next64)(void *context);
+} mz_generator;
+mz_generator mz_generator_from_rng(mz_rng *rng);
+/* (next64 >> 11) * 2^-53, as NumPy draws doubles. */
+double mz_generator_f64(const mz_generator *generator);
+uint32_t mz_generator_below(const mz_generator *generator, uint32_t n);

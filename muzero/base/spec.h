@@ -1,0 +1,26 @@
+/* What the other rooms need to know of an environment, as plain data. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum mz_obs_kind {
+  MZ_OBS_U8, /* one byte an entry, holding a small number (planes of 0/1 …); read as that number */
+  MZ_OBS_F32,
+} mz_obs_kind;
+
+typedef struct mz_spec {
+  mz_obs_kind obs_kind;
+  int obs_shape[3]; /* height, width, channels (NHWC); a vector is {1, 1, n} */
+  int obs_size;     /* entries: the product */
+  int actions;
+  int players;      /* 1 or 2 */
+  bool alternating; /* two players move in turn and what one wins the other loses: search uses discount −γ */
+  int max_moves;    /* time limit in moves after which a game is *truncated*; 0: none */
+  int symmetries;   /* including the identity; 1: none */
+  float reward_min, reward_max, return_min, return_max; /* per step; per game */
+} mz_spec;
+
+static inline size_t mz_spec_obs_bytes(const mz_spec *spec) {
+  return (size_t)spec->obs_size * (spec->obs_kind == MZ_OBS_U8 ? 1 : sizeof(float));
+}

@@ -1,0 +1,18 @@
+/* Who worked and who waited: one record per stage of the round, shared by its threads. The allocator's telemetry and the
+ * "both cores busy" figure come from here. Updated with relaxed atomics, once per task, not per item. */
+#pragma once
+#include <stdatomic.h>
+#include <stdint.h>
+
+typedef struct mz_stage {
+  const char *name;
+  _Atomic uint64_t busy_ns;     /* wall time inside tasks, less the waits below */
+  _Atomic uint64_t cpu_ns;      /* CPU time inside tasks: what "busy with useful work" counts */
+  _Atomic uint64_t wait_in_ns;  /* waiting for input */
+  _Atomic uint64_t wait_out_ns; /* waiting for room in the output queue */
+  _Atomic uint64_t items;
+} mz_stage;
+
+static inline void mz_stage_add(_Atomic uint64_t *counter, uint64_t amount) {
+  atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+}

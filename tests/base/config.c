@@ -1,0 +1,312 @@
+#include "muzero/base/config.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Two rooms with their own structs, joined. */
+typedef struct learner {
+  double learning_rate;
+  int64_t loop_count;
+  bool symmetry;
+} learner;
+
+typedef struct store {
+  int32_t kind;
+  int64_t size, big;
+  double pause;
+  char name[64];
+} store;
+
+typedef struct joined {
+  int padding;
+  learner learner;
+  store store;
+} joined;
+
+enum { RATE, LOOPS, SYMMETRY, KIND, SIZE, BIG, PAUSE, NAME, ROWS };
+
+static const mz_setting learner_rows[] = {
+    {"learning_rate", MZ_FLOAT, MZ_ALGORITHMIC, offsetof(learner, learning_rate), 1e-8, 10, "0.003", NULL, "", "step size"},
+    {"loop_count", MZ_INT, MZ_ALGORITHMIC, offsetof(learner, loop_count), 0, 4096, "40", NULL, "updates a round", "L"},
+    {"symmetry", MZ_BOOL, MZ_ALGORITHMIC, offsetof(learner, symmetry), 0, 1, "on", NULL, "", "augment"},
+};
+static const mz_setting store_rows[] = {
+    {"replay.kind", MZ_ENUM, MZ_EXACT, offsetof(store, kind), 0, 0, "raw", "raw|zstd|disk", "", "tier"},
+    {"replay.size", MZ_SIZE, MZ_EXACT, offsetof(store, size), 1024, 1e12, "64MiB", NULL, "", "bytes"},
+    {"replay.big", MZ_INT, MZ_EXACT, offsetof(store, big), -0x1p63, 0x1p63, "9007199254740993", NULL, "", "wide"},
+    {"log.pause", MZ_TIME, MZ_OPERATIONAL, offsetof(store, pause), 0, 86400, "1.5h", NULL, "", "seconds"},
+    {"log.name", MZ_TEXT, MZ_OPERATIONAL, offsetof(store, name), 0, 0, "run", NULL, "", "label"},
+};
+static const mz_settings_table tables[] = {
+    {learner_rows, 3, offsetof(joined, learner)},
+    {store_rows, 5, offsetof(joined, store)},
+};
+
+typedef struct fixture {
+  joined values;
+  uint8_t is_explicit[ROWS];
+  mz_config config;
+} fixture;
+
+static void init(fixture *f) {
+  memset(f, 0xEE, sizeof *f);
+  f->config = (mz_config){.tables = tables, .table_count = 2, .values = &f->values, .explicit_ = f->is_explicit};
+  mz_config_defaults(&f->config);
+}
+
+static void expect_error(fixture *f, const char *pair, const char *message) {
+  const joined before = f->values;
+  assert_int_equal(mz_config_set_pair(&f->config, pair, "--set"), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), message);
+  assert_memory_equal(&f->values, &before, sizeof before);
+}
+
+static void test_defaults_fill_every_row(void **state) {
+  (void)state;
+  fixture f;
+  init(&f);
+  assert_int_equal(mz_config_row_count(&f.config), ROWS);
+  assert_true(f.values.learner.learning_rate == 0.003);
+  assert_int_equal(f.values.learner.loop_count, 40);
+  assert_true(f.values.learner.symmetry);
+  assert_int_equal(f.values.store.kind, 0);
+  assert_int_equal(f.values.store.size, 64 << 20);
+  assert_true(f.values.store.big == INT64_C(9007199254740993));
+  assert_true(f.values.store.pause == 5400);
+  assert_string_equal(f.values.store.name, "run");
+  for (int i = 0; i < ROWS; i++) assert_int_equal(f.is_explicit[i], 0);
+  assert_string_equal(mz_config_row(&f.config, KIND)->key, "replay.kind");
+  assert_int_equal(mz_config_find(&f.config, "replay.kind"), KIND);
+  assert_int_equal(mz_config_find(&f.config, "kind"), -1);
+  assert_string_equal(mz_class_name(mz_config_row(&f.config, RATE)->class_), "algorithmic");
+}
+
+static void test_set_writes_and_marks(void **state) {
+  (void)state;
+  static const struct {
+    const char *pair;
+    int row;
+    const char *text;
+  } cases[] = {
+      {"learning_rate=1e-4", RATE, "0.0001"}, {"loop_count=7", LOOPS, "7"},           {"loop_count=4e3", LOOPS, "4000"},
+      {"symmetry=off", SYMMETRY, "off"},      {"symmetry=true", SYMMETRY, "on"},      {"replay.kind=disk", KIND, "disk"},
+      {"replay.size=1.5k", SIZE, "1500"},     {"replay.size=2 GiB", SIZE, "2GiB"},    {"replay.size=3000000", SIZE, "3M"},
+      {"log.pause=90", PAUSE, "90s"},         {"log.pause=2.5m", PAUSE, "150s"},      {"log.pause=0", PAUSE, "0s"},
+      {"log.name=a=b", NAME, "a=b"},          {"log.name=", NAME, ""},                {"replay.size=2.3k", SIZE, "2300"},
+      {"replay.big=-9223372036854775808", BIG, "-9223372036854775808"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fixture f;
+    char text[80];
+    init(&f);
+    assert_int_equal(mz_config_set_pair(&f.config, cases[i].pair, "--set"), MZ_OK);
+    mz_config_text(&f.config, cases[i].row, text, sizeof text);
+    assert_string_equal(text, cases[i].text);
+    for (int row = 0; row < ROWS; row++) assert_int_equal(f.is_explicit[row], row == cases[i].row);
+  }
+}
+
+static void test_unknown_keys_name_the_nearest(void **state) {
+  (void)state;
+  fixture f;
+  init(&f);
+  expect_error(&f, "learning_rat=1", "--set learning_rat=1: unknown key 'learning_rat'; did you mean 'learning_rate'?");
+  expect_error(&f, "size=1", "--set size=1: unknown key 'size'; did you mean 'replay.size'?");
+  expect_error(&f, "xyzzy=1", "--set xyzzy=1: unknown key 'xyzzy'");
+  expect_error(&f, "loop_count", "--set loop_count: takes key=value");
+  expect_error(&f, "=3", "--set =3: takes key=value");
+}
+
+static void test_range_errors_show_range_unit_and_nearest(void **state) {
+  (void)state;
+  fixture f;
+  init(&f);
+  expect_error(&f, "loop_count=-1",
+               "--set loop_count=-1: out of range; loop_count takes 0 … 4096 (updates a round); nearest valid value: 0");
+  expect_error(&f, "loop_count=99999999999999999999",
+               "--set loop_count=99999999999999999999: out of range; loop_count takes 0 … 4096 (updates a round); nearest valid value: 4096");
+  expect_error(&f, "learning_rate=1e999",
+               "--set learning_rate=1e999: out of range; learning_rate takes 1e-08 … 10; nearest valid value: 10");
+  expect_error(&f, "replay.size=1", "--set replay.size=1: out of range; replay.size takes 1KiB … 1000G; nearest valid value: 1KiB");
+  expect_error(&f, "log.pause=25h", "--set log.pause=25h: out of range; log.pause takes 0s … 24h; nearest valid value: 24h");
+}
+
+static void test_wrong_types_show_what_is_taken(void **state) {
+  (void)state;
+  fixture f;
+  init(&f);
+  expect_error(&f, "learning_rate=fast",
+               "--set learning_rate=fast: not a valid value; learning_rate takes a number, 1e-08 … 10");
+  expect_error(&f, "loop_count=2.5",
+               "--set loop_count=2.5: not a valid value; loop_count takes a whole number, 0 … 4096 (updates a round)");
+  expect_error(&f, "symmetry=maybe", "--set symmetry=maybe: not a valid value; symmetry takes on or off");
+  expect_error(&f, "replay.kind=zip", "--set replay.kind=zip: not a valid value; replay.kind takes one of raw, zstd, disk");
+  expect_error(&f, "replay.size=64MB",
+               "--set replay.size=64MB: no such unit; replay.size takes a size with k, M, G, KiB, MiB or GiB, 1KiB … 1000G");
+  expect_error(&f, "log.pause=3min", "--set log.pause=3min: no such unit; log.pause takes a time with s, m or h, 0s … 24h");
+  static const char *const wrong[] = {"learning_rate=nan", "learning_rate=inf", "learning_rate=0x1p-3", "learning_rate= 1",
+                                      "learning_rate=",    "loop_count=",       "loop_count=1-",        "replay.kind=",
+                                      "replay.kind=raw|zstd"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_int_equal(mz_config_set_pair(&f.config, wrong[i], "--set"), MZ_E_CONFIG);
+  }
+  char longer[100] = "log.name=";
+  memset(longer + 9, 'x', 64);
+  longer[73] = '\0';
+  assert_int_equal(mz_config_set_pair(&f.config, longer, "--set"), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "text of at most 63 bytes"));
+  longer[72] = '\0';
+  assert_int_equal(mz_config_set_pair(&f.config, longer, "--set"), MZ_OK);
+}
+
+static mz_status set_json(fixture *f, const char *text) {
+  cJSON *json = NULL;
+  assert_int_equal(mz_json_parse(text, strlen(text), "p.json", true, MZ_E_CONFIG, &json), MZ_OK);
+  const mz_status status = mz_config_set_json(&f->config, json, "p.json");
+  cJSON_Delete(json);
+  return status;
+}
+
+static void test_json_sets_nested_and_dotted_keys(void **state) {
+  (void)state;
+  fixture f;
+  init(&f);
+  assert_int_equal(set_json(&f, "{\"learning_rate\": 0.01, \"symmetry\": false, \"log.pause\": 12,"
+                                " \"replay\": {\"kind\": \"zstd\", \"size\": \"2k\", \"big\": \"9007199254740995\"}}"),
+                   MZ_OK);
+  assert_true(f.values.learner.learning_rate == 0.01);
+  assert_false(f.values.learner.symmetry);
+  assert_true(f.values.store.pause == 12);
+  assert_int_equal(f.values.store.kind, 1);
+  assert_int_equal(f.values.store.size, 2000);
+  assert_true(f.values.store.big == INT64_C(9007199254740995));
+}
+
+static void test_json_errors_write_nothing(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"{\"loop_count\": 1, \"replay\": {\"siz\": 3}}", "p.json: replay.siz=…: unknown key 'replay.siz'; did you mean 'replay.size'?"},
+      {"{\"loop_count\": 1, \"learning_rate\": 11}",
+       "p.json: learning_rate=11: out of range; learning_rate takes 1e-08 … 10; nearest valid value: 10"},
+      {"{\"loop_count\": 1, \"symmetry\": 1}", "p.json: symmetry: takes true, false or a string"},
+      {"{\"loop_count\": 1, \"log\": {\"name\": 5}}", "p.json: log.name: takes a string"},
+      {"{\"loop_count\": 1, \"learning_rate\": null}", "p.json: learning_rate: takes a number or a string"},
+      {"{\"loop_count\": 1, \"replay\": {\"big\": 9007199254740993}}",
+       "p.json: replay.big: JSON numbers are exact below 2^53 only; write this one as a string"},
+      {"[1]", "p.json: takes a JSON object"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fixture f;
+    init(&f);
+    const joined before = f.values;
+    assert_int_equal(set_json(&f, cases[i].text), MZ_E_CONFIG);
+    assert_string_equal(mz_message(), cases[i].message);
+    assert_memory_equal(&f.values, &before, sizeof before);
+    for (int row = 0; row < ROWS; row++) assert_int_equal(f.is_explicit[row], 0);
+  }
+}
+
+static void test_json_reads_back_the_same_bits(void **state) {
+  (void)state;
+  fixture a, b;
+  init(&a);
+  init(&b);
+  a.values.learner.learning_rate = 0.1 + 0.2;
+  a.values.learner.symmetry = false;
+  a.values.store.kind = 2;
+  a.values.store.big = INT64_MIN;
+  a.values.store.pause = 1.0 / 3;
+  snprintf(a.values.store.name, sizeof a.values.store.name, "\"q\" \xc3\xa9");
+  for (int i = 0; i < ROWS; i++) {
+    const int changed = i == RATE || i == SYMMETRY || i == KIND || i == BIG || i == PAUSE || i == NAME;
+    assert_int_equal(mz_config_equal(&a.config, &b.config, i), !changed);
+  }
+  cJSON *json = mz_config_to_json(&a.config);
+  char *line = mz_json_line(json);
+  assert_int_equal(set_json(&b, line), MZ_OK);
+  for (int i = 0; i < ROWS; i++) assert_true(mz_config_equal(&a.config, &b.config, i));
+  free(line);
+  cJSON_Delete(json);
+}
+
+static void test_text_reads_back_the_same_bits(void **state) {
+  (void)state;
+  fixture a, b;
+  init(&a);
+  init(&b);
+  a.values.learner.learning_rate = 1.0 / 3;
+  a.values.store.pause = 7201.000001;
+  for (int i = 0; i < ROWS; i++) {
+    char text[80];
+    mz_config_text(&a.config, i, text, sizeof text);
+    assert_int_equal(mz_config_set(&b.config, mz_config_row(&b.config, i)->key, text, "--set"), MZ_OK);
+    assert_true(mz_config_equal(&a.config, &b.config, i));
+  }
+}
+
+static void test_sizes_and_times(void **state) {
+  (void)state;
+  int64_t size = -1;
+  double seconds = -1;
+  assert_int_equal(mz_parse_size("64 MiB", "--memory", &size), MZ_OK);
+  assert_int_equal(size, 64 << 20);
+  assert_int_equal(mz_parse_size("1e6", "--steps", &size), MZ_OK);
+  assert_int_equal(size, 1000000);
+  assert_int_equal(mz_parse_size("64MB", "--memory", &size), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "--memory 64MB: no such unit; a size takes k, M, G, KiB, MiB or GiB");
+  assert_int_equal(mz_parse_size("-1", "--steps", &size), MZ_E_CONFIG);
+  assert_int_equal(mz_parse_size("10000000000G", "--steps", &size), MZ_E_CONFIG);
+  assert_int_equal(mz_parse_size("k", "--steps", &size), MZ_E_CONFIG);
+  assert_int_equal(size, 1000000); /* untouched by failures */
+  assert_int_equal(mz_parse_time("1.5h", "--for", &seconds), MZ_OK);
+  assert_true(seconds == 5400);
+  assert_int_equal(mz_parse_time("20k", "--for", &seconds), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "--for 20k: no such unit; a time takes s, m or h");
+  assert_int_equal(mz_parse_time("soon", "--for", &seconds), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "--for soon: not a time; it takes a number of 0 or more with s, m or h");
+  assert_int_equal(mz_parse_time("-1s", "--for", &seconds), MZ_E_CONFIG);
+}
+
+static void test_nearest(void **state) {
+  (void)state;
+  static const char *const names[] = {"train", "resume", "eval", "inspect", "tictactoe", "cartpole"};
+  enum { N = sizeof names / sizeof *names };
+  assert_string_equal(mz_nearest("trian", names, N), "train"); /* swapped neighbours */
+  assert_string_equal(mz_nearest("CartPole", names, N), "cartpole");
+  assert_string_equal(mz_nearest("tictacto", names, N), "tictactoe");
+  assert_string_equal(mz_nearest("evall", names, N), "eval");
+  assert_string_equal(mz_nearest("inpsetc", names, N), "inspect");
+  assert_null(mz_nearest("chess", names, N));
+  assert_null(mz_nearest("", names, N));
+  assert_null(mz_nearest("train", names, 0));
+  char longer[300];
+  memset(longer, 'a', sizeof longer);
+  longer[299] = '\0';
+  assert_null(mz_nearest(longer, names, N));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_defaults_fill_every_row),
+      cmocka_unit_test(test_set_writes_and_marks),
+      cmocka_unit_test(test_unknown_keys_name_the_nearest),
+      cmocka_unit_test(test_range_errors_show_range_unit_and_nearest),
+      cmocka_unit_test(test_wrong_types_show_what_is_taken),
+      cmocka_unit_test(test_json_sets_nested_and_dotted_keys),
+      cmocka_unit_test(test_json_errors_write_nothing),
+      cmocka_unit_test(test_json_reads_back_the_same_bits),
+      cmocka_unit_test(test_text_reads_back_the_same_bits),
+      cmocka_unit_test(test_sizes_and_times),
+      cmocka_unit_test(test_nearest),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,337 @@
+#include "muzero/base/pool.h"
+#include "muzero/base/clock.h"
+#include "muzero/base/queue.h"
+#include "muzero/base/rng.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { TASKS = 500 };
+
+/* Counts of a batch: how often each task ran, and who was at work at once. */
+typedef struct batch {
+  atomic_int ran[TASKS];
+  atomic_int order; /* tasks started so far */
+  atomic_bool in_use[MZ_POOL_MAX];
+  atomic_int clashes; /* two tasks with one worker number at a time */
+  atomic_int highest_worker;
+  int spin; /* work per task */
+} batch;
+
+static mz_status count_task(void *context, int task, int worker) {
+  batch *b = context;
+  if (atomic_exchange(&b->in_use[worker], true)) atomic_fetch_add(&b->clashes, 1);
+  int highest = atomic_load(&b->highest_worker);
+  while (worker > highest && !atomic_compare_exchange_weak(&b->highest_worker, &highest, worker)) continue;
+  volatile int work = 0;
+  for (int i = 0; i < b->spin; i++) work += i;
+  atomic_fetch_add(&b->ran[task], 1);
+  atomic_store(&b->in_use[worker], false);
+  return MZ_OK;
+}
+
+static void expect_each_once(const batch *b, int tasks) {
+  for (int i = 0; i < TASKS; i++) assert_int_equal(b->ran[i], i < tasks ? 1 : 0);
+  assert_int_equal(b->clashes, 0);
+}
+
+static void test_every_task_runs_once(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 5; threads++) {
+    mz_pool *pool = NULL;
+    assert_int_equal(mz_pool_create(&pool, "test", threads, NULL), MZ_OK);
+    assert_int_equal(mz_pool_threads(pool), threads);
+    for (int tasks = 0; tasks <= TASKS; tasks += 1 + tasks * 2) {
+      batch started = {.spin = 50}, run = {.spin = 50};
+      mz_pool_start(pool, count_task, &started, tasks);
+      assert_int_equal(mz_pool_wait(pool), MZ_OK);
+      expect_each_once(&started, tasks);
+      assert_int_equal(mz_pool_run(pool, count_task, &run, tasks), MZ_OK);
+      expect_each_once(&run, tasks);
+      assert_true(started.highest_worker < threads && run.highest_worker < threads);
+    }
+    mz_pool_free(pool);
+  }
+}
+
+typedef struct callers {
+  pthread_t self;
+  int elsewhere;
+} callers;
+
+static mz_status note_thread(void *context, int task, int worker) {
+  (void)task;
+  callers *c = context;
+  if (!pthread_equal(c->self, pthread_self()) || worker != 0) c->elsewhere++;
+  return MZ_OK;
+}
+
+static void test_run_with_one_thread_stays_on_the_caller(void **state) {
+  (void)state;
+  mz_pool *pool = NULL;
+  callers c = {.self = pthread_self()};
+  assert_int_equal(mz_pool_create(&pool, "test", 1, NULL), MZ_OK);
+  assert_int_equal(mz_pool_run(pool, note_thread, &c, 100), MZ_OK);
+  assert_int_equal(c.elsewhere, 0);
+  mz_pool_free(pool);
+}
+
+static mz_status record_order(void *context, int task, int worker) {
+  (void)worker;
+  int *next = context;
+  return task == (*next)++ ? MZ_OK : mz_fail(MZ_E_INTERNAL, "task %d out of order", task);
+}
+
+static void test_tasks_start_in_index_order(void **state) {
+  (void)state;
+  mz_pool *pool = NULL;
+  int next = 0;
+  assert_int_equal(mz_pool_create(&pool, "test", 1, NULL), MZ_OK);
+  mz_pool_start(pool, record_order, &next, 100);
+  assert_int_equal(mz_pool_wait(pool), MZ_OK);
+  mz_pool_free(pool);
+}
+
+/* Several tasks fail, the lowest last: its message must win. */
+static mz_status fail_some(void *context, int task, int worker) {
+  (void)worker;
+  atomic_int *late = context;
+  if (task == 3) {
+    while (atomic_load(late) == 0) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    return mz_fail(MZ_E_IO, "task %d", task);
+  }
+  if (task == 4) {
+    atomic_store(late, 1);
+    return mz_fail(MZ_E_CONFIG, "task %d", task);
+  }
+  return task > 4 ? mz_fail(MZ_E_USAGE, "task %d", task) : MZ_OK;
+}
+
+static void test_lowest_failure_is_reported_and_the_pool_goes_on(void **state) {
+  (void)state;
+  mz_pool *pool = NULL;
+  assert_int_equal(mz_pool_create(&pool, "test", 3, NULL), MZ_OK);
+  for (int i = 0; i < 20; i++) {
+    atomic_int late = 0;
+    mz_pool_start(pool, fail_some, &late, 50);
+    assert_int_equal(mz_pool_wait(pool), MZ_E_IO);
+    assert_string_equal(mz_message(), "task 3");
+    late = 0;
+    assert_int_equal(mz_pool_run(pool, fail_some, &late, 50), MZ_E_IO);
+    assert_string_equal(mz_message(), "task 3");
+    batch b = {0};
+    assert_int_equal(mz_pool_run(pool, count_task, &b, 20), MZ_OK);
+    expect_each_once(&b, 20);
+  }
+  mz_pool_free(pool);
+}
+
+static mz_status fail_at_ten(void *context, int task, int worker) {
+  (void)worker;
+  atomic_fetch_add((atomic_int *)context, 1);
+  return task == 10 ? mz_fail(MZ_E_IO, "ten") : MZ_OK;
+}
+
+static void test_after_a_failure_no_further_task_starts(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 2; threads++) {
+    mz_pool *pool = NULL;
+    atomic_int started = 0;
+    assert_int_equal(mz_pool_create(&pool, "test", threads, NULL), MZ_OK);
+    assert_int_equal(mz_pool_run(pool, fail_at_ten, &started, TASKS), MZ_E_IO);
+    assert_true(started >= 11);
+    if (threads == 1) assert_int_equal(started, 11);
+    mz_pool_free(pool);
+  }
+}
+
+/* Tasks that can end only together: the pool must really have grown, at once, while they run. */
+static mz_status meet(void *context, int task, int worker) {
+  (void)task;
+  (void)worker;
+  atomic_int *present = context;
+  atomic_fetch_add(present, 1);
+  while (atomic_load(present) < 6) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+  return MZ_OK;
+}
+
+static void *grow_later(void *pool) {
+  nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  return mz_pool_resize(pool, 6) == MZ_OK ? NULL : pool;
+}
+
+static void test_growing_takes_effect_while_tasks_run(void **state) {
+  (void)state;
+  mz_pool *pool = NULL;
+  atomic_int present = 0;
+  assert_int_equal(mz_pool_create(&pool, "test", 2, NULL), MZ_OK);
+  mz_pool_start(pool, meet, &present, 6);
+  assert_int_equal(mz_pool_resize(pool, 6), MZ_OK);
+  assert_int_equal(mz_pool_wait(pool), MZ_OK);
+
+  assert_int_equal(mz_pool_resize(pool, 2), MZ_OK);
+  present = 0;
+  pthread_t thread;
+  void *failed = NULL;
+  assert_int_equal(pthread_create(&thread, NULL, grow_later, pool), 0);
+  assert_int_equal(mz_pool_run(pool, meet, &present, 6), MZ_OK); /* from within run, too */
+  assert_int_equal(pthread_join(thread, &failed), 0);
+  assert_null(failed);
+  mz_pool_free(pool);
+}
+
+static void test_shrunk_pool_uses_the_low_numbers(void **state) {
+  (void)state;
+  mz_pool *pool = NULL;
+  assert_int_equal(mz_pool_create(&pool, "test", 8, NULL), MZ_OK);
+  assert_int_equal(mz_pool_resize(pool, 2), MZ_OK);
+  assert_int_equal(mz_pool_threads(pool), 2);
+  batch b = {.spin = 1000};
+  mz_pool_start(pool, count_task, &b, TASKS);
+  assert_int_equal(mz_pool_wait(pool), MZ_OK);
+  expect_each_once(&b, TASKS);
+  assert_true(b.highest_worker < 2);
+  mz_pool_free(pool);
+}
+
+static void test_impossible_sizes_keep_the_old_one(void **state) {
+  (void)state;
+  mz_pool *pool = NULL;
+  assert_int_equal(mz_pool_create(&pool, "test", 2, NULL), MZ_OK);
+  assert_int_equal(mz_pool_resize(pool, 0), MZ_E_CONFIG);
+  assert_int_equal(mz_pool_resize(pool, MZ_POOL_MAX + 1), MZ_E_CONFIG);
+  mz_alloc_fail_after(3);
+  assert_int_equal(mz_pool_resize(pool, 8), MZ_E_MEMORY); /* two of six were made: they stay parked */
+  mz_alloc_fail_after(0);
+  assert_int_equal(mz_pool_threads(pool), 2);
+  batch b = {0};
+  mz_pool_start(pool, count_task, &b, TASKS);
+  assert_int_equal(mz_pool_wait(pool), MZ_OK);
+  assert_true(b.highest_worker < 2);
+  assert_int_equal(mz_pool_resize(pool, 8), MZ_OK);
+  assert_int_equal(mz_pool_threads(pool), 8);
+  mz_pool_free(pool);
+  mz_alloc_fail_after(2);
+  assert_int_equal(mz_pool_create(&pool, "test", 2, NULL), MZ_E_MEMORY);
+  assert_null(pool);
+  mz_alloc_fail_after(0);
+}
+
+typedef struct resizer {
+  mz_pool *pool;
+  atomic_bool stop;
+  uint32_t seed;
+} resizer;
+
+static void *resize_at_random(void *argument) {
+  resizer *r = argument;
+  mz_rng rng = mz_rng_at(r->seed, MZ_RNG_TEST, 0, 0);
+  while (!atomic_load(&r->stop)) {
+    if (mz_pool_resize(r->pool, 1 + (int)mz_rng_below(&rng, 8)) != MZ_OK) return argument;
+    nanosleep(&(struct timespec){.tv_nsec = mz_rng_below(&rng, 100000)}, NULL);
+  }
+  return NULL;
+}
+
+static void test_random_resizes_lose_nothing(void **state) {
+  (void)state;
+  mz_pool *pool = NULL;
+  pthread_t threads[2];
+  assert_int_equal(mz_pool_create(&pool, "test", 1, NULL), MZ_OK);
+  resizer resizers[2] = {{.pool = pool, .seed = 1}, {.pool = pool, .seed = 2}};
+  for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, resize_at_random, &resizers[i]), 0);
+  for (int round = 0; round < 300; round++) {
+    batch b = {.spin = 20 * (round % 50)};
+    const int tasks = 1 + round % TASKS;
+    if (round % 2 != 0) {
+      mz_pool_start(pool, count_task, &b, tasks);
+      assert_int_equal(mz_pool_wait(pool), MZ_OK);
+    } else {
+      assert_int_equal(mz_pool_run(pool, count_task, &b, tasks), MZ_OK);
+    }
+    expect_each_once(&b, tasks);
+    assert_true(b.highest_worker < 8);
+  }
+  for (int i = 0; i < 2; i++) {
+    void *failed = NULL;
+    atomic_store(&resizers[i].stop, true);
+    assert_int_equal(pthread_join(threads[i], &failed), 0);
+    assert_null(failed);
+  }
+  mz_pool_free(pool);
+}
+
+static void test_free_waits_for_running_tasks(void **state) {
+  (void)state;
+  mz_pool *pool = NULL;
+  batch b = {.spin = 20000};
+  assert_int_equal(mz_pool_create(&pool, "test", 2, NULL), MZ_OK);
+  mz_pool_start(pool, count_task, &b, 20);
+  mz_pool_free(pool);
+  expect_each_once(&b, 20);
+  mz_pool_free(NULL);
+}
+
+/* Waits a while in a closed-later queue: not busy time. */
+typedef struct waiting {
+  mz_queue *queue;
+  uint64_t waited;
+} waiting;
+
+static mz_status wait_in_queue(void *context, int task, int worker) {
+  (void)task;
+  (void)worker;
+  waiting *w = context;
+  int slot;
+  return mz_queue_take(w->queue, &slot, &w->waited) ? mz_fail(MZ_E_INTERNAL, "nothing was published") : MZ_OK;
+}
+
+static void test_stage_counts_work_but_not_waits(void **state) {
+  (void)state;
+  mz_stage stage = {.name = "test"};
+  mz_pool *pool = NULL;
+  waiting w = {0};
+  assert_int_equal(mz_queue_create(&w.queue, 1), MZ_OK);
+  assert_int_equal(mz_pool_create(&pool, "test", 1, &stage), MZ_OK);
+  const uint64_t start = mz_clock_ns();
+  mz_pool_start(pool, wait_in_queue, &w, 1);
+  nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  mz_queue_close(w.queue);
+  assert_int_equal(mz_pool_wait(pool), MZ_OK);
+  const uint64_t wall = mz_clock_ns() - start;
+  assert_true(w.waited > 0 && stage.busy_ns > 0);
+  assert_true(stage.busy_ns + w.waited <= wall);
+
+  const uint64_t busy = stage.busy_ns, cpu = stage.cpu_ns;
+  batch b = {.spin = 100000};
+  assert_int_equal(mz_pool_run(pool, count_task, &b, 10), MZ_OK);
+  assert_true(stage.busy_ns > busy && stage.cpu_ns > cpu);
+  mz_pool_free(pool);
+  mz_queue_free(w.queue);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_task_runs_once),
+      cmocka_unit_test(test_run_with_one_thread_stays_on_the_caller),
+      cmocka_unit_test(test_tasks_start_in_index_order),
+      cmocka_unit_test(test_lowest_failure_is_reported_and_the_pool_goes_on),
+      cmocka_unit_test(test_after_a_failure_no_further_task_starts),
+      cmocka_unit_test(test_growing_takes_effect_while_tasks_run),
+      cmocka_unit_test(test_shrunk_pool_uses_the_low_numbers),
+      cmocka_unit_test(test_impossible_sizes_keep_the_old_one),
+      cmocka_unit_test(test_random_resizes_lose_nothing),
+      cmocka_unit_test(test_free_waits_for_running_tasks),
+      cmocka_unit_test(test_stage_counts_work_but_not_waits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
