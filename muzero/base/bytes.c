@@ -32,17 +32,11 @@ static void write_little_endian(mz_writer *writer, uint64_t value, size_t size) 
   mz_write(writer, bytes, size);
 }
 
-void mz_write_u8(mz_writer *writer, uint8_t value) {
-  mz_write(writer, &value, 1);
-}
+void mz_write_u8(mz_writer *writer, uint8_t value) { mz_write(writer, &value, 1); }
 
-void mz_write_u32(mz_writer *writer, uint32_t value) {
-  write_little_endian(writer, value, 4);
-}
+void mz_write_u32(mz_writer *writer, uint32_t value) { write_little_endian(writer, value, 4); }
 
-void mz_write_u64(mz_writer *writer, uint64_t value) {
-  write_little_endian(writer, value, 8);
-}
+void mz_write_u64(mz_writer *writer, uint64_t value) { write_little_endian(writer, value, 8); }
 
 void mz_write_f32(mz_writer *writer, float value) {
   uint32_t bits;
@@ -55,9 +49,7 @@ void mz_writer_free(mz_writer *writer) {
   *writer = (mz_writer){0};
 }
 
-mz_reader mz_reader_over(const void *data, size_t size) {
-  return (mz_reader){.data = data, .size = size, .ok = true};
-}
+mz_reader mz_reader_over(const void *data, size_t size) { return (mz_reader){.data = data, .size = size, .ok = true}; }
 
 void mz_read(mz_reader *reader, void *out, size_t size) {
   if (size == 0) return;
@@ -78,17 +70,11 @@ static uint64_t read_little_endian(mz_reader *reader, size_t size) {
   return value;
 }
 
-uint8_t mz_read_u8(mz_reader *reader) {
-  return (uint8_t)read_little_endian(reader, 1);
-}
+uint8_t mz_read_u8(mz_reader *reader) { return (uint8_t)read_little_endian(reader, 1); }
 
-uint32_t mz_read_u32(mz_reader *reader) {
-  return (uint32_t)read_little_endian(reader, 4);
-}
+uint32_t mz_read_u32(mz_reader *reader) { return (uint32_t)read_little_endian(reader, 4); }
 
-uint64_t mz_read_u64(mz_reader *reader) {
-  return read_little_endian(reader, 8);
-}
+uint64_t mz_read_u64(mz_reader *reader) { return read_little_endian(reader, 8); }
 
 float mz_read_f32(mz_reader *reader) {
   const uint32_t bits = mz_read_u32(reader);
@@ -97,6 +83,4 @@ float mz_read_f32(mz_reader *reader) {
   return value;
 }
 
-size_t mz_reader_left(const mz_reader *reader) {
-  return reader->ok ? reader->size - reader->at : 0;
-}
+size_t mz_reader_left(const mz_reader *reader) { return reader->ok ? reader->size - reader->at : 0; }

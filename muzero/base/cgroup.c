@@ -1,5 +1,6 @@
 #include "muzero/base/cgroup.h"
 #include "muzero/base/file.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,25 +11,31 @@ static char *read_text(const char *folder, const char *name) {
   char path[PATH_BYTES];
   uint8_t *data = NULL;
   size_t size = 0;
-  if (mz_path_join(path, sizeof path, folder, name) != MZ_OK || mz_file_read(path, FILE_BYTES, &data, &size) != MZ_OK) return NULL;
+  if (mz_path_join(path, sizeof path, folder, name) != MZ_OK || mz_file_read(path, FILE_BYTES, &data, &size) != MZ_OK)
+    return NULL;
   return (char *)data;
+}
+
+/* The number that a text starts with, 0 where it starts with none ("max"); *end: behind it. */
+static double leading_number(const char *text, char **end) {
+  const double number = strtod(text, end);
+  return *end != text && isfinite(number) ? number : 0;
 }
 
 /* cpu.max is "QUOTA PERIOD" or "max PERIOD", in microseconds. */
 static double cores_v2(const char *folder) {
-  char *text = read_text(folder, "cpu.max");
-  double quota = 0, period = 0;
-  const int got = text != NULL ? sscanf(text, "%lf %lf", &quota, &period) : 0;
+  char *text = read_text(folder, "cpu.max"), *end = NULL;
+  if (text == NULL) return 0;
+  const double quota = leading_number(text, &end), period = leading_number(end, &end);
   free(text);
-  return got == 2 && quota > 0 && period > 0 ? quota / period : 0;
+  return quota > 0 && period > 0 ? quota / period : 0;
 }
 
 static double number_in(const char *folder, const char *name) {
-  char *text = read_text(folder, name);
-  double number = 0;
-  const int got = text != NULL ? sscanf(text, "%lf", &number) : 0;
+  char *text = read_text(folder, name), *end = NULL;
+  const double number = text != NULL ? leading_number(text, &end) : 0;
   free(text);
-  return got == 1 ? number : 0;
+  return number;
 }
 
 static double cores_v1(const char *folder) {
@@ -36,9 +43,7 @@ static double cores_v1(const char *folder) {
   return quota > 0 && period > 0 ? quota / period : 0; /* the quota is -1 where there is none */
 }
 
-static double memory_v2(const char *folder) {
-  return number_in(folder, "memory.max"); /* "max" is no number */
-}
+static double memory_v2(const char *folder) { return number_in(folder, "memory.max"); /* "max" is no number */ }
 
 static double memory_v1(const char *folder) {
   const double limit = number_in(folder, "memory.limit_in_bytes");
@@ -71,7 +76,8 @@ static bool own_group(const char *self, const char *controller, char *out, size_
 
 /* The least limit from the own group up to the root; 0: none. A group that is not there (a container sees its own as the
  * root) has no limits, and its parents are asked. */
-static double least(const char *root, const char *mount, const char *self, const char *controller, double (*limit_of)(const char *)) {
+static double least(const char *root, const char *mount, const char *self, const char *controller,
+                    double (*limit_of)(const char *)) {
   char group[PATH_BYTES], folder[2 * PATH_BYTES];
   if (!own_group(self, controller, group, sizeof group)) return 0;
   double smallest = 0;

@@ -1,6 +1,6 @@
 /* Time, for telemetry only: no result depends on it (DESIGN §1). */
 #pragma once
 #include <stdint.h>
-uint64_t mz_clock_ns(void);     /* monotonic */
+uint64_t mz_clock_ns(void);        /* monotonic */
 uint64_t mz_clock_thread_ns(void); /* CPU time of the calling thread */
-double mz_clock_unix_s(void);   /* wall clock, for records that people read */
+double mz_clock_unix_s(void);      /* wall clock, for records that people read */

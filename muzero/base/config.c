@@ -20,9 +20,7 @@ static row_place locate(const mz_config *config, int index) {
   abort();
 }
 
-static void *address(const mz_config *config, row_place place) {
-  return (char *)config->values + place.offset;
-}
+static void *address(const mz_config *config, row_place place) { return (char *)config->values + place.offset; }
 
 int mz_config_row_count(const mz_config *config) {
   int count = 0;
@@ -30,9 +28,7 @@ int mz_config_row_count(const mz_config *config) {
   return count;
 }
 
-const mz_setting *mz_config_row(const mz_config *config, int index) {
-  return locate(config, index).row;
-}
+const mz_setting *mz_config_row(const mz_config *config, int index) { return locate(config, index).row; }
 
 int mz_config_find(const mz_config *config, const char *key) {
   const int count = mz_config_row_count(config);
@@ -132,7 +128,9 @@ static mz_status json_text(const cJSON *value, mz_type type, const char *key, co
     mz_json_number(value->valuedouble, buffer);
   } else {
     return mz_fail(MZ_E_CONFIG, "%s: %s: takes %s", where, key,
-                   takes_number ? "a number or a string" : type == MZ_BOOL ? "true, false or a string" : "a string");
+                   takes_number      ? "a number or a string"
+                   : type == MZ_BOOL ? "true, false or a string"
+                                     : "a string");
   }
   return MZ_OK;
 }
@@ -151,8 +149,10 @@ static mz_status set_object(mz_config *config, const cJSON *object, const char *
     char key[KEY_MAX];
     const int length = snprintf(key, sizeof key, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "", child->string);
     if (length >= KEY_MAX) return mz_fail(MZ_E_CONFIG, "%s: unknown key '%s…'", where, key);
-    if (cJSON_IsObject(child)) MZ_TRY(set_object(config, child, key, where, rehearsal));
-    else MZ_TRY(set_member(config, child, key, where, rehearsal));
+    if (cJSON_IsObject(child))
+      MZ_TRY(set_object(config, child, key, where, rehearsal));
+    else
+      MZ_TRY(set_member(config, child, key, where, rehearsal));
   }
   return MZ_OK;
 }
@@ -171,7 +171,8 @@ static cJSON *value_to_json(const mz_setting *row, const mz_value *value) {
     case MZ_BOOL: return cJSON_CreateBool(value->integer != 0);
     case MZ_INT:
     case MZ_SIZE:
-      if (value->integer < (INT64_C(1) << 53) && value->integer > -(INT64_C(1) << 53)) return cJSON_CreateNumber((double)value->integer);
+      if (value->integer < (INT64_C(1) << 53) && value->integer > -(INT64_C(1) << 53))
+        return cJSON_CreateNumber((double)value->integer);
       break; /* as a string: JSON numbers are doubles */
     case MZ_ENUM:
     case MZ_TEXT: break;
@@ -215,9 +216,14 @@ void mz_config_text(const mz_config *config, int index, char *out, size_t size) 
   mz_value_text(place.row, &value, out, size);
 }
 
+static uint64_t bits_of(double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
 bool mz_config_equal(const mz_config *a, const mz_config *b, int index) {
   const row_place place = locate(a, index);
   const mz_value left = mz_value_load(place.row, address(a, place)), right = mz_value_load(place.row, address(b, place));
-  return left.integer == right.integer && memcmp(&left.number, &right.number, sizeof left.number) == 0 &&
-         strcmp(left.text, right.text) == 0;
+  return left.integer == right.integer && bits_of(left.number) == bits_of(right.number) && strcmp(left.text, right.text) == 0;
 }

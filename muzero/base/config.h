@@ -41,7 +41,7 @@ typedef struct mz_settings_table {
 typedef struct mz_config {
   const mz_settings_table *tables;
   int table_count;
-  void *values;      /* the joined settings struct */
+  void *values;       /* the joined settings struct */
   uint8_t *explicit_; /* one flag per row over all tables, in order: set by preset, file or --set (NULL: not tracked) */
 } mz_config;
 

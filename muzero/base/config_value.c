@@ -10,8 +10,9 @@ typedef struct unit {
   int64_t factor;
 } unit;
 
-static const unit size_units[] = {{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"G", 1000000000},
-                                  {"M", 1000000},   {"k", 1000},      {"", 1},          {NULL, 0}};
+/* largest first: the first that divides a value is the one to write it in */
+static const unit size_units[] = {{"GiB", 1 << 30}, {"G", 1000000000}, {"MiB", 1 << 20}, {"M", 1000000},
+                                  {"KiB", 1 << 10}, {"k", 1000},       {"", 1},          {NULL, 0}};
 static const unit time_units[] = {{"h", 3600}, {"m", 60}, {"s", 1}, {"", 1}, {NULL, 0}};
 static const char size_unit_names[] = "k, M, G, KiB, MiB or GiB";
 static const char time_unit_names[] = "s, m or h";
@@ -148,13 +149,9 @@ void mz_value_text(const mz_setting *row, const mz_value *value, char *out, size
 
 /* ---- ranges ---- */
 
-static bool is_whole(const mz_setting *row) {
-  return row->type == MZ_INT || row->type == MZ_SIZE;
-}
+static bool is_whole(const mz_setting *row) { return row->type == MZ_INT || row->type == MZ_SIZE; }
 
-static bool has_no_end(const mz_setting *row) {
-  return row->max >= (is_whole(row) ? 0x1p63 : 0x1.fffffffffffffp1023);
-}
+static bool has_no_end(const mz_setting *row) { return row->max >= (is_whole(row) ? 0x1p63 : 0x1.fffffffffffffp1023); }
 
 /* The valid value nearest to a bound. */
 static mz_value at_bound(const mz_setting *row, double bound) {
@@ -185,8 +182,8 @@ void mz_value_range(const mz_setting *row, char *out, size_t size) {
     mz_value_text(row, &min, low, sizeof low);
     mz_value_text(row, &max, high, sizeof high);
     const bool has_unit = row->unit != NULL && row->unit[0] != '\0';
-    snprintf(out, size, "%s%s%s%s%s%s", low, has_no_end(row) ? " or more" : " … ", has_no_end(row) ? "" : high, has_unit ? " (" : "",
-             has_unit ? row->unit : "", has_unit ? ")" : "");
+    snprintf(out, size, "%s%s%s%s%s%s", low, has_no_end(row) ? " or more" : " … ", has_no_end(row) ? "" : high,
+             has_unit ? " (" : "", has_unit ? row->unit : "", has_unit ? ")" : "");
   }
 }
 
@@ -256,8 +253,8 @@ mz_status mz_value_parse(const mz_setting *row, const char *text, const char *wh
   if (v == TOO_LOW || v == TOO_HIGH) {
     const mz_value bound = at_bound(row, v == TOO_LOW ? row->min : row->max);
     mz_value_text(row, &bound, nearest, sizeof nearest);
-    return mz_fail(MZ_E_CONFIG, "%s%s%s=%.80s: out of range; %s takes %s; nearest valid value: %s", where, gap, row->key, text, row->key,
-                   range, nearest);
+    return mz_fail(MZ_E_CONFIG, "%s%s%s=%.80s: out of range; %s takes %s; nearest valid value: %s", where, gap, row->key, text,
+                   row->key, range, nearest);
   }
   return mz_fail(MZ_E_CONFIG, "%s%s%s=%.80s: %s; %s takes %s%s", where, gap, row->key, text,
                  v == WRONG_UNIT ? "no such unit" : "not a valid value", row->key, kind(row->type), range);

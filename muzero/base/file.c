@@ -10,9 +10,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-static mz_status fail(const char *path, const char *what) {
-  return mz_fail(MZ_E_IO, "%s: %s: %s", path, what, strerror(errno));
-}
+static mz_status fail(const char *path, const char *what) { return mz_fail(MZ_E_IO, "%s: %s: %s", path, what, strerror(errno)); }
 
 /* ---- reading ---- */
 
@@ -99,8 +97,10 @@ static mz_status sync_folder_of(const char *path) {
   char folder[PATH_BYTES];
   snprintf(folder, sizeof folder, "%s", path);
   char *slash = strrchr(folder, '/');
-  if (slash == NULL) snprintf(folder, sizeof folder, ".");
-  else slash[slash == folder] = '\0'; /* the root keeps its slash */
+  if (slash == NULL)
+    snprintf(folder, sizeof folder, ".");
+  else
+    slash[slash == folder] = '\0'; /* the root keeps its slash */
   const int fd = open_retrying(folder, O_RDONLY | O_DIRECTORY, 0);
   if (fd < 0) return fail(folder, "cannot open");
   const int failed = fsync(fd) != 0 && errno != EINVAL; /* EINVAL: this file system has no such need */
@@ -197,11 +197,16 @@ mz_status mz_lock_acquire(const char *path, int *fd) {
   mz_status status = MZ_OK;
   char pid[32];
   const int length = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-  if (rc != 0) status = errno == EWOULDBLOCK ? fail_locked(file, path) : fail(path, "cannot lock");
-  else if (ftruncate(file, 0) != 0) status = fail(path, "cannot write");
-  else status = write_all(file, path, (const uint8_t *)pid, (size_t)length);
-  if (status != MZ_OK) close(file);
-  else *fd = file;
+  if (rc != 0)
+    status = errno == EWOULDBLOCK ? fail_locked(file, path) : fail(path, "cannot lock");
+  else if (ftruncate(file, 0) != 0)
+    status = fail(path, "cannot write");
+  else
+    status = write_all(file, path, (const uint8_t *)pid, (size_t)length);
+  if (status != MZ_OK)
+    close(file);
+  else
+    *fd = file;
   return status;
 }
 

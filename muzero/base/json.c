@@ -18,8 +18,10 @@ static mz_status fail_at(const source *src, size_t offset, const char *what) {
   int line = 1, column = 1;
   for (size_t i = 0; i < offset && i < src->size; i++) {
     const unsigned char c = (unsigned char)src->original[i];
-    if (c == '\n') line++, column = 1;
-    else if ((c & 0xC0) != 0x80) column++; /* not a UTF-8 continuation byte */
+    if (c == '\n')
+      line++, column = 1;
+    else if ((c & 0xC0) != 0x80)
+      column++; /* not a UTF-8 continuation byte */
   }
   return mz_fail(src->code, "%s:%d:%d: %s", src->name, line, column, what);
 }
@@ -141,8 +143,10 @@ static mz_status parse(source *src, bool comments, cJSON **out) {
   }
   size_t ordinal = 0;
   const mz_status status = check_values(src, json, &ordinal);
-  if (status == MZ_OK) *out = json;
-  else cJSON_Delete(json);
+  if (status == MZ_OK)
+    *out = json;
+  else
+    cJSON_Delete(json);
   return status;
 }
 
@@ -178,7 +182,7 @@ mz_status mz_json_get_number(const cJSON *object, const char *key, const char *n
 mz_status mz_json_get_string(const cJSON *object, const char *key, const char *name, mz_status code, const char **out) {
   const cJSON *item;
   MZ_TRY(get(object, key, name, code, &item));
-  if (!cJSON_IsString(item)) return mz_fail(code, "%s: '%s' takes a string", name, key);
+  if (!cJSON_IsString(item) || item->valuestring == NULL) return mz_fail(code, "%s: '%s' takes a string", name, key);
   *out = item->valuestring;
   return MZ_OK;
 }

@@ -11,20 +11,23 @@ void mz_json_number(double value, char out[MZ_JSON_NUMBER_MAX]) {
   }
 }
 
-static void put(mz_writer *out, const char *text) {
-  mz_write(out, text, strlen(text));
-}
+static void put(mz_writer *out, const char *text) { mz_write(out, text, strlen(text)); }
 
 static void put_string(mz_writer *out, const char *text) {
   put(out, "\"");
   for (; *text != '\0'; text++) {
     const unsigned char c = (unsigned char)*text;
     char escape[8];
-    if (c == '"' || c == '\\') snprintf(escape, sizeof escape, "\\%c", c);
-    else if (c == '\n') snprintf(escape, sizeof escape, "\\n");
-    else if (c == '\t') snprintf(escape, sizeof escape, "\\t");
-    else if (c < 0x20 || c == 0x7F) snprintf(escape, sizeof escape, "\\u%04x", c);
-    else snprintf(escape, sizeof escape, "%c", c);
+    if (c == '"' || c == '\\')
+      snprintf(escape, sizeof escape, "\\%c", c);
+    else if (c == '\n')
+      snprintf(escape, sizeof escape, "\\n");
+    else if (c == '\t')
+      snprintf(escape, sizeof escape, "\\t");
+    else if (c < 0x20 || c == 0x7F)
+      snprintf(escape, sizeof escape, "\\u%04x", c);
+    else
+      snprintf(escape, sizeof escape, "%c", c);
     put(out, escape);
   }
   put(out, "\"");

@@ -22,8 +22,10 @@ void mz_log_write(mz_log_level level, const char *format, ...) {
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
   pthread_mutex_lock(&lock);
-  if (current_sink != NULL) current_sink(current_context, level, line);
-  else write_to_stderr(level, line);
+  if (current_sink != NULL)
+    current_sink(current_context, level, line);
+  else
+    write_to_stderr(level, line);
   pthread_mutex_unlock(&lock);
 }
 
@@ -34,6 +36,4 @@ void mz_log_set_sink(mz_log_sink sink, void *context) {
   pthread_mutex_unlock(&lock);
 }
 
-void mz_log_set_level(mz_log_level most_verbose) {
-  atomic_store_explicit(&verbosity, (int)most_verbose, memory_order_relaxed);
-}
+void mz_log_set_level(mz_log_level most_verbose) { atomic_store_explicit(&verbosity, (int)most_verbose, memory_order_relaxed); }

@@ -26,18 +26,14 @@ static int affinity_cores(void) {
   return online > 0 ? (int)online : 1;
 }
 
-int mz_machine_cores(void) {
-  return mz_cores_granted(affinity_cores(), mz_machine_quota());
-}
+int mz_machine_cores(void) { return mz_cores_granted(affinity_cores(), mz_machine_quota()); }
 
 int mz_cores_granted(int affinity, double quota) {
   const int whole = quota > 0 && quota < affinity ? (int)(quota + 1e-9) : affinity;
   return whole >= 1 ? whole : 1;
 }
 
-double mz_machine_quota(void) {
-  return mz_cgroup_cores(cgroup_root, cgroup_self);
-}
+double mz_machine_quota(void) { return mz_cgroup_cores(cgroup_root, cgroup_self); }
 
 uint64_t mz_machine_memory(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -57,11 +53,7 @@ static uint64_t status_bytes(const char *field) {
   return kib * 1024;
 }
 
-uint64_t mz_machine_rss(void) {
-  return status_bytes("\nVmRSS:");
-}
+uint64_t mz_machine_rss(void) { return status_bytes("\nVmRSS:"); }
 
 /* Not getrusage: its figure includes what ran in this process before exec. */
-uint64_t mz_machine_rss_peak(void) {
-  return status_bytes("\nVmHWM:");
-}
+uint64_t mz_machine_rss_peak(void) { return status_bytes("\nVmHWM:"); }

@@ -41,7 +41,7 @@ static inline float mz_expf_inline(float x) {
   const float t = x * 0x1.715476p+0f + magic; /* log2 e */
   const float n = t - magic;
   const float r = (x - n * 0x1.63p-1f) - n * -0x1.bd0106p-13f; /* ln 2 in two parts; n times the first is exact */
-  float q = 0x1.6a23c8p-10f; /* q(r): 2^-28 */
+  float q = 0x1.6a23c8p-10f;                                   /* q(r): 2^-28 */
   q = q * r + 0x1.123a2p-7f;
   q = q * r + 0x1.5558f4p-5f;
   q = q * r + 0x1.555492p-3f;

@@ -10,9 +10,7 @@ static int min3(int a, int b, int c) {
   return ab < c ? ab : c;
 }
 
-static bool same_letter(char a, char b) {
-  return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
+static bool same_letter(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
 
 /* Damerau–Levenshtein distance in its restricted form (optimal string alignment): insert, delete, replace, swap neighbours.
  * Capitals count as small letters. Both words fit WORD_MAX. */

@@ -1,12 +1,13 @@
 #include "muzero/base/pool.h"
 #include "muzero/base/clock.h"
+#include "muzero/base/core.h"
 #include "muzero/base/queue.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 
-enum { NO_TASK = -1 };
+enum { NO_TASK = -1, NO_CORE = -1 };
 
 /* One thread. Each parks on a condition of its own, so that exactly those are woken that are wanted. */
 typedef struct worker {
@@ -22,7 +23,7 @@ struct mz_pool {
   pthread_mutex_t growth; /* one resize at a time; taken before `mutex` */
   pthread_cond_t idle;    /* the batch has ended */
   worker *workers[MZ_POOL_MAX];
-  int spawned;     /* workers that exist; those from `size` on stay parked */
+  int spawned;      /* workers that exist; those from `size` on stay parked */
   _Atomic int size; /* workers wanted */
   bool closing;
 
@@ -32,6 +33,7 @@ struct mz_pool {
   int tasks, next; /* next: the first task that has not started */
   int running;
   bool caller_works; /* as worker 0, in place of workers[0] */
+  int driver_core;   /* where the thread ran that started the batch; it goes on with work of its own */
   int failed_task;   /* the lowest that failed, or NO_TASK */
   mz_status failed_status;
   char failed_message[MZ_MESSAGE_MAX];
@@ -50,13 +52,9 @@ static mz_status run_timed(mz_pool *pool, mz_task task, void *context, int index
   return status;
 }
 
-static bool work_left(const mz_pool *pool) {
-  return pool->next < pool->tasks && pool->failed_task == NO_TASK;
-}
+static bool work_left(const mz_pool *pool) { return pool->next < pool->tasks && pool->failed_task == NO_TASK; }
 
-static bool wanted(const mz_pool *pool, int number) {
-  return number < pool->size && !(number == 0 && pool->caller_works);
-}
+static bool wanted(const mz_pool *pool, int number) { return number < pool->size && !(number == 0 && pool->caller_works); }
 
 /* Runs one task; called and left with the mutex held. */
 static void run_next(mz_pool *pool, int number) {
@@ -79,16 +77,28 @@ static void run_next(mz_pool *pool, int number) {
 static void *work(void *argument) {
   worker *self = argument;
   mz_pool *pool = self->pool;
+  bool entered = false; /* this spell of work has a core */
+  int core = NO_CORE;
   pthread_mutex_lock(&pool->mutex);
   while (!pool->closing) {
-    if (work_left(pool) && wanted(pool, self->number)) {
+    const bool has_work = work_left(pool) && wanted(pool, self->number);
+    if (has_work && entered) {
       run_next(pool, self->number);
-      continue;
+    } else if (has_work) {
+      const int avoid = pool->driver_core;
+      pthread_mutex_unlock(&pool->mutex);
+      core = mz_core_enter(avoid);
+      entered = true;
+      pthread_mutex_lock(&pool->mutex); /* and look again: others may have taken the work */
+    } else {
+      if (entered) mz_core_leave(core);
+      entered = false;
+      self->parked = true;
+      pthread_cond_wait(&self->wake, &pool->mutex);
+      self->parked = false;
     }
-    self->parked = true;
-    pthread_cond_wait(&self->wake, &pool->mutex);
-    self->parked = false;
   }
+  if (entered) mz_core_leave(core);
   pthread_mutex_unlock(&pool->mutex);
   return NULL;
 }
@@ -157,9 +167,7 @@ mz_status mz_pool_resize(mz_pool *pool, int threads) {
   return status;
 }
 
-int mz_pool_threads(const mz_pool *pool) {
-  return pool->size;
-}
+int mz_pool_threads(const mz_pool *pool) { return pool->size; }
 
 mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage *stage) {
   *out = NULL;
@@ -172,8 +180,10 @@ mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage 
   pool->stage = stage;
   snprintf(pool->name, sizeof pool->name, "%s", name);
   const mz_status status = mz_pool_resize(pool, threads);
-  if (status == MZ_OK) *out = pool;
-  else mz_pool_free(pool);
+  if (status == MZ_OK)
+    *out = pool;
+  else
+    mz_pool_free(pool);
   return status;
 }
 
@@ -205,6 +215,7 @@ static void publish(mz_pool *pool, mz_task task, void *context, int first, int t
   pool->next = first;
   pool->tasks = tasks;
   pool->caller_works = caller_works;
+  pool->driver_core = mz_core_current();
   pool->failed_task = NO_TASK;
   wake_workers(pool, tasks - first - (caller_works ? 1 : 0));
 }

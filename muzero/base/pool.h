@@ -1,6 +1,7 @@
 /* A pool of threads that runs numbered tasks, and can be resized while it works. Workers own no state: a task gets its
  * index and the worker's number (to find scratch memory), and results go where the index says, so a resize loses nothing
- * and changes nothing. Workers that are not wanted stay parked: a resize is an unpark, microseconds.
+ * and changes nothing. Workers that are not wanted stay parked: a resize is an unpark, microseconds. Workers that wake spread
+ * over the cores that are idle (core.h); nobody spins.
  *
  * One thread at a time drives a pool (start, wait); resize may come from any thread at any time. Tasks start in index order. */
 #pragma once

@@ -7,7 +7,7 @@ struct mz_queue {
   pthread_cond_t room;  /* producers: an item was released, or the queue closed */
   pthread_cond_t ready; /* the consumer: the next item was published, or the queue closed */
   int capacity;
-  bool *published; /* by slot */
+  bool *published;  /* by slot */
   int64_t taken;    /* items the consumer has had; the next is number `taken` */
   int64_t released; /* items whose slots are free again; at most `taken` */
   bool closed;
@@ -15,9 +15,7 @@ struct mz_queue {
 
 static _Thread_local uint64_t thread_waited_ns;
 
-uint64_t mz_queue_thread_waited_ns(void) {
-  return thread_waited_ns;
-}
+uint64_t mz_queue_thread_waited_ns(void) { return thread_waited_ns; }
 
 /* Mutex held. */
 static void wait_timed(mz_queue *queue, pthread_cond_t *condition, uint64_t *waited_ns) {
@@ -36,8 +34,10 @@ mz_status mz_queue_create(mz_queue **out, int capacity) {
   pthread_cond_init(&queue->room, NULL);
   pthread_cond_init(&queue->ready, NULL);
   const mz_status status = mz_queue_reset(queue, capacity);
-  if (status == MZ_OK) *out = queue;
-  else mz_queue_free(queue);
+  if (status == MZ_OK)
+    *out = queue;
+  else
+    mz_queue_free(queue);
   return status;
 }
 

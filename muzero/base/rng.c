@@ -53,18 +53,12 @@ uint64_t mz_rng_u64(mz_rng *rng) {
   return low | (uint64_t)mz_rng_u32(rng) << 32;
 }
 
-float mz_rng_f32(mz_rng *rng) {
-  return (float)(mz_rng_u32(rng) >> 8) * 0x1p-24f;
-}
+float mz_rng_f32(mz_rng *rng) { return (float)(mz_rng_u32(rng) >> 8) * 0x1p-24f; }
 
-double mz_rng_f64(mz_rng *rng) {
-  return (double)(mz_rng_u64(rng) >> 11) * 0x1p-53;
-}
+double mz_rng_f64(mz_rng *rng) { return (double)(mz_rng_u64(rng) >> 11) * 0x1p-53; }
 
 /* (0, 1): never an end, so that a logarithm of it, or of its complement, is finite. */
-static double open_unit(mz_rng *rng) {
-  return ((double)mz_rng_u32(rng) + 0.5) * 0x1p-32;
-}
+static double open_unit(mz_rng *rng) { return ((double)mz_rng_u32(rng) + 0.5) * 0x1p-32; }
 
 /* Lemire's multiplication with rejection (ACM TOMACS 2019): the word that makes high·low of word × n fair. */
 static uint32_t below(uint32_t n, uint32_t (*next)(void *), void *context) {
@@ -77,13 +71,9 @@ static uint32_t below(uint32_t n, uint32_t (*next)(void *), void *context) {
   return (uint32_t)(product >> 32);
 }
 
-static uint32_t next_of_rng(void *rng) {
-  return mz_rng_u32(rng);
-}
+static uint32_t next_of_rng(void *rng) { return mz_rng_u32(rng); }
 
-uint32_t mz_rng_below(mz_rng *rng, uint32_t n) {
-  return below(n, next_of_rng, rng);
-}
+uint32_t mz_rng_below(mz_rng *rng, uint32_t n) { return below(n, next_of_rng, rng); }
 
 static double normal(mz_rng *rng) {
   const double radius = sqrt(-2.0 * mz_log(open_unit(rng)));
@@ -92,13 +82,9 @@ static double normal(mz_rng *rng) {
   return radius * cosine; /* the sine is thrown away: a stream has no state beside its counter */
 }
 
-float mz_rng_normal(mz_rng *rng) {
-  return (float)normal(rng);
-}
+float mz_rng_normal(mz_rng *rng) { return (float)normal(rng); }
 
-float mz_rng_gumbel(mz_rng *rng) {
-  return (float)-mz_log(-mz_log(open_unit(rng)));
-}
+float mz_rng_gumbel(mz_rng *rng) { return (float)-mz_log(-mz_log(open_unit(rng))); }
 
 /* Logarithm of a Gamma(shape, 1) draw (Marsaglia & Tsang 2000). Logarithms, because for shapes of 0.03 the draw itself often
  * underflows. For shapes below one: Gamma(a) = Gamma(a + 1) · U^(1/a). */
@@ -131,17 +117,11 @@ void mz_rng_dirichlet(mz_rng *rng, float alpha, int n, float *out) {
   for (int i = 0; i < n; i++) out[i] = (float)((double)out[i] / sum);
 }
 
-static uint64_t rng_next64(void *context) {
-  return mz_rng_u64(context);
-}
+static uint64_t rng_next64(void *context) { return mz_rng_u64(context); }
 
-mz_generator mz_generator_from_rng(mz_rng *rng) {
-  return (mz_generator){.context = rng, .next64 = rng_next64};
-}
+mz_generator mz_generator_from_rng(mz_rng *rng) { return (mz_generator){.context = rng, .next64 = rng_next64}; }
 
-double mz_generator_f64(const mz_generator *generator) {
-  return (double)(generator->next64(generator->context) >> 11) * 0x1p-53;
-}
+double mz_generator_f64(const mz_generator *generator) { return (double)(generator->next64(generator->context) >> 11) * 0x1p-53; }
 
 static uint32_t next_of_generator(void *context) {
   const mz_generator *generator = context;

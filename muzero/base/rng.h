@@ -12,7 +12,7 @@ typedef enum mz_purpose {
   MZ_RNG_SAMPLE = 6,  /* a: update, b: row */
   MZ_RNG_SYMMETRY = 7,
   MZ_RNG_REANALYZE = 8,
-  MZ_RNG_EVAL_ENV = 9,      /* a: round, b: game */
+  MZ_RNG_EVAL_ENV = 9, /* a: round, b: game */
   MZ_RNG_EVAL_OPPONENT = 10,
   MZ_RNG_EVAL_AGENT = 11,
   MZ_RNG_TEST = 15,
@@ -31,11 +31,11 @@ void mz_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
 
 uint32_t mz_rng_u32(mz_rng *rng);
 uint64_t mz_rng_u64(mz_rng *rng);
-float mz_rng_f32(mz_rng *rng);  /* [0, 1), 24 bits */
-double mz_rng_f64(mz_rng *rng); /* [0, 1), 53 bits */
-uint32_t mz_rng_below(mz_rng *rng, uint32_t n); /* unbiased; n >= 1 */
-float mz_rng_normal(mz_rng *rng);  /* Box–Muller with our own log, sin, cos */
-float mz_rng_gumbel(mz_rng *rng);  /* standard Gumbel */
+float mz_rng_f32(mz_rng *rng);                                      /* [0, 1), 24 bits */
+double mz_rng_f64(mz_rng *rng);                                     /* [0, 1), 53 bits */
+uint32_t mz_rng_below(mz_rng *rng, uint32_t n);                     /* unbiased; n >= 1 */
+float mz_rng_normal(mz_rng *rng);                                   /* Box–Muller with our own log, sin, cos */
+float mz_rng_gumbel(mz_rng *rng);                                   /* standard Gumbel */
 void mz_rng_dirichlet(mz_rng *rng, float alpha, int n, float *out); /* Marsaglia–Tsang gammas, normalised */
 
 /* A generator handed to an environment: Philox in training, the reference implementation's own for `envs --trace`. */

@@ -19,9 +19,7 @@ mz_status mz_fail(mz_status code, const char *format, ...) {
   return code;
 }
 
-const char *mz_message(void) {
-  return last_message;
-}
+const char *mz_message(void) { return last_message; }
 
 void mz_assert_failed(const char *condition, const char *file, int line) {
   fprintf(stderr, "muzero: internal error: %s:%d: not so: %s\n", file, line, condition);
@@ -36,8 +34,7 @@ static int hook_says_fail(void) {
 mz_status mz_alloc(void *out_pointer, size_t count, size_t element_size) {
   void *block = NULL;
   size_t size = 0;
-  const int too_large =
-      __builtin_mul_overflow(count, element_size, &size) || size > (size_t)PTRDIFF_MAX - (ALIGNMENT - 1);
+  const int too_large = __builtin_mul_overflow(count, element_size, &size) || size > (size_t)PTRDIFF_MAX - (ALIGNMENT - 1);
   if (!too_large && !hook_says_fail()) {
     /* aligned_alloc wants a multiple of the alignment; at least one line, so that no success is NULL */
     const size_t rounded = size == 0 ? ALIGNMENT : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -49,6 +46,4 @@ mz_status mz_alloc(void *out_pointer, size_t count, size_t element_size) {
   return mz_fail(MZ_E_MEMORY, "memory: %zu × %zu bytes could not be had", count, element_size);
 }
 
-void mz_alloc_fail_after(long n) {
-  atomic_store_explicit(&allocations_until_failure, n, memory_order_relaxed);
-}
+void mz_alloc_fail_after(long n) { atomic_store_explicit(&allocations_until_failure, n, memory_order_relaxed); }

@@ -25,17 +25,17 @@ mz_status mz_fail(mz_status code, const char *format, ...) __attribute__((format
 /* The message of this thread's last failure; "" when there was none. Valid until the next mz_fail on this thread. */
 const char *mz_message(void);
 
-#define MZ_TRY(expr)                            \
-  do {                                          \
-    mz_status mz_try_status_ = (expr);          \
-    if (mz_try_status_ != MZ_OK) return mz_try_status_; \
+#define MZ_TRY(expr)                                                                                                             \
+  do {                                                                                                                           \
+    mz_status mz_try_status_ = (expr);                                                                                           \
+    if (mz_try_status_ != MZ_OK) return mz_try_status_;                                                                          \
   } while (0)
 
 /* As MZ_TRY where several things are owned: needs `mz_status status` and a label `cleanup`. */
-#define MZ_TRY_CLEANUP(expr)              \
-  do {                                    \
-    status = (expr);                      \
-    if (status != MZ_OK) goto cleanup;    \
+#define MZ_TRY_CLEANUP(expr)                                                                                                     \
+  do {                                                                                                                           \
+    status = (expr);                                                                                                             \
+    if (status != MZ_OK) goto cleanup;                                                                                           \
   } while (0)
 
 /* For our own mistakes only; stays on in release; the expression has no side effects. */

@@ -95,12 +95,14 @@ static void test_set_writes_and_marks(void **state) {
     int row;
     const char *text;
   } cases[] = {
-      {"learning_rate=1e-4", RATE, "0.0001"}, {"loop_count=7", LOOPS, "7"},           {"loop_count=4e3", LOOPS, "4000"},
-      {"symmetry=off", SYMMETRY, "off"},      {"symmetry=true", SYMMETRY, "on"},      {"replay.kind=disk", KIND, "disk"},
-      {"replay.size=1.5k", SIZE, "1500"},     {"replay.size=2 GiB", SIZE, "2GiB"},    {"replay.size=3000000", SIZE, "3M"},
-      {"log.pause=90", PAUSE, "90s"},         {"log.pause=2.5m", PAUSE, "150s"},      {"log.pause=0", PAUSE, "0s"},
-      {"log.name=a=b", NAME, "a=b"},          {"log.name=", NAME, ""},                {"replay.size=2.3k", SIZE, "2300"},
-      {"replay.big=-9223372036854775808", BIG, "-9223372036854775808"},
+      {"learning_rate=1e-4", RATE, "0.0001"}, {"loop_count=7", LOOPS, "7"},
+      {"loop_count=4e3", LOOPS, "4000"},      {"symmetry=off", SYMMETRY, "off"},
+      {"symmetry=true", SYMMETRY, "on"},      {"replay.kind=disk", KIND, "disk"},
+      {"replay.size=1.5k", SIZE, "1500"},     {"replay.size=2 GiB", SIZE, "2GiB"},
+      {"replay.size=3000000", SIZE, "3M"},    {"log.pause=90", PAUSE, "90s"},
+      {"log.pause=2.5m", PAUSE, "150s"},      {"log.pause=0", PAUSE, "0s"},
+      {"log.name=a=b", NAME, "a=b"},          {"log.name=", NAME, ""},
+      {"replay.size=2.3k", SIZE, "2300"},     {"replay.big=-9223372036854775808", BIG, "-9223372036854775808"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     fixture f;
@@ -131,10 +133,12 @@ static void test_range_errors_show_range_unit_and_nearest(void **state) {
   expect_error(&f, "loop_count=-1",
                "--set loop_count=-1: out of range; loop_count takes 0 … 4096 (updates a round); nearest valid value: 0");
   expect_error(&f, "loop_count=99999999999999999999",
-               "--set loop_count=99999999999999999999: out of range; loop_count takes 0 … 4096 (updates a round); nearest valid value: 4096");
+               "--set loop_count=99999999999999999999: out of range; loop_count takes 0 … 4096 (updates a round); nearest valid "
+               "value: 4096");
   expect_error(&f, "learning_rate=1e999",
                "--set learning_rate=1e999: out of range; learning_rate takes 1e-08 … 10; nearest valid value: 10");
-  expect_error(&f, "replay.size=1", "--set replay.size=1: out of range; replay.size takes 1KiB … 1000G; nearest valid value: 1KiB");
+  expect_error(&f, "replay.size=1",
+               "--set replay.size=1: out of range; replay.size takes 1KiB … 1000G; nearest valid value: 1KiB");
   expect_error(&f, "log.pause=25h", "--set log.pause=25h: out of range; log.pause takes 0s … 24h; nearest valid value: 24h");
 }
 
@@ -142,8 +146,7 @@ static void test_wrong_types_show_what_is_taken(void **state) {
   (void)state;
   fixture f;
   init(&f);
-  expect_error(&f, "learning_rate=fast",
-               "--set learning_rate=fast: not a valid value; learning_rate takes a number, 1e-08 … 10");
+  expect_error(&f, "learning_rate=fast", "--set learning_rate=fast: not a valid value; learning_rate takes a number, 1e-08 … 10");
   expect_error(&f, "loop_count=2.5",
                "--set loop_count=2.5: not a valid value; loop_count takes a whole number, 0 … 4096 (updates a round)");
   expect_error(&f, "symmetry=maybe", "--set symmetry=maybe: not a valid value; symmetry takes on or off");
@@ -151,9 +154,9 @@ static void test_wrong_types_show_what_is_taken(void **state) {
   expect_error(&f, "replay.size=64MB",
                "--set replay.size=64MB: no such unit; replay.size takes a size with k, M, G, KiB, MiB or GiB, 1KiB … 1000G");
   expect_error(&f, "log.pause=3min", "--set log.pause=3min: no such unit; log.pause takes a time with s, m or h, 0s … 24h");
-  static const char *const wrong[] = {"learning_rate=nan", "learning_rate=inf", "learning_rate=0x1p-3", "learning_rate= 1",
-                                      "learning_rate=",    "loop_count=",       "loop_count=1-",        "replay.kind=",
-                                      "replay.kind=raw|zstd"};
+  static const char *const wrong[] = {"learning_rate=nan", "learning_rate=inf", "learning_rate=0x1p-3",
+                                      "learning_rate= 1",  "learning_rate=",    "loop_count=",
+                                      "loop_count=1-",     "replay.kind=",      "replay.kind=raw|zstd"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     assert_int_equal(mz_config_set_pair(&f.config, wrong[i], "--set"), MZ_E_CONFIG);
   }
@@ -194,7 +197,8 @@ static void test_json_errors_write_nothing(void **state) {
   static const struct {
     const char *text, *message;
   } cases[] = {
-      {"{\"loop_count\": 1, \"replay\": {\"siz\": 3}}", "p.json: replay.siz=…: unknown key 'replay.siz'; did you mean 'replay.size'?"},
+      {"{\"loop_count\": 1, \"replay\": {\"siz\": 3}}",
+       "p.json: replay.siz=…: unknown key 'replay.siz'; did you mean 'replay.size'?"},
       {"{\"loop_count\": 1, \"learning_rate\": 11}",
        "p.json: learning_rate=11: out of range; learning_rate takes 1e-08 … 10; nearest valid value: 10"},
       {"{\"loop_count\": 1, \"symmetry\": 1}", "p.json: symmetry: takes true, false or a string"},

@@ -33,7 +33,7 @@ static int make_folder(void **state) {
 
 static int remove_folder(void **state) {
   (void)state;
-  char command[128];
+  char command[256];
   snprintf(command, sizeof command, "chmod -R u+w %s && rm -r %s", folder, folder);
   return system(command);
 }
@@ -199,7 +199,7 @@ static void test_lock_names_its_owner(void **state) {
   const char *path = in_folder("lock");
   int fd = -1, second = 0;
   assert_int_equal(mz_lock_acquire(path, &fd), MZ_OK);
-  char expected[300];
+  char expected[400];
   snprintf(expected, sizeof expected, "%s: in use by process %d; wait for it to end, or stop it", path, (int)getpid());
   assert_int_equal(mz_lock_acquire(path, &second), MZ_E_IO);
   assert_string_equal(mz_message(), expected);

@@ -54,7 +54,7 @@ static void test_positions_count_lines_and_code_points_across_comments(void **st
 static void test_duplicate_keys_are_named_at_any_depth(void **state) {
   (void)state;
   expect_error("{\"a\":1,\n \"a\":2}", false, "a.json:2:2: key 'a' is there twice");
-  expect_error("{\"x\":[{\"k\":{\"a\":1}},\n{\"b\":0,\"c\":[\"b\"],   \"b\":1}]}", false, "a.json:2:20: key 'b' is there twice");
+  expect_error("{\"x\":[{\"k\":{\"a\":1}},\n{\"b\":0,\"c\":[\"b\"],   \"b\":1}]}", false, "a.json:2:21: key 'b' is there twice");
   expect_error("{\"a\":1,\"\\u0061\":2}", false, "a.json:1:8: key 'a' is there twice");
   expect_line("{\"a\":{\"a\":1},\"A\":2,\"b\":\"a\"}", false, "{\"a\":{\"a\":1},\"A\":2,\"b\":\"a\"}");
 }
@@ -165,8 +165,10 @@ static void test_lack_of_memory_is_an_error(void **state) {
   for (int n = 1; n < 10; n++) {
     mz_alloc_fail_after(n);
     const mz_status status = parse("{\"a\":{\"b\":[1]}}", false, &json);
-    if (status == MZ_OK) cJSON_Delete(json);
-    else assert_int_equal(status, MZ_E_MEMORY), failed++;
+    if (status == MZ_OK)
+      cJSON_Delete(json);
+    else
+      assert_int_equal(status, MZ_E_MEMORY), failed++;
   }
   mz_alloc_fail_after(0);
   assert_int_equal(failed, 3); /* the copy, and the keys of two objects */

@@ -72,10 +72,14 @@ static void test_lines_on_stderr_are_whole(void **state) {
   int counts[2] = {0, 0}, ended = 0;
   while (fgets(line, sizeof line, file) != NULL) {
     line[strcspn(line, "\n")] = '\0';
-    if (strcmp(line, "error: end") == 0) ended = 1;
-    else if (strcmp(line, words[0]) == 0) counts[0]++;
-    else if (strcmp(line, words[1]) == 0) counts[1]++;
-    else fail_msg("a broken line: %s", line);
+    if (strcmp(line, "error: end") == 0)
+      ended = 1;
+    else if (strcmp(line, words[0]) == 0)
+      counts[0]++;
+    else if (strcmp(line, words[1]) == 0)
+      counts[1]++;
+    else
+      fail_msg("a broken line: %s", line);
   }
   fclose(file);
   assert_int_equal(counts[0], 200);

@@ -88,8 +88,8 @@ static void test_sincos(void **state) {
   double worst = 0;
   for (int i = 0; i < 500000; i++) {
     const double u = 2 * mz_rng_f64(&rng) - 1;
-    worst = fmax(worst, worst_sincos(u));                          /* CartPole's angles */
-    worst = fmax(worst, worst_sincos(1e5 * u));                    /* the whole range */
+    worst = fmax(worst, worst_sincos(u));                                                  /* CartPole's angles */
+    worst = fmax(worst, worst_sincos(1e5 * u));                                            /* the whole range */
     worst = fmax(worst, worst_sincos(mz_f64_of_bits(mz_bits_of_f64(u) & ~(63ull << 52)))); /* tiny ones */
   }
   for (int n = 1; n < 63600; n++) { /* next to multiples of π/2, where the reduction cancels most */

@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,8 +35,8 @@ static mz_status count_task(void *context, int task, int worker) {
   if (atomic_exchange(&b->in_use[worker], true)) atomic_fetch_add(&b->clashes, 1);
   int highest = atomic_load(&b->highest_worker);
   while (worker > highest && !atomic_compare_exchange_weak(&b->highest_worker, &highest, worker)) continue;
-  volatile int work = 0;
-  for (int i = 0; i < b->spin; i++) work += i;
+  volatile unsigned work = 0;
+  for (int i = 0; i < b->spin; i++) work += (unsigned)i;
   atomic_fetch_add(&b->ran[task], 1);
   atomic_store(&b->in_use[worker], false);
   return MZ_OK;
@@ -226,6 +229,37 @@ static void test_impossible_sizes_keep_the_old_one(void **state) {
   mz_alloc_fail_after(0);
 }
 
+/* In a process with room for a few stacks only. */
+static int resize_without_room(void) {
+  mz_pool *pool = NULL;
+  if (mz_pool_create(&pool, "test", 2, NULL) != MZ_OK) return 1;
+  const struct rlimit tight = {.rlim_cur = 200 << 20, .rlim_max = 200 << 20};
+  if (setrlimit(RLIMIT_AS, &tight) != 0) return 2;
+  if (mz_pool_resize(pool, MZ_POOL_MAX) != MZ_E_INTERNAL) return 3;
+  if (strstr(mz_message(), "threads: no more than") == NULL || mz_pool_threads(pool) != 2) return 4;
+  batch b = {.spin = 100};
+  mz_pool_start(pool, count_task, &b, TASKS);
+  if (mz_pool_wait(pool) != MZ_OK || b.highest_worker >= 2) return 5;
+  mz_pool_free(pool);
+  return 0;
+}
+
+static void test_too_few_threads_keep_the_old_size(void **state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  print_message("skipped: sanitizers need the address space that this test takes away\n");
+  (void)resize_without_room;
+#else
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(resize_without_room());
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+#endif
+}
+
 typedef struct resizer {
   mz_pool *pool;
   atomic_bool stop;
@@ -329,6 +363,7 @@ int main(void) {
       cmocka_unit_test(test_growing_takes_effect_while_tasks_run),
       cmocka_unit_test(test_shrunk_pool_uses_the_low_numbers),
       cmocka_unit_test(test_impossible_sizes_keep_the_old_one),
+      cmocka_unit_test(test_too_few_threads_keep_the_old_size),
       cmocka_unit_test(test_random_resizes_lose_nothing),
       cmocka_unit_test(test_free_waits_for_running_tasks),
       cmocka_unit_test(test_stage_counts_work_but_not_waits),

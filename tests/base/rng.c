@@ -51,8 +51,8 @@ static void test_stream_is_the_blocks_of_its_counter(void **state) {
 static void test_each_name_is_another_stream(void **state) {
   (void)state;
   const mz_rng streams[] = {
-      mz_rng_at(1, MZ_RNG_ENV, 0, 0), mz_rng_at(2, MZ_RNG_ENV, 0, 0), mz_rng_at(1u | 1ull << 32, MZ_RNG_ENV, 0, 0),
-      mz_rng_at(1, MZ_RNG_NOISE, 0, 0), mz_rng_at(1, MZ_RNG_ENV, 1, 0), mz_rng_at(1, MZ_RNG_ENV, 0, 1),
+      mz_rng_at(1, MZ_RNG_ENV, 0, 0),          mz_rng_at(2, MZ_RNG_ENV, 0, 0), mz_rng_at(1u | 1ull << 32, MZ_RNG_ENV, 0, 0),
+      mz_rng_at(1, MZ_RNG_NOISE, 0, 0),        mz_rng_at(1, MZ_RNG_ENV, 1, 0), mz_rng_at(1, MZ_RNG_ENV, 0, 1),
       mz_rng_at(1, MZ_RNG_ENV, 0, 1ull << 32),
   };
   enum { N = sizeof streams / sizeof *streams };

@@ -9,9 +9,7 @@
 
 #include <cmocka.h>
 
-static mz_status inner(int fails) {
-  return fails ? mz_fail(MZ_E_IO, "disk: %d bytes short", 7) : MZ_OK;
-}
+static mz_status inner(int fails) { return fails ? mz_fail(MZ_E_IO, "disk: %d bytes short", 7) : MZ_OK; }
 
 static mz_status outer(int fails, int *reached) {
   MZ_TRY(inner(fails));

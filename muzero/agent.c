@@ -1,0 +1,91 @@
+/* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
+#include "muzero/state.h"
+#include "muzero/stored.h"
+#include "networks/backend.h"
+#include "networks/weights.h"
+#include <string.h>
+
+struct mz_loaded {
+  const mz_env *env;
+  mz_settings settings;
+  mz_model model;
+  float *weights;
+  mz_counters counters;
+  uint64_t seed;
+};
+
+static mz_status load_settings(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  mz_config config = mz_settings_config(&l->settings, NULL);
+  return mz_config_stored(checkpoint, &config, &l->env);
+}
+
+/* Published are the averaged weights where there is an average: it lies behind the moments in section 'optimizer'. */
+static mz_status load_average(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  uint8_t *data;
+  size_t size, bytes = (size_t)l->model.params.size * sizeof(float);
+  MZ_TRY(mz_checkpoint_section(checkpoint, "optimizer", &data, &size));
+  if (size >= bytes) memcpy(l->weights, data + size - bytes, bytes);
+  free(data);
+  return size >= bytes ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'optimizer': too short", checkpoint->path);
+}
+
+static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  if (l->settings.learning.average > 0) return load_average(l, checkpoint);
+  uint8_t *data;
+  size_t size;
+  MZ_TRY(mz_checkpoint_section(checkpoint, "weights", &data, &size));
+  mz_safetensors file;
+  mz_status status = mz_safetensors_parse(data, size, "section 'weights'", MZ_E_CHECKPOINT, &file);
+  if (status == MZ_OK) {
+    status = mz_weights_read(&l->model.params, &file, "", "section 'weights'", MZ_E_CHECKPOINT, l->weights);
+    mz_safetensors_deinit(&file);
+  }
+  free(data);
+  return status;
+}
+
+static mz_status load_counters(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  uint8_t *data;
+  size_t size;
+  MZ_TRY(mz_checkpoint_section(checkpoint, "counters", &data, &size));
+  mz_reader reader = mz_reader_over(data, size);
+  l->seed = mz_read_u64(&reader);
+  mz_counters_read(&l->counters, &reader);
+  free(data);
+  return reader.ok ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'counters': too short", checkpoint->path);
+}
+
+mz_status mz_loaded_open(mz_loaded **out, const char *path) {
+  char file[640];
+  mz_checkpoint checkpoint = {0};
+  mz_loaded *l;
+  MZ_TRY(mz_alloc(&l, 1, sizeof *l));
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_run_checkpoint_path(path, file, sizeof file));
+  MZ_TRY_CLEANUP(mz_checkpoint_open(&checkpoint, file));
+  MZ_TRY_CLEANUP(load_settings(l, &checkpoint));
+  MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
+  MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
+  MZ_TRY_CLEANUP(load_weights(l, &checkpoint));
+  MZ_TRY_CLEANUP(load_counters(l, &checkpoint));
+  *out = l;
+cleanup:
+  mz_checkpoint_close(&checkpoint);
+  if (status != MZ_OK) mz_loaded_close(l);
+  return status;
+}
+
+void mz_loaded_close(mz_loaded *l) {
+  if (!l) return;
+  free(l->weights);
+  free(l);
+}
+
+mz_agent mz_loaded_agent(const mz_loaded *l) {
+  return (mz_agent){.env = l->env, .search = &l->settings.search, .model = &l->model, .backend = &mz_backend_cpu, .discount = l->settings.replay.discount,
+                    .weights = l->weights, .simulations = (int)l->settings.train.eval_simulations};
+}
+
+const mz_settings *mz_loaded_settings(const mz_loaded *l) { return &l->settings; }
+const mz_counters *mz_loaded_counters(const mz_loaded *l) { return &l->counters; }
+uint64_t mz_loaded_seed(const mz_loaded *l) { return l->seed; }

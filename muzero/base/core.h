@@ -1,0 +1,12 @@
+/* Spreads working threads over cores. A kernel may wake a thread on the core of the thread that woke it although others idle
+ * (some pack on purpose), and put that right only after many milliseconds: longer than most of our batches of work. So a
+ * thread that starts to work looks where it is, and moves when that core is taken. Nothing is pinned: the kernel may move the
+ * thread again. Speed only: no result depends on it. */
+#pragma once
+
+/* Counts the calling thread as working on a core until mz_core_leave, moving it first when another working thread counts
+ * there, or when it is core `avoid` (-1: none), and the process may use a core where nobody works. Returns the core. */
+int mz_core_enter(int avoid);
+void mz_core_leave(int core);
+/* The calling thread's core now, -1 when unknown. */
+int mz_core_current(void);

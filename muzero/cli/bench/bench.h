@@ -1,0 +1,32 @@
+/* Measurements of this machine, for `muzero bench`: each gives JSON, an object or an array of objects with the same keys. */
+#pragma once
+#include "muzero/base/pool.h"
+#include "muzero/settings.h"
+
+typedef struct mz_bench {
+  double time_s; /* at least this long for each measurement */
+  int threads;
+  mz_pool *pool; /* of `threads` */
+  mz_settings settings; /* defaults, then what --set gave */
+  uint8_t given[MZ_SETTINGS_ROWS_MAX]; /* rows that --set gave */
+} mz_bench;
+
+bool mz_bench_given(mz_bench *bench, const char *key);
+
+/* Runs `task` again and again until time_s has passed, after one run that is not counted; runs per second. */
+mz_status mz_bench_rate(double time_s, mz_status (*task)(void *context), void *context, double *per_s);
+
+/* Simulations per second of the model of a peer's benchmark (64 wide, 2 actions, 21 bins): algorithm × batch × simulations.
+ * Batches of 32 and more are split over the threads. */
+mz_status mz_bench_search(mz_bench *bench, cJSON **out);
+/* Updates per second of the K-step loss with Adam on the threads, by width, beside the peak of fused multiply-adds. */
+mz_status mz_bench_learner(mz_bench *bench, cJSON **out);
+/* Steps per second of every environment on one thread: a batch of states, random legal actions, resets included. */
+mz_status mz_bench_envs(mz_bench *bench, cJSON **out);
+/* One thread: transitions recorded, cut into segments and inserted per second; µs of 256 prioritised draws. */
+mz_status mz_bench_replay(mz_bench *bench, cJSON **out);
+/* µs, median, of growing and shrinking a pool that is at work. */
+mz_status mz_bench_resize(mz_bench *bench, cJSON **out);
+
+/* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */
+mz_status mz_bench_peak(mz_bench *bench, double *gflops);

@@ -1,0 +1,181 @@
+#include "muzero/base/file.h"
+#include "muzero/cli/commands.h"
+#include "muzero/cli/inspect_diff.h"
+#include "muzero/cli/print.h"
+#include "muzero/checkpoint.h"
+#include "muzero/muzero.h"
+#include "replay/store.h"
+#include <string.h>
+
+typedef struct inspect_arguments {
+  const char *run, *other;
+  bool verify, digest, diff, json;
+} inspect_arguments;
+
+#define AT(field) offsetof(inspect_arguments, field)
+static const mz_option options[] = {
+  {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
+  {.name = "RUN2", .type = MZ_OPTION_TEXT, .offset = AT(other), .value = "optional", .help = "with --diff: the run to compare with"},
+  {.name = "--verify", .type = MZ_OPTION_SWITCH, .offset = AT(verify), .class_ = MZ_OPERATIONAL,
+   .help = "check every checksum, those of the replay's packs too"},
+  {.name = "--digest", .type = MZ_OPTION_SWITCH, .offset = AT(digest), .class_ = MZ_OPERATIONAL,
+   .help = "one number over everything that determines the future of learning"},
+  {.name = "--diff", .type = MZ_OPTION_SWITCH, .offset = AT(diff), .class_ = MZ_OPERATIONAL,
+   .help = "the first phase and part in which RUN and RUN2 differ"},
+  {.name = "--json", .type = MZ_OPTION_SWITCH, .offset = AT(json), .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout"},
+  {0},
+};
+
+/* RUN/checkpoints/NAME → RUN/segments; false for a checkpoint that lies alone. */
+static bool segments_beside(const char *checkpoint, char *out, size_t size) {
+  snprintf(out, size, "%s", checkpoint);
+  for (int up = 0; up < 2; up++) {
+    char *slash = strrchr(out, '/');
+    if (!slash) return false;
+    *slash = 0;
+  }
+  const size_t length = strlen(out);
+  return snprintf(out + length, size - length, "/segments") < (int)(size - length) && mz_file_is_dir(out);
+}
+
+static mz_status verify(const mz_checkpoint *checkpoint, const mz_spec *spec, bool json) {
+  MZ_TRY(mz_checkpoint_verify(checkpoint));
+  char segments[sizeof checkpoint->path + 16];
+  const bool packs = segments_beside(checkpoint->path, segments, sizeof segments);
+  if (packs) {
+    mz_store *store;
+    MZ_TRY(mz_store_open(&store, segments, spec));
+    const mz_status status = mz_store_verify(store);
+    mz_store_close(store);
+    MZ_TRY(status);
+  }
+  if (!json) {
+    printf("%s: %d sections%s: every checksum holds\n", checkpoint->path, checkpoint->count, packs ? " and the replay's packs" : "");
+    return MZ_OK;
+  }
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "checkpoint", checkpoint->path);
+  cJSON_AddBoolToObject(object, "verified", true);
+  cJSON_AddNumberToObject(object, "sections", checkpoint->count);
+  cJSON_AddBoolToObject(object, "packs", packs);
+  return mz_print_json(object);
+}
+
+static mz_status digest(const mz_checkpoint *checkpoint, bool json) {
+  uint64_t hashes[MZ_DIGEST_PARTS], whole;
+  MZ_TRY(mz_checkpoint_digest(checkpoint, hashes, &whole));
+  if (!json) {
+    printf("%016llx\n", (unsigned long long)whole);
+    return MZ_OK;
+  }
+  cJSON *object = cJSON_CreateObject();
+  mz_json_add_u64_hex(object, "digest", whole);
+  cJSON *parts = cJSON_AddObjectToObject(object, "parts");
+  for (int i = 0; i < MZ_DIGEST_PARTS; i++) mz_json_add_u64_hex(parts, mz_digest_parts[i], hashes[i]);
+  return mz_print_json(object);
+}
+
+static cJSON *counters_to_json(const mz_counters *counters) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddNumberToObject(object, "rounds", (double)counters->rounds);
+  cJSON_AddNumberToObject(object, "phases", (double)counters->phases);
+  cJSON_AddNumberToObject(object, "updates", (double)counters->updates);
+  cJSON_AddNumberToObject(object, "env_steps", (double)counters->env_steps);
+  cJSON_AddNumberToObject(object, "sims", (double)counters->simulations);
+  cJSON_AddNumberToObject(object, "episodes", (double)counters->episodes);
+  return object;
+}
+
+static cJSON *sections_to_json(const mz_checkpoint *checkpoint) {
+  cJSON *array = cJSON_CreateArray();
+  for (int i = 0; i < checkpoint->count; i++) {
+    const mz_section *section = &checkpoint->sections[i];
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "name", section->name);
+    cJSON_AddNumberToObject(item, "bytes", (double)section->bytes);
+    cJSON_AddNumberToObject(item, "compressed", (double)section->compressed);
+    mz_json_add_u64_hex(item, "xxh64", section->xxh64);
+    cJSON_AddItemToArray(array, item);
+  }
+  return array;
+}
+
+static mz_status describe_json(const mz_checkpoint *checkpoint, const mz_loaded *loaded) {
+  mz_settings settings = *mz_loaded_settings(loaded);
+  const mz_config config = mz_settings_config(&settings, NULL);
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "checkpoint", checkpoint->path);
+  cJSON_AddNumberToObject(object, "format", checkpoint->version);
+  cJSON_AddStringToObject(object, "env", mz_loaded_agent(loaded).env->name);
+  cJSON_AddNumberToObject(object, "seed", (double)mz_loaded_seed(loaded));
+  cJSON_AddItemToObject(object, "config", mz_config_to_json(&config));
+  cJSON_AddItemToObject(object, "counters", counters_to_json(mz_loaded_counters(loaded)));
+  cJSON_AddItemToObject(object, "sections", sections_to_json(checkpoint));
+  cJSON_AddStringToObject(object, "strategy", "fixed"); /* the plan is the one given */
+  return mz_print_json(object);
+}
+
+static void describe(const mz_checkpoint *checkpoint, const mz_loaded *loaded) {
+  const mz_counters *counters = mz_loaded_counters(loaded);
+  char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE];
+  printf("%s: format %u, %s, seed %llu\n", checkpoint->path, checkpoint->version, mz_loaded_agent(loaded).env->name,
+         (unsigned long long)mz_loaded_seed(loaded));
+  printf("  %lld rounds, %lld phases, %s moves, %s simulations, %s updates, %lld games\n", (long long)counters->rounds, (long long)counters->phases,
+         mz_text_count((double)counters->env_steps, a), mz_text_count((double)counters->simulations, b),
+         mz_text_count((double)counters->updates, c), (long long)counters->episodes);
+  printf("\n  %-12s %12s %12s  %s\n", "section", "bytes", "compressed", "xxh64");
+  for (int i = 0; i < checkpoint->count; i++) {
+    const mz_section *section = &checkpoint->sections[i];
+    printf("  %-12s %12llu %12llu  %016llx\n", section->name, (unsigned long long)section->bytes, (unsigned long long)section->compressed,
+           (unsigned long long)section->xxh64);
+  }
+  printf("\nsettings that are not the default\n");
+  mz_settings settings = *mz_loaded_settings(loaded);
+  static mz_settings defaults;
+  const mz_config config = mz_settings_config(&settings, NULL);
+  mz_config fallback = mz_settings_config(&defaults, NULL);
+  mz_config_defaults(&fallback);
+  for (int i = 0; i < mz_config_row_count(&config); i++) {
+    if (mz_config_equal(&config, &fallback, i)) continue;
+    char text[128];
+    mz_config_text(&config, i, text, sizeof text);
+    printf("  %-28s %s\n", mz_config_row(&config, i)->key, text);
+  }
+}
+
+static mz_status inspect_one(const inspect_arguments *arguments, const mz_checkpoint *checkpoint) {
+  if (arguments->digest) return digest(checkpoint, arguments->json);
+  mz_loaded *loaded;
+  MZ_TRY(mz_loaded_open(&loaded, checkpoint->path));
+  mz_status status = MZ_OK;
+  if (arguments->verify) status = verify(checkpoint, &mz_loaded_agent(loaded).env->spec, arguments->json);
+  else if (arguments->json) status = describe_json(checkpoint, loaded);
+  else describe(checkpoint, loaded);
+  mz_loaded_close(loaded);
+  return status;
+}
+
+static mz_status inspect(const void *given) {
+  const inspect_arguments *arguments = given;
+  if (arguments->verify + arguments->digest + arguments->diff > 1) return mz_fail(MZ_E_USAGE, "--verify, --digest and --diff: one of them");
+  if (arguments->diff && !arguments->other) return mz_fail(MZ_E_USAGE, "--diff: needs two runs: inspect --diff A B");
+  if (!arguments->diff && arguments->other) return mz_fail(MZ_E_USAGE, "'%s': a second run goes with --diff", arguments->other);
+  if (arguments->diff) return mz_inspect_diff(arguments->run, arguments->other, arguments->json);
+  char path[512];
+  MZ_TRY(mz_run_checkpoint_path(arguments->run, path, sizeof path));
+  mz_checkpoint checkpoint;
+  MZ_TRY(mz_checkpoint_open(&checkpoint, path));
+  const mz_status status = inspect_one(arguments, &checkpoint);
+  mz_checkpoint_close(&checkpoint);
+  return status;
+}
+
+const mz_command mz_command_inspect = {
+  .name = "inspect",
+  .summary = "what is in a run or a checkpoint; verify, digest or compare it",
+  .about = "Shows what a run's latest checkpoint, or a checkpoint file, holds: counters, sections, settings. Writes nothing.",
+  .options = options,
+  .arguments_size = sizeof(inspect_arguments),
+  .examples = {"inspect runs/t --digest", "inspect --diff runs/a runs/b"},
+  .run = inspect,
+};

@@ -1,0 +1,50 @@
+/* The command line's entry: finds the command in the table, parses its options, runs it, turns its status into an exit code. */
+#include "muzero/cli/command.h"
+#include "muzero/cli/help.h"
+#include "muzero/cli/print.h"
+#include "muzero/cli/version.h"
+#include <stdalign.h>
+#include <string.h>
+
+static bool asks_for_help(int argc, char **argv) {
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
+static mz_status run_command(const mz_command *command, int argc, char **argv) {
+  if (asks_for_help(argc, argv)) {
+    mz_help_command(command);
+    return MZ_OK;
+  }
+  alignas(max_align_t) static char arguments[MZ_ARGUMENTS_MAX];
+  MZ_ASSERT(command->arguments_size <= sizeof arguments);
+  MZ_TRY(mz_command_parse(command, argc, argv, arguments));
+  return command->run(arguments);
+}
+
+static mz_status dispatch(int argc, char **argv) {
+  if (argc < 2) return mz_fail(MZ_E_USAGE, "which command? `muzero --help` lists them");
+  const char *word = argv[1];
+  if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
+    mz_version_print();
+    return MZ_OK;
+  }
+  const bool help = strcmp(word, "help") == 0;
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (help && argc == 2)) {
+    mz_help_overview();
+    return MZ_OK;
+  }
+  const mz_command *command;
+  MZ_TRY(mz_command_find(help ? argv[2] : word, &command));
+  if (!help) return run_command(command, argc - 2, argv + 2);
+  mz_help_command(command);
+  return MZ_OK;
+}
+
+int main(int argc, char **argv) {
+  mz_status status = dispatch(argc, argv);
+  if (status == MZ_OK) status = mz_print_flush();
+  if (status != MZ_OK) fprintf(stderr, "muzero: %s\n", mz_message());
+  return status == MZ_E_MEMORY ? (int)MZ_E_INTERNAL : (int)status;
+}

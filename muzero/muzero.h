@@ -1,0 +1,105 @@
+/* The library's face: open or resume a run, advance it phase by phase, read metrics, load an agent, close.
+ * One thread drives a run; mz_run_request may come from anywhere, a signal handler included. */
+#pragma once
+#include "muzero/settings.h"
+#include "selfplay/evaluate.h"
+
+typedef struct mz_run mz_run;
+
+typedef struct mz_run_options {
+  const char *env, *preset; /* preset NULL: the environment's own */
+  const char *dir;          /* NULL: runs/ENV/UTC-SEED-ID is made up */
+  const char *from;         /* a run or checkpoint whose state the new run starts with; NULL: fresh */
+  const char *device;       /* "auto", "cpu" or "cuda"; MZ_E_DEVICE when it cannot be had */
+  const char *const *sets;  /* "key=value" */
+  int set_count;
+  uint64_t seed;
+  bool seed_given;
+  int threads;              /* budget of worker threads; 0: the cores granted */
+} mz_run_options;
+
+/* Creates the run directory and its lock. MZ_E_CONFIG naming `resume` when there is a run already. */
+mz_status mz_run_open(mz_run **out, const mz_run_options *options);
+/* Goes on from the latest checkpoint (dir), exactly. Only exact and operational settings may differ (numeric ones with
+ * allow_numeric): MZ_E_CONFIG naming the key. options->env, preset, from are ignored. */
+mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *options, bool allow_numeric);
+/* Waits for a checkpoint in flight; releases the lock. Does not save. */
+void mz_run_close(mz_run *run);
+
+typedef struct mz_limits { /* totals since the run began, except for_s; 0: none; the preset's where all are 0 */
+  int64_t rounds, env_steps, updates;
+  double for_s;
+  bool until;   /* stop at `score`, confirmed on 100 fresh games; otherwise the preset's target holds where no limit is given */
+  double score;
+} mz_limits;
+
+typedef struct mz_counters { /* all that a resumed run counts on from */
+  int64_t rounds, phases, updates, env_steps, simulations, episodes;
+} mz_counters;
+
+typedef struct mz_phase { /* one record of metrics.jsonl */
+  int64_t phase;
+  mz_counters counters;
+  uint64_t digest;
+  double wall_s;                    /* of the run, over all invocations */
+  bool evaluated;
+  double score;                     /* NAN when never evaluated; the last evaluation's otherwise */
+  mz_evaluation evaluation;
+  double loss, policy_loss, value_loss, reward_loss, gradient_norm, learning_rate; /* means over the phase's updates */
+  double env_steps_per_s, sims_per_s, updates_per_s;
+  double mean_return, mean_length;  /* of self-play games that ended; NAN for none */
+  double policy_entropy, value_bias, value_correlation, latent_spread, model_error; /* diagnosis.h */
+  const char *warning;              /* plain language, or NULL */
+  double busy;                      /* share of the cores granted that did useful work (CPU time of stages / wall) */
+  double actor_busy, batch_busy, learner_busy, learner_wait, batch_wait; /* shares of the phase's wall time, summed over threads */
+  int64_t positions, replay_bytes;
+  uint64_t rss_bytes;
+  mz_knobs plan;
+} mz_phase;
+
+typedef struct mz_progress { /* after every round, for a screen */
+  mz_counters counters;
+  double wall_s, for_s, fraction; /* fraction of the nearest limit, 0 … 1 */
+  double env_steps_per_s, sims_per_s, updates_per_s, loss, mean_return, score, target;
+  int64_t positions, min_fill;
+} mz_progress;
+typedef void (*mz_tick)(void *context, const mz_progress *progress);
+
+typedef enum mz_reason { MZ_GOES_ON, MZ_REASON_ROUNDS, MZ_REASON_ENV_STEPS, MZ_REASON_UPDATES, MZ_REASON_TIME, MZ_REASON_SCORE, MZ_REASON_INTERRUPTED } mz_reason;
+const char *mz_reason_name(mz_reason reason); /* "rounds", "env_steps", "updates", "time", "score", "interrupted" */
+
+/* Plays rounds to the end of the phase or to a limit, evaluates when due, checkpoints when due, appends to metrics.jsonl. *reason
+ * says whether a limit was met (a checkpoint is then on disk). After MZ_GOES_ON call again. A failure (NaN in the loss, full disk)
+ * leaves the last good checkpoint as the latest. */
+mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason);
+/* Final score on `games` fresh games; touches no state. */
+mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *score);
+
+typedef enum mz_request { MZ_REQUEST_STOP = 1, MZ_REQUEST_CHECKPOINT = 2 } mz_request;
+void mz_run_request(mz_run *run, mz_request request); /* async-signal-safe; honoured at the next round's end */
+/* Writes a checkpoint now and waits until it is durable. */
+mz_status mz_run_save(mz_run *run);
+
+const char *mz_run_dir(const mz_run *run);
+const mz_env *mz_run_env(const mz_run *run);
+const mz_settings *mz_run_settings(const mz_run *run);
+const mz_counters *mz_run_counters(const mz_run *run);
+uint64_t mz_run_seed(const mz_run *run);
+double mz_run_wall_s(const mz_run *run);
+/* Resizes pools between phases: any field 0 keeps its value. On failure the old knobs stay. */
+mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs);
+
+cJSON *mz_phase_to_json(const mz_phase *phase);         /* keys of the contract, event "phase" */
+cJSON *mz_evaluation_to_json(const mz_evaluation *evaluation, int players, int64_t simulations, const char *opponent);
+
+/* A trained agent from a run directory (its latest checkpoint) or a checkpoint file, for eval, play and inference. */
+typedef struct mz_loaded mz_loaded;
+mz_status mz_loaded_open(mz_loaded **out, const char *path);
+void mz_loaded_close(mz_loaded *loaded);
+mz_agent mz_loaded_agent(const mz_loaded *loaded);
+const mz_settings *mz_loaded_settings(const mz_loaded *loaded);
+const mz_counters *mz_loaded_counters(const mz_loaded *loaded);
+uint64_t mz_loaded_seed(const mz_loaded *loaded);
+
+/* The fixed small job whose digest certifies behaviour (`bench --signature`): our own kernels only. */
+mz_status mz_signature(int threads, uint64_t *out);

@@ -1,0 +1,25 @@
+#include "muzero/publish.h"
+#include <string.h>
+
+mz_status mz_snapshot_create(mz_snapshot **out, const float *values, int64_t size, uint64_t version) {
+  mz_snapshot *snapshot;
+  MZ_TRY(mz_alloc(&snapshot, 1, sizeof *snapshot));
+  mz_status status = mz_alloc(&snapshot->values, (size_t)size, sizeof(float));
+  if (status != MZ_OK) {
+    free(snapshot);
+    return status;
+  }
+  memcpy(snapshot->values, values, (size_t)size * sizeof(float));
+  atomic_init(&snapshot->references, 1);
+  snapshot->version = version;
+  *out = snapshot;
+  return MZ_OK;
+}
+
+void mz_snapshot_retain(mz_snapshot *snapshot) { atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed); }
+
+void mz_snapshot_release(mz_snapshot *snapshot) {
+  if (!snapshot || atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) != 1) return;
+  free(snapshot->values);
+  free(snapshot);
+}

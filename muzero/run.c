@@ -1,0 +1,175 @@
+/* The phase loop. One phase: rounds → evaluation → record → checkpoint when due → has a limit been met? */
+#include "muzero/run.h"
+#include "muzero/base/clock.h"
+#include "networks/backend.h"
+#include <math.h>
+#include <string.h>
+
+enum { CONFIRM_GAMES = 100 };
+static const uint32_t FRESH = 0x80000000u; /* evaluation streams of confirmation and final games */
+
+double mz_run_wall_s(const mz_run *run) { return run->wall_before_s + (double)(mz_clock_ns() - run->opened_ns) * 1e-9; }
+static double invocation_s(const mz_run *run) { return (double)(mz_clock_ns() - run->opened_ns) * 1e-9; }
+
+/* ---- evaluation ---- */
+
+/* Single-player: the mean return. Against every line or a perfect opponent, where a draw is the best there is: the share of
+ * games not lost. Against others: the share of points, a draw being half. */
+static double score_of(const mz_run *run, const mz_evaluation *e) {
+  if (run->state.env->spec.players == 1) return e->mean_return;
+  double games = (double)(e->games ? e->games : 1);
+  bool unbeatable = run->every_line || (run->has_opponent && run->opponent.kind == MZ_PLAYER_PERFECT);
+  return unbeatable ? 1 - (double)e->loss / games : ((double)e->win + 0.5 * (double)e->draw) / games;
+}
+
+static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation *out, double *score) {
+  const mz_settings *s = &run->settings;
+  const mz_agent agent = {.env = run->state.env, .search = &s->search, .model = &run->state.model, .backend = &mz_backend_cpu,
+                          .discount = s->replay.discount, .weights = run->state.published->values, .simulations = (int)s->train.eval_simulations};
+  if (run->every_line) MZ_TRY(mz_evaluate_all(&agent, run->workers.actor_pool, out));
+  else
+    MZ_TRY(mz_evaluate(&agent, run->has_opponent ? &run->opponent : NULL, NULL, games, run->state.seed, stream, run->workers.actor_pool, out, NULL));
+  *score = score_of(run, out);
+  return MZ_OK;
+}
+
+mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *score) {
+  return evaluate(run, games, (uint32_t)run->state.counters.rounds | FRESH, out, score);
+}
+
+/* ---- limits ---- */
+
+/* Without any limit given, the preset's hold. */
+static mz_limits limits_in_force(const mz_run *run, const mz_limits *given) {
+  if (given->rounds || given->env_steps || given->updates || given->for_s > 0 || given->until) return *given;
+  const mz_train_settings *t = &run->settings.train;
+  return (mz_limits){.rounds = t->rounds, .env_steps = t->env_steps, .updates = t->updates, .for_s = t->time, .until = t->target < 1e9, .score = t->target};
+}
+
+static mz_reason limit_met(const mz_run *run, const mz_limits *l) {
+  const mz_counters *c = &run->state.counters;
+  if (atomic_load(&run->requests) & MZ_REQUEST_STOP) return MZ_REASON_INTERRUPTED;
+  if (l->rounds && c->rounds >= l->rounds) return MZ_REASON_ROUNDS;
+  if (l->env_steps && c->env_steps >= l->env_steps) return MZ_REASON_ENV_STEPS;
+  if (l->updates && c->updates >= l->updates) return MZ_REASON_UPDATES;
+  if (l->for_s > 0 && invocation_s(run) >= l->for_s) return MZ_REASON_TIME;
+  return MZ_GOES_ON;
+}
+
+static double share(double done, double whole) { return whole > 0 ? done / whole : 0; }
+
+static void tick_progress(const mz_run *run, const mz_limits *l, mz_tick tick, void *context) {
+  if (!tick) return;
+  const mz_counters *c = &run->state.counters;
+  const mz_round_stats *s = &run->phase_stats;
+  double seconds = (double)(mz_clock_ns() - run->meter.start_ns) * 1e-9;
+  mz_progress p = {.counters = *c, .wall_s = mz_run_wall_s(run), .for_s = invocation_s(run), .score = run->score, .target = l->until ? l->score : NAN,
+                   .positions = mz_buffer_positions(run->state.buffer), .min_fill = run->settings.replay.min_fill};
+  p.env_steps_per_s = share((double)(c->env_steps - run->meter.env_steps), seconds);
+  p.sims_per_s = share((double)(c->simulations - run->meter.simulations), seconds);
+  p.updates_per_s = share((double)(c->updates - run->meter.updates), seconds);
+  p.loss = s->learning.updates ? s->learning.loss / (double)s->learning.updates : NAN;
+  p.mean_return = s->episodes ? s->return_sum / (double)s->episodes : NAN;
+  p.fraction = fmax(fmax(share((double)c->rounds, (double)l->rounds), share((double)c->env_steps, (double)l->env_steps)),
+                    fmax(share((double)c->updates, (double)l->updates), share(p.for_s, l->for_s)));
+  p.fraction = fmin(p.fraction, 1);
+  tick(context, &p);
+}
+
+/* ---- checkpoints ---- */
+
+static mz_status save(mz_run *run, bool best) {
+  cJSON *session = mz_run_session(run);
+  char *text = session ? mz_json_line(session) : NULL;
+  cJSON_Delete(session);
+  if (!text) return mz_fail(MZ_E_MEMORY, "checkpoint: no memory for the session");
+  mz_status status = mz_saver_save(run->saver, &run->state, run->config_text, text, best);
+  free(text);
+  run->saved_ns = mz_clock_ns();
+  return status;
+}
+
+mz_status mz_run_save(mz_run *run) {
+  MZ_TRY(save(run, false));
+  return mz_saver_wait(run->saver);
+}
+
+static mz_status save_when_due(mz_run *run) {
+  bool asked = atomic_fetch_and(&run->requests, ~MZ_REQUEST_CHECKPOINT) & MZ_REQUEST_CHECKPOINT;
+  double since = (double)(mz_clock_ns() - run->saved_ns) * 1e-9;
+  return asked || since >= run->settings.train.checkpoint_interval ? save(run, false) : MZ_OK;
+}
+
+/* ---- the phase ---- */
+
+static bool phase_ended(const mz_run *run) { return run->state.counters.rounds % run->settings.train.phase_rounds == 0; }
+
+static void start_phase(mz_run *run) {
+  run->phase_stats = (mz_round_stats){0};
+  run->meter = mz_meter_start(&run->state, &run->workers);
+}
+
+static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *phase, mz_reason *reason) {
+  uint32_t stream = (uint32_t)run->state.counters.rounds;
+  MZ_TRY(evaluate(run, (int)run->settings.train.eval_games, stream, &phase->evaluation, &run->score));
+  phase->evaluated = true;
+  if (!limits->until || run->score < limits->score) return MZ_OK;
+  if (!run->every_line) MZ_TRY(evaluate(run, CONFIRM_GAMES, stream | FRESH, &phase->evaluation, &run->score));
+  if (run->score >= limits->score) *reason = MZ_REASON_SCORE;
+  return MZ_OK;
+}
+
+static mz_status record_phase(mz_run *run, mz_phase *phase, bool whole) {
+  uint64_t hashes[MZ_DIGEST_PARTS];
+  mz_phase_measure(phase, &run->state, &run->workers, &run->meter, &run->phase_stats);
+  MZ_TRY(mz_state_digest(&run->state, hashes, &phase->digest));
+  phase->score = run->score;
+  phase->wall_s = mz_run_wall_s(run);
+  cJSON *record = mz_phase_to_json(phase);
+  cJSON *parts = record ? cJSON_AddObjectToObject(record, "parts") : NULL;
+  for (int i = 0; i < MZ_DIGEST_PARTS && parts; i++) mz_json_add_u64_hex(parts, mz_digest_parts[i], hashes[i]);
+  mz_status status = parts ? mz_metrics_append(&run->metrics, record, whole) : mz_fail(MZ_E_MEMORY, "metrics: no memory for a record");
+  cJSON_Delete(record);
+  return status;
+}
+
+mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
+  const mz_limits limits = limits_in_force(run, given);
+  *phase = (mz_phase){.score = NAN};
+  *reason = limit_met(run, &limits);
+  start_phase(run);
+  while (*reason == MZ_GOES_ON) {
+    MZ_TRY(mz_round_play(&run->state, &run->workers, &run->phase_stats));
+    tick_progress(run, &limits, tick, context);
+    *reason = limit_met(run, &limits);
+    if (phase_ended(run)) break;
+    if (*reason == MZ_GOES_ON) MZ_TRY(save_when_due(run));
+  }
+  bool whole = phase_ended(run), stops = *reason != MZ_GOES_ON;
+  int64_t index = run->state.counters.rounds / run->settings.train.phase_rounds;
+  if (whole && run->phase_stats.rounds && index % run->settings.train.eval_interval == 0 && *reason != MZ_REASON_INTERRUPTED)
+    MZ_TRY(evaluate_phase(run, &limits, phase, reason));
+  /* A run that stops for another reason than its score ends with a score all the same. */
+  if (stops && *reason != MZ_REASON_INTERRUPTED && *reason != MZ_REASON_SCORE) {
+    MZ_TRY(mz_run_evaluate(run, CONFIRM_GAMES, &phase->evaluation, &run->score));
+    phase->evaluated = true;
+  }
+  MZ_TRY(record_phase(run, phase, whole));
+  bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */
+  if (best) run->best_score = run->score;
+  if (*reason != MZ_GOES_ON) {
+    MZ_TRY(save(run, best));
+    return mz_saver_wait(run->saver);
+  }
+  return best ? save(run, true) : save_when_due(run);
+}
+
+void mz_run_request(mz_run *run, mz_request request) { atomic_fetch_or(&run->requests, (int)request); }
+
+mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs) { return mz_workers_resize(&run->workers, knobs); }
+
+const char *mz_run_dir(const mz_run *run) { return run->dir; }
+const mz_env *mz_run_env(const mz_run *run) { return run->state.env; }
+const mz_settings *mz_run_settings(const mz_run *run) { return &run->settings; }
+const mz_counters *mz_run_counters(const mz_run *run) { return &run->state.counters; }
+uint64_t mz_run_seed(const mz_run *run) { return run->state.seed; }

@@ -1,0 +1,64 @@
+/* Every setting of a run, joined from the rooms, with the roof's own: learning, knobs, training. One mz_config over it drives
+ * presets, --set, --help and the resolved config in the run directory. */
+#pragma once
+#include "muzero/base/config.h"
+#include "networks/loss.h"
+#include "networks/model.h"
+#include "networks/optimizer.h"
+#include "replay/buffer.h"
+#include "selfplay/actor.h"
+#include "selfplay/search.h"
+
+typedef struct mz_learning_settings {
+  int64_t batch_size, loop_count; /* rows an update; updates a round */
+  double replay_ratio;            /* ρ = loop_count·batch_size / (moves·games); 0: follows from the others */
+  int64_t shards;                 /* logical gradient shards V; divides batch_size */
+  int64_t target_interval;        /* updates between copies of the weights to the target network */
+  double reanalyze_ratio;         /* share of rows whose targets are searched afresh */
+  double average;                 /* learning.average: decay per update of the published weight average; 0: the weights themselves */
+} mz_learning_settings;
+
+enum { MZ_KNOB_THREADS_MAX = 1024 };
+typedef struct mz_knobs { /* exact: only speed and memory depend on them; 0: chosen from the thread budget */
+  int64_t cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size;
+} mz_knobs;
+
+typedef struct mz_train_settings {
+  int64_t horizon;      /* train.horizon: updates over which schedules run; 0: constant */
+  int64_t phase_rounds; /* train.phase_rounds: rounds a phase */
+  int64_t rounds, updates, env_steps; /* stop limits of the preset (totals); 0: none */
+  double time;          /* train.time: limit for an invocation; 0: none */
+  double target;        /* train.target: the score at which the run has done its work */
+  int64_t eval_games, eval_simulations, eval_interval; /* eval.games, eval.simulations (0: as in self-play), eval.interval in phases */
+  char eval_opponent[64]; /* eval.opponent; "" for single-player */
+  int64_t keep;         /* checkpoint.keep: last K kept, and the best */
+  double checkpoint_interval; /* checkpoint.interval: seconds between checkpoints at round ends */
+} mz_train_settings;
+
+typedef struct mz_settings {
+  mz_network_settings network;
+  mz_loss_settings loss;
+  mz_optimizer_settings optimizer;
+  mz_search_settings search;
+  mz_selfplay_settings selfplay;
+  mz_replay_settings replay;
+  mz_learning_settings learning;
+  mz_knobs knobs;
+  mz_train_settings train;
+} mz_settings;
+
+enum { MZ_SETTINGS_ROWS_MAX = 160 };
+
+/* A config over `settings` (and `explicit_`, MZ_SETTINGS_ROWS_MAX flags or NULL); defaults are not yet filled in. */
+mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_);
+/* Ties loop_count, moves and replay_ratio (any two give the third), checks what no single row can (shards divide batch_size,
+ * n-step and segment sizes …), resolves nothing that is an exact knob. MZ_E_CONFIG naming keys and the nearest valid value. */
+mz_status mz_settings_resolve(mz_settings *settings, const uint8_t *explicit_);
+/* Fills knobs left 0 for a budget of `threads` threads. */
+void mz_knobs_resolve(mz_knobs *knobs, const mz_settings *settings, int threads);
+
+/* Bundled presets (muzero/presets/NAME.json, compiled in) by name; a path with a '/' or ending in .json is read from disk.
+ * MZ_E_CONFIG naming the nearest. *text is NUL-terminated, free(). */
+mz_status mz_preset_load(const char *name, char **text, size_t *size);
+int mz_preset_count(void);
+const char *mz_preset_name(int index);

@@ -1,0 +1,132 @@
+#include "muzero/workers.h"
+#include "networks/backend.h"
+#include <string.h>
+
+enum { REANALYZE_SLOTS = 64 };
+
+static int group_count(const mz_workers *w, const mz_knobs *knobs) {
+  int games = (int)w->state->settings.selfplay.games, slots = (int)knobs->mcts_storage_size;
+  return (games + slots - 1) / slots;
+}
+
+static void free_harvests(mz_harvest *harvests, int groups) {
+  for (int g = 0; g < groups && harvests; g++) mz_harvest_deinit(&harvests[g]);
+  free(harvests);
+}
+
+static void free_batches(mz_batch *batches, int capacity) {
+  for (int i = 0; i < capacity && batches; i++) mz_batch_deinit(&batches[i]);
+  free(batches);
+}
+
+static mz_status make_batches(const mz_state *state, int capacity, mz_batch **out) {
+  mz_batch *batches;
+  MZ_TRY(mz_alloc(&batches, (size_t)capacity, sizeof *batches));
+  for (int i = 0; i < capacity; i++) {
+    mz_status status = mz_batch_init(&batches[i], &state->env->spec, (int)state->settings.learning.batch_size, (int)state->settings.loss.unroll);
+    if (status != MZ_OK) {
+      free_batches(batches, i);
+      return status;
+    }
+  }
+  *out = batches;
+  return MZ_OK;
+}
+
+static void free_actors(mz_workers *w) {
+  for (int i = 0; i < MZ_POOL_MAX; i++) {
+    if (w->actors[i]) mz_actor_free(w->actors[i]);
+    w->actors[i] = NULL;
+  }
+}
+
+mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs) {
+  memset(w, 0, sizeof *w);
+  w->state = state;
+  w->knobs = *knobs;
+  w->actor_stage.name = "actor";
+  w->batch_stage.name = "batch";
+  w->groups = group_count(w, knobs);
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_pool_create(&w->actor_pool, "actor", (int)knobs->cpu_actor, &w->actor_stage));
+  MZ_TRY_CLEANUP(mz_pool_create(&w->batch_pool, "batch", (int)knobs->batch_actor, &w->batch_stage));
+  MZ_TRY_CLEANUP(mz_alloc(&w->harvests, (size_t)w->groups, sizeof *w->harvests));
+  MZ_TRY_CLEANUP(mz_queue_create(&w->queue, (int)knobs->batch_buffer_size));
+  MZ_TRY_CLEANUP(make_batches(state, (int)knobs->batch_buffer_size, &w->batches));
+  w->capacity = (int)knobs->batch_buffer_size;
+cleanup:
+  if (status != MZ_OK) mz_workers_deinit(w);
+  return status;
+}
+
+void mz_workers_deinit(mz_workers *w) {
+  if (w->actor_pool) mz_pool_free(w->actor_pool);
+  if (w->batch_pool) mz_pool_free(w->batch_pool);
+  free_actors(w);
+  for (int i = 0; i < MZ_POOL_MAX; i++)
+    if (w->reanalyzers[i]) mz_reanalyze_free(w->reanalyzers[i]);
+  free_harvests(w->harvests, w->groups);
+  if (w->queue) mz_queue_free(w->queue);
+  free_batches(w->batches, w->capacity);
+  memset(w, 0, sizeof *w);
+}
+
+static int64_t wanted(int64_t asked, int64_t present) { return asked ? asked : present; }
+
+mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
+  mz_knobs old = w->knobs;
+  mz_knobs next = {.cpu_actor = wanted(asked->cpu_actor, old.cpu_actor), .batch_actor = wanted(asked->batch_actor, old.batch_actor),
+                   .learner_threads = wanted(asked->learner_threads, old.learner_threads),
+                   .mcts_storage_size = wanted(asked->mcts_storage_size, old.mcts_storage_size),
+                   .batch_buffer_size = wanted(asked->batch_buffer_size, old.batch_buffer_size)};
+  mz_harvest *harvests = NULL;
+  mz_batch *batches = NULL;
+  int groups = group_count(w, &next), capacity = (int)next.batch_buffer_size;
+  mz_status status;
+  /* Everything that can fail comes before anything is given up. */
+  if (groups != w->groups) MZ_TRY_CLEANUP(mz_alloc(&harvests, (size_t)groups, sizeof *harvests));
+  if (capacity != w->capacity) MZ_TRY_CLEANUP(make_batches(w->state, capacity, &batches));
+  MZ_TRY_CLEANUP(mz_pool_resize(w->actor_pool, (int)next.cpu_actor));
+  MZ_TRY_CLEANUP(mz_pool_resize(w->batch_pool, (int)next.batch_actor));
+  MZ_TRY_CLEANUP(mz_pool_resize(w->state->learner_pool, (int)next.learner_threads));
+  if (capacity != w->capacity) MZ_TRY_CLEANUP(mz_queue_reset(w->queue, capacity));
+  if (harvests) {
+    free_harvests(w->harvests, w->groups);
+    w->harvests = harvests;
+    w->groups = groups;
+  }
+  if (batches) {
+    free_batches(w->batches, w->capacity);
+    w->batches = batches;
+    w->capacity = capacity;
+  }
+  if (next.mcts_storage_size != old.mcts_storage_size) free_actors(w); /* made anew at the new size when they next work */
+  w->knobs = next;
+  return MZ_OK;
+cleanup:
+  free(harvests);
+  free_batches(batches, batches ? capacity : 0);
+  /* Shrinking back to a size that was there cannot fail. */
+  if (mz_pool_resize(w->actor_pool, (int)old.cpu_actor) != MZ_OK || mz_pool_resize(w->batch_pool, (int)old.batch_actor) != MZ_OK ||
+      mz_pool_resize(w->state->learner_pool, (int)old.learner_threads) != MZ_OK)
+    MZ_ASSERT(!"a pool could not go back to its old size");
+  return status;
+}
+
+mz_status mz_workers_actor(mz_workers *w, int worker, mz_actor **out) {
+  if (!w->actors[worker]) {
+    const mz_settings *s = &w->state->settings;
+    MZ_TRY(mz_actor_create(&w->actors[worker], w->state->env, &s->search, &w->state->model, &mz_backend_cpu, s->replay.discount, (int)w->knobs.mcts_storage_size));
+  }
+  *out = w->actors[worker];
+  return MZ_OK;
+}
+
+mz_status mz_workers_reanalyze(mz_workers *w, int worker, mz_reanalyze **out) {
+  if (!w->reanalyzers[worker]) {
+    const mz_settings *s = &w->state->settings;
+    MZ_TRY(mz_reanalyze_create(&w->reanalyzers[worker], &s->search, &w->state->env->spec, &w->state->model, &mz_backend_cpu, s->replay.discount, REANALYZE_SLOTS));
+  }
+  *out = w->reanalyzers[worker];
+  return MZ_OK;
+}

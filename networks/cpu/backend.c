@@ -1,0 +1,87 @@
+/* The cpu backend: floats, kernels chosen at run time, oneDNN for wide layers. */
+#include "networks/backend.h"
+#include "networks/cpu/kernels.h"
+#include "networks/cpu/linear.h"
+#include "networks/math/value.h"
+#include "networks/tape_state.h"
+
+static mz_status prepare(mz_tape *tape, mz_node *node) {
+  return node->op == MZ_OP_LINEAR ? mz_linear_prepare(tape, node) : MZ_OK;
+}
+
+static void release(mz_tape *tape, mz_node *node) {
+  (void)tape;
+  if (node->op == MZ_OP_LINEAR) mz_linear_release(node);
+}
+
+static mz_logits logits_of(const mz_tape_value *x, int rows) {
+  return (mz_logits){.x = x->data, .rows = rows, .columns = x->columns, .stride = x->stride};
+}
+
+static void forward(mz_tape *tape, mz_node *node, int rows) {
+  if (node->op == MZ_OP_LINEAR) {
+    mz_linear_forward(tape, node, rows);
+    return;
+  }
+  const mz_kernels *kernels = mz_kernels_get();
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  const size_t count = (size_t)rows * (size_t)y->stride;
+  const mz_logits logits = logits_of(x, rows);
+  switch (node->op) {
+    case MZ_OP_ADD: kernels->add(x->data, tape->values[node->inputs[1]].data, y->data, count); break;
+    case MZ_OP_RELU: kernels->relu(x->data, y->data, count); break;
+    case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
+    case MZ_OP_SOFTMAX: kernels->softmax(&logits, y->data); break;
+    case MZ_OP_EXPECTATION: {
+      const float step = mz_bin_step_inline(node->support_min, node->support_max, x->columns);
+      kernels->expectation(&logits, node->support_min, step, node->transform, y->data, y->stride);
+      break;
+    }
+    case MZ_OP_SOFTMAX_XENT: /* the gradient comes for little here, while the exponentials are at hand: backward has nothing left */
+      kernels->softmax_xent(&logits, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor, y->data,
+                            x->gradient);
+      break;
+    case MZ_OP_INPUT:
+    case MZ_OP_SCALE_GRADIENT:
+    case MZ_OP_LINEAR: break;
+  }
+}
+
+static void backward(mz_tape *tape, mz_node *node, int rows) {
+  if (node->op == MZ_OP_LINEAR) {
+    mz_linear_backward(tape, node, rows);
+    return;
+  }
+  const mz_kernels *kernels = mz_kernels_get();
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  const size_t count = (size_t)rows * (size_t)y->stride;
+  const bool overwrite = node->overwrites[0];
+  switch (node->op) {
+    case MZ_OP_ADD:
+      for (int k = 0; k < node->input_count; k++) {
+        float *dx = tape->values[node->inputs[k]].gradient;
+        if (dx != NULL) kernels->scale(y->gradient, 1.0f, dx, count, node->overwrites[k]);
+      }
+      break;
+    case MZ_OP_RELU: kernels->relu_backward(y->data, y->gradient, x->gradient, count, overwrite); break;
+    case MZ_OP_SCALE_GRADIENT: kernels->scale(y->gradient, node->factor, x->gradient, count, overwrite); break;
+    case MZ_OP_MINMAX:
+      kernels->minmax_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);
+      break;
+    case MZ_OP_INPUT:
+    case MZ_OP_LINEAR:
+    case MZ_OP_EXPECTATION:
+    case MZ_OP_SOFTMAX:
+    case MZ_OP_SOFTMAX_XENT: break;
+  }
+}
+
+const mz_backend mz_backend_cpu = {
+  .name = "cpu",
+  .element_size = sizeof(float),
+  .prepare = prepare,
+  .release = release,
+  .forward = forward,
+  .backward = backward,
+  .weights_changed = mz_linear_transpose,
+};

@@ -1,0 +1,67 @@
+/* The inner loops of the cpu backend, one table per instruction-set level. kernels/ is compiled once per level. Matrices are rows
+ * of `stride` floats, stride a multiple of 16, `columns` of them in use and the rest 0, which every kernel preserves.
+ * Levels agree bit for bit, except that the product of the plain level rounds a multiply-add twice. */
+#pragma once
+#include "networks/isa.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* C[m][n] = act( start[m][n] + Σ over terms Σ over k of A(m, k) · B[k][n] ),  A(m, k) = a[m·a_row + k·a_step],
+ * start = C itself (`add`), or bias[n] + table[index[m]][n], where NULL stands for 0. Every element of C is one accumulator
+ * that runs over terms and k in ascending order, whatever the shape: a row never depends on its neighbours.
+ * Rows of B and C hold `columns` entries padded to 16; where columns is not a multiple of 16, B may be packed tight: it is read
+ * no further than `columns`, and C's padding becomes 0. */
+typedef struct mz_term { const float *a, *b; } mz_term;
+
+typedef struct mz_product {
+  int rows, columns, depth;
+  int term_count;
+  const mz_term *terms;
+  ptrdiff_t a_row, a_step, b_stride;
+  float *c;
+  ptrdiff_t c_stride;
+  bool add, relu;
+  const float *bias, *table;
+  const int32_t *index;
+  ptrdiff_t table_stride;
+} mz_product;
+
+/* Rows of logits, as EXPECTATION, SOFTMAX and SOFTMAX_XENT read them. */
+typedef struct mz_logits {
+  const float *x;
+  int rows, columns;
+  ptrdiff_t stride;
+} mz_logits;
+
+typedef struct mz_kernels {
+  void (*product)(const mz_product *product);
+  /* sums[n] = Σ over terms Σ over rows of b[row][n], n < columns, a multiple of 16. */
+  void (*column_sums)(const mz_term *terms, int term_count, int rows, int columns, ptrdiff_t stride, float *sums);
+
+  /* Element by element over `count` floats, a multiple of 16. */
+  void (*add)(const float *a, const float *b, float *y, size_t count);
+  void (*relu)(const float *x, float *y, size_t count);
+  void (*relu_mask)(const float *y, float *dy, size_t count); /* dy = 0 where y is not positive */
+  void (*relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
+  void (*scale)(const float *dy, float factor, float *dx, size_t count, bool overwrite); /* dx (+)= factor · dy */
+
+  void (*minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
+  void (*minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
+                          bool overwrite);
+
+  void (*softmax)(const mz_logits *logits, float *y);
+  /* result[row·result_stride]: the mean of bins min, min + step, …, through h⁻¹ if `transform`. */
+  void (*expectation)(const mz_logits *logits, float min, float step, bool transform, float *result, ptrdiff_t result_stride);
+  /* targets: as the logits. Per row r: entropy[r·16] = −Σ target · log softmax; gradient (NULL: not wanted), of the logits' shape,
+   * = factor · row_weights[r·16] · (softmax · Σ target − target). */
+  void (*softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor, float *entropy,
+                       float *gradient);
+} mz_kernels;
+
+extern const mz_kernels mz_kernels_plain, mz_kernels_avx2, mz_kernels_avx512;
+
+/* Those of mz_isa_level(), or what was selected last. */
+const mz_kernels *mz_kernels_get(void);
+/* For tests that compare levels; not while another thread runs a tape. false: this processor has no such level. */
+bool mz_kernels_select(mz_isa level);

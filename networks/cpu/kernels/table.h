@@ -1,0 +1,22 @@
+/* What kernels/ compiles to at this level: MZ_LEVEL(mz_product) is mz_product_avx2 and so on. */
+#pragma once
+#include "networks/cpu/kernels.h"
+
+#define MZ_LEVEL_JOIN_(name, level) name##_##level
+#define MZ_LEVEL_JOIN(name, level) MZ_LEVEL_JOIN_(name, level)
+#define MZ_LEVEL(name) MZ_LEVEL_JOIN(name, MZ_ISA)
+
+void MZ_LEVEL(mz_product)(const mz_product *product);
+void MZ_LEVEL(mz_column_sums)(const mz_term *terms, int term_count, int rows, int columns, ptrdiff_t stride, float *sums);
+void MZ_LEVEL(mz_add)(const float *a, const float *b, float *y, size_t count);
+void MZ_LEVEL(mz_relu)(const float *x, float *y, size_t count);
+void MZ_LEVEL(mz_relu_mask)(const float *y, float *dy, size_t count);
+void MZ_LEVEL(mz_relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
+void MZ_LEVEL(mz_scale)(const float *dy, float factor, float *dx, size_t count, bool overwrite);
+void MZ_LEVEL(mz_minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
+void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
+                                  bool overwrite);
+void MZ_LEVEL(mz_softmax)(const mz_logits *logits, float *y);
+void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result, ptrdiff_t result_stride);
+void MZ_LEVEL(mz_softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor, float *entropy,
+                               float *gradient);

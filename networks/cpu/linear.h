@@ -1,0 +1,11 @@
+/* MZ_OP_LINEAR on the cpu: y = act(x W + b + T[index]), its data gradient through Wᵀ, and the weight gradient of all uses at once. */
+#pragma once
+#include "networks/backend.h"
+
+mz_status mz_linear_prepare(mz_tape *tape, mz_node *node);
+void mz_linear_release(mz_node *node);
+void mz_linear_forward(mz_tape *tape, mz_node *node, int rows);
+void mz_linear_backward(mz_tape *tape, mz_node *node, int rows);
+/* Wᵀ of every parameter with more than one row, packed [columns][rows] without padding at the parameter's own offset (never
+ * longer than the parameter). */
+void mz_linear_transpose(const mz_params *params, const void *values, void *transposed);

@@ -1,0 +1,46 @@
+#include "networks/cpu/linear.h"
+#include <string.h>
+
+typedef float four __attribute__((vector_size(16)));
+typedef int32_t four_indices __attribute__((vector_size(16)));
+
+/* Four rows of four from `from` become four columns at `to`. */
+static inline void transpose_four(const float *from, ptrdiff_t from_stride, float *to, ptrdiff_t to_stride) {
+  four row[4], half[4], column[4];
+  for (int i = 0; i < 4; i++) memcpy(&row[i], from + i * from_stride, sizeof row[i]);
+  const four_indices low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+  half[0] = __builtin_shuffle(row[0], row[1], low);
+  half[1] = __builtin_shuffle(row[2], row[3], low);
+  half[2] = __builtin_shuffle(row[0], row[1], high);
+  half[3] = __builtin_shuffle(row[2], row[3], high);
+  column[0] = __builtin_shuffle(half[0], half[1], first);
+  column[1] = __builtin_shuffle(half[0], half[1], second);
+  column[2] = __builtin_shuffle(half[2], half[3], first);
+  column[3] = __builtin_shuffle(half[2], half[3], second);
+  for (int i = 0; i < 4; i++) memcpy(to + i * to_stride, &column[i], sizeof column[i]);
+}
+
+/* to[c][r] = from[r][c], in blocks that stay in the first-level cache. */
+static void transpose(const float *from, int rows, int columns, ptrdiff_t from_stride, float *to) {
+  enum { BLOCK = 32 };
+  const int whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
+  const ptrdiff_t to_stride = rows;
+  for (int block_row = 0; block_row < whole_rows; block_row += BLOCK) {
+    for (int c = 0; c < whole_columns; c += 4) {
+      for (int r = block_row; r < block_row + BLOCK && r < whole_rows; r += 4) {
+        transpose_four(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+      }
+    }
+  }
+  for (int r = 0; r < rows; r++) {
+    for (int c = r < whole_rows ? whole_columns : 0; c < columns; c++) to[c * to_stride + r] = from[r * from_stride + c];
+  }
+}
+
+void mz_linear_transpose(const mz_params *params, const void *values, void *transposed) {
+  for (int i = 0; i < params->count; i++) {
+    const mz_param *param = &params->items[i];
+    if (param->rows == 1) continue;
+    transpose((const float *)values + param->offset, param->rows, param->columns, param->stride, (float *)transposed + param->offset);
+  }
+}

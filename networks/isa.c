@@ -1,0 +1,44 @@
+#include "networks/isa.h"
+#include "muzero/base/log.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {"plain", "avx2", "avx512"};
+
+const char *mz_isa_name(mz_isa level) {
+  return names[level];
+}
+
+static mz_isa highest(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw")) {
+    return MZ_ISA_LEVEL_AVX512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return MZ_ISA_LEVEL_AVX2;
+#endif
+  return MZ_ISA_LEVEL_PLAIN;
+}
+
+static mz_isa chosen;
+
+static void choose(void) {
+  chosen = highest();
+  const char *wanted = getenv("MUZERO_ISA");
+  if (wanted == NULL) return;
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_AVX512; level++) {
+    if (strcmp(wanted, names[level]) != 0) continue;
+    if (level > chosen) mz_log_write(MZ_LOG_WARNING, "MUZERO_ISA: this processor has no %s; using %s", wanted, names[chosen]);
+    if (level < chosen) chosen = level;
+    return;
+  }
+  mz_log_write(MZ_LOG_WARNING, "MUZERO_ISA: %s is none of plain, avx2, avx512; using %s", wanted, names[chosen]);
+}
+
+mz_isa mz_isa_level(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, choose);
+  return chosen;
+}

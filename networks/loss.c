@@ -1,0 +1,87 @@
+#include "networks/loss.h"
+#include "muzero/base/maths.h"
+#include "networks/math/lanes.h"
+#include "networks/math/value.h"
+#include <math.h>
+
+#define ROW(key, type, field, min, max, fallback, unit, help) \
+  {key, type, MZ_ALGORITHMIC, offsetof(mz_loss_settings, field), min, max, fallback, NULL, unit, help}
+static const mz_setting rows[] = {
+  ROW("unroll", MZ_INT, unroll, 1, MZ_UNROLL_MAX, "5", "steps", "K: dynamics steps that a training row is unrolled"),
+  ROW("loss.value_weight", MZ_FLOAT, value_weight, 0, 1000, "0.25", "", "of the value's cross entropy"),
+  ROW("loss.reward_weight", MZ_FLOAT, reward_weight, 0, 1000, "1", "", "of the reward's cross entropy"),
+  ROW("loss.policy_weight", MZ_FLOAT, policy_weight, 0, 1000, "1", "", "of the policy's cross entropy"),
+};
+const mz_settings_table mz_loss_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
+
+/* Inputs for one head's targets and row weights, and its loss. */
+static mz_value head_loss(mz_tape *tape, mz_value logits, int columns, double factor, mz_value *target, mz_value *weight) {
+  *target = mz_tape_input(tape, columns);
+  *weight = mz_tape_input(tape, 1);
+  return mz_tape_softmax_xent(tape, logits, *target, *weight, (float)factor);
+}
+
+void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings *settings, mz_tape *tape) {
+  MZ_ASSERT(settings->unroll >= 1 && settings->unroll <= MZ_UNROLL_MAX);
+  const int unroll = (int)settings->unroll;
+  *loss = (mz_loss){.unroll = unroll};
+  loss->obs = mz_tape_input(tape, model->obs_size);
+  for (int k = 0; k <= unroll; k++) {
+    if (k == 0) {
+      loss->action[k] = -1;
+      loss->heads[k] = mz_model_initial(model, tape, loss->obs);
+      loss->reward_target[k] = loss->reward_weight[k] = loss->reward_loss[k] = -1;
+    } else {
+      loss->action[k] = mz_tape_index_input(tape);
+      const mz_value latent = mz_tape_scale_gradient(tape, loss->heads[k - 1].latent, 0.5f);
+      loss->heads[k] = mz_model_recurrent(model, tape, latent, loss->action[k]);
+    }
+    const mz_model_heads *heads = &loss->heads[k];
+    const double step_weight = k == 0 ? 1.0 : 1.0 / unroll;
+    if (k > 0) {
+      loss->reward_loss[k] = head_loss(tape, heads->reward, model->reward.bins, step_weight * settings->reward_weight,
+                                       &loss->reward_target[k], &loss->reward_weight[k]);
+    }
+    loss->policy_loss[k] = head_loss(tape, heads->policy, model->actions, step_weight * settings->policy_weight,
+                                     &loss->policy_target[k], &loss->policy_weight[k]);
+    loss->value_loss[k] = head_loss(tape, heads->value, model->value.bins, step_weight * settings->value_weight,
+                                    &loss->value_target[k], &loss->value_weight[k]);
+  }
+}
+
+float mz_value_transform(float x) {
+  return mz_h_inline(x);
+}
+
+float mz_value_transform_inverse(float x) {
+  return mz_h_inverse_inline(x);
+}
+
+void mz_two_hot(const mz_support *support, float scalar, float *out) {
+  const float x = support->transform ? mz_h_inline(scalar) : scalar;
+  const float step = mz_bin_step_inline(support->min, support->max, support->bins);
+  const float last = (float)(support->bins - 1);
+  float position = (x - support->min) / step;
+  position = position > 0.0f ? position : 0.0f; /* also a NaN */
+  position = position < last ? position : last;
+  const int low = (int)position;
+  const float above = position - (float)low;
+  for (int i = 0; i < support->bins; i++) out[i] = 0.0f;
+  out[low] = 1.0f - above;
+  if (low + 1 < support->bins) out[low + 1] = above;
+}
+
+float mz_support_expectation(const mz_support *support, const float *logits) {
+  float sum[MZ_SUM_LANES] = {0}, weighted[MZ_SUM_LANES] = {0};
+  const float step = mz_bin_step_inline(support->min, support->max, support->bins);
+  float max = -INFINITY;
+  for (int i = 0; i < support->bins; i++) max = logits[i] > max ? logits[i] : max;
+  for (int i = 0; i < support->bins; i++) {
+    const float e = mz_expf(logits[i] - max);
+    const int lane = i % MZ_SUM_LANES;
+    sum[lane] = sum[lane] + e;
+    weighted[lane] = weighted[lane] + e * mz_bin_inline(support->min, step, (float)i);
+  }
+  const float mean = mz_lanes_sum(weighted) / mz_lanes_sum(sum);
+  return support->transform ? mz_h_inverse_inline(mean) : mean;
+}

@@ -1,0 +1,33 @@
+/* The K-step unrolled loss on a tape (MuZero equation 1): policy, value and reward cross entropies with row weights.
+ * Step 0 has full weight, steps 1 … K are scaled 1/K; the gradient is halved where a latent enters a dynamics step.
+ * Row weights carry importance weight, mask and 1/batch, so that shards of a batch simply add. */
+#pragma once
+#include "networks/model.h"
+
+typedef struct mz_loss_settings {
+  int64_t unroll;      /* K */
+  double value_weight, reward_weight, policy_weight;
+} mz_loss_settings;
+extern const mz_settings_table mz_loss_table; /* keys unroll, loss.value_weight … */
+
+enum { MZ_UNROLL_MAX = 16 };
+
+typedef struct mz_loss { /* where the inputs and results of step k are on the tape */
+  int unroll;
+  mz_value obs;
+  int action[MZ_UNROLL_MAX + 1];            /* index inputs; [0] unused */
+  mz_value policy_target[MZ_UNROLL_MAX + 1], value_target[MZ_UNROLL_MAX + 1], reward_target[MZ_UNROLL_MAX + 1];
+  mz_value policy_weight[MZ_UNROLL_MAX + 1], value_weight[MZ_UNROLL_MAX + 1], reward_weight[MZ_UNROLL_MAX + 1]; /* rows × 1 */
+  mz_value policy_loss[MZ_UNROLL_MAX + 1], value_loss[MZ_UNROLL_MAX + 1], reward_loss[MZ_UNROLL_MAX + 1];       /* rows × 1, unweighted */
+  mz_model_heads heads[MZ_UNROLL_MAX + 1]; /* reward entries at 0 are −1 */
+} mz_loss;
+
+/* Records the whole loss on an empty tape (not yet planned). */
+void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings *settings, mz_tape *tape);
+
+/* Two-hot over the support; scalars are transformed (if the support says so) and clamped first. out: bins entries. */
+void mz_two_hot(const mz_support *support, float scalar, float *out);
+/* h⁻¹ of the mean of a categorical given as logits (what MZ_OP_EXPECTATION computes), bit for bit the same. */
+float mz_support_expectation(const mz_support *support, const float *logits);
+float mz_value_transform(float x);         /* h */
+float mz_value_transform_inverse(float x); /* h⁻¹ */

@@ -1,0 +1,181 @@
+/* The reference backend: double, plain loops, textbook formulas in the order one would derive them. What the others are checked
+ * against; never fast. */
+#include "networks/backend.h"
+#include "muzero/base/maths.h"
+#include "networks/ref/linear.h"
+#include "networks/tape_state.h"
+#include <math.h>
+
+/* One row of the operands at hand. */
+typedef struct row_view { const double *x; double *y; int columns; } row_view;
+
+static row_view row_at(mz_tape *tape, const mz_node *node, int r) {
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  return (row_view){(const double *)x->data + (ptrdiff_t)r * x->stride, (double *)y->data + (ptrdiff_t)r * y->stride, x->columns};
+}
+
+static double *gradient_row(mz_tape *tape, mz_value value, int r) {
+  const mz_tape_value *v = &tape->values[value];
+  return v->gradient == NULL ? NULL : (double *)v->gradient + (ptrdiff_t)r * v->stride;
+}
+
+static const double *data_row(mz_tape *tape, mz_value value, int r) {
+  const mz_tape_value *v = &tape->values[value];
+  return (const double *)v->data + (ptrdiff_t)r * v->stride;
+}
+
+static int argmin(const double *x, int n) {
+  int best = 0;
+  for (int i = 1; i < n; i++) best = x[i] < x[best] ? i : best;
+  return best;
+}
+
+static int argmax(const double *x, int n) {
+  int best = 0;
+  for (int i = 1; i < n; i++) best = x[i] > x[best] ? i : best;
+  return best;
+}
+
+static const double minmax_epsilon = 1e-5;
+
+static void minmax(row_view row) {
+  const double min = row.x[argmin(row.x, row.columns)], max = row.x[argmax(row.x, row.columns)];
+  for (int i = 0; i < row.columns; i++) row.y[i] = (row.x[i] - min) / (max - min + minmax_epsilon);
+}
+
+/* y_i = (x_i − x_a) / s, s = x_b − x_a + ε: ∂y_i/∂x_i = 1/s, ∂y_i/∂x_a = (y_i − 1)/s, ∂y_i/∂x_b = −y_i/s. */
+static void minmax_backward(row_view row, const double *dy, double *dx) {
+  const int a = argmin(row.x, row.columns), b = argmax(row.x, row.columns);
+  const double s = row.x[b] - row.x[a] + minmax_epsilon;
+  for (int i = 0; i < row.columns; i++) {
+    dx[i] += dy[i] / s;
+    dx[a] += dy[i] * (row.y[i] - 1.0) / s;
+    dx[b] -= dy[i] * row.y[i] / s;
+  }
+}
+
+static double log_sum_exp(const double *x, int n) {
+  const double max = x[argmax(x, n)];
+  double sum = 0.0;
+  for (int i = 0; i < n; i++) sum += mz_exp(x[i] - max);
+  return max + mz_log(sum);
+}
+
+static void softmax(row_view row) {
+  const double normaliser = log_sum_exp(row.x, row.columns);
+  for (int i = 0; i < row.columns; i++) row.y[i] = mz_exp(row.x[i] - normaliser);
+}
+
+static double h_inverse(double x) {
+  const double epsilon = 0.001;
+  const double q = (sqrt(1.0 + 4.0 * epsilon * (fabs(x) + 1.0 + epsilon)) - 1.0) / (2.0 * epsilon);
+  return (x < 0.0 ? -1.0 : 1.0) * (q * q - 1.0);
+}
+
+static void expectation(const mz_node *node, row_view row) {
+  const double normaliser = log_sum_exp(row.x, row.columns);
+  double mean = 0.0;
+  for (int i = 0; i < row.columns; i++) {
+    const double bin = node->support_min + ((double)node->support_max - node->support_min) * i / (row.columns - 1);
+    mean += mz_exp(row.x[i] - normaliser) * bin;
+  }
+  row.y[0] = node->transform ? h_inverse(mean) : mean;
+}
+
+static void xent(row_view row, const double *target) {
+  const double normaliser = log_sum_exp(row.x, row.columns);
+  row.y[0] = 0.0;
+  for (int i = 0; i < row.columns; i++) row.y[0] -= target[i] * (row.x[i] - normaliser);
+}
+
+/* Of factor · weight · −Σ target_i log p_i: factor · weight · (p_i Σ target − target_i). */
+static void xent_backward(const mz_node *node, row_view row, const double *target, double weight, double *dx) {
+  const double normaliser = log_sum_exp(row.x, row.columns);
+  double total = 0.0;
+  for (int i = 0; i < row.columns; i++) total += target[i];
+  for (int i = 0; i < row.columns; i++) dx[i] += node->factor * weight * (mz_exp(row.x[i] - normaliser) * total - target[i]);
+}
+
+static mz_status prepare(mz_tape *tape, mz_node *node) {
+  (void)tape;
+  (void)node;
+  return MZ_OK;
+}
+
+static void release(mz_tape *tape, mz_node *node) {
+  (void)tape;
+  (void)node;
+}
+
+static void forward_row(mz_tape *tape, const mz_node *node, int r) {
+  const row_view row = row_at(tape, node, r);
+  switch (node->op) {
+    case MZ_OP_LINEAR: mz_ref_linear(tape, node, r); break;
+    case MZ_OP_ADD:
+      for (int i = 0; i < row.columns; i++) row.y[i] = row.x[i] + data_row(tape, node->inputs[1], r)[i];
+      break;
+    case MZ_OP_RELU:
+      for (int i = 0; i < row.columns; i++) row.y[i] = row.x[i] < 0.0 ? 0.0 : row.x[i];
+      break;
+    case MZ_OP_MINMAX: minmax(row); break;
+    case MZ_OP_SOFTMAX: softmax(row); break;
+    case MZ_OP_EXPECTATION: expectation(node, row); break;
+    case MZ_OP_SOFTMAX_XENT: xent(row, data_row(tape, node->inputs[1], r)); break;
+    case MZ_OP_SCALE_GRADIENT: /* shares its input's data */
+    case MZ_OP_INPUT: break;
+  }
+}
+
+static void forward(mz_tape *tape, mz_node *node, int rows) {
+  for (int r = 0; r < rows; r++) forward_row(tape, node, r);
+}
+
+static void backward_row(mz_tape *tape, const mz_node *node, int r) {
+  const row_view row = row_at(tape, node, r);
+  const double *dy = gradient_row(tape, node->output, r);
+  double *dx = gradient_row(tape, node->inputs[0], r);
+  switch (node->op) {
+    case MZ_OP_LINEAR: mz_ref_linear_backward(tape, node, r); break;
+    case MZ_OP_ADD:
+      for (int k = 0; k < node->input_count; k++) {
+        double *to = gradient_row(tape, node->inputs[k], r);
+        for (int i = 0; to != NULL && i < row.columns; i++) to[i] += dy[i];
+      }
+      break;
+    case MZ_OP_RELU:
+      for (int i = 0; i < row.columns; i++) dx[i] += row.x[i] > 0.0 ? dy[i] : 0.0;
+      break;
+    case MZ_OP_MINMAX: minmax_backward(row, dy, dx); break;
+    case MZ_OP_SCALE_GRADIENT:
+      for (int i = 0; i < row.columns; i++) dx[i] += node->factor * dy[i];
+      break;
+    case MZ_OP_SOFTMAX_XENT:
+      xent_backward(node, row, data_row(tape, node->inputs[1], r), data_row(tape, node->inputs[2], r)[0], dx);
+      break;
+    case MZ_OP_EXPECTATION: /* inference only */
+    case MZ_OP_SOFTMAX:
+    case MZ_OP_INPUT: break;
+  }
+}
+
+static void clear(mz_tape *tape, mz_value value, int rows) {
+  const mz_tape_value *v = &tape->values[value];
+  for (ptrdiff_t i = 0; v->gradient != NULL && i < (ptrdiff_t)rows * v->stride; i++) ((double *)v->gradient)[i] = 0.0;
+}
+
+static void backward(mz_tape *tape, mz_node *node, int rows) {
+  for (int k = 0; k < node->input_count; k++) {
+    if (node->overwrites[k]) clear(tape, node->inputs[k], rows);
+  }
+  for (int r = 0; r < rows; r++) backward_row(tape, node, r);
+  if (node->first_use) mz_ref_parameter_gradients(tape, node, rows);
+}
+
+const mz_backend mz_backend_ref = {
+  .name = "ref",
+  .element_size = sizeof(double),
+  .prepare = prepare,
+  .release = release,
+  .forward = forward,
+  .backward = backward,
+};

@@ -1,0 +1,146 @@
+/* Recording: each function appends one node and the value it writes. */
+#include "networks/tape.h"
+#include "networks/tape_state.h"
+#include <string.h>
+
+mz_status mz_tape_create(mz_tape **out, const mz_backend *backend, const mz_params *params, int rows, bool with_backward) {
+  MZ_ASSERT(rows >= 1);
+  mz_tape *tape = NULL;
+  MZ_TRY(mz_alloc(&tape, 1, sizeof *tape));
+  *tape = (mz_tape){.backend = backend, .params = params, .rows = rows, .with_backward = with_backward};
+  *out = tape;
+  return MZ_OK;
+}
+
+void mz_tape_free(mz_tape *tape) {
+  if (tape == NULL) return;
+  for (int i = 0; i < tape->node_count; i++) {
+    if (tape->nodes[i].prepared != NULL) tape->backend->release(tape, &tape->nodes[i]);
+  }
+  free(tape->nodes);
+  free(tape->values);
+  free(tape->uses);
+  free(tape->unused);
+  free(tape->block);
+  free(tape);
+}
+
+static mz_status grow(mz_tape *tape) {
+  if (tape->node_count == MZ_TAPE_NODES_MAX) {
+    return mz_fail(MZ_E_CONFIG, "network: more than %d nodes; fewer layers or unroll steps are needed", MZ_TAPE_NODES_MAX);
+  }
+  const int capacity = tape->node_capacity == 0 ? 32 : 2 * tape->node_capacity;
+  mz_node *nodes = NULL;
+  mz_tape_value *values = NULL;
+  MZ_TRY(mz_alloc(&nodes, (size_t)capacity, sizeof *nodes));
+  const mz_status status = mz_alloc(&values, (size_t)capacity, sizeof *values);
+  if (status != MZ_OK) {
+    free(nodes);
+    return status;
+  }
+  if (tape->node_count > 0) {
+    memcpy(nodes, tape->nodes, (size_t)tape->node_count * sizeof *nodes);
+    memcpy(values, tape->values, (size_t)tape->node_count * sizeof *values);
+  }
+  free(tape->nodes);
+  free(tape->values);
+  tape->nodes = nodes;
+  tape->values = values;
+  tape->node_capacity = capacity;
+  return MZ_OK;
+}
+
+/* After a failure every value is 0: the tape is never planned, so it is never used. */
+static mz_value append(mz_tape *tape, mz_node node, int columns) {
+  MZ_ASSERT(!tape->planned);
+  if (tape->failure == MZ_OK && tape->node_count == tape->node_capacity) tape->failure = grow(tape);
+  if (tape->failure != MZ_OK) return 0;
+  node.output = tape->node_count++;
+  tape->nodes[node.output] = node;
+  tape->values[node.output] = (mz_tape_value){.columns = columns, .stride = mz_padded(columns)};
+  return node.output;
+}
+
+static mz_node node_of(mz_op op, int input_count, mz_value a, mz_value b, mz_value c) {
+  return (mz_node){.op = op, .inputs = {a, b, c}, .input_count = input_count, .weight = -1, .bias = -1, .table = -1, .index_input = -1};
+}
+
+static int columns_of(const mz_tape *tape, mz_value value) {
+  if (tape->failure != MZ_OK) return 1;
+  MZ_ASSERT(value >= 0 && value < tape->node_count);
+  return tape->values[value].columns;
+}
+
+mz_value mz_tape_input(mz_tape *tape, int columns) {
+  MZ_ASSERT(columns >= 1);
+  return append(tape, node_of(MZ_OP_INPUT, 0, 0, 0, 0), columns);
+}
+
+int mz_tape_index_input(mz_tape *tape) {
+  MZ_ASSERT(!tape->planned);
+  if (tape->index_count == MZ_TAPE_INDICES_MAX && tape->failure == MZ_OK) {
+    tape->failure = mz_fail(MZ_E_CONFIG, "network: more than %d index inputs; fewer unroll steps are needed", MZ_TAPE_INDICES_MAX);
+  }
+  return tape->failure == MZ_OK ? tape->index_count++ : 0;
+}
+
+mz_value mz_tape_linear(mz_tape *tape, mz_value x, int weight, int bias, mz_activation activation) {
+  return mz_tape_linear_table(tape, x, weight, bias, -1, -1, activation);
+}
+
+mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, int table, int index_input, mz_activation activation) {
+  if (tape->failure != MZ_OK) return 0;
+  const mz_param *items = tape->params->items;
+  MZ_ASSERT(items[weight].rows == columns_of(tape, x));
+  MZ_ASSERT(bias < 0 || items[bias].columns == items[weight].columns);
+  MZ_ASSERT(table < 0 || (items[table].columns == items[weight].columns && index_input >= 0 && index_input < tape->index_count));
+  mz_node node = node_of(MZ_OP_LINEAR, 1, x, 0, 0);
+  node.weight = weight;
+  node.bias = bias;
+  node.table = table;
+  node.index_input = index_input;
+  node.activation = activation;
+  return append(tape, node, items[weight].columns);
+}
+
+mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b) {
+  const int columns = columns_of(tape, a);
+  MZ_ASSERT(columns == columns_of(tape, b) && a != b);
+  return append(tape, node_of(MZ_OP_ADD, 2, a, b, 0), columns);
+}
+
+mz_value mz_tape_relu(mz_tape *tape, mz_value x) {
+  return append(tape, node_of(MZ_OP_RELU, 1, x, 0, 0), columns_of(tape, x));
+}
+
+mz_value mz_tape_minmax(mz_tape *tape, mz_value x) {
+  return append(tape, node_of(MZ_OP_MINMAX, 1, x, 0, 0), columns_of(tape, x));
+}
+
+mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor) {
+  mz_node node = node_of(MZ_OP_SCALE_GRADIENT, 1, x, 0, 0);
+  node.factor = factor;
+  return append(tape, node, columns_of(tape, x));
+}
+
+mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, mz_value row_weights, float factor) {
+  if (tape->failure != MZ_OK) return 0;
+  MZ_ASSERT(columns_of(tape, targets) == columns_of(tape, logits) && columns_of(tape, row_weights) == 1);
+  MZ_ASSERT(tape->nodes[targets].op == MZ_OP_INPUT && tape->nodes[row_weights].op == MZ_OP_INPUT);
+  mz_node node = node_of(MZ_OP_SOFTMAX_XENT, 3, logits, targets, row_weights);
+  node.factor = factor;
+  return append(tape, node, 1);
+}
+
+mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, float support_max, bool transform) {
+  MZ_ASSERT(columns_of(tape, logits) >= 2 || tape->failure != MZ_OK);
+  mz_node node = node_of(MZ_OP_EXPECTATION, 1, logits, 0, 0);
+  node.support_min = support_min;
+  node.support_max = support_max;
+  node.transform = transform;
+  return append(tape, node, 1);
+}
+
+mz_value mz_tape_softmax(mz_tape *tape, mz_value logits) {
+  return append(tape, node_of(MZ_OP_SOFTMAX, 1, logits, 0, 0), columns_of(tape, logits));
+}

@@ -1,0 +1,95 @@
+/* A tape: a network recorded once per shape and run many times. Building appends nodes; planning carves one arena for all
+ * activations and gradients and prepares each node; forward and backward then walk the array. Written forward only: every
+ * op knows its own gradient. A tape is owned by one thread; parameters are shared and only read.
+ *
+ * A value is a matrix of rows × columns, [rows][stride], stride = mz_padded(columns), padding zero. Rows are independent: no op
+ * mixes rows, and a row's result does not depend on how many rows are run or on the others (tested bit for bit). */
+#pragma once
+#include "muzero/base/status.h"
+#include "networks/params.h"
+
+typedef struct mz_tape mz_tape;
+typedef struct mz_backend mz_backend;
+typedef int mz_value; /* index of a value on its tape */
+
+typedef enum mz_op {
+  MZ_OP_INPUT,        /* filled by the caller before forward */
+  MZ_OP_LINEAR,       /* y = act(x W + b + T[index]);  b and T optional */
+  MZ_OP_ADD,          /* y = a + b */
+  MZ_OP_RELU,
+  MZ_OP_MINMAX,       /* per row: (x − min)/(max − min + 1e-5)  (MuZero appendix G; ε as in our defaults) */
+  MZ_OP_SCALE_GRADIENT, /* y = x; dx += factor·dy */
+  MZ_OP_SOFTMAX_XENT, /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
+  MZ_OP_EXPECTATION,  /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
+  MZ_OP_SOFTMAX,      /* inference only */
+} mz_op;
+
+typedef enum mz_activation { MZ_LINEAR_ONLY, MZ_RELU } mz_activation;
+
+enum { MZ_NODE_INPUTS = 3 };
+
+typedef struct mz_node {
+  mz_op op;
+  mz_value inputs[MZ_NODE_INPUTS];
+  int input_count;
+  mz_value output;
+  mz_activation activation;
+  int weight, bias, table;  /* parameter indices, −1: none */
+  int index_input;          /* which int32 index input feeds `table`, −1: none */
+  float factor;             /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT */
+  float support_min, support_max; /* EXPECTATION: the bins are equally spaced over this range, in h-transformed space */
+  bool transform;           /* EXPECTATION: apply h⁻¹ */
+  /* Planned: */
+  bool first_use;           /* of its weight on this tape: the shared weight gradient is completed here (see cpu/linear.c) */
+  const int *uses;          /* at first_use: the nodes that share the weight and take part in backward, in recorded order */
+  int use_count;
+  bool backward;            /* takes part in backward: lies between a parameter and a loss */
+  bool overwrites[MZ_NODE_INPUTS]; /* backward: the first to write that input's gradient; the others add */
+  void *prepared;           /* backend's */
+} mz_node;
+
+typedef struct mz_tape_value {
+  int columns, stride;
+  void *data;     /* [rows][stride] elements of the backend */
+  void *gradient; /* same shape; NULL on tapes planned without backward or where none is needed */
+} mz_tape_value;
+
+/* params (NULL for a network without any) must outlive the tape. with_backward: plan gradients. rows: the most rows ever run. */
+mz_status mz_tape_create(mz_tape **out, const mz_backend *backend, const mz_params *params, int rows, bool with_backward);
+void mz_tape_free(mz_tape *tape);
+
+/* Building. Failures (out of memory, too many nodes) are remembered and returned by mz_tape_plan. */
+mz_value mz_tape_input(mz_tape *tape, int columns);
+int mz_tape_index_input(mz_tape *tape); /* rows × int32, for table rows */
+/* bias: −1 for none. A weight may be used any number of times on a tape, always with the same bias and table. */
+mz_value mz_tape_linear(mz_tape *tape, mz_value x, int weight, int bias, mz_activation activation);
+/* Adds row index[r] of parameter `table` before the activation: the action encoding, equal to a one-hot concatenated to x. */
+mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, int table, int index_input, mz_activation activation);
+mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b);
+mz_value mz_tape_relu(mz_tape *tape, mz_value x);
+mz_value mz_tape_minmax(mz_tape *tape, mz_value x);
+mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor);
+/* targets: an input of the logits' shape; row_weights: an input of one column. Nothing else that trains may read these logits. The loss of row r is
+ * factor · row_weights[r] · cross entropy; the unweighted cross entropy is the returned value's one column. */
+mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, mz_value row_weights, float factor);
+mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, float support_max, bool transform);
+mz_value mz_tape_softmax(mz_tape *tape, mz_value logits);
+
+/* Carves the arena and prepares every node. After it nothing may be appended. */
+mz_status mz_tape_plan(mz_tape *tape);
+
+/* Running. values: params->size elements of the backend's type. */
+void mz_tape_forward(mz_tape *tape, const void *values, int rows);
+/* After forward with the same rows. `transposed` is the scratch that the backend's weights_changed filled (NULL if it has
+ * none). gradients: params->size elements, overwritten (padding and unused parameters become 0). */
+void mz_tape_backward(mz_tape *tape, const void *values, const void *transposed, void *gradients, int rows);
+/* Σ over rows and loss nodes of the last forward. */
+double mz_tape_loss(const mz_tape *tape);
+
+mz_tape_value *mz_tape_at(mz_tape *tape, mz_value value);
+int32_t *mz_tape_index_at(mz_tape *tape, int index_input);
+const mz_backend *mz_tape_backend(const mz_tape *tape);
+size_t mz_tape_bytes(const mz_tape *tape);
+/* Copy between float rows (dense, `columns` wide) and a value of either element type. */
+void mz_tape_write(mz_tape *tape, mz_value value, const float *dense, int rows);
+void mz_tape_read(mz_tape *tape, mz_value value, float *dense, int rows);

@@ -1,0 +1,100 @@
+/* Planning: which values need a gradient, who writes it first, which nodes share a weight; then one arena for everything. */
+#include "networks/tape_state.h"
+#include <string.h>
+
+/* A value needs a gradient when parameters lie before it and a loss behind it. On return `backward` marks the nodes to visit
+ * and needed[v] the values. reached: scratch, false on entry. */
+static void find_gradients(mz_tape *tape, bool *needed, bool *reached) {
+  for (int i = 0; i < tape->node_count; i++) { /* downstream of a parameter */
+    const mz_node *node = &tape->nodes[i];
+    needed[i] = node->op == MZ_OP_LINEAR;
+    for (int k = 0; k < node->input_count; k++) needed[i] |= needed[node->inputs[k]];
+    if (node->op == MZ_OP_SOFTMAX || node->op == MZ_OP_EXPECTATION || node->op == MZ_OP_SOFTMAX_XENT) needed[i] = false;
+  }
+  for (int i = tape->node_count - 1; i >= 0; i--) { /* upstream of a loss: reached by backward, in the order of backward */
+    mz_node *node = &tape->nodes[i];
+    const bool is_loss = node->op == MZ_OP_SOFTMAX_XENT;
+    needed[i] = needed[i] && reached[i];
+    node->backward = is_loss ? needed[node->inputs[0]] : needed[i];
+    if (!node->backward) continue;
+    for (int k = 0; k < (is_loss ? 1 : node->input_count); k++) {
+      const mz_value input = node->inputs[k];
+      MZ_ASSERT(!is_loss || !reached[input]); /* a loss has its logits for itself */
+      node->overwrites[k] = needed[input] && !reached[input];
+      reached[input] = true;
+    }
+  }
+}
+
+/* Groups the linear nodes of backward by weight: uses, use_count, first_use. */
+static mz_status find_uses(mz_tape *tape) {
+  const int count = tape->params == NULL ? 0 : tape->params->count;
+  MZ_TRY(mz_alloc(&tape->uses, (size_t)tape->node_count, sizeof *tape->uses));
+  MZ_TRY(mz_alloc(&tape->unused, (size_t)count, sizeof *tape->unused));
+  memset(tape->unused, true, (size_t)count * sizeof *tape->unused);
+  int at = 0;
+  for (int i = 0; i < tape->node_count; i++) {
+    mz_node *node = &tape->nodes[i];
+    if (node->op != MZ_OP_LINEAR || !node->backward || !tape->unused[node->weight]) continue;
+    node->first_use = true;
+    node->uses = tape->uses + at;
+    for (int j = i; j < tape->node_count; j++) {
+      const mz_node *other = &tape->nodes[j];
+      if (other->op != MZ_OP_LINEAR || other->weight != node->weight) continue;
+      MZ_ASSERT(other->bias == node->bias && other->table == node->table);
+      if (other->backward) tape->uses[at + node->use_count++] = j;
+    }
+    at += node->use_count;
+    tape->unused[node->weight] = false;
+    if (node->bias >= 0) tape->unused[node->bias] = false;
+    if (node->table >= 0) tape->unused[node->table] = false;
+  }
+  return MZ_OK;
+}
+
+static size_t value_bytes(const mz_tape *tape, int value) {
+  return (size_t)tape->rows * (size_t)tape->values[value].stride * tape->backend->element_size;
+}
+
+/* Hands out the next `bytes` of the arena. Without a block it only measures. */
+static void *take(const mz_tape *tape, size_t *at, size_t bytes) {
+  void *start = tape->block == NULL ? NULL : (char *)tape->block + *at;
+  *at += bytes;
+  return start;
+}
+
+/* Strides are 16 elements, so every buffer starts on its own cache line. SCALE_GRADIENT changes nothing in forward: its value is
+ * its input's. Returns the bytes used. */
+static size_t carve(mz_tape *tape, const bool *needed) {
+  size_t at = 0;
+  for (int i = 0; i < tape->node_count; i++) {
+    mz_tape_value *value = &tape->values[i];
+    const mz_node *node = &tape->nodes[i];
+    const bool is_alias = node->op == MZ_OP_SCALE_GRADIENT;
+    value->data = is_alias ? tape->values[node->inputs[0]].data : take(tape, &at, value_bytes(tape, i));
+    value->gradient = needed[i] ? take(tape, &at, value_bytes(tape, i)) : NULL;
+  }
+  for (int i = 0; i < tape->index_count; i++) tape->indices[i] = take(tape, &at, (size_t)mz_padded(tape->rows) * sizeof(int32_t));
+  return at;
+}
+
+mz_status mz_tape_plan(mz_tape *tape) {
+  MZ_ASSERT(!tape->planned);
+  MZ_TRY(tape->failure);
+  const size_t count = (size_t)tape->node_count;
+  bool *marks = NULL; /* needed, reached */
+  mz_status status = MZ_OK;
+  MZ_TRY(mz_alloc(&marks, 2 * count, sizeof *marks));
+  if (tape->with_backward) {
+    find_gradients(tape, marks, marks + count);
+    MZ_TRY_CLEANUP(find_uses(tape));
+  }
+  tape->bytes = carve(tape, marks);
+  MZ_TRY_CLEANUP(mz_alloc(&tape->block, tape->bytes, 1));
+  carve(tape, marks);
+  for (size_t i = 0; i < count; i++) MZ_TRY_CLEANUP(tape->backend->prepare(tape, &tape->nodes[i]));
+  tape->planned = true;
+cleanup:
+  free(marks);
+  return status;
+}

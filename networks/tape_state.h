@@ -1,0 +1,36 @@
+/* A tape from the inside, for the backends and the tape's own files. */
+#pragma once
+#include "networks/backend.h"
+#include "networks/tape.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MZ_TAPE_INDICES_MAX = 32, MZ_TAPE_NODES_MAX = 4096 };
+
+struct mz_tape {
+  const mz_backend *backend;
+  const mz_params *params;
+  int rows;
+  bool with_backward, planned;
+  mz_status failure; /* of building; mz_tape_plan returns it */
+
+  mz_node *nodes; /* one value each: node i writes value i */
+  mz_tape_value *values;
+  int node_count, node_capacity;
+  int32_t *indices[MZ_TAPE_INDICES_MAX]; /* [rows] each */
+  int index_count;
+
+  int *uses;              /* what the nodes' `uses` point into */
+  bool *unused;           /* [params->count]: no node of backward reads it; its gradient is 0 */
+  void *block;            /* activations, gradients, indices */
+  size_t bytes;           /* of block */
+
+  /* Of the running pass: */
+  const void *weights, *transposed;
+  void *gradients;
+  int live_rows;
+};
+
+static inline bool mz_node_writes_gradient(const mz_tape *tape, const mz_node *node, int input) {
+  return tape->values[node->inputs[input]].gradient != NULL;
+}

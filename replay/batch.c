@@ -1,0 +1,157 @@
+#include "replay/batch.h"
+#include "muzero/base/arena.h"
+#include "muzero/base/maths.h"
+#include "replay/fresh.h"
+#include "replay/targets.h"
+#include <string.h>
+
+typedef struct mz_batch_scratch {
+  mz_draw *draws;    /* [rows] */
+  uint8_t *observed; /* an observation in its symmetry */
+  int32_t *symmetry; /* [symmetries][actions]: where an action goes */
+  mz_fresh fresh;    /* memory is had when first needed */
+} mz_batch_scratch;
+
+mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll) {
+  size_t r = (size_t)rows, steps = (size_t)unroll + 1, actions = (size_t)spec->actions;
+  *batch = (mz_batch){.rows = rows, .unroll = unroll};
+  mz_batch_scratch scratch = {0};
+  mz_carver carver = {0};
+  mz_carve(&carver, &batch->scratch, 1, sizeof scratch);
+  mz_carve(&carver, &batch->obs, r * (size_t)spec->obs_size, sizeof(float));
+  mz_carve(&carver, &batch->action, steps * r, sizeof(int32_t));
+  mz_carve(&carver, &batch->policy, steps * r * actions, sizeof(float));
+  mz_carve(&carver, &batch->value, steps * r, sizeof(float));
+  mz_carve(&carver, &batch->reward, steps * r, sizeof(float));
+  mz_carve(&carver, &batch->policy_weight, steps * r, sizeof(float));
+  mz_carve(&carver, &batch->value_weight, steps * r, sizeof(float));
+  mz_carve(&carver, &batch->reward_weight, steps * r, sizeof(float));
+  mz_carve(&carver, &batch->leaf, r, sizeof(int64_t));
+  mz_carve(&carver, &batch->serial, r, sizeof(uint64_t));
+  mz_carve(&carver, &batch->importance, r, sizeof(float));
+  mz_carve(&carver, &scratch.draws, r, sizeof(mz_draw));
+  mz_carve(&carver, &scratch.observed, 1, mz_spec_obs_bytes(spec));
+  mz_carve(&carver, &scratch.symmetry, (size_t)spec->symmetries * actions, sizeof(int32_t));
+  MZ_TRY(mz_carve_commit(&carver, &batch->block));
+  *batch->scratch = scratch;
+  return MZ_OK;
+}
+
+void mz_batch_deinit(mz_batch *batch) {
+  if (batch->scratch) mz_fresh_deinit(&batch->scratch->fresh);
+  free(batch->block);
+  *batch = (mz_batch){0};
+}
+
+/* What the rows of one build share. */
+typedef struct builder {
+  mz_batch *batch;
+  const mz_batch_source *source;
+  const mz_fresh *fresh; /* NULL: nothing is reanalyzed */
+  uint32_t update;
+  int symmetries; /* to choose from; 1: none */
+} builder;
+
+static void write_observation(const builder *b, const mz_draw *draw, int symmetry, float *out) {
+  const mz_spec *spec = b->source->spec;
+  const void *stored = draw->segment->obs + (size_t)draw->position * mz_spec_obs_bytes(spec);
+  if (symmetry > 0) {
+    b->source->symmetry_observe(symmetry, stored, b->batch->scratch->observed);
+    stored = b->batch->scratch->observed;
+  }
+  if (spec->obs_kind == MZ_OBS_F32) {
+    memcpy(out, stored, (size_t)spec->obs_size * sizeof(float));
+  } else {
+    const uint8_t *entries = stored;
+    for (int i = 0; i < spec->obs_size; i++) out[i] = entries[i];
+  }
+}
+
+/* `moved`: where each action goes in the row's symmetry. */
+static void write_policy(const builder *b, const mz_segment *segment, int t, const float *fresh, const int32_t *moved, float *out) {
+  int actions = b->source->spec->actions;
+  memset(out, 0, (size_t)actions * sizeof *out);
+  if (fresh) {
+    for (int a = 0; a < actions; a++) out[moved[a]] = fresh[a];
+  } else if (t < segment->length) {
+    for (uint32_t e = segment->policy_start[t]; e < segment->policy_start[t + 1]; e++)
+      out[moved[segment->policy_action[e]]] = segment->policy_weight[e];
+  }
+}
+
+static void write_targets(const builder *b, const mz_draw *draw, int row, int step, const int32_t *moved) {
+  mz_batch *batch = b->batch;
+  const mz_segment *segment = draw->segment;
+  const mz_replay_settings *settings = b->source->settings;
+  int t = draw->position + step, n_step = (int)settings->n_step;
+  int bootstrap = mz_target_bootstrap(segment, t, n_step);
+  const float *fresh = b->fresh ? mz_fresh_bootstrap(b->fresh, row, step) : NULL;
+  float value = bootstrap < 0 ? 0 : fresh ? *fresh : segment->value[bootstrap];
+  mz_target target = mz_target_from(segment, t, value, n_step, (float)settings->discount, b->source->spec->alternating);
+
+  size_t at = (size_t)step * (size_t)batch->rows + (size_t)row;
+  float weight = batch->importance[row] / (float)batch->rows;
+  bool reward_known = target.reward_known && step > 0;
+  batch->value[at] = target.value;
+  batch->reward[at] = reward_known ? target.reward : 0;
+  batch->policy_weight[at] = target.policy_known ? weight : 0;
+  batch->value_weight[at] = target.value_known ? weight : 0;
+  batch->reward_weight[at] = reward_known ? weight : 0;
+  write_policy(b, segment, t, b->fresh ? mz_fresh_policy(b->fresh, row, step) : NULL, moved,
+               batch->policy + at * (size_t)b->source->spec->actions);
+}
+
+/* The stream (seed, MZ_RNG_SYMMETRY, update, row) gives the symmetry, then the actions past an end. */
+static void build_row(const builder *b, const mz_draw *draw, int row) {
+  mz_batch *batch = b->batch;
+  const mz_spec *spec = b->source->spec;
+  mz_rng rng = mz_rng_at(b->source->seed, MZ_RNG_SYMMETRY, b->update, (uint64_t)row);
+  int symmetry = b->symmetries > 1 ? (int)mz_rng_below(&rng, (uint32_t)b->symmetries) : 0;
+  const int32_t *moved = batch->scratch->symmetry + (size_t)symmetry * (size_t)spec->actions;
+  write_observation(b, draw, symmetry, batch->obs + (size_t)row * (size_t)spec->obs_size);
+  for (int k = 0; k <= batch->unroll; k++) {
+    int before = draw->position + k - 1;
+    int32_t *action = &batch->action[(size_t)k * (size_t)batch->rows + (size_t)row];
+    if (k == 0) *action = 0;
+    else if (before < draw->segment->length) *action = moved[draw->segment->action[before]];
+    else *action = (int32_t)mz_rng_below(&rng, (uint32_t)spec->actions);
+    write_targets(b, draw, row, k, moved);
+  }
+  batch->leaf[row] = draw->leaf;
+  batch->serial[row] = draw->serial;
+  batch->version_sum += draw->segment->version;
+}
+
+static void weigh_importance(mz_batch *batch, const mz_batch_source *source) {
+  double exponent = source->settings->importance_exponent, positions = (double)mz_buffer_positions(source->buffer);
+  float largest = 0;
+  for (int i = 0; i < batch->rows; i++) {
+    double probability = batch->scratch->draws[i].probability;
+    batch->importance[i] = exponent == 0 ? 1 : (float)mz_exp(-exponent * mz_log(positions * probability));
+    if (batch->importance[i] > largest) largest = batch->importance[i];
+  }
+  for (int i = 0; i < batch->rows; i++) batch->importance[i] /= largest;
+}
+
+static void map_symmetries(const builder *b) {
+  int actions = b->source->spec->actions;
+  for (int s = 0; s < b->symmetries; s++)
+    for (int a = 0; a < actions; a++) b->batch->scratch->symmetry[s * actions + a] = s == 0 ? a : b->source->symmetry_action(s, a);
+}
+
+mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update) {
+  mz_batch_scratch *scratch = batch->scratch;
+  bool symmetric = source->settings->symmetry && source->symmetry_observe && source->symmetry_action;
+  builder b = {.batch = batch, .source = source, .update = update, .symmetries = symmetric ? source->spec->symmetries : 1};
+  mz_buffer_draw(source->buffer, source->seed, update, batch->rows, scratch->draws);
+  if (source->reanalyzer && source->reanalyzer->ratio > 0) {
+    if (!scratch->fresh.block) MZ_TRY(mz_fresh_init(&scratch->fresh, source->spec, batch->rows, batch->unroll));
+    MZ_TRY(mz_fresh_fill(&scratch->fresh, source, scratch->draws, update));
+    b.fresh = &scratch->fresh;
+  }
+  weigh_importance(batch, source);
+  map_symmetries(&b);
+  batch->version_sum = 0;
+  for (int row = 0; row < batch->rows; row++) build_row(&b, &scratch->draws[row], row);
+  return MZ_OK;
+}

@@ -1,0 +1,306 @@
+#include "replay/store.h"
+#include "muzero/base/file.h"
+#include "replay/pack.h"
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct pack {
+  char name[24]; /* "": removed; the place is used again */
+  char *damage;  /* why its table could not be read; NULL: it could */
+  bool live;     /* while collecting */
+} pack;
+
+typedef struct located { /* one stored segment */
+  mz_pack_row row;
+  int pack;
+} located;
+
+struct mz_store {
+  char dir[PATH_MAX];
+  mz_spec spec;
+  pthread_mutex_t mutex; /* guards everything below; not held while files are read or written, but for collecting */
+  pack *packs;
+  int pack_count, pack_capacity;
+  located *segments;
+  uint32_t *slots; /* [slot_count] open addressing by hash: 1 + index into `segments`, 0: free */
+  uint32_t count, capacity;
+  uint32_t slot_count; /* 2 × capacity, a power of two */
+};
+
+/* The slot that holds the hash, or the free one where it would go. */
+static uint32_t *slot_of(const mz_store *store, uint64_t hash) {
+  uint32_t mask = store->slot_count - 1;
+  for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask)
+    if (store->slots[i] == 0 || store->segments[store->slots[i] - 1].row.hash == hash) return &store->slots[i];
+}
+
+static const located *find(const mz_store *store, uint64_t hash) {
+  uint32_t index = *slot_of(store, hash);
+  return index ? &store->segments[index - 1] : NULL;
+}
+
+static void add_segment(mz_store *store, const mz_pack_row *row, int pack_index) {
+  uint32_t *slot = slot_of(store, row->hash);
+  if (*slot) return;
+  store->segments[store->count] = (located){.row = *row, .pack = pack_index};
+  *slot = ++store->count;
+}
+
+/* Room for `more` segments: both arrays anew, twice as large as needed. */
+static mz_status reserve_segments(mz_store *store, uint32_t more) {
+  if (store->capacity - store->count >= more && store->slots) return MZ_OK;
+  uint32_t capacity = 64;
+  while (capacity - store->count < more || capacity < store->count) {
+    if (capacity > UINT32_MAX / 8) return mz_fail(MZ_E_MEMORY, "%s: too many segments", store->dir);
+    capacity *= 2;
+  }
+  located *old = store->segments, *segments;
+  uint32_t *slots, count = store->count;
+  MZ_TRY(mz_alloc(&segments, capacity, sizeof *segments));
+  if (mz_alloc(&slots, 2 * (size_t)capacity, sizeof *slots) != MZ_OK) {
+    free(segments);
+    return MZ_E_MEMORY;
+  }
+  free(store->slots);
+  store->segments = segments;
+  store->slots = slots;
+  store->capacity = capacity;
+  store->slot_count = 2 * capacity;
+  store->count = 0;
+  for (uint32_t i = 0; i < count; i++) add_segment(store, &old[i].row, old[i].pack);
+  free(old);
+  return MZ_OK;
+}
+
+/* The place of a pack of that name (damaged and now written again), or a free one. */
+static mz_status place_pack(mz_store *store, const char *name, int *out) {
+  int place = store->pack_count;
+  for (int i = 0; i < store->pack_count; i++)
+    if (strcmp(store->packs[i].name, name) == 0 || (place == store->pack_count && store->packs[i].name[0] == 0)) place = i;
+  *out = place;
+  if (place < store->pack_capacity) return MZ_OK;
+  int capacity = store->pack_capacity ? 2 * store->pack_capacity : 16;
+  pack *packs;
+  MZ_TRY(mz_alloc(&packs, (size_t)capacity, sizeof *packs));
+  if (store->pack_count > 0) memcpy(packs, store->packs, (size_t)store->pack_count * sizeof *packs);
+  free(store->packs);
+  store->packs = packs;
+  store->pack_capacity = capacity;
+  return MZ_OK;
+}
+
+/* rows: NULL where `damage` says why there are none; it is taken over unless this fails. */
+static mz_status add_pack(mz_store *store, const char *name, const mz_pack_row *rows, int count, char *damage) {
+  int place;
+  MZ_TRY(place_pack(store, name, &place));
+  MZ_TRY(reserve_segments(store, (uint32_t)count));
+  pack *p = &store->packs[place];
+  free(p->damage);
+  *p = (pack){.damage = damage};
+  snprintf(p->name, sizeof p->name, "%s", name);
+  for (int i = 0; i < count; i++) add_segment(store, &rows[i], place);
+  if (place == store->pack_count) store->pack_count++;
+  return MZ_OK;
+}
+
+static mz_status open_pack(mz_store *store, const char *name) {
+  char path[PATH_MAX];
+  mz_pack_row *rows;
+  int count = 0;
+  MZ_TRY(mz_path_join(path, sizeof path, store->dir, name));
+  mz_status status = mz_pack_read_table(path, &rows, &count);
+  if (status == MZ_E_MEMORY) return status;
+  char *damage = NULL;
+  if (status != MZ_OK) {
+    damage = strdup(mz_message());
+    if (!damage) return mz_fail(MZ_E_MEMORY, "%s: out of memory", path);
+  }
+  status = add_pack(store, name, rows, count, damage);
+  if (status != MZ_OK) free(damage);
+  free(rows);
+  return status;
+}
+
+static mz_status open_packs(mz_store *store) {
+  DIR *dir = opendir(store->dir);
+  if (!dir) return mz_fail(MZ_E_IO, "%s: %s", store->dir, strerror(errno));
+  mz_status status = MZ_OK;
+  const struct dirent *item;
+  for (errno = 0; status == MZ_OK && (item = readdir(dir)); errno = 0)
+    if (mz_pack_is_name(item->d_name)) status = open_pack(store, item->d_name);
+  if (status == MZ_OK && errno != 0) status = mz_fail(MZ_E_IO, "%s: %s", store->dir, strerror(errno));
+  closedir(dir);
+  return status;
+}
+
+mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec) {
+  mz_store *store;
+  MZ_TRY(mz_file_mkdirs(dir));
+  MZ_TRY(mz_alloc(&store, 1, sizeof *store));
+  pthread_mutex_init(&store->mutex, NULL);
+  store->spec = *spec;
+  mz_status status;
+  if (snprintf(store->dir, sizeof store->dir, "%s", dir) >= (int)sizeof store->dir)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%.64s…: the path is too long", dir));
+  MZ_TRY_CLEANUP(reserve_segments(store, 1));
+  MZ_TRY_CLEANUP(open_packs(store));
+  *out = store;
+  return MZ_OK;
+cleanup:
+  mz_store_close(store);
+  return status;
+}
+
+void mz_store_close(mz_store *store) {
+  if (!store) return;
+  for (int i = 0; i < store->pack_count; i++) free(store->packs[i].damage);
+  free(store->packs);
+  free(store->segments);
+  free(store->slots);
+  pthread_mutex_destroy(&store->mutex);
+  free(store);
+}
+
+static void lock(const mz_store *store) { pthread_mutex_lock((pthread_mutex_t *)&store->mutex); }
+static void unlock(const mz_store *store) { pthread_mutex_unlock((pthread_mutex_t *)&store->mutex); }
+
+bool mz_store_has(const mz_store *store, uint64_t hash) {
+  lock(store);
+  bool has = find(store, hash) != NULL;
+  unlock(store);
+  return has;
+}
+
+static mz_status write_pack(mz_store *store, mz_segment *const *segments, int count, char name[64]) {
+  mz_writer file;
+  mz_pack_row *rows = NULL;
+  char path[PATH_MAX];
+  MZ_TRY(mz_pack_build(segments, count, mz_spec_obs_bytes(&store->spec), &file, name));
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_path_join(path, sizeof path, store->dir, name));
+  MZ_TRY_CLEANUP(mz_file_write_atomic(path, file.data, file.size));
+  MZ_TRY_CLEANUP(mz_pack_read_table(path, &rows, &count));
+  lock(store);
+  status = add_pack(store, name, rows, count, NULL);
+  unlock(store);
+cleanup:
+  mz_writer_free(&file);
+  free(rows);
+  return status;
+}
+
+mz_status mz_store_write(mz_store *store, mz_segment *const *segments, int count, char pack_name[64]) {
+  mz_segment **missing;
+  int missing_count = 0;
+  pack_name[0] = 0;
+  MZ_TRY(mz_alloc(&missing, (size_t)count, sizeof *missing));
+  lock(store);
+  for (int i = 0; i < count; i++)
+    if (!find(store, segments[i]->hash)) missing[missing_count++] = segments[i];
+  unlock(store);
+  mz_status status = missing_count > 0 ? write_pack(store, missing, missing_count, pack_name) : MZ_OK;
+  if (status != MZ_OK) pack_name[0] = 0;
+  free(missing);
+  return status;
+}
+
+static const char *first_damage(const mz_store *store) {
+  for (int i = 0; i < store->pack_count; i++)
+    if (store->packs[i].damage) return store->packs[i].damage;
+  return NULL;
+}
+
+static mz_status locate(const mz_store *store, uint64_t hash, mz_pack_row *row, char path[PATH_MAX]) {
+  const located *at = find(store, hash);
+  const char *damage = first_damage(store);
+  if (!at && damage) return mz_fail(MZ_E_CHECKPOINT, "%s; segment %016llx is in no other pack", damage, (unsigned long long)hash);
+  if (!at) return mz_fail(MZ_E_CHECKPOINT, "%s: no pack holds segment %016llx", store->dir, (unsigned long long)hash);
+  *row = at->row;
+  return mz_path_join(path, PATH_MAX, store->dir, store->packs[at->pack].name);
+}
+
+mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out) {
+  char path[PATH_MAX];
+  mz_pack_row row;
+  lock(store);
+  mz_status status = locate(store, hash, &row, path);
+  unlock(store);
+  return status == MZ_OK ? mz_pack_read_segment(path, &row, &store->spec, out) : status;
+}
+
+/* A damaged pack may hold a live segment that is nowhere else; only when none is missing can it go. */
+static void mark_live(mz_store *store, const uint64_t *live, int count) {
+  bool missing = false;
+  for (int i = 0; i < store->pack_count; i++) store->packs[i].live = false;
+  for (int i = 0; i < count; i++) {
+    const located *at = find(store, live[i]);
+    if (at) store->packs[at->pack].live = true;
+    else missing = true;
+  }
+  for (int i = 0; i < store->pack_count; i++)
+    if (store->packs[i].damage && missing) store->packs[i].live = true;
+}
+
+static mz_status remove_dead(mz_store *store) {
+  for (int i = 0; i < store->pack_count; i++) {
+    pack *p = &store->packs[i];
+    char path[PATH_MAX];
+    if (p->live || !p->name[0]) continue;
+    MZ_TRY(mz_path_join(path, sizeof path, store->dir, p->name));
+    if (unlink(path) != 0 && errno != ENOENT) return mz_fail(MZ_E_IO, "%s: %s", path, strerror(errno));
+    free(p->damage);
+    *p = (pack){0};
+  }
+  return MZ_OK;
+}
+
+/* Takes what removed packs held out of the index. */
+static void forget_removed(mz_store *store) {
+  uint32_t count = store->count;
+  memset(store->slots, 0, (size_t)store->slot_count * sizeof *store->slots);
+  store->count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    located at = store->segments[i];
+    if (store->packs[at.pack].name[0]) add_segment(store, &at.row, at.pack);
+  }
+}
+
+mz_status mz_store_collect(mz_store *store, const uint64_t *live, int count) {
+  lock(store);
+  mark_live(store, live, count);
+  mz_status status = remove_dead(store);
+  forget_removed(store);
+  unlock(store);
+  return status;
+}
+
+static mz_status verify_pack(const mz_store *store, const char *path) {
+  mz_pack_row *rows;
+  int count;
+  MZ_TRY(mz_pack_read_table(path, &rows, &count));
+  mz_status status = MZ_OK;
+  for (int i = 0; i < count && status == MZ_OK; i++) {
+    mz_segment *segment;
+    status = mz_pack_read_segment(path, &rows[i], &store->spec, &segment);
+    if (status == MZ_OK) mz_segment_release(segment);
+  }
+  free(rows);
+  return status;
+}
+
+mz_status mz_store_verify(mz_store *store) {
+  for (int i = 0;; i++) {
+    char path[PATH_MAX];
+    lock(store);
+    bool more = i < store->pack_count, removed = more && !store->packs[i].name[0];
+    mz_status status = more && !removed ? mz_path_join(path, sizeof path, store->dir, store->packs[i].name) : MZ_OK;
+    unlock(store);
+    MZ_TRY(status);
+    if (!more) return MZ_OK;
+    if (!removed) MZ_TRY(verify_pack(store, path));
+  }
+}

@@ -1,0 +1,43 @@
+#include "replay/targets.h"
+
+/* Moves in the window of t < length: rewards of t … t+moves−1 count, then the bootstrap, if any. */
+static int window_moves(const mz_segment *segment, int t, int n_step) {
+  int last = segment->length - (segment->end == MZ_END_TERMINATED ? 0 : 1); /* the furthest state a window may end in */
+  return n_step > 0 && n_step < last - t ? n_step : last - t;
+}
+
+int mz_target_bootstrap(const mz_segment *segment, int t, int n_step) {
+  if (t >= segment->length) return -1;
+  int end = t + window_moves(segment, t, n_step);
+  return end < segment->length ? end : -1;
+}
+
+/* Backwards (Horner), from the view of the player at t. */
+static float window_value(const mz_segment *segment, int t, float bootstrap, int n_step, float discount, bool alternating) {
+  int moves = window_moves(segment, t, n_step), end = t + moves;
+  uint8_t player = segment->player[t];
+  double value = 0;
+  if (end < segment->length) value = alternating && segment->player[end] != player ? -(double)bootstrap : (double)bootstrap;
+  for (int i = end - 1; i >= t; i--) {
+    double reward = (double)segment->reward[i];
+    value = (alternating && segment->player[i] != player ? -reward : reward) + (double)discount * value;
+  }
+  return (float)value;
+}
+
+mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, int n_step, float discount, bool alternating) {
+  bool stored = t < segment->length, terminated = segment->end == MZ_END_TERMINATED;
+  mz_target target = {
+    .value_known = stored || terminated,
+    .reward_known = t > 0 && (t <= segment->length || terminated),
+    .policy_known = stored,
+  };
+  if (t > 0 && t <= segment->length) target.reward = segment->reward[t - 1];
+  if (stored) target.value = window_value(segment, t, bootstrap, n_step, discount, alternating);
+  return target;
+}
+
+mz_target mz_target_at(const mz_segment *segment, int t, const float *values, int n_step, float discount, bool alternating) {
+  int bootstrap = mz_target_bootstrap(segment, t, n_step);
+  return mz_target_from(segment, t, bootstrap < 0 ? 0 : values[bootstrap], n_step, discount, alternating);
+}

@@ -1,0 +1,19 @@
+/* n-step targets over a segment (MuZero, section 3 and appendix; muzero.md "Value target"). Two alternating players: rewards
+ * and values of the other player count negatively. */
+#pragma once
+#include "replay/buffer.h"
+
+typedef struct mz_target {
+  float value, reward;          /* of state t; reward caused by the move into it (step 0: 0) */
+  bool value_known, reward_known, policy_known; /* false: the loss is masked */
+} mz_target;
+
+/* z_t = Σ_{i<n} γ^i r_{t+i} + γ^n ν_{t+n}; a window that runs past an open or truncated end stops at the last stored state
+ * and bootstraps from its root value; past a terminal state everything is 0. n = 0: to the end. t may exceed the segment: then
+ * terminated → value 0 known, policy unknown; otherwise nothing is known but the reward of the last stored move, at t = length.
+ * `values`: root values to bootstrap from (segment->value, or fresher ones from reanalyze), [length]. */
+mz_target mz_target_at(const mz_segment *segment, int t, const float *values, int n_step, float discount, bool alternating);
+
+/* The same in two steps: the state whose root value ends the window of t (−1: none does), and the target with that value. */
+int mz_target_bootstrap(const mz_segment *segment, int t, int n_step);
+mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, int n_step, float discount, bool alternating);

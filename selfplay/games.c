@@ -1,0 +1,114 @@
+#include "selfplay/games.h"
+#include "muzero/base/arena.h"
+#include "selfplay/choice.h"
+#include <string.h>
+
+mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut, uint64_t seed) {
+  MZ_ASSERT(settings->games >= 1 && settings->games <= INT32_MAX);
+  const size_t count = (size_t)settings->games;
+  uint8_t *mask = NULL;
+  mz_games *games = NULL;
+  mz_status status;
+  MZ_TRY(mz_alloc(&games, 1, sizeof *games));
+  games->env = env;
+  games->settings = *settings;
+  games->seed = seed;
+  games->count = (int)count;
+  mz_carver carver = {0};
+  mz_carve(&carver, &games->states, count, env->state_size);
+  mz_carve(&carver, &games->games, count, sizeof *games->games);
+  mz_carve(&carver, &games->trajectories, count, sizeof *games->trajectories);
+  MZ_TRY_CLEANUP(mz_carve_commit(&carver, &games->block));
+  MZ_TRY_CLEANUP(mz_alloc(&mask, (size_t)env->spec.actions, 1));
+  for (int i = 0; i < games->count; i++) {
+    MZ_TRY_CLEANUP(mz_trajectory_create(&games->trajectories[i], &env->spec, cut, (uint32_t)i));
+    mz_games_start(games, i, mask);
+  }
+  free(mask);
+  *out = games;
+  return MZ_OK;
+cleanup:
+  free(mask);
+  mz_games_free(games);
+  return status;
+}
+
+void mz_games_free(mz_games *games) {
+  if (!games) return;
+  if (games->block) {
+    for (int i = 0; i < games->count; i++) mz_trajectory_free(games->trajectories[i]);
+  }
+  free(games->block);
+  free(games);
+}
+
+/* Makes `plies` random moves; false when the game ended on the way, *made of them having been made. */
+static bool play_opening(mz_games *games, void *state, int plies, uint8_t *mask, mz_rng *choice, const mz_generator *chance,
+                         int *made) {
+  const mz_env *env = games->env;
+  for (*made = 0; *made < plies;) {
+    const int legal = mz_env_legal(env, state, mask);
+    const int32_t action = mz_choose_uniform(mask, legal, choice);
+    mz_step step;
+    env->step(state, 1, &action, chance, &step);
+    ++*made;
+    if (step.terminated || step.truncated) return false;
+  }
+  return true;
+}
+
+void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
+  mz_game *game = &games->games[slot];
+  uint8_t *state = mz_games_state(games, slot);
+  game->length = 0;
+  game->return_ = 0;
+  mz_rng env_rng = mz_rng_at(games->seed, MZ_RNG_ENV, (uint32_t)slot, game->episode);
+  const mz_generator generator = mz_generator_from_rng(&env_rng);
+  games->env->reset(state, &generator);
+  if (games->settings.opening_plies == 0) return;
+
+  /* A game that ends within its opening begins again with an opening one move short of that end. */
+  mz_rng choice = mz_rng_at(games->seed, MZ_RNG_OPENING, (uint32_t)slot, game->episode);
+  int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1), made;
+  while (!play_opening(games, state, plies, mask, &choice, &generator, &made)) {
+    plies = made - 1;
+    games->env->reset(state, &generator);
+  }
+}
+
+void mz_games_write(const mz_games *games, mz_writer *writer) {
+  mz_write_u32(writer, (uint32_t)games->count);
+  mz_write_u32(writer, (uint32_t)games->env->state_size);
+  for (int i = 0; i < games->count; i++) {
+    const mz_game *game = &games->games[i];
+    mz_write_u64(writer, game->episode);
+    mz_write_u64(writer, game->moves);
+    mz_write_u64(writer, game->length);
+    mz_write(writer, &game->return_, sizeof game->return_);
+    mz_write(writer, mz_games_state(games, i), games->env->state_size);
+    mz_trajectory_write(games->trajectories[i], writer);
+  }
+}
+
+mz_status mz_games_read(mz_games *games, mz_reader *reader) {
+  const uint32_t count = mz_read_u32(reader), state_size = mz_read_u32(reader);
+  if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short");
+  if (count != (uint32_t)games->count) {
+    return mz_fail(MZ_E_CHECKPOINT, "games: %u in the checkpoint, %d in the configuration", count, games->count);
+  }
+  if (state_size != games->env->state_size) {
+    return mz_fail(MZ_E_CHECKPOINT, "games: a state of %u bytes in the checkpoint, of %zu in %s", state_size,
+                   games->env->state_size, games->env->name);
+  }
+  for (int i = 0; i < games->count; i++) {
+    mz_game *game = &games->games[i];
+    game->episode = mz_read_u64(reader);
+    game->moves = mz_read_u64(reader);
+    game->length = mz_read_u64(reader);
+    mz_read(reader, &game->return_, sizeof game->return_);
+    mz_read(reader, mz_games_state(games, i), state_size);
+    if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short at game %d", i);
+    MZ_TRY(mz_trajectory_read(games->trajectories[i], reader));
+  }
+  return MZ_OK;
+}

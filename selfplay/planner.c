@@ -1,0 +1,70 @@
+#include "selfplay/planner.h"
+#include "muzero/base/arena.h"
+#include <math.h>
+#include <string.h>
+
+mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_search_settings *search, const mz_model *model,
+                          const mz_backend *backend, double discount, int slots) {
+  MZ_ASSERT(slots >= 1);
+  const int actions = env->spec.actions;
+  const size_t n = (size_t)slots;
+  *planner = (mz_planner){.env = env, .slots = slots, .simulations = (int)search->simulations};
+
+  mz_carver carver = {0};
+  mz_carve(&carver, &planner->observations, n, mz_spec_obs_bytes(&env->spec));
+  mz_carve(&carver, &planner->legal, n, (size_t)actions);
+  mz_carve(&carver, &planner->roots, n, sizeof *planner->roots);
+  mz_carve(&carver, &planner->results, n, sizeof *planner->results);
+  mz_carve(&carver, &planner->policies, n * (size_t)actions, sizeof *planner->policies);
+  mz_carve(&carver, &planner->visits, n * (size_t)actions, sizeof *planner->visits);
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_carve_commit(&carver, &planner->block));
+  MZ_TRY_CLEANUP(mz_infer_create(&planner->infer, model, backend, slots));
+  planner->adapter = (mz_infer_model){.infer = planner->infer, .kind = env->spec.obs_kind};
+  planner->model = mz_search_model_of_infer(&planner->adapter, model);
+  MZ_TRY_CLEANUP(mz_search_create(&planner->search, search, actions, planner->model.latent_stride, discount,
+                                  env->spec.alternating, slots));
+  memset(planner->legal, 1, n * (size_t)actions);
+  for (int i = 0; i < slots; i++) {
+    planner->roots[i].observation = planner->observations + (size_t)i * mz_spec_obs_bytes(&env->spec);
+    planner->roots[i].legal = env->legal ? planner->legal + (size_t)i * (size_t)actions : NULL;
+    planner->results[i].policy = planner->policies + (size_t)i * (size_t)actions;
+    planner->results[i].visits = planner->visits + (size_t)i * (size_t)actions;
+  }
+  return MZ_OK;
+cleanup:
+  mz_planner_deinit(planner);
+  return status;
+}
+
+void mz_planner_deinit(mz_planner *planner) {
+  mz_search_free(planner->search);
+  mz_infer_free(planner->infer);
+  free(planner->block);
+  *planner = (mz_planner){0};
+}
+
+void mz_planner_observe(mz_planner *planner, int at, int n, const void *states) {
+  MZ_ASSERT(at >= 0 && n >= 0 && at + n <= planner->slots);
+  const mz_env *env = planner->env;
+  env->observe(states, n, planner->observations + (size_t)at * mz_spec_obs_bytes(&env->spec));
+  if (!env->legal) return;
+  for (int i = 0; i < n; i++) {
+    const int count = env->legal((const uint8_t *)states + (size_t)i * env->state_size,
+                                 planner->legal + (size_t)(at + i) * (size_t)env->spec.actions);
+    MZ_ASSERT(count >= 1);
+  }
+}
+
+mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, int simulations) {
+  MZ_ASSERT(n <= planner->slots);
+  mz_infer_set_weights(planner->infer, weights);
+  mz_search_run(planner->search, &planner->model, n, planner->roots, simulations, planner->results);
+  for (int i = 0; i < n; i++) {
+    if (!isfinite(planner->results[i].value)) {
+      return mz_fail(MZ_E_INTERNAL, "search: a root's value is %g: the network has diverged; a lower learning_rate may help",
+                     (double)planner->results[i].value);
+    }
+  }
+  return MZ_OK;
+}

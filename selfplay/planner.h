@@ -1,0 +1,31 @@
+/* Planning with the learned model: a search, the network it asks, and memory for the observations, legal masks and results of
+ * up to `slots` states. What the actor and the evaluation have in common. One planner belongs to one thread. */
+#pragma once
+#include "envs/env.h"
+#include "selfplay/search.h"
+
+typedef struct mz_planner {
+  const mz_env *env;
+  int slots, simulations; /* simulations: of the search settings */
+  mz_search *search;
+  mz_infer *infer;
+  mz_infer_model adapter;
+  mz_search_model model;
+  uint8_t *observations;   /* [slots][mz_spec_obs_bytes] */
+  uint8_t *legal;          /* [slots][actions] */
+  mz_root *roots;          /* [slots]; noise is off until the caller sets it */
+  mz_root_result *results; /* [slots] */
+  float *policies;         /* [slots][actions] */
+  int32_t *visits;         /* [slots][actions] */
+  void *block;
+} mz_planner;
+
+/* Deinit is safe on a zeroed planner and after a failed init. discount: γ, whatever the number of players. */
+mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_search_settings *search, const mz_model *model,
+                          const mz_backend *backend, double discount, int slots);
+void mz_planner_deinit(mz_planner *planner);
+/* n states lying one behind the other become the roots at … at+n−1. */
+void mz_planner_observe(mz_planner *planner, int at, int n, const void *states);
+/* Searches the roots 0 … n−1; results, policies and visits hold until the next search. simulations 0: the settings'.
+ * MZ_E_INTERNAL when a root's value is not finite: the network has diverged, and the moves selected mean nothing. */
+mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, int simulations);

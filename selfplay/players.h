@@ -1,0 +1,17 @@
+/* Opponents, as one small interface: choose a move for each of n states. */
+#pragma once
+#include "envs/env.h"
+
+typedef enum mz_player_kind { MZ_PLAYER_RANDOM, MZ_PLAYER_RULE, MZ_PLAYER_PERFECT, MZ_PLAYER_MCTS } mz_player_kind;
+typedef struct mz_player {
+  mz_player_kind kind;
+  int simulations; /* MCTS */
+  char name[32];   /* "mcts:100" */
+} mz_player;
+/* "random", "rule", "perfect", "mcts:SIMS" (1 … 100000). MZ_E_USAGE naming the nearest; MZ_E_CONFIG when the environment cannot offer it
+ * (perfect play unknown; rule: no rule player for this game). */
+mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out);
+/* random: uniform over legal moves. rule: wins at once if it can, else blocks a win (by looking two plies ahead on the true
+ * environment), else uniform. perfect: uniform over optimal moves. mcts: plain UCT (c = √2) with uniformly random rollouts on
+ * the true environment, no network. Fails only for want of memory. Thread safe on distinct generators. */
+mz_status mz_player_move(const mz_player *player, const mz_env *env, const void *state, mz_rng *rng, int *action);

@@ -1,0 +1,143 @@
+/* How an edge is scored: small pure functions on one node's arrays, the same for CPU and CUDA.
+ * Sources: mctx action_selection.py, qtransforms.py, seq_halving.py; formulas and golden values in the tests.
+ *
+ * N is a node's visits, 1 + Σn over its edges; Q = reward + discount·V(child) is kept by the tree. The functions are inline: where `actions` is a
+ * constant at the call, the loops unroll. Sums run in the order of the actions, and exp is ours, so a result is the same bits wherever
+ * it is computed. `first` is the action that wins when nothing compares (all scores NaN): 0, at the root the first legal one. */
+#pragma once
+#include "muzero/base/maths_inline.h"
+#include "muzero/base/status.h"
+#include "selfplay/tree.h"
+#include <float.h>
+
+struct mz_search_settings;
+
+/* What scoring needs of the settings, in the form it needs it. */
+typedef struct mz_scorer {
+  float discount;           /* −γ for alternating players */
+  const float *exploration; /* puct: √N·(c_init + ln((N + c_base + 1)/c_base)), [visits_max + 1] */
+  float *exploration_storage;
+  int visits_max;
+  int min_max; /* puct: Q is scaled by fixed bounds instead of by parent and siblings */
+  float q_low, q_span;
+  float value_scale, maxvisit_init; /* gumbel */
+  int rescale;
+} mz_scorer;
+
+/* Exploration for nodes of up to `visits_max` visits is tabulated. MZ_E_CONFIG when bounds of min_max are not in order. */
+mz_status mz_scorer_init(mz_scorer *scorer, const struct mz_search_settings *settings, float discount, int visits_max);
+void mz_scorer_deinit(mz_scorer *scorer);
+
+/* Sequential halving (Danihelka et al. 2022, figure 1): out[i] = the visit count that considered actions have before simulation i,
+ * for `considered` actions; ≤ 1: 0 … simulations−1. */
+void mz_halving_schedule(int considered, int simulations, int32_t *out);
+
+/* out = softmax of logits, over those that are not −INFINITY; 0 for these. */
+static inline void mz_softmax(const float *logits, int actions, float *out) {
+  float top = logits[0];
+  for (int a = 1; a < actions; a++) top = logits[a] > top ? logits[a] : top;
+  for (int a = 0; a < actions; a++) out[a] = mz_expf_inline(logits[a] - top);
+  float sum = 0;
+  for (int a = 0; a < actions; a++) sum += out[a];
+  for (int a = 0; a < actions; a++) out[a] /= sum;
+}
+
+/* The first index of the largest score. */
+static inline int mz_argmax(const float *score, int actions, int first) {
+  int best = first;
+  float best_score = score[first];
+  for (int a = first + 1; a < actions; a++) {
+    best = score[a] > best_score ? a : best;
+    best_score = score[a] > best_score ? score[a] : best_score;
+  }
+  return best;
+}
+
+/* argmax of Q̄ + P·exploration(N)/(n+1). Q̄: Q scaled to [0, 1] by the least and largest of V(node) and the visited edges' Q, or by
+ * fixed bounds; 0 where unvisited. score: [actions], overwritten. */
+static inline int mz_score_puct(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first, float *score) {
+  const float explore = scorer->exploration[node->visits];
+  float low = scorer->q_low, span = scorer->q_span;
+  if (!scorer->min_max) {
+    const float value = node->value;
+    float high = low = value;
+    for (int a = 0; a < actions; a++) {
+      const float q = edges.visits[a] > 0 ? edges.q[a] : value;
+      low = q < low ? q : low;
+      high = q > high ? q : high;
+    }
+    span = high - low > 1e-8f ? high - low : 1e-8f;
+  }
+  for (int a = 0; a < actions; a++) {
+    const float q = edges.visits[a] > 0 ? (edges.q[a] - low) / span : 0.0f;
+    score[a] = q + explore * edges.prior[a] / (float)(edges.visits[a] + 1);
+  }
+  return mz_argmax(score, actions, first);
+}
+
+/* v_mix = (v̂ + ΣN·(Σ_visited πq / Σ_visited π)) / (ΣN + 1): the value of actions not visited. */
+static inline float mz_mixed_value(const mz_tree_node *node, mz_edges edges, int actions) {
+  float mass = 0, weighted = 0;
+  for (int a = 0; a < actions; a++) {
+    mass += edges.visits[a] > 0 ? edges.prior[a] : 0.0f;
+    weighted += edges.visits[a] > 0 ? edges.prior[a] * edges.q[a] : 0.0f;
+  }
+  const float count = (float)(node->visits - 1);
+  return mass > 0 ? (node->raw_value * mass + count * weighted) / (mass * (count + 1)) : node->raw_value;
+}
+
+/* out = σ(completed Q), [actions]: Q, or v_mix where unvisited; rescaled to [0, 1] over all actions when set; ×
+ * (maxvisit_init + max n)·value_scale. */
+static inline void mz_completed_q(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, float *out) {
+  const float mixed = mz_mixed_value(node, edges, actions);
+  int most = 0;
+  for (int a = 0; a < actions; a++) {
+    most = edges.visits[a] > most ? edges.visits[a] : most;
+    out[a] = edges.visits[a] > 0 ? edges.q[a] : mixed;
+  }
+  float low = 0, span = 1;
+  if (scorer->rescale) {
+    float high = low = out[0];
+    for (int a = 1; a < actions; a++) {
+      low = out[a] < low ? out[a] : low;
+      high = out[a] > high ? out[a] : high;
+    }
+    span = high - low > 1e-8f ? high - low : 1e-8f;
+  }
+  const float scale = (scorer->maxvisit_init + (float)most) * scorer->value_scale / span;
+  for (int a = 0; a < actions; a++) out[a] = scale * (out[a] - low);
+}
+
+/* Below the root: argmax of π′ − n/N, π′ = softmax(logits + σ) ∝ π·exp(σ). score: [actions], overwritten. */
+static inline int mz_score_gumbel_interior(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, float *score) {
+  mz_completed_q(scorer, node, edges, actions, score);
+  float top = score[0];
+  for (int a = 1; a < actions; a++) top = score[a] > top ? score[a] : top;
+  for (int a = 0; a < actions; a++) score[a] = edges.prior[a] * mz_expf_inline(score[a] - top);
+  float sum = 0;
+  for (int a = 0; a < actions; a++) sum += score[a];
+  const float count = (float)node->visits; /* both terms times N·Σ, which is positive and saves the divisions */
+  for (int a = 0; a < actions; a++) score[a] = score[a] * count - (float)edges.visits[a] * sum;
+  return mz_argmax(score, actions, 0);
+}
+
+/* At the root: argmax of max(−1e9, g + logits − max + σ) over legal actions with n = considered_visit. gumbel_logits: g + logits − max,
+ * −INFINITY where illegal. score: [actions], overwritten. */
+static inline int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
+                                       const float *gumbel_logits, int considered_visit, float *score) {
+  mz_completed_q(scorer, node, edges, actions, score);
+  for (int a = 0; a < actions; a++) {
+    const float sum = gumbel_logits[a] + score[a];
+    const float held = sum > -1e9f ? sum : -1e9f;
+    score[a] = edges.visits[a] == considered_visit && gumbel_logits[a] > -INFINITY ? held : -INFINITY;
+  }
+  return mz_argmax(score, actions, first);
+}
+
+/* out = π′ = softmax(logits + σ) over legal actions; logits are −INFINITY where illegal. */
+static inline void mz_improved_policy(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, const float *logits,
+                                      float *out) {
+  mz_completed_q(scorer, node, edges, actions, out);
+  for (int a = 0; a < actions; a++) out[a] += logits[a];
+  mz_softmax(out, actions, out);
+}

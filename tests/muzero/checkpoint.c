@@ -1,0 +1,100 @@
+/* Every truncation and every flipped bit of a checkpoint is found, and the section named. */
+#include "testing.h"
+
+static const mz_part parts[] = {{"config", "{\"env\":\"x\"}", 11}, {"weights", "0123456789012345678901234567890123456789", 40}, {"empty", "", 0}};
+
+static void write_bytes(const char *path, const uint8_t *data, size_t size) { expect_ok(mz_file_write_atomic(path, data, size)); }
+
+static mz_status open_and_verify(const char *path) {
+  mz_checkpoint checkpoint;
+  MZ_TRY(mz_checkpoint_open(&checkpoint, path));
+  mz_status status = mz_checkpoint_verify(&checkpoint);
+  mz_checkpoint_close(&checkpoint);
+  return status;
+}
+
+static void sections_come_back(void **unused) {
+  (void)unused;
+  char folder[64], path[80];
+  make_folder(folder);
+  snprintf(path, sizeof path, "%s/c.mzc", folder);
+  expect_ok(mz_checkpoint_write(path, parts, 3));
+  mz_checkpoint checkpoint;
+  expect_ok(mz_checkpoint_open(&checkpoint, path));
+  assert_int_equal(checkpoint.count, 3);
+  for (int i = 0; i < 3; i++) {
+    uint8_t *data;
+    size_t size;
+    expect_ok(mz_checkpoint_section(&checkpoint, parts[i].name, &data, &size));
+    assert_int_equal(size, parts[i].size);
+    assert_memory_equal(data, parts[i].data, size);
+    free(data);
+  }
+  uint8_t *data;
+  size_t size;
+  assert_int_equal(mz_checkpoint_section(&checkpoint, "replay", &data, &size), MZ_E_CHECKPOINT);
+  assert_non_null(strstr(mz_message(), "'replay' is missing"));
+  mz_checkpoint_close(&checkpoint);
+  drop_folder(folder);
+}
+
+static void every_damage_is_found(void **unused) {
+  (void)unused;
+  char folder[64], path[80], hurt[80];
+  make_folder(folder);
+  snprintf(path, sizeof path, "%s/c.mzc", folder);
+  snprintf(hurt, sizeof hurt, "%s/hurt.mzc", folder);
+  expect_ok(mz_checkpoint_write(path, parts, 3));
+  uint8_t *file;
+  size_t size;
+  expect_ok(mz_file_read(path, 0, &file, &size));
+  for (size_t cut = 0; cut < size; cut++) {
+    write_bytes(hurt, file, cut);
+    assert_int_equal(open_and_verify(hurt), MZ_E_CHECKPOINT);
+    assert_non_null(strstr(mz_message(), "section '"));
+  }
+  for (size_t bit = 0; bit < size * 8; bit++) {
+    file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    write_bytes(hurt, file, size);
+    assert_int_equal(open_and_verify(hurt), MZ_E_CHECKPOINT);
+    assert_non_null(strstr(mz_message(), "section '"));
+    file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+  }
+  free(file);
+  drop_folder(folder);
+}
+
+static void a_newer_format_is_named(void **unused) {
+  (void)unused;
+  char folder[64], path[80];
+  make_folder(folder);
+  snprintf(path, sizeof path, "%s/c.mzc", folder);
+  expect_ok(mz_checkpoint_write(path, parts, 3));
+  uint8_t *file;
+  size_t size;
+  expect_ok(mz_file_read(path, 0, &file, &size));
+  file[8] = MZ_CHECKPOINT_VERSION + 1;
+  write_bytes(path, file, size);
+  mz_checkpoint checkpoint;
+  assert_int_equal(mz_checkpoint_open(&checkpoint, path), MZ_E_CHECKPOINT);
+  assert_non_null(strstr(mz_message(), "newer"));
+  free(file);
+  drop_folder(folder);
+}
+
+static void missing_things_have_their_own_errors(void **unused) {
+  (void)unused;
+  char folder[64], path[256];
+  make_folder(folder);
+  mz_checkpoint checkpoint;
+  assert_int_equal(mz_checkpoint_open(&checkpoint, "/nowhere/at/all"), MZ_E_IO);
+  assert_int_equal(mz_run_checkpoint_path("/nowhere/at/all", path, sizeof path), MZ_E_IO);
+  assert_int_equal(mz_run_checkpoint_path(folder, path, sizeof path), MZ_E_CHECKPOINT);
+  drop_folder(folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sections_come_back), cmocka_unit_test(every_damage_is_found), cmocka_unit_test(a_newer_format_is_named),
+                                     cmocka_unit_test(missing_things_have_their_own_errors)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* Updates do not depend on threads; a poisoned batch stops the run and leaves the weights alone. */
+#include "muzero/learner.h"
+#include "networks/backend.h"
+#include "testing.h"
+#include <math.h>
+
+static mz_settings small(void) {
+  return settings_with((const char *[]){"batch_size=48", "shards=8", "unroll=3", "network.width=48", "weight_average=0.95", "optimizer=sgd"}, 6);
+}
+
+static void fill(mz_batch *b, const mz_model *m) {
+  mz_rng rng = mz_rng_at(3, MZ_RNG_TEST, 0, 0);
+  for (int i = 0; i < b->rows * m->obs_size; i++) b->obs[i] = mz_rng_normal(&rng);
+  for (int i = 0; i < (b->unroll + 1) * b->rows; i++) {
+    b->action[i] = (int32_t)mz_rng_below(&rng, (uint32_t)m->actions);
+    mz_rng_dirichlet(&rng, 0.5f, m->actions, b->policy + i * m->actions);
+    b->value[i] = mz_rng_normal(&rng) * 5;
+    b->reward[i] = mz_rng_f32(&rng);
+    b->policy_weight[i] = b->value_weight[i] = 1.0f / (float)b->rows;
+    b->reward_weight[i] = i < b->rows ? 0 : 1.0f / (float)b->rows;
+  }
+}
+
+typedef struct trained { float weights[20000]; float errors[48]; double loss; } trained;
+
+static void train(int threads, bool poison, mz_status expected, trained *out) {
+  mz_settings s = small();
+  const mz_env *env = env_named("cartpole");
+  mz_model model;
+  mz_pool *pool;
+  mz_learner *learner;
+  mz_batch batch;
+  expect_ok(mz_model_init(&model, &s.network, &env->spec));
+  expect_ok(mz_pool_create(&pool, "learner", threads, NULL));
+  const mz_learner_settings settings = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8, .average = s.learning.average};
+  expect_ok(mz_learner_create(&learner, &model, &mz_backend_cpu, &settings, pool));
+  mz_params_init(&model.params, 1, mz_learner_weights(learner));
+  mz_learner_weights_changed(learner);
+  expect_ok(mz_batch_init(&batch, &env->spec, 48, 3));
+  fill(&batch, &model);
+  mz_learning_stats stats = {0};
+  for (int i = 0; i < 5; i++) {
+    if (poison && i == 2) {
+      memcpy(out->weights, mz_learner_weights(learner), (size_t)model.params.size * sizeof(float));
+      batch.obs[17] = NAN;
+    }
+    mz_status status = mz_learner_update(learner, &batch, out->errors, &stats);
+    if (poison && i == 2) {
+      assert_int_equal(status, expected);
+      assert_non_null(strstr(mz_message(), "update 3"));
+      assert_memory_equal(out->weights, mz_learner_weights(learner), (size_t)model.params.size * sizeof(float));
+      break;
+    }
+    expect_ok(status);
+  }
+  assert_true((size_t)model.params.size <= sizeof out->weights / sizeof(float));
+  memcpy(out->weights, mz_learner_weights(learner), (size_t)model.params.size * sizeof(float));
+  out->loss = stats.loss;
+  mz_batch_deinit(&batch);
+  mz_learner_free(learner);
+  mz_pool_free(pool);
+}
+
+static void threads_change_no_bit(void **unused) {
+  (void)unused;
+  static trained one, many;
+  train(1, false, MZ_OK, &one);
+  for (int threads = 2; threads <= 9; threads += 3) {
+    train(threads, false, MZ_OK, &many);
+    assert_memory_equal(&one, &many, sizeof one);
+  }
+}
+
+static void a_nan_stops_before_the_weights(void **unused) {
+  (void)unused;
+  static trained poisoned;
+  train(2, true, MZ_E_INTERNAL, &poisoned);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(a_nan_stops_before_the_weights)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* A run that is stopped and resumed, with other workers, is the run that was never stopped. */
+#include "muzero/muzero.h"
+#include "testing.h"
+
+static const char *const sets[] = {"games=12", "moves=6", "loop_count=5", "batch_size=32", "shards=8", "simulations=10", "unroll=3", "n_step=4", "network.width=32",
+                                   "replay.min_fill=50", "replay.capacity=200", "replay.priority_exponent=0.6", "reanalyze_ratio=0.2", "target_interval=7",
+                                   "train.phase_rounds=3", "eval.games=4", "eval.opponent=random", "checkpoint.keep=2", "train.target=1e9"};
+enum { SETS = sizeof sets / sizeof sets[0], ROUNDS = 11 };
+
+static uint64_t digest_of(const char *run) {
+  char path[512];
+  mz_checkpoint checkpoint;
+  uint64_t hashes[MZ_DIGEST_PARTS], digest;
+  expect_ok(mz_run_checkpoint_path(run, path, sizeof path));
+  expect_ok(mz_checkpoint_open(&checkpoint, path));
+  expect_ok(mz_checkpoint_digest(&checkpoint, hashes, &digest));
+  mz_checkpoint_close(&checkpoint);
+  return digest;
+}
+
+static void play_to(mz_run *run, int64_t rounds) {
+  mz_reason reason = MZ_GOES_ON;
+  const mz_limits limits = {.rounds = rounds};
+  while (reason == MZ_GOES_ON) {
+    mz_phase phase;
+    expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  }
+  assert_int_equal(reason, MZ_REASON_ROUNDS);
+}
+
+static void train(const char *dir, int64_t rounds, int threads) {
+  mz_run *run;
+  const mz_run_options options = {.env = "tictactoe", .dir = dir, .sets = sets, .set_count = SETS, .seed = 5, .seed_given = true, .threads = threads};
+  expect_ok(mz_run_open(&run, &options));
+  play_to(run, rounds);
+  mz_run_close(run);
+}
+
+static void resume(const char *dir, int64_t rounds, const char *const *changes, int count, int threads) {
+  mz_run *run;
+  const mz_run_options options = {.sets = changes, .set_count = count, .threads = threads};
+  expect_ok(mz_run_resume(&run, dir, &options, false));
+  play_to(run, rounds);
+  mz_run_close(run);
+}
+
+static int lines_of(const char *dir) {
+  char path[512];
+  uint8_t *text;
+  size_t size;
+  int lines = 0;
+  expect_ok(mz_path_join(path, sizeof path, dir, "metrics.jsonl"));
+  expect_ok(mz_file_read(path, 0, &text, &size));
+  for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
+  free(text);
+  return lines;
+}
+
+static void stopping_anywhere_changes_nothing(void **unused) {
+  (void)unused;
+  char folder[64], whole[80], parts[80];
+  make_folder(folder);
+  snprintf(whole, sizeof whole, "%s/whole", folder);
+  train(whole, ROUNDS, 1);
+  uint64_t expected = digest_of(whole);
+  static const char *const other[] = {"cpu_actor=3", "batch_actor=2", "learner_threads=2", "mcts_storage_size=5", "batch_buffer_size=2"};
+  for (int stop = 1; stop < ROUNDS; stop += 3) { /* before replay is filled, in the middle of a phase, at its end */
+    snprintf(parts, sizeof parts, "%s/parts%d", folder, stop);
+    train(parts, stop, 2);
+    resume(parts, stop + 1, other, 5, 0);
+    resume(parts, ROUNDS, NULL, 0, 1);
+    assert_int_equal(digest_of(parts), expected);
+    assert_int_equal(lines_of(parts), lines_of(whole));
+  }
+  drop_folder(folder);
+}
+
+static void what_may_not_change_is_named(void **unused) {
+  (void)unused;
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  train(dir, 2, 1);
+  static const char *const algorithmic[] = {"batch_size=64"}, *const operational[] = {"eval.games=7"};
+  mz_run *run;
+  const mz_run_options bad = {.sets = algorithmic, .set_count = 1}, good = {.sets = operational, .set_count = 1}, seed = {.seed = 9, .seed_given = true};
+  assert_int_equal(mz_run_resume(&run, dir, &bad, true), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "batch_size"));
+  assert_int_equal(mz_run_resume(&run, dir, &seed, true), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "seed"));
+  expect_ok(mz_run_resume(&run, dir, &good, false));
+  mz_run *second;
+  assert_int_equal(mz_run_resume(&second, dir, &good, false), MZ_E_IO); /* in use */
+  char pid[32];
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
+  assert_non_null(strstr(mz_message(), pid));
+  mz_run_close(run);
+  const mz_run_options again = {.env = "tictactoe", .dir = dir};
+  assert_int_equal(mz_run_open(&run, &again), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "resume"));
+  drop_folder(folder);
+}
+
+static void a_run_goes_on_from_an_older_checkpoint_and_from_another_run(void **unused) {
+  (void)unused;
+  char folder[64], dir[80], child[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  snprintf(child, sizeof child, "%s/child", folder);
+  train(dir, 6, 1);
+  mz_run *run;
+  static const char *const changes[] = {"learning_rate=0.0001", "simulations=5"};
+  const mz_run_options options = {.env = "tictactoe", .dir = child, .from = dir, .sets = changes, .set_count = 2};
+  expect_ok(mz_run_open(&run, &options));
+  assert_int_equal(mz_run_counters(run)->rounds, 6);
+  assert_int_equal(mz_run_settings(run)->search.simulations, 5);
+  assert_int_equal(mz_run_settings(run)->learning.batch_size, 32);
+  play_to(run, 8);
+  mz_run_close(run);
+  resume(child, 9, NULL, 0, 1); /* its segments are its own now */
+  drop_folder(folder);
+}
+
+static void only_wanted_checkpoints_stay(void **unused) {
+  (void)unused;
+  char folder[64], dir[80], command[200];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  train(dir, 1, 1);
+  for (int rounds = 2; rounds <= 9; rounds++) resume(dir, rounds, NULL, 0, 1);
+  snprintf(command, sizeof command, "test $(ls %s/checkpoints | wc -l) -le 3 -a $(ls %s/checkpoints | wc -l) -ge 2", dir, dir); /* 2 kept and the best */
+  assert_int_equal(system(command), 0);
+  drop_folder(folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(stopping_anywhere_changes_nothing), cmocka_unit_test(what_may_not_change_is_named),
+                                     cmocka_unit_test(a_run_goes_on_from_an_older_checkpoint_and_from_another_run), cmocka_unit_test(only_wanted_checkpoints_stay)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

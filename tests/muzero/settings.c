@@ -1,0 +1,88 @@
+/* What ties settings together, and the presets. */
+#include "testing.h"
+
+static mz_status resolve(const char *const *sets, int count, mz_settings *settings) {
+  uint8_t given[MZ_SETTINGS_ROWS_MAX] = {0};
+  mz_config config = mz_settings_config(settings, given);
+  mz_config_defaults(&config);
+  memset(given, 0, sizeof given);
+  for (int i = 0; i < count; i++) expect_ok(mz_config_set_pair(&config, sets[i], "test"));
+  return mz_settings_resolve(settings, given);
+}
+
+static void two_of_three_give_the_replay_ratio(void **unused) {
+  (void)unused;
+  mz_settings s;
+  expect_ok(resolve((const char *[]){"games=32", "moves=16", "loop_count=40", "batch_size=128"}, 4, &s));
+  assert_true(s.learning.replay_ratio == 10);
+  expect_ok(resolve((const char *[]){"games=32", "moves=16", "replay_ratio=5", "batch_size=128"}, 4, &s));
+  assert_int_equal(s.learning.loop_count, 20);
+  expect_ok(resolve((const char *[]){"games=32", "loop_count=40", "replay_ratio=20", "batch_size=128"}, 4, &s));
+  assert_int_equal(s.selfplay.moves, 8);
+  assert_int_equal(resolve((const char *[]){"games=32", "moves=16", "replay_ratio=5.1", "batch_size=128"}, 4, &s), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "nearest valid replay_ratio: 5"));
+  assert_int_equal(resolve((const char *[]){"games=32", "moves=16", "loop_count=40", "replay_ratio=5", "batch_size=128"}, 5, &s), MZ_E_CONFIG);
+}
+
+static void shards_divide_the_batch(void **unused) {
+  (void)unused;
+  mz_settings s;
+  assert_int_equal(resolve((const char *[]){"batch_size=100", "shards=16"}, 2, &s), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "nearest valid value: 96"));
+  expect_ok(resolve((const char *[]){"batch_size=100"}, 1, &s));
+  assert_int_equal(100 % s.learning.shards, 0);
+}
+
+static void every_bundled_preset_is_valid(void **unused) {
+  (void)unused;
+  assert_true(mz_preset_count() >= 2);
+  for (int i = 0; i < mz_preset_count(); i++) {
+    char *text;
+    size_t size;
+    expect_ok(mz_preset_load(mz_preset_name(i), &text, &size));
+    cJSON *json;
+    expect_ok(mz_json_parse(text, size, mz_preset_name(i), true, MZ_E_CONFIG, &json));
+    mz_settings s;
+    mz_config config = mz_settings_config(&s, NULL);
+    mz_config_defaults(&config);
+    expect_ok(mz_config_set_json(&config, json, mz_preset_name(i)));
+    expect_ok(mz_settings_resolve(&s, NULL));
+    cJSON_Delete(json);
+    free(text);
+  }
+  char *text;
+  size_t size;
+  assert_int_equal(mz_preset_load("cartpol", &text, &size), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "cartpole"));
+}
+
+static void settings_survive_their_text(void **unused) {
+  (void)unused;
+  mz_settings a = settings_with((const char *[]){"learning_rate=0.1234567890123456789", "replay.capacity=123k", "checkpoint.interval=90s", "eval.opponent=mcts:50"}, 4), b;
+  mz_config from = mz_settings_config(&a, NULL), to = mz_settings_config(&b, NULL);
+  cJSON *json = mz_config_to_json(&from);
+  mz_config_defaults(&to);
+  expect_ok(mz_config_set_json(&to, json, "test"));
+  for (int i = 0; i < mz_config_row_count(&from); i++) assert_true(mz_config_equal(&from, &to, i));
+  cJSON_Delete(json);
+}
+
+static void knobs_follow_the_thread_budget(void **unused) {
+  (void)unused;
+  mz_settings s = settings_with(NULL, 0);
+  mz_knobs k = {0};
+  mz_knobs_resolve(&k, &s, 1);
+  assert_int_equal(k.cpu_actor, 1);
+  assert_int_equal(k.learner_threads, 1);
+  k = (mz_knobs){.cpu_actor = 3};
+  mz_knobs_resolve(&k, &s, 8);
+  assert_int_equal(k.cpu_actor, 3);
+  assert_int_equal(k.learner_threads, 8);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(two_of_three_give_the_replay_ratio), cmocka_unit_test(shards_divide_the_batch),
+                                     cmocka_unit_test(every_bundled_preset_is_valid), cmocka_unit_test(settings_survive_their_text),
+                                     cmocka_unit_test(knobs_follow_the_thread_budget)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

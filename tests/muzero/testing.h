@@ -1,0 +1,44 @@
+/* What the roof's tests share: small states made from settings, and runs in a temporary folder. */
+#pragma once
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "muzero/base/file.h"
+#include "muzero/round.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static inline void expect_ok(mz_status status) {
+  if (status != MZ_OK) fail_msg("status %d: %s", status, mz_message());
+}
+
+static inline mz_settings settings_with(const char *const *sets, int count) {
+  mz_settings settings;
+  mz_config config = mz_settings_config(&settings, NULL);
+  mz_config_defaults(&config);
+  for (int i = 0; i < count; i++) expect_ok(mz_config_set_pair(&config, sets[i], "test"));
+  expect_ok(mz_settings_resolve(&settings, NULL));
+  return settings;
+}
+
+static inline const mz_env *env_named(const char *name) {
+  const mz_env *env;
+  expect_ok(mz_env_find(name, &env));
+  return env;
+}
+
+/* A folder of its own; removed by drop_folder. */
+static inline void make_folder(char out[64]) {
+  snprintf(out, 64, "/tmp/muzero-test-XXXXXX");
+  assert_non_null(mkdtemp(out));
+}
+static inline void drop_folder(const char *folder) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  assert_int_equal(system(command), 0);
+}

@@ -1,0 +1,327 @@
+/* Evaluation: threads change nothing, the counts add up, and the enumeration agrees with a naive one. */
+#include "tests/selfplay/agents.h"
+#include "selfplay/lines.h"
+#include "selfplay/planner.h"
+#include <math.h>
+
+enum { GAMES = 70, SEED = 9, ROUND = 4 };
+
+static mz_player player_named(const char *text, const mz_env *env) {
+  mz_player player;
+  assert_int_equal(mz_player_parse(text, env, &player), MZ_OK);
+  return player;
+}
+
+static mz_evaluation evaluate(const mz_agent *agent, const mz_player *opponent, const mz_agent *rival, int games,
+                              double *returns) {
+  mz_evaluation out;
+  assert_int_equal(mz_evaluate(agent, opponent, rival, games, SEED, ROUND, NULL, &out, returns), MZ_OK);
+  return out;
+}
+
+static void assert_same(const mz_evaluation *a, const mz_evaluation *b) { assert_memory_equal(a, b, sizeof *a); }
+
+static void test_threads_change_nothing(void **unused) {
+  (void)unused;
+  const struct { const mz_env *env; const char *opponent; mz_algorithm algorithm; } cases[] = {
+    {&mz_env_tictactoe, "random", MZ_PUCT}, {&mz_env_tictactoe, "perfect", MZ_GUMBEL}, {&mz_env_tictactoe, "mcts:30", MZ_PUCT},
+    {&mz_env_cartpole, NULL, MZ_GUMBEL}, {&test_dice, NULL, MZ_PUCT}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    test_agent agent;
+    test_agent_init(&agent, cases[i].env, cases[i].algorithm, 1);
+    mz_player player, *opponent = NULL;
+    if (cases[i].opponent) {
+      player = player_named(cases[i].opponent, cases[i].env);
+      opponent = &player;
+    }
+    double expected_returns[GAMES], returns[GAMES];
+    const mz_evaluation expected = evaluate(&agent.agent, opponent, NULL, GAMES, expected_returns);
+    for (int threads = 1; threads <= 3; threads++) {
+      mz_pool *pool;
+      mz_evaluation out;
+      assert_int_equal(mz_pool_create(&pool, "test", threads, NULL), MZ_OK);
+      assert_int_equal(mz_evaluate(&agent.agent, opponent, NULL, GAMES, SEED, ROUND, pool, &out, returns), MZ_OK);
+      assert_same(&expected, &out);
+      assert_memory_equal(expected_returns, returns, sizeof returns);
+      mz_pool_free(pool);
+    }
+    /* A game does not know how many are played beside it. */
+    const int few = 9;
+    evaluate(&agent.agent, opponent, NULL, few, returns);
+    assert_memory_equal(expected_returns, returns, (size_t)few * sizeof *returns);
+    test_agent_deinit(&agent);
+  }
+}
+
+static void test_counts_of_a_board_game(void **unused) {
+  (void)unused;
+  test_agent agent;
+  test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 2);
+  const mz_player random = player_named("random", &mz_env_tictactoe);
+  double returns[GAMES], sum = 0, squares = 0;
+  const mz_evaluation e = evaluate(&agent.agent, &random, NULL, GAMES, returns);
+  int64_t win = 0, loss = 0, win_first = 0;
+  for (int i = 0; i < GAMES; i++) {
+    assert_true(returns[i] == 1 || returns[i] == 0 || returns[i] == -1);
+    win += returns[i] == 1;
+    loss += returns[i] == -1;
+    win_first += returns[i] == 1 && i % 2 == 0;
+    sum += returns[i];
+  }
+  for (int i = 0; i < GAMES; i++) squares += (returns[i] - sum / GAMES) * (returns[i] - sum / GAMES);
+  assert_int_equal(e.games, GAMES);
+  assert_int_equal(e.win, win);
+  assert_int_equal(e.loss, loss);
+  assert_int_equal(e.win + e.draw + e.loss, GAMES);
+  assert_int_equal(e.by_seat[0].games, GAMES / 2);
+  assert_int_equal(e.by_seat[1].games, GAMES / 2);
+  assert_int_equal(e.by_seat[0].win, win_first);
+  assert_int_equal(e.by_seat[0].win + e.by_seat[1].win, win);
+  assert_true(fabs(e.mean_return - sum / GAMES) < 1e-12);
+  assert_true(fabs(e.std - sqrt(squares / (GAMES - 1))) < 1e-12);
+  assert_true(fabs(e.ci95 - 1.96 * e.std / sqrt(GAMES)) < 1e-12);
+  assert_true(e.moves >= 5 * GAMES && e.moves <= 9 * GAMES);
+  assert_true(e.win > 0 && e.loss > 0); /* an untrained agent does both */
+
+  /* Another round or seed is another set of games; a perfect opponent never loses. */
+  double others[GAMES];
+  mz_evaluation other;
+  assert_int_equal(mz_evaluate(&agent.agent, &random, NULL, GAMES, SEED, ROUND + 1, NULL, &other, others), MZ_OK);
+  assert_true(memcmp(returns, others, sizeof returns) != 0);
+  assert_int_equal(mz_evaluate(&agent.agent, &random, NULL, GAMES, SEED + 1, ROUND, NULL, &other, others), MZ_OK);
+  assert_true(memcmp(returns, others, sizeof returns) != 0);
+  const mz_player perfect = player_named("perfect", &mz_env_tictactoe);
+  assert_int_equal(evaluate(&agent.agent, &perfect, NULL, GAMES, NULL).win, 0);
+  test_agent_deinit(&agent);
+}
+
+static void test_counts_of_a_game_for_one(void **unused) {
+  (void)unused;
+  test_agent agent;
+  test_agent_init(&agent, &mz_env_cartpole, MZ_PUCT, 3);
+  double returns[GAMES];
+  mz_evaluation e = evaluate(&agent.agent, NULL, NULL, GAMES, returns);
+  assert_int_equal(e.win + e.draw + e.loss, 0);
+  assert_int_equal(e.by_seat[0].games, GAMES);
+  assert_int_equal(e.by_seat[1].games, 0);
+  assert_true((double)e.moves == e.mean_return * GAMES); /* one point a move */
+  assert_int_equal(e.simulations, e.moves * agent.search.simulations);
+  agent.agent.simulations = 3;
+  e = evaluate(&agent.agent, NULL, NULL, GAMES, returns);
+  assert_int_equal(e.simulations, e.moves * 3);
+  e = evaluate(&agent.agent, NULL, NULL, 1, returns);
+  assert_true(e.std == 0 && e.ci95 == 0 && e.mean_return == returns[0]);
+
+  const mz_player random = player_named("random", &mz_env_cartpole);
+  assert_int_equal(mz_evaluate(&agent.agent, &random, NULL, 2, SEED, ROUND, NULL, &e, NULL), MZ_E_CONFIG);
+  assert_int_equal(mz_evaluate(&agent.agent, NULL, &agent.agent, 2, SEED, ROUND, NULL, &e, NULL), MZ_E_CONFIG);
+  assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &e), MZ_E_CONFIG);
+  test_agent_deinit(&agent);
+}
+
+/* Two agents without noise repeat one game for each seat; a rival equal to the agent is the agent itself. */
+static void test_rivals(void **unused) {
+  (void)unused;
+  test_agent one, two;
+  test_agent_init(&one, &mz_env_tictactoe, MZ_PUCT, 2);
+  test_agent_init(&two, &mz_env_tictactoe, MZ_GUMBEL, 7);
+  double self[6], equal[6], there[6], back[6];
+  const mz_evaluation alone = evaluate(&one.agent, NULL, NULL, 6, self);
+  const mz_evaluation same = evaluate(&one.agent, NULL, &one.agent, 6, equal);
+  assert_same(&alone, &same);
+  assert_true(self[0] == -self[1]);
+  evaluate(&one.agent, NULL, &two.agent, 6, there);
+  evaluate(&two.agent, NULL, &one.agent, 6, back);
+  for (int i = 0; i < 6; i++) {
+    assert_true(there[i] == there[i % 2]);
+    assert_true(there[i] == -back[i ^ 1]); /* the same game, seen from the other side */
+  }
+  test_agent_deinit(&one);
+  test_agent_deinit(&two);
+}
+
+/* --- every line --- */
+
+/* The definition of mz_lines_count, one line at a time. */
+static void count_naively(const mz_env *env, const void *state, int seat, double so_far, int plies, mz_chooser choose, void *context,
+                          mz_lines *out) {
+  _Alignas(8) uint8_t next[64];
+  uint8_t mask[16];
+  assert_true(env->state_size <= sizeof next && env->spec.actions <= 16);
+  mz_env_legal(env, state, mask);
+  const bool own = mz_env_to_play(env, state) == seat;
+  int32_t chosen = -1;
+  if (own) assert_int_equal(choose(context, 1, state, &chosen), MZ_OK);
+  for (int32_t a = 0; a < env->spec.actions; a++) {
+    if (!mask[a] || (own && a != chosen)) continue;
+    mz_step step;
+    memcpy(next, state, env->state_size);
+    env->step(next, 1, &a, NULL, &step);
+    const double then = so_far + (double)(own ? step.reward : -step.reward);
+    if (!step.terminated) {
+      count_naively(env, next, seat, then, plies + 1, choose, context, out);
+      continue;
+    }
+    out->tally.games++;
+    out->tally.win += then > 0;
+    out->tally.draw += then == 0;
+    out->tally.loss += then < 0;
+    out->tally.return_sum += then;
+    out->square_sum += then * then;
+    out->moves += plies + 1;
+  }
+}
+
+static mz_lines naive_lines(const mz_env *env, int seat, mz_chooser choose, void *context) {
+  _Alignas(8) uint8_t state[64];
+  mz_lines out = {0};
+  env->reset(state, NULL);
+  count_naively(env, state, seat, 0, 0, choose, context, &out);
+  return out;
+}
+
+static void assert_same_tally(const mz_tally *a, const mz_tally *b) {
+  assert_int_equal(a->games, b->games);
+  assert_int_equal(a->win, b->win);
+  assert_int_equal(a->draw, b->draw);
+  assert_int_equal(a->loss, b->loss);
+  assert_true(a->return_sum == b->return_sum);
+}
+
+/* The first legal, or the first optimal, action. */
+static mz_status first_of(bool optimal, int n, const void *states, int32_t *actions) {
+  for (int i = 0; i < n; i++) {
+    const uint8_t *state = (const uint8_t *)states + (size_t)i * mz_env_tictactoe.state_size;
+    uint8_t mask[9];
+    float value;
+    mz_env_tictactoe.legal(state, mask);
+    if (optimal) mz_env_tictactoe.expert(state, mask, &value);
+    for (actions[i] = 0; !mask[actions[i]];) actions[i]++;
+  }
+  return MZ_OK;
+}
+static mz_status choose_first(void *context, int n, const void *states, int32_t *actions) {
+  (void)context;
+  return first_of(false, n, states, actions);
+}
+static mz_status choose_optimal(void *context, int n, const void *states, int32_t *actions) {
+  (void)context;
+  return first_of(true, n, states, actions);
+}
+static mz_status choose_nothing(void *context, int n, const void *states, int32_t *actions) {
+  (void)context, (void)n, (void)states, (void)actions;
+  return mz_fail(MZ_E_DEVICE, "no answer");
+}
+
+static void test_every_line_against_a_naive_count(void **unused) {
+  (void)unused;
+  const mz_chooser choosers[] = {choose_first, choose_optimal};
+  for (int c = 0; c < 2; c++) {
+    for (int seat = 0; seat < 2; seat++) {
+      const mz_lines expected = naive_lines(&mz_env_tictactoe, seat, choosers[c], NULL);
+      mz_lines lines;
+      assert_int_equal(mz_lines_count(&mz_env_tictactoe, seat, choosers[c], NULL, expected.tally.games, &lines), MZ_OK);
+      assert_same_tally(&expected.tally, &lines.tally);
+      assert_true(expected.square_sum == lines.square_sum);
+      assert_int_equal(expected.moves, lines.moves);
+      assert_true(lines.positions > 0 && lines.positions < expected.tally.games);
+      assert_true(c == 0 ? lines.tally.loss > 0 : lines.tally.loss == 0);
+      /* One line more than allowed; a chooser that fails. */
+      assert_int_equal(mz_lines_count(&mz_env_tictactoe, seat, choosers[c], NULL, expected.tally.games - 1, &lines), MZ_E_CONFIG);
+      assert_int_equal(mz_lines_count(&mz_env_tictactoe, seat, choose_nothing, NULL, 1000, &lines), MZ_E_DEVICE);
+    }
+  }
+}
+
+typedef struct planning { mz_planner planner; const float *weights; } planning;
+static mz_status choose_planned(void *context, int n, const void *states, int32_t *actions) {
+  planning *p = context;
+  assert_int_equal(n, 1);
+  mz_planner_observe(&p->planner, 0, 1, states);
+  assert_int_equal(mz_planner_search(&p->planner, 1, p->weights, 0), MZ_OK);
+  actions[0] = p->planner.results[0].selected;
+  return MZ_OK;
+}
+
+static void test_every_line_of_an_agent(void **unused) {
+  (void)unused;
+  test_agent agent;
+  test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 5);
+  planning p = {.weights = agent.weights};
+  assert_int_equal(mz_planner_init(&p.planner, agent.agent.env, agent.agent.search, agent.agent.model, agent.agent.backend,
+                                   agent.agent.discount, 1), MZ_OK);
+  const mz_lines first = naive_lines(&mz_env_tictactoe, 0, choose_planned, &p);
+  const mz_lines second = naive_lines(&mz_env_tictactoe, 1, choose_planned, &p);
+  mz_evaluation expected;
+  assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &expected), MZ_OK);
+  assert_same_tally(&first.tally, &expected.by_seat[0]);
+  assert_same_tally(&second.tally, &expected.by_seat[1]);
+  assert_int_equal(expected.games, first.tally.games + second.tally.games);
+  assert_int_equal(expected.win + expected.draw + expected.loss, expected.games);
+  assert_int_equal(expected.moves, first.moves + second.moves);
+  const double mean = (first.tally.return_sum + second.tally.return_sum) / (double)expected.games;
+  const double mean_square = (first.square_sum + second.square_sum) / (double)expected.games, n = (double)expected.games;
+  assert_true(fabs(expected.mean_return - mean) < 1e-12);
+  assert_true(fabs(expected.std - sqrt((mean_square - mean * mean) * n / (n - 1))) < 1e-9);
+  for (int threads = 1; threads <= 3; threads++) {
+    mz_pool *pool;
+    mz_evaluation out;
+    assert_int_equal(mz_pool_create(&pool, "test", threads, NULL), MZ_OK);
+    assert_int_equal(mz_evaluate_all(&agent.agent, pool, &out), MZ_OK);
+    assert_same(&expected, &out);
+    mz_pool_free(pool);
+  }
+  mz_planner_deinit(&p.planner);
+  test_agent_deinit(&agent);
+}
+
+static void test_memory_that_cannot_be_had(void **unused) {
+  (void)unused;
+  test_agent agent;
+  test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 5);
+  const mz_player random = player_named("random", &mz_env_tictactoe);
+  mz_evaluation out;
+  for (int every_line = 0; every_line < 2; every_line++) {
+    mz_status status = MZ_E_MEMORY;
+    int n = 0;
+    while (status != MZ_OK) {
+      mz_alloc_fail_after(++n);
+      status = every_line ? mz_evaluate_all(&agent.agent, NULL, &out)
+                          : mz_evaluate(&agent.agent, &random, NULL, 3, SEED, ROUND, NULL, &out, NULL);
+      mz_alloc_fail_after(0);
+      assert_true(status == MZ_OK || status == MZ_E_MEMORY);
+    }
+    assert_true(n > 5);
+  }
+  test_agent_deinit(&agent);
+}
+
+static void test_a_network_that_diverged(void **unused) {
+  (void)unused;
+  const mz_env *const envs[] = {&mz_env_tictactoe, &mz_env_cartpole};
+  for (int i = 0; i < 2; i++) {
+    for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
+      test_agent agent;
+      test_agent_init(&agent, envs[i], (mz_algorithm)algorithm, 5);
+      for (int64_t k = 0; k < agent.model.params.size; k++) agent.weights[k] = NAN;
+      mz_evaluation out;
+      assert_int_equal(mz_evaluate(&agent.agent, NULL, NULL, 3, SEED, ROUND, NULL, &out, NULL), MZ_E_INTERNAL);
+      if (i == 0) assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &out), MZ_E_INTERNAL);
+      test_agent_deinit(&agent);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_threads_change_nothing),
+    cmocka_unit_test(test_counts_of_a_board_game),
+    cmocka_unit_test(test_counts_of_a_game_for_one),
+    cmocka_unit_test(test_rivals),
+    cmocka_unit_test(test_every_line_against_a_naive_count),
+    cmocka_unit_test(test_every_line_of_an_agent),
+    cmocka_unit_test(test_a_network_that_diverged),
+    cmocka_unit_test(test_memory_that_cannot_be_had),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
