@@ -68,7 +68,8 @@ static void write_observation(const builder *b, const mz_draw *draw, int symmetr
 }
 
 /* `moved`: where each action goes in the row's symmetry. */
-static void write_policy(const builder *b, const mz_segment *segment, int t, const float *fresh, const int32_t *moved, float *out) {
+static void write_policy(const builder *b, const mz_segment *segment, int t, const float *fresh, const int32_t *moved,
+                         float *out) {
   int actions = b->source->spec->actions;
   memset(out, 0, (size_t)actions * sizeof *out);
   if (fresh) {
@@ -112,9 +113,12 @@ static void build_row(const builder *b, const mz_draw *draw, int row) {
   for (int k = 0; k <= batch->unroll; k++) {
     int before = draw->position + k - 1;
     int32_t *action = &batch->action[(size_t)k * (size_t)batch->rows + (size_t)row];
-    if (k == 0) *action = 0;
-    else if (before < draw->segment->length) *action = moved[draw->segment->action[before]];
-    else *action = (int32_t)mz_rng_below(&rng, (uint32_t)spec->actions);
+    if (k == 0)
+      *action = 0;
+    else if (before < draw->segment->length)
+      *action = moved[draw->segment->action[before]];
+    else
+      *action = (int32_t)mz_rng_below(&rng, (uint32_t)spec->actions);
     write_targets(b, draw, row, k, moved);
   }
   batch->leaf[row] = draw->leaf;
@@ -136,7 +140,8 @@ static void weigh_importance(mz_batch *batch, const mz_batch_source *source) {
 static void map_symmetries(const builder *b) {
   int actions = b->source->spec->actions;
   for (int s = 0; s < b->symmetries; s++)
-    for (int a = 0; a < actions; a++) b->batch->scratch->symmetry[s * actions + a] = s == 0 ? a : b->source->symmetry_action(s, a);
+    for (int a = 0; a < actions; a++)
+      b->batch->scratch->symmetry[s * actions + a] = s == 0 ? a : b->source->symmetry_action(s, a);
 }
 
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update) {

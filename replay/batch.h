@@ -5,15 +5,15 @@
 
 typedef struct mz_batch {
   int rows, unroll;
-  float *obs;           /* [rows][obs_size] */
-  int32_t *action;      /* [K+1][rows]; step 0 unused */
-  float *policy;        /* [K+1][rows][actions] */
-  float *value, *reward; /* [K+1][rows] scalars */
+  float *obs;                                          /* [rows][obs_size] */
+  int32_t *action;                                     /* [K+1][rows]; step 0 unused */
+  float *policy;                                       /* [K+1][rows][actions] */
+  float *value, *reward;                               /* [K+1][rows] scalars */
   float *policy_weight, *value_weight, *reward_weight; /* [K+1][rows]: mask × importance weight / rows; reward step 0: 0 */
-  int64_t *leaf;        /* [rows] */
-  uint64_t *serial;     /* [rows] */
-  float *importance;    /* [rows], the largest is 1 */
-  uint64_t version_sum; /* Σ weight version over rows: for the mean age of data */
+  int64_t *leaf;                                       /* [rows] */
+  uint64_t *serial;                                    /* [rows] */
+  float *importance;                                   /* [rows], the largest is 1 */
+  uint64_t version_sum;                                /* Σ weight version over rows: for the mean age of data */
   void *block;
   struct mz_batch_scratch *scratch;
 } mz_batch;

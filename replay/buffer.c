@@ -13,11 +13,11 @@ struct mz_buffer {
   size_t obs_bytes;
   bool alternating;
   mz_priority_tree *tree;
-  uint32_t *owner;        /* [capacity]: low half of the serial of the segment that a leaf belongs to */
-  entry *entries;         /* ring: the entry of a serial is entries[serial & (entry_capacity − 1)] */
+  uint32_t *owner;         /* [capacity]: low half of the serial of the segment that a leaf belongs to */
+  entry *entries;          /* ring: the entry of a serial is entries[serial & (entry_capacity − 1)] */
   uint64_t entry_capacity; /* a power of two */
-  uint64_t oldest, next;  /* serials: oldest … next−1 are here */
-  int64_t head;           /* the leaf after the newest segment's */
+  uint64_t oldest, next;   /* serials: oldest … next−1 are here */
+  int64_t head;            /* the leaf after the newest segment's */
   int64_t positions, bytes;
 };
 
@@ -76,7 +76,8 @@ static mz_status grow_entries(mz_buffer *buffer) {
   entry *old = buffer->entries, *entries;
   uint64_t capacity = 2 * buffer->entry_capacity;
   MZ_TRY(mz_alloc(&entries, capacity, sizeof *entries));
-  for (uint64_t serial = buffer->oldest; serial < buffer->next; serial++) entries[serial & (capacity - 1)] = *entry_at(buffer, serial);
+  for (uint64_t serial = buffer->oldest; serial < buffer->next; serial++)
+    entries[serial & (capacity - 1)] = *entry_at(buffer, serial);
   buffer->entries = entries;
   buffer->entry_capacity = capacity;
   free(old);
@@ -85,7 +86,8 @@ static mz_status grow_entries(mz_buffer *buffer) {
 
 static mz_status check_bounds(const mz_replay_settings *settings, const mz_segment *segment) {
   if (segment->moves > settings->capacity)
-    return mz_fail(MZ_E_CONFIG, "replay.capacity: a segment of %d transitions exceeds %lld; raise it or lower replay.segment_moves",
+    return mz_fail(MZ_E_CONFIG,
+                   "replay.capacity: a segment of %d transitions exceeds %lld; raise it or lower replay.segment_moves",
                    segment->moves, (long long)settings->capacity);
   if ((int64_t)segment->bytes > settings->bytes_max)
     return mz_fail(MZ_E_CONFIG, "replay.bytes: a segment of %zu bytes exceeds %lld; raise it or lower replay.segment_moves",
@@ -97,7 +99,8 @@ static mz_status check_bounds(const mz_replay_settings *settings, const mz_segme
 static mz_status place(mz_buffer *buffer, mz_segment *segment, entry **out) {
   const mz_replay_settings *settings = &buffer->settings;
   MZ_TRY(check_bounds(settings, segment));
-  while (buffer->positions + segment->moves > settings->capacity || buffer->bytes + (int64_t)segment->bytes > settings->bytes_max) evict(buffer);
+  while (buffer->positions + segment->moves > settings->capacity || buffer->bytes + (int64_t)segment->bytes > settings->bytes_max)
+    evict(buffer);
   if (buffer->next - buffer->oldest == buffer->entry_capacity) MZ_TRY(grow_entries(buffer));
   uint64_t serial = buffer->next++;
   entry *e = entry_at(buffer, serial);
@@ -126,8 +129,10 @@ static void set_first_priorities(mz_buffer *buffer, const entry *e) {
 mz_status mz_buffer_insert(mz_buffer *buffer, mz_segment *segment) {
   entry *e;
   mz_status status = place(buffer, segment, &e);
-  if (status == MZ_OK) set_first_priorities(buffer, e);
-  else mz_segment_release(segment);
+  if (status == MZ_OK)
+    set_first_priorities(buffer, e);
+  else
+    mz_segment_release(segment);
   return status;
 }
 
@@ -136,30 +141,41 @@ static uint64_t owner_serial(const mz_buffer *buffer, int64_t leaf) {
   return buffer->oldest + (uint32_t)(buffer->owner[leaf] - (uint32_t)buffer->oldest);
 }
 
+/* Points in 0 … total−1 for the draws from `first` (even) on. Two draws share a block of random bits; the multiplication's
+ * bias is below total / 2^64. */
+static void choose_points(mz_rng stream, uint64_t total, int first, int n, uint64_t *points) {
+  for (int i = 0; i < n; i += 2) {
+    uint32_t words[4];
+    stream.counter[2] = (uint32_t)(first + i) / 2;
+    mz_philox4x32(stream.counter, stream.key, words);
+    points[i] = (uint64_t)((unsigned __int128)(words[0] | (uint64_t)words[1] << 32) * total >> 64);
+    points[i + 1] = (uint64_t)((unsigned __int128)(words[2] | (uint64_t)words[3] << 32) * total >> 64);
+  }
+}
+
 void mz_buffer_draw(const mz_buffer *buffer, uint64_t seed, uint32_t update, int n, mz_draw *draws) {
   enum { GROUP = 64 };
   uint64_t total = mz_priority_tree_total(buffer->tree);
   MZ_ASSERT(total > 0);
   const uint32_t *priorities = mz_priority_tree_leaves(buffer->tree);
+  const double share = 1 / (double)total;
+  mz_rng stream = mz_rng_at(seed, MZ_RNG_SAMPLE, update, 0);
   uint64_t points[GROUP];
   int64_t leaves[GROUP];
   for (int first = 0; first < n; first += GROUP) {
     int count = n - first < GROUP ? n - first : GROUP;
-    for (int i = 0; i < count; i++) {
-      mz_rng rng = mz_rng_at(seed, MZ_RNG_SAMPLE, update, (uint64_t)(first + i));
-      points[i] = (uint64_t)((unsigned __int128)mz_rng_u64(&rng) * total >> 64);
-    }
+    choose_points(stream, total, first, count, points);
     mz_priority_tree_find(buffer->tree, count, points, leaves);
     for (int i = 0; i < count; i++) {
       uint64_t serial = owner_serial(buffer, leaves[i]);
       const entry *e = entry_at(buffer, serial);
       int64_t position = leaves[i] - e->first_leaf;
       draws[first + i] = (mz_draw){
-        .segment = e->segment,
-        .position = (int)(position >= 0 ? position : position + buffer->settings.capacity),
-        .leaf = leaves[i],
-        .serial = serial,
-        .probability = (double)priorities[leaves[i]] / (double)total,
+          .segment = e->segment,
+          .position = (int)(position >= 0 ? position : position + buffer->settings.capacity),
+          .leaf = leaves[i],
+          .serial = serial,
+          .probability = (double)priorities[leaves[i]] * share,
       };
     }
   }
@@ -228,7 +244,8 @@ static mz_status read_entry(mz_buffer *buffer, mz_reader *reader, bool keep,
                             mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context) {
   uint64_t hash = mz_read_u64(reader);
   uint32_t moves = mz_read_u32(reader);
-  if (!reader->ok || moves > mz_reader_left(reader) / sizeof(uint32_t)) return mz_fail(MZ_E_CHECKPOINT, "replay: the index ends early");
+  if (!reader->ok || moves > mz_reader_left(reader) / sizeof(uint32_t))
+    return mz_fail(MZ_E_CHECKPOINT, "replay: the index ends early");
   mz_segment *segment;
   MZ_TRY(load(context, hash, &segment));
   mz_status status = MZ_OK;
@@ -244,13 +261,15 @@ static mz_status read_entry(mz_buffer *buffer, mz_reader *reader, bool keep,
   if (!keep) set_first_priorities(buffer, e);
   for (uint32_t i = 0; i < moves; i++) {
     uint32_t priority = mz_read_u32(reader);
-    if (priority < 1 || priority > UINT32_C(1) << 31) return mz_fail(MZ_E_CHECKPOINT, "replay: priority %u is out of 1 … 2^31", priority);
+    if (priority < 1 || priority > UINT32_C(1) << 31)
+      return mz_fail(MZ_E_CHECKPOINT, "replay: priority %u is out of 1 … 2^31", priority);
     if (keep) mz_priority_tree_set(buffer->tree, leaf_at(buffer, e, (int)i), priority);
   }
   return MZ_OK;
 }
 
-mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context) {
+mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)(void *context, uint64_t hash, mz_segment **out),
+                         void *context) {
   uint64_t capacity = mz_read_u64(reader), exponent = mz_read_u64(reader), first_leaf = mz_read_u64(reader);
   uint64_t oldest = mz_read_u64(reader), count = mz_read_u64(reader);
   if (!reader->ok || first_leaf >= capacity || oldest > UINT64_MAX / 2 || count > mz_reader_left(reader))

@@ -8,14 +8,14 @@
 #include "replay/segment.h"
 
 typedef struct mz_replay_settings {
-  int64_t capacity;       /* replay.capacity: transitions (drawable positions) */
-  int64_t bytes_max;      /* replay.bytes: raw bytes */
-  int64_t min_fill;       /* replay.min_fill: positions before learning starts */
-  int64_t segment_moves;  /* replay.segment_moves; 0: whole games */
-  int64_t n_step;         /* n_step; 0: to the end of the game */
-  double discount;        /* discount */
+  int64_t capacity;                              /* replay.capacity: transitions (drawable positions) */
+  int64_t bytes_max;                             /* replay.bytes: raw bytes */
+  int64_t min_fill;                              /* replay.min_fill: positions before learning starts */
+  int64_t segment_moves;                         /* replay.segment_moves; 0: whole games */
+  int64_t n_step;                                /* n_step; 0: to the end of the game */
+  double discount;                               /* discount */
   double priority_exponent, importance_exponent; /* replay.priority_exponent (0: uniform), replay.importance_exponent */
-  bool symmetry;          /* replay.symmetry */
+  bool symmetry;                                 /* replay.symmetry */
 } mz_replay_settings;
 extern const mz_settings_table mz_replay_table;
 
@@ -34,7 +34,7 @@ typedef struct mz_draw {
   uint64_t serial; /* of the segment in this buffer: guards late priority updates */
   double probability;
 } mz_draw;
-/* Draw i comes from the stream (seed, MZ_RNG_SAMPLE, update, i). The buffer is not empty. */
+/* Draws 2i and 2i + 1 come from the stream (seed, MZ_RNG_SAMPLE, update, i), whatever n is. The buffer is not empty. */
 void mz_buffer_draw(const mz_buffer *buffer, uint64_t seed, uint32_t update, int n, mz_draw *draws);
 /* Ignored when that segment has left. */
 void mz_buffer_set_priority(mz_buffer *buffer, int64_t leaf, uint64_t serial, float error);
@@ -53,4 +53,5 @@ uint64_t mz_buffer_digest(const mz_buffer *buffer);
  * the settings of the writer the digest is the same; under other bounds the oldest segments leave, under another priority
  * exponent all get first priorities. MZ_E_CHECKPOINT, or what `load` returns. */
 void mz_buffer_write(const mz_buffer *buffer, mz_writer *writer);
-mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context);
+mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)(void *context, uint64_t hash, mz_segment **out),
+                         void *context);

@@ -34,7 +34,8 @@ static void add_search(mz_fresh *fresh, const mz_segment *segment, int t, size_t
 }
 
 /* Where the value of state `t` of a row drawn at `position` will be; states beyond those searched are evaluated once. */
-static int32_t value_of_state(mz_fresh *fresh, const mz_segment *segment, int t, int position, size_t obs_bytes, int row, int *last_evaluated) {
+static int32_t value_of_state(mz_fresh *fresh, const mz_segment *segment, int t, int position, size_t obs_bytes, int row,
+                              int *last_evaluated) {
   if (t <= position + fresh->unroll) return fresh->search[row * (fresh->unroll + 1) + t - position];
   if (t != *last_evaluated) { /* bootstrap states of successive steps never go back */
     memcpy(fresh->evaluated + (size_t)fresh->evaluations * obs_bytes, segment->obs + (size_t)t * obs_bytes, obs_bytes);
@@ -52,7 +53,9 @@ static void collect_row(mz_fresh *fresh, const mz_batch_source *source, const mz
     add_search(fresh, segment, draw->position + k, obs_bytes, row, k);
   for (int k = 0; k <= fresh->unroll; k++) {
     int t = mz_target_bootstrap(segment, draw->position + k, (int)source->settings->n_step);
-    if (t >= 0) fresh->bootstrap[row * (fresh->unroll + 1) + k] = value_of_state(fresh, segment, t, draw->position, obs_bytes, row, &last_evaluated);
+    if (t >= 0)
+      fresh->bootstrap[row * (fresh->unroll + 1) + k] =
+          value_of_state(fresh, segment, t, draw->position, obs_bytes, row, &last_evaluated);
   }
 }
 
@@ -66,7 +69,8 @@ mz_status mz_fresh_fill(mz_fresh *fresh, const mz_batch_source *source, const mz
     if (mz_rng_f64(&rng) < reanalyzer->ratio) collect_row(fresh, source, &draws[row], row);
   }
   if (fresh->searches > 0)
-    MZ_TRY(reanalyzer->search(reanalyzer->context, update, fresh->searches, fresh->searched, fresh->legal, fresh->key, fresh->policies, fresh->values));
+    MZ_TRY(reanalyzer->search(reanalyzer->context, update, fresh->searches, fresh->searched, fresh->legal, fresh->key,
+                              fresh->policies, fresh->values));
   if (fresh->evaluations > 0)
     MZ_TRY(reanalyzer->evaluate(reanalyzer->context, fresh->evaluations, fresh->evaluated, fresh->values + states));
   return MZ_OK;

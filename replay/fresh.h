@@ -6,14 +6,14 @@
 typedef struct mz_fresh {
   int rows, unroll, actions;
   int searches, evaluations;
-  int32_t *search;     /* [rows][K+1]: which search has the policy of that step; −1: none */
-  int32_t *bootstrap;  /* [rows][K+1]: which of `values` ends the window of that step; −1: the stored one does */
-  uint8_t *searched;   /* observations [searches][obs_bytes] */
-  uint8_t *evaluated;  /* observations [evaluations][obs_bytes] */
-  uint8_t *legal;      /* [searches][actions] */
-  uint32_t *key;       /* [searches] */
-  float *policies;     /* [searches][actions] */
-  float *values;       /* [searches], then [evaluations] from rows × (K+1) on */
+  int32_t *search;    /* [rows][K+1]: which search has the policy of that step; −1: none */
+  int32_t *bootstrap; /* [rows][K+1]: which of `values` ends the window of that step; −1: the stored one does */
+  uint8_t *searched;  /* observations [searches][obs_bytes] */
+  uint8_t *evaluated; /* observations [evaluations][obs_bytes] */
+  uint8_t *legal;     /* [searches][actions] */
+  uint32_t *key;      /* [searches] */
+  float *policies;    /* [searches][actions] */
+  float *values;      /* [searches], then [evaluations] from rows × (K+1) on */
   void *block;
 } mz_fresh;
 

@@ -57,23 +57,25 @@ void mz_moves_write(const mz_moves *moves, size_t obs_bytes, mz_writer *writer) 
   mz_write(writer, moves->policy_weight, entries * sizeof(float));
 }
 
-mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *what, int *length, uint32_t *entries, size_t *bytes) {
+mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *what, int *length, uint32_t *entries,
+                              size_t *bytes) {
   uint32_t stored_obs_bytes = mz_read_u32(reader);
   uint32_t stored_length = mz_read_u32(reader);
   *entries = mz_read_u32(reader);
   if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "%s: ends within its sizes", what);
   if (stored_obs_bytes != obs_bytes)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: holds observations of %u bytes, the environment has %zu", what, stored_obs_bytes, obs_bytes);
+    return mz_fail(MZ_E_CHECKPOINT, "%s: holds observations of %u bytes, the environment has %zu", what, stored_obs_bytes,
+                   obs_bytes);
   size_t per_move = obs_bytes + sizeof(int32_t) + 2 * sizeof(float) + 1 + sizeof(uint32_t);
   size_t per_entry = sizeof(uint16_t) + sizeof(float);
   size_t left = mz_reader_left(reader);
   if (stored_length > left / per_move || *entries > left / per_entry || stored_length > INT32_MAX / 2)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: %u moves with %u policy entries do not fit the %zu bytes that are there", what, stored_length,
-                   *entries, left);
+    return mz_fail(MZ_E_CHECKPOINT, "%s: %u moves with %u policy entries do not fit the %zu bytes that are there", what,
+                   stored_length, *entries, left);
   *bytes = stored_length * per_move + sizeof(uint32_t) + *entries * per_entry;
   if (*bytes > left)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: %u moves with %u policy entries need %zu bytes, %zu are there", what, stored_length, *entries,
-                   *bytes, left);
+    return mz_fail(MZ_E_CHECKPOINT, "%s: %u moves with %u policy entries need %zu bytes, %zu are there", what, stored_length,
+                   *entries, *bytes, left);
   *length = (int)stored_length;
   return MZ_OK;
 }
@@ -118,9 +120,10 @@ static mz_status check(const mz_moves *moves, uint32_t entries, const mz_spec *s
     if (moves->policy_start[t] > moves->policy_start[t + 1] || moves->policy_start[t + 1] > entries)
       return mz_fail(MZ_E_CHECKPOINT, "%s: policy offsets go back at move %d", what, t);
     if (!policy_names_legal_actions(moves, t, spec->actions))
-      return mz_fail(MZ_E_CHECKPOINT, "%s: move %d: action %d, or its policy, does not fit the %d actions", what, t, moves->action[t],
-                     spec->actions);
-    if (!mz_policy_valid(moves->policy_weight + moves->policy_start[t], (int)(moves->policy_start[t + 1] - moves->policy_start[t])))
+      return mz_fail(MZ_E_CHECKPOINT, "%s: move %d: action %d, or its policy, does not fit the %d actions", what, t,
+                     moves->action[t], spec->actions);
+    if (!mz_policy_valid(moves->policy_weight + moves->policy_start[t],
+                         (int)(moves->policy_start[t + 1] - moves->policy_start[t])))
       return mz_fail(MZ_E_CHECKPOINT, "%s: move %d: the policy is not a distribution", what, t);
     if (moves->player[t] >= spec->players)
       return mz_fail(MZ_E_CHECKPOINT, "%s: move %d: player %d of %d", what, t, moves->player[t], spec->players);

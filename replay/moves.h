@@ -24,7 +24,8 @@ void mz_moves_copy(const mz_moves *from, int first, int count, size_t obs_bytes,
 void mz_moves_write(const mz_moves *moves, size_t obs_bytes, mz_writer *writer);
 /* Reads what goes before the arrays and checks that they fit what is left, so that memory may be had for them.
  * MZ_E_CHECKPOINT; `what` begins the message. *bytes: the size of the arrays as written. */
-mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *what, int *length, uint32_t *entries, size_t *bytes);
+mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *what, int *length, uint32_t *entries,
+                              size_t *bytes);
 /* Reads and checks the arrays, placed for exactly these sizes. */
 mz_status mz_moves_read(mz_moves *moves, uint32_t entries, mz_reader *reader, const mz_spec *spec, const char *what);
 

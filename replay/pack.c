@@ -44,7 +44,10 @@ static mz_status compress_segment(ZSTD_CCtx *zstd, const mz_segment *segment, si
   if (raw->failed) return mz_fail(MZ_E_MEMORY, "segments: out of memory while packing");
   size_t size = ZSTD_compress2(zstd, frame->data, frame->capacity, raw->data, raw->size);
   if (ZSTD_isError(size)) return mz_fail(MZ_E_MEMORY, "segments: packing: %s", ZSTD_getErrorName(size));
-  *row = (mz_pack_row){.hash = segment->hash, .offset = frames->size, .compressed = size, .raw = raw->size,
+  *row = (mz_pack_row){.hash = segment->hash,
+                       .offset = frames->size,
+                       .compressed = size,
+                       .raw = raw->size,
                        .checksum = mz_hash(frame->data, size, 0)};
   mz_write(frames, frame->data, size);
   return MZ_OK;
@@ -95,7 +98,8 @@ static mz_status read_at(int fd, const char *path, uint64_t offset, void *out, s
     ssize_t got = pread(fd, (uint8_t *)out + done, size - done, (off_t)(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return mz_fail(MZ_E_IO, "%s: %s", path, strerror(errno));
-    if (got == 0) return mz_fail(MZ_E_CHECKPOINT, "%s: the pack is cut off at byte %llu", path, (unsigned long long)(offset + done));
+    if (got == 0)
+      return mz_fail(MZ_E_CHECKPOINT, "%s: the pack is cut off at byte %llu", path, (unsigned long long)(offset + done));
     done += (size_t)got;
   }
   return MZ_OK;
@@ -117,7 +121,8 @@ static mz_status check_rows(const char *path, const mz_pack_row *rows, size_t co
 static mz_status check_table(const char *path, const uint8_t *table, size_t bytes) {
   mz_reader end = mz_reader_over(table + bytes - CHECKSUM_BYTES, CHECKSUM_BYTES);
   uint64_t recorded = mz_read_u64(&end);
-  if (mz_hash(table, bytes - CHECKSUM_BYTES, 0) != recorded) return mz_fail(MZ_E_CHECKPOINT, "%s: the pack's table is damaged", path);
+  if (mz_hash(table, bytes - CHECKSUM_BYTES, 0) != recorded)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: the pack's table is damaged", path);
   const char *slash = strrchr(path, '/');
   if (strtoull(slash ? slash + 1 : path, NULL, 16) != recorded)
     return mz_fail(MZ_E_CHECKPOINT, "%s: the pack's contents are those of %016llx%s", path, (unsigned long long)recorded, suffix);
@@ -126,7 +131,8 @@ static mz_status check_table(const char *path, const uint8_t *table, size_t byte
 
 static mz_status read_table(int fd, const char *path, uint64_t size, uint8_t **table, mz_pack_row **rows, int *count) {
   uint8_t head[HEAD_BYTES];
-  if (size < table_bytes(0)) return mz_fail(MZ_E_CHECKPOINT, "%s: %llu bytes are too few for a pack", path, (unsigned long long)size);
+  if (size < table_bytes(0))
+    return mz_fail(MZ_E_CHECKPOINT, "%s: %llu bytes are too few for a pack", path, (unsigned long long)size);
   MZ_TRY(read_at(fd, path, 0, head, sizeof head));
   if (memcmp(head, magic, sizeof magic) != 0) return mz_fail(MZ_E_CHECKPOINT, "%s: not a pack of segments", path);
   mz_reader reader = mz_reader_over(head + sizeof magic, HEAD_BYTES - sizeof magic);
@@ -157,6 +163,7 @@ mz_status mz_pack_read_table(const char *path, mz_pack_row **rows, int *count) {
   uint64_t size;
   uint8_t *table = NULL;
   *rows = NULL;
+  *count = 0;
   MZ_TRY(open_pack(path, &fd, &size));
   mz_status status = read_table(fd, path, size, &table, rows, count);
   free(table);
@@ -164,11 +171,13 @@ mz_status mz_pack_read_table(const char *path, mz_pack_row **rows, int *count) {
   if (status != MZ_OK) {
     free(*rows);
     *rows = NULL;
+    *count = 0;
   }
   return status;
 }
 
-static mz_status unpack(const char *path, const mz_pack_row *row, const mz_spec *spec, const uint8_t *frame, uint8_t **raw, mz_segment **out) {
+static mz_status unpack(const char *path, const mz_pack_row *row, const mz_spec *spec, const uint8_t *frame, uint8_t **raw,
+                        mz_segment **out) {
   unsigned long long hash = (unsigned long long)row->hash;
   if (mz_hash(frame, row->compressed, 0) != row->checksum)
     return mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack is damaged (checksum)", path, hash);

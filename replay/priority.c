@@ -2,8 +2,9 @@
 #include "muzero/base/arena.h"
 #include "muzero/base/maths.h"
 #include <math.h>
+#include <string.h>
 
-enum { WIDTH_BITS = 4, WIDTH = 1 << WIDTH_BITS, LEVELS_MAX = 10, GROUP = 32 };
+enum { WIDTH_BITS = 4, WIDTH = 1 << WIDTH_BITS, LEVELS_MAX = 10, GROUP = 8 };
 
 /* Level d has one entry per child, WIDTH to a node; an entry holds the sum of its elder siblings' priorities (the first: 0).
  * So finding a child is counting the entries that do not exceed the point, and no sum of a node itself is needed. */
@@ -48,9 +49,9 @@ void mz_priority_tree_free(mz_priority_tree *tree) {
 void mz_priority_tree_set(mz_priority_tree *tree, int64_t leaf, uint32_t priority) {
   /* All ones from the seventeenth on: read from [WIDTH − 1 − i], the mask of a node's children after child i. */
   static const uint64_t after[2 * WIDTH - 1] = {
-    [WIDTH] = ~0ull, [WIDTH + 1] = ~0ull, [WIDTH + 2] = ~0ull, [WIDTH + 3] = ~0ull, [WIDTH + 4] = ~0ull,
-    [WIDTH + 5] = ~0ull, [WIDTH + 6] = ~0ull, [WIDTH + 7] = ~0ull, [WIDTH + 8] = ~0ull, [WIDTH + 9] = ~0ull,
-    [WIDTH + 10] = ~0ull, [WIDTH + 11] = ~0ull, [WIDTH + 12] = ~0ull, [WIDTH + 13] = ~0ull, [WIDTH + 14] = ~0ull,
+      [WIDTH] = ~0ull,      [WIDTH + 1] = ~0ull,  [WIDTH + 2] = ~0ull,  [WIDTH + 3] = ~0ull,  [WIDTH + 4] = ~0ull,
+      [WIDTH + 5] = ~0ull,  [WIDTH + 6] = ~0ull,  [WIDTH + 7] = ~0ull,  [WIDTH + 8] = ~0ull,  [WIDTH + 9] = ~0ull,
+      [WIDTH + 10] = ~0ull, [WIDTH + 11] = ~0ull, [WIDTH + 12] = ~0ull, [WIDTH + 13] = ~0ull, [WIDTH + 14] = ~0ull,
   };
   uint64_t change = (uint64_t)priority - tree->leaf[leaf]; /* modulo 2^64, as are the sums it is added to */
   if (change == 0) return;
@@ -77,26 +78,37 @@ static inline int64_t child_at(const uint64_t *node, uint64_t point) {
   return quarter + (q[1] <= point) + (q[2] <= point) + (q[3] <= point);
 }
 
-/* Level by level for a group of points: their descents are independent, so the cache misses of one level overlap. */
-static void find_group(const mz_priority_tree *tree, int n, const uint64_t *points, int64_t *leaves) {
+/* GROUP descents side by side, in registers: they are independent, so their latencies and cache misses overlap. */
+static void find_group(const mz_priority_tree *tree, const uint64_t points[GROUP], int64_t leaves[GROUP]) {
   uint64_t rest[GROUP];
-  for (int i = 0; i < n; i++) {
+  int64_t entry[GROUP];
+#pragma GCC unroll 8
+  for (int i = 0; i < GROUP; i++) {
     rest[i] = points[i];
-    leaves[i] = 0;
+    entry[i] = 0;
   }
   for (int d = 0; d < tree->levels; d++) {
     const uint64_t *before = tree->before[d];
-    for (int i = 0; i < n; i++) {
-      int64_t first = leaves[i] << WIDTH_BITS;
-      int64_t entry = first + child_at(before + first, rest[i]);
-      rest[i] -= before[entry];
-      leaves[i] = entry;
+#pragma GCC unroll 8
+    for (int i = 0; i < GROUP; i++) {
+      int64_t first = entry[i] << WIDTH_BITS;
+      entry[i] = first + child_at(before + first, rest[i]);
+      rest[i] -= before[entry[i]];
     }
   }
+#pragma GCC unroll 8
+  for (int i = 0; i < GROUP; i++) leaves[i] = entry[i];
 }
 
 void mz_priority_tree_find(const mz_priority_tree *tree, int n, const uint64_t *points, int64_t *leaves) {
-  for (int i = 0; i < n; i += GROUP) find_group(tree, n - i < GROUP ? n - i : GROUP, points + i, leaves + i);
+  int whole = n - n % GROUP;
+  for (int i = 0; i < whole; i += GROUP) find_group(tree, points + i, leaves + i);
+  if (whole == n) return;
+  uint64_t last_points[GROUP] = {0};
+  int64_t last_leaves[GROUP];
+  memcpy(last_points, points + whole, (size_t)(n - whole) * sizeof *points);
+  find_group(tree, last_points, last_leaves);
+  memcpy(leaves + whole, last_leaves, (size_t)(n - whole) * sizeof *leaves);
 }
 
 uint32_t mz_priority_from_error(float error, double exponent) {

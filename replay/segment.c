@@ -24,15 +24,15 @@ mz_status mz_segment_alloc(int length, size_t entries, size_t obs_bytes, mz_segm
 
 mz_moves mz_segment_moves(const mz_segment *segment) {
   return (mz_moves){
-    .length = segment->length,
-    .obs = segment->obs,
-    .action = segment->action,
-    .reward = segment->reward,
-    .value = segment->value,
-    .player = segment->player,
-    .policy_start = segment->policy_start,
-    .policy_action = segment->policy_action,
-    .policy_weight = segment->policy_weight,
+      .length = segment->length,
+      .obs = segment->obs,
+      .action = segment->action,
+      .reward = segment->reward,
+      .value = segment->value,
+      .player = segment->player,
+      .policy_start = segment->policy_start,
+      .policy_action = segment->policy_action,
+      .policy_weight = segment->policy_weight,
   };
 }
 
@@ -87,7 +87,8 @@ mz_status mz_segment_read(mz_reader *reader, const mz_spec *spec, mz_segment **o
   mz_reader hash_reader = mz_reader_over(reader->data + reader->at + bytes, sizeof(uint64_t));
   uint64_t stored = mz_read_u64(&hash_reader);
   if (hash != stored)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: hash %016llx, recorded %016llx", what, (unsigned long long)hash, (unsigned long long)stored);
+    return mz_fail(MZ_E_CHECKPOINT, "%s: hash %016llx, recorded %016llx", what, (unsigned long long)hash,
+                   (unsigned long long)stored);
 
   mz_segment *segment;
   MZ_TRY(mz_segment_alloc(length, entries, obs_bytes, &segment));

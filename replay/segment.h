@@ -18,21 +18,21 @@ typedef enum mz_end {
 
 typedef struct mz_segment {
   _Atomic int references;
-  uint64_t hash; /* XXH64 of the content that mz_segment_write writes before this hash */
-  uint32_t game; /* slot */
+  uint64_t hash;    /* XXH64 of the content that mz_segment_write writes before this hash */
+  uint32_t game;    /* slot */
   uint64_t ordinal; /* of segments of this slot, from 0 */
   uint64_t version; /* weight version of its first move */
   int moves, length;
   mz_end end;
   size_t bytes; /* raw size: what the buffer's bound counts */
   /* one block behind the struct */
-  uint8_t *obs;              /* [length][mz_spec_obs_bytes] */
-  int32_t *action;           /* [length] */
-  float *reward, *value;     /* [length]; value: root value of the search */
-  uint8_t *player;           /* [length] */
-  uint32_t *policy_start;    /* [length + 1] into the two below */
-  uint16_t *policy_action;   /* every legal action, ascending */
-  float *policy_weight;      /* the search's policy; 0 where the search gave none; sums to 1 */
+  uint8_t *obs;            /* [length][mz_spec_obs_bytes] */
+  int32_t *action;         /* [length] */
+  float *reward, *value;   /* [length]; value: root value of the search */
+  uint8_t *player;         /* [length] */
+  uint32_t *policy_start;  /* [length + 1] into the two below */
+  uint16_t *policy_action; /* every legal action, ascending */
+  float *policy_weight;    /* the search's policy; 0 where the search gave none; sums to 1 */
 } mz_segment;
 
 void mz_segment_retain(mz_segment *segment);
@@ -45,11 +45,11 @@ mz_status mz_segment_read(mz_reader *reader, const mz_spec *spec, mz_segment **o
 
 /* One searched move, as the actor hands it over. */
 typedef struct mz_move {
-  const void *obs;       /* mz_spec_obs_bytes */
+  const void *obs; /* mz_spec_obs_bytes */
   int action, player;
   float reward, value;
-  const float *policy;   /* [actions], 0 for illegal ones */
-  const uint8_t *legal;  /* [actions] */
+  const float *policy;        /* [actions], 0 for illegal ones */
+  const uint8_t *legal;       /* [actions] */
   bool terminated, truncated; /* by this move */
 } mz_move;
 

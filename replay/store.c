@@ -110,7 +110,7 @@ static mz_status add_pack(mz_store *store, const char *name, const mz_pack_row *
 static mz_status open_pack(mz_store *store, const char *name) {
   char path[PATH_MAX];
   mz_pack_row *rows;
-  int count = 0;
+  int count;
   MZ_TRY(mz_path_join(path, sizeof path, store->dir, name));
   mz_status status = mz_pack_read_table(path, &rows, &count);
   if (status == MZ_E_MEMORY) return status;
@@ -238,8 +238,10 @@ static void mark_live(mz_store *store, const uint64_t *live, int count) {
   for (int i = 0; i < store->pack_count; i++) store->packs[i].live = false;
   for (int i = 0; i < count; i++) {
     const located *at = find(store, live[i]);
-    if (at) store->packs[at->pack].live = true;
-    else missing = true;
+    if (at)
+      store->packs[at->pack].live = true;
+    else
+      missing = true;
   }
   for (int i = 0; i < store->pack_count; i++)
     if (store->packs[i].damage && missing) store->packs[i].live = true;

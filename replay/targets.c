@@ -28,9 +28,9 @@ static float window_value(const mz_segment *segment, int t, float bootstrap, int
 mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, int n_step, float discount, bool alternating) {
   bool stored = t < segment->length, terminated = segment->end == MZ_END_TERMINATED;
   mz_target target = {
-    .value_known = stored || terminated,
-    .reward_known = t > 0 && (t <= segment->length || terminated),
-    .policy_known = stored,
+      .value_known = stored || terminated,
+      .reward_known = t > 0 && (t <= segment->length || terminated),
+      .policy_known = stored,
   };
   if (t > 0 && t <= segment->length) target.reward = segment->reward[t - 1];
   if (stored) target.value = window_value(segment, t, bootstrap, n_step, discount, alternating);

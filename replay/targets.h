@@ -4,7 +4,7 @@
 #include "replay/buffer.h"
 
 typedef struct mz_target {
-  float value, reward;          /* of state t; reward caused by the move into it (step 0: 0) */
+  float value, reward;                          /* of state t; reward caused by the move into it (step 0: 0) */
   bool value_known, reward_known, policy_known; /* false: the loss is masked */
 } mz_target;
 

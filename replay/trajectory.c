@@ -7,8 +7,8 @@ struct mz_trajectory {
   mz_cut cut;
   size_t obs_bytes;
   uint32_t game;
-  uint64_t ordinal; /* of the next segment */
-  mz_moves moves;   /* not yet cut: one unfinished game */
+  uint64_t ordinal;  /* of the next segment */
+  mz_moves moves;    /* not yet cut: one unfinished game */
   uint64_t *version; /* [capacity] of each move, in the block behind the moves' arrays */
   int capacity;
   size_t entry_capacity;
@@ -111,7 +111,8 @@ static mz_status push(mz_trajectory *trajectory, const mz_move *move, uint64_t v
   size_t first = moves->policy_start[t];
   if (t == trajectory->capacity || first + (size_t)actions > trajectory->entry_capacity) {
     if (trajectory->capacity > INT_MAX / 4 || 2 * trajectory->entry_capacity > UINT32_MAX)
-      return mz_fail(MZ_E_MEMORY, "replay: game %u has too many moves to be kept whole; set replay.segment_moves", trajectory->game);
+      return mz_fail(MZ_E_MEMORY, "replay: game %u has too many moves to be kept whole; set replay.segment_moves",
+                     trajectory->game);
     bool full = t == trajectory->capacity;
     MZ_TRY(resize(trajectory, full ? 2 * trajectory->capacity : trajectory->capacity,
                   full ? trajectory->entry_capacity + first + (size_t)actions : 2 * trajectory->entry_capacity));

@@ -23,8 +23,8 @@ typedef struct mz_setting {
   const char *key; /* "learning_rate", "replay.segment_moves" */
   mz_type type;
   mz_class class_;
-  size_t offset; /* in the room's settings struct */
-  double min, max;
+  size_t offset;        /* in the room's settings struct */
+  double min, max;      /* inclusive; max of 0x1p63 (whole numbers) or INFINITY: no upper bound */
   const char *fallback; /* the default, as a user would type it */
   const char *choices;  /* MZ_ENUM: "puct|gumbel" */
   const char *unit;     /* shown with the range; "" for none */

@@ -182,7 +182,7 @@ mz_status mz_json_get_number(const cJSON *object, const char *key, const char *n
 mz_status mz_json_get_string(const cJSON *object, const char *key, const char *name, mz_status code, const char **out) {
   const cJSON *item;
   MZ_TRY(get(object, key, name, code, &item));
-  if (!cJSON_IsString(item) || item->valuestring == NULL) return mz_fail(code, "%s: '%s' takes a string", name, key);
+  if (!cJSON_IsString(item)) return mz_fail(code, "%s: '%s' takes a string", name, key);
   *out = item->valuestring;
   return MZ_OK;
 }
@@ -190,7 +190,7 @@ mz_status mz_json_get_string(const cJSON *object, const char *key, const char *n
 mz_status mz_json_get_u64_hex(const cJSON *object, const char *key, const char *name, mz_status code, uint64_t *out) {
   const char *text = NULL;
   MZ_TRY(mz_json_get_string(object, key, name, code, &text));
-  if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) {
+  if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) {
     return mz_fail(code, "%s: '%s' takes 16 lower-case hexadecimal digits", name, key);
   }
   *out = strtoull(text, NULL, 16);

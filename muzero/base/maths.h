@@ -9,5 +9,5 @@ float mz_expf(float x);  /* <= 2 ulp; 0 below -87.3, +inf above 88.7 */
 float mz_logf(float x);  /* <= 2 ulp for x > 0; -inf at 0 */
 double mz_exp(double x); /* <= 2 ulp */
 double mz_log(double x); /* <= 2 ulp */
-void mz_sincos(double x, double *sine,
-               double *cosine); /* <= 1 ulp for |x| <= 1e5; no accuracy promised beyond; NaN from 2^50 on */
+/* <= 1 ulp for |x| <= 1e5; no accuracy promised beyond; NaN from 2^50 on */
+void mz_sincos(double x, double *sine, double *cosine);

@@ -25,6 +25,7 @@ typedef struct mz_rng {
   uint32_t used; /* words of `block` handed out; 4: none left */
 } mz_rng;
 
+/* The key is the low and the high half of SplitMix64's mix of the seed. b < 2^56. */
 mz_rng mz_rng_at(uint64_t seed, mz_purpose purpose, uint32_t a, uint64_t b);
 /* The bare block function, for known-answer tests. */
 void mz_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);

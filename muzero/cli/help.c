@@ -2,22 +2,27 @@
 #include "muzero/settings.h"
 #include <string.h>
 
-enum { HELP_COLUMNS = 110 };
+enum { HELP_COLUMNS = 128, NAME_COLUMNS = 27, DEFAULT_COLUMNS = 21, CLASS_COLUMNS = 12, MEANING_AT = 2 + 28 + 22 + 13 };
 
-/* Prints `word` after `column` columns, on a new line indented by `indent` where it does not fit; returns the new column. */
+/* Prints `word` behind `column` columns with a space before it (none at `indent`, where text begins), on a new line where it
+ * does not fit; returns the new column. */
 static int print_word(const char *word, int length, int column, int indent) {
   int width = 0; /* of UTF-8 */
   for (int i = 0; i < length; i++) width += (word[i] & 0xc0) != 0x80;
-  if (column + width > HELP_COLUMNS && column > indent) {
+  if (column + 1 + width > HELP_COLUMNS && column > indent) {
     printf("\n%*s", indent, "");
     column = indent;
+  } else if (column > indent) {
+    printf(" ");
+    column++;
   }
-  printf("%.*s ", length, word);
-  return column + width + 1;
+  printf("%.*s", length, word);
+  return column + width;
 }
 
-/* Ends the line. */
-static void print_wrapped(const char *text, int column, int indent) {
+/* Words of `text`, where the cursor stands at `indent`; ends the line. */
+static void print_wrapped(const char *text, int indent) {
+  int column = indent;
   while (*text) {
     const char *space = strchr(text, ' ');
     const int length = space ? (int)(space - text) : (int)strlen(text);
@@ -37,7 +42,7 @@ void mz_help_overview(void) {
 }
 
 static void print_usage(const mz_command *command) {
-  int column = printf("usage: muzero %s ", command->name);
+  int column = printf("usage: muzero %s", command->name);
   const mz_option *option;
   for (int pass = 0; pass < 2; pass++) /* arguments by position first */
     for (int i = 0; (option = mz_command_option(command, i)); i++) {
@@ -52,30 +57,6 @@ static void print_usage(const mz_command *command) {
   printf("\n");
 }
 
-static void print_option(const mz_option *option) {
-  char name[64];
-  if (mz_option_is_flag(option) && option->value) snprintf(name, sizeof name, "%s %s", option->name, option->value);
-  else snprintf(name, sizeof name, "%s", option->name);
-  const char *fallback = option->fallback ? option->fallback : option->otherwise ? option->otherwise : "";
-  if (option->type == MZ_OPTION_SWITCH) fallback = "off";
-  if (!mz_option_is_flag(option)) {
-    printf("  %-20s ", name);
-    print_wrapped(option->help, 23, 23);
-    return;
-  }
-  printf("  %-20s %-22s %-12s ", name, fallback, mz_class_name(option->class_));
-  print_wrapped(option->help, 59, 59);
-}
-
-static void setting_range(const mz_setting *row, char *out, size_t size) {
-  switch (row->type) {
-    case MZ_ENUM: snprintf(out, size, "%s", row->choices); break;
-    case MZ_BOOL: snprintf(out, size, "on|off"); break;
-    case MZ_TEXT: snprintf(out, size, "text"); break;
-    default: snprintf(out, size, "%.6g…%.6g%s%s", row->min, row->max, row->unit && row->unit[0] ? " " : "", row->unit ? row->unit : "");
-  }
-}
-
 /* printf pads by bytes; this pads by characters. */
 static void print_padded(const char *text, int width) {
   int columns = 0;
@@ -83,22 +64,43 @@ static void print_padded(const char *text, int width) {
   printf("%s%*s ", text, width > columns ? width - columns : 0, "");
 }
 
+static void print_row(const char *name, const char *fallback, const char *class_name, const char *meaning) {
+  printf("  ");
+  print_padded(name, NAME_COLUMNS);
+  print_padded(fallback, DEFAULT_COLUMNS);
+  print_padded(class_name, CLASS_COLUMNS);
+  print_wrapped(meaning, MEANING_AT);
+}
+
+static void print_flag(const mz_option *option) {
+  char name[64];
+  snprintf(name, sizeof name, "%s%s%s", option->name, option->value ? " " : "", option->value ? option->value : "");
+  const char *fallback = option->fallback ? option->fallback : option->otherwise ? option->otherwise : "";
+  print_row(name, option->type == MZ_OPTION_SWITCH ? "off" : fallback, mz_class_name(option->class_), option->help);
+}
+
+static void describe_setting(const mz_setting *row, char *out, size_t size) {
+  const char *unit = row->unit ? row->unit : "";
+  switch (row->type) {
+    case MZ_ENUM: snprintf(out, size, "%s [%s]", row->help, row->choices); break;
+    case MZ_BOOL: snprintf(out, size, "%s [on|off]", row->help); break;
+    case MZ_TEXT: snprintf(out, size, "%s [text]", row->help); break;
+    default: snprintf(out, size, "%s [%.9g…%.9g%s%s]", row->help, row->min, row->max, unit[0] ? " " : "", unit);
+  }
+}
+
 static void print_settings(void) {
   static mz_settings settings;
   const mz_config config = mz_settings_config(&settings, NULL);
-  printf("\nsettings (--set key=value, or a preset file)\n  ");
-  print_padded("key", 27), print_padded("default", 9), print_padded("range", 27), print_padded("class", 12);
-  printf("meaning\n");
+  printf("\n");
+  print_row("setting", "default", "class", "meaning [range] (--set key=value, or a preset file)");
   for (int i = 0; i < mz_config_row_count(&config); i++) {
     const mz_setting *row = mz_config_row(&config, i);
-    char range[128];
-    setting_range(row, range, sizeof range);
-    printf("  ");
-    print_padded(row->key, 27), print_padded(row->fallback[0] ? row->fallback : "none", 9), print_padded(range, 27);
-    print_padded(mz_class_name(row->class_), 12);
-    printf("%s\n", row->help);
+    char meaning[512];
+    describe_setting(row, meaning, sizeof meaning);
+    print_row(row->key, row->fallback[0] ? row->fallback : "none", mz_class_name(row->class_), meaning);
   }
-  printf("presets:");
+  printf("\npresets:");
   for (int i = 0; i < mz_preset_count(); i++) printf(" %s", mz_preset_name(i));
   printf("\n");
 }
@@ -106,16 +108,21 @@ static void print_settings(void) {
 void mz_help_command(const mz_command *command) {
   print_usage(command);
   printf("\n");
-  print_wrapped(command->about, 0, 0);
+  print_wrapped(command->about, 0);
   const mz_option *option;
   printf("\n");
+  for (int i = 0; (option = mz_command_option(command, i)); i++) {
+    if (mz_option_is_flag(option)) continue;
+    printf("  ");
+    print_padded(option->name, NAME_COLUMNS);
+    print_wrapped(option->help, 2 + NAME_COLUMNS + 1);
+  }
+  printf("\n");
+  print_row("flag", "default", "class", "meaning");
   for (int i = 0; (option = mz_command_option(command, i)); i++)
-    if (!mz_option_is_flag(option)) print_option(option);
-  printf("\n  %-20s %-22s %-12s %s\n", "flag", "default", "class", "meaning");
-  for (int i = 0; (option = mz_command_option(command, i)); i++)
-    if (mz_option_is_flag(option)) print_option(option);
+    if (mz_option_is_flag(option)) print_flag(option);
   if (command->lists_settings) print_settings();
-  printf("\nclasses: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned;\n"
-         "operational changes neither\n");
-  printf("\nexamples:\n  muzero %s\n  muzero %s\n", command->examples[0], command->examples[1]);
+  printf("\nclasses: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; operational\n"
+         "changes neither\n\nexamples:\n  muzero %s\n  muzero %s\n",
+         command->examples[0], command->examples[1]);
 }

@@ -182,12 +182,11 @@ static void draw(mz_screen *screen) {
 }
 
 static void log_above(void *context, mz_log_level level, const char *text) {
-  (void)level;
   mz_screen *screen = context;
   pthread_mutex_lock(&screen->lock);
   erase(screen);
   fflush(stdout);
-  fprintf(stderr, "%s\n", text);
+  fprintf(stderr, "%s%s\n", level == MZ_LOG_WARNING ? "warning: " : level == MZ_LOG_ERROR ? "error: " : "", text);
   if (screen->started) draw(screen);
   pthread_mutex_unlock(&screen->lock);
 }

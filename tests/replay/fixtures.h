@@ -18,7 +18,12 @@ static inline mz_spec vector_spec(void) {
 
 /* Two alternating players on a 2 × 2 board of bytes, where symmetry 1 turns the board around. */
 static inline mz_spec board_spec(void) {
-  return (mz_spec){.obs_kind = MZ_OBS_U8, .obs_shape = {2, 2, 1}, .obs_size = 4, .actions = 4, .players = 2, .alternating = true,
+  return (mz_spec){.obs_kind = MZ_OBS_U8,
+                   .obs_shape = {2, 2, 1},
+                   .obs_size = 4,
+                   .actions = 4,
+                   .players = 2,
+                   .alternating = true,
                    .symmetries = 2};
 }
 static inline void board_symmetry_observe(int s, const void *observation, void *out) {
@@ -26,7 +31,10 @@ static inline void board_symmetry_observe(int s, const void *observation, void *
 }
 static inline int board_symmetry_action(int s, int action) { return s ? 3 - action : action; }
 
-typedef struct collected { mz_segment *segments[4096]; int count; } collected;
+typedef struct collected {
+  mz_segment *segments[4096];
+  int count;
+} collected;
 static inline mz_status collect(void *context, mz_segment *segment) {
   collected *all = context;
   all->segments[all->count++] = segment;
@@ -39,7 +47,11 @@ static inline void collected_release(collected *all) {
 
 /* What is stored of move t: reward t + 1, value t / 8, action t mod (legal ones), player t mod players. Action a is illegal
  * at t where (a + t) mod 3 = 2, unless there would be none. */
-typedef struct made_move { float obs[4], policy[8]; uint8_t board[4], legal[8]; mz_move move; } made_move;
+typedef struct made_move {
+  float obs[4], policy[8];
+  uint8_t board[4], legal[8];
+  mz_move move;
+} made_move;
 static inline void make_move(made_move *m, const mz_spec *spec, int game, int t) {
   memset(m, 0, sizeof *m);
   int legal[8], count = 0;
@@ -52,8 +64,13 @@ static inline void make_move(made_move *m, const mz_spec *spec, int game, int t)
     m->obs[i] = (float)(1000 * game + 10 * t + i);
     m->board[i] = (uint8_t)(7 * game + 5 * t + i);
   }
-  m->move = (mz_move){.obs = spec->obs_kind == MZ_OBS_F32 ? (const void *)m->obs : m->board, .action = legal[t % count],
-                      .player = t % spec->players, .reward = (float)(t + 1), .value = (float)t / 8, .policy = m->policy, .legal = m->legal};
+  m->move = (mz_move){.obs = spec->obs_kind == MZ_OBS_F32 ? (const void *)m->obs : m->board,
+                      .action = legal[t % count],
+                      .player = t % spec->players,
+                      .reward = (float)(t + 1),
+                      .value = (float)t / 8,
+                      .policy = m->policy,
+                      .legal = m->legal};
 }
 
 /* Appends a game of `moves` moves that ends so; weight version 100 + t. */

@@ -115,9 +115,9 @@ static void memory_that_runs_out_is_an_error(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(find_agrees_with_a_linear_scan),     cmocka_unit_test(an_updated_tree_equals_a_rebuilt_one),
-    cmocka_unit_test(draws_follow_the_priorities),        cmocka_unit_test(errors_become_fixed_point_priorities),
-    cmocka_unit_test(memory_that_runs_out_is_an_error),
+      cmocka_unit_test(find_agrees_with_a_linear_scan),   cmocka_unit_test(an_updated_tree_equals_a_rebuilt_one),
+      cmocka_unit_test(draws_follow_the_priorities),      cmocka_unit_test(errors_become_fixed_point_priorities),
+      cmocka_unit_test(memory_that_runs_out_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

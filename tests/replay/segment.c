@@ -148,7 +148,8 @@ static void every_truncation_and_bit_flip_of_a_segment_is_found(void **state) {
   mz_spec spec = vector_spec();
   mz_segment *segment = make_segment(&spec, 1, 3, 2, MZ_END_OPEN), *copy;
   mz_writer writer = written(segment, &spec);
-  for (size_t size = 0; size < writer.size; size++) assert_int_equal(read_exact(writer.data, size, &spec, &copy), MZ_E_CHECKPOINT);
+  for (size_t size = 0; size < writer.size; size++)
+    assert_int_equal(read_exact(writer.data, size, &spec, &copy), MZ_E_CHECKPOINT);
   for (size_t bit = 0; bit < 8 * writer.size; bit++) {
     writer.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
     assert_int_equal(read_exact(writer.data, writer.size, &spec, &copy), MZ_E_CHECKPOINT);
@@ -182,7 +183,8 @@ static void a_forged_segment_is_valid_or_refused(void **state) {
         assert_in_range(copy->action[t], 0, spec.actions - 1);
         assert_in_range(copy->player[t], 0, 1);
         assert_true(isfinite(copy->reward[t]) && isfinite(copy->value[t]));
-        for (uint32_t e = copy->policy_start[t]; e < copy->policy_start[t + 1]; e++) assert_in_range(copy->policy_action[e], 0, spec.actions - 1);
+        for (uint32_t e = copy->policy_start[t]; e < copy->policy_start[t + 1]; e++)
+          assert_in_range(copy->policy_action[e], 0, spec.actions - 1);
       }
       mz_segment_release(copy);
     } else {
@@ -278,17 +280,17 @@ static void memory_that_runs_out_is_an_error_and_leaks_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(open_segments_overlap_by_the_look_ahead),
-    cmocka_unit_test(the_last_segment_has_all_that_is_left),
-    cmocka_unit_test(whole_games_are_kept_whole),
-    cmocka_unit_test(the_policy_lists_exactly_the_legal_actions),
-    cmocka_unit_test(numbers_that_are_not_finite_are_refused),
-    cmocka_unit_test(a_segment_survives_writing_and_reading),
-    cmocka_unit_test(every_truncation_and_bit_flip_of_a_segment_is_found),
-    cmocka_unit_test(a_forged_segment_is_valid_or_refused),
-    cmocka_unit_test(a_segment_of_another_environment_is_refused),
-    cmocka_unit_test(a_game_in_play_goes_on_as_if_never_written),
-    cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaks_nothing),
+      cmocka_unit_test(open_segments_overlap_by_the_look_ahead),
+      cmocka_unit_test(the_last_segment_has_all_that_is_left),
+      cmocka_unit_test(whole_games_are_kept_whole),
+      cmocka_unit_test(the_policy_lists_exactly_the_legal_actions),
+      cmocka_unit_test(numbers_that_are_not_finite_are_refused),
+      cmocka_unit_test(a_segment_survives_writing_and_reading),
+      cmocka_unit_test(every_truncation_and_bit_flip_of_a_segment_is_found),
+      cmocka_unit_test(a_forged_segment_is_valid_or_refused),
+      cmocka_unit_test(a_segment_of_another_environment_is_refused),
+      cmocka_unit_test(a_game_in_play_goes_on_as_if_never_written),
+      cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaks_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,11 @@
 #include "tests/replay/fixtures.h"
 
 /* Four states, rewards 1 2 4 8, root values 10 20 30 40, discount 1/2: every sum below is exact. */
-typedef struct arrays { float reward[4], value[4]; uint8_t player[4]; mz_segment segment; } arrays;
+typedef struct arrays {
+  float reward[4], value[4];
+  uint8_t player[4];
+  mz_segment segment;
+} arrays;
 static mz_segment *four(arrays *a, mz_end end) {
   *a = (arrays){.reward = {1, 2, 4, 8}, .value = {10, 20, 30, 40}, .player = {0, 0, 0, 0}};
   a->segment.length = a->segment.moves = 4;
@@ -77,7 +81,8 @@ static void the_time_limit_of_cartpole_is_never_taught_as_an_end(void **state) {
     reward[t] = 1;
     value[t] = forever;
   }
-  mz_segment segment = {.length = MOVES, .moves = MOVES, .end = MZ_END_TRUNCATED, .reward = reward, .value = value, .player = player};
+  mz_segment segment = {
+      .length = MOVES, .moves = MOVES, .end = MZ_END_TRUNCATED, .reward = reward, .value = value, .player = player};
   const int windows[] = {0, 1, 10, 50, 1000};
   for (int w = 0; w < 5; w++)
     for (int t = 0; t < MOVES; t++) {
@@ -146,15 +151,15 @@ static void open_segments_hold_every_window(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_full_window_sums_rewards_and_bootstraps),
-    cmocka_unit_test(past_a_terminal_state_everything_is_zero),
-    cmocka_unit_test(an_open_or_truncated_end_bootstraps_from_the_last_stored_state),
-    cmocka_unit_test(the_time_limit_of_cartpole_is_never_taught_as_an_end),
-    cmocka_unit_test(the_other_players_rewards_and_values_count_negatively),
-    cmocka_unit_test(signs_follow_the_player_not_the_parity),
-    cmocka_unit_test(fresher_values_are_bootstrapped_from),
-    cmocka_unit_test(step_zero_has_no_reward),
-    cmocka_unit_test(open_segments_hold_every_window),
+      cmocka_unit_test(a_full_window_sums_rewards_and_bootstraps),
+      cmocka_unit_test(past_a_terminal_state_everything_is_zero),
+      cmocka_unit_test(an_open_or_truncated_end_bootstraps_from_the_last_stored_state),
+      cmocka_unit_test(the_time_limit_of_cartpole_is_never_taught_as_an_end),
+      cmocka_unit_test(the_other_players_rewards_and_values_count_negatively),
+      cmocka_unit_test(signs_follow_the_player_not_the_parity),
+      cmocka_unit_test(fresher_values_are_bootstrapped_from),
+      cmocka_unit_test(step_zero_has_no_reward),
+      cmocka_unit_test(open_segments_hold_every_window),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,8 +45,8 @@ static void test_threads_change_nothing(void **unused) {
       assert_memory_equal(expected_returns, returns, sizeof returns);
       mz_pool_free(pool);
     }
-    /* A game does not know how many are played beside it. */
-    const int few = 9;
+    /* A game does not know how many are played beside it, nor its place in a group. */
+    const int few = 40;
     evaluate(&agent.agent, opponent, NULL, few, returns);
     assert_memory_equal(expected_returns, returns, (size_t)few * sizeof *returns);
     test_agent_deinit(&agent);

@@ -241,6 +241,34 @@ static void test_harvest_counts_what_was_played(void **unused) {
   test_agent_deinit(&s.agent);
 }
 
+/* The die falls anew at every move, in every game. */
+static void test_chance(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s, &test_dice, MZ_PUCT, (mz_cut){0, 2});
+  mz_games *games = new_games(&s);
+  mz_harvest harvest = {0};
+  advance(&s, games, GAMES, 60, 1, 0, &harvest);
+  assert_int_equal(harvest.segment_count, 10 * GAMES);
+  int faces[6] = {0}, repeats = 0;
+  for (int i = 0; i < harvest.segment_count; i++) {
+    const mz_segment *segment = harvest.segments[i];
+    int last = -1;
+    for (int t = 0; t < segment->moves; t++) {
+      const int face = (int)segment->reward[t] >> segment->action[t];
+      faces[face]++;
+      repeats += face == last;
+      last = face;
+    }
+  }
+  const int throws = 60 * GAMES;
+  for (int f = 0; f < 6; f++) assert_in_range(faces[f], throws / 10, throws / 4);
+  assert_in_range(repeats, throws / 12, throws / 5); /* five pairs in six throws, one in six of them equal */
+  mz_harvest_deinit(&harvest);
+  mz_games_free(games);
+  test_agent_deinit(&s.agent);
+}
+
 static int stones(const uint8_t *observation) {
   int count = 0;
   for (int cell = 0; cell < 9; cell++) count += observation[3 * cell] + observation[3 * cell + 1];
@@ -265,6 +293,8 @@ static void test_openings(void **unused) {
     }
     for (int n = 0; n <= plies && n < 9; n++) total += seen[n] > 0;
     assert_int_equal(total, plies < 9 ? plies + 1 : 9); /* every length occurs */
+    /* A game that ends in its opening starts anew with a shorter one, not with none. */
+    if (plies == 9) assert_true(seen[0] < harvest.segment_count / 5);
     mz_harvest_deinit(&harvest);
     mz_games_free(games);
     test_agent_deinit(&s.agent);
@@ -398,6 +428,7 @@ int main(void) {
     cmocka_unit_test(test_a_network_that_diverged),
     cmocka_unit_test(test_memory_that_cannot_be_had),
     cmocka_unit_test(test_harvest_counts_what_was_played),
+    cmocka_unit_test(test_chance),
     cmocka_unit_test(test_openings),
     cmocka_unit_test(test_temperature),
     cmocka_unit_test(test_draws_follow_the_visits),

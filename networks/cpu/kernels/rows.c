@@ -102,51 +102,78 @@ void MZ_LEVEL(mz_softmax)(const mz_logits *logits, float *y) {
 
 static const float lane_numbers[V_LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
+/* Scalars of up to sixteen rows, so that what follows a row's sums (divisions, roots, logarithms) runs on vectors too. */
+enum { GROUP = V_LANES };
+
+static inline int group_at(int rows, int first) {
+  return rows - first < GROUP ? rows - first : GROUP;
+}
+
 void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result, ptrdiff_t result_stride) {
   const int columns = logits->columns;
   const vec numbers = v_load(lane_numbers);
-  for (int row = 0; row < logits->rows; row++) {
-    const float *x = logits->x + row * logits->stride;
-    const vec max = v_set(row_max(x, columns));
-    vec sum = v_set(0.0f), weighted = v_set(0.0f);
-    for (int c = 0; c < columns; c += V_LANES) {
-      const vec e = exp_at(x, columns, c, max);
-      const vec bins = v_add(v_set(min), v_mul(v_add(numbers, v_set((float)c)), v_set(step))); /* mz_bin_inline */
-      sum = v_add(sum, e);
-      weighted = v_add(weighted, v_mul(e, bins));
+  for (int first = 0; first < logits->rows; first += GROUP) {
+    const int group = group_at(logits->rows, first);
+    float sums[GROUP], weighted_sums[GROUP] = {0}, means[GROUP];
+    for (int i = 0; i < GROUP; i++) sums[i] = 1.0f;
+    for (int i = 0; i < group; i++) {
+      const float *x = logits->x + (first + i) * logits->stride;
+      const vec max = v_set(row_max(x, columns));
+      vec sum = v_set(0.0f), weighted = v_set(0.0f);
+      for (int c = 0; c < columns; c += V_LANES) {
+        const vec e = exp_at(x, columns, c, max);
+        const vec bins = v_add(v_set(min), v_mul(v_add(numbers, v_set((float)c)), v_set(step))); /* mz_bin_inline */
+        sum = v_add(sum, e);
+        weighted = v_add(weighted, v_mul(e, bins));
+      }
+      sums[i] = v_sum(sum);
+      weighted_sums[i] = v_sum(weighted);
     }
-    const float mean = v_sum(weighted) / v_sum(sum);
-    result[row * result_stride] = transform ? mz_h_inverse_inline(mean) : mean;
+    for (int i = 0; i < GROUP; i++) {
+      const float mean = weighted_sums[i] / sums[i], scalar = mz_h_inverse_inline(mean);
+      means[i] = transform ? scalar : mean;
+    }
+    for (int i = 0; i < group; i++) result[(first + i) * result_stride] = means[i];
   }
 }
 
+/* With S = Σ exp(x − max) and T = Σ target: −Σ target · log softmax = T log S + Σ target (max − x), a sum without cancellation. */
 void MZ_LEVEL(mz_softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor, float *entropy,
                                float *gradient) {
   enum { COLUMN_STRIDE = 16 }; /* of a matrix with one column */
   const int columns = logits->columns;
-  for (int row = 0; row < logits->rows; row++) {
-    const float *x = logits->x + row * logits->stride, *target = targets + row * logits->stride;
-    const vec max = v_set(row_max(x, columns));
-    vec sum = v_set(0.0f), target_sum = v_set(0.0f);
-    for (int c = 0; c < columns; c += V_LANES) {
-      const vec e = exp_at(x, columns, c, max);
-      if (gradient != NULL) v_store(gradient + row * logits->stride + c, e);
-      sum = v_add(sum, e);
-      target_sum = v_add(target_sum, v_load(target + c));
+  for (int first = 0; first < logits->rows; first += GROUP) {
+    const int group = group_at(logits->rows, first);
+    float exp_sums[GROUP], target_sums[GROUP] = {0}, distances[GROUP] = {0}, losses[GROUP], normalisers[GROUP];
+    for (int i = 0; i < GROUP; i++) exp_sums[i] = 1.0f;
+    for (int i = 0; i < group; i++) {
+      const ptrdiff_t at = (first + i) * logits->stride;
+      const float *x = logits->x + at, *target = targets + at;
+      const vec max = v_set(row_max(x, columns));
+      vec sum = v_set(0.0f), target_sum = v_set(0.0f), distance = v_set(0.0f);
+      for (int c = 0; c < columns; c += V_LANES) {
+        const vec e = exp_at(x, columns, c, max), t = v_load(target + c);
+        if (gradient != NULL) v_store(gradient + at + c, e);
+        sum = v_add(sum, e);
+        target_sum = v_add(target_sum, t);
+        distance = v_add(distance, v_mul(t, v_sub(max, v_load(x + c))));
+      }
+      exp_sums[i] = v_sum(sum);
+      target_sums[i] = v_sum(target_sum);
+      distances[i] = v_sum(distance);
     }
-    const float exp_sum = v_sum(sum);
-    const vec log_sum = v_set(mz_logf_inline(exp_sum));
-    vec loss = v_set(0.0f); /* Σ target (log Σ exp(x − max) − (x − max)) */
-    for (int c = 0; c < columns; c += V_LANES) {
-      const vec shifted = v_sub(v_load(x + c), max);
-      loss = v_add(loss, v_mul(v_load(target + c), v_sub(log_sum, shifted)));
+    for (int i = 0; i < GROUP; i++) {
+      losses[i] = target_sums[i] * mz_logf_inline(exp_sums[i]) + distances[i];
+      normalisers[i] = target_sums[i] / exp_sums[i];
     }
-    entropy[row * COLUMN_STRIDE] = v_sum(loss);
-    if (gradient == NULL) continue;
-    const vec normalise = v_set(v_sum(target_sum) / exp_sum), scale = v_set(factor * row_weights[row * COLUMN_STRIDE]);
-    float *g = gradient + row * logits->stride;
-    for (int c = 0; c < columns; c += V_LANES) {
-      v_store(g + c, v_mul(v_sub(v_mul(v_load(g + c), normalise), v_load(target + c)), scale));
+    for (int i = 0; i < group; i++) entropy[(first + i) * COLUMN_STRIDE] = losses[i];
+    for (int i = 0; gradient != NULL && i < group; i++) {
+      const ptrdiff_t at = (first + i) * logits->stride;
+      const vec normaliser = v_set(normalisers[i]), scale = v_set(factor * row_weights[(first + i) * COLUMN_STRIDE]);
+      for (int c = 0; c < columns; c += V_LANES) {
+        const vec difference = v_sub(v_mul(v_load(gradient + at + c), normaliser), v_load(targets + at + c));
+        v_store(gradient + at + c, v_mul(difference, scale));
+      }
     }
   }
 }

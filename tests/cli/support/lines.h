@@ -1,0 +1,11 @@
+/* JSON lines of the program, for tests; failures fail the test. */
+#pragma once
+#include "muzero/base/json.h"
+
+/* Line `index` of `text` (−1: the last), parsed; cJSON_Delete it. */
+cJSON *lines_at(const char *text, int index);
+int lines_count(const char *text);
+double lines_number(const cJSON *object, const char *key);
+const char *lines_string(const cJSON *object, const char *key);
+/* Keys, NULL at the end, are all there. */
+void assert_keys(const cJSON *object, ...) __attribute__((sentinel));

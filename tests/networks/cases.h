@@ -1,0 +1,241 @@
+/* One list of small networks that together use every op that trains, for all the questions asked of a backend: are its gradients
+ * right, does it agree with the reference, does a row depend on its neighbours. Include after cmocka.h. */
+#pragma once
+#include "muzero/base/rng.h"
+#include "networks/backend.h"
+#include "networks/tape_state.h" /* node_count: the questions go over every value */
+#include "networks/loss.h"
+#include <string.h>
+
+enum { NET_INPUTS_MAX = 128, NET_INDICES_MAX = 16, NET_ACTIONS = 5, NET_BINS = 21 };
+
+typedef enum input_kind { PLAIN, TARGETS, WEIGHTS } input_kind;
+
+/* A network on one backend with made-up parameters and inputs, the same for every backend and every number of rows. */
+typedef struct net {
+  mz_params params;
+  float *weights; /* as initialised, params.size */
+  const mz_backend *backend;
+  mz_tape *tape;
+  void *values, *transposed, *gradients; /* in the backend's elements */
+  mz_value inputs[NET_INPUTS_MAX];
+  input_kind kinds[NET_INPUTS_MAX];
+  int columns[NET_INPUTS_MAX];
+  int input_count;
+  int indices[NET_INDICES_MAX];
+  int index_count;
+  double scale_of_first; /* expected gradient of parameter 0 and 1 over their derivative: what SCALE_GRADIENT lets through */
+  mz_model model;        /* of the case `unrolled loss` */
+} net;
+
+typedef struct net_case {
+  const char *name;
+  void (*define)(mz_params *params, int width);
+  void (*record)(net *n, int width);
+} net_case;
+
+static inline void check(mz_status status) {
+  if (status != MZ_OK) fail_msg("%s", mz_message());
+}
+
+static inline mz_value net_input(net *n, mz_value value, int columns, input_kind kind) {
+  assert_true(n->input_count < NET_INPUTS_MAX);
+  n->inputs[n->input_count] = value;
+  n->columns[n->input_count] = columns;
+  n->kinds[n->input_count++] = kind;
+  return value;
+}
+
+static inline int net_index(net *n, int index) {
+  n->indices[n->index_count++] = index;
+  return index;
+}
+
+static inline void layer_params(mz_params *params, const char *name, int inputs, int outputs) {
+  char full[64];
+  snprintf(full, sizeof full, "%s.weight", name);
+  mz_params_add(params, full, inputs, outputs, true, MZ_INIT_HE, inputs);
+  snprintf(full, sizeof full, "%s.bias", name);
+  mz_params_add(params, full, 1, outputs, false, MZ_INIT_HE, inputs); /* not 0, so that biases are seen */
+}
+
+/* Observations of 7 entries. */
+enum { OBS = 7 };
+static inline mz_value net_obs(net *n) { return net_input(n, mz_tape_input(n->tape, OBS), OBS, PLAIN); }
+
+static inline mz_value net_loss(net *n, mz_value logits, int columns, float factor) {
+  const mz_value targets = net_input(n, mz_tape_input(n->tape, columns), columns, TARGETS);
+  const mz_value weights = net_input(n, mz_tape_input(n->tape, 1), 1, WEIGHTS);
+  return mz_tape_softmax_xent(n->tape, logits, targets, weights, factor);
+}
+
+static inline void two_layers(mz_params *params, int width) {
+  layer_params(params, "first", OBS, width);
+  layer_params(params, "second", width, 9);
+}
+static inline void record_linear(net *n, int width) {
+  (void)width;
+  const mz_value hidden = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY);
+  net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
+}
+static inline void record_linear_relu(net *n, int width) {
+  (void)width;
+  const mz_value hidden = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_RELU);
+  net_loss(n, mz_tape_linear(n->tape, hidden, 2, -1, MZ_LINEAR_ONLY), 9, 0.25f); /* no second bias: it stays unused */
+}
+static inline void record_relu(net *n, int width) {
+  (void)width;
+  const mz_value hidden = mz_tape_relu(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY));
+  net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
+}
+static inline void record_minmax(net *n, int width) {
+  (void)width;
+  const mz_value hidden = mz_tape_minmax(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY));
+  net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
+}
+static inline void record_scale_gradient(net *n, int width) {
+  (void)width;
+  const mz_value hidden = mz_tape_scale_gradient(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_RELU), 0.375f);
+  net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
+  n->scale_of_first = 0.375;
+}
+
+static inline void shared_params(mz_params *params, int width) {
+  layer_params(params, "in", OBS, width);
+  layer_params(params, "shared", width, width);
+  layer_params(params, "head", width, 9);
+  mz_params_add(params, "shared.action", NET_ACTIONS, width, true, MZ_INIT_HE, width);
+}
+/* One weight with its table in three places, heads behind each, and sums of values with several readers. */
+static inline void record_shared(net *n, int width) {
+  (void)width;
+  int index = -1;
+  mz_value x = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY);
+  for (int k = 0; k < 3; k++) {
+    index = net_index(n, mz_tape_index_input(n->tape));
+    const mz_value y = mz_tape_linear_table(n->tape, x, 2, 3, 6, index, MZ_RELU);
+    x = mz_tape_minmax(n->tape, mz_tape_add(n->tape, x, y));
+    net_loss(n, mz_tape_linear(n->tape, x, 4, 5, MZ_LINEAR_ONLY), 9, k == 0 ? 1.0f : 0.5f);
+  }
+  mz_tape_linear_table(n->tape, x, 2, 3, 6, index, MZ_RELU); /* leads to no loss */
+}
+
+static inline const mz_model *unrolled_model(int width) {
+  static mz_model model; /* large */
+  const mz_network_settings settings = {.width = width, .depth = 2, .latent = width + 3, .value_bins = NET_BINS, .reward_bins = 5,
+                                        .transform = true};
+  const mz_spec spec = {.obs_kind = MZ_OBS_F32, .obs_size = OBS, .actions = NET_ACTIONS, .return_max = 300, .reward_min = -1,
+                        .reward_max = 2};
+  check(mz_model_init(&model, &settings, &spec));
+  return &model;
+}
+static inline void define_unrolled(mz_params *params, int width) {
+  *params = unrolled_model(width)->params;
+  for (int i = 0; i < params->count; i++) { /* no zero biases and no near-uniform heads, so that every path carries weight */
+    params->items[i].init = MZ_INIT_HE;
+    if (params->items[i].fan_in == 0) params->items[i].fan_in = width;
+  }
+}
+static inline void record_unrolled(net *n, int width) {
+  n->model = *unrolled_model(width);
+  const mz_loss_settings settings = {.unroll = 5, .value_weight = 0.25, .reward_weight = 1.5, .policy_weight = 1};
+  mz_loss loss;
+  mz_loss_build(&loss, &n->model, &settings, n->tape);
+  net_input(n, loss.obs, OBS, PLAIN);
+  for (int k = 0; k <= 5; k++) {
+    net_input(n, loss.policy_target[k], NET_ACTIONS, TARGETS);
+    net_input(n, loss.value_target[k], NET_BINS, TARGETS);
+    net_input(n, loss.policy_weight[k], 1, WEIGHTS);
+    net_input(n, loss.value_weight[k], 1, WEIGHTS);
+    if (k == 0) continue;
+    net_input(n, loss.reward_target[k], 5, TARGETS);
+    net_input(n, loss.reward_weight[k], 1, WEIGHTS);
+    net_index(n, loss.action[k]);
+  }
+}
+
+static const net_case net_cases[] = {
+  {"linear", two_layers, record_linear},
+  {"linear with relu, no bias", two_layers, record_linear_relu},
+  {"relu", two_layers, record_relu},
+  {"minmax", two_layers, record_minmax},
+  {"scale gradient", two_layers, record_scale_gradient},
+  {"shared weight, table, add", shared_params, record_shared},
+  {"unrolled loss", define_unrolled, record_unrolled},
+};
+enum { NET_CASES = sizeof net_cases / sizeof *net_cases };
+
+static inline void *net_elements(const net *n, const float *from) {
+  void *to = NULL;
+  check(mz_alloc(&to, (size_t)n->params.size, n->backend->element_size));
+  for (int64_t i = 0; from != NULL && i < n->params.size; i++) {
+    if (n->backend->element_size == sizeof(double)) ((double *)to)[i] = from[i];
+    else ((float *)to)[i] = from[i];
+  }
+  return to;
+}
+
+static inline void net_weights_changed(net *n) {
+  if (n->backend->weights_changed != NULL) n->backend->weights_changed(&n->params, n->values, n->transposed);
+}
+
+static inline net *net_open(const net_case *c, const mz_backend *backend, int width, int rows, uint64_t seed) {
+  net *n = NULL;
+  check(mz_alloc(&n, 1, sizeof *n));
+  n->backend = backend;
+  n->scale_of_first = 1.0;
+  c->define(&n->params, width);
+  check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
+  mz_params_init(&n->params, seed, n->weights);
+  check(mz_tape_create(&n->tape, backend, &n->params, rows, true));
+  c->record(n, width);
+  check(mz_tape_plan(n->tape));
+  n->values = net_elements(n, n->weights);
+  n->transposed = net_elements(n, NULL);
+  n->gradients = net_elements(n, NULL);
+  memset(n->gradients, 0x5a, (size_t)n->params.size * backend->element_size); /* whatever is not written shows */
+  net_weights_changed(n);
+  return n;
+}
+
+static inline void net_close(net *n) {
+  mz_tape_free(n->tape);
+  free(n->weights);
+  free(n->values);
+  free(n->transposed);
+  free(n->gradients);
+  free(n);
+}
+
+/* Row r of the tape becomes example `example`: a pure function of it. */
+static inline void net_set_row(net *n, int r, int example) {
+  for (int i = 0; i < n->input_count; i++) {
+    mz_rng rng = mz_rng_at(17, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
+    mz_tape_value *value = mz_tape_at(n->tape, n->inputs[i]);
+    float sum = 0.0f, entries[64];
+    assert_true(n->columns[i] <= 64);
+    for (int c = 0; c < n->columns[i]; c++) {
+      entries[c] = n->kinds[i] == PLAIN ? mz_rng_normal(&rng) : mz_rng_f32(&rng);
+      sum += entries[c];
+    }
+    for (int c = 0; c < n->columns[i]; c++) {
+      const float x = n->kinds[i] == TARGETS ? entries[c] / sum : entries[c];
+      const size_t at = (size_t)r * (size_t)value->stride + (size_t)c;
+      if (n->backend->element_size == sizeof(double)) ((double *)value->data)[at] = x;
+      else ((float *)value->data)[at] = x;
+    }
+  }
+  for (int i = 0; i < n->index_count; i++) {
+    mz_rng rng = mz_rng_at(18, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
+    mz_tape_index_at(n->tape, n->indices[i])[r] = (int32_t)mz_rng_below(&rng, NET_ACTIONS);
+  }
+}
+
+static inline void net_run(net *n, int rows) {
+  mz_tape_forward(n->tape, n->values, rows);
+  mz_tape_backward(n->tape, n->values, n->transposed, n->gradients, rows);
+}
+
+static inline double net_element(const net *n, const void *data, size_t at) {
+  return n->backend->element_size == sizeof(double) ? ((const double *)data)[at] : (double)((const float *)data)[at];
+}

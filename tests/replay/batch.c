@@ -1,0 +1,302 @@
+/* Batches: rows against the segments they were drawn from, masks, importance, symmetry, reanalyze. */
+#include "replay/batch.h"
+#include "replay/targets.h"
+#include "tests/replay/fixtures.h"
+
+enum { ROWS = 64, UNROLL = 3 };
+
+typedef struct setup {
+  mz_spec spec;
+  mz_replay_settings settings;
+  mz_buffer *buffer;
+  mz_batch batch;
+  mz_batch_source source;
+} setup;
+
+static void set_up(setup *s, mz_spec spec, double priority_exponent) {
+  memset(s, 0, sizeof *s);
+  s->spec = spec;
+  s->settings = (mz_replay_settings){.capacity = 200,
+                                     .bytes_max = 1 << 30,
+                                     .n_step = 2,
+                                     .discount = 0.5,
+                                     .priority_exponent = priority_exponent,
+                                     .importance_exponent = 0.7,
+                                     .symmetry = true};
+  ASSERT_OK(mz_buffer_create(&s->buffer, &s->settings, &s->spec));
+  const mz_end ends[] = {MZ_END_TERMINATED, MZ_END_TRUNCATED, MZ_END_OPEN};
+  for (int game = 0; game < 12; game++)
+    ASSERT_OK(mz_buffer_insert(s->buffer, make_segment(&s->spec, game, 6 + game, UNROLL + 2, ends[game % 3])));
+  ASSERT_OK(mz_batch_init(&s->batch, &s->spec, ROWS, UNROLL));
+  s->source = (mz_batch_source){.buffer = s->buffer, .settings = &s->settings, .spec = &s->spec, .seed = 11};
+}
+static void tear_down(setup *s) {
+  mz_batch_deinit(&s->batch);
+  mz_buffer_free(s->buffer);
+}
+
+static float policy_at(const setup *s, int step, int row, int action) {
+  return s->batch.policy[(step * s->batch.rows + row) * s->spec.actions + action];
+}
+
+static void rows_hold_what_was_stored(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, vector_spec(), 1);
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 4));
+  mz_draw draws[ROWS];
+  mz_buffer_draw(s.buffer, 11, 4, ROWS, draws);
+  uint64_t versions = 0;
+  int ends_seen[3] = {0};
+  for (int row = 0; row < ROWS; row++) {
+    const mz_segment *segment = draws[row].segment;
+    int position = draws[row].position;
+    assert_int_equal(s.batch.leaf[row], draws[row].leaf);
+    assert_int_equal(s.batch.serial[row], draws[row].serial);
+    assert_memory_equal(s.batch.obs + row * 4, segment->obs + position * 16, 16);
+    versions += segment->version;
+    for (int k = 0; k <= UNROLL; k++) {
+      int t = position + k, at = k * ROWS + row;
+      mz_target target = mz_target_at(segment, t, segment->value, 2, 0.5f, false);
+      float weight = s.batch.importance[row] / ROWS;
+      ends_seen[segment->end] += t >= segment->length;
+      assert_true(s.batch.value[at] == target.value);
+      assert_true(s.batch.reward[at] == (k > 0 ? target.reward : 0));
+      assert_true(s.batch.value_weight[at] == (target.value_known ? weight : 0));
+      assert_true(s.batch.reward_weight[at] == (target.reward_known && k > 0 ? weight : 0));
+      assert_true(s.batch.policy_weight[at] == (target.policy_known ? weight : 0));
+      if (k > 0 && t - 1 < segment->length) assert_int_equal(s.batch.action[at], segment->action[t - 1]);
+      made_move m;
+      make_move(&m, &s.spec, (int)segment->game, t);
+      for (int a = 0; a < s.spec.actions; a++) assert_true(policy_at(&s, k, row, a) == (t < segment->length ? m.policy[a] : 0));
+    }
+  }
+  assert_int_equal(s.batch.version_sum, versions);
+  assert_true(ends_seen[MZ_END_TERMINATED] > 0 && ends_seen[MZ_END_TRUNCATED] > 0); /* the masks were put to the test */
+  assert_int_equal(ends_seen[MZ_END_OPEN], 0);
+  tear_down(&s);
+}
+
+static void actions_past_an_end_are_uniform(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, vector_spec(), 0);
+  int count[3] = {0}, total = 0;
+  for (uint32_t update = 0; update < 400; update++) {
+    ASSERT_OK(mz_batch_build(&s.batch, &s.source, update));
+    for (int at = ROWS; at < (UNROLL + 1) * ROWS; at++) {
+      if (s.batch.policy_weight[at - ROWS] > 0) continue; /* the state before was stored, and so was its action */
+      assert_in_range(s.batch.action[at], 0, 2);
+      count[s.batch.action[at]]++;
+      total++;
+    }
+  }
+  assert_true(total > 3000);
+  for (int a = 0; a < 3; a++) assert_in_range(count[a], total / 3 - total / 20, total / 3 + total / 20);
+  tear_down(&s);
+}
+
+static void importance_weighs_against_the_draws(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, vector_spec(), 1);
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 4));
+  mz_draw draws[ROWS];
+  mz_buffer_draw(s.buffer, 11, 4, ROWS, draws);
+  double weight[ROWS], largest = 0;
+  for (int i = 0; i < ROWS; i++) {
+    weight[i] = pow((double)mz_buffer_positions(s.buffer) * draws[i].probability, -0.7);
+    if (weight[i] > largest) largest = weight[i];
+  }
+  float most = 0;
+  for (int i = 0; i < ROWS; i++) {
+    assert_true(fabs(s.batch.importance[i] - weight[i] / largest) < 1e-6);
+    if (s.batch.importance[i] > most) most = s.batch.importance[i];
+  }
+  assert_true(most == 1);
+  s.settings.importance_exponent = 0;
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 4));
+  for (int i = 0; i < ROWS; i++) assert_true(s.batch.importance[i] == 1);
+  tear_down(&s);
+
+  set_up(&s, vector_spec(), 0); /* uniform draws: exactly 1 whatever the importance exponent */
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 4));
+  for (int i = 0; i < ROWS; i++) assert_true(s.batch.importance[i] == 1);
+  tear_down(&s);
+}
+
+static void a_row_does_not_depend_on_its_batch(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, board_spec(), 0);
+  s.source.symmetry_observe = board_symmetry_observe;
+  s.source.symmetry_action = board_symmetry_action;
+  mz_batch small;
+  ASSERT_OK(mz_batch_init(&small, &s.spec, 5, UNROLL));
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 9));
+  ASSERT_OK(mz_batch_build(&small, &s.source, 9));
+  for (int row = 0; row < 5; row++) {
+    assert_memory_equal(small.obs + 4 * row, s.batch.obs + 4 * row, 16);
+    for (int k = 0; k <= UNROLL; k++) {
+      int a = k * 5 + row, b = k * ROWS + row;
+      assert_int_equal(small.action[a], s.batch.action[b]);
+      assert_true(small.value[a] == s.batch.value[b] && small.reward[a] == s.batch.reward[b]);
+      assert_memory_equal(small.policy + 4 * a, s.batch.policy + 4 * b, 16);
+    }
+  }
+  mz_batch_deinit(&small);
+  tear_down(&s);
+}
+
+/* Undoes the board's symmetry and finds the row that is built without it. */
+static void symmetry_turns_a_whole_row(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, board_spec(), 0);
+  mz_batch plain;
+  ASSERT_OK(mz_batch_init(&plain, &s.spec, ROWS, UNROLL));
+  ASSERT_OK(mz_batch_build(&plain, &s.source, 2));
+  s.source.symmetry_observe = board_symmetry_observe;
+  s.source.symmetry_action = board_symmetry_action;
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 2));
+  int turned = 0;
+  for (int row = 0; row < ROWS; row++) {
+    int symmetry = s.batch.obs[row * 4] > s.batch.obs[row * 4 + 1]; /* entries ascend as stored */
+    turned += symmetry;
+    for (int i = 0; i < 4; i++) assert_true(s.batch.obs[row * 4 + i] == plain.obs[row * 4 + (symmetry ? 3 - i : i)]);
+    for (int k = 0; k <= UNROLL; k++) {
+      int at = k * ROWS + row;
+      for (int a = 0; a < 4; a++)
+        assert_true(policy_at(&s, k, row, board_symmetry_action(symmetry, a)) == plain.policy[at * 4 + a]);
+      if (k > 0 && plain.policy_weight[at - ROWS] > 0)
+        assert_int_equal(s.batch.action[at], board_symmetry_action(symmetry, plain.action[at]));
+      assert_true(s.batch.value[at] == plain.value[at]);
+    }
+  }
+  assert_in_range(turned, ROWS / 4, ROWS * 3 / 4);
+  s.settings.symmetry = false;
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 2));
+  assert_memory_equal(s.batch.obs, plain.obs, sizeof(float) * 4 * ROWS);
+  mz_batch_deinit(&plain);
+  tear_down(&s);
+}
+
+/* A target network made up: the policy puts everything on the first legal action, values follow from the observation. */
+typedef struct network {
+  int searches, evaluations;
+  bool keys[ROWS * (UNROLL + 1)];
+  mz_status fails;
+} network;
+static float searched_value(const uint8_t *obs) { return 1000 + obs[0]; }
+static float evaluated_value(const uint8_t *obs) { return -1000 - (float)obs[0]; }
+static mz_status search(void *context, uint32_t update, int n, const void *observations, const uint8_t *legal,
+                        const uint32_t *key, float *policies, float *values) {
+  network *net = context;
+  assert_int_equal(update, 6);
+  net->searches += n;
+  for (int i = 0; i < n; i++) {
+    assert_in_range(key[i], 0, ROWS * (UNROLL + 1) - 1);
+    assert_false(net->keys[key[i]]);
+    net->keys[key[i]] = true;
+    int first = 0;
+    while (!legal[i * 4 + first]) first++;
+    for (int a = 0; a < 4; a++) policies[i * 4 + a] = a == first;
+    values[i] = searched_value((const uint8_t *)observations + 4 * i);
+  }
+  return net->fails ? mz_fail(net->fails, "no search") : MZ_OK;
+}
+static mz_status evaluate(void *context, int n, const void *observations, float *values) {
+  ((network *)context)->evaluations += n;
+  for (int i = 0; i < n; i++) values[i] = evaluated_value((const uint8_t *)observations + 4 * i);
+  return MZ_OK;
+}
+
+static float fresh_target(const mz_segment *segment, int position, int t, int n_step, bool *searched) {
+  float values[64];
+  assert_true(segment->length <= 64);
+  for (int i = 0; i < segment->length; i++)
+    values[i] =
+        i >= position && i <= position + UNROLL ? searched_value(segment->obs + 4 * i) : evaluated_value(segment->obs + 4 * i);
+  int bootstrap = mz_target_bootstrap(segment, t, n_step);
+  *searched = bootstrap >= position && bootstrap <= position + UNROLL;
+  return mz_target_at(segment, t, values, n_step, 0.5f, true).value;
+}
+
+static void reanalyzed_rows_have_fresh_policies_and_bootstraps(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, board_spec(), 0);
+  s.source.symmetry_observe = board_symmetry_observe;
+  s.source.symmetry_action = board_symmetry_action;
+  mz_batch stored;
+  ASSERT_OK(mz_batch_init(&stored, &s.spec, ROWS, UNROLL));
+  ASSERT_OK(mz_batch_build(&stored, &s.source, 6));
+  mz_draw draws[ROWS];
+  mz_buffer_draw(s.buffer, 11, 6, ROWS, draws);
+  const double ratios[] = {0, 0.5, 1};
+  for (int r = 0; r < 3; r++) {
+    network net = {.searches = 0};
+    mz_reanalyzer reanalyzer = {.context = &net, .ratio = ratios[r], .search = search, .evaluate = evaluate};
+    s.source.reanalyzer = &reanalyzer;
+    ASSERT_OK(mz_batch_build(&s.batch, &s.source, 6));
+    int fresh_rows = 0, from_search = 0, from_network = 0;
+    for (int row = 0; row < ROWS; row++) {
+      const mz_segment *segment = draws[row].segment;
+      bool fresh = net.keys[row * (UNROLL + 1)];
+      fresh_rows += fresh;
+      int symmetry = s.batch.obs[row * 4] > s.batch.obs[row * 4 + 1];
+      for (int k = 0; k <= UNROLL; k++) {
+        int t = draws[row].position + k, at = k * ROWS + row;
+        assert_int_equal(net.keys[row * (UNROLL + 1) + k], fresh && t < segment->length);
+        if (!fresh || t >= segment->length) {
+          assert_memory_equal(s.batch.policy + at * 4, stored.policy + at * 4, 16);
+          assert_true(s.batch.value[at] == stored.value[at]);
+          continue;
+        }
+        int first = board_symmetry_action(symmetry, segment->policy_action[segment->policy_start[t]]);
+        for (int a = 0; a < 4; a++) assert_true(policy_at(&s, k, row, a) == (a == first ? 1.0f : 0.0f));
+        bool searched;
+        assert_true(s.batch.value[at] == fresh_target(segment, draws[row].position, t, 2, &searched));
+        if (mz_target_bootstrap(segment, t, 2) >= 0) *(searched ? &from_search : &from_network) += 1;
+      }
+      assert_int_equal(s.batch.action[ROWS + row], stored.action[ROWS + row]);
+    }
+    if (r == 0) assert_int_equal(fresh_rows + net.searches + net.evaluations, 0);
+    if (r == 1) assert_in_range(fresh_rows, ROWS / 4, ROWS * 3 / 4);
+    if (r == 2) assert_int_equal(fresh_rows, ROWS);
+    if (r > 0) assert_true(from_search > 0 && from_network > 0 && net.evaluations <= from_network);
+  }
+  mz_batch_deinit(&stored);
+  tear_down(&s);
+}
+
+static void failures_of_reanalyze_and_memory_are_forwarded(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, board_spec(), 0);
+  network net = {.fails = MZ_E_DEVICE};
+  mz_reanalyzer reanalyzer = {.context = &net, .ratio = 1, .search = search, .evaluate = evaluate};
+  s.source.reanalyzer = &reanalyzer;
+  mz_alloc_fail_after(1);
+  assert_int_equal(mz_batch_build(&s.batch, &s.source, 6), MZ_E_MEMORY);
+  mz_alloc_fail_after(0);
+  assert_int_equal(mz_batch_build(&s.batch, &s.source, 6), MZ_E_DEVICE);
+  tear_down(&s);
+  mz_batch batch;
+  mz_alloc_fail_after(1);
+  assert_int_equal(mz_batch_init(&batch, &s.spec, 4, 2), MZ_E_MEMORY);
+  mz_alloc_fail_after(0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_hold_what_was_stored),
+      cmocka_unit_test(actions_past_an_end_are_uniform),
+      cmocka_unit_test(importance_weighs_against_the_draws),
+      cmocka_unit_test(a_row_does_not_depend_on_its_batch),
+      cmocka_unit_test(symmetry_turns_a_whole_row),
+      cmocka_unit_test(reanalyzed_rows_have_fresh_policies_and_bootstraps),
+      cmocka_unit_test(failures_of_reanalyze_and_memory_are_forwarded),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
