@@ -44,17 +44,6 @@ static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
   return status;
 }
 
-static mz_status load_counters(mz_loaded *l, const mz_checkpoint *checkpoint) {
-  uint8_t *data;
-  size_t size;
-  MZ_TRY(mz_checkpoint_section(checkpoint, "counters", &data, &size));
-  mz_reader reader = mz_reader_over(data, size);
-  l->seed = mz_read_u64(&reader);
-  mz_counters_read(&l->counters, &reader);
-  free(data);
-  return reader.ok ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'counters': too short", checkpoint->path);
-}
-
 mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   char file[640];
   mz_checkpoint checkpoint = {0};
@@ -67,7 +56,7 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
   MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
   MZ_TRY_CLEANUP(load_weights(l, &checkpoint));
-  MZ_TRY_CLEANUP(load_counters(l, &checkpoint));
+  MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));
   *out = l;
 cleanup:
   mz_checkpoint_close(&checkpoint);

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <zstd.h>
 
-/* File: magic[8], u32 version, u32 count, count × {name[16], bytes, compressed, offset, xxh64 of the contents: u64 each},
- * u64 XXH64 of all before, then the zstd frames. */
+/* File: magic[8], u32 version, u32 count, count × {name[16], then u64 each: bytes, compressed, offset, XXH64 of the
+ * contents, XXH64 of the compressed bytes}, u64 XXH64 of all before, then the zstd frames. */
 static const char MAGIC[8] = {'M', 'Z', 'C', 'H', 'K', 'P', 'T', '\n'};
-enum { ENTRY_BYTES = 16 + 4 * 8, HEAD_BYTES = 16, COMPRESSION = 3 };
+enum { ENTRY_BYTES = 16 + 5 * 8, HEAD_BYTES = 16, COMPRESSION = 3 };
 static const uint64_t SECTION_BYTES_MAX = 1ull << 36, FILE_BYTES_MAX = 1ull << 36;
 
 static mz_status damaged(const mz_checkpoint *c, const char *what) { return mz_fail(MZ_E_CHECKPOINT, "%s: %s", c->path, what); }
@@ -31,6 +31,7 @@ static mz_status read_table(mz_checkpoint *c) {
     s->compressed = mz_read_u64(&reader);
     s->offset = mz_read_u64(&reader);
     s->xxh64 = mz_read_u64(&reader);
+    s->stored_xxh64 = mz_read_u64(&reader);
   }
   if (mz_read_u64(&reader) != hash) return damaged(c, "section 'table': checksum does not match");
   for (uint32_t i = 0; i < count; i++) {
@@ -63,7 +64,9 @@ mz_status mz_checkpoint_section(const mz_checkpoint *c, const char *name, uint8_
   for (int i = 0; i < c->count; i++)
     if (strcmp(c->sections[i].name, name) == 0) s = &c->sections[i];
   if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", c->path, name);
-  /* The size claimed must be the frame's own before memory is taken for it. */
+  /* The bytes must be those written, and the size claimed the frame's own, before memory is taken for it. */
+  if (mz_hash(c->file + s->offset, s->compressed, 0) != s->stored_xxh64)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': damaged (checksum does not match)", c->path, name);
   if (ZSTD_getFrameContentSize(c->file + s->offset, s->compressed) != s->bytes)
     return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': damaged (its size does not match)", c->path, name);
   uint8_t *raw;
@@ -88,15 +91,18 @@ mz_status mz_checkpoint_verify(const mz_checkpoint *checkpoint) {
   return MZ_OK;
 }
 
-static mz_status compress(ZSTD_CCtx *context, const mz_part *part, mz_writer *bodies, uint64_t *compressed) {
+static mz_status compress(ZSTD_CCtx *context, const mz_part *part, mz_writer *bodies, mz_section *out) {
   size_t bound = ZSTD_compressBound(part->size);
   uint8_t *buffer;
   MZ_TRY(mz_alloc(&buffer, bound, 1));
   size_t size = ZSTD_compress2(context, buffer, bound, part->data, part->size);
-  if (!ZSTD_isError(size)) mz_write(bodies, buffer, size);
+  if (!ZSTD_isError(size)) {
+    mz_write(bodies, buffer, size);
+    out->compressed = size;
+    out->stored_xxh64 = mz_hash(buffer, size, 0);
+  }
   free(buffer);
   if (ZSTD_isError(size)) return mz_fail(MZ_E_INTERNAL, "section '%s': %s", part->name, ZSTD_getErrorName(size));
-  *compressed = size;
   return MZ_OK;
 }
 
@@ -113,17 +119,18 @@ mz_status mz_checkpoint_write(const char *path, const mz_part *parts, int count)
   mz_write_u32(&head, (uint32_t)count);
   uint64_t at = HEAD_BYTES + (uint64_t)count * ENTRY_BYTES + 8;
   for (int i = 0; i < count; i++) {
-    uint64_t compressed = 0;
-    MZ_TRY_CLEANUP(compress(context, &parts[i], &bodies, &compressed));
+    mz_section section = {0};
+    MZ_TRY_CLEANUP(compress(context, &parts[i], &bodies, &section));
     char name[16] = {0};
     MZ_ASSERT(strlen(parts[i].name) < sizeof name);
     memcpy(name, parts[i].name, strlen(parts[i].name));
     mz_write(&head, name, sizeof name);
     mz_write_u64(&head, parts[i].size);
-    mz_write_u64(&head, compressed);
+    mz_write_u64(&head, section.compressed);
     mz_write_u64(&head, at);
     mz_write_u64(&head, mz_hash(parts[i].data, parts[i].size, 0));
-    at += compressed;
+    mz_write_u64(&head, section.stored_xxh64);
+    at += section.compressed;
   }
   mz_write_u64(&head, mz_hash(head.data, head.size, 0));
   mz_write(&head, bodies.data, bodies.size);

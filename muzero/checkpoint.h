@@ -9,8 +9,9 @@ enum { MZ_SECTIONS_MAX = 16, MZ_CHECKPOINT_VERSION = 1 };
 
 typedef struct mz_section {
   char name[16]; /* config weights target optimizer replay games counters session */
-  uint64_t bytes, compressed, xxh64; /* of the raw contents */
-  uint64_t offset;
+  uint64_t bytes, compressed, offset;
+  uint64_t xxh64;        /* of the contents */
+  uint64_t stored_xxh64; /* of the compressed bytes: zstd frames have bits that it ignores */
 } mz_section;
 
 typedef struct mz_checkpoint { /* a read or mapped file */

@@ -68,7 +68,9 @@ static mz_status config_text(mz_run *run) {
   mz_config config = mz_settings_config(&run->settings, NULL);
   cJSON *json = cJSON_CreateObject();
   cJSON_AddStringToObject(json, "env", run->state.env->name);
-  cJSON_AddNumberToObject(json, "seed", (double)run->state.seed);
+  char seed[24]; /* as text: a JSON number holds 53 bits */
+  snprintf(seed, sizeof seed, "%llu", (unsigned long long)run->state.seed);
+  cJSON_AddStringToObject(json, "seed", seed);
   cJSON_AddItemToObject(json, "settings", mz_config_to_json(&config));
   free(run->config_text);
   run->config_text = mz_json_line(json);
@@ -320,18 +322,20 @@ mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *opt
   mz_settings stored;
   mz_config config = mz_settings_config(&stored, NULL);
   MZ_TRY_CLEANUP(mz_config_stored(&checkpoint, &config, &env));
+  uint64_t seed;
+  mz_counters counters;
+  MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &seed, &counters));
   run->settings = stored;
   config.values = &run->settings;
   MZ_TRY_CLEANUP(apply_sets(&config, options));
   MZ_TRY_CLEANUP(check_change(&stored, &run->settings, allow_numeric));
-  MZ_TRY_CLEANUP(start(run, env, options, 0));
+  if (options->seed_given && options->seed != seed)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "--seed %llu: this run was made with seed %llu, which may not change on resume", (unsigned long long)options->seed, (unsigned long long)seed));
+  MZ_TRY_CLEANUP(start(run, env, options, seed)); /* the games' streams are named by it */
   MZ_TRY_CLEANUP(mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep));
   MZ_TRY_CLEANUP(mz_state_read(&run->state, &checkpoint, mz_saver_load, run->saver));
-  if (options->seed_given && options->seed != run->state.seed)
-    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "--seed %llu: this run was made with seed %llu, which may not change on resume", (unsigned long long)options->seed, (unsigned long long)run->state.seed));
   uint64_t offset;
   MZ_TRY_CLEANUP(mz_run_restore_session(run, &checkpoint, &offset));
-  MZ_TRY_CLEANUP(config_text(run)); /* with the seed that was read */
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, offset));
   MZ_TRY_CLEANUP(write_config_json(run));
   *out = run;

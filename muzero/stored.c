@@ -1,4 +1,5 @@
 #include "muzero/stored.h"
+#include "muzero/state.h"
 
 mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, const mz_env **env) {
   uint8_t *text;
@@ -16,4 +17,15 @@ mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, c
   if (status == MZ_OK) status = settings ? mz_config_set_json(config, settings, checkpoint->path) : mz_fail(MZ_E_CHECKPOINT, "%s: section 'config': has no settings", checkpoint->path);
   cJSON_Delete(json);
   return status;
+}
+
+mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz_counters *counters) {
+  uint8_t *data;
+  size_t size;
+  MZ_TRY(mz_checkpoint_section(checkpoint, "counters", &data, &size));
+  mz_reader reader = mz_reader_over(data, size);
+  *seed = mz_read_u64(&reader);
+  mz_counters_read(counters, &reader);
+  free(data);
+  return reader.ok ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'counters': too short", checkpoint->path);
 }

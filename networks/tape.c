@@ -104,6 +104,7 @@ mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, i
 }
 
 mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b) {
+  if (tape->failure != MZ_OK) return 0;
   const int columns = columns_of(tape, a);
   MZ_ASSERT(columns == columns_of(tape, b) && a != b);
   return append(tape, node_of(MZ_OP_ADD, 2, a, b, 0), columns);

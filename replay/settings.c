@@ -15,7 +15,8 @@ static const mz_setting rows[] = {
     REPLAY(segment_moves, "replay.segment_moves", MZ_INT, 0, 1e6, "128", "moves",
            "moves after which a stretch of a game still in play goes to replay; 0: whole games only"),
     REPLAY(n_step, "n_step", MZ_INT, 0, 10000, "10", "moves",
-           "rewards summed in a value target before it bootstraps from the search's root value; 0: to the end of the game"),
+           "rewards summed in a value target before it bootstraps from the search's root value; 0: to the end of the game (for "
+           "whole games)"),
     REPLAY(discount, "discount", MZ_FLOAT, 0, 1, "0.997", "", "factor on what comes one move later"),
     REPLAY(priority_exponent, "replay.priority_exponent", MZ_FLOAT, 0, 2, "0", "",
            "a transition is drawn in proportion to its value error to this power; 0: uniformly"),

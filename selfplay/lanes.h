@@ -3,12 +3,14 @@
  * does, so results are the same bits at every instruction-set level. */
 #pragma once
 #include "muzero/base/maths_inline.h"
-
-enum { MZ_LANES = 4 };
+#include "selfplay/tree.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 typedef float mz_f4 __attribute__((vector_size(16), may_alias));
 typedef int32_t mz_i4 __attribute__((vector_size(16), may_alias));
-typedef union mz_f4_lanes { mz_f4 v; float f[MZ_LANES]; } mz_f4_lanes;
+typedef union mz_f4_lanes { mz_f4 v; float f[MZ_GROUP]; } mz_f4_lanes;
 
 static inline mz_f4 mz_f4_load(const float *x) { return *(const mz_f4 *)(const void *)x; } /* x: 16-byte aligned */
 static inline mz_i4 mz_i4_load(const int32_t *x) { return *(const mz_i4 *)(const void *)x; }
@@ -18,24 +20,20 @@ static inline mz_f4 mz_f4_of_i4(mz_i4 v) { return __builtin_convertvector(v, mz_
 
 /* mask lanes are 0 or −1, as comparisons give them */
 static inline mz_f4 mz_f4_select(mz_i4 mask, mz_f4 yes, mz_f4 no) { return (mz_f4)((mask & (mz_i4)yes) | (~mask & (mz_i4)no)); }
-static inline mz_i4 mz_i4_select(mz_i4 mask, mz_i4 yes, mz_i4 no) { return (mask & yes) | (~mask & no); }
 
-/* Loops of four that compilers turn into one instruction, or for exp into the vector form of the scalar one. */
-static inline mz_f4 mz_f4_min(mz_f4 a, mz_f4 b) {
-  mz_f4_lanes x = {a}, y = {b};
-  for (int i = 0; i < MZ_LANES; i++) x.f[i] = x.f[i] < y.f[i] ? x.f[i] : y.f[i];
-  return x.v;
-}
+/* a where a < b (a > b), else b: one instruction on x86. */
+#ifdef __SSE2__
+static inline mz_f4 mz_f4_min(mz_f4 a, mz_f4 b) { return (mz_f4)_mm_min_ps((__m128)a, (__m128)b); }
+static inline mz_f4 mz_f4_max(mz_f4 a, mz_f4 b) { return (mz_f4)_mm_max_ps((__m128)a, (__m128)b); }
+#else
+static inline mz_f4 mz_f4_min(mz_f4 a, mz_f4 b) { return mz_f4_select(a < b, a, b); }
+static inline mz_f4 mz_f4_max(mz_f4 a, mz_f4 b) { return mz_f4_select(a > b, a, b); }
+#endif
 
-static inline mz_f4 mz_f4_max(mz_f4 a, mz_f4 b) {
-  mz_f4_lanes x = {a}, y = {b};
-  for (int i = 0; i < MZ_LANES; i++) x.f[i] = x.f[i] > y.f[i] ? x.f[i] : y.f[i];
-  return x.v;
-}
-
+/* A loop that compilers turn into the vector form of the scalar function. */
 static inline mz_f4 mz_f4_exp(mz_f4 v) {
   mz_f4_lanes x = {v};
-  for (int i = 0; i < MZ_LANES; i++) x.f[i] = mz_expf_inline(x.f[i]);
+  for (int i = 0; i < MZ_GROUP; i++) x.f[i] = mz_expf_inline(x.f[i]);
   return x.v;
 }
 
@@ -58,4 +56,17 @@ static inline float mz_f4_largest(mz_f4 v) {
 static inline mz_i4 mz_i4_below(int first, int count) {
   const int left = count - first;
   return (mz_i4){0, 1, 2, 3} < (mz_i4){left, left, left, left};
+}
+
+/* x[index] = value, ++x[index]: the whole group is stored, because a load of it would have to wait for a store of one entry. */
+static inline void mz_f4_put(float *x, int index, float value) {
+  float *group = x + (index & ~(MZ_GROUP - 1));
+  const int lane = index & (MZ_GROUP - 1);
+  mz_f4_store(group, mz_f4_select((mz_i4){0, 1, 2, 3} == (mz_i4){lane, lane, lane, lane}, mz_f4_set(value), mz_f4_load(group)));
+}
+
+static inline void mz_i4_count(int32_t *x, int index) {
+  int32_t *group = x + (index & ~(MZ_GROUP - 1));
+  const int lane = index & (MZ_GROUP - 1);
+  *(mz_i4 *)(void *)group = mz_i4_load(group) - ((mz_i4){0, 1, 2, 3} == (mz_i4){lane, lane, lane, lane});
 }

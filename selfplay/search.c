@@ -15,12 +15,12 @@ struct mz_search {
   int considered_max;
   int32_t *schedules; /* gumbel: [considered_max + 1][schedule_simulations] */
   int schedule_simulations;
-  /* roots, [slots] or [slots][actions] */
+  /* roots, [slots] or [slots][stride] */
   float *root_logits;         /* −INFINITY where illegal */
   float *root_gumbel_logits;  /* gumbel: g + logits − max */
   int32_t *root_first;        /* the first legal action */
   int32_t *root_considered;   /* gumbel: min(search.considered_actions, legal actions) */
-  float *score;               /* [actions], scratch */
+  float *scratch;             /* [stride] */
   /* The simulation under way. Slots whose simulation ends on an expanded node (max_depth) have no row. */
   int rows;
   int32_t *leaf, *row;        /* [slots]; row: MZ_NO_NODE for none */
@@ -59,7 +59,7 @@ mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, 
   s->slots = tile_slots(mz_search_slot_bytes(settings, actions, latent_stride), slots);
   s->considered_max = settings->considered < actions ? (int)settings->considered : actions;
   s->tree = (mz_tree){.slots = s->slots, .nodes = (int)settings->simulations + 1, .actions = actions, .node_bytes = mz_tree_node_bytes(actions)};
-  const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)actions;
+  const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)mz_tree_stride(actions);
   const bool gumbel = settings->algorithm == MZ_GUMBEL;
   mz_carver carver = {0};
   mz_carve(&carver, &s->tree.records, nodes, s->tree.node_bytes);
@@ -69,10 +69,10 @@ mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, 
   mz_carve(&carver, &s->root_gumbel_logits, n * a, sizeof(float));
   mz_carve(&carver, &s->root_first, n, sizeof(int32_t));
   mz_carve(&carver, &s->root_considered, n, sizeof(int32_t));
-  mz_carve(&carver, &s->score, a, sizeof(float));
+  mz_carve(&carver, &s->scratch, a, sizeof(float));
   int32_t **const counts[] = {&s->leaf, &s->row, &s->in, &s->action, &s->out};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) mz_carve(&carver, counts[i], n, sizeof(int32_t));
-  mz_carve(&carver, &s->policy, n * a, sizeof(float));
+  mz_carve(&carver, &s->policy, n * (size_t)actions, sizeof(float));
   mz_carve(&carver, &s->value, n, sizeof(float));
   mz_carve(&carver, &s->reward, n, sizeof(float));
   mz_status status = mz_carve_commit(&carver, &s->block);
@@ -106,21 +106,32 @@ static void plan_halving(mz_search *s, int simulations) {
   s->schedule_simulations = simulations;
 }
 
-static void clear_edges(mz_edges edges, int actions) {
-  for (int a = 0; a < actions; a++) {
-    edges.q[a] = 0;
-    edges.visits[a] = 0;
-    edges.child[a] = MZ_NO_NODE;
+/* The node's edges, unvisited, with priors from logits ([stride], padded with −INFINITY). */
+static inline void open_edges(mz_edges edges, int actions, const float *logits) {
+  const mz_i4 none = {MZ_NO_NODE, MZ_NO_NODE, MZ_NO_NODE, MZ_NO_NODE};
+  mz_softmax(logits, actions, edges.prior);
+  for (int a = 0; a < mz_tree_stride(actions); a += MZ_GROUP) {
+    mz_f4_store(edges.q + a, mz_f4_set(0));
+    *(mz_i4 *)(void *)(edges.visits + a) = (mz_i4){0};
+    *(mz_i4 *)(void *)(edges.child + a) = none;
+  }
+}
+
+/* Priors at least MZ_PRIOR_MIN, and 0 for padding. */
+static inline void bound_priors(mz_edges edges, int actions) {
+  for (int a = 0; a < mz_tree_stride(actions); a += MZ_GROUP) {
+    const mz_f4 prior = mz_f4_max(mz_f4_load(edges.prior + a), mz_f4_set(MZ_PRIOR_MIN));
+    mz_f4_store(edges.prior + a, mz_f4_select(mz_i4_below(a, actions), prior, mz_f4_set(0)));
   }
 }
 
 /* Masks the root's logits; returns how many actions are legal. */
 static int mask_root(mz_search *s, int slot, const uint8_t *legal, const float *policy) {
-  const int actions = s->tree.actions;
-  float *logits = s->root_logits + (size_t)slot * (size_t)actions;
+  const int actions = s->tree.actions, stride = mz_tree_stride(actions);
+  float *logits = s->root_logits + (size_t)slot * (size_t)stride;
   int count = 0;
-  for (int a = actions - 1; a >= 0; a--) {
-    const bool allowed = !legal || legal[a];
+  for (int a = stride - 1; a >= 0; a--) {
+    const bool allowed = a < actions && (!legal || legal[a]);
     logits[a] = allowed ? policy[a] : -INFINITY;
     if (allowed) s->root_first[slot] = a;
     count += allowed;
@@ -132,19 +143,20 @@ static int mask_root(mz_search *s, int slot, const uint8_t *legal, const float *
 /* P ← (1 − f)·P + f·Dirichlet(α) over the legal actions. */
 static void mix_dirichlet(mz_search *s, mz_rng rng, const float *logits, int legal_count, float *prior) {
   const float fraction = (float)s->settings.dirichlet_fraction;
-  mz_rng_dirichlet(&rng, (float)s->settings.dirichlet_alpha, legal_count, s->score);
+  mz_rng_dirichlet(&rng, (float)s->settings.dirichlet_alpha, legal_count, s->scratch);
   for (int a = 0, i = 0; a < s->tree.actions; a++)
-    if (logits[a] > -INFINITY) prior[a] = (1 - fraction) * prior[a] + fraction * s->score[i++];
+    if (logits[a] > -INFINITY) prior[a] = (1 - fraction) * prior[a] + fraction * s->scratch[i++];
 }
 
 /* g + logits − max; g = 0 without noise. */
 static void add_gumbel(mz_search *s, int slot, const mz_root *root, const float *logits) {
-  const int actions = s->tree.actions;
+  const int actions = s->tree.actions, stride = mz_tree_stride(actions);
   const float scale = root->noise ? (float)s->settings.gumbel_scale : 0.0f;
-  float *out = s->root_gumbel_logits + (size_t)slot * (size_t)actions;
-  const float top = logits[mz_argmax(logits, actions, s->root_first[slot])];
+  float *out = s->root_gumbel_logits + (size_t)slot * (size_t)stride;
+  float top = -INFINITY;
+  for (int a = 0; a < actions; a++) top = logits[a] > top ? logits[a] : top;
   mz_rng rng = root->rng;
-  for (int a = 0; a < actions; a++) {
+  for (int a = 0; a < stride; a++) {
     const bool legal = logits[a] > -INFINITY;
     const float g = scale > 0 && legal ? scale * mz_rng_gumbel(&rng) : 0.0f;
     out[a] = legal ? g + (logits[a] - top) : -INFINITY;
@@ -152,12 +164,12 @@ static void add_gumbel(mz_search *s, int slot, const mz_root *root, const float 
 }
 
 /* What a simulation takes at the root, given all that came before. */
-static int choose_at_root(const mz_search *s, const mz_scorer *scorer, int slot, const mz_tree_node *node, mz_edges edges, int actions, bool gumbel,
-                          float *score) {
-  if (!gumbel) return mz_score_puct(scorer, node, edges, actions, s->root_first[slot], score);
+static inline int choose_at_root(const mz_search *s, const mz_scorer *scorer, int slot, const mz_tree_node *node, mz_edges edges, int actions,
+                                 bool gumbel) {
+  if (!gumbel) return mz_score_puct(scorer, node, edges, actions, s->root_first[slot]);
   const int32_t *schedule = s->schedules + (size_t)s->root_considered[slot] * (size_t)s->schedule_simulations;
-  return mz_score_gumbel_root(scorer, node, edges, actions, s->root_first[slot], s->root_gumbel_logits + (size_t)slot * (size_t)actions,
-                              schedule[node->visits - 1], score);
+  return mz_score_gumbel_root(scorer, node, edges, actions, s->root_first[slot],
+                              s->root_gumbel_logits + (size_t)slot * (size_t)mz_tree_stride(actions), schedule[node->visits - 1], s->scratch);
 }
 
 static void plant_root(mz_search *s, int slot, const mz_root *root) {
@@ -166,22 +178,20 @@ static void plant_root(mz_search *s, int slot, const mz_root *root) {
   mz_tree_node *node = mz_tree_at(&s->tree, slot, 0);
   const mz_edges edges = mz_tree_edges(node, actions);
   const int legal_count = mask_root(s, slot, root->legal, s->policy + (size_t)slot * (size_t)actions);
-  const float *logits = s->root_logits + (size_t)slot * (size_t)actions;
+  const float *logits = s->root_logits + (size_t)slot * (size_t)mz_tree_stride(actions);
   *node = (mz_tree_node){.value = s->value[slot], .raw_value = s->value[slot], .visits = 1, .parent = MZ_NO_NODE, .parent_action = MZ_NO_NODE,
-                    .next = MZ_NO_NODE};
-  clear_edges(edges, actions);
-  mz_softmax(logits, actions, edges.prior);
+                         .next = MZ_NO_NODE};
+  open_edges(edges, actions, logits);
   if (gumbel) {
     s->root_considered[slot] = s->considered_max < legal_count ? s->considered_max : legal_count;
     add_gumbel(s, slot, root, logits);
   } else if (root->noise && s->settings.dirichlet_fraction > 0) {
     mix_dirichlet(s, root->rng, logits, legal_count, edges.prior);
   }
-  for (int a = 0; a < actions; a++) {
-    edges.prior[a] = edges.prior[a] < FLT_MIN ? FLT_MIN : edges.prior[a];
-    if (logits[a] == -INFINITY) edges.prior[a] = -INFINITY;
-  }
-  node->next_action = choose_at_root(s, &s->scorer, slot, node, edges, actions, gumbel, s->score);
+  bound_priors(edges, actions);
+  for (int a = 0; a < actions; a++)
+    if (logits[a] == -INFINITY) edges.prior[a] = gumbel ? 0 : -INFINITY;
+  node->next_action = choose_at_root(s, &s->scorer, slot, node, edges, actions, gumbel);
 }
 
 /* Initial inference of n roots, one call for each stretch of observations that lie one behind the other. */
@@ -234,21 +244,23 @@ static inline void select_leaf(mz_search *s, int slot, int simulation, int depth
 
 static inline void expand(const mz_search *s, mz_tree_node *leaf, int row, int actions) {
   const mz_edges edges = mz_tree_edges(leaf, actions);
+  const float *policy = s->policy + (size_t)row * (size_t)actions;
   leaf->value = leaf->raw_value = s->value[row];
   leaf->reward = s->reward[row];
   leaf->visits = 1;
   leaf->next = MZ_NO_NODE;
-  clear_edges(edges, actions);
-  mz_softmax(s->policy + (size_t)row * (size_t)actions, actions, edges.prior);
-  /* Without visits every Q is alike, and both algorithms take the largest prior. */
-  leaf->next_action = mz_argmax(edges.prior, actions, 0);
-  for (int a = 0; a < actions; a++) edges.prior[a] = edges.prior[a] < FLT_MIN ? FLT_MIN : edges.prior[a];
+  for (int a = 0; a < mz_tree_stride(actions); a++) s->scratch[a] = a < actions ? policy[a] : -INFINITY;
+  open_edges(edges, actions, s->scratch);
+  mz_best best = mz_best_none(0); /* without visits every Q is alike, and both algorithms take the largest prior */
+  for (int a = 0; a < actions; a += MZ_GROUP) mz_best_enter(&best, mz_f4_load(edges.prior + a), a, actions);
+  leaf->next_action = mz_best_index(&best);
+  bound_priors(edges, actions);
 }
 
 /* Carries the leaf's value to the root: G ← r + γG on each edge. What the next simulation takes from a node depends on this node
  * alone, so it is chosen here, where the node's numbers are at hand and one node need not wait for another; selection is then
  * a walk. */
-static inline void back_up(mz_search *s, const mz_scorer *scorer, int slot, int actions, bool gumbel, bool last, float *score) {
+static inline __attribute__((always_inline)) void back_up(mz_search *s, const mz_scorer *scorer, int slot, int actions, bool gumbel, bool last) {
   const size_t node_bytes = mz_tree_node_bytes(actions);
   mz_tree_node *const root = mz_tree_at(&s->tree, slot, 0);
   mz_tree_node *child = (mz_tree_node *)(void *)((unsigned char *)root + (size_t)s->leaf[slot] * node_bytes);
@@ -259,19 +271,19 @@ static inline void back_up(mz_search *s, const mz_scorer *scorer, int slot, int 
     const int action = child->parent_action;
     const float reward = child->reward;
     value = reward + scorer->discount * value;
-    edges.q[action] = reward + scorer->discount * child->value;
-    edges.visits[action]++;
+    mz_f4_put(edges.q, action, reward + scorer->discount * child->value);
+    mz_i4_count(edges.visits, action);
     const float count = (float)node->visits;
     node->value = (node->value * count + value) / (count + 1);
     node->visits++;
     if (node == root) break;
-    node->next_action = gumbel ? mz_score_gumbel_interior(scorer, node, edges, actions, score) : mz_score_puct(scorer, node, edges, actions, 0, score);
+    node->next_action = gumbel ? mz_score_gumbel_interior(scorer, node, edges, actions, s->scratch) : mz_score_puct(scorer, node, edges, actions, 0);
     node->next = edges.child[node->next_action];
     child = node;
   }
   if (last) return;
   const mz_edges edges = mz_tree_edges(root, actions);
-  root->next_action = choose_at_root(s, scorer, slot, root, edges, actions, gumbel, score);
+  root->next_action = choose_at_root(s, scorer, slot, root, edges, actions, gumbel);
   root->next = edges.child[root->next_action];
 }
 
@@ -283,7 +295,7 @@ static inline __attribute__((always_inline)) void finish_simulation(mz_search *s
   s->rows = 0;
   for (int slot = 0; slot < n; slot++) {
     if (s->row[slot] != MZ_NO_NODE) expand(s, mz_tree_at(&s->tree, slot, s->leaf[slot]), s->row[slot], actions);
-    back_up(s, &scorer, slot, actions, gumbel, last, s->score);
+    back_up(s, &scorer, slot, actions, gumbel, last);
     if (!last) select_leaf(s, slot, simulation + 1, depth_max, &walked);
   }
   s->cost.edges += walked;
@@ -296,7 +308,7 @@ static void write_result(mz_search *s, int slot, mz_root_result *result) {
   mz_tree_node *root = mz_tree_at(&s->tree, slot, 0);
   const mz_edges edges = mz_tree_edges(root, actions);
   const int first = s->root_first[slot];
-  const float *logits = s->root_logits + (size_t)slot * (size_t)actions;
+  const size_t offset = (size_t)slot * (size_t)mz_tree_stride(actions);
   int favourite = first;
   for (int a = first; a < actions; a++)
     if (edges.visits[a] > edges.visits[favourite]) favourite = a;
@@ -307,9 +319,9 @@ static void write_result(mz_search *s, int slot, mz_root_result *result) {
     result->selected = favourite;
     for (int a = 0; a < actions; a++) result->policy[a] = (float)edges.visits[a] / (float)(root->visits - 1);
   } else {
-    result->selected = mz_score_gumbel_root(&s->scorer, root, edges, actions, first, s->root_gumbel_logits + (size_t)slot * (size_t)actions,
-                                            edges.visits[favourite], s->score);
-    mz_improved_policy(&s->scorer, root, edges, actions, logits, result->policy);
+    result->selected = mz_score_gumbel_root(&s->scorer, root, edges, actions, first, s->root_gumbel_logits + offset, edges.visits[favourite], s->scratch);
+    mz_improved_policy(&s->scorer, root, edges, actions, s->root_logits + offset, s->scratch);
+    memcpy(result->policy, s->scratch, (size_t)actions * sizeof(float));
   }
 }
 

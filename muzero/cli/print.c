@@ -53,7 +53,8 @@ const char *mz_text_spark(const double *values, int count, bool unicode, char *o
   return out;
 }
 
-static mz_status lost(void) { return mz_fail(MZ_E_IO, "standard output: %s", strerror(errno)); }
+/* ferror may speak of an earlier write, whose errno is gone. */
+static mz_status lost(void) { return mz_fail(MZ_E_IO, "standard output: %s", errno ? strerror(errno) : "could not be written"); }
 
 mz_status mz_print_json(cJSON *object) {
   char *line = object ? mz_json_line(object) : NULL;

@@ -104,7 +104,7 @@ static void draw_progress(mz_screen *screen) {
   add(&out, INK_PLAIN, "   %s", mz_text_time(now->for_s, a));
   const double left = seconds_left(screen);
   if (mz_signals_stopping()) add(&out, INK_YELLOW, "   stopping: saving this round; again to stop at once");
-  else if (isfinite(left)) add(&out, INK_PLAIN, ", at most %s left", mz_text_time(left, b));
+  else if (isfinite(left) && now->fraction < 1) add(&out, INK_PLAIN, ", at most %s left", mz_text_time(left, b));
   put(screen, &out);
 }
 

@@ -85,7 +85,7 @@ static void aggregate_print(const mz_outcome *outcomes, int count, double *scrat
   const int64_t phases = longest(outcomes, count), step = phases / 10 + 1;
   for (int64_t phase = step - 1; phase < phases; phase += step) {
     const point at = curve_at(outcomes, count, phase, scratch);
-    printf("  phase %-5lld median %-8s worst %s\n", (long long)(phase + 1), mz_text_number(at.median, text), mz_text_number(at.worst, worst));
+    printf("  phase %-5lld median %-8s worst %s\n", (long long)phase + 1, mz_text_number(at.median, text), mz_text_number(at.worst, worst));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <omp.h>
 #include <pthread.h>
+#include <string.h>
 
 enum { BLOCKS_MAX = 32, A = 0, B = 1, C = 2, OPERANDS = 3 };
 
@@ -63,7 +64,8 @@ static mz_status attributes(dnnl_primitive_attr_t *out, bool relu) {
   return check(status, "post-ops");
 }
 
-static mz_status block_init(matmul_block *out, const mz_product *shape, int rows, int depth) {
+/* rows_stand_alone: batch-reduced kernels (tests/networks/rows.c), not gemm, which takes another path for a single row. */
+static mz_status block_init(matmul_block *out, const mz_product *shape, int rows, int depth, bool *rows_stand_alone) {
   mz_status status = MZ_OK;
   dnnl_primitive_attr_t attr = NULL;
   dnnl_primitive_desc_t desc = NULL;
@@ -76,6 +78,9 @@ static mz_status block_init(matmul_block *out, const mz_product *shape, int rows
   MZ_TRY_CLEANUP(attributes(&attr, shape->relu));
   MZ_TRY_CLEANUP(check(dnnl_primitive_desc_create(&desc, &matmul, attr, engine, NULL), "matmul"));
   MZ_TRY_CLEANUP(check(dnnl_primitive_create(&out->primitive, desc), "matmul"));
+  const char *implementation = "";
+  MZ_TRY_CLEANUP(check(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &implementation), "matmul"));
+  *rows_stand_alone = strncmp(implementation, "brg", 3) == 0;
   for (int i = 0; i < OPERANDS; i++) {
     MZ_TRY_CLEANUP(check(dnnl_memory_create(&out->memory[i], &operand[i], engine, DNNL_MEMORY_NONE), "memory"));
   }
@@ -91,15 +96,15 @@ static int largest_power_below(int n) {
   return power;
 }
 
-static mz_status plan_init(mz_onednn *plan, const mz_product *shape) {
+static mz_status plan_init(mz_onednn *plan, const mz_product *shape, bool *rows_stand_alone) {
   plan->by_depth = shape->a_step != 1;
   int size = plan->by_depth ? shape->depth : shape->rows;
   for (;;) {
     MZ_ASSERT(plan->block_count < BLOCKS_MAX);
     matmul_block *next = &plan->blocks[plan->block_count++];
     next->size = size;
-    MZ_TRY(block_init(next, shape, plan->by_depth ? shape->rows : size, plan->by_depth ? size : shape->depth));
-    if (size == 1) break;
+    MZ_TRY(block_init(next, shape, plan->by_depth ? shape->rows : size, plan->by_depth ? size : shape->depth, rows_stand_alone));
+    if (size == 1 || !*rows_stand_alone) break;
     size = largest_power_below(size);
   }
   return check(dnnl_stream_create(&plan->stream, engine, dnnl_stream_default_flags), "stream");
@@ -111,13 +116,14 @@ mz_status mz_onednn_create(mz_onednn **out, const mz_product *shape) {
   MZ_TRY(check(engine_status, "engine"));
   mz_onednn *plan = NULL;
   MZ_TRY(mz_alloc(&plan, 1, sizeof *plan));
-  const mz_status status = plan_init(plan, shape);
-  if (status != MZ_OK) {
+  bool rows_stand_alone = true;
+  const mz_status status = plan_init(plan, shape, &rows_stand_alone);
+  if (status != MZ_OK || !rows_stand_alone) {
     mz_onednn_free(plan);
-    return status;
+    plan = NULL;
   }
   *out = plan;
-  return MZ_OK;
+  return status;
 }
 
 void mz_onednn_free(mz_onednn *plan) {

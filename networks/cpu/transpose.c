@@ -40,7 +40,6 @@ static void transpose(const float *from, int rows, int columns, ptrdiff_t from_s
 void mz_linear_transpose(const mz_params *params, const void *values, void *transposed) {
   for (int i = 0; i < params->count; i++) {
     const mz_param *param = &params->items[i];
-    if (param->rows == 1) continue;
     transpose((const float *)values + param->offset, param->rows, param->columns, param->stride, (float *)transposed + param->offset);
   }
 }

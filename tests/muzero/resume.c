@@ -123,7 +123,7 @@ static void a_run_goes_on_from_an_older_checkpoint_and_from_another_run(void **u
 
 static void only_wanted_checkpoints_stay(void **unused) {
   (void)unused;
-  char folder[64], dir[80], command[200];
+  char folder[64], dir[80], command[400];
   make_folder(folder);
   snprintf(dir, sizeof dir, "%s/run", folder);
   train(dir, 1, 1);

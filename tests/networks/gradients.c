@@ -201,18 +201,18 @@ static double plain_row(plain *p, net *n, int r) {
       stack(p, "dynamics", latent, mz_tape_index_at(n->tape, n->indices[k - 1])[r], 3, false, latent);
       scale_to_unit(p, latent);
     }
-    const double share = k == 0 ? 1.0 : 1.0 / UNROLL;
+    const double share = k == 0 ? 1.0 : 1.0 / UNROLL; /* a node's factor is a float */
     const double *policy = next_input(n, &at, r), *value = next_input(n, &at, r);
     const double policy_weight = *next_input(n, &at, r), value_weight = *next_input(n, &at, r);
     stack(p, "prediction", latent, -1, 2, true, hidden);
     dense(p, "policy", hidden, -1, false, logits);
-    loss += share * policy_weight * cross_entropy(logits, policy, NET_ACTIONS);
+    loss += (float)share * policy_weight * cross_entropy(logits, policy, NET_ACTIONS);
     dense(p, "value", hidden, -1, false, logits);
-    loss += share * 0.25 * value_weight * cross_entropy(logits, value, NET_BINS);
+    loss += (float)(share * 0.25) * value_weight * cross_entropy(logits, value, NET_BINS);
     if (k == 0) continue;
     const double *reward = next_input(n, &at, r);
     dense(p, "reward", latent, -1, false, logits);
-    loss += share * 1.5 * *next_input(n, &at, r) * cross_entropy(logits, reward, 5);
+    loss += (float)(share * 1.5) * *next_input(n, &at, r) * cross_entropy(logits, reward, 5);
   }
   return loss;
 }

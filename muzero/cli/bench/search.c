@@ -3,7 +3,7 @@
 #include "selfplay/search.h"
 #include <string.h>
 
-enum { WIDTH = 64, OBS = 4, ACTIONS = 2, BINS = 21, BATCH_MAX = 512, SPLIT_FROM = 32, TILE_BYTES = 512 << 10 };
+enum { WIDTH = 64, OBS = 4, ACTIONS = 2, BINS = 21, BATCH_MAX = 512, PART_MIN = 16, TILE_BYTES = 512 << 10 };
 
 static const mz_spec spec = {.obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, OBS}, .obs_size = OBS, .actions = ACTIONS, .players = 1, .symmetries = 1,
                              .reward_min = 1, .reward_max = 1, .return_max = 500};
@@ -74,7 +74,8 @@ static mz_status measure_cost(fixture *f, double time_s, mz_search_cost *out) {
 }
 
 static mz_status measure(fixture *f, cJSON *rows) {
-  f->workers = f->batch >= SPLIT_FROM ? f->bench->threads : 1;
+  const int parts = f->batch / PART_MIN;
+  f->workers = parts < 1 ? 1 : parts < f->bench->threads ? parts : f->bench->threads;
   mz_status status = MZ_OK;
   for (int i = 0; i < f->workers && status == MZ_OK; i++) status = searcher_init(&f->searchers[i], f, (f->batch + f->workers - 1) / f->workers);
   double per_s = 0;

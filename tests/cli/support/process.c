@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,24 +46,28 @@ const char *process_path(const char *name) {
 
 static void output_path(int number, const char *stream, char out[PATH_BYTES]) { snprintf(out, PATH_BYTES, "%s/.%s%d", folder, stream, number); }
 
-static void redirect(int number, const char *stream, int fd) {
+static int create_output(int number, const char *stream) {
   char path[PATH_BYTES];
   output_path(number, stream, path);
-  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (file < 0 || dup2(file, fd) < 0) _exit(126);
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  assert_true(file >= 0);
+  return file;
 }
 
 static void launch(process *p, char *const *arguments) {
   process_free(p);
   p->number = launched++;
+  const int out = create_output(p->number, "out"), err = create_output(p->number, "err");
   p->pid = fork();
   assert_true(p->pid >= 0);
-  if (p->pid > 0) return;
-  redirect(p->number, "out", STDOUT_FILENO);
-  redirect(p->number, "err", STDERR_FILENO);
-  if (chdir(folder) != 0) _exit(126);
-  execv(arguments[0], arguments);
-  _exit(127);
+  if (p->pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing running */
+    if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0 || chdir(folder) != 0) _exit(126);
+    execv(arguments[0], arguments);
+    _exit(127);
+  }
+  close(out);
+  close(err);
 }
 
 static void collect(va_list list, char **arguments) {

@@ -1,0 +1,75 @@
+#include "selfplay/reanalyze.h"
+#include "muzero/base/arena.h"
+
+struct mz_reanalyze {
+  mz_search *search;
+  mz_infer *infer;
+  mz_infer_model adapter;
+  mz_search_model model;
+  int slots, actions;
+  size_t obs_bytes;
+  mz_root *roots;          /* [slots] */
+  mz_root_result *results; /* [slots] */
+  float *latents, *policies; /* [slots][latent_stride], [slots][actions]: thrown away by evaluate */
+  int32_t *latent_index;   /* [slots]: 0 … slots−1 */
+  void *block;
+};
+
+mz_status mz_reanalyze_create(mz_reanalyze **out, const mz_search_settings *search, const mz_spec *spec, const mz_model *model,
+                              const mz_backend *backend, double discount, int slots) {
+  mz_reanalyze *r;
+  MZ_TRY(mz_alloc(&r, 1, sizeof *r));
+  mz_status status;
+  r->slots = slots;
+  r->actions = spec->actions;
+  r->obs_bytes = mz_spec_obs_bytes(spec);
+  MZ_TRY_CLEANUP(mz_infer_create(&r->infer, model, backend, slots));
+  r->adapter = (mz_infer_model){.infer = r->infer, .kind = spec->obs_kind};
+  r->model = mz_search_model_of_infer(&r->adapter, model);
+  MZ_TRY_CLEANUP(mz_search_create(&r->search, search, spec->actions, r->model.latent_stride, discount, spec->alternating, slots));
+  mz_carver carver = {0};
+  mz_carve(&carver, &r->roots, (size_t)slots, sizeof *r->roots);
+  mz_carve(&carver, &r->results, (size_t)slots, sizeof *r->results);
+  mz_carve(&carver, &r->latents, (size_t)slots * (size_t)r->model.latent_stride, sizeof *r->latents);
+  mz_carve(&carver, &r->policies, (size_t)slots * (size_t)spec->actions, sizeof *r->policies);
+  mz_carve(&carver, &r->latent_index, (size_t)slots, sizeof *r->latent_index);
+  MZ_TRY_CLEANUP(mz_carve_commit(&carver, &r->block));
+  for (int i = 0; i < slots; i++) r->latent_index[i] = i;
+  *out = r;
+cleanup:
+  if (status != MZ_OK) mz_reanalyze_free(r);
+  return status;
+}
+
+void mz_reanalyze_free(mz_reanalyze *r) {
+  if (!r) return;
+  mz_search_free(r->search);
+  mz_infer_free(r->infer);
+  free(r->block);
+  free(r);
+}
+
+void mz_reanalyze_search(mz_reanalyze *r, const float *weights, uint64_t seed, uint32_t update, int n, const void *observations,
+                         const uint8_t *legal, const uint32_t *key, float *policies, float *values) {
+  mz_infer_set_weights(r->infer, weights);
+  for (int first = 0; first < n; first += r->slots) {
+    int count = n - first < r->slots ? n - first : r->slots;
+    for (int i = 0; i < count; i++) {
+      size_t at = (size_t)(first + i);
+      r->roots[i] = (mz_root){.observation = (const uint8_t *)observations + at * r->obs_bytes, .legal = legal + at * (size_t)r->actions,
+                              .noise = true, .rng = mz_rng_at(seed, MZ_RNG_REANALYZE, update, key[at] + (1ull << 32))};
+      r->results[i] = (mz_root_result){.policy = policies + at * (size_t)r->actions};
+    }
+    mz_search_run(r->search, &r->model, count, r->roots, 0, r->results);
+    for (int i = 0; i < count; i++) values[first + i] = r->results[i].value;
+  }
+}
+
+void mz_reanalyze_evaluate(mz_reanalyze *r, const float *weights, int n, const void *observations, float *values) {
+  mz_infer_set_weights(r->infer, weights);
+  for (int first = 0; first < n; first += r->slots) {
+    int count = n - first < r->slots ? n - first : r->slots;
+    r->model.initial(&r->adapter, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes, r->latents, r->latent_index, r->policies,
+                     values + first);
+  }
+}

@@ -1,0 +1,198 @@
+/* Inference over a pool of latents: it is the tape's, bit for bit, however requests are cut and wherever latents lie. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "networks/infer.h"
+#include "tests/networks/cases.h"
+
+enum { OBS_SIZE = 6, ACTIONS = 3, N = 23, SLOTS = 64, WIDTH = 21, STRIDE = 32 };
+
+static mz_model model; /* large */
+static float *weights;
+
+static int set_up(void **state) {
+  (void)state;
+  const mz_network_settings settings = {.width = WIDTH, .depth = 2, .value_bins = 33, .reward_bins = 11, .transform = true};
+  const mz_spec spec = {.obs_kind = MZ_OBS_U8, .obs_size = OBS_SIZE, .actions = ACTIONS, .return_max = 200, .reward_min = -3, .reward_max = 3};
+  if (mz_model_init(&model, &settings, &spec) != MZ_OK) return -1;
+  for (int i = 0; i < model.params.count; i++) model.params.items[i].init = model.params.items[i].decay ? MZ_INIT_HE : MZ_INIT_ZERO;
+  if (mz_alloc(&weights, (size_t)model.params.size, sizeof *weights) != MZ_OK) return -1;
+  mz_params_init(&model.params, 12, weights);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  free(weights);
+  return 0;
+}
+
+typedef struct answers {
+  float pool[SLOTS * STRIDE], policy[2][N * ACTIONS], value[2][N], reward[N];
+} answers;
+
+static void observations(uint8_t *bytes, float *floats) {
+  for (int i = 0; i < N * OBS_SIZE; i++) {
+    bytes[i] = (uint8_t)((i * 7) % 5);
+    floats[i] = bytes[i];
+  }
+}
+
+/* Initial inference of N observations into slots from 40 down, then a recurrent step of each into scattered slots. */
+static void ask(const mz_backend *backend, int rows_max, int at_once, mz_obs_kind kind, answers *out) {
+  uint8_t bytes[N * OBS_SIZE];
+  float floats[N * OBS_SIZE];
+  observations(bytes, floats);
+  mz_infer *infer = NULL;
+  check(mz_infer_create(&infer, &model, backend, rows_max));
+  assert_int_equal(mz_infer_latent_stride(infer), STRIDE);
+  mz_infer_set_weights(infer, weights);
+  memset(out, 0, sizeof *out);
+  int32_t first[N], second[N], action[N];
+  for (int i = 0; i < N; i++) {
+    first[i] = 40 - i;
+    second[i] = i == N - 1 ? 63 : 41 + (i * 5) % 22;
+    action[i] = i % ACTIONS;
+  }
+  for (int at = 0; at < N; at += at_once) {
+    const int n = N - at < at_once ? N - at : at_once;
+    const void *from = kind == MZ_OBS_U8 ? (const void *)(bytes + at * OBS_SIZE) : (const void *)(floats + at * OBS_SIZE);
+    mz_infer_initial(infer, n, from, kind, out->pool, first + at, out->policy[0] + at * ACTIONS, out->value[0] + at);
+  }
+  for (int at = 0; at < N; at += at_once) {
+    const int n = N - at < at_once ? N - at : at_once;
+    mz_infer_recurrent(infer, n, out->pool, first + at, action + at, second + at, out->policy[1] + at * ACTIONS, out->value[1] + at,
+                       out->reward + at);
+  }
+  mz_infer_free(infer);
+}
+
+static void however_requests_are_cut(void **state) {
+  (void)state;
+  static answers expected, found;
+  ask(&mz_backend_cpu, N, N, MZ_OBS_U8, &expected);
+  static const int ways[][2] = {{1, N}, {7, N}, {64, N}, {16, 5}, {1, 1}};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    ask(&mz_backend_cpu, ways[i][0], ways[i][1], MZ_OBS_U8, &found);
+    assert_memory_equal(&found, &expected, sizeof found);
+  }
+  ask(&mz_backend_cpu, N, N, MZ_OBS_F32, &found);
+  assert_memory_equal(&found, &expected, sizeof found);
+}
+
+static void it_is_the_tape(void **state) {
+  (void)state;
+  static answers found;
+  ask(&mz_backend_cpu, N, N, MZ_OBS_F32, &found);
+  mz_tape *tape = NULL;
+  check(mz_tape_create(&tape, &mz_backend_cpu, &model.params, N, true)); /* as the learner records it */
+  const mz_value obs = mz_tape_input(tape, OBS_SIZE);
+  const int index = mz_tape_index_input(tape);
+  const mz_model_heads root = mz_model_initial(&model, tape, obs), next = mz_model_recurrent(&model, tape, root.latent, index);
+  check(mz_tape_plan(tape));
+  uint8_t bytes[N * OBS_SIZE];
+  float floats[N * OBS_SIZE], logits[N * 33], policy[N * ACTIONS], latent[N * WIDTH];
+  observations(bytes, floats);
+  mz_tape_write(tape, obs, floats, N);
+  for (int i = 0; i < N; i++) mz_tape_index_at(tape, index)[i] = i % ACTIONS;
+  mz_tape_forward(tape, weights, N);
+
+  mz_tape_read(tape, root.policy, policy, N);
+  assert_memory_equal(policy, found.policy[0], sizeof policy);
+  mz_tape_read(tape, next.policy, policy, N);
+  assert_memory_equal(policy, found.policy[1], sizeof policy);
+  mz_tape_read(tape, root.latent, latent, N);
+  for (int i = 0; i < N; i++) assert_memory_equal(latent + i * WIDTH, found.pool + (40 - i) * STRIDE, WIDTH * sizeof *latent);
+  mz_tape_read(tape, root.value, logits, N);
+  for (int i = 0; i < N; i++) assert_true(mz_support_expectation(&model.value, logits + i * 33) == found.value[0][i]);
+  mz_tape_read(tape, next.value, logits, N);
+  for (int i = 0; i < N; i++) assert_true(mz_support_expectation(&model.value, logits + i * 33) == found.value[1][i]);
+  mz_tape_read(tape, next.reward, logits, N);
+  for (int i = 0; i < N; i++) assert_true(mz_support_expectation(&model.reward, logits + i * 11) == found.reward[i]);
+  mz_tape_free(tape);
+}
+
+static void padding_of_latents_stays_zero(void **state) {
+  (void)state;
+  static answers found;
+  ask(&mz_backend_cpu, N, N, MZ_OBS_U8, &found);
+  for (int slot = 0; slot < SLOTS; slot++) {
+    for (int c = WIDTH; c < STRIDE; c++) assert_true(found.pool[slot * STRIDE + c] == 0.0f);
+  }
+  for (int c = 0; c < STRIDE; c++) assert_true(found.pool[c] == 0.0f); /* slots not asked for are not written */
+}
+
+static void near(const float *a, const float *b, int n, double tolerance) {
+  for (int i = 0; i < n; i++) assert_true(fabs((double)a[i] - (double)b[i]) <= tolerance * (1.0 + fabs((double)b[i])));
+}
+
+static void reference_backend_agrees(void **state) {
+  (void)state;
+  static answers cpu, ref, cut;
+  ask(&mz_backend_cpu, N, N, MZ_OBS_U8, &cpu);
+  ask(&mz_backend_ref, N, N, MZ_OBS_U8, &ref);
+  near(cpu.pool, ref.pool, SLOTS * STRIDE, 1e-5);
+  near(cpu.policy[0], ref.policy[0], 2 * N * ACTIONS, 1e-5);
+  near(cpu.value[0], ref.value[0], 2 * N, 1e-4);
+  near(cpu.reward, ref.reward, N, 1e-4);
+  ask(&mz_backend_ref, 4, 9, MZ_OBS_F32, &cut);
+  assert_memory_equal(&cut, &ref, sizeof cut);
+}
+
+static void new_weights_count_at_once(void **state) {
+  (void)state;
+  float *zero = NULL;
+  check(mz_alloc(&zero, (size_t)model.params.size, sizeof *zero));
+  static const mz_backend *const backends[] = {&mz_backend_cpu, &mz_backend_ref};
+  for (int b = 0; b < 2; b++) {
+    mz_infer *infer = NULL;
+    check(mz_infer_create(&infer, &model, backends[b], 2));
+    const float obs[OBS_SIZE] = {1, 2, 3, 4, 5, 6};
+    float pool[STRIDE] = {0}, policy[ACTIONS], value;
+    const int32_t slot = 0;
+    mz_infer_set_weights(infer, weights);
+    mz_infer_initial(infer, 1, obs, MZ_OBS_F32, pool, &slot, policy, &value);
+    assert_true(policy[0] != policy[1]);
+    mz_infer_set_weights(infer, zero);
+    mz_infer_initial(infer, 1, obs, MZ_OBS_F32, pool, &slot, policy, &value);
+    for (int a = 0; a < ACTIONS; a++) assert_true(policy[a] == 0.0f);
+    assert_true(fabsf(value) < 1e-4f); /* uniform over a symmetric support */
+    mz_infer_free(infer);
+  }
+  free(zero);
+}
+
+static void memory_may_run_out(void **state) {
+  (void)state;
+  static const mz_backend *const backends[] = {&mz_backend_cpu, &mz_backend_ref};
+  for (int b = 0; b < 2; b++) {
+    mz_status status = MZ_E_MEMORY;
+    for (long failing = 1; status != MZ_OK; failing++) {
+      mz_infer *infer = NULL;
+      mz_alloc_fail_after(failing);
+      status = mz_infer_create(&infer, &model, backends[b], 3);
+      mz_alloc_fail_after(0);
+      if (status != MZ_OK) assert_int_equal(status, MZ_E_MEMORY);
+      assert_true((infer != NULL) == (status == MZ_OK));
+      mz_infer_free(infer);
+      assert_true(failing < 1000);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(however_requests_are_cut),
+    cmocka_unit_test(it_is_the_tape),
+    cmocka_unit_test(padding_of_latents_stays_zero),
+    cmocka_unit_test(reference_backend_agrees),
+    cmocka_unit_test(new_weights_count_at_once),
+    cmocka_unit_test(memory_may_run_out),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

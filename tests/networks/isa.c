@@ -1,0 +1,201 @@
+/* Instruction-set levels: how one is chosen, and that they agree bit for bit (the plain product apart, which rounds a multiply-add
+ * twice). Also: the vector exponential and logarithm have the bits of the scalar ones. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "muzero/base/digest.h"
+#include "muzero/base/log.h"
+#include "muzero/base/maths.h"
+#include "networks/cpu/kernels.h"
+#include "networks/math/lanes.h"
+#include "tests/networks/cases.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The level that a fresh process chooses with MUZERO_ISA=wanted. */
+static int level_with(const char *wanted) {
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (wanted == NULL) unsetenv("MUZERO_ISA");
+    else setenv("MUZERO_ISA", wanted, 1);
+    mz_log_set_level(MZ_LOG_ERROR);
+    _exit(10 + (int)mz_isa_level());
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status) - 10;
+}
+
+/* Runs first: nothing in this process may have read the level yet, or children would inherit it. */
+static void environment_lowers_the_level(void **state) {
+  (void)state;
+  const int highest = level_with(NULL);
+  assert_in_range(highest, MZ_ISA_LEVEL_PLAIN, MZ_ISA_LEVEL_AVX512);
+  assert_int_equal(level_with("plain"), MZ_ISA_LEVEL_PLAIN);
+  assert_int_equal(level_with("avx2"), highest < MZ_ISA_LEVEL_AVX2 ? highest : MZ_ISA_LEVEL_AVX2);
+  assert_int_equal(level_with("avx512"), highest);
+  assert_int_equal(level_with("sse9"), highest);
+  assert_string_equal(mz_isa_name(MZ_ISA_LEVEL_PLAIN), "plain");
+  assert_string_equal(mz_isa_name(MZ_ISA_LEVEL_AVX2), "avx2");
+  assert_string_equal(mz_isa_name(MZ_ISA_LEVEL_AVX512), "avx512");
+}
+
+static void library_version_is_known(void **state) {
+  (void)state;
+  int major = 0, minor = 0, patch = -1;
+  assert_int_equal(sscanf(mz_onednn_version(), "%d.%d.%d", &major, &minor, &patch), 3);
+  assert_true(major >= 2 && minor >= 0 && patch >= 0);
+}
+
+static uint64_t bits_of_case(const net_case *c, int width, int rows) {
+  net *n = net_open(c, &mz_backend_cpu, width, rows, 2);
+  for (int r = 0; r < rows; r++) net_set_row(n, r, r);
+  net_run(n, rows);
+  uint64_t digest = mz_hash(n->gradients, (size_t)n->params.size * sizeof(float), 0);
+  for (int i = 0; i < n->tape->node_count; i++) {
+    const mz_tape_value *value = &n->tape->values[i];
+    const size_t bytes = (size_t)rows * (size_t)value->stride * sizeof(float);
+    digest = mz_hash(value->data, bytes, digest);
+    if (value->gradient != NULL) digest = mz_hash(value->gradient, bytes, digest);
+  }
+  net_close(n);
+  return digest;
+}
+
+static void avx2_equals_avx512(void **state) {
+  (void)state;
+  if (mz_isa_level() < MZ_ISA_LEVEL_AVX512) {
+    print_message("skipped: this processor has no AVX-512\n");
+    skip();
+  }
+  for (int i = 0; i < NET_CASES; i++) {
+    static const int shapes[][2] = {{5, 1}, {21, 8}, {64, 16}, {83, 13}, {150, 31}};
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+      assert_true(mz_kernels_select(MZ_ISA_LEVEL_AVX2));
+      const uint64_t avx2 = bits_of_case(&net_cases[i], shapes[k][0], shapes[k][1]);
+      assert_true(mz_kernels_select(MZ_ISA_LEVEL_AVX512));
+      assert_true(bits_of_case(&net_cases[i], shapes[k][0], shapes[k][1]) == avx2);
+    }
+  }
+  mz_kernels_select(mz_isa_level());
+}
+
+enum { ROWS = 19, COLUMNS = 77, STRIDE = 80, COUNT = ROWS * STRIDE };
+typedef struct results { float y[9][COUNT], scalars[3][COUNT]; } results;
+
+static void made_up(float *to, uint32_t stream) {
+  mz_rng rng = mz_rng_at(6, MZ_RNG_TEST, stream, 0);
+  for (int i = 0; i < COUNT; i++) to[i] = i % STRIDE < COLUMNS ? 3.0f * mz_rng_normal(&rng) : 0.0f;
+}
+
+/* Everything but the product, on one level. */
+static void run_all(const mz_kernels *k, results *out) {
+  static float x[COUNT], dy[COUNT], targets[COUNT], weights[ROWS * 16];
+  made_up(x, 0);
+  made_up(dy, 1);
+  made_up(targets, 2);
+  made_up(out->y[7], 3);
+  memcpy(out->y[8], dy, sizeof dy);
+  memset(weights, 0, sizeof weights);
+  for (int r = 0; r < ROWS; r++) weights[r * 16] = 0.1f * (float)(r + 1);
+  for (int i = 0; i < COUNT; i++) targets[i] = fabsf(targets[i]);
+  const mz_logits logits = {.x = x, .rows = ROWS, .columns = COLUMNS, .stride = STRIDE};
+  const mz_term terms[] = {{x, dy}, {dy, targets}};
+  k->add(x, dy, out->y[0], COUNT);
+  k->relu(x, out->y[1], COUNT);
+  k->relu_backward(out->y[1], dy, out->y[2], COUNT, true);
+  k->scale(dy, 0.7f, out->y[2], COUNT, false);
+  k->minmax(x, out->y[3], ROWS, COLUMNS, STRIDE);
+  k->minmax_backward(x, out->y[3], dy, out->y[4], ROWS, COLUMNS, STRIDE, true);
+  k->softmax(&logits, out->y[5]);
+  k->softmax_xent(&logits, targets, weights, 0.3f, out->scalars[0], out->y[6]);
+  k->expectation(&logits, -4.0f, 0.25f, true, out->scalars[1], 16);
+  k->column_sums(terms, 2, ROWS, STRIDE, STRIDE, out->scalars[2]);
+  k->relu_mask(x, out->y[8], COUNT);
+}
+
+static void levels_agree_on_rows(void **state) {
+  (void)state;
+  static results expected, found;
+  assert_true(mz_kernels_select(MZ_ISA_LEVEL_PLAIN));
+  run_all(mz_kernels_get(), &expected);
+  for (mz_isa level = MZ_ISA_LEVEL_AVX2; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
+    memset(&found, 0, sizeof found);
+    run_all(mz_kernels_get(), &found);
+    for (int i = 0; i < 9; i++) {
+      for (int j = 0; j < COUNT; j++) assert_true(found.y[i][j] == expected.y[i][j]);
+    }
+    assert_memory_equal(found.scalars, expected.scalars, sizeof found.scalars);
+  }
+  mz_kernels_select(mz_isa_level());
+}
+
+/* Two entries 0 and −x: softmax is exp over a sum, cross entropy a logarithm; rebuilt here from the scalar functions. */
+static void exponentials_and_logarithms_are_the_scalar_ones(void **state) {
+  (void)state;
+  enum { CASES = 20000 };
+  static float x[CASES * 16], softmax[CASES * 16], targets[CASES * 16], weights[CASES * 16], entropy[CASES * 16];
+  for (int i = 0; i < CASES; i++) {
+    x[i * 16 + 1] = -100.0f * (float)i / CASES;
+    targets[i * 16] = 1.0f;
+  }
+  const mz_logits logits = {.x = x, .rows = CASES, .columns = 2, .stride = 16};
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
+    mz_kernels_get()->softmax(&logits, softmax);
+    mz_kernels_get()->softmax_xent(&logits, targets, weights, 1.0f, entropy, NULL);
+    for (int i = 0; i < CASES; i++) {
+      float lanes[16] = {mz_expf(0.0f), mz_expf(x[i * 16 + 1])};
+      const float sum = mz_lanes_sum(lanes), inverse = 1.0f / sum;
+      assert_true(softmax[i * 16] == lanes[0] * inverse && softmax[i * 16 + 1] == lanes[1] * inverse);
+      assert_true(entropy[i * 16] == mz_logf(sum));
+    }
+  }
+  mz_kernels_select(mz_isa_level());
+}
+
+/* A NaN anywhere in a row comes out as one; it does not vanish in a ReLU, a maximum or a softmax. */
+static void nan_is_not_swallowed(void **state) {
+  (void)state;
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
+    const mz_kernels *k = mz_kernels_get();
+    for (int at = 0; at < 21; at++) {
+      float x[32] = {0}, y[32], weights[16] = {1}, targets[32] = {1}, scalar[16], gradient[32];
+      x[at] = NAN;
+      const mz_logits logits = {.x = x, .rows = 1, .columns = 21, .stride = 32};
+      k->relu(x, y, 32);
+      assert_true(isnan(y[at]));
+      k->minmax(x, y, 1, 21, 32);
+      assert_true(isnan(y[at]));
+      k->softmax_xent(&logits, targets, weights, 1.0f, scalar, gradient);
+      assert_true(isnan(scalar[0]));
+      k->expectation(&logits, -1.0f, 0.1f, true, scalar, 16);
+      assert_true(isnan(scalar[0]));
+      const float one = 1.0f;
+      const mz_term term = {&one, x};
+      const mz_product product = {.rows = 1, .columns = 32, .depth = 1, .term_count = 1, .terms = &term, .a_row = 1, .a_step = 1,
+                                  .b_stride = 32, .c = y, .c_stride = 32, .relu = true};
+      k->product(&product);
+      assert_true(isnan(y[at]));
+    }
+  }
+  mz_kernels_select(mz_isa_level());
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(environment_lowers_the_level),
+    cmocka_unit_test(library_version_is_known),
+    cmocka_unit_test(avx2_equals_avx512),
+    cmocka_unit_test(levels_agree_on_rows),
+    cmocka_unit_test(exponentials_and_logarithms_are_the_scalar_ones),
+    cmocka_unit_test(nan_is_not_swallowed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* The cpu backend against the reference, tensor by tensor, at every instruction-set level that this processor has. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "networks/cpu/kernels.h"
+#include "tests/networks/cases.h"
+
+static const double tolerance = 1e-5;
+
+typedef struct shape { int width, rows; } shape;
+
+/* ‖a − b‖ / ‖b‖ over rows × columns of two matrices. */
+static double distance(const net *a, const void *a_data, const net *b, const void *b_data, int rows, int columns, int stride) {
+  double square = 0.0, square_error = 0.0;
+  for (int r = 0; r < rows; r++) {
+    for (int c = 0; c < columns; c++) {
+      const size_t at = (size_t)r * (size_t)stride + (size_t)c;
+      const double x = net_element(a, a_data, at), y = net_element(b, b_data, at);
+      square += y * y;
+      square_error += (x - y) * (x - y);
+    }
+  }
+  return square_error == 0.0 ? 0.0 : sqrt(square_error / square);
+}
+
+static void agree(const net *cpu, const net *ref, const char *what, int rows) {
+  for (int i = 0; i < ref->tape->node_count; i++) {
+    const mz_tape_value *x = &cpu->tape->values[i], *y = &ref->tape->values[i];
+    const double data = distance(cpu, x->data, ref, y->data, rows, y->columns, y->stride);
+    if (!(data <= tolerance)) fail_msg("%s: value %d (op %d): off by %g", what, i, (int)ref->tape->nodes[i].op, data);
+    assert_true((x->gradient == NULL) == (y->gradient == NULL));
+    /* a ReLU's own gradient is masked in place by the cpu backend; what matters of it shows upstream and in the parameters */
+    if (y->gradient == NULL || ref->tape->nodes[i].activation == MZ_RELU) continue;
+    const double gradient = distance(cpu, x->gradient, ref, y->gradient, rows, y->columns, y->stride);
+    if (!(gradient <= tolerance)) fail_msg("%s: gradient of value %d: off by %g", what, i, gradient);
+  }
+  for (int p = 0; p < ref->params.count; p++) {
+    const mz_param *param = &ref->params.items[p];
+    const float *x = (const float *)cpu->gradients + param->offset;
+    const double off = distance(cpu, x, ref, (const double *)ref->gradients + param->offset, param->rows, param->columns, param->stride);
+    if (!(off <= tolerance)) fail_msg("%s: gradient of %s: off by %g", what, param->name, off);
+    for (int i = 0; i < param->rows * param->stride; i++) {
+      if (i % param->stride >= param->columns) assert_true(x[i] == 0.0f);
+    }
+  }
+  assert_true(fabs(mz_tape_loss(cpu->tape) - mz_tape_loss(ref->tape)) <= tolerance * mz_tape_loss(ref->tape));
+}
+
+/* The planned rows may be more than the rows run. */
+static void compare(const net_case *c, shape s, int planned) {
+  net *ref = net_open(c, &mz_backend_ref, s.width, s.rows, 5);
+  for (int r = 0; r < s.rows; r++) net_set_row(ref, r, r);
+  net_run(ref, s.rows);
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_AVX512; level++) {
+    char what[128];
+    snprintf(what, sizeof what, "%s, width %d, %d rows, %s", c->name, s.width, s.rows, mz_isa_name(level));
+    net *cpu = net_open(c, &mz_backend_cpu, s.width, planned, 5);
+    for (int r = 0; r < s.rows; r++) net_set_row(cpu, r, r);
+    net_run(cpu, s.rows);
+    agree(cpu, ref, what, s.rows);
+    net_run(cpu, s.rows); /* a tape has no memory of earlier runs */
+    agree(cpu, ref, what, s.rows);
+    net_close(cpu);
+  }
+  mz_kernels_select(mz_isa_level());
+  net_close(ref);
+}
+
+static void every_case(void **state) {
+  (void)state;
+  static const shape shapes[] = {{1, 1}, {3, 2}, {7, 5}, {16, 16}, {23, 9}, {64, 16}, {65, 37}, {150, 3}, {300, 19}};
+  for (int i = 0; i < NET_CASES; i++) {
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+      if (strcmp(net_cases[i].name, "minmax") == 0 && shapes[k].width == 1) continue; /* scaling one entry gives 0: nothing to compare */
+      compare(&net_cases[i], shapes[k], shapes[k].rows);
+    }
+    compare(&net_cases[i], (shape){33, 11}, 40);
+  }
+}
+
+/* Wider than our own kernel is used for. */
+static void wide_layers(void **state) {
+  (void)state;
+  for (int i = 0; i < NET_CASES - 1; i++) {
+    compare(&net_cases[i], (shape){1040, 13}, 13);
+    compare(&net_cases[i], (shape){1040, 6}, 21);
+    compare(&net_cases[i], (shape){1030, 6}, 6);
+  }
+}
+
+static void run_inference_ops(const mz_backend *backend, int columns, int rows, double *softmax, double *scalars) {
+  mz_tape *tape = NULL;
+  check(mz_tape_create(&tape, backend, NULL, rows, false));
+  const mz_value logits = mz_tape_input(tape, columns);
+  const mz_value outputs[] = {mz_tape_softmax(tape, logits), mz_tape_expectation(tape, logits, -7.5f, 19.0f, false),
+                              mz_tape_expectation(tape, logits, -7.5f, 19.0f, true)};
+  check(mz_tape_plan(tape));
+  float *dense = NULL;
+  check(mz_alloc(&dense, (size_t)(rows * columns), sizeof *dense));
+  mz_rng rng = mz_rng_at(3, MZ_RNG_TEST, 0, 0);
+  for (int i = 0; i < rows * columns; i++) dense[i] = 4.0f * mz_rng_normal(&rng);
+  mz_tape_write(tape, logits, dense, rows);
+  mz_tape_forward(tape, NULL, rows);
+  mz_tape_read(tape, outputs[0], dense, rows);
+  for (int i = 0; i < rows * columns; i++) softmax[i] = dense[i];
+  for (int k = 1; k <= 2; k++) {
+    mz_tape_read(tape, outputs[k], dense, rows);
+    for (int r = 0; r < rows; r++) scalars[(k - 1) * rows + r] = dense[r];
+  }
+  free(dense);
+  mz_tape_free(tape);
+}
+
+static void inference_ops(void **state) {
+  (void)state;
+  enum { ROWS = 35, COLUMNS_MAX = 65 };
+  static double softmax[2][ROWS * COLUMNS_MAX], scalars[2][2 * ROWS];
+  for (int columns = 2; columns <= COLUMNS_MAX; columns += 7) {
+    run_inference_ops(&mz_backend_ref, columns, ROWS, softmax[0], scalars[0]);
+    for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_AVX512; level++) {
+      run_inference_ops(&mz_backend_cpu, columns, ROWS, softmax[1], scalars[1]);
+      for (int i = 0; i < ROWS * columns; i++) assert_true(fabs(softmax[1][i] - softmax[0][i]) <= 1e-6);
+      for (int i = 0; i < 2 * ROWS; i++) assert_true(fabs(scalars[1][i] - scalars[0][i]) <= 2e-6 * fabs(scalars[0][i]) + 2e-5);
+    }
+    mz_kernels_select(mz_isa_level());
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_case),
+    cmocka_unit_test(wide_layers),
+    cmocka_unit_test(inference_ops),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
