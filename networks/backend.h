@@ -13,8 +13,8 @@ struct mz_backend {
   /* rows: how many of the planned rows are live (the leading ones). */
   void (*forward)(mz_tape *tape, mz_node *node, int rows);
   void (*backward)(mz_tape *tape, mz_node *node, int rows);
-  /* Runs when the parameters a tape reads have changed and backward is to follow: transposed copies and the like.
-   * `scratch` is params->size elements. NULL: nothing to do. */
+  /* Runs when the parameters a tape reads have changed and backward is to follow: transposed copies and the like, once for all
+   * threads that then run backward. `scratch` is params->size elements. NULL: nothing to do. */
   void (*weights_changed)(const mz_params *params, const void *values, void *scratch);
 };
 

@@ -14,7 +14,8 @@ static const mz_setting rows[] = {
       "value bins span ± this, after the transform; 0: what the environment's returns need"),
   ROW("network.reward_range", MZ_FLOAT, reward_range, 0, 1e6, "0", "",
       "reward bins span ± this, after the transform; 0: what the environment's rewards need"),
-  ROW("network.transform", MZ_BOOL, transform, 0, 0, "on", "", "values and rewards pass h(x) = sign(x)(sqrt(|x|+1)-1) + 0.001x before they are binned"),
+  ROW("network.transform", MZ_BOOL, transform, 0, 0, "on", "",
+      "values and rewards pass h(x) = sign(x)(sqrt(|x|+1)-1) + 0.001x before they are binned"),
 };
 const mz_settings_table mz_network_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
@@ -61,11 +62,10 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
   }
   const int width = (int)settings->width, depth = (int)settings->depth;
   const int latent = settings->latent == 0 ? width : (int)settings->latent;
-  if (settings->width < 1 || settings->depth < 1 || settings->latent < 0 || settings->value_bins < 2 || settings->reward_bins < 2 ||
-      6 * settings->depth + 12 > MZ_PARAMS_MAX) {
-    return mz_fail(MZ_E_CONFIG, "network: width %lld, depth %lld, latent %lld, bins %lld and %lld: too small or too deep",
-                   (long long)settings->width, (long long)settings->depth, (long long)settings->latent, (long long)settings->value_bins,
-                   (long long)settings->reward_bins);
+  const int64_t value_bins = settings->value_bins, reward_bins = settings->reward_bins;
+  if (width < 1 || depth < 1 || latent < 1 || value_bins < 2 || reward_bins < 2 || 6 * settings->depth + 12 > MZ_PARAMS_MAX) {
+    return mz_fail(MZ_E_CONFIG, "network: width %d, depth %d, latent %d, bins %lld and %lld: too small, or deeper than %d", width, depth,
+                   latent, (long long)value_bins, (long long)reward_bins, (MZ_PARAMS_MAX - 12) / 6);
   }
   *model = (mz_model){
     .obs_size = spec->obs_size,
@@ -73,8 +73,8 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
     .width = width,
     .depth = depth,
     .latent = latent,
-    .value = support_of((int)settings->value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max),
-    .reward = support_of((int)settings->reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max),
+    .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max),
+    .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max),
   };
   mz_params *params = &model->params;
   const int joined = latent + spec->actions; /* inputs of the first dynamics layer, the one-hot action counted */
@@ -141,6 +141,7 @@ double mz_model_inference_flops(const mz_model *model) {
 }
 
 double mz_model_update_flops(const mz_model *model, int unroll) {
-  const double forward = stack_macs(model, model->obs_size, model->latent) + (unroll + 1) * prediction_macs(model) + unroll * dynamics_macs(model);
+  const double representation = stack_macs(model, model->obs_size, model->latent);
+  const double forward = representation + (unroll + 1) * prediction_macs(model) + unroll * dynamics_macs(model);
   return 3.0 * 2.0 * forward;
 }

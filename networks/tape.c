@@ -62,7 +62,8 @@ static mz_value append(mz_tape *tape, mz_node node, int columns) {
 }
 
 static mz_node node_of(mz_op op, int input_count, mz_value a, mz_value b, mz_value c) {
-  return (mz_node){.op = op, .inputs = {a, b, c}, .input_count = input_count, .weight = -1, .bias = -1, .table = -1, .index_input = -1};
+  return (mz_node){
+    .op = op, .inputs = {a, b, c}, .input_count = input_count, .weight = -1, .bias = -1, .table = -1, .index_input = -1};
 }
 
 static int columns_of(const mz_tape *tape, mz_value value) {
@@ -79,7 +80,7 @@ mz_value mz_tape_input(mz_tape *tape, int columns) {
 int mz_tape_index_input(mz_tape *tape) {
   MZ_ASSERT(!tape->planned);
   if (tape->index_count == MZ_TAPE_INDICES_MAX && tape->failure == MZ_OK) {
-    tape->failure = mz_fail(MZ_E_CONFIG, "network: more than %d index inputs; fewer unroll steps are needed", MZ_TAPE_INDICES_MAX);
+    tape->failure = mz_fail(MZ_E_CONFIG, "network: more than %d index inputs; unroll fewer steps", MZ_TAPE_INDICES_MAX);
   }
   return tape->failure == MZ_OK ? tape->index_count++ : 0;
 }
@@ -88,7 +89,8 @@ mz_value mz_tape_linear(mz_tape *tape, mz_value x, int weight, int bias, mz_acti
   return mz_tape_linear_table(tape, x, weight, bias, -1, -1, activation);
 }
 
-mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, int table, int index_input, mz_activation activation) {
+mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, int table, int index_input,
+                              mz_activation activation) {
   if (tape->failure != MZ_OK) return 0;
   const mz_param *items = tape->params->items;
   MZ_ASSERT(items[weight].rows == columns_of(tape, x));

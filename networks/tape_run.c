@@ -23,7 +23,8 @@ void mz_tape_backward(mz_tape *tape, const void *values, const void *transposed,
   const size_t size = tape->backend->element_size;
   for (int i = 0; i < tape->params->count; i++) {
     const mz_param *param = &tape->params->items[i];
-    if (tape->unused[i]) memset((char *)gradients + (size_t)param->offset * size, 0, (size_t)param->rows * (size_t)param->stride * size);
+    const size_t bytes = (size_t)param->rows * (size_t)param->stride * size;
+    if (tape->unused[i]) memset((char *)gradients + (size_t)param->offset * size, 0, bytes);
   }
 }
 
@@ -38,8 +39,9 @@ double mz_tape_loss(const mz_tape *tape) {
     if (node->op != MZ_OP_SOFTMAX_XENT) continue;
     const mz_tape_value *entropy = &tape->values[node->output], *weight = &tape->values[node->inputs[2]];
     double sum = 0.0;
-    for (int r = 0; r < tape->live_rows; r++) {
-      sum += element(tape, weight->data, (size_t)r * (size_t)weight->stride) * element(tape, entropy->data, (size_t)r * (size_t)entropy->stride);
+    for (size_t r = 0; r < (size_t)tape->live_rows; r++) {
+      const double row_weight = element(tape, weight->data, r * (size_t)weight->stride);
+      sum += row_weight * element(tape, entropy->data, r * (size_t)entropy->stride);
     }
     loss += (double)node->factor * sum;
   }

@@ -33,8 +33,17 @@ static inline mz_f4 mz_f4_max(mz_f4 a, mz_f4 b) { return mz_f4_select(a > b, a, 
 /* A loop that compilers turn into the vector form of the scalar function. */
 static inline mz_f4 mz_f4_exp(mz_f4 v) {
   mz_f4_lanes x = {v};
+#pragma GCC unroll 1 /* unrolled, it would not be vectorised */
   for (int i = 0; i < MZ_GROUP; i++) x.f[i] = mz_expf_inline(x.f[i]);
   return x.v;
+}
+
+/* The first `count` entries of x (any alignment), then `fill`. */
+static inline mz_f4 mz_f4_load_some(const float *x, int count, float fill) {
+  if (count < MZ_GROUP) return (mz_f4){x[0], count > 1 ? x[1] : fill, count > 2 ? x[2] : fill, fill};
+  mz_f4 v;
+  memcpy(&v, x, sizeof v);
+  return v;
 }
 
 static inline float mz_f4_sum(mz_f4 v) {

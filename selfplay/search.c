@@ -249,7 +249,7 @@ static inline void expand(const mz_search *s, mz_tree_node *leaf, int row, int a
   leaf->reward = s->reward[row];
   leaf->visits = 1;
   leaf->next = MZ_NO_NODE;
-  for (int a = 0; a < mz_tree_stride(actions); a++) s->scratch[a] = a < actions ? policy[a] : -INFINITY;
+  for (int a = 0; a < actions; a += MZ_GROUP) mz_f4_store(s->scratch + a, mz_f4_load_some(policy + a, actions - a, -INFINITY));
   open_edges(edges, actions, s->scratch);
   mz_best best = mz_best_none(0); /* without visits every Q is alike, and both algorithms take the largest prior */
   for (int a = 0; a < actions; a += MZ_GROUP) mz_best_enter(&best, mz_f4_load(edges.prior + a), a, actions);

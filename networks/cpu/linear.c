@@ -127,7 +127,8 @@ static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
   product.c = gradient_of(tape, node->weight);
   multiply(prepared->weight_gradient, &product);
   if (node->bias >= 0) {
-    mz_kernels_get()->column_sums(prepared->terms, node->use_count, rows, product.columns, product.b_stride, gradient_of(tape, node->bias));
+    float *bias = gradient_of(tape, node->bias);
+    mz_kernels_get()->column_sums(prepared->terms, node->use_count, rows, product.columns, product.b_stride, bias);
   }
   if (node->table >= 0) table_gradient(tape, node, rows);
 }

@@ -1,4 +1,5 @@
-/* MZ_OP_LINEAR on the cpu: y = act(x W + b + T[index]), its data gradient through Wᵀ, and the weight gradient of all uses at once. */
+/* MZ_OP_LINEAR on the cpu: y = act(x W + b + T[index]), its data gradient through Wᵀ, and the weight gradient over all uses of
+ * the weight at once. */
 #pragma once
 #include "networks/backend.h"
 

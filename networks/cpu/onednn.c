@@ -116,8 +116,12 @@ mz_status mz_onednn_create(mz_onednn **out, const mz_product *shape) {
   MZ_TRY(check(engine_status, "engine"));
   mz_onednn *plan = NULL;
   MZ_TRY(mz_alloc(&plan, 1, sizeof *plan));
+  /* Rare, so one at a time: oneDNN's primitive cache is thread safe by means that ThreadSanitizer does not see. */
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   bool rows_stand_alone = true;
+  pthread_mutex_lock(&mutex);
   const mz_status status = plan_init(plan, shape, &rows_stand_alone);
+  pthread_mutex_unlock(&mutex);
   if (status != MZ_OK || !rows_stand_alone) {
     mz_onednn_free(plan);
     plan = NULL;

@@ -18,9 +18,12 @@ static float *weights;
 static int set_up(void **state) {
   (void)state;
   const mz_network_settings settings = {.width = WIDTH, .depth = 2, .value_bins = 33, .reward_bins = 11, .transform = true};
-  const mz_spec spec = {.obs_kind = MZ_OBS_U8, .obs_size = OBS_SIZE, .actions = ACTIONS, .return_max = 200, .reward_min = -3, .reward_max = 3};
+  const mz_spec spec = {
+    .obs_kind = MZ_OBS_U8, .obs_size = OBS_SIZE, .actions = ACTIONS, .return_max = 200, .reward_min = -3, .reward_max = 3};
   if (mz_model_init(&model, &settings, &spec) != MZ_OK) return -1;
-  for (int i = 0; i < model.params.count; i++) model.params.items[i].init = model.params.items[i].decay ? MZ_INIT_HE : MZ_INIT_ZERO;
+  for (int i = 0; i < model.params.count; i++) { /* no near-uniform heads */
+    if (model.params.items[i].decay) model.params.items[i].init = MZ_INIT_HE;
+  }
   if (mz_alloc(&weights, (size_t)model.params.size, sizeof *weights) != MZ_OK) return -1;
   mz_params_init(&model.params, 12, weights);
   return 0;

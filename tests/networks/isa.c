@@ -1,5 +1,5 @@
-/* Instruction-set levels: how one is chosen, and that they agree bit for bit (the plain product apart, which rounds a multiply-add
- * twice). Also: the vector exponential and logarithm have the bits of the scalar ones. */
+/* Instruction-set levels: how one is chosen, and that they agree bit for bit (the plain product apart, which rounds a
+ * multiply-add twice). Also: the vector exponential and logarithm have the bits of the scalar ones. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -76,7 +76,7 @@ static void every_case(void **state) {
   static const shape shapes[] = {{1, 1}, {3, 2}, {7, 5}, {16, 16}, {23, 9}, {64, 16}, {65, 37}, {150, 3}, {300, 19}};
   for (int i = 0; i < NET_CASES; i++) {
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-      if (strcmp(net_cases[i].name, "minmax") == 0 && shapes[k].width == 1) continue; /* scaling one entry gives 0: nothing to compare */
+      if (strcmp(net_cases[i].name, "minmax") == 0 && shapes[k].width == 1) continue; /* one entry scales to 0 */
       compare(&net_cases[i], shapes[k], shapes[k].rows);
     }
     compare(&net_cases[i], (shape){33, 11}, 40);

@@ -6,7 +6,8 @@
 
 /* R rows × V vectors of accumulators in registers; R and V are constants in every caller, so that all of this unrolls. `part`
  * (V = 1 only): how many entries of B's row there are to read. */
-static inline __attribute__((always_inline)) void tile(const mz_product *p, int row, int column, const int R, const int V, int part) {
+static inline __attribute__((always_inline)) void tile(const mz_product *p, int row, int column, const int R, const int V,
+                                                       int part) {
   vec sum[8][8];
   float *c = p->c + row * p->c_stride + column;
   UNROLL for (int r = 0; r < R; r++) {
@@ -44,7 +45,7 @@ static inline __attribute__((always_inline)) void tile(const mz_product *p, int 
 }
 
 /* The tiles of each level, found by measuring: enough independent accumulators to hide the latency of the multiply-add, few
- * enough to stay in registers beside a row of B. TALLEST[v]: rows of a tile v vectors wide. A lone row takes WIDEST vectors. */
+ * enough to stay in registers beside a row of B. tallest[v]: rows of a tile v vectors wide. A lone row takes WIDEST vectors. */
 #if defined(MZ_ISA_avx512)
 enum { WIDEST = 8 };
 static const int tallest[] = {0, 8, 4, 4, 4};

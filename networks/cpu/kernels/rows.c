@@ -60,8 +60,8 @@ void MZ_LEVEL(mz_minmax)(const float *x, float *y, int rows, int columns, ptrdif
 }
 
 /* With s = max − min + ε: dx = dy / s, and besides the minimum gets Σ dy (y − 1) / s, the maximum −Σ dy y / s. */
-void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
-                                  bool overwrite) {
+void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
+                                  ptrdiff_t stride, bool overwrite) {
   for (int row = 0; row < rows; row++, x += stride, y += stride, dy += stride, dx += stride) {
     const float min = row_min(x, columns), max = row_max(x, columns);
     const float inverse = mz_minmax_inverse_inline(min, max);
@@ -102,77 +102,102 @@ void MZ_LEVEL(mz_softmax)(const mz_logits *logits, float *y) {
 
 static const float lane_numbers[V_LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* Scalars of up to sixteen rows, so that what follows a row's sums (divisions, roots, logarithms) runs on vectors too. */
+/* Up to sixteen rows at a time. Within a group the loops go over rows inside of columns, so that the long chains of an exponential
+ * overlap, and what follows a row's sums (divisions, roots, logarithms) runs on vectors too. */
 enum { GROUP = V_LANES };
 
-static inline int group_at(int rows, int first) {
-  return rows - first < GROUP ? rows - first : GROUP;
+static inline mz_logits group_of(const mz_logits *logits, int first) {
+  mz_logits group = *logits;
+  group.x += first * logits->stride;
+  group.rows = logits->rows - first < GROUP ? logits->rows - first : GROUP;
+  return group;
 }
 
-void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result, ptrdiff_t result_stride) {
-  const int columns = logits->columns;
-  const vec numbers = v_load(lane_numbers);
-  for (int first = 0; first < logits->rows; first += GROUP) {
-    const int group = group_at(logits->rows, first);
-    float sums[GROUP], weighted_sums[GROUP] = {0}, means[GROUP];
-    for (int i = 0; i < GROUP; i++) sums[i] = 1.0f;
-    for (int i = 0; i < group; i++) {
-      const float *x = logits->x + (first + i) * logits->stride;
-      const vec max = v_set(row_max(x, columns));
-      vec sum = v_set(0.0f), weighted = v_set(0.0f);
-      for (int c = 0; c < columns; c += V_LANES) {
-        const vec e = exp_at(x, columns, c, max);
-        const vec bins = v_add(v_set(min), v_mul(v_add(numbers, v_set((float)c)), v_set(step))); /* mz_bin_inline */
-        sum = v_add(sum, e);
-        weighted = v_add(weighted, v_mul(e, bins));
-      }
-      sums[i] = v_sum(sum);
-      weighted_sums[i] = v_sum(weighted);
+static inline void group_maxima(const mz_logits *group, float *maxima) {
+  for (int i = 0; i < group->rows; i++) maxima[i] = row_max(group->x + i * group->stride, group->columns);
+}
+
+static inline void group_expectation(const mz_logits *group, float min, float step, bool transform, float *means) {
+  float maxima[GROUP], sums[GROUP], weighted_sums[GROUP];
+  vec sum[GROUP], weighted[GROUP];
+  group_maxima(group, maxima);
+  for (int i = 0; i < group->rows; i++) sum[i] = weighted[i] = v_set(0.0f);
+  for (int c = 0; c < group->columns; c += V_LANES) {
+    const vec numbers = v_add(v_load(lane_numbers), v_set((float)c));
+    const vec bins = v_add(v_set(min), v_mul(numbers, v_set(step))); /* mz_bin_inline */
+    for (int i = 0; i < group->rows; i++) {
+      const vec e = exp_at(group->x + i * group->stride, group->columns, c, v_set(maxima[i]));
+      sum[i] = v_add(sum[i], e);
+      weighted[i] = v_add(weighted[i], v_mul(e, bins));
     }
-    for (int i = 0; i < GROUP; i++) {
-      const float mean = weighted_sums[i] / sums[i], scalar = mz_h_inverse_inline(mean);
-      means[i] = transform ? scalar : mean;
-    }
-    for (int i = 0; i < group; i++) result[(first + i) * result_stride] = means[i];
+  }
+  for (int i = 0; i < GROUP; i++) {
+    const bool live = i < group->rows;
+    sums[i] = live ? v_sum(sum[i]) : 1.0f;
+    weighted_sums[i] = live ? v_sum(weighted[i]) : 0.0f;
+  }
+  for (int i = 0; i < GROUP; i++) {
+    const float mean = weighted_sums[i] / sums[i], scalar = mz_h_inverse_inline(mean);
+    means[i] = transform ? scalar : mean;
   }
 }
 
-/* With S = Σ exp(x − max) and T = Σ target: −Σ target · log softmax = T log S + Σ target (max − x), a sum without cancellation. */
-void MZ_LEVEL(mz_softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor, float *entropy,
-                               float *gradient) {
-  enum { COLUMN_STRIDE = 16 }; /* of a matrix with one column */
-  const int columns = logits->columns;
+void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result,
+                              ptrdiff_t result_stride) {
   for (int first = 0; first < logits->rows; first += GROUP) {
-    const int group = group_at(logits->rows, first);
-    float exp_sums[GROUP], target_sums[GROUP] = {0}, distances[GROUP] = {0}, losses[GROUP], normalisers[GROUP];
-    for (int i = 0; i < GROUP; i++) exp_sums[i] = 1.0f;
-    for (int i = 0; i < group; i++) {
-      const ptrdiff_t at = (first + i) * logits->stride;
-      const float *x = logits->x + at, *target = targets + at;
-      const vec max = v_set(row_max(x, columns));
-      vec sum = v_set(0.0f), target_sum = v_set(0.0f), distance = v_set(0.0f);
-      for (int c = 0; c < columns; c += V_LANES) {
-        const vec e = exp_at(x, columns, c, max), t = v_load(target + c);
-        if (gradient != NULL) v_store(gradient + at + c, e);
-        sum = v_add(sum, e);
-        target_sum = v_add(target_sum, t);
-        distance = v_add(distance, v_mul(t, v_sub(max, v_load(x + c))));
-      }
-      exp_sums[i] = v_sum(sum);
-      target_sums[i] = v_sum(target_sum);
-      distances[i] = v_sum(distance);
+    const mz_logits group = group_of(logits, first);
+    float means[GROUP];
+    group_expectation(&group, min, step, transform, means);
+    for (int i = 0; i < group.rows; i++) result[(first + i) * result_stride] = means[i];
+  }
+}
+
+/* With S = Σ exp(x − max) and T = Σ target: −Σ target · log softmax = T log S + Σ target (max − x), a sum without cancellation.
+ * normalisers: T / S. exponentials: exp(x − max), of the logits' shape; NULL: not wanted. */
+static inline void group_entropy(const mz_logits *group, const float *targets, float *exponentials, float *entropies,
+                                 float *normalisers) {
+  float maxima[GROUP], sums[GROUP], target_sums[GROUP], distances[GROUP];
+  vec sum[GROUP], target_sum[GROUP], distance[GROUP];
+  group_maxima(group, maxima);
+  for (int i = 0; i < group->rows; i++) sum[i] = target_sum[i] = distance[i] = v_set(0.0f);
+  for (int c = 0; c < group->columns; c += V_LANES) {
+    for (int i = 0; i < group->rows; i++) {
+      const ptrdiff_t at = i * group->stride;
+      const vec max = v_set(maxima[i]), target = v_load(targets + at + c);
+      const vec e = exp_at(group->x + at, group->columns, c, max);
+      if (exponentials != NULL) v_store(exponentials + at + c, e);
+      sum[i] = v_add(sum[i], e);
+      target_sum[i] = v_add(target_sum[i], target);
+      distance[i] = v_add(distance[i], v_mul(target, v_sub(max, v_load(group->x + at + c))));
     }
-    for (int i = 0; i < GROUP; i++) {
-      losses[i] = target_sums[i] * mz_logf_inline(exp_sums[i]) + distances[i];
-      normalisers[i] = target_sums[i] / exp_sums[i];
-    }
-    for (int i = 0; i < group; i++) entropy[(first + i) * COLUMN_STRIDE] = losses[i];
-    for (int i = 0; gradient != NULL && i < group; i++) {
-      const ptrdiff_t at = (first + i) * logits->stride;
+  }
+  for (int i = 0; i < GROUP; i++) {
+    const bool live = i < group->rows;
+    sums[i] = live ? v_sum(sum[i]) : 1.0f;
+    target_sums[i] = live ? v_sum(target_sum[i]) : 0.0f;
+    distances[i] = live ? v_sum(distance[i]) : 0.0f;
+  }
+  for (int i = 0; i < GROUP; i++) {
+    entropies[i] = target_sums[i] * mz_logf_inline(sums[i]) + distances[i];
+    normalisers[i] = target_sums[i] / sums[i];
+  }
+}
+
+void MZ_LEVEL(mz_softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor,
+                               float *entropy, float *gradient) {
+  enum { COLUMN_STRIDE = 16 }; /* of a matrix with one column */
+  for (int first = 0; first < logits->rows; first += GROUP) {
+    const mz_logits group = group_of(logits, first);
+    const ptrdiff_t start = first * logits->stride;
+    float entropies[GROUP], normalisers[GROUP];
+    group_entropy(&group, targets + start, gradient == NULL ? NULL : gradient + start, entropies, normalisers);
+    for (int i = 0; i < group.rows; i++) entropy[(first + i) * COLUMN_STRIDE] = entropies[i];
+    for (int i = 0; gradient != NULL && i < group.rows; i++) {
       const vec normaliser = v_set(normalisers[i]), scale = v_set(factor * row_weights[(first + i) * COLUMN_STRIDE]);
-      for (int c = 0; c < columns; c += V_LANES) {
-        const vec difference = v_sub(v_mul(v_load(gradient + at + c), normaliser), v_load(targets + at + c));
-        v_store(gradient + at + c, v_mul(difference, scale));
+      const float *target = targets + start + i * logits->stride;
+      float *g = gradient + start + i * logits->stride;
+      for (int c = 0; c < logits->columns; c += V_LANES) {
+        v_store(g + c, v_mul(v_sub(v_mul(v_load(g + c), normaliser), v_load(target + c)), scale));
       }
     }
   }

@@ -14,9 +14,10 @@ void MZ_LEVEL(mz_relu_mask)(const float *y, float *dy, size_t count);
 void MZ_LEVEL(mz_relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
 void MZ_LEVEL(mz_scale)(const float *dy, float factor, float *dx, size_t count, bool overwrite);
 void MZ_LEVEL(mz_minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
-void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
-                                  bool overwrite);
+void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
+                                  ptrdiff_t stride, bool overwrite);
 void MZ_LEVEL(mz_softmax)(const mz_logits *logits, float *y);
-void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result, ptrdiff_t result_stride);
-void MZ_LEVEL(mz_softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor, float *entropy,
-                               float *gradient);
+void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result,
+                              ptrdiff_t result_stride);
+void MZ_LEVEL(mz_softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor,
+                               float *entropy, float *gradient);

@@ -67,7 +67,7 @@ static inline vec v_where_positive(vec y, vec x) {
 typedef float v_four __attribute__((vector_size(16)));
 typedef int32_t v_mask __attribute__((vector_size(16)));
 typedef struct vec { v_four a, b, c, d; } vec;
-#define V_EACH(expr_a, expr_b, expr_c, expr_d) ((vec){expr_a, expr_b, expr_c, expr_d})
+#define V_OF(a, b, c, d) ((vec){a, b, c, d})
 static inline v_four v_four_load(const float *p) {
   v_four x;
   memcpy(&x, p, sizeof x);
@@ -79,23 +79,23 @@ static inline v_four v_four_choose(v_mask mask, v_four yes, v_four no) {
 static inline v_mask v_four_first(int n) { return (v_mask){0, 1, 2, 3} < (v_mask){n, n, n, n}; }
 static inline vec v_set(float x) {
   const v_four f = {x, x, x, x};
-  return V_EACH(f, f, f, f);
+  return V_OF(f, f, f, f);
 }
 static inline vec v_load(const float *p) {
-  return V_EACH(v_four_load(p), v_four_load(p + 4), v_four_load(p + 8), v_four_load(p + 12));
+  return V_OF(v_four_load(p), v_four_load(p + 4), v_four_load(p + 8), v_four_load(p + 12));
 }
 static inline void v_store(float *p, vec x) { memcpy(p, &x, sizeof x); }
-static inline vec v_add(vec x, vec y) { return V_EACH(x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d); }
-static inline vec v_sub(vec x, vec y) { return V_EACH(x.a - y.a, x.b - y.b, x.c - y.c, x.d - y.d); }
-static inline vec v_mul(vec x, vec y) { return V_EACH(x.a * y.a, x.b * y.b, x.c * y.c, x.d * y.d); }
+static inline vec v_add(vec x, vec y) { return V_OF(x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d); }
+static inline vec v_sub(vec x, vec y) { return V_OF(x.a - y.a, x.b - y.b, x.c - y.c, x.d - y.d); }
+static inline vec v_mul(vec x, vec y) { return V_OF(x.a * y.a, x.b * y.b, x.c * y.c, x.d * y.d); }
 static inline vec v_fma(vec x, vec y, vec z) { return v_add(v_mul(x, y), z); }
 static inline v_four v_four_max(v_four x, v_four y) { return v_four_choose(x > y, x, y); }
 static inline v_four v_four_min(v_four x, v_four y) { return v_four_choose(x < y, x, y); }
 static inline vec v_max(vec x, vec y) {
-  return V_EACH(v_four_max(x.a, y.a), v_four_max(x.b, y.b), v_four_max(x.c, y.c), v_four_max(x.d, y.d));
+  return V_OF(v_four_max(x.a, y.a), v_four_max(x.b, y.b), v_four_max(x.c, y.c), v_four_max(x.d, y.d));
 }
 static inline vec v_min(vec x, vec y) {
-  return V_EACH(v_four_min(x.a, y.a), v_four_min(x.b, y.b), v_four_min(x.c, y.c), v_four_min(x.d, y.d));
+  return V_OF(v_four_min(x.a, y.a), v_four_min(x.b, y.b), v_four_min(x.c, y.c), v_four_min(x.d, y.d));
 }
 static inline vec v_load_first(const float *p, int n) {
   vec x = v_set(0.0f);
@@ -104,15 +104,14 @@ static inline vec v_load_first(const float *p, int n) {
 }
 static inline vec v_keep_first(vec x, int n, float fill) {
   const vec f = v_set(fill);
-  return V_EACH(v_four_choose(v_four_first(n), x.a, f.a), v_four_choose(v_four_first(n - 4), x.b, f.b),
+  return V_OF(v_four_choose(v_four_first(n), x.a, f.a), v_four_choose(v_four_first(n - 4), x.b, f.b),
                 v_four_choose(v_four_first(n - 8), x.c, f.c), v_four_choose(v_four_first(n - 12), x.d, f.d));
 }
 static inline vec v_where_positive(vec y, vec x) {
   const v_four zero = {0.0f, 0.0f, 0.0f, 0.0f};
-  return V_EACH(v_four_choose(y.a > zero, x.a, zero), v_four_choose(y.b > zero, x.b, zero),
+  return V_OF(v_four_choose(y.a > zero, x.a, zero), v_four_choose(y.b > zero, x.b, zero),
                 v_four_choose(y.c > zero, x.c, zero), v_four_choose(y.d > zero, x.d, zero));
 }
-/* Sixteen lanes to one, by halves (below for the other levels). */
 static inline v_four v_swap_pairs(v_four x) { return __builtin_shuffle(x, (v_mask){2, 3, 0, 1}); }
 static inline v_four v_swap_neighbours(v_four x) { return __builtin_shuffle(x, (v_mask){1, 0, 3, 2}); }
 static inline float v_sum(vec x) {
@@ -132,9 +131,9 @@ static inline float v_smallest(vec x) {
 }
 #endif
 
-#if defined(MZ_ISA_avx512) || defined(MZ_ISA_avx2)
-/* The four lanes left after two halvings. */
-#define V_QUARTERS(x, op256, op128) op128(_mm256_castps256_ps128(V_HALVES(x, op256)), _mm256_extractf128_ps(V_HALVES(x, op256), 1))
+#if defined(MZ_ISA_avx512) || defined(MZ_ISA_avx2) /* sixteen lanes to one, as above; first to the four after two halvings */
+#define V_QUARTERS(x, op256, op128) \
+  op128(_mm256_castps256_ps128(V_HALVES(x, op256)), _mm256_extractf128_ps(V_HALVES(x, op256), 1))
 static inline __m128 v_swap_pairs(__m128 x) { return _mm_movehl_ps(x, x); }
 static inline __m128 v_swap_neighbours(__m128 x) { return _mm_shuffle_ps(x, x, 1); }
 static inline float v_sum(vec x) {
