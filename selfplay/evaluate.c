@@ -11,12 +11,15 @@ enum {
 };
 static const int64_t LINES_MAX = 10000000;
 
-static mz_status agent_planner(const mz_agent *agent, mz_planner *planner) {
-  return mz_planner_init(planner, agent->env, agent->search, agent->model, agent->backend, agent->discount, GROUP_MAX);
-}
-
 static int agent_simulations(const mz_agent *agent) {
   return agent->simulations ? agent->simulations : (int)agent->search->simulations;
+}
+
+/* An agent may think longer than it was trained with: its trees are made for that. */
+static mz_status agent_planner(const mz_agent *agent, mz_planner *planner) {
+  mz_search_settings search = *agent->search;
+  search.simulations = agent_simulations(agent);
+  return mz_planner_init(planner, agent->env, &search, agent->model, agent->backend, agent->discount, GROUP_MAX);
 }
 
 static mz_status run_tasks(mz_pool *pool, mz_task task, void *context, int tasks) {
@@ -121,7 +124,7 @@ static mz_status choose_by_search(group *g, int who) {
     game_of[n++] = i;
   }
   if (n == 0) return MZ_OK;
-  MZ_TRY(mz_planner_search(planner, n, agent->weights, agent->simulations));
+  MZ_TRY(mz_planner_search(planner, n, agent->weights, 0));
   for (int k = 0; k < n; k++) {
     g->actions[game_of[k]] = planner->results[k].selected;
     g->match->simulations[g->first + game_of[k]] += agent_simulations(agent);
@@ -228,7 +231,7 @@ static mz_status answer_lane(void *context, int lane, int worker) {
   while (at < end) {
     const int count = end - at < GROUP_MAX ? end - at : GROUP_MAX;
     mz_planner_observe(planner, 0, count, o->states + (size_t)at * o->agent->env->state_size);
-    MZ_TRY(mz_planner_search(planner, count, o->agent->weights, o->agent->simulations));
+    MZ_TRY(mz_planner_search(planner, count, o->agent->weights, 0));
     for (int i = 0; i < count; i++) o->actions[at + i] = planner->results[i].selected;
     at += count;
   }

@@ -7,25 +7,26 @@ mz_status mz_scorer_init(mz_scorer *scorer, const mz_search_settings *settings, 
   memset(scorer, 0, sizeof *scorer);
   if (settings->algorithm == MZ_PUCT && settings->q_transform == MZ_Q_MIN_MAX && !(settings->max_value > settings->min_value))
     return mz_fail(MZ_E_CONFIG, "search.max_value: %g: must exceed search.min_value, which is %g", settings->max_value, settings->min_value);
-  MZ_TRY(mz_alloc(&scorer->exploration_storage, (size_t)visits_max + 1, sizeof(float)));
+  const size_t rows = (size_t)visits_max + 1;
+  MZ_TRY(mz_alloc(&scorer->exploration, 3 * rows, sizeof(float))); /* the three tables, one behind the other */
+  scorer->q_scale = scorer->exploration + rows;
+  scorer->q_decay = scorer->q_scale + rows;
   for (int n = 0; n <= visits_max; n++) {
     const double growth = mz_log((n + settings->c_base + 1) / settings->c_base);
-    scorer->exploration_storage[n] = (float)(sqrt((double)n) * (settings->c_init + growth));
+    scorer->exploration[n] = (float)(sqrt((double)n) * (settings->c_init + growth));
+    scorer->q_scale[n] = (float)((settings->maxvisit_init + n) * settings->value_scale);
+    scorer->q_decay[n] = mz_expf(-scorer->q_scale[n]);
   }
-  scorer->exploration = scorer->exploration_storage;
-  scorer->visits_max = visits_max;
   scorer->discount = discount;
   scorer->min_max = settings->q_transform == MZ_Q_MIN_MAX;
   scorer->q_low = (float)settings->min_value;
   scorer->q_span = (float)(settings->max_value - settings->min_value);
-  scorer->value_scale = (float)settings->value_scale;
-  scorer->maxvisit_init = (float)settings->maxvisit_init;
   scorer->rescale = settings->rescale_values;
   return MZ_OK;
 }
 
 void mz_scorer_deinit(mz_scorer *scorer) {
-  free(scorer->exploration_storage);
+  free(scorer->exploration);
   memset(scorer, 0, sizeof *scorer);
 }
 

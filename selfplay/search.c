@@ -15,12 +15,12 @@ struct mz_search {
   int considered_max;
   int32_t *schedules; /* gumbel: [considered_max + 1][schedule_simulations] */
   int schedule_simulations;
-  /* roots, [slots] or [slots][stride] */
+  /* roots, [slots] or [slots][actions] */
   float *root_logits;         /* −INFINITY where illegal */
   float *root_gumbel_logits;  /* gumbel: g + logits − max */
   int32_t *root_first;        /* the first legal action */
   int32_t *root_considered;   /* gumbel: min(search.considered_actions, legal actions) */
-  float *scratch;             /* [stride] */
+  float *score;               /* [actions], scratch */
   /* The simulation under way. Slots whose simulation ends on an expanded node (max_depth) have no row. */
   int rows;
   int32_t *leaf, *row;        /* [slots]; row: MZ_NO_NODE for none */
@@ -59,7 +59,7 @@ mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, 
   s->slots = tile_slots(mz_search_slot_bytes(settings, actions, latent_stride), slots);
   s->considered_max = settings->considered < actions ? (int)settings->considered : actions;
   s->tree = (mz_tree){.slots = s->slots, .nodes = (int)settings->simulations + 1, .actions = actions, .node_bytes = mz_tree_node_bytes(actions)};
-  const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)mz_tree_stride(actions);
+  const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)actions;
   const bool gumbel = settings->algorithm == MZ_GUMBEL;
   mz_carver carver = {0};
   mz_carve(&carver, &s->tree.records, nodes, s->tree.node_bytes);
@@ -69,10 +69,10 @@ mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, 
   mz_carve(&carver, &s->root_gumbel_logits, n * a, sizeof(float));
   mz_carve(&carver, &s->root_first, n, sizeof(int32_t));
   mz_carve(&carver, &s->root_considered, n, sizeof(int32_t));
-  mz_carve(&carver, &s->scratch, a, sizeof(float));
+  mz_carve(&carver, &s->score, a, sizeof(float));
   int32_t **const counts[] = {&s->leaf, &s->row, &s->in, &s->action, &s->out};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) mz_carve(&carver, counts[i], n, sizeof(int32_t));
-  mz_carve(&carver, &s->policy, n * (size_t)actions, sizeof(float));
+  mz_carve(&carver, &s->policy, n * a, sizeof(float));
   mz_carve(&carver, &s->value, n, sizeof(float));
   mz_carve(&carver, &s->reward, n, sizeof(float));
   mz_status status = mz_carve_commit(&carver, &s->block);
@@ -106,32 +106,25 @@ static void plan_halving(mz_search *s, int simulations) {
   s->schedule_simulations = simulations;
 }
 
-/* The node's edges, unvisited, with priors from logits ([stride], padded with −INFINITY). */
+/* The node's edges, unvisited, with priors from logits. */
 static inline void open_edges(mz_edges edges, int actions, const float *logits) {
-  const mz_i4 none = {MZ_NO_NODE, MZ_NO_NODE, MZ_NO_NODE, MZ_NO_NODE};
   mz_softmax(logits, actions, edges.prior);
-  for (int a = 0; a < mz_tree_stride(actions); a += MZ_GROUP) {
-    mz_f4_store(edges.q + a, mz_f4_set(0));
-    *(mz_i4 *)(void *)(edges.visits + a) = (mz_i4){0};
-    *(mz_i4 *)(void *)(edges.child + a) = none;
-  }
+  for (int a = 0; a < actions; a++) edges.q[a] = 0;
+  for (int a = 0; a < actions; a++) edges.visits[a] = 0;
+  for (int a = 0; a < actions; a++) edges.child[a] = MZ_NO_NODE;
 }
 
-/* Priors at least MZ_PRIOR_MIN, and 0 for padding. */
 static inline void bound_priors(mz_edges edges, int actions) {
-  for (int a = 0; a < mz_tree_stride(actions); a += MZ_GROUP) {
-    const mz_f4 prior = mz_f4_max(mz_f4_load(edges.prior + a), mz_f4_set(MZ_PRIOR_MIN));
-    mz_f4_store(edges.prior + a, mz_f4_select(mz_i4_below(a, actions), prior, mz_f4_set(0)));
-  }
+  for (int a = 0; a < actions; a++) edges.prior[a] = edges.prior[a] > MZ_PRIOR_MIN ? edges.prior[a] : MZ_PRIOR_MIN;
 }
 
 /* Masks the root's logits; returns how many actions are legal. */
 static int mask_root(mz_search *s, int slot, const uint8_t *legal, const float *policy) {
-  const int actions = s->tree.actions, stride = mz_tree_stride(actions);
-  float *logits = s->root_logits + (size_t)slot * (size_t)stride;
+  const int actions = s->tree.actions;
+  float *logits = s->root_logits + (size_t)slot * (size_t)actions;
   int count = 0;
-  for (int a = stride - 1; a >= 0; a--) {
-    const bool allowed = a < actions && (!legal || legal[a]);
+  for (int a = actions - 1; a >= 0; a--) {
+    const bool allowed = !legal || legal[a];
     logits[a] = allowed ? policy[a] : -INFINITY;
     if (allowed) s->root_first[slot] = a;
     count += allowed;
@@ -143,20 +136,20 @@ static int mask_root(mz_search *s, int slot, const uint8_t *legal, const float *
 /* P ← (1 − f)·P + f·Dirichlet(α) over the legal actions. */
 static void mix_dirichlet(mz_search *s, mz_rng rng, const float *logits, int legal_count, float *prior) {
   const float fraction = (float)s->settings.dirichlet_fraction;
-  mz_rng_dirichlet(&rng, (float)s->settings.dirichlet_alpha, legal_count, s->scratch);
+  mz_rng_dirichlet(&rng, (float)s->settings.dirichlet_alpha, legal_count, s->score);
   for (int a = 0, i = 0; a < s->tree.actions; a++)
-    if (logits[a] > -INFINITY) prior[a] = (1 - fraction) * prior[a] + fraction * s->scratch[i++];
+    if (logits[a] > -INFINITY) prior[a] = (1 - fraction) * prior[a] + fraction * s->score[i++];
 }
 
 /* g + logits − max; g = 0 without noise. */
 static void add_gumbel(mz_search *s, int slot, const mz_root *root, const float *logits) {
-  const int actions = s->tree.actions, stride = mz_tree_stride(actions);
+  const int actions = s->tree.actions;
   const float scale = root->noise ? (float)s->settings.gumbel_scale : 0.0f;
-  float *out = s->root_gumbel_logits + (size_t)slot * (size_t)stride;
+  float *out = s->root_gumbel_logits + (size_t)slot * (size_t)actions;
   float top = -INFINITY;
   for (int a = 0; a < actions; a++) top = logits[a] > top ? logits[a] : top;
   mz_rng rng = root->rng;
-  for (int a = 0; a < stride; a++) {
+  for (int a = 0; a < actions; a++) {
     const bool legal = logits[a] > -INFINITY;
     const float g = scale > 0 && legal ? scale * mz_rng_gumbel(&rng) : 0.0f;
     out[a] = legal ? g + (logits[a] - top) : -INFINITY;
@@ -166,10 +159,10 @@ static void add_gumbel(mz_search *s, int slot, const mz_root *root, const float 
 /* What a simulation takes at the root, given all that came before. */
 static inline int choose_at_root(const mz_search *s, const mz_scorer *scorer, int slot, const mz_tree_node *node, mz_edges edges, int actions,
                                  bool gumbel) {
-  if (!gumbel) return mz_score_puct(scorer, node, edges, actions, s->root_first[slot]);
+  if (!gumbel) return mz_score_puct(scorer, node, edges, actions, s->root_first[slot], s->score);
   const int32_t *schedule = s->schedules + (size_t)s->root_considered[slot] * (size_t)s->schedule_simulations;
   return mz_score_gumbel_root(scorer, node, edges, actions, s->root_first[slot],
-                              s->root_gumbel_logits + (size_t)slot * (size_t)mz_tree_stride(actions), schedule[node->visits - 1], s->scratch);
+                              s->root_gumbel_logits + (size_t)slot * (size_t)actions, schedule[node->visits - 1], s->score);
 }
 
 static void plant_root(mz_search *s, int slot, const mz_root *root) {
@@ -178,7 +171,7 @@ static void plant_root(mz_search *s, int slot, const mz_root *root) {
   mz_tree_node *node = mz_tree_at(&s->tree, slot, 0);
   const mz_edges edges = mz_tree_edges(node, actions);
   const int legal_count = mask_root(s, slot, root->legal, s->policy + (size_t)slot * (size_t)actions);
-  const float *logits = s->root_logits + (size_t)slot * (size_t)mz_tree_stride(actions);
+  const float *logits = s->root_logits + (size_t)slot * (size_t)actions;
   *node = (mz_tree_node){.value = s->value[slot], .raw_value = s->value[slot], .visits = 1, .parent = MZ_NO_NODE, .parent_action = MZ_NO_NODE,
                          .next = MZ_NO_NODE};
   open_edges(edges, actions, logits);
@@ -249,11 +242,8 @@ static inline void expand(const mz_search *s, mz_tree_node *leaf, int row, int a
   leaf->reward = s->reward[row];
   leaf->visits = 1;
   leaf->next = MZ_NO_NODE;
-  for (int a = 0; a < actions; a += MZ_GROUP) mz_f4_store(s->scratch + a, mz_f4_load_some(policy + a, actions - a, -INFINITY));
-  open_edges(edges, actions, s->scratch);
-  mz_best best = mz_best_none(0); /* without visits every Q is alike, and both algorithms take the largest prior */
-  for (int a = 0; a < actions; a += MZ_GROUP) mz_best_enter(&best, mz_f4_load(edges.prior + a), a, actions);
-  leaf->next_action = mz_best_index(&best);
+  open_edges(edges, actions, policy);
+  leaf->next_action = mz_argmax(edges.prior, actions, 0); /* without visits every Q is alike, and both algorithms take the largest prior */
   bound_priors(edges, actions);
 }
 
@@ -271,13 +261,13 @@ static inline __attribute__((always_inline)) void back_up(mz_search *s, const mz
     const int action = child->parent_action;
     const float reward = child->reward;
     value = reward + scorer->discount * value;
-    mz_f4_put(edges.q, action, reward + scorer->discount * child->value);
-    mz_i4_count(edges.visits, action);
+    edges.q[action] = reward + scorer->discount * child->value;
+    edges.visits[action]++;
     const float count = (float)node->visits;
     node->value = (node->value * count + value) / (count + 1);
     node->visits++;
     if (node == root) break;
-    node->next_action = gumbel ? mz_score_gumbel_interior(scorer, node, edges, actions, s->scratch) : mz_score_puct(scorer, node, edges, actions, 0);
+    node->next_action = gumbel ? mz_score_gumbel_interior(scorer, node, edges, actions, s->score) : mz_score_puct(scorer, node, edges, actions, 0, s->score);
     node->next = edges.child[node->next_action];
     child = node;
   }
@@ -288,7 +278,7 @@ static inline __attribute__((always_inline)) void back_up(mz_search *s, const mz
 }
 
 /* Takes the model's answers and begins the next simulation, slot by slot, while a slot's tree is in the first-level cache. */
-static inline __attribute__((always_inline)) void finish_simulation(mz_search *s, int n, int simulation, bool last, int actions, bool gumbel) {
+static inline __attribute__((always_inline)) void finish_slots(mz_search *s, int n, int simulation, bool last, int actions, bool gumbel) {
   const mz_scorer scorer = s->scorer; /* a copy that stores into the trees cannot change */
   const int depth_max = s->settings.max_depth > 0 ? (int)s->settings.max_depth : INT32_MAX;
   uint64_t walked = 0;
@@ -301,6 +291,20 @@ static inline __attribute__((always_inline)) void finish_simulation(mz_search *s
   s->cost.edges += walked;
 }
 
+/* The same for an environment's number of actions as a constant, where that is small or a bundled game's. */
+static inline __attribute__((always_inline)) void finish_simulation(mz_search *s, int n, int simulation, bool last, bool gumbel) {
+  switch (s->tree.actions) {
+    case 2: finish_slots(s, n, simulation, last, 2, gumbel); break;
+    case 3: finish_slots(s, n, simulation, last, 3, gumbel); break;
+    case 4: finish_slots(s, n, simulation, last, 4, gumbel); break;
+    case 9: finish_slots(s, n, simulation, last, 9, gumbel); break;
+    default: finish_slots(s, n, simulation, last, s->tree.actions, gumbel);
+  }
+}
+
+static void finish_puct(mz_search *s, int n, int simulation, bool last) { finish_simulation(s, n, simulation, last, false); }
+static void finish_gumbel(mz_search *s, int n, int simulation, bool last) { finish_simulation(s, n, simulation, last, true); }
+
 /* ---- a tile ---- */
 
 static void write_result(mz_search *s, int slot, mz_root_result *result) {
@@ -308,7 +312,7 @@ static void write_result(mz_search *s, int slot, mz_root_result *result) {
   mz_tree_node *root = mz_tree_at(&s->tree, slot, 0);
   const mz_edges edges = mz_tree_edges(root, actions);
   const int first = s->root_first[slot];
-  const size_t offset = (size_t)slot * (size_t)mz_tree_stride(actions);
+  const size_t offset = (size_t)slot * (size_t)actions;
   int favourite = first;
   for (int a = first; a < actions; a++)
     if (edges.visits[a] > edges.visits[favourite]) favourite = a;
@@ -319,15 +323,15 @@ static void write_result(mz_search *s, int slot, mz_root_result *result) {
     result->selected = favourite;
     for (int a = 0; a < actions; a++) result->policy[a] = (float)edges.visits[a] / (float)(root->visits - 1);
   } else {
-    result->selected = mz_score_gumbel_root(&s->scorer, root, edges, actions, first, s->root_gumbel_logits + offset, edges.visits[favourite], s->scratch);
-    mz_improved_policy(&s->scorer, root, edges, actions, s->root_logits + offset, s->scratch);
-    memcpy(result->policy, s->scratch, (size_t)actions * sizeof(float));
+    result->selected = mz_score_gumbel_root(&s->scorer, root, edges, actions, first, s->root_gumbel_logits + offset, edges.visits[favourite], s->score);
+    mz_improved_policy(&s->scorer, root, edges, actions, s->root_logits + offset, s->score);
+    memcpy(result->policy, s->score, (size_t)actions * sizeof(float));
   }
 }
 
 static void search_tile(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations, mz_root_result *results) {
   const int depth_max = s->settings.max_depth > 0 ? (int)s->settings.max_depth : INT32_MAX;
-  const bool gumbel = s->settings.algorithm == MZ_GUMBEL;
+  void (*const finish)(mz_search *, int, int, bool) = s->settings.algorithm == MZ_GUMBEL ? finish_gumbel : finish_puct;
   uint64_t started = s->counting ? mz_clock_ns() : 0;
   evaluate_roots(s, model, n, roots);
   if (s->counting) s->cost.model_ns += mz_clock_ns() - started;
@@ -340,10 +344,7 @@ static void search_tile(mz_search *s, const mz_search_model *model, int n, const
     started = s->counting ? mz_clock_ns() : 0;
     if (s->rows) model->recurrent(model->context, s->rows, s->latents, s->in, s->action, s->out, s->policy, s->value, s->reward);
     if (s->counting) s->cost.model_ns += mz_clock_ns() - started;
-    const bool last = simulation == simulations;
-    if (s->tree.actions == 2 && gumbel) finish_simulation(s, n, simulation, last, 2, true);
-    else if (s->tree.actions == 2) finish_simulation(s, n, simulation, last, 2, false);
-    else finish_simulation(s, n, simulation, last, s->tree.actions, gumbel);
+    finish(s, n, simulation, simulation == simulations);
   }
   s->cost.simulations += (uint64_t)n * (uint64_t)simulations;
   for (int slot = 0; slot < n; slot++) write_result(s, slot, &results[slot]);

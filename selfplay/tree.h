@@ -1,8 +1,8 @@
 /* Search trees as arrays over (slot, node, edge): indices and offsets, no pointers, so that a tile of slots can be copied,
  * checked and batched. Compiles as C, C++ and CUDA. Mathematics in selfplay/score.h; the numbering is that of mctx's tree.py.
  *
- * A node is one record: a header of 32 bytes, then four arrays over its edges (mz_edges), so that all that one selection reads lies
- * together. The arrays are padded to groups of four (selfplay/lanes.h): [mz_tree_stride(actions)], of which [actions] are in use.
+ * A node is one record: a header of 32 bytes, then four arrays [actions] over its edges (mz_edges), padded to whole cache lines. All that
+ * one selection reads lies together: with two actions a node is exactly one line.
  *
  * Node 0 of a slot is its root; node i > 0 is the one that simulation i expanded. A simulation that expands nothing (it met
  * max_depth on an expanded node) leaves its index unused: walk a tree by `child`, not by index. */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MZ_NO_NODE = -1, MZ_GROUP = 4 };
+enum { MZ_NO_NODE = -1, MZ_TREE_LINE = 64 };
 
 typedef struct mz_tree_node {
   float value;     /* mean of the values backed up through the node, its own evaluation included */
@@ -21,9 +21,10 @@ typedef struct mz_tree_node {
   int32_t next_action, next;     /* what the next simulation takes from here, and child[next_action] */
 } mz_tree_node;
 
-/* The edges of one node. Padding: prior 0, never visited. */
+/* The edges of one node; arrays are [actions]. */
 typedef struct mz_edges {
-  float *prior;   /* softmax of the logits, at least MZ_PRIOR_MIN; root: over legal actions, with noise; −INFINITY where illegal */
+  float *prior;   /* softmax of the logits, at least MZ_PRIOR_MIN; root: over legal actions, with noise, and for what is illegal
+                     −INFINITY (puct, which no score can overcome) or 0 (gumbel) */
   float *q;       /* reward + discount · value of the child; 0 when unvisited */
   int32_t *visits;
   int32_t *child; /* node index or MZ_NO_NODE */
@@ -35,11 +36,9 @@ typedef struct mz_tree {
   unsigned char *records;    /* [slots][nodes] records of node_bytes */
 } mz_tree;
 
-static inline int mz_tree_stride(int actions) { return (actions + MZ_GROUP - 1) / MZ_GROUP * MZ_GROUP; }
-
 static inline size_t mz_tree_node_bytes(int actions) {
-  const size_t stride = (size_t)mz_tree_stride(actions);
-  return (sizeof(mz_tree_node) + 2 * stride * (sizeof(float) + sizeof(int32_t)) + sizeof(mz_tree_node) - 1) / sizeof(mz_tree_node) * sizeof(mz_tree_node);
+  const size_t bytes = sizeof(mz_tree_node) + (size_t)actions * (2 * sizeof(float) + 2 * sizeof(int32_t));
+  return (bytes + MZ_TREE_LINE - 1) / MZ_TREE_LINE * MZ_TREE_LINE;
 }
 
 static inline mz_tree_node *mz_tree_at(const mz_tree *tree, int slot, int node) {
@@ -47,11 +46,10 @@ static inline mz_tree_node *mz_tree_at(const mz_tree *tree, int slot, int node) 
 }
 
 static inline mz_edges mz_tree_edges(mz_tree_node *node, int actions) {
-  const int stride = mz_tree_stride(actions);
   mz_edges edges;
   edges.prior = (float *)(void *)(node + 1);
-  edges.q = edges.prior + stride;
-  edges.visits = (int32_t *)(void *)(edges.q + stride);
-  edges.child = edges.visits + stride;
+  edges.q = edges.prior + actions;
+  edges.visits = (int32_t *)(void *)(edges.q + actions);
+  edges.child = edges.visits + actions;
   return edges;
 }
