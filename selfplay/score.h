@@ -11,11 +11,9 @@
 #include "selfplay/tree.h"
 #include <stdbool.h>
 
-
 struct mz_search_settings;
 
 #define MZ_PRIOR_MIN 1e-30f /* keeps the weights of v_mix and π·exp(σ) among the normal numbers */
-
 #define MZ_SPAN_MIN 1e-8f   /* least difference of Q that is scaled to 1 */
 
 /* What scoring needs of the settings, tabulated by visits: [visits_max + 1]. */
@@ -36,6 +34,11 @@ void mz_scorer_deinit(mz_scorer *scorer);
 /* Sequential halving (Danihelka et al. 2022, figure 1): out[i] = the visit count that considered actions have before simulation i,
  * for `considered` actions; ≤ 1: 0 … simulations−1. */
 void mz_halving_schedule(int considered, int simulations, int32_t *out);
+
+/* A choice that compilers do not make a branch of. */
+static inline float mz_choose(bool condition, float yes, float no) {
+  return mz_f32_of_bits(condition ? mz_bits_of_f32(yes) : mz_bits_of_f32(no));
+}
 
 /* out = softmax of logits over those that are not −INFINITY; 0 for these. */
 static inline void mz_softmax(const float *logits, int actions, float *out) {
@@ -114,16 +117,16 @@ static inline void mz_completed_q(const mz_scorer *scorer, const mz_tree_node *n
   for (int a = 0; a < actions; a++) out[a] = scale * ((out[a] - low) / span);
 }
 
-/* mz_score_gumbel_interior for two actions, whose rescaled Q are 0 and 1; false where they are too near each other for that. */
+/* mz_score_gumbel_interior for two actions, whose rescaled Q are 0 and 1: exp(σ) comes from a table. Where only one is visited,
+ * v_mix = (v̂ + n·Q)/(n + 1) lies on the side of Q where v̂ lies, N times nearer. False where the two are too near each other. */
 static inline bool mz_score_gumbel_two(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int *best) {
-  const float mixed = mz_mixed_value(node, edges, 2);
   const int n0 = edges.visits[0], n1 = edges.visits[1];
-  const float q0 = n0 > 0 ? edges.q[0] : mixed, q1 = n1 > 0 ? edges.q[1] : mixed;
+  const float q0 = mz_choose(n0 > 0, edges.q[0], node->raw_value), q1 = mz_choose(n1 > 0, edges.q[1], node->raw_value);
   const float decay = scorer->q_decay[n0 > n1 ? n0 : n1], count = (float)node->visits;
-  const float weight0 = edges.prior[0] * (q0 < q1 ? decay : 1), weight1 = edges.prior[1] * (q0 < q1 ? 1 : decay);
-  const float sum = weight0 + weight1;
+  const float weight0 = edges.prior[0] * mz_choose(q0 < q1, decay, 1), weight1 = edges.prior[1] * mz_choose(q0 < q1, 1, decay);
+  const float sum = weight0 + weight1, apart = MZ_SPAN_MIN * mz_choose((n0 > 0) & (n1 > 0), 1, count);
   *best = weight1 * count - (float)n1 * sum > weight0 * count - (float)n0 * sum;
-  return q1 - q0 > MZ_SPAN_MIN || q0 - q1 > MZ_SPAN_MIN;
+  return (q1 - q0 > apart) | (q0 - q1 > apart);
 }
 
 /* Below the root: argmax of π′ − n/N, π′ = softmax(logits + σ) ∝ π·exp(σ). score: [actions], overwritten. */

@@ -45,6 +45,11 @@ static inline mz_tree_node *mz_tree_at(const mz_tree *tree, int slot, int node) 
   return (mz_tree_node *)(void *)(tree->records + ((size_t)slot * (size_t)tree->nodes + (size_t)node) * tree->node_bytes);
 }
 
+/* Another node of the root's slot, where the size of a record is a constant of the caller. */
+static inline mz_tree_node *mz_tree_beside(mz_tree_node *root, int node, size_t node_bytes) {
+  return (mz_tree_node *)(void *)((unsigned char *)root + (size_t)node * node_bytes);
+}
+
 static inline mz_edges mz_tree_edges(mz_tree_node *node, int actions) {
   mz_edges edges;
   edges.prior = (float *)(void *)(node + 1);

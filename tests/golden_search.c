@@ -4,8 +4,8 @@
  * Exit 0: all files agree; 1: a mismatch or a malformed file (the first is told on stderr); 2: no file given.
  *
  * A file: {algorithm, algorithm_config, env_config{discount, zero_reward}, tree}. Optional: num_simulations (else root visits − 1),
- * max_depth (in algorithm_config), root_invalid_actions (indices, or a mask with one entry per action), selected_action,
- * action_weights. */
+ * max_depth, qtransform and its arguments, root_invalid_actions (indices, or a mask with one entry per action), selected_action,
+ * action_weights. What other keys mean is not known; if they matter, the replay will differ. */
 #include "muzero/base/file.h"
 #include "muzero/base/json.h"
 #include "muzero/base/maths.h"
@@ -46,11 +46,6 @@ static mz_status number(const golden *g, const cJSON *object, const char *key, d
   return MZ_OK;
 }
 
-static mz_status number_or(const golden *g, const cJSON *object, const char *key, double fallback, double *out) {
-  *out = fallback;
-  return cJSON_HasObjectItem(object, key) ? number(g, object, key, out) : MZ_OK;
-}
-
 static mz_status whole(const golden *g, const cJSON *object, const char *key, double min, double max, int *out) {
   double value = 0;
   MZ_TRY(number(g, object, key, &value));
@@ -60,82 +55,80 @@ static mz_status whole(const golden *g, const cJSON *object, const char *key, do
   return MZ_OK;
 }
 
-/* Only `keys` may occur: what we do not know could change the search. */
-static mz_status known_keys(const golden *g, const cJSON *object, const char *where, const char *const *keys) {
-  for (const cJSON *item = object ? object->child : NULL; item; item = item->next) {
-    bool known = false;
-    for (const char *const *key = keys; *key; key++) known = known || strcmp(item->string, *key) == 0;
-    if (!known) return MALFORMED(g, "%s: unknown key \"%s\"", where, item->string);
+/* Where the writer put a setting: beside its transform, its algorithm, or at the top. NULL when absent or null. */
+static const cJSON *place_of(const golden *g, const char *key) {
+  const cJSON *config = cJSON_GetObjectItemCaseSensitive(g->json, "algorithm_config");
+  const cJSON *const places[] = {cJSON_GetObjectItemCaseSensitive(config, "qtransform_kwargs"), config, g->json};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(places[i], key);
+    if (item && !cJSON_IsNull(item)) return places[i];
   }
+  return NULL;
+}
+
+static const cJSON *setting(const golden *g, const char *key) { return cJSON_GetObjectItemCaseSensitive(place_of(g, key), key); }
+
+/* *out stays as it is when the key is absent. */
+static mz_status number_setting(const golden *g, const char *key, double *out) {
+  const cJSON *place = place_of(g, key);
+  return place ? number(g, place, key, out) : MZ_OK;
+}
+
+static mz_status whole_setting(const golden *g, const char *key, double min, double max, int64_t *out) {
+  int value = 0;
+  if (!place_of(g, key)) return MZ_OK;
+  MZ_TRY(whole(g, place_of(g, key), key, min, max, &value));
+  *out = value;
   return MZ_OK;
 }
 
-static mz_status read_q_transform(golden *g, const cJSON *config) {
+static mz_status read_q_transform(golden *g) {
   mz_search_settings *s = &g->settings;
-  const cJSON *name = cJSON_GetObjectItemCaseSensitive(config, "qtransform");
-  const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(config, "qtransform_kwargs");
-  const bool gumbel = s->algorithm == MZ_GUMBEL;
-  const char *transform = gumbel ? "qtransform_completed_by_mix_value" : "qtransform_by_parent_and_siblings";
+  const cJSON *name = setting(g, "qtransform"), *rescale = setting(g, "rescale_values");
   if (name && !cJSON_IsString(name)) return MALFORMED(g, "qtransform: a name is needed");
-  if (name) transform = name->valuestring;
-  if (arguments && !cJSON_IsObject(arguments)) return MALFORMED(g, "qtransform_kwargs: an object is needed");
-  if (!gumbel && strcmp(transform, "qtransform_by_parent_and_siblings") == 0) {
-    MZ_TRY(known_keys(g, arguments, transform, (const char *const[]){NULL}));
-    s->q_transform = MZ_Q_PARENT_AND_SIBLINGS;
-  } else if (!gumbel && strcmp(transform, "qtransform_by_min_max") == 0) {
-    MZ_TRY(known_keys(g, arguments, transform, (const char *const[]){"min_value", "max_value", NULL}));
-    s->q_transform = MZ_Q_MIN_MAX;
-    MZ_TRY(number(g, arguments, "min_value", &s->min_value));
-    MZ_TRY(number(g, arguments, "max_value", &s->max_value));
-  } else if (gumbel && strcmp(transform, "qtransform_completed_by_mix_value") == 0) {
-    MZ_TRY(known_keys(g, arguments, transform, (const char *const[]){"value_scale", "maxvisit_init", "rescale_values", NULL}));
-    MZ_TRY(number_or(g, arguments, "value_scale", 0.1, &s->value_scale));
-    MZ_TRY(number_or(g, arguments, "maxvisit_init", 50, &s->maxvisit_init));
-    const cJSON *rescale = cJSON_GetObjectItemCaseSensitive(arguments, "rescale_values");
-    if (rescale && !cJSON_IsBool(rescale)) return MALFORMED(g, "rescale_values: true or false is needed");
+  if (rescale && !cJSON_IsBool(rescale)) return MALFORMED(g, "rescale_values: true or false is needed");
+  if (s->algorithm == MZ_GUMBEL) {
+    if (name && strcmp(name->valuestring, "qtransform_completed_by_mix_value") != 0)
+      return MALFORMED(g, "qtransform: \"%s\": gumbel_muzero has qtransform_completed_by_mix_value", name->valuestring);
     s->rescale_values = !rescale || cJSON_IsTrue(rescale);
-  } else {
-    return MALFORMED(g, "qtransform: \"%s\" is not one of this algorithm's", transform);
+    MZ_TRY(number_setting(g, "value_scale", &s->value_scale));
+    return number_setting(g, "maxvisit_init", &s->maxvisit_init);
   }
-  return MZ_OK;
+  if (!name || strcmp(name->valuestring, "qtransform_by_parent_and_siblings") == 0) return MZ_OK;
+  if (strcmp(name->valuestring, "qtransform_by_min_max") != 0)
+    return MALFORMED(g, "qtransform: \"%s\": muzero has qtransform_by_parent_and_siblings and qtransform_by_min_max", name->valuestring);
+  s->q_transform = MZ_Q_MIN_MAX;
+  if (!place_of(g, "min_value") || !place_of(g, "max_value")) return MALFORMED(g, "qtransform_by_min_max: min_value and max_value are needed");
+  MZ_TRY(number_setting(g, "min_value", &s->min_value));
+  return number_setting(g, "max_value", &s->max_value);
 }
 
 static mz_status read_algorithm(golden *g) {
   mz_search_settings *s = &g->settings;
   const char *algorithm;
-  double noise, considered, depth;
+  double noise = 0;
+  *s = (mz_search_settings){.c_init = 1.25, .c_base = 19652, .considered = 16, .value_scale = 0.1, .maxvisit_init = 50}; /* mctx's defaults */
   MZ_TRY(mz_json_get_string(g->json, "algorithm", g->name, MZ_E_CONFIG, &algorithm));
   if (strcmp(algorithm, "muzero") != 0 && strcmp(algorithm, "gumbel_muzero") != 0)
     return MALFORMED(g, "algorithm: \"%s\": muzero or gumbel_muzero is needed", algorithm);
   s->algorithm = strcmp(algorithm, "muzero") == 0 ? MZ_PUCT : MZ_GUMBEL;
-  const cJSON *config = cJSON_GetObjectItemCaseSensitive(g->json, "algorithm_config");
-  if (!cJSON_IsObject(config)) return MALFORMED(g, "algorithm_config: an object is needed");
-  MZ_TRY(known_keys(g, config, "algorithm_config",
-                    (const char *const[]){"pb_c_init", "pb_c_base", "dirichlet_alpha", "dirichlet_fraction", "temperature", "gumbel_scale",
-                                          "max_num_considered_actions", "max_depth", "num_simulations", "qtransform", "qtransform_kwargs", NULL}));
-  MZ_TRY(number_or(g, config, "pb_c_init", 1.25, &s->c_init));
-  MZ_TRY(number_or(g, config, "pb_c_base", 19652, &s->c_base));
+  if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(g->json, "algorithm_config"))) return MALFORMED(g, "algorithm_config: an object is needed");
+  MZ_TRY(number_setting(g, "pb_c_init", &s->c_init));
+  MZ_TRY(number_setting(g, "pb_c_base", &s->c_base));
   if (s->c_base <= 0) return MALFORMED(g, "pb_c_base: %g: must be positive", s->c_base);
-  MZ_TRY(number_or(g, config, s->algorithm == MZ_PUCT ? "dirichlet_fraction" : "gumbel_scale", 0, &noise));
+  MZ_TRY(number_setting(g, s->algorithm == MZ_PUCT ? "dirichlet_fraction" : "gumbel_scale", &noise));
   if (noise != 0) return MALFORMED(g, "noise of %g: only trees without noise can be replayed", noise);
-  MZ_TRY(number_or(g, config, "max_num_considered_actions", 16, &considered));
-  if (considered < 1 || considered > ACTIONS_MAX || considered != floor(considered))
-    return MALFORMED(g, "max_num_considered_actions: %g: a whole number from 1 to %d is needed", considered, ACTIONS_MAX);
-  s->considered = (int64_t)considered;
-  MZ_TRY(number_or(g, cJSON_HasObjectItem(config, "max_depth") ? config : g->json, "max_depth", 0, &depth));
-  if (depth < 0 || depth > SIMULATIONS_MAX || depth != floor(depth)) return MALFORMED(g, "max_depth: %g", depth);
-  s->max_depth = (int64_t)depth;
-  MZ_TRY(read_q_transform(g, config));
-  const cJSON *env = cJSON_GetObjectItemCaseSensitive(g->json, "env_config");
-  MZ_TRY(number(g, env, "discount", &g->discount));
-  if (fabs(g->discount) > 1) return MALFORMED(g, "discount: %g: from -1 to 1 is needed", g->discount);
-  return MZ_OK;
+  MZ_TRY(whole_setting(g, "max_num_considered_actions", 1, ACTIONS_MAX, &s->considered));
+  MZ_TRY(whole_setting(g, "max_depth", 1, SIMULATIONS_MAX, &s->max_depth));
+  MZ_TRY(read_q_transform(g));
+  MZ_TRY(number(g, cJSON_GetObjectItemCaseSensitive(g->json, "env_config"), "discount", &g->discount));
+  return fabs(g->discount) <= 1 ? MZ_OK : MALFORMED(g, "discount: %g: from -1 to 1 is needed", g->discount);
 }
 
 static mz_status read_legal(golden *g) {
   memset(g->legal, 1, (size_t)g->actions);
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(g->json, "root_invalid_actions");
-  if (!list || cJSON_IsNull(list)) return MZ_OK;
+  const cJSON *list = setting(g, "root_invalid_actions");
+  if (!list) return MZ_OK;
   if (!cJSON_IsArray(list)) return MALFORMED(g, "root_invalid_actions: a list is needed");
   const bool mask = cJSON_GetArraySize(list) == g->actions; /* as many indices would leave no legal action */
   const cJSON *item;
@@ -197,23 +190,19 @@ static mz_status parse(golden *g) {
 }
 
 static mz_status read_golden(golden *g) {
-  int simulations;
+  int visits = 0;
   MZ_TRY(parse(g));
   MZ_TRY(read_algorithm(g));
   g->tree = cJSON_GetObjectItemCaseSensitive(g->json, "tree");
   g->actions = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(g->tree, "child_stats"));
   if (g->actions < 1 || g->actions > ACTIONS_MAX) return MALFORMED(g, "tree: child_stats: 1 to %d actions are needed", ACTIONS_MAX);
-  const cJSON *config = cJSON_GetObjectItemCaseSensitive(g->json, "algorithm_config");
-  if (cJSON_HasObjectItem(g->json, "num_simulations")) MZ_TRY(whole(g, g->json, "num_simulations", 1, SIMULATIONS_MAX, &simulations));
-  else if (cJSON_HasObjectItem(config, "num_simulations")) MZ_TRY(whole(g, config, "num_simulations", 1, SIMULATIONS_MAX, &simulations));
-  else {
-    MZ_TRY(whole(g, g->tree, "visit", 2, SIMULATIONS_MAX + 1, &simulations));
-    simulations--;
-  }
-  g->settings.simulations = simulations;
+  MZ_TRY(whole(g, g->tree, "visit", 2, SIMULATIONS_MAX + 1, &visits));
+  g->settings.simulations = visits - 1;
+  MZ_TRY(whole_setting(g, "num_simulations", 1, SIMULATIONS_MAX, &g->settings.simulations));
+  const size_t nodes = (size_t)g->settings.simulations + 1;
   MZ_TRY(mz_alloc(&g->legal, (size_t)g->actions, 1));
-  MZ_TRY(mz_alloc(&g->node, (size_t)simulations + 1, sizeof *g->node));
-  MZ_TRY(mz_alloc(&g->placed, (size_t)simulations + 1, sizeof *g->placed));
+  MZ_TRY(mz_alloc(&g->node, nodes, sizeof *g->node));
+  MZ_TRY(mz_alloc(&g->placed, nodes, sizeof *g->placed));
   MZ_TRY(read_legal(g));
   return read_node(g, g->tree, -1);
 }
@@ -289,12 +278,10 @@ static mz_status compare_tree(golden *g) {
 }
 
 static mz_status compare_result(golden *g, const mz_root_result *result) {
-  const cJSON *weights = cJSON_GetObjectItemCaseSensitive(g->json, "action_weights");
-  if (cJSON_HasObjectItem(g->json, "selected_action")) {
-    int selected;
-    MZ_TRY(whole(g, g->json, "selected_action", 0, g->actions - 1, &selected));
-    if (result->selected != selected) return MISMATCH(g, "selected action is %d where %d is due", result->selected, selected);
-  }
+  const cJSON *weights = setting(g, "action_weights");
+  int64_t selected = result->selected;
+  MZ_TRY(whole_setting(g, "selected_action", 0, g->actions - 1, &selected));
+  if (result->selected != selected) return MISMATCH(g, "selected action is %d where %d is due", result->selected, (int)selected);
   if (!weights) return MZ_OK;
   if (!cJSON_IsArray(weights) || cJSON_GetArraySize(weights) != g->actions) return MALFORMED(g, "action_weights: a list of %d is needed", g->actions);
   const cJSON *weight;

@@ -165,8 +165,8 @@ static inline void mz_sincos_inline(double x, double *sine, double *cosine) {
   const double c = head + (((1.0 - head) - half) + (C * (z * z) - r * tail));
 
   const uint64_t quadrant = mz_bits_of_f64(t); /* its two low bits */
-  const double odd_sine = (quadrant & 1) != 0 ? c : s;
-  const double odd_cosine = (quadrant & 1) != 0 ? s : c;
-  *sine = mz_f64_of_bits(mz_bits_of_f64(odd_sine) ^ ((quadrant & 2) << 62));
-  *cosine = mz_f64_of_bits(mz_bits_of_f64(odd_cosine) ^ (((quadrant + 1) & 2) << 62));
+  /* Odd quadrants swap the two, by bits: a comparison of 64-bit integers would keep SSE2 from vectorising this. */
+  const uint64_t swap = (mz_bits_of_f64(s) ^ mz_bits_of_f64(c)) & -(quadrant & 1);
+  *sine = mz_f64_of_bits((mz_bits_of_f64(s) ^ swap) ^ ((quadrant & 2) << 62));
+  *cosine = mz_f64_of_bits((mz_bits_of_f64(c) ^ swap) ^ (((quadrant + 1) & 2) << 62));
 }

@@ -128,21 +128,23 @@ def make_tree(name, algorithm, actions, simulations, discount=0.99, reward_scale
 
 
 def make_trees():
+    # Seeds for which the visits spread over the legal actions.
     puct, gumbel = "muzero", "gumbel_muzero"
-    make_tree("puct_2_actions", puct, 2, 40, seed=1)
-    make_tree("puct_3_actions_board", puct, 3, 30, discount=-1.0, reward_scale=0.0, seed=2)
-    make_tree("puct_masked", puct, 6, 40, invalid=(0, 2, 5), seed=3)
-    make_tree("puct_masked_board", puct, 5, 32, discount=-1.0, invalid=(1, 4), seed=4)
+    make_tree("puct_2_actions", puct, 2, 40, logit_scale=1.0, seed=2)
+    make_tree("puct_3_actions_board", puct, 3, 30, discount=-1.0, reward_scale=0.0, logit_scale=1.0, seed=6)
+    make_tree("puct_masked", puct, 6, 40, invalid=(0, 2, 5), logit_scale=1.0, seed=8)
+    make_tree("puct_masked_board", puct, 5, 32, discount=-1.0, invalid=(1, 4), logit_scale=1.0, seed=3)
     make_tree("puct_one_legal", puct, 4, 12, invalid=(0, 1, 3), seed=5)
     make_tree("puct_min_max", puct, 4, 32, discount=-1.0, reward_scale=0.0, transform=MIN_MAX,
               transform_args=dict(min_value=-1.0, max_value=1.0), seed=6)
-    make_tree("puct_min_max_masked", puct, 5, 24, invalid=(0,), transform=MIN_MAX, transform_args=dict(min_value=-8.0, max_value=6.0), seed=7)
-    make_tree("puct_depth", puct, 2, 40, max_depth=3, seed=8)
+    make_tree("puct_min_max_masked", puct, 5, 24, invalid=(0,), transform=MIN_MAX, transform_args=dict(min_value=-8.0, max_value=6.0),
+              logit_scale=1.0, seed=1)
+    make_tree("puct_depth", puct, 2, 40, max_depth=3, logit_scale=1.0, seed=2)
     make_tree("puct_depth_board", puct, 3, 30, discount=-1.0, max_depth=2, invalid=(1,), seed=9)
     # A base of 5 visits lets ln((N + c_base + 1)/c_base) count: its "+ 1" decides expansions.
     make_tree("puct_small_base", puct, 4, 40, pb_c_init=0.5, pb_c_base=5.0, seed=10)
     make_tree("puct_small_base_board", puct, 3, 40, discount=-1.0, pb_c_init=0.1, pb_c_base=1.0, seed=11)
-    make_tree("puct_large_values", puct, 3, 30, value_scale=300.0, reward_scale=50.0, seed=12)
+    make_tree("puct_large_values", puct, 3, 30, value_scale=300.0, reward_scale=50.0, logit_scale=1.0, seed=7)
 
     make_tree("gumbel_2_actions", gumbel, 2, 40, seed=21)
     make_tree("gumbel_3_actions_board", gumbel, 3, 30, discount=-1.0, reward_scale=0.0, seed=22)

@@ -1,0 +1,40 @@
+/* The presets learn, with five seeds each: CartPole-v1 to a mean of 475 over 100 fresh games, tic-tac-toe until no line that any
+ * opponent can play beats it. Bounds are in updates, not in seconds: no test depends on the machine's speed. */
+#include "muzero/muzero.h"
+#include "testing.h"
+
+static void learns(const char *env, double target, int64_t updates_max) {
+  char folder[64], dir[96];
+  make_folder(folder);
+  for (uint64_t seed = 1; seed <= 5; seed++) {
+    snprintf(dir, sizeof dir, "%s/%s%d", folder, env, (int)seed);
+    mz_run *run;
+    const mz_run_options options = {.env = env, .dir = dir, .seed = seed, .seed_given = true};
+    const mz_limits limits = {.updates = updates_max, .until = true, .score = target};
+    mz_phase phase;
+    mz_reason reason = MZ_GOES_ON;
+    expect_ok(mz_run_open(&run, &options));
+    while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+    print_message("%s, seed %d: score %g after %lld updates, %lld environment steps\n", env, (int)seed, phase.score, (long long)phase.counters.updates,
+                  (long long)phase.counters.env_steps);
+    assert_int_equal(reason, MZ_REASON_SCORE);
+    assert_true(phase.score >= target);
+    mz_run_close(run);
+  }
+  drop_folder(folder);
+}
+
+static void cartpole_balances(void **unused) {
+  (void)unused;
+  learns("cartpole", 475, 8000);
+}
+
+static void tictactoe_is_not_beaten(void **unused) {
+  (void)unused;
+  learns("tictactoe", 1, 40000);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cartpole_balances), cmocka_unit_test(tictactoe_is_not_beaten)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,409 @@
+/* The search on models without a network: backups, masks, noise, depth, and independence of the batch. Whole trees against mctx: golden_search. */
+#include "tests/selfplay/table_model.h"
+
+enum { ACTIONS_MAX = 9, ROOTS = 37 };
+
+typedef struct outcome {
+  int selected;
+  float value, raw_value, policy[ACTIONS_MAX];
+  int32_t visits[ACTIONS_MAX];
+} outcome;
+
+/* The roots that `which` names, in that order, one mz_search_run. Root r: observation, mask and noise follow from r. */
+static void search_roots(const mz_search_settings *settings, hash_model *model, int slots, bool alternating, int n, const int *which, outcome *out) {
+  static uint32_t observations[ROOTS];
+  static uint8_t legal[ROOTS][ACTIONS_MAX];
+  mz_root roots[ROOTS];
+  mz_root_result results[ROOTS];
+  mz_search *search = table_search(settings, model->actions, 0.97, alternating, slots);
+  const mz_search_model searched = hash_search_model(model);
+  memset(out, 0, (size_t)n * sizeof *out);
+  for (int i = 0; i < n; i++) {
+    const uint32_t r = (uint32_t)which[i];
+    observations[i] = hash_mix(r + 1);
+    for (int a = 0; a < model->actions; a++) legal[i][a] = r % 3 == 0 || a == (int)r % model->actions || hash_mix(r * 64 + (uint32_t)a) % 2;
+    roots[i] = (mz_root){.observation = &observations[i], .legal = r % 3 == 0 ? NULL : legal[i], .noise = r % 2, .rng = mz_rng_at(9, MZ_RNG_NOISE, r, 4)};
+    results[i] = (mz_root_result){.policy = out[i].policy, .visits = out[i].visits};
+  }
+  mz_search_run(search, &searched, n, roots, 0, results);
+  for (int i = 0; i < n; i++) {
+    out[i].selected = results[i].selected;
+    out[i].value = results[i].value;
+    out[i].raw_value = results[i].raw_value;
+    float sum = 0;
+    for (int a = 0; a < model->actions; a++) {
+      sum += out[i].policy[a];
+      if (roots[i].legal && !roots[i].legal[a]) assert_true(out[i].visits[a] == 0 && out[i].policy[a] == 0);
+    }
+    assert_float_equal(sum, 1, 1e-5);
+    assert_true(!roots[i].legal || roots[i].legal[out[i].selected]);
+  }
+  mz_search_free(search);
+}
+
+static void test_a_root_does_not_see_its_batch(void **state) {
+  (void)state;
+  const int action_counts[] = {1, 2, 3, 5, 9}, slot_counts[] = {1, 3, 16, ROOTS, 200};
+  for (int c = 0; c < 5 * 2 * 2; c++) {
+    hash_model model = {.actions = action_counts[c % 5]};
+    mz_search_settings settings = table_defaults(c / 5 % 2 ? MZ_PUCT : MZ_GUMBEL, 20);
+    settings.max_depth = c / 10 ? 3 : 0;
+    outcome alone[ROOTS], together[ROOTS];
+    int forward[ROOTS], backward[ROOTS];
+    for (int r = 0; r < ROOTS; r++) {
+      forward[r] = r;
+      backward[r] = ROOTS - 1 - r;
+      search_roots(&settings, &model, 1, c % 2, 1, &forward[r], &alone[r]);
+    }
+    for (int s = 0; s < 5; s++) {
+      search_roots(&settings, &model, slot_counts[s], c % 2, ROOTS, forward, together);
+      assert_memory_equal(together, alone, sizeof alone);
+    }
+    search_roots(&settings, &model, 16, c % 2, ROOTS, backward, together);
+    for (int r = 0; r < ROOTS; r++) assert_memory_equal(&together[ROOTS - 1 - r], &alone[r], sizeof alone[r]);
+  }
+}
+
+static void test_observations_may_lie_anywhere(void **state) {
+  (void)state;
+  uint32_t scattered[8] = {11, 22, 33, 44, 55, 66, 77, 88};
+  const int places[] = {0, 1, 5, 3, 4, 7};
+  hash_model model = {.actions = 3};
+  const mz_search_model searched = hash_search_model(&model);
+  mz_search_settings settings = table_defaults(MZ_PUCT, 4);
+  mz_search *search = table_search(&settings, 3, 1, false, 6);
+  float policies[6][3];
+  mz_root roots[6];
+  mz_root_result results[6];
+  for (int i = 0; i < 6; i++) {
+    roots[i] = (mz_root){.observation = &scattered[places[i]]};
+    results[i] = (mz_root_result){.policy = policies[i]};
+  }
+  mz_search_run(search, &searched, 6, roots, 0, results);
+  for (int i = 0; i < 6; i++) assert_float_equal(results[i].raw_value, hash_unit(scattered[places[i]], 0), 0);
+  mz_search_free(search);
+}
+
+static void test_fewer_simulations_are_a_search_of_that_number(void **state) {
+  (void)state;
+  for (int algorithm = 0; algorithm < 2; algorithm++) {
+    hash_model model = {.actions = 4};
+    const mz_search_model searched = hash_search_model(&model);
+    mz_search_settings many = table_defaults(algorithm, 50), few = table_defaults(algorithm, 11);
+    mz_search *large = table_search(&many, 4, 0.9, false, 1), *small = table_search(&few, 4, 0.9, false, 1);
+    const uint32_t observation = 5;
+    float policies[2][4];
+    int32_t visits[2][4];
+    const mz_root root = {.observation = &observation};
+    mz_root_result results[2] = {{.policy = policies[0], .visits = visits[0]}, {.policy = policies[1], .visits = visits[1]}};
+    mz_search_run(large, &searched, 1, &root, 0, &results[0]); /* leaves its tree behind */
+    mz_search_run(large, &searched, 1, &root, 11, &results[0]);
+    mz_search_run(small, &searched, 1, &root, 0, &results[1]);
+    assert_memory_equal(policies[0], policies[1], sizeof policies[0]);
+    assert_memory_equal(visits[0], visits[1], sizeof visits[0]);
+    assert_int_equal(visits[0][0] + visits[0][1] + visits[0][2] + visits[0][3], 11);
+    assert_float_equal(results[0].value, results[1].value, 0);
+    mz_search_free(large);
+    mz_search_free(small);
+  }
+}
+
+/* ---- backups ---- */
+
+/* One action, reward 0.1 on every edge, value 1 at the fourth node and 0 elsewhere. */
+static void chain_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+  (void)context, (void)observations;
+  for (int i = 0; i < n; i++) pool[out[i]] = policy[i] = value[i] = 0;
+}
+static void chain_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
+                            float *value, float *reward) {
+  (void)context, (void)action;
+  for (int i = 0; i < n; i++) {
+    pool[out[i]] = pool[in[i]] + 1;
+    value[i] = pool[out[i]] == 4;
+    reward[i] = 0.1f;
+    policy[i] = 0;
+  }
+}
+
+/* What simulation 4 carried to node i: the sum of its values after 4 simulations less that after 3. muzero-cpp's backup tests. */
+static void expect_backup(bool alternating, const double *expected) {
+  const mz_search_model model = {.actions = 1, .latent_stride = 1, .initial = chain_initial, .recurrent = chain_recurrent};
+  const mz_search_settings settings = table_defaults(MZ_PUCT, 4);
+  mz_search *search = table_search(&settings, 1, 0.5, alternating, 1);
+  double sums[2][5] = {{0}};
+  const mz_root root = {0};
+  float policy;
+  mz_root_result result = {.policy = &policy};
+  for (int extra = 0; extra < 2; extra++) {
+    mz_search_run(search, &model, 1, &root, 3 + extra, &result);
+    for (int i = 0; i < 4 + extra; i++) {
+      const mz_tree_node *node = mz_tree_at(mz_search_tree(search), 0, i);
+      assert_int_equal(node->visits, 4 + extra - i);
+      sums[extra][i] = (double)node->value * node->visits;
+    }
+    assert_float_equal(result.value, mz_tree_at(mz_search_tree(search), 0, 0)->value, 0);
+  }
+  for (int i = 0; i < 5; i++) assert_float_equal(sums[1][4 - i] - sums[0][4 - i], expected[i], 1e-6);
+  mz_search_free(search);
+}
+
+static void test_backup_of_one_and_two_players(void **state) {
+  (void)state;
+  expect_backup(false, (const double[]){1, 0.6, 0.4, 0.3, 0.25});
+  expect_backup(true, (const double[]){1, -0.4, 0.3, -0.05, 0.125});
+}
+
+/* ---- masks, depth ---- */
+
+/* mctx's bandit: reward by action, discount 0, value 0, logits 0 below the root. */
+static const float bandit_reward[] = {20, 3, -1, 10}, bandit_logits[] = {0, -1, 2, 3};
+static void bandit_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+  (void)context, (void)observations, (void)pool, (void)out;
+  assert_int_equal(n, 1);
+  memcpy(policy, bandit_logits, sizeof bandit_logits);
+  value[0] = -5;
+}
+static void bandit_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
+                             float *value, float *reward) {
+  (void)context, (void)pool, (void)in, (void)out;
+  assert_int_equal(n, 1);
+  memset(policy, 0, sizeof bandit_logits);
+  value[0] = 0;
+  reward[0] = bandit_reward[action[0]];
+}
+
+/* Depth of the deepest nodes below `node`; *visits: the most that one of them has. */
+static int deepest(const mz_tree *tree, int node, int *visits) {
+  const mz_edges edges = mz_tree_edges(mz_tree_at(tree, 0, node), tree->actions);
+  int depth = 0;
+  *visits = mz_tree_at(tree, 0, node)->visits;
+  for (int a = 0; a < tree->actions; a++) {
+    int below;
+    if (edges.child[a] == MZ_NO_NODE) continue;
+    const int found = 1 + deepest(tree, edges.child[a], &below);
+    if (found > depth || (found == depth && below > *visits)) *visits = below;
+    depth = found > depth ? found : depth;
+  }
+  return depth;
+}
+
+/* policies_test.py: 17 simulations, max_depth 3, value_scale 0.05, maxvisit 60, actions 0 and 3 invalid. */
+static void test_masked_gumbel_bandit_of_mctx(void **state) {
+  (void)state;
+  const mz_search_model model = {.actions = 4, .latent_stride = 1, .initial = bandit_initial, .recurrent = bandit_recurrent};
+  mz_search_settings settings = table_defaults(MZ_GUMBEL, 17);
+  settings.max_depth = 3;
+  settings.value_scale = 0.05;
+  settings.maxvisit_init = 60;
+  mz_search *search = table_search(&settings, 4, 0, false, 1);
+  const uint8_t legal[] = {0, 1, 1, 0};
+  const mz_root root = {.legal = legal};
+  float policy[4];
+  int32_t visits[4];
+  mz_root_result result = {.policy = policy, .visits = visits};
+  mz_search_run(search, &model, 1, &root, 0, &result);
+  assert_int_equal(result.selected, 1);
+  assert_memory_equal(visits, ((const int32_t[]){0, 9, 8, 0}), sizeof visits);
+  const double p1 = exp(-3) / (1 + exp(-3)), mixed = (-5 + 17 * (3 * p1 - (1 - p1))) / 18; /* the least of all completed Q */
+  const double better = -1 + (60 + 9) * 0.05, other = 2 + (60 + 9) * 0.05 * (-1 - mixed) / (3 - mixed);
+  assert_float_equal(policy[1], 1 / (1 + exp(other - better)), 1e-6);
+  assert_float_equal(policy[0] + policy[3], 0, 0);
+  int most;
+  assert_int_equal(deepest(mz_search_tree(search), 0, &most), 3);
+  assert_int_equal(most, 6);
+  mz_search_free(search);
+}
+
+static void test_max_depth_asks_the_model_once_for_each_node(void **state) {
+  (void)state;
+  const uint32_t observation = 3;
+  hash_model model = {.actions = 2};
+  const mz_search_model searched = hash_search_model(&model);
+  mz_search_settings settings = table_defaults(MZ_PUCT, 40);
+  settings.max_depth = 2;
+  mz_search *search = table_search(&settings, 2, 0.9, false, 1);
+  float policy[2];
+  int32_t visits[2];
+  const mz_root root = {.observation = &observation};
+  mz_root_result result = {.policy = policy, .visits = visits};
+  mz_search_run(search, &searched, 1, &root, 0, &result);
+  assert_int_equal(visits[0] + visits[1], 40);
+  assert_true(model.rows <= 6);
+  int most;
+  assert_int_equal(deepest(mz_search_tree(search), 0, &most), 2);
+  mz_search_free(search);
+}
+
+static void test_only_the_legal_are_considered(void **state) {
+  (void)state;
+  hash_model model = {.actions = 9};
+  const mz_search_model searched = hash_search_model(&model);
+  for (int considered = 1; considered <= 16; considered += 5) {
+    mz_search_settings settings = table_defaults(MZ_GUMBEL, 24);
+    settings.considered = considered;
+    mz_search *search = table_search(&settings, 9, 1, true, 1);
+    for (uint32_t observation = 1; observation < 20; observation++) {
+      const uint8_t legal[9] = {0, 1, 0, 0, 1, observation % 2, 0, 0, 1};
+      const mz_root root = {.observation = &observation, .legal = legal, .noise = true, .rng = mz_rng_at(1, MZ_RNG_NOISE, 0, observation)};
+      float policy[9];
+      int32_t visits[9];
+      mz_root_result result = {.policy = policy, .visits = visits};
+      int visited = 0, count = 3 + observation % 2;
+      mz_search_run(search, &searched, 1, &root, 0, &result);
+      for (int a = 0; a < 9; a++) {
+        assert_true(legal[a] || visits[a] == 0);
+        visited += visits[a] > 0;
+      }
+      assert_int_equal(visited, considered < count ? considered : count);
+    }
+    mz_search_free(search);
+  }
+}
+
+/* ---- noise ---- */
+
+static void root_priors(const mz_search_settings *settings, const mz_root *root, float *prior) {
+  hash_model model = {.actions = 5};
+  const mz_search_model searched = hash_search_model(&model);
+  mz_search *search = table_search(settings, 5, 0.9, false, 1);
+  float policy[5];
+  mz_root_result result = {.policy = policy};
+  mz_search_run(search, &searched, 1, root, 0, &result);
+  memcpy(prior, mz_tree_edges(mz_tree_at(mz_search_tree(search), 0, 0), 5).prior, 5 * sizeof(float));
+  mz_search_free(search);
+}
+
+static void test_dirichlet_noise_is_for_the_legal(void **state) {
+  (void)state;
+  const uint32_t observation = 8;
+  const uint8_t legal[] = {1, 0, 1, 1, 0};
+  mz_search_settings settings = table_defaults(MZ_PUCT, 1);
+  settings.dirichlet_fraction = 0.25;
+  mz_root root = {.observation = &observation, .legal = legal, .rng = mz_rng_at(1, MZ_RNG_NOISE, 2, 3)};
+  float plain[5], noisy[5], drawn[3];
+  mz_rng rng = root.rng;
+  mz_rng_dirichlet(&rng, 0.3f, 3, drawn);
+  root_priors(&settings, &root, plain);
+  root.noise = true;
+  root_priors(&settings, &root, noisy);
+  for (int a = 0, i = 0; a < 5; a++) {
+    if (legal[a]) assert_float_equal(noisy[a], 0.75f * plain[a] + 0.25f * drawn[i++], 1e-6);
+    else assert_true(noisy[a] == -INFINITY && plain[a] == -INFINITY);
+  }
+}
+
+static void test_gumbel_noise_chooses_what_is_considered(void **state) {
+  (void)state;
+  hash_model model = {.actions = 9};
+  const mz_search_model searched = hash_search_model(&model);
+  int moved = 0;
+  for (uint32_t observation = 1; observation < 60; observation++) {
+    int32_t visits[2][9];
+    float policy[9], logits[9], value;
+    hash_answer(&model, observation, 0, logits, &value);
+    const mz_rng stream = mz_rng_at(4, MZ_RNG_NOISE, observation, 0);
+    for (int scaled = 0; scaled < 2; scaled++) {
+      mz_search_settings settings = table_defaults(MZ_GUMBEL, 3);
+      settings.considered = 3;
+      settings.gumbel_scale = scaled ? 1.5 : 0;
+      mz_search *search = table_search(&settings, 9, 0.9, false, 1);
+      const mz_root root = {.observation = &observation, .noise = true, .rng = stream};
+      mz_root_result result = {.policy = policy, .visits = visits[scaled]};
+      mz_search_run(search, &searched, 1, &root, 0, &result);
+      mz_search_free(search);
+      /* Three simulations of three: the three largest g + logits */
+      mz_rng rng = stream;
+      float key[9];
+      for (int a = 0; a < 9; a++) key[a] = logits[a] + (scaled ? 1.5f * mz_rng_gumbel(&rng) : 0);
+      for (int a = 0; a < 9; a++) {
+        int larger = 0;
+        for (int b = 0; b < 9; b++) larger += key[b] > key[a];
+        assert_int_equal(visits[scaled][a], larger < 3);
+      }
+    }
+    moved += memcmp(visits[0], visits[1], sizeof visits[0]) != 0;
+  }
+  assert_true(moved > 20);
+}
+
+/* ---- a broken network, cost ---- */
+
+static void nan_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+  (void)context, (void)observations, (void)pool, (void)out;
+  for (int i = 0; i < n; i++) value[i] = NAN;
+  for (int i = 0; i < 4 * n; i++) policy[i] = NAN;
+}
+static void nan_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
+                          float *value, float *reward) {
+  (void)in, (void)action;
+  nan_initial(context, n, NULL, pool, out, policy, value);
+  for (int i = 0; i < n; i++) reward[i] = NAN;
+}
+
+static void test_a_network_of_nan_still_plays_what_is_legal(void **state) {
+  (void)state;
+  for (int algorithm = 0; algorithm < 2; algorithm++) {
+    const mz_search_model model = {.actions = 4, .latent_stride = 1, .initial = nan_initial, .recurrent = nan_recurrent};
+    const mz_search_settings settings = table_defaults(algorithm, 12);
+    mz_search *search = table_search(&settings, 4, 0.9, false, 1);
+    const uint8_t legal[] = {0, 0, 1, 1};
+    const mz_root root = {.legal = legal, .noise = true, .rng = mz_rng_at(1, MZ_RNG_NOISE, 0, 0)};
+    float policy[4];
+    int32_t visits[4];
+    mz_root_result result = {.policy = policy, .visits = visits};
+    mz_search_run(search, &model, 1, &root, 0, &result);
+    assert_true(legal[result.selected]);
+    assert_int_equal(visits[0] + visits[1], 0);
+    mz_search_free(search);
+  }
+}
+
+static void test_cost_counts_edges_and_simulations(void **state) {
+  (void)state;
+  const mz_search_model model = {.actions = 1, .latent_stride = 1, .initial = chain_initial, .recurrent = chain_recurrent};
+  const mz_search_settings settings = table_defaults(MZ_PUCT, 6);
+  mz_search *search = table_search(&settings, 1, 0.5, false, 4);
+  mz_root roots[4] = {0};
+  float policies[4];
+  mz_root_result results[4];
+  for (int i = 0; i < 4; i++) results[i] = (mz_root_result){.policy = &policies[i]};
+  mz_search_run(search, &model, 4, roots, 0, results);
+  assert_int_equal(mz_search_cost_read(search).model_ns, 0);
+  mz_search_count_cost(search, true);
+  mz_search_run(search, &model, 4, roots, 0, results);
+  const mz_search_cost cost = mz_search_cost_read(search);
+  assert_int_equal(cost.simulations, 6 * 4); /* of the second run alone */
+  assert_int_equal(cost.edges, (1 + 2 + 3 + 4 + 5 + 6) * 4);
+  assert_true(cost.total_ns >= cost.model_ns);
+  mz_search_free(search);
+}
+
+static void test_memory_that_cannot_be_had_is_an_error(void **state) {
+  (void)state;
+  const mz_search_settings settings = table_defaults(MZ_GUMBEL, 10);
+  for (long n = 1; n <= 3; n++) {
+    mz_search *search = NULL;
+    mz_alloc_fail_after(n);
+    assert_int_equal(mz_search_create(&search, &settings, 3, 1, 0.9, false, 8), MZ_E_MEMORY);
+    mz_alloc_fail_after(0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_root_does_not_see_its_batch),
+    cmocka_unit_test(test_observations_may_lie_anywhere),
+    cmocka_unit_test(test_fewer_simulations_are_a_search_of_that_number),
+    cmocka_unit_test(test_backup_of_one_and_two_players),
+    cmocka_unit_test(test_masked_gumbel_bandit_of_mctx),
+    cmocka_unit_test(test_max_depth_asks_the_model_once_for_each_node),
+    cmocka_unit_test(test_only_the_legal_are_considered),
+    cmocka_unit_test(test_dirichlet_noise_is_for_the_legal),
+    cmocka_unit_test(test_gumbel_noise_chooses_what_is_considered),
+    cmocka_unit_test(test_a_network_of_nan_still_plays_what_is_legal),
+    cmocka_unit_test(test_cost_counts_edges_and_simulations),
+    cmocka_unit_test(test_memory_that_cannot_be_had_is_an_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

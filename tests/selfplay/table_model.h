@@ -1,0 +1,75 @@
+/* Models without a network, for the tests of the search: a latent is one float that holds a 32-bit key. */
+#pragma once
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "selfplay/search.h"
+
+/* A made-up model: the answers of (key, action) are drawn from a hash. An observation is a key. */
+typedef struct hash_model {
+  int actions;
+  int calls, rows; /* of recurrent */
+} hash_model;
+
+static inline uint32_t hash_mix(uint32_t x) {
+  x = (x ^ (x >> 16)) * 0x85EBCA6Bu;
+  x = (x ^ (x >> 13)) * 0xC2B2AE35u;
+  return x ^ (x >> 16);
+}
+
+/* [−1, 1) */
+static inline float hash_unit(uint32_t key, uint32_t i) { return (float)(hash_mix(key + 0x9E3779B9u * (i + 1)) >> 8) * 0x1p-23f - 1.0f; }
+
+static inline void hash_answer(const hash_model *model, uint32_t key, int row, float *policy, float *value) {
+  for (int a = 0; a < model->actions; a++) policy[row * model->actions + a] = 2 * hash_unit(key, 10 + (uint32_t)a);
+  value[row] = hash_unit(key, 0);
+}
+
+static inline void hash_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+  for (int i = 0; i < n; i++) {
+    uint32_t key;
+    memcpy(&key, (const char *)observations + 4 * (size_t)i, sizeof key);
+    memcpy(&pool[out[i]], &key, sizeof key);
+    hash_answer(context, key, i, policy, value);
+  }
+}
+
+static inline void hash_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
+                                  float *policy, float *value, float *reward) {
+  hash_model *model = context;
+  model->calls++;
+  model->rows += n;
+  for (int i = 0; i < n; i++) {
+    uint32_t key;
+    memcpy(&key, &pool[in[i]], sizeof key);
+    key = hash_mix(key ^ hash_mix((uint32_t)action[i] + 77));
+    memcpy(&pool[out[i]], &key, sizeof key);
+    hash_answer(model, key, i, policy, value);
+    reward[i] = hash_unit(key, 1);
+  }
+}
+
+static inline mz_search_model hash_search_model(hash_model *model) {
+  return (mz_search_model){.context = model, .actions = model->actions, .latent_stride = 1, .obs_bytes = sizeof(uint32_t), .initial = hash_initial,
+                           .recurrent = hash_recurrent};
+}
+
+static inline mz_search_settings table_defaults(mz_algorithm algorithm, int simulations) {
+  mz_search_settings settings;
+  mz_config config = {.tables = &mz_search_table, .table_count = 1, .values = &settings};
+  mz_config_defaults(&config);
+  settings.algorithm = algorithm;
+  settings.simulations = simulations;
+  return settings;
+}
+
+static inline mz_search *table_search(const mz_search_settings *settings, int actions, double discount, bool alternating, int slots) {
+  mz_search *search = NULL;
+  assert_int_equal(mz_search_create(&search, settings, actions, 1, discount, alternating, slots), MZ_OK);
+  return search;
+}
