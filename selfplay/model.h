@@ -14,9 +14,12 @@ typedef struct mz_search_model {
    * observations lie one behind the other in memory are evaluated in one call. */
   void (*initial)(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value);
   /* Latent in[i] by action[i] → latent out[i], its policy logits and value, and the reward on the way. */
-  void (*recurrent)(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
-                    float *value, float *reward);
+  void (*recurrent)(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
+                    float *policy, float *value, float *reward);
 } mz_search_model;
 
-typedef struct mz_infer_model { mz_infer *infer; mz_obs_kind kind; } mz_infer_model; /* the context of the adapter */
+typedef struct mz_infer_model {
+  mz_infer *infer;
+  mz_obs_kind kind;
+} mz_infer_model; /* the context of the adapter */
 mz_search_model mz_search_model_of_infer(mz_infer_model *adapter, const mz_model *model);

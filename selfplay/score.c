@@ -6,7 +6,8 @@
 mz_status mz_scorer_init(mz_scorer *scorer, const mz_search_settings *settings, float discount, int visits_max) {
   memset(scorer, 0, sizeof *scorer);
   if (settings->algorithm == MZ_PUCT && settings->q_transform == MZ_Q_MIN_MAX && !(settings->max_value > settings->min_value))
-    return mz_fail(MZ_E_CONFIG, "search.max_value: %g: must exceed search.min_value, which is %g", settings->max_value, settings->min_value);
+    return mz_fail(MZ_E_CONFIG, "search.max_value: %g: must exceed search.min_value, which is %g", settings->max_value,
+                   settings->min_value);
   const size_t rows = (size_t)visits_max + 1;
   MZ_TRY(mz_alloc(&scorer->exploration, 3 * rows, sizeof(float))); /* the three tables, one behind the other */
   scorer->q_scale = scorer->exploration + rows;
@@ -38,7 +39,7 @@ void mz_halving_schedule(int considered, int simulations, int32_t *out) {
   int rounds = 0; /* ⌈log₂ considered⌉ */
   while ((1 << rounds) < considered) rounds++;
   int count = 0, visits = 0;
-  for (int left = considered; count < simulations; left = left / 2 > 2 ? left / 2 : 2) {
+  for (int left = considered; count<simulations; left = left / 2> 2 ? left / 2 : 2) {
     const int passes = simulations / (rounds * left) > 1 ? simulations / (rounds * left) : 1;
     for (int pass = 0; pass < passes; pass++, visits++)
       for (int i = 0; i < left && count < simulations; i++) out[count++] = visits;

@@ -1,10 +1,11 @@
 /* How an edge is scored: small pure functions on one node's arrays, the same for CPU and CUDA.
  * Sources: mctx action_selection.py, qtransforms.py, seq_halving.py; formulas and golden values in the tests.
  *
- * N is a node's visits, 1 + Σn over its edges; Q = reward + discount·V(child) is kept by the tree. The functions are inline: where
- * `actions` is a constant at the call, the loops unroll. Nothing branches on what a search has found, since that cannot be predicted. Sums run
- * in the order of the actions, and exp is ours: a result is the same bits wherever it is computed. `first` is the action that wins
- * when nothing compares (all scores NaN): 0, at the root the first legal one, so that even then nothing illegal is played. */
+ * N is a node's visits, 1 + Σn over its edges; Q = reward + discount·V(child) is kept by the tree. The functions are inline:
+ * where `actions` is a constant at the call, the loops unroll. What a search has found cannot be predicted, so choices are
+ * written as selections, not as jumps. Sums run in the order of the actions, and exp is ours: a result is the same bits wherever
+ * it is computed. `first` is the action that wins when nothing compares (all scores NaN): 0, at the root the first legal one, so
+ * that even then nothing illegal is played. */
 #pragma once
 #include "muzero/base/maths_inline.h"
 #include "muzero/base/status.h"
@@ -22,8 +23,8 @@ typedef struct mz_scorer {
   float *exploration; /* puct: √N·(c_init + ln((N + c_base + 1)/c_base)) */
   int min_max;        /* puct: Q is scaled by fixed bounds instead of by parent and siblings */
   float q_low, q_span;
-  float *q_scale;     /* gumbel: (maxvisit_init + n)·value_scale */
-  float *q_decay;     /* gumbel: exp(−q_scale) */
+  float *q_scale; /* gumbel: (maxvisit_init + n)·value_scale */
+  float *q_decay; /* gumbel: exp(−q_scale) */
   int rescale;
 } mz_scorer;
 
@@ -60,9 +61,10 @@ static inline int mz_argmax(const float *score, int actions, int first) {
   return best;
 }
 
-/* argmax of Q̄ + P·exploration(N)/(n+1). Q̄: Q scaled to [0, 1] by the least and largest of V(node) and the visited edges' Q, or by
- * fixed bounds; 0 where unvisited. score: [actions], overwritten. */
-static inline int mz_score_puct(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first, float *score) {
+/* argmax of Q̄ + P·exploration(N)/(n+1). Q̄: Q scaled to [0, 1] by the least and largest of V(node) and the visited edges' Q, or
+ * by fixed bounds; 0 where unvisited. score: [actions], overwritten. */
+static inline int mz_score_puct(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
+                                float *score) {
   const float explore = scorer->exploration[node->visits];
   float low = scorer->q_low, span = scorer->q_span;
   if (!scorer->min_max) {
@@ -118,7 +120,7 @@ static inline void mz_completed_q(const mz_scorer *scorer, const mz_tree_node *n
 }
 
 /* mz_score_gumbel_interior for two actions, whose rescaled Q are 0 and 1: exp(σ) comes from a table. Where only one is visited,
- * v_mix = (v̂ + n·Q)/(n + 1) lies on the side of Q where v̂ lies, N times nearer. False where the two are too near each other. */
+ * v_mix = (v̂ + n·Q)/(n + 1) lies on the side of Q where v̂ lies, N times nearer. False where the two are too near. */
 static inline bool mz_score_gumbel_two(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int *best) {
   const int n0 = edges.visits[0], n1 = edges.visits[1];
   const float q0 = mz_choose(n0 > 0, edges.q[0], node->raw_value), q1 = mz_choose(n1 > 0, edges.q[1], node->raw_value);
@@ -130,7 +132,8 @@ static inline bool mz_score_gumbel_two(const mz_scorer *scorer, const mz_tree_no
 }
 
 /* Below the root: argmax of π′ − n/N, π′ = softmax(logits + σ) ∝ π·exp(σ). score: [actions], overwritten. */
-static inline int mz_score_gumbel_interior(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, float *score) {
+static inline int mz_score_gumbel_interior(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions,
+                                           float *score) {
   int best;
   if (actions == 2 && scorer->rescale && mz_score_gumbel_two(scorer, node, edges, &best)) return best;
   mz_completed_q(scorer, node, edges, actions, score);
@@ -143,8 +146,8 @@ static inline int mz_score_gumbel_interior(const mz_scorer *scorer, const mz_tre
   return mz_argmax(score, actions, 0);
 }
 
-/* At the root: argmax of max(−1e9, g + logits − max + σ) over legal actions with n = considered_visit. gumbel_logits: g + logits − max,
- * −INFINITY where illegal. score: [actions], overwritten. */
+/* At the root: argmax of max(−1e9, g + logits − max + σ) over legal actions with n = considered_visit. gumbel_logits:
+ * g + logits − max, −INFINITY where illegal. score: [actions], overwritten. */
 static inline int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
                                        const float *gumbel_logits, int considered_visit, float *score) {
   mz_completed_q(scorer, node, edges, actions, score);
@@ -156,8 +159,8 @@ static inline int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_no
 }
 
 /* out = π′ = softmax(logits + σ) over legal actions; logits are −INFINITY where illegal. */
-static inline void mz_improved_policy(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, const float *logits,
-                                      float *out) {
+static inline void mz_improved_policy(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions,
+                                      const float *logits, float *out) {
   mz_completed_q(scorer, node, edges, actions, out);
   for (int a = 0; a < actions; a++) out[a] += logits[a];
   mz_softmax(out, actions, out);

@@ -28,7 +28,8 @@ mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, 
   s->latent_stride = latent_stride;
   s->slots = tile_slots(mz_search_slot_bytes(settings, actions, latent_stride), slots);
   s->considered_max = settings->considered < actions ? (int)settings->considered : actions;
-  s->tree = (mz_tree){.slots = s->slots, .nodes = (int)settings->simulations + 1, .actions = actions, .node_bytes = mz_tree_node_bytes(actions)};
+  s->tree = (mz_tree){
+      .slots = s->slots, .nodes = (int)settings->simulations + 1, .actions = actions, .node_bytes = mz_tree_node_bytes(actions)};
   const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)actions;
   const bool gumbel = settings->algorithm == MZ_GUMBEL;
   mz_carver carver = {0};
@@ -70,7 +71,8 @@ mz_search_cost mz_search_cost_read(const mz_search *s) { return s->cost; }
 
 static void plan_halving(mz_search *s, int simulations) {
   if (s->settings.algorithm != MZ_GUMBEL || s->schedule_simulations == simulations) return;
-  for (int m = 0; m <= s->considered_max; m++) mz_halving_schedule(m, simulations, s->schedules + (size_t)m * (size_t)simulations);
+  for (int m = 0; m <= s->considered_max; m++)
+    mz_halving_schedule(m, simulations, s->schedules + (size_t)m * (size_t)simulations);
   s->schedule_simulations = simulations;
 }
 
@@ -80,13 +82,16 @@ static void evaluate_roots(mz_search *s, const mz_search_model *model, int n, co
   for (int first = 0, end; first < n; first = end) {
     const char *start = roots[first].observation;
     end = first + 1;
-    while (end < n && (model->obs_bytes == 0 || (const char *)roots[end].observation == start + (size_t)(end - first) * model->obs_bytes)) end++;
-    model->initial(model->context, end - first, start, s->latents, s->out + first, s->policy + (size_t)first * (size_t)s->tree.actions,
-                   s->value + first);
+    while (end < n &&
+           (model->obs_bytes == 0 || (const char *)roots[end].observation == start + (size_t)(end - first) * model->obs_bytes))
+      end++;
+    model->initial(model->context, end - first, start, s->latents, s->out + first,
+                   s->policy + (size_t)first * (size_t)s->tree.actions, s->value + first);
   }
 }
 
-static void search_tile(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations, mz_root_result *results) {
+static void search_tile(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
+                        mz_root_result *results) {
   uint64_t started = s->counting ? mz_clock_ns() : 0;
   evaluate_roots(s, model, n, roots);
   if (s->counting) s->cost.model_ns += mz_clock_ns() - started;
@@ -105,7 +110,8 @@ static void search_tile(mz_search *s, const mz_search_model *model, int n, const
   for (int slot = 0; slot < n; slot++) mz_search_result(s, slot, &results[slot]);
 }
 
-void mz_search_run(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations, mz_root_result *results) {
+void mz_search_run(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
+                   mz_root_result *results) {
   MZ_ASSERT(model->actions == s->tree.actions && model->latent_stride == s->latent_stride);
   MZ_ASSERT(simulations >= 0 && simulations <= s->settings.simulations);
   if (simulations == 0) simulations = (int)s->settings.simulations;

@@ -46,7 +46,11 @@ void mz_search_plant(mz_search *s, int slot, const mz_root *root) {
   const mz_edges edges = mz_tree_edges(node, actions);
   const int legal_count = mask_root(s, slot, root->legal, s->policy + (size_t)slot * (size_t)actions);
   const float *logits = s->root_logits + (size_t)slot * (size_t)actions;
-  *node = (mz_tree_node){.value = s->value[slot], .raw_value = s->value[slot], .visits = 1, .parent = MZ_NO_NODE, .parent_action = MZ_NO_NODE,
+  *node = (mz_tree_node){.value = s->value[slot],
+                         .raw_value = s->value[slot],
+                         .visits = 1,
+                         .parent = MZ_NO_NODE,
+                         .parent_action = MZ_NO_NODE,
                          .next = MZ_NO_NODE};
   mz_search_open(edges, actions, logits);
   if (gumbel) {
@@ -77,7 +81,8 @@ void mz_search_result(mz_search *s, int slot, mz_root_result *result) {
     result->selected = favourite;
     for (int a = 0; a < actions; a++) result->policy[a] = (float)edges.visits[a] / (float)(root->visits - 1);
   } else {
-    result->selected = mz_score_gumbel_root(&s->scorer, root, edges, actions, first, s->root_gumbel_logits + offset, edges.visits[favourite], s->score);
+    result->selected = mz_score_gumbel_root(&s->scorer, root, edges, actions, first, s->root_gumbel_logits + offset,
+                                            edges.visits[favourite], s->score);
     mz_improved_policy(&s->scorer, root, edges, actions, s->root_logits + offset, s->score);
     memcpy(result->policy, s->score, (size_t)actions * sizeof(float));
   }

@@ -3,7 +3,7 @@
 static int depth_limit(const mz_search *s) { return s->settings.max_depth > 0 ? (int)s->settings.max_depth : INT32_MAX; }
 
 /* Follows what back_up has chosen, to an edge without a child, which gets node `simulation` and a row of the batch; or to an
- * expanded node at max_depth, which is evaluated again: its value is the network's once more, which is known. */
+ * expanded node at max_depth, which counts as evaluated again. Nothing is ever below it, so its value is the network's still. */
 static inline void select_leaf(mz_search *s, int slot, int simulation, int depth_max, uint64_t *edges_walked) {
   const mz_tree *tree = &s->tree;
   mz_tree_node *const root = mz_tree_at(tree, slot, 0);
@@ -17,9 +17,7 @@ static inline void select_leaf(mz_search *s, int slot, int simulation, int depth
   }
   *edges_walked += (uint64_t)depth;
   if (node->next != MZ_NO_NODE) {
-    mz_tree_node *again = mz_tree_beside(root, node->next, tree->node_bytes);
-    again->value = again->raw_value;
-    again->visits++;
+    mz_tree_beside(root, node->next, tree->node_bytes)->visits++;
     s->leaf[slot] = node->next;
     s->row[slot] = MZ_NO_NODE;
     return;
@@ -44,14 +42,16 @@ static inline void expand(const mz_search *s, mz_tree_node *leaf, int row, int a
   leaf->visits = 1;
   leaf->next = MZ_NO_NODE;
   mz_search_open(edges, actions, policy);
-  leaf->next_action = mz_argmax(edges.prior, actions, 0); /* without visits every Q is alike, and both algorithms take the largest prior */
+  /* Without visits every Q is alike, and both algorithms take the largest prior. */
+  leaf->next_action = mz_argmax(edges.prior, actions, 0);
   mz_search_bound(edges, actions);
 }
 
 /* Carries the leaf's value to the root: G ← r + γG on each edge. What the next simulation takes from a node depends on this node
  * alone, so it is chosen here, where the node's numbers are at hand and one node need not wait for another; selection is then
  * a walk. */
-static inline __attribute__((always_inline)) void back_up(mz_search *s, const mz_scorer *scorer, int slot, int actions, bool gumbel, bool last) {
+static inline __attribute__((always_inline)) void back_up(mz_search *s, const mz_scorer *scorer, int slot, int actions,
+                                                          bool gumbel, bool last) {
   const size_t node_bytes = mz_tree_node_bytes(actions);
   mz_tree_node *const root = mz_tree_at(&s->tree, slot, 0);
   mz_tree_node *child = mz_tree_beside(root, s->leaf[slot], node_bytes);
@@ -71,7 +71,8 @@ static inline __attribute__((always_inline)) void back_up(mz_search *s, const mz
     node->value = (node->value * count + value) / (count + 1);
     node->visits++;
     if (node == root) break;
-    node->next_action = gumbel ? mz_score_gumbel_interior(scorer, node, edges, actions, s->score) : mz_score_puct(scorer, node, edges, actions, 0, s->score);
+    node->next_action = gumbel ? mz_score_gumbel_interior(scorer, node, edges, actions, s->score)
+                               : mz_score_puct(scorer, node, edges, actions, 0, s->score);
     node->next = edges.child[node->next_action];
     child = node;
   }
@@ -82,7 +83,8 @@ static inline __attribute__((always_inline)) void back_up(mz_search *s, const mz
 }
 
 /* Takes the model's answers and begins the next simulation, slot by slot, while a slot's tree is in the first-level cache. */
-static inline __attribute__((always_inline)) void finish_slots(mz_search *s, int n, int simulation, bool last, int actions, bool gumbel) {
+static inline __attribute__((always_inline)) void finish_slots(mz_search *s, int n, int simulation, bool last, int actions,
+                                                               bool gumbel) {
   const mz_scorer scorer = s->scorer; /* a copy that stores into the trees cannot change */
   const int depth_max = depth_limit(s);
   uint64_t walked = 0;
@@ -107,8 +109,10 @@ static inline __attribute__((always_inline)) void finish_simulation(mz_search *s
 }
 
 void mz_search_finish(mz_search *s, int n, int simulation, bool last) {
-  if (s->settings.algorithm == MZ_GUMBEL) finish_simulation(s, n, simulation, last, true);
-  else finish_simulation(s, n, simulation, last, false);
+  if (s->settings.algorithm == MZ_GUMBEL)
+    finish_simulation(s, n, simulation, last, true);
+  else
+    finish_simulation(s, n, simulation, last, false);
 }
 
 void mz_search_begin(mz_search *s, int slot) {

@@ -15,15 +15,15 @@ struct mz_search {
   int32_t *schedules; /* gumbel: [considered_max + 1][schedule_simulations] */
   int schedule_simulations;
   /* roots, [slots] or [slots][actions] */
-  float *root_logits;         /* −INFINITY where illegal */
-  float *root_gumbel_logits;  /* gumbel: g + logits − max */
-  int32_t *root_first;        /* the first legal action */
-  int32_t *root_considered;   /* gumbel: min(search.considered_actions, legal actions) */
-  float *score;               /* [actions], scratch */
+  float *root_logits;        /* −INFINITY where illegal */
+  float *root_gumbel_logits; /* gumbel: g + logits − max */
+  int32_t *root_first;       /* the first legal action */
+  int32_t *root_considered;  /* gumbel: min(search.considered_actions, legal actions) */
+  float *score;              /* [actions], scratch */
   /* The simulation under way. Slots whose simulation ends on an expanded node (max_depth) have no row. */
   int rows;
-  int32_t *leaf, *row;        /* [slots]; row: MZ_NO_NODE for none */
-  int32_t *in, *action, *out; /* [rows]: latents are numbered slot·nodes + node */
+  int32_t *leaf, *row;            /* [slots]; row: MZ_NO_NODE for none */
+  int32_t *in, *action, *out;     /* [rows]: latents are numbered slot·nodes + node */
   float *policy, *value, *reward; /* the model's answers, by row */
   void *block;
   bool counting;
@@ -40,8 +40,8 @@ void mz_search_begin(mz_search *search, int slot);
 void mz_search_finish(mz_search *search, int n, int simulation, bool last);
 
 /* What the next simulation takes at the root. */
-static inline int mz_search_choose(const mz_search *s, const mz_scorer *scorer, int slot, const mz_tree_node *root, mz_edges edges,
-                                   int actions, bool gumbel) {
+static inline int mz_search_choose(const mz_search *s, const mz_scorer *scorer, int slot, const mz_tree_node *root,
+                                   mz_edges edges, int actions, bool gumbel) {
   if (!gumbel) return mz_score_puct(scorer, root, edges, actions, s->root_first[slot], s->score);
   const int32_t *schedule = s->schedules + (size_t)s->root_considered[slot] * (size_t)s->schedule_simulations;
   return mz_score_gumbel_root(scorer, root, edges, actions, s->root_first[slot],

@@ -3,9 +3,9 @@
  * evaluation_index; at the end visits are equal, and values and rewards within 1e-5 (relative above 1).
  * Exit 0: all files agree; 1: a mismatch or a malformed file (the first is told on stderr); 2: no file given.
  *
- * A file: {algorithm, algorithm_config, env_config{discount, zero_reward}, tree}. Optional: num_simulations (else root visits − 1),
- * max_depth, qtransform and its arguments, root_invalid_actions (indices, or a mask with one entry per action), selected_action,
- * action_weights. What other keys mean is not known; if they matter, the replay will differ. */
+ * A file: {algorithm, algorithm_config, env_config{discount, zero_reward}, tree}. Optional: num_simulations (else root visits
+ * less 1), max_depth, qtransform and its arguments, root_invalid_actions (indices, or a mask with one entry per action),
+ * selected_action, action_weights. What other keys mean is not known; if they matter, the replay will differ. */
 #include "muzero/base/file.h"
 #include "muzero/base/json.h"
 #include "muzero/base/maths.h"
@@ -25,8 +25,8 @@ typedef struct golden {
   mz_search_settings settings;
   double discount;
   int actions;
-  uint8_t *legal;       /* [actions] */
-  const cJSON **node;   /* [simulations + 1], by evaluation_index */
+  uint8_t *legal;     /* [actions] */
+  const cJSON **node; /* [simulations + 1], by evaluation_index */
   /* the replay */
   mz_search *search;
   const cJSON **placed; /* [simulations + 1]: what our tree's nodes are in the file */
@@ -96,9 +96,11 @@ static mz_status read_q_transform(golden *g) {
   }
   if (!name || strcmp(name->valuestring, "qtransform_by_parent_and_siblings") == 0) return MZ_OK;
   if (strcmp(name->valuestring, "qtransform_by_min_max") != 0)
-    return MALFORMED(g, "qtransform: \"%s\": muzero has qtransform_by_parent_and_siblings and qtransform_by_min_max", name->valuestring);
+    return MALFORMED(g, "qtransform: \"%s\": muzero has qtransform_by_parent_and_siblings and qtransform_by_min_max",
+                     name->valuestring);
   s->q_transform = MZ_Q_MIN_MAX;
-  if (!place_of(g, "min_value") || !place_of(g, "max_value")) return MALFORMED(g, "qtransform_by_min_max: min_value and max_value are needed");
+  if (!place_of(g, "min_value") || !place_of(g, "max_value"))
+    return MALFORMED(g, "qtransform_by_min_max: min_value and max_value are needed");
   MZ_TRY(number_setting(g, "min_value", &s->min_value));
   return number_setting(g, "max_value", &s->max_value);
 }
@@ -107,12 +109,14 @@ static mz_status read_algorithm(golden *g) {
   mz_search_settings *s = &g->settings;
   const char *algorithm;
   double noise = 0;
-  *s = (mz_search_settings){.c_init = 1.25, .c_base = 19652, .considered = 16, .value_scale = 0.1, .maxvisit_init = 50}; /* mctx's defaults */
+  *s = (mz_search_settings){
+      .c_init = 1.25, .c_base = 19652, .considered = 16, .value_scale = 0.1, .maxvisit_init = 50}; /* mctx's defaults */
   MZ_TRY(mz_json_get_string(g->json, "algorithm", g->name, MZ_E_CONFIG, &algorithm));
   if (strcmp(algorithm, "muzero") != 0 && strcmp(algorithm, "gumbel_muzero") != 0)
     return MALFORMED(g, "algorithm: \"%s\": muzero or gumbel_muzero is needed", algorithm);
   s->algorithm = strcmp(algorithm, "muzero") == 0 ? MZ_PUCT : MZ_GUMBEL;
-  if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(g->json, "algorithm_config"))) return MALFORMED(g, "algorithm_config: an object is needed");
+  if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(g->json, "algorithm_config")))
+    return MALFORMED(g, "algorithm_config: an object is needed");
   MZ_TRY(number_setting(g, "pb_c_init", &s->c_init));
   MZ_TRY(number_setting(g, "pb_c_base", &s->c_base));
   if (s->c_base <= 0) return MALFORMED(g, "pb_c_base: %g: must be positive", s->c_base);
@@ -137,8 +141,10 @@ static mz_status read_legal(golden *g) {
     const double value = cJSON_IsBool(item) ? cJSON_IsTrue(item) : item->valuedouble;
     if ((!cJSON_IsNumber(item) && !cJSON_IsBool(item)) || value != floor(value) || value < 0 || value >= (mask ? 2 : g->actions))
       return MALFORMED(g, "root_invalid_actions: entry %d", a);
-    if (!mask) g->legal[(int)value] = 0;
-    else g->legal[a] = value == 0;
+    if (!mask)
+      g->legal[(int)value] = 0;
+    else
+      g->legal[a] = value == 0;
     a++;
   }
   for (a = 0; a < g->actions; a++) legal += g->legal[a];
@@ -161,7 +167,8 @@ static mz_status read_node(golden *g, const cJSON *node, int action) {
   }
   const cJSON *edges = cJSON_GetObjectItemCaseSensitive(node, "child_stats");
   if (!cJSON_IsArray(edges)) return MALFORMED(g, "child_stats: a list is needed");
-  if (!expanded(node)) return cJSON_GetArraySize(edges) == 0 ? MZ_OK : MALFORMED(g, "a node with children has no evaluation_index");
+  if (!expanded(node))
+    return cJSON_GetArraySize(edges) == 0 ? MZ_OK : MALFORMED(g, "a node with children has no evaluation_index");
   if (cJSON_GetArraySize(edges) != g->actions)
     return MALFORMED(g, "child_stats: %d entries where the root has %d", cJSON_GetArraySize(edges), g->actions);
   MZ_TRY(whole(g, node, "evaluation_index", 0, (double)g->settings.simulations, &index));
@@ -169,7 +176,8 @@ static mz_status read_node(golden *g, const cJSON *node, int action) {
   MZ_TRY(number(g, node, "value_view", &ignored));
   MZ_TRY(number(g, node, "raw_value_view", &ignored));
   if (action >= 0) MZ_TRY(number(g, node, "reward", &ignored));
-  if ((index == 0) != (action < 0) || g->node[index]) return MALFORMED(g, "evaluation_index %d occurs twice, or is not the root's", index);
+  if ((index == 0) != (action < 0) || g->node[index])
+    return MALFORMED(g, "evaluation_index %d occurs twice, or is not the root's", index);
   g->node[index] = node;
   const cJSON *edge;
   int a = 0;
@@ -195,7 +203,8 @@ static mz_status read_golden(golden *g) {
   MZ_TRY(read_algorithm(g));
   g->tree = cJSON_GetObjectItemCaseSensitive(g->json, "tree");
   g->actions = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(g->tree, "child_stats"));
-  if (g->actions < 1 || g->actions > ACTIONS_MAX) return MALFORMED(g, "tree: child_stats: 1 to %d actions are needed", ACTIONS_MAX);
+  if (g->actions < 1 || g->actions > ACTIONS_MAX)
+    return MALFORMED(g, "tree: child_stats: 1 to %d actions are needed", ACTIONS_MAX);
   MZ_TRY(whole(g, g->tree, "visit", 2, SIMULATIONS_MAX + 1, &visits));
   g->settings.simulations = visits - 1;
   MZ_TRY(whole_setting(g, "num_simulations", 1, SIMULATIONS_MAX, &g->settings.simulations));
@@ -222,7 +231,8 @@ static void answer(const golden *g, const cJSON *node, float *policy, float *val
   MZ_ASSERT(a == g->actions);
 }
 
-static void initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+static void initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
+                    float *value) {
   golden *g = context;
   (void)observations, (void)pool;
   MZ_ASSERT(n == 1 && out[0] == 0);
@@ -230,18 +240,19 @@ static void initial(void *context, int n, const void *observations, float *pool,
   answer(g, g->tree, policy, value);
 }
 
-static void recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
-                      float *value, float *reward) {
+static void recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
+                      float *policy, float *value, float *reward) {
   golden *g = context;
   (void)pool;
   MZ_ASSERT(n == 1);
   if (g->status == MZ_OK) {
     const cJSON *child = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(g->placed[in[0]], "child_stats"), action[0]);
     if (!expanded(child)) {
-      g->status = MISMATCH(g, "simulation %d expands action %d of node %d, which the file does not expand", out[0], action[0], in[0]);
+      g->status =
+          MISMATCH(g, "simulation %d expands action %d of node %d, which the file does not expand", out[0], action[0], in[0]);
     } else if ((int)field(child, "evaluation_index") != out[0]) {
-      g->status = MISMATCH(g, "simulation %d expands action %d of node %d, which has evaluation_index %d", out[0], action[0], in[0],
-                           (int)field(child, "evaluation_index"));
+      g->status = MISMATCH(g, "simulation %d expands action %d of node %d, which has evaluation_index %d", out[0], action[0],
+                           in[0], (int)field(child, "evaluation_index"));
     } else {
       g->placed[out[0]] = child;
       *reward = field(child, "reward");
@@ -283,7 +294,8 @@ static mz_status compare_result(golden *g, const mz_root_result *result) {
   MZ_TRY(whole_setting(g, "selected_action", 0, g->actions - 1, &selected));
   if (result->selected != selected) return MISMATCH(g, "selected action is %d where %d is due", result->selected, (int)selected);
   if (!weights) return MZ_OK;
-  if (!cJSON_IsArray(weights) || cJSON_GetArraySize(weights) != g->actions) return MALFORMED(g, "action_weights: a list of %d is needed", g->actions);
+  if (!cJSON_IsArray(weights) || cJSON_GetArraySize(weights) != g->actions)
+    return MALFORMED(g, "action_weights: a list of %d is needed", g->actions);
   const cJSON *weight;
   int a = 0;
   cJSON_ArrayForEach(weight, weights) {
@@ -297,7 +309,8 @@ static mz_status compare_result(golden *g, const mz_root_result *result) {
 static mz_status replay(golden *g) {
   MZ_TRY(read_golden(g));
   MZ_TRY(mz_search_create(&g->search, &g->settings, g->actions, 1, fabs(g->discount), g->discount < 0, 1));
-  const mz_search_model model = {.context = g, .actions = g->actions, .latent_stride = 1, .initial = initial, .recurrent = recurrent};
+  const mz_search_model model = {
+      .context = g, .actions = g->actions, .latent_stride = 1, .initial = initial, .recurrent = recurrent};
   const mz_root root = {.legal = g->legal};
   mz_root_result result = {0};
   MZ_TRY(mz_alloc(&result.policy, (size_t)g->actions, sizeof(float)));
@@ -318,7 +331,8 @@ int main(int count, char **names) {
   for (int i = 1; i < count; i++) {
     golden g = {.name = names[i]};
     if (replay(&g) == MZ_OK) {
-      printf("ok %s: %d actions, %d simulations, largest error %.1e\n", g.name, g.actions, (int)g.settings.simulations, g.error_max);
+      printf("ok %s: %d actions, %d simulations, largest error %.1e\n", g.name, g.actions, (int)g.settings.simulations,
+             g.error_max);
     } else {
       fprintf(stderr, "golden_search: %s\n", mz_message());
       worst = 1;

@@ -60,13 +60,16 @@ static cJSON *tree_of(cJSON *json) { return cJSON_GetObjectItem(json, "tree"); }
 static cJSON *edge(cJSON *node, int action) { return cJSON_GetArrayItem(cJSON_GetObjectItem(node, "child_stats"), action); }
 static cJSON *config_of(cJSON *json) { return cJSON_GetObjectItem(json, "algorithm_config"); }
 
-static void set(cJSON *object, const char *key, double value) { cJSON_ReplaceItemInObject(object, key, cJSON_CreateNumber(value)); }
+static void set(cJSON *object, const char *key, double value) {
+  cJSON_ReplaceItemInObject(object, key, cJSON_CreateNumber(value));
+}
 static double get(cJSON *object, const char *key) { return cJSON_GetObjectItem(object, key)->valuedouble; }
 
 /* The first child of the root that is expanded. */
 static cJSON *first_child(cJSON *json) {
   cJSON *child;
-  cJSON_ArrayForEach(child, cJSON_GetObjectItem(tree_of(json), "child_stats")) if (cJSON_HasObjectItem(child, "evaluation_index")) return child;
+  cJSON_ArrayForEach(
+      child, cJSON_GetObjectItem(tree_of(json), "child_stats")) if (cJSON_HasObjectItem(child, "evaluation_index")) return child;
   fail_msg("the root has no child");
   return NULL;
 }
@@ -201,10 +204,10 @@ static int remove_folder(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_mismatch_is_told),
-    cmocka_unit_test(test_settings_matter),
-    cmocka_unit_test(test_what_is_malformed_is_told),
-    cmocka_unit_test(test_a_mask_may_be_given_entry_by_entry),
+      cmocka_unit_test(test_a_mismatch_is_told),
+      cmocka_unit_test(test_settings_matter),
+      cmocka_unit_test(test_what_is_malformed_is_told),
+      cmocka_unit_test(test_a_mask_may_be_given_entry_by_entry),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

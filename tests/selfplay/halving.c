@@ -9,14 +9,15 @@ static void expect(int considered, int simulations, const int32_t *visits) {
   assert_non_null(got);
   mz_halving_schedule(considered, simulations, got);
   for (int i = 0; i < simulations; i++)
-    if (got[i] != visits[i]) fail_msg("m = %d, n = %d: before simulation %d: %d visits, not %d", considered, simulations, i, got[i], visits[i]);
+    if (got[i] != visits[i])
+      fail_msg("m = %d, n = %d: before simulation %d: %d visits, not %d", considered, simulations, i, got[i], visits[i]);
   free(got);
 }
 
 static void test_a_power_of_two(void **state) {
   (void)state;
   expect(8, 24, (const int32_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6});
-  expect(8, 47, (const int32_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4,  4,  5,  5,
+  expect(8, 47, (const int32_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1,  1,  1,  1,  2,  2,  2,  2,  3,  3,  3,  3,  4,  4,  5, 5,
                                   6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15, 16, 16, 17});
 }
 
@@ -48,7 +49,8 @@ static void test_all_that_mctx_lists(void **state) {
   assert_true(cJSON_GetArraySize(rows) > 100);
   cJSON_ArrayForEach(row, rows) {
     int32_t visits[64];
-    const int considered = cJSON_GetObjectItem(row, "considered")->valueint, simulations = cJSON_GetObjectItem(row, "simulations")->valueint;
+    const int considered = cJSON_GetObjectItem(row, "considered")->valueint,
+              simulations = cJSON_GetObjectItem(row, "simulations")->valueint;
     const cJSON *entry = NULL, *list = cJSON_GetObjectItem(row, "visits");
     int count = 0;
     assert_true(simulations <= 64 && cJSON_GetArraySize(list) == simulations);
@@ -61,11 +63,9 @@ static void test_all_that_mctx_lists(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_power_of_two),
-    cmocka_unit_test(test_too_few_simulations),
-    cmocka_unit_test(test_no_power_of_two),
-    cmocka_unit_test(test_one_action_or_none_takes_every_simulation),
-    cmocka_unit_test(test_all_that_mctx_lists),
+      cmocka_unit_test(test_a_power_of_two),      cmocka_unit_test(test_too_few_simulations),
+      cmocka_unit_test(test_no_power_of_two),     cmocka_unit_test(test_one_action_or_none_takes_every_simulation),
+      cmocka_unit_test(test_all_that_mctx_lists),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static void positions_init(positions *p, const mz_env *env) {
   free(game);
 }
 
-static void reanalyze(const test_agent *agent, const positions *p, int slots, float policies[ROWS][ACTIONS], float *values, float *network) {
+static void reanalyze(const test_agent *agent, const positions *p, int slots, float policies[ROWS][ACTIONS], float *values,
+                      float *network) {
   const mz_env *env = agent->agent.env;
   mz_reanalyze *r;
   assert_int_equal(mz_reanalyze_create(&r, &agent->search, &env->spec, &agent->model, &mz_backend_cpu, 0.97, slots), MZ_OK);
@@ -44,7 +45,8 @@ static void reanalyze(const test_agent *agent, const positions *p, int slots, fl
 }
 
 /* Root by root, with a search and a network of its own. */
-static void search_directly(const test_agent *agent, const positions *p, float policies[ROWS][ACTIONS], float *values, float *network) {
+static void search_directly(const test_agent *agent, const positions *p, float policies[ROWS][ACTIONS], float *values,
+                            float *network) {
   const mz_env *env = agent->agent.env;
   mz_infer *infer;
   mz_search *search;
@@ -55,7 +57,9 @@ static void search_directly(const test_agent *agent, const positions *p, float p
   assert_int_equal(model.obs_bytes, mz_spec_obs_bytes(&env->spec));
   assert_int_equal(mz_search_create(&search, &agent->search, ACTIONS, model.latent_stride, 0.97, true, 1), MZ_OK);
   for (int i = 0; i < ROWS; i++) {
-    const mz_root root = {.observation = p->observations + (size_t)i * mz_spec_obs_bytes(&env->spec), .legal = p->legal[i], .noise = true,
+    const mz_root root = {.observation = p->observations + (size_t)i * mz_spec_obs_bytes(&env->spec),
+                          .legal = p->legal[i],
+                          .noise = true,
                           .rng = mz_rng_at(SEED, MZ_RNG_REANALYZE, UPDATE, p->key[i] + (1ull << 32))};
     mz_root_result result = {.policy = policies[i]};
     mz_search_run(search, &model, 1, &root, 0, &result);
@@ -108,8 +112,8 @@ static void test_noise_is_of_the_update_and_the_key(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_grouping_changes_nothing),
-    cmocka_unit_test(test_noise_is_of_the_update_and_the_key),
+      cmocka_unit_test(test_grouping_changes_nothing),
+      cmocka_unit_test(test_noise_is_of_the_update_and_the_key),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,7 +199,8 @@ static void reference_interior(const one_node *n, const mz_search_settings *sett
     weight += (double)n->prior[a] * (double)n->q[a];
     most = n->visits[a] > most ? n->visits[a] : most;
   }
-  const double count = n->node.visits - 1, raw = (double)n->node.raw_value, mixed = mass > 0 ? (raw + count * weight / mass) / (count + 1) : raw;
+  const double count = n->node.visits - 1, raw = (double)n->node.raw_value,
+               mixed = mass > 0 ? (raw + count * weight / mass) / (count + 1) : raw;
   for (int a = 0; a < n->actions; a++) {
     q[a] = n->visits[a] > 0 ? (double)n->q[a] : mixed;
     low = fmin(low, q[a]);
@@ -271,17 +272,17 @@ static void test_root_choice_keeps_to_the_legal_and_the_considered(void **state)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_ucb_of_muzero_cpp),
-    cmocka_unit_test(test_exploration_counts_one_more),
-    cmocka_unit_test(test_puct_is_the_formula),
-    cmocka_unit_test(test_first_of_equals_wins_and_nan_wins_nothing),
-    cmocka_unit_test(test_all_q_alike_leaves_the_priors),
-    cmocka_unit_test(test_bounds_out_of_order_are_refused),
-    cmocka_unit_test(test_mixed_value),
-    cmocka_unit_test(test_completed_q_of_mctx),
-    cmocka_unit_test(test_interior_choice_is_the_formula),
-    cmocka_unit_test(test_two_actions_with_q_near_each_other),
-    cmocka_unit_test(test_root_choice_keeps_to_the_legal_and_the_considered),
+      cmocka_unit_test(test_ucb_of_muzero_cpp),
+      cmocka_unit_test(test_exploration_counts_one_more),
+      cmocka_unit_test(test_puct_is_the_formula),
+      cmocka_unit_test(test_first_of_equals_wins_and_nan_wins_nothing),
+      cmocka_unit_test(test_all_q_alike_leaves_the_priors),
+      cmocka_unit_test(test_bounds_out_of_order_are_refused),
+      cmocka_unit_test(test_mixed_value),
+      cmocka_unit_test(test_completed_q_of_mctx),
+      cmocka_unit_test(test_interior_choice_is_the_formula),
+      cmocka_unit_test(test_two_actions_with_q_near_each_other),
+      cmocka_unit_test(test_root_choice_keeps_to_the_legal_and_the_considered),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

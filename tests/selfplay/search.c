@@ -1,4 +1,5 @@
-/* The search on models without a network: backups, masks, noise, depth, and independence of the batch. Whole trees against mctx: golden_search. */
+/* The search on models without a network: backups, masks, noise, depth, and independence of the batch. Whole trees against
+ * mctx: golden_search. */
 #include "tests/selfplay/table_model.h"
 
 enum { ACTIONS_MAX = 9, ROOTS = 37 };
@@ -10,7 +11,8 @@ typedef struct outcome {
 } outcome;
 
 /* The roots that `which` names, in that order, one mz_search_run. Root r: observation, mask and noise follow from r. */
-static void search_roots(const mz_search_settings *settings, hash_model *model, int slots, bool alternating, int n, const int *which, outcome *out) {
+static void search_roots(const mz_search_settings *settings, hash_model *model, int slots, bool alternating, int n,
+                         const int *which, outcome *out) {
   static uint32_t observations[ROOTS];
   static uint8_t legal[ROOTS][ACTIONS_MAX];
   mz_root roots[ROOTS];
@@ -21,8 +23,12 @@ static void search_roots(const mz_search_settings *settings, hash_model *model, 
   for (int i = 0; i < n; i++) {
     const uint32_t r = (uint32_t)which[i];
     observations[i] = hash_mix(r + 1);
-    for (int a = 0; a < model->actions; a++) legal[i][a] = r % 3 == 0 || a == (int)r % model->actions || hash_mix(r * 64 + (uint32_t)a) % 2;
-    roots[i] = (mz_root){.observation = &observations[i], .legal = r % 3 == 0 ? NULL : legal[i], .noise = r % 2, .rng = mz_rng_at(9, MZ_RNG_NOISE, r, 4)};
+    for (int a = 0; a < model->actions; a++)
+      legal[i][a] = r % 3 == 0 || a == (int)r % model->actions || hash_mix(r * 64 + (uint32_t)a) % 2;
+    roots[i] = (mz_root){.observation = &observations[i],
+                         .legal = r % 3 == 0 ? NULL : legal[i],
+                         .noise = r % 2,
+                         .rng = mz_rng_at(9, MZ_RNG_NOISE, r, 4)};
     results[i] = (mz_root_result){.policy = out[i].policy, .visits = out[i].visits};
   }
   mz_search_run(search, &searched, n, roots, 0, results);
@@ -111,12 +117,13 @@ static void test_fewer_simulations_are_a_search_of_that_number(void **state) {
 /* ---- backups ---- */
 
 /* One action, reward 0.1 on every edge, value 1 at the fourth node and 0 elsewhere. */
-static void chain_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+static void chain_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
+                          float *value) {
   (void)context, (void)observations;
   for (int i = 0; i < n; i++) pool[out[i]] = policy[i] = value[i] = 0;
 }
-static void chain_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
-                            float *value, float *reward) {
+static void chain_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
+                            float *policy, float *value, float *reward) {
   (void)context, (void)action;
   for (int i = 0; i < n; i++) {
     pool[out[i]] = pool[in[i]] + 1;
@@ -158,14 +165,15 @@ static void test_backup_of_one_and_two_players(void **state) {
 
 /* mctx's bandit: reward by action, discount 0, value 0, logits 0 below the root. */
 static const float bandit_reward[] = {20, 3, -1, 10}, bandit_logits[] = {0, -1, 2, 3};
-static void bandit_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+static void bandit_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
+                           float *value) {
   (void)context, (void)observations, (void)pool, (void)out;
   assert_int_equal(n, 1);
   memcpy(policy, bandit_logits, sizeof bandit_logits);
   value[0] = -5;
 }
-static void bandit_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
-                             float *value, float *reward) {
+static void bandit_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
+                             float *policy, float *value, float *reward) {
   (void)context, (void)pool, (void)in, (void)out;
   assert_int_equal(n, 1);
   memset(policy, 0, sizeof bandit_logits);
@@ -245,7 +253,8 @@ static void test_only_the_legal_are_considered(void **state) {
     mz_search *search = table_search(&settings, 9, 1, true, 1);
     for (uint32_t observation = 1; observation < 20; observation++) {
       const uint8_t legal[9] = {0, 1, 0, 0, 1, observation % 2, 0, 0, 1};
-      const mz_root root = {.observation = &observation, .legal = legal, .noise = true, .rng = mz_rng_at(1, MZ_RNG_NOISE, 0, observation)};
+      const mz_root root = {
+          .observation = &observation, .legal = legal, .noise = true, .rng = mz_rng_at(1, MZ_RNG_NOISE, 0, observation)};
       float policy[9];
       int32_t visits[9];
       mz_root_result result = {.policy = policy, .visits = visits};
@@ -288,8 +297,10 @@ static void test_dirichlet_noise_is_for_the_legal(void **state) {
   root.noise = true;
   root_priors(&settings, &root, noisy);
   for (int a = 0, i = 0; a < 5; a++) {
-    if (legal[a]) assert_float_equal(noisy[a], 0.75f * plain[a] + 0.25f * drawn[i++], 1e-6);
-    else assert_true(noisy[a] == -INFINITY && plain[a] == -INFINITY);
+    if (legal[a])
+      assert_float_equal(noisy[a], 0.75f * plain[a] + 0.25f * drawn[i++], 1e-6);
+    else
+      assert_true(noisy[a] == -INFINITY && plain[a] == -INFINITY);
   }
 }
 
@@ -329,13 +340,14 @@ static void test_gumbel_noise_chooses_what_is_considered(void **state) {
 
 /* ---- a broken network, cost ---- */
 
-static void nan_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+static void nan_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
+                        float *value) {
   (void)context, (void)observations, (void)pool, (void)out;
   for (int i = 0; i < n; i++) value[i] = NAN;
   for (int i = 0; i < 4 * n; i++) policy[i] = NAN;
 }
-static void nan_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
-                          float *value, float *reward) {
+static void nan_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
+                          float *policy, float *value, float *reward) {
   (void)in, (void)action;
   nan_initial(context, n, NULL, pool, out, policy, value);
   for (int i = 0; i < n; i++) reward[i] = NAN;
@@ -392,18 +404,18 @@ static void test_memory_that_cannot_be_had_is_an_error(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_root_does_not_see_its_batch),
-    cmocka_unit_test(test_observations_may_lie_anywhere),
-    cmocka_unit_test(test_fewer_simulations_are_a_search_of_that_number),
-    cmocka_unit_test(test_backup_of_one_and_two_players),
-    cmocka_unit_test(test_masked_gumbel_bandit_of_mctx),
-    cmocka_unit_test(test_max_depth_asks_the_model_once_for_each_node),
-    cmocka_unit_test(test_only_the_legal_are_considered),
-    cmocka_unit_test(test_dirichlet_noise_is_for_the_legal),
-    cmocka_unit_test(test_gumbel_noise_chooses_what_is_considered),
-    cmocka_unit_test(test_a_network_of_nan_still_plays_what_is_legal),
-    cmocka_unit_test(test_cost_counts_edges_and_simulations),
-    cmocka_unit_test(test_memory_that_cannot_be_had_is_an_error),
+      cmocka_unit_test(test_a_root_does_not_see_its_batch),
+      cmocka_unit_test(test_observations_may_lie_anywhere),
+      cmocka_unit_test(test_fewer_simulations_are_a_search_of_that_number),
+      cmocka_unit_test(test_backup_of_one_and_two_players),
+      cmocka_unit_test(test_masked_gumbel_bandit_of_mctx),
+      cmocka_unit_test(test_max_depth_asks_the_model_once_for_each_node),
+      cmocka_unit_test(test_only_the_legal_are_considered),
+      cmocka_unit_test(test_dirichlet_noise_is_for_the_legal),
+      cmocka_unit_test(test_gumbel_noise_chooses_what_is_considered),
+      cmocka_unit_test(test_a_network_of_nan_still_plays_what_is_legal),
+      cmocka_unit_test(test_cost_counts_edges_and_simulations),
+      cmocka_unit_test(test_memory_that_cannot_be_had_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,14 +23,17 @@ static inline uint32_t hash_mix(uint32_t x) {
 }
 
 /* [−1, 1) */
-static inline float hash_unit(uint32_t key, uint32_t i) { return (float)(hash_mix(key + 0x9E3779B9u * (i + 1)) >> 8) * 0x1p-23f - 1.0f; }
+static inline float hash_unit(uint32_t key, uint32_t i) {
+  return (float)(hash_mix(key + 0x9E3779B9u * (i + 1)) >> 8) * 0x1p-23f - 1.0f;
+}
 
 static inline void hash_answer(const hash_model *model, uint32_t key, int row, float *policy, float *value) {
   for (int a = 0; a < model->actions; a++) policy[row * model->actions + a] = 2 * hash_unit(key, 10 + (uint32_t)a);
   value[row] = hash_unit(key, 0);
 }
 
-static inline void hash_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value) {
+static inline void hash_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
+                                float *value) {
   for (int i = 0; i < n; i++) {
     uint32_t key;
     memcpy(&key, (const char *)observations + 4 * (size_t)i, sizeof key);
@@ -55,7 +58,11 @@ static inline void hash_recurrent(void *context, int n, float *pool, const int32
 }
 
 static inline mz_search_model hash_search_model(hash_model *model) {
-  return (mz_search_model){.context = model, .actions = model->actions, .latent_stride = 1, .obs_bytes = sizeof(uint32_t), .initial = hash_initial,
+  return (mz_search_model){.context = model,
+                           .actions = model->actions,
+                           .latent_stride = 1,
+                           .obs_bytes = sizeof(uint32_t),
+                           .initial = hash_initial,
                            .recurrent = hash_recurrent};
 }
 
@@ -68,7 +75,8 @@ static inline mz_search_settings table_defaults(mz_algorithm algorithm, int simu
   return settings;
 }
 
-static inline mz_search *table_search(const mz_search_settings *settings, int actions, double discount, bool alternating, int slots) {
+static inline mz_search *table_search(const mz_search_settings *settings, int actions, double discount, bool alternating,
+                                      int slots) {
   mz_search *search = NULL;
   assert_int_equal(mz_search_create(&search, settings, actions, 1, discount, alternating, slots), MZ_OK);
   return search;
