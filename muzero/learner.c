@@ -35,7 +35,10 @@ struct mz_learner {
   double rate, average_decay;
 };
 
-enum { CHUNKS_A_TASK = 8 };
+enum {
+  CHUNKS_A_TASK = 8,
+  SHARED_CHUNKS = 64, /* below this many chunks the caller sums and steps alone: waking another thread costs as much */
+};
 
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings, mz_pool *pool) {
   MZ_ASSERT(backend->element_size == sizeof(float));
@@ -216,6 +219,13 @@ static mz_status run_step(void *context, int task, int worker) {
   return MZ_OK;
 }
 
+static mz_status run_over_chunks(mz_learner *l, mz_task task) {
+  int tasks = (l->chunks + CHUNKS_A_TASK - 1) / CHUNKS_A_TASK;
+  if (l->chunks >= SHARED_CHUNKS) return mz_pool_run(l->pool, task, l, tasks);
+  for (int i = 0; i < tasks; i++) MZ_TRY(task(l, i, 0));
+  return MZ_OK;
+}
+
 static void add_stats(mz_learner *l, double loss, double norm, mz_learning_stats *total) {
   total->updates++;
   total->rows += l->batch->rows;
@@ -244,8 +254,7 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   l->batch = batch;
   l->errors = errors;
   MZ_TRY(mz_pool_run(l->pool, run_shard, l, (int)l->settings.shards));
-  int tasks = (l->chunks + CHUNKS_A_TASK - 1) / CHUNKS_A_TASK;
-  MZ_TRY(mz_pool_run(l->pool, run_sum, l, tasks));
+  MZ_TRY(run_over_chunks(l, run_sum));
   double square = 0, loss = 0;
   for (int c = 0; c < l->chunks; c++) square += l->squares[c];
   for (int s = 0; s < l->settings.shards; s++) loss += l->stats[s].loss;
@@ -259,7 +268,7 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   /* The average follows closely while it is young. */
   double young = (double)(1 + l->optimizer.steps) / (double)(10 + l->optimizer.steps);
   l->average_decay = young < l->settings.average ? young : l->settings.average;
-  MZ_TRY(mz_pool_run(l->pool, run_step, l, tasks));
+  MZ_TRY(run_over_chunks(l, run_step));
   mz_learner_weights_changed(l);
   add_stats(l, loss, norm, stats);
   return MZ_OK;

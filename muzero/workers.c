@@ -54,6 +54,7 @@ mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs)
   MZ_TRY_CLEANUP(mz_queue_create(&w->queue, (int)knobs->batch_buffer_size));
   MZ_TRY_CLEANUP(make_batches(state, (int)knobs->batch_buffer_size, &w->batches));
   w->capacity = (int)knobs->batch_buffer_size;
+  mz_pool_give_way(w->actor_pool); /* games fill whatever the learner, step by step, leaves idle */
 cleanup:
   if (status != MZ_OK) mz_workers_deinit(w);
   return status;

@@ -33,8 +33,23 @@ static int move_to_idle(int avoid) {
   return -1;
 }
 
+/* Bars the calling thread from core `avoid` until it is to avoid another: a thread that is woken again and again by the one it
+ * works beside would else be woken on that one's core each time, and moved each time. */
+static void bar(int avoid) {
+  static _Thread_local cpu_set_t whole; /* the mask before the first bar */
+  static _Thread_local int barred = -1;
+  if (barred == avoid || (barred < 0 && sched_getaffinity(0, sizeof whole, &whole) != 0)) return;
+  cpu_set_t others = whole;
+  CPU_CLR(avoid, &others);
+  if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) barred = avoid;
+}
+
 int mz_core_enter(int avoid) {
-  const int here = mz_core_current();
+  int here = mz_core_current();
+  if (here >= 0 && here == avoid) {
+    bar(avoid);
+    here = mz_core_current();
+  }
   if (here < 0 || (here != avoid && claim_idle(here))) return here;
   const int there = move_to_idle(avoid);
   if (there >= 0) return there;

@@ -1,7 +1,7 @@
 /* Spreads working threads over cores. A kernel may wake a thread on the core of the thread that woke it although others idle
  * (some pack on purpose), and put that right only after many milliseconds: longer than most of our batches of work. So a
- * thread that starts to work looks where it is, and moves when that core is taken. Nothing is pinned: the kernel may move the
- * thread again. Speed only: no result depends on it. */
+ * thread that starts to work looks where it is, and moves when that core is taken. Nothing is pinned to one core; a thread
+ * that works beside another is barred from that one's core only. Speed only: no result depends on it. */
 #pragma once
 
 /* Counts the calling thread as working on a core until mz_core_leave, moving it first when another working thread counts

@@ -2,10 +2,13 @@
 #include "muzero/base/clock.h"
 #include "muzero/base/core.h"
 #include "muzero/base/queue.h"
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { NO_TASK = -1, NO_CORE = -1 };
 
@@ -16,6 +19,7 @@ typedef struct worker {
   mz_pool *pool;
   int number;
   bool parked;
+  bool gave_way;
 } worker;
 
 struct mz_pool {
@@ -25,7 +29,7 @@ struct mz_pool {
   worker *workers[MZ_POOL_MAX];
   int spawned;      /* workers that exist; those from `size` on stay parked */
   _Atomic int size; /* workers wanted */
-  bool closing;
+  bool closing, gives_way;
 
   /* the batch */
   mz_task task;
@@ -74,6 +78,13 @@ static void run_next(mz_pool *pool, int number) {
   if (pool->running == 0 && !work_left(pool)) pthread_cond_signal(&pool->idle);
 }
 
+/* Where a system refuses, nothing but speed is lost. */
+static bool give_way(void) {
+  enum { NICE = 10 };
+  errno = 0;
+  return setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) == 0 || errno != 0;
+}
+
 static void *work(void *argument) {
   worker *self = argument;
   mz_pool *pool = self->pool;
@@ -82,6 +93,7 @@ static void *work(void *argument) {
   pthread_mutex_lock(&pool->mutex);
   while (!pool->closing) {
     const bool has_work = work_left(pool) && wanted(pool, self->number);
+    if (has_work && pool->gives_way && !self->gave_way) self->gave_way = give_way();
     if (has_work && entered) {
       run_next(pool, self->number);
     } else if (has_work) {
@@ -165,6 +177,12 @@ mz_status mz_pool_resize(mz_pool *pool, int threads) {
   }
   pthread_mutex_unlock(&pool->growth);
   return status;
+}
+
+void mz_pool_give_way(mz_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  pool->gives_way = true;
+  pthread_mutex_unlock(&pool->mutex);
 }
 
 int mz_pool_threads(const mz_pool *pool) { return pool->size; }

@@ -30,3 +30,7 @@ mz_status mz_pool_run(mz_pool *pool, mz_task task, void *context, int tasks);
  * be had) the old size stays. */
 mz_status mz_pool_resize(mz_pool *pool, int threads);
 int mz_pool_threads(const mz_pool *pool);
+
+/* Its threads give way to the process's other threads from their next tasks on (nice 10): for work that many independent tasks
+ * share, beside work that one thread waits for step by step. Speed only. */
+void mz_pool_give_way(mz_pool *pool);
