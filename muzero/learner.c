@@ -1,6 +1,7 @@
 #include "muzero/learner.h"
 #include "muzero/base/arena.h"
 #include "networks/backend.h"
+#include "networks/shard_sum.h"
 #include <math.h>
 #include <string.h>
 
@@ -23,9 +24,8 @@ struct mz_learner {
   lane *lanes; /* [MZ_POOL_MAX] */
   int shard_rows, chunks;
   void *block;
-  float *weights, *average, *transposed, *gradient; /* [params.size] */
-  float **shard_gradients;                          /* [shards][params.size] */
-  float *shard_storage;
+  float *weights, *average, *transposed; /* [params.size] */
+  mz_shard_sum sum;
   double *squares; /* [chunks] Σ g² */
   shard_stats *stats; /* [shards] */
   /* of the update under way */
@@ -37,7 +37,7 @@ struct mz_learner {
 
 enum {
   CHUNKS_A_TASK = 8,
-  SHARED_CHUNKS = 64, /* below this many chunks the caller sums and steps alone: waking another thread costs as much */
+  SHARED_CHUNKS = 64, /* below this many chunks the caller steps alone: waking another thread costs as much */
 };
 
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings, mz_pool *pool) {
@@ -55,20 +55,17 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_ba
   mz_carver carver = {0};
   mz_carve(&carver, &l->weights, size, sizeof(float));
   mz_carve(&carver, &l->transposed, size, sizeof(float));
-  mz_carve(&carver, &l->gradient, size, sizeof(float));
   if (settings->average > 0) mz_carve(&carver, &l->average, size, sizeof(float));
-  mz_carve(&carver, &l->shard_storage, size * shards, sizeof(float));
-  mz_carve(&carver, &l->shard_gradients, shards, sizeof(float *));
   mz_carve(&carver, &l->squares, (size_t)l->chunks, sizeof(double));
   mz_carve(&carver, &l->stats, shards, sizeof(shard_stats));
   mz_carve(&carver, &l->lanes, MZ_POOL_MAX, sizeof(lane));
   mz_status status = mz_carve_commit(&carver, &l->block);
+  if (status == MZ_OK) status = mz_shard_sum_init(&l->sum, (int)shards, model->params.size);
   if (status == MZ_OK) status = mz_optimizer_init(&l->optimizer, &settings->optimizer, &model->params);
   if (status != MZ_OK) {
     mz_learner_free(l);
     return status;
   }
-  for (size_t s = 0; s < shards; s++) l->shard_gradients[s] = l->shard_storage + s * size;
   *out = l;
   return MZ_OK;
 }
@@ -78,6 +75,7 @@ void mz_learner_free(mz_learner *l) {
   if (l->lanes)
     for (int i = 0; i < MZ_POOL_MAX; i++) mz_tape_free(l->lanes[i].tape);
   mz_optimizer_deinit(&l->optimizer);
+  mz_shard_sum_deinit(&l->sum);
   free(l->block);
   free(l);
 }
@@ -189,16 +187,17 @@ static mz_status run_shard(void *context, int shard, int worker) {
   int first = shard * l->shard_rows;
   write_inputs(l, own, first, l->shard_rows);
   mz_tape_forward(own->tape, l->weights, l->shard_rows);
-  mz_tape_backward(own->tape, l->weights, l->transposed, l->shard_gradients[shard], l->shard_rows);
+  mz_tape_backward(own->tape, l->weights, l->transposed, l->sum.gradients[shard], l->shard_rows);
+  mz_shard_sum_arrive(&l->sum, shard);
   read_results(l, own, first, l->shard_rows, &l->stats[shard]);
   return MZ_OK;
 }
 
-static mz_status run_sum(void *context, int task, int worker) {
+static mz_status run_squares(void *context, int task, int worker) {
   (void)worker;
   mz_learner *l = context;
   for (int c = task * CHUNKS_A_TASK; c < (task + 1) * CHUNKS_A_TASK && c < l->chunks; c++)
-    l->squares[c] = mz_gradient_sum_chunk((const float *const *)l->shard_gradients, (int)l->settings.shards, l->model->params.size, c, l->gradient);
+    l->squares[c] = mz_gradient_squares_chunk(l->sum.gradients[0], l->model->params.size, c);
   return MZ_OK;
 }
 
@@ -213,7 +212,7 @@ static mz_status run_step(void *context, int task, int worker) {
   (void)worker;
   mz_learner *l = context;
   for (int c = task * CHUNKS_A_TASK; c < (task + 1) * CHUNKS_A_TASK && c < l->chunks; c++) {
-    mz_optimizer_step_chunk(&l->optimizer, c, l->gradient, l->scale, l->rate, l->weights);
+    mz_optimizer_step_chunk(&l->optimizer, c, l->sum.gradients[0], l->scale, l->rate, l->weights);
     if (l->average) average_chunk(l, c);
   }
   return MZ_OK;
@@ -254,7 +253,7 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   l->batch = batch;
   l->errors = errors;
   MZ_TRY(mz_pool_run(l->pool, run_shard, l, (int)l->settings.shards));
-  MZ_TRY(run_over_chunks(l, run_sum));
+  MZ_TRY(run_over_chunks(l, run_squares));
   double square = 0, loss = 0;
   for (int c = 0; c < l->chunks; c++) square += l->squares[c];
   for (int s = 0; s < l->settings.shards; s++) loss += l->stats[s].loss;

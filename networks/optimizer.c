@@ -5,9 +5,6 @@
 
 #include <math.h>
 
-/* Elements summed over all shards at a time: the partial sums then stay in the first-level cache (16 is half as fast). */
-enum { SUM_LANES = 64 };
-
 #define ROW(key, type, field, min, max, fallback, choices, unit, help) \
   {key, type, MZ_ALGORITHMIC, offsetof(mz_optimizer_settings, field), min, max, fallback, choices, unit, help}
 static const mz_setting rows[] = {
@@ -71,43 +68,12 @@ static int64_t chunk_end(int64_t size, int chunk) {
   return end < size ? end : size;
 }
 
-static inline __attribute__((always_inline)) void add_lanes(float *restrict sum, const float *restrict term, int lanes) {
-  for (int i = 0; i < lanes; i++) sum[i] += term[i];
-}
-
-/* The tree over shards for `lanes` elements, a constant where this is expanded. A binary counter: when pair p has been added,
- * as many levels are complete as p has trailing ones, and what is left at the end is joined from the right. */
-static inline __attribute__((always_inline)) void tree_sum(const float *const *shards, int shard_count, int64_t at, int lanes,
-                                                           float *restrict out) {
-  float sums[32][SUM_LANES]; /* partial sums of ever fewer shards; 32 levels for an int's worth */
-  int top = 0;
-  for (int shard = 0; shard < shard_count; shard += 2) {
-    const float *left = shards[shard] + at;
-    float *restrict pair_sum = sums[top];
-    if (shard + 1 < shard_count) {
-      const float *right = shards[shard + 1] + at;
-      for (int i = 0; i < lanes; i++) pair_sum[i] = left[i] + right[i];
-    } else {
-      for (int i = 0; i < lanes; i++) pair_sum[i] = left[i];
-    }
-    for (int pair = shard / 2; pair & 1; pair >>= 1, top--) add_lanes(sums[top - 1], sums[top], lanes);
-    top++;
-  }
-  for (top--; top > 0; top--) add_lanes(sums[top - 1], sums[top], lanes);
-  for (int i = 0; i < lanes; i++) out[i] = sums[0][i];
-}
-
-double mz_gradient_sum_chunk(const float *const *shards, int shard_count, int64_t size, int chunk, float *out) {
-  MZ_ASSERT(shard_count >= 1);
+double mz_gradient_squares_chunk(const float *gradient, int64_t size, int chunk) {
   MZ_ASSERT(size % MZ_LANES == 0);
-  const int64_t begin = (int64_t)chunk * MZ_CHUNK, end = chunk_end(size, chunk);
-  int64_t at = begin;
-  for (; at + SUM_LANES <= end; at += SUM_LANES) tree_sum(shards, shard_count, at, SUM_LANES, out + at);
-  for (; at < end; at += MZ_LANES) tree_sum(shards, shard_count, at, MZ_LANES, out + at);
-
+  const int64_t end = chunk_end(size, chunk);
   double squares[MZ_LANES] = {0}; /* as many running sums at every instruction-set level */
-  for (at = begin; at < end; at += MZ_LANES)
-    for (int i = 0; i < MZ_LANES; i++) squares[i] += (double)out[at + i] * (double)out[at + i];
+  for (int64_t at = (int64_t)chunk * MZ_CHUNK; at < end; at += MZ_LANES)
+    for (int i = 0; i < MZ_LANES; i++) squares[i] += (double)gradient[at + i] * (double)gradient[at + i];
   for (int width = MZ_LANES / 2; width > 0; width /= 2)
     for (int i = 0; i < width; i++) squares[i] += squares[i + width];
   return squares[0];

@@ -37,14 +37,9 @@ typedef struct mz_optimizer {
 mz_status mz_optimizer_init(mz_optimizer *optimizer, const mz_optimizer_settings *settings, const mz_params *params);
 void mz_optimizer_deinit(mz_optimizer *optimizer);
 
-/* One update in two parallel passes over chunks, in any order, by any threads:
- *  1. sum: chunk of the shard gradients added over a fixed binary tree of shard indices into out; returns the chunk's Σ g².
- *  2. step: applies chunk with gradient × scale; values are updated in place.
- * The caller adds the chunks' squares in index order, takes the square root, derives `scale` with mz_clip_scale, and
- * increments steps once per update before pass 2. `shards[s]`, `out`, `gradient` and `values` are whole flat vectors of
- * `size` = params->size elements that do not overlap; a call touches only its chunk of them. The tree: neighbours (0,1),
- * (2,3) … are added, then neighbours of the sums; one left over joins in the next round. */
-double mz_gradient_sum_chunk(const float *const *shards, int shard_count, int64_t size, int chunk, float *out);
+/* One update, chunk by chunk, from the batch's gradient (shard_sum.h): Σ g² of each chunk; the caller adds these in index order,
+ * takes the square root and derives `scale` with mz_clip_scale, increments `steps`, and steps each chunk with gradient × scale. */
+double mz_gradient_squares_chunk(const float *gradient, int64_t size, int chunk);
 float mz_clip_scale(const mz_optimizer_settings *settings, double norm);
 void mz_optimizer_step_chunk(mz_optimizer *optimizer, int chunk, const float *gradient, float scale, double learning_rate,
                              float *values);

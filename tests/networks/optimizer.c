@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "networks/optimizer.h"
+#include "networks/shard_sum.h"
 #include "tests/networks/fixture.h"
 
 static const mz_optimizer_settings adam = {
@@ -156,30 +157,36 @@ static float literal_tree(float *terms, int count) {
   return terms[0];
 }
 
+/* Whatever the order in which shards arrive. */
 static void the_sum_is_the_literal_tree(void **state) {
   (void)state;
   enum { SHARDS_MAX = 67 };
   const mz_params params = large_example();
-  float *shards[SHARDS_MAX], *out = allocate(params.size), terms[SHARDS_MAX];
+  float *shards[SHARDS_MAX], terms[SHARDS_MAX];
   for (int s = 0; s < SHARDS_MAX; s++) {
     shards[s] = allocate(params.size);
     mz_params_init(&params, (uint64_t)s, shards[s]);
   }
   for (int count = 1; count <= SHARDS_MAX; count++) {
-    memset(out, 0xff, (size_t)params.size * sizeof *out);
-    double squares = 0, wanted = 0;
-    for (int chunk = mz_chunk_count(&params) - 1; chunk >= 0; chunk--) /* any order */
-      squares += mz_gradient_sum_chunk((const float *const *)shards, count, params.size, chunk, out);
-    for (int64_t i = 0; i < params.size; i++) {
-      for (int s = 0; s < count; s++) terms[s] = shards[s][i];
-      const float sum = literal_tree(terms, count);
-      assert_memory_equal(&out[i], &sum, sizeof sum);
-      wanted += (double)sum * sum;
+    mz_shard_sum sum;
+    assert_int_equal(mz_shard_sum_init(&sum, count, params.size), MZ_OK);
+    for (int update = 0; update < 2; update++) { /* the second finds nothing left over from the first */
+      for (int s = 0; s < count; s++) memcpy(sum.gradients[s], shards[s], (size_t)params.size * sizeof(float));
+      const int step = count % 7 == 0 ? 5 : 7; /* coprime to count up to 67 but for multiples of 35: a permutation */
+      for (int i = 0; i < count; i++) mz_shard_sum_arrive(&sum, count % 35 == 0 ? count - 1 - i : (i * step + update) % count);
+      double squares = 0, wanted = 0;
+      for (int chunk = mz_chunk_count(&params) - 1; chunk >= 0; chunk--) squares += mz_gradient_squares_chunk(sum.gradients[0], params.size, chunk);
+      for (int64_t i = 0; i < params.size; i++) {
+        for (int s = 0; s < count; s++) terms[s] = shards[s][i];
+        const float tree = literal_tree(terms, count);
+        assert_memory_equal(&sum.gradients[0][i], &tree, sizeof tree);
+        wanted += (double)tree * tree;
+      }
+      near(squares, wanted, 1e-12);
     }
-    near(squares, wanted, 1e-12);
+    mz_shard_sum_deinit(&sum);
   }
   for (int s = 0; s < SHARDS_MAX; s++) free(shards[s]);
-  free(out);
 }
 
 static void the_order_of_chunks_changes_no_bit(void **state) {

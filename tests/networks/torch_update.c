@@ -11,6 +11,7 @@
 #include "networks/backend.h"
 #include "networks/loss.h"
 #include "networks/optimizer.h"
+#include "networks/shard_sum.h"
 #include "networks/weights.h"
 #include "tests/networks/fixture.h"
 
@@ -202,16 +203,17 @@ static void weights_after_a_sharded_step(void **state) {
   open_update(&u, &mz_backend_cpu);
   const mz_params *params = &u.model.params;
   const int chunks = mz_chunk_count(params);
-  float *shards[SHARDS], *gradient;
-  check(mz_alloc(&gradient, (size_t)params->size, sizeof *gradient));
+  mz_shard_sum sum;
+  check(mz_shard_sum_init(&sum, SHARDS, params->size));
+  const float *gradient = sum.gradients[0];
   double loss = 0, squares = 0;
   for (int s = 0; s < SHARDS; s++) {
-    check(mz_alloc(&shards[s], (size_t)params->size, sizeof *shards[s]));
-    loss += run(&u, s * ROWS / SHARDS, ROWS / SHARDS, shards[s]);
+    loss += run(&u, s * ROWS / SHARDS, ROWS / SHARDS, sum.gradients[s]);
+    mz_shard_sum_arrive(&sum, s);
   }
   assert_true(fabs(loss / fixture_scalar(&u.torch, "loss") - 1) <= 1e-5);
   for (int chunk = 0; chunk < chunks; chunk++)
-    squares += mz_gradient_sum_chunk((const float *const *)shards, SHARDS, params->size, chunk, gradient);
+    squares += mz_gradient_squares_chunk(gradient, params->size, chunk);
   const double norm = sqrt(squares);
   assert_true(fabs(norm / fixture_scalar(&u.torch, "gradient_norm") - 1) <= 1e-5);
 
@@ -239,8 +241,7 @@ static void weights_after_a_sharded_step(void **state) {
 
   mz_optimizer_deinit(&optimizer);
   free(updated);
-  free(gradient);
-  for (int s = 0; s < SHARDS; s++) free(shards[s]);
+  mz_shard_sum_deinit(&sum);
   close_update(&u);
 }
 
