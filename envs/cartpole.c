@@ -45,8 +45,8 @@ static inline __attribute__((always_inline)) void step_lanes(cart *carts, int n,
     double sine, cosine;
     mz_sincos_inline(theta[i], &sine, &cosine);
     const double push = (force[i] + POLE_MASS_LENGTH * (theta_dot[i] * theta_dot[i]) * sine) / TOTAL_MASS;
-    const double theta_acceleration = (GRAVITY * sine - cosine * push) /
-                                      (POLE_HALF_LENGTH * (4.0 / 3.0 - POLE_MASS * (cosine * cosine) / TOTAL_MASS));
+    const double theta_acceleration =
+        (GRAVITY * sine - cosine * push) / (POLE_HALF_LENGTH * (4.0 / 3.0 - POLE_MASS * (cosine * cosine) / TOTAL_MASS));
     const double x_acceleration = push - POLE_MASS_LENGTH * theta_acceleration * cosine / TOTAL_MASS;
     /* explicit Euler: positions move with the old velocities */
     x[i] = x[i] + TIME_STEP * x_dot[i];
@@ -120,8 +120,17 @@ const mz_env mz_env_cartpole = {
              "moves, where both flags are set if the pole falls on that very move. Starts uniformly within 0.05 in all four "
              "numbers.",
     .observation = "cart position (m), cart velocity (m/s), pole angle (rad, 0 upright), pole angular velocity (rad/s)",
-    .spec = {.obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, 4}, .obs_size = 4, .actions = 2, .players = 1, .max_moves = MOVES_MAX,
-             .symmetries = 1, .reward_min = 0, .reward_max = 1, .return_min = 0, .return_max = MOVES_MAX},
+    .spec = {.obs_kind = MZ_OBS_F32,
+             .obs_shape = {1, 1, 4},
+             .obs_size = 4,
+             .actions = 2,
+             .players = 1,
+             .max_moves = MOVES_MAX,
+             .symmetries = 1,
+             .reward_min = 0,
+             .reward_max = 1,
+             .return_min = 0,
+             .return_max = MOVES_MAX},
     .state_size = sizeof(cart),
     .reset = reset,
     .step = step,

@@ -19,9 +19,9 @@ enum { MZ_ENV_NUMBERS_MAX = 1024 };
 
 typedef struct mz_env mz_env;
 struct mz_env {
-  const char *name;  /* "tictactoe" */
-  const char *title; /* one line for `envs` */
-  const char *rules; /* a few sentences: dynamics, reward, end, source */
+  const char *name;        /* "tictactoe" */
+  const char *title;       /* one line for `envs` */
+  const char *rules;       /* a few sentences: dynamics, reward, end, source */
   const char *observation; /* what the entries mean */
   mz_spec spec;
   size_t state_size; /* multiple of 8 */

@@ -77,8 +77,8 @@ static int text(const void *state, char *out, size_t size) {
   const position *p = state;
   char cells[CELLS];
   for (int c = 0; c < CELLS; c++) cells[c] = p->stones[0] >> c & 1 ? 'x' : p->stones[1] >> c & 1 ? 'o' : '.';
-  return snprintf(out, size, "  a b c\n1 %c %c %c\n2 %c %c %c\n3 %c %c %c\n", cells[0], cells[1], cells[2], cells[3],
-                  cells[4], cells[5], cells[6], cells[7], cells[8]);
+  return snprintf(out, size, "  a b c\n1 %c %c %c\n2 %c %c %c\n3 %c %c %c\n", cells[0], cells[1], cells[2], cells[3], cells[4],
+                  cells[5], cells[6], cells[7], cells[8]);
 }
 
 static int action_text(int action, char *out, size_t size) {
@@ -174,9 +174,17 @@ const mz_env mz_env_tictactoe = {
     .rules = "Two players fill one empty cell in turn. Three own stones in a row, column or diagonal win: reward 1 to the player "
              "who completes them. A full board without a line is a draw. Actions are cells, row by row: a1 b1 c1 a2 … c3.",
     .observation = "3 × 3 cells × 3 planes of 0 and 1: own stones, opponent's stones, all ones where the side to move began",
-    .spec = {.obs_kind = MZ_OBS_U8, .obs_shape = {SIDE, SIDE, 3}, .obs_size = 3 * CELLS, .actions = CELLS, .players = 2,
-             .alternating = true, .symmetries = SYMMETRIES,
-             .reward_min = 0, .reward_max = 1, .return_min = -1, .return_max = 1},
+    .spec = {.obs_kind = MZ_OBS_U8,
+             .obs_shape = {SIDE, SIDE, 3},
+             .obs_size = 3 * CELLS,
+             .actions = CELLS,
+             .players = 2,
+             .alternating = true,
+             .symmetries = SYMMETRIES,
+             .reward_min = 0,
+             .reward_max = 1,
+             .return_min = -1,
+             .return_max = 1},
     .state_size = sizeof(position),
     .reset = reset,
     .step = step,

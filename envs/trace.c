@@ -104,8 +104,8 @@ static mz_status trace_step(tracer *t, int line, int *move, cJSON *object) {
   return MZ_OK;
 }
 
-mz_status mz_env_trace(const mz_env *env, const mz_trace_options *options,
-                       mz_status (*line)(void *context, cJSON *object), void *context) {
+mz_status mz_env_trace(const mz_env *env, const mz_trace_options *options, mz_status (*line)(void *context, cJSON *object),
+                       void *context) {
   int lines = options->steps;
   if (options->actions && (lines == 0 || lines > options->action_count)) lines = options->action_count;
   tracer t;
@@ -134,8 +134,7 @@ static bool describe_spec(cJSON *object, const mz_env *env) {
   const double reward[2] = {(double)spec->reward_min, (double)spec->reward_max};
   const double game_return[2] = {(double)spec->return_min, (double)spec->return_max};
   return observation && cJSON_AddStringToObject(observation, "type", spec->obs_kind == MZ_OBS_U8 ? "u8" : "f32") &&
-         add_numbers(observation, "shape", shape, 3) &&
-         cJSON_AddStringToObject(observation, "meaning", env->observation) &&
+         add_numbers(observation, "shape", shape, 3) && cJSON_AddStringToObject(observation, "meaning", env->observation) &&
          cJSON_AddNumberToObject(object, "actions", spec->actions) && cJSON_AddNumberToObject(object, "players", spec->players) &&
          cJSON_AddBoolToObject(object, "alternating", spec->alternating) &&
          cJSON_AddNumberToObject(object, "max_moves", spec->max_moves) &&

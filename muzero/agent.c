@@ -71,8 +71,13 @@ void mz_loaded_close(mz_loaded *l) {
 }
 
 mz_agent mz_loaded_agent(const mz_loaded *l) {
-  return (mz_agent){.env = l->env, .search = &l->settings.search, .model = &l->model, .backend = &mz_backend_cpu, .discount = l->settings.replay.discount,
-                    .weights = l->weights, .simulations = (int)l->settings.train.eval_simulations};
+  return (mz_agent){.env = l->env,
+                    .search = &l->settings.search,
+                    .model = &l->model,
+                    .backend = &mz_backend_cpu,
+                    .discount = l->settings.replay.discount,
+                    .weights = l->weights,
+                    .simulations = (int)l->settings.train.eval_simulations};
 }
 
 const mz_settings *mz_loaded_settings(const mz_loaded *l) { return &l->settings; }

@@ -13,14 +13,18 @@ static const uint64_t SECTION_BYTES_MAX = 1ull << 36, FILE_BYTES_MAX = 1ull << 3
 static mz_status damaged(const mz_checkpoint *c, const char *what) { return mz_fail(MZ_E_CHECKPOINT, "%s: %s", c->path, what); }
 
 static mz_status read_table(mz_checkpoint *c) {
-  if (c->size < HEAD_BYTES || memcmp(c->file, MAGIC, sizeof MAGIC) != 0) return damaged(c, "section 'header': not a muzero checkpoint");
+  if (c->size < HEAD_BYTES || memcmp(c->file, MAGIC, sizeof MAGIC) != 0)
+    return damaged(c, "section 'header': not a muzero checkpoint");
   mz_reader reader = mz_reader_over(c->file, c->size);
   reader.at = sizeof MAGIC;
   c->version = mz_read_u32(&reader);
   if (c->version > MZ_CHECKPOINT_VERSION)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: section 'header': written in format %u by a newer muzero; this one reads up to format %d", c->path, c->version, MZ_CHECKPOINT_VERSION);
+    return mz_fail(MZ_E_CHECKPOINT,
+                   "%s: section 'header': written in format %u by a newer muzero; this one reads up to format %d", c->path,
+                   c->version, MZ_CHECKPOINT_VERSION);
   uint32_t count = mz_read_u32(&reader);
-  if (c->version < 1 || count < 1 || count > MZ_SECTIONS_MAX) return damaged(c, "section 'header': impossible version or section count");
+  if (c->version < 1 || count < 1 || count > MZ_SECTIONS_MAX)
+    return damaged(c, "section 'header': impossible version or section count");
   size_t table_end = HEAD_BYTES + (size_t)count * ENTRY_BYTES;
   if (c->size < table_end + 8) return damaged(c, "section 'table': truncated");
   uint64_t hash = mz_hash(c->file, table_end, 0), at = table_end + 8;
@@ -36,7 +40,8 @@ static mz_status read_table(mz_checkpoint *c) {
   if (mz_read_u64(&reader) != hash) return damaged(c, "section 'table': checksum does not match");
   for (uint32_t i = 0; i < count; i++) {
     const mz_section *s = &c->sections[i];
-    if (s->name[sizeof s->name - 1] != 0 || s->bytes > SECTION_BYTES_MAX || s->offset != at || s->compressed > c->size || at + s->compressed > c->size)
+    if (s->name[sizeof s->name - 1] != 0 || s->bytes > SECTION_BYTES_MAX || s->offset != at || s->compressed > c->size ||
+        at + s->compressed > c->size)
       return mz_fail(MZ_E_CHECKPOINT, "%s: section '%.15s': truncated", c->path, s->name);
     at += s->compressed;
   }
@@ -47,7 +52,8 @@ static mz_status read_table(mz_checkpoint *c) {
 
 mz_status mz_checkpoint_open(mz_checkpoint *out, const char *path) {
   memset(out, 0, sizeof *out);
-  if (snprintf(out->path, sizeof out->path, "%s", path) >= (int)sizeof out->path) return mz_fail(MZ_E_IO, "%s: path too long", path);
+  if (snprintf(out->path, sizeof out->path, "%s", path) >= (int)sizeof out->path)
+    return mz_fail(MZ_E_IO, "%s: path too long", path);
   MZ_TRY(mz_file_read(path, FILE_BYTES_MAX, &out->file, &out->size));
   mz_status status = read_table(out);
   if (status != MZ_OK) mz_checkpoint_close(out);
@@ -74,7 +80,8 @@ mz_status mz_checkpoint_section(const mz_checkpoint *c, const char *name, uint8_
   size_t got = ZSTD_decompress(raw, s->bytes, c->file + s->offset, s->compressed);
   if (ZSTD_isError(got) || got != s->bytes || mz_hash(raw, s->bytes, 0) != s->xxh64) {
     free(raw);
-    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': damaged (%s)", c->path, name, ZSTD_isError(got) ? ZSTD_getErrorName(got) : "checksum does not match");
+    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': damaged (%s)", c->path, name,
+                   ZSTD_isError(got) ? ZSTD_getErrorName(got) : "checksum does not match");
   }
   *data = raw;
   *size = s->bytes;
@@ -112,7 +119,8 @@ mz_status mz_checkpoint_write(const char *path, const mz_part *parts, int count)
   mz_status status = MZ_OK;
   ZSTD_CCtx *context = ZSTD_createCCtx();
   if (!context) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "%s: no memory to compress", path));
-  if (ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, COMPRESSION)) || ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1)))
+  if (ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, COMPRESSION)) ||
+      ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1)))
     MZ_TRY_CLEANUP(mz_fail(MZ_E_INTERNAL, "%s: zstd refuses its parameters", path));
   mz_write(&head, MAGIC, sizeof MAGIC);
   mz_write_u32(&head, MZ_CHECKPOINT_VERSION);
@@ -156,7 +164,8 @@ mz_status mz_checkpoint_digest(const mz_checkpoint *checkpoint, uint64_t hashes[
 }
 
 mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size) {
-  if (!mz_file_exists(run)) return mz_fail(MZ_E_IO, "%s: there is nothing here; a run directory or a checkpoint file is wanted", run);
+  if (!mz_file_exists(run))
+    return mz_fail(MZ_E_IO, "%s: there is nothing here; a run directory or a checkpoint file is wanted", run);
   if (!mz_file_is_dir(run)) {
     if (snprintf(out, size, "%s", run) >= (int)size) return mz_fail(MZ_E_IO, "%s: path too long", run);
     return MZ_OK;

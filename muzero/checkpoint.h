@@ -31,7 +31,11 @@ void mz_checkpoint_close(mz_checkpoint *checkpoint);
 mz_status mz_checkpoint_section(const mz_checkpoint *checkpoint, const char *name, uint8_t **data, size_t *size);
 mz_status mz_checkpoint_verify(const mz_checkpoint *checkpoint); /* every section */
 
-typedef struct mz_part { const char *name; const void *data; size_t size; } mz_part;
+typedef struct mz_part {
+  const char *name;
+  const void *data;
+  size_t size;
+} mz_part;
 /* Atomic and durable. */
 mz_status mz_checkpoint_write(const char *path, const mz_part *parts, int count);
 

@@ -26,7 +26,7 @@ struct mz_learner {
   void *block;
   float *weights, *average, *transposed; /* [params.size] */
   mz_shard_sum sum;
-  double *squares; /* [chunks] Σ g² */
+  double *squares;    /* [chunks] Σ g² */
   shard_stats *stats; /* [shards] */
   /* of the update under way */
   const mz_batch *batch;
@@ -40,7 +40,8 @@ enum {
   SHARED_CHUNKS = 64, /* below this many chunks the caller steps alone: waking another thread costs as much */
 };
 
-mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings, mz_pool *pool) {
+mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend,
+                            const mz_learner_settings *settings, mz_pool *pool) {
   MZ_ASSERT(backend->element_size == sizeof(float));
   MZ_ASSERT(settings->batch_size % settings->shards == 0);
   mz_learner *l;
@@ -165,12 +166,14 @@ static void read_results(mz_learner *l, lane *own, int first, int rows, shard_st
   for (int k = 0; k <= loss->unroll; k++) {
     const float *policy = at(own, loss->policy_loss[k]), *value = at(own, loss->value_loss[k]);
     const float *reward = k ? at(own, loss->reward_loss[k]) : NULL;
-    const float *policy_on = b->policy_weight + (size_t)k * (size_t)b->rows + first, *value_on = b->value_weight + (size_t)k * (size_t)b->rows + first;
+    const float *policy_on = b->policy_weight + (size_t)k * (size_t)b->rows + first,
+                *value_on = b->value_weight + (size_t)k * (size_t)b->rows + first;
     for (int r = 0; r < rows; r++) { /* a value of one column has a stride of MZ_LANES */
       double p = policy_on[r] > 0 ? policy[r * MZ_LANES] : 0, v = value_on[r] > 0 ? value[r * MZ_LANES] : 0;
       sums->policy_loss += p;
       sums->value_loss += v;
-      if (reward && b->reward_weight[(size_t)k * (size_t)b->rows + (size_t)(first + r)] > 0) sums->reward_loss += reward[r * MZ_LANES];
+      if (reward && b->reward_weight[(size_t)k * (size_t)b->rows + (size_t)(first + r)] > 0)
+        sums->reward_loss += reward[r * MZ_LANES];
       if (policy_on[r] > 0) {
         sums->step_loss[k] += p + v;
         sums->step_weight[k] += 1;
@@ -259,7 +262,9 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   for (int s = 0; s < l->settings.shards; s++) loss += l->stats[s].loss;
   double norm = sqrt(square);
   if (!isfinite(loss) || !isfinite(norm))
-    return mz_fail(MZ_E_INTERNAL, "update %lld: the %s is not finite (loss %g, gradient norm %g); the weights before it are kept; try a smaller learning_rate",
+    return mz_fail(MZ_E_INTERNAL,
+                   "update %lld: the %s is not finite (loss %g, gradient norm %g); the weights before it are kept; try a smaller "
+                   "learning_rate",
                    (long long)l->optimizer.steps + 1, isfinite(loss) ? "gradient" : "loss", loss, norm);
   l->scale = mz_clip_scale(&l->settings.optimizer, norm);
   l->rate = mz_learning_rate(&l->settings.optimizer, l->optimizer.steps, l->settings.horizon);

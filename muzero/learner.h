@@ -17,14 +17,16 @@ typedef struct mz_learner_settings {
 typedef struct mz_learning_stats {
   int64_t updates, rows;
   double loss, policy_loss, value_loss, reward_loss, gradient_norm;
-  double step_loss[MZ_UNROLL_MAX + 1], step_weight[MZ_UNROLL_MAX + 1]; /* policy + value cross entropy by unroll step, trained rows */
-  double value, value_squared, target, target_squared, value_target;   /* predicted value and target at step 0 */
+  double step_loss[MZ_UNROLL_MAX + 1],
+      step_weight[MZ_UNROLL_MAX + 1]; /* policy + value cross entropy by unroll step, trained rows */
+  double value, value_squared, target, target_squared, value_target; /* predicted value and target at step 0 */
   double latent_spread; /* mean over latent units of the standard deviation over a shard's rows */
 } mz_learning_stats;
 
 typedef struct mz_learner mz_learner;
 /* backend: a float one. The pool's size may change between updates. */
-mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings, mz_pool *pool);
+mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend,
+                            const mz_learner_settings *settings, mz_pool *pool);
 void mz_learner_free(mz_learner *learner);
 
 /* The trained state, owned by the learner: weights, and their average (NULL when there is none), [params.size]. */

@@ -39,7 +39,10 @@ static const mz_stage *stage_of(const mz_state *state, const mz_workers *workers
 }
 
 mz_meter mz_meter_start(const mz_state *state, const mz_workers *workers) {
-  mz_meter m = {.start_ns = mz_clock_ns(), .env_steps = state->counters.env_steps, .simulations = state->counters.simulations, .updates = state->counters.updates};
+  mz_meter m = {.start_ns = mz_clock_ns(),
+                .env_steps = state->counters.env_steps,
+                .simulations = state->counters.simulations,
+                .updates = state->counters.updates};
   for (int i = 0; i < 3; i++) {
     m.cpu_ns[i] = atomic_load(&stage_of(state, workers, i)->cpu_ns);
     m.busy_ns[i] = atomic_load(&stage_of(state, workers, i)->busy_ns);
@@ -47,7 +50,8 @@ mz_meter mz_meter_start(const mz_state *state, const mz_workers *workers) {
   return m;
 }
 
-void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *workers, const mz_meter *since, const mz_round_stats *stats) {
+void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *workers, const mz_meter *since,
+                      const mz_round_stats *stats) {
   double wall = (double)(mz_clock_ns() - since->start_ns) * 1e-9, busy[3], cpu = 0;
   const mz_stage *stages[3];
   for (int i = 0; i < 3; i++) {

@@ -22,4 +22,5 @@ typedef struct mz_meter {
 } mz_meter;
 mz_meter mz_meter_start(const mz_state *state, const mz_workers *workers);
 /* Fills everything of the record that follows from sums: losses, rates, shares, diagnosis, memory. */
-void mz_phase_measure(mz_phase *phase, const mz_state *state, const mz_workers *workers, const mz_meter *since, const mz_round_stats *stats);
+void mz_phase_measure(mz_phase *phase, const mz_state *state, const mz_workers *workers, const mz_meter *since,
+                      const mz_round_stats *stats);

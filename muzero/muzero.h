@@ -15,7 +15,7 @@ typedef struct mz_run_options {
   int set_count;
   uint64_t seed;
   bool seed_given;
-  int threads;              /* budget of worker threads; 0: the cores granted */
+  int threads; /* budget of worker threads; 0: the cores granted */
 } mz_run_options;
 
 /* Creates the run directory and its lock. MZ_E_CONFIG naming `resume` when there is a run already. */
@@ -29,7 +29,7 @@ void mz_run_close(mz_run *run);
 typedef struct mz_limits { /* totals since the run began, except for_s; 0: none; the preset's where all are 0 */
   int64_t rounds, env_steps, updates;
   double for_s;
-  bool until;   /* stop at `score`, confirmed on 100 fresh games; otherwise the preset's target holds where no limit is given */
+  bool until; /* stop at `score`, confirmed on 100 fresh games; otherwise the preset's target holds where no limit is given */
   double score;
 } mz_limits;
 
@@ -41,17 +41,18 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   int64_t phase;
   mz_counters counters;
   uint64_t digest;
-  double wall_s;                    /* of the run, over all invocations */
+  double wall_s; /* of the run, over all invocations */
   bool evaluated;
-  double score;                     /* NAN when never evaluated; the last evaluation's otherwise */
+  double score; /* NAN when never evaluated; the last evaluation's otherwise */
   mz_evaluation evaluation;
   double loss, policy_loss, value_loss, reward_loss, gradient_norm, learning_rate; /* means over the phase's updates */
   double env_steps_per_s, sims_per_s, updates_per_s;
-  double mean_return, mean_length;  /* of self-play games that ended; NAN for none */
+  double mean_return, mean_length; /* of self-play games that ended; NAN for none */
   double policy_entropy, value_bias, value_correlation, latent_spread, model_error; /* diagnosis.h */
-  const char *warning;              /* plain language, or NULL */
-  double busy;                      /* share of the cores granted that did useful work (CPU time of stages / wall) */
-  double actor_busy, batch_busy, learner_busy, learner_wait, batch_wait; /* shares of the phase's wall time, summed over threads */
+  const char *warning;                                                              /* plain language, or NULL */
+  double busy; /* share of the cores granted that did useful work (CPU time of stages / wall) */
+  double actor_busy, batch_busy, learner_busy, learner_wait,
+      batch_wait; /* shares of the phase's wall time, summed over threads */
   int64_t positions, replay_bytes;
   uint64_t rss_bytes;
   mz_knobs plan;
@@ -65,7 +66,15 @@ typedef struct mz_progress { /* after every round, for a screen */
 } mz_progress;
 typedef void (*mz_tick)(void *context, const mz_progress *progress);
 
-typedef enum mz_reason { MZ_GOES_ON, MZ_REASON_ROUNDS, MZ_REASON_ENV_STEPS, MZ_REASON_UPDATES, MZ_REASON_TIME, MZ_REASON_SCORE, MZ_REASON_INTERRUPTED } mz_reason;
+typedef enum mz_reason {
+  MZ_GOES_ON,
+  MZ_REASON_ROUNDS,
+  MZ_REASON_ENV_STEPS,
+  MZ_REASON_UPDATES,
+  MZ_REASON_TIME,
+  MZ_REASON_SCORE,
+  MZ_REASON_INTERRUPTED
+} mz_reason;
 const char *mz_reason_name(mz_reason reason); /* "rounds", "env_steps", "updates", "time", "score", "interrupted" */
 
 /* Plays rounds to the end of the phase or to a limit, evaluates when due, checkpoints when due, appends to metrics.jsonl. *reason
@@ -89,7 +98,7 @@ double mz_run_wall_s(const mz_run *run);
 /* Resizes pools between phases: any field 0 keeps its value. On failure the old knobs stay. */
 mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs);
 
-cJSON *mz_phase_to_json(const mz_phase *phase);         /* keys of the contract, event "phase" */
+cJSON *mz_phase_to_json(const mz_phase *phase); /* keys of the contract, event "phase" */
 cJSON *mz_evaluation_to_json(const mz_evaluation *evaluation, int players, int64_t simulations, const char *opponent);
 
 /* A trained agent from a run directory (its latest checkpoint) or a checkpoint file, for eval, play and inference. */

@@ -58,7 +58,8 @@ static mz_status check_change(mz_settings *old, mz_settings *next, bool allow_nu
     char was[128], is[128];
     mz_config_text(&a, i, was, sizeof was);
     mz_config_text(&b, i, is, sizeof is);
-    return mz_fail(MZ_E_CONFIG, "%s: this run was made with %s, not %s; a %s setting may not change on resume%s", row->key, was, is, mz_class_name(row->class_),
+    return mz_fail(MZ_E_CONFIG, "%s: this run was made with %s, not %s; a %s setting may not change on resume%s", row->key, was,
+                   is, mz_class_name(row->class_),
                    row->class_ == MZ_NUMERIC ? " without --allow-numeric" : " (train --from starts a new run with it changed)");
   }
   return MZ_OK;
@@ -83,7 +84,8 @@ static mz_status check_device(const char *device) {
   if (strcmp(device, "cuda") == 0) return mz_fail(MZ_E_DEVICE, "--device cuda: this build has no CUDA back end; use cpu or auto");
   const char *names[] = {"auto", "cpu", "cuda"};
   const char *nearest = mz_nearest(device, names, 3);
-  return mz_fail(MZ_E_USAGE, "--device %s: takes auto, cpu or cuda%s%s%s", device, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return mz_fail(MZ_E_USAGE, "--device %s: takes auto, cpu or cuda%s%s%s", device, nearest ? "; did you mean '" : "",
+                 nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 /* ---- the directory ---- */
@@ -92,7 +94,8 @@ static mz_status make_up_dir(const char *env, uint64_t seed, char out[MZ_DIR_MAX
   time_t now = time(NULL);
   struct tm utc;
   uint32_t id = 0;
-  if (!gmtime_r(&now, &utc) || getrandom(&id, sizeof id, 0) != sizeof id) return mz_fail(MZ_E_INTERNAL, "no clock or randomness to name a run with; use --run DIR");
+  if (!gmtime_r(&now, &utc) || getrandom(&id, sizeof id, 0) != sizeof id)
+    return mz_fail(MZ_E_INTERNAL, "no clock or randomness to name a run with; use --run DIR");
   char stamp[32];
   strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
   if (snprintf(out, MZ_DIR_MAX, "runs/%s/%s-s%llu-%06x", env, stamp, (unsigned long long)seed, id & 0xffffff) >= MZ_DIR_MAX)
@@ -103,7 +106,8 @@ static mz_status make_up_dir(const char *env, uint64_t seed, char out[MZ_DIR_MAX
 static mz_status set_dir(mz_run *run, const char *dir) {
   size_t length = strlen(dir);
   while (length > 1 && dir[length - 1] == '/') length--;
-  if (length == 0 || length >= MZ_DIR_MAX) return mz_fail(MZ_E_IO, "%s: %s", dir, length ? "path too long" : "an empty path is no directory");
+  if (length == 0 || length >= MZ_DIR_MAX)
+    return mz_fail(MZ_E_IO, "%s: %s", dir, length ? "path too long" : "an empty path is no directory");
   memcpy(run->dir, dir, length);
   run->dir[length] = 0;
   return MZ_OK;
@@ -124,7 +128,8 @@ static bool has_run(const char *dir) {
 static mz_status write_text(const mz_run *run, const char *name, cJSON *json) {
   char path[MZ_DIR_MAX + 16];
   char *text = cJSON_Print(json);
-  mz_status status = text ? mz_path_join(path, sizeof path, run->dir, name) : mz_fail(MZ_E_MEMORY, "%s: no memory for its text", name);
+  mz_status status =
+      text ? mz_path_join(path, sizeof path, run->dir, name) : mz_fail(MZ_E_MEMORY, "%s: no memory for its text", name);
   if (status == MZ_OK) status = mz_file_write_atomic(path, text, strlen(text));
   free(text);
   return status;
@@ -187,7 +192,8 @@ mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, u
   status = mz_json_get_u64_hex(json, "metrics_offset", "section 'session'", MZ_E_CHECKPOINT, metrics_offset);
   const char *isa = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "isa"));
   if (isa && strcmp(isa, mz_isa_name(mz_isa_level())) != 0)
-    mz_log_write(MZ_LOG_WARNING, "%s: this run was made with %s kernels and goes on with %s: same mathematics, other rounding", checkpoint->path, isa, mz_isa_name(mz_isa_level()));
+    mz_log_write(MZ_LOG_WARNING, "%s: this run was made with %s kernels and goes on with %s: same mathematics, other rounding",
+                 checkpoint->path, isa, mz_isa_name(mz_isa_level()));
   const char *parent = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "parent"));
   if (parent) run->parent = strdup(parent);
   if (!isfinite(run->wall_before_s)) run->wall_before_s = 0;
@@ -203,7 +209,8 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
     if (name[0]) return mz_fail(MZ_E_CONFIG, "eval.opponent: %s has one player and takes no opponent", env->name);
     return MZ_OK;
   }
-  if (strcmp(name, "all") == 0) run->every_line = true;
+  if (strcmp(name, "all") == 0)
+    run->every_line = true;
   else if (name[0]) {
     mz_status status = mz_player_parse(name, env, &run->opponent);
     if (status != MZ_OK) {
@@ -267,7 +274,8 @@ static mz_status settings_from(const mz_run_options *options, mz_settings *setti
   mz_checkpoint_close(&checkpoint);
   MZ_TRY(status);
   if (options->env && strcmp(options->env, (*env)->name) != 0)
-    return mz_fail(MZ_E_CONFIG, "--from %s: that run is of %s, not %s; weights of one environment do not fit another", options->from, (*env)->name, options->env);
+    return mz_fail(MZ_E_CONFIG, "--from %s: that run is of %s, not %s; weights of one environment do not fit another",
+                   options->from, (*env)->name, options->env);
   settings->learning.replay_ratio = 0; /* follows anew from what is given now */
   config.explicit_ = explicit_;
   if (options->preset) MZ_TRY(apply_preset(&config, options->preset));
@@ -282,7 +290,8 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   mz_status status;
   const mz_env *env;
   uint64_t seed = options->seed_given ? options->seed : 1;
-  if (options->from) MZ_TRY_CLEANUP(settings_from(options, &run->settings, &env));
+  if (options->from)
+    MZ_TRY_CLEANUP(settings_from(options, &run->settings, &env));
   else {
     MZ_TRY_CLEANUP(mz_env_find(options->env, &env));
     MZ_TRY_CLEANUP(settings_for_new_run(options, &run->settings));
@@ -290,9 +299,14 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   if (options->from && !(run->parent = strdup(options->from))) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "--from: no memory"));
   MZ_TRY_CLEANUP(start(run, env, options, seed)); /* before anything is written: a run that cannot be leaves no directory */
   if (options->from) MZ_TRY_CLEANUP(take_over(run, options->from));
-  if (options->dir) MZ_TRY_CLEANUP(set_dir(run, options->dir));
-  else MZ_TRY_CLEANUP(make_up_dir(env->name, seed, run->dir));
-  if (has_run(run->dir)) MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%s: there is a run here already; go on with it by 'muzero resume %s', or choose another --run", run->dir, run->dir));
+  if (options->dir)
+    MZ_TRY_CLEANUP(set_dir(run, options->dir));
+  else
+    MZ_TRY_CLEANUP(make_up_dir(env->name, seed, run->dir));
+  if (has_run(run->dir))
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG,
+                           "%s: there is a run here already; go on with it by 'muzero resume %s', or choose another --run",
+                           run->dir, run->dir));
   MZ_TRY_CLEANUP(mz_file_mkdirs(run->dir));
   MZ_TRY_CLEANUP(lock(run));
   MZ_TRY_CLEANUP(write_env_json(run));
@@ -316,7 +330,9 @@ mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *opt
   const mz_env *env;
   MZ_TRY_CLEANUP(mz_run_checkpoint_path(dir, path, sizeof path));
   MZ_TRY_CLEANUP(set_dir(run, dir));
-  if (!mz_file_is_dir(dir)) MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%s: resume takes a run directory; 'train --from' starts a new run from a checkpoint file", dir));
+  if (!mz_file_is_dir(dir))
+    MZ_TRY_CLEANUP(
+        mz_fail(MZ_E_CONFIG, "%s: resume takes a run directory; 'train --from' starts a new run from a checkpoint file", dir));
   MZ_TRY_CLEANUP(lock(run));
   MZ_TRY_CLEANUP(mz_checkpoint_open(&checkpoint, path));
   mz_settings stored;
@@ -330,7 +346,8 @@ mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *opt
   MZ_TRY_CLEANUP(apply_sets(&config, options));
   MZ_TRY_CLEANUP(check_change(&stored, &run->settings, allow_numeric));
   if (options->seed_given && options->seed != seed)
-    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "--seed %llu: this run was made with seed %llu, which may not change on resume", (unsigned long long)options->seed, (unsigned long long)seed));
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "--seed %llu: this run was made with seed %llu, which may not change on resume",
+                           (unsigned long long)options->seed, (unsigned long long)seed));
   MZ_TRY_CLEANUP(start(run, env, options, seed)); /* the games' streams are named by it */
   MZ_TRY_CLEANUP(mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep));
   MZ_TRY_CLEANUP(mz_state_read(&run->state, &checkpoint, mz_saver_load, run->saver));

@@ -22,6 +22,7 @@ mz_status mz_preset_load(const char *name, char **text, size_t *size) {
     return MZ_OK;
   }
   const char *nearest = mz_nearest(name, names, mz_embedded_preset_count);
-  return mz_fail(MZ_E_CONFIG, "preset '%s': unknown; %s%s%s", name, nearest ? "did you mean '" : "a preset is a bundled name or the path of a JSON file",
-                 nearest ? nearest : "", nearest ? "'?" : "");
+  return mz_fail(MZ_E_CONFIG, "preset '%s': unknown; %s%s%s", name,
+                 nearest ? "did you mean '" : "a preset is a bundled name or the path of a JSON file", nearest ? nearest : "",
+                 nearest ? "'?" : "");
 }

@@ -18,19 +18,47 @@ static void add_knobs(cJSON *object, const mz_knobs *k) {
 cJSON *mz_phase_to_json(const mz_phase *p) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "event", "phase");
-  const struct { const char *key; double value; } before[] = {
-    {"phase", (double)p->phase}, {"rounds", (double)p->counters.rounds}, {"env_steps", (double)p->counters.env_steps},
-    {"sims", (double)p->counters.simulations}, {"updates", (double)p->counters.updates}, {"episodes", (double)p->counters.episodes},
-    {"wall_s", p->wall_s}, {"score", p->score}, {"loss", p->loss}, {"policy_loss", p->policy_loss}, {"value_loss", p->value_loss},
-    {"reward_loss", p->reward_loss}, {"gradient_norm", p->gradient_norm}, {"learning_rate", p->learning_rate},
-    {"env_steps_per_s", p->env_steps_per_s}, {"sims_per_s", p->sims_per_s}, {"updates_per_s", p->updates_per_s},
-    {"mean_return", p->mean_return}, {"mean_length", p->mean_length}, {"policy_entropy", p->policy_entropy}, {"value_bias", p->value_bias},
-    {"value_correlation", p->value_correlation}, {"latent_spread", p->latent_spread}, {"model_error", p->model_error}, {"busy", p->busy},
-    {"actor_busy", p->actor_busy}, {"batch_busy", p->batch_busy}, {"learner_busy", p->learner_busy}, {"learner_wait", p->learner_wait},
-    {"batch_wait", p->batch_wait}, {"positions", (double)p->positions}, {"replay_bytes", (double)p->replay_bytes}, {"rss_bytes", (double)p->rss_bytes},
+  const struct {
+    const char *key;
+    double value;
+  } before[] = {
+      {"phase", (double)p->phase},
+      {"rounds", (double)p->counters.rounds},
+      {"env_steps", (double)p->counters.env_steps},
+      {"sims", (double)p->counters.simulations},
+      {"updates", (double)p->counters.updates},
+      {"episodes", (double)p->counters.episodes},
+      {"wall_s", p->wall_s},
+      {"score", p->score},
+      {"loss", p->loss},
+      {"policy_loss", p->policy_loss},
+      {"value_loss", p->value_loss},
+      {"reward_loss", p->reward_loss},
+      {"gradient_norm", p->gradient_norm},
+      {"learning_rate", p->learning_rate},
+      {"env_steps_per_s", p->env_steps_per_s},
+      {"sims_per_s", p->sims_per_s},
+      {"updates_per_s", p->updates_per_s},
+      {"mean_return", p->mean_return},
+      {"mean_length", p->mean_length},
+      {"policy_entropy", p->policy_entropy},
+      {"value_bias", p->value_bias},
+      {"value_correlation", p->value_correlation},
+      {"latent_spread", p->latent_spread},
+      {"model_error", p->model_error},
+      {"busy", p->busy},
+      {"actor_busy", p->actor_busy},
+      {"batch_busy", p->batch_busy},
+      {"learner_busy", p->learner_busy},
+      {"learner_wait", p->learner_wait},
+      {"batch_wait", p->batch_wait},
+      {"positions", (double)p->positions},
+      {"replay_bytes", (double)p->replay_bytes},
+      {"rss_bytes", (double)p->rss_bytes},
   };
   mz_json_add_u64_hex(o, "digest", p->digest);
-  for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) cJSON_AddNumberToObject(o, before[i].key, before[i].value); /* NAN: null */
+  for (size_t i = 0; i < sizeof before / sizeof before[0]; i++)
+    cJSON_AddNumberToObject(o, before[i].key, before[i].value); /* NAN: null */
   cJSON_AddBoolToObject(o, "evaluated", p->evaluated);
   if (p->warning) cJSON_AddStringToObject(o, "warning", p->warning);
   add_knobs(o, &p->plan);
@@ -50,15 +78,21 @@ static void add_tally(cJSON *seats, const char *seat, const mz_tally *t) {
 
 cJSON *mz_evaluation_to_json(const mz_evaluation *e, int players, int64_t simulations, const char *opponent) {
   cJSON *o = cJSON_CreateObject();
-  const struct { const char *key; double value; } numbers[] = {
-    {"games", (double)e->games}, {"mean_return", e->mean_return}, {"std", e->std}, {"ci95", e->ci95},
-    {"win", (double)e->win}, {"draw", (double)e->draw}, {"loss", (double)e->loss}, {"sims", (double)simulations}, {"moves", (double)e->moves},
+  const struct {
+    const char *key;
+    double value;
+  } numbers[] = {
+      {"games", (double)e->games}, {"mean_return", e->mean_return}, {"std", e->std},
+      {"ci95", e->ci95},           {"win", (double)e->win},         {"draw", (double)e->draw},
+      {"loss", (double)e->loss},   {"sims", (double)simulations},   {"moves", (double)e->moves},
   };
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) cJSON_AddNumberToObject(o, numbers[i].key, numbers[i].value);
   cJSON *seats = cJSON_AddArrayToObject(o, "by_seat");
   add_tally(seats, "first", &e->by_seat[0]);
   if (players == 2) add_tally(seats, "second", &e->by_seat[1]);
-  if (opponent) cJSON_AddStringToObject(o, "opponent", opponent);
-  else cJSON_AddNullToObject(o, "opponent");
+  if (opponent)
+    cJSON_AddStringToObject(o, "opponent", opponent);
+  else
+    cJSON_AddNullToObject(o, "opponent");
   return o;
 }

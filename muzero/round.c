@@ -23,17 +23,21 @@ static mz_status play_group(void *context, int group, int worker) {
   int count = games - first < slots ? games - first : slots;
   mz_actor *actor;
   MZ_TRY(mz_workers_actor(r->workers, worker, &actor));
-  return mz_games_advance(r->state->games, actor, first, count, (int)s->selfplay.moves, r->state->published->values, r->state->published->version,
-                          r->progress, &r->workers->harvests[group]);
+  return mz_games_advance(r->state->games, actor, first, count, (int)s->selfplay.moves, r->state->published->values,
+                          r->state->published->version, r->progress, &r->workers->harvests[group]);
 }
 
 /* B: a batch is drawn, reanalyzed and built into its slot of the queue. */
-typedef struct reanalysis { round *round; mz_reanalyze *reanalyze; } reanalysis;
+typedef struct reanalysis {
+  round *round;
+  mz_reanalyze *reanalyze;
+} reanalysis;
 
-static mz_status search_afresh(void *context, uint32_t update, int n, const void *observations, const uint8_t *legal, const uint32_t *key, float *policies,
-                               float *values) {
+static mz_status search_afresh(void *context, uint32_t update, int n, const void *observations, const uint8_t *legal,
+                               const uint32_t *key, float *policies, float *values) {
   reanalysis *a = context;
-  mz_reanalyze_search(a->reanalyze, a->round->state->target, a->round->state->seed, update, n, observations, legal, key, policies, values);
+  mz_reanalyze_search(a->reanalyze, a->round->state->target, a->round->state->seed, update, n, observations, legal, key, policies,
+                      values);
   return MZ_OK;
 }
 
@@ -46,10 +50,17 @@ static mz_status evaluate_afresh(void *context, int n, const void *observations,
 static mz_status build(round *r, int index, int worker, mz_batch *batch) {
   const mz_state *state = r->state;
   reanalysis analysis = {.round = r};
-  mz_reanalyzer reanalyzer = {.context = &analysis, .ratio = state->settings.learning.reanalyze_ratio, .search = search_afresh, .evaluate = evaluate_afresh};
+  mz_reanalyzer reanalyzer = {.context = &analysis,
+                              .ratio = state->settings.learning.reanalyze_ratio,
+                              .search = search_afresh,
+                              .evaluate = evaluate_afresh};
   if (reanalyzer.ratio > 0) MZ_TRY(mz_workers_reanalyze(r->workers, worker, &analysis.reanalyze));
-  const mz_batch_source source = {.buffer = state->buffer, .settings = &state->settings.replay, .spec = &state->env->spec, .seed = state->seed,
-                                  .symmetry_observe = state->env->symmetry_observe, .symmetry_action = state->env->symmetry_action,
+  const mz_batch_source source = {.buffer = state->buffer,
+                                  .settings = &state->settings.replay,
+                                  .spec = &state->env->spec,
+                                  .seed = state->seed,
+                                  .symmetry_observe = state->env->symmetry_observe,
+                                  .symmetry_action = state->env->symmetry_action,
                                   .reanalyzer = reanalyzer.ratio > 0 ? &reanalyzer : NULL};
   return mz_batch_build(batch, &source, r->first_update + (uint32_t)index);
 }
@@ -62,8 +73,10 @@ static mz_status build_batch(void *context, int index, int worker) {
   mz_stage_add(&r->batch_wait_ns, waited);
   if (!open) return MZ_OK; /* the learner failed and says why */
   mz_status status = build(r, index, worker, &r->workers->batches[slot]);
-  if (status == MZ_OK) mz_queue_publish(r->workers->queue, index);
-  else mz_queue_close(r->workers->queue);
+  if (status == MZ_OK)
+    mz_queue_publish(r->workers->queue, index);
+  else
+    mz_queue_close(r->workers->queue);
   return status;
 }
 
@@ -146,7 +159,10 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
   uint64_t start = mz_clock_ns();
   const mz_settings *s = &state->settings;
   bool learning = mz_buffer_positions(state->buffer) >= (s->replay.min_fill > 0 ? s->replay.min_fill : 1);
-  round r = {.state = state, .workers = workers, .first_update = (uint32_t)state->counters.updates, .updates = learning ? (int)s->learning.loop_count : 0,
+  round r = {.state = state,
+             .workers = workers,
+             .first_update = (uint32_t)state->counters.updates,
+             .updates = learning ? (int)s->learning.loop_count : 0,
              .progress = s->train.horizon ? (double)state->counters.updates / (double)s->train.horizon : 0};
   if (r.progress > 1) r.progress = 1;
   size_t rows = (size_t)r.updates * (size_t)s->learning.batch_size;

@@ -24,11 +24,18 @@ static double score_of(const mz_run *run, const mz_evaluation *e) {
 
 static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation *out, double *score) {
   const mz_settings *s = &run->settings;
-  const mz_agent agent = {.env = run->state.env, .search = &s->search, .model = &run->state.model, .backend = &mz_backend_cpu,
-                          .discount = s->replay.discount, .weights = run->state.published->values, .simulations = (int)s->train.eval_simulations};
-  if (run->every_line) MZ_TRY(mz_evaluate_all(&agent, run->workers.actor_pool, out));
+  const mz_agent agent = {.env = run->state.env,
+                          .search = &s->search,
+                          .model = &run->state.model,
+                          .backend = &mz_backend_cpu,
+                          .discount = s->replay.discount,
+                          .weights = run->state.published->values,
+                          .simulations = (int)s->train.eval_simulations};
+  if (run->every_line)
+    MZ_TRY(mz_evaluate_all(&agent, run->workers.actor_pool, out));
   else
-    MZ_TRY(mz_evaluate(&agent, run->has_opponent ? &run->opponent : NULL, NULL, games, run->state.seed, stream, run->workers.actor_pool, out, NULL));
+    MZ_TRY(mz_evaluate(&agent, run->has_opponent ? &run->opponent : NULL, NULL, games, run->state.seed, stream,
+                       run->workers.actor_pool, out, NULL));
   *score = score_of(run, out);
   return MZ_OK;
 }
@@ -43,7 +50,12 @@ mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *sc
 static mz_limits limits_in_force(const mz_run *run, const mz_limits *given) {
   if (given->rounds || given->env_steps || given->updates || given->for_s > 0 || given->until) return *given;
   const mz_train_settings *t = &run->settings.train;
-  return (mz_limits){.rounds = t->rounds, .env_steps = t->env_steps, .updates = t->updates, .for_s = t->time, .until = t->target < 1e9, .score = t->target};
+  return (mz_limits){.rounds = t->rounds,
+                     .env_steps = t->env_steps,
+                     .updates = t->updates,
+                     .for_s = t->time,
+                     .until = t->target < 1e9,
+                     .score = t->target};
 }
 
 static mz_reason limit_met(const mz_run *run, const mz_limits *l) {
@@ -63,8 +75,13 @@ static void tick_progress(const mz_run *run, const mz_limits *l, mz_tick tick, v
   const mz_counters *c = &run->state.counters;
   const mz_round_stats *s = &run->phase_stats;
   double seconds = (double)(mz_clock_ns() - run->meter.start_ns) * 1e-9;
-  mz_progress p = {.counters = *c, .wall_s = mz_run_wall_s(run), .for_s = invocation_s(run), .score = run->score, .target = l->until ? l->score : NAN,
-                   .positions = mz_buffer_positions(run->state.buffer), .min_fill = run->settings.replay.min_fill};
+  mz_progress p = {.counters = *c,
+                   .wall_s = mz_run_wall_s(run),
+                   .for_s = invocation_s(run),
+                   .score = run->score,
+                   .target = l->until ? l->score : NAN,
+                   .positions = mz_buffer_positions(run->state.buffer),
+                   .min_fill = run->settings.replay.min_fill};
   p.env_steps_per_s = share((double)(c->env_steps - run->meter.env_steps), seconds);
   p.sims_per_s = share((double)(c->simulations - run->meter.simulations), seconds);
   p.updates_per_s = share((double)(c->updates - run->meter.updates), seconds);
@@ -128,7 +145,8 @@ static mz_status record_phase(mz_run *run, mz_phase *phase, bool whole) {
   cJSON *record = mz_phase_to_json(phase);
   cJSON *parts = record ? cJSON_AddObjectToObject(record, "parts") : NULL;
   for (int i = 0; i < MZ_DIGEST_PARTS && parts; i++) mz_json_add_u64_hex(parts, mz_digest_parts[i], hashes[i]);
-  mz_status status = parts ? mz_metrics_append(&run->metrics, record, whole) : mz_fail(MZ_E_MEMORY, "metrics: no memory for a record");
+  mz_status status =
+      parts ? mz_metrics_append(&run->metrics, record, whole) : mz_fail(MZ_E_MEMORY, "metrics: no memory for a record");
   cJSON_Delete(record);
   return status;
 }

@@ -10,7 +10,7 @@ enum { MZ_DIR_MAX = 400 };
 struct mz_run {
   char dir[MZ_DIR_MAX];
   mz_settings settings;
-  mz_player opponent; /* of the evaluation, when has_opponent */
+  mz_player opponent;            /* of the evaluation, when has_opponent */
   bool has_opponent, every_line; /* every_line: eval.opponent=all */
   mz_state state;
   mz_workers workers;
@@ -21,10 +21,10 @@ struct mz_run {
   char *parent;      /* the run this one started from, or NULL */
   _Atomic int requests;
 
-  uint64_t opened_ns;   /* of this invocation */
-  double wall_before_s; /* of the invocations before it */
-  uint64_t saved_ns;    /* when the last checkpoint was begun */
-  double score, best_score; /* of the last, of the best evaluation; NAN for none */
+  uint64_t opened_ns;         /* of this invocation */
+  double wall_before_s;       /* of the invocations before it */
+  uint64_t saved_ns;          /* when the last checkpoint was begun */
+  double score, best_score;   /* of the last, of the best evaluation; NAN for none */
   mz_round_stats phase_stats; /* of the phase under way */
   mz_meter meter;
 };

@@ -36,7 +36,8 @@ struct mz_saver {
 };
 
 static mz_status path_in(const mz_saver *s, const char *folder, const char *name, char out[PATH_MAX_]) {
-  if (snprintf(out, PATH_MAX_, "%s%s%s/%s", s->dir, folder[0] ? "/" : "", folder, name) >= PATH_MAX_) return mz_fail(MZ_E_IO, "%s: path too long", s->dir);
+  if (snprintf(out, PATH_MAX_, "%s%s%s/%s", s->dir, folder[0] ? "/" : "", folder, name) >= PATH_MAX_)
+    return mz_fail(MZ_E_IO, "%s: path too long", s->dir);
   return MZ_OK;
 }
 
@@ -45,7 +46,8 @@ static int by_name(const void *a, const void *b) { return strcmp(((const kept *)
 static void read_hashes(mz_saver *s, kept *k) {
   char path[PATH_MAX_];
   mz_checkpoint checkpoint;
-  if (path_in(s, "checkpoints", k->name, path) != MZ_OK || mz_checkpoint_open(&checkpoint, path) != MZ_OK) return; /* damaged: needs nothing */
+  if (path_in(s, "checkpoints", k->name, path) != MZ_OK || mz_checkpoint_open(&checkpoint, path) != MZ_OK)
+    return; /* damaged: needs nothing */
   uint8_t *data;
   size_t size;
   if (mz_checkpoint_section(&checkpoint, "segments", &data, &size) == MZ_OK) {
@@ -85,7 +87,8 @@ mz_status mz_saver_open(mz_saver **out, const char *dir, const mz_spec *spec, in
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   mz_status status;
   s->keep = keep;
-  if (snprintf(s->dir, sizeof s->dir, "%s", dir) >= (int)sizeof s->dir) MZ_TRY_CLEANUP(mz_fail(MZ_E_IO, "%s: path too long", dir));
+  if (snprintf(s->dir, sizeof s->dir, "%s", dir) >= (int)sizeof s->dir)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_IO, "%s: path too long", dir));
   MZ_TRY_CLEANUP(mz_alloc(&s->kept, KEPT_MAX + 1, sizeof *s->kept));
   char folder[PATH_MAX_];
   MZ_TRY_CLEANUP(path_in(s, "", "checkpoints", folder));
@@ -123,7 +126,9 @@ void mz_saver_close(mz_saver *s) {
   free(s);
 }
 
-mz_status mz_saver_load(void *saver, uint64_t hash, mz_segment **out) { return mz_store_load(((mz_saver *)saver)->store, hash, out); }
+mz_status mz_saver_load(void *saver, uint64_t hash, mz_segment **out) {
+  return mz_store_load(((mz_saver *)saver)->store, hash, out);
+}
 
 static mz_status write_pointer(mz_saver *s, const char *file) {
   char path[PATH_MAX_], line[NAME_MAX_ + 1];
@@ -174,7 +179,8 @@ static mz_status write_all(mz_saver *s) {
   char pack[64], path[PATH_MAX_];
   MZ_TRY(mz_store_write(s->store, s->segments, s->segment_count, pack));
   mz_part parts[SECTIONS] = {{"config", s->config, strlen(s->config)}};
-  for (int i = 0; i < MZ_DIGEST_PARTS; i++) parts[1 + i] = (mz_part){mz_digest_parts[i], s->sections[i].data, s->sections[i].size};
+  for (int i = 0; i < MZ_DIGEST_PARTS; i++)
+    parts[1 + i] = (mz_part){mz_digest_parts[i], s->sections[i].data, s->sections[i].size};
   parts[SECTIONS - 2] = (mz_part){"segments", s->hashes, (size_t)s->hash_count * sizeof(uint64_t)};
   parts[SECTIONS - 1] = (mz_part){"session", s->session, strlen(s->session)};
   MZ_TRY(path_in(s, "checkpoints", s->name, path));

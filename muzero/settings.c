@@ -2,50 +2,65 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW(field, struct_, key_, type_, class__, min_, max_, fallback_, choices_, unit_, help_)                              \
-  { .key = key_, .type = type_, .class_ = class__, .offset = offsetof(struct_, field), .min = min_, .max = max_,             \
-    .fallback = fallback_, .choices = choices_, .unit = unit_, .help = help_ }
+#define ROW(field, struct_, key_, type_, class__, min_, max_, fallback_, choices_, unit_, help_)                                 \
+  {                                                                                                                              \
+    .key = key_, .type = type_, .class_ = class__, .offset = offsetof(struct_, field), .min = min_, .max = max_,                 \
+    .fallback = fallback_, .choices = choices_, .unit = unit_, .help = help_                                                     \
+  }
 
-#define LEARNING(field, key, type, min, max, fallback, unit, help) \
+#define LEARNING(field, key, type, min, max, fallback, unit, help)                                                               \
   ROW(field, mz_learning_settings, key, type, MZ_ALGORITHMIC, min, max, fallback, NULL, unit, help)
 static const mz_setting learning_rows[] = {
-  LEARNING(batch_size, "batch_size", MZ_INT, 1, 65536, "128", "rows", "rows of a training batch"),
-  LEARNING(loop_count, "loop_count", MZ_INT, 0, 4096, "40", "updates a round", "learner updates between two weight publications"),
-  LEARNING(replay_ratio, "replay_ratio", MZ_FLOAT, 0, 1e6, "0", "",
-           "trained rows per self-play move: loop_count × batch_size / (moves × games); give any two of the three (0: follows)"),
-  LEARNING(shards, "shards", MZ_INT, 1, 256, "16", "", "logical gradient shards; divides batch_size"),
-  LEARNING(target_interval, "target_interval", MZ_INT, 1, 1e9, "200", "updates", "updates between copies to the target network"),
-  LEARNING(reanalyze_ratio, "reanalyze_ratio", MZ_FLOAT, 0, 1, "0", "", "share of rows whose targets are searched afresh with the target network"),
-  LEARNING(average, "weight_average", MZ_FLOAT, 0, 0.99999, "0", "",
-           "decay per update of the running average of the weights that self-play and evaluation use; 0: the latest weights"),
+    LEARNING(batch_size, "batch_size", MZ_INT, 1, 65536, "128", "rows", "rows of a training batch"),
+    LEARNING(loop_count, "loop_count", MZ_INT, 0, 4096, "40", "updates a round",
+             "learner updates between two weight publications"),
+    LEARNING(
+        replay_ratio, "replay_ratio", MZ_FLOAT, 0, 1e6, "0", "",
+        "trained rows per self-play move: loop_count × batch_size / (moves × games); give any two of the three (0: follows)"),
+    LEARNING(shards, "shards", MZ_INT, 1, 256, "16", "", "logical gradient shards; divides batch_size"),
+    LEARNING(target_interval, "target_interval", MZ_INT, 1, 1e9, "200", "updates",
+             "updates between copies to the target network"),
+    LEARNING(reanalyze_ratio, "reanalyze_ratio", MZ_FLOAT, 0, 1, "0", "",
+             "share of rows whose targets are searched afresh with the target network"),
+    LEARNING(average, "weight_average", MZ_FLOAT, 0, 0.99999, "0", "",
+             "decay per update of the running average of the weights that self-play and evaluation use; 0: the latest weights"),
 };
 
 #define KNOB(field, max, unit, help) ROW(field, mz_knobs, #field, MZ_INT, MZ_EXACT, 0, max, "0", NULL, unit, help)
 static const mz_setting knob_rows[] = {
-  KNOB(cpu_actor, MZ_KNOB_THREADS_MAX, "threads", "threads in the self-play pool; 0: by the thread budget"),
-  KNOB(batch_actor, MZ_KNOB_THREADS_MAX, "threads", "threads that draw, reanalyze and build batches; 0: by the thread budget"),
-  KNOB(learner_threads, MZ_KNOB_THREADS_MAX, "threads", "threads that compute gradient shards; 0: by the thread budget"),
-  KNOB(mcts_storage_size, 4096, "games", "games that one actor searches together; 0: by games and actors"),
-  KNOB(batch_buffer_size, 1024, "batches", "capacity of the queue of built batches; 0: chosen"),
+    KNOB(cpu_actor, MZ_KNOB_THREADS_MAX, "threads", "threads in the self-play pool; 0: by the thread budget"),
+    KNOB(batch_actor, MZ_KNOB_THREADS_MAX, "threads", "threads that draw, reanalyze and build batches; 0: by the thread budget"),
+    KNOB(learner_threads, MZ_KNOB_THREADS_MAX, "threads", "threads that compute gradient shards; 0: by the thread budget"),
+    KNOB(mcts_storage_size, 4096, "games", "games that one actor searches together; 0: by games and actors"),
+    KNOB(batch_buffer_size, 1024, "batches", "capacity of the queue of built batches; 0: chosen"),
 };
 
-#define TRAIN(field, key, type, class_, min, max, fallback, unit, help) \
+#define TRAIN(field, key, type, class_, min, max, fallback, unit, help)                                                          \
   ROW(field, mz_train_settings, key, type, class_, min, max, fallback, NULL, unit, help)
 static const mz_setting train_rows[] = {
-  TRAIN(horizon, "train.horizon", MZ_INT, MZ_ALGORITHMIC, 0, 1e9, "0", "updates",
-        "length of the schedules (learning rate, temperature); 0: constant. Never read from a stop limit"),
-  TRAIN(phase_rounds, "train.phase_rounds", MZ_INT, MZ_ALGORITHMIC, 1, 1e6, "10", "rounds", "rounds a phase; after it the run evaluates"),
-  TRAIN(rounds, "train.rounds", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "rounds", "stop after this many rounds in total; 0: no limit"),
-  TRAIN(updates, "train.updates", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "updates", "stop after this many updates in total; 0: no limit"),
-  TRAIN(env_steps, "train.env_steps", MZ_INT, MZ_OPERATIONAL, 0, 1e15, "0", "moves", "stop after this many environment steps in total; 0: no limit"),
-  TRAIN(time, "train.time", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "0", "seconds", "stop an invocation after this time; 0: no limit"),
-  TRAIN(target, "train.target", MZ_FLOAT, MZ_OPERATIONAL, -1e9, 1e9, "1e9", "", "the score at which training has done its work and stops"),
-  TRAIN(eval_games, "eval.games", MZ_INT, MZ_OPERATIONAL, 1, 100000, "20", "games", "games of the evaluation after a phase"),
-  TRAIN(eval_simulations, "eval.simulations", MZ_INT, MZ_OPERATIONAL, 0, 100000, "0", "", "simulations a move in evaluation; 0: as in self-play"),
-  TRAIN(eval_interval, "eval.interval", MZ_INT, MZ_OPERATIONAL, 1, 1e9, "1", "phases", "phases between evaluations"),
-  TRAIN(eval_opponent, "eval.opponent", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "", "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS"),
-  TRAIN(keep, "checkpoint.keep", MZ_INT, MZ_OPERATIONAL, 1, 1e6, "3", "checkpoints", "latest checkpoints kept, beside the best"),
-  TRAIN(checkpoint_interval, "checkpoint.interval", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "60s", "seconds", "time between checkpoints, taken at round ends"),
+    TRAIN(horizon, "train.horizon", MZ_INT, MZ_ALGORITHMIC, 0, 1e9, "0", "updates",
+          "length of the schedules (learning rate, temperature); 0: constant. Never read from a stop limit"),
+    TRAIN(phase_rounds, "train.phase_rounds", MZ_INT, MZ_ALGORITHMIC, 1, 1e6, "10", "rounds",
+          "rounds a phase; after it the run evaluates"),
+    TRAIN(rounds, "train.rounds", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "rounds",
+          "stop after this many rounds in total; 0: no limit"),
+    TRAIN(updates, "train.updates", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "updates",
+          "stop after this many updates in total; 0: no limit"),
+    TRAIN(env_steps, "train.env_steps", MZ_INT, MZ_OPERATIONAL, 0, 1e15, "0", "moves",
+          "stop after this many environment steps in total; 0: no limit"),
+    TRAIN(time, "train.time", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "0", "seconds", "stop an invocation after this time; 0: no limit"),
+    TRAIN(target, "train.target", MZ_FLOAT, MZ_OPERATIONAL, -1e9, 1e9, "1e9", "",
+          "the score at which training has done its work and stops"),
+    TRAIN(eval_games, "eval.games", MZ_INT, MZ_OPERATIONAL, 1, 100000, "20", "games", "games of the evaluation after a phase"),
+    TRAIN(eval_simulations, "eval.simulations", MZ_INT, MZ_OPERATIONAL, 0, 100000, "0", "",
+          "simulations a move in evaluation; 0: as in self-play"),
+    TRAIN(eval_interval, "eval.interval", MZ_INT, MZ_OPERATIONAL, 1, 1e9, "1", "phases", "phases between evaluations"),
+    TRAIN(eval_opponent, "eval.opponent", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
+          "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS"),
+    TRAIN(keep, "checkpoint.keep", MZ_INT, MZ_OPERATIONAL, 1, 1e6, "3", "checkpoints",
+          "latest checkpoints kept, beside the best"),
+    TRAIN(checkpoint_interval, "checkpoint.interval", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "60s", "seconds",
+          "time between checkpoints, taken at round ends"),
 };
 
 #define COUNT(rows) (int)(sizeof rows / sizeof rows[0])
@@ -56,15 +71,15 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
   static bool ready; /* idempotent: two threads would write the same bytes, but runs are opened by one thread */
   if (!ready) {
     const mz_settings_table all[TABLES] = {
-      {learning_rows, COUNT(learning_rows), offsetof(mz_settings, learning)},
-      {mz_optimizer_table.rows, mz_optimizer_table.count, offsetof(mz_settings, optimizer)},
-      {mz_loss_table.rows, mz_loss_table.count, offsetof(mz_settings, loss)},
-      {mz_network_table.rows, mz_network_table.count, offsetof(mz_settings, network)},
-      {mz_selfplay_table.rows, mz_selfplay_table.count, offsetof(mz_settings, selfplay)},
-      {mz_search_table.rows, mz_search_table.count, offsetof(mz_settings, search)},
-      {mz_replay_table.rows, mz_replay_table.count, offsetof(mz_settings, replay)},
-      {knob_rows, COUNT(knob_rows), offsetof(mz_settings, knobs)},
-      {train_rows, COUNT(train_rows), offsetof(mz_settings, train)},
+        {learning_rows, COUNT(learning_rows), offsetof(mz_settings, learning)},
+        {mz_optimizer_table.rows, mz_optimizer_table.count, offsetof(mz_settings, optimizer)},
+        {mz_loss_table.rows, mz_loss_table.count, offsetof(mz_settings, loss)},
+        {mz_network_table.rows, mz_network_table.count, offsetof(mz_settings, network)},
+        {mz_selfplay_table.rows, mz_selfplay_table.count, offsetof(mz_settings, selfplay)},
+        {mz_search_table.rows, mz_search_table.count, offsetof(mz_settings, search)},
+        {mz_replay_table.rows, mz_replay_table.count, offsetof(mz_settings, replay)},
+        {knob_rows, COUNT(knob_rows), offsetof(mz_settings, knobs)},
+        {train_rows, COUNT(train_rows), offsetof(mz_settings, train)},
     };
     memcpy(tables, all, sizeof tables);
     ready = true;
@@ -92,14 +107,17 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   if (loop_given && !moves_given) {
     double moves = (double)l->loop_count * rows / (l->replay_ratio * games);
     if (moves < 1 || moves != floor(moves))
-      return mz_fail(MZ_E_CONFIG, "moves: %g follows from loop_count %lld and replay_ratio %g, and is no whole number; nearest valid replay_ratio: %.17g", moves,
-                     (long long)l->loop_count, l->replay_ratio, (double)l->loop_count * rows / (fmax(1, round(moves)) * games));
+      return mz_fail(
+          MZ_E_CONFIG,
+          "moves: %g follows from loop_count %lld and replay_ratio %g, and is no whole number; nearest valid replay_ratio: %.17g",
+          moves, (long long)l->loop_count, l->replay_ratio, (double)l->loop_count * rows / (fmax(1, round(moves)) * games));
     s->selfplay.moves = (int64_t)moves;
     return MZ_OK;
   }
   if (loops < 1 || loops != floor(loops) || (loop_given && loops != (double)l->loop_count))
-    return mz_fail(MZ_E_CONFIG, "replay_ratio: %g with moves %lld means loop_count %g%s; nearest valid replay_ratio: %.17g", l->replay_ratio,
-                   (long long)s->selfplay.moves, loops, loop_given ? ", which is given otherwise" : ", which is no whole number",
+    return mz_fail(MZ_E_CONFIG, "replay_ratio: %g with moves %lld means loop_count %g%s; nearest valid replay_ratio: %.17g",
+                   l->replay_ratio, (long long)s->selfplay.moves, loops,
+                   loop_given ? ", which is given otherwise" : ", which is no whole number",
                    (loop_given ? (double)l->loop_count : fmax(1, round(loops))) * rows / ((double)s->selfplay.moves * games));
   l->loop_count = (int64_t)loops;
   return MZ_OK;
@@ -111,17 +129,17 @@ mz_status mz_settings_resolve(mz_settings *s, const uint8_t *explicit_) {
   if (l->batch_size % l->shards != 0) {
     if (given(s, explicit_, "shards")) {
       int64_t nearest = (l->batch_size + l->shards / 2) / l->shards * l->shards;
-      return mz_fail(MZ_E_CONFIG, "batch_size: %lld rows do not divide into %lld shards; nearest valid value: %lld", (long long)l->batch_size,
-                     (long long)l->shards, (long long)(nearest ? nearest : l->shards));
+      return mz_fail(MZ_E_CONFIG, "batch_size: %lld rows do not divide into %lld shards; nearest valid value: %lld",
+                     (long long)l->batch_size, (long long)l->shards, (long long)(nearest ? nearest : l->shards));
     }
     while (l->batch_size % l->shards != 0) l->shards--; /* nobody asked for a number: the next that divides */
   }
   if (s->replay.min_fill > s->replay.capacity)
-    return mz_fail(MZ_E_CONFIG, "replay.min_fill: %lld exceeds replay.capacity %lld; learning would never start", (long long)s->replay.min_fill,
-                   (long long)s->replay.capacity);
+    return mz_fail(MZ_E_CONFIG, "replay.min_fill: %lld exceeds replay.capacity %lld; learning would never start",
+                   (long long)s->replay.min_fill, (long long)s->replay.capacity);
   if (s->replay.segment_moves > s->replay.capacity)
-    return mz_fail(MZ_E_CONFIG, "replay.segment_moves: %lld exceeds replay.capacity %lld; nearest valid value: %lld", (long long)s->replay.segment_moves,
-                   (long long)s->replay.capacity, (long long)s->replay.capacity);
+    return mz_fail(MZ_E_CONFIG, "replay.segment_moves: %lld exceeds replay.capacity %lld; nearest valid value: %lld",
+                   (long long)s->replay.segment_moves, (long long)s->replay.capacity, (long long)s->replay.capacity);
   l->replay_ratio = (double)l->loop_count * (double)l->batch_size / ((double)s->selfplay.moves * (double)s->selfplay.games);
   return MZ_OK;
 }

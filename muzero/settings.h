@@ -15,7 +15,7 @@ typedef struct mz_learning_settings {
   int64_t shards;                 /* logical gradient shards V; divides batch_size */
   int64_t target_interval;        /* updates between copies of the weights to the target network */
   double reanalyze_ratio;         /* share of rows whose targets are searched afresh */
-  double average;                 /* learning.average: decay per update of the published weight average; 0: the weights themselves */
+  double average; /* learning.average: decay per update of the published weight average; 0: the weights themselves */
 } mz_learning_settings;
 
 enum { MZ_KNOB_THREADS_MAX = 1024 };
@@ -24,14 +24,15 @@ typedef struct mz_knobs { /* exact: only speed and memory depend on them; 0: cho
 } mz_knobs;
 
 typedef struct mz_train_settings {
-  int64_t horizon;      /* train.horizon: updates over which schedules run; 0: constant */
-  int64_t phase_rounds; /* train.phase_rounds: rounds a phase */
+  int64_t horizon;                    /* train.horizon: updates over which schedules run; 0: constant */
+  int64_t phase_rounds;               /* train.phase_rounds: rounds a phase */
   int64_t rounds, updates, env_steps; /* stop limits of the preset (totals); 0: none */
-  double time;          /* train.time: limit for an invocation; 0: none */
-  double target;        /* train.target: the score at which the run has done its work */
-  int64_t eval_games, eval_simulations, eval_interval; /* eval.games, eval.simulations (0: as in self-play), eval.interval in phases */
-  char eval_opponent[64]; /* eval.opponent; "" for single-player */
-  int64_t keep;         /* checkpoint.keep: last K kept, and the best */
+  double time;                        /* train.time: limit for an invocation; 0: none */
+  double target;                      /* train.target: the score at which the run has done its work */
+  int64_t eval_games, eval_simulations,
+      eval_interval;          /* eval.games, eval.simulations (0: as in self-play), eval.interval in phases */
+  char eval_opponent[64];     /* eval.opponent; "" for single-player */
+  int64_t keep;               /* checkpoint.keep: last K kept, and the best */
   double checkpoint_interval; /* checkpoint.interval: seconds between checkpoints at round ends */
 } mz_train_settings;
 

@@ -3,9 +3,25 @@
 
 mz_status mz_signature(int threads, uint64_t *out) {
   enum { ROUNDS = 6 };
-  static const char *const sets[] = {"games=16", "moves=5", "loop_count=4", "batch_size=32", "shards=4", "simulations=12", "unroll=3", "n_step=4", "discount=0.99",
-                                     "network.width=48", "network.value_bins=11", "replay.min_fill=64", "replay.segment_moves=0", "selfplay.opening_plies=2",
-                                     "replay.priority_exponent=0.6", "replay.importance_exponent=0.4", "reanalyze_ratio=0.25", "target_interval=5", "weight_average=0.9"};
+  static const char *const sets[] = {"games=16",
+                                     "moves=5",
+                                     "loop_count=4",
+                                     "batch_size=32",
+                                     "shards=4",
+                                     "simulations=12",
+                                     "unroll=3",
+                                     "n_step=4",
+                                     "discount=0.99",
+                                     "network.width=48",
+                                     "network.value_bins=11",
+                                     "replay.min_fill=64",
+                                     "replay.segment_moves=0",
+                                     "selfplay.opening_plies=2",
+                                     "replay.priority_exponent=0.6",
+                                     "replay.importance_exponent=0.4",
+                                     "reanalyze_ratio=0.25",
+                                     "target_interval=5",
+                                     "weight_average=0.9"};
   const mz_env *env;
   MZ_TRY(mz_env_find("tictactoe", &env));
   mz_settings settings;

@@ -12,8 +12,12 @@ mz_cut mz_state_cut(const mz_settings *s) {
 }
 
 static void carve_learning(const mz_settings *s, mz_learner_settings *out) {
-  *out = (mz_learner_settings){.loss = s->loss, .optimizer = s->optimizer, .horizon = s->train.horizon, .batch_size = s->learning.batch_size,
-                               .shards = s->learning.shards, .average = s->learning.average};
+  *out = (mz_learner_settings){.loss = s->loss,
+                               .optimizer = s->optimizer,
+                               .horizon = s->train.horizon,
+                               .batch_size = s->learning.batch_size,
+                               .shards = s->learning.shards,
+                               .average = s->learning.average};
 }
 
 mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads) {
@@ -52,7 +56,8 @@ void mz_state_deinit(mz_state *state) {
 mz_status mz_state_publish(mz_state *state) {
   const float *average = mz_learner_average(state->learner);
   mz_snapshot *next;
-  MZ_TRY(mz_snapshot_create(&next, average ? average : mz_learner_weights(state->learner), state->model.params.size, (uint64_t)state->counters.updates));
+  MZ_TRY(mz_snapshot_create(&next, average ? average : mz_learner_weights(state->learner), state->model.params.size,
+                            (uint64_t)state->counters.updates));
   mz_snapshot_release(state->published);
   state->published = next;
   return MZ_OK;
@@ -97,7 +102,8 @@ mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_DIGEST_PAR
   mz_games_write(state->games, &sections[4]);
   write_counters(state, &sections[5]);
   for (int i = 0; i < MZ_DIGEST_PARTS; i++)
-    if (sections[i].failed) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "checkpoint: no memory for the copy of section '%s'", mz_digest_parts[i]));
+    if (sections[i].failed)
+      MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "checkpoint: no memory for the copy of section '%s'", mz_digest_parts[i]));
 cleanup:
   if (status != MZ_OK)
     for (int i = 0; i < MZ_DIGEST_PARTS; i++) mz_writer_free(&sections[i]);
@@ -126,8 +132,8 @@ static mz_status read_optimizer(mz_state *state, mz_reader *reader) {
   uint64_t size = mz_read_u64(reader);
   bool second = mz_read_u8(reader), averaged = mz_read_u8(reader);
   if (size != (uint64_t)state->model.params.size || second != (optimizer->moment2 != NULL) || averaged != (average != NULL))
-    return mz_fail(MZ_E_CHECKPOINT, "section 'optimizer': made for another optimizer or network (%llu parameters, %lld wanted)", (unsigned long long)size,
-                   (long long)state->model.params.size);
+    return mz_fail(MZ_E_CHECKPOINT, "section 'optimizer': made for another optimizer or network (%llu parameters, %lld wanted)",
+                   (unsigned long long)size, (long long)state->model.params.size);
   mz_read(reader, optimizer->moment1, bytes);
   if (second) mz_read(reader, optimizer->moment2, bytes);
   if (averaged) mz_read(reader, average, bytes);
@@ -163,7 +169,8 @@ static mz_status read_section(mz_state *state, const mz_checkpoint *checkpoint, 
   return status;
 }
 
-mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_status (*load)(void *, uint64_t, mz_segment **), void *context) {
+mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_status (*load)(void *, uint64_t, mz_segment **),
+                        void *context) {
   const segment_loader loader = {load, context};
   MZ_TRY(read_weights(state, checkpoint, "weights", mz_learner_weights(state->learner)));
   MZ_TRY(read_weights(state, checkpoint, "target", state->target));

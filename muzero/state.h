@@ -34,7 +34,8 @@ mz_status mz_state_publish(mz_state *state);
 /* The learning sections in the order of mz_digest_parts. data[i]: free(). */
 mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_DIGEST_PARTS]);
 /* Restores from a checkpoint into an initialised state of the same shape; segments come from `load`. */
-mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context);
+mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint,
+                        mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context);
 mz_status mz_state_digest(const mz_state *state, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest);
 
 /* Section 'counters' holds the seed and then these. */

@@ -14,7 +14,9 @@ mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, c
   status = mz_json_get_string(json, "env", "section 'config'", MZ_E_CHECKPOINT, &name);
   if (status == MZ_OK) status = mz_env_find(name, env);
   mz_config_defaults(config);
-  if (status == MZ_OK) status = settings ? mz_config_set_json(config, settings, checkpoint->path) : mz_fail(MZ_E_CHECKPOINT, "%s: section 'config': has no settings", checkpoint->path);
+  if (status == MZ_OK)
+    status = settings ? mz_config_set_json(config, settings, checkpoint->path)
+                      : mz_fail(MZ_E_CHECKPOINT, "%s: section 'config': has no settings", checkpoint->path);
   cJSON_Delete(json);
   return status;
 }

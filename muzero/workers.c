@@ -23,7 +23,8 @@ static mz_status make_batches(const mz_state *state, int capacity, mz_batch **ou
   mz_batch *batches;
   MZ_TRY(mz_alloc(&batches, (size_t)capacity, sizeof *batches));
   for (int i = 0; i < capacity; i++) {
-    mz_status status = mz_batch_init(&batches[i], &state->env->spec, (int)state->settings.learning.batch_size, (int)state->settings.loss.unroll);
+    mz_status status =
+        mz_batch_init(&batches[i], &state->env->spec, (int)state->settings.learning.batch_size, (int)state->settings.loss.unroll);
     if (status != MZ_OK) {
       free_batches(batches, i);
       return status;
@@ -76,7 +77,8 @@ static int64_t wanted(int64_t asked, int64_t present) { return asked ? asked : p
 
 mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   mz_knobs old = w->knobs;
-  mz_knobs next = {.cpu_actor = wanted(asked->cpu_actor, old.cpu_actor), .batch_actor = wanted(asked->batch_actor, old.batch_actor),
+  mz_knobs next = {.cpu_actor = wanted(asked->cpu_actor, old.cpu_actor),
+                   .batch_actor = wanted(asked->batch_actor, old.batch_actor),
                    .learner_threads = wanted(asked->learner_threads, old.learner_threads),
                    .mcts_storage_size = wanted(asked->mcts_storage_size, old.mcts_storage_size),
                    .batch_buffer_size = wanted(asked->batch_buffer_size, old.batch_buffer_size)};
@@ -108,7 +110,8 @@ cleanup:
   free(harvests);
   free_batches(batches, batches ? capacity : 0);
   /* Shrinking back to a size that was there cannot fail. */
-  if (mz_pool_resize(w->actor_pool, (int)old.cpu_actor) != MZ_OK || mz_pool_resize(w->batch_pool, (int)old.batch_actor) != MZ_OK ||
+  if (mz_pool_resize(w->actor_pool, (int)old.cpu_actor) != MZ_OK ||
+      mz_pool_resize(w->batch_pool, (int)old.batch_actor) != MZ_OK ||
       mz_pool_resize(w->state->learner_pool, (int)old.learner_threads) != MZ_OK)
     MZ_ASSERT(!"a pool could not go back to its old size");
   return status;
@@ -117,7 +120,8 @@ cleanup:
 mz_status mz_workers_actor(mz_workers *w, int worker, mz_actor **out) {
   if (!w->actors[worker]) {
     const mz_settings *s = &w->state->settings;
-    MZ_TRY(mz_actor_create(&w->actors[worker], w->state->env, &s->search, &w->state->model, &mz_backend_cpu, s->replay.discount, (int)w->knobs.mcts_storage_size));
+    MZ_TRY(mz_actor_create(&w->actors[worker], w->state->env, &s->search, &w->state->model, &mz_backend_cpu, s->replay.discount,
+                           (int)w->knobs.mcts_storage_size));
   }
   *out = w->actors[worker];
   return MZ_OK;
@@ -126,7 +130,8 @@ mz_status mz_workers_actor(mz_workers *w, int worker, mz_actor **out) {
 mz_status mz_workers_reanalyze(mz_workers *w, int worker, mz_reanalyze **out) {
   if (!w->reanalyzers[worker]) {
     const mz_settings *s = &w->state->settings;
-    MZ_TRY(mz_reanalyze_create(&w->reanalyzers[worker], &s->search, &w->state->env->spec, &w->state->model, &mz_backend_cpu, s->replay.discount, REANALYZE_SLOTS));
+    MZ_TRY(mz_reanalyze_create(&w->reanalyzers[worker], &s->search, &w->state->env->spec, &w->state->model, &mz_backend_cpu,
+                               s->replay.discount, REANALYZE_SLOTS));
   }
   *out = w->reanalyzers[worker];
   return MZ_OK;

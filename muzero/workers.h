@@ -11,7 +11,7 @@ typedef struct mz_workers {
   mz_knobs knobs;
   mz_pool *actor_pool, *batch_pool; /* the learner's pool is the state's learner's */
   mz_stage actor_stage, batch_stage;
-  mz_actor *actors[MZ_POOL_MAX];          /* by worker; made when it first works */
+  mz_actor *actors[MZ_POOL_MAX]; /* by worker; made when it first works */
   mz_reanalyze *reanalyzers[MZ_POOL_MAX];
   mz_harvest *harvests; /* one per group of games */
   int groups;

@@ -72,9 +72,7 @@ void mz_infer_set_weights(mz_infer *infer, const float *values) {
   infer->weights = infer->wide_weights;
 }
 
-int mz_infer_latent_stride(const mz_infer *infer) {
-  return infer->stride;
-}
+int mz_infer_latent_stride(const mz_infer *infer) { return infer->stride; }
 
 /* Between `n` floats and the start of a row on a tape, of either element type. */
 static inline void row_in(const mz_infer *infer, const mz_tape_value *to, int row, const float *from, size_t n) {
@@ -125,7 +123,8 @@ static void load_latents(const mz_infer *infer, const float *pool, const int32_t
 
 static void store_results(const mz_infer *infer, const infer_pass *pass, int rows, float *pool, const int32_t *to, float *policy,
                           float *value) {
-  const mz_tape_value *latents = mz_tape_at(pass->tape, pass->heads.latent), *policies = mz_tape_at(pass->tape, pass->heads.policy);
+  const mz_tape_value *latents = mz_tape_at(pass->tape, pass->heads.latent),
+                      *policies = mz_tape_at(pass->tape, pass->heads.policy);
   const mz_tape_value *values = mz_tape_at(pass->tape, pass->value);
   const size_t stride = (size_t)infer->stride, actions = (size_t)infer->model->actions;
   for (int i = 0; i < rows; i++) {
@@ -149,8 +148,8 @@ void mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_obs_k
   }
 }
 
-void mz_infer_recurrent(mz_infer *infer, int n, float *pool, const int32_t *in_latent, const int32_t *action, const int32_t *out_latent,
-                        float *policy, float *value, float *reward) {
+void mz_infer_recurrent(mz_infer *infer, int n, float *pool, const int32_t *in_latent, const int32_t *action,
+                        const int32_t *out_latent, float *policy, float *value, float *reward) {
   MZ_ASSERT(infer->weights != NULL);
   const infer_pass *pass = &infer->recurrent;
   const size_t actions = (size_t)infer->model->actions;

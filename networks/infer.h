@@ -19,5 +19,5 @@ int mz_infer_latent_stride(const mz_infer *infer);
 void mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_obs_kind kind, float *pool, const int32_t *out_latent,
                       float *policy, float *value);
 /* From pool[in_latent[i]] by action[i] to pool[out_latent[i]]; rewards and values [n], policy logits [n][actions] dense. */
-void mz_infer_recurrent(mz_infer *infer, int n, float *pool, const int32_t *in_latent, const int32_t *action, const int32_t *out_latent,
-                        float *policy, float *value, float *reward);
+void mz_infer_recurrent(mz_infer *infer, int n, float *pool, const int32_t *in_latent, const int32_t *action,
+                        const int32_t *out_latent, float *policy, float *value, float *reward);

@@ -6,9 +6,7 @@
 
 static const char *const names[] = {"plain", "avx2", "avx512"};
 
-const char *mz_isa_name(mz_isa level) {
-  return names[level];
-}
+const char *mz_isa_name(mz_isa level) { return names[level]; }
 
 static mz_isa highest(void) {
 #if defined(__x86_64__)

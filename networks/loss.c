@@ -4,13 +4,13 @@
 #include "networks/math/value.h"
 #include <math.h>
 
-#define ROW(key, type, field, min, max, fallback, unit, help) \
-  {key, type, MZ_ALGORITHMIC, offsetof(mz_loss_settings, field), min, max, fallback, NULL, unit, help}
+#define ROW(key, type, field, min, max, fallback, unit, help)                                                                    \
+  { key, type, MZ_ALGORITHMIC, offsetof(mz_loss_settings, field), min, max, fallback, NULL, unit, help }
 static const mz_setting rows[] = {
-  ROW("unroll", MZ_INT, unroll, 1, MZ_UNROLL_MAX, "5", "steps", "K: dynamics steps that a training row is unrolled"),
-  ROW("loss.value_weight", MZ_FLOAT, value_weight, 0, 1000, "0.25", "", "of the value's cross entropy"),
-  ROW("loss.reward_weight", MZ_FLOAT, reward_weight, 0, 1000, "1", "", "of the reward's cross entropy"),
-  ROW("loss.policy_weight", MZ_FLOAT, policy_weight, 0, 1000, "1", "", "of the policy's cross entropy"),
+    ROW("unroll", MZ_INT, unroll, 1, MZ_UNROLL_MAX, "5", "steps", "K: dynamics steps that a training row is unrolled"),
+    ROW("loss.value_weight", MZ_FLOAT, value_weight, 0, 1000, "0.25", "", "of the value's cross entropy"),
+    ROW("loss.reward_weight", MZ_FLOAT, reward_weight, 0, 1000, "1", "", "of the reward's cross entropy"),
+    ROW("loss.policy_weight", MZ_FLOAT, policy_weight, 0, 1000, "1", "", "of the policy's cross entropy"),
 };
 const mz_settings_table mz_loss_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
@@ -49,13 +49,9 @@ void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings 
   }
 }
 
-float mz_value_transform(float x) {
-  return mz_h_inline(x);
-}
+float mz_value_transform(float x) { return mz_h_inline(x); }
 
-float mz_value_transform_inverse(float x) {
-  return mz_h_inverse_inline(x);
-}
+float mz_value_transform_inverse(float x) { return mz_h_inverse_inline(x); }
 
 void mz_two_hot(const mz_support *support, float scalar, float *out) {
   const float x = support->transform ? mz_h_inline(scalar) : scalar;

@@ -5,7 +5,7 @@
 #include "networks/model.h"
 
 typedef struct mz_loss_settings {
-  int64_t unroll;      /* K */
+  int64_t unroll; /* K */
   double value_weight, reward_weight, policy_weight;
 } mz_loss_settings;
 extern const mz_settings_table mz_loss_table; /* keys unroll, loss.value_weight … */
@@ -15,10 +15,11 @@ enum { MZ_UNROLL_MAX = 16 };
 typedef struct mz_loss { /* where the inputs and results of step k are on the tape */
   int unroll;
   mz_value obs;
-  int action[MZ_UNROLL_MAX + 1];            /* index inputs; [0] unused */
+  int action[MZ_UNROLL_MAX + 1]; /* index inputs; [0] unused */
   mz_value policy_target[MZ_UNROLL_MAX + 1], value_target[MZ_UNROLL_MAX + 1], reward_target[MZ_UNROLL_MAX + 1];
   mz_value policy_weight[MZ_UNROLL_MAX + 1], value_weight[MZ_UNROLL_MAX + 1], reward_weight[MZ_UNROLL_MAX + 1]; /* rows × 1 */
-  mz_value policy_loss[MZ_UNROLL_MAX + 1], value_loss[MZ_UNROLL_MAX + 1], reward_loss[MZ_UNROLL_MAX + 1];       /* rows × 1, unweighted */
+  mz_value policy_loss[MZ_UNROLL_MAX + 1], value_loss[MZ_UNROLL_MAX + 1],
+      reward_loss[MZ_UNROLL_MAX + 1];      /* rows × 1, unweighted */
   mz_model_heads heads[MZ_UNROLL_MAX + 1]; /* reward entries at 0 are −1 */
 } mz_loss;
 

@@ -2,20 +2,20 @@
 #include "networks/math/value.h"
 #include <math.h>
 
-#define ROW(key, type, field, min, max, fallback, unit, help) \
-  {key, type, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), min, max, fallback, NULL, unit, help}
+#define ROW(key, type, field, min, max, fallback, unit, help)                                                                    \
+  { key, type, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), min, max, fallback, NULL, unit, help }
 static const mz_setting rows[] = {
-  ROW("network.width", MZ_INT, width, 1, 16384, "64", "", "units of a hidden layer"),
-  ROW("network.depth", MZ_INT, depth, 1, 16, "1", "layers", "hidden layers of representation, dynamics and prediction each"),
-  ROW("network.latent", MZ_INT, latent, 0, 16384, "0", "", "size of the latent state; 0: as network.width"),
-  ROW("network.value_bins", MZ_INT, value_bins, 2, 4096, "21", "bins", "categories of the value"),
-  ROW("network.reward_bins", MZ_INT, reward_bins, 2, 4096, "21", "bins", "categories of the reward"),
-  ROW("network.value_range", MZ_FLOAT, value_range, 0, 1e6, "0", "",
-      "value bins span ± this, after the transform; 0: what the environment's returns need"),
-  ROW("network.reward_range", MZ_FLOAT, reward_range, 0, 1e6, "0", "",
-      "reward bins span ± this, after the transform; 0: what the environment's rewards need"),
-  ROW("network.transform", MZ_BOOL, transform, 0, 0, "on", "",
-      "values and rewards pass h(x) = sign(x)(sqrt(|x|+1)-1) + 0.001x before they are binned"),
+    ROW("network.width", MZ_INT, width, 1, 16384, "64", "", "units of a hidden layer"),
+    ROW("network.depth", MZ_INT, depth, 1, 16, "1", "layers", "hidden layers of representation, dynamics and prediction each"),
+    ROW("network.latent", MZ_INT, latent, 0, 16384, "0", "", "size of the latent state; 0: as network.width"),
+    ROW("network.value_bins", MZ_INT, value_bins, 2, 4096, "21", "bins", "categories of the value"),
+    ROW("network.reward_bins", MZ_INT, reward_bins, 2, 4096, "21", "bins", "categories of the reward"),
+    ROW("network.value_range", MZ_FLOAT, value_range, 0, 1e6, "0", "",
+        "value bins span ± this, after the transform; 0: what the environment's returns need"),
+    ROW("network.reward_range", MZ_FLOAT, reward_range, 0, 1e6, "0", "",
+        "reward bins span ± this, after the transform; 0: what the environment's rewards need"),
+    ROW("network.transform", MZ_BOOL, transform, 0, 0, "on", "",
+        "values and rewards pass h(x) = sign(x)(sqrt(|x|+1)-1) + 0.001x before they are binned"),
 };
 const mz_settings_table mz_network_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
@@ -64,17 +64,17 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
   const int latent = settings->latent == 0 ? width : (int)settings->latent;
   const int64_t value_bins = settings->value_bins, reward_bins = settings->reward_bins;
   if (width < 1 || depth < 1 || latent < 1 || value_bins < 2 || reward_bins < 2 || 6 * settings->depth + 12 > MZ_PARAMS_MAX) {
-    return mz_fail(MZ_E_CONFIG, "network: width %d, depth %d, latent %d, bins %lld and %lld: too small, or deeper than %d", width, depth,
-                   latent, (long long)value_bins, (long long)reward_bins, (MZ_PARAMS_MAX - 12) / 6);
+    return mz_fail(MZ_E_CONFIG, "network: width %d, depth %d, latent %d, bins %lld and %lld: too small, or deeper than %d", width,
+                   depth, latent, (long long)value_bins, (long long)reward_bins, (MZ_PARAMS_MAX - 12) / 6);
   }
   *model = (mz_model){
-    .obs_size = spec->obs_size,
-    .actions = spec->actions,
-    .width = width,
-    .depth = depth,
-    .latent = latent,
-    .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max),
-    .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max),
+      .obs_size = spec->obs_size,
+      .actions = spec->actions,
+      .width = width,
+      .depth = depth,
+      .latent = latent,
+      .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max),
+      .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max),
   };
   mz_params *params = &model->params;
   const int joined = latent + spec->actions; /* inputs of the first dynamics layer, the one-hot action counted */
@@ -100,10 +100,10 @@ static mz_value hidden_layers(mz_tape *tape, mz_value x, int first, int from, in
 static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value latent, mz_value reward) {
   const mz_value hidden = hidden_layers(tape, latent, model->prediction, 0, model->depth);
   return (mz_model_heads){
-    .latent = latent,
-    .reward = reward,
-    .policy = layer(tape, hidden, model->policy_head, MZ_LINEAR_ONLY),
-    .value = layer(tape, hidden, model->value_head, MZ_LINEAR_ONLY),
+      .latent = latent,
+      .reward = reward,
+      .policy = layer(tape, hidden, model->policy_head, MZ_LINEAR_ONLY),
+      .value = layer(tape, hidden, model->value_head, MZ_LINEAR_ONLY),
   };
 }
 
@@ -136,9 +136,7 @@ static double dynamics_macs(const mz_model *model) {
   return stack_macs(model, model->latent, model->latent) + (double)model->latent * model->reward.bins;
 }
 
-double mz_model_inference_flops(const mz_model *model) {
-  return 2.0 * (dynamics_macs(model) + prediction_macs(model));
-}
+double mz_model_inference_flops(const mz_model *model) { return 2.0 * (dynamics_macs(model) + prediction_macs(model)); }
 
 double mz_model_update_flops(const mz_model *model, int unroll) {
   const double representation = stack_macs(model, model->obs_size, model->latent);

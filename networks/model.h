@@ -18,7 +18,11 @@ typedef struct mz_network_settings {
 } mz_network_settings;
 extern const mz_settings_table mz_network_table; /* keys network.width … */
 
-typedef struct mz_support { int bins; float min, max; bool transform; } mz_support;
+typedef struct mz_support {
+  int bins;
+  float min, max;
+  bool transform;
+} mz_support;
 
 typedef struct mz_model {
   mz_params params;
@@ -33,6 +37,8 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
 double mz_model_inference_flops(const mz_model *model);
 double mz_model_update_flops(const mz_model *model, int unroll);
 
-typedef struct mz_model_heads { mz_value latent, reward, policy, value; } mz_model_heads; /* logits; reward −1 for initial */
+typedef struct mz_model_heads {
+  mz_value latent, reward, policy, value;
+} mz_model_heads; /* logits; reward −1 for initial */
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);

@@ -5,23 +5,23 @@
 
 #include <math.h>
 
-#define ROW(key, type, field, min, max, fallback, choices, unit, help) \
-  {key, type, MZ_ALGORITHMIC, offsetof(mz_optimizer_settings, field), min, max, fallback, choices, unit, help}
+#define ROW(key, type, field, min, max, fallback, choices, unit, help)                                                           \
+  { key, type, MZ_ALGORITHMIC, offsetof(mz_optimizer_settings, field), min, max, fallback, choices, unit, help }
 static const mz_setting rows[] = {
-  ROW("optimizer", MZ_ENUM, kind, 0, 0, "adam", "adam|sgd", "", "update rule; both decay weights decoupled from the gradient"),
-  ROW("learning_rate", MZ_FLOAT, learning_rate, 0, 10, "0.002", NULL, "", "step size after the warmup"),
-  ROW("learning_rate_schedule", MZ_ENUM, schedule, 0, 0, "constant", "constant|cosine|linear|exponential", "",
-      "how the learning rate falls over train.horizon"),
-  ROW("warmup_updates", MZ_INT, warmup_updates, 0, 1e9, "0", NULL, "updates", "the learning rate rises linearly over these"),
-  ROW("learning_rate_final", MZ_FLOAT, final_fraction, 0, 1, "0.1", NULL, "",
-      "learning rate at the horizon, as a fraction of learning_rate"),
-  ROW("momentum", MZ_FLOAT, momentum, 0, 0.9999, "0.9", NULL, "", "of sgd"),
-  ROW("adam.beta1", MZ_FLOAT, beta1, 0, 0.9999, "0.9", NULL, "", "decay of adam's mean of gradients"),
-  ROW("adam.beta2", MZ_FLOAT, beta2, 0, 0.999999, "0.999", NULL, "", "decay of adam's mean of squared gradients"),
-  ROW("adam.epsilon", MZ_FLOAT, epsilon, 1e-12, 1, "1e-8", NULL, "", "added to adam's denominator"),
-  ROW("weight_decay", MZ_FLOAT, weight_decay, 0, 10, "1e-4", NULL, "",
-      "pulls weights (not biases) to zero, times the learning rate, each update"),
-  ROW("gradient_clip", MZ_FLOAT, gradient_clip, 0, 1e9, "5", NULL, "", "largest norm of the whole gradient; 0: never clipped"),
+    ROW("optimizer", MZ_ENUM, kind, 0, 0, "adam", "adam|sgd", "", "update rule; both decay weights decoupled from the gradient"),
+    ROW("learning_rate", MZ_FLOAT, learning_rate, 0, 10, "0.002", NULL, "", "step size after the warmup"),
+    ROW("learning_rate_schedule", MZ_ENUM, schedule, 0, 0, "constant", "constant|cosine|linear|exponential", "",
+        "how the learning rate falls over train.horizon"),
+    ROW("warmup_updates", MZ_INT, warmup_updates, 0, 1e9, "0", NULL, "updates", "the learning rate rises linearly over these"),
+    ROW("learning_rate_final", MZ_FLOAT, final_fraction, 0, 1, "0.1", NULL, "",
+        "learning rate at the horizon, as a fraction of learning_rate"),
+    ROW("momentum", MZ_FLOAT, momentum, 0, 0.9999, "0.9", NULL, "", "of sgd"),
+    ROW("adam.beta1", MZ_FLOAT, beta1, 0, 0.9999, "0.9", NULL, "", "decay of adam's mean of gradients"),
+    ROW("adam.beta2", MZ_FLOAT, beta2, 0, 0.999999, "0.999", NULL, "", "decay of adam's mean of squared gradients"),
+    ROW("adam.epsilon", MZ_FLOAT, epsilon, 1e-12, 1, "1e-8", NULL, "", "added to adam's denominator"),
+    ROW("weight_decay", MZ_FLOAT, weight_decay, 0, 10, "1e-4", NULL, "",
+        "pulls weights (not biases) to zero, times the learning rate, each update"),
+    ROW("gradient_clip", MZ_FLOAT, gradient_clip, 0, 1e9, "5", NULL, "", "largest norm of the whole gradient; 0: never clipped"),
 };
 const mz_settings_table mz_optimizer_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
@@ -30,9 +30,7 @@ static double schedule_factor(const mz_optimizer_settings *settings, double prog
   const double last = settings->final_fraction;
   double sine, cosine;
   switch (settings->schedule) {
-    case MZ_SCHEDULE_COSINE:
-      mz_sincos(M_PI * progress, &sine, &cosine);
-      return last + (1.0 - last) * 0.5 * (1.0 + cosine);
+    case MZ_SCHEDULE_COSINE: mz_sincos(M_PI * progress, &sine, &cosine); return last + (1.0 - last) * 0.5 * (1.0 + cosine);
     case MZ_SCHEDULE_LINEAR: return 1.0 + (last - 1.0) * progress;
     case MZ_SCHEDULE_EXPONENTIAL: return mz_exp(progress * mz_log(last));
     default: return 1.0;
@@ -94,18 +92,16 @@ static double power(double base, int64_t exponent) {
 
 /* The constants of one step, the same for every element. */
 typedef struct step_factors {
-  float scale;                          /* of the gradient */
-  float momentum;                       /* SGD: μ */
-  float beta1, rest1, beta2, rest2;     /* Adam: β₁, 1 − β₁ … */
-  float rate, inverse_root, epsilon;    /* lr/(1 − β₁ᵗ), 1/√(1 − β₂ᵗ), ε; SGD: rate = lr */
-  float decay;                          /* lr·λ where weights decay */
+  float scale;                       /* of the gradient */
+  float momentum;                    /* SGD: μ */
+  float beta1, rest1, beta2, rest2;  /* Adam: β₁, 1 − β₁ … */
+  float rate, inverse_root, epsilon; /* lr/(1 − β₁ᵗ), 1/√(1 − β₂ᵗ), ε; SGD: rate = lr */
+  float decay;                       /* lr·λ where weights decay */
 } step_factors;
 
 /* Moments whose gradient stays 0 (a dead unit's) shrink into the subnormal numbers, where processors are several times slower.
  * What is flushed here is far below what ε lets through. */
-static inline float flush(float moment) {
-  return fabsf(moment) < 1e-30f ? 0.0f : moment;
-}
+static inline float flush(float moment) { return fabsf(moment) < 1e-30f ? 0.0f : moment; }
 
 /* Whole vectors of MZ_LANES: parameters begin and end on such boundaries, and the padding stays zero because its gradient is. */
 static void adam_run(const step_factors f, float decay, int64_t size, const float *restrict gradient, float *restrict moment1,
@@ -134,9 +130,9 @@ static void sgd_run(const step_factors f, float decay, int64_t size, const float
 static step_factors factors_of(const mz_optimizer *optimizer, float scale, double learning_rate) {
   const mz_optimizer_settings *settings = &optimizer->settings;
   step_factors factors = {
-    .scale = scale,
-    .rate = (float)learning_rate,
-    .decay = (float)(learning_rate * settings->weight_decay),
+      .scale = scale,
+      .rate = (float)learning_rate,
+      .decay = (float)(learning_rate * settings->weight_decay),
   };
   if (settings->kind == MZ_SGD) {
     factors.momentum = (float)settings->momentum;

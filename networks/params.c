@@ -13,13 +13,13 @@ int mz_params_add(mz_params *params, const char *name, int rows, int columns, bo
 
   mz_param *param = &params->items[params->count];
   *param = (mz_param){
-    .rows = rows,
-    .columns = columns,
-    .stride = mz_padded(columns),
-    .offset = params->size,
-    .decay = decay,
-    .fan_in = fan_in,
-    .init = init,
+      .rows = rows,
+      .columns = columns,
+      .stride = mz_padded(columns),
+      .offset = params->size,
+      .decay = decay,
+      .fan_in = fan_in,
+      .init = init,
   };
   strcpy(param->name, name);
   params->size += (int64_t)rows * param->stride;

@@ -9,15 +9,20 @@
 enum { MZ_PARAMS_MAX = 256, MZ_LANES = 16 };
 static inline int mz_padded(int columns) { return (columns + MZ_LANES - 1) / MZ_LANES * MZ_LANES; }
 
-typedef enum mz_init { MZ_INIT_ZERO, MZ_INIT_HE, MZ_INIT_GLOROT, MZ_INIT_SMALL } mz_init; /* SMALL: 0.01 × Glorot, for output heads */
+typedef enum mz_init {
+  MZ_INIT_ZERO,
+  MZ_INIT_HE,
+  MZ_INIT_GLOROT,
+  MZ_INIT_SMALL
+} mz_init; /* SMALL: 0.01 × Glorot, for output heads */
 
 typedef struct mz_param {
-  char name[64];      /* "dynamics.hidden.weight" */
-  int rows, columns;  /* a weight maps rows (inputs) to columns (outputs): y = x W + b; a bias has 1 row */
-  int stride;         /* mz_padded(columns) */
-  int64_t offset;     /* elements into the flat vector */
-  bool decay;         /* weight decay applies (weights, not biases) */
-  int fan_in;         /* for initialisation */
+  char name[64];     /* "dynamics.hidden.weight" */
+  int rows, columns; /* a weight maps rows (inputs) to columns (outputs): y = x W + b; a bias has 1 row */
+  int stride;        /* mz_padded(columns) */
+  int64_t offset;    /* elements into the flat vector */
+  bool decay;        /* weight decay applies (weights, not biases) */
+  int fan_in;        /* for initialisation */
   mz_init init;
 } mz_param;
 

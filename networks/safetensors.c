@@ -17,8 +17,8 @@ static const struct {
   char name[8];
   size_t bytes;
 } dtypes[] = {
-  {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
-  {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},     {"I64", 8},     {"U64", 8}, {"F64", 8},
+    {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
+    {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},     {"I64", 8},     {"U64", 8}, {"F64", 8},
 };
 
 /* 0 when unknown. */
@@ -50,13 +50,18 @@ static mz_status check_header_text(const parser *p, const char *text, size_t siz
   for (size_t i = 0; i < size; i++) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') i++;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        i++;
+      else if (c == '"')
+        in_string = false;
       continue;
     }
-    if (c == '"') in_string = true;
-    else if (c == '{' || c == '[') depth++;
-    else if (c == '}' || c == ']') depth--;
+    if (c == '"')
+      in_string = true;
+    else if (c == '{' || c == '[')
+      depth++;
+    else if (c == '}' || c == ']')
+      depth--;
     else if (c == ',') {
       commas++;
       if (depth == 1) top_commas++;
@@ -134,8 +139,8 @@ static mz_status parse_tensor(const parser *p, const cJSON *entry, mz_tensor_vie
   if (!tensor_bytes(out, &bytes))
     return mz_fail(p->code, "%s: tensor \"%s\": shape overflows the address space", p->name, out->name);
   if (bytes != out->bytes)
-    return mz_fail(p->code, "%s: tensor \"%s\": shape and dtype need %zu bytes, data_offsets hold %zu", p->name, out->name,
-                   bytes, out->bytes);
+    return mz_fail(p->code, "%s: tensor \"%s\": shape and dtype need %zu bytes, data_offsets hold %zu", p->name, out->name, bytes,
+                   out->bytes);
   return MZ_OK;
 }
 
@@ -192,10 +197,10 @@ mz_status mz_safetensors_parse(const uint8_t *data, size_t size, const char *nam
 
   const char *text = (const char *)data + LENGTH_BYTES;
   const parser p = {
-    .name = name,
-    .code = code,
-    .buffer = data + LENGTH_BYTES + header_size,
-    .buffer_size = size - LENGTH_BYTES - (size_t)header_size,
+      .name = name,
+      .code = code,
+      .buffer = data + LENGTH_BYTES + header_size,
+      .buffer_size = size - LENGTH_BYTES - (size_t)header_size,
   };
   if (header_size == 0 || text[0] != '{') return mz_fail(code, "%s: safetensors header: not JSON: must begin with {", name);
   MZ_TRY(check_header_text(&p, text, (size_t)header_size));

@@ -6,7 +6,8 @@ mz_status mz_shard_sum_init(mz_shard_sum *sum, int shards, int64_t size) {
   *sum = (mz_shard_sum){.shards = shards, .size = size};
   float *storage;
   mz_carver carver = {0};
-  mz_carve(&carver, &storage, (size_t)shards * (size_t)size, sizeof *storage); /* size is a multiple of MZ_LANES: each begins a line */
+  mz_carve(&carver, &storage, (size_t)shards * (size_t)size,
+           sizeof *storage); /* size is a multiple of MZ_LANES: each begins a line */
   mz_carve(&carver, &sum->gradients, (size_t)shards, sizeof *sum->gradients);
   mz_carve(&carver, &sum->arrived, (size_t)shards, sizeof *sum->arrived);
   MZ_TRY(mz_carve_commit(&carver, &sum->block));

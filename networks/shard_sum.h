@@ -7,8 +7,8 @@
 
 typedef struct mz_shard_sum {
   int shards;
-  int64_t size;        /* elements of a gradient */
-  float **gradients;   /* [shards][size]; after the last arrival gradients[0] holds the sum, the others partial ones */
+  int64_t size;         /* elements of a gradient */
+  float **gradients;    /* [shards][size]; after the last arrival gradients[0] holds the sum, the others partial ones */
   _Atomic int *arrived; /* [shards] halves summed at the node whose right half begins with this shard; 0 between updates */
   void *block;
 } mz_shard_sum;

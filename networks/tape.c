@@ -63,7 +63,7 @@ static mz_value append(mz_tape *tape, mz_node node, int columns) {
 
 static mz_node node_of(mz_op op, int input_count, mz_value a, mz_value b, mz_value c) {
   return (mz_node){
-    .op = op, .inputs = {a, b, c}, .input_count = input_count, .weight = -1, .bias = -1, .table = -1, .index_input = -1};
+      .op = op, .inputs = {a, b, c}, .input_count = input_count, .weight = -1, .bias = -1, .table = -1, .index_input = -1};
 }
 
 static int columns_of(const mz_tape *tape, mz_value value) {
@@ -112,9 +112,7 @@ mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b) {
   return append(tape, node_of(MZ_OP_ADD, 2, a, b, 0), columns);
 }
 
-mz_value mz_tape_relu(mz_tape *tape, mz_value x) {
-  return append(tape, node_of(MZ_OP_RELU, 1, x, 0, 0), columns_of(tape, x));
-}
+mz_value mz_tape_relu(mz_tape *tape, mz_value x) { return append(tape, node_of(MZ_OP_RELU, 1, x, 0, 0), columns_of(tape, x)); }
 
 mz_value mz_tape_minmax(mz_tape *tape, mz_value x) {
   return append(tape, node_of(MZ_OP_MINMAX, 1, x, 0, 0), columns_of(tape, x));

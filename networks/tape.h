@@ -13,15 +13,15 @@ typedef struct mz_backend mz_backend;
 typedef int mz_value; /* index of a value on its tape */
 
 typedef enum mz_op {
-  MZ_OP_INPUT,        /* filled by the caller before forward */
-  MZ_OP_LINEAR,       /* y = act(x W + b + T[index]);  b and T optional */
-  MZ_OP_ADD,          /* y = a + b */
+  MZ_OP_INPUT,  /* filled by the caller before forward */
+  MZ_OP_LINEAR, /* y = act(x W + b + T[index]);  b and T optional */
+  MZ_OP_ADD,    /* y = a + b */
   MZ_OP_RELU,
-  MZ_OP_MINMAX,       /* per row: (x − min)/(max − min + 1e-5)  (MuZero appendix G; ε as in our defaults) */
+  MZ_OP_MINMAX,         /* per row: (x − min)/(max − min + 1e-5)  (MuZero appendix G; ε as in our defaults) */
   MZ_OP_SCALE_GRADIENT, /* y = x; dx += factor·dy */
-  MZ_OP_SOFTMAX_XENT, /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
-  MZ_OP_EXPECTATION,  /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
-  MZ_OP_SOFTMAX,      /* inference only */
+  MZ_OP_SOFTMAX_XENT,   /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
+  MZ_OP_EXPECTATION,    /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
+  MZ_OP_SOFTMAX,        /* inference only */
 } mz_op;
 
 typedef enum mz_activation { MZ_LINEAR_ONLY, MZ_RELU } mz_activation;
@@ -34,18 +34,18 @@ typedef struct mz_node {
   int input_count;
   mz_value output;
   mz_activation activation;
-  int weight, bias, table;  /* parameter indices, −1: none */
-  int index_input;          /* which int32 index input feeds `table`, −1: none */
-  float factor;             /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT */
+  int weight, bias, table;        /* parameter indices, −1: none */
+  int index_input;                /* which int32 index input feeds `table`, −1: none */
+  float factor;                   /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT */
   float support_min, support_max; /* EXPECTATION: the bins are equally spaced over this range, in h-transformed space */
-  bool transform;           /* EXPECTATION: apply h⁻¹ */
+  bool transform;                 /* EXPECTATION: apply h⁻¹ */
   /* Planned: */
-  bool first_use;           /* of its weight on this tape: the shared weight gradient is completed here (see cpu/linear.c) */
-  const int *uses;          /* at first_use: the nodes that share the weight and take part in backward, in recorded order */
+  bool first_use;  /* of its weight on this tape: the shared weight gradient is completed here (see cpu/linear.c) */
+  const int *uses; /* at first_use: the nodes that share the weight and take part in backward, in recorded order */
   int use_count;
-  bool backward;            /* takes part in backward: lies between a parameter and a loss */
+  bool backward;                   /* takes part in backward: lies between a parameter and a loss */
   bool overwrites[MZ_NODE_INPUTS]; /* backward: the first to write that input's gradient; the others add */
-  void *prepared;           /* backend's */
+  void *prepared;                  /* backend's */
 } mz_node;
 
 typedef struct mz_tape_value {
@@ -64,7 +64,8 @@ int mz_tape_index_input(mz_tape *tape); /* rows × int32, for table rows */
 /* bias: −1 for none. A weight may be used any number of times on a tape, always with the same bias and table. */
 mz_value mz_tape_linear(mz_tape *tape, mz_value x, int weight, int bias, mz_activation activation);
 /* Adds row index[r] of parameter `table` before the activation: the action encoding, equal to a one-hot concatenated to x. */
-mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, int table, int index_input, mz_activation activation);
+mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, int table, int index_input,
+                              mz_activation activation);
 mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b);
 mz_value mz_tape_relu(mz_tape *tape, mz_value x);
 mz_value mz_tape_minmax(mz_tape *tape, mz_value x);

@@ -20,10 +20,10 @@ struct mz_tape {
   int32_t *indices[MZ_TAPE_INDICES_MAX]; /* [rows] each */
   int index_count;
 
-  int *uses;              /* what the nodes' `uses` point into */
-  bool *unused;           /* [params->count]: no node of backward reads it; its gradient is 0 */
-  void *block;            /* activations, gradients, indices */
-  size_t bytes;           /* of block */
+  int *uses;    /* what the nodes' `uses` point into */
+  bool *unused; /* [params->count]: no node of backward reads it; its gradient is 0 */
+  void *block;  /* activations, gradients, indices */
+  size_t bytes; /* of block */
 
   /* Of the running pass: */
   const void *weights, *transposed;

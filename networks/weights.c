@@ -14,12 +14,12 @@ mz_status mz_weights_write(const mz_params *params, const float *values, const c
     const mz_param *param = &params->items[i];
     const size_t row_bytes = (size_t)param->columns * sizeof *dense;
     tensors[i] = (mz_tensor_view){
-      .name = param->name,
-      .dtype = "F32",
-      .dims = 2,
-      .shape = {param->rows, param->columns},
-      .data = (const uint8_t *)at,
-      .bytes = (size_t)param->rows * row_bytes,
+        .name = param->name,
+        .dtype = "F32",
+        .dims = 2,
+        .shape = {param->rows, param->columns},
+        .data = (const uint8_t *)at,
+        .bytes = (size_t)param->rows * row_bytes,
     };
     for (int r = 0; r < param->rows; r++, at += param->columns)
       memcpy(at, values + param->offset + (int64_t)r * param->stride, row_bytes);
@@ -61,8 +61,7 @@ static mz_status find_tensor(const mz_param *param, const mz_safetensors *file, 
 mz_status mz_weights_read(const mz_params *params, const mz_safetensors *file, const char *prefix, const char *name,
                           mz_status code, float *values) {
   const mz_tensor_view *tensors[MZ_PARAMS_MAX];
-  for (int i = 0; i < params->count; i++)
-    MZ_TRY(find_tensor(&params->items[i], file, prefix, name, code, &tensors[i]));
+  for (int i = 0; i < params->count; i++) MZ_TRY(find_tensor(&params->items[i], file, prefix, name, code, &tensors[i]));
 
   memset(values, 0, (size_t)params->size * sizeof *values);
   for (int i = 0; i < params->count; i++) {

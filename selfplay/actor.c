@@ -165,15 +165,15 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
   mz_game *game = &games->games[slot];
   uint8_t *legal = planner->legal + (size_t)i * (size_t)spec->actions;
   const mz_move move = {
-    .obs = planner->roots[i].observation,
-    .action = actor->actions[i],
-    .player = actor->movers[i],
-    .reward = made->reward,
-    .value = planner->results[i].value,
-    .policy = planner->results[i].policy,
-    .legal = legal,
-    .terminated = made->terminated,
-    .truncated = made->truncated,
+      .obs = planner->roots[i].observation,
+      .action = actor->actions[i],
+      .player = actor->movers[i],
+      .reward = made->reward,
+      .value = planner->results[i].value,
+      .policy = planner->results[i].policy,
+      .legal = legal,
+      .terminated = made->terminated,
+      .truncated = made->truncated,
   };
   MZ_TRY(mz_trajectory_append(games->trajectories[slot], &move, version, harvest_segment, harvest));
   game->moves++;

@@ -8,12 +8,12 @@
 #include "selfplay/search.h"
 
 typedef struct mz_selfplay_settings {
-  int64_t games, moves;          /* games, moves: G and M */
-  double temperature;            /* selfplay.temperature, at the start; falls linearly to */
-  double temperature_final;      /* selfplay.temperature_final, which it reaches at */
-  double temperature_until;      /* selfplay.temperature_until, as a part of the horizon */
-  int64_t opening_plies;         /* selfplay.opening_plies: a new game starts with 0 … this many uniformly random, unrecorded moves */
-  bool noise;                    /* selfplay.noise: root noise */
+  int64_t games, moves;     /* games, moves: G and M */
+  double temperature;       /* selfplay.temperature, at the start; falls linearly to */
+  double temperature_final; /* selfplay.temperature_final, which it reaches at */
+  double temperature_until; /* selfplay.temperature_until, as a part of the horizon */
+  int64_t opening_plies; /* selfplay.opening_plies: a new game starts with 0 … this many uniformly random, unrecorded moves */
+  bool noise;            /* selfplay.noise: root noise */
 } mz_selfplay_settings;
 extern const mz_settings_table mz_selfplay_table;
 
@@ -39,8 +39,8 @@ typedef struct mz_harvest {
   mz_segment **segments; /* one reference each, passed to the reader */
   int segment_count, segment_capacity;
   int64_t moves, simulations, episodes;
-  double return_sum;     /* of finished games, without the opening: of player 0 in two-player games */
-  int64_t length_sum;    /* recorded moves of finished games */
+  double return_sum;                         /* of finished games, without the opening: of player 0 in two-player games */
+  int64_t length_sum;                        /* recorded moves of finished games */
   double policy_entropy_sum, root_value_sum; /* over moves */
 } mz_harvest;
 void mz_harvest_deinit(mz_harvest *harvest); /* releases what is left */

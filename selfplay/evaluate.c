@@ -185,8 +185,12 @@ mz_status mz_evaluate(const mz_agent *agent, const mz_player *opponent, const mz
     return mz_fail(MZ_E_CONFIG, "opponent: %s: %s is played alone; leave the opponent out", opponent ? opponent->name : "a run",
                    env->name);
   }
-  match m = {.agents = {agent, rival}, .opponent = opponent, .games = games, .tasks = (games + GROUP_MAX - 1) / GROUP_MAX,
-             .seed = seed, .round = round};
+  match m = {.agents = {agent, rival},
+             .opponent = opponent,
+             .games = games,
+             .tasks = (games + GROUP_MAX - 1) / GROUP_MAX,
+             .seed = seed,
+             .round = round};
   void *block;
   mz_carver carver = {0};
   mz_carve(&carver, &m.returns, (size_t)games, sizeof *m.returns);

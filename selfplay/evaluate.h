@@ -5,14 +5,17 @@
 #include "selfplay/actor.h"
 #include "selfplay/players.h"
 
-typedef struct mz_tally { int64_t games, win, draw, loss; double return_sum; } mz_tally;
+typedef struct mz_tally {
+  int64_t games, win, draw, loss;
+  double return_sum;
+} mz_tally;
 typedef struct mz_evaluation {
   int64_t games;
-  double mean_return;            /* of the agent; two players: in [−1, 1] where a game pays at its end */
-  double std, ci95;              /* sample deviation of the returns; half width of the normal 95 % interval of their mean */
-  int64_t win, draw, loss;       /* two-player games, by the sign of the return; a single-player game counts in none */
-  mz_tally by_seat[2];           /* seat the agent had: 0 moves first */
-  int64_t moves, simulations;    /* moves of all players; simulations of all networks, as they were run */
+  double mean_return;         /* of the agent; two players: in [−1, 1] where a game pays at its end */
+  double std, ci95;           /* sample deviation of the returns; half width of the normal 95 % interval of their mean */
+  int64_t win, draw, loss;    /* two-player games, by the sign of the return; a single-player game counts in none */
+  mz_tally by_seat[2];        /* seat the agent had: 0 moves first */
+  int64_t moves, simulations; /* moves of all players; simulations of all networks, as they were run */
 } mz_evaluation;
 
 typedef struct mz_agent {

@@ -3,10 +3,10 @@
 #include "selfplay/actor.h"
 
 typedef struct mz_game {
-  uint64_t episode;   /* ordinal of the game now in play in this slot */
-  uint64_t moves;     /* searched moves this slot has made, over all its episodes: the ordinal of the next */
-  uint64_t length;    /* recorded moves of this episode */
-  double return_;     /* rewards of this episode, for player 0 */
+  uint64_t episode; /* ordinal of the game now in play in this slot */
+  uint64_t moves;   /* searched moves this slot has made, over all its episodes: the ordinal of the next */
+  uint64_t length;  /* recorded moves of this episode */
+  double return_;   /* rewards of this episode, for player 0 */
 } mz_game;
 
 struct mz_games {

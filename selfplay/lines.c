@@ -88,10 +88,10 @@ enum { THEIRS, OURS, SIDES };
 typedef struct enumeration {
   const mz_env *env;
   int seat, plies;
-  int64_t limit, open_lines; /* open: in `next` */
+  int64_t limit, open_lines;            /* open: in `next` */
   position_set now[SIDES], next[SIDES]; /* by whose turn it is */
-  uint8_t *state; /* scratch */
-  uint8_t *mask;  /* [actions], scratch */
+  uint8_t *state;                       /* scratch */
+  uint8_t *mask;                        /* [actions], scratch */
   void *block;
   int32_t *actions; /* [now[OURS].capacity] */
   int action_capacity;

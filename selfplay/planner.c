@@ -22,8 +22,8 @@ mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_searc
   MZ_TRY_CLEANUP(mz_infer_create(&planner->infer, model, backend, slots));
   planner->adapter = (mz_infer_model){.infer = planner->infer, .kind = env->spec.obs_kind};
   planner->model = mz_search_model_of_infer(&planner->adapter, model);
-  MZ_TRY_CLEANUP(mz_search_create(&planner->search, search, actions, planner->model.latent_stride, discount,
-                                  env->spec.alternating, slots));
+  MZ_TRY_CLEANUP(
+      mz_search_create(&planner->search, search, actions, planner->model.latent_stride, discount, env->spec.alternating, slots));
   memset(planner->legal, 1, n * (size_t)actions);
   for (int i = 0; i < slots; i++) {
     planner->roots[i].observation = planner->observations + (size_t)i * mz_spec_obs_bytes(&env->spec);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const names[] = {
-  [MZ_PLAYER_RANDOM] = "random", [MZ_PLAYER_RULE] = "rule", [MZ_PLAYER_PERFECT] = "perfect", [MZ_PLAYER_MCTS] = "mcts"};
+    [MZ_PLAYER_RANDOM] = "random", [MZ_PLAYER_RULE] = "rule", [MZ_PLAYER_PERFECT] = "perfect", [MZ_PLAYER_MCTS] = "mcts"};
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
 
 static mz_status unknown(const char *text, const char *word) {
@@ -52,7 +52,8 @@ mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
   }
   if (kind == MZ_PLAYER_RULE && (!env->spec.alternating || env->draws)) {
     return mz_fail(MZ_E_CONFIG,
-                   "opponent: rule: not for %s, only for two players in turn without chance; mcts:SIMS plays anything", env->name);
+                   "opponent: rule: not for %s, only for two players in turn without chance; mcts:SIMS plays anything",
+                   env->name);
   }
   *out = player;
   return MZ_OK;

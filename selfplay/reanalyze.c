@@ -8,10 +8,10 @@ struct mz_reanalyze {
   mz_search_model model;
   int slots, actions;
   size_t obs_bytes;
-  mz_root *roots;          /* [slots] */
-  mz_root_result *results; /* [slots] */
+  mz_root *roots;            /* [slots] */
+  mz_root_result *results;   /* [slots] */
   float *latents, *policies; /* [slots][latent_stride], [slots][actions]: thrown away by evaluate */
-  int32_t *latent_index;   /* [slots]: 0 … slots−1 */
+  int32_t *latent_index;     /* [slots]: 0 … slots−1 */
   void *block;
 };
 
@@ -56,8 +56,10 @@ void mz_reanalyze_search(mz_reanalyze *r, const float *weights, uint64_t seed, u
     int count = n - first < r->slots ? n - first : r->slots;
     for (int i = 0; i < count; i++) {
       size_t at = (size_t)(first + i);
-      r->roots[i] = (mz_root){.observation = (const uint8_t *)observations + at * r->obs_bytes, .legal = legal + at * (size_t)r->actions,
-                              .noise = true, .rng = mz_rng_at(seed, MZ_RNG_REANALYZE, update, key[at] + (1ull << 32))};
+      r->roots[i] = (mz_root){.observation = (const uint8_t *)observations + at * r->obs_bytes,
+                              .legal = legal + at * (size_t)r->actions,
+                              .noise = true,
+                              .rng = mz_rng_at(seed, MZ_RNG_REANALYZE, update, key[at] + (1ull << 32))};
       r->results[i] = (mz_root_result){.policy = policies + at * (size_t)r->actions};
     }
     mz_search_run(r->search, &r->model, count, r->roots, 0, r->results);
@@ -69,7 +71,7 @@ void mz_reanalyze_evaluate(mz_reanalyze *r, const float *weights, int n, const v
   mz_infer_set_weights(r->infer, weights);
   for (int first = 0; first < n; first += r->slots) {
     int count = n - first < r->slots ? n - first : r->slots;
-    r->model.initial(&r->adapter, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes, r->latents, r->latent_index, r->policies,
-                     values + first);
+    r->model.initial(&r->adapter, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes, r->latents,
+                     r->latent_index, r->policies, values + first);
   }
 }

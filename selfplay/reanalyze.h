@@ -8,7 +8,7 @@ mz_status mz_reanalyze_create(mz_reanalyze **out, const mz_search_settings *sear
 void mz_reanalyze_free(mz_reanalyze *reanalyze);
 /* n stored observations with legal masks [n][actions] → policies [n][actions] and root values [n]. Root noise i comes from the
  * stream (seed, MZ_RNG_REANALYZE, update, key[i] + 2^32). */
-void mz_reanalyze_search(mz_reanalyze *reanalyze, const float *weights, uint64_t seed, uint32_t update, int n, const void *observations,
-                         const uint8_t *legal, const uint32_t *key, float *policies, float *values);
+void mz_reanalyze_search(mz_reanalyze *reanalyze, const float *weights, uint64_t seed, uint32_t update, int n,
+                         const void *observations, const uint8_t *legal, const uint32_t *key, float *policies, float *values);
 /* Network values only. */
 void mz_reanalyze_evaluate(mz_reanalyze *reanalyze, const float *weights, int n, const void *observations, float *values);

@@ -1,20 +1,23 @@
 #include "selfplay/actor.h"
 
-#define ROW(field, key_, type_, min_, max_, fallback_, unit_, help_)                                                                  \
-  { .key = key_, .type = type_, .class_ = MZ_ALGORITHMIC, .offset = offsetof(mz_selfplay_settings, field), .min = min_, .max = max_,  \
-    .fallback = fallback_, .unit = unit_, .help = help_ }
+#define ROW(field, key_, type_, min_, max_, fallback_, unit_, help_)                                                             \
+  {                                                                                                                              \
+    .key = key_, .type = type_, .class_ = MZ_ALGORITHMIC, .offset = offsetof(mz_selfplay_settings, field), .min = min_,          \
+    .max = max_, .fallback = fallback_, .unit = unit_, .help = help_                                                             \
+  }
 
 static const mz_setting rows[] = {
-  ROW(games, "games", MZ_INT, 1, 1 << 20, "32", "games", "games in play at a time"),
-  ROW(moves, "moves", MZ_INT, 1, 1 << 20, "16", "moves", "moves that every game makes in a round"),
-  ROW(temperature, "selfplay.temperature", MZ_FLOAT, 0, 100, "1", "",
-      "puct: moves are drawn from visits^(1/temperature), at first with this one; 0: the most visited"),
-  ROW(temperature_final, "selfplay.temperature_final", MZ_FLOAT, 0, 100, "0.25", "", "puct: the temperature at last, reached linearly"),
-  ROW(temperature_until, "selfplay.temperature_until", MZ_FLOAT, 0, 1, "0.75", "of the horizon",
-      "puct: when the final temperature is reached"),
-  ROW(opening_plies, "selfplay.opening_plies", MZ_INT, 0, 10000, "0", "moves",
-      "each new game begins with 0 to this many random, unrecorded moves"),
-  ROW(noise, "selfplay.noise", MZ_BOOL, 0, 1, "on", "", "noise at the root: Dirichlet (puct), Gumbel (gumbel)"),
+    ROW(games, "games", MZ_INT, 1, 1 << 20, "32", "games", "games in play at a time"),
+    ROW(moves, "moves", MZ_INT, 1, 1 << 20, "16", "moves", "moves that every game makes in a round"),
+    ROW(temperature, "selfplay.temperature", MZ_FLOAT, 0, 100, "1", "",
+        "puct: moves are drawn from visits^(1/temperature), at first with this one; 0: the most visited"),
+    ROW(temperature_final, "selfplay.temperature_final", MZ_FLOAT, 0, 100, "0.25", "",
+        "puct: the temperature at last, reached linearly"),
+    ROW(temperature_until, "selfplay.temperature_until", MZ_FLOAT, 0, 1, "0.75", "of the horizon",
+        "puct: when the final temperature is reached"),
+    ROW(opening_plies, "selfplay.opening_plies", MZ_INT, 0, 10000, "0", "moves",
+        "each new game begins with 0 to this many random, unrecorded moves"),
+    ROW(noise, "selfplay.noise", MZ_BOOL, 0, 1, "on", "", "noise at the root: Dirichlet (puct), Gumbel (gumbel)"),
 };
 
 const mz_settings_table mz_selfplay_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};

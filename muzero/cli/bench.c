@@ -16,22 +16,56 @@ typedef struct bench_arguments {
 
 #define AT(field) offsetof(bench_arguments, field)
 static const mz_option options[] = {
-  {.name = "WHAT", .type = MZ_OPTION_TEXT, .offset = AT(what), .value = "optional", .fallback = "all",
-   .help = "search, learner, envs, replay, resize or all; without it, all"},
-  {.name = "--set", .type = MZ_OPTION_LIST, .offset = AT(sets), .value = "k=v", .otherwise = "the peers' model", .class_ = MZ_OPERATIONAL,
-   .help = "a setting of `muzero train --help` for what is measured: simulations, search.algorithm, network.width, shards, …"},
-  {.name = "--time", .type = MZ_OPTION_TIME, .offset = AT(time_s), .value = "TIME", .fallback = "0.5s", .min = 0.01, .max = 3600,
-   .class_ = MZ_OPERATIONAL, .help = "of each measurement"},
-  {.name = "--threads", .type = MZ_OPTION_COUNT, .offset = AT(threads), .value = "N", .otherwise = "the cores granted", .min = 1, .max = 1024,
-   .class_ = MZ_EXACT, .help = "worker threads"},
-  {.name = "--signature", .type = MZ_OPTION_SWITCH, .offset = AT(signature), .class_ = MZ_OPERATIONAL,
-   .help = "train a fixed small job instead and print the digest that certifies behaviour"},
-  {.name = "--json", .type = MZ_OPTION_SWITCH, .offset = AT(json), .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout"},
-  {0},
+    {.name = "WHAT",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(what),
+     .value = "optional",
+     .fallback = "all",
+     .help = "search, learner, envs, replay, resize or all; without it, all"},
+    {.name = "--set",
+     .type = MZ_OPTION_LIST,
+     .offset = AT(sets),
+     .value = "k=v",
+     .otherwise = "the peers' model",
+     .class_ = MZ_OPERATIONAL,
+     .help = "a setting of `muzero train --help` for what is measured: simulations, search.algorithm, network.width, shards, …"},
+    {.name = "--time",
+     .type = MZ_OPTION_TIME,
+     .offset = AT(time_s),
+     .value = "TIME",
+     .fallback = "0.5s",
+     .min = 0.01,
+     .max = 3600,
+     .class_ = MZ_OPERATIONAL,
+     .help = "of each measurement"},
+    {.name = "--threads",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(threads),
+     .value = "N",
+     .otherwise = "the cores granted",
+     .min = 1,
+     .max = 1024,
+     .class_ = MZ_EXACT,
+     .help = "worker threads"},
+    {.name = "--signature",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(signature),
+     .class_ = MZ_OPERATIONAL,
+     .help = "train a fixed small job instead and print the digest that certifies behaviour"},
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON object on stdout"},
+    {0},
 };
 
-static const struct { const char *name; mz_status (*measure)(mz_bench *bench, cJSON **out); } sections[] = {
-  {"search", mz_bench_search}, {"learner", mz_bench_learner}, {"envs", mz_bench_envs}, {"replay", mz_bench_replay}, {"resize", mz_bench_resize},
+static const struct {
+  const char *name;
+  mz_status (*measure)(mz_bench *bench, cJSON **out);
+} sections[] = {
+    {"search", mz_bench_search}, {"learner", mz_bench_learner}, {"envs", mz_bench_envs},
+    {"replay", mz_bench_replay}, {"resize", mz_bench_resize},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -116,12 +150,13 @@ static mz_status run_bench(const void *given) {
 }
 
 const mz_command mz_command_bench = {
-  .name = "bench",
-  .summary = "measure this machine: search, learner, environments, replay",
-  .about = "Measures how fast this machine searches, learns, steps environments, stores and draws, on fixed work that other programs are measured on, "
-           "too; needs no run and no network. --signature certifies behaviour instead of speed.",
-  .options = options,
-  .arguments_size = sizeof(bench_arguments),
-  .examples = {"bench search --json", "bench learner --set network.width=128 --time 2s"},
-  .run = run_bench,
+    .name = "bench",
+    .summary = "measure this machine: search, learner, environments, replay",
+    .about = "Measures how fast this machine searches, learns, steps environments, stores and draws, on fixed work that other "
+             "programs are measured on, "
+             "too; needs no run and no network. --signature certifies behaviour instead of speed.",
+    .options = options,
+    .arguments_size = sizeof(bench_arguments),
+    .examples = {"bench search --json", "bench learner --set network.width=128 --time 2s"},
+    .run = run_bench,
 };

@@ -20,13 +20,13 @@ typedef struct mz_text_list {
 } mz_text_list;
 
 typedef struct mz_option {
-  const char *name;  /* "--rounds"; without dashes it is an argument by position: "ENV" */
+  const char *name; /* "--rounds"; without dashes it is an argument by position: "ENV" */
   mz_option_type type;
-  size_t offset;     /* in the command's arguments struct */
-  const char *value; /* what stands for the value in the help: "N"; of an optional argument by position: "optional" */
-  const char *fallback; /* the default as a user would type it, parsed like a given one; NULL: unset */
+  size_t offset;         /* in the command's arguments struct */
+  const char *value;     /* what stands for the value in the help: "N"; of an optional argument by position: "optional" */
+  const char *fallback;  /* the default as a user would type it, parsed like a given one; NULL: unset */
   const char *otherwise; /* what the help says where fallback is NULL: "the preset's" */
-  double min, max;   /* of counts, numbers and times; both 0: unchecked */
+  double min, max;       /* of counts, numbers and times; both 0: unchecked */
   mz_class class_;
   const char *help;
 } mz_option;
@@ -36,9 +36,9 @@ typedef struct mz_command {
   const char *about;          /* a paragraph for its own help */
   const mz_option *options;   /* both tables end with a row without a name; `shared` may be NULL */
   const mz_option *shared;
-  size_t arguments_size;      /* at most MZ_ARGUMENTS_MAX; starts zeroed */
-  bool lists_settings;        /* the help ends with every key of --set */
-  const char *examples[2];    /* without the program's name */
+  size_t arguments_size;   /* at most MZ_ARGUMENTS_MAX; starts zeroed */
+  bool lists_settings;     /* the help ends with every key of --set */
+  const char *examples[2]; /* without the program's name */
   mz_status (*run)(const void *arguments);
 } mz_command;
 

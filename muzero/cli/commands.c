@@ -2,8 +2,8 @@
 #include <string.h>
 
 const mz_command *const mz_commands[] = {
-  &mz_command_train, &mz_command_resume, &mz_command_eval,   &mz_command_inspect,
-  &mz_command_envs,  &mz_command_bench,  &mz_command_doctor, NULL,
+    &mz_command_train, &mz_command_resume, &mz_command_eval,   &mz_command_inspect,
+    &mz_command_envs,  &mz_command_bench,  &mz_command_doctor, NULL,
 };
 
 int mz_command_count(void) { return (int)(sizeof mz_commands / sizeof mz_commands[0]) - 1; }

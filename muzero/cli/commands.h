@@ -2,5 +2,5 @@
 #pragma once
 #include "muzero/cli/command.h"
 
-extern const mz_command mz_command_train, mz_command_resume, mz_command_eval, mz_command_inspect, mz_command_envs, mz_command_bench,
-  mz_command_doctor;
+extern const mz_command mz_command_train, mz_command_resume, mz_command_eval, mz_command_inspect, mz_command_envs,
+    mz_command_bench, mz_command_doctor;

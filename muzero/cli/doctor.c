@@ -10,12 +10,17 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-typedef struct doctor_arguments { bool json; } doctor_arguments;
+typedef struct doctor_arguments {
+  bool json;
+} doctor_arguments;
 
 static const mz_option options[] = {
-  {.name = "--json", .type = MZ_OPTION_SWITCH, .offset = offsetof(doctor_arguments, json), .class_ = MZ_OPERATIONAL,
-   .help = "one JSON object on stdout"},
-  {0},
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = offsetof(doctor_arguments, json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON object on stdout"},
+    {0},
 };
 
 enum { VALUE_BYTES = 256 };
@@ -28,15 +33,18 @@ typedef struct check {
 static check check_cores(void) {
   check c = {.ok = true, .advice = ""};
   const int cores = mz_machine_cores();
-  snprintf(c.value, sizeof c.value, "%d granted of %ld online: threads of a run unless --threads says otherwise", cores, sysconf(_SC_NPROCESSORS_ONLN));
+  snprintf(c.value, sizeof c.value, "%d granted of %ld online: threads of a run unless --threads says otherwise", cores,
+           sysconf(_SC_NPROCESSORS_ONLN));
   return c;
 }
 
 static check check_quota(void) {
   check c = {.ok = true, .advice = ""};
   const double quota = mz_machine_quota();
-  if (quota == 0) snprintf(c.value, sizeof c.value, "no limit by a control group");
-  else snprintf(c.value, sizeof c.value, "%.3g cores by the control group's quota", quota);
+  if (quota == 0)
+    snprintf(c.value, sizeof c.value, "no limit by a control group");
+  else
+    snprintf(c.value, sizeof c.value, "%.3g cores by the control group's quota", quota);
   if (quota > 0 && quota < 1) {
     c.ok = false;
     c.advice = "less than one core: one thread will run, and wait for its share; raise the quota (cpu.max)";
@@ -59,7 +67,8 @@ static check check_memory(void) {
 static check check_isa(void) {
   check c = {.ok = true, .advice = ""};
   snprintf(c.value, sizeof c.value, "%s", mz_isa_name(mz_isa_level()));
-  if (mz_isa_level() == MZ_ISA_LEVEL_PLAIN) c.advice = "neither AVX2 nor AVX-512 is used: several times slower (is MUZERO_ISA set?)";
+  if (mz_isa_level() == MZ_ISA_LEVEL_PLAIN)
+    c.advice = "neither AVX2 nor AVX-512 is used: several times slower (is MUZERO_ISA set?)";
   return c;
 }
 
@@ -78,8 +87,8 @@ static bool library_found(const char *name) {
 static check check_libraries(const char *first, const char *second, const char *use) {
   check c = {.ok = true, .advice = ""};
   const bool has_first = library_found(first), has_second = !second || library_found(second);
-  snprintf(c.value, sizeof c.value, "%s: %s%s%s%s%s; %s", first, has_first ? "found" : "not found", second ? ", " : "", second ? second : "",
-           second ? ": " : "", second ? (has_second ? "found" : "not found") : "", use);
+  snprintf(c.value, sizeof c.value, "%s: %s%s%s%s%s; %s", first, has_first ? "found" : "not found", second ? ", " : "",
+           second ? second : "", second ? ": " : "", second ? (has_second ? "found" : "not found") : "", use);
   return c;
 }
 static check check_gpu(void) { return check_libraries("libcuda.so.1", "libnvidia-ml.so.1", "training runs on the CPU"); }
@@ -99,7 +108,8 @@ static check check_disk(void) {
   }
   const double free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
   char text[MZ_TEXT_SIZE];
-  snprintf(c.value, sizeof c.value, "%s free in the current folder, %s", mz_text_bytes(free_bytes, text), writable ? "writable" : "not writable");
+  snprintf(c.value, sizeof c.value, "%s free in the current folder, %s", mz_text_bytes(free_bytes, text),
+           writable ? "writable" : "not writable");
   if (!writable || free_bytes < 64 << 20) {
     c.ok = false;
     c.advice = writable ? "little: checkpoints may not fit" : "choose another place for runs with --run";
@@ -116,9 +126,13 @@ static check check_numbers(void) {
   return c;
 }
 
-static const struct { const char *name; check (*examine)(void); } checks[] = {
-  {"cores", check_cores},   {"cgroup", check_quota}, {"memory", check_memory}, {"instructions", check_isa}, {"onednn", check_onednn},
-  {"gpu", check_gpu},       {"nccl", check_nccl},    {"mpi", check_mpi},       {"disk", check_disk},        {"self-test", check_numbers},
+static const struct {
+  const char *name;
+  check (*examine)(void);
+} checks[] = {
+    {"cores", check_cores},   {"cgroup", check_quota},      {"memory", check_memory}, {"instructions", check_isa},
+    {"onednn", check_onednn}, {"gpu", check_gpu},           {"nccl", check_nccl},     {"mpi", check_mpi},
+    {"disk", check_disk},     {"self-test", check_numbers},
 };
 
 static mz_status doctor(const void *given) {
@@ -128,7 +142,8 @@ static mz_status doctor(const void *given) {
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
     const check c = checks[i].examine();
     if (checks[i].examine == check_numbers) numbers_ok = c.ok;
-    if (!arguments->json) printf("  %-4s %-13s %s%s%s\n", c.ok ? "ok" : "!!", checks[i].name, c.value, c.advice[0] ? "; " : "", c.advice);
+    if (!arguments->json)
+      printf("  %-4s %-13s %s%s%s\n", c.ok ? "ok" : "!!", checks[i].name, c.value, c.advice[0] ? "; " : "", c.advice);
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "name", checks[i].name);
     cJSON_AddBoolToObject(row, "ok", c.ok);
@@ -136,17 +151,20 @@ static mz_status doctor(const void *given) {
     cJSON_AddStringToObject(row, "advice", c.advice);
     cJSON_AddItemToArray(rows, row);
   }
-  if (arguments->json) MZ_TRY(mz_print_json(object));
-  else cJSON_Delete(object);
+  if (arguments->json)
+    MZ_TRY(mz_print_json(object));
+  else
+    cJSON_Delete(object);
   return numbers_ok ? MZ_OK : mz_fail(MZ_E_INTERNAL, "the numeric self-test failed");
 }
 
 const mz_command mz_command_doctor = {
-  .name = "doctor",
-  .summary = "what this machine has, what the program will use, and whether it computes right",
-  .about = "Reports cores, limits, memory, instruction set, libraries, GPU and disk, and runs a numeric self-test. Exits with 1 when that fails.",
-  .options = options,
-  .arguments_size = sizeof(doctor_arguments),
-  .examples = {"doctor", "doctor --json"},
-  .run = doctor,
+    .name = "doctor",
+    .summary = "what this machine has, what the program will use, and whether it computes right",
+    .about = "Reports cores, limits, memory, instruction set, libraries, GPU and disk, and runs a numeric self-test. Exits with "
+             "1 when that fails.",
+    .options = options,
+    .arguments_size = sizeof(doctor_arguments),
+    .examples = {"doctor", "doctor --json"},
+    .run = doctor,
 };

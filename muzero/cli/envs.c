@@ -14,17 +14,47 @@ typedef struct envs_arguments {
 
 #define AT(field) offsetof(envs_arguments, field)
 static const mz_option options[] = {
-  {.name = "ENV", .type = MZ_OPTION_TEXT, .offset = AT(env), .value = "optional", .help = "an environment; without it, all are listed"},
-  {.name = "--trace", .type = MZ_OPTION_SWITCH, .offset = AT(trace), .class_ = MZ_OPERATIONAL,
-   .help = "one JSON line per step, to compare with the reference implementation"},
-  {.name = "--steps", .type = MZ_OPTION_COUNT, .offset = AT(steps), .value = "N", .otherwise = "100; all of --actions", .min = 1, .max = INT_MAX,
-   .class_ = MZ_OPERATIONAL, .help = "lines of the trace"},
-  {.name = "--actions", .type = MZ_OPTION_TEXT, .offset = AT(actions), .value = "FILE", .otherwise = "uniformly random legal ones",
-   .class_ = MZ_OPERATIONAL, .help = "actions of the trace: numbers, with spaces, commas, brackets or line ends between them"},
-  {.name = "--seed", .type = MZ_OPTION_COUNT, .offset = AT(seed), .value = "N", .fallback = "1", .min = 0, .max = 9.2e18, .class_ = MZ_OPERATIONAL,
-   .help = "of the trace, as the reference implementation's reset takes it"},
-  {.name = "--json", .type = MZ_OPTION_SWITCH, .offset = AT(json), .class_ = MZ_OPERATIONAL, .help = "JSON on stdout; one line per environment"},
-  {0},
+    {.name = "ENV",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(env),
+     .value = "optional",
+     .help = "an environment; without it, all are listed"},
+    {.name = "--trace",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(trace),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON line per step, to compare with the reference implementation"},
+    {.name = "--steps",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(steps),
+     .value = "N",
+     .otherwise = "100; all of --actions",
+     .min = 1,
+     .max = INT_MAX,
+     .class_ = MZ_OPERATIONAL,
+     .help = "lines of the trace"},
+    {.name = "--actions",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(actions),
+     .value = "FILE",
+     .otherwise = "uniformly random legal ones",
+     .class_ = MZ_OPERATIONAL,
+     .help = "actions of the trace: numbers, with spaces, commas, brackets or line ends between them"},
+    {.name = "--seed",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seed),
+     .value = "N",
+     .fallback = "1",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "of the trace, as the reference implementation's reset takes it"},
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "JSON on stdout; one line per environment"},
+    {0},
 };
 
 enum { ACTIONS_BYTES_MAX = 256 << 20 };
@@ -44,10 +74,12 @@ static mz_status read_actions(const char *path, int32_t **out, int *count) {
     const long action = strtol(at, &end, 10);
     if (end == at || errno || action < INT32_MIN || action > INT32_MAX || !strchr(" \t\r\n,[]", *end))
       status = mz_fail(MZ_E_CONFIG, "%s: action %d: '%.20s' is no whole number", path, *count, at);
-    else (*out)[(*count)++] = (int32_t)action;
+    else
+      (*out)[(*count)++] = (int32_t)action;
     at = end;
   }
-  if (status == MZ_OK && at != (const char *)text + size) status = mz_fail(MZ_E_CONFIG, "%s: not a text: byte %td is 0", path, at - (const char *)text);
+  if (status == MZ_OK && at != (const char *)text + size)
+    status = mz_fail(MZ_E_CONFIG, "%s: not a text: byte %td is 0", path, at - (const char *)text);
   free(text);
   if (status != MZ_OK) free(*out);
   return status;
@@ -84,15 +116,17 @@ static void describe(const mz_env *env) {
   printf("  actions      %d\n  players      %d\n", spec->actions, spec->players);
   if (spec->max_moves > 0) printf("  time limit   %d moves\n", spec->max_moves);
   if (spec->symmetries > 1) printf("  symmetries   %d\n", spec->symmetries);
-  printf("  rewards      %g to %g a step, %g to %g a game\n", (double)spec->reward_min, (double)spec->reward_max, (double)spec->return_min,
-         (double)spec->return_max);
+  printf("  rewards      %g to %g a step, %g to %g a game\n", (double)spec->reward_min, (double)spec->reward_max,
+         (double)spec->return_min, (double)spec->return_max);
 }
 
 static mz_status list(bool json) {
   for (int i = 0; i < mz_env_count(); i++) {
     const mz_env *env = mz_env_at(i);
-    if (json) MZ_TRY(mz_print_json(mz_env_to_json(env)));
-    else printf("  %-12s %s\n", env->name, env->title);
+    if (json)
+      MZ_TRY(mz_print_json(mz_env_to_json(env)));
+    else
+      printf("  %-12s %s\n", env->name, env->title);
   }
   return MZ_OK;
 }
@@ -101,7 +135,9 @@ static mz_status envs(const void *given) {
   const envs_arguments *arguments = given;
   if (!arguments->trace && (arguments->actions || arguments->steps != MZ_COUNT_UNSET))
     return mz_fail(MZ_E_USAGE, "%s: belongs to --trace", arguments->actions ? "--actions" : "--steps");
-  if (!arguments->env) return arguments->trace ? mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them") : list(arguments->json);
+  if (!arguments->env)
+    return arguments->trace ? mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them")
+                            : list(arguments->json);
   const mz_env *env;
   MZ_TRY(mz_env_find(arguments->env, &env));
   if (arguments->trace) return trace(env, arguments);
@@ -111,11 +147,12 @@ static mz_status envs(const void *given) {
 }
 
 const mz_command mz_command_envs = {
-  .name = "envs",
-  .summary = "list the environments, describe or trace one",
-  .about = "Lists the environments, or describes one: rules, observation, actions, rewards. With --trace, plays one and prints every step as JSON.",
-  .options = options,
-  .arguments_size = sizeof(envs_arguments),
-  .examples = {"envs tictactoe", "envs cartpole --trace --steps 20 --seed 1"},
-  .run = envs,
+    .name = "envs",
+    .summary = "list the environments, describe or trace one",
+    .about = "Lists the environments, or describes one: rules, observation, actions, rewards. With --trace, plays one and prints "
+             "every step as JSON.",
+    .options = options,
+    .arguments_size = sizeof(envs_arguments),
+    .examples = {"envs tictactoe", "envs cartpole --trace --steps 20 --seed 1"},
+    .run = envs,
 };

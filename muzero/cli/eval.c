@@ -14,19 +14,59 @@ typedef struct eval_arguments {
 
 #define AT(field) offsetof(eval_arguments, field)
 static const mz_option options[] = {
-  {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
-  {.name = "--games", .type = MZ_OPTION_COUNT, .offset = AT(games), .value = "N", .fallback = "100", .min = 1, .max = 10000000,
-   .class_ = MZ_OPERATIONAL, .help = "games to play; seats alternate"},
-  {.name = "--opponent", .type = MZ_OPTION_TEXT, .offset = AT(opponent), .value = "WHO", .otherwise = "random (two players)", .class_ = MZ_OPERATIONAL,
-   .help = "random, rule, perfect, mcts:SIMS, another RUN, or all: every line that any opponent can play, as many games"},
-  {.name = "--sims", .type = MZ_OPTION_COUNT, .offset = AT(simulations), .value = "N", .otherwise = "as trained", .min = 1, .max = 1000000,
-   .class_ = MZ_OPERATIONAL, .help = "simulations a move"},
-  {.name = "--seed", .type = MZ_OPTION_COUNT, .offset = AT(seed), .value = "N", .fallback = "1", .min = 0, .max = 9.2e18, .class_ = MZ_OPERATIONAL,
-   .help = "of the games' starts and of the opponent"},
-  {.name = "--threads", .type = MZ_OPTION_COUNT, .offset = AT(threads), .value = "N", .otherwise = "the cores granted", .min = 1, .max = 1024,
-   .class_ = MZ_EXACT, .help = "worker threads"},
-  {.name = "--json", .type = MZ_OPTION_SWITCH, .offset = AT(json), .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout"},
-  {0},
+    {.name = "RUN",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(run),
+     .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
+    {.name = "--games",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(games),
+     .value = "N",
+     .fallback = "100",
+     .min = 1,
+     .max = 10000000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "games to play; seats alternate"},
+    {.name = "--opponent",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(opponent),
+     .value = "WHO",
+     .otherwise = "random (two players)",
+     .class_ = MZ_OPERATIONAL,
+     .help = "random, rule, perfect, mcts:SIMS, another RUN, or all: every line that any opponent can play, as many games"},
+    {.name = "--sims",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(simulations),
+     .value = "N",
+     .otherwise = "as trained",
+     .min = 1,
+     .max = 1000000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "simulations a move"},
+    {.name = "--seed",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seed),
+     .value = "N",
+     .fallback = "1",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "of the games' starts and of the opponent"},
+    {.name = "--threads",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(threads),
+     .value = "N",
+     .otherwise = "the cores granted",
+     .min = 1,
+     .max = 1024,
+     .class_ = MZ_EXACT,
+     .help = "worker threads"},
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON object on stdout"},
+    {0},
 };
 
 enum { EVAL_ROUND = UINT32_MAX }; /* of the streams: no round of training draws the same games */
@@ -52,24 +92,27 @@ static mz_status oppose(const char *text, const mz_env *env, opposition *out) {
   if (strchr(out->name, '/') || mz_file_exists(out->name)) {
     MZ_TRY(mz_loaded_open(&out->rival, out->name));
     const char *theirs = mz_loaded_agent(out->rival).env->name;
-    return strcmp(theirs, env->name) == 0 ? MZ_OK : mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, not %s", out->name, theirs, env->name);
+    return strcmp(theirs, env->name) == 0 ? MZ_OK
+                                          : mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, not %s", out->name, theirs, env->name);
   }
   out->has_player = true;
   return mz_player_parse(out->name, env, &out->player);
 }
 
 static void print_tally(const char *title, const mz_tally *tally) {
-  printf("  %-12s %lld games: %lld won, %lld drawn, %lld lost\n", title, (long long)tally->games, (long long)tally->win, (long long)tally->draw,
-         (long long)tally->loss);
+  printf("  %-12s %lld games: %lld won, %lld drawn, %lld lost\n", title, (long long)tally->games, (long long)tally->win,
+         (long long)tally->draw, (long long)tally->loss);
 }
 
-static mz_status report(const mz_evaluation *result, const mz_agent *agent, int64_t simulations, const char *opponent, bool json) {
+static mz_status report(const mz_evaluation *result, const mz_agent *agent, int64_t simulations, const char *opponent,
+                        bool json) {
   const int players = agent->env->spec.players;
   if (json) return mz_print_json(mz_evaluation_to_json(result, players, simulations, opponent));
   char mean[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];
-  printf("%s, %lld simulations a move%s%s\n  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", agent->env->name, (long long)simulations,
-         players > 1 ? ", against " : "", players > 1 ? opponent : "", mz_text_number(result->mean_return, mean), mz_text_number(result->ci95, ci),
-         mz_text_number(result->std, std), (long long)result->games);
+  printf("%s, %lld simulations a move%s%s\n  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", agent->env->name,
+         (long long)simulations, players > 1 ? ", against " : "", players > 1 ? opponent : "",
+         mz_text_number(result->mean_return, mean), mz_text_number(result->ci95, ci), mz_text_number(result->std, std),
+         (long long)result->games);
   if (players < 2) return MZ_OK;
   const mz_tally whole = {.games = result->games, .win = result->win, .draw = result->draw, .loss = result->loss};
   print_tally("all", &whole);
@@ -95,8 +138,8 @@ static mz_status eval(const void *given) {
   } else {
     mz_agent rival;
     if (against.rival) rival = mz_loaded_agent(against.rival);
-    MZ_TRY_CLEANUP(mz_evaluate(&agent, against.has_player ? &against.player : NULL, against.rival ? &rival : NULL, (int)arguments->games,
-                               (uint64_t)arguments->seed, EVAL_ROUND, pool, &result, NULL));
+    MZ_TRY_CLEANUP(mz_evaluate(&agent, against.has_player ? &against.player : NULL, against.rival ? &rival : NULL,
+                               (int)arguments->games, (uint64_t)arguments->seed, EVAL_ROUND, pool, &result, NULL));
   }
   const int64_t simulations = agent.simulations > 0 ? agent.simulations : agent.search->simulations;
   status = report(&result, &agent, simulations, against.name, arguments->json);
@@ -108,11 +151,12 @@ cleanup:
 }
 
 const mz_command mz_command_eval = {
-  .name = "eval",
-  .summary = "play games with a trained agent and count",
-  .about = "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both seats.",
-  .options = options,
-  .arguments_size = sizeof(eval_arguments),
-  .examples = {"eval runs/cp --games 100", "eval runs/t --opponent perfect --games 200 --json"},
-  .run = eval,
+    .name = "eval",
+    .summary = "play games with a trained agent and count",
+    .about = "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
+             "seats.",
+    .options = options,
+    .arguments_size = sizeof(eval_arguments),
+    .examples = {"eval runs/cp --games 100", "eval runs/t --opponent perfect --games 200 --json"},
+    .run = eval,
 };

@@ -35,10 +35,11 @@ static void print_wrapped(const char *text, int indent) {
 void mz_help_overview(void) {
   printf("muzero trains MuZero agents.\n\nusage: muzero COMMAND …\n\n");
   for (int i = 0; i < mz_command_count(); i++) printf("  %-10s %s\n", mz_commands[i]->name, mz_commands[i]->summary);
-  printf("\n  muzero COMMAND --help   flags, defaults, settings and examples\n"
-         "  muzero --version        version, commit and back ends\n\n"
-         "exit codes: 0 ok, 1 internal, 2 usage, 3 config, 4 checkpoint, 5 input/output, 6 device, 75 interrupted and resumable\n\n"
-         "  muzero train tictactoe\n  muzero eval runs/tictactoe/NAME --opponent perfect --games 200\n");
+  printf(
+      "\n  muzero COMMAND --help   flags, defaults, settings and examples\n"
+      "  muzero --version        version, commit and back ends\n\n"
+      "exit codes: 0 ok, 1 internal, 2 usage, 3 config, 4 checkpoint, 5 input/output, 6 device, 75 interrupted and resumable\n\n"
+      "  muzero train tictactoe\n  muzero eval runs/tictactoe/NAME --opponent perfect --games 200\n");
 }
 
 static void print_usage(const mz_command *command) {
@@ -50,8 +51,8 @@ static void print_usage(const mz_command *command) {
       if (flag != (pass == 1)) continue;
       const char *value = flag ? option->value : NULL;
       char word[128];
-      snprintf(word, sizeof word, flag || option->value ? "[%s%s%s]%s" : "%s%s%s%s", option->name, value ? " " : "", value ? value : "",
-               option->type == MZ_OPTION_LIST ? "…" : "");
+      snprintf(word, sizeof word, flag || option->value ? "[%s%s%s]%s" : "%s%s%s%s", option->name, value ? " " : "",
+               value ? value : "", option->type == MZ_OPTION_LIST ? "…" : "");
       column = print_word(word, (int)strlen(word), column, 7);
     }
   printf("\n");
@@ -122,7 +123,8 @@ void mz_help_command(const mz_command *command) {
   for (int i = 0; (option = mz_command_option(command, i)); i++)
     if (mz_option_is_flag(option)) print_flag(option);
   if (command->lists_settings) print_settings();
-  printf("\nclasses: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; operational\n"
+  printf("\nclasses: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; "
+         "operational\n"
          "changes neither\n\nexamples:\n  muzero %s\n  muzero %s\n",
          command->examples[0], command->examples[1]);
 }

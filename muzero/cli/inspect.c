@@ -14,16 +14,36 @@ typedef struct inspect_arguments {
 
 #define AT(field) offsetof(inspect_arguments, field)
 static const mz_option options[] = {
-  {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
-  {.name = "RUN2", .type = MZ_OPTION_TEXT, .offset = AT(other), .value = "optional", .help = "with --diff: the run to compare with"},
-  {.name = "--verify", .type = MZ_OPTION_SWITCH, .offset = AT(verify), .class_ = MZ_OPERATIONAL,
-   .help = "check every checksum, those of the replay's packs too"},
-  {.name = "--digest", .type = MZ_OPTION_SWITCH, .offset = AT(digest), .class_ = MZ_OPERATIONAL,
-   .help = "one number over everything that determines the future of learning"},
-  {.name = "--diff", .type = MZ_OPTION_SWITCH, .offset = AT(diff), .class_ = MZ_OPERATIONAL,
-   .help = "the first phase and part in which RUN and RUN2 differ"},
-  {.name = "--json", .type = MZ_OPTION_SWITCH, .offset = AT(json), .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout"},
-  {0},
+    {.name = "RUN",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(run),
+     .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
+    {.name = "RUN2",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(other),
+     .value = "optional",
+     .help = "with --diff: the run to compare with"},
+    {.name = "--verify",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(verify),
+     .class_ = MZ_OPERATIONAL,
+     .help = "check every checksum, those of the replay's packs too"},
+    {.name = "--digest",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(digest),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one number over everything that determines the future of learning"},
+    {.name = "--diff",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(diff),
+     .class_ = MZ_OPERATIONAL,
+     .help = "the first phase and part in which RUN and RUN2 differ"},
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON object on stdout"},
+    {0},
 };
 
 /* RUN/checkpoints/NAME → RUN/segments; false for a checkpoint that lies alone. */
@@ -50,7 +70,8 @@ static mz_status verify(const mz_checkpoint *checkpoint, const mz_spec *spec, bo
     MZ_TRY(status);
   }
   if (!json) {
-    printf("%s: %d sections%s: every checksum holds\n", checkpoint->path, checkpoint->count, packs ? " and the replay's packs" : "");
+    printf("%s: %d sections%s: every checksum holds\n", checkpoint->path, checkpoint->count,
+           packs ? " and the replay's packs" : "");
     return MZ_OK;
   }
   cJSON *object = cJSON_CreateObject();
@@ -120,14 +141,15 @@ static void describe(const mz_checkpoint *checkpoint, const mz_loaded *loaded) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE];
   printf("%s: format %u, %s, seed %llu\n", checkpoint->path, checkpoint->version, mz_loaded_agent(loaded).env->name,
          (unsigned long long)mz_loaded_seed(loaded));
-  printf("  %lld rounds, %lld phases, %s moves, %s simulations, %s updates, %lld games\n", (long long)counters->rounds, (long long)counters->phases,
-         mz_text_count((double)counters->env_steps, a), mz_text_count((double)counters->simulations, b),
-         mz_text_count((double)counters->updates, c), (long long)counters->episodes);
+  printf("  %lld rounds, %lld phases, %s moves, %s simulations, %s updates, %lld games\n", (long long)counters->rounds,
+         (long long)counters->phases, mz_text_count((double)counters->env_steps, a),
+         mz_text_count((double)counters->simulations, b), mz_text_count((double)counters->updates, c),
+         (long long)counters->episodes);
   printf("\n  %-12s %12s %12s  %s\n", "section", "bytes", "compressed", "xxh64");
   for (int i = 0; i < checkpoint->count; i++) {
     const mz_section *section = &checkpoint->sections[i];
-    printf("  %-12s %12llu %12llu  %016llx\n", section->name, (unsigned long long)section->bytes, (unsigned long long)section->compressed,
-           (unsigned long long)section->xxh64);
+    printf("  %-12s %12llu %12llu  %016llx\n", section->name, (unsigned long long)section->bytes,
+           (unsigned long long)section->compressed, (unsigned long long)section->xxh64);
   }
   printf("\nsettings that are not the default\n");
   mz_settings settings = *mz_loaded_settings(loaded);
@@ -148,16 +170,20 @@ static mz_status inspect_one(const inspect_arguments *arguments, const mz_checkp
   mz_loaded *loaded;
   MZ_TRY(mz_loaded_open(&loaded, checkpoint->path));
   mz_status status = MZ_OK;
-  if (arguments->verify) status = verify(checkpoint, &mz_loaded_agent(loaded).env->spec, arguments->json);
-  else if (arguments->json) status = describe_json(checkpoint, loaded);
-  else describe(checkpoint, loaded);
+  if (arguments->verify)
+    status = verify(checkpoint, &mz_loaded_agent(loaded).env->spec, arguments->json);
+  else if (arguments->json)
+    status = describe_json(checkpoint, loaded);
+  else
+    describe(checkpoint, loaded);
   mz_loaded_close(loaded);
   return status;
 }
 
 static mz_status inspect(const void *given) {
   const inspect_arguments *arguments = given;
-  if (arguments->verify + arguments->digest + arguments->diff > 1) return mz_fail(MZ_E_USAGE, "--verify, --digest and --diff: one of them");
+  if (arguments->verify + arguments->digest + arguments->diff > 1)
+    return mz_fail(MZ_E_USAGE, "--verify, --digest and --diff: one of them");
   if (arguments->diff && !arguments->other) return mz_fail(MZ_E_USAGE, "--diff: needs two runs: inspect --diff A B");
   if (!arguments->diff && arguments->other) return mz_fail(MZ_E_USAGE, "'%s': a second run goes with --diff", arguments->other);
   if (arguments->diff) return mz_inspect_diff(arguments->run, arguments->other, arguments->json);
@@ -171,11 +197,11 @@ static mz_status inspect(const void *given) {
 }
 
 const mz_command mz_command_inspect = {
-  .name = "inspect",
-  .summary = "what is in a run or a checkpoint; verify, digest or compare it",
-  .about = "Shows what a run's latest checkpoint, or a checkpoint file, holds: counters, sections, settings. Writes nothing.",
-  .options = options,
-  .arguments_size = sizeof(inspect_arguments),
-  .examples = {"inspect runs/t --digest", "inspect --diff runs/a runs/b"},
-  .run = inspect,
+    .name = "inspect",
+    .summary = "what is in a run or a checkpoint; verify, digest or compare it",
+    .about = "Shows what a run's latest checkpoint, or a checkpoint file, holds: counters, sections, settings. Writes nothing.",
+    .options = options,
+    .arguments_size = sizeof(inspect_arguments),
+    .examples = {"inspect runs/t --digest", "inspect --diff runs/a runs/b"},
+    .run = inspect,
 };

@@ -31,7 +31,8 @@ static mz_status read_record(const char *line, size_t length, const char *name, 
   MZ_TRY_CLEANUP(mz_json_get_u64_hex(object, "digest", name, MZ_E_CHECKPOINT, &out->digest));
   const cJSON *parts = cJSON_GetObjectItemCaseSensitive(object, "parts");
   if (!parts) MZ_TRY_CLEANUP(mz_fail(MZ_E_CHECKPOINT, "%s: a record without parts", name));
-  for (int i = 0; i < MZ_DIGEST_PARTS; i++) MZ_TRY_CLEANUP(mz_json_get_u64_hex(parts, mz_digest_parts[i], name, MZ_E_CHECKPOINT, &out->parts[i]));
+  for (int i = 0; i < MZ_DIGEST_PARTS; i++)
+    MZ_TRY_CLEANUP(mz_json_get_u64_hex(parts, mz_digest_parts[i], name, MZ_E_CHECKPOINT, &out->parts[i]));
   out->phase = (int64_t)phase;
   out->rounds = (int64_t)rounds;
 cleanup:
@@ -97,10 +98,11 @@ static mz_status print_difference(const difference *found, const char *a, const 
   for (int i = MZ_DIGEST_PARTS - 1; found->found && i >= 0; i--)
     if (found->a.parts[i] != found->b.parts[i]) first = i;
   if (!json) {
-    if (!found->found) printf("no difference in the %d phases and checkpoints that both have\n", found->compared);
+    if (!found->found)
+      printf("no difference in the %d phases and checkpoints that both have\n", found->compared);
     else {
-      printf("%s and %s differ first in phase %lld, after %lld and %lld rounds, in", a, b, (long long)found->a.phase, (long long)found->a.rounds,
-             (long long)found->b.rounds);
+      printf("%s and %s differ first in phase %lld, after %lld and %lld rounds, in", a, b, (long long)found->a.phase,
+             (long long)found->a.rounds, (long long)found->b.rounds);
       for (int i = 0; i < MZ_DIGEST_PARTS; i++)
         if (found->a.parts[i] != found->b.parts[i]) printf(" %s", mz_digest_parts[i]);
       printf("\n");
@@ -108,10 +110,14 @@ static mz_status print_difference(const difference *found, const char *a, const 
     return MZ_OK;
   }
   cJSON *object = cJSON_CreateObject();
-  if (found->found) cJSON_AddNumberToObject(object, "phase", (double)found->a.phase);
-  else cJSON_AddNullToObject(object, "phase");
-  if (first >= 0) cJSON_AddStringToObject(object, "part", mz_digest_parts[first]);
-  else cJSON_AddNullToObject(object, "part");
+  if (found->found)
+    cJSON_AddNumberToObject(object, "phase", (double)found->a.phase);
+  else
+    cJSON_AddNullToObject(object, "phase");
+  if (first >= 0)
+    cJSON_AddStringToObject(object, "part", mz_digest_parts[first]);
+  else
+    cJSON_AddNullToObject(object, "part");
   cJSON *parts = cJSON_AddArrayToObject(object, "parts");
   for (int i = 0; found->found && i < MZ_DIGEST_PARTS; i++)
     if (found->a.parts[i] != found->b.parts[i]) cJSON_AddItemToArray(parts, cJSON_CreateString(mz_digest_parts[i]));

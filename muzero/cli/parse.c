@@ -39,7 +39,8 @@ static mz_status parse_number(const mz_option *option, const char *text, double 
   char *end;
   errno = 0;
   *out = strtod(text, &end);
-  if (end == text || *end || errno == ERANGE || !isfinite(*out)) return mz_fail(MZ_E_USAGE, "%s: '%s' is not a number", option->name, text);
+  if (end == text || *end || errno == ERANGE || !isfinite(*out))
+    return mz_fail(MZ_E_USAGE, "%s: '%s' is not a number", option->name, text);
   return MZ_OK;
 }
 
@@ -53,12 +54,8 @@ static mz_status store(const mz_option *option, const char *text, void *argument
   mz_status status = MZ_OK;
   double number = 0;
   switch (option->type) {
-    case MZ_OPTION_SWITCH:
-      *(bool *)target = true;
-      return MZ_OK;
-    case MZ_OPTION_TEXT:
-      *(const char **)target = text;
-      return MZ_OK;
+    case MZ_OPTION_SWITCH: *(bool *)target = true; return MZ_OK;
+    case MZ_OPTION_TEXT: *(const char **)target = text; return MZ_OK;
     case MZ_OPTION_LIST: {
       mz_text_list *list = target;
       if (list->count == MZ_LIST_MAX) return mz_fail(MZ_E_USAGE, "%s: given more than %d times", option->name, MZ_LIST_MAX);
@@ -115,7 +112,9 @@ mz_status mz_command_parse(const mz_command *command, int argc, char **argv, voi
     }
     if (!flags || word[0] != '-' || word[1] == 0) {
       const mz_option *option = positional(command, positionals++);
-      if (!option) return mz_fail(MZ_E_USAGE, "'%s': one argument too many for `muzero %s`; see `muzero %s --help`", word, command->name, command->name);
+      if (!option)
+        return mz_fail(MZ_E_USAGE, "'%s': one argument too many for `muzero %s`; see `muzero %s --help`", word, command->name,
+                       command->name);
       MZ_TRY(store(option, word, arguments));
       continue;
     }
@@ -135,6 +134,7 @@ mz_status mz_command_parse(const mz_command *command, int argc, char **argv, voi
   }
   const mz_option *missing = positional(command, positionals);
   if (missing && !missing->value)
-    return mz_fail(MZ_E_USAGE, "`muzero %s` needs %s: %s; for example: muzero %s", command->name, missing->name, missing->help, command->examples[0]);
+    return mz_fail(MZ_E_USAGE, "`muzero %s` needs %s: %s; for example: muzero %s", command->name, missing->name, missing->help,
+                   command->examples[0]);
   return MZ_OK;
 }

@@ -4,7 +4,10 @@
 #include <string.h>
 
 const char *mz_text_count(double count, char out[MZ_TEXT_SIZE]) {
-  static const struct { double unit; const char *suffix; } units[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  static const struct {
+    double unit;
+    const char *suffix;
+  } units[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   if (!isfinite(count)) return mz_text_number(count, out);
   for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
     if (fabs(count) >= units[i].unit) {
@@ -19,9 +22,12 @@ const char *mz_text_count(double count, char out[MZ_TEXT_SIZE]) {
 const char *mz_text_time(double seconds, char out[MZ_TEXT_SIZE]) {
   const long whole = isfinite(seconds) && seconds < 1e9 ? (long)seconds : -1;
   if (whole < 0) return mz_text_number(NAN, out);
-  if (whole < 60) snprintf(out, MZ_TEXT_SIZE, "%.1f s", seconds);
-  else if (whole < 3600) snprintf(out, MZ_TEXT_SIZE, "%ldm %02lds", whole / 60, whole % 60);
-  else snprintf(out, MZ_TEXT_SIZE, "%ldh %02ldm", whole / 3600, whole % 3600 / 60);
+  if (whole < 60)
+    snprintf(out, MZ_TEXT_SIZE, "%.1f s", seconds);
+  else if (whole < 3600)
+    snprintf(out, MZ_TEXT_SIZE, "%ldm %02lds", whole / 60, whole % 60);
+  else
+    snprintf(out, MZ_TEXT_SIZE, "%ldh %02ldm", whole / 3600, whole % 3600 / 60);
   return out;
 }
 
@@ -34,8 +40,10 @@ const char *mz_text_bytes(double bytes, char out[MZ_TEXT_SIZE]) {
 }
 
 const char *mz_text_number(double number, char out[MZ_TEXT_SIZE]) {
-  if (isfinite(number)) snprintf(out, MZ_TEXT_SIZE, "%.4g", number);
-  else snprintf(out, MZ_TEXT_SIZE, "-");
+  if (isfinite(number))
+    snprintf(out, MZ_TEXT_SIZE, "%.4g", number);
+  else
+    snprintf(out, MZ_TEXT_SIZE, "-");
   return out;
 }
 
@@ -47,8 +55,10 @@ const char *mz_text_spark(const double *values, int count, bool unicode, char *o
   *at = 0;
   for (int i = 0; i < count; i++) {
     const double share = high > low ? (values[i] - low) / (high - low) : 0.5;
-    if (unicode) at = stpcpy(at, blocks[(int)(share * 7.999)]);
-    else *at++ = (char)('0' + (int)(share * 9.999)), *at = 0;
+    if (unicode)
+      at = stpcpy(at, blocks[(int)(share * 7.999)]);
+    else
+      *at++ = (char)('0' + (int)(share * 9.999)), *at = 0;
   }
   return out;
 }

@@ -9,10 +9,13 @@ typedef struct resume_arguments {
 
 #define AT(field) offsetof(resume_arguments, field)
 static const mz_option options[] = {
-  {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory"},
-  {.name = "--allow-numeric", .type = MZ_OPTION_SWITCH, .offset = AT(allow_numeric), .class_ = MZ_NUMERIC,
-   .help = "go on although rounding may differ: another kind of device or processor, another library version"},
-  {0},
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory"},
+    {.name = "--allow-numeric",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(allow_numeric),
+     .class_ = MZ_NUMERIC,
+     .help = "go on although rounding may differ: another kind of device or processor, another library version"},
+    {0},
 };
 
 static mz_status resume(const void *given) {
@@ -24,14 +27,16 @@ static mz_status resume(const void *given) {
 }
 
 const mz_command mz_command_resume = {
-  .name = "resume",
-  .summary = "go on with a run, exactly where it stopped",
-  .about = "Goes on from a run's latest checkpoint; the result is the one of a run that was never stopped. Limits, and settings of the classes exact and "
-           "operational, may differ from before; anything else that differs is an error that names the key (`train --from` allows it).",
-  .options = options,
-  .shared = mz_session_options,
-  .arguments_size = sizeof(resume_arguments),
-  .lists_settings = true,
-  .examples = {"resume runs/t", "resume runs/cp --for 10m --threads 4"},
-  .run = resume,
+    .name = "resume",
+    .summary = "go on with a run, exactly where it stopped",
+    .about = "Goes on from a run's latest checkpoint; the result is the one of a run that was never stopped. Limits, and "
+             "settings of the classes exact and "
+             "operational, may differ from before; anything else that differs is an error that names the key (`train --from` "
+             "allows it).",
+    .options = options,
+    .shared = mz_session_options,
+    .arguments_size = sizeof(resume_arguments),
+    .lists_settings = true,
+    .examples = {"resume runs/t", "resume runs/cp --for 10m --threads 4"},
+    .run = resume,
 };

@@ -20,7 +20,7 @@ struct mz_screen {
   pthread_mutex_t lock; /* log lines may come from any thread */
   bool colour, unicode;
   int columns, rows;
-  int drawn;            /* lines on the screen that are ours */
+  int drawn; /* lines on the screen that are ours */
   uint64_t drawn_ns;
   char title[256], warning[256];
   double scores[SCORES]; /* of the last evaluations */
@@ -103,8 +103,10 @@ static void draw_progress(mz_screen *screen) {
   add(&out, INK_BOLD, " %3.0f %%", now->fraction * 100);
   add(&out, INK_PLAIN, "   %s", mz_text_time(now->for_s, a));
   const double left = seconds_left(screen);
-  if (mz_signals_stopping()) add(&out, INK_YELLOW, "   stopping: saving this round; again to stop at once");
-  else if (isfinite(left) && now->fraction < 1) add(&out, INK_PLAIN, ", at most %s left", mz_text_time(left, b));
+  if (mz_signals_stopping())
+    add(&out, INK_YELLOW, "   stopping: saving this round; again to stop at once");
+  else if (isfinite(left) && now->fraction < 1)
+    add(&out, INK_PLAIN, ", at most %s left", mz_text_time(left, b));
   put(screen, &out);
 }
 
@@ -131,8 +133,8 @@ static void draw_rates(mz_screen *screen) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], d[MZ_TEXT_SIZE];
   line out = blank(screen);
   add(&out, INK_DIM, "  rates   ");
-  add(&out, INK_PLAIN, "%s moves/s  %s simulations/s  %s updates/s", mz_text_count(now->env_steps_per_s, a), mz_text_count(now->sims_per_s, b),
-      mz_text_count(now->updates_per_s, c));
+  add(&out, INK_PLAIN, "%s moves/s  %s simulations/s  %s updates/s", mz_text_count(now->env_steps_per_s, a),
+      mz_text_count(now->sims_per_s, b), mz_text_count(now->updates_per_s, c));
   put(screen, &out);
 
   out = blank(screen);
@@ -228,7 +230,8 @@ void mz_screen_progress(mz_screen *screen, const mz_progress *progress) {
 void mz_screen_phase(mz_screen *screen, const mz_phase *phase) {
   pthread_mutex_lock(&screen->lock);
   if (phase->evaluated) {
-    if (screen->score_count == SCORES) memmove(screen->scores, screen->scores + 1, --screen->score_count * sizeof screen->scores[0]);
+    if (screen->score_count == SCORES)
+      memmove(screen->scores, screen->scores + 1, --screen->score_count * sizeof screen->scores[0]);
     screen->scores[screen->score_count++] = phase->score;
     screen->progress.score = phase->score;
   }

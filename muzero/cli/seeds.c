@@ -18,7 +18,9 @@ static double median(double *values, int count) {
   return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-typedef struct point { double median, worst; } point;
+typedef struct point {
+  double median, worst;
+} point;
 
 /* Phase p over the seeds; a seed that has ended stays at its last score. */
 static point curve_at(const mz_outcome *outcomes, int count, int64_t phase, double *scratch) {
@@ -85,7 +87,8 @@ static void aggregate_print(const mz_outcome *outcomes, int count, double *scrat
   const int64_t phases = longest(outcomes, count), step = phases / 10 + 1;
   for (int64_t phase = step - 1; phase < phases; phase += step) {
     const point at = curve_at(outcomes, count, phase, scratch);
-    printf("  phase %-5lld median %-8s worst %s\n", (long long)phase + 1, mz_text_number(at.median, text), mz_text_number(at.worst, worst));
+    printf("  phase %-5lld median %-8s worst %s\n", (long long)phase + 1, mz_text_number(at.median, text),
+           mz_text_number(at.worst, worst));
   }
 }
 
@@ -119,8 +122,10 @@ mz_status mz_seeds_train(const mz_run_options *options, int count, const mz_limi
   MZ_TRY_CLEANUP(mz_alloc(&scratch, (size_t)count, sizeof *scratch));
   do MZ_TRY_CLEANUP(train_seed(options, done, limits, json, &outcomes[done]));
   while (outcomes[done++].reason != MZ_REASON_INTERRUPTED && done < count);
-  if (json) MZ_TRY_CLEANUP(mz_print_json(aggregate_to_json(outcomes, done, options->dir, scratch)));
-  else aggregate_print(outcomes, done, scratch);
+  if (json)
+    MZ_TRY_CLEANUP(mz_print_json(aggregate_to_json(outcomes, done, options->dir, scratch)));
+  else
+    aggregate_print(outcomes, done, scratch);
   status = mz_outcome_status(&outcomes[done - 1]);
 cleanup:
   if (outcomes)

@@ -8,8 +8,16 @@
 
 enum { WIDTH = 48, OBS = 5, ACTIONS = 3, ROWS = 7, SIMULATIONS = 12 };
 
-static const mz_spec spec = {.obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, OBS}, .obs_size = OBS, .actions = ACTIONS, .players = 1, .symmetries = 1,
-                             .reward_min = -1, .reward_max = 1, .return_min = -10, .return_max = 10};
+static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
+                             .obs_shape = {1, 1, OBS},
+                             .obs_size = OBS,
+                             .actions = ACTIONS,
+                             .players = 1,
+                             .symmetries = 1,
+                             .reward_min = -1,
+                             .reward_max = 1,
+                             .return_min = -10,
+                             .return_max = 10};
 
 static mz_status expect(const char *what, double got, double wanted, double tolerance) {
   if (fabs(got - wanted) <= tolerance) return MZ_OK;
@@ -56,7 +64,8 @@ static mz_status check_kernels(const mz_model *model, const float *weights, cons
   if (status == MZ_OK) status = run_model(model, &mz_backend_ref, exact, obs, slow);
   free(exact);
   for (int i = 0; i < ROWS * ACTIONS && status == MZ_OK; i++)
-    status = expect("a logit of the network's fast kernels", (double)fast[i], (double)slow[i], 1e-5 * (1 + fabs((double)slow[i])));
+    status =
+        expect("a logit of the network's fast kernels", (double)fast[i], (double)slow[i], 1e-5 * (1 + fabs((double)slow[i])));
   return status;
 }
 
@@ -91,7 +100,8 @@ static mz_status check_search(const mz_model *model, const float *weights, const
   MZ_TRY(search_in_tiles(model, weights, obs, 1, alone));
   if (memcmp(together, alone, sizeof alone) != 0) return mz_fail(MZ_E_INTERNAL, "a search depends on the batch it is in");
   for (int i = 0; i < ROWS; i++)
-    MZ_TRY(expect("the sum of a search's policy", (double)(alone[i * ACTIONS] + alone[i * ACTIONS + 1] + alone[i * ACTIONS + 2]), 1, 1e-5));
+    MZ_TRY(expect("the sum of a search's policy", (double)(alone[i * ACTIONS] + alone[i * ACTIONS + 1] + alone[i * ACTIONS + 2]),
+                  1, 1e-5));
   return MZ_OK;
 }
 

@@ -9,50 +9,111 @@
 
 #define AT(field) offsetof(mz_session_arguments, field)
 const mz_option mz_session_options[] = {
-  {.name = "--set", .type = MZ_OPTION_LIST, .offset = AT(sets), .value = "k=v", .otherwise = "the preset's", .class_ = MZ_ALGORITHMIC,
-   .help = "a setting; may be repeated; its own class counts (see below)"},
-  {.name = "--device", .type = MZ_OPTION_TEXT, .offset = AT(device), .value = "D", .fallback = "auto", .class_ = MZ_NUMERIC,
-   .help = "auto, cpu or cuda"},
-  {.name = "--threads", .type = MZ_OPTION_COUNT, .offset = AT(threads), .value = "N", .otherwise = "the cores granted", .min = 1, .max = 1024,
-   .class_ = MZ_EXACT, .help = "budget of worker threads in all"},
-  {.name = "--seed", .type = MZ_OPTION_COUNT, .offset = AT(seed), .value = "N", .otherwise = "1; resume: the run's", .min = 0, .max = 9.2e18,
-   .class_ = MZ_ALGORITHMIC, .help = "everything random follows from it"},
-  {.name = "--for", .type = MZ_OPTION_TIME, .offset = AT(for_s), .value = "TIME", .otherwise = "the preset's", .min = 0.001, .max = 1e9,
-   .class_ = MZ_OPERATIONAL, .help = "stop after this time of this invocation, at a round's end: 90s, 10m, 2h"},
-  {.name = "--rounds", .type = MZ_OPTION_COUNT, .offset = AT(rounds), .value = "N", .otherwise = "the preset's", .min = 1, .max = 9.2e18,
-   .class_ = MZ_OPERATIONAL, .help = "stop at this many rounds since the run began"},
-  {.name = "--env-steps", .type = MZ_OPTION_COUNT, .offset = AT(env_steps), .value = "N", .otherwise = "the preset's", .min = 1, .max = 9.2e18,
-   .class_ = MZ_OPERATIONAL, .help = "stop at the end of the first round with this many moves since the run began"},
-  {.name = "--updates", .type = MZ_OPTION_COUNT, .offset = AT(updates), .value = "N", .otherwise = "the preset's", .min = 1, .max = 9.2e18,
-   .class_ = MZ_OPERATIONAL, .help = "stop at this many updates since the run began"},
-  {.name = "--until", .type = MZ_OPTION_NUMBER, .offset = AT(until), .value = "SCORE", .otherwise = "the preset's", .class_ = MZ_OPERATIONAL,
-   .help = "stop when an evaluation reaches the score and 100 fresh games confirm it"},
-  {.name = "--json", .type = MZ_OPTION_SWITCH, .offset = AT(json), .class_ = MZ_OPERATIONAL, .help = "one JSON object a line on stdout, nothing else"},
-  {0},
+    {.name = "--set",
+     .type = MZ_OPTION_LIST,
+     .offset = AT(sets),
+     .value = "k=v",
+     .otherwise = "the preset's",
+     .class_ = MZ_ALGORITHMIC,
+     .help = "a setting; may be repeated; its own class counts (see below)"},
+    {.name = "--device",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(device),
+     .value = "D",
+     .fallback = "auto",
+     .class_ = MZ_NUMERIC,
+     .help = "auto, cpu or cuda"},
+    {.name = "--threads",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(threads),
+     .value = "N",
+     .otherwise = "the cores granted",
+     .min = 1,
+     .max = 1024,
+     .class_ = MZ_EXACT,
+     .help = "budget of worker threads in all"},
+    {.name = "--seed",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seed),
+     .value = "N",
+     .otherwise = "1; resume: the run's",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_ALGORITHMIC,
+     .help = "everything random follows from it"},
+    {.name = "--for",
+     .type = MZ_OPTION_TIME,
+     .offset = AT(for_s),
+     .value = "TIME",
+     .otherwise = "the preset's",
+     .min = 0.001,
+     .max = 1e9,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop after this time of this invocation, at a round's end: 90s, 10m, 2h"},
+    {.name = "--rounds",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(rounds),
+     .value = "N",
+     .otherwise = "the preset's",
+     .min = 1,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop at this many rounds since the run began"},
+    {.name = "--env-steps",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(env_steps),
+     .value = "N",
+     .otherwise = "the preset's",
+     .min = 1,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop at the end of the first round with this many moves since the run began"},
+    {.name = "--updates",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(updates),
+     .value = "N",
+     .otherwise = "the preset's",
+     .min = 1,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop at this many updates since the run began"},
+    {.name = "--until",
+     .type = MZ_OPTION_NUMBER,
+     .offset = AT(until),
+     .value = "SCORE",
+     .otherwise = "the preset's",
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop when an evaluation reaches the score and 100 fresh games confirm it"},
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON object a line on stdout, nothing else"},
+    {0},
 };
 
 static int64_t given_or_zero(int64_t count) { return count == MZ_COUNT_UNSET ? 0 : count; }
 
 mz_limits mz_session_limits(const mz_session_arguments *arguments) {
   return (mz_limits){
-    .rounds = given_or_zero(arguments->rounds),
-    .env_steps = given_or_zero(arguments->env_steps),
-    .updates = given_or_zero(arguments->updates),
-    .for_s = isnan(arguments->for_s) ? 0 : arguments->for_s,
-    .until = !isnan(arguments->until),
-    .score = isnan(arguments->until) ? 0 : arguments->until,
+      .rounds = given_or_zero(arguments->rounds),
+      .env_steps = given_or_zero(arguments->env_steps),
+      .updates = given_or_zero(arguments->updates),
+      .for_s = isnan(arguments->for_s) ? 0 : arguments->for_s,
+      .until = !isnan(arguments->until),
+      .score = isnan(arguments->until) ? 0 : arguments->until,
   };
 }
 
 mz_run_options mz_session_run_options(const mz_session_arguments *arguments) {
   const bool seeded = arguments->seed != MZ_COUNT_UNSET;
   return (mz_run_options){
-    .device = arguments->device,
-    .sets = arguments->sets.items,
-    .set_count = arguments->sets.count,
-    .seed = seeded ? (uint64_t)arguments->seed : 1,
-    .seed_given = seeded,
-    .threads = (int)given_or_zero(arguments->threads),
+      .device = arguments->device,
+      .sets = arguments->sets.items,
+      .set_count = arguments->sets.count,
+      .seed = seeded ? (uint64_t)arguments->seed : 1,
+      .seed_given = seeded,
+      .threads = (int)given_or_zero(arguments->threads),
   };
 }
 
@@ -73,9 +134,11 @@ static mz_status view_open(view *out, mz_run *run, bool json) {
   if (json) return MZ_OK;
   const mz_counters *counters = mz_run_counters(run);
   char title[700], rounds[MZ_TEXT_SIZE];
-  int length = snprintf(title, sizeof title, "%s, seed %llu, in %s", mz_run_env(run)->name, (unsigned long long)mz_run_seed(run), mz_run_dir(run));
+  int length = snprintf(title, sizeof title, "%s, seed %llu, in %s", mz_run_env(run)->name, (unsigned long long)mz_run_seed(run),
+                        mz_run_dir(run));
   if (counters->rounds > 0 && length < (int)sizeof title)
-    snprintf(title + length, sizeof title - (size_t)length, ", going on after %s rounds", mz_text_count((double)counters->rounds, rounds));
+    snprintf(title + length, sizeof title - (size_t)length, ", going on after %s rounds",
+             mz_text_count((double)counters->rounds, rounds));
   if (mz_screen_possible()) return mz_screen_create(&out->screen, title);
   printf("%s\n", title);
   return mz_print_flush();
@@ -87,12 +150,13 @@ static void view_tick(void *context, const mz_progress *progress) {
 }
 
 static mz_status print_line(const mz_phase *phase) {
-  char moves[MZ_TEXT_SIZE], updates[MZ_TEXT_SIZE], score[MZ_TEXT_SIZE], loss[MZ_TEXT_SIZE], sims[MZ_TEXT_SIZE], rate[MZ_TEXT_SIZE], time[MZ_TEXT_SIZE];
-  printf("phase %lld: rounds %lld, moves %s, updates %s, score %s, loss %s, %s simulations/s, %s updates/s, %s%s%s\n", (long long)phase->phase,
-         (long long)phase->counters.rounds, mz_text_count((double)phase->counters.env_steps, moves),
-         mz_text_count((double)phase->counters.updates, updates), mz_text_number(phase->score, score), mz_text_number(phase->loss, loss),
-         mz_text_count(phase->sims_per_s, sims), mz_text_count(phase->updates_per_s, rate), mz_text_time(phase->wall_s, time),
-         phase->warning ? ", warning: " : "", phase->warning ? phase->warning : "");
+  char moves[MZ_TEXT_SIZE], updates[MZ_TEXT_SIZE], score[MZ_TEXT_SIZE], loss[MZ_TEXT_SIZE], sims[MZ_TEXT_SIZE],
+      rate[MZ_TEXT_SIZE], time[MZ_TEXT_SIZE];
+  printf("phase %lld: rounds %lld, moves %s, updates %s, score %s, loss %s, %s simulations/s, %s updates/s, %s%s%s\n",
+         (long long)phase->phase, (long long)phase->counters.rounds, mz_text_count((double)phase->counters.env_steps, moves),
+         mz_text_count((double)phase->counters.updates, updates), mz_text_number(phase->score, score),
+         mz_text_number(phase->loss, loss), mz_text_count(phase->sims_per_s, sims), mz_text_count(phase->updates_per_s, rate),
+         mz_text_time(phase->wall_s, time), phase->warning ? ", warning: " : "", phase->warning ? phase->warning : "");
   return mz_print_flush();
 }
 
@@ -176,18 +240,19 @@ cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event) {
 
 void mz_outcome_print(const mz_outcome *outcome) {
   static const char *const ends[] = {
-    [MZ_GOES_ON] = "",
-    [MZ_REASON_ROUNDS] = "the limit of rounds is reached",
-    [MZ_REASON_ENV_STEPS] = "the limit of moves is reached",
-    [MZ_REASON_UPDATES] = "the limit of updates is reached",
-    [MZ_REASON_TIME] = "the time is over",
-    [MZ_REASON_SCORE] = "the score is reached",
-    [MZ_REASON_INTERRUPTED] = "interrupted; the run is saved",
+      [MZ_GOES_ON] = "",
+      [MZ_REASON_ROUNDS] = "the limit of rounds is reached",
+      [MZ_REASON_ENV_STEPS] = "the limit of moves is reached",
+      [MZ_REASON_UPDATES] = "the limit of updates is reached",
+      [MZ_REASON_TIME] = "the time is over",
+      [MZ_REASON_SCORE] = "the score is reached",
+      [MZ_REASON_INTERRUPTED] = "interrupted; the run is saved",
   };
   char score[MZ_TEXT_SIZE], time[MZ_TEXT_SIZE], moves[MZ_TEXT_SIZE], updates[MZ_TEXT_SIZE];
   printf("%s\n  score   %s after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", ends[outcome->reason],
          mz_text_number(outcome->score, score), mz_text_time(outcome->wall_s, time), (long long)outcome->counters.rounds,
-         mz_text_count((double)outcome->counters.env_steps, moves), mz_text_count((double)outcome->counters.updates, updates), outcome->run);
+         mz_text_count((double)outcome->counters.env_steps, moves), mz_text_count((double)outcome->counters.updates, updates),
+         outcome->run);
   const char *program = program_invocation_name;
   printf("  go on   %s resume %s%s\n", program, outcome->run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
   printf("  play it %s eval %s --games 100\n", program, outcome->run);
@@ -203,8 +268,10 @@ mz_status mz_session_finish(mz_run *run, const mz_session_arguments *arguments) 
   mz_outcome outcome;
   mz_status status = mz_session_drive(run, &limits, arguments->json, &outcome);
   mz_run_close(run);
-  if (status == MZ_OK && arguments->json) status = mz_print_json(mz_outcome_to_json(&outcome, "done"));
-  else if (status == MZ_OK) mz_outcome_print(&outcome);
+  if (status == MZ_OK && arguments->json)
+    status = mz_print_json(mz_outcome_to_json(&outcome, "done"));
+  else if (status == MZ_OK)
+    mz_outcome_print(&outcome);
   mz_outcome_deinit(&outcome);
   return status == MZ_OK ? mz_outcome_status(&outcome) : status;
 }

@@ -10,16 +10,38 @@ typedef struct train_arguments {
 
 #define AT(field) offsetof(train_arguments, field)
 static const mz_option options[] = {
-  {.name = "ENV", .type = MZ_OPTION_TEXT, .offset = AT(env), .help = "an environment; `muzero envs` lists them"},
-  {.name = "--preset", .type = MZ_OPTION_TEXT, .offset = AT(preset), .value = "P", .otherwise = "ENV's own", .class_ = MZ_ALGORITHMIC,
-   .help = "settings to begin with: a bundled name or a JSON file"},
-  {.name = "--run", .type = MZ_OPTION_TEXT, .offset = AT(dir), .value = "DIR", .otherwise = "a new one in runs/ENV", .class_ = MZ_OPERATIONAL,
-   .help = "the run's directory"},
-  {.name = "--from", .type = MZ_OPTION_TEXT, .offset = AT(from), .value = "RUN", .otherwise = "a fresh start", .class_ = MZ_ALGORITHMIC,
-   .help = "a run or checkpoint whose state this new run starts with"},
-  {.name = "--seeds", .type = MZ_OPTION_COUNT, .offset = AT(seeds), .value = "N", .fallback = "1", .min = 1, .max = 1000, .class_ = MZ_OPERATIONAL,
-   .help = "train seeds --seed, --seed + 1, … one after another, in DIR/seed-S, and aggregate"},
-  {0},
+    {.name = "ENV", .type = MZ_OPTION_TEXT, .offset = AT(env), .help = "an environment; `muzero envs` lists them"},
+    {.name = "--preset",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(preset),
+     .value = "P",
+     .otherwise = "ENV's own",
+     .class_ = MZ_ALGORITHMIC,
+     .help = "settings to begin with: a bundled name or a JSON file"},
+    {.name = "--run",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(dir),
+     .value = "DIR",
+     .otherwise = "a new one in runs/ENV",
+     .class_ = MZ_OPERATIONAL,
+     .help = "the run's directory"},
+    {.name = "--from",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(from),
+     .value = "RUN",
+     .otherwise = "a fresh start",
+     .class_ = MZ_ALGORITHMIC,
+     .help = "a run or checkpoint whose state this new run starts with"},
+    {.name = "--seeds",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seeds),
+     .value = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = 1000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "train seeds --seed, --seed + 1, … one after another, in DIR/seed-S, and aggregate"},
+    {0},
 };
 
 static mz_status train(const void *given) {
@@ -39,14 +61,15 @@ static mz_status train(const void *given) {
 }
 
 const mz_command mz_command_train = {
-  .name = "train",
-  .summary = "train an agent on an environment",
-  .about = "Trains an agent and stops at the first limit reached; without one, at the preset's. Shows its progress, saves checkpoints, and ends "
-           "with the score. Ctrl-C finishes the round and saves; a second one stops at once. SIGUSR1 saves and goes on.",
-  .options = options,
-  .shared = mz_session_options,
-  .arguments_size = sizeof(train_arguments),
-  .lists_settings = true,
-  .examples = {"train tictactoe", "train cartpole --run runs/cp --seed 3 --for 5m --set learning_rate=0.001"},
-  .run = train,
+    .name = "train",
+    .summary = "train an agent on an environment",
+    .about = "Trains an agent and stops at the first limit reached; without one, at the preset's. Shows its progress, saves "
+             "checkpoints, and ends "
+             "with the score. Ctrl-C finishes the round and saves; a second one stops at once. SIGUSR1 saves and goes on.",
+    .options = options,
+    .shared = mz_session_options,
+    .arguments_size = sizeof(train_arguments),
+    .lists_settings = true,
+    .examples = {"train tictactoe", "train cartpole --run runs/cp --seed 3 --for 5m --set learning_rate=0.001"},
+    .run = train,
 };

@@ -38,8 +38,8 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
       break;
     }
     case MZ_OP_SOFTMAX_XENT: /* the gradient comes for little here, while the exponentials are at hand: backward has nothing left */
-      kernels->softmax_xent(&logits, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor, y->data,
-                            x->gradient);
+      kernels->softmax_xent(&logits, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor,
+                            y->data, x->gradient);
       break;
     case MZ_OP_INPUT:
     case MZ_OP_SCALE_GRADIENT:
@@ -77,11 +77,11 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
 }
 
 const mz_backend mz_backend_cpu = {
-  .name = "cpu",
-  .element_size = sizeof(float),
-  .prepare = prepare,
-  .release = release,
-  .forward = forward,
-  .backward = backward,
-  .weights_changed = mz_linear_transpose,
+    .name = "cpu",
+    .element_size = sizeof(float),
+    .prepare = prepare,
+    .release = release,
+    .forward = forward,
+    .backward = backward,
+    .weights_changed = mz_linear_transpose,
 };

@@ -12,7 +12,9 @@
  * that runs over terms and k in ascending order, whatever the shape: a row never depends on its neighbours.
  * Rows of B and C hold `columns` entries padded to 16; where columns is not a multiple of 16, B may be packed tight: it is read
  * no further than `columns`, and C's padding becomes 0. */
-typedef struct mz_term { const float *a, *b; } mz_term;
+typedef struct mz_term {
+  const float *a, *b;
+} mz_term;
 
 typedef struct mz_product {
   int rows, columns, depth;

@@ -9,31 +9,49 @@
 enum { OURS_MAX = 1024 };
 
 typedef struct linear {
-  mz_term *terms;                           /* at first_use: inputs and output gradients of all uses */
+  mz_term *terms;                                       /* at first_use: inputs and output gradients of all uses */
   mz_onednn *forward, *data_gradient, *weight_gradient; /* NULL: our own kernel */
 } linear;
 
-static linear *linear_of(const mz_node *node) {
-  return node->prepared;
-}
+static linear *linear_of(const mz_node *node) { return node->prepared; }
 
 /* What each of the three products looks like, pointers apart. */
 static mz_product forward_shape(const mz_tape *tape, const mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  return (mz_product){.rows = rows, .columns = y->stride, .depth = x->columns, .term_count = 1, .a_row = x->stride, .a_step = 1,
-                      .b_stride = y->stride, .c_stride = y->stride, .relu = node->activation == MZ_RELU};
+  return (mz_product){.rows = rows,
+                      .columns = y->stride,
+                      .depth = x->columns,
+                      .term_count = 1,
+                      .a_row = x->stride,
+                      .a_step = 1,
+                      .b_stride = y->stride,
+                      .c_stride = y->stride,
+                      .relu = node->activation == MZ_RELU};
 }
 
 static mz_product data_gradient_shape(const mz_tape *tape, const mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  return (mz_product){.rows = rows, .columns = x->columns, .depth = y->columns, .term_count = 1, .a_row = y->stride, .a_step = 1,
-                      .b_stride = x->columns, .c_stride = x->stride, .add = !node->overwrites[0]};
+  return (mz_product){.rows = rows,
+                      .columns = x->columns,
+                      .depth = y->columns,
+                      .term_count = 1,
+                      .a_row = y->stride,
+                      .a_step = 1,
+                      .b_stride = x->columns,
+                      .c_stride = x->stride,
+                      .add = !node->overwrites[0]};
 }
 
 static mz_product weight_gradient_shape(const mz_tape *tape, const mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  return (mz_product){.rows = x->columns, .columns = y->stride, .depth = rows, .term_count = node->use_count, .a_row = 1,
-                      .a_step = x->stride, .b_stride = y->stride, .c_stride = y->stride};
+  return (mz_product){.rows = x->columns,
+                      .columns = y->stride,
+                      .depth = rows,
+                      .term_count = node->use_count,
+                      .a_row = 1,
+                      .a_step = x->stride,
+                      .b_stride = y->stride,
+                      .c_stride = y->stride};
 }
 
 mz_status mz_linear_prepare(mz_tape *tape, mz_node *node) {
@@ -79,9 +97,7 @@ static const float *parameter(const mz_tape *tape, const void *vector, int param
   return param < 0 ? NULL : (const float *)vector + tape->params->items[param].offset;
 }
 
-static float *gradient_of(mz_tape *tape, int param) {
-  return (float *)tape->gradients + tape->params->items[param].offset;
-}
+static float *gradient_of(mz_tape *tape, int param) { return (float *)tape->gradients + tape->params->items[param].offset; }
 
 void mz_linear_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_term term = {tape->values[node->inputs[0]].data, parameter(tape, tape->weights, node->weight)};

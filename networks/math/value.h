@@ -18,10 +18,6 @@ static inline float mz_h_inverse_inline(float x) {
 }
 
 /* Where bin i of `bins` equally spaced ones lies. */
-static inline float mz_bin_inline(float min, float step, float i) {
-  return min + i * step;
-}
+static inline float mz_bin_inline(float min, float step, float i) { return min + i * step; }
 
-static inline float mz_bin_step_inline(float min, float max, int bins) {
-  return (max - min) / (float)(bins - 1);
-}
+static inline float mz_bin_step_inline(float min, float max, int bins) { return (max - min) / (float)(bins - 1); }

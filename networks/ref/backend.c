@@ -7,7 +7,11 @@
 #include <math.h>
 
 /* One row of the operands at hand. */
-typedef struct row_view { const double *x; double *y; int columns; } row_view;
+typedef struct row_view {
+  const double *x;
+  double *y;
+  int columns;
+} row_view;
 
 static row_view row_at(mz_tape *tape, const mz_node *node, int r) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
@@ -172,10 +176,10 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
 }
 
 const mz_backend mz_backend_ref = {
-  .name = "ref",
-  .element_size = sizeof(double),
-  .prepare = prepare,
-  .release = release,
-  .forward = forward,
-  .backward = backward,
+    .name = "ref",
+    .element_size = sizeof(double),
+    .prepare = prepare,
+    .release = release,
+    .forward = forward,
+    .backward = backward,
 };

@@ -1,17 +1,20 @@
 #include "networks/ref/linear.h"
 #include "networks/tape_state.h"
 
-typedef struct param { const double *values; double *gradient; int rows, columns, stride; } param;
+typedef struct param {
+  const double *values;
+  double *gradient;
+  int rows, columns, stride;
+} param;
 
 static param param_at(const mz_tape *tape, int index) {
   const mz_param *item = &tape->params->items[index];
   return (param){(const double *)tape->weights + item->offset,
-                 tape->gradients == NULL ? NULL : (double *)tape->gradients + item->offset, item->rows, item->columns, item->stride};
+                 tape->gradients == NULL ? NULL : (double *)tape->gradients + item->offset, item->rows, item->columns,
+                 item->stride};
 }
 
-static double *row_of(void *data, const mz_tape_value *value, int r) {
-  return (double *)data + (ptrdiff_t)r * value->stride;
-}
+static double *row_of(void *data, const mz_tape_value *value, int r) { return (double *)data + (ptrdiff_t)r * value->stride; }
 
 void mz_ref_linear(mz_tape *tape, const mz_node *node, int r) {
   const mz_tape_value *in = &tape->values[node->inputs[0]], *out = &tape->values[node->output];

@@ -96,7 +96,9 @@ static void test_damaged_pack(void **state) {
   (void)state;
   make_run("pack");
   process p = {0};
-  process_shell(&p, "for f in pack/segments/*; do printf XXXX | dd of=$f bs=1 seek=$(($(stat -c %s $f) / 2)) conv=notrunc status=none; done");
+  process_shell(
+      &p,
+      "for f in pack/segments/*; do printf XXXX | dd of=$f bs=1 seek=$(($(stat -c %s $f) / 2)) conv=notrunc status=none; done");
   assert_status(&p, 0);
   process_run(&p, "inspect", "pack", "--verify", NULL);
   assert_status(&p, 4);
@@ -156,8 +158,8 @@ static void test_full_disk(void **state) {
 static void test_loss_is_no_number(void **state) {
   (void)state;
   process p = {0};
-  process_run(&p, "train", "tictactoe", TINY, "--run", "nan", "--rounds", "1000", "--set", "learning_rate=10", "--set", "weight_decay=10", "--set",
-              "gradient_clip=0", NULL);
+  process_run(&p, "train", "tictactoe", TINY, "--run", "nan", "--rounds", "1000", "--set", "learning_rate=10", "--set",
+              "weight_decay=10", "--set", "gradient_clip=0", NULL);
   assert_status(&p, 1);
   assert_says(p.err, "round ");
   assert_says(p.err, "finite");
@@ -170,9 +172,9 @@ static void test_loss_is_no_number(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_no_checkpoint), cmocka_unit_test(test_foreign_files), cmocka_unit_test(test_truncated),
-    cmocka_unit_test(test_flipped_bits),  cmocka_unit_test(test_damaged_pack),  cmocka_unit_test(test_unwritable),
-    cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_loss_is_no_number),
+      cmocka_unit_test(test_no_checkpoint), cmocka_unit_test(test_foreign_files),     cmocka_unit_test(test_truncated),
+      cmocka_unit_test(test_flipped_bits),  cmocka_unit_test(test_damaged_pack),      cmocka_unit_test(test_unwritable),
+      cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_loss_is_no_number),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

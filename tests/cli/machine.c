@@ -103,7 +103,8 @@ static void test_bench(void **state) {
 static void test_bench_settings(void **state) {
   (void)state;
   process p = {0};
-  process_run(&p, "bench", "search", "--time", "0.01s", "--json", "--set", "simulations=7", "--set", "search.algorithm=puct", NULL);
+  process_run(&p, "bench", "search", "--time", "0.01s", "--json", "--set", "simulations=7", "--set", "search.algorithm=puct",
+              NULL);
   assert_status(&p, 0);
   cJSON *object = lines_at(p.out, 0);
   const cJSON *row = NULL;
@@ -137,8 +138,9 @@ static void test_signature_does_not_depend_on_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_envs),  cmocka_unit_test(test_trace),          cmocka_unit_test(test_doctor),
-    cmocka_unit_test(test_bench), cmocka_unit_test(test_bench_settings), cmocka_unit_test(test_signature_does_not_depend_on_threads),
+      cmocka_unit_test(test_envs),           cmocka_unit_test(test_trace),
+      cmocka_unit_test(test_doctor),         cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_bench_settings), cmocka_unit_test(test_signature_does_not_depend_on_threads),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

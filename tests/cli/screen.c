@@ -29,8 +29,10 @@ static int run_on_terminal(const char *term, const char *no_color, const char *r
     if (chdir(process_folder()) != 0) _exit(126);
     setenv("TERM", term, 1);
     setenv("LC_ALL", "C.UTF-8", 1);
-    if (no_color) setenv("NO_COLOR", no_color, 1);
-    else unsetenv("NO_COLOR");
+    if (no_color)
+      setenv("NO_COLOR", no_color, 1);
+    else
+      unsetenv("NO_COLOR");
     execl(MUZERO_BINARY, MUZERO_BINARY, "train", "tictactoe", "--preset", TEST_DATA "/cli/tiny.json", "--run", run, "--rounds",
           interrupt ? "100M" : "6", (char *)NULL);
     _exit(127);
@@ -76,7 +78,8 @@ static void test_no_color(void **state) {
   (void)state;
   assert_int_equal(run_on_terminal("xterm", "1", "grey", false), 0);
   assert_says(output, "\033[2K");
-  for (const char *at = output; (at = strstr(at, "\033[")); at++) assert_int_not_equal(at[2 + strspn(at + 2, "0123456789;")], 'm');
+  for (const char *at = output; (at = strstr(at, "\033[")); at++)
+    assert_int_not_equal(at[2 + strspn(at + 2, "0123456789;")], 'm');
 }
 
 static void test_dumb_terminal(void **state) {
@@ -89,7 +92,8 @@ static void test_dumb_terminal(void **state) {
 /* A line that wraps would spoil the redraw. */
 static void test_no_line_is_wider_than_the_window(void **state) {
   (void)state;
-  assert_int_equal(run_on_terminal("xterm", "1", "a-directory-with-a-name-that-is-longer-than-the-window-is-wide-by-far", false), 0);
+  assert_int_equal(run_on_terminal("xterm", "1", "a-directory-with-a-name-that-is-longer-than-the-window-is-wide-by-far", false),
+                   0);
   char *end = strstr(output, "the limit of rounds is reached");
   assert_non_null(end);
   *end = 0;
@@ -115,8 +119,9 @@ static void test_control_c(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_redraws_in_place), cmocka_unit_test(test_no_color),  cmocka_unit_test(test_dumb_terminal),
-    cmocka_unit_test(test_no_line_is_wider_than_the_window), cmocka_unit_test(test_control_c),
+      cmocka_unit_test(test_redraws_in_place), cmocka_unit_test(test_no_color),
+      cmocka_unit_test(test_dumb_terminal),    cmocka_unit_test(test_no_line_is_wider_than_the_window),
+      cmocka_unit_test(test_control_c),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

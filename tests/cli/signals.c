@@ -45,7 +45,8 @@ static void stop_with(int signal) {
   snprintf(digest, sizeof digest, "%s", p.out);
   char whole[40];
   snprintf(whole, sizeof whole, "%s-whole", run);
-  process_run(&p, "train", "tictactoe", "--preset", TEST_DATA "/cli/tiny.json", "--set", "eval.games=1", "--run", whole, "--rounds", more, NULL);
+  process_run(&p, "train", "tictactoe", "--preset", TEST_DATA "/cli/tiny.json", "--set", "eval.games=1", "--run", whole,
+              "--rounds", more, NULL);
   assert_status(&p, 0);
   process_run(&p, "inspect", whole, "--digest", NULL);
   assert_string_equal(p.out, digest);
@@ -66,11 +67,12 @@ static void test_terminate(void **state) {
 static void test_interrupt_twice(void **state) {
   (void)state;
   process p = {0};
-  process_start(&p, "train", "tictactoe", LONG, "--run", "slow", "--json", "--set", "simulations=20000", "--set", "moves=2000", "--set",
-                "train.phase_rounds=1", NULL);
+  process_start(&p, "train", "tictactoe", LONG, "--run", "slow", "--json", "--set", "simulations=20000", "--set", "moves=2000",
+                "--set", "train.phase_rounds=1", NULL);
   /* resumable from the first moment: wait for the first checkpoint, and for the handlers behind it */
   process wait = {0};
-  process_shell(&wait, "i=0; until [ -e slow/LATEST ] || [ $i = 600 ]; do sleep 0.05; i=$((i+1)); done; sleep 0.3; ls slow/LATEST");
+  process_shell(&wait,
+                "i=0; until [ -e slow/LATEST ] || [ $i = 600 ]; do sleep 0.05; i=$((i+1)); done; sleep 0.3; ls slow/LATEST");
   assert_status(&wait, 0);
   assert_int_equal(kill(p.pid, SIGINT), 0);
   nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
@@ -87,14 +89,16 @@ static void test_interrupt_twice(void **state) {
 static void test_checkpoint_on_request(void **state) {
   (void)state;
   process p = {0}, look = {0};
-  process_start(&p, "train", "tictactoe", LONG, "--run", "usr1", "--json", "--set", "checkpoint.interval=1000h", "--set", "eval.interval=1000000", NULL);
+  process_start(&p, "train", "tictactoe", LONG, "--run", "usr1", "--json", "--set", "checkpoint.interval=1000h", "--set",
+                "eval.interval=1000000", NULL);
   assert_true(process_wait_for(&p, "\"phase\":2"));
   process_shell(&look, "cat usr1/LATEST");
   assert_status(&look, 0);
   char *before = strdup(look.out);
   assert_int_equal(kill(p.pid, SIGUSR1), 0);
   setenv("BEFORE", before, 1);
-  process_shell(&look, "i=0; while [ \"$(cat usr1/LATEST)\" = \"$(printf %s \"$BEFORE\")\" ] && [ $i -lt 600 ]; do sleep 0.05; i=$((i+1)); done; cat usr1/LATEST");
+  process_shell(&look, "i=0; while [ \"$(cat usr1/LATEST)\" = \"$(printf %s \"$BEFORE\")\" ] && [ $i -lt 600 ]; do sleep 0.05; "
+                       "i=$((i+1)); done; cat usr1/LATEST");
   assert_string_not_equal(look.out, before);
   free(before);
   assert_int_equal(kill(p.pid, 0), 0); /* and it goes on */
@@ -141,7 +145,8 @@ static void test_killed_run_is_resumable(void **state) {
 static void test_reader_leaves(void **state) {
   (void)state;
   process p = {0};
-  process_shell(&p, "{ $MUZERO train tictactoe --preset " TEST_DATA "/cli/tiny.json --rounds 100M --run piped --json; echo $? >status; } | head -1");
+  process_shell(&p, "{ $MUZERO train tictactoe --preset " TEST_DATA
+                    "/cli/tiny.json --rounds 100M --run piped --json; echo $? >status; } | head -1");
   assert_status(&p, 0);
   assert_int_equal(lines_count(p.out), 1);
   assert_says(p.err, "the run is saved in piped");
@@ -173,10 +178,10 @@ static void test_seeds_stop_together(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_interrupt),       cmocka_unit_test(test_terminate),
-    cmocka_unit_test(test_interrupt_twice), cmocka_unit_test(test_checkpoint_on_request),
-    cmocka_unit_test(test_directory_in_use), cmocka_unit_test(test_killed_run_is_resumable),
-    cmocka_unit_test(test_reader_leaves),   cmocka_unit_test(test_seeds_stop_together),
+      cmocka_unit_test(test_interrupt),        cmocka_unit_test(test_terminate),
+      cmocka_unit_test(test_interrupt_twice),  cmocka_unit_test(test_checkpoint_on_request),
+      cmocka_unit_test(test_directory_in_use), cmocka_unit_test(test_killed_run_is_resumable),
+      cmocka_unit_test(test_reader_leaves),    cmocka_unit_test(test_seeds_stop_together),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

@@ -34,8 +34,8 @@ static void test_json_lines(void **state) {
     assert_string_equal(lines_string(phase, "event"), "phase");
     assert_int_equal((int)lines_number(phase, "phase"), i + 1);
     assert_int_equal((int)lines_number(phase, "rounds"), 2 * (i + 1));
-    assert_keys(phase, "digest", "env_steps", "sims", "updates", "wall_s", "score", "loss", "env_steps_per_s", "sims_per_s", "updates_per_s",
-                "rss_bytes", "plan", NULL);
+    assert_keys(phase, "digest", "env_steps", "sims", "updates", "wall_s", "score", "loss", "env_steps_per_s", "sims_per_s",
+                "updates_per_s", "rss_bytes", "plan", NULL);
     cJSON_Delete(phase);
   }
   cJSON *done = lines_at(p.out, -1);
@@ -127,7 +127,8 @@ static void test_from(void **state) {
   process p = {0};
   process_run(&p, "train", "tictactoe", TINY, "--run", "parent", NULL);
   assert_status(&p, 0);
-  process_run(&p, "train", "tictactoe", "--from", "parent", "--run", "child", "--set", "learning_rate=0.001", "--rounds", "6", "--json", NULL);
+  process_run(&p, "train", "tictactoe", "--from", "parent", "--run", "child", "--set", "learning_rate=0.001", "--rounds", "6",
+              "--json", NULL);
   assert_status(&p, 0);
   cJSON *done = lines_at(p.out, -1);
   assert_int_equal((int)lines_number(done, "rounds"), 6);
@@ -279,17 +280,17 @@ static void test_diff_names_phase_and_part(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_json_lines),
-    cmocka_unit_test(test_plain_lines_without_a_terminal),
-    cmocka_unit_test(test_existing_run),
-    cmocka_unit_test(test_resume_goes_on_exactly),
-    cmocka_unit_test(test_resume_refuses_what_may_not_change),
-    cmocka_unit_test(test_from),
-    cmocka_unit_test(test_seeds),
-    cmocka_unit_test(test_eval),
-    cmocka_unit_test(test_eval_does_not_depend_on_threads),
-    cmocka_unit_test(test_inspect),
-    cmocka_unit_test(test_diff_names_phase_and_part),
+      cmocka_unit_test(test_json_lines),
+      cmocka_unit_test(test_plain_lines_without_a_terminal),
+      cmocka_unit_test(test_existing_run),
+      cmocka_unit_test(test_resume_goes_on_exactly),
+      cmocka_unit_test(test_resume_refuses_what_may_not_change),
+      cmocka_unit_test(test_from),
+      cmocka_unit_test(test_seeds),
+      cmocka_unit_test(test_eval),
+      cmocka_unit_test(test_eval_does_not_depend_on_threads),
+      cmocka_unit_test(test_inspect),
+      cmocka_unit_test(test_diff_names_phase_and_part),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

@@ -56,8 +56,8 @@ static void test_train_help_lists_settings(void **state) {
   process p = {0};
   process_run(&p, "train", "--help", NULL);
   assert_status(&p, 0);
-  const char *const words[] = {"--set", "learning_rate", "loop_count", "cpu_actor", "exact", "numeric", "algorithmic", "operational",
-                               "[adam|sgd]", "presets: cartpole tictactoe"};
+  const char *const words[] = {"--set",   "learning_rate", "loop_count",  "cpu_actor",  "exact",
+                               "numeric", "algorithmic",   "operational", "[adam|sgd]", "presets: cartpole tictactoe"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) assert_says(p.out, words[i]);
   process_free(&p);
 }
@@ -74,51 +74,55 @@ static void test_version(void **state) {
 }
 
 /* Every line: what is typed, the status, and what the message must say. */
-static const struct { const char *arguments[6]; int status; const char *says; } wrong[] = {
-  {{"trian", "tictactoe"}, 2, "did you mean 'train'"},
-  {{"xyzzy"}, 2, "no command"},
-  {{"help", "evla"}, 2, "did you mean 'eval'"},
-  {{"train"}, 2, "needs ENV"},
-  {{"train", "tictactoe", "more"}, 2, "'more': one argument too many"},
-  {{"train", "tictactoe", "--round", "3"}, 2, "--rounds"},
-  {{"train", "tictactoe", "--round=3"}, 2, "--rounds"},
-  {{"train", "tictactoe", "--rounds"}, 2, "--rounds: needs a value"},
-  {{"train", "tictactoe", "--rounds", "three"}, 2, "--rounds"},
-  {{"train", "tictactoe", "--rounds", "0"}, 2, "out of range"},
-  {{"train", "tictactoe", "--rounds", "5s"}, 2, "k, M"},
-  {{"train", "tictactoe", "--for", "5k"}, 2, "s, m or h"},
-  {{"train", "tictactoe", "--until", "high"}, 2, "not a number"},
-  {{"train", "tictactoe", "--json=yes"}, 2, "takes no value"},
-  {{"train", "tictactoe", "--threads", "100000"}, 2, "1 to 1024"},
-  {{"train", "tictactoe", "--device", "gpu"}, 2, "--device"},
-  {{"train", "tictactoe", "--device", "cuda"}, 6, "cpu"},
-  {{"train", "tictactoo", "--rounds", "1"}, 3, "tictactoe"},
-  {{"train", "tictactoe", "--preset", "cartpoll"}, 3, "cartpole"},
-  {{"train", "tictactoe", "--preset", "./none.json"}, 5, "none.json"},
-  {{"train", "tictactoe", "--set", "learning_rat=1"}, 3, "learning_rate"},
-  {{"train", "tictactoe", "--set", "learning_rate"}, 3, "learning_rate"},
-  {{"train", "tictactoe", "--set", "learning_rate=abc"}, 3, "learning_rate"},
-  {{"train", "tictactoe", "--set", "learning_rate=11"}, 3, "10"},
-  {{"train", "tictactoe", "--set", "loop_count=-1"}, 3, "updates a round"},
-  {{"train", "tictactoe", "--set", "search.algorithm=gumble"}, 3, "gumbel"},
-  {{"train", "tictactoe", "--set", "checkpoint.interval=5k"}, 3, "s, m or h"},
-  {{"train", "tictactoe", "--set", "eval.opponent=prefect"}, 3, "perfect"},
-  {{"train", "tictactoe", "--from", "nosuch"}, 5, "nosuch"},
-  {{"resume", "nosuch"}, 5, "nosuch"},
-  {{"eval", "nosuch"}, 5, "nosuch"},
-  {{"eval", "nosuch", "--games", "0"}, 2, "out of range"},
-  {{"inspect", "nosuch"}, 5, "nosuch"},
-  {{"inspect", "--diff", "nosuch"}, 2, "two runs"},
-  {{"inspect", "--diff", "nosuch", "other"}, 5, "nosuch"},
-  {{"inspect", "a", "b"}, 2, "--diff"},
-  {{"inspect", "a", "--verify", "--digest"}, 2, "one of them"},
-  {{"envs", "cartpoel"}, 3, "cartpole"},
-  {{"envs", "--trace"}, 2, "--trace"},
-  {{"envs", "cartpole", "--steps", "3"}, 2, "--trace"},
-  {{"envs", "cartpole", "--trace", "--actions", "nosuch"}, 5, "nosuch"},
-  {{"bench", "serach"}, 2, "search"},
-  {{"bench", "search", "--set", "simulatoins=3"}, 3, "simulations"},
-  {{"bench", "--time", "5k"}, 2, "s, m or h"},
+static const struct {
+  const char *arguments[6];
+  int status;
+  const char *says;
+} wrong[] = {
+    {{"trian", "tictactoe"}, 2, "did you mean 'train'"},
+    {{"xyzzy"}, 2, "no command"},
+    {{"help", "evla"}, 2, "did you mean 'eval'"},
+    {{"train"}, 2, "needs ENV"},
+    {{"train", "tictactoe", "more"}, 2, "'more': one argument too many"},
+    {{"train", "tictactoe", "--round", "3"}, 2, "--rounds"},
+    {{"train", "tictactoe", "--round=3"}, 2, "--rounds"},
+    {{"train", "tictactoe", "--rounds"}, 2, "--rounds: needs a value"},
+    {{"train", "tictactoe", "--rounds", "three"}, 2, "--rounds"},
+    {{"train", "tictactoe", "--rounds", "0"}, 2, "out of range"},
+    {{"train", "tictactoe", "--rounds", "5s"}, 2, "k, M"},
+    {{"train", "tictactoe", "--for", "5k"}, 2, "s, m or h"},
+    {{"train", "tictactoe", "--until", "high"}, 2, "not a number"},
+    {{"train", "tictactoe", "--json=yes"}, 2, "takes no value"},
+    {{"train", "tictactoe", "--threads", "100000"}, 2, "1 to 1024"},
+    {{"train", "tictactoe", "--device", "gpu"}, 2, "--device"},
+    {{"train", "tictactoe", "--device", "cuda"}, 6, "cpu"},
+    {{"train", "tictactoo", "--rounds", "1"}, 3, "tictactoe"},
+    {{"train", "tictactoe", "--preset", "cartpoll"}, 3, "cartpole"},
+    {{"train", "tictactoe", "--preset", "./none.json"}, 5, "none.json"},
+    {{"train", "tictactoe", "--set", "learning_rat=1"}, 3, "learning_rate"},
+    {{"train", "tictactoe", "--set", "learning_rate"}, 3, "learning_rate"},
+    {{"train", "tictactoe", "--set", "learning_rate=abc"}, 3, "learning_rate"},
+    {{"train", "tictactoe", "--set", "learning_rate=11"}, 3, "10"},
+    {{"train", "tictactoe", "--set", "loop_count=-1"}, 3, "updates a round"},
+    {{"train", "tictactoe", "--set", "search.algorithm=gumble"}, 3, "gumbel"},
+    {{"train", "tictactoe", "--set", "checkpoint.interval=5k"}, 3, "s, m or h"},
+    {{"train", "tictactoe", "--set", "eval.opponent=prefect"}, 3, "perfect"},
+    {{"train", "tictactoe", "--from", "nosuch"}, 5, "nosuch"},
+    {{"resume", "nosuch"}, 5, "nosuch"},
+    {{"eval", "nosuch"}, 5, "nosuch"},
+    {{"eval", "nosuch", "--games", "0"}, 2, "out of range"},
+    {{"inspect", "nosuch"}, 5, "nosuch"},
+    {{"inspect", "--diff", "nosuch"}, 2, "two runs"},
+    {{"inspect", "--diff", "nosuch", "other"}, 5, "nosuch"},
+    {{"inspect", "a", "b"}, 2, "--diff"},
+    {{"inspect", "a", "--verify", "--digest"}, 2, "one of them"},
+    {{"envs", "cartpoel"}, 3, "cartpole"},
+    {{"envs", "--trace"}, 2, "--trace"},
+    {{"envs", "cartpole", "--steps", "3"}, 2, "--trace"},
+    {{"envs", "cartpole", "--trace", "--actions", "nosuch"}, 5, "nosuch"},
+    {{"bench", "serach"}, 2, "search"},
+    {{"bench", "search", "--set", "simulatoins=3"}, 3, "simulations"},
+    {{"bench", "--time", "5k"}, 2, "s, m or h"},
 };
 
 static void test_wrong_input(void **state) {
@@ -141,11 +145,11 @@ static void test_wrong_input(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_overview),
-    cmocka_unit_test(test_every_command_has_help_with_two_examples),
-    cmocka_unit_test(test_train_help_lists_settings),
-    cmocka_unit_test(test_version),
-    cmocka_unit_test(test_wrong_input),
+      cmocka_unit_test(test_overview),
+      cmocka_unit_test(test_every_command_has_help_with_two_examples),
+      cmocka_unit_test(test_train_help_lists_settings),
+      cmocka_unit_test(test_version),
+      cmocka_unit_test(test_wrong_input),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

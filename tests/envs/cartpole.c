@@ -231,10 +231,8 @@ static void text_shows_the_cart(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(follows_gymnasium),
-      cmocka_unit_test(a_batch_equals_single_steps),
-      cmocka_unit_test(a_state_is_its_bytes),
-      cmocka_unit_test(resets_fill_their_range),
+      cmocka_unit_test(follows_gymnasium),    cmocka_unit_test(a_batch_equals_single_steps),
+      cmocka_unit_test(a_state_is_its_bytes), cmocka_unit_test(resets_fill_their_range),
       cmocka_unit_test(text_shows_the_cart),
   };
   return cmocka_run_group_tests_name("cartpole", tests, NULL, NULL);

@@ -113,8 +113,8 @@ static void the_spec_as_json(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(finds_every_name),        cmocka_unit_test(an_unknown_name_says_the_nearest),
-      cmocka_unit_test(specs_are_consistent),    cmocka_unit_test(random_games_keep_the_promises),
+      cmocka_unit_test(finds_every_name),     cmocka_unit_test(an_unknown_name_says_the_nearest),
+      cmocka_unit_test(specs_are_consistent), cmocka_unit_test(random_games_keep_the_promises),
       cmocka_unit_test(the_spec_as_json),
   };
   return cmocka_run_group_tests_name("registry", tests, NULL, NULL);

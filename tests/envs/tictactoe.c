@@ -97,8 +97,10 @@ static int enumerate(tally *t, const uint64_t *state, int moves) {
     if (result.terminated) {
       visit(t, &next, moves + 1, true);
       t->games++;
-      if (value) t->wins[moves % 2]++;
-      else t->draws++;
+      if (value)
+        t->wins[moves % 2]++;
+      else
+        t->draws++;
     } else {
       assert_int_equal(value, 0);
       value = -enumerate(t, &next, moves + 1);
@@ -149,7 +151,8 @@ static void symmetries_are_a_group(void **unused) {
       int same = 0; /* exactly one symmetry equals t followed by s; this also keeps all eight apart */
       for (int u = 0; u < SYMMETRIES; u++) {
         bool equal = true;
-        for (int a = 0; a < CELLS; a++) equal &= env->symmetry_action(s, env->symmetry_action(t, a)) == env->symmetry_action(u, a);
+        for (int a = 0; a < CELLS; a++)
+          equal &= env->symmetry_action(s, env->symmetry_action(t, a)) == env->symmetry_action(u, a);
         same += equal;
       }
       assert_int_equal(same, 1);

@@ -219,14 +219,10 @@ static void json_memory_that_is_out_is_survived(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_line_has_every_key),
-      cmocka_unit_test(resets_continue_the_seeded_generator),
-      cmocka_unit_test(one_seed_gives_one_trace),
-      cmocka_unit_test(given_actions_are_followed),
-      cmocka_unit_test(an_illegal_action_is_named),
-      cmocka_unit_test(the_receiver_can_stop),
-      cmocka_unit_test(memory_that_is_out_is_survived),
-      cmocka_unit_test(json_memory_that_is_out_is_survived),
+      cmocka_unit_test(every_line_has_every_key),       cmocka_unit_test(resets_continue_the_seeded_generator),
+      cmocka_unit_test(one_seed_gives_one_trace),       cmocka_unit_test(given_actions_are_followed),
+      cmocka_unit_test(an_illegal_action_is_named),     cmocka_unit_test(the_receiver_can_stop),
+      cmocka_unit_test(memory_that_is_out_is_survived), cmocka_unit_test(json_memory_that_is_out_is_survived),
   };
   return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* Every truncation and every flipped bit of a checkpoint is found, and the section named. */
 #include "testing.h"
 
-static const mz_part parts[] = {{"config", "{\"env\":\"x\"}", 11}, {"weights", "0123456789012345678901234567890123456789", 40}, {"empty", "", 0}};
+static const mz_part parts[] = {
+    {"config", "{\"env\":\"x\"}", 11}, {"weights", "0123456789012345678901234567890123456789", 40}, {"empty", "", 0}};
 
 static void write_bytes(const char *path, const uint8_t *data, size_t size) { expect_ok(mz_file_write_atomic(path, data, size)); }
 
@@ -94,7 +95,8 @@ static void missing_things_have_their_own_errors(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(sections_come_back), cmocka_unit_test(every_damage_is_found), cmocka_unit_test(a_newer_format_is_named),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sections_come_back), cmocka_unit_test(every_damage_is_found),
+                                     cmocka_unit_test(a_newer_format_is_named),
                                      cmocka_unit_test(missing_things_have_their_own_errors)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

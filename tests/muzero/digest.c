@@ -1,11 +1,38 @@
 /* One seed gives one digest, whatever the workers do. */
 #include "testing.h"
 
-static const char *const tictactoe[] = {"games=12", "moves=6", "loop_count=5", "batch_size=32", "shards=8", "simulations=10", "unroll=3", "n_step=4", "discount=0.99",
-                                        "network.width=32", "replay.min_fill=50", "replay.segment_moves=0", "selfplay.opening_plies=2", "replay.capacity=300",
-                                        "replay.priority_exponent=0.6", "replay.importance_exponent=0.4", "reanalyze_ratio=0.3", "target_interval=7", "weight_average=0.9"};
-static const char *const cartpole[] = {"games=10", "moves=8", "loop_count=4", "batch_size=24", "shards=4", "simulations=8", "unroll=4", "n_step=10",
-                                       "network.width=32", "replay.min_fill=100", "replay.segment_moves=16", "replay.capacity=400", "search.algorithm=puct"};
+static const char *const tictactoe[] = {"games=12",
+                                        "moves=6",
+                                        "loop_count=5",
+                                        "batch_size=32",
+                                        "shards=8",
+                                        "simulations=10",
+                                        "unroll=3",
+                                        "n_step=4",
+                                        "discount=0.99",
+                                        "network.width=32",
+                                        "replay.min_fill=50",
+                                        "replay.segment_moves=0",
+                                        "selfplay.opening_plies=2",
+                                        "replay.capacity=300",
+                                        "replay.priority_exponent=0.6",
+                                        "replay.importance_exponent=0.4",
+                                        "reanalyze_ratio=0.3",
+                                        "target_interval=7",
+                                        "weight_average=0.9"};
+static const char *const cartpole[] = {"games=10",
+                                       "moves=8",
+                                       "loop_count=4",
+                                       "batch_size=24",
+                                       "shards=4",
+                                       "simulations=8",
+                                       "unroll=4",
+                                       "n_step=10",
+                                       "network.width=32",
+                                       "replay.min_fill=100",
+                                       "replay.segment_moves=16",
+                                       "replay.capacity=400",
+                                       "search.algorithm=puct"};
 #define COUNT(a) (int)(sizeof a / sizeof a[0])
 
 static uint64_t play(const char *env, const char *const *sets, int count, const mz_knobs *plans, int plan_count, int rounds) {
@@ -28,13 +55,14 @@ static uint64_t play(const char *env, const char *const *sets, int count, const 
 }
 
 static const mz_knobs plans[] = {
-  /* cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size */
-  {1, 1, 1, 64, 1}, {2, 1, 1, 1, 1}, {3, 2, 2, 5, 2}, {1, 3, 4, 12, 16}, {4, 1, 3, 7, 3}, {2, 2, 2, 3, 64},
+    /* cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size */
+    {1, 1, 1, 64, 1}, {2, 1, 1, 1, 1}, {3, 2, 2, 5, 2}, {1, 3, 4, 12, 16}, {4, 1, 3, 7, 3}, {2, 2, 2, 3, 64},
 };
 
 static void one_digest_for_every_plan(void **unused) {
   (void)unused;
-  uint64_t board = play("tictactoe", tictactoe, COUNT(tictactoe), plans, 1, 6), pole = play("cartpole", cartpole, COUNT(cartpole), plans, 1, 12);
+  uint64_t board = play("tictactoe", tictactoe, COUNT(tictactoe), plans, 1, 6),
+           pole = play("cartpole", cartpole, COUNT(cartpole), plans, 1, 12);
   assert_true(board != pole);
   for (int i = 1; i < COUNT(plans); i++) {
     assert_int_equal(play("tictactoe", tictactoe, COUNT(tictactoe), &plans[i], 1, 6), board);
@@ -44,8 +72,10 @@ static void one_digest_for_every_plan(void **unused) {
 
 static void resizing_between_rounds_changes_nothing(void **unused) {
   (void)unused;
-  assert_int_equal(play("tictactoe", tictactoe, COUNT(tictactoe), plans, COUNT(plans), 6), play("tictactoe", tictactoe, COUNT(tictactoe), plans, 1, 6));
-  assert_int_equal(play("cartpole", cartpole, COUNT(cartpole), plans, COUNT(plans), 12), play("cartpole", cartpole, COUNT(cartpole), plans, 1, 12));
+  assert_int_equal(play("tictactoe", tictactoe, COUNT(tictactoe), plans, COUNT(plans), 6),
+                   play("tictactoe", tictactoe, COUNT(tictactoe), plans, 1, 6));
+  assert_int_equal(play("cartpole", cartpole, COUNT(cartpole), plans, COUNT(plans), 12),
+                   play("cartpole", cartpole, COUNT(cartpole), plans, 1, 12));
 }
 
 static void another_seed_or_setting_gives_another_digest(void **unused) {
@@ -57,7 +87,8 @@ static void another_seed_or_setting_gives_another_digest(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(one_digest_for_every_plan), cmocka_unit_test(resizing_between_rounds_changes_nothing),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_digest_for_every_plan),
+                                     cmocka_unit_test(resizing_between_rounds_changes_nothing),
                                      cmocka_unit_test(another_seed_or_setting_gives_another_digest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,8 @@
 #include <math.h>
 
 static mz_settings small(void) {
-  return settings_with((const char *[]){"batch_size=48", "shards=8", "unroll=3", "network.width=48", "weight_average=0.95", "optimizer=sgd"}, 6);
+  return settings_with(
+      (const char *[]){"batch_size=48", "shards=8", "unroll=3", "network.width=48", "weight_average=0.95", "optimizer=sgd"}, 6);
 }
 
 static void fill(mz_batch *b, const mz_model *m) {
@@ -21,7 +22,11 @@ static void fill(mz_batch *b, const mz_model *m) {
   }
 }
 
-typedef struct trained { float weights[20000]; float errors[48]; double loss; } trained;
+typedef struct trained {
+  float weights[20000];
+  float errors[48];
+  double loss;
+} trained;
 
 static void train(int threads, bool poison, mz_status expected, trained *out) {
   mz_settings s = small();
@@ -32,7 +37,8 @@ static void train(int threads, bool poison, mz_status expected, trained *out) {
   mz_batch batch;
   expect_ok(mz_model_init(&model, &s.network, &env->spec));
   expect_ok(mz_pool_create(&pool, "learner", threads, NULL));
-  const mz_learner_settings settings = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8, .average = s.learning.average};
+  const mz_learner_settings settings = {
+      .loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8, .average = s.learning.average};
   expect_ok(mz_learner_create(&learner, &model, &mz_backend_cpu, &settings, pool));
   mz_params_init(&model.params, 1, mz_learner_weights(learner));
   mz_learner_weights_changed(learner);

@@ -2,9 +2,25 @@
 #include "muzero/muzero.h"
 #include "testing.h"
 
-static const char *const sets[] = {"games=12", "moves=6", "loop_count=5", "batch_size=32", "shards=8", "simulations=10", "unroll=3", "n_step=4", "network.width=32",
-                                   "replay.min_fill=50", "replay.capacity=200", "replay.priority_exponent=0.6", "reanalyze_ratio=0.2", "target_interval=7",
-                                   "train.phase_rounds=3", "eval.games=4", "eval.opponent=random", "checkpoint.keep=2", "train.target=1e9"};
+static const char *const sets[] = {"games=12",
+                                   "moves=6",
+                                   "loop_count=5",
+                                   "batch_size=32",
+                                   "shards=8",
+                                   "simulations=10",
+                                   "unroll=3",
+                                   "n_step=4",
+                                   "network.width=32",
+                                   "replay.min_fill=50",
+                                   "replay.capacity=200",
+                                   "replay.priority_exponent=0.6",
+                                   "reanalyze_ratio=0.2",
+                                   "target_interval=7",
+                                   "train.phase_rounds=3",
+                                   "eval.games=4",
+                                   "eval.opponent=random",
+                                   "checkpoint.keep=2",
+                                   "train.target=1e9"};
 enum { SETS = sizeof sets / sizeof sets[0], ROUNDS = 11 };
 
 static uint64_t digest_of(const char *run) {
@@ -30,7 +46,8 @@ static void play_to(mz_run *run, int64_t rounds) {
 
 static void train(const char *dir, int64_t rounds, int threads) {
   mz_run *run;
-  const mz_run_options options = {.env = "tictactoe", .dir = dir, .sets = sets, .set_count = SETS, .seed = 5, .seed_given = true, .threads = threads};
+  const mz_run_options options = {
+      .env = "tictactoe", .dir = dir, .sets = sets, .set_count = SETS, .seed = 5, .seed_given = true, .threads = threads};
   expect_ok(mz_run_open(&run, &options));
   play_to(run, rounds);
   mz_run_close(run);
@@ -63,7 +80,8 @@ static void stopping_anywhere_changes_nothing(void **unused) {
   snprintf(whole, sizeof whole, "%s/whole", folder);
   train(whole, ROUNDS, 1);
   uint64_t expected = digest_of(whole);
-  static const char *const other[] = {"cpu_actor=3", "batch_actor=2", "learner_threads=2", "mcts_storage_size=5", "batch_buffer_size=2"};
+  static const char *const other[] = {"cpu_actor=3", "batch_actor=2", "learner_threads=2", "mcts_storage_size=5",
+                                      "batch_buffer_size=2"};
   for (int stop = 1; stop < ROUNDS; stop += 3) { /* before replay is filled, in the middle of a phase, at its end */
     snprintf(parts, sizeof parts, "%s/parts%d", folder, stop);
     train(parts, stop, 2);
@@ -83,7 +101,8 @@ static void what_may_not_change_is_named(void **unused) {
   train(dir, 2, 1);
   static const char *const algorithmic[] = {"batch_size=64"}, *const operational[] = {"eval.games=7"};
   mz_run *run;
-  const mz_run_options bad = {.sets = algorithmic, .set_count = 1}, good = {.sets = operational, .set_count = 1}, seed = {.seed = 9, .seed_given = true};
+  const mz_run_options bad = {.sets = algorithmic, .set_count = 1}, good = {.sets = operational, .set_count = 1},
+                       seed = {.seed = 9, .seed_given = true};
   assert_int_equal(mz_run_resume(&run, dir, &bad, true), MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "batch_size"));
   assert_int_equal(mz_run_resume(&run, dir, &seed, true), MZ_E_CONFIG);
@@ -128,13 +147,16 @@ static void only_wanted_checkpoints_stay(void **unused) {
   snprintf(dir, sizeof dir, "%s/run", folder);
   train(dir, 1, 1);
   for (int rounds = 2; rounds <= 9; rounds++) resume(dir, rounds, NULL, 0, 1);
-  snprintf(command, sizeof command, "test $(ls %s/checkpoints | wc -l) -le 3 -a $(ls %s/checkpoints | wc -l) -ge 2", dir, dir); /* 2 kept and the best */
+  snprintf(command, sizeof command, "test $(ls %s/checkpoints | wc -l) -le 3 -a $(ls %s/checkpoints | wc -l) -ge 2", dir,
+           dir); /* 2 kept and the best */
   assert_int_equal(system(command), 0);
   drop_folder(folder);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(stopping_anywhere_changes_nothing), cmocka_unit_test(what_may_not_change_is_named),
-                                     cmocka_unit_test(a_run_goes_on_from_an_older_checkpoint_and_from_another_run), cmocka_unit_test(only_wanted_checkpoints_stay)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(stopping_anywhere_changes_nothing),
+                                     cmocka_unit_test(what_may_not_change_is_named),
+                                     cmocka_unit_test(a_run_goes_on_from_an_older_checkpoint_and_from_another_run),
+                                     cmocka_unit_test(only_wanted_checkpoints_stay)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

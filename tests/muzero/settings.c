@@ -21,7 +21,8 @@ static void two_of_three_give_the_replay_ratio(void **unused) {
   assert_int_equal(s.selfplay.moves, 8);
   assert_int_equal(resolve((const char *[]){"games=32", "moves=16", "replay_ratio=5.1", "batch_size=128"}, 4, &s), MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "nearest valid replay_ratio: 5"));
-  assert_int_equal(resolve((const char *[]){"games=32", "moves=16", "loop_count=40", "replay_ratio=5", "batch_size=128"}, 5, &s), MZ_E_CONFIG);
+  assert_int_equal(resolve((const char *[]){"games=32", "moves=16", "loop_count=40", "replay_ratio=5", "batch_size=128"}, 5, &s),
+                   MZ_E_CONFIG);
 }
 
 static void shards_divide_the_batch(void **unused) {
@@ -58,7 +59,10 @@ static void every_bundled_preset_is_valid(void **unused) {
 
 static void settings_survive_their_text(void **unused) {
   (void)unused;
-  mz_settings a = settings_with((const char *[]){"learning_rate=0.1234567890123456789", "replay.capacity=123k", "checkpoint.interval=90s", "eval.opponent=mcts:50"}, 4), b;
+  mz_settings a = settings_with((const char *[]){"learning_rate=0.1234567890123456789", "replay.capacity=123k",
+                                                 "checkpoint.interval=90s", "eval.opponent=mcts:50"},
+                                4),
+              b;
   mz_config from = mz_settings_config(&a, NULL), to = mz_settings_config(&b, NULL);
   cJSON *json = mz_config_to_json(&from);
   mz_config_defaults(&to);
@@ -81,8 +85,9 @@ static void knobs_follow_the_thread_budget(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(two_of_three_give_the_replay_ratio), cmocka_unit_test(shards_divide_the_batch),
-                                     cmocka_unit_test(every_bundled_preset_is_valid), cmocka_unit_test(settings_survive_their_text),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(two_of_three_give_the_replay_ratio),
+                                     cmocka_unit_test(shards_divide_the_batch), cmocka_unit_test(every_bundled_preset_is_valid),
+                                     cmocka_unit_test(settings_survive_their_text),
                                      cmocka_unit_test(knobs_follow_the_thread_budget)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,8 @@ static void learns(const char *env, double target, int64_t updates_max) {
     mz_reason reason = MZ_GOES_ON;
     expect_ok(mz_run_open(&run, &options));
     while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-    print_message("%s, seed %d: score %g after %lld updates, %lld environment steps\n", env, (int)seed, phase.score, (long long)phase.counters.updates,
-                  (long long)phase.counters.env_steps);
+    print_message("%s, seed %d: score %g after %lld updates, %lld environment steps\n", env, (int)seed, phase.score,
+                  (long long)phase.counters.updates, (long long)phase.counters.env_steps);
     assert_int_equal(reason, MZ_REASON_SCORE);
     assert_true(phase.score >= target);
     mz_run_close(run);

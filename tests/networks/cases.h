@@ -122,10 +122,10 @@ static inline void record_shared(net *n, int width) {
 
 static inline const mz_model *unrolled_model(int width) {
   static mz_model model; /* large */
-  const mz_network_settings settings = {.width = width, .depth = 2, .latent = width + 3, .value_bins = NET_BINS, .reward_bins = 5,
-                                        .transform = true};
-  const mz_spec spec = {.obs_kind = MZ_OBS_F32, .obs_size = OBS, .actions = NET_ACTIONS, .return_max = 300, .reward_min = -1,
-                        .reward_max = 2};
+  const mz_network_settings settings = {
+      .width = width, .depth = 2, .latent = width + 3, .value_bins = NET_BINS, .reward_bins = 5, .transform = true};
+  const mz_spec spec = {
+      .obs_kind = MZ_OBS_F32, .obs_size = OBS, .actions = NET_ACTIONS, .return_max = 300, .reward_min = -1, .reward_max = 2};
   check(mz_model_init(&model, &settings, &spec));
   return &model;
 }
@@ -155,13 +155,13 @@ static inline void record_unrolled(net *n, int width) {
 }
 
 static const net_case net_cases[] = {
-  {"linear", two_layers, record_linear},
-  {"linear with relu, no bias", two_layers, record_linear_relu},
-  {"relu", two_layers, record_relu},
-  {"minmax", two_layers, record_minmax},
-  {"scale gradient", two_layers, record_scale_gradient},
-  {"shared weight, table, add", shared_params, record_shared},
-  {"unrolled loss", define_unrolled, record_unrolled},
+    {"linear", two_layers, record_linear},
+    {"linear with relu, no bias", two_layers, record_linear_relu},
+    {"relu", two_layers, record_relu},
+    {"minmax", two_layers, record_minmax},
+    {"scale gradient", two_layers, record_scale_gradient},
+    {"shared weight, table, add", shared_params, record_shared},
+    {"unrolled loss", define_unrolled, record_unrolled},
 };
 enum { NET_CASES = sizeof net_cases / sizeof *net_cases };
 
@@ -169,8 +169,10 @@ static inline void *net_elements(const net *n, const float *from) {
   void *to = NULL;
   check(mz_alloc(&to, (size_t)n->params.size, n->backend->element_size));
   for (int64_t i = 0; from != NULL && i < n->params.size; i++) {
-    if (n->backend->element_size == sizeof(double)) ((double *)to)[i] = from[i];
-    else ((float *)to)[i] = from[i];
+    if (n->backend->element_size == sizeof(double))
+      ((double *)to)[i] = from[i];
+    else
+      ((float *)to)[i] = from[i];
   }
   return to;
 }
@@ -221,8 +223,10 @@ static inline void net_set_row(net *n, int r, int example) {
     for (int c = 0; c < n->columns[i]; c++) {
       const float x = n->kinds[i] == TARGETS ? entries[c] / sum : entries[c];
       const size_t at = (size_t)r * (size_t)value->stride + (size_t)c;
-      if (n->backend->element_size == sizeof(double)) ((double *)value->data)[at] = x;
-      else ((float *)value->data)[at] = x;
+      if (n->backend->element_size == sizeof(double))
+        ((double *)value->data)[at] = x;
+      else
+        ((float *)value->data)[at] = x;
     }
   }
   for (int i = 0; i < n->index_count; i++) {

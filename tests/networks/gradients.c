@@ -260,8 +260,8 @@ static void whole_loss(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_op),
-    cmocka_unit_test(whole_loss),
+      cmocka_unit_test(every_op),
+      cmocka_unit_test(whole_loss),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static int set_up(void **state) {
   (void)state;
   const mz_network_settings settings = {.width = WIDTH, .depth = 2, .value_bins = 33, .reward_bins = 11, .transform = true};
   const mz_spec spec = {
-    .obs_kind = MZ_OBS_U8, .obs_size = OBS_SIZE, .actions = ACTIONS, .return_max = 200, .reward_min = -3, .reward_max = 3};
+      .obs_kind = MZ_OBS_U8, .obs_size = OBS_SIZE, .actions = ACTIONS, .return_max = 200, .reward_min = -3, .reward_max = 3};
   if (mz_model_init(&model, &settings, &spec) != MZ_OK) return -1;
   for (int i = 0; i < model.params.count; i++) { /* no near-uniform heads */
     if (model.params.items[i].decay) model.params.items[i].init = MZ_INIT_HE;
@@ -69,8 +69,8 @@ static void ask(const mz_backend *backend, int rows_max, int at_once, mz_obs_kin
   }
   for (int at = 0; at < N; at += at_once) {
     const int n = N - at < at_once ? N - at : at_once;
-    mz_infer_recurrent(infer, n, out->pool, first + at, action + at, second + at, out->policy[1] + at * ACTIONS, out->value[1] + at,
-                       out->reward + at);
+    mz_infer_recurrent(infer, n, out->pool, first + at, action + at, second + at, out->policy[1] + at * ACTIONS,
+                       out->value[1] + at, out->reward + at);
   }
   mz_infer_free(infer);
 }
@@ -190,12 +190,9 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(however_requests_are_cut),
-    cmocka_unit_test(it_is_the_tape),
-    cmocka_unit_test(padding_of_latents_stays_zero),
-    cmocka_unit_test(reference_backend_agrees),
-    cmocka_unit_test(new_weights_count_at_once),
-    cmocka_unit_test(memory_may_run_out),
+      cmocka_unit_test(however_requests_are_cut),      cmocka_unit_test(it_is_the_tape),
+      cmocka_unit_test(padding_of_latents_stays_zero), cmocka_unit_test(reference_backend_agrees),
+      cmocka_unit_test(new_weights_count_at_once),     cmocka_unit_test(memory_may_run_out),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -22,8 +22,10 @@ static int level_with(const char *wanted) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    if (wanted == NULL) unsetenv("MUZERO_ISA");
-    else setenv("MUZERO_ISA", wanted, 1);
+    if (wanted == NULL)
+      unsetenv("MUZERO_ISA");
+    else
+      setenv("MUZERO_ISA", wanted, 1);
     mz_log_set_level(MZ_LOG_ERROR);
     _exit(10 + (int)mz_isa_level());
   }
@@ -88,7 +90,9 @@ static void avx2_equals_avx512(void **state) {
 }
 
 enum { ROWS = 19, COLUMNS = 77, STRIDE = 80, COUNT = ROWS * STRIDE };
-typedef struct results { float y[9][COUNT], scalars[3][COUNT]; } results;
+typedef struct results {
+  float y[9][COUNT], scalars[3][COUNT];
+} results;
 
 static void made_up(float *to, uint32_t stream) {
   mz_rng rng = mz_rng_at(6, MZ_RNG_TEST, stream, 0);
@@ -179,8 +183,17 @@ static void nan_is_not_swallowed(void **state) {
       assert_true(isnan(scalar[0]));
       const float one = 1.0f;
       const mz_term term = {&one, x};
-      const mz_product product = {.rows = 1, .columns = 32, .depth = 1, .term_count = 1, .terms = &term, .a_row = 1, .a_step = 1,
-                                  .b_stride = 32, .c = y, .c_stride = 32, .relu = true};
+      const mz_product product = {.rows = 1,
+                                  .columns = 32,
+                                  .depth = 1,
+                                  .term_count = 1,
+                                  .terms = &term,
+                                  .a_row = 1,
+                                  .a_step = 1,
+                                  .b_stride = 32,
+                                  .c = y,
+                                  .c_stride = 32,
+                                  .relu = true};
       k->product(&product);
       assert_true(isnan(y[at]));
     }
@@ -190,12 +203,12 @@ static void nan_is_not_swallowed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(environment_lowers_the_level),
-    cmocka_unit_test(library_version_is_known),
-    cmocka_unit_test(avx2_equals_avx512),
-    cmocka_unit_test(levels_agree_on_rows),
-    cmocka_unit_test(exponentials_and_logarithms_are_the_scalar_ones),
-    cmocka_unit_test(nan_is_not_swallowed),
+      cmocka_unit_test(environment_lowers_the_level),
+      cmocka_unit_test(library_version_is_known),
+      cmocka_unit_test(avx2_equals_avx512),
+      cmocka_unit_test(levels_agree_on_rows),
+      cmocka_unit_test(exponentials_and_logarithms_are_the_scalar_ones),
+      cmocka_unit_test(nan_is_not_swallowed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ static void expect_two_hot(const mz_support *s, float scalar, int low, double at
   mz_two_hot(s, scalar, out);
   for (int i = 0; i < s->bins; i++) {
     const double expected = i == low ? at_low : (i == low + 1 ? above : 0.0);
-    if (fabs(out[i] - expected) > 6e-5) fail_msg("two-hot of %g: bin %d is %g, not %g", (double)scalar, i, (double)out[i], expected);
+    if (fabs(out[i] - expected) > 6e-5)
+      fail_msg("two-hot of %g: bin %d is %g, not %g", (double)scalar, i, (double)out[i], expected);
   }
 }
 
@@ -101,7 +102,11 @@ static void expectation_is_the_ops(void **state) {
 
 static mz_model model; /* large */
 
-typedef struct recorded { mz_tape *tape; mz_loss loss; double *values, *gradients; } recorded;
+typedef struct recorded {
+  mz_tape *tape;
+  mz_loss loss;
+  double *values, *gradients;
+} recorded;
 
 static recorded record(const mz_loss_settings *settings, int rows) {
   const mz_network_settings network = {.width = 10, .depth = 1, .value_bins = 7, .reward_bins = 3, .transform = true};
@@ -145,9 +150,7 @@ static void fill(recorded *rec, int r, int example, float weight) {
   }
 }
 
-static double entropy(recorded *r, mz_value value) {
-  return *(const double *)mz_tape_at(r->tape, value)->data;
-}
+static double entropy(recorded *r, mz_value value) { return *(const double *)mz_tape_at(r->tape, value)->data; }
 
 static void steps_and_heads_have_their_weights(void **state) {
   (void)state;
@@ -160,7 +163,8 @@ static void steps_and_heads_have_their_weights(void **state) {
   double expected = 3.0 * entropy(&r, r.loss.policy_loss[0]) + 0.5 * entropy(&r, r.loss.value_loss[0]);
   for (int k = 1; k <= 4; k++) {
     expected += (3.0 * entropy(&r, r.loss.policy_loss[k]) + 0.5 * entropy(&r, r.loss.value_loss[k]) +
-                 2.0 * entropy(&r, r.loss.reward_loss[k])) / 4.0;
+                 2.0 * entropy(&r, r.loss.reward_loss[k])) /
+                4.0;
   }
   assert_true(fabs(mz_tape_loss(r.tape) - 0.25 * expected) <= 1e-9);
   forget(&r);
@@ -189,13 +193,13 @@ static void shards_add_and_masked_rows_do_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(two_hot_golden_values),
-    cmocka_unit_test(two_hot_at_bins_and_beyond),
-    cmocka_unit_test(transform_and_its_inverse),
-    cmocka_unit_test(expectation_undoes_two_hot),
-    cmocka_unit_test(expectation_is_the_ops),
-    cmocka_unit_test(steps_and_heads_have_their_weights),
-    cmocka_unit_test(shards_add_and_masked_rows_do_nothing),
+      cmocka_unit_test(two_hot_golden_values),
+      cmocka_unit_test(two_hot_at_bins_and_beyond),
+      cmocka_unit_test(transform_and_its_inverse),
+      cmocka_unit_test(expectation_undoes_two_hot),
+      cmocka_unit_test(expectation_is_the_ops),
+      cmocka_unit_test(steps_and_heads_have_their_weights),
+      cmocka_unit_test(shards_add_and_masked_rows_do_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,14 @@
 
 #include "tests/networks/cases.h"
 
-static const mz_spec cartpole = {.obs_kind = MZ_OBS_F32, .obs_size = 4, .actions = 2, .players = 1, .reward_min = 1, .reward_max = 1,
-                                 .return_min = 1, .return_max = 500};
+static const mz_spec cartpole = {.obs_kind = MZ_OBS_F32,
+                                 .obs_size = 4,
+                                 .actions = 2,
+                                 .players = 1,
+                                 .reward_min = 1,
+                                 .reward_max = 1,
+                                 .return_min = 1,
+                                 .return_max = 500};
 static const mz_network_settings small = {.width = 24, .depth = 1, .value_bins = 21, .reward_bins = 5, .transform = true};
 static mz_model model; /* large */
 
@@ -96,7 +102,10 @@ static void table_rows_are_valid(void **state) {
   mz_network_settings settings;
   mz_loss_settings loss;
   mz_settings_table tables[] = {mz_network_table, mz_loss_table};
-  struct { mz_network_settings network; mz_loss_settings loss; } both;
+  struct {
+    mz_network_settings network;
+    mz_loss_settings loss;
+  } both;
   tables[1].base = (size_t)((char *)&both.loss - (char *)&both);
   mz_config config = {.tables = tables, .table_count = 2, .values = &both};
   mz_config_defaults(&config);
@@ -125,7 +134,9 @@ static void flops_count_multiply_adds_twice(void **state) {
   assert_true(mz_model_update_flops(&model, 5) == 6 * (representation + 6 * prediction + 5 * dynamics));
 }
 
-typedef struct outputs { float latent[24], policy[2], value[21], reward[5]; } outputs;
+typedef struct outputs {
+  float latent[24], policy[2], value[21], reward[5];
+} outputs;
 
 /* Recurrent inference from a made-up latent on the reference backend. */
 static outputs recurrent(const float *weights, const float *latent, int action) {
@@ -164,8 +175,8 @@ static void first_outputs_are_modest(void **state) {
     min = fminf(min, out.latent[i]);
     max = fmaxf(max, out.latent[i]);
   }
-  assert_true(min == 0.0f && max > 0.999f && max <= 1.0f); /* scaled to [0, 1] */
-  assert_true(fabsf(out.policy[0] - out.policy[1]) < 0.1f); /* nearly uniform */
+  assert_true(min == 0.0f && max > 0.999f && max <= 1.0f);              /* scaled to [0, 1] */
+  assert_true(fabsf(out.policy[0] - out.policy[1]) < 0.1f);             /* nearly uniform */
   assert_memory_not_equal(out.latent, other.latent, sizeof out.latent); /* the action matters */
   free(weights);
 }
@@ -187,8 +198,8 @@ static void action_table_equals_a_concatenated_one_hot(void **state) {
   const mz_param *split = params.items, *joined = &params.items[3];
   for (int r = 0; r < LATENT + ACTIONS; r++) {
     for (int c = 0; c < WIDTH; c++) {
-      values[joined->offset + r * joined->stride + c] =
-        r < LATENT ? values[split[0].offset + r * split[0].stride + c] : values[split[2].offset + (r - LATENT) * split[2].stride + c];
+      values[joined->offset + r * joined->stride + c] = r < LATENT ? values[split[0].offset + r * split[0].stride + c]
+                                                                   : values[split[2].offset + (r - LATENT) * split[2].stride + c];
     }
   }
   for (int c = 0; c < WIDTH; c++) values[params.items[4].offset + c] = values[split[1].offset + c];
@@ -221,13 +232,13 @@ static void action_table_equals_a_concatenated_one_hot(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(parameters_have_their_names_and_shapes),
-    cmocka_unit_test(supports_hold_what_the_environment_pays),
-    cmocka_unit_test(sizes_that_do_not_fit_are_refused),
-    cmocka_unit_test(table_rows_are_valid),
-    cmocka_unit_test(flops_count_multiply_adds_twice),
-    cmocka_unit_test(first_outputs_are_modest),
-    cmocka_unit_test(action_table_equals_a_concatenated_one_hot),
+      cmocka_unit_test(parameters_have_their_names_and_shapes),
+      cmocka_unit_test(supports_hold_what_the_environment_pays),
+      cmocka_unit_test(sizes_that_do_not_fit_are_refused),
+      cmocka_unit_test(table_rows_are_valid),
+      cmocka_unit_test(flops_count_multiply_adds_twice),
+      cmocka_unit_test(first_outputs_are_modest),
+      cmocka_unit_test(action_table_equals_a_concatenated_one_hot),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

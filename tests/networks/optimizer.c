@@ -12,7 +12,12 @@
 #include "tests/networks/fixture.h"
 
 static const mz_optimizer_settings adam = {
-  .kind = MZ_ADAM, .learning_rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-3, .weight_decay = 0.05,
+    .kind = MZ_ADAM,
+    .learning_rate = 0.1,
+    .beta1 = 0.9,
+    .beta2 = 0.99,
+    .epsilon = 1e-3,
+    .weight_decay = 0.05,
 };
 static const mz_optimizer_settings sgd = {.kind = MZ_SGD, .learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.05};
 
@@ -175,7 +180,8 @@ static void the_sum_is_the_literal_tree(void **state) {
       const int step = count % 7 == 0 ? 5 : 7; /* coprime to count up to 67 but for multiples of 35: a permutation */
       for (int i = 0; i < count; i++) mz_shard_sum_arrive(&sum, count % 35 == 0 ? count - 1 - i : (i * step + update) % count);
       double squares = 0, wanted = 0;
-      for (int chunk = mz_chunk_count(&params) - 1; chunk >= 0; chunk--) squares += mz_gradient_squares_chunk(sum.gradients[0], params.size, chunk);
+      for (int chunk = mz_chunk_count(&params) - 1; chunk >= 0; chunk--)
+        squares += mz_gradient_squares_chunk(sum.gradients[0], params.size, chunk);
       for (int64_t i = 0; i < params.size; i++) {
         for (int s = 0; s < count; s++) terms[s] = shards[s][i];
         const float tree = literal_tree(terms, count);
@@ -275,11 +281,14 @@ static void gradients_are_clipped_by_their_norm(void **state) {
 static void learning_rates_follow_their_schedule(void **state) {
   (void)state;
   mz_optimizer_settings settings = {.learning_rate = 0.2, .final_fraction = 0.25, .warmup_updates = 10};
-  static const struct { mz_schedule schedule; double quarter, middle; } schedules[] = {
-    {MZ_SCHEDULE_CONSTANT, 1, 1},
-    {MZ_SCHEDULE_COSINE, 0.25 + 0.75 * (0.5 + 0.25 * M_SQRT2), 0.625},
-    {MZ_SCHEDULE_LINEAR, 0.8125, 0.625},
-    {MZ_SCHEDULE_EXPONENTIAL, M_SQRT1_2, 0.5},
+  static const struct {
+    mz_schedule schedule;
+    double quarter, middle;
+  } schedules[] = {
+      {MZ_SCHEDULE_CONSTANT, 1, 1},
+      {MZ_SCHEDULE_COSINE, 0.25 + 0.75 * (0.5 + 0.25 * M_SQRT2), 0.625},
+      {MZ_SCHEDULE_LINEAR, 0.8125, 0.625},
+      {MZ_SCHEDULE_EXPONENTIAL, M_SQRT1_2, 0.5},
   };
   for (int i = 0; i < 4; i++) {
     settings.schedule = (int32_t)schedules[i].schedule;
@@ -318,8 +327,8 @@ static void settings_have_defaults_and_ranges(void **state) {
   assert_int_equal(settings.schedule, MZ_SCHEDULE_EXPONENTIAL);
   assert_int_equal(mz_config_set_pair(&config, "warmup_updates=100", "test"), MZ_OK);
   assert_int_equal(settings.warmup_updates, 100);
-  static const char *const refused[] = {"optimizer=lamb", "learning_rate=-1", "adam.beta1=1", "adam.beta2=1", "adam.epsilon=0",
-                                        "learning_rate_final=2", "warmup_updates=0.5", "momentum=1"};
+  static const char *const refused[] = {"optimizer=lamb", "learning_rate=-1",      "adam.beta1=1",       "adam.beta2=1",
+                                        "adam.epsilon=0", "learning_rate_final=2", "warmup_updates=0.5", "momentum=1"};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
     assert_int_equal(mz_config_set_pair(&config, refused[i], "test"), MZ_E_CONFIG);
 
@@ -340,15 +349,15 @@ static void settings_have_defaults_and_ranges(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(two_steps_by_hand),
-    cmocka_unit_test(trajectories_are_those_of_torch),
-    cmocka_unit_test(the_sum_is_the_literal_tree),
-    cmocka_unit_test(the_order_of_chunks_changes_no_bit),
-    cmocka_unit_test(only_weights_decay),
-    cmocka_unit_test(moments_of_a_dead_unit_become_zero),
-    cmocka_unit_test(gradients_are_clipped_by_their_norm),
-    cmocka_unit_test(learning_rates_follow_their_schedule),
-    cmocka_unit_test(settings_have_defaults_and_ranges),
+      cmocka_unit_test(two_steps_by_hand),
+      cmocka_unit_test(trajectories_are_those_of_torch),
+      cmocka_unit_test(the_sum_is_the_literal_tree),
+      cmocka_unit_test(the_order_of_chunks_changes_no_bit),
+      cmocka_unit_test(only_weights_decay),
+      cmocka_unit_test(moments_of_a_dead_unit_become_zero),
+      cmocka_unit_test(gradients_are_clipped_by_their_norm),
+      cmocka_unit_test(learning_rates_follow_their_schedule),
+      cmocka_unit_test(settings_have_defaults_and_ranges),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,8 +91,10 @@ static void padding_and_biases_start_at_zero(void **state) {
     for (int r = 0; r < param->rows; r++)
       for (int c = 0; c < param->stride; c++) {
         const float value = values[param->offset + (int64_t)r * param->stride + c];
-        if (c >= param->columns || param->init == MZ_INIT_ZERO) assert_true(value == 0.0f && !signbit(value));
-        else assert_true(isfinite(value));
+        if (c >= param->columns || param->init == MZ_INIT_ZERO)
+          assert_true(value == 0.0f && !signbit(value));
+        else
+          assert_true(isfinite(value));
       }
   }
   free(values);
@@ -124,11 +126,9 @@ static void initial_values_depend_on_seed_and_index_only(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(matrices_follow_each_other_with_padded_rows),
-    cmocka_unit_test(parameters_are_found_by_name),
-    cmocka_unit_test(initial_values_have_the_variance_of_their_scheme),
-    cmocka_unit_test(padding_and_biases_start_at_zero),
-    cmocka_unit_test(initial_values_depend_on_seed_and_index_only),
+      cmocka_unit_test(matrices_follow_each_other_with_padded_rows),      cmocka_unit_test(parameters_are_found_by_name),
+      cmocka_unit_test(initial_values_have_the_variance_of_their_scheme), cmocka_unit_test(padding_and_biases_start_at_zero),
+      cmocka_unit_test(initial_values_depend_on_seed_and_index_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,9 @@
 
 static const double tolerance = 1e-5;
 
-typedef struct shape { int width, rows; } shape;
+typedef struct shape {
+  int width, rows;
+} shape;
 
 /* ‖a − b‖ / ‖b‖ over rows × columns of two matrices. */
 static double distance(const net *a, const void *a_data, const net *b, const void *b_data, int rows, int columns, int stride) {
@@ -42,7 +44,8 @@ static void agree(const net *cpu, const net *ref, const char *what, int rows) {
   for (int p = 0; p < ref->params.count; p++) {
     const mz_param *param = &ref->params.items[p];
     const float *x = (const float *)cpu->gradients + param->offset;
-    const double off = distance(cpu, x, ref, (const double *)ref->gradients + param->offset, param->rows, param->columns, param->stride);
+    const double off =
+        distance(cpu, x, ref, (const double *)ref->gradients + param->offset, param->rows, param->columns, param->stride);
     if (!(off <= tolerance)) fail_msg("%s: gradient of %s: off by %g", what, param->name, off);
     for (int i = 0; i < param->rows * param->stride; i++) {
       if (i % param->stride >= param->columns) assert_true(x[i] == 0.0f);
@@ -133,9 +136,9 @@ static void inference_ops(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_case),
-    cmocka_unit_test(wide_layers),
-    cmocka_unit_test(inference_ops),
+      cmocka_unit_test(every_case),
+      cmocka_unit_test(wide_layers),
+      cmocka_unit_test(inference_ops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

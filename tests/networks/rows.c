@@ -86,8 +86,8 @@ static void wide_layers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(at_every_level),
-    cmocka_unit_test(wide_layers),
+      cmocka_unit_test(at_every_level),
+      cmocka_unit_test(wide_layers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

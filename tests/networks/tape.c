@@ -105,7 +105,7 @@ static void first_writers_and_shared_weights(void **state) {
     shared_uses++;
     if (!node->first_use) continue;
     first_uses++;
-    assert_int_equal(shared_uses, 1); /* recorded first, so visited last */
+    assert_int_equal(shared_uses, 1);     /* recorded first, so visited last */
     assert_int_equal(node->use_count, 3); /* the fourth leads to no loss */
     for (int u = 1; u < node->use_count; u++) assert_true(node->uses[u] > node->uses[u - 1]);
   }
@@ -196,12 +196,9 @@ static void memory_may_run_out_anywhere(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(gradients_only_where_they_matter),
-    cmocka_unit_test(parameters_without_a_loss_get_zero),
-    cmocka_unit_test(first_writers_and_shared_weights),
-    cmocka_unit_test(write_and_read_are_inverse),
-    cmocka_unit_test(too_many_nodes_are_an_error),
-    cmocka_unit_test(memory_may_run_out_anywhere),
+      cmocka_unit_test(gradients_only_where_they_matter), cmocka_unit_test(parameters_without_a_loss_get_zero),
+      cmocka_unit_test(first_writers_and_shared_weights), cmocka_unit_test(write_and_read_are_inverse),
+      cmocka_unit_test(too_many_nodes_are_an_error),      cmocka_unit_test(memory_may_run_out_anywhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,11 +38,25 @@ static double element(const mz_backend *backend, const void *values, int64_t i) 
 
 static void build_model(update *u) {
   const mz_network_settings network = {
-    .width = WIDTH, .depth = 1, .latent = WIDTH, .value_bins = BINS, .reward_bins = BINS, .value_range = 10, .reward_range = 10,
+      .width = WIDTH,
+      .depth = 1,
+      .latent = WIDTH,
+      .value_bins = BINS,
+      .reward_bins = BINS,
+      .value_range = 10,
+      .reward_range = 10,
   };
   const mz_spec spec = {
-    .obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, OBS}, .obs_size = OBS, .actions = ACTIONS, .players = 1, .symmetries = 1,
-    .reward_min = -1, .reward_max = 1, .return_min = -10, .return_max = 10,
+      .obs_kind = MZ_OBS_F32,
+      .obs_shape = {1, 1, OBS},
+      .obs_size = OBS,
+      .actions = ACTIONS,
+      .players = 1,
+      .symmetries = 1,
+      .reward_min = -1,
+      .reward_max = 1,
+      .return_min = -10,
+      .return_max = 10,
   };
   check(mz_model_init(&u->model, &network, &spec));
   check(mz_alloc(&u->weights, (size_t)u->model.params.size, sizeof *u->weights));
@@ -52,10 +66,10 @@ static void build_model(update *u) {
 static void build_tape(update *u) {
   const mz_params *params = &u->model.params;
   const mz_loss_settings settings = {
-    .unroll = UNROLL,
-    .policy_weight = fixture_scalar(&u->torch, "loss_weight.policy"),
-    .value_weight = fixture_scalar(&u->torch, "loss_weight.value"),
-    .reward_weight = fixture_scalar(&u->torch, "loss_weight.reward"),
+      .unroll = UNROLL,
+      .policy_weight = fixture_scalar(&u->torch, "loss_weight.policy"),
+      .value_weight = fixture_scalar(&u->torch, "loss_weight.value"),
+      .reward_weight = fixture_scalar(&u->torch, "loss_weight.reward"),
   };
   check(mz_tape_create(&u->tape, u->backend, params, ROWS, true));
   mz_loss_build(&u->loss, &u->model, &settings, u->tape);
@@ -63,8 +77,10 @@ static void build_tape(update *u) {
 
   check(mz_alloc(&u->values, (size_t)params->size, u->backend->element_size));
   for (int64_t i = 0; i < params->size; i++)
-    if (u->backend->element_size == sizeof(double)) ((double *)u->values)[i] = u->weights[i];
-    else ((float *)u->values)[i] = u->weights[i];
+    if (u->backend->element_size == sizeof(double))
+      ((double *)u->values)[i] = u->weights[i];
+    else
+      ((float *)u->values)[i] = u->weights[i];
   if (!u->backend->weights_changed) return;
   check(mz_alloc(&u->transposed, (size_t)params->size, u->backend->element_size));
   u->backend->weights_changed(params, u->values, u->transposed);
@@ -186,13 +202,13 @@ static void the_model_has_no_other_parameters(void **state) {
 
 static mz_optimizer_settings optimizer_settings(const mz_fixture *torch) {
   return (mz_optimizer_settings){
-    .kind = MZ_ADAM,
-    .learning_rate = fixture_scalar(torch, "optimizer.learning_rate"),
-    .beta1 = fixture_scalar(torch, "optimizer.beta1"),
-    .beta2 = fixture_scalar(torch, "optimizer.beta2"),
-    .epsilon = fixture_scalar(torch, "optimizer.epsilon"),
-    .weight_decay = fixture_scalar(torch, "optimizer.weight_decay"),
-    .gradient_clip = fixture_scalar(torch, "optimizer.gradient_clip"),
+      .kind = MZ_ADAM,
+      .learning_rate = fixture_scalar(torch, "optimizer.learning_rate"),
+      .beta1 = fixture_scalar(torch, "optimizer.beta1"),
+      .beta2 = fixture_scalar(torch, "optimizer.beta2"),
+      .epsilon = fixture_scalar(torch, "optimizer.epsilon"),
+      .weight_decay = fixture_scalar(torch, "optimizer.weight_decay"),
+      .gradient_clip = fixture_scalar(torch, "optimizer.gradient_clip"),
   };
 }
 
@@ -212,8 +228,7 @@ static void weights_after_a_sharded_step(void **state) {
     mz_shard_sum_arrive(&sum, s);
   }
   assert_true(fabs(loss / fixture_scalar(&u.torch, "loss") - 1) <= 1e-5);
-  for (int chunk = 0; chunk < chunks; chunk++)
-    squares += mz_gradient_squares_chunk(gradient, params->size, chunk);
+  for (int chunk = 0; chunk < chunks; chunk++) squares += mz_gradient_squares_chunk(gradient, params->size, chunk);
   const double norm = sqrt(squares);
   assert_true(fabs(norm / fixture_scalar(&u.torch, "gradient_norm") - 1) <= 1e-5);
 
@@ -247,10 +262,10 @@ static void weights_after_a_sharded_step(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(loss_and_gradients_of_ref),
-    cmocka_unit_test(loss_and_gradients_of_cpu),
-    cmocka_unit_test(the_model_has_no_other_parameters),
-    cmocka_unit_test(weights_after_a_sharded_step),
+      cmocka_unit_test(loss_and_gradients_of_ref),
+      cmocka_unit_test(loss_and_gradients_of_cpu),
+      cmocka_unit_test(the_model_has_no_other_parameters),
+      cmocka_unit_test(weights_after_a_sharded_step),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,14 +41,20 @@ static inline void test_agent_init(test_agent *out, const mz_env *env, mz_algori
     const int64_t size = (int64_t)param->rows * param->stride;
     for (int64_t i = 0; param->init == MZ_INIT_SMALL && i < size; i++) out->weights[param->offset + i] *= 200;
   }
-  out->agent = (mz_agent){.env = env, .search = &out->search, .model = &out->model, .backend = &mz_backend_cpu, .discount = 0.97,
+  out->agent = (mz_agent){.env = env,
+                          .search = &out->search,
+                          .model = &out->model,
+                          .backend = &mz_backend_cpu,
+                          .discount = 0.97,
                           .weights = out->weights};
 }
 
 static inline void test_agent_deinit(test_agent *agent) { free(agent->weights); }
 
 /* Six throws of a die, each kept or doubled by the second action; a throw is paid at once. Chance in every step. */
-typedef struct dice_state { uint32_t throws, last; } dice_state;
+typedef struct dice_state {
+  uint32_t throws, last;
+} dice_state;
 
 static inline void dice_reset(void *state, const mz_generator *generator) {
   *(dice_state *)state = (dice_state){.last = mz_generator_below(generator, 6)};
@@ -70,8 +76,20 @@ static inline void dice_observe(const void *states, int n, void *observations) {
   }
 }
 static const mz_env test_dice = {
-  .name = "dice",
-  .spec = {.obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, 2}, .obs_size = 2, .actions = 2, .players = 1, .symmetries = 1,
-           .reward_min = 0, .reward_max = 10, .return_min = 0, .return_max = 60},
-  .state_size = sizeof(dice_state), .reset = dice_reset, .step = dice_step, .draws = true, .observe = dice_observe,
+    .name = "dice",
+    .spec = {.obs_kind = MZ_OBS_F32,
+             .obs_shape = {1, 1, 2},
+             .obs_size = 2,
+             .actions = 2,
+             .players = 1,
+             .symmetries = 1,
+             .reward_min = 0,
+             .reward_max = 10,
+             .return_min = 0,
+             .return_max = 60},
+    .state_size = sizeof(dice_state),
+    .reset = dice_reset,
+    .step = dice_step,
+    .draws = true,
+    .observe = dice_observe,
 };

@@ -23,9 +23,15 @@ static void assert_same(const mz_evaluation *a, const mz_evaluation *b) { assert
 
 static void test_threads_change_nothing(void **unused) {
   (void)unused;
-  const struct { const mz_env *env; const char *opponent; mz_algorithm algorithm; } cases[] = {
-    {&mz_env_tictactoe, "random", MZ_PUCT}, {&mz_env_tictactoe, "perfect", MZ_GUMBEL}, {&mz_env_tictactoe, "mcts:30", MZ_PUCT},
-    {&mz_env_cartpole, NULL, MZ_GUMBEL}, {&test_dice, NULL, MZ_PUCT}};
+  const struct {
+    const mz_env *env;
+    const char *opponent;
+    mz_algorithm algorithm;
+  } cases[] = {{&mz_env_tictactoe, "random", MZ_PUCT},
+               {&mz_env_tictactoe, "perfect", MZ_GUMBEL},
+               {&mz_env_tictactoe, "mcts:30", MZ_PUCT},
+               {&mz_env_cartpole, NULL, MZ_GUMBEL},
+               {&test_dice, NULL, MZ_PUCT}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     test_agent agent;
     test_agent_init(&agent, cases[i].env, cases[i].algorithm, 1);
@@ -143,8 +149,8 @@ static void test_rivals(void **unused) {
 /* --- every line --- */
 
 /* The definition of mz_lines_count, one line at a time. */
-static void count_naively(const mz_env *env, const void *state, int seat, double so_far, int plies, mz_chooser choose, void *context,
-                          mz_lines *out) {
+static void count_naively(const mz_env *env, const void *state, int seat, double so_far, int plies, mz_chooser choose,
+                          void *context, mz_lines *out) {
   _Alignas(8) uint8_t next[64];
   uint8_t mask[16];
   assert_true(env->state_size <= sizeof next && env->spec.actions <= 16);
@@ -233,7 +239,10 @@ static void test_every_line_against_a_naive_count(void **unused) {
   }
 }
 
-typedef struct planning { mz_planner planner; const float *weights; } planning;
+typedef struct planning {
+  mz_planner planner;
+  const float *weights;
+} planning;
 static mz_status choose_planned(void *context, int n, const void *states, int32_t *actions) {
   planning *p = context;
   assert_int_equal(n, 1);
@@ -249,7 +258,8 @@ static void test_every_line_of_an_agent(void **unused) {
   test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 5);
   planning p = {.weights = agent.weights};
   assert_int_equal(mz_planner_init(&p.planner, agent.agent.env, agent.agent.search, agent.agent.model, agent.agent.backend,
-                                   agent.agent.discount, 1), MZ_OK);
+                                   agent.agent.discount, 1),
+                   MZ_OK);
   const mz_lines first = naive_lines(&mz_env_tictactoe, 0, choose_planned, &p);
   const mz_lines second = naive_lines(&mz_env_tictactoe, 1, choose_planned, &p);
   mz_evaluation expected;
@@ -314,14 +324,10 @@ static void test_a_network_that_diverged(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_threads_change_nothing),
-    cmocka_unit_test(test_counts_of_a_board_game),
-    cmocka_unit_test(test_counts_of_a_game_for_one),
-    cmocka_unit_test(test_rivals),
-    cmocka_unit_test(test_every_line_against_a_naive_count),
-    cmocka_unit_test(test_every_line_of_an_agent),
-    cmocka_unit_test(test_a_network_that_diverged),
-    cmocka_unit_test(test_memory_that_cannot_be_had),
+      cmocka_unit_test(test_threads_change_nothing),           cmocka_unit_test(test_counts_of_a_board_game),
+      cmocka_unit_test(test_counts_of_a_game_for_one),         cmocka_unit_test(test_rivals),
+      cmocka_unit_test(test_every_line_against_a_naive_count), cmocka_unit_test(test_every_line_of_an_agent),
+      cmocka_unit_test(test_a_network_that_diverged),          cmocka_unit_test(test_memory_that_cannot_be_had),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

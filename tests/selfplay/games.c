@@ -104,8 +104,12 @@ static void check_grouping_and_resuming(setup *s) {
 
 static void test_grouping_and_resuming(void **unused) {
   (void)unused;
-  const struct { const mz_env *env; mz_cut cut; int opening_plies; } cases[] = {
-    {&mz_env_tictactoe, {0, 6}, 4}, {&mz_env_cartpole, {4, 3}, 0}, {&mz_env_cartpole, {2, 3}, 6}, {&test_dice, {2, 2}, 2}};
+  const struct {
+    const mz_env *env;
+    mz_cut cut;
+    int opening_plies;
+  } cases[] = {
+      {&mz_env_tictactoe, {0, 6}, 4}, {&mz_env_cartpole, {4, 3}, 0}, {&mz_env_cartpole, {2, 3}, 6}, {&test_dice, {2, 2}, 2}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
       setup s;
@@ -423,17 +427,17 @@ static void test_damaged_state(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_grouping_and_resuming),
-    cmocka_unit_test(test_ranges_at_once),
-    cmocka_unit_test(test_a_network_that_diverged),
-    cmocka_unit_test(test_memory_that_cannot_be_had),
-    cmocka_unit_test(test_harvest_counts_what_was_played),
-    cmocka_unit_test(test_chance),
-    cmocka_unit_test(test_openings),
-    cmocka_unit_test(test_temperature),
-    cmocka_unit_test(test_draws_follow_the_visits),
-    cmocka_unit_test(test_noise_and_gumbel_temperature),
-    cmocka_unit_test(test_damaged_state),
+      cmocka_unit_test(test_grouping_and_resuming),
+      cmocka_unit_test(test_ranges_at_once),
+      cmocka_unit_test(test_a_network_that_diverged),
+      cmocka_unit_test(test_memory_that_cannot_be_had),
+      cmocka_unit_test(test_harvest_counts_what_was_played),
+      cmocka_unit_test(test_chance),
+      cmocka_unit_test(test_openings),
+      cmocka_unit_test(test_temperature),
+      cmocka_unit_test(test_draws_follow_the_visits),
+      cmocka_unit_test(test_noise_and_gumbel_temperature),
+      cmocka_unit_test(test_damaged_state),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,9 @@ static int move(const mz_player *player, const mz_env *env, const void *state, m
 }
 
 /* A tic-tac-toe position by the moves that lead to it: "04" is x in the corner, o in the centre. */
-typedef struct board { _Alignas(8) uint8_t bytes[64]; } board;
+typedef struct board {
+  _Alignas(8) uint8_t bytes[64];
+} board;
 static board position(const char *moves) {
   board b = {0};
   mz_step step = {0};
@@ -95,15 +97,15 @@ static void test_random_plays_every_legal_move(void **unused) {
 static void test_rule(void **unused) {
   (void)unused;
   assert_int_equal(moves_made("rule", ""), 0x1ff);
-  assert_int_equal(moves_made("rule", "0314"), cells("2"));  /* wins, though o threatens 5 */
-  assert_int_equal(moves_made("rule", "031"), cells("2"));   /* blocks */
+  assert_int_equal(moves_made("rule", "0314"), cells("2"));     /* wins, though o threatens 5 */
+  assert_int_equal(moves_made("rule", "031"), cells("2"));      /* blocks */
   assert_int_equal(moves_made("rule", "031546"), cells("278")); /* wins any way it can */
   assert_int_equal(moves_made("rule", "03154"), cells("2678")); /* three threats: nothing helps, so anything */
 }
 
 static void test_perfect(void **unused) {
   (void)unused;
-  assert_int_equal(moves_made("perfect", ""), 0x1ff);      /* every opening draws */
+  assert_int_equal(moves_made("perfect", ""), 0x1ff);       /* every opening draws */
   assert_int_equal(moves_made("perfect", "0"), cells("4")); /* only the centre answers a corner */
   const mz_player perfect = parse("perfect", &mz_env_tictactoe), random = parse("random", &mz_env_tictactoe);
   for (int game = 0; game < SEEDS; game++) {
@@ -122,7 +124,10 @@ static void test_perfect(void **unused) {
 static void test_mcts_finds_what_is_near(void **unused) {
   (void)unused;
   const mz_player player = parse("mcts:400", &mz_env_tictactoe);
-  const struct { const char *moves; int best; } cases[] = {{"0314", 2}, {"031", 2}, {"041", 2}, {"0415", 2}};
+  const struct {
+    const char *moves;
+    int best;
+  } cases[] = {{"0314", 2}, {"031", 2}, {"041", 2}, {"0415", 2}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const board b = position(cases[i].moves);
     for (int n = 0; n < 20; n++) {
@@ -179,14 +184,14 @@ static void test_memory_that_cannot_be_had(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_names),
-    cmocka_unit_test(test_random_plays_every_legal_move),
-    cmocka_unit_test(test_rule),
-    cmocka_unit_test(test_perfect),
-    cmocka_unit_test(test_mcts_finds_what_is_near),
-    cmocka_unit_test(test_mcts_alone),
-    cmocka_unit_test(test_mcts_with_chance),
-    cmocka_unit_test(test_memory_that_cannot_be_had),
+      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_random_plays_every_legal_move),
+      cmocka_unit_test(test_rule),
+      cmocka_unit_test(test_perfect),
+      cmocka_unit_test(test_mcts_finds_what_is_near),
+      cmocka_unit_test(test_mcts_alone),
+      cmocka_unit_test(test_mcts_with_chance),
+      cmocka_unit_test(test_memory_that_cannot_be_had),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

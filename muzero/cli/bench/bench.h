@@ -6,8 +6,8 @@
 typedef struct mz_bench {
   double time_s; /* at least this long for each measurement */
   int threads;
-  mz_pool *pool; /* of `threads` */
-  mz_settings settings; /* defaults, then what --set gave */
+  mz_pool *pool;                       /* of `threads` */
+  mz_settings settings;                /* defaults, then what --set gave */
   uint8_t given[MZ_SETTINGS_ROWS_MAX]; /* rows that --set gave */
 } mz_bench;
 

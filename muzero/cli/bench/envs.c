@@ -28,11 +28,14 @@ static mz_status step_all(void *context) {
   fixture *f = context;
   const mz_env *env = f->env;
   const int32_t *actions = f->actions;
-  if (env->legal) choose_legal(f);
-  else actions += (size_t)(f->row++ % ACTION_ROWS) * STATES;
+  if (env->legal)
+    choose_legal(f);
+  else
+    actions += (size_t)(f->row++ % ACTION_ROWS) * STATES;
   env->step(f->states, STATES, actions, f->generators, f->results);
   for (int i = 0; i < STATES; i++)
-    if (f->results[i].terminated || f->results[i].truncated) env->reset(f->states + (size_t)i * env->state_size, &f->generators[i]);
+    if (f->results[i].terminated || f->results[i].truncated)
+      env->reset(f->states + (size_t)i * env->state_size, &f->generators[i]);
   return MZ_OK;
 }
 
@@ -53,7 +56,9 @@ static mz_status fixture_init(fixture *f, const mz_env *env) {
   return MZ_OK;
 }
 
-static void fixture_deinit(fixture *f) { free(f->states), free(f->mask), free(f->actions), free(f->results), free(f->rngs), free(f->generators); }
+static void fixture_deinit(fixture *f) {
+  free(f->states), free(f->mask), free(f->actions), free(f->results), free(f->rngs), free(f->generators);
+}
 
 mz_status mz_bench_envs(mz_bench *bench, cJSON **out) {
   cJSON *rows = cJSON_CreateArray();
@@ -70,7 +75,9 @@ mz_status mz_bench_envs(mz_bench *bench, cJSON **out) {
     cJSON_AddNumberToObject(row, "steps_per_s", per_s * STATES);
     cJSON_AddItemToArray(rows, row);
   }
-  if (status == MZ_OK) *out = rows;
-  else cJSON_Delete(rows);
+  if (status == MZ_OK)
+    *out = rows;
+  else
+    cJSON_Delete(rows);
   return status;
 }

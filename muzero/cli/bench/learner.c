@@ -4,8 +4,15 @@
 
 enum { OBS = 4, ACTIONS = 2, BINS = 21, ROWS = 256, UNROLL = 5 };
 
-static const mz_spec spec = {.obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, OBS}, .obs_size = OBS, .actions = ACTIONS, .players = 1, .symmetries = 1,
-                             .reward_min = 1, .reward_max = 1, .return_max = 500};
+static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
+                             .obs_shape = {1, 1, OBS},
+                             .obs_size = OBS,
+                             .actions = ACTIONS,
+                             .players = 1,
+                             .symmetries = 1,
+                             .reward_min = 1,
+                             .reward_max = 1,
+                             .return_max = 500};
 
 typedef struct fixture {
   mz_model model;
@@ -46,7 +53,9 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, int width) {
   if (!mz_bench_given(bench, "network.value_bins")) network.value_bins = BINS;
   if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = BINS;
   MZ_TRY(mz_model_init(&f->model, &network, &spec));
-  mz_learner_settings settings = {.loss = bench->settings.loss, .optimizer = bench->settings.optimizer, .batch_size = ROWS,
+  mz_learner_settings settings = {.loss = bench->settings.loss,
+                                  .optimizer = bench->settings.optimizer,
+                                  .batch_size = ROWS,
                                   .shards = bench->settings.learning.shards};
   settings.loss.unroll = UNROLL;
   if (ROWS % settings.shards != 0)
@@ -91,7 +100,9 @@ mz_status mz_bench_learner(mz_bench *bench, cJSON **out) {
     cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
     cJSON_AddItemToArray(rows, row);
   }
-  if (status == MZ_OK) *out = rows;
-  else cJSON_Delete(rows);
+  if (status == MZ_OK)
+    *out = rows;
+  else
+    cJSON_Delete(rows);
   return status;
 }

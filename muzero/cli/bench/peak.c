@@ -5,16 +5,16 @@
 /* Enough chains to hide the latency of two multiply-add units (4 cycles × 2), few enough to stay in registers. */
 enum { CHAINS = 12, ROUNDS = 20000, THREADS_MAX = 1024 };
 
-#define SPIN(vector, lanes, fma, set, sum)                               \
-  do {                                                                   \
-    vector x[CHAINS];                                                    \
-    const vector scale = set(0.999f), shift = set(0.001f);               \
-    for (int i = 0; i < CHAINS; i++) x[i] = set((float)i);               \
-    for (int r = 0; r < ROUNDS; r++)                                     \
-      for (int i = 0; i < CHAINS; i++) x[i] = fma(x[i], scale, shift);   \
-    for (int i = 1; i < CHAINS; i++) x[0] = sum(x[0], x[i]);             \
-    result = x[0][0];                                                    \
-    flops = 2.0 * lanes * CHAINS * ROUNDS;                               \
+#define SPIN(vector, lanes, fma, set, sum)                                                                                       \
+  do {                                                                                                                           \
+    vector x[CHAINS];                                                                                                            \
+    const vector scale = set(0.999f), shift = set(0.001f);                                                                       \
+    for (int i = 0; i < CHAINS; i++) x[i] = set((float)i);                                                                       \
+    for (int r = 0; r < ROUNDS; r++)                                                                                             \
+      for (int i = 0; i < CHAINS; i++) x[i] = fma(x[i], scale, shift);                                                           \
+    for (int i = 1; i < CHAINS; i++) x[0] = sum(x[0], x[i]);                                                                     \
+    result = x[0][0];                                                                                                            \
+    flops = 2.0 * lanes * CHAINS * ROUNDS;                                                                                       \
   } while (0)
 
 #if defined(__x86_64__)

@@ -3,8 +3,15 @@
 
 enum { OBS = 4, ACTIONS = 2, PUSHES = 4096, EPISODE = 200, DRAWS = 256, POINTS = 1 << 16 };
 
-static const mz_spec spec = {.obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, OBS}, .obs_size = OBS, .actions = ACTIONS, .players = 1, .symmetries = 1,
-                             .reward_min = 1, .reward_max = 1, .return_max = 500};
+static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
+                             .obs_shape = {1, 1, OBS},
+                             .obs_size = OBS,
+                             .actions = ACTIONS,
+                             .players = 1,
+                             .symmetries = 1,
+                             .reward_min = 1,
+                             .reward_max = 1,
+                             .return_max = 500};
 
 typedef struct fixture {
   mz_buffer *buffer;
@@ -26,7 +33,12 @@ static mz_status push_many(void *context) {
   const uint8_t legal[ACTIONS] = {1, 1};
   for (int i = 0; i < PUSHES; i++) {
     obs[0] = (float)++f->move;
-    const mz_move move = {.obs = obs, .action = f->move & 1, .reward = 1, .value = (float)(f->move % 50), .policy = policy, .legal = legal,
+    const mz_move move = {.obs = obs,
+                          .action = f->move & 1,
+                          .reward = 1,
+                          .value = (float)(f->move % 50),
+                          .policy = policy,
+                          .legal = legal,
                           .terminated = f->move % EPISODE == 0};
     MZ_TRY(mz_trajectory_append(f->trajectory, &move, 0, insert, f));
   }
@@ -50,7 +62,8 @@ static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_
   mz_replay_settings settings = bench->settings.replay;
   if (!mz_bench_given(bench, "replay.capacity")) settings.capacity = 1 << 16;
   if (!mz_bench_given(bench, "replay.priority_exponent")) settings.priority_exponent = 1;
-  const mz_cut cut = {.segment_moves = (int)settings.segment_moves, .look_ahead = (int)(settings.n_step + bench->settings.loss.unroll)};
+  const mz_cut cut = {.segment_moves = (int)settings.segment_moves,
+                      .look_ahead = (int)(settings.n_step + bench->settings.loss.unroll)};
   MZ_TRY(mz_buffer_create(&f->buffer, &settings, &spec));
   MZ_TRY(mz_trajectory_create(&f->trajectory, &spec, cut, 0));
   double bursts;

@@ -5,8 +5,15 @@
 
 enum { WIDTH = 64, OBS = 4, ACTIONS = 2, BINS = 21, BATCH_MAX = 512, PART_MIN = 16, TILE_BYTES = 512 << 10 };
 
-static const mz_spec spec = {.obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, OBS}, .obs_size = OBS, .actions = ACTIONS, .players = 1, .symmetries = 1,
-                             .reward_min = 1, .reward_max = 1, .return_max = 500};
+static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
+                             .obs_shape = {1, 1, OBS},
+                             .obs_size = OBS,
+                             .actions = ACTIONS,
+                             .players = 1,
+                             .symmetries = 1,
+                             .reward_min = 1,
+                             .reward_max = 1,
+                             .return_max = 500};
 
 typedef struct searcher { /* one worker's */
   mz_infer *infer;
@@ -40,8 +47,8 @@ static mz_status searcher_init(searcher *one, const fixture *f, int roots) {
   const int fitting = (int)(TILE_BYTES / mz_search_slot_bytes(&f->settings, ACTIONS, one->model.latent_stride)) + 1;
   const int64_t asked = f->bench->settings.knobs.mcts_storage_size;
   const int tile = asked > 0 ? (int)asked : fitting;
-  return mz_search_create(&one->search, &f->settings, ACTIONS, one->model.latent_stride, f->bench->settings.replay.discount, false,
-                          tile < roots ? tile : roots);
+  return mz_search_create(&one->search, &f->settings, ACTIONS, one->model.latent_stride, f->bench->settings.replay.discount,
+                          false, tile < roots ? tile : roots);
 }
 
 static mz_status search_part(void *context, int part, int worker) {
@@ -77,7 +84,8 @@ static mz_status measure(fixture *f, cJSON *rows) {
   const int parts = f->batch / PART_MIN;
   f->workers = parts < 1 ? 1 : parts < f->bench->threads ? parts : f->bench->threads;
   mz_status status = MZ_OK;
-  for (int i = 0; i < f->workers && status == MZ_OK; i++) status = searcher_init(&f->searchers[i], f, (f->batch + f->workers - 1) / f->workers);
+  for (int i = 0; i < f->workers && status == MZ_OK; i++)
+    status = searcher_init(&f->searchers[i], f, (f->batch + f->workers - 1) / f->workers);
   double per_s = 0;
   mz_search_cost cost = {0};
   MZ_TRY_CLEANUP(status);
@@ -143,7 +151,9 @@ mz_status mz_bench_search(mz_bench *bench, cJSON **out) {
       }
   }
   fixture_deinit(&f);
-  if (status == MZ_OK) *out = rows;
-  else cJSON_Delete(rows);
+  if (status == MZ_OK)
+    *out = rows;
+  else
+    cJSON_Delete(rows);
   return status;
 }

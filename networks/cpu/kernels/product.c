@@ -49,9 +49,10 @@ static inline __attribute__((always_inline)) void tile(const mz_product *p, int 
 #if defined(MZ_ISA_avx512)
 enum { WIDEST = 8 };
 static const int tallest[] = {0, 8, 4, 4, 4};
-#define TILES(T) \
-  T(1, 1) T(2, 1) T(3, 1) T(4, 1) T(5, 1) T(6, 1) T(7, 1) T(8, 1) T(1, 2) T(2, 2) T(3, 2) T(4, 2) \
-  T(1, 3) T(2, 3) T(3, 3) T(4, 3) T(1, 4) T(2, 4) T(3, 4) T(4, 4) T(1, 5) T(1, 6) T(1, 7) T(1, 8)
+#define TILES(T)                                                                                                                 \
+  T(1, 1)                                                                                                                        \
+  T(2, 1) T(3, 1) T(4, 1) T(5, 1) T(6, 1) T(7, 1) T(8, 1) T(1, 2) T(2, 2) T(3, 2) T(4, 2) T(1, 3) T(2, 3) T(3, 3) T(4, 3)        \
+      T(1, 4) T(2, 4) T(3, 4) T(4, 4) T(1, 5) T(1, 6) T(1, 7) T(1, 8)
 #elif defined(MZ_ISA_avx2)
 enum { WIDEST = 4 };
 static const int tallest[] = {0, 6, 3};
@@ -64,15 +65,13 @@ static const int tallest[] = {0, 2};
 enum { WIDE = sizeof tallest / sizeof *tallest - 1, ROWS_MAX = 8 };
 
 typedef void (*tile_function)(const mz_product *p, int row, int column);
-#define DEFINE_TILE(R, V) \
+#define DEFINE_TILE(R, V)                                                                                                        \
   static void tile_##R##x##V(const mz_product *p, int row, int column) { tile(p, row, column, R, V, 0); }
 #define TILE_ENTRY(R, V) [V][R] = tile_##R##x##V,
 TILES(DEFINE_TILE)
 static const tile_function tiles[WIDEST + 1][ROWS_MAX + 1] = {TILES(TILE_ENTRY)};
 
-static void tile_part(const mz_product *p, int row, int column) {
-  tile(p, row, column, 1, 1, p->columns - column);
-}
+static void tile_part(const mz_product *p, int row, int column) { tile(p, row, column, 1, 1, p->columns - column); }
 
 void MZ_LEVEL(mz_product)(const mz_product *p) {
   const int whole = p->columns - p->columns % V_LANES;

@@ -7,9 +7,7 @@
 #include "networks/math/value.h"
 
 /* How many entries of the vector at `column` are in use. */
-static inline int used(int columns, int column) {
-  return columns - column < V_LANES ? columns - column : V_LANES;
-}
+static inline int used(int columns, int column) { return columns - column < V_LANES ? columns - column : V_LANES; }
 
 static inline vec load_or(const float *x, int columns, int column, float fill) {
   const int n = used(columns, column);

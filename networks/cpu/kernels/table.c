@@ -1,16 +1,16 @@
 #include "networks/cpu/kernels/table.h"
 
 const mz_kernels MZ_LEVEL(mz_kernels) = {
-  .product = MZ_LEVEL(mz_product),
-  .column_sums = MZ_LEVEL(mz_column_sums),
-  .add = MZ_LEVEL(mz_add),
-  .relu = MZ_LEVEL(mz_relu),
-  .relu_mask = MZ_LEVEL(mz_relu_mask),
-  .relu_backward = MZ_LEVEL(mz_relu_backward),
-  .scale = MZ_LEVEL(mz_scale),
-  .minmax = MZ_LEVEL(mz_minmax),
-  .minmax_backward = MZ_LEVEL(mz_minmax_backward),
-  .softmax = MZ_LEVEL(mz_softmax),
-  .expectation = MZ_LEVEL(mz_expectation),
-  .softmax_xent = MZ_LEVEL(mz_softmax_xent),
+    .product = MZ_LEVEL(mz_product),
+    .column_sums = MZ_LEVEL(mz_column_sums),
+    .add = MZ_LEVEL(mz_add),
+    .relu = MZ_LEVEL(mz_relu),
+    .relu_mask = MZ_LEVEL(mz_relu_mask),
+    .relu_backward = MZ_LEVEL(mz_relu_backward),
+    .scale = MZ_LEVEL(mz_scale),
+    .minmax = MZ_LEVEL(mz_minmax),
+    .minmax_backward = MZ_LEVEL(mz_minmax_backward),
+    .softmax = MZ_LEVEL(mz_softmax),
+    .expectation = MZ_LEVEL(mz_expectation),
+    .softmax_xent = MZ_LEVEL(mz_softmax_xent),
 };

@@ -31,11 +31,16 @@ static inline vec v_where_positive(vec y, vec x) {
 #elif defined(MZ_ISA_avx2)
 #include <immintrin.h>
 
-typedef struct vec { __m256 low, high; } vec;
+typedef struct vec {
+  __m256 low, high;
+} vec;
 #define V_HALVES(x, op) op((x).low, (x).high)
 static inline vec v_set(float x) { return (vec){_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
 static inline vec v_load(const float *p) { return (vec){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
-static inline void v_store(float *p, vec x) { _mm256_storeu_ps(p, x.low); _mm256_storeu_ps(p + 8, x.high); }
+static inline void v_store(float *p, vec x) {
+  _mm256_storeu_ps(p, x.low);
+  _mm256_storeu_ps(p + 8, x.high);
+}
 static inline vec v_add(vec a, vec b) { return (vec){_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
 static inline vec v_sub(vec a, vec b) { return (vec){_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
 static inline vec v_mul(vec a, vec b) { return (vec){_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
@@ -66,7 +71,9 @@ static inline vec v_where_positive(vec y, vec x) {
 
 typedef float v_four __attribute__((vector_size(16)));
 typedef int32_t v_mask __attribute__((vector_size(16)));
-typedef struct vec { v_four a, b, c, d; } vec;
+typedef struct vec {
+  v_four a, b, c, d;
+} vec;
 #define V_OF(a, b, c, d) ((vec){a, b, c, d})
 static inline v_four v_four_load(const float *p) {
   v_four x;
@@ -105,12 +112,12 @@ static inline vec v_load_first(const float *p, int n) {
 static inline vec v_keep_first(vec x, int n, float fill) {
   const vec f = v_set(fill);
   return V_OF(v_four_choose(v_four_first(n), x.a, f.a), v_four_choose(v_four_first(n - 4), x.b, f.b),
-                v_four_choose(v_four_first(n - 8), x.c, f.c), v_four_choose(v_four_first(n - 12), x.d, f.d));
+              v_four_choose(v_four_first(n - 8), x.c, f.c), v_four_choose(v_four_first(n - 12), x.d, f.d));
 }
 static inline vec v_where_positive(vec y, vec x) {
   const v_four zero = {0.0f, 0.0f, 0.0f, 0.0f};
-  return V_OF(v_four_choose(y.a > zero, x.a, zero), v_four_choose(y.b > zero, x.b, zero),
-                v_four_choose(y.c > zero, x.c, zero), v_four_choose(y.d > zero, x.d, zero));
+  return V_OF(v_four_choose(y.a > zero, x.a, zero), v_four_choose(y.b > zero, x.b, zero), v_four_choose(y.c > zero, x.c, zero),
+              v_four_choose(y.d > zero, x.d, zero));
 }
 static inline v_four v_swap_pairs(v_four x) { return __builtin_shuffle(x, (v_mask){2, 3, 0, 1}); }
 static inline v_four v_swap_neighbours(v_four x) { return __builtin_shuffle(x, (v_mask){1, 0, 3, 2}); }
@@ -132,7 +139,7 @@ static inline float v_smallest(vec x) {
 #endif
 
 #if defined(MZ_ISA_avx512) || defined(MZ_ISA_avx2) /* sixteen lanes to one, as above; first to the four after two halvings */
-#define V_QUARTERS(x, op256, op128) \
+#define V_QUARTERS(x, op256, op128)                                                                                              \
   op128(_mm256_castps256_ps128(V_HALVES(x, op256)), _mm256_extractf128_ps(V_HALVES(x, op256), 1))
 static inline __m128 v_swap_pairs(__m128 x) { return _mm_movehl_ps(x, x); }
 static inline __m128 v_swap_neighbours(__m128 x) { return _mm_shuffle_ps(x, x, 1); }

@@ -44,7 +44,9 @@ const char *process_path(const char *name) {
   return path;
 }
 
-static void output_path(int number, const char *stream, char out[PATH_BYTES]) { snprintf(out, PATH_BYTES, "%s/.%s%d", folder, stream, number); }
+static void output_path(int number, const char *stream, char out[PATH_BYTES]) {
+  snprintf(out, PATH_BYTES, "%s/.%s%d", folder, stream, number);
+}
 
 static int create_output(int number, const char *stream) {
   char path[PATH_BYTES];

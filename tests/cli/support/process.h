@@ -5,8 +5,8 @@
 
 typedef struct process {
   pid_t pid;
-  int number;  /* of its output files */
-  int status;  /* exit status; 128 + signal when it was killed */
+  int number;      /* of its output files */
+  int status;      /* exit status; 128 + signal when it was killed */
   char *out, *err; /* complete when it has ended; freed by the next run of the same struct or process_free */
 } process;
 
