@@ -60,3 +60,18 @@ int mz_core_enter(int avoid) {
 void mz_core_leave(int core) {
   if (core >= 0) atomic_fetch_sub(&working[core], 1);
 }
+
+void mz_core_settle(int number) {
+  cpu_set_t allowed, one;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const int count = CPU_COUNT(&allowed);
+  if (count < 2) return;
+  int rank = number % count;
+  for (int core = 0; core < CPU_SETSIZE; core++) {
+    if (!CPU_ISSET(core, &allowed) || rank-- > 0) continue;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one); /* refused: it stays where the kernel puts it */
+    return;
+  }
+}

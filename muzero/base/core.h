@@ -1,7 +1,7 @@
 /* Spreads working threads over cores. A kernel may wake a thread on the core of the thread that woke it although others idle
  * (some pack on purpose), and put that right only after many milliseconds: longer than most of our batches of work. So a
- * thread that starts to work looks where it is, and moves when that core is taken. Nothing is pinned to one core; a thread
- * that works beside another is barred from that one's core only. Speed only: no result depends on it. */
+ * thread that starts to work looks where it is, and moves when that core is taken. A thread that works beside
+ * another is barred from that one's core only. Speed only: no result depends on it. */
 #pragma once
 
 /* Counts the calling thread as working on a core until mz_core_leave, moving it first when another working thread counts
@@ -10,3 +10,6 @@ int mz_core_enter(int avoid);
 void mz_core_leave(int core);
 /* The calling thread's core now, -1 when unknown. */
 int mz_core_current(void);
+/* Gives the calling thread a core of its own among those allowed: the number-th, counted round. For threads that fill what
+ * others leave idle on each core, where a kernel that packs them would leave a core to nobody. */
+void mz_core_settle(int number);

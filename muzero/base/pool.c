@@ -2,7 +2,6 @@
 #include "muzero/base/clock.h"
 #include "muzero/base/core.h"
 #include "muzero/base/queue.h"
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -79,10 +78,11 @@ static void run_next(mz_pool *pool, int number) {
 }
 
 /* Where a system refuses, nothing but speed is lost. */
-static bool give_way(void) {
+static void give_way(worker *self) {
   enum { NICE = 10 };
-  errno = 0;
-  return setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) == 0 || errno != 0;
+  self->gave_way = true;
+  if (setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) != 0) return;
+  if (self->pool->size > 1) mz_core_settle(self->number);
 }
 
 static void *work(void *argument) {
@@ -93,7 +93,7 @@ static void *work(void *argument) {
   pthread_mutex_lock(&pool->mutex);
   while (!pool->closing) {
     const bool has_work = work_left(pool) && wanted(pool, self->number);
-    if (has_work && pool->gives_way && !self->gave_way) self->gave_way = give_way();
+    if (has_work && pool->gives_way && !self->gave_way) give_way(self);
     if (has_work && entered) {
       run_next(pool, self->number);
     } else if (has_work) {
