@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-  GROUP_MAX = 10, /* games or positions searched together */
+  GROUP_MAX = 5,  /* games or positions searched together */
   LANES = 4,      /* planners that share the positions of an enumeration */
 };
 static const int64_t LINES_MAX = 10000000;
