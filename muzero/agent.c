@@ -2,7 +2,6 @@
 #include "muzero/state.h"
 #include "muzero/stored.h"
 #include "networks/backend.h"
-#include "networks/weights.h"
 #include <string.h>
 
 struct mz_loaded {
@@ -31,17 +30,7 @@ static mz_status load_average(mz_loaded *l, const mz_checkpoint *checkpoint) {
 
 static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
   if (l->settings.learning.average > 0) return load_average(l, checkpoint);
-  uint8_t *data;
-  size_t size;
-  MZ_TRY(mz_checkpoint_section(checkpoint, "weights", &data, &size));
-  mz_safetensors file;
-  mz_status status = mz_safetensors_parse(data, size, "section 'weights'", MZ_E_CHECKPOINT, &file);
-  if (status == MZ_OK) {
-    status = mz_weights_read(&l->model.params, &file, "", "section 'weights'", MZ_E_CHECKPOINT, l->weights);
-    mz_safetensors_deinit(&file);
-  }
-  free(data);
-  return status;
+  return mz_weights_stored(checkpoint, "weights", &l->model.params, l->weights);
 }
 
 mz_status mz_loaded_open(mz_loaded **out, const char *path) {

@@ -8,7 +8,7 @@ typedef struct round {
   double progress; /* of the horizon, at the round's start */
   uint32_t first_update;
   int updates; /* 0 while replay fills */
-  /* for priorities, in batch order; NULL when they are uniform */
+  /* [updates × rows], in batch order: what priorities are set from */
   int64_t *leaves;
   uint64_t *serials;
   float *errors;

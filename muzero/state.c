@@ -1,6 +1,7 @@
 #include "muzero/state.h"
 #include "muzero/base/digest.h"
 #include "networks/backend.h"
+#include "muzero/stored.h"
 #include "networks/weights.h"
 #include <string.h>
 
@@ -110,20 +111,6 @@ cleanup:
   return status;
 }
 
-static mz_status read_weights(const mz_state *state, const mz_checkpoint *checkpoint, const char *section, float *values) {
-  uint8_t *data;
-  size_t size;
-  MZ_TRY(mz_checkpoint_section(checkpoint, section, &data, &size));
-  mz_safetensors file;
-  mz_status status = mz_safetensors_parse(data, size, section, MZ_E_CHECKPOINT, &file);
-  if (status == MZ_OK) {
-    status = mz_weights_read(&state->model.params, &file, "", section, MZ_E_CHECKPOINT, values);
-    mz_safetensors_deinit(&file);
-  }
-  free(data);
-  return status;
-}
-
 static mz_status read_optimizer(mz_state *state, mz_reader *reader) {
   mz_optimizer *optimizer = mz_learner_optimizer(state->learner);
   float *average = mz_learner_average(state->learner);
@@ -172,8 +159,8 @@ static mz_status read_section(mz_state *state, const mz_checkpoint *checkpoint, 
 mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_status (*load)(void *, uint64_t, mz_segment **),
                         void *context) {
   const segment_loader loader = {load, context};
-  MZ_TRY(read_weights(state, checkpoint, "weights", mz_learner_weights(state->learner)));
-  MZ_TRY(read_weights(state, checkpoint, "target", state->target));
+  MZ_TRY(mz_weights_stored(checkpoint, "weights", &state->model.params, mz_learner_weights(state->learner)));
+  MZ_TRY(mz_weights_stored(checkpoint, "target", &state->model.params, state->target));
   for (int i = 2; i < MZ_DIGEST_PARTS; i++) MZ_TRY(read_section(state, checkpoint, mz_digest_parts[i], &loader));
   mz_learner_weights_changed(state->learner);
   return mz_state_publish(state);

@@ -1,5 +1,6 @@
 #include "muzero/stored.h"
 #include "muzero/state.h"
+#include "networks/weights.h"
 
 mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, const mz_env **env) {
   uint8_t *text;
@@ -30,4 +31,18 @@ mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz
   mz_counters_read(counters, &reader);
   free(data);
   return reader.ok ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'counters': too short", checkpoint->path);
+}
+
+mz_status mz_weights_stored(const mz_checkpoint *checkpoint, const char *section, const mz_params *params, float *values) {
+  uint8_t *data;
+  size_t size;
+  MZ_TRY(mz_checkpoint_section(checkpoint, section, &data, &size));
+  mz_safetensors file;
+  mz_status status = mz_safetensors_parse(data, size, section, MZ_E_CHECKPOINT, &file);
+  if (status == MZ_OK) {
+    status = mz_weights_read(params, &file, "", section, MZ_E_CHECKPOINT, values);
+    mz_safetensors_deinit(&file);
+  }
+  free(data);
+  return status;
 }

@@ -9,3 +9,5 @@
  * environment or a key that this build does not know, MZ_E_CONFIG. */
 mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, const mz_env **env);
 mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz_counters *counters);
+/* A section of weights ('weights', 'target') into values of params->size. */
+mz_status mz_weights_stored(const mz_checkpoint *checkpoint, const char *section, const mz_params *params, float *values);

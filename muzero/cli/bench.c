@@ -6,6 +6,16 @@
 #include "networks/isa.h"
 #include <string.h>
 
+const mz_spec mz_bench_spec = {.obs_kind = MZ_OBS_F32,
+                               .obs_shape = {1, 1, MZ_BENCH_OBS},
+                               .obs_size = MZ_BENCH_OBS,
+                               .actions = MZ_BENCH_ACTIONS,
+                               .players = 1,
+                               .symmetries = 1,
+                               .reward_min = 1,
+                               .reward_max = 1,
+                               .return_max = 500};
+
 typedef struct bench_arguments {
   const char *what;
   mz_text_list sets;
@@ -38,25 +48,13 @@ static const mz_option options[] = {
      .max = 3600,
      .class_ = MZ_OPERATIONAL,
      .help = "of each measurement"},
-    {.name = "--threads",
-     .type = MZ_OPTION_COUNT,
-     .offset = AT(threads),
-     .value = "N",
-     .otherwise = "the cores granted",
-     .min = 1,
-     .max = 1024,
-     .class_ = MZ_EXACT,
-     .help = "worker threads"},
+    MZ_OPTION_THREADS(AT(threads), "worker threads"),
     {.name = "--signature",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(signature),
      .class_ = MZ_OPERATIONAL,
      .help = "train a fixed small job instead and print the digest that certifies behaviour"},
-    {.name = "--json",
-     .type = MZ_OPTION_SWITCH,
-     .offset = AT(json),
-     .class_ = MZ_OPERATIONAL,
-     .help = "one JSON object on stdout"},
+    MZ_OPTION_JSON(AT(json)),
     {0},
 };
 

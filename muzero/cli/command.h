@@ -31,6 +31,15 @@ typedef struct mz_option {
   const char *help;
 } mz_option;
 
+/* Rows that several commands have. */
+#define MZ_OPTION_JSON(offset_)                                                                                                  \
+  { .name = "--json", .type = MZ_OPTION_SWITCH, .offset = offset_, .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout" }
+#define MZ_OPTION_THREADS(offset_, help_)                                                                                        \
+  {                                                                                                                              \
+    .name = "--threads", .type = MZ_OPTION_COUNT, .offset = offset_, .value = "N", .otherwise = "the cores granted", .min = 1,   \
+    .max = 1024, .class_ = MZ_EXACT, .help = help_                                                                               \
+  }
+
 typedef struct mz_command {
   const char *name, *summary; /* summary: one line for the list of commands */
   const char *about;          /* a paragraph for its own help */

@@ -38,11 +38,7 @@ static const mz_option options[] = {
      .offset = AT(diff),
      .class_ = MZ_OPERATIONAL,
      .help = "the first phase and part in which RUN and RUN2 differ"},
-    {.name = "--json",
-     .type = MZ_OPTION_SWITCH,
-     .offset = AT(json),
-     .class_ = MZ_OPERATIONAL,
-     .help = "one JSON object on stdout"},
+    MZ_OPTION_JSON(AT(json)),
     {0},
 };
 

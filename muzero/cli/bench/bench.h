@@ -30,3 +30,7 @@ mz_status mz_bench_resize(mz_bench *bench, cJSON **out);
 
 /* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */
 mz_status mz_bench_peak(mz_bench *bench, double *gflops);
+
+/* What is measured has CartPole's shape: four numbers, two actions, one player. */
+enum { MZ_BENCH_OBS = 4, MZ_BENCH_ACTIONS = 2 };
+extern const mz_spec mz_bench_spec;

@@ -2,17 +2,7 @@
 #include "muzero/learner.h"
 #include "networks/backend.h"
 
-enum { OBS = 4, ACTIONS = 2, BINS = 21, ROWS = 256, UNROLL = 5 };
-
-static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
-                             .obs_shape = {1, 1, OBS},
-                             .obs_size = OBS,
-                             .actions = ACTIONS,
-                             .players = 1,
-                             .symmetries = 1,
-                             .reward_min = 1,
-                             .reward_max = 1,
-                             .return_max = 500};
+enum { OBS = MZ_BENCH_OBS, ACTIONS = MZ_BENCH_ACTIONS, BINS = 21, ROWS = 256, UNROLL = 5 };
 
 typedef struct fixture {
   mz_model model;
@@ -52,7 +42,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, int width) {
   if (!mz_bench_given(bench, "network.depth")) network.depth = 1;
   if (!mz_bench_given(bench, "network.value_bins")) network.value_bins = BINS;
   if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = BINS;
-  MZ_TRY(mz_model_init(&f->model, &network, &spec));
+  MZ_TRY(mz_model_init(&f->model, &network, &mz_bench_spec));
   mz_learner_settings settings = {.loss = bench->settings.loss,
                                   .optimizer = bench->settings.optimizer,
                                   .batch_size = ROWS,
@@ -63,7 +53,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, int width) {
   MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_backend_cpu, &settings, bench->pool));
   mz_params_init(&f->model.params, 1, mz_learner_weights(f->learner));
   mz_learner_weights_changed(f->learner);
-  MZ_TRY(mz_batch_init(&f->batch, &spec, ROWS, UNROLL));
+  MZ_TRY(mz_batch_init(&f->batch, &mz_bench_spec, ROWS, UNROLL));
   MZ_TRY(mz_alloc(&f->errors, ROWS, sizeof *f->errors));
   fill(&f->batch);
   return MZ_OK;

@@ -1,17 +1,7 @@
 #include "muzero/cli/bench/bench.h"
 #include "replay/buffer.h"
 
-enum { OBS = 4, ACTIONS = 2, PUSHES = 4096, EPISODE = 200, DRAWS = 256, POINTS = 1 << 16 };
-
-static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
-                             .obs_shape = {1, 1, OBS},
-                             .obs_size = OBS,
-                             .actions = ACTIONS,
-                             .players = 1,
-                             .symmetries = 1,
-                             .reward_min = 1,
-                             .reward_max = 1,
-                             .return_max = 500};
+enum { OBS = MZ_BENCH_OBS, ACTIONS = MZ_BENCH_ACTIONS, PUSHES = 4096, EPISODE = 200, DRAWS = 256, POINTS = 1 << 16 };
 
 typedef struct fixture {
   mz_buffer *buffer;
@@ -64,8 +54,8 @@ static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_
   if (!mz_bench_given(bench, "replay.priority_exponent")) settings.priority_exponent = 1;
   const mz_cut cut = {.segment_moves = (int)settings.segment_moves,
                       .look_ahead = (int)(settings.n_step + bench->settings.loss.unroll)};
-  MZ_TRY(mz_buffer_create(&f->buffer, &settings, &spec));
-  MZ_TRY(mz_trajectory_create(&f->trajectory, &spec, cut, 0));
+  MZ_TRY(mz_buffer_create(&f->buffer, &settings, &mz_bench_spec));
+  MZ_TRY(mz_trajectory_create(&f->trajectory, &mz_bench_spec, cut, 0));
   double bursts;
   MZ_TRY(mz_bench_rate(bench->time_s, push_many, f, &bursts));
   *pushes_per_s = bursts * PUSHES;

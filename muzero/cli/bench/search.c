@@ -3,17 +3,15 @@
 #include "selfplay/search.h"
 #include <string.h>
 
-enum { WIDTH = 64, OBS = 4, ACTIONS = 2, BINS = 21, BATCH_MAX = 512, PART_MIN = 16, TILE_BYTES = 512 << 10 };
-
-static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
-                             .obs_shape = {1, 1, OBS},
-                             .obs_size = OBS,
-                             .actions = ACTIONS,
-                             .players = 1,
-                             .symmetries = 1,
-                             .reward_min = 1,
-                             .reward_max = 1,
-                             .return_max = 500};
+enum {
+  WIDTH = 64,
+  OBS = MZ_BENCH_OBS,
+  ACTIONS = MZ_BENCH_ACTIONS,
+  BINS = 21,
+  BATCH_MAX = 512,
+  PART_MIN = 16,
+  TILE_BYTES = 512 << 10
+};
 
 typedef struct searcher { /* one worker's */
   mz_infer *infer;
@@ -112,7 +110,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
   if (!mz_bench_given(bench, "network.depth")) network.depth = 1;
   if (!mz_bench_given(bench, "network.value_bins")) network.value_bins = BINS;
   if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = BINS;
-  MZ_TRY(mz_model_init(&f->model, &network, &spec));
+  MZ_TRY(mz_model_init(&f->model, &network, &mz_bench_spec));
   MZ_TRY(mz_alloc(&f->weights, (size_t)f->model.params.size, sizeof(float)));
   mz_params_init(&f->model.params, 1, f->weights);
   MZ_TRY(mz_alloc(&f->observations, BATCH_MAX * OBS, sizeof(float)));
