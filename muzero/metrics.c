@@ -40,6 +40,7 @@ static const mz_stage *stage_of(const mz_state *state, const mz_workers *workers
 
 mz_meter mz_meter_start(const mz_state *state, const mz_workers *workers) {
   mz_meter m = {.start_ns = mz_clock_ns(),
+                .process_ns = mz_clock_process_ns(),
                 .env_steps = state->counters.env_steps,
                 .simulations = state->counters.simulations,
                 .updates = state->counters.updates};
@@ -85,6 +86,10 @@ void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *work
   p->positions = mz_buffer_positions(state->buffer);
   p->replay_bytes = mz_buffer_bytes(state->buffer);
   p->rss_bytes = mz_machine_rss();
+  p->phase_s = wall;
+  p->round_s = (double)stats->wall_ns * 1e-9;
+  p->cpu_s = (double)(mz_clock_process_ns() - since->process_ns) * 1e-9;
+  p->gib_s = (double)p->rss_bytes / 0x1p30 * wall;
   p->plan = workers->knobs;
   p->plan.learner_threads = mz_pool_threads(state->learner_pool);
 }

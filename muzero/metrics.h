@@ -17,7 +17,7 @@ mz_status mz_metrics_append(mz_metrics *metrics, const cJSON *record, bool kept)
 
 /* Where busy time and rates of a phase are counted from. */
 typedef struct mz_meter {
-  uint64_t start_ns, cpu_ns[3], busy_ns[3]; /* actor, batch, learner */
+  uint64_t start_ns, process_ns, cpu_ns[3], busy_ns[3]; /* CPU time of the process; of actor, batch, learner */
   int64_t env_steps, simulations, updates;
 } mz_meter;
 mz_meter mz_meter_start(const mz_state *state, const mz_workers *workers);

@@ -15,7 +15,10 @@ typedef struct mz_run_options {
   int set_count;
   uint64_t seed;
   bool seed_given;
-  int threads; /* budget of worker threads; 0: the cores granted */
+  int threads;          /* budget of worker threads; 0: the cores granted */
+  const char *allocate; /* the allocator's strategy; NULL: the settings' */
+  const char *history;  /* file of measured phases; NULL or "none": none is read or kept */
+  const char *source;   /* of this run's rows in it: NULL: "run" */
 } mz_run_options;
 
 /* Creates the run directory and its lock. MZ_E_CONFIG naming `resume` when there is a run already. */
@@ -56,6 +59,10 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   int64_t positions, replay_bytes;
   uint64_t rss_bytes;
   mz_knobs plan;
+  double phase_s, round_s, evaluation_s;               /* wall time of the phase; of its rounds; of its evaluation */
+  double cpu_s, reserved_core_s, gib_s, cost;          /* used; reserved by the plan; resident; priced, by what is reserved */
+  const char *strategy, *action;                       /* of the allocator, after the phase; NULL: not asked (cut short) */
+  char reason[240];                                    /* why, in words */
 } mz_phase;
 
 typedef struct mz_progress { /* after every round, for a screen */
@@ -73,9 +80,10 @@ typedef enum mz_reason {
   MZ_REASON_UPDATES,
   MZ_REASON_TIME,
   MZ_REASON_SCORE,
+  MZ_REASON_BUDGET, /* limits.budget */
   MZ_REASON_INTERRUPTED
 } mz_reason;
-const char *mz_reason_name(mz_reason reason); /* "rounds", "env_steps", "updates", "time", "score", "interrupted" */
+const char *mz_reason_name(mz_reason reason); /* "rounds", "env_steps", "updates", "time", "score", "budget", "interrupted" */
 
 /* Plays rounds to the end of the phase or to a limit, evaluates when due, checkpoints when due, appends to metrics.jsonl. *reason
  * says whether a limit was met (a checkpoint is then on disk). After MZ_GOES_ON call again. A failure (NaN in the loss, full disk)
@@ -95,7 +103,7 @@ const mz_settings *mz_run_settings(const mz_run *run);
 const mz_counters *mz_run_counters(const mz_run *run);
 uint64_t mz_run_seed(const mz_run *run);
 double mz_run_wall_s(const mz_run *run);
-/* Resizes pools between phases: any field 0 keeps its value. On failure the old knobs stay. */
+/* Resizes pools between phases: any field 0 keeps its value. On failure the old knobs stay. The allocator begins anew from there. */
 mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs);
 
 cJSON *mz_phase_to_json(const mz_phase *phase); /* keys of the contract, event "phase" */

@@ -4,6 +4,7 @@
 #include "muzero/base/file.h"
 #include "muzero/base/log.h"
 #include "muzero/base/machine.h"
+#include "muzero/pipeline.h"
 #include "muzero/run.h"
 #include "muzero/stored.h"
 #include "networks/isa.h"
@@ -33,10 +34,10 @@ static mz_status apply_preset(mz_config *config, const char *name) {
 
 static mz_status apply_sets(mz_config *config, const mz_run_options *options) {
   for (int i = 0; i < options->set_count; i++) MZ_TRY(mz_config_set_pair(config, options->sets[i], "--set"));
-  return MZ_OK;
+  return options->allocate ? mz_config_set(config, "allocate.strategy", options->allocate, "--allocate") : MZ_OK;
 }
 
-static mz_status settings_for_new_run(const mz_run_options *options, mz_settings *settings) {
+mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *settings) {
   uint8_t explicit_[MZ_SETTINGS_ROWS_MAX] = {0};
   mz_config config = mz_settings_config(settings, explicit_);
   mz_config_defaults(&config);
@@ -90,7 +91,7 @@ static mz_status check_device(const char *device) {
 
 /* ---- the directory ---- */
 
-static mz_status make_up_dir(const char *env, uint64_t seed, char out[MZ_DIR_MAX]) {
+mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t size) {
   time_t now = time(NULL);
   struct tm utc;
   uint32_t id = 0;
@@ -98,7 +99,7 @@ static mz_status make_up_dir(const char *env, uint64_t seed, char out[MZ_DIR_MAX
     return mz_fail(MZ_E_INTERNAL, "no clock or randomness to name a run with; use --run DIR");
   char stamp[32];
   strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
-  if (snprintf(out, MZ_DIR_MAX, "runs/%s/%s-s%llu-%06x", env, stamp, (unsigned long long)seed, id & 0xffffff) >= MZ_DIR_MAX)
+  if (snprintf(out, size, "runs/%s/%s-s%llu-%06x", name, stamp, (unsigned long long)seed, id & 0xffffff) >= (int)size)
     return mz_fail(MZ_E_IO, "run directory: path too long");
   return MZ_OK;
 }
@@ -168,6 +169,9 @@ cJSON *mz_run_session(const mz_run *run) {
   cJSON_AddNumberToObject(json, "score", run->score);
   cJSON_AddNumberToObject(json, "best_score", run->best_score);
   mz_json_add_u64_hex(json, "metrics_offset", run->metrics.offset);
+  mz_json_add_u64_hex(json, "ledger_offset", mz_steer_ledger_offset(run->steer));
+  cJSON_AddItemToObject(json, "plan", mz_knobs_to_json(&run->workers.knobs));
+  cJSON_AddNumberToObject(json, "cost", run->cost);
   cJSON_AddStringToObject(json, "isa", mz_isa_name(mz_isa_level()));
   if (run->parent) cJSON_AddStringToObject(json, "parent", run->parent);
   return json;
@@ -178,7 +182,7 @@ static double number_or_nan(const cJSON *json, const char *key) {
   return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, uint64_t *metrics_offset) {
+mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, uint64_t *metrics_offset, uint64_t *ledger_offset) {
   uint8_t *text;
   size_t size;
   MZ_TRY(mz_checkpoint_section(checkpoint, "session", &text, &size));
@@ -189,7 +193,12 @@ mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, u
   run->wall_before_s = number_or_nan(json, "wall_s");
   run->score = number_or_nan(json, "score");
   run->best_score = number_or_nan(json, "best_score");
+  run->cost = number_or_nan(json, "cost");
+  if (!isfinite(run->cost)) run->cost = 0;
+  run->last_plan = mz_knobs_from_json(cJSON_GetObjectItemCaseSensitive(json, "plan"));
   status = mz_json_get_u64_hex(json, "metrics_offset", "section 'session'", MZ_E_CHECKPOINT, metrics_offset);
+  if (status == MZ_OK)
+    status = mz_json_get_u64_hex(json, "ledger_offset", "section 'session'", MZ_E_CHECKPOINT, ledger_offset);
   const char *isa = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "isa"));
   if (isa && strcmp(isa, mz_isa_name(mz_isa_level())) != 0)
     mz_log_write(MZ_LOG_WARNING, "%s: this run was made with %s kernels and goes on with %s: same mathematics, other rounding",
@@ -224,11 +233,15 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
 }
 
 static mz_status start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed) {
-  mz_knobs knobs = run->settings.knobs;
-  mz_knobs_resolve(&knobs, &run->settings, options->threads > 0 ? options->threads : mz_machine_cores());
+  const mz_steer_options steering = {.threads = options->threads,
+                                     .history = options->history,
+                                     .source = options->source,
+                                     .last = run->last_plan.cpu_actor ? &run->last_plan : NULL};
   MZ_TRY(set_opponent(run, env));
-  MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, (int)knobs.learner_threads));
-  MZ_TRY(mz_workers_init(&run->workers, &run->state, &knobs));
+  MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1));
+  MZ_TRY(mz_steer_create(&run->steer, &run->state, &steering));
+  const mz_knobs knobs = mz_steer_knobs(run->steer);
+  MZ_TRY(mz_workers_init(&run->workers, &run->state, &knobs, mz_steer_devices(run->steer)));
   return config_text(run);
 }
 
@@ -294,7 +307,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
     MZ_TRY_CLEANUP(settings_from(options, &run->settings, &env));
   else {
     MZ_TRY_CLEANUP(mz_env_find(options->env, &env));
-    MZ_TRY_CLEANUP(settings_for_new_run(options, &run->settings));
+    MZ_TRY_CLEANUP(mz_settings_for_new_run(options, &run->settings));
   }
   if (options->from && !(run->parent = strdup(options->from))) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "--from: no memory"));
   MZ_TRY_CLEANUP(start(run, env, options, seed)); /* before anything is written: a run that cannot be leaves no directory */
@@ -302,7 +315,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   if (options->dir)
     MZ_TRY_CLEANUP(set_dir(run, options->dir));
   else
-    MZ_TRY_CLEANUP(make_up_dir(env->name, seed, run->dir));
+    MZ_TRY_CLEANUP(mz_run_make_up_dir(env->name, seed, run->dir, sizeof run->dir));
   if (has_run(run->dir))
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG,
                            "%s: there is a run here already; go on with it by 'muzero resume %s', or choose another --run",
@@ -312,6 +325,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   MZ_TRY_CLEANUP(write_env_json(run));
   MZ_TRY_CLEANUP(mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, 0));
+  MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, 0));
   MZ_TRY_CLEANUP(write_config_json(run));
   MZ_TRY_CLEANUP(mz_run_save(run)); /* resumable from the first moment */
   *out = run;
@@ -348,12 +362,13 @@ mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *opt
   if (options->seed_given && options->seed != seed)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "--seed %llu: this run was made with seed %llu, which may not change on resume",
                            (unsigned long long)options->seed, (unsigned long long)seed));
+  uint64_t metrics_offset, ledger_offset;
+  MZ_TRY_CLEANUP(mz_run_restore_session(run, &checkpoint, &metrics_offset, &ledger_offset));
   MZ_TRY_CLEANUP(start(run, env, options, seed)); /* the games' streams are named by it */
   MZ_TRY_CLEANUP(mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep));
   MZ_TRY_CLEANUP(mz_state_read(&run->state, &checkpoint, mz_saver_load, run->saver));
-  uint64_t offset;
-  MZ_TRY_CLEANUP(mz_run_restore_session(run, &checkpoint, &offset));
-  MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, offset));
+  MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, metrics_offset));
+  MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, ledger_offset));
   MZ_TRY_CLEANUP(write_config_json(run));
   *out = run;
 cleanup:
@@ -368,6 +383,7 @@ void mz_run_close(mz_run *run) {
   snprintf(why, sizeof why, "%s", mz_message());
   mz_saver_close(run->saver);
   mz_workers_deinit(&run->workers);
+  mz_steer_free(run->steer);
   mz_state_deinit(&run->state);
   mz_metrics_close(&run->metrics);
   if (run->lock >= 0) mz_lock_release(run->lock);

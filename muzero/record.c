@@ -1,18 +1,10 @@
 /* Phases and evaluations as JSON: the keys of the command line's contract. */
 #include "muzero/muzero.h"
+#include "muzero/pipeline.h"
 
 const char *mz_reason_name(mz_reason reason) {
-  static const char *const names[] = {"", "rounds", "env_steps", "updates", "time", "score", "interrupted"};
+  static const char *const names[] = {"", "rounds", "env_steps", "updates", "time", "score", "budget", "interrupted"};
   return names[reason];
-}
-
-static void add_knobs(cJSON *object, const mz_knobs *k) {
-  cJSON *plan = cJSON_AddObjectToObject(object, "plan");
-  cJSON_AddNumberToObject(plan, "cpu_actor", (double)k->cpu_actor);
-  cJSON_AddNumberToObject(plan, "batch_actor", (double)k->batch_actor);
-  cJSON_AddNumberToObject(plan, "learner_threads", (double)k->learner_threads);
-  cJSON_AddNumberToObject(plan, "mcts_storage_size", (double)k->mcts_storage_size);
-  cJSON_AddNumberToObject(plan, "batch_buffer_size", (double)k->batch_buffer_size);
 }
 
 cJSON *mz_phase_to_json(const mz_phase *p) {
@@ -55,13 +47,25 @@ cJSON *mz_phase_to_json(const mz_phase *p) {
       {"positions", (double)p->positions},
       {"replay_bytes", (double)p->replay_bytes},
       {"rss_bytes", (double)p->rss_bytes},
+      {"phase_s", p->phase_s},
+      {"round_s", p->round_s},
+      {"evaluation_s", p->evaluation_s},
+      {"cpu_s", p->cpu_s},
+      {"reserved_core_s", p->reserved_core_s},
+      {"gib_s", p->gib_s},
+      {"cost", p->cost},
   };
   mz_json_add_u64_hex(o, "digest", p->digest);
   for (size_t i = 0; i < sizeof before / sizeof before[0]; i++)
     cJSON_AddNumberToObject(o, before[i].key, before[i].value); /* NAN: null */
   cJSON_AddBoolToObject(o, "evaluated", p->evaluated);
   if (p->warning) cJSON_AddStringToObject(o, "warning", p->warning);
-  add_knobs(o, &p->plan);
+  if (p->action) {
+    cJSON_AddStringToObject(o, "strategy", p->strategy);
+    cJSON_AddStringToObject(o, "action", p->action);
+    cJSON_AddStringToObject(o, "reason", p->reason);
+  }
+  cJSON_AddItemToObject(o, "plan", mz_knobs_to_json(&p->plan));
   return o;
 }
 

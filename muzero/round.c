@@ -87,7 +87,9 @@ static mz_status learn(round *r, mz_round_stats *stats) {
     int slot;
     if (!mz_queue_take(r->workers->queue, &slot, &stats->learner_wait_ns)) return MZ_OK; /* a builder failed and says why */
     const mz_batch *batch = &r->workers->batches[slot];
+    uint64_t begun = mz_clock_ns();
     mz_status status = mz_learner_update(r->state->learner, batch, r->errors + (size_t)i * (size_t)rows, &stats->learning);
+    stats->learn_ns += mz_clock_ns() - begun;
     if (status != MZ_OK) {
       mz_queue_close(r->workers->queue);
       return status;
@@ -184,9 +186,12 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
   if (status != MZ_OK) MZ_TRY_CLEANUP(mz_fail(status, "round %lld: %s", (long long)state->counters.rounds + 1, why));
   MZ_TRY_CLEANUP(played);
 
+  uint64_t folding = mz_clock_ns();
   MZ_TRY_CLEANUP(fold(&r, stats));
+  uint64_t ended = mz_clock_ns();
   stats->batch_wait_ns += atomic_load(&r.batch_wait_ns);
-  stats->wall_ns += mz_clock_ns() - start;
+  stats->fold_ns += ended - folding;
+  stats->wall_ns += ended - start;
 cleanup:
   free(r.leaves);
   free(r.serials);

@@ -9,6 +9,7 @@ typedef struct mz_round_stats {
   double return_sum, policy_entropy_sum, root_value_sum;
   int64_t length_sum;
   uint64_t wall_ns, batch_wait_ns, learner_wait_ns; /* batch: for room in the queue; learner: for a batch */
+  uint64_t learn_ns, fold_ns;                       /* inside updates; in folding the round into the next state */
   mz_learning_stats learning;
 } mz_round_stats;
 

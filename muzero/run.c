@@ -58,6 +58,8 @@ static mz_limits limits_in_force(const mz_run *run, const mz_limits *given) {
                      .score = t->target};
 }
 
+static double phase_s(const mz_run *run) { return (double)(mz_clock_ns() - run->meter.start_ns) * 1e-9; }
+
 static mz_reason limit_met(const mz_run *run, const mz_limits *l) {
   const mz_counters *c = &run->state.counters;
   if (atomic_load(&run->requests) & MZ_REQUEST_STOP) return MZ_REASON_INTERRUPTED;
@@ -65,6 +67,9 @@ static mz_reason limit_met(const mz_run *run, const mz_limits *l) {
   if (l->env_steps && c->env_steps >= l->env_steps) return MZ_REASON_ENV_STEPS;
   if (l->updates && c->updates >= l->updates) return MZ_REASON_UPDATES;
   if (l->for_s > 0 && invocation_s(run) >= l->for_s) return MZ_REASON_TIME;
+  const mz_allocation_settings *a = &run->settings.allocation;
+  if (a->deadline > 0 && mz_run_wall_s(run) >= a->deadline) return MZ_REASON_TIME;
+  if (a->budget > 0 && run->cost + phase_s(run) * mz_steer_price_s(run->steer) >= a->budget) return MZ_REASON_BUDGET;
   return MZ_GOES_ON;
 }
 
@@ -124,11 +129,21 @@ static bool phase_ended(const mz_run *run) { return run->state.counters.rounds %
 static void start_phase(mz_run *run) {
   run->phase_stats = (mz_round_stats){0};
   run->meter = mz_meter_start(&run->state, &run->workers);
+  mz_steer_phase(run->steer, &run->workers);
+}
+
+static mz_status play_round(mz_run *run) {
+  MZ_TRY(mz_round_play(&run->state, &run->workers, &run->phase_stats));
+  return mz_steer_round(run->steer, &run->workers, &run->phase_stats);
 }
 
 static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *phase, mz_reason *reason) {
   uint32_t stream = (uint32_t)run->state.counters.rounds;
+  uint64_t start = mz_clock_ns();
+  mz_steer_evaluation_starts(run->steer, &run->workers, &run->phase_stats);
   MZ_TRY(evaluate(run, (int)run->settings.train.eval_games, stream, &phase->evaluation, &run->score));
+  mz_steer_evaluation_ended(run->steer, &run->workers, phase->evaluation.moves);
+  phase->evaluation_s = (double)(mz_clock_ns() - start) * 1e-9;
   phase->evaluated = true;
   if (!limits->until || run->score < limits->score) return MZ_OK;
   if (!run->every_line) MZ_TRY(evaluate(run, CONFIRM_GAMES, stream | FRESH, &phase->evaluation, &run->score));
@@ -136,9 +151,25 @@ static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *
   return MZ_OK;
 }
 
+/* What the phase took and what it cost, under the plan that it ran with. */
+static void measure_phase(mz_run *run, mz_phase *phase) {
+  mz_phase_measure(phase, &run->state, &run->workers, &run->meter, &run->phase_stats);
+  phase->reserved_core_s = phase->phase_s * mz_steer_cores(run->steer);
+  phase->cost = phase->phase_s * mz_steer_price_s(run->steer);
+  run->cost += phase->cost;
+}
+
+static mz_status decide(mz_run *run, mz_phase *phase) {
+  const mz_decision *decision;
+  MZ_TRY(mz_steer_decide(run->steer, &run->workers, &run->phase_stats, run->score, &decision));
+  phase->strategy = decision->strategy;
+  phase->action = mz_action_name(decision->action);
+  snprintf(phase->reason, sizeof phase->reason, "%s", decision->reason);
+  return MZ_OK;
+}
+
 static mz_status record_phase(mz_run *run, mz_phase *phase, bool whole) {
   uint64_t hashes[MZ_DIGEST_PARTS];
-  mz_phase_measure(phase, &run->state, &run->workers, &run->meter, &run->phase_stats);
   MZ_TRY(mz_state_digest(&run->state, hashes, &phase->digest));
   phase->score = run->score;
   phase->wall_s = mz_run_wall_s(run);
@@ -157,7 +188,7 @@ mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *
   *reason = limit_met(run, &limits);
   start_phase(run);
   while (*reason == MZ_GOES_ON) {
-    MZ_TRY(mz_round_play(&run->state, &run->workers, &run->phase_stats));
+    MZ_TRY(play_round(run));
     tick_progress(run, &limits, tick, context);
     *reason = limit_met(run, &limits);
     if (phase_ended(run)) break;
@@ -172,6 +203,8 @@ mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *
     MZ_TRY(mz_run_evaluate(run, CONFIRM_GAMES, &phase->evaluation, &run->score));
     phase->evaluated = true;
   }
+  measure_phase(run, phase);
+  if (whole && run->phase_stats.rounds) MZ_TRY(decide(run, phase));
   MZ_TRY(record_phase(run, phase, whole));
   bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */
   if (best) run->best_score = run->score;
@@ -184,7 +217,10 @@ mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *
 
 void mz_run_request(mz_run *run, mz_request request) { atomic_fetch_or(&run->requests, (int)request); }
 
-mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs) { return mz_workers_resize(&run->workers, knobs); }
+mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs) {
+  MZ_TRY(mz_workers_resize(&run->workers, knobs));
+  return mz_steer_restart(run->steer, &run->workers);
+}
 
 const char *mz_run_dir(const mz_run *run) { return run->dir; }
 const mz_env *mz_run_env(const mz_run *run) { return run->state.env; }

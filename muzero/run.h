@@ -3,6 +3,7 @@
 #include "muzero/metrics.h"
 #include "muzero/muzero.h"
 #include "muzero/saver.h"
+#include "muzero/steer.h"
 #include "muzero/workers.h"
 
 enum { MZ_DIR_MAX = 400 };
@@ -14,6 +15,7 @@ struct mz_run {
   bool has_opponent, every_line; /* every_line: eval.opponent=all */
   mz_state state;
   mz_workers workers;
+  mz_steer *steer;
   mz_saver *saver;
   mz_metrics metrics;
   int lock;
@@ -23,6 +25,8 @@ struct mz_run {
 
   uint64_t opened_ns;         /* of this invocation */
   double wall_before_s;       /* of the invocations before it */
+  double cost;                /* of all phases so far, priced */
+  mz_knobs last_plan;         /* of the invocation that is resumed; zeros: none */
   uint64_t saved_ns;          /* when the last checkpoint was begun */
   double score, best_score;   /* of the last, of the best evaluation; NAN for none */
   mz_round_stats phase_stats; /* of the phase under way */
@@ -31,4 +35,9 @@ struct mz_run {
 
 /* Where the run stands, for resume: wall time, scores, offset of the log, parent. */
 cJSON *mz_run_session(const mz_run *run);
-mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, uint64_t *metrics_offset);
+mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, uint64_t *metrics_offset, uint64_t *ledger_offset);
+
+/* What mz_run_open would run with: preset, then what is set. */
+mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *settings);
+/* "runs/NAME/UTC-sSEED-ID". */
+mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t size);

@@ -29,8 +29,8 @@ struct mz_saver {
   bool is_best;
   mz_writer sections[MZ_DIGEST_PARTS];
   char *config, *session;
-  mz_segment **segments; /* those not on disk yet, one reference each */
-  int segment_count;
+  mz_content *contents; /* of segments not on disk yet, one reference each */
+  int content_count;
   uint64_t *hashes; /* of all segments in the buffer */
   int hash_count;
 };
@@ -105,15 +105,15 @@ cleanup:
 static void drop_copy(mz_saver *s) {
   for (int i = 0; i < MZ_DIGEST_PARTS; i++) mz_writer_free(&s->sections[i]);
   memset(s->sections, 0, sizeof s->sections);
-  for (int i = 0; i < s->segment_count; i++) mz_segment_release(s->segments[i]);
-  free(s->segments);
+  for (int i = 0; i < s->content_count; i++) mz_content_release(&s->contents[i]);
+  free(s->contents);
   free(s->config);
   free(s->session);
   free(s->hashes);
-  s->segments = NULL;
+  s->contents = NULL;
   s->config = s->session = NULL;
   s->hashes = NULL;
-  s->segment_count = s->hash_count = 0;
+  s->content_count = s->hash_count = 0;
 }
 
 void mz_saver_close(mz_saver *s) {
@@ -177,7 +177,7 @@ static void remember(mz_saver *s) {
 
 static mz_status write_all(mz_saver *s) {
   char pack[64], path[PATH_MAX_];
-  MZ_TRY(mz_store_write(s->store, s->segments, s->segment_count, pack));
+  MZ_TRY(mz_store_write(s->store, s->contents, s->content_count, pack));
   mz_part parts[SECTIONS] = {{"config", s->config, strlen(s->config)}};
   for (int i = 0; i < MZ_DIGEST_PARTS; i++)
     parts[1 + i] = (mz_part){mz_digest_parts[i], s->sections[i].data, s->sections[i].size};
@@ -213,14 +213,13 @@ static mz_status copy_state(mz_saver *s, const mz_state *state, const char *conf
   MZ_TRY(mz_state_write(state, s->sections));
   int count = mz_buffer_segments(state->buffer);
   MZ_TRY(mz_alloc(&s->hashes, (size_t)count, sizeof *s->hashes));
-  MZ_TRY(mz_alloc(&s->segments, (size_t)count, sizeof *s->segments));
+  MZ_TRY(mz_alloc(&s->contents, (size_t)count, sizeof *s->contents));
   for (int i = 0; i < count; i++) {
-    uint64_t serial;
-    const mz_segment *segment = mz_buffer_segment(state->buffer, i, &serial);
-    s->hashes[s->hash_count++] = segment->hash;
-    if (mz_store_has(s->store, segment->hash)) continue;
-    mz_segment_retain((mz_segment *)segment);
-    s->segments[s->segment_count++] = (mz_segment *)segment;
+    uint64_t hash = mz_buffer_entry(state->buffer, i).hash;
+    s->hashes[s->hash_count++] = hash;
+    if (mz_store_has(s->store, hash)) continue;
+    MZ_TRY(mz_buffer_content(state->buffer, i, &s->contents[s->content_count]));
+    s->content_count++;
   }
   s->config = strdup(config);
   s->session = strdup(session);

@@ -1,4 +1,5 @@
 #include "muzero/settings.h"
+#include "muzero/base/digest.h"
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ static const mz_setting train_rows[] = {
 #define COUNT(rows) (int)(sizeof rows / sizeof rows[0])
 
 mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
-  enum { TABLES = 9 };
+  enum { TABLES = 10 };
   static mz_settings_table tables[TABLES];
   static bool ready; /* idempotent: two threads would write the same bytes, but runs are opened by one thread */
   if (!ready) {
@@ -80,6 +81,7 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
         {mz_replay_table.rows, mz_replay_table.count, offsetof(mz_settings, replay)},
         {knob_rows, COUNT(knob_rows), offsetof(mz_settings, knobs)},
         {train_rows, COUNT(train_rows), offsetof(mz_settings, train)},
+        {mz_allocation_table.rows, mz_allocation_table.count, offsetof(mz_settings, allocation)},
     };
     memcpy(tables, all, sizeof tables);
     ready = true;
@@ -144,6 +146,21 @@ mz_status mz_settings_resolve(mz_settings *s, const uint8_t *explicit_) {
   return MZ_OK;
 }
 
+uint64_t mz_settings_work_hash(const mz_settings *settings) {
+  mz_settings copy = *settings;
+  mz_config config = mz_settings_config(&copy, NULL);
+  uint64_t hash = 0;
+  for (int i = 0; i < mz_config_row_count(&config); i++) {
+    const mz_setting *row = mz_config_row(&config, i);
+    const bool evaluation = strncmp(row->key, "eval.", 5) == 0, rate = strncmp(row->key, "learning_rate", 13) == 0;
+    if ((row->class_ != MZ_ALGORITHMIC && !evaluation) || rate) continue;
+    char text[160];
+    mz_config_text(&config, i, text, sizeof text);
+    hash = mz_hash_combine(hash, mz_hash(text, strlen(text), (uint64_t)i));
+  }
+  return hash;
+}
+
 static int64_t at_least_1(int64_t x) { return x < 1 ? 1 : x; }
 
 void mz_knobs_resolve(mz_knobs *k, const mz_settings *s, int threads) {
@@ -157,4 +174,7 @@ void mz_knobs_resolve(mz_knobs *k, const mz_settings *s, int threads) {
     k->mcts_storage_size = group > 64 ? 64 : group;
   }
   if (!k->batch_buffer_size) k->batch_buffer_size = 4;
+  if (!k->selfplay_device) k->selfplay_device = 1;
+  if (!k->reanalyze_device) k->reanalyze_device = 1;
+  if (!k->learning_device) k->learning_device = 1;
 }

@@ -1,6 +1,7 @@
 /* Every setting of a run, joined from the rooms, with the roof's own: learning, knobs, training. One mz_config over it drives
  * presets, --set, --help and the resolved config in the run directory. */
 #pragma once
+#include "allocator/settings.h"
 #include "muzero/base/config.h"
 #include "networks/loss.h"
 #include "networks/model.h"
@@ -21,6 +22,7 @@ typedef struct mz_learning_settings {
 enum { MZ_KNOB_THREADS_MAX = 1024 };
 typedef struct mz_knobs { /* exact: only speed and memory depend on them; 0: chosen from the thread budget */
   int64_t cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size;
+  int64_t selfplay_device, reanalyze_device, learning_device; /* 1 + index of the device (allocator/devices.h) */
 } mz_knobs;
 
 typedef struct mz_train_settings {
@@ -46,6 +48,7 @@ typedef struct mz_settings {
   mz_learning_settings learning;
   mz_knobs knobs;
   mz_train_settings train;
+  mz_allocation_settings allocation;
 } mz_settings;
 
 enum { MZ_SETTINGS_ROWS_MAX = 160 };
@@ -57,6 +60,9 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_);
 mz_status mz_settings_resolve(mz_settings *settings, const uint8_t *explicit_);
 /* Fills knobs left 0 for a budget of `threads` threads. */
 void mz_knobs_resolve(mz_knobs *knobs, const mz_settings *settings, int threads);
+
+/* Of the settings that decide what a unit of work costs: network, loss, search, self-play, replay, batch, evaluation. */
+uint64_t mz_settings_work_hash(const mz_settings *settings);
 
 /* Bundled presets (muzero/presets/NAME.json, compiled in) by name; a path with a '/' or ending in .json is read from disk.
  * MZ_E_CONFIG naming the nearest. *text is NUL-terminated, free(). */

@@ -34,7 +34,7 @@ mz_status mz_signature(int threads, uint64_t *out) {
   mz_state state;
   mz_workers workers;
   MZ_TRY(mz_state_init(&state, env, &settings, 2020, (int)knobs.learner_threads));
-  mz_status status = mz_workers_init(&workers, &state, &knobs);
+  mz_status status = mz_workers_init(&workers, &state, &knobs, NULL);
   if (status == MZ_OK) {
     mz_round_stats stats = {0};
     for (int r = 0; r < ROUNDS && status == MZ_OK; r++) status = mz_round_play(&state, &workers, &stats);

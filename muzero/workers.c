@@ -1,5 +1,6 @@
 #include "muzero/workers.h"
 #include "networks/backend.h"
+#include <sched.h>
 #include <string.h>
 
 enum { REANALYZE_SLOTS = 64 };
@@ -41,21 +42,39 @@ static void free_actors(mz_workers *w) {
   }
 }
 
-mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs) {
+static void place(const mz_workers *w, mz_pool *pool, int64_t device) {
+  if (!w->devices || !device) return;
+  MZ_ASSERT(device <= w->devices->count);
+  mz_pool_place(pool, w->devices->items[device - 1].cores, w->bind ? w->devices->items[device - 1].core_count : 0);
+}
+
+static void place_pools(const mz_workers *w) {
+  place(w, w->actor_pool, w->knobs.selfplay_device);
+  place(w, w->batch_pool, w->knobs.reanalyze_device);
+  place(w, w->state->learner_pool, w->knobs.learning_device);
+}
+
+mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs, const mz_devices *devices) {
   memset(w, 0, sizeof *w);
   w->state = state;
   w->knobs = *knobs;
+  w->devices = devices;
+  cpu_set_t allowed;
+  w->bind = devices && (devices->count > 1 || (sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+                                               CPU_COUNT(&allowed) > devices->items[0].core_count));
   w->actor_stage.name = "actor";
   w->batch_stage.name = "batch";
   w->groups = group_count(w, knobs);
   mz_status status;
   MZ_TRY_CLEANUP(mz_pool_create(&w->actor_pool, "actor", (int)knobs->cpu_actor, &w->actor_stage));
   MZ_TRY_CLEANUP(mz_pool_create(&w->batch_pool, "batch", (int)knobs->batch_actor, &w->batch_stage));
+  MZ_TRY_CLEANUP(mz_pool_resize(state->learner_pool, (int)knobs->learner_threads));
   MZ_TRY_CLEANUP(mz_alloc(&w->harvests, (size_t)w->groups, sizeof *w->harvests));
   MZ_TRY_CLEANUP(mz_queue_create(&w->queue, (int)knobs->batch_buffer_size));
   MZ_TRY_CLEANUP(make_batches(state, (int)knobs->batch_buffer_size, &w->batches));
   w->capacity = (int)knobs->batch_buffer_size;
   mz_pool_give_way(w->actor_pool); /* games fill whatever the learner, step by step, leaves idle */
+  place_pools(w);
 cleanup:
   if (status != MZ_OK) mz_workers_deinit(w);
   return status;
@@ -81,7 +100,10 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
                    .batch_actor = wanted(asked->batch_actor, old.batch_actor),
                    .learner_threads = wanted(asked->learner_threads, old.learner_threads),
                    .mcts_storage_size = wanted(asked->mcts_storage_size, old.mcts_storage_size),
-                   .batch_buffer_size = wanted(asked->batch_buffer_size, old.batch_buffer_size)};
+                   .batch_buffer_size = wanted(asked->batch_buffer_size, old.batch_buffer_size),
+                   .selfplay_device = wanted(asked->selfplay_device, old.selfplay_device),
+                   .reanalyze_device = wanted(asked->reanalyze_device, old.reanalyze_device),
+                   .learning_device = wanted(asked->learning_device, old.learning_device)};
   mz_harvest *harvests = NULL;
   mz_batch *batches = NULL;
   int groups = group_count(w, &next), capacity = (int)next.batch_buffer_size;
@@ -105,6 +127,7 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   }
   if (next.mcts_storage_size != old.mcts_storage_size) free_actors(w); /* made anew at the new size when they next work */
   w->knobs = next;
+  place_pools(w);
   return MZ_OK;
 cleanup:
   free(harvests);

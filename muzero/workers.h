@@ -1,6 +1,7 @@
 /* Threads, queue and scratch memory of a run: everything that may change between phases without changing a result. The
  * knobs of the plan are carried out here. One thread drives it; scratch belongs to the worker number that uses it. */
 #pragma once
+#include "allocator/devices.h"
 #include "muzero/base/queue.h"
 #include "muzero/state.h"
 #include "replay/batch.h"
@@ -18,9 +19,12 @@ typedef struct mz_workers {
   mz_queue *queue;
   mz_batch *batches; /* [capacity]: the queue's slots */
   int capacity;
+  const mz_devices *devices; /* what the knobs name; NULL: threads run anywhere */
+  bool bind;                 /* the devices are not simply all cores */
 } mz_workers;
 
-mz_status mz_workers_init(mz_workers *workers, mz_state *state, const mz_knobs *knobs);
+/* devices: stay alive as long as the workers; may be NULL. */
+mz_status mz_workers_init(mz_workers *workers, mz_state *state, const mz_knobs *knobs, const mz_devices *devices);
 void mz_workers_deinit(mz_workers *workers);
 /* Between rounds. Fields of `knobs` that are 0 keep their values. On failure the old knobs stay in force. */
 mz_status mz_workers_resize(mz_workers *workers, const mz_knobs *knobs);

@@ -2,11 +2,13 @@
 #include "muzero/base/arena.h"
 #include "muzero/base/maths.h"
 #include "replay/fresh.h"
+#include "replay/holder.h"
 #include "replay/targets.h"
 #include <string.h>
 
 typedef struct mz_batch_scratch {
   mz_draw *draws;    /* [rows] */
+  mz_holder holder;  /* of their contents, while the batch is built */
   uint8_t *observed; /* an observation in its symmetry */
   int32_t *symmetry; /* [symmetries][actions]: where an action goes */
   mz_fresh fresh;    /* memory is had when first needed */
@@ -38,7 +40,10 @@ mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unro
 }
 
 void mz_batch_deinit(mz_batch *batch) {
-  if (batch->scratch) mz_fresh_deinit(&batch->scratch->fresh);
+  if (batch->scratch) {
+    mz_fresh_deinit(&batch->scratch->fresh);
+    mz_holder_deinit(&batch->scratch->holder);
+  }
   free(batch->block);
   *batch = (mz_batch){0};
 }
@@ -144,19 +149,32 @@ static void map_symmetries(const builder *b) {
       b->batch->scratch->symmetry[s * actions + a] = s == 0 ? a : b->source->symmetry_action(s, a);
 }
 
+static mz_status reanalyze(builder *b) {
+  mz_batch *batch = b->batch;
+  mz_fresh *fresh = &batch->scratch->fresh;
+  if (!b->source->reanalyzer || b->source->reanalyzer->ratio <= 0) return MZ_OK;
+  if (!fresh->block) MZ_TRY(mz_fresh_init(fresh, b->source->spec, batch->rows, batch->unroll));
+  b->fresh = fresh;
+  return mz_fresh_fill(fresh, b->source, batch->scratch->draws, b->update);
+}
+
+static void build_rows(const builder *b) {
+  weigh_importance(b->batch, b->source);
+  map_symmetries(b);
+  b->batch->version_sum = 0;
+  for (int row = 0; row < b->batch->rows; row++) build_row(b, &b->batch->scratch->draws[row], row);
+}
+
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update) {
   mz_batch_scratch *scratch = batch->scratch;
   bool symmetric = source->settings->symmetry && source->symmetry_observe && source->symmetry_action;
   builder b = {.batch = batch, .source = source, .update = update, .symmetries = symmetric ? source->spec->symmetries : 1};
   mz_buffer_draw(source->buffer, source->seed, update, batch->rows, scratch->draws);
-  if (source->reanalyzer && source->reanalyzer->ratio > 0) {
-    if (!scratch->fresh.block) MZ_TRY(mz_fresh_init(&scratch->fresh, source->spec, batch->rows, batch->unroll));
-    MZ_TRY(mz_fresh_fill(&scratch->fresh, source, scratch->draws, update));
-    b.fresh = &scratch->fresh;
-  }
-  weigh_importance(batch, source);
-  map_symmetries(&b);
-  batch->version_sum = 0;
-  for (int row = 0; row < batch->rows; row++) build_row(&b, &scratch->draws[row], row);
-  return MZ_OK;
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_buffer_hold(source->buffer, &scratch->holder, batch->rows, scratch->draws));
+  MZ_TRY_CLEANUP(reanalyze(&b));
+  build_rows(&b);
+cleanup:
+  mz_holder_drop(&scratch->holder);
+  return status;
 }

@@ -47,5 +47,6 @@ typedef struct mz_batch_source {
  * Past an end the actions fed to the dynamics are uniform draws. Targets that are not known are 0 with weight 0.
  * Reanalyzed rows: policies of t … t+K by fresh search, bootstrap values at t+k+n by the target network (by the fresh search
  * where that state is one of those searched). Symmetries are applied last, to stored and fresh targets alike.
- * Fails as the reanalyzer does, or when memory is out. */
+ * Segments that are not raw are unpacked, each once, and dropped at the end. Fails as the reanalyzer does, when memory is out, or
+ * when a spilled segment cannot be read (MZ_E_IO). */
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update);

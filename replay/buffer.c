@@ -1,23 +1,16 @@
 #include "replay/buffer.h"
 #include "muzero/base/digest.h"
 #include "replay/targets.h"
+#include "replay/tiers.h"
 #include <string.h>
-
-typedef struct entry {
-  mz_segment *segment;
-  int64_t first_leaf; /* of its `moves` consecutive leaves, modulo the capacity */
-} entry;
 
 struct mz_buffer {
   mz_replay_settings settings;
-  size_t obs_bytes;
   bool alternating;
   mz_priority_tree *tree;
-  uint32_t *owner;         /* [capacity]: low half of the serial of the segment that a leaf belongs to */
-  entry *entries;          /* ring: the entry of a serial is entries[serial & (entry_capacity − 1)] */
-  uint64_t entry_capacity; /* a power of two */
-  uint64_t oldest, next;   /* serials: oldest … next−1 are here */
-  int64_t head;            /* the leaf after the newest segment's */
+  uint32_t *owner; /* [capacity]: low half of the serial of the segment that a leaf belongs to */
+  mz_tiers tiers;  /* the segments */
+  int64_t head;    /* the leaf after the newest segment's */
   int64_t positions, bytes;
 };
 
@@ -28,13 +21,11 @@ mz_status mz_buffer_create(mz_buffer **out, const mz_replay_settings *settings, 
   mz_buffer *buffer;
   MZ_TRY(mz_alloc(&buffer, 1, sizeof *buffer));
   buffer->settings = *settings;
-  buffer->obs_bytes = mz_spec_obs_bytes(spec);
   buffer->alternating = spec->alternating;
-  buffer->entry_capacity = 64;
   mz_status status;
   MZ_TRY_CLEANUP(mz_priority_tree_create(&buffer->tree, settings->capacity));
   MZ_TRY_CLEANUP(mz_alloc(&buffer->owner, (size_t)settings->capacity, sizeof *buffer->owner));
-  MZ_TRY_CLEANUP(mz_alloc(&buffer->entries, buffer->entry_capacity, sizeof *buffer->entries));
+  MZ_TRY_CLEANUP(mz_tiers_init(&buffer->tiers, spec, settings->raw_bytes, settings->packed_bytes));
   *out = buffer;
   return MZ_OK;
 cleanup:
@@ -42,46 +33,31 @@ cleanup:
   return status;
 }
 
-static entry *entry_at(const mz_buffer *buffer, uint64_t serial) {
-  return &buffer->entries[serial & (buffer->entry_capacity - 1)];
-}
-
-static int64_t leaf_at(const mz_buffer *buffer, const entry *e, int position) {
-  int64_t leaf = e->first_leaf + position;
+static int64_t leaf_at(const mz_buffer *buffer, int64_t first_leaf, int position) {
+  int64_t leaf = first_leaf + position;
   return leaf < buffer->settings.capacity ? leaf : leaf - buffer->settings.capacity;
 }
 
 static void evict(mz_buffer *buffer) {
-  entry *e = entry_at(buffer, buffer->oldest++);
-  for (int i = 0; i < e->segment->moves; i++) mz_priority_tree_set(buffer->tree, leaf_at(buffer, e, i), 0);
-  buffer->positions -= e->segment->moves;
-  buffer->bytes -= (int64_t)e->segment->bytes;
-  mz_segment_release(e->segment);
+  uint64_t serial = buffer->tiers.oldest;
+  mz_entry entry = mz_tiers_entry(&buffer->tiers, serial);
+  int64_t first_leaf = mz_tiers_at(&buffer->tiers, serial)->first_leaf;
+  for (int i = 0; i < entry.moves; i++) mz_priority_tree_set(buffer->tree, leaf_at(buffer, first_leaf, i), 0);
+  buffer->positions -= entry.moves;
+  buffer->bytes -= (int64_t)entry.bytes;
+  mz_tiers_pop(&buffer->tiers);
 }
 
 static void clear(mz_buffer *buffer) {
-  while (buffer->oldest < buffer->next) evict(buffer);
+  while (buffer->tiers.oldest < buffer->tiers.next) evict(buffer);
 }
 
 void mz_buffer_free(mz_buffer *buffer) {
   if (!buffer) return;
-  if (buffer->entries && buffer->tree) clear(buffer);
+  mz_tiers_deinit(&buffer->tiers);
   mz_priority_tree_free(buffer->tree);
   free(buffer->owner);
-  free(buffer->entries);
   free(buffer);
-}
-
-static mz_status grow_entries(mz_buffer *buffer) {
-  entry *old = buffer->entries, *entries;
-  uint64_t capacity = 2 * buffer->entry_capacity;
-  MZ_TRY(mz_alloc(&entries, capacity, sizeof *entries));
-  for (uint64_t serial = buffer->oldest; serial < buffer->next; serial++)
-    entries[serial & (capacity - 1)] = *entry_at(buffer, serial);
-  buffer->entries = entries;
-  buffer->entry_capacity = capacity;
-  free(old);
-  return MZ_OK;
 }
 
 static mz_status check_bounds(const mz_replay_settings *settings, const mz_segment *segment) {
@@ -95,26 +71,24 @@ static mz_status check_bounds(const mz_replay_settings *settings, const mz_segme
   return MZ_OK;
 }
 
-/* Takes the segment over unless it fails; its leaves have their owner and still no priority. */
-static mz_status place(mz_buffer *buffer, mz_segment *segment, entry **out) {
+/* Takes the segment over unless it fails; its leaves, from *first_leaf on, have their owner and still no priority. It is raw
+ * until the tiers are settled. */
+static mz_status place(mz_buffer *buffer, mz_segment *segment, int64_t *first_leaf) {
   const mz_replay_settings *settings = &buffer->settings;
   MZ_TRY(check_bounds(settings, segment));
   while (buffer->positions + segment->moves > settings->capacity || buffer->bytes + (int64_t)segment->bytes > settings->bytes_max)
     evict(buffer);
-  if (buffer->next - buffer->oldest == buffer->entry_capacity) MZ_TRY(grow_entries(buffer));
-  uint64_t serial = buffer->next++;
-  entry *e = entry_at(buffer, serial);
-  *e = (entry){.segment = segment, .first_leaf = buffer->head};
-  for (int i = 0; i < segment->moves; i++) buffer->owner[leaf_at(buffer, e, i)] = (uint32_t)serial;
-  buffer->head = leaf_at(buffer, e, segment->moves);
+  uint64_t serial = buffer->tiers.next;
+  *first_leaf = buffer->head;
+  MZ_TRY(mz_tiers_push(&buffer->tiers, segment, *first_leaf));
+  for (int i = 0; i < segment->moves; i++) buffer->owner[leaf_at(buffer, *first_leaf, i)] = (uint32_t)serial;
+  buffer->head = leaf_at(buffer, *first_leaf, segment->moves);
   buffer->positions += segment->moves;
   buffer->bytes += (int64_t)segment->bytes;
-  *out = e;
   return MZ_OK;
 }
 
-static void set_first_priorities(mz_buffer *buffer, const entry *e) {
-  const mz_segment *segment = e->segment;
+static void set_first_priorities(mz_buffer *buffer, const mz_segment *segment, int64_t first_leaf) {
   const mz_replay_settings *s = &buffer->settings;
   uint32_t priority = mz_priority_from_error(0, 0);
   for (int t = 0; t < segment->moves; t++) {
@@ -122,23 +96,25 @@ static void set_first_priorities(mz_buffer *buffer, const entry *e) {
       mz_target target = mz_target_at(segment, t, segment->value, (int)s->n_step, (float)s->discount, buffer->alternating);
       priority = mz_priority_from_error(segment->value[t] - target.value, s->priority_exponent);
     }
-    mz_priority_tree_set(buffer->tree, leaf_at(buffer, e, t), priority);
+    mz_priority_tree_set(buffer->tree, leaf_at(buffer, first_leaf, t), priority);
   }
 }
 
 mz_status mz_buffer_insert(mz_buffer *buffer, mz_segment *segment) {
-  entry *e;
-  mz_status status = place(buffer, segment, &e);
-  if (status == MZ_OK)
-    set_first_priorities(buffer, e);
-  else
+  int64_t first_leaf;
+  mz_status status = place(buffer, segment, &first_leaf);
+  if (status != MZ_OK) {
     mz_segment_release(segment);
-  return status;
+    return status;
+  }
+  set_first_priorities(buffer, segment, first_leaf);
+  mz_tiers_settle(&buffer->tiers);
+  return MZ_OK;
 }
 
 /* The serial is one of those here, so its low half determines it. */
 static uint64_t owner_serial(const mz_buffer *buffer, int64_t leaf) {
-  return buffer->oldest + (uint32_t)(buffer->owner[leaf] - (uint32_t)buffer->oldest);
+  return buffer->tiers.oldest + (uint32_t)(buffer->owner[leaf] - (uint32_t)buffer->tiers.oldest);
 }
 
 /* Points in 0 … total−1 for the draws from `first` (even) on. Two draws share a block of random bits; the multiplication's
@@ -168,10 +144,10 @@ void mz_buffer_draw(const mz_buffer *buffer, uint64_t seed, uint32_t update, int
     mz_priority_tree_find(buffer->tree, count, points, leaves);
     for (int i = 0; i < count; i++) {
       uint64_t serial = owner_serial(buffer, leaves[i]);
-      const entry *e = entry_at(buffer, serial);
-      int64_t position = leaves[i] - e->first_leaf;
+      const mz_kept *k = mz_tiers_at(&buffer->tiers, serial);
+      int64_t position = leaves[i] - k->first_leaf;
       draws[first + i] = (mz_draw){
-          .segment = e->segment,
+          .segment = k->segment,
           .position = (int)(position >= 0 ? position : position + buffer->settings.capacity),
           .leaf = leaves[i],
           .serial = serial,
@@ -183,29 +159,49 @@ void mz_buffer_draw(const mz_buffer *buffer, uint64_t seed, uint32_t update, int
 
 void mz_buffer_set_priority(mz_buffer *buffer, int64_t leaf, uint64_t serial, float error) {
   MZ_ASSERT(leaf >= 0 && leaf < buffer->settings.capacity);
-  if (serial < buffer->oldest || serial >= buffer->next || owner_serial(buffer, leaf) != serial) return;
+  if (serial < buffer->tiers.oldest || serial >= buffer->tiers.next || owner_serial(buffer, leaf) != serial) return;
   mz_priority_tree_set(buffer->tree, leaf, mz_priority_from_error(error, buffer->settings.priority_exponent));
 }
 
 int64_t mz_buffer_positions(const mz_buffer *buffer) { return buffer->positions; }
 int64_t mz_buffer_bytes(const mz_buffer *buffer) { return buffer->bytes; }
-int mz_buffer_segments(const mz_buffer *buffer) { return (int)(buffer->next - buffer->oldest); }
+int mz_buffer_segments(const mz_buffer *buffer) { return (int)(buffer->tiers.next - buffer->tiers.oldest); }
 
-const mz_segment *mz_buffer_segment(const mz_buffer *buffer, int index, uint64_t *serial) {
+const mz_tiers *mz_buffer_tiers(const mz_buffer *buffer) { return &buffer->tiers; }
+
+mz_status mz_buffer_set_tiers(mz_buffer *buffer, int64_t raw_bytes, int64_t packed_bytes) {
+  return mz_tiers_rebound(&buffer->tiers, raw_bytes, packed_bytes);
+}
+
+mz_status mz_buffer_spill_to(mz_buffer *buffer, const char *folder) { return mz_tiers_spill_to(&buffer->tiers, folder); }
+
+mz_tier_use mz_buffer_tier_use(const mz_buffer *buffer) {
+  const mz_tiers *t = &buffer->tiers;
+  mz_tier_use use = {
+      .segments = {(int)(t->next - t->first_raw), (int)(t->first_raw - t->first_packed), (int)(t->first_packed - t->oldest)}};
+  memcpy(use.bytes, t->used, sizeof use.bytes);
+  return use;
+}
+
+static uint64_t serial_at(const mz_buffer *buffer, int index) {
   MZ_ASSERT(index >= 0 && index < mz_buffer_segments(buffer));
-  uint64_t at = buffer->oldest + (uint64_t)index;
-  if (serial) *serial = at;
-  return entry_at(buffer, at)->segment;
+  return buffer->tiers.oldest + (uint64_t)index;
+}
+
+mz_entry mz_buffer_entry(const mz_buffer *buffer, int index) { return mz_tiers_entry(&buffer->tiers, serial_at(buffer, index)); }
+
+mz_status mz_buffer_content(const mz_buffer *buffer, int index, mz_content *out) {
+  return mz_tiers_content(&buffer->tiers, serial_at(buffer, index), out);
 }
 
 uint64_t mz_buffer_digest(const mz_buffer *buffer) {
   size_t leaf_bytes = (size_t)buffer->settings.capacity * sizeof(uint32_t);
   uint64_t digest = mz_hash(mz_priority_tree_leaves(buffer->tree), leaf_bytes, 0);
   digest = mz_hash_combine(digest, (uint64_t)buffer->head);
-  digest = mz_hash_combine(digest, buffer->oldest);
-  digest = mz_hash_combine(digest, buffer->next);
-  for (uint64_t serial = buffer->oldest; serial < buffer->next; serial++)
-    digest = mz_hash_combine(digest, entry_at(buffer, serial)->segment->hash);
+  digest = mz_hash_combine(digest, buffer->tiers.oldest);
+  digest = mz_hash_combine(digest, buffer->tiers.next);
+  for (uint64_t serial = buffer->tiers.oldest; serial < buffer->tiers.next; serial++)
+    digest = mz_hash_combine(digest, mz_tiers_entry(&buffer->tiers, serial).hash);
   return digest;
 }
 
@@ -215,11 +211,11 @@ static uint64_t double_bits(double value) {
   return bits;
 }
 
-static void write_priorities(const mz_buffer *buffer, const entry *e, mz_writer *writer) {
+static void write_priorities(const mz_buffer *buffer, int64_t first_leaf, int64_t moves, mz_writer *writer) {
   const uint32_t *leaves = mz_priority_tree_leaves(buffer->tree);
-  int64_t moves = e->segment->moves, to_end = buffer->settings.capacity - e->first_leaf;
+  int64_t to_end = buffer->settings.capacity - first_leaf;
   int64_t ahead = moves < to_end ? moves : to_end;
-  mz_write(writer, leaves + e->first_leaf, (size_t)ahead * sizeof *leaves);
+  mz_write(writer, leaves + first_leaf, (size_t)ahead * sizeof *leaves);
   mz_write(writer, leaves, (size_t)(moves - ahead) * sizeof *leaves);
 }
 
@@ -229,14 +225,25 @@ void mz_buffer_write(const mz_buffer *buffer, mz_writer *writer) {
   mz_write_u64(writer, (uint64_t)capacity);
   mz_write_u64(writer, double_bits(buffer->settings.priority_exponent));
   mz_write_u64(writer, (uint64_t)(first < 0 ? first + capacity : first));
-  mz_write_u64(writer, buffer->oldest);
-  mz_write_u64(writer, buffer->next - buffer->oldest);
-  for (uint64_t serial = buffer->oldest; serial < buffer->next; serial++) {
-    const entry *e = entry_at(buffer, serial);
-    mz_write_u64(writer, e->segment->hash);
-    mz_write_u32(writer, (uint32_t)e->segment->moves);
-    write_priorities(buffer, e, writer);
+  const mz_tiers *tiers = &buffer->tiers;
+  mz_write_u64(writer, tiers->oldest);
+  mz_write_u64(writer, tiers->next - tiers->oldest);
+  for (uint64_t serial = tiers->oldest; serial < tiers->next; serial++) {
+    mz_entry entry = mz_tiers_entry(tiers, serial);
+    mz_write_u64(writer, entry.hash);
+    mz_write_u32(writer, (uint32_t)entry.moves);
+    write_priorities(buffer, mz_tiers_at(tiers, serial)->first_leaf, entry.moves, writer);
   }
+}
+
+static mz_status read_priorities(mz_buffer *buffer, int64_t first_leaf, uint32_t moves, mz_reader *reader, bool keep) {
+  for (uint32_t i = 0; i < moves; i++) {
+    uint32_t priority = mz_read_u32(reader);
+    if (priority < 1 || priority > UINT32_C(1) << 31)
+      return mz_fail(MZ_E_CHECKPOINT, "replay: priority %u is out of 1 … 2^31", priority);
+    if (keep) mz_priority_tree_set(buffer->tree, leaf_at(buffer, first_leaf, (int)i), priority);
+  }
+  return MZ_OK;
 }
 
 /* One segment of the index. `keep`: with its recorded priorities, otherwise with first ones. */
@@ -249,22 +256,18 @@ static mz_status read_entry(mz_buffer *buffer, mz_reader *reader, bool keep,
   mz_segment *segment;
   MZ_TRY(load(context, hash, &segment));
   mz_status status = MZ_OK;
-  entry *e;
+  int64_t first_leaf;
   if (segment->hash != hash || (uint32_t)segment->moves != moves)
     status = mz_fail(MZ_E_CHECKPOINT, "replay: segment %016llx of %d transitions stands for %016llx of %u",
                      (unsigned long long)segment->hash, segment->moves, (unsigned long long)hash, moves);
-  if (status == MZ_OK) status = place(buffer, segment, &e);
+  if (status == MZ_OK) status = place(buffer, segment, &first_leaf);
   if (status != MZ_OK) {
     mz_segment_release(segment);
     return status;
   }
-  if (!keep) set_first_priorities(buffer, e);
-  for (uint32_t i = 0; i < moves; i++) {
-    uint32_t priority = mz_read_u32(reader);
-    if (priority < 1 || priority > UINT32_C(1) << 31)
-      return mz_fail(MZ_E_CHECKPOINT, "replay: priority %u is out of 1 … 2^31", priority);
-    if (keep) mz_priority_tree_set(buffer->tree, leaf_at(buffer, e, (int)i), priority);
-  }
+  if (!keep) set_first_priorities(buffer, segment, first_leaf);
+  MZ_TRY(read_priorities(buffer, first_leaf, moves, reader, keep));
+  mz_tiers_settle(&buffer->tiers);
   return MZ_OK;
 }
 
@@ -275,7 +278,7 @@ mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)
   if (!reader->ok || first_leaf >= capacity || oldest > UINT64_MAX / 2 || count > mz_reader_left(reader))
     return mz_fail(MZ_E_CHECKPOINT, "replay: the index begins with sizes that cannot be");
   clear(buffer);
-  buffer->oldest = buffer->next = oldest;
+  mz_tiers_restart(&buffer->tiers, oldest);
   buffer->head = capacity == (uint64_t)buffer->settings.capacity ? (int64_t)first_leaf : 0;
   bool keep = exponent == double_bits(buffer->settings.priority_exponent);
   for (uint64_t i = 0; i < count; i++) {

@@ -1,11 +1,14 @@
 /* The replay buffer: a ring of segments bounded in transitions and in raw bytes, the oldest leave first; each drawable
  * position is a leaf of the priority tree. Written only at a round's end by one thread; between writes any number of threads
- * may draw and read. What a draw gives is a pure function of the buffer's state and the stream it draws from. */
+ * may draw and read. What a draw gives is a pure function of the buffer's state and the stream it draws from.
+ *
+ * Segments are kept in three tiers: the newest raw, older ones zstd-compressed in memory, the oldest in a temporary file. No
+ * draw, digest or checkpoint depends on which is where. */
 #pragma once
 #include "muzero/base/config.h"
 #include "muzero/base/rng.h"
+#include "replay/frame.h"
 #include "replay/priority.h"
-#include "replay/segment.h"
 
 typedef struct mz_replay_settings {
   int64_t capacity;                              /* replay.capacity: transitions (drawable positions) */
@@ -16,6 +19,7 @@ typedef struct mz_replay_settings {
   double discount;                               /* discount */
   double priority_exponent, importance_exponent; /* replay.priority_exponent (0: uniform), replay.importance_exponent */
   bool symmetry;                                 /* replay.symmetry */
+  int64_t raw_bytes, packed_bytes;               /* replay.raw_bytes, replay.packed_bytes: bounds of the tiers, 0: none */
 } mz_replay_settings;
 extern const mz_settings_table mz_replay_table;
 
@@ -24,11 +28,12 @@ mz_status mz_buffer_create(mz_buffer **out, const mz_replay_settings *settings, 
 void mz_buffer_free(mz_buffer *buffer);
 
 /* Takes over one reference, also when it fails; evicts until both bounds hold. First priorities are |root value − n-step
- * target|. Fails only when memory is out or the segment alone exceeds a bound (MZ_E_CONFIG, both numbers shown). */
+ * target|. Packs and spills what the segment pushes out of its tier: about as many bytes as it has. Fails only when memory is
+ * out or the segment alone exceeds a bound (MZ_E_CONFIG, both numbers shown). */
 mz_status mz_buffer_insert(mz_buffer *buffer, mz_segment *segment);
 
 typedef struct mz_draw {
-  const mz_segment *segment; /* alive until the next insert */
+  const mz_segment *segment; /* NULL: packed (mz_buffer_hold gives it); alive until the next insert or change of tiers */
   int position;
   int64_t leaf;
   uint64_t serial; /* of the segment in this buffer: guards late priority updates */
@@ -40,10 +45,42 @@ void mz_buffer_draw(const mz_buffer *buffer, uint64_t seed, uint32_t update, int
 void mz_buffer_set_priority(mz_buffer *buffer, int64_t leaf, uint64_t serial, float error);
 
 int64_t mz_buffer_positions(const mz_buffer *buffer);
-int64_t mz_buffer_bytes(const mz_buffer *buffer);
+int64_t mz_buffer_bytes(const mz_buffer *buffer); /* raw bytes, whatever the tiers */
 int mz_buffer_segments(const mz_buffer *buffer);
-/* Oldest first; serial increases by one per segment ever inserted. */
-const mz_segment *mz_buffer_segment(const mz_buffer *buffer, int index, uint64_t *serial);
+
+/* ---- the tiers ---- */
+
+/* Changes the bounds, between rounds: what no longer fits goes down, what has room comes back up. Before anything is changed all
+ * that comes up is in memory twice; where that fails the old bounds stay and nothing has moved (MZ_E_MEMORY; MZ_E_IO naming
+ * the file when it is damaged). Bounds are in bytes of segments, raw and packed; 0: none. */
+mz_status mz_buffer_set_tiers(mz_buffer *buffer, int64_t raw_bytes, int64_t packed_bytes);
+/* The folder where packed segments beyond their bound go to a temporary file that has no name and is gone with the process.
+ * Until it is given, and when the file cannot be written, they stay in memory, with one warning. Before anything is spilled.
+ * MZ_E_MEMORY. */
+mz_status mz_buffer_spill_to(mz_buffer *buffer, const char *folder);
+
+typedef enum mz_tier { MZ_TIER_RAW, MZ_TIER_PACKED, MZ_TIER_SPILLED, MZ_TIERS } mz_tier;
+typedef struct mz_tier_use {
+  int segments[MZ_TIERS];
+  int64_t bytes[MZ_TIERS]; /* as they are kept: raw, packed in memory, packed in the file */
+} mz_tier_use;
+mz_tier_use mz_buffer_tier_use(const mz_buffer *buffer);
+
+/* ---- its segments ---- */
+
+typedef struct mz_entry {
+  uint64_t serial; /* increases by one per segment ever inserted */
+  uint64_t hash;
+  int moves;
+  size_t bytes; /* raw */
+  mz_tier tier;
+} mz_entry;
+/* Oldest first. */
+mz_entry mz_buffer_entry(const mz_buffer *buffer, int index);
+/* Its contents as they are kept, without packing or unpacking; those of a spilled one are read (MZ_E_MEMORY, MZ_E_IO naming the
+ * file). One reference for the caller. */
+mz_status mz_buffer_content(const mz_buffer *buffer, int index, mz_content *out);
+
 /* Everything that determines later draws: segment hashes in order, priorities, serials. Hashes 4 bytes a transition and 8 a
  * segment, so that it can be had every phase. */
 uint64_t mz_buffer_digest(const mz_buffer *buffer);

@@ -5,11 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 static const char magic[8] = "MZPACK01";
 static const char suffix[] = ".pack";
-enum { HEAD_BYTES = 16, ROW_BYTES = 40, CHECKSUM_BYTES = 8, NAME_DIGITS = 16, LEVEL = 1 };
+enum { HEAD_BYTES = 16, ROW_BYTES = 40, CHECKSUM_BYTES = 8, NAME_DIGITS = 16 };
 
 static size_t table_bytes(size_t count) { return HEAD_BYTES + count * ROW_BYTES + CHECKSUM_BYTES; }
 
@@ -30,40 +29,37 @@ static void write_table(const mz_pack_row *rows, int count, mz_writer *writer) {
   if (!writer->failed) mz_write_u64(writer, mz_hash(writer->data, writer->size, 0));
 }
 
-/* Appends the segment's frame to `frames` and describes it, with its offset among the frames. */
-static mz_status compress_segment(ZSTD_CCtx *zstd, const mz_segment *segment, size_t obs_bytes, mz_writer *raw, mz_writer *frame,
-                                  mz_writer *frames, mz_pack_row *row) {
-  raw->size = 0;
-  mz_segment_write(segment, obs_bytes, raw);
-  size_t bound = ZSTD_compressBound(raw->size);
-  if (frame->capacity < bound) {
-    mz_writer_free(frame);
-    MZ_TRY(mz_alloc(&frame->data, bound, 1));
-    frame->capacity = bound;
-  }
-  if (raw->failed) return mz_fail(MZ_E_MEMORY, "segments: out of memory while packing");
-  size_t size = ZSTD_compress2(zstd, frame->data, frame->capacity, raw->data, raw->size);
-  if (ZSTD_isError(size)) return mz_fail(MZ_E_MEMORY, "segments: packing: %s", ZSTD_getErrorName(size));
-  *row = (mz_pack_row){.hash = segment->hash,
+/* Appends the frame to `frames` and describes it, with its offset among them. */
+static void add_frame(const mz_frame *frame, mz_writer *frames, mz_pack_row *row) {
+  *row = (mz_pack_row){.hash = frame->hash,
                        .offset = frames->size,
-                       .compressed = size,
-                       .raw = raw->size,
-                       .checksum = mz_hash(frame->data, size, 0)};
-  mz_write(frames, frame->data, size);
+                       .compressed = frame->size,
+                       .raw = frame->raw,
+                       .checksum = mz_hash(frame->data, frame->size, 0)};
+  mz_write(frames, frame->data, frame->size);
+}
+
+static mz_status add_content(mz_packer *packer, const mz_content *content, size_t obs_bytes, mz_writer *frames,
+                             mz_pack_row *row) {
+  if (content->frame) {
+    add_frame(content->frame, frames, row);
+    return MZ_OK;
+  }
+  mz_frame *frame;
+  MZ_TRY(mz_frame_pack(packer, content->segment, obs_bytes, &frame));
+  add_frame(frame, frames, row);
+  mz_frame_release(frame);
   return MZ_OK;
 }
 
-mz_status mz_pack_build(mz_segment *const *segments, int count, size_t obs_bytes, mz_writer *file, char name[64]) {
-  mz_writer raw = {0}, frame = {0}, frames = {0};
+mz_status mz_pack_build(const mz_content *contents, int count, size_t obs_bytes, mz_writer *file, char name[64]) {
+  mz_packer packer = {0};
+  mz_writer frames = {0};
   mz_pack_row *rows = NULL;
   mz_status status;
   *file = (mz_writer){0};
-  ZSTD_CCtx *zstd = ZSTD_createCCtx();
-  if (!zstd || ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL)) ||
-      ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)))
-    MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "segments: out of memory while packing"));
   MZ_TRY_CLEANUP(mz_alloc(&rows, (size_t)count, sizeof *rows));
-  for (int i = 0; i < count; i++) MZ_TRY_CLEANUP(compress_segment(zstd, segments[i], obs_bytes, &raw, &frame, &frames, &rows[i]));
+  for (int i = 0; i < count; i++) MZ_TRY_CLEANUP(add_content(&packer, &contents[i], obs_bytes, &frames, &rows[i]));
   for (int i = 0; i < count; i++) rows[i].offset += table_bytes((size_t)count);
   write_table(rows, count, file);
   size_t table_end = file->size;
@@ -73,11 +69,9 @@ mz_status mz_pack_build(mz_segment *const *segments, int count, size_t obs_bytes
   snprintf(name, 64, "%016llx%s", (unsigned long long)mz_read_u64(&end), suffix);
 cleanup:
   if (status != MZ_OK) mz_writer_free(file);
-  mz_writer_free(&raw);
-  mz_writer_free(&frame);
+  mz_packer_deinit(&packer);
   mz_writer_free(&frames);
   free(rows);
-  ZSTD_freeCCtx(zstd);
   return status;
 }
 
@@ -176,47 +170,33 @@ mz_status mz_pack_read_table(const char *path, mz_pack_row **rows, int *count) {
   return status;
 }
 
-static mz_status unpack(const char *path, const mz_pack_row *row, const mz_spec *spec, const uint8_t *frame, uint8_t **raw,
-                        mz_segment **out) {
-  unsigned long long hash = (unsigned long long)row->hash;
-  if (mz_hash(frame, row->compressed, 0) != row->checksum)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack is damaged (checksum)", path, hash);
-  if (ZSTD_getFrameContentSize(frame, row->compressed) != row->raw || row->raw > UINT32_MAX)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack has another size than the table says", path, hash);
-  MZ_TRY(mz_alloc(raw, row->raw, 1));
-  size_t size = ZSTD_decompress(*raw, row->raw, frame, row->compressed);
-  if (size != row->raw) return mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack does not unpack", path, hash);
-  mz_reader reader = mz_reader_over(*raw, row->raw);
-  mz_segment *segment;
-  mz_status status = mz_segment_read(&reader, spec, &segment);
-  if (status == MZ_E_CHECKPOINT) {
-    char why[256];
-    snprintf(why, sizeof why, "%s", mz_message());
-    return mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack: %s", path, hash, why);
-  }
-  MZ_TRY(status);
-  if (segment->hash == row->hash && mz_reader_left(&reader) == 0) {
-    *out = segment;
-    return MZ_OK;
-  }
-  mz_segment_release(segment);
-  return mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack is another one", path, hash);
+static mz_status unpack(const char *path, const mz_pack_row *row, const mz_spec *spec, const mz_frame *frame, mz_segment **out) {
+  if (mz_hash(frame->data, frame->size, 0) != row->checksum)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack is damaged (checksum)", path, (unsigned long long)row->hash);
+  mz_unpacker unpacker = {0};
+  mz_status status = mz_frame_unpack(&unpacker, frame, spec, out);
+  mz_unpacker_deinit(&unpacker);
+  return status == MZ_E_CHECKPOINT ? mz_fail(status, "%s: %s", path, mz_message()) : status;
 }
 
 mz_status mz_pack_read_segment(const char *path, const mz_pack_row *row, const mz_spec *spec, mz_segment **out) {
   int fd;
   uint64_t size;
-  uint8_t *frame = NULL, *raw = NULL;
+  mz_frame *frame = NULL;
   MZ_TRY(open_pack(path, &fd, &size));
   mz_status status;
   if (row->offset > size || row->compressed > size - row->offset)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CHECKPOINT, "%s: the pack is cut off at byte %llu", path, (unsigned long long)size));
-  MZ_TRY_CLEANUP(mz_alloc(&frame, row->compressed, 1));
-  MZ_TRY_CLEANUP(read_at(fd, path, row->offset, frame, row->compressed));
-  MZ_TRY_CLEANUP(unpack(path, row, spec, frame, &raw, out));
+  if (row->compressed > UINT32_MAX || row->raw > UINT32_MAX)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack has a size that cannot be", path,
+                           (unsigned long long)row->hash));
+  MZ_TRY_CLEANUP(mz_frame_alloc((uint32_t)row->compressed, &frame));
+  frame->hash = row->hash;
+  frame->raw = (uint32_t)row->raw;
+  MZ_TRY_CLEANUP(read_at(fd, path, row->offset, frame->data, frame->size));
+  MZ_TRY_CLEANUP(unpack(path, row, spec, frame, out));
 cleanup:
-  free(frame);
-  free(raw);
+  mz_frame_release(frame);
   close(fd);
   return status;
 }

@@ -1,8 +1,8 @@
 /* The file format of a pack: "MZPACK01", the number of segments, a table with a row for each, XXH64 of all that; then, one
- * behind the other, a zstd frame (with its own checksum) of what mz_segment_write writes for each. Little-endian. The file is
- * named by that XXH64, which covers the frames through their checksums in the table. Internal to this room. */
+ * behind the other, the frame of each (frame.h). Little-endian. The file is named by that XXH64, which covers the frames through
+ * their checksums in the table. Internal to this room. */
 #pragma once
-#include "replay/segment.h"
+#include "replay/frame.h"
 
 typedef struct mz_pack_row {
   uint64_t hash;       /* of the segment */
@@ -13,7 +13,7 @@ typedef struct mz_pack_row {
 } mz_pack_row;
 
 /* The whole file and its name ("0123456789abcdef.pack"). MZ_E_MEMORY. */
-mz_status mz_pack_build(mz_segment *const *segments, int count, size_t obs_bytes, mz_writer *file, char name[64]);
+mz_status mz_pack_build(const mz_content *contents, int count, size_t obs_bytes, mz_writer *file, char name[64]);
 bool mz_pack_is_name(const char *name);
 
 /* Reading. `path` ends in the pack's name; errors name it: MZ_E_CHECKPOINT where its contents are damaged or foreign, MZ_E_IO

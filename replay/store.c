@@ -175,11 +175,11 @@ bool mz_store_has(const mz_store *store, uint64_t hash) {
   return has;
 }
 
-static mz_status write_pack(mz_store *store, mz_segment *const *segments, int count, char name[64]) {
+static mz_status write_pack(mz_store *store, const mz_content *contents, int count, char name[64]) {
   mz_writer file;
   mz_pack_row *rows = NULL;
   char path[PATH_MAX];
-  MZ_TRY(mz_pack_build(segments, count, mz_spec_obs_bytes(&store->spec), &file, name));
+  MZ_TRY(mz_pack_build(contents, count, mz_spec_obs_bytes(&store->spec), &file, name));
   mz_status status;
   MZ_TRY_CLEANUP(mz_path_join(path, sizeof path, store->dir, name));
   MZ_TRY_CLEANUP(mz_file_write_atomic(path, file.data, file.size));
@@ -193,14 +193,14 @@ cleanup:
   return status;
 }
 
-mz_status mz_store_write(mz_store *store, mz_segment *const *segments, int count, char pack_name[64]) {
-  mz_segment **missing;
+mz_status mz_store_write(mz_store *store, const mz_content *contents, int count, char pack_name[64]) {
+  mz_content *missing;
   int missing_count = 0;
   pack_name[0] = 0;
   MZ_TRY(mz_alloc(&missing, (size_t)count, sizeof *missing));
   lock(store);
   for (int i = 0; i < count; i++)
-    if (!find(store, segments[i]->hash)) missing[missing_count++] = segments[i];
+    if (!find(store, mz_content_hash(&contents[i]))) missing[missing_count++] = contents[i];
   unlock(store);
   mz_status status = missing_count > 0 ? write_pack(store, missing, missing_count, pack_name) : MZ_OK;
   if (status != MZ_OK) pack_name[0] = 0;

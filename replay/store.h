@@ -1,7 +1,7 @@
 /* Segments on disk: append-only packs of zstd-compressed segments with their hashes, shared by all checkpoints of a run and
  * named by their content. Written at a checkpoint with the segments not yet on disk; never changed afterwards. */
 #pragma once
-#include "replay/segment.h"
+#include "replay/frame.h"
 
 typedef struct mz_store mz_store;
 
@@ -10,9 +10,9 @@ typedef struct mz_store mz_store;
 mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec);
 void mz_store_close(mz_store *store);
 bool mz_store_has(const mz_store *store, uint64_t hash);
-/* Writes one new pack with those of `segments` not yet stored (none: nothing is written). Atomic and durable. May run on
+/* Writes one new pack with those of `contents` not yet stored (none: nothing is written); frames go into it as they are. Atomic and durable. May run on
  * another thread than has/load, one at a time. pack_name: "" or the file's name. */
-mz_status mz_store_write(mz_store *store, mz_segment *const *segments, int count, char pack_name[64]);
+mz_status mz_store_write(mz_store *store, const mz_content *contents, int count, char pack_name[64]);
 /* Checks the pack's and the segment's checksums: MZ_E_CHECKPOINT naming the pack. */
 mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out);
 /* Removes packs that hold none of the given hashes; damaged ones only when all of these are in others. */

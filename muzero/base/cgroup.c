@@ -22,13 +22,16 @@ static double leading_number(const char *text, char **end) {
   return *end != text && isfinite(number) ? number : 0;
 }
 
+/* Each of these asks one group, in its folder; INFINITY: no limit. */
+typedef double (*limit_of)(const char *folder);
+
 /* cpu.max is "QUOTA PERIOD" or "max PERIOD", in microseconds. */
 static double cores_v2(const char *folder) {
   char *text = read_text(folder, "cpu.max"), *end = NULL;
-  if (text == NULL) return 0;
+  if (text == NULL) return INFINITY;
   const double quota = leading_number(text, &end), period = leading_number(end, &end);
   free(text);
-  return quota > 0 && period > 0 ? quota / period : 0;
+  return quota > 0 && period > 0 ? quota / period : INFINITY;
 }
 
 static double number_in(const char *folder, const char *name) {
@@ -38,16 +41,45 @@ static double number_in(const char *folder, const char *name) {
   return number;
 }
 
-static double cores_v1(const char *folder) {
-  const double quota = number_in(folder, "cpu.cfs_quota_us"), period = number_in(folder, "cpu.cfs_period_us");
-  return quota > 0 && period > 0 ? quota / period : 0; /* the quota is -1 where there is none */
+/* The number behind `key` of a file with lines "key number"; 0 where there is none. */
+static double number_of(const char *folder, const char *name, const char *key) {
+  char *text = read_text(folder, name), *end = NULL;
+  const size_t length = strlen(key);
+  double number = 0;
+  for (const char *line = text; line != NULL && *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
+    if (strncmp(line, key, length) == 0 && line[length] == ' ') number = leading_number(line + length, &end);
+  }
+  free(text);
+  return number;
 }
 
-static double memory_v2(const char *folder) { return number_in(folder, "memory.max"); /* "max" is no number */ }
+static double cores_v1(const char *folder) {
+  const double quota = number_in(folder, "cpu.cfs_quota_us"), period = number_in(folder, "cpu.cfs_period_us");
+  return quota > 0 && period > 0 ? quota / period : INFINITY; /* the quota is -1 where there is none */
+}
+
+static double memory_v2(const char *folder) {
+  const double limit = number_in(folder, "memory.max"); /* "max" is no number */
+  return limit > 0 ? limit : INFINITY;
+}
 
 static double memory_v1(const char *folder) {
   const double limit = number_in(folder, "memory.limit_in_bytes");
-  return limit < 0x1p62 ? limit : 0; /* no limit is the largest whole number of pages */
+  return limit > 0 && limit < 0x1p62 ? limit : INFINITY; /* no limit is the largest whole number of pages */
+}
+
+static double left(double limit, double usage, double droppable) {
+  const double used = usage > droppable ? usage - droppable : 0;
+  return limit > used ? limit - used : 0;
+}
+
+static double memory_left_v2(const char *folder) {
+  return left(memory_v2(folder), number_in(folder, "memory.current"), number_of(folder, "memory.stat", "inactive_file"));
+}
+
+static double memory_left_v1(const char *folder) {
+  return left(memory_v1(folder), number_in(folder, "memory.usage_in_bytes"),
+              number_of(folder, "memory.stat", "total_inactive_file"));
 }
 
 static bool is_listed(const char *controllers, size_t length, const char *wanted) {
@@ -74,30 +106,80 @@ static bool own_group(const char *self, const char *controller, char *out, size_
   return found;
 }
 
-/* The least limit from the own group up to the root; 0: none. A group that is not there (a container sees its own as the
- * root) has no limits, and its parents are asked. */
-static double least(const char *root, const char *mount, const char *self, const char *controller,
-                    double (*limit_of)(const char *)) {
-  char group[PATH_BYTES], folder[2 * PATH_BYTES];
-  if (!own_group(self, controller, group, sizeof group)) return 0;
-  double smallest = 0;
-  for (;;) {
-    snprintf(folder, sizeof folder, "%s%s%s", root, mount, group);
-    const double limit = limit_of(folder);
-    if (limit > 0 && (smallest == 0 || limit < smallest)) smallest = limit;
-    char *slash = strrchr(group, '/');
-    if (slash == NULL || group[0] == '\0') return smallest;
-    *slash = '\0';
-  }
+/* ---- the way from the own group up to the root ---- */
+
+typedef struct walk {
+  char mount[PATH_BYTES]; /* folder of the hierarchy's root */
+  char group[PATH_BYTES]; /* "/a/b", "/a", "" */
+  bool more;
+} walk;
+
+/* `controller` NULL: version 2. A group that is not there (a container sees its own as the root) has no files, and its parents
+ * are asked. */
+static walk walk_from_own(const char *root, const char *self, const char *controller) {
+  walk w = {0};
+  snprintf(w.mount, sizeof w.mount, "%s%s%s", root, controller != NULL ? "/" : "", controller != NULL ? controller : "");
+  w.more = own_group(self, controller, w.group, sizeof w.group);
+  return w;
 }
 
+/* False: the root was the last. */
+static bool walk_next(walk *w, char *folder, size_t size) {
+  if (!w->more) return false;
+  const int length = snprintf(folder, size, "%s%s", w->mount, w->group);
+  char *slash = strrchr(w->group, '/');
+  w->more = slash != NULL;
+  if (slash != NULL) *slash = '\0';
+  return length >= 0 && (size_t)length < size;
+}
+
+static double least(const char *root, const char *self, const char *controller, limit_of limit) {
+  char folder[PATH_BYTES];
+  double smallest = INFINITY;
+  walk w = walk_from_own(root, self, controller);
+  while (walk_next(&w, folder, sizeof folder)) smallest = fmin(smallest, limit(folder));
+  return smallest;
+}
+
+/* The path of `name` in the group with the least limit among those that have such a file. */
+static bool find(const char *root, const char *self, const char *controller, limit_of limit, const char *name, char *out,
+                 size_t size) {
+  char folder[PATH_BYTES], path[PATH_BYTES];
+  double smallest = INFINITY;
+  bool found = false;
+  walk w = walk_from_own(root, self, controller);
+  while (walk_next(&w, folder, sizeof folder)) {
+    if (mz_path_join(path, sizeof path, folder, name) != MZ_OK || !mz_file_exists(path)) continue;
+    const double here = limit != NULL ? limit(folder) : INFINITY;
+    if (found && here >= smallest) continue;
+    smallest = here;
+    found = snprintf(out, size, "%s", path) < (int)size;
+  }
+  return found;
+}
+
+/* ---- */
+
 double mz_cgroup_cores(const char *root, const char *self) {
-  const double quota = least(root, "", self, NULL, cores_v2);
-  return quota > 0 ? quota : least(root, "/cpu", self, "cpu", cores_v1);
+  double quota = least(root, self, NULL, cores_v2);
+  if (isinf(quota)) quota = least(root, self, "cpu", cores_v1);
+  return isinf(quota) ? 0 : quota;
 }
 
 uint64_t mz_cgroup_memory(const char *root, const char *self) {
-  double limit = least(root, "", self, NULL, memory_v2);
-  if (!(limit > 0)) limit = least(root, "/memory", self, "memory", memory_v1);
-  return (uint64_t)limit;
+  double limit = least(root, self, NULL, memory_v2);
+  if (isinf(limit)) limit = least(root, self, "memory", memory_v1);
+  return isinf(limit) ? 0 : (uint64_t)limit;
+}
+
+double mz_cgroup_memory_left(const char *root, const char *self) {
+  return fmin(least(root, self, NULL, memory_left_v2), least(root, self, "memory", memory_left_v1));
+}
+
+bool mz_cgroup_cpu_stat(const char *root, const char *self, char *out, size_t size) {
+  return find(root, self, NULL, cores_v2, "cpu.stat", out, size) || find(root, self, "cpu", cores_v1, "cpu.stat", out, size);
+}
+
+bool mz_cgroup_file(const char *root, const char *self, const char *name, char *out, size_t size) {
+  return find(root, self, NULL, NULL, name, out, size);
 }

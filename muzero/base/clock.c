@@ -13,6 +13,8 @@ static uint64_t nanoseconds(struct timespec t) { return (uint64_t)t.tv_sec * 100
 
 uint64_t mz_clock_ns(void) { return nanoseconds(now(CLOCK_MONOTONIC)); }
 
+uint64_t mz_clock_process_ns(void) { return nanoseconds(now(CLOCK_PROCESS_CPUTIME_ID)); }
+
 uint64_t mz_clock_thread_ns(void) { return nanoseconds(now(CLOCK_THREAD_CPUTIME_ID)); }
 
 double mz_clock_unix_s(void) {

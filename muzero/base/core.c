@@ -1,7 +1,5 @@
 #include "muzero/base/core.h"
-#include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 /* Threads that work on each core, as they said themselves: a hint. Machines with more cores than this are left alone. */
 static atomic_int working[CPU_SETSIZE];
@@ -11,6 +9,8 @@ int mz_core_current(void) {
   return core < CPU_SETSIZE ? core : -1;
 }
 
+bool mz_core_allowed(cpu_set_t *out) { return sched_getaffinity(0, sizeof *out, out) == 0; }
+
 static bool claim_idle(int core) {
   int nobody = 0;
   return atomic_compare_exchange_strong(&working[core], &nobody, 1);
@@ -19,7 +19,7 @@ static bool claim_idle(int core) {
 /* Moves by a mask of one core, then gives the old mask back. The core moved to, or -1. */
 static int move_to_idle(int avoid) {
   cpu_set_t allowed, one;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
+  if (!mz_core_allowed(&allowed)) return -1;
   for (int core = 0; core < CPU_SETSIZE; core++) {
     if (core == avoid || !CPU_ISSET(core, &allowed) || !claim_idle(core)) continue;
     CPU_ZERO(&one);
@@ -33,12 +33,13 @@ static int move_to_idle(int avoid) {
   return -1;
 }
 
+static _Thread_local int barred = -1; /* the core that the calling thread's mask lacks by `bar`; -1: none */
+
 /* Bars the calling thread from core `avoid` until it is to avoid another: a thread that is woken again and again by the one it
  * works beside would else be woken on that one's core each time, and moved each time. */
 static void bar(int avoid) {
   static _Thread_local cpu_set_t whole; /* the mask before the first bar */
-  static _Thread_local int barred = -1;
-  if (barred == avoid || (barred < 0 && sched_getaffinity(0, sizeof whole, &whole) != 0)) return;
+  if (barred == avoid || (barred < 0 && !mz_core_allowed(&whole))) return;
   cpu_set_t others = whole;
   CPU_CLR(avoid, &others);
   if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) barred = avoid;
@@ -61,9 +62,15 @@ void mz_core_leave(int core) {
   if (core >= 0) atomic_fetch_sub(&working[core], 1);
 }
 
+bool mz_core_confine(const cpu_set_t *cores) {
+  if (sched_setaffinity(0, sizeof *cores, cores) != 0) return false;
+  barred = -1; /* the mask is a new one, and whole */
+  return true;
+}
+
 void mz_core_settle(int number) {
   cpu_set_t allowed, one;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (!mz_core_allowed(&allowed)) return;
   const int count = CPU_COUNT(&allowed);
   if (count < 2) return;
   int rank = number % count;
@@ -71,7 +78,7 @@ void mz_core_settle(int number) {
     if (!CPU_ISSET(core, &allowed) || rank-- > 0) continue;
     CPU_ZERO(&one);
     CPU_SET(core, &one);
-    sched_setaffinity(0, sizeof one, &one); /* refused: it stays where the kernel puts it */
+    mz_core_confine(&one); /* refused: it stays where the kernel puts it */
     return;
   }
 }

@@ -1,7 +1,9 @@
 #include "muzero/base/machine.h"
 #include "muzero/base/cgroup.h"
 #include "muzero/base/file.h"
+#include <cpuid.h>
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,18 +44,67 @@ uint64_t mz_machine_memory(void) {
   return limit > 0 && (physical == 0 || limit < physical) ? limit : physical;
 }
 
-/* A line "VmRSS:   1234 kB" of /proc/self/status; 0 when /proc is not there. */
-static uint64_t status_bytes(const char *field) {
+/* A line "VmRSS:   1234 kB" of a file of procfs; 0 when there is none. */
+static uint64_t proc_bytes(const char *path, const char *field) {
   uint8_t *text = NULL;
   size_t size = 0;
-  if (mz_file_read("/proc/self/status", 0, &text, &size) != MZ_OK) return 0;
+  if (mz_file_read(path, 0, &text, &size) != MZ_OK) return 0;
   const char *line = strstr((const char *)text, field);
   const uint64_t kib = line != NULL ? strtoull(line + strlen(field), NULL, 10) : 0;
   free(text);
   return kib * 1024;
 }
 
-uint64_t mz_machine_rss(void) { return status_bytes("\nVmRSS:"); }
+bool mz_memory_available(const char *proc, const char *cgroup, double *bytes) {
+  char meminfo[1024], self[1024];
+  if (mz_path_join(meminfo, sizeof meminfo, proc, "meminfo") != MZ_OK) return false;
+  if (mz_path_join(self, sizeof self, proc, "self/cgroup") != MZ_OK) return false;
+  const double machine = (double)proc_bytes(meminfo, "\nMemAvailable:");
+  *bytes = fmin(machine, mz_cgroup_memory_left(cgroup, self));
+  return machine > 0;
+}
+
+uint64_t mz_machine_available_memory(void) {
+  double bytes;
+  return mz_memory_available("/proc", cgroup_root, &bytes) ? (uint64_t)bytes : 0;
+}
+
+uint64_t mz_machine_rss(void) { return proc_bytes("/proc/self/status", "\nVmRSS:"); }
 
 /* Not getrusage: its figure includes what ran in this process before exec. */
-uint64_t mz_machine_rss_peak(void) { return status_bytes("\nVmHWM:"); }
+uint64_t mz_machine_rss_peak(void) { return proc_bytes("/proc/self/status", "\nVmHWM:"); }
+
+/* The first "model name : …" of /proc/cpuinfo; the file is read no further: on large machines it is long and slow. */
+static bool read_model_name(char *out, size_t size) {
+  FILE *file = fopen("/proc/cpuinfo", "re");
+  if (file == NULL) return false;
+  char line[512];
+  bool found = false;
+  while (!found && fgets(line, sizeof line, file) != NULL) {
+    const char *value = strncmp(line, "model name", strlen("model name")) == 0 ? strchr(line, ':') : NULL;
+    if (value == NULL) continue;
+    value += 1 + strspn(value + 1, " ");
+    found = snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value) > 0;
+  }
+  fclose(file); /* was only read */
+  return found;
+}
+
+/* Family and model as the processor's maker counts them. CPUID leaf 1, EAX: the extended family is added to family 15, the
+ * extended model stands before the model of families 6 and 15. */
+static bool read_model_numbers(unsigned *family, unsigned *model) {
+  unsigned eax, ebx, ecx, edx;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return false;
+  const unsigned base = eax >> 8 & 15;
+  *family = base + (base == 15 ? eax >> 20 & 255 : 0);
+  *model = (eax >> 4 & 15) + (base == 6 || base == 15 ? (eax >> 16 & 15) << 4 : 0);
+  return true;
+}
+
+void mz_machine_model(char *out, size_t size) {
+  char name[128], numbers[64] = "";
+  unsigned family, model;
+  if (!read_model_name(name, sizeof name)) snprintf(name, sizeof name, "x86-64 processor");
+  if (read_model_numbers(&family, &model)) snprintf(numbers, sizeof numbers, " (family %u, model %u)", family, model);
+  snprintf(out, size, "%s%s, %ld processors", name, numbers, sysconf(_SC_NPROCESSORS_ONLN));
+}

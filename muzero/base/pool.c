@@ -2,9 +2,7 @@
 #include "muzero/base/clock.h"
 #include "muzero/base/core.h"
 #include "muzero/base/queue.h"
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
+#include "muzero/base/thread.h"
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,7 +16,8 @@ typedef struct worker {
   mz_pool *pool;
   int number;
   bool parked;
-  bool gave_way;
+  bool gave_way, settled;
+  uint32_t placement; /* the pool's that it has taken up */
 } worker;
 
 struct mz_pool {
@@ -30,6 +29,10 @@ struct mz_pool {
   _Atomic int size; /* workers wanted */
   bool closing, gives_way;
 
+  cpu_set_t home;             /* where the thread that created the pool may run; empty: unknown */
+  cpu_set_t cores;            /* where the workers may: home, or a part of it */
+  _Atomic uint32_t placement; /* changes of `cores` so far; 0: never placed, threads are as they were created */
+
   /* the batch */
   mz_task task;
   void *context;
@@ -37,7 +40,8 @@ struct mz_pool {
   int running;
   bool caller_works; /* as worker 0, in place of workers[0] */
   int driver_core;   /* where the thread ran that started the batch; it goes on with work of its own */
-  int failed_task;   /* the lowest that failed, or NO_TASK */
+  uint64_t started_ns;
+  int failed_task; /* the lowest that failed, or NO_TASK */
   mz_status failed_status;
   char failed_message[MZ_MESSAGE_MAX];
 
@@ -74,7 +78,9 @@ static void run_next(mz_pool *pool, int number) {
     pool->failed_status = status;
     snprintf(pool->failed_message, sizeof pool->failed_message, "%s", mz_message());
   }
-  if (pool->running == 0 && !work_left(pool)) pthread_cond_signal(&pool->idle);
+  if (pool->running > 0 || work_left(pool)) return;
+  if (pool->stage != NULL && !pool->caller_works) mz_stage_add(&pool->stage->elapsed_ns, mz_clock_ns() - pool->started_ns);
+  pthread_cond_signal(&pool->idle);
 }
 
 /* Where a system refuses, nothing but speed is lost. */
@@ -83,6 +89,13 @@ static void give_way(worker *self) {
   self->gave_way = true;
   if (setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) != 0) return;
   if (self->pool->size > 1) mz_core_settle(self->number);
+  self->settled = self->pool->size > 1;
+}
+
+/* Goes where the pool was placed last; mutex held. */
+static void take_place(worker *self) {
+  self->placement = self->pool->placement;
+  if (mz_core_confine(&self->pool->cores) && self->settled) mz_core_settle(self->number);
 }
 
 static void *work(void *argument) {
@@ -93,6 +106,11 @@ static void *work(void *argument) {
   pthread_mutex_lock(&pool->mutex);
   while (!pool->closing) {
     const bool has_work = work_left(pool) && wanted(pool, self->number);
+    if (has_work && self->placement != pool->placement) {
+      if (entered) mz_core_leave(core);
+      entered = false;
+      take_place(self);
+    }
     if (has_work && pool->gives_way && !self->gave_way) give_way(self);
     if (has_work && entered) {
       run_next(pool, self->number);
@@ -129,33 +147,20 @@ static void wake_workers(mz_pool *pool, int count) {
 
 /* ---- threads ---- */
 
-/* Signals are for the main thread; only faults of a worker's own stay with it. */
-static int create_thread(worker *w) {
-  sigset_t blocked, before;
-  sigfillset(&blocked);
-  const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
-  pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  const int rc = pthread_create(&w->thread, NULL, work, w);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return rc;
-}
-
 static mz_status spawn(mz_pool *pool) {
   worker *w = NULL;
   MZ_TRY(mz_alloc(&w, 1, sizeof *w));
   w->pool = pool;
   w->number = pool->spawned;
   pthread_cond_init(&w->wake, NULL);
-  const int rc = create_thread(w);
+  char name[16];
+  snprintf(name, sizeof name, "%s-%hu", pool->name, (unsigned short)w->number);
+  const int rc = mz_thread_start(&w->thread, name, work, w);
   if (rc != 0) {
     pthread_cond_destroy(&w->wake);
     free(w);
     return mz_fail(MZ_E_INTERNAL, "threads: no more than %d for %s: %s", pool->spawned, pool->name, strerror(rc));
   }
-  char name[16];
-  snprintf(name, sizeof name, "%s-%hu", pool->name, (unsigned short)w->number);
-  pthread_setname_np(w->thread, name); /* only a name: may fail */
   pthread_mutex_lock(&pool->mutex);
   pool->workers[pool->spawned++] = w;
   pthread_mutex_unlock(&pool->mutex);
@@ -185,6 +190,25 @@ void mz_pool_give_way(mz_pool *pool) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
+static cpu_set_t usable_part(const cpu_set_t *home, const int16_t *cores, int count) {
+  cpu_set_t part;
+  CPU_ZERO(&part);
+  for (int i = 0; i < count; i++) {
+    if (cores[i] >= 0 && cores[i] < CPU_SETSIZE && CPU_ISSET(cores[i], home)) CPU_SET(cores[i], &part);
+  }
+  return CPU_COUNT(&part) > 0 ? part : *home;
+}
+
+void mz_pool_place(mz_pool *pool, const int16_t *cores, int count) {
+  const cpu_set_t part = usable_part(&pool->home, cores, count);
+  pthread_mutex_lock(&pool->mutex);
+  if (!CPU_EQUAL(&part, &pool->cores)) {
+    pool->cores = part;
+    pool->placement++;
+  }
+  pthread_mutex_unlock(&pool->mutex);
+}
+
 int mz_pool_threads(const mz_pool *pool) { return pool->size; }
 
 mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage *stage) {
@@ -196,6 +220,8 @@ mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage 
   pthread_cond_init(&pool->idle, NULL);
   pool->failed_task = NO_TASK;
   pool->stage = stage;
+  if (!mz_core_allowed(&pool->home)) CPU_ZERO(&pool->home); /* and it can never be placed */
+  pool->cores = pool->home;
   snprintf(pool->name, sizeof pool->name, "%s", name);
   const mz_status status = mz_pool_resize(pool, threads);
   if (status == MZ_OK)
@@ -234,6 +260,7 @@ static void publish(mz_pool *pool, mz_task task, void *context, int first, int t
   pool->tasks = tasks;
   pool->caller_works = caller_works;
   pool->driver_core = mz_core_current();
+  pool->started_ns = pool->stage != NULL && !caller_works ? mz_clock_ns() : 0;
   pool->failed_task = NO_TASK;
   wake_workers(pool, tasks - first - (caller_works ? 1 : 0));
 }
@@ -259,7 +286,7 @@ mz_status mz_pool_wait(mz_pool *pool) {
   return status;
 }
 
-mz_status mz_pool_run(mz_pool *pool, mz_task task, void *context, int tasks) {
+static mz_status run_with_caller(mz_pool *pool, mz_task task, void *context, int tasks) {
   int first = 0;
   while (first < tasks && (pool->size == 1 || first + 1 == tasks)) { /* nobody, or nothing, to share with */
     MZ_TRY(run_timed(pool, task, context, first++, 0));
@@ -271,5 +298,27 @@ mz_status mz_pool_run(mz_pool *pool, mz_task task, void *context, int tasks) {
   while (work_left(pool)) run_next(pool, 0);
   const mz_status status = finish(pool);
   pthread_mutex_unlock(&pool->mutex);
+  return status;
+}
+
+/* The calling thread's mask cut to the pool's cores, and then given back. Masks that say the same are left alone. */
+static mz_status run_in_place(mz_pool *pool, mz_task task, void *context, int tasks) {
+  cpu_set_t before, inside;
+  pthread_mutex_lock(&pool->mutex);
+  inside = pool->cores;
+  pthread_mutex_unlock(&pool->mutex);
+  bool moved = mz_core_allowed(&before);
+  if (moved) CPU_AND(&inside, &inside, &before);
+  moved = moved && CPU_COUNT(&inside) > 0 && !CPU_EQUAL(&inside, &before) && sched_setaffinity(0, sizeof inside, &inside) == 0;
+  const mz_status status = run_with_caller(pool, task, context, tasks);
+  if (moved) sched_setaffinity(0, sizeof before, &before); /* refused: it stays on the pool's cores, slower at worst */
+  return status;
+}
+
+mz_status mz_pool_run(mz_pool *pool, mz_task task, void *context, int tasks) {
+  const uint64_t start = pool->stage != NULL ? mz_clock_ns() : 0;
+  const bool placed = pool->placement > 0;
+  const mz_status status = placed ? run_in_place(pool, task, context, tasks) : run_with_caller(pool, task, context, tasks);
+  if (pool->stage != NULL) mz_stage_add(&pool->stage->elapsed_ns, mz_clock_ns() - start);
   return status;
 }

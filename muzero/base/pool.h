@@ -13,8 +13,8 @@ typedef mz_status (*mz_task)(void *context, int task, int worker);
 
 enum { MZ_POOL_MAX = 1024 };
 
-/* `stage` (may be NULL) gets the busy time of tasks, less what they waited in queues (queue.h), and their CPU time; the waits
- * themselves and the items are for the tasks to add. Names the threads `name` for debuggers. */
+/* `stage` (may be NULL) gets the busy time of tasks, less what they waited in queues (queue.h), their CPU time, and the time in
+ * which there was a batch at work; the waits themselves and the items are for the tasks to add. Names the threads `name` for debuggers. */
 mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage *stage);
 void mz_pool_free(mz_pool *pool); /* waits for running tasks */
 
@@ -34,3 +34,9 @@ int mz_pool_threads(const mz_pool *pool);
 /* Its threads give way to the process's other threads from their next tasks on (nice 10): for work that many independent tasks
  * share, beside work that one thread waits for step by step. Speed only. */
 void mz_pool_give_way(mz_pool *pool);
+
+/* Its threads, present and future, run on these cores only, from their next tasks on; so does the thread that works as worker 0
+ * of mz_pool_run, for as long as the call lasts: afterwards it may run where it could before. Cores where the thread that
+ * created the pool may not run are left out; count 0, or none left: anywhere that thread may. Where the system refuses, they go
+ * on where they are. From any thread at any time. Speed only. */
+void mz_pool_place(mz_pool *pool, const int16_t *cores, int count);

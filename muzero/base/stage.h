@@ -11,6 +11,9 @@ typedef struct mz_stage {
   _Atomic uint64_t wait_in_ns;  /* waiting for input */
   _Atomic uint64_t wait_out_ns; /* waiting for room in the output queue */
   _Atomic uint64_t items;
+  /* Wall time in which the stage was at work at all, waits of its tasks included: from mz_pool_start to the end of the last
+   * task, or as long as mz_pool_run takes. Added when a batch of tasks has ended. */
+  _Atomic uint64_t elapsed_ns;
 } mz_stage;
 
 static inline void mz_stage_add(_Atomic uint64_t *counter, uint64_t amount) {

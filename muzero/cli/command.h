@@ -9,7 +9,7 @@ typedef enum mz_option_type {
   MZ_OPTION_COUNT,  /* int64_t, takes k, M, G …; MZ_COUNT_UNSET when not given */
   MZ_OPTION_NUMBER, /* double; NAN when not given */
   MZ_OPTION_TIME,   /* double seconds, takes s, m, h; NAN when not given */
-  MZ_OPTION_LIST,   /* mz_text_list: may be given many times */
+  MZ_OPTION_LIST,   /* mz_text_list: may be given many times; by position: takes all that are left */
 } mz_option_type;
 
 enum { MZ_COUNT_UNSET = -1, MZ_LIST_MAX = 128 };

@@ -128,7 +128,7 @@ static mz_status describe_json(const mz_checkpoint *checkpoint, const mz_loaded 
   cJSON_AddItemToObject(object, "config", mz_config_to_json(&config));
   cJSON_AddItemToObject(object, "counters", counters_to_json(mz_loaded_counters(loaded)));
   cJSON_AddItemToObject(object, "sections", sections_to_json(checkpoint));
-  cJSON_AddStringToObject(object, "strategy", "fixed"); /* the plan is the one given */
+  cJSON_AddStringToObject(object, "strategy", settings.allocation.strategy);
   return mz_print_json(object);
 }
 

@@ -93,11 +93,16 @@ static mz_status set_defaults(const mz_command *command, void *arguments) {
   return MZ_OK;
 }
 
+/* A list takes its place and all that follow. */
 static const mz_option *positional(const mz_command *command, int index) {
   const mz_option *option;
   for (int i = 0; (option = mz_command_option(command, i)); i++)
-    if (!mz_option_is_flag(option) && index-- == 0) return option;
+    if (!mz_option_is_flag(option) && (index-- == 0 || option->type == MZ_OPTION_LIST)) return option;
   return NULL;
+}
+
+static bool is_given(const mz_option *option, const void *arguments) {
+  return option->type == MZ_OPTION_LIST && ((const mz_text_list *)((const char *)arguments + option->offset))->count > 0;
 }
 
 mz_status mz_command_parse(const mz_command *command, int argc, char **argv, void *arguments) {
@@ -133,7 +138,7 @@ mz_status mz_command_parse(const mz_command *command, int argc, char **argv, voi
     }
   }
   const mz_option *missing = positional(command, positionals);
-  if (missing && !missing->value)
+  if (missing && !missing->value && !is_given(missing, arguments))
     return mz_fail(MZ_E_USAGE, "`muzero %s` needs %s: %s; for example: muzero %s", command->name, missing->name, missing->help,
                    command->examples[0]);
   return MZ_OK;

@@ -1,4 +1,5 @@
 #include "muzero/cli/session.h"
+#include "allocator/history.h"
 #include "muzero/base/machine.h"
 #include "muzero/cli/print.h"
 #include "muzero/cli/screen.h"
@@ -23,6 +24,20 @@ const mz_option mz_session_options[] = {
      .fallback = "auto",
      .class_ = MZ_NUMERIC,
      .help = "auto, cpu or cuda"},
+    {.name = "--allocate",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(allocate),
+     .value = "STRATEGY",
+     .otherwise = "greedy",
+     .class_ = MZ_OPERATIONAL,
+     .help = "who moves the knobs between phases: fixed, demand or greedy"},
+    {.name = "--history",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(history),
+     .value = "FILE",
+     .otherwise = "$XDG_DATA_HOME/muzero/history.db",
+     .class_ = MZ_OPERATIONAL,
+     .help = "measured phases of all runs; none: neither read nor kept"},
     MZ_OPTION_THREADS(AT(threads), "budget of worker threads in all"),
     {.name = "--seed",
      .type = MZ_OPTION_COUNT,
@@ -97,10 +112,17 @@ mz_limits mz_session_limits(const mz_session_arguments *arguments) {
   };
 }
 
+static const char *default_history(void) {
+  static char path[512];
+  return mz_history_default_path(path, sizeof path) ? path : NULL;
+}
+
 mz_run_options mz_session_run_options(const mz_session_arguments *arguments) {
   const bool seeded = arguments->seed != MZ_COUNT_UNSET;
   return (mz_run_options){
       .device = arguments->device,
+      .allocate = arguments->allocate,
+      .history = arguments->history ? arguments->history : default_history(),
       .sets = arguments->sets.items,
       .set_count = arguments->sets.count,
       .seed = seeded ? (uint64_t)arguments->seed : 1,

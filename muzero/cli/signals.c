@@ -31,7 +31,7 @@ void mz_signals_attach(mz_run *run) {
   handle(SIGTERM, on_stop);
   handle(SIGUSR1, on_checkpoint);
   handle(SIGPIPE, SIG_IGN);
-  if (atomic_load(&stops) > 0) mz_run_request(run, MZ_REQUEST_STOP);
+  if (run && atomic_load(&stops) > 0) mz_run_request(run, MZ_REQUEST_STOP);
 }
 
 void mz_signals_detach(void) { atomic_store(&attached, NULL); }

@@ -4,7 +4,7 @@
 #pragma once
 #include "muzero/muzero.h"
 
-/* One run at a time. Until the first attach signals act as they did. */
+/* One run at a time; NULL: none, but stops are counted. Until the first attach signals act as they did. */
 void mz_signals_attach(mz_run *run);
 void mz_signals_detach(void);
 /* A stop was asked for, of this run or an earlier one. */

@@ -77,12 +77,43 @@ static void test_users_masks_are_heeded(void **state) {
   assert_int_equal(stayed, 1);
 }
 
+static void *confine_and_settle(void *result) {
+  cpu_set_t whole, one, now;
+  bool *ok = result;
+  if (!mz_core_allowed(&whole)) return NULL;
+  for (int core = 0; core < CPU_SETSIZE; core++) {
+    if (!CPU_ISSET(core, &whole)) continue;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    if (!mz_core_confine(&one) || mz_core_current() != core) return NULL;
+    if (mz_core_enter(core) != core) return NULL; /* its own core is to be avoided, but no other is its */
+    mz_core_leave(core);
+    mz_core_settle(core + 1);
+    if (!mz_core_allowed(&now) || !CPU_EQUAL(&now, &one)) return NULL;
+  }
+  CPU_ZERO(&one);
+  if (mz_core_confine(&one)) return NULL; /* nowhere: refused, and where it was */
+  if (!mz_core_allowed(&now) || CPU_COUNT(&now) != 1) return NULL;
+  *ok = mz_core_confine(&whole) && mz_core_allowed(&now) && CPU_EQUAL(&now, &whole);
+  return NULL;
+}
+
+static void test_confined_threads_stay_where_they_are_put(void **state) {
+  (void)state;
+  pthread_t thread;
+  bool ok = false;
+  assert_int_equal(pthread_create(&thread, NULL, confine_and_settle, &ok), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_true(ok);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_second_thread_counts_on_another_core),
       cmocka_unit_test(test_avoided_core_is_left),
       cmocka_unit_test(test_more_threads_than_cores_stay_and_masks_are_kept),
       cmocka_unit_test(test_users_masks_are_heeded),
+      cmocka_unit_test(test_confined_threads_stay_where_they_are_put),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

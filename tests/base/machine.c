@@ -1,6 +1,7 @@
 #include "muzero/base/machine.h"
 #include "muzero/base/cgroup.h"
 #include "muzero/base/file.h"
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +129,92 @@ static void test_resident_memory_follows_use(void **state) {
   assert_true(mz_machine_rss_peak() > before + size / 2);
 }
 
+static void test_memory_left_is_the_least_on_the_way(void **state) {
+  (void)state;
+  put("", "self", "0::/a/b\n");
+  assert_true(isinf(mz_cgroup_memory_left(root, self)));
+  put("/a/b", "memory.max", "max\n");
+  put("/a/b", "memory.current", "700\n");
+  assert_true(isinf(mz_cgroup_memory_left(root, self)));
+  put("/a", "memory.max", "1000\n");
+  put("/a", "memory.current", "800\n");
+  assert_true(mz_cgroup_memory_left(root, self) == 200);
+  put("/a", "memory.stat", "anon 300\ninactive_file 500\nactive_file 7\n");
+  assert_true(mz_cgroup_memory_left(root, self) == 700); /* such pages are given up first */
+  put("/a", "memory.stat", "inactive_file 5000\n");
+  assert_true(mz_cgroup_memory_left(root, self) == 1000); /* counters of different moments: never more than the limit */
+  put("/a/b", "memory.max", "600\n");
+  assert_true(mz_cgroup_memory_left(root, self) == 0); /* above it */
+  put("", "self", "4:memory:/job\n");
+  put("/memory/job", "memory.limit_in_bytes", "1000\n");
+  put("/memory/job", "memory.usage_in_bytes", "900\n");
+  put("/memory/job", "memory.stat", "inactive_file 1\ntotal_inactive_file 50\n");
+  assert_true(mz_cgroup_memory_left(root, self) == 150);
+}
+
+static void test_available_memory_is_what_procfs_and_the_group_leave(void **state) {
+  (void)state;
+  double bytes = 0;
+  put("/proc/self", "cgroup", "0::/a\n");
+  char proc[96];
+  snprintf(proc, sizeof proc, "%s/proc", root);
+  assert_false(mz_memory_available(proc, root, &bytes));
+  put("/proc", "meminfo", "MemTotal: 100 kB\nMemFree: 1 kB\n"); /* as of old kernels */
+  assert_false(mz_memory_available(proc, root, &bytes));
+  put("/proc", "meminfo", "MemTotal: 100 kB\nMemFree: 1 kB\nMemAvailable: 50 kB\n");
+  assert_true(mz_memory_available(proc, root, &bytes));
+  assert_true(bytes == 50 * 1024);
+  put("/a", "memory.max", "10000\n");
+  put("/a", "memory.current", "4000\n");
+  assert_true(mz_memory_available(proc, root, &bytes));
+  assert_true(bytes == 6000);
+  const uint64_t here = mz_machine_available_memory();
+  assert_true(here > 0 && here <= mz_machine_memory());
+}
+
+static void test_files_of_groups_are_found_upwards(void **state) {
+  (void)state;
+  char path[128], wanted[128];
+  put("", "self", "0::/a/b\n");
+  assert_false(mz_cgroup_file(root, self, "cpu.pressure", path, sizeof path));
+  put("", "cpu.pressure", "");
+  assert_true(mz_cgroup_file(root, self, "cpu.pressure", path, sizeof path));
+  snprintf(wanted, sizeof wanted, "%s/cpu.pressure", root);
+  assert_string_equal(path, wanted);
+  put("/a/b", "cpu.pressure", "");
+  assert_true(mz_cgroup_file(root, self, "cpu.pressure", path, sizeof path));
+  snprintf(wanted, sizeof wanted, "%s/a/b/cpu.pressure", root);
+  assert_string_equal(path, wanted);
+  assert_false(mz_cgroup_file(root, self, "cpu.pressure", path, 8)); /* no room for it */
+
+  assert_false(mz_cgroup_cpu_stat(root, self, path, sizeof path));
+  put("/a/b", "cpu.stat", "");
+  put("/a", "cpu.stat", "");
+  assert_true(mz_cgroup_cpu_stat(root, self, path, sizeof path));
+  snprintf(wanted, sizeof wanted, "%s/a/b/cpu.stat", root);
+  assert_string_equal(path, wanted);
+  put("/a/b", "cpu.max", "300000 100000\n");
+  put("/a", "cpu.max", "200000 100000\n"); /* the one that binds */
+  assert_true(mz_cgroup_cpu_stat(root, self, path, sizeof path));
+  snprintf(wanted, sizeof wanted, "%s/a/cpu.stat", root);
+  assert_string_equal(path, wanted);
+}
+
+static void test_model_names_the_kind_of_machine(void **state) {
+  (void)state;
+  char model[128], again[128], cut[8];
+  mz_machine_model(model, sizeof model);
+  mz_machine_model(again, sizeof again);
+  print_message("%s\n", model);
+  assert_string_equal(model, again);
+  assert_non_null(strstr(model, " (family "));
+  assert_non_null(strstr(model, " processors"));
+  assert_null(strchr(model, '\n'));
+  mz_machine_model(cut, sizeof cut);
+  assert_int_equal(strlen(cut), sizeof cut - 1);
+  assert_memory_equal(cut, model, sizeof cut - 1);
+}
+
 #define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
 int main(void) {
@@ -135,6 +222,10 @@ int main(void) {
       WITH_ROOT(test_v2_the_tightest_limit_on_the_way_counts),
       WITH_ROOT(test_v2_group_outside_of_the_mount_falls_to_the_root),
       WITH_ROOT(test_v1_limits),
+      WITH_ROOT(test_memory_left_is_the_least_on_the_way),
+      WITH_ROOT(test_available_memory_is_what_procfs_and_the_group_leave),
+      WITH_ROOT(test_files_of_groups_are_found_upwards),
+      cmocka_unit_test(test_model_names_the_kind_of_machine),
       WITH_ROOT(test_damaged_or_missing_files_are_no_limit),
       cmocka_unit_test(test_cores_are_whole_and_at_least_one),
       cmocka_unit_test(test_affinity_is_heeded),

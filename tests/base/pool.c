@@ -353,6 +353,45 @@ static void test_stage_counts_work_but_not_waits(void **state) {
   mz_queue_free(w.queue);
 }
 
+static mz_status nap(void *context, int task, int worker) {
+  (void)context;
+  (void)worker;
+  nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+  return task == 1 ? mz_fail(MZ_E_IO, "task %d", task) : MZ_OK;
+}
+
+/* However many threads nap at once, the batch's time counts once; between batches none passes. */
+static void test_stage_counts_time_at_work(void **state) {
+  (void)state;
+  mz_stage stage = {.name = "test"};
+  mz_pool *pool = NULL;
+  assert_int_equal(mz_pool_create(&pool, "test", 3, &stage), MZ_OK);
+  mz_pool_start(pool, nap, NULL, 0);
+  assert_int_equal(mz_pool_wait(pool), MZ_OK);
+  assert_int_equal(stage.elapsed_ns, 0);
+
+  uint64_t start = mz_clock_ns();
+  mz_pool_start(pool, nap, NULL, 9);
+  assert_int_equal(mz_pool_wait(pool), MZ_E_IO);
+  uint64_t wall = mz_clock_ns() - start, before = stage.elapsed_ns;
+  assert_true(before >= 5000000 && before <= wall);
+
+  nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  assert_int_equal(stage.elapsed_ns, before);
+  start = mz_clock_ns();
+  assert_int_equal(mz_pool_run(pool, nap, NULL, 9), MZ_E_IO);
+  wall = mz_clock_ns() - start;
+  assert_true(stage.elapsed_ns - before >= 5000000 && stage.elapsed_ns - before <= wall);
+
+  assert_int_equal(mz_pool_resize(pool, 1), MZ_OK);
+  before = stage.elapsed_ns;
+  start = mz_clock_ns();
+  assert_int_equal(mz_pool_run(pool, nap, NULL, 1), MZ_OK); /* on the caller alone */
+  wall = mz_clock_ns() - start;
+  assert_true(stage.elapsed_ns - before >= 5000000 && stage.elapsed_ns - before <= wall);
+  mz_pool_free(pool);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_task_runs_once),
@@ -367,6 +406,7 @@ int main(void) {
       cmocka_unit_test(test_random_resizes_lose_nothing),
       cmocka_unit_test(test_free_waits_for_running_tasks),
       cmocka_unit_test(test_stage_counts_work_but_not_waits),
+      cmocka_unit_test(test_stage_counts_time_at_work),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* One seed gives one digest, whatever the workers do. */
 #include "testing.h"
+#include <sched.h>
 
 static const char *const tictactoe[] = {"games=12",
                                         "moves=6",
@@ -35,12 +36,26 @@ static const char *const cartpole[] = {"games=10",
                                        "search.algorithm=puct"};
 #define COUNT(a) (int)(sizeof a / sizeof a[0])
 
+/* Every core that the process may use, or two at most, each a device of its own. */
+static const mz_devices *two_devices(void) {
+  static mz_devices devices;
+  cpu_set_t allowed;
+  assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  devices.count = 0;
+  for (int core = 0; core < CPU_SETSIZE && devices.count < 2; core++) {
+    if (!CPU_ISSET(core, &allowed)) continue;
+    devices.items[devices.count].core_count = 1;
+    devices.items[devices.count++].cores[0] = (int16_t)core;
+  }
+  return &devices;
+}
+
 static uint64_t play(const char *env, const char *const *sets, int count, const mz_knobs *plans, int plan_count, int rounds) {
   mz_settings settings = settings_with(sets, count);
   mz_state state;
   mz_workers workers;
   expect_ok(mz_state_init(&state, env_named(env), &settings, 7, (int)plans[0].learner_threads));
-  expect_ok(mz_workers_init(&workers, &state, &plans[0]));
+  expect_ok(mz_workers_init(&workers, &state, &plans[0], two_devices()));
   mz_round_stats stats = {0};
   for (int r = 0; r < rounds; r++) {
     if (r) expect_ok(mz_workers_resize(&workers, &plans[r % plan_count]));
@@ -55,8 +70,9 @@ static uint64_t play(const char *env, const char *const *sets, int count, const 
 }
 
 static const mz_knobs plans[] = {
-    /* cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size */
-    {1, 1, 1, 64, 1}, {2, 1, 1, 1, 1}, {3, 2, 2, 5, 2}, {1, 3, 4, 12, 16}, {4, 1, 3, 7, 3}, {2, 2, 2, 3, 64},
+    /* cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size, devices of self-play, batches, learning */
+    {1, 1, 1, 64, 1, 1, 1, 1}, {2, 1, 1, 1, 1, 0, 0, 0}, {3, 2, 2, 5, 2, 1, 1, 1},
+    {1, 3, 4, 12, 16, 1, 1, 0}, {4, 1, 3, 7, 3, 0, 0, 0}, {2, 2, 2, 3, 64, 1, 0, 1},
 };
 
 static void one_digest_for_every_plan(void **unused) {
@@ -68,6 +84,25 @@ static void one_digest_for_every_plan(void **unused) {
     assert_int_equal(play("tictactoe", tictactoe, COUNT(tictactoe), &plans[i], 1, 6), board);
     assert_int_equal(play("cartpole", cartpole, COUNT(cartpole), &plans[i], 1, 12), pole);
   }
+}
+
+/* Plans at random at every round's end, devices too: sizes 1 to 64, one core or two. */
+static void random_resizes_change_nothing(void **unused) {
+  (void)unused;
+  enum { PLANS = 40 };
+  mz_knobs drawn[PLANS];
+  mz_rng rng = mz_rng_at(11, MZ_RNG_TEST, 0, 0);
+  const uint32_t devices = (uint32_t)two_devices()->count;
+  for (int i = 0; i < PLANS; i++)
+    drawn[i] = (mz_knobs){.cpu_actor = 1 + mz_rng_below(&rng, 6),
+                          .batch_actor = 1 + mz_rng_below(&rng, 4),
+                          .learner_threads = 1 + mz_rng_below(&rng, 4),
+                          .mcts_storage_size = 1 + mz_rng_below(&rng, 64),
+                          .batch_buffer_size = 1 + mz_rng_below(&rng, 16),
+                          .selfplay_device = 1 + mz_rng_below(&rng, devices),
+                          .reanalyze_device = 1 + mz_rng_below(&rng, devices),
+                          .learning_device = 1 + mz_rng_below(&rng, devices)};
+  assert_int_equal(play("cartpole", cartpole, COUNT(cartpole), drawn, PLANS, PLANS), play("cartpole", cartpole, COUNT(cartpole), plans, 1, PLANS));
 }
 
 static void resizing_between_rounds_changes_nothing(void **unused) {
@@ -89,6 +124,7 @@ static void another_seed_or_setting_gives_another_digest(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(one_digest_for_every_plan),
                                      cmocka_unit_test(resizing_between_rounds_changes_nothing),
+                                     cmocka_unit_test(random_resizes_change_nothing),
                                      cmocka_unit_test(another_seed_or_setting_gives_another_digest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,12 @@ static void the_settings_table_fills_its_struct(void **state) {
   ASSERT_OK(mz_config_set(&config, "replay.capacity", "2M", "test"));
   assert_int_equal(settings.capacity, 2000000);
   assert_int_equal(mz_config_set(&config, "discount", "1.5", "test"), MZ_E_CONFIG);
-  for (int i = 0; i < mz_config_row_count(&config); i++) assert_int_equal(mz_config_row(&config, i)->class_, MZ_ALGORITHMIC);
+  assert_true(settings.raw_bytes == 0 && settings.packed_bytes == 0);
+  for (int i = 0; i < mz_config_row_count(&config); i++) {
+    const mz_setting *row = mz_config_row(&config, i);
+    bool tier = strcmp(row->key, "replay.raw_bytes") == 0 || strcmp(row->key, "replay.packed_bytes") == 0;
+    assert_int_equal(row->class_, tier ? MZ_EXACT : MZ_ALGORITHMIC);
+  }
 }
 
 static void the_oldest_leave_when_transitions_exceed_the_capacity(void **state) {
@@ -41,11 +46,10 @@ static void the_oldest_leave_when_transitions_exceed_the_capacity(void **state) 
     insert_game(buffer, game, 3 + game % 5);
     int64_t positions = 0;
     for (int i = 0; i < mz_buffer_segments(buffer); i++) {
-      uint64_t serial;
-      const mz_segment *segment = mz_buffer_segment(buffer, i, &serial);
-      assert_int_equal(segment->game, serial); /* one game a segment here */
-      assert_int_equal(serial, game - mz_buffer_segments(buffer) + 1 + i);
-      positions += segment->moves;
+      mz_entry entry = mz_buffer_entry(buffer, i);
+      assert_int_equal(entry.serial, game - mz_buffer_segments(buffer) + 1 + i); /* one game a segment here */
+      assert_int_equal(entry.moves, 3 + entry.serial % 5);
+      positions += entry.moves;
     }
     assert_int_equal(positions, mz_buffer_positions(buffer));
     assert_true(positions <= 20 && (game < 4 || positions > 20 - 7));
@@ -103,10 +107,11 @@ static void draws_name_positions_of_segments_that_are_here(void **state) {
     mz_buffer_draw(buffer, 5, (uint32_t)game, 300, draws);
     for (int i = 0; i < 300; i++) {
       assert_in_range(draws[i].position, 0, draws[i].segment->moves - 1);
-      uint64_t serial;
       int index = (int)draws[i].serial - (game - mz_buffer_segments(buffer) + 1);
-      assert_ptr_equal(mz_buffer_segment(buffer, index, &serial), draws[i].segment);
-      assert_int_equal(serial, draws[i].serial);
+      mz_entry entry = mz_buffer_entry(buffer, index);
+      assert_int_equal(entry.serial, draws[i].serial);
+      assert_int_equal(entry.hash, draws[i].segment->hash);
+      assert_int_equal(draws[i].segment->game, entry.serial);
     }
   }
   mz_draw one[7], again[300];
@@ -253,10 +258,10 @@ static void an_index_read_under_other_bounds_keeps_the_newest(void **state) {
   ASSERT_OK(mz_buffer_read(large, &reader, load, &s));
   assert_int_equal(mz_buffer_positions(large), mz_buffer_positions(buffer));
   assert_in_range(mz_buffer_positions(small), 12, 20);
-  uint64_t newest, newest_small;
-  mz_buffer_segment(buffer, mz_buffer_segments(buffer) - 1, &newest);
-  mz_buffer_segment(small, mz_buffer_segments(small) - 1, &newest_small);
-  assert_int_equal(newest_small, newest);
+  mz_entry newest = mz_buffer_entry(buffer, mz_buffer_segments(buffer) - 1);
+  mz_entry newest_small = mz_buffer_entry(small, mz_buffer_segments(small) - 1);
+  assert_int_equal(newest_small.serial, newest.serial);
+  assert_int_equal(newest_small.hash, newest.hash);
   mz_writer_free(&writer);
   mz_buffer_free(buffer);
   mz_buffer_free(small);

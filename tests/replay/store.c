@@ -46,6 +46,12 @@ static void release(mz_segment **segments, int count) {
   for (int i = 0; i < count; i++) mz_segment_release(segments[i]);
 }
 
+static mz_status write_segments(mz_store *store, mz_segment *const *segments, int count, char name[64]) {
+  mz_content contents[100];
+  for (int i = 0; i < count; i++) contents[i] = (mz_content){.segment = segments[i]};
+  return mz_store_write(store, contents, count, name);
+}
+
 static void segments_come_back_as_they_were(void **state) {
   (void)state;
   mz_segment *segments[100], *copy;
@@ -53,9 +59,9 @@ static void segments_come_back_as_they_were(void **state) {
   mz_store *store = open_store();
   char first[64], second[64], none[64];
   assert_false(mz_store_has(store, segments[0]->hash));
-  ASSERT_OK(mz_store_write(store, segments, 60, first));
-  ASSERT_OK(mz_store_write(store, segments + 30, 70, second)); /* half of them are there */
-  ASSERT_OK(mz_store_write(store, segments, 100, none));       /* all of them are */
+  ASSERT_OK(write_segments(store, segments, 60, first));
+  ASSERT_OK(write_segments(store, segments + 30, 70, second)); /* half of them are there */
+  ASSERT_OK(write_segments(store, segments, 100, none));       /* all of them are */
   assert_string_not_equal(first, second);
   assert_string_equal(none, "");
   assert_int_equal(files_in_dir(false), 2);
@@ -83,14 +89,45 @@ static void a_pack_is_named_by_its_content(void **state) {
   make_segments(segments, 0, 5);
   char first[64], again[64];
   mz_store *store = open_store();
-  ASSERT_OK(mz_store_write(store, segments, 5, first));
+  ASSERT_OK(write_segments(store, segments, 5, first));
   mz_store_close(store);
   files_in_dir(true);
   store = open_store();
-  ASSERT_OK(mz_store_write(store, segments, 5, again));
+  ASSERT_OK(write_segments(store, segments, 5, again));
   assert_string_equal(first, again);
   mz_store_close(store);
   release(segments, 5);
+}
+
+static void frames_are_stored_as_they_are(void **state) {
+  (void)state;
+  mz_spec spec = vector_spec();
+  mz_segment *segments[6], *copy;
+  mz_content contents[6] = {0};
+  mz_packer packer = {0};
+  make_segments(segments, 0, 6);
+  for (int i = 0; i < 6; i++) {
+    if (i % 2)
+      contents[i].segment = segments[i];
+    else
+      ASSERT_OK(mz_frame_pack(&packer, segments[i], mz_spec_obs_bytes(&spec), &contents[i].frame));
+  }
+  char raw[64], mixed[64];
+  mz_store *store = open_store();
+  ASSERT_OK(write_segments(store, segments, 6, raw));
+  mz_store_close(store);
+  files_in_dir(true);
+  store = open_store();
+  ASSERT_OK(mz_store_write(store, contents, 6, mixed));
+  assert_string_equal(mixed, raw);
+  ASSERT_OK(mz_store_verify(store));
+  ASSERT_OK(mz_store_load(store, segments[2]->hash, &copy));
+  assert_memory_equal(copy->obs, segments[2]->obs, (size_t)copy->length * 16);
+  mz_segment_release(copy);
+  mz_store_close(store);
+  for (int i = 0; i < 6; i++) mz_frame_release(contents[i].frame);
+  mz_packer_deinit(&packer);
+  release(segments, 6);
 }
 
 static void collecting_removes_packs_without_live_segments(void **state) {
@@ -99,14 +136,14 @@ static void collecting_removes_packs_without_live_segments(void **state) {
   make_segments(segments, 0, 30);
   mz_store *store = open_store();
   char name[64];
-  for (int i = 0; i < 3; i++) ASSERT_OK(mz_store_write(store, segments + 10 * i, 10, name));
+  for (int i = 0; i < 3; i++) ASSERT_OK(write_segments(store, segments + 10 * i, 10, name));
   const uint64_t live[] = {segments[29]->hash, segments[3]->hash};
   ASSERT_OK(mz_store_collect(store, live, 2));
   assert_int_equal(files_in_dir(false), 2);
   for (int i = 0; i < 30; i++) assert_int_equal(mz_store_has(store, segments[i]->hash), i < 10 || i >= 20);
   ASSERT_OK(mz_store_load(store, segments[29]->hash, &copy));
   mz_segment_release(copy);
-  ASSERT_OK(mz_store_write(store, segments + 5, 10, name)); /* what went can come again */
+  ASSERT_OK(write_segments(store, segments + 5, 10, name)); /* what went can come again */
   assert_true(mz_store_has(store, segments[12]->hash));
   ASSERT_OK(mz_store_verify(store));
   ASSERT_OK(mz_store_collect(store, NULL, 0));
@@ -151,7 +188,7 @@ static void every_truncation_and_bit_flip_of_a_pack_is_found(void **state) {
   make_segments(segments, 0, 2);
   mz_store *store = open_store();
   char name[64], path[128];
-  ASSERT_OK(mz_store_write(store, segments, 2, name));
+  ASSERT_OK(write_segments(store, segments, 2, name));
   mz_store_close(store);
   snprintf(path, sizeof path, "%s/%s", dir, name);
   uint8_t *data;
@@ -196,8 +233,8 @@ static void a_damaged_pack_goes_when_nothing_needs_it(void **state) {
   make_segments(segments, 0, 6);
   mz_store *store = open_store();
   char bad[64], good[64], path[128];
-  ASSERT_OK(mz_store_write(store, segments, 3, bad));
-  ASSERT_OK(mz_store_write(store, segments + 3, 3, good));
+  ASSERT_OK(write_segments(store, segments, 3, bad));
+  ASSERT_OK(write_segments(store, segments + 3, 3, good));
   mz_store_close(store);
   snprintf(path, sizeof path, "%s/%s", dir, bad);
   write_bytes(path, (const uint8_t *)"MZPACK01", 8);
@@ -213,7 +250,7 @@ static void a_damaged_pack_goes_when_nothing_needs_it(void **state) {
   write_bytes(path, (const uint8_t *)"MZPACK01", 8); /* or it is written again and sound */
   store = open_store();
   assert_int_equal(mz_store_verify(store), MZ_E_CHECKPOINT);
-  ASSERT_OK(mz_store_write(store, segments, 3, good));
+  ASSERT_OK(write_segments(store, segments, 3, good));
   assert_string_equal(good, bad);
   ASSERT_OK(mz_store_verify(store));
   mz_store_close(store);
@@ -226,21 +263,21 @@ static void a_full_disk_leaves_no_half_pack(void **state) {
   make_segments(segments, 0, 40);
   mz_store *store = open_store();
   char name[64];
-  ASSERT_OK(mz_store_write(store, segments, 20, name));
+  ASSERT_OK(write_segments(store, segments, 20, name));
   struct rlimit before, small;
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
   small = before;
   small.rlim_cur = 1000;
   signal(SIGXFSZ, SIG_IGN);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-  mz_status status = mz_store_write(store, segments, 40, name);
+  mz_status status = write_segments(store, segments, 40, name);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
   assert_int_equal(status, MZ_E_IO);
   assert_string_equal(name, "");
   assert_int_equal(files_in_dir(false), 1);
   assert_false(mz_store_has(store, segments[30]->hash));
   ASSERT_OK(mz_store_verify(store));
-  ASSERT_OK(mz_store_write(store, segments, 40, name)); /* there is room again */
+  ASSERT_OK(write_segments(store, segments, 40, name)); /* there is room again */
   assert_true(mz_store_has(store, segments[30]->hash));
   mz_store_close(store);
   release(segments, 40);
@@ -265,7 +302,7 @@ static void a_folder_that_goes_away_is_an_error(void **state) {
   mz_store *store = open_store();
   char name[64];
   assert_int_equal(rmdir(dir), 0);
-  assert_int_equal(mz_store_write(store, segments, 2, name), MZ_E_IO);
+  assert_int_equal(write_segments(store, segments, 2, name), MZ_E_IO);
   assert_false(mz_store_has(store, segments[0]->hash));
   mz_store_close(store);
   release(segments, 2);
@@ -282,7 +319,7 @@ static void memory_that_runs_out_leaves_no_half_pack(void **state) {
   long n;
   for (n = 1; status != MZ_OK; n++) {
     mz_alloc_fail_after(n);
-    status = mz_store_write(store, segments, 80, name);
+    status = write_segments(store, segments, 80, name);
     mz_alloc_fail_after(0);
     assert_true(status == MZ_OK || status == MZ_E_MEMORY);
   }
@@ -307,7 +344,7 @@ static void *write_in_tens(void *context) {
   const writing *w = context;
   char name[64];
   for (int i = 0; i < 100; i += 10)
-    if (mz_store_write(w->store, w->segments + i, 10, name) != MZ_OK) return NULL;
+    if (write_segments(w->store, w->segments + i, 10, name) != MZ_OK) return NULL;
   return context;
 }
 
@@ -337,6 +374,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       STORE_TEST(segments_come_back_as_they_were),
       STORE_TEST(a_pack_is_named_by_its_content),
+      STORE_TEST(frames_are_stored_as_they_are),
       STORE_TEST(collecting_removes_packs_without_live_segments),
       STORE_TEST(every_truncation_and_bit_flip_of_a_pack_is_found),
       STORE_TEST(foreign_files_are_recognised),

@@ -23,10 +23,13 @@ mz_status mz_bench_search(mz_bench *bench, cJSON **out);
 mz_status mz_bench_learner(mz_bench *bench, cJSON **out);
 /* Steps per second of every environment on one thread: a batch of states, random legal actions, resets included. */
 mz_status mz_bench_envs(mz_bench *bench, cJSON **out);
-/* One thread: transitions recorded, cut into segments and inserted per second; µs of 256 prioritised draws. */
+/* One thread: transitions recorded, cut into segments and inserted per second; µs of 256 prioritised draws, without and
+ * with unpacking what was drawn. */
 mz_status mz_bench_replay(mz_bench *bench, cJSON **out);
 /* µs, median, of growing and shrinking a pool that is at work. */
 mz_status mz_bench_resize(mz_bench *bench, cJSON **out);
+/* µs, median and 99th percentile, of what the allocator does between phases. */
+mz_status mz_bench_allocator(mz_bench *bench, cJSON **out);
 
 /* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */
 mz_status mz_bench_peak(mz_bench *bench, double *gflops);

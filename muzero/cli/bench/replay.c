@@ -1,5 +1,5 @@
 #include "muzero/cli/bench/bench.h"
-#include "replay/buffer.h"
+#include "replay/holder.h"
 
 enum { OBS = MZ_BENCH_OBS, ACTIONS = MZ_BENCH_ACTIONS, PUSHES = 4096, EPISODE = 200, DRAWS = 256, POINTS = 1 << 16 };
 
@@ -10,6 +10,7 @@ typedef struct fixture {
   uint64_t *points; /* [POINTS], drawn beforehand */
   int64_t leaves[DRAWS];
   mz_draw draws[DRAWS];
+  mz_holder holder;
   int move, at;
   uint32_t update;
 } fixture;
@@ -41,6 +42,13 @@ static mz_status draw_many(void *context) {
   return MZ_OK;
 }
 
+/* As draw_many where nothing is raw: every segment that is drawn is unpacked. */
+static mz_status hold_many(void *context) {
+  fixture *f = context;
+  mz_buffer_draw(f->buffer, 1, f->update++, DRAWS, f->draws);
+  return mz_buffer_hold(f->buffer, &f->holder, DRAWS, f->draws);
+}
+
 static mz_status find_many(void *context) {
   fixture *f = context;
   mz_priority_tree_find(f->tree, DRAWS, f->points + f->at, f->leaves);
@@ -48,7 +56,7 @@ static mz_status find_many(void *context) {
   return MZ_OK;
 }
 
-static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_s, double *draws_per_s) {
+static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_s, double *draws_per_s, double *holds_per_s) {
   mz_replay_settings settings = bench->settings.replay;
   if (!mz_bench_given(bench, "replay.capacity")) settings.capacity = 1 << 16;
   if (!mz_bench_given(bench, "replay.priority_exponent")) settings.priority_exponent = 1;
@@ -59,7 +67,9 @@ static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_
   double bursts;
   MZ_TRY(mz_bench_rate(bench->time_s, push_many, f, &bursts));
   *pushes_per_s = bursts * PUSHES;
-  return mz_bench_rate(bench->time_s, draw_many, f, draws_per_s);
+  MZ_TRY(mz_bench_rate(bench->time_s, draw_many, f, draws_per_s));
+  MZ_TRY(mz_buffer_set_tiers(f->buffer, 1, 0));
+  return mz_bench_rate(bench->time_s, hold_many, f, holds_per_s);
 }
 
 static mz_status measure_tree(fixture *f, mz_bench *bench, int64_t leaves, double *per_s) {
@@ -75,10 +85,10 @@ static mz_status measure_tree(fixture *f, mz_bench *bench, int64_t leaves, doubl
 
 mz_status mz_bench_replay(mz_bench *bench, cJSON **out) {
   fixture f = {0};
-  double pushes = 0, buffer_draws = 0, small = 0, large = 0;
+  double pushes = 0, buffer_draws = 0, holds = 0, small = 0, large = 0;
   mz_status status;
   MZ_TRY_CLEANUP(mz_alloc(&f.points, POINTS, sizeof *f.points));
-  MZ_TRY_CLEANUP(measure_buffer(&f, bench, &pushes, &buffer_draws));
+  MZ_TRY_CLEANUP(measure_buffer(&f, bench, &pushes, &buffer_draws, &holds));
   MZ_TRY_CLEANUP(measure_tree(&f, bench, 1 << 16, &small));
   MZ_TRY_CLEANUP(measure_tree(&f, bench, 1 << 20, &large));
   cJSON *row = cJSON_CreateObject();
@@ -87,8 +97,10 @@ mz_status mz_bench_replay(mz_bench *bench, cJSON **out) {
   cJSON_AddNumberToObject(row, "tree_us_64k", 1e6 / small);
   cJSON_AddNumberToObject(row, "tree_us_1M", 1e6 / large);
   cJSON_AddNumberToObject(row, "buffer_us_64k", 1e6 / buffer_draws); /* with streams, positions and probabilities */
+  cJSON_AddNumberToObject(row, "packed_us_64k", 1e6 / holds);        /* and with the contents of packed segments */
   *out = row;
 cleanup:
+  mz_holder_deinit(&f.holder);
   if (f.trajectory) mz_trajectory_free(f.trajectory);
   if (f.buffer) mz_buffer_free(f.buffer);
   if (f.tree) mz_priority_tree_free(f.tree);

@@ -1,0 +1,325 @@
+#include "allocator/allocator.h"
+#include "allocator/decision.h"
+#include "allocator/evidence.h"
+#include "allocator/tabu.h"
+#include "allocator/trial.h"
+#include <math.h>
+#include <stdalign.h>
+#include <string.h>
+
+enum { REVERTS_MAX = 3, ROUNDS_MIN = 2, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
+static const char MODEL_NAME[] = "analytic model";
+
+typedef enum state {
+  STEADY,
+  ON_TRIAL,  /* `plan` is on trial, `other` the old one */
+  ABANDONED, /* `plan` is the old one again, `other` was given up; the next decision says so */
+} state;
+
+struct mz_allocator {
+  mz_allocation_settings settings;
+  mz_bounds bounds;
+  const mz_strategy *strategy;
+  alignas(max_align_t) uint8_t memory[MZ_STRATEGY_MEMORY_MAX]; /* the strategy's */
+  mz_evidence evidence;
+
+  state state;
+  mz_plan plan, other;
+  mz_plan before;         /* in force before the last decision */
+  mz_prediction expected; /* of the plan that the phase began with */
+  mz_rounds rounds;       /* under `plan`, when it is not on trial */
+  mz_trial trial;         /* the present or the last one */
+  double given_up_s;      /* the round that did it */
+
+  int64_t decisions, rest_until; /* decision from which on the next change may be tried */
+  int reverts;
+  mz_tabu tabu;
+};
+
+/* ---- creating ---- */
+
+static double shared_cores(const mz_allocator_options *options) {
+  if (options->bounds.cpu_max > 0) return options->bounds.cpu_max;
+  double cores = 0;
+  for (int d = 0; d < options->pipeline->device_count; d++) {
+    if (options->pipeline->devices[d].kind == MZ_DEVICE_CPU) cores += options->pipeline->devices[d].cores;
+  }
+  return fmax(1, cores);
+}
+
+mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *options) {
+  *out = NULL;
+  const mz_strategy *strategy = options->strategy;
+  if (strategy == NULL) MZ_TRY(mz_strategy_find(options->settings->strategy, "allocate.strategy", &strategy));
+  MZ_ASSERT(strategy->memory_bytes <= MZ_STRATEGY_MEMORY_MAX);
+  MZ_TRY(mz_allocator_check(options));
+  mz_allocator *a = NULL;
+  MZ_TRY(mz_alloc(&a, 1, sizeof *a));
+  a->settings = *options->settings;
+  a->bounds = options->bounds;
+  a->strategy = strategy;
+  a->plan = a->before = options->start;
+  a->expected = (mz_prediction){NAN, NAN, NAN};
+  a->rounds.warming = true;
+  mz_evidence_init(&a->evidence, options->pipeline, shared_cores(options));
+  const mz_observation *used[MZ_HISTORY_USED_MAX];
+  const int count = mz_allocator_history(options, used);
+  for (int i = 0; i < count; i++) mz_evidence_add(&a->evidence, used[i]);
+  if (count > 0) mz_evidence_fit(&a->evidence);
+  *out = a;
+  return MZ_OK;
+}
+
+void mz_allocator_free(mz_allocator *allocator) { free(allocator); }
+
+const mz_plan *mz_allocator_plan(const mz_allocator *allocator) { return &allocator->plan; }
+const mz_analytic *mz_allocator_model(const mz_allocator *allocator) { return &allocator->evidence.model; }
+mz_prediction mz_allocator_predict(const mz_allocator *allocator, const mz_plan *plan) {
+  return mz_analytic_predict(&allocator->evidence.model, plan);
+}
+
+/* ---- what is written into a decision ---- */
+
+static const char *text_of(const mz_allocator *a, const mz_plan *plan, const mz_plan *from, char text[PLAN_TEXT]) {
+  mz_plan_text(&a->evidence.pipeline, plan, from, text, PLAN_TEXT);
+  return text;
+}
+
+static bool same(const mz_allocator *a, const mz_plan *x, const mz_plan *y) { return mz_plan_equal(&a->evidence.pipeline, x, y); }
+
+static mz_decision begin_decision(const mz_allocator *a, int64_t phase, int64_t round) {
+  return (mz_decision){.phase = phase,
+                       .round = round,
+                       .strategy = a->strategy->name,
+                       .predictor = MODEL_NAME,
+                       .plan = a->plan,
+                       .predicted = a->expected,
+                       .observed = NAN,
+                       .expected = {NAN, NAN, NAN},
+                       .binding = "",
+                       .ratio = NAN,
+                       .ratio_low = NAN,
+                       .ratio_high = NAN};
+}
+
+/* What the strategy did not predict for the next phase, the model does. */
+static void end_decision(mz_allocator *a, mz_decision *d) {
+  d->next = a->plan;
+  if (!isfinite(d->expected.unit_s)) d->expected = mz_allocator_predict(a, &a->plan);
+  d->reverts = a->reverts;
+  d->reverted = d->action == MZ_ACTION_REVERT;
+  a->expected = d->expected;
+}
+
+/* ---- proposals ---- */
+
+static int64_t tabu_phases(const mz_allocator *a, const mz_plan *plan) {
+  return mz_tabu_phases(&a->tabu, &a->evidence.pipeline, plan, a->decisions);
+}
+static bool is_tabu(const void *context, const mz_plan *plan) { return tabu_phases(context, plan) > 0; }
+
+static void ask(mz_allocator *a, const mz_window *window, mz_proposal *out) {
+  const mz_situation situation = {.pipeline = &a->evidence.pipeline,
+                                  .settings = &a->settings,
+                                  .bounds = &a->bounds,
+                                  .plan = &a->plan,
+                                  .window = window,
+                                  .model = &a->evidence.model,
+                                  .utilisation = a->evidence.utilisation,
+                                  .cores = &a->evidence.cores,
+                                  .memory = &a->evidence.memory,
+                                  .noise = mz_evidence_noise(&a->evidence),
+                                  .tabu = is_tabu,
+                                  .tabu_context = a};
+  *out = (mz_proposal){.plan = a->plan, .prediction = {NAN, NAN, NAN}};
+  a->strategy->propose(&situation, a->memory, out);
+  MZ_ASSERT(out->candidate_count >= 0 && out->candidate_count <= MZ_CANDIDATES_MAX);
+  if (same(a, &out->plan, &a->plan)) out->change = false;
+}
+
+static double price_s(const mz_allocator *a, const mz_plan *plan) {
+  return mz_plan_price_s(&a->evidence.pipeline, &a->settings, plan);
+}
+
+/* Price of a second now over that under `plan`, where the objective asks for it; 1 where it does not or all is free. */
+static double worth(const mz_allocator *a, const mz_plan *plan) {
+  if (a->settings.objective != MZ_OBJECTIVE_COST) return 1;
+  const double now = price_s(a, &a->plan), then = price_s(a, plan);
+  return now > 0 && then > 0 ? now / then : 1;
+}
+
+/* Share of a unit's time (or price) that the proposal promises to save. */
+static double gain_of(const mz_allocator *a, const mz_proposal *p) {
+  return 1 - p->prediction.unit_s / (mz_allocator_predict(a, &a->plan).unit_s * worth(a, &p->plan));
+}
+
+/* A strategy is never trusted: why its proposal is not tried, "" when it is. */
+static void find_objection(const mz_allocator *a, const mz_proposal *p, char out[64]) {
+  const char *limit = mz_plan_refused(&a->evidence.pipeline, &a->bounds, &p->plan);
+  const int64_t phases = tabu_phases(a, &p->plan);
+  const double least = fmax(a->settings.gain_min, 2 * mz_evidence_noise(&a->evidence)), gain = gain_of(a, p);
+  out[0] = '\0';
+  if (limit != NULL)
+    snprintf(out, 64, "breaks %s", limit);
+  else if (phases > 0)
+    snprintf(out, 64, "undone lately, not tried for %lld more phases", (long long)phases);
+  else if (!p->demanded && !isfinite(gain))
+    snprintf(out, 64, "nothing predicts what it would save");
+  else if (!p->demanded && gain < least)
+    snprintf(out, 64, "saves %.3g %%, less than the %.3g %% asked for", 100 * gain, 100 * least);
+}
+
+/* Asks the strategy. true: its proposal may be carried out; otherwise `d` says why not. */
+static bool consult(mz_allocator *a, const mz_window *window, mz_proposal *p, mz_decision *d) {
+  char text[PLAN_TEXT], objection[64] = "";
+  ask(a, window, p);
+  if (p->predictor != NULL) d->predictor = p->predictor;
+  if (p->binding != NULL) d->binding = p->binding;
+  if (p->change) find_objection(a, p, objection);
+  const bool taken = p->change && objection[0] == '\0';
+  mz_decision_show(d, &a->evidence.pipeline, p, objection, taken ? SHOWN_CHANGE : SHOWN_KEEP);
+  if (p->change && !taken)
+    mz_decision_say(d, "%s: %s", text_of(a, &p->plan, &a->plan, text), objection);
+  else
+    mz_decision_say(d, "%s", p->reason);
+  return taken;
+}
+
+static void begin_trial(mz_allocator *a, const mz_proposal *p, mz_decision *d) {
+  d->action = MZ_ACTION_TRY;
+  d->expected = p->prediction;
+  const bool releases = a->settings.objective == MZ_OBJECTIVE_TIME && price_s(a, &p->plan) < price_s(a, &a->plan);
+  mz_trial_begin(&a->trial, &a->rounds, worth(a, &p->plan), releases);
+  a->other = a->plan;
+  a->plan = p->plan;
+  a->state = ON_TRIAL;
+}
+
+void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decision *d) {
+  mz_proposal p;
+  *d = begin_decision(a, phase, round);
+  if (a->evidence.count == 0) {
+    mz_decision_say(d, "begins with the plan it was given: there is no history");
+  } else if (consult(a, NULL, &p, d)) {
+    mz_decision_say(d, "begins with the plan that the history predicts best");
+    d->action = MZ_ACTION_CONFIRM;
+    d->expected = p.prediction;
+    a->plan = p.plan;
+  }
+  end_decision(a, d);
+}
+
+/* ---- trials ---- */
+
+static void rest(mz_allocator *a) { a->rest_until = a->decisions + 2; }
+
+static void count_revert(mz_allocator *a, const mz_plan *bad, mz_decision *d) {
+  d->action = MZ_ACTION_REVERT;
+  a->reverts++;
+  mz_tabu_add(&a->tabu, bad, a->decisions);
+  rest(a);
+  a->state = STEADY;
+}
+
+/* The old plan holds again, with what is known of it. */
+static void go_back(mz_allocator *a) {
+  const mz_plan bad = a->plan;
+  a->plan = a->other;
+  a->other = bad;
+  a->rounds = a->trial.before;
+  mz_rounds_warm_up(&a->rounds);
+}
+
+bool mz_allocator_round(mz_allocator *a, double seconds) {
+  if (!(seconds > 0) || !isfinite(seconds)) return false;
+  if (a->state != ON_TRIAL) {
+    mz_rounds_add(&a->rounds, seconds);
+    return false;
+  }
+  if (!mz_trial_round(&a->trial, seconds)) return false;
+  a->given_up_s = seconds;
+  a->state = ABANDONED;
+  go_back(a);
+  return true;
+}
+
+static void record_abandonment(mz_allocator *a, mz_decision *d) {
+  char text[PLAN_TEXT];
+  const double old_s = mz_rounds_median(&a->trial.before);
+  mz_evidence_slow(&a->evidence, &a->other, &a->plan, mz_rounds_median(&a->trial.after) / old_s, a->trial.after.count);
+  mz_evidence_fit(&a->evidence);
+  mz_decision_say(d,
+                  "%s: given up after its round %d took %.3g s, the old plan's usual one %.3g s; not tried again for %d phases",
+                  text_of(a, &a->other, &a->plan, text), a->trial.rounds, a->given_up_s, old_s, MZ_TABU_PHASES);
+  d->observed = NAN;
+  count_revert(a, &a->other, d);
+}
+
+static void confirm(mz_allocator *a) {
+  a->rounds = a->trial.after;
+  a->state = STEADY;
+  rest(a);
+}
+
+static void verify(mz_allocator *a, mz_decision *d) {
+  static const char *const measures[] = {[MZ_OBJECTIVE_TIME] = "as fast", [MZ_OBJECTIVE_COST] = "the work per money"};
+  char text[PLAN_TEXT], judged[PLAN_TEXT];
+  mz_interval ratio;
+  const mz_verdict verdict = mz_trial_window(&a->trial, a->settings.windows, &ratio);
+  text_of(a, &a->plan, &a->other, text);
+  snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d rounds", ratio.estimate,
+           measures[a->settings.objective], ratio.low, ratio.high, a->trial.after.count);
+  d->ratio = ratio.estimate;
+  d->ratio_low = ratio.low;
+  d->ratio_high = ratio.high;
+  if (verdict == MZ_VERDICT_WAIT) {
+    d->action = MZ_ACTION_WAIT;
+    mz_decision_say(d, "%s: %s, not enough to judge after %d windows", text, judged, a->trial.windows);
+  } else if (verdict == MZ_VERDICT_CONFIRM) {
+    d->action = MZ_ACTION_CONFIRM;
+    mz_decision_say(d, "%s: %s: it stays", text, judged);
+    confirm(a);
+  } else {
+    mz_decision_say(d, "%s: %s: back; not tried again for %d phases", text, judged, MZ_TABU_PHASES);
+    go_back(a);
+    count_revert(a, &a->other, d);
+  }
+}
+
+/* ---- deciding ---- */
+
+void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *d) {
+  mz_proposal p;
+  *d = begin_decision(a, window->phase, window->round);
+  if (a->state == ABANDONED) d->plan = a->other;
+  a->before = a->plan;
+  a->decisions++;
+  d->observed = mz_evidence_window(&a->evidence, &a->plan, window);
+  if (a->state == ABANDONED)
+    record_abandonment(a, d);
+  else if (a->state == ON_TRIAL)
+    verify(a, d);
+  else if (a->reverts >= REVERTS_MAX)
+    mz_decision_say(d, "%d changes were undone: the plan stays for the rest of the run", a->reverts);
+  else if (a->decisions < a->rest_until)
+    mz_decision_say(d, "a phase of rest after a change");
+  else if (!isfinite(d->observed) || a->rounds.count < ROUNDS_MIN)
+    mz_decision_say(d, "fewer than %d full rounds under this plan: nothing to compare another with", ROUNDS_MIN);
+  else if (consult(a, window, &p, d))
+    begin_trial(a, &p, d);
+  end_decision(a, d);
+}
+
+void mz_allocator_refused(mz_allocator *a, const char *why, mz_decision *d) {
+  mz_tabu_add(&a->tabu, &a->plan, a->decisions);
+  if (d->action == MZ_ACTION_TRY) a->rounds = a->trial.before;
+  if (d->action == MZ_ACTION_REVERT) a->rounds = a->trial.after;
+  mz_rounds_warm_up(&a->rounds);
+  a->plan = a->before;
+  a->state = STEADY;
+  rest(a);
+  d->action = MZ_ACTION_KEEP;
+  d->expected = (mz_prediction){NAN, NAN, NAN};
+  mz_decision_say(d, "could not be carried out: %s", why);
+  end_decision(a, d);
+}

@@ -1,0 +1,75 @@
+/* The allocator: observe → predict → search → clamp → apply → verify, between phases. It owns no thread and opens no file; what
+ * it decides is a pure function of what it was created with and of the windows and rounds it was told, in order, so that a
+ * ledger replays byte for byte. One thread drives it. Costs well under a millisecond a phase. */
+#pragma once
+#include "allocator/strategy.h"
+
+typedef enum mz_action {
+  MZ_ACTION_KEEP,    /* nothing changes */
+  MZ_ACTION_TRY,     /* a new plan is on trial from here on; the old one is kept */
+  MZ_ACTION_WAIT,    /* the trial goes on: not enough was seen */
+  MZ_ACTION_CONFIRM, /* the trial's plan stays */
+  MZ_ACTION_REVERT,  /* the old plan is back; the other is tabu for 8 phases */
+} mz_action;
+const char *mz_action_name(mz_action action); /* "keep", "try", "wait", "confirm", "revert" */
+
+/* One line of the ledger. What was predicted for the phase that ended and what was observed, then what is done next. */
+typedef struct mz_decision {
+  int64_t phase, round;
+  const char *strategy, *predictor; /* predictor: of `expected` and of the candidates */
+  mz_plan plan;                     /* in force in that phase; a plan given up within it, where that happened */
+  mz_prediction predicted;          /* for it, before; unit_s NAN: nothing had been predicted */
+  double observed;                  /* seconds per unit; NAN: no full unit of work, or the plan was given up */
+  mz_action action;
+  mz_plan next;           /* in force from here on */
+  mz_prediction expected; /* of `next` */
+  mz_candidate candidates[MZ_CANDIDATES_MAX];
+  int candidate_count; /* the proposed plan and the best others: at most 4 in all, at most 1 where nothing changes */
+  const char *binding;
+  char reason[MZ_REASON_BYTES];
+  /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval; NAN without a
+   * trial, and where it was given up. */
+  double ratio, ratio_low, ratio_high;
+  int reverts;   /* so far; at 3 adapting stops */
+  bool reverted; /* by this decision */
+} mz_decision;
+
+typedef struct mz_allocator mz_allocator;
+typedef struct mz_allocator_options {
+  const mz_pipeline *pipeline;
+  const mz_allocation_settings *settings;
+  mz_bounds bounds;
+  mz_plan start;
+  const mz_observation *history; /* copied; oldest first; see mz_allocator_history */
+  int history_count;
+  const mz_strategy *strategy; /* NULL: the one that settings->strategy names; a strategy of the caller's own otherwise */
+} mz_allocator_options;
+
+/* Of the history an allocator goes by few rows of many plans: the newest 8 of a plan, of its newest 256, 64 in all. used: those, oldest
+ * first; returns their number. Picking among the picked changes nothing, so that a ledger need keep no others. */
+enum { MZ_HISTORY_USED_MAX = 64 };
+int mz_allocator_history(const mz_allocator_options *options, const mz_observation *used[MZ_HISTORY_USED_MAX]);
+
+/* MZ_E_CONFIG: a pipeline that contradicts itself; a start plan outside the bounds (says by how much). */
+mz_status mz_allocator_check(const mz_allocator_options *options);
+/* As above, and MZ_E_CONFIG for an unknown strategy. Options and what they point to may go afterwards, but a strategy of one's own. */
+mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *options);
+void mz_allocator_free(mz_allocator *allocator);
+
+/* Before the first phase: a strategy with a history may begin elsewhere than at the start plan; this is no trial, its action is
+ * "confirm". decision->phase is `phase` (0 for a new run), observed NAN. */
+void mz_allocator_begin(mz_allocator *allocator, int64_t phase, int64_t round, mz_decision *decision);
+const mz_plan *mz_allocator_plan(const mz_allocator *allocator);
+/* After a full round (not when replay was still filling). true: the trial is plainly bad and ends at once: the old plan holds
+ * from here, and the caller applies it before the next round. The window of that phase must hold nothing from before it; the next
+ * decision is the "revert". */
+bool mz_allocator_round(mz_allocator *allocator, double seconds);
+/* After a phase: takes the window (quantised), decides. */
+void mz_allocator_decide(mz_allocator *allocator, const mz_window *window, mz_decision *decision);
+/* The plan could not be carried out (memory): the one from before the decision holds, the other is tabu. Follows begin or
+ * decide; *decision is amended. */
+void mz_allocator_refused(mz_allocator *allocator, const char *why, mz_decision *decision);
+
+/* Prediction of any plan by the model that drives now, for `what-if`. */
+mz_prediction mz_allocator_predict(const mz_allocator *allocator, const mz_plan *plan);
+const mz_analytic *mz_allocator_model(const mz_allocator *allocator);

@@ -1,0 +1,55 @@
+/* The table of measurements in an SQLite database: what makes a database ours, its columns, its statements. Functions return
+ * SQLite's result codes. Used by the history only. */
+#pragma once
+#include <sqlite3.h>
+
+enum {
+  MZ_HISTORY_APPLICATION = 0x4d755a68, /* "MuZh"; file(1) shows it */
+  MZ_HISTORY_VERSION = 1,              /* of the table */
+};
+
+typedef enum mz_history_kind {
+  MZ_HISTORY_EMPTY,   /* nothing in it yet */
+  MZ_HISTORY_OURS,    /* of our version */
+  MZ_HISTORY_NEWER,   /* ours, of a later version */
+  MZ_HISTORY_FOREIGN, /* another program's */
+  MZ_HISTORY_DAMAGED, /* ours, but its parts contradict one another */
+} mz_history_kind;
+
+/* *version: as recorded. The database is only read. */
+int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version);
+/* Makes the table in an empty database. */
+int mz_history_schema_create(sqlite3 *db);
+/* Removes all but the newest `keep` rows (by id); takes no lock when there are no more. */
+int mz_history_schema_trim(sqlite3 *db, int keep);
+
+/* Columns that are written, in the order of INSERT's parameters (counted from 1) and of SELECT's results (from 0, behind id). */
+typedef enum mz_history_column {
+  MZ_COLUMN_MACHINE = 1,
+  MZ_COLUMN_ENV,
+  MZ_COLUMN_NETWORK,
+  MZ_COLUMN_WORK,
+  MZ_COLUMN_UNIX_S,
+  MZ_COLUMN_SOURCE,
+  MZ_COLUMN_VERSION,
+  MZ_COLUMN_PLAN,
+  MZ_COLUMN_UNITS,
+  MZ_COLUMN_UNIT_S,
+  MZ_COLUMN_ROUND_S,
+  MZ_COLUMN_NOISE,
+  MZ_COLUMN_ROUNDS,
+  MZ_COLUMN_STAGES,
+  MZ_COLUMN_CPU_S,
+  MZ_COLUMN_RSS_BYTES,
+  MZ_COLUMN_UTILISATION,
+} mz_history_column;
+
+typedef enum mz_history_statement {
+  MZ_HISTORY_INSERT, /* parameters: mz_history_column */
+  MZ_HISTORY_SELECT, /* parameters: the four columns of the key, then how many rows; newest first */
+  MZ_HISTORY_COUNT,
+  MZ_HISTORY_STATEMENTS
+} mz_history_statement;
+/* All of them, or none (an error). */
+int mz_history_schema_prepare(sqlite3 *db, sqlite3_stmt *statements[MZ_HISTORY_STATEMENTS]);
+void mz_history_schema_finalize(sqlite3_stmt *statements[MZ_HISTORY_STATEMENTS]);

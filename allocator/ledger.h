@@ -1,0 +1,53 @@
+/* DIR/ledger.jsonl: every decision with the inputs it was made from, one JSON line each; replaying it gives the same decisions
+ * byte for byte. An invocation of a run (train, resume) begins a chapter: a line "open" with everything the allocator was
+ * created with, history rows used included; then "decision" lines as they happen, the first of them that of mz_allocator_begin.
+ *
+ * {"event":"open","format":1,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…]}
+ * {"event":"decision","phase":7,"action":"keep",…,"rounds":[…],"window":{…}}
+ *   in this order of keys: event, phase, action, reverted, strategy, predictor, predicted, low, high, observed, plan, next, expected,
+ *   expected_low, expected_high, candidates, binding, reason, ratio, ratio_low, ratio_high, reverts, round, refused (only where the
+ *   plan could not be carried out: why), rounds (seconds of the full rounds since the last decision), window (absent: begin).
+ * So a reader can tell phase and action of a line without parsing it. `plan` has every knob; `next` and the plans of candidates
+ * have the knobs in which they differ from it. Inputs (rounds, window, the open line) read back to the same bits; numbers that
+ * only inform are cut to 6 significant digits. What is not known or not finite is null. */
+#pragma once
+#include "allocator/allocator.h"
+
+enum { MZ_LEDGER_FORMAT = 1 };
+
+typedef struct mz_ledger {
+  char path[640];
+  int fd;
+  uint64_t offset; /* bytes of whole lines */
+} mz_ledger;
+
+/* Cuts the file to `offset` (0: a new file) and appends from there. On failure nothing is open. */
+mz_status mz_ledger_open(mz_ledger *ledger, const char *dir, uint64_t offset);
+void mz_ledger_close(mz_ledger *ledger);
+mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options, int64_t phase, int64_t round);
+/* rounds: what mz_allocator_round was told since the last decision; window NULL: of mz_allocator_begin; refused: NULL or why. */
+mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
+                           int round_count, const mz_window *window, const char *refused);
+
+/* The decision's part of a line (no inputs), as `why --json` and the ledger have it. */
+cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *decision);
+
+/* Reading. Lines in order, from 1; the callback's failure ends it. `line` is NUL-terminated. A last line without an end (a crash)
+ * is left out with a warning; what cannot be an event's line is MZ_E_CHECKPOINT naming the line, as are lines above 8 MiB. */
+typedef mz_status (*mz_ledger_reader)(void *context, const char *line, size_t length, int64_t number);
+mz_status mz_ledger_read(const char *path, mz_ledger_reader reader, void *context);
+/* Phase of a decision line and its action, without parsing; false: another line. */
+bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]);
+
+/* Replays chapter after chapter up to and with the decision of `upto` phase (INT64_MAX: all). Every replayed decision is compared with
+ * the recorded one, byte for byte. MZ_E_CHECKPOINT names the line that cannot be read. */
+typedef struct mz_replayed {
+  mz_allocator *allocator;      /* as it stood then; NULL: the ledger is empty */
+  mz_allocator_options options; /* of its chapter; pointers into the block below */
+  void *storage;
+  int64_t decisions;        /* replayed, those of mz_allocator_begin included */
+  int64_t differences;      /* of them; */
+  int64_t first_difference; /* the phase of the first, -1: none */
+} mz_replayed;
+mz_status mz_ledger_replay(const char *path, int64_t upto, mz_replayed *out);
+void mz_replayed_free(mz_replayed *replayed);

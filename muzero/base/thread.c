@@ -1,0 +1,15 @@
+#include "muzero/base/thread.h"
+#include <signal.h>
+#include <stddef.h>
+
+int mz_thread_start(pthread_t *out, const char *name, void *(*work)(void *), void *argument) {
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  const int rc = pthread_create(out, NULL, work, argument);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (rc == 0) pthread_setname_np(*out, name); /* only a name: may fail */
+  return rc;
+}

@@ -1,0 +1,22 @@
+/* One arm with one seed: a run in a process of its own, advanced a block of phases at a time, so that arms take turns and one
+ * that crashes takes nobody with it. The process ends with its parent. */
+#pragma once
+#include "muzero/muzero.h"
+#include <sys/types.h>
+
+typedef struct mz_cell {
+  pid_t pid; /* 0: not running */
+  FILE *to, *from;
+  bool ended;    /* reached its limit, or crashed */
+  char why[300]; /* of a crash; "" otherwise */
+  cJSON *blocks; /* the replies so far */
+} mz_cell;
+
+/* Starts the process and waits until its run is open; a run that cannot be opened: its status and message. The calling process
+ * has no threads yet. */
+mz_status mz_cell_start(mz_cell *cell, const mz_run_options *options, const mz_limits *limits);
+/* Advances by `phases` or to the limit, waits, appends the reply to blocks: {"rounds", "wall_s", "cpu_s", "reserved_core_s", "gib_s",
+ * "cost", "score", "digest", "changes", "reason", "plan"}. A crash or failure ends the cell and is told in `why`. */
+mz_status mz_cell_advance(mz_cell *cell, int phases);
+/* Ends the process and waits for it. blocks stay until freed by the caller. */
+void mz_cell_end(mz_cell *cell);

@@ -1,0 +1,304 @@
+#include "muzero/compare/compare.h"
+#include "muzero/base/clock.h"
+#include "muzero/base/file.h"
+#include "muzero/base/machine.h"
+#include "muzero/base/rng.h"
+#include "muzero/compare/cell.h"
+#include "muzero/compare/summary.h"
+#include "muzero/report/report.h"
+#include "muzero/run.h"
+#include <ftw.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCKS_A_SEED = 30, PATH_SIZE = 600 };
+
+typedef struct comparison {
+  const mz_compare_options *options;
+  const mz_compare_watcher *watcher;
+  mz_arm arms[MZ_ARMS_MAX + 1]; /* the last is the twin of the first */
+  int count;                    /* with the twin */
+  int block_phases;
+  int64_t rounds; /* limit; 0: none */
+  char dir[512];
+  uint64_t started_ns;
+  double played, all; /* rounds */
+} comparison;
+
+/* ---- what is compared ---- */
+
+static const char *env_name(const mz_compare_options *o) { return o->run.env; }
+
+static cJSON *plan_json(const comparison *c) {
+  const mz_compare_options *o = c->options;
+  cJSON *json = cJSON_CreateObject();
+  cJSON_AddNumberToObject(json, "format", 1);
+  cJSON_AddStringToObject(json, "env", env_name(o));
+  cJSON_AddStringToObject(json, "preset", o->run.preset ? o->run.preset : env_name(o));
+  cJSON *sets = cJSON_AddArrayToObject(json, "set");
+  for (int i = 0; i < o->run.set_count; i++) cJSON_AddItemToArray(sets, cJSON_CreateString(o->run.sets[i]));
+  cJSON *arms = cJSON_AddArrayToObject(json, "arms");
+  for (int i = 0; i < c->count - 1; i++) cJSON_AddItemToArray(arms, cJSON_CreateString(c->arms[i].name));
+  cJSON_AddNumberToObject(json, "first_seed", (double)o->run.seed);
+  cJSON_AddNumberToObject(json, "threads", o->run.threads);
+  cJSON *limit = cJSON_AddObjectToObject(json, "limit");
+  cJSON_AddNumberToObject(limit, "rounds", (double)o->limits.rounds);
+  cJSON_AddNumberToObject(limit, "env_steps", (double)o->limits.env_steps);
+  cJSON_AddNumberToObject(limit, "updates", (double)o->limits.updates);
+  cJSON_AddNumberToObject(limit, "for_s", o->limits.for_s);
+  cJSON_AddNumberToObject(limit, "until", o->limits.until ? o->limits.score : NAN);
+  cJSON_AddNumberToObject(json, "block_phases", c->block_phases);
+  return json;
+}
+
+/* A directory goes on with what it began; more seeds may be asked for. */
+static mz_status open_dir(comparison *c) {
+  char path[PATH_SIZE];
+  MZ_TRY(mz_file_mkdirs(c->dir));
+  MZ_TRY(mz_path_join(path, sizeof path, c->dir, "plan.json"));
+  cJSON *plan = plan_json(c);
+  char *text = plan ? mz_json_line(plan) : NULL;
+  cJSON_Delete(plan);
+  if (!text) return mz_fail(MZ_E_MEMORY, "compare: no memory for its plan");
+  mz_status status = MZ_OK;
+  if (!mz_file_exists(path))
+    status = mz_file_write_atomic(path, text, strlen(text));
+  else {
+    uint8_t *there;
+    size_t size;
+    status = mz_file_read(path, 1 << 20, &there, &size);
+    if (status == MZ_OK && strcmp((const char *)there, text) != 0)
+      status = mz_fail(MZ_E_CONFIG, "%s: another comparison is here already; go on with it by the same arms, limits and settings, or choose another --run",
+                       c->dir);
+    if (status == MZ_OK) free(there);
+  }
+  free(text);
+  return status;
+}
+
+static int chosen_block(const comparison *c, int64_t phase_rounds) {
+  if (c->options->block_phases > 0) return c->options->block_phases;
+  const int64_t phases = c->rounds / phase_rounds;
+  return phases > BLOCKS_A_SEED ? (int)(phases / BLOCKS_A_SEED) : 1;
+}
+
+/* ---- a seed ---- */
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
+  (void)status, (void)kind, (void)walk;
+  return remove(path);
+}
+
+/* Runs of a seed that was cut short: it begins anew. */
+static mz_status clear_seed(const char *dir) {
+  if (mz_file_exists(dir) && nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
+    return mz_fail(MZ_E_IO, "%s: cannot be removed", dir);
+  return MZ_OK;
+}
+
+static mz_status start_cell(const comparison *c, int arm, uint64_t seed, const char *seed_dir, mz_cell *cell) {
+  const mz_arm *a = &c->arms[arm];
+  const char *sets[MZ_ARM_SETS_MAX + 256];
+  char name[32], dir[PATH_SIZE];
+  mz_run_options options = c->options->run;
+  int count = 0;
+  for (int i = 0; i < options.set_count && count < 256; i++) sets[count++] = options.sets[i];
+  for (int i = 0; i < a->set_count; i++) sets[count++] = a->sets[i];
+  snprintf(name, sizeof name, "arm-%d", arm);
+  MZ_TRY(mz_path_join(dir, sizeof dir, seed_dir, name));
+  options.sets = sets;
+  options.set_count = count;
+  options.seed = seed;
+  options.seed_given = true;
+  options.dir = dir;
+  options.allocate = a->strategy;
+  options.source = "compare";
+  mz_status status = mz_cell_start(cell, &options, &c->options->limits);
+  if (status == MZ_OK) return MZ_OK;
+  char why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  return mz_fail(status, "arm %s: %s", a->name, why);
+}
+
+/* The order in which the arms take their turns in a block (Fisher–Yates). */
+static void draw_order(uint64_t seed, int64_t block, int count, int order[]) {
+  mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)block, 0);
+  for (int i = 0; i < count; i++) order[i] = i;
+  for (int i = count - 1; i > 0; i--) {
+    int j = (int)mz_rng_below(&rng, (uint32_t)i + 1), other = order[i];
+    order[i] = order[j];
+    order[j] = other;
+  }
+}
+
+static cJSON *last_block(const mz_cell *cell) { return cJSON_GetArrayItem(cell->blocks, cJSON_GetArraySize(cell->blocks) - 1); }
+
+static void tell(comparison *c, int seed, int64_t block, int arm, const mz_cell *cell) {
+  const cJSON *reply = last_block(cell);
+  const double rounds = reply ? cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(reply, "rounds")) : 0;
+  double before = 0;
+  if (block > 0) before = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(cell->blocks, (int)block - 1), "rounds"));
+  if (!cell->why[0] && isfinite(rounds - before)) c->played += rounds - before;
+  mz_compare_progress p = {.seed = seed, .seeds = c->options->seeds, .block = block, .arm = c->arms[arm].name, .trouble = cell->why};
+  p.elapsed_s = (double)(mz_clock_ns() - c->started_ns) * 1e-9;
+  p.done = c->all > 0 ? c->played / c->all : (double)seed / c->options->seeds;
+  p.left_s = p.done > 0.01 ? p.elapsed_s * (1 - p.done) / p.done : NAN;
+  p.wall_s = reply && !cell->why[0] ? cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(reply, "wall_s")) : NAN;
+  if (c->watcher->progress) c->watcher->progress(c->watcher->context, &p);
+}
+
+static bool stopping(const comparison *c) { return c->watcher->stopping && c->watcher->stopping(c->watcher->context); }
+
+static mz_status play_seed(comparison *c, int index, mz_cell *cells) {
+  const uint64_t seed = c->options->run.seed + (uint64_t)index;
+  for (int64_t block = 0;; block++) {
+    int order[MZ_ARMS_MAX + 1];
+    bool any = false;
+    draw_order(seed, block, c->count, order);
+    for (int i = 0; i < c->count; i++) {
+      mz_cell *cell = &cells[order[i]];
+      if (cell->ended) continue;
+      MZ_TRY(mz_cell_advance(cell, c->block_phases));
+      tell(c, index, block, order[i], cell);
+      any = true;
+    }
+    if (!any) return MZ_OK;
+    if (stopping(c)) return mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command goes on", c->dir);
+  }
+}
+
+static cJSON *cells_json(const comparison *c, mz_cell *cells, uint64_t seed, const char *seed_dir) {
+  cJSON *json = cJSON_CreateObject(), *array;
+  cJSON_AddNumberToObject(json, "seed", (double)seed);
+  array = cJSON_AddArrayToObject(json, "cells");
+  for (int i = 0; i < c->count; i++) {
+    cJSON *cell = cJSON_CreateObject();
+    char run[PATH_SIZE + 32];
+    snprintf(run, sizeof run, "%s/arm-%d", seed_dir, i);
+    cJSON_AddStringToObject(cell, "arm", c->arms[i].name);
+    cJSON_AddStringToObject(cell, "run", run);
+    cJSON_AddItemToObject(cell, "crashed", cells[i].why[0] ? cJSON_CreateString(cells[i].why) : cJSON_CreateNull());
+    cJSON_AddItemToObject(cell, "blocks", cells[i].blocks);
+    cells[i].blocks = NULL;
+    cJSON_AddItemToArray(array, cell);
+  }
+  return json;
+}
+
+static mz_status seed_paths(const comparison *c, int index, char *dir, char *file, size_t size) {
+  char name[48];
+  snprintf(name, sizeof name, "seed-%llu", (unsigned long long)(c->options->run.seed + (uint64_t)index));
+  MZ_TRY(mz_path_join(dir, size, c->dir, name));
+  strcat(name, ".json");
+  return mz_path_join(file, size, c->dir, name);
+}
+
+static mz_status run_seed(comparison *c, int index, cJSON **out) {
+  char dir[PATH_SIZE], file[PATH_SIZE];
+  const uint64_t seed = c->options->run.seed + (uint64_t)index;
+  MZ_TRY(seed_paths(c, index, dir, file, sizeof dir));
+  MZ_TRY(clear_seed(dir));
+  mz_cell cells[MZ_ARMS_MAX + 1] = {0};
+  mz_status status = MZ_OK;
+  for (int i = 0; i < c->count && status == MZ_OK; i++) status = start_cell(c, i, seed, dir, &cells[i]);
+  if (status == MZ_OK) status = play_seed(c, index, cells);
+  char why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  for (int i = 0; i < c->count; i++) mz_cell_end(&cells[i]);
+  if (status == MZ_OK) {
+    *out = cells_json(c, cells, seed, dir);
+    char *text = mz_json_line(*out);
+    status = text ? mz_file_write_atomic(file, text, strlen(text)) : mz_fail(MZ_E_MEMORY, "compare: no memory for its cells");
+    free(text);
+  } else {
+    if (status != MZ_INTERRUPTED) clear_seed(dir);
+    mz_fail(status, "%s", why);
+  }
+  for (int i = 0; i < c->count; i++) cJSON_Delete(cells[i].blocks);
+  return status;
+}
+
+static mz_status read_seed(const comparison *c, int index, cJSON **out) {
+  char dir[PATH_SIZE], file[PATH_SIZE];
+  uint8_t *text;
+  size_t size;
+  *out = NULL;
+  MZ_TRY(seed_paths(c, index, dir, file, sizeof dir));
+  if (!mz_file_exists(file)) return MZ_OK;
+  MZ_TRY(mz_file_read(file, 0, &text, &size));
+  mz_status status = mz_json_parse((const char *)text, size, file, false, MZ_E_CHECKPOINT, out);
+  free(text);
+  return status;
+}
+
+/* ---- all of it ---- */
+
+static mz_status check_settings(comparison *c, int64_t *phase_rounds) {
+  mz_settings settings;
+  MZ_TRY(mz_settings_for_new_run(&c->options->run, &settings));
+  *phase_rounds = settings.train.phase_rounds;
+  c->rounds = c->options->limits.rounds ? c->options->limits.rounds : settings.train.rounds;
+  return MZ_OK;
+}
+
+static mz_status write_summary(const comparison *c, const cJSON *summary) {
+  char path[PATH_SIZE];
+  const char *const runs[] = {c->dir};
+  char *text = cJSON_Print(summary);
+  mz_status status = text ? mz_path_join(path, sizeof path, c->dir, "compare.json") : mz_fail(MZ_E_MEMORY, "compare: no memory for its summary");
+  if (status == MZ_OK) status = mz_file_write_atomic(path, text, strlen(text));
+  free(text);
+  MZ_TRY(status);
+  MZ_TRY(mz_path_join(path, sizeof path, c->dir, "report.html"));
+  return mz_report_write(path, runs, 1);
+}
+
+mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir, size_t dir_size) {
+  const int cores = options->run.threads > 0 ? options->run.threads : mz_machine_cores();
+  comparison *c;
+  int64_t phase_rounds;
+  *summary = NULL;
+  MZ_TRY(mz_alloc(&c, 1, sizeof *c));
+  c->options = options;
+  c->watcher = watcher;
+  c->started_ns = mz_clock_ns();
+  cJSON *seeds = cJSON_CreateArray();
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_arms_parse(options->arms, cores, c->arms, &c->count));
+  MZ_TRY_CLEANUP(check_settings(c, &phase_rounds));
+  c->block_phases = chosen_block(c, phase_rounds);
+  c->arms[c->count] = c->arms[0];
+  for (int i = 0; i < c->arms[0].set_count; i++) /* its settings point into its own text */
+    c->arms[c->count].sets[i] = c->arms[c->count].text + (c->arms[0].sets[i] - c->arms[0].text);
+  snprintf(c->arms[c->count++].name, MZ_ARM_NAME_MAX, "A/A");
+  c->all = (double)c->rounds * options->seeds * c->count;
+  if (options->dir)
+    snprintf(c->dir, sizeof c->dir, "%s", options->dir);
+  else
+    MZ_TRY_CLEANUP(mz_run_make_up_dir("compare", options->run.seed, c->dir, sizeof c->dir));
+  MZ_TRY_CLEANUP(open_dir(c));
+  for (int i = 0; i < options->seeds; i++) {
+    cJSON *cells;
+    MZ_TRY_CLEANUP(read_seed(c, i, &cells));
+    if (!cells) MZ_TRY_CLEANUP(run_seed(c, i, &cells));
+    cJSON_AddItemToArray(seeds, cells);
+    c->played = (double)c->rounds * (i + 1) * c->count;
+    if (i + 1 < options->seeds && stopping(c))
+      MZ_TRY_CLEANUP(mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command goes on", c->dir));
+  }
+  cJSON *plan = plan_json(c);
+  status = mz_compare_summarise(plan, seeds, c->arms, c->count, summary);
+  cJSON_Delete(plan);
+  MZ_TRY_CLEANUP(status);
+  MZ_TRY_CLEANUP(write_summary(c, *summary));
+  snprintf(dir, dir_size, "%s", c->dir);
+cleanup:
+  if (status != MZ_OK) {
+    cJSON_Delete(*summary);
+    *summary = NULL;
+  }
+  cJSON_Delete(seeds);
+  free(c);
+  return status;
+}

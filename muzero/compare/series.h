@@ -1,0 +1,33 @@
+/* The cells of a comparison as numbers: arms × seeds × blocks. */
+#pragma once
+#include "muzero/base/json.h"
+#include "muzero/compare/arm.h"
+
+typedef enum mz_metric { MZ_METRIC_WALL, MZ_METRIC_CORE, MZ_METRIC_RESERVED, MZ_METRIC_GIB, MZ_METRIC_COST, MZ_METRICS } mz_metric;
+const char *mz_metric_key(mz_metric metric);  /* in a block: "wall_s", "cpu_s", … */
+const char *mz_metric_name(mz_metric metric); /* in the summary: "wall_s", "core_s", "core_reserved_s", "gib_s", "cost" */
+
+typedef struct mz_cell_series {
+  int blocks;
+  double *values[MZ_METRICS]; /* [blocks]; into one block of memory */
+  double *rounds;             /* [blocks]: at their ends */
+  uint64_t *digests;          /* [blocks] */
+  int settled;                /* first block after the last change of the plan; blocks when none came after */
+  bool reached, crashed;
+  double score;
+} mz_cell_series;
+
+typedef struct mz_series {
+  int arms, seeds;
+  mz_cell_series *cells; /* [arms][seeds] */
+  void *storage;
+} mz_series;
+
+/* MZ_E_CHECKPOINT naming what is missing in a block. */
+mz_status mz_series_read(mz_series *out, const cJSON *seeds, int arms);
+void mz_series_free(mz_series *series);
+const mz_cell_series *mz_series_cell(const mz_series *series, int arm, int seed);
+double mz_series_total(const mz_cell_series *cell, mz_metric metric, int from);
+/* Arms that are exact learn alike: -1 when all their digests agree block by block, otherwise the first seed in which they do not; *block names
+ * the block. */
+int mz_series_differ(const mz_series *series, const mz_arm *arms, int *block);

@@ -1,0 +1,347 @@
+#include "muzero/compare/summary.h"
+#include "muzero/base/machine.h"
+#include "muzero/base/statistics.h"
+#include "muzero/compare/series.h"
+#include "networks/isa.h"
+#include <math.h>
+#include <string.h>
+
+enum { RESAMPLES = 10000, BLOCKS_MIN = 14, SEEDS_MIN = 10, RATIOS_MAX = 512, TEXT_MAX = 640 };
+
+/* ---- pairs of numbers ---- */
+
+typedef struct pairs {
+  double *a, *b; /* [n] */
+  int *stratum;
+  int n;
+  bool by_block;
+} pairs;
+
+static mz_status pairs_init(pairs *p, const mz_series *series) {
+  size_t most = 0;
+  for (int i = 0; i < series->arms * series->seeds; i++) most += (size_t)series->cells[i].blocks + 1;
+  *p = (pairs){0};
+  MZ_TRY(mz_alloc(&p->a, most, sizeof(double)));
+  MZ_TRY(mz_alloc(&p->b, most, sizeof(double)));
+  return mz_alloc(&p->stratum, most, sizeof(int));
+}
+
+static void pairs_free(pairs *p) { free(p->a), free(p->b), free(p->stratum); }
+
+static void add_pair(pairs *p, double a, double b, int stratum) {
+  if (!(a > 0) || !(b > 0)) return;
+  p->a[p->n] = a, p->b[p->n] = b, p->stratum[p->n] = stratum;
+  p->n++;
+}
+
+/* Blocks where both learn alike, otherwise seeds. settled: only what came after both plans had settled. */
+static void pair(pairs *p, const mz_series *series, const mz_arm *arms, int a, int b, mz_metric metric, bool settled) {
+  p->n = 0;
+  p->by_block = arms[a].exact && arms[b].exact;
+  for (int s = 0; s < series->seeds; s++) {
+    const mz_cell_series *x = mz_series_cell(series, a, s), *y = mz_series_cell(series, b, s);
+    if (x->crashed || y->crashed) continue;
+    const int from = !settled ? 0 : x->settled > y->settled ? x->settled : y->settled;
+    if (!p->by_block) add_pair(p, mz_series_total(x, metric, from), mz_series_total(y, metric, from), 0);
+    for (int i = from; p->by_block && i < x->blocks && i < y->blocks; i++) add_pair(p, x->values[metric][i], y->values[metric][i], s);
+  }
+}
+
+/* ---- ratios ---- */
+
+typedef struct ratio {
+  int a, b;
+  const char *metric, *words;
+  mz_bootstrapped got;
+  double p_holm;
+  int n;
+  bool by_block, censored; /* a or b did not reach its target in some seed */
+} ratio;
+
+static double iqm_of_logs(double *values, int n) { return mz_iqm(values, n); }
+
+/* Of totals: Σa / Σb. */
+static mz_status of_totals(const pairs *p, mz_bootstrapped *out) {
+  const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 1, .seed = 1};
+  return mz_bootstrap_ratio(p->a, p->b, p->stratum, p->n, &how, out);
+}
+
+/* Of a typical pair: the interquartile mean of log a/b, which transients and disturbances do not reach. */
+static mz_status of_typical(pairs *p, mz_bootstrapped *out) {
+  const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 0, .seed = 1};
+  for (int i = 0; i < p->n; i++) p->a[i] = log(p->a[i] / p->b[i]);
+  MZ_TRY(mz_bootstrap(p->a, p->stratum, p->n, iqm_of_logs, &how, out));
+  out->interval = (mz_interval){exp(out->interval.estimate), exp(out->interval.low), exp(out->interval.high)};
+  return MZ_OK;
+}
+
+static bool censored(const mz_series *series, int arm) {
+  bool any_reached = false, all = true;
+  for (int i = 0; i < series->arms * series->seeds; i++) any_reached |= series->cells[i].reached;
+  for (int s = 0; s < series->seeds; s++) all &= mz_series_cell(series, arm, s)->reached;
+  return any_reached && !all;
+}
+
+static const struct {
+  const char *name, *words;
+  mz_metric metric;
+  bool typical, settled;
+} kinds[] = {
+    {"wall_s", "wall time", MZ_METRIC_WALL, false, false},
+    {"block_s", "wall time in a typical block", MZ_METRIC_WALL, true, false},
+    {"wall_settled_s", "wall time once its plan had settled", MZ_METRIC_WALL, false, true},
+    {"core_s", "core-seconds used", MZ_METRIC_CORE, false, false},
+    {"core_reserved_s", "core-seconds reserved", MZ_METRIC_RESERVED, false, false},
+    {"cost", "priced cost", MZ_METRIC_COST, false, false},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* Which pairs are looked at: what adapts against what does not; where nothing adapts, all against the first. */
+static bool looked_at(const mz_arm *arms, int count, int a, int b) {
+  bool any = false;
+  for (int i = 0; i < count - 1; i++) any |= arms[i].adapts;
+  return any ? arms[a].adapts && !arms[b].adapts : b == 0 && a != 0;
+}
+
+static mz_status find_ratio(const mz_series *series, const mz_arm *arms, int a, int b, int kind, pairs *p, ratio *out, bool *found) {
+  pair(p, series, arms, a, b, kinds[kind].metric, kinds[kind].settled);
+  *found = p->n >= 2;
+  if (!*found) return MZ_OK;
+  *out = (ratio){.a = a, .b = b, .metric = kinds[kind].name, .words = kinds[kind].words, .n = p->n, .by_block = p->by_block,
+                 .censored = censored(series, a) || censored(series, b)};
+  return kinds[kind].typical ? of_typical(p, &out->got) : of_totals(p, &out->got);
+}
+
+static mz_status find_ratios(const mz_series *series, const mz_arm *arms, int count, pairs *p, ratio *ratios, int *found) {
+  *found = 0;
+  for (int kind = 0; kind < KINDS; kind++) {
+    const int first = *found;
+    double corrected[RATIOS_MAX];
+    for (int a = 0; a < count - 1; a++)
+      for (int b = 0; b < count - 1 && *found < RATIOS_MAX; b++) {
+        bool there = false;
+        if (looked_at(arms, count, a, b)) MZ_TRY(find_ratio(series, arms, a, b, kind, p, &ratios[*found], &there));
+        *found += there;
+      }
+    for (int i = first; i < *found; i++) corrected[i - first] = ratios[i].got.p;
+    MZ_TRY(mz_holm(corrected, *found - first));
+    for (int i = first; i < *found; i++) ratios[i].p_holm = corrected[i - first];
+  }
+  return MZ_OK;
+}
+
+/* ---- what may be said ---- */
+
+static bool may_claim(const ratio *r, double noise) {
+  const mz_interval *i = &r->got.interval;
+  const bool apart = i->low > 1 || i->high < 1;
+  return apart && r->n >= (r->by_block ? BLOCKS_MIN : SEEDS_MIN) && r->p_holm < 0.05 && fabs(log(i->estimate)) > noise && !r->censored;
+}
+
+static void claim_text(const ratio *r, const mz_arm *arms, char out[TEXT_MAX]) {
+  const mz_interval *i = &r->got.interval;
+  snprintf(out, TEXT_MAX, "%s takes %.3g %% %s %s than %s (ratio %.3f, 95 %% interval %.3f to %.3f, %d paired %s)", arms[r->a].name,
+           100 * fabs(i->estimate - 1), i->estimate < 1 ? "less" : "more", r->words, arms[r->b].name, i->estimate, i->low, i->high,
+           r->n, r->by_block ? "blocks" : "seeds");
+}
+
+static cJSON *interval_json(const mz_interval *i) {
+  const double ends[] = {i->low, i->high};
+  return cJSON_CreateDoubleArray(ends, 2);
+}
+
+static cJSON *ratio_json(const ratio *r, const mz_arm *arms, double noise) {
+  char text[TEXT_MAX];
+  cJSON *o = cJSON_CreateObject();
+  cJSON_AddStringToObject(o, "a", arms[r->a].name);
+  cJSON_AddStringToObject(o, "b", arms[r->b].name);
+  cJSON_AddStringToObject(o, "metric", r->metric);
+  cJSON_AddNumberToObject(o, "ratio", r->got.interval.estimate);
+  cJSON_AddItemToObject(o, "ci95", interval_json(&r->got.interval));
+  cJSON_AddNumberToObject(o, "n", r->n);
+  cJSON_AddStringToObject(o, "unit", r->by_block ? "block" : "seed");
+  cJSON_AddNumberToObject(o, "p", r->got.p);
+  cJSON_AddNumberToObject(o, "p_holm", r->p_holm);
+  cJSON_AddBoolToObject(o, "censored", r->censored);
+  claim_text(r, arms, text);
+  cJSON_AddItemToObject(o, "claim", may_claim(r, noise) ? cJSON_CreateString(text) : cJSON_CreateNull());
+  return o;
+}
+
+/* ---- the summary ---- */
+
+static const cJSON *cell_json(const cJSON *seeds, int arm, int seed) {
+  return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, seed), "cells"), arm);
+}
+
+static cJSON *last_of(const cJSON *cell, const char *key) {
+  const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(cell, "blocks");
+  const cJSON *last = cJSON_GetArrayItem(blocks, cJSON_GetArraySize(blocks) - 1);
+  cJSON *value = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(last, key), true);
+  return value ? value : cJSON_CreateNull();
+}
+
+/* Excess of the blocks before the plan settled over as many typical ones after it; NAN when it never settled. */
+static double tuning_s(const mz_cell_series *cell) {
+  const int after = cell->blocks - cell->settled;
+  if (cell->settled == 0) return 0;
+  if (after <= 0) return NAN;
+  const double rate = mz_series_total(cell, MZ_METRIC_WALL, cell->settled) / after;
+  return mz_series_total(cell, MZ_METRIC_WALL, 0) - mz_series_total(cell, MZ_METRIC_WALL, cell->settled) - rate * cell->settled;
+}
+
+static cJSON *by_seed_json(const cJSON *seeds, const mz_series *series, int arm, int seed) {
+  const mz_cell_series *cell = mz_series_cell(series, arm, seed);
+  const cJSON *json = cell_json(seeds, arm, seed);
+  cJSON *o = cJSON_CreateObject();
+  cJSON_AddItemToObject(o, "seed", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, seed), "seed"), true));
+  for (int m = 0; m < MZ_METRICS; m++) cJSON_AddNumberToObject(o, mz_metric_name((mz_metric)m), mz_series_total(cell, (mz_metric)m, 0));
+  cJSON_AddNumberToObject(o, "score", cell->score);
+  cJSON_AddBoolToObject(o, "reached", cell->reached);
+  cJSON_AddItemToObject(o, "rounds", last_of(json, "rounds"));
+  cJSON_AddItemToObject(o, "digest", last_of(json, "digest"));
+  cJSON_AddItemToObject(o, "plan", last_of(json, "plan"));
+  cJSON_AddNumberToObject(o, "tuning_s", tuning_s(cell));
+  cJSON_AddItemToObject(o, "run", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "run"), true));
+  cJSON_AddItemToObject(o, "crashed", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "crashed"), true));
+  return o;
+}
+
+/* Means over the seeds in which it did not crash. */
+static cJSON *arm_json(const cJSON *seeds, const mz_series *series, const mz_arm *arms, int arm) {
+  cJSON *o = cJSON_CreateObject(), *scores = cJSON_CreateArray(), *by_seed = cJSON_CreateArray();
+  double sums[MZ_METRICS] = {0}, score = 0, tuning = 0;
+  int whole = 0, reached = 0, scored = 0;
+  const cJSON *why = NULL;
+  for (int s = 0; s < series->seeds; s++) {
+    const mz_cell_series *cell = mz_series_cell(series, arm, s);
+    cJSON_AddItemToArray(by_seed, by_seed_json(seeds, series, arm, s));
+    cJSON_AddItemToArray(scores, cJSON_CreateNumber(cell->score));
+    if (cell->crashed) why = cJSON_GetObjectItemCaseSensitive(cell_json(seeds, arm, s), "crashed");
+    if (cell->crashed) continue;
+    for (int m = 0; m < MZ_METRICS; m++) sums[m] += mz_series_total(cell, (mz_metric)m, 0);
+    tuning += tuning_s(cell);
+    whole++;
+    reached += cell->reached;
+    if (isfinite(cell->score)) score += cell->score, scored++;
+  }
+  cJSON_AddStringToObject(o, "name", arms[arm].name);
+  cJSON_AddStringToObject(o, "strategy", arms[arm].strategy);
+  for (int m = 0; m < MZ_METRICS; m++) cJSON_AddNumberToObject(o, mz_metric_name((mz_metric)m), whole ? sums[m] / whole : NAN);
+  cJSON_AddNumberToObject(o, "gpu_s", 0);
+  cJSON_AddNumberToObject(o, "score", scored ? score / scored : NAN);
+  cJSON_AddItemToObject(o, "scores", scores);
+  cJSON_AddNumberToObject(o, "reached", reached);
+  cJSON_AddNumberToObject(o, "tuning_s", whole ? tuning / whole : NAN);
+  cJSON_AddBoolToObject(o, "exact", arms[arm].exact);
+  cJSON_AddItemToObject(o, "crashed", why ? cJSON_Duplicate(why, true) : cJSON_CreateNull());
+  cJSON_AddItemToObject(o, "plan", last_of(cell_json(seeds, arm, series->seeds - 1), "plan"));
+  cJSON_AddItemToObject(o, "by_seed", by_seed);
+  return o;
+}
+
+static cJSON *blocks_json(const cJSON *seeds, const mz_series *series, const mz_arm *arms) {
+  cJSON *array = cJSON_CreateArray();
+  for (int s = 0; s < series->seeds; s++) {
+    int most = 0;
+    for (int a = 0; a < series->arms; a++) {
+      const int blocks = mz_series_cell(series, a, s)->blocks;
+      if (blocks > most) most = blocks;
+    }
+    for (int b = 0; b < most; b++) {
+      cJSON *o = cJSON_CreateObject(), *seconds = cJSON_CreateObject();
+      cJSON_AddItemToObject(o, "seed", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, s), "seed"), true));
+      cJSON_AddNumberToObject(o, "block", b);
+      for (int a = 0; a < series->arms; a++) {
+        const mz_cell_series *cell = mz_series_cell(series, a, s);
+        if (b >= cell->blocks) continue;
+        if (!cJSON_GetObjectItemCaseSensitive(o, "rounds")) cJSON_AddNumberToObject(o, "rounds", cell->rounds[b]);
+        cJSON_AddNumberToObject(seconds, arms[a].name, cell->values[MZ_METRIC_WALL][b]);
+      }
+      cJSON_AddItemToObject(o, "seconds", seconds);
+      cJSON_AddItemToArray(array, o);
+    }
+  }
+  return array;
+}
+
+static void add_sentence(cJSON *sentences, const char *text) { cJSON_AddItemToArray(sentences, cJSON_CreateString(text)); }
+
+static void add_sentences(cJSON *o, const mz_series *series, const mz_arm *arms, int count, const mz_interval *noise, double noise_log) {
+  char text[TEXT_MAX];
+  cJSON *sentences = cJSON_AddArrayToObject(o, "sentences");
+  int block = 0;
+  const int seed = mz_series_differ(series, arms, &block), cores = mz_machine_cores();
+  if (seed < 0)
+    add_sentence(sentences, "Arms that differ in exact knobs only ended every block with the same digest: they learned the same, bit for bit.");
+  else {
+    snprintf(text, sizeof text, "The digests of arms that should learn the same differ from seed number %d, block %d on: do not trust this comparison.", seed + 1, block + 1);
+    add_sentence(sentences, text);
+  }
+  cJSON_AddBoolToObject(o, "same_digest", seed < 0);
+  snprintf(text, sizeof text, "%s against itself: ratio %.3f, 95 %% interval %.3f to %.3f; no difference below %.1f %% is claimed.", arms[0].name,
+           noise->estimate, noise->low, noise->high, 100 * expm1(noise_log));
+  add_sentence(sentences, text);
+  if (cores <= 4) {
+    snprintf(text, sizeof text, "On %d cores almost no split of workers is left to adapt: what can be gained lies in how many games are searched together, in queue depth, "
+             "in learner threads and in releasing what is not needed.", cores);
+    add_sentence(sentences, text);
+  }
+  for (int a = 0; a < count - 1; a++) {
+    int missed = 0;
+    for (int s = 0; s < series->seeds; s++) missed += !mz_series_cell(series, a, s)->reached;
+    if (!censored(series, a)) continue;
+    snprintf(text, sizeof text, "%s did not reach the target in %d of %d seeds: its times are lower bounds, and nothing is claimed from them.", arms[a].name, missed, series->seeds);
+    add_sentence(sentences, text);
+  }
+}
+
+static cJSON *machine_json(void) {
+  char model[128];
+  cJSON *o = cJSON_CreateObject();
+  mz_machine_model(model, sizeof model);
+  cJSON_AddStringToObject(o, "model", model);
+  cJSON_AddNumberToObject(o, "cores", mz_machine_cores());
+  cJSON_AddStringToObject(o, "isa", mz_isa_name(mz_isa_level()));
+  return o;
+}
+
+mz_status mz_compare_summarise(const cJSON *plan, const cJSON *seeds, const mz_arm *arms, int count, cJSON **out) {
+  mz_series series;
+  pairs p = {0};
+  ratio *ratios = NULL, noise = {0};
+  int found = 0;
+  bool there = false;
+  MZ_TRY(mz_series_read(&series, seeds, count));
+  mz_status status;
+  MZ_TRY_CLEANUP(pairs_init(&p, &series));
+  MZ_TRY_CLEANUP(mz_alloc(&ratios, RATIOS_MAX, sizeof *ratios));
+  MZ_TRY_CLEANUP(find_ratio(&series, arms, count - 1, 0, 0, &p, &noise, &there));
+  const mz_interval nothing = {1, 0, INFINITY}, *aa = there ? &noise.got.interval : &nothing;
+  const double noise_log = there ? fmax(fabs(log(aa->low)), fabs(log(aa->high))) : INFINITY;
+  MZ_TRY_CLEANUP(find_ratios(&series, arms, count, &p, ratios, &found));
+
+  cJSON *o = cJSON_Duplicate(plan, true);
+  if (!o) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "compare: no memory for the summary"));
+  cJSON_DeleteItemFromObjectCaseSensitive(o, "arms");
+  cJSON_AddItemToObject(o, "machine", machine_json());
+  cJSON *list = cJSON_AddArrayToObject(o, "seeds"), *array = cJSON_AddArrayToObject(o, "arms"), *rows;
+  for (int s = 0; s < series.seeds; s++)
+    cJSON_AddItemToArray(list, cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, s), "seed"), true));
+  for (int a = 0; a < count - 1; a++) cJSON_AddItemToArray(array, arm_json(seeds, &series, arms, a));
+  cJSON *noise_json = cJSON_AddObjectToObject(o, "noise");
+  cJSON_AddStringToObject(noise_json, "metric", "wall_s");
+  cJSON_AddStringToObject(noise_json, "arm", arms[0].name);
+  cJSON_AddNumberToObject(noise_json, "ratio", aa->estimate);
+  cJSON_AddItemToObject(noise_json, "ci95", interval_json(aa));
+  rows = cJSON_AddArrayToObject(o, "ratios");
+  for (int i = 0; i < found; i++) cJSON_AddItemToArray(rows, ratio_json(&ratios[i], arms, noise_log));
+  add_sentences(o, &series, arms, count, aa, noise_log);
+  cJSON_AddItemToObject(o, "blocks", blocks_json(seeds, &series, arms));
+  *out = o;
+cleanup:
+  pairs_free(&p);
+  free(ratios);
+  mz_series_free(&series);
+  return status;
+}

@@ -1,0 +1,265 @@
+#include "muzero/steer.h"
+#include "allocator/history.h"
+#include "allocator/ledger.h"
+#include "allocator/monitor.h"
+#include "muzero/base/clock.h"
+#include "muzero/base/log.h"
+#include "muzero/base/machine.h"
+#include "muzero/probe.h"
+#include "muzero/window.h"
+#include "networks/isa.h"
+#include <math.h>
+#include <string.h>
+
+enum { ROUNDS_MAX = 4096, HISTORY_ROWS = 256 };
+
+struct mz_steer {
+  const mz_state *state;
+  mz_devices devices;
+  mz_pipeline pipeline;
+  mz_bounds bounds;
+  mz_allocator_options options;
+  mz_allocator *allocator;
+  mz_observation *rows; /* of the history, as the allocator was given them */
+  mz_history *history;
+  mz_history_key key;
+  const char *source;
+  mz_monitor *monitor;
+  mz_ledger ledger;
+  mz_window_meter meter;
+  mz_window window;
+  mz_decision decision;
+  double rounds[ROUNDS_MAX]; /* told to the allocator since the last decision */
+  int round_count;
+};
+
+/* ---- what there is ---- */
+
+/* limits.cpu_max is kept by giving devices no more cores than that. */
+static void cut_devices(mz_devices *devices, int cores) {
+  int count = 0;
+  for (int d = 0; d < devices->count && cores > 0; d++) {
+    if (devices->items[d].core_count > cores) devices->items[d].core_count = devices->items[d].device.cores = cores;
+    cores -= devices->items[d].core_count;
+    count = d + 1;
+  }
+  devices->count = count;
+}
+
+static mz_status find_bounds(mz_steer *s, int threads, const mz_allocation_settings *allocation) {
+  mz_grants grants = {.cores = mz_machine_cores(),
+                      .gpus = 0, /* this build runs on CPUs */
+                      .memory_bytes = (double)mz_machine_memory(),
+                      .available_bytes = (double)mz_machine_available_memory()};
+  if (threads > 0 && threads < grants.cores) grants.cores = threads;
+  MZ_TRY(mz_bounds_resolve(&s->bounds, allocation, &grants));
+  MZ_TRY(mz_devices_find(&s->devices, allocation->cpu, "devices.cpu"));
+  cut_devices(&s->devices, (int)s->bounds.cpu_max);
+  return MZ_OK;
+}
+
+/* "auto": the knob stays free; a name: it is held there. */
+static mz_status hold_device(const mz_devices *devices, const char *name, const char *where, int64_t *held) {
+  if (strcmp(name, "auto") == 0) return MZ_OK;
+  int index;
+  MZ_TRY(mz_devices_index(devices, name, where, &index));
+  *held = 1 + index;
+  return MZ_OK;
+}
+
+static mz_status hold_devices(const mz_steer *s, const mz_allocation_settings *a, mz_knobs *held) {
+  held->selfplay_device = held->reanalyze_device = held->learning_device = 0; /* no rows of the knobs' table */
+  MZ_TRY(hold_device(&s->devices, a->selfplay, "devices.selfplay", &held->selfplay_device));
+  MZ_TRY(hold_device(&s->devices, a->reanalyze, "devices.reanalyze", &held->reanalyze_device));
+  return hold_device(&s->devices, a->learning, "devices.learning", &held->learning_device);
+}
+
+/* The plan that a run starts with: what the user holds, then the last invocation's, then by the thread budget or the least. */
+static mz_status start_plan(mz_steer *s, const mz_knobs *held, const mz_knobs *last, int threads, mz_plan *out) {
+  const mz_settings *settings = &s->state->settings;
+  const bool plain = strcmp(settings->allocation.start, "plain") == 0;
+  if (!plain && strcmp(settings->allocation.start, "auto") != 0)
+    return mz_fail(MZ_E_CONFIG, "allocate.start: '%s' is neither auto nor plain", settings->allocation.start);
+  mz_knobs knobs = *held;
+  mz_knobs_resolve(&knobs, settings, threads);
+  *out = mz_plan_of_knobs(&knobs);
+  const mz_plan before = last ? mz_plan_of_knobs(last) : *out;
+  for (int k = 0; k < s->pipeline.knob_count; k++) {
+    const mz_knob *knob = &s->pipeline.knobs[k];
+    int64_t value = last ? before.values[k] : plain ? knob->min : out->values[k];
+    out->values[k] = mz_knob_clamp(knob, value);
+  }
+  char sum[256];
+  const double bytes = mz_plan_bytes(&s->pipeline, out, sum, sizeof sum);
+  if (bytes > s->bounds.memory_max)
+    return mz_fail(MZ_E_CONFIG, "limits.memory_max: the run may need %.0f MiB, %.0f MiB more than there are: %s; lower replay.capacity "
+                   "or replay.bytes", bytes / 0x1p20, (bytes - s->bounds.memory_max) / 0x1p20, sum);
+  return MZ_OK;
+}
+
+/* ---- history ---- */
+
+static void name_key(mz_history_key *key, const mz_steer *s) {
+  const mz_settings *settings = &s->state->settings;
+  char model[80];
+  mz_machine_model(model, sizeof model);
+  snprintf(key->machine, sizeof key->machine, "%s, %g cores, %s", model, s->bounds.cpu_max, mz_isa_name(mz_isa_level()));
+  snprintf(key->env, sizeof key->env, "%s", s->state->env->name);
+  snprintf(key->network, sizeof key->network, "mlp width %d depth %d latent %d, %lld parameters", s->state->model.width,
+           s->state->model.depth, s->state->model.latent, (long long)s->state->model.params.size);
+  snprintf(key->work, sizeof key->work, "%016llx", (unsigned long long)mz_settings_work_hash(settings));
+}
+
+/* A run goes on without a history that cannot be had. */
+static mz_status read_history(mz_steer *s, const char *path) {
+  mz_history_row *rows = NULL;
+  int count = 0;
+  MZ_TRY(mz_history_open(&s->history, path ? path : "none"));
+  MZ_TRY(mz_history_read(s->history, &s->key, &s->pipeline, HISTORY_ROWS, &rows, &count));
+  mz_status status = mz_alloc(&s->rows, (size_t)count, sizeof *s->rows);
+  for (int i = 0; i < count && status == MZ_OK; i++) s->rows[i] = rows[i].observation;
+  free(rows);
+  s->options.history = s->rows;
+  s->options.history_count = status == MZ_OK ? count : 0;
+  return status;
+}
+
+static mz_status add_history(mz_steer *s, const mz_plan *plan) {
+  mz_history_row row = {.key = s->key, .unix_s = mz_clock_unix_s(), .version = MUZERO_VERSION};
+  if (!s->history || !mz_observation_from_window(&row.observation, plan, &s->window)) return MZ_OK;
+  snprintf(row.source, sizeof row.source, "%s", s->source);
+  row.units = s->window.units;
+  row.utilisation = s->window.usage.wall_s > 0 ? s->window.usage.cpu_s / (s->window.usage.wall_s * s->bounds.cpu_max) : 0;
+  return mz_history_add(s->history, &s->pipeline, &row);
+}
+
+/* ---- opening ---- */
+
+mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options) {
+  const mz_settings *settings = &state->settings;
+  const mz_strategy *strategy;
+  MZ_TRY(mz_strategy_find(settings->allocation.strategy, "allocate.strategy", &strategy));
+  mz_steer *s;
+  MZ_TRY(mz_alloc(&s, 1, sizeof *s));
+  s->state = state;
+  s->source = options->source ? options->source : "run";
+  s->ledger.fd = -1;
+  mz_status status;
+  MZ_TRY_CLEANUP(find_bounds(s, options->threads, &settings->allocation));
+  mz_knobs held = settings->knobs;
+  MZ_TRY_CLEANUP(hold_devices(s, &settings->allocation, &held));
+  const int cores = (int)s->bounds.cpu_max, threads = options->threads > 0 ? options->threads : cores;
+  mz_pipeline_describe(&s->pipeline, state, &s->devices, &held, threads);
+  MZ_TRY_CLEANUP(start_plan(s, &held, options->last, threads, &s->options.start));
+  name_key(&s->key, s);
+  MZ_TRY_CLEANUP(read_history(s, options->history));
+  if (strategy != &mz_strategy_fixed) MZ_TRY_CLEANUP(mz_probe(&s->pipeline, state));
+  s->options.pipeline = &s->pipeline;
+  s->options.settings = &settings->allocation;
+  s->options.bounds = s->bounds;
+  MZ_TRY_CLEANUP(mz_allocator_create(&s->allocator, &s->options));
+  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  *out = s;
+cleanup:
+  if (status != MZ_OK) mz_steer_free(s);
+  return status;
+}
+
+void mz_steer_free(mz_steer *s) {
+  if (!s) return;
+  mz_monitor_stop(s->monitor);
+  mz_ledger_close(&s->ledger);
+  mz_history_close(s->history);
+  mz_allocator_free(s->allocator);
+  free(s->rows);
+  free(s);
+}
+
+mz_knobs mz_steer_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_plan(s->allocator)); }
+const mz_devices *mz_steer_devices(const mz_steer *s) { return &s->devices; }
+const mz_pipeline *mz_steer_pipeline(const mz_steer *s) { return &s->pipeline; }
+double mz_steer_price_s(const mz_steer *s) {
+  return mz_plan_price_s(&s->pipeline, &s->state->settings.allocation, mz_allocator_plan(s->allocator));
+}
+int mz_steer_cores(const mz_steer *s) { return mz_plan_cores(&s->pipeline, mz_allocator_plan(s->allocator)); }
+const mz_window *mz_steer_window(const mz_steer *s) { return &s->window; }
+
+static mz_status begin_chapter(mz_steer *s) {
+  const mz_counters *c = &s->state->counters;
+  s->decision.phase = c->phases;
+  s->decision.round = c->rounds;
+  MZ_TRY(mz_ledger_begin(&s->ledger, &s->options, c->phases, c->rounds));
+  return mz_ledger_append(&s->ledger, &s->pipeline, &s->decision, NULL, 0, NULL, NULL);
+}
+
+mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
+  MZ_TRY(mz_monitor_start(&s->monitor, &(mz_monitor_options){.hz = s->state->settings.allocation.monitor_hz}));
+  MZ_TRY(mz_ledger_open(&s->ledger, dir, ledger_offset));
+  return begin_chapter(s);
+}
+
+
+mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
+  mz_allocator *next;
+  s->options.start = mz_plan_of_knobs(&workers->knobs);
+  MZ_TRY(mz_allocator_create(&next, &s->options));
+  mz_allocator_free(s->allocator);
+  s->allocator = next;
+  s->round_count = 0;
+  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  MZ_TRY(begin_chapter(s));
+  const mz_knobs knobs = mz_steer_knobs(s);
+  return mz_workers_resize(workers, &knobs);
+}
+
+uint64_t mz_steer_ledger_offset(const mz_steer *s) { return s->ledger.offset; }
+
+/* ---- phase by phase ---- */
+
+void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_begin(&s->meter, s->state, workers); }
+
+mz_status mz_steer_round(mz_steer *s, mz_workers *workers, const mz_round_stats *stats) {
+  double seconds = mz_window_round(&s->meter, s->state, workers, stats);
+  if (!(seconds > 0) || s->round_count == ROUNDS_MAX) return MZ_OK;
+  s->rounds[s->round_count++] = seconds;
+  if (!mz_allocator_round(s->allocator, seconds)) return MZ_OK;
+  mz_window_restart(&s->meter); /* the rest of the phase runs under the old plan */
+  const mz_knobs back = mz_steer_knobs(s);
+  return mz_workers_resize(workers, &back);
+}
+
+void mz_steer_evaluation_starts(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats) {
+  mz_window_close_rounds(&s->meter, s->state, workers, stats);
+}
+
+void mz_steer_evaluation_ended(mz_steer *s, const mz_workers *workers, int64_t moves) {
+  mz_window_evaluated(&s->meter, workers, moves);
+}
+
+/* The workers take what the allocator wants; where they cannot, both stay with the old plan. */
+static const char *carry_out(mz_steer *s, mz_workers *workers, char why[MZ_MESSAGE_MAX]) {
+  const mz_knobs next = mz_steer_knobs(s);
+  if (mz_workers_resize(workers, &next) == MZ_OK) return NULL;
+  snprintf(why, MZ_MESSAGE_MAX, "%s", mz_message());
+  mz_log_write(MZ_LOG_WARNING, "the new plan could not be carried out, the old one stays: %s", why);
+  mz_allocator_refused(s->allocator, why, &s->decision);
+  return why;
+}
+
+mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score, const mz_decision **decision) {
+  const mz_plan before = *mz_allocator_plan(s->allocator);
+  mz_window_close_rounds(&s->meter, s->state, workers, stats);
+  mz_window_read(&s->meter, s->state, &s->window);
+  mz_monitor_take(s->monitor, &s->window.usage);
+  s->window.score = score;
+  mz_window_quantise(&s->window);
+  mz_allocator_decide(s->allocator, &s->window, &s->decision);
+  char why[MZ_MESSAGE_MAX];
+  const char *refused = NULL;
+  if (!mz_plan_equal(&s->pipeline, &before, mz_allocator_plan(s->allocator))) refused = carry_out(s, workers, why);
+  MZ_TRY(mz_ledger_append(&s->ledger, &s->pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
+  s->round_count = 0;
+  MZ_TRY(add_history(s, &before));
+  *decision = &s->decision;
+  return MZ_OK;
+}

@@ -1,0 +1,281 @@
+/* Trials and what is not tried: a strategy is never trusted. */
+#include "planted.h"
+
+/* ---- trials ---- */
+
+static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.01, 1);
+  const mz_plan better = with(&base, PRESSES, 8);
+  plant(&better, 0.7);
+  planted_slowness = 1;
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  mz_decision d;
+  mz_allocator_begin(a, 0, 0, &d);
+  expect(&d, MZ_ACTION_KEEP, "there is no history");
+  assert_true(isnan(d.observed) && isnan(d.predicted.unit_s) && isfinite(d.expected.unit_s));
+  const mz_prediction promised = d.expected;
+
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_TRY, "it was planted");
+  assert_true(d.predicted.unit_s == promised.unit_s);
+  assert_true(d.observed > 0.9 * shop_round_s(&base, NULL) && d.observed < 1.1 * shop_round_s(&base, NULL));
+  assert_plan(d.plan, base);
+  assert_plan(d.next, better);
+  assert_plan(*mz_allocator_plan(a), better);
+  assert_int_equal(d.candidate_count, 1);
+  assert_string_equal(d.candidates[0].why_not, "");
+  assert_string_equal(d.predictor, "planted");
+
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_WAIT, "presses 8: 1.");
+  assert_int_equal(d.candidate_count, 0);
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_CONFIRM, "it stays");
+  const double truth = shop_round_s(&base, NULL) / shop_round_s(&better, NULL);
+  assert_true(d.ratio_low < truth && truth < d.ratio_high && d.ratio_low > 1);
+  assert_plan(d.next, better);
+  assert_int_equal(d.reverts, 0);
+  assert_int_equal(planted.asked, 1);
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_KEEP, "rest");
+  assert_int_equal(planted.asked, 1);
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_KEEP, "it was planted"); /* it is in force: no change */
+  assert_int_equal(planted.asked, 2);
+  mz_allocator_free(a);
+}
+
+/* Promises 40 %, costs 11 %: three times, with 8 phases' tabu between, and never again. */
+static void test_a_bad_predictor_is_reverted_in_two_windows_stopped_after_three_and_costs_little(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.02, 2), fixed = shop_open("fixed", 0.02, 2);
+  const mz_plan bad = with(&base, SHEETS, 16);
+  plant(&bad, 0.6);
+  planted_slowness = 1.11 * shop_round_s(&base, NULL) / shop_round_s(&bad, NULL);
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted), *b = shop_allocator(&fixed, &base, NULL);
+  int64_t tried = 0, tries = 0, reverts = 0, last = 0;
+  for (int i = 0; i < 600; i++) {
+    const mz_decision d = phase(&s, a);
+    phase(&fixed, b);
+    if (d.action == MZ_ACTION_TRY) {
+      if (tries++ > 0) assert_int_equal(d.phase, last + 9);
+      tried = d.phase;
+    }
+    if (d.action == MZ_ACTION_REVERT) {
+      assert_int_equal(d.phase, tried + 2);
+      assert_true(d.reverted && d.ratio_high < 0.97);
+      assert_plan(d.plan, bad);
+      assert_plan(d.next, base);
+      assert_int_equal(d.reverts, ++reverts);
+      last = d.phase;
+    }
+    if (reverts > 0 && d.phase == last + 1 && tries < 3) expect(&d, MZ_ACTION_KEEP, "rest");
+    if (reverts > 0 && d.phase == last + 2 && tries < 3) {
+      expect(&d, MZ_ACTION_KEEP, "sheets 16: undone lately, not tried for 7 more phases");
+      assert_int_equal(d.candidate_count, 1);
+      assert_string_equal(d.candidates[0].why_not, "undone lately, not tried for 7 more phases");
+    }
+    if (reverts == 3 && d.phase > last) expect(&d, MZ_ACTION_KEEP, "3 changes were undone: the plan stays");
+  }
+  assert_int_equal(tries, 3);
+  assert_int_equal(reverts, 3);
+  print_message("a bad predictor costs %.2f %% of 600 phases\n", 100 * (s.seconds / fixed.seconds - 1));
+  assert_true(s.seconds < 1.03 * fixed.seconds);
+  mz_allocator_free(a);
+  mz_allocator_free(b);
+}
+
+static void test_a_predictor_without_a_clue_costs_little(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 8; seed++) {
+    shop s = shop_open("fixed", 0.02, seed), fixed = shop_open("fixed", 0.02, seed);
+    const mz_plan good = {.values = {2, 8, 16, 2, 8, 8}};
+    mz_allocator *a = shop_allocator(&s, &good, &strategy_anything), *b = shop_allocator(&fixed, &good, NULL);
+    for (int i = 0; i < 600; i++) {
+      const mz_decision d = phase(&s, a);
+      phase(&fixed, b);
+      assert_null(mz_plan_refused(&s.pipeline, &s.bounds, &d.next));
+      assert_in_range(d.reverts, 0, 3);
+    }
+    assert_true(s.seconds < 1.03 * fixed.seconds);
+    mz_allocator_free(a);
+    mz_allocator_free(b);
+  }
+}
+
+static void test_a_plainly_bad_plan_is_given_up_within_the_phase(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.02, 3);
+  const mz_plan bad = with(&base, PLATES, 8);
+  plant(&bad, 0.6);
+  planted_slowness = 3;
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  mz_decision d = phase(&s, a);
+  expect(&d, MZ_ACTION_TRY, "");
+  shop_phase work;
+  shop_work(&s, a, slow_where_planted, &work);
+  assert_int_equal(work.given_up, 3); /* two rounds to warm up, one to see */
+  assert_plan(*mz_allocator_plan(a), base);
+  assert_int_equal((int)work.window.units, SHOP_ROUNDS - 3);
+  mz_allocator_decide(a, &work.window, &d);
+  expect(&d, MZ_ACTION_REVERT, "plates 8: given up after its round 3");
+  assert_true(d.reverted && isnan(d.observed) && isnan(d.ratio));
+  assert_int_equal(d.reverts, 1);
+  assert_plan(d.plan, bad);
+  assert_plan(d.next, base);
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_KEEP, "rest");
+  assert_plan(d.plan, base);
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_KEEP, "undone lately");
+  assert_true(mz_allocator_predict(a, &bad).unit_s > 1.5 * mz_allocator_predict(a, &base).unit_s); /* it has learned */
+  mz_allocator_free(a);
+}
+
+/* ---- what is not tried ---- */
+
+static void test_small_promises_are_not_tried_unless_demanded(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.01, 4);
+  const mz_plan other = with(&base, PRESSES, 8);
+  planted_slowness = 1;
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  plant(&other, 0.98);
+  mz_decision d = phase(&s, a);
+  expect(&d, MZ_ACTION_KEEP, "presses 8: saves 2 %, less than the 3 % asked for");
+  assert_string_equal(d.candidates[0].why_not, "saves 2 %, less than the 3 % asked for");
+  assert_plan(d.candidates[0].plan, other);
+  plant(&other, NAN);
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_KEEP, "nothing predicts what it would save");
+  planted.demanded = true;
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_TRY, "");
+  assert_true(isfinite(d.expected.unit_s)); /* the model predicts what the strategy did not */
+  mz_allocator_free(a);
+}
+
+static void test_noisy_rounds_ask_for_a_larger_gain(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.3, 5);
+  const mz_plan other = with(&base, PRESSES, 8);
+  plant(&other, 0.92); /* noise of a window: 0.3 / √10, twice that is 19 % */
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  mz_decision d;
+  for (int i = 0; i < 3; i++) {
+    d = phase(&s, a);
+    expect(&d, MZ_ACTION_KEEP, "saves 8 %, less than the ");
+  }
+  mz_allocator_free(a);
+}
+
+static void test_a_strategy_is_never_trusted(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.01, 6);
+  s.bounds.memory_max = mz_plan_bytes(&s.pipeline, &base, NULL, 0) + 1e6;
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  const struct {
+    int knob;
+    int64_t value;
+    const char *objection;
+  } cases[] = {{PRESSES, 16, "breaks "}, {PRESSES, 0, "breaks knob range"}, {SHEETS, 64, "breaks limits.memory_max"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const mz_plan wrong = with(&base, cases[i].knob, cases[i].value);
+    plant(&wrong, 0.1);
+    planted.demanded = true;
+    const mz_decision d = phase(&s, a);
+    expect(&d, MZ_ACTION_KEEP, cases[i].objection);
+    assert_plan(d.next, base);
+  }
+  mz_allocator_free(a);
+}
+
+static void test_nothing_is_tried_without_rounds_to_compare_with(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.01, 7);
+  const mz_plan better = with(&base, PRESSES, 8);
+  plant(&better, 0.5);
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  mz_decision d;
+  mz_window empty = {.phase = 1, .score = NAN};
+  mz_allocator_decide(a, &empty, &d);
+  expect(&d, MZ_ACTION_KEEP, "fewer than 2 full rounds");
+  assert_true(isnan(d.observed));
+  shop_phase work;
+  shop_work(&s, a, NULL, &work);
+  mz_allocator_decide(a, &empty, &d); /* rounds, but a window without a unit */
+  expect(&d, MZ_ACTION_KEEP, "fewer than 2 full rounds");
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_TRY, "");
+  /* Windows without rounds decide nothing about a trial, however many there are. */
+  for (int i = 0; i < 20; i++) {
+    mz_allocator_decide(a, &empty, &d);
+    expect(&d, MZ_ACTION_WAIT, "not enough to judge after 0 windows");
+  }
+  phase(&s, a);
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_CONFIRM, "");
+  mz_allocator_free(a);
+}
+
+/* ---- objectives ---- */
+
+/* Half the presses: 1.5 times the time for less than 2/3 of the cores. */
+static void test_by_cost_a_cheaper_plan_stays_that_by_time_goes(void **state) {
+  (void)state;
+  static const mz_plan many = {.values = {2, 4, 8, 2, 2, 2}}, few = {.values = {1, 2, 8, 1, 2, 2}};
+  for (int objective = MZ_OBJECTIVE_TIME; objective <= MZ_OBJECTIVE_COST; objective++) {
+    shop s = shop_open("fixed", 0.01, 8);
+    s.settings.objective = objective;
+    plant(&few, 1.2);
+    planted.demanded = true;
+    planted_slowness = 1.3 * shop_round_s(&many, NULL) / shop_round_s(&few, NULL);
+    mz_allocator *a = shop_allocator(&s, &many, &strategy_planted);
+    mz_decision d = phase(&s, a);
+    expect(&d, MZ_ACTION_TRY, "");
+    phase(&s, a);
+    d = phase(&s, a);
+    if (objective == MZ_OBJECTIVE_COST) {
+      expect(&d, MZ_ACTION_CONFIRM, "times the work per money");
+      assert_true(d.ratio > 1.4); /* twice the cores at the least, by 1.3 */
+    } else {
+      expect(&d, MZ_ACTION_REVERT, "times as fast");
+      assert_true(d.ratio < 0.8);
+    }
+    mz_allocator_free(a);
+  }
+}
+
+static void test_by_cost_gains_are_of_the_price(void **state) {
+  (void)state;
+  static const mz_plan few = {.values = {1, 2, 8, 1, 2, 2}};
+  shop s = shop_open("fixed", 0.01, 9);
+  s.settings.objective = MZ_OBJECTIVE_COST;
+  plant(&few, 1.2); /* slower, but at half the cores */
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  mz_decision d = phase(&s, a);
+  expect(&d, MZ_ACTION_TRY, "");
+  mz_allocator_free(a);
+  s = shop_open("fixed", 0.01, 9);
+  a = shop_allocator(&s, &base, &strategy_planted);
+  d = phase(&s, a);
+  expect(&d, MZ_ACTION_KEEP, "saves -20 %, less than the 3 % asked for");
+  mz_allocator_free(a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_better_plan_is_tried_waited_for_and_confirmed),
+      cmocka_unit_test(test_a_bad_predictor_is_reverted_in_two_windows_stopped_after_three_and_costs_little),
+      cmocka_unit_test(test_a_predictor_without_a_clue_costs_little),
+      cmocka_unit_test(test_a_plainly_bad_plan_is_given_up_within_the_phase),
+      cmocka_unit_test(test_small_promises_are_not_tried_unless_demanded),
+      cmocka_unit_test(test_noisy_rounds_ask_for_a_larger_gain),
+      cmocka_unit_test(test_a_strategy_is_never_trusted),
+      cmocka_unit_test(test_nothing_is_tried_without_rounds_to_compare_with),
+      cmocka_unit_test(test_by_cost_a_cheaper_plan_stays_that_by_time_goes),
+      cmocka_unit_test(test_by_cost_gains_are_of_the_price),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

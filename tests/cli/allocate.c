@@ -1,0 +1,187 @@
+/* The allocator from the command line: strategies, limits, why, what-if, profile, compare. */
+#include "tests/cli/support/lines.h"
+#include "tests/cli/support/process.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TINY "--preset", TEST_DATA "/cli/tiny.json"
+
+static void refused(process *p, int status, const char *says) {
+  assert_status(p, status);
+  assert_says(p->err, says);
+  process_free(p);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", TINY, "--allocate", "demnad", NULL);
+  refused(&p, 3, "demand");
+  process_run(&p, "train", "tictactoe", TINY, "--set", "limits.cpu_min=4", "--set", "limits.cpu_max=2", NULL);
+  refused(&p, 3, "limits.cpu_min");
+  process_run(&p, "train", "tictactoe", TINY, "--set", "limits.memory_max=1MiB", NULL);
+  refused(&p, 3, "MiB more than there are");
+  process_run(&p, "train", "tictactoe", TINY, "--set", "devices.learning=cpu:7", NULL);
+  refused(&p, 3, "devices.learning");
+  process_run(&p, "train", "tictactoe", TINY, "--set", "allocate.start=plane", NULL);
+  refused(&p, 3, "plain");
+  process_run(&p, "why", "nosuch", NULL);
+  refused(&p, 5, "nosuch");
+}
+
+/* One thing learned, whoever allocates, on one device or two. */
+static void test_same_digest_under_every_strategy(void **state) {
+  (void)state;
+  static const char *const strategies[] = {"fixed", "demand", "greedy"};
+  char first[17] = "";
+  for (int i = 0; i < 4; i++) {
+    process p = {0};
+    if (i < 3)
+      process_run(&p, "train", "tictactoe", TINY, "--seed", "5", "--json", "--rounds", "12", "--allocate", strategies[i], "--set", "allocate.start=plain", NULL);
+    else
+      process_run(&p, "train", "tictactoe", TINY, "--seed", "5", "--json", "--rounds", "12", "--set", "devices.cpu=0,1", "--set", "devices.learning=cpu:1", NULL);
+    if (i == 3 && p.status == 3) { /* a machine with one core has no core 1 */
+      process_free(&p);
+      continue;
+    }
+    assert_status(&p, 0);
+    cJSON *done = lines_at(p.out, -1);
+    if (!first[0]) snprintf(first, sizeof first, "%s", lines_string(done, "digest"));
+    assert_string_equal(lines_string(done, "digest"), first);
+    cJSON_Delete(done);
+    process_free(&p);
+  }
+}
+
+static void test_why_and_what_if(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", TINY, "--run", "w", "--rounds", "12", "--set", "allocate.start=plain", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "why", "w", "--json", NULL);
+  assert_status(&p, 0);
+  assert_int_equal(lines_count(p.out), 7); /* the beginning, and six phases of two rounds */
+  for (int i = 0; i < 7; i++) {
+    cJSON *decision = lines_at(p.out, i);
+    assert_int_equal((int)lines_number(decision, "phase"), i);
+    assert_string_equal(lines_string(decision, "strategy"), "greedy");
+    assert_keys(decision, "predictor", "predicted", "low", "high", "observed", "candidates", "reason", "reverted", "plan", "next", "action", NULL);
+    cJSON_Delete(decision);
+  }
+  process_run(&p, "why", "w", "--phase", "3", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "Phase 3");
+  process_run(&p, "why", "w", "--phase", "99", NULL);
+  refused(&p, 3, "99");
+  process_run(&p, "what-if", "w", "--phase", "4", "--set", "cpu_actor=1", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *answer = lines_at(p.out, -1);
+  assert_int_equal((int)lines_number(answer, "replayed"), 5);
+  assert_int_equal((int)lines_number(answer, "differences"), 0); /* the ledger replays byte for byte */
+  cJSON_Delete(answer);
+  process_run(&p, "what-if", "w", "--set", "cpu_acter=1", NULL);
+  refused(&p, 3, "cpu_actor");
+  /* Resumed under another strategy: the ledger goes on. */
+  process_run(&p, "resume", "w", "--rounds", "16", "--allocate", "fixed", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "what-if", "w", "--json", NULL);
+  assert_status(&p, 0);
+  answer = lines_at(p.out, -1);
+  assert_int_equal((int)lines_number(answer, "differences"), 0);
+  assert_int_equal((int)lines_number(answer, "replayed"), 7 + 3);
+  cJSON_Delete(answer);
+  process_free(&p);
+}
+
+static void test_profile_fills_the_history(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "profile", "tictactoe", TINY, "--plans", "4", "--passes", "2", "--history", "h.db", "--json", NULL);
+  assert_status(&p, 0);
+  assert_int_equal(lines_count(p.out), 2 * 7 + 1);
+  cJSON *done = lines_at(p.out, -1);
+  assert_keys(done, "plans", "noise", "best", "best_s", "default_s", NULL);
+  assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(done, "plans")), 7);
+  cJSON_Delete(done);
+  /* A run of the same work finds the rows. */
+  process_run(&p, "train", "tictactoe", TINY, "--run", "p", "--history", "h.db", NULL);
+  assert_status(&p, 0);
+  process_shell(&p, "grep -c '\"history\":\\[{' p/ledger.jsonl");
+  assert_status(&p, 0);
+  process_free(&p);
+}
+
+static void test_compare(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "8", "--seeds", "2", "--arms", "rule,default,demand,greedy", "--run", "c", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *done = lines_at(p.out, -1);
+  assert_string_equal(lines_string(done, "event"), "done");
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(done, "same_digest")));
+  assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(done, "arms")), 4);
+  assert_keys(cJSON_GetArrayItem(cJSON_GetObjectItem(done, "arms"), 0), "name", "strategy", "wall_s", "core_s", "gpu_s", "cost", "score", NULL);
+  assert_keys(cJSON_GetArrayItem(cJSON_GetObjectItem(done, "ratios"), 0), "a", "b", "metric", "ratio", "ci95", "claim", NULL);
+  cJSON_Delete(done);
+  /* The same again: nothing is left to run, and one more seed runs alone. */
+  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "8", "--seeds", "3", "--arms", "rule,default,demand,greedy", "--run", "c", "--json", NULL);
+  assert_status(&p, 0);
+  assert_int_equal(lines_count(p.out), 5 * 4 + 1); /* four arms and the twin, four blocks */
+  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "8", "--seeds", "2", "--arms", "rule,greedy", "--run", "c", NULL);
+  refused(&p, 3, "another comparison");
+  process_run(&p, "compare", "tictactoe", TINY, "--arms", "rule,fixed:cpu_actor=9999999", NULL);
+  refused(&p, 3, "cpu_actor");
+  process_shell(&p, "grep -c '<html' c/report.html");
+  assert_status(&p, 0);
+  process_free(&p);
+}
+
+/* An interrupt keeps the seeds that have finished; an arm that is killed is told, and the others go on. */
+static void test_compare_interrupted(void **state) {
+  (void)state;
+  process p = {0};
+  process_start(&p, "compare", "tictactoe", TINY, "--rounds", "40", "--seeds", "40", "--arms", "rule,greedy", "--run", "i", "--json", NULL);
+  assert_true(process_wait_for(&p, "\"seed\":2"));
+  assert_int_equal(kill(p.pid, SIGINT), 0);
+  process_wait(&p);
+  assert_status(&p, 75);
+  process_shell(&p, "test -f i/seed-1.json && test ! -f i/compare.json");
+  assert_status(&p, 0);
+  process_free(&p);
+}
+
+static void test_compare_crash(void **state) {
+  (void)state;
+  process p = {0};
+  /* The process whose run is arm 1 of seed 1 is killed as soon as it has its run. */
+  process_shell(&p, "$MUZERO compare tictactoe --preset " TEST_DATA "/cli/tiny.json --rounds 4000 --for 6s --seeds 1 --arms rule,default --run k --json >k.out & "
+                    "main=$!; while [ ! -f k/seed-1/arm-1/lock ] || ! [ -s k.out ]; do sleep 0.05; done; kill -9 $(cat k/seed-1/arm-1/lock); wait $main");
+  assert_status(&p, 0);
+  process_shell(&p, "tail -1 k.out");
+  cJSON *done = lines_at(p.out, -1);
+  const cJSON *all = cJSON_GetObjectItem(done, "arms");
+  assert_says(lines_string(cJSON_GetArrayItem(all, 1), "crashed"), "signal 9");
+  assert_true(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(all, 0), "crashed")));
+  cJSON_Delete(done);
+  process_free(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_same_digest_under_every_strategy),
+      cmocka_unit_test(test_why_and_what_if),
+      cmocka_unit_test(test_profile_fills_the_history),
+      cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_compare_interrupted),
+      cmocka_unit_test(test_compare_crash),
+  };
+  return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
+}
