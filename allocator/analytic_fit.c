@@ -76,11 +76,11 @@ typedef struct point {
   mz_analytic_steps steps;
 } point;
 
-/* CPU seconds per item; 0: unknown. A clock of CPU time may be missing, one of wall time never is. */
+/* CPU seconds per item; 0: unknown, or so far out that it can be no measurement. A clock of CPU time may be missing, one of wall
+ * time never is. */
 static double item_cpu_s(const mz_stage_sample *sample) {
-  if (!is_positive(sample->items)) return 0;
-  if (is_positive(sample->cpu_s)) return sample->cpu_s / sample->items;
-  return is_positive(sample->busy_s) ? sample->busy_s / sample->items : 0;
+  const double cpu_s = is_positive(sample->cpu_s) ? sample->cpu_s : sample->busy_s, item_s = cpu_s / sample->items;
+  return is_positive(sample->items) && item_s > 1e-12 && item_s < 1e12 ? item_s : 0;
 }
 
 /* Probes were timed alone, on an idle machine: their shape over batch sizes counts, brought to the level that was observed. */

@@ -12,7 +12,7 @@ static double cores_of(const mz_analytic *model, int device) {
 /* What the steps are made from. */
 typedef struct stages {
   double apart_s[MZ_STAGES_MAX]; /* D_s if every thread had a core of its own */
-  double ahead[MZ_STAGES_MAX]; /* share of its items that a stage makes at its own pace, before its queue is full; 1: has none */
+  double ahead[MZ_STAGES_MAX];   /* share of its items that it makes at its own pace, before its queue is full; 1: it has none */
   int chain[MZ_STAGES_MAX];
   double item_s[MZ_STAGES_MAX];  /* time of one of the items in its queue; 0: has none */
   double chain_s[MZ_STAGES_MAX]; /* of chains */
@@ -46,8 +46,7 @@ static void measure_stage(const mz_analytic *model, int s, const mz_plan *plan, 
   const double threads = (double)mz_stage_threads(model->pipeline, s, plan);
   double apart = 1 / threads, share = 1 / fmin(threads, cores);
   out->cpu_s[s] = stage->items * (stage->fixed_s * mz_analytic_calls(model->pipeline, s, plan) + stage->item_s);
-  if (p->groups >
-      0) { /* rounds of one task for each thread, with fewer in the last one, where a single one may be a smaller batch */
+  if (p->groups > 0) { /* rounds of one task for each thread; the last round has fewer, and a lone one may be a smaller batch */
     const double batch = fmin((double)mz_stage_batch(model->pipeline, s, plan), p->groups);
     const double tasks = ceil(p->groups / batch), rounds = ceil(tasks / threads), left = tasks - (rounds - 1) * threads;
     const double task_s = stage->fixed_s + batch * stage->item_s;

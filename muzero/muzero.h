@@ -93,6 +93,8 @@ mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void 
 mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *score);
 
 typedef enum mz_request { MZ_REQUEST_STOP = 1, MZ_REQUEST_CHECKPOINT = 2 } mz_request;
+/* Until the next phase begins no time passes for the run, and its sensors sleep. */
+void mz_run_rest(mz_run *run);
 void mz_run_request(mz_run *run, mz_request request); /* async-signal-safe; honoured at the next round's end */
 /* Writes a checkpoint now and waits until it is durable. */
 mz_status mz_run_save(mz_run *run);

@@ -182,8 +182,23 @@ static mz_status record_phase(mz_run *run, mz_phase *phase, bool whole) {
   return status;
 }
 
+void mz_run_rest(mz_run *run) {
+  mz_steer_rest(run->steer, true);
+  run->rest_ns = mz_clock_ns();
+}
+
+static void wake(mz_run *run) {
+  if (!run->rest_ns) return;
+  const uint64_t rested = mz_clock_ns() - run->rest_ns;
+  run->opened_ns += rested;
+  run->saved_ns += rested;
+  run->rest_ns = 0;
+  mz_steer_rest(run->steer, false);
+}
+
 mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
   const mz_limits limits = limits_in_force(run, given);
+  wake(run);
   *phase = (mz_phase){.score = NAN};
   *reason = limit_met(run, &limits);
   start_phase(run);

@@ -28,6 +28,7 @@ struct mz_run {
   double cost;                /* of all phases so far, priced */
   mz_knobs last_plan;         /* of the invocation that is resumed; zeros: none */
   uint64_t saved_ns;          /* when the last checkpoint was begun */
+  uint64_t rest_ns;           /* since when it rests; 0: it does not */
   double score, best_score;   /* of the last, of the best evaluation; NAN for none */
   mz_round_stats phase_stats; /* of the phase under way */
   mz_meter meter;

@@ -217,7 +217,7 @@ static mz_status copy_state(mz_saver *s, const mz_state *state, const char *conf
   for (int i = 0; i < count; i++) {
     uint64_t hash = mz_buffer_entry(state->buffer, i).hash;
     s->hashes[s->hash_count++] = hash;
-    if (mz_store_has(s->store, hash)) continue;
+    if (mz_store_has(s->store, hash)) continue; /* whatever tier it is in: nothing is unpacked or read */
     MZ_TRY(mz_buffer_content(state->buffer, i, &s->contents[s->content_count]));
     s->content_count++;
   }

@@ -214,6 +214,8 @@ mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
 
 uint64_t mz_steer_ledger_offset(const mz_steer *s) { return s->ledger.offset; }
 
+void mz_steer_rest(mz_steer *s, bool rests) { mz_monitor_pause(s->monitor, rests); }
+
 /* ---- phase by phase ---- */
 
 void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_begin(&s->meter, s->state, workers); }

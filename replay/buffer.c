@@ -39,13 +39,11 @@ static int64_t leaf_at(const mz_buffer *buffer, int64_t first_leaf, int position
 }
 
 static void evict(mz_buffer *buffer) {
-  uint64_t serial = buffer->tiers.oldest;
-  mz_entry entry = mz_tiers_entry(&buffer->tiers, serial);
-  int64_t first_leaf = mz_tiers_at(&buffer->tiers, serial)->first_leaf;
+  int64_t first_leaf = mz_tiers_at(&buffer->tiers, buffer->tiers.oldest)->first_leaf;
+  mz_entry entry = mz_tiers_pop(&buffer->tiers);
   for (int i = 0; i < entry.moves; i++) mz_priority_tree_set(buffer->tree, leaf_at(buffer, first_leaf, i), 0);
   buffer->positions -= entry.moves;
   buffer->bytes -= (int64_t)entry.bytes;
-  mz_tiers_pop(&buffer->tiers);
 }
 
 static void clear(mz_buffer *buffer) {

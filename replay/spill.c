@@ -14,9 +14,9 @@ enum { PUNCH_BYTES = 1 << 20 }; /* blocks are given back in stretches of at leas
 
 struct mz_spill {
   int fd;
-  uint64_t punched; /* everything before was given back */
-  mz_writer record; /* scratch */
-  char name[PATH_MAX];
+  uint64_t punched;    /* everything before was given back */
+  mz_writer record;    /* scratch */
+  char name[PATH_MAX]; /* that it had, for messages */
 };
 
 mz_status mz_spill_open(mz_spill **out, const char *folder) {
@@ -41,8 +41,6 @@ void mz_spill_close(mz_spill *spill) {
   mz_writer_free(&spill->record);
   free(spill);
 }
-
-const char *mz_spill_name(const mz_spill *spill) { return spill->name; }
 
 static mz_status compose(mz_writer *record, const mz_frame *frame) {
   record->size = 0;

@@ -20,6 +20,3 @@ mz_status mz_spill_read(const mz_spill *spill, uint64_t offset, uint32_t size, u
 void mz_spill_forget(mz_spill *spill, uint64_t offset);
 /* Nothing from `offset` on is read again. */
 void mz_spill_cut(mz_spill *spill, uint64_t offset);
-
-/* What the file was called, for messages. */
-const char *mz_spill_name(const mz_spill *spill);

@@ -90,15 +90,15 @@ static void forget_front(mz_tiers *tiers) {
     mz_spill_cut(tiers->spill, 0);
 }
 
-void mz_tiers_pop(mz_tiers *tiers) {
-  uint64_t serial = tiers->oldest++;
-  mz_tier tier = mz_tiers_tier(tiers, serial);
-  tiers->used[tier] -= bytes_in(tiers, serial, tier);
-  if (tier == MZ_TIER_RAW) mz_segment_release(mz_tiers_at(tiers, serial)->segment);
-  if (tier == MZ_TIER_PACKED) mz_frame_release(mz_tiers_record(tiers, serial)->frame);
+mz_entry mz_tiers_pop(mz_tiers *tiers) {
+  mz_entry entry = mz_tiers_entry(tiers, tiers->oldest++);
+  tiers->used[entry.tier] -= entry.tier == MZ_TIER_RAW ? (int64_t)entry.bytes : bytes_in(tiers, entry.serial, entry.tier);
+  if (entry.tier == MZ_TIER_RAW) mz_segment_release(mz_tiers_at(tiers, entry.serial)->segment);
+  if (entry.tier == MZ_TIER_PACKED) mz_frame_release(mz_tiers_record(tiers, entry.serial)->frame);
   if (tiers->first_packed < tiers->oldest) tiers->first_packed = tiers->oldest;
   if (tiers->first_raw < tiers->oldest) tiers->first_raw = tiers->oldest;
-  if (tier == MZ_TIER_SPILLED) forget_front(tiers);
+  if (entry.tier == MZ_TIER_SPILLED) forget_front(tiers);
+  return entry;
 }
 
 /* ---- down: what exceeds a bound ---- */
@@ -162,10 +162,14 @@ mz_status mz_tiers_spill_to(mz_tiers *tiers, const char *folder) {
 mz_status mz_tiers_content(const mz_tiers *tiers, uint64_t serial, mz_content *out) {
   const mz_record *r = mz_tiers_record(tiers, serial);
   mz_tier tier = mz_tiers_tier(tiers, serial);
-  *out = (mz_content){0};
+  *out = (mz_content){.segment = mz_tiers_at(tiers, serial)->segment};
   if (tier == MZ_TIER_SPILLED) return mz_spill_read(tiers->spill, r->offset, r->frame_size, r->hash, &out->frame);
-  if (tier == MZ_TIER_PACKED) mz_frame_retain(out->frame = r->frame);
-  if (tier == MZ_TIER_RAW) mz_segment_retain(out->segment = mz_tiers_at(tiers, serial)->segment);
+  if (tier == MZ_TIER_PACKED) {
+    out->frame = r->frame;
+    mz_frame_retain(out->frame);
+  } else {
+    mz_segment_retain(out->segment);
+  }
   return MZ_OK;
 }
 

@@ -25,8 +25,8 @@ typedef struct mz_record { /* what is left of one that is not raw */
 typedef struct mz_tiers {
   mz_spec spec;
   size_t obs_bytes;
-  int64_t bound[2]; /* by tier, raw and packed; INT64_MAX: none */
-  int64_t used[3];  /* bytes by tier: raw segments; frames; frames in the file */
+  int64_t bound[2];       /* by tier, raw and packed; INT64_MAX: none */
+  int64_t used[MZ_TIERS]; /* bytes by tier: raw segments; frames; frames in the file */
   /* [capacity], a power of two; rings: a serial is at serial & (capacity − 1) */
   mz_kept *kept;
   mz_record *records;
@@ -47,8 +47,8 @@ void mz_tiers_restart(mz_tiers *tiers, uint64_t serial);
 
 /* Takes over the reference unless it fails (MZ_E_MEMORY). Its serial is what `next` was; it is raw. */
 mz_status mz_tiers_push(mz_tiers *tiers, mz_segment *segment, int64_t first_leaf);
-/* The oldest leaves. */
-void mz_tiers_pop(mz_tiers *tiers);
+/* The oldest leaves: what it was. */
+mz_entry mz_tiers_pop(mz_tiers *tiers);
 /* Packs and spills what exceeds the bounds: after a push about as much as was pushed. */
 void mz_tiers_settle(mz_tiers *tiers);
 

@@ -22,7 +22,8 @@ struct mz_screen {
   int columns, rows;
   int drawn; /* lines on the screen that are ours */
   uint64_t drawn_ns;
-  char title[256], warning[256];
+  char title[256], warning[256], action[48]; /* action: who allocates, and what was done after the last phase */
+  mz_knobs plan;
   double scores[SCORES]; /* of the last evaluations */
   int score_count;
   bool started;
@@ -149,6 +150,15 @@ static void draw_rates(mz_screen *screen) {
   add(&out, INK_PLAIN, "%s positions", mz_text_count((double)now->positions, a));
   if (now->positions < now->min_fill) add(&out, INK_YELLOW, "  learning starts at %s", mz_text_count((double)now->min_fill, b));
   put(screen, &out);
+
+  const mz_knobs *plan = &screen->plan;
+  if (!plan->cpu_actor) return; /* no phase has ended yet */
+  out = blank(screen);
+  add(&out, INK_DIM, "  plan    ");
+  add(&out, INK_PLAIN, "%lld actors × %lld games  %lld builders  queue %lld  %lld learner threads", (long long)plan->cpu_actor,
+      (long long)plan->mcts_storage_size, (long long)plan->batch_actor, (long long)plan->batch_buffer_size, (long long)plan->learner_threads);
+  add(&out, INK_DIM, "  %s", screen->action);
+  put(screen, &out);
 }
 
 static void erase(mz_screen *screen) {
@@ -235,6 +245,9 @@ void mz_screen_phase(mz_screen *screen, const mz_phase *phase) {
     screen->scores[screen->score_count++] = phase->score;
     screen->progress.score = phase->score;
   }
+  screen->plan = phase->plan;
+  snprintf(screen->action, sizeof screen->action, "%s%s%s", phase->strategy ? phase->strategy : "", phase->action ? ": " : "",
+           phase->action ? phase->action : "");
   snprintf(screen->warning, sizeof screen->warning, "%s", phase->warning ? phase->warning : "");
   if (screen->started) draw(screen);
   pthread_mutex_unlock(&screen->lock);

@@ -171,6 +171,8 @@ static mz_status print_line(const mz_phase *phase) {
          mz_text_count((double)phase->counters.updates, updates), mz_text_number(phase->score, score),
          mz_text_number(phase->loss, loss), mz_text_count(phase->sims_per_s, sims), mz_text_count(phase->updates_per_s, rate),
          mz_text_time(phase->wall_s, time), phase->warning ? ", warning: " : "", phase->warning ? phase->warning : "");
+  const bool changes = phase->action && strcmp(phase->action, "keep") != 0 && strcmp(phase->action, "wait") != 0;
+  if (changes) printf("  %s, %s: %s\n", phase->strategy, phase->action, phase->reason);
   return mz_print_flush();
 }
 

@@ -44,6 +44,7 @@ static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
     changes += changes_plan(&phase);
   }
   const double wall_s = (double)(mz_clock_ns() - start) * 1e-9; /* evaluations, digests and checkpoints included */
+  mz_run_rest(run);
   cJSON *o = cJSON_CreateObject();
   cJSON_AddNumberToObject(o, "rounds", (double)phase.counters.rounds);
   cJSON_AddNumberToObject(o, "wall_s", wall_s);
@@ -62,6 +63,7 @@ static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
 static void serve(FILE *in, FILE *out, const mz_run_options *options, const mz_limits *limits) {
   mz_run *run;
   mz_status status = mz_run_open(&run, options);
+  if (status == MZ_OK) mz_run_rest(run);
   bool going = say(out, status == MZ_OK ? cJSON_CreateObject() : failure(status)) && status == MZ_OK;
   for (int phases; going && fscanf(in, "%d", &phases) == 1;) going = say(out, play_block(run, limits, phases));
   if (status == MZ_OK) mz_run_close(run);

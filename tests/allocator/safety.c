@@ -3,16 +3,30 @@
 
 /* ---- trials ---- */
 
-static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
+/* Before anything was measured probes can say that a plan is plainly bad: it is left without a trial. */
+static void test_probes_leave_a_plainly_bad_plan(void **state) {
   (void)state;
   shop s = shop_open("fixed", 0.01, 1);
   const mz_plan better = with(&base, PRESSES, 8);
   plant(&better, 0.7);
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  mz_decision d;
+  mz_allocator_begin(a, 0, 0, &d);
+  expect(&d, MZ_ACTION_CONFIRM, "probes predict best");
+  assert_plan(d.next, better);
+  mz_allocator_free(a);
+}
+
+static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.01, 1);
+  const mz_plan better = with(&base, PRESSES, 8);
+  plant(&better, 0.8); /* less than what probes must promise */
   planted_slowness = 1;
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   mz_decision d;
   mz_allocator_begin(a, 0, 0, &d);
-  expect(&d, MZ_ACTION_KEEP, "there is no history");
+  expect(&d, MZ_ACTION_KEEP, "probes promise");
   assert_true(isnan(d.observed) && isnan(d.predicted.unit_s) && isfinite(d.expected.unit_s));
   const mz_prediction promised = d.expected;
 
@@ -266,6 +280,7 @@ static void test_by_cost_gains_are_of_the_price(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_probes_leave_a_plainly_bad_plan),
       cmocka_unit_test(test_a_better_plan_is_tried_waited_for_and_confirmed),
       cmocka_unit_test(test_a_bad_predictor_is_reverted_in_two_windows_stopped_after_three_and_costs_little),
       cmocka_unit_test(test_a_predictor_without_a_clue_costs_little),
