@@ -107,6 +107,8 @@ mz_status mz_pipeline_check(const mz_pipeline *p) {
   MZ_TRY(check_names(p->name, "knob", p->knobs, sizeof *p->knobs, p->knob_count, MZ_PLAN_KNOBS_MAX));
   MZ_TRY(check_names(p->name, "stage", p->stages, sizeof *p->stages, p->stage_count, MZ_STAGES_MAX));
   MZ_TRY(check_names(p->name, "queue", p->queues, sizeof *p->queues, p->queue_count, MZ_QUEUES_MAX));
+  if (!(p->priority >= 0 && p->priority <= 1))
+    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': priority: %g is not from 0 to 1", p->name, p->priority);
   if (!is_amount(p->unit_samples) || !is_amount(p->bytes_fixed) || !is_amount(p->bytes_evaluation)) {
     return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': unit_samples, bytes_fixed and bytes_evaluation are finite and 0 or more",
                    p->name);

@@ -52,6 +52,7 @@ typedef struct mz_pipeline {
   char name[MZ_NAME_MAX];  /* "muzero" */
   double unit_samples;     /* what a unit is worth: samples trained */
   double bytes_fixed;      /* memory that no knob changes, at the most: weights, replay at its bound … */
+  double priority;         /* 0: threads get equal shares of cores that are too few … 1: those that others wait for go first */
   double bytes_evaluation; /* not used by stages, kept for what runs between phases */
   int stage_count, queue_count, device_count, knob_count;
   mz_pipeline_stage stages[MZ_STAGES_MAX];

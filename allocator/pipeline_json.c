@@ -60,6 +60,7 @@ cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline) {
   cJSON_AddStringToObject(o, "name", pipeline->name);
   cJSON_AddNumberToObject(o, "unit_samples", pipeline->unit_samples);
   cJSON_AddNumberToObject(o, "bytes_fixed", pipeline->bytes_fixed);
+  cJSON_AddNumberToObject(o, "priority", pipeline->priority);
   cJSON_AddNumberToObject(o, "bytes_evaluation", pipeline->bytes_evaluation);
   cJSON *devices = cJSON_AddArrayToObject(o, "devices");
   for (int i = 0; i < pipeline->device_count; i++) write_device(add_object(devices), &pipeline->devices[i]);
@@ -156,6 +157,7 @@ mz_status mz_pipeline_from_json(mz_pipeline *pipeline, const cJSON *json, const 
   MZ_TRY(mz_fields_text(&f, "name", p.name, sizeof p.name));
   MZ_TRY(mz_fields_number(&f, "unit_samples", &p.unit_samples));
   MZ_TRY(mz_fields_number(&f, "bytes_fixed", &p.bytes_fixed));
+  MZ_TRY(mz_fields_number(&f, "priority", &p.priority));
   MZ_TRY(mz_fields_number(&f, "bytes_evaluation", &p.bytes_evaluation));
   MZ_TRY(read_parts(&f, "devices", MZ_DEVICES_MAX, read_device, p.devices, sizeof *p.devices, &p.device_count));
   MZ_TRY(read_parts(&f, "knobs", MZ_PLAN_KNOBS_MAX, read_knob, p.knobs, sizeof *p.knobs, &p.knob_count));

@@ -114,6 +114,7 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_state *state, const mz_device
                      .unit_samples = loops * (double)s->learning.batch_size,
                      .stage_count = MZ_STAGE_EVALUATE + 1,
                      .queue_count = 1,
+                     .priority = 1, /* actors give way to the learner (workers.c) */
                      .device_count = devices->count};
   for (int d = 0; d < devices->count; d++) p->devices[d] = devices->items[d].device;
   describe_knobs(p, s, held, threads);

@@ -18,7 +18,7 @@ static void assert_same_stage(const mz_pipeline_stage *a, const mz_pipeline_stag
 static void assert_same(const mz_pipeline *a, const mz_pipeline *b) {
   assert_string_equal(a->name, b->name);
   assert_true(a->unit_samples == b->unit_samples);
-  assert_true(a->bytes_fixed == b->bytes_fixed && a->bytes_evaluation == b->bytes_evaluation);
+  assert_true(a->priority == b->priority && a->bytes_fixed == b->bytes_fixed && a->bytes_evaluation == b->bytes_evaluation);
   assert_int_equal(a->stage_count, b->stage_count);
   assert_int_equal(a->queue_count, b->queue_count);
   assert_int_equal(a->device_count, b->device_count);
@@ -192,6 +192,7 @@ static void test_checks_name_the_part(void **state) {
   CHECK_FAILS(queues[0].capacity, 9, "queue 0 'dough': capacity: index 9 is not in -1 … 4");
   CHECK_FAILS(knobs[TRAYS].min, 26, "knob 1 'trays': min is above max");
   CHECK_FAILS(knobs[TRAYS].min, -1, "knob 1 'trays': takes a range within 0 … 2^53");
+  CHECK_FAILS(priority, 1.5, "priority: 1.5 is not from 0 to 1");
   CHECK_FAILS(bytes_fixed, -1, "unit_samples, bytes_fixed and bytes_evaluation are finite and 0 or more");
   mz_pipeline no_cpu = bakery();
   no_cpu.devices[0].kind = no_cpu.devices[1].kind = MZ_DEVICE_CUDA;
