@@ -15,7 +15,7 @@ enum { PLANS_MAX = 512, PASSES_MAX = 64, WARM_PHASES = 2, DEFAULT = 0, TWIN = 1,
 typedef struct measured {
   mz_plan plan;
   const char *source;
-  double unit_s[PASSES_MAX];
+  double unit_s[PASSES_MAX], round_s[PASSES_MAX];
   int count;
 } measured;
 
@@ -119,30 +119,32 @@ static mz_status choose_plans(profile *p, int drawn, const char *grid) {
 
 /* ---- measuring ---- */
 
-static mz_status play_phase(mz_run *run, double *unit_s) {
+static mz_status play_phase(mz_run *run, double *unit_s, double *round_s) {
   const mz_limits endless = {.rounds = INT64_MAX};
   mz_phase phase;
   mz_reason reason;
   MZ_TRY(mz_run_phase(run, &endless, NULL, NULL, &phase, &reason));
   const mz_window *w = mz_steer_window(run->steer);
+  double rounds[MZ_WINDOW_ROUNDS_MAX];
+  memcpy(rounds, w->round_s, sizeof rounds);
   *unit_s = w->units > 0 ? w->wall_s / w->units : NAN;
+  *round_s = w->round_count > 0 ? mz_median(rounds, w->round_count) : NAN;
   return MZ_OK;
 }
 
 static mz_status measure(profile *p, measured *plan) {
   const mz_knobs knobs = mz_knobs_of_plan(&plan->plan);
-  double unit_s;
   MZ_TRY(mz_run_resize(p->run, &knobs));
-  MZ_TRY(play_phase(p->run, &unit_s));
-  plan->unit_s[plan->count++] = unit_s;
+  MZ_TRY(play_phase(p->run, &plan->unit_s[plan->count], &plan->round_s[plan->count]));
+  plan->count++;
   return MZ_OK;
 }
 
 /* Until replay is filled and a whole phase of full work has gone by. */
 static mz_status warm_up(mz_run *run) {
-  double unit_s = NAN;
+  double unit_s = NAN, round_s;
   for (int full = 0; full < WARM_PHASES;) {
-    MZ_TRY(play_phase(run, &unit_s));
+    MZ_TRY(play_phase(run, &unit_s, &round_s));
     full += isfinite(unit_s);
   }
   return MZ_OK;
@@ -171,7 +173,7 @@ static mz_status measure_all(profile *p, const mz_profile_options *options, cons
       *stopped = (options->for_s > 0 && elapsed >= options->for_s) || (watcher->stopping && watcher->stopping(watcher->context));
       if (*stopped) return MZ_OK;
       MZ_TRY(measure(p, plan));
-      mz_profile_progress progress = {.done = ++done, .all = all, .unit_s = plan->unit_s[plan->count - 1]};
+      mz_profile_progress progress = {.done = ++done, .all = all, .round_s = plan->round_s[plan->count - 1]};
       const double so_far = (double)(mz_clock_ns() - start) * 1e-9;
       progress.left_s = so_far / done * (all - done);
       if (options->for_s > 0) progress.left_s = fmin(progress.left_s, fmax(0, options->for_s - so_far));
@@ -184,9 +186,10 @@ static mz_status measure_all(profile *p, const mz_profile_options *options, cons
 
 /* ---- the result ---- */
 
+/* Of rounds: evaluations are apart, for how long they take follows the score. */
 static double median_of(const measured *plan) {
   double copy[PASSES_MAX];
-  memcpy(copy, plan->unit_s, sizeof copy);
+  memcpy(copy, plan->round_s, sizeof copy);
   return plan->count ? mz_median(copy, plan->count) : NAN;
 }
 
@@ -195,7 +198,7 @@ static double noise_of(const profile *p) {
   const measured *a = &p->plans[DEFAULT], *b = &p->plans[TWIN];
   const int n = a->count < b->count ? a->count : b->count;
   double sum = 0;
-  for (int i = 0; i < n; i++) sum += pow(log(a->unit_s[i] / b->unit_s[i]), 2) / 2;
+  for (int i = 0; i < n; i++) sum += pow(log(a->round_s[i] / b->round_s[i]), 2) / 2;
   return n ? sqrt(sum / n) : NAN;
 }
 
@@ -210,6 +213,7 @@ static cJSON *result_json(const profile *p, bool stopped) {
     cJSON_AddItemToObject(row, "plan", mz_plan_to_json(p->pipeline, &plan->plan));
     cJSON_AddStringToObject(row, "source", plan->source);
     cJSON_AddItemToObject(row, "unit_s", cJSON_CreateDoubleArray(plan->unit_s, plan->count));
+    cJSON_AddItemToObject(row, "round_s", cJSON_CreateDoubleArray(plan->round_s, plan->count));
     cJSON_AddNumberToObject(row, "median_s", median_of(plan));
     cJSON_AddItemToArray(plans, row);
     if (median_of(plan) < median_of(&p->plans[best])) best = i;

@@ -15,7 +15,7 @@ typedef struct mz_profile_progress {
   int done, all;
   double left_s; /* NAN: not known yet */
   char plan[200];
-  double unit_s; /* of the measurement just made */
+  double round_s; /* of the measurement just made */
 } mz_profile_progress;
 typedef struct mz_profile_watcher {
   void *context;
@@ -23,6 +23,7 @@ typedef struct mz_profile_watcher {
   bool (*stopping)(void *context);
 } mz_profile_watcher;
 
-/* *out: {"env", "plans": [{"plan", "source", "unit_s": [seconds per unit of work, by pass], "median_s"}], "noise" (relative, of a
+/* *out: {"env", "plans": [{"plan", "source", "unit_s": [seconds per unit of work, by pass],
+ * "round_s": [of a typical round alone], "median_s" (of round_s)}], "noise" (relative, of a
  * measurement), "best", "default_s", "best_s", "stopped"}. cJSON_Delete. Stopping keeps what was measured. */
 mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher *watcher, cJSON **out);

@@ -58,11 +58,11 @@ static void show(void *context, const mz_profile_progress *p) {
     cJSON_AddStringToObject(o, "event", "measurement");
     cJSON_AddNumberToObject(o, "done", p->done);
     cJSON_AddNumberToObject(o, "all", p->all);
-    cJSON_AddNumberToObject(o, "unit_s", p->unit_s);
+    cJSON_AddNumberToObject(o, "round_s", p->round_s);
     cJSON_AddStringToObject(o, "plan", p->plan);
     mz_print_json(o);
   } else if (isatty(STDERR_FILENO))
-    fprintf(stderr, "\r\033[K%d of %d, left %s: %s: %.4g ms a round", p->done, p->all, mz_text_time(p->left_s, left), p->plan, 1e3 * p->unit_s);
+    fprintf(stderr, "\r\033[K%d of %d, left %s: %s: %.4g ms a round", p->done, p->all, mz_text_time(p->left_s, left), p->plan, 1e3 * p->round_s);
 }
 
 static bool stopping(void *context) {
