@@ -83,6 +83,7 @@ static int list_moves(const mz_pipeline *pipeline, const mz_plan *plan, int reac
   for (int k = 0; k < pipeline->knob_count; k++) {
     const mz_knob *knob = &pipeline->knobs[k];
     const int64_t now = plan->values[k];
+    if (mz_knob_packs(pipeline, k)) continue; /* what that costs is not in the model */
     const int first = count, most = knob->scale == MZ_SCALE_CHOICE ? REACH_MAX / 2 : reach;
     for (int direction = 1; direction >= -1; direction -= 2) {
       int64_t at = now, next = mz_knob_step(knob, at, direction);

@@ -94,6 +94,15 @@ static mz_status check_queue(const mz_pipeline *pipeline, int index) {
   return check_amount(&p, "bytes", queue->bytes);
 }
 
+static mz_status check_store(const mz_pipeline *pipeline, int index) {
+  const mz_pipeline_store *store = &pipeline->stores[index];
+  const part p = {pipeline->name, "store", store->name, index};
+  MZ_TRY(check_index(&p, "raw", store->raw, 0, pipeline->knob_count));
+  MZ_TRY(check_amount(&p, "bytes", store->bytes));
+  MZ_TRY(check_amount(&p, "packed", store->packed));
+  return store->packed > 1 ? fail(&p, "packed is a share, at most 1") : MZ_OK;
+}
+
 static bool has_cpu(const mz_pipeline *pipeline) {
   for (int i = 0; i < pipeline->device_count; i++) {
     if (pipeline->devices[i].kind == MZ_DEVICE_CPU) return true;
@@ -107,22 +116,28 @@ mz_status mz_pipeline_check(const mz_pipeline *p) {
   MZ_TRY(check_names(p->name, "knob", p->knobs, sizeof *p->knobs, p->knob_count, MZ_PLAN_KNOBS_MAX));
   MZ_TRY(check_names(p->name, "stage", p->stages, sizeof *p->stages, p->stage_count, MZ_STAGES_MAX));
   MZ_TRY(check_names(p->name, "queue", p->queues, sizeof *p->queues, p->queue_count, MZ_QUEUES_MAX));
+  MZ_TRY(check_names(p->name, "store", p->stores, sizeof *p->stores, p->store_count, MZ_STORES_MAX));
   if (!(p->priority >= 0 && p->priority <= 1))
     return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': priority: %g is not from 0 to 1", p->name, p->priority);
-  if (!is_amount(p->unit_samples) || !is_amount(p->bytes_fixed) || !is_amount(p->bytes_evaluation)) {
-    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': unit_samples, bytes_fixed and bytes_evaluation are finite and 0 or more",
-                   p->name);
-  }
+  if (!is_amount(p->unit_samples) || !is_amount(p->bytes_fixed))
+    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': unit_samples and bytes_fixed are finite and 0 or more", p->name);
   if (p->stage_count == 0) return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': takes at least one stage", p->name);
   if (!has_cpu(p)) return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': takes at least one CPU device", p->name);
   for (int i = 0; i < p->device_count; i++) MZ_TRY(check_device(p, i));
   for (int i = 0; i < p->knob_count; i++) MZ_TRY(check_knob(p, i));
   for (int i = 0; i < p->stage_count; i++) MZ_TRY(check_stage(p, i));
   for (int i = 0; i < p->queue_count; i++) MZ_TRY(check_queue(p, i));
+  for (int i = 0; i < p->store_count; i++) MZ_TRY(check_store(p, i));
   return MZ_OK;
 }
 
 /* ---- knobs ---- */
+
+bool mz_knob_packs(const mz_pipeline *pipeline, int knob) {
+  for (int i = 0; i < pipeline->store_count; i++)
+    if (pipeline->stores[i].raw == knob) return true;
+  return false;
+}
 
 int mz_pipeline_knob(const mz_pipeline *pipeline, const char *name) {
   for (int i = 0; i < pipeline->knob_count; i++) {

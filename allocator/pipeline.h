@@ -7,7 +7,7 @@
 #pragma once
 #include "muzero/base/config.h"
 
-enum { MZ_NAME_MAX = 32, MZ_STAGES_MAX = 12, MZ_QUEUES_MAX = 8, MZ_DEVICES_MAX = 32, MZ_PLAN_KNOBS_MAX = 16, MZ_PROBES_MAX = 4 };
+enum { MZ_NAME_MAX = 32, MZ_STAGES_MAX = 12, MZ_QUEUES_MAX = 8, MZ_STORES_MAX = 4, MZ_DEVICES_MAX = 32, MZ_PLAN_KNOBS_MAX = 16, MZ_PROBES_MAX = 4 };
 
 typedef enum mz_device_kind { MZ_DEVICE_CPU, MZ_DEVICE_CUDA } mz_device_kind;
 typedef struct mz_device {
@@ -48,15 +48,23 @@ typedef struct mz_pipeline_queue {
   double bytes; /* per place */
 } mz_pipeline_queue;
 
+/* Memory whose older part can be packed: that costs time which no model knows, so its knob moves only for want of memory. */
+typedef struct mz_pipeline_store {
+  char name[MZ_NAME_MAX];
+  int raw;       /* knob: bytes that are kept as they are */
+  double bytes;  /* of all of it, as it is */
+  double packed; /* share of them that packing leaves */
+} mz_pipeline_store;
+
 typedef struct mz_pipeline {
   char name[MZ_NAME_MAX];  /* "muzero" */
   double unit_samples;     /* what a unit is worth: samples trained */
   double bytes_fixed;      /* memory that no knob changes, at the most: weights, replay at its bound … */
   double priority;         /* 0: threads get equal shares of cores that are too few … 1: those that others wait for go first */
-  double bytes_evaluation; /* not used by stages, kept for what runs between phases */
-  int stage_count, queue_count, device_count, knob_count;
+  int stage_count, queue_count, device_count, knob_count, store_count;
   mz_pipeline_stage stages[MZ_STAGES_MAX];
   mz_pipeline_queue queues[MZ_QUEUES_MAX];
+  mz_pipeline_store stores[MZ_STORES_MAX];
   mz_device devices[MZ_DEVICES_MAX];
   mz_knob knobs[MZ_PLAN_KNOBS_MAX];
 } mz_pipeline;
@@ -78,6 +86,8 @@ bool mz_plan_equal(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan 
 /* "cpu_actor 2 mcts_storage_size 16": the knobs in which `plan` differs from `from` (NULL: all; those that cannot move are left
  * out). Devices by name. */
 void mz_plan_text(const mz_pipeline *pipeline, const mz_plan *plan, const mz_plan *from, char *out, size_t size);
+/* The knob decides how much of a store is packed. */
+bool mz_knob_packs(const mz_pipeline *pipeline, int knob);
 /* The value one step up (+1) or down (−1) of `value`, within the range; `value` itself at the end. */
 int64_t mz_knob_step(const mz_knob *knob, int64_t value, int direction);
 /* A knob's value within its range. */

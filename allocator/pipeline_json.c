@@ -55,13 +55,19 @@ static void write_queue(cJSON *o, const mz_pipeline_queue *queue) {
   cJSON_AddNumberToObject(o, "bytes", queue->bytes);
 }
 
+static void write_store(cJSON *o, const mz_pipeline_store *store) {
+  cJSON_AddStringToObject(o, "name", store->name);
+  cJSON_AddNumberToObject(o, "raw", store->raw);
+  cJSON_AddNumberToObject(o, "bytes", store->bytes);
+  cJSON_AddNumberToObject(o, "packed", store->packed);
+}
+
 cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "name", pipeline->name);
   cJSON_AddNumberToObject(o, "unit_samples", pipeline->unit_samples);
   cJSON_AddNumberToObject(o, "bytes_fixed", pipeline->bytes_fixed);
   cJSON_AddNumberToObject(o, "priority", pipeline->priority);
-  cJSON_AddNumberToObject(o, "bytes_evaluation", pipeline->bytes_evaluation);
   cJSON *devices = cJSON_AddArrayToObject(o, "devices");
   for (int i = 0; i < pipeline->device_count; i++) write_device(add_object(devices), &pipeline->devices[i]);
   cJSON *knobs = cJSON_AddArrayToObject(o, "knobs");
@@ -70,6 +76,8 @@ cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline) {
   for (int i = 0; i < pipeline->stage_count; i++) write_stage(add_object(stages), &pipeline->stages[i]);
   cJSON *queues = cJSON_AddArrayToObject(o, "queues");
   for (int i = 0; i < pipeline->queue_count; i++) write_queue(add_object(queues), &pipeline->queues[i]);
+  cJSON *stores = cJSON_AddArrayToObject(o, "stores");
+  for (int i = 0; i < pipeline->store_count; i++) write_store(add_object(stores), &pipeline->stores[i]);
   return o;
 }
 
@@ -134,6 +142,14 @@ static mz_status read_queue(const mz_fields *f, void *out) {
   return mz_fields_number(f, "bytes", &queue->bytes);
 }
 
+static mz_status read_store(const mz_fields *f, void *out) {
+  mz_pipeline_store *store = out;
+  MZ_TRY(mz_fields_text(f, "name", store->name, sizeof store->name));
+  MZ_TRY(mz_fields_int(f, "raw", 0, MZ_PLAN_KNOBS_MAX - 1, &store->raw));
+  MZ_TRY(mz_fields_number(f, "bytes", &store->bytes));
+  return mz_fields_number(f, "packed", &store->packed);
+}
+
 /* Parts of one kind into an array of structs that lie `stride` bytes apart. */
 static mz_status read_parts(const mz_fields *f, const char *key, int max, mz_status (*read)(const mz_fields *, void *),
                             void *first, size_t stride, int *count) {
@@ -158,11 +174,11 @@ mz_status mz_pipeline_from_json(mz_pipeline *pipeline, const cJSON *json, const 
   MZ_TRY(mz_fields_number(&f, "unit_samples", &p.unit_samples));
   MZ_TRY(mz_fields_number(&f, "bytes_fixed", &p.bytes_fixed));
   MZ_TRY(mz_fields_number(&f, "priority", &p.priority));
-  MZ_TRY(mz_fields_number(&f, "bytes_evaluation", &p.bytes_evaluation));
   MZ_TRY(read_parts(&f, "devices", MZ_DEVICES_MAX, read_device, p.devices, sizeof *p.devices, &p.device_count));
   MZ_TRY(read_parts(&f, "knobs", MZ_PLAN_KNOBS_MAX, read_knob, p.knobs, sizeof *p.knobs, &p.knob_count));
   MZ_TRY(read_parts(&f, "stages", MZ_STAGES_MAX, read_stage, p.stages, sizeof *p.stages, &p.stage_count));
   MZ_TRY(read_parts(&f, "queues", MZ_QUEUES_MAX, read_queue, p.queues, sizeof *p.queues, &p.queue_count));
+  MZ_TRY(read_parts(&f, "stores", MZ_STORES_MAX, read_store, p.stores, sizeof *p.stores, &p.store_count));
   if (mz_pipeline_check(&p) != MZ_OK) return mz_fail(code, "%s: %s", where, mz_message());
   *pipeline = p;
   return MZ_OK;

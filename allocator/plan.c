@@ -139,6 +139,12 @@ static void append_stage(sentence *s, const mz_pipeline *pipeline, const mz_plan
   append(s, ")");
 }
 
+/* What is not kept as it is, is packed. */
+static double store_bytes(const mz_pipeline_store *store, const mz_plan *plan) {
+  const double raw = fmin((double)plan->values[store->raw], store->bytes);
+  return raw + (store->bytes - raw) * store->packed;
+}
+
 static void describe_bytes(const mz_pipeline *pipeline, const mz_plan *plan, double sum, char *out, size_t size) {
   sentence s = begin(out, size);
   append_term(&s, "fixed");
@@ -150,16 +156,17 @@ static void describe_bytes(const mz_pipeline *pipeline, const mz_plan *plan, dou
     append_term(&s, queue->name);
     append_product(&s, sized(queue->capacity, plan), queue->bytes);
   }
-  if (pipeline->bytes_evaluation > 0) {
-    append_term(&s, "evaluation");
-    append_product(&s, 1, pipeline->bytes_evaluation);
+  for (int i = 0; i < pipeline->store_count; i++) {
+    append_term(&s, pipeline->stores[i].name);
+    append_product(&s, 1, store_bytes(&pipeline->stores[i], plan));
   }
   append(&s, " = ");
   append_product(&s, 1, sum);
 }
 
 double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out, size_t size) {
-  double sum = pipeline->bytes_fixed + pipeline->bytes_evaluation;
+  double sum = pipeline->bytes_fixed;
+  for (int i = 0; i < pipeline->store_count; i++) sum += store_bytes(&pipeline->stores[i], plan);
   for (int i = 0; i < pipeline->stage_count; i++) {
     const mz_pipeline_stage *stage = &pipeline->stages[i];
     const double threads = (double)mz_stage_threads(pipeline, i, plan), batch = (double)mz_stage_batch(pipeline, i, plan);

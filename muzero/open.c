@@ -322,6 +322,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
                            run->dir, run->dir));
   MZ_TRY_CLEANUP(mz_file_mkdirs(run->dir));
   MZ_TRY_CLEANUP(lock(run));
+  MZ_TRY_CLEANUP(mz_buffer_spill_to(run->state.buffer, run->dir));
   MZ_TRY_CLEANUP(write_env_json(run));
   MZ_TRY_CLEANUP(mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, 0));
@@ -365,6 +366,7 @@ mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *opt
   uint64_t metrics_offset, ledger_offset;
   MZ_TRY_CLEANUP(mz_run_restore_session(run, &checkpoint, &metrics_offset, &ledger_offset));
   MZ_TRY_CLEANUP(start(run, env, options, seed)); /* the games' streams are named by it */
+  MZ_TRY_CLEANUP(mz_buffer_spill_to(run->state.buffer, run->dir));
   MZ_TRY_CLEANUP(mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep));
   MZ_TRY_CLEANUP(mz_state_read(&run->state, &checkpoint, mz_saver_load, run->saver));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, metrics_offset));

@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { KNOB_ACTORS, KNOB_BUILDERS, KNOB_LEARNERS, KNOB_SLOTS, KNOB_QUEUE, KNOB_SELFPLAY, KNOB_REANALYZE, KNOB_LEARNING, KNOBS };
-enum { SLOTS_MAX = 1024, QUEUE_MAX = 64, EVALUATION_GROUP = 5 };
+enum { KNOB_ACTORS, KNOB_BUILDERS, KNOB_LEARNERS, KNOB_SLOTS, KNOB_QUEUE, KNOB_SELFPLAY, KNOB_REANALYZE, KNOB_LEARNING, KNOB_RAW, KNOBS };
+enum { SLOTS_MAX = 1024, QUEUE_MAX = 64, EVALUATION_GROUP = 5, RAW_MIN = 1 << 20 };
+static const double PACKED = 0.6; /* of a packed segment, measured on the bundled environments */
 
 static const struct {
   const char *name;
@@ -18,8 +19,9 @@ static const struct {
     [KNOB_SELFPLAY] = {"selfplay_device", offsetof(mz_knobs, selfplay_device)},
     [KNOB_REANALYZE] = {"reanalyze_device", offsetof(mz_knobs, reanalyze_device)},
     [KNOB_LEARNING] = {"learning_device", offsetof(mz_knobs, learning_device)},
+    [KNOB_RAW] = {"replay_raw", offsetof(mz_knobs, replay_raw)},
 };
-static bool is_device(int knob) { return knob >= KNOB_SELFPLAY; }
+static bool is_device(int knob) { return knob >= KNOB_SELFPLAY && knob <= KNOB_LEARNING; }
 static int64_t *field(mz_knobs *values, int knob) { return (int64_t *)((char *)values + knobs[knob].offset); }
 
 /* A plan names a device by its index, mz_knobs by 1 + index. */
@@ -47,7 +49,7 @@ mz_knobs mz_knobs_from_json(const cJSON *json) {
   mz_knobs values = {0};
   for (int k = 0; k < KNOBS; k++) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, knobs[k].name);
-    if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 1e6)
+    if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53)
       *field(&values, k) = (int64_t)item->valuedouble + is_device(k);
   }
   return values;
@@ -64,6 +66,7 @@ static void describe_knobs(mz_pipeline *p, const mz_settings *s, const mz_knobs 
       [KNOB_SELFPLAY] = p->device_count - 1,
       [KNOB_REANALYZE] = p->device_count - 1,
       [KNOB_LEARNING] = p->device_count - 1,
+      [KNOB_RAW] = s->replay.bytes_max,
   };
   mz_knobs copy = *held;
   p->knob_count = KNOBS;
@@ -71,6 +74,7 @@ static void describe_knobs(mz_pipeline *p, const mz_settings *s, const mz_knobs 
     mz_knob *knob = &p->knobs[k];
     *knob = (mz_knob){.class_ = MZ_EXACT, .scale = is_device(k) ? MZ_SCALE_CHOICE : MZ_SCALE_LOG2, .min = !is_device(k)};
     snprintf(knob->name, sizeof knob->name, "%s", knobs[k].name);
+    if (k == KNOB_RAW) knob->min = s->replay.bytes_max < RAW_MIN ? s->replay.bytes_max : RAW_MIN;
     knob->max = most[k] > knob->min ? most[k] : knob->min;
     if (*field(&copy, k)) knob->min = knob->max = *field(&copy, k) - is_device(k);
   }
@@ -88,7 +92,9 @@ static void describe_memory(mz_pipeline *p, const mz_state *state) {
   const mz_settings *s = &state->settings;
   const mz_model *m = &state->model;
   double replay = fmin((double)s->replay.capacity * transition_bytes(state), (double)s->replay.bytes_max);
-  p->bytes_fixed = (double)mz_machine_rss() + replay;
+  p->bytes_fixed = (double)mz_machine_rss();
+  p->store_count = 1;
+  p->stores[0] = (mz_pipeline_store){.name = "replay", .raw = KNOB_RAW, .bytes = replay, .packed = PACKED};
   double step = (double)(m->obs_size + m->actions + 8 * m->width + 4 * m->latent + 2 * (m->value.bins + m->reward.bins));
   double rows = (double)(s->learning.batch_size / s->learning.shards);
   double weights = (double)m->params.size * sizeof(float);

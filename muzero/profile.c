@@ -38,6 +38,7 @@ static int64_t value_at(const mz_knob *knob, double u) {
 /* Latin hypercube (McKay et al. 1979): in each knob, one plan falls into each of `count` equal parts of its range. */
 static void draw_hypercube(profile *p, int first, int count, uint64_t seed) {
   for (int k = 0; k < p->pipeline->knob_count; k++) {
+    if (mz_knob_packs(p->pipeline, k)) continue; /* memory, not speed, is what it is for */
     mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)k, 1);
     int cell[PLANS_MAX];
     for (int i = 0; i < count; i++) cell[i] = i;
@@ -56,7 +57,7 @@ static void draw_uniform(profile *p, int first, int count, uint64_t seed) {
   for (int i = 0; i < count; i++) {
     mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)i, 2);
     for (int k = 0; k < p->pipeline->knob_count; k++)
-      p->plans[first + i].plan.values[k] = value_at(&p->pipeline->knobs[k], mz_rng_f64(&rng));
+      if (!mz_knob_packs(p->pipeline, k)) p->plans[first + i].plan.values[k] = value_at(&p->pipeline->knobs[k], mz_rng_f64(&rng));
     p->plans[first + i].source = "random";
   }
 }
@@ -108,8 +109,11 @@ static mz_status choose_plans(profile *p, int drawn, const char *grid) {
   const uint64_t seed = mz_run_seed(p->run);
   p->plans[DEFAULT] = p->plans[TWIN] = (measured){.plan = mz_plan_of_knobs(&p->run->workers.knobs), .source = "default"};
   p->plans[PLAIN].source = "plain";
-  for (int k = 0; k < p->pipeline->knob_count; k++) p->plans[PLAIN].plan.values[k] = p->pipeline->knobs[k].min;
+  p->plans[PLAIN].plan = p->plans[DEFAULT].plan;
+  for (int k = 0; k < p->pipeline->knob_count; k++)
+    if (!mz_knob_packs(p->pipeline, k)) p->plans[PLAIN].plan.values[k] = p->pipeline->knobs[k].min;
   if (grid) return choose_grid(p, grid);
+  for (int i = 0; i < drawn; i++) p->plans[FIRST_DRAWN + i].plan = p->plans[DEFAULT].plan;
   const int uniform = drawn / 4;
   draw_hypercube(p, FIRST_DRAWN, drawn - uniform, seed);
   draw_uniform(p, FIRST_DRAWN + drawn - uniform, uniform, seed);

@@ -177,4 +177,5 @@ void mz_knobs_resolve(mz_knobs *k, const mz_settings *s, int threads) {
   if (!k->selfplay_device) k->selfplay_device = 1;
   if (!k->reanalyze_device) k->reanalyze_device = 1;
   if (!k->learning_device) k->learning_device = 1;
+  if (!k->replay_raw) k->replay_raw = s->replay.raw_bytes ? s->replay.raw_bytes : s->replay.bytes_max;
 }

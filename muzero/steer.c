@@ -86,9 +86,13 @@ static mz_status start_plan(mz_steer *s, const mz_knobs *held, const mz_knobs *l
   const mz_plan before = last ? mz_plan_of_knobs(last) : *out;
   for (int k = 0; k < s->pipeline.knob_count; k++) {
     const mz_knob *knob = &s->pipeline.knobs[k];
-    int64_t value = last ? before.values[k] : plain ? knob->min : out->values[k];
+    int64_t value = last ? before.values[k] : plain && !mz_knob_packs(&s->pipeline, k) ? knob->min : out->values[k];
     out->values[k] = mz_knob_clamp(knob, value);
   }
+  for (int k = 0; k < s->pipeline.knob_count; k++) /* rather packed than refused */
+    while (mz_knob_packs(&s->pipeline, k) && mz_plan_bytes(&s->pipeline, out, NULL, 0) > s->bounds.memory_max &&
+           out->values[k] > s->pipeline.knobs[k].min)
+      out->values[k] = mz_knob_step(&s->pipeline.knobs[k], out->values[k], -1);
   char sum[256];
   const double bytes = mz_plan_bytes(&s->pipeline, out, sum, sizeof sum);
   if (bytes > s->bounds.memory_max)
@@ -147,6 +151,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   mz_status status;
   MZ_TRY_CLEANUP(find_bounds(s, options->threads, &settings->allocation));
   mz_knobs held = settings->knobs;
+  held.replay_raw = settings->replay.raw_bytes;
   MZ_TRY_CLEANUP(hold_devices(s, &settings->allocation, &held));
   const int cores = (int)s->bounds.cpu_max, threads = options->threads > 0 ? options->threads : cores;
   mz_pipeline_describe(&s->pipeline, state, &s->devices, &held, threads);

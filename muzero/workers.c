@@ -54,6 +54,15 @@ static void place_pools(const mz_workers *w) {
   place(w, w->state->learner_pool, w->knobs.learning_device);
 }
 
+/* Only where the bound has changed: packing and unpacking is work. */
+static mz_status set_tiers(mz_workers *w, const mz_knobs *knobs) {
+  const mz_replay_settings *s = &w->state->settings.replay;
+  if (!knobs->replay_raw || knobs->replay_raw == w->replay_raw) return MZ_OK;
+  MZ_TRY(mz_buffer_set_tiers(w->state->buffer, knobs->replay_raw >= s->bytes_max ? 0 : knobs->replay_raw, s->packed_bytes));
+  w->replay_raw = knobs->replay_raw;
+  return MZ_OK;
+}
+
 mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs, const mz_devices *devices) {
   memset(w, 0, sizeof *w);
   w->state = state;
@@ -69,6 +78,7 @@ mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs,
   MZ_TRY_CLEANUP(mz_pool_create(&w->actor_pool, "actor", (int)knobs->cpu_actor, &w->actor_stage));
   MZ_TRY_CLEANUP(mz_pool_create(&w->batch_pool, "batch", (int)knobs->batch_actor, &w->batch_stage));
   MZ_TRY_CLEANUP(mz_pool_resize(state->learner_pool, (int)knobs->learner_threads));
+  MZ_TRY_CLEANUP(set_tiers(w, knobs));
   MZ_TRY_CLEANUP(mz_alloc(&w->harvests, (size_t)w->groups, sizeof *w->harvests));
   MZ_TRY_CLEANUP(mz_queue_create(&w->queue, (int)knobs->batch_buffer_size));
   MZ_TRY_CLEANUP(make_batches(state, (int)knobs->batch_buffer_size, &w->batches));
@@ -103,7 +113,8 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
                    .batch_buffer_size = wanted(asked->batch_buffer_size, old.batch_buffer_size),
                    .selfplay_device = wanted(asked->selfplay_device, old.selfplay_device),
                    .reanalyze_device = wanted(asked->reanalyze_device, old.reanalyze_device),
-                   .learning_device = wanted(asked->learning_device, old.learning_device)};
+                   .learning_device = wanted(asked->learning_device, old.learning_device),
+                   .replay_raw = wanted(asked->replay_raw, old.replay_raw)};
   mz_harvest *harvests = NULL;
   mz_batch *batches = NULL;
   int groups = group_count(w, &next), capacity = (int)next.batch_buffer_size;
@@ -114,6 +125,7 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   MZ_TRY_CLEANUP(mz_pool_resize(w->actor_pool, (int)next.cpu_actor));
   MZ_TRY_CLEANUP(mz_pool_resize(w->batch_pool, (int)next.batch_actor));
   MZ_TRY_CLEANUP(mz_pool_resize(w->state->learner_pool, (int)next.learner_threads));
+  MZ_TRY_CLEANUP(set_tiers(w, &next));
   if (capacity != w->capacity) MZ_TRY_CLEANUP(mz_queue_reset(w->queue, capacity));
   if (harvests) {
     free_harvests(w->harvests, w->groups);

@@ -21,6 +21,7 @@ typedef struct mz_workers {
   int capacity;
   const mz_devices *devices; /* what the knobs name; NULL: threads run anywhere */
   bool bind;                 /* the devices are not simply all cores */
+  int64_t replay_raw;        /* as it was last set; 0: never */
 } mz_workers;
 
 /* devices: stay alive as long as the workers; may be NULL. */

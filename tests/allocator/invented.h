@@ -19,7 +19,6 @@ static inline mz_pipeline bakery(void) {
       .name = "bakery",
       .unit_samples = 100,
       .bytes_fixed = 40 << 20,
-      .bytes_evaluation = 0,
       .stage_count = 3,
       .queue_count = 1,
       .device_count = 3,
@@ -59,7 +58,7 @@ static inline double draw_amount(mz_rng *rng) { return draw(rng, 0, 9) == 0 ? 0 
 static inline void draw_name(mz_rng *rng, int index, char out[MZ_NAME_MAX]) {
   static const char letters[] = "abc:0 \"\\\t/\xc3\xa9_";
   const int length = draw(rng, 0, 20);
-  snprintf(out, MZ_NAME_MAX, "%d", index); /* so that it is its own */
+  snprintf(out, MZ_NAME_MAX, "%d.", index); /* so that it is its own */
   for (int i = 0; i < length; i++) {
     const int at = draw(rng, 0, (int)sizeof letters - 4);
     const size_t used = strlen(out);
@@ -100,7 +99,7 @@ static inline void draw_stage(mz_rng *rng, int index, int knob_count, mz_pipelin
 
 /* Passes mz_pipeline_check. */
 static inline void draw_pipeline(mz_rng *rng, mz_pipeline *p) {
-  *p = (mz_pipeline){.priority = 0.5, .unit_samples = draw_amount(rng), .bytes_fixed = draw_amount(rng), .bytes_evaluation = draw_amount(rng)};
+  *p = (mz_pipeline){.priority = 0.5, .unit_samples = draw_amount(rng), .bytes_fixed = draw_amount(rng)};
   draw_name(rng, 0, p->name);
   p->stage_count = draw(rng, 1, MZ_STAGES_MAX);
   p->queue_count = draw(rng, 0, MZ_QUEUES_MAX);
@@ -121,6 +120,13 @@ static inline void draw_pipeline(mz_rng *rng, mz_pipeline *p) {
     queue->capacity = draw(rng, -1, p->knob_count - 1);
     queue->items = draw_amount(rng);
     queue->bytes = draw_amount(rng);
+  }
+  p->store_count = draw(rng, 0, MZ_STORES_MAX);
+  for (int i = 0; i < p->store_count; i++) {
+    draw_name(rng, i, p->stores[i].name);
+    p->stores[i].raw = draw(rng, 0, p->knob_count - 1);
+    p->stores[i].bytes = draw_amount(rng);
+    p->stores[i].packed = mz_rng_f64(rng);
   }
 }
 

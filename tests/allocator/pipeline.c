@@ -18,7 +18,13 @@ static void assert_same_stage(const mz_pipeline_stage *a, const mz_pipeline_stag
 static void assert_same(const mz_pipeline *a, const mz_pipeline *b) {
   assert_string_equal(a->name, b->name);
   assert_true(a->unit_samples == b->unit_samples);
-  assert_true(a->priority == b->priority && a->bytes_fixed == b->bytes_fixed && a->bytes_evaluation == b->bytes_evaluation);
+  assert_true(a->priority == b->priority && a->bytes_fixed == b->bytes_fixed);
+  assert_int_equal(a->store_count, b->store_count);
+  for (int i = 0; i < a->store_count; i++) {
+    assert_string_equal(a->stores[i].name, b->stores[i].name);
+    assert_int_equal(a->stores[i].raw, b->stores[i].raw);
+    assert_true(a->stores[i].bytes == b->stores[i].bytes && a->stores[i].packed == b->stores[i].packed);
+  }
   assert_int_equal(a->stage_count, b->stage_count);
   assert_int_equal(a->queue_count, b->queue_count);
   assert_int_equal(a->device_count, b->device_count);
@@ -193,7 +199,7 @@ static void test_checks_name_the_part(void **state) {
   CHECK_FAILS(knobs[TRAYS].min, 26, "knob 1 'trays': min is above max");
   CHECK_FAILS(knobs[TRAYS].min, -1, "knob 1 'trays': takes a range within 0 … 2^53");
   CHECK_FAILS(priority, 1.5, "priority: 1.5 is not from 0 to 1");
-  CHECK_FAILS(bytes_fixed, -1, "unit_samples, bytes_fixed and bytes_evaluation are finite and 0 or more");
+  CHECK_FAILS(bytes_fixed, -1, "unit_samples and bytes_fixed are finite and 0 or more");
   mz_pipeline no_cpu = bakery();
   no_cpu.devices[0].kind = no_cpu.devices[1].kind = MZ_DEVICE_CUDA;
   check_fails(&no_cpu, "pipeline 'bakery': takes at least one CPU device");
@@ -353,11 +359,12 @@ static void test_memory_and_its_sum_in_words(void **state) {
   assert_true(mz_plan_bytes(&pipeline, &plan, text, sizeof text) == wanted);
   assert_string_equal(text, "fixed 40 MiB + knead 4 × (1.2 MiB + 16 × 80 KiB) + dough 4 × 2 MiB = 58 MiB");
   const mz_plan least = {.values = {1, 1, 1, 4, 0}};
-  pipeline.bytes_evaluation = 512;
+  pipeline.store_count = 1; /* the first knob is 1: all but one byte is packed */
+  pipeline.stores[0] = (mz_pipeline_store){.name = "flour", .bytes = 1025, .packed = 0.5};
   pipeline.stages[1].bytes_thread = 3e12;
   pipeline.queues[0].bytes = 0;
   mz_plan_bytes(&pipeline, &least, text, sizeof text);
-  assert_string_equal(text, "fixed 40 MiB + knead (1.2 MiB + 80 KiB) + bake 2.7 TiB + evaluation 512 B = 2.7 TiB");
+  assert_string_equal(text, "fixed 40 MiB + knead (1.2 MiB + 80 KiB) + bake 2.7 TiB + flour 513 B = 2.7 TiB");
 }
 
 static void test_words_are_cut_between_code_points(void **state) {
