@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum { REVERTS_MAX = 3, ROUNDS_MIN = 2, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
-static const double PROBED_GAIN_MIN = 0.25; /* probes know what one stage costs alone: enough to leave a bad plan, not to refine a good one */
+static const double PROBED_GAIN_MIN =
+    0.25; /* probes know what one stage costs alone: enough to leave a bad plan, not to refine a good one */
 static const char MODEL_NAME[] = "analytic model";
 
 typedef enum state {
@@ -213,12 +214,13 @@ void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decisi
     const double gain = gain_of(a, &p);
     text_of(a, &p.plan, &a->plan, text);
     if (!measured && gain < PROBED_GAIN_MIN) {
-      mz_decision_say(d, "%s: probes promise %.3g %%, less than the %.3g %% asked of them", text, 100 * gain, 100 * PROBED_GAIN_MIN);
+      mz_decision_say(d, "%s: probes promise %.3g %%, less than the %.3g %% asked of them", text, 100 * gain,
+                      100 * PROBED_GAIN_MIN);
       end_decision(a, d);
       return;
     }
-    mz_decision_say(d, "%s: begins with the plan that %s best, by %.3g %%", text, measured ? "the history predicts" : "probes predict",
-                    100 * gain);
+    mz_decision_say(d, "%s: begins with the plan that %s best, by %.3g %%", text,
+                    measured ? "the history predicts" : "probes predict", 100 * gain);
     d->action = MZ_ACTION_CONFIRM;
     d->expected = p.prediction;
     a->plan = p.plan;

@@ -1,7 +1,8 @@
 #include "allocator/analytic_parts.h"
 #include <math.h>
 
-static const double NORMAL_95 = 1.6449; /* 90 % of a normal distribution lie within so many standard deviations */
+static const double RESIDUAL_DOUBT = 0.5; /* of one plan measured two steps away a third of the residual is taken over */
+static const double NORMAL_95 = 1.6449;   /* 90 % of a normal distribution lie within so many standard deviations */
 
 static double add_steps(const mz_analytic *model, const mz_analytic_steps *steps, double *step_s) {
   double sum = 0;
@@ -14,18 +15,42 @@ static double add_steps(const mz_analytic *model, const mz_analytic_steps *steps
   return sum;
 }
 
+/* Steps of all knobs between two plans: doublings, or another choice. */
+static double distance(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b) {
+  double sum = 0;
+  for (int k = 0; k < pipeline->knob_count; k++) {
+    const double x = (double)a->values[k], y = (double)b->values[k];
+    if (x == y) continue;
+    sum += pipeline->knobs[k].scale == MZ_SCALE_CHOICE || x < 1 || y < 1 ? 1 : fabs(log2(x / y));
+  }
+  return sum;
+}
+
+/* What the model misses it misses about alike for plans that are near: the measured ones' residuals, halved with every step
+ * (kernel regression; Nadaraya 1964), drawn towards 0 where none is near. */
+static double residual_nearby(const mz_analytic *model, const mz_plan *plan) {
+  double sum = 0, weights = RESIDUAL_DOUBT;
+  for (int p = 0; p < model->plan_count; p++) {
+    const double weight = exp2(-distance(model->pipeline, plan, &model->plans[p].plan));
+    sum += weight * model->plans[p].residual;
+    weights += weight;
+  }
+  return sum / weights;
+}
+
 mz_prediction mz_analytic_predict(const mz_analytic *model, const mz_plan *plan) {
   mz_analytic_parts parts;
   mz_analytic_take_apart(model, plan, &parts);
   const double seconds = add_steps(model, &parts.steps, NULL);
   if (!(seconds > 0) || !isfinite(seconds)) return (mz_prediction){NAN, NAN, NAN};
-  double log_s = log(seconds) + model->log_scale, sigma = model->sigma;
-  for (int p = 0; p < model->plan_count; p++) {
+  const double scaled = log(seconds) + model->log_scale;
+  double log_s = NAN, sigma = model->sigma;
+  for (int p = 0; p < model->plan_count && isnan(log_s); p++) {
     if (!mz_plan_equal(model->pipeline, plan, &model->plans[p].plan)) continue;
-    log_s += model->plans[p].residual;
+    log_s = scaled + model->plans[p].residual;
     sigma = model->plans[p].sigma;
-    break;
   }
+  if (isnan(log_s)) log_s = scaled + residual_nearby(model, plan);
   return (mz_prediction){exp(log_s), exp(log_s - NORMAL_95 * sigma), exp(log_s + NORMAL_95 * sigma)};
 }
 

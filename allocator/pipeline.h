@@ -7,7 +7,15 @@
 #pragma once
 #include "muzero/base/config.h"
 
-enum { MZ_NAME_MAX = 32, MZ_STAGES_MAX = 12, MZ_QUEUES_MAX = 8, MZ_STORES_MAX = 4, MZ_DEVICES_MAX = 32, MZ_PLAN_KNOBS_MAX = 16, MZ_PROBES_MAX = 4 };
+enum {
+  MZ_NAME_MAX = 32,
+  MZ_STAGES_MAX = 12,
+  MZ_QUEUES_MAX = 8,
+  MZ_STORES_MAX = 4,
+  MZ_DEVICES_MAX = 32,
+  MZ_PLAN_KNOBS_MAX = 16,
+  MZ_PROBES_MAX = 4
+};
 
 typedef enum mz_device_kind { MZ_DEVICE_CPU, MZ_DEVICE_CUDA } mz_device_kind;
 typedef struct mz_device {
@@ -57,10 +65,10 @@ typedef struct mz_pipeline_store {
 } mz_pipeline_store;
 
 typedef struct mz_pipeline {
-  char name[MZ_NAME_MAX];  /* "muzero" */
-  double unit_samples;     /* what a unit is worth: samples trained */
-  double bytes_fixed;      /* memory that no knob changes, at the most: weights, replay at its bound … */
-  double priority;         /* 0: threads get equal shares of cores that are too few … 1: those that others wait for go first */
+  char name[MZ_NAME_MAX]; /* "muzero" */
+  double unit_samples;    /* what a unit is worth: samples trained */
+  double bytes_fixed;     /* memory that no knob changes, at the most: weights, replay at its bound … */
+  double priority;        /* 0: threads get equal shares of cores that are too few … 1: those that others wait for go first */
   int stage_count, queue_count, device_count, knob_count, store_count;
   mz_pipeline_stage stages[MZ_STAGES_MAX];
   mz_pipeline_queue queues[MZ_QUEUES_MAX];

@@ -12,13 +12,13 @@ typedef struct mz_situation {
   const mz_pipeline *pipeline;
   const mz_allocation_settings *settings;
   const mz_bounds *bounds;
-  const mz_plan *plan;        /* in force */
-  const mz_window *window;    /* that just ended; NULL: nothing has run yet */
-  const mz_analytic *model;   /* fitted to all that was seen */
-  const mz_forecaster *utilisation; /* [stage_count] busy / (threads · wall) of each stage */
-  const mz_forecaster *cores;       /* CPU seconds per second of the run */
-  const mz_forecaster *memory;      /* resident bytes */
-  double noise;               /* relative, of a window's seconds per unit */
+  const mz_plan *plan;                                    /* in force */
+  const mz_window *window;                                /* that just ended; NULL: nothing has run yet */
+  const mz_analytic *model;                               /* fitted to all that was seen */
+  const mz_forecaster *utilisation;                       /* [stage_count] busy / (threads · wall) of each stage */
+  const mz_forecaster *cores;                             /* CPU seconds per second of the run */
+  const mz_forecaster *memory;                            /* resident bytes */
+  double noise;                                           /* relative, of a window's seconds per unit */
   bool (*tabu)(const void *context, const mz_plan *plan); /* was undone lately */
   const void *tabu_context;
 } mz_situation;
@@ -31,13 +31,13 @@ typedef struct mz_candidate {
 
 typedef struct mz_proposal {
   bool change;
-  mz_plan plan;              /* the proposed one; the present one when !change */
-  const char *predictor;     /* "analytic model", "last value" …: what `prediction` comes from */
-  mz_prediction prediction;  /* of `plan` */
-  bool demanded;             /* asked for by a threshold, not by a predicted gain: the least gain is not asked of it, verification is */
+  mz_plan plan;             /* the proposed one; the present one when !change */
+  const char *predictor;    /* "analytic model", "last value" …: what `prediction` comes from */
+  mz_prediction prediction; /* of `plan` */
+  bool demanded; /* asked for by a threshold, not by a predicted gain: the least gain is not asked of it, verification is */
   mz_candidate candidates[MZ_CANDIDATES_MAX]; /* the best that were looked at, best first */
   int candidate_count;
-  const char *binding;       /* the limit that kept a better plan out: "limits.cpu_max", "knob range", "" */
+  const char *binding;          /* the limit that kept a better plan out: "limits.cpu_max", "knob range", "" */
   char reason[MZ_REASON_BYTES]; /* a sentence with numbers */
 } mz_proposal;
 

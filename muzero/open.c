@@ -182,7 +182,8 @@ static double number_or_nan(const cJSON *json, const char *key) {
   return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, uint64_t *metrics_offset, uint64_t *ledger_offset) {
+mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, uint64_t *metrics_offset,
+                                 uint64_t *ledger_offset) {
   uint8_t *text;
   size_t size;
   MZ_TRY(mz_checkpoint_section(checkpoint, "session", &text, &size));
@@ -197,8 +198,7 @@ mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, u
   if (!isfinite(run->cost)) run->cost = 0;
   run->last_plan = mz_knobs_from_json(cJSON_GetObjectItemCaseSensitive(json, "plan"));
   status = mz_json_get_u64_hex(json, "metrics_offset", "section 'session'", MZ_E_CHECKPOINT, metrics_offset);
-  if (status == MZ_OK)
-    status = mz_json_get_u64_hex(json, "ledger_offset", "section 'session'", MZ_E_CHECKPOINT, ledger_offset);
+  if (status == MZ_OK) status = mz_json_get_u64_hex(json, "ledger_offset", "section 'session'", MZ_E_CHECKPOINT, ledger_offset);
   const char *isa = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "isa"));
   if (isa && strcmp(isa, mz_isa_name(mz_isa_level())) != 0)
     mz_log_write(MZ_LOG_WARNING, "%s: this run was made with %s kernels and goes on with %s: same mathematics, other rounding",

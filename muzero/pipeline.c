@@ -3,7 +3,18 @@
 #include <math.h>
 #include <string.h>
 
-enum { KNOB_ACTORS, KNOB_BUILDERS, KNOB_LEARNERS, KNOB_SLOTS, KNOB_QUEUE, KNOB_SELFPLAY, KNOB_REANALYZE, KNOB_LEARNING, KNOB_RAW, KNOBS };
+enum {
+  KNOB_ACTORS,
+  KNOB_BUILDERS,
+  KNOB_LEARNERS,
+  KNOB_SLOTS,
+  KNOB_QUEUE,
+  KNOB_SELFPLAY,
+  KNOB_REANALYZE,
+  KNOB_LEARNING,
+  KNOB_RAW,
+  KNOBS
+};
 enum { SLOTS_MAX = 1024, QUEUE_MAX = 64, EVALUATION_GROUP = 5, RAW_MIN = 1 << 20 };
 static const double PACKED = 0.6; /* of a packed segment, measured on the bundled environments */
 
@@ -125,15 +136,27 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_state *state, const mz_device
   for (int d = 0; d < devices->count; d++) p->devices[d] = devices->items[d].device;
   describe_knobs(p, s, held, threads);
   const mz_pipeline_stage stages[] = {
-      [MZ_STAGE_ACTOR] = {.name = "actor", .threads = KNOB_ACTORS, .batch = KNOB_SLOTS, .device = KNOB_SELFPLAY,
+      [MZ_STAGE_ACTOR] = {.name = "actor",
+                          .threads = KNOB_ACTORS,
+                          .batch = KNOB_SLOTS,
+                          .device = KNOB_SELFPLAY,
                           .items = (double)(s->selfplay.games * s->selfplay.moves * s->search.simulations),
                           .groups = (double)s->selfplay.games},
-      [MZ_STAGE_BATCH] = {.name = "batch", .threads = KNOB_BUILDERS, .batch = -1, .device = KNOB_REANALYZE, .items = loops,
-                          .groups = loops},
-      [MZ_STAGE_LEARNER] = {.name = "learner", .threads = KNOB_LEARNERS, .batch = -1, .device = KNOB_LEARNING, .items = loops,
-                            .groups = (double)s->learning.shards, .serial = 0.1},
+      [MZ_STAGE_BATCH] =
+          {.name = "batch", .threads = KNOB_BUILDERS, .batch = -1, .device = KNOB_REANALYZE, .items = loops, .groups = loops},
+      [MZ_STAGE_LEARNER] = {.name = "learner",
+                            .threads = KNOB_LEARNERS,
+                            .batch = -1,
+                            .device = KNOB_LEARNING,
+                            .items = loops,
+                            .groups = (double)s->learning.shards,
+                            .serial = 0.1},
       [MZ_STAGE_FOLD] = {.name = "fold", .step = 1, .threads = -1, .batch = -1, .device = KNOB_LEARNING, .items = 1},
-      [MZ_STAGE_EVALUATE] = {.name = "evaluate", .step = 2, .threads = KNOB_ACTORS, .batch = -1, .device = KNOB_SELFPLAY,
+      [MZ_STAGE_EVALUATE] = {.name = "evaluate",
+                             .step = 2,
+                             .threads = KNOB_ACTORS,
+                             .batch = -1,
+                             .device = KNOB_SELFPLAY,
                              .groups = evaluation_groups(s)},
   };
   memcpy(p->stages, stages, sizeof stages);

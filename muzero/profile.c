@@ -77,8 +77,10 @@ static mz_status cross(profile *p, const char *part, int *count) {
     char *end;
     const long long value = strtoll(at, &end, 10);
     if (end == at || (*end && *end != ',') || value < k->min || value > k->max)
-      return mz_fail(MZ_E_CONFIG, "--grid: %s: '%s': takes whole numbers from %lld to %lld", name, at, (long long)k->min, (long long)k->max);
-    if (before * (values + 1) > PLANS_MAX - FIRST_DRAWN) return mz_fail(MZ_E_CONFIG, "--grid: more than %d plans", PLANS_MAX - FIRST_DRAWN);
+      return mz_fail(MZ_E_CONFIG, "--grid: %s: '%s': takes whole numbers from %lld to %lld", name, at, (long long)k->min,
+                     (long long)k->max);
+    if (before * (values + 1) > PLANS_MAX - FIRST_DRAWN)
+      return mz_fail(MZ_E_CONFIG, "--grid: more than %d plans", PLANS_MAX - FIRST_DRAWN);
     for (int i = 0; i < before; i++) {
       measured *plan = &p->plans[FIRST_DRAWN + before * values + i];
       *plan = p->plans[FIRST_DRAWN + i];
@@ -245,7 +247,8 @@ static mz_status temporary_dir(char *out, size_t size) {
 }
 
 mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher *watcher, cJSON **out) {
-  MZ_ASSERT(options->plans >= 0 && options->plans <= PLANS_MAX - FIRST_DRAWN && options->passes >= 1 && options->passes <= PASSES_MAX);
+  MZ_ASSERT(options->plans >= 0 && options->plans <= PLANS_MAX - FIRST_DRAWN && options->passes >= 1 &&
+            options->passes <= PASSES_MAX);
   char made_up[512] = "";
   mz_run_options run = options->run;
   profile p = {0};
@@ -258,7 +261,8 @@ mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher
   run.allocate = "fixed";
   run.source = "profile";
   MZ_TRY_CLEANUP(mz_run_open(&p.run, &run));
-  if (p.run->settings.learning.loop_count == 0) MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "loop_count: 0: nothing is ever learned, so there is no unit of work to measure"));
+  if (p.run->settings.learning.loop_count == 0)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "loop_count: 0: nothing is ever learned, so there is no unit of work to measure"));
   MZ_TRY_CLEANUP(mz_alloc(&p.plans, PLANS_MAX, sizeof *p.plans));
   p.pipeline = mz_steer_pipeline(p.run->steer);
   MZ_TRY_CLEANUP(choose_plans(&p, options->plans, options->grid));

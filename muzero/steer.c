@@ -96,8 +96,10 @@ static mz_status start_plan(mz_steer *s, const mz_knobs *held, const mz_knobs *l
   char sum[256];
   const double bytes = mz_plan_bytes(&s->pipeline, out, sum, sizeof sum);
   if (bytes > s->bounds.memory_max)
-    return mz_fail(MZ_E_CONFIG, "limits.memory_max: the run may need %.0f MiB, %.0f MiB more than there are: %s; lower replay.capacity "
-                   "or replay.bytes", bytes / 0x1p20, (bytes - s->bounds.memory_max) / 0x1p20, sum);
+    return mz_fail(MZ_E_CONFIG,
+                   "limits.memory_max: the run may need %.0f MiB, %.0f MiB more than there are: %s; lower replay.capacity "
+                   "or replay.bytes",
+                   bytes / 0x1p20, (bytes - s->bounds.memory_max) / 0x1p20, sum);
   return MZ_OK;
 }
 
@@ -203,7 +205,6 @@ mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
   return begin_chapter(s);
 }
 
-
 mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
   mz_allocator *next;
   s->options.start = mz_plan_of_knobs(&workers->knobs);
@@ -253,7 +254,8 @@ static const char *carry_out(mz_steer *s, mz_workers *workers, char why[MZ_MESSA
   return why;
 }
 
-mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score, const mz_decision **decision) {
+mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,
+                          const mz_decision **decision) {
   const mz_plan before = *mz_allocator_plan(s->allocator);
   mz_window_close_rounds(&s->meter, s->state, workers, stats);
   mz_window_read(&s->meter, s->state, &s->window);

@@ -7,10 +7,10 @@
 typedef struct mz_steer mz_steer;
 
 typedef struct mz_steer_options {
-  int threads;         /* budget; 0: the cores granted */
-  const char *history; /* path; NULL or "none": none is kept */
+  int threads;          /* budget; 0: the cores granted */
+  const char *history;  /* path; NULL or "none": none is kept */
   const mz_knobs *last; /* plan of the invocation that is resumed, or NULL */
-  const char *source;  /* of history rows: "run", "profile", "compare" */
+  const char *source;   /* of history rows: "run", "profile", "compare" */
 } mz_steer_options;
 
 /* Devices, bounds, start plan; reads the history, else probes. MZ_E_CONFIG: unknown strategy or device, limits that contradict
@@ -39,6 +39,7 @@ void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers, cons
 void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64_t moves);
 /* Decides, resizes, records. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
  * is no failure; a ledger that cannot be written is MZ_E_IO. */
-mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, double score, const mz_decision **decision);
+mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, double score,
+                          const mz_decision **decision);
 /* Of the last phase: what was measured. */
 const mz_window *mz_steer_window(const mz_steer *steer);

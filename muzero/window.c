@@ -88,7 +88,8 @@ void mz_window_close_rounds(mz_window_meter *m, const mz_state *state, const mz_
   batch->items = learner->items = (double)(stats->learning.updates - m->started.learning.updates);
   batch->wait_out_s = (double)(stats->batch_wait_ns - m->started.batch_wait_ns) * 1e-9;
   /* Its threads wait together, for the one that takes batches from the queue. */
-  learner->wait_in_s = (double)(stats->learner_wait_ns - m->started.learner_wait_ns) * 1e-9 * (double)workers->knobs.learner_threads;
+  learner->wait_in_s =
+      (double)(stats->learner_wait_ns - m->started.learner_wait_ns) * 1e-9 * (double)workers->knobs.learner_threads;
   /* Between the pool's tasks the driving thread goes on alone: no stage clock sees that. */
   const double alone_s = fmax(0, learn_s - learner->elapsed_s);
   learner->cpu_s += alone_s;

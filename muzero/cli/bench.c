@@ -63,7 +63,7 @@ static const struct {
   mz_status (*measure)(mz_bench *bench, cJSON **out);
 } sections[] = {
     {"search", mz_bench_search}, {"learner", mz_bench_learner}, {"envs", mz_bench_envs},
-    {"replay", mz_bench_replay}, {"resize", mz_bench_resize}, {"allocator", mz_bench_allocator},
+    {"replay", mz_bench_replay}, {"resize", mz_bench_resize},   {"allocator", mz_bench_allocator},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -74,7 +74,8 @@ static mz_status check_section(const char *what) {
     if (strcmp(what, names[i]) == 0) return MZ_OK;
   const char *nearest = mz_nearest(what, names, SECTIONS + 1);
   if (nearest) return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; did you mean '%s'?", what, nearest);
-  return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; there are search, learner, envs, replay, resize, allocator and all", what);
+  return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; there are search, learner, envs, replay, resize, allocator and all",
+                 what);
 }
 
 static void print_cell(const cJSON *cell) {

@@ -22,8 +22,9 @@ static const mz_option options[] = {
      .value = "A,B,…",
      .fallback = "rule,default,oversubscribed,demand,greedy",
      .class_ = MZ_OPERATIONAL,
-     .help = "default (every knob at its least), oversubscribed, rule (one actor a core), fixed:k=v,…, or a strategy, which begins "
-             "at default; the first one's twin measures the noise"},
+     .help =
+         "default (every knob at its least), oversubscribed, rule (one actor a core), fixed:k=v,…, or a strategy, which begins "
+         "at default; the first one's twin measures the noise"},
     {.name = "--seeds",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seeds),
@@ -78,8 +79,8 @@ static void show(void *context, const mz_compare_progress *p) {
   if (p->trouble[0]) fprintf(stderr, "%s%s: %s\n", terminal ? "\r\033[K" : "", p->arm, p->trouble);
   if (!terminal) return;
   mz_text_time(p->left_s, left);
-  fprintf(stderr, "\r\033[Kseed %d of %d, block %lld: %s %s; %.0f %% done%s%s", p->seed + 1, p->seeds, (long long)p->block + 1, p->arm,
-          mz_text_time(p->wall_s, took), 100 * p->done, isnan(p->left_s) ? "" : ", left ", isnan(p->left_s) ? "" : left);
+  fprintf(stderr, "\r\033[Kseed %d of %d, block %lld: %s %s; %.0f %% done%s%s", p->seed + 1, p->seeds, (long long)p->block + 1,
+          p->arm, mz_text_time(p->wall_s, took), 100 * p->done, isnan(p->left_s) ? "" : ", left ", isnan(p->left_s) ? "" : left);
 }
 
 static bool stopping(void *context) {
@@ -87,7 +88,9 @@ static bool stopping(void *context) {
   return mz_signals_stopping();
 }
 
-static double number(const cJSON *object, const char *key) { return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key)); }
+static double number(const cJSON *object, const char *key) {
+  return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
 static const char *text(const cJSON *object, const char *key) {
   const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
   return value ? value : "";
@@ -101,7 +104,8 @@ static void print_summary(const cJSON *summary, const char *dir) {
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "arms")) {
     printf("%-44s %9s %9s %9s %8.2g %8s %8.0f%s%s\n", text(row, "name"), mz_text_time(number(row, "wall_s"), a),
            mz_text_number(number(row, "core_s"), b), mz_text_number(number(row, "core_reserved_s"), c), number(row, "cost"),
-           mz_text_number(number(row, "score"), d), number(row, "reached"), text(row, "crashed")[0] ? "  crashed: " : "", text(row, "crashed"));
+           mz_text_number(number(row, "score"), d), number(row, "reached"), text(row, "crashed")[0] ? "  crashed: " : "",
+           text(row, "crashed"));
   }
   printf("\nwall time, a over b\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) {
@@ -112,8 +116,8 @@ static void print_summary(const cJSON *summary, const char *dir) {
            strcmp(text(row, "metric"), "wall_s") != 0 ? "  (plan settled)" : "");
   }
   printf("\n");
-  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios"))
-      if (text(row, "claim")[0]) printf("Claim: %s.\n", text(row, "claim"));
+  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (text(row, "claim")[0])
+      printf("Claim: %s.\n", text(row, "claim"));
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "sentences")) printf("%s\n", row->valuestring);
   printf("\n  report  %s/report.html\n", dir);
 }
@@ -151,14 +155,18 @@ static mz_status compare(const void *given) {
 const mz_command mz_command_compare = {
     .name = "compare",
     .summary = "compare ways of using the machine: fixed plans and allocators, taking turns",
-    .about = "Runs arms × seeds, each arm in a process of its own, advanced in turns block by block, and reports wall time, core-seconds and priced "
-             "cost with 95 % intervals. Without a limit it stops at the preset's. A difference is claimed only where the interval excludes "
-             "none, after Holm's correction, and where it exceeds what the first arm shows against its own twin. Arms that differ in exact "
+    .about = "Runs arms × seeds, each arm in a process of its own, advanced in turns block by block, and reports wall time, "
+             "core-seconds and priced "
+             "cost with 95 % intervals. Without a limit it stops at the preset's. A difference is claimed only where the "
+             "interval excludes "
+             "none, after Holm's correction, and where it exceeds what the first arm shows against its own twin. Arms that "
+             "differ in exact "
              "knobs must end with the same digest; that is checked. Ctrl-C keeps finished seeds; the same command goes on.",
     .options = options,
     .shared = mz_session_options,
     .arguments_size = sizeof(compare_arguments),
     .lists_settings = true,
-    .examples = {"compare cartpole --seeds 5", "compare tictactoe --arms rule,fixed:cpu_actor=1,mcts_storage_size=64,greedy --rounds 400 --run runs/c"},
+    .examples = {"compare cartpole --seeds 5",
+                 "compare tictactoe --arms rule,fixed:cpu_actor=1,mcts_storage_size=64,greedy --rounds 400 --run runs/c"},
     .run = compare,
 };

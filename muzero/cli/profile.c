@@ -62,7 +62,8 @@ static void show(void *context, const mz_profile_progress *p) {
     cJSON_AddStringToObject(o, "plan", p->plan);
     mz_print_json(o);
   } else if (isatty(STDERR_FILENO))
-    fprintf(stderr, "\r\033[K%d of %d, left %s: %s: %.4g ms a round", p->done, p->all, mz_text_time(p->left_s, left), p->plan, 1e3 * p->round_s);
+    fprintf(stderr, "\r\033[K%d of %d, left %s: %s: %.4g ms a round", p->done, p->all, mz_text_time(p->left_s, left), p->plan,
+            1e3 * p->round_s);
 }
 
 static bool stopping(void *context) {
@@ -70,7 +71,9 @@ static bool stopping(void *context) {
   return mz_signals_stopping();
 }
 
-static double number(const cJSON *object, const char *key) { return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key)); }
+static double number(const cJSON *object, const char *key) {
+  return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
 
 static void print_plan(const cJSON *plan) {
   const cJSON *knob;
@@ -86,8 +89,8 @@ static void print_result(const cJSON *result, const char *history) {
     printf("%12.4g  %-10s", 1e3 * number(row, "median_s"), cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "source")));
     print_plan(cJSON_GetObjectItemCaseSensitive(row, "plan"));
   }
-  printf("\nnoise of a measurement %.1f %%\nfastest %.4g ms a round, %.3g of the default's:", 100 * number(result, "noise"), 1e3 * number(result, "best_s"),
-         number(result, "best_s") / number(result, "default_s"));
+  printf("\nnoise of a measurement %.1f %%\nfastest %.4g ms a round, %.3g of the default's:", 100 * number(result, "noise"),
+         1e3 * number(result, "best_s"), number(result, "best_s") / number(result, "default_s"));
   print_plan(cJSON_GetObjectItemCaseSensitive(result, "best"));
   if (history) printf("kept in %s\n", history);
 }
@@ -120,8 +123,10 @@ static mz_status profile(const void *given) {
 const mz_command mz_command_profile = {
     .name = "profile",
     .summary = "measure plans on this machine, for the allocator to begin with",
-    .about = "Runs whole phases under plan after plan (the default, the plain one, a Latin hypercube and random draws), interleaved and repeated, and "
-             "keeps what it measures in the history, where later runs of the same environment, network and machine find it. Ctrl-C or --for "
+    .about = "Runs whole phases under plan after plan (the default, the plain one, a Latin hypercube and random draws), "
+             "interleaved and repeated, and "
+             "keeps what it measures in the history, where later runs of the same environment, network and machine find it. "
+             "Ctrl-C or --for "
              "ends it early; what was measured is kept. --rounds, --env-steps, --updates and --until do not apply.",
     .options = options,
     .shared = mz_session_options,

@@ -156,7 +156,8 @@ static void draw_rates(mz_screen *screen) {
   out = blank(screen);
   add(&out, INK_DIM, "  plan    ");
   add(&out, INK_PLAIN, "%lld actors × %lld games  %lld builders  queue %lld  %lld learner threads", (long long)plan->cpu_actor,
-      (long long)plan->mcts_storage_size, (long long)plan->batch_actor, (long long)plan->batch_buffer_size, (long long)plan->learner_threads);
+      (long long)plan->mcts_storage_size, (long long)plan->batch_actor, (long long)plan->batch_buffer_size,
+      (long long)plan->learner_threads);
   add(&out, INK_DIM, "  %s", screen->action);
   put(screen, &out);
 }

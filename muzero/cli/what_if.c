@@ -46,8 +46,8 @@ static mz_status set_knob(const mz_pipeline *pipeline, mz_plan *plan, const char
   MZ_TRY(mz_parse_size(equals + 1, "--set", &value));
   const mz_knob *k = &pipeline->knobs[knob];
   if (value < k->min || value > k->max)
-    return mz_fail(MZ_E_CONFIG, "--set %s: %s goes from %lld to %lld; nearest valid value: %lld", pair, name, (long long)k->min, (long long)k->max,
-                   (long long)mz_knob_clamp(k, value));
+    return mz_fail(MZ_E_CONFIG, "--set %s: %s goes from %lld to %lld; nearest valid value: %lld", pair, name, (long long)k->min,
+                   (long long)k->max, (long long)mz_knob_clamp(k, value));
   plan->values[knob] = value;
   return MZ_OK;
 }
@@ -66,9 +66,11 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
   const mz_plan *kept = mz_allocator_plan(replayed->allocator);
   mz_plan other = *kept;
   for (int i = 0; i < arguments->sets.count; i++) MZ_TRY(set_knob(pipeline, &other, arguments->sets.items[i]));
-  const mz_prediction was = mz_allocator_predict(replayed->allocator, kept), would = mz_allocator_predict(replayed->allocator, &other);
+  const mz_prediction was = mz_allocator_predict(replayed->allocator, kept),
+                      would = mz_allocator_predict(replayed->allocator, &other);
   const char *refused = mz_plan_refused(pipeline, &replayed->options.bounds, &other);
-  const double price = mz_plan_price_s(pipeline, replayed->options.settings, kept), other_price = mz_plan_price_s(pipeline, replayed->options.settings, &other);
+  const double price = mz_plan_price_s(pipeline, replayed->options.settings, kept),
+               other_price = mz_plan_price_s(pipeline, replayed->options.settings, &other);
   if (arguments->json) {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddItemToObject(o, "kept", prediction_json(pipeline, kept, &was));
@@ -84,10 +86,12 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
   mz_plan_text(pipeline, kept, NULL, text, sizeof text);
   printf("kept:    %.4g ms a unit of work (90 %%: %.4g to %.4g): %s\n", 1e3 * was.unit_s, 1e3 * was.low, 1e3 * was.high, text);
   mz_plan_text(pipeline, &other, kept, text, sizeof text);
-  printf("what if: %.4g ms (90 %%: %.4g to %.4g): %s\n", 1e3 * would.unit_s, 1e3 * would.low, 1e3 * would.high, text[0] ? text : "the same plan");
-  printf("         %.3g of the time, %.3g of the cost%s%s\n", would.unit_s / was.unit_s, would.unit_s * other_price / (was.unit_s * price),
-         refused ? "; it would be refused: " : "", refused ? refused : "");
-  printf("%lld decisions replayed, %lld of them differ from the ledger\n", (long long)replayed->decisions, (long long)replayed->differences);
+  printf("what if: %.4g ms (90 %%: %.4g to %.4g): %s\n", 1e3 * would.unit_s, 1e3 * would.low, 1e3 * would.high,
+         text[0] ? text : "the same plan");
+  printf("         %.3g of the time, %.3g of the cost%s%s\n", would.unit_s / was.unit_s,
+         would.unit_s * other_price / (was.unit_s * price), refused ? "; it would be refused: " : "", refused ? refused : "");
+  printf("%lld decisions replayed, %lld of them differ from the ledger\n", (long long)replayed->decisions,
+         (long long)replayed->differences);
   return mz_print_flush();
 }
 
@@ -95,7 +99,8 @@ static mz_status what_if(const void *given) {
   const what_if_arguments *arguments = given;
   char path[1024];
   if (!mz_file_is_dir(arguments->run))
-    return mz_fail(MZ_E_IO, "%s: %s", arguments->run, mz_file_exists(arguments->run) ? "no run directory" : "no such file or directory");
+    return mz_fail(MZ_E_IO, "%s: %s", arguments->run,
+                   mz_file_exists(arguments->run) ? "no run directory" : "no such file or directory");
   MZ_TRY(mz_path_join(path, sizeof path, arguments->run, "ledger.jsonl"));
   mz_replayed replayed;
   MZ_TRY(mz_ledger_replay(path, arguments->phase == MZ_COUNT_UNSET ? INT64_MAX : arguments->phase, &replayed));
@@ -107,7 +112,8 @@ static mz_status what_if(const void *given) {
 const mz_command mz_command_what_if = {
     .name = "what-if",
     .summary = "what another plan would have been expected to do",
-    .about = "Replays a run's ledger up to a phase, which gives the same decisions again, and asks the model that drove there for another plan.",
+    .about = "Replays a run's ledger up to a phase, which gives the same decisions again, and asks the model that drove there "
+             "for another plan.",
     .options = options,
     .arguments_size = sizeof(what_if_arguments),
     .examples = {"what-if runs/cp --phase 3 --set cpu_actor=1", "what-if runs/cp --set mcts_storage_size=32 --json"},

@@ -77,7 +77,8 @@ static void print_stages(const cJSON *window) {
   printf("  stages, as shares of the phase's %.3g s: ", wall_s);
   bool any = false;
   cJSON_ArrayForEach(stage, item(window, "stages")) {
-    const double busy = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 1)), in = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 3)),
+    const double busy = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 1)),
+                 in = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 3)),
                  out = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 4));
     if (busy + in + out <= 0) continue;
     printf("%s%s busy %.2f", any ? "; " : "", stage->string, busy / wall_s);
@@ -93,7 +94,8 @@ static void print_long(const cJSON *d) {
   printf("Phase %.0f, strategy %s.\n  plan: ", number(d, "phase"), text(d, "strategy"));
   print_plan(item(d, "plan"), NULL);
   printf("\n  observed %s a unit of work; predicted %s (90 %%: %s to %s) by the %s\n", per_unit(number(d, "observed"), a),
-         per_unit(number(d, "predicted"), b), per_unit(number(d, "low"), c), per_unit(number(d, "high"), e), text(d, "predictor"));
+         per_unit(number(d, "predicted"), b), per_unit(number(d, "low"), c), per_unit(number(d, "high"), e),
+         text(d, "predictor"));
   print_stages(item(d, "window"));
   printf("  decision: %s: ", text(d, "action"));
   print_plan(item(d, "next"), item(d, "plan"));
@@ -107,8 +109,8 @@ static void print_long(const cJSON *d) {
   cJSON_ArrayForEach(candidate, item(d, "candidates")) {
     printf("  looked at: ");
     print_plan(item(candidate, "plan"), item(d, "plan"));
-    printf(": %s a unit predicted%s%s\n", per_unit(number(candidate, "predicted"), a), text(candidate, "why_not")[0] ? "; not taken: " : "; taken",
-           text(candidate, "why_not"));
+    printf(": %s a unit predicted%s%s\n", per_unit(number(candidate, "predicted"), a),
+           text(candidate, "why_not")[0] ? "; not taken: " : "; taken", text(candidate, "why_not"));
   }
 }
 
@@ -121,7 +123,8 @@ typedef struct reading {
 static mz_status print_line(const char *line, size_t length) {
   const char *inputs = strstr(line, ",\"rounds\":[");
   if (inputs) length = (size_t)(inputs - line);
-  if (fwrite(line, 1, length, stdout) != length || (inputs && putchar('}') == EOF) || putchar('\n') == EOF) return mz_print_flush();
+  if (fwrite(line, 1, length, stdout) != length || (inputs && putchar('}') == EOF) || putchar('\n') == EOF)
+    return mz_print_flush();
   return MZ_OK;
 }
 
@@ -151,21 +154,24 @@ static mz_status why(const void *given) {
   reading r = {.arguments = arguments};
   char path[1024];
   if (!mz_file_is_dir(arguments->run))
-    return mz_fail(MZ_E_IO, "%s: %s", arguments->run, mz_file_exists(arguments->run) ? "no run directory" : "no such file or directory");
+    return mz_fail(MZ_E_IO, "%s: %s", arguments->run,
+                   mz_file_exists(arguments->run) ? "no run directory" : "no such file or directory");
   MZ_TRY(mz_path_join(path, sizeof path, arguments->run, "ledger.jsonl"));
   MZ_TRY(mz_ledger_read(path, read_line, &r));
   if (arguments->phase != MZ_COUNT_UNSET && r.shown == 0)
     return mz_fail(MZ_E_CONFIG, "%s: there is no decision after phase %lld; it has %lld decisions", arguments->run,
                    (long long)arguments->phase, (long long)r.decisions);
   if (!arguments->json && arguments->phase == MZ_COUNT_UNSET)
-    printf("%lld decisions, %lld of them left the plan as it was (--phase N shows any)\n", (long long)r.decisions, (long long)r.kept);
+    printf("%lld decisions, %lld of them left the plan as it was (--phase N shows any)\n", (long long)r.decisions,
+           (long long)r.kept);
   return mz_print_flush();
 }
 
 const mz_command mz_command_why = {
     .name = "why",
     .summary = "the allocator's decisions explained",
-    .about = "Reads a run's ledger: what was changed after which phase and why; with --phase, one decision with what was predicted, observed, "
+    .about = "Reads a run's ledger: what was changed after which phase and why; with --phase, one decision with what was "
+             "predicted, observed, "
              "looked at and rejected. --json prints one object per decision.",
     .options = options,
     .arguments_size = sizeof(why_arguments),

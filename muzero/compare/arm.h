@@ -15,7 +15,7 @@ typedef struct mz_arm {
   char strategy[MZ_NAME_MAX];
   const char *sets[MZ_ARM_SETS_MAX]; /* "key=value"; into text */
   int set_count;
-  bool exact; /* only exact and operational settings: it learns what every such arm learns */
+  bool exact;  /* only exact and operational settings: it learns what every such arm learns */
   bool adapts; /* its strategy moves knobs */
   char text[MZ_ARM_TEXT_MAX];
 } mz_arm;

@@ -69,8 +69,10 @@ static mz_status open_dir(comparison *c) {
     size_t size;
     status = mz_file_read(path, 1 << 20, &there, &size);
     if (status == MZ_OK && strcmp((const char *)there, text) != 0)
-      status = mz_fail(MZ_E_CONFIG, "%s: another comparison is here already; go on with it by the same arms, limits and settings, or choose another --run",
-                       c->dir);
+      status = mz_fail(
+          MZ_E_CONFIG,
+          "%s: another comparison is here already; go on with it by the same arms, limits and settings, or choose another --run",
+          c->dir);
     if (status == MZ_OK) free(there);
   }
   free(text);
@@ -138,9 +140,11 @@ static void tell(comparison *c, int seed, int64_t block, int arm, const mz_cell 
   const cJSON *reply = last_block(cell);
   const double rounds = reply ? cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(reply, "rounds")) : 0;
   double before = 0;
-  if (block > 0) before = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(cell->blocks, (int)block - 1), "rounds"));
+  if (block > 0)
+    before = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(cell->blocks, (int)block - 1), "rounds"));
   if (!cell->why[0] && isfinite(rounds - before)) c->played += rounds - before;
-  mz_compare_progress p = {.seed = seed, .seeds = c->options->seeds, .block = block, .arm = c->arms[arm].name, .trouble = cell->why};
+  mz_compare_progress p = {
+      .seed = seed, .seeds = c->options->seeds, .block = block, .arm = c->arms[arm].name, .trouble = cell->why};
   p.elapsed_s = (double)(mz_clock_ns() - c->started_ns) * 1e-9;
   p.done = c->all > 0 ? c->played / c->all : (double)seed / c->options->seeds;
   p.left_s = p.done > 0.01 ? p.elapsed_s * (1 - p.done) / p.done : NAN;
@@ -164,7 +168,8 @@ static mz_status play_seed(comparison *c, int index, mz_cell *cells) {
       any = true;
     }
     if (!any) return MZ_OK;
-    if (stopping(c)) return mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command goes on", c->dir);
+    if (stopping(c))
+      return mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command goes on", c->dir);
   }
 }
 
@@ -246,7 +251,8 @@ static mz_status write_summary(const comparison *c, const cJSON *summary) {
   char path[PATH_SIZE];
   const char *const runs[] = {c->dir};
   char *text = cJSON_Print(summary);
-  mz_status status = text ? mz_path_join(path, sizeof path, c->dir, "compare.json") : mz_fail(MZ_E_MEMORY, "compare: no memory for its summary");
+  mz_status status =
+      text ? mz_path_join(path, sizeof path, c->dir, "compare.json") : mz_fail(MZ_E_MEMORY, "compare: no memory for its summary");
   if (status == MZ_OK) status = mz_file_write_atomic(path, text, strlen(text));
   free(text);
   MZ_TRY(status);
@@ -254,7 +260,8 @@ static mz_status write_summary(const comparison *c, const cJSON *summary) {
   return mz_report_write(path, runs, 1);
 }
 
-mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir, size_t dir_size) {
+mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,
+                     size_t dir_size) {
   const int cores = options->run.threads > 0 ? options->run.threads : mz_machine_cores();
   comparison *c;
   int64_t phase_rounds;
@@ -285,7 +292,8 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
     cJSON_AddItemToArray(seeds, cells);
     c->played = (double)c->rounds * (i + 1) * c->count;
     if (i + 1 < options->seeds && stopping(c))
-      MZ_TRY_CLEANUP(mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command goes on", c->dir));
+      MZ_TRY_CLEANUP(
+          mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command goes on", c->dir));
   }
   cJSON *plan = plan_json(c);
   status = mz_compare_summarise(plan, seeds, c->arms, c->count, summary);

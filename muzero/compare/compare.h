@@ -11,19 +11,19 @@
 typedef struct mz_compare_options {
   mz_run_options run; /* of every cell; dir, seed, allocate are the comparison's */
   const char *arms;
-  int seeds;         /* run.seed, run.seed + 1, … */
-  const char *dir;   /* NULL: runs/compare-ENV-… is made up */
+  int seeds;       /* run.seed, run.seed + 1, … */
+  const char *dir; /* NULL: runs/compare-ENV-… is made up */
   mz_limits limits;
-  int block_phases;  /* 0: chosen: about 30 blocks a seed where rounds are limited, otherwise 1 */
+  int block_phases; /* 0: chosen: about 30 blocks a seed where rounds are limited, otherwise 1 */
 } mz_compare_options;
 
 typedef struct mz_compare_progress {
   int seed, seeds; /* index of the present one; number */
   int64_t block;
-  double done;             /* share of all, where rounds are limited; otherwise of seeds */
+  double done;              /* share of all, where rounds are limited; otherwise of seeds */
   double elapsed_s, left_s; /* left_s NAN: not known yet */
   const char *arm;
-  double wall_s; /* of its block */
+  double wall_s;       /* of its block */
   const char *trouble; /* "": none; a crash, or digests that differ */
 } mz_compare_progress;
 typedef struct mz_compare_watcher {
@@ -34,4 +34,5 @@ typedef struct mz_compare_watcher {
 
 /* *summary: cJSON_Delete. MZ_E_CONFIG: arms or settings that cannot be (before anything runs; the arm is named), a directory that
  * holds another comparison. MZ_INTERRUPTED after stopping: *summary is NULL, the same call goes on. */
-mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir, size_t dir_size);
+mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,
+                     size_t dir_size);

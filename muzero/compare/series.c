@@ -38,7 +38,8 @@ mz_status mz_series_read(mz_series *out, const cJSON *seeds, int arms) {
   *out = (mz_series){.arms = arms, .seeds = cJSON_GetArraySize(seeds)};
   size_t blocks = 0, at = 0;
   const cJSON *seed, *cell;
-  cJSON_ArrayForEach(seed, seeds) cJSON_ArrayForEach(cell, item(seed, "cells")) blocks += (size_t)cJSON_GetArraySize(item(cell, "blocks"));
+  cJSON_ArrayForEach(seed, seeds) cJSON_ArrayForEach(cell, item(seed, "cells")) blocks +=
+      (size_t)cJSON_GetArraySize(item(cell, "blocks"));
   const size_t width = MZ_METRICS + 2;
   mz_status status;
   MZ_TRY_CLEANUP(mz_alloc(&out->cells, (size_t)arms * (size_t)out->seeds, sizeof *out->cells));
@@ -65,7 +66,9 @@ void mz_series_free(mz_series *series) {
   *series = (mz_series){0};
 }
 
-const mz_cell_series *mz_series_cell(const mz_series *series, int arm, int seed) { return &series->cells[arm * series->seeds + seed]; }
+const mz_cell_series *mz_series_cell(const mz_series *series, int arm, int seed) {
+  return &series->cells[arm * series->seeds + seed];
+}
 
 double mz_series_total(const mz_cell_series *cell, mz_metric metric, int from) {
   double sum = 0;

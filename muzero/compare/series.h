@@ -3,7 +3,14 @@
 #include "muzero/base/json.h"
 #include "muzero/compare/arm.h"
 
-typedef enum mz_metric { MZ_METRIC_WALL, MZ_METRIC_CORE, MZ_METRIC_RESERVED, MZ_METRIC_GIB, MZ_METRIC_COST, MZ_METRICS } mz_metric;
+typedef enum mz_metric {
+  MZ_METRIC_WALL,
+  MZ_METRIC_CORE,
+  MZ_METRIC_RESERVED,
+  MZ_METRIC_GIB,
+  MZ_METRIC_COST,
+  MZ_METRICS
+} mz_metric;
 const char *mz_metric_key(mz_metric metric);  /* in a block: "wall_s", "cpu_s", … */
 const char *mz_metric_name(mz_metric metric); /* in the summary: "wall_s", "core_s", "core_reserved_s", "gib_s", "cost" */
 

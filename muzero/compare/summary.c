@@ -43,7 +43,8 @@ static void pair(pairs *p, const mz_series *series, const mz_arm *arms, int a, i
     if (x->crashed || y->crashed) continue;
     const int from = !settled ? 0 : x->settled > y->settled ? x->settled : y->settled;
     if (!p->by_block) add_pair(p, mz_series_total(x, metric, from), mz_series_total(y, metric, from), 0);
-    for (int i = from; p->by_block && i < x->blocks && i < y->blocks; i++) add_pair(p, x->values[metric][i], y->values[metric][i], s);
+    for (int i = from; p->by_block && i < x->blocks && i < y->blocks; i++)
+      add_pair(p, x->values[metric][i], y->values[metric][i], s);
   }
 }
 
@@ -103,11 +104,17 @@ static bool looked_at(const mz_arm *arms, int count, int a, int b) {
   return any ? arms[a].adapts && !arms[b].adapts : b == 0 && a != 0;
 }
 
-static mz_status find_ratio(const mz_series *series, const mz_arm *arms, int a, int b, int kind, pairs *p, ratio *out, bool *found) {
+static mz_status find_ratio(const mz_series *series, const mz_arm *arms, int a, int b, int kind, pairs *p, ratio *out,
+                            bool *found) {
   pair(p, series, arms, a, b, kinds[kind].metric, kinds[kind].settled);
   *found = p->n >= 2;
   if (!*found) return MZ_OK;
-  *out = (ratio){.a = a, .b = b, .metric = kinds[kind].name, .words = kinds[kind].words, .n = p->n, .by_block = p->by_block,
+  *out = (ratio){.a = a,
+                 .b = b,
+                 .metric = kinds[kind].name,
+                 .words = kinds[kind].words,
+                 .n = p->n,
+                 .by_block = p->by_block,
                  .censored = censored(series, a) || censored(series, b)};
   return kinds[kind].typical ? of_typical(p, &out->got) : of_totals(p, &out->got);
 }
@@ -135,14 +142,15 @@ static mz_status find_ratios(const mz_series *series, const mz_arm *arms, int co
 static bool may_claim(const ratio *r, double noise) {
   const mz_interval *i = &r->got.interval;
   const bool apart = i->low > 1 || i->high < 1;
-  return apart && r->n >= (r->by_block ? BLOCKS_MIN : SEEDS_MIN) && r->p_holm < 0.05 && fabs(log(i->estimate)) > noise && !r->censored;
+  return apart && r->n >= (r->by_block ? BLOCKS_MIN : SEEDS_MIN) && r->p_holm < 0.05 && fabs(log(i->estimate)) > noise &&
+         !r->censored;
 }
 
 static void claim_text(const ratio *r, const mz_arm *arms, char out[TEXT_MAX]) {
   const mz_interval *i = &r->got.interval;
-  snprintf(out, TEXT_MAX, "%s takes %.3g %% %s %s than %s (ratio %.3f, 95 %% interval %.3f to %.3f, %d paired %s)", arms[r->a].name,
-           100 * fabs(i->estimate - 1), i->estimate < 1 ? "less" : "more", r->words, arms[r->b].name, i->estimate, i->low, i->high,
-           r->n, r->by_block ? "blocks" : "seeds");
+  snprintf(out, TEXT_MAX, "%s takes %.3g %% %s %s than %s (ratio %.3f, 95 %% interval %.3f to %.3f, %d paired %s)",
+           arms[r->a].name, 100 * fabs(i->estimate - 1), i->estimate < 1 ? "less" : "more", r->words, arms[r->b].name,
+           i->estimate, i->low, i->high, r->n, r->by_block ? "blocks" : "seeds");
 }
 
 static cJSON *interval_json(const mz_interval *i) {
@@ -194,8 +202,10 @@ static cJSON *by_seed_json(const cJSON *seeds, const mz_series *series, int arm,
   const mz_cell_series *cell = mz_series_cell(series, arm, seed);
   const cJSON *json = cell_json(seeds, arm, seed);
   cJSON *o = cJSON_CreateObject();
-  cJSON_AddItemToObject(o, "seed", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, seed), "seed"), true));
-  for (int m = 0; m < MZ_METRICS; m++) cJSON_AddNumberToObject(o, mz_metric_name((mz_metric)m), mz_series_total(cell, (mz_metric)m, 0));
+  cJSON_AddItemToObject(o, "seed",
+                        cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, seed), "seed"), true));
+  for (int m = 0; m < MZ_METRICS; m++)
+    cJSON_AddNumberToObject(o, mz_metric_name((mz_metric)m), mz_series_total(cell, (mz_metric)m, 0));
   cJSON_AddNumberToObject(o, "score", cell->score);
   cJSON_AddBoolToObject(o, "reached", cell->reached);
   cJSON_AddItemToObject(o, "rounds", last_of(json, "rounds"));
@@ -250,7 +260,8 @@ static cJSON *blocks_json(const cJSON *seeds, const mz_series *series, const mz_
     }
     for (int b = 0; b < most; b++) {
       cJSON *o = cJSON_CreateObject(), *seconds = cJSON_CreateObject();
-      cJSON_AddItemToObject(o, "seed", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, s), "seed"), true));
+      cJSON_AddItemToObject(o, "seed",
+                            cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, s), "seed"), true));
       cJSON_AddNumberToObject(o, "block", b);
       for (int a = 0; a < series->arms; a++) {
         const mz_cell_series *cell = mz_series_cell(series, a, s);
@@ -267,31 +278,43 @@ static cJSON *blocks_json(const cJSON *seeds, const mz_series *series, const mz_
 
 static void add_sentence(cJSON *sentences, const char *text) { cJSON_AddItemToArray(sentences, cJSON_CreateString(text)); }
 
-static void add_sentences(cJSON *o, const mz_series *series, const mz_arm *arms, int count, const mz_interval *noise, double noise_log) {
+static void add_sentences(cJSON *o, const mz_series *series, const mz_arm *arms, int count, const mz_interval *noise,
+                          double noise_log) {
   char text[TEXT_MAX];
   cJSON *sentences = cJSON_AddArrayToObject(o, "sentences");
   int block = 0;
   const int seed = mz_series_differ(series, arms, &block), cores = mz_machine_cores();
   if (seed < 0)
-    add_sentence(sentences, "Arms that differ in exact knobs only ended every block with the same digest: they learned the same, bit for bit.");
+    add_sentence(
+        sentences,
+        "Arms that differ in exact knobs only ended every block with the same digest: they learned the same, bit for bit.");
   else {
-    snprintf(text, sizeof text, "The digests of arms that should learn the same differ from seed number %d, block %d on: do not trust this comparison.", seed + 1, block + 1);
+    snprintf(
+        text, sizeof text,
+        "The digests of arms that should learn the same differ from seed number %d, block %d on: do not trust this comparison.",
+        seed + 1, block + 1);
     add_sentence(sentences, text);
   }
   cJSON_AddBoolToObject(o, "same_digest", seed < 0);
-  snprintf(text, sizeof text, "%s against itself: ratio %.3f, 95 %% interval %.3f to %.3f; no difference below %.1f %% is claimed.", arms[0].name,
+  snprintf(text, sizeof text,
+           "%s against itself: ratio %.3f, 95 %% interval %.3f to %.3f; no difference below %.1f %% is claimed.", arms[0].name,
            noise->estimate, noise->low, noise->high, 100 * expm1(noise_log));
   add_sentence(sentences, text);
   if (cores <= 4) {
-    snprintf(text, sizeof text, "On %d cores almost no split of workers is left to adapt: what can be gained lies in how many games are searched together, in queue depth, "
-             "in learner threads and in releasing what is not needed.", cores);
+    snprintf(text, sizeof text,
+             "On %d cores almost no split of workers is left to adapt: what can be gained lies in how many games are searched "
+             "together, in queue depth, "
+             "in learner threads and in releasing what is not needed.",
+             cores);
     add_sentence(sentences, text);
   }
   for (int a = 0; a < count - 1; a++) {
     int missed = 0;
     for (int s = 0; s < series->seeds; s++) missed += !mz_series_cell(series, a, s)->reached;
     if (!censored(series, a)) continue;
-    snprintf(text, sizeof text, "%s did not reach the target in %d of %d seeds: its times are lower bounds, and nothing is claimed from them.", arms[a].name, missed, series->seeds);
+    snprintf(text, sizeof text,
+             "%s did not reach the target in %d of %d seeds: its times are lower bounds, and nothing is claimed from them.",
+             arms[a].name, missed, series->seeds);
     add_sentence(sentences, text);
   }
 }

@@ -44,9 +44,11 @@ static void test_same_digest_under_every_strategy(void **state) {
   for (int i = 0; i < 4; i++) {
     process p = {0};
     if (i < 3)
-      process_run(&p, "train", "tictactoe", TINY, "--seed", "5", "--json", "--rounds", "12", "--allocate", strategies[i], "--set", "allocate.start=plain", NULL);
+      process_run(&p, "train", "tictactoe", TINY, "--seed", "5", "--json", "--rounds", "12", "--allocate", strategies[i], "--set",
+                  "allocate.start=plain", NULL);
     else
-      process_run(&p, "train", "tictactoe", TINY, "--seed", "5", "--json", "--rounds", "12", "--set", "devices.cpu=0,1", "--set", "devices.learning=cpu:1", NULL);
+      process_run(&p, "train", "tictactoe", TINY, "--seed", "5", "--json", "--rounds", "12", "--set", "devices.cpu=0,1", "--set",
+                  "devices.learning=cpu:1", NULL);
     if (i == 3 && p.status == 3) { /* a machine with one core has no core 1 */
       process_free(&p);
       continue;
@@ -72,7 +74,8 @@ static void test_why_and_what_if(void **state) {
     cJSON *decision = lines_at(p.out, i);
     assert_int_equal((int)lines_number(decision, "phase"), i);
     assert_string_equal(lines_string(decision, "strategy"), "greedy");
-    assert_keys(decision, "predictor", "predicted", "low", "high", "observed", "candidates", "reason", "reverted", "plan", "next", "action", NULL);
+    assert_keys(decision, "predictor", "predicted", "low", "high", "observed", "candidates", "reason", "reverted", "plan", "next",
+                "action", NULL);
     cJSON_Delete(decision);
   }
   process_run(&p, "why", "w", "--phase", "3", NULL);
@@ -121,17 +124,20 @@ static void test_profile_fills_the_history(void **state) {
 static void test_compare(void **state) {
   (void)state;
   process p = {0};
-  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "8", "--seeds", "2", "--arms", "rule,default,demand,greedy", "--run", "c", "--json", NULL);
+  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "8", "--seeds", "2", "--arms", "rule,default,demand,greedy", "--run",
+              "c", "--json", NULL);
   assert_status(&p, 0);
   cJSON *done = lines_at(p.out, -1);
   assert_string_equal(lines_string(done, "event"), "done");
   assert_true(cJSON_IsTrue(cJSON_GetObjectItem(done, "same_digest")));
   assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(done, "arms")), 4);
-  assert_keys(cJSON_GetArrayItem(cJSON_GetObjectItem(done, "arms"), 0), "name", "strategy", "wall_s", "core_s", "gpu_s", "cost", "score", NULL);
+  assert_keys(cJSON_GetArrayItem(cJSON_GetObjectItem(done, "arms"), 0), "name", "strategy", "wall_s", "core_s", "gpu_s", "cost",
+              "score", NULL);
   assert_keys(cJSON_GetArrayItem(cJSON_GetObjectItem(done, "ratios"), 0), "a", "b", "metric", "ratio", "ci95", "claim", NULL);
   cJSON_Delete(done);
   /* The same again: nothing is left to run, and one more seed runs alone. */
-  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "8", "--seeds", "3", "--arms", "rule,default,demand,greedy", "--run", "c", "--json", NULL);
+  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "8", "--seeds", "3", "--arms", "rule,default,demand,greedy", "--run",
+              "c", "--json", NULL);
   assert_status(&p, 0);
   assert_int_equal(lines_count(p.out), 5 * 4 + 1); /* four arms and the twin, four blocks */
   process_run(&p, "compare", "tictactoe", TINY, "--rounds", "8", "--seeds", "2", "--arms", "rule,greedy", "--run", "c", NULL);
@@ -147,7 +153,8 @@ static void test_compare(void **state) {
 static void test_compare_interrupted(void **state) {
   (void)state;
   process p = {0};
-  process_start(&p, "compare", "tictactoe", TINY, "--rounds", "40", "--seeds", "40", "--arms", "rule,greedy", "--run", "i", "--json", NULL);
+  process_start(&p, "compare", "tictactoe", TINY, "--rounds", "40", "--seeds", "40", "--arms", "rule,greedy", "--run", "i",
+                "--json", NULL);
   assert_true(process_wait_for(&p, "\"seed\":2"));
   assert_int_equal(kill(p.pid, SIGINT), 0);
   process_wait(&p);
@@ -161,8 +168,10 @@ static void test_compare_crash(void **state) {
   (void)state;
   process p = {0};
   /* The process whose run is arm 1 of seed 1 is killed as soon as it has its run. */
-  process_shell(&p, "$MUZERO compare tictactoe --preset " TEST_DATA "/cli/tiny.json --rounds 4000 --for 6s --seeds 1 --arms rule,default --run k --json >k.out & "
-                    "main=$!; while [ ! -f k/seed-1/arm-1/lock ] || ! [ -s k.out ]; do sleep 0.05; done; kill -9 $(cat k/seed-1/arm-1/lock); wait $main");
+  process_shell(&p, "$MUZERO compare tictactoe --preset " TEST_DATA
+                    "/cli/tiny.json --rounds 4000 --for 6s --seeds 1 --arms rule,default --run k --json >k.out & "
+                    "main=$!; while [ ! -f k/seed-1/arm-1/lock ] || ! [ -s k.out ]; do sleep 0.05; done; kill -9 $(cat "
+                    "k/seed-1/arm-1/lock); wait $main");
   assert_status(&p, 0);
   process_shell(&p, "tail -1 k.out");
   cJSON *done = lines_at(p.out, -1);
@@ -175,12 +184,9 @@ static void test_compare_crash(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_same_digest_under_every_strategy),
-      cmocka_unit_test(test_why_and_what_if),
-      cmocka_unit_test(test_profile_fills_the_history),
-      cmocka_unit_test(test_compare),
-      cmocka_unit_test(test_compare_interrupted),
+      cmocka_unit_test(test_refusals),        cmocka_unit_test(test_same_digest_under_every_strategy),
+      cmocka_unit_test(test_why_and_what_if), cmocka_unit_test(test_profile_fills_the_history),
+      cmocka_unit_test(test_compare),         cmocka_unit_test(test_compare_interrupted),
       cmocka_unit_test(test_compare_crash),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);

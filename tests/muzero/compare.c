@@ -16,7 +16,9 @@ static int count;
 
 static void test_arms(void **state) {
   (void)state;
-  assert_int_equal(mz_arms_parse("default,rule,fixed:cpu_actor=2,mcts_storage_size=16,demand,greedy:learning_rate=0.1", 2, arms, &count), MZ_OK);
+  assert_int_equal(
+      mz_arms_parse("default,rule,fixed:cpu_actor=2,mcts_storage_size=16,demand,greedy:learning_rate=0.1", 2, arms, &count),
+      MZ_OK);
   assert_int_equal(count, 5);
   assert_string_equal(arms[2].name, "fixed:cpu_actor=2,mcts_storage_size=16");
   assert_string_equal(arms[2].sets[arms[2].set_count - 1], "mcts_storage_size=16");
@@ -101,7 +103,8 @@ static cJSON *summarise(cJSON *seeds) {
 static const cJSON *ratio(const cJSON *summary, const char *a, const char *b, const char *metric) {
   const cJSON *row;
   cJSON_ArrayForEach(row, cJSON_GetObjectItem(summary, "ratios")) {
-    if (strcmp(cJSON_GetObjectItem(row, "a")->valuestring, a) == 0 && strcmp(cJSON_GetObjectItem(row, "b")->valuestring, b) == 0 &&
+    if (strcmp(cJSON_GetObjectItem(row, "a")->valuestring, a) == 0 &&
+        strcmp(cJSON_GetObjectItem(row, "b")->valuestring, b) == 0 &&
         strcmp(cJSON_GetObjectItem(row, "metric")->valuestring, metric) == 0)
       return row;
   }
@@ -220,9 +223,14 @@ static void test_damaged_cells(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_arms),          cmocka_unit_test(test_arms_refused),        cmocka_unit_test(test_claims),
-      cmocka_unit_test(test_too_little_for_a_claim), cmocka_unit_test(test_noise_forbids), cmocka_unit_test(test_digests_that_differ),
-      cmocka_unit_test(test_censored_and_crashed),   cmocka_unit_test(test_damaged_cells),
+      cmocka_unit_test(test_arms),
+      cmocka_unit_test(test_arms_refused),
+      cmocka_unit_test(test_claims),
+      cmocka_unit_test(test_too_little_for_a_claim),
+      cmocka_unit_test(test_noise_forbids),
+      cmocka_unit_test(test_digests_that_differ),
+      cmocka_unit_test(test_censored_and_crashed),
+      cmocka_unit_test(test_damaged_cells),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

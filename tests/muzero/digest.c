@@ -71,7 +71,7 @@ static uint64_t play(const char *env, const char *const *sets, int count, const 
 
 static const mz_knobs plans[] = {
     /* cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size, devices of self-play, batches, learning, raw bytes of replay */
-    {1, 1, 1, 64, 1, 1, 1, 1, 0}, {2, 1, 1, 1, 1, 0, 0, 0, 0}, {3, 2, 2, 5, 2, 1, 1, 1, 3000},
+    {1, 1, 1, 64, 1, 1, 1, 1, 0},  {2, 1, 1, 1, 1, 0, 0, 0, 0}, {3, 2, 2, 5, 2, 1, 1, 1, 3000},
     {1, 3, 4, 12, 16, 1, 1, 0, 1}, {4, 1, 3, 7, 3, 0, 0, 0, 0}, {2, 2, 2, 3, 64, 1, 0, 1, 9000},
 };
 
@@ -103,7 +103,8 @@ static void random_resizes_change_nothing(void **unused) {
                           .reanalyze_device = 1 + mz_rng_below(&rng, devices),
                           .learning_device = 1 + mz_rng_below(&rng, devices),
                           .replay_raw = 1 + mz_rng_below(&rng, 40000)};
-  assert_int_equal(play("cartpole", cartpole, COUNT(cartpole), drawn, PLANS, PLANS), play("cartpole", cartpole, COUNT(cartpole), plans, 1, PLANS));
+  assert_int_equal(play("cartpole", cartpole, COUNT(cartpole), drawn, PLANS, PLANS),
+                   play("cartpole", cartpole, COUNT(cartpole), plans, 1, PLANS));
 }
 
 static void resizing_between_rounds_changes_nothing(void **unused) {
@@ -123,9 +124,8 @@ static void another_seed_or_setting_gives_another_digest(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(one_digest_for_every_plan),
-                                     cmocka_unit_test(resizing_between_rounds_changes_nothing),
-                                     cmocka_unit_test(random_resizes_change_nothing),
-                                     cmocka_unit_test(another_seed_or_setting_gives_another_digest)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_digest_for_every_plan), cmocka_unit_test(resizing_between_rounds_changes_nothing),
+      cmocka_unit_test(random_resizes_change_nothing), cmocka_unit_test(another_seed_or_setting_gives_another_digest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

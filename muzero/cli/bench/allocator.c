@@ -60,8 +60,9 @@ static void fixture_deinit(fixture *f) {
 }
 
 static mz_status change_plans(fixture *f, cJSON *rows) {
-  const mz_knobs plans[] = {{.cpu_actor = 4, .batch_actor = 2, .learner_threads = 4, .mcts_storage_size = 4, .batch_buffer_size = 8},
-                            {.cpu_actor = 2, .batch_actor = 1, .learner_threads = 2, .mcts_storage_size = 16, .batch_buffer_size = 2}};
+  const mz_knobs plans[] = {
+      {.cpu_actor = 4, .batch_actor = 2, .learner_threads = 4, .mcts_storage_size = 4, .batch_buffer_size = 8},
+      {.cpu_actor = 2, .batch_actor = 1, .learner_threads = 2, .mcts_storage_size = 16, .batch_buffer_size = 2}};
   for (int i = -2; i < CHANGES; i++) { /* the first two make threads */
     const mz_knobs *plan = &plans[i & 1];
     const uint64_t start = mz_clock_ns();
@@ -78,10 +79,12 @@ static mz_status change_plans(fixture *f, cJSON *rows) {
 
 static void make_window(mz_window *w, int i) {
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, (uint32_t)i, 0);
-  *w = (mz_window){.phase = i, .round = 10 * i, .units = 10, .wall_s = 0.1 * (1 + 0.02 * mz_rng_f64(&rng)), .round_count = 10, .score = NAN};
+  *w = (mz_window){
+      .phase = i, .round = 10 * i, .units = 10, .wall_s = 0.1 * (1 + 0.02 * mz_rng_f64(&rng)), .round_count = 10, .score = NAN};
   for (int r = 0; r < 10; r++) w->round_s[r] = 0.01 * (1 + 0.05 * mz_rng_f64(&rng));
   for (int s = 0; s <= MZ_STAGE_EVALUATE; s++)
-    w->stages[s] = (mz_stage_sample){.items = 100, .busy_s = 0.08, .cpu_s = 0.07 * (1 + 0.05 * mz_rng_f64(&rng)), .elapsed_s = 0.08};
+    w->stages[s] =
+        (mz_stage_sample){.items = 100, .busy_s = 0.08, .cpu_s = 0.07 * (1 + 0.05 * mz_rng_f64(&rng)), .elapsed_s = 0.08};
   w->usage = (mz_usage){.wall_s = 0.1, .cpu_s = 0.18, .rss_bytes = 3e7};
   mz_window_quantise(w);
 }
@@ -108,7 +111,9 @@ static mz_status decide(fixture *f, cJSON *rows) {
   mz_allocator_begin(allocator, 0, 0, &decision);
   for (int i = 0; i < DECISIONS; i++) {
     mz_window window;
-    mz_history_row row = {.key = {.machine = "bench", .env = "cartpole", .network = "-", .work = "0"}, .source = "bench", .version = MUZERO_VERSION};
+    mz_history_row row = {.key = {.machine = "bench", .env = "cartpole", .network = "-", .work = "0"},
+                          .source = "bench",
+                          .version = MUZERO_VERSION};
     make_window(&window, i + 1);
     mz_observation_from_window(&row.observation, mz_allocator_plan(allocator), &window);
     uint64_t start = mz_clock_ns();
