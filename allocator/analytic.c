@@ -15,27 +15,22 @@ static double add_steps(const mz_analytic *model, const mz_analytic_steps *steps
   return sum;
 }
 
-/* Steps of all knobs between two plans: doublings, or another choice. */
-static double distance(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b) {
-  double sum = 0;
-  for (int k = 0; k < pipeline->knob_count; k++) {
-    const double x = (double)a->values[k], y = (double)b->values[k];
-    if (x == y) continue;
-    sum += pipeline->knobs[k].scale == MZ_SCALE_CHOICE || x < 1 || y < 1 ? 1 : fabs(log2(x / y));
-  }
-  return sum;
-}
-
-/* What the model misses it misses about alike for plans that are near: the measured ones' residuals, halved with every step
- * (kernel regression; Nadaraya 1964), drawn towards 0 where none is near. */
+/* What the model misses it misses about alike for plans that are near: the measured ones' residuals, halved with every step (kernel
+ * regression; Nadaraya 1964), drawn towards 0 where none is near. */
 static double residual_nearby(const mz_analytic *model, const mz_plan *plan) {
   double sum = 0, weights = RESIDUAL_DOUBT;
   for (int p = 0; p < model->plan_count; p++) {
-    const double weight = exp2(-distance(model->pipeline, plan, &model->plans[p].plan));
+    const double weight = exp2(-mz_plan_distance(model->pipeline, plan, &model->plans[p].plan));
     sum += weight * model->plans[p].residual;
     weights += weight;
   }
   return sum / weights;
+}
+
+bool mz_analytic_measured(const mz_analytic *model, const mz_plan *plan) {
+  for (int p = 0; p < model->plan_count; p++)
+    if (mz_plan_equal(model->pipeline, plan, &model->plans[p].plan)) return true;
+  return false;
 }
 
 mz_prediction mz_analytic_predict(const mz_analytic *model, const mz_plan *plan) {

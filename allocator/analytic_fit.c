@@ -11,10 +11,7 @@ static const double SCALE_DOUBT = 0.1;    /* plans' worth of a prior at 0: pipel
 static const double SHAPE_WEIGHT = 0.01;  /* of the priors of gamma and contention */
 static const double SIGMA_UNKNOWN = 0.25; /* with one plan or none; with more a prior worth one plan */
 static const double NOISE_LEAST = 0.01;   /* no window is known better than that */
-static const double GAMMA_USUAL = 4, GAMMA_MAX = 10, CONTENTION_MAX = 2, VARIATION_USUAL = 0.02;
-
-/* Even shares, unless the pipeline sees to it that who is waited for goes first. */
-static double contention_usual(const mz_pipeline *pipeline) { return 1 - pipeline->priority; }
+static const double GAMMA_USUAL = 4, GAMMA_MAX = 10, CONTENTION_USUAL = 1, CONTENTION_MAX = 2, VARIATION_USUAL = 0.02;
 
 static bool is_positive(double value) { return value > 0 && isfinite(value); }
 
@@ -58,7 +55,7 @@ void mz_analytic_init(mz_analytic *model, const mz_pipeline *pipeline, double co
   *model = (mz_analytic){.pipeline = pipeline,
                          .cores = cores,
                          .gamma = GAMMA_USUAL,
-                         .contention = contention_usual(pipeline),
+                         .contention = CONTENTION_USUAL,
                          .variation = VARIATION_USUAL,
                          .sigma = SIGMA_UNKNOWN};
   for (int s = 0; s < pipeline->stage_count; s++) {
@@ -177,7 +174,7 @@ static void fit_shape(mz_analytic *model, const point *points, int count) {
     }
     for (int c = 0; c < CONTENTIONS; c++) {
       const double contention = CONTENTION_MAX * c / (CONTENTIONS - 1);
-      const double off_gamma = log(gamma / GAMMA_USUAL), off_contention = contention - contention_usual(model->pipeline);
+      const double off_gamma = log(gamma / GAMMA_USUAL), off_contention = contention - CONTENTION_USUAL;
       const double loss = of[c].squares - of[c].sum * of[c].sum / (of[c].weight + SCALE_DOUBT) +
                           SHAPE_WEIGHT * (off_gamma * off_gamma + off_contention * off_contention);
       if (!(loss < best)) continue;

@@ -90,9 +90,9 @@ static double exponential_rate(const server *from, const server *to, double capa
 
 /* Seconds from the first item's beginning to the last one's end. A place is taken when an item is begun and free when it has been
  * consumed: the last item is consumed when all have been produced, the consumer begins when the first has been, and the places
- * go round. */
-static double passage_s(double items, double capacity, const server *from, const server *to, double variation) {
-  const double round_s = from->item_s + to->item_s, places_s = items * round_s / capacity;
+ * go round: each wakes the producer and then the consumer. */
+static double passage_s(double items, double capacity, const server *from, const server *to, double variation, double handoff_s) {
+  const double round_s = from->item_s + to->item_s, places_s = items * (round_s + 2 * handoff_s) / capacity;
   const double ends_s = fmax(from->alone_s + to->item_s, from->item_s + to->alone_s);
   const double pace_s = items * fmax(from->item_s / from->threads, to->item_s / to->threads);
   const double irregular_s = items / exponential_rate(from, to, capacity);
@@ -117,7 +117,7 @@ static void join(const mz_analytic *model, int q, const mz_plan *plan, mz_analyt
   const double items = fmax(queue->items, 1);
   const double capacity = queue->capacity >= 0 ? fmax((double)plan->values[queue->capacity], 1) : 1;
   const server producer = server_of(model, from, items, plan, out), consumer = server_of(model, to, items, plan, out);
-  const double seconds = passage_s(items, capacity, &producer, &consumer, model->variation);
+  const double seconds = passage_s(items, capacity, &producer, &consumer, model->variation, pipeline->handoff_s);
   out->starved[q] = 1 - consumer.alone_s / seconds;
   all->ahead[from] = fmin(all->ahead[from], capacity / items);
   all->ahead[to] = 0;
@@ -170,26 +170,48 @@ static double even_s(burst *bursts, int count, double cores) {
   return seconds;
 }
 
+/* The stages of a step that meet on a device. */
+typedef struct meeting {
+  double cores;
+  double cpu_s, longest_s; /* of those that go first: their work; the longest chain */
+  burst bursts[2 * MZ_STAGES_MAX];
+  int count;
+  double filling_s, fills; /* work of those that give way; cores that it can keep busy */
+} meeting;
+
 /* A stage runs at its own pace until its queue is full, and then at its chain's. */
+static void meet(meeting *m, const stages *all, const mz_analytic_parts *parts, int s) {
+  const double chain_s = all->chain_s[all->chain[s]], ahead = all->ahead[s];
+  const double paced_s = chain_s * all->apart_s[s] / parts->alone_s[s];
+  m->cpu_s += parts->cpu_s[s];
+  m->longest_s = fmax(m->longest_s, chain_s);
+  if (ahead > 0) m->bursts[m->count++] = (burst){parts->cpu_s[s] / all->apart_s[s], ahead * all->apart_s[s]};
+  if (ahead < 1) m->bursts[m->count++] = (burst){(1 - ahead) * parts->cpu_s[s] / paced_s, paced_s};
+}
+
+/* Who gives way has the cores that the others leave while they are at work, and all that it can use from then on. */
+static double with_filling_s(const meeting *m, double first_s) {
+  if (!(m->filling_s > 0)) return first_s;
+  const double left = first_s > 0 ? fmax(m->cores - m->cpu_s / first_s, 0) : 0, use = fmin(m->fills, m->cores);
+  return first_s + fmax(m->filling_s - fmin(use, left) * first_s, 0) / use;
+}
+
 static void measure_device(const mz_analytic *model, int step, int device, const mz_plan *plan, const stages *all,
                            mz_analytic_parts *out) {
   const mz_pipeline *pipeline = model->pipeline;
-  const double cores = cores_of(model, device);
-  burst bursts[2 * MZ_STAGES_MAX];
-  int count = 0;
-  double cpu_s = 0, longest_s = 0;
+  meeting m = {.cores = cores_of(model, device)};
   for (int s = 0; s < pipeline->stage_count; s++) {
     if (pipeline->stages[s].step != step || !(out->alone_s[s] > 0) || mz_stage_device(pipeline, s, plan) != device) continue;
-    const double chain_s = all->chain_s[all->chain[s]], ahead = all->ahead[s];
-    const double paced_s = chain_s * all->apart_s[s] / out->alone_s[s];
-    cpu_s += out->cpu_s[s];
-    longest_s = fmax(longest_s, chain_s);
-    if (ahead > 0) bursts[count++] = (burst){out->cpu_s[s] / all->apart_s[s], ahead * all->apart_s[s]};
-    if (ahead < 1) bursts[count++] = (burst){(1 - ahead) * out->cpu_s[s] / paced_s, paced_s};
+    if (pipeline->stages[s].gives_way) {
+      m.filling_s += out->cpu_s[s];
+      m.fills += out->cpu_s[s] / all->apart_s[s];
+    } else
+      meet(&m, all, out, s);
   }
   mz_analytic_steps *steps = &out->steps;
-  steps->least_s[step] = fmax(steps->least_s[step], fmax(cpu_s / cores, longest_s));
-  steps->even_s[step] = fmax(steps->even_s[step], even_s(bursts, count, cores));
+  const double least_s = fmax(m.cpu_s / m.cores, m.longest_s);
+  steps->least_s[step] = fmax(steps->least_s[step], with_filling_s(&m, least_s));
+  steps->even_s[step] = fmax(steps->even_s[step], with_filling_s(&m, fmax(even_s(m.bursts, m.count, m.cores), least_s)));
 }
 
 /* All processors together may have fewer cores to use than they have. */

@@ -1,16 +1,23 @@
-/* greedy: steepest descent over plans by the analytic model, from the plan in force and from some with as many threads as cores. Plans
- * predicted within half a percent of each other count as equally good; of those the one that reserves least is taken. */
+/* greedy: steepest descent over plans by the analytic model, what it is unsure of counting as slower, from the plan in force and from some with as many threads as cores. Plans
+ * predicted within half a percent of each other count as equally good; of those the one that reserves least is taken. Where nothing is
+ * predicted to be better for a while it tries a neighbour of which the model cannot tell that it is worse: models are wrong, trials
+ * are short, and three that fail end the search. */
 #include "allocator/strategy.h"
 #include <math.h>
 #include <string.h>
 
-static const double TIE = 0.005; /* relative difference in predicted time or cost that is none */
-enum { STEPS_MAX = 64, REACH_MAX = 64, MOVES_MAX = MZ_PLAN_KNOBS_MAX * REACH_MAX };
+static const double CAUTION =
+    0.3; /* share of the way to the upper end of its interval that a far plan's prediction is taken for: half a
+                                       standard deviation; */
+static const double STEPS_HALF = 2; /* half as much at so many steps: how near plans differ is surer than how long they take */
+static const double HARDLY = 0.02;  /* slower, and still worth a trial */
+static const double TIE = 0.005;    /* relative difference in predicted time or cost that is none */
+enum { PATIENCE = 8, STEPS_MAX = 64, REACH_MAX = 64, MOVES_MAX = MZ_PLAN_KNOBS_MAX * REACH_MAX };
 
 typedef struct look {
   mz_plan plan;
   mz_prediction prediction;
-  double cost;         /* seconds per unit, or their price */
+  double cost;         /* seconds per unit, with caution, or their price */
   const char *refused; /* the limit it breaks, "tabu", or NULL */
 } look;
 
@@ -36,7 +43,8 @@ static void remember(search *s, const look *l) {
 
 static look predict(const mz_situation *situation, const mz_plan *plan) {
   look l = {.plan = *plan, .prediction = mz_analytic_predict(situation->model, plan)};
-  l.cost = l.prediction.unit_s;
+  const double steps = mz_plan_distance(situation->pipeline, plan, situation->plan);
+  l.cost = l.prediction.unit_s * pow(l.prediction.high / l.prediction.unit_s, CAUTION * steps / (steps + STEPS_HALF));
   if (situation->settings->objective == MZ_OBJECTIVE_COST)
     l.cost *= mz_plan_price_s(situation->pipeline, situation->settings, plan);
   return l;
@@ -249,8 +257,42 @@ static void list_candidates(const search *s, const look *chosen, mz_proposal *ou
   }
 }
 
+/* Of the neighbours that were never measured and that are predicted to be hardly slower, the most promising. */
+static bool explore(const mz_situation *situation, const look *base, mz_proposal *out) {
+  move moves[MOVES_MAX];
+  const int count = list_moves(situation->pipeline, situation->plan, 1, moves);
+  double best = INFINITY;
+  char text[96];
+  for (int i = 0; i < count; i++) {
+    mz_plan plan = *situation->plan;
+    plan.values[moves[i].knob] = moves[i].value;
+    if (mz_analytic_measured(situation->model, &plan) || mz_plan_refused(situation->pipeline, situation->bounds, &plan) ||
+        (situation->tabu && situation->tabu(situation->tabu_context, &plan)))
+      continue;
+    const look l = predict(situation, &plan);
+    const double hopes_for = l.prediction.low / l.prediction.unit_s * l.cost;
+    if (!(l.prediction.unit_s < base->prediction.unit_s * (1 + HARDLY)) || !(hopes_for < best)) continue;
+    best = hopes_for;
+    out->plan = plan;
+    out->prediction = l.prediction;
+  }
+  if (best == INFINITY) return false;
+  const double ratio = out->prediction.unit_s / base->prediction.unit_s;
+  mz_plan_text(situation->pipeline, &out->plan, situation->plan, text, sizeof text);
+  snprintf(out->reason, sizeof out->reason, "explores %s: never measured here, predicted %.1f %% %s", text, 100 * fabs(ratio - 1),
+           ratio < 1 ? "faster" : "slower");
+  out->change = out->demanded = true;
+  out->candidates[0] = (mz_candidate){.plan = out->plan, .prediction = out->prediction};
+  out->candidate_count = 1;
+  return true;
+}
+
+typedef struct patience {
+  int quiet; /* proposals in a row that changed nothing */
+} patience;
+
 static void propose(const mz_situation *situation, void *memory, mz_proposal *out) {
-  (void)memory;
+  patience *p = memory;
   *out = (mz_proposal){.plan = *situation->plan, .predictor = "analytic model", .binding = ""};
   search s = {.situation = situation};
   const look base = look_at(&s, situation->plan);
@@ -270,6 +312,12 @@ static void propose(const mz_situation *situation, void *memory, mz_proposal *ou
     descend(&s, &chosen, is_leaner, chosen.cost * (1 + TIE));
   }
   if (!(chosen.cost < base.cost * (1 - TIE))) chosen = base;
+  const bool found = !mz_plan_equal(situation->pipeline, &chosen.plan, &base.plan);
+  p->quiet = found || situation->window == NULL ? 0 : p->quiet + 1;
+  if (p->quiet > PATIENCE && explore(situation, &base, out)) {
+    p->quiet = 0;
+    return;
+  }
 
   out->change = !mz_plan_equal(situation->pipeline, &chosen.plan, &base.plan);
   out->plan = chosen.plan;
@@ -286,6 +334,6 @@ const mz_strategy mz_strategy_greedy = {
     .name = "greedy",
     .summary = "goes downhill to the plan that the analytic model predicts to be fastest (or cheapest)",
     .source = "baseline",
-    .memory_bytes = 0,
+    .memory_bytes = sizeof(patience),
     .propose = propose,
 };

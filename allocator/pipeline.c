@@ -117,10 +117,8 @@ mz_status mz_pipeline_check(const mz_pipeline *p) {
   MZ_TRY(check_names(p->name, "stage", p->stages, sizeof *p->stages, p->stage_count, MZ_STAGES_MAX));
   MZ_TRY(check_names(p->name, "queue", p->queues, sizeof *p->queues, p->queue_count, MZ_QUEUES_MAX));
   MZ_TRY(check_names(p->name, "store", p->stores, sizeof *p->stores, p->store_count, MZ_STORES_MAX));
-  if (!(p->priority >= 0 && p->priority <= 1))
-    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': priority: %g is not from 0 to 1", p->name, p->priority);
-  if (!is_amount(p->unit_samples) || !is_amount(p->bytes_fixed))
-    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': unit_samples and bytes_fixed are finite and 0 or more", p->name);
+  if (!is_amount(p->unit_samples) || !is_amount(p->handoff_s) || !is_amount(p->bytes_fixed))
+    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': unit_samples, handoff_s and bytes_fixed are finite and 0 or more", p->name);
   if (p->stage_count == 0) return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': takes at least one stage", p->name);
   if (!has_cpu(p)) return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': takes at least one CPU device", p->name);
   for (int i = 0; i < p->device_count; i++) MZ_TRY(check_device(p, i));

@@ -42,6 +42,7 @@ typedef struct mz_pipeline_stage {
   int threads, batch, device; /* knobs; -1: one thread, batches of one, device 0 */
   double items;               /* per unit of work; what telemetry counted last, once there is some */
   double groups;              /* independent items: `batch` makes ceil(groups / batch) tasks that threads share; 0: no bound */
+  bool gives_way;             /* other stages' threads go first where cores are too few (it has no queue) */
   double serial;              /* share of the stage's time that one thread does alone (Amdahl), until it is fitted */
   /* CPU seconds per item at batch sizes, timed alone before the run; batch 0: no more */
   double probe_batch[MZ_PROBES_MAX], probe_s[MZ_PROBES_MAX];
@@ -67,8 +68,8 @@ typedef struct mz_pipeline_store {
 typedef struct mz_pipeline {
   char name[MZ_NAME_MAX]; /* "muzero" */
   double unit_samples;    /* what a unit is worth: samples trained */
+  double handoff_s;       /* that a thread takes to wake when what it waits for has come */
   double bytes_fixed;     /* memory that no knob changes, at the most: weights, replay at its bound … */
-  double priority;        /* 0: threads get equal shares of cores that are too few … 1: those that others wait for go first */
   int stage_count, queue_count, device_count, knob_count, store_count;
   mz_pipeline_stage stages[MZ_STAGES_MAX];
   mz_pipeline_queue queues[MZ_QUEUES_MAX];
@@ -94,6 +95,8 @@ bool mz_plan_equal(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan 
 /* "cpu_actor 2 mcts_storage_size 16": the knobs in which `plan` differs from `from` (NULL: all; those that cannot move are left
  * out). Devices by name. */
 void mz_plan_text(const mz_pipeline *pipeline, const mz_plan *plan, const mz_plan *from, char *out, size_t size);
+/* Steps of all knobs between two plans: doublings; another choice is one. */
+double mz_plan_distance(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b);
 /* The knob decides how much of a store is packed. */
 bool mz_knob_packs(const mz_pipeline *pipeline, int knob);
 /* The value one step up (+1) or down (−1) of `value`, within the range; `value` itself at the end. */

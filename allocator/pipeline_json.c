@@ -37,6 +37,7 @@ static void write_stage(cJSON *o, const mz_pipeline_stage *stage) {
   cJSON_AddNumberToObject(o, "device", stage->device);
   cJSON_AddNumberToObject(o, "items", stage->items);
   cJSON_AddNumberToObject(o, "groups", stage->groups);
+  cJSON_AddNumberToObject(o, "gives_way", stage->gives_way);
   cJSON_AddNumberToObject(o, "serial", stage->serial);
   int probes = 0;
   while (probes < MZ_PROBES_MAX && stage->probe_batch[probes] != 0) probes++;
@@ -66,8 +67,8 @@ cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "name", pipeline->name);
   cJSON_AddNumberToObject(o, "unit_samples", pipeline->unit_samples);
+  cJSON_AddNumberToObject(o, "handoff_s", pipeline->handoff_s);
   cJSON_AddNumberToObject(o, "bytes_fixed", pipeline->bytes_fixed);
-  cJSON_AddNumberToObject(o, "priority", pipeline->priority);
   cJSON *devices = cJSON_AddArrayToObject(o, "devices");
   for (int i = 0; i < pipeline->device_count; i++) write_device(add_object(devices), &pipeline->devices[i]);
   cJSON *knobs = cJSON_AddArrayToObject(o, "knobs");
@@ -123,6 +124,9 @@ static mz_status read_stage(const mz_fields *f, void *out) {
   MZ_TRY(mz_fields_int(f, "device", -1, MZ_PLAN_KNOBS_MAX - 1, &stage->device));
   MZ_TRY(mz_fields_number(f, "items", &stage->items));
   MZ_TRY(mz_fields_number(f, "groups", &stage->groups));
+  int gives_way;
+  MZ_TRY(mz_fields_int(f, "gives_way", 0, 1, &gives_way));
+  stage->gives_way = gives_way;
   MZ_TRY(mz_fields_number(f, "serial", &stage->serial));
   int batches = 0, times = 0;
   MZ_TRY(mz_fields_measures(f, "probe_batch", MZ_PROBES_MAX, stage->probe_batch, &batches));
@@ -172,8 +176,8 @@ mz_status mz_pipeline_from_json(mz_pipeline *pipeline, const cJSON *json, const 
   MZ_TRY(mz_fields_open(&f, json, where, code));
   MZ_TRY(mz_fields_text(&f, "name", p.name, sizeof p.name));
   MZ_TRY(mz_fields_number(&f, "unit_samples", &p.unit_samples));
+  MZ_TRY(mz_fields_number(&f, "handoff_s", &p.handoff_s));
   MZ_TRY(mz_fields_number(&f, "bytes_fixed", &p.bytes_fixed));
-  MZ_TRY(mz_fields_number(&f, "priority", &p.priority));
   MZ_TRY(read_parts(&f, "devices", MZ_DEVICES_MAX, read_device, p.devices, sizeof *p.devices, &p.device_count));
   MZ_TRY(read_parts(&f, "knobs", MZ_PLAN_KNOBS_MAX, read_knob, p.knobs, sizeof *p.knobs, &p.knob_count));
   MZ_TRY(read_parts(&f, "stages", MZ_STAGES_MAX, read_stage, p.stages, sizeof *p.stages, &p.stage_count));

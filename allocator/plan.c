@@ -178,3 +178,15 @@ double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out
   if (out != NULL) describe_bytes(pipeline, plan, sum, out, size);
   return sum;
 }
+
+/* ---- between plans ---- */
+
+double mz_plan_distance(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b) {
+  double sum = 0;
+  for (int k = 0; k < pipeline->knob_count; k++) {
+    const double x = (double)a->values[k], y = (double)b->values[k];
+    if (x == y) continue;
+    sum += pipeline->knobs[k].scale == MZ_SCALE_CHOICE || x < 1 || y < 1 ? 1 : fabs(log2(x / y));
+  }
+  return sum;
+}

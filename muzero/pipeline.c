@@ -131,7 +131,6 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_state *state, const mz_device
                      .unit_samples = loops * (double)s->learning.batch_size,
                      .stage_count = MZ_STAGE_EVALUATE + 1,
                      .queue_count = 1,
-                     .priority = 1, /* actors give way to the learner (workers.c) */
                      .device_count = devices->count};
   for (int d = 0; d < devices->count; d++) p->devices[d] = devices->items[d].device;
   describe_knobs(p, s, held, threads);
@@ -140,6 +139,7 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_state *state, const mz_device
                           .threads = KNOB_ACTORS,
                           .batch = KNOB_SLOTS,
                           .device = KNOB_SELFPLAY,
+                          .gives_way = true, /* workers.c */
                           .items = (double)(s->selfplay.games * s->selfplay.moves * s->search.simulations),
                           .groups = (double)s->selfplay.games},
       [MZ_STAGE_BATCH] =

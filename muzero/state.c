@@ -12,8 +12,8 @@ mz_cut mz_state_cut(const mz_settings *s) {
   return (mz_cut){.segment_moves = (int)s->replay.segment_moves, .look_ahead = n + (int)s->loss.unroll};
 }
 
-static void carve_learning(const mz_settings *s, mz_learner_settings *out) {
-  *out = (mz_learner_settings){.loss = s->loss,
+mz_learner_settings mz_state_learning(const mz_settings *s) {
+  return (mz_learner_settings){.loss = s->loss,
                                .optimizer = s->optimizer,
                                .horizon = s->train.horizon,
                                .batch_size = s->learning.batch_size,
@@ -27,8 +27,7 @@ mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *s
   MZ_TRY_CLEANUP(mz_model_init(&state->model, &settings->network, &env->spec));
   size_t size = (size_t)state->model.params.size;
   MZ_TRY_CLEANUP(mz_pool_create(&state->learner_pool, "learner", learner_threads, &state->learner_stage));
-  mz_learner_settings learning;
-  carve_learning(settings, &learning);
+  const mz_learner_settings learning = mz_state_learning(settings);
   MZ_TRY_CLEANUP(mz_learner_create(&state->learner, &state->model, &mz_backend_cpu, &learning, state->learner_pool));
   MZ_TRY_CLEANUP(mz_alloc(&state->target, size, sizeof(float)));
   float *weights = mz_learner_weights(state->learner);

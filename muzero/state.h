@@ -41,5 +41,7 @@ mz_status mz_state_digest(const mz_state *state, uint64_t hashes[MZ_DIGEST_PARTS
 /* Section 'counters' holds the seed and then these. */
 void mz_counters_read(mz_counters *counters, mz_reader *reader);
 
+/* What a learner needs to know of them. */
+mz_learner_settings mz_state_learning(const mz_settings *settings);
 /* How an environment's games are cut into segments under these settings. */
 mz_cut mz_state_cut(const mz_settings *settings);

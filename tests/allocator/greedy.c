@@ -29,6 +29,7 @@ static void stand_init(stand *s, uint64_t seed) {
   s->settings = (mz_allocation_settings){.core_hour = 1, .gib_hour = 0.1};
   s->bounds = (mz_bounds){.cpu_max = s->random.pipeline.devices[0].cores, .memory_max = 0x1p60};
   s->model = random_pipeline_model(&s->random);
+  s->model.sigma = 0; /* it is sure of itself: what it predicts is what counts */
   s->plan = random_pipeline_least(&s->random.pipeline);
   s->situation = (mz_situation){
       .pipeline = &s->random.pipeline, .settings = &s->settings, .bounds = &s->bounds, .plan = &s->plan, .model = &s->model};
@@ -37,7 +38,9 @@ static void stand_init(stand *s, uint64_t seed) {
 static mz_proposal ask(const stand *s) {
   mz_proposal p;
   memset(&p, 0xAA, sizeof p);
-  mz_strategy_greedy.propose(&s->situation, NULL, &p);
+  uint64_t memory[8] = {0};
+  assert_true(mz_strategy_greedy.memory_bytes <= sizeof memory);
+  mz_strategy_greedy.propose(&s->situation, memory, &p);
   return p;
 }
 
@@ -200,6 +203,7 @@ static void stand_games(stand *s, double fixed_s, double item_s) {
   s->bounds = (mz_bounds){.cpu_max = 10, .memory_max = 0x1p60};
   s->plan = (mz_plan){.values = {1, 1, 0}};
   mz_analytic_init(&s->model, &s->random.pipeline, 10);
+  s->model.sigma = 0;
   s->model.variation = 0;
   s->model.stages[0].fixed_s = fixed_s;
   s->model.stages[0].item_s = item_s;
@@ -331,8 +335,54 @@ static void test_knobs_that_cannot_move_stay(void **state) {
   assert_int_equal(p.plan.values[THREADS], 16); /* 13 tasks on 8 cores: by turns all end sooner than in two rounds of 8 */
 }
 
+/* What the model is unsure of must promise more, the more the farther away it is. */
+static void test_an_unsure_model_stays_nearer(void **state) {
+  (void)state;
+  int nearer = 0, farther = 0;
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    stand s;
+    stand_init(&s, seed);
+    const mz_proposal sure = ask(&s);
+    s.model.sigma = 0.5;
+    const mz_proposal unsure = ask(&s);
+    const double a = mz_plan_distance(&s.random.pipeline, &s.plan, &sure.plan),
+                 b = mz_plan_distance(&s.random.pipeline, &s.plan, &unsure.plan);
+    nearer += b < a;
+    farther += b > a;
+  }
+  assert_true(nearer > 5 * farther && nearer > 5);
+}
+
+/* At the best plan that it knows it asks for a neighbour's trial, but only after a while, and for one that was never measured. */
+static void test_it_explores_when_nothing_is_better(void **state) {
+  (void)state;
+  int explored = 0;
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    stand s;
+    stand_init(&s, seed);
+    const mz_window window = {.units = 1};
+    s.plan = ask(&s).plan;
+    s.situation.window = &window;
+    if (ask(&s).change) continue; /* from there another is better still */
+    uint64_t memory[8] = {0};
+    mz_proposal p = {0};
+    int quiet = 0;
+    for (; quiet < 20 && !p.change; quiet++) mz_strategy_greedy.propose(&s.situation, memory, &p);
+    if (!p.change) continue; /* every neighbour is plainly slower */
+    explored++;
+    assert_true(quiet > 4 && p.demanded);
+    assert_non_null(strstr(p.reason, "explores"));
+    assert_true(mz_plan_distance(&s.random.pipeline, &s.plan, &p.plan) <= 1);
+    assert_true(may_be(&s, &p.plan) && !mz_analytic_measured(&s.model, &p.plan));
+    mz_strategy_greedy.propose(&s.situation, memory, &p);
+    assert_false(p.change); /* patience begins anew */
+  }
+  assert_true(explored >= 10);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_an_unsure_model_stays_nearer),       cmocka_unit_test(test_it_explores_when_nothing_is_better),
       cmocka_unit_test(test_time_is_nearly_as_low_as_any_plans), cmocka_unit_test(test_cost_is_nearly_as_low_as_any_plans),
       cmocka_unit_test(test_limits_and_tabu_are_respected),      cmocka_unit_test(test_one_proposal_jumps_to_the_best_plan),
       cmocka_unit_test(test_of_equal_plans_the_leanest),         cmocka_unit_test(test_what_binds_is_named),

@@ -93,13 +93,14 @@ static inline void draw_stage(mz_rng *rng, int index, int knob_count, mz_pipelin
     out->probe_batch[i] = draw(rng, 1, 1024);
     out->probe_s[i] = draw_amount(rng);
   }
+  out->gives_way = draw(rng, 0, 1);
   out->bytes_thread = draw_amount(rng);
   out->bytes_slot = draw_amount(rng);
 }
 
 /* Passes mz_pipeline_check. */
 static inline void draw_pipeline(mz_rng *rng, mz_pipeline *p) {
-  *p = (mz_pipeline){.priority = 0.5, .unit_samples = draw_amount(rng), .bytes_fixed = draw_amount(rng)};
+  *p = (mz_pipeline){.unit_samples = draw_amount(rng), .handoff_s = draw_amount(rng), .bytes_fixed = draw_amount(rng)};
   draw_name(rng, 0, p->name);
   p->stage_count = draw(rng, 1, MZ_STAGES_MAX);
   p->queue_count = draw(rng, 0, MZ_QUEUES_MAX);

@@ -41,7 +41,7 @@ static void test_a_changed_input_shows_as_differences(void **state) {
     write_text(text, size);
     mz_replayed replayed;
     ok(mz_ledger_replay(path, INT64_MAX, &replayed));
-    assert_true(replayed.differences > 0);
+    if (replayed.differences == 0) fail_msg("%s: no difference", keys[i]);
     assert_int_equal(replayed.first_difference, 2);
     mz_replayed_free(&replayed);
     *number = was;

@@ -9,6 +9,7 @@ static void assert_same_stage(const mz_pipeline_stage *a, const mz_pipeline_stag
   assert_int_equal(a->threads, b->threads);
   assert_int_equal(a->batch, b->batch);
   assert_int_equal(a->device, b->device);
+  assert_int_equal(a->gives_way, b->gives_way);
   assert_true(a->items == b->items && a->groups == b->groups && a->serial == b->serial);
   assert_memory_equal(a->probe_batch, b->probe_batch, sizeof a->probe_batch);
   assert_memory_equal(a->probe_s, b->probe_s, sizeof a->probe_s);
@@ -18,7 +19,7 @@ static void assert_same_stage(const mz_pipeline_stage *a, const mz_pipeline_stag
 static void assert_same(const mz_pipeline *a, const mz_pipeline *b) {
   assert_string_equal(a->name, b->name);
   assert_true(a->unit_samples == b->unit_samples);
-  assert_true(a->priority == b->priority && a->bytes_fixed == b->bytes_fixed);
+  assert_true(a->handoff_s == b->handoff_s && a->bytes_fixed == b->bytes_fixed);
   assert_int_equal(a->store_count, b->store_count);
   for (int i = 0; i < a->store_count; i++) {
     assert_string_equal(a->stores[i].name, b->stores[i].name);
@@ -198,8 +199,7 @@ static void test_checks_name_the_part(void **state) {
   CHECK_FAILS(queues[0].capacity, 9, "queue 0 'dough': capacity: index 9 is not in -1 … 4");
   CHECK_FAILS(knobs[TRAYS].min, 26, "knob 1 'trays': min is above max");
   CHECK_FAILS(knobs[TRAYS].min, -1, "knob 1 'trays': takes a range within 0 … 2^53");
-  CHECK_FAILS(priority, 1.5, "priority: 1.5 is not from 0 to 1");
-  CHECK_FAILS(bytes_fixed, -1, "unit_samples and bytes_fixed are finite and 0 or more");
+  CHECK_FAILS(bytes_fixed, -1, "unit_samples, handoff_s and bytes_fixed are finite and 0 or more");
   mz_pipeline no_cpu = bakery();
   no_cpu.devices[0].kind = no_cpu.devices[1].kind = MZ_DEVICE_CUDA;
   check_fails(&no_cpu, "pipeline 'bakery': takes at least one CPU device");
