@@ -7,7 +7,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-enum { REVERTS_MAX = 3, ROUNDS_MIN = 2, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
+enum { REVERTS_MAX = 3, ROUNDS_MIN = 2, PHASE_ROUNDS_MIN = 5, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
 static const double PROBED_GAIN_MIN =
     0.25; /* probes know what one stage costs alone: enough to leave a bad plan, not to refine a good one */
 static const char MODEL_NAME[] = "analytic model";
@@ -34,7 +34,7 @@ struct mz_allocator {
   double given_up_s;      /* the round that did it */
 
   int64_t decisions, rest_until; /* decision from which on the next change may be tried */
-  int reverts;
+  int reverts, phase_rounds;     /* so far; since the last decision */
   mz_tabu tabu;
 };
 
@@ -251,6 +251,7 @@ static void go_back(mz_allocator *a) {
 
 bool mz_allocator_round(mz_allocator *a, double seconds) {
   if (!(seconds > 0) || !isfinite(seconds)) return false;
+  a->phase_rounds++;
   if (a->state != ON_TRIAL) {
     mz_rounds_add(&a->rounds, seconds);
     return false;
@@ -327,6 +328,12 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
   else if (consult(a, window, &p, d))
     begin_trial(a, &p, d);
   end_decision(a, d);
+  /* What runs between phases (an evaluation) leaves cold caches: the next round warms up, where there are enough to do without. */
+  if (a->phase_rounds >= PHASE_ROUNDS_MIN) {
+    mz_rounds_warm_up(&a->rounds);
+    mz_rounds_warm_up(&a->trial.after);
+  }
+  a->phase_rounds = 0;
 }
 
 void mz_allocator_refused(mz_allocator *a, const char *why, mz_decision *d) {

@@ -38,8 +38,9 @@ void mz_trial_begin(mz_trial *trial, const mz_rounds *before, double worth, bool
 }
 
 bool mz_trial_round(mz_trial *trial, double seconds) {
+  const bool warming = trial->after.warming;
   mz_rounds_add(&trial->after, seconds);
-  if (++trial->rounds <= SETTLING_ROUNDS) return false;
+  if (++trial->rounds <= SETTLING_ROUNDS || warming) return false;
   const double equal_s = seconds / trial->worth; /* what the old plan would have to take to be as bad */
   return equal_s * ABANDON_SPEED > mz_rounds_median(&trial->before) && equal_s > slowest(&trial->before);
 }

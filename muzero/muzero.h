@@ -15,10 +15,11 @@ typedef struct mz_run_options {
   int set_count;
   uint64_t seed;
   bool seed_given;
-  int threads;          /* budget of worker threads; 0: the cores granted */
-  const char *allocate; /* the allocator's strategy; NULL: the settings' */
-  const char *history;  /* file of measured phases; NULL or "none": none is read or kept */
-  const char *source;   /* of this run's rows in it: NULL: "run" */
+  int threads;           /* budget of worker threads; 0: the cores granted */
+  const char *allocate;  /* the allocator's strategy; NULL: the settings' */
+  const char *history;   /* file of measured phases; NULL or "none": none is read or kept */
+  bool history_optional; /* it is the user's common one: where it cannot be opened, a warning, and none */
+  const char *source;    /* of this run's rows in it: NULL: "run" */
 } mz_run_options;
 
 /* Creates the run directory and its lock. MZ_E_CONFIG naming `resume` when there is a run already. */

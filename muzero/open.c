@@ -235,6 +235,7 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
 static mz_status start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed) {
   const mz_steer_options steering = {.threads = options->threads,
                                      .history = options->history,
+                                     .history_optional = options->history_optional,
                                      .source = options->source,
                                      .last = run->last_plan.cpu_actor ? &run->last_plan : NULL};
   MZ_TRY(set_opponent(run, env));

@@ -3,40 +3,20 @@
 #include "muzero/base/statistics.h"
 #include "networks/backend.h"
 #include "selfplay/planner.h"
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SIMULATIONS = 8, REPEATS_MAX = 8 };
-static const uint64_t ENOUGH_NS = 1500000; /* for one batch size */
-static const int batches[] = {1, 8, 64};
+static const uint64_t ENOUGH_NS = 1500000; /* for one timing */
 
-/* The fastest of several: what disturbs a timing only ever adds to it. */
-static mz_status probe_batch(const mz_state *state, int batch, double *out_s) {
-  const mz_settings *s = &state->settings;
-  const int simulations = s->search.simulations < SIMULATIONS ? (int)s->search.simulations : SIMULATIONS;
-  mz_planner planner;
-  MZ_TRY(mz_planner_init(&planner, state->env, &s->search, &state->model, &mz_backend_cpu, s->replay.discount, batch));
+/* Seconds of CPU time of the fastest of several calls: what disturbs a timing only ever adds to it. */
+static mz_status fastest(mz_status (*work)(void *context), void *context, double *out_s) {
+  enum { REPEATS_MAX = 8 };
   uint64_t best = UINT64_MAX, spent = 0;
-  mz_status status = mz_planner_search(&planner, batch, state->published->values, simulations); /* warm */
-  for (int i = 0; i < REPEATS_MAX && spent < ENOUGH_NS && status == MZ_OK; i++) {
-    uint64_t start = mz_clock_thread_ns();
-    status = mz_planner_search(&planner, batch, state->published->values, simulations);
-    uint64_t took = mz_clock_thread_ns() - start;
-    if (took < best) best = took;
-    spent += took;
-  }
-  mz_planner_deinit(&planner);
-  *out_s = (double)best * 1e-9 / ((double)batch * simulations);
-  return status;
-}
-
-static mz_status time_updates(mz_learner *learner, const mz_batch *batch, float *errors, double *out_s) {
-  mz_learning_stats stats = {0};
-  uint64_t best = UINT64_MAX, spent = 0;
-  MZ_TRY(mz_learner_update(learner, batch, errors, &stats)); /* warm */
+  MZ_TRY(work(context)); /* warm */
   for (int i = 0; i < REPEATS_MAX && spent < ENOUGH_NS; i++) {
     uint64_t start = mz_clock_thread_ns();
-    MZ_TRY(mz_learner_update(learner, batch, errors, &stats));
+    MZ_TRY(work(context));
     uint64_t took = mz_clock_thread_ns() - start;
     if (took < best) best = took;
     spent += took;
@@ -45,27 +25,137 @@ static mz_status time_updates(mz_learner *learner, const mz_batch *batch, float 
   return MZ_OK;
 }
 
-static mz_status probe_update(const mz_state *state, double *out_s) {
-  const mz_learner_settings settings = mz_state_learning(&state->settings);
-  mz_pool *pool = NULL;
-  mz_learner *learner = NULL;
-  mz_batch batch = {0};
-  float *errors = NULL;
-  mz_status status;
-  MZ_TRY_CLEANUP(mz_alloc(&errors, (size_t)settings.batch_size, sizeof *errors));
-  MZ_TRY_CLEANUP(mz_batch_init(&batch, &state->env->spec, (int)settings.batch_size, (int)settings.loss.unroll));
-  MZ_TRY_CLEANUP(mz_pool_create(&pool, "probe", 1, NULL));
-  MZ_TRY_CLEANUP(mz_learner_create(&learner, &state->model, &mz_backend_cpu, &settings, pool));
-  memcpy(mz_learner_weights(learner), mz_learner_weights(state->learner), (size_t)state->model.params.size * sizeof(float));
-  mz_learner_weights_changed(learner);
-  MZ_TRY_CLEANUP(time_updates(learner, &batch, errors, out_s));
-cleanup:
-  mz_learner_free(learner);
-  if (pool) mz_pool_free(pool);
-  mz_batch_deinit(&batch);
-  free(errors);
+/* ---- a simulation ---- */
+
+enum { SIMULATIONS = 8 };
+
+typedef struct searching {
+  mz_planner planner;
+  const float *weights;
+  int batch, simulations;
+} searching;
+
+static mz_status search_once(void *context) {
+  searching *s = context;
+  return mz_planner_search(&s->planner, s->batch, s->weights, s->simulations);
+}
+
+static mz_status probe_search(const mz_state *state, int batch, double *out_s) {
+  const mz_settings *s = &state->settings;
+  searching one = {.weights = state->published->values, .batch = batch};
+  one.simulations = s->search.simulations < SIMULATIONS ? (int)s->search.simulations : SIMULATIONS;
+  MZ_TRY(mz_planner_init(&one.planner, state->env, &s->search, &state->model, &mz_backend_cpu, s->replay.discount, batch));
+  const mz_status status = fastest(search_once, &one, out_s);
+  mz_planner_deinit(&one.planner);
+  *out_s /= (double)batch * one.simulations;
   return status;
 }
+
+static mz_status probe_searches(const mz_state *state, mz_pipeline_stage *actor) {
+  static const int batches[] = {1, 8, 64};
+  const int64_t games = state->settings.selfplay.games;
+  int count = 0;
+  for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+    const int batch = batches[i] < games ? batches[i] : (int)games;
+    if (count && actor->probe_batch[count - 1] >= batch) break;
+    MZ_TRY(probe_search(state, batch, &actor->probe_s[count]));
+    actor->probe_batch[count++] = batch;
+  }
+  return MZ_OK;
+}
+
+/* ---- a batch and an update ---- */
+
+typedef struct learning {
+  const mz_state *state;
+  mz_games *games;
+  mz_actor *actor;
+  mz_buffer *buffer;
+  mz_batch batch;
+  mz_pool *pool;
+  mz_learner *learner;
+  float *errors;
+  mz_learning_stats stats;
+} learning;
+
+static mz_status build_once(void *context) {
+  learning *l = context;
+  const mz_state *state = l->state;
+  const mz_batch_source source = {.buffer = l->buffer,
+                                  .settings = &state->settings.replay,
+                                  .spec = &state->env->spec,
+                                  .seed = state->seed,
+                                  .symmetry_observe = state->env->symmetry_observe,
+                                  .symmetry_action = state->env->symmetry_action};
+  return mz_batch_build(&l->batch, &source, 0);
+}
+
+static mz_status update_once(void *context) {
+  learning *l = context;
+  return mz_learner_update(l->learner, &l->batch, l->errors, &l->stats);
+}
+
+/* A few short games with hardly any search: a replay of its own to draw from. It may stay empty where games are long. */
+static mz_status play_a_little(learning *l) {
+  enum { GAMES = 8, MOVES = 24 };
+  const mz_settings *s = &l->state->settings;
+  mz_selfplay_settings few = s->selfplay;
+  mz_search_settings shallow = s->search;
+  few.games = GAMES;
+  shallow.simulations = shallow.simulations < 2 ? shallow.simulations : 2;
+  mz_harvest harvest = {0};
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_games_create(&l->games, l->state->env, &few, mz_state_cut(s), l->state->seed));
+  MZ_TRY_CLEANUP(
+      mz_actor_create(&l->actor, l->state->env, &shallow, &l->state->model, &mz_backend_cpu, s->replay.discount, GAMES));
+  MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published->values, 0, 0, &harvest));
+  MZ_TRY_CLEANUP(mz_buffer_create(&l->buffer, &s->replay, &l->state->env->spec));
+  for (int i = 0; i < harvest.segment_count; i++) {
+    mz_segment *segment = harvest.segments[i];
+    harvest.segments[i] = NULL;
+    MZ_TRY_CLEANUP(mz_buffer_insert(l->buffer, segment));
+  }
+cleanup:
+  mz_harvest_deinit(&harvest);
+  return status;
+}
+
+static mz_status make_learner(learning *l) {
+  const mz_learner_settings settings = mz_state_learning(&l->state->settings);
+  MZ_TRY(mz_alloc(&l->errors, (size_t)settings.batch_size, sizeof *l->errors));
+  MZ_TRY(mz_batch_init(&l->batch, &l->state->env->spec, (int)settings.batch_size, (int)settings.loss.unroll));
+  MZ_TRY(mz_pool_create(&l->pool, "probe", 1, NULL));
+  MZ_TRY(mz_learner_create(&l->learner, &l->state->model, &mz_backend_cpu, &settings, l->pool));
+  memcpy(mz_learner_weights(l->learner), mz_learner_weights(l->state->learner),
+         (size_t)l->state->model.params.size * sizeof(float));
+  mz_learner_weights_changed(l->learner);
+  return MZ_OK;
+}
+
+/* Reanalysis is not timed: what it adds to a batch is seen once the run has begun. */
+static mz_status probe_learning(const mz_state *state, mz_pipeline_stage *batch, mz_pipeline_stage *learner) {
+  learning l = {.state = state};
+  mz_status status;
+  MZ_TRY_CLEANUP(make_learner(&l));
+  MZ_TRY_CLEANUP(fastest(update_once, &l, &learner->probe_s[0]));
+  learner->probe_batch[0] = 1;
+  MZ_TRY_CLEANUP(play_a_little(&l));
+  if (mz_buffer_positions(l.buffer) > 0) {
+    MZ_TRY_CLEANUP(fastest(build_once, &l, &batch->probe_s[0]));
+    batch->probe_batch[0] = 1;
+  }
+cleanup:
+  mz_learner_free(l.learner);
+  if (l.pool) mz_pool_free(l.pool);
+  mz_batch_deinit(&l.batch);
+  if (l.buffer) mz_buffer_free(l.buffer);
+  if (l.actor) mz_actor_free(l.actor);
+  if (l.games) mz_games_free(l.games);
+  free(l.errors);
+  return status;
+}
+
+/* ---- a handoff ---- */
 
 static mz_status do_nothing(void *context, int task, int worker) {
   (void)context, (void)task, (void)worker;
@@ -114,18 +204,7 @@ cleanup:
 
 mz_status mz_probe(mz_pipeline *pipeline, const mz_state *state) {
   MZ_TRY(probe_handoff(pipeline->devices[0].cores, &pipeline->handoff_s));
-  mz_pipeline_stage *actor = &pipeline->stages[MZ_STAGE_ACTOR];
-  const int64_t games = state->settings.selfplay.games;
-  int count = 0;
-  for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
-    const int batch = batches[i] < games ? batches[i] : (int)games;
-    if (count && actor->probe_batch[count - 1] >= batch) break;
-    MZ_TRY(probe_batch(state, batch, &actor->probe_s[count]));
-    actor->probe_batch[count++] = batch;
-  }
-  mz_pipeline_stage *learner = &pipeline->stages[MZ_STAGE_LEARNER];
+  MZ_TRY(probe_searches(state, &pipeline->stages[MZ_STAGE_ACTOR]));
   if (state->settings.learning.loop_count == 0) return MZ_OK;
-  MZ_TRY(probe_update(state, &learner->probe_s[0]));
-  learner->probe_batch[0] = 1;
-  return MZ_OK;
+  return probe_learning(state, &pipeline->stages[MZ_STAGE_BATCH], &pipeline->stages[MZ_STAGE_LEARNER]);
 }

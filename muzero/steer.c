@@ -117,10 +117,15 @@ static void name_key(mz_history_key *key, const mz_steer *s) {
 }
 
 /* A run goes on without a history that cannot be had. */
-static mz_status read_history(mz_steer *s, const char *path) {
+static mz_status read_history(mz_steer *s, const char *path, bool optional) {
   mz_history_row *rows = NULL;
   int count = 0;
-  MZ_TRY(mz_history_open(&s->history, path ? path : "none"));
+  mz_status opened = mz_history_open(&s->history, path ? path : "none");
+  if (opened == MZ_E_IO && optional) {
+    mz_log_write(MZ_LOG_WARNING, "%s; this run keeps no history", mz_message());
+    return MZ_OK;
+  }
+  MZ_TRY(opened);
   MZ_TRY(mz_history_read(s->history, &s->key, &s->pipeline, HISTORY_ROWS, &rows, &count));
   mz_status status = mz_alloc(&s->rows, (size_t)count, sizeof *s->rows);
   for (int i = 0; i < count && status == MZ_OK; i++) s->rows[i] = rows[i].observation;
@@ -159,7 +164,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   mz_pipeline_describe(&s->pipeline, state, &s->devices, &held, threads);
   MZ_TRY_CLEANUP(start_plan(s, &held, options->last, threads, &s->options.start));
   name_key(&s->key, s);
-  MZ_TRY_CLEANUP(read_history(s, options->history));
+  MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
   if (strategy != &mz_strategy_fixed) MZ_TRY_CLEANUP(mz_probe(&s->pipeline, state));
   s->options.pipeline = &s->pipeline;
   s->options.settings = &settings->allocation;
@@ -226,14 +231,26 @@ void mz_steer_rest(mz_steer *s, bool rests) { mz_monitor_pause(s->monitor, rests
 
 void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_begin(&s->meter, s->state, workers); }
 
-mz_status mz_steer_round(mz_steer *s, mz_workers *workers, const mz_round_stats *stats) {
+/* The workers take what the allocator wants; where they cannot, they stay as they are: a new plan is then refused, a way back is
+ * tried again after the next phase. */
+static const char *carry_out(mz_steer *s, mz_workers *workers, bool decided, char why[MZ_MESSAGE_MAX]) {
+  const mz_knobs next = mz_steer_knobs(s);
+  if (mz_workers_resize(workers, &next) == MZ_OK) return NULL;
+  snprintf(why, MZ_MESSAGE_MAX, "%s", mz_message());
+  mz_log_write(MZ_LOG_WARNING, "the plan could not be carried out, the workers stay as they are: %s", why);
+  if (!decided) return NULL;
+  mz_allocator_refused(s->allocator, why, &s->decision);
+  return why;
+}
+
+void mz_steer_round(mz_steer *s, mz_workers *workers, const mz_round_stats *stats) {
   double seconds = mz_window_round(&s->meter, s->state, workers, stats);
-  if (!(seconds > 0) || s->round_count == ROUNDS_MAX) return MZ_OK;
+  if (!(seconds > 0) || s->round_count == ROUNDS_MAX) return;
   s->rounds[s->round_count++] = seconds;
-  if (!mz_allocator_round(s->allocator, seconds)) return MZ_OK;
+  if (!mz_allocator_round(s->allocator, seconds)) return;
   mz_window_restart(&s->meter); /* the rest of the phase runs under the old plan */
-  const mz_knobs back = mz_steer_knobs(s);
-  return mz_workers_resize(workers, &back);
+  char why[MZ_MESSAGE_MAX];
+  carry_out(s, workers, false, why);
 }
 
 void mz_steer_evaluation_starts(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats) {
@@ -244,19 +261,9 @@ void mz_steer_evaluation_ended(mz_steer *s, const mz_workers *workers, int64_t m
   mz_window_evaluated(&s->meter, workers, moves);
 }
 
-/* The workers take what the allocator wants; where they cannot, both stay with the old plan. */
-static const char *carry_out(mz_steer *s, mz_workers *workers, char why[MZ_MESSAGE_MAX]) {
-  const mz_knobs next = mz_steer_knobs(s);
-  if (mz_workers_resize(workers, &next) == MZ_OK) return NULL;
-  snprintf(why, MZ_MESSAGE_MAX, "%s", mz_message());
-  mz_log_write(MZ_LOG_WARNING, "the new plan could not be carried out, the old one stays: %s", why);
-  mz_allocator_refused(s->allocator, why, &s->decision);
-  return why;
-}
-
 mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision) {
-  const mz_plan before = *mz_allocator_plan(s->allocator);
+  const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
   mz_window_close_rounds(&s->meter, s->state, workers, stats);
   mz_window_read(&s->meter, s->state, &s->window);
   mz_monitor_take(s->monitor, &s->window.usage);
@@ -265,10 +272,12 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
   mz_allocator_decide(s->allocator, &s->window, &s->decision);
   char why[MZ_MESSAGE_MAX];
   const char *refused = NULL;
-  if (!mz_plan_equal(&s->pipeline, &before, mz_allocator_plan(s->allocator))) refused = carry_out(s, workers, why);
+  const mz_plan *wanted = mz_allocator_plan(s->allocator);
+  if (!mz_plan_equal(&s->pipeline, &in_force, wanted))
+    refused = carry_out(s, workers, !mz_plan_equal(&s->pipeline, &before, wanted), why);
   MZ_TRY(mz_ledger_append(&s->ledger, &s->pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
   s->round_count = 0;
-  MZ_TRY(add_history(s, &before));
+  MZ_TRY(add_history(s, &in_force));
   *decision = &s->decision;
   return MZ_OK;
 }

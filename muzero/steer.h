@@ -7,10 +7,11 @@
 typedef struct mz_steer mz_steer;
 
 typedef struct mz_steer_options {
-  int threads;          /* budget; 0: the cores granted */
-  const char *history;  /* path; NULL or "none": none is kept */
-  const mz_knobs *last; /* plan of the invocation that is resumed, or NULL */
-  const char *source;   /* of history rows: "run", "profile", "compare" */
+  int threads;           /* budget; 0: the cores granted */
+  const char *history;   /* path; NULL or "none": none is kept */
+  bool history_optional; /* one that cannot be opened costs a warning only */
+  const mz_knobs *last;  /* plan of the invocation that is resumed, or NULL */
+  const char *source;    /* of history rows: "run", "profile", "compare" */
 } mz_steer_options;
 
 /* Devices, bounds, start plan; reads the history, else probes. MZ_E_CONFIG: unknown strategy or device, limits that contradict
@@ -34,7 +35,7 @@ mz_status mz_steer_restart(mz_steer *steer, mz_workers *workers);
 
 /* Before a phase's first round; after each round (`stats`: the phase's sums so far); around the evaluation; after the phase. */
 void mz_steer_phase(mz_steer *steer, const mz_workers *workers);
-mz_status mz_steer_round(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats);
+void mz_steer_round(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats);
 void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers, const mz_round_stats *stats);
 void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64_t moves);
 /* Decides, resizes, records. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and

@@ -123,6 +123,7 @@ mz_run_options mz_session_run_options(const mz_session_arguments *arguments) {
       .device = arguments->device,
       .allocate = arguments->allocate,
       .history = arguments->history ? arguments->history : default_history(),
+      .history_optional = !arguments->history,
       .sets = arguments->sets.items,
       .set_count = arguments->sets.count,
       .seed = seeded ? (uint64_t)arguments->seed : 1,

@@ -121,6 +121,22 @@ static void test_profile_fills_the_history(void **state) {
   process_free(&p);
 }
 
+/* The user's common history may be anything: a run goes on without. One that was asked for may not. */
+static void test_history_that_cannot_be_had(void **state) {
+  (void)state;
+  process p = {0};
+  process_shell(&p, "XDG_DATA_HOME=/proc/nosuch $MUZERO train tictactoe --preset " TEST_DATA "/cli/tiny.json --run h1");
+  assert_status(&p, 0);
+  assert_says(p.err, "keeps no history");
+  process_run(&p, "train", "tictactoe", TINY, "--run", "h2", "--history", "/proc/nosuch/h.db", NULL);
+  refused(&p, 5, "/proc/nosuch");
+  process_shell(&p, "head -c 30000 /dev/urandom >junk.db; $MUZERO train tictactoe --preset " TEST_DATA
+                    "/cli/tiny.json --run h3 --history junk.db");
+  assert_status(&p, 0);
+  assert_says(p.err, "junk.db.damaged");
+  process_free(&p);
+}
+
 static void test_compare(void **state) {
   (void)state;
   process p = {0};
@@ -184,9 +200,13 @@ static void test_compare_crash(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refusals),        cmocka_unit_test(test_same_digest_under_every_strategy),
-      cmocka_unit_test(test_why_and_what_if), cmocka_unit_test(test_profile_fills_the_history),
-      cmocka_unit_test(test_compare),         cmocka_unit_test(test_compare_interrupted),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_same_digest_under_every_strategy),
+      cmocka_unit_test(test_why_and_what_if),
+      cmocka_unit_test(test_profile_fills_the_history),
+      cmocka_unit_test(test_history_that_cannot_be_had),
+      cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_compare_interrupted),
       cmocka_unit_test(test_compare_crash),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);

@@ -1,0 +1,137 @@
+/* Windows from rounds: which count, how many are averaged, whose time is whose. Clocks are set by hand. */
+#include "muzero/window.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static mz_state state;
+static mz_workers workers;
+static mz_round_stats stats;
+static mz_window_meter meter;
+
+static void begin(void) {
+  memset(&state, 0, sizeof state);
+  memset(&workers, 0, sizeof workers);
+  memset(&stats, 0, sizeof stats);
+  state.settings.learning.loop_count = 4;
+  workers.knobs.learner_threads = 2;
+  mz_window_begin(&meter, &state, &workers);
+}
+
+/* A round of so many milliseconds in which the stages worked for fixed shares of it. */
+static double play(double ms, int updates) {
+  const uint64_t ns = (uint64_t)(ms * 1e6);
+  stats.wall_ns += ns;
+  stats.learning.updates += updates;
+  stats.learn_ns += ns / 2;
+  stats.fold_ns += ns / 100;
+  stats.learner_wait_ns += ns / 10;
+  stats.batch_wait_ns += ns / 5;
+  state.counters.simulations += 100;
+  state.counters.rounds++;
+  mz_stage_add(&workers.actor_stage.busy_ns, ns);
+  mz_stage_add(&workers.actor_stage.cpu_ns, ns / 2);
+  mz_stage_add(&state.learner_stage.cpu_ns, ns / 2);
+  mz_stage_add(&state.learner_stage.elapsed_ns, ns / 4);
+  return mz_window_round(&meter, &state, &workers, &stats);
+}
+
+static mz_window end(void) {
+  mz_window window;
+  mz_window_close_rounds(&meter, &state, &workers, &stats);
+  mz_window_read(&meter, &state, &window);
+  return window;
+}
+
+static void assert_close(double a, double b) {
+  if (!(fabs(a - b) <= 1e-9 * fabs(b))) fail_msg("%.12g is not %.12g", a, b);
+}
+
+static void rounds_that_fill_replay_do_not_count(void **unused) {
+  (void)unused;
+  begin();
+  assert_true(play(1000, 0) == 0); /* no updates */
+  assert_true(play(1000, 3) == 0); /* not all */
+  assert_close(play(10, 4), 0.01);
+  assert_close(play(20, 4), 0.02);
+  const mz_window w = end();
+  assert_close(w.units, 2);
+  assert_close(w.wall_s, 0.03);
+  assert_int_equal(w.round_count, 2);
+  assert_close(w.stages[MZ_STAGE_ACTOR].items, 200);
+  assert_close(w.stages[MZ_STAGE_ACTOR].busy_s, 0.03);
+  assert_close(w.stages[MZ_STAGE_BATCH].wait_out_s, 0.006);
+  assert_close(w.stages[MZ_STAGE_LEARNER].items, 8);
+  assert_close(w.stages[MZ_STAGE_LEARNER].elapsed_s, 0.015);
+  assert_close(w.stages[MZ_STAGE_LEARNER].cpu_s, 0.015 + 0.0075); /* the pool's, and the driver's alone */
+  assert_close(w.stages[MZ_STAGE_LEARNER].wait_in_s, 2 * 0.003);  /* of both threads */
+}
+
+static void without_full_rounds_there_is_nothing(void **unused) {
+  (void)unused;
+  begin();
+  play(10, 0);
+  const mz_window w = end();
+  assert_true(w.units == 0 && w.wall_s == 0 && w.round_count == 0);
+  mz_observation observation;
+  const mz_plan plan = {{0}};
+  assert_false(mz_observation_from_window(&observation, &plan, &w));
+}
+
+static void many_rounds_are_averaged_in_runs_of_equal_length(void **unused) {
+  (void)unused;
+  for (int rounds = 1; rounds < 300; rounds += 7) {
+    begin();
+    for (int i = 0; i < rounds; i++) play(i + 1, 4);
+    const mz_window w = end();
+    assert_true(w.round_count <= MZ_WINDOW_ROUNDS_MAX);
+    int run = 1;
+    while (rounds / run >= MZ_WINDOW_ROUNDS_MAX) run *= 2;
+    assert_int_equal(w.round_count, rounds / run);
+    for (int i = 0; i < w.round_count; i++) assert_close(w.round_s[i], 1e-3 * (i * run + (run + 1) / 2.0));
+    assert_close(w.wall_s, 1e-3 * rounds * (rounds + 1) / 2);
+  }
+}
+
+/* The plan changed in the middle: what was before, and the round that warms up, do not count. */
+static void a_restart_forgets(void **unused) {
+  (void)unused;
+  begin();
+  play(10, 4);
+  mz_window_restart(&meter);
+  assert_true(play(99, 4) == 0);
+  assert_close(play(20, 4), 0.02);
+  const mz_window w = end();
+  assert_close(w.units, 1);
+  assert_close(w.stages[MZ_STAGE_ACTOR].items, 100);
+}
+
+static void evaluation_is_a_stage_of_its_own(void **unused) {
+  (void)unused;
+  begin();
+  play(10, 0);
+  play(10, 4);
+  mz_window_close_rounds(&meter, &state, &workers, &stats);
+  mz_stage_add(&workers.actor_stage.busy_ns, 5000000);
+  mz_window_evaluated(&meter, &workers, 40);
+  const mz_window w = end();
+  assert_close(w.stages[MZ_STAGE_ACTOR].busy_s, 0.01);
+  assert_close(w.stages[MZ_STAGE_EVALUATE].busy_s, 0.0025); /* half of the phase's rounds count, and so much of its evaluation */
+  assert_close(w.stages[MZ_STAGE_EVALUATE].items, 20);
+  assert_true(w.wall_s > 0.01);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rounds_that_fill_replay_do_not_count),
+      cmocka_unit_test(without_full_rounds_there_is_nothing),
+      cmocka_unit_test(many_rounds_are_averaged_in_runs_of_equal_length),
+      cmocka_unit_test(a_restart_forgets),
+      cmocka_unit_test(evaluation_is_a_stage_of_its_own),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
