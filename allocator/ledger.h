@@ -21,6 +21,8 @@ typedef struct mz_ledger {
   uint64_t offset; /* bytes of whole lines */
 } mz_ledger;
 
+/* Of a run's directory. MZ_E_IO when it is none. */
+mz_status mz_ledger_path(const char *run, char *out, size_t size);
 /* Cuts the file to `offset` (0: a new file) and appends from there. On failure nothing is open. */
 mz_status mz_ledger_open(mz_ledger *ledger, const char *dir, uint64_t offset);
 void mz_ledger_close(mz_ledger *ledger);

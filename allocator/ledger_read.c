@@ -1,4 +1,5 @@
 #include "allocator/ledger.h"
+#include "muzero/base/file.h"
 #include "muzero/base/log.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -107,4 +108,10 @@ bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]) {
   memcpy(action, at, length);
   action[length] = '\0';
   return true;
+}
+
+mz_status mz_ledger_path(const char *run, char *out, size_t size) {
+  if (!mz_file_is_dir(run))
+    return mz_fail(MZ_E_IO, "%s: %s", run, mz_file_exists(run) ? "no run directory" : "no such file or directory");
+  return mz_path_join(out, size, run, "ledger.jsonl");
 }

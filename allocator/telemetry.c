@@ -18,13 +18,15 @@ const char *mz_sensor_name(mz_sensor sensor) {
 
 /* ---- quantising ---- */
 
-/* Through text: six digits, rounded once, and the shortest text reads the same bits back. */
+/* Through text: rounded once, and the shortest text reads the same bits back. */
+double mz_quantised(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.5e", value);
+  return isfinite(value) ? strtod(text, NULL) : NAN;
+}
+
 static void quantise(double *values, int count) {
-  for (int i = 0; i < count; i++) {
-    char text[32];
-    snprintf(text, sizeof text, "%.5e", values[i]);
-    values[i] = isfinite(values[i]) ? strtod(text, NULL) : NAN;
-  }
+  for (int i = 0; i < count; i++) values[i] = mz_quantised(values[i]);
 }
 
 static void quantise_stages(mz_stage_sample stages[MZ_STAGES_MAX]) {

@@ -49,6 +49,7 @@ typedef struct mz_window {
 /* Every number cut to 6 significant digits, before anything is decided from it: ledger lines stay short and replay exactly. What
  * is not finite becomes NAN. */
 void mz_window_quantise(mz_window *window);
+double mz_quantised(double value); /* one number, likewise; NAN when not finite */
 /* Reading is strict: every stage and no other, every key; null is NAN. *window is written only when all is well. */
 cJSON *mz_window_to_json(const mz_pipeline *pipeline, const mz_window *window);
 mz_status mz_window_from_json(const mz_pipeline *pipeline, mz_window *window, const cJSON *json, const char *where,

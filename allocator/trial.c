@@ -2,7 +2,7 @@
 #include <math.h>
 
 static const double ABANDON_SPEED = 0.7, LEAST_RATIO = 0.97, CONFIDENCE = 0.9;
-enum { WINDOWS_MAX = 6, SETTLING_ROUNDS = 2 };
+enum { WINDOWS_MAX = 6, SETTLING_ROUNDS = 2, SLOW_ROUNDS = 2 };
 
 /* ---- rounds ---- */
 
@@ -42,7 +42,9 @@ bool mz_trial_round(mz_trial *trial, double seconds) {
   mz_rounds_add(&trial->after, seconds);
   if (++trial->rounds <= SETTLING_ROUNDS || warming) return false;
   const double equal_s = seconds / trial->worth; /* what the old plan would have to take to be as bad */
-  return equal_s * ABANDON_SPEED > mz_rounds_median(&trial->before) && equal_s > slowest(&trial->before);
+  const bool bad = equal_s * ABANDON_SPEED > mz_rounds_median(&trial->before) && equal_s > slowest(&trial->before);
+  trial->slow = bad ? trial->slow + 1 : 0;
+  return trial->slow >= SLOW_ROUNDS;
 }
 
 static mz_verdict judge(const mz_trial *trial, int64_t windows_min, const mz_interval *ratio) {

@@ -25,14 +25,16 @@ typedef struct mz_trial {
   bool releases;           /* the new plan needs less: running as fast is enough, being a little slower is no failure */
   int rounds;              /* under the new plan, warm-up included */
   int windows;             /* in which there were rounds */
+  int slow;                /* plainly bad rounds in a row */
   int judged;              /* rounds when the last window ended */
 } mz_trial;
 
 /* before: at least 2 rounds. */
 void mz_trial_begin(mz_trial *trial, const mz_rounds *before, double worth, bool releases);
 
-/* true: plainly bad, to be given up at once: a round after the first two ran below 0.7 times the old plan's median speed, and
- * slower than every one of the old plan's rounds (what happened to the old plan, too, is no evidence against the new one). */
+/* true: plainly bad, to be given up at once: two rounds in a row after the first two ran below 0.7 times the old plan's median
+ * speed, and slower than every one of the old plan's rounds (what happened to the old plan, too, is no evidence against the new
+ * one; nor is a single round that something else disturbed). */
 bool mz_trial_round(mz_trial *trial, double seconds);
 
 typedef enum mz_verdict { MZ_VERDICT_WAIT, MZ_VERDICT_CONFIRM, MZ_VERDICT_REVERT } mz_verdict;

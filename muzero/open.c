@@ -177,11 +177,6 @@ cJSON *mz_run_session(const mz_run *run) {
   return json;
 }
 
-static double number_or_nan(const cJSON *json, const char *key) {
-  const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
-  return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
 mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, uint64_t *metrics_offset,
                                  uint64_t *ledger_offset) {
   uint8_t *text;
@@ -191,10 +186,10 @@ mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, u
   mz_status status = mz_json_parse((const char *)text, size, "section 'session'", false, MZ_E_CHECKPOINT, &json);
   free(text);
   MZ_TRY(status);
-  run->wall_before_s = number_or_nan(json, "wall_s");
-  run->score = number_or_nan(json, "score");
-  run->best_score = number_or_nan(json, "best_score");
-  run->cost = number_or_nan(json, "cost");
+  run->wall_before_s = mz_json_number_or_nan(json, "wall_s");
+  run->score = mz_json_number_or_nan(json, "score");
+  run->best_score = mz_json_number_or_nan(json, "best_score");
+  run->cost = mz_json_number_or_nan(json, "cost");
   if (!isfinite(run->cost)) run->cost = 0;
   run->last_plan = mz_knobs_from_json(cJSON_GetObjectItemCaseSensitive(json, "plan"));
   status = mz_json_get_u64_hex(json, "metrics_offset", "section 'session'", MZ_E_CHECKPOINT, metrics_offset);

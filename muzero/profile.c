@@ -1,12 +1,12 @@
 #include "muzero/profile.h"
 #include "muzero/base/clock.h"
 #include "muzero/base/file.h"
+#include "muzero/base/log.h"
 #include "muzero/base/rng.h"
 #include "muzero/base/statistics.h"
 #include "muzero/pipeline.h"
 #include "muzero/run.h"
 #include <errno.h>
-#include <ftw.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,11 +42,7 @@ static void draw_hypercube(profile *p, int first, int count, uint64_t seed) {
     mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)k, 1);
     int cell[PLANS_MAX];
     for (int i = 0; i < count; i++) cell[i] = i;
-    for (int i = count - 1; i > 0; i--) {
-      int j = (int)mz_rng_below(&rng, (uint32_t)i + 1), other = cell[i];
-      cell[i] = cell[j];
-      cell[j] = other;
-    }
+    mz_rng_shuffle(&rng, cell, count);
     for (int i = 0; i < count; i++)
       p->plans[first + i].plan.values[k] = value_at(&p->pipeline->knobs[k], (cell[i] + mz_rng_f64(&rng)) / count);
   }
@@ -159,11 +155,7 @@ static mz_status warm_up(mz_run *run) {
 static void shuffle(int order[], int count, uint64_t seed, int pass) {
   mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)pass, 3);
   for (int i = 0; i < count; i++) order[i] = i;
-  for (int i = count - 1; i > 0; i--) {
-    int j = (int)mz_rng_below(&rng, (uint32_t)i + 1), other = order[i];
-    order[i] = order[j];
-    order[j] = other;
-  }
+  mz_rng_shuffle(&rng, order, count);
 }
 
 static mz_status measure_all(profile *p, const mz_profile_options *options, const mz_profile_watcher *watcher, bool *stopped) {
@@ -234,11 +226,6 @@ static cJSON *result_json(const profile *p, bool stopped) {
 
 /* ---- all of it ---- */
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
-  (void)status, (void)kind, (void)walk;
-  return remove(path);
-}
-
 static mz_status temporary_dir(char *out, size_t size) {
   const char *base = getenv("TMPDIR");
   if (snprintf(out, size, "%s/muzero-profile-XXXXXX", base && base[0] ? base : "/tmp") >= (int)size || !mkdtemp(out))
@@ -272,6 +259,6 @@ mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher
 cleanup:
   mz_run_close(p.run);
   free(p.plans);
-  if (made_up[0]) nftw(made_up, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  if (made_up[0] && mz_file_remove_tree(made_up) != MZ_OK) mz_log_write(MZ_LOG_WARNING, "%s", mz_message());
   return status;
 }

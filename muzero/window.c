@@ -53,15 +53,9 @@ static void keep_round(mz_window_meter *m, double seconds) {
   for (int i = 0; i < m->count; i++) m->round_s[i] = (m->round_s[2 * i] + m->round_s[2 * i + 1]) / 2;
 }
 
-static double six_digits(double value) {
-  char text[32];
-  snprintf(text, sizeof text, "%.6g", value);
-  return strtod(text, NULL);
-}
-
 double mz_window_round(mz_window_meter *m, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats) {
   const int64_t updates = stats->learning.updates - m->before.learning.updates, loops = state->settings.learning.loop_count;
-  const double seconds = six_digits((double)(stats->wall_ns - m->before.wall_ns) * 1e-9);
+  const double seconds = mz_quantised((double)(stats->wall_ns - m->before.wall_ns) * 1e-9);
   const bool full = loops > 0 && updates == loops && m->open;
   m->before = *stats;
   m->played++;

@@ -1,6 +1,7 @@
 #include "muzero/base/file.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -158,6 +159,16 @@ mz_status mz_file_mkdirs(const char *path) {
     if (c == '\0') break;
   }
   return MZ_OK;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
+  (void)status, (void)kind, (void)walk;
+  return remove(path);
+}
+
+mz_status mz_file_remove_tree(const char *path) {
+  if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT) return MZ_OK;
+  return mz_fail(MZ_E_IO, "%s: cannot be removed: %s", path, strerror(errno));
 }
 
 bool mz_file_exists(const char *path) {

@@ -196,3 +196,13 @@ mz_status mz_json_get_u64_hex(const cJSON *object, const char *key, const char *
   *out = strtoull(text, NULL, 16);
   return MZ_OK;
 }
+
+double mz_json_number_or_nan(const cJSON *object, const char *key) {
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+  return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+const char *mz_json_text_or_empty(const cJSON *object, const char *key) {
+  const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+  return text ? text : "";
+}

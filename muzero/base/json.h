@@ -22,3 +22,7 @@ void mz_json_add_u64_hex(cJSON *object, const char *key, uint64_t value); /* "01
 mz_status mz_json_get_number(const cJSON *object, const char *key, const char *name, mz_status code, double *out);
 mz_status mz_json_get_string(const cJSON *object, const char *key, const char *name, mz_status code, const char **out);
 mz_status mz_json_get_u64_hex(const cJSON *object, const char *key, const char *name, mz_status code, uint64_t *out);
+
+/* For reading what need not be there: NAN, "" where it is not, or is something else. */
+double mz_json_number_or_nan(const cJSON *object, const char *key);
+const char *mz_json_text_or_empty(const cJSON *object, const char *key);

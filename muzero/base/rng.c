@@ -82,6 +82,14 @@ static double normal(mz_rng *rng) {
   return radius * cosine; /* the sine is thrown away: a stream has no state beside its counter */
 }
 
+void mz_rng_shuffle(mz_rng *rng, int *values, int n) {
+  for (int i = n - 1; i > 0; i--) {
+    const int j = (int)mz_rng_below(rng, (uint32_t)i + 1), other = values[i];
+    values[i] = values[j];
+    values[j] = other;
+  }
+}
+
 float mz_rng_normal(mz_rng *rng) { return (float)normal(rng); }
 
 float mz_rng_gumbel(mz_rng *rng) { return (float)-mz_log(-mz_log(open_unit(rng))); }

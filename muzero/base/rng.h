@@ -16,7 +16,7 @@ typedef enum mz_purpose {
   MZ_RNG_EVAL_OPPONENT = 10,
   MZ_RNG_EVAL_AGENT = 11,
   MZ_RNG_BOOTSTRAP = 12, /* a: resample */
-  MZ_RNG_ORDER = 13, /* a: block; b: 0: the order of what is compared */
+  MZ_RNG_ORDER = 13,     /* a: block; b: 0: the order of what is compared */
   MZ_RNG_TEST = 15,
 } mz_purpose;
 
@@ -37,6 +37,7 @@ uint64_t mz_rng_u64(mz_rng *rng);
 float mz_rng_f32(mz_rng *rng);                                      /* [0, 1), 24 bits */
 double mz_rng_f64(mz_rng *rng);                                     /* [0, 1), 53 bits */
 uint32_t mz_rng_below(mz_rng *rng, uint32_t n);                     /* unbiased; n >= 1 */
+void mz_rng_shuffle(mz_rng *rng, int *values, int n);               /* Fisher–Yates */
 float mz_rng_normal(mz_rng *rng);                                   /* Box–Muller with our own log, sin, cos */
 float mz_rng_gumbel(mz_rng *rng);                                   /* standard Gumbel */
 void mz_rng_dirichlet(mz_rng *rng, float alpha, int n, float *out); /* Marsaglia–Tsang gammas, normalised */

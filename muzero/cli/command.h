@@ -32,6 +32,13 @@ typedef struct mz_option {
 } mz_option;
 
 /* Rows that several commands have. */
+#define MZ_OPTION_ENV(offset_)                                                                                                   \
+  { .name = "ENV", .type = MZ_OPTION_TEXT, .offset = offset_, .help = "an environment; `muzero envs` lists them" }
+#define MZ_OPTION_PRESET(offset_)                                                                                                \
+  {                                                                                                                              \
+    .name = "--preset", .type = MZ_OPTION_TEXT, .offset = offset_, .value = "P", .otherwise = "ENV's own",                       \
+    .class_ = MZ_ALGORITHMIC, .help = "settings to begin with: a bundled name or a JSON file"                                    \
+  }
 #define MZ_OPTION_JSON(offset_)                                                                                                  \
   { .name = "--json", .type = MZ_OPTION_SWITCH, .offset = offset_, .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout" }
 #define MZ_OPTION_THREADS(offset_, help_)                                                                                        \

@@ -15,7 +15,7 @@ typedef struct compare_arguments {
 
 #define AT(field) offsetof(compare_arguments, field)
 static const mz_option options[] = {
-    {.name = "ENV", .type = MZ_OPTION_TEXT, .offset = AT(env), .help = "an environment; `muzero envs` lists them"},
+    MZ_OPTION_ENV(AT(env)),
     {.name = "--arms",
      .type = MZ_OPTION_TEXT,
      .offset = AT(arms),
@@ -43,13 +43,7 @@ static const mz_option options[] = {
      .max = 1e6,
      .class_ = MZ_OPERATIONAL,
      .help = "phases that an arm runs before it is the next one's turn; 0: chosen"},
-    {.name = "--preset",
-     .type = MZ_OPTION_TEXT,
-     .offset = AT(preset),
-     .value = "P",
-     .otherwise = "ENV's own",
-     .class_ = MZ_ALGORITHMIC,
-     .help = "settings to begin with: a bundled name or a JSON file"},
+    MZ_OPTION_PRESET(AT(preset)),
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
      .offset = AT(dir),
@@ -88,36 +82,32 @@ static bool stopping(void *context) {
   return mz_signals_stopping();
 }
 
-static double number(const cJSON *object, const char *key) {
-  return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
-}
-static const char *text(const cJSON *object, const char *key) {
-  const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-  return value ? value : "";
-}
-
 /* The table, the ratios of wall time, the claims, and what must be said beside them. */
 static void print_summary(const cJSON *summary, const char *dir) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], d[MZ_TEXT_SIZE];
   const cJSON *row;
   printf("%-44s %9s %9s %9s %8s %8s %8s\n", "arm (means over seeds)", "wall", "core-s", "reserved", "cost", "score", "reached");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "arms")) {
-    printf("%-44s %9s %9s %9s %8.2g %8s %8.0f%s%s\n", text(row, "name"), mz_text_time(number(row, "wall_s"), a),
-           mz_text_number(number(row, "core_s"), b), mz_text_number(number(row, "core_reserved_s"), c), number(row, "cost"),
-           mz_text_number(number(row, "score"), d), number(row, "reached"), text(row, "crashed")[0] ? "  crashed: " : "",
-           text(row, "crashed"));
+    printf("%-44s %9s %9s %9s %8.2g %8s %8.0f%s%s\n", mz_json_text_or_empty(row, "name"),
+           mz_text_time(mz_json_number_or_nan(row, "wall_s"), a), mz_text_number(mz_json_number_or_nan(row, "core_s"), b),
+           mz_text_number(mz_json_number_or_nan(row, "core_reserved_s"), c), mz_json_number_or_nan(row, "cost"),
+           mz_text_number(mz_json_number_or_nan(row, "score"), d), mz_json_number_or_nan(row, "reached"),
+           mz_json_text_or_empty(row, "crashed")[0] ? "  crashed: " : "", mz_json_text_or_empty(row, "crashed"));
   }
   printf("\nwall time, a over b\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) {
-    if (strcmp(text(row, "metric"), "wall_s") != 0 && strcmp(text(row, "metric"), "wall_settled_s") != 0) continue;
+    if (strcmp(mz_json_text_or_empty(row, "metric"), "wall_s") != 0 &&
+        strcmp(mz_json_text_or_empty(row, "metric"), "wall_settled_s") != 0)
+      continue;
     const cJSON *ends = cJSON_GetObjectItemCaseSensitive(row, "ci95");
-    printf("  %-16s / %-44s %.3f  [%.3f, %.3f]  n %.0f%s\n", text(row, "a"), text(row, "b"), number(row, "ratio"),
-           cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 0)), cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)), number(row, "n"),
-           strcmp(text(row, "metric"), "wall_s") != 0 ? "  (plan settled)" : "");
+    printf("  %-16s / %-44s %.3f  [%.3f, %.3f]  n %.0f%s\n", mz_json_text_or_empty(row, "a"), mz_json_text_or_empty(row, "b"),
+           mz_json_number_or_nan(row, "ratio"), cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 0)),
+           cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)), mz_json_number_or_nan(row, "n"),
+           strcmp(mz_json_text_or_empty(row, "metric"), "wall_s") != 0 ? "  (plan settled)" : "");
   }
   printf("\n");
-  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (text(row, "claim")[0])
-      printf("Claim: %s.\n", text(row, "claim"));
+  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (mz_json_text_or_empty(row, "claim")[0])
+      printf("Claim: %s.\n", mz_json_text_or_empty(row, "claim"));
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "sentences")) printf("%s\n", row->valuestring);
   printf("\n  report  %s/report.html\n", dir);
 }

@@ -14,7 +14,7 @@ typedef struct profile_arguments {
 
 #define AT(field) offsetof(profile_arguments, field)
 static const mz_option options[] = {
-    {.name = "ENV", .type = MZ_OPTION_TEXT, .offset = AT(env), .help = "an environment; `muzero envs` lists them"},
+    MZ_OPTION_ENV(AT(env)),
     {.name = "--plans",
      .type = MZ_OPTION_COUNT,
      .offset = AT(plans),
@@ -40,13 +40,7 @@ static const mz_option options[] = {
      .max = 64,
      .class_ = MZ_OPERATIONAL,
      .help = "times that every plan is measured"},
-    {.name = "--preset",
-     .type = MZ_OPTION_TEXT,
-     .offset = AT(preset),
-     .value = "P",
-     .otherwise = "ENV's own",
-     .class_ = MZ_ALGORITHMIC,
-     .help = "settings to begin with: a bundled name or a JSON file"},
+    MZ_OPTION_PRESET(AT(preset)),
     {0},
 };
 
@@ -71,10 +65,6 @@ static bool stopping(void *context) {
   return mz_signals_stopping();
 }
 
-static double number(const cJSON *object, const char *key) {
-  return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
-}
-
 static void print_plan(const cJSON *plan) {
   const cJSON *knob;
   cJSON_ArrayForEach(knob, plan) printf(" %s %.0f", knob->string, knob->valuedouble);
@@ -85,12 +75,14 @@ static void print_result(const cJSON *result, const char *history) {
   const cJSON *row;
   printf("%12s  %-10s plan\n", "ms a round", "source");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(result, "plans")) {
-    if (!isfinite(number(row, "median_s"))) continue;
-    printf("%12.4g  %-10s", 1e3 * number(row, "median_s"), cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "source")));
+    if (!isfinite(mz_json_number_or_nan(row, "median_s"))) continue;
+    printf("%12.4g  %-10s", 1e3 * mz_json_number_or_nan(row, "median_s"),
+           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "source")));
     print_plan(cJSON_GetObjectItemCaseSensitive(row, "plan"));
   }
-  printf("\nnoise of a measurement %.1f %%\nfastest %.4g ms a round, %.3g of the default's:", 100 * number(result, "noise"),
-         1e3 * number(result, "best_s"), number(result, "best_s") / number(result, "default_s"));
+  printf("\nnoise of a measurement %.1f %%\nfastest %.4g ms a round, %.3g of the default's:",
+         100 * mz_json_number_or_nan(result, "noise"), 1e3 * mz_json_number_or_nan(result, "best_s"),
+         mz_json_number_or_nan(result, "best_s") / mz_json_number_or_nan(result, "default_s"));
   print_plan(cJSON_GetObjectItemCaseSensitive(result, "best"));
   if (history) printf("kept in %s\n", history);
 }

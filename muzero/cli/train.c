@@ -10,14 +10,8 @@ typedef struct train_arguments {
 
 #define AT(field) offsetof(train_arguments, field)
 static const mz_option options[] = {
-    {.name = "ENV", .type = MZ_OPTION_TEXT, .offset = AT(env), .help = "an environment; `muzero envs` lists them"},
-    {.name = "--preset",
-     .type = MZ_OPTION_TEXT,
-     .offset = AT(preset),
-     .value = "P",
-     .otherwise = "ENV's own",
-     .class_ = MZ_ALGORITHMIC,
-     .help = "settings to begin with: a bundled name or a JSON file"},
+    MZ_OPTION_ENV(AT(env)),
+    MZ_OPTION_PRESET(AT(preset)),
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
      .offset = AT(dir),

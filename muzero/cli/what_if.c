@@ -1,5 +1,4 @@
 #include "allocator/ledger.h"
-#include "muzero/base/file.h"
 #include "muzero/cli/commands.h"
 #include "muzero/cli/print.h"
 #include <math.h>
@@ -98,10 +97,7 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
 static mz_status what_if(const void *given) {
   const what_if_arguments *arguments = given;
   char path[1024];
-  if (!mz_file_is_dir(arguments->run))
-    return mz_fail(MZ_E_IO, "%s: %s", arguments->run,
-                   mz_file_exists(arguments->run) ? "no run directory" : "no such file or directory");
-  MZ_TRY(mz_path_join(path, sizeof path, arguments->run, "ledger.jsonl"));
+  MZ_TRY(mz_ledger_path(arguments->run, path, sizeof path));
   mz_replayed replayed;
   MZ_TRY(mz_ledger_replay(path, arguments->phase == MZ_COUNT_UNSET ? INT64_MAX : arguments->phase, &replayed));
   mz_status status = answer(arguments, &replayed);

@@ -1,5 +1,4 @@
 #include "allocator/ledger.h"
-#include "muzero/base/file.h"
 #include "muzero/cli/commands.h"
 #include "muzero/cli/print.h"
 #include <math.h>
@@ -28,14 +27,6 @@ static const mz_option options[] = {
 };
 
 static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
-static double number(const cJSON *object, const char *key) {
-  const cJSON *value = item(object, key);
-  return cJSON_IsNumber(value) ? value->valuedouble : NAN;
-}
-static const char *text(const cJSON *object, const char *key) {
-  const char *value = cJSON_GetStringValue(item(object, key));
-  return value ? value : "";
-}
 
 /* Seconds per unit, in a unit that people read. */
 static const char *per_unit(double seconds, char out[MZ_TEXT_SIZE]) {
@@ -65,14 +56,14 @@ static void print_plan(const cJSON *plan, const cJSON *from) {
 }
 
 static void print_short(const cJSON *d) {
-  printf("phase %.0f: %s: ", number(d, "phase"), text(d, "action"));
+  printf("phase %.0f: %s: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "action"));
   print_plan(item(d, "next"), item(d, "plan"));
-  printf("\n  %s\n", text(d, "reason"));
+  printf("\n  %s\n", mz_json_text_or_empty(d, "reason"));
 }
 
 static void print_stages(const cJSON *window) {
   const cJSON *stage;
-  const double wall_s = number(window, "wall_s");
+  const double wall_s = mz_json_number_or_nan(window, "wall_s");
   if (!(wall_s > 0)) return;
   printf("  stages, as shares of the phase's %.3g s: ", wall_s);
   bool any = false;
@@ -91,26 +82,28 @@ static void print_stages(const cJSON *window) {
 
 static void print_long(const cJSON *d) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], e[MZ_TEXT_SIZE];
-  printf("Phase %.0f, strategy %s.\n  plan: ", number(d, "phase"), text(d, "strategy"));
+  printf("Phase %.0f, strategy %s.\n  plan: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "strategy"));
   print_plan(item(d, "plan"), NULL);
-  printf("\n  observed %s a unit of work; predicted %s (90 %%: %s to %s) by the %s\n", per_unit(number(d, "observed"), a),
-         per_unit(number(d, "predicted"), b), per_unit(number(d, "low"), c), per_unit(number(d, "high"), e),
-         text(d, "predictor"));
+  printf("\n  observed %s a unit of work; predicted %s (90 %%: %s to %s) by the %s\n",
+         per_unit(mz_json_number_or_nan(d, "observed"), a), per_unit(mz_json_number_or_nan(d, "predicted"), b),
+         per_unit(mz_json_number_or_nan(d, "low"), c), per_unit(mz_json_number_or_nan(d, "high"), e),
+         mz_json_text_or_empty(d, "predictor"));
   print_stages(item(d, "window"));
-  printf("  decision: %s: ", text(d, "action"));
+  printf("  decision: %s: ", mz_json_text_or_empty(d, "action"));
   print_plan(item(d, "next"), item(d, "plan"));
-  printf("\n  why: %s\n", text(d, "reason"));
-  if (isfinite(number(d, "ratio")))
-    printf("  the trial's speed over the old plan's: %.3f (90 %%: %.3f to %.3f)\n", number(d, "ratio"), number(d, "ratio_low"),
-           number(d, "ratio_high"));
-  if (text(d, "binding")[0]) printf("  bound by %s\n", text(d, "binding"));
-  if (text(d, "refused")[0]) printf("  could not be carried out: %s\n", text(d, "refused"));
+  printf("\n  why: %s\n", mz_json_text_or_empty(d, "reason"));
+  if (isfinite(mz_json_number_or_nan(d, "ratio")))
+    printf("  the trial's speed over the old plan's: %.3f (90 %%: %.3f to %.3f)\n", mz_json_number_or_nan(d, "ratio"),
+           mz_json_number_or_nan(d, "ratio_low"), mz_json_number_or_nan(d, "ratio_high"));
+  if (mz_json_text_or_empty(d, "binding")[0]) printf("  bound by %s\n", mz_json_text_or_empty(d, "binding"));
+  if (mz_json_text_or_empty(d, "refused")[0]) printf("  could not be carried out: %s\n", mz_json_text_or_empty(d, "refused"));
   const cJSON *candidate;
   cJSON_ArrayForEach(candidate, item(d, "candidates")) {
     printf("  looked at: ");
     print_plan(item(candidate, "plan"), item(d, "plan"));
-    printf(": %s a unit predicted%s%s\n", per_unit(number(candidate, "predicted"), a),
-           text(candidate, "why_not")[0] ? "; not taken: " : "; taken", text(candidate, "why_not"));
+    printf(": %s a unit predicted%s%s\n", per_unit(mz_json_number_or_nan(candidate, "predicted"), a),
+           mz_json_text_or_empty(candidate, "why_not")[0] ? "; not taken: " : "; taken",
+           mz_json_text_or_empty(candidate, "why_not"));
   }
 }
 
@@ -153,10 +146,7 @@ static mz_status why(const void *given) {
   const why_arguments *arguments = given;
   reading r = {.arguments = arguments};
   char path[1024];
-  if (!mz_file_is_dir(arguments->run))
-    return mz_fail(MZ_E_IO, "%s: %s", arguments->run,
-                   mz_file_exists(arguments->run) ? "no run directory" : "no such file or directory");
-  MZ_TRY(mz_path_join(path, sizeof path, arguments->run, "ledger.jsonl"));
+  MZ_TRY(mz_ledger_path(arguments->run, path, sizeof path));
   MZ_TRY(mz_ledger_read(path, read_line, &r));
   if (arguments->phase != MZ_COUNT_UNSET && r.shown == 0)
     return mz_fail(MZ_E_CONFIG, "%s: there is no decision after phase %lld; it has %lld decisions", arguments->run,

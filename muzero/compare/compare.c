@@ -7,7 +7,6 @@
 #include "muzero/compare/summary.h"
 #include "muzero/report/report.h"
 #include "muzero/run.h"
-#include <ftw.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,18 +86,6 @@ static int chosen_block(const comparison *c, int64_t phase_rounds) {
 
 /* ---- a seed ---- */
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
-  (void)status, (void)kind, (void)walk;
-  return remove(path);
-}
-
-/* Runs of a seed that was cut short: it begins anew. */
-static mz_status clear_seed(const char *dir) {
-  if (mz_file_exists(dir) && nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
-    return mz_fail(MZ_E_IO, "%s: cannot be removed", dir);
-  return MZ_OK;
-}
-
 static mz_status start_cell(const comparison *c, int arm, uint64_t seed, const char *seed_dir, mz_cell *cell) {
   const mz_arm *a = &c->arms[arm];
   const char *sets[MZ_ARM_SETS_MAX + 256];
@@ -123,15 +110,11 @@ static mz_status start_cell(const comparison *c, int arm, uint64_t seed, const c
   return mz_fail(status, "arm %s: %s", a->name, why);
 }
 
-/* The order in which the arms take their turns in a block (Fisher–Yates). */
+/* The order in which the arms take their turns in a block. */
 static void draw_order(uint64_t seed, int64_t block, int count, int order[]) {
   mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)block, 0);
   for (int i = 0; i < count; i++) order[i] = i;
-  for (int i = count - 1; i > 0; i--) {
-    int j = (int)mz_rng_below(&rng, (uint32_t)i + 1), other = order[i];
-    order[i] = order[j];
-    order[j] = other;
-  }
+  mz_rng_shuffle(&rng, order, count);
 }
 
 static cJSON *last_block(const mz_cell *cell) { return cJSON_GetArrayItem(cell->blocks, cJSON_GetArraySize(cell->blocks) - 1); }
@@ -203,7 +186,7 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
   char dir[PATH_SIZE], file[PATH_SIZE];
   const uint64_t seed = c->options->run.seed + (uint64_t)index;
   MZ_TRY(seed_paths(c, index, dir, file, sizeof dir));
-  MZ_TRY(clear_seed(dir));
+  MZ_TRY(mz_file_remove_tree(dir)); /* of a seed that was cut short: it begins anew */
   mz_cell cells[MZ_ARMS_MAX + 1] = {0};
   mz_status status = MZ_OK;
   for (int i = 0; i < c->count && status == MZ_OK; i++) status = start_cell(c, i, seed, dir, &cells[i]);
@@ -217,7 +200,7 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
     status = text ? mz_file_write_atomic(file, text, strlen(text)) : mz_fail(MZ_E_MEMORY, "compare: no memory for its cells");
     free(text);
   } else {
-    if (status != MZ_INTERRUPTED) clear_seed(dir);
+    if (status != MZ_INTERRUPTED) mz_file_remove_tree(dir);
     mz_fail(status, "%s", why);
   }
   for (int i = 0; i < c->count; i++) cJSON_Delete(cells[i].blocks);

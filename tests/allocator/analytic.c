@@ -313,8 +313,7 @@ static void test_a_fit_predicts_other_plans(void **state) {
   for (int i = 0; i < PIPELINES; i++) {
     random_pipeline r;
     random_pipeline_init(&r, (uint64_t)(500 + i), 8, 64);
-    for (int s = 0; s < r.pipeline.stage_count; s++)
-      give_way(&r, s);
+    for (int s = 0; s < r.pipeline.stage_count; s++) give_way(&r, s);
     mz_observation seen[WINDOWS];
     for (int j = 0; j < WINDOWS; j++) {
       const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(j / 2));

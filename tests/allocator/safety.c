@@ -129,11 +129,11 @@ static void test_a_plainly_bad_plan_is_given_up_within_the_phase(void **state) {
   expect(&d, MZ_ACTION_TRY, "");
   shop_phase work;
   shop_work(&s, a, slow_where_planted, &work);
-  assert_int_equal(work.given_up, 3); /* two rounds to warm up, one to see */
+  assert_int_equal(work.given_up, 4); /* two rounds to warm up, two to see */
   assert_plan(*mz_allocator_plan(a), base);
-  assert_int_equal((int)work.window.units, SHOP_ROUNDS - 3);
+  assert_int_equal((int)work.window.units, SHOP_ROUNDS - 4);
   mz_allocator_decide(a, &work.window, &d);
-  expect(&d, MZ_ACTION_REVERT, "plates 8: given up after its round 3");
+  expect(&d, MZ_ACTION_REVERT, "plates 8: given up after its round 4");
   assert_true(d.reverted && isnan(d.observed) && isnan(d.ratio));
   assert_int_equal(d.reverts, 1);
   assert_plan(d.plan, bad);

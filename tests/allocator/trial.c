@@ -79,7 +79,7 @@ static void test_by_cost_a_slow_plan_may_win_and_a_fast_one_lose(void **state) {
   assert_int_equal(try_speed(1, 1.5, 0.02, 0.5, false, &after), MZ_VERDICT_REVERT); /* twice the price: 0.75 */
 }
 
-static void test_a_plainly_bad_round_ends_a_trial_after_the_first_two(void **state) {
+static void test_two_plainly_bad_rounds_end_a_trial_after_the_first_two(void **state) {
   (void)state;
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
   const mz_rounds before = baseline(&rng, 20, 0.02);
@@ -88,6 +88,9 @@ static void test_a_plainly_bad_round_ends_a_trial_after_the_first_two(void **sta
   assert_false(mz_trial_round(&trial, 5)); /* warming up */
   assert_false(mz_trial_round(&trial, 5));
   assert_false(mz_trial_round(&trial, 1.38)); /* above 0.7 times the speed */
+  assert_false(mz_trial_round(&trial, 1.55)); /* once is chance */
+  assert_false(mz_trial_round(&trial, 1));
+  assert_false(mz_trial_round(&trial, 1.55));
   assert_true(mz_trial_round(&trial, 1.55));
 }
 
@@ -99,10 +102,12 @@ static void test_an_outlier_that_the_old_plan_had_too_is_no_evidence(void **stat
   mz_trial trial;
   mz_trial_begin(&trial, &before, 1, false);
   for (int i = 0; i < 4; i++) assert_false(mz_trial_round(&trial, 2.9));
+  assert_false(mz_trial_round(&trial, 3.1));
   assert_true(mz_trial_round(&trial, 3.1));
   /* At half the price a round may take twice as long before it is as bad. */
   mz_trial_begin(&trial, &before, 2, false);
   for (int i = 0; i < 4; i++) assert_false(mz_trial_round(&trial, 5.9));
+  assert_false(mz_trial_round(&trial, 6.1));
   assert_true(mz_trial_round(&trial, 6.1));
 }
 
@@ -155,7 +160,7 @@ int main(void) {
       cmocka_unit_test(test_what_is_hard_to_tell_waits_and_ends_by_the_sixth_window),
       cmocka_unit_test(test_a_release_may_cost_a_little_speed),
       cmocka_unit_test(test_by_cost_a_slow_plan_may_win_and_a_fast_one_lose),
-      cmocka_unit_test(test_a_plainly_bad_round_ends_a_trial_after_the_first_two),
+      cmocka_unit_test(test_two_plainly_bad_rounds_end_a_trial_after_the_first_two),
       cmocka_unit_test(test_an_outlier_that_the_old_plan_had_too_is_no_evidence),
       cmocka_unit_test(test_windows_without_rounds_do_not_count),
       cmocka_unit_test(test_too_few_rounds_to_tell_are_reverted_in_the_end),
