@@ -64,15 +64,15 @@ static mz_status open_dir(comparison *c) {
   if (!mz_file_exists(path))
     status = mz_file_write_atomic(path, text, strlen(text));
   else {
-    uint8_t *there;
+    uint8_t *there = NULL;
     size_t size;
     status = mz_file_read(path, 1 << 20, &there, &size);
     if (status == MZ_OK && strcmp((const char *)there, text) != 0)
-      status = mz_fail(
-          MZ_E_CONFIG,
-          "%s: another comparison is here already; go on with it by the same arms, limits and settings, or choose another --run",
-          c->dir);
-    if (status == MZ_OK) free(there);
+      status = mz_fail(MZ_E_CONFIG,
+                       "%s: another comparison is here already; go on with it by the same arms, limits and settings, or choose "
+                       "another --run",
+                       c->dir);
+    free(there);
   }
   free(text);
   return status;
