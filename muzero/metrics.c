@@ -85,6 +85,10 @@ void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *work
   mz_diagnose(p, &state->settings, l);
   p->positions = mz_buffer_positions(state->buffer);
   p->replay_bytes = mz_buffer_bytes(state->buffer);
+  const mz_tier_use tiers = mz_buffer_tier_use(state->buffer);
+  p->replay_raw = tiers.bytes[MZ_TIER_RAW];
+  p->replay_packed = tiers.bytes[MZ_TIER_PACKED];
+  p->replay_spilled = tiers.bytes[MZ_TIER_SPILLED];
   p->rss_bytes = mz_machine_rss();
   p->phase_s = wall;
   p->round_s = (double)stats->wall_ns * 1e-9;

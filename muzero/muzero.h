@@ -58,6 +58,7 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   double actor_busy, batch_busy, learner_busy, learner_wait,
       batch_wait; /* shares of the phase's wall time, summed over threads */
   int64_t positions, replay_bytes;
+  int64_t replay_raw, replay_packed, replay_spilled; /* bytes as they are kept: in memory, packed in memory, in the file */
   uint64_t rss_bytes;
   mz_knobs plan;
   double phase_s, round_s, evaluation_s;      /* wall time of the phase; of its rounds; of its evaluation */

@@ -1,3 +1,6 @@
+#include "allocator/history.h"
+#include "allocator/monitor.h"
+#include "muzero/base/file.h"
 #include "muzero/base/machine.h"
 #include "muzero/cli/commands.h"
 #include "muzero/cli/print.h"
@@ -91,9 +94,58 @@ static check check_libraries(const char *first, const char *second, const char *
            second ? second : "", second ? ": " : "", second ? (has_second ? "found" : "not found") : "", use);
   return c;
 }
-static check check_gpu(void) { return check_libraries("libcuda.so.1", "libnvidia-ml.so.1", "training runs on the CPU"); }
+static check check_gpu(void) {
+  enum { GPUS = 4 };
+  char names[GPUS][64], use[120] = "";
+  const int count = mz_monitor_gpus(names, GPUS);
+  for (int i = 0; i < count && i < GPUS; i++)
+    snprintf(use + strlen(use), sizeof use - strlen(use), "%s%.40s", i ? ", " : "", names[i]);
+  snprintf(use + strlen(use), sizeof use - strlen(use), "%straining runs on the CPU", count ? "; " : "");
+  return check_libraries("libcuda.so.1", "libnvidia-ml.so.1", use);
+}
 static check check_nccl(void) { return check_libraries("libnccl.so.2", NULL, "not used"); }
 static check check_mpi(void) { return check_libraries("libmpi.so.40", NULL, "not used"); }
+
+/* What the allocator cannot see it goes without. */
+static check check_sensors(void) {
+  check c = {.ok = true, .advice = ""};
+  mz_monitor *monitor;
+  char missing[160];
+  if (mz_monitor_start(&monitor, &(mz_monitor_options){.hz = 0}) != MZ_OK) {
+    snprintf(c.value, sizeof c.value, "%s", mz_message());
+    return c;
+  }
+  mz_usage usage;
+  mz_monitor_take(monitor, &usage);
+  mz_monitor_missing(monitor, missing, sizeof missing);
+  mz_monitor_stop(monitor);
+  snprintf(c.value, sizeof c.value, "%s%s", missing[0] ? "missing: " : "all are there", missing);
+  return c;
+}
+
+static check check_history(void) {
+  check c = {.ok = true, .advice = ""};
+  char path[160];
+  mz_history *history;
+  if (!mz_history_default_path(path, sizeof path)) {
+    snprintf(c.value, sizeof c.value, "no place known");
+    c.advice = "set XDG_DATA_HOME or HOME, or give --history";
+    return c;
+  }
+  if (!mz_file_exists(path)) {
+    snprintf(c.value, sizeof c.value, "%s: none yet; `muzero profile` or any run begins it", path);
+    return c;
+  }
+  c.ok = mz_history_open(&history, path) == MZ_OK;
+  if (!c.ok) {
+    snprintf(c.value, sizeof c.value, "%.*s", VALUE_BYTES - 1, mz_message());
+    c.advice = "runs go on without; --history FILE chooses another";
+    return c;
+  }
+  snprintf(c.value, sizeof c.value, "%s: %lld measured phases", path, (long long)mz_history_count(history));
+  mz_history_close(history);
+  return c;
+}
 
 static check check_disk(void) {
   check c = {.ok = true, .advice = ""};
@@ -130,9 +182,9 @@ static const struct {
   const char *name;
   check (*examine)(void);
 } checks[] = {
-    {"cores", check_cores},   {"cgroup", check_quota},      {"memory", check_memory}, {"instructions", check_isa},
-    {"onednn", check_onednn}, {"gpu", check_gpu},           {"nccl", check_nccl},     {"mpi", check_mpi},
-    {"disk", check_disk},     {"self-test", check_numbers},
+    {"cores", check_cores},     {"cgroup", check_quota},    {"memory", check_memory}, {"instructions", check_isa},
+    {"onednn", check_onednn},   {"gpu", check_gpu},         {"nccl", check_nccl},     {"mpi", check_mpi},
+    {"sensors", check_sensors}, {"history", check_history}, {"disk", check_disk},     {"self-test", check_numbers},
 };
 
 static mz_status doctor(const void *given) {

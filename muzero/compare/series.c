@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+/* In a block, and in the summary. */
 static const char *const keys[MZ_METRICS] = {"wall_s", "cpu_s", "reserved_core_s", "gib_s", "cost"};
 static const char *const names[MZ_METRICS] = {"wall_s", "core_s", "core_reserved_s", "gib_s", "cost"};
-const char *mz_metric_key(mz_metric metric) { return keys[metric]; }
 const char *mz_metric_name(mz_metric metric) { return names[metric]; }
 
 static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }

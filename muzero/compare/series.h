@@ -11,7 +11,6 @@ typedef enum mz_metric {
   MZ_METRIC_COST,
   MZ_METRICS
 } mz_metric;
-const char *mz_metric_key(mz_metric metric);  /* in a block: "wall_s", "cpu_s", … */
 const char *mz_metric_name(mz_metric metric); /* in the summary: "wall_s", "core_s", "core_reserved_s", "gib_s", "cost" */
 
 typedef struct mz_cell_series {
