@@ -285,8 +285,8 @@ mz_status mz_monitor_start(mz_monitor **out, const mz_monitor_options *options) 
   mz_monitor *m = NULL;
   MZ_ASSERT(options->hz >= 0);
   MZ_TRY(mz_alloc(&m, 1, sizeof *m));
-  snprintf(m->proc, sizeof m->proc, "%s", options->proc);
-  snprintf(m->cgroup, sizeof m->cgroup, "%s", options->cgroup);
+  snprintf(m->proc, sizeof m->proc, "%s", options->proc ? options->proc : "/proc");
+  snprintf(m->cgroup, sizeof m->cgroup, "%s", options->cgroup ? options->cgroup : "/sys/fs/cgroup");
   m->cores = mz_machine_cores();
   m->period_ns = options->hz > 0 ? (uint64_t)(1e9 / options->hz) : 0;
   init_locks(m);

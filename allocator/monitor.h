@@ -7,7 +7,7 @@
 typedef struct mz_monitor mz_monitor;
 typedef struct mz_monitor_options {
   double hz;                 /* 2–5; 0: no thread: sensors are read by take only */
-  const char *proc, *cgroup; /* "/proc", "/sys/fs/cgroup": tests put their own here */
+  const char *proc, *cgroup; /* NULL: /proc, /sys/fs/cgroup; tests put their own here */
 } mz_monitor_options;
 
 /* MZ_E_INTERNAL: no thread could be had. NVML may take some 100 ms to start: the thread does that, and until then the GPU is

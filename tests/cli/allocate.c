@@ -121,6 +121,25 @@ static void test_profile_fills_the_history(void **state) {
   process_free(&p);
 }
 
+/* What the system tells of the run reaches the decisions. */
+static void test_sensors_are_read(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", TINY, "--run", "s", NULL);
+  assert_status(&p, 0);
+  process_shell(&p, "tail -1 s/ledger.jsonl");
+  cJSON *line = lines_at(p.out, -1);
+  const cJSON *usage = cJSON_GetObjectItem(cJSON_GetObjectItem(line, "window"), "usage"), *missing;
+  cJSON_ArrayForEach(missing, cJSON_GetObjectItem(usage, "missing")) {
+    assert_string_not_equal(missing->valuestring, "cpu");
+    assert_string_not_equal(missing->valuestring, "rss");
+    assert_string_not_equal(missing->valuestring, "memory");
+  }
+  assert_true(lines_number(usage, "cpu_s") >= 0 && lines_number(usage, "rss_bytes") > 1e6);
+  cJSON_Delete(line);
+  process_free(&p);
+}
+
 /* The user's common history may be anything: a run goes on without. One that was asked for may not. */
 static void test_history_that_cannot_be_had(void **state) {
   (void)state;
@@ -204,6 +223,7 @@ int main(void) {
       cmocka_unit_test(test_same_digest_under_every_strategy),
       cmocka_unit_test(test_why_and_what_if),
       cmocka_unit_test(test_profile_fills_the_history),
+      cmocka_unit_test(test_sensors_are_read),
       cmocka_unit_test(test_history_that_cannot_be_had),
       cmocka_unit_test(test_compare),
       cmocka_unit_test(test_compare_interrupted),
