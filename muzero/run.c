@@ -198,7 +198,11 @@ static void wake(mz_run *run) {
 }
 
 mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
-  const mz_limits limits = limits_in_force(run, given);
+  mz_limits limits = limits_in_force(run, given);
+  if (!given->until && run->settings.allocation.score < 1e9) {
+    limits.until = true;
+    limits.score = run->settings.allocation.score;
+  }
   wake(run);
   *phase = (mz_phase){.score = NAN};
   *reason = limit_met(run, &limits);

@@ -121,6 +121,24 @@ static void test_profile_fills_the_history(void **state) {
   process_free(&p);
 }
 
+/* limits.* end a run, too. */
+static void test_limits_end_a_run(void **state) {
+  (void)state;
+  static const struct {
+    const char *set, *reason;
+  } cases[] = {{"limits.score=0", "score"}, {"limits.deadline=0.2s", "time"}, {"limits.budget=0.0002", "budget"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    process p = {0};
+    process_run(&p, "train", "tictactoe", TINY, "--rounds", "100M", "--json", "--set", "eval.opponent=random", "--set",
+                cases[i].set, NULL);
+    assert_status(&p, 0);
+    cJSON *done = lines_at(p.out, -1);
+    assert_string_equal(lines_string(done, "reason"), cases[i].reason);
+    cJSON_Delete(done);
+    process_free(&p);
+  }
+}
+
 /* What the system tells of the run reaches the decisions. */
 static void test_sensors_are_read(void **state) {
   (void)state;
@@ -223,6 +241,7 @@ int main(void) {
       cmocka_unit_test(test_same_digest_under_every_strategy),
       cmocka_unit_test(test_why_and_what_if),
       cmocka_unit_test(test_profile_fills_the_history),
+      cmocka_unit_test(test_limits_end_a_run),
       cmocka_unit_test(test_sensors_are_read),
       cmocka_unit_test(test_history_that_cannot_be_had),
       cmocka_unit_test(test_compare),
