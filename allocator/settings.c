@@ -20,8 +20,8 @@ static const mz_setting rows[] = {
     STEERING(gain_min, "allocate.gain_min", MZ_FLOAT, 0, 1, "0.03", "share of the time",
              "a change that promises a smaller gain is not tried"),
     STEERING(windows, "allocate.windows", MZ_INT, 1, 64, "2", "phases", "phases that a new plan is on trial for, at least"),
-    STEERING(start, "allocate.start", MZ_TEXT, 0, 0, "auto", "",
-             "the first plan: auto, made for the machine, or plain, every knob at its least"),
+    ALLOCATION(start, "allocate.start", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "auto", "auto|plain", "",
+               "the first plan: auto, made for the machine, or plain, every knob at its least"),
     STEERING(monitor_hz, "monitor.rate", MZ_FLOAT, 0, 5, "4", "Hz",
              "how often the system's sensors are read; 0: only at the end of a phase"),
 

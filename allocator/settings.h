@@ -4,13 +4,15 @@
 
 typedef enum mz_objective { MZ_OBJECTIVE_TIME, MZ_OBJECTIVE_COST } mz_objective;
 
+typedef enum mz_start { MZ_START_AUTO, MZ_START_PLAIN } mz_start; /* made for the machine; every knob at its least */
+
 typedef struct mz_allocation_settings {
   char strategy[64]; /* allocate.strategy, or --allocate */
   int32_t objective; /* allocate.objective: mz_objective */
   double high, low;  /* allocate.high, allocate.low: demand's thresholds, as shares of capacity */
   double gain_min;   /* allocate.gain_min: a change that promises less is not tried */
   int64_t windows;   /* allocate.windows: phases that judge a trial, at least */
-  char start[64];    /* allocate.start: "auto", "plain" (every knob at its least) */
+  int32_t start;     /* allocate.start: mz_start */
   double monitor_hz; /* monitor.rate */
 
   /* limits.*; 0: what the machine grants, or none */

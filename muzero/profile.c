@@ -41,8 +41,7 @@ static void draw_hypercube(profile *p, int first, int count, uint64_t seed) {
     if (mz_knob_packs(p->pipeline, k)) continue; /* memory, not speed, is what it is for */
     mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)k, 1);
     int cell[PLANS_MAX];
-    for (int i = 0; i < count; i++) cell[i] = i;
-    mz_rng_shuffle(&rng, cell, count);
+    mz_rng_permutation(&rng, count, cell);
     for (int i = 0; i < count; i++)
       p->plans[first + i].plan.values[k] = value_at(&p->pipeline->knobs[k], (cell[i] + mz_rng_f64(&rng)) / count);
   }
@@ -152,19 +151,14 @@ static mz_status warm_up(mz_run *run) {
   return MZ_OK;
 }
 
-static void shuffle(int order[], int count, uint64_t seed, int pass) {
-  mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)pass, 3);
-  for (int i = 0; i < count; i++) order[i] = i;
-  mz_rng_shuffle(&rng, order, count);
-}
-
 static mz_status measure_all(profile *p, const mz_profile_options *options, const mz_profile_watcher *watcher, bool *stopped) {
   const uint64_t start = mz_clock_ns();
   const int all = p->count * options->passes;
   int order[PLANS_MAX], done = 0;
   *stopped = false;
   for (int pass = 0; pass < options->passes; pass++) {
-    shuffle(order, p->count, mz_run_seed(p->run), pass);
+    mz_rng rng = mz_rng_at(mz_run_seed(p->run), MZ_RNG_ORDER, (uint32_t)pass, 3);
+    mz_rng_permutation(&rng, p->count, order);
     for (int i = 0; i < p->count; i++) {
       measured *plan = &p->plans[order[i]];
       const double elapsed = (double)(mz_clock_ns() - start) * 1e-9;
@@ -226,13 +220,6 @@ static cJSON *result_json(const profile *p, bool stopped) {
 
 /* ---- all of it ---- */
 
-static mz_status temporary_dir(char *out, size_t size) {
-  const char *base = getenv("TMPDIR");
-  if (snprintf(out, size, "%s/muzero-profile-XXXXXX", base && base[0] ? base : "/tmp") >= (int)size || !mkdtemp(out))
-    return mz_fail(MZ_E_IO, "profile: no temporary folder in %s: %s", base && base[0] ? base : "/tmp", strerror(errno));
-  return MZ_OK;
-}
-
 mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher *watcher, cJSON **out) {
   MZ_ASSERT(options->plans >= 0 && options->plans <= PLANS_MAX - FIRST_DRAWN && options->passes >= 1 &&
             options->passes <= PASSES_MAX);
@@ -242,7 +229,7 @@ mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher
   bool stopped;
   mz_status status = MZ_OK;
   if (!run.dir) {
-    MZ_TRY(temporary_dir(made_up, sizeof made_up));
+    MZ_TRY(mz_file_make_temporary("muzero-profile", made_up, sizeof made_up));
     run.dir = made_up;
   }
   run.allocate = "fixed";

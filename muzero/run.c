@@ -46,16 +46,20 @@ mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *sc
 
 /* ---- limits ---- */
 
-/* Without any limit given, the preset's hold. */
+/* Without any limit given, the preset's hold; limits.score holds unless another score is given. */
 static mz_limits limits_in_force(const mz_run *run, const mz_limits *given) {
-  if (given->rounds || given->env_steps || given->updates || given->for_s > 0 || given->until) return *given;
   const mz_train_settings *t = &run->settings.train;
-  return (mz_limits){.rounds = t->rounds,
-                     .env_steps = t->env_steps,
-                     .updates = t->updates,
-                     .for_s = t->time,
-                     .until = t->target < 1e9,
-                     .score = t->target};
+  const double score = run->settings.allocation.score;
+  mz_limits limits = *given;
+  if (!given->rounds && !given->env_steps && !given->updates && !(given->for_s > 0) && !given->until)
+    limits = (mz_limits){.rounds = t->rounds,
+                         .env_steps = t->env_steps,
+                         .updates = t->updates,
+                         .for_s = t->time,
+                         .until = t->target < 1e9,
+                         .score = t->target};
+  if (!given->until && score < 1e9) limits.until = true, limits.score = score;
+  return limits;
 }
 
 static double phase_s(const mz_run *run) { return (double)(mz_clock_ns() - run->meter.start_ns) * 1e-9; }
@@ -79,7 +83,7 @@ static void tick_progress(const mz_run *run, const mz_limits *l, mz_tick tick, v
   if (!tick) return;
   const mz_counters *c = &run->state.counters;
   const mz_round_stats *s = &run->phase_stats;
-  double seconds = (double)(mz_clock_ns() - run->meter.start_ns) * 1e-9;
+  double seconds = phase_s(run);
   mz_progress p = {.counters = *c,
                    .wall_s = mz_run_wall_s(run),
                    .for_s = invocation_s(run),
@@ -198,11 +202,7 @@ static void wake(mz_run *run) {
 }
 
 mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
-  mz_limits limits = limits_in_force(run, given);
-  if (!given->until && run->settings.allocation.score < 1e9) {
-    limits.until = true;
-    limits.score = run->settings.allocation.score;
-  }
+  const mz_limits limits = limits_in_force(run, given);
   wake(run);
   *phase = (mz_phase){.score = NAN};
   *reason = limit_met(run, &limits);

@@ -77,9 +77,7 @@ static mz_status hold_devices(const mz_steer *s, const mz_allocation_settings *a
 /* The plan that a run starts with: what the user holds, then the last invocation's, then by the thread budget or the least. */
 static mz_status start_plan(mz_steer *s, const mz_knobs *held, const mz_knobs *last, int threads, mz_plan *out) {
   const mz_settings *settings = &s->state->settings;
-  const bool plain = strcmp(settings->allocation.start, "plain") == 0;
-  if (!plain && strcmp(settings->allocation.start, "auto") != 0)
-    return mz_fail(MZ_E_CONFIG, "allocate.start: '%s' is neither auto nor plain", settings->allocation.start);
+  const bool plain = settings->allocation.start == MZ_START_PLAIN;
   mz_knobs knobs = *held;
   mz_knobs_resolve(&knobs, settings, threads);
   *out = mz_plan_of_knobs(&knobs);

@@ -161,6 +161,12 @@ mz_status mz_file_mkdirs(const char *path) {
   return MZ_OK;
 }
 
+mz_status mz_file_make_temporary(const char *name, char *out, size_t size) {
+  const char *given = getenv("TMPDIR"), *base = given && given[0] ? given : "/tmp";
+  if (snprintf(out, size, "%s/%s-XXXXXX", base, name) >= (int)size) return mz_fail(MZ_E_IO, "%s: path too long", base);
+  return mkdtemp(out) ? MZ_OK : mz_fail(MZ_E_IO, "no temporary folder in %s: %s", base, strerror(errno));
+}
+
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
   (void)status, (void)kind, (void)walk;
   return remove(path);

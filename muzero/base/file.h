@@ -16,6 +16,8 @@ mz_status mz_file_append(int fd, const char *path_for_messages, const void *data
 /* Cuts the file back to `size` bytes; one that is shorter is an error. */
 mz_status mz_file_truncate(const char *path, uint64_t size);
 mz_status mz_file_mkdirs(const char *path);
+/* A new folder NAME-XXXXXX in $TMPDIR, or /tmp. */
+mz_status mz_file_make_temporary(const char *name, char *out, size_t size);
 /* A folder with all that is in it; one that is not there is fine. */
 mz_status mz_file_remove_tree(const char *path);
 bool mz_file_exists(const char *path);

@@ -82,11 +82,12 @@ static double normal(mz_rng *rng) {
   return radius * cosine; /* the sine is thrown away: a stream has no state beside its counter */
 }
 
-void mz_rng_shuffle(mz_rng *rng, int *values, int n) {
+void mz_rng_permutation(mz_rng *rng, int n, int *out) {
+  for (int i = 0; i < n; i++) out[i] = i;
   for (int i = n - 1; i > 0; i--) {
-    const int j = (int)mz_rng_below(rng, (uint32_t)i + 1), other = values[i];
-    values[i] = values[j];
-    values[j] = other;
+    const int j = (int)mz_rng_below(rng, (uint32_t)i + 1), other = out[i];
+    out[i] = out[j];
+    out[j] = other;
   }
 }
 

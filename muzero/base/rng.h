@@ -37,7 +37,7 @@ uint64_t mz_rng_u64(mz_rng *rng);
 float mz_rng_f32(mz_rng *rng);                                      /* [0, 1), 24 bits */
 double mz_rng_f64(mz_rng *rng);                                     /* [0, 1), 53 bits */
 uint32_t mz_rng_below(mz_rng *rng, uint32_t n);                     /* unbiased; n >= 1 */
-void mz_rng_shuffle(mz_rng *rng, int *values, int n);               /* Fisher–Yates */
+void mz_rng_permutation(mz_rng *rng, int n, int *out);              /* 0 … n-1 in a drawn order; Fisher–Yates */
 float mz_rng_normal(mz_rng *rng);                                   /* Box–Muller with our own log, sin, cos */
 float mz_rng_gumbel(mz_rng *rng);                                   /* standard Gumbel */
 void mz_rng_dirichlet(mz_rng *rng, float alpha, int n, float *out); /* Marsaglia–Tsang gammas, normalised */

@@ -113,8 +113,7 @@ static mz_status start_cell(const comparison *c, int arm, uint64_t seed, const c
 /* The order in which the arms take their turns in a block. */
 static void draw_order(uint64_t seed, int64_t block, int count, int order[]) {
   mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)block, 0);
-  for (int i = 0; i < count; i++) order[i] = i;
-  mz_rng_shuffle(&rng, order, count);
+  mz_rng_permutation(&rng, count, order);
 }
 
 static cJSON *last_block(const mz_cell *cell) { return cJSON_GetArrayItem(cell->blocks, cJSON_GetArraySize(cell->blocks) - 1); }

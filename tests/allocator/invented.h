@@ -158,6 +158,19 @@ static inline cJSON *through_text(cJSON *json) {
 /* Reads `json` into a value of the reader's own, and asserts there that a failure leaves it untouched. */
 typedef mz_status (*read_json)(const cJSON *json);
 
+/* `find` in the JSON becomes `put`. */
+static inline void expect_json_error(cJSON *json, read_json read, const char *find, const char *put, const char *message) {
+  char *line = mz_json_line(json), *at = strstr(line, find), text[8192];
+  cJSON_Delete(json);
+  assert_non_null(at);
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(at - line), line, put, at + strlen(find));
+  free(line);
+  assert_int_equal(mz_json_parse(text, strlen(text), "text", false, MZ_E_CHECKPOINT, &json), MZ_OK);
+  assert_int_equal(read(json), MZ_E_CHECKPOINT);
+  assert_string_equal(mz_message(), message);
+  cJSON_Delete(json);
+}
+
 static inline void expect_refused(const cJSON *root, read_json read, const char *key) {
   assert_int_equal(read(root), MZ_E_CHECKPOINT);
   if (strstr(mz_message(), key) == NULL) fail_msg("'%s' is not named: %s", key, mz_message());

@@ -27,7 +27,7 @@ static void test_defaults_limit_nothing(void **state) {
   assert_int_equal(s->objective, MZ_OBJECTIVE_TIME);
   assert_true(s->high == 0.8 && s->low == 0.2 && s->gain_min == 0.03 && s->monitor_hz == 4);
   assert_int_equal(s->windows, 2);
-  assert_string_equal(s->start, "auto");
+  assert_int_equal(s->start, MZ_START_AUTO);
   assert_true(s->cpu_min == 0 && s->cpu_max == 0 && s->deadline == 0 && s->budget == 0 && s->score == 1e9);
   assert_true(s->gpu_min == 0 && s->gpu_max == 0 && s->memory_min == 0 && s->memory_max == 0);
   assert_true(s->core_hour == 1 && s->gpu_hour == 20 && s->gib_hour == 0.1);
@@ -55,7 +55,7 @@ static void test_each_key_sets_its_own_field(void **state) {
   assert_string_equal(s->strategy, "demand");
   assert_int_equal(s->objective, MZ_OBJECTIVE_COST);
   assert_true(s->high == 0.9 && s->low == 0.1 && s->gain_min == 0.05 && s->windows == 3 && s->monitor_hz == 2);
-  assert_string_equal(s->start, "plain");
+  assert_int_equal(s->start, MZ_START_PLAIN);
   assert_true(s->cpu_min == 1.5 && s->cpu_max == 2.5 && s->gpu_min == 1 && s->gpu_max == 2);
   assert_true(s->memory_min == 1000 && s->memory_max == 1 << 20 && s->deadline == 7200 && s->budget == 7 && s->score == -3);
   assert_true(s->core_hour == 2 && s->gpu_hour == 30 && s->gib_hour == 0.2);

@@ -181,19 +181,6 @@ static void test_damaged_json_is_refused_by_key(void **state) {
   cJSON_Delete(json);
 }
 
-/* `find` in the JSON becomes `put`. */
-static void expect_json_error(cJSON *json, read_json read, const char *find, const char *put, const char *message) {
-  char *line = mz_json_line(json), *at = strstr(line, find), text[8192];
-  cJSON_Delete(json);
-  assert_non_null(at);
-  snprintf(text, sizeof text, "%.*s%s%s", (int)(at - line), line, put, at + strlen(find));
-  free(line);
-  assert_int_equal(mz_json_parse(text, strlen(text), "text", false, MZ_E_CHECKPOINT, &json), MZ_OK);
-  assert_int_equal(read(json), MZ_E_CHECKPOINT);
-  assert_string_equal(mz_message(), message);
-  cJSON_Delete(json);
-}
-
 static void test_wrong_values_are_refused_with_where_they_are(void **state) {
   (void)state;
   const mz_pipeline pipeline = bakery();

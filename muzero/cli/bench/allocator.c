@@ -1,16 +1,16 @@
 #include "allocator/history.h"
 #include "allocator/ledger.h"
 #include "muzero/base/clock.h"
+#include "muzero/base/file.h"
+#include "muzero/base/log.h"
 #include "muzero/base/rng.h"
 #include "muzero/base/statistics.h"
 #include "muzero/cli/bench/bench.h"
 #include "muzero/pipeline.h"
 #include "muzero/probe.h"
 #include "muzero/run.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* On CartPole's preset: changing every knob at once, scratch memory of the new plan included; a decision of the greedy
  * strategy on 128 observations; a ledger line; a row of the history. */
@@ -22,7 +22,7 @@ typedef struct fixture {
   mz_devices devices;
   mz_workers workers;
   mz_pipeline pipeline;
-  char dir[64];
+  char dir[512];
   double us[DECISIONS];
 } fixture;
 
@@ -48,14 +48,13 @@ static mz_status fixture_init(fixture *f) {
   MZ_TRY(mz_probe(&f->pipeline, &f->state));
   mz_knobs_resolve(&knobs, &f->settings, 2);
   MZ_TRY(mz_workers_init(&f->workers, &f->state, &knobs, &f->devices));
-  snprintf(f->dir, sizeof f->dir, "/tmp/muzero-bench-XXXXXX");
-  return mkdtemp(f->dir) ? MZ_OK : mz_fail(MZ_E_IO, "bench: no folder in /tmp: %s", strerror(errno));
+  return mz_file_make_temporary("muzero-bench", f->dir, sizeof f->dir);
 }
 
 static void fixture_deinit(fixture *f) {
   mz_workers_deinit(&f->workers);
   mz_state_deinit(&f->state);
-  if (f->dir[0]) rmdir(f->dir);
+  if (f->dir[0] && mz_file_remove_tree(f->dir) != MZ_OK) mz_log_write(MZ_LOG_WARNING, "%s", mz_message());
   free(f);
 }
 
@@ -100,7 +99,7 @@ static mz_status decide(fixture *f, cJSON *rows) {
   static double ledger_us[DECISIONS], history_us[DECISIONS];
   mz_ledger ledger = {.fd = -1};
   mz_history *history = NULL;
-  char path[128];
+  char path[600];
   mz_decision decision;
   mz_status status;
   MZ_TRY(mz_allocator_create(&allocator, &options));
@@ -133,11 +132,6 @@ cleanup:
   mz_ledger_close(&ledger);
   mz_history_close(history);
   mz_allocator_free(allocator);
-  static const char *const files[] = {"history.db", "history.db-wal", "history.db-shm", "ledger.jsonl"};
-  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-    snprintf(path, sizeof path, "%s/%s", f->dir, files[i]);
-    unlink(path);
-  }
   return status;
 }
 
