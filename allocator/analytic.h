@@ -13,10 +13,12 @@
  *   least   = the longest chain, or Σ items · t_s(b) / C where that is more; even: when all threads share the cores evenly
  *   T_ana   = scale · Σ steps
  * fixed_s, item_s, serial_s, γ, contention and scale are fitted to observations by weighted least squares on relative errors, with
- * the pipeline's probes as weak priors; what a plan that was measured itself showed beyond that is kept as its residual.
+ * the pipeline's probes as weak priors, all brought to the level of cost of the newest (drift.h); what a plan that was measured
+ * itself showed beyond that is kept as its residual.
  * Against a discrete-event simulation of random pipelines with known costs: median error 1.4 %, 90 % within 6.4 %, worst of 800
  * 23 % (tests/allocator/analytic.c). Plain structs, no memory of their own, deterministic. */
 #pragma once
+#include "allocator/drift.h"
 #include "allocator/telemetry.h"
 
 typedef struct mz_prediction {
@@ -29,7 +31,7 @@ typedef struct mz_analytic_stage {
   double serial;
 } mz_analytic_stage;
 
-enum { MZ_RESIDUALS_MAX = 64 };
+enum { MZ_RESIDUALS_MAX = MZ_DRIFT_PLANS_MAX };
 typedef struct mz_analytic {
   const mz_pipeline *pipeline;
   double cores; /* that all stages share: limits.cpu_max or the grant */
@@ -37,6 +39,7 @@ typedef struct mz_analytic {
   double gamma, contention, log_scale;
   double variation; /* squared coefficient of variation of an item's time; 1: exponential. Given, not fitted */
   double sigma;     /* standard deviation of log(observed / predicted), leave-one-plan-out where there are two plans or more */
+  double drift;     /* standard deviation of the level of cost from one observation to the next (drift.h) */
   int plan_count;   /* plans measured, newest first */
   struct {
     mz_plan plan;

@@ -1,7 +1,8 @@
 #include "allocator/analytic_parts.h"
+#include "allocator/drift.h"
 #include <math.h>
 
-enum { FIT_MAX = 128, GAMMAS = 13, CONTENTIONS = 5, SHAPES = 2 /* gamma, contention: degrees of freedom that they take */ };
+enum { FIT_MAX = MZ_DRIFT_WINDOWS_MAX, GAMMAS = 13, CONTENTIONS = 5, SHAPES = 2 /* gamma, contention: degrees of freedom that they take */ };
 static const double AGE_HALF = 32;        /* observations; what is older weighs half as much */
 static const double NOISE_USUAL = 0.05;   /* of a round; windows much noisier than that weigh less */
 static const double PROBE_WEIGHT = 0.1;   /* of a probe, against an observation's 1 */
@@ -186,6 +187,34 @@ static void fit_shape(mz_analytic *model, const point *points, int count) {
   }
 }
 
+/* ---- drift ---- */
+
+static double noise_variance(const point *p) {
+  const double spread = p->seen->noise;
+  return fmax(is_positive(spread) ? spread * spread / fmax(p->seen->rounds, 1) : 0, NOISE_LEAST * NOISE_LEAST);
+}
+
+static double predicted_s(const mz_analytic *model, const mz_analytic_steps *steps) {
+  double overlap_s[MZ_STAGES_MAX];
+  for (int step = 0; step < steps->count; step++)
+    overlap_s[step] = mz_analytic_overlap_s(model->pipeline, steps, step, model->gamma);
+  return point_s(steps, overlap_s, model->contention);
+}
+
+/* Brings every point to the newest one's level of cost, as if all had been measured now. */
+static void take_out_drift(mz_analytic *model, point *points, int count) {
+  mz_drift drift = {.count = count};
+  for (int i = 0; i < count; i++) {
+    const double seconds = predicted_s(model, &points[i].steps);
+    drift.plan[i] = is_positive(seconds) ? points[i].plan : -1;
+    drift.residual[i] = is_positive(seconds) ? points[i].log_s - log(seconds) : 0;
+    drift.variance[i] = noise_variance(&points[i]);
+  }
+  mz_drift_fit(&drift, SIGMA_UNKNOWN);
+  for (int i = 0; i < count; i++) points[i].log_s -= drift.level[i];
+  model->drift = drift.step;
+}
+
 /* ---- plans ---- */
 
 /* What is left of each plan's residuals once the scale is taken out, and how far a plan that was not measured may be off: each plan is
@@ -194,18 +223,13 @@ static void fit_plans(mz_analytic *model, const point *points, int count) {
   residuals all = {0}, of[MZ_RESIDUALS_MAX] = {{0}};
   double noise[MZ_RESIDUALS_MAX] = {0}, noise_all = 0;
   for (int i = 0; i < count; i++) {
-    const mz_analytic_steps *steps = &points[i].steps;
-    double overlap_s[MZ_STAGES_MAX];
-    for (int step = 0; step < steps->count; step++)
-      overlap_s[step] = mz_analytic_overlap_s(model->pipeline, steps, step, model->gamma);
-    const double seconds = point_s(steps, overlap_s, model->contention), spread = points[i].seen->noise;
+    const double seconds = predicted_s(model, &points[i].steps), variance = noise_variance(&points[i]);
     if (points[i].plan < 0 || !is_positive(seconds)) continue;
     const double residual = points[i].log_s - log(seconds);
-    const double variance = is_positive(spread) ? spread * spread / fmax(points[i].seen->rounds, 1) : 0;
     residuals_add(&all, residual, points[i].weight);
     residuals_add(&of[points[i].plan], residual, points[i].weight);
-    noise[points[i].plan] += points[i].weight * fmax(variance, NOISE_LEAST * NOISE_LEAST);
-    noise_all += points[i].weight * fmax(variance, NOISE_LEAST * NOISE_LEAST);
+    noise[points[i].plan] += points[i].weight * variance;
+    noise_all += points[i].weight * variance;
   }
   double squares = 0;
   int plans = 0;
@@ -221,7 +245,8 @@ static void fit_plans(mz_analytic *model, const point *points, int count) {
   model->sigma = fmax(model->sigma, sqrt(noise_all / all.weight));
   for (int p = 0; p < model->plan_count; p++) {
     if (of[p].weight == 0) continue;
-    const double between = model->sigma * model->sigma, within = noise[p] / of[p].weight / model->plans[p].count;
+    const double between = model->sigma * model->sigma, drift = model->drift * model->drift;
+    const double within = drift + noise[p] / of[p].weight / model->plans[p].count;
     model->plans[p].residual = (of[p].sum / of[p].weight - model->log_scale) * between / (between + within);
     model->plans[p].sigma = sqrt(between * within / (between + within));
   }
@@ -277,6 +302,8 @@ void mz_analytic_fit(mz_analytic *model, const mz_observation *observations, int
     mz_analytic_take_apart(model, &points[i].seen->plan, &parts);
     points[i].steps = parts.steps;
   }
+  fit_shape(model, points, model->observations);
+  take_out_drift(model, points, model->observations);
   fit_shape(model, points, model->observations);
   fit_plans(model, points, model->observations);
 }

@@ -1,7 +1,7 @@
 /* greedy: steepest descent over plans by the analytic model, what it is unsure of counting as slower, from the plan in force and from some with as many threads as cores. Plans
  * predicted within half a percent of each other count as equally good; of those the one that reserves least is taken. Where nothing is
  * predicted to be better for a while it tries a neighbour of which the model cannot tell that it is worse: models are wrong, trials
- * are short, and three that fail end the search. */
+ * are short. One that is kept is soon followed by another, after one that is undone it waits twice as long. */
 #include "allocator/strategy.h"
 #include <math.h>
 #include <string.h>
@@ -10,9 +10,9 @@ static const double CAUTION =
     0.3; /* share of the way to the upper end of its interval that a far plan's prediction is taken for: half a
                                        standard deviation; */
 static const double STEPS_HALF = 2; /* half as much at so many steps: how near plans differ is surer than how long they take */
-static const double HARDLY = 0.02;  /* slower, and still worth a trial */
 static const double TIE = 0.005;    /* relative difference in predicted time or cost that is none */
-enum { PATIENCE = 8, STEPS_MAX = 64, REACH_MAX = 64, MOVES_MAX = MZ_PLAN_KNOBS_MAX * REACH_MAX };
+static const double LITTLE = 1e-3;  /* share of the memory that may be used: nobody misses it */
+enum { PATIENCE_LEAST = 2, PATIENCE_MOST = 64, STEPS_MAX = 64, REACH_MAX = 64, MOVES_MAX = MZ_PLAN_KNOBS_MAX * REACH_MAX };
 
 typedef struct look {
   mz_plan plan;
@@ -41,9 +41,19 @@ static void remember(search *s, const look *l) {
   s->seen[at] = *l;
 }
 
+/* Steps between two plans that make predictions doubtful; how deep queues are does not. */
+static double steps_between(const mz_pipeline *pipeline, const mz_plan *plan, const mz_plan *from) {
+  mz_plan as_deep = *plan;
+  for (int q = 0; q < pipeline->queue_count; q++) {
+    const int capacity = pipeline->queues[q].capacity;
+    if (capacity >= 0) as_deep.values[capacity] = from->values[capacity];
+  }
+  return mz_plan_distance(pipeline, &as_deep, from);
+}
+
 static look predict(const mz_situation *situation, const mz_plan *plan) {
   look l = {.plan = *plan, .prediction = mz_analytic_predict(situation->model, plan)};
-  const double steps = mz_plan_distance(situation->pipeline, plan, situation->plan);
+  const double steps = steps_between(situation->pipeline, plan, situation->plan);
   l.cost = l.prediction.unit_s * pow(l.prediction.high / l.prediction.unit_s, CAUTION * steps / (steps + STEPS_HALF));
   if (situation->settings->objective == MZ_OBJECTIVE_COST)
     l.cost *= mz_plan_price_s(situation->pipeline, situation->settings, plan);
@@ -152,7 +162,7 @@ static void descend(search *s, look *from, preference preferred, double limit) {
   for (int i = 0; i < STEPS_MAX && step(s, from, preferred, limit); i++) continue;
 }
 
-/* Everything that may be there is on `device` (−1: where it is), and every pool as large as there are cores, or half of that and so on
+/* Everything that may be there is on `device` (−1: where it is), every pool as large as there are cores, or half of that and so on
  * until it is allowed; false: it never is. */
 static bool widen(search *s, int device, look *out) {
   const mz_pipeline *pipeline = s->situation->pipeline;
@@ -167,6 +177,29 @@ static bool widen(search *s, int device, look *out) {
     if (out->refused == NULL) return true;
   }
   return false;
+}
+
+/* Two places for each thread that takes from a queue, where that is predicted to be as good and costs next to nothing: a wake-up costs
+ * both sides more than clocks show. */
+static void size_queues(search *s, double limit, look *chosen) {
+  const mz_pipeline *pipeline = s->situation->pipeline;
+  const double little = LITTLE * s->situation->bounds->memory_max;
+  for (int q = 0; q < pipeline->queue_count; q++) {
+    const int capacity = pipeline->queues[q].capacity;
+    if (capacity < 0) continue;
+    mz_plan plan = chosen->plan;
+    plan.values[capacity] =
+        mz_knob_clamp(&pipeline->knobs[capacity], 2 * mz_stage_threads(pipeline, pipeline->queues[q].to, &plan));
+    const double more = mz_plan_bytes(pipeline, &plan, NULL, 0) - mz_plan_bytes(pipeline, &chosen->plan, NULL, 0);
+    const look l = look_at(s, &plan);
+    if (l.refused == NULL && l.cost <= limit && more <= little) *chosen = l;
+  }
+}
+
+/* What counts as good as the best: what it may lose by being lean must not make it as bad as the plan in force. */
+static double tie_limit(const search *s, const look *base) {
+  const double worth_changing = base->cost * (1 - TIE), limit = s->best.cost * (1 + TIE);
+  return s->best.cost < worth_changing ? fmin(limit, worth_changing * (1 - 1e-9)) : limit;
 }
 
 /* ---- in words ---- */
@@ -257,7 +290,7 @@ static void list_candidates(const search *s, const look *chosen, mz_proposal *ou
   }
 }
 
-/* Of the neighbours that were never measured and that are predicted to be hardly slower, the most promising. */
+/* Of the neighbours that were never measured and that may be faster for all that is known, the most promising. */
 static bool explore(const mz_situation *situation, const look *base, mz_proposal *out) {
   move moves[MOVES_MAX];
   const int count = list_moves(situation->pipeline, situation->plan, 1, moves);
@@ -271,7 +304,7 @@ static bool explore(const mz_situation *situation, const look *base, mz_proposal
       continue;
     const look l = predict(situation, &plan);
     const double hopes_for = l.prediction.low / l.prediction.unit_s * l.cost;
-    if (!(l.prediction.unit_s < base->prediction.unit_s * (1 + HARDLY)) || !(hopes_for < best)) continue;
+    if (!(hopes_for < base->cost * (1 - situation->settings->gain_min)) || !(hopes_for < best)) continue;
     best = hopes_for;
     out->plan = plan;
     out->prediction = l.prediction;
@@ -288,11 +321,24 @@ static bool explore(const mz_situation *situation, const look *base, mz_proposal
 }
 
 typedef struct patience {
-  int quiet; /* proposals in a row that changed nothing */
+  int quiet;        /* proposals in a row that changed nothing */
+  int wait;         /* so many before exploring */
+  bool exploring;   /* the last proposal did */
+  mz_plan explored; /* what it tried */
 } patience;
+
+static void learn_patience(const mz_situation *situation, patience *p) {
+  const bool kept = p->exploring && mz_plan_equal(situation->pipeline, &p->explored, situation->plan);
+  if (p->wait == 0 || kept)
+    p->wait = PATIENCE_LEAST;
+  else if (p->exploring && p->wait < PATIENCE_MOST)
+    p->wait *= 2;
+  p->exploring = false;
+}
 
 static void propose(const mz_situation *situation, void *memory, mz_proposal *out) {
   patience *p = memory;
+  learn_patience(situation, p);
   *out = (mz_proposal){.plan = *situation->plan, .predictor = "analytic model", .binding = ""};
   search s = {.situation = situation};
   const look base = look_at(&s, situation->plan);
@@ -309,13 +355,14 @@ static void propose(const mz_situation *situation, void *memory, mz_proposal *ou
   for (bool first = true; first || s.best.cost < chosen.cost * (1 - TIE); first = false) {
     chosen = s.best; /* on the way to a leaner plan a faster one may come into sight */
     descend(&s, &chosen, is_faster, 0);
-    descend(&s, &chosen, is_leaner, chosen.cost * (1 + TIE));
+    descend(&s, &chosen, is_leaner, tie_limit(&s, &base));
   }
+  size_queues(&s, tie_limit(&s, &base), &chosen);
   if (!(chosen.cost < base.cost * (1 - TIE))) chosen = base;
   const bool found = !mz_plan_equal(situation->pipeline, &chosen.plan, &base.plan);
   p->quiet = found || situation->window == NULL ? 0 : p->quiet + 1;
-  if (p->quiet > PATIENCE && explore(situation, &base, out)) {
-    p->quiet = 0;
+  if (p->quiet > p->wait && explore(situation, &base, out)) {
+    *p = (patience){.wait = p->wait, .exploring = true, .explored = out->plan};
     return;
   }
 

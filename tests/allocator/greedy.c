@@ -38,7 +38,7 @@ static void stand_init(stand *s, uint64_t seed) {
 static mz_proposal ask(const stand *s) {
   mz_proposal p;
   memset(&p, 0xAA, sizeof p);
-  uint64_t memory[8] = {0};
+  uint64_t memory[MZ_STRATEGY_MEMORY_MAX / 8] = {0};
   assert_true(mz_strategy_greedy.memory_bytes <= sizeof memory);
   mz_strategy_greedy.propose(&s->situation, memory, &p);
   return p;
@@ -364,18 +364,19 @@ static void test_it_explores_when_nothing_is_better(void **state) {
     s.plan = ask(&s).plan;
     s.situation.window = &window;
     if (ask(&s).change) continue; /* from there another is better still */
-    uint64_t memory[8] = {0};
+    uint64_t memory[MZ_STRATEGY_MEMORY_MAX / 8] = {0};
     mz_proposal p = {0};
     int quiet = 0;
     for (; quiet < 20 && !p.change; quiet++) mz_strategy_greedy.propose(&s.situation, memory, &p);
     if (!p.change) continue; /* every neighbour is plainly slower */
     explored++;
-    assert_true(quiet > 4 && p.demanded);
+    assert_true(quiet > 1 && p.demanded);
     assert_non_null(strstr(p.reason, "explores"));
     assert_true(mz_plan_distance(&s.random.pipeline, &s.plan, &p.plan) <= 1);
     assert_true(may_be(&s, &p.plan) && !mz_analytic_measured(&s.model, &p.plan));
-    mz_strategy_greedy.propose(&s.situation, memory, &p);
-    assert_false(p.change); /* patience begins anew */
+    int undone = 0; /* it was not kept: the plan in force is the same */
+    for (p.change = false; undone < 40 && !p.change; undone++) mz_strategy_greedy.propose(&s.situation, memory, &p);
+    assert_true(undone > quiet); /* patience grows */
   }
   assert_true(explored >= 10);
 }
