@@ -22,7 +22,8 @@ typedef struct cart {
   uint64_t moves;
 } cart;
 
-static void reset(void *state, const mz_generator *generator) {
+static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+  (void)env;
   cart *c = state;
   double *const drawn[] = {&c->x, &c->x_dot, &c->theta, &c->theta_dot};
   for (int i = 0; i < 4; i++) *drawn[i] = -RESET_LIMIT + (RESET_LIMIT - -RESET_LIMIT) * mz_generator_f64(generator);
@@ -101,14 +102,18 @@ static int text(const void *state, char *out, size_t size) {
                   c->x_dot, c->theta, c->theta_dot);
 }
 
-static int action_text(int action, char *out, size_t size) { return snprintf(out, size, "%s", action ? "right" : "left"); }
+static int action_text(const mz_env *env, int action, char *out, size_t size) {
+  (void)env;
+  return snprintf(out, size, "%s", action ? "right" : "left");
+}
 
 static int numbers(const void *state, double *out) {
   memcpy(out, state, 4 * sizeof *out);
   return 4;
 }
 
-static void load(void *state, const double *from, int moves) {
+static void load(const mz_env *env, void *state, const double *from, int moves) {
+  (void)env;
   *(cart *)state = (cart){from[0], from[1], from[2], from[3], (uint64_t)moves};
 }
 

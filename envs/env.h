@@ -25,9 +25,10 @@ struct mz_env {
   const char *observation; /* what the entries mean */
   mz_spec spec;
   size_t state_size; /* multiple of 8 */
+  const void *options; /* of a variant (board size, komi …), as the game itself reads them; states carry what step needs of them */
 
   /* A first state. `generator` may be NULL where a game always starts alike. */
-  void (*reset)(void *state, const mz_generator *generator);
+  void (*reset)(const mz_env *env, void *state, const mz_generator *generator);
   /* Steps n states lying one behind the other; actions are legal. generators: one per state, or NULL where the dynamics
    * draw nothing (`draws` false). A state that has ended is not stepped again before a reset. */
   void (*step)(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results);
@@ -39,19 +40,18 @@ struct mz_env {
   int (*to_play)(const void *state); /* NULL: always player 0 */
   /* Several lines for people; the length as snprintf. */
   int (*text)(const void *state, char *out, size_t size);
-  int (*action_text)(int action, char *out, size_t size);
-
-  /* Symmetry s in 0 … spec.symmetries−1 (0: identity) of an observation and of an action. NULL when there are none. */
-  void (*symmetry_observe)(int s, const void *observation, void *out);
-  int (*symmetry_action)(int s, int action);
+  int (*action_text)(const mz_env *env, int action, char *out, size_t size);
 
   /* Perfect play, where it is known: mask of the actions that keep the best value, and that value for the player to move. */
   void (*expert)(const void *state, uint8_t *optimal_mask, float *value);
+  /* Plays on at random, uniformly over legal moves, to the game's end: its return for the player to move now. `random`: the state of
+   * a fast generator (xorshift64*, never 0), which moves on. NULL: callers step the game themselves. */
+  float (*rollout)(const void *state, uint64_t *random);
   /* The state as the reference implementation holds it (CartPole: x, ẋ, θ, θ̇), without the number of moves; returns the
    * count (≤ MZ_ENV_NUMBERS_MAX). */
   int (*numbers)(const void *state, double *out);
   /* The state after `moves` moves that has these numbers: the inverse of numbers, for tests that follow a reference. */
-  void (*load)(void *state, const double *numbers, int moves);
+  void (*load)(const mz_env *env, void *state, const double *numbers, int moves);
 };
 
 /* The bundled environments, in the order of the README. */

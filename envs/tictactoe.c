@@ -36,8 +36,8 @@ static float play(position *p, int cell) {
 
 /* --- the environment --- */
 
-static void reset(void *state, const mz_generator *generator) {
-  (void)generator;
+static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+  (void)env, (void)generator;
   memset(state, 0, sizeof(position));
 }
 
@@ -81,26 +81,9 @@ static int text(const void *state, char *out, size_t size) {
                   cells[5], cells[6], cells[7], cells[8]);
 }
 
-static int action_text(int action, char *out, size_t size) {
+static int action_text(const mz_env *env, int action, char *out, size_t size) {
+  (void)env;
   return snprintf(out, size, "%c%d", 'a' + action % SIDE, 1 + action / SIDE);
-}
-
-/* The dihedral group of the square: s % 4 quarter turns clockwise, after a mirroring of the columns when s >= 4. */
-static int symmetry_action(int s, int action) {
-  int row = action / SIDE, column = action % SIDE;
-  if (s >= 4) column = SIDE - 1 - column;
-  for (int turn = 0; turn < s % 4; turn++) {
-    const int old_row = row;
-    row = column;
-    column = SIDE - 1 - old_row;
-  }
-  return row * SIDE + column;
-}
-
-static void symmetry_observe(int s, const void *observation, void *out) {
-  const uint8_t *from = observation;
-  uint8_t *to = out;
-  for (int cell = 0; cell < CELLS; cell++) memcpy(to + 3 * symmetry_action(s, cell), from + 3 * cell, 3);
 }
 
 static int numbers(const void *state, double *out) {
@@ -109,7 +92,8 @@ static int numbers(const void *state, double *out) {
   return CELLS;
 }
 
-static void load(void *state, const double *from, int moves) {
+static void load(const mz_env *env, void *state, const double *from, int moves) {
+  (void)env;
   position p = {.moves = (uint8_t)moves};
   for (int c = 0; c < CELLS; c++) {
     if (from[c] != 0) p.stones[from[c] < 0] = (uint16_t)(p.stones[from[c] < 0] | 1u << c);
@@ -180,6 +164,7 @@ const mz_env mz_env_tictactoe = {
              .actions = CELLS,
              .players = 2,
              .alternating = true,
+             .action_kind = MZ_ACTIONS_CELLS,
              .symmetries = SYMMETRIES,
              .reward_min = 0,
              .reward_max = 1,
@@ -193,8 +178,6 @@ const mz_env mz_env_tictactoe = {
     .to_play = to_play,
     .text = text,
     .action_text = action_text,
-    .symmetry_observe = symmetry_observe,
-    .symmetry_action = symmetry_action,
     .expert = expert,
     .numbers = numbers,
     .load = load,

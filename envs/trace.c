@@ -90,7 +90,7 @@ static bool describe_step(cJSON *object, int action, const mz_step *result) {
 static mz_status trace_step(tracer *t, int line, int *move, cJSON *object) {
   const mz_env *env = t->env;
   const mz_generator generator = mz_generator_from_numpy(&t->numpy);
-  if (*move == 0) env->reset(t->state, &generator);
+  if (*move == 0) env->reset(env, t->state, &generator);
   const int legal_count = mz_env_legal(env, t->state, t->legal);
   int32_t action;
   MZ_TRY(choose_action(t, line, legal_count, &action));

@@ -8,7 +8,7 @@ struct mz_loaded {
   const mz_env *env;
   mz_settings settings;
   mz_model model;
-  float *weights;
+  float *weights, *prepared; /* for inference */
   mz_counters counters;
   uint64_t seed;
 };
@@ -44,7 +44,9 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   MZ_TRY_CLEANUP(load_settings(l, &checkpoint));
   MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
   MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
+  MZ_TRY_CLEANUP(mz_alloc(&l->prepared, (size_t)l->model.params.size, sizeof(float)));
   MZ_TRY_CLEANUP(load_weights(l, &checkpoint));
+  MZ_TRY_CLEANUP(mz_infer_prepare(&l->model, &mz_backend_cpu, l->weights, l->prepared));
   MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));
   *out = l;
 cleanup:
@@ -56,6 +58,7 @@ cleanup:
 void mz_loaded_close(mz_loaded *l) {
   if (!l) return;
   free(l->weights);
+  free(l->prepared);
   free(l);
 }
 
@@ -65,7 +68,7 @@ mz_agent mz_loaded_agent(const mz_loaded *l) {
                     .model = &l->model,
                     .backend = &mz_backend_cpu,
                     .discount = l->settings.replay.discount,
-                    .weights = l->weights,
+                    .weights = l->prepared,
                     .simulations = (int)l->settings.train.eval_simulations};
 }
 

@@ -25,6 +25,7 @@ struct mz_learner {
   int shard_rows, chunks;
   void *block;
   float *weights, *average, *transposed; /* [params.size] */
+  float *packed;                         /* as forward reads the weights; NULL: they are read as they are */
   mz_shard_sum sum;
   double *squares;    /* [chunks] Σ g² */
   shard_stats *stats; /* [shards] */
@@ -56,6 +57,7 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_ba
   mz_carver carver = {0};
   mz_carve(&carver, &l->weights, size, sizeof(float));
   mz_carve(&carver, &l->transposed, size, sizeof(float));
+  if (backend->pack_forward && mz_params_convolve(&model->params)) mz_carve(&carver, &l->packed, size, sizeof(float));
   if (settings->average > 0) mz_carve(&carver, &l->average, size, sizeof(float));
   mz_carve(&carver, &l->squares, (size_t)l->chunks, sizeof(double));
   mz_carve(&carver, &l->stats, shards, sizeof(shard_stats));
@@ -85,14 +87,17 @@ float *mz_learner_weights(mz_learner *l) { return l->weights; }
 float *mz_learner_average(mz_learner *l) { return l->average; }
 mz_optimizer *mz_learner_optimizer(mz_learner *l) { return &l->optimizer; }
 
-void mz_learner_weights_changed(mz_learner *l) {
-  if (l->backend->weights_changed) l->backend->weights_changed(&l->model->params, l->weights, l->transposed);
+mz_status mz_learner_weights_changed(mz_learner *l) {
+  const mz_params *params = &l->model->params;
+  if (l->packed) MZ_TRY(l->backend->pack_forward(params, l->weights, l->packed));
+  return l->backend->pack_backward ? l->backend->pack_backward(params, l->weights, l->transposed) : MZ_OK;
 }
 
 static mz_status lane_prepare(mz_learner *l, lane *own) {
   if (own->tape) return MZ_OK;
   mz_tape *tape;
   MZ_TRY(mz_tape_create(&tape, l->backend, &l->model->params, l->shard_rows, true));
+  mz_tape_set_share(tape, 1.0 / (double)l->settings.shards);
   mz_loss_build(&own->loss, l->model, &l->settings.loss, tape);
   mz_status status = mz_tape_plan(tape);
   if (status != MZ_OK) {
@@ -189,8 +194,9 @@ static mz_status run_shard(void *context, int shard, int worker) {
   MZ_TRY(lane_prepare(l, own));
   int first = shard * l->shard_rows;
   write_inputs(l, own, first, l->shard_rows);
-  mz_tape_forward(own->tape, l->weights, l->shard_rows);
-  mz_tape_backward(own->tape, l->weights, l->transposed, l->sum.gradients[shard], l->shard_rows);
+  const float *weights = l->packed ? l->packed : l->weights;
+  mz_tape_forward(own->tape, weights, l->shard_rows);
+  mz_tape_backward(own->tape, weights, l->transposed, l->sum.gradients[shard], l->shard_rows);
   mz_shard_sum_arrive(&l->sum, shard);
   read_results(l, own, first, l->shard_rows, &l->stats[shard]);
   return MZ_OK;
@@ -200,7 +206,7 @@ static mz_status run_squares(void *context, int task, int worker) {
   (void)worker;
   mz_learner *l = context;
   for (int c = task * CHUNKS_A_TASK; c < (task + 1) * CHUNKS_A_TASK && c < l->chunks; c++)
-    l->squares[c] = mz_gradient_squares_chunk(l->sum.gradients[0], l->model->params.size, c);
+    l->squares[c] = mz_gradient_squares_chunk(l->sum.gradients[0], l->model->params.trained, c);
   return MZ_OK;
 }
 
@@ -273,7 +279,7 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   double young = (double)(1 + l->optimizer.steps) / (double)(10 + l->optimizer.steps);
   l->average_decay = young < l->settings.average ? young : l->settings.average;
   MZ_TRY(run_over_chunks(l, run_step));
-  mz_learner_weights_changed(l);
+  MZ_TRY(mz_learner_weights_changed(l));
   add_stats(l, loss, norm, stats);
   return MZ_OK;
 }

@@ -34,7 +34,7 @@ float *mz_learner_weights(mz_learner *learner);
 float *mz_learner_average(mz_learner *learner);
 mz_optimizer *mz_learner_optimizer(mz_learner *learner);
 /* To be called after the weights were set from outside. */
-void mz_learner_weights_changed(mz_learner *learner);
+mz_status mz_learner_weights_changed(mz_learner *learner);
 
 /* errors: [batch rows], |predicted value − target| at step 0. Not finite loss or gradient: MZ_E_INTERNAL, weights untouched. */
 mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);

@@ -42,7 +42,7 @@ static mz_status search_once(void *context) {
 
 static mz_status probe_search(const mz_state *state, int batch, double *out_s) {
   const mz_settings *s = &state->settings;
-  searching one = {.weights = state->published->values, .batch = batch};
+  searching one = {.weights = state->published->weights, .batch = batch};
   one.simulations = s->search.simulations < SIMULATIONS ? (int)s->search.simulations : SIMULATIONS;
   MZ_TRY(mz_planner_init(&one.planner, state->env, &s->search, &state->model, &mz_backend_cpu, s->replay.discount, batch));
   const mz_status status = fastest(search_once, &one, out_s);
@@ -81,12 +81,8 @@ typedef struct learning {
 static mz_status build_once(void *context) {
   learning *l = context;
   const mz_state *state = l->state;
-  const mz_batch_source source = {.buffer = l->buffer,
-                                  .settings = &state->settings.replay,
-                                  .spec = &state->env->spec,
-                                  .seed = state->seed,
-                                  .symmetry_observe = state->env->symmetry_observe,
-                                  .symmetry_action = state->env->symmetry_action};
+  const mz_batch_source source = {
+      .buffer = l->buffer, .settings = &state->settings.replay, .spec = &state->env->spec, .seed = state->seed};
   return mz_batch_build(&l->batch, &source, 0);
 }
 
@@ -108,7 +104,7 @@ static mz_status play_a_little(learning *l) {
   MZ_TRY_CLEANUP(mz_games_create(&l->games, l->state->env, &few, mz_state_cut(s), l->state->seed));
   MZ_TRY_CLEANUP(
       mz_actor_create(&l->actor, l->state->env, &shallow, &l->state->model, &mz_backend_cpu, s->replay.discount, GAMES));
-  MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published->values, 0, 0, &harvest));
+  MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published->weights, 0, 0, &harvest));
   MZ_TRY_CLEANUP(mz_buffer_create(&l->buffer, &s->replay, &l->state->env->spec));
   for (int i = 0; i < harvest.segment_count; i++) {
     mz_segment *segment = harvest.segments[i];
@@ -128,8 +124,7 @@ static mz_status make_learner(learning *l) {
   MZ_TRY(mz_learner_create(&l->learner, &l->state->model, &mz_backend_cpu, &settings, l->pool));
   memcpy(mz_learner_weights(l->learner), mz_learner_weights(l->state->learner),
          (size_t)l->state->model.params.size * sizeof(float));
-  mz_learner_weights_changed(l->learner);
-  return MZ_OK;
+  return mz_learner_weights_changed(l->learner);
 }
 
 /* Reanalysis is not timed: what it adds to a batch is seen once the run has begun. */

@@ -1,15 +1,16 @@
 #include "muzero/publish.h"
-#include <string.h>
+#include "networks/backend.h"
 
-mz_status mz_snapshot_create(mz_snapshot **out, const float *values, int64_t size, uint64_t version) {
+mz_status mz_snapshot_create(mz_snapshot **out, const mz_model *model, const float *values, uint64_t version) {
   mz_snapshot *snapshot;
   MZ_TRY(mz_alloc(&snapshot, 1, sizeof *snapshot));
-  mz_status status = mz_alloc(&snapshot->values, (size_t)size, sizeof(float));
+  mz_status status = mz_alloc(&snapshot->weights, (size_t)model->params.size, sizeof(float));
+  if (status == MZ_OK) status = mz_infer_prepare(model, &mz_backend_cpu, values, snapshot->weights);
   if (status != MZ_OK) {
+    free(snapshot->weights);
     free(snapshot);
     return status;
   }
-  memcpy(snapshot->values, values, (size_t)size * sizeof(float));
   atomic_init(&snapshot->references, 1);
   snapshot->version = version;
   *out = snapshot;
@@ -20,6 +21,6 @@ void mz_snapshot_retain(mz_snapshot *snapshot) { atomic_fetch_add_explicit(&snap
 
 void mz_snapshot_release(mz_snapshot *snapshot) {
   if (!snapshot || atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) != 1) return;
-  free(snapshot->values);
+  free(snapshot->weights);
   free(snapshot);
 }

@@ -23,7 +23,7 @@ static mz_status play_group(void *context, int group, int worker) {
   int count = games - first < slots ? games - first : slots;
   mz_actor *actor;
   MZ_TRY(mz_workers_actor(r->workers, worker, &actor));
-  return mz_games_advance(r->state->games, actor, first, count, (int)s->selfplay.moves, r->state->published->values,
+  return mz_games_advance(r->state->games, actor, first, count, (int)s->selfplay.moves, r->state->published->weights,
                           r->state->published->version, r->progress, &r->workers->harvests[group]);
 }
 
@@ -36,14 +36,14 @@ typedef struct reanalysis {
 static mz_status search_afresh(void *context, uint32_t update, int n, const void *observations, const uint8_t *legal,
                                const uint32_t *key, float *policies, float *values) {
   reanalysis *a = context;
-  mz_reanalyze_search(a->reanalyze, a->round->state->target, a->round->state->seed, update, n, observations, legal, key, policies,
-                      values);
+  mz_reanalyze_search(a->reanalyze, a->round->state->target_prepared, a->round->state->seed, update, n, observations, legal, key,
+                      policies, values);
   return MZ_OK;
 }
 
 static mz_status evaluate_afresh(void *context, int n, const void *observations, float *values) {
   reanalysis *a = context;
-  mz_reanalyze_evaluate(a->reanalyze, a->round->state->target, n, observations, values);
+  mz_reanalyze_evaluate(a->reanalyze, a->round->state->target_prepared, n, observations, values);
   return MZ_OK;
 }
 
@@ -59,8 +59,6 @@ static mz_status build(round *r, int index, int worker, mz_batch *batch) {
                                   .settings = &state->settings.replay,
                                   .spec = &state->env->spec,
                                   .seed = state->seed,
-                                  .symmetry_observe = state->env->symmetry_observe,
-                                  .symmetry_action = state->env->symmetry_action,
                                   .reanalyzer = reanalyzer.ratio > 0 ? &reanalyzer : NULL};
   return mz_batch_build(batch, &source, r->first_update + (uint32_t)index);
 }
@@ -107,10 +105,11 @@ static void set_priorities(round *r) {
   for (size_t i = 0; i < rows; i++) mz_buffer_set_priority(r->state->buffer, r->leaves[i], r->serials[i], r->errors[i]);
 }
 
-static void copy_target_when_due(round *r) {
+static mz_status copy_target_when_due(round *r) {
   int64_t interval = r->state->settings.learning.target_interval, before = r->state->counters.updates;
-  if ((before + r->updates) / interval > before / interval)
-    memcpy(r->state->target, mz_learner_weights(r->state->learner), (size_t)r->state->model.params.size * sizeof(float));
+  if ((before + r->updates) / interval == before / interval) return MZ_OK;
+  memcpy(r->state->target, mz_learner_weights(r->state->learner), (size_t)r->state->model.params.size * sizeof(float));
+  return mz_state_target_changed(r->state);
 }
 
 /* Groups are ranges of games in order, so reading them in order gives (game, ordinal). */
@@ -151,7 +150,7 @@ static void count(round *r, mz_round_stats *stats) {
 
 static mz_status fold(round *r, mz_round_stats *stats) {
   set_priorities(r);
-  copy_target_when_due(r);
+  MZ_TRY(copy_target_when_due(r));
   MZ_TRY(insert_segments(r)); /* evicts as it goes */
   count(r, stats);
   return mz_state_publish(r->state);

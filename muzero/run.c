@@ -29,7 +29,7 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
                           .model = &run->state.model,
                           .backend = &mz_backend_cpu,
                           .discount = s->replay.discount,
-                          .weights = run->state.published->values,
+                          .weights = run->state.published->weights,
                           .simulations = (int)s->train.eval_simulations};
   if (run->every_line)
     MZ_TRY(mz_evaluate_all(&agent, run->workers.actor_pool, out));

@@ -30,11 +30,13 @@ mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *s
   const mz_learner_settings learning = mz_state_learning(settings);
   MZ_TRY_CLEANUP(mz_learner_create(&state->learner, &state->model, &mz_backend_cpu, &learning, state->learner_pool));
   MZ_TRY_CLEANUP(mz_alloc(&state->target, size, sizeof(float)));
+  MZ_TRY_CLEANUP(mz_alloc(&state->target_prepared, size, sizeof(float)));
   float *weights = mz_learner_weights(state->learner);
   mz_params_init(&state->model.params, seed, weights);
   memcpy(state->target, weights, size * sizeof(float));
   if (mz_learner_average(state->learner)) memcpy(mz_learner_average(state->learner), weights, size * sizeof(float));
-  mz_learner_weights_changed(state->learner);
+  MZ_TRY_CLEANUP(mz_learner_weights_changed(state->learner));
+  MZ_TRY_CLEANUP(mz_state_target_changed(state));
   MZ_TRY_CLEANUP(mz_buffer_create(&state->buffer, &settings->replay, &env->spec));
   MZ_TRY_CLEANUP(mz_games_create(&state->games, env, &settings->selfplay, mz_state_cut(settings), seed));
   MZ_TRY_CLEANUP(mz_state_publish(state));
@@ -48,15 +50,20 @@ void mz_state_deinit(mz_state *state) {
   if (state->games) mz_games_free(state->games);
   if (state->buffer) mz_buffer_free(state->buffer);
   free(state->target);
+  free(state->target_prepared);
   mz_learner_free(state->learner);
   if (state->learner_pool) mz_pool_free(state->learner_pool);
   memset(state, 0, sizeof *state);
 }
 
+mz_status mz_state_target_changed(mz_state *state) {
+  return mz_infer_prepare(&state->model, &mz_backend_cpu, state->target, state->target_prepared);
+}
+
 mz_status mz_state_publish(mz_state *state) {
   const float *average = mz_learner_average(state->learner);
   mz_snapshot *next;
-  MZ_TRY(mz_snapshot_create(&next, average ? average : mz_learner_weights(state->learner), state->model.params.size,
+  MZ_TRY(mz_snapshot_create(&next, &state->model, average ? average : mz_learner_weights(state->learner),
                             (uint64_t)state->counters.updates));
   mz_snapshot_release(state->published);
   state->published = next;
@@ -161,7 +168,8 @@ mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_sta
   MZ_TRY(mz_weights_stored(checkpoint, "weights", &state->model.params, mz_learner_weights(state->learner)));
   MZ_TRY(mz_weights_stored(checkpoint, "target", &state->model.params, state->target));
   for (int i = 2; i < MZ_DIGEST_PARTS; i++) MZ_TRY(read_section(state, checkpoint, mz_digest_parts[i], &loader));
-  mz_learner_weights_changed(state->learner);
+  MZ_TRY(mz_learner_weights_changed(state->learner));
+  MZ_TRY(mz_state_target_changed(state));
   return mz_state_publish(state);
 }
 

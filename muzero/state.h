@@ -17,7 +17,8 @@ typedef struct mz_state {
   mz_pool *learner_pool; /* the learner's threads */
   mz_stage learner_stage;
   mz_learner *learner;
-  float *target;          /* weights of the target network, [params.size] */
+  float *target; /* weights of the target network, [params.size]; and as inference reads them */
+  float *target_prepared;
   mz_snapshot *published; /* what self-play and evaluation use */
   mz_buffer *buffer;
   mz_games *games;
@@ -30,6 +31,9 @@ void mz_state_deinit(mz_state *state);
 
 /* Makes `published` from the present weights (or their average). */
 mz_status mz_state_publish(mz_state *state);
+
+/* To be called when `target` was changed. */
+mz_status mz_state_target_changed(mz_state *state);
 
 /* The learning sections in the order of mz_digest_parts. data[i]: free(). */
 mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_DIGEST_PARTS]);

@@ -13,9 +13,10 @@ struct mz_backend {
   /* rows: how many of the planned rows are live (the leading ones). */
   void (*forward)(mz_tape *tape, mz_node *node, int rows);
   void (*backward)(mz_tape *tape, mz_node *node, int rows);
-  /* Runs when the parameters a tape reads have changed and backward is to follow: transposed copies and the like, once for all
-   * threads that then run backward. `scratch` is params->size elements. NULL: nothing to do. */
-  void (*weights_changed)(const mz_params *params, const void *values, void *scratch);
+  /* Parameters as forward, and as backward's data gradients, read them: convolutions packed, matrices transposed. Made once for all
+   * threads when they have changed. out: params->size elements. NULL: nothing is ever to be done, tapes read the values. */
+  mz_status (*pack_forward)(const mz_params *params, const void *values, void *out);
+  mz_status (*pack_backward)(const mz_params *params, const void *values, void *out);
 };
 
 extern const mz_backend mz_backend_cpu;

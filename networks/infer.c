@@ -65,6 +65,17 @@ void mz_infer_free(mz_infer *infer) {
   free(infer);
 }
 
+mz_status mz_infer_prepare(const mz_model *model, const mz_backend *backend, const float *values, float *out) {
+  mz_model_fold(model, values, out);
+  if (backend->pack_forward == NULL || !mz_params_convolve(&model->params)) return MZ_OK;
+  float *folded = NULL;
+  MZ_TRY(mz_alloc(&folded, (size_t)model->params.size, sizeof *folded));
+  memcpy(folded, out, (size_t)model->params.size * sizeof *folded);
+  const mz_status status = backend->pack_forward(&model->params, folded, out);
+  free(folded);
+  return status;
+}
+
 void mz_infer_set_weights(mz_infer *infer, const float *values) {
   infer->weights = values;
   if (infer->wide_weights == NULL) return;

@@ -9,8 +9,12 @@ typedef struct mz_infer mz_infer;
 /* rows_max: the largest batch that one internal pass runs; larger requests are cut into tiles. */
 mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_backend *backend, int rows_max);
 void mz_infer_free(mz_infer *infer);
-/* The weights later calls use: model->params.size floats. Cheap; call it before every search. */
-void mz_infer_set_weights(mz_infer *infer, const float *values);
+/* Weights as inference reads them: batch norm folded into convolutions, convolutions packed. Made once per set of weights for any
+ * number of mz_infer on this backend; out: [params.size], not `values`. Where no parameter is a convolution's they are the
+ * values themselves, which then need no preparing. */
+mz_status mz_infer_prepare(const mz_model *model, const mz_backend *backend, const float *values, float *out);
+/* The prepared weights later calls use. Cheap; call it before every search. */
+void mz_infer_set_weights(mz_infer *infer, const float *prepared);
 /* Floats from one latent of a pool to the next (≥ model->latent, padded). */
 int mz_infer_latent_stride(const mz_infer *infer);
 

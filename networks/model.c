@@ -1,10 +1,22 @@
 #include "networks/model.h"
+#include "networks/model_kinds.h"
 #include "networks/math/value.h"
 #include <math.h>
+#include <string.h>
 
+#define CHOICE(key, field, fallback, choices, help)                                                                              \
+  { key, MZ_ENUM, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), 0, 0, fallback, choices, "", help }
 #define ROW(key, type, field, min, max, fallback, unit, help)                                                                    \
   { key, type, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), min, max, fallback, NULL, unit, help }
 static const mz_setting rows[] = {
+    CHOICE("network.kind", kind, "mlp", "mlp|conv", "fully connected layers, or residual convolutions for boards"),
+    ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "", "conv: of the towers and the latent; a multiple of 16"),
+    ROW("network.blocks", MZ_INT, blocks, 0, 16, "2", "blocks", "conv: of representation and dynamics each"),
+    ROW("network.prediction_blocks", MZ_INT, prediction_blocks, 0, 8, "0", "blocks", "conv: of prediction, before its heads"),
+    ROW("network.head_channels", MZ_INT, head_channels, 16, 256, "16", "", "conv: of each head's 1x1; a multiple of 16"),
+    ROW("network.bn_rows", MZ_INT, norm_rows, 1, 4096, "8", "rows",
+        "conv: batch norm normalises so many rows together; divides batch_size / shards"),
+    ROW("network.bn_share", MZ_FLOAT, norm_share, 1e-6, 1, "0.02", "", "of a batch's statistics that each update takes over"),
     ROW("network.width", MZ_INT, width, 1, 16384, "64", "", "units of a hidden layer"),
     ROW("network.depth", MZ_INT, depth, 1, 16, "1", "layers", "hidden layers of representation, dynamics and prediction each"),
     ROW("network.latent", MZ_INT, latent, 0, 16384, "0", "", "size of the latent state; 0: as network.width"),
@@ -29,117 +41,53 @@ static mz_support support_of(int bins, double range, bool transform, float low, 
   return (mz_support){.bins = bins, .min = -reach, .max = reach, .transform = transform};
 }
 
-/* "part.layer.weight" and "part.layer.bias" (or "part.weight"): two parameters in a row; returns the first. */
-static int add_layer(mz_params *params, const char *name, int inputs, int outputs, int fan_in, mz_init init) {
-  char full[sizeof params->items[0].name];
-  snprintf(full, sizeof full, "%s.weight", name);
-  const int weight = mz_params_add(params, full, inputs, outputs, true, init, fan_in);
-  snprintf(full, sizeof full, "%s.bias", name);
-  mz_params_add(params, full, 1, outputs, false, MZ_INIT_ZERO, 0);
-  return weight;
-}
-
-/* `depth` hidden layers, "part.0" on, and one onto `outputs` unless that is 0. Returns the first parameter. first_fan_in: of the
- * first layer, which may have more inputs than its weight has rows (the action's). */
-static int add_stack(mz_params *params, const char *part, int inputs, int first_fan_in, int width, int depth, int outputs) {
-  const int first = params->count;
-  for (int layer = 0; layer < depth + (outputs > 0); layer++) {
-    char name[32];
-    snprintf(name, sizeof name, "%s.%d", part, layer);
-    const int in = layer == 0 ? inputs : width;
-    add_layer(params, name, in, layer < depth ? width : outputs, layer == 0 ? first_fan_in : in,
-              layer < depth ? MZ_INIT_HE : MZ_INIT_GLOROT);
-  }
-  return first;
-}
-
 mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
   if (spec->obs_size < 1 || spec->obs_size > 1 << 20) {
-    return mz_fail(MZ_E_CONFIG, "network: observations of %d entries: the mlp takes 1 to %d", spec->obs_size, 1 << 20);
+    return mz_fail(MZ_E_CONFIG, "network: observations of %d entries: it takes 1 to %d", spec->obs_size, 1 << 20);
   }
   if (spec->actions < 1 || spec->actions > 1 << 16) {
-    return mz_fail(MZ_E_CONFIG, "network: %d actions: the mlp takes 1 to %d", spec->actions, 1 << 16);
+    return mz_fail(MZ_E_CONFIG, "network: %d actions: it takes 1 to %d", spec->actions, 1 << 16);
   }
-  const int width = (int)settings->width, depth = (int)settings->depth;
-  const int latent = settings->latent == 0 ? width : (int)settings->latent;
   const int64_t value_bins = settings->value_bins, reward_bins = settings->reward_bins;
-  if (width < 1 || depth < 1 || latent < 1 || value_bins < 2 || reward_bins < 2 || 6 * settings->depth + 12 > MZ_PARAMS_MAX) {
-    return mz_fail(MZ_E_CONFIG, "network: width %d, depth %d, latent %d, bins %lld and %lld: too small, or deeper than %d", width,
-                   depth, latent, (long long)value_bins, (long long)reward_bins, (MZ_PARAMS_MAX - 12) / 6);
+  if (value_bins < 2 || reward_bins < 2) {
+    return mz_fail(MZ_E_CONFIG, "network: %lld and %lld bins: a value and a reward need 2 at least", (long long)value_bins,
+                   (long long)reward_bins);
   }
   *model = (mz_model){
+      .kind = settings->kind,
       .obs_size = spec->obs_size,
       .actions = spec->actions,
-      .width = width,
-      .depth = depth,
-      .latent = latent,
       .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max),
       .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max),
   };
-  mz_params *params = &model->params;
-  const int joined = latent + spec->actions; /* inputs of the first dynamics layer, the one-hot action counted */
-  model->representation = add_stack(params, "representation", spec->obs_size, spec->obs_size, width, depth, latent);
-  model->dynamics = add_stack(params, "dynamics", latent, joined, width, depth, latent);
-  model->action_table = mz_params_add(params, "dynamics.0.action", spec->actions, width, true, MZ_INIT_HE, joined);
-  model->reward_head = add_layer(params, "reward", latent, model->reward.bins, latent, MZ_INIT_SMALL);
-  model->prediction = add_stack(params, "prediction", latent, latent, width, depth, 0);
-  model->policy_head = add_layer(params, "policy", width, spec->actions, width, MZ_INIT_SMALL);
-  model->value_head = add_layer(params, "value", width, model->value.bins, width, MZ_INIT_SMALL);
-  return MZ_OK;
-}
-
-static mz_value layer(mz_tape *tape, mz_value x, int weight, mz_activation activation) {
-  return mz_tape_linear(tape, x, weight, weight + 1, activation);
-}
-
-static mz_value hidden_layers(mz_tape *tape, mz_value x, int first, int from, int depth) {
-  for (int i = from; i < depth; i++) x = layer(tape, x, first + 2 * i, MZ_RELU);
-  return x;
-}
-
-static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value latent, mz_value reward) {
-  const mz_value hidden = hidden_layers(tape, latent, model->prediction, 0, model->depth);
-  return (mz_model_heads){
-      .latent = latent,
-      .reward = reward,
-      .policy = layer(tape, hidden, model->policy_head, MZ_LINEAR_ONLY),
-      .value = layer(tape, hidden, model->value_head, MZ_LINEAR_ONLY),
-  };
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_init(model, settings, spec) : mz_mlp_init(model, settings);
 }
 
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
-  const mz_value hidden = hidden_layers(tape, obs, model->representation, 0, model->depth);
-  const mz_value latent = mz_tape_minmax(tape, layer(tape, hidden, model->representation + 2 * model->depth, MZ_LINEAR_ONLY));
-  return predict(model, tape, latent, -1);
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_initial(model, tape, obs) : mz_mlp_initial(model, tape, obs);
 }
 
 mz_model_heads mz_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {
-  const int first = model->dynamics;
-  mz_value hidden = mz_tape_linear_table(tape, latent, first, first + 1, model->action_table, action_index, MZ_RELU);
-  hidden = hidden_layers(tape, hidden, first, 1, model->depth);
-  const mz_value next = mz_tape_minmax(tape, layer(tape, hidden, first + 2 * model->depth, MZ_LINEAR_ONLY));
-  const mz_value reward = layer(tape, next, model->reward_head, MZ_LINEAR_ONLY);
-  return predict(model, tape, next, reward);
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_recurrent(model, tape, latent, action_index)
+                                      : mz_mlp_recurrent(model, tape, latent, action_index);
 }
 
-/* Multiply-adds of one row through each part. */
-static double stack_macs(const mz_model *model, int inputs, int outputs) {
-  const double width = model->width;
-  return inputs * width + (model->depth - 1) * width * width + width * outputs;
+void mz_model_fold(const mz_model *model, const float *values, float *out) {
+  memcpy(out, values, (size_t)model->params.size * sizeof *out);
+  if (model->kind == MZ_MODEL_CONV) mz_conv_model_fold(model, values, out);
 }
 
-static double prediction_macs(const mz_model *model) {
-  return stack_macs(model, model->latent, model->actions + model->value.bins);
+static mz_model_macs macs_of(const mz_model *model) {
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_macs(model) : mz_mlp_macs(model);
 }
 
-static double dynamics_macs(const mz_model *model) {
-  return stack_macs(model, model->latent, model->latent) + (double)model->latent * model->reward.bins;
+double mz_model_inference_flops(const mz_model *model) {
+  const mz_model_macs macs = macs_of(model);
+  return 2.0 * (macs.dynamics + macs.prediction);
 }
-
-double mz_model_inference_flops(const mz_model *model) { return 2.0 * (dynamics_macs(model) + prediction_macs(model)); }
 
 double mz_model_update_flops(const mz_model *model, int unroll) {
-  const double representation = stack_macs(model, model->obs_size, model->latent);
-  const double forward = representation + (unroll + 1) * prediction_macs(model) + unroll * dynamics_macs(model);
+  const mz_model_macs macs = macs_of(model);
+  const double forward = macs.representation + (unroll + 1) * macs.prediction + unroll * macs.dynamics;
   return 3.0 * 2.0 * forward;
 }

@@ -1,8 +1,13 @@
 /* The MuZero model (Schrittwieser et al. 2020): representation h, dynamics g, prediction f, written once on tapes for
- * inference and for the K-step unrolled loss. Kind `mlp`:
+ * inference and for the K-step unrolled loss. Kind `mlp`, for vectors:
  *   representation: obs → width (ReLU) [× depth] → latent, min-max to [0,1]
  *   dynamics:       (latent, action) → width (ReLU) [× depth] → latent, min-max; reward head: latent' → reward bins
  *   prediction:     latent → width (ReLU) [× depth]; heads: policy logits, value bins
+ * Kind `conv`, for boards (height × width × channels, NHWC):
+ *   block:          x + conv(relu(norm(conv(relu(norm(x))))))        pre-activation (He et al. 2016); 3 × 3
+ *   representation: conv(planes) → blocks → latent, min-max over the board
+ *   dynamics:       conv(latent) + action map (action_map.h) → blocks → latent, min-max
+ *   prediction:     latent → prediction_blocks; each head: 1 × 1 conv to head_channels, ReLU, linear
  * Value and reward are categorical over equally spaced bins in h-transformed space (transform off: plain space). */
 #pragma once
 #include "muzero/base/config.h"
@@ -10,8 +15,13 @@
 #include "networks/params.h"
 #include "networks/tape.h"
 
+typedef enum mz_model_kind { MZ_MODEL_MLP, MZ_MODEL_CONV } mz_model_kind;
+
 typedef struct mz_network_settings {
-  int64_t width, depth, latent; /* latent 0: as width */
+  int32_t kind;
+  int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
+  int64_t channels, blocks, prediction_blocks, head_channels, norm_rows; /* conv */
+  double norm_share;
   int64_t value_bins, reward_bins;
   double value_range, reward_range; /* bins span ± this, in transformed space; 0: from the environment's returns and rewards */
   bool transform;                   /* h(x) = sign(x)(√(|x|+1) − 1) + 0.001x */
@@ -24,15 +34,46 @@ typedef struct mz_support {
   bool transform;
 } mz_support;
 
+enum { MZ_BLOCKS_MAX = 40 };
+#define MZ_NORM_EPSILON 1e-5f
+
+typedef struct mz_block { /* first parameters */
+  mz_norm norm[2];
+  int conv[2];
+} mz_block;
+
+typedef struct mz_tower {
+  int stem;         /* convolution and bias; −1: none */
+  int first, count; /* of model->blocks */
+} mz_tower;
+
+typedef struct mz_head { /* first parameters, each with its bias */
+  int narrow, out;
+} mz_head;
+
 typedef struct mz_model {
   mz_params params;
-  int obs_size, actions, width, depth, latent;
+  mz_model_kind kind;
+  int obs_size, actions, latent;
   mz_support value, reward;
+  /* mlp */
+  int width, depth;
   int representation, dynamics, action_table, reward_head, prediction, policy_head, value_head; /* first parameter of each part */
+  /* conv */
+  mz_board board;
+  int planes, channels, head_channels, norm_rows;
+  mz_action_map action_map; /* its table: action_table */
+  mz_tower towers[3];       /* representation, dynamics, prediction */
+  mz_head heads[3];         /* reward, policy, value */
+  mz_block blocks[MZ_BLOCKS_MAX];
+  int block_count;
 } mz_model;
 
 /* MZ_E_CONFIG when sizes do not fit. */
 mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec);
+/* Parameters as inference reads them, before the backend packs them: running statistics become part of the convolution before them
+ * (its bias is norm.shift), or of norm.scale and norm.shift. out: [params.size], not `values`. */
+void mz_model_fold(const mz_model *model, const float *values, float *out);
 /* FLOPs of one recurrent inference of one row, forward (2 per multiply-add); and of one trained row of a K-step update (×3). */
 double mz_model_inference_flops(const mz_model *model);
 double mz_model_update_flops(const mz_model *model, int unroll);

@@ -160,6 +160,10 @@ void mz_optimizer_step_chunk(mz_optimizer *optimizer, int chunk, const float *gr
     const int64_t from = param->offset > begin ? param->offset : begin;
     const int64_t size = (param_end < end ? param_end : end) - from;
     if (size <= 0) continue;
+    if (param->statistic > 0) {
+      for (int64_t i = from; i < from + size; i++) values[i] += param->statistic * (gradient[i] - values[i]);
+      continue;
+    }
     const float decay = param->decay ? factors.decay : 0.0f;
     if (optimizer->settings.kind == MZ_ADAM)
       adam_run(factors, decay, size, gradient + from, optimizer->moment1 + from, optimizer->moment2 + from, values + from);

@@ -37,8 +37,10 @@ typedef struct mz_optimizer {
 mz_status mz_optimizer_init(mz_optimizer *optimizer, const mz_optimizer_settings *settings, const mz_params *params);
 void mz_optimizer_deinit(mz_optimizer *optimizer);
 
-/* One update, chunk by chunk, from the batch's gradient (shard_sum.h): Σ g² of each chunk; the caller adds these in index order,
- * takes the square root and derives `scale` with mz_clip_scale, increments `steps`, and steps each chunk with gradient × scale. */
+/* One update, chunk by chunk, from the batch's gradient (shard_sum.h): Σ g² of each chunk of the trained parameters (size:
+ * params->trained); the caller adds these in index order,
+ * takes the square root and derives `scale` with mz_clip_scale, increments `steps`, and steps each chunk with gradient × scale. A
+ * statistic's "gradient" is the batch's statistic, of which its share is taken over. */
 double mz_gradient_squares_chunk(const float *gradient, int64_t size, int chunk);
 float mz_clip_scale(const mz_optimizer_settings *settings, double norm);
 void mz_optimizer_step_chunk(mz_optimizer *optimizer, int chunk, const float *gradient, float scale, double learning_rate,

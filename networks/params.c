@@ -5,9 +5,10 @@
 
 int mz_params_add(mz_params *params, const char *name, int rows, int columns, bool decay, mz_init init, int fan_in) {
   MZ_ASSERT(params->count < MZ_PARAMS_MAX);
+  MZ_ASSERT(params->trained == params->size); /* statistics come last */
   MZ_ASSERT(rows >= 1);
   MZ_ASSERT(columns >= 1);
-  MZ_ASSERT(init == MZ_INIT_ZERO || fan_in >= 1);
+  MZ_ASSERT(init == MZ_INIT_ZERO || init == MZ_INIT_ONE || fan_in >= 1);
   MZ_ASSERT(strlen(name) < sizeof params->items[0].name);
   MZ_ASSERT(mz_params_find(params, name) < 0);
 
@@ -23,7 +24,26 @@ int mz_params_add(mz_params *params, const char *name, int rows, int columns, bo
   };
   strcpy(param->name, name);
   params->size += (int64_t)rows * param->stride;
+  params->trained = params->size;
   return params->count++;
+}
+
+int mz_params_add_conv(mz_params *params, const char *name, mz_board board, int inputs, int outputs, mz_init init) {
+  MZ_ASSERT(inputs % MZ_LANES == 0 && outputs % MZ_LANES == 0 && board.height >= 1 && board.width >= 1);
+  const int rows = MZ_KERNEL * MZ_KERNEL * inputs;
+  const int weight = mz_params_add(params, name, rows, outputs, true, init, rows);
+  params->items[weight].conv = board;
+  return weight;
+}
+
+int mz_params_add_statistic(mz_params *params, const char *name, int columns, mz_init init, float share) {
+  MZ_ASSERT(share > 0 && share <= 1);
+  const int64_t trained = params->trained;
+  params->trained = params->size;
+  const int statistic = mz_params_add(params, name, 1, columns, false, init, 0);
+  params->items[statistic].statistic = share;
+  params->trained = trained;
+  return statistic;
 }
 
 int mz_params_find(const mz_params *params, const char *name) {
@@ -32,9 +52,24 @@ int mz_params_find(const mz_params *params, const char *name) {
   return -1;
 }
 
+bool mz_params_convolve(const mz_params *params) {
+  for (int i = 0; i < params->count; i++)
+    if (params->items[i].conv.height > 0) return true;
+  return false;
+}
+
+static int64_t dense(const mz_param *param) { return (int64_t)param->rows * param->columns; }
+
+int64_t mz_params_dense(const mz_params *params) {
+  int64_t total = 0;
+  for (int i = 0; i < params->count; i++) total += dense(&params->items[i]);
+  return total;
+}
+
 int64_t mz_params_trainable(const mz_params *params) {
   int64_t total = 0;
-  for (int i = 0; i < params->count; i++) total += (int64_t)params->items[i].rows * params->items[i].columns;
+  for (int i = 0; i < params->count; i++)
+    if (params->items[i].statistic == 0) total += dense(&params->items[i]);
   return total;
 }
 
@@ -43,7 +78,8 @@ int64_t mz_params_trainable(const mz_params *params) {
 static double init_bound(const mz_param *param) {
   double fan_in = param->fan_in, fan_out = param->columns;
   switch (param->init) {
-    case MZ_INIT_ZERO: return 0.0;
+    case MZ_INIT_ZERO:
+    case MZ_INIT_ONE: return 0.0;
     case MZ_INIT_HE: return sqrt(6.0 / fan_in);
     case MZ_INIT_GLOROT: return sqrt(6.0 / (fan_in + fan_out));
     case MZ_INIT_SMALL: return 0.01 * sqrt(6.0 / (fan_in + fan_out));
@@ -57,6 +93,7 @@ void mz_params_init(const mz_params *params, uint64_t seed, float *values) {
   for (int i = 0; i < params->count; i++) {
     const mz_param *param = &params->items[i];
     const double bound = init_bound(param);
+    for (int c = 0; param->init == MZ_INIT_ONE && c < param->columns; c++) values[param->offset + c] = 1.0f;
     if (bound == 0.0) continue;
     mz_rng rng = mz_rng_at(seed, MZ_RNG_WEIGHTS, (uint32_t)i, 0);
     for (int r = 0; r < param->rows; r++) {

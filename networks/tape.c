@@ -7,7 +7,7 @@ mz_status mz_tape_create(mz_tape **out, const mz_backend *backend, const mz_para
   MZ_ASSERT(rows >= 1);
   mz_tape *tape = NULL;
   MZ_TRY(mz_alloc(&tape, 1, sizeof *tape));
-  *tape = (mz_tape){.backend = backend, .params = params, .rows = rows, .with_backward = with_backward};
+  *tape = (mz_tape){.backend = backend, .params = params, .rows = rows, .with_backward = with_backward, .share = 1};
   *out = tape;
   return MZ_OK;
 }
@@ -62,8 +62,14 @@ static mz_value append(mz_tape *tape, mz_node node, int columns) {
 }
 
 static mz_node node_of(mz_op op, int input_count, mz_value a, mz_value b, mz_value c) {
-  return (mz_node){
-      .op = op, .inputs = {a, b, c}, .input_count = input_count, .weight = -1, .bias = -1, .table = -1, .index_input = -1};
+  return (mz_node){.op = op,
+                   .inputs = {a, b, c},
+                   .input_count = input_count,
+                   .weight = -1,
+                   .bias = -1,
+                   .table = -1,
+                   .index_input = -1,
+                   .positions = 1};
 }
 
 static int columns_of(const mz_tape *tape, mz_value value) {
@@ -103,6 +109,85 @@ mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, i
   node.index_input = index_input;
   node.activation = activation;
   return append(tape, node, items[weight].columns);
+}
+
+mz_value mz_tape_pointwise(mz_tape *tape, mz_value x, int positions, int weight, int bias, mz_activation activation) {
+  if (tape->failure != MZ_OK) return 0;
+  const mz_param *items = tape->params->items;
+  MZ_ASSERT(items[weight].rows * positions == columns_of(tape, x) && items[weight].rows % MZ_LANES == 0);
+  MZ_ASSERT(items[weight].columns % MZ_LANES == 0 && (bias < 0 || items[bias].columns == items[weight].columns));
+  mz_node node = node_of(MZ_OP_LINEAR, 1, x, 0, 0);
+  node.weight = weight;
+  node.bias = bias;
+  node.activation = activation;
+  node.positions = positions;
+  return append(tape, node, items[weight].columns * positions);
+}
+
+mz_value mz_tape_planes(mz_tape *tape, mz_value x, int positions) {
+  const int columns = columns_of(tape, x);
+  MZ_ASSERT(columns % positions == 0 || tape->failure != MZ_OK);
+  mz_node node = node_of(MZ_OP_PLANES, 1, x, 0, 0);
+  node.positions = positions;
+  return append(tape, node, positions * mz_padded(columns / positions));
+}
+
+mz_value mz_tape_conv(mz_tape *tape, mz_value x, int weight, int bias, mz_value add, mz_activation activation) {
+  if (tape->failure != MZ_OK) return 0;
+  const mz_param *param = &tape->params->items[weight];
+  const int positions = param->conv.height * param->conv.width, columns = positions * param->columns;
+  MZ_ASSERT(positions > 0 && columns_of(tape, x) * MZ_KERNEL * MZ_KERNEL == param->rows * positions);
+  MZ_ASSERT(bias < 0 || tape->params->items[bias].columns == param->columns);
+  MZ_ASSERT(add < 0 || columns_of(tape, add) == columns);
+  mz_node node = node_of(MZ_OP_CONV, add < 0 ? 1 : 2, x, add, 0);
+  node.weight = weight;
+  node.bias = bias;
+  node.activation = activation;
+  node.positions = positions;
+  return append(tape, node, columns);
+}
+
+mz_value mz_tape_action_map(mz_tape *tape, const mz_action_map *map, int table, int index_input) {
+  if (tape->failure != MZ_OK) return 0;
+  const mz_param *param = &tape->params->items[table];
+  MZ_ASSERT(param->rows == mz_action_map_rows(map) && index_input >= 0 && index_input < tape->index_count);
+  mz_node node = node_of(MZ_OP_ACTION_MAP, 0, 0, 0, 0);
+  node.weight = table;
+  node.index_input = index_input;
+  node.positions = map->board.height * map->board.width;
+  node.map = *map;
+  return append(tape, node, node.positions * param->columns);
+}
+
+/* Of a value and a row of as many channels. */
+static int positions_of(const mz_tape *tape, mz_value x, int row) {
+  const int channels = tape->params->items[row].columns, columns = columns_of(tape, x);
+  MZ_ASSERT(channels % MZ_LANES == 0 && columns % channels == 0);
+  return columns / channels;
+}
+
+mz_value mz_tape_norm(mz_tape *tape, mz_value x, const mz_norm *norm, int group_rows, mz_activation activation) {
+  if (tape->failure != MZ_OK) return 0;
+  MZ_ASSERT(tape->with_backward && group_rows >= 1 && tape->rows % group_rows == 0);
+  mz_node node = node_of(MZ_OP_NORM, 1, x, 0, 0);
+  node.weight = norm->scale;
+  node.bias = norm->shift;
+  node.norm = *norm;
+  node.group_rows = group_rows;
+  node.activation = activation;
+  node.positions = positions_of(tape, x, norm->scale);
+  return append(tape, node, columns_of(tape, x));
+}
+
+mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_activation activation) {
+  if (tape->failure != MZ_OK) return 0;
+  MZ_ASSERT(!tape->with_backward);
+  mz_node node = node_of(MZ_OP_AFFINE, 1, x, 0, 0);
+  node.weight = scale;
+  node.bias = shift;
+  node.activation = activation;
+  node.positions = positions_of(tape, x, scale);
+  return append(tape, node, columns_of(tape, x));
 }
 
 mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b) {
@@ -145,3 +230,7 @@ mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, 
 mz_value mz_tape_softmax(mz_tape *tape, mz_value logits) {
   return append(tape, node_of(MZ_OP_SOFTMAX, 1, logits, 0, 0), columns_of(tape, logits));
 }
+
+void mz_tape_set_share(mz_tape *tape, double share) { tape->share = share; }
+
+bool mz_tape_trains(const mz_tape *tape) { return tape->with_backward; }

@@ -2,10 +2,12 @@
  * activations and gradients and prepares each node; forward and backward then walk the array. Written forward only: every
  * op knows its own gradient. A tape is owned by one thread; parameters are shared and only read.
  *
- * A value is a matrix of rows × columns, [rows][stride], stride = mz_padded(columns), padding zero. Rows are independent: no op
- * mixes rows, and a row's result does not depend on how many rows are run or on the others (tested bit for bit). */
+ * A value is a matrix of rows × columns, [rows][stride], stride = mz_padded(columns), padding zero. A row may be a board: height ×
+ * width positions of as many channels each, NHWC, channels a multiple of 16. Rows are independent: a row's result does not depend
+ * on how many rows are run or on the others (tested bit for bit); batch norm while training alone mixes those of a group. */
 #pragma once
 #include "muzero/base/status.h"
+#include "networks/action_map.h"
 #include "networks/params.h"
 
 typedef struct mz_tape mz_tape;
@@ -22,11 +24,21 @@ typedef enum mz_op {
   MZ_OP_SOFTMAX_XENT,   /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
   MZ_OP_EXPECTATION,    /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
   MZ_OP_SOFTMAX,        /* inference only */
+  MZ_OP_PLANES,         /* a board's channels, filled up with zeros to a multiple of 16 */
+  MZ_OP_CONV,           /* y = act(conv3x3(x, W) + b + add);  b and add optional */
+  MZ_OP_ACTION_MAP,     /* where the action is on the board, through a 3 × 3 convolution of its own (action_map.h) */
+  MZ_OP_NORM,           /* training: batch norm over groups of rows (Ioffe & Szegedy 2015), and activation */
+  MZ_OP_AFFINE,         /* inference: y = act(scale · x + shift), by channel */
 } mz_op;
 
 typedef enum mz_activation { MZ_LINEAR_ONLY, MZ_RELU } mz_activation;
 
 enum { MZ_NODE_INPUTS = 3 };
+
+/* Parameters of a batch norm, from its first on; the two statistics are elsewhere. */
+typedef struct mz_norm {
+  int scale, shift, mean, variance;
+} mz_norm;
 
 typedef struct mz_node {
   mz_op op;
@@ -34,9 +46,13 @@ typedef struct mz_node {
   int input_count;
   mz_value output;
   mz_activation activation;
-  int weight, bias, table;        /* parameter indices, −1: none */
-  int index_input;                /* which int32 index input feeds `table`, −1: none */
-  float factor;                   /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT */
+  int weight, bias, table; /* parameter indices, −1: none */
+  int index_input;         /* which int32 index input feeds `table`, −1: none */
+  int positions;           /* of a row, that LINEAR maps one by one (a 1 × 1 convolution), NORM and AFFINE normalise alike */
+  mz_norm norm;            /* NORM: weight = norm.scale, bias = norm.shift */
+  int group_rows;          /* NORM */
+  mz_action_map map;       /* ACTION_MAP: its table is `weight` */
+  float factor;            /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT */
   float support_min, support_max; /* EXPECTATION: the bins are equally spaced over this range, in h-transformed space */
   bool transform;                 /* EXPECTATION: apply h⁻¹ */
   /* Planned: */
@@ -66,6 +82,19 @@ mz_value mz_tape_linear(mz_tape *tape, mz_value x, int weight, int bias, mz_acti
 /* Adds row index[r] of parameter `table` before the activation: the action encoding, equal to a one-hot concatenated to x. */
 mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, int table, int index_input,
                               mz_activation activation);
+/* A 1 × 1 convolution: the same linear map of each of a row's `positions`. */
+mz_value mz_tape_pointwise(mz_tape *tape, mz_value x, int positions, int weight, int bias, mz_activation activation);
+/* x: positions × channels → positions × mz_padded(channels). Of an input: no gradient. */
+mz_value mz_tape_planes(mz_tape *tape, mz_value x, int positions);
+/* weight: of mz_params_add_conv. bias, add (of the output's shape): −1 for none. */
+mz_value mz_tape_conv(mz_tape *tape, mz_value x, int weight, int bias, mz_value add, mz_activation activation);
+/* rows × (positions · columns of `table`), a parameter of mz_action_map_rows(map) rows. */
+mz_value mz_tape_action_map(mz_tape *tape, const mz_action_map *map, int table, int index_input);
+/* On tapes with backward. Groups of `group_rows` rows in order; the rows run must be a multiple of it. The "gradients" of mean and
+ * variance become the mean over groups and uses of what batches showed, times the tape's share (mz_tape_set_share). */
+mz_value mz_tape_norm(mz_tape *tape, mz_value x, const mz_norm *norm, int group_rows, mz_activation activation);
+/* scale, shift: parameters of one row each. On tapes without backward. */
+mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_activation activation);
 mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b);
 mz_value mz_tape_relu(mz_tape *tape, mz_value x);
 mz_value mz_tape_minmax(mz_tape *tape, mz_value x);
@@ -76,12 +105,17 @@ mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, 
 mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, float support_max, bool transform);
 mz_value mz_tape_softmax(mz_tape *tape, mz_value logits);
 
+/* Of an update's rows this tape runs such a share (default 1): its statistics count for so much. */
+void mz_tape_set_share(mz_tape *tape, double share);
+bool mz_tape_trains(const mz_tape *tape); /* was created with backward */
+
 /* Carves the arena and prepares every node. After it nothing may be appended. */
 mz_status mz_tape_plan(mz_tape *tape);
 
-/* Running. values: params->size elements of the backend's type. */
+/* Running. values: params->size elements of the backend's type, as its pack_forward leaves them: where no
+ * parameter is a convolution's (mz_params_convolve), they are the values themselves. */
 void mz_tape_forward(mz_tape *tape, const void *values, int rows);
-/* After forward with the same rows. `transposed` is the scratch that the backend's weights_changed filled (NULL if it has
+/* After forward with the same rows. `transposed` is what the backend's pack_backward filled (NULL if it has
  * none). gradients: params->size elements, overwritten (padding and unused parameters become 0). */
 void mz_tape_backward(mz_tape *tape, const void *values, const void *transposed, void *gradients, int rows);
 /* Σ over rows and loss nodes of the last forward. */

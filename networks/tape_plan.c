@@ -7,7 +7,7 @@
 static void find_gradients(mz_tape *tape, bool *needed, bool *reached) {
   for (int i = 0; i < tape->node_count; i++) { /* downstream of a parameter */
     const mz_node *node = &tape->nodes[i];
-    needed[i] = node->op == MZ_OP_LINEAR;
+    needed[i] = mz_node_trains(node);
     for (int k = 0; k < node->input_count; k++) needed[i] |= needed[node->inputs[k]];
     if (node->op == MZ_OP_SOFTMAX || node->op == MZ_OP_EXPECTATION || node->op == MZ_OP_SOFTMAX_XENT) needed[i] = false;
   }
@@ -26,7 +26,7 @@ static void find_gradients(mz_tape *tape, bool *needed, bool *reached) {
   }
 }
 
-/* Groups the linear nodes of backward by weight: uses, use_count, first_use. */
+/* Groups the nodes of backward that have parameters by weight: uses, use_count, first_use. */
 static mz_status find_uses(mz_tape *tape) {
   const int count = tape->params == NULL ? 0 : tape->params->count;
   MZ_TRY(mz_alloc(&tape->uses, (size_t)tape->node_count, sizeof *tape->uses));
@@ -35,19 +35,20 @@ static mz_status find_uses(mz_tape *tape) {
   int at = 0;
   for (int i = 0; i < tape->node_count; i++) {
     mz_node *node = &tape->nodes[i];
-    if (node->op != MZ_OP_LINEAR || !node->backward || !tape->unused[node->weight]) continue;
+    if (!mz_node_trains(node) || !node->backward || !tape->unused[node->weight]) continue;
     node->first_use = true;
     node->uses = tape->uses + at;
     for (int j = i; j < tape->node_count; j++) {
       const mz_node *other = &tape->nodes[j];
-      if (other->op != MZ_OP_LINEAR || other->weight != node->weight) continue;
-      MZ_ASSERT(other->bias == node->bias && other->table == node->table);
+      if (!mz_node_trains(other) || other->weight != node->weight) continue;
+      MZ_ASSERT(other->op == node->op && other->bias == node->bias && other->table == node->table);
       if (other->backward) tape->uses[at + node->use_count++] = j;
     }
     at += node->use_count;
     tape->unused[node->weight] = false;
     if (node->bias >= 0) tape->unused[node->bias] = false;
     if (node->table >= 0) tape->unused[node->table] = false;
+    if (node->op == MZ_OP_NORM) tape->unused[node->norm.mean] = tape->unused[node->norm.variance] = false;
   }
   return MZ_OK;
 }
@@ -63,16 +64,34 @@ static void *take(const mz_tape *tape, size_t *at, size_t bytes) {
   return start;
 }
 
-/* Strides are 16 elements, so every buffer starts on its own cache line. SCALE_GRADIENT changes nothing in forward: its value is
- * its input's. Returns the bytes used. */
+/* What a convolution adds to is its output where nobody reads it afterwards: an action's map, and between the blocks of inference. */
+static bool adds_in_place(const mz_tape *tape, const mz_node *node) {
+  if (node->op != MZ_OP_CONV || node->input_count < 2) return false;
+  const mz_op added = tape->nodes[node->inputs[1]].op;
+  return added == MZ_OP_ACTION_MAP || (added == MZ_OP_CONV && !tape->with_backward);
+}
+
+/* The value whose buffer is this one's too: SCALE_GRADIENT changes nothing in forward. −1: none. */
+static mz_value shares_data(const mz_tape *tape, const mz_node *node) {
+  if (node->op == MZ_OP_SCALE_GRADIENT) return node->inputs[0];
+  return adds_in_place(tape, node) ? node->inputs[1] : -1;
+}
+
+/* An action's map has one reader, whose gradient it takes over as it is. */
+static bool shares_gradient(const mz_tape *tape, const mz_node *node) {
+  return adds_in_place(tape, node) && tape->nodes[node->inputs[1]].op == MZ_OP_ACTION_MAP;
+}
+
+/* Strides are 16 elements, so every buffer starts on its own cache line. Returns the bytes used. */
 static size_t carve(mz_tape *tape, const bool *needed) {
   size_t at = 0;
   for (int i = 0; i < tape->node_count; i++) {
     mz_tape_value *value = &tape->values[i];
     const mz_node *node = &tape->nodes[i];
-    const bool is_alias = node->op == MZ_OP_SCALE_GRADIENT;
-    value->data = is_alias ? tape->values[node->inputs[0]].data : take(tape, &at, value_bytes(tape, i));
-    value->gradient = needed[i] ? take(tape, &at, value_bytes(tape, i)) : NULL;
+    const mz_value shared = shares_data(tape, node);
+    value->data = shared >= 0 ? tape->values[shared].data : take(tape, &at, value_bytes(tape, i));
+    if (needed[i])
+      value->gradient = shares_gradient(tape, node) ? tape->values[shared].gradient : take(tape, &at, value_bytes(tape, i));
   }
   for (int i = 0; i < tape->index_count; i++) tape->indices[i] = take(tape, &at, (size_t)mz_padded(tape->rows) * sizeof(int32_t));
   return at;

@@ -12,6 +12,7 @@ struct mz_tape {
   const mz_params *params;
   int rows;
   bool with_backward, planned;
+  double share;      /* of an update's rows */
   mz_status failure; /* of building; mz_tape_plan returns it */
 
   mz_node *nodes; /* one value each: node i writes value i */
@@ -30,6 +31,11 @@ struct mz_tape {
   void *gradients;
   int live_rows;
 };
+
+/* Has parameters of its own, `weight` among them; nodes that share it are uses of one and the same. */
+static inline bool mz_node_trains(const mz_node *node) {
+  return node->op == MZ_OP_LINEAR || node->op == MZ_OP_CONV || node->op == MZ_OP_ACTION_MAP || node->op == MZ_OP_NORM;
+}
 
 static inline bool mz_node_writes_gradient(const mz_tape *tape, const mz_node *node, int input) {
   return tape->values[node->inputs[input]].gradient != NULL;

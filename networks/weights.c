@@ -7,7 +7,7 @@ mz_status mz_weights_write(const mz_params *params, const float *values, const c
   float *dense = NULL;
   mz_status status;
   MZ_TRY_CLEANUP(mz_alloc(&tensors, (size_t)params->count, sizeof *tensors));
-  MZ_TRY_CLEANUP(mz_alloc(&dense, (size_t)mz_params_trainable(params), sizeof *dense));
+  MZ_TRY_CLEANUP(mz_alloc(&dense, (size_t)mz_params_dense(params), sizeof *dense));
 
   float *at = dense;
   for (int i = 0; i < params->count; i++) {

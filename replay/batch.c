@@ -1,4 +1,5 @@
 #include "replay/batch.h"
+#include "muzero/base/symmetry.h"
 #include "muzero/base/arena.h"
 #include "muzero/base/maths.h"
 #include "replay/fresh.h"
@@ -61,7 +62,7 @@ static void write_observation(const builder *b, const mz_draw *draw, int symmetr
   const mz_spec *spec = b->source->spec;
   const void *stored = draw->segment->obs + (size_t)draw->position * mz_spec_obs_bytes(spec);
   if (symmetry > 0) {
-    b->source->symmetry_observe(symmetry, stored, b->batch->scratch->observed);
+    mz_symmetry_observe(spec, symmetry, stored, b->batch->scratch->observed);
     stored = b->batch->scratch->observed;
   }
   if (spec->obs_kind == MZ_OBS_F32) {
@@ -146,7 +147,7 @@ static void map_symmetries(const builder *b) {
   int actions = b->source->spec->actions;
   for (int s = 0; s < b->symmetries; s++)
     for (int a = 0; a < actions; a++)
-      b->batch->scratch->symmetry[s * actions + a] = s == 0 ? a : b->source->symmetry_action(s, a);
+      b->batch->scratch->symmetry[s * actions + a] = mz_symmetry_action(b->source->spec, s, a);
 }
 
 static mz_status reanalyze(builder *b) {
@@ -167,8 +168,7 @@ static void build_rows(const builder *b) {
 
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update) {
   mz_batch_scratch *scratch = batch->scratch;
-  bool symmetric = source->settings->symmetry && source->symmetry_observe && source->symmetry_action;
-  builder b = {.batch = batch, .source = source, .update = update, .symmetries = symmetric ? source->spec->symmetries : 1};
+  builder b = {.batch = batch, .source = source, .update = update, .symmetries = source->settings->symmetry ? source->spec->symmetries : 1};
   mz_buffer_draw(source->buffer, source->seed, update, batch->rows, scratch->draws);
   mz_status status;
   MZ_TRY_CLEANUP(mz_buffer_hold(source->buffer, &scratch->holder, batch->rows, scratch->draws));

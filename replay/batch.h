@@ -37,8 +37,6 @@ typedef struct mz_batch_source {
   const mz_replay_settings *settings;
   const mz_spec *spec;
   uint64_t seed;
-  void (*symmetry_observe)(int s, const void *observation, void *out); /* as in envs/env.h; NULL: none */
-  int (*symmetry_action)(int s, int action);
   const mz_reanalyzer *reanalyzer; /* NULL: none */
 } mz_batch_source;
 

@@ -96,7 +96,7 @@ static mz_status group_init(group *g, const match *m, int task) {
     g->chance[i] = mz_rng_at(m->seed, MZ_RNG_EVAL_ENV, m->round, game);
     g->opponent[i] = mz_rng_at(m->seed, MZ_RNG_EVAL_OPPONENT, m->round, game);
     g->generators[i] = mz_generator_from_rng(&g->chance[i]);
-    g->env->reset(group_state(g, i), &g->generators[i]);
+    g->env->reset(g->env, group_state(g, i), &g->generators[i]);
   }
   return MZ_OK;
 }

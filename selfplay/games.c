@@ -64,7 +64,7 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   game->return_ = 0;
   mz_rng env_rng = mz_rng_at(games->seed, MZ_RNG_ENV, (uint32_t)slot, game->episode);
   const mz_generator generator = mz_generator_from_rng(&env_rng);
-  games->env->reset(state, &generator);
+  games->env->reset(games->env, state, &generator);
   if (games->settings.opening_plies == 0) return;
 
   /* A game that ends within its opening begins again with an opening one move short of that end. */
@@ -72,7 +72,7 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1), made;
   while (!play_opening(games, state, plies, mask, &choice, &generator, &made)) {
     plies = made - 1;
-    games->env->reset(state, &generator);
+    games->env->reset(games->env, state, &generator);
   }
 }
 

@@ -161,7 +161,7 @@ mz_status mz_lines_count(const mz_env *env, int seat, mz_chooser choose, void *c
   mz_carve(&carver, &e.mask, (size_t)env->spec.actions, 1);
   mz_status status;
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &e.block));
-  env->reset(e.state, NULL);
+  env->reset(env, e.state, NULL);
   MZ_TRY_CLEANUP(add(&e.now[mz_env_to_play(env, e.state) == seat ? OURS : THEIRS], e.state, 0, 1));
   for (; e.now[OURS].count + e.now[THEIRS].count > 0; e.plies++) {
     e.open_lines = 0;

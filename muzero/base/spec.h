@@ -9,15 +9,24 @@ typedef enum mz_obs_kind {
   MZ_OBS_F32,
 } mz_obs_kind;
 
+/* Where an action is on a board of height × width: what a convolution is told of it. */
+typedef enum mz_action_kind {
+  MZ_ACTIONS_PLAIN,      /* nowhere in particular */
+  MZ_ACTIONS_CELLS,      /* action = row · width + column */
+  MZ_ACTIONS_CELLS_PASS, /* and one more, the last: a pass */
+  MZ_ACTIONS_COLUMNS,    /* action = column */
+} mz_action_kind;
+
 typedef struct mz_spec {
   mz_obs_kind obs_kind;
   int obs_shape[3]; /* height, width, channels (NHWC); a vector is {1, 1, n} */
   int obs_size;     /* entries: the product */
   int actions;
+  mz_action_kind action_kind;
   int players;      /* 1 or 2 */
   bool alternating; /* two players move in turn and what one wins the other loses: search uses discount −γ */
   int max_moves;    /* time limit in moves after which a game is *truncated*; 0: none */
-  int symmetries;   /* including the identity; 1: none */
+  int symmetries;   /* of the board, including the identity: 1, 2 or 8 (symmetry.h) */
   float reward_min, reward_max, return_min, return_max; /* per step; per game */
 } mz_spec;
 

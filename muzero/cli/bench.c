@@ -16,6 +16,27 @@ const mz_spec mz_bench_spec = {.obs_kind = MZ_OBS_F32,
                                .reward_max = 1,
                                .return_max = 500};
 
+const mz_spec mz_bench_board = {.obs_kind = MZ_OBS_U8,
+                                .obs_shape = {6, 7, 3},
+                                .obs_size = 6 * 7 * 3,
+                                .actions = 7,
+                                .action_kind = MZ_ACTIONS_COLUMNS,
+                                .players = 2,
+                                .alternating = true,
+                                .symmetries = 2,
+                                .reward_min = -1,
+                                .reward_max = 1,
+                                .return_min = -1,
+                                .return_max = 1};
+
+mz_network_settings mz_bench_residual(mz_bench *bench) {
+  mz_network_settings network = bench->settings.network;
+  network.kind = MZ_MODEL_CONV;
+  if (!mz_bench_given(bench, "network.value_bins")) network.value_bins = 21;
+  if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = 21;
+  return network;
+}
+
 typedef struct bench_arguments {
   const char *what;
   mz_text_list sets;
@@ -31,7 +52,7 @@ static const mz_option options[] = {
      .offset = AT(what),
      .value = "optional",
      .fallback = "all",
-     .help = "search, learner, envs, replay, resize, allocator or all; without it, all"},
+     .help = "search, learner, inference, envs, replay, resize, allocator or all; without it, all"},
     {.name = "--set",
      .type = MZ_OPTION_LIST,
      .offset = AT(sets),
@@ -62,7 +83,7 @@ static const struct {
   const char *name;
   mz_status (*measure)(mz_bench *bench, cJSON **out);
 } sections[] = {
-    {"search", mz_bench_search}, {"learner", mz_bench_learner}, {"envs", mz_bench_envs},
+    {"search", mz_bench_search}, {"learner", mz_bench_learner}, {"inference", mz_bench_inference}, {"envs", mz_bench_envs},
     {"replay", mz_bench_replay}, {"resize", mz_bench_resize},   {"allocator", mz_bench_allocator},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
@@ -74,7 +95,8 @@ static mz_status check_section(const char *what) {
     if (strcmp(what, names[i]) == 0) return MZ_OK;
   const char *nearest = mz_nearest(what, names, SECTIONS + 1);
   if (nearest) return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; did you mean '%s'?", what, nearest);
-  return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; there are search, learner, envs, replay, resize, allocator and all",
+  return mz_fail(MZ_E_USAGE,
+                 "bench %s: nothing to measure; there are search, learner, inference, envs, replay, resize, allocator and all",
                  what);
 }
 

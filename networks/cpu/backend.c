@@ -1,17 +1,41 @@
 /* The cpu backend: floats, kernels chosen at run time, oneDNN for wide layers. */
 #include "networks/backend.h"
+#include "networks/cpu/conv.h"
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/linear.h"
+#include "networks/cpu/norm.h"
 #include "networks/math/value.h"
 #include "networks/tape_state.h"
+#include <string.h>
+
+/* What has more to it than a kernel over rows. */
+typedef struct node_functions {
+  mz_status (*prepare)(mz_tape *tape, mz_node *node);
+  void (*release)(mz_node *node);
+  void (*forward)(mz_tape *tape, mz_node *node, int rows);
+  void (*backward)(mz_tape *tape, mz_node *node, int rows);
+} node_functions;
+
+static const node_functions *functions_of(const mz_node *node) {
+  static const node_functions table[] = {
+      [MZ_OP_LINEAR] = {mz_linear_prepare, mz_linear_release, mz_linear_forward, mz_linear_backward},
+      [MZ_OP_CONV] = {mz_conv_node_prepare, mz_conv_node_release, mz_conv_node_forward, mz_conv_node_backward},
+      [MZ_OP_NORM] = {mz_norm_prepare, mz_norm_release, mz_norm_forward, mz_norm_backward},
+      [MZ_OP_ACTION_MAP] = {NULL, NULL, mz_action_map_forward, mz_action_map_backward},
+      [MZ_OP_PLANES] = {NULL, NULL, mz_planes_forward, NULL},
+      [MZ_OP_AFFINE] = {NULL, NULL, mz_affine_forward, NULL},
+  };
+  return (size_t)node->op < sizeof table / sizeof *table && table[node->op].forward ? &table[node->op] : NULL;
+}
 
 static mz_status prepare(mz_tape *tape, mz_node *node) {
-  return node->op == MZ_OP_LINEAR ? mz_linear_prepare(tape, node) : MZ_OK;
+  const node_functions *own = functions_of(node);
+  return own && own->prepare ? own->prepare(tape, node) : MZ_OK;
 }
 
 static void release(mz_tape *tape, mz_node *node) {
   (void)tape;
-  if (node->op == MZ_OP_LINEAR) mz_linear_release(node);
+  functions_of(node)->release(node);
 }
 
 static mz_logits logits_of(const mz_tape_value *x, int rows) {
@@ -19,8 +43,9 @@ static mz_logits logits_of(const mz_tape_value *x, int rows) {
 }
 
 static void forward(mz_tape *tape, mz_node *node, int rows) {
-  if (node->op == MZ_OP_LINEAR) {
-    mz_linear_forward(tape, node, rows);
+  const node_functions *own = functions_of(node);
+  if (own) {
+    own->forward(tape, node, rows);
     return;
   }
   const mz_kernels *kernels = mz_kernels_get();
@@ -41,15 +66,14 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
       kernels->softmax_xent(&logits, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor,
                             y->data, x->gradient);
       break;
-    case MZ_OP_INPUT:
-    case MZ_OP_SCALE_GRADIENT:
-    case MZ_OP_LINEAR: break;
+    default: break;
   }
 }
 
 static void backward(mz_tape *tape, mz_node *node, int rows) {
-  if (node->op == MZ_OP_LINEAR) {
-    mz_linear_backward(tape, node, rows);
+  const node_functions *own = functions_of(node);
+  if (own) {
+    if (own->backward) own->backward(tape, node, rows);
     return;
   }
   const mz_kernels *kernels = mz_kernels_get();
@@ -68,12 +92,18 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_MINMAX:
       kernels->minmax_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);
       break;
-    case MZ_OP_INPUT:
-    case MZ_OP_LINEAR:
-    case MZ_OP_EXPECTATION:
-    case MZ_OP_SOFTMAX:
-    case MZ_OP_SOFTMAX_XENT: break;
+    default: break;
   }
+}
+
+static mz_status pack_forward(const mz_params *params, const void *values, void *out) {
+  memcpy(out, values, (size_t)params->size * sizeof(float));
+  return mz_conv_pack_all(params, true, values, out);
+}
+
+static mz_status pack_backward(const mz_params *params, const void *values, void *out) {
+  mz_linear_transpose(params, values, out);
+  return mz_conv_pack_all(params, false, values, out);
 }
 
 const mz_backend mz_backend_cpu = {
@@ -83,5 +113,6 @@ const mz_backend mz_backend_cpu = {
     .release = release,
     .forward = forward,
     .backward = backward,
-    .weights_changed = mz_linear_transpose,
+    .pack_forward = pack_forward,
+    .pack_backward = pack_backward,
 };

@@ -36,6 +36,21 @@ typedef struct mz_logits {
   ptrdiff_t stride;
 } mz_logits;
 
+/* A group of rows that batch norm normalises together: n positions of `channels`, a multiple of 16, one behind the other. */
+typedef struct mz_norm_group {
+  int positions, channels;
+  const float *x;
+  float *y; /* read by backward where `relu` */
+  const float *scale, *shift;
+  float epsilon;
+  bool relu;
+  float *mean, *variance, *inverse; /* [channels] of x; 1/√(variance + ε): written by forward, read by backward */
+  float *dy;                        /* where `relu`, backward leaves 0 behind where y is not positive */
+  float *dx;                        /* NULL: not wanted */
+  bool overwrite;
+  float *sum_dy, *sum_dy_x; /* [channels] Σ dy and Σ dy · (x − mean) · inverse: written by backward */
+} mz_norm_group;
+
 typedef struct mz_kernels {
   void (*product)(const mz_product *product);
   /* sums[n] = Σ over terms Σ over rows of b[row][n], n < columns, a multiple of 16. */
@@ -51,6 +66,10 @@ typedef struct mz_kernels {
   void (*minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
   void (*minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
                           bool overwrite);
+
+  void (*norm)(const mz_norm_group *group);
+  void (*norm_backward)(const mz_norm_group *group);
+  void (*affine)(const float *x, float *y, int positions, int channels, const float *scale, const float *shift, bool relu);
 
   void (*softmax)(const mz_logits *logits, float *y);
   /* result[row·result_stride]: the mean of bins min, min + step, …, through h⁻¹ if `transform`. */

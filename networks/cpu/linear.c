@@ -16,43 +16,53 @@ typedef struct linear {
 
 static linear *linear_of(const mz_node *node) { return node->prepared; }
 
+/* Input and output of a node as matrices of `rows · positions` rows. */
+typedef struct matrix {
+  int rows, columns, stride;
+} matrix;
+
+static matrix matrix_of(const mz_tape *tape, const mz_node *node, mz_value value, int rows) {
+  const mz_tape_value *v = &tape->values[value];
+  return (matrix){rows * node->positions, v->columns / node->positions, v->stride / node->positions};
+}
+
 /* What each of the three products looks like, pointers apart. */
 static mz_product forward_shape(const mz_tape *tape, const mz_node *node, int rows) {
-  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  return (mz_product){.rows = rows,
-                      .columns = y->stride,
-                      .depth = x->columns,
+  const matrix x = matrix_of(tape, node, node->inputs[0], rows), y = matrix_of(tape, node, node->output, rows);
+  return (mz_product){.rows = x.rows,
+                      .columns = y.stride,
+                      .depth = x.columns,
                       .term_count = 1,
-                      .a_row = x->stride,
+                      .a_row = x.stride,
                       .a_step = 1,
-                      .b_stride = y->stride,
-                      .c_stride = y->stride,
+                      .b_stride = y.stride,
+                      .c_stride = y.stride,
                       .relu = node->activation == MZ_RELU};
 }
 
 static mz_product data_gradient_shape(const mz_tape *tape, const mz_node *node, int rows) {
-  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  return (mz_product){.rows = rows,
-                      .columns = x->columns,
-                      .depth = y->columns,
+  const matrix x = matrix_of(tape, node, node->inputs[0], rows), y = matrix_of(tape, node, node->output, rows);
+  return (mz_product){.rows = x.rows,
+                      .columns = x.columns,
+                      .depth = y.columns,
                       .term_count = 1,
-                      .a_row = y->stride,
+                      .a_row = y.stride,
                       .a_step = 1,
-                      .b_stride = x->columns,
-                      .c_stride = x->stride,
+                      .b_stride = x.columns,
+                      .c_stride = x.stride,
                       .add = !node->overwrites[0]};
 }
 
 static mz_product weight_gradient_shape(const mz_tape *tape, const mz_node *node, int rows) {
-  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  return (mz_product){.rows = x->columns,
-                      .columns = y->stride,
-                      .depth = rows,
+  const matrix x = matrix_of(tape, node, node->inputs[0], rows), y = matrix_of(tape, node, node->output, rows);
+  return (mz_product){.rows = x.columns,
+                      .columns = y.stride,
+                      .depth = x.rows,
                       .term_count = node->use_count,
                       .a_row = 1,
-                      .a_step = x->stride,
-                      .b_stride = y->stride,
-                      .c_stride = y->stride};
+                      .a_step = x.stride,
+                      .b_stride = y.stride,
+                      .c_stride = y.stride};
 }
 
 mz_status mz_linear_prepare(mz_tape *tape, mz_node *node) {
@@ -60,12 +70,12 @@ mz_status mz_linear_prepare(mz_tape *tape, mz_node *node) {
   MZ_TRY(mz_alloc(&prepared, 1, sizeof *prepared));
   node->prepared = prepared;
   if (node->first_use) MZ_TRY(mz_alloc(&prepared->terms, (size_t)node->use_count, sizeof *prepared->terms));
-  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  if (x->columns <= OURS_MAX && y->columns <= OURS_MAX) return MZ_OK;
+  const matrix x = matrix_of(tape, node, node->inputs[0], tape->rows), y = matrix_of(tape, node, node->output, tape->rows);
+  if (x.columns <= OURS_MAX && y.columns <= OURS_MAX) return MZ_OK;
 
   const mz_product forward = forward_shape(tape, node, tape->rows);
   MZ_TRY(mz_onednn_create(&prepared->forward, &forward));
-  if (node->backward && x->gradient != NULL) {
+  if (node->backward && tape->values[node->inputs[0]].gradient != NULL) {
     const mz_product data_gradient = data_gradient_shape(tape, node, tape->rows);
     MZ_TRY(mz_onednn_create(&prepared->data_gradient, &data_gradient));
   }
@@ -145,7 +155,7 @@ static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
   multiply(prepared->weight_gradient, &product);
   if (node->bias >= 0) {
     float *bias = gradient_of(tape, node->bias);
-    mz_kernels_get()->column_sums(prepared->terms, node->use_count, rows, product.columns, product.b_stride, bias);
+    mz_kernels_get()->column_sums(prepared->terms, node->use_count, product.depth, product.columns, product.b_stride, bias);
   }
   if (node->table >= 0) table_gradient(tape, node, rows);
 }

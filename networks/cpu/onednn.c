@@ -1,7 +1,5 @@
 #include "networks/cpu/onednn.h"
-#include <oneapi/dnnl/dnnl.h>
-#include <omp.h>
-#include <pthread.h>
+#include "networks/cpu/onednn_engine.h"
 #include <string.h>
 
 enum { BLOCKS_MAX = 32, A = 0, B = 1, C = 2, OPERANDS = 3 };
@@ -19,53 +17,26 @@ struct mz_onednn {
   dnnl_stream_t stream;
 };
 
-const char *mz_onednn_version(void) {
-  static char text[32];
-  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  const dnnl_version_t *version = dnnl_version();
-  pthread_mutex_lock(&mutex);
-  snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
-  pthread_mutex_unlock(&mutex);
-  return text;
-}
-
-static mz_status check(dnnl_status_t status, const char *what) {
-  if (status == dnnl_success) return MZ_OK;
-  if (status == dnnl_out_of_memory) return mz_fail(MZ_E_MEMORY, "oneDNN: %s: out of memory", what);
-  return mz_fail(MZ_E_INTERNAL, "oneDNN %s: %s: status %d", mz_onednn_version(), what, (int)status);
-}
-
-static dnnl_engine_t engine;
-static dnnl_status_t engine_status;
-
-static void make_engine(void) {
-  const mz_isa level = mz_isa_level();
-  if (level < MZ_ISA_LEVEL_AVX512) {
-    engine_status = dnnl_set_max_cpu_isa(level == MZ_ISA_LEVEL_AVX2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
-    if (engine_status != dnnl_success) return;
-  }
-  engine_status = dnnl_engine_create(&engine, dnnl_cpu, 0);
-}
-
 static mz_status matrix(dnnl_memory_desc_t *desc, int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   const dnnl_dims_t dims = {rows, columns}, strides = {row_stride, column_stride};
-  return check(dnnl_memory_desc_init_by_strides(desc, 2, dims, dnnl_f32, strides), "matrix");
+  return mz_onednn_check(dnnl_memory_desc_init_by_strides(desc, 2, dims, dnnl_f32, strides), "matrix");
 }
 
 /* The attributes of C += A·B, with the activation after it if there is one. */
 static mz_status attributes(dnnl_primitive_attr_t *out, bool relu) {
   dnnl_post_ops_t after = NULL;
-  MZ_TRY(check(dnnl_primitive_attr_create(out), "attributes"));
-  MZ_TRY(check(dnnl_post_ops_create(&after), "attributes"));
+  MZ_TRY(mz_onednn_check(dnnl_primitive_attr_create(out), "attributes"));
+  MZ_TRY(mz_onednn_check(dnnl_post_ops_create(&after), "attributes"));
   dnnl_status_t status = dnnl_post_ops_append_sum(after, 1.0f);
   if (status == dnnl_success && relu) status = dnnl_post_ops_append_eltwise(after, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
   if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(*out, after);
   dnnl_post_ops_destroy(after);
-  return check(status, "post-ops");
+  return mz_onednn_check(status, "post-ops");
 }
 
 /* rows_stand_alone: batch-reduced kernels (tests/networks/rows.c), not gemm, which takes another path for a single row. */
-static mz_status block_init(matmul_block *out, const mz_product *shape, int rows, int depth, bool *rows_stand_alone) {
+static mz_status block_init(matmul_block *out, dnnl_engine_t engine, const mz_product *shape, int rows, int depth,
+                            bool *rows_stand_alone) {
   mz_status status = MZ_OK;
   dnnl_primitive_attr_t attr = NULL;
   dnnl_primitive_desc_t desc = NULL;
@@ -74,15 +45,15 @@ static mz_status block_init(matmul_block *out, const mz_product *shape, int rows
   MZ_TRY(matrix(&operand[A], rows, depth, shape->a_row, shape->a_step));
   MZ_TRY(matrix(&operand[B], depth, shape->columns, shape->b_stride, 1));
   MZ_TRY(matrix(&operand[C], rows, shape->columns, shape->c_stride, 1));
-  MZ_TRY(check(dnnl_matmul_desc_init(&matmul, &operand[A], &operand[B], NULL, &operand[C]), "matmul"));
+  MZ_TRY(mz_onednn_check(dnnl_matmul_desc_init(&matmul, &operand[A], &operand[B], NULL, &operand[C]), "matmul"));
   MZ_TRY_CLEANUP(attributes(&attr, shape->relu));
-  MZ_TRY_CLEANUP(check(dnnl_primitive_desc_create(&desc, &matmul, attr, engine, NULL), "matmul"));
-  MZ_TRY_CLEANUP(check(dnnl_primitive_create(&out->primitive, desc), "matmul"));
+  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_desc_create(&desc, &matmul, attr, engine, NULL), "matmul"));
+  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_create(&out->primitive, desc), "matmul"));
   const char *implementation = "";
-  MZ_TRY_CLEANUP(check(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &implementation), "matmul"));
+  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &implementation), "matmul"));
   *rows_stand_alone = strncmp(implementation, "brg", 3) == 0;
   for (int i = 0; i < OPERANDS; i++) {
-    MZ_TRY_CLEANUP(check(dnnl_memory_create(&out->memory[i], &operand[i], engine, DNNL_MEMORY_NONE), "memory"));
+    MZ_TRY_CLEANUP(mz_onednn_check(dnnl_memory_create(&out->memory[i], &operand[i], engine, DNNL_MEMORY_NONE), "memory"));
   }
 cleanup:
   if (desc != NULL) dnnl_primitive_desc_destroy(desc);
@@ -96,32 +67,31 @@ static int largest_power_below(int n) {
   return power;
 }
 
-static mz_status plan_init(mz_onednn *plan, const mz_product *shape, bool *rows_stand_alone) {
+static mz_status plan_init(mz_onednn *plan, dnnl_engine_t engine, const mz_product *shape, bool *rows_stand_alone) {
   plan->by_depth = shape->a_step != 1;
   int size = plan->by_depth ? shape->depth : shape->rows;
   for (;;) {
     MZ_ASSERT(plan->block_count < BLOCKS_MAX);
     matmul_block *next = &plan->blocks[plan->block_count++];
     next->size = size;
-    MZ_TRY(block_init(next, shape, plan->by_depth ? shape->rows : size, plan->by_depth ? size : shape->depth, rows_stand_alone));
+    MZ_TRY(block_init(next, engine, shape, plan->by_depth ? shape->rows : size, plan->by_depth ? size : shape->depth,
+                      rows_stand_alone));
     if (size == 1 || !*rows_stand_alone) break;
     size = largest_power_below(size);
   }
-  return check(dnnl_stream_create(&plan->stream, engine, dnnl_stream_default_flags), "stream");
+  return mz_onednn_check(dnnl_stream_create(&plan->stream, engine, dnnl_stream_default_flags), "stream");
 }
 
 mz_status mz_onednn_create(mz_onednn **out, const mz_product *shape) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, make_engine);
-  MZ_TRY(check(engine_status, "engine"));
   mz_onednn *plan = NULL;
   MZ_TRY(mz_alloc(&plan, 1, sizeof *plan));
-  /* Rare, so one at a time: oneDNN's primitive cache is thread safe by means that ThreadSanitizer does not see. */
-  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   bool rows_stand_alone = true;
-  pthread_mutex_lock(&mutex);
-  const mz_status status = plan_init(plan, shape, &rows_stand_alone);
-  pthread_mutex_unlock(&mutex);
+  dnnl_engine_t engine;
+  mz_status status = mz_onednn_lock(&engine);
+  if (status == MZ_OK) {
+    status = plan_init(plan, engine, shape, &rows_stand_alone);
+    mz_onednn_unlock();
+  }
   if (status != MZ_OK || !rows_stand_alone) {
     mz_onednn_free(plan);
     plan = NULL;
@@ -157,10 +127,7 @@ static void block_run(const matmul_block *block, dnnl_stream_t stream, const flo
 }
 
 void mz_onednn_run(mz_onednn *plan, const mz_product *product) {
-  static _Thread_local bool one_thread;
-  if (!one_thread) omp_set_num_threads(1); /* parallel work is cut above: threads own whole shards */
-  one_thread = true;
-
+  mz_onednn_one_thread();
   if (!product->add) { /* C = start */
     mz_product start = *product;
     start.term_count = 0;

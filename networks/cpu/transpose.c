@@ -40,6 +40,7 @@ static void transpose(const float *from, int rows, int columns, ptrdiff_t from_s
 void mz_linear_transpose(const mz_params *params, const void *values, void *transposed) {
   for (int i = 0; i < params->count; i++) {
     const mz_param *param = &params->items[i];
+    if (param->conv.height > 0) continue; /* mz_conv_pack */
     const float *from = (const float *)values + param->offset;
     transpose(from, param->rows, param->columns, param->stride, (float *)transposed + param->offset);
   }

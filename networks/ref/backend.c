@@ -2,8 +2,10 @@
  * against; never fast. */
 #include "networks/backend.h"
 #include "muzero/base/maths.h"
+#include "networks/ref/access.h"
+#include "networks/ref/conv.h"
 #include "networks/ref/linear.h"
-#include "networks/tape_state.h"
+#include "networks/ref/norm.h"
 #include <math.h>
 
 /* One row of the operands at hand. */
@@ -14,18 +16,8 @@ typedef struct row_view {
 } row_view;
 
 static row_view row_at(mz_tape *tape, const mz_node *node, int r) {
-  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  return (row_view){(const double *)x->data + (ptrdiff_t)r * x->stride, (double *)y->data + (ptrdiff_t)r * y->stride, x->columns};
-}
-
-static double *gradient_row(mz_tape *tape, mz_value value, int r) {
-  const mz_tape_value *v = &tape->values[value];
-  return v->gradient == NULL ? NULL : (double *)v->gradient + (ptrdiff_t)r * v->stride;
-}
-
-static const double *data_row(mz_tape *tape, mz_value value, int r) {
-  const mz_tape_value *v = &tape->values[value];
-  return (const double *)v->data + (ptrdiff_t)r * v->stride;
+  const mz_value x = node->inputs[0];
+  return (row_view){mz_ref_data(tape, x, r), mz_ref_data(tape, node->output, r), tape->values[x].columns};
 }
 
 static int argmin(const double *x, int n) {
@@ -116,7 +108,7 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
   switch (node->op) {
     case MZ_OP_LINEAR: mz_ref_linear(tape, node, r); break;
     case MZ_OP_ADD:
-      for (int i = 0; i < row.columns; i++) row.y[i] = row.x[i] + data_row(tape, node->inputs[1], r)[i];
+      for (int i = 0; i < row.columns; i++) row.y[i] = row.x[i] + mz_ref_data(tape, node->inputs[1], r)[i];
       break;
     case MZ_OP_RELU:
       for (int i = 0; i < row.columns; i++) row.y[i] = row.x[i] < 0.0 ? 0.0 : row.x[i];
@@ -124,25 +116,34 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_MINMAX: minmax(row); break;
     case MZ_OP_SOFTMAX: softmax(row); break;
     case MZ_OP_EXPECTATION: expectation(node, row); break;
-    case MZ_OP_SOFTMAX_XENT: xent(row, data_row(tape, node->inputs[1], r)); break;
+    case MZ_OP_SOFTMAX_XENT: xent(row, mz_ref_data(tape, node->inputs[1], r)); break;
+    case MZ_OP_PLANES: mz_ref_planes(tape, node, r); break;
+    case MZ_OP_CONV: mz_ref_conv(tape, node, r); break;
+    case MZ_OP_ACTION_MAP: mz_ref_action_map(tape, node, r); break;
+    case MZ_OP_AFFINE: mz_ref_affine(tape, node, r); break;
+    case MZ_OP_NORM:           /* goes over groups of rows */
     case MZ_OP_SCALE_GRADIENT: /* shares its input's data */
     case MZ_OP_INPUT: break;
   }
 }
 
 static void forward(mz_tape *tape, mz_node *node, int rows) {
+  if (node->op == MZ_OP_NORM) {
+    mz_ref_norm(tape, node, rows);
+    return;
+  }
   for (int r = 0; r < rows; r++) forward_row(tape, node, r);
 }
 
 static void backward_row(mz_tape *tape, const mz_node *node, int r) {
   const row_view row = row_at(tape, node, r);
-  const double *dy = gradient_row(tape, node->output, r);
-  double *dx = gradient_row(tape, node->inputs[0], r);
+  const double *dy = mz_ref_gradient(tape, node->output, r);
+  double *dx = mz_ref_gradient(tape, node->inputs[0], r);
   switch (node->op) {
     case MZ_OP_LINEAR: mz_ref_linear_backward(tape, node, r); break;
     case MZ_OP_ADD:
       for (int k = 0; k < node->input_count; k++) {
-        double *to = gradient_row(tape, node->inputs[k], r);
+        double *to = mz_ref_gradient(tape, node->inputs[k], r);
         for (int i = 0; to != NULL && i < row.columns; i++) to[i] += dy[i];
       }
       break;
@@ -154,25 +155,44 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
       for (int i = 0; i < row.columns; i++) dx[i] += node->factor * dy[i];
       break;
     case MZ_OP_SOFTMAX_XENT:
-      xent_backward(node, row, data_row(tape, node->inputs[1], r), data_row(tape, node->inputs[2], r)[0], dx);
+      xent_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
       break;
-    case MZ_OP_EXPECTATION: /* inference only */
+    case MZ_OP_CONV: mz_ref_conv_backward(tape, node, r); break;
+    case MZ_OP_NORM:       /* goes over groups of rows */
+    case MZ_OP_ACTION_MAP: /* has no inputs */
+    case MZ_OP_PLANES:     /* of an input */
+    case MZ_OP_AFFINE:     /* inference only, as are the next two */
+    case MZ_OP_EXPECTATION:
     case MZ_OP_SOFTMAX:
     case MZ_OP_INPUT: break;
   }
 }
 
-static void clear(mz_tape *tape, mz_value value, int rows) {
-  const mz_tape_value *v = &tape->values[value];
-  for (ptrdiff_t i = 0; v->gradient != NULL && i < (ptrdiff_t)rows * v->stride; i++) ((double *)v->gradient)[i] = 0.0;
+static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
+  switch (node->op) {
+    case MZ_OP_LINEAR: mz_ref_linear_gradients(tape, node, rows); break;
+    case MZ_OP_CONV: mz_ref_conv_gradients(tape, node, rows); break;
+    case MZ_OP_ACTION_MAP: mz_ref_action_map_gradients(tape, node, rows); break;
+    case MZ_OP_NORM: mz_ref_norm_gradients(tape, node, rows); break;
+    default: MZ_ASSERT(!mz_node_trains(node));
+  }
+}
+
+/* An input that is written first starts from 0, unless it takes over the output's gradient as it is. */
+static void clear(mz_tape *tape, const mz_node *node, int input, int rows) {
+  const mz_tape_value *v = &tape->values[node->inputs[input]];
+  if (!node->overwrites[input] || v->gradient == tape->values[node->output].gradient) return;
+  for (ptrdiff_t i = 0; i < (ptrdiff_t)rows * v->stride; i++) ((double *)v->gradient)[i] = 0.0;
 }
 
 static void backward(mz_tape *tape, mz_node *node, int rows) {
-  for (int k = 0; k < node->input_count; k++) {
-    if (node->overwrites[k]) clear(tape, node->inputs[k], rows);
+  for (int k = 0; k < node->input_count; k++) clear(tape, node, k, rows);
+  if (node->op == MZ_OP_NORM) {
+    mz_ref_norm_backward(tape, node, rows);
+  } else {
+    for (int r = 0; r < rows; r++) backward_row(tape, node, r);
   }
-  for (int r = 0; r < rows; r++) backward_row(tape, node, r);
-  if (node->first_use) mz_ref_parameter_gradients(tape, node, rows);
+  if (node->first_use) parameter_gradients(tape, node, rows);
 }
 
 const mz_backend mz_backend_ref = {

@@ -4,4 +4,4 @@
 
 void mz_ref_linear(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_linear_backward(mz_tape *tape, const mz_node *node, int r); /* dx, if wanted */
-void mz_ref_parameter_gradients(mz_tape *tape, const mz_node *node, int rows);
+void mz_ref_linear_gradients(mz_tape *tape, const mz_node *node, int rows);

@@ -66,7 +66,7 @@ typedef struct follower {
 static void check_reset(const mz_env *env, follower *f, const double *to) {
   const mz_generator generator = mz_generator_from_numpy(&f->numpy);
   double drawn[NUMBERS];
-  env->reset(f->free_state, &generator);
+  env->reset(env, f->free_state, &generator);
   assert_int_equal(env->numbers(f->free_state, drawn), NUMBERS);
   assert_memory_equal(drawn, to, sizeof drawn);
   check_observation(env, f->free_state, to);
@@ -84,7 +84,7 @@ static void check_step(const mz_env *env, follower *f, const record *r) {
   uint64_t state[STATE_WORDS];
   double got[NUMBERS], free_numbers[NUMBERS];
   mz_step result;
-  env->load(state, f->from, f->move);
+  env->load(env, state, f->from, f->move);
   env->step(state, 1, &r->action, NULL, &result);
   check_flags(&result, r);
   env->numbers(state, got);
@@ -97,7 +97,7 @@ static void check_step(const mz_env *env, follower *f, const record *r) {
     if (ulps > f->worst_ulps) f->worst_ulps = ulps;
     f->worst_drift = fmax(f->worst_drift, fabs(free_numbers[i] - r->to[i]));
   }
-  env->load(state, r->to, f->move + 1);
+  env->load(env, state, r->to, f->move + 1);
   check_observation(env, state, r->to);
   memcpy(f->from, r->to, sizeof f->from);
   f->move++;
@@ -150,7 +150,7 @@ static void a_batch_equals_single_steps(void **unused) {
     uint8_t together[MOST * STATE_WORDS * 8], alone[MOST * STATE_WORDS * 8];
     int32_t actions[MOST];
     mz_step results[MOST], result;
-    for (int i = 0; i < n; i++) env->reset(together + size * (size_t)i, &generator);
+    for (int i = 0; i < n; i++) env->reset(env, together + size * (size_t)i, &generator);
     memcpy(alone, together, size * (size_t)n);
     for (int move = 0; move < MOVES; move++) {
       for (int i = 0; i < n; i++) actions[i] = (int32_t)mz_rng_below(&rng, 2);
@@ -180,8 +180,8 @@ static void a_state_is_its_bytes(void **unused) {
   memset(b, 0xff, sizeof b);
   mz_rng rng_a = mz_rng_at(3, MZ_RNG_ENV, 1, 2), rng_b = rng_a;
   const mz_generator generator_a = mz_generator_from_rng(&rng_a), generator_b = mz_generator_from_rng(&rng_b);
-  env->reset(a, &generator_a);
-  env->reset(b, &generator_b);
+  env->reset(env, a, &generator_a);
+  env->reset(env, b, &generator_b);
   memcpy(copy, a, env->state_size);
   for (int32_t move = 0; move < 12; move++) {
     const int32_t action = move & 1;
@@ -203,7 +203,7 @@ static void resets_fill_their_range(void **unused) {
   for (int game = 0; game < 1000; game++) {
     uint64_t state[STATE_WORDS];
     double drawn[NUMBERS];
-    env->reset(state, &generator);
+    env->reset(env, state, &generator);
     env->numbers(state, drawn);
     for (int i = 0; i < NUMBERS; i++) {
       low[i] = fmin(low[i], drawn[i]);
@@ -218,14 +218,14 @@ static void text_shows_the_cart(void **unused) {
   const mz_env *env = cartpole();
   uint64_t state[STATE_WORDS];
   char out[1024], small[8];
-  env->load(state, (const double[]){0.5, 0, 0.1, 0}, 17);
+  env->load(env, state, (const double[]){0.5, 0, 0.1, 0}, 17);
   const int length = env->text(state, out, sizeof out);
   assert_int_equal(length, (int)strlen(out));
   assert_non_null(strchr(out, '#'));
   assert_non_null(strchr(out, '/'));
   assert_non_null(strstr(out, "move 17"));
   assert_int_equal(env->text(state, small, sizeof small), length);
-  assert_int_equal(env->action_text(1, out, sizeof out), 5);
+  assert_int_equal(env->action_text(env, 1, out, sizeof out), 5);
   assert_string_equal(out, "right");
 }
 

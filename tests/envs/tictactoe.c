@@ -1,5 +1,6 @@
 /* Tic-tac-toe by complete enumeration: every game, every position, every symmetry, and perfect play against plain negamax. */
 #include "envs/env.h"
+#include "muzero/base/symmetry.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static int find_env(void **unused) {
 static void *ask_expert(void *value) {
   uint64_t state;
   uint8_t mask[CELLS];
-  env->reset(&state, NULL);
+  env->reset(env, &state, NULL);
   env->expert(&state, mask, value);
   return NULL;
 }
@@ -77,7 +78,7 @@ static void visit(tally *t, const uint64_t *state, int moves, bool ended) {
   positions[position_count++] = *state;
   check_views(state, board, moves, ended);
   uint64_t loaded = UINT64_MAX;
-  env->load(&loaded, board, moves);
+  env->load(env, &loaded, board, moves);
   assert_true(loaded == *state); /* same bytes whatever order the stones came in */
 }
 
@@ -120,7 +121,7 @@ static void all_games_and_positions(void **unused) {
   (void)unused;
   static tally t;
   uint64_t state = UINT64_MAX;
-  env->reset(&state, NULL);
+  env->reset(env, &state, NULL);
   assert_int_equal(enumerate(&t, &state, 0), 0);
   assert_int_equal(t.games, 255168);
   assert_int_equal(t.wins[0], 131184);
@@ -134,7 +135,7 @@ static void expert_of_an_ended_game(void **unused) {
   uint64_t state;
   uint8_t mask[CELLS];
   float value = 9;
-  env->load(&state, (const double[]){1, 1, 1, -1, -1, 0, 0, 0, 0}, 5);
+  env->load(env, &state, (const double[]){1, 1, 1, -1, -1, 0, 0, 0, 0}, 5);
   env->expert(&state, mask, &value);
   assert_true(value == -1);
   for (int c = 0; c < CELLS; c++) assert_int_equal(mask[c], 0);
@@ -145,14 +146,14 @@ static void expert_of_an_ended_game(void **unused) {
 static void symmetries_are_a_group(void **unused) {
   (void)unused;
   assert_int_equal(env->spec.symmetries, SYMMETRIES);
-  for (int a = 0; a < CELLS; a++) assert_int_equal(env->symmetry_action(0, a), a);
+  for (int a = 0; a < CELLS; a++) assert_int_equal(mz_symmetry_action(&env->spec, 0, a), a);
   for (int s = 0; s < SYMMETRIES; s++) {
     for (int t = 0; t < SYMMETRIES; t++) {
       int same = 0; /* exactly one symmetry equals t followed by s; this also keeps all eight apart */
       for (int u = 0; u < SYMMETRIES; u++) {
         bool equal = true;
         for (int a = 0; a < CELLS; a++)
-          equal &= env->symmetry_action(s, env->symmetry_action(t, a)) == env->symmetry_action(u, a);
+          equal &= mz_symmetry_action(&env->spec, s, mz_symmetry_action(&env->spec, t, a)) == mz_symmetry_action(&env->spec, u, a);
         same += equal;
       }
       assert_int_equal(same, 1);
@@ -165,16 +166,16 @@ static void check_symmetry(int s, const uint64_t *state) {
   env->numbers(state, board);
   int moves = 0;
   for (int c = 0; c < CELLS; c++) {
-    image_board[env->symmetry_action(s, c)] = board[c];
+    image_board[mz_symmetry_action(&env->spec, s, c)] = board[c];
     moves += board[c] != 0;
   }
   uint64_t image;
-  env->load(&image, image_board, moves);
+  env->load(env, &image, image_board, moves);
 
   uint8_t observation[OBSERVATION], mapped[OBSERVATION], expected[OBSERVATION];
   env->observe(state, 1, observation);
   env->observe(&image, 1, expected);
-  env->symmetry_observe(s, observation, mapped);
+  mz_symmetry_observe(&env->spec, s, observation, mapped);
   assert_memory_equal(mapped, expected, sizeof mapped);
 
   uint8_t legal[CELLS], image_legal[CELLS], optimal[CELLS], image_optimal[CELLS];
@@ -184,7 +185,7 @@ static void check_symmetry(int s, const uint64_t *state) {
   env->expert(&image, image_optimal, &image_value);
   assert_true(value == image_value);
   for (int32_t a = 0; a < CELLS; a++) {
-    const int32_t b = env->symmetry_action(s, a);
+    const int32_t b = mz_symmetry_action(&env->spec, s, a);
     assert_int_equal(legal[a], image_legal[b]);
     assert_int_equal(optimal[a], image_optimal[b]);
     if (!legal[a]) continue;
@@ -195,7 +196,7 @@ static void check_symmetry(int s, const uint64_t *state) {
     assert_true(result.reward == image_result.reward && result.terminated == image_result.terminated);
     env->observe(&next, 1, observation);
     env->observe(&image_next, 1, expected);
-    env->symmetry_observe(s, observation, mapped);
+    mz_symmetry_observe(&env->spec, s, observation, mapped);
     assert_memory_equal(mapped, expected, sizeof mapped);
   }
 }
@@ -247,14 +248,14 @@ static void text_and_names(void **unused) {
   (void)unused;
   uint64_t state;
   char out[128], small[4];
-  env->load(&state, (const double[]){1, 0, -1, 0, 1, 0, 0, 0, 0}, 3);
+  env->load(env, &state, (const double[]){1, 0, -1, 0, 1, 0, 0, 0, 0}, 3);
   const char *expected = "  a b c\n1 x . o\n2 . x .\n3 . . .\n";
   assert_int_equal(env->text(&state, out, sizeof out), (int)strlen(expected));
   assert_string_equal(out, expected);
   assert_int_equal(env->text(&state, small, sizeof small), (int)strlen(expected));
   const char *const names[CELLS] = {"a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"};
   for (int a = 0; a < CELLS; a++) {
-    env->action_text(a, out, sizeof out);
+    env->action_text(env, a, out, sizeof out);
     assert_string_equal(out, names[a]);
   }
 }
@@ -314,7 +315,7 @@ static void follows_openspiel(void **unused) {
     skip();
   }
   playthrough p = {0};
-  env->reset(&p.state, NULL);
+  env->reset(env, &p.state, NULL);
   char line[1024];
   while (fgets(line, sizeof line, file)) follow_line(&p, line);
   assert_int_equal(fclose(file), 0);

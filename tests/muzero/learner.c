@@ -41,7 +41,7 @@ static void train(int threads, bool poison, mz_status expected, trained *out) {
       .loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8, .average = s.learning.average};
   expect_ok(mz_learner_create(&learner, &model, &mz_backend_cpu, &settings, pool));
   mz_params_init(&model.params, 1, mz_learner_weights(learner));
-  mz_learner_weights_changed(learner);
+  expect_ok(mz_learner_weights_changed(learner));
   expect_ok(mz_batch_init(&batch, &env->spec, 48, 3));
   fill(&batch, &model);
   mz_learning_stats stats = {0};

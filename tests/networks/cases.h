@@ -178,7 +178,7 @@ static inline void *net_elements(const net *n, const float *from) {
 }
 
 static inline void net_weights_changed(net *n) {
-  if (n->backend->weights_changed != NULL) n->backend->weights_changed(&n->params, n->values, n->transposed);
+  if (n->backend->pack_backward != NULL) assert_int_equal(n->backend->pack_backward(&n->params, n->values, n->transposed), MZ_OK);
 }
 
 static inline net *net_open(const net_case *c, const mz_backend *backend, int width, int rows, uint64_t seed) {

@@ -81,9 +81,9 @@ static void build_tape(update *u) {
       ((double *)u->values)[i] = u->weights[i];
     else
       ((float *)u->values)[i] = u->weights[i];
-  if (!u->backend->weights_changed) return;
+  if (!u->backend->pack_backward) return;
   check(mz_alloc(&u->transposed, (size_t)params->size, u->backend->element_size));
-  u->backend->weights_changed(params, u->values, u->transposed);
+  (void)!u->backend->pack_backward(params, u->values, u->transposed);
 }
 
 static void open_update(update *u, const mz_backend *backend) {

@@ -129,8 +129,6 @@ static void a_row_does_not_depend_on_its_batch(void **state) {
   (void)state;
   setup s;
   set_up(&s, board_spec(), 0);
-  s.source.symmetry_observe = board_symmetry_observe;
-  s.source.symmetry_action = board_symmetry_action;
   mz_batch small;
   ASSERT_OK(mz_batch_init(&small, &s.spec, 5, UNROLL));
   ASSERT_OK(mz_batch_build(&s.batch, &s.source, 9));
@@ -155,15 +153,15 @@ static void symmetry_turns_a_whole_row(void **state) {
   set_up(&s, board_spec(), 0);
   mz_batch plain;
   ASSERT_OK(mz_batch_init(&plain, &s.spec, ROWS, UNROLL));
+  s.settings.symmetry = false;
   ASSERT_OK(mz_batch_build(&plain, &s.source, 2));
-  s.source.symmetry_observe = board_symmetry_observe;
-  s.source.symmetry_action = board_symmetry_action;
+  s.settings.symmetry = true;
   ASSERT_OK(mz_batch_build(&s.batch, &s.source, 2));
   int turned = 0;
   for (int row = 0; row < ROWS; row++) {
     int symmetry = s.batch.obs[row * 4] > s.batch.obs[row * 4 + 1]; /* entries ascend as stored */
     turned += symmetry;
-    for (int i = 0; i < 4; i++) assert_true(s.batch.obs[row * 4 + i] == plain.obs[row * 4 + (symmetry ? 3 - i : i)]);
+    for (int i = 0; i < 4; i++) assert_true(s.batch.obs[row * 4 + i] == plain.obs[row * 4 + (symmetry ? i ^ 1 : i)]);
     for (int k = 0; k <= UNROLL; k++) {
       int at = k * ROWS + row;
       for (int a = 0; a < 4; a++)
@@ -226,8 +224,6 @@ static void reanalyzed_rows_have_fresh_policies_and_bootstraps(void **state) {
   (void)state;
   setup s;
   set_up(&s, board_spec(), 0);
-  s.source.symmetry_observe = board_symmetry_observe;
-  s.source.symmetry_action = board_symmetry_action;
   mz_batch stored;
   ASSERT_OK(mz_batch_init(&stored, &s.spec, ROWS, UNROLL));
   ASSERT_OK(mz_batch_build(&stored, &s.source, 6));

@@ -16,20 +16,18 @@ static inline mz_spec vector_spec(void) {
   return (mz_spec){.obs_kind = MZ_OBS_F32, .obs_shape = {1, 1, 4}, .obs_size = 4, .actions = 3, .players = 1, .symmetries = 1};
 }
 
-/* Two alternating players on a 2 × 2 board of bytes, where symmetry 1 turns the board around. */
+/* Two alternating players on a 2 × 2 board of bytes, where symmetry 1 mirrors the columns. */
 static inline mz_spec board_spec(void) {
   return (mz_spec){.obs_kind = MZ_OBS_U8,
                    .obs_shape = {2, 2, 1},
                    .obs_size = 4,
                    .actions = 4,
+                   .action_kind = MZ_ACTIONS_CELLS,
                    .players = 2,
                    .alternating = true,
                    .symmetries = 2};
 }
-static inline void board_symmetry_observe(int s, const void *observation, void *out) {
-  for (int i = 0; i < 4; i++) ((uint8_t *)out)[i] = ((const uint8_t *)observation)[s ? 3 - i : i];
-}
-static inline int board_symmetry_action(int s, int action) { return s ? 3 - action : action; }
+static inline int board_symmetry_action(int s, int action) { return s ? action ^ 1 : action; }
 
 typedef struct collected {
   mz_segment *segments[4096];

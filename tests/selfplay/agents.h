@@ -56,7 +56,8 @@ typedef struct dice_state {
   uint32_t throws, last;
 } dice_state;
 
-static inline void dice_reset(void *state, const mz_generator *generator) {
+static inline void dice_reset(const mz_env *env, void *state, const mz_generator *generator) {
+  (void)env;
   *(dice_state *)state = (dice_state){.last = mz_generator_below(generator, 6)};
 }
 static inline void dice_step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {

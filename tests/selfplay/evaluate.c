@@ -181,7 +181,7 @@ static void count_naively(const mz_env *env, const void *state, int seat, double
 static mz_lines naive_lines(const mz_env *env, int seat, mz_chooser choose, void *context) {
   _Alignas(8) uint8_t state[64];
   mz_lines out = {0};
-  env->reset(state, NULL);
+  env->reset(env, state, NULL);
   count_naively(env, state, seat, 0, 0, choose, context, &out);
   return out;
 }

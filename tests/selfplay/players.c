@@ -27,7 +27,7 @@ static board position(const char *moves) {
   board b = {0};
   mz_step step = {0};
   assert_true(mz_env_tictactoe.state_size <= sizeof b.bytes);
-  mz_env_tictactoe.reset(b.bytes, NULL);
+  mz_env_tictactoe.reset(&mz_env_tictactoe, b.bytes, NULL);
   for (; *moves; moves++) {
     assert_false(step.terminated);
     mz_env_tictactoe.step(b.bytes, 1, &(int32_t){*moves - '0'}, NULL, &step);
@@ -148,7 +148,7 @@ static void test_mcts_alone(void **unused) {
   assert_true(mz_env_cartpole.state_size <= sizeof state);
   mz_rng rng = stream(0);
   const mz_generator generator = mz_generator_from_rng(&rng);
-  mz_env_cartpole.reset(state, &generator);
+  mz_env_cartpole.reset(&mz_env_cartpole, state, &generator);
   mz_step step = {0};
   for (int moves = 0; moves < 150; moves++) {
     assert_false(step.terminated);
@@ -164,7 +164,7 @@ static void test_mcts_with_chance(void **unused) {
   mz_rng rng = stream(0);
   const mz_generator generator = mz_generator_from_rng(&rng);
   dice_state state;
-  test_dice.reset(&state, &generator);
+  test_dice.reset(&test_dice, &state, &generator);
   assert_int_equal(move(&player, &test_dice, &state, &rng), 1);
 }
 

@@ -17,10 +17,10 @@ static void positions_init(positions *p, const mz_env *env) {
   assert_int_equal(mz_alloc(&p->observations, ROWS, bytes), MZ_OK);
   void *game;
   assert_int_equal(mz_alloc(&game, 1, env->state_size), MZ_OK);
-  env->reset(game, NULL);
+  env->reset(env, game, NULL);
   for (int i = 0; i < ROWS; i++) {
     if (mz_env_legal(env, game, p->legal[i]) < 3) {
-      env->reset(game, NULL);
+      env->reset(env, game, NULL);
       mz_env_legal(env, game, p->legal[i]);
     }
     env->observe(game, 1, p->observations + (size_t)i * bytes);
@@ -29,7 +29,7 @@ static void positions_init(positions *p, const mz_env *env) {
     while (!p->legal[i][action]) action = (action + 1) % ACTIONS;
     mz_step step;
     env->step(game, 1, &action, NULL, &step);
-    if (step.terminated || step.truncated) env->reset(game, NULL);
+    if (step.terminated || step.truncated) env->reset(env, game, NULL);
   }
   free(game);
 }

@@ -21,6 +21,9 @@ mz_status mz_bench_rate(double time_s, mz_status (*task)(void *context), void *c
 mz_status mz_bench_search(mz_bench *bench, cJSON **out);
 /* Updates per second of the K-step loss with Adam on the threads, by width, beside the peak of fused multiply-adds. */
 mz_status mz_bench_learner(mz_bench *bench, cJSON **out);
+/* Recurrent inferences per second of a peer's residual network (6 × 7 board, 64 channels × 2 blocks), by batch; batches of 2 and
+ * more are split over the threads. */
+mz_status mz_bench_inference(mz_bench *bench, cJSON **out);
 /* Steps per second of every environment on one thread: a batch of states, random legal actions, resets included. */
 mz_status mz_bench_envs(mz_bench *bench, cJSON **out);
 /* One thread: transitions recorded, cut into segments and inserted per second; µs of 256 prioritised draws, without and
@@ -34,6 +37,9 @@ mz_status mz_bench_allocator(mz_bench *bench, cJSON **out);
 /* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */
 mz_status mz_bench_peak(mz_bench *bench, double *gflops);
 
-/* What is measured has CartPole's shape: four numbers, two actions, one player. */
+/* What vectors' models are measured with has CartPole's shape: four numbers, two actions, one player. Boards are Connect Four's: 6 × 7 of
+ * 3 planes, 7 columns. */
 enum { MZ_BENCH_OBS = 4, MZ_BENCH_ACTIONS = 2 };
-extern const mz_spec mz_bench_spec;
+extern const mz_spec mz_bench_spec, mz_bench_board;
+/* The network that is measured on boards: what --set gave, else the peers'. */
+mz_network_settings mz_bench_residual(mz_bench *bench);

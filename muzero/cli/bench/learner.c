@@ -2,10 +2,16 @@
 #include "muzero/learner.h"
 #include "networks/backend.h"
 
-enum { OBS = MZ_BENCH_OBS, ACTIONS = MZ_BENCH_ACTIONS, BINS = 21, ROWS = 256, UNROLL = 5 };
+enum { BINS = 21, UNROLL = 5 };
+
+typedef struct measured { /* a model and its batch */
+  mz_model_kind kind;
+  int width, rows;
+} measured;
 
 typedef struct fixture {
   mz_model model;
+  const mz_spec *spec;
   mz_learner *learner;
   mz_batch batch;
   float *errors;
@@ -18,15 +24,18 @@ static mz_status update(void *context) {
 }
 
 /* Random inputs and targets; every row counts alike. */
-static void fill(mz_batch *batch) {
+static void fill(mz_batch *batch, const mz_spec *spec) {
   const int steps = (batch->unroll + 1) * batch->rows;
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-  for (int i = 0; i < batch->rows * OBS; i++) batch->obs[i] = mz_rng_f32(&rng);
+  for (int i = 0; i < batch->rows * spec->obs_size; i++) batch->obs[i] = mz_rng_f32(&rng);
   for (int i = 0; i < steps; i++) {
-    batch->action[i] = (int32_t)mz_rng_below(&rng, ACTIONS);
-    batch->policy[i * ACTIONS] = mz_rng_f32(&rng);
-    batch->policy[i * ACTIONS + 1] = 1 - batch->policy[i * ACTIONS];
-    batch->value[i] = mz_rng_f32(&rng) * 20 - 10;
+    float *policy = batch->policy + (size_t)i * (size_t)spec->actions, rest = 1;
+    batch->action[i] = (int32_t)mz_rng_below(&rng, (uint32_t)spec->actions);
+    for (int a = 0; a < spec->actions; a++) {
+      policy[a] = a == spec->actions - 1 ? rest : rest * mz_rng_f32(&rng);
+      rest -= policy[a];
+    }
+    batch->value[i] = spec->return_max * (2 * mz_rng_f32(&rng) - 1);
     batch->reward[i] = mz_rng_f32(&rng);
     batch->policy_weight[i] = batch->value_weight[i] = 1.0f / (float)batch->rows;
     batch->reward_weight[i] = i < batch->rows ? 0 : 1.0f / (float)batch->rows;
@@ -34,28 +43,33 @@ static void fill(mz_batch *batch) {
   for (int i = 0; i < batch->rows; i++) batch->importance[i] = 1;
 }
 
-static mz_status fixture_init(fixture *f, mz_bench *bench, int width) {
-  *f = (fixture){0};
+static mz_network_settings network_of(mz_bench *bench, const measured *m) {
+  if (m->kind == MZ_MODEL_CONV) return mz_bench_residual(bench);
   mz_network_settings network = bench->settings.network;
-  network.width = width;
+  network.width = m->width;
   network.latent = 0;
-  if (!mz_bench_given(bench, "network.depth")) network.depth = 1;
   if (!mz_bench_given(bench, "network.value_bins")) network.value_bins = BINS;
   if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = BINS;
-  MZ_TRY(mz_model_init(&f->model, &network, &mz_bench_spec));
+  return network;
+}
+
+static mz_status fixture_init(fixture *f, mz_bench *bench, const measured *m) {
+  const mz_network_settings network = network_of(bench, m);
+  *f = (fixture){.spec = m->kind == MZ_MODEL_CONV ? &mz_bench_board : &mz_bench_spec};
+  MZ_TRY(mz_model_init(&f->model, &network, f->spec));
   mz_learner_settings settings = {.loss = bench->settings.loss,
                                   .optimizer = bench->settings.optimizer,
-                                  .batch_size = ROWS,
+                                  .batch_size = m->rows,
                                   .shards = bench->settings.learning.shards};
   settings.loss.unroll = UNROLL;
-  if (ROWS % settings.shards != 0)
-    return mz_fail(MZ_E_CONFIG, "shards: %lld does not divide the batch of %d rows", (long long)settings.shards, ROWS);
+  if (m->rows % settings.shards != 0)
+    return mz_fail(MZ_E_CONFIG, "shards: %lld does not divide the batch of %d rows", (long long)settings.shards, m->rows);
   MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_backend_cpu, &settings, bench->pool));
   mz_params_init(&f->model.params, 1, mz_learner_weights(f->learner));
-  mz_learner_weights_changed(f->learner);
-  MZ_TRY(mz_batch_init(&f->batch, &mz_bench_spec, ROWS, UNROLL));
-  MZ_TRY(mz_alloc(&f->errors, ROWS, sizeof *f->errors));
-  fill(&f->batch);
+  MZ_TRY(mz_learner_weights_changed(f->learner));
+  MZ_TRY(mz_batch_init(&f->batch, f->spec, m->rows, UNROLL));
+  MZ_TRY(mz_alloc(&f->errors, (size_t)m->rows, sizeof *f->errors));
+  fill(&f->batch, f->spec);
   return MZ_OK;
 }
 
@@ -65,31 +79,43 @@ static void fixture_deinit(fixture *f) {
   free(f->errors);
 }
 
+static mz_status measure(mz_bench *bench, const measured *m, cJSON *rows) {
+  fixture f;
+  double per_s = 0, peak = 0;
+  mz_status status = fixture_init(&f, bench, m);
+  if (status == MZ_OK) status = mz_bench_peak(bench, &peak);
+  if (status == MZ_OK) status = mz_bench_rate(bench->time_s, update, &f, &per_s);
+  const bool conv = m->kind == MZ_MODEL_CONV;
+  const double gflops = per_s * m->rows * mz_model_update_flops(&f.model, UNROLL) * 1e-9;
+  cJSON *row = cJSON_CreateObject();
+  cJSON_AddStringToObject(row, "model", conv ? "conv" : "mlp");
+  cJSON_AddNumberToObject(row, "width", conv ? f.model.channels : m->width);
+  cJSON_AddNumberToObject(row, "batch", m->rows);
+  cJSON_AddNumberToObject(row, "threads", bench->threads);
+  cJSON_AddNumberToObject(row, "updates_per_s", per_s);
+  cJSON_AddNumberToObject(row, "gflops", gflops);
+  cJSON_AddNumberToObject(row, "peak_gflops", peak);
+  cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
+  cJSON_AddItemToArray(rows, row);
+  fixture_deinit(&f);
+  return status;
+}
+
 mz_status mz_bench_learner(mz_bench *bench, cJSON **out) {
-  static const int widths[] = {64, 256};
-  const bool one_width = mz_bench_given(bench, "network.width");
+  enum { MLP_ROWS = 256, CONV_ROWS = 128 };
+  measured all[] = {{MZ_MODEL_MLP, 64, MLP_ROWS}, {MZ_MODEL_MLP, 256, MLP_ROWS}, {MZ_MODEL_CONV, 0, CONV_ROWS}};
+  int first = 0, count = 3;
+  if (mz_bench_given(bench, "network.width")) {
+    all[0].width = (int)bench->settings.network.width;
+    count = 1;
+  } else if (mz_bench_given(bench, "network.kind") && bench->settings.network.kind == MZ_MODEL_CONV) {
+    first = 2;
+  }
+  if (mz_bench_given(bench, "batch_size"))
+    for (int i = first; i < count; i++) all[i].rows = (int)bench->settings.learning.batch_size;
   cJSON *rows = cJSON_CreateArray();
   mz_status status = MZ_OK;
-  for (size_t i = 0; i < (one_width ? 1 : 2) && status == MZ_OK; i++) {
-    const int width = one_width ? (int)bench->settings.network.width : widths[i];
-    fixture f;
-    double per_s = 0, peak = 0;
-    status = fixture_init(&f, bench, width);
-    if (status == MZ_OK) status = mz_bench_peak(bench, &peak);
-    if (status == MZ_OK) status = mz_bench_rate(bench->time_s, update, &f, &per_s);
-    const double gflops = per_s * ROWS * mz_model_update_flops(&f.model, UNROLL) * 1e-9;
-    fixture_deinit(&f);
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddStringToObject(row, "model", "mlp");
-    cJSON_AddNumberToObject(row, "width", width);
-    cJSON_AddNumberToObject(row, "batch", ROWS);
-    cJSON_AddNumberToObject(row, "threads", bench->threads);
-    cJSON_AddNumberToObject(row, "updates_per_s", per_s);
-    cJSON_AddNumberToObject(row, "gflops", gflops);
-    cJSON_AddNumberToObject(row, "peak_gflops", peak);
-    cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
-    cJSON_AddItemToArray(rows, row);
-  }
+  for (int i = first; i < count && status == MZ_OK; i++) status = measure(bench, &all[i], rows);
   if (status == MZ_OK)
     *out = rows;
   else

@@ -24,7 +24,7 @@ typedef struct fixture {
   mz_bench *bench;
   mz_search_settings settings;
   mz_model model;
-  float *weights, *observations, *policies;
+  float *weights, *prepared, *observations, *policies;
   mz_root *roots;
   mz_root_result *results;
   searcher *searchers;
@@ -39,7 +39,7 @@ static void searcher_deinit(searcher *one) {
 
 static mz_status searcher_init(searcher *one, const fixture *f, int roots) {
   MZ_TRY(mz_infer_create(&one->infer, &f->model, &mz_backend_cpu, roots));
-  mz_infer_set_weights(one->infer, f->weights);
+  mz_infer_set_weights(one->infer, f->prepared);
   one->adapter = (mz_infer_model){.infer = one->infer, .kind = MZ_OBS_F32};
   one->model = mz_search_model_of_infer(&one->adapter, &f->model);
   const int fitting = (int)(TILE_BYTES / mz_search_slot_bytes(&f->settings, ACTIONS, one->model.latent_stride)) + 1;
@@ -112,7 +112,9 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
   if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = BINS;
   MZ_TRY(mz_model_init(&f->model, &network, &mz_bench_spec));
   MZ_TRY(mz_alloc(&f->weights, (size_t)f->model.params.size, sizeof(float)));
+  MZ_TRY(mz_alloc(&f->prepared, (size_t)f->model.params.size, sizeof(float)));
   mz_params_init(&f->model.params, 1, f->weights);
+  MZ_TRY(mz_infer_prepare(&f->model, &mz_backend_cpu, f->weights, f->prepared));
   MZ_TRY(mz_alloc(&f->observations, BATCH_MAX * OBS, sizeof(float)));
   MZ_TRY(mz_alloc(&f->policies, BATCH_MAX * ACTIONS, sizeof(float)));
   MZ_TRY(mz_alloc(&f->roots, BATCH_MAX, sizeof *f->roots));
@@ -128,7 +130,8 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
 }
 
 static void fixture_deinit(fixture *f) {
-  free(f->weights), free(f->observations), free(f->policies), free(f->roots), free(f->results), free(f->searchers);
+  free(f->weights), free(f->prepared), free(f->observations), free(f->policies), free(f->roots), free(f->results),
+      free(f->searchers);
 }
 
 mz_status mz_bench_search(mz_bench *bench, cJSON **out) {

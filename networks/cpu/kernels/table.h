@@ -16,6 +16,10 @@ void MZ_LEVEL(mz_scale)(const float *dy, float factor, float *dx, size_t count, 
 void MZ_LEVEL(mz_minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
 void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
                                   ptrdiff_t stride, bool overwrite);
+void MZ_LEVEL(mz_norm)(const mz_norm_group *group);
+void MZ_LEVEL(mz_norm_backward)(const mz_norm_group *group);
+void MZ_LEVEL(mz_affine)(const float *x, float *y, int positions, int channels, const float *scale, const float *shift,
+                         bool relu);
 void MZ_LEVEL(mz_softmax)(const mz_logits *logits, float *y);
 void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result,
                               ptrdiff_t result_stride);

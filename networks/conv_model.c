@@ -1,0 +1,205 @@
+/* Kind `conv`: residual towers over a board. */
+#include "networks/model_kinds.h"
+#include <math.h>
+
+enum { REPRESENTATION, DYNAMICS, PREDICTION };
+enum { REWARD, POLICY, VALUE };
+
+static int positions_of(const mz_model *model) { return model->board.height * model->board.width; }
+
+/* ---- parameters ---- */
+
+typedef char name_text[64]; /* as a parameter has */
+
+static const char *named(name_text out, const char *part, const char *what) {
+  const int length = snprintf(out, sizeof(name_text), "%s.%s", part, what);
+  MZ_ASSERT(length > 0 && length < (int)sizeof(name_text));
+  return out;
+}
+
+static int add_row(mz_params *params, const char *part, const char *what, int columns, mz_init init) {
+  name_text name;
+  return mz_params_add(params, named(name, part, what), 1, columns, false, init, 0);
+}
+
+static void add_block(mz_model *model, mz_block *block, const char *part) {
+  name_text name;
+  for (int i = 0; i < 2; i++) {
+    char layer[48];
+    snprintf(layer, sizeof layer, "%s.norm%d", part, i);
+    block->norm[i].scale = add_row(&model->params, layer, "scale", model->channels, MZ_INIT_ONE);
+    block->norm[i].shift = add_row(&model->params, layer, "shift", model->channels, MZ_INIT_ZERO);
+    snprintf(layer, sizeof layer, "conv%d.weight", i);
+    block->conv[i] =
+        mz_params_add_conv(&model->params, named(name, part, layer), model->board, model->channels, model->channels, MZ_INIT_HE);
+  }
+}
+
+static void add_tower(mz_model *model, mz_tower *tower, const char *part, int stem_inputs, int blocks) {
+  name_text name;
+  *tower = (mz_tower){.stem = -1, .first = model->block_count, .count = blocks};
+  if (stem_inputs > 0) {
+    tower->stem = mz_params_add_conv(&model->params, named(name, part, "stem.weight"), model->board, stem_inputs, model->channels,
+                                     MZ_INIT_HE);
+    add_row(&model->params, part, "stem.bias", model->channels, MZ_INIT_ZERO);
+  }
+  for (int i = 0; i < blocks; i++) {
+    char block[40];
+    snprintf(block, sizeof block, "%s.%d", part, i);
+    add_block(model, &model->blocks[model->block_count++], block);
+  }
+}
+
+static void add_head(mz_model *model, mz_head *head, const char *part, int outputs) {
+  name_text name;
+  const int inputs = positions_of(model) * model->head_channels;
+  head->narrow = mz_model_add_layer(&model->params, named(name, part, "conv"), model->channels, model->head_channels,
+                                    model->channels, MZ_INIT_HE);
+  head->out = mz_model_add_layer(&model->params, part, inputs, outputs, inputs, MZ_INIT_SMALL);
+}
+
+static void add_statistics(mz_model *model, double share) {
+  for (int t = 0; t < 3; t++) {
+    static const char *const parts[] = {"representation", "dynamics", "prediction"};
+    for (int b = 0; b < model->towers[t].count; b++) {
+      for (int i = 0; i < 2; i++) {
+        name_text name;
+        mz_norm *norm = &model->blocks[model->towers[t].first + b].norm[i];
+        snprintf(name, sizeof name, "%s.%d.norm%d.mean", parts[t], b, i);
+        norm->mean = mz_params_add_statistic(&model->params, name, model->channels, MZ_INIT_ZERO, (float)share);
+        snprintf(name, sizeof name, "%s.%d.norm%d.variance", parts[t], b, i);
+        norm->variance = mz_params_add_statistic(&model->params, name, model->channels, MZ_INIT_ONE, (float)share);
+      }
+    }
+  }
+}
+
+static mz_status check(const mz_network_settings *settings, const mz_spec *spec) {
+  const int height = spec->obs_shape[0], width = spec->obs_shape[1];
+  if (height < 2 || width < 2) {
+    return mz_fail(MZ_E_CONFIG, "network.kind: conv needs a board, observations here are %d x %d x %d; use network.kind=mlp",
+                   height, width, spec->obs_shape[2]);
+  }
+  if (settings->channels % MZ_LANES != 0 || settings->head_channels % MZ_LANES != 0) {
+    return mz_fail(MZ_E_CONFIG,
+                   "network: %lld channels, %lld head_channels: multiples of %d are needed; the nearest are %lld and %lld",
+                   (long long)settings->channels, (long long)settings->head_channels, MZ_LANES,
+                   (long long)mz_padded((int)settings->channels), (long long)mz_padded((int)settings->head_channels));
+  }
+  if (2 * settings->blocks + settings->prediction_blocks > MZ_BLOCKS_MAX) {
+    return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers: %d is the most",
+                   (long long)(2 * settings->blocks + settings->prediction_blocks), MZ_BLOCKS_MAX);
+  }
+  return MZ_OK;
+}
+
+mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
+  MZ_TRY(check(settings, spec));
+  model->board = (mz_board){spec->obs_shape[0], spec->obs_shape[1]};
+  model->planes = spec->obs_shape[2];
+  model->channels = (int)settings->channels;
+  model->head_channels = (int)settings->head_channels;
+  model->norm_rows = (int)settings->norm_rows;
+  model->latent = positions_of(model) * model->channels;
+  model->action_map = (mz_action_map){model->board, spec->action_kind, spec->actions};
+  mz_params *params = &model->params;
+  const int blocks = (int)settings->blocks, taps = mz_action_map_rows(&model->action_map);
+  add_tower(model, &model->towers[REPRESENTATION], "representation", mz_padded(model->planes), blocks);
+  add_tower(model, &model->towers[DYNAMICS], "dynamics", model->channels, blocks);
+  model->action_table = mz_params_add(params, "dynamics.action", taps, model->channels, true, MZ_INIT_HE, MZ_KERNEL * MZ_KERNEL);
+  add_tower(model, &model->towers[PREDICTION], "prediction", 0, (int)settings->prediction_blocks);
+  add_head(model, &model->heads[REWARD], "reward", model->reward.bins);
+  add_head(model, &model->heads[POLICY], "policy", model->actions);
+  add_head(model, &model->heads[VALUE], "value", model->value.bins);
+  add_statistics(model, settings->norm_share);
+  return MZ_OK;
+}
+
+/* ---- on tapes ---- */
+
+static mz_value block(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value x) {
+  if (mz_tape_trains(tape)) {
+    mz_value y = mz_tape_norm(tape, x, &b->norm[0], model->norm_rows, MZ_RELU);
+    y = mz_tape_conv(tape, y, b->conv[0], -1, -1, MZ_LINEAR_ONLY);
+    y = mz_tape_norm(tape, y, &b->norm[1], model->norm_rows, MZ_RELU);
+    return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
+  }
+  mz_value y = mz_tape_affine(tape, x, b->norm[0].scale, b->norm[0].shift, MZ_RELU);
+  y = mz_tape_conv(tape, y, b->conv[0], b->norm[1].shift, -1, MZ_RELU); /* folded */
+  return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
+}
+
+/* add: to the stem's sum; −1: nothing. */
+static mz_value tower(const mz_model *model, mz_tape *tape, int which, mz_value x, mz_value add) {
+  const mz_tower *t = &model->towers[which];
+  if (t->stem >= 0) x = mz_tape_conv(tape, x, t->stem, t->stem + 1, add, MZ_LINEAR_ONLY);
+  for (int i = 0; i < t->count; i++) x = block(model, tape, &model->blocks[t->first + i], x);
+  return x;
+}
+
+static mz_value head(const mz_model *model, mz_tape *tape, int which, mz_value x) {
+  const mz_head *h = &model->heads[which];
+  const mz_value narrow = mz_tape_pointwise(tape, x, positions_of(model), h->narrow, h->narrow + 1, MZ_RELU);
+  return mz_tape_linear(tape, narrow, h->out, h->out + 1, MZ_LINEAR_ONLY);
+}
+
+static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value latent, mz_value reward) {
+  const mz_value x = tower(model, tape, PREDICTION, latent, -1);
+  return (mz_model_heads){
+      .latent = latent, .reward = reward, .policy = head(model, tape, POLICY, x), .value = head(model, tape, VALUE, x)};
+}
+
+mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+  const mz_value planes = mz_tape_planes(tape, obs, positions_of(model));
+  const mz_value latent = mz_tape_minmax(tape, tower(model, tape, REPRESENTATION, planes, -1));
+  return predict(model, tape, latent, -1);
+}
+
+mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {
+  const mz_value action = mz_tape_action_map(tape, &model->action_map, model->action_table, action_index);
+  const mz_value next = mz_tape_minmax(tape, tower(model, tape, DYNAMICS, latent, action));
+  return predict(model, tape, next, head(model, tape, REWARD, next));
+}
+
+/* ---- folding ---- */
+
+/* A norm with running statistics is x · scale + shift. */
+static void as_affine(const mz_model *model, const mz_norm *norm, const float *values, float *scale, float *shift) {
+  const mz_param *items = model->params.items;
+  const float *gain = values + items[norm->scale].offset, *offset = values + items[norm->shift].offset;
+  const float *mean = values + items[norm->mean].offset, *variance = values + items[norm->variance].offset;
+  for (int c = 0; c < model->channels; c++) {
+    scale[c] = gain[c] / sqrtf(variance[c] + MZ_NORM_EPSILON);
+    shift[c] = offset[c] - mean[c] * scale[c];
+  }
+}
+
+void mz_conv_model_fold(const mz_model *model, const float *values, float *out) {
+  const mz_param *items = model->params.items;
+  for (int b = 0; b < model->block_count; b++) {
+    const mz_block *block = &model->blocks[b];
+    for (int i = 0; i < 2; i++) {
+      const mz_norm *norm = &block->norm[i];
+      as_affine(model, norm, values, out + items[norm->scale].offset, out + items[norm->shift].offset);
+    }
+    const mz_param *conv = &items[block->conv[0]];
+    const float *scale = out + items[block->norm[1].scale].offset;
+    float *weight = out + conv->offset;
+    for (int r = 0; r < conv->rows; r++, weight += conv->stride)
+      for (int c = 0; c < conv->columns; c++) weight[c] *= scale[c];
+  }
+}
+
+/* ---- counting ---- */
+
+mz_model_macs mz_conv_model_macs(const mz_model *model) {
+  const double positions = positions_of(model), channels = model->channels, narrow = model->head_channels;
+  const double conv = positions * MZ_KERNEL * MZ_KERNEL * channels, block = 2 * conv * channels;
+  const mz_tower *towers = model->towers;
+  const double head = positions * channels * narrow;
+  return (mz_model_macs){
+      .representation = conv * model->planes + towers[REPRESENTATION].count * block,
+      .dynamics = conv * channels + towers[DYNAMICS].count * block + head + positions * narrow * model->reward.bins,
+      .prediction = towers[PREDICTION].count * block + 2 * head + positions * narrow * (model->actions + model->value.bins),
+  };
+}

@@ -1,0 +1,175 @@
+#include "networks/cpu/conv.h"
+#include "networks/cpu/convolution.h"
+#include "networks/cpu/kernels.h"
+#include "networks/tape_state.h"
+#include <string.h>
+
+/* ---- convolution ---- */
+
+typedef struct conv_node {
+  mz_conv *forward, *data, *weights;
+  mz_term *terms; /* at first_use, where there is a bias */
+  float *apart;   /* the data gradient, where it is to be added to what is there */
+} conv_node;
+
+static mz_conv_shape shape_of(const mz_param *param) {
+  return (mz_conv_shape){param->conv, param->rows / (MZ_KERNEL * MZ_KERNEL), param->columns};
+}
+
+static mz_conv_settings settings_of(const mz_tape *tape, const mz_node *node, mz_conv_direction direction) {
+  mz_conv_settings settings = {.shape = shape_of(&tape->params->items[node->weight]), .rows = tape->rows, .direction = direction};
+  if (direction == MZ_CONV_FORWARD) {
+    settings.bias = node->bias >= 0;
+    settings.add = node->input_count > 1;
+    settings.relu = node->activation == MZ_RELU;
+  }
+  return settings;
+}
+
+static mz_status create(mz_tape *tape, mz_node *node, mz_conv_direction direction, mz_conv **out) {
+  const mz_conv_settings settings = settings_of(tape, node, direction);
+  return mz_conv_create(out, &settings);
+}
+
+mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node) {
+  conv_node *own = NULL;
+  MZ_TRY(mz_alloc(&own, 1, sizeof *own));
+  node->prepared = own;
+  MZ_TRY(create(tape, node, MZ_CONV_FORWARD, &own->forward));
+  const mz_tape_value *x = &tape->values[node->inputs[0]];
+  if (node->backward && x->gradient != NULL) {
+    MZ_TRY(create(tape, node, MZ_CONV_DATA, &own->data));
+    if (!node->overwrites[0]) MZ_TRY(mz_alloc(&own->apart, (size_t)tape->rows * (size_t)x->stride, sizeof *own->apart));
+  }
+  if (!node->first_use) return MZ_OK;
+  if (node->bias >= 0) MZ_TRY(mz_alloc(&own->terms, (size_t)node->use_count, sizeof *own->terms));
+  return create(tape, node, MZ_CONV_WEIGHTS, &own->weights);
+}
+
+void mz_conv_node_release(mz_node *node) {
+  conv_node *own = node->prepared;
+  mz_conv_free(own->forward);
+  mz_conv_free(own->data);
+  mz_conv_free(own->weights);
+  free(own->terms);
+  free(own->apart);
+  free(own);
+  node->prepared = NULL;
+}
+
+static const float *parameter(const mz_tape *tape, const void *vector, int param) {
+  return param < 0 ? NULL : (const float *)vector + tape->params->items[param].offset;
+}
+
+static float *gradient_of(mz_tape *tape, int param) { return (float *)tape->gradients + tape->params->items[param].offset; }
+
+void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows) {
+  const conv_node *own = node->prepared;
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  if (node->input_count > 1) {
+    const mz_tape_value *add = &tape->values[node->inputs[1]];
+    if (add->data != y->data) memcpy(y->data, add->data, (size_t)rows * (size_t)y->stride * sizeof(float));
+  }
+  mz_conv_forward(own->forward, rows, x->data, parameter(tape, tape->weights, node->weight),
+                  parameter(tape, tape->weights, node->bias), y->data);
+}
+
+static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
+  conv_node *own = node->prepared;
+  mz_conv_weights_begin(own->weights);
+  for (int u = 0; u < node->use_count; u++) {
+    const mz_node *use = &tape->nodes[node->uses[u]];
+    const mz_tape_value *x = &tape->values[use->inputs[0]], *y = &tape->values[use->output];
+    mz_conv_weights_add(own->weights, rows, x->data, y->gradient);
+    if (own->terms != NULL) own->terms[u] = (mz_term){x->data, y->gradient};
+  }
+  mz_conv_weights_end(own->weights, gradient_of(tape, node->weight));
+  if (own->terms == NULL) return;
+  const int channels = tape->params->items[node->bias].stride;
+  mz_kernels_get()->column_sums(own->terms, node->use_count, rows * node->positions, channels, channels,
+                                gradient_of(tape, node->bias));
+}
+
+void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
+  const mz_kernels *kernels = mz_kernels_get();
+  const conv_node *own = node->prepared;
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  const size_t count = (size_t)rows * (size_t)y->stride;
+  if (node->activation == MZ_RELU) kernels->relu_mask(y->data, y->gradient, count);
+  if (node->input_count > 1) {
+    float *dadd = tape->values[node->inputs[1]].gradient;
+    if (dadd != NULL && dadd != y->gradient) kernels->scale(y->gradient, 1.0f, dadd, count, node->overwrites[1]);
+  }
+  if (x->gradient != NULL) {
+    float *dx = own->apart != NULL ? own->apart : x->gradient;
+    mz_conv_data(own->data, rows, y->gradient, parameter(tape, tape->transposed, node->weight), dx);
+    if (own->apart != NULL) kernels->add(x->gradient, dx, x->gradient, (size_t)rows * (size_t)x->stride);
+  }
+  if (node->first_use) parameter_gradients(tape, node, rows);
+}
+
+mz_status mz_conv_pack_all(const mz_params *params, bool forward, const float *values, float *out) {
+  for (int i = 0; i < params->count; i++) {
+    const mz_param *param = &params->items[i];
+    if (param->conv.height == 0) continue;
+    const mz_conv_shape shape = shape_of(param);
+    MZ_TRY(mz_conv_pack(&shape, forward ? MZ_CONV_FORWARD : MZ_CONV_DATA, values + param->offset, out + param->offset));
+  }
+  return MZ_OK;
+}
+
+/* ---- action map ---- */
+
+typedef struct stamping { /* the table's rows onto a board, or a board's gradient onto the table's */
+  const float *from;
+  float *to;
+  size_t channels;
+  bool backward;
+} stamping;
+
+static void stamp(void *context, int position, int row) {
+  const stamping *s = context;
+  const size_t on_board = (size_t)position * s->channels, in_table = (size_t)row * s->channels;
+  float *to = s->to + (s->backward ? in_table : on_board);
+  mz_kernels_get()->add(to, s->from + (s->backward ? on_board : in_table), to, s->channels);
+}
+
+void mz_action_map_forward(mz_tape *tape, mz_node *node, int rows) {
+  const mz_tape_value *y = &tape->values[node->output];
+  const int32_t *action = tape->indices[node->index_input];
+  memset(y->data, 0, (size_t)rows * (size_t)y->stride * sizeof(float));
+  stamping s = {.from = parameter(tape, tape->weights, node->weight),
+                .channels = (size_t)tape->params->items[node->weight].stride};
+  for (int r = 0; r < rows; r++) {
+    s.to = (float *)y->data + (size_t)r * (size_t)y->stride;
+    mz_action_map_visit(&node->map, action[r], stamp, &s);
+  }
+}
+
+/* Uses and rows in order. */
+void mz_action_map_backward(mz_tape *tape, mz_node *node, int rows) {
+  if (!node->first_use) return;
+  const mz_param *table = &tape->params->items[node->weight];
+  stamping s = {.to = gradient_of(tape, node->weight), .channels = (size_t)table->stride, .backward = true};
+  memset(s.to, 0, (size_t)table->rows * (size_t)table->stride * sizeof(float));
+  for (int u = 0; u < node->use_count; u++) {
+    const mz_node *use = &tape->nodes[node->uses[u]];
+    const mz_tape_value *y = &tape->values[use->output];
+    for (int r = 0; r < rows; r++) {
+      s.from = (const float *)y->gradient + (size_t)r * (size_t)y->stride;
+      mz_action_map_visit(&use->map, tape->indices[use->index_input][r], stamp, &s);
+    }
+  }
+}
+
+/* ---- planes ---- */
+
+void mz_planes_forward(mz_tape *tape, mz_node *node, int rows) {
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  const int channels = x->columns / node->positions, padded = y->columns / node->positions;
+  for (int r = 0; r < rows; r++) {
+    const float *from = (const float *)x->data + (size_t)r * (size_t)x->stride;
+    float *to = (float *)y->data + (size_t)r * (size_t)y->stride;
+    for (int p = 0; p < node->positions; p++, from += channels, to += padded) memcpy(to, from, (size_t)channels * sizeof *to);
+  }
+}

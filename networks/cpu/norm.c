@@ -1,0 +1,101 @@
+#include "networks/cpu/norm.h"
+#include "networks/cpu/kernels.h"
+#include "networks/model.h"
+#include "networks/tape_state.h"
+#include <string.h>
+
+typedef enum kept { MEAN, VARIANCE, INVERSE, SUM_DY, SUM_DY_X, SUMS } kept;
+
+/* By group and channel: what backward and the parameters' gradients need of forward and of one another. */
+typedef struct norm_node {
+  float *sums[SUMS]; /* [groups][channels] each, in one block */
+} norm_node;
+
+static int channels_of(const mz_tape *tape, const mz_node *node) { return tape->params->items[node->norm.scale].columns; }
+
+mz_status mz_norm_prepare(mz_tape *tape, mz_node *node) {
+  norm_node *own = NULL;
+  float *block = NULL;
+  const size_t count = (size_t)(tape->rows / node->group_rows) * (size_t)channels_of(tape, node);
+  MZ_TRY(mz_alloc(&own, 1, sizeof *own));
+  node->prepared = own;
+  MZ_TRY(mz_alloc(&block, SUMS * count, sizeof *block));
+  for (int k = 0; k < SUMS; k++) own->sums[k] = block + (size_t)k * count;
+  return MZ_OK;
+}
+
+void mz_norm_release(mz_node *node) {
+  norm_node *own = node->prepared;
+  free(own->sums[0]);
+  free(own);
+  node->prepared = NULL;
+}
+
+static const float *parameter(const mz_tape *tape, int param) {
+  return (const float *)tape->weights + tape->params->items[param].offset;
+}
+
+static float *gradient_of(mz_tape *tape, int param) { return (float *)tape->gradients + tape->params->items[param].offset; }
+
+static mz_norm_group group_at(mz_tape *tape, mz_node *node, int group) {
+  const norm_node *own = node->prepared;
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  const int channels = channels_of(tape, node);
+  const size_t at = (size_t)group * (size_t)node->group_rows * (size_t)x->stride, at_sums = (size_t)group * (size_t)channels;
+  return (mz_norm_group){.positions = node->group_rows * node->positions,
+                         .channels = channels,
+                         .x = (const float *)x->data + at,
+                         .y = (float *)y->data + at,
+                         .scale = parameter(tape, node->norm.scale),
+                         .shift = parameter(tape, node->norm.shift),
+                         .epsilon = MZ_NORM_EPSILON,
+                         .relu = node->activation == MZ_RELU,
+                         .mean = own->sums[MEAN] + at_sums,
+                         .variance = own->sums[VARIANCE] + at_sums,
+                         .inverse = own->sums[INVERSE] + at_sums,
+                         .dy = y->gradient == NULL ? NULL : (float *)y->gradient + at,
+                         .dx = x->gradient == NULL ? NULL : (float *)x->gradient + at,
+                         .overwrite = node->overwrites[0],
+                         .sum_dy = own->sums[SUM_DY] + at_sums,
+                         .sum_dy_x = own->sums[SUM_DY_X] + at_sums};
+}
+
+void mz_norm_forward(mz_tape *tape, mz_node *node, int rows) {
+  MZ_ASSERT(rows % node->group_rows == 0);
+  for (int g = 0; g < rows / node->group_rows; g++) {
+    const mz_norm_group group = group_at(tape, node, g);
+    mz_kernels_get()->norm(&group);
+  }
+}
+
+/* The gradient of `param`: factor · Σ over uses and groups of one of the sums they keep, in order. */
+static void add_up(mz_tape *tape, const mz_node *node, int groups, kept which, int param, float factor) {
+  const size_t channels = (size_t)channels_of(tape, node);
+  float *sum = gradient_of(tape, param);
+  memset(sum, 0, channels * sizeof *sum);
+  for (int u = 0; u < node->use_count; u++) {
+    const norm_node *use = tape->nodes[node->uses[u]].prepared;
+    for (int g = 0; g < groups; g++) mz_kernels_get()->add(sum, use->sums[which] + (size_t)g * channels, sum, channels);
+  }
+  if (factor != 1.0f) mz_kernels_get()->scale(sum, factor, sum, channels, true);
+}
+
+void mz_norm_backward(mz_tape *tape, mz_node *node, int rows) {
+  const int groups = rows / node->group_rows;
+  for (int g = 0; g < groups; g++) {
+    const mz_norm_group group = group_at(tape, node, g);
+    mz_kernels_get()->norm_backward(&group);
+  }
+  if (!node->first_use) return;
+  const float share = (float)(tape->share / ((double)node->use_count * groups));
+  add_up(tape, node, groups, SUM_DY_X, node->norm.scale, 1);
+  add_up(tape, node, groups, SUM_DY, node->norm.shift, 1);
+  add_up(tape, node, groups, MEAN, node->norm.mean, share);
+  add_up(tape, node, groups, VARIANCE, node->norm.variance, share);
+}
+
+void mz_affine_forward(mz_tape *tape, mz_node *node, int rows) {
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  mz_kernels_get()->affine(x->data, y->data, rows * node->positions, tape->params->items[node->weight].columns,
+                           parameter(tape, node->weight), parameter(tape, node->bias), node->activation == MZ_RELU);
+}

@@ -1,0 +1,9 @@
+/* MZ_OP_NORM and MZ_OP_AFFINE on the cpu. */
+#pragma once
+#include "networks/backend.h"
+
+mz_status mz_norm_prepare(mz_tape *tape, mz_node *node);
+void mz_norm_release(mz_node *node);
+void mz_norm_forward(mz_tape *tape, mz_node *node, int rows);
+void mz_norm_backward(mz_tape *tape, mz_node *node, int rows);
+void mz_affine_forward(mz_tape *tape, mz_node *node, int rows);

@@ -1,0 +1,52 @@
+#include "networks/cpu/onednn_engine.h"
+#include "networks/cpu/onednn.h"
+#include "networks/isa.h"
+#include <omp.h>
+#include <pthread.h>
+
+const char *mz_onednn_version(void) {
+  static char text[32];
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  const dnnl_version_t *version = dnnl_version();
+  pthread_mutex_lock(&mutex);
+  snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
+  pthread_mutex_unlock(&mutex);
+  return text;
+}
+
+mz_status mz_onednn_check(dnnl_status_t status, const char *what) {
+  if (status == dnnl_success) return MZ_OK;
+  if (status == dnnl_out_of_memory) return mz_fail(MZ_E_MEMORY, "oneDNN: %s: out of memory", what);
+  return mz_fail(MZ_E_INTERNAL, "oneDNN %s: %s: status %d", mz_onednn_version(), what, (int)status);
+}
+
+static dnnl_engine_t engine;
+static dnnl_status_t engine_status;
+
+static void make_engine(void) {
+  const mz_isa level = mz_isa_level();
+  if (level < MZ_ISA_LEVEL_AVX512) {
+    engine_status = dnnl_set_max_cpu_isa(level == MZ_ISA_LEVEL_AVX2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
+    if (engine_status != dnnl_success) return;
+  }
+  engine_status = dnnl_engine_create(&engine, dnnl_cpu, 0);
+}
+
+static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
+
+mz_status mz_onednn_lock(dnnl_engine_t *out) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_engine);
+  MZ_TRY(mz_onednn_check(engine_status, "engine"));
+  pthread_mutex_lock(&creating);
+  *out = engine;
+  return MZ_OK;
+}
+
+void mz_onednn_unlock(void) { pthread_mutex_unlock(&creating); }
+
+void mz_onednn_one_thread(void) {
+  static _Thread_local bool one_thread;
+  if (!one_thread) omp_set_num_threads(1);
+  one_thread = true;
+}

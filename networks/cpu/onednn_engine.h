@@ -1,0 +1,12 @@
+/* What the files that use oneDNN's C API (2.6) share: its engine, one thread, statuses. */
+#pragma once
+#include "muzero/base/status.h"
+#include <oneapi/dnnl/dnnl.h>
+
+mz_status mz_onednn_check(dnnl_status_t status, const char *what);
+/* To create and destroy what needs an engine, one thread at a time: rare, and oneDNN's primitive cache is thread safe by means that
+ * ThreadSanitizer does not see. */
+mz_status mz_onednn_lock(dnnl_engine_t *engine);
+void mz_onednn_unlock(void);
+/* oneDNN runs on the calling thread alone: parallel work is cut above, threads own whole shards. Before any execution. */
+void mz_onednn_one_thread(void);

@@ -1,0 +1,109 @@
+#include "networks/ref/norm.h"
+#include "networks/model.h"
+#include "networks/ref/access.h"
+#include <math.h>
+
+/* One channel of a group of rows: entry e of `count` lies e · stride behind the first. */
+typedef struct channel {
+  const double *x;
+  double *y, *dy, *dx; /* dy NULL in tapes without gradients, dx where none is wanted */
+  int count, stride;
+  double scale, shift;
+  double mean, variance;
+} channel;
+
+static channel channel_of(const mz_tape *tape, const mz_node *node, int group, int c) {
+  const int row = group * node->group_rows;
+  double *dx = mz_ref_gradient(tape, node->inputs[0], row), *dy = mz_ref_gradient(tape, node->output, row);
+  channel own = {.x = mz_ref_data(tape, node->inputs[0], row) + c,
+                 .y = mz_ref_data(tape, node->output, row) + c,
+                 .dy = dy == NULL ? NULL : dy + c,
+                 .dx = dx == NULL ? NULL : dx + c,
+                 .count = node->group_rows * node->positions,
+                 .stride = mz_ref_param_at(tape, node->norm.scale).columns,
+                 .scale = mz_ref_param_at(tape, node->norm.scale).values[c],
+                 .shift = mz_ref_param_at(tape, node->norm.shift).values[c]};
+  for (int e = 0; e < own.count; e++) own.mean += own.x[e * own.stride] / own.count;
+  for (int e = 0; e < own.count; e++) own.variance += pow(own.x[e * own.stride] - own.mean, 2.0) / own.count;
+  return own;
+}
+
+static double deviation(const channel *c) { return sqrt(c->variance + (double)MZ_NORM_EPSILON); }
+
+static double normalised(const channel *c, int e) { return (c->x[e * c->stride] - c->mean) / deviation(c); }
+
+/* dy before the activation. */
+static double gradient_at(const mz_node *node, const channel *c, int e) {
+  return node->activation == MZ_RELU && c->y[e * c->stride] <= 0.0 ? 0.0 : c->dy[e * c->stride];
+}
+
+void mz_ref_norm(mz_tape *tape, const mz_node *node, int rows) {
+  for (int g = 0; g < rows / node->group_rows; g++) {
+    for (int i = 0; i < mz_ref_param_at(tape, node->norm.scale).columns; i++) {
+      const channel c = channel_of(tape, node, g, i);
+      for (int e = 0; e < c.count; e++) {
+        const double y = c.scale * normalised(&c, e) + c.shift;
+        c.y[e * c.stride] = node->activation == MZ_RELU && y < 0.0 ? 0.0 : y;
+      }
+    }
+  }
+}
+
+/* The chain rule through x̂ = (x − mean)/√(variance + ε), the variance and the mean, as in Ioffe & Szegedy 2015, section 3. */
+static void differentiate(const mz_node *node, const channel *c) {
+  const double d = deviation(c);
+  double dvariance = 0.0, dmean = 0.0;
+  for (int e = 0; e < c->count; e++) {
+    const double dnormalised = gradient_at(node, c, e) * c->scale, off = c->x[e * c->stride] - c->mean;
+    dvariance += dnormalised * off * -0.5 / (d * d * d);
+    dmean += dnormalised * -1.0 / d;
+  }
+  for (int e = 0; e < c->count; e++) {
+    const double dnormalised = gradient_at(node, c, e) * c->scale, off = c->x[e * c->stride] - c->mean;
+    c->dx[e * c->stride] += dnormalised / d + dvariance * 2.0 * off / c->count + dmean / c->count;
+  }
+}
+
+void mz_ref_norm_backward(mz_tape *tape, const mz_node *node, int rows) {
+  for (int g = 0; g < rows / node->group_rows; g++) {
+    for (int i = 0; i < mz_ref_param_at(tape, node->norm.scale).columns; i++) {
+      const channel c = channel_of(tape, node, g, i);
+      if (c.dx != NULL) differentiate(node, &c);
+    }
+  }
+}
+
+void mz_ref_norm_gradients(mz_tape *tape, const mz_node *node, int rows) {
+  const int parameters[] = {node->norm.scale, node->norm.shift, node->norm.mean, node->norm.variance};
+  double *gradients[4];
+  for (int k = 0; k < 4; k++) {
+    mz_ref_clear(tape, parameters[k]);
+    gradients[k] = mz_ref_param_at(tape, parameters[k]).gradient;
+  }
+  const int groups = rows / node->group_rows;
+  const double share = tape->share / (node->use_count * groups);
+  for (int u = 0; u < node->use_count; u++) {
+    const mz_node *use = &tape->nodes[node->uses[u]];
+    for (int g = 0; g < groups; g++) {
+      for (int i = 0; i < mz_ref_param_at(tape, node->norm.scale).columns; i++) {
+        const channel c = channel_of(tape, use, g, i);
+        for (int e = 0; e < c.count; e++) {
+          gradients[0][i] += gradient_at(use, &c, e) * normalised(&c, e);
+          gradients[1][i] += gradient_at(use, &c, e);
+        }
+        gradients[2][i] += share * c.mean;
+        gradients[3][i] += share * c.variance;
+      }
+    }
+  }
+}
+
+void mz_ref_affine(mz_tape *tape, const mz_node *node, int r) {
+  const mz_ref_param scale = mz_ref_param_at(tape, node->weight), shift = mz_ref_param_at(tape, node->bias);
+  const double *x = mz_ref_data(tape, node->inputs[0], r);
+  double *y = mz_ref_data(tape, node->output, r);
+  for (int i = 0; i < node->positions * scale.columns; i++) {
+    y[i] = scale.values[i % scale.columns] * x[i] + shift.values[i % scale.columns];
+    if (node->activation == MZ_RELU && y[i] < 0.0) y[i] = 0.0;
+  }
+}
