@@ -4,3 +4,4 @@
 
 extern const mz_env mz_env_tictactoe;
 extern const mz_env mz_env_cartpole;
+extern const mz_env mz_env_gomoku;

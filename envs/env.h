@@ -18,14 +18,16 @@ typedef struct mz_step {
 enum { MZ_ENV_NUMBERS_MAX = 1024 };
 
 typedef struct mz_env mz_env;
+typedef struct mz_env_variants mz_env_variants; /* variants.h */
 struct mz_env {
   const char *name;        /* "tictactoe" */
   const char *title;       /* one line for `envs` */
   const char *rules;       /* a few sentences: dynamics, reward, end, source */
   const char *observation; /* what the entries mean */
   mz_spec spec;
-  size_t state_size; /* multiple of 8 */
-  const void *options; /* of a variant (board size, komi …), as the game itself reads them; states carry what step needs of them */
+  size_t state_size;               /* multiple of 8 */
+  const void *options;             /* board size, komi …, as the game itself reads them; states carry what step needs of them */
+  const mz_env_variants *variants; /* what can be set; NULL: nothing */
 
   /* A first state. `generator` may be NULL where a game always starts alike. */
   void (*reset)(const mz_env *env, void *state, const mz_generator *generator);
@@ -50,14 +52,16 @@ struct mz_env {
   /* The state as the reference implementation holds it (CartPole: x, ẋ, θ, θ̇), without the number of moves; returns the
    * count (≤ MZ_ENV_NUMBERS_MAX). */
   int (*numbers)(const void *state, double *out);
-  /* The state after `moves` moves that has these numbers: the inverse of numbers, for tests that follow a reference. */
+  /* The state after `moves` moves that has these numbers: the inverse of numbers, for tests that follow a reference. What numbers do
+   * not tell of the past (Go: earlier positions) is empty. */
   void (*load)(const mz_env *env, void *state, const double *numbers, int moves);
 };
 
 /* The bundled environments, in the order of the README. */
 int mz_env_count(void);
 const mz_env *mz_env_at(int index);
-/* MZ_E_CONFIG naming the nearest one. */
+/* "gomoku", or a variant of it: "gomoku:size=9,k=5". MZ_E_CONFIG naming the nearest environment or option. The result lives as long as
+ * the process. */
 mz_status mz_env_find(const char *name, const mz_env **out);
 
 static inline int mz_env_legal(const mz_env *env, const void *state, uint8_t *mask) {

@@ -1,8 +1,8 @@
 #include "envs/bundled.h"
-#include "muzero/base/config.h"
+#include "envs/variants.h"
 #include <string.h>
 
-static const mz_env *const bundled[] = {&mz_env_tictactoe, &mz_env_cartpole};
+static const mz_env *const bundled[] = {&mz_env_tictactoe, &mz_env_cartpole, &mz_env_gomoku};
 enum { BUNDLED_COUNT = sizeof bundled / sizeof bundled[0] };
 
 int mz_env_count(void) { return BUNDLED_COUNT; }
@@ -13,15 +13,18 @@ const mz_env *mz_env_at(int index) {
 }
 
 mz_status mz_env_find(const char *name, const mz_env **out) {
+  char base[MZ_ENV_NAME_MAX];
   const char *names[BUNDLED_COUNT];
+  const size_t length = strcspn(name, ":"); /* options follow */
+  snprintf(base, sizeof base, "%.*s", (int)length, name);
   for (int i = 0; i < BUNDLED_COUNT; i++) {
     names[i] = bundled[i]->name;
-    if (strcmp(name, names[i]) == 0) {
-      *out = bundled[i];
-      return MZ_OK;
-    }
+    if (strcmp(base, names[i]) != 0) continue;
+    if (name[length]) return mz_env_vary(bundled[i], name + length + 1, out);
+    *out = bundled[i];
+    return MZ_OK;
   }
-  const char *nearest = mz_nearest(name, names, BUNDLED_COUNT);
-  if (nearest) return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; did you mean %s?", name, nearest);
-  return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; `muzero envs` lists the %d there are", name, BUNDLED_COUNT);
+  const char *nearest = mz_nearest(base, names, BUNDLED_COUNT);
+  if (nearest) return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; did you mean %s?", base, nearest);
+  return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; `muzero envs` lists the %d there are", base, BUNDLED_COUNT);
 }

@@ -32,21 +32,22 @@ static void make_engine(void) {
   engine_status = dnnl_engine_create(&engine, dnnl_cpu, 0);
 }
 
+void mz_onednn_one_thread(void) {
+  static _Thread_local bool one_thread;
+  if (!one_thread) omp_set_num_threads(1);
+  one_thread = true;
+}
+
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
 
 mz_status mz_onednn_lock(dnnl_engine_t *out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, make_engine);
   MZ_TRY(mz_onednn_check(engine_status, "engine"));
+  mz_onednn_one_thread(); /* a primitive keeps the number of threads it was made for */
   pthread_mutex_lock(&creating);
   *out = engine;
   return MZ_OK;
 }
 
 void mz_onednn_unlock(void) { pthread_mutex_unlock(&creating); }
-
-void mz_onednn_one_thread(void) {
-  static _Thread_local bool one_thread;
-  if (!one_thread) omp_set_num_threads(1);
-  one_thread = true;
-}

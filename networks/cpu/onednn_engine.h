@@ -8,5 +8,6 @@ mz_status mz_onednn_check(dnnl_status_t status, const char *what);
  * ThreadSanitizer does not see. */
 mz_status mz_onednn_lock(dnnl_engine_t *engine);
 void mz_onednn_unlock(void);
-/* oneDNN runs on the calling thread alone: parallel work is cut above, threads own whole shards. Before any execution. */
+/* oneDNN runs on the calling thread alone: parallel work is cut above, threads own whole shards.
+ * Before any execution; mz_onednn_lock sees to it before any creation. */
 void mz_onednn_one_thread(void);

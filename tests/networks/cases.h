@@ -1,5 +1,5 @@
-/* One list of small networks that together use every op that trains, for all the questions asked of a backend: are its gradients
- * right, does it agree with the reference, does a row depend on its neighbours. Include after cmocka.h. */
+/* One list of small networks that together use every op that trains on vectors (board_cases.h: on boards), for all the questions asked
+ * of a backend: are its gradients right, does it agree with the reference, does a row depend on its neighbours. Include after cmocka.h. */
 #pragma once
 #include "muzero/base/rng.h"
 #include "networks/backend.h"
@@ -10,6 +10,12 @@
 enum { NET_INPUTS_MAX = 128, NET_INDICES_MAX = 16, NET_ACTIONS = 5, NET_BINS = 21 };
 
 typedef enum input_kind { PLAIN, TARGETS, WEIGHTS } input_kind;
+
+typedef struct net_size {
+  int width;       /* of hidden layers; of boards: channels */
+  mz_board board;  /* of cases on boards */
+  int group;       /* rows that batch norm normalises together */
+} net_size;
 
 /* A network on one backend with made-up parameters and inputs, the same for every backend and every number of rows. */
 typedef struct net {
@@ -24,14 +30,15 @@ typedef struct net {
   int input_count;
   int indices[NET_INDICES_MAX];
   int index_count;
+  int actions; /* an index is below it */
   double scale_of_first; /* expected gradient of parameter 0 and 1 over their derivative: what SCALE_GRADIENT lets through */
   mz_model model;        /* of the case `unrolled loss` */
 } net;
 
 typedef struct net_case {
   const char *name;
-  void (*define)(mz_params *params, int width);
-  void (*record)(net *n, int width);
+  void (*define)(mz_params *params, net_size size);
+  void (*record)(net *n, net_size size);
 } net_case;
 
 static inline void check(mz_status status) {
@@ -69,46 +76,46 @@ static inline mz_value net_loss(net *n, mz_value logits, int columns, float fact
   return mz_tape_softmax_xent(n->tape, logits, targets, weights, factor);
 }
 
-static inline void two_layers(mz_params *params, int width) {
-  layer_params(params, "first", OBS, width);
-  layer_params(params, "second", width, 9);
+static inline void two_layers(mz_params *params, net_size size) {
+  layer_params(params, "first", OBS, size.width);
+  layer_params(params, "second", size.width, 9);
 }
-static inline void record_linear(net *n, int width) {
-  (void)width;
+static inline void record_linear(net *n, net_size size) {
+  (void)size;
   const mz_value hidden = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY);
   net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
 }
-static inline void record_linear_relu(net *n, int width) {
-  (void)width;
+static inline void record_linear_relu(net *n, net_size size) {
+  (void)size;
   const mz_value hidden = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_RELU);
   net_loss(n, mz_tape_linear(n->tape, hidden, 2, -1, MZ_LINEAR_ONLY), 9, 0.25f); /* no second bias: it stays unused */
 }
-static inline void record_relu(net *n, int width) {
-  (void)width;
+static inline void record_relu(net *n, net_size size) {
+  (void)size;
   const mz_value hidden = mz_tape_relu(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY));
   net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
 }
-static inline void record_minmax(net *n, int width) {
-  (void)width;
+static inline void record_minmax(net *n, net_size size) {
+  (void)size;
   const mz_value hidden = mz_tape_minmax(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY));
   net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
 }
-static inline void record_scale_gradient(net *n, int width) {
-  (void)width;
+static inline void record_scale_gradient(net *n, net_size size) {
+  (void)size;
   const mz_value hidden = mz_tape_scale_gradient(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_RELU), 0.375f);
   net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
   n->scale_of_first = 0.375;
 }
 
-static inline void shared_params(mz_params *params, int width) {
-  layer_params(params, "in", OBS, width);
-  layer_params(params, "shared", width, width);
-  layer_params(params, "head", width, 9);
-  mz_params_add(params, "shared.action", NET_ACTIONS, width, true, MZ_INIT_HE, width);
+static inline void shared_params(mz_params *params, net_size size) {
+  layer_params(params, "in", OBS, size.width);
+  layer_params(params, "shared", size.width, size.width);
+  layer_params(params, "head", size.width, 9);
+  mz_params_add(params, "shared.action", NET_ACTIONS, size.width, true, MZ_INIT_HE, size.width);
 }
 /* One weight with its table in three places, heads behind each, and sums of values with several readers. */
-static inline void record_shared(net *n, int width) {
-  (void)width;
+static inline void record_shared(net *n, net_size size) {
+  (void)size;
   int index = -1;
   mz_value x = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY);
   for (int k = 0; k < 3; k++) {
@@ -129,15 +136,15 @@ static inline const mz_model *unrolled_model(int width) {
   check(mz_model_init(&model, &settings, &spec));
   return &model;
 }
-static inline void define_unrolled(mz_params *params, int width) {
-  *params = unrolled_model(width)->params;
+static inline void define_unrolled(mz_params *params, net_size size) {
+  *params = unrolled_model(size.width)->params;
   for (int i = 0; i < params->count; i++) { /* no zero biases and no near-uniform heads, so that every path carries weight */
     params->items[i].init = MZ_INIT_HE;
-    if (params->items[i].fan_in == 0) params->items[i].fan_in = width;
+    if (params->items[i].fan_in == 0) params->items[i].fan_in = size.width;
   }
 }
-static inline void record_unrolled(net *n, int width) {
-  n->model = *unrolled_model(width);
+static inline void record_unrolled(net *n, net_size size) {
+  n->model = *unrolled_model(size.width);
   const mz_loss_settings settings = {.unroll = 5, .value_weight = 0.25, .reward_weight = 1.5, .policy_weight = 1};
   mz_loss loss;
   mz_loss_build(&loss, &n->model, &settings, n->tape);
@@ -181,16 +188,17 @@ static inline void net_weights_changed(net *n) {
   if (n->backend->pack_backward != NULL) assert_int_equal(n->backend->pack_backward(&n->params, n->values, n->transposed), MZ_OK);
 }
 
-static inline net *net_open(const net_case *c, const mz_backend *backend, int width, int rows, uint64_t seed) {
+static inline net *net_open(const net_case *c, const mz_backend *backend, net_size size, int rows, uint64_t seed) {
   net *n = NULL;
   check(mz_alloc(&n, 1, sizeof *n));
   n->backend = backend;
   n->scale_of_first = 1.0;
-  c->define(&n->params, width);
+  n->actions = NET_ACTIONS;
+  c->define(&n->params, size);
   check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
   mz_params_init(&n->params, seed, n->weights);
   check(mz_tape_create(&n->tape, backend, &n->params, rows, true));
-  c->record(n, width);
+  c->record(n, size);
   check(mz_tape_plan(n->tape));
   n->values = net_elements(n, n->weights);
   n->transposed = net_elements(n, NULL);
@@ -231,7 +239,7 @@ static inline void net_set_row(net *n, int r, int example) {
   }
   for (int i = 0; i < n->index_count; i++) {
     mz_rng rng = mz_rng_at(18, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
-    mz_tape_index_at(n->tape, n->indices[i])[r] = (int32_t)mz_rng_below(&rng, NET_ACTIONS);
+    mz_tape_index_at(n->tape, n->indices[i])[r] = (int32_t)mz_rng_below(&rng, (uint32_t)n->actions);
   }
 }
 
