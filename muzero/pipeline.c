@@ -106,15 +106,14 @@ static void describe_memory(mz_pipeline *p, const mz_state *state) {
   p->bytes_fixed = (double)mz_machine_rss();
   p->store_count = 1;
   p->stores[0] = (mz_pipeline_store){.name = "replay", .raw = KNOB_RAW, .bytes = replay, .packed = PACKED};
-  double step = (double)(m->obs_size + m->actions + 8 * m->width + 4 * m->latent + 2 * (m->value.bins + m->reward.bins));
   double rows = (double)(s->learning.batch_size / s->learning.shards);
   double weights = (double)m->params.size * sizeof(float);
   mz_pipeline_stage *actor = &p->stages[MZ_STAGE_ACTOR], *batch = &p->stages[MZ_STAGE_BATCH],
                     *learner = &p->stages[MZ_STAGE_LEARNER];
   actor->bytes_thread = 2 * weights;
-  actor->bytes_slot = (double)mz_search_slot_bytes(&s->search, m->actions, m->latent) + step * sizeof(float);
+  actor->bytes_slot = (double)mz_search_slot_bytes(&s->search, m->actions, m->latent) + mz_model_row_floats(m, false) * sizeof(float);
   batch->bytes_thread = s->learning.reanalyze_ratio > 0 ? 2 * weights + 64 * actor->bytes_slot : 64 << 10;
-  learner->bytes_thread = 2 * rows * step * (double)(s->loss.unroll + 1) * sizeof(float); /* activations and their gradients */
+  learner->bytes_thread = 2 * rows * mz_model_row_floats(m, true) * (double)(s->loss.unroll + 1) * sizeof(float); /* and gradients */
   p->queues[0].bytes = (double)s->learning.batch_size * (double)(s->loss.unroll + 1) * sizeof(float) *
                        (double)(m->actions + 8 + m->obs_size / (s->loss.unroll + 1));
 }

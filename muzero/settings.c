@@ -56,6 +56,8 @@ static const mz_setting train_rows[] = {
     TRAIN(eval_simulations, "eval.simulations", MZ_INT, MZ_OPERATIONAL, 0, 100000, "0", "",
           "simulations a move in evaluation; 0: as in self-play"),
     TRAIN(eval_interval, "eval.interval", MZ_INT, MZ_OPERATIONAL, 1, 1e9, "1", "phases", "phases between evaluations"),
+    TRAIN(eval_openings, "eval.openings", MZ_INT, MZ_OPERATIONAL, 0, 1000, "0", "moves",
+          "random moves that begin the games of an evaluation; both seats get each opening"),
     TRAIN(eval_opponent, "eval.opponent", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
           "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS"),
     TRAIN(keep, "checkpoint.keep", MZ_INT, MZ_OPERATIONAL, 1, 1e6, "3", "checkpoints",
@@ -125,6 +127,22 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   return MZ_OK;
 }
 
+/* Batch norm's groups divide a shard. */
+static mz_status fit_norm_groups(mz_settings *s, const uint8_t *explicit_) {
+  const int64_t rows = s->learning.batch_size / s->learning.shards;
+  int64_t *group = &s->network.norm_rows, asked = *group;
+  if (s->network.kind != MZ_MODEL_CONV) return MZ_OK;
+  if (*group > rows) *group = rows;
+  while (rows % *group != 0) --*group;
+  if (*group != asked && given(s, explicit_, "network.bn_rows"))
+    return mz_fail(MZ_E_CONFIG,
+                   "network.bn_rows: groups of %lld rows do not divide a shard's %lld (batch_size %lld / shards %lld); nearest "
+                   "valid value: %lld",
+                   (long long)asked, (long long)rows, (long long)s->learning.batch_size, (long long)s->learning.shards,
+                   (long long)*group);
+  return MZ_OK;
+}
+
 mz_status mz_settings_resolve(mz_settings *s, const uint8_t *explicit_) {
   MZ_TRY(tie_replay_ratio(s, explicit_));
   mz_learning_settings *l = &s->learning;
@@ -136,6 +154,7 @@ mz_status mz_settings_resolve(mz_settings *s, const uint8_t *explicit_) {
     }
     while (l->batch_size % l->shards != 0) l->shards--; /* nobody asked for a number: the next that divides */
   }
+  MZ_TRY(fit_norm_groups(s, explicit_));
   if (s->replay.min_fill > s->replay.capacity)
     return mz_fail(MZ_E_CONFIG, "replay.min_fill: %lld exceeds replay.capacity %lld; learning would never start",
                    (long long)s->replay.min_fill, (long long)s->replay.capacity);
