@@ -72,7 +72,7 @@ cJSON *mz_phase_to_json(const mz_phase *p) {
   return o;
 }
 
-static void add_tally(cJSON *seats, const char *seat, const mz_tally *t) {
+static void add_tally(cJSON *seats, const char *seat, const mz_tally *t, bool points) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "seat", seat);
   cJSON_AddNumberToObject(o, "games", (double)t->games);
@@ -80,6 +80,7 @@ static void add_tally(cJSON *seats, const char *seat, const mz_tally *t) {
   cJSON_AddNumberToObject(o, "draw", (double)t->draw);
   cJSON_AddNumberToObject(o, "loss", (double)t->loss);
   cJSON_AddNumberToObject(o, "mean_return", t->games ? t->return_sum / (double)t->games : 0);
+  if (points) cJSON_AddNumberToObject(o, "points", t->games ? ((double)t->win + 0.5 * (double)t->draw) / (double)t->games : 0);
   cJSON_AddItemToArray(seats, o);
 }
 
@@ -95,8 +96,13 @@ cJSON *mz_evaluation_to_json(const mz_evaluation *e, int players, int64_t simula
   };
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) cJSON_AddNumberToObject(o, numbers[i].key, numbers[i].value);
   cJSON *seats = cJSON_AddArrayToObject(o, "by_seat");
-  add_tally(seats, "first", &e->by_seat[0]);
-  if (players == 2) add_tally(seats, "second", &e->by_seat[1]);
+  add_tally(seats, "first", &e->by_seat[0], players == 2);
+  if (players == 2) {
+    add_tally(seats, "second", &e->by_seat[1], true);
+    cJSON_AddNumberToObject(o, "points", e->points.estimate);
+    const double interval[2] = {e->points.low, e->points.high};
+    cJSON_AddItemToObject(o, "points_ci95", cJSON_CreateDoubleArray(interval, 2));
+  }
   if (opponent)
     cJSON_AddStringToObject(o, "opponent", opponent);
   else

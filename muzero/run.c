@@ -31,11 +31,16 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
                           .discount = s->replay.discount,
                           .weights = run->state.published->weights,
                           .simulations = (int)s->train.eval_simulations};
+  const mz_match match = {.env = run->state.env,
+                          .sides = {{.agent = &agent}, {.player = run->has_opponent ? &run->opponent : NULL}},
+                          .games = games,
+                          .openings = (int)s->train.eval_openings,
+                          .seed = run->state.seed,
+                          .round = stream};
   if (run->every_line)
     MZ_TRY(mz_evaluate_all(&agent, run->workers.actor_pool, out));
   else
-    MZ_TRY(mz_evaluate(&agent, run->has_opponent ? &run->opponent : NULL, NULL, games, run->state.seed, stream,
-                       run->workers.actor_pool, out, NULL));
+    MZ_TRY(mz_evaluate(&match, run->workers.actor_pool, out, NULL));
   *score = score_of(run, out);
   return MZ_OK;
 }

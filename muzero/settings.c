@@ -1,5 +1,6 @@
 #include "muzero/settings.h"
 #include "muzero/base/digest.h"
+#include "networks/isa.h"
 #include <math.h>
 #include <string.h>
 
@@ -127,11 +128,12 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   return MZ_OK;
 }
 
-/* Batch norm's groups divide a shard. */
-static mz_status fit_norm_groups(mz_settings *s, const uint8_t *explicit_) {
+/* Batch norm's groups divide a shard; the precision of inference is this machine's, from the first round on. */
+static mz_status resolve_convolutions(mz_settings *s, const uint8_t *explicit_) {
   const int64_t rows = s->learning.batch_size / s->learning.shards;
   int64_t *group = &s->network.norm_rows, asked = *group;
   if (s->network.kind != MZ_MODEL_CONV) return MZ_OK;
+  if (s->network.inference == MZ_PRECISION_AUTO) s->network.inference = mz_isa_halves() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32;
   if (*group > rows) *group = rows;
   while (rows % *group != 0) --*group;
   if (*group != asked && given(s, explicit_, "network.bn_rows"))
@@ -154,7 +156,7 @@ mz_status mz_settings_resolve(mz_settings *s, const uint8_t *explicit_) {
     }
     while (l->batch_size % l->shards != 0) l->shards--; /* nobody asked for a number: the next that divides */
   }
-  MZ_TRY(fit_norm_groups(s, explicit_));
+  MZ_TRY(resolve_convolutions(s, explicit_));
   if (s->replay.min_fill > s->replay.capacity)
     return mz_fail(MZ_E_CONFIG, "replay.min_fill: %lld exceeds replay.capacity %lld; learning would never start",
                    (long long)s->replay.min_fill, (long long)s->replay.capacity);

@@ -6,7 +6,8 @@
 
 struct mz_backend {
   const char *name;
-  size_t element_size; /* 4: float, 8: double; every activation, gradient and parameter of a tape on this backend */
+  bool (*halves)(void); /* this processor computes with halves (tape.h); NULL: never */
+  size_t element_size;  /* 4: float, 8: double; every activation, gradient and parameter of a tape on this backend */
   /* Called once per node when the tape is planned; `node->prepared` is the backend's. */
   mz_status (*prepare)(mz_tape *tape, mz_node *node);
   void (*release)(mz_tape *tape, mz_node *node);
@@ -14,8 +15,9 @@ struct mz_backend {
   void (*forward)(mz_tape *tape, mz_node *node, int rows);
   void (*backward)(mz_tape *tape, mz_node *node, int rows);
   /* Parameters as forward, and as backward's data gradients, read them: convolutions packed, matrices transposed. Made once for all
-   * threads when they have changed. out: params->size elements. NULL: nothing is ever to be done, tapes read the values. */
-  mz_status (*pack_forward)(const mz_params *params, const void *values, void *out);
+   * threads when they have changed. out: params->size elements. half: for tapes of half values. NULL: nothing is ever to be done,
+   * tapes read the values. */
+  mz_status (*pack_forward)(const mz_params *params, const void *values, bool half, void *out);
   mz_status (*pack_backward)(const mz_params *params, const void *values, void *out);
 };
 

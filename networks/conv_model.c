@@ -1,5 +1,6 @@
 /* Kind `conv`: residual towers over a board. */
 #include "networks/model_kinds.h"
+#include "networks/isa.h"
 #include <math.h>
 
 enum { REPRESENTATION, DYNAMICS, PREDICTION };
@@ -90,6 +91,10 @@ static mz_status check(const mz_network_settings *settings, const mz_spec *spec)
     return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers: %d is the most",
                    (long long)(2 * settings->blocks + settings->prediction_blocks), MZ_BLOCKS_MAX);
   }
+  if (settings->inference == MZ_PRECISION_BF16 && !mz_isa_halves()) {
+    return mz_fail(MZ_E_CONFIG, "network.inference: this processor does not multiply bf16; use network.inference=f32 (a run goes "
+                                "on so with --allow-numeric)");
+  }
   return MZ_OK;
 }
 
@@ -100,6 +105,7 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   model->channels = (int)settings->channels;
   model->head_channels = (int)settings->head_channels;
   model->norm_rows = (int)settings->norm_rows;
+  model->half = settings->inference == MZ_PRECISION_BF16 || (settings->inference == MZ_PRECISION_AUTO && mz_isa_halves());
   model->latent = positions_of(model) * model->channels;
   model->action_map = (mz_action_map){model->board, spec->action_kind, spec->actions};
   mz_params *params = &model->params;
@@ -117,6 +123,10 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
 
 /* ---- on tapes ---- */
 
+static mz_value narrow(const mz_model *model, mz_tape *tape, mz_value x) {
+  return model->half && !mz_tape_trains(tape) ? mz_tape_half(tape, x) : x;
+}
+
 static mz_value block(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value x) {
   if (mz_tape_trains(tape)) {
     mz_value y = mz_tape_norm(tape, x, &b->norm[0], model->norm_rows, MZ_RELU);
@@ -124,15 +134,15 @@ static mz_value block(const mz_model *model, mz_tape *tape, const mz_block *b, m
     y = mz_tape_norm(tape, y, &b->norm[1], model->norm_rows, MZ_RELU);
     return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
   }
-  mz_value y = mz_tape_affine(tape, x, b->norm[0].scale, b->norm[0].shift, MZ_RELU);
-  y = mz_tape_conv(tape, y, b->conv[0], b->norm[1].shift, -1, MZ_RELU); /* folded */
+  mz_value y = narrow(model, tape, mz_tape_affine(tape, x, b->norm[0].scale, b->norm[0].shift, MZ_RELU));
+  y = narrow(model, tape, mz_tape_conv(tape, y, b->conv[0], b->norm[1].shift, -1, MZ_RELU)); /* folded */
   return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
 }
 
 /* add: to the stem's sum; −1: nothing. */
 static mz_value tower(const mz_model *model, mz_tape *tape, int which, mz_value x, mz_value add) {
   const mz_tower *t = &model->towers[which];
-  if (t->stem >= 0) x = mz_tape_conv(tape, x, t->stem, t->stem + 1, add, MZ_LINEAR_ONLY);
+  if (t->stem >= 0) x = mz_tape_conv(tape, narrow(model, tape, x), t->stem, t->stem + 1, add, MZ_LINEAR_ONLY);
   for (int i = 0; i < t->count; i++) x = block(model, tape, &model->blocks[t->first + i], x);
   return x;
 }

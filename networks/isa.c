@@ -40,3 +40,11 @@ mz_isa mz_isa_level(void) {
   pthread_once(&once, choose);
   return chosen;
 }
+
+bool mz_isa_halves(void) {
+#if defined(__x86_64__)
+  return mz_isa_level() == MZ_ISA_LEVEL_AVX512 && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}

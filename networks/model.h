@@ -17,11 +17,14 @@
 
 typedef enum mz_model_kind { MZ_MODEL_MLP, MZ_MODEL_CONV } mz_model_kind;
 
+typedef enum mz_precision { MZ_PRECISION_AUTO, MZ_PRECISION_F32, MZ_PRECISION_BF16 } mz_precision;
+
 typedef struct mz_network_settings {
   int32_t kind;
   int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
   int64_t channels, blocks, prediction_blocks, head_channels, norm_rows; /* conv */
   double norm_share;
+  int32_t inference; /* mz_precision */
   int64_t value_bins, reward_bins;
   double value_range, reward_range; /* bins span ± this, in transformed space; 0: from the environment's returns and rewards */
   bool transform;                   /* h(x) = sign(x)(√(|x|+1) − 1) + 0.001x */
@@ -62,6 +65,7 @@ typedef struct mz_model {
   /* conv */
   mz_board board;
   int planes, channels, head_channels, norm_rows;
+  bool half;                /* convolutions of inference in bfloat16 */
   mz_action_map action_map; /* its table: action_table */
   mz_tower towers[3];       /* representation, dynamics, prediction */
   mz_head heads[3];         /* reward, policy, value */

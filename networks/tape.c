@@ -190,6 +190,17 @@ mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_acti
   return append(tape, node, columns_of(tape, x));
 }
 
+mz_value mz_tape_half(mz_tape *tape, mz_value x) {
+  if (tape->failure != MZ_OK || tape->backend->halves == NULL || !tape->backend->halves()) return x;
+  MZ_ASSERT(!tape->with_backward);
+  const mz_node *node = &tape->nodes[x];
+  mz_value y = x;
+  if (node->op != MZ_OP_AFFINE && node->op != MZ_OP_PLANES && !(node->op == MZ_OP_CONV && node->input_count == 1))
+    y = append(tape, node_of(MZ_OP_HALF, 1, x, 0, 0), columns_of(tape, x));
+  if (tape->failure == MZ_OK) tape->values[y].half = true;
+  return y;
+}
+
 mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b) {
   if (tape->failure != MZ_OK) return 0;
   const int columns = columns_of(tape, a);

@@ -54,7 +54,8 @@ static mz_status find_uses(mz_tape *tape) {
 }
 
 static size_t value_bytes(const mz_tape *tape, int value) {
-  return (size_t)tape->rows * (size_t)tape->values[value].stride * tape->backend->element_size;
+  const mz_tape_value *v = &tape->values[value];
+  return (size_t)tape->rows * (size_t)v->stride * (v->half ? sizeof(uint16_t) : tape->backend->element_size);
 }
 
 /* Hands out the next `bytes` of the arena. Without a block it only measures. */

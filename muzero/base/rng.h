@@ -14,7 +14,7 @@ typedef enum mz_purpose {
   MZ_RNG_REANALYZE = 8,
   MZ_RNG_EVAL_ENV = 9, /* a: round, b: game */
   MZ_RNG_EVAL_OPPONENT = 10,
-  MZ_RNG_EVAL_AGENT = 11,
+  MZ_RNG_EVAL_OPENING = 11, /* a: round, b: pair of games */
   MZ_RNG_BOOTSTRAP = 12, /* a: resample */
   MZ_RNG_ORDER = 13,     /* a: block; b: 0: the order of what is compared */
   MZ_RNG_TEST = 15,

@@ -4,11 +4,13 @@
 #include "muzero/cli/commands.h"
 #include "muzero/cli/print.h"
 #include "muzero/muzero.h"
+#include "selfplay/opening.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct eval_arguments {
   const char *run, *opponent;
-  int64_t games, simulations, seed, threads;
+  int64_t games, simulations, opponent_simulations, openings, seed, threads;
   bool json;
 } eval_arguments;
 
@@ -43,6 +45,24 @@ static const mz_option options[] = {
      .max = 1000000,
      .class_ = MZ_OPERATIONAL,
      .help = "simulations a move"},
+    {.name = "--opponent-sims",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(opponent_simulations),
+     .value = "N",
+     .otherwise = "as it was trained",
+     .min = 1,
+     .max = 1000000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "simulations a move of another RUN as opponent"},
+    {.name = "--openings",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(openings),
+     .value = "PLIES",
+     .otherwise = "against another RUN 4, on boards of up to 9 cells 2; else 0",
+     .min = 0,
+     .max = 1000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "random moves that begin each game; both seats get each opening"},
     {.name = "--seed",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seed),
@@ -51,7 +71,7 @@ static const mz_option options[] = {
      .min = 0,
      .max = 9.2e18,
      .class_ = MZ_OPERATIONAL,
-     .help = "of the games' starts and of the opponent"},
+     .help = "of the games' starts and openings, and of the opponent"},
     MZ_OPTION_THREADS(AT(threads), "worker threads"),
     MZ_OPTION_JSON(AT(json)),
     {0},
@@ -59,55 +79,131 @@ static const mz_option options[] = {
 
 enum { EVAL_ROUND = UINT32_MAX }; /* of the streams: no round of training draws the same games */
 
+/* ---- the opponent ---- */
+
 typedef struct opposition { /* what --opponent means */
-  bool everyone, has_player;
+  bool everyone;
   mz_player player;
-  mz_loaded *rival;
+  mz_loaded *loaded;
+  mz_agent agent;
+  mz_side side;     /* refers to the player or the agent; nobody for one player or all lines */
   const char *name; /* for the record */
 } opposition;
 
-static mz_status oppose(const char *text, const mz_env *env, opposition *out) {
+static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, opposition *out) {
+  MZ_TRY(mz_loaded_open(&out->loaded, out->name));
+  out->agent = mz_loaded_agent(out->loaded);
+  out->side.agent = &out->agent;
+  if (arguments->opponent_simulations != MZ_COUNT_UNSET) out->agent.simulations = (int)arguments->opponent_simulations;
+  const mz_env *theirs = out->agent.env;
+  if (strcmp(theirs->name, env->name) != 0) {
+    return mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, but %s plays %s; two agents need one game", out->name, theirs->name,
+                   arguments->run, env->name);
+  }
+  const mz_spec *a = &env->spec, *b = &theirs->spec;
+  if (memcmp(a->obs_shape, b->obs_shape, sizeof a->obs_shape) != 0 || a->actions != b->actions) {
+    return mz_fail(MZ_E_CONFIG,
+                   "--opponent %s: plays %s on %d×%d with %d actions, but %s on %d×%d with %d; two agents need one board",
+                   out->name, env->name, b->obs_shape[0], b->obs_shape[1], b->actions, arguments->run, a->obs_shape[0],
+                   a->obs_shape[1], a->actions);
+  }
+  return MZ_OK;
+}
+
+static mz_status oppose(const eval_arguments *arguments, const mz_env *env, opposition *out) {
+  const char *text = arguments->opponent;
   *out = (opposition){.name = "none"};
   if (env->spec.players < 2) {
     if (text) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", text, env->name);
     return MZ_OK;
   }
   out->name = text ? text : "random";
+  if (strchr(out->name, '/') || mz_file_exists(out->name)) return load_rival(arguments, env, out);
+  if (arguments->opponent_simulations != MZ_COUNT_UNSET) {
+    return mz_fail(MZ_E_USAGE, "--opponent-sims: only with another RUN as opponent, not %s; a searcher's are in mcts:SIMS",
+                   out->name);
+  }
   if (strcmp(out->name, "all") == 0) {
     out->everyone = true;
+    if (arguments->openings > 0) return mz_fail(MZ_E_USAGE, "--openings: not with all, which plays every opening as it is");
     return MZ_OK;
   }
-  if (strchr(out->name, '/') || mz_file_exists(out->name)) {
-    MZ_TRY(mz_loaded_open(&out->rival, out->name));
-    const char *theirs = mz_loaded_agent(out->rival).env->name;
-    return strcmp(theirs, env->name) == 0 ? MZ_OK
-                                          : mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, not %s", out->name, theirs, env->name);
-  }
-  out->has_player = true;
+  out->side.player = &out->player;
   return mz_player_parse(out->name, env, &out->player);
 }
 
-static void print_tally(const char *title, const mz_tally *tally) {
-  printf("  %-12s %lld games: %lld won, %lld drawn, %lld lost\n", title, (long long)tally->games, (long long)tally->win,
-         (long long)tally->draw, (long long)tally->loss);
+/* ---- what came of it ---- */
+
+typedef struct outcome {
+  const mz_evaluation *result;
+  const mz_agent *agent;
+  const opposition *against;
+  int openings;
+} outcome;
+
+static mz_status print_as_json(const outcome *o) {
+  const mz_spec *spec = &o->agent->env->spec;
+  cJSON *json = mz_evaluation_to_json(o->result, spec->players, mz_agent_simulations(o->agent), o->against->name);
+  cJSON_AddNumberToObject(json, "openings", o->openings);
+  if (o->against->side.agent) cJSON_AddNumberToObject(json, "opponent_sims", mz_agent_simulations(o->against->side.agent));
+  if (spec->players == 2 && !o->against->everyone) {
+    const mz_interval points = o->result->points;
+    const double interval[2] = {mz_elo_of_points(points.low), mz_elo_of_points(points.high)};
+    cJSON_AddNumberToObject(json, "elo", mz_elo_of_points(points.estimate)); /* without bound: null */
+    cJSON_AddItemToObject(json, "elo_ci95", cJSON_CreateDoubleArray(interval, 2));
+  }
+  return mz_print_json(json);
 }
 
-static mz_status report(const mz_evaluation *result, const mz_agent *agent, int64_t simulations, const char *opponent,
-                        bool json) {
-  const int players = agent->env->spec.players;
-  if (json) return mz_print_json(mz_evaluation_to_json(result, players, simulations, opponent));
+static void print_tally(const char *title, const mz_tally *tally) {
+  printf("  %-12s %lld games: %lld won, %lld drawn, %lld lost", title, (long long)tally->games, (long long)tally->win,
+         (long long)tally->draw, (long long)tally->loss);
+  if (tally->games > 0)
+    printf("; %.1f %% of the points", 100 * ((double)tally->win + 0.5 * (double)tally->draw) / (double)tally->games);
+  printf("\n");
+}
+
+/* A difference in rating; where all points went to one side it has no bound. */
+static const char *elo_text(double points, char out[MZ_TEXT_SIZE]) {
+  const double elo = mz_elo_of_points(points);
+  if (isfinite(elo))
+    snprintf(out, MZ_TEXT_SIZE, "%+.0f", elo);
+  else
+    snprintf(out, MZ_TEXT_SIZE, elo > 0 ? "+∞" : "-∞");
+  return out;
+}
+
+static void print_points(const outcome *o) {
+  const mz_interval points = o->result->points;
+  printf("  points       %.1f %%", 100 * points.estimate);
+  if (!o->against->everyone) {
+    char elo[MZ_TEXT_SIZE], low[MZ_TEXT_SIZE], high[MZ_TEXT_SIZE];
+    printf(" (95 %%: %.1f to %.1f), Elo difference %s (%s to %s)", 100 * points.low, 100 * points.high,
+           elo_text(points.estimate, elo), elo_text(points.low, low), elo_text(points.high, high));
+  }
+  printf("\n");
+}
+
+static void print_for_people(const outcome *o) {
+  const mz_evaluation *result = o->result;
+  const bool versus = o->agent->env->spec.players > 1;
+  printf("%s, %d simulations a move", o->agent->env->name, mz_agent_simulations(o->agent));
+  if (versus) printf(", against %s", o->against->name);
+  if (o->against->side.agent) printf(" with %d", mz_agent_simulations(o->against->side.agent));
+  if (o->openings) printf(", after %d random moves", o->openings);
   char mean[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];
-  printf("%s, %lld simulations a move%s%s\n  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", agent->env->name,
-         (long long)simulations, players > 1 ? ", against " : "", players > 1 ? opponent : "",
-         mz_text_number(result->mean_return, mean), mz_text_number(result->ci95, ci), mz_text_number(result->std, std),
-         (long long)result->games);
-  if (players < 2) return MZ_OK;
+  printf("\n");
+  if (versus) print_points(o);
+  printf("  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", mz_text_number(result->mean_return, mean),
+         mz_text_number(result->ci95, ci), mz_text_number(result->std, std), (long long)result->games);
+  if (!versus) return;
   const mz_tally whole = {.games = result->games, .win = result->win, .draw = result->draw, .loss = result->loss};
   print_tally("all", &whole);
   print_tally("moves first", &result->by_seat[0]);
   print_tally("moves second", &result->by_seat[1]);
-  return MZ_OK;
 }
+
+/* ---- the command ---- */
 
 static mz_status eval(const void *given) {
   const eval_arguments *arguments = given;
@@ -118,22 +214,28 @@ static mz_status eval(const void *given) {
   MZ_TRY_CLEANUP(mz_loaded_open(&loaded, arguments->run));
   mz_agent agent = mz_loaded_agent(loaded);
   if (arguments->simulations != MZ_COUNT_UNSET) agent.simulations = (int)arguments->simulations;
-  MZ_TRY_CLEANUP(oppose(arguments->opponent, agent.env, &against));
+  MZ_TRY_CLEANUP(oppose(arguments, agent.env, &against));
   MZ_TRY_CLEANUP(mz_pool_create(&pool, "eval", arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores(), NULL));
+  mz_match match = {.env = agent.env,
+                    .sides = {{.agent = &agent}, against.side},
+                    .games = (int)arguments->games,
+                    .openings = (int)arguments->openings,
+                    .seed = (uint64_t)arguments->seed,
+                    .round = EVAL_ROUND};
+  if (arguments->openings == MZ_COUNT_UNSET) match.openings = against.side.agent ? mz_opening_default(&agent.env->spec) : 0;
   mz_evaluation result;
-  if (against.everyone) {
+  if (against.everyone)
     MZ_TRY_CLEANUP(mz_evaluate_all(&agent, pool, &result));
-  } else {
-    mz_agent rival;
-    if (against.rival) rival = mz_loaded_agent(against.rival);
-    MZ_TRY_CLEANUP(mz_evaluate(&agent, against.has_player ? &against.player : NULL, against.rival ? &rival : NULL,
-                               (int)arguments->games, (uint64_t)arguments->seed, EVAL_ROUND, pool, &result, NULL));
-  }
-  const int64_t simulations = agent.simulations > 0 ? agent.simulations : agent.search->simulations;
-  status = report(&result, &agent, simulations, against.name, arguments->json);
+  else
+    MZ_TRY_CLEANUP(mz_evaluate(&match, pool, &result, NULL));
+  const outcome o = {.result = &result, .agent = &agent, .against = &against, .openings = match.openings};
+  if (arguments->json)
+    status = print_as_json(&o);
+  else
+    print_for_people(&o);
 cleanup:
   if (pool) mz_pool_free(pool);
-  if (against.rival) mz_loaded_close(against.rival);
+  if (against.loaded) mz_loaded_close(against.loaded);
   if (loaded) mz_loaded_close(loaded);
   return status;
 }
@@ -142,9 +244,9 @@ const mz_command mz_command_eval = {
     .name = "eval",
     .summary = "play games with a trained agent and count",
     .about = "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
-             "seats.",
+             "seats; a draw is half a point.",
     .options = options,
     .arguments_size = sizeof(eval_arguments),
-    .examples = {"eval runs/cp --games 100", "eval runs/t --opponent perfect --games 200 --json"},
+    .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/a --opponent runs/b --openings 4"},
     .run = eval,
 };

@@ -53,6 +53,7 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
   const size_t count = (size_t)rows * (size_t)y->stride;
   const mz_logits logits = logits_of(x, rows);
   switch (node->op) {
+    case MZ_OP_HALF: kernels->halve(x->data, y->data, count); break;
     case MZ_OP_ADD: kernels->add(x->data, tape->values[node->inputs[1]].data, y->data, count); break;
     case MZ_OP_RELU: kernels->relu(x->data, y->data, count); break;
     case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
@@ -96,18 +97,19 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
   }
 }
 
-static mz_status pack_forward(const mz_params *params, const void *values, void *out) {
+static mz_status pack_forward(const mz_params *params, const void *values, bool half, void *out) {
   memcpy(out, values, (size_t)params->size * sizeof(float));
-  return mz_conv_pack_all(params, true, values, out);
+  return mz_conv_pack_all(params, half ? MZ_CONV_FORWARD_HALF : MZ_CONV_FORWARD, values, out);
 }
 
 static mz_status pack_backward(const mz_params *params, const void *values, void *out) {
   mz_linear_transpose(params, values, out);
-  return mz_conv_pack_all(params, false, values, out);
+  return mz_conv_pack_all(params, MZ_CONV_DATA, values, out);
 }
 
 const mz_backend mz_backend_cpu = {
     .name = "cpu",
+    .halves = mz_isa_halves,
     .element_size = sizeof(float),
     .prepare = prepare,
     .release = release,

@@ -19,6 +19,8 @@ static mz_conv_shape shape_of(const mz_param *param) {
 static mz_conv_settings settings_of(const mz_tape *tape, const mz_node *node, mz_conv_direction direction) {
   mz_conv_settings settings = {.shape = shape_of(&tape->params->items[node->weight]), .rows = tape->rows, .direction = direction};
   if (direction == MZ_CONV_FORWARD) {
+    if (tape->values[node->inputs[0]].half) settings.direction = MZ_CONV_FORWARD_HALF;
+    settings.half_out = tape->values[node->output].half;
     settings.bias = node->bias >= 0;
     settings.add = node->input_count > 1;
     settings.relu = node->activation == MZ_RELU;
@@ -108,12 +110,12 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
   if (node->first_use) parameter_gradients(tape, node, rows);
 }
 
-mz_status mz_conv_pack_all(const mz_params *params, bool forward, const float *values, float *out) {
+mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, const float *values, float *out) {
   for (int i = 0; i < params->count; i++) {
     const mz_param *param = &params->items[i];
     if (param->conv.height == 0) continue;
     const mz_conv_shape shape = shape_of(param);
-    MZ_TRY(mz_conv_pack(&shape, forward ? MZ_CONV_FORWARD : MZ_CONV_DATA, values + param->offset, out + param->offset));
+    MZ_TRY(mz_conv_pack(&shape, direction, values + param->offset, out + param->offset));
   }
   return MZ_OK;
 }
@@ -164,12 +166,20 @@ void mz_action_map_backward(mz_tape *tape, mz_node *node, int rows) {
 
 /* ---- planes ---- */
 
+static void planes_half(const float *from, uint16_t *to, int positions, int channels, int padded) {
+  for (int p = 0; p < positions; p++, from += channels, to += padded) mz_kernels_get()->halve(from, to, (size_t)channels);
+}
+
 void mz_planes_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   const int channels = x->columns / node->positions, padded = y->columns / node->positions;
   for (int r = 0; r < rows; r++) {
     const float *from = (const float *)x->data + (size_t)r * (size_t)x->stride;
     float *to = (float *)y->data + (size_t)r * (size_t)y->stride;
+    if (y->half) {
+      planes_half(from, (uint16_t *)y->data + (size_t)r * (size_t)y->stride, node->positions, channels, padded);
+      continue;
+    }
     for (int p = 0; p < node->positions; p++, from += channels, to += padded) memcpy(to, from, (size_t)channels * sizeof *to);
   }
 }

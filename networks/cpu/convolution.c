@@ -1,9 +1,10 @@
 #include "networks/cpu/convolution.h"
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/onednn_engine.h"
+#include "networks/isa.h"
 #include <string.h>
 
-enum { BLOCKS_MAX = 16, DIRECTIONS = 3 };
+enum { BLOCKS_MAX = 16, DIRECTIONS = 4 };
 
 /* ---- layouts of weights, one set for each shape in this process; never freed ---- */
 
@@ -27,14 +28,16 @@ static int64_t weight_count(const mz_conv_shape *shape) {
   return (int64_t)MZ_KERNEL * MZ_KERNEL * shape->inputs * shape->outputs;
 }
 
-static mz_status tensor(dnnl_memory_desc_t *out, int64_t rows, int64_t channels, mz_board board) {
+static dnnl_data_type_t type_of(bool half) { return half ? dnnl_bf16 : dnnl_f32; }
+
+static mz_status tensor(dnnl_memory_desc_t *out, int64_t rows, int64_t channels, mz_board board, bool half) {
   const dnnl_dims_t dims = {rows, channels, board.height, board.width};
-  return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, dnnl_f32, dnnl_nhwc), "boards");
+  return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, type_of(half), dnnl_nhwc), "boards");
 }
 
-static mz_status weights_as(dnnl_memory_desc_t *out, const mz_conv_shape *shape, dnnl_format_tag_t tag) {
+static mz_status weights_as(dnnl_memory_desc_t *out, const mz_conv_shape *shape, dnnl_format_tag_t tag, bool half) {
   const dnnl_dims_t dims = {shape->outputs, shape->inputs, MZ_KERNEL, MZ_KERNEL};
-  return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, dnnl_f32, tag), "weights");
+  return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, type_of(half), tag), "weights");
 }
 
 /* What happens to the sum: nothing, or what is in y is added and negative values become 0. */
@@ -72,7 +75,7 @@ static mz_status describe_backward(problem *p, dnnl_engine_t engine, const mz_co
   problem forward = *p;
   mz_status status = MZ_OK;
   const mz_conv_settings plain = {.shape = settings->shape, .rows = settings->rows};
-  MZ_TRY(weights_as(&forward.weights, &settings->shape, dnnl_format_tag_any));
+  MZ_TRY(weights_as(&forward.weights, &settings->shape, dnnl_format_tag_any, false));
   MZ_TRY(describe_forward(&forward, engine, &plain, false));
   if (settings->direction == MZ_CONV_DATA) {
     MZ_TRY_CLEANUP(mz_onednn_check(
@@ -94,33 +97,33 @@ static mz_status describe(problem *p, dnnl_engine_t engine, const mz_conv_settin
                           const dnnl_memory_desc_t *weights) {
   const mz_conv_shape *shape = &settings->shape;
   const dnnl_dims_t outputs = {shape->outputs};
+  const bool half = settings->direction == MZ_CONV_FORWARD_HALF;
   mz_conv_settings sized = *settings;
   sized.rows = rows;
   *p = (problem){0};
-  MZ_TRY(tensor(&p->x, rows, shape->inputs, shape->board));
-  MZ_TRY(tensor(&p->y, rows, shape->outputs, shape->board));
+  MZ_TRY(tensor(&p->x, rows, shape->inputs, shape->board, half));
+  MZ_TRY(tensor(&p->y, rows, shape->outputs, shape->board, settings->half_out));
   MZ_TRY(mz_onednn_check(dnnl_memory_desc_init_by_tag(&p->bias, 1, outputs, dnnl_f32, dnnl_a), "bias"));
   if (weights == NULL) {
-    MZ_TRY(weights_as(&p->weights, shape, dnnl_format_tag_any));
+    MZ_TRY(weights_as(&p->weights, shape, dnnl_format_tag_any, half));
   } else {
     p->weights = *weights;
   }
-  return settings->direction == MZ_CONV_FORWARD ? describe_forward(p, engine, &sized, true)
-                                                : describe_backward(p, engine, &sized);
+  const bool backward = settings->direction == MZ_CONV_DATA || settings->direction == MZ_CONV_WEIGHTS;
+  return backward ? describe_backward(p, engine, &sized) : describe_forward(p, engine, &sized, true);
 }
 
 static mz_status choose(layout *l, dnnl_engine_t engine, mz_conv_direction direction) {
   enum { USUAL_ROWS = 8 };
-  static const dnnl_query_t queries[] = {dnnl_query_weights_md, dnnl_query_weights_md, dnnl_query_diff_weights_md};
   const mz_conv_settings settings = {.shape = l->shape, .direction = direction};
   problem p;
   mz_status status = MZ_OK;
   dnnl_primitive_desc_t desc = NULL;
   MZ_TRY(describe(&p, engine, &settings, USUAL_ROWS, NULL));
   dnnl_memory_desc_t *packed = &l->packed[direction];
-  *packed = *dnnl_primitive_desc_query_md(p.desc, queries[direction], 0);
-  if (dnnl_memory_desc_get_size(packed) != (size_t)weight_count(&l->shape) * sizeof(float)) *packed = l->plain;
   const bool gradient = direction == MZ_CONV_WEIGHTS;
+  *packed = *dnnl_primitive_desc_query_md(p.desc, gradient ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+  if (dnnl_memory_desc_get_size(packed) > (size_t)weight_count(&l->shape) * sizeof(float)) *packed = l->plain;
   const dnnl_memory_desc_t *from = gradient ? packed : &l->plain, *to = gradient ? &l->plain : packed;
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, NULL), "reorder"));
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_create(&l->reorder[direction], desc), "reorder"));
@@ -146,8 +149,9 @@ static mz_status layout_of(layout **out, dnnl_engine_t engine, const mz_conv_sha
   layout *l = NULL;
   MZ_TRY(mz_alloc(&l, 1, sizeof *l));
   l->shape = *shape;
-  mz_status status = weights_as(&l->plain, shape, dnnl_hwio);
-  for (int d = 0; d < DIRECTIONS && status == MZ_OK; d++) status = choose(l, engine, (mz_conv_direction)d);
+  mz_status status = weights_as(&l->plain, shape, dnnl_hwio, false);
+  for (int d = 0; d < DIRECTIONS && status == MZ_OK; d++)
+    if (d != MZ_CONV_FORWARD_HALF || mz_isa_halves()) status = choose(l, engine, (mz_conv_direction)d);
   if (status != MZ_OK) {
     free(l);
     return status;
@@ -271,9 +275,12 @@ void mz_conv_free(mz_conv *conv) {
 typedef void (*run_block)(mz_conv *conv, const block *b);
 
 /* In blocks; `run` finds x, y and weights in place. */
-static void run_rows(mz_conv *conv, int rows, const float *x, float *y, run_block run) {
+static void run_rows(mz_conv *conv, int rows, const void *x, const void *y, run_block run) {
   const mz_conv_shape *shape = &conv->settings.shape;
   const size_t positions = (size_t)shape->board.height * (size_t)shape->board.width;
+  const size_t x_bytes =
+      positions * (size_t)shape->inputs * (conv->settings.direction == MZ_CONV_FORWARD_HALF ? 2 : sizeof(float));
+  const size_t y_bytes = positions * (size_t)shape->outputs * (conv->settings.half_out ? 2 : sizeof(float));
   MZ_ASSERT(rows >= 1 && rows <= conv->settings.rows);
   mz_onednn_one_thread();
   int at = 0;
@@ -282,8 +289,8 @@ static void run_rows(mz_conv *conv, int rows, const float *x, float *y, run_bloc
       b++;
       continue;
     }
-    point(b->x, x + (size_t)at * positions * (size_t)shape->inputs);
-    point(b->y, y + (size_t)at * positions * (size_t)shape->outputs);
+    point(b->x, (const char *)x + (size_t)at * x_bytes);
+    point(b->y, (const char *)y + (size_t)at * y_bytes);
     run(conv, b);
     at += b->rows;
   }
@@ -295,7 +302,7 @@ static void forward_block(mz_conv *conv, const block *b) {
   execute(b->primitive, conv->stream, conv->settings.bias ? 4 : 3, args);
 }
 
-void mz_conv_forward(mz_conv *conv, int rows, const float *x, const float *weights, const float *bias, float *y) {
+void mz_conv_forward(mz_conv *conv, int rows, const void *x, const float *weights, const float *bias, void *y) {
   point(conv->weights, weights);
   point(conv->bias, bias);
   run_rows(conv, rows, x, y, forward_block);
@@ -308,7 +315,7 @@ static void data_block(mz_conv *conv, const block *b) {
 
 void mz_conv_data(mz_conv *conv, int rows, const float *dy, const float *weights, float *dx) {
   point(conv->weights, weights);
-  run_rows(conv, rows, dx, (float *)(uintptr_t)dy, data_block);
+  run_rows(conv, rows, dx, dy, data_block);
 }
 
 static void weights_block(mz_conv *conv, const block *b) {
@@ -321,9 +328,7 @@ static void weights_block(mz_conv *conv, const block *b) {
 
 void mz_conv_weights_begin(mz_conv *conv) { conv->begun = false; }
 
-void mz_conv_weights_add(mz_conv *conv, int rows, const float *x, const float *dy) {
-  run_rows(conv, rows, x, (float *)(uintptr_t)dy, weights_block);
-}
+void mz_conv_weights_add(mz_conv *conv, int rows, const float *x, const float *dy) { run_rows(conv, rows, x, dy, weights_block); }
 
 void mz_conv_weights_end(mz_conv *conv, float *gradient) {
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, conv->weights}, {DNNL_ARG_TO, conv->plain}};

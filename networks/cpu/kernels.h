@@ -59,6 +59,7 @@ typedef struct mz_kernels {
   /* Element by element over `count` floats, a multiple of 16. */
   void (*add)(const float *a, const float *b, float *y, size_t count);
   void (*relu)(const float *x, float *y, size_t count);
+  void (*halve)(const float *x, uint16_t *y, size_t count);   /* to bfloat16, to the nearest, ties to even; any count */
   void (*relu_mask)(const float *y, float *dy, size_t count); /* dy = 0 where y is not positive */
   void (*relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
   void (*scale)(const float *dy, float factor, float *dx, size_t count, bool overwrite); /* dx (+)= factor · dy */
@@ -69,7 +70,9 @@ typedef struct mz_kernels {
 
   void (*norm)(const mz_norm_group *group);
   void (*norm_backward)(const mz_norm_group *group);
-  void (*affine)(const float *x, float *y, int positions, int channels, const float *scale, const float *shift, bool relu);
+  /* y: floats, or bfloat16 (`half`). */
+  void (*affine)(const float *x, void *y, bool half, int positions, int channels, const float *scale, const float *shift,
+                 bool relu);
 
   void (*softmax)(const mz_logits *logits, float *y);
   /* result[row·result_stride]: the mean of bins min, min + step, …, through h⁻¹ if `transform`. */

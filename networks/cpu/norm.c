@@ -96,6 +96,6 @@ void mz_norm_backward(mz_tape *tape, mz_node *node, int rows) {
 
 void mz_affine_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  mz_kernels_get()->affine(x->data, y->data, rows * node->positions, tape->params->items[node->weight].columns,
+  mz_kernels_get()->affine(x->data, y->data, y->half, rows * node->positions, tape->params->items[node->weight].columns,
                            parameter(tape, node->weight), parameter(tape, node->bias), node->activation == MZ_RELU);
 }

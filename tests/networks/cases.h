@@ -1,6 +1,7 @@
 /* One list of small networks that together use every op that trains on vectors (board_cases.h: on boards), for all the questions asked
  * of a backend: are its gradients right, does it agree with the reference, does a row depend on its neighbours. Include after cmocka.h. */
 #pragma once
+#include "muzero/base/digest.h"
 #include "muzero/base/rng.h"
 #include "networks/backend.h"
 #include "networks/tape_state.h" /* node_count: the questions go over every value */
@@ -12,9 +13,9 @@ enum { NET_INPUTS_MAX = 128, NET_INDICES_MAX = 16, NET_ACTIONS = 5, NET_BINS = 2
 typedef enum input_kind { PLAIN, TARGETS, WEIGHTS } input_kind;
 
 typedef struct net_size {
-  int width;       /* of hidden layers; of boards: channels */
-  mz_board board;  /* of cases on boards */
-  int group;       /* rows that batch norm normalises together */
+  int width;      /* of hidden layers; of boards: channels */
+  mz_board board; /* of cases on boards */
+  int group;      /* rows that batch norm normalises together */
 } net_size;
 
 /* A network on one backend with made-up parameters and inputs, the same for every backend and every number of rows. */
@@ -23,16 +24,17 @@ typedef struct net {
   float *weights; /* as initialised, params.size */
   const mz_backend *backend;
   mz_tape *tape;
-  void *values, *transposed, *gradients; /* in the backend's elements */
+  void *values, *gradients;  /* in the backend's elements */
+  void *packed, *transposed; /* values as forward and as backward read them; NULL where those are the values */
   mz_value inputs[NET_INPUTS_MAX];
   input_kind kinds[NET_INPUTS_MAX];
   int columns[NET_INPUTS_MAX];
   int input_count;
   int indices[NET_INDICES_MAX];
   int index_count;
-  int actions; /* an index is below it */
+  int actions;           /* an index is below it */
   double scale_of_first; /* expected gradient of parameter 0 and 1 over their derivative: what SCALE_GRADIENT lets through */
-  mz_model model;        /* of the case `unrolled loss` */
+  mz_model model;        /* of the cases `unrolled loss` */
 } net;
 
 typedef struct net_case {
@@ -143,22 +145,28 @@ static inline void define_unrolled(mz_params *params, net_size size) {
     if (params->items[i].fan_in == 0) params->items[i].fan_in = size.width;
   }
 }
-static inline void record_unrolled(net *n, net_size size) {
-  n->model = *unrolled_model(size.width);
-  const mz_loss_settings settings = {.unroll = 5, .value_weight = 0.25, .reward_weight = 1.5, .policy_weight = 1};
+/* The loss of n->model. */
+static inline void record_loss(net *n, int unroll) {
+  const mz_model *model = &n->model;
+  const mz_loss_settings settings = {.unroll = unroll, .value_weight = 0.25, .reward_weight = 1.5, .policy_weight = 1};
   mz_loss loss;
-  mz_loss_build(&loss, &n->model, &settings, n->tape);
-  net_input(n, loss.obs, OBS, PLAIN);
-  for (int k = 0; k <= 5; k++) {
-    net_input(n, loss.policy_target[k], NET_ACTIONS, TARGETS);
-    net_input(n, loss.value_target[k], NET_BINS, TARGETS);
+  mz_loss_build(&loss, model, &settings, n->tape);
+  n->actions = model->actions;
+  net_input(n, loss.obs, model->obs_size, PLAIN);
+  for (int k = 0; k <= unroll; k++) {
+    net_input(n, loss.policy_target[k], model->actions, TARGETS);
+    net_input(n, loss.value_target[k], model->value.bins, TARGETS);
     net_input(n, loss.policy_weight[k], 1, WEIGHTS);
     net_input(n, loss.value_weight[k], 1, WEIGHTS);
     if (k == 0) continue;
-    net_input(n, loss.reward_target[k], 5, TARGETS);
+    net_input(n, loss.reward_target[k], model->reward.bins, TARGETS);
     net_input(n, loss.reward_weight[k], 1, WEIGHTS);
     net_index(n, loss.action[k]);
   }
+}
+static inline void record_unrolled(net *n, net_size size) {
+  n->model = *unrolled_model(size.width);
+  record_loss(n, 5);
 }
 
 static const net_case net_cases[] = {
@@ -184,8 +192,10 @@ static inline void *net_elements(const net *n, const float *from) {
   return to;
 }
 
-static inline void net_weights_changed(net *n) {
-  if (n->backend->pack_backward != NULL) assert_int_equal(n->backend->pack_backward(&n->params, n->values, n->transposed), MZ_OK);
+static inline void net_pack(net *n) {
+  const mz_backend *backend = n->backend;
+  if (backend->pack_forward != NULL) check(backend->pack_forward(&n->params, n->values, false, n->packed));
+  if (backend->pack_backward != NULL) check(backend->pack_backward(&n->params, n->values, n->transposed));
 }
 
 static inline net *net_open(const net_case *c, const mz_backend *backend, net_size size, int rows, uint64_t seed) {
@@ -201,10 +211,11 @@ static inline net *net_open(const net_case *c, const mz_backend *backend, net_si
   c->record(n, size);
   check(mz_tape_plan(n->tape));
   n->values = net_elements(n, n->weights);
-  n->transposed = net_elements(n, NULL);
+  if (backend->pack_forward != NULL) n->packed = net_elements(n, NULL);
+  if (backend->pack_backward != NULL) n->transposed = net_elements(n, NULL);
   n->gradients = net_elements(n, NULL);
   memset(n->gradients, 0x5a, (size_t)n->params.size * backend->element_size); /* whatever is not written shows */
-  net_weights_changed(n);
+  net_pack(n);
   return n;
 }
 
@@ -212,6 +223,7 @@ static inline void net_close(net *n) {
   mz_tape_free(n->tape);
   free(n->weights);
   free(n->values);
+  free(n->packed);
   free(n->transposed);
   free(n->gradients);
   free(n);
@@ -222,8 +234,8 @@ static inline void net_set_row(net *n, int r, int example) {
   for (int i = 0; i < n->input_count; i++) {
     mz_rng rng = mz_rng_at(17, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
     mz_tape_value *value = mz_tape_at(n->tape, n->inputs[i]);
-    float sum = 0.0f, entries[64];
-    assert_true(n->columns[i] <= 64);
+    float sum = 0.0f, entries[512];
+    assert_true(n->columns[i] <= 512);
     for (int c = 0; c < n->columns[i]; c++) {
       entries[c] = n->kinds[i] == PLAIN ? mz_rng_normal(&rng) : mz_rng_f32(&rng);
       sum += entries[c];
@@ -244,10 +256,34 @@ static inline void net_set_row(net *n, int r, int example) {
 }
 
 static inline void net_run(net *n, int rows) {
-  mz_tape_forward(n->tape, n->values, rows);
-  mz_tape_backward(n->tape, n->values, n->transposed, n->gradients, rows);
+  const void *values = n->packed != NULL ? n->packed : n->values;
+  mz_tape_forward(n->tape, values, rows);
+  mz_tape_backward(n->tape, values, n->transposed, n->gradients, rows);
 }
 
 static inline double net_element(const net *n, const void *data, size_t at) {
   return n->backend->element_size == sizeof(double) ? ((const double *)data)[at] : (double)((const float *)data)[at];
+}
+
+/* What decides the branch of every kink on the tape: signs of ReLU outputs, places of minima and maxima. */
+static inline uint64_t net_kinks(const net *n, int rows) {
+  uint64_t digest = 0;
+  for (int i = 0; i < n->tape->node_count; i++) {
+    const mz_node *node = &n->tape->nodes[i];
+    const bool relu = node->op == MZ_OP_RELU || node->activation == MZ_RELU;
+    if (!relu && node->op != MZ_OP_MINMAX) continue;
+    const mz_tape_value *y = &n->tape->values[i];
+    for (int r = 0; r < rows; r++) {
+      const size_t row = (size_t)r * (size_t)y->stride;
+      size_t low = row, high = row;
+      for (size_t at = row; at < row + (size_t)y->columns; at++) {
+        const double x = net_element(n, y->data, at);
+        if (relu) digest = mz_hash_combine(digest, x > 0.0);
+        if (x < net_element(n, y->data, low)) low = at;
+        if (x > net_element(n, y->data, high)) high = at;
+      }
+      if (!relu) digest = mz_hash_combine(mz_hash_combine(digest, low - row), high - row);
+    }
+  }
+  return digest;
 }

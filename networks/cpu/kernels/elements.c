@@ -1,6 +1,7 @@
 /* Element by element, and column sums. Padding needs no care: 0 stays 0. */
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/vec.h"
+#include <string.h>
 
 void MZ_LEVEL(mz_add)(const float *a, const float *b, float *y, size_t count) {
   for (size_t i = 0; i < count; i += V_LANES) v_store(y + i, v_add(v_load(a + i), v_load(b + i)));
@@ -8,6 +9,14 @@ void MZ_LEVEL(mz_add)(const float *a, const float *b, float *y, size_t count) {
 
 void MZ_LEVEL(mz_relu)(const float *x, float *y, size_t count) {
   for (size_t i = 0; i < count; i += V_LANES) v_store(y + i, v_max(v_set(0.0f), v_load(x + i))); /* NaN stays, as in product.c */
+}
+
+void MZ_LEVEL(mz_halve)(const float *x, uint16_t *y, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    uint32_t bits;
+    memcpy(&bits, x + i, sizeof bits);
+    y[i] = (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+  }
 }
 
 void MZ_LEVEL(mz_relu_mask)(const float *y, float *dy, size_t count) {

@@ -107,12 +107,16 @@ void MZ_LEVEL(mz_norm_backward)(const mz_norm_group *g) {
   for (; channel < g->channels; channel += V_LANES) differentiate(g, channel, 1);
 }
 
-void MZ_LEVEL(mz_affine)(const float *x, float *y, int positions, int channels, const float *scale, const float *shift,
+void MZ_LEVEL(mz_affine)(const float *x, void *y, bool half, int positions, int channels, const float *scale, const float *shift,
                          bool relu) {
+  float row[V_LANES], *floats = y;
+  uint16_t *halves = y;
   for (int i = 0; i < positions; i++) {
-    for (int c = 0; c < channels; c += V_LANES, x += V_LANES, y += V_LANES) {
-      const vec z = v_add(v_mul(v_load(x), v_load(scale + c)), v_load(shift + c));
-      v_store(y, relu ? v_max(v_set(0.0f), z) : z);
+    for (int c = 0; c < channels; c += V_LANES, x += V_LANES, floats += V_LANES, halves += V_LANES) {
+      vec z = v_add(v_mul(v_load(x), v_load(scale + c)), v_load(shift + c));
+      if (relu) z = v_max(v_set(0.0f), z);
+      v_store(half ? row : floats, z);
+      if (half) MZ_LEVEL(mz_halve)(row, halves, V_LANES);
     }
   }
 }

@@ -4,6 +4,7 @@ const mz_kernels MZ_LEVEL(mz_kernels) = {
     .product = MZ_LEVEL(mz_product),
     .column_sums = MZ_LEVEL(mz_column_sums),
     .add = MZ_LEVEL(mz_add),
+    .halve = MZ_LEVEL(mz_halve),
     .relu = MZ_LEVEL(mz_relu),
     .relu_mask = MZ_LEVEL(mz_relu_mask),
     .relu_backward = MZ_LEVEL(mz_relu_backward),

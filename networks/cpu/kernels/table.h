@@ -9,6 +9,7 @@
 void MZ_LEVEL(mz_product)(const mz_product *product);
 void MZ_LEVEL(mz_column_sums)(const mz_term *terms, int term_count, int rows, int columns, ptrdiff_t stride, float *sums);
 void MZ_LEVEL(mz_add)(const float *a, const float *b, float *y, size_t count);
+void MZ_LEVEL(mz_halve)(const float *x, uint16_t *y, size_t count);
 void MZ_LEVEL(mz_relu)(const float *x, float *y, size_t count);
 void MZ_LEVEL(mz_relu_mask)(const float *y, float *dy, size_t count);
 void MZ_LEVEL(mz_relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
@@ -18,7 +19,7 @@ void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *d
                                   ptrdiff_t stride, bool overwrite);
 void MZ_LEVEL(mz_norm)(const mz_norm_group *group);
 void MZ_LEVEL(mz_norm_backward)(const mz_norm_group *group);
-void MZ_LEVEL(mz_affine)(const float *x, float *y, int positions, int channels, const float *scale, const float *shift,
+void MZ_LEVEL(mz_affine)(const float *x, void *y, bool half, int positions, int channels, const float *scale, const float *shift,
                          bool relu);
 void MZ_LEVEL(mz_softmax)(const mz_logits *logits, float *y);
 void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result,
