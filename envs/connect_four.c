@@ -162,7 +162,7 @@ static float rollout(const void *state, uint64_t *random) {
 }
 
 const mz_env mz_env_connect_four = {
-    .name = "connect_four",
+    .name = "connect4",
     .title = "Connect Four: four in a row on a 6 × 7 board with gravity",
     .rules =
         "Two players drop a stone in one of seven columns in turn; it falls to the lowest empty cell. Four own stones in a row, "

@@ -89,8 +89,8 @@ mz_optimizer *mz_learner_optimizer(mz_learner *l) { return &l->optimizer; }
 
 mz_status mz_learner_weights_changed(mz_learner *l) {
   const mz_params *params = &l->model->params;
-  if (l->packed) MZ_TRY(l->backend->pack_forward(params, l->weights, false, l->packed));
-  return l->backend->pack_backward ? l->backend->pack_backward(params, l->weights, l->transposed) : MZ_OK;
+  if (l->packed) MZ_TRY(l->backend->pack_forward(params, l->weights, l->model->train_half, l->packed));
+  return l->backend->pack_backward ? l->backend->pack_backward(params, l->weights, l->model->train_half, l->transposed) : MZ_OK;
 }
 
 static mz_status lane_prepare(mz_learner *l, lane *own) {

@@ -18,7 +18,7 @@ struct mz_backend {
    * threads when they have changed. out: params->size elements. half: for tapes of half values. NULL: nothing is ever to be done,
    * tapes read the values. */
   mz_status (*pack_forward)(const mz_params *params, const void *values, bool half, void *out);
-  mz_status (*pack_backward)(const mz_params *params, const void *values, void *out);
+  mz_status (*pack_backward)(const mz_params *params, const void *values, bool half, void *out);
 };
 
 extern const mz_backend mz_backend_cpu;

@@ -91,11 +91,15 @@ static mz_status check(const mz_network_settings *settings, const mz_spec *spec)
     return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers: %d is the most",
                    (long long)(2 * settings->blocks + settings->prediction_blocks), MZ_BLOCKS_MAX);
   }
-  if (settings->inference == MZ_PRECISION_BF16 && !mz_isa_halves()) {
-    return mz_fail(MZ_E_CONFIG, "network.inference: this processor does not multiply bf16; use network.inference=f32 (a run goes "
+  if ((settings->inference == MZ_PRECISION_BF16 || settings->training == MZ_PRECISION_BF16) && !mz_isa_halves()) {
+    return mz_fail(MZ_E_CONFIG, "network.inference, network.training: this processor does not multiply bf16; use f32 (a run goes "
                                 "on so with --allow-numeric)");
   }
   return MZ_OK;
+}
+
+static bool takes_halves(int32_t precision) {
+  return precision == MZ_PRECISION_BF16 || (precision == MZ_PRECISION_AUTO && mz_isa_halves());
 }
 
 mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
@@ -105,7 +109,8 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   model->channels = (int)settings->channels;
   model->head_channels = (int)settings->head_channels;
   model->norm_rows = (int)settings->norm_rows;
-  model->half = settings->inference == MZ_PRECISION_BF16 || (settings->inference == MZ_PRECISION_AUTO && mz_isa_halves());
+  model->half = takes_halves(settings->inference);
+  model->train_half = takes_halves(settings->training);
   model->latent = positions_of(model) * model->channels;
   model->action_map = (mz_action_map){model->board, spec->action_kind, spec->actions};
   mz_params *params = &model->params;
@@ -124,14 +129,14 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
 /* ---- on tapes ---- */
 
 static mz_value narrow(const mz_model *model, mz_tape *tape, mz_value x) {
-  return model->half && !mz_tape_trains(tape) ? mz_tape_half(tape, x) : x;
+  return (mz_tape_trains(tape) ? model->train_half : model->half) ? mz_tape_half(tape, x) : x;
 }
 
 static mz_value block(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value x) {
   if (mz_tape_trains(tape)) {
-    mz_value y = mz_tape_norm(tape, x, &b->norm[0], model->norm_rows, MZ_RELU);
+    mz_value y = narrow(model, tape, mz_tape_norm(tape, x, &b->norm[0], model->norm_rows, MZ_RELU));
     y = mz_tape_conv(tape, y, b->conv[0], -1, -1, MZ_LINEAR_ONLY);
-    y = mz_tape_norm(tape, y, &b->norm[1], model->norm_rows, MZ_RELU);
+    y = narrow(model, tape, mz_tape_norm(tape, y, &b->norm[1], model->norm_rows, MZ_RELU));
     return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
   }
   mz_value y = narrow(model, tape, mz_tape_affine(tape, x, b->norm[0].scale, b->norm[0].shift, MZ_RELU));

@@ -12,6 +12,8 @@ static const mz_setting rows[] = {
     CHOICE("network.kind", kind, "mlp", "mlp|conv", "fully connected layers, or residual convolutions for boards"),
     {"network.inference", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, inference), 0, 0, "auto", "auto|f32|bf16", "",
      "conv: precision of inference's convolutions; auto: bf16 where the processor multiplies it, fixed when the run is created"},
+    {"network.training", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, training), 0, 0, "f32", "auto|f32|bf16", "",
+     "conv: what training's convolutions multiply (weights and sums are f32)"},
     ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "", "conv: of the towers and the latent; a multiple of 16"),
     ROW("network.blocks", MZ_INT, blocks, 0, 16, "2", "blocks", "conv: of representation and dynamics each"),
     ROW("network.prediction_blocks", MZ_INT, prediction_blocks, 0, 8, "0", "blocks", "conv: of prediction, before its heads"),

@@ -24,7 +24,7 @@ typedef struct mz_network_settings {
   int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
   int64_t channels, blocks, prediction_blocks, head_channels, norm_rows; /* conv */
   double norm_share;
-  int32_t inference; /* mz_precision */
+  int32_t inference, training; /* mz_precision */
   int64_t value_bins, reward_bins;
   double value_range, reward_range; /* bins span ± this, in transformed space; 0: from the environment's returns and rewards */
   bool transform;                   /* h(x) = sign(x)(√(|x|+1) − 1) + 0.001x */
@@ -65,7 +65,7 @@ typedef struct mz_model {
   /* conv */
   mz_board board;
   int planes, channels, head_channels, norm_rows;
-  bool half;                /* convolutions of inference in bfloat16 */
+  bool half, train_half;    /* convolutions of inference, of training in bfloat16 */
   mz_action_map action_map; /* its table: action_table */
   mz_tower towers[3];       /* representation, dynamics, prediction */
   mz_head heads[3];         /* reward, policy, value */

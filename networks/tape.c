@@ -126,7 +126,7 @@ mz_value mz_tape_pointwise(mz_tape *tape, mz_value x, int positions, int weight,
 
 mz_value mz_tape_planes(mz_tape *tape, mz_value x, int positions) {
   const int columns = columns_of(tape, x);
-  MZ_ASSERT(columns % positions == 0 || tape->failure != MZ_OK);
+  MZ_ASSERT(tape->failure != MZ_OK || (columns % positions == 0 && tape->nodes[x].op == MZ_OP_INPUT));
   mz_node node = node_of(MZ_OP_PLANES, 1, x, 0, 0);
   node.positions = positions;
   return append(tape, node, positions * mz_padded(columns / positions));
@@ -138,7 +138,7 @@ mz_value mz_tape_conv(mz_tape *tape, mz_value x, int weight, int bias, mz_value 
   const int positions = param->conv.height * param->conv.width, columns = positions * param->columns;
   MZ_ASSERT(positions > 0 && columns_of(tape, x) * MZ_KERNEL * MZ_KERNEL == param->rows * positions);
   MZ_ASSERT(bias < 0 || tape->params->items[bias].columns == param->columns);
-  MZ_ASSERT(add < 0 || columns_of(tape, add) == columns);
+  MZ_ASSERT(add < 0 || (add != x && columns_of(tape, add) == columns));
   mz_node node = node_of(MZ_OP_CONV, add < 0 ? 1 : 2, x, add, 0);
   node.weight = weight;
   node.bias = bias;
@@ -192,10 +192,10 @@ mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_acti
 
 mz_value mz_tape_half(mz_tape *tape, mz_value x) {
   if (tape->failure != MZ_OK || tape->backend->halves == NULL || !tape->backend->halves()) return x;
-  MZ_ASSERT(!tape->with_backward);
   const mz_node *node = &tape->nodes[x];
   mz_value y = x;
-  if (node->op != MZ_OP_AFFINE && node->op != MZ_OP_PLANES && !(node->op == MZ_OP_CONV && node->input_count == 1))
+  const bool alone = node->op == MZ_OP_CONV && node->input_count == 1 && !tape->with_backward;
+  if (node->op != MZ_OP_AFFINE && node->op != MZ_OP_NORM && node->op != MZ_OP_PLANES && !alone)
     y = append(tape, node_of(MZ_OP_HALF, 1, x, 0, 0), columns_of(tape, x));
   if (tape->failure == MZ_OK) tape->values[y].half = true;
   return y;

@@ -28,7 +28,7 @@ typedef enum mz_op {
   MZ_OP_CONV,           /* y = act(conv3x3(x, W) + b + add);  b and add optional */
   MZ_OP_ACTION_MAP,     /* where the action is on the board, through a 3 × 3 convolution of its own (action_map.h) */
   MZ_OP_NORM,           /* training: batch norm over groups of rows (Ioffe & Szegedy 2015), and activation */
-  MZ_OP_HALF,           /* inference: y = x, rounded to bfloat16 */
+  MZ_OP_HALF,           /* y = x, rounded to bfloat16 */
   MZ_OP_AFFINE,         /* inference: y = act(scale · x + shift), by channel */
 } mz_op;
 
@@ -67,7 +67,7 @@ typedef struct mz_node {
 
 typedef struct mz_tape_value {
   int columns, stride;
-  bool half;      /* its elements are bfloat16: what convolutions read on a tape for inference */
+  bool half;      /* its elements are bfloat16: what only convolutions read; gradients are never */
   void *data;     /* [rows][stride] elements of the backend, or halves */
   void *gradient; /* same shape; NULL on tapes planned without backward or where none is needed */
 } mz_tape_value;
@@ -108,7 +108,7 @@ mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, 
 mz_value mz_tape_softmax(mz_tape *tape, mz_value logits);
 
 /* The value in bfloat16, where the backend computes with it (else the value itself): rounded as it is written where only convolutions read
- * it (AFFINE, PLANES, a convolution that adds nothing), else a copy. On tapes without backward. */
+ * it (AFFINE, NORM, PLANES, in inference a convolution that adds nothing), else a copy. */
 mz_value mz_tape_half(mz_tape *tape, mz_value x);
 /* Of an update's rows this tape runs such a share (default 1): its statistics count for so much. */
 void mz_tape_set_share(mz_tape *tape, double share);

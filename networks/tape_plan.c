@@ -53,15 +53,15 @@ static mz_status find_uses(mz_tape *tape) {
   return MZ_OK;
 }
 
+/* Of a value's gradient, and of its data unless these are halves. */
 static size_t value_bytes(const mz_tape *tape, int value) {
-  const mz_tape_value *v = &tape->values[value];
-  return (size_t)tape->rows * (size_t)v->stride * (v->half ? sizeof(uint16_t) : tape->backend->element_size);
+  return (size_t)tape->rows * (size_t)tape->values[value].stride * tape->backend->element_size;
 }
 
-/* Hands out the next `bytes` of the arena. Without a block it only measures. */
+/* Hands out the next `bytes` of the arena, whole cache lines. Without a block it only measures. */
 static void *take(const mz_tape *tape, size_t *at, size_t bytes) {
   void *start = tape->block == NULL ? NULL : (char *)tape->block + *at;
-  *at += bytes;
+  *at += (bytes + 63) / 64 * 64;
   return start;
 }
 
@@ -83,14 +83,17 @@ static bool shares_gradient(const mz_tape *tape, const mz_node *node) {
   return adds_in_place(tape, node) && tape->nodes[node->inputs[1]].op == MZ_OP_ACTION_MAP;
 }
 
-/* Strides are 16 elements, so every buffer starts on its own cache line. Returns the bytes used. */
+/* Returns the bytes used. */
 static size_t carve(mz_tape *tape, const bool *needed) {
   size_t at = 0;
   for (int i = 0; i < tape->node_count; i++) {
     mz_tape_value *value = &tape->values[i];
     const mz_node *node = &tape->nodes[i];
     const mz_value shared = shares_data(tape, node);
-    value->data = shared >= 0 ? tape->values[shared].data : take(tape, &at, value_bytes(tape, i));
+    value->data = shared >= 0 ? tape->values[shared].data
+                              : take(tape, &at,
+                                     value->half ? value_bytes(tape, i) / tape->backend->element_size * sizeof(uint16_t)
+                                                 : value_bytes(tape, i));
     if (needed[i])
       value->gradient = shares_gradient(tape, node) ? tape->values[shared].gradient : take(tape, &at, value_bytes(tape, i));
   }

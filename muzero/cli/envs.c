@@ -2,6 +2,8 @@
 #include "muzero/cli/commands.h"
 #include "muzero/cli/print.h"
 #include "envs/trace.h"
+#include "envs/variants.h"
+#include "muzero/base/config_value.h"
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -18,7 +20,7 @@ static const mz_option options[] = {
      .type = MZ_OPTION_TEXT,
      .offset = AT(env),
      .value = "optional",
-     .help = "an environment; without it, all are listed"},
+     .help = "an environment, or a variant of it; without it, all are listed"},
     {.name = "--trace",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(trace),
@@ -108,6 +110,23 @@ static mz_status trace(const mz_env *env, const envs_arguments *arguments) {
   return status;
 }
 
+static void describe_options(const mz_env *env) {
+  mz_settings_table table;
+  const mz_config config = mz_env_config(env, &table);
+  if (table.count > 0) printf("\noptions, as in %.*s:", (int)strcspn(env->name, ":"), env->name);
+  for (int i = 0; i < table.count; i++) {
+    char value[64];
+    mz_config_text(&config, i, value, sizeof value);
+    printf("%s%s=%s", i > 0 ? "," : "", table.rows[i].key, value);
+  }
+  for (int i = 0; i < table.count; i++) {
+    char range[128];
+    mz_value_range(&table.rows[i], range, sizeof range);
+    printf("%s  %-12s %s; %s; default %s\n", i > 0 ? "" : "\n", table.rows[i].key, table.rows[i].help, range,
+           table.rows[i].fallback);
+  }
+}
+
 static void describe(const mz_env *env) {
   const mz_spec *spec = &env->spec;
   printf("%s: %s\n\n%s\n\n", env->name, env->title, env->rules);
@@ -118,6 +137,7 @@ static void describe(const mz_env *env) {
   if (spec->symmetries > 1) printf("  symmetries   %d\n", spec->symmetries);
   printf("  rewards      %g to %g a step, %g to %g a game\n", (double)spec->reward_min, (double)spec->reward_max,
          (double)spec->return_min, (double)spec->return_max);
+  describe_options(env);
 }
 
 static mz_status list(bool json) {
@@ -153,6 +173,6 @@ const mz_command mz_command_envs = {
              "every step as JSON.",
     .options = options,
     .arguments_size = sizeof(envs_arguments),
-    .examples = {"envs tictactoe", "envs cartpole --trace --steps 20 --seed 1"},
+    .examples = {"envs gomoku:size=9", "envs cartpole --trace --steps 20 --seed 1"},
     .run = envs,
 };

@@ -2,6 +2,7 @@
 #include "muzero/base/machine.h"
 #include "muzero/base/pool.h"
 #include "muzero/cli/commands.h"
+#include "muzero/cli/eval_ladder.h"
 #include "muzero/cli/print.h"
 #include "muzero/muzero.h"
 #include "selfplay/opening.h"
@@ -11,7 +12,7 @@
 typedef struct eval_arguments {
   const char *run, *opponent;
   int64_t games, simulations, opponent_simulations, openings, seed, threads;
-  bool json;
+  bool ladder, json;
 } eval_arguments;
 
 #define AT(field) offsetof(eval_arguments, field)
@@ -24,11 +25,11 @@ static const mz_option options[] = {
      .type = MZ_OPTION_COUNT,
      .offset = AT(games),
      .value = "N",
-     .fallback = "100",
+     .otherwise = "100; a ladder 20",
      .min = 1,
      .max = 10000000,
      .class_ = MZ_OPERATIONAL,
-     .help = "games to play; seats alternate"},
+     .help = "games to play, in a ladder by each pair; seats alternate"},
     {.name = "--opponent",
      .type = MZ_OPTION_TEXT,
      .offset = AT(opponent),
@@ -58,11 +59,16 @@ static const mz_option options[] = {
      .type = MZ_OPTION_COUNT,
      .offset = AT(openings),
      .value = "PLIES",
-     .otherwise = "against another RUN 4, on boards of up to 9 cells 2; else 0",
+     .otherwise = "0; between RUNs 4",
      .min = 0,
      .max = 1000,
      .class_ = MZ_OPERATIONAL,
-     .help = "random moves that begin each game; both seats get each opening"},
+     .help = "random moves that begin each game; both seats get each opening (between RUNs on up to 9 cells: 2)"},
+    {.name = "--ladder",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(ladder),
+     .class_ = MZ_OPERATIONAL,
+     .help = "the run's checkpoints play each other and random, rule, mcts:100: Elo ratings (checkpoint.spaced keeps more)"},
     {.name = "--seed",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seed),
@@ -77,6 +83,7 @@ static const mz_option options[] = {
     {0},
 };
 
+enum { MATCH_GAMES = 100, LADDER_GAMES = 20 };
 enum { EVAL_ROUND = UINT32_MAX }; /* of the streams: no round of training draws the same games */
 
 /* ---- the opponent ---- */
@@ -205,38 +212,55 @@ static void print_for_people(const outcome *o) {
 
 /* ---- the command ---- */
 
-static mz_status eval(const void *given) {
-  const eval_arguments *arguments = given;
+static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
+  if (arguments->opponent || arguments->opponent_simulations != MZ_COUNT_UNSET)
+    return mz_fail(MZ_E_USAGE, "--ladder: has its own opponents; leave --opponent and --opponent-sims out");
+  const mz_ladder_options how = {
+      .games = arguments->games == MZ_COUNT_UNSET ? LADDER_GAMES : (int)arguments->games,
+      .openings = (int)arguments->openings, /* MZ_COUNT_UNSET: the default, as there */
+      .simulations = arguments->simulations == MZ_COUNT_UNSET ? 0 : (int)arguments->simulations,
+      .seed = (uint64_t)arguments->seed,
+  };
+  return mz_eval_ladder(arguments->run, &how, pool, arguments->json);
+}
+
+static mz_status match(const eval_arguments *arguments, mz_pool *pool) {
   mz_loaded *loaded = NULL;
-  mz_pool *pool = NULL;
   opposition against = {0};
   mz_status status;
   MZ_TRY_CLEANUP(mz_loaded_open(&loaded, arguments->run));
   mz_agent agent = mz_loaded_agent(loaded);
   if (arguments->simulations != MZ_COUNT_UNSET) agent.simulations = (int)arguments->simulations;
   MZ_TRY_CLEANUP(oppose(arguments, agent.env, &against));
-  MZ_TRY_CLEANUP(mz_pool_create(&pool, "eval", arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores(), NULL));
-  mz_match match = {.env = agent.env,
-                    .sides = {{.agent = &agent}, against.side},
-                    .games = (int)arguments->games,
-                    .openings = (int)arguments->openings,
-                    .seed = (uint64_t)arguments->seed,
-                    .round = EVAL_ROUND};
-  if (arguments->openings == MZ_COUNT_UNSET) match.openings = against.side.agent ? mz_opening_default(&agent.env->spec) : 0;
+  mz_match m = {.env = agent.env,
+                .sides = {{.agent = &agent}, against.side},
+                .games = arguments->games == MZ_COUNT_UNSET ? MATCH_GAMES : (int)arguments->games,
+                .openings = (int)arguments->openings,
+                .seed = (uint64_t)arguments->seed,
+                .round = EVAL_ROUND};
+  if (arguments->openings == MZ_COUNT_UNSET) m.openings = against.side.agent ? mz_opening_default(&agent.env->spec) : 0;
   mz_evaluation result;
   if (against.everyone)
     MZ_TRY_CLEANUP(mz_evaluate_all(&agent, pool, &result));
   else
-    MZ_TRY_CLEANUP(mz_evaluate(&match, pool, &result, NULL));
-  const outcome o = {.result = &result, .agent = &agent, .against = &against, .openings = match.openings};
+    MZ_TRY_CLEANUP(mz_evaluate(&m, pool, &result, NULL));
+  const outcome o = {.result = &result, .agent = &agent, .against = &against, .openings = m.openings};
   if (arguments->json)
     status = print_as_json(&o);
   else
     print_for_people(&o);
 cleanup:
-  if (pool) mz_pool_free(pool);
   if (against.loaded) mz_loaded_close(against.loaded);
   if (loaded) mz_loaded_close(loaded);
+  return status;
+}
+
+static mz_status eval(const void *given) {
+  const eval_arguments *arguments = given;
+  mz_pool *pool;
+  MZ_TRY(mz_pool_create(&pool, "eval", arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores(), NULL));
+  const mz_status status = arguments->ladder ? ladder(arguments, pool) : match(arguments, pool);
+  mz_pool_free(pool);
   return status;
 }
 
@@ -244,7 +268,7 @@ const mz_command mz_command_eval = {
     .name = "eval",
     .summary = "play games with a trained agent and count",
     .about = "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
-             "seats; a draw is half a point.",
+             "seats; a draw is half a point. With --ladder the checkpoints of a run get Elo ratings (Bradley and Terry's model).",
     .options = options,
     .arguments_size = sizeof(eval_arguments),
     .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/a --opponent runs/b --openings 4"},

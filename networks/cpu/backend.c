@@ -89,6 +89,7 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
       }
       break;
     case MZ_OP_RELU: kernels->relu_backward(y->data, y->gradient, x->gradient, count, overwrite); break;
+    case MZ_OP_HALF: kernels->scale(y->gradient, 1.0f, x->gradient, count, overwrite); break;
     case MZ_OP_SCALE_GRADIENT: kernels->scale(y->gradient, node->factor, x->gradient, count, overwrite); break;
     case MZ_OP_MINMAX:
       kernels->minmax_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);
@@ -99,12 +100,12 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
 
 static mz_status pack_forward(const mz_params *params, const void *values, bool half, void *out) {
   memcpy(out, values, (size_t)params->size * sizeof(float));
-  return mz_conv_pack_all(params, half ? MZ_CONV_FORWARD_HALF : MZ_CONV_FORWARD, values, out);
+  return mz_conv_pack_all(params, MZ_CONV_FORWARD, half, values, out);
 }
 
-static mz_status pack_backward(const mz_params *params, const void *values, void *out) {
+static mz_status pack_backward(const mz_params *params, const void *values, bool half, void *out) {
   mz_linear_transpose(params, values, out);
-  return mz_conv_pack_all(params, MZ_CONV_DATA, values, out);
+  return mz_conv_pack_all(params, MZ_CONV_DATA, half, values, out);
 }
 
 const mz_backend mz_backend_cpu = {

@@ -10,16 +10,21 @@ typedef struct conv_node {
   mz_conv *forward, *data, *weights;
   mz_term *terms; /* at first_use, where there is a bias */
   float *apart;   /* the data gradient, where it is to be added to what is there */
+  uint16_t *dy;   /* the output's gradient in bfloat16, where that is what is multiplied */
 } conv_node;
 
 static mz_conv_shape shape_of(const mz_param *param) {
   return (mz_conv_shape){param->conv, param->rows / (MZ_KERNEL * MZ_KERNEL), param->columns};
 }
 
+static bool multiplies_halves(const mz_tape *tape, const mz_node *node) { return tape->values[node->inputs[0]].half; }
+
 static mz_conv_settings settings_of(const mz_tape *tape, const mz_node *node, mz_conv_direction direction) {
-  mz_conv_settings settings = {.shape = shape_of(&tape->params->items[node->weight]), .rows = tape->rows, .direction = direction};
+  mz_conv_settings settings = {.shape = shape_of(&tape->params->items[node->weight]),
+                               .rows = tape->rows,
+                               .direction = direction,
+                               .half = multiplies_halves(tape, node)};
   if (direction == MZ_CONV_FORWARD) {
-    if (tape->values[node->inputs[0]].half) settings.direction = MZ_CONV_FORWARD_HALF;
     settings.half_out = tape->values[node->output].half;
     settings.bias = node->bias >= 0;
     settings.add = node->input_count > 1;
@@ -38,7 +43,8 @@ mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node) {
   MZ_TRY(mz_alloc(&own, 1, sizeof *own));
   node->prepared = own;
   MZ_TRY(create(tape, node, MZ_CONV_FORWARD, &own->forward));
-  const mz_tape_value *x = &tape->values[node->inputs[0]];
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  if (node->backward && x->half) MZ_TRY(mz_alloc(&own->dy, (size_t)tape->rows * (size_t)y->stride, sizeof *own->dy));
   if (node->backward && x->gradient != NULL) {
     MZ_TRY(create(tape, node, MZ_CONV_DATA, &own->data));
     if (!node->overwrites[0]) MZ_TRY(mz_alloc(&own->apart, (size_t)tape->rows * (size_t)x->stride, sizeof *own->apart));
@@ -55,6 +61,7 @@ void mz_conv_node_release(mz_node *node) {
   mz_conv_free(own->weights);
   free(own->terms);
   free(own->apart);
+  free(own->dy);
   free(own);
   node->prepared = NULL;
 }
@@ -76,13 +83,19 @@ void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows) {
                   parameter(tape, tape->weights, node->bias), y->data);
 }
 
+/* As it is multiplied: of a use that backward has visited. */
+static const void *output_gradient(const mz_tape *tape, const mz_node *node) {
+  const conv_node *own = node->prepared;
+  return own->dy != NULL ? (const void *)own->dy : tape->values[node->output].gradient;
+}
+
 static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
   conv_node *own = node->prepared;
   mz_conv_weights_begin(own->weights);
   for (int u = 0; u < node->use_count; u++) {
     const mz_node *use = &tape->nodes[node->uses[u]];
     const mz_tape_value *x = &tape->values[use->inputs[0]], *y = &tape->values[use->output];
-    mz_conv_weights_add(own->weights, rows, x->data, y->gradient);
+    mz_conv_weights_add(own->weights, rows, x->data, output_gradient(tape, use));
     if (own->terms != NULL) own->terms[u] = (mz_term){x->data, y->gradient};
   }
   mz_conv_weights_end(own->weights, gradient_of(tape, node->weight));
@@ -102,20 +115,21 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
     float *dadd = tape->values[node->inputs[1]].gradient;
     if (dadd != NULL && dadd != y->gradient) kernels->scale(y->gradient, 1.0f, dadd, count, node->overwrites[1]);
   }
+  if (own->dy != NULL) kernels->halve(y->gradient, own->dy, count);
   if (x->gradient != NULL) {
     float *dx = own->apart != NULL ? own->apart : x->gradient;
-    mz_conv_data(own->data, rows, y->gradient, parameter(tape, tape->transposed, node->weight), dx);
+    mz_conv_data(own->data, rows, output_gradient(tape, node), parameter(tape, tape->transposed, node->weight), dx);
     if (own->apart != NULL) kernels->add(x->gradient, dx, x->gradient, (size_t)rows * (size_t)x->stride);
   }
   if (node->first_use) parameter_gradients(tape, node, rows);
 }
 
-mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, const float *values, float *out) {
+mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, bool half, const float *values, float *out) {
   for (int i = 0; i < params->count; i++) {
     const mz_param *param = &params->items[i];
     if (param->conv.height == 0) continue;
     const mz_conv_shape shape = shape_of(param);
-    MZ_TRY(mz_conv_pack(&shape, direction, values + param->offset, out + param->offset));
+    MZ_TRY(mz_conv_pack(&shape, direction, half, values + param->offset, out + param->offset));
   }
   return MZ_OK;
 }

@@ -8,7 +8,7 @@ void mz_conv_node_release(mz_node *node);
 void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows);
 /* Convolutions' weights as a direction reads them; other parameters are left alone. */
-mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, const float *values, float *out);
+mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, bool half, const float *values, float *out);
 
 void mz_action_map_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_action_map_backward(mz_tape *tape, mz_node *node, int rows);

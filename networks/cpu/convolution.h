@@ -11,15 +11,15 @@ typedef struct mz_conv_shape {
   int inputs, outputs; /* channels: multiples of 16 */
 } mz_conv_shape;
 
-/* FORWARD_HALF: x and weights in bfloat16, for inference, where the processor multiplies these (isa.h). */
-typedef enum mz_conv_direction { MZ_CONV_FORWARD, MZ_CONV_DATA, MZ_CONV_WEIGHTS, MZ_CONV_FORWARD_HALF } mz_conv_direction;
+typedef enum mz_conv_direction { MZ_CONV_FORWARD, MZ_CONV_DATA, MZ_CONV_WEIGHTS } mz_conv_direction;
 
 typedef struct mz_conv_settings {
   mz_conv_shape shape;
   int rows; /* boards, at most */
   mz_conv_direction direction;
   bool bias, add, relu; /* forward: y = relu?(conv(x) + bias? + y?) */
-  bool half_out;        /* FORWARD_HALF: y in bfloat16, too; not with `add` */
+  bool half;            /* what is multiplied is bfloat16 (isa.h); sums, and what a gradient gives, are floats */
+  bool half_out;        /* FORWARD, half: y in bfloat16, too; not with `add` */
 } mz_conv_settings;
 
 typedef struct mz_conv mz_conv;
@@ -29,12 +29,12 @@ void mz_conv_free(mz_conv *conv);
 /* weights: packed for the direction. bias: [outputs] floats. x [rows][board][inputs] → y [rows][board][outputs]. */
 void mz_conv_forward(mz_conv *conv, int rows, const void *x, const float *weights, const float *bias, void *y);
 /* weights: packed for the data gradient. dx = Σ dy · w. */
-void mz_conv_data(mz_conv *conv, int rows, const float *dy, const float *weights, float *dx);
+void mz_conv_data(mz_conv *conv, int rows, const void *dy, const float *weights, float *dx);
 /* The weight gradient of several uses, one after the other: begin, add …, end, which writes `gradient`, HWIO. */
 void mz_conv_weights_begin(mz_conv *conv);
-void mz_conv_weights_add(mz_conv *conv, int rows, const float *x, const float *dy);
+void mz_conv_weights_add(mz_conv *conv, int rows, const void *x, const void *dy);
 void mz_conv_weights_end(mz_conv *conv, float *gradient);
 
 /* HWIO → packed for a direction: at most as many floats. Plans of the shape must exist in this process, or it is made ready here. Any
  * thread, one at a time. */
-mz_status mz_conv_pack(const mz_conv_shape *shape, mz_conv_direction direction, const float *weights, float *packed);
+mz_status mz_conv_pack(const mz_conv_shape *shape, mz_conv_direction direction, bool half, const float *weights, float *packed);

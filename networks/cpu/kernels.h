@@ -40,12 +40,12 @@ typedef struct mz_logits {
 typedef struct mz_norm_group {
   int positions, channels;
   const float *x;
-  float *y; /* read by backward where `relu` */
+  void *y; /* floats, or bfloat16 (`half`) */
   const float *scale, *shift;
   float epsilon;
-  bool relu;
+  bool relu, half;
   float *mean, *variance, *inverse; /* [channels] of x; 1/√(variance + ε): written by forward, read by backward */
-  float *dy;                        /* where `relu`, backward leaves 0 behind where y is not positive */
+  float *dy;                        /* where `relu`, backward leaves 0 behind where what it cuts off is not positive */
   float *dx;                        /* NULL: not wanted */
   bool overwrite;
   float *sum_dy, *sum_dy_x; /* [channels] Σ dy and Σ dy · (x − mean) · inverse: written by backward */

@@ -1,4 +1,4 @@
-/* train, resume, eval and inspect on tiny runs: what they print, and that the runs are what they say. */
+/* train, resume and inspect on tiny runs: what they print, and that the runs are what they say. */
 #include "tests/cli/support/lines.h"
 #include "tests/cli/support/process.h"
 #include <setjmp.h>
@@ -170,66 +170,6 @@ static void test_seeds(void **state) {
   process_free(&p);
 }
 
-static void test_eval(void **state) {
-  (void)state;
-  process p = {0};
-  process_run(&p, "train", "tictactoe", TINY, "--run", "agent", NULL);
-  assert_status(&p, 0);
-  process_run(&p, "train", "cartpole", TINY, "--run", "pole", NULL);
-  assert_status(&p, 0);
-  static const char *const opponents[] = {"random", "rule", "perfect", "mcts:5", "./agent"};
-  for (size_t i = 0; i < sizeof opponents / sizeof opponents[0]; i++) {
-    process_run(&p, "eval", "agent", "--opponent", opponents[i], "--games", "10", "--json", NULL);
-    assert_status(&p, 0);
-    cJSON *result = lines_at(p.out, 0);
-    assert_keys(result, "mean_return", "std", "ci95", "by_seat", "sims", NULL);
-    assert_string_equal(lines_string(result, "opponent"), opponents[i]);
-    assert_int_equal((int)(lines_number(result, "win") + lines_number(result, "draw") + lines_number(result, "loss")), 10);
-    cJSON_Delete(result);
-  }
-  process_run(&p, "eval", "agent", "--opponent", "all", "--json", NULL);
-  assert_status(&p, 0);
-  cJSON *result = lines_at(p.out, 0);
-  assert_true(lines_number(result, "games") > 10);
-  cJSON_Delete(result);
-  process_run(&p, "eval", "pole", "--games", "3", "--sims", "2", "--json", NULL);
-  assert_status(&p, 0);
-  result = lines_at(p.out, 0);
-  assert_int_equal((int)lines_number(result, "sims"), 2);
-  assert_true(lines_number(result, "mean_return") >= 1);
-  assert_true(lines_number(result, "std") >= 0);
-  assert_int_equal((int)(lines_number(result, "win") + lines_number(result, "draw") + lines_number(result, "loss")), 0);
-  cJSON_Delete(result);
-
-  process_run(&p, "eval", "agent", "--opponent", "prefect", NULL);
-  assert_status(&p, 2);
-  assert_says(p.err, "perfect");
-  process_run(&p, "eval", "pole", "--opponent", "random", NULL);
-  assert_status(&p, 2);
-  process_run(&p, "eval", "agent", "--opponent", "./pole", NULL);
-  assert_status(&p, 3);
-  assert_says(p.err, "cartpole");
-  process_run(&p, "eval", "agent", "--opponent", "./nosuch", NULL);
-  assert_status(&p, 5);
-  process_free(&p);
-}
-
-static void test_eval_does_not_depend_on_threads(void **state) {
-  (void)state;
-  process p = {0};
-  process_run(&p, "train", "tictactoe", TINY, "--run", "threads", NULL);
-  assert_status(&p, 0);
-  process_run(&p, "eval", "threads", "--games", "30", "--threads", "1", "--json", NULL);
-  assert_status(&p, 0);
-  char *one = strdup(p.out);
-  process_run(&p, "eval", "threads", "--games", "30", "--threads", "3", "--json", NULL);
-  assert_string_equal(p.out, one);
-  process_run(&p, "eval", "threads", "--games", "30", "--seed", "2", "--json", NULL);
-  assert_string_not_equal(p.out, one);
-  free(one);
-  process_free(&p);
-}
-
 static void test_inspect(void **state) {
   (void)state;
   process p = {0};
@@ -287,8 +227,6 @@ int main(void) {
       cmocka_unit_test(test_resume_refuses_what_may_not_change),
       cmocka_unit_test(test_from),
       cmocka_unit_test(test_seeds),
-      cmocka_unit_test(test_eval),
-      cmocka_unit_test(test_eval_does_not_depend_on_threads),
       cmocka_unit_test(test_inspect),
       cmocka_unit_test(test_diff_names_phase_and_part),
   };

@@ -9,7 +9,7 @@ static const mz_env *env;
 
 static int find_env(void **unused) {
   (void)unused;
-  return mz_env_find("connect_four", &env) != MZ_OK;
+  return mz_env_find("connect4", &env) != MZ_OK;
 }
 
 static void follows_a_playthrough_of_openspiel(void **unused) {

@@ -37,6 +37,18 @@ static inline void fixture_f64(const mz_fixture *fixture, const char *name, size
   memcpy(out, fixture_tensor(fixture, name, "F64", count * sizeof *out)->data, count * sizeof *out);
 }
 
+/* Of either width. */
+static inline void fixture_numbers(const mz_fixture *fixture, const char *name, size_t count, double *out) {
+  const mz_tensor_view *tensor = mz_safetensors_find(&fixture->file, name);
+  if (!tensor) fail_msg("the fixture has no tensor %s", name);
+  if (strcmp(tensor->dtype, "F64") == 0) {
+    fixture_f64(fixture, name, count, out);
+    return;
+  }
+  const float *values = (const float *)(const void *)fixture_tensor(fixture, name, "F32", count * sizeof *values)->data;
+  for (size_t i = 0; i < count; i++) out[i] = values[i];
+}
+
 static inline double fixture_scalar(const mz_fixture *fixture, const char *name) {
   double value;
   fixture_f64(fixture, name, 1, &value);

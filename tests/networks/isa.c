@@ -57,7 +57,7 @@ static void library_version_is_known(void **state) {
 }
 
 static uint64_t bits_of_case(const net_case *c, int width, int rows) {
-  net *n = net_open(c, &mz_backend_cpu, width, rows, 2);
+  net *n = net_open(c, &mz_backend_cpu, (net_size){.width = width}, rows, 2);
   for (int r = 0; r < rows; r++) net_set_row(n, r, r);
   net_run(n, rows);
   uint64_t digest = mz_hash(n->gradients, (size_t)n->params.size * sizeof(float), 0);

@@ -1,5 +1,5 @@
 /* A row's result depends on nothing but the row: at every position, for every number of rows, forward and backward, it has the
- * bits that it has alone. */
+ * bits that it has alone. Where batch norm mixes the rows of a group, that is so of groups. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "networks/cpu/kernels.h"
-#include "tests/networks/cases.h"
+#include "tests/networks/board_cases.h"
 
 enum { ROWS_MAX = 70 };
 
@@ -34,26 +34,37 @@ static void copy_row(const net *n, int r, char *to) {
   }
 }
 
-static void rows_stand_alone(const net_case *c, int width, int rows_max) {
-  net *alone = net_open(c, &mz_backend_cpu, width, 1, 9), *together = net_open(c, &mz_backend_cpu, width, rows_max, 9);
-  const size_t bytes = row_bytes(alone);
+/* Group g of the tape becomes the examples of group `example`. */
+static void set_group(net *n, int group, int g, int example) {
+  for (int i = 0; i < group; i++) net_set_row(n, g * group + i, example * group + i);
+}
+
+static void copy_group(const net *n, int group, int g, char *to) {
+  for (int i = 0; i < group; i++) copy_row(n, g * group + i, to + (size_t)i * row_bytes(n));
+}
+
+static void groups_stand_alone(const net_case *c, net_size size, int group, int groups_max) {
+  net *alone = net_open(c, &mz_backend_cpu, size, group, 9),
+      *together = net_open(c, &mz_backend_cpu, size, group * groups_max, 9);
+  const size_t bytes = (size_t)group * row_bytes(alone);
   char *expected = NULL, *found = NULL;
-  check(mz_alloc(&expected, (size_t)rows_max, bytes));
+  check(mz_alloc(&expected, (size_t)groups_max, bytes));
   check(mz_alloc(&found, 1, bytes));
-  for (int example = 0; example < rows_max; example++) {
-    net_set_row(alone, 0, example);
-    net_run(alone, 1);
-    copy_row(alone, 0, expected + (size_t)example * bytes);
+  for (int example = 0; example < groups_max; example++) {
+    set_group(alone, group, 0, example);
+    net_run(alone, group);
+    copy_group(alone, group, 0, expected + (size_t)example * bytes);
   }
-  for (int rows = 1; rows <= rows_max; rows++) {
+  for (int groups = 1; groups <= groups_max; groups++) {
     for (int shift = 0; shift < 2; shift++) { /* each example at two places, the last row among them */
-      for (int r = 0; r < rows; r++) net_set_row(together, r, (r + shift * (rows / 2 + 1)) % rows);
-      net_run(together, rows);
-      for (int r = 0; r < rows; r++) {
-        const int example = (r + shift * (rows / 2 + 1)) % rows;
-        copy_row(together, r, found);
+      for (int g = 0; g < groups; g++) set_group(together, group, g, (g + shift * (groups / 2 + 1)) % groups);
+      net_run(together, groups * group);
+      for (int g = 0; g < groups; g++) {
+        const int example = (g + shift * (groups / 2 + 1)) % groups;
+        copy_group(together, group, g, found);
         if (memcmp(found, expected + (size_t)example * bytes, bytes) != 0) {
-          fail_msg("%s, width %d: row %d of %d differs from the row alone", c->name, width, r, rows);
+          fail_msg("%s, width %d, board %d x %d: group %d of %d of %d rows differs from the group alone", c->name, size.width,
+                   size.board.height, size.board.width, g, groups, group);
         }
       }
     }
@@ -62,6 +73,10 @@ static void rows_stand_alone(const net_case *c, int width, int rows_max) {
   free(found);
   net_close(alone);
   net_close(together);
+}
+
+static void rows_stand_alone(const net_case *c, int width, int rows_max) {
+  groups_stand_alone(c, (net_size){.width = width}, 1, rows_max);
 }
 
 static void at_every_level(void **state) {
@@ -84,10 +99,28 @@ static void wide_layers(void **state) {
   rows_stand_alone(&net_cases[5], 1030, 5); /* padded: stays with our kernel */
 }
 
+static void boards(void **state) {
+  (void)state;
+  static const mz_board sizes[] = {{2, 2}, {3, 3}, {6, 7}, {9, 9}};
+  for (int b = 0; b < 4; b++) {
+    for (int channels = 16; channels <= 64; channels += 16) {
+      for (int i = 0; i < BOARD_CASES - 2; i++) {
+        if ((i + b + channels / 16) % 3 != 0) continue;
+        groups_stand_alone(&board_cases[i], (net_size){channels, sizes[b], 1}, 1, 9);
+      }
+    }
+    for (int i = BOARD_CASES - 2; i < BOARD_CASES; i++) { /* those with norms */
+      const int group = 1 + (b + i) % 4;
+      groups_stand_alone(&board_cases[i], (net_size){16 + 16 * b, sizes[b], group}, group, 4);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(at_every_level),
       cmocka_unit_test(wide_layers),
+      cmocka_unit_test(boards),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tests/networks/cases.h"
+#include "tests/networks/board_cases.h"
 
 static const mz_backend *const backends[] = {&mz_backend_cpu, &mz_backend_ref};
 
@@ -97,7 +97,7 @@ static void parameters_without_a_loss_get_zero(void **state) {
 /* The plan behind `later ones add` and `completed at the first use`. */
 static void first_writers_and_shared_weights(void **state) {
   (void)state;
-  net *n = net_open(&net_cases[5], &mz_backend_cpu, 8, 2, 1);
+  net *n = net_open(&net_cases[5], &mz_backend_cpu, (net_size){.width = 8}, 2, 1);
   int shared_uses = 0, first_uses = 0;
   for (int i = 0; i < n->tape->node_count; i++) {
     const mz_node *node = &n->tape->nodes[i];
@@ -169,27 +169,34 @@ static void too_many_nodes_are_an_error(void **state) {
 }
 
 /* Whichever allocation fails, building, planning and freeing survive it, and the cause is reported. */
+static void fail_each_allocation(const net_case *c, net_size size, const mz_backend *backend) {
+  static mz_params params; /* large */
+  static net n;
+  params = (mz_params){0};
+  c->define(&params, size);
+  bool planned = false;
+  for (long failing = 1; !planned; failing++) {
+    n = (net){.backend = backend};
+    mz_alloc_fail_after(failing);
+    mz_status status = mz_tape_create(&n.tape, backend, &params, 4, true);
+    if (status == MZ_OK) {
+      c->record(&n, size);
+      status = mz_tape_plan(n.tape);
+    }
+    mz_alloc_fail_after(0);
+    planned = status == MZ_OK;
+    if (!planned) assert_int_equal(status, MZ_E_MEMORY);
+    mz_tape_free(n.tape);
+    assert_true(failing < 1000);
+  }
+}
+
 static void memory_may_run_out_anywhere(void **state) {
   (void)state;
   for (int b = 0; b < 2; b++) {
-    for (int c = 0; c < NET_CASES; c++) {
-      mz_params params = {0};
-      net_cases[c].define(&params, 20);
-      bool planned = false;
-      for (long failing = 1; !planned; failing++) {
-        net n = {.backend = backends[b]};
-        mz_alloc_fail_after(failing);
-        mz_status status = mz_tape_create(&n.tape, backends[b], &params, 4, true);
-        if (status == MZ_OK) {
-          net_cases[c].record(&n, 20);
-          status = mz_tape_plan(n.tape);
-        }
-        mz_alloc_fail_after(0);
-        planned = status == MZ_OK;
-        if (!planned) assert_int_equal(status, MZ_E_MEMORY);
-        mz_tape_free(n.tape);
-        assert_true(failing < 1000);
-      }
+    for (int c = 0; c < NET_CASES; c++) fail_each_allocation(&net_cases[c], (net_size){.width = 20}, backends[b]);
+    for (int c = 0; c < BOARD_CASES; c++) {
+      fail_each_allocation(&board_cases[c], (net_size){.width = 16, .board = {3, 2}, .group = 2}, backends[b]);
     }
   }
 }

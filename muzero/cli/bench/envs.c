@@ -17,10 +17,8 @@ typedef struct fixture {
 static void choose_legal(fixture *f) {
   const mz_env *env = f->env;
   for (int i = 0; i < STATES; i++) {
-    uint32_t nth = mz_rng_below(&f->choice, (uint32_t)mz_env_legal(env, f->states + (size_t)i * env->state_size, f->mask));
-    int action = 0;
-    while (!f->mask[action] || nth-- > 0) action++;
-    f->actions[i] = action;
+    const int count = mz_env_legal(env, f->states + (size_t)i * env->state_size, f->mask);
+    f->actions[i] = mz_env_nth_legal(f->mask, env->spec.actions, mz_rng_below(&f->choice, (uint32_t)count));
   }
 }
 

@@ -32,21 +32,43 @@ static inline __attribute__((always_inline)) void measure(const mz_norm_group *g
   }
 }
 
-static inline __attribute__((always_inline)) void apply(const mz_norm_group *g, int channel, int wide) {
-  const size_t stride = (size_t)g->channels;
-  vec scale[WIDE], shift[WIDE];
+/* y = scale · x + shift, before what is negative is cut off. */
+static inline __attribute__((always_inline)) void affine_of(const mz_norm_group *g, int channel, int wide, vec scale[WIDE],
+                                                            vec shift[WIDE]) {
   EACH_VECTOR {
     const int c = channel + v * V_LANES;
     scale[v] = v_mul(v_load(g->scale + c), v_load(g->inverse + c));
     shift[v] = v_sub(v_load(g->shift + c), v_mul(v_load(g->mean + c), scale[v]));
   }
+}
+
+static inline void store_half(uint16_t *y, vec x) {
+  float row[V_LANES];
+  v_store(row, x);
+  MZ_LEVEL(mz_halve)(row, y, V_LANES);
+}
+
+static inline __attribute__((always_inline)) void apply(const mz_norm_group *g, int channel, int wide, bool half) {
+  const size_t stride = (size_t)g->channels;
+  vec scale[WIDE], shift[WIDE];
+  affine_of(g, channel, wide, scale, shift);
   EACH_POSITION {
     const size_t at = (size_t)i * stride + (size_t)channel;
     EACH_VECTOR {
-      const vec y = v_add(v_mul(v_load(g->x + at + v * V_LANES), scale[v]), shift[v]);
-      v_store(g->y + at + v * V_LANES, g->relu ? v_max(v_set(0.0f), y) : y);
+      vec y = v_add(v_mul(v_load(g->x + at + v * V_LANES), scale[v]), shift[v]);
+      if (g->relu) y = v_max(v_set(0.0f), y);
+      if (half)
+        store_half((uint16_t *)g->y + at + v * V_LANES, y);
+      else
+        v_store((float *)g->y + at + v * V_LANES, y);
     }
   }
+}
+
+static inline __attribute__((always_inline)) void apply_all(const mz_norm_group *g, bool half) {
+  int channel = 0;
+  for (; channel + WIDE * V_LANES <= g->channels; channel += WIDE * V_LANES) apply(g, channel, WIDE, half);
+  for (; channel < g->channels; channel += V_LANES) apply(g, channel, 1, half);
 }
 
 void MZ_LEVEL(mz_norm)(const mz_norm_group *g) {
@@ -54,31 +76,33 @@ void MZ_LEVEL(mz_norm)(const mz_norm_group *g) {
   for (; channel + WIDE * V_LANES <= g->channels; channel += WIDE * V_LANES) measure(g, channel, WIDE);
   for (; channel < g->channels; channel += V_LANES) measure(g, channel, 1);
   for (int c = 0; c < g->channels; c++) g->inverse[c] = 1.0f / sqrtf(g->variance[c] + g->epsilon);
-  for (channel = 0; channel + WIDE * V_LANES <= g->channels; channel += WIDE * V_LANES) apply(g, channel, WIDE);
-  for (; channel < g->channels; channel += V_LANES) apply(g, channel, 1);
+  if (g->half)
+    apply_all(g, true);
+  else
+    apply_all(g, false);
 }
 
 /* With x̂ = (x − mean) · inverse:  dx = scale · inverse · (dy − Σdy / n − x̂ · Σ(dy · x̂) / n). */
 static inline __attribute__((always_inline)) void differentiate(const mz_norm_group *g, int channel, int wide) {
   const size_t stride = (size_t)g->channels;
   const vec share = v_set(1.0f / (float)g->positions);
-  vec mean[WIDE], inverse[WIDE], sum[WIDE], product[WIDE], scale[WIDE];
+  vec mean[WIDE], inverse[WIDE], sum[WIDE], product[WIDE], scale[WIDE], shift[WIDE];
+  affine_of(g, channel, wide, scale, shift);
   EACH_VECTOR {
     const int c = channel + v * V_LANES;
     mean[v] = v_load(g->mean + c);
     inverse[v] = v_load(g->inverse + c);
-    scale[v] = v_mul(v_load(g->scale + c), inverse[v]);
     sum[v] = product[v] = v_set(0.0f);
   }
   EACH_POSITION {
     const size_t at = (size_t)i * stride + (size_t)channel;
     EACH_VECTOR {
+      const vec raw = v_load(g->x + at + v * V_LANES), x = v_mul(v_sub(raw, mean[v]), inverse[v]);
       vec dy = v_load(g->dy + at + v * V_LANES);
       if (g->relu) {
-        dy = v_where_positive(v_load(g->y + at + v * V_LANES), dy);
+        dy = v_where_positive(v_add(v_mul(raw, scale[v]), shift[v]), dy);
         v_store(g->dy + at + v * V_LANES, dy);
       }
-      const vec x = v_mul(v_sub(v_load(g->x + at + v * V_LANES), mean[v]), inverse[v]);
       sum[v] = v_add(sum[v], dy);
       product[v] = v_add(product[v], v_mul(dy, x));
     }
@@ -109,14 +133,16 @@ void MZ_LEVEL(mz_norm_backward)(const mz_norm_group *g) {
 
 void MZ_LEVEL(mz_affine)(const float *x, void *y, bool half, int positions, int channels, const float *scale, const float *shift,
                          bool relu) {
-  float row[V_LANES], *floats = y;
+  float *floats = y;
   uint16_t *halves = y;
   for (int i = 0; i < positions; i++) {
     for (int c = 0; c < channels; c += V_LANES, x += V_LANES, floats += V_LANES, halves += V_LANES) {
       vec z = v_add(v_mul(v_load(x), v_load(scale + c)), v_load(shift + c));
       if (relu) z = v_max(v_set(0.0f), z);
-      v_store(half ? row : floats, z);
-      if (half) MZ_LEVEL(mz_halve)(row, halves, V_LANES);
+      if (half)
+        store_half(halves, z);
+      else
+        v_store(floats, z);
     }
   }
 }

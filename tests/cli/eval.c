@@ -1,0 +1,183 @@
+/* eval: every opponent, two runs, openings, the ladder; what is printed, and what is refused. */
+#include "tests/cli/support/lines.h"
+#include "tests/cli/support/process.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TINY "--preset", TEST_DATA "/cli/tiny.json"
+
+static void train(const char *env, const char *run, const char *seed) {
+  process p = {0};
+  process_run(&p, "train", env, TINY, "--run", run, "--seed", seed, "--set", "checkpoint.spaced=1", NULL);
+  assert_status(&p, 0);
+  process_free(&p);
+}
+
+static int make_runs(void **state) {
+  if (process_make_folder(state) != 0) return -1;
+  train("tictactoe", "agent", "1");
+  train("tictactoe", "rival", "2");
+  train("cartpole", "pole", "1");
+  return 0;
+}
+
+static void test_eval(void **state) {
+  (void)state;
+  process p = {0};
+  static const char *const opponents[] = {"random", "rule", "perfect", "mcts:5", "./agent"};
+  for (size_t i = 0; i < sizeof opponents / sizeof opponents[0]; i++) {
+    process_run(&p, "eval", "agent", "--opponent", opponents[i], "--games", "10", "--json", NULL);
+    assert_status(&p, 0);
+    cJSON *result = lines_at(p.out, 0);
+    assert_keys(result, "mean_return", "std", "ci95", "by_seat", "sims", "elo", "elo_ci95", NULL);
+    const double points = lines_number(result, "points");
+    const cJSON *interval = cJSON_GetObjectItem(result, "points_ci95");
+    assert_true(points == (lines_number(result, "win") + 0.5 * lines_number(result, "draw")) / 10);
+    assert_true(interval->child->valuedouble <= points && points <= interval->child->next->valuedouble);
+    assert_string_equal(lines_string(result, "opponent"), opponents[i]);
+    assert_int_equal((int)(lines_number(result, "win") + lines_number(result, "draw") + lines_number(result, "loss")), 10);
+    cJSON_Delete(result);
+  }
+  process_run(&p, "eval", "agent", "--opponent", "all", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *result = lines_at(p.out, 0);
+  assert_true(lines_number(result, "games") > 10);
+  cJSON_Delete(result);
+  process_run(&p, "eval", "pole", "--games", "3", "--sims", "2", "--json", NULL);
+  assert_status(&p, 0);
+  result = lines_at(p.out, 0);
+  assert_int_equal((int)lines_number(result, "sims"), 2);
+  assert_true(lines_number(result, "mean_return") >= 1);
+  assert_true(lines_number(result, "std") >= 0);
+  assert_int_equal((int)(lines_number(result, "win") + lines_number(result, "draw") + lines_number(result, "loss")), 0);
+  cJSON_Delete(result);
+
+  process_run(&p, "eval", "agent", "--opponent", "prefect", NULL);
+  assert_status(&p, 2);
+  assert_says(p.err, "perfect");
+  process_run(&p, "eval", "pole", "--opponent", "random", NULL);
+  assert_status(&p, 2);
+  process_run(&p, "eval", "agent", "--opponent", "./pole", NULL); /* both are named, with what they play */
+  assert_status(&p, 3);
+  assert_says(p.err, "./pole: plays cartpole, but agent plays tictactoe");
+  process_run(&p, "eval", "agent", "--opponent", "./nosuch", NULL);
+  assert_status(&p, 5);
+  process_free(&p);
+}
+
+static void test_eval_does_not_depend_on_threads(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "eval", "agent", "--games", "30", "--threads", "1", "--json", NULL);
+  assert_status(&p, 0);
+  char *one = strdup(p.out);
+  process_run(&p, "eval", "agent", "--games", "30", "--threads", "3", "--json", NULL);
+  assert_string_equal(p.out, one);
+  process_run(&p, "eval", "agent", "--games", "30", "--seed", "2", "--json", NULL);
+  assert_string_not_equal(p.out, one);
+  free(one);
+  process_free(&p);
+}
+
+static cJSON *eval_json(process *p, const char *flag, const char *value, const char *flag2, const char *value2) {
+  process_run(p, "eval", "agent", "--opponent", "./rival", "--json", "--games", "20", flag, value, flag2, value2, NULL);
+  assert_status(p, 0);
+  return lines_at(p->out, 0);
+}
+
+static void test_two_runs(void **state) {
+  (void)state;
+  process p = {0};
+  cJSON *result = eval_json(&p, "--sims", "3", "--opponent-sims", "6");
+  assert_int_equal((int)lines_number(result, "sims"), 3);
+  assert_int_equal((int)lines_number(result, "opponent_sims"), 6);
+  assert_int_equal((int)lines_number(result, "openings"), 2); /* for nine cells */
+  cJSON_Delete(result);
+
+  /* Without openings one game a seat is repeated: an interval of two observations. */
+  result = eval_json(&p, "--openings", "0", "--seed", "3");
+  const cJSON *first = cJSON_GetObjectItem(result, "by_seat")->child;
+  const int won = (int)lines_number(first, "win"), drawn = (int)lines_number(first, "draw");
+  assert_true((won == 0 || won == 10) && (drawn == 0 || drawn == 10));
+  const cJSON *interval = cJSON_GetObjectItem(result, "points_ci95");
+  assert_true(interval->child->next->valuedouble - interval->child->valuedouble > 0.4);
+  cJSON_Delete(result);
+
+  process_run(&p, "eval", "agent", "--opponent", "./rival", "--openings", "3", NULL);
+  assert_status(&p, 0);
+  const char *const words[] = {"against ./rival with 4, after 3 random moves", "Elo difference", "95 %", "moves second 50 games"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) assert_says(p.out, words[i]);
+  process_free(&p);
+}
+
+static void test_ladder(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "eval", "agent", "--ladder", "--games", "4", "--sims", "2", "--threads", "1", "--json", NULL);
+  assert_status(&p, 0);
+  assert_string_equal(p.err, ""); /* how far it is, it says on a terminal alone */
+  char *one = strdup(p.out);
+  cJSON *result = lines_at(p.out, 0);
+  assert_int_equal((int)lines_number(result, "games"), 4);
+  assert_int_equal((int)lines_number(result, "openings"), 2);
+  assert_int_equal((int)lines_number(result, "sims"), 2);
+  const cJSON *rungs = cJSON_GetObjectItem(result, "ladder"), *pairs = cJSON_GetObjectItem(result, "pairs");
+  assert_string_equal(lines_string(rungs->child, "name"), "random");
+  assert_true(lines_number(rungs->child, "elo") == 0);
+  const cJSON *last = cJSON_GetArrayItem(rungs, cJSON_GetArraySize(rungs) - 1);
+  assert_string_equal(lines_string(last, "name"), "round-000000004");
+  assert_keys(last, "rounds", "updates", "env_steps", "wall_s", "elo", "elo_error", "gain", "gain_error", "games", "points",
+              NULL);
+  assert_keys(pairs->child, "a", "b", "win", "draw", "loss", NULL);
+  cJSON_Delete(result);
+  process_run(&p, "eval", "agent", "--ladder", "--games", "4", "--sims", "2", "--threads", "3", "--json", NULL);
+  assert_string_equal(p.out, one);
+  free(one);
+
+  process_run(&p, "eval", "agent", "--ladder", "--games", "2", NULL);
+  assert_status(&p, 0);
+  const char *const words[] = {"wall time", "mcts:100", "round-000000000", "round-000000004", "+0 (0)"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) assert_says(p.out, words[i]);
+  process_free(&p);
+}
+
+/* Every line: what follows `eval`, the status, and what the message must say. */
+static void test_what_does_not_go_together(void **state) {
+  (void)state;
+  static const struct {
+    const char *arguments[5];
+    int status;
+    const char *says;
+  } wrong[] = {
+      {{"agent", "--opponent", "rule", "--opponent-sims", "3"}, 2, "another RUN"},
+      {{"agent", "--opponent", "all", "--openings", "2"}, 2, "--openings"},
+      {{"agent", "--ladder", "--opponent", "rule"}, 2, "--ladder"},
+      {{"agent", "--ladder", "--openings", "0"}, 3, "at least 1"},
+      {{"agent", "--openings", "1001"}, 2, "out of range"},
+      {{"pole", "--ladder"}, 3, "alone"},
+      {{"nosuch", "--ladder"}, 5, "nosuch"},
+  };
+  process p = {0};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    const char *const *a = wrong[i].arguments;
+    process_run(&p, "eval", a[0], a[1], a[2], a[3], a[4], NULL);
+    assert_status(&p, wrong[i].status);
+    assert_says(p.err, wrong[i].says);
+    assert_string_equal(p.out, "");
+  }
+  process_free(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_eval),   cmocka_unit_test(test_eval_does_not_depend_on_threads), cmocka_unit_test(test_two_runs),
+      cmocka_unit_test(test_ladder), cmocka_unit_test(test_what_does_not_go_together),
+  };
+  return cmocka_run_group_tests(tests, make_runs, process_remove_folder);
+}

@@ -1,0 +1,85 @@
+/* bfloat16: rounding to it, at every instruction-set level, and buffers of it on a tape. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "networks/cpu/kernels.h"
+#include "tests/networks/board_cases.h"
+
+/* It is a float's upper half: the nearer of the two neighbours, the even one of two as near. */
+static void halves_are_the_nearest(void **state) {
+  (void)state;
+  enum { VALUES = 1 << 16 };
+  static float x[VALUES];
+  static uint16_t halves[VALUES];
+  mz_rng rng = mz_rng_at(9, MZ_RNG_TEST, 0, 0);
+  for (int i = 0; i < VALUES; i++) {
+    uint32_t bits = mz_rng_u32(&rng);
+    if (i % 3 == 0) bits = (bits & 0xffff0000u) | 0x8000u; /* half-way */
+    memcpy(&x[i], &bits, sizeof bits);
+    if (!isfinite(x[i]) || fabsf(x[i]) > 3e38f) x[i] = 0.0f;
+  }
+  x[0] = INFINITY;
+  x[1] = -INFINITY;
+  x[2] = NAN;
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
+    mz_kernels_get()->halve(x, halves, VALUES - 3); /* any count */
+    for (int i = 0; i < VALUES - 3; i++) {
+      float near[3]; /* the half and its neighbours */
+      for (int k = 0; k < 3; k++) {
+        const uint32_t bits = (uint32_t)(uint16_t)(halves[i] + k - 1) << 16;
+        memcpy(&near[k], &bits, sizeof bits);
+      }
+      if (!isfinite(x[i])) {
+        assert_true(isnan(x[i]) ? isnan(near[1]) : near[1] == x[i]);
+        continue;
+      }
+      const double off = fabs((double)near[1] - x[i]);
+      for (int k = 0; k < 3; k += 2) {
+        const double other = fabs((double)near[k] - x[i]);
+        if (!isfinite(near[k])) continue;
+        assert_true(off < other || (off == other && halves[i] % 2 == 0) || x[i] == 0.0f);
+      }
+    }
+  }
+  mz_kernels_select(mz_isa_level());
+}
+
+/* A tape for inference with halves of two kinds: as they are written, and copied. */
+static void buffers_begin_on_cache_lines(void **state) {
+  (void)state;
+  if (!mz_isa_halves()) {
+    print_message("skipped: this processor does not multiply bfloat16\n");
+    skip();
+  }
+  const net_size size = {.width = 16, .board = {3, 3}};
+  static mz_params params; /* large */
+  params = (mz_params){0};
+  board_params(&params, size);
+  for (int rows = 1; rows <= 9; rows++) {
+    mz_tape *tape = NULL;
+    check(mz_tape_create(&tape, &mz_backend_cpu, &params, rows, false));
+    const mz_value obs = mz_tape_input(tape, positions_of(size) * OBS_PLANES);
+    const mz_value planes = mz_tape_half(tape, mz_tape_planes(tape, obs, positions_of(size)));
+    const mz_value x = mz_tape_conv(tape, planes, STEM, STEM + 1, -1, MZ_LINEAR_ONLY);
+    const mz_value latent = mz_tape_minmax(tape, x), copy = mz_tape_half(tape, latent);
+    const mz_value y = mz_tape_conv(tape, copy, CONV_A, CONV_A + 1, latent, MZ_RELU);
+    check(mz_tape_plan(tape));
+    assert_true(copy != latent && mz_tape_at(tape, planes)->half && mz_tape_at(tape, copy)->half);
+    assert_false(mz_tape_at(tape, latent)->half || mz_tape_at(tape, y)->half);
+    for (int i = 0; i < tape->node_count; i++) assert_int_equal((uintptr_t)tape->values[i].data % 64, 0);
+    mz_tape_free(tape);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(halves_are_the_nearest),
+      cmocka_unit_test(buffers_begin_on_cache_lines),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
