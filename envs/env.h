@@ -8,6 +8,7 @@
 #include "muzero/base/rng.h"
 #include "muzero/base/spec.h"
 #include "muzero/base/status.h"
+#include <string.h>
 
 typedef struct mz_step {
   float reward;    /* of the mover */
@@ -70,3 +71,16 @@ static inline int mz_env_legal(const mz_env *env, const void *state, uint8_t *ma
   return env->spec.actions;
 }
 static inline int mz_env_to_play(const mz_env *env, const void *state) { return env->to_play ? env->to_play(state) : 0; }
+/* The nth (from 0) of the actions whose mask byte is 1; there are more than nth. */
+static inline int mz_env_nth_legal(const uint8_t *mask, int actions, uint32_t nth) {
+  int action = 0;
+  for (; action + 8 <= actions; action += 8) { /* eight bytes at once: the product's top byte is their sum */
+    uint64_t bytes;
+    memcpy(&bytes, mask + action, sizeof bytes);
+    const uint32_t count = (uint32_t)(bytes * 0x0101010101010101ull >> 56);
+    if (count > nth) break;
+    nth -= count;
+  }
+  while (!mask[action] || nth-- > 0) action++;
+  return action;
+}

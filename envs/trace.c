@@ -1,5 +1,6 @@
 #include "envs/trace.h"
 #include "envs/numpy_generator.h"
+#include "envs/variants.h"
 
 /* Adds `n` numbers as an array; false when memory is out. */
 static bool add_numbers(cJSON *object, const char *key, const double *numbers, int n) {
@@ -52,8 +53,7 @@ static mz_status choose_action(tracer *t, int line, int legal_count, int32_t *ac
     return mz_fail(MZ_E_CONFIG, "trace: action %d of line %d: not legal in %s there; %d is", *action, line + 1, t->env->name,
                    first);
   }
-  uint32_t skip = mz_rng_below(&t->actions, (uint32_t)legal_count);
-  for (*action = 0; !t->legal[*action] || skip-- > 0;) ++*action;
+  *action = mz_env_nth_legal(t->legal, actions, mz_rng_below(&t->actions, (uint32_t)legal_count));
   return MZ_OK;
 }
 
@@ -127,6 +127,13 @@ static bool describe_spec(cJSON *object, const mz_env *env) {
   const mz_spec *spec = &env->spec;
   if (!cJSON_AddStringToObject(object, "name", env->name) || !cJSON_AddStringToObject(object, "title", env->title) ||
       !cJSON_AddStringToObject(object, "rules", env->rules)) {
+    return false;
+  }
+  mz_settings_table table;
+  const mz_config options = mz_env_config(env, &table);
+  cJSON *values = mz_config_to_json(&options);
+  if (!cJSON_AddItemToObject(object, "options", values)) {
+    cJSON_Delete(values);
     return false;
   }
   cJSON *observation = cJSON_AddObjectToObject(object, "observation");

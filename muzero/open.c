@@ -101,6 +101,7 @@ mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t 
   strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
   if (snprintf(out, size, "runs/%s/%s-s%llu-%06x", name, stamp, (unsigned long long)seed, id & 0xffffff) >= (int)size)
     return mz_fail(MZ_E_IO, "run directory: path too long");
+  for (char *colon = out; (colon = strchr(colon, ':'));) *colon = '-'; /* of a variant; scp and tar would read a host before it */
   return MZ_OK;
 }
 
@@ -262,7 +263,7 @@ static mz_status take_over(mz_run *run, const char *from) {
   for (int up = 0; up < 2; up++)
     if (strrchr(dir, '/')) *strrchr(dir, '/') = 0;
   uint64_t seed = run->state.seed;
-  mz_status status = mz_saver_open(&old, dir, &run->state.env->spec, 1);
+  mz_status status = mz_saver_open(&old, dir, &run->state.env->spec, 1, 0);
   if (status == MZ_OK) {
     status = mz_state_read(&run->state, &checkpoint, mz_saver_load, old);
     mz_saver_close(old);
@@ -320,7 +321,8 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   MZ_TRY_CLEANUP(lock(run));
   MZ_TRY_CLEANUP(mz_buffer_spill_to(run->state.buffer, run->dir));
   MZ_TRY_CLEANUP(write_env_json(run));
-  MZ_TRY_CLEANUP(mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep));
+  MZ_TRY_CLEANUP(
+      mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep, (int)run->settings.train.spaced));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, 0));
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, 0));
   MZ_TRY_CLEANUP(write_config_json(run));
@@ -363,7 +365,8 @@ mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *opt
   MZ_TRY_CLEANUP(mz_run_restore_session(run, &checkpoint, &metrics_offset, &ledger_offset));
   MZ_TRY_CLEANUP(start(run, env, options, seed)); /* the games' streams are named by it */
   MZ_TRY_CLEANUP(mz_buffer_spill_to(run->state.buffer, run->dir));
-  MZ_TRY_CLEANUP(mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep));
+  MZ_TRY_CLEANUP(
+      mz_saver_open(&run->saver, run->dir, &env->spec, (int)run->settings.train.keep, (int)run->settings.train.spaced));
   MZ_TRY_CLEANUP(mz_state_read(&run->state, &checkpoint, mz_saver_load, run->saver));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, metrics_offset));
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, ledger_offset));

@@ -40,5 +40,5 @@ mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, u
 
 /* What mz_run_open would run with: preset, then what is set. */
 mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *settings);
-/* "runs/NAME/UTC-sSEED-ID". */
+/* "runs/NAME/UTC-sSEED-ID", "-" for ":" in the name. */
 mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t size);

@@ -1,6 +1,7 @@
 #include "muzero/saver.h"
 #include "muzero/base/file.h"
 #include <dirent.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ typedef struct kept { /* a checkpoint on disk and the segments it needs */
 struct mz_saver {
   char dir[512];
   mz_store *store;
-  int keep;
+  int keep, spaced;
   kept *kept; /* oldest first */
   int kept_count;
   char best[NAME_MAX_];
@@ -82,11 +83,12 @@ static mz_status find_kept(mz_saver *s) {
   return MZ_OK;
 }
 
-mz_status mz_saver_open(mz_saver **out, const char *dir, const mz_spec *spec, int keep) {
+mz_status mz_saver_open(mz_saver **out, const char *dir, const mz_spec *spec, int keep, int spaced) {
   mz_saver *s;
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   mz_status status;
   s->keep = keep;
+  s->spaced = spaced;
   if (snprintf(s->dir, sizeof s->dir, "%s", dir) >= (int)sizeof s->dir)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_IO, "%s: path too long", dir));
   MZ_TRY_CLEANUP(mz_alloc(&s->kept, KEPT_MAX + 1, sizeof *s->kept));
@@ -137,11 +139,20 @@ static mz_status write_pointer(mz_saver *s, const char *file) {
   return mz_file_write_atomic(path, line, (size_t)length);
 }
 
+/* The part of the run that a checkpoint belongs to: parts grow with the run, `spaced` of them to each doubling of the rounds. */
+static int part_of(const mz_saver *s, int i) {
+  const long long rounds = atoll(s->kept[i].name + sizeof "round-" - 1);
+  return rounds < 1 ? -1 : (int)floor(s->spaced * log2((double)rounds));
+}
+
 static mz_status remove_old(mz_saver *s) {
-  int out = 0;
+  int out = 0, part_before = -2;
   for (int i = 0; i < s->kept_count; i++) {
     kept *k = &s->kept[i];
-    if (i >= s->kept_count - s->keep || strcmp(k->name, s->best) == 0) {
+    const int part = part_of(s, i);
+    const bool stays = i >= s->kept_count - s->keep || strcmp(k->name, s->best) == 0 || (s->spaced > 0 && part > part_before);
+    part_before = part;
+    if (stays) {
       s->kept[out++] = *k;
       continue;
     }

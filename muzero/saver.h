@@ -7,8 +7,9 @@
 
 typedef struct mz_saver mz_saver;
 
-/* Opens DIR/checkpoints and DIR/segments, which are made when missing. keep: latest checkpoints that stay, beside the best. */
-mz_status mz_saver_open(mz_saver **out, const char *dir, const mz_spec *spec, int keep);
+/* Opens DIR/checkpoints and DIR/segments, which are made when missing. keep: latest checkpoints that stay, beside the best.
+ * spaced: of each doubling of the rounds, how many stay besides: the first of every 1/spaced of an octave; 0: none. */
+mz_status mz_saver_open(mz_saver **out, const char *dir, const mz_spec *spec, int keep, int spaced);
 /* Waits for a write under way. */
 void mz_saver_close(mz_saver *saver);
 

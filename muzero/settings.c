@@ -63,6 +63,8 @@ static const mz_setting train_rows[] = {
           "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS"),
     TRAIN(keep, "checkpoint.keep", MZ_INT, MZ_OPERATIONAL, 1, 1e6, "3", "checkpoints",
           "latest checkpoints kept, beside the best"),
+    TRAIN(spaced, "checkpoint.spaced", MZ_INT, MZ_OPERATIONAL, 0, 64, "0", "checkpoints",
+          "of each doubling of the rounds so many are kept besides, with their replay, as for `eval --ladder`"),
     TRAIN(checkpoint_interval, "checkpoint.interval", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "60s", "seconds",
           "time between checkpoints, taken at round ends"),
 };
@@ -133,7 +135,9 @@ static mz_status resolve_convolutions(mz_settings *s, const uint8_t *explicit_) 
   const int64_t rows = s->learning.batch_size / s->learning.shards;
   int64_t *group = &s->network.norm_rows, asked = *group;
   if (s->network.kind != MZ_MODEL_CONV) return MZ_OK;
-  if (s->network.inference == MZ_PRECISION_AUTO) s->network.inference = mz_isa_halves() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32;
+  const int32_t best = mz_isa_halves() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32;
+  if (s->network.inference == MZ_PRECISION_AUTO) s->network.inference = best;
+  if (s->network.training == MZ_PRECISION_AUTO) s->network.training = best;
   if (*group > rows) *group = rows;
   while (rows % *group != 0) --*group;
   if (*group != asked && given(s, explicit_, "network.bn_rows"))

@@ -36,7 +36,7 @@ typedef struct mz_train_settings {
       eval_interval;          /* eval.games, eval.simulations (0: as in self-play), eval.interval in phases */
   int64_t eval_openings;      /* eval.openings: random moves that begin a game of an evaluation */
   char eval_opponent[64];     /* eval.opponent; "" for single-player */
-  int64_t keep;               /* checkpoint.keep: last K kept, and the best */
+  int64_t keep, spaced;       /* checkpoint.keep: last K kept, and the best; checkpoint.spaced: and so many of each doubling */
   double checkpoint_interval; /* checkpoint.interval: seconds between checkpoints at round ends */
 } mz_train_settings;
 
@@ -66,8 +66,9 @@ void mz_knobs_resolve(mz_knobs *knobs, const mz_settings *settings, int threads)
 /* Of the settings that decide what a unit of work costs: network, loss, search, self-play, replay, batch, evaluation. */
 uint64_t mz_settings_work_hash(const mz_settings *settings);
 
-/* Bundled presets (muzero/presets/NAME.json, compiled in) by name; a path with a '/' or ending in .json is read from disk.
- * MZ_E_CONFIG naming the nearest. *text is NUL-terminated, free(). */
+/* Bundled presets (muzero/presets/NAME.json, compiled in) by name; a path with a '/' or ending in .json is read from disk. A
+ * variant of an environment ("gomoku:size=9") has a preset of its own or else that of the environment. MZ_E_CONFIG naming the
+ * nearest. *text is NUL-terminated, free(). */
 mz_status mz_preset_load(const char *name, char **text, size_t *size);
 int mz_preset_count(void);
 const char *mz_preset_name(int index);

@@ -1,35 +1,14 @@
 #include "selfplay/evaluate.h"
 #include "muzero/base/arena.h"
 #include "selfplay/lines.h"
-#include "selfplay/planner.h"
+#include "selfplay/opening.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
-enum {
-  GROUP_MAX = 5,  /* games or positions searched together */
-  LANES = 4,      /* planners that share the positions of an enumeration */
-};
-static const int64_t LINES_MAX = 10000000;
+enum { SLOTS_MAX = 16 }; /* games that one task keeps in play: about half of them wait for the same side's search */
 
-static int agent_simulations(const mz_agent *agent) {
-  return agent->simulations ? agent->simulations : (int)agent->search->simulations;
-}
-
-/* An agent may think longer than it was trained with: its trees are made for that. */
-static mz_status agent_planner(const mz_agent *agent, mz_planner *planner) {
-  mz_search_settings search = *agent->search;
-  search.simulations = agent_simulations(agent);
-  return mz_planner_init(planner, agent->env, &search, agent->model, agent->backend, agent->discount, GROUP_MAX);
-}
-
-static mz_status run_tasks(mz_pool *pool, mz_task task, void *context, int tasks) {
-  if (pool) return mz_pool_run(pool, task, context, tasks);
-  for (int i = 0; i < tasks; i++) MZ_TRY(task(context, i, 0));
-  return MZ_OK;
-}
-
-/* Mean, deviation and interval from the tallies by seat. */
-static void conclude(mz_evaluation *out, double square_sum) {
+void mz_evaluation_conclude(mz_evaluation *out, double square_sum) {
   const mz_tally *first = &out->by_seat[0], *second = &out->by_seat[1];
   out->games = first->games + second->games;
   out->win = first->win + second->win;
@@ -40,136 +19,156 @@ static void conclude(mz_evaluation *out, double square_sum) {
   const double variance = out->games > 1 ? (square_sum - sum * sum / n) / (n - 1) : 0;
   out->std = variance > 0 ? sqrt(variance) : 0;
   out->ci95 = 1.96 * out->std / sqrt(n);
+  const double points = ((double)out->win + 0.5 * (double)out->draw) / n;
+  out->points = (mz_interval){points, points, points};
 }
 
-/* --- games --- */
+/* --- what the tasks share --- */
 
-enum { AGENT, RIVAL, AGENTS, OPPONENT = AGENTS };
-
-typedef struct match {
-  const mz_agent *agents[AGENTS]; /* RIVAL may be NULL */
-  const mz_player *opponent;
-  int games, tasks;
-  uint64_t seed;
-  uint32_t round;
+typedef struct contest {
+  const mz_match *match;
+  int slots;        /* games that one task keeps in play */
+  _Atomic int next; /* game that nobody has taken yet */
   /* [games] */
   double *returns;
   int64_t *moves, *simulations;
-} match;
-
-/* The games first … first+count−1 of a match, played in lock step by one task. Arrays are [count]. */
-typedef struct group {
-  const match *match;
-  const mz_env *env;
-  int first, count, playing;
-  mz_planner planners[AGENTS];
-  uint8_t *states;
-  bool *ended;
-  int32_t *actions;
-  mz_rng *chance, *opponent;
-  mz_generator *generators;
-  void *block;
-} group;
+} contest;
 
 static int seat_of(const mz_env *env, int game) { return env->spec.players == 2 ? game & 1 : 0; }
 
-static uint8_t *group_state(const group *g, int i) { return g->states + (size_t)i * g->env->state_size; }
+static bool is_played(const mz_side *side) { return side->agent || side->player; }
 
-static mz_status group_init(group *g, const match *m, int task) {
-  *g = (group){.match = m, .env = m->agents[AGENT]->env};
-  g->first = (int)((int64_t)m->games * task / m->tasks);
-  g->count = g->playing = (int)((int64_t)m->games * (task + 1) / m->tasks) - g->first;
-  const size_t n = (size_t)g->count;
+/* --- one task: games in lock step --- */
+
+typedef struct group {
+  contest *contest;
+  const mz_match *match;
+  int playing;
+  mz_planner planners[2];
+  /* [slots]; a slot without a game has −1 */
+  int *games;
+  uint8_t *states;
+  int32_t *actions;
+  mz_rng *chance, *players;
+  mz_generator *generators;
+  uint8_t *mask; /* [actions], scratch */
+  void *block;
+} group;
+
+static uint8_t *group_state(const group *g, int slot) { return g->states + (size_t)slot * g->match->env->state_size; }
+
+/* Takes up the next game that is left, if any. */
+static void start_game(group *g, int slot) {
+  const mz_match *m = g->match;
+  const int game = atomic_fetch_add(&g->contest->next, 1);
+  g->games[slot] = game < m->games ? game : -1;
+  if (game >= m->games) return;
+  g->playing++;
+  g->chance[slot] = mz_rng_at(m->seed, MZ_RNG_EVAL_ENV, m->round, (uint64_t)game);
+  g->players[slot] = mz_rng_at(m->seed, MZ_RNG_EVAL_OPPONENT, m->round, (uint64_t)game);
+  if (m->openings == 0) {
+    m->env->reset(m->env, group_state(g, slot), &g->generators[slot]);
+  } else {
+    mz_rng opening = mz_rng_at(m->seed, MZ_RNG_EVAL_OPENING, m->round, (uint64_t)(game / m->env->spec.players));
+    const mz_generator generator = mz_generator_from_rng(&opening);
+    mz_opening_play(m->env, group_state(g, slot), m->openings, g->mask, &opening, &generator);
+  }
+}
+
+static mz_status group_init(group *g, contest *c) {
+  const mz_match *m = c->match;
+  *g = (group){.contest = c, .match = m};
+  const size_t n = (size_t)c->slots;
   mz_carver carver = {0};
-  mz_carve(&carver, &g->states, n, g->env->state_size);
-  mz_carve(&carver, &g->ended, n, sizeof *g->ended);
+  mz_carve(&carver, &g->games, n, sizeof *g->games);
+  mz_carve(&carver, &g->states, n, m->env->state_size);
   mz_carve(&carver, &g->actions, n, sizeof *g->actions);
   mz_carve(&carver, &g->chance, n, sizeof *g->chance);
-  mz_carve(&carver, &g->opponent, n, sizeof *g->opponent);
+  mz_carve(&carver, &g->players, n, sizeof *g->players);
   mz_carve(&carver, &g->generators, n, sizeof *g->generators);
+  mz_carve(&carver, &g->mask, (size_t)m->env->spec.actions, 1);
   MZ_TRY(mz_carve_commit(&carver, &g->block));
-  for (int who = 0; who < AGENTS; who++) {
-    if (m->agents[who]) MZ_TRY(agent_planner(m->agents[who], &g->planners[who]));
+  for (int side = 0; side < 2; side++) {
+    if (m->sides[side].agent) MZ_TRY(mz_agent_planner(m->sides[side].agent, c->slots, &g->planners[side]));
   }
-  for (int i = 0; i < g->count; i++) {
-    const uint64_t game = (uint64_t)(g->first + i);
-    g->chance[i] = mz_rng_at(m->seed, MZ_RNG_EVAL_ENV, m->round, game);
-    g->opponent[i] = mz_rng_at(m->seed, MZ_RNG_EVAL_OPPONENT, m->round, game);
-    g->generators[i] = mz_generator_from_rng(&g->chance[i]);
-    g->env->reset(g->env, group_state(g, i), &g->generators[i]);
+  for (int slot = 0; slot < c->slots; slot++) {
+    g->generators[slot] = mz_generator_from_rng(&g->chance[slot]);
+    start_game(g, slot);
   }
   return MZ_OK;
 }
 
 static void group_deinit(group *g) {
-  for (int who = 0; who < AGENTS; who++) mz_planner_deinit(&g->planners[who]);
+  for (int side = 0; side < 2; side++) mz_planner_deinit(&g->planners[side]);
   free(g->block);
 }
 
-static int who_moves(const group *g, int i) {
-  const bool own = mz_env_to_play(g->env, group_state(g, i)) == seat_of(g->env, g->first + i);
-  if (own) return AGENT;
-  if (g->match->opponent) return OPPONENT;
-  return g->match->agents[RIVAL] ? RIVAL : AGENT;
+/* Whose reward the next move brings: side 0's seat, or the other one. */
+static bool own_move(const group *g, int slot) {
+  return mz_env_to_play(g->match->env, group_state(g, slot)) == seat_of(g->match->env, g->games[slot]);
 }
 
-/* Searches the positions in which this agent is to move, all together. */
-static mz_status choose_by_search(group *g, int who) {
-  const mz_agent *agent = g->match->agents[who];
-  mz_planner *planner = &g->planners[who];
-  int game_of[GROUP_MAX], n = 0;
-  for (int i = 0; i < g->count; i++) {
-    if (g->ended[i] || who_moves(g, i) != who) continue;
-    mz_planner_observe(planner, n, 1, group_state(g, i));
-    game_of[n++] = i;
+static int side_to_move(const group *g, int slot) { return own_move(g, slot) || !is_played(&g->match->sides[1]) ? 0 : 1; }
+
+/* Searches the positions in which this side is to move, all together. */
+static mz_status choose_by_search(group *g, int side, const mz_agent *agent) {
+  mz_planner *planner = &g->planners[side];
+  int slot_of[SLOTS_MAX], n = 0;
+  for (int slot = 0; slot < g->contest->slots; slot++) {
+    if (g->games[slot] < 0 || side_to_move(g, slot) != side) continue;
+    mz_planner_observe(planner, n, 1, group_state(g, slot));
+    slot_of[n++] = slot;
   }
   if (n == 0) return MZ_OK;
   MZ_TRY(mz_planner_search(planner, n, agent->weights, 0));
-  for (int k = 0; k < n; k++) {
-    g->actions[game_of[k]] = planner->results[k].selected;
-    g->match->simulations[g->first + game_of[k]] += agent_simulations(agent);
+  for (int i = 0; i < n; i++) {
+    g->actions[slot_of[i]] = planner->results[i].selected;
+    g->contest->simulations[g->games[slot_of[i]]] += planner->simulations;
   }
   return MZ_OK;
 }
 
-static mz_status choose_all(group *g) {
-  for (int who = 0; who < AGENTS; who++) {
-    if (g->match->agents[who]) MZ_TRY(choose_by_search(g, who));
-  }
-  for (int i = 0; g->match->opponent && i < g->count; i++) {
-    if (g->ended[i] || who_moves(g, i) != OPPONENT) continue;
+static mz_status choose_by_player(group *g, int side, const mz_player *player) {
+  for (int slot = 0; slot < g->contest->slots; slot++) {
+    if (g->games[slot] < 0 || side_to_move(g, slot) != side) continue;
     int action;
-    MZ_TRY(mz_player_move(g->match->opponent, g->env, group_state(g, i), &g->opponent[i], &action));
-    g->actions[i] = action;
+    MZ_TRY(mz_player_move(player, g->match->env, group_state(g, slot), &g->players[slot], &action));
+    g->actions[slot] = action;
   }
   return MZ_OK;
 }
 
 static void step_all(group *g) {
-  for (int i = 0; i < g->count; i++) {
-    if (g->ended[i]) continue;
-    const int game = g->first + i;
-    const bool own = mz_env_to_play(g->env, group_state(g, i)) == seat_of(g->env, game);
+  const mz_env *env = g->match->env;
+  for (int slot = 0; slot < g->contest->slots; slot++) {
+    const int game = g->games[slot];
+    if (game < 0) continue;
+    const bool own = own_move(g, slot);
     mz_step step;
-    g->env->step(group_state(g, i), 1, &g->actions[i], &g->generators[i], &step);
-    g->match->moves[game]++;
+    env->step(group_state(g, slot), 1, &g->actions[slot], &g->generators[slot], &step);
+    g->contest->moves[game]++;
     if (own) {
-      g->match->returns[game] += (double)step.reward;
-    } else if (g->env->spec.alternating) {
-      g->match->returns[game] -= (double)step.reward;
+      g->contest->returns[game] += (double)step.reward;
+    } else if (env->spec.alternating) {
+      g->contest->returns[game] -= (double)step.reward;
     }
-    g->ended[i] = step.terminated || step.truncated;
-    g->playing -= g->ended[i];
+    if (!step.terminated && !step.truncated) continue;
+    g->playing--;
+    start_game(g, slot);
   }
 }
 
-static mz_status play_group(void *context, int task, int worker) {
-  (void)worker;
+static mz_status play_games(void *context, int task, int worker) {
+  (void)task, (void)worker;
   group g;
   mz_status status;
-  MZ_TRY_CLEANUP(group_init(&g, context, task));
+  MZ_TRY_CLEANUP(group_init(&g, context));
   while (g.playing > 0) {
-    MZ_TRY_CLEANUP(choose_all(&g));
+    for (int side = 0; side < 2; side++) {
+      const mz_side *who = &g.match->sides[side];
+      if (who->agent) MZ_TRY_CLEANUP(choose_by_search(&g, side, who->agent));
+      if (who->player) MZ_TRY_CLEANUP(choose_by_player(&g, side, who->player));
+    }
     step_all(&g);
   }
 cleanup:
@@ -177,101 +176,85 @@ cleanup:
   return status;
 }
 
-mz_status mz_evaluate(const mz_agent *agent, const mz_player *opponent, const mz_agent *rival, int games, uint64_t seed,
-                      uint32_t round, mz_pool *pool, mz_evaluation *out, double *returns) {
-  const mz_env *env = agent->env;
-  MZ_ASSERT(games >= 1 && !(opponent && rival) && (!rival || rival->env == env));
-  if (env->spec.players == 1 && (opponent || rival)) {
-    return mz_fail(MZ_E_CONFIG, "opponent: %s: %s is played alone; leave the opponent out", opponent ? opponent->name : "a run",
-                   env->name);
+/* --- the match --- */
+
+static mz_status run_tasks(mz_pool *pool, contest *c, int tasks) {
+  return pool ? mz_pool_run(pool, play_games, c, tasks) : play_games(c, 0, 0);
+}
+
+static double points_of(double game_return) { return game_return > 0 ? 1 : game_return < 0 ? 0 : 0.5; }
+
+/* Mean points of the games first, first + stride … before `end`. */
+static double mean_points(const double *returns, int first, int stride, int end) {
+  double sum = 0;
+  int n = 0;
+  for (int game = first; game < end; game += stride, n++) sum += points_of(returns[game]);
+  return sum / n;
+}
+
+/* Whether the same seats always play the same game. */
+static bool repeats_itself(const mz_match *m) {
+  return m->openings == 0 && !m->env->draws && !m->sides[0].player && !m->sides[1].player;
+}
+
+/* Means of games that depend on each other, for mz_points_interval; how many. units: [games]. */
+static int independent_units(const mz_match *m, const double *returns, double *units) {
+  int n = 0;
+  if (repeats_itself(m)) {
+    for (; n < 2 && n < m->games; n++) units[n] = mean_points(returns, n, 2, m->games);
+  } else if (m->openings > 0) {
+    for (; 2 * n < m->games; n++) units[n] = mean_points(returns, 2 * n, 1, 2 * n + 2 < m->games ? 2 * n + 2 : m->games);
+  } else {
+    for (; n < m->games; n++) units[n] = points_of(returns[n]);
   }
-  match m = {.agents = {agent, rival},
-             .opponent = opponent,
-             .games = games,
-             .tasks = (games + GROUP_MAX - 1) / GROUP_MAX,
-             .seed = seed,
-             .round = round};
+  return n;
+}
+
+static void summarise(const contest *c, double *units, mz_evaluation *out) {
+  const mz_match *m = c->match;
+  *out = (mz_evaluation){0};
+  double square_sum = 0;
+  for (int i = 0; i < m->games; i++) {
+    mz_tally *tally = &out->by_seat[seat_of(m->env, i)];
+    mz_tally_add(tally, &square_sum, c->returns[i], 1);
+    if (m->env->spec.players == 1) tally->win = tally->draw = tally->loss = 0;
+    out->moves += c->moves[i];
+    out->simulations += c->simulations[i];
+  }
+  mz_evaluation_conclude(out, square_sum);
+  if (m->env->spec.players == 1) return;
+  const mz_interval interval = mz_points_interval(units, independent_units(m, c->returns, units));
+  out->points.low = interval.low;
+  out->points.high = interval.high;
+}
+
+mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, double *returns) {
+  const mz_env *env = match->env;
+  const mz_side *other = &match->sides[1];
+  MZ_ASSERT(match->games >= 1 && match->openings >= 0 && is_played(&match->sides[0]));
+  for (int side = 0; side < 2; side++) MZ_ASSERT(!match->sides[side].agent || !match->sides[side].player);
+  if (env->spec.players == 1 && is_played(other)) {
+    return mz_fail(MZ_E_CONFIG, "opponent: %s: %s is played alone; leave the opponent out",
+                   other->player ? other->player->name : "a run", env->name);
+  }
+  const int threads = pool ? mz_pool_threads(pool) : 1;
+  const int tasks = threads < match->games ? threads : match->games;
+  const int share = (match->games + 2 * tasks - 1) / (2 * tasks); /* half of a task's games: who is quicker takes up more */
+  contest c = {.match = match, .slots = share < SLOTS_MAX ? share : SLOTS_MAX};
+  const size_t games = (size_t)match->games;
+  double *units;
   void *block;
   mz_carver carver = {0};
-  mz_carve(&carver, &m.returns, (size_t)games, sizeof *m.returns);
-  mz_carve(&carver, &m.moves, (size_t)games, sizeof *m.moves);
-  mz_carve(&carver, &m.simulations, (size_t)games, sizeof *m.simulations);
+  mz_carve(&carver, &c.returns, games, sizeof *c.returns);
+  mz_carve(&carver, &c.moves, games, sizeof *c.moves);
+  mz_carve(&carver, &c.simulations, games, sizeof *c.simulations);
+  mz_carve(&carver, &units, games, sizeof *units);
   MZ_TRY(mz_carve_commit(&carver, &block));
-  const mz_status status = run_tasks(pool, play_group, &m, m.tasks);
+  const mz_status status = run_tasks(pool, &c, tasks);
   if (status == MZ_OK) {
-    *out = (mz_evaluation){0};
-    double square_sum = 0;
-    for (int i = 0; i < games; i++) {
-      mz_tally *tally = &out->by_seat[seat_of(env, i)];
-      mz_tally_add(tally, &square_sum, m.returns[i], 1);
-      if (env->spec.players == 1) tally->win = tally->draw = tally->loss = 0;
-      out->moves += m.moves[i];
-      out->simulations += m.simulations[i];
-    }
-    conclude(out, square_sum);
-    if (returns) memcpy(returns, m.returns, (size_t)games * sizeof *returns);
+    summarise(&c, units, out);
+    if (returns) memcpy(returns, c.returns, games * sizeof *returns);
   }
   free(block);
-  return status;
-}
-
-/* --- every line --- */
-
-typedef struct oracle { /* the agent's moves in many positions; lane i of a request has planner i */
-  const mz_agent *agent;
-  mz_pool *pool;
-  mz_planner planners[LANES];
-  int n, lanes;
-  const uint8_t *states;
-  int32_t *actions;
-} oracle;
-
-static mz_status answer_lane(void *context, int lane, int worker) {
-  (void)worker;
-  oracle *o = context;
-  mz_planner *planner = &o->planners[lane];
-  const int end = (int)((int64_t)o->n * (lane + 1) / o->lanes);
-  int at = (int)((int64_t)o->n * lane / o->lanes);
-  while (at < end) {
-    const int count = end - at < GROUP_MAX ? end - at : GROUP_MAX;
-    mz_planner_observe(planner, 0, count, o->states + (size_t)at * o->agent->env->state_size);
-    MZ_TRY(mz_planner_search(planner, count, o->agent->weights, 0));
-    for (int i = 0; i < count; i++) o->actions[at + i] = planner->results[i].selected;
-    at += count;
-  }
-  return MZ_OK;
-}
-
-static mz_status answer(void *context, int n, const void *states, int32_t *actions) {
-  oracle *o = context;
-  o->n = n;
-  o->lanes = n < LANES * GROUP_MAX ? (n + GROUP_MAX - 1) / GROUP_MAX : LANES;
-  o->states = states;
-  o->actions = actions;
-  return run_tasks(o->pool, answer_lane, o, o->lanes);
-}
-
-mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *out) {
-  const mz_env *env = agent->env;
-  if (env->spec.players != 2 || env->draws) {
-    return mz_fail(MZ_E_CONFIG, "opponent: all: only for two players without chance, not for %s", env->name);
-  }
-  oracle o = {.agent = agent, .pool = pool};
-  mz_evaluation result = {0};
-  double square_sum = 0;
-  mz_status status;
-  for (int lane = 0; lane < LANES; lane++) MZ_TRY_CLEANUP(agent_planner(agent, &o.planners[lane]));
-  for (int seat = 0; seat < 2; seat++) {
-    mz_lines lines;
-    MZ_TRY_CLEANUP(mz_lines_count(env, seat, answer, &o, LINES_MAX, &lines));
-    result.by_seat[seat] = lines.tally;
-    square_sum += lines.square_sum;
-    result.moves += lines.moves;
-    result.simulations += lines.positions * agent_simulations(agent);
-  }
-  conclude(&result, square_sum);
-  *out = result;
-cleanup:
-  for (int lane = 0; lane < LANES; lane++) mz_planner_deinit(&o.planners[lane]);
   return status;
 }

@@ -1,6 +1,6 @@
 #include "selfplay/games.h"
 #include "muzero/base/arena.h"
-#include "selfplay/choice.h"
+#include "selfplay/opening.h"
 #include <string.h>
 
 mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut, uint64_t seed) {
@@ -42,21 +42,6 @@ void mz_games_free(mz_games *games) {
   free(games);
 }
 
-/* Makes `plies` random moves; false when the game ended on the way, *made of them having been made. */
-static bool play_opening(mz_games *games, void *state, int plies, uint8_t *mask, mz_rng *choice, const mz_generator *chance,
-                         int *made) {
-  const mz_env *env = games->env;
-  for (*made = 0; *made < plies;) {
-    const int legal = mz_env_legal(env, state, mask);
-    const int32_t action = mz_choose_uniform(mask, legal, choice);
-    mz_step step;
-    env->step(state, 1, &action, chance, &step);
-    ++*made;
-    if (step.terminated || step.truncated) return false;
-  }
-  return true;
-}
-
 void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   mz_game *game = &games->games[slot];
   uint8_t *state = mz_games_state(games, slot);
@@ -64,16 +49,9 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   game->return_ = 0;
   mz_rng env_rng = mz_rng_at(games->seed, MZ_RNG_ENV, (uint32_t)slot, game->episode);
   const mz_generator generator = mz_generator_from_rng(&env_rng);
-  games->env->reset(games->env, state, &generator);
-  if (games->settings.opening_plies == 0) return;
-
-  /* A game that ends within its opening begins again with an opening one move short of that end. */
   mz_rng choice = mz_rng_at(games->seed, MZ_RNG_OPENING, (uint32_t)slot, game->episode);
-  int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1), made;
-  while (!play_opening(games, state, plies, mask, &choice, &generator, &made)) {
-    plies = made - 1;
-    games->env->reset(games->env, state, &generator);
-  }
+  const int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1);
+  mz_opening_play(games->env, state, plies, mask, &choice, &generator);
 }
 
 void mz_games_write(const mz_games *games, mz_writer *writer) {

@@ -1,4 +1,4 @@
-/* One value of a setting: from text, to text, into its struct. Used by config.c only. */
+/* One value of a setting: from text, to text, into its struct. Used by config.c, and where a range is shown. */
 #pragma once
 #include "muzero/base/config.h"
 

@@ -12,11 +12,24 @@ static mz_player player_named(const char *text, const mz_env *env) {
   return player;
 }
 
+static mz_match match_of(const mz_agent *agent, const mz_player *opponent, const mz_agent *rival, int games) {
+  return (mz_match){.env = agent->env,
+                    .sides = {{.agent = agent}, {.player = opponent, .agent = rival}},
+                    .games = games,
+                    .seed = SEED,
+                    .round = ROUND};
+}
+
+static mz_evaluation played(const mz_match *match, double *returns) {
+  mz_evaluation out;
+  assert_int_equal(mz_evaluate(match, NULL, &out, returns), MZ_OK);
+  return out;
+}
+
 static mz_evaluation evaluate(const mz_agent *agent, const mz_player *opponent, const mz_agent *rival, int games,
                               double *returns) {
-  mz_evaluation out;
-  assert_int_equal(mz_evaluate(agent, opponent, rival, games, SEED, ROUND, NULL, &out, returns), MZ_OK);
-  return out;
+  const mz_match match = match_of(agent, opponent, rival, games);
+  return played(&match, returns);
 }
 
 static void assert_same(const mz_evaluation *a, const mz_evaluation *b) { assert_memory_equal(a, b, sizeof *a); }
@@ -27,11 +40,10 @@ static void test_threads_change_nothing(void **unused) {
     const mz_env *env;
     const char *opponent;
     mz_algorithm algorithm;
-  } cases[] = {{&mz_env_tictactoe, "random", MZ_PUCT},
-               {&mz_env_tictactoe, "perfect", MZ_GUMBEL},
-               {&mz_env_tictactoe, "mcts:30", MZ_PUCT},
-               {&mz_env_cartpole, NULL, MZ_GUMBEL},
-               {&test_dice, NULL, MZ_PUCT}};
+    int openings;
+  } cases[] = {{&mz_env_tictactoe, "random", MZ_PUCT, 0},  {&mz_env_tictactoe, "perfect", MZ_GUMBEL, 0},
+               {&mz_env_tictactoe, "mcts:30", MZ_PUCT, 3}, {&mz_env_tictactoe, NULL, MZ_GUMBEL, 4},
+               {&mz_env_cartpole, NULL, MZ_GUMBEL, 0},     {&test_dice, NULL, MZ_PUCT, 2}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     test_agent agent;
     test_agent_init(&agent, cases[i].env, cases[i].algorithm, 1);
@@ -41,20 +53,24 @@ static void test_threads_change_nothing(void **unused) {
       opponent = &player;
     }
     double expected_returns[GAMES], returns[GAMES];
-    const mz_evaluation expected = evaluate(&agent.agent, opponent, NULL, GAMES, expected_returns);
+    mz_match match = match_of(&agent.agent, opponent, NULL, GAMES);
+    match.openings = cases[i].openings;
+    const mz_evaluation expected = played(&match, expected_returns);
     for (int threads = 1; threads <= 3; threads++) {
       mz_pool *pool;
       mz_evaluation out;
       assert_int_equal(mz_pool_create(&pool, "test", threads, NULL), MZ_OK);
-      assert_int_equal(mz_evaluate(&agent.agent, opponent, NULL, GAMES, SEED, ROUND, pool, &out, returns), MZ_OK);
+      assert_int_equal(mz_evaluate(&match, pool, &out, returns), MZ_OK);
       assert_same(&expected, &out);
       assert_memory_equal(expected_returns, returns, sizeof returns);
       mz_pool_free(pool);
     }
     /* A game does not know how many are played beside it, nor its place in a group. */
-    const int few = 40;
-    evaluate(&agent.agent, opponent, NULL, few, returns);
-    assert_memory_equal(expected_returns, returns, (size_t)few * sizeof *returns);
+    for (int few = 1; few <= 41; few += 20) {
+      match.games = few;
+      played(&match, returns);
+      assert_memory_equal(expected_returns, returns, (size_t)few * sizeof *returns);
+    }
     test_agent_deinit(&agent);
   }
 }
@@ -64,7 +80,7 @@ static void test_counts_of_a_board_game(void **unused) {
   test_agent agent;
   test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 2);
   const mz_player random = player_named("random", &mz_env_tictactoe);
-  double returns[GAMES], sum = 0, squares = 0;
+  double returns[GAMES], others[GAMES], sum = 0, squares = 0;
   const mz_evaluation e = evaluate(&agent.agent, &random, NULL, GAMES, returns);
   int64_t win = 0, loss = 0, win_first = 0;
   for (int i = 0; i < GAMES; i++) {
@@ -86,15 +102,21 @@ static void test_counts_of_a_board_game(void **unused) {
   assert_true(fabs(e.mean_return - sum / GAMES) < 1e-12);
   assert_true(fabs(e.std - sqrt(squares / (GAMES - 1))) < 1e-12);
   assert_true(fabs(e.ci95 - 1.96 * e.std / sqrt(GAMES)) < 1e-12);
+  assert_true(fabs(e.points.estimate - (sum / GAMES + 1) / 2) < 1e-12);
+  for (int i = 0; i < GAMES; i++) others[i] = (returns[i] + 1) / 2; /* the opponent draws: every game is a unit */
+  const mz_interval expected = mz_points_interval(others, GAMES);
+  assert_true(e.points.low == expected.low && e.points.high == expected.high && expected.low > 0 && expected.high < 1);
   assert_true(e.moves >= 5 * GAMES && e.moves <= 9 * GAMES);
   assert_true(e.win > 0 && e.loss > 0); /* an untrained agent does both */
 
   /* Another round or seed is another set of games; a perfect opponent never loses. */
-  double others[GAMES];
-  mz_evaluation other;
-  assert_int_equal(mz_evaluate(&agent.agent, &random, NULL, GAMES, SEED, ROUND + 1, NULL, &other, others), MZ_OK);
+  mz_match other = match_of(&agent.agent, &random, NULL, GAMES);
+  other.round++;
+  played(&other, others);
   assert_true(memcmp(returns, others, sizeof returns) != 0);
-  assert_int_equal(mz_evaluate(&agent.agent, &random, NULL, GAMES, SEED + 1, ROUND, NULL, &other, others), MZ_OK);
+  other = match_of(&agent.agent, &random, NULL, GAMES);
+  other.seed++;
+  played(&other, others);
   assert_true(memcmp(returns, others, sizeof returns) != 0);
   const mz_player perfect = player_named("perfect", &mz_env_tictactoe);
   assert_int_equal(evaluate(&agent.agent, &perfect, NULL, GAMES, NULL).win, 0);
@@ -119,8 +141,8 @@ static void test_counts_of_a_game_for_one(void **unused) {
   assert_true(e.std == 0 && e.ci95 == 0 && e.mean_return == returns[0]);
 
   const mz_player random = player_named("random", &mz_env_cartpole);
-  assert_int_equal(mz_evaluate(&agent.agent, &random, NULL, 2, SEED, ROUND, NULL, &e, NULL), MZ_E_CONFIG);
-  assert_int_equal(mz_evaluate(&agent.agent, NULL, &agent.agent, 2, SEED, ROUND, NULL, &e, NULL), MZ_E_CONFIG);
+  const mz_match matches[] = {match_of(&agent.agent, &random, NULL, 2), match_of(&agent.agent, NULL, &agent.agent, 2)};
+  for (int i = 0; i < 2; i++) assert_int_equal(mz_evaluate(&matches[i], NULL, &e, NULL), MZ_E_CONFIG);
   assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &e), MZ_E_CONFIG);
   test_agent_deinit(&agent);
 }
@@ -142,8 +164,73 @@ static void test_rivals(void **unused) {
     assert_true(there[i] == there[i % 2]);
     assert_true(there[i] == -back[i ^ 1]); /* the same game, seen from the other side */
   }
+  /* Two games are all that was seen, however many were played. */
+  const double seats[2] = {(there[0] + 1) / 2, (there[1] + 1) / 2};
+  const mz_interval expected = mz_points_interval(seats, 2), points = evaluate(&one.agent, NULL, &two.agent, 60, NULL).points;
+  assert_true(points.low == expected.low && points.high == expected.high && points.high - points.low > 0.5);
   test_agent_deinit(&one);
   test_agent_deinit(&two);
+}
+
+/* An agent against itself plays both seats of an opening alike: what a seat wins the other loses. Pairs are the units. */
+static void test_openings_come_in_pairs(void **unused) {
+  (void)unused;
+  test_agent one, two;
+  test_agent_init(&one, &mz_env_tictactoe, MZ_PUCT, 2);
+  test_agent_init(&two, &mz_env_tictactoe, MZ_GUMBEL, 7);
+  double self[GAMES], there[GAMES], back[GAMES];
+  mz_match match = match_of(&one.agent, NULL, &one.agent, GAMES);
+  match.openings = 3;
+  mz_evaluation e = played(&match, self);
+  bool differ = false;
+  for (int i = 0; i < GAMES; i += 2) {
+    assert_true(self[i] == -self[i + 1]);
+    differ |= self[i] != self[0];
+  }
+  assert_true(differ);
+  assert_true(e.points.estimate == 0.5);
+  const mz_interval nothing_but_draws = mz_points_interval((double[GAMES / 2]){[0 ... GAMES / 2 - 1] = 0.5}, GAMES / 2);
+  assert_true(e.points.low == nothing_but_draws.low && e.points.high == nothing_but_draws.high);
+
+  match.sides[1].agent = &two.agent;
+  e = played(&match, there);
+  assert_true(memcmp(there, self, sizeof there) != 0);
+  const mz_match reverse = {match.env, {match.sides[1], match.sides[0]}, match.games, match.openings, match.seed, match.round};
+  played(&reverse, back);
+  for (int i = 0; i < GAMES; i++) assert_true(there[i] == -back[i ^ 1]);
+  double units[GAMES / 2 + 1];
+  for (int i = 0; i < GAMES / 2; i++) units[i] = (there[2 * i] + there[2 * i + 1] + 2) / 4;
+  mz_interval expected = mz_points_interval(units, GAMES / 2);
+  assert_true(e.points.low == expected.low && e.points.high == expected.high);
+  match.games = GAMES - 1; /* the last opening from one seat only */
+  units[GAMES / 2 - 1] = (there[GAMES - 2] + 1) / 2;
+  expected = mz_points_interval(units, GAMES / 2);
+  e = played(&match, NULL);
+  assert_true(e.points.low == expected.low && e.points.high == expected.high);
+
+  /* Moves of the opening are nobody's: with 3 of them, no game lasts longer than the 6 that are left. */
+  assert_true(e.moves <= 6 * (GAMES - 1));
+  /* More moves than a game has: it then begins short of its end, and is never a finished one. */
+  match.openings = 1000;
+  e = played(&match, NULL);
+  assert_true(e.moves >= GAMES - 1);
+  test_agent_deinit(&one);
+  test_agent_deinit(&two);
+}
+
+static void test_players_without_an_agent(void **unused) {
+  (void)unused;
+  const mz_player random = player_named("random", &mz_env_tictactoe), perfect = player_named("perfect", &mz_env_tictactoe);
+  const mz_match match = {.env = &mz_env_tictactoe,
+                          .sides = {{.player = &perfect}, {.player = &random}},
+                          .games = GAMES,
+                          .seed = SEED,
+                          .round = ROUND};
+  const mz_evaluation e = played(&match, NULL);
+  assert_int_equal(e.games, GAMES);
+  assert_int_equal(e.loss, 0);
+  assert_true(e.by_seat[0].win > e.by_seat[1].win && e.by_seat[1].win > 0);
+  assert_int_equal(e.simulations, 0);
 }
 
 /* --- every line --- */
@@ -269,6 +356,8 @@ static void test_every_line_of_an_agent(void **unused) {
   assert_int_equal(expected.games, first.tally.games + second.tally.games);
   assert_int_equal(expected.win + expected.draw + expected.loss, expected.games);
   assert_int_equal(expected.moves, first.moves + second.moves);
+  assert_true(expected.points.estimate == ((double)expected.win + 0.5 * (double)expected.draw) / (double)expected.games);
+  assert_true(expected.points.low == expected.points.estimate && expected.points.high == expected.points.estimate);
   const double mean = (first.tally.return_sum + second.tally.return_sum) / (double)expected.games;
   const double mean_square = (first.square_sum + second.square_sum) / (double)expected.games, n = (double)expected.games;
   assert_true(fabs(expected.mean_return - mean) < 1e-12);
@@ -290,14 +379,14 @@ static void test_memory_that_cannot_be_had(void **unused) {
   test_agent agent;
   test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 5);
   const mz_player random = player_named("random", &mz_env_tictactoe);
+  const mz_match match = match_of(&agent.agent, &random, NULL, 3);
   mz_evaluation out;
   for (int every_line = 0; every_line < 2; every_line++) {
     mz_status status = MZ_E_MEMORY;
     int n = 0;
     while (status != MZ_OK) {
       mz_alloc_fail_after(++n);
-      status = every_line ? mz_evaluate_all(&agent.agent, NULL, &out)
-                          : mz_evaluate(&agent.agent, &random, NULL, 3, SEED, ROUND, NULL, &out, NULL);
+      status = every_line ? mz_evaluate_all(&agent.agent, NULL, &out) : mz_evaluate(&match, NULL, &out, NULL);
       mz_alloc_fail_after(0);
       assert_true(status == MZ_OK || status == MZ_E_MEMORY);
     }
@@ -315,7 +404,8 @@ static void test_a_network_that_diverged(void **unused) {
       test_agent_init(&agent, envs[i], (mz_algorithm)algorithm, 5);
       for (int64_t k = 0; k < agent.model.params.size; k++) agent.weights[k] = NAN;
       mz_evaluation out;
-      assert_int_equal(mz_evaluate(&agent.agent, NULL, NULL, 3, SEED, ROUND, NULL, &out, NULL), MZ_E_INTERNAL);
+      const mz_match match = match_of(&agent.agent, NULL, NULL, 3);
+      assert_int_equal(mz_evaluate(&match, NULL, &out, NULL), MZ_E_INTERNAL);
       if (i == 0) assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &out), MZ_E_INTERNAL);
       test_agent_deinit(&agent);
     }
@@ -326,6 +416,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_threads_change_nothing),           cmocka_unit_test(test_counts_of_a_board_game),
       cmocka_unit_test(test_counts_of_a_game_for_one),         cmocka_unit_test(test_rivals),
+      cmocka_unit_test(test_openings_come_in_pairs),           cmocka_unit_test(test_players_without_an_agent),
       cmocka_unit_test(test_every_line_against_a_naive_count), cmocka_unit_test(test_every_line_of_an_agent),
       cmocka_unit_test(test_a_network_that_diverged),          cmocka_unit_test(test_memory_that_cannot_be_had),
   };

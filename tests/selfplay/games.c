@@ -1,4 +1,5 @@
 /* Games in play: grouping and resuming change nothing; what is harvested is what was played. */
+#include "selfplay/actor.h"
 #include "tests/selfplay/agents.h"
 #include <math.h>
 
