@@ -102,19 +102,10 @@ static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, 
   out->agent = mz_loaded_agent(out->loaded);
   out->side.agent = &out->agent;
   if (arguments->opponent_simulations != MZ_COUNT_UNSET) out->agent.simulations = (int)arguments->opponent_simulations;
-  const mz_env *theirs = out->agent.env;
-  if (strcmp(theirs->name, env->name) != 0) {
-    return mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, but %s plays %s; two agents need one game", out->name, theirs->name,
-                   arguments->run, env->name);
-  }
-  const mz_spec *a = &env->spec, *b = &theirs->spec;
-  if (memcmp(a->obs_shape, b->obs_shape, sizeof a->obs_shape) != 0 || a->actions != b->actions) {
-    return mz_fail(MZ_E_CONFIG,
-                   "--opponent %s: plays %s on %d×%d with %d actions, but %s on %d×%d with %d; two agents need one board",
-                   out->name, env->name, b->obs_shape[0], b->obs_shape[1], b->actions, arguments->run, a->obs_shape[0],
-                   a->obs_shape[1], a->actions);
-  }
-  return MZ_OK;
+  const char *theirs = out->agent.env->name; /* with its options: "gomoku:size=9" */
+  if (strcmp(theirs, env->name) == 0) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, but %s plays %s; two agents need one game", out->name, theirs,
+                 arguments->run, env->name);
 }
 
 static mz_status oppose(const eval_arguments *arguments, const mz_env *env, opposition *out) {
@@ -122,7 +113,8 @@ static mz_status oppose(const eval_arguments *arguments, const mz_env *env, oppo
   *out = (opposition){.name = "none"};
   if (env->spec.players < 2) {
     if (text) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", text, env->name);
-    return MZ_OK;
+    if (arguments->opponent_simulations == MZ_COUNT_UNSET) return MZ_OK;
+    return mz_fail(MZ_E_USAGE, "--opponent-sims: %s is played alone", env->name);
   }
   out->name = text ? text : "random";
   if (strchr(out->name, '/') || mz_file_exists(out->name)) return load_rival(arguments, env, out);

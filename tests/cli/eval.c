@@ -147,6 +147,26 @@ static void test_ladder(void **state) {
   process_free(&p);
 }
 
+/* What evaluates a run in training begins with random moves too, and teaches it nothing. */
+static void test_openings_in_training(void **state) {
+  (void)state;
+  process p = {0};
+  double scores[2];
+  char digests[2][17];
+  for (int i = 0; i < 2; i++) {
+    process_run(&p, "train", "tictactoe", TINY, "--run", i ? "opened" : "plain", "--set", "eval.opponent=rule", "--set",
+                i ? "eval.openings=4" : "eval.openings=0", "--json", NULL);
+    assert_status(&p, 0);
+    cJSON *done = lines_at(p.out, -1);
+    scores[i] = lines_number(done, "score");
+    snprintf(digests[i], sizeof digests[i], "%s", lines_string(done, "digest"));
+    cJSON_Delete(done);
+  }
+  assert_true(scores[0] != scores[1]);
+  assert_string_equal(digests[0], digests[1]);
+  process_free(&p);
+}
+
 /* Every line: what follows `eval`, the status, and what the message must say. */
 static void test_what_does_not_go_together(void **state) {
   (void)state;
@@ -156,6 +176,7 @@ static void test_what_does_not_go_together(void **state) {
     const char *says;
   } wrong[] = {
       {{"agent", "--opponent", "rule", "--opponent-sims", "3"}, 2, "another RUN"},
+      {{"pole", "--opponent-sims", "3"}, 2, "alone"},
       {{"agent", "--opponent", "all", "--openings", "2"}, 2, "--openings"},
       {{"agent", "--ladder", "--opponent", "rule"}, 2, "--ladder"},
       {{"agent", "--ladder", "--openings", "0"}, 3, "at least 1"},
@@ -176,8 +197,12 @@ static void test_what_does_not_go_together(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_eval),   cmocka_unit_test(test_eval_does_not_depend_on_threads), cmocka_unit_test(test_two_runs),
-      cmocka_unit_test(test_ladder), cmocka_unit_test(test_what_does_not_go_together),
+      cmocka_unit_test(test_eval),
+      cmocka_unit_test(test_eval_does_not_depend_on_threads),
+      cmocka_unit_test(test_two_runs),
+      cmocka_unit_test(test_ladder),
+      cmocka_unit_test(test_openings_in_training),
+      cmocka_unit_test(test_what_does_not_go_together),
   };
   return cmocka_run_group_tests(tests, make_runs, process_remove_folder);
 }

@@ -1,0 +1,19 @@
+/* A trained agent: a network, its weights, and how it searches. Plain references; what they point at outlives it. */
+#pragma once
+#include "selfplay/planner.h"
+
+typedef struct mz_agent {
+  const mz_env *env;
+  const mz_search_settings *search;
+  const mz_model *model;
+  const mz_backend *backend;
+  double discount;
+  const float *weights; /* as inference reads them (networks/infer.h) */
+  int simulations;      /* a move; 0: the search settings' */
+} mz_agent;
+
+/* The simulations a move that it plays with. */
+int mz_agent_simulations(const mz_agent *agent);
+/* A planner for up to `slots` positions. An agent may think longer than it was trained with: the trees are made for that. As
+ * mz_planner_init. */
+mz_status mz_agent_planner(const mz_agent *agent, int slots, mz_planner *planner);
