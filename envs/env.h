@@ -47,22 +47,23 @@ struct mz_env {
 
   /* Perfect play, where it is known: mask of the actions that keep the best value, and that value for the player to move. */
   void (*expert)(const void *state, uint8_t *optimal_mask, float *value);
-  /* Plays on at random, uniformly over legal moves, to the game's end: its return for the player to move now. `random`: the state of
-   * a fast generator (xorshift64*, never 0), which moves on. NULL: callers step the game themselves. */
+  /* Plays on at random, uniformly over legal moves (Go: but those that fill an eye of one's own), to the game's end: its return for
+   * the player to move now. `random`: the state of a fast generator (fast_random.h, never 0), which moves on. NULL: callers step
+   * the game themselves. */
   float (*rollout)(const void *state, uint64_t *random);
   /* The state as the reference implementation holds it (CartPole: x, ẋ, θ, θ̇), without the number of moves; returns the
    * count (≤ MZ_ENV_NUMBERS_MAX). */
   int (*numbers)(const void *state, double *out);
-  /* The state after `moves` moves that has these numbers: the inverse of numbers, for tests that follow a reference. What numbers do
-   * not tell of the past (Go: earlier positions) is empty. */
+  /* The state after `moves` moves that has these numbers: the inverse of numbers, for tests that follow a reference. What numbers
+   * do not tell of the past (Go: earlier positions) is empty. */
   void (*load)(const mz_env *env, void *state, const double *numbers, int moves);
 };
 
 /* The bundled environments, in the order of the README. */
 int mz_env_count(void);
 const mz_env *mz_env_at(int index);
-/* "gomoku", or a variant of it: "gomoku:size=9,k=5". MZ_E_CONFIG naming the nearest environment or option. The result lives as long as
- * the process. */
+/* "gomoku", or a variant of it: "gomoku:size=9,k=5". MZ_E_CONFIG naming the nearest environment or option. The result lives as
+ * long as the process. */
 mz_status mz_env_find(const char *name, const mz_env **out);
 
 static inline int mz_env_legal(const mz_env *env, const void *state, uint8_t *mask) {

@@ -17,5 +17,6 @@ typedef struct mz_trace_options {
 /* `line` gets one object a step and does not keep it; a status other than MZ_OK stops the trace. */
 mz_status mz_env_trace(const mz_env *env, const mz_trace_options *options, mz_status (*line)(void *context, cJSON *object),
                        void *context);
-/* The spec as JSON: name, title, options {key: value}, observation {type, shape, meaning}, actions, players, …; NULL when memory is out. */
+/* The spec as JSON: name, title, options {key: value}, observation {type, shape, meaning}, actions, players, …;
+ * NULL when memory is out. */
 cJSON *mz_env_to_json(const mz_env *env);
