@@ -77,7 +77,8 @@ static void a_pass_and_plain_actions_are_everywhere(void **state) {
   }
 }
 
-/* The map of each action, beside a convolution that reads the plane as its first channel, with the table as that channel's kernel. */
+/* The map of each action, beside a convolution that reads the plane as its first channel, with the table as that channel's
+ * kernel. */
 static void compare_with_convolution(const mz_backend *backend, mz_board board, mz_action_kind kind) {
   enum { CHANNELS = 16 };
   static mz_params params; /* large */

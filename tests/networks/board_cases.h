@@ -123,6 +123,7 @@ static inline const mz_model *unrolled_board_model(net_size size) {
                                         .head_channels = NARROW,
                                         .norm_rows = size.group,
                                         .norm_share = 0.1,
+                                        .training = size.half ? MZ_PRECISION_BF16 : MZ_PRECISION_F32,
                                         .value_bins = NET_BINS,
                                         .reward_bins = 5};
   const mz_spec spec = {.obs_kind = MZ_OBS_U8,

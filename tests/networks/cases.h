@@ -1,5 +1,6 @@
-/* One list of small networks that together use every op that trains on vectors (board_cases.h: on boards), for all the questions asked
- * of a backend: are its gradients right, does it agree with the reference, does a row depend on its neighbours. Include after cmocka.h. */
+/* One list of small networks that together use every op that trains on vectors (board_cases.h: on boards), for all the
+ * questions asked of a backend: are its gradients right, does it agree with the reference, does a row depend on its
+ * neighbours. Include after cmocka.h. */
 #pragma once
 #include "muzero/base/digest.h"
 #include "muzero/base/rng.h"
@@ -16,6 +17,7 @@ typedef struct net_size {
   int width;      /* of hidden layers; of boards: channels */
   mz_board board; /* of cases on boards */
   int group;      /* rows that batch norm normalises together */
+  bool half;      /* of the loss on boards: convolutions multiply bfloat16 */
 } net_size;
 
 /* A network on one backend with made-up parameters and inputs, the same for every backend and every number of rows. */
@@ -33,6 +35,7 @@ typedef struct net {
   int indices[NET_INDICES_MAX];
   int index_count;
   int actions;           /* an index is below it */
+  bool half;             /* convolutions' weights are packed as bfloat16 */
   double scale_of_first; /* expected gradient of parameter 0 and 1 over their derivative: what SCALE_GRADIENT lets through */
   mz_model model;        /* of the cases `unrolled loss` */
 } net;
@@ -194,8 +197,8 @@ static inline void *net_elements(const net *n, const float *from) {
 
 static inline void net_pack(net *n) {
   const mz_backend *backend = n->backend;
-  if (backend->pack_forward != NULL) check(backend->pack_forward(&n->params, n->values, false, n->packed));
-  if (backend->pack_backward != NULL) check(backend->pack_backward(&n->params, n->values, false, n->transposed));
+  if (backend->pack_forward != NULL) check(backend->pack_forward(&n->params, n->values, n->half, n->packed));
+  if (backend->pack_backward != NULL) check(backend->pack_backward(&n->params, n->values, n->half, n->transposed));
 }
 
 static inline net *net_open(const net_case *c, const mz_backend *backend, net_size size, int rows, uint64_t seed) {
@@ -204,6 +207,7 @@ static inline net *net_open(const net_case *c, const mz_backend *backend, net_si
   n->backend = backend;
   n->scale_of_first = 1.0;
   n->actions = NET_ACTIONS;
+  n->half = size.half;
   c->define(&n->params, size);
   check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
   mz_params_init(&n->params, seed, n->weights);

@@ -1,8 +1,8 @@
 /* Gradients of the reference backend against central differences: every op, and the whole K = 5 loss.
  *
- * Points away from kinks: at every perturbed point the pattern of active ReLUs and the places of each row's minimum and maximum
- * (read off the tape) must be those of the unperturbed one, so no difference quotient straddles a kink; if one does, another point is
- * taken.
+ * Points away from kinks: at every perturbed point the pattern of active ReLUs and the places of each row's minimum and
+ * maximum (read off the tape) must be those of the unperturbed one, so no difference quotient straddles a kink; if one does,
+ * another point is taken.
  *
  * SCALE_GRADIENT is no derivative, so the differences of the whole loss are taken with what it stops held constant: a second,
  * plain implementation of model and loss, in which the scaled value is f·x + (1 − f)·(x at the unperturbed point). */
@@ -72,8 +72,8 @@ static net *open_at_example(const net_case *c, net_size size, uint64_t seed) {
   return n;
 }
 
-/* Of all entries of small tensors, and of every `skip`-th of a convolution's; the others are set to the gradient they should have. false:
- * a kink is too near. */
+/* Of all entries of small tensors, and of every `skip`-th of a convolution's; the others are set to the gradient they should
+ * have. false: a kink is too near. */
 static bool differences_of(net *n, const mz_param *param, double scale, uint64_t pattern, double *differences) {
   const int skip = param->conv.height > 0 ? 7 : 1; /* prime to 9, the taps, and to 16, the channels */
   for (int i = 0; i < param->rows * param->columns; i++) {
@@ -186,7 +186,8 @@ static double cross_entropy(const double *logits, const double *target, int n) {
   return loss;
 }
 
-/* The next of the inputs that the case registered, in its order: obs; then per step policy, value, their weights, reward, its weight. */
+/* The next of the inputs that the case registered, in its order: obs; then per step policy, value, their weights, reward, its
+ * weight. */
 static const double *next_input(net *n, int *at, int r) {
   const mz_tape_value *value = mz_tape_at(n->tape, n->inputs[(*at)++]);
   return (const double *)value->data + (ptrdiff_t)r * value->stride;

@@ -1,5 +1,6 @@
-/* Batch norm: what it does to a group, which statistics come out for the running ones, and that its kernels have the same bits at every
- * instruction-set level. (Its gradients: gradients.c, parity.c; that groups are independent: rows.c; folding: conv_model.c.) */
+/* Batch norm: what it does to a group, which statistics come out for the running ones, and that its kernels have the same bits
+ * at every instruction-set level. (Its gradients: gradients.c, parity.c; that groups are independent: rows.c; folding:
+ * conv_model.c.) */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -123,7 +123,7 @@ static void boards(void **state) {
         compare(&board_cases[i], size, groups * group, (groups + k % 2) * group);
       }
     }
-    for (int rows = 1; rows <= 9; rows++) compare(&board_cases[i], (net_size){16, {3, 3}, 1}, rows, 9);
+    for (int rows = 1; rows <= 9; rows++) compare(&board_cases[i], (net_size){.width = 16, .board = {3, 3}, .group = 1}, rows, 9);
   }
 }
 

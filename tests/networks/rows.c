@@ -13,11 +13,16 @@
 
 enum { ROWS_MAX = 70 };
 
+static size_t data_bytes(const mz_tape_value *value) {
+  return (size_t)value->stride * (value->half ? sizeof(uint16_t) : sizeof(float));
+}
+
 /* Bytes of one row of all values and gradients, and their place in a copy. */
 static size_t row_bytes(const net *n) {
   size_t bytes = 0;
   for (int i = 0; i < n->tape->node_count; i++) {
-    bytes += (size_t)n->tape->values[i].stride * sizeof(float) * (n->tape->values[i].gradient != NULL ? 2 : 1);
+    const mz_tape_value *value = &n->tape->values[i];
+    bytes += data_bytes(value) + (value->gradient != NULL ? (size_t)value->stride * sizeof(float) : 0);
   }
   return bytes;
 }
@@ -25,12 +30,12 @@ static size_t row_bytes(const net *n) {
 static void copy_row(const net *n, int r, char *to) {
   for (int i = 0; i < n->tape->node_count; i++) {
     const mz_tape_value *value = &n->tape->values[i];
-    const size_t bytes = (size_t)value->stride * sizeof(float);
-    memcpy(to, (const char *)value->data + (size_t)r * bytes, bytes);
-    to += bytes;
+    const size_t data = data_bytes(value), gradient = (size_t)value->stride * sizeof(float);
+    memcpy(to, (const char *)value->data + (size_t)r * data, data);
+    to += data;
     if (value->gradient == NULL) continue;
-    memcpy(to, (const char *)value->gradient + (size_t)r * bytes, bytes);
-    to += bytes;
+    memcpy(to, (const char *)value->gradient + (size_t)r * gradient, gradient);
+    to += gradient;
   }
 }
 
@@ -99,20 +104,33 @@ static void wide_layers(void **state) {
   rows_stand_alone(&net_cases[5], 1030, 5); /* padded: stays with our kernel */
 }
 
+static const mz_board sizes[] = {{2, 2}, {3, 3}, {6, 7}, {9, 9}};
+
 static void boards(void **state) {
   (void)state;
-  static const mz_board sizes[] = {{2, 2}, {3, 3}, {6, 7}, {9, 9}};
   for (int b = 0; b < 4; b++) {
     for (int channels = 16; channels <= 64; channels += 16) {
       for (int i = 0; i < BOARD_CASES - 2; i++) {
         if ((i + b + channels / 16) % 3 != 0) continue;
-        groups_stand_alone(&board_cases[i], (net_size){channels, sizes[b], 1}, 1, 9);
+        groups_stand_alone(&board_cases[i], (net_size){.width = channels, .board = sizes[b], .group = 1}, 1, 9);
       }
     }
     for (int i = BOARD_CASES - 2; i < BOARD_CASES; i++) { /* those with norms */
       const int group = 1 + (b + i) % 4;
-      groups_stand_alone(&board_cases[i], (net_size){16 + 16 * b, sizes[b], group}, group, 4);
+      groups_stand_alone(&board_cases[i], (net_size){.width = 16 + 16 * b, .board = sizes[b], .group = group}, group, 4);
     }
+  }
+}
+
+static void boards_in_halves(void **state) {
+  (void)state;
+  if (!mz_isa_halves()) {
+    print_message("skipped: this processor does not multiply bfloat16\n");
+    skip();
+  }
+  for (int b = 0; b < 4; b++) {
+    const net_size size = {.width = 16 + 16 * b, .board = sizes[b], .group = 1 + b % 2, .half = true};
+    groups_stand_alone(&board_cases[BOARD_CASES - 1], size, size.group, 5);
   }
 }
 
@@ -121,6 +139,7 @@ int main(void) {
       cmocka_unit_test(at_every_level),
       cmocka_unit_test(wide_layers),
       cmocka_unit_test(boards),
+      cmocka_unit_test(boards_in_halves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ typedef struct update {
   const mz_backend *backend;
   mz_tape *tape;
   mz_loss loss;
+  bool half;                          /* convolutions multiply bfloat16 */
   void *values, *packed, *transposed; /* of the weights, in the backend's elements: plain, as forward and as backward read them */
 } update;
 
@@ -45,8 +46,8 @@ static inline void pack(update *u) {
     else
       ((float *)u->values)[i] = u->weights[i];
   }
-  if (u->packed != NULL) check(u->backend->pack_forward(params, u->values, false, u->packed));
-  if (u->transposed != NULL) check(u->backend->pack_backward(params, u->values, u->transposed));
+  if (u->packed != NULL) check(u->backend->pack_forward(params, u->values, u->half, u->packed));
+  if (u->transposed != NULL) check(u->backend->pack_backward(params, u->values, u->half, u->transposed));
 }
 
 static inline void open_tape(update *u, const mz_backend *backend, int unroll) {
@@ -137,8 +138,10 @@ static inline double relative_error(const update *u, const mz_param *param, cons
   return sqrt(difference / norm);
 }
 
-/* Loss and gradients of the whole batch on one tape. `wanted`: PyTorch's loss. */
-static inline void compare_gradients(const update *u, double wanted, double tolerance) {
+/* Loss and gradients of the whole batch on one tape, relative to PyTorch's: the loss `wanted`, tensors named `prefix` +
+ * parameter. */
+static inline void compare_gradients(const update *u, const char *prefix, double wanted, double loss_tolerance,
+                                     double tolerance) {
   const mz_params *params = &u->model.params;
   const mz_backend *backend = u->backend;
   void *gradients;
@@ -148,7 +151,7 @@ static inline void compare_gradients(const update *u, double wanted, double tole
   double largest = 0;
   for (int p = 0; p < params->count; p++) {
     const mz_param *param = &params->items[p];
-    const double error = relative_error(u, param, "gradients.", gradients, backend, NULL);
+    const double error = relative_error(u, param, prefix, gradients, backend, NULL);
     if (!(error <= tolerance)) fail_msg("%s: gradient of %s: relative error %.2e", backend->name, param->name, error);
     largest = fmax(largest, error);
     for (int r = 0; r < param->rows; r++)
@@ -156,7 +159,7 @@ static inline void compare_gradients(const update *u, double wanted, double tole
         assert_true(element(backend, gradients, param->offset + (int64_t)r * param->stride + c) == 0.0);
   }
   print_message("%s: loss off by %.1e, gradients by at most %.1e\n", backend->name, fabs(loss - wanted) / wanted, largest);
-  assert_true(fabs(loss - wanted) <= tolerance * wanted);
+  assert_true(fabs(loss - wanted) <= loss_tolerance * wanted);
   free(gradients);
 }
 
@@ -172,7 +175,8 @@ static inline mz_optimizer_settings optimizer_settings(const mz_fixture *torch) 
   };
 }
 
-/* The update as a learner does it: shards, sum over the tree, norm, clip, step. Takes the weights on; the new ones are not yet packed. */
+/* The update as a learner does it: shards, sum over the tree, norm, clip, step. Takes the weights on; the new ones are not yet
+ * packed. */
 static inline void sharded_update(update *u, mz_optimizer *optimizer, double *loss, double *norm) {
   const mz_params *params = &u->model.params;
   const int chunks = mz_chunk_count(params), rows = TORCH_ROWS / TORCH_SHARDS;

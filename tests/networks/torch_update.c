@@ -43,7 +43,7 @@ static void open_update(update *u, const mz_backend *backend) {
 static void loss_and_gradients(const mz_backend *backend, double tolerance) {
   update u;
   open_update(&u, backend);
-  compare_gradients(&u, fixture_scalar(&u.torch, "loss"), tolerance);
+  compare_gradients(&u, "gradients.", fixture_scalar(&u.torch, "loss"), tolerance, tolerance);
   close_update(&u);
 }
 
