@@ -38,7 +38,6 @@ typedef struct mz_support {
 } mz_support;
 
 enum { MZ_BLOCKS_MAX = 40 };
-#define MZ_NORM_EPSILON 1e-5f
 
 typedef struct mz_block { /* first parameters */
   mz_norm norm[2];

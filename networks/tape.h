@@ -36,6 +36,7 @@ typedef enum mz_activation { MZ_LINEAR_ONLY, MZ_RELU } mz_activation;
 
 enum { MZ_NODE_INPUTS = 3 };
 
+#define MZ_NORM_EPSILON 1e-5f
 /* Parameters of a batch norm, from its first on; the two statistics are elsewhere. */
 typedef struct mz_norm {
   int scale, shift, mean, variance;

@@ -69,7 +69,12 @@ static void *take(const mz_tape *tape, size_t *at, size_t bytes) {
 static bool adds_in_place(const mz_tape *tape, const mz_node *node) {
   if (node->op != MZ_OP_CONV || node->input_count < 2) return false;
   const mz_op added = tape->nodes[node->inputs[1]].op;
-  return added == MZ_OP_ACTION_MAP || (added == MZ_OP_CONV && !tape->with_backward);
+  if (added != MZ_OP_ACTION_MAP && (added != MZ_OP_CONV || tape->with_backward)) return false;
+  for (int i = node->output + 1; i < tape->node_count; i++) {
+    for (int k = 0; k < tape->nodes[i].input_count; k++)
+      if (tape->nodes[i].inputs[k] == node->inputs[1]) return false;
+  }
+  return true;
 }
 
 /* The value whose buffer is this one's too: SCALE_GRADIENT changes nothing in forward. −1: none. */

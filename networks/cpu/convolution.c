@@ -269,7 +269,9 @@ static void forget(dnnl_memory_t memory) {
 }
 
 void mz_conv_free(mz_conv *conv) {
+  dnnl_engine_t engine;
   if (conv == NULL) return;
+  const bool locked = mz_onednn_lock(&engine) == MZ_OK; /* without an engine there is nothing but memory to free */
   for (int i = 0; i < BLOCKS_MAX; i++) {
     forget(conv->blocks[i].x);
     forget(conv->blocks[i].y);
@@ -279,6 +281,7 @@ void mz_conv_free(mz_conv *conv) {
   forget(conv->bias);
   forget(conv->plain);
   if (conv->stream != NULL) dnnl_stream_destroy(conv->stream);
+  if (locked) mz_onednn_unlock();
   free(conv->sum);
   free(conv);
 }

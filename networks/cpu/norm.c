@@ -1,6 +1,5 @@
 #include "networks/cpu/norm.h"
 #include "networks/cpu/kernels.h"
-#include "networks/model.h"
 #include "networks/tape_state.h"
 #include <string.h>
 

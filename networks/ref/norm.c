@@ -1,5 +1,4 @@
 #include "networks/ref/norm.h"
-#include "networks/model.h"
 #include "networks/ref/access.h"
 #include <math.h>
 
