@@ -1,14 +1,17 @@
 #include "selfplay/players.h"
-#include "muzero/base/arena.h"
+#include "envs/bundled.h"
 #include "muzero/base/config.h"
 #include "selfplay/choice.h"
-#include "selfplay/mcts.h"
+#include "selfplay/player_memory.h"
 #include <ctype.h>
 #include <string.h>
 
 static const char *const names[] = {
     [MZ_PLAYER_RANDOM] = "random", [MZ_PLAYER_RULE] = "rule", [MZ_PLAYER_PERFECT] = "perfect", [MZ_PLAYER_MCTS] = "mcts"};
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
+
+/* Minutes. The hardest move beyond the table of openings takes some hundredths of it. */
+static const int64_t SOLVER_NODES_MAX = 2000000000;
 
 static mz_status unknown(const char *text, const char *word) {
   const char *nearest = mz_nearest(word, names, NAME_COUNT);
@@ -31,6 +34,9 @@ static mz_status parse_simulations(const char *text, const char *digits, int *ou
   return MZ_OK;
 }
 
+/* Solved by search, which unlike mz_env.expert may take its time. */
+static bool has_solver(const mz_env *env) { return env == &mz_env_connect_four; }
+
 mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
   const char *colon = strchr(text, ':');
   char word[16];
@@ -47,7 +53,7 @@ mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
   } else {
     snprintf(player.name, sizeof player.name, "%s", word);
   }
-  if (kind == MZ_PLAYER_PERFECT && !env->expert) {
+  if (kind == MZ_PLAYER_PERFECT && !env->expert && !has_solver(env)) {
     return mz_fail(MZ_E_CONFIG, "opponent: perfect: perfect play is not known for %s; mcts:SIMS plays anything", env->name);
   }
   if (kind == MZ_PLAYER_RULE && (!env->spec.alternating || env->draws)) {
@@ -57,25 +63,6 @@ mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
   }
   *out = player;
   return MZ_OK;
-}
-
-/* Masks [actions] and states that a choice needs. */
-typedef struct scratch {
-  uint8_t *legal, *good, *reply_legal, *reply_good;
-  uint8_t *next, *after;
-  void *block;
-} scratch;
-
-static mz_status scratch_init(scratch *s, const mz_env *env) {
-  const size_t actions = (size_t)env->spec.actions;
-  mz_carver carver = {0};
-  mz_carve(&carver, &s->legal, actions, 1);
-  mz_carve(&carver, &s->good, actions, 1);
-  mz_carve(&carver, &s->reply_legal, actions, 1);
-  mz_carve(&carver, &s->reply_good, actions, 1);
-  mz_carve(&carver, &s->next, 1, env->state_size);
-  mz_carve(&carver, &s->after, 1, env->state_size);
-  return mz_carve_commit(&carver, &s->block);
 }
 
 /* Marks in `wins` the legal moves that win at once; how many. `next` is left as some successor. */
@@ -94,46 +81,77 @@ static int mark_wins(const mz_env *env, const void *state, const uint8_t *legal,
 }
 
 /* Marks in `good` the legal moves after which the other player cannot win at once; how many. */
-static int mark_safe(const mz_env *env, const void *state, scratch *s) {
+static int mark_safe(const mz_env *env, const void *state, mz_player_memory *m) {
   int count = 0;
   for (int32_t a = 0; a < env->spec.actions; a++) {
-    s->good[a] = 0;
-    if (!s->legal[a]) continue;
+    m->good[a] = 0;
+    if (!m->legal[a]) continue;
     mz_step step;
-    memcpy(s->next, state, env->state_size);
-    env->step(s->next, 1, &a, NULL, &step);
+    memcpy(m->next, state, env->state_size);
+    env->step(m->next, 1, &a, NULL, &step);
     const bool over = step.terminated || step.truncated;
-    if (!over) mz_env_legal(env, s->next, s->reply_legal);
-    s->good[a] = over || mark_wins(env, s->next, s->reply_legal, s->after, s->reply_good) == 0;
-    count += s->good[a];
+    if (!over) mz_env_legal(env, m->next, m->reply_legal);
+    m->good[a] = over || mark_wins(env, m->next, m->reply_legal, m->after, m->reply_good) == 0;
+    count += m->good[a];
   }
   return count;
 }
 
-static int choose_by_rule(const mz_env *env, const void *state, int legal, scratch *s, mz_rng *rng) {
-  int good = mark_wins(env, state, s->legal, s->next, s->good);
-  if (good == 0) good = mark_safe(env, state, s);
-  return good ? mz_choose_uniform(s->good, good, rng) : mz_choose_uniform(s->legal, legal, rng);
+static int choose_by_rule(const mz_env *env, const void *state, int legal, mz_player_memory *m, mz_rng *rng) {
+  int good = mark_wins(env, state, m->legal, m->next, m->good);
+  if (good == 0) good = mark_safe(env, state, m);
+  return good ? mz_choose_uniform(m->good, good, rng) : mz_choose_uniform(m->legal, legal, rng);
 }
 
-static int choose_optimal(const mz_env *env, const void *state, scratch *s, mz_rng *rng) {
-  float value;
-  env->expert(state, s->good, &value);
+static int count_actions(const mz_env *env, const uint8_t *mask) {
   int count = 0;
-  for (int a = 0; a < env->spec.actions; a++) count += s->good[a];
-  return mz_choose_uniform(s->good, count, rng);
+  for (int a = 0; a < env->spec.actions; a++) count += mask[a];
+  return count;
+}
+
+static mz_connect_four_board board_of_state(const mz_env *env, const void *state) {
+  double stones[MZ_CONNECT_FOUR_CELLS]; /* ±1 row by row from the top */
+  const int cells = env->numbers(state, stones);
+  MZ_ASSERT(cells == MZ_CONNECT_FOUR_CELLS);
+  const double mine = mz_env_to_play(env, state) == 0 ? 1 : -1;
+  mz_connect_four_board board = {0};
+  for (int i = 0; i < cells; i++) {
+    const int column = i % MZ_CONNECT_FOUR_COLUMNS, row = MZ_CONNECT_FOUR_ROWS - 1 - i / MZ_CONNECT_FOUR_COLUMNS;
+    const uint64_t cell = UINT64_C(1) << ((MZ_CONNECT_FOUR_ROWS + 1) * column + row);
+    if (stones[i] != 0) board.all |= cell;
+    if (stones[i] * mine > 0) board.mine |= cell;
+  }
+  return board;
+}
+
+/* Marks in `good` the optimal moves. */
+static mz_status mark_optimal(const mz_env *env, const void *state, mz_player_memory *m) {
+  if (env->expert) {
+    float value;
+    env->expert(state, m->good, &value);
+    return MZ_OK;
+  }
+  MZ_TRY(mz_player_memory_solver(m));
+  unsigned columns;
+  int outcome;
+  if (!mz_connect_four_optimal(m->solver, board_of_state(env, state), SOLVER_NODES_MAX, &columns, &outcome)) {
+    return mz_fail(MZ_E_CONFIG, "opponent: perfect: %s: a position undecided after %lld others; mcts:SIMS plays anything",
+                   env->name, (long long)SOLVER_NODES_MAX);
+  }
+  for (int c = 0; c < env->spec.actions; c++) m->good[c] = columns >> c & 1;
+  return MZ_OK;
 }
 
 mz_status mz_player_move(const mz_player *player, const mz_env *env, const void *state, mz_rng *rng, int *action) {
-  if (player->kind == MZ_PLAYER_MCTS) return mz_mcts_move(env, state, player->simulations, rng, action);
-  scratch s;
-  MZ_TRY(scratch_init(&s, env));
-  const int legal = mz_env_legal(env, state, s.legal);
-  switch (player->kind) {
-    case MZ_PLAYER_RULE: *action = choose_by_rule(env, state, legal, &s, rng); break;
-    case MZ_PLAYER_PERFECT: *action = choose_optimal(env, state, &s, rng); break;
-    default: *action = mz_choose_uniform(s.legal, legal, rng); break;
+  mz_player_memory *m;
+  MZ_TRY(mz_player_memory_of_thread(env, &m));
+  if (player->kind == MZ_PLAYER_MCTS) return mz_mcts_move(m->mcts, env, state, player->simulations, rng, action);
+  if (player->kind == MZ_PLAYER_PERFECT) {
+    MZ_TRY(mark_optimal(env, state, m));
+    *action = mz_choose_uniform(m->good, count_actions(env, m->good), rng);
+    return MZ_OK;
   }
-  free(s.block);
+  const int legal = mz_env_legal(env, state, m->legal);
+  *action = player->kind == MZ_PLAYER_RULE ? choose_by_rule(env, state, legal, m, rng) : mz_choose_uniform(m->legal, legal, rng);
   return MZ_OK;
 }

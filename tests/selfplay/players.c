@@ -1,6 +1,9 @@
 /* Opponents: their names, what they must and must not play. */
 #include "tests/selfplay/agents.h"
+#include "envs/connect_four_solver.h"
+#include "selfplay/opening.h"
 #include "selfplay/players.h"
+#include <pthread.h>
 
 enum { SEEDS = 300 };
 
@@ -21,7 +24,7 @@ static int move(const mz_player *player, const mz_env *env, const void *state, m
 
 /* A tic-tac-toe position by the moves that lead to it: "04" is x in the corner, o in the centre. */
 typedef struct board {
-  _Alignas(8) uint8_t bytes[64];
+  _Alignas(8) uint8_t bytes[192];
 } board;
 static board position(const char *moves) {
   board b = {0};
@@ -78,7 +81,9 @@ static void test_names(void **unused) {
   assert_refused("mcts:100001", &mz_env_tictactoe, MZ_E_USAGE, "100000");
   assert_refused("mcts:99999999999999999999999", &mz_env_tictactoe, MZ_E_USAGE, "100000");
   assert_refused("perfect", &mz_env_cartpole, MZ_E_CONFIG, "cartpole");
+  assert_refused("perfect", &mz_env_gomoku, MZ_E_CONFIG, "gomoku");
   assert_refused("rule", &mz_env_cartpole, MZ_E_CONFIG, "cartpole");
+  assert_int_equal(parse("perfect", &mz_env_connect_four).kind, MZ_PLAYER_PERFECT);
 }
 
 static void test_random_plays_every_legal_move(void **unused) {
@@ -119,6 +124,74 @@ static void test_perfect(void **unused) {
       assert_true(own || step.reward == 0); /* random never wins */
     }
   }
+}
+
+/* Connect Four, some moves into the game: all the optimal moves are made, and no other. */
+static void test_perfect_connect_four(void **unused) {
+  (void)unused;
+  const mz_env *env = &mz_env_connect_four;
+  const mz_player perfect = parse("perfect", env);
+  mz_connect_four_solver *solver;
+  assert_int_equal(mz_connect_four_solver_create(&solver, 1 << 20), MZ_OK);
+  for (int n = 0; n < 12; n++) {
+    board b = {0};
+    mz_rng rng = stream(n);
+    uint8_t mask[9];
+    mz_opening_play(env, b.bytes, 18 + n, mask, &rng, NULL);
+    double cells[MZ_CONNECT_FOUR_CELLS];
+    assert_int_equal(env->numbers(b.bytes, cells), MZ_CONNECT_FOUR_CELLS);
+    mz_connect_four_board same = {0};
+    for (int row = MZ_CONNECT_FOUR_ROWS - 1; row >= 0; row--) { /* from the floor up */
+      for (int column = 0; column < MZ_CONNECT_FOUR_COLUMNS; column++) {
+        const double stone = cells[MZ_CONNECT_FOUR_COLUMNS * row + column];
+        const uint64_t cell = UINT64_C(1) << (7 * column + MZ_CONNECT_FOUR_ROWS - 1 - row);
+        if (stone != 0) same.all |= cell;
+        if (stone == (env->to_play(b.bytes) == 0 ? 1 : -1)) same.mine |= cell;
+      }
+    }
+    unsigned optimal, made = 0;
+    int outcome;
+    assert_true(mz_connect_four_optimal(solver, same, 0, &optimal, &outcome));
+    for (int draw = 0; draw < 200; draw++) made |= 1u << move(&perfect, env, b.bytes, &rng);
+    assert_int_equal(made, optimal);
+  }
+  mz_connect_four_solver_free(solver);
+}
+
+/* Whoever begins wins, if perfect; the other side is left what it gets. */
+static void test_perfect_connect_four_wins(void **unused) {
+  (void)unused;
+  const mz_env *env = &mz_env_connect_four;
+  const mz_player perfect = parse("perfect", env), rule = parse("rule", env);
+  for (int game = 0; game < 3; game++) {
+    mz_rng rng = stream(game);
+    board b = {0};
+    mz_step step = {0};
+    int ply = 0;
+    for (env->reset(env, b.bytes, NULL); !step.terminated; ply++) {
+      const int32_t action = move(ply % 2 == 0 ? &perfect : &rule, env, b.bytes, &rng);
+      if (ply == 0) assert_int_equal(action, 3);
+      env->step(b.bytes, 1, &action, NULL, &step);
+    }
+    assert_true(ply % 2 == 1 && step.reward == 1);
+  }
+}
+
+/* Two plies ahead in a game with many moves. */
+static void test_rule_on_a_large_board(void **unused) {
+  (void)unused;
+  const mz_env *env = &mz_env_gomoku; /* 15 × 15: cell = 15 · row + column */
+  const mz_player rule = parse("rule", env);
+  static const int32_t moves[] = {112, 0, 113, 1, 114, 2, 115};
+  board b = {0};
+  assert_true(env->state_size <= sizeof b.bytes);
+  env->reset(env, b.bytes, NULL);
+  mz_step step;
+  for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) env->step(b.bytes, 1, &moves[i], NULL, &step);
+  mz_rng rng = stream(0);
+  env->step(b.bytes, 1, &(int32_t){111}, NULL, &step); /* one end of the four is blocked */
+  env->step(b.bytes, 1, &(int32_t){50}, NULL, &step);
+  assert_int_equal(move(&rule, env, b.bytes, &rng), 116);
 }
 
 static void test_mcts_finds_what_is_near(void **unused) {
@@ -168,18 +241,49 @@ static void test_mcts_with_chance(void **unused) {
   assert_int_equal(move(&player, &test_dice, &state, &rng), 1);
 }
 
-static void test_memory_that_cannot_be_had(void **unused) {
-  (void)unused;
+/* On a thread of its own, which has no memory yet: the first move fails for want of it, the next goes well, and one more like it
+ * needs none. */
+static void *move_without_memory(void *name) {
   const board b = position("0");
-  const char *names[] = {"rule", "mcts:20"};
-  for (int i = 0; i < 2; i++) {
-    const mz_player player = parse(names[i], &mz_env_tictactoe);
+  const mz_player player = parse(name, &mz_env_tictactoe);
+  for (int attempt = 0; attempt < 3; attempt++) {
     mz_rng rng = stream(0);
     int action = -1;
-    mz_alloc_fail_after(1);
-    assert_int_equal(mz_player_move(&player, &mz_env_tictactoe, b.bytes, &rng, &action), MZ_E_MEMORY);
+    mz_alloc_fail_after(attempt == 1 ? 0 : 1);
+    const mz_status status = mz_player_move(&player, &mz_env_tictactoe, b.bytes, &rng, &action);
     mz_alloc_fail_after(0);
+    assert_int_equal(status, attempt == 0 ? MZ_E_MEMORY : MZ_OK);
   }
+  return NULL;
+}
+
+static void test_memory_that_cannot_be_had(void **unused) {
+  (void)unused;
+  char *opponents[] = {"rule", "mcts:20"};
+  for (int i = 0; i < 2; i++) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, move_without_memory, opponents[i]), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+  }
+}
+
+/* Threads have memory of their own, and make the same moves. */
+static void *play_alone(void *out) {
+  unsigned *made = out;
+  made[0] = moves_made("mcts:50", "04");
+  made[1] = moves_made("rule", "031");
+  return NULL;
+}
+
+static void test_threads(void **unused) {
+  (void)unused;
+  enum { THREADS = 3 };
+  pthread_t threads[THREADS];
+  unsigned made[THREADS][2], expected[2];
+  play_alone(expected);
+  for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, play_alone, made[i]), 0);
+  for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+  for (int i = 0; i < THREADS; i++) assert_memory_equal(made[i], expected, sizeof expected);
 }
 
 int main(void) {
@@ -188,10 +292,14 @@ int main(void) {
       cmocka_unit_test(test_random_plays_every_legal_move),
       cmocka_unit_test(test_rule),
       cmocka_unit_test(test_perfect),
+      cmocka_unit_test(test_perfect_connect_four),
+      cmocka_unit_test(test_perfect_connect_four_wins),
+      cmocka_unit_test(test_rule_on_a_large_board),
       cmocka_unit_test(test_mcts_finds_what_is_near),
       cmocka_unit_test(test_mcts_alone),
       cmocka_unit_test(test_mcts_with_chance),
       cmocka_unit_test(test_memory_that_cannot_be_had),
+      cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
