@@ -7,7 +7,7 @@ typedef struct result {
   mz_plan plan;  /* in force in the end */
   double unit_s; /* of it, by the formula */
   double off;    /* its time (or price) over the optimum's */
-  int found;     /* phases until a plan within 5 % of the optimum was in force for good; -1: never */
+  int found;     /* phases until a plan within 5 % of the optimum was in force for good, trials apart; -1: never */
   int tried, confirmed, reverted;
 } result;
 
@@ -54,6 +54,7 @@ static result steer(shop *s, const mz_plan *start) {
     r.tried += d.action == MZ_ACTION_TRY;
     r.confirmed += d.action == MZ_ACTION_CONFIRM;
     r.reverted += d.action == MZ_ACTION_REVERT;
+    if (d.action == MZ_ACTION_TRY || d.action == MZ_ACTION_WAIT) continue; /* a trial: it may be undone */
     if (cost_of(s, mz_allocator_plan(a)) > 1.05 * least)
       r.found = -1;
     else if (r.found < 0)
