@@ -8,6 +8,7 @@
 #include "muzero/probe.h"
 #include "muzero/window.h"
 #include "networks/isa.h"
+#include <sched.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,11 +36,24 @@ struct mz_steer {
 
 /* ---- what there is ---- */
 
+/* The core this thread runs on comes first: the kernel chose it because others were busy, perhaps with another run that has as few. */
+static void begin_here(int16_t *cores, int count) {
+  int16_t turned[MZ_CORES_MAX];
+  const int here = sched_getcpu();
+  int first = 0;
+  while (first < count && cores[first] != here) first++;
+  for (int i = 0; i < count; i++) turned[i] = cores[(first + i) % count];
+  memcpy(cores, turned, (size_t)count * sizeof *cores);
+}
+
 /* limits.cpu_max is kept by giving devices no more cores than that. */
 static void cut_devices(mz_devices *devices, int cores) {
   int count = 0;
   for (int d = 0; d < devices->count && cores > 0; d++) {
-    if (devices->items[d].core_count > cores) devices->items[d].core_count = devices->items[d].device.cores = cores;
+    if (devices->items[d].core_count > cores) {
+      begin_here(devices->items[d].cores, devices->items[d].core_count);
+      devices->items[d].core_count = devices->items[d].device.cores = cores;
+    }
     cores -= devices->items[d].core_count;
     count = d + 1;
   }
