@@ -138,8 +138,11 @@ static mz_status resolve_convolutions(mz_settings *s, const uint8_t *explicit_) 
   const int32_t best = mz_isa_halves() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32;
   if (s->network.inference == MZ_PRECISION_AUTO) s->network.inference = best;
   if (s->network.training == MZ_PRECISION_AUTO) s->network.training = best;
+  int64_t above = *group;
   if (*group > rows) *group = rows;
   while (rows % *group != 0) --*group;
+  while (above < rows && rows % above != 0) ++above;
+  if (above <= rows && above - asked < asked - *group) *group = above; /* the nearest that divides */
   if (*group != asked && given(s, explicit_, "network.bn_rows"))
     return mz_fail(MZ_E_CONFIG,
                    "network.bn_rows: groups of %lld rows do not divide a shard's %lld (batch_size %lld / shards %lld); nearest "

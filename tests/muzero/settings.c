@@ -34,6 +34,20 @@ static void shards_divide_the_batch(void **unused) {
   assert_int_equal(100 % s.learning.shards, 0);
 }
 
+static void groups_of_batch_norm_divide_a_shard(void **unused) {
+  (void)unused;
+  mz_settings s;
+  const char *sets[] = {"network.kind=conv", "batch_size=320", "shards=16", "network.bn_rows=9"};
+  assert_int_equal(resolve(sets, 4, &s), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "nearest valid value: 10"));
+  sets[3] = "network.bn_rows=30";
+  assert_int_equal(resolve(sets, 4, &s), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "nearest valid value: 20"));
+  expect_ok(resolve(sets, 3, &s)); /* nobody asked for a number */
+  assert_int_equal(20 % s.network.norm_rows, 0);
+  assert_true(s.network.inference != MZ_PRECISION_AUTO); /* a run keeps what its first machine chose */
+}
+
 static void every_bundled_preset_is_valid(void **unused) {
   (void)unused;
   assert_true(mz_preset_count() >= 2);
@@ -53,6 +67,9 @@ static void every_bundled_preset_is_valid(void **unused) {
   }
   char *text;
   size_t size;
+  expect_ok(mz_preset_load("gomoku:size=9", &text, &size)); /* of the game that it is a variant of */
+  assert_non_null(strstr(text, "Gomoku"));
+  free(text);
   assert_int_equal(mz_preset_load("cartpol", &text, &size), MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "cartpole"));
 }
@@ -85,9 +102,9 @@ static void knobs_follow_the_thread_budget(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(two_of_three_give_the_replay_ratio),
-                                     cmocka_unit_test(shards_divide_the_batch), cmocka_unit_test(every_bundled_preset_is_valid),
-                                     cmocka_unit_test(settings_survive_their_text),
-                                     cmocka_unit_test(knobs_follow_the_thread_budget)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(two_of_three_give_the_replay_ratio),  cmocka_unit_test(shards_divide_the_batch),
+      cmocka_unit_test(groups_of_batch_norm_divide_a_shard), cmocka_unit_test(every_bundled_preset_is_valid),
+      cmocka_unit_test(settings_survive_their_text),         cmocka_unit_test(knobs_follow_the_thread_budget)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
