@@ -1,7 +1,7 @@
 #include "networks/cpu/conv.h"
+#include "networks/cpu/access.h"
 #include "networks/cpu/convolution.h"
 #include "networks/cpu/kernels.h"
-#include "networks/tape_state.h"
 #include <string.h>
 
 /* ---- convolution ---- */
@@ -66,12 +66,6 @@ void mz_conv_node_release(mz_node *node) {
   node->prepared = NULL;
 }
 
-static const float *parameter(const mz_tape *tape, const void *vector, int param) {
-  return param < 0 ? NULL : (const float *)vector + tape->params->items[param].offset;
-}
-
-static float *gradient_of(mz_tape *tape, int param) { return (float *)tape->gradients + tape->params->items[param].offset; }
-
 void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows) {
   const conv_node *own = node->prepared;
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
@@ -79,8 +73,8 @@ void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows) {
     const mz_tape_value *add = &tape->values[node->inputs[1]];
     if (add->data != y->data) memcpy(y->data, add->data, (size_t)rows * (size_t)y->stride * sizeof(float));
   }
-  mz_conv_forward(own->forward, rows, x->data, parameter(tape, tape->weights, node->weight),
-                  parameter(tape, tape->weights, node->bias), y->data);
+  mz_conv_forward(own->forward, rows, x->data, mz_parameter(tape, tape->weights, node->weight),
+                  mz_parameter(tape, tape->weights, node->bias), y->data);
 }
 
 /* As it is multiplied: of a use that backward has visited. */
@@ -98,11 +92,11 @@ static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
     mz_conv_weights_add(own->weights, rows, x->data, output_gradient(tape, use));
     if (own->terms != NULL) own->terms[u] = (mz_term){x->data, y->gradient};
   }
-  mz_conv_weights_end(own->weights, gradient_of(tape, node->weight));
+  mz_conv_weights_end(own->weights, mz_gradient_of(tape, node->weight));
   if (own->terms == NULL) return;
   const int channels = tape->params->items[node->bias].stride;
   mz_kernels_get()->column_sums(own->terms, node->use_count, rows * node->positions, channels, channels,
-                                gradient_of(tape, node->bias));
+                                mz_gradient_of(tape, node->bias));
 }
 
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
@@ -118,7 +112,7 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
   if (own->dy != NULL) kernels->halve(y->gradient, own->dy, count);
   if (x->gradient != NULL) {
     float *dx = own->apart != NULL ? own->apart : x->gradient;
-    mz_conv_data(own->data, rows, output_gradient(tape, node), parameter(tape, tape->transposed, node->weight), dx);
+    mz_conv_data(own->data, rows, output_gradient(tape, node), mz_parameter(tape, tape->transposed, node->weight), dx);
     if (own->apart != NULL) kernels->add(x->gradient, dx, x->gradient, (size_t)rows * (size_t)x->stride);
   }
   if (node->first_use) parameter_gradients(tape, node, rows);
@@ -154,7 +148,7 @@ void mz_action_map_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *y = &tape->values[node->output];
   const int32_t *action = tape->indices[node->index_input];
   memset(y->data, 0, (size_t)rows * (size_t)y->stride * sizeof(float));
-  stamping s = {.from = parameter(tape, tape->weights, node->weight),
+  stamping s = {.from = mz_parameter(tape, tape->weights, node->weight),
                 .channels = (size_t)tape->params->items[node->weight].stride};
   for (int r = 0; r < rows; r++) {
     s.to = (float *)y->data + (size_t)r * (size_t)y->stride;
@@ -166,7 +160,7 @@ void mz_action_map_forward(mz_tape *tape, mz_node *node, int rows) {
 void mz_action_map_backward(mz_tape *tape, mz_node *node, int rows) {
   if (!node->first_use) return;
   const mz_param *table = &tape->params->items[node->weight];
-  stamping s = {.to = gradient_of(tape, node->weight), .channels = (size_t)table->stride, .backward = true};
+  stamping s = {.to = mz_gradient_of(tape, node->weight), .channels = (size_t)table->stride, .backward = true};
   memset(s.to, 0, (size_t)table->rows * (size_t)table->stride * sizeof(float));
   for (int u = 0; u < node->use_count; u++) {
     const mz_node *use = &tape->nodes[node->uses[u]];

@@ -1,7 +1,7 @@
 #include "networks/cpu/linear.h"
+#include "networks/cpu/access.h"
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/onednn.h"
-#include "networks/tape_state.h"
 #include <string.h>
 
 /* Beyond this many inputs or outputs oneDNN's cache blocking wins. Measured on Zen 4, one thread, GF/s of ours / oneDNN, 16 rows
@@ -104,20 +104,14 @@ static void multiply(mz_onednn *wide, const mz_product *product) {
   }
 }
 
-static const float *parameter(const mz_tape *tape, const void *vector, int param) {
-  return param < 0 ? NULL : (const float *)vector + tape->params->items[param].offset;
-}
-
-static float *gradient_of(mz_tape *tape, int param) { return (float *)tape->gradients + tape->params->items[param].offset; }
-
 void mz_linear_forward(mz_tape *tape, mz_node *node, int rows) {
-  const mz_term term = {tape->values[node->inputs[0]].data, parameter(tape, tape->weights, node->weight)};
+  const mz_term term = {tape->values[node->inputs[0]].data, mz_parameter(tape, tape->weights, node->weight)};
   mz_product product = forward_shape(tape, node, rows);
   product.terms = &term;
   product.c = tape->values[node->output].data;
-  product.bias = parameter(tape, tape->weights, node->bias);
+  product.bias = mz_parameter(tape, tape->weights, node->bias);
   if (node->table >= 0) {
-    product.table = parameter(tape, tape->weights, node->table);
+    product.table = mz_parameter(tape, tape->weights, node->table);
     product.table_stride = product.c_stride;
     product.index = tape->indices[node->index_input];
   }
@@ -127,7 +121,7 @@ void mz_linear_forward(mz_tape *tape, mz_node *node, int rows) {
 /* Row i of the table's gradient: the sum of the output gradients of the rows that used it, uses and rows in order. */
 static void table_gradient(mz_tape *tape, const mz_node *node, int rows) {
   const mz_param *table = &tape->params->items[node->table];
-  float *gradient = gradient_of(tape, node->table);
+  float *gradient = mz_gradient_of(tape, node->table);
   const mz_kernels *kernels = mz_kernels_get();
   const size_t stride = (size_t)table->stride;
   memset(gradient, 0, (size_t)table->rows * stride * sizeof *gradient);
@@ -151,10 +145,10 @@ static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
   }
   mz_product product = weight_gradient_shape(tape, node, rows);
   product.terms = prepared->terms;
-  product.c = gradient_of(tape, node->weight);
+  product.c = mz_gradient_of(tape, node->weight);
   multiply(prepared->weight_gradient, &product);
   if (node->bias >= 0) {
-    float *bias = gradient_of(tape, node->bias);
+    float *bias = mz_gradient_of(tape, node->bias);
     mz_kernels_get()->column_sums(prepared->terms, node->use_count, product.depth, product.columns, product.b_stride, bias);
   }
   if (node->table >= 0) table_gradient(tape, node, rows);
@@ -164,7 +158,7 @@ void mz_linear_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   if (node->activation == MZ_RELU) mz_kernels_get()->relu_mask(y->data, y->gradient, (size_t)rows * (size_t)y->stride);
   if (x->gradient != NULL) {
-    const mz_term term = {y->gradient, parameter(tape, tape->transposed, node->weight)};
+    const mz_term term = {y->gradient, mz_parameter(tape, tape->transposed, node->weight)};
     mz_product product = data_gradient_shape(tape, node, rows);
     product.terms = &term;
     product.c = x->gradient;

@@ -1,6 +1,6 @@
 #include "networks/cpu/norm.h"
+#include "networks/cpu/access.h"
 #include "networks/cpu/kernels.h"
-#include "networks/tape_state.h"
 #include <string.h>
 
 typedef enum kept { MEAN, VARIANCE, INVERSE, SUM_DY, SUM_DY_X, SUMS } kept;
@@ -30,12 +30,6 @@ void mz_norm_release(mz_node *node) {
   node->prepared = NULL;
 }
 
-static const float *parameter(const mz_tape *tape, int param) {
-  return (const float *)tape->weights + tape->params->items[param].offset;
-}
-
-static float *gradient_of(mz_tape *tape, int param) { return (float *)tape->gradients + tape->params->items[param].offset; }
-
 static mz_norm_group group_at(mz_tape *tape, mz_node *node, int group) {
   const norm_node *own = node->prepared;
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
@@ -46,8 +40,8 @@ static mz_norm_group group_at(mz_tape *tape, mz_node *node, int group) {
                          .x = (const float *)x->data + at,
                          .y = (char *)y->data + at * (y->half ? sizeof(uint16_t) : sizeof(float)),
                          .half = y->half,
-                         .scale = parameter(tape, node->norm.scale),
-                         .shift = parameter(tape, node->norm.shift),
+                         .scale = mz_parameter(tape, tape->weights, node->norm.scale),
+                         .shift = mz_parameter(tape, tape->weights, node->norm.shift),
                          .epsilon = MZ_NORM_EPSILON,
                          .relu = node->activation == MZ_RELU,
                          .mean = own->sums[MEAN] + at_sums,
@@ -71,7 +65,7 @@ void mz_norm_forward(mz_tape *tape, mz_node *node, int rows) {
 /* The gradient of `param`: factor · Σ over uses and groups of one of the sums they keep, in order. */
 static void add_up(mz_tape *tape, const mz_node *node, int groups, kept which, int param, float factor) {
   const size_t channels = (size_t)channels_of(tape, node);
-  float *sum = gradient_of(tape, param);
+  float *sum = mz_gradient_of(tape, param);
   memset(sum, 0, channels * sizeof *sum);
   for (int u = 0; u < node->use_count; u++) {
     const norm_node *use = tape->nodes[node->uses[u]].prepared;
@@ -97,5 +91,6 @@ void mz_norm_backward(mz_tape *tape, mz_node *node, int rows) {
 void mz_affine_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   mz_kernels_get()->affine(x->data, y->data, y->half, rows * node->positions, tape->params->items[node->weight].columns,
-                           parameter(tape, node->weight), parameter(tape, node->bias), node->activation == MZ_RELU);
+                           mz_parameter(tape, tape->weights, node->weight), mz_parameter(tape, tape->weights, node->bias),
+                           node->activation == MZ_RELU);
 }
