@@ -1,4 +1,5 @@
 /* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
+#include "muzero/base/file.h"
 #include "muzero/state.h"
 #include "muzero/stored.h"
 #include "networks/backend.h"
@@ -32,6 +33,8 @@ static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
   if (l->settings.learning.average > 0) return load_average(l, checkpoint);
   return mz_weights_stored(checkpoint, "weights", &l->model.params, l->weights);
 }
+
+bool mz_names_run(const char *who) { return strchr(who, '/') != NULL || mz_file_exists(who); }
 
 mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   char file[640];

@@ -1,4 +1,3 @@
-#include "muzero/base/file.h"
 #include "muzero/base/machine.h"
 #include "muzero/base/pool.h"
 #include "muzero/cli/commands.h"
@@ -117,7 +116,7 @@ static mz_status oppose(const eval_arguments *arguments, const mz_env *env, oppo
     return mz_fail(MZ_E_USAGE, "--opponent-sims: %s is played alone", env->name);
   }
   out->name = text ? text : "random";
-  if (strchr(out->name, '/') || mz_file_exists(out->name)) return load_rival(arguments, env, out);
+  if (mz_names_run(out->name)) return load_rival(arguments, env, out);
   if (arguments->opponent_simulations != MZ_COUNT_UNSET) {
     return mz_fail(MZ_E_USAGE, "--opponent-sims: only with another RUN as opponent, not %s; a searcher's are in mcts:SIMS",
                    out->name);

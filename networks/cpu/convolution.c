@@ -150,6 +150,20 @@ static bool same_shape(const mz_conv_shape *a, const mz_conv_shape *b) {
          a->outputs == b->outputs;
 }
 
+static void forget(dnnl_memory_t memory) {
+  if (memory != NULL) dnnl_memory_destroy(memory);
+}
+
+/* One that could not be completed. */
+static void layout_free(layout *l) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    forget(l->from[kind]);
+    forget(l->to[kind]);
+    if (l->reorder[kind] != NULL) dnnl_primitive_destroy(l->reorder[kind]);
+  }
+  free(l);
+}
+
 /* Under the lock. One that failed half-way stays unlisted. */
 static mz_status layout_of(layout **out, dnnl_engine_t engine, const mz_conv_shape *shape) {
   for (layout *l = layouts; l != NULL; l = l->next) {
@@ -163,7 +177,7 @@ static mz_status layout_of(layout **out, dnnl_engine_t engine, const mz_conv_sha
   const int kinds = mz_isa_halves() ? KINDS : DIRECTIONS;
   for (int kind = 0; kind < kinds && status == MZ_OK; kind++) status = choose(l, engine, kind);
   if (status != MZ_OK) {
-    free(l);
+    layout_free(l);
     return status;
   }
   l->next = layouts;
@@ -262,10 +276,6 @@ cleanup:
   }
   *out = conv;
   return status;
-}
-
-static void forget(dnnl_memory_t memory) {
-  if (memory != NULL) dnnl_memory_destroy(memory);
 }
 
 void mz_conv_free(mz_conv *conv) {

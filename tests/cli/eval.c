@@ -167,32 +167,19 @@ static void test_openings_in_training(void **state) {
   process_free(&p);
 }
 
-/* Every line: what follows `eval`, the status, and what the message must say. */
 static void test_what_does_not_go_together(void **state) {
   (void)state;
-  static const struct {
-    const char *arguments[5];
-    int status;
-    const char *says;
-  } wrong[] = {
-      {{"agent", "--opponent", "rule", "--opponent-sims", "3"}, 2, "another RUN"},
-      {{"pole", "--opponent-sims", "3"}, 2, "alone"},
-      {{"agent", "--opponent", "all", "--openings", "2"}, 2, "--openings"},
-      {{"agent", "--ladder", "--opponent", "rule"}, 2, "--ladder"},
-      {{"agent", "--ladder", "--openings", "0"}, 3, "at least 1"},
-      {{"agent", "--openings", "1001"}, 2, "out of range"},
-      {{"pole", "--ladder"}, 3, "alone"},
-      {{"nosuch", "--ladder"}, 5, "nosuch"},
+  static const refusal wrong[] = {
+      {{"eval", "agent", "--opponent", "rule", "--opponent-sims", "3"}, 2, "another RUN"},
+      {{"eval", "pole", "--opponent-sims", "3"}, 2, "alone"},
+      {{"eval", "agent", "--opponent", "all", "--openings", "2"}, 2, "--openings"},
+      {{"eval", "agent", "--ladder", "--opponent", "rule"}, 2, "--ladder"},
+      {{"eval", "agent", "--ladder", "--openings", "0"}, 3, "at least 1"},
+      {{"eval", "agent", "--openings", "1001"}, 2, "out of range"},
+      {{"eval", "pole", "--ladder"}, 3, "alone"},
+      {{"eval", "nosuch", "--ladder"}, 5, "nosuch"},
   };
-  process p = {0};
-  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    const char *const *a = wrong[i].arguments;
-    process_run(&p, "eval", a[0], a[1], a[2], a[3], a[4], NULL);
-    assert_status(&p, wrong[i].status);
-    assert_says(p.err, wrong[i].says);
-    assert_string_equal(p.out, "");
-  }
-  process_free(&p);
+  assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
 }
 
 int main(void) {

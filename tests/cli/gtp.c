@@ -198,26 +198,14 @@ static void test_superko(void **state) {
 
 static void test_wrong_input(void **state) {
   (void)state;
-  process p = {0};
-  static const struct {
-    const char *arguments[4];
-    int status;
-    const char *says;
-  } wrong[] = {
+  static const refusal wrong[] = {
       {{"gtp"}, 2, "needs RUN"},
       {{"gtp", "t", "--sims", "0"}, 2, "out of range"},
       {{"gtp", "t", "--sim", "5"}, 2, "--sims"},
       {{"gtp", "nosuch"}, 5, "nosuch"},
       {{"gtp", "cp"}, 3, "played alone"},
   };
-  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    const char *const *a = wrong[i].arguments;
-    process_run(&p, a[0], a[1], a[2], a[3], NULL);
-    assert_status(&p, wrong[i].status);
-    assert_says(p.err, wrong[i].says);
-    assert_string_equal(p.out, "");
-  }
-  process_free(&p);
+  assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
 }
 
 int main(void) {

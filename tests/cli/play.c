@@ -172,12 +172,7 @@ static void test_terminal(void **state) {
 
 static void test_wrong_input(void **state) {
   (void)state;
-  process p = {0};
-  static const struct {
-    const char *arguments[4];
-    int status;
-    const char *says;
-  } wrong[] = {
+  static const refusal wrong[] = {
       {{"play"}, 2, "needs RUN"},
       {{"play", "t", "--seat", "third"}, 2, "first, second and both"},
       {{"play", "t", "--seed", "one"}, 2, "--seed"},
@@ -185,14 +180,7 @@ static void test_wrong_input(void **state) {
       {{"play", "nosuch"}, 5, "nosuch"},
       {{"play", "cp"}, 3, "muzero watch"},
   };
-  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    const char *const *a = wrong[i].arguments;
-    process_run(&p, a[0], a[1], a[2], a[3], NULL);
-    assert_status(&p, wrong[i].status);
-    assert_says(p.err, wrong[i].says);
-    assert_string_equal(p.out, "");
-  }
-  process_free(&p);
+  assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
 }
 
 int main(void) {

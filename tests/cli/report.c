@@ -50,12 +50,7 @@ static void test_several_into_a_file(void **state) {
 
 static void test_wrong_input(void **state) {
   (void)state;
-  process p = {0};
-  static const struct {
-    const char *arguments[4];
-    int status;
-    const char *says;
-  } wrong[] = {
+  static const refusal wrong[] = {
       {{"report"}, 2, "needs RUN"},
       {{"report", "--out", "x.html"}, 2, "needs RUN"},
       {{"report", "nosuch"}, 5, "nosuch"},
@@ -64,14 +59,7 @@ static void test_wrong_input(void **state) {
       {{"report", run, "--out=nosuch/x.html"}, 5, "nosuch/x.html"},
       {{"report", "."}, 4, "neither metrics.jsonl"},
   };
-  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    const char *const *a = wrong[i].arguments;
-    process_run(&p, a[0], a[1], a[2], a[3], NULL);
-    assert_status(&p, wrong[i].status);
-    assert_says(p.err, wrong[i].says);
-    assert_string_equal(p.out, "");
-  }
-  process_free(&p);
+  assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
 }
 
 /* ---- in a browser ---- */

@@ -156,12 +156,7 @@ static void test_draws_over_the_last_picture(void **state) {
 
 static void test_wrong_input(void **state) {
   (void)state;
-  process p = {0};
-  static const struct {
-    const char *arguments[6];
-    int status;
-    const char *says;
-  } wrong[] = {
+  static const refusal wrong[] = {
       {{"watch"}, 2, "needs RUN"},
       {{"watch", "nosuch"}, 5, "nosuch"},
       {{"watch", "t", "--delay", "soon"}, 2, "--delay"},
@@ -171,14 +166,7 @@ static void test_wrong_input(void **state) {
       {{"watch", "t", "--opponent", "./cp"}, 3, "plays cartpole, not tictactoe"},
       {{"watch", "cp", "--opponent", "random"}, 2, "played alone"},
   };
-  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    const char *const *a = wrong[i].arguments;
-    process_run(&p, a[0], a[1], a[2], a[3], a[4], a[5], NULL);
-    assert_status(&p, wrong[i].status);
-    assert_says(p.err, wrong[i].says);
-    assert_string_equal(p.out, "");
-  }
-  process_free(&p);
+  assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
 }
 
 int main(void) {

@@ -169,3 +169,15 @@ void assert_status_(const process *p, int wanted, const char *file, int line) {
   print_error("exit %d, wanted %d; it said:\n%s\n%s\n", p->status, wanted, p->out, p->err);
   _fail(file, line);
 }
+
+void assert_refused(const refusal *refusals, size_t count) {
+  process p = {0};
+  for (size_t i = 0; i < count; i++) {
+    const char *const *a = refusals[i].arguments;
+    process_run(&p, a[0], a[1], a[2], a[3], a[4], a[5], NULL);
+    assert_status(&p, refusals[i].status);
+    assert_says(p.err, refusals[i].says);
+    assert_string_equal(p.out, "");
+  }
+  process_free(&p);
+}
