@@ -89,12 +89,12 @@ static void write_policy(const builder *b, const mz_segment *segment, int t, con
 static void write_targets(const builder *b, const mz_draw *draw, int row, int step, const int32_t *moved) {
   mz_batch *batch = b->batch;
   const mz_segment *segment = draw->segment;
-  const mz_replay_settings *settings = b->source->settings;
-  int t = draw->position + step, n_step = (int)settings->n_step;
-  int bootstrap = mz_target_bootstrap(segment, t, n_step);
+  const mz_target_rule rule = mz_target_rule_of(b->source->settings, b->source->spec->alternating);
+  int t = draw->position + step;
+  int bootstrap = mz_target_bootstrap(segment, t, rule.n_step);
   const float *fresh = b->fresh ? mz_fresh_bootstrap(b->fresh, row, step) : NULL;
   float value = bootstrap < 0 ? 0 : fresh ? *fresh : segment->value[bootstrap];
-  mz_target target = mz_target_from(segment, t, value, n_step, (float)settings->discount, b->source->spec->alternating);
+  mz_target target = mz_target_from(segment, t, value, &rule);
 
   size_t at = (size_t)step * (size_t)batch->rows + (size_t)row;
   float weight = batch->importance[row] / (float)batch->rows;

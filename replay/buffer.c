@@ -88,10 +88,11 @@ static mz_status place(mz_buffer *buffer, mz_segment *segment, int64_t *first_le
 
 static void set_first_priorities(mz_buffer *buffer, const mz_segment *segment, int64_t first_leaf) {
   const mz_replay_settings *s = &buffer->settings;
+  const mz_target_rule rule = mz_target_rule_of(s, buffer->alternating);
   uint32_t priority = mz_priority_from_error(0, 0);
   for (int t = 0; t < segment->moves; t++) {
     if (s->priority_exponent != 0) {
-      mz_target target = mz_target_at(segment, t, segment->value, (int)s->n_step, (float)s->discount, buffer->alternating);
+      mz_target target = mz_target_at(segment, t, segment->value, &rule);
       priority = mz_priority_from_error(segment->value[t] - target.value, s->priority_exponent);
     }
     mz_priority_tree_set(buffer->tree, leaf_at(buffer, first_leaf, t), priority);

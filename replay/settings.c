@@ -18,6 +18,8 @@ static const mz_setting rows[] = {
     REPLAY(MZ_ALGORITHMIC, n_step, "n_step", MZ_INT, 0, 10000, "10", "moves",
            "rewards summed in a value target before it bootstraps from the search's root value; 0: to the end of the game (for "
            "whole games)"),
+    REPLAY(MZ_ALGORITHMIC, lambda, "td_lambda", MZ_FLOAT, 0, 1, "1", "",
+           "how far a value target trusts what came after over the root values on the way; 1: entirely"),
     REPLAY(MZ_ALGORITHMIC, discount, "discount", MZ_FLOAT, 0, 1, "0.997", "", "factor on what comes one move later"),
     REPLAY(MZ_ALGORITHMIC, priority_exponent, "replay.priority_exponent", MZ_FLOAT, 0, 2, "0", "",
            "a transition is drawn in proportion to its value error to this power; 0: uniformly"),

@@ -1,5 +1,9 @@
 #include "replay/targets.h"
 
+mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, bool alternating) {
+  return (mz_target_rule){(int)settings->n_step, (float)settings->discount, (float)settings->lambda, alternating};
+}
+
 /* Moves in the window of t < length: rewards of t … t+moves−1 count, then the bootstrap, if any. */
 static int window_moves(const mz_segment *segment, int t, int n_step) {
   int last = segment->length - (segment->end == MZ_END_TERMINATED ? 0 : 1); /* the furthest state a window may end in */
@@ -13,19 +17,21 @@ int mz_target_bootstrap(const mz_segment *segment, int t, int n_step) {
 }
 
 /* Backwards (Horner), from the view of the player at t. */
-static float window_value(const mz_segment *segment, int t, float bootstrap, int n_step, float discount, bool alternating) {
-  int moves = window_moves(segment, t, n_step), end = t + moves;
-  uint8_t player = segment->player[t];
+static float window_value(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule) {
+  const int end = t + window_moves(segment, t, rule->n_step);
+  const uint8_t player = segment->player[t];
+  const double lambda = (double)rule->lambda;
   double value = 0;
-  if (end < segment->length) value = alternating && segment->player[end] != player ? -(double)bootstrap : (double)bootstrap;
+  if (end < segment->length) value = rule->alternating && segment->player[end] != player ? -(double)bootstrap : (double)bootstrap;
   for (int i = end - 1; i >= t; i--) {
-    double reward = (double)segment->reward[i];
-    value = (alternating && segment->player[i] != player ? -reward : reward) + (double)discount * value;
+    const double sign = rule->alternating && segment->player[i] != player ? -1 : 1;
+    value = sign * (double)segment->reward[i] + (double)rule->discount * value;
+    if (i > t && lambda < 1) value = lambda * value + (1 - lambda) * sign * (double)segment->value[i];
   }
   return (float)value;
 }
 
-mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, int n_step, float discount, bool alternating) {
+mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule) {
   bool stored = t < segment->length, terminated = segment->end == MZ_END_TERMINATED;
   mz_target target = {
       .value_known = stored || terminated,
@@ -33,11 +39,11 @@ mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, int 
       .policy_known = stored,
   };
   if (t > 0 && t <= segment->length) target.reward = segment->reward[t - 1];
-  if (stored) target.value = window_value(segment, t, bootstrap, n_step, discount, alternating);
+  if (stored) target.value = window_value(segment, t, bootstrap, rule);
   return target;
 }
 
-mz_target mz_target_at(const mz_segment *segment, int t, const float *values, int n_step, float discount, bool alternating) {
-  int bootstrap = mz_target_bootstrap(segment, t, n_step);
-  return mz_target_from(segment, t, bootstrap < 0 ? 0 : values[bootstrap], n_step, discount, alternating);
+mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule) {
+  int bootstrap = mz_target_bootstrap(segment, t, rule->n_step);
+  return mz_target_from(segment, t, bootstrap < 0 ? 0 : values[bootstrap], rule);
 }

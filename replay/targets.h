@@ -8,12 +8,23 @@ typedef struct mz_target {
   bool value_known, reward_known, policy_known; /* false: the loss is masked */
 } mz_target;
 
+/* How rewards and root values become a target. */
+typedef struct mz_target_rule {
+  int n_step; /* 0: to the end */
+  float discount, lambda;
+  bool alternating;
+} mz_target_rule;
+
+mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, bool alternating);
+
 /* z_t = Σ_{i<n} γ^i r_{t+i} + γ^n ν_{t+n}; a window that runs past an open or truncated end stops at the last stored state
  * and bootstraps from its root value; past a terminal state everything is 0. n = 0: to the end. t may exceed the segment: then
  * terminated → value 0 known, policy unknown; otherwise nothing is known but the reward of the last stored move, at t = length.
+ * λ < 1: the λ-return within that window (Sutton & Barto 2018, section 12.1), of the stored root values between:
+ * z_t = r_t + γ ((1 − λ) ν_{t+1} + λ z_{t+1}).
  * `values`: root values to bootstrap from (segment->value, or fresher ones from reanalyze), [length]. */
-mz_target mz_target_at(const mz_segment *segment, int t, const float *values, int n_step, float discount, bool alternating);
+mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule);
 
 /* The same in two steps: the state whose root value ends the window of t (−1: none does), and the target with that value. */
 int mz_target_bootstrap(const mz_segment *segment, int t, int n_step);
-mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, int n_step, float discount, bool alternating);
+mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule);

@@ -19,7 +19,7 @@ static void set_up(setup *s, mz_spec spec, double priority_exponent) {
   s->settings = (mz_replay_settings){.capacity = 200,
                                      .bytes_max = 1 << 30,
                                      .n_step = 2,
-                                     .discount = 0.5,
+                                     .discount = 0.5, .lambda = 1,
                                      .priority_exponent = priority_exponent,
                                      .importance_exponent = 0.7,
                                      .symmetry = true};
@@ -57,7 +57,7 @@ static void rows_hold_what_was_stored(void **state) {
     versions += segment->version;
     for (int k = 0; k <= UNROLL; k++) {
       int t = position + k, at = k * ROWS + row;
-      mz_target target = mz_target_at(segment, t, segment->value, 2, 0.5f, false);
+      mz_target target = mz_target_at(segment, t, segment->value, &(mz_target_rule){2, 0.5f, 1, false});
       float weight = s.batch.importance[row] / ROWS;
       ends_seen[segment->end] += t >= segment->length;
       assert_true(s.batch.value[at] == target.value);
@@ -217,7 +217,7 @@ static float fresh_target(const mz_segment *segment, int position, int t, int n_
         i >= position && i <= position + UNROLL ? searched_value(segment->obs + 4 * i) : evaluated_value(segment->obs + 4 * i);
   int bootstrap = mz_target_bootstrap(segment, t, n_step);
   *searched = bootstrap >= position && bootstrap <= position + UNROLL;
-  return mz_target_at(segment, t, values, n_step, 0.5f, true).value;
+  return mz_target_at(segment, t, values, &(mz_target_rule){n_step, 0.5f, 1, true}).value;
 }
 
 static void reanalyzed_rows_have_fresh_policies_and_bootstraps(void **state) {
