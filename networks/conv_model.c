@@ -23,20 +23,29 @@ static int add_row(mz_params *params, const char *part, const char *what, int co
   return mz_params_add(params, named(name, part, what), 1, columns, false, init, 0);
 }
 
-static void add_block(mz_model *model, mz_block *block, const char *part) {
+static void add_norm(mz_model *model, mz_norm *norm, const char *part, int channels) {
+  norm->scale = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE);
+  norm->shift = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO);
+}
+
+static void add_block(mz_model *model, mz_block *block, const char *part, bool pooled) {
   name_text name;
+  block->pooled = -1;
+  if (pooled) {
+    block->pooled = mz_params_add(&model->params, named(name, part, "pooled.weight"), 2 * model->channels, model->channels, true,
+                                  MZ_INIT_HE, 2 * model->channels);
+  }
   for (int i = 0; i < 2; i++) {
     char layer[48];
     snprintf(layer, sizeof layer, "%s.norm%d", part, i);
-    block->norm[i].scale = add_row(&model->params, layer, "scale", model->channels, MZ_INIT_ONE);
-    block->norm[i].shift = add_row(&model->params, layer, "shift", model->channels, MZ_INIT_ZERO);
+    add_norm(model, &block->norm[i], layer, model->channels);
     snprintf(layer, sizeof layer, "conv%d.weight", i);
     block->conv[i] =
         mz_params_add_conv(&model->params, named(name, part, layer), model->board, model->channels, model->channels, MZ_INIT_HE);
   }
 }
 
-static void add_tower(mz_model *model, mz_tower *tower, const char *part, int stem_inputs, int blocks) {
+static void add_tower(mz_model *model, mz_tower *tower, const char *part, int stem_inputs, int blocks, int pooled) {
   name_text name;
   *tower = (mz_tower){.stem = -1, .first = model->block_count, .count = blocks};
   if (stem_inputs > 0) {
@@ -47,31 +56,41 @@ static void add_tower(mz_model *model, mz_tower *tower, const char *part, int st
   for (int i = 0; i < blocks; i++) {
     char block[40];
     snprintf(block, sizeof block, "%s.%d", part, i);
-    add_block(model, &model->blocks[model->block_count++], block);
+    add_block(model, &model->blocks[model->block_count++], block, i >= blocks - pooled);
   }
 }
 
 static void add_head(mz_model *model, mz_head *head, const char *part, int outputs) {
   name_text name;
   const int inputs = positions_of(model) * model->head_channels;
-  head->narrow = mz_model_add_layer(&model->params, named(name, part, "conv"), model->channels, model->head_channels,
-                                    model->channels, MZ_INIT_HE);
+  head->narrow = mz_params_add(&model->params, named(name, part, "conv.weight"), model->channels, model->head_channels, true,
+                               MZ_INIT_HE, model->channels);
+  add_norm(model, &head->norm, named(name, part, "norm"), model->head_channels);
   head->out = mz_model_add_layer(&model->params, part, inputs, outputs, inputs, MZ_INIT_SMALL);
 }
 
+static void add_statistics_of(mz_model *model, mz_norm *norm, const char *part, int channels, double share) {
+  name_text name;
+  norm->mean = mz_params_add_statistic(&model->params, named(name, part, "mean"), channels, MZ_INIT_ZERO, (float)share);
+  norm->variance = mz_params_add_statistic(&model->params, named(name, part, "variance"), channels, MZ_INIT_ONE, (float)share);
+}
+
+/* Behind everything else. */
 static void add_statistics(mz_model *model, double share) {
+  static const char *const towers[] = {"representation", "dynamics", "prediction"}, *const heads[] = {"reward", "policy",
+                                                                                                      "value"};
+  char part[48];
   for (int t = 0; t < 3; t++) {
-    static const char *const parts[] = {"representation", "dynamics", "prediction"};
     for (int b = 0; b < model->towers[t].count; b++) {
       for (int i = 0; i < 2; i++) {
-        name_text name;
-        mz_norm *norm = &model->blocks[model->towers[t].first + b].norm[i];
-        snprintf(name, sizeof name, "%s.%d.norm%d.mean", parts[t], b, i);
-        norm->mean = mz_params_add_statistic(&model->params, name, model->channels, MZ_INIT_ZERO, (float)share);
-        snprintf(name, sizeof name, "%s.%d.norm%d.variance", parts[t], b, i);
-        norm->variance = mz_params_add_statistic(&model->params, name, model->channels, MZ_INIT_ONE, (float)share);
+        snprintf(part, sizeof part, "%s.%d.norm%d", towers[t], b, i);
+        add_statistics_of(model, &model->blocks[model->towers[t].first + b].norm[i], part, model->channels, share);
       }
     }
+  }
+  for (int h = 0; h < 3; h++) {
+    snprintf(part, sizeof part, "%s.norm", heads[h]);
+    add_statistics_of(model, &model->heads[h].norm, part, model->head_channels, share);
   }
 }
 
@@ -114,11 +133,11 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   model->latent = positions_of(model) * model->channels;
   model->action_map = (mz_action_map){model->board, spec->action_kind, spec->actions};
   mz_params *params = &model->params;
-  const int blocks = (int)settings->blocks, taps = mz_action_map_rows(&model->action_map);
-  add_tower(model, &model->towers[REPRESENTATION], "representation", mz_padded(model->planes), blocks);
-  add_tower(model, &model->towers[DYNAMICS], "dynamics", model->channels, blocks);
+  const int blocks = (int)settings->blocks, pooled = (int)settings->pooled_blocks, taps = mz_action_map_rows(&model->action_map);
+  add_tower(model, &model->towers[REPRESENTATION], "representation", mz_padded(model->planes), blocks, pooled);
+  add_tower(model, &model->towers[DYNAMICS], "dynamics", model->channels, blocks, pooled);
   model->action_table = mz_params_add(params, "dynamics.action", taps, model->channels, true, MZ_INIT_HE, MZ_KERNEL * MZ_KERNEL);
-  add_tower(model, &model->towers[PREDICTION], "prediction", 0, (int)settings->prediction_blocks);
+  add_tower(model, &model->towers[PREDICTION], "prediction", 0, (int)settings->prediction_blocks, pooled);
   add_head(model, &model->heads[REWARD], "reward", model->reward.bins);
   add_head(model, &model->heads[POLICY], "policy", model->actions);
   add_head(model, &model->heads[VALUE], "value", model->value.bins);
@@ -132,15 +151,22 @@ static mz_value narrow(const mz_model *model, mz_tape *tape, mz_value x) {
   return (mz_tape_trains(tape) ? model->train_half : model->half) ? mz_tape_half(tape, x) : x;
 }
 
+/* What a pooled block's first convolution adds; −1: nothing. */
+static mz_value pooled(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value y) {
+  if (b->pooled < 0) return -1;
+  const mz_value pool = mz_tape_pool(tape, y, positions_of(model));
+  return mz_tape_spread(tape, mz_tape_linear(tape, pool, b->pooled, -1, MZ_LINEAR_ONLY), positions_of(model));
+}
+
 static mz_value block(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value x) {
   if (mz_tape_trains(tape)) {
     mz_value y = narrow(model, tape, mz_tape_norm(tape, x, &b->norm[0], model->norm_rows, MZ_RELU));
-    y = mz_tape_conv(tape, y, b->conv[0], -1, -1, MZ_LINEAR_ONLY);
+    y = mz_tape_conv(tape, y, b->conv[0], -1, pooled(model, tape, b, y), MZ_LINEAR_ONLY);
     y = narrow(model, tape, mz_tape_norm(tape, y, &b->norm[1], model->norm_rows, MZ_RELU));
     return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
   }
   mz_value y = narrow(model, tape, mz_tape_affine(tape, x, b->norm[0].scale, b->norm[0].shift, MZ_RELU));
-  y = narrow(model, tape, mz_tape_conv(tape, y, b->conv[0], b->norm[1].shift, -1, MZ_RELU)); /* folded */
+  y = narrow(model, tape, mz_tape_conv(tape, y, b->conv[0], b->norm[1].shift, pooled(model, tape, b, y), MZ_RELU)); /* folded */
   return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
 }
 
@@ -154,8 +180,11 @@ static mz_value tower(const mz_model *model, mz_tape *tape, int which, mz_value 
 
 static mz_value head(const mz_model *model, mz_tape *tape, int which, mz_value x) {
   const mz_head *h = &model->heads[which];
-  const mz_value narrow = mz_tape_pointwise(tape, x, positions_of(model), h->narrow, h->narrow + 1, MZ_RELU);
-  return mz_tape_linear(tape, narrow, h->out, h->out + 1, MZ_LINEAR_ONLY);
+  const bool trains = mz_tape_trains(tape);
+  mz_value y = mz_tape_pointwise(tape, x, positions_of(model), h->narrow, trains ? -1 : h->norm.shift, /* folded */
+                                 trains ? MZ_LINEAR_ONLY : MZ_RELU);
+  if (trains) y = mz_tape_norm(tape, y, &h->norm, model->norm_rows, MZ_RELU);
+  return mz_tape_linear(tape, y, h->out, h->out + 1, MZ_LINEAR_ONLY);
 }
 
 static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value latent, mz_value reward) {
@@ -166,42 +195,49 @@ static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value lat
 
 mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
   const mz_value planes = mz_tape_planes(tape, obs, positions_of(model));
-  const mz_value latent = mz_tape_minmax(tape, tower(model, tape, REPRESENTATION, planes, -1));
+  const mz_value latent = mz_model_scale(model, tape, tower(model, tape, REPRESENTATION, planes, -1));
   return predict(model, tape, latent, -1);
 }
 
 mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {
   const mz_value action = mz_tape_action_map(tape, &model->action_map, model->action_table, action_index);
-  const mz_value next = mz_tape_minmax(tape, tower(model, tape, DYNAMICS, latent, action));
+  const mz_value next = mz_model_scale(model, tape, tower(model, tape, DYNAMICS, latent, action));
   return predict(model, tape, next, head(model, tape, REWARD, next));
 }
 
 /* ---- folding ---- */
 
 /* A norm with running statistics is x · scale + shift. */
-static void as_affine(const mz_model *model, const mz_norm *norm, const float *values, float *scale, float *shift) {
+static void as_affine(const mz_model *model, const mz_norm *norm, const float *values, float *out) {
   const mz_param *items = model->params.items;
   const float *gain = values + items[norm->scale].offset, *offset = values + items[norm->shift].offset;
   const float *mean = values + items[norm->mean].offset, *variance = values + items[norm->variance].offset;
-  for (int c = 0; c < model->channels; c++) {
+  float *scale = out + items[norm->scale].offset, *shift = out + items[norm->shift].offset;
+  for (int c = 0; c < items[norm->scale].columns; c++) {
     scale[c] = gain[c] / sqrtf(variance[c] + MZ_NORM_EPSILON);
     shift[c] = offset[c] - mean[c] * scale[c];
   }
 }
 
+/* The norm's scale into the weights before it. */
+static void scale_columns(const mz_model *model, int weight, const mz_norm *norm, float *out) {
+  const mz_param *param = &model->params.items[weight];
+  const float *scale = out + model->params.items[norm->scale].offset;
+  float *at = out + param->offset;
+  for (int r = 0; r < param->rows; r++, at += param->stride)
+    for (int c = 0; c < param->columns; c++) at[c] *= scale[c];
+}
+
 void mz_conv_model_fold(const mz_model *model, const float *values, float *out) {
-  const mz_param *items = model->params.items;
   for (int b = 0; b < model->block_count; b++) {
     const mz_block *block = &model->blocks[b];
-    for (int i = 0; i < 2; i++) {
-      const mz_norm *norm = &block->norm[i];
-      as_affine(model, norm, values, out + items[norm->scale].offset, out + items[norm->shift].offset);
-    }
-    const mz_param *conv = &items[block->conv[0]];
-    const float *scale = out + items[block->norm[1].scale].offset;
-    float *weight = out + conv->offset;
-    for (int r = 0; r < conv->rows; r++, weight += conv->stride)
-      for (int c = 0; c < conv->columns; c++) weight[c] *= scale[c];
+    for (int i = 0; i < 2; i++) as_affine(model, &block->norm[i], values, out);
+    scale_columns(model, block->conv[0], &block->norm[1], out);
+    if (block->pooled >= 0) scale_columns(model, block->pooled, &block->norm[1], out);
+  }
+  for (int h = 0; h < 3; h++) {
+    as_affine(model, &model->heads[h].norm, values, out);
+    scale_columns(model, model->heads[h].narrow, &model->heads[h].norm, out);
   }
 }
 
@@ -209,13 +245,18 @@ void mz_conv_model_fold(const mz_model *model, const float *values, float *out) 
 
 mz_model_macs mz_conv_model_macs(const mz_model *model) {
   const double positions = positions_of(model), channels = model->channels, narrow = model->head_channels;
-  const double conv = positions * MZ_KERNEL * MZ_KERNEL * channels, block = 2 * conv * channels;
+  const double conv = positions * MZ_KERNEL * MZ_KERNEL * channels, block = 2 * conv * channels, pooled = 2 * channels * channels;
   const mz_tower *towers = model->towers;
+  double pools[3] = {0};
+  for (int t = 0; t < 3; t++)
+    for (int b = 0; b < towers[t].count; b++) pools[t] += model->blocks[towers[t].first + b].pooled >= 0 ? pooled : 0;
   const double head = positions * channels * narrow;
   return (mz_model_macs){
-      .representation = conv * model->planes + towers[REPRESENTATION].count * block,
-      .dynamics = conv * channels + towers[DYNAMICS].count * block + head + positions * narrow * model->reward.bins,
-      .prediction = towers[PREDICTION].count * block + 2 * head + positions * narrow * (model->actions + model->value.bins),
+      .representation = conv * model->planes + towers[REPRESENTATION].count * block + pools[REPRESENTATION],
+      .dynamics =
+          conv * channels + towers[DYNAMICS].count * block + pools[DYNAMICS] + head + positions * narrow * model->reward.bins,
+      .prediction = towers[PREDICTION].count * block + pools[PREDICTION] + 2 * head +
+                    positions * narrow * (model->actions + model->value.bins),
   };
 }
 
@@ -223,6 +264,7 @@ mz_model_macs mz_conv_model_macs(const mz_model *model) {
 double mz_conv_model_row_floats(const mz_model *model, bool training) {
   const mz_tower *towers = model->towers;
   const int blocks = towers[DYNAMICS].count + towers[PREDICTION].count;
-  const double board = positions_of(model) * (double)model->channels, heads = 3.0 * positions_of(model) * model->head_channels;
+  const double board = positions_of(model) * (double)model->channels,
+               heads = 3.0 * positions_of(model) * model->head_channels * (training ? 2 : 1);
   return board * (training ? 3 + 4 * blocks : 2 + 2 * blocks) + heads;
 }

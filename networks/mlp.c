@@ -67,7 +67,8 @@ static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value lat
 
 mz_model_heads mz_mlp_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
   const mz_value hidden = hidden_layers(tape, obs, model->representation, 0, model->depth);
-  const mz_value latent = mz_tape_minmax(tape, layer(tape, hidden, model->representation + 2 * model->depth, MZ_LINEAR_ONLY));
+  const mz_value latent =
+      mz_model_scale(model, tape, layer(tape, hidden, model->representation + 2 * model->depth, MZ_LINEAR_ONLY));
   return predict(model, tape, latent, -1);
 }
 
@@ -75,7 +76,7 @@ mz_model_heads mz_mlp_recurrent(const mz_model *model, mz_tape *tape, mz_value l
   const int first = model->dynamics;
   mz_value hidden = mz_tape_linear_table(tape, latent, first, first + 1, model->action_table, action_index, MZ_RELU);
   hidden = hidden_layers(tape, hidden, first, 1, model->depth);
-  const mz_value next = mz_tape_minmax(tape, layer(tape, hidden, first + 2 * model->depth, MZ_LINEAR_ONLY));
+  const mz_value next = mz_model_scale(model, tape, layer(tape, hidden, first + 2 * model->depth, MZ_LINEAR_ONLY));
   const mz_value reward = layer(tape, next, model->reward_head, MZ_LINEAR_ONLY);
   return predict(model, tape, next, reward);
 }

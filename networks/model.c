@@ -10,12 +10,15 @@
   { key, type, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), min, max, fallback, NULL, unit, help }
 static const mz_setting rows[] = {
     CHOICE("network.kind", kind, "mlp", "mlp|conv", "fully connected layers, or residual convolutions for boards"),
+    CHOICE("network.scaling", scaling, "minmax", "minmax|rms", "what latents are scaled to: [0, 1], or a mean square of 1"),
     {"network.inference", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, inference), 0, 0, "auto", "auto|f32|bf16", "",
      "conv: precision of inference's convolutions; auto: bf16 where the processor multiplies it, fixed when the run is created"},
     {"network.training", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, training), 0, 0, "f32", "auto|f32|bf16", "",
      "conv: what training's convolutions multiply (weights and sums are f32)"},
     ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "", "conv: of the towers and the latent; a multiple of 16"),
     ROW("network.blocks", MZ_INT, blocks, 0, 16, "2", "blocks", "conv: of representation and dynamics each"),
+    ROW("network.pooled_blocks", MZ_INT, pooled_blocks, 0, 16, "0", "blocks",
+        "conv: so many blocks at the end of each tower see means and maxima over the whole board"),
     ROW("network.prediction_blocks", MZ_INT, prediction_blocks, 0, 8, "0", "blocks", "conv: of prediction, before its heads"),
     ROW("network.head_channels", MZ_INT, head_channels, 16, 256, "16", "", "conv: of each head's 1x1; a multiple of 16"),
     ROW("network.bn_rows", MZ_INT, norm_rows, 1, 4096, "8", "rows",
@@ -59,12 +62,17 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
   }
   *model = (mz_model){
       .kind = settings->kind,
+      .scaling = settings->scaling,
       .obs_size = spec->obs_size,
       .actions = spec->actions,
       .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max),
       .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max),
   };
   return model->kind == MZ_MODEL_CONV ? mz_conv_model_init(model, settings, spec) : mz_mlp_init(model, settings);
+}
+
+mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent) {
+  return model->scaling == MZ_SCALING_RMS ? mz_tape_rms(tape, latent) : mz_tape_minmax(tape, latent);
 }
 
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {

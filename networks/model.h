@@ -1,13 +1,15 @@
 /* The MuZero model (Schrittwieser et al. 2020): representation h, dynamics g, prediction f, written once on tapes for
  * inference and for the K-step unrolled loss. Kind `mlp`, for vectors:
- *   representation: obs → width (ReLU) [× depth] → latent, min-max to [0,1]
- *   dynamics:       (latent, action) → width (ReLU) [× depth] → latent, min-max; reward head: latent' → reward bins
+ *   representation: obs → width (ReLU) [× depth] → latent, scaled (to [0,1], or to a mean square of 1)
+ *   dynamics:       (latent, action) → width (ReLU) [× depth] → latent, scaled; reward head: latent' → reward bins
  *   prediction:     latent → width (ReLU) [× depth]; heads: policy logits, value bins
  * Kind `conv`, for boards (height × width × channels, NHWC):
  *   block:          x + conv(relu(norm(conv(relu(norm(x))))))        pre-activation (He et al. 2016); 3 × 3
- *   representation: conv(planes) → blocks → latent, min-max over the board
- *   dynamics:       conv(latent) + action map (action_map.h) → blocks → latent, min-max
- *   prediction:     latent → prediction_blocks; each head: 1 × 1 conv to head_channels, ReLU, linear
+ *   pooled block:   with y = relu(norm(x)), conv(y) + linear(means and maxima of y over the board) at every position; the last
+ *                   blocks of a tower (Wu 2019, "Accelerating Self-Play Learning in Go", section 3.3)
+ *   representation: conv(planes) → blocks → latent, scaled over the board
+ *   dynamics:       conv(latent) + action map (action_map.h) → blocks → latent, scaled
+ *   prediction:     latent → prediction_blocks; each head: 1 × 1 conv to head_channels, norm, ReLU, linear
  * Value and reward are categorical over equally spaced bins in h-transformed space (transform off: plain space). */
 #pragma once
 #include "muzero/base/config.h"
@@ -19,11 +21,15 @@ typedef enum mz_model_kind { MZ_MODEL_MLP, MZ_MODEL_CONV } mz_model_kind;
 
 typedef enum mz_precision { MZ_PRECISION_AUTO, MZ_PRECISION_F32, MZ_PRECISION_BF16 } mz_precision;
 
+typedef enum mz_scaling { MZ_SCALING_MINMAX, MZ_SCALING_RMS } mz_scaling; /* of latents, per row */
+
 typedef struct mz_network_settings {
   int32_t kind;
   int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
   int64_t channels, blocks, prediction_blocks, head_channels, norm_rows; /* conv */
+  int64_t pooled_blocks;
   double norm_share;
+  int32_t scaling;             /* mz_scaling */
   int32_t inference, training; /* mz_precision */
   int64_t value_bins, reward_bins;
   double value_range, reward_range; /* bins span ± this, in transformed space; 0: from the environment's returns and rewards */
@@ -42,6 +48,7 @@ enum { MZ_BLOCKS_MAX = 40 };
 typedef struct mz_block { /* first parameters */
   mz_norm norm[2];
   int conv[2];
+  int pooled; /* from the pool to a summand of the first convolution; −1: none */
 } mz_block;
 
 typedef struct mz_tower {
@@ -49,14 +56,16 @@ typedef struct mz_tower {
   int first, count; /* of model->blocks */
 } mz_tower;
 
-typedef struct mz_head { /* first parameters, each with its bias */
+typedef struct mz_head { /* first parameters; out with its bias */
   int narrow, out;
+  mz_norm norm;
 } mz_head;
 
 typedef struct mz_model {
   mz_params params;
   mz_model_kind kind;
   int obs_size, actions, latent;
+  mz_scaling scaling;
   mz_support value, reward;
   /* mlp */
   int width, depth;

@@ -18,5 +18,6 @@ void mz_conv_model_fold(const mz_model *model, const float *values, float *out);
 mz_model_macs mz_conv_model_macs(const mz_model *model);
 double mz_conv_model_row_floats(const mz_model *model, bool training);
 
+mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent);
 /* "name.weight" and "name.bias": two parameters in a row; returns the first. */
 int mz_model_add_layer(mz_params *params, const char *name, int inputs, int outputs, int fan_in, mz_init init);

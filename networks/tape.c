@@ -214,6 +214,24 @@ mz_value mz_tape_minmax(mz_tape *tape, mz_value x) {
   return append(tape, node_of(MZ_OP_MINMAX, 1, x, 0, 0), columns_of(tape, x));
 }
 
+mz_value mz_tape_rms(mz_tape *tape, mz_value x) { return append(tape, node_of(MZ_OP_RMS, 1, x, 0, 0), columns_of(tape, x)); }
+
+mz_value mz_tape_pool(mz_tape *tape, mz_value x, int positions) {
+  const int columns = columns_of(tape, x);
+  MZ_ASSERT(tape->failure != MZ_OK || columns % (positions * MZ_LANES) == 0);
+  mz_node node = node_of(MZ_OP_POOL, 1, x, 0, 0);
+  node.positions = positions;
+  return append(tape, node, columns / positions * 2);
+}
+
+mz_value mz_tape_spread(mz_tape *tape, mz_value x, int positions) {
+  const int columns = columns_of(tape, x);
+  MZ_ASSERT(tape->failure != MZ_OK || columns % MZ_LANES == 0);
+  mz_node node = node_of(MZ_OP_SPREAD, 1, x, 0, 0);
+  node.positions = positions;
+  return append(tape, node, columns * positions);
+}
+
 mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor) {
   mz_node node = node_of(MZ_OP_SCALE_GRADIENT, 1, x, 0, 0);
   node.factor = factor;

@@ -20,6 +20,7 @@ typedef enum mz_op {
   MZ_OP_ADD,    /* y = a + b */
   MZ_OP_RELU,
   MZ_OP_MINMAX,         /* per row: (x − min)/(max − min + 1e-5)  (MuZero appendix G; ε as in our defaults) */
+  MZ_OP_RMS,            /* per row: x / √(mean x² + 1e-5)  (Zhang & Sennrich 2019, without gains) */
   MZ_OP_SCALE_GRADIENT, /* y = x; dx += factor·dy */
   MZ_OP_SOFTMAX_XENT,   /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
   MZ_OP_EXPECTATION,    /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
@@ -28,6 +29,8 @@ typedef enum mz_op {
   MZ_OP_CONV,           /* y = act(conv3x3(x, W) + b + add);  b and add optional */
   MZ_OP_ACTION_MAP,     /* where the action is on the board, through a 3 × 3 convolution of its own (action_map.h) */
   MZ_OP_NORM,           /* training: batch norm over groups of rows (Ioffe & Szegedy 2015), and activation */
+  MZ_OP_POOL,           /* of a board: the mean of each channel over its positions, then the largest of each */
+  MZ_OP_SPREAD,         /* one entry for each channel, at every position of a board */
   MZ_OP_HALF,           /* y = x, rounded to bfloat16 */
   MZ_OP_AFFINE,         /* inference: y = act(scale · x + shift), by channel */
 } mz_op;
@@ -101,6 +104,11 @@ mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_acti
 mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b);
 mz_value mz_tape_relu(mz_tape *tape, mz_value x);
 mz_value mz_tape_minmax(mz_tape *tape, mz_value x);
+mz_value mz_tape_rms(mz_tape *tape, mz_value x);
+/* x: positions × channels, channels a multiple of 16; may be halves. The first of several largest gets the gradient. */
+mz_value mz_tape_pool(mz_tape *tape, mz_value x, int positions);
+/* x: channels, a multiple of 16. */
+mz_value mz_tape_spread(mz_tape *tape, mz_value x, int positions);
 mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor);
 /* targets: an input of the logits' shape; row_weights: an input of one column. Nothing else that trains may read these logits. The loss of row r is
  * factor · row_weights[r] · cross entropy; the unweighted cross entropy is the returned value's one column. */

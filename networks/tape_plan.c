@@ -65,11 +65,14 @@ static void *take(const mz_tape *tape, size_t *at, size_t bytes) {
   return start;
 }
 
-/* What a convolution adds to is its output where nobody reads it afterwards: an action's map, and between the blocks of inference. */
+/* Made to be added by a convolution. */
+static bool is_summand(mz_op op) { return op == MZ_OP_ACTION_MAP || op == MZ_OP_SPREAD; }
+
+/* What a convolution adds to is its output where nobody reads it afterwards: a summand, and between the blocks of inference. */
 static bool adds_in_place(const mz_tape *tape, const mz_node *node) {
   if (node->op != MZ_OP_CONV || node->input_count < 2) return false;
   const mz_op added = tape->nodes[node->inputs[1]].op;
-  if (added != MZ_OP_ACTION_MAP && (added != MZ_OP_CONV || tape->with_backward)) return false;
+  if (!is_summand(added) && (added != MZ_OP_CONV || tape->with_backward)) return false;
   for (int i = node->output + 1; i < tape->node_count; i++) {
     for (int k = 0; k < tape->nodes[i].input_count; k++)
       if (tape->nodes[i].inputs[k] == node->inputs[1]) return false;
@@ -83,9 +86,9 @@ static mz_value shares_data(const mz_tape *tape, const mz_node *node) {
   return adds_in_place(tape, node) ? node->inputs[1] : -1;
 }
 
-/* An action's map has one reader, whose gradient it takes over as it is. */
+/* A summand has one reader, whose gradient it takes over as it is. */
 static bool shares_gradient(const mz_tape *tape, const mz_node *node) {
-  return adds_in_place(tape, node) && tape->nodes[node->inputs[1]].op == MZ_OP_ACTION_MAP;
+  return adds_in_place(tape, node) && is_summand(tape->nodes[node->inputs[1]].op);
 }
 
 /* Returns the bytes used. */

@@ -146,8 +146,7 @@ static void weigh_importance(mz_batch *batch, const mz_batch_source *source) {
 static void map_symmetries(const builder *b) {
   int actions = b->source->spec->actions;
   for (int s = 0; s < b->symmetries; s++)
-    for (int a = 0; a < actions; a++)
-      b->batch->scratch->symmetry[s * actions + a] = mz_symmetry_action(b->source->spec, s, a);
+    for (int a = 0; a < actions; a++) b->batch->scratch->symmetry[s * actions + a] = mz_symmetry_action(b->source->spec, s, a);
 }
 
 static mz_status reanalyze(builder *b) {
@@ -168,7 +167,10 @@ static void build_rows(const builder *b) {
 
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update) {
   mz_batch_scratch *scratch = batch->scratch;
-  builder b = {.batch = batch, .source = source, .update = update, .symmetries = source->settings->symmetry ? source->spec->symmetries : 1};
+  builder b = {.batch = batch,
+               .source = source,
+               .update = update,
+               .symmetries = source->settings->symmetry ? source->spec->symmetries : 1};
   mz_buffer_draw(source->buffer, source->seed, update, batch->rows, scratch->draws);
   mz_status status;
   MZ_TRY_CLEANUP(mz_buffer_hold(source->buffer, &scratch->holder, batch->rows, scratch->draws));

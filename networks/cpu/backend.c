@@ -4,6 +4,7 @@
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/linear.h"
 #include "networks/cpu/norm.h"
+#include "networks/cpu/pool.h"
 #include "networks/math/value.h"
 #include "networks/tape_state.h"
 #include <string.h>
@@ -23,6 +24,8 @@ static const node_functions *functions_of(const mz_node *node) {
       [MZ_OP_NORM] = {mz_norm_prepare, mz_norm_release, mz_norm_forward, mz_norm_backward},
       [MZ_OP_ACTION_MAP] = {NULL, NULL, mz_action_map_forward, mz_action_map_backward},
       [MZ_OP_PLANES] = {NULL, NULL, mz_planes_forward, NULL},
+      [MZ_OP_POOL] = {NULL, NULL, mz_pool_forward, mz_pool_backward},
+      [MZ_OP_SPREAD] = {NULL, NULL, mz_spread_forward, mz_spread_backward},
       [MZ_OP_AFFINE] = {NULL, NULL, mz_affine_forward, NULL},
   };
   return (size_t)node->op < sizeof table / sizeof *table && table[node->op].forward ? &table[node->op] : NULL;
@@ -57,6 +60,7 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_ADD: kernels->add(x->data, tape->values[node->inputs[1]].data, y->data, count); break;
     case MZ_OP_RELU: kernels->relu(x->data, y->data, count); break;
     case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
+    case MZ_OP_RMS: kernels->rms(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_SOFTMAX: kernels->softmax(&logits, y->data); break;
     case MZ_OP_EXPECTATION: {
       const float step = mz_bin_step_inline(node->support_min, node->support_max, x->columns);
@@ -93,6 +97,9 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_SCALE_GRADIENT: kernels->scale(y->gradient, node->factor, x->gradient, count, overwrite); break;
     case MZ_OP_MINMAX:
       kernels->minmax_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);
+      break;
+    case MZ_OP_RMS:
+      kernels->rms_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);
       break;
     default: break;
   }

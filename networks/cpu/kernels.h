@@ -51,6 +51,17 @@ typedef struct mz_norm_group {
   float *sum_dy, *sum_dy_x; /* [channels] Σ dy and Σ dy · (x − mean) · inverse: written by backward */
 } mz_norm_group;
 
+/* Boards of positions × channels, a multiple of 16, to rows of twice as many entries: means, then maxima. */
+typedef struct mz_pooling {
+  int rows, positions, channels;
+  const void *x; /* floats, or bfloat16 (`half`) */
+  bool half;
+  float *y;
+  const float *dy;
+  float *dx;
+  bool overwrite;
+} mz_pooling;
+
 typedef struct mz_kernels {
   void (*product)(const mz_product *product);
   /* sums[n] = Σ over terms Σ over rows of b[row][n], n < columns, a multiple of 16. */
@@ -67,6 +78,15 @@ typedef struct mz_kernels {
   void (*minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
   void (*minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
                           bool overwrite);
+
+  void (*rms)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
+  void (*rms_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
+                       bool overwrite);
+
+  void (*pool)(const mz_pooling *pooling);
+  void (*pool_backward)(const mz_pooling *pooling);
+  void (*spread)(const float *x, float *y, int rows, int positions, int channels);
+  void (*spread_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite);
 
   void (*norm)(const mz_norm_group *group);
   void (*norm_backward)(const mz_norm_group *group);

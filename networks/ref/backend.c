@@ -50,6 +50,27 @@ static void minmax_backward(row_view row, const double *dy, double *dx) {
   }
 }
 
+static const double rms_epsilon = 1e-5;
+
+static double mean_square(row_view row) {
+  double sum = 0.0;
+  for (int i = 0; i < row.columns; i++) sum += row.x[i] * row.x[i];
+  return sum / row.columns;
+}
+
+static void rms(row_view row) {
+  const double root = sqrt(mean_square(row) + rms_epsilon);
+  for (int i = 0; i < row.columns; i++) row.y[i] = row.x[i] / root;
+}
+
+/* y_i = x_i / s, s = √(Σ x² / n + ε): ∂y_i/∂x_j = δ_ij / s − x_i x_j / (n s³). */
+static void rms_backward(row_view row, const double *dy, double *dx) {
+  const double s = sqrt(mean_square(row) + rms_epsilon);
+  double product = 0.0;
+  for (int i = 0; i < row.columns; i++) product += dy[i] * row.x[i];
+  for (int i = 0; i < row.columns; i++) dx[i] += dy[i] / s - row.x[i] * product / (row.columns * s * s * s);
+}
+
 static double log_sum_exp(const double *x, int n) {
   const double max = x[argmax(x, n)];
   double sum = 0.0;
@@ -114,6 +135,9 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
       for (int i = 0; i < row.columns; i++) row.y[i] = row.x[i] < 0.0 ? 0.0 : row.x[i];
       break;
     case MZ_OP_MINMAX: minmax(row); break;
+    case MZ_OP_RMS: rms(row); break;
+    case MZ_OP_POOL: mz_ref_pool(tape, node, r); break;
+    case MZ_OP_SPREAD: mz_ref_spread(tape, node, r); break;
     case MZ_OP_SOFTMAX: softmax(row); break;
     case MZ_OP_EXPECTATION: expectation(node, row); break;
     case MZ_OP_SOFTMAX_XENT: xent(row, mz_ref_data(tape, node->inputs[1], r)); break;
@@ -152,6 +176,9 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
       for (int i = 0; i < row.columns; i++) dx[i] += row.x[i] > 0.0 ? dy[i] : 0.0;
       break;
     case MZ_OP_MINMAX: minmax_backward(row, dy, dx); break;
+    case MZ_OP_RMS: rms_backward(row, dy, dx); break;
+    case MZ_OP_POOL: mz_ref_pool_backward(tape, node, r); break;
+    case MZ_OP_SPREAD: mz_ref_spread_backward(tape, node, r); break;
     case MZ_OP_SCALE_GRADIENT:
       for (int i = 0; i < row.columns; i++) dx[i] += node->factor * dy[i];
       break;

@@ -151,3 +151,51 @@ void mz_ref_planes(mz_tape *tape, const mz_node *node, int r) {
     for (int c = 0; c < padded; c++) y[p * padded + c] = c < channels ? x[p * channels + c] : 0.0;
   }
 }
+
+/* ---- pool, spread ---- */
+
+/* Where channel c is largest, first. */
+static int position_of_largest(const double *x, int positions, int channels, int c) {
+  int best = 0;
+  for (int p = 1; p < positions; p++) best = x[p * channels + c] > x[best * channels + c] ? p : best;
+  return best;
+}
+
+void mz_ref_pool(mz_tape *tape, const mz_node *node, int r) {
+  const int channels = tape->values[node->output].columns / 2;
+  const double *x = mz_ref_data(tape, node->inputs[0], r);
+  double *mean = mz_ref_data(tape, node->output, r), *largest = mean + channels;
+  for (int c = 0; c < channels; c++) {
+    mean[c] = 0.0;
+    for (int p = 0; p < node->positions; p++) mean[c] += x[p * channels + c] / node->positions;
+    largest[c] = x[position_of_largest(x, node->positions, channels, c) * channels + c];
+  }
+}
+
+void mz_ref_pool_backward(mz_tape *tape, const mz_node *node, int r) {
+  const int channels = tape->values[node->output].columns / 2;
+  const double *x = mz_ref_data(tape, node->inputs[0], r), *dmean = mz_ref_gradient(tape, node->output, r);
+  double *dx = mz_ref_gradient(tape, node->inputs[0], r);
+  for (int c = 0; c < channels; c++) {
+    for (int p = 0; p < node->positions; p++) dx[p * channels + c] += dmean[c] / node->positions;
+    dx[position_of_largest(x, node->positions, channels, c) * channels + c] += dmean[channels + c];
+  }
+}
+
+void mz_ref_spread(mz_tape *tape, const mz_node *node, int r) {
+  const int channels = tape->values[node->inputs[0]].columns;
+  const double *x = mz_ref_data(tape, node->inputs[0], r);
+  double *y = mz_ref_data(tape, node->output, r);
+  for (int p = 0; p < node->positions; p++) {
+    for (int c = 0; c < channels; c++) y[p * channels + c] = x[c];
+  }
+}
+
+void mz_ref_spread_backward(mz_tape *tape, const mz_node *node, int r) {
+  const int channels = tape->values[node->inputs[0]].columns;
+  const double *dy = mz_ref_gradient(tape, node->output, r);
+  double *dx = mz_ref_gradient(tape, node->inputs[0], r);
+  for (int p = 0; p < node->positions; p++) {
+    for (int c = 0; c < channels; c++) dx[c] += dy[p * channels + c];
+  }
+}

@@ -1,4 +1,5 @@
-/* Boards on the reference backend, one row at a time: MZ_OP_CONV, MZ_OP_ACTION_MAP, MZ_OP_PLANES. */
+/* Boards on the reference backend, one row at a time: MZ_OP_CONV, MZ_OP_ACTION_MAP, MZ_OP_PLANES, MZ_OP_POOL,
+ * MZ_OP_SPREAD. */
 #pragma once
 #include "networks/tape.h"
 
@@ -11,3 +12,8 @@ void mz_ref_action_map(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_action_map_gradients(mz_tape *tape, const mz_node *node, int rows);
 
 void mz_ref_planes(mz_tape *tape, const mz_node *node, int r);
+
+void mz_ref_pool(mz_tape *tape, const mz_node *node, int r);
+void mz_ref_pool_backward(mz_tape *tape, const mz_node *node, int r);
+void mz_ref_spread(mz_tape *tape, const mz_node *node, int r);
+void mz_ref_spread_backward(mz_tape *tape, const mz_node *node, int r);

@@ -114,12 +114,31 @@ static inline void record_norm(net *n, net_size size) {
   board_loss(n, size, x, 1.0f);
 }
 
+static inline void pool_params(mz_params *params, net_size size) {
+  board_params(params, size);
+  mz_params_add(params, "pooled.weight", 2 * size.width, size.width, true, MZ_INIT_HE, 2 * size.width);
+}
+/* A weight in two places; what is pooled is read by others before and behind; what is spread is added, and once read besides. */
+static inline void record_pool(net *n, net_size size) {
+  mz_value x = board_stem(n, size);
+  for (int k = 0; k < 2; k++) {
+    const mz_value pool = mz_tape_linear(n->tape, mz_tape_pool(n->tape, x, positions_of(size)), EXTRA, -1, MZ_LINEAR_ONLY);
+    const mz_value spread = mz_tape_spread(n->tape, pool, positions_of(size));
+    const mz_value y = mz_tape_conv(n->tape, x, CONV_A, -1, spread, k == 0 ? MZ_LINEAR_ONLY : MZ_RELU);
+    x = mz_tape_add(n->tape, y, k == 0 ? x : spread);
+  }
+  board_loss(n, size, x, 1.0f);
+}
+
 static inline const mz_model *unrolled_board_model(net_size size) {
   static mz_model model; /* large */
   const mz_network_settings settings = {.kind = MZ_MODEL_CONV,
                                         .channels = size.width,
                                         .blocks = 1,
+                                        .pooled_blocks =
+                                            size.group > 1, /* the norm of one row takes away what is spread over it */
                                         .prediction_blocks = 1,
+                                        .scaling = MZ_SCALING_RMS,
                                         .head_channels = NARROW,
                                         .norm_rows = size.group,
                                         .norm_share = 0.1,
@@ -156,6 +175,7 @@ static const net_case board_cases[] = {
     {"actions: cells", cell_actions_params, record_cell_actions},
     {"actions: cells and pass", pass_actions_params, record_pass_actions},
     {"actions: columns", column_actions_params, record_column_actions},
+    {"pool, spread", pool_params, record_pool},
     {"norm", norm_params, record_norm},
     {"unrolled loss, boards", define_unrolled_board, record_unrolled_board},
 };

@@ -105,6 +105,11 @@ static inline void record_minmax(net *n, net_size size) {
   const mz_value hidden = mz_tape_minmax(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY));
   net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
 }
+static inline void record_rms(net *n, net_size size) {
+  (void)size;
+  const mz_value hidden = mz_tape_rms(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY));
+  net_loss(n, mz_tape_linear(n->tape, hidden, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
+}
 static inline void record_scale_gradient(net *n, net_size size) {
   (void)size;
   const mz_value hidden = mz_tape_scale_gradient(n->tape, mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_RELU), 0.375f);
@@ -179,6 +184,7 @@ static const net_case net_cases[] = {
     {"minmax", two_layers, record_minmax},
     {"scale gradient", two_layers, record_scale_gradient},
     {"shared weight, table, add", shared_params, record_shared},
+    {"rms", two_layers, record_rms},
     {"unrolled loss", define_unrolled, record_unrolled},
 };
 enum { NET_CASES = sizeof net_cases / sizeof *net_cases };

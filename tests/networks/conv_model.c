@@ -24,18 +24,21 @@ static void parameters_have_their_names_and_shapes(void **state) {
   check(mz_model_init(&model, &small, &spec));
   expect_param("representation.stem.weight", 9 * 16, 16, true);
   expect_param("representation.stem.bias", 1, 16, false);
+  expect_param("representation.1.pooled.weight", 32, 16, true);
   expect_param("representation.1.norm1.scale", 1, 16, false);
   expect_param("representation.1.conv1.weight", 9 * 16, 16, true);
   expect_param("dynamics.stem.weight", 9 * 16, 16, true);
   expect_param("dynamics.action", 9, 16, true);
   expect_param("prediction.0.conv0.weight", 9 * 16, 16, true);
   expect_param("reward.conv.weight", 16, 16, true);
+  expect_param("reward.norm.scale", 1, 16, false);
+  expect_param("reward.norm.variance", 1, 16, false);
   expect_param("reward.weight", 42 * 16, 5, true);
   expect_param("policy.bias", 1, 7, false);
   expect_param("value.weight", 42 * 16, 21, true);
   expect_param("prediction.0.norm1.variance", 1, 16, false);
   const int blocks = 2 + 2 + 1;
-  assert_int_equal(model.params.count, blocks * 6 + 2 * 2 + 1 + 3 * 4 + blocks * 4);
+  assert_int_equal(model.params.count, blocks * 6 + 3 + 2 * 2 + 1 + 3 * 5 + blocks * 4 + 3 * 2);
   assert_int_equal(model.latent, 42 * 16);
   assert_true(mz_params_convolve(&model.params));
 }
@@ -92,9 +95,10 @@ static void flops_count_multiply_adds_twice(void **state) {
   (void)state;
   const mz_spec spec = spec_of((mz_board){6, 7}, MZ_ACTIONS_COLUMNS, 7);
   check(mz_model_init(&model, &small, &spec));
-  const double conv = 42 * 9 * 16 * 16, head = 42 * 16 * 16;
-  const double dynamics = conv + 4 * conv + head + 42 * 16 * 5, prediction = 2 * conv + 2 * head + 42 * 16 * (7 + 21);
-  const double representation = 42 * 9 * PLANES * 16 + 4 * conv;
+  const double conv = 42 * 9 * 16 * 16, head = 42 * 16 * 16, pool = 32 * 16;
+  const double dynamics = conv + 4 * conv + pool + head + 42 * 16 * 5;
+  const double prediction = 2 * conv + pool + 2 * head + 42 * 16 * (7 + 21);
+  const double representation = 42 * 9 * PLANES * 16 + 4 * conv + pool;
   assert_true(mz_model_inference_flops(&model) == 2 * (dynamics + prediction));
   assert_true(mz_model_update_flops(&model, 3) == 6 * (representation + 4 * prediction + 3 * dynamics));
 }

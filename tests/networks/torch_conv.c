@@ -18,11 +18,12 @@ typedef struct board_fixture {
   const char *path;
   mz_board board;
   mz_action_kind action_kind;
-  int actions, prediction_blocks;
+  int actions, prediction_blocks, pooled_blocks;
+  mz_scaling scaling;
 } board_fixture;
 static const board_fixture fixtures[] = {
-    {TEST_DATA "/networks/torch_conv_3x3.safetensors", {3, 3}, MZ_ACTIONS_CELLS, 9, 1},
-    {TEST_DATA "/networks/torch_conv_6x7.safetensors", {6, 7}, MZ_ACTIONS_COLUMNS, 7, 0},
+    {TEST_DATA "/networks/torch_conv_3x3.safetensors", {3, 3}, MZ_ACTIONS_CELLS, 9, 1, 0, MZ_SCALING_MINMAX},
+    {TEST_DATA "/networks/torch_conv_6x7.safetensors", {6, 7}, MZ_ACTIONS_COLUMNS, 7, 0, 1, MZ_SCALING_RMS},
 };
 enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
 
@@ -56,7 +57,9 @@ static void open_update(update *u, const board_fixture *f, const mz_backend *bac
       .kind = MZ_MODEL_CONV,
       .channels = CHANNELS,
       .blocks = 1,
+      .pooled_blocks = f->pooled_blocks,
       .prediction_blocks = f->prediction_blocks,
+      .scaling = f->scaling,
       .head_channels = 16,
       .norm_rows = 2,
       .norm_share = 0.1,

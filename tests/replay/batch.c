@@ -19,7 +19,8 @@ static void set_up(setup *s, mz_spec spec, double priority_exponent) {
   s->settings = (mz_replay_settings){.capacity = 200,
                                      .bytes_max = 1 << 30,
                                      .n_step = 2,
-                                     .discount = 0.5, .lambda = 1,
+                                     .discount = 0.5,
+                                     .lambda = 1,
                                      .priority_exponent = priority_exponent,
                                      .importance_exponent = 0.7,
                                      .symmetry = true};

@@ -3,7 +3,8 @@
 #include "tests/replay/fixtures.h"
 
 static mz_replay_settings settings_of(int64_t capacity) {
-  return (mz_replay_settings){.capacity = capacity, .bytes_max = 1 << 30, .n_step = 3, .discount = 0.5, .lambda = 1, .priority_exponent = 1};
+  return (mz_replay_settings){
+      .capacity = capacity, .bytes_max = 1 << 30, .n_step = 3, .discount = 0.5, .lambda = 1, .priority_exponent = 1};
 }
 
 static mz_buffer *make_buffer(mz_replay_settings settings) {

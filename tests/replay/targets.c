@@ -62,7 +62,8 @@ static void an_open_or_truncated_end_bootstraps_from_the_last_stored_state(void 
     }
     assert_true(value_at(segment, 2, 5, false) == 4 + 0.5f * 40);
     assert_true(value_at(segment, 3, 5, false) == 40);
-    mz_target end = mz_target_at(segment, 4, segment->value, &(mz_target_rule){3, 0.5f, 1, false}); /* the last move's reward was seen */
+    mz_target end =
+        mz_target_at(segment, 4, segment->value, &(mz_target_rule){3, 0.5f, 1, false}); /* the last move's reward was seen */
     assert_true(!end.value_known && end.reward_known && end.reward == 8 && !end.policy_known);
     mz_target past = mz_target_at(segment, 5, segment->value, &(mz_target_rule){3, 0.5f, 1, false});
     assert_true(!past.value_known && !past.reward_known && !past.policy_known);
@@ -89,7 +90,8 @@ static void the_time_limit_of_cartpole_is_never_taught_as_an_end(void **state) {
       mz_target target = mz_target_at(&segment, t, value, &(mz_target_rule){windows[w], discount, 1, false});
       assert_true(target.value_known && fabsf(target.value - forever) < 1e-3f * forever);
     }
-  for (int t = MOVES; t < MOVES + 10; t++) assert_false(mz_target_at(&segment, t, value, &(mz_target_rule){10, discount, 1, false}).value_known);
+  for (int t = MOVES; t < MOVES + 10; t++)
+    assert_false(mz_target_at(&segment, t, value, &(mz_target_rule){10, discount, 1, false}).value_known);
   segment.end = MZ_END_TERMINATED;
   assert_true(mz_target_at(&segment, MOVES - 1, value, &(mz_target_rule){10, discount, 1, false}).value == 1);
 }

@@ -37,7 +37,8 @@ static mz_buffer *make_buffer(int64_t capacity, int64_t raw_bytes, int64_t packe
   mz_replay_settings settings = {.capacity = capacity,
                                  .bytes_max = 1 << 30,
                                  .n_step = 3,
-                                 .discount = 0.5, .lambda = 1,
+                                 .discount = 0.5,
+                                 .lambda = 1,
                                  .priority_exponent = 1,
                                  .raw_bytes = raw_bytes,
                                  .packed_bytes = packed_bytes};

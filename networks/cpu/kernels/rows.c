@@ -3,7 +3,7 @@
 #include "muzero/base/maths_inline.h"
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/vec.h"
-#include "networks/math/minmax.h"
+#include "networks/math/scaling.h"
 #include "networks/math/value.h"
 
 /* How many entries of the vector at `column` are in use. */
@@ -74,6 +74,34 @@ void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *d
     const float total = v_sum(sum), total_weighted = v_sum(weighted);
     dx[row_find(x, columns, min)] += (total_weighted - total) * inverse;
     dx[row_find(x, columns, max)] -= total_weighted * inverse;
+  }
+}
+
+/* 1/√(mean x² + ε); the padding is 0. */
+static inline float row_rms_inverse(const float *x, int columns) {
+  vec sum = v_set(0.0f);
+  for (int c = 0; c < columns; c += V_LANES) sum = v_add(sum, v_mul(v_load(x + c), v_load(x + c)));
+  return mz_rms_inverse_inline(v_sum(sum), columns);
+}
+
+void MZ_LEVEL(mz_rms)(const float *x, float *y, int rows, int columns, ptrdiff_t stride) {
+  for (int row = 0; row < rows; row++, x += stride, y += stride) {
+    const vec inverse = v_set(row_rms_inverse(x, columns));
+    for (int c = 0; c < columns; c += V_LANES) v_store(y + c, v_mul(v_load(x + c), inverse));
+  }
+}
+
+/* dx = (dy − y · mean(dy · y)) / √(mean x² + ε). */
+void MZ_LEVEL(mz_rms_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
+                               ptrdiff_t stride, bool overwrite) {
+  for (int row = 0; row < rows; row++, x += stride, y += stride, dy += stride, dx += stride) {
+    vec product = v_set(0.0f);
+    for (int c = 0; c < columns; c += V_LANES) product = v_add(product, v_mul(v_load(dy + c), v_load(y + c)));
+    const vec mean = v_set(v_sum(product) / (float)columns), inverse = v_set(row_rms_inverse(x, columns));
+    for (int c = 0; c < columns; c += V_LANES) {
+      const vec d = v_mul(v_sub(v_load(dy + c), v_mul(v_load(y + c), mean)), inverse);
+      v_store(dx + c, overwrite ? d : v_add(v_load(dx + c), d));
+    }
   }
 }
 

@@ -17,6 +17,13 @@ void MZ_LEVEL(mz_scale)(const float *dy, float factor, float *dx, size_t count, 
 void MZ_LEVEL(mz_minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
 void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
                                   ptrdiff_t stride, bool overwrite);
+void MZ_LEVEL(mz_rms)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
+void MZ_LEVEL(mz_rms_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
+                               ptrdiff_t stride, bool overwrite);
+void MZ_LEVEL(mz_pool)(const mz_pooling *pooling);
+void MZ_LEVEL(mz_pool_backward)(const mz_pooling *pooling);
+void MZ_LEVEL(mz_spread)(const float *x, float *y, int rows, int positions, int channels);
+void MZ_LEVEL(mz_spread_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite);
 void MZ_LEVEL(mz_norm)(const mz_norm_group *group);
 void MZ_LEVEL(mz_norm_backward)(const mz_norm_group *group);
 void MZ_LEVEL(mz_affine)(const float *x, void *y, bool half, int positions, int channels, const float *scale, const float *shift,

@@ -21,10 +21,19 @@ LOSS_WEIGHT = {"policy": 1.0, "value": 0.25, "reward": 1.0}
 OPTIMIZER = {"learning_rate": 1e-2, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-3, "weight_decay": 0.1, "gradient_clip": 0.5}
 PADDED_PLANES = 16
 
-# In one an action is a cell, in the other a column; one has a tower before its heads, the other has none.
+def min_max(x):
+    low, high = x.amin(dim=(1, 2, 3), keepdim=True), x.amax(dim=(1, 2, 3), keepdim=True)
+    return (x - low) / (high - low + 1e-5)
+
+
+def rms(x):
+    return x / (x.square().mean(dim=(1, 2, 3), keepdim=True) + 1e-5).sqrt()
+
+
+# In one an action is a cell, in the other a column; one has a tower before its heads, the other blocks that pool.
 BOARDS = {
-    "3x3": {"height": 3, "width": 3, "actions": 9, "prediction_blocks": 1},
-    "6x7": {"height": 6, "width": 7, "actions": 7, "prediction_blocks": 0},
+    "3x3": {"height": 3, "width": 3, "actions": 9, "prediction_blocks": 1, "pooled": False, "scaling": min_max},
+    "6x7": {"height": 6, "width": 7, "actions": 7, "prediction_blocks": 0, "pooled": True, "scaling": rms},
 }
 
 
@@ -46,6 +55,8 @@ def shapes(board):
             out[f"{part}.stem.weight"] = (9 * stem, CHANNELS)
             out[f"{part}.stem.bias"] = (1, CHANNELS)
         for block in range(blocks):
+            if board["pooled"]:
+                out[f"{part}.{block}.pooled.weight"] = (2 * CHANNELS, CHANNELS)
             for i in range(2):
                 out[f"{part}.{block}.norm{i}.scale"] = (1, CHANNELS)
                 out[f"{part}.{block}.norm{i}.shift"] = (1, CHANNELS)
@@ -54,7 +65,8 @@ def shapes(board):
             out["dynamics.action"] = (9, CHANNELS)
     for head, outputs in (("reward", REWARD_BINS), ("policy", board["actions"]), ("value", VALUE_BINS)):
         out[f"{head}.conv.weight"] = (CHANNELS, HEAD_CHANNELS)
-        out[f"{head}.conv.bias"] = (1, HEAD_CHANNELS)
+        out[f"{head}.norm.scale"] = (1, HEAD_CHANNELS)
+        out[f"{head}.norm.shift"] = (1, HEAD_CHANNELS)
         out[f"{head}.weight"] = (positions * HEAD_CHANNELS, outputs)
         out[f"{head}.bias"] = (1, outputs)
     norms = [name.removesuffix(".scale") for name in out if name.endswith(".scale")]
@@ -148,7 +160,10 @@ class Model:
             y = x
             for i in range(2):
                 y = relu(self.norm(f"{part}.{block}.norm{i}", y))
+                pool = torch.cat([y.mean(dim=(2, 3)), y.amax(dim=(2, 3))], dim=1)
                 y = convolve(y, self.p[f"{part}.{block}.conv{i}.weight"], self.half)
+                if i == 0 and self.board["pooled"]:
+                    y = y + (pool @ self.p[f"{part}.{block}.pooled.weight"])[:, :, None, None]
             x = x + y
         return x
 
@@ -158,7 +173,7 @@ class Model:
     def representation(self, observation):
         planes = observation.reshape(BATCH, self.board["height"], self.board["width"], PLANES).permute(0, 3, 1, 2)
         padding = planes.new_zeros(BATCH, PADDED_PLANES - PLANES, self.board["height"], self.board["width"])
-        return min_max(self.blocks("representation", self.stem("representation", torch.cat([planes, padding], dim=1)), 1))
+        return self.board["scaling"](self.blocks("representation", self.stem("representation", torch.cat([planes, padding], dim=1)), 1))
 
     def dynamics(self, latent, action):
         """The action enters as a plane of its own: 1 at its cell, or all over its column."""
@@ -169,7 +184,7 @@ class Model:
             else:
                 plane[row, 0, a // self.board["width"], a % self.board["width"]] = 1
         x = self.stem("dynamics", latent) + convolve(plane, self.p["dynamics.action"])
-        latent = min_max(self.blocks("dynamics", x, 1))
+        latent = self.board["scaling"](self.blocks("dynamics", x, 1))
         return latent, self.head("reward", latent)
 
     def prediction(self, latent):
@@ -177,14 +192,9 @@ class Model:
         return self.head("policy", x), self.head("value", x)
 
     def head(self, name, x):
-        x = x.permute(0, 2, 3, 1)
-        x = relu(x @ self.p[f"{name}.conv.weight"] + self.p[f"{name}.conv.bias"])
+        x = (x.permute(0, 2, 3, 1) @ self.p[f"{name}.conv.weight"]).permute(0, 3, 1, 2)
+        x = relu(self.norm(f"{name}.norm", x)).permute(0, 2, 3, 1)
         return x.reshape(BATCH, -1) @ self.p[f"{name}.weight"] + self.p[f"{name}.bias"]
-
-
-def min_max(x):
-    low, high = x.amin(dim=(1, 2, 3), keepdim=True), x.amax(dim=(1, 2, 3), keepdim=True)
-    return (x - low) / (high - low + 1e-5)
 
 
 def cross_entropy(batch, head, k, logits):

@@ -1,0 +1,8 @@
+/* MZ_OP_POOL and MZ_OP_SPREAD on the cpu. */
+#pragma once
+#include "networks/backend.h"
+
+void mz_pool_forward(mz_tape *tape, mz_node *node, int rows);
+void mz_pool_backward(mz_tape *tape, mz_node *node, int rows);
+void mz_spread_forward(mz_tape *tape, mz_node *node, int rows);
+void mz_spread_backward(mz_tape *tape, mz_node *node, int rows);
