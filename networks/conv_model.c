@@ -23,9 +23,10 @@ static int add_row(mz_params *params, const char *part, const char *what, int co
   return mz_params_add(params, named(name, part, what), 1, columns, false, init, 0);
 }
 
-static void add_norm(mz_model *model, mz_norm *norm, const char *part, int channels) {
-  norm->scale = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE);
-  norm->shift = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO);
+static void add_norm(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part, int channels) {
+  const mz_norm added = {.scale = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE),
+                         .shift = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO)};
+  norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS] = added;
 }
 
 static void add_block(mz_model *model, mz_block *block, const char *part, bool pooled) {
@@ -38,7 +39,7 @@ static void add_block(mz_model *model, mz_block *block, const char *part, bool p
   for (int i = 0; i < 2; i++) {
     char layer[48];
     snprintf(layer, sizeof layer, "%s.norm%d", part, i);
-    add_norm(model, &block->norm[i], layer, model->channels);
+    add_norm(model, block->norm[i], layer, model->channels);
     snprintf(layer, sizeof layer, "conv%d.weight", i);
     block->conv[i] =
         mz_params_add_conv(&model->params, named(name, part, layer), model->board, model->channels, model->channels, MZ_INIT_HE);
@@ -65,7 +66,7 @@ static void add_head(mz_model *model, mz_head *head, const char *part, int outpu
   const int inputs = positions_of(model) * model->head_channels;
   head->narrow = mz_params_add(&model->params, named(name, part, "conv.weight"), model->channels, model->head_channels, true,
                                MZ_INIT_HE, model->channels);
-  add_norm(model, &head->norm, named(name, part, "norm"), model->head_channels);
+  add_norm(model, head->norm, named(name, part, "norm"), model->head_channels);
   head->out = mz_model_add_layer(&model->params, part, inputs, outputs, inputs, MZ_INIT_SMALL);
 }
 
@@ -73,6 +74,16 @@ static void add_statistics_of(mz_model *model, mz_norm *norm, const char *part, 
   name_text name;
   norm->mean = mz_params_add_statistic(&model->params, named(name, part, "mean"), channels, MZ_INIT_ZERO, (float)share);
   norm->variance = mz_params_add_statistic(&model->params, named(name, part, "variance"), channels, MZ_INIT_ONE, (float)share);
+}
+
+/* apart: of each origin its own. */
+static void add_statistics_by_origin(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part, int channels, double share,
+                                     bool apart) {
+  add_statistics_of(model, &norm[MZ_FROM_DYNAMICS], part, channels, share);
+  norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS];
+  if (!apart) return;
+  name_text root;
+  add_statistics_of(model, &norm[MZ_FROM_ROOT], named(root, part, "root"), channels, share);
 }
 
 /* Behind everything else. */
@@ -84,13 +95,14 @@ static void add_statistics(mz_model *model, double share) {
     for (int b = 0; b < model->towers[t].count; b++) {
       for (int i = 0; i < 2; i++) {
         snprintf(part, sizeof part, "%s.%d.norm%d", towers[t], b, i);
-        add_statistics_of(model, &model->blocks[model->towers[t].first + b].norm[i], part, model->channels, share);
+        add_statistics_by_origin(model, model->blocks[model->towers[t].first + b].norm[i], part, model->channels, share,
+                                 t == PREDICTION);
       }
     }
   }
   for (int h = 0; h < 3; h++) {
     snprintf(part, sizeof part, "%s.norm", heads[h]);
-    add_statistics_of(model, &model->heads[h].norm, part, model->head_channels, share);
+    add_statistics_by_origin(model, model->heads[h].norm, part, model->head_channels, share, h != REWARD);
   }
 }
 
@@ -151,6 +163,9 @@ static mz_value narrow(const mz_model *model, mz_tape *tape, mz_value x) {
   return (mz_tape_trains(tape) ? model->train_half : model->half) ? mz_tape_half(tape, x) : x;
 }
 
+/* Its second norm goes into the convolution before it: there is one of it. */
+static bool folds(const mz_block *b) { return b->norm[1][MZ_FROM_ROOT].mean == b->norm[1][MZ_FROM_DYNAMICS].mean; }
+
 /* What a pooled block's first convolution adds; −1: nothing. */
 static mz_value pooled(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value y) {
   if (b->pooled < 0) return -1;
@@ -158,61 +173,65 @@ static mz_value pooled(const mz_model *model, mz_tape *tape, const mz_block *b, 
   return mz_tape_spread(tape, mz_tape_linear(tape, pool, b->pooled, -1, MZ_LINEAR_ONLY), positions_of(model));
 }
 
-static mz_value block(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value x) {
-  if (mz_tape_trains(tape)) {
-    mz_value y = narrow(model, tape, mz_tape_norm(tape, x, &b->norm[0], model->norm_rows, MZ_RELU));
-    y = mz_tape_conv(tape, y, b->conv[0], -1, pooled(model, tape, b, y), MZ_LINEAR_ONLY);
-    y = narrow(model, tape, mz_tape_norm(tape, y, &b->norm[1], model->norm_rows, MZ_RELU));
-    return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
+/* Folded (mz_conv_model_fold), a norm's statistics are scale and shift. */
+static mz_value norm(const mz_model *model, mz_tape *tape, const mz_norm *n, mz_value x) {
+  return mz_tape_trains(tape) ? mz_tape_norm(tape, x, n, model->norm_rows, MZ_RELU)
+                              : mz_tape_affine(tape, x, n->mean, n->variance, MZ_RELU);
+}
+
+static mz_value block(const mz_model *model, mz_tape *tape, const mz_block *b, mz_origin origin, mz_value x) {
+  mz_value y = narrow(model, tape, norm(model, tape, &b->norm[0][origin], x));
+  const mz_value add = pooled(model, tape, b, y);
+  if (!mz_tape_trains(tape) && folds(b)) {
+    y = mz_tape_conv(tape, y, b->conv[0], b->norm[1][origin].variance, add, MZ_RELU);
+  } else {
+    y = norm(model, tape, &b->norm[1][origin], mz_tape_conv(tape, y, b->conv[0], -1, add, MZ_LINEAR_ONLY));
   }
-  mz_value y = narrow(model, tape, mz_tape_affine(tape, x, b->norm[0].scale, b->norm[0].shift, MZ_RELU));
-  y = narrow(model, tape, mz_tape_conv(tape, y, b->conv[0], b->norm[1].shift, pooled(model, tape, b, y), MZ_RELU)); /* folded */
-  return mz_tape_conv(tape, y, b->conv[1], -1, x, MZ_LINEAR_ONLY);
+  return mz_tape_conv(tape, narrow(model, tape, y), b->conv[1], -1, x, MZ_LINEAR_ONLY);
 }
 
 /* add: to the stem's sum; −1: nothing. */
-static mz_value tower(const mz_model *model, mz_tape *tape, int which, mz_value x, mz_value add) {
+static mz_value tower(const mz_model *model, mz_tape *tape, int which, mz_origin origin, mz_value x, mz_value add) {
   const mz_tower *t = &model->towers[which];
   if (t->stem >= 0) x = mz_tape_conv(tape, narrow(model, tape, x), t->stem, t->stem + 1, add, MZ_LINEAR_ONLY);
-  for (int i = 0; i < t->count; i++) x = block(model, tape, &model->blocks[t->first + i], x);
+  for (int i = 0; i < t->count; i++) x = block(model, tape, &model->blocks[t->first + i], origin, x);
   return x;
 }
 
-static mz_value head(const mz_model *model, mz_tape *tape, int which, mz_value x) {
+static mz_value head(const mz_model *model, mz_tape *tape, int which, mz_origin origin, mz_value x) {
   const mz_head *h = &model->heads[which];
-  const bool trains = mz_tape_trains(tape);
-  mz_value y = mz_tape_pointwise(tape, x, positions_of(model), h->narrow, trains ? -1 : h->norm.shift, /* folded */
-                                 trains ? MZ_LINEAR_ONLY : MZ_RELU);
-  if (trains) y = mz_tape_norm(tape, y, &h->norm, model->norm_rows, MZ_RELU);
-  return mz_tape_linear(tape, y, h->out, h->out + 1, MZ_LINEAR_ONLY);
+  x = norm(model, tape, &h->norm[origin], mz_tape_pointwise(tape, x, positions_of(model), h->narrow, -1, MZ_LINEAR_ONLY));
+  return mz_tape_linear(tape, x, h->out, h->out + 1, MZ_LINEAR_ONLY);
 }
 
-static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value latent, mz_value reward) {
-  const mz_value x = tower(model, tape, PREDICTION, latent, -1);
-  return (mz_model_heads){
-      .latent = latent, .reward = reward, .policy = head(model, tape, POLICY, x), .value = head(model, tape, VALUE, x)};
+static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_origin origin, mz_value latent, mz_value reward) {
+  const mz_value x = tower(model, tape, PREDICTION, origin, latent, -1);
+  return (mz_model_heads){.latent = latent,
+                          .reward = reward,
+                          .policy = head(model, tape, POLICY, origin, x),
+                          .value = head(model, tape, VALUE, origin, x)};
 }
 
 mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
   const mz_value planes = mz_tape_planes(tape, obs, positions_of(model));
-  const mz_value latent = mz_model_scale(model, tape, tower(model, tape, REPRESENTATION, planes, -1));
-  return predict(model, tape, latent, -1);
+  const mz_value latent = mz_model_scale(model, tape, tower(model, tape, REPRESENTATION, MZ_FROM_ROOT, planes, -1));
+  return predict(model, tape, MZ_FROM_ROOT, latent, -1);
 }
 
 mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {
   const mz_value action = mz_tape_action_map(tape, &model->action_map, model->action_table, action_index);
-  const mz_value next = mz_model_scale(model, tape, tower(model, tape, DYNAMICS, latent, action));
-  return predict(model, tape, next, head(model, tape, REWARD, next));
+  const mz_value next = mz_model_scale(model, tape, tower(model, tape, DYNAMICS, MZ_FROM_DYNAMICS, latent, action));
+  return predict(model, tape, MZ_FROM_DYNAMICS, next, head(model, tape, REWARD, MZ_FROM_DYNAMICS, next));
 }
 
 /* ---- folding ---- */
 
-/* A norm with running statistics is x · scale + shift. */
+/* A norm with running statistics is x · scale + shift; these take the place of the statistics. */
 static void as_affine(const mz_model *model, const mz_norm *norm, const float *values, float *out) {
   const mz_param *items = model->params.items;
   const float *gain = values + items[norm->scale].offset, *offset = values + items[norm->shift].offset;
   const float *mean = values + items[norm->mean].offset, *variance = values + items[norm->variance].offset;
-  float *scale = out + items[norm->scale].offset, *shift = out + items[norm->shift].offset;
+  float *scale = out + items[norm->mean].offset, *shift = out + items[norm->variance].offset;
   for (int c = 0; c < items[norm->scale].columns; c++) {
     scale[c] = gain[c] / sqrtf(variance[c] + MZ_NORM_EPSILON);
     shift[c] = offset[c] - mean[c] * scale[c];
@@ -222,22 +241,23 @@ static void as_affine(const mz_model *model, const mz_norm *norm, const float *v
 /* The norm's scale into the weights before it. */
 static void scale_columns(const mz_model *model, int weight, const mz_norm *norm, float *out) {
   const mz_param *param = &model->params.items[weight];
-  const float *scale = out + model->params.items[norm->scale].offset;
+  const float *scale = out + model->params.items[norm->mean].offset;
   float *at = out + param->offset;
   for (int r = 0; r < param->rows; r++, at += param->stride)
     for (int c = 0; c < param->columns; c++) at[c] *= scale[c];
 }
 
 void mz_conv_model_fold(const mz_model *model, const float *values, float *out) {
+  for (int origin = 0; origin < MZ_ORIGINS; origin++) {
+    for (int b = 0; b < model->block_count; b++)
+      for (int i = 0; i < 2; i++) as_affine(model, &model->blocks[b].norm[i][origin], values, out);
+    for (int h = 0; h < 3; h++) as_affine(model, &model->heads[h].norm[origin], values, out);
+  }
   for (int b = 0; b < model->block_count; b++) {
     const mz_block *block = &model->blocks[b];
-    for (int i = 0; i < 2; i++) as_affine(model, &block->norm[i], values, out);
-    scale_columns(model, block->conv[0], &block->norm[1], out);
-    if (block->pooled >= 0) scale_columns(model, block->pooled, &block->norm[1], out);
-  }
-  for (int h = 0; h < 3; h++) {
-    as_affine(model, &model->heads[h].norm, values, out);
-    scale_columns(model, model->heads[h].narrow, &model->heads[h].norm, out);
+    if (!folds(block)) continue;
+    scale_columns(model, block->conv[0], &block->norm[1][MZ_FROM_ROOT], out);
+    if (block->pooled >= 0) scale_columns(model, block->pooled, &block->norm[1][MZ_FROM_ROOT], out);
   }
 }
 

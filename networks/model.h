@@ -45,8 +45,12 @@ typedef struct mz_support {
 
 enum { MZ_BLOCKS_MAX = 40 };
 
+/* A norm while training, by where its input comes from: what follows the representation is distributed otherwise than what follows
+ * the dynamics, so what reads both (prediction) keeps running statistics of each. Elsewhere the two are one. */
+typedef enum mz_origin { MZ_FROM_ROOT, MZ_FROM_DYNAMICS, MZ_ORIGINS } mz_origin;
+
 typedef struct mz_block { /* first parameters */
-  mz_norm norm[2];
+  mz_norm norm[2][MZ_ORIGINS];
   int conv[2];
   int pooled; /* from the pool to a summand of the first convolution; −1: none */
 } mz_block;
@@ -58,7 +62,7 @@ typedef struct mz_tower {
 
 typedef struct mz_head { /* first parameters; out with its bias */
   int narrow, out;
-  mz_norm norm;
+  mz_norm norm[MZ_ORIGINS];
 } mz_head;
 
 typedef struct mz_model {

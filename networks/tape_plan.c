@@ -42,13 +42,14 @@ static mz_status find_uses(mz_tape *tape) {
       const mz_node *other = &tape->nodes[j];
       if (!mz_node_trains(other) || other->weight != node->weight) continue;
       MZ_ASSERT(other->op == node->op && other->bias == node->bias && other->table == node->table);
-      if (other->backward) tape->uses[at + node->use_count++] = j;
+      if (!other->backward) continue;
+      tape->uses[at + node->use_count++] = j;
+      if (other->op == MZ_OP_NORM) tape->unused[other->norm.mean] = tape->unused[other->norm.variance] = false;
     }
     at += node->use_count;
     tape->unused[node->weight] = false;
     if (node->bias >= 0) tape->unused[node->bias] = false;
     if (node->table >= 0) tape->unused[node->table] = false;
-    if (node->op == MZ_OP_NORM) tape->unused[node->norm.mean] = tape->unused[node->norm.variance] = false;
   }
   return MZ_OK;
 }

@@ -62,16 +62,42 @@ void mz_norm_forward(mz_tape *tape, mz_node *node, int rows) {
   }
 }
 
-/* The gradient of `param`: factor · Σ over uses and groups of one of the sums they keep, in order. */
-static void add_up(mz_tape *tape, const mz_node *node, int groups, kept which, int param, float factor) {
+/* The gradient of `param`: factor · Σ over groups, and over those uses of the norm that have `mean` (−1: all), of one of the sums
+ * they keep, in order. Returns how many uses these are. */
+static int add_up(mz_tape *tape, const mz_node *node, int mean, int groups, kept which, int param) {
   const size_t channels = (size_t)channels_of(tape, node);
   float *sum = mz_gradient_of(tape, param);
   memset(sum, 0, channels * sizeof *sum);
+  int count = 0;
   for (int u = 0; u < node->use_count; u++) {
-    const norm_node *use = tape->nodes[node->uses[u]].prepared;
-    for (int g = 0; g < groups; g++) mz_kernels_get()->add(sum, use->sums[which] + (size_t)g * channels, sum, channels);
+    const mz_node *use = &tape->nodes[node->uses[u]];
+    const norm_node *own = use->prepared;
+    if (mean >= 0 && use->norm.mean != mean) continue;
+    count++;
+    for (int g = 0; g < groups; g++) mz_kernels_get()->add(sum, own->sums[which] + (size_t)g * channels, sum, channels);
   }
-  if (factor != 1.0f) mz_kernels_get()->scale(sum, factor, sum, channels, true);
+  return count;
+}
+
+static void average(mz_tape *tape, const mz_node *node, int mean, int groups, kept which, int param) {
+  const int count = add_up(tape, node, mean, groups, which, param);
+  const float share = (float)(tape->share / ((double)count * groups));
+  float *sum = mz_gradient_of(tape, param);
+  mz_kernels_get()->scale(sum, share, sum, (size_t)channels_of(tape, node), true);
+}
+
+/* Uses that share gain and offset may have statistics of their own. */
+static void parameter_gradients(mz_tape *tape, const mz_node *node, int groups) {
+  add_up(tape, node, -1, groups, SUM_DY_X, node->norm.scale);
+  add_up(tape, node, -1, groups, SUM_DY, node->norm.shift);
+  for (int u = 0; u < node->use_count; u++) {
+    const mz_norm *norm = &tape->nodes[node->uses[u]].norm;
+    bool done = false;
+    for (int v = 0; v < u; v++) done = done || tape->nodes[node->uses[v]].norm.mean == norm->mean;
+    if (done) continue;
+    average(tape, node, norm->mean, groups, MEAN, norm->mean);
+    average(tape, node, norm->mean, groups, VARIANCE, norm->variance);
+  }
 }
 
 void mz_norm_backward(mz_tape *tape, mz_node *node, int rows) {
@@ -80,12 +106,7 @@ void mz_norm_backward(mz_tape *tape, mz_node *node, int rows) {
     const mz_norm_group group = group_at(tape, node, g);
     mz_kernels_get()->norm_backward(&group);
   }
-  if (!node->first_use) return;
-  const float share = (float)(tape->share / ((double)node->use_count * groups));
-  add_up(tape, node, groups, SUM_DY_X, node->norm.scale, 1);
-  add_up(tape, node, groups, SUM_DY, node->norm.shift, 1);
-  add_up(tape, node, groups, MEAN, node->norm.mean, share);
-  add_up(tape, node, groups, VARIANCE, node->norm.variance, share);
+  if (node->first_use) parameter_gradients(tape, node, groups);
 }
 
 void mz_affine_forward(mz_tape *tape, mz_node *node, int rows) {

@@ -72,26 +72,34 @@ void mz_ref_norm_backward(mz_tape *tape, const mz_node *node, int rows) {
   }
 }
 
+/* Of the uses that share a norm's gain and offset, how many share these statistics. */
+static int sharing(const mz_tape *tape, const mz_node *node, const mz_norm *statistics) {
+  int count = 0;
+  for (int u = 0; u < node->use_count; u++) count += tape->nodes[node->uses[u]].norm.mean == statistics->mean;
+  return count;
+}
+
 void mz_ref_norm_gradients(mz_tape *tape, const mz_node *node, int rows) {
-  const int parameters[] = {node->norm.scale, node->norm.shift, node->norm.mean, node->norm.variance};
-  double *gradients[4];
-  for (int k = 0; k < 4; k++) {
-    mz_ref_clear(tape, parameters[k]);
-    gradients[k] = mz_ref_param_at(tape, parameters[k]).gradient;
-  }
   const int groups = rows / node->group_rows;
-  const double share = tape->share / (node->use_count * groups);
+  for (int u = 0; u < node->use_count; u++) {
+    const mz_norm *norm = &tape->nodes[node->uses[u]].norm;
+    const int parameters[] = {norm->scale, norm->shift, norm->mean, norm->variance};
+    for (int k = 0; k < 4; k++) mz_ref_clear(tape, parameters[k]);
+  }
   for (int u = 0; u < node->use_count; u++) {
     const mz_node *use = &tape->nodes[node->uses[u]];
+    const double share = tape->share / (sharing(tape, node, &use->norm) * groups);
+    double *scale = mz_ref_param_at(tape, use->norm.scale).gradient, *shift = mz_ref_param_at(tape, use->norm.shift).gradient;
+    double *mean = mz_ref_param_at(tape, use->norm.mean).gradient, *variance = mz_ref_param_at(tape, use->norm.variance).gradient;
     for (int g = 0; g < groups; g++) {
       for (int i = 0; i < mz_ref_param_at(tape, node->norm.scale).columns; i++) {
         const channel c = channel_of(tape, use, g, i);
         for (int e = 0; e < c.count; e++) {
-          gradients[0][i] += gradient_at(use, &c, e) * normalised(&c, e);
-          gradients[1][i] += gradient_at(use, &c, e);
+          scale[i] += gradient_at(use, &c, e) * normalised(&c, e);
+          shift[i] += gradient_at(use, &c, e);
         }
-        gradients[2][i] += share * c.mean;
-        gradients[3][i] += share * c.variance;
+        mean[i] += share * c.mean;
+        variance[i] += share * c.variance;
       }
     }
   }

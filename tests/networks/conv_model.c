@@ -33,12 +33,15 @@ static void parameters_have_their_names_and_shapes(void **state) {
   expect_param("reward.conv.weight", 16, 16, true);
   expect_param("reward.norm.scale", 1, 16, false);
   expect_param("reward.norm.variance", 1, 16, false);
+  expect_param("policy.norm.variance", 1, 16, false);
+  expect_param("policy.norm.root.variance", 1, 16, false);
+  expect_param("prediction.0.norm1.root.mean", 1, 16, false);
   expect_param("reward.weight", 42 * 16, 5, true);
   expect_param("policy.bias", 1, 7, false);
   expect_param("value.weight", 42 * 16, 21, true);
   expect_param("prediction.0.norm1.variance", 1, 16, false);
   const int blocks = 2 + 2 + 1;
-  assert_int_equal(model.params.count, blocks * 6 + 3 + 2 * 2 + 1 + 3 * 5 + blocks * 4 + 3 * 2);
+  assert_int_equal(model.params.count, blocks * 6 + 3 + 2 * 2 + 1 + 3 * 5 + (blocks + 1) * 4 + (3 + 2) * 2);
   assert_int_equal(model.latent, 42 * 16);
   assert_true(mz_params_convolve(&model.params));
 }

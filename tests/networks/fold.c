@@ -99,6 +99,7 @@ static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz
   a = ask(backend, 16, N);
   expect_repeated(&recurrent, next.latent, a.latent[1], model.latent, "next latent");
   expect_repeated(&recurrent, next.policy, a.policy[1], model.actions, "next policy");
+  expect_repeated(&initial, root.policy, a.policy[0], model.actions, "policy, whose statistics are its own");
   answers_free(&a);
 
   free_tape(&initial);

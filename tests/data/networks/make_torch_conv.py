@@ -71,8 +71,10 @@ def shapes(board):
         out[f"{head}.bias"] = (1, outputs)
     norms = [name.removesuffix(".scale") for name in out if name.endswith(".scale")]
     for norm in norms:
-        out[f"{norm}.mean"] = (1, CHANNELS)
-        out[f"{norm}.variance"] = (1, CHANNELS)
+        apart = norm.startswith(("prediction", "policy", "value"))
+        for origin in ("", ".root") if apart else ("",):
+            out[f"{norm}{origin}.mean"] = (1, CHANNELS)
+            out[f"{norm}{origin}.variance"] = (1, CHANNELS)
     return out
 
 
@@ -138,16 +140,17 @@ def convolve(x, weight, half=False):
 
 
 class Model:
-    """Boards are NCHW here. `seen` gathers the mean and the variance of every group at every use of a norm."""
+    """Boards are NCHW here. `seen` gathers the mean and the variance of every group at every use of a norm; what follows the
+    root keeps its own (`origin`) where a norm also follows the dynamics."""
 
     def __init__(self, board, parameters, half=False):
         self.board, self.p, self.half, self.seen = board, parameters, half, {}
 
-    def norm(self, name, x):
+    def norm(self, name, x, origin=""):
         groups = []
         for group in x.split(NORM_ROWS):
-            self.seen.setdefault(f"{name}.mean", []).append(group.detach().mean(dim=(0, 2, 3)))
-            self.seen.setdefault(f"{name}.variance", []).append(group.detach().var(dim=(0, 2, 3), unbiased=False))
+            self.seen.setdefault(f"{name}{origin}.mean", []).append(group.detach().mean(dim=(0, 2, 3)))
+            self.seen.setdefault(f"{name}{origin}.variance", []).append(group.detach().var(dim=(0, 2, 3), unbiased=False))
             scale, shift = self.p[f"{name}.scale"][0], self.p[f"{name}.shift"][0]
             groups.append(batch_norm(group, None, None, scale, shift, training=True, eps=1e-5))
         return torch.cat(groups)
@@ -155,11 +158,11 @@ class Model:
     def statistics(self):
         return {name: torch.stack(seen).mean(dim=0).reshape(1, -1) for name, seen in self.seen.items()}
 
-    def blocks(self, part, x, count):
+    def blocks(self, part, x, count, origin=""):
         for block in range(count):
             y = x
             for i in range(2):
-                y = relu(self.norm(f"{part}.{block}.norm{i}", y))
+                y = relu(self.norm(f"{part}.{block}.norm{i}", y, origin))
                 pool = torch.cat([y.mean(dim=(2, 3)), y.amax(dim=(2, 3))], dim=1)
                 y = convolve(y, self.p[f"{part}.{block}.conv{i}.weight"], self.half)
                 if i == 0 and self.board["pooled"]:
@@ -187,13 +190,13 @@ class Model:
         latent = self.board["scaling"](self.blocks("dynamics", x, 1))
         return latent, self.head("reward", latent)
 
-    def prediction(self, latent):
-        x = self.blocks("prediction", latent, self.board["prediction_blocks"])
-        return self.head("policy", x), self.head("value", x)
+    def prediction(self, latent, origin):
+        x = self.blocks("prediction", latent, self.board["prediction_blocks"], origin)
+        return self.head("policy", x, origin), self.head("value", x, origin)
 
-    def head(self, name, x):
+    def head(self, name, x, origin=""):
         x = (x.permute(0, 2, 3, 1) @ self.p[f"{name}.conv.weight"]).permute(0, 3, 1, 2)
-        x = relu(self.norm(f"{name}.norm", x)).permute(0, 2, 3, 1)
+        x = relu(self.norm(f"{name}.norm", x, origin)).permute(0, 2, 3, 1)
         return x.reshape(BATCH, -1) @ self.p[f"{name}.weight"] + self.p[f"{name}.bias"]
 
 
@@ -210,7 +213,7 @@ def unrolled_loss(model, batch):
         if k > 0:
             latent, reward = model.dynamics(0.5 * latent + 0.5 * latent.detach(), batch[f"action.{k}"])
             loss = loss + cross_entropy(batch, "reward", k, reward)
-        policy, value = model.prediction(latent)
+        policy, value = model.prediction(latent, ".root" if k == 0 else "")
         loss = loss + cross_entropy(batch, "policy", k, policy) + cross_entropy(batch, "value", k, value)
     return loss
 
