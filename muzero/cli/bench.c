@@ -52,7 +52,7 @@ static const mz_option options[] = {
      .offset = AT(what),
      .value = "optional",
      .fallback = "all",
-     .help = "search, learner, inference, envs, opponents, replay, resize, allocator or all; without it, all"},
+     .help = "search, learner, inference, selfplay, envs, opponents, replay, resize, allocator or all; without it, all"},
     {.name = "--set",
      .type = MZ_OPTION_LIST,
      .offset = AT(sets),
@@ -83,9 +83,9 @@ static const struct {
   const char *name;
   mz_status (*measure)(mz_bench *bench, cJSON **out);
 } sections[] = {
-    {"search", mz_bench_search}, {"learner", mz_bench_learner},     {"inference", mz_bench_inference},
-    {"envs", mz_bench_envs},     {"opponents", mz_bench_opponents}, {"replay", mz_bench_replay},
-    {"resize", mz_bench_resize}, {"allocator", mz_bench_allocator},
+    {"search", mz_bench_search},     {"learner", mz_bench_learner}, {"inference", mz_bench_inference},
+    {"selfplay", mz_bench_selfplay}, {"envs", mz_bench_envs},       {"opponents", mz_bench_opponents},
+    {"replay", mz_bench_replay},     {"resize", mz_bench_resize},   {"allocator", mz_bench_allocator},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -96,10 +96,11 @@ static mz_status check_section(const char *what) {
     if (strcmp(what, names[i]) == 0) return MZ_OK;
   const char *nearest = mz_nearest(what, names, SECTIONS + 1);
   if (nearest) return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; did you mean '%s'?", what, nearest);
-  return mz_fail(
-      MZ_E_USAGE,
-      "bench %s: nothing to measure; there are search, learner, inference, envs, opponents, replay, resize, allocator and all",
-      what);
+  return mz_fail(MZ_E_USAGE,
+                 "bench %s: nothing to measure; there are search, learner, inference, selfplay, envs, opponents, replay, resize, "
+                 "allocator and "
+                 "all",
+                 what);
 }
 
 static void print_cell(const cJSON *cell) {

@@ -96,6 +96,7 @@ static void test_bench(void **state) {
   expect_bench("search", "sims_per_s", "network_share", true);
   expect_bench("learner", "updates_per_s", "gflops", true);
   expect_bench("inference", "evaluations_per_s", "gflops", true);
+  expect_bench("selfplay", "sims_per_s", "share", true);
   expect_bench("envs", "steps_per_s", "batch", true);
   expect_bench("replay", "pushes_per_s", "tree_us_1M", false);
   expect_bench("resize", "up_us", "down_us", false);
