@@ -127,6 +127,7 @@ static void write_inputs(mz_learner *l, lane *own, int first, int rows) {
     write_categorical(own, loss->value_target[k], &m->value, b->value + at_step, rows);
     mz_tape_write(own->tape, loss->policy_weight[k], b->policy_weight + at_step, rows);
     mz_tape_write(own->tape, loss->value_weight[k], b->value_weight + at_step, rows);
+    if (loss->next_obs[k] >= 0) mz_tape_write(own->tape, loss->next_obs[k], b->obs + at_step * (size_t)m->obs_size, rows);
     if (k == 0) continue;
     memcpy(mz_tape_index_at(own->tape, loss->action[k]), b->action + at_step, (size_t)rows * sizeof(int32_t));
     write_categorical(own, loss->reward_target[k], &m->reward, b->reward + at_step, rows);
@@ -259,6 +260,7 @@ static void add_stats(mz_learner *l, double loss, double norm, mz_learning_stats
 
 mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors, mz_learning_stats *stats) {
   MZ_ASSERT(batch->rows == l->settings.batch_size && batch->unroll == l->settings.loss.unroll);
+  MZ_ASSERT(batch->observed >= mz_loss_observed(&l->settings.loss));
   l->batch = batch;
   l->errors = errors;
   MZ_TRY(mz_pool_run(l->pool, run_shard, l, (int)l->settings.shards));

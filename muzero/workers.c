@@ -24,8 +24,8 @@ static mz_status make_batches(const mz_state *state, int capacity, mz_batch **ou
   mz_batch *batches;
   MZ_TRY(mz_alloc(&batches, (size_t)capacity, sizeof *batches));
   for (int i = 0; i < capacity; i++) {
-    mz_status status =
-        mz_batch_init(&batches[i], &state->env->spec, (int)state->settings.learning.batch_size, (int)state->settings.loss.unroll);
+    mz_status status = mz_batch_init(&batches[i], &state->env->spec, (int)state->settings.learning.batch_size,
+                                     (int)state->settings.loss.unroll, mz_loss_observed(&state->settings.loss));
     if (status != MZ_OK) {
       free_batches(batches, i);
       return status;

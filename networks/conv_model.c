@@ -212,10 +212,13 @@ static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_origin or
                           .value = head(model, tape, VALUE, origin, x)};
 }
 
-mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+mz_value mz_conv_model_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
   const mz_value planes = mz_tape_planes(tape, obs, positions_of(model));
-  const mz_value latent = mz_model_scale(model, tape, tower(model, tape, REPRESENTATION, MZ_FROM_ROOT, planes, -1));
-  return predict(model, tape, MZ_FROM_ROOT, latent, -1);
+  return mz_model_scale(model, tape, tower(model, tape, REPRESENTATION, MZ_FROM_ROOT, planes, -1));
+}
+
+mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+  return predict(model, tape, MZ_FROM_ROOT, mz_conv_model_represent(model, tape, obs), -1);
 }
 
 mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {

@@ -10,9 +10,15 @@ static const mz_setting rows[] = {
     ROW("unroll", MZ_INT, unroll, 1, MZ_UNROLL_MAX, "5", "steps", "K: dynamics steps that a training row is unrolled"),
     ROW("loss.value_weight", MZ_FLOAT, value_weight, 0, 1000, "0.25", "", "of the value's cross entropy"),
     ROW("loss.reward_weight", MZ_FLOAT, reward_weight, 0, 1000, "1", "", "of the reward's cross entropy"),
+    ROW("loss.consistency_weight", MZ_FLOAT, consistency_weight, 0, 1000, "0", "",
+        "of the distance between latents that the dynamics reaches and those of what was observed there; 0: none"),
     ROW("loss.policy_weight", MZ_FLOAT, policy_weight, 0, 1000, "1", "", "of the policy's cross entropy"),
 };
 const mz_settings_table mz_loss_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
+
+int mz_loss_observed(const mz_loss_settings *settings) {
+  return settings->consistency_weight > 0 ? (int)settings->unroll + 1 : 1;
+}
 
 /* Inputs for one head's targets and row weights, and its loss. */
 static mz_value head_loss(mz_tape *tape, mz_value logits, int columns, double factor, mz_value *target, mz_value *weight) {
@@ -36,6 +42,7 @@ void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings 
       const mz_value latent = mz_tape_scale_gradient(tape, loss->heads[k - 1].latent, 0.5f);
       loss->heads[k] = mz_model_recurrent(model, tape, latent, loss->action[k]);
     }
+    loss->next_obs[k] = loss->distance[k] = -1;
     const mz_model_heads *heads = &loss->heads[k];
     const double step_weight = k == 0 ? 1.0 : 1.0 / unroll;
     if (k > 0) {
@@ -46,6 +53,12 @@ void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings 
                                      &loss->policy_target[k], &loss->policy_weight[k]);
     loss->value_loss[k] = head_loss(tape, heads->value, model->value.bins, step_weight * settings->value_weight,
                                     &loss->value_target[k], &loss->value_weight[k]);
+    if (k > 0 && settings->consistency_weight > 0) {
+      loss->next_obs[k] = mz_tape_input(tape, model->obs_size);
+      const mz_value seen = mz_model_represent(model, tape, loss->next_obs[k]);
+      loss->distance[k] = mz_tape_distance(tape, heads->latent, seen, loss->policy_weight[k], /* known where a state is stored */
+                                           (float)(step_weight * settings->consistency_weight));
+    }
   }
 }
 

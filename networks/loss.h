@@ -1,21 +1,27 @@
 /* The K-step unrolled loss on a tape (MuZero equation 1): policy, value and reward cross entropies with row weights.
  * Step 0 has full weight, steps 1 … K are scaled 1/K; the gradient is halved where a latent enters a dynamics step.
+ * With consistency, also how far the latent of step k is from the representation of what was observed there, which does not learn
+ * from it (Ye et al. 2021, EfficientZero, section 4.1; here without projections, on latents scaled alike).
  * Row weights carry importance weight, mask and 1/batch, so that shards of a batch simply add. */
 #pragma once
 #include "networks/model.h"
 
 typedef struct mz_loss_settings {
   int64_t unroll; /* K */
-  double value_weight, reward_weight, policy_weight;
+  double value_weight, reward_weight, policy_weight, consistency_weight;
 } mz_loss_settings;
 extern const mz_settings_table mz_loss_table; /* keys unroll, loss.value_weight … */
 
 enum { MZ_UNROLL_MAX = 16 };
 
+/* Steps whose observations it needs, from 0 on: 1, or K + 1. */
+int mz_loss_observed(const mz_loss_settings *settings);
+
 typedef struct mz_loss { /* where the inputs and results of step k are on the tape */
   int unroll;
   mz_value obs;
-  int action[MZ_UNROLL_MAX + 1]; /* index inputs; [0] unused */
+  mz_value next_obs[MZ_UNROLL_MAX + 1], distance[MZ_UNROLL_MAX + 1]; /* steps 1 … with consistency, else −1; distance: rows × 1 */
+  int action[MZ_UNROLL_MAX + 1];                                     /* index inputs; [0] unused */
   mz_value policy_target[MZ_UNROLL_MAX + 1], value_target[MZ_UNROLL_MAX + 1], reward_target[MZ_UNROLL_MAX + 1];
   mz_value policy_weight[MZ_UNROLL_MAX + 1], value_weight[MZ_UNROLL_MAX + 1], reward_weight[MZ_UNROLL_MAX + 1]; /* rows × 1 */
   mz_value policy_loss[MZ_UNROLL_MAX + 1], value_loss[MZ_UNROLL_MAX + 1],

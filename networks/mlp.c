@@ -65,11 +65,13 @@ static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value lat
   };
 }
 
-mz_model_heads mz_mlp_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+mz_value mz_mlp_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
   const mz_value hidden = hidden_layers(tape, obs, model->representation, 0, model->depth);
-  const mz_value latent =
-      mz_model_scale(model, tape, layer(tape, hidden, model->representation + 2 * model->depth, MZ_LINEAR_ONLY));
-  return predict(model, tape, latent, -1);
+  return mz_model_scale(model, tape, layer(tape, hidden, model->representation + 2 * model->depth, MZ_LINEAR_ONLY));
+}
+
+mz_model_heads mz_mlp_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+  return predict(model, tape, mz_mlp_represent(model, tape, obs), -1);
 }
 
 mz_model_heads mz_mlp_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {

@@ -75,6 +75,10 @@ mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent) {
   return model->scaling == MZ_SCALING_RMS ? mz_tape_rms(tape, latent) : mz_tape_minmax(tape, latent);
 }
 
+mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_represent(model, tape, obs) : mz_mlp_represent(model, tape, obs);
+}
+
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
   return model->kind == MZ_MODEL_CONV ? mz_conv_model_initial(model, tape, obs) : mz_mlp_initial(model, tape, obs);
 }

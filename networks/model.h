@@ -99,6 +99,7 @@ double mz_model_row_floats(const mz_model *model, bool training);
 
 typedef struct mz_model_heads {
   mz_value latent, reward, policy, value;
-} mz_model_heads; /* logits; reward −1 for initial */
+} mz_model_heads;                                                                /* logits; reward −1 for initial */
+mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs); /* the latent alone */
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);

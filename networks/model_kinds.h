@@ -7,11 +7,13 @@ typedef struct mz_model_macs { /* multiply-adds of one row through each part */
 } mz_model_macs;
 
 mz_status mz_mlp_init(mz_model *model, const mz_network_settings *settings);
+mz_value mz_mlp_represent(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_mlp_initial(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_mlp_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);
 mz_model_macs mz_mlp_macs(const mz_model *model);
 
 mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec);
+mz_value mz_conv_model_represent(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);
 void mz_conv_model_fold(const mz_model *model, const float *values, float *out);

@@ -247,6 +247,15 @@ mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, 
   return append(tape, node, 1);
 }
 
+mz_value mz_tape_distance(mz_tape *tape, mz_value x, mz_value target, mz_value row_weights, float factor) {
+  if (tape->failure != MZ_OK) return 0;
+  MZ_ASSERT(columns_of(tape, x) == columns_of(tape, target) && columns_of(tape, row_weights) == 1);
+  MZ_ASSERT(x != target && tape->nodes[row_weights].op == MZ_OP_INPUT);
+  mz_node node = node_of(MZ_OP_DISTANCE, 3, x, target, row_weights);
+  node.factor = factor;
+  return append(tape, node, 1);
+}
+
 mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, float support_max, bool transform) {
   MZ_ASSERT(columns_of(tape, logits) >= 2 || tape->failure != MZ_OK);
   mz_node node = node_of(MZ_OP_EXPECTATION, 1, logits, 0, 0);

@@ -23,6 +23,7 @@ typedef enum mz_op {
   MZ_OP_RMS,            /* per row: x / √(mean x² + 1e-5)  (Zhang & Sennrich 2019, without gains) */
   MZ_OP_SCALE_GRADIENT, /* y = x; dx += factor·dy */
   MZ_OP_SOFTMAX_XENT,   /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
+  MZ_OP_DISTANCE,       /* per row: w · mean of (x − target)²: adds to the tape's loss; nothing flows into the target */
   MZ_OP_EXPECTATION,    /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
   MZ_OP_SOFTMAX,        /* inference only */
   MZ_OP_PLANES,         /* a board's channels, filled up with zeros to a multiple of 16 */
@@ -57,7 +58,7 @@ typedef struct mz_node {
   mz_norm norm;            /* NORM: weight = norm.scale, bias = norm.shift */
   int group_rows;          /* NORM */
   mz_action_map map;       /* ACTION_MAP: its table is `weight` */
-  float factor;            /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT */
+  float factor;            /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT, DISTANCE */
   float support_min, support_max; /* EXPECTATION: the bins are equally spaced over this range, in h-transformed space */
   bool transform;                 /* EXPECTATION: apply h⁻¹ */
   /* Planned: */
@@ -113,6 +114,9 @@ mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor);
 /* targets: an input of the logits' shape; row_weights: an input of one column. Nothing else that trains may read these logits. The loss of row r is
  * factor · row_weights[r] · cross entropy; the unweighted cross entropy is the returned value's one column. */
 mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, mz_value row_weights, float factor);
+/* target: of x's shape; what it is computed from does not learn from this. The loss of row r is factor · row_weights[r] · mean of
+ * (x − target)²; the unweighted mean is the returned value's one column. */
+mz_value mz_tape_distance(mz_tape *tape, mz_value x, mz_value target, mz_value row_weights, float factor);
 mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, float support_max, bool transform);
 mz_value mz_tape_softmax(mz_tape *tape, mz_value logits);
 

@@ -9,17 +9,17 @@ static void find_gradients(mz_tape *tape, bool *needed, bool *reached) {
     const mz_node *node = &tape->nodes[i];
     needed[i] = mz_node_trains(node);
     for (int k = 0; k < node->input_count; k++) needed[i] |= needed[node->inputs[k]];
-    if (node->op == MZ_OP_SOFTMAX || node->op == MZ_OP_EXPECTATION || node->op == MZ_OP_SOFTMAX_XENT) needed[i] = false;
+    if (node->op == MZ_OP_SOFTMAX || node->op == MZ_OP_EXPECTATION || mz_node_is_loss(node)) needed[i] = false;
   }
   for (int i = tape->node_count - 1; i >= 0; i--) { /* upstream of a loss: reached by backward, in the order of backward */
     mz_node *node = &tape->nodes[i];
-    const bool is_loss = node->op == MZ_OP_SOFTMAX_XENT;
+    const bool is_loss = mz_node_is_loss(node);
     needed[i] = needed[i] && reached[i];
     node->backward = is_loss ? needed[node->inputs[0]] : needed[i];
     if (!node->backward) continue;
     for (int k = 0; k < (is_loss ? 1 : node->input_count); k++) {
       const mz_value input = node->inputs[k];
-      MZ_ASSERT(!is_loss || !reached[input]); /* a loss has its logits for itself */
+      MZ_ASSERT(node->op != MZ_OP_SOFTMAX_XENT || !reached[input]); /* it has its logits for itself */
       node->overwrites[k] = needed[input] && !reached[input];
       reached[input] = true;
     }

@@ -36,7 +36,7 @@ double mz_tape_loss(const mz_tape *tape) {
   double loss = 0.0;
   for (int i = 0; i < tape->node_count; i++) {
     const mz_node *node = &tape->nodes[i];
-    if (node->op != MZ_OP_SOFTMAX_XENT) continue;
+    if (!mz_node_is_loss(node)) continue;
     const mz_tape_value *entropy = &tape->values[node->output], *weight = &tape->values[node->inputs[2]];
     double sum = 0.0;
     for (size_t r = 0; r < (size_t)tape->live_rows; r++) {

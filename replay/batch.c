@@ -15,13 +15,13 @@ typedef struct mz_batch_scratch {
   mz_fresh fresh;    /* memory is had when first needed */
 } mz_batch_scratch;
 
-mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll) {
+mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll, int observed) {
   size_t r = (size_t)rows, steps = (size_t)unroll + 1, actions = (size_t)spec->actions;
-  *batch = (mz_batch){.rows = rows, .unroll = unroll};
+  *batch = (mz_batch){.rows = rows, .unroll = unroll, .observed = observed};
   mz_batch_scratch scratch = {0};
   mz_carver carver = {0};
   mz_carve(&carver, &batch->scratch, 1, sizeof scratch);
-  mz_carve(&carver, &batch->obs, r * (size_t)spec->obs_size, sizeof(float));
+  mz_carve(&carver, &batch->obs, (size_t)observed * r * (size_t)spec->obs_size, sizeof(float));
   mz_carve(&carver, &batch->action, steps * r, sizeof(int32_t));
   mz_carve(&carver, &batch->policy, steps * r * actions, sizeof(float));
   mz_carve(&carver, &batch->value, steps * r, sizeof(float));
@@ -58,9 +58,16 @@ typedef struct builder {
   int symmetries; /* to choose from; 1: none */
 } builder;
 
-static void write_observation(const builder *b, const mz_draw *draw, int symmetry, float *out) {
+/* Of step `step`; `row` of the batch. */
+static void write_observation(const builder *b, const mz_draw *draw, int step, int symmetry, int row) {
   const mz_spec *spec = b->source->spec;
-  const void *stored = draw->segment->obs + (size_t)draw->position * mz_spec_obs_bytes(spec);
+  const int t = draw->position + step;
+  float *out = b->batch->obs + ((size_t)step * (size_t)b->batch->rows + (size_t)row) * (size_t)spec->obs_size;
+  if (t >= draw->segment->length) {
+    memset(out, 0, (size_t)spec->obs_size * sizeof *out);
+    return;
+  }
+  const void *stored = draw->segment->obs + (size_t)t * mz_spec_obs_bytes(spec);
   if (symmetry > 0) {
     mz_symmetry_observe(spec, symmetry, stored, b->batch->scratch->observed);
     stored = b->batch->scratch->observed;
@@ -115,7 +122,7 @@ static void build_row(const builder *b, const mz_draw *draw, int row) {
   mz_rng rng = mz_rng_at(b->source->seed, MZ_RNG_SYMMETRY, b->update, (uint64_t)row);
   int symmetry = b->symmetries > 1 ? (int)mz_rng_below(&rng, (uint32_t)b->symmetries) : 0;
   const int32_t *moved = batch->scratch->symmetry + (size_t)symmetry * (size_t)spec->actions;
-  write_observation(b, draw, symmetry, batch->obs + (size_t)row * (size_t)spec->obs_size);
+  for (int k = 0; k < batch->observed; k++) write_observation(b, draw, k, symmetry, row);
   for (int k = 0; k <= batch->unroll; k++) {
     int before = draw->position + k - 1;
     int32_t *action = &batch->action[(size_t)k * (size_t)batch->rows + (size_t)row];

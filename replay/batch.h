@@ -4,8 +4,8 @@
 #include "replay/buffer.h"
 
 typedef struct mz_batch {
-  int rows, unroll;
-  float *obs;                                          /* [rows][obs_size] */
+  int rows, unroll, observed;
+  float *obs;                                          /* [observed][rows][obs_size]; 0 past a stored state */
   int32_t *action;                                     /* [K+1][rows]; step 0 unused */
   float *policy;                                       /* [K+1][rows][actions] */
   float *value, *reward;                               /* [K+1][rows] scalars */
@@ -18,7 +18,8 @@ typedef struct mz_batch {
   struct mz_batch_scratch *scratch;
 } mz_batch;
 
-mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll);
+/* observed: steps whose observations it holds, 1 … unroll + 1. */
+mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll, int observed);
 void mz_batch_deinit(mz_batch *batch);
 
 /* Fresh results from the target network, supplied by the roof (selfplay/reanalyze). One call serves all rows of a batch.

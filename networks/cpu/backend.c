@@ -61,6 +61,9 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_RELU: kernels->relu(x->data, y->data, count); break;
     case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_RMS: kernels->rms(x->data, y->data, rows, x->columns, x->stride); break;
+    case MZ_OP_DISTANCE:
+      kernels->distance(x->data, tape->values[node->inputs[1]].data, y->data, rows, x->columns, x->stride);
+      break;
     case MZ_OP_SOFTMAX: kernels->softmax(&logits, y->data); break;
     case MZ_OP_EXPECTATION: {
       const float step = mz_bin_step_inline(node->support_min, node->support_max, x->columns);
@@ -97,6 +100,10 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_SCALE_GRADIENT: kernels->scale(y->gradient, node->factor, x->gradient, count, overwrite); break;
     case MZ_OP_MINMAX:
       kernels->minmax_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);
+      break;
+    case MZ_OP_DISTANCE:
+      kernels->distance_backward(x->data, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor,
+                                 x->gradient, rows, x->columns, x->stride, overwrite);
       break;
     case MZ_OP_RMS:
       kernels->rms_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);

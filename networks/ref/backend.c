@@ -113,6 +113,15 @@ static void xent_backward(const mz_node *node, row_view row, const double *targe
   for (int i = 0; i < row.columns; i++) dx[i] += node->factor * weight * (mz_exp(row.x[i] - normaliser) * total - target[i]);
 }
 
+static void distance(row_view row, const double *target) {
+  row.y[0] = 0.0;
+  for (int i = 0; i < row.columns; i++) row.y[0] += (row.x[i] - target[i]) * (row.x[i] - target[i]) / row.columns;
+}
+
+static void distance_backward(const mz_node *node, row_view row, const double *target, double weight, double *dx) {
+  for (int i = 0; i < row.columns; i++) dx[i] += node->factor * weight * 2.0 * (row.x[i] - target[i]) / row.columns;
+}
+
 static mz_status prepare(mz_tape *tape, mz_node *node) {
   (void)tape;
   (void)node;
@@ -141,6 +150,7 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_SOFTMAX: softmax(row); break;
     case MZ_OP_EXPECTATION: expectation(node, row); break;
     case MZ_OP_SOFTMAX_XENT: xent(row, mz_ref_data(tape, node->inputs[1], r)); break;
+    case MZ_OP_DISTANCE: distance(row, mz_ref_data(tape, node->inputs[1], r)); break;
     case MZ_OP_PLANES: mz_ref_planes(tape, node, r); break;
     case MZ_OP_CONV: mz_ref_conv(tape, node, r); break;
     case MZ_OP_ACTION_MAP: mz_ref_action_map(tape, node, r); break;
@@ -184,6 +194,9 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
       break;
     case MZ_OP_SOFTMAX_XENT:
       xent_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
+      break;
+    case MZ_OP_DISTANCE:
+      distance_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
       break;
     case MZ_OP_CONV: mz_ref_conv_backward(tape, node, r); break;
     case MZ_OP_NORM:       /* goes over groups of rows */

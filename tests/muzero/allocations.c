@@ -42,7 +42,8 @@ static void open_loop(loop *l, const char *env, const char *const *sets, int cou
     l->state.env->reset(l->state.env, states[0], NULL);
     mz_planner_observe(&l->planner, i, 1, states[0]);
   }
-  expect_ok(mz_batch_init(&l->batch, &l->state.env->spec, (int)l->settings.learning.batch_size, (int)l->settings.loss.unroll));
+  expect_ok(mz_batch_init(&l->batch, &l->state.env->spec, (int)l->settings.learning.batch_size, (int)l->settings.loss.unroll,
+                          mz_loss_observed(&l->settings.loss)));
   expect_ok(mz_alloc(&l->errors, (size_t)l->settings.learning.batch_size, sizeof *l->errors));
 }
 

@@ -42,7 +42,7 @@ static void train(int threads, bool poison, mz_status expected, trained *out) {
   expect_ok(mz_learner_create(&learner, &model, &mz_backend_cpu, &settings, pool));
   mz_params_init(&model.params, 1, mz_learner_weights(learner));
   expect_ok(mz_learner_weights_changed(learner));
-  expect_ok(mz_batch_init(&batch, &env->spec, 48, 3));
+  expect_ok(mz_batch_init(&batch, &env->spec, 48, 3, 1));
   fill(&batch, &model);
   mz_learning_stats stats = {0};
   for (int i = 0; i < 5; i++) {

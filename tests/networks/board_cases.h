@@ -164,7 +164,7 @@ static inline void define_unrolled_board(mz_params *params, net_size size) {
 }
 static inline void record_unrolled_board(net *n, net_size size) {
   n->model = *unrolled_board_model(size);
-  record_loss(n, 2);
+  record_loss(n, 2, 0.75);
 }
 
 static const net_case board_cases[] = {

@@ -117,6 +117,14 @@ static inline void record_scale_gradient(net *n, net_size size) {
   n->scale_of_first = 0.375;
 }
 
+/* Of a value that another reads too. */
+static inline void record_distance(net *n, net_size size) {
+  const mz_value x = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY);
+  const mz_value target = net_input(n, mz_tape_input(n->tape, size.width), size.width, PLAIN);
+  net_loss(n, mz_tape_linear(n->tape, x, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
+  mz_tape_distance(n->tape, x, target, net_input(n, mz_tape_input(n->tape, 1), 1, WEIGHTS), 0.5f);
+}
+
 static inline void shared_params(mz_params *params, net_size size) {
   layer_params(params, "in", OBS, size.width);
   layer_params(params, "shared", size.width, size.width);
@@ -154,9 +162,10 @@ static inline void define_unrolled(mz_params *params, net_size size) {
   }
 }
 /* The loss of n->model. */
-static inline void record_loss(net *n, int unroll) {
+static inline void record_loss(net *n, int unroll, double consistency) {
   const mz_model *model = &n->model;
-  const mz_loss_settings settings = {.unroll = unroll, .value_weight = 0.25, .reward_weight = 1.5, .policy_weight = 1};
+  const mz_loss_settings settings = {
+      .unroll = unroll, .value_weight = 0.25, .reward_weight = 1.5, .policy_weight = 1, .consistency_weight = consistency};
   mz_loss loss;
   mz_loss_build(&loss, model, &settings, n->tape);
   n->actions = model->actions;
@@ -167,6 +176,7 @@ static inline void record_loss(net *n, int unroll) {
     net_input(n, loss.policy_weight[k], 1, WEIGHTS);
     net_input(n, loss.value_weight[k], 1, WEIGHTS);
     if (k == 0) continue;
+    if (consistency > 0) net_input(n, loss.next_obs[k], model->obs_size, PLAIN);
     net_input(n, loss.reward_target[k], model->reward.bins, TARGETS);
     net_input(n, loss.reward_weight[k], 1, WEIGHTS);
     net_index(n, loss.action[k]);
@@ -174,7 +184,7 @@ static inline void record_loss(net *n, int unroll) {
 }
 static inline void record_unrolled(net *n, net_size size) {
   n->model = *unrolled_model(size.width);
-  record_loss(n, 5);
+  record_loss(n, 5, 0);
 }
 
 static const net_case net_cases[] = {
@@ -185,6 +195,7 @@ static const net_case net_cases[] = {
     {"scale gradient", two_layers, record_scale_gradient},
     {"shared weight, table, add", shared_params, record_shared},
     {"rms", two_layers, record_rms},
+    {"distance", two_layers, record_distance},
     {"unrolled loss", define_unrolled, record_unrolled},
 };
 enum { NET_CASES = sizeof net_cases / sizeof *net_cases };
@@ -244,8 +255,8 @@ static inline void net_set_row(net *n, int r, int example) {
   for (int i = 0; i < n->input_count; i++) {
     mz_rng rng = mz_rng_at(17, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
     mz_tape_value *value = mz_tape_at(n->tape, n->inputs[i]);
-    float sum = 0.0f, entries[512];
-    assert_true(n->columns[i] <= 512);
+    float sum = 0.0f, entries[2048];
+    assert_true(n->columns[i] <= 2048);
     for (int c = 0; c < n->columns[i]; c++) {
       entries[c] = n->kinds[i] == PLAIN ? mz_rng_normal(&rng) : mz_rng_f32(&rng);
       sum += entries[c];

@@ -126,6 +126,25 @@ static void first_writers_and_shared_weights(void **state) {
   net_close(n);
 }
 
+/* What a distance's target is computed from learns nothing from it. */
+static void nothing_flows_into_a_target(void **state) {
+  (void)state;
+  mz_params params = {0};
+  layer_params(&params, "learner", 3, 16);
+  layer_params(&params, "teacher", 3, 16);
+  for (int b = 0; b < 2; b++) {
+    mz_tape *tape = NULL;
+    check(mz_tape_create(&tape, backends[b], &params, 2, true));
+    const mz_value obs = mz_tape_input(tape, 3), weights = mz_tape_input(tape, 1);
+    const mz_value x = mz_tape_linear(tape, obs, 0, 1, MZ_LINEAR_ONLY), target = mz_tape_linear(tape, obs, 2, 3, MZ_LINEAR_ONLY);
+    mz_tape_distance(tape, x, target, weights, 1.0f);
+    check(mz_tape_plan(tape));
+    assert_true(mz_tape_at(tape, x)->gradient != NULL);
+    assert_true(mz_tape_at(tape, target)->gradient == NULL);
+    mz_tape_free(tape);
+  }
+}
+
 static void write_and_read_are_inverse(void **state) {
   (void)state;
   for (int b = 0; b < 2; b++) {
@@ -204,8 +223,9 @@ static void memory_may_run_out_anywhere(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_only_where_they_matter), cmocka_unit_test(parameters_without_a_loss_get_zero),
-      cmocka_unit_test(first_writers_and_shared_weights), cmocka_unit_test(write_and_read_are_inverse),
-      cmocka_unit_test(too_many_nodes_are_an_error),      cmocka_unit_test(memory_may_run_out_anywhere),
+      cmocka_unit_test(nothing_flows_into_a_target),      cmocka_unit_test(first_writers_and_shared_weights),
+      cmocka_unit_test(write_and_read_are_inverse),       cmocka_unit_test(too_many_nodes_are_an_error),
+      cmocka_unit_test(memory_may_run_out_anywhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

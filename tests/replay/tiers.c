@@ -203,8 +203,8 @@ static void batches_are_the_same_from_any_tier(void **state) {
   insert_games(raw, 0, 20);
   mz_replay_settings settings = {.n_step = 3, .discount = 0.5, .lambda = 1, .importance_exponent = 0.5};
   mz_batch a, b;
-  ASSERT_OK(mz_batch_init(&a, &spec, ROWS, UNROLL));
-  ASSERT_OK(mz_batch_init(&b, &spec, ROWS, UNROLL));
+  ASSERT_OK(mz_batch_init(&a, &spec, ROWS, UNROLL, 1));
+  ASSERT_OK(mz_batch_init(&b, &spec, ROWS, UNROLL, 1));
   mz_batch_source source = {.settings = &settings, .spec = &spec, .seed = 3};
   for (uint32_t update = 0; update < 20; update++) {
     source.buffer = raw;

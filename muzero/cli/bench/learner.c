@@ -67,7 +67,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, const measured *m) {
   MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_backend_cpu, &settings, bench->pool));
   mz_params_init(&f->model.params, 1, mz_learner_weights(f->learner));
   MZ_TRY(mz_learner_weights_changed(f->learner));
-  MZ_TRY(mz_batch_init(&f->batch, f->spec, m->rows, UNROLL));
+  MZ_TRY(mz_batch_init(&f->batch, f->spec, m->rows, UNROLL, 1));
   MZ_TRY(mz_alloc(&f->errors, (size_t)m->rows, sizeof *f->errors));
   fill(&f->batch, f->spec);
   return MZ_OK;

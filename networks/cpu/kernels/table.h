@@ -20,6 +20,9 @@ void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *d
 void MZ_LEVEL(mz_rms)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
 void MZ_LEVEL(mz_rms_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
                                ptrdiff_t stride, bool overwrite);
+void MZ_LEVEL(mz_distance)(const float *x, const float *target, float *distance, int rows, int columns, ptrdiff_t stride);
+void MZ_LEVEL(mz_distance_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx,
+                                    int rows, int columns, ptrdiff_t stride, bool overwrite);
 void MZ_LEVEL(mz_pool)(const mz_pooling *pooling);
 void MZ_LEVEL(mz_pool_backward)(const mz_pooling *pooling);
 void MZ_LEVEL(mz_spread)(const float *x, float *y, int rows, int positions, int channels);
