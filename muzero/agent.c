@@ -30,8 +30,8 @@ static mz_status load_average(mz_loaded *l, const mz_checkpoint *checkpoint) {
 }
 
 static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
-  if (l->settings.learning.average > 0) return load_average(l, checkpoint);
-  return mz_weights_stored(checkpoint, "weights", &l->model.params, l->weights);
+  MZ_TRY(mz_weights_stored(checkpoint, "weights", &l->model.params, l->weights)); /* names and shapes are checked here */
+  return l->settings.learning.average > 0 ? load_average(l, checkpoint) : MZ_OK;
 }
 
 bool mz_names_run(const char *who) { return strchr(who, '/') != NULL || mz_file_exists(who); }

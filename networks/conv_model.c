@@ -24,8 +24,9 @@ static int add_row(mz_params *params, const char *part, const char *what, int co
 }
 
 static void add_norm(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part, int channels) {
-  const mz_norm added = {.scale = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE),
-                         .shift = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO)};
+  mz_norm added = {0};
+  added.scale = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE); /* in the order of parameters */
+  added.shift = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO);
   norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS] = added;
 }
 
