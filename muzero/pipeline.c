@@ -111,9 +111,12 @@ static void describe_memory(mz_pipeline *p, const mz_state *state) {
   mz_pipeline_stage *actor = &p->stages[MZ_STAGE_ACTOR], *batch = &p->stages[MZ_STAGE_BATCH],
                     *learner = &p->stages[MZ_STAGE_LEARNER];
   actor->bytes_thread = 2 * weights;
-  actor->bytes_slot = (double)mz_search_slot_bytes(&s->search, m->actions, m->latent) + mz_model_row_floats(m, false) * sizeof(float);
+  actor->bytes_slot =
+      (double)mz_search_slot_bytes(&s->search, m->actions, m->latent) + mz_model_row_floats(m, false) * sizeof(float);
   batch->bytes_thread = s->learning.reanalyze_ratio > 0 ? 2 * weights + 64 * actor->bytes_slot : 64 << 10;
-  learner->bytes_thread = 2 * rows * mz_model_row_floats(m, true) * (double)(s->loss.unroll + 1) * sizeof(float); /* and gradients */
+  const double steps =
+      2 * (double)(s->loss.unroll + 1) + mz_loss_observed(&s->loss) - 1; /* gradients; what consistency compares with */
+  learner->bytes_thread = rows * mz_model_row_floats(m, true) * steps * sizeof(float);
   p->queues[0].bytes = (double)s->learning.batch_size * (double)(s->loss.unroll + 1) * sizeof(float) *
                        (double)(m->actions + 8 + m->obs_size / (s->loss.unroll + 1));
 }
