@@ -118,7 +118,7 @@ static void describe_memory(mz_pipeline *p, const mz_state *state) {
       2 * (double)(s->loss.unroll + 1) + mz_loss_observed(&s->loss) - 1; /* gradients; what consistency compares with */
   learner->bytes_thread = rows * mz_model_row_floats(m, true) * steps * sizeof(float);
   p->queues[0].bytes = (double)s->learning.batch_size * (double)(s->loss.unroll + 1) * sizeof(float) *
-                       (double)(m->actions + 8 + m->obs_size / (s->loss.unroll + 1));
+                       (double)(m->actions + 8 + m->obs_size * mz_loss_observed(&s->loss) / (s->loss.unroll + 1));
 }
 
 static double evaluation_groups(const mz_settings *s) {
