@@ -98,8 +98,7 @@ static mz_status check_section(const char *what) {
   if (nearest) return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; did you mean '%s'?", what, nearest);
   return mz_fail(MZ_E_USAGE,
                  "bench %s: nothing to measure; there are search, learner, inference, selfplay, envs, opponents, replay, resize, "
-                 "allocator and "
-                 "all",
+                 "allocator and all",
                  what);
 }
 

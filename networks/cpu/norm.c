@@ -62,7 +62,7 @@ void mz_norm_forward(mz_tape *tape, mz_node *node, int rows) {
   }
 }
 
-/* The gradient of `param`: factor · Σ over groups, and over those uses of the norm that have `mean` (−1: all), of one of the sums
+/* The gradient of `param`: Σ over groups, and over those uses of the norm that have `mean` (−1: all), of one of the sums
  * they keep, in order. Returns how many uses these are. */
 static int add_up(mz_tape *tape, const mz_node *node, int mean, int groups, kept which, int param) {
   const size_t channels = (size_t)channels_of(tape, node);
@@ -79,6 +79,7 @@ static int add_up(mz_tape *tape, const mz_node *node, int mean, int groups, kept
   return count;
 }
 
+/* The same as a mean over uses and groups, times the tape's share. */
 static void average(mz_tape *tape, const mz_node *node, int mean, int groups, kept which, int param) {
   const int count = add_up(tape, node, mean, groups, which, param);
   const float share = (float)(tape->share / ((double)count * groups));

@@ -22,7 +22,7 @@ void mz_pool_forward(mz_tape *tape, mz_node *node, int rows) {
 
 void mz_pool_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_pooling pooling = pooling_of(tape, node, rows);
-  if (pooling.dx != NULL) mz_kernels_get()->pool_backward(&pooling);
+  mz_kernels_get()->pool_backward(&pooling);
 }
 
 void mz_spread_forward(mz_tape *tape, mz_node *node, int rows) {
@@ -32,6 +32,5 @@ void mz_spread_forward(mz_tape *tape, mz_node *node, int rows) {
 
 void mz_spread_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  if (x->gradient != NULL)
-    mz_kernels_get()->spread_backward(y->gradient, x->gradient, rows, node->positions, x->columns, node->overwrites[0]);
+  mz_kernels_get()->spread_backward(y->gradient, x->gradient, rows, node->positions, x->columns, node->overwrites[0]);
 }

@@ -3,7 +3,6 @@
 #include "muzero/state.h"
 #include "networks/backend.h"
 #include "selfplay/games.h"
-#include <string.h>
 
 /* One batch's size: the same network asked for nothing but inferences, and by the search of as many games. */
 typedef struct fixture {
