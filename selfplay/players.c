@@ -1,7 +1,7 @@
 #include "selfplay/players.h"
-#include "envs/bundled.h"
 #include "muzero/base/config.h"
 #include "selfplay/choice.h"
+#include "selfplay/perfect.h"
 #include "selfplay/player_memory.h"
 #include <ctype.h>
 #include <string.h>
@@ -9,9 +9,6 @@
 static const char *const names[] = {
     [MZ_PLAYER_RANDOM] = "random", [MZ_PLAYER_RULE] = "rule", [MZ_PLAYER_PERFECT] = "perfect", [MZ_PLAYER_MCTS] = "mcts"};
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
-
-/* Minutes. The hardest move beyond the table of openings takes some hundredths of it. */
-static const int64_t SOLVER_NODES_MAX = 2000000000;
 
 static mz_status unknown(const char *text, const char *word) {
   const char *nearest = mz_nearest(word, names, NAME_COUNT);
@@ -34,9 +31,6 @@ static mz_status parse_simulations(const char *text, const char *digits, int *ou
   return MZ_OK;
 }
 
-/* Solved by search, which unlike mz_env.expert may take its time. */
-static bool has_solver(const mz_env *env) { return env == &mz_env_connect_four; }
-
 mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
   const char *colon = strchr(text, ':');
   char word[16];
@@ -53,7 +47,7 @@ mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
   } else {
     snprintf(player.name, sizeof player.name, "%s", word);
   }
-  if (kind == MZ_PLAYER_PERFECT && !env->expert && !has_solver(env)) {
+  if (kind == MZ_PLAYER_PERFECT && !mz_perfect_known(env)) {
     return mz_fail(MZ_E_CONFIG, "opponent: perfect: perfect play is not known for %s; mcts:SIMS plays anything", env->name);
   }
   if (kind == MZ_PLAYER_RULE && (!env->spec.alternating || env->draws)) {
@@ -103,52 +97,14 @@ static int choose_by_rule(const mz_env *env, const void *state, int legal, mz_pl
   return good ? mz_choose_uniform(m->good, good, rng) : mz_choose_uniform(m->legal, legal, rng);
 }
 
-static int count_actions(const mz_env *env, const uint8_t *mask) {
-  int count = 0;
-  for (int a = 0; a < env->spec.actions; a++) count += mask[a];
-  return count;
-}
-
-static mz_connect_four_board board_of_state(const mz_env *env, const void *state) {
-  double stones[MZ_CONNECT_FOUR_CELLS]; /* ±1 row by row from the top */
-  const int cells = env->numbers(state, stones);
-  MZ_ASSERT(cells == MZ_CONNECT_FOUR_CELLS);
-  const double mine = mz_env_to_play(env, state) == 0 ? 1 : -1;
-  mz_connect_four_board board = {0};
-  for (int i = 0; i < cells; i++) {
-    const int column = i % MZ_CONNECT_FOUR_COLUMNS, row = MZ_CONNECT_FOUR_ROWS - 1 - i / MZ_CONNECT_FOUR_COLUMNS;
-    const uint64_t cell = UINT64_C(1) << ((MZ_CONNECT_FOUR_ROWS + 1) * column + row);
-    if (stones[i] != 0) board.all |= cell;
-    if (stones[i] * mine > 0) board.mine |= cell;
-  }
-  return board;
-}
-
-/* Marks in `good` the optimal moves. */
-static mz_status mark_optimal(const mz_env *env, const void *state, mz_player_memory *m) {
-  if (env->expert) {
-    float value;
-    env->expert(state, m->good, &value);
-    return MZ_OK;
-  }
-  MZ_TRY(mz_player_memory_solver(m));
-  unsigned columns;
-  int outcome;
-  if (!mz_connect_four_optimal(m->solver, board_of_state(env, state), SOLVER_NODES_MAX, &columns, &outcome)) {
-    return mz_fail(MZ_E_CONFIG, "opponent: perfect: %s: a position undecided after %lld others; mcts:SIMS plays anything",
-                   env->name, (long long)SOLVER_NODES_MAX);
-  }
-  for (int c = 0; c < env->spec.actions; c++) m->good[c] = columns >> c & 1;
-  return MZ_OK;
-}
-
 mz_status mz_player_move(const mz_player *player, const mz_env *env, const void *state, mz_rng *rng, int *action) {
   mz_player_memory *m;
   MZ_TRY(mz_player_memory_of_thread(env, &m));
   if (player->kind == MZ_PLAYER_MCTS) return mz_mcts_move(m->mcts, env, state, player->simulations, rng, action);
   if (player->kind == MZ_PLAYER_PERFECT) {
-    MZ_TRY(mark_optimal(env, state, m));
-    *action = mz_choose_uniform(m->good, count_actions(env, m->good), rng);
+    int good;
+    MZ_TRY(mz_perfect_moves(env, state, m->good, &good));
+    *action = mz_choose_uniform(m->good, good, rng);
     return MZ_OK;
   }
   const int legal = mz_env_legal(env, state, m->legal);

@@ -12,8 +12,7 @@ typedef struct mz_player {
  * (perfect play unknown; rule: no rule player for this game). */
 mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out);
 /* random: uniform over legal moves. rule: wins at once if it can, else blocks a win (by looking two plies ahead on the true
- * environment), else uniform. perfect: uniform over the moves that keep the best outcome, however long the game; Connect Four by
- * search (envs/connect_four_solver.h), up to seconds for a move. mcts: plain UCT (c = √2) with uniformly random rollouts on the true
- * environment, no network. Fails for want of memory, and MZ_E_CONFIG where the search for a perfect move goes past its limit.
- * Thread safe on distinct generators; memory is kept for the thread's next move (player_memory.h). */
+ * environment), else uniform. perfect: uniform over the optimal moves (perfect.h). mcts: plain UCT (c = √2) with uniformly random
+ * rollouts on the true environment, no network. Fails for want of memory, and as mz_perfect_moves. Thread safe on distinct
+ * generators; memory is kept for the thread's next move (player_memory.h). */
 mz_status mz_player_move(const mz_player *player, const mz_env *env, const void *state, mz_rng *rng, int *action);

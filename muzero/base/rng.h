@@ -17,6 +17,7 @@ typedef enum mz_purpose {
   MZ_RNG_EVAL_OPENING = 11, /* a: round, b: pair of games */
   MZ_RNG_BOOTSTRAP = 12, /* a: resample */
   MZ_RNG_ORDER = 13,     /* a: block; b: 0: the order of what is compared */
+  MZ_RNG_JUDGE = 14,     /* a: 0: the position, 1 + i: the moves of who is judged as number i; b: position */
   MZ_RNG_TEST = 15,
 } mz_purpose;
 

@@ -1,6 +1,7 @@
 #include "muzero/base/machine.h"
 #include "muzero/base/pool.h"
 #include "muzero/cli/commands.h"
+#include "muzero/cli/eval_judge.h"
 #include "muzero/cli/eval_ladder.h"
 #include "muzero/cli/print.h"
 #include "muzero/muzero.h"
@@ -10,7 +11,7 @@
 
 typedef struct eval_arguments {
   const char *run, *opponent;
-  int64_t games, simulations, opponent_simulations, openings, seed, threads;
+  int64_t games, simulations, opponent_simulations, openings, positions, seed, threads;
   bool ladder, json;
 } eval_arguments;
 
@@ -63,6 +64,17 @@ static const mz_option options[] = {
      .max = 1000,
      .class_ = MZ_OPERATIONAL,
      .help = "random moves that begin each game; both seats get each opening (between RUNs on up to 9 cells: 2)"},
+    {.name = "--positions",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(positions),
+     .value = "N",
+     .otherwise = "games",
+     .min = 1,
+     .max = 10000000,
+     .class_ = MZ_OPERATIONAL,
+     .help =
+         "no games: how often the agent, and --opponent beside it, keeps the outcome in N positions in which some moves throw "
+         "it away; where perfect play is known"},
     {.name = "--ladder",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(ladder),
@@ -206,6 +218,7 @@ static void print_for_people(const outcome *o) {
 static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
   if (arguments->opponent || arguments->opponent_simulations != MZ_COUNT_UNSET)
     return mz_fail(MZ_E_USAGE, "--ladder: has its own opponents; leave --opponent and --opponent-sims out");
+  if (arguments->positions != MZ_COUNT_UNSET) return mz_fail(MZ_E_USAGE, "--positions: not with --ladder, which plays games");
   const mz_ladder_options how = {
       .games = arguments->games == MZ_COUNT_UNSET ? LADDER_GAMES : (int)arguments->games,
       .openings = (int)arguments->openings, /* MZ_COUNT_UNSET: the default, as there */
@@ -215,7 +228,38 @@ static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
   return mz_eval_ladder(arguments->run, &how, pool, arguments->json);
 }
 
-static mz_status match(const eval_arguments *arguments, mz_pool *pool) {
+static mz_status play(const eval_arguments *arguments, const mz_agent *agent, const opposition *against, mz_pool *pool) {
+  mz_match m = {.env = agent->env,
+                .sides = {{.agent = agent}, against->side},
+                .games = arguments->games == MZ_COUNT_UNSET ? MATCH_GAMES : (int)arguments->games,
+                .openings = (int)arguments->openings,
+                .seed = (uint64_t)arguments->seed,
+                .round = EVAL_ROUND};
+  if (arguments->openings == MZ_COUNT_UNSET) m.openings = against->side.agent ? mz_opening_default(&agent->env->spec) : 0;
+  mz_evaluation result;
+  if (against->everyone)
+    MZ_TRY(mz_evaluate_all(agent, pool, &result));
+  else
+    MZ_TRY(mz_evaluate(&m, pool, &result, NULL));
+  const outcome o = {.result = &result, .agent = agent, .against = against, .openings = m.openings};
+  if (arguments->json) return print_as_json(&o);
+  print_for_people(&o);
+  return MZ_OK;
+}
+
+static mz_status judge(const eval_arguments *arguments, const mz_agent *agent, const opposition *against, mz_pool *pool) {
+  if (against->everyone) return mz_fail(MZ_E_USAGE, "--opponent all: not with --positions, which asks one player");
+  if (arguments->games != MZ_COUNT_UNSET || arguments->openings != MZ_COUNT_UNSET)
+    return mz_fail(MZ_E_USAGE, "--positions: no games are played; leave --games and --openings out");
+  const mz_judge_options how = {.agent = agent,
+                                .opponent = arguments->opponent ? &against->side : NULL,
+                                .name = against->name,
+                                .positions = (int)arguments->positions,
+                                .seed = (uint64_t)arguments->seed};
+  return mz_eval_judge(&how, pool, arguments->json);
+}
+
+static mz_status evaluate(const eval_arguments *arguments, mz_pool *pool) {
   mz_loaded *loaded = NULL;
   opposition against = {0};
   mz_status status;
@@ -223,23 +267,7 @@ static mz_status match(const eval_arguments *arguments, mz_pool *pool) {
   mz_agent agent = mz_loaded_agent(loaded);
   if (arguments->simulations != MZ_COUNT_UNSET) agent.simulations = (int)arguments->simulations;
   MZ_TRY_CLEANUP(oppose(arguments, agent.env, &against));
-  mz_match m = {.env = agent.env,
-                .sides = {{.agent = &agent}, against.side},
-                .games = arguments->games == MZ_COUNT_UNSET ? MATCH_GAMES : (int)arguments->games,
-                .openings = (int)arguments->openings,
-                .seed = (uint64_t)arguments->seed,
-                .round = EVAL_ROUND};
-  if (arguments->openings == MZ_COUNT_UNSET) m.openings = against.side.agent ? mz_opening_default(&agent.env->spec) : 0;
-  mz_evaluation result;
-  if (against.everyone)
-    MZ_TRY_CLEANUP(mz_evaluate_all(&agent, pool, &result));
-  else
-    MZ_TRY_CLEANUP(mz_evaluate(&m, pool, &result, NULL));
-  const outcome o = {.result = &result, .agent = &agent, .against = &against, .openings = m.openings};
-  if (arguments->json)
-    status = print_as_json(&o);
-  else
-    print_for_people(&o);
+  status = (arguments->positions == MZ_COUNT_UNSET ? play : judge)(arguments, &agent, &against, pool);
 cleanup:
   if (against.loaded) mz_loaded_close(against.loaded);
   if (loaded) mz_loaded_close(loaded);
@@ -250,7 +278,7 @@ static mz_status eval(const void *given) {
   const eval_arguments *arguments = given;
   mz_pool *pool;
   MZ_TRY(mz_pool_create(&pool, "eval", arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores(), NULL));
-  const mz_status status = arguments->ladder ? ladder(arguments, pool) : match(arguments, pool);
+  const mz_status status = arguments->ladder ? ladder(arguments, pool) : evaluate(arguments, pool);
   mz_pool_free(pool);
   return status;
 }
@@ -259,9 +287,11 @@ const mz_command mz_command_eval = {
     .name = "eval",
     .summary = "play games with a trained agent and count",
     .about = "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
-             "seats; a draw is half a point. With --ladder the checkpoints of a run get Elo ratings (Bradley and Terry's model).",
+             "seats; a draw is half a point. With --positions perfect play judges single moves. With --ladder the checkpoints of "
+             "a run get Elo "
+             "ratings (Bradley and Terry's model).",
     .options = options,
     .arguments_size = sizeof(eval_arguments),
-    .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/a --opponent runs/b --openings 4"},
+    .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/c4 --positions 1000 --opponent mcts:1000"},
     .run = eval,
 };

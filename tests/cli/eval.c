@@ -116,6 +116,28 @@ static void test_two_runs(void **state) {
   process_free(&p);
 }
 
+static void test_positions(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "eval", "agent", "--positions", "40", "--opponent", "perfect", "--sims", "3", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *result = lines_at(p.out, 0);
+  assert_keys(result, "positions", "sims", "kept", "kept_ci95", "opponent", "opponent_kept", "opponent_kept_ci95", NULL);
+  assert_int_equal((int)lines_number(result, "positions"), 40);
+  assert_int_equal((int)lines_number(result, "sims"), 3);
+  assert_true(lines_number(result, "opponent_kept") == 1);
+  const double kept = lines_number(result, "kept");
+  assert_true(kept > 0 && kept < 1); /* three simulations of a network that has learned nothing */
+  cJSON_Delete(result);
+
+  char line[64]; /* alone, for people: the same share of the same positions */
+  snprintf(line, sizeof line, "in %.1f %%", 100 * kept);
+  process_run(&p, "eval", "agent", "--positions", "40", "--sims", "3", "--threads", "2", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, line);
+  process_free(&p);
+}
+
 static void test_ladder(void **state) {
   (void)state;
   process p = {0};
@@ -178,6 +200,10 @@ static void test_what_does_not_go_together(void **state) {
       {{"eval", "agent", "--openings", "1001"}, 2, "out of range"},
       {{"eval", "pole", "--ladder"}, 3, "alone"},
       {{"eval", "nosuch", "--ladder"}, 5, "nosuch"},
+      {{"eval", "agent", "--ladder", "--positions", "5"}, 2, "--positions"},
+      {{"eval", "agent", "--positions", "5", "--games", "5"}, 2, "--games"},
+      {{"eval", "agent", "--positions", "5", "--opponent", "all"}, 2, "all"},
+      {{"eval", "pole", "--positions", "5"}, 3, "not known for cartpole"},
   };
   assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
 }
@@ -187,6 +213,7 @@ int main(void) {
       cmocka_unit_test(test_eval),
       cmocka_unit_test(test_eval_does_not_depend_on_threads),
       cmocka_unit_test(test_two_runs),
+      cmocka_unit_test(test_positions),
       cmocka_unit_test(test_ladder),
       cmocka_unit_test(test_openings_in_training),
       cmocka_unit_test(test_what_does_not_go_together),

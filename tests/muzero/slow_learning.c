@@ -1,12 +1,13 @@
-/* The presets learn, with five seeds each: CartPole-v1 to a mean of 475 over 100 fresh games, tic-tac-toe until no line that any
- * opponent can play beats it. Bounds are in updates, not in seconds: no test depends on the machine's speed. */
+/* The presets learn: CartPole-v1 to a mean of 475 over 100 fresh games and tic-tac-toe until no line that any opponent can play beats
+ * it, with five seeds each; larger boards, with one, to most of the points against the searchers that their presets name. Bounds are
+ * in updates, not in seconds: no test depends on the machine's speed. */
 #include "muzero/muzero.h"
 #include "testing.h"
 
-static void learns(const char *env, double target, int64_t updates_max) {
+static void learns(const char *env, double target, int64_t updates_max, uint64_t seeds) {
   char folder[64], dir[96];
   make_folder(folder);
-  for (uint64_t seed = 1; seed <= 5; seed++) {
+  for (uint64_t seed = 1; seed <= seeds; seed++) {
     snprintf(dir, sizeof dir, "%s/%s%d", folder, env, (int)seed);
     mz_run *run;
     const mz_run_options options = {.env = env, .dir = dir, .seed = seed, .seed_given = true};
@@ -26,15 +27,32 @@ static void learns(const char *env, double target, int64_t updates_max) {
 
 static void cartpole_balances(void **unused) {
   (void)unused;
-  learns("cartpole", 475, 8000);
+  learns("cartpole", 475, 8000, 5);
 }
 
 static void tictactoe_is_not_beaten(void **unused) {
   (void)unused;
-  learns("tictactoe", 1, 40000);
+  learns("tictactoe", 1, 40000, 5);
+}
+
+static void connect4_beats_a_searcher(void **unused) {
+  (void)unused;
+  learns("connect4", 0.6, 12000, 1);
+}
+
+static void othello6_beats_a_searcher(void **unused) {
+  (void)unused;
+  learns("othello6", 0.6, 6000, 1);
+}
+
+static void gomoku_beats_a_searcher(void **unused) {
+  (void)unused;
+  learns("gomoku:size=9", 0.9, 4000, 1);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cartpole_balances), cmocka_unit_test(tictactoe_is_not_beaten)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cartpole_balances), cmocka_unit_test(tictactoe_is_not_beaten),
+                                     cmocka_unit_test(connect4_beats_a_searcher), cmocka_unit_test(othello6_beats_a_searcher),
+                                     cmocka_unit_test(gomoku_beats_a_searcher)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
