@@ -49,13 +49,18 @@ static void bench_deinit(bench *b) {
   free(b->block);
 }
 
-/* A position of a fresh game, each ply as likely as any other. */
-static mz_status draw_any(bench *b, void *out, mz_rng *rng) {
+/* A position of a fresh game, each ply from which perfect play is quick as likely as any other; false: the game ended before. */
+static mz_status draw_any(bench *b, void *out, bool *found, mz_rng *rng) {
   const mz_env *env = b->court->env;
   const mz_generator generator = mz_generator_from_rng(rng);
+  const int from = mz_perfect_quick_after(env);
+  *found = false;
   env->reset(env, b->state, &generator);
-  for (uint32_t ply = 0;; ply++) {
-    if (mz_rng_below(rng, ply + 1) == 0) memcpy(out, b->state, env->state_size);
+  for (int ply = 0;; ply++) {
+    if (ply >= from && mz_rng_below(rng, (uint32_t)(ply - from + 1)) == 0) {
+      memcpy(out, b->state, env->state_size);
+      *found = true;
+    }
     int action;
     MZ_TRY(mz_player_move(&b->court->guide, env, b->state, rng, &action));
     const int32_t chosen = action;
@@ -69,8 +74,10 @@ static mz_status draw_decisive(bench *b, int position, void *state, uint8_t *opt
   const mz_env *env = b->court->env;
   mz_rng rng = mz_rng_at(b->court->seed, MZ_RNG_JUDGE, 0, (uint64_t)position);
   for (int game = 0; game < GAMES_MAX; game++) {
+    bool found;
     int good;
-    MZ_TRY(draw_any(b, state, &rng));
+    MZ_TRY(draw_any(b, state, &found, &rng));
+    if (!found) continue;
     MZ_TRY(mz_perfect_moves(env, state, optimal, &good));
     if (good < mz_env_legal(env, state, b->legal)) return MZ_OK;
   }

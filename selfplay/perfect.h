@@ -3,6 +3,9 @@
 #include "envs/env.h"
 
 bool mz_perfect_known(const mz_env *env);
+/* Moves from the start after which mz_perfect_moves takes some hundredths of a second at the most, usually far less; for those who
+ * ask about many positions. */
+int mz_perfect_quick_after(const mz_env *env);
 /* Marks in optimal [actions] the legal moves that keep the best outcome, however long the game; count ≥ 1: how many. For a state of
  * a game that goes on, known to be solvable. Connect Four: envs/connect_four_solver.h, up to seconds, with MZ_E_CONFIG where the
  * search goes past its limit. Fails for want of memory. Thread safe: what a thread has found out is kept for its next call
