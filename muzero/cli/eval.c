@@ -73,8 +73,8 @@ static const mz_option options[] = {
      .max = 10000000,
      .class_ = MZ_OPERATIONAL,
      .help =
-         "no games: how often the agent, and --opponent beside it, keeps the outcome in N positions in which some moves throw "
-         "it away; where perfect play is known"},
+         "no games: how often the agent, and --opponent beside it, keeps the outcome in N positions where a move can throw it "
+         "away, as perfect play knows"},
     {.name = "--ladder",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(ladder),
@@ -286,10 +286,10 @@ static mz_status eval(const void *given) {
 const mz_command mz_command_eval = {
     .name = "eval",
     .summary = "play games with a trained agent and count",
-    .about = "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
-             "seats; a draw is half a point. With --positions perfect play judges single moves. With --ladder the checkpoints of "
-             "a run get Elo "
-             "ratings (Bradley and Terry's model).",
+    .about =
+        "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
+        "seats; a draw is half a point. With --positions perfect play judges single moves instead, which tells more from less, "
+        "where it is known. With --ladder the checkpoints of a run get Elo ratings (Bradley and Terry's model).",
     .options = options,
     .arguments_size = sizeof(eval_arguments),
     .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/c4 --positions 1000 --opponent mcts:1000"},
