@@ -136,7 +136,7 @@ mz_status mz_judge(const mz_env *env, const mz_side *sides, int count, int posit
                    mz_judgement *out) {
   MZ_ASSERT(count >= 1 && positions >= 1);
   court c = {.env = env, .sides = sides, .count = count, .positions = positions, .seed = seed};
-  if (!mz_perfect_known(env) || env->spec.players != 2)
+  if (!mz_perfect_known(env))
     return mz_fail(MZ_E_CONFIG, "judge: perfect play is not known for %s; there is tictactoe and connect4", env->name);
   MZ_TRY(mz_player_parse("rule", env, &c.guide));
   MZ_TRY(mz_alloc(&c.kept, (size_t)count * (size_t)positions, sizeof *c.kept));

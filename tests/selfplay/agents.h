@@ -22,6 +22,12 @@ static inline void test_defaults(mz_settings_table table, void *values) {
   mz_config_defaults(&config);
 }
 
+static inline mz_player test_player(const char *text, const mz_env *env) {
+  mz_player player;
+  assert_int_equal(mz_player_parse(text, env, &player), MZ_OK);
+  return player;
+}
+
 /* `agent` points into `out`, which must stay where it is. */
 static inline void test_agent_init(test_agent *out, const mz_env *env, mz_algorithm algorithm, uint64_t seed) {
   memset(out, 0, sizeof *out);

@@ -6,12 +6,6 @@
 
 enum { GAMES = 70, SEED = 9, ROUND = 4 };
 
-static mz_player player_named(const char *text, const mz_env *env) {
-  mz_player player;
-  assert_int_equal(mz_player_parse(text, env, &player), MZ_OK);
-  return player;
-}
-
 static mz_match match_of(const mz_agent *agent, const mz_player *opponent, const mz_agent *rival, int games) {
   return (mz_match){.env = agent->env,
                     .sides = {{.agent = agent}, {.player = opponent, .agent = rival}},
@@ -49,7 +43,7 @@ static void test_threads_change_nothing(void **unused) {
     test_agent_init(&agent, cases[i].env, cases[i].algorithm, 1);
     mz_player player, *opponent = NULL;
     if (cases[i].opponent) {
-      player = player_named(cases[i].opponent, cases[i].env);
+      player = test_player(cases[i].opponent, cases[i].env);
       opponent = &player;
     }
     double expected_returns[GAMES], returns[GAMES];
@@ -79,7 +73,7 @@ static void test_counts_of_a_board_game(void **unused) {
   (void)unused;
   test_agent agent;
   test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 2);
-  const mz_player random = player_named("random", &mz_env_tictactoe);
+  const mz_player random = test_player("random", &mz_env_tictactoe);
   double returns[GAMES], others[GAMES], sum = 0, squares = 0;
   const mz_evaluation e = evaluate(&agent.agent, &random, NULL, GAMES, returns);
   int64_t win = 0, loss = 0, win_first = 0;
@@ -118,7 +112,7 @@ static void test_counts_of_a_board_game(void **unused) {
   other.seed++;
   played(&other, others);
   assert_true(memcmp(returns, others, sizeof returns) != 0);
-  const mz_player perfect = player_named("perfect", &mz_env_tictactoe);
+  const mz_player perfect = test_player("perfect", &mz_env_tictactoe);
   assert_int_equal(evaluate(&agent.agent, &perfect, NULL, GAMES, NULL).win, 0);
   test_agent_deinit(&agent);
 }
@@ -140,7 +134,7 @@ static void test_counts_of_a_game_for_one(void **unused) {
   e = evaluate(&agent.agent, NULL, NULL, 1, returns);
   assert_true(e.std == 0 && e.ci95 == 0 && e.mean_return == returns[0]);
 
-  const mz_player random = player_named("random", &mz_env_cartpole);
+  const mz_player random = test_player("random", &mz_env_cartpole);
   const mz_match matches[] = {match_of(&agent.agent, &random, NULL, 2), match_of(&agent.agent, NULL, &agent.agent, 2)};
   for (int i = 0; i < 2; i++) assert_int_equal(mz_evaluate(&matches[i], NULL, &e, NULL), MZ_E_CONFIG);
   assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &e), MZ_E_CONFIG);
@@ -220,7 +214,7 @@ static void test_openings_come_in_pairs(void **unused) {
 
 static void test_players_without_an_agent(void **unused) {
   (void)unused;
-  const mz_player random = player_named("random", &mz_env_tictactoe), perfect = player_named("perfect", &mz_env_tictactoe);
+  const mz_player random = test_player("random", &mz_env_tictactoe), perfect = test_player("perfect", &mz_env_tictactoe);
   const mz_match match = {.env = &mz_env_tictactoe,
                           .sides = {{.player = &perfect}, {.player = &random}},
                           .games = GAMES,
@@ -378,7 +372,7 @@ static void test_memory_that_cannot_be_had(void **unused) {
   (void)unused;
   test_agent agent;
   test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 5);
-  const mz_player random = player_named("random", &mz_env_tictactoe);
+  const mz_player random = test_player("random", &mz_env_tictactoe);
   const mz_match match = match_of(&agent.agent, &random, NULL, 3);
   mz_evaluation out;
   for (int every_line = 0; every_line < 2; every_line++) {

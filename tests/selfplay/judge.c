@@ -4,14 +4,8 @@
 
 enum { POSITIONS = 70, SEED = 3 };
 
-static mz_player player_named(const char *text, const mz_env *env) {
-  mz_player player;
-  assert_int_equal(mz_player_parse(text, env, &player), MZ_OK);
-  return player;
-}
-
 static mz_judgement judge_player(const char *name, const mz_env *env, int positions) {
-  const mz_player player = player_named(name, env);
+  const mz_player player = test_player(name, env);
   const mz_side side = {.player = &player};
   mz_judgement out;
   assert_int_equal(mz_judge(env, &side, 1, positions, SEED, NULL, &out), MZ_OK);
@@ -41,7 +35,7 @@ static void test_who_else_is_asked_changes_nothing(void **unused) {
   const mz_env *env = &mz_env_tictactoe;
   test_agent agent;
   test_agent_init(&agent, env, MZ_GUMBEL, 1);
-  const mz_player random = player_named("random", env);
+  const mz_player random = test_player("random", env);
   const mz_side sides[2] = {{.player = &random}, {.agent = &agent.agent}};
   mz_judgement expected[2], out[2], less;
   assert_int_equal(mz_judge(env, sides, 2, POSITIONS, SEED, NULL, expected), MZ_OK);
