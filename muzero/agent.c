@@ -47,7 +47,7 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   MZ_TRY_CLEANUP(load_settings(l, &checkpoint));
   MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
   MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
-  MZ_TRY_CLEANUP(mz_alloc(&l->prepared, (size_t)l->model.params.size, sizeof(float)));
+  MZ_TRY_CLEANUP(mz_alloc(&l->prepared, (size_t)l->model.params.packed, sizeof(float)));
   MZ_TRY_CLEANUP(load_weights(l, &checkpoint));
   MZ_TRY_CLEANUP(mz_infer_prepare(&l->model, &mz_backend_cpu, l->weights, l->prepared));
   MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));

@@ -24,8 +24,8 @@ struct mz_learner {
   lane *lanes; /* [MZ_POOL_MAX] */
   int shard_rows, chunks;
   void *block;
-  float *weights, *average, *transposed; /* [params.size] */
-  float *packed;                         /* as forward reads the weights; NULL: they are read as they are */
+  float *weights, *average;   /* [params.size] */
+  float *packed, *transposed; /* [params.packed] as forward (NULL: it reads the weights as they are) and backward read them */
   mz_shard_sum sum;
   double *squares;    /* [chunks] Σ g² */
   shard_stats *stats; /* [shards] */
@@ -53,11 +53,11 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_ba
   l->pool = pool;
   l->shard_rows = (int)(settings->batch_size / settings->shards);
   l->chunks = mz_chunk_count(&model->params);
-  size_t size = (size_t)model->params.size, shards = (size_t)settings->shards;
+  size_t size = (size_t)model->params.size, packed = (size_t)model->params.packed, shards = (size_t)settings->shards;
   mz_carver carver = {0};
   mz_carve(&carver, &l->weights, size, sizeof(float));
-  mz_carve(&carver, &l->transposed, size, sizeof(float));
-  if (backend->pack_forward && mz_params_convolve(&model->params)) mz_carve(&carver, &l->packed, size, sizeof(float));
+  mz_carve(&carver, &l->transposed, packed, sizeof(float));
+  if (backend->pack_forward && mz_params_convolve(&model->params)) mz_carve(&carver, &l->packed, packed, sizeof(float));
   if (settings->average > 0) mz_carve(&carver, &l->average, size, sizeof(float));
   mz_carve(&carver, &l->squares, (size_t)l->chunks, sizeof(double));
   mz_carve(&carver, &l->stats, shards, sizeof(shard_stats));

@@ -4,7 +4,7 @@
 mz_status mz_snapshot_create(mz_snapshot **out, const mz_model *model, const float *values, uint64_t version) {
   mz_snapshot *snapshot;
   MZ_TRY(mz_alloc(&snapshot, 1, sizeof *snapshot));
-  mz_status status = mz_alloc(&snapshot->weights, (size_t)model->params.size, sizeof(float));
+  mz_status status = mz_alloc(&snapshot->weights, (size_t)model->params.packed, sizeof(float));
   if (status == MZ_OK) status = mz_infer_prepare(model, &mz_backend_cpu, values, snapshot->weights);
   if (status != MZ_OK) {
     free(snapshot->weights);

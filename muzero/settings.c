@@ -1,6 +1,5 @@
 #include "muzero/settings.h"
 #include "muzero/base/digest.h"
-#include "networks/isa.h"
 #include <math.h>
 #include <string.h>
 
@@ -130,14 +129,11 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   return MZ_OK;
 }
 
-/* Batch norm's groups divide a shard; the precision of inference is this machine's, from the first round on. */
+/* Batch norm's groups divide a shard. */
 static mz_status resolve_convolutions(mz_settings *s, const uint8_t *explicit_) {
   const int64_t rows = s->learning.batch_size / s->learning.shards;
   int64_t *group = &s->network.norm_rows, asked = *group;
   if (s->network.kind != MZ_MODEL_CONV) return MZ_OK;
-  const int32_t best = mz_isa_halves() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32;
-  if (s->network.inference == MZ_PRECISION_AUTO) s->network.inference = best;
-  if (s->network.training == MZ_PRECISION_AUTO) s->network.training = best;
   int64_t above = *group;
   if (*group > rows) *group = rows;
   while (rows % *group != 0) --*group;

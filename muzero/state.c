@@ -30,7 +30,7 @@ mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *s
   const mz_learner_settings learning = mz_state_learning(settings);
   MZ_TRY_CLEANUP(mz_learner_create(&state->learner, &state->model, &mz_backend_cpu, &learning, state->learner_pool));
   MZ_TRY_CLEANUP(mz_alloc(&state->target, size, sizeof(float)));
-  MZ_TRY_CLEANUP(mz_alloc(&state->target_prepared, size, sizeof(float)));
+  MZ_TRY_CLEANUP(mz_alloc(&state->target_prepared, (size_t)state->model.params.packed, sizeof(float)));
   float *weights = mz_learner_weights(state->learner);
   mz_params_init(&state->model.params, seed, weights);
   memcpy(state->target, weights, size * sizeof(float));

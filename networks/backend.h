@@ -15,7 +15,7 @@ struct mz_backend {
   void (*forward)(mz_tape *tape, mz_node *node, int rows);
   void (*backward)(mz_tape *tape, mz_node *node, int rows);
   /* Parameters as forward, and as backward's data gradients, read them: convolutions packed, matrices transposed. Made once for all
-   * threads when they have changed. out: params->size elements. half: for tapes of half values. NULL: nothing is ever to be done,
+   * threads when they have changed. out: params->packed elements. half: for tapes of half values. NULL: nothing is ever to be done,
    * tapes read the values. */
   mz_status (*pack_forward)(const mz_params *params, const void *values, bool half, void *out);
   mz_status (*pack_backward)(const mz_params *params, const void *values, bool half, void *out);

@@ -130,10 +130,6 @@ static mz_status check(const mz_network_settings *settings, const mz_spec *spec)
   return MZ_OK;
 }
 
-static bool takes_halves(int32_t precision) {
-  return precision == MZ_PRECISION_BF16 || (precision == MZ_PRECISION_AUTO && mz_isa_halves());
-}
-
 mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
   MZ_TRY(check(settings, spec));
   model->board = (mz_board){spec->obs_shape[0], spec->obs_shape[1]};
@@ -141,8 +137,8 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   model->channels = (int)settings->channels;
   model->head_channels = (int)settings->head_channels;
   model->norm_rows = (int)settings->norm_rows;
-  model->half = takes_halves(settings->inference);
-  model->train_half = takes_halves(settings->training);
+  model->half = settings->inference == MZ_PRECISION_BF16;
+  model->train_half = settings->training == MZ_PRECISION_BF16;
   model->latent = positions_of(model) * model->channels;
   model->action_map = (mz_action_map){model->board, spec->action_kind, spec->actions};
   mz_params *params = &model->params;

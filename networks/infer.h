@@ -10,7 +10,7 @@ typedef struct mz_infer mz_infer;
 mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_backend *backend, int rows_max);
 void mz_infer_free(mz_infer *infer);
 /* Weights as inference reads them: batch norm folded into convolutions, convolutions packed. Made once per set of weights for any
- * number of mz_infer on this backend; out: [params.size], not `values`. Where no parameter is a convolution's they are the
+ * number of mz_infer on this backend; out: [params.packed], not `values`. Where no parameter is a convolution's they are the
  * values themselves, which then need no preparing. */
 mz_status mz_infer_prepare(const mz_model *model, const mz_backend *backend, const float *values, float *out);
 /* The prepared weights later calls use. Cheap; call it before every search. */

@@ -19,7 +19,7 @@
 
 typedef enum mz_model_kind { MZ_MODEL_MLP, MZ_MODEL_CONV } mz_model_kind;
 
-typedef enum mz_precision { MZ_PRECISION_AUTO, MZ_PRECISION_F32, MZ_PRECISION_BF16 } mz_precision;
+typedef enum mz_precision { MZ_PRECISION_F32, MZ_PRECISION_BF16 } mz_precision;
 
 typedef enum mz_scaling { MZ_SCALING_MINMAX, MZ_SCALING_RMS } mz_scaling; /* of latents, per row */
 

@@ -22,6 +22,7 @@ void mz_tape_free(mz_tape *tape) {
   free(tape->uses);
   free(tape->unused);
   free(tape->block);
+  free(tape->scratch);
   free(tape);
 }
 

@@ -125,6 +125,7 @@ mz_status mz_tape_plan(mz_tape *tape) {
   MZ_TRY_CLEANUP(mz_alloc(&tape->block, tape->bytes, 1));
   carve(tape, marks);
   for (size_t i = 0; i < count; i++) MZ_TRY_CLEANUP(tape->backend->prepare(tape, &tape->nodes[i]));
+  if (tape->scratch_bytes > 0) MZ_TRY_CLEANUP(mz_alloc(&tape->scratch, tape->scratch_bytes, 1));
   tape->planned = true;
 cleanup:
   free(marks);

@@ -21,16 +21,23 @@ struct mz_tape {
   int32_t *indices[MZ_TAPE_INDICES_MAX]; /* [rows] each */
   int index_count;
 
-  int *uses;    /* what the nodes' `uses` point into */
-  bool *unused; /* [params->count]: no node of backward reads it; its gradient is 0 */
-  void *block;  /* activations, gradients, indices */
-  size_t bytes; /* of block */
+  int *uses;     /* what the nodes' `uses` point into */
+  bool *unused;  /* [params->count]: no node of backward reads it; its gradient is 0 */
+  void *block;   /* activations, gradients, indices */
+  size_t bytes;  /* of block */
+  void *scratch; /* what any node may use while it runs */
+  size_t scratch_bytes;
 
   /* Of the running pass: */
   const void *weights, *transposed;
   void *gradients;
   int live_rows;
 };
+
+/* While nodes are prepared. */
+static inline void mz_tape_claim_scratch(mz_tape *tape, size_t bytes) {
+  if (bytes > tape->scratch_bytes) tape->scratch_bytes = bytes;
+}
 
 /* Has parameters of its own, `weight` among them; nodes that share it are uses of one and the same. */
 static inline bool mz_node_trains(const mz_node *node) {

@@ -2,9 +2,9 @@
 #pragma once
 #include "networks/tape_state.h"
 
-/* `vector`: tape->weights or tape->transposed. param −1: NULL. */
+/* `vector`: tape->weights or tape->transposed, both packed. param −1: NULL. */
 static inline const float *mz_parameter(const mz_tape *tape, const void *vector, int param) {
-  return param < 0 ? NULL : (const float *)vector + tape->params->items[param].offset;
+  return param < 0 ? NULL : (const float *)vector + tape->params->items[param].packed;
 }
 
 static inline float *mz_gradient_of(mz_tape *tape, int param) {

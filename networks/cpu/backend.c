@@ -113,7 +113,12 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
 }
 
 static mz_status pack_forward(const mz_params *params, const void *values, bool half, void *out) {
-  memcpy(out, values, (size_t)params->size * sizeof(float));
+  for (int i = 0; i < params->count; i++) {
+    const mz_param *param = &params->items[i];
+    if (param->conv.height > 0) continue; /* mz_conv_pack_all */
+    const size_t count = (size_t)param->rows * (size_t)param->stride;
+    memcpy((float *)out + param->packed, (const float *)values + param->offset, count * sizeof(float));
+  }
   return mz_conv_pack_all(params, MZ_CONV_FORWARD, half, values, out);
 }
 

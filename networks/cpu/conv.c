@@ -1,57 +1,77 @@
 #include "networks/cpu/conv.h"
 #include "networks/cpu/access.h"
-#include "networks/cpu/convolution.h"
 #include "networks/cpu/kernels.h"
+#include "networks/cpu/winograd.h"
 #include <string.h>
 
-/* ---- convolution ---- */
+/* ---- convolution: of floats by minimal filtering (winograd.h), of halves by oneDNN ---- */
 
 typedef struct conv_node {
-  mz_conv *forward, *data, *weights;
-  mz_term *terms; /* at first_use, where there is a bias */
-  float *apart;   /* the data gradient, where it is to be added to what is there */
-  uint16_t *dy;   /* the output's gradient in bfloat16, where that is what is multiplied */
+  mz_winograd shape, turned;         /* of the data gradient: inputs and outputs exchanged */
+  mz_conv *forward, *data, *weights; /* halves; otherwise NULL */
+  mz_term *terms;                    /* at first_use, where there is a bias */
+  float *apart;                      /* the data gradient, where it is to be added to what is there */
+  uint16_t *dy;                      /* the output's gradient, halves */
 } conv_node;
 
-static mz_conv_shape shape_of(const mz_param *param) {
-  return (mz_conv_shape){param->conv, param->rows / (MZ_KERNEL * MZ_KERNEL), param->columns};
+static int inputs_of(const mz_param *param) { return param->rows / (MZ_KERNEL * MZ_KERNEL); }
+
+static mz_winograd winograd_of(const mz_param *param) { return mz_winograd_of(param->conv, inputs_of(param), param->columns); }
+
+static mz_conv_shape half_shape_of(const mz_param *param) {
+  return (mz_conv_shape){param->conv, inputs_of(param), param->columns};
 }
 
 static bool multiplies_halves(const mz_tape *tape, const mz_node *node) { return tape->values[node->inputs[0]].half; }
 
-static mz_conv_settings settings_of(const mz_tape *tape, const mz_node *node, mz_conv_direction direction) {
-  mz_conv_settings settings = {.shape = shape_of(&tape->params->items[node->weight]),
-                               .rows = tape->rows,
-                               .direction = direction,
-                               .half = multiplies_halves(tape, node)};
+static bool sends_gradient(const mz_tape *tape, const mz_node *node) {
+  return node->backward && tape->values[node->inputs[0]].gradient != NULL;
+}
+
+static mz_status create(mz_tape *tape, mz_node *node, mz_conv_direction direction, mz_conv **out) {
+  mz_conv_settings settings = {
+      .shape = half_shape_of(&tape->params->items[node->weight]), .rows = tape->rows, .direction = direction};
   if (direction == MZ_CONV_FORWARD) {
     settings.half_out = tape->values[node->output].half;
     settings.bias = node->bias >= 0;
     settings.add = node->input_count > 1;
     settings.relu = node->activation == MZ_RELU;
   }
-  return settings;
+  return mz_conv_create(out, &settings);
 }
 
-static mz_status create(mz_tape *tape, mz_node *node, mz_conv_direction direction, mz_conv **out) {
-  const mz_conv_settings settings = settings_of(tape, node, direction);
-  return mz_conv_create(out, &settings);
+static mz_status prepare_halves(mz_tape *tape, mz_node *node, conv_node *own) {
+  MZ_TRY(create(tape, node, MZ_CONV_FORWARD, &own->forward));
+  if (node->backward) {
+    MZ_TRY(mz_alloc(&own->dy, (size_t)tape->rows * (size_t)tape->values[node->output].stride, sizeof *own->dy));
+  }
+  if (sends_gradient(tape, node)) MZ_TRY(create(tape, node, MZ_CONV_DATA, &own->data));
+  return node->first_use ? create(tape, node, MZ_CONV_WEIGHTS, &own->weights) : MZ_OK;
+}
+
+static void prepare_floats(mz_tape *tape, mz_node *node, conv_node *own) {
+  own->shape = winograd_of(&tape->params->items[node->weight]);
+  own->turned = mz_winograd_of(own->shape.board, own->shape.outputs, own->shape.inputs);
+  mz_tape_claim_scratch(tape, mz_winograd_forward_scratch(&own->shape) * sizeof(float));
+  if (sends_gradient(tape, node)) mz_tape_claim_scratch(tape, mz_winograd_forward_scratch(&own->turned) * sizeof(float));
+  if (node->first_use) mz_tape_claim_scratch(tape, mz_winograd_weights_scratch(&own->shape) * sizeof(float));
 }
 
 mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node) {
   conv_node *own = NULL;
   MZ_TRY(mz_alloc(&own, 1, sizeof *own));
   node->prepared = own;
-  MZ_TRY(create(tape, node, MZ_CONV_FORWARD, &own->forward));
-  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  if (node->backward && x->half) MZ_TRY(mz_alloc(&own->dy, (size_t)tape->rows * (size_t)y->stride, sizeof *own->dy));
-  if (node->backward && x->gradient != NULL) {
-    MZ_TRY(create(tape, node, MZ_CONV_DATA, &own->data));
-    if (!node->overwrites[0]) MZ_TRY(mz_alloc(&own->apart, (size_t)tape->rows * (size_t)x->stride, sizeof *own->apart));
+  if (multiplies_halves(tape, node)) {
+    MZ_TRY(prepare_halves(tape, node, own));
+  } else {
+    prepare_floats(tape, node, own);
   }
-  if (!node->first_use) return MZ_OK;
-  if (node->bias >= 0) MZ_TRY(mz_alloc(&own->terms, (size_t)node->use_count, sizeof *own->terms));
-  return create(tape, node, MZ_CONV_WEIGHTS, &own->weights);
+  const mz_tape_value *x = &tape->values[node->inputs[0]];
+  if (sends_gradient(tape, node) && !node->overwrites[0]) {
+    MZ_TRY(mz_alloc(&own->apart, (size_t)tape->rows * (size_t)x->stride, sizeof *own->apart));
+  }
+  const bool bias_learns = node->first_use && node->bias >= 0;
+  return bias_learns ? mz_alloc(&own->terms, (size_t)node->use_count, sizeof *own->terms) : MZ_OK;
 }
 
 void mz_conv_node_release(mz_node *node) {
@@ -69,34 +89,63 @@ void mz_conv_node_release(mz_node *node) {
 void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows) {
   const conv_node *own = node->prepared;
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  const float *weights = mz_parameter(tape, tape->weights, node->weight), *bias = mz_parameter(tape, tape->weights, node->bias);
   if (node->input_count > 1) {
     const mz_tape_value *add = &tape->values[node->inputs[1]];
     if (add->data != y->data) memcpy(y->data, add->data, (size_t)rows * (size_t)y->stride * sizeof(float));
   }
-  mz_conv_forward(own->forward, rows, x->data, mz_parameter(tape, tape->weights, node->weight),
-                  mz_parameter(tape, tape->weights, node->bias), y->data);
+  if (own->forward != NULL) {
+    mz_conv_forward(own->forward, rows, x->data, weights, bias, y->data);
+    return;
+  }
+  const mz_winograd_finish finish = {bias, node->input_count > 1, node->activation == MZ_RELU};
+  mz_winograd_forward(&own->shape, rows, x->data, weights, finish, y->data, tape->scratch);
 }
 
-/* As it is multiplied: of a use that backward has visited. */
-static const void *output_gradient(const mz_tape *tape, const mz_node *node) {
+static void weight_gradient(mz_tape *tape, const mz_node *node, int rows) {
   const conv_node *own = node->prepared;
-  return own->dy != NULL ? (const void *)own->dy : tape->values[node->output].gradient;
-}
-
-static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
-  conv_node *own = node->prepared;
-  mz_conv_weights_begin(own->weights);
+  if (own->weights != NULL) {
+    mz_conv_weights_begin(own->weights);
+  } else {
+    mz_winograd_weights_begin(&own->shape, tape->scratch);
+  }
   for (int u = 0; u < node->use_count; u++) {
     const mz_node *use = &tape->nodes[node->uses[u]];
-    const mz_tape_value *x = &tape->values[use->inputs[0]], *y = &tape->values[use->output];
-    mz_conv_weights_add(own->weights, rows, x->data, output_gradient(tape, use));
-    if (own->terms != NULL) own->terms[u] = (mz_term){x->data, y->gradient};
+    const void *x = tape->values[use->inputs[0]].data;
+    if (own->weights != NULL) {
+      mz_conv_weights_add(own->weights, rows, x, ((const conv_node *)use->prepared)->dy);
+    } else {
+      mz_winograd_weights_add(&own->shape, rows, x, tape->values[use->output].gradient, tape->scratch);
+    }
   }
-  mz_conv_weights_end(own->weights, mz_gradient_of(tape, node->weight));
-  if (own->terms == NULL) return;
+  float *gradient = mz_gradient_of(tape, node->weight);
+  if (own->weights != NULL) {
+    mz_conv_weights_end(own->weights, gradient);
+  } else {
+    mz_winograd_weights_end(&own->shape, tape->scratch, gradient);
+  }
+}
+
+static void bias_gradient(mz_tape *tape, const mz_node *node, int rows) {
+  const conv_node *own = node->prepared;
+  for (int u = 0; u < node->use_count; u++) {
+    const mz_node *use = &tape->nodes[node->uses[u]];
+    own->terms[u] = (mz_term){.b = tape->values[use->output].gradient};
+  }
   const int channels = tape->params->items[node->bias].stride;
   mz_kernels_get()->column_sums(own->terms, node->use_count, rows * node->positions, channels, channels,
                                 mz_gradient_of(tape, node->bias));
+}
+
+static void data_gradient(mz_tape *tape, const mz_node *node, int rows, float *dx) {
+  const conv_node *own = node->prepared;
+  const float *weights = mz_parameter(tape, tape->transposed, node->weight);
+  if (own->data != NULL) {
+    mz_conv_data(own->data, rows, own->dy, weights, dx);
+  } else {
+    const float *dy = tape->values[node->output].gradient;
+    mz_winograd_forward(&own->turned, rows, dy, weights, (mz_winograd_finish){0}, dx, tape->scratch);
+  }
 }
 
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
@@ -112,18 +161,29 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
   if (own->dy != NULL) kernels->halve(y->gradient, own->dy, count);
   if (x->gradient != NULL) {
     float *dx = own->apart != NULL ? own->apart : x->gradient;
-    mz_conv_data(own->data, rows, output_gradient(tape, node), mz_parameter(tape, tape->transposed, node->weight), dx);
+    data_gradient(tape, node, rows, dx);
     if (own->apart != NULL) kernels->add(x->gradient, dx, x->gradient, (size_t)rows * (size_t)x->stride);
   }
-  if (node->first_use) parameter_gradients(tape, node, rows);
+  if (!node->first_use) return;
+  weight_gradient(tape, node, rows);
+  if (own->terms != NULL) bias_gradient(tape, node, rows);
+}
+
+static void pack_floats(const mz_param *param, mz_conv_direction direction, const float *values, float *out) {
+  const mz_winograd shape = winograd_of(param);
+  (direction == MZ_CONV_DATA ? mz_winograd_pack_data : mz_winograd_pack)(&shape, values, out);
 }
 
 mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, bool half, const float *values, float *out) {
   for (int i = 0; i < params->count; i++) {
     const mz_param *param = &params->items[i];
     if (param->conv.height == 0) continue;
-    const mz_conv_shape shape = shape_of(param);
-    MZ_TRY(mz_conv_pack(&shape, direction, half, values + param->offset, out + param->offset));
+    if (half) {
+      const mz_conv_shape shape = half_shape_of(param);
+      MZ_TRY(mz_conv_pack(&shape, direction, values + param->offset, out + param->packed));
+    } else {
+      pack_floats(param, direction, values + param->offset, out + param->packed);
+    }
   }
   return MZ_OK;
 }

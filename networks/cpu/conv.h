@@ -1,7 +1,7 @@
 /* MZ_OP_CONV, MZ_OP_ACTION_MAP and MZ_OP_PLANES on the cpu: boards. */
 #pragma once
 #include "networks/backend.h"
-#include "networks/cpu/convolution.h"
+#include "networks/cpu/onednn_conv.h"
 
 mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node);
 void mz_conv_node_release(mz_node *node);

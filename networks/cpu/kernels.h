@@ -3,6 +3,7 @@
  * Levels agree bit for bit, except that the product of the plain level rounds a multiply-add twice. */
 #pragma once
 #include "networks/isa.h"
+#include "networks/params.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,6 +63,23 @@ typedef struct mz_pooling {
   bool overwrite;
 } mz_pooling;
 
+/* Boards cut into tiles of tile_height × tile_width outputs, 3 or 4 each, for minimal filtering (winograd.h); what a tile sees, one
+ * more on every side, is known by as many polynomials at as many points: [point][tile][channels], points point_stride apart. */
+typedef struct mz_tiling {
+  mz_board board;
+  int channels; /* a multiple of 16 */
+  int rows;     /* boards */
+  int tile_height, tile_width;
+  ptrdiff_t point_stride;
+} mz_tiling;
+
+/* `count` 3 × 3 kernels, a multiple of 16, side by side: [tap][count] and [point][count]. A negative tap_stride, with the last tap
+ * first, turns them by half a turn. */
+typedef struct mz_taps {
+  int tile_height, tile_width, count;
+  ptrdiff_t tap_stride, point_stride;
+} mz_taps;
+
 typedef struct mz_kernels {
   void (*product)(const mz_product *product);
   /* sums[n] = Σ over terms Σ over rows of b[row][n], n < columns, a multiple of 16. */
@@ -106,6 +124,14 @@ typedef struct mz_kernels {
    * = factor · row_weights[r·16] · (softmax · Σ target − target). */
   void (*softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor, float *entropy,
                        float *gradient);
+
+  /* Boards → points; gradients of boards → points; points → boards, y = relu?(… + bias? + y?). */
+  void (*tiles_see)(const mz_tiling *tiling, const float *x, float *points);
+  void (*tiles_spread)(const mz_tiling *tiling, const float *dy, float *points);
+  void (*tiles_collect)(const mz_tiling *tiling, const float *points, const float *bias, bool add, bool relu, float *y);
+  /* Kernels → points; gradients at points → of kernels. */
+  void (*taps_evaluate)(const mz_taps *taps, const float *kernels, float *points);
+  void (*taps_gather)(const mz_taps *taps, const float *points, float *kernels);
 } mz_kernels;
 
 extern const mz_kernels mz_kernels_plain, mz_kernels_avx2, mz_kernels_avx512;

@@ -1,4 +1,5 @@
-#include "networks/cpu/linear.h"
+#include "networks/cpu/transpose.h"
+#include <stdint.h>
 #include <string.h>
 
 typedef float four __attribute__((vector_size(16)));
@@ -20,11 +21,10 @@ static inline void transpose_four(const float *from, ptrdiff_t from_stride, floa
   for (int i = 0; i < 4; i++) memcpy(to + i * to_stride, &column[i], sizeof column[i]);
 }
 
-/* to[c][r] = from[r][c], in blocks that stay in the first-level cache. */
-static void transpose(const float *from, int rows, int columns, ptrdiff_t from_stride, float *to) {
+/* In blocks that stay in the first-level cache. */
+void mz_transpose(const float *from, int rows, int columns, ptrdiff_t from_stride, float *to, ptrdiff_t to_stride) {
   enum { BLOCK = 32 };
   const int whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
-  const ptrdiff_t to_stride = rows;
   for (int block_row = 0; block_row < whole_rows; block_row += BLOCK) {
     for (int c = 0; c < whole_columns; c += 4) {
       for (int r = block_row; r < block_row + BLOCK && r < whole_rows; r += 4) {
@@ -34,14 +34,5 @@ static void transpose(const float *from, int rows, int columns, ptrdiff_t from_s
   }
   for (int r = 0; r < rows; r++) {
     for (int c = r < whole_rows ? whole_columns : 0; c < columns; c++) to[c * to_stride + r] = from[r * from_stride + c];
-  }
-}
-
-void mz_linear_transpose(const mz_params *params, const void *values, void *transposed) {
-  for (int i = 0; i < params->count; i++) {
-    const mz_param *param = &params->items[i];
-    if (param->conv.height > 0) continue; /* mz_conv_pack */
-    const float *from = (const float *)values + param->offset;
-    transpose(from, param->rows, param->columns, param->stride, (float *)transposed + param->offset);
   }
 }

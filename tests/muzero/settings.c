@@ -45,7 +45,6 @@ static void groups_of_batch_norm_divide_a_shard(void **unused) {
   assert_non_null(strstr(mz_message(), "nearest valid value: 20"));
   expect_ok(resolve(sets, 3, &s)); /* nobody asked for a number */
   assert_int_equal(20 % s.network.norm_rows, 0);
-  assert_true(s.network.inference != MZ_PRECISION_AUTO); /* a run keeps what its first machine chose */
 }
 
 static void every_bundled_preset_is_valid(void **unused) {

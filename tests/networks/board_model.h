@@ -103,7 +103,7 @@ static inline answers ask(const mz_backend *backend, int rows_max, int at_once) 
   uint8_t *bytes = observations();
   mz_infer *infer = NULL;
   check(mz_infer_create(&infer, &model, backend, rows_max));
-  check(mz_alloc(&prepared, (size_t)model.params.size, sizeof *prepared));
+  check(mz_alloc(&prepared, (size_t)model.params.packed, sizeof *prepared));
   check(mz_infer_prepare(&model, backend, weights, prepared));
   mz_infer_set_weights(infer, prepared);
   const int stride = mz_infer_latent_stride(infer);

@@ -200,9 +200,10 @@ static const net_case net_cases[] = {
 };
 enum { NET_CASES = sizeof net_cases / sizeof *net_cases };
 
+/* As many as a packed vector has. */
 static inline void *net_elements(const net *n, const float *from) {
   void *to = NULL;
-  check(mz_alloc(&to, (size_t)n->params.size, n->backend->element_size));
+  check(mz_alloc(&to, (size_t)n->params.packed, n->backend->element_size));
   for (int64_t i = 0; from != NULL && i < n->params.size; i++) {
     if (n->backend->element_size == sizeof(double))
       ((double *)to)[i] = from[i];

@@ -1,5 +1,5 @@
-/* Convolutions of the cpu backend beside gradients, parity and rows, which go over board_cases.h: exact results of whole
- * numbers in both precisions, sums made in place, and plans that several threads make and use at once. */
+/* Convolutions of the cpu backend beside gradients, parity and rows, which go over board_cases.h: whole numbers in both
+ * precisions, sums made in place, and plans that several threads make and use at once. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-#include "networks/cpu/convolution.h"
 #include "networks/cpu/kernels.h"
+#include "networks/cpu/onednn_conv.h"
+#include "networks/cpu/winograd.h"
 #include "tests/networks/board_cases.h"
 #include <pthread.h>
 
@@ -50,8 +51,12 @@ static void forward_product(numbers *n, int x, int w, int y) { n->y[y] += n->x[x
 static void data_product(numbers *n, int x, int w, int y) { n->x[x] += n->y[y] * n->w[w]; }
 static void weight_product(numbers *n, int x, int w, int y) { n->w[w] += n->x[x] * n->y[y]; }
 
-static const void *as_multiplied(const float *from, int count, bool half, uint16_t *halves) {
-  if (!half) return from;
+/* Halves give whole numbers exactly; minimal filtering in floats multiplies by sixths. */
+static void expect_numbers(const float *found, const float *expected, int count, float tolerance) {
+  for (int i = 0; i < count; i++) assert_true(fabsf(found[i] - expected[i]) <= tolerance);
+}
+
+static const uint16_t *halved(const float *from, int count, uint16_t *halves) {
   mz_kernels_get()->halve(from, halves, (size_t)count);
   return halves;
 }
@@ -62,61 +67,163 @@ static mz_conv *plan_of(const mz_conv_settings *settings) {
   return conv;
 }
 
-static void whole_numbers(mz_conv_shape shape, bool half, bool bias, bool add, bool relu) {
-  static numbers n; /* large */
-  static float packed[KERNEL_MAX], found[SMALL_MAX], gradient[KERNEL_MAX];
+static int xs_of(const numbers *n) { return SMALL_ROWS * n->shape.board.height * n->shape.board.width * n->shape.inputs; }
+static int ys_of(const numbers *n) { return SMALL_ROWS * n->shape.board.height * n->shape.board.width * n->shape.outputs; }
+
+typedef struct form { /* of one convolution */
+  bool half, bias, add, relu;
+} form;
+
+static void run_forward(const numbers *n, form f, float *y) {
+  static float packed[4 * KERNEL_MAX], scratch[1 << 19];
+  static uint16_t halves[SMALL_MAX];
+  const mz_conv_shape s = n->shape;
+  const float *bias = f.bias ? n->bias : NULL;
+  if (f.half) {
+    mz_conv *plan = plan_of(&(mz_conv_settings){
+        .shape = s, .rows = SMALL_ROWS, .direction = MZ_CONV_FORWARD, .bias = f.bias, .add = f.add, .relu = f.relu});
+    check(mz_conv_pack(&s, MZ_CONV_FORWARD, n->w, packed));
+    mz_conv_forward(plan, SMALL_ROWS, halved(n->x, xs_of(n), halves), packed, bias, y);
+    mz_conv_free(plan);
+    return;
+  }
+  const mz_winograd w = mz_winograd_of(s.board, s.inputs, s.outputs);
+  assert_true(mz_winograd_forward_scratch(&w) <= sizeof scratch / sizeof *scratch);
+  mz_winograd_pack(&w, n->w, packed);
+  mz_winograd_forward(&w, SMALL_ROWS, n->x, packed, (mz_winograd_finish){bias, f.add, f.relu}, y, scratch);
+}
+
+static void run_data(const numbers *n, bool half, float *dx) {
+  static float packed[4 * KERNEL_MAX], scratch[1 << 19];
+  static uint16_t halves[SMALL_MAX];
+  const mz_conv_shape s = n->shape;
+  if (half) {
+    mz_conv *plan = plan_of(&(mz_conv_settings){.shape = s, .rows = SMALL_ROWS, .direction = MZ_CONV_DATA});
+    check(mz_conv_pack(&s, MZ_CONV_DATA, n->w, packed));
+    mz_conv_data(plan, SMALL_ROWS, halved(n->y, ys_of(n), halves), packed, dx);
+    mz_conv_free(plan);
+    return;
+  }
+  const mz_winograd w = mz_winograd_of(s.board, s.inputs, s.outputs), turned = mz_winograd_of(s.board, s.outputs, s.inputs);
+  assert_true(mz_winograd_forward_scratch(&turned) <= sizeof scratch / sizeof *scratch);
+  mz_winograd_pack_data(&w, n->w, packed);
+  mz_winograd_forward(&turned, SMALL_ROWS, n->y, packed, (mz_winograd_finish){0}, dx, scratch);
+}
+
+/* Two uses of the same rows: everything twice. */
+static void run_weights(const numbers *n, bool half, float *gradient) {
+  static float scratch[1 << 19];
   static uint16_t x_halves[SMALL_MAX], y_halves[SMALL_MAX];
-  const int positions = shape.board.height * shape.board.width, xs = SMALL_ROWS * positions * shape.inputs;
-  const int ys = SMALL_ROWS * positions * shape.outputs, ws = 9 * shape.inputs * shape.outputs;
+  const mz_conv_shape s = n->shape;
+  const mz_winograd w = mz_winograd_of(s.board, s.inputs, s.outputs);
+  if (half) {
+    mz_conv *plan = plan_of(&(mz_conv_settings){.shape = s, .rows = SMALL_ROWS, .direction = MZ_CONV_WEIGHTS});
+    mz_conv_weights_begin(plan);
+    for (int use = 0; use < 2; use++) {
+      mz_conv_weights_add(plan, SMALL_ROWS, halved(n->x, xs_of(n), x_halves), halved(n->y, ys_of(n), y_halves));
+    }
+    mz_conv_weights_end(plan, gradient);
+    mz_conv_free(plan);
+    return;
+  }
+  assert_true(mz_winograd_weights_scratch(&w) <= sizeof scratch / sizeof *scratch);
+  mz_winograd_weights_begin(&w, scratch);
+  for (int use = 0; use < 2; use++) mz_winograd_weights_add(&w, SMALL_ROWS, n->x, n->y, scratch);
+  mz_winograd_weights_end(&w, scratch, gradient);
+}
+
+static void whole_numbers(mz_conv_shape shape, form f) {
+  static numbers n; /* large */
+  static float found[SMALL_MAX], gradient[KERNEL_MAX];
+  const float tolerance = f.half ? 0.0f : 0.01f;
   n.shape = shape;
+  const int xs = xs_of(&n), ys = ys_of(&n), ws = 9 * shape.inputs * shape.outputs;
   fill(n.x, xs, 3, 0);
   fill(n.w, ws, 2, 1);
   fill(n.y, ys, 4, 2);
   fill(n.bias, shape.outputs, 4, 3);
 
-  mz_conv *forward = plan_of(&(mz_conv_settings){
-      .shape = shape, .rows = SMALL_ROWS, .direction = MZ_CONV_FORWARD, .bias = bias, .add = add, .relu = relu, .half = half});
   memcpy(found, n.y, sizeof found);
-  check(mz_conv_pack(&shape, MZ_CONV_FORWARD, half, n.w, packed));
-  mz_conv_forward(forward, SMALL_ROWS, as_multiplied(n.x, xs, half, x_halves), packed, bias ? n.bias : NULL, found);
-  for (int i = 0; i < ys; i++) n.y[i] = (add ? n.y[i] : 0.0f) + (bias ? n.bias[i % shape.outputs] : 0.0f);
+  run_forward(&n, f, found);
+  for (int i = 0; i < ys; i++) n.y[i] = (f.add ? n.y[i] : 0.0f) + (f.bias ? n.bias[i % shape.outputs] : 0.0f);
   each_product(&n, forward_product);
-  for (int i = 0; i < ys; i++) assert_true(found[i] == (relu && n.y[i] < 0.0f ? 0.0f : n.y[i]));
-  mz_conv_free(forward);
+  for (int i = 0; i < ys; i++) n.y[i] = f.relu && n.y[i] < 0.0f ? 0.0f : n.y[i];
+  expect_numbers(found, n.y, ys, tolerance);
 
-  mz_conv *data = plan_of(&(mz_conv_settings){.shape = shape, .rows = SMALL_ROWS, .direction = MZ_CONV_DATA, .half = half});
   fill(n.y, ys, 4, 2);
-  check(mz_conv_pack(&shape, MZ_CONV_DATA, half, n.w, packed));
-  mz_conv_data(data, SMALL_ROWS, as_multiplied(n.y, ys, half, y_halves), packed, found);
+  run_data(&n, f.half, found);
   memset(n.x, 0, sizeof n.x);
   each_product(&n, data_product);
-  for (int i = 0; i < xs; i++) assert_true(found[i] == n.x[i]);
-  mz_conv_free(data);
+  expect_numbers(found, n.x, xs, tolerance);
 
-  mz_conv *kernel = plan_of(&(mz_conv_settings){.shape = shape, .rows = SMALL_ROWS, .direction = MZ_CONV_WEIGHTS, .half = half});
   fill(n.x, xs, 3, 0);
-  mz_conv_weights_begin(kernel); /* two uses of the same rows: everything twice */
-  for (int use = 0; use < 2; use++) {
-    mz_conv_weights_add(kernel, SMALL_ROWS, as_multiplied(n.x, xs, half, x_halves), as_multiplied(n.y, ys, half, y_halves));
-  }
-  mz_conv_weights_end(kernel, gradient);
+  run_weights(&n, f.half, gradient);
   memset(n.w, 0, sizeof n.w);
   for (int use = 0; use < 2; use++) each_product(&n, weight_product);
-  for (int i = 0; i < ws; i++) assert_true(gradient[i] == n.w[i]);
-  mz_conv_free(kernel);
+  expect_numbers(gradient, n.w, ws, tolerance);
 }
 
-static void whole_numbers_come_out_exactly(void **state) {
+static void whole_numbers_come_out(void **state) {
   (void)state;
-  static const mz_board boards[] = {{2, 2}, {3, 3}, {6, 7}, {9, 9}, {1, 4}, {5, 1}};
+  static const mz_board boards[] = {{2, 2}, {3, 3}, {6, 7}, {9, 9}, {1, 4}, {5, 1}, {8, 3}};
   static const int channels[][2] = {{16, 16}, {32, 48}, {48, 64}, {64, 16}};
   for (size_t b = 0; b < sizeof boards / sizeof *boards; b++) {
     for (size_t c = 0; c < 4; c++) {
       const mz_conv_shape shape = {boards[b], channels[c][0], channels[c][1]};
-      const bool bias = (b + c) % 2, add = b % 2, relu = c % 2;
-      whole_numbers(shape, false, bias, add, relu);
-      if (mz_isa_halves()) whole_numbers(shape, true, bias, add, relu);
+      form f = {.bias = (b + c) % 2, .add = b % 2, .relu = c % 2};
+      whole_numbers(shape, f);
+      f.half = mz_isa_halves();
+      if (f.half) whole_numbers(shape, f);
     }
+  }
+}
+
+/* Twice as many boards as are in the making at once, and one. */
+static void a_board_is_the_same_in_any_company(void **state) {
+  (void)state;
+  static float x[65 * 42 * 32], w[9 * 32 * 32], packed[36 * 32 * 32], together[65 * 42 * 32], alone[42 * 32], scratch[1 << 18];
+  const mz_winograd shape = mz_winograd_of((mz_board){6, 7}, 32, 32);
+  const int rows = 2 * shape.block + 1, size = 42 * 32;
+  assert_true(rows <= 65 && mz_winograd_forward_scratch(&shape) <= sizeof scratch / sizeof *scratch);
+  fill(x, rows * size, 1000, 5);
+  fill(w, 9 * 32 * 32, 1000, 6);
+  mz_winograd_pack(&shape, w, packed);
+  mz_winograd_forward(&shape, rows, x, packed, (mz_winograd_finish){0}, together, scratch);
+  for (int r = 0; r < rows; r++) {
+    mz_winograd_forward(&shape, 1, x + r * size, packed, (mz_winograd_finish){0}, alone, scratch);
+    assert_memory_equal(alone, together + r * size, sizeof alone);
+  }
+}
+
+/* A product that is wrong somewhere is wrong by more than this: single-precision sums of 64 · 9 products of normal numbers. */
+static void floats_keep_their_precision(void **state) {
+  (void)state;
+  static float x[2 * 225 * 64], w[9 * 64 * 64], packed[36 * 64 * 64], y[2 * 225 * 64], scratch[1 << 19];
+  static const mz_board boards[] = {{3, 3}, {6, 6}, {6, 7}, {8, 8}, {9, 9}, {15, 15}};
+  for (size_t b = 0; b < sizeof boards / sizeof *boards; b++) {
+    const mz_winograd s = mz_winograd_of(boards[b], 64, 64);
+    const int height = boards[b].height, width = boards[b].width;
+    mz_rng rng = mz_rng_at(22, MZ_RNG_TEST, (uint32_t)b, 0);
+    for (int i = 0; i < height * width * 64; i++) x[i] = mz_rng_normal(&rng);
+    for (int i = 0; i < 9 * 64 * 64; i++) w[i] = mz_rng_normal(&rng);
+    assert_true(mz_winograd_forward_scratch(&s) <= sizeof scratch / sizeof *scratch);
+    mz_winograd_pack(&s, w, packed);
+    mz_winograd_forward(&s, 1, x, packed, (mz_winograd_finish){0}, y, scratch);
+    double squares = 0, errors = 0;
+    for (int p = 0; p < height * width; p++) {
+      for (int o = 0; o < 64; o++) {
+        double exact = 0;
+        for (int tap = 0; tap < 9; tap++) {
+          const int row = p / width + tap / 3 - 1, column = p % width + tap % 3 - 1;
+          if (row < 0 || row >= height || column < 0 || column >= width) continue;
+          for (int i = 0; i < 64; i++) exact += (double)x[(row * width + column) * 64 + i] * (double)w[(tap * 64 + i) * 64 + o];
+        }
+        squares += exact * exact;
+        errors += (exact - (double)y[p * 64 + o]) * (exact - (double)y[p * 64 + o]);
+      }
+    }
+    print_message("board %d x %d: off by %.1e of the values' size\n", height, width, sqrt(errors / squares));
+    assert_true(errors <= 1e-5 * 1e-5 * squares);
   }
 }
 
@@ -141,7 +248,7 @@ static sums record_sums(const mz_params *params, net_size size, int rows, bool w
 static float *packed_weights(const mz_params *params) {
   float *values = NULL, *packed = NULL;
   check(mz_alloc(&values, (size_t)params->size, sizeof *values));
-  check(mz_alloc(&packed, (size_t)params->size, sizeof *packed));
+  check(mz_alloc(&packed, (size_t)params->packed, sizeof *packed));
   mz_params_init(params, 2, values);
   check(mz_backend_cpu.pack_forward(params, values, false, packed));
   free(values);
@@ -196,15 +303,16 @@ typedef struct outcome {
 
 static void run_shape(int i, outcome *out) {
   static _Thread_local float x[LARGEST], weights[WEIGHTS_MAX], packed[WEIGHTS_MAX];
+  static _Thread_local uint16_t halves[LARGEST];
   const mz_conv_shape shape = shape_of(i);
   const mz_conv_settings settings = {.shape = shape, .rows = ROWS, .direction = MZ_CONV_FORWARD, .relu = true};
   mz_rng rng = mz_rng_at(8, MZ_RNG_TEST, (uint32_t)i, 0);
   for (int k = 0; k < LARGEST; k++) x[k] = mz_rng_normal(&rng);
   for (int k = 0; k < 9 * shape.inputs * shape.outputs; k++) weights[k] = mz_rng_normal(&rng);
   mz_conv *conv = NULL;
-  out->failed |= mz_conv_pack(&shape, MZ_CONV_FORWARD, false, weights, packed) != MZ_OK;
+  out->failed |= mz_conv_pack(&shape, MZ_CONV_FORWARD, weights, packed) != MZ_OK;
   out->failed |= mz_conv_create(&conv, &settings) != MZ_OK;
-  if (!out->failed) mz_conv_forward(conv, ROWS, x, packed, NULL, out->y[i]);
+  if (!out->failed) mz_conv_forward(conv, ROWS, halved(x, LARGEST, halves), packed, NULL, out->y[i]);
   mz_conv_free(conv);
 }
 
@@ -215,6 +323,7 @@ static void *run_shapes(void *argument) {
 
 static void threads_do_not_disturb_one_another(void **state) {
   (void)state;
+  if (!mz_isa_halves()) skip();
   static outcome outcomes[THREADS];
   pthread_t threads[THREADS];
   for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_create(&threads[t], NULL, run_shapes, &outcomes[t]), 0);
@@ -227,7 +336,9 @@ static void threads_do_not_disturb_one_another(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(whole_numbers_come_out_exactly),
+      cmocka_unit_test(whole_numbers_come_out),
+      cmocka_unit_test(a_board_is_the_same_in_any_company),
+      cmocka_unit_test(floats_keep_their_precision),
       cmocka_unit_test(sums_in_place_have_the_same_bits),
       cmocka_unit_test(threads_do_not_disturb_one_another),
   };

@@ -103,9 +103,9 @@ static void halves_are_near(void **state) {
 
 static void memory_may_run_out(void **state) {
   (void)state;
-  open_model((mz_board){3, 3}, 16, MZ_PRECISION_AUTO);
+  open_model((mz_board){3, 3}, 16, mz_isa_halves() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32);
   float *prepared = NULL;
-  check(mz_alloc(&prepared, (size_t)model.params.size, sizeof *prepared));
+  check(mz_alloc(&prepared, (size_t)model.params.packed, sizeof *prepared));
   mz_status status = MZ_E_MEMORY;
   for (long failing = 1; status != MZ_OK; failing++) {
     mz_infer *infer = NULL;

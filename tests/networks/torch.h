@@ -63,8 +63,8 @@ static inline void open_tape(update *u, const mz_backend *backend, int unroll) {
   mz_loss_build(&u->loss, &u->model, &settings, u->tape);
   check(mz_tape_plan(u->tape));
   check(mz_alloc(&u->values, (size_t)params->size, backend->element_size));
-  if (backend->pack_forward != NULL) check(mz_alloc(&u->packed, (size_t)params->size, backend->element_size));
-  if (backend->pack_backward != NULL) check(mz_alloc(&u->transposed, (size_t)params->size, backend->element_size));
+  if (backend->pack_forward != NULL) check(mz_alloc(&u->packed, (size_t)params->packed, backend->element_size));
+  if (backend->pack_backward != NULL) check(mz_alloc(&u->transposed, (size_t)params->packed, backend->element_size));
   pack(u);
 }
 

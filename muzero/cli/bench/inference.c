@@ -56,7 +56,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
   *f = (fixture){.bench = bench, .lane_count = bench->threads};
   MZ_TRY(mz_model_init(&f->model, &network, &mz_bench_board));
   MZ_TRY(mz_alloc(&f->weights, (size_t)f->model.params.size, sizeof(float)));
-  MZ_TRY(mz_alloc(&f->prepared, (size_t)f->model.params.size, sizeof(float)));
+  MZ_TRY(mz_alloc(&f->prepared, (size_t)f->model.params.packed, sizeof(float)));
   mz_params_init(&f->model.params, 1, f->weights);
   MZ_TRY(mz_infer_prepare(&f->model, &mz_backend_cpu, f->weights, f->prepared));
   MZ_TRY(mz_alloc(&f->lanes, (size_t)f->lane_count, sizeof *f->lanes));

@@ -112,7 +112,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
   if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = BINS;
   MZ_TRY(mz_model_init(&f->model, &network, &mz_bench_spec));
   MZ_TRY(mz_alloc(&f->weights, (size_t)f->model.params.size, sizeof(float)));
-  MZ_TRY(mz_alloc(&f->prepared, (size_t)f->model.params.size, sizeof(float)));
+  MZ_TRY(mz_alloc(&f->prepared, (size_t)f->model.params.packed, sizeof(float)));
   mz_params_init(&f->model.params, 1, f->weights);
   MZ_TRY(mz_infer_prepare(&f->model, &mz_backend_cpu, f->weights, f->prepared));
   MZ_TRY(mz_alloc(&f->observations, BATCH_MAX * OBS, sizeof(float)));

@@ -25,4 +25,9 @@ const mz_kernels MZ_LEVEL(mz_kernels) = {
     .softmax = MZ_LEVEL(mz_softmax),
     .expectation = MZ_LEVEL(mz_expectation),
     .softmax_xent = MZ_LEVEL(mz_softmax_xent),
+    .tiles_see = MZ_LEVEL(mz_tiles_see),
+    .tiles_spread = MZ_LEVEL(mz_tiles_spread),
+    .tiles_collect = MZ_LEVEL(mz_tiles_collect),
+    .taps_evaluate = MZ_LEVEL(mz_taps_evaluate),
+    .taps_gather = MZ_LEVEL(mz_taps_gather),
 };

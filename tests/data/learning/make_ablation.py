@@ -1,6 +1,6 @@
 """What single settings of Connect Four's preset are worth: every variant with the same seeds, the same number of updates and one thread
 a run, as many runs at once as there are cores. Judged in decisive positions (`eval --positions`) at 200 simulations, next to
-mcts:1000 in the same positions. Results depend on the numeric path (bf16 or not), not on time; cpu_s does.
+mcts:1000 in the same positions. Results depend on the numeric path, not on time; cpu_s does.
 
     python3 make_ablation.py build/bin/muzero WORK_FOLDER [UPDATES [SEED...]] > connect4_ablation.csv
 

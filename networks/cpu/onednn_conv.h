@@ -1,10 +1,11 @@
-/* 3 × 3 convolutions of boards, NHWC, padded with zeros, by oneDNN on the calling thread. Weights are packed as its kernels read
- * them, once for all threads and numbers of rows. A plan belongs to one thread and allocates nothing when it runs. A board's
- * result does not depend on the others it is run with. */
+/* 3 × 3 convolutions of boards, NHWC, padded with zeros, that multiply bfloat16 (isa.h) and add in floats, by oneDNN on the calling
+ * thread. Weights are packed as its kernels read them, once for all threads and numbers of rows. A plan belongs to one thread and
+ * allocates nothing when it runs. A board's result does not depend on the others it is run with. */
 #pragma once
 #include "muzero/base/status.h"
 #include "networks/params.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct mz_conv_shape {
   mz_board board;
@@ -18,8 +19,7 @@ typedef struct mz_conv_settings {
   int rows; /* boards, at most */
   mz_conv_direction direction;
   bool bias, add, relu; /* forward: y = relu?(conv(x) + bias? + y?) */
-  bool half;            /* what is multiplied is bfloat16 (isa.h); sums, and what a gradient gives, are floats */
-  bool half_out;        /* FORWARD, half: y in bfloat16, too; not with `add` */
+  bool half_out;        /* forward: y in bfloat16; not with `add` */
 } mz_conv_settings;
 
 typedef struct mz_conv mz_conv;
@@ -27,14 +27,14 @@ mz_status mz_conv_create(mz_conv **out, const mz_conv_settings *settings);
 void mz_conv_free(mz_conv *conv);
 
 /* weights: packed for the direction. bias: [outputs] floats. x [rows][board][inputs] → y [rows][board][outputs]. */
-void mz_conv_forward(mz_conv *conv, int rows, const void *x, const float *weights, const float *bias, void *y);
+void mz_conv_forward(mz_conv *conv, int rows, const uint16_t *x, const float *weights, const float *bias, void *y);
 /* weights: packed for the data gradient. dx = Σ dy · w. */
-void mz_conv_data(mz_conv *conv, int rows, const void *dy, const float *weights, float *dx);
+void mz_conv_data(mz_conv *conv, int rows, const uint16_t *dy, const float *weights, float *dx);
 /* The weight gradient of several uses, one after the other: begin, add …, end, which writes `gradient`, HWIO. */
 void mz_conv_weights_begin(mz_conv *conv);
-void mz_conv_weights_add(mz_conv *conv, int rows, const void *x, const void *dy);
+void mz_conv_weights_add(mz_conv *conv, int rows, const uint16_t *x, const uint16_t *dy);
 void mz_conv_weights_end(mz_conv *conv, float *gradient);
 
 /* HWIO → packed for a direction: at most as many floats. Plans of the shape must exist in this process, or it is made ready here. Any
  * thread, one at a time. */
-mz_status mz_conv_pack(const mz_conv_shape *shape, mz_conv_direction direction, bool half, const float *weights, float *packed);
+mz_status mz_conv_pack(const mz_conv_shape *shape, mz_conv_direction direction, const float *weights, float *packed);

@@ -1,22 +1,18 @@
-#include "networks/cpu/convolution.h"
+#include "networks/cpu/onednn_conv.h"
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/onednn_engine.h"
-#include "networks/isa.h"
 #include <string.h>
 
-enum { BLOCKS_MAX = 16, DIRECTIONS = 3, KINDS = 2 * DIRECTIONS };
-
-/* A direction, in floats or halves. */
-static int kind_of(mz_conv_direction direction, bool half) { return (int)direction + (half ? DIRECTIONS : 0); }
+enum { BLOCKS_MAX = 16, DIRECTIONS = 3 };
 
 /* ---- layouts of weights, one set for each shape in this process; never freed ---- */
 
 typedef struct layout {
   struct layout *next;
   mz_conv_shape shape;
-  dnnl_memory_desc_t plain, packed[KINDS]; /* HWIO; as the kernels of a direction have them */
-  dnnl_primitive_t reorder[KINDS];         /* from plain; WEIGHTS: to plain */
-  dnnl_memory_t from[KINDS], to[KINDS];
+  dnnl_memory_desc_t plain, packed[DIRECTIONS]; /* HWIO; as the kernels of a direction have them */
+  dnnl_primitive_t reorder[DIRECTIONS];         /* from plain; WEIGHTS: to plain */
+  dnnl_memory_t from[DIRECTIONS], to[DIRECTIONS];
 } layout;
 
 static layout *layouts;
@@ -79,9 +75,9 @@ static mz_status describe_backward(problem *p, dnnl_engine_t engine, const mz_co
   mz_status status = MZ_OK;
   const mz_conv_shape *shape = &settings->shape;
   const mz_conv_settings plain = {.shape = *shape, .rows = settings->rows};
-  MZ_TRY(tensor(&forward.x, settings->rows, shape->inputs, shape->board, settings->half));
-  MZ_TRY(tensor(&forward.y, settings->rows, shape->outputs, shape->board, settings->half));
-  MZ_TRY(weights_as(&forward.weights, shape, dnnl_format_tag_any, settings->half));
+  MZ_TRY(tensor(&forward.x, settings->rows, shape->inputs, shape->board, true));
+  MZ_TRY(tensor(&forward.y, settings->rows, shape->outputs, shape->board, true));
+  MZ_TRY(weights_as(&forward.weights, shape, dnnl_format_tag_any, true));
   MZ_TRY(describe_forward(&forward, engine, &plain, false));
   if (settings->direction == MZ_CONV_DATA) {
     MZ_TRY_CLEANUP(mz_onednn_check(
@@ -98,9 +94,9 @@ cleanup:
   return status;
 }
 
-static bool x_is_half(const mz_conv_settings *s) { return s->half && s->direction != MZ_CONV_DATA; }
+static bool x_is_half(const mz_conv_settings *s) { return s->direction != MZ_CONV_DATA; }
 
-static bool y_is_half(const mz_conv_settings *s) { return s->direction == MZ_CONV_FORWARD ? s->half_out : s->half; }
+static bool y_is_half(const mz_conv_settings *s) { return s->direction != MZ_CONV_FORWARD || s->half_out; }
 
 /* weights: NULL for any. */
 static mz_status describe(problem *p, dnnl_engine_t engine, const mz_conv_settings *settings, int rows,
@@ -114,7 +110,7 @@ static mz_status describe(problem *p, dnnl_engine_t engine, const mz_conv_settin
   MZ_TRY(tensor(&p->y, rows, shape->outputs, shape->board, y_is_half(settings)));
   MZ_TRY(mz_onednn_check(dnnl_memory_desc_init_by_tag(&p->bias, 1, outputs, dnnl_f32, dnnl_a), "bias"));
   if (weights == NULL) {
-    MZ_TRY(weights_as(&p->weights, shape, dnnl_format_tag_any, settings->half && settings->direction != MZ_CONV_WEIGHTS));
+    MZ_TRY(weights_as(&p->weights, shape, dnnl_format_tag_any, settings->direction != MZ_CONV_WEIGHTS));
   } else {
     p->weights = *weights;
   }
@@ -122,23 +118,22 @@ static mz_status describe(problem *p, dnnl_engine_t engine, const mz_conv_settin
   return backward ? describe_backward(p, engine, &sized) : describe_forward(p, engine, &sized, true);
 }
 
-static mz_status choose(layout *l, dnnl_engine_t engine, int kind) {
+static mz_status choose(layout *l, dnnl_engine_t engine, mz_conv_direction direction) {
   enum { USUAL_ROWS = 8 };
-  const mz_conv_direction direction = (mz_conv_direction)(kind % DIRECTIONS);
-  const mz_conv_settings settings = {.shape = l->shape, .direction = direction, .half = kind >= DIRECTIONS};
+  const mz_conv_settings settings = {.shape = l->shape, .direction = direction};
   problem p;
   mz_status status = MZ_OK;
   dnnl_primitive_desc_t desc = NULL;
   MZ_TRY(describe(&p, engine, &settings, USUAL_ROWS, NULL));
-  dnnl_memory_desc_t *packed = &l->packed[kind];
+  dnnl_memory_desc_t *packed = &l->packed[direction];
   const bool gradient = direction == MZ_CONV_WEIGHTS;
   *packed = *dnnl_primitive_desc_query_md(p.desc, gradient ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
   if (dnnl_memory_desc_get_size(packed) > (size_t)weight_count(&l->shape) * sizeof(float)) *packed = l->plain;
   const dnnl_memory_desc_t *from = gradient ? packed : &l->plain, *to = gradient ? &l->plain : packed;
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, NULL), "reorder"));
-  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_create(&l->reorder[kind], desc), "reorder"));
-  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_memory_create(&l->from[kind], from, engine, DNNL_MEMORY_NONE), "memory"));
-  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_memory_create(&l->to[kind], to, engine, DNNL_MEMORY_NONE), "memory"));
+  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_create(&l->reorder[direction], desc), "reorder"));
+  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_memory_create(&l->from[direction], from, engine, DNNL_MEMORY_NONE), "memory"));
+  MZ_TRY_CLEANUP(mz_onednn_check(dnnl_memory_create(&l->to[direction], to, engine, DNNL_MEMORY_NONE), "memory"));
 cleanup:
   dnnl_primitive_desc_destroy(p.desc);
   if (desc != NULL) dnnl_primitive_desc_destroy(desc);
@@ -156,10 +151,10 @@ static void forget(dnnl_memory_t memory) {
 
 /* One that could not be completed. */
 static void layout_free(layout *l) {
-  for (int kind = 0; kind < KINDS; kind++) {
-    forget(l->from[kind]);
-    forget(l->to[kind]);
-    if (l->reorder[kind] != NULL) dnnl_primitive_destroy(l->reorder[kind]);
+  for (int d = 0; d < DIRECTIONS; d++) {
+    forget(l->from[d]);
+    forget(l->to[d]);
+    if (l->reorder[d] != NULL) dnnl_primitive_destroy(l->reorder[d]);
   }
   free(l);
 }
@@ -174,8 +169,7 @@ static mz_status layout_of(layout **out, dnnl_engine_t engine, const mz_conv_sha
   MZ_TRY(mz_alloc(&l, 1, sizeof *l));
   l->shape = *shape;
   mz_status status = weights_as(&l->plain, shape, dnnl_hwio, false);
-  const int kinds = mz_isa_halves() ? KINDS : DIRECTIONS;
-  for (int kind = 0; kind < kinds && status == MZ_OK; kind++) status = choose(l, engine, kind);
+  for (int d = 0; d < DIRECTIONS && status == MZ_OK; d++) status = choose(l, engine, (mz_conv_direction)d);
   if (status != MZ_OK) {
     layout_free(l);
     return status;
@@ -223,7 +217,7 @@ static mz_status block_init(block *b, dnnl_engine_t engine, const mz_conv *conv,
   mz_status status = MZ_OK;
   const mz_conv_settings *settings = &conv->settings;
   b->rows = rows;
-  MZ_TRY(describe(&p, engine, settings, rows, &conv->layout->packed[kind_of(settings->direction, settings->half)]));
+  MZ_TRY(describe(&p, engine, settings, rows, &conv->layout->packed[settings->direction]));
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_create(&b->primitive, p.desc), "convolution"));
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_memory_create(&b->x, &p.x, engine, DNNL_MEMORY_NONE), "memory"));
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_memory_create(&b->y, &p.y, engine, DNNL_MEMORY_NONE), "memory"));
@@ -246,9 +240,8 @@ static mz_status conv_init(mz_conv *conv, dnnl_engine_t engine) {
     while (2 * power < rows) power *= 2;
     rows = rows > 1 ? power : 0;
   }
-  MZ_TRY(mz_onednn_check(
-      dnnl_memory_create(&conv->weights, &l->packed[kind_of(settings->direction, settings->half)], engine, DNNL_MEMORY_NONE),
-      "memory"));
+  MZ_TRY(
+      mz_onednn_check(dnnl_memory_create(&conv->weights, &l->packed[settings->direction], engine, DNNL_MEMORY_NONE), "memory"));
   MZ_TRY(mz_onednn_check(dnnl_memory_create(&conv->plain, &l->plain, engine, DNNL_MEMORY_NONE), "memory"));
   MZ_TRY(mz_onednn_check(dnnl_memory_desc_init_by_tag(&bias, 1, outputs, dnnl_f32, dnnl_a), "bias"));
   MZ_TRY(mz_onednn_check(dnnl_memory_create(&conv->bias, &bias, engine, DNNL_MEMORY_NONE), "memory"));
@@ -325,7 +318,7 @@ static void forward_block(mz_conv *conv, const block *b) {
   execute(b->primitive, conv->stream, conv->settings.bias ? 4 : 3, args);
 }
 
-void mz_conv_forward(mz_conv *conv, int rows, const void *x, const float *weights, const float *bias, void *y) {
+void mz_conv_forward(mz_conv *conv, int rows, const uint16_t *x, const float *weights, const float *bias, void *y) {
   point(conv->weights, weights);
   point(conv->bias, bias);
   run_rows(conv, rows, x, y, forward_block);
@@ -336,7 +329,7 @@ static void data_block(mz_conv *conv, const block *b) {
   execute(b->primitive, conv->stream, 3, args);
 }
 
-void mz_conv_data(mz_conv *conv, int rows, const void *dy, const float *weights, float *dx) {
+void mz_conv_data(mz_conv *conv, int rows, const uint16_t *dy, const float *weights, float *dx) {
   point(conv->weights, weights);
   run_rows(conv, rows, dx, dy, data_block);
 }
@@ -351,35 +344,38 @@ static void weights_block(mz_conv *conv, const block *b) {
 
 void mz_conv_weights_begin(mz_conv *conv) { conv->begun = false; }
 
-void mz_conv_weights_add(mz_conv *conv, int rows, const void *x, const void *dy) { run_rows(conv, rows, x, dy, weights_block); }
+void mz_conv_weights_add(mz_conv *conv, int rows, const uint16_t *x, const uint16_t *dy) {
+  run_rows(conv, rows, x, dy, weights_block);
+}
 
 void mz_conv_weights_end(mz_conv *conv, float *gradient) {
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, conv->weights}, {DNNL_ARG_TO, conv->plain}};
   MZ_ASSERT(conv->begun);
   point(conv->weights, conv->sum);
   point(conv->plain, gradient);
-  execute(conv->layout->reorder[kind_of(MZ_CONV_WEIGHTS, conv->settings.half)], conv->stream, 2, args);
+  execute(conv->layout->reorder[MZ_CONV_WEIGHTS], conv->stream, 2, args);
 }
 
 /* ---- packing ---- */
 
-static mz_status pack(const mz_conv_shape *shape, dnnl_engine_t engine, int kind, const float *weights, float *packed) {
+static mz_status pack(const mz_conv_shape *shape, dnnl_engine_t engine, mz_conv_direction d, const float *weights,
+                      float *packed) {
   static dnnl_stream_t stream;
   layout *l;
   if (stream == NULL) MZ_TRY(mz_onednn_check(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "stream"));
   MZ_TRY(layout_of(&l, engine, shape));
-  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, l->from[kind]}, {DNNL_ARG_TO, l->to[kind]}};
-  point(l->from[kind], weights);
-  point(l->to[kind], packed);
+  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, l->from[d]}, {DNNL_ARG_TO, l->to[d]}};
+  point(l->from[d], weights);
+  point(l->to[d], packed);
   mz_onednn_one_thread();
-  execute(l->reorder[kind], stream, 2, args);
+  execute(l->reorder[d], stream, 2, args);
   return MZ_OK;
 }
 
-mz_status mz_conv_pack(const mz_conv_shape *shape, mz_conv_direction direction, bool half, const float *weights, float *packed) {
+mz_status mz_conv_pack(const mz_conv_shape *shape, mz_conv_direction direction, const float *weights, float *packed) {
   dnnl_engine_t engine;
   MZ_TRY(mz_onednn_lock(&engine));
-  const mz_status status = pack(shape, engine, kind_of(direction, half), weights, packed);
+  const mz_status status = pack(shape, engine, direction, weights, packed);
   mz_onednn_unlock();
   return status;
 }

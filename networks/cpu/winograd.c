@@ -1,0 +1,157 @@
+#include "networks/cpu/winograd.h"
+#include "networks/cpu/kernels.h"
+#include "networks/cpu/transpose.h"
+#include <string.h>
+
+/* Of 3 or 4, what takes fewer points; 3, which rounds less, where both take as many. */
+static int tile_for(int length) { return (length + 2) / 3 * 5 <= (length + 3) / 4 * 6 ? 3 : 4; }
+
+mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs) {
+  enum { BLOCK_TILES = 32 };
+  mz_winograd w = {.board = board,
+                   .inputs = inputs,
+                   .outputs = outputs,
+                   .tile_height = tile_for(board.height),
+                   .tile_width = tile_for(board.width)};
+  w.points = (w.tile_height + 2) * (w.tile_width + 2);
+  w.tiles = (board.height + w.tile_height - 1) / w.tile_height * ((board.width + w.tile_width - 1) / w.tile_width);
+  w.block = w.tiles < BLOCK_TILES ? BLOCK_TILES / w.tiles : 1;
+  return w;
+}
+
+/* Points lie a line of cache further apart than they need, for they are written one after the other: else, with powers of two for
+ * channels, all of them fall into one set. */
+static ptrdiff_t point_stride(const mz_winograd *w, int channels) { return (ptrdiff_t)w->block * w->tiles * channels + MZ_LANES; }
+
+static mz_tiling tiling_of(const mz_winograd *w, int rows, int channels) {
+  return (mz_tiling){.board = w->board,
+                     .channels = channels,
+                     .rows = rows,
+                     .tile_height = w->tile_height,
+                     .tile_width = w->tile_width,
+                     .point_stride = point_stride(w, channels)};
+}
+
+static size_t board_size(const mz_winograd *w, int channels) {
+  return (size_t)w->board.height * (size_t)w->board.width * (size_t)channels;
+}
+
+static size_t points_size(const mz_winograd *w, int channels) { return (size_t)w->points * (size_t)point_stride(w, channels); }
+
+static int pairs(const mz_winograd *w) { return w->inputs * w->outputs; }
+
+/* ---- kernels ---- */
+
+void mz_winograd_pack(const mz_winograd *w, const float *weights, float *packed) {
+  const mz_taps taps = {w->tile_height, w->tile_width, pairs(w), pairs(w), pairs(w)};
+  mz_kernels_get()->taps_evaluate(&taps, weights, packed);
+}
+
+void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *packed) {
+  enum { SIDE = MZ_LANES, SQUARE = SIDE * SIDE };
+  float square[MZ_CONV_PACKED * SQUARE]; /* [point][input][output] */
+  const ptrdiff_t tap = pairs(w);
+  const mz_taps turned = {w->tile_height, w->tile_width, SIDE, -tap, SQUARE};
+  for (int input = 0; input < w->inputs; input += SIDE) {
+    for (int output = 0; output < w->outputs; output += SIDE) {
+      const float *last = weights + (MZ_KERNEL * MZ_KERNEL - 1) * tap + (ptrdiff_t)input * w->outputs + output;
+      for (int i = 0; i < SIDE; i++)
+        mz_kernels_get()->taps_evaluate(&turned, last + (ptrdiff_t)i * w->outputs, square + i * SIDE);
+      for (int p = 0; p < w->points; p++) {
+        mz_transpose(square + p * SQUARE, SIDE, SIDE, SIDE, packed + p * tap + (ptrdiff_t)output * w->inputs + input, w->inputs);
+      }
+    }
+  }
+}
+
+/* ---- forward ---- */
+
+size_t mz_winograd_forward_scratch(const mz_winograd *w) { return points_size(w, w->inputs) + points_size(w, w->outputs); }
+
+static void multiply(const mz_winograd *w, int rows, const float *seen, const float *packed, float *product) {
+  const ptrdiff_t from = point_stride(w, w->inputs), to = point_stride(w, w->outputs);
+  mz_term term = {0};
+  mz_product p = {.rows = rows * w->tiles,
+                  .columns = w->outputs,
+                  .depth = w->inputs,
+                  .term_count = 1,
+                  .terms = &term,
+                  .a_row = w->inputs,
+                  .a_step = 1,
+                  .b_stride = w->outputs,
+                  .c_stride = w->outputs};
+  for (int point = 0; point < w->points; point++) {
+    term = (mz_term){seen + point * from, packed + (ptrdiff_t)point * pairs(w)};
+    p.c = product + point * to;
+    mz_kernels_get()->product(&p);
+  }
+}
+
+void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const float *packed, mz_winograd_finish finish, float *y,
+                         float *scratch) {
+  const mz_kernels *kernels = mz_kernels_get();
+  float *seen = scratch, *product = scratch + points_size(w, w->inputs);
+  for (int at = 0; at < rows; at += w->block) {
+    const int count = rows - at < w->block ? rows - at : w->block;
+    const mz_tiling in = tiling_of(w, count, w->inputs), out = tiling_of(w, count, w->outputs);
+    kernels->tiles_see(&in, x + (size_t)at * board_size(w, w->inputs), seen);
+    multiply(w, count, seen, packed, product);
+    kernels->tiles_collect(&out, product, finish.bias, finish.add, finish.relu, y + (size_t)at * board_size(w, w->outputs));
+  }
+}
+
+/* ---- weight gradient ---- */
+
+typedef struct weights_scratch {
+  float *sum, *seen, *spread; /* [points][inputs][outputs], and of a block of boards */
+} weights_scratch;
+
+static weights_scratch parts_of(const mz_winograd *w, float *scratch) {
+  weights_scratch s = {.sum = scratch};
+  s.seen = s.sum + (size_t)w->points * (size_t)pairs(w);
+  s.spread = s.seen + points_size(w, w->inputs);
+  return s;
+}
+
+size_t mz_winograd_weights_scratch(const mz_winograd *w) {
+  return (size_t)w->points * (size_t)pairs(w) + points_size(w, w->inputs) + points_size(w, w->outputs);
+}
+
+void mz_winograd_weights_begin(const mz_winograd *w, float *scratch) {
+  memset(scratch, 0, (size_t)w->points * (size_t)pairs(w) * sizeof *scratch);
+}
+
+static void accumulate(const mz_winograd *w, int rows, weights_scratch s) {
+  mz_term term = {0};
+  mz_product p = {.rows = w->inputs,
+                  .columns = w->outputs,
+                  .depth = rows * w->tiles,
+                  .term_count = 1,
+                  .terms = &term,
+                  .a_row = 1,
+                  .a_step = w->inputs,
+                  .b_stride = w->outputs,
+                  .c_stride = w->outputs,
+                  .add = true};
+  for (int point = 0; point < w->points; point++) {
+    term = (mz_term){s.seen + point * point_stride(w, w->inputs), s.spread + point * point_stride(w, w->outputs)};
+    p.c = s.sum + (ptrdiff_t)point * pairs(w);
+    mz_kernels_get()->product(&p);
+  }
+}
+
+void mz_winograd_weights_add(const mz_winograd *w, int rows, const float *x, const float *dy, float *scratch) {
+  const weights_scratch s = parts_of(w, scratch);
+  for (int at = 0; at < rows; at += w->block) {
+    const int count = rows - at < w->block ? rows - at : w->block;
+    const mz_tiling in = tiling_of(w, count, w->inputs), out = tiling_of(w, count, w->outputs);
+    mz_kernels_get()->tiles_see(&in, x + (size_t)at * board_size(w, w->inputs), s.seen);
+    mz_kernels_get()->tiles_spread(&out, dy + (size_t)at * board_size(w, w->outputs), s.spread);
+    accumulate(w, count, s);
+  }
+}
+
+void mz_winograd_weights_end(const mz_winograd *w, float *scratch, float *gradient) {
+  const mz_taps taps = {w->tile_height, w->tile_width, pairs(w), pairs(w), pairs(w)};
+  mz_kernels_get()->taps_gather(&taps, parts_of(w, scratch).sum, gradient);
+}

@@ -1,0 +1,37 @@
+/* 3 × 3 convolutions of boards in floats, NHWC, padded with zeros, by minimal filtering (Winograd 1980; Lavin & Gray 2016,
+ * arXiv:1509.09308): tiles of 3 or 4 outputs a side, as they fit the board, are multiplied at 5 or 6 points a side. A board of 6 × 7
+ * takes 120 products for each pair of channels where the definition takes 304. Every sum runs in one order, whatever the number of
+ * boards. Any thread; `scratch` is the caller's. */
+#pragma once
+#include "networks/params.h"
+#include <stddef.h>
+
+typedef struct mz_winograd {
+  mz_board board;
+  int inputs, outputs; /* channels: multiples of 16 */
+  int tile_height, tile_width, points;
+  int tiles; /* of a board */
+  int block; /* boards that are in the making at once */
+} mz_winograd;
+
+mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs);
+
+/* HWIO → [point][input][output], at most MZ_CONV_PACKED points. */
+void mz_winograd_pack(const mz_winograd *w, const float *weights, float *packed);
+/* HWIO → what makes mz_winograd_forward, inputs and outputs exchanged, the data gradient of `w`. */
+void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *packed);
+
+size_t mz_winograd_forward_scratch(const mz_winograd *w); /* floats */
+/* x [rows][board][inputs] → y [rows][board][outputs] = relu?(conv(x) + bias? + y?). bias: [outputs] or NULL. */
+typedef struct mz_winograd_finish {
+  const float *bias;
+  bool add, relu;
+} mz_winograd_finish;
+void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const float *packed, mz_winograd_finish finish, float *y,
+                         float *scratch);
+
+/* The weight gradient of several uses: begin, add …, end, which writes `gradient`, HWIO, with one scratch. */
+size_t mz_winograd_weights_scratch(const mz_winograd *w); /* floats */
+void mz_winograd_weights_begin(const mz_winograd *w, float *scratch);
+void mz_winograd_weights_add(const mz_winograd *w, int rows, const float *x, const float *dy, float *scratch);
+void mz_winograd_weights_end(const mz_winograd *w, float *scratch, float *gradient);
