@@ -107,7 +107,7 @@ static void describe_memory(mz_pipeline *p, const mz_state *state) {
   p->store_count = 1;
   p->stores[0] = (mz_pipeline_store){.name = "replay", .raw = KNOB_RAW, .bytes = replay, .packed = PACKED};
   double rows = (double)(s->learning.batch_size / s->learning.shards);
-  double weights = (double)m->params.size * sizeof(float);
+  double weights = (double)m->params.packed * sizeof(float);
   mz_pipeline_stage *actor = &p->stages[MZ_STAGE_ACTOR], *batch = &p->stages[MZ_STAGE_BATCH],
                     *learner = &p->stages[MZ_STAGE_LEARNER];
   actor->bytes_thread = 2 * weights;

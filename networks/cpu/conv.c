@@ -9,7 +9,7 @@
 typedef struct conv_node {
   mz_winograd shape, turned;         /* of the data gradient: inputs and outputs exchanged */
   mz_conv *forward, *data, *weights; /* halves; otherwise NULL */
-  mz_term *terms;                    /* at first_use, where there is a bias */
+  mz_term *terms;                    /* at first_use: inputs and output gradients of all uses */
   float *apart;                      /* the data gradient, where it is to be added to what is there */
   uint16_t *dy;                      /* the output's gradient, halves */
 } conv_node;
@@ -70,8 +70,7 @@ mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node) {
   if (sends_gradient(tape, node) && !node->overwrites[0]) {
     MZ_TRY(mz_alloc(&own->apart, (size_t)tape->rows * (size_t)x->stride, sizeof *own->apart));
   }
-  const bool bias_learns = node->first_use && node->bias >= 0;
-  return bias_learns ? mz_alloc(&own->terms, (size_t)node->use_count, sizeof *own->terms) : MZ_OK;
+  return node->first_use ? mz_alloc(&own->terms, (size_t)node->use_count, sizeof *own->terms) : MZ_OK;
 }
 
 void mz_conv_node_release(mz_node *node) {
@@ -102,36 +101,28 @@ void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows) {
   mz_winograd_forward(&own->shape, rows, x->data, weights, finish, y->data, tape->scratch);
 }
 
-static void weight_gradient(mz_tape *tape, const mz_node *node, int rows) {
+static void half_weight_gradient(mz_tape *tape, const mz_node *node, int rows) {
   const conv_node *own = node->prepared;
-  if (own->weights != NULL) {
-    mz_conv_weights_begin(own->weights);
-  } else {
-    mz_winograd_weights_begin(&own->shape, tape->scratch);
-  }
+  mz_conv_weights_begin(own->weights);
   for (int u = 0; u < node->use_count; u++) {
     const mz_node *use = &tape->nodes[node->uses[u]];
-    const void *x = tape->values[use->inputs[0]].data;
-    if (own->weights != NULL) {
-      mz_conv_weights_add(own->weights, rows, x, ((const conv_node *)use->prepared)->dy);
-    } else {
-      mz_winograd_weights_add(&own->shape, rows, x, tape->values[use->output].gradient, tape->scratch);
-    }
+    mz_conv_weights_add(own->weights, rows, tape->values[use->inputs[0]].data, ((const conv_node *)use->prepared)->dy);
   }
-  float *gradient = mz_gradient_of(tape, node->weight);
-  if (own->weights != NULL) {
-    mz_conv_weights_end(own->weights, gradient);
-  } else {
-    mz_winograd_weights_end(&own->shape, tape->scratch, gradient);
-  }
+  mz_conv_weights_end(own->weights, mz_gradient_of(tape, node->weight));
 }
 
-static void bias_gradient(mz_tape *tape, const mz_node *node, int rows) {
+static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
   const conv_node *own = node->prepared;
   for (int u = 0; u < node->use_count; u++) {
     const mz_node *use = &tape->nodes[node->uses[u]];
-    own->terms[u] = (mz_term){.b = tape->values[use->output].gradient};
+    own->terms[u] = (mz_term){tape->values[use->inputs[0]].data, tape->values[use->output].gradient};
   }
+  if (own->weights != NULL) {
+    half_weight_gradient(tape, node, rows);
+  } else {
+    mz_winograd_weights(&own->shape, rows, own->terms, node->use_count, tape->scratch, mz_gradient_of(tape, node->weight));
+  }
+  if (node->bias < 0) return;
   const int channels = tape->params->items[node->bias].stride;
   mz_kernels_get()->column_sums(own->terms, node->use_count, rows * node->positions, channels, channels,
                                 mz_gradient_of(tape, node->bias));
@@ -164,9 +155,7 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
     data_gradient(tape, node, rows, dx);
     if (own->apart != NULL) kernels->add(x->gradient, dx, x->gradient, (size_t)rows * (size_t)x->stride);
   }
-  if (!node->first_use) return;
-  weight_gradient(tape, node, rows);
-  if (own->terms != NULL) bias_gradient(tape, node, rows);
+  if (node->first_use) parameter_gradients(tape, node, rows);
 }
 
 static void pack_floats(const mz_param *param, mz_conv_direction direction, const float *values, float *out) {

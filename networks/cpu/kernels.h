@@ -63,20 +63,20 @@ typedef struct mz_pooling {
   bool overwrite;
 } mz_pooling;
 
-/* Boards cut into tiles of tile_height × tile_width outputs, 3 or 4 each, for minimal filtering (winograd.h); what a tile sees, one
- * more on every side, is known by as many polynomials at as many points: [point][tile][channels], points point_stride apart. */
+/* Boards cut into tiles of outputs (one of winograd.c's) for minimal filtering; what a tile sees, one more on every side, is known by
+ * as many polynomials at as many points: [point][tile][channels], points point_stride apart. */
 typedef struct mz_tiling {
-  mz_board board;
+  mz_board board, tile;
   int channels; /* a multiple of 16 */
   int rows;     /* boards */
-  int tile_height, tile_width;
   ptrdiff_t point_stride;
 } mz_tiling;
 
 /* `count` 3 × 3 kernels, a multiple of 16, side by side: [tap][count] and [point][count]. A negative tap_stride, with the last tap
  * first, turns them by half a turn. */
 typedef struct mz_taps {
-  int tile_height, tile_width, count;
+  mz_board tile;
+  int count;
   ptrdiff_t tap_stride, point_stride;
 } mz_taps;
 

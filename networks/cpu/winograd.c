@@ -1,20 +1,19 @@
 #include "networks/cpu/winograd.h"
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/transpose.h"
-#include <string.h>
 
-/* Of 3 or 4, what takes fewer points; 3, which rounds less, where both take as many. */
+/* Of 3 or 4 outputs what takes fewer points; 3, which rounds less, where both take as many. Tiles of 5 and 6 would take a fifth fewer
+ * on some boards: their kernels' points no longer stay in cache, and an update takes longer. */
 static int tile_for(int length) { return (length + 2) / 3 * 5 <= (length + 3) / 4 * 6 ? 3 : 4; }
+
+static int tiles_along(int length, int tile) { return (length + tile - 1) / tile; }
 
 mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs) {
   enum { BLOCK_TILES = 32 };
-  mz_winograd w = {.board = board,
-                   .inputs = inputs,
-                   .outputs = outputs,
-                   .tile_height = tile_for(board.height),
-                   .tile_width = tile_for(board.width)};
-  w.points = (w.tile_height + 2) * (w.tile_width + 2);
-  w.tiles = (board.height + w.tile_height - 1) / w.tile_height * ((board.width + w.tile_width - 1) / w.tile_width);
+  const mz_board tile = {tile_for(board.height), tile_for(board.width)};
+  mz_winograd w = {.board = board, .tile = tile, .inputs = inputs, .outputs = outputs};
+  w.points = (tile.height + MZ_KERNEL - 1) * (tile.width + MZ_KERNEL - 1);
+  w.tiles = tiles_along(board.height, tile.height) * tiles_along(board.width, tile.width);
   w.block = w.tiles < BLOCK_TILES ? BLOCK_TILES / w.tiles : 1;
   return w;
 }
@@ -24,12 +23,8 @@ mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs) {
 static ptrdiff_t point_stride(const mz_winograd *w, int channels) { return (ptrdiff_t)w->block * w->tiles * channels + MZ_LANES; }
 
 static mz_tiling tiling_of(const mz_winograd *w, int rows, int channels) {
-  return (mz_tiling){.board = w->board,
-                     .channels = channels,
-                     .rows = rows,
-                     .tile_height = w->tile_height,
-                     .tile_width = w->tile_width,
-                     .point_stride = point_stride(w, channels)};
+  return (mz_tiling){
+      .board = w->board, .channels = channels, .rows = rows, .tile = w->tile, .point_stride = point_stride(w, channels)};
 }
 
 static size_t board_size(const mz_winograd *w, int channels) {
@@ -43,7 +38,7 @@ static int pairs(const mz_winograd *w) { return w->inputs * w->outputs; }
 /* ---- kernels ---- */
 
 void mz_winograd_pack(const mz_winograd *w, const float *weights, float *packed) {
-  const mz_taps taps = {w->tile_height, w->tile_width, pairs(w), pairs(w), pairs(w)};
+  const mz_taps taps = {w->tile, pairs(w), pairs(w), pairs(w)};
   mz_kernels_get()->taps_evaluate(&taps, weights, packed);
 }
 
@@ -51,7 +46,7 @@ void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *pa
   enum { SIDE = MZ_LANES, SQUARE = SIDE * SIDE };
   float square[MZ_CONV_PACKED * SQUARE]; /* [point][input][output] */
   const ptrdiff_t tap = pairs(w);
-  const mz_taps turned = {w->tile_height, w->tile_width, SIDE, -tap, SQUARE};
+  const mz_taps turned = {w->tile, SIDE, -tap, SQUARE};
   for (int input = 0; input < w->inputs; input += SIDE) {
     for (int output = 0; output < w->outputs; output += SIDE) {
       const float *last = weights + (MZ_KERNEL * MZ_KERNEL - 1) * tap + (ptrdiff_t)input * w->outputs + output;
@@ -102,26 +97,12 @@ void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const f
 
 /* ---- weight gradient ---- */
 
-typedef struct weights_scratch {
-  float *sum, *seen, *spread; /* [points][inputs][outputs], and of a block of boards */
-} weights_scratch;
-
-static weights_scratch parts_of(const mz_winograd *w, float *scratch) {
-  weights_scratch s = {.sum = scratch};
-  s.seen = s.sum + (size_t)w->points * (size_t)pairs(w);
-  s.spread = s.seen + points_size(w, w->inputs);
-  return s;
-}
-
 size_t mz_winograd_weights_scratch(const mz_winograd *w) {
   return (size_t)w->points * (size_t)pairs(w) + points_size(w, w->inputs) + points_size(w, w->outputs);
 }
 
-void mz_winograd_weights_begin(const mz_winograd *w, float *scratch) {
-  memset(scratch, 0, (size_t)w->points * (size_t)pairs(w) * sizeof *scratch);
-}
-
-static void accumulate(const mz_winograd *w, int rows, weights_scratch s) {
+/* sum [point][input][output] (+)= seen · spread */
+static void accumulate(const mz_winograd *w, int rows, const float *seen, const float *spread, bool add, float *sum) {
   mz_term term = {0};
   mz_product p = {.rows = w->inputs,
                   .columns = w->outputs,
@@ -132,26 +113,26 @@ static void accumulate(const mz_winograd *w, int rows, weights_scratch s) {
                   .a_step = w->inputs,
                   .b_stride = w->outputs,
                   .c_stride = w->outputs,
-                  .add = true};
+                  .add = add};
   for (int point = 0; point < w->points; point++) {
-    term = (mz_term){s.seen + point * point_stride(w, w->inputs), s.spread + point * point_stride(w, w->outputs)};
-    p.c = s.sum + (ptrdiff_t)point * pairs(w);
+    term = (mz_term){seen + point * point_stride(w, w->inputs), spread + point * point_stride(w, w->outputs)};
+    p.c = sum + (ptrdiff_t)point * pairs(w);
     mz_kernels_get()->product(&p);
   }
 }
 
-void mz_winograd_weights_add(const mz_winograd *w, int rows, const float *x, const float *dy, float *scratch) {
-  const weights_scratch s = parts_of(w, scratch);
-  for (int at = 0; at < rows; at += w->block) {
-    const int count = rows - at < w->block ? rows - at : w->block;
-    const mz_tiling in = tiling_of(w, count, w->inputs), out = tiling_of(w, count, w->outputs);
-    mz_kernels_get()->tiles_see(&in, x + (size_t)at * board_size(w, w->inputs), s.seen);
-    mz_kernels_get()->tiles_spread(&out, dy + (size_t)at * board_size(w, w->outputs), s.spread);
-    accumulate(w, count, s);
+void mz_winograd_weights(const mz_winograd *w, int rows, const mz_term *terms, int term_count, float *scratch, float *gradient) {
+  const mz_kernels *kernels = mz_kernels_get();
+  float *sum = scratch, *seen = sum + (size_t)w->points * (size_t)pairs(w), *spread = seen + points_size(w, w->inputs);
+  for (int t = 0; t < term_count; t++) {
+    for (int at = 0; at < rows; at += w->block) {
+      const int count = rows - at < w->block ? rows - at : w->block;
+      const mz_tiling in = tiling_of(w, count, w->inputs), out = tiling_of(w, count, w->outputs);
+      kernels->tiles_see(&in, terms[t].a + (size_t)at * board_size(w, w->inputs), seen);
+      kernels->tiles_spread(&out, terms[t].b + (size_t)at * board_size(w, w->outputs), spread);
+      accumulate(w, count, seen, spread, t > 0 || at > 0, sum);
+    }
   }
-}
-
-void mz_winograd_weights_end(const mz_winograd *w, float *scratch, float *gradient) {
-  const mz_taps taps = {w->tile_height, w->tile_width, pairs(w), pairs(w), pairs(w)};
-  mz_kernels_get()->taps_gather(&taps, parts_of(w, scratch).sum, gradient);
+  const mz_taps taps = {w->tile, pairs(w), pairs(w), pairs(w)};
+  kernels->taps_gather(&taps, sum, gradient);
 }

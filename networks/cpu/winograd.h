@@ -3,15 +3,15 @@
  * takes 120 products for each pair of channels where the definition takes 304. Every sum runs in one order, whatever the number of
  * boards. Any thread; `scratch` is the caller's. */
 #pragma once
-#include "networks/params.h"
+#include "networks/cpu/kernels.h"
 #include <stddef.h>
 
 typedef struct mz_winograd {
-  mz_board board;
-  int inputs, outputs; /* channels: multiples of 16 */
-  int tile_height, tile_width, points;
-  int tiles; /* of a board */
-  int block; /* boards that are in the making at once */
+  mz_board board, tile; /* a tile in outputs */
+  int inputs, outputs;  /* channels: multiples of 16 */
+  int points;           /* of a tile */
+  int tiles;            /* of a board */
+  int block;            /* boards that are in the making at once */
 } mz_winograd;
 
 mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs);
@@ -30,8 +30,6 @@ typedef struct mz_winograd_finish {
 void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const float *packed, mz_winograd_finish finish, float *y,
                          float *scratch);
 
-/* The weight gradient of several uses: begin, add …, end, which writes `gradient`, HWIO, with one scratch. */
+/* gradient, HWIO, = Σ over terms of what x = term.a and dy = term.b, boards of one use each, contribute. */
 size_t mz_winograd_weights_scratch(const mz_winograd *w); /* floats */
-void mz_winograd_weights_begin(const mz_winograd *w, float *scratch);
-void mz_winograd_weights_add(const mz_winograd *w, int rows, const float *x, const float *dy, float *scratch);
-void mz_winograd_weights_end(const mz_winograd *w, float *scratch, float *gradient);
+void mz_winograd_weights(const mz_winograd *w, int rows, const mz_term *terms, int term_count, float *scratch, float *gradient);

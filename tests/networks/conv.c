@@ -75,7 +75,7 @@ typedef struct form { /* of one convolution */
 } form;
 
 static void run_forward(const numbers *n, form f, float *y) {
-  static float packed[4 * KERNEL_MAX], scratch[1 << 19];
+  static float packed[MZ_CONV_PACKED * 64 * 64], scratch[1 << 20];
   static uint16_t halves[SMALL_MAX];
   const mz_conv_shape s = n->shape;
   const float *bias = f.bias ? n->bias : NULL;
@@ -94,7 +94,7 @@ static void run_forward(const numbers *n, form f, float *y) {
 }
 
 static void run_data(const numbers *n, bool half, float *dx) {
-  static float packed[4 * KERNEL_MAX], scratch[1 << 19];
+  static float packed[MZ_CONV_PACKED * 64 * 64], scratch[1 << 20];
   static uint16_t halves[SMALL_MAX];
   const mz_conv_shape s = n->shape;
   if (half) {
@@ -112,7 +112,7 @@ static void run_data(const numbers *n, bool half, float *dx) {
 
 /* Two uses of the same rows: everything twice. */
 static void run_weights(const numbers *n, bool half, float *gradient) {
-  static float scratch[1 << 19];
+  static float scratch[1 << 20];
   static uint16_t x_halves[SMALL_MAX], y_halves[SMALL_MAX];
   const mz_conv_shape s = n->shape;
   const mz_winograd w = mz_winograd_of(s.board, s.inputs, s.outputs);
@@ -127,9 +127,8 @@ static void run_weights(const numbers *n, bool half, float *gradient) {
     return;
   }
   assert_true(mz_winograd_weights_scratch(&w) <= sizeof scratch / sizeof *scratch);
-  mz_winograd_weights_begin(&w, scratch);
-  for (int use = 0; use < 2; use++) mz_winograd_weights_add(&w, SMALL_ROWS, n->x, n->y, scratch);
-  mz_winograd_weights_end(&w, scratch, gradient);
+  const mz_term uses[] = {{n->x, n->y}, {n->x, n->y}};
+  mz_winograd_weights(&w, SMALL_ROWS, uses, 2, scratch, gradient);
 }
 
 static void whole_numbers(mz_conv_shape shape, form f) {
@@ -181,7 +180,8 @@ static void whole_numbers_come_out(void **state) {
 /* Twice as many boards as are in the making at once, and one. */
 static void a_board_is_the_same_in_any_company(void **state) {
   (void)state;
-  static float x[65 * 42 * 32], w[9 * 32 * 32], packed[36 * 32 * 32], together[65 * 42 * 32], alone[42 * 32], scratch[1 << 18];
+  static float x[65 * 42 * 32], w[9 * 32 * 32], packed[MZ_CONV_PACKED * 32 * 32], together[65 * 42 * 32], alone[42 * 32],
+      scratch[1 << 20];
   const mz_winograd shape = mz_winograd_of((mz_board){6, 7}, 32, 32);
   const int rows = 2 * shape.block + 1, size = 42 * 32;
   assert_true(rows <= 65 && mz_winograd_forward_scratch(&shape) <= sizeof scratch / sizeof *scratch);
@@ -198,7 +198,7 @@ static void a_board_is_the_same_in_any_company(void **state) {
 /* A product that is wrong somewhere is wrong by more than this: single-precision sums of 64 · 9 products of normal numbers. */
 static void floats_keep_their_precision(void **state) {
   (void)state;
-  static float x[2 * 225 * 64], w[9 * 64 * 64], packed[36 * 64 * 64], y[2 * 225 * 64], scratch[1 << 19];
+  static float x[2 * 225 * 64], w[9 * 64 * 64], packed[MZ_CONV_PACKED * 64 * 64], y[2 * 225 * 64], scratch[1 << 20];
   static const mz_board boards[] = {{3, 3}, {6, 6}, {6, 7}, {8, 8}, {9, 9}, {15, 15}};
   for (size_t b = 0; b < sizeof boards / sizeof *boards; b++) {
     const mz_winograd s = mz_winograd_of(boards[b], 64, 64);

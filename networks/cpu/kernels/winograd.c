@@ -1,6 +1,6 @@
-/* The transforms of minimal filtering F(m × n, 3 × 3), m and n 3 or 4, sixteen channels at a time (Winograd 1980; Lavin & Gray 2016,
- * arXiv:1509.09308, equations 8 and 12). A tile of m outputs sees m + 2 inputs, as polynomials at that many points: 0, 1, −1, 2, ∞ for
- * m = 3 and 0, 1, −1, 2, −2, ∞ for m = 4. Every map is linear and separable: along rows, then along columns. */
+/* The transforms of minimal filtering F(m × n, 3 × 3), sixteen channels at a time (Winograd 1980; Lavin & Gray 2016, arXiv:1509.09308,
+ * equations 8 and 12). A tile of m outputs sees m + 2 inputs, as polynomials at that many points: ±1, ±½, ∞ for m = 3, 0 more for
+ * m = 4. Every map is linear and separable: along rows, then along columns. */
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/vec.h"
 
@@ -8,107 +8,103 @@
 #define INLINE static inline __attribute__((always_inline))
 enum { POINTS_MAX = 6 };
 
-INLINE vec times(float factor, vec x) { return v_mul(v_set(factor), x); }
-INLINE vec plus(float factor, vec x, vec to) { return v_fma(v_set(factor), x, to); }
+/* ---- matrices, a row for each point: Bᵀ, A and G of the paper, by Cook and Toom's interpolation at these points ---- */
+
+static const float see_3[5][5] = {{-0.25f, -0.25f, 1, 1, 0},
+                                  {0.25f, -0.25f, -1, 1, 0},
+                                  {-0.5f, -1, 0.5f, 1, 0},
+                                  {0.5f, -1, -0.5f, 1, 0},
+                                  {0.25f, 0, -1.25f, 0, 1}};
+static const float spread_3[5][3] = {{1, 1, 1}, {1, -1, 1}, {1, 0.5f, 0.25f}, {1, -0.5f, 0.25f}, {0, 0, 1}};
+static const float evaluate_3[5][3] = {{2.0f / 3, 2.0f / 3, 2.0f / 3},
+                                       {-2.0f / 3, 2.0f / 3, -2.0f / 3},
+                                       {-4.0f / 3, -2.0f / 3, -1.0f / 3},
+                                       {4.0f / 3, -2.0f / 3, 1.0f / 3},
+                                       {0, 0, 1}};
+static const float see_4[6][6] = {{0.25f, 0, -1.25f, 0, 1, 0}, {0, -0.25f, -0.25f, 1, 1, 0}, {0, 0.25f, -0.25f, -1, 1, 0},
+                                  {0, -0.5f, -1, 0.5f, 1, 0},  {0, 0.5f, -1, -0.5f, 1, 0},   {0, 0.25f, 0, -1.25f, 0, 1}};
+static const float spread_4[6][4] = {
+    {1, 0, 0, 0}, {1, 1, 1, 1}, {1, -1, 1, -1}, {1, 0.5f, 0.25f, 0.125f}, {1, -0.5f, 0.25f, -0.125f}, {0, 0, 0, 1}};
+static const float evaluate_4[6][3] = {{4, 0, 0},
+                                       {2.0f / 3, 2.0f / 3, 2.0f / 3},
+                                       {2.0f / 3, -2.0f / 3, 2.0f / 3},
+                                       {-8.0f / 3, -4.0f / 3, -2.0f / 3},
+                                       {-8.0f / 3, 4.0f / 3, -2.0f / 3},
+                                       {0, 0, 1}};
 
 /* ---- along one line ---- */
 
-typedef void (*map)(const vec *from, vec *to);
+/* Pairs of rows are those of a point and of its negative: all but the last, ∞, and, where it is one of an even number, the first, 0. */
+INLINE int pairs_begin(const int points) { return 1 - points % 2; }
+INLINE int pairs_end(const int points) { return points - 1; }
 
-/* What a tile sees → points (Bᵀ d). */
-INLINE void see3(const vec *d, vec *v) {
-  v[0] = plus(2, v_sub(d[0], d[2]), v_sub(d[3], d[1]));
-  v[1] = v_sub(plus(-2, d[1], d[3]), d[2]);
-  v[2] = plus(-3, d[2], plus(2, d[1], d[3]));
-  v[3] = v_sub(d[3], d[1]);
-  v[4] = plus(2, v_sub(d[1], d[3]), v_sub(d[4], d[2]));
+/* sum + factor · x; a constant factor, so that ±1 costs an addition. */
+INLINE vec add_times(vec sum, const bool empty, const float factor, vec x) {
+  if (factor == 1.0f) return empty ? x : v_add(sum, x);
+  if (factor == -1.0f && !empty) return v_sub(sum, x);
+  return empty ? v_mul(v_set(factor), x) : v_fma(v_set(factor), x, sum);
 }
 
-INLINE void see4(const vec *d, vec *v) {
-  const vec even = plus(-4, d[2], d[4]), odd = plus(-4, d[1], d[3]), near = v_sub(d[4], d[2]), far = v_sub(d[3], d[1]);
-  v[0] = plus(4, d[0], plus(-5, d[2], d[4]));
-  v[1] = v_add(even, odd);
-  v[2] = v_sub(even, odd);
-  v[3] = plus(2, far, near);
-  v[4] = plus(-2, far, near);
-  v[5] = plus(4, d[1], plus(-5, d[3], d[5]));
+typedef enum part { WHOLE, SAME, OTHER } part; /* of a row: what the next one has with the same sign, with the other sign */
+
+INLINE vec row_times(const float *m, const int columns, const int i, const part wanted, const vec *x) {
+  vec sum = v_set(0.0f);
+  bool empty = true;
+  UNROLL for (int j = 0; j < columns; j++) {
+    const float factor = m[i * columns + j];
+    if (factor == 0.0f || (wanted != WHOLE && (factor == m[(i + 1) * columns + j]) != (wanted == SAME))) continue;
+    sum = add_times(sum, empty, factor, x[j]);
+    empty = false;
+  }
+  return sum;
 }
 
-/* Points → a tile's outputs (Aᵀ m). */
-INLINE void collect3(const vec *m, vec *y) {
-  const vec even = v_add(m[1], m[2]), odd = v_sub(m[1], m[2]);
-  y[0] = v_add(v_add(m[0], even), m[3]);
-  y[1] = plus(2, m[3], odd);
-  y[2] = v_add(plus(4, m[3], even), m[4]);
+/* y = m x, m [points][columns]: a pair of points shares its even and its odd part. */
+INLINE void to_points(const float *m, const int points, const int columns, const vec *x, vec *y) {
+  if (pairs_begin(points) > 0) y[0] = row_times(m, columns, 0, WHOLE, x);
+  UNROLL for (int i = pairs_begin(points); i < pairs_end(points); i += 2) {
+    const vec same = row_times(m, columns, i, SAME, x), other = row_times(m, columns, i, OTHER, x);
+    y[i] = v_add(same, other);
+    y[i + 1] = v_sub(same, other);
+  }
+  y[points - 1] = row_times(m, columns, points - 1, WHOLE, x);
 }
 
-INLINE void collect4(const vec *m, vec *y) {
-  const vec even = v_add(m[1], m[2]), odd = v_sub(m[1], m[2]), far_even = v_add(m[3], m[4]), far_odd = v_sub(m[3], m[4]);
-  y[0] = v_add(v_add(m[0], even), far_even);
-  y[1] = plus(2, far_odd, odd);
-  y[2] = plus(4, far_even, even);
-  y[3] = v_add(plus(8, far_odd, odd), m[5]);
+/* y = mᵀ x, m [points][columns]. */
+INLINE void from_points(const float *m, const int points, const int columns, const vec *x, vec *y) {
+  vec sums[POINTS_MAX], differences[POINTS_MAX];
+  UNROLL for (int i = pairs_begin(points); i < pairs_end(points); i += 2) {
+    sums[i] = v_add(x[i], x[i + 1]);
+    differences[i] = v_sub(x[i], x[i + 1]);
+  }
+  UNROLL for (int j = 0; j < columns; j++) {
+    vec sum = v_set(0.0f);
+    bool empty = true;
+    UNROLL for (int i = 0; i < points; i++) {
+      const float factor = m[i * columns + j];
+      const bool paired = i >= pairs_begin(points) && i < pairs_end(points);
+      if (factor == 0.0f || (paired && (i - pairs_begin(points)) % 2 == 1)) continue; /* with its partner */
+      sum = add_times(sum, empty, factor, !paired ? x[i] : factor == m[(i + 1) * columns + j] ? sums[i] : differences[i]);
+      empty = false;
+    }
+    y[j] = sum;
+  }
 }
 
-/* Gradients of a tile's outputs → points: the transpose of that (A y). */
-INLINE void spread3(const vec *y, vec *z) {
-  const vec even = v_add(y[0], y[2]);
-  z[0] = y[0];
-  z[1] = v_add(even, y[1]);
-  z[2] = v_sub(even, y[1]);
-  z[3] = plus(4, y[2], plus(2, y[1], y[0]));
-  z[4] = y[2];
-}
-
-INLINE void spread4(const vec *y, vec *z) {
-  const vec even = v_add(y[0], y[2]), odd = v_add(y[1], y[3]), far_even = plus(4, y[2], y[0]), far_odd = plus(4, y[3], y[1]);
-  z[0] = y[0];
-  z[1] = v_add(even, odd);
-  z[2] = v_sub(even, odd);
-  z[3] = plus(2, far_odd, far_even);
-  z[4] = plus(-2, far_odd, far_even);
-  z[5] = y[3];
-}
-
-/* A kernel's three taps → points (G g). */
-INLINE void evaluate3(const vec *g, vec *u) {
-  const vec even = v_add(g[0], g[2]), far = plus(4, g[2], g[0]);
-  u[0] = times(0.5f, g[0]);
-  u[1] = times(-0.5f, v_add(even, g[1]));
-  u[2] = times(-1.0f / 6, v_sub(even, g[1]));
-  u[3] = times(1.0f / 6, plus(2, g[1], far));
-  u[4] = g[2];
-}
-
-INLINE void evaluate4(const vec *g, vec *u) {
-  const vec even = v_add(g[0], g[2]), far = plus(4, g[2], g[0]);
-  u[0] = times(0.25f, g[0]);
-  u[1] = times(-1.0f / 6, v_add(even, g[1]));
-  u[2] = times(-1.0f / 6, v_sub(even, g[1]));
-  u[3] = times(1.0f / 24, plus(2, g[1], far));
-  u[4] = times(1.0f / 24, plus(-2, g[1], far));
-  u[5] = g[2];
-}
-
-/* Gradients at the points → of the three taps: the transpose of that (Gᵀ u). */
-INLINE void gather3(const vec *u, vec *g) {
-  const vec one = times(-0.5f, u[1]), minus = times(-1.0f / 6, u[2]), two = times(1.0f / 6, u[3]);
-  g[0] = v_add(plus(0.5f, u[0], one), v_add(minus, two));
-  g[1] = plus(2, two, v_sub(one, minus));
-  g[2] = v_add(plus(4, two, v_add(one, minus)), u[4]);
-}
-
-INLINE void gather4(const vec *u, vec *g) {
-  const vec even = times(-1.0f / 6, v_add(u[1], u[2])), odd = times(-1.0f / 6, v_sub(u[1], u[2]));
-  const vec far_even = times(1.0f / 24, v_add(u[3], u[4])), far_odd = times(1.0f / 24, v_sub(u[3], u[4]));
-  g[0] = v_add(plus(0.25f, u[0], even), far_even);
-  g[1] = plus(2, far_odd, odd);
-  g[2] = v_add(plus(4, far_even, even), u[5]);
-}
+#define EACH_LENGTH(F) F(3) F(4)
+#define DEFINE_LINES(M)                                                                                                          \
+  INLINE void see##M(const vec *d, vec *v) { to_points(&see_##M[0][0], M + 2, M + 2, d, v); }                                    \
+  INLINE void spread##M(const vec *y, vec *z) { to_points(&spread_##M[0][0], M + 2, M, y, z); }                                  \
+  INLINE void collect##M(const vec *m, vec *y) { from_points(&spread_##M[0][0], M + 2, M, m, y); }                               \
+  INLINE void evaluate##M(const vec *g, vec *u) { to_points(&evaluate_##M[0][0], M + 2, MZ_KERNEL, g, u); }                      \
+  INLINE void gather##M(const vec *u, vec *g) { from_points(&evaluate_##M[0][0], M + 2, MZ_KERNEL, u, g); }
+EACH_LENGTH(DEFINE_LINES)
 
 /* ---- along both ---- */
 
 typedef vec grid[POINTS_MAX][POINTS_MAX];
+
+typedef void (*map)(const vec *from, vec *to);
 
 /* rows × columns → down_to × across_to; constants in every caller. */
 INLINE void both(grid g, const int rows, const map across, const int across_to, const map down, const int down_to) {
@@ -139,12 +135,13 @@ INLINE void store_points(grid g, const int high, const int wide, float *points, 
 
 /* rows × columns of a board, its upper left corner at (y, x); 0 beyond the edges. */
 INLINE void load_board(grid g, const int rows, const int columns, const mz_tiling *t, const float *board, int y, int x) {
+  bool on[POINTS_MAX];
+  UNROLL for (int c = 0; c < columns; c++) on[c] = x + c >= 0 && x + c < t->board.width;
+  const ptrdiff_t step = t->channels, down = (ptrdiff_t)t->board.width * step;
   UNROLL for (int r = 0; r < rows; r++) {
-    const bool on = y + r >= 0 && y + r < t->board.height;
-    UNROLL for (int c = 0; c < columns; c++) {
-      const bool here = on && x + c >= 0 && x + c < t->board.width;
-      g[r][c] = here ? v_load(board + ((ptrdiff_t)(y + r) * t->board.width + x + c) * t->channels) : v_set(0.0f);
-    }
+    const bool here = y + r >= 0 && y + r < t->board.height;
+    UNROLL for (int c = 0; c < columns; c++) g[r][c] =
+        here && on[c] ? v_load(board + (y + r) * down + (x + c) * step) : v_set(0.0f);
   }
 }
 
@@ -215,37 +212,37 @@ typedef struct shape_functions {
   void (*gather)(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride);
 } shape_functions;
 
-static const shape_functions *functions_of(int tile_height, int tile_width) {
+static const shape_functions *functions_of(mz_board tile) {
 #define ENTRY(M, N) [M - 3][N - 3] = {see_##M##x##N, spread_##M##x##N, collect_##M##x##N, evaluate_##M##x##N, gather_##M##x##N},
   static const shape_functions table[2][2] = {EACH_SHAPE(ENTRY)};
-  return &table[tile_height - 3][tile_width - 3];
+  return &table[tile.height - 3][tile.width - 3];
 }
 
 /* ---- boards ---- */
 
 #define FOR_EACH_TILE(t, offset, at)                                                                                             \
   for (ptrdiff_t row_ = 0, offset = 0; row_ < (t)->rows; row_++)                                                                 \
-    for (tile_place at = {t, 0, 0}; at.y < (t)->board.height; at.y += (t)->tile_height)                                          \
-      for (at.x = 0; at.x < (t)->board.width; at.x += (t)->tile_width, offset += (t)->channels)
+    for (tile_place at = {t, 0, 0}; at.y < (t)->board.height; at.y += (t)->tile.height)                                          \
+      for (at.x = 0; at.x < (t)->board.width; at.x += (t)->tile.width, offset += (t)->channels)
 
 static ptrdiff_t board_size(const mz_tiling *t) { return (ptrdiff_t)t->board.height * t->board.width * t->channels; }
 
 void MZ_LEVEL(mz_tiles_see)(const mz_tiling *t, const float *x, float *points) {
-  const shape_functions *own = functions_of(t->tile_height, t->tile_width);
+  const shape_functions *own = functions_of(t->tile);
   FOR_EACH_TILE(t, offset, at) {
     for (int c = 0; c < t->channels; c += V_LANES) own->see(at, x + row_ * board_size(t) + c, points + offset + c);
   }
 }
 
 void MZ_LEVEL(mz_tiles_spread)(const mz_tiling *t, const float *dy, float *points) {
-  const shape_functions *own = functions_of(t->tile_height, t->tile_width);
+  const shape_functions *own = functions_of(t->tile);
   FOR_EACH_TILE(t, offset, at) {
     for (int c = 0; c < t->channels; c += V_LANES) own->spread(at, dy + row_ * board_size(t) + c, points + offset + c);
   }
 }
 
 void MZ_LEVEL(mz_tiles_collect)(const mz_tiling *t, const float *points, const float *bias, bool add, bool relu, float *y) {
-  const shape_functions *own = functions_of(t->tile_height, t->tile_width);
+  const shape_functions *own = functions_of(t->tile);
   FOR_EACH_TILE(t, offset, at) {
     for (int c = 0; c < t->channels; c += V_LANES) {
       own->collect(at, points + offset + c, bias != NULL ? bias + c : NULL, add, relu, y + row_ * board_size(t) + c);
@@ -254,11 +251,11 @@ void MZ_LEVEL(mz_tiles_collect)(const mz_tiling *t, const float *points, const f
 }
 
 void MZ_LEVEL(mz_taps_evaluate)(const mz_taps *t, const float *taps, float *points) {
-  const shape_functions *own = functions_of(t->tile_height, t->tile_width);
+  const shape_functions *own = functions_of(t->tile);
   for (int i = 0; i < t->count; i += V_LANES) own->evaluate(taps + i, t->tap_stride, points + i, t->point_stride);
 }
 
 void MZ_LEVEL(mz_taps_gather)(const mz_taps *t, const float *points, float *taps) {
-  const shape_functions *own = functions_of(t->tile_height, t->tile_width);
+  const shape_functions *own = functions_of(t->tile);
   for (int i = 0; i < t->count; i += V_LANES) own->gather(points + i, t->point_stride, taps + i, t->tap_stride);
 }
