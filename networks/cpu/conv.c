@@ -7,11 +7,13 @@
 /* ---- convolution: of floats by minimal filtering (winograd.h), of halves by oneDNN ---- */
 
 typedef struct conv_node {
-  mz_winograd shape, turned;         /* of the data gradient: inputs and outputs exchanged */
-  mz_conv *forward, *data, *weights; /* halves; otherwise NULL */
-  mz_term *terms;                    /* at first_use: inputs and output gradients of all uses */
-  float *apart;                      /* the data gradient, where it is to be added to what is there */
-  uint16_t *dy;                      /* the output's gradient, halves */
+  mz_term *terms; /* at first_use: inputs and output gradients of all uses */
+  /* floats: */
+  mz_winograd shape, turned; /* of the data gradient: inputs and outputs exchanged */
+  /* halves, otherwise NULL: */
+  mz_conv *forward, *data, *weights;
+  float *apart; /* the data gradient, where it is to be added to what is there */
+  uint16_t *dy; /* the output's gradient */
 } conv_node;
 
 static int inputs_of(const mz_param *param) { return param->rows / (MZ_KERNEL * MZ_KERNEL); }
@@ -41,11 +43,14 @@ static mz_status create(mz_tape *tape, mz_node *node, mz_conv_direction directio
 }
 
 static mz_status prepare_halves(mz_tape *tape, mz_node *node, conv_node *own) {
+  const size_t rows = (size_t)tape->rows;
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   MZ_TRY(create(tape, node, MZ_CONV_FORWARD, &own->forward));
-  if (node->backward) {
-    MZ_TRY(mz_alloc(&own->dy, (size_t)tape->rows * (size_t)tape->values[node->output].stride, sizeof *own->dy));
+  if (node->backward) MZ_TRY(mz_alloc(&own->dy, rows * (size_t)y->stride, sizeof *own->dy));
+  if (sends_gradient(tape, node)) {
+    MZ_TRY(create(tape, node, MZ_CONV_DATA, &own->data));
+    if (!node->overwrites[0]) MZ_TRY(mz_alloc(&own->apart, rows * (size_t)x->stride, sizeof *own->apart));
   }
-  if (sends_gradient(tape, node)) MZ_TRY(create(tape, node, MZ_CONV_DATA, &own->data));
   return node->first_use ? create(tape, node, MZ_CONV_WEIGHTS, &own->weights) : MZ_OK;
 }
 
@@ -53,7 +58,6 @@ static void prepare_floats(mz_tape *tape, mz_node *node, conv_node *own) {
   own->shape = winograd_of(&tape->params->items[node->weight]);
   own->turned = mz_winograd_of(own->shape.board, own->shape.outputs, own->shape.inputs);
   mz_tape_claim_scratch(tape, mz_winograd_forward_scratch(&own->shape) * sizeof(float));
-  if (sends_gradient(tape, node)) mz_tape_claim_scratch(tape, mz_winograd_forward_scratch(&own->turned) * sizeof(float));
   if (node->first_use) mz_tape_claim_scratch(tape, mz_winograd_weights_scratch(&own->shape) * sizeof(float));
 }
 
@@ -65,10 +69,6 @@ mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node) {
     MZ_TRY(prepare_halves(tape, node, own));
   } else {
     prepare_floats(tape, node, own);
-  }
-  const mz_tape_value *x = &tape->values[node->inputs[0]];
-  if (sends_gradient(tape, node) && !node->overwrites[0]) {
-    MZ_TRY(mz_alloc(&own->apart, (size_t)tape->rows * (size_t)x->stride, sizeof *own->apart));
   }
   return node->first_use ? mz_alloc(&own->terms, (size_t)node->use_count, sizeof *own->terms) : MZ_OK;
 }
@@ -89,16 +89,14 @@ void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows) {
   const conv_node *own = node->prepared;
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   const float *weights = mz_parameter(tape, tape->weights, node->weight), *bias = mz_parameter(tape, tape->weights, node->bias);
-  if (node->input_count > 1) {
-    const mz_tape_value *add = &tape->values[node->inputs[1]];
-    if (add->data != y->data) memcpy(y->data, add->data, (size_t)rows * (size_t)y->stride * sizeof(float));
-  }
-  if (own->forward != NULL) {
-    mz_conv_forward(own->forward, rows, x->data, weights, bias, y->data);
+  const void *add = node->input_count > 1 ? tape->values[node->inputs[1]].data : NULL;
+  if (own->forward == NULL) {
+    const mz_tile_finish finish = {bias, add, node->activation == MZ_RELU};
+    mz_winograd_forward(&own->shape, rows, x->data, weights, &finish, y->data, tape->scratch);
     return;
   }
-  const mz_winograd_finish finish = {bias, node->input_count > 1, node->activation == MZ_RELU};
-  mz_winograd_forward(&own->shape, rows, x->data, weights, finish, y->data, tape->scratch);
+  if (add != NULL && add != y->data) memcpy(y->data, add, (size_t)rows * (size_t)y->stride * sizeof(float));
+  mz_conv_forward(own->forward, rows, x->data, weights, bias, y->data);
 }
 
 static void half_weight_gradient(mz_tape *tape, const mz_node *node, int rows) {
@@ -128,15 +126,18 @@ static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
                                 mz_gradient_of(tape, node->bias));
 }
 
-static void data_gradient(mz_tape *tape, const mz_node *node, int rows, float *dx) {
+static void data_gradient(mz_tape *tape, const mz_node *node, int rows) {
   const conv_node *own = node->prepared;
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   const float *weights = mz_parameter(tape, tape->transposed, node->weight);
-  if (own->data != NULL) {
-    mz_conv_data(own->data, rows, own->dy, weights, dx);
-  } else {
-    const float *dy = tape->values[node->output].gradient;
-    mz_winograd_forward(&own->turned, rows, dy, weights, (mz_winograd_finish){0}, dx, tape->scratch);
+  const bool add = !node->overwrites[0];
+  if (own->data == NULL) {
+    const mz_tile_finish finish = {.add = add ? x->gradient : NULL};
+    mz_winograd_forward(&own->turned, rows, y->gradient, weights, &finish, x->gradient, tape->scratch);
+    return;
   }
+  mz_conv_data(own->data, rows, own->dy, weights, add ? own->apart : x->gradient);
+  if (add) mz_kernels_get()->add(x->gradient, own->apart, x->gradient, (size_t)rows * (size_t)x->stride);
 }
 
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
@@ -150,11 +151,7 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
     if (dadd != NULL && dadd != y->gradient) kernels->scale(y->gradient, 1.0f, dadd, count, node->overwrites[1]);
   }
   if (own->dy != NULL) kernels->halve(y->gradient, own->dy, count);
-  if (x->gradient != NULL) {
-    float *dx = own->apart != NULL ? own->apart : x->gradient;
-    data_gradient(tape, node, rows, dx);
-    if (own->apart != NULL) kernels->add(x->gradient, dx, x->gradient, (size_t)rows * (size_t)x->stride);
-  }
+  if (x->gradient != NULL) data_gradient(tape, node, rows);
   if (node->first_use) parameter_gradients(tape, node, rows);
 }
 

@@ -72,6 +72,13 @@ typedef struct mz_tiling {
   ptrdiff_t point_stride;
 } mz_tiling;
 
+/* What becomes of a convolution's sums: y = relu?(sum + bias? + add?). */
+typedef struct mz_tile_finish {
+  const float *bias; /* [channels] or NULL */
+  const float *add;  /* as y, which it may be, or NULL */
+  bool relu;
+} mz_tile_finish;
+
 /* `count` 3 × 3 kernels, a multiple of 16, side by side: [tap][count] and [point][count]. A negative tap_stride, with the last tap
  * first, turns them by half a turn. */
 typedef struct mz_taps {
@@ -125,10 +132,10 @@ typedef struct mz_kernels {
   void (*softmax_xent)(const mz_logits *logits, const float *targets, const float *row_weights, float factor, float *entropy,
                        float *gradient);
 
-  /* Boards → points; gradients of boards → points; points → boards, y = relu?(… + bias? + y?). */
+  /* Boards → points; gradients of boards → points; points → boards. */
   void (*tiles_see)(const mz_tiling *tiling, const float *x, float *points);
   void (*tiles_spread)(const mz_tiling *tiling, const float *dy, float *points);
-  void (*tiles_collect)(const mz_tiling *tiling, const float *points, const float *bias, bool add, bool relu, float *y);
+  void (*tiles_collect)(const mz_tiling *tiling, const float *points, const mz_tile_finish *finish, float *y);
   /* Kernels → points; gradients at points → of kernels. */
   void (*taps_evaluate)(const mz_taps *taps, const float *kernels, float *points);
   void (*taps_gather)(const mz_taps *taps, const float *points, float *kernels);

@@ -82,8 +82,8 @@ static void multiply(const mz_winograd *w, int rows, const float *seen, const fl
   }
 }
 
-void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const float *packed, mz_winograd_finish finish, float *y,
-                         float *scratch) {
+void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const float *packed, const mz_tile_finish *finish,
+                         float *y, float *scratch) {
   const mz_kernels *kernels = mz_kernels_get();
   float *seen = scratch, *product = scratch + points_size(w, w->inputs);
   for (int at = 0; at < rows; at += w->block) {
@@ -91,7 +91,9 @@ void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const f
     const mz_tiling in = tiling_of(w, count, w->inputs), out = tiling_of(w, count, w->outputs);
     kernels->tiles_see(&in, x + (size_t)at * board_size(w, w->inputs), seen);
     multiply(w, count, seen, packed, product);
-    kernels->tiles_collect(&out, product, finish.bias, finish.add, finish.relu, y + (size_t)at * board_size(w, w->outputs));
+    const size_t to = (size_t)at * board_size(w, w->outputs);
+    const mz_tile_finish here = {finish->bias, finish->add != NULL ? finish->add + to : NULL, finish->relu};
+    kernels->tiles_collect(&out, product, &here, y + to);
   }
 }
 

@@ -22,13 +22,9 @@ void mz_winograd_pack(const mz_winograd *w, const float *weights, float *packed)
 void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *packed);
 
 size_t mz_winograd_forward_scratch(const mz_winograd *w); /* floats */
-/* x [rows][board][inputs] → y [rows][board][outputs] = relu?(conv(x) + bias? + y?). bias: [outputs] or NULL. */
-typedef struct mz_winograd_finish {
-  const float *bias;
-  bool add, relu;
-} mz_winograd_finish;
-void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const float *packed, mz_winograd_finish finish, float *y,
-                         float *scratch);
+/* x [rows][board][inputs] → y [rows][board][outputs]. */
+void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const float *packed, const mz_tile_finish *finish,
+                         float *y, float *scratch);
 
 /* gradient, HWIO, = Σ over terms of what x = term.a and dy = term.b, boards of one use each, contribute. */
 size_t mz_winograd_weights_scratch(const mz_winograd *w); /* floats */

@@ -90,7 +90,7 @@ static void run_forward(const numbers *n, form f, float *y) {
   const mz_winograd w = mz_winograd_of(s.board, s.inputs, s.outputs);
   assert_true(mz_winograd_forward_scratch(&w) <= sizeof scratch / sizeof *scratch);
   mz_winograd_pack(&w, n->w, packed);
-  mz_winograd_forward(&w, SMALL_ROWS, n->x, packed, (mz_winograd_finish){bias, f.add, f.relu}, y, scratch);
+  mz_winograd_forward(&w, SMALL_ROWS, n->x, packed, &(mz_tile_finish){bias, f.add ? y : NULL, f.relu}, y, scratch);
 }
 
 static void run_data(const numbers *n, bool half, float *dx) {
@@ -107,7 +107,7 @@ static void run_data(const numbers *n, bool half, float *dx) {
   const mz_winograd w = mz_winograd_of(s.board, s.inputs, s.outputs), turned = mz_winograd_of(s.board, s.outputs, s.inputs);
   assert_true(mz_winograd_forward_scratch(&turned) <= sizeof scratch / sizeof *scratch);
   mz_winograd_pack_data(&w, n->w, packed);
-  mz_winograd_forward(&turned, SMALL_ROWS, n->y, packed, (mz_winograd_finish){0}, dx, scratch);
+  mz_winograd_forward(&turned, SMALL_ROWS, n->y, packed, &(mz_tile_finish){0}, dx, scratch);
 }
 
 /* Two uses of the same rows: everything twice. */
@@ -188,9 +188,9 @@ static void a_board_is_the_same_in_any_company(void **state) {
   fill(x, rows * size, 1000, 5);
   fill(w, 9 * 32 * 32, 1000, 6);
   mz_winograd_pack(&shape, w, packed);
-  mz_winograd_forward(&shape, rows, x, packed, (mz_winograd_finish){0}, together, scratch);
+  mz_winograd_forward(&shape, rows, x, packed, &(mz_tile_finish){0}, together, scratch);
   for (int r = 0; r < rows; r++) {
-    mz_winograd_forward(&shape, 1, x + r * size, packed, (mz_winograd_finish){0}, alone, scratch);
+    mz_winograd_forward(&shape, 1, x + r * size, packed, &(mz_tile_finish){0}, alone, scratch);
     assert_memory_equal(alone, together + r * size, sizeof alone);
   }
 }
@@ -208,7 +208,7 @@ static void floats_keep_their_precision(void **state) {
     for (int i = 0; i < 9 * 64 * 64; i++) w[i] = mz_rng_normal(&rng);
     assert_true(mz_winograd_forward_scratch(&s) <= sizeof scratch / sizeof *scratch);
     mz_winograd_pack(&s, w, packed);
-    mz_winograd_forward(&s, 1, x, packed, (mz_winograd_finish){0}, y, scratch);
+    mz_winograd_forward(&s, 1, x, packed, &(mz_tile_finish){0}, y, scratch);
     double squares = 0, errors = 0;
     for (int p = 0; p < height * width; p++) {
       for (int o = 0; o < 64; o++) {

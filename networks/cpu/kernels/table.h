@@ -38,6 +38,6 @@ void MZ_LEVEL(mz_softmax_xent)(const mz_logits *logits, const float *targets, co
                                float *entropy, float *gradient);
 void MZ_LEVEL(mz_tiles_see)(const mz_tiling *tiling, const float *x, float *points);
 void MZ_LEVEL(mz_tiles_spread)(const mz_tiling *tiling, const float *dy, float *points);
-void MZ_LEVEL(mz_tiles_collect)(const mz_tiling *tiling, const float *points, const float *bias, bool add, bool relu, float *y);
+void MZ_LEVEL(mz_tiles_collect)(const mz_tiling *tiling, const float *points, const mz_tile_finish *finish, float *y);
 void MZ_LEVEL(mz_taps_evaluate)(const mz_taps *taps, const float *kernel, float *points);
 void MZ_LEVEL(mz_taps_gather)(const mz_taps *taps, const float *points, float *kernel);

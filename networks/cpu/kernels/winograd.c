@@ -152,18 +152,19 @@ typedef struct tile_place {
   int y, x; /* of its upper left output */
 } tile_place;
 
-INLINE void finish(grid g, const int high, const int wide, tile_place at, const float *bias, bool add, bool relu, float *board) {
+/* To a board, as far as it goes. */
+INLINE void finish(grid g, const int high, const int wide, tile_place at, const mz_tile_finish *f, float *board) {
   const mz_tiling *t = at.tiling;
-  const vec start = bias != NULL ? v_load(bias) : v_set(0.0f);
+  const vec start = f->bias != NULL ? v_load(f->bias) : v_set(0.0f);
   UNROLL for (int r = 0; r < high; r++) {
     if (at.y + r >= t->board.height) break;
     UNROLL for (int c = 0; c < wide; c++) {
       if (at.x + c >= t->board.width) break;
-      float *to = board + ((ptrdiff_t)(at.y + r) * t->board.width + at.x + c) * t->channels;
+      const ptrdiff_t to = ((ptrdiff_t)(at.y + r) * t->board.width + at.x + c) * t->channels;
       vec y = v_add(g[r][c], start);
-      if (add) y = v_add(y, v_load(to));
-      if (relu) y = v_max(v_set(0.0f), y); /* NaN stays, as in product.c */
-      v_store(to, y);
+      if (f->add != NULL) y = v_add(y, v_load(f->add + to));
+      if (f->relu) y = v_max(v_set(0.0f), y); /* NaN stays, as in product.c */
+      v_store(board + to, y);
     }
   }
 }
@@ -183,11 +184,11 @@ INLINE void finish(grid g, const int high, const int wide, tile_place at, const 
     both(g, M, spread##N, N + 2, spread##M, M + 2);                                                                              \
     store_points(g, M + 2, N + 2, points, at.tiling->point_stride);                                                              \
   }                                                                                                                              \
-  static void collect_##M##x##N(tile_place at, const float *points, const float *bias, bool add, bool relu, float *board) {      \
+  static void collect_##M##x##N(tile_place at, const float *points, const mz_tile_finish *f, float *board) {                     \
     grid g;                                                                                                                      \
     load_points(g, M + 2, N + 2, points, at.tiling->point_stride);                                                               \
     both(g, M + 2, collect##N, N, collect##M, M);                                                                                \
-    finish(g, M, N, at, bias, add, relu, board);                                                                                 \
+    finish(g, M, N, at, f, board);                                                                                               \
   }                                                                                                                              \
   static void evaluate_##M##x##N(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride) {               \
     grid g;                                                                                                                      \
@@ -207,7 +208,7 @@ EACH_SHAPE(DEFINE)
 typedef struct shape_functions {
   void (*see)(tile_place at, const float *board, float *points);
   void (*spread)(tile_place at, const float *board, float *points);
-  void (*collect)(tile_place at, const float *points, const float *bias, bool add, bool relu, float *board);
+  void (*collect)(tile_place at, const float *points, const mz_tile_finish *finish, float *board);
   void (*evaluate)(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride);
   void (*gather)(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride);
 } shape_functions;
@@ -241,11 +242,14 @@ void MZ_LEVEL(mz_tiles_spread)(const mz_tiling *t, const float *dy, float *point
   }
 }
 
-void MZ_LEVEL(mz_tiles_collect)(const mz_tiling *t, const float *points, const float *bias, bool add, bool relu, float *y) {
+void MZ_LEVEL(mz_tiles_collect)(const mz_tiling *t, const float *points, const mz_tile_finish *finish, float *y) {
   const shape_functions *own = functions_of(t->tile);
   FOR_EACH_TILE(t, offset, at) {
+    const ptrdiff_t board = row_ * board_size(t);
     for (int c = 0; c < t->channels; c += V_LANES) {
-      own->collect(at, points + offset + c, bias != NULL ? bias + c : NULL, add, relu, y + row_ * board_size(t) + c);
+      const mz_tile_finish here = {finish->bias != NULL ? finish->bias + c : NULL,
+                                   finish->add != NULL ? finish->add + board + c : NULL, finish->relu};
+      own->collect(at, points + offset + c, &here, y + board + c);
     }
   }
 }
