@@ -47,7 +47,7 @@ INLINE vec add_times(vec sum, const bool empty, const float factor, vec x) {
 
 typedef enum part { WHOLE, SAME, OTHER } part; /* of a row: what the next one has with the same sign, with the other sign */
 
-INLINE vec row_times(const float *m, const int columns, const int i, const part wanted, const vec *x) {
+INLINE vec rowtimes(const float *m, const int columns, const int i, const part wanted, const vec *x) {
   vec sum = v_set(0.0f);
   bool empty = true;
   UNROLL for (int j = 0; j < columns; j++) {
@@ -61,13 +61,13 @@ INLINE vec row_times(const float *m, const int columns, const int i, const part 
 
 /* y = m x, m [points][columns]: a pair of points shares its even and its odd part. */
 INLINE void to_points(const float *m, const int points, const int columns, const vec *x, vec *y) {
-  if (pairs_begin(points) > 0) y[0] = row_times(m, columns, 0, WHOLE, x);
+  if (pairs_begin(points) > 0) y[0] = rowtimes(m, columns, 0, WHOLE, x);
   UNROLL for (int i = pairs_begin(points); i < pairs_end(points); i += 2) {
-    const vec same = row_times(m, columns, i, SAME, x), other = row_times(m, columns, i, OTHER, x);
+    const vec same = rowtimes(m, columns, i, SAME, x), other = rowtimes(m, columns, i, OTHER, x);
     y[i] = v_add(same, other);
     y[i + 1] = v_sub(same, other);
   }
-  y[points - 1] = row_times(m, columns, points - 1, WHOLE, x);
+  y[points - 1] = rowtimes(m, columns, points - 1, WHOLE, x);
 }
 
 /* y = mᵀ x, m [points][columns]. */
@@ -221,8 +221,8 @@ static const shape_functions *functions_of(mz_board tile) {
 
 /* ---- boards ---- */
 
-#define FOR_EACH_TILE(t, offset, at)                                                                                             \
-  for (ptrdiff_t row_ = 0, offset = 0; row_ < (t)->rows; row_++)                                                                 \
+#define FOR_EACH_TILE(t, row, offset, at)                                                                                        \
+  for (ptrdiff_t row = 0, offset = 0; row < (t)->rows; row++)                                                                    \
     for (tile_place at = {t, 0, 0}; at.y < (t)->board.height; at.y += (t)->tile.height)                                          \
       for (at.x = 0; at.x < (t)->board.width; at.x += (t)->tile.width, offset += (t)->channels)
 
@@ -230,22 +230,22 @@ static ptrdiff_t board_size(const mz_tiling *t) { return (ptrdiff_t)t->board.hei
 
 void MZ_LEVEL(mz_tiles_see)(const mz_tiling *t, const float *x, float *points) {
   const shape_functions *own = functions_of(t->tile);
-  FOR_EACH_TILE(t, offset, at) {
-    for (int c = 0; c < t->channels; c += V_LANES) own->see(at, x + row_ * board_size(t) + c, points + offset + c);
+  FOR_EACH_TILE(t, row, offset, at) {
+    for (int c = 0; c < t->channels; c += V_LANES) own->see(at, x + row * board_size(t) + c, points + offset + c);
   }
 }
 
 void MZ_LEVEL(mz_tiles_spread)(const mz_tiling *t, const float *dy, float *points) {
   const shape_functions *own = functions_of(t->tile);
-  FOR_EACH_TILE(t, offset, at) {
-    for (int c = 0; c < t->channels; c += V_LANES) own->spread(at, dy + row_ * board_size(t) + c, points + offset + c);
+  FOR_EACH_TILE(t, row, offset, at) {
+    for (int c = 0; c < t->channels; c += V_LANES) own->spread(at, dy + row * board_size(t) + c, points + offset + c);
   }
 }
 
 void MZ_LEVEL(mz_tiles_collect)(const mz_tiling *t, const float *points, const mz_tile_finish *finish, float *y) {
   const shape_functions *own = functions_of(t->tile);
-  FOR_EACH_TILE(t, offset, at) {
-    const ptrdiff_t board = row_ * board_size(t);
+  FOR_EACH_TILE(t, row, offset, at) {
+    const ptrdiff_t board = row * board_size(t);
     for (int c = 0; c < t->channels; c += V_LANES) {
       const mz_tile_finish here = {finish->bias != NULL ? finish->bias + c : NULL,
                                    finish->add != NULL ? finish->add + board + c : NULL, finish->relu};
