@@ -210,20 +210,17 @@ static int independent_units(const mz_match *m, const double *returns, double *u
   return n;
 }
 
-static void summarise(const contest *c, double *units, mz_evaluation *out) {
-  const mz_match *m = c->match;
+void mz_evaluation_of(const mz_match *m, const double *returns, double *units, mz_evaluation *out) {
   *out = (mz_evaluation){0};
   double square_sum = 0;
   for (int i = 0; i < m->games; i++) {
     mz_tally *tally = &out->by_seat[seat_of(m->env, i)];
-    mz_tally_add(tally, &square_sum, c->returns[i], 1);
+    mz_tally_add(tally, &square_sum, returns[i], 1);
     if (m->env->spec.players == 1) tally->win = tally->draw = tally->loss = 0;
-    out->moves += c->moves[i];
-    out->simulations += c->simulations[i];
   }
   mz_evaluation_conclude(out, square_sum);
   if (m->env->spec.players == 1) return;
-  const mz_interval interval = mz_points_interval(units, independent_units(m, c->returns, units));
+  const mz_interval interval = mz_points_interval(units, independent_units(m, returns, units));
   out->points.low = interval.low;
   out->points.high = interval.high;
 }
@@ -252,7 +249,8 @@ mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, 
   MZ_TRY(mz_carve_commit(&carver, &block));
   const mz_status status = run_tasks(pool, &c, tasks);
   if (status == MZ_OK) {
-    summarise(&c, units, out);
+    mz_evaluation_of(match, c.returns, units, out);
+    for (size_t i = 0; i < games; i++) out->moves += c.moves[i], out->simulations += c.simulations[i];
     if (returns) memcpy(returns, c.returns, games * sizeof *returns);
   }
   free(block);

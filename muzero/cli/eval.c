@@ -1,6 +1,7 @@
 #include "muzero/base/machine.h"
 #include "muzero/base/pool.h"
 #include "muzero/cli/commands.h"
+#include "muzero/cli/eval_gtp.h"
 #include "muzero/cli/eval_judge.h"
 #include "muzero/cli/eval_ladder.h"
 #include "muzero/cli/print.h"
@@ -36,7 +37,9 @@ static const mz_option options[] = {
      .value = "WHO",
      .otherwise = "random (two players)",
      .class_ = MZ_OPERATIONAL,
-     .help = "random, rule, perfect, mcts:SIMS, another RUN, or all: every line that any opponent can play, as many games"},
+     .help =
+         "random, rule, perfect, mcts:SIMS, another RUN, gtp:COMMAND (a program that speaks GTP), or all: every line that any "
+         "opponent can play, as many games"},
     {.name = "--sims",
      .type = MZ_OPTION_COUNT,
      .offset = AT(simulations),
@@ -59,11 +62,11 @@ static const mz_option options[] = {
      .type = MZ_OPTION_COUNT,
      .offset = AT(openings),
      .value = "PLIES",
-     .otherwise = "0; between RUNs 4",
+     .otherwise = "0; RUN or gtp: 4",
      .min = 0,
      .max = 1000,
      .class_ = MZ_OPERATIONAL,
-     .help = "random moves that begin each game; both seats get each opening (between RUNs on up to 9 cells: 2)"},
+     .help = "random moves that begin each game; both seats get each opening (against a RUN or gtp: on up to 9 cells: 2)"},
     {.name = "--positions",
      .type = MZ_OPTION_COUNT,
      .offset = AT(positions),
@@ -101,10 +104,11 @@ enum { EVAL_ROUND = UINT32_MAX }; /* of the streams: no round of training draws 
 
 typedef struct opposition { /* what --opponent means */
   bool everyone;
+  const char *command; /* gtp: */
   mz_player player;
   mz_loaded *loaded;
   mz_agent agent;
-  mz_side side;     /* refers to the player or the agent; nobody for one player or all lines */
+  mz_side side;     /* refers to the player or the agent; nobody for one player, all lines and gtp */
   const char *name; /* for the record */
 } opposition;
 
@@ -119,6 +123,15 @@ static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, 
                  arguments->run, env->name);
 }
 
+static const char GTP[] = "gtp:";
+
+static mz_status call_program(const eval_arguments *arguments, opposition *out) {
+  out->command = out->name + strlen(GTP);
+  if (!*out->command) return mz_fail(MZ_E_USAGE, "--opponent gtp: needs a command, as in --opponent \"gtp:gnugo --mode gtp\"");
+  if (arguments->opponent_simulations == MZ_COUNT_UNSET) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "--opponent-sims: not with gtp, whose program takes its own flags");
+}
+
 static mz_status oppose(const eval_arguments *arguments, const mz_env *env, opposition *out) {
   const char *text = arguments->opponent;
   *out = (opposition){.name = "none"};
@@ -128,6 +141,7 @@ static mz_status oppose(const eval_arguments *arguments, const mz_env *env, oppo
     return mz_fail(MZ_E_USAGE, "--opponent-sims: %s is played alone", env->name);
   }
   out->name = text ? text : "random";
+  if (strncmp(out->name, GTP, strlen(GTP)) == 0) return call_program(arguments, out);
   if (mz_names_run(out->name)) return load_rival(arguments, env, out);
   if (arguments->opponent_simulations != MZ_COUNT_UNSET) {
     return mz_fail(MZ_E_USAGE, "--opponent-sims: only with another RUN as opponent, not %s; a searcher's are in mcts:SIMS",
@@ -235,10 +249,15 @@ static mz_status play(const eval_arguments *arguments, const mz_agent *agent, co
                 .openings = (int)arguments->openings,
                 .seed = (uint64_t)arguments->seed,
                 .round = EVAL_ROUND};
-  if (arguments->openings == MZ_COUNT_UNSET) m.openings = against->side.agent ? mz_opening_default(&agent->env->spec) : 0;
+  const mz_player outside = {.kind = MZ_PLAYER_RANDOM}; /* for all we know */
+  if (against->command) m.sides[1].player = &outside;
+  if (arguments->openings == MZ_COUNT_UNSET)
+    m.openings = against->side.agent || against->command ? mz_opening_default(&agent->env->spec) : 0;
   mz_evaluation result;
   if (against->everyone)
     MZ_TRY(mz_evaluate_all(agent, pool, &result));
+  else if (against->command)
+    MZ_TRY(mz_eval_gtp(&m, against->command, pool, &result));
   else
     MZ_TRY(mz_evaluate(&m, pool, &result, NULL));
   const outcome o = {.result = &result, .agent = agent, .against = against, .openings = m.openings};
@@ -248,7 +267,8 @@ static mz_status play(const eval_arguments *arguments, const mz_agent *agent, co
 }
 
 static mz_status judge(const eval_arguments *arguments, const mz_agent *agent, const opposition *against, mz_pool *pool) {
-  if (against->everyone) return mz_fail(MZ_E_USAGE, "--opponent all: not with --positions, which asks one player");
+  if (against->everyone || against->command)
+    return mz_fail(MZ_E_USAGE, "--opponent %s: not with --positions, which asks one player of ours", against->name);
   if (arguments->games != MZ_COUNT_UNSET || arguments->openings != MZ_COUNT_UNSET)
     return mz_fail(MZ_E_USAGE, "--positions: no games are played; leave --games and --openings out");
   const mz_judge_options how = {.agent = agent,

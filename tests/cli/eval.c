@@ -189,6 +189,49 @@ static void test_openings_in_training(void **state) {
   process_free(&p);
 }
 
+/* The same agent once beside ours and once as a program of its own: the same games. */
+static void test_a_program_that_speaks_gtp(void **state) {
+  (void)state;
+  process p = {0};
+  cJSON *results[2];
+  static const char *const opponents[] = {"--opponent ./rival --opponent-sims 3",
+                                          "--opponent \"gtp:$MUZERO gtp rival --sims 3\""};
+  for (int i = 0; i < 2; i++) {
+    char command[256];
+    snprintf(command, sizeof command, "$MUZERO eval agent %s --games 14 --sims 5 --threads 2 --json", opponents[i]);
+    assert_int_equal(process_shell(&p, command), 0);
+    results[i] = lines_at(p.out, 0);
+    cJSON_DeleteItemFromObject(results[i], "opponent");
+    cJSON_DeleteItemFromObject(results[i], "opponent_sims");
+  }
+  assert_true(cJSON_Compare(results[0], results[1], true));
+  for (int i = 0; i < 2; i++) cJSON_Delete(results[i]);
+  process_free(&p);
+}
+
+static void test_programs_that_do_not_play_on(void **state) {
+  (void)state;
+#define ANSWERS(moves) "gtp:while read c; do case \"$c\" in genmove*) echo '" moves "';; *) echo =;; esac; echo; done"
+  process p = {0};
+  process_run(&p, "eval", "agent", "--opponent", ANSWERS("= resign"), "--games", "6", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *result = lines_at(p.out, 0);
+  assert_int_equal((int)lines_number(result, "win"), 6);
+  cJSON_Delete(result);
+  process_free(&p);
+  static const refusal wrong[] = {
+      {{"eval", "agent", "--opponent", "gtp:"}, 2, "needs a command"},
+      {{"eval", "pole", "--opponent", "gtp:false"}, 2, "alone"},
+      {{"eval", "agent", "--opponent", "gtp:false"}, 5, "ended instead of answering \"boardsize 3\""},
+      {{"eval", "agent", "--opponent", "gtp:cat"}, 5, "not GTP: \"boardsize 3\""},
+      {{"eval", "agent", "--opponent", "gtp:echo '? no'; echo; cat"}, 3, "refuses \"boardsize 3\": no"},
+      {{"eval", "agent", "--opponent", ANSWERS("= z9")}, 3, "to \"z9\" after"},
+      {{"eval", "agent", "--opponent", "gtp:false", "--opponent-sims", "3"}, 2, "its own flags"},
+      {{"eval", "agent", "--opponent", "gtp:false", "--positions", "3"}, 2, "--positions"},
+  };
+  assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
+}
+
 static void test_what_does_not_go_together(void **state) {
   (void)state;
   static const refusal wrong[] = {
@@ -216,6 +259,8 @@ int main(void) {
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_ladder),
       cmocka_unit_test(test_openings_in_training),
+      cmocka_unit_test(test_a_program_that_speaks_gtp),
+      cmocka_unit_test(test_programs_that_do_not_play_on),
       cmocka_unit_test(test_what_does_not_go_together),
   };
   return cmocka_run_group_tests(tests, make_runs, process_remove_folder);
