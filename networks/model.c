@@ -12,7 +12,7 @@ static const mz_setting rows[] = {
     CHOICE("network.kind", kind, "mlp", "mlp|conv", "fully connected layers, or residual convolutions for boards"),
     CHOICE("network.scaling", scaling, "minmax", "minmax|rms", "what latents are scaled to: [0, 1], or a mean square of 1"),
     {"network.inference", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, inference), 0, 0, "f32", "f32|bf16", "",
-     "conv: what inference's convolutions multiply; bf16 for processors with matrix units, elsewhere f32 is faster"},
+     "conv: what inference's convolutions multiply; bf16 is the slower one where the processor has no matrix units"},
     {"network.training", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, training), 0, 0, "f32", "f32|bf16", "",
      "conv: what training's convolutions multiply (weights and sums are f32)"},
     ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "", "conv: of the towers and the latent; a multiple of 16"),

@@ -7,6 +7,8 @@
 #include <string.h>
 
 enum { WIDTH = 48, OBS = 5, ACTIONS = 3, ROWS = 7, SIMULATIONS = 12 };
+enum { BOARD_HEIGHT = 6, BOARD_WIDTH = 7, BOARD_PLANES = 3, BOARD_OBS = BOARD_HEIGHT * BOARD_WIDTH * BOARD_PLANES };
+enum { ACTIONS_MAX = BOARD_WIDTH };
 
 static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
                              .obs_shape = {1, 1, OBS},
@@ -18,6 +20,19 @@ static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
                              .reward_max = 1,
                              .return_min = -10,
                              .return_max = 10};
+
+static const mz_spec board_spec = {.obs_kind = MZ_OBS_F32,
+                                   .obs_shape = {BOARD_HEIGHT, BOARD_WIDTH, BOARD_PLANES},
+                                   .obs_size = BOARD_OBS,
+                                   .actions = BOARD_WIDTH,
+                                   .action_kind = MZ_ACTIONS_COLUMNS,
+                                   .players = 2,
+                                   .alternating = true,
+                                   .symmetries = 1,
+                                   .reward_min = -1,
+                                   .reward_max = 1,
+                                   .return_min = -1,
+                                   .return_max = 1};
 
 static mz_status expect(const char *what, double got, double wanted, double tolerance) {
   if (fabs(got - wanted) <= tolerance) return MZ_OK;
@@ -36,36 +51,62 @@ static mz_status check_values(void) {
   return expect("the mean of a two-hot 3.3", (double)mean, 3.3, 1e-5);
 }
 
-static mz_status run_model(const mz_model *model, const mz_backend *backend, const void *values, const float *obs, float *out) {
-  mz_tape *tape;
-  MZ_TRY(mz_tape_create(&tape, backend, &model->params, ROWS, false));
-  const mz_value input = mz_tape_input(tape, OBS);
-  const int action = mz_tape_index_input(tape);
-  const mz_model_heads first = mz_model_initial(model, tape, input);
-  const mz_model_heads second = mz_model_recurrent(model, tape, first.latent, action);
-  const mz_status status = mz_tape_plan(tape);
-  if (status == MZ_OK) {
-    mz_tape_write(tape, input, obs, ROWS);
-    for (int i = 0; i < ROWS; i++) mz_tape_index_at(tape, action)[i] = i % ACTIONS;
-    mz_tape_forward(tape, values, ROWS);
-    mz_tape_read(tape, second.policy, out, ROWS);
-  }
-  mz_tape_free(tape);
+/* Policies after one step of the model: represented, predicted, advanced, predicted. */
+static mz_status run_model(const mz_model *model, const mz_backend *backend, const float *weights, const float *obs,
+                           float *policies) {
+  mz_infer *infer = NULL;
+  float *prepared = NULL, *pool = NULL, values[ROWS], rewards[ROWS];
+  int32_t from[ROWS], to[ROWS], action[ROWS];
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_infer_create(&infer, model, backend, ROWS));
+  MZ_TRY_CLEANUP(mz_alloc(&prepared, (size_t)model->params.packed, sizeof *prepared));
+  MZ_TRY_CLEANUP(mz_alloc(&pool, 2 * ROWS * (size_t)mz_infer_latent_stride(infer), sizeof *pool));
+  MZ_TRY_CLEANUP(mz_infer_prepare(model, backend, weights, prepared));
+  for (int i = 0; i < ROWS; i++) from[i] = i, to[i] = ROWS + i, action[i] = i % model->actions;
+  mz_infer_set_weights(infer, prepared);
+  mz_infer_initial(infer, ROWS, obs, MZ_OBS_F32, pool, from, policies, values);
+  mz_infer_recurrent(infer, ROWS, pool, from, action, to, policies, values, rewards);
+cleanup:
+  mz_infer_free(infer);
+  free(prepared);
+  free(pool);
   return status;
 }
 
 static mz_status check_kernels(const mz_model *model, const float *weights, const float *obs) {
-  const size_t size = (size_t)model->params.size;
-  float fast[ROWS * ACTIONS], slow[ROWS * ACTIONS];
-  double *exact;
-  MZ_TRY(mz_alloc(&exact, size, sizeof *exact));
-  for (size_t i = 0; i < size; i++) exact[i] = (double)weights[i];
-  mz_status status = run_model(model, &mz_backend_cpu, weights, obs, fast);
-  if (status == MZ_OK) status = run_model(model, &mz_backend_ref, exact, obs, slow);
-  free(exact);
-  for (int i = 0; i < ROWS * ACTIONS && status == MZ_OK; i++)
-    status =
-        expect("a logit of the network's fast kernels", (double)fast[i], (double)slow[i], 1e-5 * (1 + fabs((double)slow[i])));
+  float fast[ROWS * ACTIONS_MAX], slow[ROWS * ACTIONS_MAX];
+  MZ_TRY(run_model(model, &mz_backend_cpu, weights, obs, fast));
+  MZ_TRY(run_model(model, &mz_backend_ref, weights, obs, slow));
+  for (int i = 0; i < ROWS * model->actions; i++) {
+    MZ_TRY(expect("a logit of the network's fast kernels", (double)fast[i], (double)slow[i], 1e-5 * (1 + fabs((double)slow[i]))));
+  }
+  return MZ_OK;
+}
+
+/* Residual convolutions. */
+static mz_status check_board_kernels(mz_model *model) {
+  static const mz_network_settings network = {.kind = MZ_MODEL_CONV,
+                                              .channels = 32,
+                                              .blocks = 1,
+                                              .pooled_blocks = 1,
+                                              .head_channels = 16,
+                                              .norm_rows = ROWS,
+                                              .norm_share = 0.1,
+                                              .value_bins = 3,
+                                              .reward_bins = 3,
+                                              .value_range = 1,
+                                              .reward_range = 1};
+  float *weights = NULL, obs[ROWS * BOARD_OBS];
+  mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 2);
+  for (int i = 0; i < ROWS * BOARD_OBS; i++) obs[i] = mz_rng_normal(&rng);
+  mz_status status;
+  *model = (mz_model){0};
+  MZ_TRY_CLEANUP(mz_model_init(model, &network, &board_spec));
+  MZ_TRY_CLEANUP(mz_alloc(&weights, (size_t)model->params.size, sizeof *weights));
+  mz_params_init(&model->params, 1, weights);
+  MZ_TRY_CLEANUP(check_kernels(model, weights, obs));
+cleanup:
+  free(weights);
   return status;
 }
 
@@ -119,7 +160,8 @@ mz_status mz_selftest(char *summary, size_t size) {
   mz_params_init(&model->params, 1, weights);
   MZ_TRY_CLEANUP(check_kernels(model, weights, obs));
   MZ_TRY_CLEANUP(check_search(model, weights, obs));
-  snprintf(summary, size, "known values, kernels against the reference, and a search in two batchings agree");
+  MZ_TRY_CLEANUP(check_board_kernels(model));
+  snprintf(summary, size, "known values, both kinds of networks against the reference, and a search in two batchings agree");
 cleanup:
   free(weights);
   free(model);
