@@ -4,6 +4,7 @@
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/linear.h"
 #include "networks/cpu/norm.h"
+#include "networks/cpu/planes.h"
 #include "networks/cpu/pool.h"
 #include "networks/math/value.h"
 #include "networks/tape_state.h"

@@ -1,4 +1,4 @@
-/* MZ_OP_CONV, MZ_OP_ACTION_MAP and MZ_OP_PLANES on the cpu: boards. */
+/* MZ_OP_CONV on the cpu: of floats by minimal filtering (winograd.h), of halves by oneDNN (onednn_conv.h). */
 #pragma once
 #include "networks/backend.h"
 #include "networks/cpu/onednn_conv.h"
@@ -9,7 +9,3 @@ void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows);
 /* Convolutions' weights as a direction reads them; other parameters are left alone. */
 mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, bool half, const float *values, float *out);
-
-void mz_action_map_forward(mz_tape *tape, mz_node *node, int rows);
-void mz_action_map_backward(mz_tape *tape, mz_node *node, int rows);
-void mz_planes_forward(mz_tape *tape, mz_node *node, int rows);
