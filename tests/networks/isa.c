@@ -13,7 +13,7 @@
 #include "muzero/base/maths.h"
 #include "networks/cpu/kernels.h"
 #include "networks/math/lanes.h"
-#include "tests/networks/cases.h"
+#include "tests/networks/board_cases.h"
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,8 +56,8 @@ static void library_version_is_known(void **state) {
   assert_true(major >= 2 && minor >= 0 && patch >= 0);
 }
 
-static uint64_t bits_of_case(const net_case *c, int width, int rows) {
-  net *n = net_open(c, &mz_backend_cpu, (net_size){.width = width}, rows, 2);
+static uint64_t bits_of_case(const net_case *c, net_size size, int rows) {
+  net *n = net_open(c, &mz_backend_cpu, size, rows, 2);
   for (int r = 0; r < rows; r++) net_set_row(n, r, r);
   net_run(n, rows);
   uint64_t digest = mz_hash(n->gradients, (size_t)n->params.size * sizeof(float), 0);
@@ -71,6 +71,13 @@ static uint64_t bits_of_case(const net_case *c, int width, int rows) {
   return digest;
 }
 
+static void expect_equal_bits(const net_case *c, net_size size, int rows) {
+  assert_true(mz_kernels_select(MZ_ISA_LEVEL_AVX2));
+  const uint64_t avx2 = bits_of_case(c, size, rows);
+  assert_true(mz_kernels_select(MZ_ISA_LEVEL_AVX512));
+  assert_true(bits_of_case(c, size, rows) == avx2);
+}
+
 static void avx2_equals_avx512(void **state) {
   (void)state;
   if (mz_isa_level() < MZ_ISA_LEVEL_AVX512) {
@@ -79,12 +86,13 @@ static void avx2_equals_avx512(void **state) {
   }
   for (int i = 0; i < NET_CASES; i++) {
     static const int shapes[][2] = {{5, 1}, {21, 8}, {64, 16}, {83, 13}, {150, 31}};
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-      assert_true(mz_kernels_select(MZ_ISA_LEVEL_AVX2));
-      const uint64_t avx2 = bits_of_case(&net_cases[i], shapes[k][0], shapes[k][1]);
-      assert_true(mz_kernels_select(MZ_ISA_LEVEL_AVX512));
-      assert_true(bits_of_case(&net_cases[i], shapes[k][0], shapes[k][1]) == avx2);
-    }
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+      expect_equal_bits(&net_cases[i], (net_size){.width = shapes[k][0]}, shapes[k][1]);
+  }
+  for (int i = 0; i < BOARD_CASES; i++) {
+    static const mz_board boards[] = {{3, 3}, {6, 7}, {8, 5}, {9, 9}}; /* tiles of every shape */
+    for (size_t k = 0; k < sizeof boards / sizeof *boards; k++)
+      expect_equal_bits(&board_cases[i], (net_size){.width = k % 2 ? 32 : 16, .board = boards[k], .group = 3}, 6);
   }
   mz_kernels_select(mz_isa_level());
 }
