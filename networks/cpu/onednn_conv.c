@@ -114,8 +114,8 @@ static mz_status describe(problem *p, dnnl_engine_t engine, const mz_conv_settin
   } else {
     p->weights = *weights;
   }
-  const bool backward = settings->direction == MZ_CONV_DATA || settings->direction == MZ_CONV_WEIGHTS;
-  return backward ? describe_backward(p, engine, &sized) : describe_forward(p, engine, &sized, true);
+  const bool forward = settings->direction == MZ_CONV_FORWARD;
+  return forward ? describe_forward(p, engine, &sized, true) : describe_backward(p, engine, &sized);
 }
 
 static mz_status choose(layout *l, dnnl_engine_t engine, mz_conv_direction direction) {
@@ -181,8 +181,6 @@ static mz_status layout_of(layout **out, dnnl_engine_t engine, const mz_conv_sha
 }
 
 /* ---- running ---- */
-
-enum { X, Y, W, BIAS, OPERANDS };
 
 /* oneDNN's handles are not const; it writes to none that it reads. */
 static void point(dnnl_memory_t memory, const void *data) {
