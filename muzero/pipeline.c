@@ -142,7 +142,8 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_state *state, const mz_device
                           .batch = KNOB_SLOTS,
                           .device = KNOB_SELFPLAY,
                           .gives_way = true, /* workers.c */
-                          .items = (double)(s->selfplay.games * s->selfplay.moves * s->search.simulations),
+                          .items = (double)(s->selfplay.games * s->selfplay.moves) *
+                                   mz_selfplay_mean_simulations(&s->selfplay, s->search.simulations),
                           .groups = (double)s->selfplay.games},
       [MZ_STAGE_BATCH] =
           {.name = "batch", .threads = KNOB_BUILDERS, .batch = -1, .device = KNOB_REANALYZE, .items = loops, .groups = loops},

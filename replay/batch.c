@@ -100,6 +100,7 @@ static void write_targets(const builder *b, const mz_draw *draw, int row, int st
   int t = draw->position + step;
   int bootstrap = mz_target_bootstrap(segment, t, rule.n_step);
   const float *fresh = b->fresh ? mz_fresh_bootstrap(b->fresh, row, step) : NULL;
+  const float *policy = b->fresh ? mz_fresh_policy(b->fresh, row, step) : NULL;
   float value = bootstrap < 0 ? 0 : fresh ? *fresh : segment->value[bootstrap];
   mz_target target = mz_target_from(segment, t, value, &rule);
 
@@ -108,11 +109,10 @@ static void write_targets(const builder *b, const mz_draw *draw, int row, int st
   bool reward_known = target.reward_known && step > 0;
   batch->value[at] = target.value;
   batch->reward[at] = reward_known ? target.reward : 0;
-  batch->policy_weight[at] = target.policy_known ? weight : 0;
+  batch->policy_weight[at] = target.policy_known || policy ? weight : 0;
   batch->value_weight[at] = target.value_known ? weight : 0;
   batch->reward_weight[at] = reward_known ? weight : 0;
-  write_policy(b, segment, t, b->fresh ? mz_fresh_policy(b->fresh, row, step) : NULL, moved,
-               batch->policy + at * (size_t)b->source->spec->actions);
+  write_policy(b, segment, t, policy, moved, batch->policy + at * (size_t)b->source->spec->actions);
 }
 
 /* The stream (seed, MZ_RNG_SYMMETRY, update, row) gives the symmetry, then the actions past an end. */

@@ -101,6 +101,13 @@ bool mz_policy_valid(const float *weights, int count) {
   return !negative && fabsf(sum - 1) <= 1e-3f; /* false for NaN and infinity */
 }
 
+bool mz_policy_none(const float *weights, int count) {
+  for (int i = 0; i < count; i++) {
+    if (weights[i] != 0) return false;
+  }
+  return true;
+}
+
 static bool policy_names_legal_actions(const mz_moves *moves, int t, int actions) {
   bool played = false;
   int before = -1;
@@ -122,8 +129,9 @@ static mz_status check(const mz_moves *moves, uint32_t entries, const mz_spec *s
     if (!policy_names_legal_actions(moves, t, spec->actions))
       return mz_fail(MZ_E_CHECKPOINT, "%s: move %d: action %d, or its policy, does not fit the %d actions", what, t,
                      moves->action[t], spec->actions);
-    if (!mz_policy_valid(moves->policy_weight + moves->policy_start[t],
-                         (int)(moves->policy_start[t + 1] - moves->policy_start[t])))
+    const float *policy = moves->policy_weight + moves->policy_start[t];
+    const int legal = (int)(moves->policy_start[t + 1] - moves->policy_start[t]);
+    if (!mz_policy_none(policy, legal) && !mz_policy_valid(policy, legal))
       return mz_fail(MZ_E_CHECKPOINT, "%s: move %d: the policy is not a distribution", what, t);
     if (moves->player[t] >= spec->players)
       return mz_fail(MZ_E_CHECKPOINT, "%s: move %d: player %d of %d", what, t, moves->player[t], spec->players);

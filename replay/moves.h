@@ -32,6 +32,8 @@ mz_status mz_moves_read(mz_moves *moves, uint32_t entries, mz_reader *reader, co
 bool mz_all_finite(const float *numbers, size_t count);
 /* Finite, none negative, and a sum within 1e-3 of 1. */
 bool mz_policy_valid(const float *weights, int count);
+/* All zeros: no target. */
+bool mz_policy_none(const float *weights, int count);
 
 /* One reference; arrays placed, everything else zero. */
 mz_status mz_segment_alloc(int length, size_t entries, size_t obs_bytes, mz_segment **out);

@@ -32,7 +32,7 @@ typedef struct mz_segment {
   uint8_t *player;         /* [length] */
   uint32_t *policy_start;  /* [length + 1] into the two below */
   uint16_t *policy_action; /* every legal action, ascending */
-  float *policy_weight;    /* the search's policy; 0 where the search gave none; sums to 1 */
+  float *policy_weight;    /* the search's policy; 0 where the search gave none; sums to 1, or to 0: no target */
 } mz_segment;
 
 void mz_segment_retain(mz_segment *segment);
@@ -48,7 +48,7 @@ typedef struct mz_move {
   const void *obs; /* mz_spec_obs_bytes */
   int action, player;
   float reward, value;
-  const float *policy;        /* [actions], 0 for illegal ones */
+  const float *policy;        /* [actions], 0 for illegal ones; NULL: the search was too small for a target */
   const uint8_t *legal;       /* [actions] */
   bool terminated, truncated; /* by this move */
 } mz_move;

@@ -1,4 +1,5 @@
 #include "replay/targets.h"
+#include "replay/moves.h"
 
 mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, bool alternating) {
   return (mz_target_rule){(int)settings->n_step, (float)settings->discount, (float)settings->lambda, alternating};
@@ -31,12 +32,17 @@ static float window_value(const mz_segment *segment, int t, float bootstrap, con
   return (float)value;
 }
 
+static bool has_policy(const mz_segment *segment, int t) {
+  const uint32_t first = segment->policy_start[t];
+  return !mz_policy_none(segment->policy_weight + first, (int)(segment->policy_start[t + 1] - first));
+}
+
 mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule) {
   bool stored = t < segment->length, terminated = segment->end == MZ_END_TERMINATED;
   mz_target target = {
       .value_known = stored || terminated,
       .reward_known = t > 0 && (t <= segment->length || terminated),
-      .policy_known = stored,
+      .policy_known = stored && has_policy(segment, t),
   };
   if (t > 0 && t <= segment->length) target.reward = segment->reward[t - 1];
   if (stored) target.value = window_value(segment, t, bootstrap, rule);

@@ -5,7 +5,7 @@
 
 typedef struct mz_target {
   float value, reward;                          /* of state t; reward caused by the move into it (step 0: 0) */
-  bool value_known, reward_known, policy_known; /* false: the loss is masked */
+  bool value_known, reward_known, policy_known; /* false: the loss is masked; policy: the stored one */
 } mz_target;
 
 /* How rewards and root values become a target. */

@@ -98,7 +98,7 @@ static mz_status check_move(const mz_trajectory *trajectory, const mz_move *move
   if (!mz_all_finite(&move->value, 1) || !mz_all_finite(&move->reward, 1))
     return mz_fail(MZ_E_INTERNAL, "self-play: game %u: root value %g with reward %g is not finite", trajectory->game,
                    (double)move->value, (double)move->reward);
-  if (!mz_policy_valid(weights, count))
+  if (move->policy && !mz_policy_valid(weights, count))
     return mz_fail(MZ_E_INTERNAL, "self-play: game %u: the search's policy is not a distribution", trajectory->game);
   if (spec->obs_kind == MZ_OBS_F32 && !mz_all_finite(move->obs, (size_t)spec->obs_size))
     return mz_fail(MZ_E_INTERNAL, "self-play: game %u: an observation is not finite", trajectory->game);
@@ -120,7 +120,7 @@ static mz_status push(mz_trajectory *trajectory, const mz_move *move, uint64_t v
   size_t entry = first; /* branch-free: an illegal action's entry is overwritten by the next */
   for (int a = 0; a < actions; a++) {
     moves->policy_action[entry] = (uint16_t)a;
-    moves->policy_weight[entry] = move->policy[a];
+    moves->policy_weight[entry] = move->policy ? move->policy[a] : 0;
     entry += move->legal[a] != 0;
   }
   MZ_TRY(check_move(trajectory, move, moves->policy_weight + first, (int)(entry - first)));

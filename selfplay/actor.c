@@ -12,6 +12,7 @@ static const double GREEDY_BELOW = 1e-3; /* temperature under which the most vis
 struct mz_actor {
   mz_planner planner;
   bool gumbel;
+  int simulations; /* of the move under way */
   /* [slots] */
   int32_t *actions;
   int32_t *movers;
@@ -133,6 +134,16 @@ static int choose(const mz_games *games, mz_actor *actor, int slot, int i, doubl
   return draw_by_visits(result->visits, games->env->spec.actions, temperature, rng, actor->share);
 }
 
+/* Games move in lock step, and all of them get the same: what is searched together stays together, whatever the groups. */
+static int simulations_of(const mz_games *games, const mz_actor *actor, uint64_t move) {
+  const mz_selfplay_settings *settings = &games->settings;
+  const int all = actor->planner.simulations;
+  if (settings->full_share >= 1) return all;
+  mz_rng rng = mz_rng_at(games->seed, MZ_RNG_CAP, 0, move);
+  if (mz_rng_f64(&rng) < settings->full_share || settings->fast_simulations >= all) return all;
+  return (int)settings->fast_simulations;
+}
+
 /* Searches the group's positions and chooses a move for each. */
 static mz_status plan(const mz_games *games, mz_actor *actor, int first, int count, const float *weights, double temperature) {
   mz_planner *planner = &actor->planner;
@@ -142,7 +153,8 @@ static mz_status plan(const mz_games *games, mz_actor *actor, int first, int cou
     planner->roots[i].noise = games->settings.noise;
     planner->roots[i].rng = mz_rng_at(games->seed, MZ_RNG_NOISE, (uint32_t)slot, games->games[slot].moves);
   }
-  MZ_TRY(mz_planner_search(planner, count, weights, 0));
+  actor->simulations = count > 0 ? simulations_of(games, actor, games->games[first].moves) : 0;
+  MZ_TRY(mz_planner_search(planner, count, weights, actor->simulations));
   for (int i = 0; i < count; i++) actor->actions[i] = choose(games, actor, first + i, i, temperature);
   return MZ_OK;
 }
@@ -163,6 +175,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
   const mz_planner *planner = &actor->planner;
   const mz_step *made = &actor->steps[i];
   mz_game *game = &games->games[slot];
+  const float *policy = planner->results[i].policy;
   uint8_t *legal = planner->legal + (size_t)i * (size_t)spec->actions;
   const mz_move move = {
       .obs = planner->roots[i].observation,
@@ -170,7 +183,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
       .player = actor->movers[i],
       .reward = made->reward,
       .value = planner->results[i].value,
-      .policy = planner->results[i].policy,
+      .policy = actor->simulations == planner->simulations ? policy : NULL,
       .legal = legal,
       .terminated = made->terminated,
       .truncated = made->truncated,
@@ -184,8 +197,8 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
     game->return_ -= (double)made->reward;
   }
   harvest->moves++;
-  harvest->simulations += planner->simulations;
-  harvest->policy_entropy_sum += exact(entropy(move.policy, spec->actions));
+  harvest->simulations += actor->simulations;
+  harvest->policy_entropy_sum += exact(entropy(policy, spec->actions));
   harvest->root_value_sum += exact((double)move.value);
   if (!made->terminated && !made->truncated) return MZ_OK;
 

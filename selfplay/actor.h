@@ -14,8 +14,14 @@ typedef struct mz_selfplay_settings {
   double temperature_until; /* selfplay.temperature_until, as a part of the horizon */
   int64_t opening_plies; /* selfplay.opening_plies: a new game starts with 0 … this many uniformly random, unrecorded moves */
   bool noise;            /* selfplay.noise: root noise */
+  /* Playout cap randomization (Wu 2019, arXiv:1902.10565, section 3.1): this share of moves is searched with all simulations; the
+   * others with fewer, at most these, so that there are more games, and what they searched is no policy target. */
+  double full_share;        /* selfplay.full_share */
+  int64_t fast_simulations; /* selfplay.fast_simulations */
 } mz_selfplay_settings;
 extern const mz_settings_table mz_selfplay_table;
+/* Of a move, on average. simulations: the search settings'. */
+double mz_selfplay_mean_simulations(const mz_selfplay_settings *settings, int64_t simulations);
 
 /* The games and all that determines their future. Random numbers are keyed by the slot and by what it has done so far: its
  * episodes (resets, openings) and its searched moves (noise, choice, chance). */

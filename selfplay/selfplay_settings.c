@@ -18,6 +18,14 @@ static const mz_setting rows[] = {
     ROW(opening_plies, "selfplay.opening_plies", MZ_INT, 0, 10000, "0", "moves",
         "each new game begins with 0 to this many random, unrecorded moves"),
     ROW(noise, "selfplay.noise", MZ_BOOL, 0, 1, "on", "", "noise at the root: Dirichlet (puct), Gumbel (gumbel)"),
+    ROW(full_share, "selfplay.full_share", MZ_FLOAT, 0.01, 1, "1", "of the moves",
+        "searched with all simulations; the others are no policy targets (playout cap randomization)"),
+    ROW(fast_simulations, "selfplay.fast_simulations", MZ_INT, 1, 1 << 20, "4", "", "of those other moves, at most"),
 };
+
+double mz_selfplay_mean_simulations(const mz_selfplay_settings *settings, int64_t simulations) {
+  const int64_t fast = settings->fast_simulations < simulations ? settings->fast_simulations : simulations;
+  return settings->full_share * (double)simulations + (1 - settings->full_share) * (double)fast;
+}
 
 const mz_settings_table mz_selfplay_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};

@@ -19,6 +19,7 @@ typedef enum mz_purpose {
   MZ_RNG_ORDER = 13,     /* a: block; b: 0: the order of what is compared */
   MZ_RNG_JUDGE = 14,     /* a: 0: the position, 1 + i: the moves of who is judged as number i; b: position */
   MZ_RNG_TEST = 15,
+  MZ_RNG_CAP = 16, /* b: move ordinal, of all slots */
 } mz_purpose;
 
 typedef struct mz_rng {

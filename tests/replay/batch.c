@@ -268,6 +268,37 @@ static void reanalyzed_rows_have_fresh_policies_and_bootstraps(void **state) {
   tear_down(&s);
 }
 
+/* Half of the moves: of them, reanalyze makes targets again. */
+static void states_without_a_policy_are_masked_until_reanalyzed(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, board_spec(), 0);
+  mz_draw draws[ROWS];
+  mz_buffer_draw(s.buffer, 11, 6, ROWS, draws);
+  for (int row = 0; row < ROWS; row++) {
+    mz_segment *segment = (mz_segment *)(uintptr_t)draws[row].segment;
+    for (int t = 0; t < segment->length; t += 2) {
+      for (uint32_t e = segment->policy_start[t]; e < segment->policy_start[t + 1]; e++) segment->policy_weight[e] = 0;
+    }
+  }
+  for (int ratio = 0; ratio <= 1; ratio++) {
+    network net = {.searches = 0};
+    mz_reanalyzer reanalyzer = {.context = &net, .ratio = ratio, .search = search, .evaluate = evaluate};
+    s.source.reanalyzer = &reanalyzer;
+    ASSERT_OK(mz_batch_build(&s.batch, &s.source, 6));
+    int masked = 0;
+    for (int at = 0; at < ROWS * (UNROLL + 1); at++) {
+      const mz_draw *draw = &draws[at % ROWS];
+      const int t = draw->position + at / ROWS;
+      const bool known = t < draw->segment->length && (ratio == 1 || t % 2 == 1);
+      assert_int_equal(s.batch.policy_weight[at] > 0, known);
+      masked += t < draw->segment->length && !known;
+    }
+    assert_int_equal(masked > 0, ratio == 0);
+  }
+  tear_down(&s);
+}
+
 static void failures_of_reanalyze_and_memory_are_forwarded(void **state) {
   (void)state;
   setup s;
@@ -294,6 +325,7 @@ int main(void) {
       cmocka_unit_test(a_row_does_not_depend_on_its_batch),
       cmocka_unit_test(symmetry_turns_a_whole_row),
       cmocka_unit_test(reanalyzed_rows_have_fresh_policies_and_bootstraps),
+      cmocka_unit_test(states_without_a_policy_are_masked_until_reanalyzed),
       cmocka_unit_test(failures_of_reanalyze_and_memory_are_forwarded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Cutting games into segments, and segments and games in play as bytes. */
 #include "muzero/base/digest.h"
+#include "replay/targets.h"
 #include "tests/replay/fixtures.h"
 
 static void open_segments_overlap_by_the_look_ahead(void **state) {
@@ -141,6 +142,39 @@ static mz_status read_exact(const uint8_t *data, size_t size, const mz_spec *spe
   mz_status status = mz_segment_read(&reader, spec, out);
   free(block);
   return status;
+}
+
+static void a_move_may_have_legal_actions_and_no_policy(void **state) {
+  (void)state;
+  const mz_spec spec = board_spec();
+  mz_trajectory *trajectory;
+  collected all = {.count = 0};
+  ASSERT_OK(mz_trajectory_create(&trajectory, &spec, (mz_cut){0}, 5));
+  for (int t = 0; t < 4; t++) {
+    made_move m;
+    make_move(&m, &spec, 0, t);
+    if (t % 2 == 1) m.move.policy = NULL;
+    m.move.terminated = t == 3;
+    ASSERT_OK(mz_trajectory_append(trajectory, &m.move, 0, collect, &all));
+  }
+  mz_segment *whole = make_segment(&spec, 0, 4, 0, MZ_END_TERMINATED), *copy;
+  mz_writer bytes = written(all.segments[0], &spec);
+  mz_reader reader = mz_reader_over(bytes.data, bytes.size);
+  ASSERT_OK(mz_segment_read(&reader, &spec, &copy));
+  for (int t = 0; t < 4; t++) {
+    const mz_target target = mz_target_at(copy, t, copy->value, &(mz_target_rule){.discount = 1, .lambda = 1});
+    assert_true(target.value_known && target.policy_known == (t % 2 == 0));
+    assert_int_equal(copy->policy_start[t + 1], whole->policy_start[t + 1]);
+    for (uint32_t e = copy->policy_start[t]; e < copy->policy_start[t + 1]; e++) {
+      assert_int_equal(copy->policy_action[e], whole->policy_action[e]);
+      assert_true(copy->policy_weight[e] == (t % 2 == 0 ? whole->policy_weight[e] : 0));
+    }
+  }
+  mz_writer_free(&bytes);
+  mz_segment_release(copy);
+  mz_segment_release(whole);
+  collected_release(&all);
+  mz_trajectory_free(trajectory);
 }
 
 static void every_truncation_and_bit_flip_of_a_segment_is_found(void **state) {
@@ -286,6 +320,7 @@ int main(void) {
       cmocka_unit_test(the_policy_lists_exactly_the_legal_actions),
       cmocka_unit_test(numbers_that_are_not_finite_are_refused),
       cmocka_unit_test(a_segment_survives_writing_and_reading),
+      cmocka_unit_test(a_move_may_have_legal_actions_and_no_policy),
       cmocka_unit_test(every_truncation_and_bit_flip_of_a_segment_is_found),
       cmocka_unit_test(a_forged_segment_is_valid_or_refused),
       cmocka_unit_test(a_segment_of_another_environment_is_refused),

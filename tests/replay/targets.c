@@ -6,15 +6,19 @@
 typedef struct arrays {
   float reward[4], value[4];
   uint8_t player[4];
+  uint32_t policy_start[5]; /* one legal action each */
+  float policy[4];
   mz_segment segment;
 } arrays;
 static mz_segment *four(arrays *a, mz_end end) {
-  *a = (arrays){.reward = {1, 2, 4, 8}, .value = {10, 20, 30, 40}, .player = {0, 0, 0, 0}};
+  *a = (arrays){.reward = {1, 2, 4, 8}, .value = {10, 20, 30, 40}, .policy_start = {0, 1, 2, 3, 4}, .policy = {1, 1, 1, 1}};
   a->segment.length = a->segment.moves = 4;
   a->segment.end = end;
   a->segment.reward = a->reward;
   a->segment.value = a->value;
   a->segment.player = a->player;
+  a->segment.policy_start = a->policy_start;
+  a->segment.policy_weight = a->policy;
   return &a->segment;
 }
 static float value_at(const mz_segment *segment, int t, int n, bool alternating) {
@@ -78,12 +82,18 @@ static void the_time_limit_of_cartpole_is_never_taught_as_an_end(void **state) {
   const float discount = 0.997f, forever = 1 / (1 - discount);
   static float reward[MOVES], value[MOVES];
   static uint8_t player[MOVES];
+  static uint32_t policy_start[MOVES + 1]; /* no policies */
   for (int t = 0; t < MOVES; t++) {
     reward[t] = 1;
     value[t] = forever;
   }
-  mz_segment segment = {
-      .length = MOVES, .moves = MOVES, .end = MZ_END_TRUNCATED, .reward = reward, .value = value, .player = player};
+  mz_segment segment = {.length = MOVES,
+                        .moves = MOVES,
+                        .end = MZ_END_TRUNCATED,
+                        .reward = reward,
+                        .value = value,
+                        .player = player,
+                        .policy_start = policy_start};
   const int windows[] = {0, 1, 10, 50, 1000};
   for (int w = 0; w < 5; w++)
     for (int t = 0; t < MOVES; t++) {

@@ -375,6 +375,45 @@ static void test_draws_follow_the_visits(void **unused) {
   test_agent_deinit(&s.agent);
 }
 
+static bool has_policy(const mz_segment *segment, int t) {
+  float sum = 0;
+  for (uint32_t e = segment->policy_start[t]; e < segment->policy_start[t + 1]; e++) sum += segment->policy_weight[e];
+  return sum > 0;
+}
+
+/* A share of the moves is searched in full and has a policy; the others cost less and have none. Which moves, all games alike, does
+ * not depend on the groups. */
+static void test_playout_cap_randomization(void **unused) {
+  (void)unused;
+  enum { MOVES = 60, ALL = 6, FAST = 2 };
+  for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
+    setup s;
+    setup_init(&s, &mz_env_cartpole, (mz_algorithm)algorithm, (mz_cut){1, 0}); /* a segment a move */
+    s.agent.search.simulations = ALL;
+    s.settings.full_share = 0.4;
+    s.settings.fast_simulations = FAST;
+    mz_games *games = new_games(&s), *others = new_games(&s);
+    mz_harvest harvest = {0}, other = {0};
+    advance(&s, games, GAMES, MOVES, 1, 0, &harvest);
+    advance(&s, others, 2, MOVES, 1, 0, &other);
+    assert_same_games(games, others);
+    assert_same_harvest(&harvest, &other);
+    assert_int_equal(harvest.segment_count, GAMES * MOVES);
+    int full = 0;
+    for (int i = 0; i < harvest.segment_count; i++) {
+      assert_int_equal(has_policy(harvest.segments[i], 0), has_policy(harvest.segments[i % MOVES], 0));
+      full += has_policy(harvest.segments[i], 0);
+    }
+    assert_in_range(full, GAMES * MOVES / 5, GAMES * MOVES * 3 / 5);
+    assert_int_equal(harvest.simulations, full * ALL + (GAMES * MOVES - full) * FAST);
+    mz_harvest_deinit(&harvest);
+    mz_harvest_deinit(&other);
+    mz_games_free(games);
+    mz_games_free(others);
+    test_agent_deinit(&s.agent);
+  }
+}
+
 static void test_noise_and_gumbel_temperature(void **unused) {
   (void)unused;
   for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
@@ -437,6 +476,7 @@ int main(void) {
       cmocka_unit_test(test_openings),
       cmocka_unit_test(test_temperature),
       cmocka_unit_test(test_draws_follow_the_visits),
+      cmocka_unit_test(test_playout_cap_randomization),
       cmocka_unit_test(test_noise_and_gumbel_temperature),
       cmocka_unit_test(test_damaged_state),
   };
