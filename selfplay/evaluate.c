@@ -71,7 +71,7 @@ static void start_game(group *g, int slot) {
   } else {
     mz_rng opening = mz_rng_at(m->seed, MZ_RNG_EVAL_OPENING, m->round, (uint64_t)(game / m->env->spec.players));
     const mz_generator generator = mz_generator_from_rng(&opening);
-    mz_opening_play(m->env, group_state(g, slot), m->openings, g->mask, &opening, &generator);
+    mz_opening_play(m->env, group_state(g, slot), m->openings, g->mask, &opening, &generator, NULL);
   }
 }
 

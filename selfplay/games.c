@@ -51,7 +51,7 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   const mz_generator generator = mz_generator_from_rng(&env_rng);
   mz_rng choice = mz_rng_at(games->seed, MZ_RNG_OPENING, (uint32_t)slot, game->episode);
   const int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1);
-  mz_opening_play(games->env, state, plies, mask, &choice, &generator);
+  mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
 }
 
 void mz_games_write(const mz_games *games, mz_writer *writer) {

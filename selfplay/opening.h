@@ -4,8 +4,10 @@
 
 /* A first state, and on it `plies` moves, uniform over the legal ones. A game that ends within its opening begins again with an
  * opening one move short of that end, so the state is never a finished game's. mask: [actions], scratch. `moves` draws the moves,
- * `chance` what the environment draws (NULL where it draws nothing; both may be one stream's). */
-void mz_opening_play(const mz_env *env, void *state, int plies, uint8_t *mask, mz_rng *moves, const mz_generator *chance);
+ * `chance` what the environment draws (NULL where it draws nothing; both may be one stream's). Returns how many moves it made, and
+ * which, unless `actions` ([plies]) is NULL. */
+int mz_opening_play(const mz_env *env, void *state, int plies, uint8_t *mask, mz_rng *moves, const mz_generator *chance,
+                    int32_t *actions);
 
 /* How many such moves let the games of two agents differ and stay even: 4 on boards of more than 9 cells, else 2. */
 int mz_opening_default(const mz_spec *spec);

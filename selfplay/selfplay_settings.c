@@ -20,7 +20,7 @@ static const mz_setting rows[] = {
     ROW(noise, "selfplay.noise", MZ_BOOL, 0, 1, "on", "", "noise at the root: Dirichlet (puct), Gumbel (gumbel)"),
     ROW(full_share, "selfplay.full_share", MZ_FLOAT, 0.01, 1, "1", "of the moves",
         "searched with all simulations; the others are no policy targets (playout cap randomization)"),
-    ROW(fast_simulations, "selfplay.fast_simulations", MZ_INT, 1, 1 << 20, "4", "", "of those other moves, at most"),
+    ROW(fast_simulations, "selfplay.fast_simulations", MZ_INT, 1, 1 << 20, "4", "", "simulations of those other moves, at most"),
 };
 
 double mz_selfplay_mean_simulations(const mz_selfplay_settings *settings, int64_t simulations) {

@@ -3,7 +3,7 @@
 #include "muzero/cli/board.h"
 #include "muzero/cli/gtp_engine.h"
 #include "muzero/cli/live_game.h"
-#include "selfplay/choice.h"
+#include "selfplay/opening.h"
 #include <signal.h>
 #include <stdatomic.h>
 #include <strings.h>
@@ -21,6 +21,9 @@ typedef struct table { /* where one thread plays its games */
   mz_live_game game;
   mz_planner planner;
   mz_gtp_engine engine;
+  int32_t *opening;      /* [match->openings] */
+  uint8_t *state, *mask; /* while it is drawn */
+  void *block;
 } table;
 
 static const char *const colours[] = {"black", "white"};
@@ -29,6 +32,11 @@ static mz_status prepare(table *t, contest *c) {
   const mz_match *m = c->match;
   double komi;
   *t = (table){.contest = c};
+  mz_carver carver = {0};
+  mz_carve(&carver, &t->opening, (size_t)m->openings, sizeof *t->opening);
+  mz_carve(&carver, &t->state, 1, m->env->state_size);
+  mz_carve(&carver, &t->mask, (size_t)m->env->spec.actions, 1);
+  MZ_TRY(mz_carve_commit(&carver, &t->block));
   MZ_TRY(mz_live_game_init(&t->game, m->env, m->seed));
   MZ_TRY(mz_agent_planner(m->sides[0].agent, 1, &t->planner));
   MZ_TRY(mz_gtp_engine_start(&t->engine, c->command));
@@ -40,22 +48,15 @@ static void clear(table *t) {
   mz_gtp_engine_stop(&t->engine);
   mz_planner_deinit(&t->planner);
   mz_live_game_deinit(&t->game);
+  free(t->block);
 }
 
-/* As mz_opening_play draws it. */
 static mz_status open_game(table *t, int game) {
   const mz_match *m = t->contest->match;
-  mz_live_game *live = &t->game;
   mz_rng rng = mz_rng_at(m->seed, MZ_RNG_EVAL_OPENING, m->round, (uint64_t)(game / 2));
-  int plies = m->openings;
-  do {
-    mz_live_game_restart(live);
-    while (live->count < plies && !mz_live_game_over(live)) {
-      const int action = mz_choose_uniform(live->legal, live->legal_count, &rng);
-      MZ_TRY(mz_live_game_play(live, mz_live_game_to_play(live), action));
-    }
-    if (mz_live_game_over(live)) plies = live->count - 1;
-  } while (mz_live_game_over(live));
+  const int plies = mz_opening_play(m->env, t->state, m->openings, t->mask, &rng, NULL, t->opening);
+  mz_live_game_restart(&t->game);
+  for (int i = 0; i < plies; i++) MZ_TRY(mz_live_game_play(&t->game, mz_live_game_to_play(&t->game), t->opening[i]));
   return MZ_OK;
 }
 

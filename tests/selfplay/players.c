@@ -137,7 +137,7 @@ static void test_perfect_connect_four(void **unused) {
     board b = {0};
     mz_rng rng = stream(n);
     uint8_t mask[9];
-    mz_opening_play(env, b.bytes, 18 + n, mask, &rng, NULL);
+    mz_opening_play(env, b.bytes, 18 + n, mask, &rng, NULL, NULL);
     double cells[MZ_CONNECT_FOUR_CELLS];
     assert_int_equal(env->numbers(b.bytes, cells), MZ_CONNECT_FOUR_CELLS);
     mz_connect_four_board same = {0};
