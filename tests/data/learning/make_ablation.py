@@ -12,12 +12,17 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+BASE = ["loop_count=16"]  # every position trained four times: the preset when the table was begun
 VARIANTS = {
-    "preset": [],
+    "base": [],
     "8 simulations": ["simulations=8"],
     "32 simulations": ["simulations=32"],
     "PUCT": ["search.algorithm=puct"],
     "every position trained twice": ["loop_count=8"],
+    "twice, half of the moves with 4 simulations": ["loop_count=8", "selfplay.full_share=0.5"],
+    "every position trained once": ["loop_count=4"],
+    "once, 8 simulations": ["loop_count=4", "simulations=8"],
+    "once, three of four moves with 4 simulations": ["loop_count=4", "selfplay.full_share=0.25"],
     "every position trained eight times": ["loop_count=32"],
     "half searched afresh": ["reanalyze_ratio=0.5"],
     "without symmetry": ["replay.symmetry=off"],
@@ -50,7 +55,7 @@ def measure(binary, folder, updates, variant, seed):
     name = "-".join([variant.replace(" ", "_"), str(updates), str(seed)])
     run, kept = os.path.join(folder, name), os.path.join(folder, name + ".json")
     if not os.path.exists(kept):
-        settings = [f"train.horizon={updates}", "eval.interval=1000000", "eval.games=1", "eval.opponent=random", *VARIANTS[variant]]
+        settings = [f"train.horizon={updates}", "eval.interval=1000000", "eval.games=1", "eval.opponent=random", *BASE, *VARIANTS[variant]]
         flags = [word for setting in settings for word in ("--set", setting)]
         lines, cpu_s = muzero(binary, "train", "connect4", "--run", run, "--seed", str(seed), "--updates", str(updates),
                               "--allocate", "fixed", "--history", "none", *flags)
@@ -68,6 +73,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     jobs = [(variant, seed) for variant in VARIANTS for seed in seeds]
     print(f"# What single settings of Connect Four's preset are worth: {updates} updates, learning rate falling to the end, one thread a run.")
+    print(f"# base: the preset with {' '.join(BASE)}; settings: changes to that.")
     print(f"# kept: share of {POSITIONS} decisive positions in which the move keeps the outcome, at 200 simulations (95 % of that sample,")
     print("# not of seeds); mcts_1000: that searcher's in the same positions. By make_ablation.py.")
     print("variant,settings,seed,updates,moves,cpu_s,kept,low,high,mcts_1000")
