@@ -18,8 +18,8 @@ static const mz_setting rows[] = {
     ROW(opening_plies, "selfplay.opening_plies", MZ_INT, 0, 10000, "0", "moves",
         "each new game begins with 0 to this many random, unrecorded moves"),
     ROW(noise, "selfplay.noise", MZ_BOOL, 0, 1, "on", "", "noise at the root: Dirichlet (puct), Gumbel (gumbel)"),
-    ROW(full_share, "selfplay.full_share", MZ_FLOAT, 0.01, 1, "1", "of the moves",
-        "searched with all simulations; the others are no policy targets (playout cap randomization)"),
+    ROW(full_share, "selfplay.full_share", MZ_FLOAT, 0.01, 1, "1", "",
+        "share of the moves that are searched in full; the others are no policy targets (playout cap randomization)"),
     ROW(fast_simulations, "selfplay.fast_simulations", MZ_INT, 1, 1 << 20, "4", "", "simulations of those other moves, at most"),
 };
 
