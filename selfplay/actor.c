@@ -136,12 +136,9 @@ static int choose(const mz_games *games, mz_actor *actor, int slot, int i, doubl
 
 /* Games move in lock step, and all of them get the same: what is searched together stays together, whatever the groups. */
 static int simulations_of(const mz_games *games, const mz_actor *actor, uint64_t move) {
-  const mz_selfplay_settings *settings = &games->settings;
   const int all = actor->planner.simulations;
-  if (settings->full_share >= 1) return all;
   mz_rng rng = mz_rng_at(games->seed, MZ_RNG_CAP, 0, move);
-  if (mz_rng_f64(&rng) < settings->full_share || settings->fast_simulations >= all) return all;
-  return (int)settings->fast_simulations;
+  return mz_rng_f64(&rng) < games->settings.full_share ? all : (int)mz_selfplay_fast_simulations(&games->settings, all);
 }
 
 /* Searches the group's positions and chooses a move for each. */

@@ -23,9 +23,13 @@ static const mz_setting rows[] = {
     ROW(fast_simulations, "selfplay.fast_simulations", MZ_INT, 1, 1 << 20, "4", "", "simulations of those other moves, at most"),
 };
 
+int64_t mz_selfplay_fast_simulations(const mz_selfplay_settings *settings, int64_t simulations) {
+  return settings->fast_simulations < simulations ? settings->fast_simulations : simulations;
+}
+
 double mz_selfplay_mean_simulations(const mz_selfplay_settings *settings, int64_t simulations) {
-  const int64_t fast = settings->fast_simulations < simulations ? settings->fast_simulations : simulations;
-  return settings->full_share * (double)simulations + (1 - settings->full_share) * (double)fast;
+  const double full = settings->full_share;
+  return full * (double)simulations + (1 - full) * (double)mz_selfplay_fast_simulations(settings, simulations);
 }
 
 const mz_settings_table mz_selfplay_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
