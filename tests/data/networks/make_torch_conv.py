@@ -8,6 +8,7 @@ it, and several updates: losses, norms of gradients, and the small parameters in
 a formula that the test has too. Weights and batch are float32; everything computed from them is float64. Of the smaller board
 also the loss and the gradients where the factors of every convolution's products are rounded to bfloat16.
 """
+import itertools
 import os
 
 import numpy
@@ -20,6 +21,8 @@ BATCH, UNROLL, NORM_ROWS, NORM_SHARE, UPDATES = 8, 3, 2, 0.1, 4
 LOSS_WEIGHT = {"policy": 1.0, "value": 0.25, "reward": 1.0}
 OPTIMIZER = {"learning_rate": 1e-2, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-3, "weight_decay": 0.1, "gradient_clip": 0.5}
 PADDED_PLANES = 16
+MARGIN = 1e-5  # closer to a bend of ReLU or to a second maximum, float32 may end up on the other side
+
 
 def min_max(x):
     low, high = x.amin(dim=(1, 2, 3), keepdim=True), x.amax(dim=(1, 2, 3), keepdim=True)
@@ -144,7 +147,16 @@ class Model:
     root keeps its own (`origin`) where a norm also follows the dynamics."""
 
     def __init__(self, board, parameters, half=False):
-        self.board, self.p, self.half, self.seen = board, parameters, half, {}
+        self.board, self.p, self.half, self.seen, self.margin = board, parameters, half, {}, float("inf")
+
+    def relu(self, x):
+        self.margin = min(self.margin, x.detach().abs().min().item())
+        return relu(x)
+
+    def maxima(self, x):
+        first, second = x.detach().flatten(2).topk(2, dim=2).values.unbind(dim=2)
+        self.margin = min(self.margin, (first - second)[first > 0].min().item())
+        return x.amax(dim=(2, 3))
 
     def norm(self, name, x, origin=""):
         groups = []
@@ -162,10 +174,11 @@ class Model:
         for block in range(count):
             y = x
             for i in range(2):
-                y = relu(self.norm(f"{part}.{block}.norm{i}", y, origin))
-                pool = torch.cat([y.mean(dim=(2, 3)), y.amax(dim=(2, 3))], dim=1)
+                y = self.relu(self.norm(f"{part}.{block}.norm{i}", y, origin))
+                pools = i == 0 and self.board["pooled"]
+                pool = torch.cat([y.mean(dim=(2, 3)), self.maxima(y)], dim=1) if pools else None
                 y = convolve(y, self.p[f"{part}.{block}.conv{i}.weight"], self.half)
-                if i == 0 and self.board["pooled"]:
+                if pools:
                     y = y + (pool @ self.p[f"{part}.{block}.pooled.weight"])[:, :, None, None]
             x = x + y
         return x
@@ -196,7 +209,7 @@ class Model:
 
     def head(self, name, x, origin=""):
         x = (x.permute(0, 2, 3, 1) @ self.p[f"{name}.conv.weight"]).permute(0, 3, 1, 2)
-        x = relu(self.norm(f"{name}.norm", x, origin)).permute(0, 2, 3, 1)
+        x = self.relu(self.norm(f"{name}.norm", x, origin)).permute(0, 2, 3, 1)
         return x.reshape(BATCH, -1) @ self.p[f"{name}.weight"] + self.p[f"{name}.bias"]
 
 
@@ -218,8 +231,9 @@ def unrolled_loss(model, batch):
     return loss
 
 
-def write(name, board):
-    parameters, batch = make_parameters(board), make_batch(board, torch.Generator().manual_seed(20240608))
+def compute(name, board, seed):
+    """None: an update comes too close to where it has no derivative."""
+    parameters, batch = make_parameters(board), make_batch(board, torch.Generator().manual_seed(seed))
     p = {name: value.double().requires_grad_(not is_statistic(name)) for name, value in parameters.items()}
     doubles = {name: value.double() if value.is_floating_point() else value for name, value in batch.items()}
     trained = {name: value for name, value in p.items() if not is_statistic(name)}
@@ -241,6 +255,8 @@ def write(name, board):
     for update in range(UPDATES):
         model = Model(board, p)
         loss = unrolled_loss(model, doubles)
+        if model.margin < MARGIN:
+            return None
         optimizer.zero_grad()
         loss.backward()
         statistics = model.statistics()
@@ -257,9 +273,15 @@ def write(name, board):
     out |= {f"loss_weight.{name}": torch.tensor(value, dtype=torch.float64) for name, value in LOSS_WEIGHT.items()}
     out |= {f"optimizer.{name}": torch.tensor(value, dtype=torch.float64) for name, value in OPTIMIZER.items()}
 
+    print(f"{name}: seed {seed}, losses {losses}, gradient norms {norms}")
+    return out
+
+
+def write(name, board):
+    out = next(found for found in (compute(name, board, seed) for seed in itertools.count(20240608)) if found)
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"torch_conv_{name}.safetensors")
     save_file({name: value.contiguous() for name, value in out.items()}, path, metadata={"torch": torch.__version__})
-    print(f"{path}: {os.path.getsize(path)} bytes, losses {losses}, gradient norms {norms}")
+    print(f"{path}: {os.path.getsize(path)} bytes")
 
 
 def main():
