@@ -53,8 +53,9 @@ static mz_status prepare_halves(mz_tape *tape, mz_node *node, conv_node *own) {
 }
 
 static void prepare_floats(mz_tape *tape, mz_node *node, conv_node *own) {
-  own->shape = winograd_of(&tape->params->items[node->weight]);
-  own->turned = mz_winograd_of(own->shape.board, own->shape.outputs, own->shape.inputs);
+  const mz_param *param = &tape->params->items[node->weight];
+  own->shape = winograd_of(param);
+  own->turned = mz_winograd_of(param->conv, param->columns, inputs_of(param));
   mz_tape_claim_scratch(tape, mz_winograd_forward_scratch(&own->shape) * sizeof(float));
   if (node->first_use) mz_tape_claim_scratch(tape, mz_winograd_weights_scratch(&own->shape) * sizeof(float));
 }

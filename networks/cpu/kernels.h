@@ -63,12 +63,23 @@ typedef struct mz_pooling {
   bool overwrite;
 } mz_pooling;
 
-/* Boards cut into tiles of outputs (one of winograd.c's) for minimal filtering; what a tile sees, one more on every side, is known by
- * as many polynomials at as many points: [point][tile][channels], points point_stride apart. */
+/* A side of a board cut into tiles for minimal filtering: `wide` ones of `tile` outputs, 3 to 6, the last of which may stand out, then
+ * `narrow` ones of one output less (`tile` is even). What a tile sees, one input more at either end, is known by a polynomial at as
+ * many points; a narrow tile's are those of a wide one without the first. */
+typedef struct mz_side {
+  int length; /* of the board */
+  int tile, wide, narrow;
+} mz_side;
+
+/* Whole boards in tiles, at their points: [point down][point across][tile][channels], points point_stride apart. Tiles lie in the order
+ * (narrow, wide) of (down, across), (wide, wide), (wide, narrow), (narrow, narrow), each for all boards, so that those which are known
+ * at a point are neighbours. */
 typedef struct mz_tiling {
-  mz_board board, tile;
+  mz_side down, across;
   int channels; /* a multiple of 16 */
-  int rows;     /* boards */
+  int rows;     /* boards to be moved, */
+  int first;    /* from this one on */
+  int all;      /* of those at these points */
   ptrdiff_t point_stride;
 } mz_tiling;
 
@@ -82,7 +93,7 @@ typedef struct mz_tile_finish {
 /* `count` 3 × 3 kernels, a multiple of 16, side by side: [tap][count] and [point][count]. A negative tap_stride, with the last tap
  * first, turns them by half a turn. */
 typedef struct mz_taps {
-  mz_board tile;
+  mz_board tile; /* the widest, in outputs */
   int count;
   ptrdiff_t tap_stride, point_stride;
 } mz_taps;

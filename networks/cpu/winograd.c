@@ -2,18 +2,32 @@
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/transpose.h"
 
-/* Of 3 or 4 outputs what takes fewer points; 3, which rounds less, where both take as many. Tiles of 5 and 6 take up to a fifth fewer on
- * some boards; measured, they round twice as much, and updates are no faster: their points and kernels outgrow the cache. */
-static int tile_for(int length) { return (length + 2) / 3 * 5 <= (length + 3) / 4 * 6 ? 3 : 4; }
+static int points_along(const mz_side *side) { return side->tile + MZ_KERNEL - 1; }
 
-static int tiles_along(int length, int tile) { return (length + tile - 1) / tile; }
+/* As few tiles of `wide` outputs and of one less as cover a length. */
+static mz_side cut(int length, int wide) {
+  const int tiles = (length + wide - 1) / wide, over = length - (wide - 1) * tiles;
+  return over > 0 ? (mz_side){length, wide, over, tiles - over} : (mz_side){length, wide - 1, tiles, 0};
+}
+
+/* Products along a side, of each line across it. */
+static int products_along(const mz_side *side) { return (side->wide + side->narrow) * points_along(side) - side->narrow; }
+
+/* Tiles of up to 4, which round less, unless ones of 5 and 6 take fewer products. */
+static mz_side side_of(int length) {
+  const mz_side small = cut(length, 4), large = cut(length, 6);
+  return products_along(&large) < products_along(&small) ? large : small;
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+static int tiles_along(const mz_side *side) { return side->wide + side->narrow; }
 
 mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs) {
   enum { BLOCK_TILES = 32 };
-  const mz_board tile = {tile_for(board.height), tile_for(board.width)};
-  mz_winograd w = {.board = board, .tile = tile, .inputs = inputs, .outputs = outputs};
-  w.points = (tile.height + MZ_KERNEL - 1) * (tile.width + MZ_KERNEL - 1);
-  w.tiles = tiles_along(board.height, tile.height) * tiles_along(board.width, tile.width);
+  mz_winograd w = {.down = side_of(board.height), .across = side_of(board.width), .inputs = inputs, .outputs = outputs};
+  w.points = points_along(&w.down) * points_along(&w.across);
+  w.tiles = tiles_along(&w.down) * tiles_along(&w.across);
   w.block = w.tiles < BLOCK_TILES ? BLOCK_TILES / w.tiles : 1;
   return w;
 }
@@ -22,38 +36,61 @@ mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs) {
  * channels, all of them fall into one set. */
 static ptrdiff_t point_stride(const mz_winograd *w, int channels) { return (ptrdiff_t)w->block * w->tiles * channels + MZ_LANES; }
 
-static mz_tiling tiling_of(const mz_winograd *w, int rows, int channels) {
-  return (mz_tiling){
-      .board = w->board, .channels = channels, .rows = rows, .tile = w->tile, .point_stride = point_stride(w, channels)};
+/* Of `all` boards at once, `rows` from `first` on. */
+static mz_tiling tiling_of(const mz_winograd *w, int all, int first, int rows, int channels) {
+  return (mz_tiling){.down = w->down,
+                     .across = w->across,
+                     .channels = channels,
+                     .rows = rows,
+                     .first = first,
+                     .all = all,
+                     .point_stride = point_stride(w, channels)};
 }
 
 static size_t board_size(const mz_winograd *w, int channels) {
-  return (size_t)w->board.height * (size_t)w->board.width * (size_t)channels;
+  return (size_t)w->down.length * (size_t)w->across.length * (size_t)channels;
 }
 
 static size_t points_size(const mz_winograd *w, int channels) { return (size_t)w->points * (size_t)point_stride(w, channels); }
+
+/* Tiles known at a point: all but narrow ones, along a side of which it is the first. */
+typedef struct tile_range {
+  int begin, count;
+} tile_range;
+
+static tile_range tiles_at(const mz_winograd *w, int rows, int point) {
+  const mz_side *down = &w->down, *across = &w->across;
+  const bool first_down = point < points_along(across), first_across = point % points_along(across) == 0;
+  const int begin = first_down ? down->narrow * across->wide : 0;
+  int end = tiles_along(down) * across->wide;
+  if (!first_across) end += down->wide * across->narrow;
+  if (!first_across && !first_down) end += down->narrow * across->narrow;
+  return (tile_range){rows * begin, rows * (end - begin)};
+}
+
+static mz_board tile_of(const mz_winograd *w) { return (mz_board){w->down.tile, w->across.tile}; }
 
 static int pairs(const mz_winograd *w) { return w->inputs * w->outputs; }
 
 /* ---- kernels ---- */
 
 void mz_winograd_pack(const mz_winograd *w, const float *weights, float *packed) {
-  const mz_taps taps = {w->tile, pairs(w), pairs(w), pairs(w)};
+  const mz_taps taps = {tile_of(w), pairs(w), pairs(w), pairs(w)};
   mz_kernels_get()->taps_evaluate(&taps, weights, packed);
 }
 
 void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *packed) {
-  enum { SIDE = MZ_LANES, SQUARE = SIDE * SIDE };
-  float square[MZ_CONV_PACKED * SQUARE]; /* [point][input][output] */
-  const ptrdiff_t tap = pairs(w);
-  const mz_taps turned = {w->tile, SIDE, -tap, SQUARE};
+  enum { SIDE = MZ_LANES, TAPS = MZ_KERNEL * MZ_KERNEL };
+  float square[TAPS][SIDE][SIDE]; /* [tap][output][input] */
+  const mz_taps turned = {tile_of(w), SIDE, -(ptrdiff_t)(SIDE * SIDE), pairs(w)};
   for (int input = 0; input < w->inputs; input += SIDE) {
     for (int output = 0; output < w->outputs; output += SIDE) {
-      const float *last = weights + (MZ_KERNEL * MZ_KERNEL - 1) * tap + (ptrdiff_t)input * w->outputs + output;
-      for (int i = 0; i < SIDE; i++)
-        mz_kernels_get()->taps_evaluate(&turned, last + (ptrdiff_t)i * w->outputs, square + i * SIDE);
-      for (int p = 0; p < w->points; p++) {
-        mz_transpose(square + p * SQUARE, SIDE, SIDE, SIDE, packed + p * tap + (ptrdiff_t)output * w->inputs + input, w->inputs);
+      for (int tap = 0; tap < TAPS; tap++) {
+        const float *from = weights + (ptrdiff_t)tap * pairs(w) + (ptrdiff_t)input * w->outputs + output;
+        mz_transpose(from, SIDE, SIDE, w->outputs, square[tap][0], SIDE);
+      }
+      for (int i = 0; i < SIDE; i++) {
+        mz_kernels_get()->taps_evaluate(&turned, square[TAPS - 1][i], packed + (ptrdiff_t)(output + i) * w->inputs + input);
       }
     }
   }
@@ -66,8 +103,7 @@ size_t mz_winograd_forward_scratch(const mz_winograd *w) { return points_size(w,
 static void multiply(const mz_winograd *w, int rows, const float *seen, const float *packed, float *product) {
   const ptrdiff_t from = point_stride(w, w->inputs), to = point_stride(w, w->outputs);
   mz_term term = {0};
-  mz_product p = {.rows = rows * w->tiles,
-                  .columns = w->outputs,
+  mz_product p = {.columns = w->outputs,
                   .depth = w->inputs,
                   .term_count = 1,
                   .terms = &term,
@@ -76,8 +112,10 @@ static void multiply(const mz_winograd *w, int rows, const float *seen, const fl
                   .b_stride = w->outputs,
                   .c_stride = w->outputs};
   for (int point = 0; point < w->points; point++) {
-    term = (mz_term){seen + point * from, packed + (ptrdiff_t)point * pairs(w)};
-    p.c = product + point * to;
+    const tile_range tiles = tiles_at(w, rows, point);
+    term = (mz_term){seen + point * from + (ptrdiff_t)tiles.begin * w->inputs, packed + (ptrdiff_t)point * pairs(w)};
+    p.c = product + point * to + (ptrdiff_t)tiles.begin * w->outputs;
+    p.rows = tiles.count;
     mz_kernels_get()->product(&p);
   }
 }
@@ -87,8 +125,8 @@ void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const f
   const mz_kernels *kernels = mz_kernels_get();
   float *seen = scratch, *product = scratch + points_size(w, w->inputs);
   for (int at = 0; at < rows; at += w->block) {
-    const int count = rows - at < w->block ? rows - at : w->block;
-    const mz_tiling in = tiling_of(w, count, w->inputs), out = tiling_of(w, count, w->outputs);
+    const int count = smaller(w->block, rows - at);
+    const mz_tiling in = tiling_of(w, count, 0, count, w->inputs), out = tiling_of(w, count, 0, count, w->outputs);
     kernels->tiles_see(&in, x + (size_t)at * board_size(w, w->inputs), seen);
     multiply(w, count, seen, packed, product);
     const size_t to = (size_t)at * board_size(w, w->outputs);
@@ -108,7 +146,6 @@ static void accumulate(const mz_winograd *w, int rows, const float *seen, const 
   mz_term term = {0};
   mz_product p = {.rows = w->inputs,
                   .columns = w->outputs,
-                  .depth = rows * w->tiles,
                   .term_count = 1,
                   .terms = &term,
                   .a_row = 1,
@@ -117,7 +154,10 @@ static void accumulate(const mz_winograd *w, int rows, const float *seen, const 
                   .c_stride = w->outputs,
                   .add = add};
   for (int point = 0; point < w->points; point++) {
-    term = (mz_term){seen + point * point_stride(w, w->inputs), spread + point * point_stride(w, w->outputs)};
+    const tile_range tiles = tiles_at(w, rows, point);
+    term = (mz_term){seen + point * point_stride(w, w->inputs) + (ptrdiff_t)tiles.begin * w->inputs,
+                     spread + point * point_stride(w, w->outputs) + (ptrdiff_t)tiles.begin * w->outputs};
+    p.depth = tiles.count;
     p.c = sum + (ptrdiff_t)point * pairs(w);
     mz_kernels_get()->product(&p);
   }
@@ -126,15 +166,19 @@ static void accumulate(const mz_winograd *w, int rows, const float *seen, const 
 void mz_winograd_weights(const mz_winograd *w, int rows, const mz_term *terms, int term_count, float *scratch, float *gradient) {
   const mz_kernels *kernels = mz_kernels_get();
   float *sum = scratch, *seen = sum + (size_t)w->points * (size_t)pairs(w), *spread = seen + points_size(w, w->inputs);
-  for (int t = 0; t < term_count; t++) {
-    for (int at = 0; at < rows; at += w->block) {
-      const int count = rows - at < w->block ? rows - at : w->block;
-      const mz_tiling in = tiling_of(w, count, w->inputs), out = tiling_of(w, count, w->outputs);
-      kernels->tiles_see(&in, terms[t].a + (size_t)at * board_size(w, w->inputs), seen);
-      kernels->tiles_spread(&out, terms[t].b + (size_t)at * board_size(w, w->outputs), spread);
-      accumulate(w, count, seen, spread, t > 0 || at > 0, sum);
+  const int total = term_count * rows;
+  for (int done = 0, all; done < total; done += all) {
+    all = smaller(w->block, total - done);
+    for (int first = 0, count; first < all; first += count) {
+      const mz_term *term = &terms[(done + first) / rows];
+      const int at = (done + first) % rows;
+      count = smaller(all - first, rows - at);
+      const mz_tiling in = tiling_of(w, all, first, count, w->inputs), out = tiling_of(w, all, first, count, w->outputs);
+      kernels->tiles_see(&in, term->a + (size_t)at * board_size(w, w->inputs), seen);
+      kernels->tiles_spread(&out, term->b + (size_t)at * board_size(w, w->outputs), spread);
     }
+    accumulate(w, all, seen, spread, done > 0, sum);
   }
-  const mz_taps taps = {w->tile, pairs(w), pairs(w), pairs(w)};
+  const mz_taps taps = {tile_of(w), pairs(w), pairs(w), pairs(w)};
   kernels->taps_gather(&taps, sum, gradient);
 }

@@ -1,15 +1,15 @@
 /* 3 × 3 convolutions of boards in floats, NHWC, padded with zeros, by minimal filtering (Winograd 1980; Lavin & Gray 2016,
- * arXiv:1509.09308): tiles of 3 or 4 outputs a side, as they fit the board, are multiplied at 5 or 6 points a side. A board of 6 × 7
- * takes 120 products for each pair of channels where the definition takes 304. Every sum runs in one order, whatever the number of
+ * arXiv:1509.09308): tiles of 3 to 6 outputs a side, as they fit the board, are multiplied at two points more a side. A board of 6 × 7
+ * takes 88 products for each pair of channels where the definition takes 304. Every sum runs in one order, whatever the number of
  * boards. Any thread; `scratch` is the caller's. */
 #pragma once
 #include "networks/cpu/kernels.h"
 #include <stddef.h>
 
 typedef struct mz_winograd {
-  mz_board board, tile; /* a tile in outputs */
+  mz_side down, across; /* of the board */
   int inputs, outputs;  /* channels: multiples of 16 */
-  int points;           /* of a tile */
+  int points;           /* of the widest tile */
   int tiles;            /* of a board */
   int block;            /* boards that are in the making at once */
 } mz_winograd;

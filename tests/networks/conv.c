@@ -164,7 +164,7 @@ static void whole_numbers(mz_conv_shape shape, form f) {
 
 static void whole_numbers_come_out(void **state) {
   (void)state;
-  static const mz_board boards[] = {{2, 2}, {3, 3}, {6, 7}, {9, 9}, {1, 4}, {5, 1}, {8, 3}};
+  static const mz_board boards[] = {{2, 2}, {3, 3}, {6, 7}, {9, 9}, {1, 4}, {5, 1}, {8, 3}, {7, 11}};
   static const int channels[][2] = {{16, 16}, {32, 48}, {48, 64}, {64, 16}};
   for (size_t b = 0; b < sizeof boards / sizeof *boards; b++) {
     for (size_t c = 0; c < 4; c++) {

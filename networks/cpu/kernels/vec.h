@@ -2,6 +2,7 @@
  * this type once and compiled once per instruction-set level; each operation rounds alike at every level, save v_fma, which
  * plain C rounds twice. Sums over lanes run in one fixed order: halves are added until one lane is left. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ static inline vec v_max(vec a, vec b) { return _mm512_max_ps(a, b); }
 static inline vec v_min(vec a, vec b) { return _mm512_min_ps(a, b); }
 static inline __mmask16 v_first(int n) { return (__mmask16)((1u << n) - 1u); }
 static inline vec v_load_first(const float *p, int n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
+static inline vec v_load_if(bool on, const float *p) { return _mm512_maskz_loadu_ps((__mmask16)-on, p); }
 static inline vec v_keep_first(vec x, int n, float fill) { return _mm512_mask_mov_ps(_mm512_set1_ps(fill), v_first(n), x); }
 static inline vec v_where_positive(vec y, vec x) {
   return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_GT_OQ), x);
@@ -60,6 +62,7 @@ static inline vec v_keep_first(vec x, int n, float fill) {
   return (vec){_mm256_blendv_ps(f, x.low, _mm256_castsi256_ps(v_first_eight(n))),
                _mm256_blendv_ps(f, x.high, _mm256_castsi256_ps(v_first_eight(n - 8)))};
 }
+static inline vec v_load_if(bool on, const float *p) { return on ? v_load(p) : v_set(0.0f); }
 static inline vec v_where_positive(vec y, vec x) {
   const __m256 zero = _mm256_setzero_ps();
   return (vec){_mm256_and_ps(_mm256_cmp_ps(y.low, zero, _CMP_GT_OQ), x.low),
@@ -114,6 +117,7 @@ static inline vec v_keep_first(vec x, int n, float fill) {
   return V_OF(v_four_choose(v_four_first(n), x.a, f.a), v_four_choose(v_four_first(n - 4), x.b, f.b),
               v_four_choose(v_four_first(n - 8), x.c, f.c), v_four_choose(v_four_first(n - 12), x.d, f.d));
 }
+static inline vec v_load_if(bool on, const float *p) { return on ? v_load(p) : v_set(0.0f); }
 static inline vec v_where_positive(vec y, vec x) {
   const v_four zero = {0.0f, 0.0f, 0.0f, 0.0f};
   return V_OF(v_four_choose(y.a > zero, x.a, zero), v_four_choose(y.b > zero, x.b, zero), v_four_choose(y.c > zero, x.c, zero),
