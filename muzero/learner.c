@@ -87,11 +87,23 @@ float *mz_learner_weights(mz_learner *l) { return l->weights; }
 float *mz_learner_average(mz_learner *l) { return l->average; }
 mz_optimizer *mz_learner_optimizer(mz_learner *l) { return &l->optimizer; }
 
-mz_status mz_learner_weights_changed(mz_learner *l) {
-  const mz_params *params = &l->model->params;
-  if (l->packed) MZ_TRY(l->backend->pack_forward(params, l->weights, l->model->train_half, l->packed));
-  return l->backend->pack_backward ? l->backend->pack_backward(params, l->weights, l->model->train_half, l->transposed) : MZ_OK;
+static mz_status run_pack(void *context, int task, int worker) {
+  (void)worker;
+  mz_learner *l = context;
+  const mz_param *param = &l->model->params.items[task];
+  const bool half = l->model->train_half;
+  if (l->packed) MZ_TRY(l->backend->pack_forward(param, l->weights, half, l->packed));
+  return l->backend->pack_backward ? l->backend->pack_backward(param, l->weights, half, l->transposed) : MZ_OK;
 }
+
+/* For steps over all parameters: in parallel where there are many. */
+static mz_status run_shared(mz_learner *l, mz_task task, int tasks) {
+  if (l->chunks >= SHARED_CHUNKS) return mz_pool_run(l->pool, task, l, tasks);
+  for (int i = 0; i < tasks; i++) MZ_TRY(task(l, i, 0));
+  return MZ_OK;
+}
+
+mz_status mz_learner_weights_changed(mz_learner *l) { return run_shared(l, run_pack, l->model->params.count); }
 
 static mz_status lane_prepare(mz_learner *l, lane *own) {
   if (own->tape) return MZ_OK;
@@ -229,10 +241,7 @@ static mz_status run_step(void *context, int task, int worker) {
 }
 
 static mz_status run_over_chunks(mz_learner *l, mz_task task) {
-  int tasks = (l->chunks + CHUNKS_A_TASK - 1) / CHUNKS_A_TASK;
-  if (l->chunks >= SHARED_CHUNKS) return mz_pool_run(l->pool, task, l, tasks);
-  for (int i = 0; i < tasks; i++) MZ_TRY(task(l, i, 0));
-  return MZ_OK;
+  return run_shared(l, task, (l->chunks + CHUNKS_A_TASK - 1) / CHUNKS_A_TASK);
 }
 
 static void add_stats(mz_learner *l, double loss, double norm, mz_learning_stats *total) {

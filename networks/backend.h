@@ -4,6 +4,11 @@
 #include "muzero/base/status.h"
 #include "networks/tape.h"
 
+/* Brings a parameter into the form in which tapes read it, convolutions packed, matrices transposed, when it has changed: once for all
+ * threads, different parameters at once from any. values: all parameters; out: params->packed elements; half: for tapes of half
+ * values. */
+typedef mz_status mz_pack(const mz_param *param, const void *values, bool half, void *out);
+
 struct mz_backend {
   const char *name;
   bool (*halves)(void); /* this processor computes with halves (tape.h); NULL: never */
@@ -14,12 +19,14 @@ struct mz_backend {
   /* rows: how many of the planned rows are live (the leading ones). */
   void (*forward)(mz_tape *tape, mz_node *node, int rows);
   void (*backward)(mz_tape *tape, mz_node *node, int rows);
-  /* Parameters as forward, and as backward's data gradients, read them: convolutions packed, matrices transposed. Made once for all
-   * threads when they have changed. out: params->packed elements. half: for tapes of half values. NULL: nothing is ever to be done,
-   * tapes read the values. */
-  mz_status (*pack_forward)(const mz_params *params, const void *values, bool half, void *out);
-  mz_status (*pack_backward)(const mz_params *params, const void *values, bool half, void *out);
+  /* A parameter as forward, and as backward's data gradients, read it. NULL: nothing is ever to be done, tapes read the values. */
+  mz_pack *pack_forward, *pack_backward;
 };
+
+static inline mz_status mz_pack_all(mz_pack *pack, const mz_params *params, const void *values, bool half, void *out) {
+  for (int i = 0; i < params->count; i++) MZ_TRY(pack(&params->items[i], values, half, out));
+  return MZ_OK;
+}
 
 extern const mz_backend mz_backend_cpu;
 extern const mz_backend mz_backend_ref;

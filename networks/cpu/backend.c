@@ -113,19 +113,17 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
   }
 }
 
-static mz_status pack_forward(const mz_params *params, const void *values, bool half, void *out) {
-  for (int i = 0; i < params->count; i++) {
-    const mz_param *param = &params->items[i];
-    if (param->conv.height > 0) continue; /* mz_conv_pack_all */
-    const size_t count = (size_t)param->rows * (size_t)param->stride;
-    memcpy((float *)out + param->packed, (const float *)values + param->offset, count * sizeof(float));
-  }
-  return mz_conv_pack_all(params, MZ_CONV_FORWARD, half, values, out);
+static mz_status pack_forward(const mz_param *param, const void *values, bool half, void *out) {
+  if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_FORWARD, half, values, out);
+  const size_t count = (size_t)param->rows * (size_t)param->stride;
+  memcpy((float *)out + param->packed, (const float *)values + param->offset, count * sizeof(float));
+  return MZ_OK;
 }
 
-static mz_status pack_backward(const mz_params *params, const void *values, bool half, void *out) {
-  mz_linear_transpose(params, values, out);
-  return mz_conv_pack_all(params, MZ_CONV_DATA, half, values, out);
+static mz_status pack_backward(const mz_param *param, const void *values, bool half, void *out) {
+  if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_DATA, half, values, out);
+  mz_linear_transpose(param, values, out);
+  return MZ_OK;
 }
 
 const mz_backend mz_backend_cpu = {

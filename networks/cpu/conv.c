@@ -154,21 +154,14 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
   if (node->first_use) parameter_gradients(tape, node, rows);
 }
 
-static void pack_floats(const mz_param *param, mz_conv_direction direction, const float *values, float *out) {
+mz_status mz_conv_pack_param(const mz_param *param, mz_conv_direction direction, bool half, const float *values, float *out) {
+  values += param->offset;
+  out += param->packed;
+  if (half) {
+    const mz_conv_shape shape = half_shape_of(param);
+    return mz_conv_pack(&shape, direction, values, out);
+  }
   const mz_winograd shape = winograd_of(param);
   (direction == MZ_CONV_DATA ? mz_winograd_pack_data : mz_winograd_pack)(&shape, values, out);
-}
-
-mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, bool half, const float *values, float *out) {
-  for (int i = 0; i < params->count; i++) {
-    const mz_param *param = &params->items[i];
-    if (param->conv.height == 0) continue;
-    if (half) {
-      const mz_conv_shape shape = half_shape_of(param);
-      MZ_TRY(mz_conv_pack(&shape, direction, values + param->offset, out + param->packed));
-    } else {
-      pack_floats(param, direction, values + param->offset, out + param->packed);
-    }
-  }
   return MZ_OK;
 }

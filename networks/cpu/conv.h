@@ -7,5 +7,5 @@ mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node);
 void mz_conv_node_release(mz_node *node);
 void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows);
-/* Convolutions' weights as a direction reads them; other parameters are left alone. */
-mz_status mz_conv_pack_all(const mz_params *params, mz_conv_direction direction, bool half, const float *values, float *out);
+/* A convolution's weights as a direction reads them, in a packed vector. */
+mz_status mz_conv_pack_param(const mz_param *param, mz_conv_direction direction, bool half, const float *values, float *out);

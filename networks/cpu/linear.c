@@ -168,11 +168,6 @@ void mz_linear_backward(mz_tape *tape, mz_node *node, int rows) {
   if (node->first_use) parameter_gradients(tape, node, rows);
 }
 
-void mz_linear_transpose(const mz_params *params, const void *values, void *transposed) {
-  for (int i = 0; i < params->count; i++) {
-    const mz_param *param = &params->items[i];
-    if (param->conv.height > 0) continue; /* mz_conv_pack_all */
-    const float *from = (const float *)values + param->offset;
-    mz_transpose(from, param->rows, param->columns, param->stride, (float *)transposed + param->packed, param->rows);
-  }
+void mz_linear_transpose(const mz_param *param, const float *values, float *transposed) {
+  mz_transpose(values + param->offset, param->rows, param->columns, param->stride, transposed + param->packed, param->rows);
 }

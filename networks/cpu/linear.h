@@ -7,5 +7,5 @@ mz_status mz_linear_prepare(mz_tape *tape, mz_node *node);
 void mz_linear_release(mz_node *node);
 void mz_linear_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_linear_backward(mz_tape *tape, mz_node *node, int rows);
-/* Wᵀ of every parameter, [columns][rows] without padding, in a packed vector (never longer than the parameter). */
-void mz_linear_transpose(const mz_params *params, const void *values, void *transposed);
+/* Wᵀ, [columns][rows] without padding, in a packed vector (never longer than the parameter). */
+void mz_linear_transpose(const mz_param *param, const float *values, float *transposed);

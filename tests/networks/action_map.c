@@ -105,7 +105,7 @@ static void compare_with_convolution(const mz_backend *backend, mz_board board, 
   const mz_value convolved = mz_tape_conv(tape, mz_tape_planes(tape, plane, cells), weight, -1, -1, MZ_LINEAR_ONLY);
   check(mz_tape_plan(tape));
   for (int64_t i = 0; i < params.size; i++) wide[i] = values[i];
-  if (backend->pack_forward != NULL) check(backend->pack_forward(&params, values, false, packed));
+  if (backend->pack_forward != NULL) check(mz_pack_all(backend->pack_forward, &params, values, false, packed));
   for (int action = 0; action < (kind == MZ_ACTIONS_COLUMNS ? board.width : cells); action++) {
     float marks[CELLS_MAX];
     for (int p = 0; p < cells; p++) marks[p] = is_marked(&actions, action, p / board.width, p % board.width);

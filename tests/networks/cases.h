@@ -215,8 +215,8 @@ static inline void *net_elements(const net *n, const float *from) {
 
 static inline void net_pack(net *n) {
   const mz_backend *backend = n->backend;
-  if (backend->pack_forward != NULL) check(backend->pack_forward(&n->params, n->values, n->half, n->packed));
-  if (backend->pack_backward != NULL) check(backend->pack_backward(&n->params, n->values, n->half, n->transposed));
+  if (backend->pack_forward != NULL) check(mz_pack_all(backend->pack_forward, &n->params, n->values, n->half, n->packed));
+  if (backend->pack_backward != NULL) check(mz_pack_all(backend->pack_backward, &n->params, n->values, n->half, n->transposed));
 }
 
 static inline net *net_open(const net_case *c, const mz_backend *backend, net_size size, int rows, uint64_t seed) {

@@ -250,7 +250,7 @@ static float *packed_weights(const mz_params *params) {
   check(mz_alloc(&values, (size_t)params->size, sizeof *values));
   check(mz_alloc(&packed, (size_t)params->packed, sizeof *packed));
   mz_params_init(params, 2, values);
-  check(mz_backend_cpu.pack_forward(params, values, false, packed));
+  check(mz_pack_all(mz_backend_cpu.pack_forward, params, values, false, packed));
   free(values);
   return packed;
 }

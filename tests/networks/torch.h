@@ -46,8 +46,8 @@ static inline void pack(update *u) {
     else
       ((float *)u->values)[i] = u->weights[i];
   }
-  if (u->packed != NULL) check(u->backend->pack_forward(params, u->values, u->half, u->packed));
-  if (u->transposed != NULL) check(u->backend->pack_backward(params, u->values, u->half, u->transposed));
+  if (u->packed != NULL) check(mz_pack_all(u->backend->pack_forward, params, u->values, u->half, u->packed));
+  if (u->transposed != NULL) check(mz_pack_all(u->backend->pack_backward, params, u->values, u->half, u->transposed));
 }
 
 static inline void open_tape(update *u, const mz_backend *backend, int unroll) {
