@@ -64,6 +64,13 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, const measured *m) {
   settings.loss.unroll = UNROLL;
   if (m->rows % settings.shards != 0)
     return mz_fail(MZ_E_CONFIG, "shards: %lld does not divide the batch of %d rows", (long long)settings.shards, m->rows);
+  const int64_t rows = m->rows / settings.shards;
+  if (m->kind == MZ_MODEL_CONV && rows % network.norm_rows != 0)
+    return mz_fail(
+        MZ_E_CONFIG,
+        "shards: %lld leave %lld rows for each, no multiple of the %lld that are normalised together (network.bn_rows); "
+        "nearest valid value: %lld",
+        (long long)settings.shards, (long long)rows, (long long)network.norm_rows, (long long)(m->rows / network.norm_rows));
   MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_backend_cpu, &settings, bench->pool));
   mz_params_init(&f->model.params, 1, mz_learner_weights(f->learner));
   MZ_TRY(mz_learner_weights_changed(f->learner));
