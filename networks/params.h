@@ -19,7 +19,7 @@ typedef enum mz_init {
 
 /* A 3 × 3 convolution over boards of height × width, padded with zeros: its weight has 9 · inputs rows (kernel row, kernel column,
  * input: HWIO), outputs columns. Packed for a backend it takes up to MZ_CONV_PACKED elements for each input and output. */
-enum { MZ_KERNEL = 3, MZ_CONV_PACKED = 64 };
+enum { MZ_KERNEL = 3, MZ_CONV_PACKED = 68 };
 typedef struct mz_board {
   int height, width;
 } mz_board;

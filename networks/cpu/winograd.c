@@ -32,9 +32,12 @@ mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs) {
   return w;
 }
 
-/* Points lie a line of cache further apart than they need, for they are written one after the other: else, with powers of two for
- * channels, all of them fall into one set. */
+static int pairs(const mz_winograd *w) { return w->inputs * w->outputs; }
+
+/* From one point to the next, of tiles and of kernels: a line of cache more than they need, for points are read and written one after
+ * the other. Else, with powers of two for channels, all of them fall into one set. */
 static ptrdiff_t point_stride(const mz_winograd *w, int channels) { return (ptrdiff_t)w->block * w->tiles * channels + MZ_LANES; }
+static ptrdiff_t kernel_stride(const mz_winograd *w) { return pairs(w) + MZ_LANES; }
 
 /* Of `all` boards at once, `rows` from `first` on. */
 static mz_tiling tiling_of(const mz_winograd *w, int all, int first, int rows, int channels) {
@@ -70,19 +73,17 @@ static tile_range tiles_at(const mz_winograd *w, int rows, int point) {
 
 static mz_board tile_of(const mz_winograd *w) { return (mz_board){w->down.tile, w->across.tile}; }
 
-static int pairs(const mz_winograd *w) { return w->inputs * w->outputs; }
-
 /* ---- kernels ---- */
 
 void mz_winograd_pack(const mz_winograd *w, const float *weights, float *packed) {
-  const mz_taps taps = {tile_of(w), pairs(w), pairs(w), pairs(w)};
+  const mz_taps taps = {tile_of(w), pairs(w), pairs(w), kernel_stride(w)};
   mz_kernels_get()->taps_evaluate(&taps, weights, packed);
 }
 
 void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *packed) {
   enum { SIDE = MZ_LANES, TAPS = MZ_KERNEL * MZ_KERNEL };
   float square[TAPS][SIDE][SIDE]; /* [tap][output][input] */
-  const mz_taps turned = {tile_of(w), SIDE, -(ptrdiff_t)(SIDE * SIDE), pairs(w)};
+  const mz_taps turned = {tile_of(w), SIDE, -(ptrdiff_t)(SIDE * SIDE), kernel_stride(w)};
   for (int input = 0; input < w->inputs; input += SIDE) {
     for (int output = 0; output < w->outputs; output += SIDE) {
       for (int tap = 0; tap < TAPS; tap++) {
@@ -113,7 +114,7 @@ static void multiply(const mz_winograd *w, int rows, const float *seen, const fl
                   .c_stride = w->outputs};
   for (int point = 0; point < w->points; point++) {
     const tile_range tiles = tiles_at(w, rows, point);
-    term = (mz_term){seen + point * from + (ptrdiff_t)tiles.begin * w->inputs, packed + (ptrdiff_t)point * pairs(w)};
+    term = (mz_term){seen + point * from + (ptrdiff_t)tiles.begin * w->inputs, packed + point * kernel_stride(w)};
     p.c = product + point * to + (ptrdiff_t)tiles.begin * w->outputs;
     p.rows = tiles.count;
     mz_kernels_get()->product(&p);
@@ -138,10 +139,10 @@ void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const f
 /* ---- weight gradient ---- */
 
 size_t mz_winograd_weights_scratch(const mz_winograd *w) {
-  return (size_t)w->points * (size_t)pairs(w) + points_size(w, w->inputs) + points_size(w, w->outputs);
+  return (size_t)w->points * (size_t)kernel_stride(w) + points_size(w, w->inputs) + points_size(w, w->outputs);
 }
 
-/* sum [point][input][output] (+)= seen · spread */
+/* sum [point][input][output], points kernel_stride apart, (+)= seen · spread */
 static void accumulate(const mz_winograd *w, int rows, const float *seen, const float *spread, bool add, float *sum) {
   mz_term term = {0};
   mz_product p = {.rows = w->inputs,
@@ -158,14 +159,14 @@ static void accumulate(const mz_winograd *w, int rows, const float *seen, const 
     term = (mz_term){seen + point * point_stride(w, w->inputs) + (ptrdiff_t)tiles.begin * w->inputs,
                      spread + point * point_stride(w, w->outputs) + (ptrdiff_t)tiles.begin * w->outputs};
     p.depth = tiles.count;
-    p.c = sum + (ptrdiff_t)point * pairs(w);
+    p.c = sum + point * kernel_stride(w);
     mz_kernels_get()->product(&p);
   }
 }
 
 void mz_winograd_weights(const mz_winograd *w, int rows, const mz_term *terms, int term_count, float *scratch, float *gradient) {
   const mz_kernels *kernels = mz_kernels_get();
-  float *sum = scratch, *seen = sum + (size_t)w->points * (size_t)pairs(w), *spread = seen + points_size(w, w->inputs);
+  float *sum = scratch, *seen = sum + (size_t)w->points * (size_t)kernel_stride(w), *spread = seen + points_size(w, w->inputs);
   const int total = term_count * rows;
   for (int done = 0, all; done < total; done += all) {
     all = smaller(w->block, total - done);
@@ -179,6 +180,6 @@ void mz_winograd_weights(const mz_winograd *w, int rows, const mz_term *terms, i
     }
     accumulate(w, all, seen, spread, done > 0, sum);
   }
-  const mz_taps taps = {tile_of(w), pairs(w), pairs(w), pairs(w)};
+  const mz_taps taps = {tile_of(w), pairs(w), pairs(w), kernel_stride(w)};
   kernels->taps_gather(&taps, sum, gradient);
 }

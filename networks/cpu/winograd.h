@@ -16,7 +16,7 @@ typedef struct mz_winograd {
 
 mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs);
 
-/* HWIO → [point][input][output], at most MZ_CONV_PACKED points. */
+/* HWIO → [point][input][output], at most MZ_CONV_PACKED · inputs · outputs elements. */
 void mz_winograd_pack(const mz_winograd *w, const float *weights, float *packed);
 /* HWIO → what makes mz_winograd_forward, inputs and outputs exchanged, the data gradient of `w`. */
 void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *packed);

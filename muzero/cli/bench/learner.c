@@ -2,7 +2,7 @@
 #include "muzero/learner.h"
 #include "networks/backend.h"
 
-enum { BINS = 21, UNROLL = 5 };
+enum { BINS = 21, UNROLL = 5, CONV_SHARD_ROWS = 16 /* as in the presets of board games */ };
 
 typedef struct measured { /* a model and its batch */
   mz_model_kind kind;
@@ -62,6 +62,8 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, const measured *m) {
                                   .batch_size = m->rows,
                                   .shards = bench->settings.learning.shards};
   settings.loss.unroll = UNROLL;
+  if (m->kind == MZ_MODEL_CONV && m->rows % CONV_SHARD_ROWS == 0 && !mz_bench_given(bench, "shards"))
+    settings.shards = m->rows / CONV_SHARD_ROWS;
   if (m->rows % settings.shards != 0)
     return mz_fail(MZ_E_CONFIG, "shards: %lld does not divide the batch of %d rows", (long long)settings.shards, m->rows);
   const int64_t rows = m->rows / settings.shards;
