@@ -1,6 +1,6 @@
 /* The transforms of minimal filtering F(m × n, 3 × 3), sixteen channels at a time (Winograd 1980; Lavin & Gray 2016, arXiv:1509.09308,
- * equations 8 and 12): linear and separable, along rows and then along columns. What is between goes through memory, for all of it
- * does not fit into registers. */
+ * equations 8 and 12): linear and separable, along rows and then along columns. On the way to points what is between goes line by line
+ * through memory, for it does not fit into registers; on the way back there is less of it, and unrolling pays. */
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/winograd_line.h"
 
@@ -24,7 +24,7 @@ INLINE void store_columns(grid g, const int rows, const int columns, const map d
 
 INLINE void load_rows(grid g, const int rows, const int columns, const map across, const float *from, ptrdiff_t from_down,
                       ptrdiff_t from_across) {
-  LOOP for (int r = 0; r < rows; r++, from += from_down) {
+  UNROLL for (int r = 0; r < rows; r++, from += from_down) {
     vec row[POINTS_MAX];
     UNROLL for (int c = 0; c < columns; c++) row[c] = v_load(from + c * from_across);
     across(row, g[r]);
@@ -75,7 +75,7 @@ INLINE void from_points(const tile *t, const float *points, const mz_tile_finish
   grid g;
   load_rows(g, rows, columns, across, points, t->points_down, t->points_across);
   const vec start = f->bias != NULL ? v_load(f->bias) : v_set(0.0f);
-  LOOP for (int c = 0; c < wide; c++) {
+  UNROLL for (int c = 0; c < wide; c++) {
     if (!t->across.inside[c]) break;
     vec from[POINTS_MAX], column[POINTS_MAX];
     UNROLL for (int r = 0; r < rows; r++) from[r] = g[r][c];
