@@ -4,8 +4,12 @@
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/winograd_line.h"
 
-#define UNROLL _Pragma("GCC unroll 8")
 #define LOOP _Pragma("GCC unroll 1")
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* unrolled, what they add takes minutes to compile */
+#define UNROLL LOOP
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 enum { POINTS_MAX = 8 };
 
 typedef vec grid[POINTS_MAX][POINTS_MAX];
@@ -106,7 +110,7 @@ INLINE void from_points(const tile *t, const float *points, const mz_tile_finish
   }                                                                                                                              \
   static void evaluate_##M##x##N(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride) {               \
     grid g;                                                                                                                      \
-    load_rows(g, MZ_KERNEL, MZ_KERNEL, evaluate##N, taps, MZ_KERNEL *tap_stride, tap_stride);                                    \
+    load_rows(g, MZ_KERNEL, MZ_KERNEL, evaluate##N, taps, tap_stride *MZ_KERNEL, tap_stride);                                    \
     store_columns(g, MZ_KERNEL, N + 2, evaluate##M, M + 2, points, (N + 2) * point_stride, point_stride);                        \
   }                                                                                                                              \
   static void gather_##M##x##N(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride) {                 \
