@@ -124,7 +124,7 @@ static const struct {
     {{"bench", "serach"}, 2, "search"},
     {{"bench", "search", "--set", "simulatoins=3"}, 3, "simulations"},
     {{"bench", "--time", "5k"}, 2, "s, m or h"},
-    {{"bench", "learner", "--set", "network.kind=conv", "--set", "shards=32"}, 3, "nearest valid value: 16"},
+    {{"bench", "learner", "--set", "network.kind=conv", "--set", "shards=48"}, 3, "nearest valid value: 144"},
 };
 
 static void test_wrong_input(void **state) {

@@ -1,5 +1,5 @@
 #include "muzero/cli/bench/bench.h"
-#include "muzero/learner.h"
+#include "muzero/state.h"
 #include "networks/backend.h"
 
 enum { BINS = 21, UNROLL = 5, CONV_SHARD_ROWS = 16 /* as in the presets of board games */ };
@@ -27,7 +27,7 @@ static mz_status update(void *context) {
 static void fill(mz_batch *batch, const mz_spec *spec) {
   const int steps = (batch->unroll + 1) * batch->rows;
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-  for (int i = 0; i < batch->rows * spec->obs_size; i++) batch->obs[i] = mz_rng_f32(&rng);
+  for (int i = 0; i < batch->observed * batch->rows * spec->obs_size; i++) batch->obs[i] = mz_rng_f32(&rng);
   for (int i = 0; i < steps; i++) {
     float *policy = batch->policy + (size_t)i * (size_t)spec->actions, rest = 1;
     batch->action[i] = (int32_t)mz_rng_below(&rng, (uint32_t)spec->actions);
@@ -43,40 +43,33 @@ static void fill(mz_batch *batch, const mz_spec *spec) {
   for (int i = 0; i < batch->rows; i++) batch->importance[i] = 1;
 }
 
-static mz_network_settings network_of(mz_bench *bench, const measured *m) {
-  if (m->kind == MZ_MODEL_CONV) return mz_bench_residual(bench);
-  mz_network_settings network = bench->settings.network;
-  network.width = m->width;
-  network.latent = 0;
-  if (!mz_bench_given(bench, "network.value_bins")) network.value_bins = BINS;
-  if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = BINS;
-  return network;
+/* As `train` would resolve them; what --set did not give is as the peers have it. */
+static mz_status settings_of(mz_bench *bench, const measured *m, mz_settings *out) {
+  *out = bench->settings;
+  out->learning.batch_size = m->rows;
+  if (m->kind == MZ_MODEL_CONV) {
+    out->network = mz_bench_residual(bench);
+    if (!mz_bench_given(bench, "shards")) out->learning.shards = (m->rows + CONV_SHARD_ROWS - 1) / CONV_SHARD_ROWS;
+  } else {
+    out->network.kind = MZ_MODEL_MLP;
+    out->network.width = m->width;
+    if (!mz_bench_given(bench, "network.value_bins")) out->network.value_bins = BINS;
+    if (!mz_bench_given(bench, "network.reward_bins")) out->network.reward_bins = BINS;
+  }
+  if (!mz_bench_given(bench, "unroll")) out->loss.unroll = UNROLL;
+  return mz_settings_resolve(out, bench->given);
 }
 
 static mz_status fixture_init(fixture *f, mz_bench *bench, const measured *m) {
-  const mz_network_settings network = network_of(bench, m);
+  mz_settings settings;
   *f = (fixture){.spec = m->kind == MZ_MODEL_CONV ? &mz_bench_board : &mz_bench_spec};
-  MZ_TRY(mz_model_init(&f->model, &network, f->spec));
-  mz_learner_settings settings = {.loss = bench->settings.loss,
-                                  .optimizer = bench->settings.optimizer,
-                                  .batch_size = m->rows,
-                                  .shards = bench->settings.learning.shards};
-  settings.loss.unroll = UNROLL;
-  if (m->kind == MZ_MODEL_CONV && m->rows % CONV_SHARD_ROWS == 0 && !mz_bench_given(bench, "shards"))
-    settings.shards = m->rows / CONV_SHARD_ROWS;
-  if (m->rows % settings.shards != 0)
-    return mz_fail(MZ_E_CONFIG, "shards: %lld does not divide the batch of %d rows", (long long)settings.shards, m->rows);
-  const int64_t rows = m->rows / settings.shards;
-  if (m->kind == MZ_MODEL_CONV && rows % network.norm_rows != 0)
-    return mz_fail(
-        MZ_E_CONFIG,
-        "shards: %lld leave %lld rows for each, no multiple of the %lld that are normalised together (network.bn_rows); "
-        "nearest valid value: %lld",
-        (long long)settings.shards, (long long)rows, (long long)network.norm_rows, (long long)(m->rows / network.norm_rows));
-  MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_backend_cpu, &settings, bench->pool));
+  MZ_TRY(settings_of(bench, m, &settings));
+  MZ_TRY(mz_model_init(&f->model, &settings.network, f->spec));
+  const mz_learner_settings learning = mz_state_learning(&settings);
+  MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_backend_cpu, &learning, bench->pool));
   mz_params_init(&f->model.params, 1, mz_learner_weights(f->learner));
   MZ_TRY(mz_learner_weights_changed(f->learner));
-  MZ_TRY(mz_batch_init(&f->batch, f->spec, m->rows, UNROLL, 1));
+  MZ_TRY(mz_batch_init(&f->batch, f->spec, m->rows, (int)settings.loss.unroll, mz_loss_observed(&settings.loss)));
   MZ_TRY(mz_alloc(&f->errors, (size_t)m->rows, sizeof *f->errors));
   fill(&f->batch, f->spec);
   return MZ_OK;
@@ -95,7 +88,7 @@ static mz_status measure(mz_bench *bench, const measured *m, cJSON *rows) {
   if (status == MZ_OK) status = mz_bench_peak(bench, &peak);
   if (status == MZ_OK) status = mz_bench_rate(bench->time_s, update, &f, &per_s);
   const bool conv = m->kind == MZ_MODEL_CONV;
-  const double gflops = per_s * m->rows * mz_model_update_flops(&f.model, UNROLL) * 1e-9;
+  const double gflops = per_s * m->rows * mz_model_update_flops(&f.model, f.batch.unroll) * 1e-9;
   cJSON *row = cJSON_CreateObject();
   cJSON_AddStringToObject(row, "model", conv ? "conv" : "mlp");
   cJSON_AddNumberToObject(row, "width", conv ? f.model.channels : m->width);
