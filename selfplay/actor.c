@@ -142,11 +142,12 @@ static int simulations_of(const mz_games *games, const mz_actor *actor, uint64_t
 }
 
 /* Searches the group's positions and chooses a move for each. */
-static mz_status plan(const mz_games *games, mz_actor *actor, int first, int count, const float *weights, double temperature) {
+static mz_status plan(mz_games *games, mz_actor *actor, int first, int count, const float *weights, double temperature) {
   mz_planner *planner = &actor->planner;
   mz_planner_observe(planner, 0, count, mz_games_state(games, first));
   for (int i = 0; i < count; i++) {
     const int slot = first + i;
+    mz_games_keep(games, slot);
     planner->roots[i].noise = games->settings.noise;
     planner->roots[i].rng = mz_rng_at(games->seed, MZ_RNG_NOISE, (uint32_t)slot, games->games[slot].moves);
   }

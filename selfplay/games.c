@@ -1,5 +1,6 @@
 #include "selfplay/games.h"
 #include "muzero/base/arena.h"
+#include "selfplay/choice.h"
 #include "selfplay/opening.h"
 #include <string.h>
 
@@ -16,6 +17,7 @@ mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_s
   games->count = (int)count;
   mz_carver carver = {0};
   mz_carve(&carver, &games->states, count, env->state_size);
+  mz_carve(&carver, &games->forks, count, env->state_size);
   mz_carve(&carver, &games->games, count, sizeof *games->games);
   mz_carve(&carver, &games->trajectories, count, sizeof *games->trajectories);
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &games->block));
@@ -42,6 +44,29 @@ void mz_games_free(mz_games *games) {
   free(games);
 }
 
+static uint8_t *fork_of(const mz_games *games, int slot) { return games->forks + (size_t)slot * games->env->state_size; }
+
+void mz_games_keep(mz_games *games, int slot) {
+  if (games->settings.fork_share == 0) return;
+  const mz_game *game = &games->games[slot];
+  mz_rng rng = mz_rng_at(games->seed, MZ_RNG_FORK, (uint32_t)slot, game->moves);
+  /* Of n positions each stays with 1/n (reservoir sampling). */
+  if (mz_rng_below(&rng, (uint32_t)game->length + 1) != 0) return;
+  memcpy(fork_of(games, slot), mz_games_state(games, slot), games->env->state_size);
+}
+
+/* False: this episode does not fork off the one before, or the random move ended it. */
+static bool fork_off(mz_games *games, int slot, uint8_t *mask, mz_rng *choice, const mz_generator *generator) {
+  const double share = games->settings.fork_share;
+  if (share == 0 || games->games[slot].episode == 0 || mz_rng_f64(choice) >= share) return false;
+  uint8_t *state = mz_games_state(games, slot);
+  memcpy(state, fork_of(games, slot), games->env->state_size);
+  const int32_t action = mz_choose_uniform(mask, mz_env_legal(games->env, state, mask), choice);
+  mz_step step;
+  games->env->step(state, 1, &action, generator, &step);
+  return !step.terminated && !step.truncated;
+}
+
 void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   mz_game *game = &games->games[slot];
   uint8_t *state = mz_games_state(games, slot);
@@ -50,8 +75,19 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   mz_rng env_rng = mz_rng_at(games->seed, MZ_RNG_ENV, (uint32_t)slot, game->episode);
   const mz_generator generator = mz_generator_from_rng(&env_rng);
   mz_rng choice = mz_rng_at(games->seed, MZ_RNG_OPENING, (uint32_t)slot, game->episode);
+  if (fork_off(games, slot, mask, &choice, &generator)) return;
   const int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1);
   mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
+}
+
+static size_t forks_size(const mz_games *games) { return (size_t)games->count * games->env->state_size; }
+
+/* What goes on from a run without forks has none yet: the positions in play will do. */
+static void read_forks(mz_games *games, mz_reader *reader) {
+  if (mz_reader_left(reader) > 0)
+    mz_read(reader, games->forks, forks_size(games));
+  else
+    memcpy(games->forks, games->states, forks_size(games));
 }
 
 void mz_games_write(const mz_games *games, mz_writer *writer) {
@@ -66,6 +102,7 @@ void mz_games_write(const mz_games *games, mz_writer *writer) {
     mz_write(writer, mz_games_state(games, i), games->env->state_size);
     mz_trajectory_write(games->trajectories[i], writer);
   }
+  if (games->settings.fork_share > 0) mz_write(writer, games->forks, forks_size(games));
 }
 
 mz_status mz_games_read(mz_games *games, mz_reader *reader) {
@@ -88,5 +125,7 @@ mz_status mz_games_read(mz_games *games, mz_reader *reader) {
     if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short at game %d", i);
     MZ_TRY(mz_trajectory_read(games->trajectories[i], reader));
   }
+  read_forks(games, reader);
+  if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short at the positions to fork from");
   return MZ_OK;
 }

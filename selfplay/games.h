@@ -15,6 +15,7 @@ struct mz_games {
   uint64_t seed;
   int count;
   uint8_t *states;              /* [count][env->state_size] */
+  uint8_t *forks;               /* the same: with fork_share, a position of each episode so far */
   mz_game *games;               /* [count] */
   mz_trajectory **trajectories; /* [count] */
   void *block;
@@ -23,5 +24,7 @@ struct mz_games {
 static inline uint8_t *mz_games_state(const mz_games *games, int slot) {
   return games->states + (size_t)slot * games->env->state_size;
 }
-/* Starts the slot's episode: reset, then 0 … opening_plies random moves. mask: scratch, [actions]. */
+/* Starts the slot's episode: at a fork, or by a reset and 0 … opening_plies random moves. mask: scratch, [actions]. */
 void mz_games_start(mz_games *games, int slot, uint8_t *mask);
+/* To be called at every position that is searched: so that any of the episode's may be where another game forks off. */
+void mz_games_keep(mz_games *games, int slot);

@@ -17,6 +17,8 @@ static const mz_setting rows[] = {
         "puct: when the final temperature is reached"),
     ROW(opening_plies, "selfplay.opening_plies", MZ_INT, 0, 10000, "0", "moves",
         "each new game begins with 0 to this many random, unrecorded moves"),
+    ROW(fork_share, "selfplay.fork_share", MZ_FLOAT, 0, 1, "0", "",
+        "share of games that begin at some position of the game before, with a random, unrecorded move there"),
     ROW(noise, "selfplay.noise", MZ_BOOL, 0, 1, "on", "", "noise at the root: Dirichlet (puct), Gumbel (gumbel)"),
     ROW(full_share, "selfplay.full_share", MZ_FLOAT, 0.01, 1, "1", "",
         "share of the moves that are searched in full; the others are no policy targets (playout cap randomization)"),

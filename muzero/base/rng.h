@@ -15,11 +15,12 @@ typedef enum mz_purpose {
   MZ_RNG_EVAL_ENV = 9, /* a: round, b: game */
   MZ_RNG_EVAL_OPPONENT = 10,
   MZ_RNG_EVAL_OPENING = 11, /* a: round, b: pair of games */
-  MZ_RNG_BOOTSTRAP = 12, /* a: resample */
-  MZ_RNG_ORDER = 13,     /* a: block; b: 0: the order of what is compared */
-  MZ_RNG_JUDGE = 14,     /* a: 0: the position, 1 + i: the moves of who is judged as number i; b: position */
+  MZ_RNG_BOOTSTRAP = 12,    /* a: resample */
+  MZ_RNG_ORDER = 13,        /* a: block; b: 0: the order of what is compared */
+  MZ_RNG_JUDGE = 14,        /* a: 0: the position, 1 + i: the moves of who is judged as number i; b: position */
   MZ_RNG_TEST = 15,
-  MZ_RNG_CAP = 16, /* b: move ordinal, of all slots */
+  MZ_RNG_CAP = 16,  /* b: move ordinal, of all slots */
+  MZ_RNG_FORK = 17, /* a: game slot, b: move ordinal of that slot */
 } mz_purpose;
 
 typedef struct mz_rng {

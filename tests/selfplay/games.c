@@ -109,13 +109,15 @@ static void test_grouping_and_resuming(void **unused) {
     const mz_env *env;
     mz_cut cut;
     int opening_plies;
-  } cases[] = {
-      {&mz_env_tictactoe, {0, 6}, 4}, {&mz_env_cartpole, {4, 3}, 0}, {&mz_env_cartpole, {2, 3}, 6}, {&test_dice, {2, 2}, 2}};
+    double fork_share;
+  } cases[] = {{&mz_env_tictactoe, {0, 6}, 4, 0}, {&mz_env_cartpole, {4, 3}, 0, 0},    {&mz_env_cartpole, {2, 3}, 6, 0},
+               {&test_dice, {2, 2}, 2, 0},        {&mz_env_tictactoe, {0, 6}, 2, 0.5}, {&test_dice, {2, 2}, 0, 0.8}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
       setup s;
       setup_init(&s, cases[i].env, (mz_algorithm)algorithm, cases[i].cut);
       s.settings.opening_plies = cases[i].opening_plies;
+      s.settings.fork_share = cases[i].fork_share;
       check_grouping_and_resuming(&s);
       test_agent_deinit(&s.agent);
     }
@@ -306,6 +308,92 @@ static void test_openings(void **unused) {
   }
 }
 
+/* Whether `then` (its mover to move) is `now` after one stone of now's mover. */
+static bool one_move_on(const uint8_t *now, const uint8_t *then) {
+  int added = 0;
+  for (int cell = 0; cell < 9; cell++) {
+    const uint8_t *before = now + 3 * cell, *after = then + 3 * cell;
+    if (after[0] != before[1] || after[1] < before[0]) return false;
+    added += after[1] - before[0];
+  }
+  return added == 1;
+}
+
+/* The move of `game` after which `next` begins; −1: none. */
+static int forked_at(const mz_segment *game, const mz_segment *next) {
+  for (int t = 0; t < game->moves; t++) {
+    if (one_move_on((const uint8_t *)game->obs + (size_t)t * 27, next->obs)) return t;
+  }
+  return -1;
+}
+
+static void check_forks(double share) {
+  setup s;
+  setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
+  s.settings.fork_share = share;
+  mz_games *games = new_games(&s);
+  mz_harvest harvest = {0};
+  advance(&s, games, GAMES, 600, 1, 0, &harvest);
+  int at[9] = {0}, whole = 0, forks = 0, followers = 0;
+  for (int i = 1; i < harvest.segment_count; i++) {
+    const mz_segment *game = harvest.segments[i - 1], *next = harvest.segments[i];
+    if (game->game != next->game) continue;
+    followers++;
+    if (stones(next->obs) == 0) continue; /* from the start, as there is no opening */
+    const int t = forked_at(game, next);
+    assert_true(t >= 0);
+    assert_int_equal(next->player[0], stones(next->obs) % 2);
+    forks++;
+    if (stones(game->obs) > 0 || game->moves < 5) continue;
+    at[t]++;
+    whole++;
+  }
+  if (share == 0) {
+    assert_int_equal(forks, 0);
+  } else { /* a random move that ends the game makes no fork, so a few are missing, of late positions */
+    assert_true(forks < share * followers && forks > 0.7 * share * followers);
+    for (int t = 0; t < 4; t++) assert_true(9 * at[t] > whole); /* games of 5 to 9 moves */
+  }
+  mz_harvest_deinit(&harvest);
+  mz_games_free(games);
+  test_agent_deinit(&s.agent);
+}
+
+static void test_forks(void **unused) {
+  (void)unused;
+  check_forks(0);
+  check_forks(0.5);
+}
+
+/* Games that were played without forks go on with them, from the positions in play. */
+static void test_forks_from_games_without(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
+  mz_games *without = new_games(&s);
+  mz_harvest harvest = {0};
+  advance(&s, without, GAMES, 9, 1, 0, &harvest);
+  mz_writer saved = written(without);
+  s.settings.fork_share = 1;
+  mz_games *with = new_games(&s);
+  mz_reader reader = mz_reader_over(saved.data, saved.size);
+  assert_int_equal(mz_games_read(with, &reader), MZ_OK);
+  mz_writer more = written(with);
+  assert_int_equal(more.size, saved.size + GAMES * mz_env_tictactoe.state_size);
+  advance(&s, with, GAMES, 9, 1, 0, &harvest);
+  reader = mz_reader_over(more.data, more.size);
+  assert_int_equal(mz_games_read(without, &reader), MZ_OK); /* and back */
+  assert_int_equal(mz_reader_left(&reader), 0);
+  reader = mz_reader_over(more.data, more.size - 1);
+  assert_int_equal(mz_games_read(without, &reader), MZ_E_CHECKPOINT);
+  mz_writer_free(&saved);
+  mz_writer_free(&more);
+  mz_harvest_deinit(&harvest);
+  mz_games_free(with);
+  mz_games_free(without);
+  test_agent_deinit(&s.agent);
+}
+
 /* Share of the moves that were the most probable one of their policy (first index on ties). */
 static double greedy_share(const mz_harvest *harvest) {
   int greedy = 0, total = 0;
@@ -474,6 +562,8 @@ int main(void) {
       cmocka_unit_test(test_harvest_counts_what_was_played),
       cmocka_unit_test(test_chance),
       cmocka_unit_test(test_openings),
+      cmocka_unit_test(test_forks),
+      cmocka_unit_test(test_forks_from_games_without),
       cmocka_unit_test(test_temperature),
       cmocka_unit_test(test_draws_follow_the_visits),
       cmocka_unit_test(test_playout_cap_randomization),
