@@ -12,7 +12,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-BASE = ["loop_count=16"]  # every position trained four times: the preset when the table was begun
+BASE = ["loop_count=16", "selfplay.fork_share=0"]  # every position trained four times, no forks: the preset when the table was begun
 VARIANTS = {
     "base": [],
     "8 simulations": ["simulations=8"],
@@ -20,6 +20,13 @@ VARIANTS = {
     "PUCT": ["search.algorithm=puct"],
     "every position trained twice": ["loop_count=8"],
     "twice, half of the moves with 4 simulations": ["loop_count=8", "selfplay.full_share=0.5"],
+    "twice, half of the games fork off": ["loop_count=8", "selfplay.fork_share=0.5"],
+    "twice, nine of ten games fork off": ["loop_count=8", "selfplay.fork_share=0.9"],
+    "twice, random openings of up to 14": ["loop_count=8", "selfplay.opening_plies=14"],
+    "twice, a third of the noise": ["loop_count=8", "search.gumbel_scale=0.3"],
+    "twice, lambda-returns, 0.9": ["loop_count=8", "td_lambda=0.9"],
+    "twice, Q as it is": ["loop_count=8", "search.rescale_values=off", "search.value_scale=0.3"],
+    "twice, unroll 5 of fewer rows": ["loop_count=8", "unroll=5", "batch_size=192", "shards=12"],
     "every position trained once": ["loop_count=4"],
     "once, 8 simulations": ["loop_count=4", "simulations=8"],
     "once, three of four moves with 4 simulations": ["loop_count=4", "selfplay.full_share=0.25"],
