@@ -14,7 +14,7 @@ typedef struct mz_selfplay_settings {
   double temperature_until; /* selfplay.temperature_until, as a part of the horizon */
   int64_t opening_plies; /* selfplay.opening_plies: a new game starts with 0 … this many uniformly random, unrecorded moves */
   /* selfplay.fork_share: so many games begin at a position of the slot's game before, each as likely, with a random, unrecorded
-   * move (Wu 2019, appendix D; Trudeau & Bowling 2023, arXiv:2302.12359): they try what was not played where play leads. */
+   * move (Trudeau & Bowling 2023, arXiv:2302.12359; KataGo forks so, too): they try what was not played where play leads. */
   double fork_share;
   bool noise; /* selfplay.noise: root noise */
   /* Playout cap randomization (Wu 2019, arXiv:1902.10565, section 3.1): this share of moves is searched with all simulations; the

@@ -1,6 +1,5 @@
 #include "selfplay/games.h"
 #include "muzero/base/arena.h"
-#include "selfplay/choice.h"
 #include "selfplay/opening.h"
 #include <string.h>
 
@@ -61,10 +60,9 @@ static bool fork_off(mz_games *games, int slot, uint8_t *mask, mz_rng *choice, c
   if (share == 0 || games->games[slot].episode == 0 || mz_rng_f64(choice) >= share) return false;
   uint8_t *state = mz_games_state(games, slot);
   memcpy(state, fork_of(games, slot), games->env->state_size);
-  const int32_t action = mz_choose_uniform(mask, mz_env_legal(games->env, state, mask), choice);
-  mz_step step;
-  games->env->step(state, 1, &action, generator, &step);
-  return !step.terminated && !step.truncated;
+  bool ended;
+  mz_random_moves(games->env, state, 1, mask, choice, generator, NULL, &ended);
+  return !ended;
 }
 
 void mz_games_start(mz_games *games, int slot, uint8_t *mask) {

@@ -1,9 +1,8 @@
 #include "selfplay/opening.h"
 #include "selfplay/choice.h"
 
-/* As the header says, but for *ended, when the game ended. */
-static int play(const mz_env *env, void *state, int plies, uint8_t *mask, mz_rng *moves, const mz_generator *chance,
-                int32_t *actions, bool *ended) {
+int mz_random_moves(const mz_env *env, void *state, int plies, uint8_t *mask, mz_rng *moves, const mz_generator *chance,
+                    int32_t *actions, bool *ended) {
   *ended = false;
   int made = 0;
   while (made < plies && !*ended) {
@@ -24,7 +23,7 @@ int mz_opening_play(const mz_env *env, void *state, int plies, uint8_t *mask, mz
   bool ended;
   do {
     env->reset(env, state, chance);
-    made = play(env, state, plies, mask, moves, chance, actions, &ended);
+    made = mz_random_moves(env, state, plies, mask, moves, chance, actions, &ended);
     if (ended) plies = made - 1;
   } while (ended);
   return made;

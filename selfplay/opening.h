@@ -2,6 +2,10 @@
 #pragma once
 #include "envs/env.h"
 
+/* Up to `plies` moves, uniform over the legal ones, fewer when the game ends (*ended). The rest as for mz_opening_play. */
+int mz_random_moves(const mz_env *env, void *state, int plies, uint8_t *mask, mz_rng *moves, const mz_generator *chance,
+                    int32_t *actions, bool *ended);
+
 /* A first state, and on it `plies` moves, uniform over the legal ones. A game that ends within its opening begins again with an
  * opening one move short of that end, so the state is never a finished game's. mask: [actions], scratch. `moves` draws the moves,
  * `chance` what the environment draws (NULL where it draws nothing; both may be one stream's). Returns how many moves it made, and
