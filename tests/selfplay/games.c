@@ -1,53 +1,6 @@
 /* Games in play: grouping and resuming change nothing; what is harvested is what was played. */
-#include "selfplay/actor.h"
-#include "tests/selfplay/agents.h"
+#include "tests/selfplay/in_play.h"
 #include <math.h>
-
-enum { GAMES = 7, SEED = 5 };
-
-typedef struct setup {
-  const mz_env *env;
-  mz_algorithm algorithm;
-  mz_cut cut;
-  mz_selfplay_settings settings;
-  test_agent agent;
-} setup;
-
-static void setup_init(setup *s, const mz_env *env, mz_algorithm algorithm, mz_cut cut) {
-  memset(s, 0, sizeof *s);
-  s->env = env;
-  s->algorithm = algorithm;
-  s->cut = cut;
-  test_defaults(mz_selfplay_table, &s->settings);
-  s->settings.games = GAMES;
-  test_agent_init(&s->agent, env, algorithm, 1);
-}
-
-static mz_games *new_games(const setup *s) {
-  mz_games *games;
-  assert_int_equal(mz_games_create(&games, s->env, &s->settings, s->cut, SEED), MZ_OK);
-  return games;
-}
-
-/* One round, in groups of `group` games. */
-static void advance(const setup *s, mz_games *games, int group, int moves, uint64_t version, double progress,
-                    mz_harvest *harvest) {
-  const mz_agent *a = &s->agent.agent;
-  mz_actor *actor;
-  assert_int_equal(mz_actor_create(&actor, s->env, a->search, a->model, a->backend, a->discount, group), MZ_OK);
-  for (int first = 0; first < GAMES; first += group) {
-    const int count = first + group < GAMES ? group : GAMES - first;
-    assert_int_equal(mz_games_advance(games, actor, first, count, moves, a->weights, version, progress, harvest), MZ_OK);
-  }
-  mz_actor_free(actor);
-}
-
-static mz_writer written(const mz_games *games) {
-  mz_writer writer = {0};
-  mz_games_write(games, &writer);
-  assert_false(writer.failed);
-  return writer;
-}
 
 static void assert_same_games(const mz_games *a, const mz_games *b) {
   mz_writer x = written(a), y = written(b);
@@ -276,124 +229,6 @@ static void test_chance(void **unused) {
   test_agent_deinit(&s.agent);
 }
 
-static int stones(const uint8_t *observation) {
-  int count = 0;
-  for (int cell = 0; cell < 9; cell++) count += observation[3 * cell] + observation[3 * cell + 1];
-  return count;
-}
-
-static void test_openings(void **unused) {
-  (void)unused;
-  for (int plies = 0; plies <= 9; plies += 3) {
-    setup s;
-    setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
-    s.settings.opening_plies = plies;
-    mz_games *games = new_games(&s);
-    mz_harvest harvest = {0};
-    advance(&s, games, GAMES, 60, 1, 0, &harvest);
-    int seen[10] = {0}, total = 0;
-    for (int i = 0; i < harvest.segment_count; i++) {
-      const int first = stones(harvest.segments[i]->obs);
-      assert_true(first <= plies && first < 9);
-      assert_int_equal(harvest.segments[i]->player[0], first % 2);
-      seen[first]++;
-    }
-    for (int n = 0; n <= plies && n < 9; n++) total += seen[n] > 0;
-    assert_int_equal(total, plies < 9 ? plies + 1 : 9); /* every length occurs */
-    /* A game that ends in its opening starts anew with a shorter one, not with none. */
-    if (plies == 9) assert_true(seen[0] < harvest.segment_count / 5);
-    mz_harvest_deinit(&harvest);
-    mz_games_free(games);
-    test_agent_deinit(&s.agent);
-  }
-}
-
-/* Whether `then` (its mover to move) is `now` after one stone of now's mover. */
-static bool one_move_on(const uint8_t *now, const uint8_t *then) {
-  int added = 0;
-  for (int cell = 0; cell < 9; cell++) {
-    const uint8_t *before = now + 3 * cell, *after = then + 3 * cell;
-    if (after[0] != before[1] || after[1] < before[0]) return false;
-    added += after[1] - before[0];
-  }
-  return added == 1;
-}
-
-/* The move of `game` after which `next` begins; −1: none. */
-static int forked_at(const mz_segment *game, const mz_segment *next) {
-  for (int t = 0; t < game->moves; t++) {
-    if (one_move_on((const uint8_t *)game->obs + (size_t)t * 27, next->obs)) return t;
-  }
-  return -1;
-}
-
-static void check_forks(double share) {
-  setup s;
-  setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
-  s.settings.fork_share = share;
-  mz_games *games = new_games(&s);
-  mz_harvest harvest = {0};
-  advance(&s, games, GAMES, 600, 1, 0, &harvest);
-  int at[9] = {0}, whole = 0, forks = 0, followers = 0;
-  for (int i = 1; i < harvest.segment_count; i++) {
-    const mz_segment *game = harvest.segments[i - 1], *next = harvest.segments[i];
-    if (game->game != next->game) continue;
-    followers++;
-    if (stones(next->obs) == 0) continue; /* from the start, as there is no opening */
-    const int t = forked_at(game, next);
-    assert_true(t >= 0);
-    assert_int_equal(next->player[0], stones(next->obs) % 2);
-    forks++;
-    if (stones(game->obs) > 0 || game->moves < 5) continue;
-    at[t]++;
-    whole++;
-  }
-  if (share == 0) {
-    assert_int_equal(forks, 0);
-  } else { /* a random move that ends the game makes no fork, so a few are missing, of late positions */
-    assert_true(forks < share * followers && forks > 0.7 * share * followers);
-    for (int t = 0; t < 4; t++) assert_true(9 * at[t] > whole); /* games of 5 to 9 moves */
-  }
-  mz_harvest_deinit(&harvest);
-  mz_games_free(games);
-  test_agent_deinit(&s.agent);
-}
-
-static void test_forks(void **unused) {
-  (void)unused;
-  check_forks(0);
-  check_forks(0.5);
-}
-
-/* Games that were played without forks go on with them, from the positions in play. */
-static void test_forks_from_games_without(void **unused) {
-  (void)unused;
-  setup s;
-  setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
-  mz_games *without = new_games(&s);
-  mz_harvest harvest = {0};
-  advance(&s, without, GAMES, 9, 1, 0, &harvest);
-  mz_writer saved = written(without);
-  s.settings.fork_share = 1;
-  mz_games *with = new_games(&s);
-  mz_reader reader = mz_reader_over(saved.data, saved.size);
-  assert_int_equal(mz_games_read(with, &reader), MZ_OK);
-  mz_writer more = written(with);
-  assert_int_equal(more.size, saved.size + GAMES * mz_env_tictactoe.state_size);
-  advance(&s, with, GAMES, 9, 1, 0, &harvest);
-  reader = mz_reader_over(more.data, more.size);
-  assert_int_equal(mz_games_read(without, &reader), MZ_OK); /* and back */
-  assert_int_equal(mz_reader_left(&reader), 0);
-  reader = mz_reader_over(more.data, more.size - 1);
-  assert_int_equal(mz_games_read(without, &reader), MZ_E_CHECKPOINT);
-  mz_writer_free(&saved);
-  mz_writer_free(&more);
-  mz_harvest_deinit(&harvest);
-  mz_games_free(with);
-  mz_games_free(without);
-  test_agent_deinit(&s.agent);
-}
-
 /* Share of the moves that were the most probable one of their policy (first index on ties). */
 static double greedy_share(const mz_harvest *harvest) {
   int greedy = 0, total = 0;
@@ -561,9 +396,6 @@ int main(void) {
       cmocka_unit_test(test_memory_that_cannot_be_had),
       cmocka_unit_test(test_harvest_counts_what_was_played),
       cmocka_unit_test(test_chance),
-      cmocka_unit_test(test_openings),
-      cmocka_unit_test(test_forks),
-      cmocka_unit_test(test_forks_from_games_without),
       cmocka_unit_test(test_temperature),
       cmocka_unit_test(test_draws_follow_the_visits),
       cmocka_unit_test(test_playout_cap_randomization),
