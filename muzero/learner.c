@@ -41,6 +41,18 @@ enum {
   SHARED_CHUNKS = 64, /* below this many chunks the caller steps alone: waking another thread costs as much */
 };
 
+static void carve(mz_learner *l, mz_carver *carver) {
+  const mz_params *params = &l->model->params;
+  const size_t size = (size_t)params->size, packed = (size_t)params->packed;
+  mz_carve(carver, &l->weights, size, sizeof(float));
+  mz_carve(carver, &l->transposed, packed, sizeof(float));
+  if (l->backend->pack_forward && mz_params_convolve(params)) mz_carve(carver, &l->packed, packed, sizeof(float));
+  if (l->settings.average > 0) mz_carve(carver, &l->average, size, sizeof(float));
+  mz_carve(carver, &l->squares, (size_t)l->chunks, sizeof(double));
+  mz_carve(carver, &l->stats, (size_t)l->settings.shards, sizeof(shard_stats));
+  mz_carve(carver, &l->lanes, MZ_POOL_MAX, sizeof(lane));
+}
+
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend,
                             const mz_learner_settings *settings, mz_pool *pool) {
   MZ_ASSERT(backend->element_size == sizeof(float));
@@ -53,17 +65,10 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_ba
   l->pool = pool;
   l->shard_rows = (int)(settings->batch_size / settings->shards);
   l->chunks = mz_chunk_count(&model->params);
-  size_t size = (size_t)model->params.size, packed = (size_t)model->params.packed, shards = (size_t)settings->shards;
   mz_carver carver = {0};
-  mz_carve(&carver, &l->weights, size, sizeof(float));
-  mz_carve(&carver, &l->transposed, packed, sizeof(float));
-  if (backend->pack_forward && mz_params_convolve(&model->params)) mz_carve(&carver, &l->packed, packed, sizeof(float));
-  if (settings->average > 0) mz_carve(&carver, &l->average, size, sizeof(float));
-  mz_carve(&carver, &l->squares, (size_t)l->chunks, sizeof(double));
-  mz_carve(&carver, &l->stats, shards, sizeof(shard_stats));
-  mz_carve(&carver, &l->lanes, MZ_POOL_MAX, sizeof(lane));
+  carve(l, &carver);
   mz_status status = mz_carve_commit(&carver, &l->block);
-  if (status == MZ_OK) status = mz_shard_sum_init(&l->sum, (int)shards, model->params.size);
+  if (status == MZ_OK) status = mz_shard_sum_init(&l->sum, (int)settings->shards, model->params.size);
   if (status == MZ_OK) status = mz_optimizer_init(&l->optimizer, &settings->optimizer, &model->params);
   if (status != MZ_OK) {
     mz_learner_free(l);
@@ -71,6 +76,14 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_ba
   }
   *out = l;
   return MZ_OK;
+}
+
+double mz_learner_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings) {
+  mz_learner l = {.model = model, .backend = backend, .settings = *settings, .chunks = mz_chunk_count(&model->params)};
+  mz_carver carver = {0};
+  carve(&l, &carver);
+  const double moments = settings->optimizer.kind == MZ_ADAM ? 2 : 1;
+  return (double)carver.bytes + (moments + (double)settings->shards) * (double)model->params.size * sizeof(float);
 }
 
 void mz_learner_free(mz_learner *l) {

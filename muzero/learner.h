@@ -28,6 +28,8 @@ typedef struct mz_learner mz_learner;
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend,
                             const mz_learner_settings *settings, mz_pool *pool);
 void mz_learner_free(mz_learner *learner);
+/* What create takes: weights, their average and packed copies, moments, a gradient for each shard. */
+double mz_learner_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings);
 
 /* The trained state, owned by the learner: weights, and their average (NULL when there is none), [params.size]. */
 float *mz_learner_weights(mz_learner *learner);

@@ -60,16 +60,13 @@ static void cut_devices(mz_devices *devices, int cores) {
   devices->count = count;
 }
 
-static mz_status find_bounds(mz_steer *s, int threads, const mz_allocation_settings *allocation) {
+mz_status mz_steer_bounds(mz_bounds *out, const mz_allocation_settings *allocation, int threads) {
   mz_grants grants = {.cores = mz_machine_cores(),
                       .gpus = 0, /* this build runs on CPUs */
                       .memory_bytes = (double)mz_machine_memory(),
                       .available_bytes = (double)mz_machine_available_memory()};
   if (threads > 0 && threads < grants.cores) grants.cores = threads;
-  MZ_TRY(mz_bounds_resolve(&s->bounds, allocation, &grants));
-  MZ_TRY(mz_devices_find(&s->devices, allocation->cpu, "devices.cpu"));
-  cut_devices(&s->devices, (int)s->bounds.cpu_max);
-  return MZ_OK;
+  return mz_bounds_resolve(out, allocation, &grants);
 }
 
 /* "auto": the knob stays free; a name: it is held there. */
@@ -168,7 +165,9 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->source = options->source ? options->source : "run";
   s->ledger.fd = -1;
   mz_status status;
-  MZ_TRY_CLEANUP(find_bounds(s, options->threads, &settings->allocation));
+  s->bounds = *options->bounds;
+  MZ_TRY_CLEANUP(mz_devices_find(&s->devices, settings->allocation.cpu, "devices.cpu"));
+  cut_devices(&s->devices, (int)s->bounds.cpu_max);
   mz_knobs held = settings->knobs;
   held.replay_raw = settings->replay.raw_bytes;
   MZ_TRY_CLEANUP(hold_devices(s, &settings->allocation, &held));

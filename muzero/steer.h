@@ -6,15 +6,19 @@
 
 typedef struct mz_steer mz_steer;
 
+/* What the user allows and the machine grants now. threads: budget; 0: the cores granted. */
+mz_status mz_steer_bounds(mz_bounds *out, const mz_allocation_settings *allocation, int threads);
+
 typedef struct mz_steer_options {
-  int threads;           /* budget; 0: the cores granted */
-  const char *history;   /* path; NULL or "none": none is kept */
-  bool history_optional; /* one that cannot be opened costs a warning only */
-  const mz_knobs *last;  /* plan of the invocation that is resumed, or NULL */
-  const char *source;    /* of history rows: "run", "profile", "compare" */
+  const mz_bounds *bounds; /* as they were before the state took its memory */
+  int threads;             /* budget; 0: the cores granted */
+  const char *history;     /* path; NULL or "none": none is kept */
+  bool history_optional;   /* one that cannot be opened costs a warning only */
+  const mz_knobs *last;    /* plan of the invocation that is resumed, or NULL */
+  const char *source;      /* of history rows: "run", "profile", "compare" */
 } mz_steer_options;
 
-/* Devices, bounds, start plan; reads the history, and probes unless the plan is fixed. MZ_E_CONFIG: unknown strategy or device, limits that contradict
+/* Devices, start plan; reads the history, and probes unless the plan is fixed. MZ_E_CONFIG: unknown strategy or device, limits that contradict
  * each other or leave less than the run needs (says by how much). Nothing is written yet. The state stays alive. */
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options);
 void mz_steer_free(mz_steer *steer);

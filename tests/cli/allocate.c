@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -26,8 +27,12 @@ static void test_refusals(void **state) {
   refused(&p, 3, "demand");
   process_run(&p, "train", "tictactoe", TINY, "--set", "limits.cpu_min=4", "--set", "limits.cpu_max=2", NULL);
   refused(&p, 3, "limits.cpu_min");
-  process_run(&p, "train", "tictactoe", TINY, "--set", "limits.memory_max=1MiB", NULL);
+  process_run(&p, "train", "tictactoe", TINY, "--set", "limits.memory_max=4MiB", NULL);
   refused(&p, 3, "MiB more than there are");
+  process_run(&p, "train", "go", "--run", "too-large", "--set", "network.channels=1024", "--set", "limits.memory_max=1GiB", NULL);
+  assert_says(p.err, "MiB more than may be had: gradients of 16 shards");
+  refused(&p, 3, "lower network.channels, network.blocks or shards");
+  assert_int_not_equal(access("too-large", F_OK), 0);
   process_run(&p, "train", "tictactoe", TINY, "--set", "devices.learning=cpu:7", NULL);
   refused(&p, 3, "devices.learning");
   process_run(&p, "train", "tictactoe", TINY, "--set", "allocate.start=plane", NULL);
