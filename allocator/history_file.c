@@ -2,18 +2,16 @@
 #include "allocator/history.h"
 #include "muzero/base/file.h"
 #include "muzero/base/log.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
   BUSY_MS = 5000,          /* how long others may hold the file */
   CHECKED_BYTES = 8 << 20, /* a file up to this size is checked whole at the start: 40 ms at the most */
   SUFFIX_BYTES = 64,
+  SET_ASIDE_MAX = 10000, /* files of one name: the last is written over */
 };
 
 /* What came of looking at the file. */
@@ -40,34 +38,14 @@ static verdict ready(void) { return (verdict){.finding = READY}; }
 
 /* ---- one process at a time opens, or sets aside ---- */
 
-static void folder_of(const char *path, char *out, size_t size) {
-  snprintf(out, size, "%s", path);
-  char *slash = strrchr(out, '/');
-  if (slash == NULL)
-    snprintf(out, size, ".");
-  else
-    slash[slash == out] = '\0'; /* the root keeps its slash */
-}
-
 /* Without it, a process that sets a file aside could take the new one of another, or leave it the old write-ahead file. The
  * folder itself is locked, so that no lock file lies about. −1: none could be had in time or at all; damage is rare, so is the
  * race: going on is better than waiting for ever for a process that is stopped. */
 static int lock_folder(const char *path) {
   char folder[MZ_HISTORY_PATH_MAX];
-  folder_of(path, folder, sizeof folder);
-  const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  for (int waited_ms = 0; waited_ms < BUSY_MS; waited_ms += 10) {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-    if (errno != EWOULDBLOCK && errno != EINTR) break;
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-  }
-  close(fd);
-  return -1;
-}
-
-static void unlock_folder(int fd) {
-  if (fd >= 0) close(fd);
+  int fd = -1;
+  if (mz_path_folder(path, folder, sizeof folder) == MZ_OK) (void)mz_lock_folder(folder, BUSY_MS, &fd);
+  return fd;
 }
 
 static bool is_the_open_one(const mz_history_file *file) {
@@ -79,7 +57,7 @@ static bool move(const char *path, const char *to, const char *suffix) {
   char from[MZ_HISTORY_PATH_MAX + SUFFIX_BYTES], aside[MZ_HISTORY_PATH_MAX + SUFFIX_BYTES];
   if ((size_t)snprintf(from, sizeof from, "%s%s", path, suffix) >= sizeof from) return false;
   if ((size_t)snprintf(aside, sizeof aside, "%s%s", to, suffix) >= sizeof aside) return false;
-  return rename(from, aside) == 0 || errno == ENOENT;
+  return !mz_file_exists(from) || mz_file_rename(from, aside) == MZ_OK;
 }
 
 /* Folder locked, database closed. */
@@ -87,7 +65,7 @@ static bool set_aside(const mz_history_file *file, const char *why) {
   char aside[MZ_HISTORY_PATH_MAX + SUFFIX_BYTES];
   int number = 1;
   do snprintf(aside, sizeof aside, "%s.damaged-%d", file->path, number++);
-  while (mz_file_exists(aside));
+  while (mz_file_exists(aside) && number < SET_ASIDE_MAX);
   const bool moved = move(file->path, aside, "-wal") && move(file->path, aside, "-shm") && move(file->path, aside, "");
   if (moved)
     mz_log_write(MZ_LOG_WARNING, "history: %s is damaged (%s); set aside as %s, a new one is begun", file->path, why, aside);
@@ -231,10 +209,10 @@ static void go_on_without(mz_history_file *file, const char *why) {
 
 /* Opens what the path names. `damage` (or NULL): what is wrong with the file that was open, if the path still names that. */
 static mz_status open_path(mz_history_file *file, const char *damage) {
-  const int folder = lock_folder(file->path);
+  int folder = lock_folder(file->path);
   verdict v = damage != NULL && is_the_open_one(file) ? fault(DAMAGED, damage) : look(file);
   if (v.finding == DAMAGED && set_aside(file, v.why)) v = look(file);
-  unlock_folder(folder);
+  (void)mz_file_close(&folder, file->path);
   if (v.finding == REFUSED) return v.status;
   if (v.finding != READY)
     go_on_without(file, v.why);
@@ -249,7 +227,7 @@ mz_status mz_history_file_open(mz_history_file *file, const char *path) {
     return mz_fail(MZ_E_IO, "history: %s: path too long; at most %zu bytes", path, sizeof file->path - 1);
   }
   char folder[MZ_HISTORY_PATH_MAX];
-  folder_of(path, folder, sizeof folder);
+  MZ_TRY(mz_path_folder(path, folder, sizeof folder));
   MZ_TRY(mz_file_mkdirs(folder));
   struct stat st;
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {

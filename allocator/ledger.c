@@ -2,28 +2,21 @@
 #include "allocator/fields.h"
 #include "muzero/base/file.h"
 #include "muzero/base/log.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 mz_status mz_ledger_open(mz_ledger *ledger, const char *dir, uint64_t offset) {
   ledger->fd = -1;
   ledger->offset = offset;
   MZ_TRY(mz_path_join(ledger->path, sizeof ledger->path, dir, "ledger.jsonl"));
-  ledger->fd = open(ledger->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (ledger->fd < 0) return mz_fail(MZ_E_IO, "%s: cannot open: %s", ledger->path, strerror(errno));
-  const mz_status status = mz_file_truncate(ledger->path, offset);
-  if (status != MZ_OK) mz_ledger_close(ledger);
-  return status;
+  return mz_file_open_lines(ledger->path, &ledger->offset, &ledger->fd);
 }
 
 void mz_ledger_close(mz_ledger *ledger) {
-  if (ledger->fd >= 0 && close(ledger->fd) != 0)
-    mz_log_write(MZ_LOG_WARNING, "%s: cannot close: %s", ledger->path, strerror(errno));
-  ledger->fd = -1;
+  if (mz_file_close(&ledger->fd, ledger->path) != MZ_OK) mz_log_write(MZ_LOG_WARNING, "%s", mz_message());
 }
+
+mz_status mz_ledger_sync(const mz_ledger *ledger) { return mz_file_sync(ledger->fd, ledger->path); }
 
 /* Takes the record over. */
 static mz_status append(mz_ledger *ledger, cJSON *record) {

@@ -23,9 +23,12 @@ typedef struct mz_ledger {
 
 /* Of a run's directory. MZ_E_IO when it is none. */
 mz_status mz_ledger_path(const char *run, char *out, size_t size);
-/* Cuts the file to `offset` (0: a new file) and appends from there. On failure nothing is open. */
+/* Cuts the file to `offset` (0: a new file) and appends from there; from its last whole line, with a warning, where it is shorter.
+ * On failure nothing is open. */
 mz_status mz_ledger_open(mz_ledger *ledger, const char *dir, uint64_t offset);
 void mz_ledger_close(mz_ledger *ledger);
+/* Returns when all lines are on the disk: before a checkpoint says how many there are. */
+mz_status mz_ledger_sync(const mz_ledger *ledger);
 mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options, int64_t phase, int64_t round);
 /* rounds: what mz_allocator_round was told since the last decision; window NULL: of mz_allocator_begin; refused: NULL or why. */
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,

@@ -1,18 +1,16 @@
 #include "allocator/ledger.h"
 #include "muzero/base/file.h"
 #include "muzero/base/log.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LINE_BYTES_MAX = 8 << 20, FIRST_BYTES = 64 << 10 };
 
 typedef struct source {
   const char *path;
   int fd;
-  char *data; /* `capacity` bytes, and one for a NUL */
+  uint64_t read; /* bytes of the file so far */
+  char *data;    /* `capacity` bytes, and one for a NUL */
   size_t begin, end, capacity;
   int64_t number; /* of the line that begins at `begin` */
 } source;
@@ -42,11 +40,10 @@ static mz_status read_on(source *s, bool *more) {
     s->data = larger;
     s->capacity *= 2;
   }
-  ssize_t got;
-  do got = read(s->fd, s->data + s->end, s->capacity - s->end);
-  while (got < 0 && errno == EINTR);
-  if (got < 0) return mz_fail(MZ_E_IO, "%s: cannot read: %s", s->path, strerror(errno));
-  s->end += (size_t)got;
+  size_t got = 0;
+  MZ_TRY(mz_file_read_at(s->fd, s->path, s->read, s->data + s->end, s->capacity - s->end, &got));
+  s->read += got;
+  s->end += got;
   *more = got > 0;
   return MZ_OK;
 }
@@ -76,12 +73,12 @@ static mz_status read_lines(source *s, mz_ledger_reader reader, void *context) {
 }
 
 mz_status mz_ledger_read(const char *path, mz_ledger_reader reader, void *context) {
-  source s = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC), .capacity = FIRST_BYTES, .number = 1};
-  if (s.fd < 0) return mz_fail(MZ_E_IO, "%s: cannot open: %s", path, strerror(errno));
+  source s = {.path = path, .fd = -1, .capacity = FIRST_BYTES, .number = 1};
+  MZ_TRY(mz_file_open(path, MZ_FILE_READ, &s.fd));
   mz_status status = mz_alloc(&s.data, s.capacity + 1, 1);
   if (status == MZ_OK) status = read_lines(&s, reader, context);
   free(s.data);
-  close(s.fd); /* nothing was written: no error that matters */
+  (void)mz_file_close(&s.fd, path); /* nothing was written: no error that matters */
   return status;
 }
 

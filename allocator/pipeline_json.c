@@ -155,7 +155,7 @@ static mz_status read_store(const mz_fields *f, void *out) {
 }
 
 /* Parts of one kind into an array of structs that lie `stride` bytes apart. */
-static mz_status read_parts(const mz_fields *f, const char *key, int max, mz_status (*read)(const mz_fields *, void *),
+static mz_status read_parts(const mz_fields *f, const char *key, int max, mz_status (*read_part)(const mz_fields *, void *),
                             void *first, size_t stride, int *count) {
   const cJSON *array = NULL;
   MZ_TRY(mz_fields_array(f, key, max, &array, count));
@@ -165,7 +165,7 @@ static mz_status read_parts(const mz_fields *f, const char *key, int max, mz_sta
     snprintf(name, sizeof name, "%s[%d]", key, i);
     mz_fields one;
     MZ_TRY(mz_fields_open_child(f, item, name, &one));
-    MZ_TRY(read(&one, (char *)first + (size_t)i * stride));
+    MZ_TRY(read_part(&one, (char *)first + (size_t)i * stride));
   }
   return MZ_OK;
 }

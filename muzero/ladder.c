@@ -5,7 +5,6 @@
 #include "muzero/checkpoint.h"
 #include "muzero/muzero.h"
 #include "selfplay/opening.h"
-#include <dirent.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,20 +24,30 @@ typedef char checkpoint_name[64];
 
 static int by_name(const void *a, const void *b) { return strcmp(a, b); }
 
+typedef struct name_list {
+  checkpoint_name *names; /* [NAMES_MAX] */
+  int count;
+} name_list;
+
+static mz_status add_checkpoint(void *list, const char *name) {
+  name_list *l = list;
+  const size_t length = strlen(name), suffix = sizeof SUFFIX - 1;
+  if (length <= suffix || length >= sizeof *l->names || strcmp(name + length - suffix, SUFFIX) != 0 || l->count == NAMES_MAX)
+    return MZ_OK;
+  memcpy(l->names[l->count++], name, length + 1);
+  return MZ_OK;
+}
+
 /* Names of checkpoint files, oldest first: they hold their round with leading zeros. *names: free(). */
 static mz_status list_checkpoints(const char *dir, checkpoint_name **names, int *count) {
   char folder[512];
+  name_list list = {0};
   MZ_TRY(mz_path_join(folder, sizeof folder, dir, "checkpoints"));
-  DIR *handle = opendir(folder);
-  if (!handle) return mz_fail(MZ_E_IO, "%s: cannot be read; a ladder needs a run's directory", folder);
-  *count = 0;
-  const mz_status status = mz_alloc(names, NAMES_MAX, sizeof **names);
-  for (struct dirent *entry; status == MZ_OK && *count < NAMES_MAX && (entry = readdir(handle));) {
-    const size_t length = strlen(entry->d_name), suffix = sizeof SUFFIX - 1;
-    if (length <= suffix || length >= sizeof **names || strcmp(entry->d_name + length - suffix, SUFFIX) != 0) continue;
-    memcpy((*names)[(*count)++], entry->d_name, length + 1);
-  }
-  closedir(handle);
+  MZ_TRY(mz_alloc(names, NAMES_MAX, sizeof **names));
+  list.names = *names;
+  mz_status status = mz_file_list(folder, add_checkpoint, &list);
+  if (status == MZ_E_IO) status = mz_fail(status, "%s; a ladder needs a run's directory", mz_message());
+  *count = list.count;
   if (status == MZ_OK) qsort(*names, (size_t)*count, sizeof **names, by_name);
   return status;
 }

@@ -1,27 +1,24 @@
 #include "muzero/metrics.h"
 #include "muzero/base/clock.h"
 #include "muzero/base/file.h"
+#include "muzero/base/log.h"
 #include "muzero/base/machine.h"
 #include "muzero/diagnosis.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 mz_status mz_metrics_open(mz_metrics *metrics, const char *dir, uint64_t offset) {
   metrics->fd = -1;
   MZ_TRY(mz_path_join(metrics->path, sizeof metrics->path, dir, "metrics.jsonl"));
-  metrics->fd = open(metrics->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (metrics->fd < 0) return mz_fail(MZ_E_IO, "%s: %s", metrics->path, strerror(errno));
   metrics->offset = offset;
-  return mz_file_truncate(metrics->path, offset);
+  return mz_file_open_lines(metrics->path, &metrics->offset, &metrics->fd);
 }
 
 void mz_metrics_close(mz_metrics *metrics) {
-  if (metrics->fd >= 0 && close(metrics->fd) != 0) mz_fail(MZ_E_IO, "%s: %s", metrics->path, strerror(errno));
-  metrics->fd = -1;
+  if (mz_file_close(&metrics->fd, metrics->path) != MZ_OK) mz_log_write(MZ_LOG_WARNING, "%s", mz_message());
 }
+
+mz_status mz_metrics_sync(const mz_metrics *metrics) { return mz_file_sync(metrics->fd, metrics->path); }
 
 mz_status mz_metrics_append(mz_metrics *metrics, const cJSON *record, bool kept) {
   char *line = mz_json_line(record);

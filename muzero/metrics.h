@@ -9,8 +9,10 @@ typedef struct mz_metrics {
   uint64_t offset; /* bytes of whole records */
 } mz_metrics;
 
-/* Cuts the file to `offset` (0: a new file) and appends from there. */
+/* Cuts the file to `offset` (0: a new file) and appends from there; from its last whole line, with a warning, where it is shorter. */
 mz_status mz_metrics_open(mz_metrics *metrics, const char *dir, uint64_t offset);
+/* Returns when all records are on the disk: before a checkpoint says how many there are. */
+mz_status mz_metrics_sync(const mz_metrics *metrics);
 void mz_metrics_close(mz_metrics *metrics);
 /* kept false: the record stands behind the offset, so that a resumed run replaces it (a phase that was cut short). */
 mz_status mz_metrics_append(mz_metrics *metrics, const cJSON *record, bool kept);

@@ -115,10 +115,18 @@ static mz_status set_dir(mz_run *run, const char *dir) {
   return MZ_OK;
 }
 
+/* Takes the lock and removes what a process that was killed was still writing. */
 static mz_status lock(mz_run *run) {
   char path[MZ_DIR_MAX + 16];
   MZ_TRY(mz_path_join(path, sizeof path, run->dir, "lock"));
-  return mz_lock_acquire(path, &run->lock);
+  MZ_TRY(mz_lock_acquire(path, &run->lock));
+  MZ_TRY(mz_file_remove_ending(run->dir, ".spill"));
+  static const char *const folders[] = {".", "checkpoints", "segments"};
+  for (int i = 0; i < 3; i++) {
+    MZ_TRY(mz_path_join(path, sizeof path, run->dir, folders[i]));
+    MZ_TRY(mz_file_remove_ending(path, ".tmp"));
+  }
+  return MZ_OK;
 }
 
 static bool has_run(const char *dir) {

@@ -1,10 +1,8 @@
 #include "muzero/saver.h"
 #include "muzero/base/file.h"
-#include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SECTIONS = MZ_DIGEST_PARTS + 3, KEPT_MAX = 4096, PATH_MAX_ = 640, NAME_MAX_ = 64 };
 
@@ -58,18 +56,18 @@ static void read_hashes(mz_saver *s, kept *k) {
   mz_checkpoint_close(&checkpoint);
 }
 
+static mz_status add_kept(void *saver, const char *name) {
+  mz_saver *s = saver;
+  const size_t length = strlen(name);
+  if (length < 5 || length >= NAME_MAX_ || strcmp(name + length - 4, ".mzc") != 0 || s->kept_count == KEPT_MAX) return MZ_OK;
+  memcpy(s->kept[s->kept_count++].name, name, length + 1);
+  return MZ_OK;
+}
+
 static mz_status find_kept(mz_saver *s) {
   char folder[PATH_MAX_];
   MZ_TRY(path_in(s, "", "checkpoints", folder));
-  DIR *dir = opendir(folder);
-  if (!dir) return mz_fail(MZ_E_IO, "%s: cannot be read", folder);
-  for (struct dirent *entry; (entry = readdir(dir)) && s->kept_count < KEPT_MAX;) {
-    size_t length = strlen(entry->d_name);
-    if (length < 5 || length >= NAME_MAX_ || strcmp(entry->d_name + length - 4, ".mzc") != 0) continue;
-    kept *k = &s->kept[s->kept_count++];
-    memcpy(k->name, entry->d_name, length + 1);
-  }
-  closedir(dir);
+  MZ_TRY(mz_file_list(folder, add_kept, s));
   qsort(s->kept, (size_t)s->kept_count, sizeof *s->kept, by_name);
   for (int i = 0; i < s->kept_count; i++) read_hashes(s, &s->kept[i]);
   char path[PATH_MAX_];
@@ -158,7 +156,7 @@ static mz_status remove_old(mz_saver *s) {
     }
     char path[PATH_MAX_];
     MZ_TRY(path_in(s, "checkpoints", k->name, path));
-    if (unlink(path) != 0 && mz_file_exists(path)) return mz_fail(MZ_E_IO, "%s: cannot be removed", path);
+    MZ_TRY(mz_file_remove(path));
     free(k->hashes);
   }
   s->kept_count = out;

@@ -235,6 +235,7 @@ mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
 }
 
 uint64_t mz_steer_ledger_offset(const mz_steer *s) { return s->ledger.offset; }
+mz_status mz_steer_ledger_sync(const mz_steer *s) { return mz_ledger_sync(&s->ledger); }
 
 void mz_steer_rest(mz_steer *s, bool rests) { mz_monitor_pause(s->monitor, rests); }
 

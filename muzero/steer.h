@@ -32,7 +32,8 @@ int mz_steer_cores(const mz_steer *steer);      /* that it reserves */
 /* A chapter of dir/ledger.jsonl begins behind `ledger_offset`; sensors are read from here on. */
 mz_status mz_steer_begin(mz_steer *steer, const char *dir, uint64_t ledger_offset);
 uint64_t mz_steer_ledger_offset(const mz_steer *steer);
-void mz_steer_rest(mz_steer *steer, bool rests); /* between phases: sensors sleep */
+mz_status mz_steer_ledger_sync(const mz_steer *steer); /* returns when the ledger is on the disk, up to that offset */
+void mz_steer_rest(mz_steer *steer, bool rests);       /* between phases: sensors sleep */
 
 /* The plan was changed by hand between phases: the allocator begins anew with it, in a new chapter of the ledger. */
 mz_status mz_steer_restart(mz_steer *steer, mz_workers *workers);

@@ -1,10 +1,7 @@
 #include "replay/pack.h"
 #include "muzero/base/digest.h"
-#include <errno.h>
-#include <fcntl.h>
+#include "muzero/base/file.h"
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char magic[8] = "MZPACK01";
 static const char suffix[] = ".pack";
@@ -75,28 +72,20 @@ cleanup:
   return status;
 }
 
+static void close_pack(int *fd, const char *path) { (void)mz_file_close(fd, path); } /* it was only read: no error that matters */
+
 static mz_status open_pack(const char *path, int *fd, uint64_t *size) {
-  *fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (*fd < 0) return mz_fail(MZ_E_IO, "%s: %s", path, strerror(errno));
-  struct stat info;
-  if (fstat(*fd, &info) == 0 && S_ISREG(info.st_mode)) {
-    *size = (uint64_t)info.st_size;
-    return MZ_OK;
-  }
-  close(*fd);
-  return mz_fail(MZ_E_IO, "%s: not a regular file", path);
+  MZ_TRY(mz_file_open(path, MZ_FILE_READ, fd));
+  const mz_status status = mz_file_size(*fd, path, size);
+  if (status != MZ_OK) close_pack(fd, path);
+  return status;
 }
 
 static mz_status read_at(int fd, const char *path, uint64_t offset, void *out, size_t size) {
-  for (size_t done = 0; done < size;) {
-    ssize_t got = pread(fd, (uint8_t *)out + done, size - done, (off_t)(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return mz_fail(MZ_E_IO, "%s: %s", path, strerror(errno));
-    if (got == 0)
-      return mz_fail(MZ_E_CHECKPOINT, "%s: the pack is cut off at byte %llu", path, (unsigned long long)(offset + done));
-    done += (size_t)got;
-  }
-  return MZ_OK;
+  size_t got = 0;
+  MZ_TRY(mz_file_read_at(fd, path, offset, out, size, &got));
+  if (got == size) return MZ_OK;
+  return mz_fail(MZ_E_CHECKPOINT, "%s: the pack is cut off at byte %llu", path, (unsigned long long)(offset + got));
 }
 
 /* The frames follow each other from the table to the end of the file: no overlap, no gap, nothing behind. */
@@ -161,7 +150,7 @@ mz_status mz_pack_read_table(const char *path, mz_pack_row **rows, int *count) {
   MZ_TRY(open_pack(path, &fd, &size));
   mz_status status = read_table(fd, path, size, &table, rows, count);
   free(table);
-  close(fd);
+  close_pack(&fd, path);
   if (status != MZ_OK) {
     free(*rows);
     *rows = NULL;
@@ -197,6 +186,6 @@ mz_status mz_pack_read_segment(const char *path, const mz_pack_row *row, const m
   MZ_TRY_CLEANUP(unpack(path, row, spec, frame, out));
 cleanup:
   mz_frame_release(frame);
-  close(fd);
+  close_pack(&fd, path);
   return status;
 }

@@ -1,11 +1,8 @@
 #include "replay/spill.h"
 #include "muzero/base/digest.h"
 #include "muzero/base/file.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A record: the frame; the bytes it unpacks to (4); XXH64 of both (8), seeded with the segment's hash, so that the sound record
  * of another segment is none. */
@@ -24,10 +21,7 @@ mz_status mz_spill_open(mz_spill **out, const char *folder) {
   MZ_TRY(mz_alloc(&spill, 1, sizeof *spill));
   mz_status status = mz_path_join(spill->name, sizeof spill->name, folder, "replay-XXXXXX.spill");
   spill->fd = -1;
-  if (status == MZ_OK) {
-    spill->fd = mkostemps(spill->name, (int)strlen(".spill"), O_APPEND | O_CLOEXEC);
-    if (spill->fd < 0 || unlink(spill->name) != 0) status = mz_fail(MZ_E_IO, "%s: %s", spill->name, strerror(errno));
-  }
+  if (status == MZ_OK) status = mz_file_open_unlinked(spill->name, ".spill", &spill->fd);
   if (status == MZ_OK)
     *out = spill;
   else
@@ -37,7 +31,7 @@ mz_status mz_spill_open(mz_spill **out, const char *folder) {
 
 void mz_spill_close(mz_spill *spill) {
   if (!spill) return;
-  if (spill->fd >= 0) close(spill->fd); /* what was written is not wanted any more: no error that matters */
+  (void)mz_file_close(&spill->fd, spill->name); /* what was written is not wanted any more: no error that matters */
   mz_writer_free(&spill->record);
   free(spill);
 }
@@ -54,27 +48,13 @@ static mz_status compose(mz_writer *record, const mz_frame *frame) {
 
 mz_status mz_spill_append(mz_spill *spill, const mz_frame *frame, uint64_t *offset) {
   MZ_TRY(compose(&spill->record, frame));
-  off_t end = lseek(spill->fd, 0, SEEK_END);
-  if (end < 0) return mz_fail(MZ_E_IO, "%s: %s", spill->name, strerror(errno));
-  MZ_TRY(mz_file_append(spill->fd, spill->name, spill->record.data, spill->record.size));
-  *offset = (uint64_t)end;
-  return MZ_OK;
-}
-
-static mz_status read_at(const mz_spill *spill, uint64_t offset, void *out, size_t size) {
-  for (size_t done = 0; done < size;) {
-    ssize_t got = pread(spill->fd, (uint8_t *)out + done, size - done, (off_t)(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return mz_fail(MZ_E_IO, "%s: %s", spill->name, strerror(errno));
-    if (got == 0) return mz_fail(MZ_E_IO, "%s: cut off at byte %llu", spill->name, (unsigned long long)(offset + done));
-    done += (size_t)got;
-  }
-  return MZ_OK;
+  MZ_TRY(mz_file_size(spill->fd, spill->name, offset));
+  return mz_file_append(spill->fd, spill->name, spill->record.data, spill->record.size);
 }
 
 /* The tail is read behind the frame's data, where there is room for it. */
 static mz_status read_record(const mz_spill *spill, uint64_t offset, uint32_t size, mz_frame *frame) {
-  MZ_TRY(read_at(spill, offset, frame->data, (size_t)size + TAIL_BYTES));
+  MZ_TRY(mz_file_read_at(spill->fd, spill->name, offset, frame->data, (size_t)size + TAIL_BYTES, NULL));
   mz_reader tail = mz_reader_over(frame->data + size, TAIL_BYTES);
   frame->size = size;
   frame->raw = mz_read_u32(&tail);
@@ -99,12 +79,13 @@ mz_status mz_spill_read(const mz_spill *spill, uint64_t offset, uint32_t size, u
  * with the end of the file. */
 void mz_spill_forget(mz_spill *spill, uint64_t offset) {
   if (offset < spill->punched + PUNCH_BYTES) return;
-  int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  int rc = fallocate(spill->fd, mode, (off_t)spill->punched, (off_t)(offset - spill->punched));
-  if (rc == 0 || errno != EINTR) spill->punched = offset;
+  (void)mz_file_punch(spill->fd, spill->name, spill->punched, offset);
+  spill->punched = offset;
 }
 
 void mz_spill_cut(mz_spill *spill, uint64_t offset) {
-  if (ftruncate(spill->fd, (off_t)offset) != 0) return; /* it stays, unread, until the front reaches it */
+  uint64_t missing;
+  if (mz_file_truncate(spill->fd, spill->name, offset, &missing) != MZ_OK)
+    return; /* it stays, unread, until the front reaches it */
   if (spill->punched > offset) spill->punched = offset;
 }

@@ -1,12 +1,9 @@
 #include "replay/store.h"
 #include "muzero/base/file.h"
 #include "replay/pack.h"
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct pack {
   char name[24]; /* "": removed; the place is used again */
@@ -125,17 +122,7 @@ static mz_status open_pack(mz_store *store, const char *name) {
   return status;
 }
 
-static mz_status open_packs(mz_store *store) {
-  DIR *dir = opendir(store->dir);
-  if (!dir) return mz_fail(MZ_E_IO, "%s: %s", store->dir, strerror(errno));
-  mz_status status = MZ_OK;
-  const struct dirent *item;
-  for (errno = 0; status == MZ_OK && (item = readdir(dir)); errno = 0)
-    if (mz_pack_is_name(item->d_name)) status = open_pack(store, item->d_name);
-  if (status == MZ_OK && errno != 0) status = mz_fail(MZ_E_IO, "%s: %s", store->dir, strerror(errno));
-  closedir(dir);
-  return status;
-}
+static mz_status open_if_pack(void *store, const char *name) { return mz_pack_is_name(name) ? open_pack(store, name) : MZ_OK; }
 
 mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec) {
   mz_store *store;
@@ -147,7 +134,7 @@ mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec) {
   if (snprintf(store->dir, sizeof store->dir, "%s", dir) >= (int)sizeof store->dir)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%.64s…: the path is too long", dir));
   MZ_TRY_CLEANUP(reserve_segments(store, 1));
-  MZ_TRY_CLEANUP(open_packs(store));
+  MZ_TRY_CLEANUP(mz_file_list(store->dir, open_if_pack, store));
   *out = store;
   return MZ_OK;
 cleanup:
@@ -253,7 +240,7 @@ static mz_status remove_dead(mz_store *store) {
     char path[PATH_MAX];
     if (p->live || !p->name[0]) continue;
     MZ_TRY(mz_path_join(path, sizeof path, store->dir, p->name));
-    if (unlink(path) != 0 && errno != ENOENT) return mz_fail(MZ_E_IO, "%s: %s", path, strerror(errno));
+    MZ_TRY(mz_file_remove(path));
     free(p->damage);
     *p = (pack){0};
   }

@@ -74,20 +74,22 @@ uint64_t mz_machine_rss(void) { return proc_bytes("/proc/self/status", "\nVmRSS:
 /* Not getrusage: its figure includes what ran in this process before exec. */
 uint64_t mz_machine_rss_peak(void) { return proc_bytes("/proc/self/status", "\nVmHWM:"); }
 
-/* The first "model name : …" of /proc/cpuinfo; the file is read no further: on large machines it is long and slow. */
+/* Reads the first "model name : …" of /proc/cpuinfo, and no more of the file than its beginning: on large machines it is long and
+ * slow. */
 static bool read_model_name(char *out, size_t size) {
-  FILE *file = fopen("/proc/cpuinfo", "re");
-  if (file == NULL) return false;
-  char line[512];
-  bool found = false;
-  while (!found && fgets(line, sizeof line, file) != NULL) {
-    const char *value = strncmp(line, "model name", strlen("model name")) == 0 ? strchr(line, ':') : NULL;
-    if (value == NULL) continue;
-    value += 1 + strspn(value + 1, " ");
-    found = snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value) > 0;
-  }
-  fclose(file); /* was only read */
-  return found;
+  static const char path[] = "/proc/cpuinfo", field[] = "\nmodel name";
+  char text[4096];
+  int fd;
+  size_t got = 0;
+  if (mz_file_open(path, MZ_FILE_READ, &fd) != MZ_OK) return false;
+  const mz_status status = mz_file_read_at(fd, path, 0, text, sizeof text - 1, &got);
+  (void)mz_file_close(&fd, path); /* was only read */
+  if (status != MZ_OK) return false;
+  text[got] = '\0';
+  const char *line = strstr(text, field), *value = line != NULL ? strchr(line, ':') : NULL;
+  if (value == NULL) return false;
+  value += 1 + strspn(value + 1, " ");
+  return snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value) > 0;
 }
 
 /* Family and model as the processor's maker counts them. CPUID leaf 1, EAX: the extended family is added to family 15, the

@@ -8,7 +8,6 @@
 #include "networks/isa.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -150,8 +149,7 @@ static check check_history(void) {
 static check check_disk(void) {
   check c = {.ok = true, .advice = ""};
   struct statvfs disk;
-  const int file = open(".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  const bool writable = file >= 0 ? close(file) == 0 : errno != EACCES && errno != EROFS && access(".", W_OK) == 0;
+  const bool writable = mz_file_can_write(".");
   if (statvfs(".", &disk) != 0) {
     snprintf(c.value, sizeof c.value, "%s", strerror(errno));
     c.ok = false;

@@ -74,6 +74,38 @@ static void test_a_last_line_cut_anywhere_is_left_out(void **state) {
   free(text);
 }
 
+static int missing_warnings;
+static void count_missing(void *context, mz_log_level level, const char *line) {
+  (void)context;
+  missing_warnings += level == MZ_LOG_WARNING && strstr(line, "ledger.jsonl: ") && strstr(line, " bytes are missing");
+}
+
+/* As after a crash of the machine, when the checkpoint was on the disk and the ledger's end was not. */
+static void test_a_ledger_shorter_than_its_offset_continues(void **state) {
+  (void)state;
+  run r = open_run("greedy");
+  record_phases(&r, 3);
+  ok(mz_ledger_sync(&r.ledger));
+  const uint64_t whole = r.ledger.offset;
+  close_run(&r);
+  size_t size = 0;
+  char *text = read_text(&size);
+  assert_int_equal(size, whole);
+  write_text(text, size - 10); /* in the middle of the fifth line */
+  mz_log_set_sink(count_missing, NULL);
+  ok(mz_ledger_open(&r.ledger, folder, whole));
+  assert_int_equal(missing_warnings, 1);
+  assert_int_equal(r.ledger.offset, line_of(text, 5) - text);
+  const mz_plan plain = shop_plain();
+  open_chapter(&r, &plain, NULL, 0);
+  record_phase(&r, NULL, NULL);
+  close_run(&r);
+  expect_replay(INT64_MAX, 5, 0);
+  free(text);
+  assert_int_equal(mz_ledger_open(&r.ledger, "/nowhere", whole), MZ_E_IO);
+  assert_int_equal(r.ledger.fd, -1);
+}
+
 static void expect_damage(const char *text, size_t size, const char *says) {
   write_text(text, size);
   mz_replayed replayed;
@@ -177,6 +209,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FOLDER(test_a_changed_input_shows_as_differences),
       WITH_FOLDER(test_a_last_line_cut_anywhere_is_left_out),
+      WITH_FOLDER(test_a_ledger_shorter_than_its_offset_continues),
       WITH_FOLDER(test_junk_is_named_by_its_line),
       WITH_FOLDER(test_any_changed_byte_does_no_harm),
       WITH_FOLDER(test_a_line_without_end_is_refused),

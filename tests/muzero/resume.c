@@ -1,4 +1,6 @@
 /* A run that is stopped and resumed, with other workers, is the run that was never stopped. */
+#include "muzero/base/log.h"
+#include "muzero/metrics.h"
 #include "muzero/muzero.h"
 #include "testing.h"
 
@@ -152,10 +154,87 @@ static void only_wanted_checkpoints_stay(void **unused) {
   drop_folder(folder);
 }
 
+static int missing_warnings;
+static void count_missing(void *context, mz_log_level level, const char *line) {
+  (void)context;
+  missing_warnings += level == MZ_LOG_WARNING && strstr(line, ".jsonl: ") && strstr(line, " bytes are missing");
+}
+
+/* As after a crash of the machine, when the checkpoint was on the disk and the ends of the logs were not. */
+static void shorter_logs_cost_their_lines_only(void **unused) {
+  (void)unused;
+  char folder[64], whole[80], dir[80], path[128];
+  make_folder(folder);
+  snprintf(whole, sizeof whole, "%s/whole", folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  train(whole, 9, 1);
+  train(dir, 6, 1);
+  static const char *const logs[] = {"metrics.jsonl", "ledger.jsonl"};
+  for (int i = 0; i < 2; i++) {
+    uint8_t *text;
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", dir, logs[i]);
+    expect_ok(mz_file_read(path, 0, &text, &size));
+    expect_ok(mz_file_write_atomic(path, text, size - 5));
+    free(text);
+  }
+  mz_log_set_sink(count_missing, NULL);
+  resume(dir, 7, NULL, 0, 1);
+  assert_int_equal(missing_warnings, 2);
+  resume(dir, 9, NULL, 0, 1); /* what is recorded now is right */
+  mz_log_set_sink(NULL, NULL);
+  assert_int_equal(missing_warnings, 2);
+  assert_int_equal(digest_of(dir), digest_of(whole));
+  assert_int_equal(lines_of(dir), lines_of(whole) - 1);
+  drop_folder(folder);
+}
+
+static void syncing_the_logs(void **unused) {
+  (void)unused;
+  char folder[64];
+  mz_metrics metrics;
+  cJSON *record = cJSON_CreateObject();
+  make_folder(folder);
+  expect_ok(mz_metrics_open(&metrics, folder, 0));
+  expect_ok(mz_metrics_append(&metrics, record, true));
+  assert_int_equal(metrics.offset, 3);
+  expect_ok(mz_metrics_sync(&metrics));
+  mz_metrics_close(&metrics);
+  assert_int_equal(mz_metrics_sync(&metrics), MZ_E_IO); /* closed */
+  assert_non_null(strstr(mz_message(), "metrics.jsonl: cannot write to disk"));
+  cJSON_Delete(record);
+  drop_folder(folder);
+}
+
+/* What a killed process leaves is removed by the next one that holds the lock. */
+static void leftovers_of_a_killed_process_are_removed(void **unused) {
+  (void)unused;
+  static const char *const names[] = {"config.json.1.0.tmp", "checkpoints/round-000000004.mzc.1.0.tmp",
+                                      "segments/0123456789abcdef.pack.1.0.tmp", "replay-abcdef.spill"};
+  char folder[64], dir[80], path[256];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  train(dir, 3, 1);
+  for (int i = 0; i < 4; i++) {
+    expect_ok(mz_path_join(path, sizeof path, dir, names[i]));
+    expect_ok(mz_file_write_atomic(path, "half", 4));
+  }
+  resume(dir, 4, NULL, 0, 1);
+  for (int i = 0; i < 4; i++) {
+    expect_ok(mz_path_join(path, sizeof path, dir, names[i]));
+    assert_false(mz_file_exists(path));
+  }
+  drop_folder(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(stopping_anywhere_changes_nothing),
-                                     cmocka_unit_test(nor_with_residual_networks), cmocka_unit_test(what_may_not_change_is_named),
+                                     cmocka_unit_test(nor_with_residual_networks),
+                                     cmocka_unit_test(what_may_not_change_is_named),
                                      cmocka_unit_test(a_run_goes_on_from_an_older_checkpoint_and_from_another_run),
-                                     cmocka_unit_test(only_wanted_checkpoints_stay)};
+                                     cmocka_unit_test(only_wanted_checkpoints_stay),
+                                     cmocka_unit_test(shorter_logs_cost_their_lines_only),
+                                     cmocka_unit_test(syncing_the_logs),
+                                     cmocka_unit_test(leftovers_of_a_killed_process_are_removed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
