@@ -1,4 +1,5 @@
 #include "muzero/base/json.h"
+#include "muzero/base/json_memory.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -136,7 +137,12 @@ static mz_status check_values(const source *src, const cJSON *value, size_t *ord
 static mz_status parse(source *src, bool comments, cJSON **out) {
   MZ_TRY(prescan(src, comments));
   const char *stopped = src->text;
+  mz_json_memory_failed(); /* of another value */
   cJSON *json = cJSON_ParseWithLengthOpts(src->text, src->size + 1, &stopped, true);
+  if (mz_json_memory_failed()) {
+    cJSON_Delete(json);
+    return mz_fail(MZ_E_MEMORY, "%s: no memory to read it", src->name);
+  }
   if (json == NULL) {
     const size_t offset = (size_t)(stopped - src->text);
     return fail_at(src, offset, offset >= src->size ? "the text ends too early" : "not valid JSON from here on");

@@ -10,14 +10,17 @@
 
 /* `name` is used in messages (a path, or "--set"). Parser errors are `code` (MZ_E_CONFIG, MZ_E_CHECKPOINT …). */
 mz_status mz_json_parse(const char *text, size_t size, const char *name, bool comments, mz_status code, cJSON **out);
-/* One line, no spaces, NUL-terminated; free(). Non-finite numbers become null. NULL when memory is out. */
+/* One line, no spaces, NUL-terminated; free(). Non-finite numbers become null. NULL when memory is out, or was while the value
+ * was built: a text never lacks a member. */
 char *mz_json_line(const cJSON *json);
+/* The same, indented over many lines, for people. */
+char *mz_json_page(const cJSON *json);
 
 /* A finite double in the fewest digits (15 to 17) that read back the same bits. */
 enum { MZ_JSON_NUMBER_MAX = 32 };
 void mz_json_number(double value, char out[MZ_JSON_NUMBER_MAX]);
 
-/* Writing helpers that cannot half-fail: the first allocation failure is remembered by cJSON returning NULL objects. */
+/* Writing helpers; failed allocations show when the text is made. */
 void mz_json_add_u64_hex(cJSON *object, const char *key, uint64_t value); /* "0123456789abcdef" */
 mz_status mz_json_get_number(const cJSON *object, const char *key, const char *name, mz_status code, double *out);
 mz_status mz_json_get_string(const cJSON *object, const char *key, const char *name, mz_status code, const char **out);

@@ -1,6 +1,7 @@
 /* Writing JSON. cJSON prints numbers with 15 digits where these read back *nearly* the same; ours read back the same bits. */
 #include "muzero/base/bytes.h"
 #include "muzero/base/json.h"
+#include "muzero/base/json_memory.h"
 #include <math.h>
 #include <string.h>
 
@@ -66,8 +67,15 @@ static void put_value(mz_writer *out, const cJSON *value) {
   }
 }
 
+char *mz_json_page(const cJSON *json) {
+  char *text = cJSON_Print(json);
+  if (!mz_json_memory_failed()) return text;
+  free(text);
+  return NULL;
+}
+
 char *mz_json_line(const cJSON *json) {
-  if (json == NULL) return NULL;
+  if (mz_json_memory_failed() || json == NULL) return NULL;
   mz_writer out = {0};
   put_value(&out, json);
   mz_write_u8(&out, 0);

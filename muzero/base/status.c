@@ -27,7 +27,7 @@ void mz_assert_failed(const char *condition, const char *file, int line) {
   abort();
 }
 
-static int hook_says_fail(void) {
+int mz_alloc_hook_fails(void) {
   if (atomic_load_explicit(&allocations_until_failure, memory_order_relaxed) <= 0) return 0;
   return atomic_fetch_sub_explicit(&allocations_until_failure, 1, memory_order_relaxed) == 1;
 }
@@ -43,7 +43,7 @@ mz_status mz_alloc(void *out_pointer, size_t count, size_t element_size) {
   void *block = NULL;
   size_t size = 0;
   const int too_large = __builtin_mul_overflow(count, element_size, &size) || size > (size_t)PTRDIFF_MAX - (ALIGNMENT - 1);
-  if (!too_large && !hook_says_fail()) {
+  if (!too_large && !mz_alloc_hook_fails()) {
     /* aligned_alloc wants a multiple of the alignment; at least one line, so that no success is NULL */
     const size_t rounded = size == 0 ? ALIGNMENT : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     block = aligned_alloc(ALIGNMENT, rounded);

@@ -14,7 +14,8 @@ typedef enum mz_status {
   MZ_E_CHECKPOINT = 4,
   MZ_E_IO = 5,
   MZ_E_DEVICE = 6,
-  MZ_E_MEMORY = 7, /* an allocation failed; the command line exits with 1 */
+  MZ_E_MEMORY = 7,   /* an allocation failed; the command line exits with 1 */
+  MZ_E_DIVERGED = 8, /* training came to numbers that are not finite or not allowed; the command line exits with 3 */
   MZ_INTERRUPTED = 75,
 } mz_status;
 
@@ -46,3 +47,5 @@ _Noreturn void mz_assert_failed(const char *condition, const char *file, int lin
  * Free with free(). The test hook below makes the n-th allocation from now fail (0: never). */
 mz_status mz_alloc(void *out_pointer, size_t count, size_t element_size);
 void mz_alloc_fail_after(long n);
+/* Returns whether the hook wants an allocation made elsewhere to fail, and counts it. */
+int mz_alloc_hook_fails(void);

@@ -232,7 +232,7 @@ static mz_status check_settings(comparison *c, int64_t *phase_rounds) {
 static mz_status write_summary(const comparison *c, const cJSON *summary) {
   char path[PATH_SIZE];
   const char *const runs[] = {c->dir};
-  char *text = cJSON_Print(summary);
+  char *text = mz_json_page(summary);
   mz_status status =
       text ? mz_path_join(path, sizeof path, c->dir, "compare.json") : mz_fail(MZ_E_MEMORY, "compare: no memory for its summary");
   if (status == MZ_OK) status = mz_file_write_atomic(path, text, strlen(text));
