@@ -1,5 +1,6 @@
 /* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
 #include "muzero/base/file.h"
+#include "muzero/base/maths.h"
 #include "muzero/state.h"
 #include "muzero/stored.h"
 #include "networks/backend.h"
@@ -22,11 +23,16 @@ static mz_status load_settings(mz_loaded *l, const mz_checkpoint *checkpoint) {
 /* Published are the averaged weights where there is an average: it lies behind the moments in section 'optimizer'. */
 static mz_status load_average(mz_loaded *l, const mz_checkpoint *checkpoint) {
   uint8_t *data;
-  size_t size, bytes = (size_t)l->model.params.size * sizeof(float);
-  MZ_TRY(mz_checkpoint_section(checkpoint, "optimizer", &data, &size));
-  if (size >= bytes) memcpy(l->weights, data + size - bytes, bytes);
+  size_t size, bytes = (size_t)l->model.params.size * sizeof(float), head = MZ_OPTIMIZER_HEAD_BYTES;
+  MZ_TRY(mz_checkpoint_section(checkpoint, "optimizer", head + 3 * bytes, &data, &size));
+  const bool whole = size == head + 2 * bytes || size == head + 3 * bytes;
+  if (whole) memcpy(l->weights, data + size - bytes, bytes);
   free(data);
-  return size >= bytes ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'optimizer': too short", checkpoint->path);
+  if (!whole)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: section 'optimizer': %zu bytes do not fit the network", checkpoint->path, size);
+  return mz_all_finite(l->weights, (size_t)l->model.params.size)
+             ? MZ_OK
+             : mz_fail(MZ_E_CHECKPOINT, "%s: section 'optimizer': the average of the weights is not finite", checkpoint->path);
 }
 
 static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
@@ -46,6 +52,7 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   MZ_TRY_CLEANUP(mz_checkpoint_open(&checkpoint, file));
   MZ_TRY_CLEANUP(load_settings(l, &checkpoint));
   MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
+  MZ_TRY_CLEANUP(mz_weights_claimed(&checkpoint, "weights", &l->model.params));
   MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
   MZ_TRY_CLEANUP(mz_alloc(&l->prepared, (size_t)l->model.params.packed, sizeof(float)));
   MZ_TRY_CLEANUP(load_weights(l, &checkpoint));

@@ -1,16 +1,38 @@
 #include "muzero/checkpoint.h"
 #include "muzero/base/digest.h"
 #include "muzero/base/file.h"
+#include <limits.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
-/* File: magic[8], u32 version, u32 count, count × {name[16], then u64 each: bytes, compressed, offset, XXH64 of the
- * contents, XXH64 of the compressed bytes}, u64 XXH64 of all before, then the zstd frames. */
+/* File: magic[8], u32 version, u32 count, count × {name[16], from format 2 on u32 version of the section and u32 0, then u64
+ * each: bytes, compressed, offset, XXH64 of the contents, XXH64 of the compressed bytes}, u64 XXH64 of all before, then the zstd
+ * frames. */
 static const char MAGIC[8] = {'M', 'Z', 'C', 'H', 'K', 'P', 'T', '\n'};
-enum { ENTRY_BYTES = 16 + 5 * 8, HEAD_BYTES = 16, COMPRESSION = 3 };
-static const uint64_t SECTION_BYTES_MAX = 1ull << 36, FILE_BYTES_MAX = 1ull << 36;
+enum { HEAD_BYTES = 16, COMPRESSION = 3, PIECE_BYTES = 1 << 17, TEXT_BYTES_MAX = 1 << 20 };
+static const uint64_t FILE_BYTES_MAX = 1ull << 36;
+
+/* A section's version is raised when its contents change; its reader then takes the two before, too. */
+static const struct known {
+  const char *name;
+  uint32_t version;
+} known[] = {{"config", 1}, {"weights", 1},  {"target", 1},   {"optimizer", 1}, {"replay", 1},
+             {"games", 1},  {"counters", 1}, {"segments", 1}, {"session", 1}};
+
+static uint32_t version_of(const char *name) {
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (strcmp(known[i].name, name) == 0) return known[i].version;
+  return 1;
+}
+
+static size_t entry_bytes(uint32_t format) { return 16 + 5 * 8 + (format >= 2 ? 8 : 0); }
 
 static mz_status damaged(const mz_checkpoint *c, const char *what) { return mz_fail(MZ_E_CHECKPOINT, "%s: %s", c->path, what); }
+
+static mz_status damaged_section(const mz_checkpoint *c, const mz_section *s, const char *what) {
+  return mz_fail(MZ_E_CHECKPOINT, "%s: section '%.15s': %s", c->path, s->name, what);
+}
 
 static mz_status read_table(mz_checkpoint *c) {
   if (c->size < HEAD_BYTES || memcmp(c->file, MAGIC, sizeof MAGIC) != 0)
@@ -25,12 +47,14 @@ static mz_status read_table(mz_checkpoint *c) {
   uint32_t count = mz_read_u32(&reader);
   if (c->version < 1 || count < 1 || count > MZ_SECTIONS_MAX)
     return damaged(c, "section 'header': impossible version or section count");
-  size_t table_end = HEAD_BYTES + (size_t)count * ENTRY_BYTES;
+  size_t table_end = HEAD_BYTES + (size_t)count * entry_bytes(c->version);
   if (c->size < table_end + 8) return damaged(c, "section 'table': truncated");
   uint64_t hash = mz_hash(c->file, table_end, 0), at = table_end + 8;
   for (uint32_t i = 0; i < count; i++) {
     mz_section *s = &c->sections[i];
     mz_read(&reader, s->name, sizeof s->name);
+    s->version = c->version >= 2 ? mz_read_u32(&reader) : 1;
+    if (c->version >= 2) mz_read_u32(&reader);
     s->bytes = mz_read_u64(&reader);
     s->compressed = mz_read_u64(&reader);
     s->offset = mz_read_u64(&reader);
@@ -40,9 +64,8 @@ static mz_status read_table(mz_checkpoint *c) {
   if (mz_read_u64(&reader) != hash) return damaged(c, "section 'table': checksum does not match");
   for (uint32_t i = 0; i < count; i++) {
     const mz_section *s = &c->sections[i];
-    if (s->name[sizeof s->name - 1] != 0 || s->bytes > SECTION_BYTES_MAX || s->offset != at || s->compressed > c->size ||
-        at + s->compressed > c->size)
-      return mz_fail(MZ_E_CHECKPOINT, "%s: section '%.15s': truncated", c->path, s->name);
+    if (s->name[sizeof s->name - 1] != 0 || s->offset != at || s->compressed > c->size - at)
+      return damaged_section(c, s, "truncated");
     at += s->compressed;
   }
   if (at != c->size) return damaged(c, "section 'table': bytes follow the last section");
@@ -65,36 +88,114 @@ void mz_checkpoint_close(mz_checkpoint *checkpoint) {
   checkpoint->file = NULL;
 }
 
-mz_status mz_checkpoint_section(const mz_checkpoint *c, const char *name, uint8_t **data, size_t *size) {
-  const mz_section *s = NULL;
+static const mz_section *find(const mz_checkpoint *c, const char *name) {
   for (int i = 0; i < c->count; i++)
-    if (strcmp(c->sections[i].name, name) == 0) s = &c->sections[i];
-  if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", c->path, name);
-  /* The bytes must be those written, and the size claimed the frame's own, before memory is taken for it. */
+    if (strcmp(c->sections[i].name, name) == 0) return &c->sections[i];
+  return NULL;
+}
+
+uint64_t mz_checkpoint_section_bytes(const mz_checkpoint *c, const char *name) {
+  const mz_section *s = find(c, name);
+  return s ? s->bytes : 0;
+}
+
+/* The bytes are those written, the size claimed is the frame's own, and this program knows the version. */
+static mz_status check_stored(const mz_checkpoint *c, const mz_section *s) {
+  if (s->version > version_of(s->name))
+    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': written in version %u by a newer muzero; this one reads up to version %u",
+                   c->path, s->name, s->version, version_of(s->name));
   if (mz_hash(c->file + s->offset, s->compressed, 0) != s->stored_xxh64)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': damaged (checksum does not match)", c->path, name);
+    return damaged_section(c, s, "damaged (checksum does not match)");
   if (ZSTD_getFrameContentSize(c->file + s->offset, s->compressed) != s->bytes)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': damaged (its size does not match)", c->path, name);
-  uint8_t *raw;
-  MZ_TRY(mz_alloc(&raw, s->bytes + 1, 1));
-  size_t got = ZSTD_decompress(raw, s->bytes, c->file + s->offset, s->compressed);
-  if (ZSTD_isError(got) || got != s->bytes || mz_hash(raw, s->bytes, 0) != s->xxh64) {
-    free(raw);
-    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': damaged (%s)", c->path, name,
-                   ZSTD_isError(got) ? ZSTD_getErrorName(got) : "checksum does not match");
-  }
-  *data = raw;
-  *size = s->bytes;
+    return damaged_section(c, s, "damaged (its size does not match)");
   return MZ_OK;
 }
 
-mz_status mz_checkpoint_verify(const mz_checkpoint *checkpoint) {
-  for (int i = 0; i < checkpoint->count; i++) {
-    uint8_t *data;
-    size_t size;
-    MZ_TRY(mz_checkpoint_section(checkpoint, checkpoint->sections[i].name, &data, &size));
-    free(data);
+mz_status mz_checkpoint_section(const mz_checkpoint *c, const char *name, size_t limit, uint8_t **data, size_t *size) {
+  const mz_section *s = find(c, name);
+  if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", c->path, name);
+  MZ_TRY(check_stored(c, s));
+  if (s->bytes > limit)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': %llu bytes; at most %zu can be needed", c->path, name,
+                   (unsigned long long)s->bytes, limit);
+  uint8_t *raw;
+  MZ_TRY(mz_alloc(&raw, s->bytes + 1, 1));
+  const size_t got = ZSTD_decompress(raw, s->bytes, c->file + s->offset, s->compressed);
+  const bool no_memory = ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation;
+  if (got == s->bytes && mz_hash(raw, s->bytes, 0) == s->xxh64) {
+    *data = raw;
+    *size = s->bytes;
+    return MZ_OK;
   }
+  free(raw);
+  return no_memory ? mz_fail(MZ_E_MEMORY, "%s: section '%s': no memory to unpack it", c->path, name)
+                   : damaged_section(c, s, "damaged (checksum does not match)");
+}
+
+mz_status mz_checkpoint_json(const mz_checkpoint *c, const char *name, cJSON **out) {
+  uint8_t *text;
+  size_t size;
+  char where[sizeof c->path + 32];
+  MZ_TRY(mz_checkpoint_section(c, name, TEXT_BYTES_MAX, &text, &size));
+  snprintf(where, sizeof where, "%s: section '%s'", c->path, name);
+  const mz_status status = mz_json_parse((const char *)text, size, where, false, MZ_E_CHECKPOINT, out);
+  free(text);
+  return status;
+}
+
+/* Hashes do not compress, but a segment may be there many times. */
+mz_status mz_checkpoint_segments(const mz_checkpoint *c, uint64_t **hashes, int *count) {
+  uint8_t *data;
+  size_t size;
+  MZ_TRY(mz_checkpoint_section(c, "segments", c->size + ((size_t)16 << 20), &data, &size));
+  mz_status status = size % sizeof **hashes == 0 && size / sizeof **hashes <= INT_MAX
+                         ? mz_alloc(hashes, size / sizeof **hashes, sizeof **hashes)
+                         : mz_fail(MZ_E_CHECKPOINT, "%s: section 'segments': %zu bytes are no hashes", c->path, size);
+  if (status == MZ_OK) {
+    mz_reader reader = mz_reader_over(data, size);
+    *count = (int)(size / sizeof **hashes);
+    for (int i = 0; i < *count; i++) (*hashes)[i] = mz_read_u64(&reader);
+  }
+  free(data);
+  return status;
+}
+
+/* Unpacks a section piece by piece for its checksum. */
+static mz_status hash_pieces(const mz_checkpoint *c, const mz_section *s, ZSTD_DStream *stream, uint8_t *piece, uint64_t *hash) {
+  mz_hash_stream *sum = mz_hash_begin();
+  if (!sum) return mz_fail(MZ_E_MEMORY, "%s: no memory for a checksum", c->path);
+  ZSTD_inBuffer in = {.src = c->file + s->offset, .size = s->compressed};
+  uint64_t total = 0;
+  size_t left;
+  do {
+    ZSTD_outBuffer out = {.dst = piece, .size = PIECE_BYTES};
+    left = ZSTD_decompressStream(stream, &out, &in);
+    if (!ZSTD_isError(left)) mz_hash_add(sum, piece, out.pos);
+    total += out.pos;
+    if (out.pos == 0 && in.pos == in.size) break; /* the frame ends early */
+  } while (!ZSTD_isError(left) && left != 0);
+  *hash = mz_hash_end(sum);
+  if (ZSTD_isError(left) && ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
+    return mz_fail(MZ_E_MEMORY, "%s: section '%s': no memory to unpack it", c->path, s->name);
+  const bool whole = left == 0 && in.pos == in.size && total == s->bytes && *hash == s->xxh64;
+  return whole ? MZ_OK : damaged_section(c, s, "damaged (checksum does not match)");
+}
+
+static mz_status hash_section(const mz_checkpoint *c, const mz_section *s, uint64_t *hash) {
+  uint8_t *piece;
+  MZ_TRY(check_stored(c, s));
+  MZ_TRY(mz_alloc(&piece, PIECE_BYTES, 1));
+  ZSTD_DStream *stream = ZSTD_createDStream();
+  const mz_status status =
+      stream ? hash_pieces(c, s, stream, piece, hash) : mz_fail(MZ_E_MEMORY, "%s: no memory to unpack sections", c->path);
+  ZSTD_freeDStream(stream);
+  free(piece);
+  return status;
+}
+
+mz_status mz_checkpoint_verify(const mz_checkpoint *c) {
+  uint64_t hash;
+  for (int i = 0; i < c->count; i++) MZ_TRY(hash_section(c, &c->sections[i], &hash));
   return MZ_OK;
 }
 
@@ -109,7 +210,8 @@ static mz_status compress(ZSTD_CCtx *context, const mz_part *part, mz_writer *bo
     out->stored_xxh64 = mz_hash(buffer, size, 0);
   }
   free(buffer);
-  if (ZSTD_isError(size)) return mz_fail(MZ_E_INTERNAL, "section '%s': %s", part->name, ZSTD_getErrorName(size));
+  if (ZSTD_isError(size))
+    return mz_fail(MZ_E_MEMORY, "checkpoint: section '%s' cannot be packed: %s", part->name, ZSTD_getErrorName(size));
   return MZ_OK;
 }
 
@@ -125,7 +227,7 @@ mz_status mz_checkpoint_write(const char *path, const mz_part *parts, int count)
   mz_write(&head, MAGIC, sizeof MAGIC);
   mz_write_u32(&head, MZ_CHECKPOINT_VERSION);
   mz_write_u32(&head, (uint32_t)count);
-  uint64_t at = HEAD_BYTES + (uint64_t)count * ENTRY_BYTES + 8;
+  uint64_t at = HEAD_BYTES + (uint64_t)count * entry_bytes(MZ_CHECKPOINT_VERSION) + 8;
   for (int i = 0; i < count; i++) {
     mz_section section = {0};
     MZ_TRY_CLEANUP(compress(context, &parts[i], &bodies, &section));
@@ -133,6 +235,8 @@ mz_status mz_checkpoint_write(const char *path, const mz_part *parts, int count)
     MZ_ASSERT(strlen(parts[i].name) < sizeof name);
     memcpy(name, parts[i].name, strlen(parts[i].name));
     mz_write(&head, name, sizeof name);
+    mz_write_u32(&head, version_of(name));
+    mz_write_u32(&head, 0);
     mz_write_u64(&head, parts[i].size);
     mz_write_u64(&head, section.compressed);
     mz_write_u64(&head, at);
@@ -151,37 +255,12 @@ cleanup:
   return status;
 }
 
-mz_status mz_checkpoint_digest(const mz_checkpoint *checkpoint, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest) {
+mz_status mz_checkpoint_digest(const mz_checkpoint *c, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest) {
   for (int i = 0; i < MZ_DIGEST_PARTS; i++) {
-    uint8_t *data;
-    size_t size;
-    MZ_TRY(mz_checkpoint_section(checkpoint, mz_digest_parts[i], &data, &size)); /* checks the contents against the table */
-    hashes[i] = mz_hash(data, size, 0);
-    free(data);
+    const mz_section *s = find(c, mz_digest_parts[i]);
+    if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", c->path, mz_digest_parts[i]);
+    MZ_TRY(hash_section(c, s, &hashes[i]));
   }
   *digest = mz_digest_of_parts(hashes);
-  return MZ_OK;
-}
-
-mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size) {
-  if (!mz_file_exists(run))
-    return mz_fail(MZ_E_IO, "%s: there is nothing here; a run directory or a checkpoint file is wanted", run);
-  if (!mz_file_is_dir(run)) {
-    if (snprintf(out, size, "%s", run) >= (int)size) return mz_fail(MZ_E_IO, "%s: path too long", run);
-    return MZ_OK;
-  }
-  char latest[512];
-  MZ_TRY(mz_path_join(latest, sizeof latest, run, "LATEST"));
-  if (!mz_file_exists(latest)) return mz_fail(MZ_E_CHECKPOINT, "%s: no checkpoint in this directory (it has no LATEST)", run);
-  uint8_t *name;
-  size_t length;
-  MZ_TRY(mz_file_read(latest, 256, &name, &length));
-  name[strcspn((char *)name, "\n")] = 0;
-  char folder[512];
-  mz_status status = mz_path_join(folder, sizeof folder, run, "checkpoints");
-  if (status == MZ_OK) status = mz_path_join(out, size, folder, (char *)name);
-  free(name);
-  MZ_TRY(status);
-  if (!mz_file_exists(out)) return mz_fail(MZ_E_CHECKPOINT, "%s: LATEST names a checkpoint that is not there: %s", run, out);
   return MZ_OK;
 }

@@ -3,13 +3,14 @@
 #include "muzero/base/file.h"
 #include "muzero/base/log.h"
 #include "muzero/checkpoint.h"
+#include "muzero/checkpoint_list.h"
 #include "muzero/muzero.h"
 #include "selfplay/opening.h"
 #include <math.h>
 #include <string.h>
 
 static const char *const anchors[] = {"random", "rule", "mcts:100"};
-enum { ANCHORS = sizeof anchors / sizeof anchors[0], RANDOM = 0, NAMES_MAX = 4096 };
+enum { ANCHORS = sizeof anchors / sizeof anchors[0], RANDOM = 0 };
 static const char SUFFIX[] = ".mzc";
 
 typedef struct entrant {
@@ -20,50 +21,14 @@ typedef struct entrant {
 
 /* ---- who enters ---- */
 
-typedef char checkpoint_name[64];
-
-static int by_name(const void *a, const void *b) { return strcmp(a, b); }
-
-typedef struct name_list {
-  checkpoint_name *names; /* [NAMES_MAX] */
-  int count;
-} name_list;
-
-static mz_status add_checkpoint(void *list, const char *name) {
-  name_list *l = list;
-  const size_t length = strlen(name), suffix = sizeof SUFFIX - 1;
-  if (length <= suffix || length >= sizeof *l->names || strcmp(name + length - suffix, SUFFIX) != 0 || l->count == NAMES_MAX)
-    return MZ_OK;
-  memcpy(l->names[l->count++], name, length + 1);
-  return MZ_OK;
-}
-
-/* Names of checkpoint files, oldest first: they hold their round with leading zeros. *names: free(). */
-static mz_status list_checkpoints(const char *dir, checkpoint_name **names, int *count) {
-  char folder[512];
-  name_list list = {0};
-  MZ_TRY(mz_path_join(folder, sizeof folder, dir, "checkpoints"));
-  MZ_TRY(mz_alloc(names, NAMES_MAX, sizeof **names));
-  list.names = *names;
-  mz_status status = mz_file_list(folder, add_checkpoint, &list);
-  if (status == MZ_E_IO) status = mz_fail(status, "%s; a ladder needs a run's directory", mz_message());
-  *count = list.count;
-  if (status == MZ_OK) qsort(*names, (size_t)*count, sizeof **names, by_name);
-  return status;
-}
-
 /* Seconds of training until the checkpoint. */
 static mz_status read_wall_time(const char *path, double *wall_s) {
   mz_checkpoint checkpoint;
   MZ_TRY(mz_checkpoint_open(&checkpoint, path));
-  uint8_t *text = NULL;
-  size_t size;
   cJSON *json = NULL;
-  mz_status status = mz_checkpoint_section(&checkpoint, "session", &text, &size);
-  if (status == MZ_OK) status = mz_json_parse((const char *)text, size, "section 'session'", false, MZ_E_CHECKPOINT, &json);
+  const mz_status status = mz_checkpoint_json(&checkpoint, "session", &json);
   if (status == MZ_OK) *wall_s = mz_json_number_or_nan(json, "wall_s");
   cJSON_Delete(json);
-  free(text);
   mz_checkpoint_close(&checkpoint);
   return status;
 }
@@ -91,14 +56,13 @@ static void enter_anchors(mz_ladder *ladder, entrant *entrants) {
   }
 }
 
-static mz_status enter_checkpoints(mz_ladder *ladder, const char *dir, const mz_ladder_options *options, checkpoint_name *names,
-                                   int count, entrant *entrants) {
-  for (int i = 0; i < count; i++) {
+static mz_status enter_checkpoints(mz_ladder *ladder, const char *dir, const mz_ladder_options *options,
+                                   const mz_checkpoint_list *list, entrant *entrants) {
+  for (int i = 0; i < list->count; i++) {
     char path[640];
-    const int length = snprintf(path, sizeof path, "%s/checkpoints/%s", dir, names[i]);
-    if (length >= (int)sizeof path) return mz_fail(MZ_E_IO, "%s: path too long", dir);
+    MZ_TRY(mz_checkpoint_path(dir, list->items[i].name, path, sizeof path));
     entrant *e = &entrants[ladder->count];
-    const mz_status status = load_checkpoint(path, names[i], options, &ladder->rungs[ladder->count], e);
+    const mz_status status = load_checkpoint(path, list->items[i].name, options, &ladder->rungs[ladder->count], e);
     if (status == MZ_OK) {
       ladder->count++;
       ladder->simulations = mz_agent_simulations(&e->agent);
@@ -203,21 +167,24 @@ static mz_status find_game(mz_ladder *ladder, const char *dir, const mz_ladder_o
 mz_status mz_ladder_play(mz_ladder *out, const char *dir, const mz_ladder_options *options, mz_pool *pool) {
   *out = (mz_ladder){.games = options->games};
   mz_status status;
-  checkpoint_name *names = NULL;
+  mz_checkpoint_list list = {0};
+  char folder[512];
   entrant *entrants = NULL;
-  int count = 0;
   MZ_TRY_CLEANUP(find_game(out, dir, options));
-  MZ_TRY_CLEANUP(list_checkpoints(dir, &names, &count));
-  MZ_TRY_CLEANUP(mz_alloc(&entrants, (size_t)(ANCHORS + count), sizeof *entrants));
-  MZ_TRY_CLEANUP(mz_alloc(&out->rungs, (size_t)(ANCHORS + count), sizeof *out->rungs));
+  MZ_TRY_CLEANUP(mz_path_join(folder, sizeof folder, dir, "checkpoints"));
+  status = mz_checkpoint_list_read(&list, folder);
+  if (status == MZ_E_IO) status = mz_fail(status, "%s; a ladder needs a run's directory", mz_message());
+  MZ_TRY_CLEANUP(status);
+  MZ_TRY_CLEANUP(mz_alloc(&entrants, (size_t)(ANCHORS + list.count), sizeof *entrants));
+  MZ_TRY_CLEANUP(mz_alloc(&out->rungs, (size_t)(ANCHORS + list.count), sizeof *out->rungs));
   enter_anchors(out, entrants);
-  MZ_TRY_CLEANUP(enter_checkpoints(out, dir, options, names, count, entrants));
+  MZ_TRY_CLEANUP(enter_checkpoints(out, dir, options, &list, entrants));
   MZ_TRY_CLEANUP(play(out, entrants, options, pool));
   MZ_TRY_CLEANUP(rate(out));
 cleanup:
-  for (int i = 0; entrants && i < ANCHORS + count; i++) mz_loaded_close(entrants[i].loaded);
+  for (int i = 0; entrants && i < ANCHORS + list.count; i++) mz_loaded_close(entrants[i].loaded);
   free(entrants);
-  free(names);
+  mz_checkpoint_list_deinit(&list);
   if (status != MZ_OK) mz_ladder_deinit(out);
   return status;
 }

@@ -292,9 +292,7 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   for (int s = 0; s < l->settings.shards; s++) loss += l->stats[s].loss;
   double norm = sqrt(square);
   if (!isfinite(loss) || !isfinite(norm))
-    return mz_fail(MZ_E_INTERNAL,
-                   "update %lld: the %s is not finite (loss %g, gradient norm %g); the weights before it are kept; try a smaller "
-                   "learning_rate",
+    return mz_fail(MZ_E_DIVERGED, "update %lld: the %s is not finite (loss %g, gradient norm %g)",
                    (long long)l->optimizer.steps + 1, isfinite(loss) ? "gradient" : "loss", loss, norm);
   l->scale = mz_clip_scale(&l->settings.optimizer, norm);
   l->rate = mz_learning_rate(&l->settings.optimizer, l->optimizer.steps, l->settings.horizon);
@@ -305,5 +303,15 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   MZ_TRY(run_over_chunks(l, run_step));
   MZ_TRY(mz_learner_weights_changed(l));
   add_stats(l, loss, norm, stats);
+  return MZ_OK;
+}
+
+mz_status mz_learner_probe(mz_learner *l, const mz_batch *batch, double *loss) {
+  lane *own = &l->lanes[0];
+  MZ_TRY(lane_prepare(l, own));
+  l->batch = batch;
+  write_inputs(l, own, 0, l->shard_rows);
+  mz_tape_forward(own->tape, l->packed ? l->packed : l->weights, l->shard_rows);
+  *loss = mz_tape_loss(own->tape);
   return MZ_OK;
 }

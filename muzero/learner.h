@@ -38,5 +38,7 @@ mz_optimizer *mz_learner_optimizer(mz_learner *learner);
 /* To be called after the weights were set from outside. */
 mz_status mz_learner_weights_changed(mz_learner *learner);
 
-/* errors: [batch rows], |predicted value − target| at step 0. Not finite loss or gradient: MZ_E_INTERNAL, weights untouched. */
+/* errors: [batch rows], |predicted value − target| at step 0. Not finite loss or gradient: MZ_E_DIVERGED, weights untouched. */
 mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);
+/* The loss of the batch's first shard with the present weights; nothing is learned. */
+mz_status mz_learner_probe(mz_learner *learner, const mz_batch *batch, double *loss);

@@ -24,9 +24,17 @@ typedef struct mz_run_options {
 
 /* Creates the run directory and its lock. MZ_E_CONFIG naming `resume` when there is a run already. */
 mz_status mz_run_open(mz_run **out, const mz_run_options *options);
-/* Goes on from the latest checkpoint (dir), exactly. Only exact and operational settings may differ (numeric ones with
- * allow_numeric): MZ_E_CONFIG naming the key. options->env, preset, from are ignored. */
-mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *options, bool allow_numeric);
+/* Flags for resuming. */
+enum {
+  MZ_ALLOW_NUMERIC = 1, /* numeric settings may differ */
+  /* Where the latest checkpoint, or a segment that it needs, is damaged or missing: continue from the newest checkpoint that is
+   * whole; where there is none, from the newest whose own sections are sound, without the segments that are lost. Said in a
+   * warning and in metrics.jsonl. */
+  MZ_ALLOW_FALLBACK = 2,
+};
+/* Continues from the latest checkpoint (dir), exactly. Only exact and operational settings may differ (numeric ones with
+ * MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset, from are ignored. */
+mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *options, int allow);
 /* Waits for a checkpoint in flight; releases the lock. Does not save. */
 void mz_run_close(mz_run *run);
 

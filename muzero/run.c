@@ -1,6 +1,7 @@
 /* The phase loop. One phase: rounds → evaluation → record → checkpoint when due → has a limit been met? */
 #include "muzero/run.h"
 #include "muzero/base/clock.h"
+#include "muzero/soundness.h"
 #include "networks/backend.h"
 #include <math.h>
 #include <string.h>
@@ -110,12 +111,12 @@ static void tick_progress(const mz_run *run, const mz_limits *l, mz_tick tick, v
 /* ---- checkpoints ---- */
 
 static mz_status save(mz_run *run, bool best) {
-  cJSON *session = mz_run_session(run);
-  char *text = session ? mz_json_line(session) : NULL;
-  cJSON_Delete(session);
-  if (!text) return mz_fail(MZ_E_MEMORY, "checkpoint: no memory for the session");
-  mz_status status = mz_saver_save(run->saver, &run->state, run->config_text, text, best);
-  free(text);
+  char *session;
+  MZ_TRY(mz_state_check_sound(&run->state, &run->workers));
+  if (best) run->best_rounds = run->state.counters.rounds;
+  MZ_TRY(mz_run_session(run, &session));
+  mz_status status = mz_saver_save(run->saver, &run->state, run->config_text, session, best);
+  free(session);
   run->saved_ns = mz_clock_ns();
   return status;
 }
@@ -206,7 +207,7 @@ static void wake(mz_run *run) {
   mz_steer_rest(run->steer, false);
 }
 
-mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
+static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
   const mz_limits limits = limits_in_force(run, given);
   wake(run);
   *phase = (mz_phase){.score = NAN};
@@ -238,6 +239,24 @@ mz_status mz_run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *
     return mz_saver_wait(run->saver);
   }
   return best ? save(run, true) : save_when_due(run);
+}
+
+/* Says where it is still sound, and how to continue from there. */
+static mz_status diverged(const mz_run *run) {
+  char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128];
+  snprintf(why, sizeof why, "%s", mz_message());
+  if (mz_saver_wait(run->saver) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
+      mz_checkpoint_path(run->dir, name, path, sizeof path) != MZ_OK)
+    return mz_fail(MZ_E_DIVERGED, "%s", why);
+  return mz_fail(MZ_E_DIVERGED,
+                 "%s: training has diverged; the last sound checkpoint is %s; 'muzero train --from %s --set learning_rate=%.3g' "
+                 "continues from it with half the learning rate",
+                 why, path, run->dir, run->settings.optimizer.learning_rate / 2);
+}
+
+mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
+  const mz_status status = run_phase(run, limits, tick, context, phase, reason);
+  return status == MZ_E_DIVERGED ? diverged(run) : status;
 }
 
 void mz_run_request(mz_run *run, mz_request request) { atomic_fetch_or(&run->requests, (int)request); }

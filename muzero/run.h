@@ -30,15 +30,44 @@ struct mz_run {
   uint64_t saved_ns;          /* when the last checkpoint was begun */
   uint64_t rest_ns;           /* since when it rests; 0: it does not */
   double score, best_score;   /* of the last, of the best evaluation; NAN for none */
+  int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */
+  int fallbacks;              /* so often it went back to an older checkpoint, or lost a part of its replay */
   mz_round_stats phase_stats; /* of the phase under way */
   mz_meter meter;
 };
 
-/* Where the run stands, for resume: wall time, scores, offset of the log, parent. */
-cJSON *mz_run_session(const mz_run *run);
-mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, uint64_t *metrics_offset, uint64_t *ledger_offset);
+/* ---- opening (open.c, resume.c) ---- */
 
+mz_status mz_run_allocate(mz_run **out);
+/* Takes over the user's --set and --allocate. */
+mz_status mz_run_apply_sets(mz_config *config, const mz_run_options *options);
+mz_status mz_run_check_device(const char *device);
+/* Makes state, allocator and workers by run->settings; nothing is written. */
+mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed);
+mz_status mz_run_open_saver(mz_run *run);
 /* What mz_run_open would run with: preset, then what is set. */
 mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *settings);
+
+/* ---- the directory (run_files.c) ---- */
+
 /* "runs/NAME/UTC-sSEED-ID", "-" for ":" in the name. */
 mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t size);
+mz_status mz_run_set_dir(mz_run *run, const char *dir);
+/* Locks the directory, and removes the temporary files of writers that were stopped. */
+mz_status mz_run_lock(mz_run *run);
+bool mz_run_has_checkpoints(const char *dir);
+/* MZ_E_CONFIG naming `resume` when there is a run. */
+mz_status mz_run_refuse_existing(const char *dir);
+mz_status mz_run_write_env_json(const mz_run *run);
+mz_status mz_run_write_config_json(mz_run *run);
+/* Makes run->config_text, section 'config' of every checkpoint. */
+mz_status mz_run_make_config_text(mz_run *run);
+
+/* ---- section 'session' (run_session.c) ---- */
+
+/* Where the run stands, for resume: wall time, scores, lengths of the logs, parent. One line; free(*out). */
+mz_status mz_run_session(const mz_run *run, char **out);
+typedef struct mz_log_offsets {
+  uint64_t metrics, ledger;
+} mz_log_offsets;
+mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, mz_log_offsets *offsets);

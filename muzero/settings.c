@@ -170,6 +170,14 @@ mz_status mz_settings_resolve(mz_settings *s, const uint8_t *explicit_) {
   return MZ_OK;
 }
 
+mz_status mz_settings_check(const mz_settings *settings) {
+  mz_settings copy = *settings;
+  uint8_t all[MZ_SETTINGS_ROWS_MAX];
+  memset(all, 1, sizeof all);
+  copy.learning.replay_ratio = 0; /* follows from the others, and is rounded */
+  return mz_settings_resolve(&copy, all);
+}
+
 uint64_t mz_settings_work_hash(const mz_settings *settings) {
   mz_settings copy = *settings;
   mz_config config = mz_settings_config(&copy, NULL);

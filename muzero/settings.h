@@ -60,6 +60,9 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_);
 /* Ties loop_count, moves and replay_ratio (any two give the third), checks what no single row can (shards divide batch_size,
  * n-step and segment sizes …), resolves nothing that is an exact knob. MZ_E_CONFIG naming keys and the nearest valid value. */
 mz_status mz_settings_resolve(mz_settings *settings, const uint8_t *explicit_);
+/* Checks settings that were resolved before and come from a file: MZ_E_CONFIG where mz_settings_resolve would have refused or
+ * changed them. */
+mz_status mz_settings_check(const mz_settings *settings);
 /* Fills knobs left 0 for a budget of `threads` threads. */
 void mz_knobs_resolve(mz_knobs *knobs, const mz_settings *settings, int threads);
 

@@ -1,7 +1,8 @@
 #include "muzero/state.h"
 #include "muzero/base/digest.h"
-#include "networks/backend.h"
+#include "muzero/soundness.h"
 #include "muzero/stored.h"
+#include "networks/backend.h"
 #include "networks/weights.h"
 #include <string.h>
 
@@ -166,10 +167,27 @@ typedef struct segment_loader {
   void *context;
 } segment_loader;
 
-static mz_status read_section(mz_state *state, const mz_checkpoint *checkpoint, const char *name, const segment_loader *loader) {
+enum { MOVES_UNBOUNDED = 1 << 16 }; /* of a game without a limit of moves, more than any has */
+
+/* The most bytes that a section can have that was written under `stored`, whatever the run is set to now. */
+static size_t section_bytes_max(const mz_state *state, const mz_settings *stored, const char *name) {
+  const mz_spec *spec = &state->env->spec;
+  if (strcmp(name, "optimizer") == 0) return MZ_OPTIMIZER_HEAD_BYTES + 3 * (size_t)state->model.params.size * sizeof(float);
+  if (strcmp(name, "counters") == 0) return MZ_COUNTERS_BYTES;
+  /* The index of the replay: for each segment, of at least one transition, hash and length, and a priority a transition. */
+  if (strcmp(name, "replay") == 0) return 64 + (size_t)stored->replay.capacity * 16;
+  const mz_cut cut = mz_state_cut(stored);
+  const size_t whole = spec->max_moves > 0 ? (size_t)spec->max_moves : MOVES_UNBOUNDED;
+  const size_t moves = cut.segment_moves > 0 ? (size_t)cut.segment_moves + (size_t)cut.look_ahead : whole;
+  const size_t a_move = mz_spec_obs_bytes(spec) + (size_t)spec->actions * 8 + 64;
+  return 64 + (size_t)stored->selfplay.games * (2 * state->env->state_size + 128 + (moves + 1) * a_move);
+}
+
+static mz_status read_section(mz_state *state, const mz_checkpoint *checkpoint, const char *name, const mz_settings *stored,
+                              const segment_loader *loader) {
   uint8_t *data;
   size_t size;
-  MZ_TRY(mz_checkpoint_section(checkpoint, name, &data, &size));
+  MZ_TRY(mz_checkpoint_section(checkpoint, name, section_bytes_max(state, stored, name), &data, &size));
   mz_reader reader = mz_reader_over(data, size);
   mz_status status = MZ_OK;
   if (strcmp(name, "optimizer") == 0) status = read_optimizer(state, &reader);
@@ -188,9 +206,14 @@ static mz_status read_section(mz_state *state, const mz_checkpoint *checkpoint, 
 mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_status (*load)(void *, uint64_t, mz_segment **),
                         void *context) {
   const segment_loader loader = {load, context};
+  mz_settings stored;
+  mz_config config = mz_settings_config(&stored, NULL);
+  const mz_env *env;
+  MZ_TRY(mz_config_stored(checkpoint, &config, &env));
   MZ_TRY(mz_weights_stored(checkpoint, "weights", &state->model.params, mz_learner_weights(state->learner)));
   MZ_TRY(mz_weights_stored(checkpoint, "target", &state->model.params, state->target));
-  for (int i = 2; i < MZ_DIGEST_PARTS; i++) MZ_TRY(read_section(state, checkpoint, mz_digest_parts[i], &loader));
+  for (int i = 2; i < MZ_DIGEST_PARTS; i++) MZ_TRY(read_section(state, checkpoint, mz_digest_parts[i], &stored, &loader));
+  if (mz_state_check_finite(state) != MZ_OK) return mz_fail(MZ_E_CHECKPOINT, "%s: %s", checkpoint->path, mz_message());
   MZ_TRY(mz_learner_weights_changed(state->learner));
   MZ_TRY(mz_state_target_changed(state));
   return mz_state_publish(state);

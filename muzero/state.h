@@ -45,6 +45,9 @@ mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint,
                         mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context);
 mz_status mz_state_digest(const mz_state *state, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest);
 
+/* Section 'optimizer': steps, parameters (8 bytes each), whether there are second moments and an average (a byte each), then first
+ * moments, second moments, average as the flat vector has them. */
+enum { MZ_OPTIMIZER_HEAD_BYTES = 18 };
 /* Section 'counters' holds the seed and then these. */
 void mz_counters_read(mz_counters *counters, mz_reader *reader);
 

@@ -254,6 +254,10 @@ static mz_status read_entry(mz_buffer *buffer, mz_reader *reader, bool keep,
     return mz_fail(MZ_E_CHECKPOINT, "replay: the index ends early");
   mz_segment *segment;
   MZ_TRY(load(context, hash, &segment));
+  if (!segment) { /* lost: those behind it move up */
+    for (uint32_t i = 0; i < moves; i++) mz_read_u32(reader);
+    return MZ_OK;
+  }
   mz_status status = MZ_OK;
   int64_t first_leaf;
   if (segment->hash != hash || (uint32_t)segment->moves != moves)

@@ -80,17 +80,6 @@ mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *w
   return MZ_OK;
 }
 
-/* By the bits, so that the loop vectorises whatever the compiler thinks of NaN. */
-bool mz_all_finite(const float *numbers, size_t count) {
-  uint32_t bad = 0;
-  for (size_t i = 0; i < count; i++) {
-    uint32_t bits;
-    memcpy(&bits, numbers + i, sizeof bits);
-    bad |= (bits & 0x7f800000u) == 0x7f800000u;
-  }
-  return !bad;
-}
-
 bool mz_policy_valid(const float *weights, int count) {
   float sum = 0;
   bool negative = false;

@@ -1,6 +1,7 @@
 /* A stretch of moves as arrays: the form that segments and trajectories share, with its writing, reading and checking, and
  * the making of segments. Internal to this room. */
 #pragma once
+#include "muzero/base/maths.h"
 #include "replay/segment.h"
 
 typedef struct mz_moves { /* fields as in mz_segment */
@@ -29,7 +30,6 @@ mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *w
 /* Reads and checks the arrays, placed for exactly these sizes. */
 mz_status mz_moves_read(mz_moves *moves, uint32_t entries, mz_reader *reader, const mz_spec *spec, const char *what);
 
-bool mz_all_finite(const float *numbers, size_t count);
 /* Finite, none negative, and a sum within 1e-3 of 1. */
 bool mz_policy_valid(const float *weights, int count);
 /* All zeros: no target. */

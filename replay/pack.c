@@ -1,9 +1,11 @@
 #include "replay/pack.h"
 #include "muzero/base/digest.h"
 #include "muzero/base/file.h"
+#include <ctype.h>
 #include <string.h>
 
 static const char magic[8] = "MZPACK01";
+enum { MAGIC_NAME_BYTES = 6 }; /* then two digits: the format */
 static const char suffix[] = ".pack";
 enum { HEAD_BYTES = 16, ROW_BYTES = 40, CHECKSUM_BYTES = 8, NAME_DIGITS = 16 };
 
@@ -112,11 +114,29 @@ static mz_status check_table(const char *path, const uint8_t *table, size_t byte
   return MZ_OK;
 }
 
+static bool is_newer(const uint8_t head[8]) {
+  return memcmp(head, magic, MAGIC_NAME_BYTES) == 0 && isdigit(head[6]) && isdigit(head[7]) &&
+         memcmp(head + MAGIC_NAME_BYTES, magic + MAGIC_NAME_BYTES, sizeof magic - MAGIC_NAME_BYTES) > 0;
+}
+
+bool mz_pack_is_newer(const char *path) {
+  uint8_t head[sizeof magic];
+  uint64_t size;
+  int fd;
+  if (open_pack(path, &fd, &size) != MZ_OK) return false;
+  const bool newer = size >= sizeof head && read_at(fd, path, 0, head, sizeof head) == MZ_OK && is_newer(head);
+  close_pack(&fd, path);
+  return newer;
+}
+
 static mz_status read_table(int fd, const char *path, uint64_t size, uint8_t **table, mz_pack_row **rows, int *count) {
   uint8_t head[HEAD_BYTES];
   if (size < table_bytes(0))
     return mz_fail(MZ_E_CHECKPOINT, "%s: %llu bytes are too few for a pack", path, (unsigned long long)size);
   MZ_TRY(read_at(fd, path, 0, head, sizeof head));
+  if (is_newer(head))
+    return mz_fail(MZ_E_CHECKPOINT, "%s: a pack of format %.2s by a newer muzero; this one reads up to format %.2s", path,
+                   (const char *)head + MAGIC_NAME_BYTES, magic + MAGIC_NAME_BYTES);
   if (memcmp(head, magic, sizeof magic) != 0) return mz_fail(MZ_E_CHECKPOINT, "%s: not a pack of segments", path);
   mz_reader reader = mz_reader_over(head + sizeof magic, HEAD_BYTES - sizeof magic);
   uint64_t n = mz_read_u64(&reader);

@@ -1,4 +1,4 @@
-/* The file format of a pack: "MZPACK01", the number of segments, a table with a row for each, XXH64 of all that; then, one
+/* The file format of a pack: "MZPACK01" (the digits are the format's number), the number of segments, a table with a row for each, XXH64 of all that; then, one
  * behind the other, the frame of each (frame.h). Little-endian. The file is named by that XXH64, which covers the frames through
  * their checksums in the table. Internal to this room. */
 #pragma once
@@ -15,6 +15,8 @@ typedef struct mz_pack_row {
 /* The whole file and its name ("0123456789abcdef.pack"). MZ_E_MEMORY. */
 mz_status mz_pack_build(const mz_content *contents, int count, size_t obs_bytes, mz_writer *file, char name[64]);
 bool mz_pack_is_name(const char *name);
+/* Returns whether the file says that it is a pack of a later format than this program's. */
+bool mz_pack_is_newer(const char *path);
 
 /* Reading. `path` ends in the pack's name; errors name it: MZ_E_CHECKPOINT where its contents are damaged or foreign, MZ_E_IO
  * where they cannot be had. Sizes are checked before anything is allocated from them. */

@@ -1,5 +1,6 @@
 #include "replay/store.h"
 #include "muzero/base/file.h"
+#include "muzero/base/log.h"
 #include "replay/pack.h"
 #include <limits.h>
 #include <pthread.h>
@@ -7,8 +8,12 @@
 
 typedef struct pack {
   char name[24]; /* "": removed; the place is used again */
-  char *damage;  /* why its table could not be read; NULL: it could */
-  bool live;     /* while collecting */
+  char *damage;  /* why it cannot be relied on; NULL: it can */
+  mz_file_stamp stamp;
+  bool suspect; /* a segment of it could not be read */
+  bool newer;   /* written by a newer program */
+  bool written; /* by this store, not found on opening */
+  bool live;    /* while collecting */
 } pack;
 
 typedef struct located { /* one stored segment */
@@ -26,6 +31,7 @@ struct mz_store {
   uint32_t *slots; /* [slot_count] open addressing by hash: 1 + index into `segments`, 0: free */
   uint32_t count, capacity;
   uint32_t slot_count; /* 2 × capacity, a power of two */
+  bool pinned;         /* packs that were found on opening stay */
 };
 
 /* The slot that holds the hash, or the free one where it would go. */
@@ -91,7 +97,7 @@ static mz_status place_pack(mz_store *store, const char *name, int *out) {
 }
 
 /* rows: NULL where `damage` says why there are none; it is taken over unless this fails. */
-static mz_status add_pack(mz_store *store, const char *name, const mz_pack_row *rows, int count, char *damage) {
+static mz_status add_pack(mz_store *store, const char *name, const mz_pack_row *rows, int count, char *damage, pack **out) {
   int place;
   MZ_TRY(place_pack(store, name, &place));
   MZ_TRY(reserve_segments(store, (uint32_t)count));
@@ -101,6 +107,7 @@ static mz_status add_pack(mz_store *store, const char *name, const mz_pack_row *
   snprintf(p->name, sizeof p->name, "%s", name);
   for (int i = 0; i < count; i++) add_segment(store, &rows[i], place);
   if (place == store->pack_count) store->pack_count++;
+  *out = p;
   return MZ_OK;
 }
 
@@ -108,7 +115,10 @@ static mz_status open_pack(mz_store *store, const char *name) {
   char path[PATH_MAX];
   mz_pack_row *rows;
   int count;
+  pack *added;
+  mz_file_stamp stamp = {0};
   MZ_TRY(mz_path_join(path, sizeof path, store->dir, name));
+  mz_file_stamp_read(path, &stamp); /* before the file is read: a later change shows */
   mz_status status = mz_pack_read_table(path, &rows, &count);
   if (status == MZ_E_MEMORY) return status;
   char *damage = NULL;
@@ -116,8 +126,13 @@ static mz_status open_pack(mz_store *store, const char *name) {
     damage = strdup(mz_message());
     if (!damage) return mz_fail(MZ_E_MEMORY, "%s: out of memory", path);
   }
-  status = add_pack(store, name, rows, count, damage);
-  if (status != MZ_OK) free(damage);
+  status = add_pack(store, name, rows, count, damage, &added);
+  if (status == MZ_OK) {
+    added->stamp = stamp;
+    added->newer = damage && mz_pack_is_newer(path);
+  } else {
+    free(damage);
+  }
   free(rows);
   return status;
 }
@@ -126,7 +141,6 @@ static mz_status open_if_pack(void *store, const char *name) { return mz_pack_is
 
 mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec) {
   mz_store *store;
-  MZ_TRY(mz_file_mkdirs(dir));
   MZ_TRY(mz_alloc(&store, 1, sizeof *store));
   pthread_mutex_init(&store->mutex, NULL);
   store->spec = *spec;
@@ -134,7 +148,7 @@ mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec) {
   if (snprintf(store->dir, sizeof store->dir, "%s", dir) >= (int)sizeof store->dir)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%.64s…: the path is too long", dir));
   MZ_TRY_CLEANUP(reserve_segments(store, 1));
-  MZ_TRY_CLEANUP(mz_file_list(store->dir, open_if_pack, store));
+  if (mz_file_exists(dir)) MZ_TRY_CLEANUP(mz_file_list(store->dir, open_if_pack, store));
   *out = store;
   return MZ_OK;
 cleanup:
@@ -165,14 +179,21 @@ bool mz_store_has(const mz_store *store, uint64_t hash) {
 static mz_status write_pack(mz_store *store, const mz_content *contents, int count, char name[64]) {
   mz_writer file;
   mz_pack_row *rows = NULL;
+  pack *added;
   char path[PATH_MAX];
   MZ_TRY(mz_pack_build(contents, count, mz_spec_obs_bytes(&store->spec), &file, name));
   mz_status status;
   MZ_TRY_CLEANUP(mz_path_join(path, sizeof path, store->dir, name));
   MZ_TRY_CLEANUP(mz_file_write_atomic(path, file.data, file.size));
   MZ_TRY_CLEANUP(mz_pack_read_table(path, &rows, &count));
+  mz_file_stamp stamp = {0};
+  mz_file_stamp_read(path, &stamp);
   lock(store);
-  status = add_pack(store, name, rows, count, NULL);
+  status = add_pack(store, name, rows, count, NULL, &added);
+  if (status == MZ_OK) {
+    added->stamp = stamp;
+    added->written = true;
+  }
   unlock(store);
 cleanup:
   mz_writer_free(&file);
@@ -210,63 +231,6 @@ static mz_status locate(const mz_store *store, uint64_t hash, mz_pack_row *row, 
   return mz_path_join(path, PATH_MAX, store->dir, store->packs[at->pack].name);
 }
 
-mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out) {
-  char path[PATH_MAX];
-  mz_pack_row row;
-  lock(store);
-  mz_status status = locate(store, hash, &row, path);
-  unlock(store);
-  return status == MZ_OK ? mz_pack_read_segment(path, &row, &store->spec, out) : status;
-}
-
-/* A damaged pack may hold a live segment that is nowhere else; only when none is missing can it go. */
-static void mark_live(mz_store *store, const uint64_t *live, int count) {
-  bool missing = false;
-  for (int i = 0; i < store->pack_count; i++) store->packs[i].live = false;
-  for (int i = 0; i < count; i++) {
-    const located *at = find(store, live[i]);
-    if (at)
-      store->packs[at->pack].live = true;
-    else
-      missing = true;
-  }
-  for (int i = 0; i < store->pack_count; i++)
-    if (store->packs[i].damage && missing) store->packs[i].live = true;
-}
-
-static mz_status remove_dead(mz_store *store) {
-  for (int i = 0; i < store->pack_count; i++) {
-    pack *p = &store->packs[i];
-    char path[PATH_MAX];
-    if (p->live || !p->name[0]) continue;
-    MZ_TRY(mz_path_join(path, sizeof path, store->dir, p->name));
-    MZ_TRY(mz_file_remove(path));
-    free(p->damage);
-    *p = (pack){0};
-  }
-  return MZ_OK;
-}
-
-/* Takes what removed packs held out of the index. */
-static void forget_removed(mz_store *store) {
-  uint32_t count = store->count;
-  memset(store->slots, 0, (size_t)store->slot_count * sizeof *store->slots);
-  store->count = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    located at = store->segments[i];
-    if (store->packs[at.pack].name[0]) add_segment(store, &at.row, at.pack);
-  }
-}
-
-mz_status mz_store_collect(mz_store *store, const uint64_t *live, int count) {
-  lock(store);
-  mark_live(store, live, count);
-  mz_status status = remove_dead(store);
-  forget_removed(store);
-  unlock(store);
-  return status;
-}
-
 static mz_status verify_pack(const mz_store *store, const char *path) {
   mz_pack_row *rows;
   int count;
@@ -279,6 +243,118 @@ static mz_status verify_pack(const mz_store *store, const char *path) {
   }
   free(rows);
   return status;
+}
+
+static void suspect(mz_store *store, uint64_t hash) {
+  lock(store);
+  const located *at = find(store, hash);
+  if (at) store->packs[at->pack].suspect = true;
+  unlock(store);
+}
+
+mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out) {
+  char path[PATH_MAX];
+  mz_pack_row row;
+  lock(store);
+  mz_status status = locate(store, hash, &row, path);
+  unlock(store);
+  MZ_TRY(status);
+  status = mz_pack_read_segment(path, &row, &store->spec, out);
+  if (status == MZ_E_CHECKPOINT || status == MZ_E_IO) suspect(store, hash);
+  return status;
+}
+
+/* Takes what packs hold that are gone or not to be relied on out of the index. */
+static void forget_lost(mz_store *store) {
+  uint32_t count = store->count;
+  memset(store->slots, 0, (size_t)store->slot_count * sizeof *store->slots);
+  store->count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    located at = store->segments[i];
+    if (store->packs[at.pack].name[0] && !store->packs[at.pack].damage) add_segment(store, &at.row, at.pack);
+  }
+}
+
+/* Returns whether the file is the one that was read or written, or another that is sound. */
+static mz_status check_file(mz_store *store, pack *p, bool *sound) {
+  char path[PATH_MAX];
+  mz_file_stamp now;
+  MZ_TRY(mz_path_join(path, sizeof path, store->dir, p->name));
+  const bool there = mz_file_stamp_read(path, &now);
+  *sound = there && !p->suspect && memcmp(&now, &p->stamp, sizeof now) == 0;
+  if (*sound) return MZ_OK;
+  const mz_status status = there ? verify_pack(store, path) : mz_fail(MZ_E_CHECKPOINT, "%s: is not there any more", path);
+  if (status == MZ_E_MEMORY) return status;
+  *sound = status == MZ_OK;
+  p->stamp = now;
+  p->suspect = false;
+  return MZ_OK;
+}
+
+mz_status mz_store_refresh(mz_store *store) {
+  bool lost = false;
+  mz_status status = MZ_OK;
+  lock(store);
+  for (int i = 0; i < store->pack_count && status == MZ_OK; i++) {
+    pack *p = &store->packs[i];
+    bool sound = true;
+    if (p->name[0] && !p->damage) status = check_file(store, p, &sound);
+    if (sound || status != MZ_OK) continue;
+    p->damage = strdup(mz_message());
+    if (!p->damage) status = mz_fail(MZ_E_MEMORY, "%s: out of memory", store->dir);
+    mz_log_write(MZ_LOG_WARNING, "%s; its segments that are in memory are written again", mz_message());
+    lost = true;
+  }
+  if (lost) forget_lost(store);
+  unlock(store);
+  return status;
+}
+
+void mz_store_pin(mz_store *store, bool pinned) {
+  lock(store);
+  store->pinned = pinned;
+  unlock(store);
+}
+
+/* A damaged pack may hold a live segment that is nowhere else; only when none is missing can it go. */
+static void mark_live(mz_store *store, const uint64_t *live, size_t count) {
+  bool missing = false;
+  for (int i = 0; i < store->pack_count; i++) {
+    pack *p = &store->packs[i];
+    p->live = p->newer || (store->pinned && !p->written);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const located *at = find(store, live[i]);
+    if (at)
+      store->packs[at->pack].live = true;
+    else
+      missing = true;
+  }
+  for (int i = 0; i < store->pack_count; i++)
+    if (store->packs[i].damage && missing) store->packs[i].live = true;
+}
+
+/* One that cannot be removed stays for the next time. */
+static void remove_dead(mz_store *store) {
+  for (int i = 0; i < store->pack_count; i++) {
+    pack *p = &store->packs[i];
+    char path[PATH_MAX];
+    if (p->live || !p->name[0] || mz_path_join(path, sizeof path, store->dir, p->name) != MZ_OK) continue;
+    if (mz_file_remove(path) != MZ_OK) {
+      mz_log_write(MZ_LOG_WARNING, "%s; it stays", mz_message());
+      continue;
+    }
+    free(p->damage);
+    *p = (pack){0};
+  }
+}
+
+void mz_store_collect(mz_store *store, const uint64_t *live, size_t count) {
+  lock(store);
+  mark_live(store, live, count);
+  remove_dead(store);
+  forget_lost(store);
+  unlock(store);
 }
 
 mz_status mz_store_verify(mz_store *store) {

@@ -5,7 +5,7 @@
 
 typedef struct mz_store mz_store;
 
-/* Opens the folder (made when missing) and reads the packs' tables. A damaged pack is reported only when asked for: by
+/* Reads the tables of the folder's packs; where there is no folder there are none. A damaged pack is reported only when asked for: by
  * verify, or when a segment is wanted that no other pack holds. Files with other names are left alone. */
 mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec);
 void mz_store_close(mz_store *store);
@@ -15,7 +15,13 @@ bool mz_store_has(const mz_store *store, uint64_t hash);
 mz_status mz_store_write(mz_store *store, const mz_content *contents, int count, char pack_name[64]);
 /* Checks the pack's and the segment's checksums: MZ_E_CHECKPOINT naming the pack. */
 mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out);
-/* Removes packs that hold none of the given hashes; damaged ones only when all of these are in others. */
-mz_status mz_store_collect(mz_store *store, const uint64_t *live, int count);
+/* Looks whether the packs' files are still what they were: segments of one that is gone, that was changed and is damaged, or from
+ * which a segment could not be read are no longer had, with a warning, so that the next write stores them again. MZ_E_MEMORY. */
+mz_status mz_store_refresh(mz_store *store);
+/* While pinned, packs that were there when the store was opened are not removed. */
+void mz_store_pin(mz_store *store, bool pinned);
+/* Removes packs that hold none of the given hashes; damaged ones only when all of these are in others; those of a newer program
+ * never. A file that cannot be removed stays, with a warning. */
+void mz_store_collect(mz_store *store, const uint64_t *live, size_t count);
 /* Every pack, every segment; MZ_E_CHECKPOINT at the first damage, naming it. */
 mz_status mz_store_verify(mz_store *store);

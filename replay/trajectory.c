@@ -96,12 +96,12 @@ static mz_status check_move(const mz_trajectory *trajectory, const mz_move *move
   MZ_ASSERT(move->player >= 0 && move->player < trajectory->spec.players);
   const mz_spec *spec = &trajectory->spec;
   if (!mz_all_finite(&move->value, 1) || !mz_all_finite(&move->reward, 1))
-    return mz_fail(MZ_E_INTERNAL, "self-play: game %u: root value %g with reward %g is not finite", trajectory->game,
+    return mz_fail(MZ_E_DIVERGED, "self-play: game %u: root value %g with reward %g is not finite", trajectory->game,
                    (double)move->value, (double)move->reward);
   if (move->policy && !mz_policy_valid(weights, count))
-    return mz_fail(MZ_E_INTERNAL, "self-play: game %u: the search's policy is not a distribution", trajectory->game);
+    return mz_fail(MZ_E_DIVERGED, "self-play: game %u: the search's policy is not a distribution", trajectory->game);
   if (spec->obs_kind == MZ_OBS_F32 && !mz_all_finite(move->obs, (size_t)spec->obs_size))
-    return mz_fail(MZ_E_INTERNAL, "self-play: game %u: an observation is not finite", trajectory->game);
+    return mz_fail(MZ_E_DIVERGED, "self-play: game %u: an observation is not finite", trajectory->game);
   return MZ_OK;
 }
 

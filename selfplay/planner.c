@@ -62,8 +62,7 @@ mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, in
   mz_search_run(planner->search, &planner->model, n, planner->roots, simulations, planner->results);
   for (int i = 0; i < n; i++) {
     if (!isfinite(planner->results[i].value)) {
-      return mz_fail(MZ_E_INTERNAL, "search: a root's value is %g: the network has diverged; a lower learning_rate may help",
-                     (double)planner->results[i].value);
+      return mz_fail(MZ_E_DIVERGED, "search: a root's value is %g: the network has diverged", (double)planner->results[i].value);
     }
   }
   return MZ_OK;

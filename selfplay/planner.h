@@ -27,5 +27,5 @@ void mz_planner_deinit(mz_planner *planner);
 /* n states lying one behind the other become the roots at … at+n−1. */
 void mz_planner_observe(mz_planner *planner, int at, int n, const void *states);
 /* Searches the roots 0 … n−1; results, policies and visits hold until the next search. simulations 0: the settings'.
- * MZ_E_INTERNAL when a root's value is not finite: the network has diverged, and the moves selected mean nothing. */
+ * MZ_E_DIVERGED when a root's value is not finite: the network has diverged, and the moves selected mean nothing. */
 mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, int simulations);

@@ -21,6 +21,15 @@ bool mz_file_exists(const char *path) {
   return mz_file_system.stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG);
 }
 
+bool mz_file_stamp_read(const char *path, mz_file_stamp *out) {
+  struct stat st;
+  if (mz_file_system.stat(path, &st) != 0) return false;
+  *out = (mz_file_stamp){.size = (uint64_t)st.st_size,
+                         .inode = st.st_ino,
+                         .modified_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec};
+  return true;
+}
+
 bool mz_file_is_dir(const char *path) {
   struct stat st;
   return mz_file_system.stat(path, &st) == 0 && S_ISDIR(st.st_mode);

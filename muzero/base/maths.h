@@ -3,6 +3,8 @@
  * vectorise them freely (inline bodies: maths_inline.h). Errors are bounds over the stated range, tested against long double.
  * NaN gives NaN, as does the logarithm of a negative number. */
 #pragma once
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 float mz_expf(float x);  /* <= 2 ulp; 0 below -87.3, +inf above 88.7 */
@@ -11,3 +13,6 @@ double mz_exp(double x); /* <= 2 ulp */
 double mz_log(double x); /* <= 2 ulp */
 /* <= 1 ulp for |x| <= 1e5; no accuracy promised beyond; NaN from 2^50 on */
 void mz_sincos(double x, double *sine, double *cosine);
+
+/* Returns whether none of the numbers is infinite or NaN. */
+bool mz_all_finite(const float *numbers, size_t count);

@@ -42,39 +42,44 @@ static const mz_option options[] = {
     {0},
 };
 
-/* RUN/checkpoints/NAME → RUN/segments; false for a checkpoint that lies alone. */
-static bool segments_beside(const char *checkpoint, char *out, size_t size) {
-  snprintf(out, size, "%s", checkpoint);
-  for (int up = 0; up < 2; up++) {
-    char *slash = strrchr(out, '/');
-    if (!slash) return false;
-    *slash = 0;
+/* Every segment that the checkpoint needs, and then whatever else is in the packs. */
+static mz_status verify_segments(const mz_checkpoint *checkpoint, const char *folder, const mz_spec *spec, int *count) {
+  uint64_t *hashes;
+  mz_store *store;
+  MZ_TRY(mz_checkpoint_segments(checkpoint, &hashes, count));
+  mz_status status = mz_store_open(&store, folder, spec);
+  if (status == MZ_OK) {
+    for (int i = 0; i < *count && status == MZ_OK; i++) {
+      mz_segment *segment = NULL;
+      status = mz_store_load(store, hashes[i], &segment);
+      mz_segment_release(segment);
+    }
+    if (status == MZ_OK) status = mz_store_verify(store);
+    mz_store_close(store);
   }
-  const size_t length = strlen(out);
-  return snprintf(out + length, size - length, "/segments") < (int)(size - length) && mz_file_is_dir(out);
+  free(hashes);
+  return status;
 }
 
-static mz_status verify(const mz_checkpoint *checkpoint, const mz_spec *spec, bool json) {
+/* in_run: the checkpoint is a run's, not a file that lies alone. */
+static mz_status verify(const mz_checkpoint *checkpoint, const mz_spec *spec, bool in_run, bool json) {
   MZ_TRY(mz_checkpoint_verify(checkpoint));
-  char segments[sizeof checkpoint->path + 16];
-  const bool packs = segments_beside(checkpoint->path, segments, sizeof segments);
-  if (packs) {
-    mz_store *store;
-    MZ_TRY(mz_store_open(&store, segments, spec));
-    const mz_status status = mz_store_verify(store);
-    mz_store_close(store);
-    MZ_TRY(status);
-  }
+  char folder[sizeof checkpoint->path + 16];
+  int count = 0;
+  MZ_TRY(mz_checkpoint_segments_dir(checkpoint->path, folder, sizeof folder));
+  in_run = in_run || mz_file_is_dir(folder);
+  if (in_run) MZ_TRY(verify_segments(checkpoint, folder, spec, &count));
   if (!json) {
     printf("%s: %d sections%s: every checksum holds\n", checkpoint->path, checkpoint->count,
-           packs ? " and the replay's packs" : "");
+           in_run ? " and the replay's packs" : "");
     return MZ_OK;
   }
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "checkpoint", checkpoint->path);
   cJSON_AddBoolToObject(object, "verified", true);
   cJSON_AddNumberToObject(object, "sections", checkpoint->count);
-  cJSON_AddBoolToObject(object, "packs", packs);
+  cJSON_AddBoolToObject(object, "packs", in_run);
+  cJSON_AddNumberToObject(object, "segments", count);
   return mz_print_json(object);
 }
 
@@ -167,7 +172,7 @@ static mz_status inspect_one(const inspect_arguments *arguments, const mz_checkp
   MZ_TRY(mz_loaded_open(&loaded, checkpoint->path));
   mz_status status = MZ_OK;
   if (arguments->verify)
-    status = verify(checkpoint, &mz_loaded_agent(loaded).env->spec, arguments->json);
+    status = verify(checkpoint, &mz_loaded_agent(loaded).env->spec, mz_file_is_dir(arguments->run), arguments->json);
   else if (arguments->json)
     status = describe_json(checkpoint, loaded);
   else

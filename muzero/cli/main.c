@@ -46,5 +46,6 @@ int main(int argc, char **argv) {
   mz_status status = dispatch(argc, argv);
   if (status == MZ_OK) status = mz_print_flush();
   if (status != MZ_OK) fprintf(stderr, "muzero: %s\n", mz_message());
-  return status == MZ_E_MEMORY ? (int)MZ_E_INTERNAL : (int)status;
+  if (status == MZ_E_MEMORY) return (int)MZ_E_INTERNAL;
+  return status == MZ_E_DIVERGED ? (int)MZ_E_CONFIG : (int)status;
 }

@@ -4,7 +4,7 @@
 typedef struct resume_arguments {
   mz_session_arguments session;
   const char *run;
-  bool allow_numeric;
+  bool allow_numeric, allow_fallback;
 } resume_arguments;
 
 #define AT(field) offsetof(resume_arguments, field)
@@ -15,6 +15,11 @@ static const mz_option options[] = {
      .offset = AT(allow_numeric),
      .class_ = MZ_NUMERIC,
      .help = "go on although rounding may differ: another kind of device or processor, another library version"},
+    {.name = "--allow-fallback",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(allow_fallback),
+     .class_ = MZ_OPERATIONAL,
+     .help = "where the latest checkpoint or its replay is damaged: go back to the newest sound one, or leave out what is lost"},
     {0},
 };
 
@@ -22,7 +27,8 @@ static mz_status resume(const void *given) {
   const resume_arguments *arguments = given;
   const mz_run_options run_options = mz_session_run_options(&arguments->session);
   mz_run *run;
-  MZ_TRY(mz_run_resume(&run, arguments->run, &run_options, arguments->allow_numeric));
+  const int allow = (arguments->allow_numeric ? MZ_ALLOW_NUMERIC : 0) | (arguments->allow_fallback ? MZ_ALLOW_FALLBACK : 0);
+  MZ_TRY(mz_run_resume(&run, arguments->run, &run_options, allow));
   return mz_session_finish(run, &arguments->session);
 }
 

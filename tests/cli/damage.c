@@ -160,9 +160,11 @@ static void test_loss_is_no_number(void **state) {
   process p = {0};
   process_run(&p, "train", "tictactoe", TINY, "--run", "nan", "--rounds", "1000", "--set", "learning_rate=10", "--set",
               "weight_decay=10", "--set", "gradient_clip=0", NULL);
-  assert_status(&p, 1);
+  assert_status(&p, 3);
   assert_says(p.err, "round ");
   assert_says(p.err, "finite");
+  assert_says(p.err, "nan/checkpoints/round-"); /* where it is still sound */
+  assert_says(p.err, "train --from nan --set learning_rate=5");
   process_run(&p, "inspect", "nan", "--verify", NULL);
   assert_status(&p, 0);
   process_run(&p, "eval", "nan", "--games", "2", NULL);
@@ -170,11 +172,33 @@ static void test_loss_is_no_number(void **state) {
   process_free(&p);
 }
 
+/* Weights that are finite, and so large that nothing which is computed from them is. */
+static void test_divergence_is_not_saved(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", TINY, "--run", "wild", "--rounds", "1000", "--set", "learning_rate=10", "--set",
+              "weight_decay=10", "--set", "gradient_clip=0", "--set", "checkpoint.interval=0", "--set", "checkpoint.keep=1000",
+              NULL);
+  assert_status(&p, 3);
+  process_shell(&p, "for c in wild/checkpoints/*; do \"$MUZERO\" eval $c --games 2 --json >/dev/null || exit 1; done");
+  assert_status(&p, 0);
+  process_run(&p, "train", "tictactoe", "--from", "wild", "--run", "tame", "--rounds", "12", "--set", "learning_rate=0.001",
+              NULL);
+  assert_status(&p, 0);
+  process_free(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_no_checkpoint), cmocka_unit_test(test_foreign_files),     cmocka_unit_test(test_truncated),
-      cmocka_unit_test(test_flipped_bits),  cmocka_unit_test(test_damaged_pack),      cmocka_unit_test(test_unwritable),
-      cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_loss_is_no_number),
+      cmocka_unit_test(test_no_checkpoint),
+      cmocka_unit_test(test_foreign_files),
+      cmocka_unit_test(test_truncated),
+      cmocka_unit_test(test_flipped_bits),
+      cmocka_unit_test(test_damaged_pack),
+      cmocka_unit_test(test_unwritable),
+      cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_loss_is_no_number),
+      cmocka_unit_test(test_divergence_is_not_saved),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

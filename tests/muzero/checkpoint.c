@@ -26,14 +26,14 @@ static void sections_come_back(void **unused) {
   for (int i = 0; i < 3; i++) {
     uint8_t *data;
     size_t size;
-    expect_ok(mz_checkpoint_section(&checkpoint, parts[i].name, &data, &size));
+    expect_ok(mz_checkpoint_section(&checkpoint, parts[i].name, 1 << 20, &data, &size));
     assert_int_equal(size, parts[i].size);
     assert_memory_equal(data, parts[i].data, size);
     free(data);
   }
   uint8_t *data;
   size_t size;
-  assert_int_equal(mz_checkpoint_section(&checkpoint, "replay", &data, &size), MZ_E_CHECKPOINT);
+  assert_int_equal(mz_checkpoint_section(&checkpoint, "replay", 1 << 20, &data, &size), MZ_E_CHECKPOINT);
   assert_non_null(strstr(mz_message(), "'replay' is missing"));
   mz_checkpoint_close(&checkpoint);
   drop_folder(folder);

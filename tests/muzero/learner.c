@@ -80,7 +80,7 @@ static void threads_change_no_bit(void **unused) {
 static void a_nan_stops_before_the_weights(void **unused) {
   (void)unused;
   static trained poisoned;
-  train(2, true, MZ_E_INTERNAL, &poisoned);
+  train(2, true, MZ_E_DIVERGED, &poisoned);
 }
 
 int main(void) {

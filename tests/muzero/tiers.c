@@ -81,8 +81,8 @@ static void play_tiered(player *p, int first, int last, mz_rng *rng, const uint6
 
 static void save(const player *p, const char *folder) {
   mz_saver *saver;
-  expect_ok(mz_saver_open(&saver, folder, &p->state.env->spec, 1, 0));
-  expect_ok(mz_saver_save(saver, &p->state, "{}", "{}", false));
+  expect_ok(mz_saver_open(&saver, folder, &p->state.env->spec, &(mz_saver_options){.keep = 1, .best_rounds = -1}));
+  expect_ok(mz_saver_save(saver, &p->state, "{\"env\":\"cartpole\",\"settings\":{}}", "{}", false));
   expect_ok(mz_saver_wait(saver));
   mz_saver_close(saver);
 }
@@ -91,7 +91,7 @@ static void read_back(player *p, const char *folder) {
   mz_saver *saver;
   mz_checkpoint checkpoint;
   snprintf(path, sizeof path, "%s/checkpoints/round-%09d.mzc", folder, SAVED);
-  expect_ok(mz_saver_open(&saver, folder, &p->state.env->spec, 1, 0));
+  expect_ok(mz_saver_open(&saver, folder, &p->state.env->spec, &(mz_saver_options){.keep = 1, .best_rounds = -1}));
   expect_ok(mz_checkpoint_open(&checkpoint, path));
   expect_ok(mz_state_read(&p->state, &checkpoint, mz_saver_load, saver));
   mz_checkpoint_close(&checkpoint);
