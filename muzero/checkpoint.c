@@ -18,7 +18,7 @@ static const struct known {
   const char *name;
   uint32_t version;
 } known[] = {{"config", 1}, {"weights", 1},  {"target", 1},   {"optimizer", 1}, {"replay", 1},
-             {"games", 1},  {"counters", 1}, {"segments", 1}, {"session", 1}};
+             {"games", 1},  {"counters", 1}, {"segments", 1}, {"session", 1},   {"guard", 1}};
 
 static uint32_t version_of(const char *name) {
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)

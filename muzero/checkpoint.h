@@ -10,7 +10,7 @@
 enum { MZ_SECTIONS_MAX = 16, MZ_CHECKPOINT_VERSION = 2 };
 
 typedef struct mz_section {
-  char name[16];    /* config weights target optimizer replay games counters segments session */
+  char name[16];    /* config weights target optimizer replay games counters segments session guard */
   uint32_t version; /* of its contents; 1 in files of format 1, which did not say */
   uint64_t bytes, compressed, offset;
   uint64_t xxh64;        /* of the contents */

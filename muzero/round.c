@@ -1,5 +1,7 @@
 #include "muzero/round.h"
 #include "muzero/base/clock.h"
+#include "muzero/guard.h"
+#include "muzero/soundness.h"
 #include <string.h>
 
 typedef struct round {
@@ -8,6 +10,7 @@ typedef struct round {
   double progress; /* of the horizon, at the round's start */
   uint32_t first_update;
   int updates; /* 0 while replay fills */
+  bool void_;  /* what was learned does not count: the network went back (guard.h) */
   /* [updates × rows], in batch order: what priorities are set from */
   int64_t *leaves;
   uint64_t *serials;
@@ -86,7 +89,10 @@ static mz_status learn(round *r, mz_round_stats *stats) {
     if (!mz_queue_take(r->workers->queue, &slot, &stats->learner_wait_ns)) return MZ_OK; /* a builder failed and says why */
     const mz_batch *batch = &r->workers->batches[slot];
     uint64_t begun = mz_clock_ns();
+    const mz_learning_stats before = stats->learning;
     mz_status status = mz_learner_update(r->state->learner, batch, r->errors + (size_t)i * (size_t)rows, &stats->learning);
+    if (status == MZ_OK)
+      status = mz_guard_check(&r->state->settings.guard, r->state->counters.updates + i + 1, &before, &stats->learning);
     stats->learn_ns += mz_clock_ns() - begun;
     if (status != MZ_OK) {
       mz_queue_close(r->workers->queue);
@@ -101,13 +107,13 @@ static mz_status learn(round *r, mz_round_stats *stats) {
 
 static void set_priorities(round *r) {
   size_t rows = (size_t)r->updates * (size_t)r->state->settings.learning.batch_size;
-  if (r->state->settings.replay.priority_exponent == 0) return;
+  if (r->state->settings.replay.priority_exponent == 0 || r->void_) return;
   for (size_t i = 0; i < rows; i++) mz_buffer_set_priority(r->state->buffer, r->leaves[i], r->serials[i], r->errors[i]);
 }
 
 static mz_status copy_target_when_due(round *r) {
   int64_t interval = r->state->settings.learning.target_interval, before = r->state->counters.updates;
-  if ((before + r->updates) / interval == before / interval) return MZ_OK;
+  if ((before + r->updates) / interval == before / interval || r->void_) return MZ_OK;
   memcpy(r->state->target, mz_learner_weights(r->state->learner), (size_t)r->state->model.params.size * sizeof(float));
   return mz_state_target_changed(r->state);
 }
@@ -148,12 +154,27 @@ static void count(round *r, mz_round_stats *stats) {
   stats->rounds++;
 }
 
+/* What is published is sound, or what was sound before; at a phase's end a sound state is kept to go back to. */
+static mz_status publish_soundly(round *r) {
+  mz_state *state = r->state;
+  MZ_TRY(mz_state_publish(state));
+  if (!state->guard) return MZ_OK;
+  const mz_status sound = r->void_ ? MZ_OK : mz_state_check_sound(state, r->workers);
+  if (sound == MZ_E_DIVERGED) {
+    MZ_TRY(mz_guard_go_back(state->guard, state));
+    return mz_state_publish(state);
+  }
+  if (sound == MZ_OK && !r->void_ && state->counters.rounds % state->settings.train.phase_rounds == 0)
+    mz_guard_keep(state->guard, state);
+  return sound;
+}
+
 static mz_status fold(round *r, mz_round_stats *stats) {
   set_priorities(r);
   MZ_TRY(copy_target_when_due(r));
   MZ_TRY(insert_segments(r)); /* evicts as it goes */
   count(r, stats);
-  return mz_state_publish(r->state);
+  return publish_soundly(r);
 }
 
 mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *stats) {
@@ -182,6 +203,12 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
   if (built != MZ_OK && learned == MZ_OK) snprintf(why, sizeof why, "%s", mz_message());
   mz_status played = mz_pool_wait(workers->actor_pool);
   status = learned != MZ_OK ? learned : built;
+  if (learned == MZ_E_DIVERGED && state->guard && played == MZ_OK) {
+    mz_fail(learned, "%s", why);
+    status = mz_guard_go_back(state->guard, state);
+    snprintf(why, sizeof why, "%s", mz_message());
+    r.void_ = true;
+  }
   if (status != MZ_OK) MZ_TRY_CLEANUP(mz_fail(status, "round %lld: %s", (long long)state->counters.rounds + 1, why));
   MZ_TRY_CLEANUP(played);
 

@@ -1,6 +1,8 @@
 /* The phase loop. One phase: rounds → evaluation → record → checkpoint when due → has a limit been met? */
 #include "muzero/run.h"
 #include "muzero/base/clock.h"
+#include "muzero/base/log.h"
+#include "muzero/guard.h"
 #include "muzero/soundness.h"
 #include "networks/backend.h"
 #include <math.h>
@@ -142,8 +144,28 @@ static void start_phase(mz_run *run) {
   mz_steer_phase(run->steer, &run->workers);
 }
 
+/* Says on stderr and in metrics.jsonl that the network went back. */
+static mz_status record_back(mz_run *run) {
+  const mz_guard *guard = run->state.guard;
+  const long long rounds = (long long)run->state.counters.rounds, to = (long long)mz_guard_kept_rounds(guard);
+  mz_log_write(MZ_LOG_WARNING, "round %lld: %s; network and optimizer are those of round %lld again", rounds, mz_guard_why(guard),
+               to);
+  cJSON *record = cJSON_CreateObject();
+  cJSON_AddStringToObject(record, "event", "back");
+  cJSON_AddNumberToObject(record, "rounds", (double)rounds);
+  cJSON_AddNumberToObject(record, "to_rounds", (double)to);
+  cJSON_AddNumberToObject(record, "backs", (double)mz_guard_backs(guard));
+  cJSON_AddStringToObject(record, "reason", mz_guard_why(guard));
+  const mz_status status = mz_metrics_append(&run->metrics, record, true);
+  cJSON_Delete(record);
+  return status;
+}
+
 static mz_status play_round(mz_run *run) {
+  const mz_guard *guard = run->state.guard;
+  const int64_t backs = guard ? mz_guard_backs(guard) : 0;
   MZ_TRY(mz_round_play(&run->state, &run->workers, &run->phase_stats));
+  if (guard && mz_guard_backs(guard) > backs) MZ_TRY(record_back(run));
   mz_steer_round(run->steer, &run->workers, &run->phase_stats);
   return MZ_OK;
 }

@@ -2,10 +2,11 @@
 #include "muzero/base/file.h"
 #include "muzero/base/log.h"
 #include "muzero/checkpoint_list.h"
+#include "muzero/guard.h"
 #include <pthread.h>
 #include <string.h>
 
-enum { SECTIONS = MZ_DIGEST_PARTS + 3, PATH_BYTES = 640 };
+enum { SECTIONS_MAX = MZ_DIGEST_PARTS + 4, PATH_BYTES = 640 };
 
 struct mz_saver {
   char dir[512];
@@ -21,7 +22,7 @@ struct mz_saver {
   char message[MZ_MESSAGE_MAX];
   char name[MZ_CHECKPOINT_NAME_MAX];
   bool is_best;
-  mz_writer sections[MZ_DIGEST_PARTS];
+  mz_writer sections[MZ_DIGEST_PARTS], guard; /* guard: empty where there is none */
   char *config, *session;
   mz_content *contents; /* of segments not on disk yet, one reference each */
   int content_count;
@@ -79,6 +80,8 @@ cleanup:
 static void drop_copy(mz_saver *s) {
   for (int i = 0; i < MZ_DIGEST_PARTS; i++) mz_writer_free(&s->sections[i]);
   memset(s->sections, 0, sizeof s->sections);
+  mz_writer_free(&s->guard);
+  s->guard = (mz_writer){0};
   for (int i = 0; i < s->content_count; i++) mz_content_release(&s->contents[i]);
   free(s->contents);
   free(s->config);
@@ -130,13 +133,16 @@ static mz_status write_all(mz_saver *s) {
   char pack[64], path[PATH_BYTES];
   if (s->options.sync_logs) MZ_TRY(s->options.sync_logs(s->options.context));
   MZ_TRY(mz_store_write(s->store, s->contents, s->content_count, pack));
-  mz_part parts[SECTIONS] = {{"config", s->config, strlen(s->config)}};
+  mz_part parts[SECTIONS_MAX];
+  int count = 0;
+  parts[count++] = (mz_part){"config", s->config, strlen(s->config)};
   for (int i = 0; i < MZ_DIGEST_PARTS; i++)
-    parts[1 + i] = (mz_part){mz_digest_parts[i], s->sections[i].data, s->sections[i].size};
-  parts[SECTIONS - 2] = (mz_part){"segments", s->hashes, (size_t)s->hash_count * sizeof(uint64_t)};
-  parts[SECTIONS - 1] = (mz_part){"session", s->session, strlen(s->session)};
+    parts[count++] = (mz_part){mz_digest_parts[i], s->sections[i].data, s->sections[i].size};
+  parts[count++] = (mz_part){"segments", s->hashes, (size_t)s->hash_count * sizeof(uint64_t)};
+  parts[count++] = (mz_part){"session", s->session, strlen(s->session)};
+  if (s->guard.size > 0) parts[count++] = (mz_part){"guard", s->guard.data, s->guard.size};
   MZ_TRY(mz_checkpoint_path(s->dir, s->name, path, sizeof path));
-  MZ_TRY(mz_checkpoint_write(path, parts, SECTIONS));
+  MZ_TRY(mz_checkpoint_write(path, parts, count));
   MZ_TRY(mz_checkpoint_pointer_write(s->dir, "LATEST", s->name));
   if (s->is_best) {
     MZ_TRY(mz_checkpoint_pointer_write(s->dir, "BEST", s->name));
@@ -164,6 +170,8 @@ mz_status mz_saver_wait(mz_saver *s) {
 
 static mz_status copy_state(mz_saver *s, const mz_state *state, const char *config, const char *session) {
   MZ_TRY(mz_state_write(state, s->sections));
+  if (state->guard) mz_guard_write(state->guard, &s->guard);
+  if (s->guard.failed) return mz_fail(MZ_E_MEMORY, "checkpoint: no memory for the copy of section 'guard'");
   MZ_TRY(mz_store_refresh(s->store));
   int count = mz_buffer_segments(state->buffer);
   MZ_TRY(mz_alloc(&s->hashes, (size_t)count, sizeof *s->hashes));

@@ -68,10 +68,25 @@ static const mz_setting train_rows[] = {
           "time between checkpoints, taken at round ends"),
 };
 
+#define GUARD(field, key, type, min, max, fallback, choices, unit, help)                                                         \
+  ROW(field, mz_guard_settings, key, type, MZ_ALGORITHMIC, min, max, fallback, choices, unit, help)
+static const mz_setting guard_rows[] = {
+    GUARD(mode, "numerics.guard", MZ_ENUM, 0, 0, "stop", "stop|off|back", "",
+          "when a bound below is broken: stop at the last sound checkpoint; off: bounds do not count; back: network and "
+          "optimizer go "
+          "back to the end of the last sound phase, so too when a number is not finite"),
+    GUARD(backs, "numerics.backs", MZ_INT, 0, 1e6, "3", NULL, "times",
+          "with guard back: it stops when it would go back once more"),
+    GUARD(norm_max, "numerics.norm_max", MZ_FLOAT, 0, 1e30, "0", NULL, "", "bound of an update's gradient norm; 0: none"),
+    GUARD(loss_max, "numerics.loss_max", MZ_FLOAT, 0, 1e30, "0", NULL, "", "bound of an update's loss; 0: none"),
+    GUARD(value_max, "numerics.value_max", MZ_FLOAT, 0, 1e30, "0", NULL, "",
+          "bound of the root mean square of the values predicted in an update; 0: none"),
+};
+
 #define COUNT(rows) (int)(sizeof rows / sizeof rows[0])
 
 mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
-  enum { TABLES = 10 };
+  enum { TABLES = 11 };
   static mz_settings_table tables[TABLES];
   static bool ready; /* idempotent: two threads would write the same bytes, but runs are opened by one thread */
   if (!ready) {
@@ -86,6 +101,7 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
         {knob_rows, COUNT(knob_rows), offsetof(mz_settings, knobs)},
         {train_rows, COUNT(train_rows), offsetof(mz_settings, train)},
         {mz_allocation_table.rows, mz_allocation_table.count, offsetof(mz_settings, allocation)},
+        {guard_rows, COUNT(guard_rows), offsetof(mz_settings, guard)},
     };
     memcpy(tables, all, sizeof tables);
     ready = true;
@@ -185,7 +201,8 @@ uint64_t mz_settings_work_hash(const mz_settings *settings) {
   for (int i = 0; i < mz_config_row_count(&config); i++) {
     const mz_setting *row = mz_config_row(&config, i);
     const bool evaluation = strncmp(row->key, "eval.", 5) == 0, rate = strncmp(row->key, "learning_rate", 13) == 0;
-    if ((row->class_ != MZ_ALGORITHMIC && !evaluation) || rate) continue;
+    const bool guard = strncmp(row->key, "numerics.", 9) == 0;
+    if ((row->class_ != MZ_ALGORITHMIC && !evaluation) || rate || guard) continue;
     char text[160];
     mz_config_text(&config, i, text, sizeof text);
     hash = mz_hash_combine(hash, mz_hash(text, strlen(text), (uint64_t)i));

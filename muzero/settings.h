@@ -40,6 +40,12 @@ typedef struct mz_train_settings {
   double checkpoint_interval; /* checkpoint.interval: seconds between checkpoints at round ends */
 } mz_train_settings;
 
+typedef struct mz_guard_settings {      /* guard.h */
+  int32_t mode;                         /* numerics.guard: mz_guard_mode */
+  int64_t backs;                        /* numerics.backs */
+  double norm_max, loss_max, value_max; /* numerics.norm_max, numerics.loss_max, numerics.value_max; 0: none */
+} mz_guard_settings;
+
 typedef struct mz_settings {
   mz_network_settings network;
   mz_loss_settings loss;
@@ -51,6 +57,7 @@ typedef struct mz_settings {
   mz_knobs knobs;
   mz_train_settings train;
   mz_allocation_settings allocation;
+  mz_guard_settings guard;
 } mz_settings;
 
 enum { MZ_SETTINGS_ROWS_MAX = 160 };

@@ -1,5 +1,6 @@
 #include "muzero/state.h"
 #include "muzero/base/digest.h"
+#include "muzero/guard.h"
 #include "muzero/soundness.h"
 #include "muzero/stored.h"
 #include "networks/backend.h"
@@ -64,12 +65,14 @@ mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *s
   MZ_TRY_CLEANUP(mz_buffer_create(&state->buffer, &settings->replay, &env->spec));
   MZ_TRY_CLEANUP(mz_games_create(&state->games, env, &settings->selfplay, mz_state_cut(settings), seed));
   MZ_TRY_CLEANUP(mz_state_publish(state));
+  if (settings->guard.mode == MZ_GUARD_BACK) MZ_TRY_CLEANUP(mz_guard_create(&state->guard, state));
 cleanup:
   if (status != MZ_OK) mz_state_deinit(state);
   return status;
 }
 
 void mz_state_deinit(mz_state *state) {
+  mz_guard_free(state->guard);
   mz_snapshot_release(state->published);
   if (state->games) mz_games_free(state->games);
   if (state->buffer) mz_buffer_free(state->buffer);
@@ -203,6 +206,13 @@ static mz_status read_section(mz_state *state, const mz_checkpoint *checkpoint, 
   return status;
 }
 
+/* A run without one, which another is begun from, has its present state for the sound one. */
+static mz_status read_guard(mz_state *state, const mz_checkpoint *checkpoint, const mz_settings *stored) {
+  if (stored->guard.mode == MZ_GUARD_BACK) return mz_guard_read(state->guard, checkpoint);
+  mz_guard_keep(state->guard, state);
+  return MZ_OK;
+}
+
 mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_status (*load)(void *, uint64_t, mz_segment **),
                         void *context) {
   const segment_loader loader = {load, context};
@@ -216,6 +226,7 @@ mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_sta
   if (mz_state_check_finite(state) != MZ_OK) return mz_fail(MZ_E_CHECKPOINT, "%s: %s", checkpoint->path, mz_message());
   MZ_TRY(mz_learner_weights_changed(state->learner));
   MZ_TRY(mz_state_target_changed(state));
+  if (state->guard) MZ_TRY(read_guard(state, checkpoint, &stored));
   return mz_state_publish(state);
 }
 

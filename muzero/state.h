@@ -23,6 +23,7 @@ typedef struct mz_state {
   mz_buffer *buffer;
   mz_games *games;
   mz_counters counters;
+  struct mz_guard *guard; /* guard.h; NULL unless numerics.guard is `back` */
 } mz_state;
 
 /* MZ_E_CONFIG where the network alone (weights, their copies, moments, gradients) takes more bytes than memory_max; says the sum.

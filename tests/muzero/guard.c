@@ -1,0 +1,165 @@
+/* numerics.guard: bounds are named when they stop a run; `back` goes back as often as it may, the same in equal runs, resumed ones
+ * too. */
+#include "muzero/checkpoint.h"
+#include "muzero/muzero.h"
+#include "testing.h"
+
+enum { SETS_MAX = 24, STOP = 14 };
+static const char *const common[] = {"games=8",
+                                     "moves=4",
+                                     "loop_count=3",
+                                     "batch_size=16",
+                                     "shards=4",
+                                     "simulations=4",
+                                     "unroll=2",
+                                     "n_step=3",
+                                     "network.width=16",
+                                     "replay.min_fill=20",
+                                     "replay.capacity=300",
+                                     "train.phase_rounds=3",
+                                     "eval.games=2",
+                                     "eval.opponent=random",
+                                     "train.target=1e9",
+                                     "eval.interval=100",
+                                     "gradient_clip=0"};
+enum { COMMON = sizeof common / sizeof common[0] };
+
+static mz_status open_run(mz_run **run, const char *dir, int threads, const char *const *more, int count) {
+  const char *sets[SETS_MAX];
+  memcpy(sets, common, sizeof common);
+  memcpy(sets + COMMON, more, (size_t)count * sizeof *more);
+  const mz_run_options options = {.env = "tictactoe",
+                                  .dir = dir,
+                                  .sets = sets,
+                                  .set_count = COMMON + count,
+                                  .seed = 5,
+                                  .seed_given = true,
+                                  .threads = threads};
+  return mz_run_open(run, &options);
+}
+
+static mz_status play_to(mz_run *run, int64_t rounds) {
+  mz_reason reason = MZ_GOES_ON;
+  const mz_limits limits = {.rounds = rounds};
+  while (reason == MZ_GOES_ON) {
+    mz_phase phase;
+    MZ_TRY(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  }
+  return MZ_OK;
+}
+
+static uint64_t digest_of(const char *run) {
+  char path[512];
+  mz_checkpoint checkpoint;
+  uint64_t hashes[MZ_DIGEST_PARTS], digest;
+  expect_ok(mz_run_checkpoint_path(run, path, sizeof path));
+  expect_ok(mz_checkpoint_open(&checkpoint, path));
+  expect_ok(mz_checkpoint_digest(&checkpoint, hashes, &digest));
+  mz_checkpoint_close(&checkpoint);
+  return digest;
+}
+
+static int count_lines(const char *dir, const char *with) {
+  char path[512];
+  uint8_t *text;
+  size_t size;
+  int count = 0;
+  snprintf(path, sizeof path, "%s/metrics.jsonl", dir);
+  expect_ok(mz_file_read(path, 0, &text, &size));
+  for (const char *at = (const char *)text; (at = strstr(at, with)); at++) count++;
+  free(text);
+  return count;
+}
+
+static void expect_bound(const char *set, const char *name) {
+  char folder[64];
+  mz_run *run;
+  make_folder(folder);
+  expect_ok(open_run(&run, folder, 1, &set, 1));
+  assert_int_equal(play_to(run, STOP), MZ_E_DIVERGED);
+  assert_non_null(strstr(mz_message(), name));
+  assert_non_null(strstr(mz_message(), "--set learning_rate="));
+  mz_run_close(run);
+  expect_ok(mz_run_resume(&run, folder, &(mz_run_options){.threads = 1}, 0)); /* LATEST is sound */
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
+static void bounds_stop_and_are_named(void **state) {
+  (void)state;
+  expect_bound("numerics.norm_max=1e-6", "numerics.norm_max 1e-06");
+  expect_bound("numerics.loss_max=0.01", "numerics.loss_max 0.01");
+  expect_bound("numerics.value_max=1e-9", "numerics.value_max 1e-09");
+}
+
+static void off_looks_at_no_bound(void **state) {
+  (void)state;
+  char folder[64];
+  mz_run *run;
+  make_folder(folder);
+  expect_ok(open_run(&run, folder, 1, (const char *const[]){"numerics.norm_max=1e-6", "numerics.guard=off"}, 2));
+  expect_ok(play_to(run, STOP));
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
+/* Breaks now and then: most updates' gradients are below the bound, and some above. */
+static const char *const now_and_then[] = {"numerics.guard=back", "numerics.backs=1000", "numerics.norm_max=0.5",
+                                           "learning_rate=0.05", "checkpoint.keep=5"};
+
+static uint64_t train_guarded(const char *folder, const char *name, int threads, int64_t stop_at, int *backs) {
+  char dir[96];
+  mz_run *run;
+  snprintf(dir, sizeof dir, "%s/%s", folder, name);
+  expect_ok(open_run(&run, dir, threads, now_and_then, 5));
+  if (stop_at) {
+    expect_ok(play_to(run, stop_at));
+    mz_run_close(run);
+    expect_ok(mz_run_resume(&run, dir, &(mz_run_options){.threads = 3 - threads}, 0));
+  }
+  expect_ok(play_to(run, 40));
+  mz_run_close(run);
+  *backs = count_lines(dir, "\"event\":\"back\"");
+  return digest_of(dir);
+}
+
+static void equal_runs_go_back_alike(void **state) {
+  (void)state;
+  char folder[64];
+  make_folder(folder);
+  int calm = 0, backs = 0;
+  const uint64_t digest = train_guarded(folder, "calm", 1, 0, &calm);
+  assert_in_range(calm, 2, 38); /* some rounds went back, others did not */
+  assert_true(train_guarded(folder, "threads", 2, 0, &backs) == digest);
+  assert_int_equal(backs, calm);
+  for (int64_t stop_at = 5; stop_at < 40; stop_at += 8) { /* in the middle of phases, too */
+    char name[16];
+    snprintf(name, sizeof name, "stop%d", (int)stop_at);
+    assert_true(train_guarded(folder, name, 1, stop_at, &backs) == digest);
+    assert_int_equal(backs, calm);
+  }
+  drop_folder(folder);
+}
+
+static void it_goes_back_so_often_and_no_more(void **state) {
+  (void)state;
+  char folder[64];
+  mz_run *run;
+  make_folder(folder);
+  static const char *const wild[] = {"numerics.guard=back", "numerics.backs=4", "learning_rate=10", "weight_decay=10"};
+  expect_ok(open_run(&run, folder, 1, wild, 4));
+  assert_int_equal(play_to(run, 1000), MZ_E_DIVERGED);
+  assert_non_null(strstr(mz_message(), "went back 4 times (numerics.backs)"));
+  mz_run_close(run);
+  assert_int_equal(count_lines(folder, "\"event\":\"back\""), 4);
+  expect_ok(mz_run_resume(&run, folder, &(mz_run_options){.threads = 1}, 0));
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds_stop_and_are_named), cmocka_unit_test(off_looks_at_no_bound),
+                                     cmocka_unit_test(equal_runs_go_back_alike),
+                                     cmocka_unit_test(it_goes_back_so_often_and_no_more)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
