@@ -134,6 +134,7 @@ static mz_status choose_by_player(group *g, int side, const mz_player *player) {
     int action;
     MZ_TRY(mz_player_move(player, g->match->env, group_state(g, slot), &g->players[slot], &action));
     g->actions[slot] = action;
+    mz_stage_step();
   }
   return MZ_OK;
 }

@@ -1,5 +1,6 @@
 #include "selfplay/planner.h"
 #include "muzero/base/arena.h"
+#include "muzero/base/stage.h"
 #include <math.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, in
   MZ_ASSERT(n <= planner->slots);
   mz_infer_set_weights(planner->infer, weights);
   mz_search_run(planner->search, &planner->model, n, planner->roots, simulations, planner->results);
+  mz_stage_step();
   for (int i = 0; i < n; i++) {
     if (!isfinite(planner->results[i].value)) {
       return mz_fail(MZ_E_DIVERGED, "search: a root's value is %g: the network has diverged", (double)planner->results[i].value);

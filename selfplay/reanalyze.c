@@ -1,5 +1,6 @@
 #include "selfplay/reanalyze.h"
 #include "muzero/base/arena.h"
+#include "muzero/base/stage.h"
 
 struct mz_reanalyze {
   mz_search *search;
@@ -63,6 +64,7 @@ void mz_reanalyze_search(mz_reanalyze *r, const float *weights, uint64_t seed, u
       r->results[i] = (mz_root_result){.policy = policies + at * (size_t)r->actions};
     }
     mz_search_run(r->search, &r->model, count, r->roots, 0, r->results);
+    mz_stage_step();
     for (int i = 0; i < count; i++) values[first + i] = r->results[i].value;
   }
 }

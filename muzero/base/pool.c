@@ -2,6 +2,7 @@
 #include "muzero/base/clock.h"
 #include "muzero/base/core.h"
 #include "muzero/base/queue.h"
+#include "muzero/base/sched_point.h"
 #include "muzero/base/thread.h"
 #include <string.h>
 #include <sys/resource.h>
@@ -53,7 +54,10 @@ static mz_status run_timed(mz_pool *pool, mz_task task, void *context, int index
   mz_stage *stage = pool->stage;
   if (stage == NULL) return task(context, index, number);
   const uint64_t wall = mz_clock_ns(), cpu = mz_clock_thread_ns(), waited = mz_queue_thread_waited_ns();
+  mz_stage *const before = mz_stage_enter(stage);
   const mz_status status = task(context, index, number);
+  mz_stage_step();
+  mz_stage_enter(before);
   mz_stage_add(&stage->busy_ns, mz_clock_ns() - wall - (mz_queue_thread_waited_ns() - waited));
   mz_stage_add(&stage->cpu_ns, mz_clock_thread_ns() - cpu);
   return status;
@@ -70,7 +74,9 @@ static void run_next(mz_pool *pool, int number) {
   void *context = pool->context;
   pool->running++;
   pthread_mutex_unlock(&pool->mutex);
+  mz_sched_point();
   const mz_status status = run_timed(pool, task, context, index, number);
+  mz_sched_point();
   pthread_mutex_lock(&pool->mutex);
   pool->running--;
   if (status != MZ_OK && (pool->failed_task == NO_TASK || index < pool->failed_task)) {
@@ -119,6 +125,7 @@ static void *work(void *argument) {
       pthread_mutex_unlock(&pool->mutex);
       core = mz_core_enter(avoid);
       entered = true;
+      mz_sched_point();
       pthread_mutex_lock(&pool->mutex); /* and look again: others may have taken the work */
     } else {
       if (entered) mz_core_leave(core);
@@ -175,10 +182,12 @@ mz_status mz_pool_resize(mz_pool *pool, int threads) {
   pthread_mutex_lock(&pool->growth);
   while (pool->spawned < threads && status == MZ_OK) status = spawn(pool);
   if (status == MZ_OK) {
+    mz_sched_point();
     pthread_mutex_lock(&pool->mutex);
     pool->size = threads;
     if (work_left(pool)) wake_workers(pool, pool->tasks - pool->next);
     pthread_mutex_unlock(&pool->mutex);
+    mz_sched_point();
   }
   pthread_mutex_unlock(&pool->growth);
   return status;
@@ -210,6 +219,15 @@ void mz_pool_place(mz_pool *pool, const int16_t *cores, int count) {
 }
 
 int mz_pool_threads(const mz_pool *pool) { return pool->size; }
+
+bool mz_pool_look(mz_pool *pool, mz_pool_view *out) {
+  if (!mz_mutex_try(&pool->mutex)) return false;
+  const bool left = work_left(pool);
+  *out = (mz_pool_view){
+      .threads = pool->size, .tasks = pool->tasks, .left = left ? pool->tasks - pool->next : 0, .running = pool->running};
+  pthread_mutex_unlock(&pool->mutex);
+  return true;
+}
 
 mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage *stage) {
   *out = NULL;
@@ -277,12 +295,15 @@ void mz_pool_start(mz_pool *pool, mz_task task, void *context, int tasks) {
   pthread_mutex_lock(&pool->mutex);
   publish(pool, task, context, 0, tasks, false);
   pthread_mutex_unlock(&pool->mutex);
+  mz_sched_point();
 }
 
 mz_status mz_pool_wait(mz_pool *pool) {
+  mz_sched_point();
   pthread_mutex_lock(&pool->mutex);
   const mz_status status = finish(pool);
   pthread_mutex_unlock(&pool->mutex);
+  mz_sched_point();
   return status;
 }
 
@@ -298,6 +319,7 @@ static mz_status run_with_caller(mz_pool *pool, mz_task task, void *context, int
   while (work_left(pool)) run_next(pool, 0);
   const mz_status status = finish(pool);
   pthread_mutex_unlock(&pool->mutex);
+  mz_sched_point();
   return status;
 }
 

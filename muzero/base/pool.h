@@ -7,6 +7,7 @@
 #pragma once
 #include "muzero/base/stage.h"
 #include "muzero/base/status.h"
+#include <stdbool.h>
 
 typedef struct mz_pool mz_pool;
 typedef mz_status (*mz_task)(void *context, int task, int worker);
@@ -40,3 +41,10 @@ void mz_pool_give_way(mz_pool *pool);
  * created the pool may not run are left out; count 0, or none left: anywhere that thread may. Where the system refuses, they go
  * on where they are. From any thread at any time. Speed only. */
 void mz_pool_place(mz_pool *pool, const int16_t *cores, int count);
+
+typedef struct mz_pool_view {
+  int threads;              /* wanted */
+  int tasks, left, running; /* tasks of the batch; those not begun; those begun and not ended */
+} mz_pool_view;
+/* Shows what a pool is at, to say why nothing moves. From any thread; false: its lock is held all the time. */
+bool mz_pool_look(mz_pool *pool, mz_pool_view *out);

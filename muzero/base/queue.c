@@ -1,5 +1,8 @@
 #include "muzero/base/queue.h"
 #include "muzero/base/clock.h"
+#include "muzero/base/sched_point.h"
+#include "muzero/base/stage.h"
+#include "muzero/base/thread.h"
 #include <pthread.h>
 
 struct mz_queue {
@@ -10,6 +13,7 @@ struct mz_queue {
   bool *published;  /* by slot */
   int64_t taken;    /* items the consumer has had; the next is number `taken` */
   int64_t released; /* items whose slots are free again; at most `taken` */
+  int producers_waiting, consumers_waiting;
   bool closed;
 };
 
@@ -18,9 +22,11 @@ static _Thread_local uint64_t thread_waited_ns;
 uint64_t mz_queue_thread_waited_ns(void) { return thread_waited_ns; }
 
 /* Mutex held. */
-static void wait_timed(mz_queue *queue, pthread_cond_t *condition, uint64_t *waited_ns) {
+static void wait_timed(mz_queue *queue, pthread_cond_t *condition, int *waiting, uint64_t *waited_ns) {
   const uint64_t start = mz_clock_ns();
+  ++*waiting;
   pthread_cond_wait(condition, &queue->mutex);
+  --*waiting;
   const uint64_t waited = mz_clock_ns() - start;
   thread_waited_ns += waited;
   *waited_ns += waited;
@@ -65,27 +71,34 @@ mz_status mz_queue_reset(mz_queue *queue, int capacity) {
 }
 
 bool mz_queue_reserve(mz_queue *queue, int64_t index, int *slot, uint64_t *waited_ns) {
+  mz_sched_point();
   pthread_mutex_lock(&queue->mutex);
   MZ_ASSERT(index >= queue->taken); /* each item is built once */
-  while (!queue->closed && index >= queue->released + queue->capacity) wait_timed(queue, &queue->room, waited_ns);
+  while (!queue->closed && index >= queue->released + queue->capacity)
+    wait_timed(queue, &queue->room, &queue->producers_waiting, waited_ns);
   const bool open = !queue->closed;
   *slot = (int)(index % queue->capacity);
   pthread_mutex_unlock(&queue->mutex);
+  mz_sched_point();
   return open;
 }
 
 void mz_queue_publish(mz_queue *queue, int64_t index) {
+  mz_sched_point();
   pthread_mutex_lock(&queue->mutex);
   MZ_ASSERT(index >= queue->taken && index < queue->released + queue->capacity); /* reserved before */
   queue->published[index % queue->capacity] = true;
   if (index == queue->taken) pthread_cond_signal(&queue->ready);
   pthread_mutex_unlock(&queue->mutex);
+  mz_stage_step();
+  mz_sched_point();
 }
 
 bool mz_queue_take(mz_queue *queue, int *slot, uint64_t *waited_ns) {
+  mz_sched_point();
   pthread_mutex_lock(&queue->mutex);
   int at = (int)(queue->taken % queue->capacity);
-  while (!queue->closed && !queue->published[at]) wait_timed(queue, &queue->ready, waited_ns);
+  while (!queue->closed && !queue->published[at]) wait_timed(queue, &queue->ready, &queue->consumers_waiting, waited_ns);
   const bool open = !queue->closed;
   if (open) {
     queue->published[at] = false;
@@ -93,21 +106,38 @@ bool mz_queue_take(mz_queue *queue, int *slot, uint64_t *waited_ns) {
   }
   *slot = at;
   pthread_mutex_unlock(&queue->mutex);
+  mz_sched_point();
   return open;
 }
 
 void mz_queue_release(mz_queue *queue) {
+  mz_sched_point();
   pthread_mutex_lock(&queue->mutex);
   MZ_ASSERT(queue->released < queue->taken);
   queue->released++;
   pthread_cond_broadcast(&queue->room); /* several may wait, and only one of them for this slot */
   pthread_mutex_unlock(&queue->mutex);
+  mz_sched_point();
 }
 
 void mz_queue_close(mz_queue *queue) {
+  mz_sched_point();
   pthread_mutex_lock(&queue->mutex);
   queue->closed = true;
   pthread_cond_broadcast(&queue->room);
   pthread_cond_broadcast(&queue->ready);
   pthread_mutex_unlock(&queue->mutex);
+  mz_sched_point();
+}
+
+bool mz_queue_look(mz_queue *queue, mz_queue_view *out) {
+  if (!mz_mutex_try(&queue->mutex)) return false;
+  *out = (mz_queue_view){.capacity = queue->capacity,
+                         .taken = queue->taken,
+                         .producers_waiting = queue->producers_waiting,
+                         .consumer_waits = queue->consumers_waiting > 0,
+                         .closed = queue->closed};
+  for (int i = 0; i < queue->capacity; i++) out->ready += queue->published[i];
+  pthread_mutex_unlock(&queue->mutex);
+  return true;
 }

@@ -25,3 +25,12 @@ void mz_queue_close(mz_queue *queue);
 
 /* Time that the calling thread has spent blocked in queues so far: a pool subtracts it from its workers' busy time. */
 uint64_t mz_queue_thread_waited_ns(void);
+
+typedef struct mz_queue_view {
+  int capacity, ready; /* ready: items that wait for the consumer */
+  int64_t taken;       /* items the consumer has had since the reset */
+  int producers_waiting;
+  bool consumer_waits, closed;
+} mz_queue_view;
+/* Shows what a queue is at, to say why nothing moves. From any thread; false: its lock is held all the time. */
+bool mz_queue_look(mz_queue *queue, mz_queue_view *out);

@@ -10,7 +10,8 @@ typedef struct mz_stage {
   _Atomic uint64_t cpu_ns;      /* CPU time inside tasks: what "busy with useful work" counts */
   _Atomic uint64_t wait_in_ns;  /* waiting for input */
   _Atomic uint64_t wait_out_ns; /* waiting for room in the output queue */
-  _Atomic uint64_t items;
+  /* Tasks begun and ended, and what they count themselves by mz_stage_step: it grows as long as the stage moves. */
+  _Atomic uint64_t steps;
   /* Wall time in which the stage was at work at all, waits of its tasks included: from mz_pool_start to the end of the last
    * task, or as long as mz_pool_run takes. Added when a batch of tasks has ended. */
   _Atomic uint64_t elapsed_ns;
@@ -19,3 +20,10 @@ typedef struct mz_stage {
 static inline void mz_stage_add(_Atomic uint64_t *counter, uint64_t amount) {
   atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
+
+/* Makes `stage` the one that the calling thread works for (NULL: none) and counts a step of it; returns the one before. A pool
+ * does so around each task. */
+mz_stage *mz_stage_enter(mz_stage *stage);
+/* Counts a step of the stage that the calling thread works for; does nothing where there is none. Long tasks call it at least
+ * once in some seconds, and nowhere that counts nanoseconds. */
+void mz_stage_step(void);

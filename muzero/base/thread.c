@@ -1,6 +1,7 @@
 #include "muzero/base/thread.h"
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 
 int mz_thread_start(pthread_t *out, const char *name, void *(*work)(void *), void *argument) {
   sigset_t blocked, before;
@@ -12,4 +13,13 @@ int mz_thread_start(pthread_t *out, const char *name, void *(*work)(void *), voi
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (rc == 0) pthread_setname_np(*out, name); /* only a name: may fail */
   return rc;
+}
+
+bool mz_mutex_try(pthread_mutex_t *mutex) {
+  enum { TRIES = 50, NAP_NS = 1000000 };
+  for (int i = 0; i < TRIES; i++) {
+    if (pthread_mutex_trylock(mutex) == 0) return true;
+    nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+  }
+  return false;
 }

@@ -1,0 +1,12 @@
+/* Places where threads meet: in queues and pools. Tests delay threads there, so that things happen in other orders than the
+ * machine's own. */
+#pragma once
+#include <stddef.h>
+
+/* Called by every thread at each of these places, never with a lock held; NULL, as in the product: nothing happens there. Set
+ * only while no other thread is at work in a queue or pool. */
+extern void (*mz_sched_hook)(void);
+
+static inline void mz_sched_point(void) {
+  if (mz_sched_hook != NULL) mz_sched_hook();
+}
