@@ -17,6 +17,7 @@ typedef struct mz_run_options {
   bool seed_given;
   int threads;           /* budget of worker threads; 0: the cores granted */
   const char *allocate;  /* the allocator's strategy; NULL: the settings' */
+  const char *watchdog;  /* "warn" or "abort"; NULL: the settings' */
   const char *history;   /* file of measured phases; NULL or "none": none is read or kept */
   bool history_optional; /* it is the user's common one: where it cannot be opened, a warning, and none */
   const char *source;    /* of this run's rows in it: NULL: "run" */

@@ -34,6 +34,7 @@ static mz_status apply_preset(mz_config *config, const char *name) {
 
 mz_status mz_run_apply_sets(mz_config *config, const mz_run_options *options) {
   for (int i = 0; i < options->set_count; i++) MZ_TRY(mz_config_set_pair(config, options->sets[i], "--set"));
+  if (options->watchdog) MZ_TRY(mz_config_set(config, "watchdog.action", options->watchdog, "--watchdog"));
   return options->allocate ? mz_config_set(config, "allocate.strategy", options->allocate, "--allocate") : MZ_OK;
 }
 
@@ -197,6 +198,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, 0));
   MZ_TRY_CLEANUP(mz_run_save(run)); /* resumable from the first moment; before it the directory holds no run */
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
+  MZ_TRY_CLEANUP(mz_watchdog_start(&run->watchdog, &run->settings.watchdog, &run->workers));
   *out = run;
 cleanup:
   if (status != MZ_OK) mz_run_close(run);
@@ -207,6 +209,7 @@ void mz_run_close(mz_run *run) {
   if (!run) return;
   char why[MZ_MESSAGE_MAX]; /* closing keeps the message of the failure that led here */
   snprintf(why, sizeof why, "%s", mz_message());
+  mz_watchdog_stop(run->watchdog);
   mz_saver_close(run->saver);
   mz_workers_deinit(&run->workers);
   mz_steer_free(run->steer);

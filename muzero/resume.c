@@ -80,6 +80,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, offsets.metrics));
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, offsets.ledger));
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
+  MZ_TRY_CLEANUP(mz_watchdog_start(&run->watchdog, &run->settings.watchdog, &run->workers));
   *out = run;
 cleanup:
   mz_checkpoint_close(&checkpoint);

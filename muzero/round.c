@@ -86,6 +86,7 @@ static mz_status learn(round *r, mz_round_stats *stats) {
   int rows = (int)r->state->settings.learning.batch_size;
   for (int i = 0; i < r->updates; i++) {
     int slot;
+    mz_activity_step(&r->workers->activity);
     if (!mz_queue_take(r->workers->queue, &slot, &stats->learner_wait_ns)) return MZ_OK; /* a builder failed and says why */
     const mz_batch *batch = &r->workers->batches[slot];
     uint64_t begun = mz_clock_ns();
@@ -194,13 +195,18 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
   MZ_TRY_CLEANUP(mz_alloc(&r.errors, rows, sizeof *r.errors));
   MZ_TRY_CLEANUP(mz_queue_reset(workers->queue, workers->capacity));
 
+  mz_activity *activity = &workers->activity;
+  const int64_t number = state->counters.rounds + 1;
+  mz_activity_begin(activity, MZ_DOING_UPDATES, number);
   mz_pool_start(workers->actor_pool, play_group, &r, workers->groups);
   mz_pool_start(workers->batch_pool, build_batch, &r, r.updates);
   mz_status learned = learn(&r, stats);
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
+  mz_activity_begin(activity, MZ_DOING_WAIT_BATCHES, number);
   mz_status built = mz_pool_wait(workers->batch_pool);
   if (built != MZ_OK && learned == MZ_OK) snprintf(why, sizeof why, "%s", mz_message());
+  mz_activity_begin(activity, MZ_DOING_WAIT_SELFPLAY, number);
   mz_status played = mz_pool_wait(workers->actor_pool);
   status = learned != MZ_OK ? learned : built;
   if (learned == MZ_E_DIVERGED && state->guard && played == MZ_OK) {
@@ -209,10 +215,11 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
     snprintf(why, sizeof why, "%s", mz_message());
     r.void_ = true;
   }
-  if (status != MZ_OK) MZ_TRY_CLEANUP(mz_fail(status, "round %lld: %s", (long long)state->counters.rounds + 1, why));
+  if (status != MZ_OK) MZ_TRY_CLEANUP(mz_fail(status, "round %lld: %s", (long long)number, why));
   MZ_TRY_CLEANUP(played);
 
   uint64_t folding = mz_clock_ns();
+  mz_activity_begin(activity, MZ_DOING_FOLD, number);
   MZ_TRY_CLEANUP(fold(&r, stats));
   uint64_t ended = mz_clock_ns();
   stats->batch_wait_ns += atomic_load(&r.batch_wait_ns);

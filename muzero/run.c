@@ -14,6 +14,11 @@ static const uint32_t FRESH = 0x80000000u; /* evaluation streams of confirmation
 double mz_run_wall_s(const mz_run *run) { return run->wall_before_s + (double)(mz_clock_ns() - run->opened_ns) * 1e-9; }
 static double invocation_s(const mz_run *run) { return (double)(mz_clock_ns() - run->opened_ns) * 1e-9; }
 
+/* Says what the run is doing now; returns what it did before. */
+static mz_doing begin(mz_run *run, mz_doing doing) {
+  return mz_activity_begin(&run->workers.activity, doing, run->state.counters.rounds);
+}
+
 /* ---- evaluation ---- */
 
 /* Single-player: the mean return. Against every line or a perfect opponent, where a draw is the best there is: the share of
@@ -40,10 +45,11 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
                           .openings = (int)s->train.eval_openings,
                           .seed = run->state.seed,
                           .round = stream};
-  if (run->every_line)
-    MZ_TRY(mz_evaluate_all(&agent, run->workers.actor_pool, out));
-  else
-    MZ_TRY(mz_evaluate(&match, run->workers.actor_pool, out, NULL));
+  const mz_doing before = begin(run, MZ_DOING_EVALUATION);
+  const mz_status status = run->every_line ? mz_evaluate_all(&agent, run->workers.actor_pool, out)
+                                           : mz_evaluate(&match, run->workers.actor_pool, out, NULL);
+  begin(run, before);
+  MZ_TRY(status);
   *score = score_of(run, out);
   return MZ_OK;
 }
@@ -87,7 +93,7 @@ static mz_reason limit_met(const mz_run *run, const mz_limits *l) {
 
 static double share(double done, double whole) { return whole > 0 ? done / whole : 0; }
 
-static void tick_progress(const mz_run *run, const mz_limits *l, mz_tick tick, void *context) {
+static void tick_progress(mz_run *run, const mz_limits *l, mz_tick tick, void *context) {
   if (!tick) return;
   const mz_counters *c = &run->state.counters;
   const mz_round_stats *s = &run->phase_stats;
@@ -107,25 +113,42 @@ static void tick_progress(const mz_run *run, const mz_limits *l, mz_tick tick, v
   p.fraction = fmax(fmax(share((double)c->rounds, (double)l->rounds), share((double)c->env_steps, (double)l->env_steps)),
                     fmax(share((double)c->updates, (double)l->updates), share(p.for_s, l->for_s)));
   p.fraction = fmin(p.fraction, 1);
+  begin(run, MZ_DOING_NOTHING); /* a terminal may be halted */
   tick(context, &p);
 }
 
 /* ---- checkpoints ---- */
 
-static mz_status save(mz_run *run, bool best) {
+static mz_status wait_for_checkpoint(mz_run *run) {
+  const mz_doing before = mz_activity_begin(&run->workers.activity, MZ_DOING_WAIT_CHECKPOINT, run->saved_round);
+  const mz_status status = mz_saver_wait(run->saver);
+  begin(run, before);
+  return status;
+}
+
+static mz_status save_sound(mz_run *run, bool best) {
   char *session;
   MZ_TRY(mz_state_check_sound(&run->state, &run->workers));
+  MZ_TRY(wait_for_checkpoint(run));
   if (best) run->best_rounds = run->state.counters.rounds;
   MZ_TRY(mz_run_session(run, &session));
   mz_status status = mz_saver_save(run->saver, &run->state, run->config_text, session, best);
   free(session);
   run->saved_ns = mz_clock_ns();
+  run->saved_round = run->state.counters.rounds;
+  return status;
+}
+
+static mz_status save(mz_run *run, bool best) {
+  const mz_doing before = begin(run, MZ_DOING_SAVE);
+  const mz_status status = save_sound(run, best);
+  begin(run, before);
   return status;
 }
 
 mz_status mz_run_save(mz_run *run) {
   MZ_TRY(save(run, false));
-  return mz_saver_wait(run->saver);
+  return wait_for_checkpoint(run);
 }
 
 static mz_status save_when_due(mz_run *run) {
@@ -194,6 +217,7 @@ static void measure_phase(mz_run *run, mz_phase *phase) {
 
 static mz_status decide(mz_run *run, mz_phase *phase) {
   const mz_decision *decision;
+  begin(run, MZ_DOING_DECISION);
   MZ_TRY(mz_steer_decide(run->steer, &run->workers, &run->phase_stats, run->score, &decision));
   phase->strategy = decision->strategy;
   phase->action = mz_action_name(decision->action);
@@ -203,6 +227,7 @@ static mz_status decide(mz_run *run, mz_phase *phase) {
 
 static mz_status record_phase(mz_run *run, mz_phase *phase, bool whole) {
   uint64_t hashes[MZ_DIGEST_PARTS];
+  begin(run, MZ_DOING_RECORD);
   MZ_TRY(mz_state_digest(&run->state, hashes, &phase->digest));
   phase->score = run->score;
   phase->wall_s = mz_run_wall_s(run);
@@ -258,7 +283,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   if (best) run->best_score = run->score;
   if (*reason != MZ_GOES_ON) {
     MZ_TRY(save(run, best));
-    return mz_saver_wait(run->saver);
+    return wait_for_checkpoint(run);
   }
   return best ? save(run, true) : save_when_due(run);
 }
@@ -267,7 +292,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
 static mz_status diverged(const mz_run *run) {
   char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128];
   snprintf(why, sizeof why, "%s", mz_message());
-  if (mz_saver_wait(run->saver) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
+  if (wait_for_checkpoint(run) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
       mz_checkpoint_path(run->dir, name, path, sizeof path) != MZ_OK)
     return mz_fail(MZ_E_DIVERGED, "%s", why);
   return mz_fail(MZ_E_DIVERGED,
@@ -278,7 +303,9 @@ static mz_status diverged(const mz_run *run) {
 
 mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
   const mz_status status = run_phase(run, limits, tick, context, phase, reason);
-  return status == MZ_E_DIVERGED ? diverged(run) : status;
+  const mz_status said = status == MZ_E_DIVERGED ? diverged(run) : status;
+  begin(run, MZ_DOING_NOTHING);
+  return said;
 }
 
 void mz_run_request(mz_run *run, mz_request request) { atomic_fetch_or(&run->requests, (int)request); }

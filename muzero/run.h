@@ -4,6 +4,7 @@
 #include "muzero/muzero.h"
 #include "muzero/saver.h"
 #include "muzero/steer.h"
+#include "muzero/watchdog.h"
 #include "muzero/workers.h"
 
 enum { MZ_DIR_MAX = 400 };
@@ -16,6 +17,7 @@ struct mz_run {
   mz_state state;
   mz_workers workers;
   mz_steer *steer;
+  mz_watchdog *watchdog; /* NULL: nobody watches */
   mz_saver *saver;
   mz_metrics metrics;
   int lock;
@@ -28,6 +30,7 @@ struct mz_run {
   double cost;                /* of all phases so far, priced */
   mz_knobs last_plan;         /* of the invocation that is resumed; zeros: none */
   uint64_t saved_ns;          /* when the last checkpoint was begun */
+  int64_t saved_round;        /* … and after which round */
   uint64_t rest_ns;           /* since when it rests; 0: it does not */
   double score, best_score;   /* of the last, of the best evaluation; NAN for none */
   int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */

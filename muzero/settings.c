@@ -71,10 +71,10 @@ static const mz_setting train_rows[] = {
 #define GUARD(field, key, type, min, max, fallback, choices, unit, help)                                                         \
   ROW(field, mz_guard_settings, key, type, MZ_ALGORITHMIC, min, max, fallback, choices, unit, help)
 static const mz_setting guard_rows[] = {
-    GUARD(mode, "numerics.guard", MZ_ENUM, 0, 0, "stop", "stop|off|back", "",
-          "when a bound below is broken: stop at the last sound checkpoint; off: bounds do not count; back: network and "
-          "optimizer go "
-          "back to the end of the last sound phase, so too when a number is not finite"),
+    GUARD(
+        mode, "numerics.guard", MZ_ENUM, 0, 0, "stop", "stop|off|back", "",
+        "when a bound below is broken: stop at the last sound checkpoint; off: bounds do not count; back: network and optimizer "
+        "go back to the end of the last sound phase, so too when a number is not finite"),
     GUARD(backs, "numerics.backs", MZ_INT, 0, 1e6, "3", NULL, "times",
           "with guard back: it stops when it would go back once more"),
     GUARD(norm_max, "numerics.norm_max", MZ_FLOAT, 0, 1e30, "0", NULL, "", "bound of an update's gradient norm; 0: none"),
@@ -83,10 +83,17 @@ static const mz_setting guard_rows[] = {
           "bound of the root mean square of the values predicted in an update; 0: none"),
 };
 
+static const mz_setting watchdog_rows[] = {
+    ROW(time, mz_watchdog_settings, "watchdog.time", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "5m", NULL, "seconds",
+        "a run that makes no progress for so long says which stage stands; 0: nobody watches"),
+    ROW(action, mz_watchdog_settings, "watchdog.action", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "warn", "warn|abort", "",
+        "what follows then: a warning, repeated whenever the time has doubled, or that and the end, by abort()"),
+};
+
 #define COUNT(rows) (int)(sizeof rows / sizeof rows[0])
 
 mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
-  enum { TABLES = 11 };
+  enum { TABLES = 12 };
   static mz_settings_table tables[TABLES];
   static bool ready; /* idempotent: two threads would write the same bytes, but runs are opened by one thread */
   if (!ready) {
@@ -102,6 +109,7 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
         {train_rows, COUNT(train_rows), offsetof(mz_settings, train)},
         {mz_allocation_table.rows, mz_allocation_table.count, offsetof(mz_settings, allocation)},
         {guard_rows, COUNT(guard_rows), offsetof(mz_settings, guard)},
+        {watchdog_rows, COUNT(watchdog_rows), offsetof(mz_settings, watchdog)},
     };
     memcpy(tables, all, sizeof tables);
     ready = true;

@@ -45,6 +45,11 @@ typedef struct mz_guard_settings {      /* guard.h */
   int64_t backs;                        /* numerics.backs */
   double norm_max, loss_max, value_max; /* numerics.norm_max, numerics.loss_max, numerics.value_max; 0: none */
 } mz_guard_settings;
+typedef enum mz_watchdog_action { MZ_WATCHDOG_WARN, MZ_WATCHDOG_ABORT } mz_watchdog_action;
+typedef struct mz_watchdog_settings {
+  double time;    /* watchdog.time: seconds without progress after which it speaks; 0: never */
+  int32_t action; /* watchdog.action: mz_watchdog_action */
+} mz_watchdog_settings;
 
 typedef struct mz_settings {
   mz_network_settings network;
@@ -58,6 +63,7 @@ typedef struct mz_settings {
   mz_train_settings train;
   mz_allocation_settings allocation;
   mz_guard_settings guard;
+  mz_watchdog_settings watchdog;
 } mz_settings;
 
 enum { MZ_SETTINGS_ROWS_MAX = 160 };

@@ -2,6 +2,7 @@
  * knobs of the plan are carried out here. One thread drives it; scratch belongs to the worker number that uses it. */
 #pragma once
 #include "allocator/devices.h"
+#include "muzero/activity.h"
 #include "muzero/base/queue.h"
 #include "muzero/state.h"
 #include "replay/batch.h"
@@ -22,6 +23,7 @@ typedef struct mz_workers {
   const mz_devices *devices; /* what the knobs name; NULL: threads run anywhere */
   bool bind;                 /* the devices are not simply all cores */
   int64_t replay_raw;        /* as it was last set; 0: never */
+  mz_activity activity;      /* of the driving thread */
 } mz_workers;
 
 /* devices: stay alive as long as the workers; may be NULL. */

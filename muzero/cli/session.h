@@ -5,7 +5,7 @@
 
 typedef struct mz_session_arguments { /* the flags in common; the first member of either command's arguments */
   mz_text_list sets;
-  const char *device, *allocate, *history;
+  const char *device, *allocate, *history, *watchdog;
   int64_t threads, seed, rounds, env_steps, updates;
   double for_s, until;
   bool json;
