@@ -311,8 +311,14 @@ mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void 
 void mz_run_request(mz_run *run, mz_request request) { atomic_fetch_or(&run->requests, (int)request); }
 
 mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs) {
+  const mz_knobs before = run->workers.knobs;
   MZ_TRY(mz_workers_resize(&run->workers, knobs));
-  return mz_steer_restart(run->steer, &run->workers);
+  const mz_status status = mz_steer_restart(run->steer, &run->workers);
+  if (status == MZ_OK) return MZ_OK;
+  char why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  MZ_TRY(mz_workers_resize(&run->workers, &before));
+  return mz_fail(status, "%s", why);
 }
 
 const char *mz_run_dir(const mz_run *run) { return run->dir; }

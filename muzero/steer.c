@@ -223,8 +223,10 @@ mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
 
 mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
   mz_allocator *next;
-  s->options.start = mz_plan_of_knobs(&workers->knobs);
-  MZ_TRY(mz_allocator_create(&next, &s->options));
+  mz_allocator_options options = s->options;
+  options.start = mz_plan_of_knobs(&workers->knobs);
+  MZ_TRY(mz_allocator_create(&next, &options));
+  s->options = options;
   mz_allocator_free(s->allocator);
   s->allocator = next;
   s->round_count = 0;
