@@ -103,7 +103,7 @@ void mz_guard_write(const mz_guard *guard, mz_writer *writer) {
     if (guard->vectors[i]) mz_write(writer, guard->vectors[i], guard->size * sizeof(float));
 }
 
-static mz_status read(mz_guard *guard, mz_reader *reader) {
+static mz_status read_section(mz_guard *guard, mz_reader *reader) {
   guard->backs = (int64_t)mz_read_u64(reader);
   guard->rounds = (int64_t)mz_read_u64(reader);
   guard->steps = (int64_t)mz_read_u64(reader);
@@ -124,7 +124,7 @@ mz_status mz_guard_read(mz_guard *guard, const mz_checkpoint *checkpoint) {
   MZ_TRY(mz_checkpoint_section(checkpoint, "guard", written_bytes(guard), &data, &size));
   mz_reader reader = mz_reader_over(data, size);
   mz_status status = size == written_bytes(guard)
-                         ? read(guard, &reader)
+                         ? read_section(guard, &reader)
                          : mz_fail(MZ_E_CHECKPOINT, "section 'guard': %zu bytes, wanted %zu", size, written_bytes(guard));
   free(data);
   return status;

@@ -289,7 +289,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
 }
 
 /* Says where it is still sound, and how to continue from there. */
-static mz_status diverged(const mz_run *run) {
+static mz_status diverged(mz_run *run) {
   char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128];
   snprintf(why, sizeof why, "%s", mz_message());
   if (wait_for_checkpoint(run) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
