@@ -98,7 +98,7 @@ static mz_status record_fallback(mz_run *run, const char *name, const char *why)
     mz_log_write(MZ_LOG_WARNING, "%s: continues from %s without %lld segments of the replay, which are lost", run->dir, name,
                  lost);
   else
-    mz_log_write(MZ_LOG_WARNING, "%s: continues from the older checkpoint %s, after round %lld", run->dir, name, rounds);
+    mz_log_write(MZ_LOG_WARNING, "%s: continues from checkpoint %s, after round %lld", run->dir, name, rounds);
   cJSON *record = cJSON_CreateObject();
   cJSON_AddStringToObject(record, "event", "fallback");
   cJSON_AddStringToObject(record, "checkpoint", name);

@@ -21,11 +21,14 @@ typedef struct difference {
   int compared; /* records that both have */
 } difference;
 
-static mz_status read_record(const char *line, size_t length, const char *name, record *out) {
+/* *is_phase false: a record of something else, such as a fallback. */
+static mz_status read_record(const char *line, size_t length, const char *name, record *out, bool *is_phase) {
   cJSON *object;
   MZ_TRY(mz_json_parse(line, length, name, false, MZ_E_CHECKPOINT, &object));
   double phase = 0, rounds = 0;
-  mz_status status;
+  mz_status status = MZ_OK;
+  *is_phase = strcmp(mz_json_text_or_empty(object, "event"), "phase") == 0;
+  if (!*is_phase) goto cleanup;
   MZ_TRY_CLEANUP(mz_json_get_number(object, "phase", name, MZ_E_CHECKPOINT, &phase));
   MZ_TRY_CLEANUP(mz_json_get_number(object, "rounds", name, MZ_E_CHECKPOINT, &rounds));
   MZ_TRY_CLEANUP(mz_json_get_u64_hex(object, "digest", name, MZ_E_CHECKPOINT, &out->digest));
@@ -52,12 +55,14 @@ static mz_status read_history(const char *run, history *out) {
   for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
   mz_status status = mz_alloc(&out->records, (size_t)lines, sizeof *out->records);
   const char *at = (const char *)text;
-  while (status == MZ_OK && out->count < lines) {
+  for (int line = 1; status == MZ_OK && line <= lines; line++) {
     const char *end = strchr(at, '\n');
     if (!end) break; /* a NUL byte in the file */
     char name[600];
-    snprintf(name, sizeof name, "%s:%d", path, out->count + 1);
-    status = read_record(at, (size_t)(end - at), name, &out->records[out->count++]);
+    snprintf(name, sizeof name, "%s:%d", path, line);
+    bool is_phase = false;
+    status = read_record(at, (size_t)(end - at), name, &out->records[out->count], &is_phase);
+    out->count += is_phase;
     at = end + 1;
   }
   free(text);

@@ -125,9 +125,11 @@ static void test_damaged_latest_falls_back(void **state) {
   shell(&p, 4, "$M resume fall --rounds 12");
   assert_says(p.err, "section '");
   shell(&p, 0, "$M resume fall --rounds 12 --allow-fallback --set checkpoint.interval=0");
-  assert_says(p.err, "older checkpoint round-000000011.mzc");
+  assert_says(p.err, "checkpoint round-000000011.mzc, after round 11");
   digest_of("fall", again);
   assert_string_equal(calm, again); /* nothing was lost: the rounds are played again */
+  shell(&p, 0, "$M inspect --diff calm fall");
+  assert_says(p.out, "no difference");
   shell(&p, 0, "$M inspect fall --verify && rm fall/LATEST && $M resume fall --rounds 13 --allow-fallback");
   shell(&p, 3, "$M train tictactoe " TINY_TEXT " --run fall");
   assert_says(p.err, "resume");
