@@ -100,6 +100,7 @@ mz_status mz_cell_start(mz_cell *cell, const mz_run_options *options, const mz_l
   char line[2048];
   if (!fgets(line, sizeof line, cell->from)) return mz_fail(MZ_E_INTERNAL, "the process ended before its run was open");
   cJSON *reply = cJSON_Parse(line);
+  if (!reply) return mz_fail(MZ_E_MEMORY, "compare: no memory for a reply");
   const cJSON *message = cJSON_GetObjectItemCaseSensitive(reply, "message"),
               *code = cJSON_GetObjectItemCaseSensitive(reply, "status");
   if (cJSON_IsString(message) && cJSON_IsNumber(code)) status = mz_fail((mz_status)code->valueint, "%s", message->valuestring);

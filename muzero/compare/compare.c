@@ -55,6 +55,7 @@ static cJSON *plan_json(const comparison *c) {
 static mz_status open_dir(comparison *c) {
   char path[PATH_SIZE];
   MZ_TRY(mz_file_mkdirs(c->dir));
+  MZ_TRY(mz_file_remove_ending(c->dir, ".tmp")); /* of a process that was killed */
   MZ_TRY(mz_path_join(path, sizeof path, c->dir, "plan.json"));
   cJSON *plan = plan_json(c);
   char *text = plan ? mz_json_line(plan) : NULL;
@@ -206,6 +207,15 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
   return status;
 }
 
+static bool has_crashed(const cJSON *seed) {
+  const cJSON *cell;
+  cJSON_ArrayForEach(cell, cJSON_GetObjectItemCaseSensitive(seed, "cells")) {
+    if (cJSON_IsString(cJSON_GetObjectItemCaseSensitive(cell, "crashed"))) return true;
+  }
+  return false;
+}
+
+/* *out: NULL where the seed is still to be played, for the first time or because a cell of it crashed. */
 static mz_status read_seed(const comparison *c, int index, cJSON **out) {
   char dir[PATH_SIZE], file[PATH_SIZE];
   uint8_t *text;
@@ -216,6 +226,10 @@ static mz_status read_seed(const comparison *c, int index, cJSON **out) {
   MZ_TRY(mz_file_read(file, 0, &text, &size));
   mz_status status = mz_json_parse((const char *)text, size, file, false, MZ_E_CHECKPOINT, out);
   free(text);
+  if (status == MZ_OK && has_crashed(*out)) {
+    cJSON_Delete(*out);
+    *out = NULL;
+  }
   return status;
 }
 

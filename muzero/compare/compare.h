@@ -3,7 +3,7 @@
  * a thing and itself (A/A): no smaller one is claimed. Arms of exact settings learn the same; that is checked, block by block.
  *
  * DIR/plan.json says what is compared; DIR/seed-S.json holds a seed's finished cells; an interrupted comparison goes on with the
- * seed it was in. DIR/compare.json is the summary (summary.h), DIR/report.html shows it. */
+ * seed it was in, and plays a seed again in which a cell crashed. DIR/compare.json is the summary (summary.h), DIR/report.html shows it. */
 #pragma once
 #include "muzero/compare/arm.h"
 #include "muzero/muzero.h"
