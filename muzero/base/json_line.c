@@ -2,6 +2,7 @@
 #include "muzero/base/bytes.h"
 #include "muzero/base/json.h"
 #include "muzero/base/json_memory.h"
+#include "muzero/base/text.h"
 #include <math.h>
 #include <string.h>
 
@@ -14,22 +15,32 @@ void mz_json_number(double value, char out[MZ_JSON_NUMBER_MAX]) {
 
 static void put(mz_writer *out, const char *text) { mz_write(out, text, strlen(text)); }
 
+/* Writes a character, or of a byte that is none (length 0) the character that stands for such. */
+static void put_character(mz_writer *out, const char *text, size_t length, uint32_t code) {
+  char escape[8];
+  if (length == 0)
+    put(out, "\xEF\xBF\xBD"); /* U+FFFD */
+  else if (code == '"')
+    put(out, "\\\"");
+  else if (code == '\\')
+    put(out, "\\\\");
+  else if (code == '\n')
+    put(out, "\\n");
+  else if (code == '\t')
+    put(out, "\\t");
+  else if (mz_text_is_control(code))
+    snprintf(escape, sizeof escape, "\\u%04x", (unsigned)code), put(out, escape);
+  else
+    mz_write(out, text, length);
+}
+
 static void put_string(mz_writer *out, const char *text) {
   put(out, "\"");
-  for (; *text != '\0'; text++) {
-    const unsigned char c = (unsigned char)*text;
-    char escape[8];
-    if (c == '"' || c == '\\')
-      snprintf(escape, sizeof escape, "\\%c", c);
-    else if (c == '\n')
-      snprintf(escape, sizeof escape, "\\n");
-    else if (c == '\t')
-      snprintf(escape, sizeof escape, "\\t");
-    else if (c < 0x20 || c == 0x7F)
-      snprintf(escape, sizeof escape, "\\u%04x", c);
-    else
-      snprintf(escape, sizeof escape, "%c", c);
-    put(out, escape);
+  while (*text != '\0') {
+    uint32_t code;
+    const size_t length = mz_text_character(text, &code);
+    put_character(out, text, length, code);
+    text += length > 0 ? length : 1;
   }
   put(out, "\"");
 }

@@ -1,8 +1,11 @@
 #include "muzero/base/log.h"
+#include "muzero/base/text.h"
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+
+enum { LINE_MAX_BYTES = 2048 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one line at a time */
 static mz_log_sink current_sink;                         /* NULL: stderr */
@@ -16,11 +19,12 @@ static void write_to_stderr(mz_log_level level, const char *line) {
 
 void mz_log_write(mz_log_level level, const char *format, ...) {
   if ((int)level > atomic_load_explicit(&verbosity, memory_order_relaxed)) return;
-  char line[2048];
+  char text[LINE_MAX_BYTES], line[MZ_PRINTABLE_SIZE(LINE_MAX_BYTES)];
   va_list args;
   va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  mz_text_printable(text, line, sizeof line);
   pthread_mutex_lock(&lock);
   if (current_sink != NULL)
     current_sink(current_context, level, line);

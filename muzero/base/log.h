@@ -1,5 +1,5 @@
 /* Diagnostics. Nothing below cli/ prints to stdout; everything said goes through one sink, by default stderr.
- * Thread safe: a line is written whole. */
+ * Thread safe: a line is written whole. Control characters and invalid UTF-8 from outside reach the sink as \xNN. */
 #pragma once
 typedef enum mz_log_level { MZ_LOG_ERROR, MZ_LOG_WARNING, MZ_LOG_INFO, MZ_LOG_DEBUG } mz_log_level;
 

@@ -1,4 +1,5 @@
 /* The command line's entry: finds the command in the table, parses its options, runs it, turns its status into an exit code. */
+#include "muzero/base/text.h"
 #include "muzero/cli/command.h"
 #include "muzero/cli/help.h"
 #include "muzero/cli/print.h"
@@ -42,10 +43,16 @@ static mz_status dispatch(int argc, char **argv) {
   return MZ_OK;
 }
 
+/* What failed, which may name anything from outside. */
+static void print_failure(void) {
+  char text[MZ_PRINTABLE_SIZE(MZ_MESSAGE_MAX)];
+  fprintf(stderr, "muzero: %s\n", mz_text_printable(mz_message(), text, sizeof text));
+}
+
 int main(int argc, char **argv) {
   mz_status status = dispatch(argc, argv);
   if (status == MZ_OK) status = mz_print_flush();
-  if (status != MZ_OK) fprintf(stderr, "muzero: %s\n", mz_message());
+  if (status != MZ_OK) print_failure();
   if (status == MZ_E_MEMORY) return (int)MZ_E_INTERNAL;
   return status == MZ_E_DIVERGED ? (int)MZ_E_CONFIG : (int)status;
 }

@@ -37,6 +37,34 @@ static void test_values_come_back_on_one_line(void **state) {
   expect_line("\"q\\\" b\\\\ n\\n t\\t u\\u0001 e\\u00e9\"", false, "\"q\\\" b\\\\ n\\n t\\t u\\u0001 e\xc3\xa9\"");
 }
 
+static void expect_written(const char *text, const char *line) {
+  cJSON *string = cJSON_CreateString(text);
+  char *got = mz_json_line(string);
+  assert_string_equal(got, line);
+  free(got);
+  cJSON_Delete(string);
+}
+
+/* Paths and messages are any bytes; what is written is UTF-8 that a terminal does not obey. */
+static void test_strings_are_written_as_utf8_without_controls(void **state) {
+  (void)state;
+  expect_written("a\xff"
+                 "b\xe2\x80",
+                 "\"a\xef\xbf\xbd"
+                 "b\xef\xbf\xbd\xef\xbf\xbd\"");
+  expect_written("\xed\xa0\x80\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+  expect_written("\033[2J\x7f\r\xc2\x9b"
+                 "0m\xc2\x85",
+                 "\"\\u001b[2J\\u007f\\u000d\\u009b0m\\u0085\"");
+  expect_written("é…🎲\xc2\xa0\"\\", "\"é…🎲\xc2\xa0\\\"\\\\\"");
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddNumberToObject(object, "k\xff\033", 1);
+  char *line = mz_json_line(object);
+  assert_string_equal(line, "{\"k\xef\xbf\xbd\\u001b\":1}");
+  free(line);
+  cJSON_Delete(object);
+}
+
 static void test_comments_are_blanked_on_request(void **state) {
   (void)state;
   expect_line("// head\n{ /* one\ntwo */ \"a\": 1, // tail\n \"url\": \"http://x/*y*/\" } // end", true,
@@ -197,6 +225,7 @@ static void test_a_text_never_lacks_a_member(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values_come_back_on_one_line),
+      cmocka_unit_test(test_strings_are_written_as_utf8_without_controls),
       cmocka_unit_test(test_comments_are_blanked_on_request),
       cmocka_unit_test(test_positions_count_lines_and_code_points_across_comments),
       cmocka_unit_test(test_duplicate_keys_are_named_at_any_depth),

@@ -45,6 +45,15 @@ static void test_sink_gets_formatted_lines_up_to_the_level(void **state) {
   mz_log_set_sink(NULL, NULL);
 }
 
+static void test_a_line_is_one_line_that_no_terminal_obeys(void **state) {
+  (void)state;
+  record r = {0};
+  mz_log_set_sink(keep, &r);
+  mz_log_write(MZ_LOG_WARNING, "%s: there", "a\nb\033[2J\xff");
+  assert_string_equal(r.last, "a\\x0Ab\\x1B[2J\\xFF: there");
+  mz_log_set_sink(NULL, NULL);
+}
+
 static void *shout(void *word) {
   for (int i = 0; i < 200; i++) mz_log_write(MZ_LOG_INFO, "%s", (const char *)word);
   return NULL;
@@ -90,6 +99,7 @@ static void test_lines_on_stderr_are_whole(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sink_gets_formatted_lines_up_to_the_level),
+      cmocka_unit_test(test_a_line_is_one_line_that_no_terminal_obeys),
       cmocka_unit_test(test_lines_on_stderr_are_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
