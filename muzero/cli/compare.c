@@ -114,6 +114,7 @@ static void print_summary(const cJSON *summary, const char *dir) {
 
 static mz_status compare(const void *given) {
   const compare_arguments *arguments = given;
+  mz_signals_handle(); /* the arms' processes inherit it, and leave stopping to this one */
   bool json = arguments->session.json;
   mz_compare_options compared = {.run = mz_session_run_options(&arguments->session),
                                  .arms = arguments->arms,
@@ -127,7 +128,6 @@ static mz_status compare(const void *given) {
   const mz_compare_watcher watcher = {.context = &json, .progress = show, .stopping = stopping};
   cJSON *summary;
   char dir[600];
-  mz_signals_attach(NULL);
   mz_status status = mz_compare(&compared, &watcher, &summary, dir, sizeof dir);
   if (!json && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
   MZ_TRY(status);

@@ -1,8 +1,10 @@
 /* The command line's entry: finds the command in the table, parses its options, runs it, turns its status into an exit code. */
+#include "muzero/base/file_standard.h"
 #include "muzero/base/text.h"
 #include "muzero/cli/command.h"
 #include "muzero/cli/help.h"
 #include "muzero/cli/print.h"
+#include "muzero/cli/signals.h"
 #include "muzero/cli/version.h"
 #include <stdalign.h>
 #include <string.h>
@@ -50,7 +52,9 @@ static void print_failure(void) {
 }
 
 int main(int argc, char **argv) {
-  mz_status status = dispatch(argc, argv);
+  mz_signals_init();
+  mz_status status = mz_file_open_standard();
+  if (status == MZ_OK) status = dispatch(argc, argv);
   if (status == MZ_OK) status = mz_print_flush();
   if (status != MZ_OK) print_failure();
   if (status == MZ_E_MEMORY) return (int)MZ_E_INTERNAL;

@@ -13,5 +13,5 @@ const char *mz_text_spark(const double *values, int count, bool unicode, char *o
 
 /* Takes over `object` (NULL: memory was out) and writes it as one line to stdout, flushed. */
 mz_status mz_print_json(cJSON *object);
-/* MZ_E_IO when something written to stdout was lost. */
+/* MZ_E_IO when something written to stdout was lost, unless the terminal has hung up. */
 mz_status mz_print_flush(void);

@@ -89,6 +89,7 @@ static void print_result(const cJSON *result, const char *history) {
 
 static mz_status profile(const void *given) {
   const profile_arguments *arguments = given;
+  mz_signals_handle();
   bool json = arguments->session.json;
   mz_profile_options profiled = {.run = mz_session_run_options(&arguments->session),
                                  .plans = (int)arguments->plans,
@@ -99,7 +100,6 @@ static mz_status profile(const void *given) {
   profiled.run.preset = arguments->preset;
   const mz_profile_watcher watcher = {.context = &json, .progress = show, .stopping = stopping};
   cJSON *result;
-  mz_signals_attach(NULL);
   mz_status status = mz_profile(&profiled, &watcher, &result);
   if (!json && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
   MZ_TRY(status);

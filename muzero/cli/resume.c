@@ -1,5 +1,6 @@
 #include "muzero/cli/commands.h"
 #include "muzero/cli/session.h"
+#include "muzero/cli/signals.h"
 
 typedef struct resume_arguments {
   mz_session_arguments session;
@@ -25,6 +26,7 @@ static const mz_option options[] = {
 
 static mz_status resume(const void *given) {
   const resume_arguments *arguments = given;
+  mz_signals_handle();
   const mz_run_options run_options = mz_session_run_options(&arguments->session);
   mz_run *run;
   const int allow = (arguments->allow_numeric ? MZ_ALLOW_NUMERIC : 0) | (arguments->allow_fallback ? MZ_ALLOW_FALLBACK : 0);

@@ -2,6 +2,7 @@
 #include "muzero/base/file.h"
 #include "muzero/cli/print.h"
 #include "muzero/cli/session.h"
+#include "muzero/cli/signals.h"
 #include <math.h>
 #include <string.h>
 
@@ -121,12 +122,15 @@ mz_status mz_seeds_train(const mz_run_options *options, int count, const mz_limi
   MZ_TRY_CLEANUP(status);
   MZ_TRY_CLEANUP(mz_alloc(&scratch, (size_t)count, sizeof *scratch));
   do MZ_TRY_CLEANUP(train_seed(options, done, limits, json, &outcomes[done]));
-  while (outcomes[done++].reason != MZ_REASON_INTERRUPTED && done < count);
+  while (++done < count && !mz_signals_stopping());
   if (json)
     MZ_TRY_CLEANUP(mz_print_json(aggregate_to_json(outcomes, done, options->dir, scratch)));
   else
     aggregate_print(outcomes, done, scratch);
   status = mz_outcome_status(&outcomes[done - 1]);
+  if (status == MZ_OK && done < count)
+    status = mz_fail(MZ_INTERRUPTED, "interrupted: %d of %d seeds are trained; --seed %llu --seeds %d trains the others", done,
+                     count, (unsigned long long)options->seed + (unsigned long long)done, count - done);
 cleanup:
   if (outcomes)
     for (int i = 0; i < count; i++) mz_outcome_deinit(&outcomes[i]);

@@ -169,6 +169,7 @@ static mz_status view_open(view *out, mz_run *run, bool json) {
 
 static void view_tick(void *context, const mz_progress *progress) {
   view *shown = context;
+  mz_signals_pass_on(shown->run);
   if (shown->screen) mz_screen_progress(shown->screen, progress);
 }
 
@@ -214,6 +215,7 @@ static mz_status drive_phases(view *shown, const mz_limits *limits, mz_phase *ph
   char message[MZ_MESSAGE_MAX];
   int64_t capacity = 0;
   do {
+    mz_signals_pass_on(shown->run);
     MZ_TRY(mz_run_phase(shown->run, limits, view_tick, shown, phase, &out->reason));
     MZ_TRY(keep_score(out, phase->score, &capacity));
     if (shown_status == MZ_OK && (shown_status = view_phase(shown, phase)) != MZ_OK) {
@@ -221,7 +223,8 @@ static mz_status drive_phases(view *shown, const mz_limits *limits, mz_phase *ph
       mz_run_request(shown->run, MZ_REQUEST_STOP);
     }
   } while (out->reason == MZ_GOES_ON);
-  if (shown_status == MZ_OK) return MZ_OK;
+  /* The terminal may have gone before its signal came. */
+  if (shown_status == MZ_OK || mz_signals_hung_up()) return MZ_OK;
   return mz_fail(shown_status, "%s; the run is saved in %s", message, mz_run_dir(shown->run));
 }
 
@@ -230,7 +233,6 @@ mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_o
   snprintf(out->run, sizeof out->run, "%s", mz_run_dir(run));
   view shown;
   MZ_TRY(view_open(&shown, run, json));
-  mz_signals_attach(run);
   mz_phase phase = {.score = NAN};
   mz_status status = drive_phases(&shown, limits, &phase, out);
   mz_screen_free(shown.screen);
@@ -240,7 +242,6 @@ mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_o
     out->counters = *mz_run_counters(run);
     out->wall_s = mz_run_wall_s(run);
   }
-  mz_signals_detach();
   return status;
 }
 

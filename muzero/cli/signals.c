@@ -3,20 +3,22 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-static _Atomic(mz_run *) attached;
-static atomic_int stops;
+static atomic_int stops; /* SIGINT and SIGTERM so far */
+static atomic_bool hung_up, checkpoint_wanted;
 
 static void on_stop(int number) {
   (void)number;
   if (atomic_fetch_add(&stops, 1) > 0) _exit(MZ_INTERRUPTED);
-  mz_run *run = atomic_load(&attached);
-  if (run) mz_run_request(run, MZ_REQUEST_STOP);
+}
+
+static void on_hangup(int number) {
+  (void)number;
+  atomic_store(&hung_up, true);
 }
 
 static void on_checkpoint(int number) {
   (void)number;
-  mz_run *run = atomic_load(&attached);
-  if (run) mz_run_request(run, MZ_REQUEST_CHECKPOINT);
+  atomic_store(&checkpoint_wanted, true);
 }
 
 static void handle(int number, void (*handler)(int)) {
@@ -25,15 +27,27 @@ static void handle(int number, void (*handler)(int)) {
   MZ_ASSERT(sigaction(number, &action, NULL) == 0);
 }
 
-void mz_signals_attach(mz_run *run) {
-  atomic_store(&attached, run);
-  handle(SIGINT, on_stop);
-  handle(SIGTERM, on_stop);
-  handle(SIGUSR1, on_checkpoint);
-  handle(SIGPIPE, SIG_IGN);
-  if (run && atomic_load(&stops) > 0) mz_run_request(run, MZ_REQUEST_STOP);
+static bool is_ignored(int number) {
+  struct sigaction action;
+  MZ_ASSERT(sigaction(number, NULL, &action) == 0);
+  return action.sa_handler == SIG_IGN;
 }
 
-void mz_signals_detach(void) { atomic_store(&attached, NULL); }
+void mz_signals_init(void) { handle(SIGXFSZ, SIG_IGN); }
 
-bool mz_signals_stopping(void) { return atomic_load(&stops) > 0; }
+void mz_signals_handle(void) {
+  handle(SIGINT, on_stop);
+  handle(SIGTERM, on_stop);
+  if (!is_ignored(SIGHUP)) handle(SIGHUP, on_hangup);
+  handle(SIGUSR1, on_checkpoint);
+  handle(SIGPIPE, SIG_IGN);
+}
+
+void mz_signals_pass_on(mz_run *run) {
+  if (mz_signals_stopping()) mz_run_request(run, MZ_REQUEST_STOP);
+  if (atomic_exchange(&checkpoint_wanted, false)) mz_run_request(run, MZ_REQUEST_CHECKPOINT);
+}
+
+bool mz_signals_stopping(void) { return atomic_load(&stops) > 0 || mz_signals_hung_up(); }
+
+bool mz_signals_hung_up(void) { return atomic_load(&hung_up); }

@@ -1,6 +1,7 @@
 #include "muzero/cli/commands.h"
 #include "muzero/cli/seeds.h"
 #include "muzero/cli/session.h"
+#include "muzero/cli/signals.h"
 
 typedef struct train_arguments {
   mz_session_arguments session;
@@ -40,6 +41,7 @@ static const mz_option options[] = {
 
 static mz_status train(const void *given) {
   const train_arguments *arguments = given;
+  mz_signals_handle();
   mz_run_options run_options = mz_session_run_options(&arguments->session);
   run_options.env = arguments->env;
   run_options.preset = arguments->preset;
