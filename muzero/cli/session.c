@@ -1,6 +1,8 @@
 #include "muzero/cli/session.h"
 #include "allocator/history.h"
+#include "muzero/base/log.h"
 #include "muzero/base/machine.h"
+#include "muzero/base/text.h"
 #include "muzero/cli/print.h"
 #include "muzero/cli/screen.h"
 #include "muzero/cli/signals.h"
@@ -156,15 +158,21 @@ static mz_status view_open(view *out, mz_run *run, bool json) {
   *out = (view){.run = run, .json = json};
   if (json) return MZ_OK;
   const mz_counters *counters = mz_run_counters(run);
-  char title[700], rounds[MZ_TEXT_SIZE];
+  char title[MZ_PRINTABLE_SIZE(512) + 200], rounds[MZ_TEXT_SIZE], dir[MZ_PRINTABLE_SIZE(512)];
   int length = snprintf(title, sizeof title, "%s, seed %llu, in %s", mz_run_env(run)->name, (unsigned long long)mz_run_seed(run),
-                        mz_run_dir(run));
+                        mz_text_printable(mz_run_dir(run), dir, sizeof dir));
   if (counters->rounds > 0 && length < (int)sizeof title)
     snprintf(title + length, sizeof title - (size_t)length, ", going on after %s rounds",
              mz_text_count((double)counters->rounds, rounds));
   if (mz_screen_possible()) return mz_screen_create(&out->screen, title);
   printf("%s\n", title);
   return mz_print_flush();
+}
+
+/* Settings that are valid and hardly what a user wants. */
+static void warn(const mz_run *run) {
+  if (mz_run_settings(run)->learning.loop_count == 0)
+    mz_log_write(MZ_LOG_WARNING, "loop_count=0: self-play only; the network is never updated and the score will not rise");
 }
 
 static void view_tick(void *context, const mz_progress *progress) {
@@ -233,6 +241,7 @@ mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_o
   snprintf(out->run, sizeof out->run, "%s", mz_run_dir(run));
   view shown;
   MZ_TRY(view_open(&shown, run, json));
+  warn(run);
   mz_phase phase = {.score = NAN};
   mz_status status = drive_phases(&shown, limits, &phase, out);
   mz_screen_free(shown.screen);
@@ -264,24 +273,33 @@ cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event) {
   return object;
 }
 
+/* No default: the compiler asks for the words of a reason that is new. */
+static const char *end_in_words(mz_reason reason) {
+  switch (reason) {
+    case MZ_GOES_ON: return "";
+    case MZ_REASON_ROUNDS: return "the limit of rounds is reached";
+    case MZ_REASON_ENV_STEPS: return "the limit of moves is reached";
+    case MZ_REASON_UPDATES: return "the limit of updates is reached";
+    case MZ_REASON_TIME: return "the time is over";
+    case MZ_REASON_SCORE: return "the score is reached";
+    case MZ_REASON_BUDGET: return "the budget is spent";
+    case MZ_REASON_INTERRUPTED: return "interrupted; the run is saved";
+  }
+  return "";
+}
+
 void mz_outcome_print(const mz_outcome *outcome) {
-  static const char *const ends[] = {
-      [MZ_GOES_ON] = "",
-      [MZ_REASON_ROUNDS] = "the limit of rounds is reached",
-      [MZ_REASON_ENV_STEPS] = "the limit of moves is reached",
-      [MZ_REASON_UPDATES] = "the limit of updates is reached",
-      [MZ_REASON_TIME] = "the time is over",
-      [MZ_REASON_SCORE] = "the score is reached",
-      [MZ_REASON_INTERRUPTED] = "interrupted; the run is saved",
-  };
   char score[MZ_TEXT_SIZE], time[MZ_TEXT_SIZE], moves[MZ_TEXT_SIZE], updates[MZ_TEXT_SIZE];
-  printf("%s\n  score   %s after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", ends[outcome->reason],
+  char name[MZ_PRINTABLE_SIZE(sizeof outcome->run)], run[MZ_SHELL_QUOTE_SIZE(sizeof outcome->run)];
+  char program[MZ_SHELL_QUOTE_SIZE(1024)];
+  mz_shell_quote(outcome->run, run, sizeof run);
+  mz_shell_quote(program_invocation_name, program, sizeof program);
+  printf("%s\n  score   %s after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end_in_words(outcome->reason),
          mz_text_number(outcome->score, score), mz_text_time(outcome->wall_s, time), (long long)outcome->counters.rounds,
          mz_text_count((double)outcome->counters.env_steps, moves), mz_text_count((double)outcome->counters.updates, updates),
-         outcome->run);
-  const char *program = program_invocation_name;
-  printf("  go on   %s resume %s%s\n", program, outcome->run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
-  printf("  play it %s eval %s --games 100\n", program, outcome->run);
+         mz_text_printable(outcome->run, name, sizeof name));
+  printf("  go on   %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
+  printf("  play it %s eval %s --games 100\n", program, run);
 }
 
 mz_status mz_outcome_status(const mz_outcome *outcome) {

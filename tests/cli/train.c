@@ -52,6 +52,43 @@ static void test_json_lines(void **state) {
   process_free(&p);
 }
 
+/* A run's end in words, and the commands to go on with, which a shell takes as they are printed. */
+static void test_the_end_and_what_to_type_next(void **state) {
+  (void)state;
+  static const char *const names[] = {"it's $HOME", "a\\nb", "-dash", "new\nline\033[2J", "a\xff b"};
+  process p = {0};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    process_run(&p, "train", "tictactoe", TINY, "--run", names[i], NULL);
+    assert_status(&p, 0);
+    assert_null(strchr(p.out, '\033'));
+    assert_says(p.out, "the limit of rounds is reached\n");
+    char *line = strstr(p.out, "  play it ");
+    assert_non_null(line);
+    line += strlen("  play it ");
+    line[strcspn(line, "\n")] = 0;
+    assert_int_equal(setenv("MZ_NEXT", line, 1), 0);
+    process_shell(&p, "exec bash -c \"$MZ_NEXT\"");
+    assert_status(&p, 0);
+    assert_says(p.out, "100 games");
+  }
+  process_run(&p, "train", "tictactoe", TINY, "--run", "budget", "--set", "limits.budget=1e-9", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "the budget is spent\n  score");
+  process_free(&p);
+}
+
+static void test_no_updates_is_said(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", TINY, "--run", "idle", "--set", "loop_count=0", "--json", NULL);
+  assert_status(&p, 0);
+  assert_says(p.err, "warning: loop_count=0: self-play only");
+  process_run(&p, "resume", "idle", "--rounds", "6", NULL);
+  assert_status(&p, 0);
+  assert_says(p.err, "warning: loop_count=0: self-play only");
+  process_free(&p);
+}
+
 static void test_plain_lines_without_a_terminal(void **state) {
   (void)state;
   process p = {0};
@@ -221,6 +258,8 @@ static void test_diff_names_phase_and_part(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_json_lines),
+      cmocka_unit_test(test_the_end_and_what_to_type_next),
+      cmocka_unit_test(test_no_updates_is_said),
       cmocka_unit_test(test_plain_lines_without_a_terminal),
       cmocka_unit_test(test_existing_run),
       cmocka_unit_test(test_resume_goes_on_exactly),
