@@ -1,6 +1,7 @@
 /* Resuming a run: from its latest checkpoint, exactly; or, where that is damaged and the user allows it, from what is sound. */
 #include "muzero/base/file.h"
 #include "muzero/base/log.h"
+#include "muzero/base/text.h"
 #include "muzero/checkpoint_list.h"
 #include "muzero/run.h"
 #include "muzero/stored.h"
@@ -143,7 +144,7 @@ static mz_status fall_back(mz_run **out, attempt *a, const char *why) {
 }
 
 mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *options, int allow) {
-  char name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], why[MZ_MESSAGE_MAX];
+  char name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], why[MZ_MESSAGE_MAX], quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   MZ_TRY(mz_run_check_device(options->device));
   attempt a = {.dir = dir, .name = name, .options = options, .allow = allow};
   if (mz_file_exists(dir) && !mz_file_is_dir(dir))
@@ -157,5 +158,5 @@ mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *opt
   return mz_fail(status,
                  "%s; 'muzero resume %s --allow-fallback' goes back to the newest checkpoint that is sound, or continues without "
                  "what is lost of the replay",
-                 why, dir);
+                 why, mz_shell_quote(dir, quoted, sizeof quoted));
 }

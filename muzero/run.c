@@ -2,6 +2,7 @@
 #include "muzero/run.h"
 #include "muzero/base/clock.h"
 #include "muzero/base/log.h"
+#include "muzero/base/text.h"
 #include "muzero/guard.h"
 #include "muzero/soundness.h"
 #include "networks/backend.h"
@@ -290,15 +291,17 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
 
 /* Says where it is still sound, and how to continue from there. */
 static mz_status diverged(mz_run *run) {
-  char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128];
+  char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   snprintf(why, sizeof why, "%s", mz_message());
   if (wait_for_checkpoint(run) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
       mz_checkpoint_path(run->dir, name, path, sizeof path) != MZ_OK)
     return mz_fail(MZ_E_DIVERGED, "%s", why);
-  return mz_fail(MZ_E_DIVERGED,
-                 "%s: training has diverged; the last sound checkpoint is %s; 'muzero train --from %s --set learning_rate=%.3g' "
-                 "continues from it with half the learning rate",
-                 why, path, run->dir, run->settings.optimizer.learning_rate / 2);
+  return mz_fail(
+      MZ_E_DIVERGED,
+      "%s: training has diverged; the last sound checkpoint is %s; 'muzero train %s --from %s --set learning_rate=%.3g' "
+      "continues from it with half the learning rate",
+      why, path, run->state.env->name, mz_shell_quote(run->dir, quoted, sizeof quoted),
+      run->settings.optimizer.learning_rate / 2);
 }
 
 mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {

@@ -2,6 +2,7 @@
 #include "muzero/base/clock.h"
 #include "muzero/base/file.h"
 #include "muzero/base/machine.h"
+#include "muzero/base/text.h"
 #include "muzero/checkpoint_list.h"
 #include "muzero/run.h"
 #include "networks/backend.h"
@@ -59,11 +60,11 @@ bool mz_run_has_checkpoints(const char *dir) {
 
 /* Of the files made for a new run LATEST is the first that makes it one: what was stopped before may be begun again. */
 mz_status mz_run_refuse_existing(const char *dir) {
-  char path[MZ_DIR_MAX + 16];
+  char path[MZ_DIR_MAX + 16], quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   MZ_TRY(mz_path_join(path, sizeof path, dir, "LATEST"));
   if (mz_file_exists(path))
     return mz_fail(MZ_E_CONFIG, "%s: there is a run here already; continue it by 'muzero resume %s', or choose another --run",
-                   dir, dir);
+                   dir, mz_shell_quote(dir, quoted, sizeof quoted));
   return MZ_OK;
 }
 

@@ -45,26 +45,39 @@ static void put_string(mz_writer *out, const char *text) {
   put(out, "\"");
 }
 
-static void put_value(mz_writer *out, const cJSON *value);
+/* The depth of what is written in one line. */
+enum { ONE_LINE = -1 };
 
-static void put_members(mz_writer *out, const cJSON *parent, const char *open, const char *close) {
+static void put_break(mz_writer *out, int depth) {
+  if (depth == ONE_LINE) return;
+  put(out, "\n");
+  for (int i = 0; i < depth; i++) put(out, "  ");
+}
+
+static void put_value(mz_writer *out, const cJSON *value, int depth);
+
+/* depth: of the members. */
+static void put_members(mz_writer *out, const cJSON *parent, const char *open, const char *close, int depth) {
   put(out, open);
   for (const cJSON *child = parent->child; child != NULL; child = child->next) {
     if (child != parent->child) put(out, ",");
+    put_break(out, depth);
     if (cJSON_IsObject(parent)) {
       put_string(out, child->string);
-      put(out, ":");
+      put(out, depth == ONE_LINE ? ":" : ": ");
     }
-    put_value(out, child);
+    put_value(out, child, depth);
   }
+  if (parent->child != NULL) put_break(out, depth == ONE_LINE ? depth : depth - 1);
   put(out, close);
 }
 
-static void put_value(mz_writer *out, const cJSON *value) {
+static void put_value(mz_writer *out, const cJSON *value, int depth) {
+  const int inside = depth == ONE_LINE ? depth : depth + 1;
   if (cJSON_IsObject(value)) {
-    put_members(out, value, "{", "}");
+    put_members(out, value, "{", "}", inside);
   } else if (cJSON_IsArray(value)) {
-    put_members(out, value, "[", "]");
+    put_members(out, value, "[", "]", inside);
   } else if (cJSON_IsString(value)) {
     put_string(out, value->valuestring);
   } else if (cJSON_IsBool(value)) {
@@ -78,19 +91,17 @@ static void put_value(mz_writer *out, const cJSON *value) {
   }
 }
 
-char *mz_json_page(const cJSON *json) {
-  char *text = cJSON_Print(json);
-  if (!mz_json_memory_failed()) return text;
-  free(text);
-  return NULL;
-}
-
-char *mz_json_line(const cJSON *json) {
+static char *text_of(const cJSON *json, int depth) {
   if (mz_json_memory_failed() || json == NULL) return NULL;
   mz_writer out = {0};
-  put_value(&out, json);
+  put_value(&out, json, depth);
+  if (depth != ONE_LINE) put(&out, "\n");
   mz_write_u8(&out, 0);
   if (!out.failed) return (char *)out.data;
   mz_writer_free(&out);
   return NULL;
 }
+
+char *mz_json_line(const cJSON *json) { return text_of(json, ONE_LINE); }
+
+char *mz_json_page(const cJSON *json) { return text_of(json, 0); }

@@ -222,6 +222,16 @@ static void test_a_text_never_lacks_a_member(void **state) {
   }
 }
 
+static void test_a_page_is_indented(void **state) {
+  (void)state;
+  cJSON *json = NULL;
+  assert_int_equal(parse("{\"a\":[1,{\"b\":\"c\"}],\"d\":{},\"e\":[]}", false, &json), MZ_OK);
+  char *page = mz_json_page(json);
+  assert_string_equal(page, "{\n  \"a\": [\n    1,\n    {\n      \"b\": \"c\"\n    }\n  ],\n  \"d\": {},\n  \"e\": []\n}\n");
+  free(page);
+  cJSON_Delete(json);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values_come_back_on_one_line),
@@ -237,6 +247,7 @@ int main(void) {
       cmocka_unit_test(test_getters),
       cmocka_unit_test(test_lack_of_memory_is_an_error),
       cmocka_unit_test(test_a_text_never_lacks_a_member),
+      cmocka_unit_test(test_a_page_is_indented),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static void test_loss_is_no_number(void **state) {
   assert_says(p.err, "round ");
   assert_says(p.err, "finite");
   assert_says(p.err, "nan/checkpoints/round-"); /* where it is still sound */
-  assert_says(p.err, "train --from nan --set learning_rate=5");
+  assert_says(p.err, "train tictactoe --from nan --set learning_rate=5");
   process_run(&p, "inspect", "nan", "--verify", NULL);
   assert_status(&p, 0);
   process_run(&p, "eval", "nan", "--games", "2", NULL);
