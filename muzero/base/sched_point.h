@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /* Called by every thread at each of these places, never with a lock held; NULL, as in the product: nothing happens there. Set
- * only while no other thread is at work in a queue or pool. */
+ * only while there is no pool: its threads may come by at any time. */
 extern void (*mz_sched_hook)(void);
 
 static inline void mz_sched_point(void) {

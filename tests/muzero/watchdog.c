@@ -90,8 +90,9 @@ typedef struct fixture {
 
 static const mz_watchdog_settings a_minute = {.time = 60};
 
-static void open_run(fixture *f) {
+static void open_run(fixture *f, void (*hook)(void)) {
   memset(&said, 0, sizeof said);
+  mz_sched_hook = hook;
   mz_log_set_sink(listen, NULL);
   make_folder(f->folder);
   snprintf(f->dir, sizeof f->dir, "%s/run", f->folder);
@@ -106,6 +107,7 @@ static void open_run(fixture *f) {
 static void close_run(fixture *f) {
   mz_watchdog_stop(f->watchdog);
   mz_run_close(f->run);
+  mz_sched_hook = NULL;
   mz_log_set_sink(NULL, NULL);
   drop_folder(f->folder);
 }
@@ -124,7 +126,6 @@ static void *drive(void *context) {
 static void drive_until_stuck(fixture *f, const char *threads, mz_doing doing, bool (*is_stuck)(const mz_workers *)) {
   atomic_store(&held_doing, (int)doing);
   atomic_store(&held_name, threads);
-  mz_sched_hook = hold;
   f->rounds = 6;
   assert_int_equal(pthread_create(&f->driver, NULL, drive, f), 0);
   for (int i = 0; i < 60000 && !(atomic_load(&held) > 0 && is_stuck(&f->run->workers)); i++) nap();
@@ -136,7 +137,6 @@ static void release(fixture *f) {
   atomic_store(&held_name, NULL);
   assert_int_equal(pthread_join(f->driver, &failed), 0);
   assert_null(failed);
-  mz_sched_hook = NULL;
 }
 
 static bool is_idle(mz_pool *pool) {
@@ -185,7 +185,7 @@ static void expect_warnings(fixture *f, const char *doing, const char *why) {
 static void a_queue_that_nobody_fills(void **unused) {
   (void)unused;
   fixture f;
-  open_run(&f);
+  open_run(&f, hold);
   drive_until_stuck(&f, "batch-", MZ_DOING_UPDATES, learner_waits);
   expect_warnings(&f, "learning; queue of batches: capacity 3, 0 ready, 0 taken, the learner waits for a batch",
                   " of 6 tasks not begun, ");
@@ -195,7 +195,7 @@ static void a_queue_that_nobody_fills(void **unused) {
 static void self_play_that_does_not_end(void **unused) {
   (void)unused;
   fixture f;
-  open_run(&f);
+  open_run(&f, hold);
   drive_until_stuck(&f, "actor-", MZ_DOING_WAIT_SELFPLAY, selfplay_stands);
   expect_warnings(&f, ", waiting for self-play; ", " at work, 2 threads; batches: idle; learner: idle");
   close_run(&f);
@@ -204,7 +204,7 @@ static void self_play_that_does_not_end(void **unused) {
 static void an_evaluation_that_does_not_end(void **unused) {
   (void)unused;
   fixture f;
-  open_run(&f);
+  open_run(&f, hold);
   drive_until_stuck(&f, "", MZ_DOING_EVALUATION, evaluation_stands);
   expect_warnings(&f, "round 3, evaluation; ", "self-play and evaluation: 1 of 2 tasks not begun, 1 at work");
   close_run(&f);
@@ -213,11 +213,11 @@ static void an_evaluation_that_does_not_end(void **unused) {
 /* ---- a run that moves ---- */
 
 static pthread_t looker;
-static mz_watchdog *looked_by;
+static mz_watchdog *looked_by; /* the looker's */
 static int looks;
 
 static void look_now(void) {
-  if (!pthread_equal(pthread_self(), looker)) return;
+  if (!pthread_equal(pthread_self(), looker) || looked_by == NULL) return;
   looks++;
   mz_watchdog_look(looked_by);
 }
@@ -225,13 +225,12 @@ static void look_now(void) {
 static void a_run_that_moves_is_left_alone(void **unused) {
   (void)unused;
   fixture f;
-  open_run(&f);
-  f.rounds = 9;
   looker = pthread_self();
+  open_run(&f, look_now);
+  f.rounds = 9;
   looked_by = f.watchdog;
-  mz_sched_hook = look_now;
   assert_null(drive(&f));
-  mz_sched_hook = NULL;
+  looked_by = NULL;
   assert_true(looks > 5 * MZ_WATCHDOG_LOOKS);
   look(f.watchdog, 1000);
   expect_said(0, "");
@@ -243,7 +242,7 @@ static void a_run_that_moves_is_left_alone(void **unused) {
 static void a_disk_is_named_and_waited_for(void **unused) {
   (void)unused;
   fixture f;
-  open_run(&f);
+  open_run(&f, NULL);
   mz_watchdog *aborting;
   expect_ok(mz_watchdog_create(&aborting, &(mz_watchdog_settings){.time = 60, .action = MZ_WATCHDOG_ABORT}, &f.run->workers));
   mz_activity_begin(&f.run->workers.activity, MZ_DOING_WAIT_CHECKPOINT, 27);
