@@ -1,4 +1,5 @@
 #include "muzero/base/config_value.h"
+#include "muzero/base/text.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -91,6 +92,9 @@ mz_status mz_parse_size(const char *text, const char *where, int64_t *out) {
   int64_t value = 0;
   verdict v = parse_size(text, &value);
   if (v == FITS && value < 0) v = TOO_LOW;
+  if (v == TOO_HIGH)
+    return mz_fail(MZ_E_CONFIG, "%s %s: out of range; the largest is %lld, and from 2^53 on it takes every digit", where, text,
+                   (long long)INT64_MAX);
   if (v != FITS) return fail_unit(v, text, where, "size", size_unit_names);
   *out = value;
   return MZ_OK;
@@ -100,6 +104,7 @@ mz_status mz_parse_time(const char *text, const char *where, double *seconds) {
   double value = 0;
   verdict v = parse_time(text, &value);
   if (v == FITS && value < 0) v = TOO_LOW;
+  if (v == TOO_HIGH) return mz_fail(MZ_E_CONFIG, "%s %s: out of range; no time is as long as that", where, text);
   if (v != FITS) return fail_unit(v, text, where, "time", time_unit_names);
   *seconds = value;
   return MZ_OK;
@@ -175,7 +180,7 @@ void mz_value_range(const mz_setting *row, char *out, size_t size) {
   } else if (row->type == MZ_ENUM) {
     choices_range(row->choices, out, size);
   } else if (row->type == MZ_TEXT) {
-    snprintf(out, size, "text of at most %zu bytes", sizeof((mz_value *)0)->text - 1);
+    snprintf(out, size, "text of at most %zu bytes of UTF-8", sizeof((mz_value *)0)->text - 1);
   } else {
     char low[48], high[48];
     const mz_value min = at_bound(row, row->min), max = at_bound(row, row->max);
@@ -205,9 +210,17 @@ static verdict parse_bool(const char *text, int64_t *out) {
   return *out != 0 || strcmp(text, "off") == 0 || strcmp(text, "false") == 0 ? FITS : WRONG_TYPE;
 }
 
+/* What JSON keeps as it is, and a terminal shows. */
+static bool is_clean(const char *text) {
+  uint32_t code;
+  size_t length;
+  while ((length = mz_text_character(text, &code)) > 0 && !mz_text_is_control(code)) text += length;
+  return *text == '\0';
+}
+
 static verdict parse_text(const char *text, char *out, size_t size) {
   const size_t length = strlen(text);
-  if (length >= size) return WRONG_TYPE;
+  if (length >= size || !is_clean(text)) return WRONG_TYPE;
   memcpy(out, text, length + 1);
   return FITS;
 }

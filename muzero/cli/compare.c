@@ -68,13 +68,15 @@ static void show(void *context, const mz_compare_progress *p) {
     mz_print_json(o);
     return;
   }
-  char took[MZ_TEXT_SIZE], left[MZ_TEXT_SIZE];
+  char took[MZ_TEXT_SIZE], left[MZ_TEXT_SIZE], arm[MZ_SHOWN_SIZE], trouble[MZ_SHOWN_SIZE];
   const bool terminal = isatty(STDERR_FILENO);
-  if (p->trouble[0]) fprintf(stderr, "%s%s: %s\n", terminal ? "\r\033[K" : "", p->arm, p->trouble);
+  if (p->trouble[0])
+    fprintf(stderr, "%s%s: %s\n", terminal ? "\r\033[K" : "", mz_text_shown(p->arm, arm), mz_text_shown(p->trouble, trouble));
   if (!terminal) return;
   mz_text_time(p->left_s, left);
   fprintf(stderr, "\r\033[Kseed %d of %d, block %lld: %s %s; %.0f %% done%s%s", p->seed + 1, p->seeds, (long long)p->block + 1,
-          p->arm, mz_text_time(p->wall_s, took), 100 * p->done, isnan(p->left_s) ? "" : ", left ", isnan(p->left_s) ? "" : left);
+          mz_text_shown(p->arm, arm), mz_text_time(p->wall_s, took), 100 * p->done, isnan(p->left_s) ? "" : ", left ",
+          isnan(p->left_s) ? "" : left);
 }
 
 static bool stopping(void *context) {
@@ -84,7 +86,7 @@ static bool stopping(void *context) {
 
 /* The table, the ratios of wall time, the claims, and what must be said beside them. */
 static void print_summary(const cJSON *summary, const char *dir) {
-  char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], d[MZ_TEXT_SIZE];
+  char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], d[MZ_TEXT_SIZE], shown[MZ_SHOWN_SIZE];
   const cJSON *row;
   printf("%-44s %9s %9s %9s %8s %8s %8s\n", "arm (means over seeds)", "wall", "core-s", "reserved", "cost", "score", "reached");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "arms")) {
@@ -109,7 +111,7 @@ static void print_summary(const cJSON *summary, const char *dir) {
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (mz_json_text_or_empty(row, "claim")[0])
       printf("Claim: %s.\n", mz_json_text_or_empty(row, "claim"));
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "sentences")) printf("%s\n", row->valuestring);
-  printf("\n  report  %s/report.html\n", dir);
+  printf("\n  report  %s/report.html\n", mz_text_shown(dir, shown));
 }
 
 static mz_status compare(const void *given) {
@@ -137,9 +139,10 @@ static mz_status compare(const void *given) {
     cJSON_AddStringToObject(summary, "run", dir);
     return mz_print_json(summary);
   }
-  print_summary(summary, dir);
+  status = mz_json_show(summary);
+  if (status == MZ_OK) print_summary(summary, dir);
   cJSON_Delete(summary);
-  return mz_print_flush();
+  return status == MZ_OK ? mz_print_flush() : status;
 }
 
 const mz_command mz_command_compare = {

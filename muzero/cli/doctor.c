@@ -192,8 +192,10 @@ static mz_status doctor(const void *given) {
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
     const check c = checks[i].examine();
     if (checks[i].examine == check_numbers) numbers_ok = c.ok;
+    char shown[MZ_SHOWN_SIZE];
     if (!arguments->json)
-      printf("  %-4s %-13s %s%s%s\n", c.ok ? "ok" : "!!", checks[i].name, c.value, c.advice[0] ? "; " : "", c.advice);
+      printf("  %-4s %-13s %s%s%s\n", c.ok ? "ok" : "!!", checks[i].name, mz_text_shown(c.value, shown), c.advice[0] ? "; " : "",
+             c.advice);
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "name", checks[i].name);
     cJSON_AddBoolToObject(row, "ok", c.ok);

@@ -212,7 +212,8 @@ static void print_for_people(const outcome *o) {
   const mz_evaluation *result = o->result;
   const bool versus = o->agent->env->spec.players > 1;
   printf("%s, %d simulations a move", o->agent->env->name, mz_agent_simulations(o->agent));
-  if (versus) printf(", against %s", o->against->name);
+  char shown[MZ_SHOWN_SIZE];
+  if (versus) printf(", against %s", mz_text_shown(o->against->name, shown));
   if (o->against->side.agent) printf(" with %d", mz_agent_simulations(o->against->side.agent));
   if (o->openings) printf(", after %d random moves", o->openings);
   char mean[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];

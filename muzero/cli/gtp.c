@@ -45,13 +45,14 @@ static mz_status answer(mz_gtp *gtp, char *line) {
   FILE *reply = open_memstream(&text, &size);
   if (!reply) return mz_fail(MZ_E_MEMORY, "gtp: no memory for a response");
   bool refused = false;
+  char shown[MZ_SHOWN_SIZE];
   mz_status status = mz_gtp_obey(gtp, line, reply, &refused);
   const bool lost = fclose(reply) != 0;
   if (status == MZ_OK && lost) status = mz_fail(MZ_E_MEMORY, "gtp: no memory for a response");
   if (status == MZ_OK)
     respond(id, refused, text);
   else
-    respond(id, true, mz_message());
+    respond(id, true, mz_text_shown(mz_message(), shown));
   free(text);
   return status == MZ_OK ? mz_print_flush() : status;
 }

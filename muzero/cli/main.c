@@ -38,6 +38,11 @@ static mz_status dispatch(int argc, char **argv) {
     mz_help_overview();
     return MZ_OK;
   }
+  if (help && argc > 3)
+    return mz_fail(MZ_E_USAGE, "'%s': one argument too many for `muzero help`, which takes one command", argv[3]);
+  if (word[0] == '-')
+    return mz_fail(MZ_E_USAGE,
+                   "%s: flags come after the command, as in `muzero train --help`; `muzero --help` lists the commands", word);
   const mz_command *command;
   MZ_TRY(mz_command_find(help ? argv[2] : word, &command));
   if (!help) return run_command(command, argc - 2, argv + 2);

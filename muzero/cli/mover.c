@@ -1,4 +1,5 @@
 #include "muzero/cli/mover.h"
+#include "muzero/base/text.h"
 #include "muzero/base/maths.h"
 #include <string.h>
 
@@ -54,7 +55,7 @@ mz_status mz_mover_init(mz_mover *mover, const mz_mover_arguments *arguments) {
 
 mz_status mz_mover_init_opponent(mz_mover *mover, const char *who, const mz_env *env) {
   *mover = (mz_mover){0};
-  snprintf(mover->name, sizeof mover->name, "%s", who);
+  mz_text_printable(who, mover->name, sizeof mover->name);
   if (env->spec.players < 2) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", who, env->name);
   if (!mz_names_run(who)) return mz_player_parse(who, env, &mover->player);
   MZ_TRY(load(mover, who, MZ_COUNT_UNSET));

@@ -30,6 +30,7 @@ static mz_status unknown_flag(const mz_command *command, const char *word, size_
   for (int i = 0; (option = mz_command_option(command, i)) && count < 62; i++)
     if (mz_option_is_flag(option)) names[count++] = option->name;
   names[count++] = "--help";
+  if (strcmp(name, "--help") == 0) return mz_fail(MZ_E_USAGE, "--help: takes no value");
   const char *nearest = mz_nearest(name, names, count);
   if (nearest) return mz_fail(MZ_E_USAGE, "%s: no flag of `muzero %s`; did you mean %s?", name, command->name, nearest);
   return mz_fail(MZ_E_USAGE, "%s: no flag of `muzero %s`; `muzero %s --help` lists them", name, command->name, command->name);
@@ -55,7 +56,10 @@ static mz_status store(const mz_option *option, const char *text, void *argument
   double number = 0;
   switch (option->type) {
     case MZ_OPTION_SWITCH: *(bool *)target = true; return MZ_OK;
-    case MZ_OPTION_TEXT: *(const char **)target = text; return MZ_OK;
+    case MZ_OPTION_TEXT:
+      if (!*text) return mz_fail(MZ_E_USAGE, "%s: an empty text; it takes %s", option->name, option->help);
+      *(const char **)target = text;
+      return MZ_OK;
     case MZ_OPTION_LIST: {
       mz_text_list *list = target;
       if (list->count == MZ_LIST_MAX) return mz_fail(MZ_E_USAGE, "%s: given more than %d times", option->name, MZ_LIST_MAX);

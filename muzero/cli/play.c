@@ -156,7 +156,7 @@ static mz_status help(sitting *s) {
 /* --- the dialogue --- */
 
 static void refuse(const sitting *s, const char *text, int action) {
-  char name[MZ_ACTION_TEXT];
+  char name[MZ_ACTION_TEXT], shown[MZ_SHOWN_SIZE];
   if (mz_live_game_over(&s->game)) {
     print_result(s);
     return;
@@ -165,9 +165,9 @@ static void refuse(const sitting *s, const char *text, int action) {
   for (int i = 0; i < WORD_COUNT; i++) names[i] = words[i].name;
   const char *word = action < 0 ? mz_nearest(text, names, WORD_COUNT) : NULL;
   if (action >= 0)
-    printf("%s is not legal here", text);
+    printf("%s is not legal here", mz_text_shown(text, shown));
   else
-    printf("'%s' is no move", text);
+    printf("'%s' is no move", mz_text_shown(text, shown));
   const int near = mz_live_game_nearest(&s->game, text, action);
   if (word)
     printf("; did you mean `%s`?\n", word);

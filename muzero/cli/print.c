@@ -64,6 +64,26 @@ const char *mz_text_spark(const double *values, int count, bool unicode, char *o
   return out;
 }
 
+const char *mz_text_shown(const char *text, char out[MZ_SHOWN_SIZE]) { return mz_text_printable(text, out, MZ_SHOWN_SIZE); }
+
+static mz_status show_string(char **string) {
+  if (!*string) return MZ_OK;
+  const size_t size = MZ_PRINTABLE_SIZE(strlen(*string));
+  char *shown = cJSON_malloc(size);
+  if (!shown) return mz_fail(MZ_E_MEMORY, "out of memory for text to print");
+  mz_text_printable(*string, shown, size);
+  cJSON_free(*string);
+  *string = shown;
+  return MZ_OK;
+}
+
+mz_status mz_json_show(cJSON *json) {
+  MZ_TRY(show_string(&json->string));
+  if (cJSON_IsString(json)) MZ_TRY(show_string(&json->valuestring));
+  for (cJSON *child = json->child; child; child = child->next) MZ_TRY(mz_json_show(child));
+  return MZ_OK;
+}
+
 /* A terminal that has hung up has no reader who misses anything. ferror may speak of an earlier write, whose errno is gone. */
 static mz_status lost(void) {
   if (mz_signals_hung_up()) return MZ_OK;

@@ -73,6 +73,7 @@ static void print_plan(const cJSON *plan) {
 
 static void print_result(const cJSON *result, const char *history) {
   const cJSON *row;
+  char shown[MZ_SHOWN_SIZE];
   printf("%12s  %-10s plan\n", "ms a round", "source");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(result, "plans")) {
     if (!isfinite(mz_json_number_or_nan(row, "median_s"))) continue;
@@ -84,7 +85,7 @@ static void print_result(const cJSON *result, const char *history) {
          100 * mz_json_number_or_nan(result, "noise"), 1e3 * mz_json_number_or_nan(result, "best_s"),
          mz_json_number_or_nan(result, "best_s") / mz_json_number_or_nan(result, "default_s"));
   print_plan(cJSON_GetObjectItemCaseSensitive(result, "best"));
-  if (history) printf("kept in %s\n", history);
+  if (history) printf("kept in %s\n", mz_text_shown(history, shown));
 }
 
 static mz_status profile(const void *given) {

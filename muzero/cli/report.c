@@ -32,7 +32,8 @@ static mz_status report(const void *given) {
     MZ_TRY(mz_path_join(path, sizeof path, arguments->runs.items[0], "report.html"));
   MZ_TRY(mz_report_write(path, arguments->runs.items, arguments->runs.count));
   if (!arguments->json) {
-    printf("%s\n", path);
+    char shown[MZ_PRINTABLE_SIZE(sizeof path)];
+    printf("%s\n", mz_text_printable(path, shown, sizeof shown));
     return MZ_OK;
   }
   cJSON *object = cJSON_CreateObject();

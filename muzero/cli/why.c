@@ -113,12 +113,17 @@ typedef struct reading {
 } reading;
 
 /* A decision's inputs are the last keys of its line: without them it is what scripts read. */
-static mz_status print_line(const char *line, size_t length) {
+static mz_status print_line(const char *line, size_t length, const char *where) {
   const char *inputs = strstr(line, ",\"rounds\":[");
   if (inputs) length = (size_t)(inputs - line);
-  if (fwrite(line, 1, length, stdout) != length || (inputs && putchar('}') == EOF) || putchar('\n') == EOF)
-    return mz_print_flush();
-  return MZ_OK;
+  char *text;
+  cJSON *decision;
+  MZ_TRY(mz_alloc(&text, length + 1, 1));
+  memcpy(text, line, length);
+  if (inputs) text[length++] = '}';
+  const mz_status status = mz_json_parse(text, length, where, false, MZ_E_CHECKPOINT, &decision);
+  free(text);
+  return status == MZ_OK ? mz_print_json(decision) : status;
 }
 
 static mz_status read_line(void *context, const char *line, size_t length, int64_t at) {
@@ -132,14 +137,15 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
   if (one && phase != r->arguments->phase) return MZ_OK;
   if (!one && keeps && !r->arguments->json) return MZ_OK;
   r->shown++;
-  if (r->arguments->json) return print_line(line, length);
   cJSON *decision;
   char where[32];
   snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  if (r->arguments->json) return print_line(line, length, where);
   MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &decision));
-  (one ? print_long : print_short)(decision);
+  const mz_status status = mz_json_show(decision);
+  if (status == MZ_OK) (one ? print_long : print_short)(decision);
   cJSON_Delete(decision);
-  return MZ_OK;
+  return status;
 }
 
 static mz_status why(const void *given) {

@@ -269,12 +269,17 @@ static void test_sizes_and_times(void **state) {
   assert_string_equal(mz_message(), "--memory 64MB: no such unit; a size takes k, M, G, KiB, MiB or GiB");
   assert_int_equal(mz_parse_size("-1", "--steps", &size), MZ_E_CONFIG);
   assert_int_equal(mz_parse_size("10000000000G", "--steps", &size), MZ_E_CONFIG);
+  assert_string_equal(
+      mz_message(),
+      "--steps 10000000000G: out of range; the largest is 9223372036854775807, and from 2^53 on it takes every digit");
   assert_int_equal(mz_parse_size("k", "--steps", &size), MZ_E_CONFIG);
   assert_int_equal(size, 1000000); /* untouched by failures */
   assert_int_equal(mz_parse_time("1.5h", "--for", &seconds), MZ_OK);
   assert_true(seconds == 5400);
   assert_int_equal(mz_parse_time("20k", "--for", &seconds), MZ_E_CONFIG);
   assert_string_equal(mz_message(), "--for 20k: no such unit; a time takes s, m or h");
+  assert_int_equal(mz_parse_time("1e308h", "--for", &seconds), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "--for 1e308h: out of range; no time is as long as that");
   assert_int_equal(mz_parse_time("soon", "--for", &seconds), MZ_E_CONFIG);
   assert_string_equal(mz_message(), "--for soon: not a time; it takes a number of 0 or more with s, m or h");
   assert_int_equal(mz_parse_time("-1s", "--for", &seconds), MZ_E_CONFIG);
