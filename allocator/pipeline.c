@@ -77,6 +77,8 @@ static mz_status check_stage(const mz_pipeline *pipeline, int index) {
   if (stage->serial > 1) return fail(&p, "serial is a share, at most 1");
   MZ_TRY(check_amount(&p, "bytes_thread", stage->bytes_thread));
   MZ_TRY(check_amount(&p, "bytes_slot", stage->bytes_slot));
+  MZ_TRY(check_amount(&p, "bytes_tile", stage->bytes_tile));
+  MZ_TRY(check_amount(&p, "tile", stage->tile));
   for (int i = 0; i < MZ_PROBES_MAX; i++) {
     MZ_TRY(check_amount(&p, "probe_batch", stage->probe_batch[i]));
     MZ_TRY(check_amount(&p, "probe_s", stage->probe_s[i]));
@@ -100,6 +102,7 @@ static mz_status check_store(const mz_pipeline *pipeline, int index) {
   MZ_TRY(check_index(&p, "raw", store->raw, 0, pipeline->knob_count));
   MZ_TRY(check_amount(&p, "bytes", store->bytes));
   MZ_TRY(check_amount(&p, "packed", store->packed));
+  MZ_TRY(check_amount(&p, "packed_max", store->packed_max));
   return store->packed > 1 ? fail(&p, "packed is a share, at most 1") : MZ_OK;
 }
 

@@ -46,7 +46,8 @@ typedef struct mz_pipeline_stage {
   double serial;              /* share of the stage's time that one thread does alone (Amdahl), until it is fitted */
   /* CPU seconds per item at batch sizes, timed alone before the run; batch 0: no more */
   double probe_batch[MZ_PROBES_MAX], probe_s[MZ_PROBES_MAX];
-  double bytes_thread, bytes_slot; /* memory: threads · (bytes_thread + batch · bytes_slot) */
+  double bytes_thread, bytes_slot; /* memory: threads · (bytes_thread + batch · bytes_slot + min(batch, tile) · bytes_tile) */
+  double bytes_tile, tile;         /* what is kept for so many of a batch only, which are worked on in turns */
 } mz_pipeline_stage;
 
 typedef struct mz_pipeline_queue {
@@ -60,9 +61,10 @@ typedef struct mz_pipeline_queue {
 /* Memory whose older part can be packed: that costs time which no model knows, so its knob moves only for want of memory. */
 typedef struct mz_pipeline_store {
   char name[MZ_NAME_MAX];
-  int raw;       /* knob: bytes that are kept as they are */
-  double bytes;  /* of all of it, as it is */
-  double packed; /* share of them that packing leaves */
+  int raw;           /* knob: bytes that are kept as they are */
+  double bytes;      /* of all of it, as it is */
+  double packed;     /* share of them that packing leaves */
+  double packed_max; /* packed bytes that stay in memory, the rest goes to a file; 0: all */
 } mz_pipeline_store;
 
 typedef struct mz_pipeline {
@@ -111,6 +113,10 @@ int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan)
 /* Cores that a plan can keep busy at once at the most: the largest step's threads, no more than its devices' cores. Threads that
  * feed a GPU count, on whatever cores there are. */
 int mz_plan_cores(const mz_pipeline *pipeline, const mz_plan *plan);
+/* Bytes of memory that a stage's threads, a queue, a store take under a plan. */
+double mz_stage_bytes(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+double mz_queue_bytes(const mz_pipeline *pipeline, int queue, const mz_plan *plan);
+double mz_store_bytes(const mz_pipeline *pipeline, int store, const mz_plan *plan);
 /* Bytes of memory that a plan needs at the most, and (out, size; may be NULL) the sum in words. */
 double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out, size_t size);
 

@@ -15,6 +15,11 @@ static cJSON *add_object(cJSON *array) {
   return NULL;
 }
 
+/* Ledgers written before there was such a number have none. */
+static void add_when_set(cJSON *o, const char *key, double value) {
+  if (value != 0) cJSON_AddNumberToObject(o, key, value);
+}
+
 static void write_device(cJSON *o, const mz_device *device) {
   cJSON_AddStringToObject(o, "name", device->name);
   cJSON_AddStringToObject(o, "kind", kinds[device->kind]);
@@ -45,6 +50,8 @@ static void write_stage(cJSON *o, const mz_pipeline_stage *stage) {
   mz_fields_add_numbers(o, "probe_s", stage->probe_s, probes);
   cJSON_AddNumberToObject(o, "bytes_thread", stage->bytes_thread);
   cJSON_AddNumberToObject(o, "bytes_slot", stage->bytes_slot);
+  add_when_set(o, "bytes_tile", stage->bytes_tile);
+  add_when_set(o, "tile", stage->tile);
 }
 
 static void write_queue(cJSON *o, const mz_pipeline_queue *queue) {
@@ -61,6 +68,7 @@ static void write_store(cJSON *o, const mz_pipeline_store *store) {
   cJSON_AddNumberToObject(o, "raw", store->raw);
   cJSON_AddNumberToObject(o, "bytes", store->bytes);
   cJSON_AddNumberToObject(o, "packed", store->packed);
+  add_when_set(o, "packed_max", store->packed_max);
 }
 
 cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline) {
@@ -91,6 +99,11 @@ cJSON *mz_plan_to_json(const mz_pipeline *pipeline, const mz_plan *plan) {
 }
 
 /* ---- reading ---- */
+
+static mz_status read_when_set(const mz_fields *f, const char *key, double *out) {
+  *out = 0;
+  return cJSON_HasObjectItem(f->object, key) ? mz_fields_number(f, key, out) : MZ_OK;
+}
 
 static mz_status read_device(const mz_fields *f, void *out) {
   mz_device *device = out;
@@ -133,7 +146,9 @@ static mz_status read_stage(const mz_fields *f, void *out) {
   MZ_TRY(mz_fields_measures(f, "probe_s", MZ_PROBES_MAX, stage->probe_s, &times));
   if (batches != times) return mz_fields_fail(f, "probe_s", "has %d elements; 'probe_batch' has %d", times, batches);
   MZ_TRY(mz_fields_number(f, "bytes_thread", &stage->bytes_thread));
-  return mz_fields_number(f, "bytes_slot", &stage->bytes_slot);
+  MZ_TRY(mz_fields_number(f, "bytes_slot", &stage->bytes_slot));
+  MZ_TRY(read_when_set(f, "bytes_tile", &stage->bytes_tile));
+  return read_when_set(f, "tile", &stage->tile);
 }
 
 static mz_status read_queue(const mz_fields *f, void *out) {
@@ -151,7 +166,8 @@ static mz_status read_store(const mz_fields *f, void *out) {
   MZ_TRY(mz_fields_text(f, "name", store->name, sizeof store->name));
   MZ_TRY(mz_fields_int(f, "raw", 0, MZ_PLAN_KNOBS_MAX - 1, &store->raw));
   MZ_TRY(mz_fields_number(f, "bytes", &store->bytes));
-  return mz_fields_number(f, "packed", &store->packed);
+  MZ_TRY(mz_fields_number(f, "packed", &store->packed));
+  return read_when_set(f, "packed_max", &store->packed_max);
 }
 
 /* Parts of one kind into an array of structs that lie `stride` bytes apart. */

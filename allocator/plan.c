@@ -121,13 +121,20 @@ static void append_product(sentence *s, int64_t times, double bytes) {
   append(s, "%s", bytes_text(bytes, text));
 }
 
-/* "actor 4 × (1.2 MiB + 16 × 80 KiB)". */
+double mz_stage_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan) {
+  const mz_pipeline_stage *stage = &pipeline->stages[index];
+  const double threads = (double)mz_stage_threads(pipeline, index, plan), batch = (double)mz_stage_batch(pipeline, index, plan);
+  return threads * (stage->bytes_thread + batch * stage->bytes_slot + fmin(batch, stage->tile) * stage->bytes_tile);
+}
+
+/* "actor 4 × (1.2 MiB + 16 × 80 KiB + 8 × 2 MiB)". */
 static void append_stage(sentence *s, const mz_pipeline *pipeline, const mz_plan *plan, int index) {
   const mz_pipeline_stage *stage = &pipeline->stages[index];
   const int64_t threads = mz_stage_threads(pipeline, index, plan), batch = mz_stage_batch(pipeline, index, plan);
-  if (stage->bytes_thread == 0 && stage->bytes_slot == 0) return;
+  const bool tiled = stage->bytes_tile > 0 && stage->tile > 0;
+  if (mz_stage_bytes(pipeline, index, plan) == 0) return;
   append_term(s, stage->name);
-  if (stage->bytes_slot == 0) {
+  if (stage->bytes_slot == 0 && !tiled) {
     append_product(s, threads, stage->bytes_thread);
     return;
   }
@@ -136,13 +143,21 @@ static void append_stage(sentence *s, const mz_pipeline *pipeline, const mz_plan
   append_product(s, 1, stage->bytes_thread);
   append(s, " + ");
   append_product(s, batch, stage->bytes_slot);
+  if (tiled) append(s, " + ");
+  if (tiled) append_product(s, batch < (int64_t)stage->tile ? batch : (int64_t)stage->tile, stage->bytes_tile);
   append(s, ")");
 }
 
 /* What is not kept as it is, is packed. */
-static double store_bytes(const mz_pipeline_store *store, const mz_plan *plan) {
-  const double raw = fmin((double)plan->values[store->raw], store->bytes);
-  return raw + (store->bytes - raw) * store->packed;
+double mz_store_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan) {
+  const mz_pipeline_store *store = &pipeline->stores[index];
+  const double raw = fmin((double)plan->values[store->raw], store->bytes), packed = (store->bytes - raw) * store->packed;
+  return raw + (store->packed_max > 0 ? fmin(packed, store->packed_max) : packed);
+}
+
+double mz_queue_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan) {
+  const mz_pipeline_queue *queue = &pipeline->queues[index];
+  return (double)sized(queue->capacity, plan) * queue->bytes;
 }
 
 static void describe_bytes(const mz_pipeline *pipeline, const mz_plan *plan, double sum, char *out, size_t size) {
@@ -158,7 +173,7 @@ static void describe_bytes(const mz_pipeline *pipeline, const mz_plan *plan, dou
   }
   for (int i = 0; i < pipeline->store_count; i++) {
     append_term(&s, pipeline->stores[i].name);
-    append_product(&s, 1, store_bytes(&pipeline->stores[i], plan));
+    append_product(&s, 1, mz_store_bytes(pipeline, i, plan));
   }
   append(&s, " = ");
   append_product(&s, 1, sum);
@@ -166,15 +181,9 @@ static void describe_bytes(const mz_pipeline *pipeline, const mz_plan *plan, dou
 
 double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out, size_t size) {
   double sum = pipeline->bytes_fixed;
-  for (int i = 0; i < pipeline->store_count; i++) sum += store_bytes(&pipeline->stores[i], plan);
-  for (int i = 0; i < pipeline->stage_count; i++) {
-    const mz_pipeline_stage *stage = &pipeline->stages[i];
-    const double threads = (double)mz_stage_threads(pipeline, i, plan), batch = (double)mz_stage_batch(pipeline, i, plan);
-    sum += threads * (stage->bytes_thread + batch * stage->bytes_slot);
-  }
-  for (int i = 0; i < pipeline->queue_count; i++) {
-    sum += (double)sized(pipeline->queues[i].capacity, plan) * pipeline->queues[i].bytes;
-  }
+  for (int i = 0; i < pipeline->store_count; i++) sum += mz_store_bytes(pipeline, i, plan);
+  for (int i = 0; i < pipeline->stage_count; i++) sum += mz_stage_bytes(pipeline, i, plan);
+  for (int i = 0; i < pipeline->queue_count; i++) sum += mz_queue_bytes(pipeline, i, plan);
   if (out != NULL) describe_bytes(pipeline, plan, sum, out, size);
   return sum;
 }

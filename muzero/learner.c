@@ -118,12 +118,30 @@ static mz_status run_shared(mz_learner *l, mz_task task, int tasks) {
 
 mz_status mz_learner_weights_changed(mz_learner *l) { return run_shared(l, run_pack, l->model->params.count); }
 
+static mz_status record(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings, mz_loss *loss,
+                        mz_tape **out) {
+  MZ_TRY(mz_tape_create(out, backend, &model->params, (int)(settings->batch_size / settings->shards), true));
+  mz_tape_set_share(*out, 1.0 / (double)settings->shards);
+  mz_loss_build(loss, model, &settings->loss, *out);
+  return MZ_OK;
+}
+
+mz_status mz_learner_thread_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings,
+                                  double *bytes) {
+  mz_tape *tape;
+  mz_loss loss;
+  size_t size = 0;
+  MZ_TRY(record(model, backend, settings, &loss, &tape));
+  const mz_status status = mz_tape_measure(tape, &size);
+  mz_tape_free(tape);
+  *bytes = (double)size;
+  return status;
+}
+
 static mz_status lane_prepare(mz_learner *l, lane *own) {
   if (own->tape) return MZ_OK;
   mz_tape *tape;
-  MZ_TRY(mz_tape_create(&tape, l->backend, &l->model->params, l->shard_rows, true));
-  mz_tape_set_share(tape, 1.0 / (double)l->settings.shards);
-  mz_loss_build(&own->loss, l->model, &l->settings.loss, tape);
+  MZ_TRY(record(l->model, l->backend, &l->settings, &own->loss, &tape));
   mz_status status = mz_tape_plan(tape);
   if (status != MZ_OK) {
     mz_tape_free(tape);

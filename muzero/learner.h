@@ -30,6 +30,9 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_ba
 void mz_learner_free(mz_learner *learner);
 /* What create takes: weights, their average and packed copies, moments, a gradient for each shard. */
 double mz_learner_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings);
+/* What each thread takes besides when it first works: its tape. */
+mz_status mz_learner_thread_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings,
+                                  double *bytes);
 
 /* The trained state, owned by the learner: weights, and their average (NULL when there is none), [params.size]. */
 float *mz_learner_weights(mz_learner *learner);

@@ -83,7 +83,9 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
 
 mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed) {
   mz_bounds bounds;
+  mz_memory memory;
   const mz_steer_options steering = {.bounds = &bounds,
+                                     .memory = &memory,
                                      .threads = options->threads,
                                      .history = options->history,
                                      .history_optional = options->history_optional,
@@ -91,7 +93,7 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
                                      .last = run->last_plan.cpu_actor ? &run->last_plan : NULL};
   MZ_TRY(set_opponent(run, env));
   MZ_TRY(mz_steer_bounds(&bounds, &run->settings.allocation, options->threads));
-  MZ_TRY(mz_state_fits(env, &run->settings, bounds.memory_max));
+  MZ_TRY(mz_steer_fits(&memory, env, &run->settings, &steering));
   MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1));
   MZ_TRY(mz_steer_create(&run->steer, &run->state, &steering));
   const mz_knobs knobs = mz_steer_knobs(run->steer);

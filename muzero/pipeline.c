@@ -1,5 +1,4 @@
 #include "muzero/pipeline.h"
-#include "muzero/base/machine.h"
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@ enum {
   KNOBS
 };
 enum { SLOTS_MAX = 1024, QUEUE_MAX = 64, EVALUATION_GROUP = 5, RAW_MIN = 1 << 20 };
-static const double PACKED = 0.6; /* of a packed segment, measured on the bundled environments */
 
 static const struct {
   const char *name;
@@ -91,34 +89,31 @@ static void describe_knobs(mz_pipeline *p, const mz_settings *s, const mz_knobs 
   }
 }
 
-/* Of one transition as a segment holds it, with its part of the look-ahead. */
-static double transition_bytes(const mz_state *state) {
-  const mz_spec *spec = &state->env->spec;
-  const mz_cut cut = mz_state_cut(&state->settings);
-  double raw = (double)mz_spec_obs_bytes(spec) + 17 + 6.0 * spec->actions;
-  return cut.segment_moves ? raw * (1 + (double)cut.look_ahead / cut.segment_moves) : raw;
+static void describe_memory(mz_pipeline *p, const mz_memory *m) {
+  p->bytes_fixed = 0;
+  for (int i = 0; i < MZ_MEMORY_FIXED; i++) p->bytes_fixed += m->fixed[i];
+  p->store_count = 1;
+  p->stores[0] = (mz_pipeline_store){
+      .name = "replay", .raw = KNOB_RAW, .bytes = m->replay, .packed = m->packed, .packed_max = m->packed_max};
+  mz_pipeline_stage *actor = &p->stages[MZ_STAGE_ACTOR];
+  actor->bytes_thread = m->actor;
+  actor->bytes_slot = m->actor_slot;
+  actor->bytes_tile = m->actor_tile;
+  actor->tile = m->tile;
+  p->stages[MZ_STAGE_BATCH].bytes_thread = m->builder;
+  p->stages[MZ_STAGE_LEARNER].bytes_thread = m->learner;
+  p->stages[MZ_STAGE_EVALUATE].bytes_thread = m->evaluation;
+  p->queues[0].bytes = m->batch;
 }
 
-static void describe_memory(mz_pipeline *p, const mz_state *state) {
-  const mz_settings *s = &state->settings;
-  const mz_model *m = &state->model;
-  double replay = fmin((double)s->replay.capacity * transition_bytes(state), (double)s->replay.bytes_max);
-  p->bytes_fixed = (double)mz_machine_rss();
-  p->store_count = 1;
-  p->stores[0] = (mz_pipeline_store){.name = "replay", .raw = KNOB_RAW, .bytes = replay, .packed = PACKED};
-  double rows = (double)(s->learning.batch_size / s->learning.shards);
-  double weights = (double)m->params.packed * sizeof(float);
-  mz_pipeline_stage *actor = &p->stages[MZ_STAGE_ACTOR], *batch = &p->stages[MZ_STAGE_BATCH],
-                    *learner = &p->stages[MZ_STAGE_LEARNER];
-  actor->bytes_thread = 2 * weights;
-  actor->bytes_slot =
-      (double)mz_search_slot_bytes(&s->search, m->actions, m->latent) + mz_model_row_floats(m, false) * sizeof(float);
-  batch->bytes_thread = s->learning.reanalyze_ratio > 0 ? 2 * weights + 64 * actor->bytes_slot : 64 << 10;
-  const double steps =
-      2 * (double)(s->loss.unroll + 1) + mz_loss_observed(&s->loss) - 1; /* gradients; what consistency compares with */
-  learner->bytes_thread = rows * mz_model_row_floats(m, true) * steps * sizeof(float);
-  p->queues[0].bytes = (double)s->learning.batch_size * (double)(s->loss.unroll + 1) * sizeof(float) *
-                       (double)(m->actions + 8 + m->obs_size * mz_loss_observed(&s->loss) / (s->loss.unroll + 1));
+void mz_pipeline_parts(const mz_pipeline *p, const mz_memory *m, const mz_plan *plan, double parts[MZ_MEMORY_PARTS]) {
+  memcpy(parts, m->fixed, sizeof m->fixed);
+  parts[MZ_MEMORY_ACTORS] = mz_stage_bytes(p, MZ_STAGE_ACTOR, plan);
+  parts[MZ_MEMORY_BUILDERS] = mz_stage_bytes(p, MZ_STAGE_BATCH, plan);
+  parts[MZ_MEMORY_LEARNERS] = mz_stage_bytes(p, MZ_STAGE_LEARNER, plan);
+  parts[MZ_MEMORY_EVALUATION] = mz_stage_bytes(p, MZ_STAGE_EVALUATE, plan);
+  parts[MZ_MEMORY_BATCHES] = mz_queue_bytes(p, 0, plan);
+  parts[MZ_MEMORY_REPLAY] = mz_store_bytes(p, 0, plan);
 }
 
 static double evaluation_groups(const mz_settings *s) {
@@ -126,8 +121,8 @@ static double evaluation_groups(const mz_settings *s) {
   return lines ? 0 : ceil((double)s->train.eval_games / EVALUATION_GROUP);
 }
 
-void mz_pipeline_describe(mz_pipeline *p, const mz_state *state, const mz_devices *devices, const mz_knobs *held, int threads) {
-  const mz_settings *s = &state->settings;
+void mz_pipeline_describe(mz_pipeline *p, const mz_settings *s, const mz_memory *memory, const mz_devices *devices,
+                          const mz_knobs *held, int threads) {
   const double loops = (double)s->learning.loop_count;
   *p = (mz_pipeline){.name = "muzero",
                      .unit_samples = loops * (double)s->learning.batch_size,
@@ -165,5 +160,5 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_state *state, const mz_device
   memcpy(p->stages, stages, sizeof stages);
   p->queues[0] = (mz_pipeline_queue){
       .name = "batches", .from = MZ_STAGE_BATCH, .to = MZ_STAGE_LEARNER, .capacity = KNOB_QUEUE, .items = loops};
-  describe_memory(p, state);
+  describe_memory(p, memory);
 }

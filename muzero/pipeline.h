@@ -2,14 +2,17 @@
  * the devices, and the knobs of mz_knobs. A unit of work is a round in which learning takes place. */
 #pragma once
 #include "allocator/devices.h"
-#include "muzero/state.h"
+#include "muzero/memory.h"
 
 enum { MZ_STAGE_ACTOR, MZ_STAGE_BATCH, MZ_STAGE_LEARNER, MZ_STAGE_FOLD, MZ_STAGE_EVALUATE };
 /* Items of each: simulations; batches; updates; rounds; moves of evaluation games. */
 
 /* held: knobs that the user has set (those not 0) cannot move. threads: the budget, --threads; knobs go up to twice that.
  * Probes are added apart (probe.h). */
-void mz_pipeline_describe(mz_pipeline *out, const mz_state *state, const mz_devices *devices, const mz_knobs *held, int threads);
+void mz_pipeline_describe(mz_pipeline *out, const mz_settings *settings, const mz_memory *memory, const mz_devices *devices,
+                          const mz_knobs *held, int threads);
+/* What a plan takes, part by part: together mz_plan_bytes. */
+void mz_pipeline_parts(const mz_pipeline *pipeline, const mz_memory *memory, const mz_plan *plan, double parts[MZ_MEMORY_PARTS]);
 
 mz_plan mz_plan_of_knobs(const mz_knobs *knobs);
 mz_knobs mz_knobs_of_plan(const mz_plan *plan);

@@ -93,10 +93,13 @@ static mz_status update_once(void *context) {
 
 /* A few short games with hardly any search: a replay of its own to draw from. It may stay empty where games are long. */
 static mz_status play_a_little(learning *l) {
-  enum { GAMES = 8, MOVES = 24 };
+  enum { GAMES = 8, MOVES = 24, CAPACITY = 4096 };
   const mz_settings *s = &l->state->settings;
   mz_selfplay_settings few = s->selfplay;
   mz_search_settings shallow = s->search;
+  mz_replay_settings small = s->replay; /* the run's may be large */
+  if (small.capacity > CAPACITY) small.capacity = CAPACITY;
+  if (small.min_fill > small.capacity) small.min_fill = small.capacity;
   few.games = GAMES;
   shallow.simulations = shallow.simulations < 2 ? shallow.simulations : 2;
   mz_harvest harvest = {0};
@@ -105,7 +108,7 @@ static mz_status play_a_little(learning *l) {
   MZ_TRY_CLEANUP(
       mz_actor_create(&l->actor, l->state->env, &shallow, &l->state->model, &mz_backend_cpu, s->replay.discount, GAMES));
   MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published->weights, 0, 0, &harvest));
-  MZ_TRY_CLEANUP(mz_buffer_create(&l->buffer, &s->replay, &l->state->env->spec));
+  MZ_TRY_CLEANUP(mz_buffer_create(&l->buffer, &small, &l->state->env->spec));
   for (int i = 0; i < harvest.segment_count; i++) {
     mz_segment *segment = harvest.segments[i];
     harvest.segments[i] = NULL;

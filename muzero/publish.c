@@ -1,6 +1,11 @@
 #include "muzero/publish.h"
 #include "networks/backend.h"
 
+double mz_snapshot_bytes(const mz_model *model) {
+  const double folded = mz_params_convolve(&model->params) ? (double)model->params.size : 0;
+  return sizeof(mz_snapshot) + ((double)model->params.packed + folded) * sizeof(float);
+}
+
 mz_status mz_snapshot_create(mz_snapshot **out, const mz_model *model, const float *values, uint64_t version) {
   mz_snapshot *snapshot;
   MZ_TRY(mz_alloc(&snapshot, 1, sizeof *snapshot));

@@ -23,29 +23,6 @@ mz_learner_settings mz_state_learning(const mz_settings *s) {
                                .average = s->learning.average};
 }
 
-mz_status mz_state_fits(const mz_env *env, const mz_settings *settings, double memory_max) {
-  mz_model *model;
-  MZ_TRY(mz_alloc(&model, 1, sizeof *model));
-  mz_status status;
-  MZ_TRY_CLEANUP(mz_model_init(model, &settings->network, &env->spec));
-  const mz_learner_settings learning = mz_state_learning(settings);
-  const double flat = (double)model->params.size * sizeof(float), packed = (double)model->params.packed * sizeof(float);
-  const double learner = mz_learner_bytes(model, &mz_backend_cpu, &learning), gradients = (double)learning.shards * flat;
-  const double target = flat + packed, published = 2 * packed; /* the present and the next */
-  const double bytes = learner + target + published;
-  if (bytes > memory_max)
-    MZ_TRY_CLEANUP(
-        mz_fail(MZ_E_CONFIG,
-                "network: %.1f million parameters take %.0f MiB, %.0f MiB more than may be had: gradients of %lld shards "
-                "%.0f MiB + weights, averages and moments %.0f MiB + target %.0f MiB + published %.0f MiB; lower %s or shards",
-                (double)model->params.size / 1e6, bytes / 0x1p20, (bytes - memory_max) / 0x1p20, (long long)learning.shards,
-                gradients / 0x1p20, (learner - gradients) / 0x1p20, target / 0x1p20, published / 0x1p20,
-                settings->network.kind == MZ_MODEL_CONV ? "network.channels, network.blocks" : "network.width"));
-cleanup:
-  free(model);
-  return status;
-}
-
 mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads) {
   *state = (mz_state){.env = env, .settings = *settings, .seed = seed, .learner_stage = {.name = "learner"}};
   mz_status status;

@@ -26,9 +26,6 @@ typedef struct mz_state {
   struct mz_guard *guard; /* guard.h; NULL unless numerics.guard is `back` */
 } mz_state;
 
-/* MZ_E_CONFIG where the network alone (weights, their copies, moments, gradients) takes more bytes than memory_max; says the sum.
- * To be asked before anything that large is taken. */
-mz_status mz_state_fits(const mz_env *env, const mz_settings *settings, double memory_max);
 /* A fresh state: initial weights by seed, empty replay, new games. settings are resolved. */
 mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads);
 void mz_state_deinit(mz_state *state);

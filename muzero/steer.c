@@ -14,10 +14,16 @@
 
 enum { ROUNDS_MAX = 4096, HISTORY_ROWS = 256 };
 
-struct mz_steer {
-  const mz_state *state;
+/* What a run begins with. */
+typedef struct outset {
   mz_devices devices;
   mz_pipeline pipeline;
+  mz_plan plan;
+} outset;
+
+struct mz_steer {
+  const mz_state *state;
+  outset outset;
   mz_bounds bounds;
   mz_allocator_options options;
   mz_allocator *allocator;
@@ -78,38 +84,84 @@ static mz_status hold_device(const mz_devices *devices, const char *name, const 
   return MZ_OK;
 }
 
-static mz_status hold_devices(const mz_steer *s, const mz_allocation_settings *a, mz_knobs *held) {
+static mz_status hold_devices(const mz_devices *devices, const mz_allocation_settings *a, mz_knobs *held) {
   held->selfplay_device = held->reanalyze_device = held->learning_device = 0; /* no rows of the knobs' table */
-  MZ_TRY(hold_device(&s->devices, a->selfplay, "devices.selfplay", &held->selfplay_device));
-  MZ_TRY(hold_device(&s->devices, a->reanalyze, "devices.reanalyze", &held->reanalyze_device));
-  return hold_device(&s->devices, a->learning, "devices.learning", &held->learning_device);
+  MZ_TRY(hold_device(devices, a->selfplay, "devices.selfplay", &held->selfplay_device));
+  MZ_TRY(hold_device(devices, a->reanalyze, "devices.reanalyze", &held->reanalyze_device));
+  return hold_device(devices, a->learning, "devices.learning", &held->learning_device);
 }
 
-/* The plan that a run starts with: what the user holds, then the last invocation's, then by the thread budget or the least. */
-static mz_status start_plan(mz_steer *s, const mz_knobs *held, const mz_knobs *last, int threads, mz_plan *out) {
-  const mz_settings *settings = &s->state->settings;
-  const bool plain = settings->allocation.start == MZ_START_PLAIN;
-  mz_knobs knobs = *held;
-  mz_knobs_resolve(&knobs, settings, threads);
-  *out = mz_plan_of_knobs(&knobs);
-  const mz_plan before = last ? mz_plan_of_knobs(last) : *out;
-  for (int k = 0; k < s->pipeline.knob_count; k++) {
-    const mz_knob *knob = &s->pipeline.knobs[k];
-    int64_t value = last ? before.values[k] : plain && !mz_knob_packs(&s->pipeline, k) ? knob->min : out->values[k];
-    out->values[k] = mz_knob_clamp(knob, value);
+/* ---- the start plan ---- */
+
+/* Rather packed, slower and with less at a time than refused: the step down that gives most, until it fits or nothing is left. */
+static void shrink(const mz_pipeline *pipeline, double most, mz_plan *plan) {
+  while (mz_plan_bytes(pipeline, plan, NULL, 0) > most) {
+    int best = -1;
+    double least = mz_plan_bytes(pipeline, plan, NULL, 0);
+    for (int k = 0; k < pipeline->knob_count; k++) {
+      mz_plan down = *plan;
+      down.values[k] = mz_knob_step(&pipeline->knobs[k], plan->values[k], -1);
+      const double bytes = mz_plan_bytes(pipeline, &down, NULL, 0);
+      if (bytes < least) best = k, least = bytes;
+    }
+    if (best < 0) return;
+    plan->values[best] = mz_knob_step(&pipeline->knobs[best], plan->values[best], -1);
   }
-  for (int k = 0; k < s->pipeline.knob_count; k++) /* rather packed than refused */
-    while (mz_knob_packs(&s->pipeline, k) && mz_plan_bytes(&s->pipeline, out, NULL, 0) > s->bounds.memory_max &&
-           out->values[k] > s->pipeline.knobs[k].min)
-      out->values[k] = mz_knob_step(&s->pipeline.knobs[k], out->values[k], -1);
-  char sum[256];
-  const double bytes = mz_plan_bytes(&s->pipeline, out, sum, sizeof sum);
-  if (bytes > s->bounds.memory_max)
-    return mz_fail(MZ_E_CONFIG,
-                   "limits.memory_max: the run may need %.0f MiB, %.0f MiB more than there are: %s; lower replay.capacity "
-                   "or replay.bytes",
-                   bytes / 0x1p20, (bytes - s->bounds.memory_max) / 0x1p20, sum);
+}
+
+/* What the user holds, then the last invocation's, then by the thread budget or the least; as far as memory allows. */
+static mz_status set_out(outset *o, const mz_settings *settings, const mz_memory *memory, const mz_steer_options *options) {
+  const int cores = (int)options->bounds->cpu_max, threads = options->threads > 0 ? options->threads : cores;
+  const bool plain = settings->allocation.start == MZ_START_PLAIN;
+  MZ_TRY(mz_devices_find(&o->devices, settings->allocation.cpu, "devices.cpu"));
+  cut_devices(&o->devices, cores);
+  mz_knobs held = settings->knobs;
+  held.replay_raw = settings->replay.raw_bytes;
+  MZ_TRY(hold_devices(&o->devices, &settings->allocation, &held));
+  mz_pipeline_describe(&o->pipeline, settings, memory, &o->devices, &held, threads);
+  mz_knobs_resolve(&held, settings, threads);
+  o->plan = mz_plan_of_knobs(&held);
+  const mz_plan before = options->last ? mz_plan_of_knobs(options->last) : o->plan;
+  for (int k = 0; k < o->pipeline.knob_count; k++) {
+    const mz_knob *knob = &o->pipeline.knobs[k];
+    int64_t value = options->last ? before.values[k] : plain && !mz_knob_packs(&o->pipeline, k) ? knob->min : o->plan.values[k];
+    o->plan.values[k] = mz_knob_clamp(knob, value);
+  }
+  shrink(&o->pipeline, options->bounds->memory_max, &o->plan);
   return MZ_OK;
+}
+
+typedef struct asked { /* what runs under other settings are asked for */
+  const mz_env *env;
+  const mz_steer_options *options;
+} asked;
+
+static mz_status need(void *context, const mz_settings *settings, double *bytes) {
+  const asked *a = context;
+  mz_memory memory;
+  outset *o;
+  MZ_TRY(mz_memory_count(&memory, a->env, settings));
+  MZ_TRY(mz_alloc(&o, 1, sizeof *o));
+  const mz_status status = set_out(o, settings, &memory, a->options);
+  *bytes = status == MZ_OK ? mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) : 0;
+  free(o);
+  return status;
+}
+
+mz_status mz_steer_fits(mz_memory *memory, const mz_env *env, const mz_settings *settings, const mz_steer_options *options) {
+  asked a = {env, options};
+  outset *o;
+  MZ_TRY(mz_memory_count(memory, env, settings));
+  MZ_TRY(mz_alloc(&o, 1, sizeof *o));
+  mz_status status;
+  MZ_TRY_CLEANUP(set_out(o, settings, memory, options));
+  double parts[MZ_MEMORY_PARTS];
+  mz_pipeline_parts(&o->pipeline, memory, &o->plan, parts);
+  if (mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) > options->bounds->memory_max)
+    MZ_TRY_CLEANUP(mz_memory_refuse(parts, options->bounds->memory_max, settings, need, &a));
+cleanup:
+  free(o);
+  return status;
 }
 
 /* ---- history ---- */
@@ -135,7 +187,7 @@ static mz_status read_history(mz_steer *s, const char *path, bool optional) {
     return MZ_OK;
   }
   MZ_TRY(opened);
-  MZ_TRY(mz_history_read(s->history, &s->key, &s->pipeline, HISTORY_ROWS, &rows, &count));
+  MZ_TRY(mz_history_read(s->history, &s->key, &s->outset.pipeline, HISTORY_ROWS, &rows, &count));
   mz_status status = mz_alloc(&s->rows, (size_t)count, sizeof *s->rows);
   for (int i = 0; i < count && status == MZ_OK; i++) s->rows[i] = rows[i].observation;
   free(rows);
@@ -150,7 +202,7 @@ static mz_status add_history(mz_steer *s, const mz_plan *plan) {
   snprintf(row.source, sizeof row.source, "%s", s->source);
   row.units = s->window.units;
   row.utilisation = s->window.usage.wall_s > 0 ? s->window.usage.cpu_s / (s->window.usage.wall_s * s->bounds.cpu_max) : 0;
-  return mz_history_add(s->history, &s->pipeline, &row);
+  return mz_history_add(s->history, &s->outset.pipeline, &row);
 }
 
 /* ---- opening ---- */
@@ -166,18 +218,12 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->ledger.fd = -1;
   mz_status status;
   s->bounds = *options->bounds;
-  MZ_TRY_CLEANUP(mz_devices_find(&s->devices, settings->allocation.cpu, "devices.cpu"));
-  cut_devices(&s->devices, (int)s->bounds.cpu_max);
-  mz_knobs held = settings->knobs;
-  held.replay_raw = settings->replay.raw_bytes;
-  MZ_TRY_CLEANUP(hold_devices(s, &settings->allocation, &held));
-  const int cores = (int)s->bounds.cpu_max, threads = options->threads > 0 ? options->threads : cores;
-  mz_pipeline_describe(&s->pipeline, state, &s->devices, &held, threads);
-  MZ_TRY_CLEANUP(start_plan(s, &held, options->last, threads, &s->options.start));
+  MZ_TRY_CLEANUP(set_out(&s->outset, settings, options->memory, options));
+  s->options.start = s->outset.plan;
   name_key(&s->key, s);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
-  if (strategy != &mz_strategy_fixed) MZ_TRY_CLEANUP(mz_probe(&s->pipeline, state));
-  s->options.pipeline = &s->pipeline;
+  if (strategy != &mz_strategy_fixed) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, state));
+  s->options.pipeline = &s->outset.pipeline;
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;
   MZ_TRY_CLEANUP(mz_allocator_create(&s->allocator, &s->options));
@@ -199,12 +245,12 @@ void mz_steer_free(mz_steer *s) {
 }
 
 mz_knobs mz_steer_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_plan(s->allocator)); }
-const mz_devices *mz_steer_devices(const mz_steer *s) { return &s->devices; }
-const mz_pipeline *mz_steer_pipeline(const mz_steer *s) { return &s->pipeline; }
+const mz_devices *mz_steer_devices(const mz_steer *s) { return &s->outset.devices; }
+const mz_pipeline *mz_steer_pipeline(const mz_steer *s) { return &s->outset.pipeline; }
 double mz_steer_price_s(const mz_steer *s) {
-  return mz_plan_price_s(&s->pipeline, &s->state->settings.allocation, mz_allocator_plan(s->allocator));
+  return mz_plan_price_s(&s->outset.pipeline, &s->state->settings.allocation, mz_allocator_plan(s->allocator));
 }
-int mz_steer_cores(const mz_steer *s) { return mz_plan_cores(&s->pipeline, mz_allocator_plan(s->allocator)); }
+int mz_steer_cores(const mz_steer *s) { return mz_plan_cores(&s->outset.pipeline, mz_allocator_plan(s->allocator)); }
 const mz_window *mz_steer_window(const mz_steer *s) { return &s->window; }
 
 static mz_status begin_chapter(mz_steer *s) {
@@ -212,7 +258,7 @@ static mz_status begin_chapter(mz_steer *s) {
   s->decision.phase = c->phases;
   s->decision.round = c->rounds;
   MZ_TRY(mz_ledger_begin(&s->ledger, &s->options, c->phases, c->rounds));
-  return mz_ledger_append(&s->ledger, &s->pipeline, &s->decision, NULL, 0, NULL, NULL);
+  return mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, NULL, 0, NULL, NULL);
 }
 
 mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
@@ -287,9 +333,9 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
   char why[MZ_MESSAGE_MAX];
   const char *refused = NULL;
   const mz_plan *wanted = mz_allocator_plan(s->allocator);
-  if (!mz_plan_equal(&s->pipeline, &in_force, wanted))
-    refused = carry_out(s, workers, !mz_plan_equal(&s->pipeline, &before, wanted), why);
-  MZ_TRY(mz_ledger_append(&s->ledger, &s->pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
+  if (!mz_plan_equal(&s->outset.pipeline, &in_force, wanted))
+    refused = carry_out(s, workers, !mz_plan_equal(&s->outset.pipeline, &before, wanted), why);
+  MZ_TRY(mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
   s->round_count = 0;
   MZ_TRY(add_history(s, &in_force));
   *decision = &s->decision;

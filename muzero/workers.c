@@ -3,8 +3,6 @@
 #include <sched.h>
 #include <string.h>
 
-enum { REANALYZE_SLOTS = 64 };
-
 static int group_count(const mz_workers *w, const mz_knobs *knobs) {
   int games = (int)w->state->settings.selfplay.games, slots = (int)knobs->mcts_storage_size;
   return (games + slots - 1) / slots;
@@ -166,7 +164,7 @@ mz_status mz_workers_reanalyze(mz_workers *w, int worker, mz_reanalyze **out) {
   if (!w->reanalyzers[worker]) {
     const mz_settings *s = &w->state->settings;
     MZ_TRY(mz_reanalyze_create(&w->reanalyzers[worker], &s->search, &w->state->env->spec, &w->state->model, &mz_backend_cpu,
-                               s->replay.discount, REANALYZE_SLOTS));
+                               s->replay.discount, MZ_REANALYZE_SLOTS));
   }
   *out = w->reanalyzers[worker];
   return MZ_OK;

@@ -8,6 +8,8 @@
 #include "replay/batch.h"
 #include "selfplay/reanalyze.h"
 
+enum { MZ_REANALYZE_SLOTS = 64 }; /* positions that a builder searches together */
+
 typedef struct mz_workers {
   mz_state *state;
   mz_knobs knobs;

@@ -16,6 +16,9 @@ struct mz_backend {
   /* Called once per node when the tape is planned; `node->prepared` is the backend's. */
   mz_status (*prepare)(mz_tape *tape, mz_node *node);
   void (*release)(mz_tape *tape, mz_node *node);
+  /* Bytes that a prepared node has for itself, beside what it claims of the tape's scratch; NULL: hardly any. Asked of a tape that was
+   * only measured: values have no data. */
+  size_t (*node_bytes)(mz_tape *tape, const mz_node *node, bool sends_gradient);
   /* rows: how many of the planned rows are live (the leading ones). */
   void (*forward)(mz_tape *tape, mz_node *node, int rows);
   void (*backward)(mz_tape *tape, mz_node *node, int rows);

@@ -279,12 +279,3 @@ mz_model_macs mz_conv_model_macs(const mz_model *model) {
                     positions * narrow * (model->actions + model->value.bins),
   };
 }
-
-/* Training keeps what follows each convolution and each norm; inference adds to the stream in place. */
-double mz_conv_model_row_floats(const mz_model *model, bool training) {
-  const mz_tower *towers = model->towers;
-  const int blocks = towers[DYNAMICS].count + towers[PREDICTION].count;
-  const double board = positions_of(model) * (double)model->channels,
-               heads = 3.0 * positions_of(model) * model->head_channels * (training ? 2 : 1);
-  return board * (training ? 3 + 4 * blocks : 2 + 2 * blocks) + heads;
-}

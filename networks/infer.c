@@ -22,7 +22,7 @@ static mz_value expectation(mz_tape *tape, mz_value logits, const mz_support *su
   return mz_tape_expectation(tape, logits, support->min, support->max, support->transform);
 }
 
-static mz_status pass_init(mz_infer *infer, infer_pass *pass, const mz_backend *backend, bool recurrent) {
+static mz_status pass_record(mz_infer *infer, infer_pass *pass, const mz_backend *backend, bool recurrent) {
   const mz_model *model = infer->model;
   MZ_TRY(mz_tape_create(&pass->tape, backend, &model->params, infer->rows_max, false));
   mz_tape *tape = pass->tape;
@@ -35,7 +35,28 @@ static mz_status pass_init(mz_infer *infer, infer_pass *pass, const mz_backend *
     pass->heads = mz_model_initial(model, tape, pass->input);
   }
   pass->value = expectation(tape, pass->heads.value, &model->value);
-  return mz_tape_plan(tape);
+  return MZ_OK;
+}
+
+static mz_status pass_init(mz_infer *infer, infer_pass *pass, const mz_backend *backend, bool recurrent) {
+  MZ_TRY(pass_record(infer, pass, backend, recurrent));
+  return mz_tape_plan(pass->tape);
+}
+
+mz_status mz_infer_bytes(const mz_model *model, const mz_backend *backend, int rows_max, double *bytes) {
+  mz_infer infer = {.model = model, .rows_max = rows_max};
+  *bytes = sizeof infer;
+  for (int recurrent = 0; recurrent < 2; recurrent++) {
+    infer_pass pass = {0};
+    size_t size = 0;
+    mz_status status = pass_record(&infer, &pass, backend, recurrent);
+    if (status == MZ_OK) status = mz_tape_measure(pass.tape, &size);
+    mz_tape_free(pass.tape);
+    MZ_TRY(status);
+    *bytes += (double)size;
+  }
+  if (backend->element_size == sizeof(double)) *bytes += (double)model->params.size * sizeof(double);
+  return MZ_OK;
 }
 
 mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_backend *backend, int rows_max) {

@@ -9,6 +9,8 @@ typedef struct mz_infer mz_infer;
 /* rows_max: the largest batch that one internal pass runs; larger requests are cut into tiles. */
 mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_backend *backend, int rows_max);
 void mz_infer_free(mz_infer *infer);
+/* Bytes that create takes. */
+mz_status mz_infer_bytes(const mz_model *model, const mz_backend *backend, int rows_max, double *bytes);
 /* Weights as inference reads them: batch norm folded into convolutions, convolutions packed. Made once per set of weights for any
  * number of mz_infer on this backend; out: [params.packed], not `values`. Where no parameter is a convolution's they are the
  * values themselves, which then need no preparing. */

@@ -107,8 +107,3 @@ double mz_model_update_flops(const mz_model *model, int unroll) {
   const double forward = macs.representation + (unroll + 1) * macs.prediction + unroll * macs.dynamics;
   return 3.0 * 2.0 * forward;
 }
-
-double mz_model_row_floats(const mz_model *model, bool training) {
-  const double both = model->obs_size + model->actions + 2 * (model->value.bins + model->reward.bins);
-  return both + (model->kind == MZ_MODEL_CONV ? mz_conv_model_row_floats(model, training) : 8 * model->width + 4 * model->latent);
-}

@@ -93,9 +93,6 @@ void mz_model_fold(const mz_model *model, const float *values, float *out);
 /* FLOPs of one recurrent inference of one row, forward (2 per multiply-add); and of one trained row of a K-step update (×3). */
 double mz_model_inference_flops(const mz_model *model);
 double mz_model_update_flops(const mz_model *model, int unroll);
-/* Floats of activations that a row takes on a tape: of one recurrent inference, of one step of the unrolled loss (its gradients apart);
- * for plans of memory. */
-double mz_model_row_floats(const mz_model *model, bool training);
 
 typedef struct mz_model_heads {
   mz_value latent, reward, policy, value;

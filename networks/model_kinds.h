@@ -18,7 +18,6 @@ mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_va
 mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);
 void mz_conv_model_fold(const mz_model *model, const float *values, float *out);
 mz_model_macs mz_conv_model_macs(const mz_model *model);
-double mz_conv_model_row_floats(const mz_model *model, bool training);
 
 mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent);
 /* "name.weight" and "name.bias": two parameters in a row; returns the first. */

@@ -129,6 +129,8 @@ bool mz_tape_trains(const mz_tape *tape); /* was created with backward */
 
 /* Carves the arena and prepares every node. After it nothing may be appended. */
 mz_status mz_tape_plan(mz_tape *tape);
+/* Bytes that planning would take, nodes included, to know them before they are taken. The tape is afterwards only good for freeing. */
+mz_status mz_tape_measure(mz_tape *tape, size_t *bytes);
 
 /* Running. values: params->size elements of the backend's type, as its pack_forward leaves them: where no
  * parameter is a convolution's (mz_params_convolve), they are the values themselves. */

@@ -110,6 +110,32 @@ static size_t carve(mz_tape *tape, const bool *needed) {
   return at;
 }
 
+/* Sets tape->bytes; marks: [2 · nodes], false on entry; the first half says on return which values need a gradient. */
+static mz_status lay_out(mz_tape *tape, bool *marks) {
+  if (tape->with_backward) {
+    find_gradients(tape, marks, marks + tape->node_count);
+    MZ_TRY(find_uses(tape));
+  }
+  tape->bytes = carve(tape, marks);
+  return MZ_OK;
+}
+
+mz_status mz_tape_measure(mz_tape *tape, size_t *bytes) {
+  MZ_ASSERT(!tape->planned);
+  MZ_TRY(tape->failure);
+  bool *needed = NULL;
+  MZ_TRY(mz_alloc(&needed, 2 * (size_t)tape->node_count, sizeof *needed));
+  const mz_status status = lay_out(tape, needed);
+  size_t own = sizeof *tape + (size_t)tape->node_capacity * (sizeof *tape->nodes + sizeof *tape->values);
+  for (int i = 0; i < tape->node_count && status == MZ_OK && tape->backend->node_bytes != NULL; i++) {
+    const mz_node *node = &tape->nodes[i];
+    own += tape->backend->node_bytes(tape, node, node->input_count > 0 && needed[node->inputs[0]]);
+  }
+  *bytes = own + tape->bytes + tape->scratch_bytes;
+  free(needed);
+  return status;
+}
+
 mz_status mz_tape_plan(mz_tape *tape) {
   MZ_ASSERT(!tape->planned);
   MZ_TRY(tape->failure);
@@ -117,11 +143,7 @@ mz_status mz_tape_plan(mz_tape *tape) {
   bool *marks = NULL; /* needed, reached */
   mz_status status = MZ_OK;
   MZ_TRY(mz_alloc(&marks, 2 * count, sizeof *marks));
-  if (tape->with_backward) {
-    find_gradients(tape, marks, marks + count);
-    MZ_TRY_CLEANUP(find_uses(tape));
-  }
-  tape->bytes = carve(tape, marks);
+  MZ_TRY_CLEANUP(lay_out(tape, marks));
   MZ_TRY_CLEANUP(mz_alloc(&tape->block, tape->bytes, 1));
   carve(tape, marks);
   for (size_t i = 0; i < count; i++) MZ_TRY_CLEANUP(tape->backend->prepare(tape, &tape->nodes[i]));

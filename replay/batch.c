@@ -15,26 +15,44 @@ typedef struct mz_batch_scratch {
   mz_fresh fresh;    /* memory is had when first needed */
 } mz_batch_scratch;
 
+static void carve(mz_batch *batch, mz_batch_scratch *scratch, const mz_spec *spec, mz_carver *carver) {
+  size_t r = (size_t)batch->rows, steps = (size_t)batch->unroll + 1, actions = (size_t)spec->actions;
+  mz_carve(carver, &batch->scratch, 1, sizeof *scratch);
+  mz_carve(carver, &batch->obs, (size_t)batch->observed * r * (size_t)spec->obs_size, sizeof(float));
+  mz_carve(carver, &batch->action, steps * r, sizeof(int32_t));
+  mz_carve(carver, &batch->policy, steps * r * actions, sizeof(float));
+  mz_carve(carver, &batch->value, steps * r, sizeof(float));
+  mz_carve(carver, &batch->reward, steps * r, sizeof(float));
+  mz_carve(carver, &batch->policy_weight, steps * r, sizeof(float));
+  mz_carve(carver, &batch->value_weight, steps * r, sizeof(float));
+  mz_carve(carver, &batch->reward_weight, steps * r, sizeof(float));
+  mz_carve(carver, &batch->leaf, r, sizeof(int64_t));
+  mz_carve(carver, &batch->serial, r, sizeof(uint64_t));
+  mz_carve(carver, &batch->importance, r, sizeof(float));
+  mz_carve(carver, &scratch->draws, r, sizeof(mz_draw));
+  mz_carve(carver, &scratch->observed, 1, mz_spec_obs_bytes(spec));
+  mz_carve(carver, &scratch->symmetry, (size_t)spec->symmetries * actions, sizeof(int32_t));
+}
+
+double mz_batch_bytes(const mz_spec *spec, int rows, int unroll, int observed, bool reanalyzed) {
+  mz_batch batch = {.rows = rows, .unroll = unroll, .observed = observed};
+  mz_batch_scratch scratch;
+  mz_carver carver = {0};
+  carve(&batch, &scratch, spec, &carver);
+  return (double)sizeof batch + (double)carver.bytes + (reanalyzed ? mz_fresh_bytes(spec, rows, unroll) : 0);
+}
+
+double mz_batch_copies_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int rows) {
+  const double longest = mz_segment_bytes_max(spec, cut), lists = (double)rows * (sizeof(mz_draw) + sizeof(mz_segment *));
+  const double all = mz_buffer_content_bytes(settings, spec, cut), drawn = (double)rows * longest;
+  return 2 * longest + lists + (drawn < all ? drawn : all);
+}
+
 mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll, int observed) {
-  size_t r = (size_t)rows, steps = (size_t)unroll + 1, actions = (size_t)spec->actions;
   *batch = (mz_batch){.rows = rows, .unroll = unroll, .observed = observed};
   mz_batch_scratch scratch = {0};
   mz_carver carver = {0};
-  mz_carve(&carver, &batch->scratch, 1, sizeof scratch);
-  mz_carve(&carver, &batch->obs, (size_t)observed * r * (size_t)spec->obs_size, sizeof(float));
-  mz_carve(&carver, &batch->action, steps * r, sizeof(int32_t));
-  mz_carve(&carver, &batch->policy, steps * r * actions, sizeof(float));
-  mz_carve(&carver, &batch->value, steps * r, sizeof(float));
-  mz_carve(&carver, &batch->reward, steps * r, sizeof(float));
-  mz_carve(&carver, &batch->policy_weight, steps * r, sizeof(float));
-  mz_carve(&carver, &batch->value_weight, steps * r, sizeof(float));
-  mz_carve(&carver, &batch->reward_weight, steps * r, sizeof(float));
-  mz_carve(&carver, &batch->leaf, r, sizeof(int64_t));
-  mz_carve(&carver, &batch->serial, r, sizeof(uint64_t));
-  mz_carve(&carver, &batch->importance, r, sizeof(float));
-  mz_carve(&carver, &scratch.draws, r, sizeof(mz_draw));
-  mz_carve(&carver, &scratch.observed, 1, mz_spec_obs_bytes(spec));
-  mz_carve(&carver, &scratch.symmetry, (size_t)spec->symmetries * actions, sizeof(int32_t));
+  carve(batch, &scratch, spec, &carver);
   MZ_TRY(mz_carve_commit(&carver, &batch->block));
   *batch->scratch = scratch;
   return MZ_OK;

@@ -21,6 +21,10 @@ typedef struct mz_batch {
 /* observed: steps whose observations it holds, 1 … unroll + 1. */
 mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll, int observed);
 void mz_batch_deinit(mz_batch *batch);
+/* Bytes that a batch takes, `reanalyzed`: with what fresh targets need. */
+double mz_batch_bytes(const mz_spec *spec, int rows, int unroll, int observed, bool reanalyzed);
+/* Bytes that building one takes at the most, for the copies of segments that are not raw. */
+double mz_batch_copies_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int rows);
 
 /* Fresh results from the target network, supplied by the roof (selfplay/reanalyze). One call serves all rows of a batch.
  * search: policies [n][actions] and root values [n]; evaluate: network values [n] only. Observations as stored, one behind the

@@ -1,5 +1,6 @@
 #include "replay/buffer.h"
 #include "muzero/base/digest.h"
+#include "replay/moves.h"
 #include "replay/targets.h"
 #include "replay/tiers.h"
 #include <string.h>
@@ -32,6 +33,44 @@ cleanup:
   mz_buffer_free(buffer);
   return status;
 }
+
+/* ---- what it takes ---- */
+
+enum {
+  SHORT = 6,     /* moves of a segment where games are short */
+  ROUNDING = 96, /* bytes that an allocation takes beside its own */
+};
+
+/* Raw, as replay.bytes counts it. */
+static double raw_bytes(const mz_replay_settings *s, const mz_spec *spec, mz_cut cut) {
+  const double segment_share = (double)sizeof(mz_segment) / (s->segment_moves && s->segment_moves < SHORT ? 1 : SHORT);
+  const double all = (double)s->capacity * (mz_transition_bytes(spec, cut) + segment_share);
+  return all < (double)s->bytes_max ? all : (double)s->bytes_max;
+}
+
+double mz_buffer_segments_most(const mz_replay_settings *s, const mz_spec *spec, mz_cut cut) {
+  const double shortest = s->segment_moves && s->segment_moves < SHORT ? (double)s->segment_moves : SHORT;
+  const double bytes = sizeof(mz_segment) + shortest * mz_transition_bytes(spec, (mz_cut){0});
+  const double by_moves = (double)s->capacity / shortest, by_bytes = raw_bytes(s, spec, cut) / bytes;
+  return 1 + (by_moves < by_bytes ? by_moves : by_bytes);
+}
+
+double mz_buffer_positions_most(const mz_replay_settings *s, const mz_spec *spec, mz_cut cut) {
+  const double forced = (double)mz_moves_bytes(1, 1, mz_spec_obs_bytes(spec)); /* one legal action */
+  const double by_bytes = raw_bytes(s, spec, cut) / forced;
+  return by_bytes < (double)s->capacity ? by_bytes : (double)s->capacity;
+}
+
+double mz_buffer_content_bytes(const mz_replay_settings *s, const mz_spec *spec, mz_cut cut) {
+  return raw_bytes(s, spec, cut) + ROUNDING * mz_buffer_segments_most(s, spec, cut);
+}
+
+double mz_buffer_index_bytes(const mz_replay_settings *s, const mz_spec *spec, mz_cut cut) {
+  return (double)sizeof(mz_buffer) + mz_priority_tree_bytes(s->capacity) + (double)s->capacity * sizeof(uint32_t) +
+         mz_tiers_bytes(mz_buffer_segments_most(s, spec, cut));
+}
+
+/* ---- the ring ---- */
 
 static int64_t leaf_at(const mz_buffer *buffer, int64_t first_leaf, int position) {
   int64_t leaf = first_leaf + position;

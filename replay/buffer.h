@@ -26,6 +26,12 @@ extern const mz_settings_table mz_replay_table;
 typedef struct mz_buffer mz_buffer;
 mz_status mz_buffer_create(mz_buffer **out, const mz_replay_settings *settings, const mz_spec *spec);
 void mz_buffer_free(mz_buffer *buffer);
+/* Bytes of what is had for any contents (tree, ring, tables), and of the contents while they are raw, at the most. */
+double mz_buffer_index_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut);
+double mz_buffer_content_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut);
+/* Segments that it then has, and positions, about at the most. */
+double mz_buffer_segments_most(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut);
+double mz_buffer_positions_most(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut);
 
 /* Takes over one reference, also when it fails; evicts until both bounds hold. First priorities are |root value − n-step
  * target|. Packs and spills what the segment pushes out of its tier: about as many bytes as it has. Fails only when memory is

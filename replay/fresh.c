@@ -3,18 +3,29 @@
 #include "replay/targets.h"
 #include <string.h>
 
-mz_status mz_fresh_init(mz_fresh *fresh, const mz_spec *spec, int rows, int unroll) {
+static void carve(mz_fresh *fresh, const mz_spec *spec, int rows, int unroll, mz_carver *carver) {
   size_t states = (size_t)rows * (size_t)(unroll + 1), actions = (size_t)spec->actions, obs_bytes = mz_spec_obs_bytes(spec);
+  mz_carve(carver, &fresh->search, states, sizeof *fresh->search);
+  mz_carve(carver, &fresh->bootstrap, states, sizeof *fresh->bootstrap);
+  mz_carve(carver, &fresh->searched, states, obs_bytes);
+  mz_carve(carver, &fresh->evaluated, states, obs_bytes);
+  mz_carve(carver, &fresh->legal, states, actions);
+  mz_carve(carver, &fresh->key, states, sizeof *fresh->key);
+  mz_carve(carver, &fresh->policies, states * actions, sizeof *fresh->policies);
+  mz_carve(carver, &fresh->values, 2 * states, sizeof *fresh->values);
+}
+
+double mz_fresh_bytes(const mz_spec *spec, int rows, int unroll) {
+  mz_fresh fresh;
+  mz_carver carver = {0};
+  carve(&fresh, spec, rows, unroll, &carver);
+  return (double)carver.bytes;
+}
+
+mz_status mz_fresh_init(mz_fresh *fresh, const mz_spec *spec, int rows, int unroll) {
   *fresh = (mz_fresh){.rows = rows, .unroll = unroll, .actions = spec->actions};
   mz_carver carver = {0};
-  mz_carve(&carver, &fresh->search, states, sizeof *fresh->search);
-  mz_carve(&carver, &fresh->bootstrap, states, sizeof *fresh->bootstrap);
-  mz_carve(&carver, &fresh->searched, states, obs_bytes);
-  mz_carve(&carver, &fresh->evaluated, states, obs_bytes);
-  mz_carve(&carver, &fresh->legal, states, actions);
-  mz_carve(&carver, &fresh->key, states, sizeof *fresh->key);
-  mz_carve(&carver, &fresh->policies, states * actions, sizeof *fresh->policies);
-  mz_carve(&carver, &fresh->values, 2 * states, sizeof *fresh->values);
+  carve(fresh, spec, rows, unroll, &carver);
   return mz_carve_commit(&carver, &fresh->block);
 }
 

@@ -19,6 +19,7 @@ typedef struct mz_fresh {
 
 mz_status mz_fresh_init(mz_fresh *fresh, const mz_spec *spec, int rows, int unroll);
 void mz_fresh_deinit(mz_fresh *fresh);
+double mz_fresh_bytes(const mz_spec *spec, int rows, int unroll); /* that init takes */
 
 /* Row i is chosen by the stream (seed, MZ_RNG_REANALYZE, update, i). */
 mz_status mz_fresh_fill(mz_fresh *fresh, const mz_batch_source *source, const mz_draw *draws, uint32_t update);

@@ -17,20 +17,31 @@ struct mz_priority_tree {
   void *block;
 };
 
-mz_status mz_priority_tree_create(mz_priority_tree **out, int64_t leaves) {
+static void carve(mz_priority_tree *tree, int64_t leaves, mz_carver *carver) {
   MZ_ASSERT(leaves >= 1 && leaves <= INT64_C(1) << 32); /* 2^32 leaves of 2^31 sum to less than 2^63 */
-  mz_priority_tree *tree;
-  MZ_TRY(mz_alloc(&tree, 1, sizeof *tree));
   tree->leaves = leaves;
   tree->levels = 1;
   while (INT64_C(1) << (WIDTH_BITS * tree->levels) < leaves) tree->levels++;
-  mz_carver carver = {0};
   for (int d = 0; d < tree->levels; d++) {
     int shift = WIDTH_BITS * (tree->levels - d);
     int64_t nodes = ((leaves - 1) >> shift) + 1;
-    mz_carve(&carver, &tree->before[d], (size_t)nodes * WIDTH, sizeof(uint64_t));
+    mz_carve(carver, &tree->before[d], (size_t)nodes * WIDTH, sizeof(uint64_t));
   }
-  mz_carve(&carver, &tree->leaf, (size_t)leaves, sizeof(uint32_t));
+  mz_carve(carver, &tree->leaf, (size_t)leaves, sizeof(uint32_t));
+}
+
+double mz_priority_tree_bytes(int64_t leaves) {
+  mz_priority_tree tree = {0};
+  mz_carver carver = {0};
+  carve(&tree, leaves, &carver);
+  return (double)(sizeof tree + carver.bytes);
+}
+
+mz_status mz_priority_tree_create(mz_priority_tree **out, int64_t leaves) {
+  mz_priority_tree *tree;
+  MZ_TRY(mz_alloc(&tree, 1, sizeof *tree));
+  mz_carver carver = {0};
+  carve(tree, leaves, &carver);
   mz_status status = mz_carve_commit(&carver, &tree->block);
   if (status != MZ_OK) {
     free(tree);

@@ -8,6 +8,7 @@
 typedef struct mz_priority_tree mz_priority_tree;
 mz_status mz_priority_tree_create(mz_priority_tree **out, int64_t leaves); /* 1 … 2^32 leaves, all 0 */
 void mz_priority_tree_free(mz_priority_tree *tree);
+double mz_priority_tree_bytes(int64_t leaves);                                      /* that create takes */
 void mz_priority_tree_set(mz_priority_tree *tree, int64_t leaf, uint32_t priority); /* 0: never drawn */
 uint32_t mz_priority_tree_get(const mz_priority_tree *tree, int64_t leaf);
 const uint32_t *mz_priority_tree_leaves(const mz_priority_tree *tree); /* all of them, until the next set */

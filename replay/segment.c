@@ -1,6 +1,25 @@
 #include "muzero/base/digest.h"
 #include "replay/moves.h"
 
+int mz_segment_length_max(const mz_spec *spec, mz_cut cut) {
+  enum { UNBOUNDED = 1000 };
+  const int cells = spec->obs_shape[0] * spec->obs_shape[1];
+  const int game = spec->max_moves ? spec->max_moves : cells > 1 ? 2 * cells : UNBOUNDED;
+  return cut.segment_moves && cut.segment_moves + cut.look_ahead < game ? cut.segment_moves + cut.look_ahead : game;
+}
+
+double mz_segment_bytes_max(const mz_spec *spec, mz_cut cut) {
+  const int length = mz_segment_length_max(spec, cut);
+  const size_t entries = (size_t)length * (size_t)spec->actions;
+  return (double)(sizeof(mz_segment) + mz_moves_bytes(length, entries, mz_spec_obs_bytes(spec)));
+}
+
+double mz_transition_bytes(const mz_spec *spec, mz_cut cut) {
+  const int length = mz_segment_length_max(spec, cut);
+  const double move = (mz_segment_bytes_max(spec, cut) - sizeof(mz_segment)) / length;
+  return move * (cut.segment_moves && cut.segment_moves < length ? (double)length / cut.segment_moves : 1);
+}
+
 mz_status mz_segment_alloc(int length, size_t entries, size_t obs_bytes, mz_segment **out) {
   size_t bytes = sizeof(mz_segment) + mz_moves_bytes(length, entries, obs_bytes);
   mz_segment *segment;

@@ -43,6 +43,19 @@ void mz_segment_write(const mz_segment *segment, size_t obs_bytes, mz_writer *wr
  * distributions) and sizes before anything is allocated: MZ_E_CHECKPOINT. */
 mz_status mz_segment_read(mz_reader *reader, const mz_spec *spec, mz_segment **out);
 
+/* How segments are cut: `segment_moves` positions with `look_ahead` further moves; the last of a game has all that is left,
+ * so at most the sum of both. */
+typedef struct mz_cut {
+  int segment_moves; /* positions a segment; 0: whole games */
+  int look_ahead;    /* n + K */
+} mz_cut;
+
+/* For plans of memory, all actions being legal: moves of the longest segment (where nothing bounds a game, twice as many as its board
+ * has cells), its bytes, and those of a drawable position with its part of the look-ahead. */
+int mz_segment_length_max(const mz_spec *spec, mz_cut cut);
+double mz_segment_bytes_max(const mz_spec *spec, mz_cut cut);
+double mz_transition_bytes(const mz_spec *spec, mz_cut cut);
+
 /* One searched move, as the actor hands it over. */
 typedef struct mz_move {
   const void *obs; /* mz_spec_obs_bytes */
@@ -55,15 +68,9 @@ typedef struct mz_move {
 
 typedef struct mz_trajectory mz_trajectory;
 
-/* How segments are cut: `segment_moves` positions with `look_ahead` further moves; the last of a game has all that is left,
- * so at most the sum of both. */
-typedef struct mz_cut {
-  int segment_moves; /* positions a segment; 0: whole games */
-  int look_ahead;    /* n + K */
-} mz_cut;
-
 mz_status mz_trajectory_create(mz_trajectory **out, const mz_spec *spec, mz_cut cut, uint32_t game);
 void mz_trajectory_free(mz_trajectory *trajectory);
+double mz_trajectory_bytes(const mz_spec *spec, mz_cut cut); /* at the most, for games of such a length */
 /* Appends a move made with weights `version`. After a move that ends the game everything left is cut and the next move
  * starts a new game. Cut segments are passed to `emit` in order of their ordinals, with one reference, to keep whatever it
  * returns; its status is forwarded. MZ_E_INTERNAL: a value, reward, policy or observation is not finite, or the policy is

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <string.h>
 
+enum { SLICE_BYTES = 16 << 20 }; /* raw, of a pack */
+
 typedef struct pack {
   char name[24]; /* "": removed; the place is used again */
   char *damage;  /* why it cannot be relied on; NULL: it can */
@@ -201,6 +203,28 @@ cleanup:
   return status;
 }
 
+/* How many of the first make a pack: one at least. */
+static int slice_of(const mz_content *contents, int count) {
+  size_t bytes = 0;
+  int n = 0;
+  for (; n < count; n++) {
+    bytes += contents[n].segment ? contents[n].segment->bytes : contents[n].frame->raw;
+    if (n > 0 && bytes > SLICE_BYTES) break;
+  }
+  return n;
+}
+
+/* The frames, one behind the other in a buffer that grows by half, and the file made of them. */
+double mz_store_write_bytes(double raw, double longest) {
+  const double slice = raw < SLICE_BYTES ? raw : longest > SLICE_BYTES ? longest : SLICE_BYTES;
+  return 2.5 * slice;
+}
+
+double mz_store_table_bytes(double segments) {
+  const double grown = 1.5; /* on average, of doublings */
+  return grown * segments * (sizeof(located) + 2 * sizeof(uint32_t));
+}
+
 mz_status mz_store_write(mz_store *store, const mz_content *contents, int count, char pack_name[64]) {
   mz_content *missing;
   int missing_count = 0;
@@ -210,7 +234,12 @@ mz_status mz_store_write(mz_store *store, const mz_content *contents, int count,
   for (int i = 0; i < count; i++)
     if (!find(store, mz_content_hash(&contents[i]))) missing[missing_count++] = contents[i];
   unlock(store);
-  mz_status status = missing_count > 0 ? write_pack(store, missing, missing_count, pack_name) : MZ_OK;
+  mz_status status = MZ_OK;
+  for (int at = 0; at < missing_count && status == MZ_OK;) {
+    const int slice = slice_of(missing + at, missing_count - at);
+    status = write_pack(store, missing + at, slice, pack_name);
+    at += slice;
+  }
   if (status != MZ_OK) pack_name[0] = 0;
   free(missing);
   return status;

@@ -10,9 +10,13 @@ typedef struct mz_store mz_store;
 mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec);
 void mz_store_close(mz_store *store);
 bool mz_store_has(const mz_store *store, uint64_t hash);
-/* Writes one new pack with those of `contents` not yet stored (none: nothing is written); frames go into it as they are. Atomic and durable. May run on
- * another thread than has/load, one at a time. pack_name: "" or the file's name. */
+/* Writes those of `contents` not yet stored (none: nothing is written) into one new pack, into several where they are many: so that
+ * packing takes no more memory than mz_store_write_bytes; frames go into it as they are. Each atomic and durable. May run on
+ * another thread than has/load, one at a time. pack_name: "" or the last file's name. */
 mz_status mz_store_write(mz_store *store, const mz_content *contents, int count, char pack_name[64]);
+/* Bytes that writing takes at the most, of so many raw bytes with segments of such a length. */
+double mz_store_write_bytes(double raw, double longest);
+double mz_store_table_bytes(double segments); /* of the packs' tables, once there are so many */
 /* Checks the pack's and the segment's checksums: MZ_E_CHECKPOINT naming the pack. */
 mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out);
 /* Looks whether the packs' files are still what they were: segments of one that is gone, that was changed and is damaged, or from

@@ -30,6 +30,12 @@ void mz_tiers_restart(mz_tiers *tiers, uint64_t serial) {
 
 /* ---- the rings ---- */
 
+double mz_tiers_bytes(double segments) {
+  double capacity = 64;
+  while (capacity < segments) capacity *= 2;
+  return 1.5 * capacity * (double)(sizeof(mz_kept) + sizeof(mz_record));
+}
+
 static mz_status grow(mz_tiers *tiers) {
   mz_tiers larger = *tiers;
   larger.capacity = 2 * tiers->capacity;

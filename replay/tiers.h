@@ -42,6 +42,7 @@ typedef struct mz_tiers {
 /* Bounds in bytes; 0: none. */
 mz_status mz_tiers_init(mz_tiers *tiers, const mz_spec *spec, int64_t raw_bytes, int64_t packed_bytes);
 void mz_tiers_deinit(mz_tiers *tiers);
+double mz_tiers_bytes(double segments); /* of the rings for so many, while they grow to it */
 /* Empty, the next serial being this. */
 void mz_tiers_restart(mz_tiers *tiers, uint64_t serial);
 

@@ -16,11 +16,26 @@ struct mz_trajectory {
   mz_writer scratch;
 };
 
+enum { FIRST_CAPACITY = 16 };
+
+/* Of room for `capacity` moves and `entries` policy entries. */
+static size_t room_bytes(int capacity, size_t entries, size_t obs_bytes) {
+  return (size_t)capacity * sizeof(uint64_t) + mz_moves_bytes(capacity, entries, obs_bytes);
+}
+
+double mz_trajectory_bytes(const mz_spec *spec, mz_cut cut) {
+  const double scratch = 1.5 * mz_segment_bytes_max(spec, cut); /* writers grow by half */
+  int capacity = FIRST_CAPACITY;
+  while (capacity < mz_segment_length_max(spec, cut)) capacity *= 2;
+  return sizeof(mz_trajectory) + scratch +
+         (double)room_bytes(capacity, (size_t)capacity * (size_t)spec->actions, mz_spec_obs_bytes(spec));
+}
+
 /* Makes room for `capacity` moves and `entries` policy entries, keeping what is there. */
 static mz_status resize(mz_trajectory *trajectory, int capacity, size_t entries) {
   size_t version_bytes = (size_t)capacity * sizeof(uint64_t);
   uint8_t *block;
-  MZ_TRY(mz_alloc(&block, 1, version_bytes + mz_moves_bytes(capacity, entries, trajectory->obs_bytes)));
+  MZ_TRY(mz_alloc(&block, 1, room_bytes(capacity, entries, trajectory->obs_bytes)));
   uint64_t *version = (uint64_t *)block;
   mz_moves moves;
   mz_moves_place(&moves, block + version_bytes, capacity, entries, trajectory->obs_bytes);
@@ -48,7 +63,6 @@ mz_status mz_trajectory_create(mz_trajectory **out, const mz_spec *spec, mz_cut 
   trajectory->cut = cut;
   trajectory->obs_bytes = mz_spec_obs_bytes(spec);
   trajectory->game = game;
-  enum { FIRST_CAPACITY = 16 };
   mz_status status = resize(trajectory, FIRST_CAPACITY, FIRST_CAPACITY * (size_t)spec->actions);
   if (status != MZ_OK) {
     mz_trajectory_free(trajectory);

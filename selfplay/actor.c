@@ -23,19 +23,33 @@ struct mz_actor {
   void *block;
 };
 
+static void carve(mz_actor *actor, const mz_env *env, int slots, mz_carver *carver) {
+  const size_t n = (size_t)slots;
+  mz_carve(carver, &actor->actions, n, sizeof *actor->actions);
+  mz_carve(carver, &actor->movers, n, sizeof *actor->movers);
+  mz_carve(carver, &actor->steps, n, sizeof *actor->steps);
+  mz_carve(carver, &actor->chance, n, sizeof *actor->chance);
+  mz_carve(carver, &actor->generators, n, sizeof *actor->generators);
+  mz_carve(carver, &actor->share, (size_t)env->spec.actions, sizeof *actor->share);
+}
+
+mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_backend *backend,
+                         int slots, double *bytes) {
+  mz_actor actor;
+  mz_carver carver = {0};
+  carve(&actor, env, slots, &carver);
+  MZ_TRY(mz_planner_bytes(&env->spec, search, model, backend, slots, bytes));
+  *bytes += (double)sizeof actor + (double)carver.bytes;
+  return MZ_OK;
+}
+
 mz_status mz_actor_create(mz_actor **out, const mz_env *env, const mz_search_settings *search, const mz_model *model,
                           const mz_backend *backend, double discount, int slots) {
   mz_actor *actor;
   MZ_TRY(mz_alloc(&actor, 1, sizeof *actor));
   actor->gumbel = search->algorithm == MZ_GUMBEL;
-  const size_t n = (size_t)slots;
   mz_carver carver = {0};
-  mz_carve(&carver, &actor->actions, n, sizeof *actor->actions);
-  mz_carve(&carver, &actor->movers, n, sizeof *actor->movers);
-  mz_carve(&carver, &actor->steps, n, sizeof *actor->steps);
-  mz_carve(&carver, &actor->chance, n, sizeof *actor->chance);
-  mz_carve(&carver, &actor->generators, n, sizeof *actor->generators);
-  mz_carve(&carver, &actor->share, (size_t)env->spec.actions, sizeof *actor->share);
+  carve(actor, env, slots, &carver);
   mz_status status;
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &actor->block));
   MZ_TRY_CLEANUP(mz_planner_init(&actor->planner, env, search, model, backend, discount, slots));

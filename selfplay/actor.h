@@ -32,6 +32,8 @@ double mz_selfplay_mean_simulations(const mz_selfplay_settings *settings, int64_
 typedef struct mz_games mz_games;
 mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut, uint64_t seed);
 void mz_games_free(mz_games *games);
+/* Bytes that games in play take, at the most; where nothing bounds a game in moves, those of games of some thousand. */
+double mz_games_bytes(const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut);
 /* State for checkpoints and digests. read replaces the contents of games created with the same environment and settings;
  * MZ_E_CHECKPOINT, and the games are then only good for freeing. */
 void mz_games_write(const mz_games *games, mz_writer *writer);
@@ -42,6 +44,9 @@ typedef struct mz_actor mz_actor;
 mz_status mz_actor_create(mz_actor **out, const mz_env *env, const mz_search_settings *search, const mz_model *model,
                           const mz_backend *backend, double discount, int slots);
 void mz_actor_free(mz_actor *actor);
+/* Bytes that create takes. */
+mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_backend *backend,
+                         int slots, double *bytes);
 
 /* What moves gave; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the harvests of all
  * groups gives the same whatever the groups. A reader that takes the segments sets segment_count to 0; the memory stays. */

@@ -6,8 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SLOTS_MAX = 16 }; /* games that one task keeps in play: about half of them wait for the same side's search */
-
 void mz_evaluation_conclude(mz_evaluation *out, double square_sum) {
   const mz_tally *first = &out->by_seat[0], *second = &out->by_seat[1];
   out->games = first->games + second->games;
@@ -113,7 +111,7 @@ static int side_to_move(const group *g, int slot) { return own_move(g, slot) || 
 /* Searches the positions in which this side is to move, all together. */
 static mz_status choose_by_search(group *g, int side, const mz_agent *agent) {
   mz_planner *planner = &g->planners[side];
-  int slot_of[SLOTS_MAX], n = 0;
+  int slot_of[MZ_EVALUATE_SLOTS_MAX], n = 0;
   for (int slot = 0; slot < g->contest->slots; slot++) {
     if (g->games[slot] < 0 || side_to_move(g, slot) != side) continue;
     mz_planner_observe(planner, n, 1, group_state(g, slot));
@@ -238,7 +236,7 @@ mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, 
   const int threads = pool ? mz_pool_threads(pool) : 1;
   const int tasks = threads < match->games ? threads : match->games;
   const int share = (match->games + 2 * tasks - 1) / (2 * tasks); /* half of a task's games: who is quicker takes up more */
-  contest c = {.match = match, .slots = share < SLOTS_MAX ? share : SLOTS_MAX};
+  contest c = {.match = match, .slots = share < MZ_EVALUATE_SLOTS_MAX ? share : MZ_EVALUATE_SLOTS_MAX};
   const size_t games = (size_t)match->games;
   double *units;
   void *block;

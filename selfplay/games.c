@@ -3,9 +3,23 @@
 #include "selfplay/opening.h"
 #include <string.h>
 
+static void carve(mz_games *games, mz_carver *carver) {
+  const size_t count = (size_t)games->count;
+  mz_carve(carver, &games->states, count, games->env->state_size);
+  mz_carve(carver, &games->forks, count, games->env->state_size);
+  mz_carve(carver, &games->games, count, sizeof *games->games);
+  mz_carve(carver, &games->trajectories, count, sizeof *games->trajectories);
+}
+
+double mz_games_bytes(const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut) {
+  mz_games games = {.env = env, .count = (int)settings->games};
+  mz_carver carver = {0};
+  carve(&games, &carver);
+  return (double)sizeof games + (double)carver.bytes + (double)games.count * mz_trajectory_bytes(&env->spec, cut);
+}
+
 mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut, uint64_t seed) {
   MZ_ASSERT(settings->games >= 1 && settings->games <= INT32_MAX);
-  const size_t count = (size_t)settings->games;
   uint8_t *mask = NULL;
   mz_games *games = NULL;
   mz_status status;
@@ -13,12 +27,9 @@ mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_s
   games->env = env;
   games->settings = *settings;
   games->seed = seed;
-  games->count = (int)count;
+  games->count = (int)settings->games;
   mz_carver carver = {0};
-  mz_carve(&carver, &games->states, count, env->state_size);
-  mz_carve(&carver, &games->forks, count, env->state_size);
-  mz_carve(&carver, &games->games, count, sizeof *games->games);
-  mz_carve(&carver, &games->trajectories, count, sizeof *games->trajectories);
+  carve(games, &carver);
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &games->block));
   MZ_TRY_CLEANUP(mz_alloc(&mask, (size_t)env->spec.actions, 1));
   for (int i = 0; i < games->count; i++) {

@@ -92,6 +92,14 @@ static mz_status make_room_for_one(mz_mcts *m) {
   return make_room(&m->edges, &m->edge_room, edges + (size_t)m->game.env->spec.actions, edges, sizeof *m->edges);
 }
 
+double mz_mcts_bytes(const mz_env *env, int simulations) {
+  const double grown = 2, nodes = simulations + 1.0, room = nodes > FIRST_NODES ? grown * nodes : FIRST_NODES;
+  const double listed = nodes * (double)env->spec.actions / 2; /* half of the states are seen twice */
+  const double edges = listed > FIRST_EDGES ? grown * listed : FIRST_EDGES;
+  return (double)sizeof(mz_mcts) + room * (double)(sizeof(node) + env->state_size) + edges * sizeof(edge) +
+         nodes * (sizeof(path_step) + 3 * sizeof(float));
+}
+
 static uint8_t *state_of(mz_mcts *m, uint32_t index) { return m->states + index * m->game.env->state_size; }
 
 static mz_status begin(mz_mcts *m, const mz_env *env, const void *state, int simulations, mz_rng *rng) {

@@ -10,7 +10,8 @@ enum { MZ_MCTS_SIMULATIONS_MAX = 100000 };
  * bytes for every move from a state that was seen twice). One thread at a time. */
 typedef struct mz_mcts mz_mcts;
 mz_status mz_mcts_create(mz_mcts **out);
-void mz_mcts_free(mz_mcts *mcts); /* NULL: nothing */
+void mz_mcts_free(mz_mcts *mcts);                         /* NULL: nothing */
+double mz_mcts_bytes(const mz_env *env, int simulations); /* for searches of so many, about at the most */
 
 /* The most visited action, higher mean first on ties, then the lower index. A simulation is worth the undiscounted return
  * from the root on, scaled by the spec's range of returns: to [−1, 1] for two players, to [0, 1] for one. Rollouts are the

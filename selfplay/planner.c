@@ -4,6 +4,26 @@
 #include <math.h>
 #include <string.h>
 
+static void carve(mz_planner *planner, const mz_spec *spec, mz_carver *carver) {
+  const size_t n = (size_t)planner->slots, actions = (size_t)spec->actions;
+  mz_carve(carver, &planner->observations, n, mz_spec_obs_bytes(spec));
+  mz_carve(carver, &planner->legal, n, actions);
+  mz_carve(carver, &planner->roots, n, sizeof *planner->roots);
+  mz_carve(carver, &planner->results, n, sizeof *planner->results);
+  mz_carve(carver, &planner->policies, n * actions, sizeof *planner->policies);
+  mz_carve(carver, &planner->visits, n * actions, sizeof *planner->visits);
+}
+
+mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search, const mz_model *model,
+                           const mz_backend *backend, int slots, double *bytes) {
+  mz_planner planner = {.slots = slots};
+  mz_carver carver = {0};
+  carve(&planner, spec, &carver);
+  MZ_TRY(mz_infer_bytes(model, backend, slots, bytes));
+  *bytes += (double)carver.bytes + mz_search_bytes(search, spec->actions, mz_padded(model->latent), slots);
+  return MZ_OK;
+}
+
 mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_search_settings *search, const mz_model *model,
                           const mz_backend *backend, double discount, int slots) {
   MZ_ASSERT(slots >= 1);
@@ -12,12 +32,7 @@ mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_searc
   *planner = (mz_planner){.env = env, .slots = slots, .simulations = (int)search->simulations};
 
   mz_carver carver = {0};
-  mz_carve(&carver, &planner->observations, n, mz_spec_obs_bytes(&env->spec));
-  mz_carve(&carver, &planner->legal, n, (size_t)actions);
-  mz_carve(&carver, &planner->roots, n, sizeof *planner->roots);
-  mz_carve(&carver, &planner->results, n, sizeof *planner->results);
-  mz_carve(&carver, &planner->policies, n * (size_t)actions, sizeof *planner->policies);
-  mz_carve(&carver, &planner->visits, n * (size_t)actions, sizeof *planner->visits);
+  carve(planner, &env->spec, &carver);
   mz_status status;
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &planner->block));
   MZ_TRY_CLEANUP(mz_infer_create(&planner->infer, model, backend, slots));

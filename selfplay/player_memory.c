@@ -68,3 +68,5 @@ mz_status mz_player_memory_solver(mz_player_memory *memory) {
   if (memory->solver) return MZ_OK;
   return mz_connect_four_solver_create(&memory->solver, SOLVER_BYTES);
 }
+
+double mz_player_memory_solver_bytes(void) { return SOLVER_BYTES; }

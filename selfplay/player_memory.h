@@ -16,5 +16,6 @@ typedef struct mz_player_memory {
 
 /* The calling thread's, with room for this environment. Fails for want of memory only. */
 mz_status mz_player_memory_of_thread(const mz_env *env, mz_player_memory **out);
-/* The calling thread's solver. */
+/* The calling thread's solver; and its bytes. */
 mz_status mz_player_memory_solver(mz_player_memory *memory);
+double mz_player_memory_solver_bytes(void);

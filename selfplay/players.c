@@ -97,6 +97,11 @@ static int choose_by_rule(const mz_env *env, const void *state, int legal, mz_pl
   return good ? mz_choose_uniform(m->good, good, rng) : mz_choose_uniform(m->legal, legal, rng);
 }
 
+double mz_player_bytes(const mz_player *player, const mz_env *env) {
+  if (player->kind == MZ_PLAYER_MCTS) return mz_mcts_bytes(env, player->simulations);
+  return player->kind == MZ_PLAYER_PERFECT && !env->expert ? mz_player_memory_solver_bytes() : 0;
+}
+
 mz_status mz_player_move(const mz_player *player, const mz_env *env, const void *state, mz_rng *rng, int *action) {
   mz_player_memory *m;
   MZ_TRY(mz_player_memory_of_thread(env, &m));

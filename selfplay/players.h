@@ -11,6 +11,8 @@ typedef struct mz_player {
 /* "random", "rule", "perfect", "mcts:SIMS" (1 … 100000). MZ_E_USAGE naming the nearest; MZ_E_CONFIG when the environment cannot offer it
  * (perfect play unknown; rule: no rule player for this game). */
 mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out);
+/* Bytes that a thread keeps for this player, at the most. */
+double mz_player_bytes(const mz_player *player, const mz_env *env);
 /* random: uniform over legal moves. rule: wins at once if it can, else blocks a win (by looking two plies ahead on the true
  * environment), else uniform. perfect: uniform over the optimal moves (perfect.h). mcts: plain UCT (c = √2) with uniformly random
  * rollouts on the true environment, no network. Fails for want of memory, and as mz_perfect_moves. Thread safe on distinct

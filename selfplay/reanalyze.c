@@ -16,6 +16,26 @@ struct mz_reanalyze {
   void *block;
 };
 
+static void carve(mz_reanalyze *r, int latent_stride, mz_carver *carver) {
+  const size_t n = (size_t)r->slots;
+  mz_carve(carver, &r->roots, n, sizeof *r->roots);
+  mz_carve(carver, &r->results, n, sizeof *r->results);
+  mz_carve(carver, &r->latents, n * (size_t)latent_stride, sizeof *r->latents);
+  mz_carve(carver, &r->policies, n * (size_t)r->actions, sizeof *r->policies);
+  mz_carve(carver, &r->latent_index, n, sizeof *r->latent_index);
+}
+
+mz_status mz_reanalyze_bytes(const mz_search_settings *search, const mz_spec *spec, const mz_model *model,
+                             const mz_backend *backend, int slots, double *bytes) {
+  mz_reanalyze r = {.slots = slots, .actions = spec->actions};
+  const int stride = mz_padded(model->latent);
+  mz_carver carver = {0};
+  carve(&r, stride, &carver);
+  MZ_TRY(mz_infer_bytes(model, backend, slots, bytes));
+  *bytes += (double)sizeof r + (double)carver.bytes + mz_search_bytes(search, spec->actions, stride, slots);
+  return MZ_OK;
+}
+
 mz_status mz_reanalyze_create(mz_reanalyze **out, const mz_search_settings *search, const mz_spec *spec, const mz_model *model,
                               const mz_backend *backend, double discount, int slots) {
   mz_reanalyze *r;
@@ -29,11 +49,7 @@ mz_status mz_reanalyze_create(mz_reanalyze **out, const mz_search_settings *sear
   r->model = mz_search_model_of_infer(&r->adapter, model);
   MZ_TRY_CLEANUP(mz_search_create(&r->search, search, spec->actions, r->model.latent_stride, discount, spec->alternating, slots));
   mz_carver carver = {0};
-  mz_carve(&carver, &r->roots, (size_t)slots, sizeof *r->roots);
-  mz_carve(&carver, &r->results, (size_t)slots, sizeof *r->results);
-  mz_carve(&carver, &r->latents, (size_t)slots * (size_t)r->model.latent_stride, sizeof *r->latents);
-  mz_carve(&carver, &r->policies, (size_t)slots * (size_t)spec->actions, sizeof *r->policies);
-  mz_carve(&carver, &r->latent_index, (size_t)slots, sizeof *r->latent_index);
+  carve(r, r->model.latent_stride, &carver);
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &r->block));
   for (int i = 0; i < slots; i++) r->latent_index[i] = i;
   *out = r;

@@ -3,12 +3,16 @@
 #include "selfplay/search.h"
 #include <string.h>
 
+static size_t table_rows(int visits_max) { return (size_t)visits_max + 1; }
+
+double mz_scorer_bytes(int visits_max) { return 3.0 * (double)table_rows(visits_max) * sizeof(float); }
+
 mz_status mz_scorer_init(mz_scorer *scorer, const mz_search_settings *settings, float discount, int visits_max) {
   memset(scorer, 0, sizeof *scorer);
   if (settings->algorithm == MZ_PUCT && settings->q_transform == MZ_Q_MIN_MAX && !(settings->max_value > settings->min_value))
     return mz_fail(MZ_E_CONFIG, "search.max_value: %g: must exceed search.min_value, which is %g", settings->max_value,
                    settings->min_value);
-  const size_t rows = (size_t)visits_max + 1;
+  const size_t rows = table_rows(visits_max);
   MZ_TRY(mz_alloc(&scorer->exploration, 3 * rows, sizeof(float))); /* the three tables, one behind the other */
   scorer->q_scale = scorer->exploration + rows;
   scorer->q_decay = scorer->q_scale + rows;

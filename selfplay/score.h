@@ -29,6 +29,7 @@ typedef struct mz_scorer {
 } mz_scorer;
 
 /* MZ_E_CONFIG when the bounds of min_max are not in order. */
+double mz_scorer_bytes(int visits_max); /* that init takes */
 mz_status mz_scorer_init(mz_scorer *scorer, const struct mz_search_settings *settings, float discount, int visits_max);
 void mz_scorer_deinit(mz_scorer *scorer);
 

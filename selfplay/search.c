@@ -9,43 +9,56 @@ size_t mz_search_slot_bytes(const mz_search_settings *settings, int actions, int
 
 /* As many slots as leave a quarter of the second-level cache to the weights and the stack; at least TILE_MIN, since a model wants
  * some rows together. */
-static int tile_slots(size_t slot_bytes, int slots) {
+int mz_search_tile(const mz_search_settings *settings, int actions, int latent_stride, int slots) {
   enum { TILE_MIN = 16, CACHE_DEFAULT = 1 << 20 };
   const long reported = sysconf(_SC_LEVEL2_CACHE_SIZE);
   const size_t cache = reported > 0 ? (size_t)reported : CACHE_DEFAULT;
-  const size_t fitting = cache / 4 * 3 / slot_bytes;
+  const size_t fitting = cache / 4 * 3 / mz_search_slot_bytes(settings, actions, latent_stride);
   const int most = fitting > TILE_MIN ? (int)fitting : TILE_MIN;
   return slots < most ? slots : most;
 }
 
-mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, int actions, int latent_stride, double discount,
-                           bool alternating, int slots) {
+/* Sets what is known before there is memory. */
+static void carve(mz_search *s, const mz_search_settings *settings, int actions, int latent_stride, int slots,
+                  mz_carver *carver) {
   MZ_ASSERT(actions >= 1 && latent_stride >= 1 && slots >= 1 && settings->simulations >= 1);
-  MZ_ASSERT(discount >= 0 && discount <= 1);
-  mz_search *s;
-  MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->settings = *settings;
   s->latent_stride = latent_stride;
-  s->slots = tile_slots(mz_search_slot_bytes(settings, actions, latent_stride), slots);
+  s->slots = mz_search_tile(settings, actions, latent_stride, slots);
   s->considered_max = settings->considered < actions ? (int)settings->considered : actions;
   s->tree = (mz_tree){
       .slots = s->slots, .nodes = (int)settings->simulations + 1, .actions = actions, .node_bytes = mz_tree_node_bytes(actions)};
   const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)actions;
   const bool gumbel = settings->algorithm == MZ_GUMBEL;
-  mz_carver carver = {0};
-  mz_carve(&carver, &s->tree.records, nodes, s->tree.node_bytes);
-  mz_carve(&carver, &s->latents, nodes * (size_t)latent_stride, sizeof(float));
-  mz_carve(&carver, &s->schedules, gumbel ? ((size_t)s->considered_max + 1) * (size_t)settings->simulations : 0, sizeof(int32_t));
-  mz_carve(&carver, &s->root_logits, n * a, sizeof(float));
-  mz_carve(&carver, &s->root_gumbel_logits, n * a, sizeof(float));
-  mz_carve(&carver, &s->root_first, n, sizeof(int32_t));
-  mz_carve(&carver, &s->root_considered, n, sizeof(int32_t));
-  mz_carve(&carver, &s->score, a, sizeof(float));
+  mz_carve(carver, &s->tree.records, nodes, s->tree.node_bytes);
+  mz_carve(carver, &s->latents, nodes * (size_t)latent_stride, sizeof(float));
+  mz_carve(carver, &s->schedules, gumbel ? ((size_t)s->considered_max + 1) * (size_t)settings->simulations : 0, sizeof(int32_t));
+  mz_carve(carver, &s->root_logits, n * a, sizeof(float));
+  mz_carve(carver, &s->root_gumbel_logits, n * a, sizeof(float));
+  mz_carve(carver, &s->root_first, n, sizeof(int32_t));
+  mz_carve(carver, &s->root_considered, n, sizeof(int32_t));
+  mz_carve(carver, &s->score, a, sizeof(float));
   int32_t **const counts[] = {&s->leaf, &s->row, &s->in, &s->action, &s->out};
-  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) mz_carve(&carver, counts[i], n, sizeof(int32_t));
-  mz_carve(&carver, &s->policy, n * a, sizeof(float));
-  mz_carve(&carver, &s->value, n, sizeof(float));
-  mz_carve(&carver, &s->reward, n, sizeof(float));
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) mz_carve(carver, counts[i], n, sizeof(int32_t));
+  mz_carve(carver, &s->policy, n * a, sizeof(float));
+  mz_carve(carver, &s->value, n, sizeof(float));
+  mz_carve(carver, &s->reward, n, sizeof(float));
+}
+
+double mz_search_bytes(const mz_search_settings *settings, int actions, int latent_stride, int slots) {
+  mz_search s;
+  mz_carver carver = {0};
+  carve(&s, settings, actions, latent_stride, slots, &carver);
+  return (double)sizeof s + (double)carver.bytes + mz_scorer_bytes(s.tree.nodes);
+}
+
+mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, int actions, int latent_stride, double discount,
+                           bool alternating, int slots) {
+  MZ_ASSERT(discount >= 0 && discount <= 1);
+  mz_search *s;
+  MZ_TRY(mz_alloc(&s, 1, sizeof *s));
+  mz_carver carver = {0};
+  carve(s, settings, actions, latent_stride, slots, &carver);
   mz_status status = mz_carve_commit(&carver, &s->block);
   if (status == MZ_OK) status = mz_scorer_init(&s->scorer, settings, (float)(alternating ? -discount : discount), s->tree.nodes);
   if (status != MZ_OK) {

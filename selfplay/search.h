@@ -54,8 +54,10 @@ typedef struct mz_search mz_search;
 mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, int actions, int latent_stride, double discount,
                            bool alternating, int slots);
 void mz_search_free(mz_search *search);
-/* Bytes of trees and latents per slot: for memory limits and for choosing tiles. */
+/* Bytes of trees and latents per slot of a tile; the slots of a tile, at most `slots`; and bytes that create takes. */
 size_t mz_search_slot_bytes(const mz_search_settings *settings, int actions, int latent_stride);
+int mz_search_tile(const mz_search_settings *settings, int actions, int latent_stride, int slots);
+double mz_search_bytes(const mz_search_settings *settings, int actions, int latent_stride, int slots);
 /* Any n. simulations: at most the settings' number, for which the trees are made; 0: that number. */
 void mz_search_run(mz_search *search, const mz_search_model *model, int n, const mz_root *roots, int simulations,
                    mz_root_result *results);

@@ -126,12 +126,23 @@ static mz_status pack_backward(const mz_param *param, const void *values, bool h
   return MZ_OK;
 }
 
+static size_t node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient) {
+  enum { SMALL = 256 }; /* of a linear map: what it knows of itself */
+  switch (node->op) {
+    case MZ_OP_CONV: return mz_conv_node_bytes(tape, node, sends_gradient);
+    case MZ_OP_NORM: return mz_norm_bytes(tape, node);
+    case MZ_OP_LINEAR: return SMALL;
+    default: return 0;
+  }
+}
+
 const mz_backend mz_backend_cpu = {
     .name = "cpu",
     .halves = mz_isa_halves,
     .element_size = sizeof(float),
     .prepare = prepare,
     .release = release,
+    .node_bytes = node_bytes,
     .forward = forward,
     .backward = backward,
     .pack_forward = pack_forward,

@@ -52,12 +52,33 @@ static mz_status prepare_halves(mz_tape *tape, mz_node *node, conv_node *own) {
   return node->first_use ? create(tape, node, MZ_CONV_WEIGHTS, &own->weights) : MZ_OK;
 }
 
+static void claim_scratch(mz_tape *tape, const mz_node *node, const mz_winograd *shape) {
+  mz_tape_claim_scratch(tape, mz_winograd_forward_scratch(shape) * sizeof(float));
+  if (node->first_use) mz_tape_claim_scratch(tape, mz_winograd_weights_scratch(shape) * sizeof(float));
+}
+
 static void prepare_floats(mz_tape *tape, mz_node *node, conv_node *own) {
   const mz_param *param = &tape->params->items[node->weight];
   own->shape = winograd_of(param);
   own->turned = mz_winograd_of(param->conv, param->columns, inputs_of(param));
-  mz_tape_claim_scratch(tape, mz_winograd_forward_scratch(&own->shape) * sizeof(float));
-  if (node->first_use) mz_tape_claim_scratch(tape, mz_winograd_weights_scratch(&own->shape) * sizeof(float));
+  claim_scratch(tape, node, &own->shape);
+}
+
+size_t mz_conv_node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient) {
+  const mz_param *param = &tape->params->items[node->weight];
+  const size_t rows = (size_t)tape->rows, terms = node->first_use ? (size_t)node->use_count * sizeof(mz_term) : 0;
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  size_t bytes = sizeof(conv_node) + terms;
+  if (!multiplies_halves(tape, node)) {
+    const mz_winograd shape = winograd_of(param);
+    claim_scratch(tape, node, &shape);
+    return bytes;
+  }
+  const size_t weights = (size_t)param->rows * (size_t)param->columns * sizeof(float);
+  bytes += rows * (size_t)x->stride * sizeof(float); /* what the library packs for itself, or `apart` */
+  if (node->backward) bytes += rows * (size_t)y->stride * sizeof(uint16_t);
+  if (sends_gradient && !node->overwrites[0]) bytes += rows * (size_t)x->stride * sizeof(float);
+  return bytes + (node->first_use ? 2 : 1) * weights;
 }
 
 mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node) {

@@ -5,6 +5,8 @@
 
 mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node);
 void mz_conv_node_release(mz_node *node);
+/* Bytes that prepare takes, at the most; claims the scratch that it would. */
+size_t mz_conv_node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient);
 void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows);
 /* A convolution's weights as a direction reads them, in a packed vector. */

@@ -12,10 +12,19 @@ typedef struct norm_node {
 
 static int channels_of(const mz_tape *tape, const mz_node *node) { return tape->params->items[node->norm.scale].columns; }
 
+/* Of each of the sums. */
+static size_t sum_count(const mz_tape *tape, const mz_node *node) {
+  return (size_t)(tape->rows / node->group_rows) * (size_t)channels_of(tape, node);
+}
+
+size_t mz_norm_bytes(const mz_tape *tape, const mz_node *node) {
+  return sizeof(norm_node) + SUMS * sum_count(tape, node) * sizeof(float);
+}
+
 mz_status mz_norm_prepare(mz_tape *tape, mz_node *node) {
   norm_node *own = NULL;
   float *block = NULL;
-  const size_t count = (size_t)(tape->rows / node->group_rows) * (size_t)channels_of(tape, node);
+  const size_t count = sum_count(tape, node);
   MZ_TRY(mz_alloc(&own, 1, sizeof *own));
   node->prepared = own;
   MZ_TRY(mz_alloc(&block, SUMS * count, sizeof *block));

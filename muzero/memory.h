@@ -1,0 +1,41 @@
+/* What a run takes of memory: one account for the limit that a run is refused by and for the plans that the allocator may choose.
+ * Each room says what its own things take, beside the function that makes them; here is the sum. */
+#pragma once
+#include "envs/env.h"
+#include "muzero/settings.h"
+
+typedef enum mz_memory_part {
+  MZ_MEMORY_PROCESS,   /* what was there before, and what libraries and threads take */
+  MZ_MEMORY_NETWORK,   /* weights, averages, moments, target, published */
+  MZ_MEMORY_GRADIENTS, /* one for each shard */
+  MZ_MEMORY_INDEX,     /* the replay's tree, ring and tables */
+  MZ_MEMORY_GAMES,     /* in play, and the segments of a round */
+  MZ_MEMORY_ROUND,     /* priorities of a round's updates */
+  MZ_MEMORY_SAVE,      /* a checkpoint's copy, the digest's, what is compressed */
+  MZ_MEMORY_PROBE,     /* the learner of the timings before a run, as far as it is not less than what comes later */
+  MZ_MEMORY_FIXED,     /* parts that no knob changes */
+  MZ_MEMORY_ACTORS = MZ_MEMORY_FIXED,
+  MZ_MEMORY_BUILDERS,
+  MZ_MEMORY_LEARNERS,
+  MZ_MEMORY_EVALUATION,
+  MZ_MEMORY_BATCHES,
+  MZ_MEMORY_REPLAY,
+  MZ_MEMORY_PARTS
+} mz_memory_part;
+
+typedef struct mz_memory { /* bytes, at the most */
+  double fixed[MZ_MEMORY_FIXED];
+  double actor, actor_slot, actor_tile, tile; /* a thread's: actor + slots · actor_slot + min(slots, tile) · actor_tile */
+  double builder, learner, evaluation;        /* a thread's */
+  double batch;                               /* a place in the queue */
+  double replay, packed, packed_max;          /* contents as they are; packing's share; packed bytes in memory, 0: all */
+} mz_memory;
+
+/* Counts before anything large is taken. MZ_E_CONFIG where the network cannot be. */
+mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *settings);
+
+/* Writes what a run under other settings needs at the least. */
+typedef mz_status mz_memory_need(void *context, const mz_settings *settings, double *bytes);
+/* Refuses a run whose parts exceed `most`: MZ_E_CONFIG with the sum, largest part first, and the setting to lower. */
+mz_status mz_memory_refuse(const double parts[MZ_MEMORY_PARTS], double most, const mz_settings *settings, mz_memory_need *need,
+                           void *context);
