@@ -10,9 +10,9 @@
 
 static const double OVERHEAD = 12 << 20; /* of libraries, the history, JSON, buffers of zstd; measured */
 static const double THREAD = 256 << 10;  /* a thread's stack and its arena's beginnings */
-static const double PACKED = 0.6;        /* of a packed segment, measured on the bundled environments */
-static const double COMPRESSED =
-    2.5 * 0.95; /* a checkpoint's sections once they are: in a buffer that grows by half, and in the file */
+static const double PACKED = 0.65;       /* of a packed segment, measured on the bundled environments */
+static const double COPIED = 2;          /* of a section: its buffer grows by half, with the last one beside it */
+static const double COMPRESSED = 3;      /* of all sections: the same, and the file made of them */
 
 /* What it is made of. */
 typedef struct subject {
@@ -60,14 +60,13 @@ static double round_bytes(const subject *s) {
 static double save_bytes(const subject *s) {
   const double vectors = 2 + (s->settings->optimizer.kind == MZ_ADAM ? 2 : 1) + (s->learning.average > 0);
   const double weights = vectors * parameters(s);
-  const double index =
-      s->positions * sizeof(uint32_t) + s->segments * (sizeof(uint32_t) + sizeof(uint64_t));
-  const double games = mz_games_bytes(s->env, &s->settings->selfplay, s->cut) / 2; /* hardly any is as long as it may be */
-  const double sections = weights + 1.5 * (index + games), hashes = s->segments * (sizeof(uint64_t) + sizeof(mz_content));
+  const double index = s->positions * sizeof(uint32_t) + s->segments * (sizeof(uint32_t) + sizeof(uint64_t));
+  const double games = (double)s->settings->selfplay.games * /* halfway, on average */
+                       (mz_segment_bytes_max(&s->env->spec, s->cut) / 2 + 2 * (double)s->env->state_size);
+  const double sections = weights + index + games, hashes = s->segments * (sizeof(uint64_t) + sizeof(mz_content));
   const double segments = mz_store_write_bytes(mz_buffer_content_bytes(&s->settings->replay, &s->env->spec, s->cut),
                                                mz_segment_bytes_max(&s->env->spec, s->cut));
-  const double written = COMPRESSED * (weights + index + games);
-  return 2 * sections + hashes + fmax(segments, written);
+  return 2 * COPIED * sections + hashes + fmax(segments, COMPRESSED * sections);
 }
 
 /* What earlier runs of this process gave back is not counted. */

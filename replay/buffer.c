@@ -37,7 +37,7 @@ cleanup:
 /* ---- what it takes ---- */
 
 enum {
-  SHORT = 6,     /* moves of a segment where games are short */
+  SHORT = 4,     /* moves of a segment where games are short */
   ROUNDING = 96, /* bytes that an allocation takes beside its own */
 };
 

@@ -214,10 +214,10 @@ static int slice_of(const mz_content *contents, int count) {
   return n;
 }
 
-/* The frames, one behind the other in a buffer that grows by half, and the file made of them. */
+/* Packed, the frames take a buffer that grows by half, and the file made of them. */
 double mz_store_write_bytes(double raw, double longest) {
   const double slice = raw < SLICE_BYTES ? raw : longest > SLICE_BYTES ? longest : SLICE_BYTES;
-  return 2.5 * slice;
+  return 0.6 * 2.5 * slice;
 }
 
 double mz_store_table_bytes(double segments) {

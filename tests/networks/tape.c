@@ -172,6 +172,29 @@ static void write_and_read_are_inverse(void **state) {
   }
 }
 
+static mz_tape *loss_of_rows(int rows) {
+  mz_tape *tape = NULL;
+  check(mz_tape_create(&tape, &mz_backend_cpu, NULL, rows, true));
+  const mz_value x = mz_tape_relu(tape, mz_tape_input(tape, 40)), target = mz_tape_input(tape, 40);
+  mz_tape_softmax_xent(tape, x, target, mz_tape_input(tape, 1), 1.0f);
+  return tape;
+}
+
+static void measuring_is_planning_without_memory(void **state) {
+  (void)state;
+  for (int rows = 1; rows <= 1 << 20; rows *= 32) {
+    mz_tape *measured = loss_of_rows(rows);
+    size_t bytes = 0;
+    check(mz_tape_measure(measured, &bytes));
+    mz_tape_free(measured);
+    if (rows > 1024) continue; /* more than would be taken for a test */
+    mz_tape *planned = loss_of_rows(rows);
+    check(mz_tape_plan(planned));
+    assert_true(bytes >= mz_tape_bytes(planned) && bytes < mz_tape_bytes(planned) + (16 << 10));
+    mz_tape_free(planned);
+  }
+}
+
 static void too_many_nodes_are_an_error(void **state) {
   (void)state;
   mz_tape *tape = NULL;
@@ -224,8 +247,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_only_where_they_matter), cmocka_unit_test(parameters_without_a_loss_get_zero),
       cmocka_unit_test(nothing_flows_into_a_target),      cmocka_unit_test(first_writers_and_shared_weights),
-      cmocka_unit_test(write_and_read_are_inverse),       cmocka_unit_test(too_many_nodes_are_an_error),
-      cmocka_unit_test(memory_may_run_out_anywhere),
+      cmocka_unit_test(write_and_read_are_inverse),       cmocka_unit_test(measuring_is_planning_without_memory),
+      cmocka_unit_test(too_many_nodes_are_an_error),      cmocka_unit_test(memory_may_run_out_anywhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
