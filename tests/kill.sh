@@ -97,7 +97,7 @@ choose_moment() {
   case $picked in
     early) draw $((life / 10 + 1)); moment=after:$drawn ;;
     any) draw $((life < 60000 ? life : 60000)); moment=said:1:$drawn ;;
-    file) draw 80; moment=file:$((drawn + 1)) ;;
+    file) draw $((latest < 0 ? 20 : 80)); moment=file:$((drawn + 1)) ;; # of a new run the first checkpoint
     checkpoint) draw 6; moment=checkpoint:$((drawn + 1)) ;;
   esac
   [[ $picked == file || $picked == checkpoint ]] || return
