@@ -33,24 +33,14 @@ if ! [[ $kills =~ ^[1-9][0-9]*$ && $seed =~ ^[0-9]+$ ]]; then
   echo "usage: tests/kill.sh KILLS [SEED]" >&2
   exit 2
 fi
-for program in "$muzero" "$killer"; do
-  [[ -x $program ]] || { echo "kill.sh: $program: no such program; build it, or name it in MUZERO or KILLER" >&2; exit 2; }
-done
+# shellcheck source=tests/kill/common.sh
+. "$here/kill/common.sh"
+need_programs "$muzero" "$killer"
 
 readonly KILLS_A_RUN=20 PROCESSES_A_KILL=4
 readonly ENVS=(cartpole tictactoe connect4 "gomoku:size=5,k=4" cartpole othello6 tictactoe go:size=5)
 readonly FAILURES=(unopenable back lost different left)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/muzero-kill-XXXXXX") || exit 2
-
-draw() { # N: sets `drawn` to one of 0 … N-1
-  drawn=$(((RANDOM << 15 | RANDOM) % $1))
-}
-pick() { # WORD…: sets `picked` to one of them
-  draw $#
-  shift "$drawn"
-  picked=$1
-}
-now_us() { now=${EPOCHREALTIME/[.,]/}; }
 
 # ---- one run ----
 
@@ -71,6 +61,7 @@ choose_run() { # NUMBER
 choose_process() {
   draw 3; process=(--threads $((drawn + 1)) --rounds "$rounds" --set "checkpoint.keep=$keep" --set "checkpoint.spaced=$spaced")
   pick none none none none none "$run.history"; process+=(--history "$picked")
+  pick fixed fixed fixed demand greedy; process+=(--allocate "$picked") # the last two measure the machine first
   pick 0 0 0.004 0.02 60; interval=$picked
   process+=(--set "checkpoint.interval=$interval")
   pick "0 0" "0 0" "2000 0" "1024 1000"
@@ -110,7 +101,7 @@ choose_moment() {
 train_calmly() {
   calm=$folder/$number-calm
   now_us; life=$now
-  "$muzero" train "$env" --run "$calm" "${settings[@]}" --threads 1 --history none --rounds "$rounds" --set checkpoint.interval=0 \
+  "$muzero" train "$env" --run "$calm" "${settings[@]}" --threads 1 --allocate fixed --history none --rounds "$rounds" --set checkpoint.interval=0 \
     --set checkpoint.keep=100000 >"$calm.out" 2>&1 || { fail unopenable "the calm run: $(tail -n 1 "$calm.out")"; return 1; }
   now_us; life=$((now - life))
   unset digests
@@ -133,11 +124,6 @@ fail() { # KIND WHAT
   echo "kill.sh: $run, process $processes ($ended): $2" >&2
 }
 
-round_of() { # CHECKPOINT: sets `round`; -1 for none
-  round=-1
-  if [[ $1 =~ ^round-([0-9]+)\.mzc$ ]]; then round=$((10#${BASH_REMATCH[1]})); fi
-}
-
 announced_round() { # sets `announced` to the last round that the process said is over, -1 for none; `opened` to 1 when it had opened the run
   local line
   announced=-1 opened=0
@@ -149,12 +135,11 @@ announced_round() { # sets `announced` to the last round that the process said i
 }
 
 check_latest() { # SEEN, the LATEST before the kill
-  local name='' said best=''
+  local said best=''
   round_of "$1"
   ((round > latest)) && latest=$round
-  [[ -e $run/LATEST ]] && read -r name <"$run/LATEST"
-  round_of "$name"
-  if ((round < 0 && latest >= 0)); then fail unopenable "LATEST names no checkpoint: '$name'"; return; fi
+  latest_of "$run"
+  if ((round < 0 && latest >= 0)); then fail unopenable "LATEST names no checkpoint: '$latest_name'"; return; fi
   ((round < 0)) && return
   if ((round < latest)); then fail back "LATEST was at round $latest, is at $round"; fi
   ((round > latest)) && latest=$round
