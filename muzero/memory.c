@@ -1,5 +1,6 @@
 #include "muzero/memory.h"
 #include "muzero/base/machine.h"
+#include "muzero/guard.h"
 #include "muzero/workers.h"
 #include "networks/backend.h"
 #include "replay/store.h"
@@ -30,10 +31,16 @@ static double parameters(const subject *s) { return (double)s->model->params.siz
 
 static double gradient_bytes(const subject *s) { return (double)s->learning.shards * parameters(s); }
 
+/* Weights, target, moments, and the average of weights. */
+static double vectors_bytes(const subject *s) {
+  return (2 + (s->settings->optimizer.kind == MZ_ADAM ? 2 : 1) + (s->learning.average > 0)) * parameters(s);
+}
+
 static double network_bytes(const subject *s) {
   const double target = parameters(s) + (double)s->model->params.packed * sizeof(float);
   const double published = (double)s->model->params.packed * sizeof(float) + mz_snapshot_bytes(s->model); /* and the next */
-  return mz_learner_bytes(s->model, &mz_backend_cpu, &s->learning) - gradient_bytes(s) + target + published;
+  const double to_go_back_to = s->settings->guard.mode == MZ_GUARD_BACK ? vectors_bytes(s) : 0;
+  return mz_learner_bytes(s->model, &mz_backend_cpu, &s->learning) - gradient_bytes(s) + target + published + to_go_back_to;
 }
 
 /* Of the replay, and of the checkpoints that are kept: the last ones share most segments with it. */
@@ -58,8 +65,7 @@ static double round_bytes(const subject *s) {
 
 /* Sections are copied for the checkpoint and, while it is written, for the digest of a phase. */
 static double save_bytes(const subject *s) {
-  const double vectors = 2 + (s->settings->optimizer.kind == MZ_ADAM ? 2 : 1) + (s->learning.average > 0);
-  const double weights = vectors * parameters(s);
+  const double weights = vectors_bytes(s) * (s->settings->guard.mode == MZ_GUARD_BACK ? 2 : 1);
   const double index = s->positions * sizeof(uint32_t) + s->segments * (sizeof(uint32_t) + sizeof(uint64_t));
   const double games = (double)s->settings->selfplay.games * /* halfway, on average */
                        (mz_segment_bytes_max(&s->env->spec, s->cut) / 2 + 2 * (double)s->env->state_size);
