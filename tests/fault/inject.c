@@ -171,6 +171,13 @@ static _Noreturn void refuse(const char *value) {
   _exit(2);
 }
 
+enum { INHERITED_MAX = 256 };
+static bool inherited[INHERITED_MAX]; /* open when the program began: whoever started it left them so */
+
+static void find_inherited(void) {
+  for (int fd = 0; fd < INHERITED_MAX; fd++) inherited[fd] = fcntl(fd, F_GETFD) >= 0;
+}
+
 /* Not for commands that the program starts through a shell. */
 __attribute__((constructor)) static void begin(void) {
   const char *value = getenv("MUZERO_FAULT"), *path = getenv("MUZERO_FAULT_REPORT");
@@ -184,6 +191,7 @@ __attribute__((constructor)) static void begin(void) {
   counter = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (kind == FAULT_NONE || counter == MAP_FAILED) refuse(value);
   first_process = getpid();
+  find_inherited();
   real = mz_file_system;
   mz_file_system = faulty;
   injected = kind;
@@ -192,7 +200,9 @@ __attribute__((constructor)) static void begin(void) {
 static void report_open_file(int fd) {
   char path[256], line[300];
   path_of(fd, path);
-  if (fd <= 2 || path[0] != '/' || strncmp(path, "/proc", 5) == 0 || strncmp(path, "/dev", 4) == 0) return;
+  if (fd <= 2 || (fd < INHERITED_MAX && inherited[fd]) || path[0] != '/' || strncmp(path, "/proc", 5) == 0 ||
+      strncmp(path, "/dev", 4) == 0)
+    return;
   snprintf(line, sizeof line, "open: %s\n", path);
   report(line);
 }
