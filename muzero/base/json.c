@@ -137,9 +137,11 @@ static mz_status check_values(const source *src, const cJSON *value, size_t *ord
 static mz_status parse(source *src, bool comments, cJSON **out) {
   MZ_TRY(prescan(src, comments));
   const char *stopped = src->text;
-  mz_json_memory_failed(); /* of another value */
+  const bool before = mz_json_memory_failed(); /* of another value */
   cJSON *json = cJSON_ParseWithLengthOpts(src->text, src->size + 1, &stopped, true);
-  if (mz_json_memory_failed()) {
+  const bool no_memory = mz_json_memory_failed();
+  mz_json_memory_remember(before);
+  if (no_memory) {
     cJSON_Delete(json);
     return mz_fail(MZ_E_MEMORY, "%s: no memory to read it", src->name);
   }

@@ -21,3 +21,5 @@ bool mz_json_memory_failed(void) {
   failed = false;
   return before;
 }
+
+void mz_json_memory_remember(bool before) { failed = failed || before; }
