@@ -14,6 +14,9 @@
 #define X_LIMIT 2.4
 #define THETA_LIMIT (12 * 2 * 3.141592653589793 / 360) /* 12° */
 #define RESET_LIMIT 0.05
+/* No cart in play is faster: one step crosses its range at 2 · limit / TIME_STEP (240, 21), and a push adds less than 1 to that. */
+#define X_DOT_LIMIT 250.0
+#define THETA_DOT_LIMIT 25.0
 
 enum { MOVES_MAX = 500, LANES = 8 };
 
@@ -69,6 +72,13 @@ static void step(void *states, int n, const int32_t *actions, const mz_generator
   int i = 0;
   for (; i + LANES <= n; i += LANES) step_lanes(carts + i, LANES, actions + i, results + i);
   if (i < n) step_lanes(carts + i, n - i, actions + i, results + i);
+}
+
+static bool valid(const mz_env *env, const void *state) {
+  (void)env;
+  const cart *c = state;
+  return fabs(c->x) <= X_LIMIT && fabs(c->theta) <= THETA_LIMIT && fabs(c->x_dot) <= X_DOT_LIMIT &&
+         fabs(c->theta_dot) <= THETA_DOT_LIMIT && c->moves < MOVES_MAX; /* false for what is no number */
 }
 
 static void observe(const void *states, int n, void *observations) {
@@ -139,6 +149,7 @@ const mz_env mz_env_cartpole = {
     .state_size = sizeof(cart),
     .reset = reset,
     .step = step,
+    .valid = valid,
     .observe = observe,
     .text = text,
     .action_text = action_text,

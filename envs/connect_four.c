@@ -83,6 +83,26 @@ static int legal(const void *state, uint8_t *mask) {
   return count;
 }
 
+/* In every column the stones lie on each other, and its seventh bit is clear. */
+static bool is_stacked(uint64_t occupied) {
+  for (int column = 0; column < COLUMNS; column++) {
+    const uint64_t cells = occupied >> STRIDE * column & (column_cells << 1 | 1);
+    if (cells > column_cells || (cells & (cells + 1))) return false;
+  }
+  return occupied >> STRIDE * COLUMNS == 0;
+}
+
+static bool valid(const mz_env *env, const void *state) {
+  (void)env;
+  const position *p = state;
+  const uint64_t occupied = p->stones[0] | p->stones[1];
+  const int moves = __builtin_popcountll(occupied);
+  uint8_t rest = p->ended;
+  for (size_t i = 0; i < sizeof p->padding; i++) rest |= p->padding[i];
+  return !rest && !(p->stones[0] & p->stones[1]) && is_stacked(occupied) && p->moves == moves && moves < CELLS &&
+         __builtin_popcountll(p->stones[0]) == (moves + 1) / 2 && !has_four(p->stones[0]) && !has_four(p->stones[1]);
+}
+
 static int to_play(const void *state) { return mover(state); }
 
 static int text(const void *state, char *out, size_t size) {
@@ -186,6 +206,7 @@ const mz_env mz_env_connect_four = {
     .state_size = sizeof(position),
     .reset = reset,
     .step = step,
+    .valid = valid,
     .observe = observe,
     .legal = legal,
     .to_play = to_play,

@@ -36,6 +36,10 @@ struct mz_env {
    * draw nothing (`draws` false). A state that has ended is not stepped again before a reset. */
   void (*step)(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results);
   bool draws;
+  /* Returns whether `state`, state_size bytes that come from outside, is one that a game in play can have: of this environment's
+   * sizes and rules, so that every function can be given it and it can be stepped. The state of a finished game is not. Every
+   * state that play reaches before the end is valid; some that play never reaches may be valid too. */
+  bool (*valid)(const mz_env *env, const void *state);
   /* n × mz_spec_obs_bytes(spec), from the view of the player to move. */
   void (*observe)(const void *states, int n, void *observations);
   /* mask[a] = 1 where legal; returns how many. Of a finished game: 0. NULL: everything is always legal. */

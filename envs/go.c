@@ -201,6 +201,59 @@ static void observe(const void *states, int n, void *observations) {
   }
 }
 
+/* --- states from outside --- */
+
+/* Whether no cell beyond the board is in the set. */
+static bool is_on_board(const uint64_t *bits, int cells) {
+  for (int word = 0; word < WORDS; word++) {
+    const int here = cells - 64 * word;
+    if (here < 64 && bits[word] >> (here > 0 ? here : 0)) return false;
+  }
+  return true;
+}
+
+/* Whether the last positions are possible ones, the present one that of the board, and those before the first empty. */
+static bool is_history(const state *s) {
+  const int side = s->board.side, cells = side * side;
+  for (int at = 0; at < HISTORY; at++) {
+    const uint64_t *black = s->stones[at][MZ_GO_BLACK], *white = s->stones[at][MZ_GO_WHITE];
+    if (!is_on_board(black, cells) || !is_on_board(white, cells)) return false;
+    for (int word = 0; word < WORDS; word++) {
+      if (black[word] & white[word] || (at > s->moves && (black[word] || white[word]))) return false;
+    }
+  }
+  const uint64_t(*now)[WORDS] = s->stones[s->moves % HISTORY];
+  for (int cell = 0; cell < cells; cell++) {
+    const int colour = s->board.points[mz_go_point_of(side, cell)].colour;
+    if (has_bit(now[MZ_GO_BLACK], cell) != (colour == MZ_GO_BLACK) || has_bit(now[MZ_GO_WHITE], cell) != (colour == MZ_GO_WHITE))
+      return false;
+  }
+  return is_on_board(s->taken[MZ_GO_BLACK], cells) && is_on_board(s->taken[MZ_GO_WHITE], cells);
+}
+
+/* Whether the hashes, no more than there were moves, end with that of the board, and the filter is theirs. */
+static bool are_hashes(const state *s) {
+  const uint64_t *known = hashes_of(s);
+  const int count = s->hash_count, room = limit_of(s->board.side) + 1;
+  if (count < 1 || count > 1 + s->moves - s->passes || known[count - 1] != s->board.hash) return false;
+  uint64_t filter[FILTER / 64] = {0};
+  for (int i = 0; i < count; i++) set_bit(filter, (int)(known[i] % FILTER));
+  for (int i = count; i < room; i++) {
+    if (known[i]) return false;
+  }
+  return memcmp(s->filter, filter, sizeof filter) == 0;
+}
+
+static bool valid(const mz_env *env, const void *from) {
+  const options *o = env->options;
+  const state *s = from;
+  if (s->komi != o->komi || s->superko != o->superko || s->ended || s->padding) return false;
+  if (s->moves >= limit_of((int)o->size) || s->passes > 1 || (s->passes && s->board.ko)) return false;
+  return mz_go_board_valid(&s->board, (int)o->size) && is_history(s) && are_hashes(s);
+}
+
+/* --- views --- */
+
 static int to_play(const void *from) { return mover(from); }
 
 static int text(const void *from, char *out, size_t size) {
@@ -320,6 +373,7 @@ const mz_env mz_env_go = {
     .variants = &variants,
     .reset = reset,
     .step = step,
+    .valid = valid,
     .observe = observe,
     .legal = legal,
     .to_play = to_play,

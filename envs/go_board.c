@@ -183,6 +183,89 @@ uint64_t mz_go_board_hash_after(const mz_go_board *board, int point, int colour)
   return hash;
 }
 
+/* --- boards from outside --- */
+
+static bool same_liberties(const mz_go_point *a, const mz_go_point *b) {
+  return a->liberties == b->liberties && a->sum == b->sum && a->squares == b->squares;
+}
+
+/* Whether `next` leads from the head through `count` stones of its chain and back. */
+static bool is_circle(const mz_go_board *board, int head, int count) {
+  int stone = head;
+  for (int i = 1; i <= count; i++) {
+    stone = board->points[stone].next;
+    if (stone >= MZ_GO_POINTS(board->side) || board->points[stone].head != head || (stone == head) != (i == count)) return false;
+  }
+  return true;
+}
+
+/* Whether the stones connected to `first` are one chain, with at least one liberty. Sets `seen` for each. */
+static bool is_chain(const mz_go_board *board, int first, bool *seen) {
+  const mz_go_point *points = board->points, none = {0};
+  const int colour = points[first].colour, head = points[first].head;
+  uint16_t queue[MZ_GO_CELLS_MAX];
+  int count = 0;
+  bool has_head = false;
+  mz_go_point found = {0};
+  seen[first] = true;
+  queue[count++] = (uint16_t)first;
+  for (int i = 0; i < count; i++) {
+    const mz_go_point *stone = &points[queue[i]];
+    if (stone->head != head || (queue[i] != head && !same_liberties(stone, &none))) return false;
+    has_head |= queue[i] == head;
+    int around[4];
+    neighbours(board, queue[i], around);
+    for (int d = 0; d < 4; d++) {
+      if (points[around[d]].colour == MZ_GO_EMPTY) add_liberty(&found, (uint32_t)around[d]);
+      if (points[around[d]].colour != colour || seen[around[d]]) continue;
+      seen[around[d]] = true;
+      queue[count++] = (uint16_t)around[d];
+    }
+  }
+  return has_head && found.liberties > 0 && same_liberties(&points[head], &found) && is_circle(board, head, count);
+}
+
+/* Whether the border is where it belongs, nothing is recorded of points without a stone, and `empty` and the hash are those of the
+ * points. */
+static bool are_points(const mz_go_board *board) {
+  const int stride = board->side + 1;
+  uint64_t empty[MZ_GO_WORDS] = {0}, hash = 0;
+  for (int point = 0; point < MZ_GO_POINTS(board->side); point++) {
+    const mz_go_point *p = &board->points[point];
+    const int row = point / stride;
+    const bool inside = row >= 1 && row <= board->side && point % stride > 0;
+    if (inside ? p->colour > MZ_GO_EMPTY : p->colour != MZ_GO_BORDER) return false;
+    const mz_go_point blank = {.colour = p->colour};
+    if (p->padding || (p->colour >= MZ_GO_EMPTY && memcmp(p, &blank, sizeof blank) != 0)) return false;
+    if (p->colour == MZ_GO_EMPTY) set_point(empty, point);
+    if (p->colour <= MZ_GO_WHITE) hash ^= zobrist(point, p->colour);
+  }
+  return board->hash == hash && memcmp(board->empty, empty, sizeof empty) == 0;
+}
+
+/* Whether the point of the ko is empty and enclosed by one player. */
+static bool is_ko(const mz_go_board *board, int point) {
+  if (point >= MZ_GO_POINTS(board->side) || board->points[point].colour != MZ_GO_EMPTY) return false;
+  int around[4], colours = 0;
+  neighbours(board, point, around);
+  for (int d = 0; d < 4; d++) colours |= 1 << board->points[around[d]].colour;
+  colours &= ~(1 << MZ_GO_BORDER);
+  return colours == 1 << MZ_GO_BLACK || colours == 1 << MZ_GO_WHITE;
+}
+
+bool mz_go_board_valid(const mz_go_board *board, int side) {
+  if (board->side != side) return false;
+  for (size_t i = 0; i < sizeof board->padding; i++) {
+    if (board->padding[i]) return false;
+  }
+  if (!are_points(board) || (board->ko && !is_ko(board, board->ko))) return false;
+  bool seen[MZ_GO_POINTS(MZ_GO_SIDE_MAX)] = {false};
+  for (int point = 0; point < MZ_GO_POINTS(side); point++) {
+    if (board->points[point].colour <= MZ_GO_WHITE && !seen[point] && !is_chain(board, point, seen)) return false;
+  }
+  return true;
+}
+
 /* --- the end --- */
 
 /* Flood fill of the empty region around `point`: returns its size and which colours it touches (bit 0: Black, bit 1: White). */

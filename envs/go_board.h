@@ -44,6 +44,8 @@ static inline int mz_go_point_of(int side, int cell) { return (cell / side + 1) 
 static inline int mz_go_cell_of(int side, int point) { return (point / (side + 1) - 1) * side + point % (side + 1) - 1; }
 
 void mz_go_board_init(mz_go_board *board, int side);
+/* Returns whether a board from outside is what play could make of its stones: `side`, every chain, liberty and sum. */
+bool mz_go_board_valid(const mz_go_board *board, int side);
 /* Neither occupied, nor the ko, nor suicide. */
 bool mz_go_board_legal(const mz_go_board *board, int point, int colour);
 /* mask[cell] = 1 where legal; returns how many. */

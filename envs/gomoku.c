@@ -106,6 +106,33 @@ static int legal(const void *state, uint8_t *mask) {
   return cells - p->moves;
 }
 
+/* Counts each player's stones; false where one lies beyond the board, on another, or in a line that has won. */
+static bool count_stones(const position *p, int counts[2]) {
+  for (int row = 0; row < SIDE_MAX; row++) {
+    const uint32_t first = p->stones[0][row], second = p->stones[1][row];
+    if (first & second || (first | second) >> (row < p->size ? p->size : 0)) return false;
+    counts[0] += __builtin_popcount(first);
+    counts[1] += __builtin_popcount(second);
+  }
+  for (int cell = 0; cell < cells_of(p); cell++) {
+    const int row = cell / p->size, column = cell % p->size;
+    for (int player = 0; player < 2; player++) {
+      if (has_stone(p->stones[player], p->size, row, column) && in_line(p->stones[player], p->size, p->k, row, column))
+        return false;
+    }
+  }
+  return true;
+}
+
+static bool valid(const mz_env *env, const void *state) {
+  const options *o = env->options;
+  const position *p = state;
+  if (p->size != o->size || p->k != o->k || p->ended || p->padding[0] || p->padding[1] || p->padding[2]) return false;
+  int counts[2] = {0};
+  return count_stones(p, counts) && p->moves == counts[0] + counts[1] && p->moves < cells_of(p) &&
+         counts[0] == (p->moves + 1) / 2;
+}
+
 static int to_play(const void *state) { return mover(state); }
 
 static int text(const void *state, char *out, size_t size) {
@@ -218,6 +245,7 @@ const mz_env mz_env_gomoku = {
     .variants = &variants,
     .reset = reset,
     .step = step,
+    .valid = valid,
     .observe = observe,
     .legal = legal,
     .to_play = to_play,

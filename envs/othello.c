@@ -19,6 +19,8 @@ typedef struct position {
   uint8_t padding[5];
 } position;
 
+static const uint64_t first_cells = 1ull << 27 | 1ull << 28 | 1ull << 35 | 1ull << 36; /* occupied from the start */
+
 static int cell_count(const position *p) { return p->size * p->size; }
 
 static int bit_of_cell(int size, int cell) {
@@ -161,6 +163,20 @@ static int legal(const void *state, uint8_t *mask) {
   return __builtin_popcountll(p->moves) + *mask;
 }
 
+static bool valid(const mz_env *env, const void *state) {
+  const variant *options = env->options;
+  const position *p = state;
+  if (p->size != options->size || p->mover > 1 || p->ended) return false;
+  for (size_t i = 0; i < sizeof p->padding; i++) {
+    if (p->padding[i]) return false;
+  }
+  const uint64_t discs = p->discs[0] | p->discs[1];
+  if (p->discs[0] & p->discs[1] || discs & ~board_cells(p->size) || (discs & first_cells) != first_cells) return false;
+  position found = *p;
+  find_state(&found);
+  return p->moves == found.moves && !found.ended;
+}
+
 static int to_play(const void *state) { return ((const position *)state)->mover; }
 
 static int text(const void *state, char *out, size_t size) {
@@ -261,9 +277,9 @@ static const char observation[] =
            .reward_max = 1,                                                                                                      \
            .return_min = -1,                                                                                                     \
            .return_max = 1},                                                                                                     \
-  .state_size = sizeof(position), .options = &(const variant){(n)}, .reset = reset, .step = step, .observe = observe,            \
-  .legal = legal, .to_play = to_play, .text = text, .action_text = action_text, .rollout = rollout, .numbers = numbers,          \
-  .load = load
+  .state_size = sizeof(position), .options = &(const variant){(n)}, .reset = reset, .step = step, .valid = valid,                \
+  .observe = observe, .legal = legal, .to_play = to_play, .text = text, .action_text = action_text, .rollout = rollout,          \
+  .numbers = numbers, .load = load
 
 const mz_env mz_env_othello = {.name = "othello", .title = "Othello: enclose and turn discs on an 8 × 8 board", OTHELLO(FIELD)};
 const mz_env mz_env_othello6 = {.name = "othello6", .title = "Othello on a 6 × 6 board", OTHELLO(SMALL)};

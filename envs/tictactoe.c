@@ -71,6 +71,15 @@ static int legal(const void *state, uint8_t *mask) {
   return __builtin_popcount(cells);
 }
 
+static bool valid(const mz_env *env, const void *state) {
+  (void)env;
+  const position *p = state;
+  const unsigned x = p->stones[0], o = p->stones[1];
+  const int moves = __builtin_popcount(x | o);
+  return !(x & o) && (x | o) <= FULL && p->moves == moves && moves < CELLS && __builtin_popcount(x) == (moves + 1) / 2 &&
+         !has_line(x) && !has_line(o) && !p->ended && !p->padding[0] && !p->padding[1];
+}
+
 static int to_play(const void *state) { return mover(state); }
 
 static int text(const void *state, char *out, size_t size) {
@@ -173,6 +182,7 @@ const mz_env mz_env_tictactoe = {
     .state_size = sizeof(position),
     .reset = reset,
     .step = step,
+    .valid = valid,
     .observe = observe,
     .legal = legal,
     .to_play = to_play,
