@@ -102,6 +102,9 @@ static mz_status check_bounds(const mz_replay_settings *settings, const mz_segme
     return mz_fail(MZ_E_CONFIG,
                    "replay.capacity: a segment of %d transitions exceeds %lld; raise it or lower replay.segment_moves",
                    segment->moves, (long long)settings->capacity);
+  if (segment->bytes > MZ_SEGMENT_BYTES_MAX)
+    return mz_fail(MZ_E_CONFIG, "replay.segment_moves: a segment of %zu bytes exceeds %d, which none may have; lower it",
+                   segment->bytes, MZ_SEGMENT_BYTES_MAX);
   if ((int64_t)segment->bytes > settings->bytes_max)
     return mz_fail(MZ_E_CONFIG, "replay.bytes: a segment of %zu bytes exceeds %lld; raise it or lower replay.segment_moves",
                    segment->bytes, (long long)settings->bytes_max);
@@ -284,13 +287,18 @@ static mz_status read_priorities(mz_buffer *buffer, int64_t first_leaf, uint32_t
   return MZ_OK;
 }
 
-/* One segment of the index. `keep`: with its recorded priorities, otherwise with first ones. */
-static mz_status read_entry(mz_buffer *buffer, mz_reader *reader, bool keep,
+/* One segment of the index. `keep`: with its recorded priorities, otherwise with first ones. *room: positions that the ring it is of
+ * has left. */
+static mz_status read_entry(mz_buffer *buffer, mz_reader *reader, bool keep, uint64_t *room,
                             mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context) {
   uint64_t hash = mz_read_u64(reader);
   uint32_t moves = mz_read_u32(reader);
   if (!reader->ok || moves > mz_reader_left(reader) / sizeof(uint32_t))
     return mz_fail(MZ_E_CHECKPOINT, "replay: the index ends early");
+  if (moves < 1 || moves > *room)
+    return mz_fail(MZ_E_CHECKPOINT, "replay: segment %016llx of %u transitions in a ring with room for %llu",
+                   (unsigned long long)hash, moves, (unsigned long long)*room);
+  *room -= moves;
   mz_segment *segment;
   MZ_TRY(load(context, hash, &segment));
   if (!segment) { /* lost: those behind it move up */
@@ -313,18 +321,21 @@ static mz_status read_entry(mz_buffer *buffer, mz_reader *reader, bool keep,
   return MZ_OK;
 }
 
+enum { ENTRY_BYTES_MIN = 16 }; /* hash, number of transitions, one priority */
+
 mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)(void *context, uint64_t hash, mz_segment **out),
                          void *context) {
   uint64_t capacity = mz_read_u64(reader), exponent = mz_read_u64(reader), first_leaf = mz_read_u64(reader);
   uint64_t oldest = mz_read_u64(reader), count = mz_read_u64(reader);
-  if (!reader->ok || first_leaf >= capacity || oldest > UINT64_MAX / 2 || count > mz_reader_left(reader))
+  if (!reader->ok || first_leaf >= capacity || oldest > UINT64_MAX / 2 || count > mz_reader_left(reader) / ENTRY_BYTES_MIN)
     return mz_fail(MZ_E_CHECKPOINT, "replay: the index begins with sizes that cannot be");
   clear(buffer);
   mz_tiers_restart(&buffer->tiers, oldest);
   buffer->head = capacity == (uint64_t)buffer->settings.capacity ? (int64_t)first_leaf : 0;
   bool keep = exponent == double_bits(buffer->settings.priority_exponent);
+  uint64_t room = capacity;
   for (uint64_t i = 0; i < count; i++) {
-    mz_status status = read_entry(buffer, reader, keep, load, context);
+    mz_status status = read_entry(buffer, reader, keep, &room, load, context);
     if (status != MZ_OK) {
       clear(buffer);
       return status;

@@ -94,7 +94,8 @@ uint64_t mz_buffer_digest(const mz_buffer *buffer);
 /* Checkpoint: the index (serials, hashes, priorities), without segment contents; read rebuilds from it, asking `load` for
  * each segment by its hash (one reference passes to the buffer; NULL: it is lost, and left out), and replaces what the buffer
  * held (empty when it fails). With the settings of the writer the digest is the same; under other bounds the oldest segments
- * leave, under another priority exponent all get first priorities. MZ_E_CHECKPOINT, or what `load` returns. */
+ * leave, under another priority exponent all get first priorities. MZ_E_CHECKPOINT, MZ_E_CONFIG for a segment beyond a bound of
+ * this buffer, or what `load` returns. */
 void mz_buffer_write(const mz_buffer *buffer, mz_writer *writer);
 mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)(void *context, uint64_t hash, mz_segment **out),
                          void *context);

@@ -111,6 +111,9 @@ mz_status mz_frame_unpack(mz_unpacker *unpacker, const mz_frame *frame, const mz
   unsigned long long hash = (unsigned long long)frame->hash;
   if (ZSTD_getFrameContentSize(frame->data, frame->size) != frame->raw)
     return mz_fail(MZ_E_CHECKPOINT, "segment %016llx: another size than is recorded", hash);
+  if (frame->raw > mz_segment_written_max(spec))
+    return mz_fail(MZ_E_CHECKPOINT, "segment %016llx: says that it unpacks to %u bytes; one of this environment has at most %zu",
+                   hash, frame->raw, mz_segment_written_max(spec));
   MZ_TRY(prepare_unpacker(unpacker, frame->raw));
   size_t size = ZSTD_decompressDCtx(unpacker->zstd, unpacker->raw, frame->raw, frame->data, frame->size);
   if (size != frame->raw) return mz_fail(MZ_E_CHECKPOINT, "segment %016llx: does not unpack", hash);

@@ -57,8 +57,20 @@ void mz_moves_write(const mz_moves *moves, size_t obs_bytes, mz_writer *writer) 
   mz_write(writer, moves->policy_weight, entries * sizeof(float));
 }
 
-mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *what, int *length, uint32_t *entries,
+static size_t written_per_move(size_t obs_bytes) {
+  return obs_bytes + sizeof(int32_t) + 2 * sizeof(float) + 1 + sizeof(uint32_t);
+}
+
+static const size_t written_per_entry = sizeof(uint16_t) + sizeof(float);
+
+size_t mz_moves_written_max(const mz_spec *spec, int length) {
+  const size_t a_move = written_per_move(mz_spec_obs_bytes(spec)) + (size_t)spec->actions * written_per_entry;
+  return 4 * sizeof(uint32_t) + (size_t)length * a_move; /* three sizes, and one offset more than there are moves */
+}
+
+mz_status mz_moves_read_sizes(mz_reader *reader, const mz_spec *spec, const char *what, int *length, uint32_t *entries,
                               size_t *bytes) {
+  const size_t obs_bytes = mz_spec_obs_bytes(spec);
   uint32_t stored_obs_bytes = mz_read_u32(reader);
   uint32_t stored_length = mz_read_u32(reader);
   *entries = mz_read_u32(reader);
@@ -66,8 +78,9 @@ mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *w
   if (stored_obs_bytes != obs_bytes)
     return mz_fail(MZ_E_CHECKPOINT, "%s: holds observations of %u bytes, the environment has %zu", what, stored_obs_bytes,
                    obs_bytes);
-  size_t per_move = obs_bytes + sizeof(int32_t) + 2 * sizeof(float) + 1 + sizeof(uint32_t);
-  size_t per_entry = sizeof(uint16_t) + sizeof(float);
+  if (spec->max_moves > 0 && stored_length > (uint32_t)spec->max_moves)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: %u moves, a game has at most %d", what, stored_length, spec->max_moves);
+  size_t per_move = written_per_move(obs_bytes), per_entry = written_per_entry;
   size_t left = mz_reader_left(reader);
   if (stored_length > left / per_move || *entries > left / per_entry || stored_length > INT32_MAX / 2)
     return mz_fail(MZ_E_CHECKPOINT, "%s: %u moves with %u policy entries do not fit the %zu bytes that are there", what,

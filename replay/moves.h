@@ -23,9 +23,11 @@ void mz_moves_place(mz_moves *moves, void *memory, int length, size_t entries, s
 void mz_moves_copy(const mz_moves *from, int first, int count, size_t obs_bytes, mz_moves *to);
 
 void mz_moves_write(const mz_moves *moves, size_t obs_bytes, mz_writer *writer);
-/* Reads what goes before the arrays and checks that they fit what is left, so that memory may be had for them.
- * MZ_E_CHECKPOINT; `what` begins the message. *bytes: the size of the arrays as written. */
-mz_status mz_moves_read_sizes(mz_reader *reader, size_t obs_bytes, const char *what, int *length, uint32_t *entries,
+/* Returns the bytes that `length` moves with all actions legal take as written, the sizes before the arrays included. */
+size_t mz_moves_written_max(const mz_spec *spec, int length);
+/* Reads what goes before the arrays and checks that they fit what is left and a game of this spec, so that memory may be had for
+ * them. MZ_E_CHECKPOINT; `what` begins the message. *bytes: the size of the arrays as written. */
+mz_status mz_moves_read_sizes(mz_reader *reader, const mz_spec *spec, const char *what, int *length, uint32_t *entries,
                               size_t *bytes);
 /* Reads and checks the arrays, placed for exactly these sizes. */
 mz_status mz_moves_read(mz_moves *moves, uint32_t entries, mz_reader *reader, const mz_spec *spec, const char *what);

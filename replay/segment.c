@@ -90,6 +90,13 @@ void mz_segment_write(const mz_segment *segment, size_t obs_bytes, mz_writer *wr
   mz_write_u64(writer, segment->hash);
 }
 
+size_t mz_segment_written_max(const mz_spec *spec) {
+  if (spec->max_moves <= 0) return MZ_SEGMENT_BYTES_MAX;
+  const size_t around = 2 * sizeof(uint32_t) + 3 * sizeof(uint64_t) + sizeof(uint8_t); /* before the moves, and the hash */
+  const size_t longest = around + mz_moves_written_max(spec, spec->max_moves);
+  return longest < MZ_SEGMENT_BYTES_MAX ? longest : MZ_SEGMENT_BYTES_MAX;
+}
+
 mz_status mz_segment_read(mz_reader *reader, const mz_spec *spec, mz_segment **out) {
   static const char what[] = "segment";
   size_t start = reader->at, obs_bytes = mz_spec_obs_bytes(spec), bytes;
@@ -98,8 +105,9 @@ mz_status mz_segment_read(mz_reader *reader, const mz_spec *spec, mz_segment **o
   uint32_t drawable = mz_read_u32(reader), entries;
   uint8_t end = mz_read_u8(reader);
   int length;
-  MZ_TRY(mz_moves_read_sizes(reader, obs_bytes, what, &length, &entries, &bytes));
-  if (drawable < 1 || drawable > (uint32_t)length || end > MZ_END_TRUNCATED)
+  MZ_TRY(mz_moves_read_sizes(reader, spec, what, &length, &entries, &bytes));
+  if (drawable < 1 || drawable > (uint32_t)length || end > MZ_END_TRUNCATED ||
+      (end != MZ_END_OPEN && drawable != (uint32_t)length))
     return mz_fail(MZ_E_CHECKPOINT, "%s: %u positions in %d moves with end %d", what, drawable, length, end);
   if (mz_reader_left(reader) - bytes < sizeof(uint64_t)) return mz_fail(MZ_E_CHECKPOINT, "%s: ends before its hash", what);
   uint64_t hash = mz_hash(reader->data + start, reader->at + bytes - start, 0);

@@ -35,10 +35,15 @@ typedef struct mz_segment {
   float *policy_weight;    /* the search's policy; 0 where the search gave none; sums to 1, or to 0: no target */
 } mz_segment;
 
+/* A segment has at most so many bytes, in memory as when written: what claims to unpack to more is none. */
+enum { MZ_SEGMENT_BYTES_MAX = 24 << 20 };
+
 void mz_segment_retain(mz_segment *segment);
 void mz_segment_release(mz_segment *segment); /* frees at 0; NULL is fine */
 /* The content, then its hash. */
 void mz_segment_write(const mz_segment *segment, size_t obs_bytes, mz_writer *writer);
+/* Returns the most bytes that mz_segment_write writes of a game of this spec. */
+size_t mz_segment_written_max(const mz_spec *spec);
 /* Validates everything against the spec (hash, actions in range, monotone offsets, finite numbers, policies that are
  * distributions) and sizes before anything is allocated: MZ_E_CHECKPOINT. */
 mz_status mz_segment_read(mz_reader *reader, const mz_spec *spec, mz_segment **out);
@@ -77,6 +82,8 @@ double mz_trajectory_bytes(const mz_spec *spec, mz_cut cut); /* at the most, for
  * not a distribution; the move was not appended. After any other failure the trajectory may only be freed or read anew. */
 mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, uint64_t version,
                                mz_status (*emit)(void *context, mz_segment *segment), void *context);
+/* Returns how many moves are recorded that no segment has taken over. */
+int mz_trajectory_length(const mz_trajectory *trajectory);
 /* State of a game in play, for checkpoints and digests; read replaces the contents (empty when it fails, MZ_E_CHECKPOINT). */
 void mz_trajectory_write(const mz_trajectory *trajectory, mz_writer *writer);
 mz_status mz_trajectory_read(mz_trajectory *trajectory, mz_reader *reader);

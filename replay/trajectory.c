@@ -162,6 +162,8 @@ mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, u
   return MZ_OK;
 }
 
+int mz_trajectory_length(const mz_trajectory *trajectory) { return trajectory->moves.length; }
+
 void mz_trajectory_write(const mz_trajectory *trajectory, mz_writer *writer) {
   mz_write_u32(writer, trajectory->game);
   mz_write_u64(writer, trajectory->ordinal);
@@ -176,10 +178,11 @@ mz_status mz_trajectory_read(mz_trajectory *trajectory, mz_reader *reader) {
   uint64_t ordinal = mz_read_u64(reader);
   int length;
   size_t bytes;
-  MZ_TRY(mz_moves_read_sizes(reader, trajectory->obs_bytes, what, &length, &entries, &bytes));
+  trajectory->moves.length = 0;
+  trajectory->moves.policy_start[0] = 0;
+  MZ_TRY(mz_moves_read_sizes(reader, &trajectory->spec, what, &length, &entries, &bytes));
   if (game != trajectory->game) return mz_fail(MZ_E_CHECKPOINT, "%s: the record is of game %u", what, game);
 
-  trajectory->moves.length = 0;
   size_t actions = (size_t)trajectory->spec.actions;
   int capacity = length < trajectory->capacity ? trajectory->capacity : length + 1;
   size_t entry_capacity = entries + actions > trajectory->entry_capacity ? entries + actions : trajectory->entry_capacity;

@@ -1,6 +1,8 @@
 #include "selfplay/games.h"
 #include "muzero/base/arena.h"
 #include "selfplay/opening.h"
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static void carve(mz_games *games, mz_carver *carver) {
@@ -17,6 +19,8 @@ double mz_games_bytes(const mz_env *env, const mz_selfplay_settings *settings, m
   carve(&games, &carver);
   return (double)sizeof games + (double)carver.bytes + (double)games.count * mz_trajectory_bytes(&env->spec, cut);
 }
+
+static size_t forks_size(const mz_games *games) { return (size_t)games->count * games->env->state_size; }
 
 mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut, uint64_t seed) {
   MZ_ASSERT(settings->games >= 1 && settings->games <= INT32_MAX);
@@ -36,6 +40,7 @@ mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_s
     MZ_TRY_CLEANUP(mz_trajectory_create(&games->trajectories[i], &env->spec, cut, (uint32_t)i));
     mz_games_start(games, i, mask);
   }
+  memcpy(games->forks, games->states, forks_size(games)); /* until a first position is kept */
   free(mask);
   *out = games;
   return MZ_OK;
@@ -53,6 +58,8 @@ void mz_games_free(mz_games *games) {
   free(games->block);
   free(games);
 }
+
+enum { MOVES_BITS = 48 }; /* of a slot, in all: room for the streams of chance beside them (actor.c) */
 
 static uint8_t *fork_of(const mz_games *games, int slot) { return games->forks + (size_t)slot * games->env->state_size; }
 
@@ -89,8 +96,6 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
 }
 
-static size_t forks_size(const mz_games *games) { return (size_t)games->count * games->env->state_size; }
-
 /* What goes on from a run without forks has none yet: the positions in play will do. */
 static void read_forks(mz_games *games, mz_reader *reader) {
   if (mz_reader_left(reader) > 0)
@@ -114,6 +119,39 @@ void mz_games_write(const mz_games *games, mz_writer *writer) {
   if (games->settings.fork_share > 0) mz_write(writer, games->forks, forks_size(games));
 }
 
+/* Checks what a game counts: at least a move an episode, and no more in this one than in all. */
+static mz_status check_counters(const mz_games *games, int slot) {
+  const mz_game *game = &games->games[slot];
+  const mz_spec *spec = &games->env->spec;
+  const uint64_t limit = spec->max_moves > 0 ? (uint64_t)spec->max_moves : INT32_MAX;
+  const uint64_t recorded = (uint64_t)mz_trajectory_length(games->trajectories[slot]);
+  if (game->moves >> MOVES_BITS || game->episode > game->moves || game->length > game->moves || game->length >= limit)
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d counts %" PRIu64 " moves, %" PRIu64 " in its episode %" PRIu64, slot,
+                   game->moves, game->length, game->episode);
+  if (game->moves != games->games[0].moves)
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d has made %" PRIu64 " moves, game 0 %" PRIu64 "; all advance together", slot,
+                   game->moves, games->games[0].moves);
+  if (recorded > game->length)
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d has %" PRIu64 " moves on record, %" PRIu64 " were made", slot, recorded,
+                   game->length);
+  const double reward = fmax(fabs((double)spec->reward_min), fabs((double)spec->reward_max));
+  if (!(fabs(game->return_) <= 1.001 * reward * (double)game->length)) /* with room for rounding; false for NaN */
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d: a return of %g after %" PRIu64 " moves", slot, game->return_, game->length);
+  return MZ_OK;
+}
+
+/* Between rounds no game in play has ended, and none forks off at an end: `valid` refuses both. */
+static mz_status check_states(const mz_games *games) {
+  const mz_env *env = games->env;
+  for (int i = 0; i < games->count; i++) {
+    if (!env->valid(env, mz_games_state(games, i)))
+      return mz_fail(MZ_E_CHECKPOINT, "games: the state of game %d is no state of %s", i, env->name);
+    if (!env->valid(env, fork_of(games, i)))
+      return mz_fail(MZ_E_CHECKPOINT, "games: the position that game %d may fork from is no state of %s", i, env->name);
+  }
+  return MZ_OK;
+}
+
 mz_status mz_games_read(mz_games *games, mz_reader *reader) {
   const uint32_t count = mz_read_u32(reader), state_size = mz_read_u32(reader);
   if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short");
@@ -133,8 +171,9 @@ mz_status mz_games_read(mz_games *games, mz_reader *reader) {
     mz_read(reader, mz_games_state(games, i), state_size);
     if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short at game %d", i);
     MZ_TRY(mz_trajectory_read(games->trajectories[i], reader));
+    MZ_TRY(check_counters(games, i));
   }
   read_forks(games, reader);
   if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short at the positions to fork from");
-  return MZ_OK;
+  return check_states(games);
 }

@@ -82,6 +82,11 @@ static inline void dice_observe(const void *states, int n, void *observations) {
     *out++ = (float)s[i].last / 6;
   }
 }
+static inline bool dice_valid(const mz_env *env, const void *state) {
+  (void)env;
+  const dice_state *s = state;
+  return s->throws < 6 && s->last < 6;
+}
 static const mz_env test_dice = {
     .name = "dice",
     .spec = {.obs_kind = MZ_OBS_F32,
@@ -98,5 +103,6 @@ static const mz_env test_dice = {
     .reset = dice_reset,
     .step = dice_step,
     .draws = true,
+    .valid = dice_valid,
     .observe = dice_observe,
 };

@@ -134,7 +134,7 @@ static void test_a_network_that_diverged(void **unused) {
     mz_harvest harvest = {0};
     mz_actor *actor;
     assert_int_equal(mz_actor_create(&actor, s.env, a->search, a->model, a->backend, a->discount, GAMES), MZ_OK);
-    assert_int_equal(mz_games_advance(games, actor, 0, GAMES, 3, a->weights, 1, 0, &harvest), MZ_E_INTERNAL);
+    assert_int_equal(mz_games_advance(games, actor, 0, GAMES, 3, a->weights, 1, 0, &harvest), MZ_E_DIVERGED);
     assert_int_equal(harvest.moves, 0);
     mz_actor_free(actor);
     mz_harvest_deinit(&harvest);
