@@ -268,9 +268,10 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     if (phase_ended(run)) break;
     if (*reason == MZ_GOES_ON) MZ_TRY(save_when_due(run));
   }
-  bool whole = phase_ended(run), stops = *reason != MZ_GOES_ON;
+  /* Where a limit was met before the first round no phase ends: its record would be a phase's second one. */
+  const bool whole = run->phase_stats.rounds > 0 && phase_ended(run), stops = *reason != MZ_GOES_ON;
   int64_t index = run->state.counters.rounds / run->settings.train.phase_rounds;
-  if (whole && run->phase_stats.rounds && index % run->settings.train.eval_interval == 0 && *reason != MZ_REASON_INTERRUPTED)
+  if (whole && index % run->settings.train.eval_interval == 0 && *reason != MZ_REASON_INTERRUPTED)
     MZ_TRY(evaluate_phase(run, &limits, phase, reason));
   /* A run that stops for another reason than its score ends with a score all the same. */
   if (stops && *reason != MZ_REASON_INTERRUPTED && *reason != MZ_REASON_SCORE) {
@@ -278,7 +279,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     phase->evaluated = true;
   }
   measure_phase(run, phase);
-  if (whole && run->phase_stats.rounds) MZ_TRY(decide(run, phase));
+  if (whole) MZ_TRY(decide(run, phase));
   MZ_TRY(record_phase(run, phase, whole));
   bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */
   if (best) run->best_score = run->score;
