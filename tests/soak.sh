@@ -23,7 +23,7 @@ killer=${KILLER:-$here/../build/tests/killer}
 driver=${DRIVER:-$here/../build/tests/soak_driver}
 minutes=${1:-}
 seed=${2:-1}
-if ! [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ && $seed =~ ^[0-9]+$ ]]; then
+if ! [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ && $seed =~ ^[1-9][0-9]*$ ]]; then
   echo "usage: tests/soak.sh MINUTES [SEED]" >&2
   exit 2
 fi
@@ -50,7 +50,7 @@ fail() { # WHAT
 choose_run() { # NUMBER
   local words
   RANDOM=$(((seed * 1009 + $1) % 32749))
-  read -ra words <<<"${RUNS[$1 % ${#RUNS[@]}]}"
+  read -ra words <<<"${RUNS[($1 + seed - 1) % ${#RUNS[@]}]}"
   env=${words[0]}
   draw 1000; run_seed=$((drawn + 1))
   settings=("${words[@]:1}")
