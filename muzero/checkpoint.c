@@ -11,6 +11,7 @@
  * frames. */
 static const char MAGIC[8] = {'M', 'Z', 'C', 'H', 'K', 'P', 'T', '\n'};
 enum { HEAD_BYTES = 16, COMPRESSION = 3, PIECE_BYTES = 1 << 17, TEXT_BYTES_MAX = 1 << 20 };
+enum { WINDOW_LOG_MAX = 22 }; /* of a frame; ours have 21, and a stranger's take no more memory than that to unpack */
 static const uint64_t FILE_BYTES_MAX = 1ull << 36;
 
 /* A section's version is raised when its contents change; its reader then takes the two before, too. */
@@ -186,8 +187,9 @@ static mz_status hash_section(const mz_checkpoint *c, const mz_section *s, uint6
   MZ_TRY(check_stored(c, s));
   MZ_TRY(mz_alloc(&piece, PIECE_BYTES, 1));
   ZSTD_DStream *stream = ZSTD_createDStream();
+  const bool ready = stream && !ZSTD_isError(ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX));
   const mz_status status =
-      stream ? hash_pieces(c, s, stream, piece, hash) : mz_fail(MZ_E_MEMORY, "%s: no memory to unpack sections", c->path);
+      ready ? hash_pieces(c, s, stream, piece, hash) : mz_fail(MZ_E_MEMORY, "%s: no memory to unpack sections", c->path);
   ZSTD_freeDStream(stream);
   free(piece);
   return status;
