@@ -31,9 +31,12 @@ int mz_config_row_count(const mz_config *config) {
 const mz_setting *mz_config_row(const mz_config *config, int index) { return locate(config, index).row; }
 
 int mz_config_find(const mz_config *config, const char *key) {
-  const int count = mz_config_row_count(config);
-  for (int i = 0; i < count; i++) {
-    if (strcmp(mz_config_row(config, i)->key, key) == 0) return i;
+  int first = 0;
+  for (int t = 0; t < config->table_count; t++) {
+    const mz_settings_table *table = &config->tables[t];
+    for (int i = 0; i < table->count; i++)
+      if (strcmp(table->rows[i].key, key) == 0) return first + i;
+    first += table->count;
   }
   return -1;
 }
