@@ -1,16 +1,18 @@
-/* A checkpoint file, opened as `eval` does and as `resume` does; where it is accepted, it searches. The mutator
+/* A checkpoint file, opened as `eval` does and as `resume` does; where it is accepted, it searches and trains for a round. The mutator
  * works on the contents of sections and makes all sizes and checksums right again, so that what lies behind them is reached. */
 #include "tests/fuzz/fuzz.h"
 #include "muzero/base/digest.h"
 #include "muzero/run.h"
 #include "muzero/stored.h"
 #include "replay/store.h"
+#include "selfplay/games.h"
 #include <string.h>
 
 #define PATH FUZZ_FOLDER "/round.mzc"
 enum { CONTENTS_MAX = 1 << 16, HEAD_BYTES = 16, NAME_BYTES = 16, FORMAT = 2, ENTRY_BYTES = NAME_BYTES + 8 + 5 * 8 };
 
 static mz_state state;
+static mz_workers workers;
 static mz_store *store; /* of the segments that the seeds' replay names */
 
 /* As a saver does that may leave out what is lost: every other one of these. */
@@ -21,7 +23,12 @@ static mz_status load(void *context, uint64_t hash, mz_segment **out) {
   return MZ_OK;
 }
 
-static void begin(const mz_env *env, const mz_settings *settings) { fuzz_must(mz_state_init(&state, env, settings, 1, 1)); }
+static void begin(const mz_env *env, const mz_settings *settings) {
+  mz_knobs knobs = settings->knobs;
+  mz_knobs_resolve(&knobs, settings, 1);
+  fuzz_must(mz_state_init(&state, env, settings, 1, 1));
+  fuzz_must(mz_workers_init(&workers, &state, &knobs, NULL));
+}
 
 /* The state of the run that the first seed is of. */
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
@@ -43,6 +50,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   mz_checkpoint_close(&checkpoint);
   free(file);
   return 0;
+}
+
+/* A round from the state that was read. A state that failed is not used again. */
+static void play_round(void) {
+  const mz_env *env = state.env;
+  const mz_settings settings = state.settings;
+  mz_round_stats stats = {0};
+  for (int i = 0; i < state.games->count; i++)
+    if (!env->valid(env, mz_games_state(state.games, i))) return;
+  if (mz_round_play(&state, &workers, &stats) == MZ_OK) return;
+  mz_workers_deinit(&workers);
+  mz_state_deinit(&state);
+  begin(env, &settings);
 }
 
 /* As `eval`: and where the checkpoint is accepted, a search with it. */
@@ -77,7 +97,9 @@ static void resume(const mz_checkpoint *checkpoint) {
   (void)mz_counters_stored(checkpoint, &seed, &counters);
   (void)mz_run_restore_session(&run, checkpoint, &offsets);
   free(run.parent);
-  if (mz_state_read(&state, checkpoint, load, store) == MZ_OK) fuzz_must(mz_state_digest(&state, parts, &digest));
+  if (mz_state_read(&state, checkpoint, load, store) != MZ_OK) return;
+  fuzz_must(mz_state_digest(&state, parts, &digest));
+  play_round();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -16,8 +16,8 @@ export MUZERO_ISA=plain
 "$program" train tictactoe --run "$work/a" "${tiny[@]}" --set weight_average=0 --set selfplay.fork_share=0.5 --rounds 6 >/dev/null
 "$program" train go:size=5 --run "$work/g" "${tiny[@]}" --set eval.opponent=random --set eval.simulations=2 >/dev/null
 
-rm -rf checkpoint pack segment safetensors json settings ledger report history gtp envs
-mkdir checkpoint pack segment safetensors json settings ledger report history gtp envs
+rm -rf checkpoint pack segment safetensors json settings ledger report history gtp envs states
+mkdir checkpoint pack segment safetensors json settings ledger report history gtp envs states
 latest() { printf '%s' "$1/checkpoints/$(cat "$1/LATEST")"; }
 cp "$(latest "$work/t")" checkpoint/tictactoe.mzc
 cp "$(latest "$work/a")" checkpoint/forks.mzc
@@ -74,6 +74,7 @@ printf '\1komi 6.5\nplay black C3\nplay white pass\ngenmove b\nlist_stones b\nco
 printf 'gomoku:size=9,k=4\n\1\2\3\4' >envs/gomoku
 printf 'go:size=5,komi=6.5\n\0\1\31\31' >envs/go
 printf 'cartpole\n\0\1\1' >envs/cartpole
+printf '\0' >states/tictactoe # the target plays by itself
 # A row as columns, in the order of the target's UPDATE; and a whole file, made small.
 "$program" train tictactoe --run "$work/h" "${tiny[@]}" --history "$work/history.db" >/dev/null
 python3 - "$work" <<'PYTHON'
