@@ -1,6 +1,7 @@
 #include "allocator/history.h"
 #include "allocator/history_file.h"
 #include "muzero/base/json.h"
+#include "muzero/base/json_memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static mz_status read_observation(const mz_pipeline *pipeline, sqlite3_stmt *s, 
   if (status == MZ_OK) status = add_parsed(json, "stages", text_at(s, MZ_COLUMN_STAGES));
   if (status == MZ_OK) status = mz_observation_from_json(pipeline, out, json, "history", MZ_E_CHECKPOINT);
   cJSON_Delete(json);
-  return status;
+  return mz_json_memory_failed() ? mz_fail(MZ_E_MEMORY, "history: no memory to read a row") : status;
 }
 
 /* MZ_E_CHECKPOINT: the row is of another pipeline, or makes no sense. */

@@ -258,7 +258,7 @@ static void test_memory_that_cannot_be_had(void **state) {
   assert_null(history);
   history = open_history("history.db");
   add_rows(history, 1, 2);
-  for (long nth = 1; nth <= 4; nth++) {
+  for (long nth = 1; nth <= 12; nth++) {
     mz_history_row row = row_of(3), *rows = NULL;
     int count = -1;
     mz_alloc_fail_after(nth);
