@@ -33,7 +33,8 @@ longest() { # TARGET: bytes of an input
   case $1 in
     checkpoint | segment | ledger | report | states) echo 16384 ;;
     pack | history) echo 8192 ;;
-    *) echo 4096 ;;
+    safetensors | settings) echo 4096 ;;
+    *) echo 2048 ;;
   esac
 }
 

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const mz_status status = size > 0 && text[0] == '{' ? set_object(&config, text) : set_pairs(&config, text);
   free(text);
   if (status != MZ_OK) return 0;
-  check_again(&settings);
+  if (size % 4 == 0) check_again(&settings); /* takes as long as all the rest */
   (void)mz_settings_check(&settings);
   if (mz_settings_resolve(&settings, given) == MZ_OK) (void)mz_settings_work_hash(&settings);
   return 0;
