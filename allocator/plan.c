@@ -148,7 +148,7 @@ static void append_stage(sentence *s, const mz_pipeline *pipeline, const mz_plan
   append(s, ")");
 }
 
-/* What is not kept as it is, is packed. */
+/* Replay that is not kept as it is, is packed. */
 double mz_store_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan) {
   const mz_pipeline_store *store = &pipeline->stores[index];
   const double raw = fmin((double)plan->values[store->raw], store->bytes), packed = (store->bytes - raw) * store->packed;

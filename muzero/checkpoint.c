@@ -89,15 +89,10 @@ void mz_checkpoint_close(mz_checkpoint *checkpoint) {
   checkpoint->file = NULL;
 }
 
-static const mz_section *find(const mz_checkpoint *c, const char *name) {
+const mz_section *mz_checkpoint_find(const mz_checkpoint *c, const char *name) {
   for (int i = 0; i < c->count; i++)
     if (strcmp(c->sections[i].name, name) == 0) return &c->sections[i];
   return NULL;
-}
-
-uint64_t mz_checkpoint_section_bytes(const mz_checkpoint *c, const char *name) {
-  const mz_section *s = find(c, name);
-  return s ? s->bytes : 0;
 }
 
 /* The bytes are those written, the size claimed is the frame's own, and this program knows the version. */
@@ -113,7 +108,7 @@ static mz_status check_stored(const mz_checkpoint *c, const mz_section *s) {
 }
 
 mz_status mz_checkpoint_section(const mz_checkpoint *c, const char *name, size_t limit, uint8_t **data, size_t *size) {
-  const mz_section *s = find(c, name);
+  const mz_section *s = mz_checkpoint_find(c, name);
   if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", c->path, name);
   MZ_TRY(check_stored(c, s));
   if (s->bytes > limit)
@@ -259,7 +254,7 @@ cleanup:
 
 mz_status mz_checkpoint_digest(const mz_checkpoint *c, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest) {
   for (int i = 0; i < MZ_DIGEST_PARTS; i++) {
-    const mz_section *s = find(c, mz_digest_parts[i]);
+    const mz_section *s = mz_checkpoint_find(c, mz_digest_parts[i]);
     if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", c->path, mz_digest_parts[i]);
     MZ_TRY(hash_section(c, s, &hashes[i]));
   }

@@ -33,8 +33,9 @@ void mz_checkpoint_close(mz_checkpoint *checkpoint);
 /* Decompresses and checks one section of at most `limit` bytes: MZ_E_CHECKPOINT naming the section when it is missing, damaged,
  * larger, or of a newer version. A NUL byte follows the contents. *data: free(). */
 mz_status mz_checkpoint_section(const mz_checkpoint *checkpoint, const char *name, size_t limit, uint8_t **data, size_t *size);
-/* The size that the table claims for a section, 0 where there is none: to be compared with what is wanted before memory is had. */
-uint64_t mz_checkpoint_section_bytes(const mz_checkpoint *checkpoint, const char *name);
+/* Returns what the table says of a section, NULL where there is none. Claims, to be compared with what is wanted before memory is
+ * had. */
+const mz_section *mz_checkpoint_find(const mz_checkpoint *checkpoint, const char *name);
 /* Sections config and session as JSON. cJSON_Delete(*out). */
 mz_status mz_checkpoint_json(const mz_checkpoint *checkpoint, const char *name, cJSON **out);
 /* Section 'segments': the hashes of the replay's segments that the checkpoint needs. free(*hashes). */

@@ -1,7 +1,7 @@
-/* What is done when training leaves the numbers that it can be trusted with: the loss or the gradient of an update, the values that it
- * predicts, or weights that are not finite. `stop` ends the run at its last sound checkpoint; `back` puts network and optimizer
- * back to where they were when the last phase ended soundly, a limited number of times, while replay and games go on, so that
- * the same batches do not come again. Rounds decide when, never time, so runs that are equal stay equal. */
+/* The guard watches the numbers of training: loss and gradient of an update, the values that it predicts, and whether weights are
+ * finite. `stop` ends the run at its last sound checkpoint. `back` puts network and optimizer back to where they were when the last
+ * phase ended soundly, a limited number of times, while replay and games continue, so that the same batches do not come again.
+ * Rounds decide when, never time: equal runs stay equal. */
 #pragma once
 #include "muzero/state.h"
 

@@ -15,7 +15,7 @@ static const double PACKED = 0.65;       /* of a packed segment, measured on the
 static const double COPIED = 2;          /* of a section: its buffer grows by half, with the last one beside it */
 static const double COMPRESSED = 3;      /* of all sections: the same, and the file made of them */
 
-/* What it is made of. */
+/* The run that is counted. */
 typedef struct subject {
   const mz_env *env;
   const mz_settings *settings;
@@ -43,7 +43,7 @@ static double network_bytes(const subject *s) {
   return mz_learner_bytes(s->model, &mz_backend_cpu, &s->learning) - gradient_bytes(s) + target + published + to_go_back_to;
 }
 
-/* Of the replay, and of the checkpoints that are kept: the last ones share most segments with it. */
+/* Indices of the replay, and of the checkpoints that are kept: the last ones share most segments with it. */
 static double index_bytes(const subject *s) {
   const mz_train_settings *train = &s->settings->train;
   const double kept = 2 + 5 * (double)train->spaced, hashes = (double)(train->keep + 1) + 10 * (double)train->spaced;
@@ -75,7 +75,7 @@ static double save_bytes(const subject *s) {
   return 2 * COPIED * sections + hashes + fmax(segments, COMPRESSED * sections);
 }
 
-/* What earlier runs of this process gave back is not counted. */
+/* Memory that earlier runs of this process gave back is not counted. */
 static double process_bytes(void) {
   malloc_trim(0);
   return (double)mz_machine_rss() + OVERHEAD;

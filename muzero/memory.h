@@ -1,4 +1,4 @@
-/* What a run takes of memory: one account for the limit that a run is refused by and for the plans that the allocator may choose.
+/* The account of a run's memory: one for the limit that a run is refused by and for the plans that the allocator may choose.
  * Each room says what its own things take, beside the function that makes them; here is the sum. */
 #pragma once
 #include "envs/env.h"

@@ -28,9 +28,9 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options);
 /* Flags for resuming. */
 enum {
   MZ_ALLOW_NUMERIC = 1, /* numeric settings may differ */
-  /* Where the latest checkpoint, or a segment that it needs, is damaged or missing: continue from the newest checkpoint that is
-   * whole; where there is none, from the newest whose own sections are sound, without the segments that are lost. Said in a
-   * warning and in metrics.jsonl. */
+  /* A latest checkpoint that is damaged or missing, or lacks a segment, gives way to the newest checkpoint that is whole; where
+   * there is none, to the newest whose own sections are sound, without the segments that are lost. Said in a warning and in
+   * metrics.jsonl. */
   MZ_ALLOW_FALLBACK = 2,
 };
 /* Continues from the latest checkpoint (dir), exactly. Only exact and operational settings may differ (numeric ones with

@@ -155,7 +155,7 @@ static void count(round *r, mz_round_stats *stats) {
   stats->rounds++;
 }
 
-/* What is published is sound, or what was sound before; at a phase's end a sound state is kept to go back to. */
+/* Publishes what was learned where it is sound, otherwise what was sound before; keeps a sound state at a phase's end. */
 static mz_status publish_soundly(round *r) {
   mz_state *state = r->state;
   MZ_TRY(mz_state_publish(state));

@@ -268,7 +268,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     if (phase_ended(run)) break;
     if (*reason == MZ_GOES_ON) MZ_TRY(save_when_due(run));
   }
-  /* Where a limit was met before the first round no phase ends: its record would be a phase's second one. */
+  /* No phase ends where a limit was met before the first round: its record would be a phase's second one. */
   const bool whole = run->phase_stats.rounds > 0 && phase_ended(run), stops = *reason != MZ_GOES_ON;
   int64_t index = run->state.counters.rounds / run->settings.train.phase_rounds;
   if (whole && index % run->settings.train.eval_interval == 0 && *reason != MZ_REASON_INTERRUPTED)

@@ -48,7 +48,7 @@ mz_status mz_run_check_device(const char *device);
 /* Makes state, allocator and workers by run->settings; nothing is written. */
 mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed);
 mz_status mz_run_open_saver(mz_run *run);
-/* What mz_run_open would run with: preset, then what is set. */
+/* Resolves the settings that mz_run_open would run with: preset, then what is set. */
 mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *settings);
 
 /* ---- the directory (run_files.c) ---- */
@@ -68,7 +68,7 @@ mz_status mz_run_make_config_text(mz_run *run);
 
 /* ---- section 'session' (run_session.c) ---- */
 
-/* Where the run stands, for resume: wall time, scores, lengths of the logs, parent. One line; free(*out). */
+/* Writes where the run stands, for resume: wall time, scores, lengths of the logs, parent. One line; free(*out). */
 mz_status mz_run_session(const mz_run *run, char **out);
 typedef struct mz_log_offsets {
   uint64_t metrics, ledger;

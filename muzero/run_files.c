@@ -58,7 +58,7 @@ bool mz_run_has_checkpoints(const char *dir) {
   return count > 0;
 }
 
-/* Of the files made for a new run LATEST is the first that makes it one: what was stopped before may be begun again. */
+/* LATEST is what makes a directory a run: one that was stopped before it was written may be begun again. */
 mz_status mz_run_refuse_existing(const char *dir) {
   char path[MZ_DIR_MAX + 16], quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   MZ_TRY(mz_path_join(path, sizeof path, dir, "LATEST"));

@@ -52,7 +52,7 @@ static mz_status find_best(mz_saver *s) {
   return mz_checkpoint_pointer_write(s->dir, "BEST", s->best);
 }
 
-/* What an unreadable checkpoint needs is not known: packs that it may need stay. */
+/* Nobody knows what an unreadable checkpoint needs: packs that it may need stay. */
 static void keep_packs_of_unreadable(mz_saver *s) { mz_store_pin(s->store, !mz_checkpoint_list_readable(&s->list)); }
 
 mz_status mz_saver_open(mz_saver **out, const char *dir, const mz_spec *spec, const mz_saver_options *options) {

@@ -14,7 +14,7 @@
 
 enum { ROUNDS_MAX = 4096, HISTORY_ROWS = 256 };
 
-/* What a run begins with. */
+/* Devices, pipeline, plan and bounds that a run begins with. */
 typedef struct outset {
   mz_devices devices;
   mz_pipeline pipeline;
@@ -109,7 +109,7 @@ static void shrink(const mz_pipeline *pipeline, double most, mz_plan *plan) {
   }
 }
 
-/* What the user holds, then the last invocation's, then by the thread budget or the least; as far as memory allows. */
+/* Takes what the user holds, then the last invocation's, then by the thread budget or the least; as far as memory allows. */
 static mz_status set_out(outset *o, const mz_settings *settings, const mz_memory *memory, const mz_steer_options *options) {
   const int cores = (int)options->bounds->cpu_max, threads = options->threads > 0 ? options->threads : cores;
   const bool plain = settings->allocation.start == MZ_START_PLAIN;

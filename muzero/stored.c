@@ -37,11 +37,18 @@ static size_t weights_bytes_max(const mz_params *params) {
 }
 
 mz_status mz_weights_claimed(const mz_checkpoint *checkpoint, const char *section, const mz_params *params) {
-  const uint64_t claimed = mz_checkpoint_section_bytes(checkpoint, section);
-  if (claimed >= (uint64_t)mz_params_dense(params) * sizeof(float)) return MZ_OK;
-  return mz_fail(MZ_E_CHECKPOINT,
-                 "%s: section '%s': %llu bytes are too few for the %lld weights of the network in section 'config'",
-                 checkpoint->path, section, (unsigned long long)claimed, (long long)mz_params_dense(params));
+  enum { RATIO_MAX = 64, SMALL = 1 << 20 }; /* trained numbers hardly compress: by more than that they are nobody's */
+  const mz_section *s = mz_checkpoint_find(checkpoint, section);
+  const uint64_t wanted = (uint64_t)mz_params_dense(params) * sizeof(float);
+  if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", checkpoint->path, section);
+  if (s->bytes < wanted)
+    return mz_fail(MZ_E_CHECKPOINT,
+                   "%s: section '%s': %llu bytes are too few for the %lld weights of the network in section 'config'",
+                   checkpoint->path, section, (unsigned long long)s->bytes, (long long)mz_params_dense(params));
+  if (s->bytes > SMALL && s->bytes / RATIO_MAX > s->compressed)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': %llu bytes that were packed into %llu are no weights of a network",
+                   checkpoint->path, section, (unsigned long long)s->bytes, (unsigned long long)s->compressed);
+  return MZ_OK;
 }
 
 mz_status mz_weights_stored(const mz_checkpoint *checkpoint, const char *section, const mz_params *params, float *values) {

@@ -18,7 +18,7 @@ struct mz_trajectory {
 
 enum { FIRST_CAPACITY = 16 };
 
-/* Of room for `capacity` moves and `entries` policy entries. */
+/* Returns the bytes of room for `capacity` moves and `entries` policy entries. */
 static size_t room_bytes(int capacity, size_t entries, size_t obs_bytes) {
   return (size_t)capacity * sizeof(uint64_t) + mz_moves_bytes(capacity, entries, obs_bytes);
 }

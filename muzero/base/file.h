@@ -52,11 +52,12 @@ mz_status mz_file_remove(const char *path);
 mz_status mz_file_rename(const char *from, const char *to);
 /* Returns false only where nothing has that name: a path that cannot be examined counts as there, and opening it says why. */
 bool mz_file_exists(const char *path);
-/* What tells that a file was replaced or written to since. false: it is not there, or cannot be looked at. */
+/* A file's size, inode and time of change: together they tell that it was replaced or written to since. */
 typedef struct mz_file_stamp {
   uint64_t size, inode;
   int64_t modified_ns;
 } mz_file_stamp;
+/* Returns false where the file is not there, or cannot be examined. */
 bool mz_file_stamp_read(const char *path, mz_file_stamp *out);
 bool mz_file_is_dir(const char *path);
 /* Calls `visit` for every name in the folder but . and .., in no order; its failure ends the list and is returned. The visitor may

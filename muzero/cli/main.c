@@ -50,7 +50,7 @@ static mz_status dispatch(int argc, char **argv) {
   return MZ_OK;
 }
 
-/* What failed, which may name anything from outside. */
+/* Prints the last failure, which may name anything from outside. */
 static void print_failure(void) {
   char text[MZ_PRINTABLE_SIZE(MZ_MESSAGE_MAX)];
   fprintf(stderr, "muzero: %s\n", mz_text_printable(mz_message(), text, sizeof text));

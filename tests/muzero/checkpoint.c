@@ -1,4 +1,5 @@
 /* Every truncation and every flipped bit of a checkpoint is found, and the section named. */
+#include "muzero/muzero.h"
 #include "testing.h"
 
 static const mz_part parts[] = {
@@ -94,9 +95,33 @@ static void missing_things_have_their_own_errors(void **unused) {
   drop_folder(folder);
 }
 
+/* A stranger's small file that says it holds the weights of a large network: refused before there is memory for it. */
+static void weights_that_cannot_be_are_refused(void **unused) {
+  (void)unused;
+  enum { WIDTH = 2048 };
+  char folder[64], path[80];
+  make_folder(folder);
+  snprintf(path, sizeof path, "%s/c.mzc", folder);
+  static const char config[] = "{\"env\":\"cartpole\",\"seed\":\"1\",\"settings\":{\"network\":{\"width\":2048}}}";
+  static const uint8_t counters[7 * 8];
+  const size_t sizes[] = {1000, (size_t)WIDTH * WIDTH * 40};
+  for (int i = 0; i < 2; i++) {
+    void *zeros;
+    mz_loaded *loaded;
+    expect_ok(mz_alloc(&zeros, sizes[i], 1));
+    const mz_part wide[] = {
+        {"config", config, strlen(config)}, {"weights", zeros, sizes[i]}, {"counters", counters, sizeof counters}};
+    expect_ok(mz_checkpoint_write(path, wide, 3));
+    free(zeros);
+    assert_int_equal(mz_loaded_open(&loaded, path), MZ_E_CHECKPOINT);
+    assert_non_null(strstr(mz_message(), i == 0 ? "too few for the" : "are no weights of a network"));
+  }
+  drop_folder(folder);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(sections_come_back), cmocka_unit_test(every_damage_is_found),
-                                     cmocka_unit_test(a_newer_format_is_named),
-                                     cmocka_unit_test(missing_things_have_their_own_errors)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sections_come_back), cmocka_unit_test(every_damage_is_found), cmocka_unit_test(a_newer_format_is_named),
+      cmocka_unit_test(missing_things_have_their_own_errors), cmocka_unit_test(weights_that_cannot_be_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
