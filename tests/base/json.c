@@ -209,7 +209,7 @@ static void test_a_text_never_lacks_a_member(void **state) {
     mz_alloc_fail_after(n);
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "env", "cartpole");
-    cJSON_AddItemToObject(cJSON_AddObjectToObject(object, "settings"), "games", cJSON_CreateNumber(3));
+    cJSON_AddNumberToObject(cJSON_AddObjectToObject(object, "settings"), "games", 3);
     mz_alloc_fail_after(0);
     char *line = mz_json_line(object);
     cJSON_Delete(object);
