@@ -199,6 +199,10 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
     char *text = mz_json_line(*out);
     status = text ? mz_file_write_atomic(file, text, strlen(text)) : mz_fail(MZ_E_MEMORY, "compare: no memory for its cells");
     free(text);
+    if (status != MZ_OK) {
+      cJSON_Delete(*out);
+      *out = NULL;
+    }
   } else {
     if (status != MZ_INTERRUPTED) mz_file_remove_tree(dir);
     mz_fail(status, "%s", why);
