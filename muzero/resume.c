@@ -150,8 +150,10 @@ mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *opt
   if (mz_file_exists(dir) && !mz_file_is_dir(dir))
     return mz_fail(MZ_E_CONFIG, "%s: resume takes a run directory; 'train --from' starts a new run from a checkpoint file", dir);
   mz_status status = reading(&a, mz_run_checkpoint_path(dir, path, sizeof path));
-  if (status == MZ_OK) status = reading(&a, mz_checkpoint_pointer_read(dir, "LATEST", name));
-  if (status == MZ_OK) status = resume_from(out, &a);
+  if (status == MZ_OK) {
+    snprintf(name, sizeof name, "%s", strrchr(path, '/') + 1);
+    status = resume_from(out, &a);
+  }
   if (!a.damaged || !mz_run_has_checkpoints(dir)) return status;
   snprintf(why, sizeof why, "%s", mz_message());
   if (allow & MZ_ALLOW_FALLBACK) return fall_back(out, &a, why);

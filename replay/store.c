@@ -307,7 +307,7 @@ static void forget_lost(mz_store *store) {
 /* Returns whether the file is the one that was read or written, or another that is sound. */
 static mz_status check_file(mz_store *store, pack *p, bool *sound) {
   char path[PATH_MAX];
-  mz_file_stamp now;
+  mz_file_stamp now = {0};
   MZ_TRY(mz_path_join(path, sizeof path, store->dir, p->name));
   const bool there = mz_file_stamp_read(path, &now);
   *sound = there && !p->suspect && memcmp(&now, &p->stamp, sizeof now) == 0;

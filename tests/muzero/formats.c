@@ -11,18 +11,6 @@ static void copy_run(const char *format, const char *folder) {
   assert_int_equal(system(command), 0);
 }
 
-static uint64_t digest_of(const char *run) {
-  char path[512];
-  mz_checkpoint checkpoint;
-  uint64_t hashes[MZ_DIGEST_PARTS], digest;
-  expect_ok(mz_run_checkpoint_path(run, path, sizeof path));
-  expect_ok(mz_checkpoint_open(&checkpoint, path));
-  expect_ok(mz_checkpoint_verify(&checkpoint));
-  expect_ok(mz_checkpoint_digest(&checkpoint, hashes, &digest));
-  mz_checkpoint_close(&checkpoint);
-  return digest;
-}
-
 static void play_on(const char *run, int64_t rounds) {
   mz_run *resumed;
   const mz_run_options options = {.threads = 1};
@@ -54,9 +42,9 @@ static void check_format(const char *format, unsigned version) {
   expect_ok(mz_checkpoint_open(&checkpoint, path));
   assert_int_equal(checkpoint.version, version);
   mz_checkpoint_close(&checkpoint);
-  assert_true(digest_of(run) == digest_12);
+  assert_true(digest_of_run(run) == digest_12);
   play_on(run, 20);
-  assert_true(digest_of(run) == digest_20);
+  assert_true(digest_of_run(run) == digest_20);
   drop_folder(folder);
 }
 

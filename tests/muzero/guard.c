@@ -48,17 +48,6 @@ static mz_status play_to(mz_run *run, int64_t rounds) {
   return MZ_OK;
 }
 
-static uint64_t digest_of(const char *run) {
-  char path[512];
-  mz_checkpoint checkpoint;
-  uint64_t hashes[MZ_DIGEST_PARTS], digest;
-  expect_ok(mz_run_checkpoint_path(run, path, sizeof path));
-  expect_ok(mz_checkpoint_open(&checkpoint, path));
-  expect_ok(mz_checkpoint_digest(&checkpoint, hashes, &digest));
-  mz_checkpoint_close(&checkpoint);
-  return digest;
-}
-
 static int count_lines(const char *dir, const char *with) {
   char path[512];
   uint8_t *text;
@@ -120,7 +109,7 @@ static uint64_t train_guarded(const char *folder, const char *name, int threads,
   expect_ok(play_to(run, 40));
   mz_run_close(run);
   *backs = count_lines(dir, "\"event\":\"back\"");
-  return digest_of(dir);
+  return digest_of_run(dir);
 }
 
 static void equal_runs_go_back_alike(void **state) {

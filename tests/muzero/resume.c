@@ -13,17 +13,6 @@ static const char *const sets[] = {
 enum { RESIDUAL = 3, SETS = sizeof sets / sizeof sets[0] - RESIDUAL, ROUNDS = 11 };
 static int residual; /* RESIDUAL: networks of runs are residual ones; 0: fully connected */
 
-static uint64_t digest_of(const char *run) {
-  char path[512];
-  mz_checkpoint checkpoint;
-  uint64_t hashes[MZ_DIGEST_PARTS], digest;
-  expect_ok(mz_run_checkpoint_path(run, path, sizeof path));
-  expect_ok(mz_checkpoint_open(&checkpoint, path));
-  expect_ok(mz_checkpoint_digest(&checkpoint, hashes, &digest));
-  mz_checkpoint_close(&checkpoint);
-  return digest;
-}
-
 static void play_to(mz_run *run, int64_t rounds) {
   mz_reason reason = MZ_GOES_ON;
   const mz_limits limits = {.rounds = rounds};
@@ -74,7 +63,7 @@ static void stopping_anywhere_changes_nothing(void **unused) {
   make_folder(folder);
   snprintf(whole, sizeof whole, "%s/whole", folder);
   train(whole, ROUNDS, 1);
-  uint64_t expected = digest_of(whole);
+  uint64_t expected = digest_of_run(whole);
   static const char *const other[] = {"cpu_actor=3", "batch_actor=2", "learner_threads=2", "mcts_storage_size=5",
                                       "batch_buffer_size=2"};
   for (int stop = 1; stop < ROUNDS; stop += 3) { /* before replay is filled, in the middle of a phase, at its end */
@@ -82,7 +71,7 @@ static void stopping_anywhere_changes_nothing(void **unused) {
     train(parts, stop, 2);
     resume(parts, stop + 1, other, 5, 0);
     resume(parts, ROUNDS, NULL, 0, 1);
-    assert_int_equal(digest_of(parts), expected);
+    assert_int_equal(digest_of_run(parts), expected);
     assert_int_equal(lines_of(parts), lines_of(whole));
   }
   drop_folder(folder);
@@ -184,7 +173,7 @@ static void shorter_logs_cost_their_lines_only(void **unused) {
   resume(dir, 9, NULL, 0, 1); /* what is recorded now is right */
   mz_log_set_sink(NULL, NULL);
   assert_int_equal(missing_warnings, 2);
-  assert_int_equal(digest_of(dir), digest_of(whole));
+  assert_int_equal(digest_of_run(dir), digest_of_run(whole));
   assert_int_equal(lines_of(dir), lines_of(whole) - 1);
   drop_folder(folder);
 }

@@ -32,6 +32,19 @@ static inline const mz_env *env_named(const char *name) {
   return env;
 }
 
+/* Digest of a run's latest checkpoint, every checksum of which holds. */
+static inline uint64_t digest_of_run(const char *run) {
+  char path[512];
+  mz_checkpoint checkpoint;
+  uint64_t hashes[MZ_DIGEST_PARTS], digest;
+  expect_ok(mz_run_checkpoint_path(run, path, sizeof path));
+  expect_ok(mz_checkpoint_open(&checkpoint, path));
+  expect_ok(mz_checkpoint_verify(&checkpoint));
+  expect_ok(mz_checkpoint_digest(&checkpoint, hashes, &digest));
+  mz_checkpoint_close(&checkpoint);
+  return digest;
+}
+
 /* A folder of its own; removed by drop_folder. */
 static inline void make_folder(char out[64]) {
   snprintf(out, 64, "/tmp/muzero-test-XXXXXX");
