@@ -1,19 +1,10 @@
 /* Opening, resuming and closing a run. */
 #include "muzero/base/clock.h"
-#include "muzero/base/digest.h"
 #include "muzero/base/file.h"
-#include "muzero/base/log.h"
-#include "muzero/base/machine.h"
-#include "muzero/pipeline.h"
 #include "muzero/run.h"
 #include "muzero/stored.h"
-#include "networks/isa.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
 /* ---- settings ---- */
 
