@@ -1,8 +1,8 @@
 #include "allocator/allocator.h"
-#include "allocator/decision.h"
-#include "allocator/evidence.h"
-#include "allocator/tabu.h"
-#include "allocator/trial.h"
+#include "allocator/records/decision.h"
+#include "allocator/model/evidence.h"
+#include "allocator/strategies/tabu.h"
+#include "allocator/strategies/trial.h"
 #include <math.h>
 #include <stdalign.h>
 #include <string.h>

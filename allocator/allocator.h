@@ -2,7 +2,7 @@
  * it decides is a pure function of what it was created with and of the windows and rounds it was told, in order, so that a
  * ledger replays byte for byte. One thread drives it. Costs well under a millisecond a phase. */
 #pragma once
-#include "allocator/strategy.h"
+#include "allocator/strategies/strategy.h"
 
 typedef enum mz_action {
   MZ_ACTION_KEEP,    /* nothing changes */

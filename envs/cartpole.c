@@ -1,7 +1,7 @@
 /* CartPole-v1 as Gymnasium has it: every operation on doubles in the reference's order, so that only the last bits of sine and
  * cosine can differ. Equations: Barto, Sutton & Anderson (1983), friction left out; Florian (2005). */
 #include "envs/bundled.h"
-#include "muzero/base/maths_inline.h"
+#include "base/maths/maths_inline.h"
 #include <string.h>
 
 #define GRAVITY 9.8

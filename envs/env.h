@@ -5,9 +5,9 @@
  *
  * Players are numbered 0 and 1. A reward belongs to the player who moved (or to the single player). */
 #pragma once
-#include "muzero/base/rng.h"
-#include "muzero/base/spec.h"
-#include "muzero/base/status.h"
+#include "base/maths/rng.h"
+#include "base/spec.h"
+#include "base/status.h"
 #include <string.h>
 
 typedef struct mz_step {

@@ -1,7 +1,7 @@
 /* The generator behind numpy.random.default_rng(seed): SeedSequence (O'Neill's seed_seq_fe) feeding PCG64 (XSL-RR 128/64).
  * Gymnasium draws its resets from it, so `envs --trace` does, too. A generator is a plain value: copy it freely. */
 #pragma once
-#include "muzero/base/rng.h"
+#include "base/maths/rng.h"
 
 typedef struct mz_numpy_generator {
   unsigned __int128 state, increment;

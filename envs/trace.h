@@ -5,7 +5,7 @@
  * Games are drawn from NumPy's generator seeded once, as Gymnasium's reset(seed=...) and later reset() draw them. */
 #pragma once
 #include "envs/env.h"
-#include "muzero/base/json.h"
+#include "base/json/json.h"
 
 typedef struct mz_trace_options {
   int steps; /* lines; with `actions` an upper limit, where 0 is none */

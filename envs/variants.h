@@ -1,8 +1,8 @@
 /* Variants of the bundled games: "gomoku:size=9,k=5" is Gomoku with some of its options set. A game lists its options as rows of
- * settings (muzero/base/config.h) and says what they change; names, errors and the keeping of variants are done here. */
+ * settings (base/config/config.h) and says what they change; names, errors and the keeping of variants are done here. */
 #pragma once
 #include "envs/env.h"
-#include "muzero/base/config.h"
+#include "base/config/config.h"
 
 enum { MZ_ENV_NAME_MAX = 64, MZ_ENV_OPTIONS_MAX = 8 };
 

@@ -2,7 +2,7 @@
  * One thread drives a run; mz_run_request may come from anywhere, a signal handler included. */
 #pragma once
 #include "muzero/settings.h"
-#include "selfplay/evaluate.h"
+#include "selfplay/evaluation/evaluate.h"
 
 typedef struct mz_run mz_run;
 

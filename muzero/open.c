@@ -1,8 +1,8 @@
 /* Opening, resuming and closing a run. */
-#include "muzero/base/clock.h"
-#include "muzero/base/file.h"
+#include "base/machine/clock.h"
+#include "base/file/file.h"
 #include "muzero/run.h"
-#include "muzero/stored.h"
+#include "muzero/storage/stored.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "envs/env.h"
-#include "muzero/base/file.h"
+#include "base/file/file.h"
 #include "muzero/presets/embedded.h"
 #include "muzero/settings.h"
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Resuming a run: from its latest checkpoint, exactly; or, where that is damaged and the user allows it, from what is sound. */
-#include "muzero/base/file.h"
-#include "muzero/base/log.h"
-#include "muzero/base/text.h"
-#include "muzero/checkpoint_list.h"
+#include "base/file/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "muzero/storage/checkpoint_list.h"
 #include "muzero/run.h"
-#include "muzero/stored.h"
+#include "muzero/storage/stored.h"
 #include <string.h>
 
 /* The keys in which `next` differs from `old` may all change on resume. */

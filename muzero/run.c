@@ -1,11 +1,11 @@
 /* The phase loop. One phase: rounds → evaluation → record → checkpoint when due → has a limit been met? */
 #include "muzero/run.h"
-#include "muzero/base/clock.h"
-#include "muzero/base/log.h"
-#include "muzero/base/text.h"
-#include "muzero/guard.h"
-#include "muzero/soundness.h"
-#include "networks/backend.h"
+#include "base/machine/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "muzero/training/guard.h"
+#include "muzero/training/soundness.h"
+#include "networks/tape/backend.h"
 #include <math.h>
 #include <string.h>
 

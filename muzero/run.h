@@ -1,11 +1,11 @@
 /* A run: the state, the workers that advance it, and its directory. (Internal; muzero.h is the public face.) */
 #pragma once
-#include "muzero/metrics.h"
+#include "muzero/storage/metrics.h"
 #include "muzero/muzero.h"
-#include "muzero/saver.h"
-#include "muzero/steer.h"
-#include "muzero/watchdog.h"
-#include "muzero/workers.h"
+#include "muzero/storage/saver.h"
+#include "muzero/steering/steer.h"
+#include "muzero/training/watchdog.h"
+#include "muzero/training/workers.h"
 
 enum { MZ_DIR_MAX = 400 };
 

@@ -1,5 +1,5 @@
 #include "muzero/settings.h"
-#include "muzero/base/digest.h"
+#include "base/maths/digest.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* Every setting of a run, joined from the rooms, with the roof's own: learning, knobs, training. One mz_config over it drives
  * presets, --set, --help and the resolved config in the run directory. */
 #pragma once
-#include "allocator/settings.h"
-#include "muzero/base/config.h"
+#include "allocator/pipeline/allocation_settings.h"
+#include "base/config/config.h"
 #include "networks/loss.h"
-#include "networks/model.h"
-#include "networks/optimizer.h"
+#include "networks/model/model.h"
+#include "networks/parameters/optimizer.h"
 #include "replay/buffer.h"
-#include "selfplay/actor.h"
-#include "selfplay/search.h"
+#include "selfplay/games/actor.h"
+#include "selfplay/search/search.h"
 
 typedef struct mz_learning_settings {
   int64_t batch_size, loop_count; /* rows an update; updates a round */
@@ -22,7 +22,7 @@ typedef struct mz_learning_settings {
 enum { MZ_KNOB_THREADS_MAX = 1024 };
 typedef struct mz_knobs { /* exact: only speed and memory depend on them; 0: chosen from the thread budget */
   int64_t cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size;
-  int64_t selfplay_device, reanalyze_device, learning_device; /* 1 + index of the device (allocator/devices.h) */
+  int64_t selfplay_device, reanalyze_device, learning_device; /* 1 + index of the device (allocator/pipeline/devices.h) */
   int64_t replay_raw; /* bytes of replay kept as they are, the rest is packed (replay/buffer.h) */
 } mz_knobs;
 

@@ -1,5 +1,5 @@
 #include "networks/infer.h"
-#include "networks/backend.h"
+#include "networks/tape/backend.h"
 #include <string.h>
 
 typedef struct infer_pass { /* one recorded network with its scalar heads */

@@ -2,7 +2,7 @@
  * addresses by index. One mz_infer belongs to one thread; weights are shared, immutable, and outlive the call.
  * Row results do not depend on the batch they are computed in, bit for bit. */
 #pragma once
-#include "networks/model.h"
+#include "networks/model/model.h"
 
 typedef struct mz_infer mz_infer;
 

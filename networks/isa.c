@@ -1,5 +1,5 @@
 #include "networks/isa.h"
-#include "muzero/base/log.h"
+#include "base/log.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

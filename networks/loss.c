@@ -1,5 +1,5 @@
 #include "networks/loss.h"
-#include "muzero/base/maths.h"
+#include "base/maths/maths.h"
 #include "networks/math/lanes.h"
 #include "networks/math/value.h"
 #include <math.h>

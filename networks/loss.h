@@ -4,7 +4,7 @@
  * from it (Ye et al. 2021, EfficientZero, section 4.1; here without projections, on latents scaled alike).
  * Row weights carry importance weight, mask and 1/batch, so that shards of a batch simply add. */
 #pragma once
-#include "networks/model.h"
+#include "networks/model/model.h"
 
 typedef struct mz_loss_settings {
   int64_t unroll; /* K */

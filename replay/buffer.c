@@ -1,8 +1,8 @@
 #include "replay/buffer.h"
-#include "muzero/base/digest.h"
-#include "replay/moves.h"
-#include "replay/targets.h"
-#include "replay/tiers.h"
+#include "base/maths/digest.h"
+#include "replay/segments/moves.h"
+#include "replay/batches/targets.h"
+#include "replay/storage/tiers.h"
 #include <string.h>
 
 struct mz_buffer {

@@ -5,10 +5,10 @@
  * Segments are kept in three tiers: the newest raw, older ones zstd-compressed in memory, the oldest in a temporary file. No
  * draw, digest or checkpoint depends on which is where. */
 #pragma once
-#include "muzero/base/config.h"
-#include "muzero/base/rng.h"
-#include "replay/frame.h"
-#include "replay/priority.h"
+#include "base/config/config.h"
+#include "base/maths/rng.h"
+#include "replay/segments/frame.h"
+#include "replay/batches/priority.h"
 
 typedef struct mz_replay_settings {
   int64_t capacity;                              /* replay.capacity: transitions (drawable positions) */

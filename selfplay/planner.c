@@ -1,6 +1,6 @@
 #include "selfplay/planner.h"
-#include "muzero/base/arena.h"
-#include "muzero/base/stage.h"
+#include "base/arena.h"
+#include "base/threads/stage.h"
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * up to `slots` states. What the actor and the evaluation have in common. One planner belongs to one thread. */
 #pragma once
 #include "envs/env.h"
-#include "selfplay/search.h"
+#include "selfplay/search/search.h"
 
 typedef struct mz_planner {
   const mz_env *env;

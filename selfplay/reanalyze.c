@@ -1,6 +1,6 @@
 #include "selfplay/reanalyze.h"
-#include "muzero/base/arena.h"
-#include "muzero/base/stage.h"
+#include "base/arena.h"
+#include "base/threads/stage.h"
 
 struct mz_reanalyze {
   mz_search *search;

@@ -6,10 +6,10 @@
  * A file: {algorithm, algorithm_config, env_config{discount, zero_reward}, tree}. Optional: num_simulations (else root visits
  * less 1), max_depth, qtransform and its arguments, root_invalid_actions (indices, or a mask with one entry per action),
  * selected_action, action_weights. What other keys mean is not known; if they matter, the replay will differ. */
-#include "muzero/base/file.h"
-#include "muzero/base/json.h"
-#include "muzero/base/maths.h"
-#include "selfplay/search.h"
+#include "base/file/file.h"
+#include "base/json/json.h"
+#include "base/maths/maths.h"
+#include "selfplay/search/search.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

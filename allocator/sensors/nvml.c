@@ -1,5 +1,5 @@
 #include "allocator/sensors/nvml.h"
-#include "muzero/base/status.h"
+#include "base/status.h"
 #include <dlfcn.h>
 #include <string.h>
 

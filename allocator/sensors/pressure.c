@@ -1,7 +1,7 @@
 #include "allocator/sensors/pressure.h"
 #include "allocator/sensors/text.h"
-#include "muzero/base/cgroup.h"
-#include "muzero/base/file.h"
+#include "base/machine/cgroup.h"
+#include "base/file/file.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "allocator/sensors/text.h"
-#include "muzero/base/file.h"
+#include "base/file/file.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

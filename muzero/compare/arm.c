@@ -1,5 +1,5 @@
 #include "muzero/compare/arm.h"
-#include "allocator/strategy.h"
+#include "allocator/strategies/strategy.h"
 #include <string.h>
 
 static mz_status add_set(mz_arm *arm, const char *format, const char *key, long long value) {

@@ -1,7 +1,7 @@
 #include "muzero/compare/cell.h"
-#include "muzero/base/clock.h"
-#include "muzero/base/file.h"
-#include "muzero/pipeline.h"
+#include "base/machine/clock.h"
+#include "base/file/file.h"
+#include "muzero/steering/trainer_pipeline.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>

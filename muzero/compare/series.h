@@ -1,6 +1,6 @@
 /* The cells of a comparison as numbers: arms × seeds × blocks. */
 #pragma once
-#include "muzero/base/json.h"
+#include "base/json/json.h"
 #include "muzero/compare/arm.h"
 
 typedef enum mz_metric {

@@ -1,6 +1,6 @@
 #include "muzero/compare/summary.h"
-#include "muzero/base/machine.h"
-#include "muzero/base/statistics.h"
+#include "base/machine/machine.h"
+#include "base/maths/statistics.h"
 #include "muzero/compare/series.h"
 #include "networks/isa.h"
 #include <math.h>

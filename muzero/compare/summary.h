@@ -6,7 +6,7 @@
  * more difference than the twin (A/A) showed. Arms that did not reach the target are censored: their times count as lower
  * bounds and no claim is made in their favour. */
 #pragma once
-#include "muzero/base/json.h"
+#include "base/json/json.h"
 #include "muzero/compare/arm.h"
 
 /* plan: as in plan.json; seeds: array of {"seed", "cells": [{"arm", "run", "crashed", "blocks"}]}, cells in the order of the arms, the

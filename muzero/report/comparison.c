@@ -1,5 +1,5 @@
 /* compare.json, and the curves of the runs behind it. */
-#include "muzero/base/file.h"
+#include "base/file/file.h"
 #include "muzero/report/data.h"
 #include <string.h>
 

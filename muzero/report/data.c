@@ -1,5 +1,5 @@
 #include "muzero/report/data.h"
-#include "muzero/base/file.h"
+#include "base/file/file.h"
 #include <math.h>
 #include <string.h>
 

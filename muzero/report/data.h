@@ -1,7 +1,7 @@
 /* What the page shows, as JSON made from the files of a run or a comparison. Keys that a file lacks are left out or null. No
  * series has more than MZ_POINTS_MAX points: longer ones are thinned, and "stride" says how many records a point stands for. */
 #pragma once
-#include "muzero/base/json.h"
+#include "base/json/json.h"
 
 enum { MZ_POINTS_MAX = 2000 };
 

@@ -1,5 +1,5 @@
 #include "muzero/report/jsonl.h"
-#include "muzero/base/file.h"
+#include "base/file/file.h"
 #include <string.h>
 
 mz_status mz_jsonl_open(mz_jsonl *file, const char *path) {

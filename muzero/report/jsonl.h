@@ -1,6 +1,6 @@
 /* A file of JSON lines, one after another. A last line without its end was being written: it is left out. */
 #pragma once
-#include "muzero/base/json.h"
+#include "base/json/json.h"
 
 typedef struct mz_jsonl {
   char path[640];

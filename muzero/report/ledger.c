@@ -1,6 +1,6 @@
 /* ledger.jsonl: what was predicted and observed by phase, what the stages did, and the decisions. Read as JSON and not through
  * the allocator's types, so that a ledger of another version still shows what both know. */
-#include "allocator/pipeline.h"
+#include "allocator/pipeline/pipeline.h"
 #include "muzero/report/data.h"
 #include "muzero/report/jsonl.h"
 #include <math.h>

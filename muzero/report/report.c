@@ -1,6 +1,6 @@
 #include "muzero/report/report.h"
-#include "muzero/base/bytes.h"
-#include "muzero/base/file.h"
+#include "base/bytes.h"
+#include "base/file/file.h"
 #include "muzero/report/assets.h"
 #include "muzero/report/data.h"
 #include <string.h>

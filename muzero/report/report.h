@@ -2,7 +2,7 @@
  * by Dygraphs (MIT; Debian's libjs-dygraphs, taken in when the program is built), all else by the sources in page/.
  * Whatever is in the inputs, names of runs included, reaches the page as data and is shown as text. */
 #pragma once
-#include "muzero/base/status.h"
+#include "base/status.h"
 
 /* Each of `runs` is a run's directory (it has metrics.jsonl) or a comparison's (compare.json), or both. Several runs
  * share their plots. The page depends on the files alone, and is written whole or not at all. MZ_E_IO: no such directory,

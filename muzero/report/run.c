@@ -1,5 +1,5 @@
 /* metrics.jsonl and the small files beside it, as series. */
-#include "muzero/base/file.h"
+#include "base/file/file.h"
 #include "muzero/report/data.h"
 #include "muzero/report/jsonl.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Parameters of a tape's running pass, as floats. */
 #pragma once
-#include "networks/tape_state.h"
+#include "networks/tape/tape_state.h"
 
 /* `vector`: tape->weights or tape->transposed, both packed. param −1: NULL. */
 static inline const float *mz_parameter(const mz_tape *tape, const void *vector, int param) {

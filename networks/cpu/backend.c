@@ -1,5 +1,5 @@
 /* The cpu backend: floats, kernels chosen at run time, oneDNN for wide layers. */
-#include "networks/backend.h"
+#include "networks/tape/backend.h"
 #include "networks/cpu/conv.h"
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/linear.h"
@@ -7,7 +7,7 @@
 #include "networks/cpu/planes.h"
 #include "networks/cpu/pool.h"
 #include "networks/math/value.h"
-#include "networks/tape_state.h"
+#include "networks/tape/tape_state.h"
 #include <string.h>
 
 /* What has more to it than a kernel over rows. */

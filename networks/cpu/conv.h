@@ -1,6 +1,6 @@
 /* MZ_OP_CONV on the cpu: of floats by minimal filtering (winograd.h), of halves by oneDNN (onednn_conv.h). */
 #pragma once
-#include "networks/backend.h"
+#include "networks/tape/backend.h"
 #include "networks/cpu/onednn_conv.h"
 
 mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node);

@@ -3,7 +3,7 @@
  * Levels agree bit for bit, except that the product of the plain level rounds a multiply-add twice. */
 #pragma once
 #include "networks/isa.h"
-#include "networks/params.h"
+#include "networks/parameters/params.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

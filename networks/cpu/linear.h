@@ -1,7 +1,7 @@
 /* MZ_OP_LINEAR on the cpu: y = act(x W + b + T[index]), its data gradient through Wᵀ, and the weight gradient over all uses of
  * the weight at once. */
 #pragma once
-#include "networks/backend.h"
+#include "networks/tape/backend.h"
 
 mz_status mz_linear_prepare(mz_tape *tape, mz_node *node);
 void mz_linear_release(mz_node *node);

@@ -1,6 +1,6 @@
 /* MZ_OP_NORM and MZ_OP_AFFINE on the cpu. */
 #pragma once
-#include "networks/backend.h"
+#include "networks/tape/backend.h"
 
 mz_status mz_norm_prepare(mz_tape *tape, mz_node *node);
 void mz_norm_release(mz_node *node);

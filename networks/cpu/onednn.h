@@ -1,7 +1,7 @@
 /* Products too wide for our own kernel, by oneDNN's matmul. The one file that knows its C API (2.6). A plan belongs to one
  * thread; oneDNN runs on the calling thread alone. */
 #pragma once
-#include "muzero/base/status.h"
+#include "base/status.h"
 #include "networks/cpu/kernels.h"
 
 typedef struct mz_onednn mz_onednn;

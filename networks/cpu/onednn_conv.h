@@ -2,8 +2,8 @@
  * thread. Weights are packed as its kernels read them, once for all threads and numbers of rows. A plan belongs to one thread and
  * allocates nothing when it runs. A board's result does not depend on the others it is run with. */
 #pragma once
-#include "muzero/base/status.h"
-#include "networks/params.h"
+#include "base/status.h"
+#include "networks/parameters/params.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* What the files that use oneDNN's C API (2.6) share: its engine, one thread, statuses. */
 #pragma once
-#include "muzero/base/status.h"
+#include "base/status.h"
 #include <oneapi/dnnl/dnnl.h>
 
 mz_status mz_onednn_check(dnnl_status_t status, const char *what);

@@ -1,6 +1,6 @@
 #include "networks/cpu/pool.h"
 #include "networks/cpu/kernels.h"
-#include "networks/tape_state.h"
+#include "networks/tape/tape_state.h"
 
 static mz_pooling pooling_of(const mz_tape *tape, const mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];

@@ -1,6 +1,6 @@
 /* MZ_OP_POOL and MZ_OP_SPREAD on the cpu. */
 #pragma once
-#include "networks/backend.h"
+#include "networks/tape/backend.h"
 
 void mz_pool_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_pool_backward(mz_tape *tape, mz_node *node, int rows);

@@ -1,6 +1,6 @@
 /* What every op of the reference backend asks of a tape. */
 #pragma once
-#include "networks/tape_state.h"
+#include "networks/tape/tape_state.h"
 
 typedef struct mz_ref_param {
   const double *values;

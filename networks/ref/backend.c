@@ -1,7 +1,7 @@
 /* The reference backend: double, plain loops, textbook formulas in the order one would derive them. What the others are checked
  * against; never fast. */
-#include "networks/backend.h"
-#include "muzero/base/maths.h"
+#include "networks/tape/backend.h"
+#include "base/maths/maths.h"
 #include "networks/ref/access.h"
 #include "networks/ref/conv.h"
 #include "networks/ref/linear.h"

@@ -1,7 +1,7 @@
 /* Boards on the reference backend, one row at a time: MZ_OP_CONV, MZ_OP_ACTION_MAP, MZ_OP_PLANES, MZ_OP_POOL,
  * MZ_OP_SPREAD. */
 #pragma once
-#include "networks/tape.h"
+#include "networks/tape/tape.h"
 
 void mz_ref_conv(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_conv_backward(mz_tape *tape, const mz_node *node, int r);

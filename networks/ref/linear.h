@@ -1,6 +1,6 @@
 /* The linear layer of the reference backend, one row at a time; parameter gradients over all uses of a weight. */
 #pragma once
-#include "networks/tape.h"
+#include "networks/tape/tape.h"
 
 void mz_ref_linear(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_linear_backward(mz_tape *tape, const mz_node *node, int r); /* dx, if wanted */

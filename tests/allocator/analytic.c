@@ -1,5 +1,5 @@
-#include "allocator/analytic.h"
-#include "muzero/base/rng.h"
+#include "allocator/model/analytic.h"
+#include "base/maths/rng.h"
 #include "tests/allocator/support/random_pipeline.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-#include "allocator/devices.h"
-#include "muzero/base/clock.h"
+#include "allocator/pipeline/devices.h"
+#include "base/machine/clock.h"
 #include <sched.h>
 #include <string.h>
 

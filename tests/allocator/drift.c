@@ -1,7 +1,7 @@
 /* A wandering level of cost is told from what belongs to plans. */
-#include "allocator/analytic.h"
-#include "allocator/drift.h"
-#include "muzero/base/rng.h"
+#include "allocator/model/analytic.h"
+#include "allocator/model/drift.h"
+#include "base/maths/rng.h"
 #include "tests/allocator/support/random_pipeline.h"
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "allocator/forecast.h"
-#include "muzero/base/rng.h"
+#include "allocator/model/forecast.h"
+#include "base/maths/rng.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* A folder of its own, rows of the bakery, and the warnings that were given, for the tests of the history. */
 #pragma once
-#include "allocator/history.h"
-#include "muzero/base/file.h"
-#include "muzero/base/log.h"
+#include "allocator/records/history.h"
+#include "base/file/file.h"
+#include "base/log.h"
 #include "tests/allocator/invented.h"
 #include <math.h>
 #include <sqlite3.h>

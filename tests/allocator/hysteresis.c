@@ -1,4 +1,4 @@
-#include "allocator/hysteresis.h"
+#include "allocator/strategies/hysteresis.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

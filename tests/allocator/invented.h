@@ -1,7 +1,7 @@
 /* Pipelines that have nothing to do with MuZero, and JSON that was damaged one place at a time. */
 #pragma once
-#include "allocator/pipeline.h"
-#include "muzero/base/rng.h"
+#include "allocator/pipeline/pipeline.h"
+#include "base/maths/rng.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What is written into a ledger reads back and replays. */
-#include "muzero/base/clock.h"
+#include "base/machine/clock.h"
 #include "recorded.h"
 
 /* ---- replay ---- */

@@ -1,4 +1,4 @@
-#include "allocator/load.h"
+#include "allocator/model/load.h"
 #include "tests/allocator/plant.h"
 
 static const double TINY = 1e-12;

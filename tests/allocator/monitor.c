@@ -1,7 +1,7 @@
 /* Sensors read from invented procfs and cgroup trees. The thread: monitor_thread.c; GPUs: nvml.c. */
-#include "allocator/monitor.h"
-#include "muzero/base/clock.h"
-#include "muzero/base/file.h"
+#include "allocator/sensors/monitor.h"
+#include "base/machine/clock.h"
+#include "base/file/file.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* The monitor's thread on the procfs and the cgroups there are. */
-#include "allocator/monitor.h"
-#include "muzero/base/clock.h"
-#include "muzero/base/thread.h"
+#include "allocator/sensors/monitor.h"
+#include "base/machine/clock.h"
+#include "base/threads/thread.h"
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>

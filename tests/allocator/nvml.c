@@ -1,5 +1,5 @@
 /* GPUs, by a library that stands in for NVIDIA's (tests/fake_nvml.c). */
-#include "allocator/monitor.h"
+#include "allocator/sensors/monitor.h"
 #include "allocator/sensors/nvml.h"
 #include <dlfcn.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "allocator/pipeline.h"
+#include "allocator/pipeline/pipeline.h"
 #include "invented.h"
 
 /* ---- JSON ---- */

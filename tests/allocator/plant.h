@@ -1,8 +1,8 @@
 /* A tiny invented plant: makers fill a shelf, users empty it, a sweep follows. Windows of it are computed from how much work
  * there is, so that a strategy can be driven through hundreds of phases. */
 #pragma once
-#include "allocator/strategy.h"
-#include "muzero/base/rng.h"
+#include "allocator/strategies/strategy.h"
+#include "base/maths/rng.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

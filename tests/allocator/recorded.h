@@ -1,8 +1,8 @@
 /* Runs of the print shop that are recorded in a ledger, in a folder of their own. */
 #pragma once
-#include "allocator/ledger.h"
-#include "muzero/base/file.h"
-#include "muzero/base/log.h"
+#include "allocator/records/ledger.h"
+#include "base/file/file.h"
+#include "base/log.h"
 #include "simulated.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "allocator/settings.h"
+#include "allocator/pipeline/allocation_settings.h"
 #include "invented.h"
 
 /* ---- the table ---- */

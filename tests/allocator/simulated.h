@@ -3,7 +3,7 @@
  * kind than T_ana: the slowest stage, a part of the others, what small queues cost, and what every thread costs to be woken. */
 #pragma once
 #include "allocator/allocator.h"
-#include "muzero/base/rng.h"
+#include "base/maths/rng.h"
 #include <math.h>
 #include <string.h>
 

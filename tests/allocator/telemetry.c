@@ -1,4 +1,4 @@
-#include "allocator/telemetry.h"
+#include "allocator/pipeline/telemetry.h"
 #include "invented.h"
 
 /* ---- chance ---- */

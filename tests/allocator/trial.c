@@ -1,5 +1,5 @@
-#include "allocator/trial.h"
-#include "muzero/base/rng.h"
+#include "allocator/strategies/trial.h"
+#include "base/maths/rng.h"
 #include <math.h>
 
 #include <setjmp.h>

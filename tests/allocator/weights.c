@@ -1,5 +1,5 @@
-#include "allocator/weights.h"
-#include "muzero/base/rng.h"
+#include "allocator/model/member_weights.h"
+#include "base/maths/rng.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>

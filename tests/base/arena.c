@@ -1,4 +1,4 @@
-#include "muzero/base/arena.h"
+#include "base/arena.h"
 #include <string.h>
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "muzero/base/bytes.h"
+#include "base/bytes.h"
 #include <math.h>
 #include <string.h>
 

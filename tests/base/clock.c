@@ -1,4 +1,4 @@
-#include "muzero/base/clock.h"
+#include "base/machine/clock.h"
 #include <time.h>
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "muzero/base/config.h"
+#include "base/config/config.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "muzero/base/core.h"
+#include "base/threads/core.h"
 #include <pthread.h>
 #include <sched.h>
 

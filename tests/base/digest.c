@@ -1,4 +1,4 @@
-#include "muzero/base/digest.h"
+#include "base/maths/digest.h"
 #include <string.h>
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-#include "muzero/base/file.h"
-#include "muzero/base/file_calls.h"
-#include "muzero/base/log.h"
+#include "base/file/file.h"
+#include "base/file/file_calls.h"
+#include "base/log.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

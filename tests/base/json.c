@@ -1,4 +1,4 @@
-#include "muzero/base/json.h"
+#include "base/json/json.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "muzero/base/log.h"
+#include "base/log.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "muzero/base/machine.h"
-#include "muzero/base/cgroup.h"
-#include "muzero/base/file.h"
+#include "base/machine/machine.h"
+#include "base/machine/cgroup.h"
+#include "base/file/file.h"
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "muzero/base/maths.h"
-#include "muzero/base/maths_inline.h"
-#include "muzero/base/rng.h"
+#include "base/maths/maths.h"
+#include "base/maths/maths_inline.h"
+#include "base/maths/rng.h"
 #include <math.h>
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
-#include "muzero/base/pool.h"
-#include "muzero/base/clock.h"
-#include "muzero/base/queue.h"
-#include "muzero/base/rng.h"
+#include "base/threads/pool.h"
+#include "base/machine/clock.h"
+#include "base/threads/queue.h"
+#include "base/maths/rng.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

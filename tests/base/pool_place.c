@@ -1,6 +1,6 @@
 /* Pools on sets of cores: tasks run where the pool was placed last, and nothing else changes. */
-#include "muzero/base/pool.h"
-#include "muzero/base/rng.h"
+#include "base/threads/pool.h"
+#include "base/maths/rng.h"
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,6 +1,6 @@
-#include "muzero/base/queue.h"
-#include "muzero/base/pool.h"
-#include "muzero/base/rng.h"
+#include "base/threads/queue.h"
+#include "base/threads/pool.h"
+#include "base/maths/rng.h"
 #include <pthread.h>
 #include <time.h>
 

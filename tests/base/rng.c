@@ -1,5 +1,5 @@
-#include "muzero/base/rng.h"
-#include "muzero/base/maths.h"
+#include "base/maths/rng.h"
+#include "base/maths/maths.h"
 #include <math.h>
 #include <string.h>
 

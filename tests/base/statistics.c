@@ -1,5 +1,5 @@
-#include "muzero/base/statistics.h"
-#include "muzero/base/rng.h"
+#include "base/maths/statistics.h"
+#include "base/maths/rng.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "muzero/base/status.h"
+#include "base/status.h"
 #include <pthread.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "muzero/base/text.h"
+#include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

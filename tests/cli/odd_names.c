@@ -1,5 +1,5 @@
 /* Names from outside that hold control characters or are not UTF-8: a terminal gets none of their bytes, JSON stays UTF-8. */
-#include "muzero/base/text.h"
+#include "base/text.h"
 #include "tests/cli/support/lines.h"
 #include "tests/cli/support/process.h"
 #include <setjmp.h>

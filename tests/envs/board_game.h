@@ -2,8 +2,8 @@
  * along random games. */
 #pragma once
 #include "envs/env.h"
-#include "envs/fast_random.h"
-#include "muzero/base/symmetry.h"
+#include "envs/go/fast_random.h"
+#include "base/symmetry.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

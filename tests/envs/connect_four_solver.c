@@ -1,8 +1,8 @@
 /* Connect Four solved: against a plain solver on a plain board, against its mirror image, against values that are known.
- * usage: connect_four_solver [--openings]: prints the table of envs/connect_four_openings.c, found by search. */
-#include "envs/connect_four_openings.h"
-#include "envs/connect_four_solver.h"
-#include "muzero/base/rng.h"
+ * usage: connect_four_solver [--openings]: prints the table of envs/connect_four/connect_four_openings.c, found by search. */
+#include "envs/connect_four/connect_four_openings.h"
+#include "envs/connect_four/connect_four_solver.h"
+#include "base/maths/rng.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* A game of Go under test: set up from a picture, moved by the names of points. */
 #pragma once
 #include "envs/env.h"
-#include "envs/go_board.h"
+#include "envs/go/go_board.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Go, random games: as by a plain implementation of its rules, and what holds of every position. */
-#include "muzero/base/symmetry.h"
+#include "base/symmetry.h"
 #include "tests/envs/go_game.h"
 #include "tests/envs/naive_go.h"
 

@@ -1,6 +1,6 @@
 /* Tic-tac-toe by complete enumeration: every game, every position, every symmetry, and perfect play against plain negamax. */
 #include "envs/env.h"
-#include "muzero/base/symmetry.h"
+#include "base/symmetry.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 #include "tests/fault/inject.h"
-#include "muzero/base/file_calls.h"
+#include "base/file/file_calls.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "tests/fault/trial.h"
-#include "muzero/base/file.h"
-#include "muzero/base/json.h"
+#include "base/file/file.h"
+#include "base/json/json.h"
 #include "tests/fault/inject.h"
 #include "tests/fault/launch.h"
 #include <stdarg.h>

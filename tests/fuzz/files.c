@@ -1,7 +1,7 @@
 #include "tests/fuzz/fuzz.h"
-#include "muzero/base/file.h"
-#include "muzero/base/file_calls.h"
-#include "muzero/base/log.h"
+#include "base/file/file.h"
+#include "base/file/file_calls.h"
+#include "base/log.h"
 #include <fcntl.h>
 #include <string.h>
 

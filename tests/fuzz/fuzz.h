@@ -1,8 +1,8 @@
 /* What fuzz targets share: files in memory, random numbers for mutators, a mutator of text. A target is one file NAME.c with
  * LLVMFuzzerTestOneInput over the public functions of a room; tests/fuzz/run.sh builds and runs them. */
 #pragma once
-#include "muzero/base/bytes.h"
-#include "muzero/base/status.h"
+#include "base/bytes.h"
+#include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

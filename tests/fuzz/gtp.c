@@ -1,5 +1,5 @@
 /* Lines of the Go Text Protocol, to an agent of a tiny network. The first byte chooses the game. */
-#include "muzero/cli/gtp_commands.h"
+#include "cli/playing/gtp_commands.h"
 #include "tests/fuzz/fuzz.h"
 #include <string.h>
 

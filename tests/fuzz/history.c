@@ -1,8 +1,8 @@
 /* The history of measurements. A first byte of 'r': a row's columns, one a line, as some other process may have written them;
  * anything else: the database file itself. Files lie in memory (/dev/shm), since SQLite opens them by its own calls. */
-#include "allocator/history.h"
-#include "muzero/base/file.h"
-#include "allocator/history_file.h"
+#include "allocator/records/history.h"
+#include "base/file/file.h"
+#include "allocator/records/history_file.h"
 #include "tests/fuzz/fuzz.h"
 #include <fcntl.h>
 #include <string.h>

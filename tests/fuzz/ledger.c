@@ -1,5 +1,5 @@
 /* A run's ledger, replayed to its end. */
-#include "allocator/ledger.h"
+#include "allocator/records/ledger.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PATH FUZZ_FOLDER "/ledger.jsonl"

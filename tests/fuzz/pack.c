@@ -2,10 +2,10 @@
  * works on the contents of frames and makes all hashes right again. */
 #include "tests/fuzz/fuzz.h"
 #include "envs/env.h"
-#include "muzero/base/digest.h"
-#include "replay/batch.h"
-#include "replay/pack.h"
-#include "replay/store.h"
+#include "base/maths/digest.h"
+#include "replay/batches/batch.h"
+#include "replay/storage/pack.h"
+#include "replay/storage/store.h"
 #include <string.h>
 
 enum { HEAD_BYTES = 16, ROW_BYTES = 40, ROWS_MAX = 32, CONTENTS_MAX = 1 << 16, CAPACITY = 64 };

@@ -1,8 +1,8 @@
 /* A safetensors file, and the weights of a small network in it. */
-#include "networks/safetensors.h"
+#include "networks/parameters/safetensors.h"
 #include "envs/env.h"
-#include "networks/model.h"
-#include "networks/weights.h"
+#include "networks/model/model.h"
+#include "networks/parameters/weights.h"
 #include "tests/fuzz/fuzz.h"
 #include <string.h>
 

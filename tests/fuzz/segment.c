@@ -2,8 +2,8 @@
  * a segment's hash right again. */
 #include "tests/fuzz/fuzz.h"
 #include "envs/env.h"
-#include "muzero/base/digest.h"
-#include "replay/frame.h"
+#include "base/maths/digest.h"
+#include "replay/segments/frame.h"
 #include <string.h>
 
 enum { ENVS = 3, KINDS = 3 };

@@ -1,5 +1,5 @@
 /* What runs again and again, a search, a batch and an update, asks for no memory once it has run: shown by refusing it all. */
-#include "networks/backend.h"
+#include "networks/tape/backend.h"
 #include "selfplay/planner.h"
 #include "testing.h"
 

@@ -1,5 +1,5 @@
 /* Which checkpoints of a run stay, and which go. */
-#include "muzero/checkpoint_list.h"
+#include "muzero/storage/checkpoint_list.h"
 #include "testing.h"
 #include <fcntl.h>
 

@@ -1,6 +1,6 @@
 /* Comparisons without running anything: arms from text, cells as numbers, and what may be claimed from planted cells. */
 #include "muzero/compare/arm.h"
-#include "muzero/base/rng.h"
+#include "base/maths/rng.h"
 #include "muzero/compare/series.h"
 #include "muzero/compare/summary.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* numerics.guard: bounds are named when they stop a run; `back` goes back as often as it may, the same in equal runs, resumed ones
  * too. */
-#include "muzero/checkpoint.h"
+#include "muzero/storage/checkpoint.h"
 #include "muzero/muzero.h"
 #include "testing.h"
 

@@ -1,8 +1,8 @@
 /* Threads that are delayed at random wherever they meet in queues and pools, and knobs drawn at random, change no digest. Some
  * 500 short rounds; with --long, 10,000. */
-#include "muzero/base/clock.h"
-#include "muzero/base/sched_point.h"
-#include "muzero/watchdog.h"
+#include "base/machine/clock.h"
+#include "base/threads/sched_point.h"
+#include "muzero/training/watchdog.h"
 #include "testing.h"
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* The ladder of a small run: who plays whom, that threads change nothing, what is left out; and which checkpoints stay for it. */
-#include "muzero/ladder.h"
-#include "muzero/base/log.h"
+#include "muzero/evaluation/ladder.h"
+#include "base/log.h"
 #include "muzero/muzero.h"
 #include "testing.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Updates do not depend on threads; a poisoned batch stops the run and leaves the weights alone. */
-#include "muzero/learner.h"
-#include "networks/backend.h"
+#include "muzero/training/learner.h"
+#include "networks/tape/backend.h"
 #include "testing.h"
 #include <math.h>
 

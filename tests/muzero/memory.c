@@ -1,6 +1,6 @@
 /* What a run is said to take of memory, and what it takes; refusals before anything large is taken. */
-#include "muzero/base/machine.h"
-#include "muzero/pipeline.h"
+#include "base/machine/machine.h"
+#include "muzero/steering/trainer_pipeline.h"
 #include "muzero/run.h"
 #include "tests/muzero/testing.h"
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Ratings against a closed form, Hunter's own iteration, the information matrix, and players whose strength is known. */
-#include "muzero/base/arena.h"
-#include "muzero/base/rng.h"
-#include "muzero/ratings.h"
-#include "selfplay/points.h"
+#include "base/arena.h"
+#include "base/maths/rng.h"
+#include "muzero/evaluation/ratings.h"
+#include "selfplay/evaluation/points.h"
 #include "testing.h"
 #include <math.h>
 

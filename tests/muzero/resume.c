@@ -1,6 +1,6 @@
 /* A run that is stopped and resumed, with other workers, is the run that was never stopped. */
-#include "muzero/base/log.h"
-#include "muzero/metrics.h"
+#include "base/log.h"
+#include "muzero/storage/metrics.h"
 #include "muzero/muzero.h"
 #include "testing.h"
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "muzero/base/file.h"
-#include "muzero/round.h"
+#include "base/file/file.h"
+#include "muzero/training/round.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

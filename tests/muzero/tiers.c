@@ -1,5 +1,5 @@
 /* Where replay keeps its segments changes no digest: tiers that change between rounds, saved and read back. */
-#include "muzero/saver.h"
+#include "muzero/storage/saver.h"
 #include "testing.h"
 
 static const char *const sets[] = {"games=10",

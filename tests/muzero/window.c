@@ -1,5 +1,5 @@
 /* Windows from rounds: which count, how many are averaged, whose time is whose. Clocks are set by hand. */
-#include "muzero/window.h"
+#include "muzero/steering/window.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,10 +2,10 @@
  * questions asked of a backend: are its gradients right, does it agree with the reference, does a row depend on its
  * neighbours. Include after cmocka.h. */
 #pragma once
-#include "muzero/base/digest.h"
-#include "muzero/base/rng.h"
-#include "networks/backend.h"
-#include "networks/tape_state.h" /* node_count: the questions go over every value */
+#include "base/maths/digest.h"
+#include "base/maths/rng.h"
+#include "networks/tape/backend.h"
+#include "networks/tape/tape_state.h" /* node_count: the questions go over every value */
 #include "networks/loss.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Reading of committed safetensors fixtures in tests; every failure fails the test. Include after cmocka.h. */
 #pragma once
-#include "muzero/base/file.h"
-#include "networks/safetensors.h"
+#include "base/file/file.h"
+#include "networks/parameters/safetensors.h"
 #include <string.h>
 
 typedef struct mz_fixture {

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "muzero/base/digest.h"
-#include "muzero/base/log.h"
-#include "muzero/base/maths.h"
+#include "base/maths/digest.h"
+#include "base/log.h"
+#include "base/maths/maths.h"
 #include "networks/cpu/kernels.h"
 #include "networks/math/lanes.h"
 #include "tests/networks/board_cases.h"

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "networks/optimizer.h"
-#include "networks/shard_sum.h"
+#include "networks/parameters/optimizer.h"
+#include "networks/parameters/shard_sum.h"
 #include "tests/networks/fixture.h"
 
 static const mz_optimizer_settings adam = {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "networks/params.h"
+#include "networks/parameters/params.h"
 #include <string.h>
 
 static mz_params example(void) {

@@ -1,9 +1,9 @@
 /* Updates computed by PyTorch (tests/data/networks/make_torch_*.py), done again on a tape. Include after cmocka.h. */
 #pragma once
-#include "networks/backend.h"
+#include "networks/tape/backend.h"
 #include "networks/loss.h"
-#include "networks/optimizer.h"
-#include "networks/shard_sum.h"
+#include "networks/parameters/optimizer.h"
+#include "networks/parameters/shard_sum.h"
 #include "tests/networks/fixture.h"
 #include <math.h>
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "networks/weights.h"
+#include "networks/parameters/weights.h"
 #include "tests/networks/torch.h"
 
 enum { OBS = 4, WIDTH = 32, ACTIONS = 3, UNROLL = 5 };

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "networks/weights.h"
+#include "networks/parameters/weights.h"
 #include <string.h>
 
 /* A file as bytes of exactly its size, so that the address sanitizer sees every read past the end. */

@@ -1,6 +1,6 @@
 /* Batches: rows against the segments they were drawn from, masks, importance, symmetry, reanalyze. */
-#include "replay/batch.h"
-#include "replay/targets.h"
+#include "replay/batches/batch.h"
+#include "replay/batches/targets.h"
 #include "tests/replay/fixtures.h"
 
 enum { ROWS = 64, UNROLL = 3 };

@@ -1,7 +1,7 @@
 /* Games made up for the tests of replay: their numbers follow from (game, move), so that a test can say what it expects. */
 #pragma once
-#include "muzero/base/rng.h"
-#include "replay/segment.h"
+#include "base/maths/rng.h"
+#include "replay/segments/segment.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

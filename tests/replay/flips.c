@@ -1,7 +1,7 @@
 /* A pack of real segments: whichever bit of it is flipped and wherever it is cut off, that is found, and the message names the
  * pack. */
-#include "replay/store.h"
-#include "muzero/base/file.h"
+#include "replay/storage/store.h"
+#include "base/file/file.h"
 #include "tests/replay/fixtures.h"
 #include <fcntl.h>
 #include <unistd.h>

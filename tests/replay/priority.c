@@ -1,5 +1,5 @@
 /* The sum tree against a plain array. */
-#include "replay/priority.h"
+#include "replay/batches/priority.h"
 #include "tests/replay/fixtures.h"
 
 static const int64_t sizes[] = {1, 2, 15, 16, 17, 255, 256, 257, 4095, 4097, 70000};

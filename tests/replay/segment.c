@@ -1,6 +1,6 @@
 /* Cutting games into segments, and segments and games in play as bytes. */
-#include "muzero/base/digest.h"
-#include "replay/targets.h"
+#include "base/maths/digest.h"
+#include "replay/batches/targets.h"
 #include "tests/replay/fixtures.h"
 
 static void open_segments_overlap_by_the_look_ahead(void **state) {

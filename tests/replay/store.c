@@ -1,6 +1,6 @@
 /* Segments on disk: packs written, shared, collected, damaged, and disks that are full. */
-#include "replay/store.h"
-#include "muzero/base/file.h"
+#include "replay/storage/store.h"
+#include "base/file/file.h"
 #include "tests/replay/fixtures.h"
 #include <dirent.h>
 #include <pthread.h>

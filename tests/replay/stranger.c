@@ -1,6 +1,6 @@
 /* Bytes that somebody else has written, with every checksum right: refused before memory is taken for what they claim, or as good
  * as any. */
-#include "muzero/base/digest.h"
+#include "base/maths/digest.h"
 #include "replay/buffer.h"
 #include "tests/replay/fixtures.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* n-step targets against values worked out by hand. */
-#include "replay/targets.h"
+#include "replay/batches/targets.h"
 #include "tests/replay/fixtures.h"
 
 /* Four states, rewards 1 2 4 8, root values 10 20 30 40, discount 1/2: every sum below is exact. */

@@ -1,7 +1,7 @@
 /* The tiers of the buffer: nothing depends on them, whatever happens to memory, disk and file. */
-#include "muzero/base/log.h"
-#include "replay/batch.h"
-#include "replay/holder.h"
+#include "base/log.h"
+#include "replay/batches/batch.h"
+#include "replay/storage/holder.h"
 #include "tests/replay/fixtures.h"
 #include <dirent.h>
 #include <fcntl.h>

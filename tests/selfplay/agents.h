@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "envs/bundled.h"
-#include "networks/backend.h"
-#include "selfplay/evaluate.h"
+#include "networks/tape/backend.h"
+#include "selfplay/evaluation/evaluate.h"
 
 typedef struct test_agent {
   mz_search_settings search;

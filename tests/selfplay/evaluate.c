@@ -1,6 +1,6 @@
 /* Evaluation: threads change nothing, the counts add up, and the enumeration agrees with a naive one. */
 #include "tests/selfplay/agents.h"
-#include "selfplay/lines.h"
+#include "selfplay/evaluation/lines.h"
 #include "selfplay/planner.h"
 #include <math.h>
 

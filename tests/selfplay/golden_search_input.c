@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "muzero/base/file.h"
+#include "base/file/file.h"
 #include "tests/selfplay/table_model.h"
 
 #define PUCT TEST_DATA "/selfplay/puct_masked_tree.json"

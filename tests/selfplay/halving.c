@@ -1,7 +1,7 @@
 /* Sequential halving: mctx's seq_halving_test by hand, and every schedule that make_trees.py wrote with mctx. */
-#include "muzero/base/file.h"
-#include "muzero/base/json.h"
-#include "selfplay/score.h"
+#include "base/file/file.h"
+#include "base/json/json.h"
+#include "selfplay/search/score.h"
 #include "tests/selfplay/table_model.h"
 
 static void expect(int considered, int simulations, const int32_t *visits) {

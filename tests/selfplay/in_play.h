@@ -1,6 +1,6 @@
 /* Seven games in play with a small agent, for the tests of how they begin and of how they go on. */
 #pragma once
-#include "selfplay/actor.h"
+#include "selfplay/games/actor.h"
 #include "tests/selfplay/agents.h"
 
 enum { GAMES = 7, SEED = 5 };

@@ -1,5 +1,5 @@
 /* Judging single moves by perfect play: the positions are decisive and the same for everybody, threads change nothing. */
-#include "selfplay/judge.h"
+#include "selfplay/evaluation/judge.h"
 #include "tests/selfplay/agents.h"
 
 enum { POSITIONS = 70, SEED = 3 };

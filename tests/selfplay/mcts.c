@@ -1,5 +1,5 @@
 /* Tree search without a network: what it must find, and that memory, and its history, change nothing. */
-#include "selfplay/mcts.h"
+#include "selfplay/players/mcts.h"
 #include "tests/selfplay/agents.h"
 #include <math.h>
 

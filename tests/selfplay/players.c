@@ -1,8 +1,8 @@
 /* Opponents: their names, what they must and must not play. */
 #include "tests/selfplay/agents.h"
-#include "envs/connect_four_solver.h"
-#include "selfplay/opening.h"
-#include "selfplay/players.h"
+#include "envs/connect_four/connect_four_solver.h"
+#include "selfplay/evaluation/opening.h"
+#include "selfplay/players/players.h"
 #include <pthread.h>
 
 enum { SEEDS = 300 };

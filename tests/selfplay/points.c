@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "muzero/base/rng.h"
-#include "selfplay/points.h"
+#include "base/maths/rng.h"
+#include "selfplay/evaluation/points.h"
 #include <math.h>
 
 enum { UNITS_MAX = 400 };

@@ -1,7 +1,7 @@
 /* Scoring one node: golden values of mctx and muzero-cpp, and a plain double-precision reference over random nodes. */
-#include "selfplay/score.h"
-#include "muzero/base/file.h"
-#include "muzero/base/json.h"
+#include "selfplay/search/score.h"
+#include "base/file/file.h"
+#include "base/json/json.h"
 #include "tests/selfplay/table_model.h"
 
 enum { ACTIONS_MAX = 12, VISITS_MAX = 100 };

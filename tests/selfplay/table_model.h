@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "selfplay/search.h"
+#include "selfplay/search/search.h"
 
 /* A made-up model: the answers of (key, action) are drawn from a hash. An observation is a key. */
 typedef struct hash_model {

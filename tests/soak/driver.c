@@ -6,10 +6,10 @@
  * Resumes RUN, or opens it with ENV, PRESET and SEED where there is none. PLAN is the seed of what is done to it. Stops after SECONDS
  * or SIGTERM, with a checkpoint; SIGUSR1 saves. Prints `opened ROUND`, at every SAMPLE_SECONDS, always under one and the same plan,
  * `sample SECONDS ROUND RSS HEAP DESCRIPTORS THREADS` (bytes; HEAP is what malloc has given out), and `done ROUND` at last. */
-#include "muzero/base/clock.h"
-#include "muzero/base/file.h"
-#include "muzero/base/machine.h"
-#include "muzero/base/rng.h"
+#include "base/machine/clock.h"
+#include "base/file/file.h"
+#include "base/machine/machine.h"
+#include "base/maths/rng.h"
 #include "muzero/muzero.h"
 #include <limits.h>
 #include <malloc.h>

@@ -1,6 +1,6 @@
 /* Reductions along a row: min-max, softmax and what is built on it. Lanes are reduced in the order of math/lanes.h, padding takes
  * no part, and nothing is fused, so that every level gives the same bits. */
-#include "muzero/base/maths_inline.h"
+#include "base/maths/maths_inline.h"
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/vec.h"
 #include "networks/math/scaling.h"

@@ -1,5 +1,5 @@
 #include "tests/allocator/support/queue_simulation.h"
-#include "muzero/base/rng.h"
+#include "base/maths/rng.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

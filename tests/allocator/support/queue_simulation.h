@@ -5,7 +5,7 @@
  * lockstep waits for its slowest thread. It shares no formula with the model.
  * Deterministic: every duration is drawn from (seed, unit, stage, task). */
 #pragma once
-#include "allocator/telemetry.h"
+#include "allocator/pipeline/telemetry.h"
 
 /* What is true of a stage and what the model has to find out. */
 typedef struct simulated_stage {

@@ -1,5 +1,5 @@
 #include "tests/allocator/support/random_pipeline.h"
-#include "muzero/base/rng.h"
+#include "base/maths/rng.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Pipelines drawn at random, with what is true of them: one or two pools that search in batches, a chain of stages joined by queues
  * that ends in a learner working in lockstep (or none), and a short step after them. */
 #pragma once
-#include "allocator/analytic.h"
+#include "allocator/model/analytic.h"
 #include "tests/allocator/support/queue_simulation.h"
 
 typedef struct random_pipeline {

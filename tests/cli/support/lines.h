@@ -1,6 +1,6 @@
 /* JSON lines of the program, for tests; failures fail the test. */
 #pragma once
-#include "muzero/base/json.h"
+#include "base/json/json.h"
 
 /* Line `index` of `text` (−1: the last), parsed; cJSON_Delete it. */
 cJSON *lines_at(const char *text, int index);

@@ -1,0 +1,258 @@
+#include "allocator/model/analytic_parts.h"
+#include <math.h>
+
+/* Cores that threads on a device can use. One that is no processor does one thing at a time. */
+static double cores_of(const mz_analytic *model, int device) {
+  if (model->pipeline->devices[device].kind != MZ_DEVICE_CPU) return 1;
+  return fmax(fmin(model->pipeline->devices[device].cores, model->cores), 1);
+}
+
+/* ---- a stage ---- */
+
+/* What the steps are made from. */
+typedef struct stages {
+  double apart_s[MZ_STAGES_MAX]; /* D_s if every thread had a core of its own */
+  double ahead[MZ_STAGES_MAX];   /* share of its items that it makes at its own pace, before its queue is full; 1: it has none */
+  int chain[MZ_STAGES_MAX];
+  double item_s[MZ_STAGES_MAX];  /* time of one of the items in its queue; 0: has none */
+  double chain_s[MZ_STAGES_MAX]; /* of chains */
+} stages;
+
+bool mz_analytic_feeds_queue(const mz_pipeline *pipeline, int stage) {
+  for (int q = 0; q < pipeline->queue_count; q++)
+    if (pipeline->queues[q].from == stage) return true;
+  return false;
+}
+
+double mz_analytic_calls(const mz_pipeline *pipeline, int stage, const mz_plan *plan) {
+  const double groups = pipeline->stages[stage].groups, batch = (double)mz_stage_batch(pipeline, stage, plan);
+  return groups > 0 ? ceil(groups / batch) / groups : 1 / batch;
+}
+
+/* The last stage of a chain: its threads share one item, in parts that are alike. */
+static bool shares_items(const mz_pipeline *pipeline, int stage) {
+  bool takes = false;
+  for (int q = 0; q < pipeline->queue_count; q++) takes = takes || pipeline->queues[q].to == stage;
+  return takes && !mz_analytic_feeds_queue(pipeline, stage);
+}
+
+/* How many times the mean the slowest of `count` independent tasks takes: Gumbel's asymptote for normal ones. */
+static double slowest_of(double count, double variation) { return 1 + sqrt(2 * variation * log(count)); }
+
+static void measure_stage(const mz_analytic *model, int s, const mz_plan *plan, mz_analytic_parts *out, stages *all) {
+  const mz_pipeline_stage *p = &model->pipeline->stages[s];
+  const mz_analytic_stage *stage = &model->stages[s];
+  const double cores = cores_of(model, mz_stage_device(model->pipeline, s, plan));
+  const double threads = (double)mz_stage_threads(model->pipeline, s, plan);
+  double apart = 1 / threads, share = 1 / fmin(threads, cores);
+  out->cpu_s[s] = stage->items * (stage->fixed_s * mz_analytic_calls(model->pipeline, s, plan) + stage->item_s);
+  if (p->groups > 0) { /* rounds of one task for each thread; the last round has fewer, and a lone one may be a smaller batch */
+    const double batch = fmin((double)mz_stage_batch(model->pipeline, s, plan), p->groups);
+    const double tasks = ceil(p->groups / batch), rounds = ceil(tasks / threads), left = tasks - (rounds - 1) * threads;
+    const double task_s = stage->fixed_s + batch * stage->item_s;
+    const double size = left > 1 ? batch : p->groups - (tasks - 1) * batch;
+    const double last_s = stage->fixed_s + size * stage->item_s;
+    const double variation = shares_items(model->pipeline, s) ? 0 : model->variation / size;
+    const double slowest_s = last_s * slowest_of(fmin(threads, tasks), variation);
+    const double unit_s = tasks * stage->fixed_s + p->groups * stage->item_s;
+    if (unit_s > 0) {
+      apart = ((rounds - 1) * task_s + slowest_s) / unit_s;
+      share = ((rounds - 1) * task_s * fmax(threads / cores, 1) + fmax(slowest_s, last_s * left / cores)) / unit_s;
+    }
+  }
+  out->share[s] = share;
+  out->alone_s[s] = out->cpu_s[s] * (stage->serial + (1 - stage->serial) * share);
+  all->apart_s[s] = out->cpu_s[s] * (stage->serial + (1 - stage->serial) * apart);
+}
+
+/* ---- a queue ---- */
+
+/* A pool, whose threads work on different items; threads that share one count as one. */
+typedef struct server {
+  double threads;
+  double item_s;  /* time of an item */
+  double alone_s; /* of all items */
+} server;
+
+/* Items per second when task times are exponential: a birth–death chain over the full places. Those that are not full limit how many of
+ * the producer's threads work, those that are how many of the consumer's do. (Reference: the machine-repair model; with one
+ * thread each it is M/M/1/K, mz_queue_empty.) */
+static double exponential_rate(const server *from, const server *to, double capacity) {
+  double weight = 1, sum = 1, rate = 0;
+  for (double full = 1; full <= capacity && weight < 1e200; full++) {
+    const double out = fmin(full, to->threads) / to->item_s;
+    weight *= fmin(capacity - full + 1, from->threads) / from->item_s / out;
+    sum += weight;
+    rate += weight * out;
+  }
+  return rate / sum;
+}
+
+/* Seconds from the first item's beginning to the last one's end. A place is taken when an item is begun and free when it has been
+ * consumed: the last item is consumed when all have been produced, the consumer begins when the first has been, and the places
+ * go round: each wakes the producer and then the consumer. */
+static double passage_s(double items, double capacity, const server *from, const server *to, double variation, double handoff_s) {
+  const double round_s = from->item_s + to->item_s, places_s = items * (round_s + 2 * handoff_s) / capacity;
+  const double ends_s = fmax(from->alone_s + to->item_s, from->item_s + to->alone_s);
+  const double pace_s = items * fmax(from->item_s / from->threads, to->item_s / to->threads);
+  const double irregular_s = items / exponential_rate(from, to, capacity);
+  return fmax(fmax(ends_s, places_s), round_s) + variation * fmax(irregular_s - fmax(pace_s, places_s), 0);
+}
+
+static server server_of(const mz_analytic *model, int stage, double items, const mz_plan *plan, const mz_analytic_parts *parts) {
+  const mz_pipeline *pipeline = model->pipeline;
+  if (shares_items(pipeline, stage)) return (server){1, parts->alone_s[stage] / items, parts->alone_s[stage]};
+  const double cores = cores_of(model, mz_stage_device(pipeline, stage, plan));
+  const double threads = fmin(fmin((double)mz_stage_threads(pipeline, stage, plan), cores), items);
+  return (server){threads, parts->cpu_s[stage] / items, parts->alone_s[stage]};
+}
+
+/* Two chains become one. */
+static void join(const mz_analytic *model, int q, const mz_plan *plan, mz_analytic_parts *out, stages *all) {
+  const mz_pipeline *pipeline = model->pipeline;
+  const mz_pipeline_queue *queue = &pipeline->queues[q];
+  const int from = queue->from, to = queue->to;
+  out->starved[q] = 0;
+  if (pipeline->stages[from].step != pipeline->stages[to].step || !(out->alone_s[from] > 0 && out->alone_s[to] > 0)) return;
+  const double items = fmax(queue->items, 1);
+  const double capacity = queue->capacity >= 0 ? fmax((double)plan->values[queue->capacity], 1) : 1;
+  const server producer = server_of(model, from, items, plan, out), consumer = server_of(model, to, items, plan, out);
+  const double seconds = passage_s(items, capacity, &producer, &consumer, model->variation, pipeline->handoff_s);
+  out->starved[q] = 1 - consumer.alone_s / seconds;
+  all->ahead[from] = fmin(all->ahead[from], capacity / items);
+  all->ahead[to] = 0;
+  all->item_s[from] = producer.item_s;
+  all->item_s[to] = consumer.item_s;
+  const int into = all->chain[from], gone = all->chain[to];
+  all->chain_s[into] = fmax(fmax(all->chain_s[into], all->chain_s[gone]), seconds - producer.item_s - consumer.item_s);
+  for (int s = 0; s < pipeline->stage_count; s++)
+    if (all->chain[s] == gone) all->chain[s] = into;
+}
+
+/* The queue that takes longest sets the pace; before and after, one item passes all stages. */
+static void measure_chains(const mz_analytic *model, const mz_plan *plan, mz_analytic_parts *out, stages *all) {
+  const mz_pipeline *pipeline = model->pipeline;
+  for (int s = 0; s < pipeline->stage_count; s++) {
+    all->chain[s] = s;
+    all->ahead[s] = 1;
+    all->item_s[s] = all->chain_s[s] = 0;
+  }
+  for (int q = 0; q < pipeline->queue_count; q++) join(model, q, plan, out, all);
+  for (int s = 0; s < pipeline->stage_count; s++)
+    all->chain_s[all->chain[s]] += all->item_s[s] > 0 ? all->item_s[s] : out->alone_s[s];
+  for (int c = 0; c < pipeline->stage_count; c++) {
+    if (all->chain[c] != c) all->chain_s[c] = 0;
+    out->steps.log_chain[c] = all->chain_s[c] > 0 ? log(all->chain_s[c]) : -INFINITY;
+  }
+}
+
+/* ---- a step on a device ---- */
+
+/* Work that keeps so many cores busy for so long, if there are enough. */
+typedef struct burst {
+  double cores, seconds;
+} burst;
+
+/* Time until all bursts, begun together, have ended when threads get equal shares of the cores: all slow down alike, so they end in
+ * the order of their lengths. */
+static double even_s(burst *bursts, int count, double cores) {
+  double seconds = 0, progress = 0, busy = 0;
+  for (int i = 0; i < count; i++) busy += bursts[i].cores;
+  for (; count > 0; count--) {
+    burst *first = bursts;
+    for (int i = 1; i < count; i++)
+      if (bursts[i].seconds < first->seconds) first = &bursts[i];
+    seconds += (first->seconds - progress) * fmax(busy / cores, 1);
+    progress = first->seconds;
+    busy -= first->cores;
+    *first = bursts[count - 1];
+  }
+  return seconds;
+}
+
+/* The stages of a step that meet on a device. */
+typedef struct meeting {
+  double cores;
+  double cpu_s, longest_s; /* of those that go first: their work; the longest chain */
+  burst bursts[2 * MZ_STAGES_MAX];
+  int count;
+  double filling_s, fills; /* work of those that give way; cores that it can keep busy */
+} meeting;
+
+/* A stage runs at its own pace until its queue is full, and then at its chain's. */
+static void meet(meeting *m, const stages *all, const mz_analytic_parts *parts, int s) {
+  const double chain_s = all->chain_s[all->chain[s]], ahead = all->ahead[s];
+  const double paced_s = chain_s * all->apart_s[s] / parts->alone_s[s];
+  m->cpu_s += parts->cpu_s[s];
+  m->longest_s = fmax(m->longest_s, chain_s);
+  if (ahead > 0) m->bursts[m->count++] = (burst){parts->cpu_s[s] / all->apart_s[s], ahead * all->apart_s[s]};
+  if (ahead < 1) m->bursts[m->count++] = (burst){(1 - ahead) * parts->cpu_s[s] / paced_s, paced_s};
+}
+
+/* Who gives way has the cores that the others leave while they are at work, and all that it can use from then on. */
+static double with_filling_s(const meeting *m, double first_s) {
+  if (!(m->filling_s > 0)) return first_s;
+  const double left = first_s > 0 ? fmax(m->cores - m->cpu_s / first_s, 0) : 0, use = fmin(m->fills, m->cores);
+  return first_s + fmax(m->filling_s - fmin(use, left) * first_s, 0) / use;
+}
+
+static void measure_device(const mz_analytic *model, int step, int device, const mz_plan *plan, const stages *all,
+                           mz_analytic_parts *out) {
+  const mz_pipeline *pipeline = model->pipeline;
+  meeting m = {.cores = cores_of(model, device)};
+  for (int s = 0; s < pipeline->stage_count; s++) {
+    if (pipeline->stages[s].step != step || !(out->alone_s[s] > 0) || mz_stage_device(pipeline, s, plan) != device) continue;
+    if (pipeline->stages[s].gives_way) {
+      m.filling_s += out->cpu_s[s];
+      m.fills += out->cpu_s[s] / all->apart_s[s];
+    } else
+      meet(&m, all, out, s);
+  }
+  mz_analytic_steps *steps = &out->steps;
+  const double least_s = fmax(m.cpu_s / m.cores, m.longest_s);
+  steps->least_s[step] = fmax(steps->least_s[step], with_filling_s(&m, least_s));
+  steps->even_s[step] = fmax(steps->even_s[step], with_filling_s(&m, fmax(even_s(m.bursts, m.count, m.cores), least_s)));
+}
+
+/* All processors together may have fewer cores to use than they have. */
+static double all_cores_s(const mz_analytic *model, int step, const mz_plan *plan, const mz_analytic_parts *parts) {
+  const mz_pipeline *pipeline = model->pipeline;
+  double cpu_s = 0;
+  for (int s = 0; s < pipeline->stage_count; s++) {
+    const mz_device *device = &pipeline->devices[mz_stage_device(pipeline, s, plan)];
+    if (pipeline->stages[s].step == step && device->kind == MZ_DEVICE_CPU) cpu_s += parts->cpu_s[s];
+  }
+  return cpu_s / fmax(model->cores, 1);
+}
+
+void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_analytic_parts *out) {
+  const mz_pipeline *pipeline = model->pipeline;
+  mz_analytic_steps *steps = &out->steps;
+  stages all;
+  steps->count = 0;
+  for (int s = 0; s < pipeline->stage_count; s++) {
+    measure_stage(model, s, plan, out, &all);
+    if (pipeline->stages[s].step >= steps->count) steps->count = pipeline->stages[s].step + 1;
+  }
+  measure_chains(model, plan, out, &all);
+  for (int step = 0; step < steps->count; step++) {
+    steps->least_s[step] = all_cores_s(model, step, plan, out);
+    steps->even_s[step] = 0;
+    for (int d = 0; d < pipeline->device_count; d++) measure_device(model, step, d, plan, &all, out);
+    steps->even_s[step] = fmax(steps->even_s[step], steps->least_s[step]);
+  }
+}
+
+double mz_analytic_overlap_s(const mz_pipeline *pipeline, const mz_analytic_steps *steps, int step, double gamma) {
+  double largest = -INFINITY, sum = 0;
+  int count = 0;
+  for (int c = 0; c < pipeline->stage_count; c++) {
+    if (pipeline->stages[c].step != step || steps->log_chain[c] == -INFINITY) continue;
+    largest = fmax(largest, steps->log_chain[c]);
+    count++;
+  }
+  if (count <= 1) return exp(largest);
+  for (int c = 0; c < pipeline->stage_count; c++)
+    if (pipeline->stages[c].step == step) sum += exp(gamma * (steps->log_chain[c] - largest));
+  return exp(largest + log(sum) / gamma);
+}

@@ -1,0 +1,31 @@
+/* What a plan's predicted time is made of, before γ, contention and scale are applied: the room's own, between analytic*.c. */
+#pragma once
+#include "allocator/model/analytic.h"
+
+/* Of each step. Chains are numbered by the index of one of their stages; log_chain is −INFINITY where there is none. */
+typedef struct mz_analytic_steps {
+  int count;
+  double log_chain[MZ_STAGES_MAX];
+  double least_s[MZ_STAGES_MAX], even_s[MZ_STAGES_MAX]; /* by step */
+} mz_analytic_steps;
+
+typedef struct mz_analytic_parts {
+  double cpu_s[MZ_STAGES_MAX];   /* items · t_s(b) */
+  double alone_s[MZ_STAGES_MAX]; /* D_s: with its device to itself and never waiting */
+  double share[MZ_STAGES_MAX];   /* of the work that threads share: the busiest thread's */
+  double starved[MZ_QUEUES_MAX]; /* share of its time that a queue's consumer finds nothing */
+  mz_analytic_steps steps;
+} mz_analytic_parts;
+
+/* Of the model's stages as they are; gamma, contention and log_scale have no part in it. */
+void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_analytic_parts *out);
+/* (Σ chains^γ)^(1/γ) of a step; 0 when it has none. */
+double mz_analytic_overlap_s(const mz_pipeline *pipeline, const mz_analytic_steps *steps, int step, double gamma);
+/* What the cores allow of a step. */
+static inline double mz_analytic_cores_s(const mz_analytic_steps *steps, int step, double contention) {
+  return steps->least_s[step] + contention * (steps->even_s[step] - steps->least_s[step]);
+}
+/* CPU calls per item of a stage: 1 / batch, or what its tasks, the smaller last one included, make of it. */
+double mz_analytic_calls(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+/* Its threads then work on different items, and wait for room in the queue while the stage is at work. */
+bool mz_analytic_feeds_queue(const mz_pipeline *pipeline, int stage);

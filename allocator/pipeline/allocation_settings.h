@@ -1,0 +1,51 @@
+/* The allocator's own settings: strategy, thresholds, limits, prices, devices. All operational but the devices (exact). */
+#pragma once
+#include "allocator/pipeline/pipeline.h"
+
+typedef enum mz_objective { MZ_OBJECTIVE_TIME, MZ_OBJECTIVE_COST } mz_objective;
+
+typedef enum mz_start { MZ_START_AUTO, MZ_START_PLAIN } mz_start; /* made for the machine; every knob at its least */
+
+typedef struct mz_allocation_settings {
+  char strategy[64]; /* allocate.strategy, or --allocate */
+  int32_t objective; /* allocate.objective: mz_objective */
+  double high, low;  /* allocate.high, allocate.low: demand's thresholds, as shares of capacity */
+  double gain_min;   /* allocate.gain_min: a change that promises less is not tried */
+  int64_t windows;   /* allocate.windows: phases that judge a trial, at least */
+  int32_t start;     /* allocate.start: mz_start */
+  double monitor_hz; /* monitor.rate */
+
+  /* limits.*; 0: what the machine grants, or none */
+  double cpu_min, cpu_max; /* cores */
+  int64_t gpu_min, gpu_max;
+  int64_t memory_min, memory_max; /* bytes */
+  double deadline;                /* seconds of the whole run */
+  double budget;                  /* in the prices' currency */
+  double score;                   /* target score */
+
+  double core_hour, gpu_hour, gib_hour; /* prices.* */
+
+  char cpu[64];                                   /* devices.cpu: "auto", or core sets: "0-3,4-7" */
+  char selfplay[64], reanalyze[64], learning[64]; /* devices.…: "auto" or a name */
+} mz_allocation_settings;
+extern const mz_settings_table mz_allocation_table;
+
+/* What holds once the machine's own bounds are known. */
+typedef struct mz_bounds {
+  double cpu_min, cpu_max; /* cores */
+  double gpu_min, gpu_max;
+  double memory_min, memory_max; /* bytes; max: least of limit, cgroup's and 85 % of what is available; 2^60: none known */
+} mz_bounds;
+typedef struct mz_grants { /* of the machine */
+  int cores, gpus;
+  double memory_bytes, available_bytes; /* 0: unknown */
+} mz_grants;
+/* Contradictions are MZ_E_CONFIG naming both keys and what would do; so is a least above what is granted, by how much. A greatest
+ * above it is cut to it. */
+mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settings, const mz_grants *grants);
+
+/* Why a plan cannot be: the name of the limit that it breaks ("limits.cpu_max"), "knob range", NULL when it may be. More threads
+ * than cores share the cores: they are refused only where cpu_max is below the cores of the plan's devices. */
+const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds, const mz_plan *plan);
+/* Price of a second under a plan: its reserved cores, devices and memory. */
+double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan);

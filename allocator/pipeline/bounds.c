@@ -1,0 +1,99 @@
+/* What the user allows and what the machine grants, made one; and what a plan takes of it. */
+#include "allocator/pipeline/allocation_settings.h"
+#include <math.h>
+
+static const double FREE_SHARE = 0.85; /* of the memory that is free: what else runs must not be pushed out */
+static const double NO_BOUND = 0x1p60; /* bytes; finite, so that it can be compared with and written as JSON */
+
+/* ---- resolving ---- */
+
+static mz_status fail_pair(const char *low_key, double low, const char *high_key, double high) {
+  return mz_fail(MZ_E_CONFIG, "%s: %.12g exceeds %s %.12g; lower the one or raise the other", low_key, low, high_key, high);
+}
+
+/* What no machine could meet. 0 as an upper limit is none. */
+static mz_status check_settings(const mz_allocation_settings *s) {
+  if (s->cpu_max > 0 && s->cpu_min > s->cpu_max) return fail_pair("limits.cpu_min", s->cpu_min, "limits.cpu_max", s->cpu_max);
+  if (s->gpu_max > 0 && s->gpu_min > s->gpu_max) {
+    return fail_pair("limits.gpu_min", (double)s->gpu_min, "limits.gpu_max", (double)s->gpu_max);
+  }
+  if (s->memory_max > 0 && s->memory_min > s->memory_max) {
+    return fail_pair("limits.memory_min", (double)s->memory_min, "limits.memory_max", (double)s->memory_max);
+  }
+  if (s->cpu_max > 0 && s->cpu_max < 1) {
+    return mz_fail(MZ_E_CONFIG, "limits.cpu_max: %.12g cores; a run takes one core at least; nearest valid value: 1", s->cpu_max);
+  }
+  if (!(s->low < s->high)) {
+    return mz_fail(MZ_E_CONFIG, "allocate.low: %.12g is not below allocate.high %.12g; lower the one or raise the other", s->low,
+                   s->high);
+  }
+  return MZ_OK;
+}
+
+static mz_status check_granted(const char *key, double least, double granted, const char *unit) {
+  if (least <= granted) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: %.12g exceeds the %.12g %s granted by %.12g; nearest valid value: %.12g", key, least, granted,
+                 unit, least - granted, granted);
+}
+
+/* 0 is no limit. */
+static double least_known(double a, double b) { return a > 0 && (b <= 0 || a < b) ? a : b; }
+
+mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settings, const mz_grants *grants) {
+  MZ_TRY(check_settings(settings));
+  const double granted = least_known(grants->memory_bytes, floor(FREE_SHARE * grants->available_bytes));
+  const double memory = granted > 0 ? granted : NO_BOUND;
+  MZ_TRY(check_granted("limits.cpu_min", settings->cpu_min, grants->cores, "cores"));
+  MZ_TRY(check_granted("limits.gpu_min", (double)settings->gpu_min, grants->gpus, "GPUs"));
+  MZ_TRY(check_granted("limits.memory_min", (double)settings->memory_min, memory, "bytes"));
+  *out = (mz_bounds){
+      .cpu_min = settings->cpu_min,
+      .cpu_max = least_known(settings->cpu_max, grants->cores),
+      .gpu_min = (double)settings->gpu_min,
+      .gpu_max = settings->gpu_max > 0 ? fmin((double)settings->gpu_max, grants->gpus) : grants->gpus,
+      .memory_min = (double)settings->memory_min,
+      .memory_max = least_known((double)settings->memory_max, memory),
+  };
+  return MZ_OK;
+}
+
+/* ---- plans ---- */
+
+/* CUDA devices that a stage runs on. */
+static int gpus_in_use(const mz_pipeline *pipeline, const mz_plan *plan) {
+  bool used[MZ_DEVICES_MAX] = {false};
+  int count = 0;
+  for (int s = 0; s < pipeline->stage_count; s++) {
+    const int d = mz_stage_device(pipeline, s, plan);
+    count += pipeline->devices[d].kind == MZ_DEVICE_CUDA && !used[d];
+    used[d] = true;
+  }
+  return count;
+}
+
+static bool in_range(const mz_pipeline *pipeline, const mz_plan *plan) {
+  for (int i = 0; i < pipeline->knob_count; i++) {
+    if (plan->values[i] != mz_knob_clamp(&pipeline->knobs[i], plan->values[i])) return false;
+  }
+  return true;
+}
+
+/* Cores: a plan's threads beyond its devices' cores share them, so a limit at or above those cores bounds no number of threads,
+ * and one below bounds it. */
+const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds, const mz_plan *plan) {
+  const int cores = mz_plan_cores(pipeline, plan), gpus = gpus_in_use(pipeline, plan);
+  if (cores > bounds->cpu_max) return "limits.cpu_max";
+  if (gpus > bounds->gpu_max) return "limits.gpu_max";
+  if (mz_plan_bytes(pipeline, plan, NULL, 0) > bounds->memory_max) return "limits.memory_max";
+  if (!in_range(pipeline, plan)) return "knob range";
+  if (cores < bounds->cpu_min) return "limits.cpu_min";
+  if (gpus < bounds->gpu_min) return "limits.gpu_min";
+  return NULL;
+}
+
+double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan) {
+  const double gib = mz_plan_bytes(pipeline, plan, NULL, 0) / (double)(1 << 30);
+  return (mz_plan_cores(pipeline, plan) * settings->core_hour + gpus_in_use(pipeline, plan) * settings->gpu_hour +
+          gib * settings->gib_hour) /
+         3600;
+}

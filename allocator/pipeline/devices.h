@@ -1,0 +1,21 @@
+/* The machine's devices by name: cpu:N, sets of cores (one per NUMA node by hwloc, or as the user splits them); cuda:N. */
+#pragma once
+#include "allocator/pipeline/pipeline.h"
+
+enum { MZ_CORES_MAX = 1024 };
+typedef struct mz_devices {
+  int count;
+  struct {
+    mz_device device;
+    int core_count;
+    int16_t cores[MZ_CORES_MAX]; /* operating-system numbers, of a CPU device */
+  } items[MZ_DEVICES_MAX];
+} mz_devices;
+
+/* spec "auto", or "0-3,4-7": each part a device (a part is a core, a range, or several joined by '+': "0-3+8"). Only cores that the process may
+ * use: MZ_E_CONFIG (`where` names the setting) naming the core and those there are; cores in two sets are an error too. */
+mz_status mz_devices_find(mz_devices *out, const char *spec, const char *where);
+/* What "auto" does on a machine with several nodes. Loading hwloc takes 1–10 ms, most of it for plugins that serve others. */
+void mz_devices_find_nodes(mz_devices *out);
+/* Index of "cpu:1"; MZ_E_CONFIG naming the nearest. */
+mz_status mz_devices_index(const mz_devices *devices, const char *name, const char *where, int *out);

@@ -1,0 +1,176 @@
+#include "allocator/pipeline/pipeline.h"
+#include "allocator/records/fields.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- checks ---- */
+
+/* What a message names. */
+typedef struct part {
+  const char *pipeline, *what, *name;
+  int index;
+} part;
+
+static mz_status fail(const part *p, const char *why) {
+  return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': %s %d '%.31s': %s", p->pipeline, p->what, p->index, p->name, why);
+}
+
+/* Names lie `stride` bytes apart. */
+static mz_status check_names(const char *pipeline, const char *what, const void *first, size_t stride, int count, int max) {
+  if (count < 0 || count > max) {
+    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': %d %ss; 0 … %d can be described", pipeline, count, what, max);
+  }
+  for (int i = 0; i < count; i++) {
+    const char *name = (const char *)first + (size_t)i * stride;
+    const part p = {pipeline, what, name, i};
+    if (name[0] == '\0' || memchr(name, '\0', MZ_NAME_MAX) == NULL) return fail(&p, "takes a name of 1 … 31 bytes");
+    for (int j = 0; j < i; j++) {
+      if (strcmp(name, (const char *)first + (size_t)j * stride) == 0) return fail(&p, "the name is there twice");
+    }
+  }
+  return MZ_OK;
+}
+
+static mz_status check_index(const part *p, const char *field, int index, int least, int count) {
+  if (index >= least && index < count) return MZ_OK;
+  char why[96];
+  snprintf(why, sizeof why, "%s: index %d is not in %d … %d", field, index, least, count - 1);
+  return fail(p, why);
+}
+
+static bool is_amount(double value) { return value >= 0 && isfinite(value); }
+
+static mz_status check_amount(const part *p, const char *field, double value) {
+  if (is_amount(value)) return MZ_OK;
+  char why[96];
+  snprintf(why, sizeof why, "%s: %g; takes a finite number of 0 or more", field, value);
+  return fail(p, why);
+}
+
+static mz_status check_knob(const mz_pipeline *pipeline, int index) {
+  const mz_knob *knob = &pipeline->knobs[index];
+  const part p = {pipeline->name, "knob", knob->name, index};
+  if (knob->min > knob->max) return fail(&p, "min is above max");
+  if (knob->min < 0 || knob->max > MZ_WHOLE_MAX) return fail(&p, "takes a range within 0 … 2^53");
+  return MZ_OK;
+}
+
+static mz_status check_device(const mz_pipeline *pipeline, int index) {
+  const mz_device *device = &pipeline->devices[index];
+  const part p = {pipeline->name, "device", device->name, index};
+  return device->kind == MZ_DEVICE_CPU && device->cores < 1 ? fail(&p, "a CPU device has at least 1 core") : MZ_OK;
+}
+
+static mz_status check_stage(const mz_pipeline *pipeline, int index) {
+  const mz_pipeline_stage *stage = &pipeline->stages[index];
+  const part p = {pipeline->name, "stage", stage->name, index};
+  MZ_TRY(check_index(&p, "step", stage->step, 0, MZ_STAGES_MAX));
+  MZ_TRY(check_index(&p, "threads", stage->threads, -1, pipeline->knob_count));
+  MZ_TRY(check_index(&p, "batch", stage->batch, -1, pipeline->knob_count));
+  MZ_TRY(check_index(&p, "device", stage->device, -1, pipeline->knob_count));
+  if (stage->device >= 0 && pipeline->knobs[stage->device].max >= pipeline->device_count) {
+    return fail(&p, "its device's knob reaches beyond the devices");
+  }
+  MZ_TRY(check_amount(&p, "items", stage->items));
+  MZ_TRY(check_amount(&p, "groups", stage->groups));
+  MZ_TRY(check_amount(&p, "serial", stage->serial));
+  if (stage->serial > 1) return fail(&p, "serial is a share, at most 1");
+  MZ_TRY(check_amount(&p, "bytes_thread", stage->bytes_thread));
+  MZ_TRY(check_amount(&p, "bytes_slot", stage->bytes_slot));
+  MZ_TRY(check_amount(&p, "bytes_tile", stage->bytes_tile));
+  MZ_TRY(check_amount(&p, "tile", stage->tile));
+  for (int i = 0; i < MZ_PROBES_MAX; i++) {
+    MZ_TRY(check_amount(&p, "probe_batch", stage->probe_batch[i]));
+    MZ_TRY(check_amount(&p, "probe_s", stage->probe_s[i]));
+  }
+  return MZ_OK;
+}
+
+static mz_status check_queue(const mz_pipeline *pipeline, int index) {
+  const mz_pipeline_queue *queue = &pipeline->queues[index];
+  const part p = {pipeline->name, "queue", queue->name, index};
+  MZ_TRY(check_index(&p, "from", queue->from, 0, pipeline->stage_count));
+  MZ_TRY(check_index(&p, "to", queue->to, 0, pipeline->stage_count));
+  MZ_TRY(check_index(&p, "capacity", queue->capacity, -1, pipeline->knob_count));
+  MZ_TRY(check_amount(&p, "items", queue->items));
+  return check_amount(&p, "bytes", queue->bytes);
+}
+
+static mz_status check_store(const mz_pipeline *pipeline, int index) {
+  const mz_pipeline_store *store = &pipeline->stores[index];
+  const part p = {pipeline->name, "store", store->name, index};
+  MZ_TRY(check_index(&p, "raw", store->raw, 0, pipeline->knob_count));
+  MZ_TRY(check_amount(&p, "bytes", store->bytes));
+  MZ_TRY(check_amount(&p, "packed", store->packed));
+  MZ_TRY(check_amount(&p, "packed_max", store->packed_max));
+  return store->packed > 1 ? fail(&p, "packed is a share, at most 1") : MZ_OK;
+}
+
+static bool has_cpu(const mz_pipeline *pipeline) {
+  for (int i = 0; i < pipeline->device_count; i++) {
+    if (pipeline->devices[i].kind == MZ_DEVICE_CPU) return true;
+  }
+  return false;
+}
+
+mz_status mz_pipeline_check(const mz_pipeline *p) {
+  if (memchr(p->name, '\0', MZ_NAME_MAX) == NULL) return mz_fail(MZ_E_CONFIG, "pipeline: its name has no end");
+  MZ_TRY(check_names(p->name, "device", p->devices, sizeof *p->devices, p->device_count, MZ_DEVICES_MAX));
+  MZ_TRY(check_names(p->name, "knob", p->knobs, sizeof *p->knobs, p->knob_count, MZ_PLAN_KNOBS_MAX));
+  MZ_TRY(check_names(p->name, "stage", p->stages, sizeof *p->stages, p->stage_count, MZ_STAGES_MAX));
+  MZ_TRY(check_names(p->name, "queue", p->queues, sizeof *p->queues, p->queue_count, MZ_QUEUES_MAX));
+  MZ_TRY(check_names(p->name, "store", p->stores, sizeof *p->stores, p->store_count, MZ_STORES_MAX));
+  if (!is_amount(p->unit_samples) || !is_amount(p->handoff_s) || !is_amount(p->bytes_fixed))
+    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': unit_samples, handoff_s and bytes_fixed are finite and 0 or more", p->name);
+  if (p->stage_count == 0) return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': takes at least one stage", p->name);
+  if (!has_cpu(p)) return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': takes at least one CPU device", p->name);
+  for (int i = 0; i < p->device_count; i++) MZ_TRY(check_device(p, i));
+  for (int i = 0; i < p->knob_count; i++) MZ_TRY(check_knob(p, i));
+  for (int i = 0; i < p->stage_count; i++) MZ_TRY(check_stage(p, i));
+  for (int i = 0; i < p->queue_count; i++) MZ_TRY(check_queue(p, i));
+  for (int i = 0; i < p->store_count; i++) MZ_TRY(check_store(p, i));
+  return MZ_OK;
+}
+
+/* ---- knobs ---- */
+
+bool mz_knob_packs(const mz_pipeline *pipeline, int knob) {
+  for (int i = 0; i < pipeline->store_count; i++)
+    if (pipeline->stores[i].raw == knob) return true;
+  return false;
+}
+
+int mz_pipeline_knob(const mz_pipeline *pipeline, const char *name) {
+  for (int i = 0; i < pipeline->knob_count; i++) {
+    if (strcmp(pipeline->knobs[i].name, name) == 0) return i;
+  }
+  return -1;
+}
+
+mz_status mz_pipeline_find_knob(const mz_pipeline *pipeline, const char *name, const char *where, int *out) {
+  *out = mz_pipeline_knob(pipeline, name);
+  if (*out >= 0) return MZ_OK;
+  const char *names[MZ_PLAN_KNOBS_MAX];
+  for (int i = 0; i < pipeline->knob_count; i++) names[i] = pipeline->knobs[i].name;
+  const char *near = mz_nearest(name, names, pipeline->knob_count);
+  return mz_fail(MZ_E_CONFIG, "%s%sunknown knob '%.80s'%s%s%s", where, where[0] == '-' ? " " : ": ", name,
+                 near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
+int64_t mz_knob_clamp(const mz_knob *knob, int64_t value) {
+  return value < knob->min ? knob->min : value > knob->max ? knob->max : value;
+}
+
+/* Of log2 knobs the steps are the powers of two, whatever the value that one steps from: what went up comes down the same way. */
+int64_t mz_knob_step(const mz_knob *knob, int64_t value, int direction) {
+  MZ_ASSERT(direction == 1 || direction == -1);
+  value = mz_knob_clamp(knob, value);
+  if (knob->scale == MZ_SCALE_CHOICE) return mz_knob_clamp(knob, value + direction);
+  int64_t below = 0, power = 1; /* the largest step below `value`, then the smallest one at or above it */
+  while (power < value) {
+    below = power;
+    power *= 2;
+  }
+  if (direction < 0) return mz_knob_clamp(knob, below);
+  return mz_knob_clamp(knob, power > value ? power : value > 0 ? 2 * power : 1);
+}

@@ -1,0 +1,127 @@
+/* What is steered, as data: stages that work, queues between them, devices they run on, knobs that set their sizes. The owner
+ * of the real thing (the trainer's roof, a test) fills one in and hands it over; nothing here knows what the stages do. All
+ * plain structs that are copied freely; references between parts are indices, -1 for none.
+ *
+ * Work is counted in units of equal work (the trainer: a round in which learning takes place); times are seconds per unit, so
+ * that doing less never looks like being faster. */
+#pragma once
+#include "base/config/config.h"
+
+enum {
+  MZ_NAME_MAX = 32,
+  MZ_STAGES_MAX = 12,
+  MZ_QUEUES_MAX = 8,
+  MZ_STORES_MAX = 4,
+  MZ_DEVICES_MAX = 32,
+  MZ_PLAN_KNOBS_MAX = 16,
+  MZ_PROBES_MAX = 4
+};
+
+typedef enum mz_device_kind { MZ_DEVICE_CPU, MZ_DEVICE_CUDA } mz_device_kind;
+typedef struct mz_device {
+  char name[MZ_NAME_MAX]; /* "cpu:0", "cuda:1" */
+  mz_device_kind kind;
+  int cores; /* of a CPU device: cores in its set */
+} mz_device;
+
+typedef enum mz_scale {
+  MZ_SCALE_LOG2,   /* a step goes to the next power of two; the ends of the range are steps too */
+  MZ_SCALE_CHOICE, /* any value of min … max is one step away: the index of a device */
+} mz_scale;
+typedef struct mz_knob {
+  char name[MZ_NAME_MAX];
+  mz_class class_;
+  mz_scale scale;
+  int64_t min, max; /* inclusive, within 0 … 2^53; equal: cannot move (also: held by the user) */
+} mz_knob;
+
+/* Stages of one step run at the same time; steps follow one another. */
+typedef struct mz_pipeline_stage {
+  char name[MZ_NAME_MAX];
+  int step;
+  int threads, batch, device; /* knobs; -1: one thread, batches of one, device 0 */
+  double items;               /* per unit of work; what telemetry counted last, once there is some */
+  double groups;              /* independent items: `batch` makes ceil(groups / batch) tasks that threads share; 0: no bound */
+  bool gives_way;             /* other stages' threads go first where cores are too few (it has no queue) */
+  double serial;              /* share of the stage's time that one thread does alone (Amdahl), until it is fitted */
+  /* CPU seconds per item at batch sizes, timed alone before the run; batch 0: no more */
+  double probe_batch[MZ_PROBES_MAX], probe_s[MZ_PROBES_MAX];
+  double bytes_thread, bytes_slot; /* memory: threads · (bytes_thread + batch · bytes_slot + min(batch, tile) · bytes_tile) */
+  double bytes_tile, tile;         /* what is kept for so many of a batch only, which are worked on in turns */
+} mz_pipeline_stage;
+
+typedef struct mz_pipeline_queue {
+  char name[MZ_NAME_MAX];
+  int from, to; /* stages */
+  int capacity; /* knob; -1: one */
+  double items; /* per unit of work */
+  double bytes; /* per place */
+} mz_pipeline_queue;
+
+/* Memory whose older part can be packed: that costs time which no model knows, so its knob moves only for want of memory. */
+typedef struct mz_pipeline_store {
+  char name[MZ_NAME_MAX];
+  int raw;           /* knob: bytes that are kept as they are */
+  double bytes;      /* of all of it, as it is */
+  double packed;     /* share of them that packing leaves */
+  double packed_max; /* packed bytes that stay in memory, the rest goes to a file; 0: all */
+} mz_pipeline_store;
+
+typedef struct mz_pipeline {
+  char name[MZ_NAME_MAX]; /* "muzero" */
+  double unit_samples;    /* what a unit is worth: samples trained */
+  double handoff_s;       /* that a thread takes to wake when what it waits for has come */
+  double bytes_fixed;     /* memory that no knob changes, at the most: weights, replay at its bound … */
+  int stage_count, queue_count, device_count, knob_count, store_count;
+  mz_pipeline_stage stages[MZ_STAGES_MAX];
+  mz_pipeline_queue queues[MZ_QUEUES_MAX];
+  mz_pipeline_store stores[MZ_STORES_MAX];
+  mz_device devices[MZ_DEVICES_MAX];
+  mz_knob knobs[MZ_PLAN_KNOBS_MAX];
+} mz_pipeline;
+
+/* A value for every knob, by its index. */
+typedef struct mz_plan {
+  int64_t values[MZ_PLAN_KNOBS_MAX];
+} mz_plan;
+
+/* Indices in range, at least one stage and one CPU device, names distinct, amounts finite: MZ_E_CONFIG naming the part. The
+ * functions below take pipelines that pass it. */
+mz_status mz_pipeline_check(const mz_pipeline *pipeline);
+/* -1 when unknown. */
+int mz_pipeline_knob(const mz_pipeline *pipeline, const char *name);
+/* MZ_E_CONFIG naming the nearest knob. */
+mz_status mz_pipeline_find_knob(const mz_pipeline *pipeline, const char *name, const char *where, int *out);
+
+bool mz_plan_equal(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b);
+/* "cpu_actor 2 mcts_storage_size 16": the knobs in which `plan` differs from `from` (NULL: all; those that cannot move are left
+ * out). Devices by name. */
+void mz_plan_text(const mz_pipeline *pipeline, const mz_plan *plan, const mz_plan *from, char *out, size_t size);
+/* Steps of all knobs between two plans: doublings; another choice is one. */
+double mz_plan_distance(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b);
+/* The knob decides how much of a store is packed. */
+bool mz_knob_packs(const mz_pipeline *pipeline, int knob);
+/* The value one step up (+1) or down (−1) of `value`, within the range; `value` itself at the end. */
+int64_t mz_knob_step(const mz_knob *knob, int64_t value, int direction);
+/* A knob's value within its range. */
+int64_t mz_knob_clamp(const mz_knob *knob, int64_t value);
+
+/* Of a stage under a plan. */
+int64_t mz_stage_threads(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+int64_t mz_stage_batch(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+/* Cores that a plan can keep busy at once at the most: the largest step's threads, no more than its devices' cores. Threads that
+ * feed a GPU count, on whatever cores there are. */
+int mz_plan_cores(const mz_pipeline *pipeline, const mz_plan *plan);
+/* Bytes of memory that a stage's threads, a queue, a store take under a plan. */
+double mz_stage_bytes(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+double mz_queue_bytes(const mz_pipeline *pipeline, int queue, const mz_plan *plan);
+double mz_store_bytes(const mz_pipeline *pipeline, int store, const mz_plan *plan);
+/* Bytes of memory that a plan needs at the most, and (out, size; may be NULL) the sum in words. */
+double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out, size_t size);
+
+cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline);
+mz_status mz_pipeline_from_json(mz_pipeline *pipeline, const cJSON *json, const char *where, mz_status code);
+cJSON *mz_plan_to_json(const mz_pipeline *pipeline, const mz_plan *plan); /* {"cpu_actor": 2, …} */
+/* Knobs that the object lacks keep their values in *plan; unknown ones are an error. Ranges are not checked: mz_plan_refused. */
+mz_status mz_plan_from_json(const mz_pipeline *pipeline, mz_plan *plan, const cJSON *json, const char *where, mz_status code);

@@ -1,0 +1,218 @@
+/* Pipelines and plans as JSON. References are indices, as in the structs. */
+#include "allocator/records/fields.h"
+#include "allocator/pipeline/pipeline.h"
+
+static const char *const kinds[] = {[MZ_DEVICE_CPU] = "cpu", [MZ_DEVICE_CUDA] = "cuda"};
+static const char *const scales[] = {[MZ_SCALE_LOG2] = "log2", [MZ_SCALE_CHOICE] = "choice"};
+enum { KINDS = 2, SCALES = 2, CLASSES = MZ_OPERATIONAL + 1 };
+
+/* ---- writing ---- */
+
+static cJSON *add_object(cJSON *array) {
+  cJSON *object = cJSON_CreateObject();
+  if (cJSON_AddItemToArray(array, object)) return object;
+  cJSON_Delete(object);
+  return NULL;
+}
+
+/* Ledgers written before there was such a number have none. */
+static void add_when_set(cJSON *o, const char *key, double value) {
+  if (value != 0) cJSON_AddNumberToObject(o, key, value);
+}
+
+static void write_device(cJSON *o, const mz_device *device) {
+  cJSON_AddStringToObject(o, "name", device->name);
+  cJSON_AddStringToObject(o, "kind", kinds[device->kind]);
+  cJSON_AddNumberToObject(o, "cores", device->cores);
+}
+
+static void write_knob(cJSON *o, const mz_knob *knob) {
+  cJSON_AddStringToObject(o, "name", knob->name);
+  cJSON_AddStringToObject(o, "class", mz_class_name(knob->class_));
+  cJSON_AddStringToObject(o, "scale", scales[knob->scale]);
+  cJSON_AddNumberToObject(o, "min", (double)knob->min);
+  cJSON_AddNumberToObject(o, "max", (double)knob->max);
+}
+
+static void write_stage(cJSON *o, const mz_pipeline_stage *stage) {
+  cJSON_AddStringToObject(o, "name", stage->name);
+  cJSON_AddNumberToObject(o, "step", stage->step);
+  cJSON_AddNumberToObject(o, "threads", stage->threads);
+  cJSON_AddNumberToObject(o, "batch", stage->batch);
+  cJSON_AddNumberToObject(o, "device", stage->device);
+  cJSON_AddNumberToObject(o, "items", stage->items);
+  cJSON_AddNumberToObject(o, "groups", stage->groups);
+  cJSON_AddNumberToObject(o, "gives_way", stage->gives_way);
+  cJSON_AddNumberToObject(o, "serial", stage->serial);
+  int probes = 0;
+  while (probes < MZ_PROBES_MAX && stage->probe_batch[probes] != 0) probes++;
+  mz_fields_add_numbers(o, "probe_batch", stage->probe_batch, probes);
+  mz_fields_add_numbers(o, "probe_s", stage->probe_s, probes);
+  cJSON_AddNumberToObject(o, "bytes_thread", stage->bytes_thread);
+  cJSON_AddNumberToObject(o, "bytes_slot", stage->bytes_slot);
+  add_when_set(o, "bytes_tile", stage->bytes_tile);
+  add_when_set(o, "tile", stage->tile);
+}
+
+static void write_queue(cJSON *o, const mz_pipeline_queue *queue) {
+  cJSON_AddStringToObject(o, "name", queue->name);
+  cJSON_AddNumberToObject(o, "from", queue->from);
+  cJSON_AddNumberToObject(o, "to", queue->to);
+  cJSON_AddNumberToObject(o, "capacity", queue->capacity);
+  cJSON_AddNumberToObject(o, "items", queue->items);
+  cJSON_AddNumberToObject(o, "bytes", queue->bytes);
+}
+
+static void write_store(cJSON *o, const mz_pipeline_store *store) {
+  cJSON_AddStringToObject(o, "name", store->name);
+  cJSON_AddNumberToObject(o, "raw", store->raw);
+  cJSON_AddNumberToObject(o, "bytes", store->bytes);
+  cJSON_AddNumberToObject(o, "packed", store->packed);
+  add_when_set(o, "packed_max", store->packed_max);
+}
+
+cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline) {
+  cJSON *o = cJSON_CreateObject();
+  cJSON_AddStringToObject(o, "name", pipeline->name);
+  cJSON_AddNumberToObject(o, "unit_samples", pipeline->unit_samples);
+  cJSON_AddNumberToObject(o, "handoff_s", pipeline->handoff_s);
+  cJSON_AddNumberToObject(o, "bytes_fixed", pipeline->bytes_fixed);
+  cJSON *devices = cJSON_AddArrayToObject(o, "devices");
+  for (int i = 0; i < pipeline->device_count; i++) write_device(add_object(devices), &pipeline->devices[i]);
+  cJSON *knobs = cJSON_AddArrayToObject(o, "knobs");
+  for (int i = 0; i < pipeline->knob_count; i++) write_knob(add_object(knobs), &pipeline->knobs[i]);
+  cJSON *stages = cJSON_AddArrayToObject(o, "stages");
+  for (int i = 0; i < pipeline->stage_count; i++) write_stage(add_object(stages), &pipeline->stages[i]);
+  cJSON *queues = cJSON_AddArrayToObject(o, "queues");
+  for (int i = 0; i < pipeline->queue_count; i++) write_queue(add_object(queues), &pipeline->queues[i]);
+  cJSON *stores = cJSON_AddArrayToObject(o, "stores");
+  for (int i = 0; i < pipeline->store_count; i++) write_store(add_object(stores), &pipeline->stores[i]);
+  return o;
+}
+
+cJSON *mz_plan_to_json(const mz_pipeline *pipeline, const mz_plan *plan) {
+  cJSON *o = cJSON_CreateObject();
+  for (int i = 0; i < pipeline->knob_count; i++) {
+    cJSON_AddNumberToObject(o, pipeline->knobs[i].name, (double)plan->values[i]);
+  }
+  return o;
+}
+
+/* ---- reading ---- */
+
+static mz_status read_when_set(const mz_fields *f, const char *key, double *out) {
+  *out = 0;
+  return cJSON_HasObjectItem(f->object, key) ? mz_fields_number(f, key, out) : MZ_OK;
+}
+
+static mz_status read_device(const mz_fields *f, void *out) {
+  mz_device *device = out;
+  int kind = 0;
+  MZ_TRY(mz_fields_text(f, "name", device->name, sizeof device->name));
+  MZ_TRY(mz_fields_choice(f, "kind", kinds, KINDS, &kind));
+  device->kind = (mz_device_kind)kind;
+  return mz_fields_int(f, "cores", 0, INT32_MAX, &device->cores);
+}
+
+static mz_status read_knob(const mz_fields *f, void *out) {
+  mz_knob *knob = out;
+  const char *classes[CLASSES];
+  for (int i = 0; i < CLASSES; i++) classes[i] = mz_class_name((mz_class)i);
+  int class_ = 0, scale = 0;
+  MZ_TRY(mz_fields_text(f, "name", knob->name, sizeof knob->name));
+  MZ_TRY(mz_fields_choice(f, "class", classes, CLASSES, &class_));
+  MZ_TRY(mz_fields_choice(f, "scale", scales, SCALES, &scale));
+  knob->class_ = (mz_class)class_;
+  knob->scale = (mz_scale)scale;
+  MZ_TRY(mz_fields_whole(f, "min", 0, MZ_WHOLE_MAX, &knob->min));
+  return mz_fields_whole(f, "max", 0, MZ_WHOLE_MAX, &knob->max);
+}
+
+static mz_status read_stage(const mz_fields *f, void *out) {
+  mz_pipeline_stage *stage = out;
+  MZ_TRY(mz_fields_text(f, "name", stage->name, sizeof stage->name));
+  MZ_TRY(mz_fields_int(f, "step", 0, MZ_STAGES_MAX - 1, &stage->step));
+  MZ_TRY(mz_fields_int(f, "threads", -1, MZ_PLAN_KNOBS_MAX - 1, &stage->threads));
+  MZ_TRY(mz_fields_int(f, "batch", -1, MZ_PLAN_KNOBS_MAX - 1, &stage->batch));
+  MZ_TRY(mz_fields_int(f, "device", -1, MZ_PLAN_KNOBS_MAX - 1, &stage->device));
+  MZ_TRY(mz_fields_number(f, "items", &stage->items));
+  MZ_TRY(mz_fields_number(f, "groups", &stage->groups));
+  int gives_way;
+  MZ_TRY(mz_fields_int(f, "gives_way", 0, 1, &gives_way));
+  stage->gives_way = gives_way;
+  MZ_TRY(mz_fields_number(f, "serial", &stage->serial));
+  int batches = 0, times = 0;
+  MZ_TRY(mz_fields_measures(f, "probe_batch", MZ_PROBES_MAX, stage->probe_batch, &batches));
+  MZ_TRY(mz_fields_measures(f, "probe_s", MZ_PROBES_MAX, stage->probe_s, &times));
+  if (batches != times) return mz_fields_fail(f, "probe_s", "has %d elements; 'probe_batch' has %d", times, batches);
+  MZ_TRY(mz_fields_number(f, "bytes_thread", &stage->bytes_thread));
+  MZ_TRY(mz_fields_number(f, "bytes_slot", &stage->bytes_slot));
+  MZ_TRY(read_when_set(f, "bytes_tile", &stage->bytes_tile));
+  return read_when_set(f, "tile", &stage->tile);
+}
+
+static mz_status read_queue(const mz_fields *f, void *out) {
+  mz_pipeline_queue *queue = out;
+  MZ_TRY(mz_fields_text(f, "name", queue->name, sizeof queue->name));
+  MZ_TRY(mz_fields_int(f, "from", 0, MZ_STAGES_MAX - 1, &queue->from));
+  MZ_TRY(mz_fields_int(f, "to", 0, MZ_STAGES_MAX - 1, &queue->to));
+  MZ_TRY(mz_fields_int(f, "capacity", -1, MZ_PLAN_KNOBS_MAX - 1, &queue->capacity));
+  MZ_TRY(mz_fields_number(f, "items", &queue->items));
+  return mz_fields_number(f, "bytes", &queue->bytes);
+}
+
+static mz_status read_store(const mz_fields *f, void *out) {
+  mz_pipeline_store *store = out;
+  MZ_TRY(mz_fields_text(f, "name", store->name, sizeof store->name));
+  MZ_TRY(mz_fields_int(f, "raw", 0, MZ_PLAN_KNOBS_MAX - 1, &store->raw));
+  MZ_TRY(mz_fields_number(f, "bytes", &store->bytes));
+  MZ_TRY(mz_fields_number(f, "packed", &store->packed));
+  return read_when_set(f, "packed_max", &store->packed_max);
+}
+
+/* Parts of one kind into an array of structs that lie `stride` bytes apart. */
+static mz_status read_parts(const mz_fields *f, const char *key, int max, mz_status (*read_part)(const mz_fields *, void *),
+                            void *first, size_t stride, int *count) {
+  const cJSON *array = NULL;
+  MZ_TRY(mz_fields_array(f, key, max, &array, count));
+  int i = 0;
+  for (const cJSON *item = array->child; item != NULL; item = item->next, i++) {
+    char name[MZ_NAME_MAX];
+    snprintf(name, sizeof name, "%s[%d]", key, i);
+    mz_fields one;
+    MZ_TRY(mz_fields_open_child(f, item, name, &one));
+    MZ_TRY(read_part(&one, (char *)first + (size_t)i * stride));
+  }
+  return MZ_OK;
+}
+
+mz_status mz_pipeline_from_json(mz_pipeline *pipeline, const cJSON *json, const char *where, mz_status code) {
+  mz_pipeline p = {0};
+  mz_fields f;
+  MZ_TRY(mz_fields_open(&f, json, where, code));
+  MZ_TRY(mz_fields_text(&f, "name", p.name, sizeof p.name));
+  MZ_TRY(mz_fields_number(&f, "unit_samples", &p.unit_samples));
+  MZ_TRY(mz_fields_number(&f, "handoff_s", &p.handoff_s));
+  MZ_TRY(mz_fields_number(&f, "bytes_fixed", &p.bytes_fixed));
+  MZ_TRY(read_parts(&f, "devices", MZ_DEVICES_MAX, read_device, p.devices, sizeof *p.devices, &p.device_count));
+  MZ_TRY(read_parts(&f, "knobs", MZ_PLAN_KNOBS_MAX, read_knob, p.knobs, sizeof *p.knobs, &p.knob_count));
+  MZ_TRY(read_parts(&f, "stages", MZ_STAGES_MAX, read_stage, p.stages, sizeof *p.stages, &p.stage_count));
+  MZ_TRY(read_parts(&f, "queues", MZ_QUEUES_MAX, read_queue, p.queues, sizeof *p.queues, &p.queue_count));
+  MZ_TRY(read_parts(&f, "stores", MZ_STORES_MAX, read_store, p.stores, sizeof *p.stores, &p.store_count));
+  if (mz_pipeline_check(&p) != MZ_OK) return mz_fail(code, "%s: %s", where, mz_message());
+  *pipeline = p;
+  return MZ_OK;
+}
+
+mz_status mz_plan_from_json(const mz_pipeline *pipeline, mz_plan *plan, const cJSON *json, const char *where, mz_status code) {
+  mz_plan read = *plan;
+  mz_fields f;
+  MZ_TRY(mz_fields_open(&f, json, where, code));
+  for (const cJSON *item = json->child; item != NULL; item = item->next) {
+    int knob = -1;
+    if (mz_pipeline_find_knob(pipeline, item->string, where, &knob) != MZ_OK) return code; /* the message says it all */
+    MZ_TRY(mz_fields_whole(&f, item->string, 0, MZ_WHOLE_MAX, &read.values[knob]));
+  }
+  *plan = read;
+  return MZ_OK;
+}

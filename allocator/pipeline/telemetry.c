@@ -1,0 +1,107 @@
+#include "allocator/pipeline/telemetry.h"
+#include "base/maths/statistics.h"
+#include <math.h>
+
+const char *mz_sensor_name(mz_sensor sensor) {
+  static const char *const names[] = {
+      [MZ_SENSOR_CPU] = "cpu",
+      [MZ_SENSOR_THREADS] = "threads",
+      [MZ_SENSOR_RSS] = "rss",
+      [MZ_SENSOR_MEMORY] = "memory",
+      [MZ_SENSOR_LOAD] = "load",
+      [MZ_SENSOR_PRESSURE] = "pressure",
+      [MZ_SENSOR_THROTTLED] = "throttled",
+      [MZ_SENSOR_GPU] = "gpu",
+  };
+  return names[sensor];
+}
+
+/* ---- quantising ---- */
+
+/* Through text: rounded once, and the shortest text reads the same bits back. */
+double mz_quantised(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.5e", value);
+  return isfinite(value) ? strtod(text, NULL) : NAN;
+}
+
+static void quantise(double *values, int count) {
+  for (int i = 0; i < count; i++) values[i] = mz_quantised(values[i]);
+}
+
+static void quantise_stages(mz_stage_sample stages[MZ_STAGES_MAX]) {
+  for (int i = 0; i < MZ_STAGES_MAX; i++) {
+    mz_stage_sample *s = &stages[i];
+    double *const values[] = {&s->items, &s->busy_s, &s->cpu_s, &s->wait_in_s, &s->wait_out_s, &s->elapsed_s};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) quantise(values[k], 1);
+  }
+}
+
+static void quantise_usage(mz_usage *u) {
+  double *const values[] = {&u->wall_s,         &u->cpu_s,           &u->others_cpu_s,  &u->throttled_s,     &u->rss_bytes,
+                            &u->rss_peak_bytes, &u->available_bytes, &u->pressure_cpu,  &u->pressure_memory, &u->pressure_io,
+                            &u->gpu_busy,       &u->gpu_bytes,       &u->core_share_p95};
+  for (size_t k = 0; k < sizeof values / sizeof *values; k++) quantise(values[k], 1);
+}
+
+void mz_window_quantise(mz_window *window) {
+  MZ_ASSERT(window->round_count >= 0 && window->round_count <= MZ_WINDOW_ROUNDS_MAX);
+  quantise(&window->units, 1);
+  quantise(&window->wall_s, 1);
+  quantise(window->round_s, window->round_count);
+  quantise_stages(window->stages);
+  quantise_usage(&window->usage);
+  quantise(&window->score, 1);
+}
+
+/* ---- observations ---- */
+
+/* Standard deviation of a normal distribution whose median absolute deviation is 1. */
+static const double NORMAL_MAD = 1.4826;
+enum { ROBUST_MIN = 8 }; /* below, a median of deviations says less than their mean square */
+
+/* `values` does not survive it. */
+static double spread(double *values, int count) {
+  if (count < 2) return 0;
+  if (count >= ROBUST_MIN) {
+    const double middle = mz_median(values, count);
+    for (int i = 0; i < count; i++) values[i] = fabs(values[i] - middle);
+    return NORMAL_MAD * mz_median(values, count);
+  }
+  const double mean = mz_mean(values, count);
+  double squares = 0;
+  for (int i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
+  return sqrt(squares / (count - 1));
+}
+
+static void observe_rounds(mz_observation *out, const mz_window *window) {
+  double seconds[MZ_WINDOW_ROUNDS_MAX], logs[MZ_WINDOW_ROUNDS_MAX];
+  int count = 0;
+  for (int i = 0; i < window->round_count; i++) {
+    if (window->round_s[i] > 0 && isfinite(window->round_s[i])) seconds[count++] = window->round_s[i];
+  }
+  for (int i = 0; i < count; i++) logs[i] = log(seconds[i]);
+  out->rounds = count;
+  out->round_s = count > 0 ? mz_median(seconds, count) : NAN;
+  out->noise = spread(logs, count);
+}
+
+bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const mz_window *window) {
+  const double units = window->units, unit_s = window->wall_s / units;
+  if (!(units >= 1) || !(unit_s > 0) || !isfinite(unit_s)) return false;
+  *out = (mz_observation){.plan = *plan, .unit_s = unit_s};
+  observe_rounds(out, window);
+  for (int i = 0; i < MZ_STAGES_MAX; i++) {
+    const mz_stage_sample *s = &window->stages[i];
+    out->stages[i] = (mz_stage_sample){.items = s->items / units,
+                                       .busy_s = s->busy_s / units,
+                                       .cpu_s = s->cpu_s / units,
+                                       .wait_in_s = s->wait_in_s / units,
+                                       .wait_out_s = s->wait_out_s / units,
+                                       .elapsed_s = s->elapsed_s / units};
+  }
+  const mz_usage *usage = &window->usage;
+  out->cpu_s = usage->missing & 1u << MZ_SENSOR_CPU ? NAN : usage->cpu_s / units;
+  out->rss_bytes = usage->missing & 1u << MZ_SENSOR_RSS ? NAN : usage->rss_bytes;
+  return true;
+}

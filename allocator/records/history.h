@@ -1,0 +1,51 @@
+/* What was measured on this machine by all runs of a user: SQLite in write-ahead mode, one row per measured phase, in columns
+ * that people can read (`sqlite3 history.db 'select * from measurements'`). Shared by processes; a row is written in well under a
+ * millisecond and may be lost by a power failure, never damaged. One thread uses a handle; a child process opens its own.
+ *
+ * A run never fails because of its history. A damaged file, found at the start or later, is set aside (FILE.damaged-N, with
+ * -wal and -shm) with a warning and a new one begun. Where that does not help, and where the file cannot be used (may not be
+ * written, disk full, locked by others for 5 s), one warning says why and the run goes on without: add and read then do
+ * nothing and return MZ_OK. A file that may be read but not written is read. One that is removed or set aside by another
+ * process is begun anew at the next row. */
+#pragma once
+#include "allocator/pipeline/telemetry.h"
+
+typedef struct mz_history mz_history;
+
+/* $XDG_DATA_HOME/muzero/history.db, or ~/.local/share/muzero/history.db; false: neither is known (or the path is too long). */
+bool mz_history_default_path(char *out, size_t size);
+/* "none": *out is NULL, and the functions below do nothing with it. Folders are made; of more than MZ_HISTORY_ROWS_MAX rows the
+ * oldest are removed. MZ_E_IO: there is no file and none can be made, or it is no file, or cannot be opened. MZ_E_CONFIG: the
+ * file was written by a newer version (both are named), or is another program's database. *out is NULL after a failure. */
+mz_status mz_history_open(mz_history **out, const char *path);
+/* What is in the write-ahead file goes to the file itself: a copy of it is then whole. NULL is fine. */
+void mz_history_close(mz_history *history);
+
+enum { MZ_HISTORY_ROWS_MAX = 200000 };
+
+/* What rows must agree in to speak about the same thing. */
+typedef struct mz_history_key {
+  char machine[128]; /* fingerprint: processor model, cores granted, instruction set, devices */
+  char env[64];
+  char network[128]; /* shape: kind, layers, parameters */
+  char work[17];     /* hash of the algorithmic settings that a unit's cost depends on */
+} mz_history_key;
+
+typedef struct mz_history_row {
+  mz_history_key key;
+  int64_t id; /* given by add; 0: was not kept */
+  double unix_s;
+  char source[16];           /* "run", "profile", "compare" */
+  char version[16];          /* of the program */
+  double units, utilisation; /* units of work behind it; cores in use / granted */
+  mz_observation observation;
+} mz_history_row;
+
+/* The clock may go backwards: order is by id. NAN is kept as NULL, but a row without a positive unit_s says nothing and is
+ * not kept. MZ_E_MEMORY. */
+mz_status mz_history_add(mz_history *history, const mz_pipeline *pipeline, mz_history_row *row);
+/* Newest `max` rows with this key, oldest first; free(*rows). Rows of them whose knobs or stages are not the pipeline's are left
+ * out. MZ_E_MEMORY. */
+mz_status mz_history_read(mz_history *history, const mz_history_key *key, const mz_pipeline *pipeline, int max,
+                          mz_history_row **rows, int *count);
+int64_t mz_history_count(mz_history *history);

@@ -1,0 +1,105 @@
+#include "allocator/records/history_schema.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A version beyond this is no version but damage. */
+enum { VERSION_PLAUSIBLE = 9999 };
+
+/* STRICT: a column holds its type or the write fails. The index ends in the row's id, so newest first needs no sorting. */
+static const char create[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE measurements ("
+    " id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " machine TEXT NOT NULL, env TEXT NOT NULL, network TEXT NOT NULL, work TEXT NOT NULL,"
+    " unix_s REAL, source TEXT NOT NULL, version TEXT NOT NULL,"
+    " plan TEXT NOT NULL," /* JSON: {"cpu_actor":2,…} */
+    " units REAL, unit_s REAL NOT NULL, round_s REAL, noise REAL, rounds INTEGER NOT NULL,"
+    " stages TEXT NOT NULL," /* JSON, per unit: {"actor":[items,busy_s,cpu_s,wait_in_s,wait_out_s,elapsed_s],…} */
+    " cpu_s REAL, rss_bytes REAL, utilisation REAL) STRICT;"
+    "CREATE INDEX measurements_by_key ON measurements (machine, env, network, work);"
+    "PRAGMA application_id = %d;"
+    "PRAGMA user_version = %d;"
+    "COMMIT";
+
+#define COLUMNS                                                                                                                  \
+  "machine, env, network, work, unix_s, source, version, plan, units, unit_s, round_s, noise, rounds, stages, cpu_s, "           \
+  "rss_bytes, utilisation"
+static const char *const texts[MZ_HISTORY_STATEMENTS] = {
+    [MZ_HISTORY_INSERT] = "INSERT INTO measurements (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [MZ_HISTORY_SELECT] = "SELECT id, " COLUMNS " FROM measurements WHERE machine = ? AND env = ? AND network = ? AND work = ? "
+                          "ORDER BY id DESC LIMIT ?",
+    [MZ_HISTORY_COUNT] = "SELECT count(*) FROM measurements",
+};
+
+/* The whole number that a statement gives; 0 when it gives none. */
+static int ask(sqlite3 *db, const char *sql, int64_t *out) {
+  sqlite3_stmt *statement = NULL;
+  *out = 0;
+  int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+  if (rc != SQLITE_OK) return rc;
+  rc = sqlite3_step(statement);
+  if (rc == SQLITE_ROW) *out = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version) {
+  int64_t application = 0, recorded = 0, parts = 0, own = 0;
+  int rc = ask(db, "SELECT count(*) FROM sqlite_schema", &parts);
+  if (rc == SQLITE_OK) {
+    rc = ask(db, "SELECT count(*) FROM sqlite_schema WHERE name IN ('measurements', 'measurements_by_key')", &own);
+  }
+  if (rc == SQLITE_OK) rc = ask(db, "PRAGMA application_id", &application);
+  if (rc == SQLITE_OK) rc = ask(db, "PRAGMA user_version", &recorded);
+  if (rc != SQLITE_OK) return rc;
+  *version = (int)recorded;
+  const bool marked = application == MZ_HISTORY_APPLICATION, whole = own == 2;
+  if (marked && recorded > MZ_HISTORY_VERSION && recorded <= VERSION_PLAUSIBLE)
+    *kind = MZ_HISTORY_NEWER;
+  else if (marked && whole && recorded == MZ_HISTORY_VERSION)
+    *kind = MZ_HISTORY_OURS;
+  else if (marked || whole)
+    *kind = MZ_HISTORY_DAMAGED;
+  else
+    *kind = parts == 0 && application == 0 && recorded == 0 ? MZ_HISTORY_EMPTY : MZ_HISTORY_FOREIGN;
+  return SQLITE_OK;
+}
+
+int mz_history_schema_create(sqlite3 *db) {
+  char sql[sizeof create + 32];
+  snprintf(sql, sizeof sql, create, MZ_HISTORY_APPLICATION, MZ_HISTORY_VERSION);
+  const int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+  if (rc != SQLITE_OK && !sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* the first error counts */
+  return rc;
+}
+
+int mz_history_schema_trim(sqlite3 *db, int keep) {
+  int64_t oldest = 0, newest = 0;
+  int rc = ask(db, "SELECT min(id) FROM measurements", &oldest);
+  if (rc == SQLITE_OK) rc = ask(db, "SELECT max(id) FROM measurements", &newest);
+  if (rc != SQLITE_OK || newest - oldest < keep) return rc;
+  sqlite3_stmt *statement = NULL;
+  rc = sqlite3_prepare_v2(db, "DELETE FROM measurements WHERE id <= ?", -1, &statement, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(statement, 1, newest - keep);
+  if (rc == SQLITE_OK) rc = sqlite3_step(statement);
+  sqlite3_finalize(statement);
+  return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int mz_history_schema_prepare(sqlite3 *db, sqlite3_stmt *statements[MZ_HISTORY_STATEMENTS]) {
+  for (int i = 0; i < MZ_HISTORY_STATEMENTS; i++) {
+    const int rc = sqlite3_prepare_v3(db, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &statements[i], NULL);
+    if (rc == SQLITE_OK) continue;
+    mz_history_schema_finalize(statements);
+    return rc;
+  }
+  return SQLITE_OK;
+}
+
+void mz_history_schema_finalize(sqlite3_stmt *statements[MZ_HISTORY_STATEMENTS]) {
+  for (int i = 0; i < MZ_HISTORY_STATEMENTS; i++) {
+    sqlite3_finalize(statements[i]); /* repeats the error of its last step, which was dealt with */
+    statements[i] = NULL;
+  }
+}

@@ -1,0 +1,205 @@
+#include "allocator/records/fields.h"
+#include "allocator/records/ledger.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { ROUNDS_MAX = 1 << 20 };
+
+/* What the options of a chapter point to. */
+typedef struct chapter {
+  mz_pipeline pipeline;
+  mz_allocation_settings settings;
+  mz_observation history[MZ_HISTORY_USED_MAX];
+} chapter;
+
+typedef struct player {
+  const char *path;
+  char where[256]; /* "PATH:LINE" */
+  int64_t upto;
+  bool done;
+  mz_replayed *out;
+} player;
+
+/* ---- the line that opens a chapter ---- */
+
+/* Settings are checked as users' are; here a wrong one is damage. */
+static mz_status read_settings(const mz_fields *f, mz_allocation_settings *out) {
+  mz_fields object;
+  MZ_TRY(mz_fields_object(f, "settings", &object));
+  mz_settings_table table = mz_allocation_table;
+  table.base = 0;
+  mz_config config = {.tables = &table, .table_count = 1, .values = out};
+  mz_config_defaults(&config);
+  if (mz_config_set_json(&config, object.object, object.where) == MZ_OK) return MZ_OK;
+  char why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  return mz_fail(f->code, "%s", why);
+}
+
+/* null: no bound. */
+static mz_status read_bounds(const mz_fields *f, mz_bounds *out) {
+  mz_fields object;
+  MZ_TRY(mz_fields_object(f, "bounds", &object));
+  const struct {
+    const char *key;
+    double *value, none;
+  } rows[] = {{"cpu_min", &out->cpu_min, 0},       {"cpu_max", &out->cpu_max, INFINITY},
+              {"gpu_min", &out->gpu_min, 0},       {"gpu_max", &out->gpu_max, INFINITY},
+              {"memory_min", &out->memory_min, 0}, {"memory_max", &out->memory_max, INFINITY}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    MZ_TRY(mz_fields_measure(&object, rows[i].key, rows[i].value));
+    if (isnan(*rows[i].value)) *rows[i].value = rows[i].none;
+  }
+  return MZ_OK;
+}
+
+static mz_status read_start(const mz_fields *f, const mz_pipeline *pipeline, mz_plan *out) {
+  mz_fields object;
+  MZ_TRY(mz_fields_object(f, "start", &object));
+  if (cJSON_GetArraySize(object.object) != pipeline->knob_count)
+    return mz_fail(f->code, "%s: takes a value for each of the %d knobs", object.where, pipeline->knob_count);
+  return mz_plan_from_json(pipeline, out, object.object, object.where, f->code);
+}
+
+static mz_status read_history(const mz_fields *f, const mz_pipeline *pipeline, mz_observation *out, int *count) {
+  const cJSON *array = NULL;
+  MZ_TRY(mz_fields_array(f, "history", MZ_HISTORY_USED_MAX, &array, count));
+  int i = 0;
+  for (const cJSON *item = array->child; item != NULL; item = item->next, i++) {
+    char where[300];
+    snprintf(where, sizeof where, "%.250s: history %d", f->where, i);
+    MZ_TRY(mz_observation_from_json(pipeline, &out[i], item, where, f->code));
+  }
+  return MZ_OK;
+}
+
+static mz_status read_chapter(const mz_fields *f, chapter *c, mz_allocator_options *options) {
+  int64_t format = 0;
+  char strategy[64];
+  MZ_TRY(mz_fields_whole(f, "format", 1, MZ_WHOLE_MAX, &format));
+  if (format != MZ_LEDGER_FORMAT)
+    return mz_fail(f->code, "%s: a ledger of format %lld; this program reads %d", f->where, (long long)format, MZ_LEDGER_FORMAT);
+  mz_fields pipeline;
+  MZ_TRY(mz_fields_object(f, "pipeline", &pipeline));
+  MZ_TRY(mz_pipeline_from_json(&c->pipeline, pipeline.object, pipeline.where, f->code));
+  MZ_TRY(read_settings(f, &c->settings));
+  MZ_TRY(read_bounds(f, &options->bounds));
+  MZ_TRY(read_start(f, &c->pipeline, &options->start));
+  MZ_TRY(read_history(f, &c->pipeline, c->history, &options->history_count));
+  MZ_TRY(mz_fields_text(f, "strategy", strategy, sizeof strategy));
+  options->pipeline = &c->pipeline;
+  options->settings = &c->settings;
+  options->history = c->history;
+  return mz_strategy_find(strategy, f->where, &options->strategy);
+}
+
+static mz_status play_open(player *p, const mz_fields *f) {
+  mz_replayed *out = p->out;
+  mz_allocator_free(out->allocator);
+  free(out->storage);
+  out->allocator = NULL;
+  out->storage = NULL;
+  chapter *c = NULL;
+  MZ_TRY(mz_alloc(&c, 1, sizeof *c));
+  out->storage = c;
+  out->options = (mz_allocator_options){0};
+  MZ_TRY(read_chapter(f, c, &out->options));
+  return mz_allocator_create(&out->allocator, &out->options);
+}
+
+/* ---- decisions ---- */
+
+static mz_status play_rounds(player *p, const mz_fields *f) {
+  const cJSON *array = NULL;
+  int count = 0;
+  MZ_TRY(mz_fields_array(f, "rounds", ROUNDS_MAX, &array, &count));
+  for (const cJSON *item = array->child; item != NULL; item = item->next) {
+    if (!cJSON_IsNumber(item)) return mz_fields_fail(f, "rounds", "takes numbers");
+    mz_allocator_round(p->out->allocator, item->valuedouble);
+  }
+  return MZ_OK;
+}
+
+/* The recorded line begins with the replayed decision, whose closing brace inputs take the place of. */
+static mz_status compare(player *p, const mz_decision *d, const char *line) {
+  cJSON *json = mz_decision_to_json(p->out->options.pipeline, d);
+  char *text = mz_json_line(json);
+  cJSON_Delete(json);
+  if (text == NULL) return mz_fail(MZ_E_MEMORY, "%s: no memory to replay a decision", p->where);
+  const size_t length = strlen(text) - 1;
+  const bool same = strncmp(line, text, length) == 0 && line[length] == ',';
+  free(text);
+  p->out->decisions++;
+  if (same) return MZ_OK;
+  if (p->out->differences++ == 0) p->out->first_difference = d->phase;
+  return MZ_OK;
+}
+
+static mz_status play_decision(player *p, const mz_fields *f, const char *line) {
+  mz_allocator *allocator = p->out->allocator;
+  if (allocator == NULL) return mz_fail(f->code, "%s: a decision before the line that opens a chapter", f->where);
+  mz_decision decision;
+  const cJSON *json = cJSON_GetObjectItemCaseSensitive(f->object, "window");
+  MZ_TRY(play_rounds(p, f));
+  if (json != NULL) {
+    mz_window window;
+    MZ_TRY(mz_window_from_json(p->out->options.pipeline, &window, json, f->where, f->code));
+    mz_allocator_decide(allocator, &window, &decision);
+    p->done = window.phase == p->upto;
+  } else {
+    int64_t phase = 0, round = 0;
+    MZ_TRY(mz_fields_whole(f, "phase", 0, MZ_WHOLE_MAX, &phase));
+    MZ_TRY(mz_fields_whole(f, "round", 0, MZ_WHOLE_MAX, &round));
+    mz_allocator_begin(allocator, phase, round, &decision);
+  }
+  if (cJSON_HasObjectItem(f->object, "refused")) {
+    const char *why = NULL;
+    MZ_TRY(mz_json_get_string(f->object, "refused", f->where, f->code, &why));
+    mz_allocator_refused(allocator, why, &decision);
+  }
+  return compare(p, &decision, line);
+}
+
+/* Nothing after the wanted phase is looked at: its decision, or in its absence the first later one, is the end. */
+static mz_status play(void *context, const char *line, size_t length, int64_t number) {
+  player *p = context;
+  int64_t phase = 0;
+  char action[16];
+  if (p->done) return MZ_OK;
+  if (mz_ledger_peek(line, &phase, action) && phase > p->upto) {
+    p->done = true;
+    return MZ_OK;
+  }
+  snprintf(p->where, sizeof p->where, "%.200s:%" PRId64, p->path, number);
+  cJSON *json = NULL;
+  mz_fields fields;
+  char event[16];
+  MZ_TRY(mz_json_parse(line, length, p->where, false, MZ_E_CHECKPOINT, &json));
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_fields_open(&fields, json, p->where, MZ_E_CHECKPOINT));
+  MZ_TRY_CLEANUP(mz_fields_text(&fields, "event", event, sizeof event));
+  if (strcmp(event, "open") == 0)
+    status = play_open(p, &fields);
+  else if (strcmp(event, "decision") == 0)
+    status = play_decision(p, &fields, line);
+  else
+    status = mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open and decision", p->where, event);
+cleanup:
+  cJSON_Delete(json);
+  return status;
+}
+
+mz_status mz_ledger_replay(const char *path, int64_t upto, mz_replayed *out) {
+  *out = (mz_replayed){.first_difference = -1};
+  player p = {.path = path, .upto = upto, .out = out};
+  const mz_status status = mz_ledger_read(path, play, &p);
+  if (status != MZ_OK) mz_replayed_free(out);
+  return status;
+}
+
+void mz_replayed_free(mz_replayed *replayed) {
+  mz_allocator_free(replayed->allocator);
+  free(replayed->storage);
+  *replayed = (mz_replayed){.first_difference = -1};
+}

@@ -1,0 +1,29 @@
+/* A thread that reads the system's sensors 2–5 times a second (procfs, cgroup, pressure, NVML opened at run time) and adds them
+ * up; below 0.5 % of a core. A sensor that is missing or may not be read is reported missing, never as zero, and costs one
+ * attempt. Clocks are monotonic; a counter that runs backwards counts as no progress. */
+#pragma once
+#include "allocator/pipeline/telemetry.h"
+
+typedef struct mz_monitor mz_monitor;
+typedef struct mz_monitor_options {
+  double hz;                 /* 2–5; 0: no thread: sensors are read by take only */
+  const char *proc, *cgroup; /* NULL: /proc, /sys/fs/cgroup; tests put their own here */
+} mz_monitor_options;
+
+/* MZ_E_INTERNAL: no thread could be had. NVML may take some 100 ms to start: the thread does that, and until then the GPU is
+ * missing. One thread at a time calls what follows; stop(NULL) does nothing. */
+mz_status mz_monitor_start(mz_monitor **out, const mz_monitor_options *options);
+void mz_monitor_stop(mz_monitor *monitor);
+/* Usage since the last take (or start), and begins anew. Counters are read here, at the ends of a window; the thread samples
+ * what has to be sampled: cores in use (of those granted when the monitor was started), resident memory, GPUs. */
+void mz_monitor_take(mz_monitor *monitor, mz_usage *out);
+/* Between the phases that count: the thread sleeps, and what passes meanwhile is in no window. */
+void mz_monitor_pause(mz_monitor *monitor, bool paused);
+/* Names of missing sensors, for people: "throttled (no cgroup with a CPU quota), gpu (no NVML)"; "" for none. */
+void mz_monitor_missing(const mz_monitor *monitor, char *out, size_t size);
+/* GPUs that NVML knows; 0 when there is none. The first `max` names go to `names` (may be NULL). Starts NVML for itself. */
+int mz_monitor_gpus(char names[][64], int max);
+/* CPU seconds so far of this process's threads whose name begins with `prefix`, those that have ended left out; NAN when unknown. */
+double mz_monitor_thread_cpu_s(const char *prefix);
+/* CPU seconds that the monitor's own thread has used. */
+double mz_monitor_own_cpu_s(const mz_monitor *monitor);

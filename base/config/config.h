@@ -1,0 +1,72 @@
+/* One table of settings drives presets, --set, --help, errors and the resolved config of a run. Each room exports its rows
+ * for its own plain settings struct; the roof joins them (muzero/settings.h). */
+#pragma once
+#include "base/json/json.h"
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum mz_type {
+  MZ_INT,   /* int64_t */
+  MZ_FLOAT, /* double */
+  MZ_BOOL,  /* bool; on/off, true/false */
+  MZ_ENUM,  /* int32_t; `choices` lists the names */
+  MZ_TIME,  /* double seconds; s, m, h */
+  MZ_SIZE,  /* int64_t; k, M, G (powers of ten), KiB, MiB, GiB */
+  MZ_TEXT,  /* char[64] */
+} mz_type;
+
+typedef enum mz_class { MZ_EXACT, MZ_NUMERIC, MZ_ALGORITHMIC, MZ_OPERATIONAL } mz_class; /* DESIGN §1 */
+
+typedef struct mz_setting {
+  const char *key; /* "learning_rate", "replay.segment_moves" */
+  mz_type type;
+  mz_class class_;
+  size_t offset;        /* in the room's settings struct */
+  double min, max;      /* inclusive; max of 0x1p63 (whole numbers) or INFINITY: no upper bound */
+  const char *fallback; /* the default, as a user would type it */
+  const char *choices;  /* MZ_ENUM: "puct|gumbel" */
+  const char *unit;     /* shown with the range; "" for none */
+  const char *help;
+} mz_setting;
+
+/* A run of rows and the struct they fill. Tables of one config have distinct keys. */
+typedef struct mz_settings_table {
+  const mz_setting *rows;
+  int count;
+  size_t base; /* offset of the room's struct in the joined struct */
+} mz_settings_table;
+
+typedef struct mz_config {
+  const mz_settings_table *tables;
+  int table_count;
+  void *values;       /* the joined settings struct */
+  uint8_t *explicit_; /* one flag per row over all tables, in order: set by preset, file or --set (NULL: not tracked) */
+} mz_config;
+
+int mz_config_row_count(const mz_config *config);
+const mz_setting *mz_config_row(const mz_config *config, int index);
+/* -1 when unknown. */
+int mz_config_find(const mz_config *config, const char *key);
+
+void mz_config_defaults(mz_config *config);
+/* `where` names the origin in messages ("--set", "cartpole.json:12"). Unknown key: the nearest one is named. Out of range or
+ * wrongly typed: range and unit are shown. MZ_E_CONFIG. Values are written only when valid. */
+mz_status mz_config_set(mz_config *config, const char *key, const char *value, const char *where);
+mz_status mz_config_set_pair(mz_config *config, const char *key_equals_value, const char *where); /* "key=value" */
+/* An object; nested objects join their keys with dots. */
+mz_status mz_config_set_json(mz_config *config, const cJSON *object, const char *where);
+/* Every key with its value, nested by dots; reading it back gives the same bits. */
+cJSON *mz_config_to_json(const mz_config *config);
+/* Value of one row as a user would type it. */
+void mz_config_text(const mz_config *config, int index, char *out, size_t size);
+bool mz_config_equal(const mz_config *a, const mz_config *b, int index);
+const char *mz_class_name(mz_class class_);
+
+/* "1.5k", "64 MiB" → bytes or counts; "90s", "1.5h" → seconds. Wrong units are an error that names the right ones. */
+mz_status mz_parse_size(const char *text, const char *where, int64_t *out);
+mz_status mz_parse_time(const char *text, const char *where, double *seconds);
+
+/* Nearest of `count` names by edit distance (Damerau–Levenshtein), NULL when none is near enough to suggest. */
+const char *mz_nearest(const char *word, const char *const *names, int count);

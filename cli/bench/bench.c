@@ -1,0 +1,185 @@
+#include "base/machine/machine.h"
+#include "cli/bench/bench.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "muzero/muzero.h"
+#include "networks/isa.h"
+#include <string.h>
+
+const mz_spec mz_bench_spec = {.obs_kind = MZ_OBS_F32,
+                               .obs_shape = {1, 1, MZ_BENCH_OBS},
+                               .obs_size = MZ_BENCH_OBS,
+                               .actions = MZ_BENCH_ACTIONS,
+                               .players = 1,
+                               .symmetries = 1,
+                               .reward_min = 1,
+                               .reward_max = 1,
+                               .return_max = 500};
+
+const mz_spec mz_bench_board = {.obs_kind = MZ_OBS_U8,
+                                .obs_shape = {6, 7, 3},
+                                .obs_size = 6 * 7 * 3,
+                                .actions = 7,
+                                .action_kind = MZ_ACTIONS_COLUMNS,
+                                .players = 2,
+                                .alternating = true,
+                                .symmetries = 2,
+                                .reward_min = -1,
+                                .reward_max = 1,
+                                .return_min = -1,
+                                .return_max = 1};
+
+mz_network_settings mz_bench_residual(mz_bench *bench) {
+  mz_network_settings network = bench->settings.network;
+  network.kind = MZ_MODEL_CONV;
+  if (!mz_bench_given(bench, "network.value_bins")) network.value_bins = 21;
+  if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = 21;
+  return network;
+}
+
+typedef struct bench_arguments {
+  const char *what;
+  mz_text_list sets;
+  double time_s;
+  int64_t threads;
+  bool signature, json;
+} bench_arguments;
+
+#define AT(field) offsetof(bench_arguments, field)
+static const mz_option options[] = {
+    {.name = "WHAT",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(what),
+     .value = "optional",
+     .fallback = "all",
+     .help = "search, learner, inference, selfplay, envs, opponents, replay, resize, allocator or all; without it, all"},
+    {.name = "--set",
+     .type = MZ_OPTION_LIST,
+     .offset = AT(sets),
+     .value = "k=v",
+     .otherwise = "the peers' model",
+     .class_ = MZ_OPERATIONAL,
+     .help = "a setting of `muzero train --help` for what is measured: simulations, search.algorithm, network.width, shards, …"},
+    {.name = "--time",
+     .type = MZ_OPTION_TIME,
+     .offset = AT(time_s),
+     .value = "TIME",
+     .fallback = "0.5s",
+     .min = 0.01,
+     .max = 3600,
+     .class_ = MZ_OPERATIONAL,
+     .help = "of each measurement"},
+    MZ_OPTION_THREADS(AT(threads), "worker threads"),
+    {.name = "--signature",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(signature),
+     .class_ = MZ_OPERATIONAL,
+     .help = "train a fixed small job instead and print the digest that certifies behaviour"},
+    MZ_OPTION_JSON(AT(json)),
+    {0},
+};
+
+static const struct {
+  const char *name;
+  mz_status (*measure)(mz_bench *bench, cJSON **out);
+} sections[] = {
+    {"search", mz_bench_search},     {"learner", mz_bench_learner}, {"inference", mz_bench_inference},
+    {"selfplay", mz_bench_selfplay}, {"envs", mz_bench_envs},       {"opponents", mz_bench_opponents},
+    {"replay", mz_bench_replay},     {"resize", mz_bench_resize},   {"allocator", mz_bench_allocator},
+};
+enum { SECTIONS = sizeof sections / sizeof sections[0] };
+
+static mz_status check_section(const char *what) {
+  const char *names[SECTIONS + 1] = {"all"};
+  for (int i = 0; i < SECTIONS; i++) names[i + 1] = sections[i].name;
+  for (int i = 0; i <= SECTIONS; i++)
+    if (strcmp(what, names[i]) == 0) return MZ_OK;
+  const char *nearest = mz_nearest(what, names, SECTIONS + 1);
+  if (nearest) return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; did you mean '%s'?", what, nearest);
+  return mz_fail(MZ_E_USAGE,
+                 "bench %s: nothing to measure; there are search, learner, inference, selfplay, envs, opponents, replay, resize, "
+                 "allocator and all",
+                 what);
+}
+
+static void print_cell(const cJSON *cell) {
+  if (cJSON_IsString(cell)) {
+    printf(" %14s", cell->valuestring);
+    return;
+  }
+  const double value = cell->valuedouble;
+  char text[MZ_TEXT_SIZE];
+  printf(" %14s", value >= 1e4 ? mz_text_count(value, text) : mz_text_number(value, text));
+}
+
+/* An object, or an array of objects with the same keys. */
+static void print_table(const char *title, const cJSON *rows) {
+  const cJSON *first = cJSON_IsArray(rows) ? rows->child : rows;
+  if (!first) return;
+  printf("%s\n", title);
+  for (const cJSON *cell = first->child; cell; cell = cell->next) printf(" %14s", cell->string);
+  printf("\n");
+  for (const cJSON *row = first; row; row = cJSON_IsArray(rows) ? row->next : NULL) {
+    for (const cJSON *cell = row->child; cell; cell = cell->next) print_cell(cell);
+    printf("\n");
+  }
+  printf("\n");
+  fflush(stdout);
+}
+
+static mz_status print_signature(int threads, bool json) {
+  uint64_t signature;
+  MZ_TRY(mz_signature(threads, &signature));
+  if (!json) {
+    printf("%016llx %s\n", (unsigned long long)signature, mz_isa_name(mz_isa_level()));
+    return MZ_OK;
+  }
+  cJSON *object = cJSON_CreateObject();
+  mz_json_add_u64_hex(object, "signature", signature);
+  cJSON_AddStringToObject(object, "isa", mz_isa_name(mz_isa_level()));
+  return mz_print_json(object);
+}
+
+static mz_status measure_all(mz_bench *bench, const char *what, bool json, cJSON *result) {
+  for (int i = 0; i < SECTIONS; i++) {
+    if (strcmp(what, "all") != 0 && strcmp(what, sections[i].name) != 0) continue;
+    cJSON *rows = NULL;
+    MZ_TRY(sections[i].measure(bench, &rows));
+    cJSON_AddItemToObject(result, sections[i].name, rows);
+    if (!json) print_table(sections[i].name, rows);
+  }
+  return MZ_OK;
+}
+
+static mz_status run_bench(const void *given) {
+  const bench_arguments *arguments = given;
+  MZ_TRY(check_section(arguments->what));
+  const int threads = arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores();
+  if (arguments->signature) return print_signature(threads, arguments->json);
+  mz_bench bench = {.time_s = arguments->time_s, .threads = threads};
+  mz_config config = mz_settings_config(&bench.settings, bench.given);
+  mz_config_defaults(&config);
+  memset(bench.given, 0, sizeof bench.given);
+  for (int i = 0; i < arguments->sets.count; i++) MZ_TRY(mz_config_set_pair(&config, arguments->sets.items[i], "--set"));
+  MZ_TRY(mz_pool_create(&bench.pool, "bench", threads, NULL));
+  cJSON *result = cJSON_CreateObject();
+  cJSON_AddNumberToObject(result, "threads", threads);
+  cJSON_AddStringToObject(result, "isa", mz_isa_name(mz_isa_level()));
+  mz_status status = measure_all(&bench, arguments->what, arguments->json, result);
+  mz_pool_free(bench.pool);
+  if (status == MZ_OK && arguments->json) return mz_print_json(result);
+  cJSON_Delete(result);
+  return status;
+}
+
+const mz_command mz_command_bench = {
+    .name = "bench",
+    .summary = "measure this machine: search, learner, environments, replay, allocator",
+    .about = "Measures how fast this machine searches, learns, steps environments, stores and draws, on fixed work that other "
+             "programs are measured on, "
+             "too; needs no run and no network. --signature certifies behaviour instead of speed.",
+    .options = options,
+    .arguments_size = sizeof(bench_arguments),
+    .examples = {"bench search --json", "bench learner --set network.width=128 --time 2s"},
+    .run = run_bench,
+};

@@ -1,0 +1,72 @@
+/* The command line as data: a table of commands, each with one table of options that drives parsing, --help and suggestions.
+ * A command is one file; add it here, in commands.c, and nowhere else. */
+#pragma once
+#include "base/config/config.h"
+
+typedef enum mz_option_type {
+  MZ_OPTION_SWITCH, /* bool */
+  MZ_OPTION_TEXT,   /* const char *; NULL when not given */
+  MZ_OPTION_COUNT,  /* int64_t, takes k, M, G …; MZ_COUNT_UNSET when not given */
+  MZ_OPTION_NUMBER, /* double; NAN when not given */
+  MZ_OPTION_TIME,   /* double seconds, takes s, m, h; NAN when not given */
+  MZ_OPTION_LIST,   /* mz_text_list: may be given many times; by position: takes all that are left */
+} mz_option_type;
+
+enum { MZ_COUNT_UNSET = -1, MZ_LIST_MAX = 128 };
+
+typedef struct mz_text_list {
+  const char *items[MZ_LIST_MAX];
+  int count;
+} mz_text_list;
+
+typedef struct mz_option {
+  const char *name; /* "--rounds"; without dashes it is an argument by position: "ENV" */
+  mz_option_type type;
+  size_t offset;         /* in the command's arguments struct */
+  const char *value;     /* what stands for the value in the help: "N"; of an optional argument by position: "optional" */
+  const char *fallback;  /* the default as a user would type it, parsed like a given one; NULL: unset */
+  const char *otherwise; /* what the help says where fallback is NULL: "the preset's" */
+  double min, max;       /* of counts, numbers and times; both 0: unchecked */
+  mz_class class_;
+  const char *help;
+} mz_option;
+
+/* Rows that several commands have. */
+#define MZ_OPTION_ENV(offset_)                                                                                                   \
+  { .name = "ENV", .type = MZ_OPTION_TEXT, .offset = offset_, .help = "an environment; `muzero envs` lists them" }
+#define MZ_OPTION_PRESET(offset_)                                                                                                \
+  {                                                                                                                              \
+    .name = "--preset", .type = MZ_OPTION_TEXT, .offset = offset_, .value = "P", .otherwise = "ENV's own",                       \
+    .class_ = MZ_ALGORITHMIC, .help = "settings to begin with: a bundled name or a JSON file"                                    \
+  }
+#define MZ_OPTION_JSON(offset_)                                                                                                  \
+  { .name = "--json", .type = MZ_OPTION_SWITCH, .offset = offset_, .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout" }
+#define MZ_OPTION_THREADS(offset_, help_)                                                                                        \
+  {                                                                                                                              \
+    .name = "--threads", .type = MZ_OPTION_COUNT, .offset = offset_, .value = "N", .otherwise = "the cores granted", .min = 1,   \
+    .max = 1024, .class_ = MZ_EXACT, .help = help_                                                                               \
+  }
+
+typedef struct mz_command {
+  const char *name, *summary; /* summary: one line for the list of commands */
+  const char *about;          /* a paragraph for its own help */
+  const mz_option *options;   /* both tables end with a row without a name; `shared` may be NULL */
+  const mz_option *shared;
+  size_t arguments_size;   /* at most MZ_ARGUMENTS_MAX; starts zeroed */
+  bool lists_settings;     /* the help ends with every key of --set */
+  const char *examples[2]; /* without the program's name */
+  mz_status (*run)(const void *arguments);
+} mz_command;
+
+enum { MZ_ARGUMENTS_MAX = 4096, MZ_COMMANDS_MAX = 32 };
+
+extern const mz_command *const mz_commands[]; /* NULL-terminated, in the order of the help */
+int mz_command_count(void);
+/* MZ_E_USAGE naming the nearest one. */
+mz_status mz_command_find(const char *name, const mz_command **out);
+
+/* Row `index` over both tables; NULL past the end. */
+const mz_option *mz_command_option(const mz_command *command, int index);
+bool mz_option_is_flag(const mz_option *option);
+/* Fills `arguments` with defaults, then from argv (without program and command). MZ_E_USAGE: what, why, nearest valid name. */
+mz_status mz_command_parse(const mz_command *command, int argc, char **argv, void *arguments);

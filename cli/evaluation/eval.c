@@ -1,0 +1,318 @@
+#include "base/machine/machine.h"
+#include "base/threads/pool.h"
+#include "cli/commands.h"
+#include "cli/evaluation/eval_gtp.h"
+#include "cli/evaluation/eval_judge.h"
+#include "cli/evaluation/eval_ladder.h"
+#include "cli/print.h"
+#include "muzero/muzero.h"
+#include "selfplay/evaluation/opening.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct eval_arguments {
+  const char *run, *opponent;
+  int64_t games, simulations, opponent_simulations, openings, positions, seed, threads;
+  bool ladder, json;
+} eval_arguments;
+
+#define AT(field) offsetof(eval_arguments, field)
+static const mz_option options[] = {
+    {.name = "RUN",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(run),
+     .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
+    {.name = "--games",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(games),
+     .value = "N",
+     .otherwise = "100; a ladder 20",
+     .min = 1,
+     .max = 10000000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "games to play, in a ladder by each pair; seats alternate"},
+    {.name = "--opponent",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(opponent),
+     .value = "WHO",
+     .otherwise = "random (two players)",
+     .class_ = MZ_OPERATIONAL,
+     .help =
+         "random, rule, perfect, mcts:SIMS, another RUN, gtp:COMMAND (a program that speaks GTP), or all: every line that any "
+         "opponent can play, as many games"},
+    {.name = "--sims",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(simulations),
+     .value = "N",
+     .otherwise = "as trained",
+     .min = 1,
+     .max = 1000000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "simulations a move"},
+    {.name = "--opponent-sims",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(opponent_simulations),
+     .value = "N",
+     .otherwise = "as it was trained",
+     .min = 1,
+     .max = 1000000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "simulations a move of another RUN as opponent"},
+    {.name = "--openings",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(openings),
+     .value = "PLIES",
+     .otherwise = "0; RUN or gtp: 4",
+     .min = 0,
+     .max = 1000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "random moves that begin each game; both seats get each opening (against a RUN or gtp: on up to 9 cells: 2)"},
+    {.name = "--positions",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(positions),
+     .value = "N",
+     .otherwise = "games",
+     .min = 1,
+     .max = 10000000,
+     .class_ = MZ_OPERATIONAL,
+     .help =
+         "no games: how often the agent, and --opponent beside it, keeps the outcome in N positions where a move can throw it "
+         "away, as perfect play knows"},
+    {.name = "--ladder",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(ladder),
+     .class_ = MZ_OPERATIONAL,
+     .help = "the run's checkpoints play each other and random, rule, mcts:100: Elo ratings (checkpoint.spaced keeps more)"},
+    {.name = "--seed",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seed),
+     .value = "N",
+     .fallback = "1",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "of the games' starts and openings, and of the opponent"},
+    MZ_OPTION_THREADS(AT(threads), "worker threads"),
+    MZ_OPTION_JSON(AT(json)),
+    {0},
+};
+
+enum { MATCH_GAMES = 100, LADDER_GAMES = 20 };
+enum { EVAL_ROUND = UINT32_MAX }; /* of the streams: no round of training draws the same games */
+
+/* ---- the opponent ---- */
+
+typedef struct opposition { /* what --opponent means */
+  bool everyone;
+  const char *command; /* gtp: */
+  mz_player player;
+  mz_loaded *loaded;
+  mz_agent agent;
+  mz_side side;     /* refers to the player or the agent; nobody for one player, all lines and gtp */
+  const char *name; /* for the record */
+} opposition;
+
+static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, opposition *out) {
+  MZ_TRY(mz_loaded_open(&out->loaded, out->name));
+  out->agent = mz_loaded_agent(out->loaded);
+  out->side.agent = &out->agent;
+  if (arguments->opponent_simulations != MZ_COUNT_UNSET) out->agent.simulations = (int)arguments->opponent_simulations;
+  const char *theirs = out->agent.env->name; /* with its options: "gomoku:size=9" */
+  if (strcmp(theirs, env->name) == 0) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, but %s plays %s; two agents need one game", out->name, theirs,
+                 arguments->run, env->name);
+}
+
+static const char GTP[] = "gtp:";
+
+static mz_status call_program(const eval_arguments *arguments, opposition *out) {
+  out->command = out->name + strlen(GTP);
+  if (!*out->command) return mz_fail(MZ_E_USAGE, "--opponent gtp: needs a command, as in --opponent \"gtp:gnugo --mode gtp\"");
+  if (arguments->opponent_simulations == MZ_COUNT_UNSET) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "--opponent-sims: not with gtp, whose program takes its own flags");
+}
+
+static mz_status oppose(const eval_arguments *arguments, const mz_env *env, opposition *out) {
+  const char *text = arguments->opponent;
+  *out = (opposition){.name = "none"};
+  if (env->spec.players < 2) {
+    if (text) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", text, env->name);
+    if (arguments->opponent_simulations == MZ_COUNT_UNSET) return MZ_OK;
+    return mz_fail(MZ_E_USAGE, "--opponent-sims: %s is played alone", env->name);
+  }
+  out->name = text ? text : "random";
+  if (strncmp(out->name, GTP, strlen(GTP)) == 0) return call_program(arguments, out);
+  if (mz_names_run(out->name)) return load_rival(arguments, env, out);
+  if (arguments->opponent_simulations != MZ_COUNT_UNSET) {
+    return mz_fail(MZ_E_USAGE, "--opponent-sims: only with another RUN as opponent, not %s; a searcher's are in mcts:SIMS",
+                   out->name);
+  }
+  if (strcmp(out->name, "all") == 0) {
+    out->everyone = true;
+    if (arguments->openings > 0) return mz_fail(MZ_E_USAGE, "--openings: not with all, which plays every opening as it is");
+    return MZ_OK;
+  }
+  out->side.player = &out->player;
+  return mz_player_parse(out->name, env, &out->player);
+}
+
+/* ---- what came of it ---- */
+
+typedef struct outcome {
+  const mz_evaluation *result;
+  const mz_agent *agent;
+  const opposition *against;
+  int openings;
+} outcome;
+
+static mz_status print_as_json(const outcome *o) {
+  const mz_spec *spec = &o->agent->env->spec;
+  cJSON *json = mz_evaluation_to_json(o->result, spec->players, mz_agent_simulations(o->agent), o->against->name);
+  cJSON_AddNumberToObject(json, "openings", o->openings);
+  if (o->against->side.agent) cJSON_AddNumberToObject(json, "opponent_sims", mz_agent_simulations(o->against->side.agent));
+  if (spec->players == 2 && !o->against->everyone) {
+    const mz_interval points = o->result->points;
+    const double interval[2] = {mz_elo_of_points(points.low), mz_elo_of_points(points.high)};
+    cJSON_AddNumberToObject(json, "elo", mz_elo_of_points(points.estimate)); /* without bound: null */
+    cJSON_AddItemToObject(json, "elo_ci95", cJSON_CreateDoubleArray(interval, 2));
+  }
+  return mz_print_json(json);
+}
+
+static void print_tally(const char *title, const mz_tally *tally) {
+  printf("  %-12s %lld games: %lld won, %lld drawn, %lld lost", title, (long long)tally->games, (long long)tally->win,
+         (long long)tally->draw, (long long)tally->loss);
+  if (tally->games > 0)
+    printf("; %.1f %% of the points", 100 * ((double)tally->win + 0.5 * (double)tally->draw) / (double)tally->games);
+  printf("\n");
+}
+
+/* A difference in rating; where all points went to one side it has no bound. */
+static const char *elo_text(double points, char out[MZ_TEXT_SIZE]) {
+  const double elo = mz_elo_of_points(points);
+  if (isfinite(elo))
+    snprintf(out, MZ_TEXT_SIZE, "%+.0f", elo);
+  else
+    snprintf(out, MZ_TEXT_SIZE, elo > 0 ? "+∞" : "-∞");
+  return out;
+}
+
+static void print_points(const outcome *o) {
+  const mz_interval points = o->result->points;
+  printf("  points       %.1f %%", 100 * points.estimate);
+  if (!o->against->everyone) {
+    char elo[MZ_TEXT_SIZE], low[MZ_TEXT_SIZE], high[MZ_TEXT_SIZE];
+    printf(" (95 %%: %.1f to %.1f), Elo difference %s (%s to %s)", 100 * points.low, 100 * points.high,
+           elo_text(points.estimate, elo), elo_text(points.low, low), elo_text(points.high, high));
+  }
+  printf("\n");
+}
+
+static void print_for_people(const outcome *o) {
+  const mz_evaluation *result = o->result;
+  const bool versus = o->agent->env->spec.players > 1;
+  printf("%s, %d simulations a move", o->agent->env->name, mz_agent_simulations(o->agent));
+  char shown[MZ_SHOWN_SIZE];
+  if (versus) printf(", against %s", mz_text_shown(o->against->name, shown));
+  if (o->against->side.agent) printf(" with %d", mz_agent_simulations(o->against->side.agent));
+  if (o->openings) printf(", after %d random moves", o->openings);
+  char mean[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];
+  printf("\n");
+  if (versus) print_points(o);
+  printf("  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", mz_text_number(result->mean_return, mean),
+         mz_text_number(result->ci95, ci), mz_text_number(result->std, std), (long long)result->games);
+  if (!versus) return;
+  const mz_tally whole = {.games = result->games, .win = result->win, .draw = result->draw, .loss = result->loss};
+  print_tally("all", &whole);
+  print_tally("moves first", &result->by_seat[0]);
+  print_tally("moves second", &result->by_seat[1]);
+}
+
+/* ---- the command ---- */
+
+static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
+  if (arguments->opponent || arguments->opponent_simulations != MZ_COUNT_UNSET)
+    return mz_fail(MZ_E_USAGE, "--ladder: has its own opponents; leave --opponent and --opponent-sims out");
+  if (arguments->positions != MZ_COUNT_UNSET) return mz_fail(MZ_E_USAGE, "--positions: not with --ladder, which plays games");
+  const mz_ladder_options how = {
+      .games = arguments->games == MZ_COUNT_UNSET ? LADDER_GAMES : (int)arguments->games,
+      .openings = (int)arguments->openings, /* MZ_COUNT_UNSET: the default, as there */
+      .simulations = arguments->simulations == MZ_COUNT_UNSET ? 0 : (int)arguments->simulations,
+      .seed = (uint64_t)arguments->seed,
+  };
+  return mz_eval_ladder(arguments->run, &how, pool, arguments->json);
+}
+
+static mz_status play(const eval_arguments *arguments, const mz_agent *agent, const opposition *against, mz_pool *pool) {
+  mz_match m = {.env = agent->env,
+                .sides = {{.agent = agent}, against->side},
+                .games = arguments->games == MZ_COUNT_UNSET ? MATCH_GAMES : (int)arguments->games,
+                .openings = (int)arguments->openings,
+                .seed = (uint64_t)arguments->seed,
+                .round = EVAL_ROUND};
+  const mz_player outside = {.kind = MZ_PLAYER_RANDOM}; /* for all we know */
+  if (against->command) m.sides[1].player = &outside;
+  if (arguments->openings == MZ_COUNT_UNSET)
+    m.openings = against->side.agent || against->command ? mz_opening_default(&agent->env->spec) : 0;
+  mz_evaluation result;
+  if (against->everyone)
+    MZ_TRY(mz_evaluate_all(agent, pool, &result));
+  else if (against->command)
+    MZ_TRY(mz_eval_gtp(&m, against->command, pool, &result));
+  else
+    MZ_TRY(mz_evaluate(&m, pool, &result, NULL));
+  const outcome o = {.result = &result, .agent = agent, .against = against, .openings = m.openings};
+  if (arguments->json) return print_as_json(&o);
+  print_for_people(&o);
+  return MZ_OK;
+}
+
+static mz_status judge(const eval_arguments *arguments, const mz_agent *agent, const opposition *against, mz_pool *pool) {
+  if (against->everyone || against->command)
+    return mz_fail(MZ_E_USAGE, "--opponent %s: not with --positions, which asks one player of ours", against->name);
+  if (arguments->games != MZ_COUNT_UNSET || arguments->openings != MZ_COUNT_UNSET)
+    return mz_fail(MZ_E_USAGE, "--positions: no games are played; leave --games and --openings out");
+  const mz_judge_options how = {.agent = agent,
+                                .opponent = arguments->opponent ? &against->side : NULL,
+                                .name = against->name,
+                                .positions = (int)arguments->positions,
+                                .seed = (uint64_t)arguments->seed};
+  return mz_eval_judge(&how, pool, arguments->json);
+}
+
+static mz_status evaluate(const eval_arguments *arguments, mz_pool *pool) {
+  mz_loaded *loaded = NULL;
+  opposition against = {0};
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_loaded_open(&loaded, arguments->run));
+  mz_agent agent = mz_loaded_agent(loaded);
+  if (arguments->simulations != MZ_COUNT_UNSET) agent.simulations = (int)arguments->simulations;
+  MZ_TRY_CLEANUP(oppose(arguments, agent.env, &against));
+  status = (arguments->positions == MZ_COUNT_UNSET ? play : judge)(arguments, &agent, &against, pool);
+cleanup:
+  if (against.loaded) mz_loaded_close(against.loaded);
+  if (loaded) mz_loaded_close(loaded);
+  return status;
+}
+
+static mz_status eval(const void *given) {
+  const eval_arguments *arguments = given;
+  mz_pool *pool;
+  MZ_TRY(mz_pool_create(&pool, "eval", arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores(), NULL));
+  const mz_status status = arguments->ladder ? ladder(arguments, pool) : evaluate(arguments, pool);
+  mz_pool_free(pool);
+  return status;
+}
+
+const mz_command mz_command_eval = {
+    .name = "eval",
+    .summary = "play games with a trained agent and count",
+    .about =
+        "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
+        "seats; a draw is half a point. With --positions perfect play judges single moves instead, which tells more from less, "
+        "where it is known. With --ladder the checkpoints of a run get Elo ratings (Bradley and Terry's model).",
+    .options = options,
+    .arguments_size = sizeof(eval_arguments),
+    .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/c4 --positions 1000 --opponent mcts:1000"},
+    .run = eval,
+};

@@ -1,0 +1,178 @@
+#include "base/file/file.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "envs/trace.h"
+#include "envs/variants.h"
+#include "base/config/config_value.h"
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+typedef struct envs_arguments {
+  const char *env, *actions;
+  bool trace, json;
+  int64_t steps, seed;
+} envs_arguments;
+
+#define AT(field) offsetof(envs_arguments, field)
+static const mz_option options[] = {
+    {.name = "ENV",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(env),
+     .value = "optional",
+     .help = "an environment, or a variant of it; without it, all are listed"},
+    {.name = "--trace",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(trace),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON line per step, to compare with the reference implementation"},
+    {.name = "--steps",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(steps),
+     .value = "N",
+     .otherwise = "100; all of --actions",
+     .min = 1,
+     .max = INT_MAX,
+     .class_ = MZ_OPERATIONAL,
+     .help = "lines of the trace"},
+    {.name = "--actions",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(actions),
+     .value = "FILE",
+     .otherwise = "uniformly random legal ones",
+     .class_ = MZ_OPERATIONAL,
+     .help = "actions of the trace: numbers, with spaces, commas, brackets or line ends between them"},
+    {.name = "--seed",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seed),
+     .value = "N",
+     .fallback = "1",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "of the trace, as the reference implementation's reset takes it"},
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "JSON on stdout; one line per environment"},
+    {0},
+};
+
+enum { ACTIONS_BYTES_MAX = 256 << 20 };
+
+static mz_status read_actions(const char *path, int32_t **out, int *count) {
+  uint8_t *text;
+  size_t size;
+  *count = 0;
+  MZ_TRY(mz_file_read(path, ACTIONS_BYTES_MAX, &text, &size));
+  mz_status status = mz_alloc(out, size / 2 + 1, sizeof **out); /* a number and a separator take two bytes */
+  const char *at = (const char *)text;
+  while (status == MZ_OK) {
+    at += strspn(at, " \t\r\n,[]");
+    if (!*at) break;
+    char *end;
+    errno = 0;
+    const long action = strtol(at, &end, 10);
+    if (end == at || errno || action < INT32_MIN || action > INT32_MAX || !strchr(" \t\r\n,[]", *end))
+      status = mz_fail(MZ_E_CONFIG, "%s: action %d: '%.20s' is no whole number", path, *count, at);
+    else
+      (*out)[(*count)++] = (int32_t)action;
+    at = end;
+  }
+  if (status == MZ_OK && at != (const char *)text + size)
+    status = mz_fail(MZ_E_CONFIG, "%s: not a text: byte %td is 0", path, at - (const char *)text);
+  free(text);
+  if (status != MZ_OK) free(*out);
+  return status;
+}
+
+static mz_status print_line(void *context, cJSON *object) {
+  (void)context;
+  char *line = mz_json_line(object);
+  if (!line) return mz_fail(MZ_E_MEMORY, "out of memory while printing a trace");
+  const int written = puts(line);
+  free(line);
+  return written < 0 ? mz_print_flush() : MZ_OK;
+}
+
+static mz_status trace(const mz_env *env, const envs_arguments *arguments) {
+  int32_t *actions = NULL;
+  mz_trace_options trace_options = {.seed = (uint64_t)arguments->seed};
+  if (arguments->actions) {
+    MZ_TRY(read_actions(arguments->actions, &actions, &trace_options.action_count));
+    trace_options.actions = actions;
+  }
+  const bool given = arguments->steps != MZ_COUNT_UNSET;
+  trace_options.steps = given ? (int)arguments->steps : actions ? 0 : 100;
+  const mz_status status = mz_env_trace(env, &trace_options, print_line, NULL);
+  free(actions);
+  return status;
+}
+
+static void describe_options(const mz_env *env) {
+  mz_settings_table table;
+  const mz_config config = mz_env_config(env, &table);
+  if (table.count > 0) printf("\noptions, as in %.*s:", (int)strcspn(env->name, ":"), env->name);
+  for (int i = 0; i < table.count; i++) {
+    char value[64];
+    mz_config_text(&config, i, value, sizeof value);
+    printf("%s%s=%s", i > 0 ? "," : "", table.rows[i].key, value);
+  }
+  for (int i = 0; i < table.count; i++) {
+    char range[128];
+    mz_value_range(&table.rows[i], range, sizeof range);
+    printf("%s  %-12s %s; %s; default %s\n", i > 0 ? "" : "\n", table.rows[i].key, table.rows[i].help, range,
+           table.rows[i].fallback);
+  }
+}
+
+static void describe(const mz_env *env) {
+  const mz_spec *spec = &env->spec;
+  printf("%s: %s\n\n%s\n\n", env->name, env->title, env->rules);
+  printf("  observation  %d × %d × %d, %s: %s\n", spec->obs_shape[0], spec->obs_shape[1], spec->obs_shape[2],
+         spec->obs_kind == MZ_OBS_U8 ? "bytes" : "floats", env->observation);
+  printf("  actions      %d\n  players      %d\n", spec->actions, spec->players);
+  if (spec->max_moves > 0) printf("  time limit   %d moves\n", spec->max_moves);
+  if (spec->symmetries > 1) printf("  symmetries   %d\n", spec->symmetries);
+  printf("  rewards      %g to %g a step, %g to %g a game\n", (double)spec->reward_min, (double)spec->reward_max,
+         (double)spec->return_min, (double)spec->return_max);
+  describe_options(env);
+}
+
+static mz_status list(bool json) {
+  for (int i = 0; i < mz_env_count(); i++) {
+    const mz_env *env = mz_env_at(i);
+    if (json)
+      MZ_TRY(mz_print_json(mz_env_to_json(env)));
+    else
+      printf("  %-12s %s\n", env->name, env->title);
+  }
+  return MZ_OK;
+}
+
+static mz_status envs(const void *given) {
+  const envs_arguments *arguments = given;
+  if (!arguments->trace && (arguments->actions || arguments->steps != MZ_COUNT_UNSET))
+    return mz_fail(MZ_E_USAGE, "%s: belongs to --trace", arguments->actions ? "--actions" : "--steps");
+  if (!arguments->env)
+    return arguments->trace ? mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them")
+                            : list(arguments->json);
+  const mz_env *env;
+  MZ_TRY(mz_env_find(arguments->env, &env));
+  if (arguments->trace) return trace(env, arguments);
+  if (arguments->json) return mz_print_json(mz_env_to_json(env));
+  describe(env);
+  return MZ_OK;
+}
+
+const mz_command mz_command_envs = {
+    .name = "envs",
+    .summary = "list the environments, describe or trace one",
+    .about = "Lists the environments, or describes one: rules, observation, actions, rewards. With --trace, plays one and prints "
+             "every step as JSON.",
+    .options = options,
+    .arguments_size = sizeof(envs_arguments),
+    .examples = {"envs gomoku:size=9", "envs cartpole --trace --steps 20 --seed 1"},
+    .run = envs,
+};

@@ -1,0 +1,56 @@
+#include "muzero/report/report.h"
+#include "base/file/file.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+
+typedef struct report_arguments {
+  mz_text_list runs;
+  const char *out;
+  bool json;
+} report_arguments;
+
+#define AT(field) offsetof(report_arguments, field)
+static const mz_option options[] = {
+    {.name = "RUN", .type = MZ_OPTION_LIST, .offset = AT(runs), .help = "directories of runs, of comparisons, or of both"},
+    {.name = "--out",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(out),
+     .value = "FILE",
+     .otherwise = "RUN/report.html",
+     .class_ = MZ_OPERATIONAL,
+     .help = "where to write the page; by default into the first RUN"},
+    MZ_OPTION_JSON(AT(json)),
+    {0},
+};
+
+static mz_status report(const void *given) {
+  const report_arguments *arguments = given;
+  char path[4096];
+  if (arguments->out)
+    snprintf(path, sizeof path, "%s", arguments->out);
+  else
+    MZ_TRY(mz_path_join(path, sizeof path, arguments->runs.items[0], "report.html"));
+  MZ_TRY(mz_report_write(path, arguments->runs.items, arguments->runs.count));
+  if (!arguments->json) {
+    char shown[MZ_PRINTABLE_SIZE(sizeof path)];
+    printf("%s\n", mz_text_printable(path, shown, sizeof shown));
+    return MZ_OK;
+  }
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "report", path);
+  cJSON_AddNumberToObject(object, "runs", arguments->runs.count);
+  return mz_print_json(object);
+}
+
+const mz_command mz_command_report = {
+    .name = "report",
+    .summary = "one HTML page with the plots of runs or of a comparison",
+    .about =
+        "Writes one self-contained page: score and loss, what the stages did, the plan, predictions against observations and "
+        "decisions in words; of several runs their curves together; of a comparison its table, intervals and claims. It "
+        "opens in any browser, without a network.",
+    .options = options,
+    .arguments_size = sizeof(report_arguments),
+    .examples = {"report runs/cp", "report runs/a runs/b --out both.html"},
+    .run = report,
+};

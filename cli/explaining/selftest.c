@@ -1,0 +1,159 @@
+#include "cli/explaining/selftest.h"
+#include "base/maths/maths.h"
+#include "networks/tape/backend.h"
+#include "networks/loss.h"
+#include "selfplay/search/search.h"
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = 48, OBS = 5, ACTIONS = 3, ROWS = 7, SIMULATIONS = 12 };
+enum { BOARD_HEIGHT = 6, BOARD_WIDTH = 7, BOARD_PLANES = 3, BOARD_OBS = BOARD_HEIGHT * BOARD_WIDTH * BOARD_PLANES };
+enum { ACTIONS_MAX = BOARD_WIDTH, OBS_MAX = BOARD_OBS };
+
+static const mz_spec spec = {.obs_kind = MZ_OBS_F32,
+                             .obs_shape = {1, 1, OBS},
+                             .obs_size = OBS,
+                             .actions = ACTIONS,
+                             .players = 1,
+                             .symmetries = 1,
+                             .reward_min = -1,
+                             .reward_max = 1,
+                             .return_min = -10,
+                             .return_max = 10};
+
+static const mz_spec board_spec = {.obs_kind = MZ_OBS_F32,
+                                   .obs_shape = {BOARD_HEIGHT, BOARD_WIDTH, BOARD_PLANES},
+                                   .obs_size = BOARD_OBS,
+                                   .actions = BOARD_WIDTH,
+                                   .action_kind = MZ_ACTIONS_COLUMNS,
+                                   .players = 2,
+                                   .alternating = true,
+                                   .symmetries = 1,
+                                   .reward_min = -1,
+                                   .reward_max = 1,
+                                   .return_min = -1,
+                                   .return_max = 1};
+
+static mz_status expect(const char *what, double got, double wanted, double tolerance) {
+  if (fabs(got - wanted) <= tolerance) return MZ_OK;
+  return mz_fail(MZ_E_INTERNAL, "%s is %.9g, not %.9g", what, got, wanted);
+}
+
+static mz_status check_values(void) {
+  MZ_TRY(expect("exp(1)", (double)mz_expf(1), 2.718281828459045, 1e-6));
+  MZ_TRY(expect("log(10)", (double)mz_logf(10), 2.302585092994046, 1e-6));
+  MZ_TRY(expect("the value transform of 100", (double)mz_value_transform(100), 9.149875621120889, 1e-5));
+  MZ_TRY(expect("its inverse", (double)mz_value_transform_inverse(mz_value_transform(100)), 100, 1e-2));
+  const mz_support support = {.bins = 21, .min = -10, .max = 10};
+  float two_hot[21], mean = 0;
+  mz_two_hot(&support, 3.3f, two_hot);
+  for (int i = 0; i < 21; i++) mean += two_hot[i] * (float)(i - 10);
+  return expect("the mean of a two-hot 3.3", (double)mean, 3.3, 1e-5);
+}
+
+/* Policies after one step of the model: represented, predicted, advanced, predicted. */
+static mz_status run_model(const mz_model *model, const mz_backend *backend, const float *weights, const float *obs,
+                           float *policies) {
+  mz_infer *infer = NULL;
+  float *prepared = NULL, *pool = NULL, values[ROWS], rewards[ROWS];
+  int32_t from[ROWS], to[ROWS], action[ROWS];
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_infer_create(&infer, model, backend, ROWS));
+  MZ_TRY_CLEANUP(mz_alloc(&prepared, (size_t)model->params.packed, sizeof *prepared));
+  MZ_TRY_CLEANUP(mz_alloc(&pool, 2 * ROWS * (size_t)mz_infer_latent_stride(infer), sizeof *pool));
+  MZ_TRY_CLEANUP(mz_infer_prepare(model, backend, weights, prepared));
+  for (int i = 0; i < ROWS; i++) from[i] = i, to[i] = ROWS + i, action[i] = i % model->actions;
+  mz_infer_set_weights(infer, prepared);
+  mz_infer_initial(infer, ROWS, obs, MZ_OBS_F32, pool, from, policies, values);
+  mz_infer_recurrent(infer, ROWS, pool, from, action, to, policies, values, rewards);
+cleanup:
+  mz_infer_free(infer);
+  free(prepared);
+  free(pool);
+  return status;
+}
+
+static mz_status check_kernels(const mz_model *model, const float *weights, const float *obs) {
+  float fast[ROWS * ACTIONS_MAX], slow[ROWS * ACTIONS_MAX];
+  MZ_TRY(run_model(model, &mz_backend_cpu, weights, obs, fast));
+  MZ_TRY(run_model(model, &mz_backend_ref, weights, obs, slow));
+  for (int i = 0; i < ROWS * model->actions; i++) {
+    MZ_TRY(expect("a logit of the network's fast kernels", (double)fast[i], (double)slow[i], 1e-5 * (1 + fabs((double)slow[i]))));
+  }
+  return MZ_OK;
+}
+
+static mz_status search_in_tiles(const mz_model *model, const float *weights, const float *obs, int tile, float *policies) {
+  mz_search_settings settings;
+  const mz_config config = {.tables = &mz_search_table, .table_count = 1, .values = &settings};
+  mz_config_defaults((mz_config *)&config);
+  mz_infer *infer;
+  MZ_TRY(mz_infer_create(&infer, model, &mz_backend_cpu, tile));
+  mz_infer_set_weights(infer, weights);
+  mz_infer_model adapter = {.infer = infer, .kind = MZ_OBS_F32};
+  const mz_search_model searched = mz_search_model_of_infer(&adapter, model);
+  mz_search *search;
+  const mz_status status = mz_search_create(&search, &settings, ACTIONS, searched.latent_stride, 0.997, false, tile);
+  if (status == MZ_OK) {
+    mz_root roots[ROWS];
+    mz_root_result results[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+      roots[i] = (mz_root){.observation = obs + i * OBS, .noise = true, .rng = mz_rng_at(1, MZ_RNG_TEST, (uint32_t)i, 0)};
+      results[i] = (mz_root_result){.policy = policies + i * ACTIONS};
+    }
+    mz_search_run(search, &searched, ROWS, roots, SIMULATIONS, results);
+    mz_search_free(search);
+  }
+  mz_infer_free(infer);
+  return status;
+}
+
+static mz_status check_search(const mz_model *model, const float *weights, const float *obs) {
+  float together[ROWS * ACTIONS], alone[ROWS * ACTIONS];
+  MZ_TRY(search_in_tiles(model, weights, obs, ROWS, together));
+  MZ_TRY(search_in_tiles(model, weights, obs, 1, alone));
+  if (memcmp(together, alone, sizeof alone) != 0) return mz_fail(MZ_E_INTERNAL, "a search depends on the batch it is in");
+  for (int i = 0; i < ROWS; i++)
+    MZ_TRY(expect("the sum of a search's policy", (double)(alone[i * ACTIONS] + alone[i * ACTIONS + 1] + alone[i * ACTIONS + 2]),
+                  1, 1e-5));
+  return MZ_OK;
+}
+
+/* Of made-up weights and observations, each stream's its own. */
+static mz_status check_network(const mz_network_settings *network, const mz_spec *of, uint64_t stream, bool searches) {
+  mz_model *model;
+  float *weights = NULL, obs[ROWS * OBS_MAX];
+  MZ_TRY(mz_alloc(&model, 1, sizeof *model));
+  mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, stream);
+  for (int i = 0; i < ROWS * of->obs_size; i++) obs[i] = mz_rng_normal(&rng);
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_model_init(model, network, of));
+  MZ_TRY_CLEANUP(mz_alloc(&weights, (size_t)model->params.size, sizeof *weights));
+  mz_params_init(&model->params, 1, weights);
+  MZ_TRY_CLEANUP(check_kernels(model, weights, obs));
+  if (searches) MZ_TRY_CLEANUP(check_search(model, weights, obs));
+cleanup:
+  free(weights);
+  free(model);
+  return status;
+}
+
+mz_status mz_selftest(char *summary, size_t size) {
+  static const mz_network_settings mlp = {.width = WIDTH, .depth = 1, .value_bins = 21, .reward_bins = 5, .transform = true};
+  static const mz_network_settings conv = {.kind = MZ_MODEL_CONV,
+                                           .channels = 32,
+                                           .blocks = 1,
+                                           .pooled_blocks = 1,
+                                           .head_channels = 16,
+                                           .norm_rows = ROWS,
+                                           .norm_share = 0.1,
+                                           .value_bins = 3,
+                                           .reward_bins = 3,
+                                           .value_range = 1,
+                                           .reward_range = 1};
+  MZ_TRY(check_values());
+  MZ_TRY(check_network(&mlp, &spec, 1, true));
+  MZ_TRY(check_network(&conv, &board_spec, 2, false));
+  snprintf(summary, size, "known values, both kinds of networks against the reference, and a search in two batchings agree");
+  return MZ_OK;
+}

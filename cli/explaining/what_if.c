@@ -1,0 +1,117 @@
+#include "allocator/records/ledger.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct what_if_arguments {
+  mz_text_list sets;
+  const char *run;
+  int64_t phase;
+  bool json;
+} what_if_arguments;
+
+#define AT(field) offsetof(what_if_arguments, field)
+static const mz_option options[] = {
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory"},
+    {.name = "--phase",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(phase),
+     .value = "N",
+     .otherwise = "the last",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stand where the allocator stood after this phase"},
+    {.name = "--set",
+     .type = MZ_OPTION_LIST,
+     .offset = AT(sets),
+     .value = "knob=v",
+     .otherwise = "the plan as it was",
+     .class_ = MZ_OPERATIONAL,
+     .help = "a knob of the other plan; may be repeated"},
+    MZ_OPTION_JSON(AT(json)),
+    {0},
+};
+
+static mz_status set_knob(const mz_pipeline *pipeline, mz_plan *plan, const char *pair) {
+  const char *equals = strchr(pair, '=');
+  if (!equals) return mz_fail(MZ_E_USAGE, "--set %s: takes knob=value", pair);
+  char name[64];
+  int knob;
+  int64_t value;
+  snprintf(name, sizeof name, "%.*s", (int)(equals - pair), pair);
+  MZ_TRY(mz_pipeline_find_knob(pipeline, name, "--set", &knob));
+  MZ_TRY(mz_parse_size(equals + 1, "--set", &value));
+  const mz_knob *k = &pipeline->knobs[knob];
+  if (value < k->min || value > k->max)
+    return mz_fail(MZ_E_CONFIG, "--set %s: %s goes from %lld to %lld; nearest valid value: %lld", pair, name, (long long)k->min,
+                   (long long)k->max, (long long)mz_knob_clamp(k, value));
+  plan->values[knob] = value;
+  return MZ_OK;
+}
+
+static cJSON *prediction_json(const mz_pipeline *pipeline, const mz_plan *plan, const mz_prediction *p) {
+  cJSON *o = cJSON_CreateObject();
+  cJSON_AddItemToObject(o, "plan", mz_plan_to_json(pipeline, plan));
+  cJSON_AddNumberToObject(o, "predicted", p->unit_s);
+  cJSON_AddNumberToObject(o, "low", p->low);
+  cJSON_AddNumberToObject(o, "high", p->high);
+  return o;
+}
+
+static mz_status answer(const what_if_arguments *arguments, const mz_replayed *replayed) {
+  const mz_pipeline *pipeline = replayed->options.pipeline;
+  const mz_plan *kept = mz_allocator_plan(replayed->allocator);
+  mz_plan other = *kept;
+  for (int i = 0; i < arguments->sets.count; i++) MZ_TRY(set_knob(pipeline, &other, arguments->sets.items[i]));
+  const mz_prediction was = mz_allocator_predict(replayed->allocator, kept),
+                      would = mz_allocator_predict(replayed->allocator, &other);
+  const char *refused = mz_plan_refused(pipeline, &replayed->options.bounds, &other);
+  const double price = mz_plan_price_s(pipeline, replayed->options.settings, kept),
+               other_price = mz_plan_price_s(pipeline, replayed->options.settings, &other);
+  if (arguments->json) {
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddItemToObject(o, "kept", prediction_json(pipeline, kept, &was));
+    cJSON_AddItemToObject(o, "other", prediction_json(pipeline, &other, &would));
+    cJSON_AddNumberToObject(o, "time_ratio", would.unit_s / was.unit_s);
+    cJSON_AddNumberToObject(o, "cost_ratio", would.unit_s * other_price / (was.unit_s * price));
+    cJSON_AddItemToObject(o, "refused", refused ? cJSON_CreateString(refused) : cJSON_CreateNull());
+    cJSON_AddNumberToObject(o, "replayed", (double)replayed->decisions);
+    cJSON_AddNumberToObject(o, "differences", (double)replayed->differences);
+    return mz_print_json(o);
+  }
+  char text[300];
+  mz_plan_text(pipeline, kept, NULL, text, sizeof text);
+  printf("kept:    %.4g ms a unit of work (90 %%: %.4g to %.4g): %s\n", 1e3 * was.unit_s, 1e3 * was.low, 1e3 * was.high, text);
+  mz_plan_text(pipeline, &other, kept, text, sizeof text);
+  printf("what if: %.4g ms (90 %%: %.4g to %.4g): %s\n", 1e3 * would.unit_s, 1e3 * would.low, 1e3 * would.high,
+         text[0] ? text : "the same plan");
+  printf("         %.3g of the time, %.3g of the cost%s%s\n", would.unit_s / was.unit_s,
+         would.unit_s * other_price / (was.unit_s * price), refused ? "; it would be refused: " : "", refused ? refused : "");
+  printf("%lld decisions replayed, %lld of them differ from the ledger\n", (long long)replayed->decisions,
+         (long long)replayed->differences);
+  return mz_print_flush();
+}
+
+static mz_status what_if(const void *given) {
+  const what_if_arguments *arguments = given;
+  char path[1024];
+  MZ_TRY(mz_ledger_path(arguments->run, path, sizeof path));
+  mz_replayed replayed;
+  MZ_TRY(mz_ledger_replay(path, arguments->phase == MZ_COUNT_UNSET ? INT64_MAX : arguments->phase, &replayed));
+  mz_status status = answer(arguments, &replayed);
+  mz_replayed_free(&replayed);
+  return status;
+}
+
+const mz_command mz_command_what_if = {
+    .name = "what-if",
+    .summary = "what another plan would have been expected to do",
+    .about = "Replays a run's ledger up to a phase, which gives the same decisions again, and asks the model that drove there "
+             "for another plan.",
+    .options = options,
+    .arguments_size = sizeof(what_if_arguments),
+    .examples = {"what-if runs/cp --phase 3 --set cpu_actor=1", "what-if runs/cp --set mcts_storage_size=32 --json"},
+    .run = what_if,
+};

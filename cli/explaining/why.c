@@ -1,0 +1,176 @@
+#include "allocator/records/ledger.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct why_arguments {
+  const char *run;
+  int64_t phase;
+  bool json;
+} why_arguments;
+
+#define AT(field) offsetof(why_arguments, field)
+static const mz_option options[] = {
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory"},
+    {.name = "--phase",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(phase),
+     .value = "N",
+     .otherwise = "all that changed something",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "the decision after this phase, with everything that was known"},
+    MZ_OPTION_JSON(AT(json)),
+    {0},
+};
+
+static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
+
+/* Seconds per unit, in a unit that people read. */
+static const char *per_unit(double seconds, char out[MZ_TEXT_SIZE]) {
+  if (!isfinite(seconds))
+    snprintf(out, MZ_TEXT_SIZE, "unknown");
+  else if (seconds < 1)
+    snprintf(out, MZ_TEXT_SIZE, "%.4g ms", 1e3 * seconds);
+  else
+    snprintf(out, MZ_TEXT_SIZE, "%.4g s", seconds);
+  return out;
+}
+
+/* Knobs of `plan`, or only those in which it differs from `from`. */
+static void print_plan(const cJSON *plan, const cJSON *from) {
+  const cJSON *knob;
+  bool any = false;
+  cJSON_ArrayForEach(knob, plan) {
+    const cJSON *old = from ? item(from, knob->string) : NULL;
+    if (from && cJSON_IsNumber(old) && old->valuedouble == knob->valuedouble) continue;
+    if (from && cJSON_IsNumber(old))
+      printf("%s%s %.0f → %.0f", any ? ", " : "", knob->string, old->valuedouble, knob->valuedouble);
+    else
+      printf("%s%s %.0f", any ? ", " : "", knob->string, knob->valuedouble);
+    any = true;
+  }
+  if (!any) printf("no change");
+}
+
+static void print_short(const cJSON *d) {
+  printf("phase %.0f: %s: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "action"));
+  print_plan(item(d, "next"), item(d, "plan"));
+  printf("\n  %s\n", mz_json_text_or_empty(d, "reason"));
+}
+
+static void print_stages(const cJSON *window) {
+  const cJSON *stage;
+  const double wall_s = mz_json_number_or_nan(window, "wall_s");
+  if (!(wall_s > 0)) return;
+  printf("  stages, as shares of the phase's %.3g s: ", wall_s);
+  bool any = false;
+  cJSON_ArrayForEach(stage, item(window, "stages")) {
+    const double busy = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 1)),
+                 in = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 3)),
+                 out = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 4));
+    if (busy + in + out <= 0) continue;
+    printf("%s%s busy %.2f", any ? "; " : "", stage->string, busy / wall_s);
+    if (in > 0) printf(", waited for input %.2f", in / wall_s);
+    if (out > 0) printf(", waited for room %.2f", out / wall_s);
+    any = true;
+  }
+  printf("\n");
+}
+
+static void print_long(const cJSON *d) {
+  char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], e[MZ_TEXT_SIZE];
+  printf("Phase %.0f, strategy %s.\n  plan: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "strategy"));
+  print_plan(item(d, "plan"), NULL);
+  printf("\n  observed %s a unit of work; predicted %s (90 %%: %s to %s) by the %s\n",
+         per_unit(mz_json_number_or_nan(d, "observed"), a), per_unit(mz_json_number_or_nan(d, "predicted"), b),
+         per_unit(mz_json_number_or_nan(d, "low"), c), per_unit(mz_json_number_or_nan(d, "high"), e),
+         mz_json_text_or_empty(d, "predictor"));
+  print_stages(item(d, "window"));
+  printf("  decision: %s: ", mz_json_text_or_empty(d, "action"));
+  print_plan(item(d, "next"), item(d, "plan"));
+  printf("\n  why: %s\n", mz_json_text_or_empty(d, "reason"));
+  if (isfinite(mz_json_number_or_nan(d, "ratio")))
+    printf("  the trial's speed over the old plan's: %.3f (90 %%: %.3f to %.3f)\n", mz_json_number_or_nan(d, "ratio"),
+           mz_json_number_or_nan(d, "ratio_low"), mz_json_number_or_nan(d, "ratio_high"));
+  if (mz_json_text_or_empty(d, "binding")[0]) printf("  bound by %s\n", mz_json_text_or_empty(d, "binding"));
+  if (mz_json_text_or_empty(d, "refused")[0]) printf("  could not be carried out: %s\n", mz_json_text_or_empty(d, "refused"));
+  const cJSON *candidate;
+  cJSON_ArrayForEach(candidate, item(d, "candidates")) {
+    printf("  looked at: ");
+    print_plan(item(candidate, "plan"), item(d, "plan"));
+    printf(": %s a unit predicted%s%s\n", per_unit(mz_json_number_or_nan(candidate, "predicted"), a),
+           mz_json_text_or_empty(candidate, "why_not")[0] ? "; not taken: " : "; taken",
+           mz_json_text_or_empty(candidate, "why_not"));
+  }
+}
+
+typedef struct reading {
+  const why_arguments *arguments;
+  int64_t decisions, kept, shown;
+} reading;
+
+/* A decision's inputs are the last keys of its line: without them it is what scripts read. */
+static mz_status print_line(const char *line, size_t length, const char *where) {
+  const char *inputs = strstr(line, ",\"rounds\":[");
+  if (inputs) length = (size_t)(inputs - line);
+  char *text;
+  cJSON *decision;
+  MZ_TRY(mz_alloc(&text, length + 1, 1));
+  memcpy(text, line, length);
+  if (inputs) text[length++] = '}';
+  const mz_status status = mz_json_parse(text, length, where, false, MZ_E_CHECKPOINT, &decision);
+  free(text);
+  return status == MZ_OK ? mz_print_json(decision) : status;
+}
+
+static mz_status read_line(void *context, const char *line, size_t length, int64_t at) {
+  reading *r = context;
+  int64_t phase;
+  char action[16];
+  if (!mz_ledger_peek(line, &phase, action)) return MZ_OK;
+  const bool one = r->arguments->phase != MZ_COUNT_UNSET, keeps = strcmp(action, "keep") == 0 || strcmp(action, "wait") == 0;
+  r->decisions++;
+  r->kept += keeps;
+  if (one && phase != r->arguments->phase) return MZ_OK;
+  if (!one && keeps && !r->arguments->json) return MZ_OK;
+  r->shown++;
+  cJSON *decision;
+  char where[32];
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  if (r->arguments->json) return print_line(line, length, where);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &decision));
+  const mz_status status = mz_json_show(decision);
+  if (status == MZ_OK) (one ? print_long : print_short)(decision);
+  cJSON_Delete(decision);
+  return status;
+}
+
+static mz_status why(const void *given) {
+  const why_arguments *arguments = given;
+  reading r = {.arguments = arguments};
+  char path[1024];
+  MZ_TRY(mz_ledger_path(arguments->run, path, sizeof path));
+  MZ_TRY(mz_ledger_read(path, read_line, &r));
+  if (arguments->phase != MZ_COUNT_UNSET && r.shown == 0)
+    return mz_fail(MZ_E_CONFIG, "%s: there is no decision after phase %lld; it has %lld decisions", arguments->run,
+                   (long long)arguments->phase, (long long)r.decisions);
+  if (!arguments->json && arguments->phase == MZ_COUNT_UNSET)
+    printf("%lld decisions, %lld of them left the plan as it was (--phase N shows any)\n", (long long)r.decisions,
+           (long long)r.kept);
+  return mz_print_flush();
+}
+
+const mz_command mz_command_why = {
+    .name = "why",
+    .summary = "the allocator's decisions explained",
+    .about = "Reads a run's ledger: what was changed after which phase and why; with --phase, one decision with what was "
+             "predicted, observed, "
+             "looked at and rejected. --json prints one object per decision.",
+    .options = options,
+    .arguments_size = sizeof(why_arguments),
+    .examples = {"why runs/cp", "why runs/cp --phase 3"},
+    .run = why,
+};

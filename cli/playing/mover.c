@@ -1,0 +1,132 @@
+#include "cli/playing/mover.h"
+#include "base/text.h"
+#include "base/maths/maths.h"
+#include <string.h>
+
+#define AT(field) offsetof(mz_mover_arguments, field)
+const mz_option mz_mover_options[] = {
+    {.name = "RUN",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(run),
+     .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
+    {.name = "--sims",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(simulations),
+     .value = "N",
+     .otherwise = "as trained",
+     .min = 1,
+     .max = 1000000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "simulations a move"},
+    {.name = "--temperature",
+     .type = MZ_OPTION_NUMBER,
+     .offset = AT(temperature),
+     .value = "T",
+     .fallback = "0",
+     .min = 0,
+     .max = 100,
+     .class_ = MZ_OPERATIONAL,
+     .help = "0: the best move; more: moves drawn from the policy, the higher the more various"},
+    {.name = "--seed",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seed),
+     .value = "N",
+     .fallback = "1",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "of whatever is drawn"},
+    {0},
+};
+
+static mz_status load(mz_mover *mover, const char *run, int64_t simulations) {
+  MZ_TRY(mz_loaded_open(&mover->loaded, run));
+  mover->agent = mz_loaded_agent(mover->loaded);
+  mz_agent *agent = &mover->agent;
+  if (simulations != MZ_COUNT_UNSET) agent->simulations = (int)simulations;
+  MZ_TRY(mz_alloc(&mover->weights, (size_t)agent->env->spec.actions, sizeof *mover->weights));
+  return mz_agent_planner(agent, 1, &mover->planner);
+}
+
+mz_status mz_mover_init(mz_mover *mover, const mz_mover_arguments *arguments) {
+  *mover = (mz_mover){.name = "agent", .temperature = arguments->temperature};
+  return load(mover, arguments->run, arguments->simulations);
+}
+
+mz_status mz_mover_init_opponent(mz_mover *mover, const char *who, const mz_env *env) {
+  *mover = (mz_mover){0};
+  mz_text_printable(who, mover->name, sizeof mover->name);
+  if (env->spec.players < 2) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", who, env->name);
+  if (!mz_names_run(who)) return mz_player_parse(who, env, &mover->player);
+  MZ_TRY(load(mover, who, MZ_COUNT_UNSET));
+  const mz_env *theirs = mover->agent.env;
+  return theirs == env ? MZ_OK : mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, not %s", who, theirs->name, env->name);
+}
+
+void mz_mover_deinit(mz_mover *mover) {
+  mz_planner_deinit(&mover->planner);
+  free(mover->weights);
+  mz_loaded_close(mover->loaded);
+  *mover = (mz_mover){0};
+}
+
+/* Draws from policy^(1/temperature). */
+static int draw(const mz_mover *mover, const float *policy, mz_rng rng) {
+  const int actions = mover->agent.env->spec.actions;
+  float most = 0;
+  for (int a = 0; a < actions; a++) most = policy[a] > most ? policy[a] : most;
+  double total = 0;
+  for (int a = 0; a < actions; a++) {
+    mover->weights[a] = policy[a] > 0 ? mz_exp(mz_log((double)policy[a] / (double)most) / mover->temperature) : 0;
+    total += mover->weights[a];
+  }
+  double left = mz_rng_f64(&rng) * total;
+  int chosen = -1;
+  for (int a = 0; a < actions && left >= 0; a++) { /* rounding may leave a remainder: then the last one */
+    if (mover->weights[a] == 0) continue;
+    chosen = a;
+    left -= mover->weights[a];
+  }
+  MZ_ASSERT(chosen >= 0);
+  return chosen;
+}
+
+mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *out) {
+  MZ_ASSERT(!mz_live_game_over(game));
+  *out = (mz_thought){0};
+  if (!mover->loaded) {
+    mz_rng rng = mz_rng_at(game->seed, MZ_RNG_EVAL_OPPONENT, game->ordinal, (uint64_t)game->count);
+    return mz_player_move(&mover->player, game->env, mz_live_game_state(game), &rng, &out->action);
+  }
+  mz_planner *planner = &mover->planner;
+  mz_planner_observe(planner, 0, 1, mz_live_game_state(game));
+  MZ_TRY(mz_planner_search(planner, 1, mover->agent.weights, 0));
+  const mz_root_result *result = &planner->results[0];
+  *out = (mz_thought){.action = result->selected,
+                      .searched = true,
+                      .value = result->value,
+                      .raw_value = result->raw_value,
+                      .policy = result->policy,
+                      .visits = result->visits,
+                      .simulations = mz_agent_simulations(&mover->agent)};
+  if (mover->temperature > 0)
+    out->action = draw(mover, result->policy, mz_rng_at(game->seed, MZ_RNG_ACTION, game->ordinal, (uint64_t)game->count));
+  return MZ_OK;
+}
+
+static bool is_better(const mz_thought *thought, int a, int b) {
+  if (thought->visits[a] != thought->visits[b]) return thought->visits[a] > thought->visits[b];
+  return thought->policy[a] > thought->policy[b];
+}
+
+int mz_thought_best(const mz_thought *thought, int actions, int n, int32_t *best) {
+  int count = 0;
+  for (int a = 0; a < actions; a++) {
+    if (thought->visits[a] == 0) continue;
+    int at = count < n ? count++ : n;
+    for (; at > 0 && is_better(thought, a, best[at - 1]); at--)
+      if (at < n) best[at] = best[at - 1];
+    if (at < n) best[at] = a;
+  }
+  return count;
+}

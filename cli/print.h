@@ -1,0 +1,24 @@
+/* Output for people and for scripts. Sizes of `out` are for the longest text. */
+#pragma once
+#include "base/json/json.h"
+#include "base/text.h"
+#include <stdint.h>
+
+enum { MZ_TEXT_SIZE = 32 };
+const char *mz_text_count(double count, char out[MZ_TEXT_SIZE]);   /* 950, 12.3k, 4.56M */
+const char *mz_text_time(double seconds, char out[MZ_TEXT_SIZE]);  /* 4.2 s, 3m 05s, 2h 07m */
+const char *mz_text_bytes(double bytes, char out[MZ_TEXT_SIZE]);   /* 12.3 MiB */
+const char *mz_text_number(double number, char out[MZ_TEXT_SIZE]); /* "–" when not finite */
+/* A bar for each value, scaled to their range: `count` columns of UTF-8, or digits 0–9. out: 3·count + 1 bytes. */
+const char *mz_text_spark(const double *values, int count, bool unicode, char *out);
+
+/* Text from outside (paths, names, what files and other programs say) as mz_text_printable shows it. */
+enum { MZ_SHOWN_SIZE = MZ_PRINTABLE_SIZE(1024) };
+const char *mz_text_shown(const char *text, char out[MZ_SHOWN_SIZE]);
+/* Replaces every string and key in `json`, which came from a file, by the same. */
+mz_status mz_json_show(cJSON *json);
+
+/* Takes over `object` (NULL: memory was out) and writes it as one line to stdout, flushed. */
+mz_status mz_print_json(cJSON *object);
+/* MZ_E_IO when something written to stdout was lost, unless the terminal has hung up. */
+mz_status mz_print_flush(void);

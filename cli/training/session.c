@@ -1,0 +1,321 @@
+#include "cli/training/session.h"
+#include "allocator/records/history.h"
+#include "base/log.h"
+#include "base/machine/machine.h"
+#include "base/text.h"
+#include "cli/print.h"
+#include "cli/playing/screen.h"
+#include "cli/signals.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define AT(field) offsetof(mz_session_arguments, field)
+const mz_option mz_session_options[] = {
+    {.name = "--set",
+     .type = MZ_OPTION_LIST,
+     .offset = AT(sets),
+     .value = "k=v",
+     .otherwise = "the preset's",
+     .class_ = MZ_ALGORITHMIC,
+     .help = "a setting; may be repeated; its own class counts (see below)"},
+    {.name = "--device",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(device),
+     .value = "D",
+     .fallback = "auto",
+     .class_ = MZ_NUMERIC,
+     .help = "auto, cpu or cuda"},
+    {.name = "--allocate",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(allocate),
+     .value = "STRATEGY",
+     .otherwise = "greedy",
+     .class_ = MZ_OPERATIONAL,
+     .help = "who moves the knobs between phases: fixed, demand or greedy"},
+    {.name = "--history",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(history),
+     .value = "FILE",
+     .otherwise = "$XDG_DATA_HOME/muzero/history.db",
+     .class_ = MZ_OPERATIONAL,
+     .help = "measured phases of all runs; none: neither read nor kept"},
+    {.name = "--watchdog",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(watchdog),
+     .value = "ACTION",
+     .otherwise = "warn",
+     .class_ = MZ_OPERATIONAL,
+     .help = "warn or abort, when nothing moves for watchdog.time"},
+    MZ_OPTION_THREADS(AT(threads), "budget of worker threads in all"),
+    {.name = "--seed",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seed),
+     .value = "N",
+     .otherwise = "1; resume: the run's",
+     .min = 0,
+     .max = 9.2e18,
+     .class_ = MZ_ALGORITHMIC,
+     .help = "everything random follows from it"},
+    {.name = "--for",
+     .type = MZ_OPTION_TIME,
+     .offset = AT(for_s),
+     .value = "TIME",
+     .otherwise = "the preset's",
+     .min = 0.001,
+     .max = 1e9,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop after this time of this invocation, at a round's end: 90s, 10m, 2h"},
+    {.name = "--rounds",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(rounds),
+     .value = "N",
+     .otherwise = "the preset's",
+     .min = 1,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop at this many rounds since the run began"},
+    {.name = "--env-steps",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(env_steps),
+     .value = "N",
+     .otherwise = "the preset's",
+     .min = 1,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop at the end of the first round with this many moves since the run began"},
+    {.name = "--updates",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(updates),
+     .value = "N",
+     .otherwise = "the preset's",
+     .min = 1,
+     .max = 9.2e18,
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop at this many updates since the run began"},
+    {.name = "--until",
+     .type = MZ_OPTION_NUMBER,
+     .offset = AT(until),
+     .value = "SCORE",
+     .otherwise = "the preset's",
+     .class_ = MZ_OPERATIONAL,
+     .help = "stop when an evaluation reaches the score and 100 fresh games confirm it"},
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON object a line on stdout, nothing else"},
+    {0},
+};
+
+static int64_t given_or_zero(int64_t count) { return count == MZ_COUNT_UNSET ? 0 : count; }
+
+mz_limits mz_session_limits(const mz_session_arguments *arguments) {
+  return (mz_limits){
+      .rounds = given_or_zero(arguments->rounds),
+      .env_steps = given_or_zero(arguments->env_steps),
+      .updates = given_or_zero(arguments->updates),
+      .for_s = isnan(arguments->for_s) ? 0 : arguments->for_s,
+      .until = !isnan(arguments->until),
+      .score = isnan(arguments->until) ? 0 : arguments->until,
+  };
+}
+
+static const char *default_history(void) {
+  static char path[512];
+  return mz_history_default_path(path, sizeof path) ? path : NULL;
+}
+
+mz_run_options mz_session_run_options(const mz_session_arguments *arguments) {
+  const bool seeded = arguments->seed != MZ_COUNT_UNSET;
+  return (mz_run_options){
+      .device = arguments->device,
+      .allocate = arguments->allocate,
+      .history = arguments->history ? arguments->history : default_history(),
+      .history_optional = !arguments->history,
+      .watchdog = arguments->watchdog,
+      .sets = arguments->sets.items,
+      .set_count = arguments->sets.count,
+      .seed = seeded ? (uint64_t)arguments->seed : 1,
+      .seed_given = seeded,
+      .threads = (int)given_or_zero(arguments->threads),
+  };
+}
+
+void mz_outcome_deinit(mz_outcome *outcome) {
+  free(outcome->scores);
+  outcome->scores = NULL;
+}
+
+/* How a run is shown. */
+typedef struct view {
+  mz_run *run;
+  bool json;
+  mz_screen *screen; /* NULL: JSON or plain lines */
+} view;
+
+static mz_status view_open(view *out, mz_run *run, bool json) {
+  *out = (view){.run = run, .json = json};
+  if (json) return MZ_OK;
+  const mz_counters *counters = mz_run_counters(run);
+  char title[MZ_PRINTABLE_SIZE(512) + 200], rounds[MZ_TEXT_SIZE], dir[MZ_PRINTABLE_SIZE(512)];
+  int length = snprintf(title, sizeof title, "%s, seed %llu, in %s", mz_run_env(run)->name, (unsigned long long)mz_run_seed(run),
+                        mz_text_printable(mz_run_dir(run), dir, sizeof dir));
+  if (counters->rounds > 0 && length < (int)sizeof title)
+    snprintf(title + length, sizeof title - (size_t)length, ", going on after %s rounds",
+             mz_text_count((double)counters->rounds, rounds));
+  if (mz_screen_possible()) return mz_screen_create(&out->screen, title);
+  printf("%s\n", title);
+  return mz_print_flush();
+}
+
+/* Settings that are valid and hardly what a user wants. */
+static void warn(const mz_run *run) {
+  if (mz_run_settings(run)->learning.loop_count == 0)
+    mz_log_write(MZ_LOG_WARNING, "loop_count=0: self-play only; the network is never updated and the score will not rise");
+}
+
+static void view_tick(void *context, const mz_progress *progress) {
+  view *shown = context;
+  mz_signals_pass_on(shown->run);
+  if (shown->screen) mz_screen_progress(shown->screen, progress);
+}
+
+static mz_status print_line(const mz_phase *phase) {
+  char moves[MZ_TEXT_SIZE], updates[MZ_TEXT_SIZE], score[MZ_TEXT_SIZE], loss[MZ_TEXT_SIZE], sims[MZ_TEXT_SIZE],
+      rate[MZ_TEXT_SIZE], time[MZ_TEXT_SIZE];
+  printf("phase %lld: rounds %lld, moves %s, updates %s, score %s, loss %s, %s simulations/s, %s updates/s, %s%s%s\n",
+         (long long)phase->phase, (long long)phase->counters.rounds, mz_text_count((double)phase->counters.env_steps, moves),
+         mz_text_count((double)phase->counters.updates, updates), mz_text_number(phase->score, score),
+         mz_text_number(phase->loss, loss), mz_text_count(phase->sims_per_s, sims), mz_text_count(phase->updates_per_s, rate),
+         mz_text_time(phase->wall_s, time), phase->warning ? ", warning: " : "", phase->warning ? phase->warning : "");
+  const bool changes = phase->action && strcmp(phase->action, "keep") != 0 && strcmp(phase->action, "wait") != 0;
+  if (changes) printf("  %s, %s: %s\n", phase->strategy, phase->action, phase->reason);
+  return mz_print_flush();
+}
+
+static mz_status view_phase(view *shown, const mz_phase *phase) {
+  if (shown->screen) {
+    mz_screen_phase(shown->screen, phase);
+    return MZ_OK;
+  }
+  if (!shown->json) return print_line(phase);
+  cJSON *object = mz_phase_to_json(phase);
+  if (object) cJSON_AddNumberToObject(object, "seed", (double)mz_run_seed(shown->run));
+  return mz_print_json(object);
+}
+
+static mz_status keep_score(mz_outcome *out, double score, int64_t *capacity) {
+  if (out->phases == *capacity) {
+    const int64_t grown = *capacity ? *capacity * 2 : 64;
+    double *scores = realloc(out->scores, (size_t)grown * sizeof *scores);
+    if (!scores) return mz_fail(MZ_E_MEMORY, "out of memory for the score curve");
+    out->scores = scores;
+    *capacity = grown;
+  }
+  out->scores[out->phases++] = score;
+  return MZ_OK;
+}
+
+/* Phases until a limit. A record that could not be shown does not lose the run: it is stopped, and saved like after a signal. */
+static mz_status drive_phases(view *shown, const mz_limits *limits, mz_phase *phase, mz_outcome *out) {
+  mz_status shown_status = MZ_OK;
+  char message[MZ_MESSAGE_MAX];
+  int64_t capacity = 0;
+  do {
+    mz_signals_pass_on(shown->run);
+    MZ_TRY(mz_run_phase(shown->run, limits, view_tick, shown, phase, &out->reason));
+    MZ_TRY(keep_score(out, phase->score, &capacity));
+    if (shown_status == MZ_OK && (shown_status = view_phase(shown, phase)) != MZ_OK) {
+      snprintf(message, sizeof message, "%s", mz_message());
+      mz_run_request(shown->run, MZ_REQUEST_STOP);
+    }
+  } while (out->reason == MZ_GOES_ON);
+  /* The terminal may have gone before its signal came. */
+  if (shown_status == MZ_OK || mz_signals_hung_up()) return MZ_OK;
+  return mz_fail(shown_status, "%s; the run is saved in %s", message, mz_run_dir(shown->run));
+}
+
+mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_outcome *out) {
+  *out = (mz_outcome){.score = NAN, .seed = mz_run_seed(run)};
+  snprintf(out->run, sizeof out->run, "%s", mz_run_dir(run));
+  view shown;
+  MZ_TRY(view_open(&shown, run, json));
+  warn(run);
+  mz_phase phase = {.score = NAN};
+  mz_status status = drive_phases(&shown, limits, &phase, out);
+  mz_screen_free(shown.screen);
+  if (status == MZ_OK) {
+    out->score = phase.score;
+    out->digest = phase.digest;
+    out->counters = *mz_run_counters(run);
+    out->wall_s = mz_run_wall_s(run);
+  }
+  return status;
+}
+
+cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event) {
+  cJSON *object = cJSON_CreateObject();
+  if (!object) return NULL;
+  cJSON_AddStringToObject(object, "event", event);
+  cJSON_AddStringToObject(object, "run", outcome->run);
+  cJSON_AddNumberToObject(object, "seed", (double)outcome->seed);
+  cJSON_AddNumberToObject(object, "score", outcome->score);
+  cJSON_AddNumberToObject(object, "wall_s", outcome->wall_s);
+  cJSON_AddNumberToObject(object, "env_steps", (double)outcome->counters.env_steps);
+  cJSON_AddNumberToObject(object, "updates", (double)outcome->counters.updates);
+  cJSON_AddNumberToObject(object, "rounds", (double)outcome->counters.rounds);
+  cJSON_AddNumberToObject(object, "phases", (double)outcome->counters.phases);
+  cJSON_AddNumberToObject(object, "sims", (double)outcome->counters.simulations);
+  mz_json_add_u64_hex(object, "digest", outcome->digest);
+  cJSON_AddStringToObject(object, "reason", mz_reason_name(outcome->reason));
+  cJSON_AddNumberToObject(object, "rss_peak_bytes", (double)mz_machine_rss_peak());
+  return object;
+}
+
+/* No default: the compiler asks for the words of a reason that is new. */
+static const char *end_in_words(mz_reason reason) {
+  switch (reason) {
+    case MZ_GOES_ON: return "";
+    case MZ_REASON_ROUNDS: return "the limit of rounds is reached";
+    case MZ_REASON_ENV_STEPS: return "the limit of moves is reached";
+    case MZ_REASON_UPDATES: return "the limit of updates is reached";
+    case MZ_REASON_TIME: return "the time is over";
+    case MZ_REASON_SCORE: return "the score is reached";
+    case MZ_REASON_BUDGET: return "the budget is spent";
+    case MZ_REASON_INTERRUPTED: return "interrupted; the run is saved";
+  }
+  return "";
+}
+
+void mz_outcome_print(const mz_outcome *outcome) {
+  char score[MZ_TEXT_SIZE], time[MZ_TEXT_SIZE], moves[MZ_TEXT_SIZE], updates[MZ_TEXT_SIZE];
+  char name[MZ_PRINTABLE_SIZE(sizeof outcome->run)], run[MZ_SHELL_QUOTE_SIZE(sizeof outcome->run)];
+  char program[MZ_SHELL_QUOTE_SIZE(1024)];
+  mz_shell_quote(outcome->run, run, sizeof run);
+  mz_shell_quote(program_invocation_name, program, sizeof program);
+  printf("%s\n  score   %s after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end_in_words(outcome->reason),
+         mz_text_number(outcome->score, score), mz_text_time(outcome->wall_s, time), (long long)outcome->counters.rounds,
+         mz_text_count((double)outcome->counters.env_steps, moves), mz_text_count((double)outcome->counters.updates, updates),
+         mz_text_printable(outcome->run, name, sizeof name));
+  printf("  go on   %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
+  printf("  play it %s eval %s --games 100\n", program, run);
+}
+
+mz_status mz_outcome_status(const mz_outcome *outcome) {
+  if (outcome->reason != MZ_REASON_INTERRUPTED) return MZ_OK;
+  return mz_fail(MZ_INTERRUPTED, "interrupted: %s is saved and can be resumed", outcome->run);
+}
+
+mz_status mz_session_finish(mz_run *run, const mz_session_arguments *arguments) {
+  const mz_limits limits = mz_session_limits(arguments);
+  mz_outcome outcome;
+  mz_status status = mz_session_drive(run, &limits, arguments->json, &outcome);
+  mz_run_close(run);
+  if (status == MZ_OK && arguments->json)
+    status = mz_print_json(mz_outcome_to_json(&outcome, "done"));
+  else if (status == MZ_OK)
+    mz_outcome_print(&outcome);
+  mz_outcome_deinit(&outcome);
+  return status == MZ_OK ? mz_outcome_status(&outcome) : status;
+}

@@ -1,0 +1,71 @@
+#include "cli/commands.h"
+#include "cli/training/seeds.h"
+#include "cli/training/session.h"
+#include "cli/signals.h"
+
+typedef struct train_arguments {
+  mz_session_arguments session;
+  const char *env, *preset, *dir, *from;
+  int64_t seeds;
+} train_arguments;
+
+#define AT(field) offsetof(train_arguments, field)
+static const mz_option options[] = {
+    MZ_OPTION_ENV(AT(env)),
+    MZ_OPTION_PRESET(AT(preset)),
+    {.name = "--run",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(dir),
+     .value = "DIR",
+     .otherwise = "a new one in runs/ENV",
+     .class_ = MZ_OPERATIONAL,
+     .help = "the run's directory"},
+    {.name = "--from",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(from),
+     .value = "RUN",
+     .otherwise = "a fresh start",
+     .class_ = MZ_ALGORITHMIC,
+     .help = "a run or checkpoint whose state this new run starts with"},
+    {.name = "--seeds",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seeds),
+     .value = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = 1000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "train seeds --seed, --seed + 1, … one after another, in DIR/seed-S, and aggregate"},
+    {0},
+};
+
+static mz_status train(const void *given) {
+  const train_arguments *arguments = given;
+  mz_signals_handle();
+  mz_run_options run_options = mz_session_run_options(&arguments->session);
+  run_options.env = arguments->env;
+  run_options.preset = arguments->preset;
+  run_options.dir = arguments->dir;
+  run_options.from = arguments->from;
+  if (arguments->seeds == 1) {
+    mz_run *run;
+    MZ_TRY(mz_run_open(&run, &run_options));
+    return mz_session_finish(run, &arguments->session);
+  }
+  const mz_limits limits = mz_session_limits(&arguments->session);
+  return mz_seeds_train(&run_options, (int)arguments->seeds, &limits, arguments->session.json);
+}
+
+const mz_command mz_command_train = {
+    .name = "train",
+    .summary = "train an agent on an environment",
+    .about = "Trains an agent and stops at the first limit reached; without one, at the preset's. Shows its progress, saves "
+             "checkpoints, and ends "
+             "with the score. Ctrl-C finishes the round and saves; a second one stops at once. SIGUSR1 saves and goes on.",
+    .options = options,
+    .shared = mz_session_options,
+    .arguments_size = sizeof(train_arguments),
+    .lists_settings = true,
+    .examples = {"train tictactoe", "train cartpole --run runs/cp --seed 3 --for 5m --set learning_rate=0.001"},
+    .run = train,
+};

@@ -1,0 +1,218 @@
+/* Connect Four on bitboards. A column is seven bits, its lowest cell first: bit 7 · column + height; the seventh is always 0, so that no
+ * line runs on into the next column. */
+#include "envs/bundled.h"
+#include "envs/go/fast_random.h"
+#include <string.h>
+
+enum { ROWS = 6, COLUMNS = 7, CELLS = ROWS * COLUMNS, STRIDE = ROWS + 1, TEXT_MAX = 128 };
+
+static const uint64_t floor_cells = 0x0040810204081; /* of every column its lowest cell */
+static const uint64_t column_cells = 0x3f;           /* of column 0 */
+
+typedef struct position {
+  uint64_t stones[2];
+  uint8_t moves;
+  uint8_t ended;
+  uint8_t padding[6];
+} position;
+
+static uint64_t bit_of_cell(int cell) { return 1ull << (STRIDE * (cell % COLUMNS) + ROWS - 1 - cell / COLUMNS); }
+
+static uint64_t cells_of_column(int column) { return column_cells << STRIDE * column; }
+
+/* Where a stone dropped in each column comes to lie: adding 1 at the floor carries to the first empty cell. In a full column
+ * that is the seventh bit, in no column's cells. */
+static uint64_t landing_cells(uint64_t occupied) { return occupied + floor_cells; }
+
+static bool has_four(uint64_t stones) {
+  static const int directions[] = {1, STRIDE - 1, STRIDE, STRIDE + 1};
+  uint64_t fours = 0;
+  for (int d = 0; d < 4; d++) {
+    const uint64_t pairs = stones & stones >> directions[d];
+    fours |= pairs & pairs >> 2 * directions[d];
+  }
+  return fours != 0;
+}
+
+static int mover(const position *p) { return p->moves & 1; }
+
+/* The landing cell of a column; 0 where it is full or the game has ended. */
+static uint64_t landing_cell(const position *p, int column) {
+  return p->ended ? 0 : landing_cells(p->stones[0] | p->stones[1]) & cells_of_column(column);
+}
+
+/* --- the environment --- */
+
+static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+  (void)env, (void)generator;
+  memset(state, 0, sizeof(position));
+}
+
+static void step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
+  (void)generators;
+  position *p = states;
+  for (int i = 0; i < n; i++) {
+    MZ_ASSERT(actions[i] >= 0 && actions[i] < COLUMNS && landing_cell(&p[i], actions[i]));
+    uint64_t *own = &p[i].stones[mover(&p[i])];
+    *own |= landing_cell(&p[i], actions[i]);
+    const bool won = has_four(*own);
+    p[i].moves++;
+    p[i].ended = won || p[i].moves == CELLS;
+    results[i] = (mz_step){.reward = won ? 1.0f : 0.0f, .terminated = p[i].ended};
+  }
+}
+
+/* NHWC, 6 × 7 × 3: {own stone, opponent's stone, the side to move began the game}; row 0 is the top one. */
+static void observe(const void *states, int n, void *observations) {
+  const position *p = states;
+  uint8_t *out = observations;
+  for (int i = 0; i < n; i++) {
+    const int own = mover(&p[i]);
+    for (int cell = 0; cell < CELLS; cell++) {
+      const uint64_t bit = bit_of_cell(cell);
+      *out++ = (p[i].stones[own] & bit) != 0;
+      *out++ = (p[i].stones[1 - own] & bit) != 0;
+      *out++ = own == 0;
+    }
+  }
+}
+
+static int legal(const void *state, uint8_t *mask) {
+  int count = 0;
+  for (int column = 0; column < COLUMNS; column++) count += mask[column] = landing_cell(state, column) != 0;
+  return count;
+}
+
+/* In every column the stones lie on each other, and its seventh bit is clear. */
+static bool is_stacked(uint64_t occupied) {
+  for (int column = 0; column < COLUMNS; column++) {
+    const uint64_t cells = occupied >> STRIDE * column & (column_cells << 1 | 1);
+    if (cells > column_cells || (cells & (cells + 1))) return false;
+  }
+  return occupied >> STRIDE * COLUMNS == 0;
+}
+
+static bool valid(const mz_env *env, const void *state) {
+  (void)env;
+  const position *p = state;
+  const uint64_t occupied = p->stones[0] | p->stones[1];
+  const int moves = __builtin_popcountll(occupied);
+  uint8_t rest = p->ended;
+  for (size_t i = 0; i < sizeof p->padding; i++) rest |= p->padding[i];
+  return !rest && !(p->stones[0] & p->stones[1]) && is_stacked(occupied) && p->moves == moves && moves < CELLS &&
+         __builtin_popcountll(p->stones[0]) == (moves + 1) / 2 && !has_four(p->stones[0]) && !has_four(p->stones[1]);
+}
+
+static int to_play(const void *state) { return mover(state); }
+
+static int text(const void *state, char *out, size_t size) {
+  const position *p = state;
+  char lines[TEXT_MAX], *at = lines;
+  for (int cell = 0; cell < CELLS; cell++) {
+    const uint64_t bit = bit_of_cell(cell);
+    *at++ = p->stones[0] & bit ? 'x' : p->stones[1] & bit ? 'o' : '.';
+    *at++ = cell % COLUMNS == COLUMNS - 1 ? '\n' : ' ';
+  }
+  *at = 0;
+  return snprintf(out, size, "%sa b c d e f g\n", lines);
+}
+
+static int action_text(const mz_env *env, int action, char *out, size_t size) {
+  (void)env;
+  return snprintf(out, size, "%c", 'a' + action);
+}
+
+static int numbers(const void *state, double *out) {
+  const position *p = state;
+  for (int cell = 0; cell < CELLS; cell++) {
+    const uint64_t bit = bit_of_cell(cell);
+    out[cell] = ((p->stones[0] & bit) != 0) - ((p->stones[1] & bit) != 0);
+  }
+  return CELLS;
+}
+
+static void load(const mz_env *env, void *state, const double *from, int moves) {
+  (void)env;
+  position p = {.moves = (uint8_t)moves};
+  for (int cell = 0; cell < CELLS; cell++) {
+    if (from[cell] != 0) p.stones[from[cell] < 0] |= bit_of_cell(cell);
+  }
+  p.ended = moves == CELLS || has_four(p.stones[0]) || has_four(p.stones[1]);
+  memcpy(state, &p, sizeof p);
+}
+
+/* --- random playouts --- */
+
+/* The columns that are not full, ascending, four bits each from the lowest. */
+typedef struct open_columns {
+  uint32_t columns;
+  unsigned count;
+} open_columns;
+
+static void remove_nth(open_columns *open, unsigned nth) {
+  const uint32_t below = (1u << 4 * nth) - 1;
+  open->columns = (open->columns & below) | (open->columns >> 4 & ~below);
+  open->count--;
+}
+
+static float rollout(const void *state, uint64_t *random) {
+  const position *p = state;
+  if (p->ended) return 0;
+  uint64_t own = p->stones[mover(p)], other = p->stones[1 - mover(p)], draws = *random;
+  open_columns open = {0};
+  for (uint32_t column = 0; column < COLUMNS; column++) {
+    if (landing_cell(p, (int)column)) open.columns |= column << 4 * open.count++;
+  }
+  float result = 0, sign = 1;
+  while (open.count > 0) {
+    const unsigned nth = mz_fast_below(&draws, open.count);
+    const uint64_t column = cells_of_column(open.columns >> 4 * nth & 7);
+    const uint64_t played = own | (landing_cells(own | other) & column);
+    if (has_four(played)) {
+      result = sign;
+      break;
+    }
+    own = other;
+    other = played;
+    sign = -sign;
+    if (((own | other) & column) == column) remove_nth(&open, nth);
+  }
+  *random = draws;
+  return result;
+}
+
+const mz_env mz_env_connect_four = {
+    .name = "connect4",
+    .title = "Connect Four: four in a row on a 6 × 7 board with gravity",
+    .rules =
+        "Two players drop a stone in one of seven columns in turn; it falls to the lowest empty cell. Four own stones in a row, "
+        "column or diagonal win: reward 1 to the player who completes them. A full board without four is a draw. Actions are "
+        "columns, from the left: a … g.",
+    .observation =
+        "6 × 7 cells, the top row first, × 3 planes of 0 and 1: own stones, opponent's stones, all ones where the side to "
+        "move began",
+    .spec = {.obs_kind = MZ_OBS_U8,
+             .obs_shape = {ROWS, COLUMNS, 3},
+             .obs_size = 3 * CELLS,
+             .actions = COLUMNS,
+             .players = 2,
+             .alternating = true,
+             .action_kind = MZ_ACTIONS_COLUMNS,
+             .symmetries = 2,
+             .reward_min = 0,
+             .reward_max = 1,
+             .return_min = -1,
+             .return_max = 1},
+    .state_size = sizeof(position),
+    .reset = reset,
+    .step = step,
+    .valid = valid,
+    .observe = observe,
+    .legal = legal,
+    .to_play = to_play,
+    .text = text,
+    .action_text = action_text,
+    .rollout = rollout,
+    .numbers = numbers,
+    .load = load,
+};

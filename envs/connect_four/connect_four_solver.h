@@ -1,0 +1,46 @@
+/* Connect Four on 7 × 6, solved exactly: alpha-beta with null windows on bitboards, a transposition table, moves that make most
+ * threats first, and pairing strategies ("claimeven" and its kin, Allis 1988) that decide a position without search.
+ *
+ * A score is that of Pons: 0 for a draw, else positive where the side to move wins, and the more the sooner: 22 less the number
+ * of stones the winner will have played. An outcome is its sign. */
+#pragma once
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MZ_CONNECT_FOUR_COLUMNS = 7, MZ_CONNECT_FOUR_ROWS = 6, MZ_CONNECT_FOUR_CELLS = 42 };
+
+/* Bit 7 · column + row, row 0 at the bottom; the bit above a column's six stays free. Every column is filled from below. */
+typedef struct mz_connect_four_board {
+  uint64_t mine; /* stones of the side to move */
+  uint64_t all;
+} mz_connect_four_board;
+
+/* The board after the side to move has played a column that is not full, seen by the other side. */
+mz_connect_four_board mz_connect_four_play(mz_connect_four_board board, int column);
+bool mz_connect_four_playable(mz_connect_four_board board, int column);
+/* Would the side to move complete four in this column? */
+bool mz_connect_four_wins(mz_connect_four_board board, int column);
+
+/* One thread at a time. What it finds out is remembered for later calls, as far as the table holds it. */
+typedef struct mz_connect_four_solver mz_connect_four_solver;
+
+/* Half of table_bytes to all of it (a power of two) hold what was found; more is faster for early positions: 2^26 is good. */
+mz_status mz_connect_four_solver_create(mz_connect_four_solver **out, size_t table_bytes);
+void mz_connect_four_solver_free(mz_connect_four_solver *solver);
+void mz_connect_four_solver_forget(mz_connect_four_solver *solver);
+
+/* All four: of a game that goes on. False, "unknown", when `node_limit` positions (0: no limit) were searched before the answer was
+ * found; whether that happens is determined by what was asked since the solver was created or told to forget. Answers are exact
+ * whatever it remembers. */
+bool mz_connect_four_outcome(mz_connect_four_solver *solver, mz_connect_four_board board, int64_t node_limit, int *outcome);
+bool mz_connect_four_score(mz_connect_four_solver *solver, mz_connect_four_board board, int64_t node_limit, int *score);
+/* As mz_connect_four_outcome, without the table of openings (connect_four_openings.h): how that was made, and is checked. */
+bool mz_connect_four_outcome_by_search(mz_connect_four_solver *solver, mz_connect_four_board board, int64_t node_limit,
+                                       int *outcome);
+/* Bit c of `columns`: playing column c keeps the outcome. */
+bool mz_connect_four_optimal(mz_connect_four_solver *solver, mz_connect_four_board board, int64_t node_limit, unsigned *columns,
+                             int *outcome);
+/* Positions searched by the last call; those decided without search do not count. */
+int64_t mz_connect_four_nodes(const mz_connect_four_solver *solver);

@@ -1,3 +1,0 @@
-#include "muzero/base/sched_point.h"
-
-void (*mz_sched_hook)(void);

@@ -1,6 +1,0 @@
-/* What `--help` prints, made from the option tables; to stdout. */
-#pragma once
-#include "muzero/cli/command.h"
-
-void mz_help_overview(void);
-void mz_help_command(const mz_command *command);

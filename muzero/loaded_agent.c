@@ -1,0 +1,87 @@
+/* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
+#include "base/file/file.h"
+#include "base/maths/maths.h"
+#include "muzero/training/state.h"
+#include "muzero/storage/stored.h"
+#include "networks/tape/backend.h"
+#include <string.h>
+
+struct mz_loaded {
+  const mz_env *env;
+  mz_settings settings;
+  mz_model model;
+  float *weights, *prepared; /* for inference */
+  mz_counters counters;
+  uint64_t seed;
+};
+
+static mz_status load_settings(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  mz_config config = mz_settings_config(&l->settings, NULL);
+  return mz_config_stored(checkpoint, &config, &l->env);
+}
+
+/* Published are the averaged weights where there is an average: it lies behind the moments in section 'optimizer'. */
+static mz_status load_average(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  uint8_t *data;
+  size_t size, bytes = (size_t)l->model.params.size * sizeof(float), head = MZ_OPTIMIZER_HEAD_BYTES;
+  MZ_TRY(mz_checkpoint_section(checkpoint, "optimizer", head + 3 * bytes, &data, &size));
+  const bool whole = size == head + 2 * bytes || size == head + 3 * bytes;
+  if (whole) memcpy(l->weights, data + size - bytes, bytes);
+  free(data);
+  if (!whole)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: section 'optimizer': %zu bytes do not fit the network", checkpoint->path, size);
+  return mz_all_finite(l->weights, (size_t)l->model.params.size)
+             ? MZ_OK
+             : mz_fail(MZ_E_CHECKPOINT, "%s: section 'optimizer': the average of the weights is not finite", checkpoint->path);
+}
+
+static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  MZ_TRY(mz_weights_stored(checkpoint, "weights", &l->model.params, l->weights)); /* names and shapes are checked here */
+  return l->settings.learning.average > 0 ? load_average(l, checkpoint) : MZ_OK;
+}
+
+bool mz_names_run(const char *who) { return strchr(who, '/') != NULL || mz_file_exists(who); }
+
+mz_status mz_loaded_open(mz_loaded **out, const char *path) {
+  char file[640];
+  mz_checkpoint checkpoint = {0};
+  mz_loaded *l;
+  MZ_TRY(mz_alloc(&l, 1, sizeof *l));
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_run_checkpoint_path(path, file, sizeof file));
+  MZ_TRY_CLEANUP(mz_checkpoint_open(&checkpoint, file));
+  MZ_TRY_CLEANUP(load_settings(l, &checkpoint));
+  MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
+  MZ_TRY_CLEANUP(mz_weights_claimed(&checkpoint, "weights", &l->model.params));
+  MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
+  MZ_TRY_CLEANUP(mz_alloc(&l->prepared, (size_t)l->model.params.packed, sizeof(float)));
+  MZ_TRY_CLEANUP(load_weights(l, &checkpoint));
+  MZ_TRY_CLEANUP(mz_infer_prepare(&l->model, &mz_backend_cpu, l->weights, l->prepared));
+  MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));
+  *out = l;
+cleanup:
+  mz_checkpoint_close(&checkpoint);
+  if (status != MZ_OK) mz_loaded_close(l);
+  return status;
+}
+
+void mz_loaded_close(mz_loaded *l) {
+  if (!l) return;
+  free(l->weights);
+  free(l->prepared);
+  free(l);
+}
+
+mz_agent mz_loaded_agent(const mz_loaded *l) {
+  return (mz_agent){.env = l->env,
+                    .search = &l->settings.search,
+                    .model = &l->model,
+                    .backend = &mz_backend_cpu,
+                    .discount = l->settings.replay.discount,
+                    .weights = l->prepared,
+                    .simulations = (int)l->settings.train.eval_simulations};
+}
+
+const mz_settings *mz_loaded_settings(const mz_loaded *l) { return &l->settings; }
+const mz_counters *mz_loaded_counters(const mz_loaded *l) { return &l->counters; }
+uint64_t mz_loaded_seed(const mz_loaded *l) { return l->seed; }

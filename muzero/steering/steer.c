@@ -1,0 +1,343 @@
+#include "muzero/steering/steer.h"
+#include "allocator/records/history.h"
+#include "allocator/records/ledger.h"
+#include "allocator/sensors/monitor.h"
+#include "base/machine/clock.h"
+#include "base/log.h"
+#include "base/machine/machine.h"
+#include "muzero/steering/probe.h"
+#include "muzero/steering/window.h"
+#include "networks/isa.h"
+#include <sched.h>
+#include <math.h>
+#include <string.h>
+
+enum { ROUNDS_MAX = 4096, HISTORY_ROWS = 256 };
+
+/* Devices, pipeline, plan and bounds that a run begins with. */
+typedef struct outset {
+  mz_devices devices;
+  mz_pipeline pipeline;
+  mz_plan plan;
+} outset;
+
+struct mz_steer {
+  const mz_state *state;
+  outset outset;
+  mz_bounds bounds;
+  mz_allocator_options options;
+  mz_allocator *allocator;
+  mz_observation *rows; /* of the history, as the allocator was given them */
+  mz_history *history;
+  mz_history_key key;
+  const char *source;
+  mz_monitor *monitor;
+  mz_ledger ledger;
+  mz_window_meter meter;
+  mz_window window;
+  mz_decision decision;
+  double rounds[ROUNDS_MAX]; /* told to the allocator since the last decision */
+  int round_count;
+};
+
+/* ---- what there is ---- */
+
+/* The core this thread runs on comes first: the kernel chose it because others were busy, perhaps with another run that has as few. */
+static void begin_here(int16_t *cores, int count) {
+  int16_t turned[MZ_CORES_MAX];
+  const int here = sched_getcpu();
+  int first = 0;
+  while (first < count && cores[first] != here) first++;
+  for (int i = 0; i < count; i++) turned[i] = cores[(first + i) % count];
+  memcpy(cores, turned, (size_t)count * sizeof *cores);
+}
+
+/* limits.cpu_max is kept by giving devices no more cores than that. */
+static void cut_devices(mz_devices *devices, int cores) {
+  int count = 0;
+  for (int d = 0; d < devices->count && cores > 0; d++) {
+    if (devices->items[d].core_count > cores) {
+      begin_here(devices->items[d].cores, devices->items[d].core_count);
+      devices->items[d].core_count = devices->items[d].device.cores = cores;
+    }
+    cores -= devices->items[d].core_count;
+    count = d + 1;
+  }
+  devices->count = count;
+}
+
+mz_status mz_steer_bounds(mz_bounds *out, const mz_allocation_settings *allocation, int threads) {
+  mz_grants grants = {.cores = mz_machine_cores(),
+                      .gpus = 0, /* this build runs on CPUs */
+                      .memory_bytes = (double)mz_machine_memory(),
+                      .available_bytes = (double)mz_machine_available_memory()};
+  if (threads > 0 && threads < grants.cores) grants.cores = threads;
+  return mz_bounds_resolve(out, allocation, &grants);
+}
+
+/* "auto": the knob stays free; a name: it is held there. */
+static mz_status hold_device(const mz_devices *devices, const char *name, const char *where, int64_t *held) {
+  if (strcmp(name, "auto") == 0) return MZ_OK;
+  int index;
+  MZ_TRY(mz_devices_index(devices, name, where, &index));
+  *held = 1 + index;
+  return MZ_OK;
+}
+
+static mz_status hold_devices(const mz_devices *devices, const mz_allocation_settings *a, mz_knobs *held) {
+  held->selfplay_device = held->reanalyze_device = held->learning_device = 0; /* no rows of the knobs' table */
+  MZ_TRY(hold_device(devices, a->selfplay, "devices.selfplay", &held->selfplay_device));
+  MZ_TRY(hold_device(devices, a->reanalyze, "devices.reanalyze", &held->reanalyze_device));
+  return hold_device(devices, a->learning, "devices.learning", &held->learning_device);
+}
+
+/* ---- the start plan ---- */
+
+/* Rather packed, slower and with less at a time than refused: the step down that gives most, until it fits or nothing is left. */
+static void shrink(const mz_pipeline *pipeline, double most, mz_plan *plan) {
+  while (mz_plan_bytes(pipeline, plan, NULL, 0) > most) {
+    int best = -1;
+    double least = mz_plan_bytes(pipeline, plan, NULL, 0);
+    for (int k = 0; k < pipeline->knob_count; k++) {
+      mz_plan down = *plan;
+      down.values[k] = mz_knob_step(&pipeline->knobs[k], plan->values[k], -1);
+      const double bytes = mz_plan_bytes(pipeline, &down, NULL, 0);
+      if (bytes < least) best = k, least = bytes;
+    }
+    if (best < 0) return;
+    plan->values[best] = mz_knob_step(&pipeline->knobs[best], plan->values[best], -1);
+  }
+}
+
+/* Takes what the user holds, then the last invocation's, then by the thread budget or the least; as far as memory allows. */
+static mz_status set_out(outset *o, const mz_settings *settings, const mz_memory *memory, const mz_steer_options *options) {
+  const int cores = (int)options->bounds->cpu_max, threads = options->threads > 0 ? options->threads : cores;
+  const bool plain = settings->allocation.start == MZ_START_PLAIN;
+  MZ_TRY(mz_devices_find(&o->devices, settings->allocation.cpu, "devices.cpu"));
+  cut_devices(&o->devices, cores);
+  mz_knobs held = settings->knobs;
+  held.replay_raw = settings->replay.raw_bytes;
+  MZ_TRY(hold_devices(&o->devices, &settings->allocation, &held));
+  mz_pipeline_describe(&o->pipeline, settings, memory, &o->devices, &held, threads);
+  mz_knobs_resolve(&held, settings, threads);
+  o->plan = mz_plan_of_knobs(&held);
+  const mz_plan before = options->last ? mz_plan_of_knobs(options->last) : o->plan;
+  for (int k = 0; k < o->pipeline.knob_count; k++) {
+    const mz_knob *knob = &o->pipeline.knobs[k];
+    int64_t value = options->last ? before.values[k] : plain && !mz_knob_packs(&o->pipeline, k) ? knob->min : o->plan.values[k];
+    o->plan.values[k] = mz_knob_clamp(knob, value);
+  }
+  shrink(&o->pipeline, options->bounds->memory_max, &o->plan);
+  return MZ_OK;
+}
+
+typedef struct asked { /* what runs under other settings are asked for */
+  const mz_env *env;
+  const mz_steer_options *options;
+} asked;
+
+static mz_status need(void *context, const mz_settings *settings, double *bytes) {
+  const asked *a = context;
+  mz_memory memory;
+  outset *o;
+  MZ_TRY(mz_memory_count(&memory, a->env, settings));
+  MZ_TRY(mz_alloc(&o, 1, sizeof *o));
+  const mz_status status = set_out(o, settings, &memory, a->options);
+  *bytes = status == MZ_OK ? mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) : 0;
+  free(o);
+  return status;
+}
+
+mz_status mz_steer_fits(mz_memory *memory, const mz_env *env, const mz_settings *settings, const mz_steer_options *options) {
+  asked a = {env, options};
+  outset *o;
+  MZ_TRY(mz_memory_count(memory, env, settings));
+  MZ_TRY(mz_alloc(&o, 1, sizeof *o));
+  mz_status status;
+  MZ_TRY_CLEANUP(set_out(o, settings, memory, options));
+  double parts[MZ_MEMORY_PARTS];
+  mz_pipeline_parts(&o->pipeline, memory, &o->plan, parts);
+  if (mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) > options->bounds->memory_max)
+    MZ_TRY_CLEANUP(mz_memory_refuse(parts, options->bounds->memory_max, settings, need, &a));
+cleanup:
+  free(o);
+  return status;
+}
+
+/* ---- history ---- */
+
+static void name_key(mz_history_key *key, const mz_steer *s) {
+  const mz_settings *settings = &s->state->settings;
+  char model[80];
+  mz_machine_model(model, sizeof model);
+  snprintf(key->machine, sizeof key->machine, "%s, %g cores, %s", model, s->bounds.cpu_max, mz_isa_name(mz_isa_level()));
+  snprintf(key->env, sizeof key->env, "%s", s->state->env->name);
+  snprintf(key->network, sizeof key->network, "mlp width %d depth %d latent %d, %lld parameters", s->state->model.width,
+           s->state->model.depth, s->state->model.latent, (long long)s->state->model.params.size);
+  snprintf(key->work, sizeof key->work, "%016llx", (unsigned long long)mz_settings_work_hash(settings));
+}
+
+/* A run goes on without a history that cannot be had. */
+static mz_status read_history(mz_steer *s, const char *path, bool optional) {
+  mz_history_row *rows = NULL;
+  int count = 0;
+  mz_status opened = mz_history_open(&s->history, path ? path : "none");
+  if (opened == MZ_E_IO && optional) {
+    mz_log_write(MZ_LOG_WARNING, "%s; this run keeps no history", mz_message());
+    return MZ_OK;
+  }
+  MZ_TRY(opened);
+  MZ_TRY(mz_history_read(s->history, &s->key, &s->outset.pipeline, HISTORY_ROWS, &rows, &count));
+  mz_status status = mz_alloc(&s->rows, (size_t)count, sizeof *s->rows);
+  for (int i = 0; i < count && status == MZ_OK; i++) s->rows[i] = rows[i].observation;
+  free(rows);
+  s->options.history = s->rows;
+  s->options.history_count = status == MZ_OK ? count : 0;
+  return status;
+}
+
+static mz_status add_history(mz_steer *s, const mz_plan *plan) {
+  mz_history_row row = {.key = s->key, .unix_s = mz_clock_unix_s(), .version = MUZERO_VERSION};
+  if (!s->history || !mz_observation_from_window(&row.observation, plan, &s->window)) return MZ_OK;
+  snprintf(row.source, sizeof row.source, "%s", s->source);
+  row.units = s->window.units;
+  row.utilisation = s->window.usage.wall_s > 0 ? s->window.usage.cpu_s / (s->window.usage.wall_s * s->bounds.cpu_max) : 0;
+  return mz_history_add(s->history, &s->outset.pipeline, &row);
+}
+
+/* ---- opening ---- */
+
+mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options) {
+  const mz_settings *settings = &state->settings;
+  const mz_strategy *strategy;
+  MZ_TRY(mz_strategy_find(settings->allocation.strategy, "allocate.strategy", &strategy));
+  mz_steer *s;
+  MZ_TRY(mz_alloc(&s, 1, sizeof *s));
+  s->state = state;
+  s->source = options->source ? options->source : "run";
+  s->ledger.fd = -1;
+  mz_status status;
+  s->bounds = *options->bounds;
+  MZ_TRY_CLEANUP(set_out(&s->outset, settings, options->memory, options));
+  s->options.start = s->outset.plan;
+  name_key(&s->key, s);
+  MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
+  if (strategy != &mz_strategy_fixed) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, state));
+  s->options.pipeline = &s->outset.pipeline;
+  s->options.settings = &settings->allocation;
+  s->options.bounds = s->bounds;
+  MZ_TRY_CLEANUP(mz_allocator_create(&s->allocator, &s->options));
+  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  *out = s;
+cleanup:
+  if (status != MZ_OK) mz_steer_free(s);
+  return status;
+}
+
+void mz_steer_free(mz_steer *s) {
+  if (!s) return;
+  mz_monitor_stop(s->monitor);
+  mz_ledger_close(&s->ledger);
+  mz_history_close(s->history);
+  mz_allocator_free(s->allocator);
+  free(s->rows);
+  free(s);
+}
+
+mz_knobs mz_steer_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_plan(s->allocator)); }
+const mz_devices *mz_steer_devices(const mz_steer *s) { return &s->outset.devices; }
+const mz_pipeline *mz_steer_pipeline(const mz_steer *s) { return &s->outset.pipeline; }
+double mz_steer_price_s(const mz_steer *s) {
+  return mz_plan_price_s(&s->outset.pipeline, &s->state->settings.allocation, mz_allocator_plan(s->allocator));
+}
+int mz_steer_cores(const mz_steer *s) { return mz_plan_cores(&s->outset.pipeline, mz_allocator_plan(s->allocator)); }
+const mz_window *mz_steer_window(const mz_steer *s) { return &s->window; }
+
+static mz_status begin_chapter(mz_steer *s) {
+  const mz_counters *c = &s->state->counters;
+  s->decision.phase = c->phases;
+  s->decision.round = c->rounds;
+  MZ_TRY(mz_ledger_begin(&s->ledger, &s->options, c->phases, c->rounds));
+  return mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, NULL, 0, NULL, NULL);
+}
+
+mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
+  MZ_TRY(mz_monitor_start(&s->monitor, &(mz_monitor_options){.hz = s->state->settings.allocation.monitor_hz}));
+  MZ_TRY(mz_ledger_open(&s->ledger, dir, ledger_offset));
+  return begin_chapter(s);
+}
+
+mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
+  mz_allocator *next;
+  mz_allocator_options options = s->options;
+  options.start = mz_plan_of_knobs(&workers->knobs);
+  MZ_TRY(mz_allocator_create(&next, &options));
+  s->options = options;
+  mz_allocator_free(s->allocator);
+  s->allocator = next;
+  s->round_count = 0;
+  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  MZ_TRY(begin_chapter(s));
+  const mz_knobs knobs = mz_steer_knobs(s);
+  return mz_workers_resize(workers, &knobs);
+}
+
+uint64_t mz_steer_ledger_offset(const mz_steer *s) { return s->ledger.offset; }
+mz_status mz_steer_ledger_sync(const mz_steer *s) { return mz_ledger_sync(&s->ledger); }
+
+void mz_steer_rest(mz_steer *s, bool rests) { mz_monitor_pause(s->monitor, rests); }
+
+/* ---- phase by phase ---- */
+
+void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_begin(&s->meter, s->state, workers); }
+
+/* The workers take what the allocator wants; where they cannot, they stay as they are: a new plan is then refused, a way back is
+ * tried again after the next phase. */
+static const char *carry_out(mz_steer *s, mz_workers *workers, bool decided, char why[MZ_MESSAGE_MAX]) {
+  const mz_knobs next = mz_steer_knobs(s);
+  if (mz_workers_resize(workers, &next) == MZ_OK) return NULL;
+  snprintf(why, MZ_MESSAGE_MAX, "%s", mz_message());
+  mz_log_write(MZ_LOG_WARNING, "the plan could not be carried out, the workers stay as they are: %s", why);
+  if (!decided) return NULL;
+  mz_allocator_refused(s->allocator, why, &s->decision);
+  return why;
+}
+
+void mz_steer_round(mz_steer *s, mz_workers *workers, const mz_round_stats *stats) {
+  double seconds = mz_window_round(&s->meter, s->state, workers, stats);
+  if (!(seconds > 0) || s->round_count == ROUNDS_MAX) return;
+  s->rounds[s->round_count++] = seconds;
+  if (!mz_allocator_round(s->allocator, seconds)) return;
+  mz_window_restart(&s->meter); /* the rest of the phase runs under the old plan */
+  char why[MZ_MESSAGE_MAX];
+  carry_out(s, workers, false, why);
+}
+
+void mz_steer_evaluation_starts(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats) {
+  mz_window_close_rounds(&s->meter, s->state, workers, stats);
+}
+
+void mz_steer_evaluation_ended(mz_steer *s, const mz_workers *workers, int64_t moves) {
+  mz_window_evaluated(&s->meter, workers, moves);
+}
+
+mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,
+                          const mz_decision **decision) {
+  const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
+  mz_window_close_rounds(&s->meter, s->state, workers, stats);
+  mz_window_read(&s->meter, s->state, &s->window);
+  mz_monitor_take(s->monitor, &s->window.usage);
+  s->window.score = score;
+  mz_window_quantise(&s->window);
+  mz_allocator_decide(s->allocator, &s->window, &s->decision);
+  char why[MZ_MESSAGE_MAX];
+  const char *refused = NULL;
+  const mz_plan *wanted = mz_allocator_plan(s->allocator);
+  if (!mz_plan_equal(&s->outset.pipeline, &in_force, wanted))
+    refused = carry_out(s, workers, !mz_plan_equal(&s->outset.pipeline, &before, wanted), why);
+  MZ_TRY(mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
+  s->round_count = 0;
+  MZ_TRY(add_history(s, &in_force));
+  *decision = &s->decision;
+  return MZ_OK;
+}

@@ -1,0 +1,57 @@
+/* Steering a run: the roof's side of the allocator. It describes the pipeline, times rounds and stages into windows, asks
+ * the allocator after each phase, has the workers carry the plan out, and writes ledger and history. One thread drives it. */
+#pragma once
+#include "allocator/allocator.h"
+#include "muzero/training/memory.h"
+#include "muzero/training/round.h"
+
+typedef struct mz_steer mz_steer;
+
+/* What the user allows and the machine grants now. threads: budget; 0: the cores granted. */
+mz_status mz_steer_bounds(mz_bounds *out, const mz_allocation_settings *allocation, int threads);
+
+typedef struct mz_steer_options {
+  const mz_bounds *bounds; /* as they were before the state took its memory */
+  const mz_memory *memory; /* as mz_steer_fits counted it */
+  int threads;             /* budget; 0: the cores granted */
+  const char *history;     /* path; NULL or "none": none is kept */
+  bool history_optional;   /* one that cannot be opened costs a warning only */
+  const mz_knobs *last;    /* plan of the invocation that is resumed, or NULL */
+  const char *source;      /* of history rows: "run", "profile", "compare" */
+} mz_steer_options;
+
+/* Counts what the run takes, into *memory, which options->memory may point to. MZ_E_CONFIG where the plan that it would begin with,
+ * shrunk as far as it may be, needs more than bounds->memory_max: the sum and the setting to lower. Before the state takes its
+ * memory. */
+mz_status mz_steer_fits(mz_memory *memory, const mz_env *env, const mz_settings *settings, const mz_steer_options *options);
+/* Devices, start plan; reads the history, and probes unless the plan is fixed. MZ_E_CONFIG: unknown strategy or device, limits that contradict
+ * each other or leave less than the run needs (says by how much). Nothing is written yet. The state stays alive. */
+mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options);
+void mz_steer_free(mz_steer *steer);
+/* The plan in force, as the workers take it; the devices it names. */
+mz_knobs mz_steer_knobs(const mz_steer *steer);
+const mz_devices *mz_steer_devices(const mz_steer *steer);
+const mz_pipeline *mz_steer_pipeline(const mz_steer *steer);
+double mz_steer_price_s(const mz_steer *steer); /* of the plan in force */
+int mz_steer_cores(const mz_steer *steer);      /* that it reserves */
+
+/* A chapter of dir/ledger.jsonl begins behind `ledger_offset`; sensors are read from here on. */
+mz_status mz_steer_begin(mz_steer *steer, const char *dir, uint64_t ledger_offset);
+uint64_t mz_steer_ledger_offset(const mz_steer *steer);
+mz_status mz_steer_ledger_sync(const mz_steer *steer); /* returns when the ledger is on the disk, up to that offset */
+void mz_steer_rest(mz_steer *steer, bool rests);       /* between phases: sensors sleep */
+
+/* The plan was changed by hand between phases: the allocator begins anew with it, in a new chapter of the ledger. */
+mz_status mz_steer_restart(mz_steer *steer, mz_workers *workers);
+
+/* Before a phase's first round; after each round (`stats`: the phase's sums so far); around the evaluation; after the phase. */
+void mz_steer_phase(mz_steer *steer, const mz_workers *workers);
+void mz_steer_round(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats);
+void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers, const mz_round_stats *stats);
+void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64_t moves);
+/* Decides, resizes, records. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
+ * is no failure; a ledger that cannot be written is MZ_E_IO. */
+mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, double score,
+                          const mz_decision **decision);
+/* Of the last phase: what was measured. */
+const mz_window *mz_steer_window(const mz_steer *steer);

@@ -1,0 +1,68 @@
+#include "muzero/storage/checkpoint_name.h"
+#include "base/file/file.h"
+#include <string.h>
+
+static const char PREFIX[] = "round-", SUFFIX[] = ".mzc";
+enum { DIGITS_MIN = 9, DIGITS_MAX = 18, POINTER_BYTES_MAX = 256 };
+
+void mz_checkpoint_name(int64_t rounds, char out[MZ_CHECKPOINT_NAME_MAX]) {
+  snprintf(out, MZ_CHECKPOINT_NAME_MAX, "%s%0*lld%s", PREFIX, DIGITS_MIN, (long long)rounds, SUFFIX);
+}
+
+int64_t mz_checkpoint_name_rounds(const char *name) {
+  if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0) return -1;
+  const char *digits = name + sizeof PREFIX - 1;
+  const size_t count = strspn(digits, "0123456789");
+  if (count < DIGITS_MIN || count > DIGITS_MAX || strcmp(digits + count, SUFFIX) != 0) return -1;
+  if (count > DIGITS_MIN && digits[0] == '0') return -1; /* one name for one number */
+  return strtoll(digits, NULL, 10);
+}
+
+mz_status mz_checkpoint_pointer_read(const char *dir, const char *pointer, char name[MZ_CHECKPOINT_NAME_MAX]) {
+  char path[512];
+  MZ_TRY(mz_path_join(path, sizeof path, dir, pointer));
+  if (!mz_file_exists(path)) return mz_fail(MZ_E_CHECKPOINT, "%s: no checkpoint in this directory (it has no %s)", dir, pointer);
+  uint8_t *text;
+  size_t size;
+  MZ_TRY(mz_file_read(path, POINTER_BYTES_MAX, &text, &size));
+  const size_t length = strcspn((const char *)text, "\n");
+  text[length] = 0;
+  const bool valid = size <= length + 1 && mz_checkpoint_name_rounds((const char *)text) >= 0;
+  if (valid) snprintf(name, MZ_CHECKPOINT_NAME_MAX, "%s", (const char *)text);
+  free(text);
+  return valid ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: damaged: it does not name a checkpoint (round-000000000.mzc)", path);
+}
+
+mz_status mz_checkpoint_pointer_write(const char *dir, const char *pointer, const char *name) {
+  char path[512], line[MZ_CHECKPOINT_NAME_MAX + 1];
+  MZ_TRY(mz_path_join(path, sizeof path, dir, pointer));
+  return mz_file_write_atomic(path, line, (size_t)snprintf(line, sizeof line, "%s\n", name));
+}
+
+mz_status mz_checkpoint_path(const char *dir, const char *name, char *out, size_t size) {
+  char folder[512];
+  MZ_TRY(mz_path_join(folder, sizeof folder, dir, "checkpoints"));
+  return mz_path_join(out, size, folder, name);
+}
+
+mz_status mz_checkpoint_segments_dir(const char *checkpoint, char *out, size_t size) {
+  const char *name = strrchr(checkpoint, '/');
+  const char *above = name ? "/../segments" : "../segments";
+  const int length = name ? (int)(name - checkpoint) : 0;
+  if ((size_t)snprintf(out, size, "%.*s%s", length, checkpoint, above) < size) return MZ_OK;
+  return mz_fail(MZ_E_IO, "%s: path too long", checkpoint);
+}
+
+mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size) {
+  if (!mz_file_exists(run))
+    return mz_fail(MZ_E_IO, "%s: there is nothing here; a run directory or a checkpoint file is wanted", run);
+  if (!mz_file_is_dir(run)) {
+    if (snprintf(out, size, "%s", run) >= (int)size) return mz_fail(MZ_E_IO, "%s: path too long", run);
+    return MZ_OK;
+  }
+  char name[MZ_CHECKPOINT_NAME_MAX];
+  MZ_TRY(mz_checkpoint_pointer_read(run, "LATEST", name));
+  MZ_TRY(mz_checkpoint_path(run, name, out, size));
+  if (!mz_file_exists(out)) return mz_fail(MZ_E_CHECKPOINT, "%s: LATEST names a checkpoint that is not there: %s", run, out);
+  return MZ_OK;
+}

@@ -1,0 +1,27 @@
+/* Names of a run's checkpoints ("round-000000027.mzc", by the rounds played), the files LATEST and BEST that name one each, and
+ * the way from what a user calls a run to a checkpoint's path. A name that comes from a file is taken only in this form, so that
+ * it leads to nowhere but the run's own folder. */
+#pragma once
+#include "base/status.h"
+#include <stdint.h>
+
+enum { MZ_CHECKPOINT_NAME_MAX = 40 };
+
+void mz_checkpoint_name(int64_t rounds, char out[MZ_CHECKPOINT_NAME_MAX]);
+/* Returns the rounds that a name tells, -1 for what is no checkpoint's name. */
+int64_t mz_checkpoint_name_rounds(const char *name);
+
+/* Reads which checkpoint dir/`pointer` ("LATEST", "BEST") names. MZ_E_CHECKPOINT where there is no such file, or it holds anything
+ * but a checkpoint's name; whether that checkpoint is there is not looked at. */
+mz_status mz_checkpoint_pointer_read(const char *dir, const char *pointer, char name[MZ_CHECKPOINT_NAME_MAX]);
+/* Replaces the pointer: atomic and durable. */
+mz_status mz_checkpoint_pointer_write(const char *dir, const char *pointer, const char *name);
+
+/* Returns the path dir/checkpoints/name. */
+mz_status mz_checkpoint_path(const char *dir, const char *name, char *out, size_t size);
+/* Returns the folder with the segments of a run's checkpoint: DIR/checkpoints/NAME → DIR/segments. For a file that lies elsewhere
+ * the folder need not be there. */
+mz_status mz_checkpoint_segments_dir(const char *checkpoint, char *out, size_t size);
+/* RUN (a directory or a checkpoint file) → path of the checkpoint file. MZ_E_IO when nothing is there; MZ_E_CHECKPOINT for a
+ * directory whose LATEST names no checkpoint that is there. */
+mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size);

@@ -1,0 +1,58 @@
+/* Section 'session' of a checkpoint: where the run stands beside its state, for resume. */
+#include "base/log.h"
+#include "muzero/steering/trainer_pipeline.h"
+#include "muzero/run.h"
+#include "networks/isa.h"
+#include <math.h>
+#include <string.h>
+
+mz_status mz_run_session(const mz_run *run, char **out) {
+  cJSON *json = cJSON_CreateObject();
+  cJSON_AddNumberToObject(json, "wall_s", mz_run_wall_s(run));
+  cJSON_AddNumberToObject(json, "score", run->score);
+  cJSON_AddNumberToObject(json, "best_score", run->best_score);
+  if (run->best_rounds >= 0) cJSON_AddNumberToObject(json, "best_rounds", (double)run->best_rounds);
+  mz_json_add_u64_hex(json, "metrics_offset", run->metrics.offset);
+  mz_json_add_u64_hex(json, "ledger_offset", mz_steer_ledger_offset(run->steer));
+  cJSON_AddItemToObject(json, "plan", mz_knobs_to_json(&run->workers.knobs));
+  cJSON_AddNumberToObject(json, "cost", run->cost);
+  cJSON_AddNumberToObject(json, "fallbacks", run->fallbacks);
+  cJSON_AddStringToObject(json, "isa", mz_isa_name(mz_isa_level()));
+  if (run->parent) cJSON_AddStringToObject(json, "parent", run->parent);
+  *out = mz_json_line(json);
+  cJSON_Delete(json);
+  return *out ? MZ_OK : mz_fail(MZ_E_MEMORY, "checkpoint: no memory for section 'session'");
+}
+
+static double number_or(const cJSON *json, const char *key, double fallback) {
+  const double value = mz_json_number_or_nan(json, key);
+  return isfinite(value) ? value : fallback;
+}
+
+static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_log_offsets *offsets) {
+  run->wall_before_s = number_or(json, "wall_s", 0);
+  run->score = mz_json_number_or_nan(json, "score");
+  run->best_score = mz_json_number_or_nan(json, "best_score");
+  run->cost = number_or(json, "cost", 0);
+  run->fallbacks = (int)fmin(fmax(number_or(json, "fallbacks", 0), 0), 1e9);
+  const double best_rounds = number_or(json, "best_rounds", -1);
+  run->best_rounds = best_rounds >= 0 && best_rounds < 1e15 ? (int64_t)best_rounds : -1;
+  run->last_plan = mz_knobs_from_json(cJSON_GetObjectItemCaseSensitive(json, "plan"));
+  MZ_TRY(mz_json_get_u64_hex(json, "metrics_offset", "section 'session'", MZ_E_CHECKPOINT, &offsets->metrics));
+  MZ_TRY(mz_json_get_u64_hex(json, "ledger_offset", "section 'session'", MZ_E_CHECKPOINT, &offsets->ledger));
+  const char *isa = mz_json_text_or_empty(json, "isa"), *here = mz_isa_name(mz_isa_level());
+  if (isa[0] && strcmp(isa, here) != 0)
+    mz_log_write(MZ_LOG_WARNING, "%s: this run was made with %s kernels and continues with %s: same mathematics, other rounding",
+                 path, isa, here);
+  const char *parent = mz_json_text_or_empty(json, "parent");
+  if (parent[0] && !(run->parent = strdup(parent))) return mz_fail(MZ_E_MEMORY, "%s: no memory for its session", path);
+  return MZ_OK;
+}
+
+mz_status mz_run_restore_session(mz_run *run, const mz_checkpoint *checkpoint, mz_log_offsets *offsets) {
+  cJSON *json;
+  MZ_TRY(mz_checkpoint_json(checkpoint, "session", &json));
+  const mz_status status = restore(run, json, checkpoint->path, offsets);
+  cJSON_Delete(json);
+  return status;
+}

@@ -1,0 +1,69 @@
+#include "muzero/storage/stored.h"
+#include "base/maths/maths.h"
+#include "muzero/training/state.h"
+#include "networks/parameters/weights.h"
+
+mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, const mz_env **env) {
+  cJSON *json;
+  MZ_TRY(mz_checkpoint_json(checkpoint, "config", &json));
+  const char *name;
+  cJSON *settings = cJSON_GetObjectItemCaseSensitive(json, "settings");
+  mz_status status = mz_json_get_string(json, "env", "section 'config'", MZ_E_CHECKPOINT, &name);
+  if (status == MZ_OK) status = mz_env_find(name, env);
+  mz_config_defaults(config);
+  if (status == MZ_OK)
+    status = settings ? mz_config_set_json(config, settings, checkpoint->path)
+                      : mz_fail(MZ_E_CHECKPOINT, "%s: section 'config': has no settings", checkpoint->path);
+  if (status == MZ_OK && mz_settings_check(config->values) != MZ_OK)
+    status = mz_fail(MZ_E_CHECKPOINT, "%s: section 'config': settings that cannot be: %s", checkpoint->path, mz_message());
+  cJSON_Delete(json);
+  return status;
+}
+
+mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz_counters *counters) {
+  uint8_t *data;
+  size_t size;
+  MZ_TRY(mz_checkpoint_section(checkpoint, "counters", MZ_COUNTERS_BYTES, &data, &size));
+  mz_reader reader = mz_reader_over(data, size);
+  *seed = mz_read_u64(&reader);
+  mz_counters_read(counters, &reader);
+  free(data);
+  return reader.ok ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'counters': too short", checkpoint->path);
+}
+
+/* Values, names and shapes of as many tensors as there are parameters. */
+static size_t weights_bytes_max(const mz_params *params) {
+  return (size_t)params->size * sizeof(float) + (size_t)params->count * 512 + 4096;
+}
+
+mz_status mz_weights_claimed(const mz_checkpoint *checkpoint, const char *section, const mz_params *params) {
+  enum { RATIO_MAX = 64, SMALL = 1 << 20 }; /* trained numbers hardly compress: by more than that they are nobody's */
+  const mz_section *s = mz_checkpoint_find(checkpoint, section);
+  const uint64_t wanted = (uint64_t)mz_params_dense(params) * sizeof(float);
+  if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", checkpoint->path, section);
+  if (s->bytes < wanted)
+    return mz_fail(MZ_E_CHECKPOINT,
+                   "%s: section '%s': %llu bytes are too few for the %lld weights of the network in section 'config'",
+                   checkpoint->path, section, (unsigned long long)s->bytes, (long long)mz_params_dense(params));
+  if (s->bytes > SMALL && s->bytes / RATIO_MAX > s->compressed)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': %llu bytes that were packed into %llu are no weights of a network",
+                   checkpoint->path, section, (unsigned long long)s->bytes, (unsigned long long)s->compressed);
+  return MZ_OK;
+}
+
+mz_status mz_weights_stored(const mz_checkpoint *checkpoint, const char *section, const mz_params *params, float *values) {
+  uint8_t *data;
+  size_t size;
+  MZ_TRY(mz_weights_claimed(checkpoint, section, params));
+  MZ_TRY(mz_checkpoint_section(checkpoint, section, weights_bytes_max(params), &data, &size));
+  mz_safetensors file;
+  mz_status status = mz_safetensors_parse(data, size, section, MZ_E_CHECKPOINT, &file);
+  if (status == MZ_OK) {
+    status = mz_weights_read(params, &file, "", section, MZ_E_CHECKPOINT, values);
+    mz_safetensors_deinit(&file);
+  }
+  free(data);
+  if (status == MZ_OK && !mz_all_finite(values, (size_t)params->size))
+    status = mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': holds numbers that are not finite", checkpoint->path, section);
+  return status;
+}

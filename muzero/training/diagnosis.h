@@ -1,0 +1,8 @@
+/* Is it learning, and if not, why: a few numbers on the model itself, each with a warning in plain language. */
+#pragma once
+#include "muzero/training/learner.h"
+#include "muzero/muzero.h"
+
+/* Sets of the phase: value_bias (mean predicted − target), value_correlation, latent_spread, model_error (policy + value cross
+ * entropy after K imagined steps over that at step 0) and `warning` (the gravest, or NULL). NAN without updates. */
+void mz_diagnose(mz_phase *phase, const mz_settings *settings, const mz_learning_stats *stats);

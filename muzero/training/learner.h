@@ -1,0 +1,47 @@
+/* One update: batch → K-step unroll on a tape per shard → losses → backward → sum over the fixed shard tree → clip → step.
+ * Shards of a batch may run on any threads: the same bits come out. One thread drives a learner. */
+#pragma once
+#include "base/threads/pool.h"
+#include "networks/loss.h"
+#include "networks/parameters/optimizer.h"
+#include "replay/batches/batch.h"
+
+typedef struct mz_learner_settings {
+  mz_loss_settings loss;
+  mz_optimizer_settings optimizer;
+  int64_t horizon, batch_size, shards;
+  double average; /* decay of the weight average; 0: none */
+} mz_learner_settings;
+
+/* Sums over updates since the last reset; in doubles, in update order. Telemetry: no part of the state. */
+typedef struct mz_learning_stats {
+  int64_t updates, rows;
+  double loss, policy_loss, value_loss, reward_loss, gradient_norm;
+  double step_loss[MZ_UNROLL_MAX + 1],
+      step_weight[MZ_UNROLL_MAX + 1]; /* policy + value cross entropy by unroll step, trained rows */
+  double value, value_squared, target, target_squared, value_target; /* predicted value and target at step 0 */
+  double latent_spread; /* mean over latent units of the standard deviation over a shard's rows */
+} mz_learning_stats;
+
+typedef struct mz_learner mz_learner;
+/* backend: a float one. The pool's size may change between updates. */
+mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend,
+                            const mz_learner_settings *settings, mz_pool *pool);
+void mz_learner_free(mz_learner *learner);
+/* What create takes: weights, their average and packed copies, moments, a gradient for each shard. */
+double mz_learner_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings);
+/* What each thread takes besides when it first works: its tape. */
+mz_status mz_learner_thread_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings,
+                                  double *bytes);
+
+/* The trained state, owned by the learner: weights, and their average (NULL when there is none), [params.size]. */
+float *mz_learner_weights(mz_learner *learner);
+float *mz_learner_average(mz_learner *learner);
+mz_optimizer *mz_learner_optimizer(mz_learner *learner);
+/* To be called after the weights were set from outside. */
+mz_status mz_learner_weights_changed(mz_learner *learner);
+
+/* errors: [batch rows], |predicted value − target| at step 0. Not finite loss or gradient: MZ_E_DIVERGED, weights untouched. */
+mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);
+/* The loss of the batch's first shard with the present weights; nothing is learned. */
+mz_status mz_learner_probe(mz_learner *learner, const mz_batch *batch, double *loss);

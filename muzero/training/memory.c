@@ -1,0 +1,321 @@
+#include "muzero/training/memory.h"
+#include "base/machine/machine.h"
+#include "muzero/training/guard.h"
+#include "muzero/training/workers.h"
+#include "networks/tape/backend.h"
+#include "replay/storage/store.h"
+#include "selfplay/evaluation/evaluate.h"
+#include <malloc.h>
+#include <math.h>
+#include <string.h>
+
+static const double OVERHEAD = 12 << 20; /* of libraries, the history, JSON, buffers of zstd; measured */
+static const double THREAD = 256 << 10;  /* a thread's stack and its arena's beginnings */
+static const double PACKED = 0.65;       /* of a packed segment, measured on the bundled environments */
+static const double COPIED = 2;          /* of a section: its buffer grows by half, with the last one beside it */
+static const double COMPRESSED = 3;      /* of all sections: the same, and the file made of them */
+
+/* The run that is counted. */
+typedef struct subject {
+  const mz_env *env;
+  const mz_settings *settings;
+  const mz_model *model;
+  mz_learner_settings learning;
+  mz_cut cut;
+  double segments, positions; /* in the replay, at the most */
+} subject;
+
+/* ---- parts that no knob changes ---- */
+
+static double parameters(const subject *s) { return (double)s->model->params.size * sizeof(float); }
+
+static double gradient_bytes(const subject *s) { return (double)s->learning.shards * parameters(s); }
+
+/* Weights, target, moments, and the average of weights. */
+static double vectors_bytes(const subject *s) {
+  return (2 + (s->settings->optimizer.kind == MZ_ADAM ? 2 : 1) + (s->learning.average > 0)) * parameters(s);
+}
+
+static double network_bytes(const subject *s) {
+  const double target = parameters(s) + (double)s->model->params.packed * sizeof(float);
+  const double published = (double)s->model->params.packed * sizeof(float) + mz_snapshot_bytes(s->model); /* and the next */
+  const double to_go_back_to = s->settings->guard.mode == MZ_GUARD_BACK ? vectors_bytes(s) : 0;
+  return mz_learner_bytes(s->model, &mz_backend_cpu, &s->learning) - gradient_bytes(s) + target + published + to_go_back_to;
+}
+
+/* Indices of the replay, and of the checkpoints that are kept: the last ones share most segments with it. */
+static double index_bytes(const subject *s) {
+  const mz_train_settings *train = &s->settings->train;
+  const double kept = 2 + 5 * (double)train->spaced, hashes = (double)(train->keep + 1) + 10 * (double)train->spaced;
+  return mz_buffer_index_bytes(&s->settings->replay, &s->env->spec, s->cut) + mz_store_table_bytes(kept * s->segments) +
+         hashes * s->segments * sizeof(uint64_t);
+}
+
+/* The segments of a round wait for its end. */
+static double game_bytes(const subject *s) {
+  const mz_selfplay_settings *play = &s->settings->selfplay;
+  return mz_games_bytes(s->env, play, s->cut) +
+         (double)play->games * (double)play->moves * mz_transition_bytes(&s->env->spec, s->cut);
+}
+
+static double round_bytes(const subject *s) {
+  return (double)s->learning.batch_size * (double)s->settings->learning.loop_count *
+         (sizeof(int64_t) + sizeof(uint64_t) + sizeof(float));
+}
+
+/* Sections are copied for the checkpoint and, while it is written, for the digest of a phase. */
+static double save_bytes(const subject *s) {
+  const double weights = vectors_bytes(s) * (s->settings->guard.mode == MZ_GUARD_BACK ? 2 : 1);
+  const double index = s->positions * sizeof(uint32_t) + s->segments * (sizeof(uint32_t) + sizeof(uint64_t));
+  const double games = (double)s->settings->selfplay.games * /* halfway, on average */
+                       (mz_segment_bytes_max(&s->env->spec, s->cut) / 2 + 2 * (double)s->env->state_size);
+  const double sections = weights + index + games, hashes = s->segments * (sizeof(uint64_t) + sizeof(mz_content));
+  const double segments = mz_store_write_bytes(mz_buffer_content_bytes(&s->settings->replay, &s->env->spec, s->cut),
+                                               mz_segment_bytes_max(&s->env->spec, s->cut));
+  return 2 * COPIED * sections + hashes + fmax(segments, COMPRESSED * sections);
+}
+
+/* Memory that earlier runs of this process gave back is not counted. */
+static double process_bytes(void) {
+  malloc_trim(0);
+  return (double)mz_machine_rss() + OVERHEAD;
+}
+
+/* The timings have a learner of their own, before there is anything to learn from or to save. */
+static double probe_bytes(const subject *s, const mz_memory *m) {
+  if (strcmp(s->settings->allocation.strategy, "fixed") == 0 || s->settings->learning.loop_count == 0) return 0;
+  const double learner = mz_learner_bytes(s->model, &mz_backend_cpu, &s->learning) + m->learner + m->batch;
+  const double later = m->fixed[MZ_MEMORY_SAVE] + m->fixed[MZ_MEMORY_ROUND] + m->learner + m->batch;
+  return fmax(0, learner - later);
+}
+
+/* ---- what knobs multiply ---- */
+
+/* Trees are made for a tile of slots, all else for every slot: a straight line each, from three sizes. */
+static mz_status count_actor(mz_memory *m, const subject *s) {
+  enum { MORE = 64, SLOTS_MAX = 4096 };
+  const mz_search_settings *search = &s->settings->search;
+  const int tile = mz_search_tile(search, s->env->spec.actions, mz_padded(s->model->latent), SLOTS_MAX);
+  double one, full, more;
+  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_backend_cpu, 1, &one));
+  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_backend_cpu, tile, &full));
+  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_backend_cpu, tile + MORE, &more));
+  m->tile = tile;
+  m->actor_slot = (more - full) / MORE;
+  m->actor_tile = tile > 1 ? fmax(0, (full - one) / (tile - 1) - m->actor_slot) : 0;
+  m->actor = fmax(0, one - m->actor_slot - m->actor_tile) + THREAD;
+  return MZ_OK;
+}
+
+static mz_status count_builder(mz_memory *m, const subject *s) {
+  const mz_settings *settings = s->settings;
+  const int rows = (int)s->learning.batch_size;
+  double reanalyze = 0;
+  if (settings->learning.reanalyze_ratio > 0)
+    MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_backend_cpu, MZ_REANALYZE_SLOTS, &reanalyze));
+  m->builder = THREAD + reanalyze + mz_batch_copies_bytes(&settings->replay, &s->env->spec, s->cut, rows);
+  m->batch = mz_batch_bytes(&s->env->spec, rows, (int)settings->loss.unroll, mz_loss_observed(&settings->loss),
+                            settings->learning.reanalyze_ratio > 0);
+  return MZ_OK;
+}
+
+static mz_status count_evaluation(mz_memory *m, const subject *s) {
+  const mz_train_settings *train = &s->settings->train;
+  mz_search_settings search = s->settings->search;
+  if (train->eval_simulations > 0) search.simulations = train->eval_simulations;
+  MZ_TRY(mz_planner_bytes(&s->env->spec, &search, s->model, &mz_backend_cpu, MZ_EVALUATE_SLOTS_MAX, &m->evaluation));
+  mz_player opponent;
+  if (s->env->spec.players > 1 && train->eval_opponent[0] && strcmp(train->eval_opponent, "all") != 0 &&
+      mz_player_parse(train->eval_opponent, s->env, &opponent) == MZ_OK)
+    m->evaluation += mz_player_bytes(&opponent, s->env);
+  return MZ_OK;
+}
+
+mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *settings) {
+  mz_model *model;
+  MZ_TRY(mz_alloc(&model, 1, sizeof *model));
+  mz_status status;
+  mz_memory m = {.packed = PACKED, .packed_max = (double)settings->replay.packed_bytes};
+  MZ_TRY_CLEANUP(mz_model_init(model, &settings->network, &env->spec));
+  subject s = {
+      .env = env, .settings = settings, .model = model, .learning = mz_state_learning(settings), .cut = mz_state_cut(settings)};
+  s.segments = mz_buffer_segments_most(&settings->replay, &env->spec, s.cut);
+  s.positions = mz_buffer_positions_most(&settings->replay, &env->spec, s.cut);
+  MZ_TRY_CLEANUP(count_actor(&m, &s));
+  MZ_TRY_CLEANUP(count_builder(&m, &s));
+  MZ_TRY_CLEANUP(count_evaluation(&m, &s));
+  MZ_TRY_CLEANUP(mz_learner_thread_bytes(model, &mz_backend_cpu, &s.learning, &m.learner));
+  m.learner += THREAD;
+  m.replay = mz_buffer_content_bytes(&settings->replay, &env->spec, s.cut);
+  m.fixed[MZ_MEMORY_PROCESS] = process_bytes();
+  m.fixed[MZ_MEMORY_NETWORK] = network_bytes(&s);
+  m.fixed[MZ_MEMORY_GRADIENTS] = gradient_bytes(&s);
+  m.fixed[MZ_MEMORY_INDEX] = index_bytes(&s);
+  m.fixed[MZ_MEMORY_GAMES] = game_bytes(&s);
+  m.fixed[MZ_MEMORY_ROUND] = round_bytes(&s);
+  m.fixed[MZ_MEMORY_SAVE] = save_bytes(&s);
+  m.fixed[MZ_MEMORY_PROBE] = probe_bytes(&s, &m);
+  *out = m;
+cleanup:
+  free(model);
+  return status;
+}
+
+/* ---- refusing ---- */
+
+enum { KEYS = 4 };
+typedef struct part_text {
+  const char *name;
+  const char *keys[KEYS]; /* what makes it smaller, the nearest at hand first */
+} part_text;
+
+/* "network": the key that the kind of network has. */
+static const part_text texts[MZ_MEMORY_PARTS] = {
+    [MZ_MEMORY_PROCESS] = {"the process", {NULL}},
+    [MZ_MEMORY_NETWORK] = {"network and moments", {"network", "network.depth", "network.blocks"}},
+    [MZ_MEMORY_GRADIENTS] = {"gradients of shards", {"shards", "network", "network.blocks"}},
+    [MZ_MEMORY_INDEX] = {"replay's index", {"replay.capacity"}},
+    [MZ_MEMORY_GAMES] = {"games in play", {"games", "moves", "replay.segment_moves"}},
+    [MZ_MEMORY_ROUND] = {"a round's priorities", {"loop_count", "batch_size"}},
+    [MZ_MEMORY_SAVE] = {"a checkpoint's copy", {"replay.capacity", "network", "network.blocks", "games"}},
+    [MZ_MEMORY_PROBE] = {"timings before the run", {"shards", "network", "network.blocks"}},
+    [MZ_MEMORY_ACTORS] = {"actors", {"mcts_storage_size", "cpu_actor", "simulations", "network"}},
+    [MZ_MEMORY_BUILDERS] = {"batch builders", {"batch_actor", "batch_size", "simulations", "network"}},
+    [MZ_MEMORY_LEARNERS] = {"learner's activations", {"learner_threads", "batch_size", "unroll", "network"}},
+    [MZ_MEMORY_EVALUATION] = {"evaluation", {"eval.simulations", "cpu_actor", "simulations", "network"}},
+    [MZ_MEMORY_BATCHES] = {"queue of batches", {"batch_buffer_size", "batch_size", "unroll"}},
+    [MZ_MEMORY_REPLAY] = {"replay", {"replay.capacity", "replay.bytes"}},
+};
+
+static const char *key_of(const char *key, const mz_settings *settings) {
+  if (strcmp(key, "network") != 0) return key;
+  return settings->network.kind == MZ_MODEL_CONV ? "network.channels" : "network.width";
+}
+
+/* Steps in which a setting's values are valid. */
+static int64_t step_of(const char *key, const mz_settings *settings) {
+  if (strcmp(key, "network.channels") == 0) return 16;
+  if (strcmp(key, "batch_size") == 0) return settings->learning.shards;
+  return 1;
+}
+
+/* 1234567 → 1200000. */
+static int64_t two_digits(int64_t value) {
+  int64_t unit = 1;
+  while (value / unit >= 100) unit *= 10;
+  return value / unit * unit;
+}
+
+typedef struct search {
+  const mz_settings *settings;
+  mz_config config; /* over `copy` */
+  mz_settings copy;
+  const char *key;
+  int row;
+  double most;
+  mz_memory_need *need;
+  void *context;
+} search;
+
+static int64_t *field(search *s) {
+  const mz_setting *row = mz_config_row(&s->config, s->row);
+  for (int t = 0; t < s->config.table_count; t++) {
+    const mz_settings_table *table = &s->config.tables[t];
+    if (row >= table->rows && row < table->rows + table->count)
+      return (int64_t *)(void *)((char *)&s->copy + table->base + row->offset);
+  }
+  return NULL;
+}
+
+/* False also where the value cannot be. *value becomes what the other settings make of it. */
+static bool fits(search *s, int64_t *value) {
+  double bytes;
+  s->copy = *s->settings;
+  s->copy.learning.replay_ratio = 0;
+  *field(s) = *value;
+  if (mz_settings_resolve(&s->copy, NULL) != MZ_OK) return false;
+  *value = *field(s);
+  return s->need(s->context, &s->copy, &bytes) == MZ_OK && bytes <= s->most;
+}
+
+/* The least value that other settings allow. */
+static int64_t least_of(const search *s) {
+  const int64_t least = (int64_t)mz_config_row(&s->config, s->row)->min;
+  const mz_replay_settings *replay = &s->settings->replay;
+  if (strcmp(s->key, "replay.capacity") != 0) return least > 1 ? least : 1;
+  return replay->min_fill > replay->segment_moves ? replay->min_fill : replay->segment_moves;
+}
+
+/* The largest value that fits, 0: none does. Knobs that are left to the program are 0 and give way by themselves. */
+static int64_t largest(search *s) {
+  const int64_t unit = step_of(s->key, s->settings), least = least_of(s);
+  s->copy = *s->settings;
+  int64_t low = (least + unit - 1) / unit, high = *field(s) / unit; /* in units; high does not fit */
+  int64_t value = low * unit;
+  if (high <= low || !fits(s, &value)) return 0;
+  while (high - low > 1 + low / 256) {
+    const int64_t middle = low + (high - low) / 2;
+    value = middle * unit;
+    if (fits(s, &value))
+      low = middle;
+    else
+      high = middle;
+  }
+  value = two_digits(low) * unit;
+  return fits(s, &value) ? value : low * unit;
+}
+
+/* "lower replay.capacity to 1200000". */
+static void advise(int part, search *s, char *out, size_t size) {
+  const part_text *text = &texts[part];
+  s->config = mz_settings_config(&s->copy, NULL);
+  size_t used = 0;
+  for (int k = 0; k < KEYS && text->keys[k]; k++) {
+    s->key = key_of(text->keys[k], s->settings);
+    s->row = mz_config_find(&s->config, s->key);
+    MZ_ASSERT(s->row >= 0);
+    const int64_t value = largest(s);
+    if (value == 0) continue;
+    snprintf(out, size, "lower %s to %lld", s->key, (long long)value);
+    return;
+  }
+  for (int k = 0; k < KEYS && text->keys[k] && used < size; k++) {
+    const char *key = key_of(text->keys[k], s->settings);
+    used += (size_t)snprintf(out + used, size - used, "%s%s", k == 0 ? "lower " : ", ", key);
+  }
+  if (used == 0) snprintf(out, size, "it needs a limits.memory_max, or a machine, that has so much");
+}
+
+static int by_size(const double *parts, int order[MZ_MEMORY_PARTS]) {
+  int count = 0;
+  for (int p = 0; p < MZ_MEMORY_PARTS; p++) {
+    int at = count++;
+    for (; at > 0 && parts[order[at - 1]] < parts[p]; at--) order[at] = order[at - 1];
+    order[at] = p;
+  }
+  return count;
+}
+
+mz_status mz_memory_refuse(const double parts[MZ_MEMORY_PARTS], double most, const mz_settings *settings, mz_memory_need *need,
+                           void *context) {
+  int order[MZ_MEMORY_PARTS];
+  char sum[512] = "", advice[160];
+  double total = 0, small = 0;
+  size_t used = 0;
+  const int count = by_size(parts, order);
+  for (int p = 0; p < count; p++) total += parts[p];
+  for (int i = 0; i < count; i++) {
+    const double bytes = parts[order[i]];
+    if (i > 0 && bytes < 0.01 * total)
+      small += bytes;
+    else
+      used += (size_t)snprintf(sum + used, sizeof sum - used, "%s%s %.0f", i ? " + " : "", texts[order[i]].name, bytes / 0x1p20);
+  }
+  if (small > 0) snprintf(sum + used, sizeof sum - used, " + the rest %.0f", small / 0x1p20);
+  search s = {.settings = settings, .most = 0.999 * most, .need = need, .context = context}; /* so that what is advised holds */
+  const int largest_part = order[0] == MZ_MEMORY_PROCESS ? order[1] : order[0];
+  advise(largest_part, &s, advice, sizeof advice);
+  return mz_fail(MZ_E_CONFIG,
+                 "limits.memory_max: the run may need %.0f MiB, %.0f MiB more than the %.0f MiB that may be had: in MiB, %s; %s",
+                 total / 0x1p20, ceil((total - most) / 0x1p20), most / 0x1p20, sum, advice);
+}

@@ -1,0 +1,71 @@
+#include "muzero/training/soundness.h"
+#include "base/maths/maths.h"
+#include "networks/tape/backend.h"
+#include "selfplay/evaluation/agent.h"
+#include <math.h>
+
+enum { POSITIONS = 4, SIMULATIONS = 8 };
+
+mz_status mz_state_check_finite(const mz_state *state) {
+  const mz_optimizer *optimizer = mz_learner_optimizer(state->learner);
+  const struct {
+    const char *name;
+    const float *values;
+  } parts[] = {{"weights", mz_learner_weights(state->learner)},
+               {"average of the weights", mz_learner_average(state->learner)},
+               {"target weights", state->target},
+               {"optimizer's first moments", optimizer->moment1},
+               {"optimizer's second moments", optimizer->moment2}};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    if (parts[i].values && !mz_all_finite(parts[i].values, (size_t)state->model.params.size))
+      return mz_fail(MZ_E_DIVERGED, "after update %lld the %s are not finite", (long long)state->counters.updates, parts[i].name);
+  return MZ_OK;
+}
+
+static mz_status search_positions(const mz_state *state, mz_planner *planner) {
+  uint8_t *states;
+  const size_t size = state->env->state_size;
+  MZ_TRY(mz_alloc(&states, POSITIONS, size));
+  for (int i = 0; i < POSITIONS; i++) {
+    mz_rng rng = mz_rng_at(state->seed, MZ_RNG_ENV, UINT32_MAX, (uint64_t)i);
+    const mz_generator generator = mz_generator_from_rng(&rng);
+    state->env->reset(state->env, states + (size_t)i * size, &generator);
+  }
+  mz_planner_observe(planner, 0, POSITIONS, states);
+  free(states);
+  return mz_planner_search(planner, POSITIONS, state->published->weights, planner->simulations);
+}
+
+static mz_status check_search(const mz_state *state) {
+  const int64_t simulations = state->settings.search.simulations;
+  const mz_agent agent = {.env = state->env,
+                          .search = &state->settings.search,
+                          .model = &state->model,
+                          .backend = &mz_backend_cpu,
+                          .discount = state->settings.replay.discount,
+                          .weights = state->published->weights,
+                          .simulations = simulations < SIMULATIONS ? (int)simulations : SIMULATIONS};
+  mz_planner planner;
+  MZ_TRY(mz_agent_planner(&agent, POSITIONS, &planner));
+  const mz_status status = search_positions(state, &planner);
+  mz_planner_deinit(&planner);
+  return status;
+}
+
+static mz_status check_loss(const mz_state *state, mz_workers *workers) {
+  if (mz_buffer_positions(state->buffer) == 0) return MZ_OK;
+  const mz_batch_source source = {
+      .buffer = state->buffer, .settings = &state->settings.replay, .spec = &state->env->spec, .seed = state->seed};
+  mz_batch *batch = &workers->batches[0]; /* nobody's between rounds */
+  double loss;
+  MZ_TRY(mz_batch_build(batch, &source, (uint32_t)state->counters.updates));
+  MZ_TRY(mz_learner_probe(state->learner, batch, &loss));
+  if (isfinite(loss)) return MZ_OK;
+  return mz_fail(MZ_E_DIVERGED, "after update %lld the loss is %g", (long long)state->counters.updates, loss);
+}
+
+mz_status mz_state_check_sound(const mz_state *state, mz_workers *workers) {
+  MZ_TRY(mz_state_check_finite(state));
+  MZ_TRY(check_search(state));
+  return check_loss(state, workers);
+}

@@ -1,0 +1,171 @@
+#include "muzero/training/workers.h"
+#include "networks/tape/backend.h"
+#include <sched.h>
+#include <string.h>
+
+static int group_count(const mz_workers *w, const mz_knobs *knobs) {
+  int games = (int)w->state->settings.selfplay.games, slots = (int)knobs->mcts_storage_size;
+  return (games + slots - 1) / slots;
+}
+
+static void free_harvests(mz_harvest *harvests, int groups) {
+  for (int g = 0; g < groups && harvests; g++) mz_harvest_deinit(&harvests[g]);
+  free(harvests);
+}
+
+static void free_batches(mz_batch *batches, int capacity) {
+  for (int i = 0; i < capacity && batches; i++) mz_batch_deinit(&batches[i]);
+  free(batches);
+}
+
+static mz_status make_batches(const mz_state *state, int capacity, mz_batch **out) {
+  mz_batch *batches;
+  MZ_TRY(mz_alloc(&batches, (size_t)capacity, sizeof *batches));
+  for (int i = 0; i < capacity; i++) {
+    mz_status status = mz_batch_init(&batches[i], &state->env->spec, (int)state->settings.learning.batch_size,
+                                     (int)state->settings.loss.unroll, mz_loss_observed(&state->settings.loss));
+    if (status != MZ_OK) {
+      free_batches(batches, i);
+      return status;
+    }
+  }
+  *out = batches;
+  return MZ_OK;
+}
+
+static void free_actors(mz_workers *w) {
+  for (int i = 0; i < MZ_POOL_MAX; i++) {
+    if (w->actors[i]) mz_actor_free(w->actors[i]);
+    w->actors[i] = NULL;
+  }
+}
+
+static void place(const mz_workers *w, mz_pool *pool, int64_t device) {
+  if (!w->devices || !device) return;
+  MZ_ASSERT(device <= w->devices->count);
+  mz_pool_place(pool, w->devices->items[device - 1].cores, w->bind ? w->devices->items[device - 1].core_count : 0);
+}
+
+static void place_pools(const mz_workers *w) {
+  place(w, w->actor_pool, w->knobs.selfplay_device);
+  place(w, w->batch_pool, w->knobs.reanalyze_device);
+  place(w, w->state->learner_pool, w->knobs.learning_device);
+}
+
+/* Only where the bound has changed: packing and unpacking is work. */
+static mz_status set_tiers(mz_workers *w, const mz_knobs *knobs) {
+  const mz_replay_settings *s = &w->state->settings.replay;
+  if (!knobs->replay_raw || knobs->replay_raw == w->replay_raw) return MZ_OK;
+  MZ_TRY(mz_buffer_set_tiers(w->state->buffer, knobs->replay_raw >= s->bytes_max ? 0 : knobs->replay_raw, s->packed_bytes));
+  w->replay_raw = knobs->replay_raw;
+  return MZ_OK;
+}
+
+mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs, const mz_devices *devices) {
+  memset(w, 0, sizeof *w);
+  w->state = state;
+  w->knobs = *knobs;
+  w->devices = devices;
+  cpu_set_t allowed;
+  w->bind = devices && (devices->count > 1 || (sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+                                               CPU_COUNT(&allowed) > devices->items[0].core_count));
+  w->actor_stage.name = "actor";
+  w->batch_stage.name = "batch";
+  w->groups = group_count(w, knobs);
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_pool_create(&w->actor_pool, "actor", (int)knobs->cpu_actor, &w->actor_stage));
+  MZ_TRY_CLEANUP(mz_pool_create(&w->batch_pool, "batch", (int)knobs->batch_actor, &w->batch_stage));
+  MZ_TRY_CLEANUP(mz_pool_resize(state->learner_pool, (int)knobs->learner_threads));
+  MZ_TRY_CLEANUP(set_tiers(w, knobs));
+  MZ_TRY_CLEANUP(mz_alloc(&w->harvests, (size_t)w->groups, sizeof *w->harvests));
+  MZ_TRY_CLEANUP(mz_queue_create(&w->queue, (int)knobs->batch_buffer_size));
+  MZ_TRY_CLEANUP(make_batches(state, (int)knobs->batch_buffer_size, &w->batches));
+  w->capacity = (int)knobs->batch_buffer_size;
+  mz_pool_give_way(w->actor_pool); /* games fill whatever the learner, step by step, leaves idle */
+  place_pools(w);
+cleanup:
+  if (status != MZ_OK) mz_workers_deinit(w);
+  return status;
+}
+
+void mz_workers_deinit(mz_workers *w) {
+  if (w->actor_pool) mz_pool_free(w->actor_pool);
+  if (w->batch_pool) mz_pool_free(w->batch_pool);
+  free_actors(w);
+  for (int i = 0; i < MZ_POOL_MAX; i++)
+    if (w->reanalyzers[i]) mz_reanalyze_free(w->reanalyzers[i]);
+  free_harvests(w->harvests, w->groups);
+  if (w->queue) mz_queue_free(w->queue);
+  free_batches(w->batches, w->capacity);
+  memset(w, 0, sizeof *w);
+}
+
+static int64_t wanted(int64_t asked, int64_t present) { return asked ? asked : present; }
+
+mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
+  mz_knobs old = w->knobs;
+  mz_knobs next = {.cpu_actor = wanted(asked->cpu_actor, old.cpu_actor),
+                   .batch_actor = wanted(asked->batch_actor, old.batch_actor),
+                   .learner_threads = wanted(asked->learner_threads, old.learner_threads),
+                   .mcts_storage_size = wanted(asked->mcts_storage_size, old.mcts_storage_size),
+                   .batch_buffer_size = wanted(asked->batch_buffer_size, old.batch_buffer_size),
+                   .selfplay_device = wanted(asked->selfplay_device, old.selfplay_device),
+                   .reanalyze_device = wanted(asked->reanalyze_device, old.reanalyze_device),
+                   .learning_device = wanted(asked->learning_device, old.learning_device),
+                   .replay_raw = wanted(asked->replay_raw, old.replay_raw)};
+  mz_harvest *harvests = NULL;
+  mz_batch *batches = NULL;
+  int groups = group_count(w, &next), capacity = (int)next.batch_buffer_size;
+  mz_status status;
+  /* Everything that can fail comes before anything is given up. */
+  if (groups != w->groups) MZ_TRY_CLEANUP(mz_alloc(&harvests, (size_t)groups, sizeof *harvests));
+  if (capacity != w->capacity) MZ_TRY_CLEANUP(make_batches(w->state, capacity, &batches));
+  MZ_TRY_CLEANUP(mz_pool_resize(w->actor_pool, (int)next.cpu_actor));
+  MZ_TRY_CLEANUP(mz_pool_resize(w->batch_pool, (int)next.batch_actor));
+  MZ_TRY_CLEANUP(mz_pool_resize(w->state->learner_pool, (int)next.learner_threads));
+  MZ_TRY_CLEANUP(set_tiers(w, &next));
+  if (capacity != w->capacity) MZ_TRY_CLEANUP(mz_queue_reset(w->queue, capacity));
+  if (harvests) {
+    free_harvests(w->harvests, w->groups);
+    w->harvests = harvests;
+    w->groups = groups;
+  }
+  if (batches) {
+    free_batches(w->batches, w->capacity);
+    w->batches = batches;
+    w->capacity = capacity;
+  }
+  if (next.mcts_storage_size != old.mcts_storage_size) free_actors(w); /* made anew at the new size when they next work */
+  w->knobs = next;
+  place_pools(w);
+  return MZ_OK;
+cleanup:
+  free(harvests);
+  free_batches(batches, batches ? capacity : 0);
+  /* Shrinking back to a size that was there cannot fail. */
+  if (mz_pool_resize(w->actor_pool, (int)old.cpu_actor) != MZ_OK ||
+      mz_pool_resize(w->batch_pool, (int)old.batch_actor) != MZ_OK ||
+      mz_pool_resize(w->state->learner_pool, (int)old.learner_threads) != MZ_OK)
+    MZ_ASSERT(!"a pool could not go back to its old size");
+  return status;
+}
+
+mz_status mz_workers_actor(mz_workers *w, int worker, mz_actor **out) {
+  if (!w->actors[worker]) {
+    const mz_settings *s = &w->state->settings;
+    MZ_TRY(mz_actor_create(&w->actors[worker], w->state->env, &s->search, &w->state->model, &mz_backend_cpu, s->replay.discount,
+                           (int)w->knobs.mcts_storage_size));
+  }
+  *out = w->actors[worker];
+  return MZ_OK;
+}
+
+mz_status mz_workers_reanalyze(mz_workers *w, int worker, mz_reanalyze **out) {
+  if (!w->reanalyzers[worker]) {
+    const mz_settings *s = &w->state->settings;
+    MZ_TRY(mz_reanalyze_create(&w->reanalyzers[worker], &s->search, &w->state->env->spec, &w->state->model, &mz_backend_cpu,
+                               s->replay.discount, MZ_REANALYZE_SLOTS));
+  }
+  *out = w->reanalyzers[worker];
+  return MZ_OK;
+}

@@ -1,0 +1,39 @@
+/* Threads, queue and scratch memory of a run: everything that may change between phases without changing a result. The
+ * knobs of the plan are carried out here. One thread drives it; scratch belongs to the worker number that uses it. */
+#pragma once
+#include "allocator/pipeline/devices.h"
+#include "muzero/training/activity.h"
+#include "base/threads/queue.h"
+#include "muzero/training/state.h"
+#include "replay/batches/batch.h"
+#include "selfplay/reanalyze.h"
+
+enum { MZ_REANALYZE_SLOTS = 64 }; /* positions that a builder searches together */
+
+typedef struct mz_workers {
+  mz_state *state;
+  mz_knobs knobs;
+  mz_pool *actor_pool, *batch_pool; /* the learner's pool is the state's learner's */
+  mz_stage actor_stage, batch_stage;
+  mz_actor *actors[MZ_POOL_MAX]; /* by worker; made when it first works */
+  mz_reanalyze *reanalyzers[MZ_POOL_MAX];
+  mz_harvest *harvests; /* one per group of games */
+  int groups;
+  mz_queue *queue;
+  mz_batch *batches; /* [capacity]: the queue's slots */
+  int capacity;
+  const mz_devices *devices; /* what the knobs name; NULL: threads run anywhere */
+  bool bind;                 /* the devices are not simply all cores */
+  int64_t replay_raw;        /* as it was last set; 0: never */
+  mz_activity activity;      /* of the driving thread */
+} mz_workers;
+
+/* devices: stay alive as long as the workers; may be NULL. */
+mz_status mz_workers_init(mz_workers *workers, mz_state *state, const mz_knobs *knobs, const mz_devices *devices);
+void mz_workers_deinit(mz_workers *workers);
+/* Between rounds. Fields of `knobs` that are 0 keep their values. On failure the old knobs stay in force. */
+mz_status mz_workers_resize(mz_workers *workers, const mz_knobs *knobs);
+
+/* Scratch of a worker, made on first use. */
+mz_status mz_workers_actor(mz_workers *workers, int worker, mz_actor **out);
+mz_status mz_workers_reanalyze(mz_workers *workers, int worker, mz_reanalyze **out);

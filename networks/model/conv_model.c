@@ -1,0 +1,281 @@
+/* Kind `conv`: residual towers over a board. */
+#include "networks/model/model_kinds.h"
+#include "networks/isa.h"
+#include <math.h>
+
+enum { REPRESENTATION, DYNAMICS, PREDICTION };
+enum { REWARD, POLICY, VALUE };
+
+static int positions_of(const mz_model *model) { return model->board.height * model->board.width; }
+
+/* ---- parameters ---- */
+
+typedef char name_text[64]; /* as a parameter has */
+
+static const char *named(name_text out, const char *part, const char *what) {
+  const int length = snprintf(out, sizeof(name_text), "%s.%s", part, what);
+  MZ_ASSERT(length > 0 && length < (int)sizeof(name_text));
+  return out;
+}
+
+static int add_row(mz_params *params, const char *part, const char *what, int columns, mz_init init) {
+  name_text name;
+  return mz_params_add(params, named(name, part, what), 1, columns, false, init, 0);
+}
+
+static void add_norm(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part, int channels) {
+  mz_norm added = {0};
+  added.scale = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE); /* in the order of parameters */
+  added.shift = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO);
+  norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS] = added;
+}
+
+static void add_block(mz_model *model, mz_block *block, const char *part, bool pooled) {
+  name_text name;
+  block->pooled = -1;
+  if (pooled) {
+    block->pooled = mz_params_add(&model->params, named(name, part, "pooled.weight"), 2 * model->channels, model->channels, true,
+                                  MZ_INIT_HE, 2 * model->channels);
+  }
+  for (int i = 0; i < 2; i++) {
+    char layer[48];
+    snprintf(layer, sizeof layer, "%s.norm%d", part, i);
+    add_norm(model, block->norm[i], layer, model->channels);
+    snprintf(layer, sizeof layer, "conv%d.weight", i);
+    block->conv[i] =
+        mz_params_add_conv(&model->params, named(name, part, layer), model->board, model->channels, model->channels, MZ_INIT_HE);
+  }
+}
+
+static void add_tower(mz_model *model, mz_tower *tower, const char *part, int stem_inputs, int blocks, int pooled) {
+  name_text name;
+  *tower = (mz_tower){.stem = -1, .first = model->block_count, .count = blocks};
+  if (stem_inputs > 0) {
+    tower->stem = mz_params_add_conv(&model->params, named(name, part, "stem.weight"), model->board, stem_inputs, model->channels,
+                                     MZ_INIT_HE);
+    add_row(&model->params, part, "stem.bias", model->channels, MZ_INIT_ZERO);
+  }
+  for (int i = 0; i < blocks; i++) {
+    char block[40];
+    snprintf(block, sizeof block, "%s.%d", part, i);
+    add_block(model, &model->blocks[model->block_count++], block, i >= blocks - pooled);
+  }
+}
+
+static void add_head(mz_model *model, mz_head *head, const char *part, int outputs) {
+  name_text name;
+  const int inputs = positions_of(model) * model->head_channels;
+  head->narrow = mz_params_add(&model->params, named(name, part, "conv.weight"), model->channels, model->head_channels, true,
+                               MZ_INIT_HE, model->channels);
+  add_norm(model, head->norm, named(name, part, "norm"), model->head_channels);
+  head->out = mz_model_add_layer(&model->params, part, inputs, outputs, inputs, MZ_INIT_SMALL);
+}
+
+static void add_statistics_of(mz_model *model, mz_norm *norm, const char *part, int channels, double share) {
+  name_text name;
+  norm->mean = mz_params_add_statistic(&model->params, named(name, part, "mean"), channels, MZ_INIT_ZERO, (float)share);
+  norm->variance = mz_params_add_statistic(&model->params, named(name, part, "variance"), channels, MZ_INIT_ONE, (float)share);
+}
+
+/* apart: of each origin its own. */
+static void add_statistics_by_origin(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part, int channels, double share,
+                                     bool apart) {
+  add_statistics_of(model, &norm[MZ_FROM_DYNAMICS], part, channels, share);
+  norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS];
+  if (!apart) return;
+  name_text root;
+  add_statistics_of(model, &norm[MZ_FROM_ROOT], named(root, part, "root"), channels, share);
+}
+
+/* Behind everything else. */
+static void add_statistics(mz_model *model, double share) {
+  static const char *const towers[] = {"representation", "dynamics", "prediction"}, *const heads[] = {"reward", "policy",
+                                                                                                      "value"};
+  char part[48];
+  for (int t = 0; t < 3; t++) {
+    for (int b = 0; b < model->towers[t].count; b++) {
+      for (int i = 0; i < 2; i++) {
+        snprintf(part, sizeof part, "%s.%d.norm%d", towers[t], b, i);
+        add_statistics_by_origin(model, model->blocks[model->towers[t].first + b].norm[i], part, model->channels, share,
+                                 t == PREDICTION);
+      }
+    }
+  }
+  for (int h = 0; h < 3; h++) {
+    snprintf(part, sizeof part, "%s.norm", heads[h]);
+    add_statistics_by_origin(model, model->heads[h].norm, part, model->head_channels, share, h != REWARD);
+  }
+}
+
+static mz_status check(const mz_network_settings *settings, const mz_spec *spec) {
+  const int height = spec->obs_shape[0], width = spec->obs_shape[1];
+  if (height < 2 || width < 2) {
+    return mz_fail(MZ_E_CONFIG, "network.kind: conv needs a board, observations here are %d x %d x %d; use network.kind=mlp",
+                   height, width, spec->obs_shape[2]);
+  }
+  if (settings->channels % MZ_LANES != 0 || settings->head_channels % MZ_LANES != 0) {
+    return mz_fail(MZ_E_CONFIG,
+                   "network: %lld channels, %lld head_channels: multiples of %d are needed; the nearest are %lld and %lld",
+                   (long long)settings->channels, (long long)settings->head_channels, MZ_LANES,
+                   (long long)mz_padded((int)settings->channels), (long long)mz_padded((int)settings->head_channels));
+  }
+  if (2 * settings->blocks + settings->prediction_blocks > MZ_BLOCKS_MAX) {
+    return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers: %d is the most",
+                   (long long)(2 * settings->blocks + settings->prediction_blocks), MZ_BLOCKS_MAX);
+  }
+  if ((settings->inference == MZ_PRECISION_BF16 || settings->training == MZ_PRECISION_BF16) && !mz_isa_halves()) {
+    return mz_fail(MZ_E_CONFIG, "network.inference, network.training: this processor does not multiply bf16; use f32 (a run goes "
+                                "on so with --allow-numeric)");
+  }
+  return MZ_OK;
+}
+
+mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
+  MZ_TRY(check(settings, spec));
+  model->board = (mz_board){spec->obs_shape[0], spec->obs_shape[1]};
+  model->planes = spec->obs_shape[2];
+  model->channels = (int)settings->channels;
+  model->head_channels = (int)settings->head_channels;
+  model->norm_rows = (int)settings->norm_rows;
+  model->half = settings->inference == MZ_PRECISION_BF16;
+  model->train_half = settings->training == MZ_PRECISION_BF16;
+  model->latent = positions_of(model) * model->channels;
+  model->action_map = (mz_action_map){model->board, spec->action_kind, spec->actions};
+  mz_params *params = &model->params;
+  const int blocks = (int)settings->blocks, pooled = (int)settings->pooled_blocks, taps = mz_action_map_rows(&model->action_map);
+  add_tower(model, &model->towers[REPRESENTATION], "representation", mz_padded(model->planes), blocks, pooled);
+  add_tower(model, &model->towers[DYNAMICS], "dynamics", model->channels, blocks, pooled);
+  model->action_table = mz_params_add(params, "dynamics.action", taps, model->channels, true, MZ_INIT_HE, MZ_KERNEL * MZ_KERNEL);
+  add_tower(model, &model->towers[PREDICTION], "prediction", 0, (int)settings->prediction_blocks, pooled);
+  add_head(model, &model->heads[REWARD], "reward", model->reward.bins);
+  add_head(model, &model->heads[POLICY], "policy", model->actions);
+  add_head(model, &model->heads[VALUE], "value", model->value.bins);
+  add_statistics(model, settings->norm_share);
+  return MZ_OK;
+}
+
+/* ---- on tapes ---- */
+
+static mz_value narrow(const mz_model *model, mz_tape *tape, mz_value x) {
+  return (mz_tape_trains(tape) ? model->train_half : model->half) ? mz_tape_half(tape, x) : x;
+}
+
+/* Its second norm goes into the convolution before it: there is one of it. */
+static bool folds(const mz_block *b) { return b->norm[1][MZ_FROM_ROOT].mean == b->norm[1][MZ_FROM_DYNAMICS].mean; }
+
+/* What a pooled block's first convolution adds; −1: nothing. */
+static mz_value pooled(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value y) {
+  if (b->pooled < 0) return -1;
+  const mz_value pool = mz_tape_pool(tape, y, positions_of(model));
+  return mz_tape_spread(tape, mz_tape_linear(tape, pool, b->pooled, -1, MZ_LINEAR_ONLY), positions_of(model));
+}
+
+/* Folded (mz_conv_model_fold), a norm's statistics are scale and shift. */
+static mz_value norm(const mz_model *model, mz_tape *tape, const mz_norm *n, mz_value x) {
+  return mz_tape_trains(tape) ? mz_tape_norm(tape, x, n, model->norm_rows, MZ_RELU)
+                              : mz_tape_affine(tape, x, n->mean, n->variance, MZ_RELU);
+}
+
+static mz_value block(const mz_model *model, mz_tape *tape, const mz_block *b, mz_origin origin, mz_value x) {
+  mz_value y = narrow(model, tape, norm(model, tape, &b->norm[0][origin], x));
+  const mz_value add = pooled(model, tape, b, y);
+  if (!mz_tape_trains(tape) && folds(b)) {
+    y = mz_tape_conv(tape, y, b->conv[0], b->norm[1][origin].variance, add, MZ_RELU);
+  } else {
+    y = norm(model, tape, &b->norm[1][origin], mz_tape_conv(tape, y, b->conv[0], -1, add, MZ_LINEAR_ONLY));
+  }
+  return mz_tape_conv(tape, narrow(model, tape, y), b->conv[1], -1, x, MZ_LINEAR_ONLY);
+}
+
+/* add: to the stem's sum; −1: nothing. */
+static mz_value tower(const mz_model *model, mz_tape *tape, int which, mz_origin origin, mz_value x, mz_value add) {
+  const mz_tower *t = &model->towers[which];
+  if (t->stem >= 0) x = mz_tape_conv(tape, narrow(model, tape, x), t->stem, t->stem + 1, add, MZ_LINEAR_ONLY);
+  for (int i = 0; i < t->count; i++) x = block(model, tape, &model->blocks[t->first + i], origin, x);
+  return x;
+}
+
+static mz_value head(const mz_model *model, mz_tape *tape, int which, mz_origin origin, mz_value x) {
+  const mz_head *h = &model->heads[which];
+  x = norm(model, tape, &h->norm[origin], mz_tape_pointwise(tape, x, positions_of(model), h->narrow, -1, MZ_LINEAR_ONLY));
+  return mz_tape_linear(tape, x, h->out, h->out + 1, MZ_LINEAR_ONLY);
+}
+
+static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_origin origin, mz_value latent, mz_value reward) {
+  const mz_value x = tower(model, tape, PREDICTION, origin, latent, -1);
+  return (mz_model_heads){.latent = latent,
+                          .reward = reward,
+                          .policy = head(model, tape, POLICY, origin, x),
+                          .value = head(model, tape, VALUE, origin, x)};
+}
+
+mz_value mz_conv_model_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
+  const mz_value planes = mz_tape_planes(tape, obs, positions_of(model));
+  return mz_model_scale(model, tape, tower(model, tape, REPRESENTATION, MZ_FROM_ROOT, planes, -1));
+}
+
+mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+  return predict(model, tape, MZ_FROM_ROOT, mz_conv_model_represent(model, tape, obs), -1);
+}
+
+mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {
+  const mz_value action = mz_tape_action_map(tape, &model->action_map, model->action_table, action_index);
+  const mz_value next = mz_model_scale(model, tape, tower(model, tape, DYNAMICS, MZ_FROM_DYNAMICS, latent, action));
+  return predict(model, tape, MZ_FROM_DYNAMICS, next, head(model, tape, REWARD, MZ_FROM_DYNAMICS, next));
+}
+
+/* ---- folding ---- */
+
+/* A norm with running statistics is x · scale + shift; these take the place of the statistics. */
+static void as_affine(const mz_model *model, const mz_norm *norm, const float *values, float *out) {
+  const mz_param *items = model->params.items;
+  const float *gain = values + items[norm->scale].offset, *offset = values + items[norm->shift].offset;
+  const float *mean = values + items[norm->mean].offset, *variance = values + items[norm->variance].offset;
+  float *scale = out + items[norm->mean].offset, *shift = out + items[norm->variance].offset;
+  for (int c = 0; c < items[norm->scale].columns; c++) {
+    scale[c] = gain[c] / sqrtf(variance[c] + MZ_NORM_EPSILON);
+    shift[c] = offset[c] - mean[c] * scale[c];
+  }
+}
+
+/* The norm's scale into the weights before it. */
+static void scale_columns(const mz_model *model, int weight, const mz_norm *norm, float *out) {
+  const mz_param *param = &model->params.items[weight];
+  const float *scale = out + model->params.items[norm->mean].offset;
+  float *at = out + param->offset;
+  for (int r = 0; r < param->rows; r++, at += param->stride)
+    for (int c = 0; c < param->columns; c++) at[c] *= scale[c];
+}
+
+void mz_conv_model_fold(const mz_model *model, const float *values, float *out) {
+  for (int origin = 0; origin < MZ_ORIGINS; origin++) {
+    for (int b = 0; b < model->block_count; b++)
+      for (int i = 0; i < 2; i++) as_affine(model, &model->blocks[b].norm[i][origin], values, out);
+    for (int h = 0; h < 3; h++) as_affine(model, &model->heads[h].norm[origin], values, out);
+  }
+  for (int b = 0; b < model->block_count; b++) {
+    const mz_block *block = &model->blocks[b];
+    if (!folds(block)) continue;
+    scale_columns(model, block->conv[0], &block->norm[1][MZ_FROM_ROOT], out);
+    if (block->pooled >= 0) scale_columns(model, block->pooled, &block->norm[1][MZ_FROM_ROOT], out);
+  }
+}
+
+/* ---- counting ---- */
+
+mz_model_macs mz_conv_model_macs(const mz_model *model) {
+  const double positions = positions_of(model), channels = model->channels, narrow = model->head_channels;
+  const double conv = positions * MZ_KERNEL * MZ_KERNEL * channels, block = 2 * conv * channels, pooled = 2 * channels * channels;
+  const mz_tower *towers = model->towers;
+  double pools[3] = {0};
+  for (int t = 0; t < 3; t++)
+    for (int b = 0; b < towers[t].count; b++) pools[t] += model->blocks[towers[t].first + b].pooled >= 0 ? pooled : 0;
+  const double head = positions * channels * narrow;
+  return (mz_model_macs){
+      .representation = conv * model->planes + towers[REPRESENTATION].count * block + pools[REPRESENTATION],
+      .dynamics =
+          conv * channels + towers[DYNAMICS].count * block + pools[DYNAMICS] + head + positions * narrow * model->reward.bins,
+      .prediction = towers[PREDICTION].count * block + pools[PREDICTION] + 2 * head +
+                    positions * narrow * (model->actions + model->value.bins),
+  };
+}

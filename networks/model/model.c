@@ -1,0 +1,109 @@
+#include "networks/model/model.h"
+#include "networks/model/model_kinds.h"
+#include "networks/math/value.h"
+#include <math.h>
+#include <string.h>
+
+#define CHOICE(key, field, fallback, choices, help)                                                                              \
+  { key, MZ_ENUM, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), 0, 0, fallback, choices, "", help }
+#define ROW(key, type, field, min, max, fallback, unit, help)                                                                    \
+  { key, type, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), min, max, fallback, NULL, unit, help }
+static const mz_setting rows[] = {
+    CHOICE("network.kind", kind, "mlp", "mlp|conv", "fully connected layers, or residual convolutions for boards"),
+    CHOICE("network.scaling", scaling, "minmax", "minmax|rms", "what latents are scaled to: [0, 1], or a mean square of 1"),
+    {"network.inference", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, inference), 0, 0, "f32", "f32|bf16", "",
+     "conv: what inference's convolutions multiply; bf16 is the slower one where the processor has no matrix units"},
+    {"network.training", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, training), 0, 0, "f32", "f32|bf16", "",
+     "conv: what training's convolutions multiply (weights and sums are f32)"},
+    ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "", "conv: of the towers and the latent; a multiple of 16"),
+    ROW("network.blocks", MZ_INT, blocks, 0, 16, "2", "blocks", "conv: of representation and dynamics each"),
+    ROW("network.pooled_blocks", MZ_INT, pooled_blocks, 0, 16, "0", "blocks",
+        "conv: so many blocks at the end of each tower see means and maxima over the whole board"),
+    ROW("network.prediction_blocks", MZ_INT, prediction_blocks, 0, 8, "0", "blocks", "conv: of prediction, before its heads"),
+    ROW("network.head_channels", MZ_INT, head_channels, 16, 256, "16", "", "conv: of each head's 1x1; a multiple of 16"),
+    ROW("network.bn_rows", MZ_INT, norm_rows, 1, 4096, "8", "rows",
+        "conv: batch norm normalises so many rows together; divides batch_size / shards"),
+    ROW("network.bn_share", MZ_FLOAT, norm_share, 1e-6, 1, "0.02", "", "of a batch's statistics that each update takes over"),
+    ROW("network.width", MZ_INT, width, 1, 16384, "64", "", "units of a hidden layer"),
+    ROW("network.depth", MZ_INT, depth, 1, 16, "1", "layers", "hidden layers of representation, dynamics and prediction each"),
+    ROW("network.latent", MZ_INT, latent, 0, 16384, "0", "", "size of the latent state; 0: as network.width"),
+    ROW("network.value_bins", MZ_INT, value_bins, 2, 4096, "21", "bins", "categories of the value"),
+    ROW("network.reward_bins", MZ_INT, reward_bins, 2, 4096, "21", "bins", "categories of the reward"),
+    ROW("network.value_range", MZ_FLOAT, value_range, 0, 1e6, "0", "",
+        "value bins span ± this, after the transform; 0: what the environment's returns need"),
+    ROW("network.reward_range", MZ_FLOAT, reward_range, 0, 1e6, "0", "",
+        "reward bins span ± this, after the transform; 0: what the environment's rewards need"),
+    ROW("network.transform", MZ_BOOL, transform, 0, 0, "on", "",
+        "values and rewards pass h(x) = sign(x)(sqrt(|x|+1)-1) + 0.001x before they are binned"),
+};
+const mz_settings_table mz_network_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
+
+static mz_support support_of(int bins, double range, bool transform, float low, float high) {
+  float reach = (float)range;
+  if (range == 0.0) {
+    const float largest = fmaxf(fabsf(low), fabsf(high));
+    reach = transform ? mz_h_inline(largest) : largest;
+    if (!(reach > 0.0f)) reach = 1.0f; /* an environment that never pays */
+  }
+  return (mz_support){.bins = bins, .min = -reach, .max = reach, .transform = transform};
+}
+
+mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
+  if (spec->obs_size < 1 || spec->obs_size > 1 << 20) {
+    return mz_fail(MZ_E_CONFIG, "network: observations of %d entries: it takes 1 to %d", spec->obs_size, 1 << 20);
+  }
+  if (spec->actions < 1 || spec->actions > 1 << 16) {
+    return mz_fail(MZ_E_CONFIG, "network: %d actions: it takes 1 to %d", spec->actions, 1 << 16);
+  }
+  const int64_t value_bins = settings->value_bins, reward_bins = settings->reward_bins;
+  if (value_bins < 2 || reward_bins < 2) {
+    return mz_fail(MZ_E_CONFIG, "network: %lld and %lld bins: a value and a reward need 2 at least", (long long)value_bins,
+                   (long long)reward_bins);
+  }
+  *model = (mz_model){
+      .kind = settings->kind,
+      .scaling = settings->scaling,
+      .obs_size = spec->obs_size,
+      .actions = spec->actions,
+      .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max),
+      .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max),
+  };
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_init(model, settings, spec) : mz_mlp_init(model, settings);
+}
+
+mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent) {
+  return model->scaling == MZ_SCALING_RMS ? mz_tape_rms(tape, latent) : mz_tape_minmax(tape, latent);
+}
+
+mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_represent(model, tape, obs) : mz_mlp_represent(model, tape, obs);
+}
+
+mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_initial(model, tape, obs) : mz_mlp_initial(model, tape, obs);
+}
+
+mz_model_heads mz_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_recurrent(model, tape, latent, action_index)
+                                      : mz_mlp_recurrent(model, tape, latent, action_index);
+}
+
+void mz_model_fold(const mz_model *model, const float *values, float *out) {
+  memcpy(out, values, (size_t)model->params.size * sizeof *out);
+  if (model->kind == MZ_MODEL_CONV) mz_conv_model_fold(model, values, out);
+}
+
+static mz_model_macs macs_of(const mz_model *model) {
+  return model->kind == MZ_MODEL_CONV ? mz_conv_model_macs(model) : mz_mlp_macs(model);
+}
+
+double mz_model_inference_flops(const mz_model *model) {
+  const mz_model_macs macs = macs_of(model);
+  return 2.0 * (macs.dynamics + macs.prediction);
+}
+
+double mz_model_update_flops(const mz_model *model, int unroll) {
+  const mz_model_macs macs = macs_of(model);
+  const double forward = macs.representation + (unroll + 1) * macs.prediction + unroll * macs.dynamics;
+  return 3.0 * 2.0 * forward;
+}

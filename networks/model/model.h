@@ -1,0 +1,102 @@
+/* The MuZero model (Schrittwieser et al. 2020): representation h, dynamics g, prediction f, written once on tapes for
+ * inference and for the K-step unrolled loss. Kind `mlp`, for vectors:
+ *   representation: obs → width (ReLU) [× depth] → latent, scaled (to [0,1], or to a mean square of 1)
+ *   dynamics:       (latent, action) → width (ReLU) [× depth] → latent, scaled; reward head: latent' → reward bins
+ *   prediction:     latent → width (ReLU) [× depth]; heads: policy logits, value bins
+ * Kind `conv`, for boards (height × width × channels, NHWC):
+ *   block:          x + conv(relu(norm(conv(relu(norm(x))))))        pre-activation (He et al. 2016); 3 × 3
+ *   pooled block:   with y = relu(norm(x)), conv(y) + linear(means and maxima of y over the board) at every position; the last
+ *                   blocks of a tower (Wu 2019, "Accelerating Self-Play Learning in Go", section 3.3)
+ *   representation: conv(planes) → blocks → latent, scaled over the board
+ *   dynamics:       conv(latent) + action map (action_map.h) → blocks → latent, scaled
+ *   prediction:     latent → prediction_blocks; each head: 1 × 1 conv to head_channels, norm, ReLU, linear
+ * Value and reward are categorical over equally spaced bins in h-transformed space (transform off: plain space). */
+#pragma once
+#include "base/config/config.h"
+#include "base/spec.h"
+#include "networks/parameters/params.h"
+#include "networks/tape/tape.h"
+
+typedef enum mz_model_kind { MZ_MODEL_MLP, MZ_MODEL_CONV } mz_model_kind;
+
+typedef enum mz_precision { MZ_PRECISION_F32, MZ_PRECISION_BF16 } mz_precision;
+
+typedef enum mz_scaling { MZ_SCALING_MINMAX, MZ_SCALING_RMS } mz_scaling; /* of latents, per row */
+
+typedef struct mz_network_settings {
+  int32_t kind;
+  int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
+  int64_t channels, blocks, prediction_blocks, head_channels, norm_rows; /* conv */
+  int64_t pooled_blocks;
+  double norm_share;
+  int32_t scaling;             /* mz_scaling */
+  int32_t inference, training; /* mz_precision */
+  int64_t value_bins, reward_bins;
+  double value_range, reward_range; /* bins span ± this, in transformed space; 0: from the environment's returns and rewards */
+  bool transform;                   /* h(x) = sign(x)(√(|x|+1) − 1) + 0.001x */
+} mz_network_settings;
+extern const mz_settings_table mz_network_table; /* keys network.width … */
+
+typedef struct mz_support {
+  int bins;
+  float min, max;
+  bool transform;
+} mz_support;
+
+enum { MZ_BLOCKS_MAX = 40 };
+
+/* A norm while training, by where its input comes from: what follows the representation is distributed otherwise than what follows
+ * the dynamics, so what reads both (prediction) keeps running statistics of each. Elsewhere the two are one. */
+typedef enum mz_origin { MZ_FROM_ROOT, MZ_FROM_DYNAMICS, MZ_ORIGINS } mz_origin;
+
+typedef struct mz_block { /* first parameters */
+  mz_norm norm[2][MZ_ORIGINS];
+  int conv[2];
+  int pooled; /* from the pool to a summand of the first convolution; −1: none */
+} mz_block;
+
+typedef struct mz_tower {
+  int stem;         /* convolution and bias; −1: none */
+  int first, count; /* of model->blocks */
+} mz_tower;
+
+typedef struct mz_head { /* first parameters; out with its bias */
+  int narrow, out;
+  mz_norm norm[MZ_ORIGINS];
+} mz_head;
+
+typedef struct mz_model {
+  mz_params params;
+  mz_model_kind kind;
+  int obs_size, actions, latent;
+  mz_scaling scaling;
+  mz_support value, reward;
+  /* mlp */
+  int width, depth;
+  int representation, dynamics, action_table, reward_head, prediction, policy_head, value_head; /* first parameter of each part */
+  /* conv */
+  mz_board board;
+  int planes, channels, head_channels, norm_rows;
+  bool half, train_half;    /* convolutions of inference, of training in bfloat16 */
+  mz_action_map action_map; /* its table: action_table */
+  mz_tower towers[3];       /* representation, dynamics, prediction */
+  mz_head heads[3];         /* reward, policy, value */
+  mz_block blocks[MZ_BLOCKS_MAX];
+  int block_count;
+} mz_model;
+
+/* MZ_E_CONFIG when sizes do not fit. */
+mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec);
+/* Parameters as inference reads them, before the backend packs them: running statistics become part of the convolution before them
+ * (its bias is norm.shift), or of norm.scale and norm.shift. out: [params.size], not `values`. */
+void mz_model_fold(const mz_model *model, const float *values, float *out);
+/* FLOPs of one recurrent inference of one row, forward (2 per multiply-add); and of one trained row of a K-step update (×3). */
+double mz_model_inference_flops(const mz_model *model);
+double mz_model_update_flops(const mz_model *model, int unroll);
+
+typedef struct mz_model_heads {
+  mz_value latent, reward, policy, value;
+} mz_model_heads;                                                                /* logits; reward −1 for initial */
+mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs); /* the latent alone */
+mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);
+mz_model_heads mz_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);

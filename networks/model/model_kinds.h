@@ -1,0 +1,24 @@
+/* The kinds of model, one file each, behind model.h. */
+#pragma once
+#include "networks/model/model.h"
+
+typedef struct mz_model_macs { /* multiply-adds of one row through each part */
+  double representation, dynamics, prediction;
+} mz_model_macs;
+
+mz_status mz_mlp_init(mz_model *model, const mz_network_settings *settings);
+mz_value mz_mlp_represent(const mz_model *model, mz_tape *tape, mz_value obs);
+mz_model_heads mz_mlp_initial(const mz_model *model, mz_tape *tape, mz_value obs);
+mz_model_heads mz_mlp_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);
+mz_model_macs mz_mlp_macs(const mz_model *model);
+
+mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec);
+mz_value mz_conv_model_represent(const mz_model *model, mz_tape *tape, mz_value obs);
+mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);
+mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);
+void mz_conv_model_fold(const mz_model *model, const float *values, float *out);
+mz_model_macs mz_conv_model_macs(const mz_model *model);
+
+mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent);
+/* "name.weight" and "name.bias": two parameters in a row; returns the first. */
+int mz_model_add_layer(mz_params *params, const char *name, int inputs, int outputs, int fan_in, mz_init init);

@@ -1,0 +1,173 @@
+#include "networks/parameters/optimizer.h"
+
+#include "base/arena.h"
+#include "base/maths/maths.h"
+
+#include <math.h>
+
+#define ROW(key, type, field, min, max, fallback, choices, unit, help)                                                           \
+  { key, type, MZ_ALGORITHMIC, offsetof(mz_optimizer_settings, field), min, max, fallback, choices, unit, help }
+static const mz_setting rows[] = {
+    ROW("optimizer", MZ_ENUM, kind, 0, 0, "adam", "adam|sgd", "", "update rule; both decay weights decoupled from the gradient"),
+    ROW("learning_rate", MZ_FLOAT, learning_rate, 0, 10, "0.002", NULL, "", "step size after the warmup"),
+    ROW("learning_rate_schedule", MZ_ENUM, schedule, 0, 0, "constant", "constant|cosine|linear|exponential", "",
+        "how the learning rate falls over train.horizon"),
+    ROW("warmup_updates", MZ_INT, warmup_updates, 0, 1e9, "0", NULL, "updates", "the learning rate rises linearly over these"),
+    ROW("learning_rate_final", MZ_FLOAT, final_fraction, 0, 1, "0.1", NULL, "",
+        "learning rate at the horizon, as a fraction of learning_rate"),
+    ROW("momentum", MZ_FLOAT, momentum, 0, 0.9999, "0.9", NULL, "", "of sgd"),
+    ROW("adam.beta1", MZ_FLOAT, beta1, 0, 0.9999, "0.9", NULL, "", "decay of adam's mean of gradients"),
+    ROW("adam.beta2", MZ_FLOAT, beta2, 0, 0.999999, "0.999", NULL, "", "decay of adam's mean of squared gradients"),
+    ROW("adam.epsilon", MZ_FLOAT, epsilon, 1e-12, 1, "1e-8", NULL, "", "added to adam's denominator"),
+    ROW("weight_decay", MZ_FLOAT, weight_decay, 0, 10, "1e-4", NULL, "",
+        "pulls weights (not biases) to zero, times the learning rate, each update"),
+    ROW("gradient_clip", MZ_FLOAT, gradient_clip, 0, 1e9, "5", NULL, "", "largest norm of the whole gradient; 0: never clipped"),
+};
+const mz_settings_table mz_optimizer_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
+
+/* Fraction of the learning rate when `progress` (0 … 1) of the way from the warmup's end to the horizon is done. */
+static double schedule_factor(const mz_optimizer_settings *settings, double progress) {
+  const double last = settings->final_fraction;
+  double sine, cosine;
+  switch (settings->schedule) {
+    case MZ_SCHEDULE_COSINE: mz_sincos(M_PI * progress, &sine, &cosine); return last + (1.0 - last) * 0.5 * (1.0 + cosine);
+    case MZ_SCHEDULE_LINEAR: return 1.0 + (last - 1.0) * progress;
+    case MZ_SCHEDULE_EXPONENTIAL: return mz_exp(progress * mz_log(last));
+    default: return 1.0;
+  }
+}
+
+double mz_learning_rate(const mz_optimizer_settings *settings, int64_t update, int64_t horizon) {
+  const int64_t warmup = settings->warmup_updates;
+  if (update < warmup) return settings->learning_rate * (double)(update + 1) / (double)warmup;
+  if (horizon == 0) return settings->learning_rate;
+  const double progress = update < horizon ? (double)(update - warmup) / (double)(horizon - warmup) : 1.0;
+  return settings->learning_rate * schedule_factor(settings, progress);
+}
+
+mz_status mz_optimizer_init(mz_optimizer *optimizer, const mz_optimizer_settings *settings, const mz_params *params) {
+  if (settings->schedule == MZ_SCHEDULE_EXPONENTIAL && !(settings->final_fraction > 0.0))
+    return mz_fail(MZ_E_CONFIG, "learning_rate_final: an exponential schedule never reaches 0; try 0.01");
+  *optimizer = (mz_optimizer){.params = params, .settings = *settings};
+  mz_carver carver = {0};
+  mz_carve(&carver, &optimizer->moment1, (size_t)params->size, sizeof(float));
+  if (settings->kind == MZ_ADAM) mz_carve(&carver, &optimizer->moment2, (size_t)params->size, sizeof(float));
+  return mz_carve_commit(&carver, &optimizer->block);
+}
+
+void mz_optimizer_deinit(mz_optimizer *optimizer) {
+  free(optimizer->block);
+  *optimizer = (mz_optimizer){0};
+}
+
+/* Elements of a chunk: all but the last are full. */
+static int64_t chunk_end(int64_t size, int chunk) {
+  const int64_t end = ((int64_t)chunk + 1) * MZ_CHUNK;
+  return end < size ? end : size;
+}
+
+double mz_gradient_squares_chunk(const float *gradient, int64_t size, int chunk) {
+  MZ_ASSERT(size % MZ_LANES == 0);
+  const int64_t end = chunk_end(size, chunk);
+  double squares[MZ_LANES] = {0}; /* as many running sums at every instruction-set level */
+  for (int64_t at = (int64_t)chunk * MZ_CHUNK; at < end; at += MZ_LANES)
+    for (int i = 0; i < MZ_LANES; i++) squares[i] += (double)gradient[at + i] * (double)gradient[at + i];
+  for (int width = MZ_LANES / 2; width > 0; width /= 2)
+    for (int i = 0; i < width; i++) squares[i] += squares[i + width];
+  return squares[0];
+}
+
+float mz_clip_scale(const mz_optimizer_settings *settings, double norm) {
+  const double limit = settings->gradient_clip;
+  return limit > 0.0 && norm > limit ? (float)(limit / norm) : 1.0f;
+}
+
+/* baseᵗ by squaring: multiplications only, the same bits everywhere. */
+static double power(double base, int64_t exponent) {
+  double result = 1.0;
+  for (; exponent > 0; exponent >>= 1, base *= base)
+    if (exponent & 1) result *= base;
+  return result;
+}
+
+/* The constants of one step, the same for every element. */
+typedef struct step_factors {
+  float scale;                       /* of the gradient */
+  float momentum;                    /* SGD: μ */
+  float beta1, rest1, beta2, rest2;  /* Adam: β₁, 1 − β₁ … */
+  float rate, inverse_root, epsilon; /* lr/(1 − β₁ᵗ), 1/√(1 − β₂ᵗ), ε; SGD: rate = lr */
+  float decay;                       /* lr·λ where weights decay */
+} step_factors;
+
+/* Moments whose gradient stays 0 (a dead unit's) shrink into the subnormal numbers, where processors are several times slower.
+ * What is flushed here is far below what ε lets through. */
+static inline float flush(float moment) { return fabsf(moment) < 1e-30f ? 0.0f : moment; }
+
+/* Whole vectors of MZ_LANES: parameters begin and end on such boundaries, and the padding stays zero because its gradient is. */
+static void adam_run(const step_factors f, float decay, int64_t size, const float *restrict gradient, float *restrict moment1,
+                     float *restrict moment2, float *restrict values) {
+  for (int64_t at = 0; at < size; at += MZ_LANES)
+    for (int64_t i = at; i < at + MZ_LANES; i++) {
+      const float g = gradient[i] * f.scale;
+      const float m = flush(f.beta1 * moment1[i] + f.rest1 * g);
+      const float v = flush(f.beta2 * moment2[i] + f.rest2 * (g * g));
+      moment1[i] = m;
+      moment2[i] = v;
+      values[i] -= f.rate * m / (sqrtf(v) * f.inverse_root + f.epsilon) + decay * values[i];
+    }
+}
+
+static void sgd_run(const step_factors f, float decay, int64_t size, const float *restrict gradient, float *restrict moment1,
+                    float *restrict values) {
+  for (int64_t at = 0; at < size; at += MZ_LANES)
+    for (int64_t i = at; i < at + MZ_LANES; i++) {
+      const float m = flush(f.momentum * moment1[i] + gradient[i] * f.scale);
+      moment1[i] = m;
+      values[i] -= f.rate * m + decay * values[i];
+    }
+}
+
+static step_factors factors_of(const mz_optimizer *optimizer, float scale, double learning_rate) {
+  const mz_optimizer_settings *settings = &optimizer->settings;
+  step_factors factors = {
+      .scale = scale,
+      .rate = (float)learning_rate,
+      .decay = (float)(learning_rate * settings->weight_decay),
+  };
+  if (settings->kind == MZ_SGD) {
+    factors.momentum = (float)settings->momentum;
+    return factors;
+  }
+  factors.beta1 = (float)settings->beta1;
+  factors.rest1 = (float)(1.0 - settings->beta1);
+  factors.beta2 = (float)settings->beta2;
+  factors.rest2 = (float)(1.0 - settings->beta2);
+  factors.rate = (float)(learning_rate / (1.0 - power(settings->beta1, optimizer->steps)));
+  factors.inverse_root = (float)(1.0 / sqrt(1.0 - power(settings->beta2, optimizer->steps)));
+  factors.epsilon = (float)settings->epsilon;
+  return factors;
+}
+
+void mz_optimizer_step_chunk(mz_optimizer *optimizer, int chunk, const float *gradient, float scale, double learning_rate,
+                             float *values) {
+  MZ_ASSERT(optimizer->steps >= 1);
+  const step_factors factors = factors_of(optimizer, scale, learning_rate);
+  const mz_params *params = optimizer->params;
+  const int64_t begin = (int64_t)chunk * MZ_CHUNK, end = chunk_end(params->size, chunk);
+  for (int p = 0; p < params->count; p++) { /* the part of each parameter that lies in this chunk */
+    const mz_param *param = &params->items[p];
+    const int64_t param_end = param->offset + (int64_t)param->rows * param->stride;
+    const int64_t from = param->offset > begin ? param->offset : begin;
+    const int64_t size = (param_end < end ? param_end : end) - from;
+    if (size <= 0) continue;
+    if (param->statistic > 0) {
+      for (int64_t i = from; i < from + size; i++) values[i] += param->statistic * (gradient[i] - values[i]);
+      continue;
+    }
+    const float decay = param->decay ? factors.decay : 0.0f;
+    if (optimizer->settings.kind == MZ_ADAM)
+      adam_run(factors, decay, size, gradient + from, optimizer->moment1 + from, optimizer->moment2 + from, values + from);
+    else
+      sgd_run(factors, decay, size, gradient + from, optimizer->moment1 + from, values + from);
+  }
+}

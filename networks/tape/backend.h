@@ -1,0 +1,35 @@
+/* A backend runs the nodes of a tape. One struct of functions; `cpu` (float) and `ref` (double, for checking) implement it.
+ * A backend has no state of its own: what a node needs is prepared once, when the tape is planned. */
+#pragma once
+#include "base/status.h"
+#include "networks/tape/tape.h"
+
+/* Brings a parameter into the form in which tapes read it, convolutions packed, matrices transposed, when it has changed: once for all
+ * threads, different parameters at once from any. values: all parameters; out: params->packed elements; half: for tapes of half
+ * values. */
+typedef mz_status mz_pack(const mz_param *param, const void *values, bool half, void *out);
+
+struct mz_backend {
+  const char *name;
+  bool (*halves)(void); /* this processor computes with halves (tape.h); NULL: never */
+  size_t element_size;  /* 4: float, 8: double; every activation, gradient and parameter of a tape on this backend */
+  /* Called once per node when the tape is planned; `node->prepared` is the backend's. */
+  mz_status (*prepare)(mz_tape *tape, mz_node *node);
+  void (*release)(mz_tape *tape, mz_node *node);
+  /* Bytes that a prepared node has for itself, beside what it claims of the tape's scratch; NULL: hardly any. Asked of a tape that was
+   * only measured: values have no data. */
+  size_t (*node_bytes)(mz_tape *tape, const mz_node *node, bool sends_gradient);
+  /* rows: how many of the planned rows are live (the leading ones). */
+  void (*forward)(mz_tape *tape, mz_node *node, int rows);
+  void (*backward)(mz_tape *tape, mz_node *node, int rows);
+  /* A parameter as forward, and as backward's data gradients, read it. NULL: nothing is ever to be done, tapes read the values. */
+  mz_pack *pack_forward, *pack_backward;
+};
+
+static inline mz_status mz_pack_all(mz_pack *pack, const mz_params *params, const void *values, bool half, void *out) {
+  for (int i = 0; i < params->count; i++) MZ_TRY(pack(&params->items[i], values, half, out));
+  return MZ_OK;
+}
+
+extern const mz_backend mz_backend_cpu;
+extern const mz_backend mz_backend_ref;

@@ -1,0 +1,150 @@
+/* A tape: a network recorded once per shape and run many times. Building appends nodes; planning carves one arena for all
+ * activations and gradients and prepares each node; forward and backward then walk the array. Written forward only: every
+ * op knows its own gradient. A tape is owned by one thread; parameters are shared and only read.
+ *
+ * A value is a matrix of rows × columns, [rows][stride], stride = mz_padded(columns), padding zero. A row may be a board: height ×
+ * width positions of as many channels each, NHWC, channels a multiple of 16. Rows are independent: a row's result does not depend
+ * on how many rows are run or on the others (tested bit for bit); batch norm while training alone mixes those of a group. */
+#pragma once
+#include "base/status.h"
+#include "networks/model/action_map.h"
+#include "networks/parameters/params.h"
+
+typedef struct mz_tape mz_tape;
+typedef struct mz_backend mz_backend;
+typedef int mz_value; /* index of a value on its tape */
+
+typedef enum mz_op {
+  MZ_OP_INPUT,  /* filled by the caller before forward */
+  MZ_OP_LINEAR, /* y = act(x W + b + T[index]);  b and T optional */
+  MZ_OP_ADD,    /* y = a + b */
+  MZ_OP_RELU,
+  MZ_OP_MINMAX,         /* per row: (x − min)/(max − min + 1e-5)  (MuZero appendix G; ε as in our defaults) */
+  MZ_OP_RMS,            /* per row: x / √(mean x² + 1e-5)  (Zhang & Sennrich 2019, without gains) */
+  MZ_OP_SCALE_GRADIENT, /* y = x; dx += factor·dy */
+  MZ_OP_SOFTMAX_XENT,   /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
+  MZ_OP_DISTANCE,       /* per row: w · mean of (x − target)²: adds to the tape's loss; nothing flows into the target */
+  MZ_OP_EXPECTATION,    /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
+  MZ_OP_SOFTMAX,        /* inference only */
+  MZ_OP_PLANES,         /* a board's channels, filled up with zeros to a multiple of 16 */
+  MZ_OP_CONV,           /* y = act(conv3x3(x, W) + b + add);  b and add optional */
+  MZ_OP_ACTION_MAP,     /* where the action is on the board, through a 3 × 3 convolution of its own (action_map.h) */
+  MZ_OP_NORM,           /* training: batch norm over groups of rows (Ioffe & Szegedy 2015), and activation */
+  MZ_OP_POOL,           /* of a board: the mean of each channel over its positions, then the largest of each */
+  MZ_OP_SPREAD,         /* one entry for each channel, at every position of a board */
+  MZ_OP_HALF,           /* y = x, rounded to bfloat16 */
+  MZ_OP_AFFINE,         /* inference: y = act(scale · x + shift), by channel */
+} mz_op;
+
+typedef enum mz_activation { MZ_LINEAR_ONLY, MZ_RELU } mz_activation;
+
+enum { MZ_NODE_INPUTS = 3 };
+
+#define MZ_NORM_EPSILON 1e-5f
+/* Parameters of a batch norm, from its first on; the two statistics are elsewhere. */
+typedef struct mz_norm {
+  int scale, shift, mean, variance;
+} mz_norm;
+
+typedef struct mz_node {
+  mz_op op;
+  mz_value inputs[MZ_NODE_INPUTS];
+  int input_count;
+  mz_value output;
+  mz_activation activation;
+  int weight, bias, table; /* parameter indices, −1: none */
+  int index_input;         /* which int32 index input feeds `table`, −1: none */
+  int positions;           /* of a row, that LINEAR maps one by one (a 1 × 1 convolution), NORM and AFFINE normalise alike */
+  mz_norm norm;            /* NORM: weight = norm.scale, bias = norm.shift */
+  int group_rows;          /* NORM */
+  mz_action_map map;       /* ACTION_MAP: its table is `weight` */
+  float factor;            /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT, DISTANCE */
+  float support_min, support_max; /* EXPECTATION: the bins are equally spaced over this range, in h-transformed space */
+  bool transform;                 /* EXPECTATION: apply h⁻¹ */
+  /* Planned: */
+  bool first_use;  /* of its weight on this tape: the shared weight gradient is completed here (see cpu/linear.c) */
+  const int *uses; /* at first_use: the nodes that share the weight and take part in backward, in recorded order */
+  int use_count;
+  bool backward;                   /* takes part in backward: lies between a parameter and a loss */
+  bool overwrites[MZ_NODE_INPUTS]; /* backward: the first to write that input's gradient; the others add */
+  void *prepared;                  /* backend's */
+} mz_node;
+
+typedef struct mz_tape_value {
+  int columns, stride;
+  bool half;      /* its elements are bfloat16: what only convolutions read; gradients are never */
+  void *data;     /* [rows][stride] elements of the backend, or halves */
+  void *gradient; /* same shape; NULL on tapes planned without backward or where none is needed */
+} mz_tape_value;
+
+/* params (NULL for a network without any) must outlive the tape. with_backward: plan gradients. rows: the most rows ever run. */
+mz_status mz_tape_create(mz_tape **out, const mz_backend *backend, const mz_params *params, int rows, bool with_backward);
+void mz_tape_free(mz_tape *tape);
+
+/* Building. Failures (out of memory, too many nodes) are remembered and returned by mz_tape_plan. */
+mz_value mz_tape_input(mz_tape *tape, int columns);
+int mz_tape_index_input(mz_tape *tape); /* rows × int32, for table rows */
+/* bias: −1 for none. A weight may be used any number of times on a tape, always with the same bias and table. */
+mz_value mz_tape_linear(mz_tape *tape, mz_value x, int weight, int bias, mz_activation activation);
+/* Adds row index[r] of parameter `table` before the activation: the action encoding, equal to a one-hot concatenated to x. */
+mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, int table, int index_input,
+                              mz_activation activation);
+/* A 1 × 1 convolution: the same linear map of each of a row's `positions`. */
+mz_value mz_tape_pointwise(mz_tape *tape, mz_value x, int positions, int weight, int bias, mz_activation activation);
+/* x: positions × channels → positions × mz_padded(channels). Of an input: no gradient. */
+mz_value mz_tape_planes(mz_tape *tape, mz_value x, int positions);
+/* weight: of mz_params_add_conv. bias, add (of the output's shape): −1 for none. */
+mz_value mz_tape_conv(mz_tape *tape, mz_value x, int weight, int bias, mz_value add, mz_activation activation);
+/* rows × (positions · columns of `table`), a parameter of mz_action_map_rows(map) rows. */
+mz_value mz_tape_action_map(mz_tape *tape, const mz_action_map *map, int table, int index_input);
+/* On tapes with backward. Groups of `group_rows` rows in order; the rows run must be a multiple of it. The "gradients" of mean and
+ * variance become the mean over groups and uses of what batches showed, times the tape's share (mz_tape_set_share). */
+mz_value mz_tape_norm(mz_tape *tape, mz_value x, const mz_norm *norm, int group_rows, mz_activation activation);
+/* scale, shift: parameters of one row each. On tapes without backward. */
+mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_activation activation);
+mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b);
+mz_value mz_tape_relu(mz_tape *tape, mz_value x);
+mz_value mz_tape_minmax(mz_tape *tape, mz_value x);
+mz_value mz_tape_rms(mz_tape *tape, mz_value x);
+/* x: positions × channels, channels a multiple of 16; may be halves. The first of several largest gets the gradient. */
+mz_value mz_tape_pool(mz_tape *tape, mz_value x, int positions);
+/* x: channels, a multiple of 16. */
+mz_value mz_tape_spread(mz_tape *tape, mz_value x, int positions);
+mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor);
+/* targets: an input of the logits' shape; row_weights: an input of one column. Nothing else that trains may read these logits. The loss of row r is
+ * factor · row_weights[r] · cross entropy; the unweighted cross entropy is the returned value's one column. */
+mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, mz_value row_weights, float factor);
+/* target: of x's shape; what it is computed from does not learn from this. The loss of row r is factor · row_weights[r] · mean of
+ * (x − target)²; the unweighted mean is the returned value's one column. */
+mz_value mz_tape_distance(mz_tape *tape, mz_value x, mz_value target, mz_value row_weights, float factor);
+mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, float support_max, bool transform);
+mz_value mz_tape_softmax(mz_tape *tape, mz_value logits);
+
+/* The value in bfloat16, where the backend computes with it (else the value itself): rounded as it is written where only convolutions read
+ * it (AFFINE, NORM, PLANES, in inference a convolution that adds nothing), else a copy. */
+mz_value mz_tape_half(mz_tape *tape, mz_value x);
+/* Of an update's rows this tape runs such a share (default 1): its statistics count for so much. */
+void mz_tape_set_share(mz_tape *tape, double share);
+bool mz_tape_trains(const mz_tape *tape); /* was created with backward */
+
+/* Carves the arena and prepares every node. After it nothing may be appended. */
+mz_status mz_tape_plan(mz_tape *tape);
+/* Bytes that planning would take, nodes included, to know them before they are taken. The tape is afterwards only good for freeing. */
+mz_status mz_tape_measure(mz_tape *tape, size_t *bytes);
+
+/* Running. values: params->size elements of the backend's type, as its pack_forward leaves them: where no
+ * parameter is a convolution's (mz_params_convolve), they are the values themselves. */
+void mz_tape_forward(mz_tape *tape, const void *values, int rows);
+/* After forward with the same rows. `transposed` is what the backend's pack_backward filled (NULL if it has
+ * none). gradients: params->size elements, overwritten (padding and unused parameters become 0). */
+void mz_tape_backward(mz_tape *tape, const void *values, const void *transposed, void *gradients, int rows);
+/* Σ over rows and loss nodes of the last forward. */
+double mz_tape_loss(const mz_tape *tape);
+
+mz_tape_value *mz_tape_at(mz_tape *tape, mz_value value);
+int32_t *mz_tape_index_at(mz_tape *tape, int index_input);
+const mz_backend *mz_tape_backend(const mz_tape *tape);
+size_t mz_tape_bytes(const mz_tape *tape);
+/* Copy between float rows (dense, `columns` wide) and a value of either element type. */
+void mz_tape_write(mz_tape *tape, mz_value value, const float *dense, int rows);
+void mz_tape_read(mz_tape *tape, mz_value value, float *dense, int rows);

@@ -1,0 +1,29 @@
+/* Fresh policies and bootstrap values for those rows of a batch that are reanalyzed (MuZero Reanalyze, Schrittwieser et al.
+ * 2021): which states need them, the two calls that get them, and where they are. Internal to this room. */
+#pragma once
+#include "replay/batches/batch.h"
+
+typedef struct mz_fresh {
+  int rows, unroll, actions;
+  int searches, evaluations;
+  int32_t *search;    /* [rows][K+1]: which search has the policy of that step; −1: none */
+  int32_t *bootstrap; /* [rows][K+1]: which of `values` ends the window of that step; −1: the stored one does */
+  uint8_t *searched;  /* observations [searches][obs_bytes] */
+  uint8_t *evaluated; /* observations [evaluations][obs_bytes] */
+  uint8_t *legal;     /* [searches][actions] */
+  uint32_t *key;      /* [searches] */
+  float *policies;    /* [searches][actions] */
+  float *values;      /* [searches], then [evaluations] from rows × (K+1) on */
+  void *block;
+} mz_fresh;
+
+mz_status mz_fresh_init(mz_fresh *fresh, const mz_spec *spec, int rows, int unroll);
+void mz_fresh_deinit(mz_fresh *fresh);
+double mz_fresh_bytes(const mz_spec *spec, int rows, int unroll); /* that init takes */
+
+/* Row i is chosen by the stream (seed, MZ_RNG_REANALYZE, update, i). */
+mz_status mz_fresh_fill(mz_fresh *fresh, const mz_batch_source *source, const mz_draw *draws, uint32_t update);
+/* [actions], or NULL: the stored one holds. */
+const float *mz_fresh_policy(const mz_fresh *fresh, int row, int step);
+/* NULL: the stored one holds. */
+const float *mz_fresh_bootstrap(const mz_fresh *fresh, int row, int step);

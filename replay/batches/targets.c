@@ -1,0 +1,55 @@
+#include "replay/batches/targets.h"
+#include "replay/segments/moves.h"
+
+mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, bool alternating) {
+  return (mz_target_rule){(int)settings->n_step, (float)settings->discount, (float)settings->lambda, alternating};
+}
+
+/* Moves in the window of t < length: rewards of t … t+moves−1 count, then the bootstrap, if any. */
+static int window_moves(const mz_segment *segment, int t, int n_step) {
+  int last = segment->length - (segment->end == MZ_END_TERMINATED ? 0 : 1); /* the furthest state a window may end in */
+  return n_step > 0 && n_step < last - t ? n_step : last - t;
+}
+
+int mz_target_bootstrap(const mz_segment *segment, int t, int n_step) {
+  if (t >= segment->length) return -1;
+  int end = t + window_moves(segment, t, n_step);
+  return end < segment->length ? end : -1;
+}
+
+/* Backwards (Horner), from the view of the player at t. */
+static float window_value(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule) {
+  const int end = t + window_moves(segment, t, rule->n_step);
+  const uint8_t player = segment->player[t];
+  const double lambda = (double)rule->lambda;
+  double value = 0;
+  if (end < segment->length) value = rule->alternating && segment->player[end] != player ? -(double)bootstrap : (double)bootstrap;
+  for (int i = end - 1; i >= t; i--) {
+    const double sign = rule->alternating && segment->player[i] != player ? -1 : 1;
+    value = sign * (double)segment->reward[i] + (double)rule->discount * value;
+    if (i > t && lambda < 1) value = lambda * value + (1 - lambda) * sign * (double)segment->value[i];
+  }
+  return (float)value;
+}
+
+static bool has_policy(const mz_segment *segment, int t) {
+  const uint32_t first = segment->policy_start[t];
+  return !mz_policy_none(segment->policy_weight + first, (int)(segment->policy_start[t + 1] - first));
+}
+
+mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule) {
+  bool stored = t < segment->length, terminated = segment->end == MZ_END_TERMINATED;
+  mz_target target = {
+      .value_known = stored || terminated,
+      .reward_known = t > 0 && (t <= segment->length || terminated),
+      .policy_known = stored && has_policy(segment, t),
+  };
+  if (t > 0 && t <= segment->length) target.reward = segment->reward[t - 1];
+  if (stored) target.value = window_value(segment, t, bootstrap, rule);
+  return target;
+}
+
+mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule) {
+  int bootstrap = mz_target_bootstrap(segment, t, rule->n_step);
+  return mz_target_from(segment, t, bootstrap < 0 ? 0 : values[bootstrap], rule);
+}

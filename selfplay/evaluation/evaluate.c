@@ -1,0 +1,257 @@
+#include "selfplay/evaluation/evaluate.h"
+#include "base/arena.h"
+#include "selfplay/evaluation/lines.h"
+#include "selfplay/evaluation/opening.h"
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+void mz_evaluation_conclude(mz_evaluation *out, double square_sum) {
+  const mz_tally *first = &out->by_seat[0], *second = &out->by_seat[1];
+  out->games = first->games + second->games;
+  out->win = first->win + second->win;
+  out->draw = first->draw + second->draw;
+  out->loss = first->loss + second->loss;
+  const double n = (double)out->games, sum = first->return_sum + second->return_sum;
+  out->mean_return = sum / n;
+  const double variance = out->games > 1 ? (square_sum - sum * sum / n) / (n - 1) : 0;
+  out->std = variance > 0 ? sqrt(variance) : 0;
+  out->ci95 = 1.96 * out->std / sqrt(n);
+  const double points = ((double)out->win + 0.5 * (double)out->draw) / n;
+  out->points = (mz_interval){points, points, points};
+}
+
+/* --- what the tasks share --- */
+
+typedef struct contest {
+  const mz_match *match;
+  int slots;        /* games that one task keeps in play */
+  _Atomic int next; /* game that nobody has taken yet */
+  /* [games] */
+  double *returns;
+  int64_t *moves, *simulations;
+} contest;
+
+static int seat_of(const mz_env *env, int game) { return env->spec.players == 2 ? game & 1 : 0; }
+
+static bool is_played(const mz_side *side) { return side->agent || side->player; }
+
+/* --- one task: games in lock step --- */
+
+typedef struct group {
+  contest *contest;
+  const mz_match *match;
+  int playing;
+  mz_planner planners[2];
+  /* [slots]; a slot without a game has −1 */
+  int *games;
+  uint8_t *states;
+  int32_t *actions;
+  mz_rng *chance, *players;
+  mz_generator *generators;
+  uint8_t *mask; /* [actions], scratch */
+  void *block;
+} group;
+
+static uint8_t *group_state(const group *g, int slot) { return g->states + (size_t)slot * g->match->env->state_size; }
+
+/* Takes up the next game that is left, if any. */
+static void start_game(group *g, int slot) {
+  const mz_match *m = g->match;
+  const int game = atomic_fetch_add(&g->contest->next, 1);
+  g->games[slot] = game < m->games ? game : -1;
+  if (game >= m->games) return;
+  g->playing++;
+  g->chance[slot] = mz_rng_at(m->seed, MZ_RNG_EVAL_ENV, m->round, (uint64_t)game);
+  g->players[slot] = mz_rng_at(m->seed, MZ_RNG_EVAL_OPPONENT, m->round, (uint64_t)game);
+  if (m->openings == 0) {
+    m->env->reset(m->env, group_state(g, slot), &g->generators[slot]);
+  } else {
+    mz_rng opening = mz_rng_at(m->seed, MZ_RNG_EVAL_OPENING, m->round, (uint64_t)(game / m->env->spec.players));
+    const mz_generator generator = mz_generator_from_rng(&opening);
+    mz_opening_play(m->env, group_state(g, slot), m->openings, g->mask, &opening, &generator, NULL);
+  }
+}
+
+static mz_status group_init(group *g, contest *c) {
+  const mz_match *m = c->match;
+  *g = (group){.contest = c, .match = m};
+  const size_t n = (size_t)c->slots;
+  mz_carver carver = {0};
+  mz_carve(&carver, &g->games, n, sizeof *g->games);
+  mz_carve(&carver, &g->states, n, m->env->state_size);
+  mz_carve(&carver, &g->actions, n, sizeof *g->actions);
+  mz_carve(&carver, &g->chance, n, sizeof *g->chance);
+  mz_carve(&carver, &g->players, n, sizeof *g->players);
+  mz_carve(&carver, &g->generators, n, sizeof *g->generators);
+  mz_carve(&carver, &g->mask, (size_t)m->env->spec.actions, 1);
+  MZ_TRY(mz_carve_commit(&carver, &g->block));
+  for (int side = 0; side < 2; side++) {
+    if (m->sides[side].agent) MZ_TRY(mz_agent_planner(m->sides[side].agent, c->slots, &g->planners[side]));
+  }
+  for (int slot = 0; slot < c->slots; slot++) {
+    g->generators[slot] = mz_generator_from_rng(&g->chance[slot]);
+    start_game(g, slot);
+  }
+  return MZ_OK;
+}
+
+static void group_deinit(group *g) {
+  for (int side = 0; side < 2; side++) mz_planner_deinit(&g->planners[side]);
+  free(g->block);
+}
+
+/* Whose reward the next move brings: side 0's seat, or the other one. */
+static bool own_move(const group *g, int slot) {
+  return mz_env_to_play(g->match->env, group_state(g, slot)) == seat_of(g->match->env, g->games[slot]);
+}
+
+static int side_to_move(const group *g, int slot) { return own_move(g, slot) || !is_played(&g->match->sides[1]) ? 0 : 1; }
+
+/* Searches the positions in which this side is to move, all together. */
+static mz_status choose_by_search(group *g, int side, const mz_agent *agent) {
+  mz_planner *planner = &g->planners[side];
+  int slot_of[MZ_EVALUATE_SLOTS_MAX], n = 0;
+  for (int slot = 0; slot < g->contest->slots; slot++) {
+    if (g->games[slot] < 0 || side_to_move(g, slot) != side) continue;
+    mz_planner_observe(planner, n, 1, group_state(g, slot));
+    slot_of[n++] = slot;
+  }
+  if (n == 0) return MZ_OK;
+  MZ_TRY(mz_planner_search(planner, n, agent->weights, 0));
+  for (int i = 0; i < n; i++) {
+    g->actions[slot_of[i]] = planner->results[i].selected;
+    g->contest->simulations[g->games[slot_of[i]]] += planner->simulations;
+  }
+  return MZ_OK;
+}
+
+static mz_status choose_by_player(group *g, int side, const mz_player *player) {
+  for (int slot = 0; slot < g->contest->slots; slot++) {
+    if (g->games[slot] < 0 || side_to_move(g, slot) != side) continue;
+    int action;
+    MZ_TRY(mz_player_move(player, g->match->env, group_state(g, slot), &g->players[slot], &action));
+    g->actions[slot] = action;
+    mz_stage_step();
+  }
+  return MZ_OK;
+}
+
+static void step_all(group *g) {
+  const mz_env *env = g->match->env;
+  for (int slot = 0; slot < g->contest->slots; slot++) {
+    const int game = g->games[slot];
+    if (game < 0) continue;
+    const bool own = own_move(g, slot);
+    mz_step step;
+    env->step(group_state(g, slot), 1, &g->actions[slot], &g->generators[slot], &step);
+    g->contest->moves[game]++;
+    if (own) {
+      g->contest->returns[game] += (double)step.reward;
+    } else if (env->spec.alternating) {
+      g->contest->returns[game] -= (double)step.reward;
+    }
+    if (!step.terminated && !step.truncated) continue;
+    g->playing--;
+    start_game(g, slot);
+  }
+}
+
+static mz_status play_games(void *context, int task, int worker) {
+  (void)task, (void)worker;
+  group g;
+  mz_status status;
+  MZ_TRY_CLEANUP(group_init(&g, context));
+  while (g.playing > 0) {
+    for (int side = 0; side < 2; side++) {
+      const mz_side *who = &g.match->sides[side];
+      if (who->agent) MZ_TRY_CLEANUP(choose_by_search(&g, side, who->agent));
+      if (who->player) MZ_TRY_CLEANUP(choose_by_player(&g, side, who->player));
+    }
+    step_all(&g);
+  }
+cleanup:
+  group_deinit(&g);
+  return status;
+}
+
+/* --- the match --- */
+
+static mz_status run_tasks(mz_pool *pool, contest *c, int tasks) {
+  return pool ? mz_pool_run(pool, play_games, c, tasks) : play_games(c, 0, 0);
+}
+
+static double points_of(double game_return) { return game_return > 0 ? 1 : game_return < 0 ? 0 : 0.5; }
+
+/* Mean points of the games first, first + stride … before `end`. */
+static double mean_points(const double *returns, int first, int stride, int end) {
+  double sum = 0;
+  int n = 0;
+  for (int game = first; game < end; game += stride, n++) sum += points_of(returns[game]);
+  return sum / n;
+}
+
+/* Whether the same seats always play the same game. */
+static bool repeats_itself(const mz_match *m) {
+  return m->openings == 0 && !m->env->draws && !m->sides[0].player && !m->sides[1].player;
+}
+
+/* Means of games that depend on each other, for mz_points_interval; how many. units: [games]. */
+static int independent_units(const mz_match *m, const double *returns, double *units) {
+  int n = 0;
+  if (repeats_itself(m)) {
+    for (; n < 2 && n < m->games; n++) units[n] = mean_points(returns, n, 2, m->games);
+  } else if (m->openings > 0) {
+    for (; 2 * n < m->games; n++) units[n] = mean_points(returns, 2 * n, 1, 2 * n + 2 < m->games ? 2 * n + 2 : m->games);
+  } else {
+    for (; n < m->games; n++) units[n] = points_of(returns[n]);
+  }
+  return n;
+}
+
+void mz_evaluation_of(const mz_match *m, const double *returns, double *units, mz_evaluation *out) {
+  *out = (mz_evaluation){0};
+  double square_sum = 0;
+  for (int i = 0; i < m->games; i++) {
+    mz_tally *tally = &out->by_seat[seat_of(m->env, i)];
+    mz_tally_add(tally, &square_sum, returns[i], 1);
+    if (m->env->spec.players == 1) tally->win = tally->draw = tally->loss = 0;
+  }
+  mz_evaluation_conclude(out, square_sum);
+  if (m->env->spec.players == 1) return;
+  const mz_interval interval = mz_points_interval(units, independent_units(m, returns, units));
+  out->points.low = interval.low;
+  out->points.high = interval.high;
+}
+
+mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, double *returns) {
+  const mz_env *env = match->env;
+  const mz_side *other = &match->sides[1];
+  MZ_ASSERT(match->games >= 1 && match->openings >= 0 && is_played(&match->sides[0]));
+  for (int side = 0; side < 2; side++) MZ_ASSERT(!match->sides[side].agent || !match->sides[side].player);
+  if (env->spec.players == 1 && is_played(other)) {
+    return mz_fail(MZ_E_CONFIG, "opponent: %s: %s is played alone; leave the opponent out",
+                   other->player ? other->player->name : "a run", env->name);
+  }
+  const int threads = pool ? mz_pool_threads(pool) : 1;
+  const int tasks = threads < match->games ? threads : match->games;
+  const int share = (match->games + 2 * tasks - 1) / (2 * tasks); /* half of a task's games: who is quicker takes up more */
+  contest c = {.match = match, .slots = share < MZ_EVALUATE_SLOTS_MAX ? share : MZ_EVALUATE_SLOTS_MAX};
+  const size_t games = (size_t)match->games;
+  double *units;
+  void *block;
+  mz_carver carver = {0};
+  mz_carve(&carver, &c.returns, games, sizeof *c.returns);
+  mz_carve(&carver, &c.moves, games, sizeof *c.moves);
+  mz_carve(&carver, &c.simulations, games, sizeof *c.simulations);
+  mz_carve(&carver, &units, games, sizeof *units);
+  MZ_TRY(mz_carve_commit(&carver, &block));
+  const mz_status status = run_tasks(pool, &c, tasks);
+  if (status == MZ_OK) {
+    mz_evaluation_of(match, c.returns, units, out);
+    for (size_t i = 0; i < games; i++) out->moves += c.moves[i], out->simulations += c.simulations[i];
+    if (returns) memcpy(returns, c.returns, games * sizeof *returns);
+  }
+  free(block);
+  return status;
+}

@@ -1,0 +1,179 @@
+#include "selfplay/games/games.h"
+#include "base/arena.h"
+#include "selfplay/evaluation/opening.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static void carve(mz_games *games, mz_carver *carver) {
+  const size_t count = (size_t)games->count;
+  mz_carve(carver, &games->states, count, games->env->state_size);
+  mz_carve(carver, &games->forks, count, games->env->state_size);
+  mz_carve(carver, &games->games, count, sizeof *games->games);
+  mz_carve(carver, &games->trajectories, count, sizeof *games->trajectories);
+}
+
+double mz_games_bytes(const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut) {
+  mz_games games = {.env = env, .count = (int)settings->games};
+  mz_carver carver = {0};
+  carve(&games, &carver);
+  return (double)sizeof games + (double)carver.bytes + (double)games.count * mz_trajectory_bytes(&env->spec, cut);
+}
+
+static size_t forks_size(const mz_games *games) { return (size_t)games->count * games->env->state_size; }
+
+mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut, uint64_t seed) {
+  MZ_ASSERT(settings->games >= 1 && settings->games <= INT32_MAX);
+  uint8_t *mask = NULL;
+  mz_games *games = NULL;
+  mz_status status;
+  MZ_TRY(mz_alloc(&games, 1, sizeof *games));
+  games->env = env;
+  games->settings = *settings;
+  games->seed = seed;
+  games->count = (int)settings->games;
+  mz_carver carver = {0};
+  carve(games, &carver);
+  MZ_TRY_CLEANUP(mz_carve_commit(&carver, &games->block));
+  MZ_TRY_CLEANUP(mz_alloc(&mask, (size_t)env->spec.actions, 1));
+  for (int i = 0; i < games->count; i++) {
+    MZ_TRY_CLEANUP(mz_trajectory_create(&games->trajectories[i], &env->spec, cut, (uint32_t)i));
+    mz_games_start(games, i, mask);
+  }
+  memcpy(games->forks, games->states, forks_size(games)); /* until a first position is kept */
+  free(mask);
+  *out = games;
+  return MZ_OK;
+cleanup:
+  free(mask);
+  mz_games_free(games);
+  return status;
+}
+
+void mz_games_free(mz_games *games) {
+  if (!games) return;
+  if (games->block) {
+    for (int i = 0; i < games->count; i++) mz_trajectory_free(games->trajectories[i]);
+  }
+  free(games->block);
+  free(games);
+}
+
+enum { MOVES_BITS = 48 }; /* of a slot, in all: room for the streams of chance beside them (actor.c) */
+
+static uint8_t *fork_of(const mz_games *games, int slot) { return games->forks + (size_t)slot * games->env->state_size; }
+
+void mz_games_keep(mz_games *games, int slot) {
+  if (games->settings.fork_share == 0) return;
+  const mz_game *game = &games->games[slot];
+  mz_rng rng = mz_rng_at(games->seed, MZ_RNG_FORK, (uint32_t)slot, game->moves);
+  /* Of n positions each stays with 1/n (reservoir sampling). */
+  if (mz_rng_below(&rng, (uint32_t)game->length + 1) != 0) return;
+  memcpy(fork_of(games, slot), mz_games_state(games, slot), games->env->state_size);
+}
+
+/* False: this episode does not fork off the one before, or the random move ended it. */
+static bool fork_off(mz_games *games, int slot, uint8_t *mask, mz_rng *choice, const mz_generator *generator) {
+  const double share = games->settings.fork_share;
+  if (share == 0 || games->games[slot].episode == 0 || mz_rng_f64(choice) >= share) return false;
+  uint8_t *state = mz_games_state(games, slot);
+  memcpy(state, fork_of(games, slot), games->env->state_size);
+  bool ended;
+  mz_random_moves(games->env, state, 1, mask, choice, generator, NULL, &ended);
+  return !ended;
+}
+
+void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
+  mz_game *game = &games->games[slot];
+  uint8_t *state = mz_games_state(games, slot);
+  game->length = 0;
+  game->return_ = 0;
+  mz_rng env_rng = mz_rng_at(games->seed, MZ_RNG_ENV, (uint32_t)slot, game->episode);
+  const mz_generator generator = mz_generator_from_rng(&env_rng);
+  mz_rng choice = mz_rng_at(games->seed, MZ_RNG_OPENING, (uint32_t)slot, game->episode);
+  if (fork_off(games, slot, mask, &choice, &generator)) return;
+  const int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1);
+  mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
+}
+
+/* What goes on from a run without forks has none yet: the positions in play will do. */
+static void read_forks(mz_games *games, mz_reader *reader) {
+  if (mz_reader_left(reader) > 0)
+    mz_read(reader, games->forks, forks_size(games));
+  else
+    memcpy(games->forks, games->states, forks_size(games));
+}
+
+void mz_games_write(const mz_games *games, mz_writer *writer) {
+  mz_write_u32(writer, (uint32_t)games->count);
+  mz_write_u32(writer, (uint32_t)games->env->state_size);
+  for (int i = 0; i < games->count; i++) {
+    const mz_game *game = &games->games[i];
+    mz_write_u64(writer, game->episode);
+    mz_write_u64(writer, game->moves);
+    mz_write_u64(writer, game->length);
+    mz_write(writer, &game->return_, sizeof game->return_);
+    mz_write(writer, mz_games_state(games, i), games->env->state_size);
+    mz_trajectory_write(games->trajectories[i], writer);
+  }
+  if (games->settings.fork_share > 0) mz_write(writer, games->forks, forks_size(games));
+}
+
+/* Checks what a game counts: at least a move an episode, and no more in this one than in all. */
+static mz_status check_counters(const mz_games *games, int slot) {
+  const mz_game *game = &games->games[slot];
+  const mz_spec *spec = &games->env->spec;
+  const uint64_t limit = spec->max_moves > 0 ? (uint64_t)spec->max_moves : INT32_MAX;
+  const uint64_t recorded = (uint64_t)mz_trajectory_length(games->trajectories[slot]);
+  if (game->moves >> MOVES_BITS || game->episode > game->moves || game->length > game->moves || game->length >= limit)
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d counts %" PRIu64 " moves, %" PRIu64 " in its episode %" PRIu64, slot,
+                   game->moves, game->length, game->episode);
+  if (game->moves != games->games[0].moves)
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d has made %" PRIu64 " moves, game 0 %" PRIu64 "; all advance together", slot,
+                   game->moves, games->games[0].moves);
+  if (recorded > game->length)
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d has %" PRIu64 " moves on record, %" PRIu64 " were made", slot, recorded,
+                   game->length);
+  const double reward = fmax(fabs((double)spec->reward_min), fabs((double)spec->reward_max));
+  if (!(fabs(game->return_) <= 1.001 * reward * (double)game->length)) /* with room for rounding; false for NaN */
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d: a return of %g after %" PRIu64 " moves", slot, game->return_, game->length);
+  return MZ_OK;
+}
+
+/* Between rounds no game in play has ended, and none forks off at an end: `valid` refuses both. */
+static mz_status check_states(const mz_games *games) {
+  const mz_env *env = games->env;
+  for (int i = 0; i < games->count; i++) {
+    if (!env->valid(env, mz_games_state(games, i)))
+      return mz_fail(MZ_E_CHECKPOINT, "games: the state of game %d is no state of %s", i, env->name);
+    if (!env->valid(env, fork_of(games, i)))
+      return mz_fail(MZ_E_CHECKPOINT, "games: the position that game %d may fork from is no state of %s", i, env->name);
+  }
+  return MZ_OK;
+}
+
+mz_status mz_games_read(mz_games *games, mz_reader *reader) {
+  const uint32_t count = mz_read_u32(reader), state_size = mz_read_u32(reader);
+  if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short");
+  if (count != (uint32_t)games->count) {
+    return mz_fail(MZ_E_CHECKPOINT, "games: %u in the checkpoint, %d in the configuration", count, games->count);
+  }
+  if (state_size != games->env->state_size) {
+    return mz_fail(MZ_E_CHECKPOINT, "games: a state of %u bytes in the checkpoint, of %zu in %s", state_size,
+                   games->env->state_size, games->env->name);
+  }
+  for (int i = 0; i < games->count; i++) {
+    mz_game *game = &games->games[i];
+    game->episode = mz_read_u64(reader);
+    game->moves = mz_read_u64(reader);
+    game->length = mz_read_u64(reader);
+    mz_read(reader, &game->return_, sizeof game->return_);
+    mz_read(reader, mz_games_state(games, i), state_size);
+    if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short at game %d", i);
+    MZ_TRY(mz_trajectory_read(games->trajectories[i], reader));
+    MZ_TRY(check_counters(games, i));
+  }
+  read_forks(games, reader);
+  if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short at the positions to fork from");
+  return check_states(games);
+}

@@ -1,0 +1,35 @@
+#include "selfplay/players/mcts_game.h"
+#include <math.h>
+#include <string.h>
+
+enum { ROLLOUT_MOVES_MAX = 10000 };
+
+mcts_game mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng) {
+  const double low = (double)env->spec.return_min, high = (double)env->spec.return_max;
+  mcts_game game = {.env = env, .random = mz_rng_u64(rng) | 1, .chance = mz_generator_from_rng(rng), .mask = mask};
+  if (env->spec.players == 2) {
+    game.scale = 1 / fmax(fabs(low), fabs(high));
+  } else {
+    game.scale = 1 / (high - low);
+    game.shift = -low / (high - low);
+  }
+  return game;
+}
+
+void mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns) {
+  const mz_env *env = game->env;
+  if (env->rollout) {
+    const int player = mz_env_to_play(env, state);
+    const double returned = (double)env->rollout(state, &game->random);
+    returns->of[player] += returned;
+    if (env->spec.alternating) returns->of[1 - player] -= returned;
+    return;
+  }
+  memcpy(spare, state, env->state_size);
+  for (int moves = 0; moves < ROLLOUT_MOVES_MAX; moves++) {
+    const int legal = mz_env_legal(env, spare, game->mask);
+    const uint32_t nth = mz_fast_below(&game->random, (uint32_t)legal);
+    const int action = mz_env_nth_legal(game->mask, env->spec.actions, nth);
+    if (!mcts_game_play(game, spare, mz_env_to_play(env, spare), action, returns)) return;
+  }
+}

@@ -1,0 +1,48 @@
+/* The game that simulations play, for the two kinds of tree: mcts.c where a state follows from the moves, mcts_chance.c where
+ * chance has a say. */
+#pragma once
+#include "envs/env.h"
+#include "envs/go/fast_random.h"
+
+typedef struct mcts_game {
+  const mz_env *env;
+  uint64_t random;     /* of fast_random.h: for the choices of players */
+  mz_generator chance; /* for what the environment draws */
+  uint8_t *mask;       /* [actions] */
+  double scale, shift; /* value = scale · return + shift */
+} mcts_game;
+
+/* What each player has been paid since the root. */
+typedef struct mcts_returns {
+  double of[2];
+} mcts_returns;
+
+/* `mask` is the caller's. Takes from the stream, and lets the environment draw from it. */
+mcts_game mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng);
+
+/* Plays one move in `state`; false when it ended the game. */
+static inline bool mcts_game_play(mcts_game *game, void *state, int player, int32_t action, mcts_returns *returns) {
+  mz_step step;
+  game->env->step(state, 1, &action, &game->chance, &step);
+  returns->of[player] += (double)step.reward;
+  if (game->env->spec.alternating) returns->of[1 - player] -= (double)step.reward;
+  return !step.terminated && !step.truncated;
+}
+
+/* Plays on from `state` at random, to the end. `spare`: another state. */
+void mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns);
+
+static inline double mcts_game_value(const mcts_game *game, double returned) { return game->scale * returned + game->shift; }
+
+/* One edge of the root, to be compared with the others. */
+typedef struct mcts_choice {
+  int action, visits;
+  double total;
+} mcts_choice;
+
+/* More visits; a higher mean; a lower index. */
+static inline bool mcts_choice_better(mcts_choice a, mcts_choice b) {
+  if (a.visits != b.visits) return a.visits > b.visits;
+  if (a.total > b.total || a.total < b.total) return a.total > b.total;
+  return a.action < b.action;
+}

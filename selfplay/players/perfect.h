@@ -1,0 +1,13 @@
+/* Perfect play, where it is known: in games that list it, and in Connect Four by search. */
+#pragma once
+#include "envs/env.h"
+
+bool mz_perfect_known(const mz_env *env);
+/* Moves from the start after which mz_perfect_moves takes less than a tenth of a second on the average, soon far less; for those who
+ * ask about many positions. */
+int mz_perfect_quick_after(const mz_env *env);
+/* Marks in optimal [actions] the legal moves that keep the best outcome, however long the game; count ≥ 1: how many. For a state of
+ * a game that goes on, known to be solvable. Connect Four: envs/connect_four/connect_four_solver.h, up to seconds, with MZ_E_CONFIG where the
+ * search goes past its limit. Fails for want of memory. Thread safe: what a thread has found out is kept for its next call
+ * (player_memory.h). */
+mz_status mz_perfect_moves(const mz_env *env, const void *state, uint8_t *optimal, int *count);

@@ -1,0 +1,21 @@
+/* What players keep from move to move, for the thread that moves: a tree's memory, what the solver found out, scratch. None of it
+ * changes what is played. Freed when the thread ends. */
+#pragma once
+#include "envs/connect_four/connect_four_solver.h"
+#include "selfplay/players/mcts.h"
+
+typedef struct mz_player_memory {
+  /* Masks [actions] and states for a choice. */
+  uint8_t *legal, *good, *reply_legal, *reply_good;
+  uint8_t *next, *after;
+  size_t actions, state_size; /* that there is room for */
+  void *block;
+  mz_mcts *mcts;
+  mz_connect_four_solver *solver; /* NULL until it is asked for */
+} mz_player_memory;
+
+/* The calling thread's, with room for this environment. Fails for want of memory only. */
+mz_status mz_player_memory_of_thread(const mz_env *env, mz_player_memory **out);
+/* The calling thread's solver; and its bytes. */
+mz_status mz_player_memory_solver(mz_player_memory *memory);
+double mz_player_memory_solver_bytes(void);

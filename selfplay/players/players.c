@@ -1,0 +1,118 @@
+#include "selfplay/players/players.h"
+#include "base/config/config.h"
+#include "selfplay/players/choice.h"
+#include "selfplay/players/perfect.h"
+#include "selfplay/players/player_memory.h"
+#include <ctype.h>
+#include <string.h>
+
+static const char *const names[] = {
+    [MZ_PLAYER_RANDOM] = "random", [MZ_PLAYER_RULE] = "rule", [MZ_PLAYER_PERFECT] = "perfect", [MZ_PLAYER_MCTS] = "mcts"};
+enum { NAME_COUNT = sizeof names / sizeof names[0] };
+
+static mz_status unknown(const char *text, const char *word) {
+  const char *nearest = mz_nearest(word, names, NAME_COUNT);
+  if (!nearest) return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; there are random, rule, perfect and mcts:SIMS", text);
+  return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; did you mean %s%s?", text, nearest,
+                 nearest == names[MZ_PLAYER_MCTS] ? ":SIMS" : "");
+}
+
+static mz_status parse_simulations(const char *text, const char *digits, int *out) {
+  long value = 0;
+  bool valid = *digits != '\0';
+  for (const char *c = digits; *c && valid; c++) {
+    valid = isdigit((unsigned char)*c) && value <= MZ_MCTS_SIMULATIONS_MAX;
+    value = 10 * value + (*c - '0');
+  }
+  if (!valid || value < 1 || value > MZ_MCTS_SIMULATIONS_MAX) {
+    return mz_fail(MZ_E_USAGE, "opponent: %s: mcts:SIMS takes 1 … %d simulations, as in mcts:100", text, MZ_MCTS_SIMULATIONS_MAX);
+  }
+  *out = (int)value;
+  return MZ_OK;
+}
+
+mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
+  const char *colon = strchr(text, ':');
+  char word[16];
+  const size_t length = colon ? (size_t)(colon - text) : strlen(text);
+  snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, text);
+  int kind = 0;
+  while (kind < NAME_COUNT && (length >= sizeof word || strcmp(word, names[kind]) != 0)) kind++;
+  if (kind == NAME_COUNT || (colon && kind != MZ_PLAYER_MCTS)) return unknown(text, word);
+
+  mz_player player = {.kind = (mz_player_kind)kind};
+  if (kind == MZ_PLAYER_MCTS) {
+    MZ_TRY(parse_simulations(text, colon ? colon + 1 : "", &player.simulations));
+    snprintf(player.name, sizeof player.name, "%s:%d", word, player.simulations);
+  } else {
+    snprintf(player.name, sizeof player.name, "%s", word);
+  }
+  if (kind == MZ_PLAYER_PERFECT && !mz_perfect_known(env)) {
+    return mz_fail(MZ_E_CONFIG, "opponent: perfect: perfect play is not known for %s; mcts:SIMS plays anything", env->name);
+  }
+  if (kind == MZ_PLAYER_RULE && (!env->spec.alternating || env->draws)) {
+    return mz_fail(MZ_E_CONFIG,
+                   "opponent: rule: not for %s, only for two players in turn without chance; mcts:SIMS plays anything",
+                   env->name);
+  }
+  *out = player;
+  return MZ_OK;
+}
+
+/* Marks in `wins` the legal moves that win at once; how many. `next` is left as some successor. */
+static int mark_wins(const mz_env *env, const void *state, const uint8_t *legal, uint8_t *next, uint8_t *wins) {
+  int count = 0;
+  for (int32_t a = 0; a < env->spec.actions; a++) {
+    wins[a] = 0;
+    if (!legal[a]) continue;
+    mz_step step;
+    memcpy(next, state, env->state_size);
+    env->step(next, 1, &a, NULL, &step);
+    wins[a] = step.terminated && step.reward > 0;
+    count += wins[a];
+  }
+  return count;
+}
+
+/* Marks in `good` the legal moves after which the other player cannot win at once; how many. */
+static int mark_safe(const mz_env *env, const void *state, mz_player_memory *m) {
+  int count = 0;
+  for (int32_t a = 0; a < env->spec.actions; a++) {
+    m->good[a] = 0;
+    if (!m->legal[a]) continue;
+    mz_step step;
+    memcpy(m->next, state, env->state_size);
+    env->step(m->next, 1, &a, NULL, &step);
+    const bool over = step.terminated || step.truncated;
+    if (!over) mz_env_legal(env, m->next, m->reply_legal);
+    m->good[a] = over || mark_wins(env, m->next, m->reply_legal, m->after, m->reply_good) == 0;
+    count += m->good[a];
+  }
+  return count;
+}
+
+static int choose_by_rule(const mz_env *env, const void *state, int legal, mz_player_memory *m, mz_rng *rng) {
+  int good = mark_wins(env, state, m->legal, m->next, m->good);
+  if (good == 0) good = mark_safe(env, state, m);
+  return good ? mz_choose_uniform(m->good, good, rng) : mz_choose_uniform(m->legal, legal, rng);
+}
+
+double mz_player_bytes(const mz_player *player, const mz_env *env) {
+  if (player->kind == MZ_PLAYER_MCTS) return mz_mcts_bytes(env, player->simulations);
+  return player->kind == MZ_PLAYER_PERFECT && !env->expert ? mz_player_memory_solver_bytes() : 0;
+}
+
+mz_status mz_player_move(const mz_player *player, const mz_env *env, const void *state, mz_rng *rng, int *action) {
+  mz_player_memory *m;
+  MZ_TRY(mz_player_memory_of_thread(env, &m));
+  if (player->kind == MZ_PLAYER_MCTS) return mz_mcts_move(m->mcts, env, state, player->simulations, rng, action);
+  if (player->kind == MZ_PLAYER_PERFECT) {
+    int good;
+    MZ_TRY(mz_perfect_moves(env, state, m->good, &good));
+    *action = mz_choose_uniform(m->good, good, rng);
+    return MZ_OK;
+  }
+  const int legal = mz_env_legal(env, state, m->legal);
+  *action = player->kind == MZ_PLAYER_RULE ? choose_by_rule(env, state, legal, m, rng) : mz_choose_uniform(m->legal, legal, rng);
+  return MZ_OK;
+}

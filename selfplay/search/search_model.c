@@ -1,0 +1,24 @@
+#include "selfplay/search/search_model.h"
+
+static void initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
+                    float *value) {
+  const mz_infer_model *model = context;
+  mz_infer_initial(model->infer, n, observations, model->kind, pool, out, policy, value);
+}
+
+static void recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
+                      float *policy, float *value, float *reward) {
+  const mz_infer_model *model = context;
+  mz_infer_recurrent(model->infer, n, pool, in, action, out, policy, value, reward);
+}
+
+mz_search_model mz_search_model_of_infer(mz_infer_model *adapter, const mz_model *model) {
+  return (mz_search_model){
+      .context = adapter,
+      .actions = model->actions,
+      .latent_stride = mz_infer_latent_stride(adapter->infer),
+      .obs_bytes = (size_t)model->obs_size * (adapter->kind == MZ_OBS_U8 ? 1 : sizeof(float)),
+      .initial = initial,
+      .recurrent = recurrent,
+  };
+}
