@@ -2,37 +2,7 @@
  * it decides is a pure function of what it was created with and of the windows and rounds it was told, in order, so that a
  * ledger replays byte for byte. One thread drives it. Costs well under a millisecond a phase. */
 #pragma once
-#include "allocator/strategies/strategy.h"
-
-typedef enum mz_action {
-  MZ_ACTION_KEEP,    /* nothing changes */
-  MZ_ACTION_TRY,     /* a new plan is on trial from here on; the old one is kept */
-  MZ_ACTION_WAIT,    /* the trial goes on: not enough was seen */
-  MZ_ACTION_CONFIRM, /* the trial's plan stays */
-  MZ_ACTION_REVERT,  /* the old plan is back; the other is tabu for 8 phases */
-} mz_action;
-const char *mz_action_name(mz_action action); /* "keep", "try", "wait", "confirm", "revert" */
-
-/* One line of the ledger. What was predicted for the phase that ended and what was observed, then what is done next. */
-typedef struct mz_decision {
-  int64_t phase, round;
-  const char *strategy, *predictor; /* predictor: of `expected` and of the candidates */
-  mz_plan plan;                     /* in force in that phase; a plan given up within it, where that happened */
-  mz_prediction predicted;          /* for it, before; unit_s NAN: nothing had been predicted */
-  double observed;                  /* seconds per unit; NAN: no full unit of work, or the plan was given up */
-  mz_action action;
-  mz_plan next;           /* in force from here on */
-  mz_prediction expected; /* of `next` */
-  mz_candidate candidates[MZ_CANDIDATES_MAX];
-  int candidate_count; /* the proposed plan and the best others: at most 4 in all, at most 1 where nothing changes */
-  const char *binding;
-  char reason[MZ_REASON_BYTES];
-  /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval; NAN without a
-   * trial, and where it was given up. */
-  double ratio, ratio_low, ratio_high;
-  int reverts;   /* so far; at 3 adapting stops */
-  bool reverted; /* by this decision */
-} mz_decision;
+#include "allocator/records/decision.h"
 
 typedef struct mz_allocator mz_allocator;
 typedef struct mz_allocator_options {

@@ -2,7 +2,7 @@
  * the bottom left (board_text.h). */
 #include "envs/board_text.h"
 #include "envs/bundled.h"
-#include "envs/go/fast_random.h"
+#include "envs/fast_random.h"
 #include "envs/variants.h"
 #include <string.h>
 

@@ -1,8 +1,7 @@
-#include "replay/buffer.h"
+#include "replay/buffer_state.h"
 #include "base/maths/digest.h"
 #include "replay/segments/moves.h"
 #include "replay/batches/targets.h"
-#include "replay/storage/tiers.h"
 #include <string.h>
 
 struct mz_buffer {

@@ -5,23 +5,11 @@
  * Segments are kept in three tiers: the newest raw, older ones zstd-compressed in memory, the oldest in a temporary file. No
  * draw, digest or checkpoint depends on which is where. */
 #pragma once
-#include "base/config/config.h"
 #include "base/maths/rng.h"
 #include "replay/segments/frame.h"
 #include "replay/batches/priority.h"
-
-typedef struct mz_replay_settings {
-  int64_t capacity;                              /* replay.capacity: transitions (drawable positions) */
-  int64_t bytes_max;                             /* replay.bytes: raw bytes */
-  int64_t min_fill;                              /* replay.min_fill: positions before learning starts */
-  int64_t segment_moves;                         /* replay.segment_moves; 0: whole games */
-  int64_t n_step;                                /* n_step; 0: to the end of the game */
-  double discount, lambda;                       /* discount, td_lambda */
-  double priority_exponent, importance_exponent; /* replay.priority_exponent (0: uniform), replay.importance_exponent */
-  bool symmetry;                                 /* replay.symmetry */
-  int64_t raw_bytes, packed_bytes;               /* replay.raw_bytes, replay.packed_bytes: bounds of the tiers, 0: none */
-} mz_replay_settings;
-extern const mz_settings_table mz_replay_table;
+#include "replay/replay_settings.h"
+#include "replay/storage/entry.h"
 
 typedef struct mz_buffer mz_buffer;
 mz_status mz_buffer_create(mz_buffer **out, const mz_replay_settings *settings, const mz_spec *spec);
@@ -65,7 +53,6 @@ mz_status mz_buffer_set_tiers(mz_buffer *buffer, int64_t raw_bytes, int64_t pack
  * MZ_E_MEMORY. */
 mz_status mz_buffer_spill_to(mz_buffer *buffer, const char *folder);
 
-typedef enum mz_tier { MZ_TIER_RAW, MZ_TIER_PACKED, MZ_TIER_SPILLED, MZ_TIERS } mz_tier;
 typedef struct mz_tier_use {
   int segments[MZ_TIERS];
   int64_t bytes[MZ_TIERS]; /* as they are kept: raw, packed in memory, packed in the file */
@@ -74,13 +61,6 @@ mz_tier_use mz_buffer_tier_use(const mz_buffer *buffer);
 
 /* ---- its segments ---- */
 
-typedef struct mz_entry {
-  uint64_t serial; /* increases by one per segment ever inserted */
-  uint64_t hash;
-  int moves;
-  size_t bytes; /* raw */
-  mz_tier tier;
-} mz_entry;
 /* Oldest first. */
 mz_entry mz_buffer_entry(const mz_buffer *buffer, int index);
 /* Its contents as they are kept, without packing or unpacking; those of a spilled one are read (MZ_E_MEMORY, MZ_E_IO naming the

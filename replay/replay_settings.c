@@ -1,4 +1,4 @@
-#include "replay/buffer.h"
+#include "replay/replay_settings.h"
 
 #define REPLAY(class__, field, key_, type_, min_, max_, fallback_, unit_, help_)                                                 \
   {                                                                                                                              \

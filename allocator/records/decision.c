@@ -1,5 +1,4 @@
 #include "allocator/records/decision.h"
-#include "allocator/records/ledger.h"
 #include <math.h>
 #include <stdarg.h>
 

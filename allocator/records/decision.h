@@ -1,6 +1,37 @@
-/* Filling in the parts of a decision that people read. */
+/* A decision of the allocator: what was predicted and observed, what is done, and why, for people and for the ledger. */
 #pragma once
-#include "allocator/allocator.h"
+#include "allocator/strategies/strategy.h"
+#include "base/json/json.h"
+
+typedef enum mz_action {
+  MZ_ACTION_KEEP,    /* nothing changes */
+  MZ_ACTION_TRY,     /* a new plan is on trial from here on; the old one is kept */
+  MZ_ACTION_WAIT,    /* the trial goes on: not enough was seen */
+  MZ_ACTION_CONFIRM, /* the trial's plan stays */
+  MZ_ACTION_REVERT,  /* the old plan is back; the other is tabu for 8 phases */
+} mz_action;
+const char *mz_action_name(mz_action action); /* "keep", "try", "wait", "confirm", "revert" */
+
+/* One line of the ledger. What was predicted for the phase that ended and what was observed, then what is done next. */
+typedef struct mz_decision {
+  int64_t phase, round;
+  const char *strategy, *predictor; /* predictor: of `expected` and of the candidates */
+  mz_plan plan;                     /* in force in that phase; a plan given up within it, where that happened */
+  mz_prediction predicted;          /* for it, before; unit_s NAN: nothing had been predicted */
+  double observed;                  /* seconds per unit; NAN: no full unit of work, or the plan was given up */
+  mz_action action;
+  mz_plan next;           /* in force from here on */
+  mz_prediction expected; /* of `next` */
+  mz_candidate candidates[MZ_CANDIDATES_MAX];
+  int candidate_count; /* the proposed plan and the best others: at most 4 in all, at most 1 where nothing changes */
+  const char *binding;
+  char reason[MZ_REASON_BYTES];
+  /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval; NAN without a
+   * trial, and where it was given up. */
+  double ratio, ratio_low, ratio_high;
+  int reverts;   /* so far; at 3 adapting stops */
+  bool reverted; /* by this decision */
+} mz_decision;
 
 /* decision->reason; what does not fit is cut, between characters. */
 void mz_decision_say(mz_decision *decision, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -8,3 +39,5 @@ void mz_decision_say(mz_decision *decision, const char *format, ...) __attribute
  * proposal's order. */
 void mz_decision_show(mz_decision *decision, const mz_pipeline *pipeline, const mz_proposal *proposal, const char *why_not,
                       int most);
+/* The decision's part of a line (no inputs), as `why --json` and the ledger have it. */
+cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *decision);

@@ -34,9 +34,6 @@ mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
                            int round_count, const mz_window *window, const char *refused);
 
-/* The decision's part of a line (no inputs), as `why --json` and the ledger have it. */
-cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *decision);
-
 /* Reading. Lines in order, from 1; the callback's failure ends it. `line` is NUL-terminated. A last line without an end (a crash)
  * is left out with a warning; what cannot be an event's line is MZ_E_CHECKPOINT naming the line, as are lines above 8 MiB. */
 typedef mz_status (*mz_ledger_reader)(void *context, const char *line, size_t length, int64_t number);

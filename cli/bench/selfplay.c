@@ -2,7 +2,8 @@
 #include "cli/bench/bench.h"
 #include "muzero/training/state.h"
 #include "networks/tape/backend.h"
-#include "selfplay/games/games.h"
+#include "selfplay/games/actor.h"
+#include "selfplay/games/games_state.h"
 
 /* One batch's size: the same network asked for nothing but inferences, and by the search of as many games. */
 typedef struct fixture {

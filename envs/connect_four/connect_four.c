@@ -1,7 +1,7 @@
 /* Connect Four on bitboards. A column is seven bits, its lowest cell first: bit 7 · column + height; the seventh is always 0, so that no
  * line runs on into the next column. */
 #include "envs/bundled.h"
-#include "envs/go/fast_random.h"
+#include "envs/fast_random.h"
 #include <string.h>
 
 enum { ROWS = 6, COLUMNS = 7, CELLS = ROWS * COLUMNS, STRIDE = ROWS + 1, TEXT_MAX = 128 };

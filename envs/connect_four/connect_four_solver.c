@@ -4,18 +4,14 @@
 #include <string.h>
 
 enum {
-  HEIGHT = 7, /* bits of a column */
   CELLS = MZ_CONNECT_FOUR_CELLS,
   COLUMNS = MZ_CONNECT_FOUR_COLUMNS,
   SYMMETRIC_MOVES = 12, /* up to here a position and its mirror image share an entry; later ones seldom meet */
   UNDECIDED = 100,      /* no score */
 };
-#define BOTTOM UINT64_C(0x0040810204081) /* the lowest cell of every column */
-#define COLUMN UINT64_C(0x3f)
-#define BOARD (BOTTOM * COLUMN)
 /* Rows as people count them, from 1: the third row is odd. */
-#define ODD_ROWS (BOTTOM * 0x15)
-#define EVEN_ROWS (BOTTOM * 0x2a)
+#define ODD_ROWS (MZ_CONNECT_FOUR_BOTTOM * 0x15)
+#define EVEN_ROWS (MZ_CONNECT_FOUR_BOTTOM * 0x2a)
 
 typedef mz_connect_four_board board;
 
@@ -35,24 +31,11 @@ struct mz_connect_four_solver {
 /* --- bitboards --- */
 
 static inline bool has_four(uint64_t stones) {
-  const uint64_t up = stones & stones >> 1, across = stones & stones >> HEIGHT;
-  const uint64_t falling = stones & stones >> (HEIGHT - 1), rising = stones & stones >> (HEIGHT + 1);
-  return (up & up >> 2) | (across & across >> 2 * HEIGHT) | (falling & falling >> 2 * (HEIGHT - 1)) |
-         (rising & rising >> 2 * (HEIGHT + 1));
+  const uint64_t up = stones & stones >> 1, across = stones & stones >> MZ_CONNECT_FOUR_HEIGHT;
+  const uint64_t falling = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT - 1), rising = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT + 1);
+  return (up & up >> 2) | (across & across >> 2 * MZ_CONNECT_FOUR_HEIGHT) | (falling & falling >> 2 * (MZ_CONNECT_FOUR_HEIGHT - 1)) |
+         (rising & rising >> 2 * (MZ_CONNECT_FOUR_HEIGHT + 1));
 }
-
-/* The empty cells that would complete four of these stones, whether they can be played yet or not. */
-static inline uint64_t threats_of(uint64_t stones, uint64_t all) {
-  uint64_t cells = stones << 1 & stones << 2 & stones << 3;
-  for (int d = HEIGHT - 1; d <= HEIGHT + 1; d++) {
-    const uint64_t two_before = stones << d & stones << 2 * d, two_behind = stones >> d & stones >> 2 * d;
-    cells |= two_before & (stones << 3 * d | stones >> d);
-    cells |= two_behind & (stones >> 3 * d | stones << d);
-  }
-  return cells & BOARD & ~all;
-}
-
-static inline uint64_t playable_cells(uint64_t all) { return (all + BOTTOM) & BOARD; }
 
 static inline int count_moves(uint64_t all) { return __builtin_popcountll(all); }
 
@@ -70,26 +53,12 @@ static inline uint64_t key_of(uint64_t mine, uint64_t all, int moves) {
   return key < mirrored ? key : mirrored;
 }
 
-mz_connect_four_board mz_connect_four_play(mz_connect_four_board b, int column) {
-  const uint64_t cell = (b.all + (UINT64_C(1) << HEIGHT * column)) & COLUMN << HEIGHT * column;
-  MZ_ASSERT(cell);
-  return (board){.mine = b.mine ^ b.all, .all = b.all | cell};
-}
-
-bool mz_connect_four_playable(mz_connect_four_board b, int column) {
-  return (playable_cells(b.all) & COLUMN << HEIGHT * column) != 0;
-}
-
-bool mz_connect_four_wins(mz_connect_four_board b, int column) {
-  return (threats_of(b.mine, b.all) & playable_cells(b.all) & COLUMN << HEIGHT * column) != 0;
-}
-
 /* --- what needs no search: for the side to move, which cannot win at once, against a bound --- */
 
 /* The cells above these, in their columns. */
 static inline uint64_t cells_above(uint64_t cells) {
-  uint64_t above = cells << 1 & BOARD;
-  for (int row = 2; row < MZ_CONNECT_FOUR_ROWS; row++) above |= above << 1 & BOARD;
+  uint64_t above = cells << 1 & MZ_CONNECT_FOUR_BOARD;
+  for (int row = 2; row < MZ_CONNECT_FOUR_ROWS; row++) above |= above << 1 & MZ_CONNECT_FOUR_BOARD;
   return above;
 }
 
@@ -99,7 +68,7 @@ static inline uint64_t cells_above(uint64_t cells) {
  * lead, the pairs come out even. White cannot win if no four fits into what White may get; and loses if then Black has a
  * four in what is sure to be Black's. */
 static inline int score_of_leading_white(uint64_t mine, uint64_t all, uint64_t next_even, uint64_t danger, int bound) {
-  const uint64_t empty = BOARD & ~all, winning = danger & EVEN_ROWS & ~next_even;
+  const uint64_t empty = MZ_CONNECT_FOUR_BOARD & ~all, winning = danger & EVEN_ROWS & ~next_even;
   const uint64_t out_of_reach = winning ? cells_above(winning) : 0;
   if (has_four(mine | (((empty & ODD_ROWS) | next_even) & ~out_of_reach))) return UNDECIDED;
   if (winning) return -1;
@@ -110,13 +79,13 @@ static inline int score_of_leading_white(uint64_t mine, uint64_t all, uint64_t n
 /* With Black to lead one column whose next cell is even is left over. If White threatens an odd cell of it, Black must in the end
  * play below that cell: there Black gets the even cells, White the odd ones, and White wins unless Black has four before. */
 static inline int score_of_leading_black(uint64_t mine, uint64_t all, uint64_t next_even, uint64_t danger) {
-  const uint64_t empty = BOARD & ~all, odd_danger = danger & ODD_ROWS;
+  const uint64_t empty = MZ_CONNECT_FOUR_BOARD & ~all, odd_danger = danger & ODD_ROWS;
   if (!odd_danger) return UNDECIDED;
   const uint64_t winning = danger & EVEN_ROWS & ~next_even;
   const uint64_t out_of_reach = winning ? cells_above(winning) : 0;
   const uint64_t led = ((empty & ODD_ROWS) | next_even) & ~out_of_reach;
   for (int c = 0; c < COLUMNS; c++) {
-    const uint64_t column = COLUMN << HEIGHT * c;
+    const uint64_t column = MZ_CONNECT_FOUR_COLUMN << MZ_CONNECT_FOUR_HEIGHT * c;
     const uint64_t threat = odd_danger & column & -(odd_danger & column);
     if (!threat || !(next_even & column)) continue;
     const uint64_t below = column & (threat - 1) & empty & EVEN_ROWS;
@@ -127,14 +96,14 @@ static inline int score_of_leading_black(uint64_t mine, uint64_t all, uint64_t n
 
 /* The score, or a bound of it on its side of `bound` (at most `bound`, or more than it); UNDECIDED. danger: the other side's threats. */
 static inline int score_at_once(uint64_t mine, uint64_t all, int moves, uint64_t danger, int bound) {
-  const uint64_t next = playable_cells(all), forced = next & danger;
+  const uint64_t next = mz_connect_four_playable_cells(all), forced = next & danger;
   const uint64_t sensible = (forced ? forced : next) & ~(danger >> 1);
   if ((forced & (forced - 1)) || !sensible) return -(CELLS - moves) / 2; /* the other side wins with its next stone */
   if (moves >= CELLS - 2) return 0;
   const int least = -(CELLS - 2 - moves) / 2, most = (CELLS - 1 - moves) / 2; /* nobody wins before the stones after these */
   if (least > bound) return least;
   if (most <= bound) return most;
-  const uint64_t empty = BOARD & ~all, hopeful = bound >= 0 ? mine : mine ^ all;
+  const uint64_t empty = MZ_CONNECT_FOUR_BOARD & ~all, hopeful = bound >= 0 ? mine : mine ^ all;
   if (!has_four(hopeful | empty)) return 0;
   if (bound < -1) return UNDECIDED; /* what follows knows nothing of distance */
   const uint64_t next_even = next & EVEN_ROWS;
@@ -189,14 +158,14 @@ static int search(mz_connect_four_solver *s, uint64_t mine, uint64_t all, int mo
     return 0;
   }
   const int64_t before = s->nodes++;
-  const uint64_t theirs = mine ^ all, next = playable_cells(all), forced = next & danger;
+  const uint64_t theirs = mine ^ all, next = mz_connect_four_playable_cells(all), forced = next & danger;
   const uint64_t sensible = (forced ? forced : next) & ~(danger >> 1);
   successor successors[COLUMNS];
   int count = 0, best = -UNDECIDED;
   for (int i = 0; i < COLUMNS; i++) {
-    const uint64_t cell = sensible & COLUMN << HEIGHT * middle_first[i];
+    const uint64_t cell = sensible & MZ_CONNECT_FOUR_COLUMN << MZ_CONNECT_FOUR_HEIGHT * middle_first[i];
     if (!cell) continue;
-    const uint64_t after = all | cell, threats = threats_of(mine | cell, after);
+    const uint64_t after = all | cell, threats = mz_connect_four_threats(mine | cell, after);
     const int score = score_at_once(theirs, after, moves + 1, threats, -bound - 1);
     if (score != UNDECIDED) {
       if (-score > bound) return -score;
@@ -223,8 +192,8 @@ static int search(mz_connect_four_solver *s, uint64_t mine, uint64_t all, int mo
 /* Is the score more than `bound`? */
 static bool exceeds(mz_connect_four_solver *s, board b, int bound) {
   const int moves = count_moves(b.all);
-  if (threats_of(b.mine, b.all) & playable_cells(b.all)) return (CELLS + 1 - moves) / 2 > bound;
-  const uint64_t danger = threats_of(b.mine ^ b.all, b.all), key = key_of(b.mine, b.all, moves);
+  if (mz_connect_four_threats(b.mine, b.all) & mz_connect_four_playable_cells(b.all)) return (CELLS + 1 - moves) / 2 > bound;
+  const uint64_t danger = mz_connect_four_threats(b.mine ^ b.all, b.all), key = key_of(b.mine, b.all, moves);
   int score = score_at_once(b.mine, b.all, moves, danger, bound);
   if (score == UNDECIDED) score = recall(s, key, bound);
   if (score == UNDECIDED) score = search(s, b.mine, b.all, moves, danger, key, bound);

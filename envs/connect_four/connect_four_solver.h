@@ -5,23 +5,8 @@
  * of stones the winner will have played. An outcome is its sign. */
 #pragma once
 #include "base/status.h"
-#include <stdbool.h>
+#include "envs/connect_four/connect_four_board.h"
 #include <stddef.h>
-#include <stdint.h>
-
-enum { MZ_CONNECT_FOUR_COLUMNS = 7, MZ_CONNECT_FOUR_ROWS = 6, MZ_CONNECT_FOUR_CELLS = 42 };
-
-/* Bit 7 · column + row, row 0 at the bottom; the bit above a column's six stays free. Every column is filled from below. */
-typedef struct mz_connect_four_board {
-  uint64_t mine; /* stones of the side to move */
-  uint64_t all;
-} mz_connect_four_board;
-
-/* The board after the side to move has played a column that is not full, seen by the other side. */
-mz_connect_four_board mz_connect_four_play(mz_connect_four_board board, int column);
-bool mz_connect_four_playable(mz_connect_four_board board, int column);
-/* Would the side to move complete four in this column? */
-bool mz_connect_four_wins(mz_connect_four_board board, int column);
 
 /* One thread at a time. What it finds out is remembered for later calls, as far as the table holds it. */
 typedef struct mz_connect_four_solver mz_connect_four_solver;

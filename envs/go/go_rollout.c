@@ -1,5 +1,5 @@
 /* Random games of Go. */
-#include "envs/go/fast_random.h"
+#include "envs/fast_random.h"
 #include "envs/go/go_board.h"
 #include <string.h>
 

@@ -2,7 +2,12 @@
  * A backend has no state of its own: what a node needs is prepared once, when the tape is planned. */
 #pragma once
 #include "base/status.h"
-#include "networks/tape/tape.h"
+#include "networks/parameters/params.h"
+#include <stddef.h>
+
+typedef struct mz_tape mz_tape;
+typedef struct mz_node mz_node;
+typedef struct mz_backend mz_backend;
 
 /* Brings a parameter into the form in which tapes read it, convolutions packed, matrices transposed, when it has changed: once for all
  * threads, different parameters at once from any. values: all parameters; out: params->packed elements; half: for tapes of half

@@ -2,7 +2,7 @@
 #include "base/symmetry.h"
 #include "base/arena.h"
 #include "base/maths/maths.h"
-#include "replay/batches/fresh.h"
+#include "replay/batches/batch_reanalyzed.h"
 #include "replay/storage/holder.h"
 #include "replay/batches/targets.h"
 #include <string.h>

@@ -1,7 +1,8 @@
 /* n-step targets over a segment (MuZero, section 3 and appendix; muzero.md "Value target"). Two alternating players: rewards
  * and values of the other player count negatively. */
 #pragma once
-#include "replay/buffer.h"
+#include "replay/replay_settings.h"
+#include "replay/segments/segment.h"
 
 typedef struct mz_target {
   float value, reward;                          /* of state t; reward caused by the move into it (step 0: 0) */

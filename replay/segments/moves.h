@@ -1,8 +1,10 @@
-/* A stretch of moves as arrays: the form that segments and trajectories share, with its writing, reading and checking, and
- * the making of segments. Internal to this room. */
+/* A stretch of moves as arrays: the form that segments and trajectories share, with its writing, reading and checking.
+ * Internal to this room. */
 #pragma once
 #include "base/maths/maths.h"
-#include "replay/segments/segment.h"
+#include "base/bytes.h"
+#include "base/spec.h"
+#include "base/status.h"
 
 typedef struct mz_moves { /* fields as in mz_segment */
   int length;
@@ -36,9 +38,3 @@ mz_status mz_moves_read(mz_moves *moves, uint32_t entries, mz_reader *reader, co
 bool mz_policy_valid(const float *weights, int count);
 /* All zeros: no target. */
 bool mz_policy_none(const float *weights, int count);
-
-/* One reference; arrays placed, everything else zero. */
-mz_status mz_segment_alloc(int length, size_t entries, size_t obs_bytes, mz_segment **out);
-mz_moves mz_segment_moves(const mz_segment *segment);
-/* Sets the hash of a finished segment. scratch: reused from call to call. */
-mz_status mz_segment_seal(mz_segment *segment, size_t obs_bytes, mz_writer *scratch);

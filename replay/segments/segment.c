@@ -1,5 +1,5 @@
 #include "base/maths/digest.h"
-#include "replay/segments/moves.h"
+#include "replay/segments/segment_build.h"
 
 int mz_segment_length_max(const mz_spec *spec, mz_cut cut) {
   enum { UNBOUNDED = 1000 };

@@ -1,4 +1,4 @@
-#include "replay/segments/moves.h"
+#include "replay/segments/segment_build.h"
 #include <limits.h>
 #include <string.h>
 

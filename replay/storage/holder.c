@@ -1,5 +1,5 @@
 #include "replay/storage/holder.h"
-#include "replay/storage/tiers.h"
+#include "replay/buffer_state.h"
 
 typedef struct mz_wanted {
   uint64_t serial;

@@ -3,7 +3,7 @@
  * done: a segment that cannot be packed or spilled (no memory, no folder, a full disk) stays where it is, with one warning.
  * One writer; any number of readers between its calls. Internal to this room. */
 #pragma once
-#include "replay/buffer.h"
+#include "replay/storage/entry.h"
 #include "replay/storage/spill.h"
 
 typedef struct mz_kept { /* one segment: what draws look at, small so that it stays in the cache */
@@ -69,5 +69,3 @@ mz_tier mz_tiers_tier(const mz_tiers *tiers, uint64_t serial);
 mz_status mz_tiers_content(const mz_tiers *tiers, uint64_t serial, mz_content *out);
 /* An unpacked copy of one that is not raw, with one reference. */
 mz_status mz_tiers_unpack(const mz_tiers *tiers, uint64_t serial, mz_unpacker *unpacker, mz_segment **out);
-
-const mz_tiers *mz_buffer_tiers(const mz_buffer *buffer);

@@ -5,11 +5,8 @@
 #include "selfplay/evaluation/agent.h"
 #include "selfplay/players/players.h"
 #include "selfplay/evaluation/points.h"
+#include "selfplay/evaluation/tally.h"
 
-typedef struct mz_tally {
-  int64_t games, win, draw, loss;
-  double return_sum;
-} mz_tally;
 typedef struct mz_evaluation { /* of side 0 of a match */
   int64_t games;
   double mean_return;      /* two players: in [−1, 1] where a game pays at its end */

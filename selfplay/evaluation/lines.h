@@ -1,7 +1,8 @@
 /* Every line of play that an opponent can bring about against a player whose move is a function of the position. Lines are
  * counted, positions are visited once: equal positions of one ply are merged, each with the number of lines that lead to it. */
 #pragma once
-#include "selfplay/evaluation/evaluate.h"
+#include "envs/env.h"
+#include "selfplay/evaluation/tally.h"
 
 /* Moves for n states lying one behind the other. */
 typedef mz_status (*mz_chooser)(void *context, int n, const void *states, int32_t *actions);
@@ -14,6 +15,3 @@ typedef struct mz_lines {
 
 /* `choose` has the given seat. Two players, no chance. MZ_E_CONFIG when there are more than `limit` lines. */
 mz_status mz_lines_count(const mz_env *env, int seat, mz_chooser choose, void *context, int64_t limit, mz_lines *out);
-
-/* Adds `games` games with this return; counts them as won, drawn or lost by its sign. */
-void mz_tally_add(mz_tally *tally, double *square_sum, double game_return, int64_t games);

@@ -1,6 +1,7 @@
 #include "base/arena.h"
 #include "base/maths/maths.h"
-#include "selfplay/games/games.h"
+#include "selfplay/games/actor.h"
+#include "selfplay/games/games_state.h"
 #include "selfplay/planner.h"
 #include <math.h>
 #include <string.h>

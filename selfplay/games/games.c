@@ -1,4 +1,4 @@
-#include "selfplay/games/games.h"
+#include "selfplay/games/games_state.h"
 #include "base/arena.h"
 #include "selfplay/evaluation/opening.h"
 #include <inttypes.h>

@@ -1,30 +1,37 @@
-/* The games in play from inside: what actor.c advances and games.c creates, starts and saves. */
+/* Games in play: G games live in slots, which hold all that determines their future. Actors advance them (actor.h). */
 #pragma once
-#include "selfplay/games/actor.h"
+#include "base/config/config.h"
+#include "envs/env.h"
+#include "replay/segments/segment.h"
 
-typedef struct mz_game {
-  uint64_t episode; /* ordinal of the game now in play in this slot */
-  uint64_t moves;   /* searched moves this slot has made, over all its episodes: the ordinal of the next */
-  uint64_t length;  /* recorded moves of this episode */
-  double return_;   /* rewards of this episode, for player 0 */
-} mz_game;
+typedef struct mz_selfplay_settings {
+  int64_t games, moves;     /* games, moves: G and M */
+  double temperature;       /* selfplay.temperature, at the start; falls linearly to */
+  double temperature_final; /* selfplay.temperature_final, which it reaches at */
+  double temperature_until; /* selfplay.temperature_until, as a part of the horizon */
+  int64_t opening_plies; /* selfplay.opening_plies: a new game starts with 0 … this many uniformly random, unrecorded moves */
+  /* selfplay.fork_share: so many games begin at a position of the slot's game before, each as likely, with a random, unrecorded
+   * move (Trudeau & Bowling 2023, arXiv:2302.12359; KataGo forks so, too): they try what was not played where play leads. */
+  double fork_share;
+  bool noise; /* selfplay.noise: root noise */
+  /* Playout cap randomization (Wu 2019, arXiv:1902.10565, section 3.1): this share of moves is searched with all simulations; the
+   * others with fewer, at most these, so that there are more games, and what they searched is no policy target. */
+  double full_share;        /* selfplay.full_share */
+  int64_t fast_simulations; /* selfplay.fast_simulations */
+} mz_selfplay_settings;
+extern const mz_settings_table mz_selfplay_table;
+/* Of a move that is not searched in full, and of a move on average. simulations: the search settings'. */
+int64_t mz_selfplay_fast_simulations(const mz_selfplay_settings *settings, int64_t simulations);
+double mz_selfplay_mean_simulations(const mz_selfplay_settings *settings, int64_t simulations);
 
-struct mz_games {
-  const mz_env *env;
-  mz_selfplay_settings settings;
-  uint64_t seed;
-  int count;
-  uint8_t *states;              /* [count][env->state_size] */
-  uint8_t *forks;               /* the same: with fork_share, a position of each episode so far */
-  mz_game *games;               /* [count] */
-  mz_trajectory **trajectories; /* [count] */
-  void *block;
-};
-
-static inline uint8_t *mz_games_state(const mz_games *games, int slot) {
-  return games->states + (size_t)slot * games->env->state_size;
-}
-/* Starts the slot's episode: at a fork, or by a reset and 0 … opening_plies random moves. mask: scratch, [actions]. */
-void mz_games_start(mz_games *games, int slot, uint8_t *mask);
-/* To be called at every position that is searched: so that any of the episode's may be where another game forks off. */
-void mz_games_keep(mz_games *games, int slot);
+/* The games and all that determines their future. Random numbers are keyed by the slot and by what it has done so far: its
+ * episodes (resets, openings) and its searched moves (noise, choice, chance). */
+typedef struct mz_games mz_games;
+mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut, uint64_t seed);
+void mz_games_free(mz_games *games);
+/* Bytes that games in play take, at the most; where nothing bounds a game in moves, those of games of some thousand. */
+double mz_games_bytes(const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut);
+/* State for checkpoints and digests. read replaces the contents of games created with the same environment and settings;
+ * MZ_E_CHECKPOINT for what no games in play can be, and the games are then only good for freeing. */
+void mz_games_write(const mz_games *games, mz_writer *writer);
+mz_status mz_games_read(mz_games *games, mz_reader *reader);

@@ -2,7 +2,7 @@
  * chance has a say. */
 #pragma once
 #include "envs/env.h"
-#include "envs/go/fast_random.h"
+#include "envs/fast_random.h"
 
 typedef struct mcts_game {
   const mz_env *env;

@@ -12,8 +12,6 @@
 #include "selfplay/search/tree.h"
 #include <stdbool.h>
 
-struct mz_search_settings;
-
 #define MZ_PRIOR_MIN 1e-30f /* keeps the weights of v_mix and π·exp(σ) among the normal numbers */
 #define MZ_SPAN_MIN 1e-8f   /* least difference of Q that is scaled to 1 */
 
@@ -27,11 +25,6 @@ typedef struct mz_scorer {
   float *q_decay; /* gumbel: exp(−q_scale) */
   int rescale;
 } mz_scorer;
-
-/* MZ_E_CONFIG when the bounds of min_max are not in order. */
-double mz_scorer_bytes(int visits_max); /* that init takes */
-mz_status mz_scorer_init(mz_scorer *scorer, const struct mz_search_settings *settings, float discount, int visits_max);
-void mz_scorer_deinit(mz_scorer *scorer);
 
 /* Sequential halving (Danihelka et al. 2022, figure 1): out[i] = the visit count that considered actions have before simulation i,
  * for `considered` actions; ≤ 1: 0 … simulations−1. */

@@ -2,7 +2,7 @@
  * along random games. */
 #pragma once
 #include "envs/env.h"
-#include "envs/go/fast_random.h"
+#include "envs/fast_random.h"
 #include "base/symmetry.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "muzero/run.h"
 #include "muzero/storage/stored.h"
 #include "replay/storage/store.h"
-#include "selfplay/games/games.h"
+#include "selfplay/games/games_state.h"
 #include <string.h>
 
 #define PATH FUZZ_FOLDER "/round.mzc"

@@ -1,5 +1,5 @@
 /* Scoring one node: golden values of mctx and muzero-cpp, and a plain double-precision reference over random nodes. */
-#include "selfplay/search/score.h"
+#include "selfplay/search/search_state.h"
 #include "base/file/file.h"
 #include "base/json/json.h"
 #include "tests/selfplay/table_model.h"

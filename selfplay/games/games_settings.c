@@ -1,4 +1,4 @@
-#include "selfplay/games/actor.h"
+#include "selfplay/games/games.h"
 
 #define ROW(field, key_, type_, min_, max_, fallback_, unit_, help_)                                                             \
   {                                                                                                                              \

@@ -1,4 +1,4 @@
-#include "replay/batches/fresh.h"
+#include "replay/batches/batch_reanalyzed.h"
 #include "base/arena.h"
 #include "replay/batches/targets.h"
 #include <string.h>
