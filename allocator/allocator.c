@@ -109,7 +109,7 @@ static void end_decision(mz_allocator *a, mz_decision *d) {
   d->next = a->plan;
   if (!isfinite(d->expected.unit_s)) d->expected = mz_allocator_predict(a, &a->plan);
   d->reverts = a->reverts;
-  d->reverted = d->action == MZ_ACTION_REVERT;
+  d->reverted = d->action == MZ_DECISION_REVERT;
   a->expected = d->expected;
 }
 
@@ -188,7 +188,7 @@ static bool consult(mz_allocator *a, const mz_window *window, mz_proposal *p, mz
 }
 
 static void begin_trial(mz_allocator *a, const mz_proposal *p, mz_decision *d) {
-  d->action = MZ_ACTION_TRY;
+  d->action = MZ_DECISION_TRY;
   d->expected = p->prediction;
   const bool releases = a->settings.objective == MZ_OBJECTIVE_TIME && price_s(a, &p->plan) < price_s(a, &a->plan);
   mz_trial_begin(&a->trial, &a->rounds, worth(a, &p->plan), releases);
@@ -221,7 +221,7 @@ void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decisi
     }
     mz_decision_say(d, "%s: begins with the plan that %s best, by %.3g %%", text,
                     measured ? "the history predicts" : "probes predict", 100 * gain);
-    d->action = MZ_ACTION_CONFIRM;
+    d->action = MZ_DECISION_CONFIRM;
     d->expected = p.prediction;
     a->plan = p.plan;
   }
@@ -233,7 +233,7 @@ void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decisi
 static void rest(mz_allocator *a) { a->rest_until = a->decisions + 2; }
 
 static void count_revert(mz_allocator *a, const mz_plan *bad, mz_decision *d) {
-  d->action = MZ_ACTION_REVERT;
+  d->action = MZ_DECISION_REVERT;
   a->reverts++;
   mz_tabu_add(&a->tabu, bad, a->decisions);
   rest(a);
@@ -293,10 +293,10 @@ static void verify(mz_allocator *a, mz_decision *d) {
   d->ratio_low = ratio.low;
   d->ratio_high = ratio.high;
   if (verdict == MZ_VERDICT_WAIT) {
-    d->action = MZ_ACTION_WAIT;
+    d->action = MZ_DECISION_WAIT;
     mz_decision_say(d, "%s: %s, not enough to judge after %d windows", text, judged, a->trial.windows);
   } else if (verdict == MZ_VERDICT_CONFIRM) {
-    d->action = MZ_ACTION_CONFIRM;
+    d->action = MZ_DECISION_CONFIRM;
     mz_decision_say(d, "%s: %s: it stays", text, judged);
     confirm(a);
   } else {
@@ -338,13 +338,13 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
 
 void mz_allocator_refused(mz_allocator *a, const char *why, mz_decision *d) {
   mz_tabu_add(&a->tabu, &a->plan, a->decisions);
-  if (d->action == MZ_ACTION_TRY) a->rounds = a->trial.before;
-  if (d->action == MZ_ACTION_REVERT) a->rounds = a->trial.after;
+  if (d->action == MZ_DECISION_TRY) a->rounds = a->trial.before;
+  if (d->action == MZ_DECISION_REVERT) a->rounds = a->trial.after;
   mz_rounds_warm_up(&a->rounds);
   a->plan = a->before;
   a->state = STEADY;
   rest(a);
-  d->action = MZ_ACTION_KEEP;
+  d->action = MZ_DECISION_KEEP;
   d->expected = (mz_prediction){NAN, NAN, NAN};
   mz_decision_say(d, "could not be carried out: %s", why);
   end_decision(a, d);

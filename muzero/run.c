@@ -221,7 +221,7 @@ static mz_status decide(mz_run *run, mz_phase *phase) {
   begin(run, MZ_DOING_DECISION);
   MZ_TRY(mz_steer_decide(run->steer, &run->workers, &run->phase_stats, run->score, &decision));
   phase->strategy = decision->strategy;
-  phase->action = mz_action_name(decision->action);
+  phase->action = mz_decision_action_name(decision->action);
   snprintf(phase->reason, sizeof phase->reason, "%s", decision->reason);
   return MZ_OK;
 }

@@ -92,7 +92,7 @@ mz_status mz_infer_prepare(const mz_model *model, const mz_backend *backend, con
   float *folded = NULL;
   MZ_TRY(mz_alloc(&folded, (size_t)model->params.size, sizeof *folded));
   memcpy(folded, out, (size_t)model->params.size * sizeof *folded);
-  const mz_status status = mz_pack_all(backend->pack_forward, &model->params, folded, model->half, out);
+  const mz_status status = mz_pack_all(backend->pack_forward, &model->params, folded, model->infer_bf16, out);
   free(folded);
   return status;
 }

@@ -41,7 +41,7 @@ mz_isa mz_isa_level(void) {
   return chosen;
 }
 
-bool mz_isa_halves(void) {
+bool mz_isa_has_bf16(void) {
 #if defined(__x86_64__)
   return mz_isa_level() == MZ_ISA_LEVEL_AVX512 && __builtin_cpu_supports("avx512bf16");
 #else

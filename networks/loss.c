@@ -56,7 +56,7 @@ void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings 
     if (k > 0 && settings->consistency_weight > 0) {
       loss->next_obs[k] = mz_tape_input(tape, model->obs_size);
       const mz_value seen = mz_model_represent(model, tape, loss->next_obs[k]);
-      mz_tape_distance(tape, heads->latent, seen, loss->policy_weight[k], /* a policy is known only where a state is stored */
+      mz_tape_mse(tape, heads->latent, seen, loss->policy_weight[k], /* a policy is known only where a state is stored */
                        (float)(step_weight * settings->consistency_weight));
     }
   }

@@ -27,7 +27,7 @@ double mz_buffer_positions_most(const mz_replay_settings *settings, const mz_spe
 mz_status mz_buffer_insert(mz_buffer *buffer, mz_segment *segment);
 
 typedef struct mz_draw {
-  const mz_segment *segment; /* NULL: packed (mz_buffer_hold gives it); alive until the next insert or change of tiers */
+  const mz_segment *segment; /* NULL: packed (mz_buffer_load gives it); alive until the next insert or change of tiers */
   int position;
   int64_t leaf;
   uint64_t serial; /* of the segment in this buffer: guards late priority updates */

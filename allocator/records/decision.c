@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-const char *mz_action_name(mz_action action) {
+const char *mz_decision_action_name(mz_decision_action action) {
   static const char *const names[] = {"keep", "try", "wait", "confirm", "revert"};
   return names[action];
 }
@@ -72,7 +72,7 @@ cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *d) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "event", "decision");
   cJSON_AddNumberToObject(o, "phase", (double)d->phase);
-  cJSON_AddStringToObject(o, "action", mz_action_name(d->action));
+  cJSON_AddStringToObject(o, "action", mz_decision_action_name(d->action));
   cJSON_AddBoolToObject(o, "reverted", d->reverted);
   cJSON_AddStringToObject(o, "strategy", d->strategy);
   cJSON_AddStringToObject(o, "predictor", d->predictor);

@@ -3,14 +3,14 @@
 #include "allocator/strategies/strategy.h"
 #include "base/json/json.h"
 
-typedef enum mz_action {
-  MZ_ACTION_KEEP,    /* nothing changes */
-  MZ_ACTION_TRY,     /* a new plan is on trial from here on; the old one is kept */
-  MZ_ACTION_WAIT,    /* the trial goes on: not enough was seen */
-  MZ_ACTION_CONFIRM, /* the trial's plan stays */
-  MZ_ACTION_REVERT,  /* the old plan is back; the other is tabu for 8 phases */
-} mz_action;
-const char *mz_action_name(mz_action action); /* "keep", "try", "wait", "confirm", "revert" */
+typedef enum mz_decision_action {
+  MZ_DECISION_KEEP,    /* nothing changes */
+  MZ_DECISION_TRY,     /* a new plan is on trial from here on; the old one is kept */
+  MZ_DECISION_WAIT,    /* the trial goes on: not enough was seen */
+  MZ_DECISION_CONFIRM, /* the trial's plan stays */
+  MZ_DECISION_REVERT,  /* the old plan is back; the other is tabu for 8 phases */
+} mz_decision_action;
+const char *mz_decision_action_name(mz_decision_action action); /* "keep", "try", "wait", "confirm", "revert" */
 
 /* One line of the ledger. What was predicted for the phase that ended and what was observed, then what is done next. */
 typedef struct mz_decision {
@@ -19,7 +19,7 @@ typedef struct mz_decision {
   mz_plan plan;                     /* in force in that phase; a plan given up within it, where that happened */
   mz_prediction predicted;          /* for it, before; unit_s NAN: nothing had been predicted */
   double observed;                  /* seconds per unit; NAN: no full unit of work, or the plan was given up */
-  mz_action action;
+  mz_decision_action action;
   mz_plan next;           /* in force from here on */
   mz_prediction expected; /* of `next` */
   mz_candidate candidates[MZ_CANDIDATES_MAX];

@@ -1,5 +1,5 @@
 /* DIR/ledger.jsonl: every decision with the inputs it was made from, one JSON line each; replaying it gives the same decisions
- * byte for byte. An invocation of a run (train, resume) begins a chapter: a line "open" with everything the allocator was
+ * byte for byte. An invocation of a run (train, resume) begins a section: a line "open" with everything the allocator was
  * created with, history rows used included; then "decision" lines as they happen, the first of them that of mz_allocator_begin.
  *
  * {"event":"open","format":1,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…]}
@@ -41,11 +41,11 @@ mz_status mz_ledger_read(const char *path, mz_ledger_reader reader, void *contex
 /* Phase of a decision line and its action, without parsing; false: another line. */
 bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]);
 
-/* Replays chapter after chapter up to and with the decision of `upto` phase (INT64_MAX: all). Every replayed decision is compared with
+/* Replays section after section up to and with the decision of `upto` phase (INT64_MAX: all). Every replayed decision is compared with
  * the recorded one, byte for byte. MZ_E_CHECKPOINT names the line that cannot be read. */
 typedef struct mz_replayed {
   mz_allocator *allocator;      /* as it stood then; NULL: the ledger is empty */
-  mz_allocator_options options; /* of its chapter; pointers into the block below */
+  mz_allocator_options options; /* of its section; pointers into the block below */
   void *storage;
   int64_t decisions;        /* replayed, those of mz_allocator_begin included */
   int64_t differences;      /* of them; */

@@ -6,12 +6,12 @@
 
 enum { ROUNDS_MAX = 1 << 20 };
 
-/* What the options of a chapter point to. */
-typedef struct chapter {
+/* What the options of a section point to. */
+typedef struct section {
   mz_pipeline pipeline;
   mz_allocation_settings settings;
   mz_observation history[MZ_HISTORY_USED_MAX];
-} chapter;
+} section;
 
 typedef struct player {
   const char *path;
@@ -21,7 +21,7 @@ typedef struct player {
   mz_replayed *out;
 } player;
 
-/* ---- the line that opens a chapter ---- */
+/* ---- the line that opens a section ---- */
 
 /* Settings are checked as users' are; here a wrong one is damage. */
 static mz_status read_settings(const mz_fields *f, mz_allocation_settings *out) {
@@ -74,7 +74,7 @@ static mz_status read_history(const mz_fields *f, const mz_pipeline *pipeline, m
   return MZ_OK;
 }
 
-static mz_status read_chapter(const mz_fields *f, chapter *c, mz_allocator_options *options) {
+static mz_status read_section(const mz_fields *f, section *c, mz_allocator_options *options) {
   int64_t format = 0;
   char strategy[64];
   MZ_TRY(mz_fields_whole(f, "format", 1, MZ_WHOLE_MAX, &format));
@@ -100,11 +100,11 @@ static mz_status play_open(player *p, const mz_fields *f) {
   free(out->storage);
   out->allocator = NULL;
   out->storage = NULL;
-  chapter *c = NULL;
+  section *c = NULL;
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
   out->storage = c;
   out->options = (mz_allocator_options){0};
-  MZ_TRY(read_chapter(f, c, &out->options));
+  MZ_TRY(read_section(f, c, &out->options));
   return mz_allocator_create(&out->allocator, &out->options);
 }
 
@@ -138,7 +138,7 @@ static mz_status compare(player *p, const mz_decision *d, const char *line) {
 
 static mz_status play_decision(player *p, const mz_fields *f, const char *line) {
   mz_allocator *allocator = p->out->allocator;
-  if (allocator == NULL) return mz_fail(f->code, "%s: a decision before the line that opens a chapter", f->where);
+  if (allocator == NULL) return mz_fail(f->code, "%s: a decision before the line that opens a section", f->where);
   mz_decision decision;
   const cJSON *json = cJSON_GetObjectItemCaseSensitive(f->object, "window");
   MZ_TRY(play_rounds(p, f));

@@ -50,11 +50,11 @@ void mz_config_defaults(mz_config *config) {
   const int count = mz_config_row_count(config);
   for (int i = 0; i < count; i++) {
     const row_place place = locate(config, i);
-    mz_value value;
-    const mz_status status = mz_value_parse(place.row, place.row->fallback, "default", &value);
+    mz_setting_value value;
+    const mz_status status = mz_setting_value_parse(place.row, place.row->fallback, "default", &value);
     if (status != MZ_OK) mz_log_write(MZ_LOG_ERROR, "%s", mz_message());
     MZ_ASSERT(status == MZ_OK);
-    mz_value_store(place.row, &value, address(config, place));
+    mz_setting_value_store(place.row, &value, address(config, place));
     if (config->explicit_ != NULL) config->explicit_[i] = 0;
   }
 }
@@ -88,10 +88,10 @@ static mz_status set(mz_config *config, const char *key, const char *text, const
   const int index = mz_config_find(config, key);
   if (index < 0) return fail_unknown(config, key, text, where);
   const row_place place = locate(config, index);
-  mz_value value;
-  MZ_TRY(mz_value_parse(place.row, text, where, &value));
+  mz_setting_value value;
+  MZ_TRY(mz_setting_value_parse(place.row, text, where, &value));
   if (rehearsal) return MZ_OK;
-  mz_value_store(place.row, &value, address(config, place));
+  mz_setting_value_store(place.row, &value, address(config, place));
   if (config->explicit_ != NULL) config->explicit_[index] = 1;
   return MZ_OK;
 }
@@ -166,7 +166,7 @@ mz_status mz_config_set_json(mz_config *config, const cJSON *object, const char 
   return set_object(config, object, "", where, false);
 }
 
-static cJSON *value_to_json(const mz_setting *row, const mz_value *value) {
+static cJSON *value_to_json(const mz_setting *row, const mz_setting_value *value) {
   char text[80];
   switch (row->type) {
     case MZ_FLOAT:
@@ -180,7 +180,7 @@ static cJSON *value_to_json(const mz_setting *row, const mz_value *value) {
     case MZ_ENUM:
     case MZ_TEXT: break;
   }
-  mz_value_text(row, value, text, sizeof text);
+  mz_setting_value_text(row, value, text, sizeof text);
   return cJSON_CreateString(text);
 }
 
@@ -205,7 +205,7 @@ cJSON *mz_config_to_json(const mz_config *config) {
   const int count = mz_config_row_count(config);
   for (int i = 0; i < count && root != NULL; i++) {
     const row_place place = locate(config, i);
-    const mz_value value = mz_value_load(place.row, address(config, place));
+    const mz_setting_value value = mz_setting_value_load(place.row, address(config, place));
     if (add_nested(root, place.row->key, value_to_json(place.row, &value))) continue;
     cJSON_Delete(root);
     root = NULL;
@@ -215,8 +215,8 @@ cJSON *mz_config_to_json(const mz_config *config) {
 
 void mz_config_text(const mz_config *config, int index, char *out, size_t size) {
   const row_place place = locate(config, index);
-  const mz_value value = mz_value_load(place.row, address(config, place));
-  mz_value_text(place.row, &value, out, size);
+  const mz_setting_value value = mz_setting_value_load(place.row, address(config, place));
+  mz_setting_value_text(place.row, &value, out, size);
 }
 
 static uint64_t bits_of(double number) {
@@ -227,6 +227,6 @@ static uint64_t bits_of(double number) {
 
 bool mz_config_equal(const mz_config *a, const mz_config *b, int index) {
   const row_place place = locate(a, index);
-  const mz_value left = mz_value_load(place.row, address(a, place)), right = mz_value_load(place.row, address(b, place));
+  const mz_setting_value left = mz_setting_value_load(place.row, address(a, place)), right = mz_setting_value_load(place.row, address(b, place));
   return left.integer == right.integer && bits_of(left.number) == bits_of(right.number) && strcmp(left.text, right.text) == 0;
 }

@@ -136,7 +136,7 @@ static void choice_text(const char *choices, int64_t index, char *out, size_t si
   snprintf(out, size, "%.*s", (int)strcspn(start, "|"), start);
 }
 
-void mz_value_text(const mz_setting *row, const mz_value *value, char *out, size_t size) {
+void mz_setting_value_text(const mz_setting *row, const mz_setting_value *value, char *out, size_t size) {
   char number[MZ_JSON_NUMBER_MAX];
   switch (row->type) {
     case MZ_INT: snprintf(out, size, "%lld", (long long)value->integer); break;
@@ -159,8 +159,8 @@ static bool is_whole(const mz_setting *row) { return row->type == MZ_INT || row-
 static bool has_no_end(const mz_setting *row) { return row->max >= (is_whole(row) ? 0x1p63 : 0x1.fffffffffffffp1023); }
 
 /* The valid value nearest to a bound. */
-static mz_value at_bound(const mz_setting *row, double bound) {
-  mz_value value = {.number = bound};
+static mz_setting_value at_bound(const mz_setting *row, double bound) {
+  mz_setting_value value = {.number = bound};
   if (is_whole(row)) value.integer = bound >= 0x1p63 ? INT64_MAX : bound < -0x1p63 ? INT64_MIN : (int64_t)bound;
   return value;
 }
@@ -174,18 +174,18 @@ static void choices_range(const char *choices, char *out, size_t size) {
   out[used] = '\0';
 }
 
-void mz_value_range(const mz_setting *row, char *out, size_t size) {
+void mz_setting_value_range(const mz_setting *row, char *out, size_t size) {
   if (row->type == MZ_BOOL) {
     snprintf(out, size, "on or off");
   } else if (row->type == MZ_ENUM) {
     choices_range(row->choices, out, size);
   } else if (row->type == MZ_TEXT) {
-    snprintf(out, size, "text of at most %zu bytes of UTF-8", sizeof((mz_value *)0)->text - 1);
+    snprintf(out, size, "text of at most %zu bytes of UTF-8", sizeof((mz_setting_value *)0)->text - 1);
   } else {
     char low[48], high[48];
-    const mz_value min = at_bound(row, row->min), max = at_bound(row, row->max);
-    mz_value_text(row, &min, low, sizeof low);
-    mz_value_text(row, &max, high, sizeof high);
+    const mz_setting_value min = at_bound(row, row->min), max = at_bound(row, row->max);
+    mz_setting_value_text(row, &min, low, sizeof low);
+    mz_setting_value_text(row, &max, high, sizeof high);
     const bool has_unit = row->unit != NULL && row->unit[0] != '\0';
     snprintf(out, size, "%s%s%s%s%s%s", low, has_no_end(row) ? " or more" : " … ", has_no_end(row) ? "" : high,
              has_unit ? " (" : "", has_unit ? row->unit : "", has_unit ? ")" : "");
@@ -225,7 +225,7 @@ static verdict parse_text(const char *text, char *out, size_t size) {
   return FITS;
 }
 
-static verdict parse_type(const mz_setting *row, const char *text, mz_value *out) {
+static verdict parse_type(const mz_setting *row, const char *text, mz_setting_value *out) {
   switch (row->type) {
     case MZ_INT: return parse_whole(text, 1, &out->integer);
     case MZ_FLOAT: return parse_number(text, &out->number);
@@ -238,7 +238,7 @@ static verdict parse_type(const mz_setting *row, const char *text, mz_value *out
   return WRONG_TYPE;
 }
 
-static verdict check_range(const mz_setting *row, const mz_value *value) {
+static verdict check_range(const mz_setting *row, const mz_setting_value *value) {
   if (row->type == MZ_BOOL || row->type == MZ_ENUM || row->type == MZ_TEXT) return FITS;
   const double x = is_whole(row) ? (double)value->integer : value->number;
   return x < row->min ? TOO_LOW : x > row->max ? TOO_HIGH : FITS;
@@ -254,18 +254,18 @@ static const char *kind(mz_type type) {
   }
 }
 
-mz_status mz_value_parse(const mz_setting *row, const char *text, const char *where, mz_value *out) {
-  *out = (mz_value){0};
+mz_status mz_setting_value_parse(const mz_setting *row, const char *text, const char *where, mz_setting_value *out) {
+  *out = (mz_setting_value){0};
   verdict v = parse_type(row, text, out);
   if (v == FITS) v = check_range(row, out);
   if (v == FITS) return MZ_OK;
 
   char range[512], nearest[64];
-  mz_value_range(row, range, sizeof range);
+  mz_setting_value_range(row, range, sizeof range);
   const char *gap = where[0] == '-' ? " " : ": "; /* "--set key=value", "cartpole.json: key=value" */
   if (v == TOO_LOW || v == TOO_HIGH) {
-    const mz_value bound = at_bound(row, v == TOO_LOW ? row->min : row->max);
-    mz_value_text(row, &bound, nearest, sizeof nearest);
+    const mz_setting_value bound = at_bound(row, v == TOO_LOW ? row->min : row->max);
+    mz_setting_value_text(row, &bound, nearest, sizeof nearest);
     return mz_fail(MZ_E_CONFIG, "%s%s%s=%.80s: out of range; %s takes %s; nearest valid value: %s", where, gap, row->key, text,
                    row->key, range, nearest);
   }
@@ -275,8 +275,8 @@ mz_status mz_value_parse(const mz_setting *row, const char *text, const char *wh
 
 /* ---- in and out of the struct ---- */
 
-mz_value mz_value_load(const mz_setting *row, const void *place) {
-  mz_value value = {0};
+mz_setting_value mz_setting_value_load(const mz_setting *row, const void *place) {
+  mz_setting_value value = {0};
   int32_t choice;
   bool flag;
   switch (row->type) {
@@ -297,7 +297,7 @@ mz_value mz_value_load(const mz_setting *row, const void *place) {
   return value;
 }
 
-void mz_value_store(const mz_setting *row, const mz_value *value, void *place) {
+void mz_setting_value_store(const mz_setting *row, const mz_setting_value *value, void *place) {
   const int32_t choice = (int32_t)value->integer;
   const bool flag = value->integer != 0;
   switch (row->type) {

@@ -2,17 +2,17 @@
 #pragma once
 #include "base/config/config.h"
 
-typedef struct mz_value {
+typedef struct mz_setting_value {
   int64_t integer; /* MZ_INT, MZ_SIZE, MZ_ENUM, MZ_BOOL */
   double number;   /* MZ_FLOAT, MZ_TIME */
   char text[64];   /* MZ_TEXT */
-} mz_value;
+} mz_setting_value;
 
 /* Checks type and range. The message is "ORIGIN KEY=VALUE: why; what the setting takes; nearest valid value". */
-mz_status mz_value_parse(const mz_setting *row, const char *text, const char *where, mz_value *out);
-mz_value mz_value_load(const mz_setting *row, const void *place);
-void mz_value_store(const mz_setting *row, const mz_value *value, void *place);
+mz_status mz_setting_value_parse(const mz_setting *row, const char *text, const char *where, mz_setting_value *out);
+mz_setting_value mz_setting_value_load(const mz_setting *row, const void *place);
+void mz_setting_value_store(const mz_setting *row, const mz_setting_value *value, void *place);
 /* As a user would type it; parses back to the same bits. */
-void mz_value_text(const mz_setting *row, const mz_value *value, char *out, size_t size);
+void mz_setting_value_text(const mz_setting *row, const mz_setting_value *value, char *out, size_t size);
 /* What the setting takes: "0 … 4096 (updates a round)", "one of puct, gumbel". */
-void mz_value_range(const mz_setting *row, char *out, size_t size);
+void mz_setting_value_range(const mz_setting *row, char *out, size_t size);

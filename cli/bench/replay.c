@@ -1,5 +1,5 @@
 #include "cli/bench/bench.h"
-#include "replay/storage/holder.h"
+#include "replay/storage/segment_cache.h"
 
 enum { OBS = MZ_BENCH_OBS, ACTIONS = MZ_BENCH_ACTIONS, PUSHES = 4096, EPISODE = 200, DRAWS = 256, POINTS = 1 << 16 };
 
@@ -10,7 +10,7 @@ typedef struct fixture {
   uint64_t *points; /* [POINTS], drawn beforehand */
   int64_t leaves[DRAWS];
   mz_draw draws[DRAWS];
-  mz_holder holder;
+  mz_segment_cache cache;
   int move, at;
   uint32_t update;
 } fixture;
@@ -46,7 +46,7 @@ static mz_status draw_many(void *context) {
 static mz_status hold_many(void *context) {
   fixture *f = context;
   mz_buffer_draw(f->buffer, 1, f->update++, DRAWS, f->draws);
-  return mz_buffer_hold(f->buffer, &f->holder, DRAWS, f->draws);
+  return mz_buffer_load(f->buffer, &f->cache, DRAWS, f->draws);
 }
 
 static mz_status find_many(void *context) {
@@ -100,7 +100,7 @@ mz_status mz_bench_replay(mz_bench *bench, cJSON **out) {
   cJSON_AddNumberToObject(row, "packed_us_64k", 1e6 / holds);        /* and with the contents of packed segments */
   *out = row;
 cleanup:
-  mz_holder_deinit(&f.holder);
+  mz_segment_cache_deinit(&f.cache);
   if (f.trajectory) mz_trajectory_free(f.trajectory);
   if (f.buffer) mz_buffer_free(f.buffer);
   if (f.tree) mz_priority_tree_free(f.tree);

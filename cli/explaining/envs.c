@@ -121,7 +121,7 @@ static void describe_options(const mz_env *env) {
   }
   for (int i = 0; i < table.count; i++) {
     char range[128];
-    mz_value_range(&table.rows[i], range, sizeof range);
+    mz_setting_value_range(&table.rows[i], range, sizeof range);
     printf("%s  %-12s %s; %s; default %s\n", i > 0 ? "" : "\n", table.rows[i].key, table.rows[i].help, range,
            table.rows[i].fallback);
   }

@@ -146,7 +146,7 @@ mz_status mz_selftest(char *summary, size_t size) {
                                            .pooled_blocks = 1,
                                            .head_channels = 16,
                                            .norm_rows = ROWS,
-                                           .norm_share = 0.1,
+                                           .bn_momentum = 0.1,
                                            .value_bins = 3,
                                            .reward_bins = 3,
                                            .value_range = 1,

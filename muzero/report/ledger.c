@@ -36,7 +36,7 @@ static bool is_new_stage(const series *s, const char *name) {
 
 static void add_stages(series *s, const cJSON *open) {
   const cJSON *stage, *knobs = mz_report_member(open, "pipeline.knobs");
-  if (s->stage_count > 0) return; /* a later chapter has the same pipeline */
+  if (s->stage_count > 0) return; /* a later section has the same pipeline */
   cJSON_ArrayForEach(stage, mz_report_member(open, "pipeline.stages")) {
     if (s->stage_count == MZ_STAGES_MAX) return;
     const double threads = mz_report_number(stage, "threads");
@@ -117,7 +117,7 @@ static mz_status read_ledger(mz_jsonl *lines, series *s, cJSON *to) {
     const char *name = cJSON_IsString(event) ? event->valuestring : "";
     if (strcmp(name, "open") == 0) {
       add_stages(s, line);
-      cJSON_DeleteItemFromObjectCaseSensitive(to, "strategy"); /* the newest chapter's */
+      cJSON_DeleteItemFromObjectCaseSensitive(to, "strategy"); /* the newest section's */
       if (strategy) cJSON_AddItemToObject(to, "strategy", cJSON_Duplicate(strategy, true));
     } else if (strcmp(name, "decision") == 0) {
       put_row(s, line);

@@ -103,20 +103,20 @@ static mz_status play_a_little(learning *l) {
   if (small.min_fill > small.capacity) small.min_fill = small.capacity;
   few.games = GAMES;
   shallow.simulations = shallow.simulations < 2 ? shallow.simulations : 2;
-  mz_harvest harvest = {0};
+  mz_selfplay_result result = {0};
   mz_status status;
   MZ_TRY_CLEANUP(mz_games_create(&l->games, l->state->env, &few, mz_state_cut(s), l->state->seed));
   MZ_TRY_CLEANUP(
       mz_actor_create(&l->actor, l->state->env, &shallow, &l->state->model, &mz_backend_cpu, s->replay.discount, GAMES));
-  MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published->weights, 0, 0, &harvest));
+  MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published->weights, 0, 0, &result));
   MZ_TRY_CLEANUP(mz_buffer_create(&l->buffer, &small, &l->state->env->spec));
-  for (int i = 0; i < harvest.segment_count; i++) {
-    mz_segment *segment = harvest.segments[i];
-    harvest.segments[i] = NULL;
+  for (int i = 0; i < result.segment_count; i++) {
+    mz_segment *segment = result.segments[i];
+    result.segments[i] = NULL;
     MZ_TRY_CLEANUP(mz_buffer_insert(l->buffer, segment));
   }
 cleanup:
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result_deinit(&result);
   return status;
 }
 

@@ -253,7 +253,7 @@ double mz_steer_price_s(const mz_steer *s) {
 int mz_steer_cores(const mz_steer *s) { return mz_plan_cores(&s->outset.pipeline, mz_allocator_plan(s->allocator)); }
 const mz_window *mz_steer_window(const mz_steer *s) { return &s->window; }
 
-static mz_status begin_chapter(mz_steer *s) {
+static mz_status begin_section(mz_steer *s) {
   const mz_counters *c = &s->state->counters;
   s->decision.phase = c->phases;
   s->decision.round = c->rounds;
@@ -264,7 +264,7 @@ static mz_status begin_chapter(mz_steer *s) {
 mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
   MZ_TRY(mz_monitor_start(&s->monitor, &(mz_monitor_options){.hz = s->state->settings.allocation.monitor_hz}));
   MZ_TRY(mz_ledger_open(&s->ledger, dir, ledger_offset));
-  return begin_chapter(s);
+  return begin_section(s);
 }
 
 mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
@@ -277,7 +277,7 @@ mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
   s->allocator = next;
   s->round_count = 0;
   mz_allocator_begin(s->allocator, 0, 0, &s->decision);
-  MZ_TRY(begin_chapter(s));
+  MZ_TRY(begin_section(s));
   const mz_knobs knobs = mz_steer_knobs(s);
   return mz_workers_resize(workers, &knobs);
 }

@@ -35,13 +35,13 @@ const mz_pipeline *mz_steer_pipeline(const mz_steer *steer);
 double mz_steer_price_s(const mz_steer *steer); /* of the plan in force */
 int mz_steer_cores(const mz_steer *steer);      /* that it reserves */
 
-/* A chapter of dir/ledger.jsonl begins behind `ledger_offset`; sensors are read from here on. */
+/* A section of dir/ledger.jsonl begins behind `ledger_offset`; sensors are read from here on. */
 mz_status mz_steer_begin(mz_steer *steer, const char *dir, uint64_t ledger_offset);
 uint64_t mz_steer_ledger_offset(const mz_steer *steer);
 mz_status mz_steer_ledger_sync(const mz_steer *steer); /* returns when the ledger is on the disk, up to that offset */
 void mz_steer_rest(mz_steer *steer, bool rests);       /* between phases: sensors sleep */
 
-/* The plan was changed by hand between phases: the allocator begins anew with it, in a new chapter of the ledger. */
+/* The plan was changed by hand between phases: the allocator begins anew with it, in a new section of the ledger. */
 mz_status mz_steer_restart(mz_steer *steer, mz_workers *workers);
 
 /* Before a phase's first round; after each round (`stats`: the phase's sums so far); around the evaluation; after the phase. */

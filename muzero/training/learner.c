@@ -104,9 +104,9 @@ static mz_status run_pack(void *context, int task, int worker) {
   (void)worker;
   mz_learner *l = context;
   const mz_param *param = &l->model->params.items[task];
-  const bool half = l->model->train_half;
-  if (l->packed) MZ_TRY(l->backend->pack_forward(param, l->weights, half, l->packed));
-  return l->backend->pack_backward ? l->backend->pack_backward(param, l->weights, half, l->transposed) : MZ_OK;
+  const bool bf16 = l->model->train_bf16;
+  if (l->packed) MZ_TRY(l->backend->pack_forward(param, l->weights, bf16, l->packed));
+  return l->backend->pack_backward ? l->backend->pack_backward(param, l->weights, bf16, l->transposed) : MZ_OK;
 }
 
 /* For steps over all parameters: in parallel where there are many. */

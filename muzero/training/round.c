@@ -27,7 +27,7 @@ static mz_status play_group(void *context, int group, int worker) {
   mz_actor *actor;
   MZ_TRY(mz_workers_actor(r->workers, worker, &actor));
   return mz_games_advance(r->state->games, actor, first, count, (int)s->selfplay.moves, r->state->published->weights,
-                          r->state->published->version, r->progress, &r->workers->harvests[group]);
+                          r->state->published->version, r->progress, &r->workers->results[group]);
 }
 
 /* B: a batch is drawn, reanalyzed and built into its slot of the queue. */
@@ -122,7 +122,7 @@ static mz_status copy_target_when_due(round *r) {
 /* Groups are ranges of games in order, so reading them in order gives (game, ordinal). */
 static mz_status insert_segments(round *r) {
   for (int g = 0; g < r->workers->groups; g++) {
-    mz_harvest *h = &r->workers->harvests[g];
+    mz_selfplay_result *h = &r->workers->results[g];
     for (int i = 0; i < h->segment_count; i++) {
       mz_segment *segment = h->segments[i];
       h->segments[i] = NULL;
@@ -135,7 +135,7 @@ static mz_status insert_segments(round *r) {
 static void count(round *r, mz_round_stats *stats) {
   mz_counters *c = &r->state->counters;
   for (int g = 0; g < r->workers->groups; g++) {
-    mz_harvest *h = &r->workers->harvests[g];
+    mz_selfplay_result *h = &r->workers->results[g];
     c->env_steps += h->moves;
     c->simulations += h->simulations;
     c->episodes += h->episodes;
@@ -146,7 +146,7 @@ static void count(round *r, mz_round_stats *stats) {
     stats->length_sum += h->length_sum;
     stats->policy_entropy_sum += h->policy_entropy_sum;
     stats->root_value_sum += h->root_value_sum;
-    mz_harvest_deinit(h);
+    mz_selfplay_result_deinit(h);
     memset(h, 0, sizeof *h);
   }
   c->rounds++;

@@ -8,9 +8,9 @@ static int group_count(const mz_workers *w, const mz_knobs *knobs) {
   return (games + slots - 1) / slots;
 }
 
-static void free_harvests(mz_harvest *harvests, int groups) {
-  for (int g = 0; g < groups && harvests; g++) mz_harvest_deinit(&harvests[g]);
-  free(harvests);
+static void free_results(mz_selfplay_result *results, int groups) {
+  for (int g = 0; g < groups && results; g++) mz_selfplay_result_deinit(&results[g]);
+  free(results);
 }
 
 static void free_batches(mz_batch *batches, int capacity) {
@@ -77,7 +77,7 @@ mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs,
   MZ_TRY_CLEANUP(mz_pool_create(&w->batch_pool, "batch", (int)knobs->batch_actor, &w->batch_stage));
   MZ_TRY_CLEANUP(mz_pool_resize(state->learner_pool, (int)knobs->learner_threads));
   MZ_TRY_CLEANUP(set_tiers(w, knobs));
-  MZ_TRY_CLEANUP(mz_alloc(&w->harvests, (size_t)w->groups, sizeof *w->harvests));
+  MZ_TRY_CLEANUP(mz_alloc(&w->results, (size_t)w->groups, sizeof *w->results));
   MZ_TRY_CLEANUP(mz_queue_create(&w->queue, (int)knobs->batch_buffer_size));
   MZ_TRY_CLEANUP(make_batches(state, (int)knobs->batch_buffer_size, &w->batches));
   w->capacity = (int)knobs->batch_buffer_size;
@@ -94,7 +94,7 @@ void mz_workers_deinit(mz_workers *w) {
   free_actors(w);
   for (int i = 0; i < MZ_POOL_MAX; i++)
     if (w->reanalyzers[i]) mz_reanalyze_free(w->reanalyzers[i]);
-  free_harvests(w->harvests, w->groups);
+  free_results(w->results, w->groups);
   if (w->queue) mz_queue_free(w->queue);
   free_batches(w->batches, w->capacity);
   memset(w, 0, sizeof *w);
@@ -113,21 +113,21 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
                    .reanalyze_device = wanted(asked->reanalyze_device, old.reanalyze_device),
                    .learning_device = wanted(asked->learning_device, old.learning_device),
                    .replay_raw = wanted(asked->replay_raw, old.replay_raw)};
-  mz_harvest *harvests = NULL;
+  mz_selfplay_result *results = NULL;
   mz_batch *batches = NULL;
   int groups = group_count(w, &next), capacity = (int)next.batch_buffer_size;
   mz_status status;
   /* Everything that can fail comes before anything is given up. */
-  if (groups != w->groups) MZ_TRY_CLEANUP(mz_alloc(&harvests, (size_t)groups, sizeof *harvests));
+  if (groups != w->groups) MZ_TRY_CLEANUP(mz_alloc(&results, (size_t)groups, sizeof *results));
   if (capacity != w->capacity) MZ_TRY_CLEANUP(make_batches(w->state, capacity, &batches));
   MZ_TRY_CLEANUP(mz_pool_resize(w->actor_pool, (int)next.cpu_actor));
   MZ_TRY_CLEANUP(mz_pool_resize(w->batch_pool, (int)next.batch_actor));
   MZ_TRY_CLEANUP(mz_pool_resize(w->state->learner_pool, (int)next.learner_threads));
   MZ_TRY_CLEANUP(set_tiers(w, &next));
   if (capacity != w->capacity) MZ_TRY_CLEANUP(mz_queue_reset(w->queue, capacity));
-  if (harvests) {
-    free_harvests(w->harvests, w->groups);
-    w->harvests = harvests;
+  if (results) {
+    free_results(w->results, w->groups);
+    w->results = results;
     w->groups = groups;
   }
   if (batches) {
@@ -140,7 +140,7 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   place_pools(w);
   return MZ_OK;
 cleanup:
-  free(harvests);
+  free(results);
   free_batches(batches, batches ? capacity : 0);
   /* Shrinking back to a size that was there cannot fail. */
   if (mz_pool_resize(w->actor_pool, (int)old.cpu_actor) != MZ_OK ||

@@ -17,7 +17,7 @@ typedef struct mz_workers {
   mz_stage actor_stage, batch_stage;
   mz_actor *actors[MZ_POOL_MAX]; /* by worker; made when it first works */
   mz_reanalyze *reanalyzers[MZ_POOL_MAX];
-  mz_harvest *harvests; /* one per group of games */
+  mz_selfplay_result *results; /* one per group of games */
   int groups;
   mz_queue *queue;
   mz_batch *batches; /* [capacity]: the queue's slots */

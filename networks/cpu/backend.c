@@ -26,7 +26,7 @@ static const node_functions *functions_of(const mz_node *node) {
       [MZ_OP_ACTION_MAP] = {NULL, NULL, mz_action_map_forward, mz_action_map_backward},
       [MZ_OP_PLANES] = {NULL, NULL, mz_planes_forward, NULL},
       [MZ_OP_POOL] = {NULL, NULL, mz_pool_forward, mz_pool_backward},
-      [MZ_OP_SPREAD] = {NULL, NULL, mz_spread_forward, mz_spread_backward},
+      [MZ_OP_BROADCAST] = {NULL, NULL, mz_spread_forward, mz_spread_backward},
       [MZ_OP_AFFINE] = {NULL, NULL, mz_affine_forward, NULL},
   };
   return (size_t)node->op < sizeof table / sizeof *table && table[node->op].forward ? &table[node->op] : NULL;
@@ -57,12 +57,12 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
   const size_t count = (size_t)rows * (size_t)y->stride;
   const mz_logits logits = logits_of(x, rows);
   switch (node->op) {
-    case MZ_OP_HALF: kernels->halve(x->data, y->data, count); break;
+    case MZ_OP_TO_BF16: kernels->to_bf16(x->data, y->data, count); break;
     case MZ_OP_ADD: kernels->add(x->data, tape->values[node->inputs[1]].data, y->data, count); break;
     case MZ_OP_RELU: kernels->relu(x->data, y->data, count); break;
     case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_RMS: kernels->rms(x->data, y->data, rows, x->columns, x->stride); break;
-    case MZ_OP_DISTANCE:
+    case MZ_OP_MSE:
       kernels->distance(x->data, tape->values[node->inputs[1]].data, y->data, rows, x->columns, x->stride);
       break;
     case MZ_OP_SOFTMAX: kernels->softmax(&logits, y->data); break;
@@ -97,12 +97,12 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
       }
       break;
     case MZ_OP_RELU: kernels->relu_backward(y->data, y->gradient, x->gradient, count, overwrite); break;
-    case MZ_OP_HALF: kernels->scale(y->gradient, 1.0f, x->gradient, count, overwrite); break;
+    case MZ_OP_TO_BF16: kernels->scale(y->gradient, 1.0f, x->gradient, count, overwrite); break;
     case MZ_OP_SCALE_GRADIENT: kernels->scale(y->gradient, node->factor, x->gradient, count, overwrite); break;
     case MZ_OP_MINMAX:
       kernels->minmax_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);
       break;
-    case MZ_OP_DISTANCE:
+    case MZ_OP_MSE:
       kernels->distance_backward(x->data, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor,
                                  x->gradient, rows, x->columns, x->stride, overwrite);
       break;
@@ -113,15 +113,15 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
   }
 }
 
-static mz_status pack_forward(const mz_param *param, const void *values, bool half, void *out) {
-  if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_FORWARD, half, values, out);
+static mz_status pack_forward(const mz_param *param, const void *values, bool bf16, void *out) {
+  if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_FORWARD, bf16, values, out);
   const size_t count = (size_t)param->rows * (size_t)param->stride;
   memcpy((float *)out + param->packed, (const float *)values + param->offset, count * sizeof(float));
   return MZ_OK;
 }
 
-static mz_status pack_backward(const mz_param *param, const void *values, bool half, void *out) {
-  if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_DATA, half, values, out);
+static mz_status pack_backward(const mz_param *param, const void *values, bool bf16, void *out) {
+  if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_DATA, bf16, values, out);
   mz_linear_transpose(param, values, out);
   return MZ_OK;
 }
@@ -138,7 +138,7 @@ static size_t node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient
 
 const mz_backend mz_backend_cpu = {
     .name = "cpu",
-    .halves = mz_isa_halves,
+    .has_bf16 = mz_isa_has_bf16,
     .element_size = sizeof(float),
     .prepare = prepare,
     .release = release,

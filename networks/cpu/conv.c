@@ -8,7 +8,7 @@ typedef struct conv_node {
   mz_term *terms; /* at first_use: inputs and output gradients of all uses */
   /* floats: */
   mz_winograd shape, turned; /* of the data gradient: inputs and outputs exchanged */
-  /* halves, otherwise NULL: */
+  /* bf16, otherwise NULL: */
   mz_conv *forward, *data, *weights;
   float *apart; /* the data gradient, where it is to be added to what is there */
   uint16_t *dy; /* the output's gradient */
@@ -22,7 +22,7 @@ static mz_conv_shape half_shape_of(const mz_param *param) {
   return (mz_conv_shape){param->conv, inputs_of(param), param->columns};
 }
 
-static bool multiplies_halves(const mz_tape *tape, const mz_node *node) { return tape->values[node->inputs[0]].half; }
+static bool multiplies_bf16(const mz_tape *tape, const mz_node *node) { return tape->values[node->inputs[0]].bf16; }
 
 static bool sends_gradient(const mz_tape *tape, const mz_node *node) {
   return node->backward && tape->values[node->inputs[0]].gradient != NULL;
@@ -32,7 +32,7 @@ static mz_status create(mz_tape *tape, mz_node *node, mz_conv_direction directio
   mz_conv_settings settings = {
       .shape = half_shape_of(&tape->params->items[node->weight]), .rows = tape->rows, .direction = direction};
   if (direction == MZ_CONV_FORWARD) {
-    settings.half_out = tape->values[node->output].half;
+    settings.bf16_out = tape->values[node->output].bf16;
     settings.bias = node->bias >= 0;
     settings.add = node->input_count > 1;
     settings.relu = node->activation == MZ_RELU;
@@ -40,7 +40,7 @@ static mz_status create(mz_tape *tape, mz_node *node, mz_conv_direction directio
   return mz_conv_create(out, &settings);
 }
 
-static mz_status prepare_halves(mz_tape *tape, mz_node *node, conv_node *own) {
+static mz_status prepare_bf16(mz_tape *tape, mz_node *node, conv_node *own) {
   const size_t rows = (size_t)tape->rows;
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   MZ_TRY(create(tape, node, MZ_CONV_FORWARD, &own->forward));
@@ -69,7 +69,7 @@ size_t mz_conv_node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradien
   const size_t rows = (size_t)tape->rows, terms = node->first_use ? (size_t)node->use_count * sizeof(mz_term) : 0;
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   size_t bytes = sizeof(conv_node) + terms;
-  if (!multiplies_halves(tape, node)) {
+  if (!multiplies_bf16(tape, node)) {
     const mz_winograd shape = winograd_of(param);
     claim_scratch(tape, node, &shape);
     return bytes;
@@ -85,8 +85,8 @@ mz_status mz_conv_node_prepare(mz_tape *tape, mz_node *node) {
   conv_node *own = NULL;
   MZ_TRY(mz_alloc(&own, 1, sizeof *own));
   node->prepared = own;
-  if (multiplies_halves(tape, node)) {
-    MZ_TRY(prepare_halves(tape, node, own));
+  if (multiplies_bf16(tape, node)) {
+    MZ_TRY(prepare_bf16(tape, node, own));
   } else {
     prepare_floats(tape, node, own);
   }
@@ -170,15 +170,15 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
     float *dadd = tape->values[node->inputs[1]].gradient;
     if (dadd != NULL && dadd != y->gradient) kernels->scale(y->gradient, 1.0f, dadd, count, node->overwrites[1]);
   }
-  if (own->dy != NULL) kernels->halve(y->gradient, own->dy, count);
+  if (own->dy != NULL) kernels->to_bf16(y->gradient, own->dy, count);
   if (x->gradient != NULL) data_gradient(tape, node, rows);
   if (node->first_use) parameter_gradients(tape, node, rows);
 }
 
-mz_status mz_conv_pack_param(const mz_param *param, mz_conv_direction direction, bool half, const float *values, float *out) {
+mz_status mz_conv_pack_param(const mz_param *param, mz_conv_direction direction, bool bf16, const float *values, float *out) {
   values += param->offset;
   out += param->packed;
-  if (half) {
+  if (bf16) {
     const mz_conv_shape shape = half_shape_of(param);
     return mz_conv_pack(&shape, direction, values, out);
   }

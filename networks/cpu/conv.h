@@ -1,4 +1,4 @@
-/* MZ_OP_CONV on the cpu: of floats by minimal filtering (winograd.h), of halves by oneDNN (onednn_conv.h). */
+/* MZ_OP_CONV on the cpu: of floats by minimal filtering (winograd.h), of bf16 by oneDNN (onednn_conv.h). */
 #pragma once
 #include "networks/tape/backend.h"
 #include "networks/cpu/onednn_conv.h"
@@ -10,4 +10,4 @@ size_t mz_conv_node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradien
 void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows);
 /* A convolution's weights as a direction reads them, in a packed vector. */
-mz_status mz_conv_pack_param(const mz_param *param, mz_conv_direction direction, bool half, const float *values, float *out);
+mz_status mz_conv_pack_param(const mz_param *param, mz_conv_direction direction, bool bf16, const float *values, float *out);

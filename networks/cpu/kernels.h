@@ -41,10 +41,10 @@ typedef struct mz_logits {
 typedef struct mz_norm_group {
   int positions, channels;
   const float *x;
-  void *y; /* floats, or bfloat16 (`half`) */
-  const float *scale, *shift;
+  void *y; /* floats, or bfloat16 (`bf16`) */
+  const float *gamma, *beta;
   float epsilon;
-  bool relu, half;
+  bool relu, bf16;
   float *mean, *variance, *inverse; /* [channels] of x; 1/√(variance + ε): written by forward, read by backward */
   float *dy;                        /* where `relu`, backward leaves 0 behind where what it cuts off is not positive */
   float *dx;                        /* NULL: not wanted */
@@ -55,8 +55,8 @@ typedef struct mz_norm_group {
 /* Boards of positions × channels, a multiple of 16, to rows of twice as many entries: means, then maxima. */
 typedef struct mz_pooling {
   int rows, positions, channels;
-  const void *x; /* floats, or bfloat16 (`half`) */
-  bool half;
+  const void *x; /* floats, or bfloat16 (`bf16`) */
+  bool bf16;
   float *y;
   const float *dy;
   float *dx;
@@ -106,7 +106,7 @@ typedef struct mz_kernels {
   /* Element by element over `count` floats, a multiple of 16. */
   void (*add)(const float *a, const float *b, float *y, size_t count);
   void (*relu)(const float *x, float *y, size_t count);
-  void (*halve)(const float *x, uint16_t *y, size_t count);   /* to bfloat16, to the nearest, ties to even; any count */
+  void (*to_bf16)(const float *x, uint16_t *y, size_t count);   /* to bfloat16, to the nearest, ties to even; any count */
   void (*relu_mask)(const float *y, float *dy, size_t count); /* dy = 0 where y is not positive */
   void (*relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
   void (*scale)(const float *dy, float factor, float *dx, size_t count, bool overwrite); /* dx (+)= factor · dy */
@@ -126,13 +126,13 @@ typedef struct mz_kernels {
 
   void (*pool)(const mz_pooling *pooling);
   void (*pool_backward)(const mz_pooling *pooling);
-  void (*spread)(const float *x, float *y, int rows, int positions, int channels);
+  void (*broadcast)(const float *x, float *y, int rows, int positions, int channels);
   void (*spread_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite);
 
   void (*norm)(const mz_norm_group *group);
   void (*norm_backward)(const mz_norm_group *group);
-  /* y: floats, or bfloat16 (`half`). */
-  void (*affine)(const float *x, void *y, bool half, int positions, int channels, const float *scale, const float *shift,
+  /* y: floats, or bfloat16 (`bf16`). */
+  void (*affine)(const float *x, void *y, bool bf16, int positions, int channels, const float *scale, const float *shift,
                  bool relu);
 
   void (*softmax)(const mz_logits *logits, float *y);
@@ -144,12 +144,12 @@ typedef struct mz_kernels {
                        float *gradient);
 
   /* Boards → points; gradients of boards → points; points → boards. */
-  void (*tiles_see)(const mz_tiling *tiling, const float *x, float *points);
-  void (*tiles_spread)(const mz_tiling *tiling, const float *dy, float *points);
-  void (*tiles_collect)(const mz_tiling *tiling, const float *points, const mz_tile_finish *finish, float *y);
+  void (*tiles_input_transform)(const mz_tiling *tiling, const float *x, float *points);
+  void (*tiles_output_gradient_transform)(const mz_tiling *tiling, const float *dy, float *points);
+  void (*tiles_output_transform)(const mz_tiling *tiling, const float *points, const mz_tile_finish *finish, float *y);
   /* Kernels → points; gradients at points → of kernels. */
-  void (*taps_evaluate)(const mz_taps *taps, const float *kernels, float *points);
-  void (*taps_gather)(const mz_taps *taps, const float *points, float *kernels);
+  void (*taps_filter_transform)(const mz_taps *taps, const float *kernels, float *points);
+  void (*taps_filter_gradient_transform)(const mz_taps *taps, const float *points, float *kernels);
 } mz_kernels;
 
 extern const mz_kernels mz_kernels_plain, mz_kernels_avx2, mz_kernels_avx512;

@@ -10,7 +10,7 @@ typedef struct norm_node {
   float *sums[SUMS]; /* [groups][channels] each, in one block */
 } norm_node;
 
-static int channels_of(const mz_tape *tape, const mz_node *node) { return tape->params->items[node->norm.scale].columns; }
+static int channels_of(const mz_tape *tape, const mz_node *node) { return tape->params->items[node->norm.gamma].columns; }
 
 /* Of each of the sums. */
 static size_t sum_count(const mz_tape *tape, const mz_node *node) {
@@ -47,10 +47,10 @@ static mz_norm_group group_at(mz_tape *tape, mz_node *node, int group) {
   return (mz_norm_group){.positions = node->group_rows * node->positions,
                          .channels = channels,
                          .x = (const float *)x->data + at,
-                         .y = (char *)y->data + at * (y->half ? sizeof(uint16_t) : sizeof(float)),
-                         .half = y->half,
-                         .scale = mz_parameter(tape, tape->weights, node->norm.scale),
-                         .shift = mz_parameter(tape, tape->weights, node->norm.shift),
+                         .y = (char *)y->data + at * (y->bf16 ? sizeof(uint16_t) : sizeof(float)),
+                         .bf16 = y->bf16,
+                         .gamma = mz_parameter(tape, tape->weights, node->norm.gamma),
+                         .beta = mz_parameter(tape, tape->weights, node->norm.beta),
                          .epsilon = MZ_NORM_EPSILON,
                          .relu = node->activation == MZ_RELU,
                          .mean = own->sums[MEAN] + at_sums,
@@ -98,8 +98,8 @@ static void average(mz_tape *tape, const mz_node *node, int mean, int groups, ke
 
 /* Uses that share gain and offset may have statistics of their own. */
 static void parameter_gradients(mz_tape *tape, const mz_node *node, int groups) {
-  add_up(tape, node, -1, groups, SUM_DY_X, node->norm.scale);
-  add_up(tape, node, -1, groups, SUM_DY, node->norm.shift);
+  add_up(tape, node, -1, groups, SUM_DY_X, node->norm.gamma);
+  add_up(tape, node, -1, groups, SUM_DY, node->norm.beta);
   for (int u = 0; u < node->use_count; u++) {
     const mz_norm *norm = &tape->nodes[node->uses[u]].norm;
     bool done = false;
@@ -121,7 +121,7 @@ void mz_norm_backward(mz_tape *tape, mz_node *node, int rows) {
 
 void mz_affine_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  mz_kernels_get()->affine(x->data, y->data, y->half, rows * node->positions, tape->params->items[node->weight].columns,
+  mz_kernels_get()->affine(x->data, y->data, y->bf16, rows * node->positions, tape->params->items[node->weight].columns,
                            mz_parameter(tape, tape->weights, node->weight), mz_parameter(tape, tape->weights, node->bias),
                            node->activation == MZ_RELU);
 }

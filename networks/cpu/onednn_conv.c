@@ -27,16 +27,16 @@ static int64_t weight_count(const mz_conv_shape *shape) {
   return (int64_t)MZ_KERNEL * MZ_KERNEL * shape->inputs * shape->outputs;
 }
 
-static dnnl_data_type_t type_of(bool half) { return half ? dnnl_bf16 : dnnl_f32; }
+static dnnl_data_type_t type_of(bool bf16) { return bf16 ? dnnl_bf16 : dnnl_f32; }
 
-static mz_status tensor(dnnl_memory_desc_t *out, int64_t rows, int64_t channels, mz_board board, bool half) {
+static mz_status tensor(dnnl_memory_desc_t *out, int64_t rows, int64_t channels, mz_board board, bool bf16) {
   const dnnl_dims_t dims = {rows, channels, board.height, board.width};
-  return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, type_of(half), dnnl_nhwc), "boards");
+  return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, type_of(bf16), dnnl_nhwc), "boards");
 }
 
-static mz_status weights_as(dnnl_memory_desc_t *out, const mz_conv_shape *shape, dnnl_format_tag_t tag, bool half) {
+static mz_status weights_as(dnnl_memory_desc_t *out, const mz_conv_shape *shape, dnnl_format_tag_t tag, bool bf16) {
   const dnnl_dims_t dims = {shape->outputs, shape->inputs, MZ_KERNEL, MZ_KERNEL};
-  return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, type_of(half), tag), "weights");
+  return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, type_of(bf16), tag), "weights");
 }
 
 /* What happens to the sum: nothing, or what is in y is added and negative values become 0. */
@@ -96,7 +96,7 @@ cleanup:
 
 static bool x_is_half(const mz_conv_settings *s) { return s->direction != MZ_CONV_DATA; }
 
-static bool y_is_half(const mz_conv_settings *s) { return s->direction != MZ_CONV_FORWARD || s->half_out; }
+static bool y_is_half(const mz_conv_settings *s) { return s->direction != MZ_CONV_FORWARD || s->bf16_out; }
 
 /* weights: NULL for any. */
 static mz_status describe(problem *p, dnnl_engine_t engine, const mz_conv_settings *settings, int rows,

@@ -19,7 +19,7 @@ typedef struct mz_conv_settings {
   int rows; /* boards, at most */
   mz_conv_direction direction;
   bool bias, add, relu; /* forward: y = relu?(conv(x) + bias? + y?) */
-  bool half_out;        /* forward: y in bfloat16; not with `add` */
+  bool bf16_out;        /* forward: y in bfloat16; not with `add` */
 } mz_conv_settings;
 
 typedef struct mz_conv mz_conv;

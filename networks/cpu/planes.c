@@ -50,7 +50,7 @@ void mz_action_map_backward(mz_tape *tape, mz_node *node, int rows) {
 /* ---- planes ---- */
 
 static void planes_half(const float *from, uint16_t *to, int positions, int channels, int padded) {
-  for (int p = 0; p < positions; p++, from += channels, to += padded) mz_kernels_get()->halve(from, to, (size_t)channels);
+  for (int p = 0; p < positions; p++, from += channels, to += padded) mz_kernels_get()->to_bf16(from, to, (size_t)channels);
 }
 
 void mz_planes_forward(mz_tape *tape, mz_node *node, int rows) {
@@ -59,7 +59,7 @@ void mz_planes_forward(mz_tape *tape, mz_node *node, int rows) {
   for (int r = 0; r < rows; r++) {
     const float *from = (const float *)x->data + (size_t)r * (size_t)x->stride;
     float *to = (float *)y->data + (size_t)r * (size_t)y->stride;
-    if (y->half) {
+    if (y->bf16) {
       planes_half(from, (uint16_t *)y->data + (size_t)r * (size_t)y->stride, node->positions, channels, padded);
       continue;
     }

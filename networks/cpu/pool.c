@@ -8,7 +8,7 @@ static mz_pooling pooling_of(const mz_tape *tape, const mz_node *node, int rows)
                       .positions = node->positions,
                       .channels = y->columns / 2,
                       .x = x->data,
-                      .half = x->half,
+                      .bf16 = x->bf16,
                       .y = y->data,
                       .dy = y->gradient,
                       .dx = x->gradient,
@@ -27,7 +27,7 @@ void mz_pool_backward(mz_tape *tape, mz_node *node, int rows) {
 
 void mz_spread_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  mz_kernels_get()->spread(x->data, y->data, rows, node->positions, x->columns);
+  mz_kernels_get()->broadcast(x->data, y->data, rows, node->positions, x->columns);
 }
 
 void mz_spread_backward(mz_tape *tape, mz_node *node, int rows) {

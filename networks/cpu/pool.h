@@ -1,4 +1,4 @@
-/* MZ_OP_POOL and MZ_OP_SPREAD on the cpu. */
+/* MZ_OP_POOL and MZ_OP_BROADCAST on the cpu. */
 #pragma once
 #include "networks/tape/backend.h"
 

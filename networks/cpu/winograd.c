@@ -77,7 +77,7 @@ static mz_board tile_of(const mz_winograd *w) { return (mz_board){w->down.tile, 
 
 void mz_winograd_pack(const mz_winograd *w, const float *weights, float *packed) {
   const mz_taps taps = {tile_of(w), pairs(w), pairs(w), kernel_stride(w)};
-  mz_kernels_get()->taps_evaluate(&taps, weights, packed);
+  mz_kernels_get()->taps_filter_transform(&taps, weights, packed);
 }
 
 void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *packed) {
@@ -91,7 +91,7 @@ void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *pa
         mz_transpose(from, SIDE, SIDE, w->outputs, square[tap][0], SIDE);
       }
       for (int i = 0; i < SIDE; i++) {
-        mz_kernels_get()->taps_evaluate(&turned, square[TAPS - 1][i], packed + (ptrdiff_t)(output + i) * w->inputs + input);
+        mz_kernels_get()->taps_filter_transform(&turned, square[TAPS - 1][i], packed + (ptrdiff_t)(output + i) * w->inputs + input);
       }
     }
   }
@@ -101,7 +101,7 @@ void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *pa
 
 size_t mz_winograd_forward_scratch(const mz_winograd *w) { return points_size(w, w->inputs) + points_size(w, w->outputs); }
 
-static void multiply(const mz_winograd *w, int rows, const float *seen, const float *packed, float *product) {
+static void multiply(const mz_winograd *w, int rows, const float *input_points, const float *packed, float *product) {
   const ptrdiff_t from = point_stride(w, w->inputs), to = point_stride(w, w->outputs);
   mz_term term = {0};
   mz_product p = {.columns = w->outputs,
@@ -114,7 +114,7 @@ static void multiply(const mz_winograd *w, int rows, const float *seen, const fl
                   .c_stride = w->outputs};
   for (int point = 0; point < w->points; point++) {
     const tile_range tiles = tiles_at(w, rows, point);
-    term = (mz_term){seen + point * from + (ptrdiff_t)tiles.begin * w->inputs, packed + point * kernel_stride(w)};
+    term = (mz_term){input_points + point * from + (ptrdiff_t)tiles.begin * w->inputs, packed + point * kernel_stride(w)};
     p.c = product + point * to + (ptrdiff_t)tiles.begin * w->outputs;
     p.rows = tiles.count;
     mz_kernels_get()->product(&p);
@@ -124,15 +124,15 @@ static void multiply(const mz_winograd *w, int rows, const float *seen, const fl
 void mz_winograd_forward(const mz_winograd *w, int rows, const float *x, const float *packed, const mz_tile_finish *finish,
                          float *y, float *scratch) {
   const mz_kernels *kernels = mz_kernels_get();
-  float *seen = scratch, *product = scratch + points_size(w, w->inputs);
+  float *input_points = scratch, *product = scratch + points_size(w, w->inputs);
   for (int at = 0; at < rows; at += w->block) {
     const int count = smaller(w->block, rows - at);
     const mz_tiling in = tiling_of(w, count, 0, count, w->inputs), out = tiling_of(w, count, 0, count, w->outputs);
-    kernels->tiles_see(&in, x + (size_t)at * board_size(w, w->inputs), seen);
-    multiply(w, count, seen, packed, product);
+    kernels->tiles_input_transform(&in, x + (size_t)at * board_size(w, w->inputs), input_points);
+    multiply(w, count, input_points, packed, product);
     const size_t to = (size_t)at * board_size(w, w->outputs);
     const mz_tile_finish here = {finish->bias, finish->add != NULL ? finish->add + to : NULL, finish->relu};
-    kernels->tiles_collect(&out, product, &here, y + to);
+    kernels->tiles_output_transform(&out, product, &here, y + to);
   }
 }
 
@@ -142,8 +142,8 @@ size_t mz_winograd_weights_scratch(const mz_winograd *w) {
   return (size_t)w->points * (size_t)kernel_stride(w) + points_size(w, w->inputs) + points_size(w, w->outputs);
 }
 
-/* sum [point][input][output], points kernel_stride apart, (+)= seen · spread */
-static void accumulate(const mz_winograd *w, int rows, const float *seen, const float *spread, bool add, float *sum) {
+/* sum [point][input][output], points kernel_stride apart, (+)= input_points · gradient_points */
+static void accumulate(const mz_winograd *w, int rows, const float *input_points, const float *gradient_points, bool add, float *sum) {
   mz_term term = {0};
   mz_product p = {.rows = w->inputs,
                   .columns = w->outputs,
@@ -156,8 +156,8 @@ static void accumulate(const mz_winograd *w, int rows, const float *seen, const 
                   .add = add};
   for (int point = 0; point < w->points; point++) {
     const tile_range tiles = tiles_at(w, rows, point);
-    term = (mz_term){seen + point * point_stride(w, w->inputs) + (ptrdiff_t)tiles.begin * w->inputs,
-                     spread + point * point_stride(w, w->outputs) + (ptrdiff_t)tiles.begin * w->outputs};
+    term = (mz_term){input_points + point * point_stride(w, w->inputs) + (ptrdiff_t)tiles.begin * w->inputs,
+                     gradient_points + point * point_stride(w, w->outputs) + (ptrdiff_t)tiles.begin * w->outputs};
     p.depth = tiles.count;
     p.c = sum + point * kernel_stride(w);
     mz_kernels_get()->product(&p);
@@ -166,7 +166,7 @@ static void accumulate(const mz_winograd *w, int rows, const float *seen, const 
 
 void mz_winograd_weights(const mz_winograd *w, int rows, const mz_term *terms, int term_count, float *scratch, float *gradient) {
   const mz_kernels *kernels = mz_kernels_get();
-  float *sum = scratch, *seen = sum + (size_t)w->points * (size_t)kernel_stride(w), *spread = seen + points_size(w, w->inputs);
+  float *sum = scratch, *input_points = sum + (size_t)w->points * (size_t)kernel_stride(w), *gradient_points = input_points + points_size(w, w->inputs);
   const int total = term_count * rows;
   for (int done = 0, all; done < total; done += all) {
     all = smaller(w->block, total - done);
@@ -175,11 +175,11 @@ void mz_winograd_weights(const mz_winograd *w, int rows, const mz_term *terms, i
       const int at = (done + first) % rows;
       count = smaller(all - first, rows - at);
       const mz_tiling in = tiling_of(w, all, first, count, w->inputs), out = tiling_of(w, all, first, count, w->outputs);
-      kernels->tiles_see(&in, term->a + (size_t)at * board_size(w, w->inputs), seen);
-      kernels->tiles_spread(&out, term->b + (size_t)at * board_size(w, w->outputs), spread);
+      kernels->tiles_input_transform(&in, term->a + (size_t)at * board_size(w, w->inputs), input_points);
+      kernels->tiles_output_gradient_transform(&out, term->b + (size_t)at * board_size(w, w->outputs), gradient_points);
     }
-    accumulate(w, all, seen, spread, done > 0, sum);
+    accumulate(w, all, input_points, gradient_points, done > 0, sum);
   }
   const mz_taps taps = {tile_of(w), pairs(w), pairs(w), kernel_stride(w)};
-  kernels->taps_gather(&taps, sum, gradient);
+  kernels->taps_filter_gradient_transform(&taps, sum, gradient);
 }

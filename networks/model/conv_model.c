@@ -25,8 +25,8 @@ static int add_row(mz_params *params, const char *part, const char *what, int co
 
 static void add_norm(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part, int channels) {
   mz_norm added = {0};
-  added.scale = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE); /* in the order of parameters */
-  added.shift = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO);
+  added.gamma = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE); /* in the order of parameters */
+  added.beta = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO);
   norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS] = added;
 }
 
@@ -123,7 +123,7 @@ static mz_status check(const mz_network_settings *settings, const mz_spec *spec)
     return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers: %d is the most",
                    (long long)(2 * settings->blocks + settings->prediction_blocks), MZ_BLOCKS_MAX);
   }
-  if ((settings->inference == MZ_PRECISION_BF16 || settings->training == MZ_PRECISION_BF16) && !mz_isa_halves()) {
+  if ((settings->inference == MZ_PRECISION_BF16 || settings->training == MZ_PRECISION_BF16) && !mz_isa_has_bf16()) {
     return mz_fail(MZ_E_CONFIG, "network.inference, network.training: this processor does not multiply bf16; use f32 (a run goes "
                                 "on so with --allow-numeric)");
   }
@@ -137,8 +137,8 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   model->channels = (int)settings->channels;
   model->head_channels = (int)settings->head_channels;
   model->norm_rows = (int)settings->norm_rows;
-  model->half = settings->inference == MZ_PRECISION_BF16;
-  model->train_half = settings->training == MZ_PRECISION_BF16;
+  model->infer_bf16 = settings->inference == MZ_PRECISION_BF16;
+  model->train_bf16 = settings->training == MZ_PRECISION_BF16;
   model->latent = positions_of(model) * model->channels;
   model->action_map = (mz_action_map){model->board, spec->action_kind, spec->actions};
   mz_params *params = &model->params;
@@ -150,14 +150,14 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   add_head(model, &model->heads[REWARD], "reward", model->reward.bins);
   add_head(model, &model->heads[POLICY], "policy", model->actions);
   add_head(model, &model->heads[VALUE], "value", model->value.bins);
-  add_statistics(model, settings->norm_share);
+  add_statistics(model, settings->bn_momentum);
   return MZ_OK;
 }
 
 /* ---- on tapes ---- */
 
 static mz_value narrow(const mz_model *model, mz_tape *tape, mz_value x) {
-  return (mz_tape_trains(tape) ? model->train_half : model->half) ? mz_tape_half(tape, x) : x;
+  return (mz_tape_trains(tape) ? model->train_bf16 : model->infer_bf16) ? mz_tape_to_bf16(tape, x) : x;
 }
 
 /* Its second norm goes into the convolution before it: there is one of it. */
@@ -167,7 +167,7 @@ static bool folds(const mz_block *b) { return b->norm[1][MZ_FROM_ROOT].mean == b
 static mz_value pooled(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value y) {
   if (b->pooled < 0) return -1;
   const mz_value pool = mz_tape_pool(tape, y, positions_of(model));
-  return mz_tape_spread(tape, mz_tape_linear(tape, pool, b->pooled, -1, MZ_LINEAR_ONLY), positions_of(model));
+  return mz_tape_broadcast(tape, mz_tape_linear(tape, pool, b->pooled, -1, MZ_LINEAR_ONLY), positions_of(model));
 }
 
 /* Folded (mz_conv_model_fold), a norm's statistics are scale and shift. */
@@ -229,10 +229,10 @@ mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_
 /* A norm with running statistics is x · scale + shift; these take the place of the statistics. */
 static void as_affine(const mz_model *model, const mz_norm *norm, const float *values, float *out) {
   const mz_param *items = model->params.items;
-  const float *gain = values + items[norm->scale].offset, *offset = values + items[norm->shift].offset;
+  const float *gain = values + items[norm->gamma].offset, *offset = values + items[norm->beta].offset;
   const float *mean = values + items[norm->mean].offset, *variance = values + items[norm->variance].offset;
   float *scale = out + items[norm->mean].offset, *shift = out + items[norm->variance].offset;
-  for (int c = 0; c < items[norm->scale].columns; c++) {
+  for (int c = 0; c < items[norm->gamma].columns; c++) {
     scale[c] = gain[c] / sqrtf(variance[c] + MZ_NORM_EPSILON);
     shift[c] = offset[c] - mean[c] * scale[c];
   }

@@ -23,7 +23,7 @@ static const mz_setting rows[] = {
     ROW("network.head_channels", MZ_INT, head_channels, 16, 256, "16", "", "conv: of each head's 1x1; a multiple of 16"),
     ROW("network.bn_rows", MZ_INT, norm_rows, 1, 4096, "8", "rows",
         "conv: batch norm normalises so many rows together; divides batch_size / shards"),
-    ROW("network.bn_share", MZ_FLOAT, norm_share, 1e-6, 1, "0.02", "", "of a batch's statistics that each update takes over"),
+    ROW("network.bn_share", MZ_FLOAT, bn_momentum, 1e-6, 1, "0.02", "", "of a batch's statistics that each update takes over"),
     ROW("network.width", MZ_INT, width, 1, 16384, "64", "", "units of a hidden layer"),
     ROW("network.depth", MZ_INT, depth, 1, 16, "1", "layers", "hidden layers of representation, dynamics and prediction each"),
     ROW("network.latent", MZ_INT, latent, 0, 16384, "0", "", "size of the latent state; 0: as network.width"),

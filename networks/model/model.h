@@ -28,7 +28,7 @@ typedef struct mz_network_settings {
   int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
   int64_t channels, blocks, prediction_blocks, head_channels, norm_rows; /* conv */
   int64_t pooled_blocks;
-  double norm_share;
+  double bn_momentum;
   int32_t scaling;             /* mz_scaling */
   int32_t inference, training; /* mz_precision */
   int64_t value_bins, reward_bins;
@@ -77,7 +77,7 @@ typedef struct mz_model {
   /* conv */
   mz_board board;
   int planes, channels, head_channels, norm_rows;
-  bool half, train_half;    /* convolutions of inference, of training in bfloat16 */
+  bool infer_bf16, train_bf16;    /* convolutions of inference, of training in bfloat16 */
   mz_action_map action_map; /* its table: action_table */
   mz_tower towers[3];       /* representation, dynamics, prediction */
   mz_head heads[3];         /* reward, policy, value */
@@ -88,7 +88,7 @@ typedef struct mz_model {
 /* MZ_E_CONFIG when sizes do not fit. */
 mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec);
 /* Parameters as inference reads them, before the backend packs them: running statistics become part of the convolution before them
- * (its bias is norm.shift), or of norm.scale and norm.shift. out: [params.size], not `values`. */
+ * (its bias is norm.beta), or of norm.gamma and norm.beta. out: [params.size], not `values`. */
 void mz_model_fold(const mz_model *model, const float *values, float *out);
 /* FLOPs of one recurrent inference of one row, forward (2 per multiply-add); and of one trained row of a K-step update (×3). */
 double mz_model_inference_flops(const mz_model *model);

@@ -146,18 +146,18 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_MINMAX: minmax(row); break;
     case MZ_OP_RMS: rms(row); break;
     case MZ_OP_POOL: mz_ref_pool(tape, node, r); break;
-    case MZ_OP_SPREAD: mz_ref_spread(tape, node, r); break;
+    case MZ_OP_BROADCAST: mz_ref_broadcast(tape, node, r); break;
     case MZ_OP_SOFTMAX: softmax(row); break;
     case MZ_OP_EXPECTATION: expectation(node, row); break;
     case MZ_OP_SOFTMAX_XENT: xent(row, mz_ref_data(tape, node->inputs[1], r)); break;
-    case MZ_OP_DISTANCE: distance(row, mz_ref_data(tape, node->inputs[1], r)); break;
+    case MZ_OP_MSE: distance(row, mz_ref_data(tape, node->inputs[1], r)); break;
     case MZ_OP_PLANES: mz_ref_planes(tape, node, r); break;
     case MZ_OP_CONV: mz_ref_conv(tape, node, r); break;
     case MZ_OP_ACTION_MAP: mz_ref_action_map(tape, node, r); break;
     case MZ_OP_AFFINE: mz_ref_affine(tape, node, r); break;
     case MZ_OP_NORM:           /* goes over groups of rows */
     case MZ_OP_SCALE_GRADIENT: /* shares its input's data */
-    case MZ_OP_HALF:           /* never: this backend has none */
+    case MZ_OP_TO_BF16:           /* never: this backend has none */
     case MZ_OP_INPUT: break;
   }
 }
@@ -188,14 +188,14 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_MINMAX: minmax_backward(row, dy, dx); break;
     case MZ_OP_RMS: rms_backward(row, dy, dx); break;
     case MZ_OP_POOL: mz_ref_pool_backward(tape, node, r); break;
-    case MZ_OP_SPREAD: mz_ref_spread_backward(tape, node, r); break;
+    case MZ_OP_BROADCAST: mz_ref_spread_backward(tape, node, r); break;
     case MZ_OP_SCALE_GRADIENT:
       for (int i = 0; i < row.columns; i++) dx[i] += node->factor * dy[i];
       break;
     case MZ_OP_SOFTMAX_XENT:
       xent_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
       break;
-    case MZ_OP_DISTANCE:
+    case MZ_OP_MSE:
       distance_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
       break;
     case MZ_OP_CONV: mz_ref_conv_backward(tape, node, r); break;
@@ -205,7 +205,7 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_AFFINE:     /* inference only, as are the next two */
     case MZ_OP_EXPECTATION:
     case MZ_OP_SOFTMAX:
-    case MZ_OP_HALF: /* never: this backend has none */
+    case MZ_OP_TO_BF16: /* never: this backend has none */
     case MZ_OP_INPUT: break;
   }
 }

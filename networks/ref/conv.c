@@ -182,7 +182,7 @@ void mz_ref_pool_backward(mz_tape *tape, const mz_node *node, int r) {
   }
 }
 
-void mz_ref_spread(mz_tape *tape, const mz_node *node, int r) {
+void mz_ref_broadcast(mz_tape *tape, const mz_node *node, int r) {
   const int channels = tape->values[node->inputs[0]].columns;
   const double *x = mz_ref_data(tape, node->inputs[0], r);
   double *y = mz_ref_data(tape, node->output, r);

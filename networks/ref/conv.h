@@ -1,5 +1,5 @@
 /* Boards on the reference backend, one row at a time: MZ_OP_CONV, MZ_OP_ACTION_MAP, MZ_OP_PLANES, MZ_OP_POOL,
- * MZ_OP_SPREAD. */
+ * MZ_OP_BROADCAST. */
 #pragma once
 #include "networks/tape/tape.h"
 
@@ -15,5 +15,5 @@ void mz_ref_planes(mz_tape *tape, const mz_node *node, int r);
 
 void mz_ref_pool(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_pool_backward(mz_tape *tape, const mz_node *node, int r);
-void mz_ref_spread(mz_tape *tape, const mz_node *node, int r);
+void mz_ref_broadcast(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_spread_backward(mz_tape *tape, const mz_node *node, int r);

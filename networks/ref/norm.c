@@ -7,7 +7,7 @@ typedef struct channel {
   const double *x;
   double *y, *dy, *dx; /* dy NULL in tapes without gradients, dx where none is wanted */
   int count, stride;
-  double scale, shift;
+  double gamma, beta;
   double mean, variance;
 } channel;
 
@@ -19,9 +19,9 @@ static channel channel_of(const mz_tape *tape, const mz_node *node, int group, i
                  .dy = dy == NULL ? NULL : dy + c,
                  .dx = dx == NULL ? NULL : dx + c,
                  .count = node->group_rows * node->positions,
-                 .stride = mz_ref_param_at(tape, node->norm.scale).columns,
-                 .scale = mz_ref_param_at(tape, node->norm.scale).values[c],
-                 .shift = mz_ref_param_at(tape, node->norm.shift).values[c]};
+                 .stride = mz_ref_param_at(tape, node->norm.gamma).columns,
+                 .gamma = mz_ref_param_at(tape, node->norm.gamma).values[c],
+                 .beta = mz_ref_param_at(tape, node->norm.beta).values[c]};
   for (int e = 0; e < own.count; e++) own.mean += own.x[e * own.stride] / own.count;
   for (int e = 0; e < own.count; e++) own.variance += pow(own.x[e * own.stride] - own.mean, 2.0) / own.count;
   return own;
@@ -38,10 +38,10 @@ static double gradient_at(const mz_node *node, const channel *c, int e) {
 
 void mz_ref_norm(mz_tape *tape, const mz_node *node, int rows) {
   for (int g = 0; g < rows / node->group_rows; g++) {
-    for (int i = 0; i < mz_ref_param_at(tape, node->norm.scale).columns; i++) {
+    for (int i = 0; i < mz_ref_param_at(tape, node->norm.gamma).columns; i++) {
       const channel c = channel_of(tape, node, g, i);
       for (int e = 0; e < c.count; e++) {
-        const double y = c.scale * normalised(&c, e) + c.shift;
+        const double y = c.gamma * normalised(&c, e) + c.beta;
         c.y[e * c.stride] = node->activation == MZ_RELU && y < 0.0 ? 0.0 : y;
       }
     }
@@ -53,19 +53,19 @@ static void differentiate(const mz_node *node, const channel *c) {
   const double d = deviation(c);
   double dvariance = 0.0, dmean = 0.0;
   for (int e = 0; e < c->count; e++) {
-    const double dnormalised = gradient_at(node, c, e) * c->scale, off = c->x[e * c->stride] - c->mean;
+    const double dnormalised = gradient_at(node, c, e) * c->gamma, off = c->x[e * c->stride] - c->mean;
     dvariance += dnormalised * off * -0.5 / (d * d * d);
     dmean += dnormalised * -1.0 / d;
   }
   for (int e = 0; e < c->count; e++) {
-    const double dnormalised = gradient_at(node, c, e) * c->scale, off = c->x[e * c->stride] - c->mean;
+    const double dnormalised = gradient_at(node, c, e) * c->gamma, off = c->x[e * c->stride] - c->mean;
     c->dx[e * c->stride] += dnormalised / d + dvariance * 2.0 * off / c->count + dmean / c->count;
   }
 }
 
 void mz_ref_norm_backward(mz_tape *tape, const mz_node *node, int rows) {
   for (int g = 0; g < rows / node->group_rows; g++) {
-    for (int i = 0; i < mz_ref_param_at(tape, node->norm.scale).columns; i++) {
+    for (int i = 0; i < mz_ref_param_at(tape, node->norm.gamma).columns; i++) {
       const channel c = channel_of(tape, node, g, i);
       if (c.dx != NULL) differentiate(node, &c);
     }
@@ -83,16 +83,16 @@ void mz_ref_norm_gradients(mz_tape *tape, const mz_node *node, int rows) {
   const int groups = rows / node->group_rows;
   for (int u = 0; u < node->use_count; u++) {
     const mz_norm *norm = &tape->nodes[node->uses[u]].norm;
-    const int parameters[] = {norm->scale, norm->shift, norm->mean, norm->variance};
+    const int parameters[] = {norm->gamma, norm->beta, norm->mean, norm->variance};
     for (int k = 0; k < 4; k++) mz_ref_clear(tape, parameters[k]);
   }
   for (int u = 0; u < node->use_count; u++) {
     const mz_node *use = &tape->nodes[node->uses[u]];
     const double share = tape->share / (sharing(tape, node, &use->norm) * groups);
-    double *scale = mz_ref_param_at(tape, use->norm.scale).gradient, *shift = mz_ref_param_at(tape, use->norm.shift).gradient;
+    double *scale = mz_ref_param_at(tape, use->norm.gamma).gradient, *shift = mz_ref_param_at(tape, use->norm.beta).gradient;
     double *mean = mz_ref_param_at(tape, use->norm.mean).gradient, *variance = mz_ref_param_at(tape, use->norm.variance).gradient;
     for (int g = 0; g < groups; g++) {
-      for (int i = 0; i < mz_ref_param_at(tape, node->norm.scale).columns; i++) {
+      for (int i = 0; i < mz_ref_param_at(tape, node->norm.gamma).columns; i++) {
         const channel c = channel_of(tape, use, g, i);
         for (int e = 0; e < c.count; e++) {
           scale[i] += gradient_at(use, &c, e) * normalised(&c, e);

@@ -10,13 +10,13 @@ typedef struct mz_node mz_node;
 typedef struct mz_backend mz_backend;
 
 /* Brings a parameter into the form in which tapes read it, convolutions packed, matrices transposed, when it has changed: once for all
- * threads, different parameters at once from any. values: all parameters; out: params->packed elements; half: for tapes of half
+ * threads, different parameters at once from any. values: all parameters; out: params->packed elements; bf16: for tapes of bf16
  * values. */
-typedef mz_status mz_pack(const mz_param *param, const void *values, bool half, void *out);
+typedef mz_status mz_pack(const mz_param *param, const void *values, bool bf16, void *out);
 
 struct mz_backend {
   const char *name;
-  bool (*halves)(void); /* this processor computes with halves (tape.h); NULL: never */
+  bool (*has_bf16)(void); /* this processor multiplies bf16 (tape.h); NULL: never */
   size_t element_size;  /* 4: float, 8: double; every activation, gradient and parameter of a tape on this backend */
   /* Called once per node when the tape is planned; `node->prepared` is the backend's. */
   mz_status (*prepare)(mz_tape *tape, mz_node *node);
@@ -31,8 +31,8 @@ struct mz_backend {
   mz_pack *pack_forward, *pack_backward;
 };
 
-static inline mz_status mz_pack_all(mz_pack *pack, const mz_params *params, const void *values, bool half, void *out) {
-  for (int i = 0; i < params->count; i++) MZ_TRY(pack(&params->items[i], values, half, out));
+static inline mz_status mz_pack_all(mz_pack *pack, const mz_params *params, const void *values, bool bf16, void *out) {
+  for (int i = 0; i < params->count; i++) MZ_TRY(pack(&params->items[i], values, bf16, out));
   return MZ_OK;
 }
 

@@ -171,12 +171,12 @@ mz_value mz_tape_norm(mz_tape *tape, mz_value x, const mz_norm *norm, int group_
   if (tape->failure != MZ_OK) return 0;
   MZ_ASSERT(tape->with_backward && group_rows >= 1 && tape->rows % group_rows == 0);
   mz_node node = node_of(MZ_OP_NORM, 1, x, 0, 0);
-  node.weight = norm->scale;
-  node.bias = norm->shift;
+  node.weight = norm->gamma;
+  node.bias = norm->beta;
   node.norm = *norm;
   node.group_rows = group_rows;
   node.activation = activation;
-  node.positions = positions_of(tape, x, norm->scale);
+  node.positions = positions_of(tape, x, norm->gamma);
   return append(tape, node, columns_of(tape, x));
 }
 
@@ -191,14 +191,14 @@ mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_acti
   return append(tape, node, columns_of(tape, x));
 }
 
-mz_value mz_tape_half(mz_tape *tape, mz_value x) {
-  if (tape->failure != MZ_OK || tape->backend->halves == NULL || !tape->backend->halves()) return x;
+mz_value mz_tape_to_bf16(mz_tape *tape, mz_value x) {
+  if (tape->failure != MZ_OK || tape->backend->has_bf16 == NULL || !tape->backend->has_bf16()) return x;
   const mz_node *node = &tape->nodes[x];
   mz_value y = x;
   const bool alone = node->op == MZ_OP_CONV && node->input_count == 1 && !tape->with_backward;
   if (node->op != MZ_OP_AFFINE && node->op != MZ_OP_NORM && node->op != MZ_OP_PLANES && !alone)
-    y = append(tape, node_of(MZ_OP_HALF, 1, x, 0, 0), columns_of(tape, x));
-  if (tape->failure == MZ_OK) tape->values[y].half = true;
+    y = append(tape, node_of(MZ_OP_TO_BF16, 1, x, 0, 0), columns_of(tape, x));
+  if (tape->failure == MZ_OK) tape->values[y].bf16 = true;
   return y;
 }
 
@@ -225,10 +225,10 @@ mz_value mz_tape_pool(mz_tape *tape, mz_value x, int positions) {
   return append(tape, node, columns / positions * 2);
 }
 
-mz_value mz_tape_spread(mz_tape *tape, mz_value x, int positions) {
+mz_value mz_tape_broadcast(mz_tape *tape, mz_value x, int positions) {
   const int columns = columns_of(tape, x);
   MZ_ASSERT(tape->failure != MZ_OK || columns % MZ_LANES == 0);
-  mz_node node = node_of(MZ_OP_SPREAD, 1, x, 0, 0);
+  mz_node node = node_of(MZ_OP_BROADCAST, 1, x, 0, 0);
   node.positions = positions;
   return append(tape, node, columns * positions);
 }
@@ -248,11 +248,11 @@ mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, 
   return append(tape, node, 1);
 }
 
-mz_value mz_tape_distance(mz_tape *tape, mz_value x, mz_value target, mz_value row_weights, float factor) {
+mz_value mz_tape_mse(mz_tape *tape, mz_value x, mz_value target, mz_value row_weights, float factor) {
   if (tape->failure != MZ_OK) return 0;
   MZ_ASSERT(columns_of(tape, x) == columns_of(tape, target) && columns_of(tape, row_weights) == 1);
   MZ_ASSERT(x != target && tape->nodes[row_weights].op == MZ_OP_INPUT);
-  mz_node node = node_of(MZ_OP_DISTANCE, 3, x, target, row_weights);
+  mz_node node = node_of(MZ_OP_MSE, 3, x, target, row_weights);
   node.factor = factor;
   return append(tape, node, 1);
 }

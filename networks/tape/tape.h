@@ -23,7 +23,7 @@ typedef enum mz_op {
   MZ_OP_RMS,            /* per row: x / √(mean x² + 1e-5)  (Zhang & Sennrich 2019, without gains) */
   MZ_OP_SCALE_GRADIENT, /* y = x; dx += factor·dy */
   MZ_OP_SOFTMAX_XENT,   /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
-  MZ_OP_DISTANCE,       /* per row: w · mean of (x − target)²: adds to the tape's loss; nothing flows into the target */
+  MZ_OP_MSE,       /* per row: w · mean of (x − target)²: adds to the tape's loss; nothing flows into the target */
   MZ_OP_EXPECTATION,    /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
   MZ_OP_SOFTMAX,        /* inference only */
   MZ_OP_PLANES,         /* a board's channels, filled up with zeros to a multiple of 16 */
@@ -31,8 +31,8 @@ typedef enum mz_op {
   MZ_OP_ACTION_MAP,     /* where the action is on the board, through a 3 × 3 convolution of its own (action_map.h) */
   MZ_OP_NORM,           /* training: batch norm over groups of rows (Ioffe & Szegedy 2015), and activation */
   MZ_OP_POOL,           /* of a board: the mean of each channel over its positions, then the largest of each */
-  MZ_OP_SPREAD,         /* one entry for each channel, at every position of a board */
-  MZ_OP_HALF,           /* y = x, rounded to bfloat16 */
+  MZ_OP_BROADCAST,         /* one entry for each channel, at every position of a board */
+  MZ_OP_TO_BF16,           /* y = x, rounded to bfloat16 */
   MZ_OP_AFFINE,         /* inference: y = act(scale · x + shift), by channel */
 } mz_op;
 
@@ -43,7 +43,7 @@ enum { MZ_NODE_INPUTS = 3 };
 #define MZ_NORM_EPSILON 1e-5f
 /* Parameters of a batch norm, from its first on; the two statistics are elsewhere. */
 typedef struct mz_norm {
-  int scale, shift, mean, variance;
+  int gamma, beta, mean, variance;
 } mz_norm;
 
 typedef struct mz_node {
@@ -55,7 +55,7 @@ typedef struct mz_node {
   int weight, bias, table; /* parameter indices, −1: none */
   int index_input;         /* which int32 index input feeds `table`, −1: none */
   int positions;           /* of a row, that LINEAR maps one by one (a 1 × 1 convolution), NORM and AFFINE normalise alike */
-  mz_norm norm;            /* NORM: weight = norm.scale, bias = norm.shift */
+  mz_norm norm;            /* NORM: weight = norm.gamma, bias = norm.beta */
   int group_rows;          /* NORM */
   mz_action_map map;       /* ACTION_MAP: its table is `weight` */
   float factor;            /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT, DISTANCE */
@@ -72,8 +72,8 @@ typedef struct mz_node {
 
 typedef struct mz_tape_value {
   int columns, stride;
-  bool half;      /* its elements are bfloat16: what only convolutions read; gradients are never */
-  void *data;     /* [rows][stride] elements of the backend, or halves */
+  bool bf16;      /* its elements are bfloat16: what only convolutions read; gradients are never */
+  void *data;     /* [rows][stride] elements of the backend, or bf16 */
   void *gradient; /* same shape; NULL on tapes planned without backward or where none is needed */
 } mz_tape_value;
 
@@ -106,23 +106,23 @@ mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b);
 mz_value mz_tape_relu(mz_tape *tape, mz_value x);
 mz_value mz_tape_minmax(mz_tape *tape, mz_value x);
 mz_value mz_tape_rms(mz_tape *tape, mz_value x);
-/* x: positions × channels, channels a multiple of 16; may be halves. The first of several largest gets the gradient. */
+/* x: positions × channels, channels a multiple of 16; may be bf16. The first of several largest gets the gradient. */
 mz_value mz_tape_pool(mz_tape *tape, mz_value x, int positions);
 /* x: channels, a multiple of 16. */
-mz_value mz_tape_spread(mz_tape *tape, mz_value x, int positions);
+mz_value mz_tape_broadcast(mz_tape *tape, mz_value x, int positions);
 mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor);
 /* targets: an input of the logits' shape; row_weights: an input of one column. Nothing else that trains may read these logits. The loss of row r is
  * factor · row_weights[r] · cross entropy; the unweighted cross entropy is the returned value's one column. */
 mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, mz_value row_weights, float factor);
 /* target: of x's shape; what it is computed from does not learn from this. The loss of row r is factor · row_weights[r] · mean of
  * (x − target)²; the unweighted mean is the returned value's one column. */
-mz_value mz_tape_distance(mz_tape *tape, mz_value x, mz_value target, mz_value row_weights, float factor);
+mz_value mz_tape_mse(mz_tape *tape, mz_value x, mz_value target, mz_value row_weights, float factor);
 mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, float support_max, bool transform);
 mz_value mz_tape_softmax(mz_tape *tape, mz_value logits);
 
 /* The value in bfloat16, where the backend computes with it (else the value itself): rounded as it is written where only convolutions read
  * it (AFFINE, NORM, PLANES, in inference a convolution that adds nothing), else a copy. */
-mz_value mz_tape_half(mz_tape *tape, mz_value x);
+mz_value mz_tape_to_bf16(mz_tape *tape, mz_value x);
 /* Of an update's rows this tape runs such a share (default 1): its statistics count for so much. */
 void mz_tape_set_share(mz_tape *tape, double share);
 bool mz_tape_trains(const mz_tape *tape); /* was created with backward */

@@ -54,7 +54,7 @@ static mz_status find_uses(mz_tape *tape) {
   return MZ_OK;
 }
 
-/* Of a value's gradient, and of its data unless these are halves. */
+/* Of a value's gradient, and of its data unless it is bf16. */
 static size_t value_bytes(const mz_tape *tape, int value) {
   return (size_t)tape->rows * (size_t)tape->values[value].stride * tape->backend->element_size;
 }
@@ -67,7 +67,7 @@ static void *take(const mz_tape *tape, size_t *at, size_t bytes) {
 }
 
 /* Made to be added by a convolution. */
-static bool is_summand(mz_op op) { return op == MZ_OP_ACTION_MAP || op == MZ_OP_SPREAD; }
+static bool is_summand(mz_op op) { return op == MZ_OP_ACTION_MAP || op == MZ_OP_BROADCAST; }
 
 /* What a convolution adds to is its output where nobody reads it afterwards: a summand, and between the blocks of inference. */
 static bool adds_in_place(const mz_tape *tape, const mz_node *node) {
@@ -101,7 +101,7 @@ static size_t carve(mz_tape *tape, const bool *needed) {
     const mz_value shared = shares_data(tape, node);
     value->data = shared >= 0 ? tape->values[shared].data
                               : take(tape, &at,
-                                     value->half ? value_bytes(tape, i) / tape->backend->element_size * sizeof(uint16_t)
+                                     value->bf16 ? value_bytes(tape, i) / tape->backend->element_size * sizeof(uint16_t)
                                                  : value_bytes(tape, i));
     if (needed[i])
       value->gradient = shares_gradient(tape, node) ? tape->values[shared].gradient : take(tape, &at, value_bytes(tape, i));
@@ -110,7 +110,7 @@ static size_t carve(mz_tape *tape, const bool *needed) {
   return at;
 }
 
-/* Sets tape->bytes; marks: [2 · nodes], false on entry; the first half says on return which values need a gradient. */
+/* Sets tape->bytes; marks: [2 · nodes], false on entry; the first bf16 says on return which values need a gradient. */
 static mz_status lay_out(mz_tape *tape, bool *marks) {
   if (tape->with_backward) {
     find_gradients(tape, marks, marks + tape->node_count);

@@ -45,7 +45,7 @@ static inline bool mz_node_trains(const mz_node *node) {
 }
 
 /* Adds to the tape's loss; of its inputs the first alone learns. */
-static inline bool mz_node_is_loss(const mz_node *node) { return node->op == MZ_OP_SOFTMAX_XENT || node->op == MZ_OP_DISTANCE; }
+static inline bool mz_node_is_loss(const mz_node *node) { return node->op == MZ_OP_SOFTMAX_XENT || node->op == MZ_OP_MSE; }
 
 static inline bool mz_node_writes_gradient(const mz_tape *tape, const mz_node *node, int input) {
   return tape->values[node->inputs[input]].gradient != NULL;

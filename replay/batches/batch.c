@@ -3,16 +3,16 @@
 #include "base/arena.h"
 #include "base/maths/maths.h"
 #include "replay/batches/batch_reanalyzed.h"
-#include "replay/storage/holder.h"
+#include "replay/storage/segment_cache.h"
 #include "replay/batches/targets.h"
 #include <string.h>
 
 typedef struct mz_batch_scratch {
   mz_draw *draws;    /* [rows] */
-  mz_holder holder;  /* of their contents, while the batch is built */
+  mz_segment_cache cache;  /* of their contents, while the batch is built */
   uint8_t *observed; /* an observation in its symmetry */
   int32_t *symmetry; /* [symmetries][actions]: where an action goes */
-  mz_fresh fresh;    /* memory is had when first needed */
+  mz_batch_reanalyzed reanalyzed;    /* memory is had when first needed */
 } mz_batch_scratch;
 
 static void carve(mz_batch *batch, mz_batch_scratch *scratch, const mz_spec *spec, mz_carver *carver) {
@@ -39,7 +39,7 @@ double mz_batch_bytes(const mz_spec *spec, int rows, int unroll, int observed, b
   mz_batch_scratch scratch;
   mz_carver carver = {0};
   carve(&batch, &scratch, spec, &carver);
-  return (double)sizeof batch + (double)carver.bytes + (reanalyzed ? mz_fresh_bytes(spec, rows, unroll) : 0);
+  return (double)sizeof batch + (double)carver.bytes + (reanalyzed ? mz_batch_reanalyzed_bytes(spec, rows, unroll) : 0);
 }
 
 double mz_batch_copies_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int rows) {
@@ -60,8 +60,8 @@ mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unro
 
 void mz_batch_deinit(mz_batch *batch) {
   if (batch->scratch) {
-    mz_fresh_deinit(&batch->scratch->fresh);
-    mz_holder_deinit(&batch->scratch->holder);
+    mz_batch_reanalyzed_deinit(&batch->scratch->reanalyzed);
+    mz_segment_cache_deinit(&batch->scratch->cache);
   }
   free(batch->block);
   *batch = (mz_batch){0};
@@ -71,7 +71,7 @@ void mz_batch_deinit(mz_batch *batch) {
 typedef struct builder {
   mz_batch *batch;
   const mz_batch_source *source;
-  const mz_fresh *fresh; /* NULL: nothing is reanalyzed */
+  const mz_batch_reanalyzed *reanalyzed; /* NULL: nothing is reanalyzed */
   uint32_t update;
   int symmetries; /* to choose from; 1: none */
 } builder;
@@ -99,12 +99,12 @@ static void write_observation(const builder *b, const mz_draw *draw, int step, i
 }
 
 /* `moved`: where each action goes in the row's symmetry. */
-static void write_policy(const builder *b, const mz_segment *segment, int t, const float *fresh, const int32_t *moved,
+static void write_policy(const builder *b, const mz_segment *segment, int t, const float *reanalyzed, const int32_t *moved,
                          float *out) {
   int actions = b->source->spec->actions;
   memset(out, 0, (size_t)actions * sizeof *out);
-  if (fresh) {
-    for (int a = 0; a < actions; a++) out[moved[a]] = fresh[a];
+  if (reanalyzed) {
+    for (int a = 0; a < actions; a++) out[moved[a]] = reanalyzed[a];
   } else if (t < segment->length) {
     for (uint32_t e = segment->policy_start[t]; e < segment->policy_start[t + 1]; e++)
       out[moved[segment->policy_action[e]]] = segment->policy_weight[e];
@@ -117,9 +117,9 @@ static void write_targets(const builder *b, const mz_draw *draw, int row, int st
   const mz_target_rule rule = mz_target_rule_of(b->source->settings, b->source->spec->alternating);
   int t = draw->position + step;
   int bootstrap = mz_target_bootstrap(segment, t, rule.n_step);
-  const float *fresh = b->fresh ? mz_fresh_bootstrap(b->fresh, row, step) : NULL;
-  const float *policy = b->fresh ? mz_fresh_policy(b->fresh, row, step) : NULL;
-  float value = bootstrap < 0 ? 0 : fresh ? *fresh : segment->value[bootstrap];
+  const float *reanalyzed = b->reanalyzed ? mz_batch_reanalyzed_bootstrap(b->reanalyzed, row, step) : NULL;
+  const float *policy = b->reanalyzed ? mz_batch_reanalyzed_policy(b->reanalyzed, row, step) : NULL;
+  float value = bootstrap < 0 ? 0 : reanalyzed ? *reanalyzed : segment->value[bootstrap];
   mz_target target = mz_target_from(segment, t, value, &rule);
 
   size_t at = (size_t)step * (size_t)batch->rows + (size_t)row;
@@ -176,11 +176,11 @@ static void map_symmetries(const builder *b) {
 
 static mz_status reanalyze(builder *b) {
   mz_batch *batch = b->batch;
-  mz_fresh *fresh = &batch->scratch->fresh;
+  mz_batch_reanalyzed *reanalyzed = &batch->scratch->reanalyzed;
   if (!b->source->reanalyzer || b->source->reanalyzer->ratio <= 0) return MZ_OK;
-  if (!fresh->block) MZ_TRY(mz_fresh_init(fresh, b->source->spec, batch->rows, batch->unroll));
-  b->fresh = fresh;
-  return mz_fresh_fill(fresh, b->source, batch->scratch->draws, b->update);
+  if (!reanalyzed->block) MZ_TRY(mz_batch_reanalyzed_init(reanalyzed, b->source->spec, batch->rows, batch->unroll));
+  b->reanalyzed = reanalyzed;
+  return mz_batch_reanalyzed_fill(reanalyzed, b->source, batch->scratch->draws, b->update);
 }
 
 static void build_rows(const builder *b) {
@@ -198,10 +198,10 @@ mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_
                .symmetries = source->settings->symmetry ? source->spec->symmetries : 1};
   mz_buffer_draw(source->buffer, source->seed, update, batch->rows, scratch->draws);
   mz_status status;
-  MZ_TRY_CLEANUP(mz_buffer_hold(source->buffer, &scratch->holder, batch->rows, scratch->draws));
+  MZ_TRY_CLEANUP(mz_buffer_load(source->buffer, &scratch->cache, batch->rows, scratch->draws));
   MZ_TRY_CLEANUP(reanalyze(&b));
   build_rows(&b);
 cleanup:
-  mz_holder_drop(&scratch->holder);
+  mz_segment_cache_clear(&scratch->cache);
   return status;
 }

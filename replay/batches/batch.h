@@ -21,7 +21,7 @@ typedef struct mz_batch {
 /* observed: steps whose observations it holds, 1 … unroll + 1. */
 mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll, int observed);
 void mz_batch_deinit(mz_batch *batch);
-/* Bytes that a batch takes, `reanalyzed`: with what fresh targets need. */
+/* Bytes that a batch takes, `reanalyzed`: with what reanalyzed targets need. */
 double mz_batch_bytes(const mz_spec *spec, int rows, int unroll, int observed, bool reanalyzed);
 /* Bytes that building one takes at the most, for the copies of segments that are not raw. */
 double mz_batch_copies_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int rows);
@@ -48,8 +48,8 @@ typedef struct mz_batch_source {
 /* Fills the batch for update number `update`: a pure function of buffer, settings, seed and update; a row depends on the others
  * only through the normalisation of importance. Importance: w = (positions · probability)^−β over the largest of the batch.
  * Past an end the actions fed to the dynamics are uniform draws. Targets that are not known are 0 with weight 0.
- * Reanalyzed rows: policies of t … t+K by fresh search, bootstrap values at t+k+n by the target network (by the fresh search
- * where that state is one of those searched). Symmetries are applied last, to stored and fresh targets alike.
+ * Reanalyzed rows: policies of t … t+K by reanalyzed search, bootstrap values at t+k+n by the target network (by the reanalyzed search
+ * where that state is one of those searched). Symmetries are applied last, to stored and reanalyzed targets alike.
  * Segments that are not raw are unpacked, each once, and dropped at the end. Fails as the reanalyzer does, when memory is out, or
  * when a spilled segment cannot be read (MZ_E_IO). */
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update);

@@ -3,96 +3,96 @@
 #include "replay/batches/targets.h"
 #include <string.h>
 
-static void carve(mz_fresh *fresh, const mz_spec *spec, int rows, int unroll, mz_carver *carver) {
+static void carve(mz_batch_reanalyzed *reanalyzed, const mz_spec *spec, int rows, int unroll, mz_carver *carver) {
   size_t states = (size_t)rows * (size_t)(unroll + 1), actions = (size_t)spec->actions, obs_bytes = mz_spec_obs_bytes(spec);
-  mz_carve(carver, &fresh->search, states, sizeof *fresh->search);
-  mz_carve(carver, &fresh->bootstrap, states, sizeof *fresh->bootstrap);
-  mz_carve(carver, &fresh->searched, states, obs_bytes);
-  mz_carve(carver, &fresh->evaluated, states, obs_bytes);
-  mz_carve(carver, &fresh->legal, states, actions);
-  mz_carve(carver, &fresh->key, states, sizeof *fresh->key);
-  mz_carve(carver, &fresh->policies, states * actions, sizeof *fresh->policies);
-  mz_carve(carver, &fresh->values, 2 * states, sizeof *fresh->values);
+  mz_carve(carver, &reanalyzed->search, states, sizeof *reanalyzed->search);
+  mz_carve(carver, &reanalyzed->bootstrap, states, sizeof *reanalyzed->bootstrap);
+  mz_carve(carver, &reanalyzed->searched, states, obs_bytes);
+  mz_carve(carver, &reanalyzed->evaluated, states, obs_bytes);
+  mz_carve(carver, &reanalyzed->legal, states, actions);
+  mz_carve(carver, &reanalyzed->key, states, sizeof *reanalyzed->key);
+  mz_carve(carver, &reanalyzed->policies, states * actions, sizeof *reanalyzed->policies);
+  mz_carve(carver, &reanalyzed->values, 2 * states, sizeof *reanalyzed->values);
 }
 
-double mz_fresh_bytes(const mz_spec *spec, int rows, int unroll) {
-  mz_fresh fresh;
+double mz_batch_reanalyzed_bytes(const mz_spec *spec, int rows, int unroll) {
+  mz_batch_reanalyzed reanalyzed;
   mz_carver carver = {0};
-  carve(&fresh, spec, rows, unroll, &carver);
+  carve(&reanalyzed, spec, rows, unroll, &carver);
   return (double)carver.bytes;
 }
 
-mz_status mz_fresh_init(mz_fresh *fresh, const mz_spec *spec, int rows, int unroll) {
-  *fresh = (mz_fresh){.rows = rows, .unroll = unroll, .actions = spec->actions};
+mz_status mz_batch_reanalyzed_init(mz_batch_reanalyzed *reanalyzed, const mz_spec *spec, int rows, int unroll) {
+  *reanalyzed = (mz_batch_reanalyzed){.rows = rows, .unroll = unroll, .actions = spec->actions};
   mz_carver carver = {0};
-  carve(fresh, spec, rows, unroll, &carver);
-  return mz_carve_commit(&carver, &fresh->block);
+  carve(reanalyzed, spec, rows, unroll, &carver);
+  return mz_carve_commit(&carver, &reanalyzed->block);
 }
 
-void mz_fresh_deinit(mz_fresh *fresh) {
-  free(fresh->block);
-  *fresh = (mz_fresh){0};
+void mz_batch_reanalyzed_deinit(mz_batch_reanalyzed *reanalyzed) {
+  free(reanalyzed->block);
+  *reanalyzed = (mz_batch_reanalyzed){0};
 }
 
-static void add_search(mz_fresh *fresh, const mz_segment *segment, int t, size_t obs_bytes, int row, int step) {
-  int i = fresh->searches++;
-  uint8_t *legal = fresh->legal + (size_t)i * (size_t)fresh->actions;
-  memcpy(fresh->searched + (size_t)i * obs_bytes, segment->obs + (size_t)t * obs_bytes, obs_bytes);
-  memset(legal, 0, (size_t)fresh->actions);
+static void add_search(mz_batch_reanalyzed *reanalyzed, const mz_segment *segment, int t, size_t obs_bytes, int row, int step) {
+  int i = reanalyzed->searches++;
+  uint8_t *legal = reanalyzed->legal + (size_t)i * (size_t)reanalyzed->actions;
+  memcpy(reanalyzed->searched + (size_t)i * obs_bytes, segment->obs + (size_t)t * obs_bytes, obs_bytes);
+  memset(legal, 0, (size_t)reanalyzed->actions);
   for (uint32_t e = segment->policy_start[t]; e < segment->policy_start[t + 1]; e++) legal[segment->policy_action[e]] = 1;
-  fresh->key[i] = (uint32_t)(row * (fresh->unroll + 1) + step);
-  fresh->search[row * (fresh->unroll + 1) + step] = i;
+  reanalyzed->key[i] = (uint32_t)(row * (reanalyzed->unroll + 1) + step);
+  reanalyzed->search[row * (reanalyzed->unroll + 1) + step] = i;
 }
 
 /* Where the value of state `t` of a row drawn at `position` will be; states beyond those searched are evaluated once. */
-static int32_t value_of_state(mz_fresh *fresh, const mz_segment *segment, int t, int position, size_t obs_bytes, int row,
+static int32_t value_of_state(mz_batch_reanalyzed *reanalyzed, const mz_segment *segment, int t, int position, size_t obs_bytes, int row,
                               int *last_evaluated) {
-  if (t <= position + fresh->unroll) return fresh->search[row * (fresh->unroll + 1) + t - position];
+  if (t <= position + reanalyzed->unroll) return reanalyzed->search[row * (reanalyzed->unroll + 1) + t - position];
   if (t != *last_evaluated) { /* bootstrap states of successive steps never go back */
-    memcpy(fresh->evaluated + (size_t)fresh->evaluations * obs_bytes, segment->obs + (size_t)t * obs_bytes, obs_bytes);
-    fresh->evaluations++;
+    memcpy(reanalyzed->evaluated + (size_t)reanalyzed->evaluations * obs_bytes, segment->obs + (size_t)t * obs_bytes, obs_bytes);
+    reanalyzed->evaluations++;
     *last_evaluated = t;
   }
-  return fresh->rows * (fresh->unroll + 1) + fresh->evaluations - 1;
+  return reanalyzed->rows * (reanalyzed->unroll + 1) + reanalyzed->evaluations - 1;
 }
 
-static void collect_row(mz_fresh *fresh, const mz_batch_source *source, const mz_draw *draw, int row) {
+static void collect_row(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draw, int row) {
   const mz_segment *segment = draw->segment;
   size_t obs_bytes = mz_spec_obs_bytes(source->spec);
   int last_evaluated = -1;
-  for (int k = 0; k <= fresh->unroll && draw->position + k < segment->length; k++)
-    add_search(fresh, segment, draw->position + k, obs_bytes, row, k);
-  for (int k = 0; k <= fresh->unroll; k++) {
+  for (int k = 0; k <= reanalyzed->unroll && draw->position + k < segment->length; k++)
+    add_search(reanalyzed, segment, draw->position + k, obs_bytes, row, k);
+  for (int k = 0; k <= reanalyzed->unroll; k++) {
     int t = mz_target_bootstrap(segment, draw->position + k, (int)source->settings->n_step);
     if (t >= 0)
-      fresh->bootstrap[row * (fresh->unroll + 1) + k] =
-          value_of_state(fresh, segment, t, draw->position, obs_bytes, row, &last_evaluated);
+      reanalyzed->bootstrap[row * (reanalyzed->unroll + 1) + k] =
+          value_of_state(reanalyzed, segment, t, draw->position, obs_bytes, row, &last_evaluated);
   }
 }
 
-mz_status mz_fresh_fill(mz_fresh *fresh, const mz_batch_source *source, const mz_draw *draws, uint32_t update) {
+mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draws, uint32_t update) {
   const mz_reanalyzer *reanalyzer = source->reanalyzer;
-  int states = fresh->rows * (fresh->unroll + 1);
-  fresh->searches = fresh->evaluations = 0;
-  for (int i = 0; i < states; i++) fresh->search[i] = fresh->bootstrap[i] = -1;
-  for (int row = 0; row < fresh->rows; row++) {
+  int states = reanalyzed->rows * (reanalyzed->unroll + 1);
+  reanalyzed->searches = reanalyzed->evaluations = 0;
+  for (int i = 0; i < states; i++) reanalyzed->search[i] = reanalyzed->bootstrap[i] = -1;
+  for (int row = 0; row < reanalyzed->rows; row++) {
     mz_rng rng = mz_rng_at(source->seed, MZ_RNG_REANALYZE, update, (uint64_t)row);
-    if (mz_rng_f64(&rng) < reanalyzer->ratio) collect_row(fresh, source, &draws[row], row);
+    if (mz_rng_f64(&rng) < reanalyzer->ratio) collect_row(reanalyzed, source, &draws[row], row);
   }
-  if (fresh->searches > 0)
-    MZ_TRY(reanalyzer->search(reanalyzer->context, update, fresh->searches, fresh->searched, fresh->legal, fresh->key,
-                              fresh->policies, fresh->values));
-  if (fresh->evaluations > 0)
-    MZ_TRY(reanalyzer->evaluate(reanalyzer->context, fresh->evaluations, fresh->evaluated, fresh->values + states));
+  if (reanalyzed->searches > 0)
+    MZ_TRY(reanalyzer->search(reanalyzer->context, update, reanalyzed->searches, reanalyzed->searched, reanalyzed->legal, reanalyzed->key,
+                              reanalyzed->policies, reanalyzed->values));
+  if (reanalyzed->evaluations > 0)
+    MZ_TRY(reanalyzer->evaluate(reanalyzer->context, reanalyzed->evaluations, reanalyzed->evaluated, reanalyzed->values + states));
   return MZ_OK;
 }
 
-const float *mz_fresh_policy(const mz_fresh *fresh, int row, int step) {
-  int32_t i = fresh->search[row * (fresh->unroll + 1) + step];
-  return i < 0 ? NULL : fresh->policies + (size_t)i * (size_t)fresh->actions;
+const float *mz_batch_reanalyzed_policy(const mz_batch_reanalyzed *reanalyzed, int row, int step) {
+  int32_t i = reanalyzed->search[row * (reanalyzed->unroll + 1) + step];
+  return i < 0 ? NULL : reanalyzed->policies + (size_t)i * (size_t)reanalyzed->actions;
 }
 
-const float *mz_fresh_bootstrap(const mz_fresh *fresh, int row, int step) {
-  int32_t i = fresh->bootstrap[row * (fresh->unroll + 1) + step];
-  return i < 0 ? NULL : fresh->values + i;
+const float *mz_batch_reanalyzed_bootstrap(const mz_batch_reanalyzed *reanalyzed, int row, int step) {
+  int32_t i = reanalyzed->bootstrap[row * (reanalyzed->unroll + 1) + step];
+  return i < 0 ? NULL : reanalyzed->values + i;
 }

@@ -3,7 +3,7 @@
 #pragma once
 #include "replay/batches/batch.h"
 
-typedef struct mz_fresh {
+typedef struct mz_batch_reanalyzed {
   int rows, unroll, actions;
   int searches, evaluations;
   int32_t *search;    /* [rows][K+1]: which search has the policy of that step; −1: none */
@@ -15,15 +15,15 @@ typedef struct mz_fresh {
   float *policies;    /* [searches][actions] */
   float *values;      /* [searches], then [evaluations] from rows × (K+1) on */
   void *block;
-} mz_fresh;
+} mz_batch_reanalyzed;
 
-mz_status mz_fresh_init(mz_fresh *fresh, const mz_spec *spec, int rows, int unroll);
-void mz_fresh_deinit(mz_fresh *fresh);
-double mz_fresh_bytes(const mz_spec *spec, int rows, int unroll); /* that init takes */
+mz_status mz_batch_reanalyzed_init(mz_batch_reanalyzed *reanalyzed, const mz_spec *spec, int rows, int unroll);
+void mz_batch_reanalyzed_deinit(mz_batch_reanalyzed *reanalyzed);
+double mz_batch_reanalyzed_bytes(const mz_spec *spec, int rows, int unroll); /* that init takes */
 
 /* Row i is chosen by the stream (seed, MZ_RNG_REANALYZE, update, i). */
-mz_status mz_fresh_fill(mz_fresh *fresh, const mz_batch_source *source, const mz_draw *draws, uint32_t update);
+mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draws, uint32_t update);
 /* [actions], or NULL: the stored one holds. */
-const float *mz_fresh_policy(const mz_fresh *fresh, int row, int step);
+const float *mz_batch_reanalyzed_policy(const mz_batch_reanalyzed *reanalyzed, int row, int step);
 /* NULL: the stored one holds. */
-const float *mz_fresh_bootstrap(const mz_fresh *fresh, int row, int step);
+const float *mz_batch_reanalyzed_bootstrap(const mz_batch_reanalyzed *reanalyzed, int row, int step);

@@ -69,38 +69,38 @@ void mz_actor_free(mz_actor *actor) {
   free(actor);
 }
 
-/* --- harvest --- */
+/* --- result --- */
 
-void mz_harvest_deinit(mz_harvest *harvest) {
-  for (int i = 0; i < harvest->segment_count; i++) mz_segment_release(harvest->segments[i]);
-  free(harvest->segments);
-  *harvest = (mz_harvest){0};
+void mz_selfplay_result_deinit(mz_selfplay_result *result) {
+  for (int i = 0; i < result->segment_count; i++) mz_segment_release(result->segments[i]);
+  free(result->segments);
+  *result = (mz_selfplay_result){0};
 }
 
 /* Takes over the reference. Games advance in lock step and so cut their segments in turns; each goes behind the last one of
  * its game or of a lower one, which puts them in order of (game, ordinal). */
-static mz_status harvest_segment(void *context, mz_segment *segment) {
-  mz_harvest *harvest = context;
-  if (harvest->segment_count == harvest->segment_capacity) {
-    const int capacity = harvest->segment_capacity ? 2 * harvest->segment_capacity : 64;
+static mz_status keep_segment(void *context, mz_segment *segment) {
+  mz_selfplay_result *result = context;
+  if (result->segment_count == result->segment_capacity) {
+    const int capacity = result->segment_capacity ? 2 * result->segment_capacity : 64;
     mz_segment **segments;
     const mz_status status = mz_alloc(&segments, (size_t)capacity, sizeof *segments);
     if (status != MZ_OK) {
       mz_segment_release(segment);
       return status;
     }
-    if (harvest->segments) memcpy(segments, harvest->segments, (size_t)harvest->segment_count * sizeof *segments);
-    free(harvest->segments);
-    harvest->segments = segments;
-    harvest->segment_capacity = capacity;
+    if (result->segments) memcpy(segments, result->segments, (size_t)result->segment_count * sizeof *segments);
+    free(result->segments);
+    result->segments = segments;
+    result->segment_capacity = capacity;
   }
-  int at = harvest->segment_count++;
-  for (; at > 0 && harvest->segments[at - 1]->game > segment->game; at--) harvest->segments[at] = harvest->segments[at - 1];
-  harvest->segments[at] = segment;
+  int at = result->segment_count++;
+  for (; at > 0 && result->segments[at - 1]->game > segment->game; at--) result->segments[at] = result->segments[at - 1];
+  result->segments[at] = segment;
   return MZ_OK;
 }
 
-/* Addends of the harvest's sums are multiples of 2^-24, so that doubles add them exactly and the sums over all groups do
+/* Addends of the result's sums are multiples of 2^-24, so that doubles add them exactly and the sums over all groups do
  * not depend on how the games were grouped. */
 static double exact(double x) { return rint(x * 0x1p24) * 0x1p-24; }
 
@@ -182,7 +182,7 @@ static void step(mz_games *games, mz_actor *actor, int first, int count) {
 }
 
 /* Records the move that slot first + i has just made, and starts its next game when that move ended one. */
-static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint64_t version, mz_harvest *harvest) {
+static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint64_t version, mz_selfplay_result *result) {
   const mz_spec *spec = &games->env->spec;
   const int slot = first + i;
   const mz_planner *planner = &actor->planner;
@@ -201,7 +201,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
       .terminated = made->terminated,
       .truncated = made->truncated,
   };
-  MZ_TRY(mz_trajectory_append(games->trajectories[slot], &move, version, harvest_segment, harvest));
+  MZ_TRY(mz_trajectory_append(games->trajectories[slot], &move, version, keep_segment, result));
   game->moves++;
   game->length++;
   if (actor->movers[i] == 0) {
@@ -209,28 +209,28 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
   } else if (spec->alternating) {
     game->return_ -= (double)made->reward;
   }
-  harvest->moves++;
-  harvest->simulations += actor->simulations;
-  harvest->policy_entropy_sum += exact(entropy(policy, spec->actions));
-  harvest->root_value_sum += exact((double)move.value);
+  result->moves++;
+  result->simulations += actor->simulations;
+  result->policy_entropy_sum += exact(entropy(policy, spec->actions));
+  result->root_value_sum += exact((double)move.value);
   if (!made->terminated && !made->truncated) return MZ_OK;
 
-  harvest->episodes++;
-  harvest->return_sum += exact(game->return_);
-  harvest->length_sum += (int64_t)game->length;
+  result->episodes++;
+  result->return_sum += exact(game->return_);
+  result->length_sum += (int64_t)game->length;
   game->episode++;
   mz_games_start(games, slot, legal); /* the mask of the move just made is free again */
   return MZ_OK;
 }
 
 mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int count, int moves, const float *weights,
-                           uint64_t version, double progress, mz_harvest *harvest) {
+                           uint64_t version, double progress, mz_selfplay_result *result) {
   MZ_ASSERT(first >= 0 && count >= 0 && first + count <= games->count && count <= actor->planner.slots);
   const double temperature = temperature_at(&games->settings, progress);
   for (int m = 0; m < moves; m++) {
     MZ_TRY(plan(games, actor, first, count, weights, temperature));
     step(games, actor, first, count);
-    for (int i = 0; i < count; i++) MZ_TRY(record(games, actor, first, i, version, harvest));
+    for (int i = 0; i < count; i++) MZ_TRY(record(games, actor, first, i, version, result));
   }
   return MZ_OK;
 }

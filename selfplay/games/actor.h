@@ -14,23 +14,23 @@ void mz_actor_free(mz_actor *actor);
 mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_backend *backend,
                          int slots, double *bytes);
 
-/* What moves gave; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the harvests of all
+/* What moves gave; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the results of all
  * groups gives the same whatever the groups. A reader that takes the segments sets segment_count to 0; the memory stays. */
-typedef struct mz_harvest {
+typedef struct mz_selfplay_result {
   mz_segment **segments; /* one reference each, passed to the reader */
   int segment_count, segment_capacity;
   int64_t moves, simulations, episodes;
   double return_sum;                         /* of finished games, without the opening: of player 0 in two-player games */
   int64_t length_sum;                        /* recorded moves of finished games */
   double policy_entropy_sum, root_value_sum; /* over moves */
-} mz_harvest;
-void mz_harvest_deinit(mz_harvest *harvest); /* releases what is left */
+} mz_selfplay_result;
+void mz_selfplay_result_deinit(mz_selfplay_result *result); /* releases what is left */
 
 /* Advances games first … first+count−1 (count ≤ the actor's slots) by `moves` moves with the given weights and adds to the
- * harvest. progress: 0 … 1 of the horizon, for the temperature. `version` is recorded in segments. Distinct ranges may run at
- * once, each with its own actor and harvest. Allocates nothing but segments, once games and harvest have grown.
+ * result. progress: 0 … 1 of the horizon, for the temperature. `version` is recorded in segments. Distinct ranges may run at
+ * once, each with its own actor and result. Allocates nothing but segments, once games and result have grown.
  * puct draws a move from visits^(1/temperature), below 0.001 the most visited; gumbel takes the search's own pick, whose noise
  * already explores as the policy would, at any temperature.
  * On failure (out of memory, or a network that has diverged) the games are only good for freeing. */
 mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int count, int moves, const float *weights,
-                           uint64_t version, double progress, mz_harvest *harvest);
+                           uint64_t version, double progress, mz_selfplay_result *result);

@@ -110,7 +110,7 @@ static void search_tile(mz_search *s, const mz_search_model *model, int n, const
   if (s->counting) s->cost.model_ns += mz_clock_ns() - started;
   s->rows = 0;
   for (int slot = 0; slot < n; slot++) {
-    mz_search_plant(s, slot, &roots[slot]);
+    mz_search_init_root(s, slot, &roots[slot]);
     mz_search_begin(s, slot);
   }
   for (int simulation = 1; simulation <= simulations; simulation++) {

@@ -39,7 +39,7 @@ static void add_gumbel(mz_search *s, int slot, const mz_root *root, const float 
   }
 }
 
-void mz_search_plant(mz_search *s, int slot, const mz_root *root) {
+void mz_search_init_root(mz_search *s, int slot, const mz_root *root) {
   const int actions = s->tree.actions;
   const bool gumbel = s->settings.algorithm == MZ_GUMBEL;
   mz_tree_node *node = mz_tree_at(&s->tree, slot, 0);

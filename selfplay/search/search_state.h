@@ -37,7 +37,7 @@ struct mz_search {
 };
 
 /* After the initial inference of slot's root (policy and value in row `slot`): mask, noise, first choice. */
-void mz_search_plant(mz_search *search, int slot, const mz_root *root);
+void mz_search_init_root(mz_search *search, int slot, const mz_root *root);
 void mz_search_result(mz_search *search, int slot, mz_root_result *result);
 
 /* First simulation of the slot: a leaf to evaluate. Later ones are begun by mz_search_finish. */

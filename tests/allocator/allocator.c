@@ -54,7 +54,7 @@ static void test_with_a_history_a_run_begins_where_the_strategy_says(void **stat
   mz_decision d;
   assert_int_equal(mz_allocator_create(&a, &options), MZ_OK);
   mz_allocator_begin(a, 5, 50, &d);
-  expect(&d, MZ_ACTION_CONFIRM, "begins with the plan that the history predicts best");
+  expect(&d, MZ_DECISION_CONFIRM, "begins with the plan that the history predicts best");
   assert_int_equal(d.phase, 5);
   assert_int_equal(d.round, 50);
   assert_plan(d.plan, base);
@@ -67,7 +67,7 @@ static void test_with_a_history_a_run_begins_where_the_strategy_says(void **stat
   plant(&better, 0.99);
   assert_int_equal(mz_allocator_create(&a, &options), MZ_OK);
   mz_allocator_begin(a, 0, 0, &d);
-  expect(&d, MZ_ACTION_KEEP, "saves 1 %");
+  expect(&d, MZ_DECISION_KEEP, "saves 1 %");
   assert_plan(d.next, base);
   mz_allocator_free(a);
 }
@@ -114,20 +114,20 @@ static void test_a_refused_plan_is_tabu_and_counts_as_no_revert(void **state) {
   planted_slowness = 1;
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   mz_decision d = phase(&s, a);
-  expect(&d, MZ_ACTION_TRY, "");
+  expect(&d, MZ_DECISION_TRY, "");
   mz_allocator_refused(a, "no memory for 8 threads", &d);
-  expect(&d, MZ_ACTION_KEEP, "could not be carried out: no memory for 8 threads");
+  expect(&d, MZ_DECISION_KEEP, "could not be carried out: no memory for 8 threads");
   assert_plan(d.next, base);
   assert_plan(*mz_allocator_plan(a), base);
   assert_int_equal(d.reverts, 0);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_KEEP, "rest");
+  expect(&d, MZ_DECISION_KEEP, "rest");
   for (int i = 0; i < 7; i++) {
     d = phase(&s, a);
-    expect(&d, MZ_ACTION_KEEP, "undone lately");
+    expect(&d, MZ_DECISION_KEEP, "undone lately");
   }
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_TRY, "");
+  expect(&d, MZ_DECISION_TRY, "");
   mz_allocator_free(a);
 }
 
@@ -141,9 +141,9 @@ static void test_when_there_is_no_way_back_the_plan_on_trial_stays(void **state)
   phase(&s, a);
   phase(&s, a);
   mz_decision d = phase(&s, a);
-  expect(&d, MZ_ACTION_REVERT, "");
+  expect(&d, MZ_DECISION_REVERT, "");
   mz_allocator_refused(a, "the threads are gone", &d);
-  expect(&d, MZ_ACTION_KEEP, "the threads are gone");
+  expect(&d, MZ_DECISION_KEEP, "the threads are gone");
   assert_false(d.reverted);
   assert_plan(*mz_allocator_plan(a), bad);
   d = phase(&s, a);
@@ -265,7 +265,7 @@ static void test_whatever_comes_plans_stay_within_ranges_and_bounds(void **state
         const mz_window w = draw_window(&rng, p, wild);
         mz_decision d;
         mz_allocator_decide(a, &w, &d);
-        tries += d.action == MZ_ACTION_TRY;
+        tries += d.action == MZ_DECISION_TRY;
         assert_null(mz_plan_refused(&s.pipeline, &s.bounds, &d.next));
         assert_plan(d.next, *mz_allocator_plan(a));
         assert_in_range(d.reverts, 0, 3);

@@ -51,10 +51,10 @@ static result steer(shop *s, const mz_plan *start) {
     shop_work(s, a, NULL, &work);
     mz_allocator_decide(a, &work.window, &d);
     assert_null(mz_plan_refused(&s->pipeline, &s->bounds, mz_allocator_plan(a)));
-    r.tried += d.action == MZ_ACTION_TRY;
-    r.confirmed += d.action == MZ_ACTION_CONFIRM;
-    r.reverted += d.action == MZ_ACTION_REVERT;
-    if (d.action == MZ_ACTION_TRY || d.action == MZ_ACTION_WAIT) continue; /* a trial: it may be undone */
+    r.tried += d.action == MZ_DECISION_TRY;
+    r.confirmed += d.action == MZ_DECISION_CONFIRM;
+    r.reverted += d.action == MZ_DECISION_REVERT;
+    if (d.action == MZ_DECISION_TRY || d.action == MZ_DECISION_WAIT) continue; /* a trial: it may be undone */
     if (cost_of(s, mz_allocator_plan(a)) > 1.05 * least)
       r.found = -1;
     else if (r.found < 0)
@@ -157,7 +157,7 @@ static void test_a_history_saves_the_search(void **state) {
   options.history_count = count;
   assert_int_equal(mz_allocator_create(&a, &options), MZ_OK);
   mz_allocator_begin(a, 0, 0, &d);
-  assert_int_equal(d.action, MZ_ACTION_CONFIRM);
+  assert_int_equal(d.action, MZ_DECISION_CONFIRM);
   assert_true(shop_round_s(&d.next, NULL) < 1.02 * shop_round_s(&found, NULL));
   mz_allocator_free(a);
 }

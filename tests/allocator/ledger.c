@@ -10,8 +10,8 @@ static void test_every_decision_replays_byte_for_byte(void **state) {
   for (int i = 0; mz_strategies[i] != NULL; i++) {
     const run r = record(mz_strategies[i]->name, 120);
     expect_replay(INT64_MAX, 3 * 121, 0);
-    tried += r.actions[MZ_ACTION_TRY];
-    reverted += r.actions[MZ_ACTION_REVERT];
+    tried += r.actions[MZ_DECISION_TRY];
+    reverted += r.actions[MZ_DECISION_REVERT];
     refused += r.refused;
     given_up += r.given_up;
   }
@@ -96,13 +96,13 @@ static void test_a_ledger_is_cut_back_to_its_offset_and_goes_on(void **state) {
   assert_int_equal(r.ledger.offset, offset);
   r.shop.phase = phase;
   const mz_plan plain = shop_plain();
-  open_chapter(&r, &plain, NULL, 0);
+  open_section(&r, &plain, NULL, 0);
   record_phases(&r, 5);
   close_run(&r);
   expect_replay(INT64_MAX, 11 + 6, 0);
   expect_replay(0, 1, 0);   /* as it began */
   expect_replay(4, 5, 0);   /* with phase 4's decision */
-  expect_replay(10, 11, 0); /* the first chapter's: the second begins there */
+  expect_replay(10, 11, 0); /* the first section's: the second begins there */
   expect_replay(12, 11 + 3, 0);
   ok(mz_ledger_open(&r.ledger, folder, 0));
   mz_ledger_close(&r.ledger);

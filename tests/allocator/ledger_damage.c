@@ -97,7 +97,7 @@ static void test_a_ledger_shorter_than_its_offset_continues(void **state) {
   assert_int_equal(missing_warnings, 1);
   assert_int_equal(r.ledger.offset, line_of(text, 5) - text);
   const mz_plan plain = shop_plain();
-  open_chapter(&r, &plain, NULL, 0);
+  open_section(&r, &plain, NULL, 0);
   record_phase(&r, NULL, NULL);
   close_run(&r);
   expect_replay(INT64_MAX, 5, 0);
@@ -148,7 +148,7 @@ static void test_junk_is_named_by_its_line(void **state) {
   assert_non_null(strstr(mz_message(), "greedy"));
   memcpy(strategy + 12, "greedy", 6);
   line = line_of(text, 2); /* without the line that opens it */
-  expect_damage(line, size - (size_t)(line - text), "ledger.jsonl:1: a decision before the line that opens a chapter");
+  expect_damage(line, size - (size_t)(line - text), "ledger.jsonl:1: a decision before the line that opens a section");
   free(text);
 }
 

@@ -67,10 +67,10 @@ static inline mz_decision phase(shop *s, mz_allocator *allocator) {
   return decision;
 }
 
-static inline void expect(const mz_decision *d, mz_action action, const char *reason) {
+static inline void expect(const mz_decision *d, mz_decision_action action, const char *reason) {
   if (d->action != action || strstr(d->reason, reason) == NULL) {
-    fail_msg("phase %lld: %s \"%s\", wanted %s \"%s\"", (long long)d->phase, mz_action_name(d->action), d->reason,
-             mz_action_name(action), reason);
+    fail_msg("phase %lld: %s \"%s\", wanted %s \"%s\"", (long long)d->phase, mz_decision_action_name(d->action), d->reason,
+             mz_decision_action_name(action), reason);
   }
 }
 

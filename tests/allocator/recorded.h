@@ -44,10 +44,10 @@ typedef struct run {
   mz_allocator_options options;
   mz_allocator *allocator;
   mz_ledger ledger;
-  int actions[MZ_ACTION_REVERT + 1], refused, given_up;
+  int actions[MZ_DECISION_REVERT + 1], refused, given_up;
 } run;
 
-static inline void open_chapter(run *r, const mz_plan *start, const mz_observation *history, int count) {
+static inline void open_section(run *r, const mz_plan *start, const mz_observation *history, int count) {
   mz_decision decision;
   r->options = shop_options(&r->shop, start);
   r->options.history = history;
@@ -63,7 +63,7 @@ static inline run open_run(const char *strategy) {
   run r = {.shop = shop_open(strategy, 0.02, 1)};
   const mz_plan plain = shop_plain();
   ok(mz_ledger_open(&r.ledger, folder, 0));
-  open_chapter(&r, &plain, NULL, 0);
+  open_section(&r, &plain, NULL, 0);
   return r;
 }
 
@@ -72,7 +72,7 @@ static inline mz_decision record_phase(run *r, double (*slowness)(const mz_plan 
   mz_decision decision;
   shop_work(&r->shop, r->allocator, slowness, &work);
   mz_allocator_decide(r->allocator, &work.window, &decision);
-  const char *refused = decision.action == MZ_ACTION_TRY ? refuse : NULL;
+  const char *refused = decision.action == MZ_DECISION_TRY ? refuse : NULL;
   if (refused != NULL) mz_allocator_refused(r->allocator, refused, &decision);
   ok(mz_ledger_append(&r->ledger, &r->shop.pipeline, &decision, work.rounds, work.round_count, &work.window, refused));
   r->actions[decision.action]++;
@@ -85,26 +85,26 @@ static inline void record_phases(run *r, int count) {
   for (int i = 0; i < count; i++) record_phase(r, NULL, NULL);
 }
 
-static inline void close_chapter(run *r) {
+static inline void close_section(run *r) {
   mz_allocator_free(r->allocator);
   r->allocator = NULL;
 }
 
 static inline void close_run(run *r) {
-  close_chapter(r);
+  close_section(r);
   mz_ledger_close(&r->ledger);
 }
 
 /* The model does not know it: whatever has more than two presses is bad. */
 static inline double slow_with_presses(const mz_plan *plan) { return plan->values[PRESSES] > 2 ? 4 : 1; }
 
-/* Some hundred phases in three chapters: as things are, with a surprise, and with a history. */
+/* Some hundred phases in three sections: as things are, with a surprise, and with a history. */
 static inline run record(const char *strategy, int phases) {
   run r = open_run(strategy);
   const mz_plan plain = shop_plain();
   for (int i = 0; i < phases; i++) record_phase(&r, NULL, i < 12 ? "no memory for a «thread»" : NULL);
-  close_chapter(&r);
-  open_chapter(&r, &plain, NULL, 0);
+  close_section(&r);
+  open_section(&r, &plain, NULL, 0);
   mz_observation history[100];
   int count = 0;
   for (int i = 0; i < phases; i++) {
@@ -115,8 +115,8 @@ static inline run record(const char *strategy, int phases) {
     shop_round_s(&d.plan, history[count].stages);
     history[count++].rss_bytes = NAN;
   }
-  close_chapter(&r);
-  open_chapter(&r, &plain, history, count);
+  close_section(&r);
+  open_section(&r, &plain, history, count);
   record_phases(&r, phases);
   close_run(&r);
   return r;

@@ -12,7 +12,7 @@ static void test_probes_leave_a_plainly_bad_plan(void **state) {
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   mz_decision d;
   mz_allocator_begin(a, 0, 0, &d);
-  expect(&d, MZ_ACTION_CONFIRM, "probes predict best");
+  expect(&d, MZ_DECISION_CONFIRM, "probes predict best");
   assert_plan(d.next, better);
   mz_allocator_free(a);
 }
@@ -26,12 +26,12 @@ static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   mz_decision d;
   mz_allocator_begin(a, 0, 0, &d);
-  expect(&d, MZ_ACTION_KEEP, "probes promise");
+  expect(&d, MZ_DECISION_KEEP, "probes promise");
   assert_true(isnan(d.observed) && isnan(d.predicted.unit_s) && isfinite(d.expected.unit_s));
   const mz_prediction promised = d.expected;
 
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_TRY, "it was planted");
+  expect(&d, MZ_DECISION_TRY, "it was planted");
   assert_true(d.predicted.unit_s == promised.unit_s);
   assert_true(d.observed > 0.9 * shop_round_s(&base, NULL) && d.observed < 1.1 * shop_round_s(&base, NULL));
   assert_plan(d.plan, base);
@@ -42,20 +42,20 @@ static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
   assert_string_equal(d.predictor, "planted");
 
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_WAIT, "presses 8: 1.");
+  expect(&d, MZ_DECISION_WAIT, "presses 8: 1.");
   assert_int_equal(d.candidate_count, 0);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_CONFIRM, "it stays");
+  expect(&d, MZ_DECISION_CONFIRM, "it stays");
   const double truth = shop_round_s(&base, NULL) / shop_round_s(&better, NULL);
   assert_true(d.ratio_low < truth && truth < d.ratio_high && d.ratio_low > 1);
   assert_plan(d.next, better);
   assert_int_equal(d.reverts, 0);
   assert_int_equal(planted.asked, 2);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_KEEP, "rest");
+  expect(&d, MZ_DECISION_KEEP, "rest");
   assert_int_equal(planted.asked, 2);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_KEEP, "it was planted"); /* it is in force: no change */
+  expect(&d, MZ_DECISION_KEEP, "it was planted"); /* it is in force: no change */
   assert_int_equal(planted.asked, 3);
   mz_allocator_free(a);
 }
@@ -72,11 +72,11 @@ static void test_a_bad_predictor_is_reverted_in_two_windows_stopped_after_three_
   for (int i = 0; i < 600; i++) {
     const mz_decision d = phase(&s, a);
     phase(&fixed, b);
-    if (d.action == MZ_ACTION_TRY) {
+    if (d.action == MZ_DECISION_TRY) {
       if (tries++ > 0) assert_int_equal(d.phase, last + 9);
       tried = d.phase;
     }
-    if (d.action == MZ_ACTION_REVERT) {
+    if (d.action == MZ_DECISION_REVERT) {
       assert_int_equal(d.phase, tried + 2);
       assert_true(d.reverted && d.ratio_high < 0.97);
       assert_plan(d.plan, bad);
@@ -84,13 +84,13 @@ static void test_a_bad_predictor_is_reverted_in_two_windows_stopped_after_three_
       assert_int_equal(d.reverts, ++reverts);
       last = d.phase;
     }
-    if (reverts > 0 && d.phase == last + 1 && tries < 3) expect(&d, MZ_ACTION_KEEP, "rest");
+    if (reverts > 0 && d.phase == last + 1 && tries < 3) expect(&d, MZ_DECISION_KEEP, "rest");
     if (reverts > 0 && d.phase == last + 2 && tries < 3) {
-      expect(&d, MZ_ACTION_KEEP, "sheets 16: undone lately, not tried for 7 more phases");
+      expect(&d, MZ_DECISION_KEEP, "sheets 16: undone lately, not tried for 7 more phases");
       assert_int_equal(d.candidate_count, 1);
       assert_string_equal(d.candidates[0].why_not, "undone lately, not tried for 7 more phases");
     }
-    if (reverts == 3 && d.phase > last) expect(&d, MZ_ACTION_KEEP, "3 changes were undone: the plan stays");
+    if (reverts == 3 && d.phase > last) expect(&d, MZ_DECISION_KEEP, "3 changes were undone: the plan stays");
   }
   assert_int_equal(tries, 3);
   assert_int_equal(reverts, 3);
@@ -126,23 +126,23 @@ static void test_a_plainly_bad_plan_is_given_up_within_the_phase(void **state) {
   planted_slowness = 3;
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   mz_decision d = phase(&s, a);
-  expect(&d, MZ_ACTION_TRY, "");
+  expect(&d, MZ_DECISION_TRY, "");
   shop_phase work;
   shop_work(&s, a, slow_where_planted, &work);
   assert_int_equal(work.given_up, 4); /* two rounds to warm up, two to see */
   assert_plan(*mz_allocator_plan(a), base);
   assert_int_equal((int)work.window.units, SHOP_ROUNDS - 4);
   mz_allocator_decide(a, &work.window, &d);
-  expect(&d, MZ_ACTION_REVERT, "plates 8: given up after its round 4");
+  expect(&d, MZ_DECISION_REVERT, "plates 8: given up after its round 4");
   assert_true(d.reverted && isnan(d.observed) && isnan(d.ratio));
   assert_int_equal(d.reverts, 1);
   assert_plan(d.plan, bad);
   assert_plan(d.next, base);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_KEEP, "rest");
+  expect(&d, MZ_DECISION_KEEP, "rest");
   assert_plan(d.plan, base);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_KEEP, "undone lately");
+  expect(&d, MZ_DECISION_KEEP, "undone lately");
   assert_true(mz_allocator_predict(a, &bad).unit_s > 1.5 * mz_allocator_predict(a, &base).unit_s); /* it has learned */
   mz_allocator_free(a);
 }
@@ -157,15 +157,15 @@ static void test_small_promises_are_not_tried_unless_demanded(void **state) {
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   plant(&other, 0.98);
   mz_decision d = phase(&s, a);
-  expect(&d, MZ_ACTION_KEEP, "presses 8: saves 2 %, less than the 3 % asked for");
+  expect(&d, MZ_DECISION_KEEP, "presses 8: saves 2 %, less than the 3 % asked for");
   assert_string_equal(d.candidates[0].why_not, "saves 2 %, less than the 3 % asked for");
   assert_plan(d.candidates[0].plan, other);
   plant(&other, NAN);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_KEEP, "nothing predicts what it would save");
+  expect(&d, MZ_DECISION_KEEP, "nothing predicts what it would save");
   planted.demanded = true;
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_TRY, "");
+  expect(&d, MZ_DECISION_TRY, "");
   assert_true(isfinite(d.expected.unit_s)); /* the model predicts what the strategy did not */
   mz_allocator_free(a);
 }
@@ -179,7 +179,7 @@ static void test_noisy_rounds_ask_for_a_larger_gain(void **state) {
   mz_decision d;
   for (int i = 0; i < 3; i++) {
     d = phase(&s, a);
-    expect(&d, MZ_ACTION_KEEP, "saves 8 %, less than the ");
+    expect(&d, MZ_DECISION_KEEP, "saves 8 %, less than the ");
   }
   mz_allocator_free(a);
 }
@@ -199,7 +199,7 @@ static void test_a_strategy_is_never_trusted(void **state) {
     plant(&wrong, 0.1);
     planted.demanded = true;
     const mz_decision d = phase(&s, a);
-    expect(&d, MZ_ACTION_KEEP, cases[i].objection);
+    expect(&d, MZ_DECISION_KEEP, cases[i].objection);
     assert_plan(d.next, base);
   }
   mz_allocator_free(a);
@@ -214,22 +214,22 @@ static void test_nothing_is_tried_without_rounds_to_compare_with(void **state) {
   mz_decision d;
   mz_window empty = {.phase = 1, .score = NAN};
   mz_allocator_decide(a, &empty, &d);
-  expect(&d, MZ_ACTION_KEEP, "fewer than 2 full rounds");
+  expect(&d, MZ_DECISION_KEEP, "fewer than 2 full rounds");
   assert_true(isnan(d.observed));
   shop_phase work;
   shop_work(&s, a, NULL, &work);
   mz_allocator_decide(a, &empty, &d); /* rounds, but a window without a unit */
-  expect(&d, MZ_ACTION_KEEP, "fewer than 2 full rounds");
+  expect(&d, MZ_DECISION_KEEP, "fewer than 2 full rounds");
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_TRY, "");
+  expect(&d, MZ_DECISION_TRY, "");
   /* Windows without rounds decide nothing about a trial, however many there are. */
   for (int i = 0; i < 20; i++) {
     mz_allocator_decide(a, &empty, &d);
-    expect(&d, MZ_ACTION_WAIT, "not enough to judge after 0 windows");
+    expect(&d, MZ_DECISION_WAIT, "not enough to judge after 0 windows");
   }
   phase(&s, a);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_CONFIRM, "");
+  expect(&d, MZ_DECISION_CONFIRM, "");
   mz_allocator_free(a);
 }
 
@@ -247,14 +247,14 @@ static void test_by_cost_a_cheaper_plan_stays_that_by_time_goes(void **state) {
     planted_slowness = 1.3 * shop_round_s(&many, NULL) / shop_round_s(&few, NULL);
     mz_allocator *a = shop_allocator(&s, &many, &strategy_planted);
     mz_decision d = phase(&s, a);
-    expect(&d, MZ_ACTION_TRY, "");
+    expect(&d, MZ_DECISION_TRY, "");
     phase(&s, a);
     d = phase(&s, a);
     if (objective == MZ_OBJECTIVE_COST) {
-      expect(&d, MZ_ACTION_CONFIRM, "times the work per money");
+      expect(&d, MZ_DECISION_CONFIRM, "times the work per money");
       assert_true(d.ratio > 1.4); /* twice the cores at the least, by 1.3 */
     } else {
-      expect(&d, MZ_ACTION_REVERT, "times as fast");
+      expect(&d, MZ_DECISION_REVERT, "times as fast");
       assert_true(d.ratio < 0.8);
     }
     mz_allocator_free(a);
@@ -269,12 +269,12 @@ static void test_by_cost_gains_are_of_the_price(void **state) {
   plant(&few, 1.2); /* slower, but at half the cores */
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   mz_decision d = phase(&s, a);
-  expect(&d, MZ_ACTION_TRY, "");
+  expect(&d, MZ_DECISION_TRY, "");
   mz_allocator_free(a);
   s = shop_open("fixed", 0.01, 9);
   a = shop_allocator(&s, &base, &strategy_planted);
   d = phase(&s, a);
-  expect(&d, MZ_ACTION_KEEP, "saves -20 %, less than the 3 % asked for");
+  expect(&d, MZ_DECISION_KEEP, "saves -20 %, less than the 3 % asked for");
   mz_allocator_free(a);
 }
 

@@ -16,17 +16,17 @@ enum { SLOTS = 4 };
 static void play_some(loop *l) {
   const mz_env *env = l->state.env;
   mz_actor *actor;
-  mz_harvest harvest = {0};
+  mz_selfplay_result result = {0};
   expect_ok(
       mz_actor_create(&actor, env, &l->settings.search, &l->state.model, &mz_backend_cpu, l->settings.replay.discount, SLOTS));
-  expect_ok(mz_games_advance(l->state.games, actor, 0, SLOTS, 60, l->state.published->weights, 0, 0, &harvest));
-  for (int i = 0; i < harvest.segment_count; i++) {
-    mz_segment *segment = harvest.segments[i];
-    harvest.segments[i] = NULL;
+  expect_ok(mz_games_advance(l->state.games, actor, 0, SLOTS, 60, l->state.published->weights, 0, 0, &result));
+  for (int i = 0; i < result.segment_count; i++) {
+    mz_segment *segment = result.segments[i];
+    result.segments[i] = NULL;
     expect_ok(mz_buffer_insert(l->state.buffer, segment));
   }
   assert_true(mz_buffer_positions(l->state.buffer) > 0);
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result_deinit(&result);
   mz_actor_free(actor);
 }
 

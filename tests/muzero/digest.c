@@ -146,7 +146,7 @@ static void residual_networks_too(void **unused) {
   memcpy(halves, connect4, sizeof connect4);
   halves[COUNT(connect4)] = "network.training=bf16";
   halves[COUNT(connect4) + 1] = "network.inference=bf16";
-  const int tried = mz_isa_halves() ? COUNT(halves) : COUNT(connect4);
+  const int tried = mz_isa_has_bf16() ? COUNT(halves) : COUNT(connect4);
   const uint64_t floats_digest = play("connect4", connect4, COUNT(connect4), plans, 1, 5);
   const uint64_t halves_digest = play("connect4", halves, tried, plans, 1, 5);
   for (int i = 1; i < COUNT(plans); i++) {

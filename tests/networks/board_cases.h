@@ -123,7 +123,7 @@ static inline void record_pool(net *n, net_size size) {
   mz_value x = board_stem(n, size);
   for (int k = 0; k < 2; k++) {
     const mz_value pool = mz_tape_linear(n->tape, mz_tape_pool(n->tape, x, positions_of(size)), EXTRA, -1, MZ_LINEAR_ONLY);
-    const mz_value spread = mz_tape_spread(n->tape, pool, positions_of(size));
+    const mz_value spread = mz_tape_broadcast(n->tape, pool, positions_of(size));
     const mz_value y = mz_tape_conv(n->tape, x, CONV_A, -1, spread, k == 0 ? MZ_LINEAR_ONLY : MZ_RELU);
     x = mz_tape_add(n->tape, y, k == 0 ? x : spread);
   }
@@ -141,8 +141,8 @@ static inline const mz_model *unrolled_board_model(net_size size) {
                                         .scaling = MZ_SCALING_RMS,
                                         .head_channels = NARROW,
                                         .norm_rows = size.group,
-                                        .norm_share = 0.1,
-                                        .training = size.half ? MZ_PRECISION_BF16 : MZ_PRECISION_F32,
+                                        .bn_momentum = 0.1,
+                                        .training = size.bf16 ? MZ_PRECISION_BF16 : MZ_PRECISION_F32,
                                         .value_bins = NET_BINS,
                                         .reward_bins = 5};
   const mz_spec spec = {.obs_kind = MZ_OBS_U8,

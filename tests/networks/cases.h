@@ -17,7 +17,7 @@ typedef struct net_size {
   int width;      /* of hidden layers; of boards: channels */
   mz_board board; /* of cases on boards */
   int group;      /* rows that batch norm normalises together */
-  bool half;      /* of the loss on boards: convolutions multiply bfloat16 */
+  bool bf16;      /* of the loss on boards: convolutions multiply bfloat16 */
 } net_size;
 
 /* A network on one backend with made-up parameters and inputs, the same for every backend and every number of rows. */
@@ -35,7 +35,7 @@ typedef struct net {
   int indices[NET_INDICES_MAX];
   int index_count;
   int actions;           /* an index is below it */
-  bool half;             /* convolutions' weights are packed as bfloat16 */
+  bool bf16;             /* convolutions' weights are packed as bfloat16 */
   double scale_of_first; /* expected gradient of parameter 0 and 1 over their derivative: what SCALE_GRADIENT lets through */
   mz_model model;        /* of the cases `unrolled loss` */
 } net;
@@ -122,7 +122,7 @@ static inline void record_distance(net *n, net_size size) {
   const mz_value x = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY);
   const mz_value target = net_input(n, mz_tape_input(n->tape, size.width), size.width, PLAIN);
   net_loss(n, mz_tape_linear(n->tape, x, 2, 3, MZ_LINEAR_ONLY), 9, 1.0f);
-  mz_tape_distance(n->tape, x, target, net_input(n, mz_tape_input(n->tape, 1), 1, WEIGHTS), 0.5f);
+  mz_tape_mse(n->tape, x, target, net_input(n, mz_tape_input(n->tape, 1), 1, WEIGHTS), 0.5f);
 }
 
 static inline void shared_params(mz_params *params, net_size size) {
@@ -215,8 +215,8 @@ static inline void *net_elements(const net *n, const float *from) {
 
 static inline void net_pack(net *n) {
   const mz_backend *backend = n->backend;
-  if (backend->pack_forward != NULL) check(mz_pack_all(backend->pack_forward, &n->params, n->values, n->half, n->packed));
-  if (backend->pack_backward != NULL) check(mz_pack_all(backend->pack_backward, &n->params, n->values, n->half, n->transposed));
+  if (backend->pack_forward != NULL) check(mz_pack_all(backend->pack_forward, &n->params, n->values, n->bf16, n->packed));
+  if (backend->pack_backward != NULL) check(mz_pack_all(backend->pack_backward, &n->params, n->values, n->bf16, n->transposed));
 }
 
 static inline net *net_open(const net_case *c, const mz_backend *backend, net_size size, int rows, uint64_t seed) {
@@ -225,7 +225,7 @@ static inline net *net_open(const net_case *c, const mz_backend *backend, net_si
   n->backend = backend;
   n->scale_of_first = 1.0;
   n->actions = NET_ACTIONS;
-  n->half = size.half;
+  n->bf16 = size.bf16;
   c->define(&n->params, size);
   check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
   mz_params_init(&n->params, seed, n->weights);

@@ -56,9 +56,9 @@ static void expect_numbers(const float *found, const float *expected, int count,
   for (int i = 0; i < count; i++) assert_true(fabsf(found[i] - expected[i]) <= tolerance);
 }
 
-static const uint16_t *halved(const float *from, int count, uint16_t *halves) {
-  mz_kernels_get()->halve(from, halves, (size_t)count);
-  return halves;
+static const uint16_t *to_bf16(const float *from, int count, uint16_t *bf16s) {
+  mz_kernels_get()->to_bf16(from, bf16s, (size_t)count);
+  return bf16s;
 }
 
 static mz_conv *plan_of(const mz_conv_settings *settings) {
@@ -71,19 +71,19 @@ static int xs_of(const numbers *n) { return SMALL_ROWS * n->shape.board.height *
 static int ys_of(const numbers *n) { return SMALL_ROWS * n->shape.board.height * n->shape.board.width * n->shape.outputs; }
 
 typedef struct form { /* of one convolution */
-  bool half, bias, add, relu;
+  bool bf16, bias, add, relu;
 } form;
 
 static void run_forward(const numbers *n, form f, float *y) {
   static float packed[MZ_CONV_PACKED * 64 * 64], scratch[1 << 20];
-  static uint16_t halves[SMALL_MAX];
+  static uint16_t bf16s[SMALL_MAX];
   const mz_conv_shape s = n->shape;
   const float *bias = f.bias ? n->bias : NULL;
-  if (f.half) {
+  if (f.bf16) {
     mz_conv *plan = plan_of(&(mz_conv_settings){
         .shape = s, .rows = SMALL_ROWS, .direction = MZ_CONV_FORWARD, .bias = f.bias, .add = f.add, .relu = f.relu});
     check(mz_conv_pack(&s, MZ_CONV_FORWARD, n->w, packed));
-    mz_conv_forward(plan, SMALL_ROWS, halved(n->x, xs_of(n), halves), packed, bias, y);
+    mz_conv_forward(plan, SMALL_ROWS, to_bf16(n->x, xs_of(n), bf16s), packed, bias, y);
     mz_conv_free(plan);
     return;
   }
@@ -93,14 +93,14 @@ static void run_forward(const numbers *n, form f, float *y) {
   mz_winograd_forward(&w, SMALL_ROWS, n->x, packed, &(mz_tile_finish){bias, f.add ? y : NULL, f.relu}, y, scratch);
 }
 
-static void run_data(const numbers *n, bool half, float *dx) {
+static void run_data(const numbers *n, bool bf16, float *dx) {
   static float packed[MZ_CONV_PACKED * 64 * 64], scratch[1 << 20];
-  static uint16_t halves[SMALL_MAX];
+  static uint16_t bf16s[SMALL_MAX];
   const mz_conv_shape s = n->shape;
-  if (half) {
+  if (bf16) {
     mz_conv *plan = plan_of(&(mz_conv_settings){.shape = s, .rows = SMALL_ROWS, .direction = MZ_CONV_DATA});
     check(mz_conv_pack(&s, MZ_CONV_DATA, n->w, packed));
-    mz_conv_data(plan, SMALL_ROWS, halved(n->y, ys_of(n), halves), packed, dx);
+    mz_conv_data(plan, SMALL_ROWS, to_bf16(n->y, ys_of(n), bf16s), packed, dx);
     mz_conv_free(plan);
     return;
   }
@@ -111,16 +111,16 @@ static void run_data(const numbers *n, bool half, float *dx) {
 }
 
 /* Two uses of the same rows: everything twice. */
-static void run_weights(const numbers *n, bool half, float *gradient) {
+static void run_weights(const numbers *n, bool bf16, float *gradient) {
   static float scratch[1 << 20];
   static uint16_t x_halves[SMALL_MAX], y_halves[SMALL_MAX];
   const mz_conv_shape s = n->shape;
   const mz_winograd w = mz_winograd_of(s.board, s.inputs, s.outputs);
-  if (half) {
+  if (bf16) {
     mz_conv *plan = plan_of(&(mz_conv_settings){.shape = s, .rows = SMALL_ROWS, .direction = MZ_CONV_WEIGHTS});
     mz_conv_weights_begin(plan);
     for (int use = 0; use < 2; use++) {
-      mz_conv_weights_add(plan, SMALL_ROWS, halved(n->x, xs_of(n), x_halves), halved(n->y, ys_of(n), y_halves));
+      mz_conv_weights_add(plan, SMALL_ROWS, to_bf16(n->x, xs_of(n), x_halves), to_bf16(n->y, ys_of(n), y_halves));
     }
     mz_conv_weights_end(plan, gradient);
     mz_conv_free(plan);
@@ -134,7 +134,7 @@ static void run_weights(const numbers *n, bool half, float *gradient) {
 static void whole_numbers(mz_conv_shape shape, form f) {
   static numbers n; /* large */
   static float found[SMALL_MAX], gradient[KERNEL_MAX];
-  const float tolerance = f.half ? 0.0f : 0.01f;
+  const float tolerance = f.bf16 ? 0.0f : 0.01f;
   n.shape = shape;
   const int xs = xs_of(&n), ys = ys_of(&n), ws = 9 * shape.inputs * shape.outputs;
   fill(n.x, xs, 3, 0);
@@ -150,13 +150,13 @@ static void whole_numbers(mz_conv_shape shape, form f) {
   expect_numbers(found, n.y, ys, tolerance);
 
   fill(n.y, ys, 4, 2);
-  run_data(&n, f.half, found);
+  run_data(&n, f.bf16, found);
   memset(n.x, 0, sizeof n.x);
   each_product(&n, data_product);
   expect_numbers(found, n.x, xs, tolerance);
 
   fill(n.x, xs, 3, 0);
-  run_weights(&n, f.half, gradient);
+  run_weights(&n, f.bf16, gradient);
   memset(n.w, 0, sizeof n.w);
   for (int use = 0; use < 2; use++) each_product(&n, weight_product);
   expect_numbers(gradient, n.w, ws, tolerance);
@@ -171,8 +171,8 @@ static void whole_numbers_come_out(void **state) {
       const mz_conv_shape shape = {boards[b], channels[c][0], channels[c][1]};
       form f = {.bias = (b + c) % 2, .add = b % 2, .relu = c % 2};
       whole_numbers(shape, f);
-      f.half = mz_isa_halves();
-      if (f.half) whole_numbers(shape, f);
+      f.bf16 = mz_isa_has_bf16();
+      if (f.bf16) whole_numbers(shape, f);
     }
   }
 }
@@ -303,7 +303,7 @@ typedef struct outcome {
 
 static void run_shape(int i, outcome *out) {
   static _Thread_local float x[LARGEST], weights[WEIGHTS_MAX], packed[WEIGHTS_MAX];
-  static _Thread_local uint16_t halves[LARGEST];
+  static _Thread_local uint16_t bf16s[LARGEST];
   const mz_conv_shape shape = shape_of(i);
   const mz_conv_settings settings = {.shape = shape, .rows = ROWS, .direction = MZ_CONV_FORWARD, .relu = true};
   mz_rng rng = mz_rng_at(8, MZ_RNG_TEST, (uint32_t)i, 0);
@@ -312,7 +312,7 @@ static void run_shape(int i, outcome *out) {
   mz_conv *conv = NULL;
   out->failed |= mz_conv_pack(&shape, MZ_CONV_FORWARD, weights, packed) != MZ_OK;
   out->failed |= mz_conv_create(&conv, &settings) != MZ_OK;
-  if (!out->failed) mz_conv_forward(conv, ROWS, halved(x, LARGEST, halves), packed, NULL, out->y[i]);
+  if (!out->failed) mz_conv_forward(conv, ROWS, to_bf16(x, LARGEST, bf16s), packed, NULL, out->y[i]);
   mz_conv_free(conv);
 }
 
@@ -323,7 +323,7 @@ static void *run_shapes(void *argument) {
 
 static void threads_do_not_disturb_one_another(void **state) {
   (void)state;
-  if (!mz_isa_halves()) skip();
+  if (!mz_isa_has_bf16()) skip();
   static outcome outcomes[THREADS];
   pthread_t threads[THREADS];
   for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_create(&threads[t], NULL, run_shapes, &outcomes[t]), 0);

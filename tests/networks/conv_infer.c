@@ -63,7 +63,7 @@ static void however_requests_are_cut(void **state) {
 
 static void however_requests_are_cut_in_halves(void **state) {
   (void)state;
-  if (!mz_isa_halves()) {
+  if (!mz_isa_has_bf16()) {
     print_message("skipped: this processor does not multiply bfloat16\n");
     skip();
   }
@@ -85,7 +85,7 @@ static void reference_backend_agrees(void **state) {
 /* bfloat16 keeps eight bits: off by some thousandths, not by nothing. */
 static void halves_are_near(void **state) {
   (void)state;
-  if (!mz_isa_halves()) {
+  if (!mz_isa_has_bf16()) {
     print_message("skipped: this processor does not multiply bfloat16\n");
     skip();
   }
@@ -103,7 +103,7 @@ static void halves_are_near(void **state) {
 
 static void memory_may_run_out(void **state) {
   (void)state;
-  open_model((mz_board){3, 3}, 16, mz_isa_halves() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32);
+  open_model((mz_board){3, 3}, 16, mz_isa_has_bf16() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32);
   float *prepared = NULL;
   check(mz_alloc(&prepared, (size_t)model.params.packed, sizeof *prepared));
   mz_status status = MZ_E_MEMORY;

@@ -87,10 +87,10 @@ static void sizes_that_do_not_fit_are_refused(void **state) {
   expect_refusal(&settings, &board, "40");
   settings = small;
   settings.inference = MZ_PRECISION_BF16;
-  if (!mz_isa_halves()) expect_refusal(&settings, &board, "use f32");
+  if (!mz_isa_has_bf16()) expect_refusal(&settings, &board, "use f32");
   settings = small;
   settings.training = MZ_PRECISION_BF16;
-  if (!mz_isa_halves()) expect_refusal(&settings, &board, "use f32");
+  if (!mz_isa_has_bf16()) expect_refusal(&settings, &board, "use f32");
 }
 
 /* A 3 × 3 convolution of c to c channels takes 9 c² multiply-adds a position. */

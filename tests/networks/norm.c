@@ -89,7 +89,7 @@ static void statistics_are_means_over_groups_and_uses(void **state) {
           int uses = 0;
           for (int i = 0; i < n->tape->node_count; i++) {
             const mz_node *node = &n->tape->nodes[i];
-            if (node->op != MZ_OP_NORM || node->norm.scale != EXTRA + 2 * k) continue;
+            if (node->op != MZ_OP_NORM || node->norm.gamma != EXTRA + 2 * k) continue;
             uses++;
             for (int g = 0; g < GROUPS; g++) {
               const moments m = moments_of(n, node->inputs[0], size, g, c);
@@ -129,7 +129,7 @@ enum { POSITIONS = 37, CHANNELS_MAX = 176, COUNT = POSITIONS * CHANNELS_MAX };
 typedef struct results {
   float y[COUNT], dy[COUNT], dx[COUNT], affine[COUNT];
   float sums[5][CHANNELS_MAX];
-  uint16_t halves[COUNT];
+  uint16_t affine_bf16[COUNT];
 } results;
 
 static void made_up(float *to, uint32_t stream) {
@@ -138,18 +138,18 @@ static void made_up(float *to, uint32_t stream) {
 }
 
 static void run_kernels(const mz_kernels *k, int channels, bool relu, bool overwrite, results *out) {
-  static float x[COUNT], scale[COUNT], shift[COUNT];
+  static float x[COUNT], gamma[COUNT], beta[COUNT];
   made_up(x, 0);
-  made_up(scale, 1);
-  made_up(shift, 2);
+  made_up(gamma, 1);
+  made_up(beta, 2);
   made_up(out->dy, 3);
   made_up(out->dx, 4);
   const mz_norm_group group = {.positions = POSITIONS,
                                .channels = channels,
                                .x = x,
                                .y = out->y,
-                               .scale = scale,
-                               .shift = shift,
+                               .gamma = gamma,
+                               .beta = beta,
                                .epsilon = 1e-5f,
                                .relu = relu,
                                .mean = out->sums[0],
@@ -162,8 +162,8 @@ static void run_kernels(const mz_kernels *k, int channels, bool relu, bool overw
                                .sum_dy_x = out->sums[4]};
   k->norm(&group);
   k->norm_backward(&group);
-  k->affine(x, out->affine, false, POSITIONS, channels, scale, shift, relu);
-  k->affine(x, out->halves, true, POSITIONS, channels, scale, shift, relu);
+  k->affine(x, out->affine, false, POSITIONS, channels, gamma, beta, relu);
+  k->affine(x, out->affine_bf16, true, POSITIONS, channels, gamma, beta, relu);
 }
 
 static void levels_agree(void **state) {

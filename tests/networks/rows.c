@@ -14,7 +14,7 @@
 enum { ROWS_MAX = 70 };
 
 static size_t data_bytes(const mz_tape_value *value) {
-  return (size_t)value->stride * (value->half ? sizeof(uint16_t) : sizeof(float));
+  return (size_t)value->stride * (value->bf16 ? sizeof(uint16_t) : sizeof(float));
 }
 
 /* Bytes of one row of all values and gradients, and their place in a copy. */
@@ -124,12 +124,12 @@ static void boards(void **state) {
 
 static void boards_in_halves(void **state) {
   (void)state;
-  if (!mz_isa_halves()) {
+  if (!mz_isa_has_bf16()) {
     print_message("skipped: this processor does not multiply bfloat16\n");
     skip();
   }
   for (int b = 0; b < 4; b++) {
-    const net_size size = {.width = 16 + 16 * b, .board = sizes[b], .group = 1 + b % 2, .half = true};
+    const net_size size = {.width = 16 + 16 * b, .board = sizes[b], .group = 1 + b % 2, .bf16 = true};
     groups_stand_alone(&board_cases[BOARD_CASES - 1], size, size.group, 5);
   }
 }

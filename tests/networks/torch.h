@@ -17,7 +17,7 @@ typedef struct update {
   const mz_backend *backend;
   mz_tape *tape;
   mz_loss loss;
-  bool half;                          /* convolutions multiply bfloat16 */
+  bool bf16;                          /* convolutions multiply bfloat16 */
   void *values, *packed, *transposed; /* of the weights, in the backend's elements: plain, as forward and as backward read them */
 } update;
 
@@ -46,8 +46,8 @@ static inline void pack(update *u) {
     else
       ((float *)u->values)[i] = u->weights[i];
   }
-  if (u->packed != NULL) check(mz_pack_all(u->backend->pack_forward, params, u->values, u->half, u->packed));
-  if (u->transposed != NULL) check(mz_pack_all(u->backend->pack_backward, params, u->values, u->half, u->transposed));
+  if (u->packed != NULL) check(mz_pack_all(u->backend->pack_forward, params, u->values, u->bf16, u->packed));
+  if (u->transposed != NULL) check(mz_pack_all(u->backend->pack_backward, params, u->values, u->bf16, u->transposed));
 }
 
 static inline void open_tape(update *u, const mz_backend *backend, int unroll) {

@@ -52,7 +52,7 @@ static void make_up_weights(update *u) {
   }
 }
 
-static void open_update(update *u, const board_fixture *f, const mz_backend *backend, bool half) {
+static void open_update(update *u, const board_fixture *f, const mz_backend *backend, bool bf16) {
   const mz_network_settings network = {
       .kind = MZ_MODEL_CONV,
       .channels = CHANNELS,
@@ -62,8 +62,8 @@ static void open_update(update *u, const board_fixture *f, const mz_backend *bac
       .scaling = f->scaling,
       .head_channels = 16,
       .norm_rows = 2,
-      .norm_share = 0.1,
-      .training = half ? MZ_PRECISION_BF16 : MZ_PRECISION_F32,
+      .bn_momentum = 0.1,
+      .training = bf16 ? MZ_PRECISION_BF16 : MZ_PRECISION_F32,
       .value_bins = 5,
       .reward_bins = 3,
   };
@@ -78,7 +78,7 @@ static void open_update(update *u, const board_fixture *f, const mz_backend *bac
       .reward_max = 1,
   };
   open_model(u, f->path, &network, &spec);
-  u->half = half;
+  u->bf16 = bf16;
   make_up_weights(u);
   open_tape(u, backend, UNROLL);
 }
@@ -107,7 +107,7 @@ static void loss_and_gradients_of_cpu(void **state) {
 /* PyTorch's with the same factors rounded to bfloat16. What lies near the middle of two, float and double may round apart. */
 static void loss_and_gradients_in_halves(void **state) {
   (void)state;
-  if (!mz_isa_halves()) {
+  if (!mz_isa_has_bf16()) {
     print_message("skipped: this processor does not multiply bfloat16\n");
     skip();
   }

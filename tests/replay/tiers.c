@@ -1,7 +1,7 @@
 /* The tiers of the buffer: nothing depends on them, whatever happens to memory, disk and file. */
 #include "base/log.h"
 #include "replay/batches/batch.h"
-#include "replay/storage/holder.h"
+#include "replay/storage/segment_cache.h"
 #include "tests/replay/fixtures.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -94,7 +94,7 @@ static void assert_same_segment(const mz_segment *a, const mz_segment *b) {
 
 typedef struct twins {
   mz_buffer *raw, *tiered;
-  mz_holder holder;
+  mz_segment_cache cache;
   mz_rng rng;
   int64_t bound[2];
   int in_tier[MZ_TIERS]; /* draws */
@@ -147,7 +147,7 @@ static void draw_from_both(twins *t, uint32_t update) {
     assert_int_equal(b[i].segment != NULL, tier == MZ_TIER_RAW);
     t->in_tier[tier]++;
   }
-  ASSERT_OK(mz_buffer_hold(t->tiered, &t->holder, ROWS, b));
+  ASSERT_OK(mz_buffer_load(t->tiered, &t->cache, ROWS, b));
   for (int i = 0; i < ROWS; i++) {
     assert_true(a[i].leaf == b[i].leaf && a[i].serial == b[i].serial && a[i].position == b[i].position);
     assert_true(a[i].probability == b[i].probability);
@@ -187,7 +187,7 @@ static void random_tiers_change_nothing(void **state) {
       assert_same_state(&t);
     }
     for (int tier = 0; tier < MZ_TIERS; tier++) in_tier[tier] += t.in_tier[tier];
-    mz_holder_deinit(&t.holder);
+    mz_segment_cache_deinit(&t.cache);
     mz_buffer_free(t.raw);
     mz_buffer_free(t.tiered);
   }
@@ -296,12 +296,12 @@ typedef struct reader {
 static void *draw_and_hold(void *context) {
   enum { ROWS = 24 };
   reader *r = context;
-  mz_holder holder = {0};
+  mz_segment_cache cache = {0};
   mz_draw a[ROWS], b[ROWS];
   for (uint32_t update = 0; update < 60; update++) {
     mz_buffer_draw(r->raw, r->seed, update, ROWS, a);
     mz_buffer_draw(r->buffer, r->seed, update, ROWS, b);
-    if (mz_buffer_hold(r->buffer, &holder, ROWS, b) != MZ_OK) {
+    if (mz_buffer_load(r->buffer, &cache, ROWS, b) != MZ_OK) {
       r->wrong++;
       continue;
     }
@@ -310,7 +310,7 @@ static void *draw_and_hold(void *context) {
       r->wrong += x->hash != y->hash || memcmp(x->obs, y->obs, (size_t)x->length * 16) != 0;
     }
   }
-  mz_holder_deinit(&holder);
+  mz_segment_cache_deinit(&cache);
   return NULL;
 }
 
@@ -360,18 +360,18 @@ static void memory_that_runs_out_fails_a_hold(void **state) {
   (void)state;
   enum { ROWS = 16 };
   mz_buffer *buffer = make_tiered();
-  mz_holder holder = {0};
+  mz_segment_cache cache = {0};
   long n = 1;
   for (mz_status status = MZ_E_MEMORY; status != MZ_OK; n++) {
     mz_draw draws[ROWS];
     mz_buffer_draw(buffer, 1, 1, ROWS, draws);
     mz_alloc_fail_after(n);
-    status = mz_buffer_hold(buffer, &holder, ROWS, draws);
+    status = mz_buffer_load(buffer, &cache, ROWS, draws);
     mz_alloc_fail_after(0);
     assert_true(status == MZ_OK || status == MZ_E_MEMORY);
   }
   assert_true(n > 8);
-  mz_holder_deinit(&holder);
+  mz_segment_cache_deinit(&cache);
   mz_buffer_free(buffer);
 }
 
@@ -476,11 +476,11 @@ static mz_status read_all(const mz_buffer *buffer) {
   return MZ_OK;
 }
 static mz_status hold_all(const mz_buffer *buffer) {
-  mz_holder holder = {0};
+  mz_segment_cache cache = {0};
   mz_draw draws[200];
   mz_buffer_draw(buffer, 1, 1, 200, draws);
-  mz_status status = mz_buffer_hold(buffer, &holder, 200, draws);
-  mz_holder_deinit(&holder);
+  mz_status status = mz_buffer_load(buffer, &cache, 200, draws);
+  mz_segment_cache_deinit(&cache);
   return status;
 }
 static void assert_file_is_named(mz_status status) {

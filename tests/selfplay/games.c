@@ -10,7 +10,7 @@ static void assert_same_games(const mz_games *a, const mz_games *b) {
   mz_writer_free(&y);
 }
 
-static void assert_same_harvest(const mz_harvest *a, const mz_harvest *b) {
+static void assert_same_harvest(const mz_selfplay_result *a, const mz_selfplay_result *b) {
   assert_int_equal(a->segment_count, b->segment_count);
   for (int i = 0; i < a->segment_count; i++) {
     assert_int_equal(a->segments[i]->game, b->segments[i]->game);
@@ -29,13 +29,13 @@ static void assert_same_harvest(const mz_harvest *a, const mz_harvest *b) {
 /* Two rounds in one piece; the same two rounds in groups of 1 and 3, written and read between them. */
 static void check_grouping_and_resuming(setup *s) {
   mz_games *whole = new_games(s);
-  mz_harvest expected[2] = {0};
+  mz_selfplay_result expected[2] = {0};
   advance(s, whole, GAMES, 9, 1, 0.2, &expected[0]);
   advance(s, whole, GAMES, 11, 2, 0.6, &expected[1]);
   assert_true(expected[1].segment_count > GAMES);
   for (int group = 1; group <= 5; group += 2) {
     mz_games *before = new_games(s), *after = new_games(s);
-    mz_harvest got[2] = {0};
+    mz_selfplay_result got[2] = {0};
     advance(s, before, group, 9, 1, 0.2, &got[0]);
     mz_writer saved = written(before);
     mz_reader reader = mz_reader_over(saved.data, saved.size);
@@ -47,12 +47,12 @@ static void check_grouping_and_resuming(setup *s) {
     assert_same_games(whole, after);
     for (int r = 0; r < 2; r++) {
       assert_same_harvest(&expected[r], &got[r]);
-      mz_harvest_deinit(&got[r]);
+      mz_selfplay_result_deinit(&got[r]);
     }
     mz_writer_free(&saved);
     mz_games_free(after);
   }
-  for (int r = 0; r < 2; r++) mz_harvest_deinit(&expected[r]);
+  for (int r = 0; r < 2; r++) mz_selfplay_result_deinit(&expected[r]);
   mz_games_free(whole);
 }
 
@@ -77,10 +77,10 @@ static void test_grouping_and_resuming(void **unused) {
   }
 }
 
-typedef struct ranges { /* task i: the games of range i, with its own actor and harvest */
+typedef struct ranges { /* task i: the games of range i, with its own actor and result */
   const setup *setup;
   mz_games *games;
-  mz_harvest harvest[3];
+  mz_selfplay_result result[3];
 } ranges;
 
 static mz_status advance_range(void *context, int task, int worker) {
@@ -90,7 +90,7 @@ static mz_status advance_range(void *context, int task, int worker) {
   const int first = GAMES * task / 3, count = GAMES * (task + 1) / 3 - first;
   mz_actor *actor;
   MZ_TRY(mz_actor_create(&actor, r->setup->env, a->search, a->model, a->backend, a->discount, count));
-  const mz_status status = mz_games_advance(r->games, actor, first, count, 20, a->weights, 1, 0, &r->harvest[task]);
+  const mz_status status = mz_games_advance(r->games, actor, first, count, 20, a->weights, 1, 0, &r->result[task]);
   mz_actor_free(actor);
   return status;
 }
@@ -100,7 +100,7 @@ static void test_ranges_at_once(void **unused) {
   setup s;
   setup_init(&s, &mz_env_tictactoe, MZ_GUMBEL, (mz_cut){0, 6});
   mz_games *alone = new_games(&s);
-  mz_harvest expected = {0}, got = {0};
+  mz_selfplay_result expected = {0}, got = {0};
   advance(&s, alone, GAMES, 20, 1, 0, &expected);
   ranges r = {.setup = &s, .games = new_games(&s)};
   mz_pool *pool;
@@ -108,16 +108,16 @@ static void test_ranges_at_once(void **unused) {
   assert_int_equal(mz_pool_run(pool, advance_range, &r, 3), MZ_OK);
   assert_same_games(alone, r.games);
   for (int i = 0, at = 0; i < 3; i++) {
-    for (int k = 0; k < r.harvest[i].segment_count; k++) {
-      assert_int_equal(r.harvest[i].segments[k]->hash, expected.segments[at++]->hash);
+    for (int k = 0; k < r.result[i].segment_count; k++) {
+      assert_int_equal(r.result[i].segments[k]->hash, expected.segments[at++]->hash);
     }
-    got.root_value_sum += r.harvest[i].root_value_sum;
-    got.policy_entropy_sum += r.harvest[i].policy_entropy_sum;
-    mz_harvest_deinit(&r.harvest[i]);
+    got.root_value_sum += r.result[i].root_value_sum;
+    got.policy_entropy_sum += r.result[i].policy_entropy_sum;
+    mz_selfplay_result_deinit(&r.result[i]);
   }
   assert_true(got.root_value_sum == expected.root_value_sum && got.policy_entropy_sum == expected.policy_entropy_sum);
   mz_pool_free(pool);
-  mz_harvest_deinit(&expected);
+  mz_selfplay_result_deinit(&expected);
   mz_games_free(alone);
   mz_games_free(r.games);
   test_agent_deinit(&s.agent);
@@ -131,13 +131,13 @@ static void test_a_network_that_diverged(void **unused) {
     const mz_agent *a = &s.agent.agent;
     for (int64_t k = 0; k < a->model->params.size; k++) s.agent.weights[k] = NAN;
     mz_games *games = new_games(&s);
-    mz_harvest harvest = {0};
+    mz_selfplay_result result = {0};
     mz_actor *actor;
     assert_int_equal(mz_actor_create(&actor, s.env, a->search, a->model, a->backend, a->discount, GAMES), MZ_OK);
-    assert_int_equal(mz_games_advance(games, actor, 0, GAMES, 3, a->weights, 1, 0, &harvest), MZ_E_DIVERGED);
-    assert_int_equal(harvest.moves, 0);
+    assert_int_equal(mz_games_advance(games, actor, 0, GAMES, 3, a->weights, 1, 0, &result), MZ_E_DIVERGED);
+    assert_int_equal(result.moves, 0);
     mz_actor_free(actor);
-    mz_harvest_deinit(&harvest);
+    mz_selfplay_result_deinit(&result);
     mz_games_free(games);
     test_agent_deinit(&s.agent);
   }
@@ -173,15 +173,15 @@ static void test_harvest_counts_what_was_played(void **unused) {
   setup s;
   setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
   mz_games *games = new_games(&s);
-  mz_harvest harvest = {0};
-  advance(&s, games, GAMES, 40, 7, 0, &harvest);
-  assert_int_equal(harvest.moves, 40 * GAMES);
-  assert_int_equal(harvest.simulations, 40 * GAMES * s.agent.search.simulations);
-  assert_int_equal(harvest.episodes, harvest.segment_count);
+  mz_selfplay_result result = {0};
+  advance(&s, games, GAMES, 40, 7, 0, &result);
+  assert_int_equal(result.moves, 40 * GAMES);
+  assert_int_equal(result.simulations, 40 * GAMES * s.agent.search.simulations);
+  assert_int_equal(result.episodes, result.segment_count);
   int64_t length_sum = 0;
   double return_sum = 0;
-  for (int i = 0; i < harvest.segment_count; i++) {
-    const mz_segment *segment = harvest.segments[i];
+  for (int i = 0; i < result.segment_count; i++) {
+    const mz_segment *segment = result.segments[i];
     assert_int_equal(segment->end, MZ_END_TERMINATED);
     assert_int_equal(segment->version, 7);
     length_sum += segment->moves;
@@ -189,14 +189,14 @@ static void test_harvest_counts_what_was_played(void **unused) {
       assert_int_equal(segment->player[t], t % 2);
       return_sum += (double)(segment->player[t] ? -segment->reward[t] : segment->reward[t]);
     }
-    const bool first_of_game = i == 0 || harvest.segments[i - 1]->game != segment->game;
-    assert_int_equal(segment->ordinal, first_of_game ? 0 : harvest.segments[i - 1]->ordinal + 1);
-    assert_true(i == 0 || harvest.segments[i - 1]->game <= segment->game);
+    const bool first_of_game = i == 0 || result.segments[i - 1]->game != segment->game;
+    assert_int_equal(segment->ordinal, first_of_game ? 0 : result.segments[i - 1]->ordinal + 1);
+    assert_true(i == 0 || result.segments[i - 1]->game <= segment->game);
   }
-  assert_int_equal(harvest.length_sum, length_sum);
-  assert_true(harvest.return_sum == return_sum);
-  assert_true(harvest.policy_entropy_sum > 0);
-  mz_harvest_deinit(&harvest);
+  assert_int_equal(result.length_sum, length_sum);
+  assert_true(result.return_sum == return_sum);
+  assert_true(result.policy_entropy_sum > 0);
+  mz_selfplay_result_deinit(&result);
   mz_games_free(games);
   test_agent_deinit(&s.agent);
 }
@@ -207,12 +207,12 @@ static void test_chance(void **unused) {
   setup s;
   setup_init(&s, &test_dice, MZ_PUCT, (mz_cut){0, 2});
   mz_games *games = new_games(&s);
-  mz_harvest harvest = {0};
-  advance(&s, games, GAMES, 60, 1, 0, &harvest);
-  assert_int_equal(harvest.segment_count, 10 * GAMES);
+  mz_selfplay_result result = {0};
+  advance(&s, games, GAMES, 60, 1, 0, &result);
+  assert_int_equal(result.segment_count, 10 * GAMES);
   int faces[6] = {0}, repeats = 0;
-  for (int i = 0; i < harvest.segment_count; i++) {
-    const mz_segment *segment = harvest.segments[i];
+  for (int i = 0; i < result.segment_count; i++) {
+    const mz_segment *segment = result.segments[i];
     int last = -1;
     for (int t = 0; t < segment->moves; t++) {
       const int face = (int)segment->reward[t] >> segment->action[t];
@@ -224,16 +224,16 @@ static void test_chance(void **unused) {
   const int throws = 60 * GAMES;
   for (int f = 0; f < 6; f++) assert_in_range(faces[f], throws / 10, throws / 4);
   assert_in_range(repeats, throws / 12, throws / 5); /* five pairs in six throws, one in six of them equal */
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result_deinit(&result);
   mz_games_free(games);
   test_agent_deinit(&s.agent);
 }
 
 /* Share of the moves that were the most probable one of their policy (first index on ties). */
-static double greedy_share(const mz_harvest *harvest) {
+static double greedy_share(const mz_selfplay_result *result) {
   int greedy = 0, total = 0;
-  for (int i = 0; i < harvest->segment_count; i++) {
-    const mz_segment *segment = harvest->segments[i];
+  for (int i = 0; i < result->segment_count; i++) {
+    const mz_segment *segment = result->segments[i];
     for (int t = 0; t < segment->moves; t++) {
       uint32_t best = segment->policy_start[t];
       for (uint32_t e = best + 1; e < segment->policy_start[t + 1]; e++) {
@@ -250,10 +250,10 @@ static double play_greedy_share(setup *s, double temperature, double final, doub
   s->settings.temperature = temperature;
   s->settings.temperature_final = final;
   mz_games *games = new_games(s);
-  mz_harvest harvest = {0};
-  advance(s, games, GAMES, 60, 1, progress, &harvest);
-  const double share = greedy_share(&harvest);
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result result = {0};
+  advance(s, games, GAMES, 60, 1, progress, &result);
+  const double share = greedy_share(&result);
+  mz_selfplay_result_deinit(&result);
   mz_games_free(games);
   return share;
 }
@@ -284,16 +284,16 @@ static void test_draws_follow_the_visits(void **unused) {
   s.settings.noise = false; /* so that every first position has one policy */
   s.agent.search.simulations = 40;
   mz_games *games = new_games(&s);
-  mz_harvest harvest = {0};
-  advance(&s, games, GAMES, 400, 1, 0, &harvest);
+  mz_selfplay_result result = {0};
+  advance(&s, games, GAMES, 400, 1, 0, &result);
   double drawn[9] = {0};
-  const float *policy = harvest.segments[0]->policy_weight;
-  for (int i = 0; i < harvest.segment_count; i++) {
-    drawn[harvest.segments[i]->action[0]] += 1.0 / harvest.segment_count;
-    assert_memory_equal(harvest.segments[i]->policy_weight, policy, 9 * sizeof *policy);
+  const float *policy = result.segments[0]->policy_weight;
+  for (int i = 0; i < result.segment_count; i++) {
+    drawn[result.segments[i]->action[0]] += 1.0 / result.segment_count;
+    assert_memory_equal(result.segments[i]->policy_weight, policy, 9 * sizeof *policy);
   }
   for (int a = 0; a < 9; a++) assert_true(drawn[a] - (double)policy[a] < 0.1 && (double)policy[a] - drawn[a] < 0.1);
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result_deinit(&result);
   mz_games_free(games);
   test_agent_deinit(&s.agent);
 }
@@ -316,21 +316,21 @@ static void test_playout_cap_randomization(void **unused) {
     s.settings.full_share = 0.4;
     s.settings.fast_simulations = FAST;
     mz_games *games = new_games(&s), *others = new_games(&s);
-    mz_harvest harvest = {0}, other = {0};
-    advance(&s, games, GAMES, MOVES, 1, 0, &harvest);
+    mz_selfplay_result result = {0}, other = {0};
+    advance(&s, games, GAMES, MOVES, 1, 0, &result);
     advance(&s, others, 2, MOVES, 1, 0, &other);
     assert_same_games(games, others);
-    assert_same_harvest(&harvest, &other);
-    assert_int_equal(harvest.segment_count, GAMES * MOVES);
+    assert_same_harvest(&result, &other);
+    assert_int_equal(result.segment_count, GAMES * MOVES);
     int full = 0;
-    for (int i = 0; i < harvest.segment_count; i++) {
-      assert_int_equal(has_policy(harvest.segments[i], 0), has_policy(harvest.segments[i % MOVES], 0));
-      full += has_policy(harvest.segments[i], 0);
+    for (int i = 0; i < result.segment_count; i++) {
+      assert_int_equal(has_policy(result.segments[i], 0), has_policy(result.segments[i % MOVES], 0));
+      full += has_policy(result.segments[i], 0);
     }
     assert_in_range(full, GAMES * MOVES / 5, GAMES * MOVES * 3 / 5);
-    assert_int_equal(harvest.simulations, full * ALL + (GAMES * MOVES - full) * FAST);
-    mz_harvest_deinit(&harvest);
-    mz_harvest_deinit(&other);
+    assert_int_equal(result.simulations, full * ALL + (GAMES * MOVES - full) * FAST);
+    mz_selfplay_result_deinit(&result);
+    mz_selfplay_result_deinit(&other);
     mz_games_free(games);
     mz_games_free(others);
     test_agent_deinit(&s.agent);
@@ -347,9 +347,9 @@ static void test_noise_and_gumbel_temperature(void **unused) {
       s.settings.noise = i != 1;
       s.settings.temperature = s.settings.temperature_final = i == 2 ? 1 : 0;
       games[i] = new_games(&s);
-      mz_harvest harvest = {0};
-      advance(&s, games[i], GAMES, 13, 1, 0, &harvest);
-      mz_harvest_deinit(&harvest);
+      mz_selfplay_result result = {0};
+      advance(&s, games[i], GAMES, 13, 1, 0, &result);
+      mz_selfplay_result_deinit(&result);
       test_agent_deinit(&s.agent);
     }
     mz_writer bytes[3];
@@ -370,8 +370,8 @@ static void test_damaged_state(void **unused) {
   setup s;
   setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
   mz_games *games = new_games(&s);
-  mz_harvest harvest = {0};
-  advance(&s, games, GAMES, 4, 1, 0, &harvest);
+  mz_selfplay_result result = {0};
+  advance(&s, games, GAMES, 4, 1, 0, &result);
   mz_writer saved = written(games);
   for (size_t size = 0; size < saved.size; size += 1 + size / 9) {
     mz_reader reader = mz_reader_over(saved.data, size);
@@ -383,7 +383,7 @@ static void test_damaged_state(void **unused) {
   assert_int_equal(mz_games_read(more, &reader), MZ_E_CHECKPOINT);
   mz_games_free(more);
   mz_writer_free(&saved);
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result_deinit(&result);
   mz_games_free(games);
   test_agent_deinit(&s.agent);
 }

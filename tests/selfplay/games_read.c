@@ -17,9 +17,9 @@ static void section_init(section *s, const char *name, double fork_share, int mo
   s->setup.agent.search.simulations = 2;
   s->setup.settings.fork_share = fork_share;
   s->games = new_games(&s->setup);
-  mz_harvest harvest = {0};
-  advance(&s->setup, s->games, GAMES, moves, 1, 0, &harvest);
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result result = {0};
+  advance(&s->setup, s->games, GAMES, moves, 1, 0, &result);
+  mz_selfplay_result_deinit(&result);
   s->bytes = written(s->games);
 }
 
@@ -128,9 +128,9 @@ static void every_truncation_is_refused(void **unused) {
 }
 
 static void play_a_little(section *s) {
-  mz_harvest harvest = {0};
-  advance(&s->setup, s->games, 3, 6, 1, 0, &harvest);
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result result = {0};
+  advance(&s->setup, s->games, 3, 6, 1, 0, &result);
+  mz_selfplay_result_deinit(&result);
 }
 
 static void changed_sections_are_refused_or_can_be_played(void **unused) {

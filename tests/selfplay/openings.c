@@ -14,20 +14,20 @@ static void test_openings(void **unused) {
     setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
     s.settings.opening_plies = plies;
     mz_games *games = new_games(&s);
-    mz_harvest harvest = {0};
-    advance(&s, games, GAMES, 60, 1, 0, &harvest);
+    mz_selfplay_result result = {0};
+    advance(&s, games, GAMES, 60, 1, 0, &result);
     int seen[10] = {0}, total = 0;
-    for (int i = 0; i < harvest.segment_count; i++) {
-      const int first = stones(harvest.segments[i]->obs);
+    for (int i = 0; i < result.segment_count; i++) {
+      const int first = stones(result.segments[i]->obs);
       assert_true(first <= plies && first < 9);
-      assert_int_equal(harvest.segments[i]->player[0], first % 2);
+      assert_int_equal(result.segments[i]->player[0], first % 2);
       seen[first]++;
     }
     for (int n = 0; n <= plies && n < 9; n++) total += seen[n] > 0;
     assert_int_equal(total, plies < 9 ? plies + 1 : 9); /* every length occurs */
     /* A game that ends in its opening starts anew with a shorter one, not with none. */
-    if (plies == 9) assert_true(seen[0] < harvest.segment_count / 5);
-    mz_harvest_deinit(&harvest);
+    if (plies == 9) assert_true(seen[0] < result.segment_count / 5);
+    mz_selfplay_result_deinit(&result);
     mz_games_free(games);
     test_agent_deinit(&s.agent);
   }
@@ -57,11 +57,11 @@ static void check_forks(double share) {
   setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
   s.settings.fork_share = share;
   mz_games *games = new_games(&s);
-  mz_harvest harvest = {0};
-  advance(&s, games, GAMES, 600, 1, 0, &harvest);
+  mz_selfplay_result result = {0};
+  advance(&s, games, GAMES, 600, 1, 0, &result);
   int at[9] = {0}, whole = 0, forks = 0, followers = 0;
-  for (int i = 1; i < harvest.segment_count; i++) {
-    const mz_segment *game = harvest.segments[i - 1], *next = harvest.segments[i];
+  for (int i = 1; i < result.segment_count; i++) {
+    const mz_segment *game = result.segments[i - 1], *next = result.segments[i];
     if (game->game != next->game) continue;
     followers++;
     if (stones(next->obs) == 0) continue; /* from the start, as there is no opening */
@@ -79,7 +79,7 @@ static void check_forks(double share) {
     assert_true(forks < share * followers && forks > 0.7 * share * followers);
     for (int t = 0; t < 4; t++) assert_true(9 * at[t] > whole); /* games of 5 to 9 moves */
   }
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result_deinit(&result);
   mz_games_free(games);
   test_agent_deinit(&s.agent);
 }
@@ -96,8 +96,8 @@ static void test_forks_from_games_without(void **unused) {
   setup s;
   setup_init(&s, &mz_env_tictactoe, MZ_PUCT, (mz_cut){0, 6});
   mz_games *without = new_games(&s);
-  mz_harvest harvest = {0};
-  advance(&s, without, GAMES, 9, 1, 0, &harvest);
+  mz_selfplay_result result = {0};
+  advance(&s, without, GAMES, 9, 1, 0, &result);
   mz_writer saved = written(without);
   s.settings.fork_share = 1;
   mz_games *with = new_games(&s);
@@ -105,7 +105,7 @@ static void test_forks_from_games_without(void **unused) {
   assert_int_equal(mz_games_read(with, &reader), MZ_OK);
   mz_writer more = written(with);
   assert_int_equal(more.size, saved.size + GAMES * mz_env_tictactoe.state_size);
-  advance(&s, with, GAMES, 9, 1, 0, &harvest);
+  advance(&s, with, GAMES, 9, 1, 0, &result);
   reader = mz_reader_over(more.data, more.size);
   assert_int_equal(mz_games_read(without, &reader), MZ_OK); /* and back */
   assert_int_equal(mz_reader_left(&reader), 0);
@@ -113,7 +113,7 @@ static void test_forks_from_games_without(void **unused) {
   assert_int_equal(mz_games_read(without, &reader), MZ_E_CHECKPOINT);
   mz_writer_free(&saved);
   mz_writer_free(&more);
-  mz_harvest_deinit(&harvest);
+  mz_selfplay_result_deinit(&result);
   mz_games_free(with);
   mz_games_free(without);
   test_agent_deinit(&s.agent);

@@ -11,7 +11,7 @@ void MZ_LEVEL(mz_relu)(const float *x, float *y, size_t count) {
   for (size_t i = 0; i < count; i += V_LANES) v_store(y + i, v_max(v_set(0.0f), v_load(x + i))); /* NaN stays, as in product.c */
 }
 
-void MZ_LEVEL(mz_halve)(const float *x, uint16_t *y, size_t count) {
+void MZ_LEVEL(mz_to_bf16)(const float *x, uint16_t *y, size_t count) {
   for (size_t i = 0; i < count; i++) {
     uint32_t bits;
     memcpy(&bits, x + i, sizeof bits);

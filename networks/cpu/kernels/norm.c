@@ -37,18 +37,18 @@ static inline __attribute__((always_inline)) void affine_of(const mz_norm_group 
                                                             vec shift[WIDE]) {
   EACH_VECTOR {
     const int c = channel + v * V_LANES;
-    scale[v] = v_mul(v_load(g->scale + c), v_load(g->inverse + c));
-    shift[v] = v_sub(v_load(g->shift + c), v_mul(v_load(g->mean + c), scale[v]));
+    scale[v] = v_mul(v_load(g->gamma + c), v_load(g->inverse + c));
+    shift[v] = v_sub(v_load(g->beta + c), v_mul(v_load(g->mean + c), scale[v]));
   }
 }
 
-static inline void store_half(uint16_t *y, vec x) {
+static inline void store_bf16(uint16_t *y, vec x) {
   float row[V_LANES];
   v_store(row, x);
-  MZ_LEVEL(mz_halve)(row, y, V_LANES);
+  MZ_LEVEL(mz_to_bf16)(row, y, V_LANES);
 }
 
-static inline __attribute__((always_inline)) void apply(const mz_norm_group *g, int channel, int wide, bool half) {
+static inline __attribute__((always_inline)) void apply(const mz_norm_group *g, int channel, int wide, bool bf16) {
   const size_t stride = (size_t)g->channels;
   vec scale[WIDE], shift[WIDE];
   affine_of(g, channel, wide, scale, shift);
@@ -57,18 +57,18 @@ static inline __attribute__((always_inline)) void apply(const mz_norm_group *g, 
     EACH_VECTOR {
       vec y = v_add(v_mul(v_load(g->x + at + v * V_LANES), scale[v]), shift[v]);
       if (g->relu) y = v_max(v_set(0.0f), y);
-      if (half)
-        store_half((uint16_t *)g->y + at + v * V_LANES, y);
+      if (bf16)
+        store_bf16((uint16_t *)g->y + at + v * V_LANES, y);
       else
         v_store((float *)g->y + at + v * V_LANES, y);
     }
   }
 }
 
-static inline __attribute__((always_inline)) void apply_all(const mz_norm_group *g, bool half) {
+static inline __attribute__((always_inline)) void apply_all(const mz_norm_group *g, bool bf16) {
   int channel = 0;
-  for (; channel + WIDE * V_LANES <= g->channels; channel += WIDE * V_LANES) apply(g, channel, WIDE, half);
-  for (; channel < g->channels; channel += V_LANES) apply(g, channel, 1, half);
+  for (; channel + WIDE * V_LANES <= g->channels; channel += WIDE * V_LANES) apply(g, channel, WIDE, bf16);
+  for (; channel < g->channels; channel += V_LANES) apply(g, channel, 1, bf16);
 }
 
 void MZ_LEVEL(mz_norm)(const mz_norm_group *g) {
@@ -76,7 +76,7 @@ void MZ_LEVEL(mz_norm)(const mz_norm_group *g) {
   for (; channel + WIDE * V_LANES <= g->channels; channel += WIDE * V_LANES) measure(g, channel, WIDE);
   for (; channel < g->channels; channel += V_LANES) measure(g, channel, 1);
   for (int c = 0; c < g->channels; c++) g->inverse[c] = 1.0f / sqrtf(g->variance[c] + g->epsilon);
-  if (g->half)
+  if (g->bf16)
     apply_all(g, true);
   else
     apply_all(g, false);
@@ -131,16 +131,16 @@ void MZ_LEVEL(mz_norm_backward)(const mz_norm_group *g) {
   for (; channel < g->channels; channel += V_LANES) differentiate(g, channel, 1);
 }
 
-void MZ_LEVEL(mz_affine)(const float *x, void *y, bool half, int positions, int channels, const float *scale, const float *shift,
+void MZ_LEVEL(mz_affine)(const float *x, void *y, bool bf16, int positions, int channels, const float *scale, const float *shift,
                          bool relu) {
   float *floats = y;
-  uint16_t *halves = y;
+  uint16_t *bf16s = y;
   for (int i = 0; i < positions; i++) {
-    for (int c = 0; c < channels; c += V_LANES, x += V_LANES, floats += V_LANES, halves += V_LANES) {
+    for (int c = 0; c < channels; c += V_LANES, x += V_LANES, floats += V_LANES, bf16s += V_LANES) {
       vec z = v_add(v_mul(v_load(x), v_load(scale + c)), v_load(shift + c));
       if (relu) z = v_max(v_set(0.0f), z);
-      if (half)
-        store_half(halves, z);
+      if (bf16)
+        store_bf16(bf16s, z);
       else
         v_store(floats, z);
     }

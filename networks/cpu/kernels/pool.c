@@ -7,7 +7,7 @@
 
 /* Sixteen channels of a position. */
 static inline vec load_at(const mz_pooling *p, size_t at) {
-  if (!p->half) return v_load((const float *)p->x + at);
+  if (!p->bf16) return v_load((const float *)p->x + at);
   float lanes[V_LANES];
   for (int i = 0; i < V_LANES; i++) {
     const uint32_t bits = (uint32_t)((const uint16_t *)p->x)[at + (size_t)i] << 16;
@@ -69,7 +69,7 @@ void MZ_LEVEL(mz_pool_backward)(const mz_pooling *p) {
   }
 }
 
-void MZ_LEVEL(mz_spread)(const float *x, float *y, int rows, int positions, int channels) {
+void MZ_LEVEL(mz_broadcast)(const float *x, float *y, int rows, int positions, int channels) {
   for (int row = 0; row < rows; row++, x += channels) {
     for (int i = 0; i < positions; i++, y += channels) memcpy(y, x, (size_t)channels * sizeof *y);
   }

@@ -100,33 +100,33 @@ INLINE void from_points(const tile *t, const float *points, const mz_tile_finish
 
 #define DEFINE(M, N)                                                                                                             \
   static void see_##M##x##N(const tile *t, const float *board, float *points) {                                                  \
-    to_points(t, board, points, M + 2, N + 2, see##N, N + 2, see##M, M + 2);                                                     \
+    to_points(t, board, points, M + 2, N + 2, input_transform##N, N + 2, input_transform##M, M + 2);                                                     \
   }                                                                                                                              \
   static void spread_##M##x##N(const tile *t, const float *board, float *points) {                                               \
-    to_points(t, board, points, M, N, spread##N, N + 2, spread##M, M + 2);                                                       \
+    to_points(t, board, points, M, N, output_gradient_transform##N, N + 2, output_gradient_transform##M, M + 2);                                                       \
   }                                                                                                                              \
   static void collect_##M##x##N(const tile *t, const float *points, const mz_tile_finish *f, float *board) {                     \
-    from_points(t, points, f, board, M + 2, N + 2, collect##N, N, collect##M, M);                                                \
+    from_points(t, points, f, board, M + 2, N + 2, output_transform##N, N, output_transform##M, M);                                                \
   }                                                                                                                              \
   static void evaluate_##M##x##N(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride) {               \
     grid g;                                                                                                                      \
-    load_rows(g, MZ_KERNEL, MZ_KERNEL, evaluate##N, taps, tap_stride *MZ_KERNEL, tap_stride);                                    \
-    store_columns(g, MZ_KERNEL, N + 2, evaluate##M, M + 2, points, (N + 2) * point_stride, point_stride);                        \
+    load_rows(g, MZ_KERNEL, MZ_KERNEL, filter_transform##N, taps, tap_stride *MZ_KERNEL, tap_stride);                                    \
+    store_columns(g, MZ_KERNEL, N + 2, filter_transform##M, M + 2, points, (N + 2) * point_stride, point_stride);                        \
   }                                                                                                                              \
   static void gather_##M##x##N(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride) {                 \
     grid g;                                                                                                                      \
-    load_rows(g, M + 2, N + 2, gather##N, points, (N + 2) * point_stride, point_stride);                                         \
-    store_columns(g, M + 2, MZ_KERNEL, gather##M, MZ_KERNEL, taps, MZ_KERNEL * tap_stride, tap_stride);                          \
+    load_rows(g, M + 2, N + 2, filter_gradient_transform##N, points, (N + 2) * point_stride, point_stride);                                         \
+    store_columns(g, M + 2, MZ_KERNEL, filter_gradient_transform##M, MZ_KERNEL, taps, MZ_KERNEL * tap_stride, tap_stride);                          \
   }
 
 EACH_SHAPE(DEFINE)
 
 typedef struct shape_functions {
-  void (*see)(const tile *t, const float *board, float *points);
-  void (*spread)(const tile *t, const float *board, float *points);
-  void (*collect)(const tile *t, const float *points, const mz_tile_finish *finish, float *board);
-  void (*evaluate)(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride);
-  void (*gather)(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride);
+  void (*input_transform)(const tile *t, const float *board, float *points);
+  void (*output_gradient_transform)(const tile *t, const float *board, float *points);
+  void (*output_transform)(const tile *t, const float *points, const mz_tile_finish *finish, float *board);
+  void (*filter_transform)(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride);
+  void (*filter_gradient_transform)(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride);
 } shape_functions;
 
 static const shape_functions *functions_of(int high, int wide) {
@@ -221,34 +221,34 @@ static bool walk_on(walk *w) {
   return true;
 }
 
-void MZ_LEVEL(mz_tiles_see)(const mz_tiling *t, const float *x, float *points) {
+void MZ_LEVEL(mz_tiles_input_transform)(const mz_tiling *t, const float *x, float *points) {
   for (walk w = walk_begin(t, 1); walk_on(&w);) {
-    for (int c = 0; c < t->channels; c += V_LANES) w.own->see(&w.tile, x + w.board + c, points + w.points + w.offset + c);
+    for (int c = 0; c < t->channels; c += V_LANES) w.own->input_transform(&w.tile, x + w.board + c, points + w.points + w.offset + c);
   }
 }
 
-void MZ_LEVEL(mz_tiles_spread)(const mz_tiling *t, const float *dy, float *points) {
+void MZ_LEVEL(mz_tiles_output_gradient_transform)(const mz_tiling *t, const float *dy, float *points) {
   for (walk w = walk_begin(t, 0); walk_on(&w);) {
-    for (int c = 0; c < t->channels; c += V_LANES) w.own->spread(&w.tile, dy + w.board + c, points + w.points + w.offset + c);
+    for (int c = 0; c < t->channels; c += V_LANES) w.own->output_gradient_transform(&w.tile, dy + w.board + c, points + w.points + w.offset + c);
   }
 }
 
-void MZ_LEVEL(mz_tiles_collect)(const mz_tiling *t, const float *points, const mz_tile_finish *finish, float *y) {
+void MZ_LEVEL(mz_tiles_output_transform)(const mz_tiling *t, const float *points, const mz_tile_finish *finish, float *y) {
   for (walk w = walk_begin(t, 0); walk_on(&w);) {
     for (int c = 0; c < t->channels; c += V_LANES) {
       const mz_tile_finish here = {finish->bias != NULL ? finish->bias + c : NULL,
                                    finish->add != NULL ? finish->add + w.board + c : NULL, finish->relu};
-      w.own->collect(&w.tile, points + w.points + w.offset + c, &here, y + w.board + c);
+      w.own->output_transform(&w.tile, points + w.points + w.offset + c, &here, y + w.board + c);
     }
   }
 }
 
-void MZ_LEVEL(mz_taps_evaluate)(const mz_taps *t, const float *taps, float *points) {
+void MZ_LEVEL(mz_taps_filter_transform)(const mz_taps *t, const float *taps, float *points) {
   const shape_functions *own = functions_of(t->tile.height, t->tile.width);
-  for (int i = 0; i < t->count; i += V_LANES) own->evaluate(taps + i, t->tap_stride, points + i, t->point_stride);
+  for (int i = 0; i < t->count; i += V_LANES) own->filter_transform(taps + i, t->tap_stride, points + i, t->point_stride);
 }
 
-void MZ_LEVEL(mz_taps_gather)(const mz_taps *t, const float *points, float *taps) {
+void MZ_LEVEL(mz_taps_filter_gradient_transform)(const mz_taps *t, const float *points, float *taps) {
   const shape_functions *own = functions_of(t->tile.height, t->tile.width);
-  for (int i = 0; i < t->count; i += V_LANES) own->gather(points + i, t->point_stride, taps + i, t->tap_stride);
+  for (int i = 0; i < t->count; i += V_LANES) own->filter_gradient_transform(points + i, t->point_stride, taps + i, t->tap_stride);
 }

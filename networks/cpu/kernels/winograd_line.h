@@ -16,14 +16,14 @@ INLINE void plus_minus(vec y, const float factor, vec x, vec *two) {
   two[1] = factor == 1.0f ? v_sub(y, x) : plus_times(y, -factor, x);
 }
 
-INLINE void see3(const vec *d, vec *v) {
+INLINE void input_transform3(const vec *d, vec *v) {
   const vec even = v_sub(d[2], d[0]), odd = v_sub(d[3], d[1]);
   plus_minus(plus_times(d[2], -0.25f, d[0]), 1.0f, plus_times(d[3], -0.25f, d[1]), v);
   plus_minus(odd, 0.5f, even, v + 2);
   v[4] = plus_times(v_sub(d[4], d[2]), -0.25f, even);
 }
 
-INLINE void see4(const vec *d, vec *v) {
+INLINE void input_transform4(const vec *d, vec *v) {
   const vec even = v_sub(d[4], d[2]), odd = v_sub(d[3], d[1]);
   v[0] = plus_times(even, 0.25f, v_sub(d[0], d[2]));
   plus_minus(plus_times(d[4], -0.25f, d[2]), 1.0f, plus_times(d[3], -0.25f, d[1]), v + 1);
@@ -31,7 +31,7 @@ INLINE void see4(const vec *d, vec *v) {
   v[5] = plus_times(v_sub(d[5], d[3]), -0.25f, odd);
 }
 
-INLINE void see5(const vec *d, vec *v) {
+INLINE void input_transform5(const vec *d, vec *v) {
   plus_minus(plus_times(v_add(d[4], d[0]), -4.25f, d[2]), 1.0f, plus_times(v_add(d[5], d[1]), -4.25f, d[3]), v);
   plus_minus(plus_times(plus_times(d[5], 4.0f, d[1]), -5.0f, d[3]), 0.5f, plus_times(plus_times(d[4], 4.0f, d[0]), -5.0f, d[2]),
              v + 2);
@@ -40,7 +40,7 @@ INLINE void see5(const vec *d, vec *v) {
   v[6] = plus_times(v_sub(d[6], d[0]), 5.25f, v_sub(d[2], d[4]));
 }
 
-INLINE void see6(const vec *d, vec *v) {
+INLINE void input_transform6(const vec *d, vec *v) {
   v[0] = plus_times(v_sub(d[0], d[6]), 5.25f, v_sub(d[4], d[2]));
   plus_minus(plus_times(v_add(d[6], d[2]), -4.25f, d[4]), 1.0f, plus_times(v_add(d[5], d[1]), -4.25f, d[3]), v + 1);
   plus_minus(plus_times(plus_times(d[5], 4.0f, d[1]), -5.0f, d[3]), 2.0f, plus_times(plus_times(d[6], 4.0f, d[2]), -5.0f, d[4]),
@@ -50,27 +50,27 @@ INLINE void see6(const vec *d, vec *v) {
   v[7] = plus_times(v_sub(d[7], d[1]), 5.25f, v_sub(d[3], d[5]));
 }
 
-INLINE void spread3(const vec *y, vec *z) {
+INLINE void output_gradient_transform3(const vec *y, vec *z) {
   plus_minus(v_add(y[0], y[2]), 1.0f, y[1], z);
   plus_minus(plus_times(y[0], 0.25f, y[2]), 0.5f, y[1], z + 2);
   z[4] = y[2];
 }
 
-INLINE void spread4(const vec *y, vec *z) {
+INLINE void output_gradient_transform4(const vec *y, vec *z) {
   z[0] = y[0];
   plus_minus(v_add(y[0], y[2]), 1.0f, v_add(y[1], y[3]), z + 1);
   plus_minus(plus_times(y[0], 0.25f, y[2]), 0.5f, plus_times(y[1], 0.25f, y[3]), z + 3);
   z[5] = y[3];
 }
 
-INLINE void spread5(const vec *y, vec *z) {
+INLINE void output_gradient_transform5(const vec *y, vec *z) {
   plus_minus(v_add(v_add(y[0], y[2]), y[4]), 1.0f, v_add(y[1], y[3]), z);
   plus_minus(plus_times(plus_times(y[0], 0.25f, y[2]), 0.0625f, y[4]), 0.5f, plus_times(y[1], 0.25f, y[3]), z + 2);
   plus_minus(plus_times(plus_times(y[0], 4.0f, y[2]), 16.0f, y[4]), 2.0f, plus_times(y[1], 4.0f, y[3]), z + 4);
   z[6] = y[4];
 }
 
-INLINE void spread6(const vec *y, vec *z) {
+INLINE void output_gradient_transform6(const vec *y, vec *z) {
   z[0] = y[0];
   plus_minus(v_add(v_add(y[0], y[2]), y[4]), 1.0f, v_add(v_add(y[1], y[3]), y[5]), z + 1);
   plus_minus(plus_times(plus_times(y[0], 0.25f, y[2]), 0.0625f, y[4]), 0.5f,
@@ -80,7 +80,7 @@ INLINE void spread6(const vec *y, vec *z) {
   z[7] = y[5];
 }
 
-INLINE void collect3(const vec *z, vec *y) {
+INLINE void output_transform3(const vec *z, vec *y) {
   vec one[2], half[2];
   plus_minus(z[0], 1.0f, z[1], one);
   plus_minus(z[2], 1.0f, z[3], half);
@@ -89,7 +89,7 @@ INLINE void collect3(const vec *z, vec *y) {
   y[2] = v_add(plus_times(one[0], 0.25f, half[0]), z[4]);
 }
 
-INLINE void collect4(const vec *z, vec *y) {
+INLINE void output_transform4(const vec *z, vec *y) {
   vec one[2], half[2];
   plus_minus(z[1], 1.0f, z[2], one);
   plus_minus(z[3], 1.0f, z[4], half);
@@ -99,7 +99,7 @@ INLINE void collect4(const vec *z, vec *y) {
   y[3] = v_add(plus_times(one[1], 0.125f, half[1]), z[5]);
 }
 
-INLINE void collect5(const vec *z, vec *y) {
+INLINE void output_transform5(const vec *z, vec *y) {
   vec one[2], half[2], two[2];
   plus_minus(z[0], 1.0f, z[1], one);
   plus_minus(z[2], 1.0f, z[3], half);
@@ -111,7 +111,7 @@ INLINE void collect5(const vec *z, vec *y) {
   y[4] = v_add(plus_times(plus_times(one[0], 0.0625f, half[0]), 16.0f, two[0]), z[6]);
 }
 
-INLINE void collect6(const vec *z, vec *y) {
+INLINE void output_transform6(const vec *z, vec *y) {
   vec one[2], half[2], two[2];
   plus_minus(z[1], 1.0f, z[2], one);
   plus_minus(z[3], 1.0f, z[4], half);
@@ -124,30 +124,30 @@ INLINE void collect6(const vec *z, vec *y) {
   y[5] = v_add(plus_times(plus_times(one[1], 0.03125f, half[1]), 32.0f, two[1]), z[7]);
 }
 
-INLINE void evaluate3(const vec *g, vec *u) {
+INLINE void filter_transform3(const vec *g, vec *u) {
   plus_minus(times(2.0f / 3, v_add(g[0], g[2])), 1.0f, times(2.0f / 3, g[1]), u);
   plus_minus(times(-2.0f / 3, g[1]), -1.0f / 3, plus_times(g[2], 4.0f, g[0]), u + 2);
   u[4] = g[2];
 }
 
-INLINE void evaluate4(const vec *g, vec *u) {
+INLINE void filter_transform4(const vec *g, vec *u) {
   u[0] = times(4.0f, g[0]);
-  evaluate3(g, u + 1);
+  filter_transform3(g, u + 1);
 }
 
-INLINE void evaluate5(const vec *g, vec *u) {
+INLINE void filter_transform5(const vec *g, vec *u) {
   plus_minus(times(-2.0f / 9, v_add(g[0], g[2])), 1.0f, times(-2.0f / 9, g[1]), u);
   plus_minus(times(8.0f / 45, g[1]), 4.0f / 45, plus_times(g[2], 4.0f, g[0]), u + 2);
   plus_minus(times(2.0f / 45, g[1]), 1.0f / 45, plus_times(g[0], 4.0f, g[2]), u + 4);
   u[6] = g[2];
 }
 
-INLINE void evaluate6(const vec *g, vec *u) {
+INLINE void filter_transform6(const vec *g, vec *u) {
   u[0] = g[0];
-  evaluate5(g, u + 1);
+  filter_transform5(g, u + 1);
 }
 
-INLINE void gather3(const vec *u, vec *g) {
+INLINE void filter_gradient_transform3(const vec *u, vec *g) {
   vec one[2], half[2];
   plus_minus(u[0], 1.0f, u[1], one);
   plus_minus(u[2], 1.0f, u[3], half);
@@ -156,12 +156,12 @@ INLINE void gather3(const vec *u, vec *g) {
   g[2] = v_add(plus_times(times(2.0f / 3, one[0]), -1.0f / 3, half[1]), u[4]);
 }
 
-INLINE void gather4(const vec *u, vec *g) {
-  gather3(u + 1, g);
+INLINE void filter_gradient_transform4(const vec *u, vec *g) {
+  filter_gradient_transform3(u + 1, g);
   g[0] = plus_times(g[0], 4.0f, u[0]);
 }
 
-INLINE void gather5(const vec *u, vec *g) {
+INLINE void filter_gradient_transform5(const vec *u, vec *g) {
   vec one[2], half[2], two[2];
   plus_minus(u[0], 1.0f, u[1], one);
   plus_minus(u[2], 1.0f, u[3], half);
@@ -171,7 +171,7 @@ INLINE void gather5(const vec *u, vec *g) {
   g[2] = v_add(plus_times(plus_times(times(-2.0f / 9, one[0]), 4.0f / 45, half[1]), 4.0f / 45, two[1]), u[6]);
 }
 
-INLINE void gather6(const vec *u, vec *g) {
-  gather5(u + 1, g);
+INLINE void filter_gradient_transform6(const vec *u, vec *g) {
+  filter_gradient_transform5(u + 1, g);
   g[0] = v_add(g[0], u[0]);
 }

@@ -27,7 +27,7 @@ static void halves_are_the_nearest(void **state) {
   x[1] = -INFINITY;
   x[2] = NAN;
   for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
-    mz_kernels_get()->halve(x, halves, VALUES - 3); /* any count */
+    mz_kernels_get()->to_bf16(x, halves, VALUES - 3); /* any count */
     for (int i = 0; i < VALUES - 3; i++) {
       float near[3]; /* the half and its neighbours */
       for (int k = 0; k < 3; k++) {
@@ -52,7 +52,7 @@ static void halves_are_the_nearest(void **state) {
 /* A tape for inference with halves of two kinds: as they are written, and copied. */
 static void buffers_begin_on_cache_lines(void **state) {
   (void)state;
-  if (!mz_isa_halves()) {
+  if (!mz_isa_has_bf16()) {
     print_message("skipped: this processor does not multiply bfloat16\n");
     skip();
   }
@@ -64,13 +64,13 @@ static void buffers_begin_on_cache_lines(void **state) {
     mz_tape *tape = NULL;
     check(mz_tape_create(&tape, &mz_backend_cpu, &params, rows, false));
     const mz_value obs = mz_tape_input(tape, positions_of(size) * OBS_PLANES);
-    const mz_value planes = mz_tape_half(tape, mz_tape_planes(tape, obs, positions_of(size)));
+    const mz_value planes = mz_tape_to_bf16(tape, mz_tape_planes(tape, obs, positions_of(size)));
     const mz_value x = mz_tape_conv(tape, planes, STEM, STEM + 1, -1, MZ_LINEAR_ONLY);
-    const mz_value latent = mz_tape_minmax(tape, x), copy = mz_tape_half(tape, latent);
+    const mz_value latent = mz_tape_minmax(tape, x), copy = mz_tape_to_bf16(tape, latent);
     const mz_value y = mz_tape_conv(tape, copy, CONV_A, CONV_A + 1, latent, MZ_RELU);
     check(mz_tape_plan(tape));
-    assert_true(copy != latent && mz_tape_at(tape, planes)->half && mz_tape_at(tape, copy)->half);
-    assert_false(mz_tape_at(tape, latent)->half || mz_tape_at(tape, y)->half);
+    assert_true(copy != latent && mz_tape_at(tape, planes)->bf16 && mz_tape_at(tape, copy)->bf16);
+    assert_false(mz_tape_at(tape, latent)->bf16 || mz_tape_at(tape, y)->bf16);
     for (int i = 0; i < tape->node_count; i++) assert_int_equal((uintptr_t)tape->values[i].data % 64, 0);
     mz_tape_free(tape);
   }
