@@ -17,7 +17,7 @@ static const mz_setting learning_rows[] = {
              "learner updates between two weight publications"),
     LEARNING(
         replay_ratio, "replay_ratio", MZ_FLOAT, 0, 1e6, "0", "",
-        "trained rows per self-play move: loop_count × batch_size / (moves × games); give any two of the three (0: follows)"),
+        "trained rows per self-play move: loop_count × batch_size / (moves_per_round × num_games); give any two of the three (0: follows)"),
     LEARNING(shards, "shards", MZ_INT, 1, 256, "16", "", "logical gradient shards; divides batch_size"),
     LEARNING(target_interval, "target_interval", MZ_INT, 1, 1e9, "200", "updates",
              "updates between copies to the target network"),
@@ -32,7 +32,7 @@ static const mz_setting knob_rows[] = {
     KNOB(cpu_actor, MZ_KNOB_THREADS_MAX, "threads", "threads in the self-play pool; 0: by the thread budget"),
     KNOB(batch_actor, MZ_KNOB_THREADS_MAX, "threads", "threads that draw, reanalyze and build batches; 0: by the thread budget"),
     KNOB(learner_threads, MZ_KNOB_THREADS_MAX, "threads", "threads that compute gradient shards; 0: by the thread budget"),
-    KNOB(mcts_storage_size, 4096, "games", "games that one actor searches together; 0: by games and actors"),
+    KNOB(mcts_storage_size, 4096, "games", "games that one actor searches together; 0: by num_games and actors"),
     KNOB(batch_buffer_size, 1024, "batches", "capacity of the queue of built batches; 0: chosen"),
 };
 
@@ -92,6 +92,15 @@ static const mz_setting watchdog_rows[] = {
 
 #define COUNT(rows) (int)(sizeof rows / sizeof rows[0])
 
+const mz_renamed_key mz_renamed_settings[] = {
+    {"games", "num_games"},
+    {"moves", "moves_per_round"},
+    {"unroll", "unroll_steps"},
+    {"n_step", "td_steps"},
+    {"network.bn_share", "network.bn_momentum"},
+    {NULL, NULL},
+};
+
 mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
   enum { TABLES = 12 };
   static mz_settings_table tables[TABLES];
@@ -114,7 +123,7 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
     memcpy(tables, all, sizeof tables);
     ready = true;
   }
-  mz_config config = {.tables = tables, .table_count = TABLES, .values = settings, .explicit_ = explicit_};
+  mz_config config = {.tables = tables, .table_count = TABLES, .values = settings, .explicit_ = explicit_, .renamed = mz_renamed_settings};
   MZ_ASSERT(mz_config_row_count(&config) <= MZ_SETTINGS_ROWS_MAX);
   return config;
 }
@@ -132,20 +141,20 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   mz_learning_settings *l = &s->learning;
   double rows = (double)l->batch_size, games = (double)s->selfplay.games;
   if (l->replay_ratio == 0) return MZ_OK;
-  bool loop_given = given(s, explicit_, "loop_count"), moves_given = given(s, explicit_, "moves");
+  bool loop_given = given(s, explicit_, "loop_count"), moves_given = given(s, explicit_, "moves_per_round");
   double loops = l->replay_ratio * (double)s->selfplay.moves * games / rows;
   if (loop_given && !moves_given) {
     double moves = (double)l->loop_count * rows / (l->replay_ratio * games);
     if (moves < 1 || moves != floor(moves))
       return mz_fail(
           MZ_E_CONFIG,
-          "moves: %g follows from loop_count %lld and replay_ratio %g, and is no whole number; nearest valid replay_ratio: %.17g",
+          "moves_per_round: %g follows from loop_count %lld and replay_ratio %g, and is no whole number; nearest valid replay_ratio: %.17g",
           moves, (long long)l->loop_count, l->replay_ratio, (double)l->loop_count * rows / (fmax(1, round(moves)) * games));
     s->selfplay.moves = (int64_t)moves;
     return MZ_OK;
   }
   if (loops < 1 || loops != floor(loops) || (loop_given && loops != (double)l->loop_count))
-    return mz_fail(MZ_E_CONFIG, "replay_ratio: %g with moves %lld means loop_count %g%s; nearest valid replay_ratio: %.17g",
+    return mz_fail(MZ_E_CONFIG, "replay_ratio: %g with moves_per_round %lld means loop_count %g%s; nearest valid replay_ratio: %.17g",
                    l->replay_ratio, (long long)s->selfplay.moves, loops,
                    loop_given ? ", which is given otherwise" : ", which is no whole number",
                    (loop_given ? (double)l->loop_count : fmax(1, round(loops))) * rows / ((double)s->selfplay.moves * games));

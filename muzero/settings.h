@@ -68,6 +68,8 @@ typedef struct mz_settings {
 
 enum { MZ_SETTINGS_ROWS_MAX = 160 };
 
+/* Keys that settings had before, and have now; ends with a row of NULL. */
+extern const mz_renamed_key mz_renamed_settings[];
 /* A config over `settings` (and `explicit_`, MZ_SETTINGS_ROWS_MAX flags or NULL); defaults are not yet filled in. */
 mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_);
 /* Ties loop_count, moves and replay_ratio (any two give the third), checks what no single row can (shards divide batch_size,

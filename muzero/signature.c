@@ -3,14 +3,14 @@
 
 mz_status mz_signature(int threads, uint64_t *out) {
   enum { ROUNDS = 6 };
-  static const char *const sets[] = {"games=16",
-                                     "moves=5",
+  static const char *const sets[] = {"num_games=16",
+                                     "moves_per_round=5",
                                      "loop_count=4",
                                      "batch_size=32",
                                      "shards=4",
                                      "simulations=12",
-                                     "unroll=3",
-                                     "n_step=4",
+                                     "unroll_steps=3",
+                                     "td_steps=4",
                                      "discount=0.99",
                                      "network.width=48",
                                      "network.value_bins=11",

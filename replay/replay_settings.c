@@ -15,7 +15,7 @@ static const mz_setting rows[] = {
            "transitions to collect before learning starts"),
     REPLAY(MZ_ALGORITHMIC, segment_moves, "replay.segment_moves", MZ_INT, 0, 1e6, "128", "moves",
            "moves after which a stretch of a game still in play goes to replay; 0: whole games only"),
-    REPLAY(MZ_ALGORITHMIC, n_step, "n_step", MZ_INT, 0, 10000, "10", "moves",
+    REPLAY(MZ_ALGORITHMIC, td_steps, "td_steps", MZ_INT, 0, 10000, "10", "moves",
            "rewards summed in a value target before it bootstraps from the search's root value; 0: to the end of the game (for "
            "whole games)"),
     REPLAY(MZ_ALGORITHMIC, lambda, "td_lambda", MZ_FLOAT, 0, 1, "1", "",

@@ -35,7 +35,7 @@ seconds=$(awk -v m="$minutes" 'BEGIN { printf "%d", m * 60 }')
 
 readonly RUNS=(
   "cartpole replay.raw_bytes=20000"
-  "connect4 network.kind=conv games=32 replay.capacity=20000 eval.opponent=random"
+  "connect4 network.kind=conv num_games=32 replay.capacity=20000 eval.opponent=random"
   "tictactoe replay.raw_bytes=40000 eval.opponent=random eval.games=20"
   "gomoku:size=5,k=4 network.kind=conv network.bn_rows=2 replay.raw_bytes=50000 eval.opponent=random"
 )

@@ -1,6 +1,7 @@
 #include "base/config/config.h"
 #include "base/config/config_value.h"
 #include "base/log.h"
+#include <stdatomic.h>
 #include <string.h>
 
 enum { KEY_MAX = 128 };
@@ -30,7 +31,16 @@ int mz_config_row_count(const mz_config *config) {
 
 const mz_setting *mz_config_row(const mz_config *config, int index) { return locate(config, index).row; }
 
+/* Returns the row of a renamed key by its old name, or NULL. */
+static const mz_renamed_key *find_renamed(const mz_config *config, const char *key) {
+  const mz_renamed_key *row = config->renamed;
+  while (row != NULL && row->old != NULL && strcmp(row->old, key) != 0) row++;
+  return row != NULL && row->old != NULL ? row : NULL;
+}
+
 int mz_config_find(const mz_config *config, const char *key) {
+  const mz_renamed_key *renamed = find_renamed(config, key);
+  if (renamed != NULL) key = renamed->key;
   int first = 0;
   for (int t = 0; t < config->table_count; t++) {
     const mz_settings_table *table = &config->tables[t];
@@ -83,21 +93,44 @@ static mz_status fail_unknown(const mz_config *config, const char *key, const ch
                  near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
-/* Checks, and stores unless it is a rehearsal. */
-static mz_status set(mz_config *config, const char *key, const char *text, const char *where, bool rehearsal) {
+/* Bits of a row's flag: the setting was given; in this source (the command line, a file) by its old key, by its new one. */
+enum { GIVEN = 1, GIVEN_OLD = 2, GIVEN_NEW = 4 };
+
+static void warn_renamed(const mz_config *config, const mz_renamed_key *renamed, const char *where) {
+  static _Atomic uint64_t warned;
+  const uint64_t bit = UINT64_C(1) << (renamed - config->renamed) % 64;
+  if (config->stored || (atomic_fetch_or(&warned, bit) & bit)) return;
+  mz_log_write(MZ_LOG_WARNING, "%s: '%s' is now called '%s'; the old name still works", where, renamed->old, renamed->key);
+}
+
+/* Notes in `flags` under which of its names the setting is given. */
+static mz_status note_name(uint8_t *flags, const mz_renamed_key *renamed, const char *key, const char *where) {
+  *flags |= renamed != NULL ? GIVEN_OLD : GIVEN_NEW;
+  if (!(*flags & GIVEN_OLD) || !(*flags & GIVEN_NEW)) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s%s%s: the setting is given under its old and under its new name; keep one of them", where,
+                 where[0] == '-' ? " " : ": ", key);
+}
+
+/* Checks; stores unless `rehearsal`, the rows' flags of a file that is only being checked, is there. */
+static mz_status set(mz_config *config, const char *key, const char *text, const char *where, uint8_t *rehearsal) {
   const int index = mz_config_find(config, key);
   if (index < 0) return fail_unknown(config, key, text, where);
+  const mz_renamed_key *renamed = find_renamed(config, key);
   const row_place place = locate(config, index);
   mz_setting_value value;
   MZ_TRY(mz_setting_value_parse(place.row, text, where, &value));
-  if (rehearsal) return MZ_OK;
+  if (rehearsal != NULL) return note_name(&rehearsal[index], renamed, key, where);
+  if (config->explicit_ != NULL) {
+    if (where[0] == '-' && config->renamed != NULL) MZ_TRY(note_name(&config->explicit_[index], renamed, key, where));
+    config->explicit_[index] |= GIVEN;
+  }
+  if (renamed != NULL) warn_renamed(config, renamed, where);
   mz_setting_value_store(place.row, &value, address(config, place));
-  if (config->explicit_ != NULL) config->explicit_[index] = 1;
   return MZ_OK;
 }
 
 mz_status mz_config_set(mz_config *config, const char *key, const char *value, const char *where) {
-  return set(config, key, value, where, false);
+  return set(config, key, value, where, NULL);
 }
 
 mz_status mz_config_set_pair(mz_config *config, const char *key_equals_value, const char *where) {
@@ -109,7 +142,7 @@ mz_status mz_config_set_pair(mz_config *config, const char *key_equals_value, co
   char key[KEY_MAX];
   memcpy(key, key_equals_value, length);
   key[length] = '\0';
-  return set(config, key, equals + 1, where, false);
+  return set(config, key, equals + 1, where, NULL);
 }
 
 /* ---- JSON ---- */
@@ -138,7 +171,7 @@ static mz_status json_text(const cJSON *value, mz_type type, const char *key, co
   return MZ_OK;
 }
 
-static mz_status set_member(mz_config *config, const cJSON *value, const char *key, const char *where, bool rehearsal) {
+static mz_status set_member(mz_config *config, const cJSON *value, const char *key, const char *where, uint8_t *rehearsal) {
   const int index = mz_config_find(config, key);
   if (index < 0) return fail_unknown(config, key, cJSON_IsString(value) ? value->valuestring : "…", where);
   char buffer[MZ_JSON_NUMBER_MAX];
@@ -147,7 +180,7 @@ static mz_status set_member(mz_config *config, const cJSON *value, const char *k
   return set(config, key, text, where, rehearsal);
 }
 
-static mz_status set_object(mz_config *config, const cJSON *object, const char *prefix, const char *where, bool rehearsal) {
+static mz_status set_object(mz_config *config, const cJSON *object, const char *prefix, const char *where, uint8_t *rehearsal) {
   for (const cJSON *child = object->child; child != NULL; child = child->next) {
     char key[KEY_MAX];
     const int length = snprintf(key, sizeof key, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "", child->string);
@@ -162,8 +195,11 @@ static mz_status set_object(mz_config *config, const cJSON *object, const char *
 
 mz_status mz_config_set_json(mz_config *config, const cJSON *object, const char *where) {
   if (!cJSON_IsObject(object)) return mz_fail(MZ_E_CONFIG, "%s: takes a JSON object", where);
-  MZ_TRY(set_object(config, object, "", where, true)); /* all or nothing */
-  return set_object(config, object, "", where, false);
+  uint8_t *rehearsal;
+  MZ_TRY(mz_alloc(&rehearsal, (size_t)mz_config_row_count(config), 1));
+  const mz_status status = set_object(config, object, "", where, rehearsal); /* all or nothing */
+  free(rehearsal);
+  return status == MZ_OK ? set_object(config, object, "", where, NULL) : status;
 }
 
 static cJSON *value_to_json(const mz_setting *row, const mz_setting_value *value) {

@@ -38,21 +38,29 @@ typedef struct mz_settings_table {
   size_t base; /* offset of the room's struct in the joined struct */
 } mz_settings_table;
 
+/* A setting that got another key: users and files may still say the old one. */
+typedef struct mz_renamed_key {
+  const char *old, *key;
+} mz_renamed_key;
+
 typedef struct mz_config {
   const mz_settings_table *tables;
   int table_count;
   void *values;       /* the joined settings struct */
   uint8_t *explicit_; /* one flag per row over all tables, in order: set by preset, file or --set (NULL: not tracked) */
+  const mz_renamed_key *renamed; /* ends with a row of NULL; NULL: no key was ever renamed */
+  bool stored; /* settings come from a program's own file: an old key there is no mistake to warn of */
 } mz_config;
 
 int mz_config_row_count(const mz_config *config);
 const mz_setting *mz_config_row(const mz_config *config, int index);
-/* -1 when unknown. */
+/* Returns the row of a key, also of one that was renamed; -1 when unknown. */
 int mz_config_find(const mz_config *config, const char *key);
 
 void mz_config_defaults(mz_config *config);
 /* `where` names the origin in messages ("--set", "cartpole.json:12"). Unknown key: the nearest one is named. Out of range or
- * wrongly typed: range and unit are shown. MZ_E_CONFIG. Values are written only when valid. */
+ * wrongly typed: range and unit are shown. An old key costs a warning, once a process; beside its new one it is an error. MZ_E_CONFIG.
+ * Values are written only when valid. */
 mz_status mz_config_set(mz_config *config, const char *key, const char *value, const char *where);
 mz_status mz_config_set_pair(mz_config *config, const char *key_equals_value, const char *where); /* "key=value" */
 /* An object; nested objects join their keys with dots. */

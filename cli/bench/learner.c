@@ -56,7 +56,7 @@ static mz_status settings_of(mz_bench *bench, const measured *m, mz_settings *ou
     if (!mz_bench_given(bench, "network.value_bins")) out->network.value_bins = BINS;
     if (!mz_bench_given(bench, "network.reward_bins")) out->network.reward_bins = BINS;
   }
-  if (!mz_bench_given(bench, "unroll")) out->loss.unroll = UNROLL;
+  if (!mz_bench_given(bench, "unroll_steps")) out->loss.unroll = UNROLL;
   return mz_settings_resolve(out, bench->given);
 }
 

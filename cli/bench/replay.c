@@ -61,7 +61,7 @@ static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_
   if (!mz_bench_given(bench, "replay.capacity")) settings.capacity = 1 << 16;
   if (!mz_bench_given(bench, "replay.priority_exponent")) settings.priority_exponent = 1;
   const mz_cut cut = {.segment_moves = (int)settings.segment_moves,
-                      .look_ahead = (int)(settings.n_step + bench->settings.loss.unroll)};
+                      .look_ahead = (int)(settings.td_steps + bench->settings.loss.unroll)};
   MZ_TRY(mz_buffer_create(&f->buffer, &settings, &mz_bench_spec));
   MZ_TRY(mz_trajectory_create(&f->trajectory, &mz_bench_spec, cut, 0));
   double bursts;

@@ -11,9 +11,11 @@ mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, c
   mz_status status = mz_json_get_string(json, "env", "section 'config'", MZ_E_CHECKPOINT, &name);
   if (status == MZ_OK) status = mz_env_find(name, env);
   mz_config_defaults(config);
+  config->stored = true;
   if (status == MZ_OK)
     status = settings ? mz_config_set_json(config, settings, checkpoint->path)
                       : mz_fail(MZ_E_CHECKPOINT, "%s: section 'config': has no settings", checkpoint->path);
+  config->stored = false;
   if (status == MZ_OK && mz_settings_check(config->values) != MZ_OK)
     status = mz_fail(MZ_E_CHECKPOINT, "%s: section 'config': settings that cannot be: %s", checkpoint->path, mz_message());
   cJSON_Delete(json);

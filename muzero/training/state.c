@@ -10,7 +10,7 @@
 const char *const mz_digest_parts[MZ_DIGEST_PARTS] = {"weights", "target", "optimizer", "replay", "games", "counters"};
 
 mz_cut mz_state_cut(const mz_settings *s) {
-  int n = (int)s->replay.n_step;
+  int n = (int)s->replay.td_steps;
   return (mz_cut){.segment_moves = (int)s->replay.segment_moves, .look_ahead = n + (int)s->loss.unroll};
 }
 

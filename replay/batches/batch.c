@@ -116,7 +116,7 @@ static void write_targets(const builder *b, const mz_draw *draw, int row, int st
   const mz_segment *segment = draw->segment;
   const mz_target_rule rule = mz_target_rule_of(b->source->settings, b->source->spec->alternating);
   int t = draw->position + step;
-  int bootstrap = mz_target_bootstrap(segment, t, rule.n_step);
+  int bootstrap = mz_target_bootstrap(segment, t, rule.td_steps);
   const float *reanalyzed = b->reanalyzed ? mz_batch_reanalyzed_bootstrap(b->reanalyzed, row, step) : NULL;
   const float *policy = b->reanalyzed ? mz_batch_reanalyzed_policy(b->reanalyzed, row, step) : NULL;
   float value = bootstrap < 0 ? 0 : reanalyzed ? *reanalyzed : segment->value[bootstrap];

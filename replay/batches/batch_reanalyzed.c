@@ -63,7 +63,7 @@ static void collect_row(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *
   for (int k = 0; k <= reanalyzed->unroll && draw->position + k < segment->length; k++)
     add_search(reanalyzed, segment, draw->position + k, obs_bytes, row, k);
   for (int k = 0; k <= reanalyzed->unroll; k++) {
-    int t = mz_target_bootstrap(segment, draw->position + k, (int)source->settings->n_step);
+    int t = mz_target_bootstrap(segment, draw->position + k, (int)source->settings->td_steps);
     if (t >= 0)
       reanalyzed->bootstrap[row * (reanalyzed->unroll + 1) + k] =
           value_of_state(reanalyzed, segment, t, draw->position, obs_bytes, row, &last_evaluated);

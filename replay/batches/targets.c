@@ -2,24 +2,24 @@
 #include "replay/segments/moves.h"
 
 mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, bool alternating) {
-  return (mz_target_rule){(int)settings->n_step, (float)settings->discount, (float)settings->lambda, alternating};
+  return (mz_target_rule){(int)settings->td_steps, (float)settings->discount, (float)settings->lambda, alternating};
 }
 
 /* Moves in the window of t < length: rewards of t … t+moves−1 count, then the bootstrap, if any. */
-static int window_moves(const mz_segment *segment, int t, int n_step) {
+static int window_moves(const mz_segment *segment, int t, int td_steps) {
   int last = segment->length - (segment->end == MZ_END_TERMINATED ? 0 : 1); /* the furthest state a window may end in */
-  return n_step > 0 && n_step < last - t ? n_step : last - t;
+  return td_steps > 0 && td_steps < last - t ? td_steps : last - t;
 }
 
-int mz_target_bootstrap(const mz_segment *segment, int t, int n_step) {
+int mz_target_bootstrap(const mz_segment *segment, int t, int td_steps) {
   if (t >= segment->length) return -1;
-  int end = t + window_moves(segment, t, n_step);
+  int end = t + window_moves(segment, t, td_steps);
   return end < segment->length ? end : -1;
 }
 
 /* Backwards (Horner), from the view of the player at t. */
 static float window_value(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule) {
-  const int end = t + window_moves(segment, t, rule->n_step);
+  const int end = t + window_moves(segment, t, rule->td_steps);
   const uint8_t player = segment->player[t];
   const double lambda = (double)rule->lambda;
   double value = 0;
@@ -50,6 +50,6 @@ mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, cons
 }
 
 mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule) {
-  int bootstrap = mz_target_bootstrap(segment, t, rule->n_step);
+  int bootstrap = mz_target_bootstrap(segment, t, rule->td_steps);
   return mz_target_from(segment, t, bootstrap < 0 ? 0 : values[bootstrap], rule);
 }

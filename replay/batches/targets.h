@@ -11,7 +11,7 @@ typedef struct mz_target {
 
 /* How rewards and root values become a target. */
 typedef struct mz_target_rule {
-  int n_step; /* 0: to the end */
+  int td_steps; /* 0: to the end */
   float discount, lambda;
   bool alternating;
 } mz_target_rule;
@@ -27,5 +27,5 @@ mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, bool altern
 mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule);
 
 /* The same in two steps: the state whose root value ends the window of t (−1: none does), and the target with that value. */
-int mz_target_bootstrap(const mz_segment *segment, int t, int n_step);
+int mz_target_bootstrap(const mz_segment *segment, int t, int td_steps);
 mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule);

@@ -7,8 +7,8 @@
   }
 
 static const mz_setting rows[] = {
-    ROW(games, "games", MZ_INT, 1, 1 << 20, "32", "games", "games in play at a time"),
-    ROW(moves, "moves", MZ_INT, 1, 1 << 20, "16", "moves", "moves that every game makes in a round"),
+    ROW(games, "num_games", MZ_INT, 1, 1 << 20, "32", "games", "games in play at a time"),
+    ROW(moves, "moves_per_round", MZ_INT, 1, 1 << 20, "16", "moves", "moves that every game makes in a round"),
     ROW(temperature, "selfplay.temperature", MZ_FLOAT, 0, 100, "1", "",
         "puct: moves are drawn from visits^(1/temperature), at first with this one; 0: the most visited"),
     ROW(temperature_final, "selfplay.temperature_final", MZ_FLOAT, 0, 100, "0.25", "",

@@ -1,4 +1,5 @@
 #include "base/config/config.h"
+#include "base/log.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -303,6 +304,60 @@ static void test_nearest(void **state) {
   assert_null(mz_nearest(longer, names, N));
 }
 
+static const mz_renamed_key renamed[] = {{"replay.bytes", "replay.size"}, {"name", "log.name"}, {NULL, NULL}};
+
+static int warnings;
+static void count_warnings(void *context, mz_log_level level, const char *line) {
+  (void)context;
+  if (level == MZ_LOG_WARNING) warnings++;
+  if (warnings == 1) assert_string_equal(line, "p.json: 'replay.bytes' is now called 'replay.size'; the old name still works");
+}
+
+static mz_status set_text(fixture *f, const char *text) {
+  cJSON *json;
+  assert_int_equal(mz_json_parse(text, strlen(text), "p.json", true, MZ_E_CONFIG, &json), MZ_OK);
+  const mz_status status = mz_config_set_json(&f->config, json, "p.json");
+  cJSON_Delete(json);
+  return status;
+}
+
+static void test_an_old_key_works_and_warns_once(void **state) {
+  (void)state;
+  fixture f;
+  init(&f);
+  f.config.renamed = renamed;
+  mz_log_set_sink(count_warnings, NULL);
+  warnings = 0;
+  f.config.stored = true;
+  assert_int_equal(set_text(&f, "{\"replay\": {\"bytes\": 2048}}"), MZ_OK);
+  assert_int_equal(warnings, 0); /* a program wrote it */
+  f.config.stored = false;
+  assert_int_equal(set_text(&f, "{\"replay\": {\"bytes\": 4096}}"), MZ_OK);
+  assert_int_equal(mz_config_set_pair(&f.config, "replay.bytes=8192", "--set"), MZ_OK);
+  mz_log_set_sink(NULL, NULL);
+  assert_int_equal(warnings, 1);
+  assert_int_equal(f.values.store.size, 8192);
+  assert_int_equal(mz_config_find(&f.config, "replay.bytes"), mz_config_find(&f.config, "replay.size"));
+}
+
+static void test_both_names_of_a_setting_are_an_error(void **state) {
+  (void)state;
+  fixture f;
+  init(&f);
+  f.config.renamed = renamed;
+  f.config.stored = true;
+  const joined before = f.values;
+  assert_int_equal(set_text(&f, "{\"replay.bytes\": 4096, \"replay\": {\"size\": 2048}}"), MZ_E_CONFIG);
+  assert_string_equal(mz_message(),
+                      "p.json: replay.size: the setting is given under its old and under its new name; keep one of them");
+  assert_memory_equal(&f.values, &before, sizeof before);
+  assert_int_equal(set_text(&f, "{\"name\": \"a\"}"), MZ_OK);
+  assert_int_equal(mz_config_set_pair(&f.config, "log.name=b", "--set"), MZ_OK); /* the command line comes after the file */
+  assert_int_equal(mz_config_set_pair(&f.config, "name=c", "--set"), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "--set name: the setting is given under its old and under its new name; keep one of them");
+  assert_string_equal(f.values.store.name, "b");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_defaults_fill_every_row),
@@ -316,6 +371,8 @@ int main(void) {
       cmocka_unit_test(test_text_reads_back_the_same_bits),
       cmocka_unit_test(test_sizes_and_times),
       cmocka_unit_test(test_nearest),
+      cmocka_unit_test(test_an_old_key_works_and_warns_once),
+      cmocka_unit_test(test_both_names_of_a_setting_are_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

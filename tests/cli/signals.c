@@ -67,7 +67,7 @@ static void test_terminate(void **state) {
 static void test_interrupt_twice(void **state) {
   (void)state;
   process p = {0};
-  process_start(&p, "train", "tictactoe", LONG, "--run", "slow", "--json", "--set", "simulations=20000", "--set", "moves=2000",
+  process_start(&p, "train", "tictactoe", LONG, "--run", "slow", "--json", "--set", "simulations=20000", "--set", "moves_per_round=2000",
                 "--set", "train.phase_rounds=1", NULL);
   /* resumable from the first moment: wait for the first checkpoint, and for the handlers behind it */
   process wait = {0};

@@ -15,7 +15,7 @@ static mz_batch batch;
 static const mz_replay_settings settings = {.capacity = CAPACITY,
                                             .bytes_max = 1 << 20,
                                             .min_fill = 1,
-                                            .n_step = 3,
+                                            .td_steps = 3,
                                             .discount = 0.9,
                                             .lambda = 1,
                                             .priority_exponent = 0.6,

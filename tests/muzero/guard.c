@@ -5,14 +5,14 @@
 #include "testing.h"
 
 enum { SETS_MAX = 24, STOP = 14 };
-static const char *const common[] = {"games=8",
-                                     "moves=4",
+static const char *const common[] = {"num_games=8",
+                                     "moves_per_round=4",
                                      "loop_count=3",
                                      "batch_size=16",
                                      "shards=4",
                                      "simulations=4",
-                                     "unroll=2",
-                                     "n_step=3",
+                                     "unroll_steps=2",
+                                     "td_steps=3",
                                      "network.width=16",
                                      "replay.min_fill=20",
                                      "replay.capacity=300",

@@ -20,8 +20,8 @@ static void play_to(mz_run *run, int64_t rounds) {
 
 /* A run with a checkpoint after every round, of which some stay. */
 static void train(const char *env, const char *dir, int64_t rounds) {
-  static const char *const sets[] = {"games=8",
-                                     "moves=4",
+  static const char *const sets[] = {"num_games=8",
+                                     "moves_per_round=4",
                                      "loop_count=2",
                                      "batch_size=16",
                                      "shards=2",

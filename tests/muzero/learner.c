@@ -6,7 +6,7 @@
 
 static mz_settings small(void) {
   return settings_with(
-      (const char *[]){"batch_size=48", "shards=8", "unroll=3", "network.width=48", "weight_average=0.95", "optimizer=sgd"}, 6);
+      (const char *[]){"batch_size=48", "shards=8", "unroll_steps=3", "network.width=48", "weight_average=0.95", "optimizer=sgd"}, 6);
 }
 
 static void fill(mz_batch *b, const mz_model *m) {

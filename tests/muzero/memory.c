@@ -67,7 +67,7 @@ static sample measure(const char *env, const char *const *sets, int count, int r
   return out;
 }
 
-#define QUICK "simulations=2", "eval.games=2", "eval.simulations=1", "train.phase_rounds=10", "loop_count=2", "n_step=5"
+#define QUICK "simulations=2", "eval.games=2", "eval.simulations=1", "train.phase_rounds=10", "loop_count=2", "td_steps=5"
 
 typedef struct config {
   const char *name, *env;
@@ -76,42 +76,42 @@ typedef struct config {
 } config;
 
 static const config configs[] = {
-    {"small vectors", "cartpole", 60, {QUICK, "games=64", "moves=16", "replay.capacity=20k"}},
-    {"replay of vectors", "cartpole", 160, {QUICK, "games=256", "moves=16", "replay.capacity=400k", "network.width=16"}},
+    {"small vectors", "cartpole", 60, {QUICK, "num_games=64", "moves_per_round=16", "replay.capacity=20k"}},
+    {"replay of vectors", "cartpole", 160, {QUICK, "num_games=256", "moves_per_round=16", "replay.capacity=400k", "network.width=16"}},
     {"packed",
      "cartpole",
      160,
-     {QUICK, "games=256", "moves=16", "replay.capacity=400k", "replay.raw_bytes=1MiB", "network.width=16"}},
+     {QUICK, "num_games=256", "moves_per_round=16", "replay.capacity=400k", "replay.raw_bytes=1MiB", "network.width=16"}},
     {"spilled",
      "cartpole",
      160,
-     {QUICK, "games=256", "moves=16", "replay.capacity=400k", "replay.raw_bytes=1MiB", "replay.packed_bytes=4MiB",
+     {QUICK, "num_games=256", "moves_per_round=16", "replay.capacity=400k", "replay.raw_bytes=1MiB", "replay.packed_bytes=4MiB",
       "network.width=16"}},
     {"short games",
      "tictactoe",
      120,
-     {QUICK, "eval.opponent=random", "games=512", "moves=9", "replay.capacity=200k", "network.width=16"}},
-    {"wide", "cartpole", 20, {QUICK, "games=32", "moves=16", "network.width=512", "batch_size=256"}},
+     {QUICK, "eval.opponent=random", "num_games=512", "moves_per_round=9", "replay.capacity=200k", "network.width=16"}},
+    {"wide", "cartpole", 20, {QUICK, "num_games=32", "moves_per_round=16", "network.width=512", "batch_size=256"}},
     {"boards",
      "connect4",
      60,
-     {QUICK, "eval.opponent=random", "games=128", "moves=16", "batch_size=64", "shards=4", "replay.capacity=50k",
+     {QUICK, "eval.opponent=random", "num_games=128", "moves_per_round=16", "batch_size=64", "shards=4", "replay.capacity=50k",
       "network.channels=16", "network.blocks=1"}},
     {"many channels",
      "connect4",
      10,
-     {QUICK, "eval.opponent=random", "games=32", "moves=8", "batch_size=64", "shards=4", "network.channels=64",
+     {QUICK, "eval.opponent=random", "num_games=32", "moves_per_round=8", "batch_size=64", "shards=4", "network.channels=64",
       "network.blocks=2"}},
     {"Go",
      "go",
      40,
-     {QUICK, "eval.opponent=random", "games=64", "moves=32", "batch_size=32", "shards=4", "replay.capacity=50k",
+     {QUICK, "eval.opponent=random", "num_games=64", "moves_per_round=32", "batch_size=32", "shards=4", "replay.capacity=50k",
       "network.channels=16", "network.blocks=1"}},
     {"reanalyzed",
      "tictactoe",
      40,
-     {QUICK, "eval.opponent=random", "games=64", "moves=9", "reanalyze_ratio=1", "batch_size=512", "shards=8"}},
-    {"large batches", "cartpole", 12, {QUICK, "games=64", "moves=16", "batch_size=8192", "shards=8", "batch_buffer_size=16"}},
+     {QUICK, "eval.opponent=random", "num_games=64", "moves_per_round=9", "reanalyze_ratio=1", "batch_size=512", "shards=8"}},
+    {"large batches", "cartpole", 12, {QUICK, "num_games=64", "moves_per_round=16", "batch_size=8192", "shards=8", "batch_buffer_size=16"}},
 };
 
 static void account_holds(void **state) {
@@ -170,7 +170,7 @@ static void refused_and_advised(const char *env, const char *too_much, const cha
 static void refusals_name_what_to_lower(void **state) {
   (void)state;
   refused_and_advised("cartpole", "replay.capacity=4e9", "replay.capacity");
-  refused_and_advised("cartpole", "games=1048576", "games");
+  refused_and_advised("cartpole", "num_games=1048576", "num_games");
   refused_and_advised("connect4", "batch_size=65536", "batch_size");
   refused_and_advised("cartpole", "network.width=2048", "network.width");
   refused_and_advised("connect4", "network.channels=512", "network.channels");
@@ -223,7 +223,7 @@ enum { GROUP_BYTES = 192 << 20 };
 /* In the group: what is too much is refused, what fits when it is packed fills its replay. */
 static mz_status live_in_group(const group *g, const char *folder) {
   const char *const much[] = {QUICK, "replay.capacity=100M", "replay.bytes=100GiB"};
-  const char *const packed[] = {QUICK, "games=256", "moves=16", "replay.capacity=450k", "network.width=16"};
+  const char *const packed[] = {QUICK, "num_games=256", "moves_per_round=16", "replay.capacity=450k", "network.width=16"};
   sample s;
   if (!write_line(g->path, "cgroup.procs", "0") || mz_machine_memory() != GROUP_BYTES) return MZ_E_INTERNAL;
   mz_status status = open_run("cartpole", much, sizeof much / sizeof *much);

@@ -5,7 +5,7 @@
 #include "testing.h"
 
 static const char *const sets[] = {
-    "games=12", "moves=6", "loop_count=5", "batch_size=32", "shards=8", "simulations=10", "unroll=3", "n_step=4",
+    "num_games=12", "moves_per_round=6", "loop_count=5", "batch_size=32", "shards=8", "simulations=10", "unroll_steps=3", "td_steps=4",
     "network.width=32", "replay.min_fill=50", "replay.capacity=200", "replay.priority_exponent=0.6", "reanalyze_ratio=0.2",
     "target_interval=7", "train.phase_rounds=3", "eval.games=4", "eval.opponent=random", "checkpoint.keep=2", "train.target=1e9",
     /* not for every run: */

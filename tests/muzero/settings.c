@@ -13,15 +13,15 @@ static mz_status resolve(const char *const *sets, int count, mz_settings *settin
 static void two_of_three_give_the_replay_ratio(void **unused) {
   (void)unused;
   mz_settings s;
-  expect_ok(resolve((const char *[]){"games=32", "moves=16", "loop_count=40", "batch_size=128"}, 4, &s));
+  expect_ok(resolve((const char *[]){"num_games=32", "moves_per_round=16", "loop_count=40", "batch_size=128"}, 4, &s));
   assert_true(s.learning.replay_ratio == 10);
-  expect_ok(resolve((const char *[]){"games=32", "moves=16", "replay_ratio=5", "batch_size=128"}, 4, &s));
+  expect_ok(resolve((const char *[]){"num_games=32", "moves_per_round=16", "replay_ratio=5", "batch_size=128"}, 4, &s));
   assert_int_equal(s.learning.loop_count, 20);
-  expect_ok(resolve((const char *[]){"games=32", "loop_count=40", "replay_ratio=20", "batch_size=128"}, 4, &s));
+  expect_ok(resolve((const char *[]){"num_games=32", "loop_count=40", "replay_ratio=20", "batch_size=128"}, 4, &s));
   assert_int_equal(s.selfplay.moves, 8);
-  assert_int_equal(resolve((const char *[]){"games=32", "moves=16", "replay_ratio=5.1", "batch_size=128"}, 4, &s), MZ_E_CONFIG);
+  assert_int_equal(resolve((const char *[]){"num_games=32", "moves_per_round=16", "replay_ratio=5.1", "batch_size=128"}, 4, &s), MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "nearest valid replay_ratio: 5"));
-  assert_int_equal(resolve((const char *[]){"games=32", "moves=16", "loop_count=40", "replay_ratio=5", "batch_size=128"}, 5, &s),
+  assert_int_equal(resolve((const char *[]){"num_games=32", "moves_per_round=16", "loop_count=40", "replay_ratio=5", "batch_size=128"}, 5, &s),
                    MZ_E_CONFIG);
 }
 
@@ -87,6 +87,17 @@ static void settings_survive_their_text(void **unused) {
   cJSON_Delete(json);
 }
 
+static void renamed_keys_lead_to_settings(void **unused) {
+  (void)unused;
+  mz_settings s;
+  mz_config config = mz_settings_config(&s, NULL);
+  for (const mz_renamed_key *r = mz_renamed_settings; r->old; r++) {
+    const int index = mz_config_find(&config, r->old);
+    assert_true(index >= 0);
+    assert_string_equal(mz_config_row(&config, index)->key, r->key);
+  }
+}
+
 static void knobs_follow_the_thread_budget(void **unused) {
   (void)unused;
   mz_settings s = settings_with(NULL, 0);
@@ -104,6 +115,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_of_three_give_the_replay_ratio),  cmocka_unit_test(shards_divide_the_batch),
       cmocka_unit_test(groups_of_batch_norm_divide_a_shard), cmocka_unit_test(every_bundled_preset_is_valid),
-      cmocka_unit_test(settings_survive_their_text),         cmocka_unit_test(knobs_follow_the_thread_budget)};
+      cmocka_unit_test(settings_survive_their_text),         cmocka_unit_test(knobs_follow_the_thread_budget),
+      cmocka_unit_test(renamed_keys_lead_to_settings)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

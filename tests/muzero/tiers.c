@@ -2,14 +2,14 @@
 #include "muzero/storage/saver.h"
 #include "testing.h"
 
-static const char *const sets[] = {"games=10",
-                                   "moves=8",
+static const char *const sets[] = {"num_games=10",
+                                   "moves_per_round=8",
                                    "loop_count=4",
                                    "batch_size=24",
                                    "shards=4",
                                    "simulations=8",
-                                   "unroll=4",
-                                   "n_step=10",
+                                   "unroll_steps=4",
+                                   "td_steps=10",
                                    "network.width=32",
                                    "replay.min_fill=100",
                                    "replay.segment_moves=16",

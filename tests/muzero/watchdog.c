@@ -11,14 +11,14 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const char *const sets[] = {"games=8",
-                                   "moves=4",
+static const char *const sets[] = {"num_games=8",
+                                   "moves_per_round=4",
                                    "loop_count=6",
                                    "batch_size=16",
                                    "shards=4",
                                    "simulations=4",
-                                   "unroll=2",
-                                   "n_step=3",
+                                   "unroll_steps=2",
+                                   "td_steps=3",
                                    "network.width=16",
                                    "replay.min_fill=16",
                                    "replay.capacity=1k",

@@ -18,7 +18,7 @@ static void set_up(setup *s, mz_spec spec, double priority_exponent) {
   s->spec = spec;
   s->settings = (mz_replay_settings){.capacity = 200,
                                      .bytes_max = 1 << 30,
-                                     .n_step = 2,
+                                     .td_steps = 2,
                                      .discount = 0.5,
                                      .lambda = 1,
                                      .priority_exponent = priority_exponent,
@@ -211,15 +211,15 @@ static mz_status evaluate(void *context, int n, const void *observations, float 
   return MZ_OK;
 }
 
-static float fresh_target(const mz_segment *segment, int position, int t, int n_step, bool *searched) {
+static float fresh_target(const mz_segment *segment, int position, int t, int td_steps, bool *searched) {
   float values[64];
   assert_true(segment->length <= 64);
   for (int i = 0; i < segment->length; i++)
     values[i] =
         i >= position && i <= position + UNROLL ? searched_value(segment->obs + 4 * i) : evaluated_value(segment->obs + 4 * i);
-  int bootstrap = mz_target_bootstrap(segment, t, n_step);
+  int bootstrap = mz_target_bootstrap(segment, t, td_steps);
   *searched = bootstrap >= position && bootstrap <= position + UNROLL;
-  return mz_target_at(segment, t, values, &(mz_target_rule){n_step, 0.5f, 1, true}).value;
+  return mz_target_at(segment, t, values, &(mz_target_rule){td_steps, 0.5f, 1, true}).value;
 }
 
 static void reanalyzed_rows_have_fresh_policies_and_bootstraps(void **state) {

@@ -4,7 +4,7 @@
 
 static mz_replay_settings settings_of(int64_t capacity) {
   return (mz_replay_settings){
-      .capacity = capacity, .bytes_max = 1 << 30, .n_step = 3, .discount = 0.5, .lambda = 1, .priority_exponent = 1};
+      .capacity = capacity, .bytes_max = 1 << 30, .td_steps = 3, .discount = 0.5, .lambda = 1, .priority_exponent = 1};
 }
 
 static mz_buffer *make_buffer(mz_replay_settings settings) {
@@ -26,7 +26,7 @@ static void the_settings_table_fills_its_struct(void **state) {
   mz_config config = {.tables = &mz_replay_table, .table_count = 1, .values = &settings};
   mz_config_defaults(&config);
   assert_true(settings.capacity == 100000 && settings.bytes_max == INT64_C(1) << 30 && settings.segment_moves == 128);
-  assert_true(settings.n_step == 10 && settings.discount == 0.997 && settings.symmetry);
+  assert_true(settings.td_steps == 10 && settings.discount == 0.997 && settings.symmetry);
   assert_true(settings.priority_exponent == 0 && settings.importance_exponent == 0);
   assert_true(settings.min_fill > 0 && settings.min_fill <= settings.capacity);
   ASSERT_OK(mz_config_set(&config, "replay.capacity", "2M", "test"));

@@ -155,7 +155,7 @@ static void lambda_mixes_root_values_into_the_return(void **state) {
   for (int t = 0; t < 4; t++) assert_true(mz_target_at(segment, t, a.value, &half).value == expected[t]);
 
   segment = four(&a, MZ_END_OPEN); /* the window's end counts in full: 4 + 20, then 2 + (24 + 30)/4, 1 + (15.5 + 20)/4 */
-  const mz_target_rule open = {.n_step = 3, .discount = 0.5f, .lambda = 0.5f};
+  const mz_target_rule open = {.td_steps = 3, .discount = 0.5f, .lambda = 0.5f};
   assert_true(mz_target_at(segment, 0, a.value, &open).value == 9.875f);
   for (int t = 0; t < 3; t++) { /* none: one step, whatever the window */
     const mz_target_rule none = {.discount = 0.5f};

@@ -36,7 +36,7 @@ static mz_buffer *make_buffer(int64_t capacity, int64_t raw_bytes, int64_t packe
   mz_spec spec = vector_spec();
   mz_replay_settings settings = {.capacity = capacity,
                                  .bytes_max = 1 << 30,
-                                 .n_step = 3,
+                                 .td_steps = 3,
                                  .discount = 0.5,
                                  .lambda = 1,
                                  .priority_exponent = 1,
@@ -201,7 +201,7 @@ static void batches_are_the_same_from_any_tier(void **state) {
   mz_spec spec = vector_spec();
   mz_buffer *tiered = make_tiered(), *raw = make_buffer(1000, 0, 0);
   insert_games(raw, 0, 20);
-  mz_replay_settings settings = {.n_step = 3, .discount = 0.5, .lambda = 1, .importance_exponent = 0.5};
+  mz_replay_settings settings = {.td_steps = 3, .discount = 0.5, .lambda = 1, .importance_exponent = 0.5};
   mz_batch a, b;
   ASSERT_OK(mz_batch_init(&a, &spec, ROWS, UNROLL, 1));
   ASSERT_OK(mz_batch_init(&b, &spec, ROWS, UNROLL, 1));
