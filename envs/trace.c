@@ -1,4 +1,5 @@
 #include "envs/trace.h"
+#include "base/maths/streams.h"
 #include "envs/numpy_generator.h"
 #include "envs/variants.h"
 
@@ -28,7 +29,7 @@ static mz_status tracer_init(tracer *t, const mz_env *env, const mz_trace_option
   if (env->spec.obs_size > room) room = env->spec.obs_size;
   if (env->spec.actions > room) room = env->spec.actions;
   *t = (tracer){.env = env, .options = options};
-  t->actions = mz_rng_at(options->seed, MZ_RNG_ACTION, 0, 0);
+  t->actions = mz_stream_action(options->seed, 0, 0);
   t->numpy = mz_numpy_generator_at(options->seed);
   MZ_TRY(mz_alloc(&t->state, 1, env->state_size));
   MZ_TRY(mz_alloc(&t->observation, 1, mz_spec_obs_bytes(&env->spec)));

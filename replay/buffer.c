@@ -1,4 +1,5 @@
 #include "replay/buffer_state.h"
+#include "base/maths/streams.h"
 #include "base/maths/digest.h"
 #include "replay/segments/moves.h"
 #include "replay/batches/targets.h"
@@ -175,7 +176,7 @@ void mz_buffer_draw(const mz_buffer *buffer, uint64_t seed, uint32_t update, int
   MZ_ASSERT(total > 0);
   const uint32_t *priorities = mz_priority_tree_leaves(buffer->tree);
   const double share = 1 / (double)total;
-  mz_rng stream = mz_rng_at(seed, MZ_RNG_SAMPLE, update, 0);
+  mz_rng stream = mz_stream_sample(seed, update, 0);
   uint64_t points[GROUP];
   int64_t leaves[GROUP];
   for (int first = 0; first < n; first += GROUP) {

@@ -33,7 +33,7 @@ typedef struct mz_draw {
   uint64_t serial; /* of the segment in this buffer: guards late priority updates */
   double probability;
 } mz_draw;
-/* Draws 2i and 2i + 1 come from the stream (seed, MZ_RNG_SAMPLE, update, i), whatever n is. The buffer is not empty. */
+/* Draws 2i and 2i + 1 come from mz_stream_sample(seed, update, i), whatever n is. The buffer is not empty. */
 void mz_buffer_draw(const mz_buffer *buffer, uint64_t seed, uint32_t update, int n, mz_draw *draws);
 /* Ignored when that segment has left. */
 void mz_buffer_set_priority(mz_buffer *buffer, int64_t leaf, uint64_t serial, float error);

@@ -1,4 +1,5 @@
 #include "selfplay/reanalyze.h"
+#include "base/maths/streams.h"
 #include "base/arena.h"
 #include "base/threads/stage.h"
 
@@ -76,7 +77,7 @@ void mz_reanalyze_search(mz_reanalyze *r, const float *weights, uint64_t seed, u
       r->roots[i] = (mz_root){.observation = (const uint8_t *)observations + at * r->obs_bytes,
                               .legal = legal + at * (size_t)r->actions,
                               .noise = true,
-                              .rng = mz_rng_at(seed, MZ_RNG_REANALYZE, update, key[at] + (1ull << 32))};
+                              .rng = mz_stream_reanalyze_noise(seed, update, key[at])};
       r->results[i] = (mz_root_result){.policy = policies + at * (size_t)r->actions};
     }
     mz_search_run(r->search, &r->model, count, r->roots, 0, r->results);

@@ -3,24 +3,26 @@
 #pragma once
 #include <stdint.h>
 
+/* What a stream is for; streams.h makes the streams and says what `a` and `b` are. Numbers are never used again for another purpose:
+ * they determine what a seed gives. */
 typedef enum mz_purpose {
-  MZ_RNG_WEIGHTS = 1, /* a: tensor index */
-  MZ_RNG_ENV = 2,     /* a: game slot, b: episode ordinal */
-  MZ_RNG_NOISE = 3,   /* a: game slot, b: search ordinal of that slot */
-  MZ_RNG_ACTION = 4,  /* a: game slot, b: move ordinal of that slot */
-  MZ_RNG_OPENING = 5, /* a: game slot, b: episode ordinal */
-  MZ_RNG_SAMPLE = 6,  /* a: update, b: row */
+  MZ_RNG_WEIGHTS = 1,
+  MZ_RNG_ENV = 2,
+  MZ_RNG_NOISE = 3,
+  MZ_RNG_ACTION = 4,
+  MZ_RNG_OPENING = 5,
+  MZ_RNG_SAMPLE = 6,
   MZ_RNG_SYMMETRY = 7,
   MZ_RNG_REANALYZE = 8,
-  MZ_RNG_EVAL_ENV = 9, /* a: round, b: game */
+  MZ_RNG_EVAL_ENV = 9,
   MZ_RNG_EVAL_OPPONENT = 10,
-  MZ_RNG_EVAL_OPENING = 11, /* a: round, b: pair of games */
-  MZ_RNG_BOOTSTRAP = 12,    /* a: resample */
-  MZ_RNG_ORDER = 13,        /* a: block; b: 0: the order of what is compared */
-  MZ_RNG_JUDGE = 14,        /* a: 0: the position, 1 + i: the moves of who is judged as number i; b: position */
-  MZ_RNG_TEST = 15,
-  MZ_RNG_CAP = 16,  /* b: move ordinal, of all slots */
-  MZ_RNG_FORK = 17, /* a: game slot, b: move ordinal of that slot */
+  MZ_RNG_EVAL_OPENING = 11,
+  MZ_RNG_BOOTSTRAP = 12,
+  MZ_RNG_ORDER = 13,
+  MZ_RNG_JUDGE = 14,
+  MZ_RNG_TEST = 15, /* tests and benchmarks */
+  MZ_RNG_CAP = 16,
+  MZ_RNG_FORK = 17,
 } mz_purpose;
 
 typedef struct mz_rng {

@@ -1,5 +1,5 @@
 #include "base/maths/statistics.h"
-#include "base/maths/rng.h"
+#include "base/maths/streams.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static mz_status bootstrap(sample *s, const double *a, const double *b, const in
   MZ_TRY_CLEANUP(mz_alloc(&statistics, (size_t)how->resamples, sizeof *statistics));
   out->interval.estimate = evaluate(s, NULL);
   for (int i = 0; i < how->resamples; i++) {
-    mz_rng rng = mz_rng_at(how->seed, MZ_RNG_BOOTSTRAP, (uint32_t)i, 0);
+    mz_rng rng = mz_stream_resample(how->seed, i);
     statistics[i] = evaluate(s, &rng);
   }
   summarise(statistics, how, out);

@@ -1,4 +1,5 @@
 #include "cli/evaluation/eval_gtp.h"
+#include "base/maths/streams.h"
 #include "base/arena.h"
 #include "cli/playing/board.h"
 #include "cli/evaluation/gtp_engine.h"
@@ -53,7 +54,7 @@ static void clear(table *t) {
 
 static mz_status open_game(table *t, int game) {
   const mz_match *m = t->contest->match;
-  mz_rng rng = mz_rng_at(m->seed, MZ_RNG_EVAL_OPENING, m->round, (uint64_t)(game / 2));
+  mz_rng rng = mz_stream_eval_opening(m->seed, m->round, (uint64_t)(game / 2));
   const int plies = mz_opening_play(m->env, t->state, m->openings, t->mask, &rng, NULL, t->opening);
   mz_live_game_restart(&t->game);
   for (int i = 0; i < plies; i++) MZ_TRY(mz_live_game_play(&t->game, mz_live_game_to_play(&t->game), t->opening[i]));

@@ -1,4 +1,5 @@
 #include "cli/playing/live_game.h"
+#include "base/maths/streams.h"
 #include "base/config/config.h"
 #include <string.h>
 #include <strings.h>
@@ -8,7 +9,7 @@ enum { FIRST_CAPACITY = 64 };
 static uint8_t *state_at(const mz_live_game *game, int ply) { return game->states + (size_t)ply * game->env->state_size; }
 
 static mz_rng chance(const mz_live_game *game, int draw) {
-  return mz_rng_at(game->seed, MZ_RNG_EVAL_ENV, game->ordinal, (uint64_t)draw);
+  return mz_stream_prompt_chance(game->seed, game->ordinal, draw);
 }
 
 static void look(mz_live_game *game) {

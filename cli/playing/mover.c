@@ -1,4 +1,5 @@
 #include "cli/playing/mover.h"
+#include "base/maths/streams.h"
 #include "base/text.h"
 #include "base/maths/maths.h"
 #include <string.h>
@@ -95,7 +96,7 @@ mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *
   MZ_ASSERT(!mz_live_game_over(game));
   *out = (mz_thought){0};
   if (!mover->loaded) {
-    mz_rng rng = mz_rng_at(game->seed, MZ_RNG_EVAL_OPPONENT, game->ordinal, (uint64_t)game->count);
+    mz_rng rng = mz_stream_prompt_player(game->seed, game->ordinal, game->count);
     return mz_player_move(&mover->player, game->env, mz_live_game_state(game), &rng, &out->action);
   }
   mz_planner *planner = &mover->planner;
@@ -110,7 +111,7 @@ mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *
                       .visits = result->visits,
                       .simulations = mz_agent_simulations(&mover->agent)};
   if (mover->temperature > 0)
-    out->action = draw(mover, result->policy, mz_rng_at(game->seed, MZ_RNG_ACTION, game->ordinal, (uint64_t)game->count));
+    out->action = draw(mover, result->policy, mz_stream_prompt_action(game->seed, game->ordinal, game->count));
   return MZ_OK;
 }
 

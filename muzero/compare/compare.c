@@ -2,7 +2,7 @@
 #include "base/machine/clock.h"
 #include "base/file/file.h"
 #include "base/machine/machine.h"
-#include "base/maths/rng.h"
+#include "base/maths/streams.h"
 #include "muzero/compare/cell.h"
 #include "muzero/compare/summary.h"
 #include "muzero/report/report.h"
@@ -113,7 +113,7 @@ static mz_status start_cell(const comparison *c, int arm, uint64_t seed, const c
 
 /* The order in which the arms take their turns in a block. */
 static void draw_order(uint64_t seed, int64_t block, int count, int order[]) {
-  mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)block, 0);
+  mz_rng rng = mz_stream_order(seed, MZ_ORDER_ARMS, block);
   mz_rng_permutation(&rng, count, order);
 }
 

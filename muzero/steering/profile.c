@@ -2,7 +2,7 @@
 #include "base/machine/clock.h"
 #include "base/file/file.h"
 #include "base/log.h"
-#include "base/maths/rng.h"
+#include "base/maths/streams.h"
 #include "base/maths/statistics.h"
 #include "muzero/steering/trainer_pipeline.h"
 #include "muzero/run.h"
@@ -39,7 +39,7 @@ static int64_t value_at(const mz_knob *knob, double u) {
 static void draw_hypercube(profile *p, int first, int count, uint64_t seed) {
   for (int k = 0; k < p->pipeline->knob_count; k++) {
     if (mz_knob_packs(p->pipeline, k)) continue; /* memory, not speed, is what it is for */
-    mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)k, 1);
+    mz_rng rng = mz_stream_order(seed, MZ_ORDER_HYPERCUBE, k);
     int cell[PLANS_MAX];
     mz_rng_permutation(&rng, count, cell);
     for (int i = 0; i < count; i++)
@@ -50,7 +50,7 @@ static void draw_hypercube(profile *p, int first, int count, uint64_t seed) {
 
 static void draw_uniform(profile *p, int first, int count, uint64_t seed) {
   for (int i = 0; i < count; i++) {
-    mz_rng rng = mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)i, 2);
+    mz_rng rng = mz_stream_order(seed, MZ_ORDER_UNIFORM, i);
     for (int k = 0; k < p->pipeline->knob_count; k++)
       if (!mz_knob_packs(p->pipeline, k)) p->plans[first + i].plan.values[k] = value_at(&p->pipeline->knobs[k], mz_rng_f64(&rng));
     p->plans[first + i].source = "random";
@@ -157,7 +157,7 @@ static mz_status measure_all(profile *p, const mz_profile_options *options, cons
   int order[PLANS_MAX], done = 0;
   *stopped = false;
   for (int pass = 0; pass < options->passes; pass++) {
-    mz_rng rng = mz_rng_at(mz_run_seed(p->run), MZ_RNG_ORDER, (uint32_t)pass, 3);
+    mz_rng rng = mz_stream_order(mz_run_seed(p->run), MZ_ORDER_PASSES, pass);
     mz_rng_permutation(&rng, p->count, order);
     for (int i = 0; i < p->count; i++) {
       measured *plan = &p->plans[order[i]];

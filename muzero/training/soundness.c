@@ -1,4 +1,5 @@
 #include "muzero/training/soundness.h"
+#include "base/maths/streams.h"
 #include "base/maths/maths.h"
 #include "networks/tape/backend.h"
 #include "selfplay/evaluation/agent.h"
@@ -27,7 +28,7 @@ static mz_status search_positions(const mz_state *state, mz_planner *planner) {
   const size_t size = state->env->state_size;
   MZ_TRY(mz_alloc(&states, POSITIONS, size));
   for (int i = 0; i < POSITIONS; i++) {
-    mz_rng rng = mz_rng_at(state->seed, MZ_RNG_ENV, UINT32_MAX, (uint64_t)i);
+    mz_rng rng = mz_stream_trial_reset(state->seed, i);
     const mz_generator generator = mz_generator_from_rng(&rng);
     state->env->reset(state->env, states + (size_t)i * size, &generator);
   }

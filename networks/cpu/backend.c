@@ -26,7 +26,7 @@ static const node_functions *functions_of(const mz_node *node) {
       [MZ_OP_ACTION_MAP] = {NULL, NULL, mz_action_map_forward, mz_action_map_backward},
       [MZ_OP_PLANES] = {NULL, NULL, mz_planes_forward, NULL},
       [MZ_OP_POOL] = {NULL, NULL, mz_pool_forward, mz_pool_backward},
-      [MZ_OP_BROADCAST] = {NULL, NULL, mz_spread_forward, mz_spread_backward},
+      [MZ_OP_BROADCAST] = {NULL, NULL, mz_broadcast_forward, mz_broadcast_backward},
       [MZ_OP_AFFINE] = {NULL, NULL, mz_affine_forward, NULL},
   };
   return (size_t)node->op < sizeof table / sizeof *table && table[node->op].forward ? &table[node->op] : NULL;
@@ -63,7 +63,7 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_RMS: kernels->rms(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_MSE:
-      kernels->distance(x->data, tape->values[node->inputs[1]].data, y->data, rows, x->columns, x->stride);
+      kernels->mse(x->data, tape->values[node->inputs[1]].data, y->data, rows, x->columns, x->stride);
       break;
     case MZ_OP_SOFTMAX: kernels->softmax(&logits, y->data); break;
     case MZ_OP_EXPECTATION: {
@@ -103,7 +103,7 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
       kernels->minmax_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);
       break;
     case MZ_OP_MSE:
-      kernels->distance_backward(x->data, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor,
+      kernels->mse_backward(x->data, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor,
                                  x->gradient, rows, x->columns, x->stride, overwrite);
       break;
     case MZ_OP_RMS:

@@ -119,15 +119,15 @@ typedef struct mz_kernels {
   void (*rms_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
                        bool overwrite);
 
-  /* Per row r: distance[r·16] = mean of (x − target)²; its gradient times factor · row_weights[r·16]. */
-  void (*distance)(const float *x, const float *target, float *distance, int rows, int columns, ptrdiff_t stride);
-  void (*distance_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx, int rows,
+  /* Per row r: mse[r·16] = mean of (x − target)²; its gradient times factor · row_weights[r·16]. */
+  void (*mse)(const float *x, const float *target, float *mse, int rows, int columns, ptrdiff_t stride);
+  void (*mse_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx, int rows,
                             int columns, ptrdiff_t stride, bool overwrite);
 
   void (*pool)(const mz_pooling *pooling);
   void (*pool_backward)(const mz_pooling *pooling);
   void (*broadcast)(const float *x, float *y, int rows, int positions, int channels);
-  void (*spread_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite);
+  void (*broadcast_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite);
 
   void (*norm)(const mz_norm_group *group);
   void (*norm_backward)(const mz_norm_group *group);

@@ -25,12 +25,12 @@ void mz_pool_backward(mz_tape *tape, mz_node *node, int rows) {
   mz_kernels_get()->pool_backward(&pooling);
 }
 
-void mz_spread_forward(mz_tape *tape, mz_node *node, int rows) {
+void mz_broadcast_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
   mz_kernels_get()->broadcast(x->data, y->data, rows, node->positions, x->columns);
 }
 
-void mz_spread_backward(mz_tape *tape, mz_node *node, int rows) {
+void mz_broadcast_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
-  mz_kernels_get()->spread_backward(y->gradient, x->gradient, rows, node->positions, x->columns, node->overwrites[0]);
+  mz_kernels_get()->broadcast_backward(y->gradient, x->gradient, rows, node->positions, x->columns, node->overwrites[0]);
 }

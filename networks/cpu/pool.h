@@ -4,5 +4,5 @@
 
 void mz_pool_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_pool_backward(mz_tape *tape, mz_node *node, int rows);
-void mz_spread_forward(mz_tape *tape, mz_node *node, int rows);
-void mz_spread_backward(mz_tape *tape, mz_node *node, int rows);
+void mz_broadcast_forward(mz_tape *tape, mz_node *node, int rows);
+void mz_broadcast_backward(mz_tape *tape, mz_node *node, int rows);

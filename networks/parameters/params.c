@@ -1,4 +1,5 @@
 #include "networks/parameters/params.h"
+#include "base/maths/streams.h"
 
 #include <math.h>
 #include <string.h>
@@ -98,7 +99,7 @@ void mz_params_init(const mz_params *params, uint64_t seed, float *values) {
     const double bound = init_bound(param);
     for (int c = 0; param->init == MZ_INIT_ONE && c < param->columns; c++) values[param->offset + c] = 1.0f;
     if (bound == 0.0) continue;
-    mz_rng rng = mz_rng_at(seed, MZ_RNG_WEIGHTS, (uint32_t)i, 0);
+    mz_rng rng = mz_stream_weights(seed, i);
     for (int r = 0; r < param->rows; r++) {
       float *row = values + param->offset + (int64_t)r * param->stride;
       for (int c = 0; c < param->columns; c++) row[c] = (float)(bound * (2.0 * (double)mz_rng_f32(&rng) - 1.0));

@@ -113,12 +113,12 @@ static void xent_backward(const mz_node *node, row_view row, const double *targe
   for (int i = 0; i < row.columns; i++) dx[i] += node->factor * weight * (mz_exp(row.x[i] - normaliser) * total - target[i]);
 }
 
-static void distance(row_view row, const double *target) {
+static void mse(row_view row, const double *target) {
   row.y[0] = 0.0;
   for (int i = 0; i < row.columns; i++) row.y[0] += (row.x[i] - target[i]) * (row.x[i] - target[i]) / row.columns;
 }
 
-static void distance_backward(const mz_node *node, row_view row, const double *target, double weight, double *dx) {
+static void mse_backward(const mz_node *node, row_view row, const double *target, double weight, double *dx) {
   for (int i = 0; i < row.columns; i++) dx[i] += node->factor * weight * 2.0 * (row.x[i] - target[i]) / row.columns;
 }
 
@@ -150,7 +150,7 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_SOFTMAX: softmax(row); break;
     case MZ_OP_EXPECTATION: expectation(node, row); break;
     case MZ_OP_SOFTMAX_XENT: xent(row, mz_ref_data(tape, node->inputs[1], r)); break;
-    case MZ_OP_MSE: distance(row, mz_ref_data(tape, node->inputs[1], r)); break;
+    case MZ_OP_MSE: mse(row, mz_ref_data(tape, node->inputs[1], r)); break;
     case MZ_OP_PLANES: mz_ref_planes(tape, node, r); break;
     case MZ_OP_CONV: mz_ref_conv(tape, node, r); break;
     case MZ_OP_ACTION_MAP: mz_ref_action_map(tape, node, r); break;
@@ -188,7 +188,7 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_MINMAX: minmax_backward(row, dy, dx); break;
     case MZ_OP_RMS: rms_backward(row, dy, dx); break;
     case MZ_OP_POOL: mz_ref_pool_backward(tape, node, r); break;
-    case MZ_OP_BROADCAST: mz_ref_spread_backward(tape, node, r); break;
+    case MZ_OP_BROADCAST: mz_ref_broadcast_backward(tape, node, r); break;
     case MZ_OP_SCALE_GRADIENT:
       for (int i = 0; i < row.columns; i++) dx[i] += node->factor * dy[i];
       break;
@@ -196,7 +196,7 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
       xent_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
       break;
     case MZ_OP_MSE:
-      distance_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
+      mse_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
       break;
     case MZ_OP_CONV: mz_ref_conv_backward(tape, node, r); break;
     case MZ_OP_NORM:       /* goes over groups of rows */
@@ -216,7 +216,7 @@ static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
     case MZ_OP_CONV: mz_ref_conv_gradients(tape, node, rows); break;
     case MZ_OP_ACTION_MAP: mz_ref_action_map_gradients(tape, node, rows); break;
     case MZ_OP_NORM: mz_ref_norm_gradients(tape, node, rows); break;
-    default: MZ_ASSERT(!mz_node_trains(node));
+    default: MZ_ASSERT(!mz_node_traits(node)->trains);
   }
 }
 

@@ -152,7 +152,7 @@ void mz_ref_planes(mz_tape *tape, const mz_node *node, int r) {
   }
 }
 
-/* ---- pool, spread ---- */
+/* ---- pool, broadcast ---- */
 
 /* Where channel c is largest, first. */
 static int position_of_largest(const double *x, int positions, int channels, int c) {
@@ -191,7 +191,7 @@ void mz_ref_broadcast(mz_tape *tape, const mz_node *node, int r) {
   }
 }
 
-void mz_ref_spread_backward(mz_tape *tape, const mz_node *node, int r) {
+void mz_ref_broadcast_backward(mz_tape *tape, const mz_node *node, int r) {
   const int channels = tape->values[node->inputs[0]].columns;
   const double *dy = mz_ref_gradient(tape, node->output, r);
   double *dx = mz_ref_gradient(tape, node->inputs[0], r);

@@ -16,4 +16,4 @@ void mz_ref_planes(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_pool(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_pool_backward(mz_tape *tape, const mz_node *node, int r);
 void mz_ref_broadcast(mz_tape *tape, const mz_node *node, int r);
-void mz_ref_spread_backward(mz_tape *tape, const mz_node *node, int r);
+void mz_ref_broadcast_backward(mz_tape *tape, const mz_node *node, int r);

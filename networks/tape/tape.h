@@ -35,6 +35,7 @@ typedef enum mz_op {
   MZ_OP_TO_BF16,           /* y = x, rounded to bfloat16 */
   MZ_OP_AFFINE,         /* inference: y = act(scale · x + shift), by channel */
 } mz_op;
+enum { MZ_OPS = MZ_OP_AFFINE + 1 };
 
 typedef enum mz_activation { MZ_LINEAR_ONLY, MZ_RELU } mz_activation;
 

@@ -7,13 +7,13 @@
 static void find_gradients(mz_tape *tape, bool *needed, bool *reached) {
   for (int i = 0; i < tape->node_count; i++) { /* downstream of a parameter */
     const mz_node *node = &tape->nodes[i];
-    needed[i] = mz_node_trains(node);
+    needed[i] = mz_node_traits(node)->trains;
     for (int k = 0; k < node->input_count; k++) needed[i] |= needed[node->inputs[k]];
-    if (node->op == MZ_OP_SOFTMAX || node->op == MZ_OP_EXPECTATION || mz_node_is_loss(node)) needed[i] = false;
+    if (mz_node_traits(node)->inference_only || mz_node_traits(node)->is_loss) needed[i] = false;
   }
   for (int i = tape->node_count - 1; i >= 0; i--) { /* upstream of a loss: reached by backward, in the order of backward */
     mz_node *node = &tape->nodes[i];
-    const bool is_loss = mz_node_is_loss(node);
+    const bool is_loss = mz_node_traits(node)->is_loss;
     needed[i] = needed[i] && reached[i];
     node->backward = is_loss ? needed[node->inputs[0]] : needed[i];
     if (!node->backward) continue;
@@ -35,12 +35,12 @@ static mz_status find_uses(mz_tape *tape) {
   int at = 0;
   for (int i = 0; i < tape->node_count; i++) {
     mz_node *node = &tape->nodes[i];
-    if (!mz_node_trains(node) || !node->backward || !tape->unused[node->weight]) continue;
+    if (!mz_node_traits(node)->trains || !node->backward || !tape->unused[node->weight]) continue;
     node->first_use = true;
     node->uses = tape->uses + at;
     for (int j = i; j < tape->node_count; j++) {
       const mz_node *other = &tape->nodes[j];
-      if (!mz_node_trains(other) || other->weight != node->weight) continue;
+      if (!mz_node_traits(other)->trains || other->weight != node->weight) continue;
       MZ_ASSERT(other->op == node->op && other->bias == node->bias && other->table == node->table);
       if (!other->backward) continue;
       tape->uses[at + node->use_count++] = j;
@@ -66,14 +66,11 @@ static void *take(const mz_tape *tape, size_t *at, size_t bytes) {
   return start;
 }
 
-/* Made to be added by a convolution. */
-static bool is_summand(mz_op op) { return op == MZ_OP_ACTION_MAP || op == MZ_OP_BROADCAST; }
-
 /* What a convolution adds to is its output where nobody reads it afterwards: a summand, and between the blocks of inference. */
 static bool adds_in_place(const mz_tape *tape, const mz_node *node) {
   if (node->op != MZ_OP_CONV || node->input_count < 2) return false;
-  const mz_op added = tape->nodes[node->inputs[1]].op;
-  if (!is_summand(added) && (added != MZ_OP_CONV || tape->with_backward)) return false;
+  const mz_node *added = &tape->nodes[node->inputs[1]];
+  if (!mz_node_traits(added)->is_summand && (added->op != MZ_OP_CONV || tape->with_backward)) return false;
   for (int i = node->output + 1; i < tape->node_count; i++) {
     for (int k = 0; k < tape->nodes[i].input_count; k++)
       if (tape->nodes[i].inputs[k] == node->inputs[1]) return false;
@@ -89,7 +86,7 @@ static mz_value shares_data(const mz_tape *tape, const mz_node *node) {
 
 /* A summand has one reader, whose gradient it takes over as it is. */
 static bool shares_gradient(const mz_tape *tape, const mz_node *node) {
-  return adds_in_place(tape, node) && is_summand(tape->nodes[node->inputs[1]].op);
+  return adds_in_place(tape, node) && mz_node_traits(&tape->nodes[node->inputs[1]])->is_summand;
 }
 
 /* Returns the bytes used. */
@@ -110,7 +107,7 @@ static size_t carve(mz_tape *tape, const bool *needed) {
   return at;
 }
 
-/* Sets tape->bytes; marks: [2 · nodes], false on entry; the first bf16 says on return which values need a gradient. */
+/* Sets tape->bytes; marks: [2 · nodes], false on entry; the first half says on return which values need a gradient. */
 static mz_status lay_out(mz_tape *tape, bool *marks) {
   if (tape->with_backward) {
     find_gradients(tape, marks, marks + tape->node_count);

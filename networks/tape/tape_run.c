@@ -8,7 +8,7 @@ void mz_tape_forward(mz_tape *tape, const void *values, int rows) {
   tape->live_rows = rows;
   for (int i = 0; i < tape->node_count; i++) {
     mz_node *node = &tape->nodes[i];
-    if (node->op != MZ_OP_INPUT && node->op != MZ_OP_SCALE_GRADIENT) tape->backend->forward(tape, node, rows);
+    if (mz_node_traits(node)->runs) tape->backend->forward(tape, node, rows);
   }
 }
 
@@ -36,7 +36,7 @@ double mz_tape_loss(const mz_tape *tape) {
   double loss = 0.0;
   for (int i = 0; i < tape->node_count; i++) {
     const mz_node *node = &tape->nodes[i];
-    if (!mz_node_is_loss(node)) continue;
+    if (!mz_node_traits(node)->is_loss) continue;
     const mz_tape_value *entropy = &tape->values[node->output], *weight = &tape->values[node->inputs[2]];
     double sum = 0.0;
     for (size_t r = 0; r < (size_t)tape->live_rows; r++) {

@@ -39,13 +39,18 @@ static inline void mz_tape_claim_scratch(mz_tape *tape, size_t bytes) {
   if (bytes > tape->scratch_bytes) tape->scratch_bytes = bytes;
 }
 
-/* Has parameters of its own, `weight` among them; nodes that share it are uses of one and the same. */
-static inline bool mz_node_trains(const mz_node *node) {
-  return node->op == MZ_OP_LINEAR || node->op == MZ_OP_CONV || node->op == MZ_OP_ACTION_MAP || node->op == MZ_OP_NORM;
-}
-
-/* Adds to the tape's loss; of its inputs the first alone learns. */
-static inline bool mz_node_is_loss(const mz_node *node) { return node->op == MZ_OP_SOFTMAX_XENT || node->op == MZ_OP_MSE; }
+/* What the tape's own files and the backends need to know of an op beside its kernels: adding one adds a row (tape_ops.c). */
+typedef struct mz_op_traits {
+  const char *name;
+  bool runs;           /* forward has something to compute */
+  bool trains;         /* has parameters of its own, `weight` among them; nodes that share it are uses of one and the same */
+  bool is_loss;        /* adds to the tape's loss; of its inputs the first alone learns */
+  bool inference_only; /* no gradient flows through it */
+  bool is_summand;     /* made to be added by a convolution, in whose output it then lies */
+  bool writes_bf16;    /* can round its output to bf16 as it writes it */
+} mz_op_traits;
+extern const mz_op_traits mz_op_table[MZ_OPS];
+static inline const mz_op_traits *mz_node_traits(const mz_node *node) { return &mz_op_table[node->op]; }
 
 static inline bool mz_node_writes_gradient(const mz_tape *tape, const mz_node *node, int input) {
   return tape->values[node->inputs[input]].gradient != NULL;

@@ -1,4 +1,5 @@
 #include "replay/batches/batch.h"
+#include "base/maths/streams.h"
 #include "base/symmetry.h"
 #include "base/arena.h"
 #include "base/maths/maths.h"
@@ -133,11 +134,11 @@ static void write_targets(const builder *b, const mz_draw *draw, int row, int st
   write_policy(b, segment, t, policy, moved, batch->policy + at * (size_t)b->source->spec->actions);
 }
 
-/* The stream (seed, MZ_RNG_SYMMETRY, update, row) gives the symmetry, then the actions past an end. */
+/* The stream mz_stream_row gives the symmetry, then the actions past an end. */
 static void build_row(const builder *b, const mz_draw *draw, int row) {
   mz_batch *batch = b->batch;
   const mz_spec *spec = b->source->spec;
-  mz_rng rng = mz_rng_at(b->source->seed, MZ_RNG_SYMMETRY, b->update, (uint64_t)row);
+  mz_rng rng = mz_stream_row(b->source->seed, b->update, row);
   int symmetry = b->symmetries > 1 ? (int)mz_rng_below(&rng, (uint32_t)b->symmetries) : 0;
   const int32_t *moved = batch->scratch->symmetry + (size_t)symmetry * (size_t)spec->actions;
   for (int k = 0; k < batch->observed; k++) write_observation(b, draw, k, symmetry, row);

@@ -1,4 +1,5 @@
 #include "replay/batches/batch_reanalyzed.h"
+#include "base/maths/streams.h"
 #include "base/arena.h"
 #include "replay/batches/targets.h"
 #include <string.h>
@@ -76,7 +77,7 @@ mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_bat
   reanalyzed->searches = reanalyzed->evaluations = 0;
   for (int i = 0; i < states; i++) reanalyzed->search[i] = reanalyzed->bootstrap[i] = -1;
   for (int row = 0; row < reanalyzed->rows; row++) {
-    mz_rng rng = mz_rng_at(source->seed, MZ_RNG_REANALYZE, update, (uint64_t)row);
+    mz_rng rng = mz_stream_reanalyzed_row(source->seed, update, row);
     if (mz_rng_f64(&rng) < reanalyzer->ratio) collect_row(reanalyzed, source, &draws[row], row);
   }
   if (reanalyzed->searches > 0)

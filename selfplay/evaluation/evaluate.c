@@ -1,4 +1,5 @@
 #include "selfplay/evaluation/evaluate.h"
+#include "base/maths/streams.h"
 #include "base/arena.h"
 #include "selfplay/evaluation/lines.h"
 #include "selfplay/evaluation/opening.h"
@@ -62,12 +63,12 @@ static void start_game(group *g, int slot) {
   g->games[slot] = game < m->games ? game : -1;
   if (game >= m->games) return;
   g->playing++;
-  g->chance[slot] = mz_rng_at(m->seed, MZ_RNG_EVAL_ENV, m->round, (uint64_t)game);
-  g->players[slot] = mz_rng_at(m->seed, MZ_RNG_EVAL_OPPONENT, m->round, (uint64_t)game);
+  g->chance[slot] = mz_stream_eval_chance(m->seed, m->round, (uint64_t)game);
+  g->players[slot] = mz_stream_eval_player(m->seed, m->round, (uint64_t)game);
   if (m->openings == 0) {
     m->env->reset(m->env, group_state(g, slot), &g->generators[slot]);
   } else {
-    mz_rng opening = mz_rng_at(m->seed, MZ_RNG_EVAL_OPENING, m->round, (uint64_t)(game / m->env->spec.players));
+    mz_rng opening = mz_stream_eval_opening(m->seed, m->round, (uint64_t)(game / m->env->spec.players));
     const mz_generator generator = mz_generator_from_rng(&opening);
     mz_opening_play(m->env, group_state(g, slot), m->openings, g->mask, &opening, &generator, NULL);
   }

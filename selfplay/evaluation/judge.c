@@ -1,4 +1,5 @@
 #include "selfplay/evaluation/judge.h"
+#include "base/maths/streams.h"
 #include "base/arena.h"
 #include "selfplay/players/perfect.h"
 #include <stdatomic.h>
@@ -72,7 +73,7 @@ static mz_status draw_any(panel *p, void *out, bool *found, mz_rng *rng) {
 
 static mz_status draw_decisive(panel *p, int position, void *state, uint8_t *optimal) {
   const mz_env *env = p->court->env;
-  mz_rng rng = mz_rng_at(p->court->seed, MZ_RNG_JUDGE, 0, (uint64_t)position);
+  mz_rng rng = mz_stream_judged_position(p->court->seed, (uint64_t)position);
   for (int game = 0; game < GAMES_MAX; game++) {
     bool found;
     int good;
@@ -97,7 +98,7 @@ static mz_status ask_agent(panel *p, int side, int first, int n, double *kept) {
 static mz_status ask_player(panel *p, int side, int first, int n, double *kept) {
   const mz_env *env = p->court->env;
   for (int i = 0; i < n; i++) {
-    mz_rng rng = mz_rng_at(p->court->seed, MZ_RNG_JUDGE, 1 + (uint32_t)side, (uint64_t)(first + i));
+    mz_rng rng = mz_stream_judged_move(p->court->seed, side, (uint64_t)(first + i));
     int action;
     MZ_TRY(mz_player_move(p->court->sides[side].player, env, p->states + (size_t)i * env->state_size, &rng, &action));
     kept[first + i] = p->optimal[(size_t)i * (size_t)env->spec.actions + (size_t)action];

@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/maths/streams.h"
 #include "base/maths/maths.h"
 #include "selfplay/games/actor.h"
 #include "selfplay/games/games_state.h"
@@ -6,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Chance within a game has streams of its own beside the resets: (game slot, CHANCE_STREAM + move ordinal). */
-static const uint64_t CHANCE_STREAM = 1ull << 48;
 static const double GREEDY_BELOW = 1e-3; /* temperature under which the most visited action is taken */
 
 struct mz_actor {
@@ -145,14 +144,14 @@ static int draw_by_visits(const int32_t *visits, int actions, double temperature
 static int choose(const mz_games *games, mz_actor *actor, int slot, int i, double temperature) {
   const mz_root_result *result = &actor->planner.results[i];
   if (actor->gumbel || temperature < GREEDY_BELOW) return result->selected;
-  const mz_rng rng = mz_rng_at(games->seed, MZ_RNG_ACTION, (uint32_t)slot, games->games[slot].moves);
+  const mz_rng rng = mz_stream_action(games->seed, slot, games->games[slot].moves);
   return draw_by_visits(result->visits, games->env->spec.actions, temperature, rng, actor->share);
 }
 
 /* Games move in lock step, and all of them get the same: what is searched together stays together, whatever the groups. */
 static int simulations_of(const mz_games *games, const mz_actor *actor, uint64_t move) {
   const int all = actor->planner.simulations;
-  mz_rng rng = mz_rng_at(games->seed, MZ_RNG_CAP, 0, move);
+  mz_rng rng = mz_stream_cap(games->seed, move);
   return mz_rng_f64(&rng) < games->settings.full_share ? all : (int)mz_selfplay_fast_simulations(&games->settings, all);
 }
 
@@ -164,7 +163,7 @@ static mz_status plan(mz_games *games, mz_actor *actor, int first, int count, co
     const int slot = first + i;
     mz_games_keep(games, slot);
     planner->roots[i].noise = games->settings.noise;
-    planner->roots[i].rng = mz_rng_at(games->seed, MZ_RNG_NOISE, (uint32_t)slot, games->games[slot].moves);
+    planner->roots[i].rng = mz_stream_noise(games->seed, slot, games->games[slot].moves);
   }
   actor->simulations = count > 0 ? simulations_of(games, actor, games->games[first].moves) : 0;
   MZ_TRY(mz_planner_search(planner, count, weights, actor->simulations));
@@ -176,7 +175,7 @@ static void step(mz_games *games, mz_actor *actor, int first, int count) {
   const mz_env *env = games->env;
   for (int i = 0; i < count; i++) actor->movers[i] = mz_env_to_play(env, mz_games_state(games, first + i));
   for (int i = 0; env->draws && i < count; i++) {
-    actor->chance[i] = mz_rng_at(games->seed, MZ_RNG_ENV, (uint32_t)(first + i), CHANCE_STREAM + games->games[first + i].moves);
+    actor->chance[i] = mz_stream_chance(games->seed, first + i, games->games[first + i].moves);
   }
   env->step(mz_games_state(games, first), count, actor->actions, env->draws ? actor->generators : NULL, actor->steps);
 }

@@ -1,4 +1,5 @@
 #include "selfplay/games/games_state.h"
+#include "base/maths/streams.h"
 #include "base/arena.h"
 #include "selfplay/evaluation/opening.h"
 #include <inttypes.h>
@@ -59,14 +60,12 @@ void mz_games_free(mz_games *games) {
   free(games);
 }
 
-enum { MOVES_BITS = 48 }; /* of a slot, in all: room for the streams of chance beside them (actor.c) */
-
 static uint8_t *fork_of(const mz_games *games, int slot) { return games->forks + (size_t)slot * games->env->state_size; }
 
 void mz_games_keep(mz_games *games, int slot) {
   if (games->settings.fork_share == 0) return;
   const mz_game *game = &games->games[slot];
-  mz_rng rng = mz_rng_at(games->seed, MZ_RNG_FORK, (uint32_t)slot, game->moves);
+  mz_rng rng = mz_stream_fork(games->seed, slot, game->moves);
   /* Of n positions each stays with 1/n (reservoir sampling). */
   if (mz_rng_below(&rng, (uint32_t)game->length + 1) != 0) return;
   memcpy(fork_of(games, slot), mz_games_state(games, slot), games->env->state_size);
@@ -88,9 +87,9 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   uint8_t *state = mz_games_state(games, slot);
   game->length = 0;
   game->return_ = 0;
-  mz_rng env_rng = mz_rng_at(games->seed, MZ_RNG_ENV, (uint32_t)slot, game->episode);
+  mz_rng env_rng = mz_stream_reset(games->seed, slot, game->episode);
   const mz_generator generator = mz_generator_from_rng(&env_rng);
-  mz_rng choice = mz_rng_at(games->seed, MZ_RNG_OPENING, (uint32_t)slot, game->episode);
+  mz_rng choice = mz_stream_opening(games->seed, slot, game->episode);
   if (fork_off(games, slot, mask, &choice, &generator)) return;
   const int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1);
   mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
@@ -125,7 +124,7 @@ static mz_status check_counters(const mz_games *games, int slot) {
   const mz_spec *spec = &games->env->spec;
   const uint64_t limit = spec->max_moves > 0 ? (uint64_t)spec->max_moves : INT32_MAX;
   const uint64_t recorded = (uint64_t)mz_trajectory_length(games->trajectories[slot]);
-  if (game->moves >> MOVES_BITS || game->episode > game->moves || game->length > game->moves || game->length >= limit)
+  if (game->moves >= MZ_STREAM_MOVES_MAX || game->episode > game->moves || game->length > game->moves || game->length >= limit)
     return mz_fail(MZ_E_CHECKPOINT, "games: game %d counts %" PRIu64 " moves, %" PRIu64 " in its episode %" PRIu64, slot,
                    game->moves, game->length, game->episode);
   if (game->moves != games->games[0].moves)

@@ -243,12 +243,23 @@ static void memory_may_run_out_anywhere(void **state) {
   }
 }
 
+static void every_op_has_a_row(void **state) {
+  (void)state;
+  for (int op = 0; op < MZ_OPS; op++) {
+    const mz_op_traits *traits = &mz_op_table[op];
+    assert_non_null(traits->name);
+    assert_false(traits->is_loss && (traits->trains || traits->inference_only));
+    for (int other = 0; other < op; other++) assert_string_not_equal(traits->name, mz_op_table[other].name);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_only_where_they_matter), cmocka_unit_test(parameters_without_a_loss_get_zero),
       cmocka_unit_test(nothing_flows_into_a_target),      cmocka_unit_test(first_writers_and_shared_weights),
       cmocka_unit_test(write_and_read_are_inverse),       cmocka_unit_test(measuring_is_planning_without_memory),
       cmocka_unit_test(too_many_nodes_are_an_error),      cmocka_unit_test(memory_may_run_out_anywhere),
+      cmocka_unit_test(every_op_has_a_row),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ void MZ_LEVEL(mz_broadcast)(const float *x, float *y, int rows, int positions, i
   }
 }
 
-void MZ_LEVEL(mz_spread_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite) {
+void MZ_LEVEL(mz_broadcast_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite) {
   for (int row = 0; row < rows; row++, dy += positions * channels, dx += channels) {
     for (int c = 0; c < channels; c += V_LANES) {
       vec sum = v_set(0.0f);

@@ -105,18 +105,18 @@ void MZ_LEVEL(mz_rms_backward)(const float *x, const float *y, const float *dy, 
   }
 }
 
-void MZ_LEVEL(mz_distance)(const float *x, const float *target, float *distance, int rows, int columns, ptrdiff_t stride) {
-  for (int row = 0; row < rows; row++, x += stride, target += stride, distance += V_LANES) {
+void MZ_LEVEL(mz_mse)(const float *x, const float *target, float *mse, int rows, int columns, ptrdiff_t stride) {
+  for (int row = 0; row < rows; row++, x += stride, target += stride, mse += V_LANES) {
     vec sum = v_set(0.0f);
     for (int c = 0; c < columns; c += V_LANES) {
       const vec off = v_sub(v_load(x + c), v_load(target + c));
       sum = v_add(sum, v_mul(off, off));
     }
-    *distance = v_sum(sum) / (float)columns;
+    *mse = v_sum(sum) / (float)columns;
   }
 }
 
-void MZ_LEVEL(mz_distance_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx,
+void MZ_LEVEL(mz_mse_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx,
                                     int rows, int columns, ptrdiff_t stride, bool overwrite) {
   for (int row = 0; row < rows; row++, x += stride, target += stride, dx += stride, row_weights += V_LANES) {
     const vec scale = v_set(2.0f * factor * *row_weights / (float)columns);

@@ -20,13 +20,13 @@ void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *d
 void MZ_LEVEL(mz_rms)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
 void MZ_LEVEL(mz_rms_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
                                ptrdiff_t stride, bool overwrite);
-void MZ_LEVEL(mz_distance)(const float *x, const float *target, float *distance, int rows, int columns, ptrdiff_t stride);
-void MZ_LEVEL(mz_distance_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx,
+void MZ_LEVEL(mz_mse)(const float *x, const float *target, float *mse, int rows, int columns, ptrdiff_t stride);
+void MZ_LEVEL(mz_mse_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx,
                                     int rows, int columns, ptrdiff_t stride, bool overwrite);
 void MZ_LEVEL(mz_pool)(const mz_pooling *pooling);
 void MZ_LEVEL(mz_pool_backward)(const mz_pooling *pooling);
 void MZ_LEVEL(mz_broadcast)(const float *x, float *y, int rows, int positions, int channels);
-void MZ_LEVEL(mz_spread_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite);
+void MZ_LEVEL(mz_broadcast_backward)(const float *dy, float *dx, int rows, int positions, int channels, bool overwrite);
 void MZ_LEVEL(mz_norm)(const mz_norm_group *group);
 void MZ_LEVEL(mz_norm_backward)(const mz_norm_group *group);
 void MZ_LEVEL(mz_affine)(const float *x, void *y, bool bf16, int positions, int channels, const float *scale, const float *shift,

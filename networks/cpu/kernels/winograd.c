@@ -99,21 +99,21 @@ INLINE void from_points(const tile *t, const float *points, const mz_tile_finish
 #define EACH_HEIGHT(F, N) F(3, N) F(4, N) F(5, N) F(6, N)
 
 #define DEFINE(M, N)                                                                                                             \
-  static void see_##M##x##N(const tile *t, const float *board, float *points) {                                                  \
+  static void input_transform_##M##x##N(const tile *t, const float *board, float *points) {                                                  \
     to_points(t, board, points, M + 2, N + 2, input_transform##N, N + 2, input_transform##M, M + 2);                                                     \
   }                                                                                                                              \
-  static void spread_##M##x##N(const tile *t, const float *board, float *points) {                                               \
+  static void output_gradient_transform_##M##x##N(const tile *t, const float *board, float *points) {                                               \
     to_points(t, board, points, M, N, output_gradient_transform##N, N + 2, output_gradient_transform##M, M + 2);                                                       \
   }                                                                                                                              \
-  static void collect_##M##x##N(const tile *t, const float *points, const mz_tile_finish *f, float *board) {                     \
+  static void output_transform_##M##x##N(const tile *t, const float *points, const mz_tile_finish *f, float *board) {                     \
     from_points(t, points, f, board, M + 2, N + 2, output_transform##N, N, output_transform##M, M);                                                \
   }                                                                                                                              \
-  static void evaluate_##M##x##N(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride) {               \
+  static void filter_transform_##M##x##N(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride) {               \
     grid g;                                                                                                                      \
     load_rows(g, MZ_KERNEL, MZ_KERNEL, filter_transform##N, taps, tap_stride *MZ_KERNEL, tap_stride);                                    \
     store_columns(g, MZ_KERNEL, N + 2, filter_transform##M, M + 2, points, (N + 2) * point_stride, point_stride);                        \
   }                                                                                                                              \
-  static void gather_##M##x##N(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride) {                 \
+  static void filter_gradient_transform_##M##x##N(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride) {                 \
     grid g;                                                                                                                      \
     load_rows(g, M + 2, N + 2, filter_gradient_transform##N, points, (N + 2) * point_stride, point_stride);                                         \
     store_columns(g, M + 2, MZ_KERNEL, filter_gradient_transform##M, MZ_KERNEL, taps, MZ_KERNEL * tap_stride, tap_stride);                          \
@@ -130,7 +130,7 @@ typedef struct shape_functions {
 } shape_functions;
 
 static const shape_functions *functions_of(int high, int wide) {
-#define ENTRY(M, N) [M - 3][N - 3] = {see_##M##x##N, spread_##M##x##N, collect_##M##x##N, evaluate_##M##x##N, gather_##M##x##N},
+#define ENTRY(M, N) [M - 3][N - 3] = {input_transform_##M##x##N, output_gradient_transform_##M##x##N, output_transform_##M##x##N, filter_transform_##M##x##N, filter_gradient_transform_##M##x##N},
   static const shape_functions table[4][4] = {EACH_SHAPE(ENTRY)};
   return &table[high - 3][wide - 3];
 }
