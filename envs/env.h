@@ -19,6 +19,17 @@ typedef struct mz_step {
 enum { MZ_ENV_NUMBERS_MAX = 1024 };
 
 typedef struct mz_env mz_env;
+
+/* Perfect play by search, which unlike mz_env.expert may take its time and needs memory, which one thread at a time uses. */
+typedef struct mz_env_solver {
+  int quick_after; /* moves from the start after which a position takes less than a tenth of a second on the average, soon far less */
+  size_t bytes;                       /* that create takes */
+  mz_status (*create)(void **solver); /* MZ_E_MEMORY */
+  void (*free)(void *solver);         /* NULL is fine */
+  /* Marks the legal moves that keep the best outcome, however long the game, of a state of a game in play. */
+  mz_status (*solve)(const mz_env *env, void *solver, const void *state, uint8_t *optimal);
+} mz_env_solver;
+
 typedef struct mz_env_variants mz_env_variants; /* variants.h */
 struct mz_env {
   const char *name;        /* "tictactoe" */
@@ -51,6 +62,7 @@ struct mz_env {
 
   /* Perfect play, where it is known: mask of the actions that keep the best value, and that value for the player to move. */
   void (*expert)(const void *state, uint8_t *optimal_mask, float *value);
+  const mz_env_solver *solver; /* the same by search; NULL: none */
   /* Plays on at random, uniformly over legal moves (Go: but those that fill an eye of one's own), to the game's end: its return for
    * the player to move now. `random`: the state of a fast generator (fast_random.h, never 0), which moves on. NULL: callers step
    * the game themselves. */

@@ -1,6 +1,7 @@
 /* Connect Four on bitboards. A column is seven bits, its lowest cell first: bit 7 · column + height; the seventh is always 0, so that no
  * line runs on into the next column. */
 #include "envs/bundled.h"
+#include "envs/connect_four/connect_four_perfect.h"
 #include "envs/fast_random.h"
 #include <string.h>
 
@@ -212,6 +213,7 @@ const mz_env mz_env_connect_four = {
     .to_play = to_play,
     .text = text,
     .action_text = action_text,
+    .solver = &mz_connect_four_perfect,
     .rollout = rollout,
     .numbers = numbers,
     .load = load,

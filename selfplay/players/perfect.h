@@ -1,4 +1,4 @@
-/* Perfect play, where it is known: in games that list it, and in Connect Four by search. */
+/* Perfect play, where it is known: in games that list it (mz_env.expert), and in games that have a solver. */
 #pragma once
 #include "envs/env.h"
 
@@ -7,7 +7,6 @@ bool mz_perfect_known(const mz_env *env);
  * ask about many positions. */
 int mz_perfect_quick_after(const mz_env *env);
 /* Marks in optimal [actions] the legal moves that keep the best outcome, however long the game; count ≥ 1: how many. For a state of
- * a game that goes on, known to be solvable. Connect Four: envs/connect_four/connect_four_solver.h, up to seconds, with MZ_E_CONFIG where the
- * search goes past its limit. Fails for want of memory. Thread safe: what a thread has found out is kept for its next call
- * (player_memory.h). */
+ * a game in play. Fails as the game's solver does, and for want of memory. Thread safe: what a thread has found out is kept for its
+ * next call (player_memory.h). */
 mz_status mz_perfect_moves(const mz_env *env, const void *state, uint8_t *optimal, int *count);

@@ -2,8 +2,6 @@
 #include "base/arena.h"
 #include <pthread.h>
 
-enum { SOLVER_BYTES = 1 << 26 };
-
 static pthread_once_t made = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int key_error;
@@ -11,7 +9,7 @@ static int key_error;
 static void memory_free(void *of_thread) {
   mz_player_memory *memory = of_thread;
   mz_mcts_free(memory->mcts);
-  mz_connect_four_solver_free(memory->solver);
+  if (memory->solver_kind) memory->solver_kind->free(memory->solver);
   free(memory->block);
   free(memory);
 }
@@ -64,9 +62,12 @@ mz_status mz_player_memory_of_thread(const mz_env *env, mz_player_memory **out) 
   return MZ_OK;
 }
 
-mz_status mz_player_memory_solver(mz_player_memory *memory) {
-  if (memory->solver) return MZ_OK;
-  return mz_connect_four_solver_create(&memory->solver, SOLVER_BYTES);
+mz_status mz_player_memory_solver(mz_player_memory *memory, const mz_env_solver *kind) {
+  if (memory->solver_kind == kind) return MZ_OK;
+  void *solver;
+  MZ_TRY(kind->create(&solver));
+  if (memory->solver_kind) memory->solver_kind->free(memory->solver);
+  memory->solver_kind = kind;
+  memory->solver = solver;
+  return MZ_OK;
 }
-
-double mz_player_memory_solver_bytes(void) { return SOLVER_BYTES; }

@@ -1,7 +1,6 @@
 /* What players keep from move to move, for the thread that moves: a tree's memory, what the solver found out, scratch. None of it
  * changes what is played. Freed when the thread ends. */
 #pragma once
-#include "envs/connect_four/connect_four_solver.h"
 #include "selfplay/players/mcts.h"
 
 typedef struct mz_player_memory {
@@ -11,11 +10,11 @@ typedef struct mz_player_memory {
   size_t actions, state_size; /* that there is room for */
   void *block;
   mz_mcts *mcts;
-  mz_connect_four_solver *solver; /* NULL until it is asked for */
+  const mz_env_solver *solver_kind; /* of `solver`; NULL until one is asked for */
+  void *solver;
 } mz_player_memory;
 
 /* The calling thread's, with room for this environment. Fails for want of memory only. */
 mz_status mz_player_memory_of_thread(const mz_env *env, mz_player_memory **out);
-/* The calling thread's solver; and its bytes. */
-mz_status mz_player_memory_solver(mz_player_memory *memory);
-double mz_player_memory_solver_bytes(void);
+/* Makes memory->solver one of this kind: a thread keeps the last one that it used. */
+mz_status mz_player_memory_solver(mz_player_memory *memory, const mz_env_solver *kind);

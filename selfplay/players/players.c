@@ -99,7 +99,7 @@ static int choose_by_rule(const mz_env *env, const void *state, int legal, mz_pl
 
 double mz_player_bytes(const mz_player *player, const mz_env *env) {
   if (player->kind == MZ_PLAYER_MCTS) return mz_mcts_bytes(env, player->simulations);
-  return player->kind == MZ_PLAYER_PERFECT && !env->expert ? mz_player_memory_solver_bytes() : 0;
+  return player->kind == MZ_PLAYER_PERFECT && !env->expert && env->solver ? (double)env->solver->bytes : 0;
 }
 
 mz_status mz_player_move(const mz_player *player, const mz_env *env, const void *state, mz_rng *rng, int *action) {
