@@ -104,7 +104,7 @@ static mz_decision begin_decision(const mz_allocator *a, int64_t phase, int64_t 
                        .ratio_high = NAN};
 }
 
-/* What the strategy did not predict for the next phase, the model does. */
+/* The model predicts the next phase where the strategy did not. */
 static void end_decision(mz_allocator *a, mz_decision *d) {
   d->next = a->plan;
   if (!isfinite(d->expected.unit_s)) d->expected = mz_allocator_predict(a, &a->plan);
@@ -328,7 +328,7 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
   else if (consult(a, window, &p, d))
     begin_trial(a, &p, d);
   end_decision(a, d);
-  /* What runs between phases (an evaluation) leaves cold caches: the next round warms up, where there are enough to do without. */
+  /* An evaluation between phases leaves cold caches: the next round counts as warm-up where there are enough others. */
   if (a->phase_rounds >= PHASE_ROUNDS_MIN) {
     mz_rounds_warm_up(&a->rounds);
     mz_rounds_warm_up(&a->trial.after);

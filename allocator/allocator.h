@@ -15,8 +15,8 @@ typedef struct mz_allocator_options {
   const mz_strategy *strategy; /* NULL: the one that settings->strategy names; a strategy of the caller's own otherwise */
 } mz_allocator_options;
 
-/* Of the history an allocator goes by few rows of many plans: the newest 8 of a plan, of its newest 256, 64 in all. used: those, oldest
- * first; returns their number. Picking among the picked changes nothing, so that a ledger need keep no others. */
+/* Chooses the rows of the history that an allocator uses, few rows of many plans: the newest 8 of a plan among the newest 256, 64 in
+ * all. used: those, oldest first; returns their number. Picking among the picked changes nothing, so that a ledger need keep no others. */
 enum { MZ_HISTORY_USED_MAX = 64 };
 int mz_allocator_history(const mz_allocator_options *options, const mz_observation *used[MZ_HISTORY_USED_MAX]);
 

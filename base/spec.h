@@ -1,4 +1,4 @@
-/* What the other rooms need to know of an environment, as plain data. */
+/* Properties of an environment that other rooms need, as plain data. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,5 +5,5 @@
 
 int mz_symmetry_cell(const mz_spec *spec, int s, int cell); /* cell = row · width + column */
 int mz_symmetry_action(const mz_spec *spec, int s, int action);
-/* Of an observation as the environment stores it; out: another. */
+/* Maps an observation as the environment stores it; out: another one. */
 void mz_symmetry_observe(const mz_spec *spec, int s, const void *observation, void *out);

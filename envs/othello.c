@@ -35,7 +35,7 @@ static uint64_t board_cells(int size) { return size == FIELD ? ~0ull : 0x007e7e7
 enum { DIRECTIONS = 4 }; /* each upwards (to higher bits) and downwards */
 static const int shifts[DIRECTIONS] = {1, FIELD, FIELD - 1, FIELD + 1};
 
-/* What a run may go through: sideways never the outer columns, from where a shift would wrap into the next row. */
+/* Cells that a run may go through: sideways never the outer columns, from where a shift would wrap into the next row. */
 static uint64_t passable(uint64_t discs, int direction) { return direction == 1 ? discs : discs & 0x7e7e7e7e7e7e7e7e; }
 
 /* The cells of `through` that follow those of `from` without a gap, at most six (Kogge–Stone: doubling steps). */
@@ -64,7 +64,7 @@ static inline uint64_t find_moves(uint64_t own, uint64_t other, uint64_t board) 
   return behind & board & ~(own | other);
 }
 
-/* What a disc of `own` placed on `cell` turns over: the runs that end at another disc of `own`. */
+/* Returns the discs that one of `own` placed on `cell` turns over: the runs that end at another disc of `own`. */
 static inline uint64_t find_flips(uint64_t cell, uint64_t own, uint64_t other) {
   uint64_t flips = 0;
   for (int d = 0; d < DIRECTIONS; d++) {

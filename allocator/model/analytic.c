@@ -15,7 +15,7 @@ static double add_steps(const mz_analytic *model, const mz_analytic_steps *steps
   return sum;
 }
 
-/* What the model misses it misses about alike for plans that are near: the measured ones' residuals, halved with every step (kernel
+/* The model's error is about the same for plans that are near: the measured plans' residuals, halved with every step (kernel
  * regression; Nadaraya 1964), drawn towards 0 where none is near. */
 static double residual_nearby(const mz_analytic *model, const mz_plan *plan) {
   double sum = 0, weights = RESIDUAL_DOUBT;

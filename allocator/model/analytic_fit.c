@@ -132,7 +132,7 @@ static void fit_serial(mz_analytic *model, const point *points, int count) {
 
 /* ---- overlap, contention, scale ---- */
 
-/* Of log(observed / predicted) over points. */
+/* Sums of log(observed / predicted) over points. */
 typedef struct residuals {
   double weight, sum, squares;
 } residuals;
@@ -217,7 +217,7 @@ static void take_out_drift(mz_analytic *model, point *points, int count) {
 
 /* ---- plans ---- */
 
-/* What is left of each plan's residuals once the scale is taken out, and how far a plan that was not measured may be off: each plan is
+/* Computes each plan's residuals less the scale, and how far a plan that was not measured may be off: each plan is
  * predicted with the scale that all others give. */
 static void fit_plans(mz_analytic *model, const point *points, int count) {
   residuals all = {0}, of[MZ_RESIDUALS_MAX] = {{0}};

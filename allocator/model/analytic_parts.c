@@ -9,7 +9,7 @@ static double cores_of(const mz_analytic *model, int device) {
 
 /* ---- a stage ---- */
 
-/* What the steps are made from. */
+/* Quantities that the steps are computed from. */
 typedef struct stages {
   double apart_s[MZ_STAGES_MAX]; /* D_s if every thread had a core of its own */
   double ahead[MZ_STAGES_MAX];   /* share of its items that it makes at its own pace, before its queue is full; 1: it has none */

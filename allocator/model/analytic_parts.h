@@ -1,8 +1,8 @@
-/* What a plan's predicted time is made of, before γ, contention and scale are applied: the room's own, between analytic*.c. */
+/* The parts of a plan's predicted time, before γ, contention and scale are applied. Shared by analytic*.c. */
 #pragma once
 #include "allocator/model/analytic.h"
 
-/* Of each step. Chains are numbered by the index of one of their stages; log_chain is −INFINITY where there is none. */
+/* Values by step. Chains are numbered by the index of one of their stages; log_chain is −INFINITY where there is none. */
 typedef struct mz_analytic_steps {
   int count;
   double log_chain[MZ_STAGES_MAX];
@@ -17,11 +17,11 @@ typedef struct mz_analytic_parts {
   mz_analytic_steps steps;
 } mz_analytic_parts;
 
-/* Of the model's stages as they are; gamma, contention and log_scale have no part in it. */
+/* Computes the parts from the model's stages as they are; gamma, contention and log_scale have no part in it. */
 void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_analytic_parts *out);
 /* (Σ chains^γ)^(1/γ) of a step; 0 when it has none. */
 double mz_analytic_overlap_s(const mz_pipeline *pipeline, const mz_analytic_steps *steps, int step, double gamma);
-/* What the cores allow of a step. */
+/* Returns the time that the cores need for a step. */
 static inline double mz_analytic_cores_s(const mz_analytic_steps *steps, int step, double contention) {
   return steps->least_s[step] + contention * (steps->even_s[step] - steps->least_s[step]);
 }

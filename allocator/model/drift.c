@@ -55,7 +55,7 @@ static void smooth(const walk *w, double x[N]) {
   }
 }
 
-/* What levels leave of the observations, weighted and summed by plan. */
+/* The observations less the levels, weighted and summed by plan. */
 static void left_by_plan(const mz_drift *d, const walk *w, const double *observed, const double *level, double out[P]) {
   memset(out, 0, P * sizeof *out);
   for (int i = 0; i < d->count; i++)

@@ -73,7 +73,7 @@ static void follow_items(mz_evidence *e, const mz_observation *o) {
   }
 }
 
-/* What a sensor could not tell, forecasters skip. */
+/* Forecasters skip what a sensor could not tell. */
 static void forecast(mz_evidence *e, const mz_plan *plan, const mz_window *window) {
   for (int s = 0; s < e->pipeline.stage_count; s++) {
     const double capacity = (double)mz_stage_threads(&e->pipeline, s, plan) * window->wall_s;

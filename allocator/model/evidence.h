@@ -1,4 +1,4 @@
-/* What was seen of a pipeline at work, and the models that follow from it: observations by plan, T_ana fitted to them, forecasts of
+/* Observations of a pipeline at work, and the models that follow from them: observations by plan, T_ana fitted to them, forecasts of
  * every stage's utilisation, of cores and of memory. Holds a pointer into itself (the model's pipeline): never copied. */
 #pragma once
 #include "allocator/model/analytic.h"

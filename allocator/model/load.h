@@ -4,7 +4,7 @@
 #pragma once
 #include "allocator/strategies/strategy.h"
 
-/* What to provision for: the forecast's 80 % quantile where the forecast is to be trusted, otherwise the last value. */
+/* The level to provision for: the forecast's 80 % quantile where the forecast is to be trusted, otherwise the last value. */
 typedef struct mz_level {
   double value; /* NAN: unknown */
   bool forecast;

@@ -30,7 +30,7 @@ typedef struct mz_allocation_settings {
 } mz_allocation_settings;
 extern const mz_settings_table mz_allocation_table;
 
-/* What holds once the machine's own bounds are known. */
+/* The bounds in force once the machine's own are known. */
 typedef struct mz_bounds {
   double cpu_min, cpu_max; /* cores */
   double gpu_min, gpu_max;

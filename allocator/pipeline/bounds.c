@@ -1,4 +1,4 @@
-/* What the user allows and what the machine grants, made one; and what a plan takes of it. */
+/* Joins the bounds that the user sets with those of the machine, and computes how much of them a plan takes. */
 #include "allocator/pipeline/allocation_settings.h"
 #include <math.h>
 
@@ -11,7 +11,7 @@ static mz_status fail_pair(const char *low_key, double low, const char *high_key
   return mz_fail(MZ_E_CONFIG, "%s: %.12g exceeds %s %.12g; lower the one or raise the other", low_key, low, high_key, high);
 }
 
-/* What no machine could meet. 0 as an upper limit is none. */
+/* Refuses bounds that no machine could meet. 0 as an upper limit is none. */
 static mz_status check_settings(const mz_allocation_settings *s) {
   if (s->cpu_max > 0 && s->cpu_min > s->cpu_max) return fail_pair("limits.cpu_min", s->cpu_min, "limits.cpu_max", s->cpu_max);
   if (s->gpu_max > 0 && s->gpu_min > s->gpu_max) {

@@ -1,4 +1,4 @@
-/* What an allocator may be created with: checks of the start plan, choice of the history's rows. */
+/* Checks the start plan that an allocator is created with, and chooses the history's rows for it. */
 #include "allocator/allocator.h"
 #include <string.h>
 

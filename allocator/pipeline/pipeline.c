@@ -5,7 +5,7 @@
 
 /* ---- checks ---- */
 
-/* What a message names. */
+/* The name in messages. */
 typedef struct part {
   const char *pipeline, *what, *name;
   int index;
@@ -161,7 +161,7 @@ int64_t mz_knob_clamp(const mz_knob *knob, int64_t value) {
   return value < knob->min ? knob->min : value > knob->max ? knob->max : value;
 }
 
-/* Of log2 knobs the steps are the powers of two, whatever the value that one steps from: what went up comes down the same way. */
+/* Steps of log2 knobs are the powers of two, whatever the value that one steps from: what went up comes down the same way. */
 int64_t mz_knob_step(const mz_knob *knob, int64_t value, int direction) {
   MZ_ASSERT(direction == 1 || direction == -1);
   value = mz_knob_clamp(knob, value);

@@ -1,4 +1,4 @@
-/* What is steered, as data: stages that work, queues between them, devices they run on, knobs that set their sizes. The owner
+/* The pipeline that is steered, as data: stages that work, queues between them, devices they run on, knobs that set their sizes. The owner
  * of the real thing (the trainer's roof, a test) fills one in and hands it over; nothing here knows what the stages do. All
  * plain structs that are copied freely; references between parts are indices, -1 for none.
  *
@@ -106,7 +106,7 @@ int64_t mz_knob_step(const mz_knob *knob, int64_t value, int direction);
 /* A knob's value within its range. */
 int64_t mz_knob_clamp(const mz_knob *knob, int64_t value);
 
-/* Of a stage under a plan. */
+/* Return the threads, the batch and the device of a stage under a plan. */
 int64_t mz_stage_threads(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 int64_t mz_stage_batch(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan);

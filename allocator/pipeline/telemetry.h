@@ -1,4 +1,4 @@
-/* What was measured: plain structs that the monitor and the owner of the pipeline fill, one window per phase. */
+/* Measurements: plain structs that the monitor and the owner of the pipeline fill, one window per phase. */
 #pragma once
 #include "allocator/pipeline/pipeline.h"
 

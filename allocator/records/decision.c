@@ -39,7 +39,7 @@ void mz_decision_show(mz_decision *d, const mz_pipeline *pipeline, const mz_prop
 
 /* ---- as JSON ---- */
 
-/* What only informs: six digits are more than was measured. Not finite: null. */
+/* Adds a number that only informs: six digits are more than was measured. Not finite: null. */
 static void add_measure(cJSON *object, const char *key, double value) {
   char text[32];
   snprintf(text, sizeof text, "%.5e", value);

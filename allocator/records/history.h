@@ -1,4 +1,4 @@
-/* What was measured on this machine by all runs of a user: SQLite in write-ahead mode, one row per measured phase, in columns
+/* Measurements of all runs of a user on this machine: SQLite in write-ahead mode, one row per measured phase, in columns
  * that people can read (`sqlite3 history.db 'select * from measurements'`). Shared by processes; a row is written in well under a
  * millisecond and may be lost by a power failure, never damaged. One thread uses a handle; a child process opens its own.
  *
@@ -18,12 +18,12 @@ bool mz_history_default_path(char *out, size_t size);
  * oldest are removed. MZ_E_IO: there is no file and none can be made, or it is no file, or cannot be opened. MZ_E_CONFIG: the
  * file was written by a newer version (both are named), or is another program's database. *out is NULL after a failure. */
 mz_status mz_history_open(mz_history **out, const char *path);
-/* What is in the write-ahead file goes to the file itself: a copy of it is then whole. NULL is fine. */
+/* Moves the write-ahead file's content into the file itself: a copy of it is then whole. NULL is fine. */
 void mz_history_close(mz_history *history);
 
 enum { MZ_HISTORY_ROWS_MAX = 200000 };
 
-/* What rows must agree in to speak about the same thing. */
+/* Rows describe the same thing when they agree in all of these. */
 typedef struct mz_history_key {
   char machine[128]; /* fingerprint: processor model, cores granted, instruction set, devices */
   char env[64];

@@ -14,7 +14,7 @@ enum {
   SET_ASIDE_MAX = 10000, /* files of one name: the last is written over */
 };
 
-/* What came of looking at the file. */
+/* The result of looking at the file. */
 typedef enum finding {
   READY,
   DAMAGED,

@@ -21,7 +21,7 @@ typedef struct mz_ledger {
   uint64_t offset; /* bytes of whole lines */
 } mz_ledger;
 
-/* Of a run's directory. MZ_E_IO when it is none. */
+/* Writes the ledger's path in a run's directory. MZ_E_IO when it is none. */
 mz_status mz_ledger_path(const char *run, char *out, size_t size);
 /* Cuts the file to `offset` (0: a new file) and appends from there; from its last whole line, with a warning, where it is shorter.
  * On failure nothing is open. */

@@ -6,7 +6,7 @@
 
 enum { ROUNDS_MAX = 1 << 20 };
 
-/* What the options of a section point to. */
+/* The values that the options of a section point to. */
 typedef struct section {
   mz_pipeline pipeline;
   mz_allocation_settings settings;

@@ -1,4 +1,4 @@
-/* What the kernel tells of waiting: pressure stall information (how long some task wanted a core, memory, the disk, and had to
+/* The kernel's account of waiting: pressure stall information (how long some task wanted a core, memory, the disk, and had to
  * wait) and the time that the control group's CPU quota stopped it. Of the process's own version 2 group where there is one,
  * else of the whole machine. Seconds since some start; false: not there, or makes no sense. */
 #pragma once

@@ -1,4 +1,4 @@
-/* What procfs tells of this process and of the machine. Times are CPU seconds since their start, in the kernel's ticks (10 ms).
+/* Readings of procfs on this process and on the machine. Times are CPU seconds since their start, in the kernel's ticks (10 ms).
  * Each read is one pread; false: it is not there, may not be read, or makes no sense. */
 #pragma once
 #include <stdbool.h>

@@ -29,7 +29,7 @@ static const double FULL = 0.95;   /* of the cores: with more in use, further th
 static const double WAITING = 0.2; /* of a pool's time: waiting that counts */
 enum { MOVES_MAX = 1 + 2 * MZ_STAGES_MAX + MZ_QUEUES_MAX };
 
-/* What it keeps from one window to the next. */
+/* State from one window to the next. */
 typedef struct memory {
   mz_hysteresis hysteresis;
   int pressed;                       /* windows in a row that memory was short */

@@ -127,7 +127,7 @@ static bool is_leaner(const mz_situation *situation, const look *l, const look *
   return l->cost <= limit && compare_reserved(situation->pipeline, &l->plan, &best->plan) < 0;
 }
 
-/* Of the plans that differ from `from` in so many knobs by so many steps at the most, `best` becomes the one preferred. */
+/* Puts into `best` the preferred one of the plans that differ from `from` in at most so many knobs by at most so many steps. */
 static bool try_moves(search *s, const look *from, int knobs, int reach, preference preferred, double limit, look *best) {
   move moves[MOVES_MAX];
   const int count = list_moves(s->situation->pipeline, &from->plan, reach, moves);
@@ -196,7 +196,7 @@ static void size_queues(search *s, double limit, look *chosen) {
   }
 }
 
-/* What counts as good as the best: what it may lose by being lean must not make it as bad as the plan in force. */
+/* Returns whether a plan counts as good as the best: the time lost by reserving less must not make it as bad as the plan in force. */
 static double tie_limit(const search *s, const look *base) {
   const double worth_changing = base->cost * (1 - TIE), limit = s->best.cost * (1 + TIE);
   return s->best.cost < worth_changing ? fmin(limit, worth_changing * (1 - 1e-9)) : limit;
@@ -290,7 +290,7 @@ static void list_candidates(const search *s, const look *chosen, mz_proposal *ou
   }
 }
 
-/* Of the neighbours that were never measured and that may be faster for all that is known, the most promising. */
+/* Returns the most promising neighbour that was never measured and may be faster for all that is known. */
 static bool explore(const mz_situation *situation, const look *base, mz_proposal *out) {
   move moves[MOVES_MAX];
   const int count = list_moves(situation->pipeline, situation->plan, 1, moves);

@@ -1,4 +1,4 @@
-/* What keeps thresholds from flapping: how long each knob has rested since it last changed, which way it went, and for how many
+/* Hysteresis keeps thresholds from flapping: how long each knob has rested since it last changed, which way it went, and for how many
  * windows in a row a change was called for. A plain struct that starts zeroed; deterministic. */
 #pragma once
 #include "allocator/pipeline/pipeline.h"
@@ -20,7 +20,7 @@ typedef struct mz_hysteresis {
   } knobs[MZ_PLAN_KNOBS_MAX];
 } mz_hysteresis;
 
-/* With each window: finds out what became of the last proposal and whatever else has changed the plan. Windows of a trial need
+/* Call with each window: finds out what became of the last proposal and whatever else has changed the plan. Windows of a trial need
  * not be told: a plan that passed counts from when it was proposed, one that was undone went just before this window. true: the
  * plan has changed or windows are missing, and counts of windows begin anew. */
 bool mz_hysteresis_follow(mz_hysteresis *h, const mz_pipeline *pipeline, const mz_plan *plan, int64_t phase);

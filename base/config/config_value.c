@@ -210,7 +210,7 @@ static verdict parse_bool(const char *text, int64_t *out) {
   return *out != 0 || strcmp(text, "off") == 0 || strcmp(text, "false") == 0 ? FITS : WRONG_TYPE;
 }
 
-/* What JSON keeps as it is, and a terminal shows. */
+/* Returns whether JSON keeps the text as it is and a terminal shows it. */
 static bool is_clean(const char *text) {
   uint32_t code;
   size_t length;

@@ -14,5 +14,5 @@ mz_setting_value mz_setting_value_load(const mz_setting *row, const void *place)
 void mz_setting_value_store(const mz_setting *row, const mz_setting_value *value, void *place);
 /* As a user would type it; parses back to the same bits. */
 void mz_setting_value_text(const mz_setting *row, const mz_setting_value *value, char *out, size_t size);
-/* What the setting takes: "0 … 4096 (updates a round)", "one of puct, gumbel". */
+/* Writes the values that the setting takes: "0 … 4096 (updates a round)", "one of puct, gumbel". */
 void mz_setting_value_range(const mz_setting *row, char *out, size_t size);

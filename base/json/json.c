@@ -53,7 +53,7 @@ static mz_status blank_comment(source *src, size_t *at) {
   return MZ_OK;
 }
 
-/* What cJSON does not do, before it sees the text: comments, a bound on the depth, NUL bytes and control characters. */
+/* Checks that cJSON lacks, made before it sees the text: comments, a bound on the depth, NUL bytes and control characters. */
 static mz_status prescan(source *src, bool comments) {
   int depth = 0;
   for (size_t i = 0; i < src->size;) {

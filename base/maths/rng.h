@@ -3,7 +3,7 @@
 #pragma once
 #include <stdint.h>
 
-/* What a stream is for; streams.h makes the streams and says what `a` and `b` are. Numbers are never used again for another purpose:
+/* Purposes of streams; streams.h makes the streams and says what `a` and `b` are. Numbers are never used again for another purpose:
  * they determine what a seed gives. */
 typedef enum mz_purpose {
   MZ_RNG_WEIGHTS = 1,

@@ -58,7 +58,7 @@ static int by_stratum_then_values(const void *left, const void *right) {
   return (l->b > r->b) - (l->b < r->b);
 }
 
-/* What is resampled and what becomes of it. */
+/* The data that are resampled and the statistic of each resample. */
 typedef struct sample {
   int n;
   item *items;            /* sorted, so that a stratum is a run and the caller's order within it is forgotten */

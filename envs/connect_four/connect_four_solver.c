@@ -76,7 +76,7 @@ static inline int score_of_leading_white(uint64_t mine, uint64_t all, uint64_t n
   return has_four((mine ^ all) | (empty & EVEN_ROWS & ~next_even)) ? -1 : UNDECIDED;
 }
 
-/* With Black to lead one column whose next cell is even is left over. If White threatens an odd cell of it, Black must in the end
+/* If Black leads, one column whose next cell is even is left over. If White threatens an odd cell of it, Black must in the end
  * play below that cell: there Black gets the even cells, White the odd ones, and White wins unless Black has four before. */
 static inline int score_of_leading_black(uint64_t mine, uint64_t all, uint64_t next_even, uint64_t danger) {
   const uint64_t empty = MZ_CONNECT_FOUR_BOARD & ~all, odd_danger = danger & ODD_ROWS;

@@ -8,7 +8,7 @@
 
 enum { SIDE = 9, HISTORY = 4, CHANNELS = 2 * HISTORY + 2, WORDS = (MZ_GO_CELLS_MAX + 63) / 64, FILTER = 1024 };
 
-/* What follows a move that repeats an earlier position, beyond the simple ko, which is forbidden always. */
+/* Rules for a move that repeats an earlier position, beyond the simple ko, which is always forbidden. */
 typedef enum superko { SUPERKO_FORBID, SUPERKO_LOSS, SUPERKO_DRAW, SUPERKO_NONE } superko;
 
 typedef struct options {

@@ -10,7 +10,7 @@
 #include "networks/tape/tape_state.h"
 #include <string.h>
 
-/* What has more to it than a kernel over rows. */
+/* Ops that take more than a kernel over rows. */
 typedef struct node_functions {
   mz_status (*prepare)(mz_tape *tape, mz_node *node);
   void (*release)(mz_node *node);

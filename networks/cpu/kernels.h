@@ -83,7 +83,7 @@ typedef struct mz_tiling {
   ptrdiff_t point_stride;
 } mz_tiling;
 
-/* What becomes of a convolution's sums: y = relu?(sum + bias? + add?). */
+/* The last step of a convolution: y = relu?(sum + bias? + add?). */
 typedef struct mz_tile_finish {
   const float *bias; /* [channels] or NULL */
   const float *add;  /* as y, which it may be, or NULL */

@@ -27,7 +27,7 @@ static matrix matrix_of(const mz_tape *tape, const mz_node *node, mz_value value
   return (matrix){rows * node->positions, v->columns / node->positions, v->stride / node->positions};
 }
 
-/* What each of the three products looks like, pointers apart. */
+/* The shapes of the three products, without pointers. */
 static mz_product forward_shape(const mz_tape *tape, const mz_node *node, int rows) {
   const matrix x = matrix_of(tape, node, node->inputs[0], rows), y = matrix_of(tape, node, node->output, rows);
   return (mz_product){.rows = x.rows,

@@ -12,7 +12,7 @@ typedef struct norm_node {
 
 static int channels_of(const mz_tape *tape, const mz_node *node) { return tape->params->items[node->norm.gamma].columns; }
 
-/* Of each of the sums. */
+/* Floats of each of the sums. */
 static size_t sum_count(const mz_tape *tape, const mz_node *node) {
   return (size_t)(tape->rows / node->group_rows) * (size_t)channels_of(tape, node);
 }

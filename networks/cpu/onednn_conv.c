@@ -39,7 +39,7 @@ static mz_status weights_as(dnnl_memory_desc_t *out, const mz_conv_shape *shape,
   return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, type_of(bf16), tag), "weights");
 }
 
-/* What happens to the sum: nothing, or what is in y is added and negative values become 0. */
+/* Describes the last step: none, or y's old value is added and negative values become 0. */
 static mz_status post_operations(dnnl_primitive_attr_t *out, bool add, bool relu) {
   dnnl_post_ops_t after = NULL;
   MZ_TRY(mz_onednn_check(dnnl_primitive_attr_create(out), "attributes"));

@@ -1,4 +1,4 @@
-/* What the files that use oneDNN's C API (2.6) share: its engine, one thread, statuses. */
+/* Shared by the files that use oneDNN's C API (2.6): its engine, one thread, statuses. */
 #pragma once
 #include "base/status.h"
 #include <oneapi/dnnl/dnnl.h>

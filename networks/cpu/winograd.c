@@ -39,7 +39,7 @@ static int pairs(const mz_winograd *w) { return w->inputs * w->outputs; }
 static ptrdiff_t point_stride(const mz_winograd *w, int channels) { return (ptrdiff_t)w->block * w->tiles * channels + MZ_LANES; }
 static ptrdiff_t kernel_stride(const mz_winograd *w) { return pairs(w) + MZ_LANES; }
 
-/* Of `all` boards at once, `rows` from `first` on. */
+/* Computes `rows` of `all` boards, from `first` on. */
 static mz_tiling tiling_of(const mz_winograd *w, int all, int first, int rows, int channels) {
   return (mz_tiling){.down = w->down,
                      .across = w->across,

@@ -163,7 +163,7 @@ static mz_value narrow(const mz_model *model, mz_tape *tape, mz_value x) {
 /* Its second norm goes into the convolution before it: there is one of it. */
 static bool folds(const mz_block *b) { return b->norm[1][MZ_FROM_ROOT].mean == b->norm[1][MZ_FROM_DYNAMICS].mean; }
 
-/* What a pooled block's first convolution adds; −1: nothing. */
+/* Returns the value that a pooled block's first convolution adds; −1: none. */
 static mz_value pooled(const mz_model *model, mz_tape *tape, const mz_block *b, mz_value y) {
   if (b->pooled < 0) return -1;
   const mz_value pool = mz_tape_pool(tape, y, positions_of(model));

@@ -1,4 +1,4 @@
-/* What every op of the reference backend asks of a tape. */
+/* Access of the reference backend's ops to a tape. */
 #pragma once
 #include "networks/tape/tape_state.h"
 

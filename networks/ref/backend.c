@@ -105,7 +105,7 @@ static void xent(row_view row, const double *target) {
   for (int i = 0; i < row.columns; i++) row.y[0] -= target[i] * (row.x[i] - normaliser);
 }
 
-/* Of factor · weight · −Σ target_i log p_i: factor · weight · (p_i Σ target − target_i). */
+/* Adds the gradient of factor · weight · −Σ target_i log p_i: factor · weight · (p_i Σ target − target_i). */
 static void xent_backward(const mz_node *node, row_view row, const double *target, double weight, double *dx) {
   const double normaliser = log_sum_exp(row.x, row.columns);
   double total = 0.0;

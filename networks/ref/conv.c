@@ -102,7 +102,7 @@ static bool is_at(const mz_action_map *map, int action, int position) {
   return map->kind == MZ_ACTIONS_COLUMNS ? position % map->board.width == action : position == action;
 }
 
-/* What row `row` of the table counts for in the output at `position`. */
+/* Returns how often row `row` of the table counts in the output at `position`. */
 static double factor_of(const mz_action_map *map, int action, int position, int row) {
   if (is_everywhere(map, action)) return row == (map->kind == MZ_ACTIONS_PLAIN ? action : TAPS) ? 1.0 : 0.0;
   int seen;

@@ -37,7 +37,7 @@ void mz_ref_linear_backward(mz_tape *tape, const mz_node *node, int r) {
   }
 }
 
-/* What one position of row r of a use adds. */
+/* Adds the part of one position of row r of a use. */
 static void add_gradients(mz_tape *tape, const mz_node *use, int r, const double *x, const double *y, const double *dy) {
   const mz_ref_param w = mz_ref_param_at(tape, use->weight);
   for (int j = 0; j < w.columns; j++) {

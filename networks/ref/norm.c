@@ -72,7 +72,7 @@ void mz_ref_norm_backward(mz_tape *tape, const mz_node *node, int rows) {
   }
 }
 
-/* Of the uses that share a norm's gain and offset, how many share these statistics. */
+/* Returns the number of uses of this norm that also share its running statistics. */
 static int sharing(const mz_tape *tape, const mz_node *node, const mz_norm *statistics) {
   int count = 0;
   for (int u = 0; u < node->use_count; u++) count += tape->nodes[node->uses[u]].norm.mean == statistics->mean;

@@ -160,7 +160,7 @@ mz_value mz_tape_action_map(mz_tape *tape, const mz_action_map *map, int table, 
   return append(tape, node, node.positions * param->columns);
 }
 
-/* Of a value and a row of as many channels. */
+/* Checks that `row` has one entry per channel of `value`. */
 static int positions_of(const mz_tape *tape, mz_value x, int row) {
   const int channels = tape->params->items[row].columns, columns = columns_of(tape, x);
   MZ_ASSERT(channels % MZ_LANES == 0 && columns % channels == 0);

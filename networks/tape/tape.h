@@ -124,7 +124,7 @@ mz_value mz_tape_softmax(mz_tape *tape, mz_value logits);
 /* The value in bfloat16, where the backend computes with it (else the value itself): rounded as it is written where only convolutions read
  * it (AFFINE, NORM, PLANES, in inference a convolution that adds nothing), else a copy. */
 mz_value mz_tape_to_bf16(mz_tape *tape, mz_value x);
-/* Of an update's rows this tape runs such a share (default 1): its statistics count for so much. */
+/* Sets which fraction of an update's rows this tape runs (default 1); batch statistics are weighted by it. */
 void mz_tape_set_share(mz_tape *tape, double share);
 bool mz_tape_trains(const mz_tape *tape); /* was created with backward */
 

@@ -54,7 +54,7 @@ static mz_status find_uses(mz_tape *tape) {
   return MZ_OK;
 }
 
-/* Of a value's gradient, and of its data unless it is bf16. */
+/* Returns the bytes of a value's gradient, which are those of its data unless it is bf16. */
 static size_t value_bytes(const mz_tape *tape, int value) {
   return (size_t)tape->rows * (size_t)tape->values[value].stride * tape->backend->element_size;
 }
@@ -66,7 +66,8 @@ static void *take(const mz_tape *tape, size_t *at, size_t bytes) {
   return start;
 }
 
-/* What a convolution adds to is its output where nobody reads it afterwards: a summand, and between the blocks of inference. */
+/* Returns whether a convolution writes over the value that it adds, which nobody reads afterwards: a summand, and in inference the
+ * value between two blocks. */
 static bool adds_in_place(const mz_tape *tape, const mz_node *node) {
   if (node->op != MZ_OP_CONV || node->input_count < 2) return false;
   const mz_node *added = &tape->nodes[node->inputs[1]];

@@ -28,7 +28,7 @@ struct mz_tape {
   void *scratch; /* what any node may use while it runs */
   size_t scratch_bytes;
 
-  /* Of the running pass: */
+  /* The running pass: */
   const void *weights, *transposed;
   void *gradients;
   int live_rows;
@@ -39,7 +39,7 @@ static inline void mz_tape_claim_scratch(mz_tape *tape, size_t bytes) {
   if (bytes > tape->scratch_bytes) tape->scratch_bytes = bytes;
 }
 
-/* What the tape's own files and the backends need to know of an op beside its kernels: adding one adds a row (tape_ops.c). */
+/* Properties of an op beside its kernels, for the tape's own files and the backends: adding an op adds a row (tape_ops.c). */
 typedef struct mz_op_traits {
   const char *name;
   bool runs;           /* forward has something to compute */

@@ -68,7 +68,7 @@ void mz_batch_deinit(mz_batch *batch) {
   *batch = (mz_batch){0};
 }
 
-/* What the rows of one build share. */
+/* Shared by the rows of one build. */
 typedef struct builder {
   mz_batch *batch;
   const mz_batch_source *source;
@@ -77,7 +77,7 @@ typedef struct builder {
   int symmetries; /* to choose from; 1: none */
 } builder;
 
-/* Of step `step`; `row` of the batch. */
+/* Writes the observation of step `step` into row `row` of the batch. */
 static void write_observation(const builder *b, const mz_draw *draw, int step, int symmetry, int row) {
   const mz_spec *spec = b->source->spec;
   const int t = draw->position + step;

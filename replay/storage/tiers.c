@@ -77,7 +77,7 @@ mz_entry mz_tiers_entry(const mz_tiers *tiers, uint64_t serial) {
   return entry;
 }
 
-/* What it takes in that tier; as a frame only once it was one. */
+/* Returns the bytes that it takes in that tier; of a frame only once it was one. */
 static int64_t bytes_in(const mz_tiers *tiers, uint64_t serial, mz_tier tier) {
   if (tier == MZ_TIER_RAW) return (int64_t)mz_tiers_entry(tiers, serial).bytes;
   return (int64_t)mz_frame_bytes(mz_tiers_record(tiers, serial)->frame_size);
@@ -88,7 +88,7 @@ static void count_move(mz_tiers *tiers, uint64_t serial, mz_tier from, mz_tier t
   tiers->used[to] += bytes_in(tiers, serial, to);
 }
 
-/* What is spilled has become less at the front. */
+/* Drops the front of the spilled segments. */
 static void forget_front(mz_tiers *tiers) {
   if (tiers->oldest < tiers->first_packed)
     mz_spill_forget(tiers->spill, mz_tiers_record(tiers, tiers->oldest)->offset);

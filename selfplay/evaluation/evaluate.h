@@ -46,7 +46,7 @@ mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, 
  * environments with chance or too many lines (more than 10 million from one seat). */
 mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *out);
 
-/* Of side 0, from its returns of all games [games]; moves and simulations stay 0. units: [games], scratch. */
+/* Computes the evaluation of side 0 from its returns of all games [games]; moves and simulations stay 0. units: [games], scratch. */
 void mz_evaluation_of(const mz_match *match, const double *returns, double *units, mz_evaluation *out);
 /* Mean return, deviation, counts and share of the points from the tallies by seat and the sum of the squared returns. */
 void mz_evaluation_conclude(mz_evaluation *evaluation, double square_sum);

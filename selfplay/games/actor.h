@@ -5,7 +5,7 @@
 #include "selfplay/games/games.h"
 #include "selfplay/search/search.h"
 
-/* What one worker needs; made for the largest group. Not state. discount: γ, whatever the number of players. */
+/* One worker's scratch memory; made for the largest group. Not state. discount: γ, whatever the number of players. */
 typedef struct mz_actor mz_actor;
 mz_status mz_actor_create(mz_actor **out, const mz_env *env, const mz_search_settings *search, const mz_model *model,
                           const mz_backend *backend, double discount, int slots);
@@ -14,7 +14,7 @@ void mz_actor_free(mz_actor *actor);
 mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_backend *backend,
                          int slots, double *bytes);
 
-/* What moves gave; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the results of all
+/* The result of moves; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the results of all
  * groups gives the same whatever the groups. A reader that takes the segments sets segment_count to 0; the memory stays. */
 typedef struct mz_selfplay_result {
   mz_segment **segments; /* one reference each, passed to the reader */

@@ -66,7 +66,7 @@ void mz_games_keep(mz_games *games, int slot) {
   if (games->settings.fork_share == 0) return;
   const mz_game *game = &games->games[slot];
   mz_rng rng = mz_stream_fork(games->seed, slot, game->moves);
-  /* Of n positions each stays with 1/n (reservoir sampling). */
+  /* Reservoir sampling: each of n positions stays with probability 1/n. */
   if (mz_rng_below(&rng, (uint32_t)game->length + 1) != 0) return;
   memcpy(fork_of(games, slot), mz_games_state(games, slot), games->env->state_size);
 }
@@ -95,7 +95,7 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
 }
 
-/* What goes on from a run without forks has none yet: the positions in play will do. */
+/* A run that continues one without forks has none yet: the positions in play will do. */
 static void read_forks(mz_games *games, mz_reader *reader) {
   if (mz_reader_left(reader) > 0)
     mz_read(reader, games->forks, forks_size(games));

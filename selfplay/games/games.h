@@ -20,7 +20,7 @@ typedef struct mz_selfplay_settings {
   int64_t fast_simulations; /* selfplay.fast_simulations */
 } mz_selfplay_settings;
 extern const mz_settings_table mz_selfplay_table;
-/* Of a move that is not searched in full, and of a move on average. simulations: the search settings'. */
+/* Return the simulations of a move that is not searched in full, and of a move on average. simulations: the search settings'. */
 int64_t mz_selfplay_fast_simulations(const mz_selfplay_settings *settings, int64_t simulations);
 double mz_selfplay_mean_simulations(const mz_selfplay_settings *settings, int64_t simulations);
 

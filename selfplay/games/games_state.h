@@ -26,5 +26,5 @@ static inline uint8_t *mz_games_state(const mz_games *games, int slot) {
 }
 /* Starts the slot's episode: at a fork, or by a reset and 0 … opening_plies random moves. mask: scratch, [actions]. */
 void mz_games_start(mz_games *games, int slot, uint8_t *mask);
-/* To be called at every position that is searched: so that any of the episode's may be where another game forks off. */
+/* Call at every position that is searched: any of the episode's may then be where another game forks off. */
 void mz_games_keep(mz_games *games, int slot);

@@ -12,7 +12,7 @@ typedef struct mcts_game {
   double scale, shift; /* value = scale · return + shift */
 } mcts_game;
 
-/* What each player has been paid since the root. */
+/* Rewards of each player since the root. */
 typedef struct mcts_returns {
   double of[2];
 } mcts_returns;

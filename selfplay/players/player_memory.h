@@ -1,4 +1,4 @@
-/* What players keep from move to move, for the thread that moves: a tree's memory, what the solver found out, scratch. None of it
+/* Memory that players keep from move to move, for the thread that moves: a tree, a solver, scratch. None of it
  * changes what is played. Freed when the thread ends. */
 #pragma once
 #include "selfplay/players/mcts.h"

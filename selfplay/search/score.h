@@ -15,7 +15,7 @@
 #define MZ_PRIOR_MIN 1e-30f /* keeps the weights of v_mix and π·exp(σ) among the normal numbers */
 #define MZ_SPAN_MIN 1e-8f   /* least difference of Q that is scaled to 1 */
 
-/* What scoring needs of the settings, tabulated by visits: [visits_max + 1]. */
+/* The settings that scoring needs, tabulated by visits: [visits_max + 1]. */
 typedef struct mz_scorer {
   float discount;     /* −γ for alternating players */
   float *exploration; /* puct: √N·(c_init + ln((N + c_base + 1)/c_base)) */

@@ -1,4 +1,4 @@
-/* What a search asks of a model. A network answers it (mz_search_model_of_infer); tests answer it from tables. Latents live in
+/* The model that a search asks. A network answers it (mz_search_model_of_infer); tests answer it from tables. Latents live in
  * a pool that the search owns and addresses by index; a model that needs no floats may use the indices as keys. */
 #pragma once
 #include "networks/infer.h"

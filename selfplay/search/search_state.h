@@ -45,7 +45,7 @@ void mz_search_begin(mz_search *search, int slot);
 /* Takes the model's answers for `simulation` (1 …) of n slots and begins the next one, unless this is the last. */
 void mz_search_finish(mz_search *search, int n, int simulation, bool last);
 
-/* What the next simulation takes at the root. */
+/* Returns the action that the next simulation takes at the root. */
 static inline int mz_search_choose(const mz_search *s, const mz_scorer *scorer, int slot, const mz_tree_node *root,
                                    mz_edges edges, int actions, bool gumbel) {
   if (!gumbel) return mz_score_puct(scorer, root, edges, actions, s->root_first[slot], s->score);

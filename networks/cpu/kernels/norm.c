@@ -82,7 +82,7 @@ void MZ_LEVEL(mz_norm)(const mz_norm_group *g) {
     apply_all(g, false);
 }
 
-/* With x̂ = (x − mean) · inverse:  dx = scale · inverse · (dy − Σdy / n − x̂ · Σ(dy · x̂) / n). */
+/* Let x̂ = (x − mean) · inverse; then dx = scale · inverse · (dy − Σdy / n − x̂ · Σ(dy · x̂) / n). */
 static inline __attribute__((always_inline)) void differentiate(const mz_norm_group *g, int channel, int wide) {
   const size_t stride = (size_t)g->channels;
   const vec share = v_set(1.0f / (float)g->positions);

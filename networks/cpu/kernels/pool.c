@@ -1,4 +1,4 @@
-/* What a board's positions have in common: pooled into a row of channels, and spread over them again. Positions are gone through in
+/* Pooling of a board's positions into a row of channels, and broadcasting of a row over them. Positions are gone through in
  * order, each channel in its own lane. */
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/vec.h"
@@ -37,7 +37,7 @@ void MZ_LEVEL(mz_pool)(const mz_pooling *p) {
   }
 }
 
-/* Of the largest's gradient, what falls to a position: all of it where x is the first so large, which `open` (1 or 0) then ends. */
+/* Returns a position's part of the maximum's gradient: all of it where x is the first so large, which `open` (1 or 0) then ends. */
 static inline vec of_largest(vec x, vec largest, vec dy, float open[V_LANES]) {
   float at[V_LANES], top[V_LANES], gradient[V_LANES];
   v_store(at, x);

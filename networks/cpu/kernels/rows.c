@@ -57,7 +57,7 @@ void MZ_LEVEL(mz_minmax)(const float *x, float *y, int rows, int columns, ptrdif
   }
 }
 
-/* With s = max − min + ε: dx = dy / s, and besides the minimum gets Σ dy (y − 1) / s, the maximum −Σ dy y / s. */
+/* Let s = max − min + ε; then dx = dy / s, and besides the minimum gets Σ dy (y − 1) / s, the maximum −Σ dy y / s. */
 void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
                                   ptrdiff_t stride, bool overwrite) {
   for (int row = 0; row < rows; row++, x += stride, y += stride, dy += stride, dx += stride) {
@@ -200,7 +200,7 @@ void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bo
   }
 }
 
-/* With S = Σ exp(x − max) and T = Σ target: −Σ target · log softmax = T log S + Σ target (max − x), a sum without cancellation.
+/* Let S = Σ exp(x − max) and T = Σ target; then −Σ target · log softmax = T log S + Σ target (max − x), a sum without cancellation.
  * normalisers: T / S. exponentials: exp(x − max), of the logits' shape; NULL: not wanted. */
 static inline void group_entropy(const mz_logits *group, const float *targets, float *exponentials, float *entropies,
                                  float *normalisers) {

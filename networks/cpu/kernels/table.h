@@ -1,4 +1,4 @@
-/* What kernels/ compiles to at this level: MZ_LEVEL(mz_product) is mz_product_avx2 and so on. */
+/* The functions of kernels/ at this level: MZ_LEVEL(mz_product) is mz_product_avx2 and so on. */
 #pragma once
 #include "networks/cpu/kernels.h"
 

@@ -51,7 +51,7 @@ static void lines_find(lines *l, int count, int first, int length, ptrdiff_t str
   }
 }
 
-/* What a tile has of a board and among the points. */
+/* A tile's place on a board and among the points. */
 typedef struct tile {
   lines down, across;
   ptrdiff_t points_down, points_across;
