@@ -1,6 +1,6 @@
 /* Section 'session' of a checkpoint: where the run stands beside its state, for resume. */
 #include "base/log.h"
-#include "muzero/steering/trainer_pipeline.h"
+#include "muzero/knobs.h"
 #include "muzero/run.h"
 #include "networks/isa.h"
 #include <math.h>

@@ -226,22 +226,3 @@ uint64_t mz_settings_work_hash(const mz_settings *settings) {
   }
   return hash;
 }
-
-static int64_t at_least_1(int64_t x) { return x < 1 ? 1 : x; }
-
-void mz_knobs_resolve(mz_knobs *k, const mz_settings *s, int threads) {
-  int64_t games = s->selfplay.games;
-  /* Every stage may use every core granted: who waits sleeps, so the stages share the cores by need. */
-  if (!k->cpu_actor) k->cpu_actor = threads < games ? threads : games;
-  if (!k->batch_actor) k->batch_actor = s->learning.reanalyze_ratio > 0 ? threads : at_least_1(threads / 4);
-  if (!k->learner_threads) k->learner_threads = threads < s->learning.shards ? threads : s->learning.shards;
-  if (!k->mcts_storage_size) { /* two groups an actor, so that the last group is short; at most 64 games */
-    int64_t group = at_least_1((games + 2 * k->cpu_actor - 1) / (2 * k->cpu_actor));
-    k->mcts_storage_size = group > 64 ? 64 : group;
-  }
-  if (!k->batch_buffer_size) k->batch_buffer_size = 4;
-  if (!k->selfplay_device) k->selfplay_device = 1;
-  if (!k->reanalyze_device) k->reanalyze_device = 1;
-  if (!k->learning_device) k->learning_device = 1;
-  if (!k->replay_raw) k->replay_raw = s->replay.raw_bytes ? s->replay.raw_bytes : s->replay.bytes_max;
-}

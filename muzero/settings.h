@@ -78,9 +78,6 @@ mz_status mz_settings_resolve(mz_settings *settings, const uint8_t *explicit_);
 /* Checks settings that were resolved before and come from a file: MZ_E_CONFIG where mz_settings_resolve would have refused or
  * changed them. */
 mz_status mz_settings_check(const mz_settings *settings);
-/* Fills knobs left 0 for a budget of `threads` threads. */
-void mz_knobs_resolve(mz_knobs *knobs, const mz_settings *settings, int threads);
-
 /* Of the settings that decide what a unit of work costs: network, loss, search, self-play, replay, batch, evaluation. */
 uint64_t mz_settings_work_hash(const mz_settings *settings);
 

@@ -1,7 +1,7 @@
 #include "muzero/compare/cell.h"
 #include "base/machine/clock.h"
 #include "base/file/file.h"
-#include "muzero/steering/trainer_pipeline.h"
+#include "muzero/knobs.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>

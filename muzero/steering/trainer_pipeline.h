@@ -2,6 +2,7 @@
  * the devices, and the knobs of mz_knobs. A unit of work is a round in which learning takes place. */
 #pragma once
 #include "allocator/pipeline/devices.h"
+#include "muzero/knobs.h"
 #include "muzero/training/memory.h"
 
 enum { MZ_STAGE_ACTOR, MZ_STAGE_BATCH, MZ_STAGE_LEARNER, MZ_STAGE_FOLD, MZ_STAGE_EVALUATE };
@@ -13,9 +14,3 @@ void mz_pipeline_describe(mz_pipeline *out, const mz_settings *settings, const m
                           const mz_knobs *held, int threads);
 /* What a plan takes, part by part: together mz_plan_bytes. */
 void mz_pipeline_parts(const mz_pipeline *pipeline, const mz_memory *memory, const mz_plan *plan, double parts[MZ_MEMORY_PARTS]);
-
-mz_plan mz_plan_of_knobs(const mz_knobs *knobs);
-mz_knobs mz_knobs_of_plan(const mz_plan *plan);
-/* {"cpu_actor": 2, …}, devices by index. Reading: what is missing, or no number, stays 0. */
-cJSON *mz_knobs_to_json(const mz_knobs *knobs);
-mz_knobs mz_knobs_from_json(const cJSON *json);

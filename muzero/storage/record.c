@@ -1,6 +1,6 @@
 /* Phases and evaluations as JSON: the keys of the command line's contract. */
 #include "muzero/muzero.h"
-#include "muzero/steering/trainer_pipeline.h"
+#include "muzero/knobs.h"
 
 const char *mz_reason_name(mz_reason reason) {
   static const char *const names[] = {"", "rounds", "env_steps", "updates", "time", "score", "budget", "interrupted"};

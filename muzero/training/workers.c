@@ -1,4 +1,5 @@
 #include "muzero/training/workers.h"
+#include "muzero/knobs.h"
 #include "networks/tape/backend.h"
 #include <sched.h>
 #include <string.h>
@@ -100,19 +101,9 @@ void mz_workers_deinit(mz_workers *w) {
   memset(w, 0, sizeof *w);
 }
 
-static int64_t wanted(int64_t asked, int64_t present) { return asked ? asked : present; }
-
 mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   mz_knobs old = w->knobs;
-  mz_knobs next = {.cpu_actor = wanted(asked->cpu_actor, old.cpu_actor),
-                   .batch_actor = wanted(asked->batch_actor, old.batch_actor),
-                   .learner_threads = wanted(asked->learner_threads, old.learner_threads),
-                   .mcts_storage_size = wanted(asked->mcts_storage_size, old.mcts_storage_size),
-                   .batch_buffer_size = wanted(asked->batch_buffer_size, old.batch_buffer_size),
-                   .selfplay_device = wanted(asked->selfplay_device, old.selfplay_device),
-                   .reanalyze_device = wanted(asked->reanalyze_device, old.reanalyze_device),
-                   .learning_device = wanted(asked->learning_device, old.learning_device),
-                   .replay_raw = wanted(asked->replay_raw, old.replay_raw)};
+  const mz_knobs next = mz_knobs_or(asked, &old);
   mz_selfplay_result *results = NULL;
   mz_batch *batches = NULL;
   int groups = group_count(w, &next), capacity = (int)next.batch_buffer_size;

@@ -1,5 +1,6 @@
 /* What ties settings together, and the presets. */
 #include "testing.h"
+#include "muzero/knobs.h"
 
 static mz_status resolve(const char *const *sets, int count, mz_settings *settings) {
   uint8_t given[MZ_SETTINGS_ROWS_MAX] = {0};

@@ -1,6 +1,7 @@
 /* A run that no longer moves is noticed, and it is said which stage stands; one that moves is left alone. The test is the
  * watchdog's clock. */
 #include "base/log.h"
+#include "muzero/knobs.h"
 #include "base/threads/sched_point.h"
 #include "muzero/run.h"
 #include "testing.h"
