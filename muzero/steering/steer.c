@@ -1,13 +1,12 @@
 #include "muzero/steering/steer.h"
-#include "allocator/records/history.h"
 #include "allocator/records/ledger.h"
 #include "allocator/sensors/monitor.h"
 #include "base/machine/clock.h"
 #include "base/log.h"
 #include "base/machine/machine.h"
+#include "muzero/steering/history_key.h"
 #include "muzero/steering/probe.h"
 #include "muzero/steering/window.h"
-#include "networks/isa.h"
 #include <sched.h>
 #include <math.h>
 #include <string.h>
@@ -166,17 +165,6 @@ cleanup:
 
 /* ---- history ---- */
 
-static void name_key(mz_history_key *key, const mz_steer *s) {
-  const mz_settings *settings = &s->state->settings;
-  char model[80];
-  mz_machine_model(model, sizeof model);
-  snprintf(key->machine, sizeof key->machine, "%s, %g cores, %s", model, s->bounds.cpu_max, mz_isa_name(mz_isa_level()));
-  snprintf(key->env, sizeof key->env, "%s", s->state->env->name);
-  snprintf(key->network, sizeof key->network, "mlp width %d depth %d latent %d, %lld parameters", s->state->model.width,
-           s->state->model.depth, s->state->model.latent, (long long)s->state->model.params.size);
-  snprintf(key->work, sizeof key->work, "%016llx", (unsigned long long)mz_settings_work_hash(settings));
-}
-
 /* A run goes on without a history that cannot be had. */
 static mz_status read_history(mz_steer *s, const char *path, bool optional) {
   mz_history_row *rows = NULL;
@@ -220,7 +208,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->bounds = *options->bounds;
   MZ_TRY_CLEANUP(set_out(&s->outset, settings, options->memory, options));
   s->options.start = s->outset.plan;
-  name_key(&s->key, s);
+  mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
   if (strategy != &mz_strategy_fixed) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, state));
   s->options.pipeline = &s->outset.pipeline;

@@ -1,0 +1,27 @@
+#include "muzero/steering/history_key.h"
+#include "base/machine/machine.h"
+#include "networks/isa.h"
+
+static const char *name_of(int32_t precision) { return precision == MZ_PRECISION_BF16 ? "bf16" : "f32"; }
+
+/* The text of an mlp is that of earlier versions, whose rows stay valid; they called a conv model an mlp, too, and such rows match
+ * no more. */
+static int name_network(char *out, size_t size, const mz_network_settings *settings, const mz_model *model) {
+  const long long parameters = (long long)model->params.size;
+  if (model->kind != MZ_MODEL_CONV)
+    return snprintf(out, size, "mlp width %d depth %d latent %d, %lld parameters", model->width, model->depth, model->latent,
+                    parameters);
+  return snprintf(out, size, "conv channels %d blocks %d+%d pooled %d heads %d, %lld parameters, inference %s, training %s",
+                  model->channels, (int)settings->blocks, (int)settings->prediction_blocks, (int)settings->pooled_blocks,
+                  model->head_channels, parameters, name_of(settings->inference), name_of(settings->training));
+}
+
+void mz_history_key_of(mz_history_key *key, const mz_env *env, const mz_settings *settings, const mz_model *model, double cores) {
+  char machine[80];
+  mz_machine_model(machine, sizeof machine);
+  snprintf(key->machine, sizeof key->machine, "%s, %g cores, %s", machine, cores, mz_isa_name(mz_isa_level()));
+  snprintf(key->env, sizeof key->env, "%s", env->name);
+  const int length = name_network(key->network, sizeof key->network, &settings->network, model);
+  MZ_ASSERT(length > 0 && (size_t)length < sizeof key->network); /* cut texts of two networks might be the same */
+  snprintf(key->work, sizeof key->work, "%016llx", (unsigned long long)mz_settings_work_hash(settings));
+}

@@ -1,0 +1,10 @@
+/* The key of a run's rows in the history (allocator/history.h): what two runs must agree in for the measurements of one to hold for
+ * the other. */
+#pragma once
+#include "allocator/records/history.h"
+#include "envs/env.h"
+#include "muzero/settings.h"
+
+/* Fills *key for a run with `cores` cores. `network` names the kind of the model, its layers and, for conv, the precision of
+ * inference and of training, which is a numeric setting and no part of `work`; mlp has one precision only. */
+void mz_history_key_of(mz_history_key *key, const mz_env *env, const mz_settings *settings, const mz_model *model, double cores);

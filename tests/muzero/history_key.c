@@ -1,0 +1,77 @@
+/* Rows of the history speak for a run only where they were measured on the same work. */
+#include "muzero/steering/history_key.h"
+#include "testing.h"
+
+static mz_history_key key_with(const char *env_name, const char *const *sets, int count) {
+  const mz_env *env = env_named(env_name);
+  const mz_settings settings = settings_with(sets, count);
+  mz_network_settings shape = settings.network;
+  shape.inference = shape.training = MZ_PRECISION_F32; /* a model of bf16 can be made on some processors only */
+  mz_model model;
+  mz_history_key key = {0};
+  expect_ok(mz_model_init(&model, &shape, &env->spec));
+  mz_history_key_of(&key, env, &settings, &model, 2);
+  return key;
+}
+
+static bool agree(const mz_history_key *a, const mz_history_key *b) {
+  return strcmp(a->machine, b->machine) == 0 && strcmp(a->env, b->env) == 0 && strcmp(a->network, b->network) == 0 &&
+         strcmp(a->work, b->work) == 0;
+}
+
+/* Whatever a unit's cost depends on separates two keys, precision too; a learning rate does not. */
+static void what_changes_the_work_changes_the_key(void **unused) {
+  (void)unused;
+  static const char *const changes[] = {"network.kind=mlp",        "network.channels=32",   "network.blocks=3",
+                                        "network.pooled_blocks=1", "network.bn_rows=4",     "network.prediction_blocks=1",
+                                        "network.inference=bf16",  "network.training=bf16", "network.head_channels=32",
+                                        "simulations=9",           "batch_size=64"};
+  enum { CHANGES = sizeof changes / sizeof changes[0] };
+  mz_history_key keys[CHANGES + 1];
+  const char *sets[] = {"network.kind=conv", "learning_rate=0.01", ""};
+  keys[CHANGES] = key_with("connect4", sets, 1);
+  const mz_history_key slower = key_with("connect4", sets, 2);
+  assert_true(agree(&keys[CHANGES], &slower));
+  for (int i = 0; i < CHANGES; i++) {
+    sets[1] = changes[i];
+    keys[i] = key_with("connect4", sets, 2);
+  }
+  for (int i = 0; i <= CHANGES; i++)
+    for (int j = 0; j < i; j++)
+      if (agree(&keys[i], &keys[j])) fail_msg("%s: the same key as %s", i < CHANGES ? changes[i] : "conv", changes[j]);
+}
+
+static void a_conv_model_is_named_by_its_layers_and_precision(void **unused) {
+  (void)unused;
+  const char *sets[] = {"network.kind=conv",        "network.channels=32", "network.blocks=3", "network.prediction_blocks=1",
+                        "network.pooled_blocks=1", "network.training=bf16"};
+  const mz_history_key key = key_with("connect4", sets, 6);
+  assert_non_null(strstr(key.network, "conv channels 32 blocks 3+1 pooled 1 heads 16, "));
+  assert_non_null(strstr(key.network, " parameters, inference f32, training bf16"));
+}
+
+/* The longest text that settings can make is not cut. */
+static void the_largest_model_has_room(void **unused) {
+  (void)unused;
+  const char *sets[] = {"network.kind=conv",        "network.channels=1024",        "network.blocks=16",
+                        "network.pooled_blocks=16", "network.prediction_blocks=8", "network.head_channels=256",
+                        "network.training=bf16",    "network.inference=bf16"};
+  const mz_history_key key = key_with("connect4", sets, 8);
+  assert_non_null(strstr(key.network, "inference bf16, training bf16"));
+}
+
+/* What earlier versions recorded of mlps stays valid. */
+static void an_mlp_keeps_its_name(void **unused) {
+  (void)unused;
+  const char *sets[] = {"network.width=8", "network.depth=2", "network.training=bf16"};
+  const mz_history_key key = key_with("cartpole", sets, 2);
+  assert_ptr_equal(strstr(key.network, "mlp width 8 depth 2 latent 8, "), key.network);
+  assert_string_equal(strrchr(key.network, ' '), " parameters");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(what_changes_the_work_changes_the_key),
+                                     cmocka_unit_test(a_conv_model_is_named_by_its_layers_and_precision),
+                                     cmocka_unit_test(the_largest_model_has_room), cmocka_unit_test(an_mlp_keeps_its_name)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
