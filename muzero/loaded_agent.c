@@ -20,19 +20,38 @@ static mz_status load_settings(mz_loaded *l, const mz_checkpoint *checkpoint) {
   return mz_config_stored(checkpoint, &config, &l->env);
 }
 
-/* Published are the averaged weights where there is an average: it lies behind the moments in section 'optimizer'. */
+/* Finds the average in section 'optimizer' of version 1, behind the moments that its head speaks of. */
+static mz_status find_in_optimizer(const uint8_t *data, size_t size, size_t bytes, const uint8_t **average) {
+  mz_reader reader = mz_reader_over(data, size);
+  mz_read_u64(&reader); /* steps */
+  const uint64_t parameters = mz_read_u64(&reader);
+  const size_t moments = mz_read_u8(&reader) ? 2 : 1;
+  const bool averaged = mz_read_u8(&reader);
+  *average = data + MZ_OPTIMIZER_HEAD_BYTES + moments * bytes;
+  const bool whole = averaged && parameters * sizeof(float) == bytes && size == MZ_OPTIMIZER_HEAD_BYTES + (moments + 1) * bytes;
+  return whole ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "section 'optimizer': %zu bytes hold no average of the network's weights", size);
+}
+
+/* The weights that are published are their average where there is one. */
 static mz_status load_average(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  const size_t bytes = (size_t)l->model.params.size * sizeof(float);
+  const mz_section *optimizer = mz_checkpoint_find(checkpoint, "optimizer");
+  const bool own = !optimizer || optimizer->version >= MZ_OPTIMIZER_VERSION_OF_AVERAGE_SECTION;
+  const char *name = own ? "average" : "optimizer";
   uint8_t *data;
-  size_t size, bytes = (size_t)l->model.params.size * sizeof(float), head = MZ_OPTIMIZER_HEAD_BYTES;
-  MZ_TRY(mz_checkpoint_section(checkpoint, "optimizer", head + 3 * bytes, &data, &size));
-  const bool whole = size == head + 2 * bytes || size == head + 3 * bytes;
-  if (whole) memcpy(l->weights, data + size - bytes, bytes);
+  size_t size;
+  MZ_TRY(mz_checkpoint_section(checkpoint, name, own ? bytes : MZ_OPTIMIZER_HEAD_BYTES + 3 * bytes, &data, &size));
+  const uint8_t *average = data;
+  mz_status status = MZ_OK;
+  if (!own)
+    status = find_in_optimizer(data, size, bytes, &average);
+  else if (size != bytes)
+    status = mz_fail(MZ_E_CHECKPOINT, "section 'average': %zu bytes do not fit the network", size);
+  if (status == MZ_OK) memcpy(l->weights, average, bytes);
   free(data);
-  if (!whole)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: section 'optimizer': %zu bytes do not fit the network", checkpoint->path, size);
-  return mz_all_finite(l->weights, (size_t)l->model.params.size)
-             ? MZ_OK
-             : mz_fail(MZ_E_CHECKPOINT, "%s: section 'optimizer': the average of the weights is not finite", checkpoint->path);
+  if (status == MZ_OK && !mz_all_finite(l->weights, (size_t)l->model.params.size))
+    status = mz_fail(MZ_E_CHECKPOINT, "section '%s': the average of the weights is not finite", name);
+  return status == MZ_OK ? MZ_OK : mz_fail(status, "%s: %s", checkpoint->path, mz_message());
 }
 
 static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {

@@ -18,7 +18,7 @@ static const uint64_t FILE_BYTES_MAX = 1ull << 36;
 static const struct known {
   const char *name;
   uint32_t version;
-} known[] = {{"config", 1}, {"weights", 1},  {"target", 1},   {"optimizer", 1}, {"replay", 1},
+} known[] = {{"config", 1}, {"weights", 1},  {"target", 1},   {"optimizer", 2}, {"average", 1}, {"replay", 1},
              {"games", 1},  {"counters", 1}, {"segments", 1}, {"session", 1},   {"guard", 1}};
 
 static uint32_t version_of(const char *name) {
@@ -156,8 +156,9 @@ mz_status mz_checkpoint_segments(const mz_checkpoint *c, uint64_t **hashes, int 
   return status;
 }
 
-/* Unpacks a section piece by piece for its checksum. */
-static mz_status hash_pieces(const mz_checkpoint *c, const mz_section *s, ZSTD_DStream *stream, uint8_t *piece, uint64_t *hash) {
+/* Unpacks a section piece by piece for its checksum, and for that of `part` (NULL: none), which goes over several sections. */
+static mz_status hash_pieces(const mz_checkpoint *c, const mz_section *s, ZSTD_DStream *stream, uint8_t *piece,
+                             mz_hash_stream *part) {
   mz_hash_stream *sum = mz_hash_begin();
   if (!sum) return mz_fail(MZ_E_MEMORY, "%s: no memory for a checksum", c->path);
   ZSTD_inBuffer in = {.src = c->file + s->offset, .size = s->compressed};
@@ -167,32 +168,32 @@ static mz_status hash_pieces(const mz_checkpoint *c, const mz_section *s, ZSTD_D
     ZSTD_outBuffer out = {.dst = piece, .size = PIECE_BYTES};
     left = ZSTD_decompressStream(stream, &out, &in);
     if (!ZSTD_isError(left)) mz_hash_add(sum, piece, out.pos);
+    if (!ZSTD_isError(left) && part) mz_hash_add(part, piece, out.pos);
     total += out.pos;
     if (out.pos == 0 && in.pos == in.size) break; /* the frame ends early */
   } while (!ZSTD_isError(left) && left != 0);
-  *hash = mz_hash_end(sum);
+  const uint64_t hash = mz_hash_end(sum);
   if (ZSTD_isError(left) && ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
     return mz_fail(MZ_E_MEMORY, "%s: section '%s': no memory to unpack it", c->path, s->name);
-  const bool whole = left == 0 && in.pos == in.size && total == s->bytes && *hash == s->xxh64;
+  const bool whole = left == 0 && in.pos == in.size && total == s->bytes && hash == s->xxh64;
   return whole ? MZ_OK : damaged_section(c, s, "damaged (checksum does not match)");
 }
 
-static mz_status hash_section(const mz_checkpoint *c, const mz_section *s, uint64_t *hash) {
+static mz_status hash_section(const mz_checkpoint *c, const mz_section *s, mz_hash_stream *part) {
   uint8_t *piece;
   MZ_TRY(check_stored(c, s));
   MZ_TRY(mz_alloc(&piece, PIECE_BYTES, 1));
   ZSTD_DStream *stream = ZSTD_createDStream();
   const bool ready = stream && !ZSTD_isError(ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX));
   const mz_status status =
-      ready ? hash_pieces(c, s, stream, piece, hash) : mz_fail(MZ_E_MEMORY, "%s: no memory to unpack sections", c->path);
+      ready ? hash_pieces(c, s, stream, piece, part) : mz_fail(MZ_E_MEMORY, "%s: no memory to unpack sections", c->path);
   ZSTD_freeDStream(stream);
   free(piece);
   return status;
 }
 
 mz_status mz_checkpoint_verify(const mz_checkpoint *c) {
-  uint64_t hash;
-  for (int i = 0; i < c->count; i++) MZ_TRY(hash_section(c, &c->sections[i], &hash));
+  for (int i = 0; i < c->count; i++) MZ_TRY(hash_section(c, &c->sections[i], NULL));
   return MZ_OK;
 }
 
@@ -252,12 +253,25 @@ cleanup:
   return status;
 }
 
+/* Up to version 1 section 'optimizer' ends with the average of the weights, which has been a section since: the same bytes. */
+static const mz_section *rest_of_part(const mz_checkpoint *c, const mz_section *s) {
+  return strcmp(s->name, "optimizer") == 0 && s->version >= 2 ? mz_checkpoint_find(c, "average") : NULL;
+}
+
+static mz_status hash_part(const mz_checkpoint *c, const char *name, uint64_t *hash) {
+  const mz_section *s = mz_checkpoint_find(c, name);
+  if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", c->path, name);
+  mz_hash_stream *part = mz_hash_begin();
+  if (!part) return mz_fail(MZ_E_MEMORY, "%s: no memory for a checksum", c->path);
+  mz_status status = hash_section(c, s, part);
+  const mz_section *rest = rest_of_part(c, s);
+  if (status == MZ_OK && rest) status = hash_section(c, rest, part);
+  *hash = mz_hash_end(part);
+  return status;
+}
+
 mz_status mz_checkpoint_digest(const mz_checkpoint *c, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest) {
-  for (int i = 0; i < MZ_DIGEST_PARTS; i++) {
-    const mz_section *s = mz_checkpoint_find(c, mz_digest_parts[i]);
-    if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", c->path, mz_digest_parts[i]);
-    MZ_TRY(hash_section(c, s, &hashes[i]));
-  }
+  for (int i = 0; i < MZ_DIGEST_PARTS; i++) MZ_TRY(hash_part(c, mz_digest_parts[i], &hashes[i]));
   *digest = mz_digest_of_parts(hashes);
   return MZ_OK;
 }

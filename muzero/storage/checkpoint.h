@@ -10,7 +10,7 @@
 enum { MZ_SECTIONS_MAX = 16, MZ_CHECKPOINT_VERSION = 2 };
 
 typedef struct mz_section {
-  char name[16];    /* config weights target optimizer replay games counters segments session guard */
+  char name[16];    /* config weights target optimizer average replay games counters segments session guard */
   uint32_t version; /* of its contents; 1 in files of format 1, which did not say */
   uint64_t bytes, compressed, offset;
   uint64_t xxh64;        /* of the contents */
@@ -51,7 +51,8 @@ typedef struct mz_part {
 /* Atomic and durable. */
 mz_status mz_checkpoint_write(const char *path, const mz_part *parts, int count);
 
-/* One number over what determines the future of learning: weights, target, optimizer, replay, games, counters. */
+/* One number over what determines the future of learning: weights, target, optimizer, replay, games, counters. Section 'average'
+ * counts to the part `optimizer`, which its contents end. */
 enum { MZ_DIGEST_PARTS = 6 };
 extern const char *const mz_digest_parts[MZ_DIGEST_PARTS];
 uint64_t mz_digest_of_parts(const uint64_t hashes[MZ_DIGEST_PARTS]);

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { SECTIONS_MAX = MZ_DIGEST_PARTS + 4, PATH_BYTES = 640 };
+enum { SECTIONS_MAX = MZ_STATE_SECTIONS + 4, PATH_BYTES = 640 };
 
 struct mz_saver {
   char dir[512];
@@ -22,7 +22,7 @@ struct mz_saver {
   char message[MZ_MESSAGE_MAX];
   char name[MZ_CHECKPOINT_NAME_MAX];
   bool is_best;
-  mz_writer sections[MZ_DIGEST_PARTS], guard; /* guard: empty where there is none */
+  mz_writer sections[MZ_STATE_SECTIONS], guard; /* guard: empty where there is none */
   char *config, *session;
   mz_content *contents; /* of segments not on disk yet, one reference each */
   int content_count;
@@ -78,7 +78,7 @@ cleanup:
 }
 
 static void drop_copy(mz_saver *s) {
-  for (int i = 0; i < MZ_DIGEST_PARTS; i++) mz_writer_free(&s->sections[i]);
+  for (int i = 0; i < MZ_STATE_SECTIONS; i++) mz_writer_free(&s->sections[i]);
   memset(s->sections, 0, sizeof s->sections);
   mz_writer_free(&s->guard);
   s->guard = (mz_writer){0};
@@ -136,8 +136,9 @@ static mz_status write_all(mz_saver *s) {
   mz_part parts[SECTIONS_MAX];
   int count = 0;
   parts[count++] = (mz_part){"config", s->config, strlen(s->config)};
-  for (int i = 0; i < MZ_DIGEST_PARTS; i++)
-    parts[count++] = (mz_part){mz_digest_parts[i], s->sections[i].data, s->sections[i].size};
+  for (int i = 0; i < MZ_STATE_SECTIONS; i++)
+    if (s->sections[i].size > 0)
+      parts[count++] = (mz_part){mz_state_sections[i], s->sections[i].data, s->sections[i].size};
   parts[count++] = (mz_part){"segments", s->hashes, (size_t)s->hash_count * sizeof(uint64_t)};
   parts[count++] = (mz_part){"session", s->session, strlen(s->session)};
   if (s->guard.size > 0) parts[count++] = (mz_part){"guard", s->guard.data, s->guard.size};

@@ -8,6 +8,9 @@
 #include <string.h>
 
 const char *const mz_digest_parts[MZ_DIGEST_PARTS] = {"weights", "target", "optimizer", "replay", "games", "counters"};
+enum { WEIGHTS, TARGET, OPTIMIZER, AVERAGE, REPLAY, GAMES, COUNTERS };
+const char *const mz_state_sections[MZ_STATE_SECTIONS] = {"weights", "target", "optimizer", "average",
+                                                          "replay",  "games",  "counters"};
 
 mz_cut mz_state_cut(const mz_settings *s) {
   int n = (int)s->replay.td_steps;
@@ -93,7 +96,11 @@ static void write_optimizer(const mz_state *state, mz_writer *writer) {
   mz_write_u8(writer, average != NULL);
   mz_write(writer, optimizer->moment1, bytes);
   if (optimizer->moment2) mz_write(writer, optimizer->moment2, bytes);
-  if (average) mz_write(writer, average, bytes);
+}
+
+static void write_average(const mz_state *state, mz_writer *writer) {
+  const float *average = mz_learner_average(state->learner);
+  if (average) mz_write(writer, average, (size_t)state->model.params.size * sizeof(float));
 }
 
 static void write_counters(const mz_state *state, mz_writer *writer) {
@@ -103,25 +110,26 @@ static void write_counters(const mz_state *state, mz_writer *writer) {
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) mz_write_u64(writer, (uint64_t)values[i]);
 }
 
-mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_DIGEST_PARTS]) {
-  memset(sections, 0, MZ_DIGEST_PARTS * sizeof *sections);
+mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_STATE_SECTIONS]) {
+  memset(sections, 0, MZ_STATE_SECTIONS * sizeof *sections);
   mz_status status;
-  MZ_TRY_CLEANUP(write_weights(state, mz_learner_weights(state->learner), &sections[0]));
-  MZ_TRY_CLEANUP(write_weights(state, state->target, &sections[1]));
-  write_optimizer(state, &sections[2]);
-  mz_buffer_write(state->buffer, &sections[3]);
-  mz_games_write(state->games, &sections[4]);
-  write_counters(state, &sections[5]);
-  for (int i = 0; i < MZ_DIGEST_PARTS; i++)
+  MZ_TRY_CLEANUP(write_weights(state, mz_learner_weights(state->learner), &sections[WEIGHTS]));
+  MZ_TRY_CLEANUP(write_weights(state, state->target, &sections[TARGET]));
+  write_optimizer(state, &sections[OPTIMIZER]);
+  write_average(state, &sections[AVERAGE]);
+  mz_buffer_write(state->buffer, &sections[REPLAY]);
+  mz_games_write(state->games, &sections[GAMES]);
+  write_counters(state, &sections[COUNTERS]);
+  for (int i = 0; i < MZ_STATE_SECTIONS; i++)
     if (sections[i].failed)
-      MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "checkpoint: no memory for the copy of section '%s'", mz_digest_parts[i]));
+      MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "checkpoint: no memory for the copy of section '%s'", mz_state_sections[i]));
 cleanup:
   if (status != MZ_OK)
-    for (int i = 0; i < MZ_DIGEST_PARTS; i++) mz_writer_free(&sections[i]);
+    for (int i = 0; i < MZ_STATE_SECTIONS; i++) mz_writer_free(&sections[i]);
   return status;
 }
 
-static mz_status read_optimizer(mz_state *state, mz_reader *reader) {
+static mz_status read_optimizer(mz_state *state, mz_reader *reader, uint32_t version) {
   mz_optimizer *optimizer = mz_learner_optimizer(state->learner);
   float *average = mz_learner_average(state->learner);
   size_t bytes = (size_t)state->model.params.size * sizeof(float);
@@ -133,7 +141,7 @@ static mz_status read_optimizer(mz_state *state, mz_reader *reader) {
                    (unsigned long long)size, (long long)state->model.params.size);
   mz_read(reader, optimizer->moment1, bytes);
   if (second) mz_read(reader, optimizer->moment2, bytes);
-  if (averaged) mz_read(reader, average, bytes);
+  if (averaged && version < MZ_OPTIMIZER_VERSION_OF_AVERAGE_SECTION) mz_read(reader, average, bytes);
   return MZ_OK;
 }
 
@@ -152,7 +160,9 @@ enum { MOVES_UNBOUNDED = 1 << 16 }; /* of a game without a limit of moves, more 
 /* The most bytes that a section can have that was written under `stored`, whatever the run is set to now. */
 static size_t section_bytes_max(const mz_state *state, const mz_settings *stored, const char *name) {
   const mz_spec *spec = &state->env->spec;
-  if (strcmp(name, "optimizer") == 0) return MZ_OPTIMIZER_HEAD_BYTES + 3 * (size_t)state->model.params.size * sizeof(float);
+  const size_t vector = (size_t)state->model.params.size * sizeof(float);
+  if (strcmp(name, "optimizer") == 0) return MZ_OPTIMIZER_HEAD_BYTES + 3 * vector; /* version 1 has the average, too */
+  if (strcmp(name, "average") == 0) return vector;
   if (strcmp(name, "counters") == 0) return MZ_COUNTERS_BYTES;
   /* The index of the replay: for each segment, of at least one transition, hash and length, and a priority a transition. */
   if (strcmp(name, "replay") == 0) return 64 + (size_t)stored->replay.capacity * 16;
@@ -170,7 +180,9 @@ static mz_status read_section(mz_state *state, const mz_checkpoint *checkpoint, 
   MZ_TRY(mz_checkpoint_section(checkpoint, name, section_bytes_max(state, stored, name), &data, &size));
   mz_reader reader = mz_reader_over(data, size);
   mz_status status = MZ_OK;
-  if (strcmp(name, "optimizer") == 0) status = read_optimizer(state, &reader);
+  if (strcmp(name, "optimizer") == 0) status = read_optimizer(state, &reader, mz_checkpoint_find(checkpoint, name)->version);
+  if (strcmp(name, "average") == 0)
+    mz_read(&reader, mz_learner_average(state->learner), (size_t)state->model.params.size * sizeof(float));
   if (strcmp(name, "replay") == 0) status = mz_buffer_read(state->buffer, &reader, loader->load, loader->context);
   if (strcmp(name, "games") == 0) status = mz_games_read(state->games, &reader);
   if (strcmp(name, "counters") == 0) {
@@ -190,6 +202,12 @@ static mz_status read_guard(mz_state *state, const mz_checkpoint *checkpoint, co
   return MZ_OK;
 }
 
+/* Called after section 'optimizer' was read. */
+static bool has_average_section(const mz_state *state, const mz_checkpoint *checkpoint) {
+  const mz_section *optimizer = mz_checkpoint_find(checkpoint, "optimizer");
+  return mz_learner_average(state->learner) && optimizer->version >= MZ_OPTIMIZER_VERSION_OF_AVERAGE_SECTION;
+}
+
 mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_status (*load)(void *, uint64_t, mz_segment **),
                         void *context) {
   const segment_loader loader = {load, context};
@@ -199,7 +217,9 @@ mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_sta
   MZ_TRY(mz_config_stored(checkpoint, &config, &env));
   MZ_TRY(mz_weights_stored(checkpoint, "weights", &state->model.params, mz_learner_weights(state->learner)));
   MZ_TRY(mz_weights_stored(checkpoint, "target", &state->model.params, state->target));
-  for (int i = 2; i < MZ_DIGEST_PARTS; i++) MZ_TRY(read_section(state, checkpoint, mz_digest_parts[i], &stored, &loader));
+  for (int i = OPTIMIZER; i < MZ_STATE_SECTIONS; i++)
+    if (i != AVERAGE || has_average_section(state, checkpoint))
+      MZ_TRY(read_section(state, checkpoint, mz_state_sections[i], &stored, &loader));
   if (mz_state_check_finite(state) != MZ_OK) return mz_fail(MZ_E_CHECKPOINT, "%s: %s", checkpoint->path, mz_message());
   MZ_TRY(mz_learner_weights_changed(state->learner));
   MZ_TRY(mz_state_target_changed(state));
@@ -214,12 +234,15 @@ uint64_t mz_digest_of_parts(const uint64_t hashes[MZ_DIGEST_PARTS]) {
 }
 
 mz_status mz_state_digest(const mz_state *state, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest) {
-  mz_writer sections[MZ_DIGEST_PARTS];
+  mz_writer sections[MZ_STATE_SECTIONS];
   MZ_TRY(mz_state_write(state, sections));
-  for (int i = 0; i < MZ_DIGEST_PARTS; i++) {
-    hashes[i] = mz_hash(sections[i].data, sections[i].size, 0);
+  mz_write(&sections[OPTIMIZER], sections[AVERAGE].data, sections[AVERAGE].size); /* one part of the digest */
+  const bool failed = sections[OPTIMIZER].failed;
+  for (int i = 0, part = 0; i < MZ_STATE_SECTIONS; i++) {
+    if (i != AVERAGE) hashes[part++] = mz_hash(sections[i].data, sections[i].size, 0);
     mz_writer_free(&sections[i]);
   }
+  if (failed) return mz_fail(MZ_E_MEMORY, "digest: no memory for the copy of section 'optimizer'");
   *digest = mz_digest_of_parts(hashes);
   return MZ_OK;
 }

@@ -36,16 +36,20 @@ mz_status mz_state_publish(mz_state *state);
 /* To be called when `target` was changed. */
 mz_status mz_state_target_changed(mz_state *state);
 
-/* The learning sections in the order of mz_digest_parts. data[i]: free(). */
-mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_DIGEST_PARTS]);
+/* The sections of a checkpoint that hold it: those of mz_digest_parts, with `average` behind `optimizer`. */
+enum { MZ_STATE_SECTIONS = MZ_DIGEST_PARTS + 1 };
+extern const char *const mz_state_sections[MZ_STATE_SECTIONS];
+/* Writes them; one that a state lacks (`average` without an average) stays empty. sections[i].data: mz_writer_free. */
+mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_STATE_SECTIONS]);
 /* Restores from a checkpoint into an initialised state of the same shape; segments come from `load`. */
 mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint,
                         mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context);
 mz_status mz_state_digest(const mz_state *state, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest);
 
 /* Section 'optimizer': steps, parameters (8 bytes each), whether there are second moments and an average (a byte each), then first
- * moments, second moments, average as the flat vector has them. */
-enum { MZ_OPTIMIZER_HEAD_BYTES = 18 };
+ * moments and second moments as the flat vector has them. Section 'average': the average of the weights likewise; in version 1 of
+ * section 'optimizer' it stood at the end of that. */
+enum { MZ_OPTIMIZER_HEAD_BYTES = 18, MZ_OPTIMIZER_VERSION_OF_AVERAGE_SECTION = 2 };
 /* Section 'counters' holds the seed and then these. */
 void mz_counters_read(mz_counters *counters, mz_reader *reader);
 

@@ -54,6 +54,98 @@ static void earlier_formats_are_read(void **state) {
   check_format("2", 2);
 }
 
+static void copy_weights(const char *run, float *out, size_t *count) {
+  mz_loaded *loaded;
+  expect_ok(mz_loaded_open(&loaded, run));
+  const mz_agent agent = mz_loaded_agent(loaded);
+  *count = (size_t)agent.model->params.packed;
+  assert_true(*count <= 4096);
+  memcpy(out, agent.weights, *count * sizeof *out);
+  mz_loaded_close(loaded);
+}
+
+static void open_latest(mz_checkpoint *checkpoint, const char *run) {
+  char path[512];
+  expect_ok(mz_run_checkpoint_path(run, path, sizeof path));
+  expect_ok(mz_checkpoint_open(checkpoint, path));
+}
+
+/* The average of the weights, which an agent plays with, is a section of its own; earlier it ended section 'optimizer'. */
+static void the_average_is_found_where_each_version_has_it(void **state) {
+  (void)state;
+  char folder[64], run[128];
+  make_folder(folder);
+  copy_run("2", folder);
+  snprintf(run, sizeof run, "%s/run", folder);
+  static float before[4096], after[4096];
+  size_t count, same;
+  copy_weights(run, before, &count);
+  const uint64_t digest = digest_of_run(run);
+  mz_checkpoint checkpoint;
+  open_latest(&checkpoint, run);
+  assert_null(mz_checkpoint_find(&checkpoint, "average"));
+  const uint64_t with_average = mz_checkpoint_find(&checkpoint, "optimizer")->bytes;
+  mz_checkpoint_close(&checkpoint);
+
+  play_on(run, 12); /* no more rounds than there are: the state is saved as it was */
+  open_latest(&checkpoint, run);
+  const mz_section *average = mz_checkpoint_find(&checkpoint, "average");
+  assert_non_null(average);
+  assert_int_equal(mz_checkpoint_find(&checkpoint, "optimizer")->bytes + average->bytes, with_average);
+  assert_int_equal(mz_checkpoint_find(&checkpoint, "optimizer")->version, 2);
+  mz_checkpoint_close(&checkpoint);
+  assert_true(digest_of_run(run) == digest);
+  copy_weights(run, after, &same);
+  assert_int_equal(count, same);
+  assert_memory_equal(before, after, count * sizeof *after);
+  drop_folder(folder);
+}
+
+/* A copy of the latest checkpoint without one of its sections, or with that cut short. */
+static void rewrite_without(const char *run, const char *name, size_t kept) {
+  mz_checkpoint checkpoint;
+  char path[512];
+  open_latest(&checkpoint, run);
+  snprintf(path, sizeof path, "%s", checkpoint.path);
+  mz_part parts[MZ_SECTIONS_MAX];
+  int count = 0;
+  for (int i = 0; i < checkpoint.count; i++) {
+    const mz_section *s = &checkpoint.sections[i];
+    const bool named = strcmp(s->name, name) == 0;
+    if (named && kept == 0) continue;
+    uint8_t *data;
+    size_t size;
+    expect_ok(mz_checkpoint_section(&checkpoint, s->name, 1 << 20, &data, &size));
+    parts[count++] = (mz_part){s->name, data, named ? kept : size};
+  }
+  expect_ok(mz_checkpoint_write(path, parts, count));
+  for (int i = 0; i < count; i++) free((void *)(uintptr_t)parts[i].data);
+  mz_checkpoint_close(&checkpoint);
+}
+
+static void expect_refused(const char *run, const char *says) {
+  mz_loaded *loaded;
+  mz_run *resumed;
+  assert_int_equal(mz_loaded_open(&loaded, run), MZ_E_CHECKPOINT);
+  assert_non_null(strstr(mz_message(), says));
+  assert_int_equal(mz_run_resume(&resumed, run, &(mz_run_options){.threads = 1}, 0), MZ_E_CHECKPOINT);
+  assert_non_null(strstr(mz_message(), says));
+}
+
+static void an_average_that_is_missing_or_short_is_named(void **state) {
+  (void)state;
+  char folder[64], run[128];
+  make_folder(folder);
+  copy_run("2", folder);
+  snprintf(run, sizeof run, "%s/run", folder);
+  play_on(run, 12);
+  rewrite_without(run, "average", 8);
+  expect_refused(run, "section 'average'");
+  rewrite_without(run, "average", 0);
+  expect_refused(run, "section 'average' is missing");
+  drop_folder(folder);
+}
+
 /* A file of the present format with another number in its header. */
 static void write_newer(const char *path, const char *number, size_t at) {
   uint8_t *data;
@@ -127,7 +219,10 @@ static void a_section_of_a_newer_version_is_named(void **state) {
 
 int main(void) {
   setenv("MUZERO_ISA", "plain", 1); /* the level that the digests were made at; read when kernels are first chosen */
-  const struct CMUnitTest tests[] = {cmocka_unit_test(earlier_formats_are_read), cmocka_unit_test(newer_files_are_named_and_left),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(earlier_formats_are_read),
+                                     cmocka_unit_test(the_average_is_found_where_each_version_has_it),
+                                     cmocka_unit_test(an_average_that_is_missing_or_short_is_named),
+                                     cmocka_unit_test(newer_files_are_named_and_left),
                                      cmocka_unit_test(a_section_of_a_newer_version_is_named)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a run in the checkpoint and pack format that the given program writes, tests/data/formats/FORMAT/run, with its digest after
-# 12 rounds and, resumed, after 20. Run it with the last program before a format's number is raised. usage: tests/data/formats/make.sh PROGRAM FORMAT
+# 12 rounds and, resumed, after 20. Run it with the last program before the number of a format, or of a section's version, is raised. In 1
+# and 2 the average of the weights ends section 'optimizer'. usage: tests/data/formats/make.sh PROGRAM FORMAT
 set -euo pipefail
 program=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")"
