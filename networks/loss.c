@@ -42,7 +42,7 @@ void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings 
       const mz_value latent = mz_tape_scale_gradient(tape, loss->heads[k - 1].latent, 0.5f);
       loss->heads[k] = mz_model_recurrent(model, tape, latent, loss->action[k]);
     }
-    loss->next_obs[k] = -1;
+    loss->next_obs[k] = loss->next_weight[k] = -1;
     const mz_model_heads *heads = &loss->heads[k];
     const double step_weight = k == 0 ? 1.0 : 1.0 / unroll;
     if (k > 0) {
@@ -56,8 +56,8 @@ void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings 
     if (k > 0 && settings->consistency_weight > 0) {
       loss->next_obs[k] = mz_tape_input(tape, model->obs_size);
       const mz_value seen = mz_model_represent(model, tape, loss->next_obs[k]);
-      mz_tape_mse(tape, heads->latent, seen, loss->policy_weight[k], /* a policy is known only where a state is stored */
-                       (float)(step_weight * settings->consistency_weight));
+      loss->next_weight[k] = mz_tape_input(tape, 1);
+      mz_tape_mse(tape, heads->latent, seen, loss->next_weight[k], (float)(step_weight * settings->consistency_weight));
     }
   }
 }

@@ -40,6 +40,7 @@ static void fill(mz_batch *batch, const mz_spec *spec) {
     batch->policy_weight[i] = batch->value_weight[i] = 1.0f / (float)batch->rows;
     batch->reward_weight[i] = i < batch->rows ? 0 : 1.0f / (float)batch->rows;
   }
+  for (int i = 0; i < batch->observed * batch->rows; i++) batch->obs_weight[i] = 1.0f / (float)batch->rows;
   for (int i = 0; i < batch->rows; i++) batch->importance[i] = 1;
 }
 

@@ -170,7 +170,10 @@ static void write_inputs(mz_learner *l, lane *own, int first, int rows) {
     write_categorical(own, loss->value_target[k], &m->value, b->value + at_step, rows);
     mz_tape_write(own->tape, loss->policy_weight[k], b->policy_weight + at_step, rows);
     mz_tape_write(own->tape, loss->value_weight[k], b->value_weight + at_step, rows);
-    if (loss->next_obs[k] >= 0) mz_tape_write(own->tape, loss->next_obs[k], b->obs + at_step * (size_t)m->obs_size, rows);
+    if (loss->next_obs[k] >= 0) {
+      mz_tape_write(own->tape, loss->next_obs[k], b->obs + at_step * (size_t)m->obs_size, rows);
+      mz_tape_write(own->tape, loss->next_weight[k], b->obs_weight + at_step, rows);
+    }
     if (k == 0) continue;
     memcpy(mz_tape_index_at(own->tape, loss->action[k]), b->action + at_step, (size_t)rows * sizeof(int32_t));
     write_categorical(own, loss->reward_target[k], &m->reward, b->reward + at_step, rows);

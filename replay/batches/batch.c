@@ -27,6 +27,7 @@ static void carve(mz_batch *batch, mz_batch_scratch *scratch, const mz_spec *spe
   mz_carve(carver, &batch->policy_weight, steps * r, sizeof(float));
   mz_carve(carver, &batch->value_weight, steps * r, sizeof(float));
   mz_carve(carver, &batch->reward_weight, steps * r, sizeof(float));
+  mz_carve(carver, &batch->obs_weight, (size_t)batch->observed * r, sizeof(float));
   mz_carve(carver, &batch->leaf, r, sizeof(int64_t));
   mz_carve(carver, &batch->serial, r, sizeof(uint64_t));
   mz_carve(carver, &batch->importance, r, sizeof(float));
@@ -141,7 +142,11 @@ static void build_row(const builder *b, const mz_draw *draw, int row) {
   mz_rng rng = mz_stream_row(b->source->seed, b->update, row);
   int symmetry = b->symmetries > 1 ? (int)mz_rng_below(&rng, (uint32_t)b->symmetries) : 0;
   const int32_t *moved = batch->scratch->symmetry + (size_t)symmetry * (size_t)spec->actions;
-  for (int k = 0; k < batch->observed; k++) write_observation(b, draw, k, symmetry, row);
+  for (int k = 0; k < batch->observed; k++) {
+    const bool stored = draw->position + k < draw->segment->length;
+    batch->obs_weight[(size_t)k * (size_t)batch->rows + (size_t)row] = stored ? batch->importance[row] / (float)batch->rows : 0;
+    write_observation(b, draw, k, symmetry, row);
+  }
   for (int k = 0; k <= batch->unroll; k++) {
     int before = draw->position + k - 1;
     int32_t *action = &batch->action[(size_t)k * (size_t)batch->rows + (size_t)row];

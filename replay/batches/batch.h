@@ -10,6 +10,7 @@ typedef struct mz_batch {
   float *policy;                                       /* [K+1][rows][actions] */
   float *value, *reward;                               /* [K+1][rows] scalars */
   float *policy_weight, *value_weight, *reward_weight; /* [K+1][rows]: mask × importance weight / rows; reward step 0: 0 */
+  float *obs_weight;                                   /* [observed][rows] likewise: the mask is that a state is stored */
   int64_t *leaf;                                       /* [rows] */
   uint64_t *serial;                                    /* [rows] */
   float *importance;                                   /* [rows], the largest is 1 */

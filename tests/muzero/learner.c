@@ -83,7 +83,54 @@ static void a_nan_stops_before_the_weights(void **unused) {
   train(2, true, MZ_E_DIVERGED, &poisoned);
 }
 
+/* Whether an update by consistency alone moves the weights: no head has a target, and `seen` rows have observations. */
+static bool consistency_learns(bool seen) {
+  mz_settings s = settings_with((const char *[]){"batch_size=48", "shards=8", "unroll=3", "network.width=48", "optimizer=sgd",
+                                                 "weight_decay=0", "loss.consistency_weight=2"},
+                                7);
+  const mz_env *env = env_named("cartpole");
+  mz_model model;
+  mz_pool *pool;
+  mz_learner *learner;
+  mz_batch batch;
+  expect_ok(mz_model_init(&model, &s.network, &env->spec));
+  expect_ok(mz_pool_create(&pool, "learner", 1, NULL));
+  const mz_learner_settings settings = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8};
+  expect_ok(mz_learner_create(&learner, &model, &mz_backend_cpu, &settings, pool));
+  float *weights = mz_learner_weights(learner);
+  mz_params_init(&model.params, 1, weights);
+  expect_ok(mz_learner_weights_changed(learner));
+  expect_ok(mz_batch_init(&batch, &env->spec, 48, 3, mz_loss_observed(&s.loss)));
+  fill(&batch, &model);
+  mz_rng rng = mz_rng_at(4, MZ_RNG_TEST, 0, 0);
+  for (int i = 0; i < batch.observed * batch.rows * model.obs_size; i++) batch.obs[i] = mz_rng_normal(&rng);
+  for (int i = 0; i < (batch.unroll + 1) * batch.rows; i++) {
+    batch.policy_weight[i] = batch.value_weight[i] = batch.reward_weight[i] = 0;
+    batch.obs_weight[i] = seen ? 1.0f / (float)batch.rows : 0;
+  }
+  static float before[20000];
+  const size_t bytes = (size_t)model.params.size * sizeof(float);
+  assert_true(bytes <= sizeof before);
+  memcpy(before, weights, bytes);
+  float errors[48];
+  mz_learning_stats stats = {0};
+  expect_ok(mz_learner_update(learner, &batch, errors, &stats));
+  const bool moved = memcmp(before, weights, bytes) != 0;
+  mz_batch_deinit(&batch);
+  mz_learner_free(learner);
+  mz_pool_free(pool);
+  return moved;
+}
+
+/* Moves that were searched too little to teach a policy (selfplay.full_share) still show where the game went. */
+static void consistency_needs_an_observation_and_no_policy(void **unused) {
+  (void)unused;
+  assert_true(consistency_learns(true));
+  assert_false(consistency_learns(false));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(a_nan_stops_before_the_weights)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(a_nan_stops_before_the_weights),
+                                     cmocka_unit_test(consistency_needs_an_observation_and_no_policy)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

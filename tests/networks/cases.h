@@ -176,7 +176,10 @@ static inline void record_loss(net *n, int unroll, double consistency) {
     net_input(n, loss.policy_weight[k], 1, WEIGHTS);
     net_input(n, loss.value_weight[k], 1, WEIGHTS);
     if (k == 0) continue;
-    if (consistency > 0) net_input(n, loss.next_obs[k], model->obs_size, PLAIN);
+    if (consistency > 0) {
+      net_input(n, loss.next_obs[k], model->obs_size, PLAIN);
+      net_input(n, loss.next_weight[k], 1, WEIGHTS);
+    }
     net_input(n, loss.reward_target[k], model->reward.bins, TARGETS);
     net_input(n, loss.reward_weight[k], 1, WEIGHTS);
     net_index(n, loss.action[k]);

@@ -67,6 +67,7 @@ static void rows_hold_what_was_stored(void **state) {
       assert_true(s.batch.value_weight[at] == (target.value_known ? weight : 0));
       assert_true(s.batch.reward_weight[at] == (target.reward_known && k > 0 ? weight : 0));
       assert_true(s.batch.policy_weight[at] == (target.policy_known ? weight : 0));
+      assert_true(s.batch.obs_weight[at] == (t < segment->length ? weight : 0));
       if (k > 0 && t - 1 < segment->length) assert_int_equal(s.batch.action[at], segment->action[t - 1]);
       made_move m;
       make_move(&m, &s.spec, (int)segment->game, t);
@@ -292,6 +293,7 @@ static void states_without_a_policy_are_masked_until_reanalyzed(void **state) {
       const int t = draw->position + at / ROWS;
       const bool known = t < draw->segment->length && (ratio == 1 || t % 2 == 1);
       assert_int_equal(s.batch.policy_weight[at] > 0, known);
+      assert_int_equal(s.batch.obs_weight[at] > 0, t < draw->segment->length); /* an observation needs no policy */
       masked += t < draw->segment->length && !known;
     }
     assert_int_equal(masked > 0, ratio == 0);
