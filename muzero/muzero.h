@@ -52,6 +52,7 @@ typedef struct mz_counters { /* all that a resumed run counts on from */
 
 typedef struct mz_phase { /* one record of metrics.jsonl */
   int64_t phase;
+  int64_t played; /* rounds; 0: a limit was met before the first */
   mz_counters counters;
   uint64_t digest;
   double wall_s; /* of the run, over all invocations */
@@ -97,8 +98,9 @@ typedef enum mz_reason {
 const char *mz_reason_name(mz_reason reason); /* "rounds", "env_steps", "updates", "time", "score", "budget", "interrupted" */
 
 /* Plays rounds to the end of the phase or to a limit, evaluates when due, checkpoints when due, appends to metrics.jsonl. *reason
- * says whether a limit was met (a checkpoint is then on disk). After MZ_GOES_ON call again. A failure (NaN in the loss, full disk)
- * leaves the last good checkpoint as the latest. */
+ * says whether a limit was met (a checkpoint is then on disk). After MZ_GOES_ON call again. Limits of time and budget leave room for
+ * the evaluation that ends the run, by what the last one took. A failure (NaN in the loss, full disk) leaves the last good
+ * checkpoint as the latest. */
 mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason);
 /* Final score on `games` fresh games; touches no state. */
 mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *score);

@@ -3,6 +3,7 @@
 #include "base/machine/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "muzero/limits.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/soundness.h"
 #include "networks/tape/backend.h"
@@ -31,6 +32,9 @@ static double score_of(const mz_run *run, const mz_evaluation *e) {
   return unbeatable ? 1 - (double)e->loss / games : ((double)e->win + 0.5 * (double)e->draw) / games;
 }
 
+/* By how many an evaluation's time is divided: over every line it takes what it takes. */
+static int games_timed(const mz_run *run, int games) { return run->every_line ? 1 : games; }
+
 static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation *out, double *score) {
   const mz_settings *s = &run->settings;
   const mz_agent agent = {.env = run->state.env,
@@ -47,12 +51,25 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
                           .seed = run->state.seed,
                           .round = stream};
   const mz_doing before = begin(run, MZ_DOING_EVALUATION);
+  const uint64_t start = mz_clock_ns();
   const mz_status status = run->every_line ? mz_evaluate_all(&agent, run->workers.actor_pool, out)
                                            : mz_evaluate(&match, run->workers.actor_pool, out, NULL);
   begin(run, before);
   MZ_TRY(status);
   *score = score_of(run, out);
+  run->game_s = (double)(mz_clock_ns() - start) * 1e-9 / games_timed(run, games);
   return MZ_OK;
+}
+
+/* Under a limit of time nothing is known of what evaluations take until the first: a few games are played to learn it. */
+static mz_status time_evaluation(mz_run *run, const mz_limits *limits) {
+  const mz_allocation_settings *a = &run->settings.allocation;
+  const bool limited = limits->for_s > 0 || a->deadline > 0 || a->budget > 0;
+  if (!limited || isfinite(run->game_s) || run->every_line) return MZ_OK;
+  const int games = 2 * mz_pool_threads(run->workers.actor_pool);
+  mz_evaluation evaluation;
+  double score;
+  return evaluate(run, games < CONFIRM_GAMES ? games : CONFIRM_GAMES, FRESH, &evaluation, &score);
 }
 
 mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *score) {
@@ -61,35 +78,21 @@ mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *sc
 
 /* ---- limits ---- */
 
-/* Without any limit given, the preset's hold; limits.score holds unless another score is given. */
-static mz_limits limits_in_force(const mz_run *run, const mz_limits *given) {
-  const mz_train_settings *t = &run->settings.train;
-  const double score = run->settings.allocation.score;
-  mz_limits limits = *given;
-  if (!given->rounds && !given->env_steps && !given->updates && !(given->for_s > 0) && !given->until)
-    limits = (mz_limits){.rounds = t->rounds,
-                         .env_steps = t->env_steps,
-                         .updates = t->updates,
-                         .for_s = t->time,
-                         .until = t->target < 1e9,
-                         .score = t->target};
-  if (!given->until && score < 1e9) limits.until = true, limits.score = score;
-  return limits;
-}
-
 static double phase_s(const mz_run *run) { return (double)(mz_clock_ns() - run->meter.start_ns) * 1e-9; }
 
-static mz_reason limit_met(const mz_run *run, const mz_limits *l) {
-  const mz_counters *c = &run->state.counters;
-  if (atomic_load(&run->requests) & MZ_REQUEST_STOP) return MZ_REASON_INTERRUPTED;
-  if (l->rounds && c->rounds >= l->rounds) return MZ_REASON_ROUNDS;
-  if (l->env_steps && c->env_steps >= l->env_steps) return MZ_REASON_ENV_STEPS;
-  if (l->updates && c->updates >= l->updates) return MZ_REASON_UPDATES;
-  if (l->for_s > 0 && invocation_s(run) >= l->for_s) return MZ_REASON_TIME;
-  const mz_allocation_settings *a = &run->settings.allocation;
-  if (a->deadline > 0 && mz_run_wall_s(run) >= a->deadline) return MZ_REASON_TIME;
-  if (a->budget > 0 && run->cost + phase_s(run) * mz_steer_price_s(run->steer) >= a->budget) return MZ_REASON_BUDGET;
-  return MZ_GOES_ON;
+/* evaluates: the phase's own evaluation is still to come. */
+static mz_reason limit_met(const mz_run *run, const mz_limits *limits, bool evaluates) {
+  const int games = games_timed(run, CONFIRM_GAMES) + (evaluates ? games_timed(run, (int)run->settings.train.eval_games) : 0);
+  const double price_s = mz_steer_price_s(run->steer);
+  const mz_spent spent = {.counters = run->state.counters,
+                          .stop = atomic_load(&run->requests) & MZ_REQUEST_STOP,
+                          .invocation_s = invocation_s(run),
+                          .wall_s = mz_run_wall_s(run),
+                          .cost = run->cost + phase_s(run) * price_s,
+                          .price_s = price_s,
+                          .game_s = run->game_s,
+                          .closing_games = games};
+  return mz_limits_met(limits, &run->settings.allocation, &spent);
 }
 
 static double share(double done, double whole) { return whole > 0 ? done / whole : 0; }
@@ -194,7 +197,13 @@ static mz_status play_round(mz_run *run) {
   return MZ_OK;
 }
 
-static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *phase, mz_reason *reason) {
+static bool evaluation_due(const mz_run *run) {
+  const int64_t index = run->state.counters.rounds / run->settings.train.phase_rounds;
+  return phase_ended(run) && index % run->settings.train.eval_interval == 0;
+}
+
+/* Evaluates after a phase; a score that reaches the limit is confirmed. Then it looks at the limits again, for all that takes time. */
+static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *phase, mz_reason *reason, bool *confirmed) {
   uint32_t stream = (uint32_t)run->state.counters.rounds;
   uint64_t start = mz_clock_ns();
   mz_steer_evaluation_starts(run->steer, &run->workers, &run->phase_stats);
@@ -202,9 +211,21 @@ static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *
   mz_steer_evaluation_ended(run->steer, &run->workers, phase->evaluation.moves);
   phase->evaluation_s = (double)(mz_clock_ns() - start) * 1e-9;
   phase->evaluated = true;
-  if (!limits->until || run->score < limits->score) return MZ_OK;
-  if (!run->every_line) MZ_TRY(evaluate(run, CONFIRM_GAMES, stream | FRESH, &phase->evaluation, &run->score));
-  if (run->score >= limits->score) *reason = MZ_REASON_SCORE;
+  run->evaluated_rounds = run->state.counters.rounds;
+  if (limits->until && run->score >= limits->score) {
+    if (!run->every_line) MZ_TRY(evaluate(run, CONFIRM_GAMES, stream | FRESH, &phase->evaluation, &run->score));
+    *confirmed = true;
+    if (run->score >= limits->score) *reason = MZ_REASON_SCORE;
+  }
+  if (*reason == MZ_GOES_ON) *reason = limit_met(run, limits, false);
+  return MZ_OK;
+}
+
+/* A run that stops for another reason than its score or a signal ends with a score all the same, which is that of the very state. */
+static mz_status evaluate_at_the_end(mz_run *run, mz_phase *phase) {
+  if (phase->played == 0 && run->evaluated_rounds == run->state.counters.rounds) return MZ_OK;
+  MZ_TRY(mz_run_evaluate(run, CONFIRM_GAMES, &phase->evaluation, &run->score));
+  phase->evaluated = true;
   return MZ_OK;
 }
 
@@ -232,6 +253,7 @@ static mz_status record_phase(mz_run *run, mz_phase *phase, bool whole) {
   MZ_TRY(mz_state_digest(&run->state, hashes, &phase->digest));
   phase->score = run->score;
   phase->wall_s = mz_run_wall_s(run);
+  if (phase->played == 0 && phase_ended(run)) return MZ_OK; /* it would be a second record of the phase before */
   cJSON *record = mz_phase_to_json(phase);
   cJSON *parts = record ? cJSON_AddObjectToObject(record, "parts") : NULL;
   for (int i = 0; i < MZ_DIGEST_PARTS && parts; i++) mz_json_add_u64_hex(parts, mz_digest_parts[i], hashes[i]);
@@ -256,28 +278,25 @@ static void wake(mz_run *run) {
 }
 
 static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
-  const mz_limits limits = limits_in_force(run, given);
+  const mz_limits limits = mz_limits_in_force(given, &run->settings);
+  bool confirmed = false;
   wake(run);
   *phase = (mz_phase){.score = NAN};
-  *reason = limit_met(run, &limits);
   start_phase(run);
+  *reason = limit_met(run, &limits, false);
   while (*reason == MZ_GOES_ON) {
     MZ_TRY(play_round(run));
+    MZ_TRY(time_evaluation(run, &limits));
     tick_progress(run, &limits, tick, context);
-    *reason = limit_met(run, &limits);
+    *reason = limit_met(run, &limits, evaluation_due(run));
     if (phase_ended(run)) break;
     if (*reason == MZ_GOES_ON) MZ_TRY(save_when_due(run));
   }
-  /* No phase ends where a limit was met before the first round: its record would be a phase's second one. */
-  const bool whole = run->phase_stats.rounds > 0 && phase_ended(run), stops = *reason != MZ_GOES_ON;
-  int64_t index = run->state.counters.rounds / run->settings.train.phase_rounds;
-  if (whole && index % run->settings.train.eval_interval == 0 && *reason != MZ_REASON_INTERRUPTED)
-    MZ_TRY(evaluate_phase(run, &limits, phase, reason));
-  /* A run that stops for another reason than its score ends with a score all the same. */
-  if (stops && *reason != MZ_REASON_INTERRUPTED && *reason != MZ_REASON_SCORE) {
-    MZ_TRY(mz_run_evaluate(run, CONFIRM_GAMES, &phase->evaluation, &run->score));
-    phase->evaluated = true;
-  }
+  phase->played = run->phase_stats.rounds;
+  const bool whole = phase->played > 0 && phase_ended(run);
+  if (whole && evaluation_due(run) && *reason != MZ_REASON_INTERRUPTED)
+    MZ_TRY(evaluate_phase(run, &limits, phase, reason, &confirmed));
+  if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED && !confirmed) MZ_TRY(evaluate_at_the_end(run, phase));
   measure_phase(run, phase);
   if (whole) MZ_TRY(decide(run, phase));
   MZ_TRY(record_phase(run, phase, whole));

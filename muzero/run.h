@@ -33,6 +33,8 @@ struct mz_run {
   int64_t saved_round;        /* … and after which round */
   uint64_t rest_ns;           /* since when it rests; 0: it does not */
   double score, best_score;   /* of the last, of the best evaluation; NAN for none */
+  int64_t evaluated_rounds;   /* after which the last evaluation was made; -1: none in this invocation */
+  double game_s;              /* of the last evaluation, a game; NAN: none was made */
   int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */
   int fallbacks;              /* so often it went back to an older checkpoint, or lost a part of its replay */
   mz_round_stats phase_stats; /* of the phase under way */

@@ -1,0 +1,19 @@
+/* When a run stops: the limits that hold, and whether it meets one by what it has done and spent. Clocks are read by the caller. */
+#pragma once
+#include "muzero/muzero.h"
+
+/* Returns the limits that hold: without any given, the settings' own; limits.score holds unless another score is given. */
+mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings);
+
+typedef struct mz_spent {
+  mz_counters counters;
+  bool stop;            /* somebody has asked for the end */
+  double invocation_s;  /* of this invocation */
+  double wall_s;        /* of the run, over all invocations */
+  double cost, price_s; /* of the run so far; of a second now */
+  double game_s;        /* of evaluations so far, a game; NAN: none was made */
+  int closing_games;    /* evaluated when the run stops here */
+} mz_spent;
+/* Returns why the run stops at the end of this round, MZ_GOES_ON when it does not. Limits of time and budget leave room for the
+ * closing games, at most half of the limit: the rest is for training. */
+mz_reason mz_limits_met(const mz_limits *limits, const mz_allocation_settings *allocation, const mz_spent *spent);

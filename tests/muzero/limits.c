@@ -1,0 +1,160 @@
+/* When a run stops: each limit, the room that limits of time leave for the closing evaluation, and what a stop records. */
+#include "muzero/limits.h"
+#include "testing.h"
+#include <math.h>
+
+static const mz_allocation_settings free_of_limits;
+
+static void each_limit_is_met_when_reached(void **unused) {
+  (void)unused;
+  const mz_spent spent = {.counters = {.rounds = 10, .updates = 20, .env_steps = 30},
+                          .invocation_s = 4,
+                          .wall_s = 5,
+                          .cost = 6,
+                          .game_s = NAN,
+                          .closing_games = 100};
+  mz_allocation_settings a = {.deadline = 5.5};
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 11, .updates = 21, .env_steps = 31, .for_s = 4.1}, &a, &spent), MZ_GOES_ON);
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 10}, &a, &spent), MZ_REASON_ROUNDS);
+  assert_int_equal(mz_limits_met(&(mz_limits){.updates = 20}, &a, &spent), MZ_REASON_UPDATES);
+  assert_int_equal(mz_limits_met(&(mz_limits){.env_steps = 30}, &a, &spent), MZ_REASON_ENV_STEPS);
+  assert_int_equal(mz_limits_met(&(mz_limits){.for_s = 4}, &a, &spent), MZ_REASON_TIME);
+  a.deadline = 5;
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 11}, &a, &spent), MZ_REASON_TIME);
+  a = (mz_allocation_settings){.budget = 6};
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 11}, &a, &spent), MZ_REASON_BUDGET);
+  mz_spent asked = spent;
+  asked.stop = true;
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 10}, &free_of_limits, &asked), MZ_REASON_INTERRUPTED);
+}
+
+/* Of 12 s, 100 games of 40 ms take the last 4. */
+static void time_is_left_for_the_closing_evaluation(void **unused) {
+  (void)unused;
+  const mz_limits limits = {.for_s = 12};
+  mz_spent spent = {.invocation_s = 7.9, .game_s = 0.04, .closing_games = 100};
+  assert_int_equal(mz_limits_met(&limits, &free_of_limits, &spent), MZ_GOES_ON);
+  spent.invocation_s = 8.1;
+  assert_int_equal(mz_limits_met(&limits, &free_of_limits, &spent), MZ_REASON_TIME);
+  spent.closing_games = 0;
+  assert_int_equal(mz_limits_met(&limits, &free_of_limits, &spent), MZ_GOES_ON);
+
+  const mz_allocation_settings deadline = {.deadline = 12}, budget = {.budget = 12};
+  spent = (mz_spent){.wall_s = 8.1, .game_s = 0.04, .closing_games = 100};
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &deadline, &spent), MZ_REASON_TIME);
+  spent = (mz_spent){.cost = 7, .price_s = 1.3, .game_s = 0.04, .closing_games = 100};
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &budget, &spent), MZ_REASON_BUDGET);
+  spent.price_s = 1.2;
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &budget, &spent), MZ_GOES_ON);
+}
+
+static void half_of_a_limit_is_for_training(void **unused) {
+  (void)unused;
+  mz_spent spent = {.invocation_s = 5.9, .game_s = 1, .closing_games = 100};
+  assert_int_equal(mz_limits_met(&(mz_limits){.for_s = 12}, &free_of_limits, &spent), MZ_GOES_ON);
+  spent.invocation_s = 6;
+  assert_int_equal(mz_limits_met(&(mz_limits){.for_s = 12}, &free_of_limits, &spent), MZ_REASON_TIME);
+}
+
+/* ---- runs ---- */
+
+static mz_run *open_run(const char *dir, const char *extra) {
+  static const char *const common[] = {"games=4",           "moves=3",       "loop_count=2",          "batch_size=16",
+                                       "shards=2",          "simulations=2", "replay.min_fill=8",     "replay.capacity=1000",
+                                       "network.width=8",   "eval.games=2",  "train.phase_rounds=2", "eval.opponent=random",
+                                       "eval.interval=1000"};
+  enum { COMMON = sizeof common / sizeof common[0] };
+  const char *sets[COMMON + 1];
+  memcpy(sets, common, sizeof common);
+  sets[COMMON] = extra;
+  const mz_run_options options = {
+      .env = "tictactoe", .dir = dir, .sets = sets, .set_count = COMMON + (extra != NULL), .seed = 1, .threads = 1};
+  mz_run *run;
+  expect_ok(mz_run_open(&run, &options));
+  return run;
+}
+
+static mz_phase play(mz_run *run, const mz_limits *limits, mz_reason expected) {
+  mz_phase phase;
+  mz_reason reason;
+  expect_ok(mz_run_phase(run, limits, NULL, NULL, &phase, &reason));
+  assert_int_equal(reason, expected);
+  return phase;
+}
+
+static int records_of(const char *dir) {
+  char path[512];
+  uint8_t *text;
+  size_t size;
+  int lines = 0;
+  expect_ok(mz_path_join(path, sizeof path, dir, "metrics.jsonl"));
+  expect_ok(mz_file_read(path, 0, &text, &size));
+  for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
+  free(text);
+  return lines;
+}
+
+/* 0.01 pays for 36 seconds of a core: more than four tiny rounds take, and less than the machine has been up. */
+static void a_budget_counts_from_the_runs_beginning(void **unused) {
+  (void)unused;
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run = open_run(dir, "limits.budget=0.01");
+  const mz_limits limits = {.rounds = 4};
+  assert_int_equal(play(run, &limits, MZ_GOES_ON).played, 2);
+  assert_int_equal(play(run, &limits, MZ_REASON_ROUNDS).counters.rounds, 4);
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
+/* Between two phases: no phase of no rounds is recorded, whoever asks for the end. */
+static void a_stop_between_phases_records_nothing(void **unused) {
+  (void)unused;
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run = open_run(dir, "eval.interval=1");
+  const mz_phase first = play(run, &(mz_limits){.rounds = 100}, MZ_GOES_ON);
+  assert_int_equal(first.played, 2);
+  assert_int_equal(records_of(dir), 1);
+
+  const mz_phase late = play(run, &(mz_limits){.for_s = 1e-9}, MZ_REASON_TIME);
+  assert_int_equal(late.played, 0);
+  assert_false(late.evaluated); /* the state's score is known */
+  assert_true(late.score == first.score && late.digest == first.digest);
+  assert_int_equal(records_of(dir), 1);
+
+  mz_run_request(run, MZ_REQUEST_STOP);
+  const mz_phase stopped = play(run, &(mz_limits){.rounds = 100}, MZ_REASON_INTERRUPTED);
+  assert_int_equal(stopped.played, 0);
+  assert_true(stopped.score == first.score && stopped.digest == first.digest);
+  assert_int_equal(records_of(dir), 1);
+  mz_run_close(run);
+  assert_true(digest_of_run(dir) == first.digest);
+  drop_folder(folder);
+}
+
+/* A run that ends with a score ends with one of its last state. */
+static void a_state_without_a_score_is_evaluated_at_the_end(void **unused) {
+  (void)unused;
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run = open_run(dir, NULL);
+  assert_true(isnan(play(run, &(mz_limits){.rounds = 100}, MZ_GOES_ON).score));
+  const mz_phase late = play(run, &(mz_limits){.for_s = 1e-9}, MZ_REASON_TIME);
+  assert_true(late.evaluated && late.evaluation.games == 100 && isfinite(late.score));
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_limit_is_met_when_reached),
+                                     cmocka_unit_test(time_is_left_for_the_closing_evaluation),
+                                     cmocka_unit_test(half_of_a_limit_is_for_training),
+                                     cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
+                                     cmocka_unit_test(a_stop_between_phases_records_nothing),
+                                     cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
