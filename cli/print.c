@@ -2,7 +2,10 @@
 #include "cli/signals.h"
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 const char *mz_text_count(double count, char out[MZ_TEXT_SIZE]) {
   static const struct {
@@ -84,9 +87,23 @@ mz_status mz_json_show(cJSON *json) {
   return MZ_OK;
 }
 
+static bool readers_may_leave;
+
+void mz_print_let_readers_leave(void) { readers_may_leave = true; }
+
+/* A pipe or socket that nobody reads from any more. */
+static bool reader_left(void) {
+  struct stat file;
+  struct pollfd out = {.fd = STDOUT_FILENO};
+  if (fstat(STDOUT_FILENO, &file) != 0 || !(S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode))) return false;
+  return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
+}
+
 /* A terminal that has hung up has no reader who misses anything. ferror may speak of an earlier write, whose errno is gone. */
 static mz_status lost(void) {
-  if (mz_signals_hung_up()) return MZ_OK;
+  const int error = errno;
+  if (mz_signals_hung_up() || (readers_may_leave && reader_left())) return MZ_OK;
+  errno = error;
   return mz_fail(MZ_E_IO, "standard output: %s", errno ? strerror(errno) : "could not be written");
 }
 

@@ -18,7 +18,9 @@ const char *mz_text_shown(const char *text, char out[MZ_SHOWN_SIZE]);
 /* Replaces every string and key in `json`, which came from a file, by the same. */
 mz_status mz_json_show(cJSON *json);
 
+/* From here on, what is written to a pipe whose reader has left is no failure: for commands that have something else to do. */
+void mz_print_let_readers_leave(void);
 /* Takes over `object` (NULL: memory was out) and writes it as one line to stdout, flushed. */
 mz_status mz_print_json(cJSON *object);
-/* MZ_E_IO when something written to stdout was lost, unless the terminal has hung up. */
+/* MZ_E_IO when something written to stdout was lost, unless the terminal has hung up or a reader who may has left. */
 mz_status mz_print_flush(void);

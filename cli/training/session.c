@@ -2,6 +2,7 @@
 #include "allocator/records/history.h"
 #include "base/log.h"
 #include "base/machine/machine.h"
+#include "base/machine/pacer.h"
 #include "base/text.h"
 #include "cli/print.h"
 #include "cli/playing/screen.h"
@@ -151,11 +152,14 @@ void mz_outcome_deinit(mz_outcome *outcome) {
 typedef struct view {
   mz_run *run;
   bool json;
-  mz_screen *screen; /* NULL: JSON or plain lines */
+  mz_screen *screen;     /* NULL: JSON or plain lines */
+  mz_pacer last_line; /* of plain lines */
 } view;
+enum { LINE_EVERY_S = 10 };
 
 static mz_status view_open(view *out, mz_run *run, bool json) {
-  *out = (view){.run = run, .json = json};
+  *out = (view){.run = run, .json = json, .last_line = {LINE_EVERY_S, mz_run_wall_s(run)}};
+  mz_print_let_readers_leave(); /* `train | head`: the run is worth more than its lines */
   if (json) return MZ_OK;
   const mz_counters *counters = mz_run_counters(run);
   char title[MZ_PRINTABLE_SIZE(512) + 200], rounds[MZ_TEXT_SIZE], dir[MZ_PRINTABLE_SIZE(512)];
@@ -179,6 +183,12 @@ static void view_tick(void *context, const mz_progress *progress) {
   view *shown = context;
   mz_signals_pass_on(shown->run);
   if (shown->screen) mz_screen_progress(shown->screen, progress);
+  if (shown->screen || shown->json || !mz_pacer_due(&shown->last_line, progress->wall_s)) return;
+  char moves[MZ_TEXT_SIZE], updates[MZ_TEXT_SIZE], time[MZ_TEXT_SIZE];
+  printf("  so far: rounds %lld, moves %s, updates %s, %s\n", (long long)progress->counters.rounds,
+         mz_text_count((double)progress->counters.env_steps, moves), mz_text_count((double)progress->counters.updates, updates),
+         mz_text_time(progress->wall_s, time));
+  fflush(stdout); /* a failure is met by the phase's line */
 }
 
 static mz_status print_line(const mz_phase *phase) {
@@ -199,6 +209,7 @@ static mz_status view_phase(view *shown, const mz_phase *phase) {
     mz_screen_phase(shown->screen, phase);
     return MZ_OK;
   }
+  shown->last_line.last_s = phase->wall_s;
   if (!shown->json) return print_line(phase);
   cJSON *object = mz_phase_to_json(phase);
   if (object) cJSON_AddNumberToObject(object, "seed", (double)mz_run_seed(shown->run));
@@ -284,7 +295,7 @@ static const char *end_in_words(mz_reason reason) {
     case MZ_REASON_TIME: return "the time is over";
     case MZ_REASON_SCORE: return "the score is reached";
     case MZ_REASON_BUDGET: return "the budget is spent";
-    case MZ_REASON_INTERRUPTED: return "interrupted; the run is saved";
+    case MZ_REASON_INTERRUPTED: return ""; /* said by the command's failure */
   }
   return "";
 }
@@ -295,7 +306,8 @@ void mz_outcome_print(const mz_outcome *outcome) {
   char program[MZ_SHELL_QUOTE_SIZE(1024)];
   mz_shell_quote(outcome->run, run, sizeof run);
   mz_shell_quote(program_invocation_name, program, sizeof program);
-  printf("%s\n  score   %s after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end_in_words(outcome->reason),
+  const char *end = end_in_words(outcome->reason);
+  printf("%s%s  score   %s after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end, *end ? "\n" : "",
          mz_text_number(outcome->score, score), mz_text_time(outcome->wall_s, time), (long long)outcome->counters.rounds,
          mz_text_count((double)outcome->counters.env_steps, moves), mz_text_count((double)outcome->counters.updates, updates),
          mz_text_printable(outcome->run, name, sizeof name));

@@ -27,7 +27,8 @@ typedef struct mz_outcome {
 void mz_outcome_deinit(mz_outcome *outcome);
 
 /* Drives `run` to a limit or a stop, prints a record per phase (JSON lines, the live screen, or plain lines); evaluates
- * nothing more and does not print the end: see below. A record that stdout does not take stops and saves the run: MZ_E_IO. */
+ * nothing more and does not print the end: see below. Plain lines say how far a long phase is. A record that stdout does not take
+ * stops and saves the run: MZ_E_IO; a reader who leaves does not. */
 mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_outcome *out);
 
 /* Keys of the last line; `event` is "done", or "seed" for one of several. */

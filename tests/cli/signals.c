@@ -141,22 +141,75 @@ static void test_killed_run_is_resumable(void **state) {
   process_free(&p);
 }
 
-/* `muzero train --json | head -1`: the run is stopped and saved, not lost. */
-static void test_reader_leaves(void **state) {
-  (void)state;
+/* `muzero train | head -1`: training goes on without a reader, to its limit, and is no failure. */
+static void train_without_a_reader(const char *run, const char *flags) {
   process p = {0};
-  process_shell(&p, "{ $MUZERO train tictactoe --preset " TEST_DATA
-                    "/cli/tiny.json --rounds 100M --run piped --json; echo $? >status; } | head -1");
+  char command[512];
+  snprintf(command, sizeof command,
+           "{ $MUZERO train tictactoe --preset " TEST_DATA
+           "/cli/tiny.json --rounds 60 --run %s %s; echo $? >%s.status; } | head -1",
+           run, flags, run);
+  process_shell(&p, command);
   assert_status(&p, 0);
   assert_int_equal(lines_count(p.out), 1);
-  assert_says(p.err, "the run is saved in piped");
-  process_shell(&p, "cat status");
-  assert_string_equal(p.out, "5\n");
-  process_run(&p, "resume", "piped", "--for", "0.1s", NULL);
-  assert_status(&p, 0);
+  assert_string_equal(p.err, "");
+  snprintf(command, sizeof command, "cat %s.status; grep -c phase %s/metrics.jsonl", run, run);
+  process_shell(&p, command);
+  assert_string_equal(p.out, "0\n30\n");
+  process_free(&p);
+}
+
+static void test_reader_leaves(void **state) {
+  (void)state;
+  train_without_a_reader("piped", "");
+  train_without_a_reader("piped-json", "--json");
+  process p = {0};
   process_shell(&p, "$MUZERO envs --json >/dev/full");
   assert_status(&p, 5);
   assert_says(p.err, "standard output");
+  process_shell(&p, "$MUZERO train tictactoe --preset " TEST_DATA "/cli/tiny.json --rounds 100M --run full --json >/dev/full");
+  assert_status(&p, 5); /* a disk that is full is none that left */
+  assert_says(p.err, "the run is saved in full");
+  process_free(&p);
+}
+
+/* A phase without end: lines say how far it is; as JSON there are none. */
+static void test_long_phases_say_how_far_they_are(void **state) {
+  (void)state;
+  process json = {0}, plain = {0};
+  process_start(&json, "train", "tictactoe", LONG, "--run", "quiet", "--set", "train.phase_rounds=1000000", "--json", NULL);
+  process_start(&plain, "train", "tictactoe", LONG, "--run", "talks", "--set", "train.phase_rounds=1000000", NULL);
+  assert_true(process_wait_for(&plain, "  so far: rounds "));
+  char *so_far = process_output(&json);
+  assert_string_equal(so_far, "");
+  free(so_far);
+  kill(plain.pid, SIGINT);
+  kill(json.pid, SIGINT);
+  process_wait(&plain);
+  process_wait(&json);
+  assert_status(&plain, 75);
+  assert_status(&json, 75);
+  for (int i = 0; i < lines_count(json.out); i++) cJSON_Delete(lines_at(json.out, i));
+  process_free(&plain);
+  process_free(&json);
+}
+
+/* An interrupt is said once, and a phase that had not begun has no line. */
+static void test_an_interrupt_is_said_once(void **state) {
+  (void)state;
+  process p = {0};
+  process_start(&p, "train", "tictactoe", LONG, "--run", "once", "--set", "train.phase_rounds=1", NULL);
+  assert_true(process_wait_for(&p, "phase 2"));
+  assert_int_equal(kill(p.pid, SIGINT), 0);
+  process_wait(&p);
+  assert_status(&p, 75);
+  assert_says(p.err, "interrupted: once is saved and can be resumed");
+  assert_null(strstr(p.out, "interrupted"));
+  int phases = 0;
+  long long rounds = 0;
+  for (const char *at = p.out; (at = strstr(at, "\nphase ")); at++, phases++)
+    assert_int_equal(sscanf(at, "\nphase %*d: rounds %lld", &rounds), 1);
+  assert_int_equal(rounds, phases); /* of one round each, none twice */
   process_free(&p);
 }
 
@@ -182,6 +235,7 @@ int main(void) {
       cmocka_unit_test(test_interrupt_twice),  cmocka_unit_test(test_checkpoint_on_request),
       cmocka_unit_test(test_directory_in_use), cmocka_unit_test(test_killed_run_is_resumable),
       cmocka_unit_test(test_reader_leaves),    cmocka_unit_test(test_seeds_stop_together),
+      cmocka_unit_test(test_an_interrupt_is_said_once), cmocka_unit_test(test_long_phases_say_how_far_they_are),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
