@@ -47,6 +47,9 @@ static mz_status parse_number(const mz_option *option, const char *text, double 
 
 static mz_status check_range(const mz_option *option, const char *text, double value) {
   if ((option->min == 0 && option->max == 0) || (value >= option->min && value <= option->max)) return MZ_OK;
+  if (option->type == MZ_OPTION_COUNT)
+    return mz_fail(MZ_E_USAGE, "%s: %s is out of range: a whole number from %.0f to %.0f", option->name, text, option->min,
+                   option->max);
   return mz_fail(MZ_E_USAGE, "%s: %s is out of range: %.17g to %.17g", option->name, text, option->min, option->max);
 }
 
@@ -67,6 +70,7 @@ static mz_status store(const mz_option *option, const char *text, void *argument
       return MZ_OK;
     }
     case MZ_OPTION_COUNT:
+      if (text[0] == '-' && strtod(text, NULL) < 0) return check_range(option, text, strtod(text, NULL));
       status = mz_parse_size(text, option->name, target);
       number = (double)*(int64_t *)target;
       break;

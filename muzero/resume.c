@@ -17,9 +17,10 @@ static mz_status check_change(mz_settings *old, mz_settings *next, bool allow_nu
     char was[128], is[128];
     mz_config_text(&a, i, was, sizeof was);
     mz_config_text(&b, i, is, sizeof is);
-    return mz_fail(MZ_E_CONFIG, "%s: this run was made with %s, not %s; a %s setting may not change on resume%s", row->key, was,
-                   is, mz_class_name(row->class_),
-                   row->class_ == MZ_NUMERIC ? " without --allow-numeric" : " (train --from starts a new run with it changed)");
+    return mz_fail(MZ_E_CONFIG, "%s: this run was made with %s, not %s; %s", row->key, was, is,
+                   row->class_ == MZ_NUMERIC ? "a numeric setting may not change on resume without --allow-numeric"
+                                             : "an algorithmic setting may not change on resume (train --from starts a new run "
+                                               "with it changed)");
   }
   return MZ_OK;
 }

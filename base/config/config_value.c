@@ -83,9 +83,8 @@ static verdict parse_time(const char *text, double *out) {
   return v == FITS && isinf(*out) ? (*out < 0 ? TOO_LOW : TOO_HIGH) : v;
 }
 
-static mz_status fail_unit(verdict v, const char *text, const char *where, const char *what, const char *units) {
-  if (v == WRONG_UNIT) return mz_fail(MZ_E_CONFIG, "%s %s: no such unit; a %s takes %s", where, text, what, units);
-  return mz_fail(MZ_E_CONFIG, "%s %s: not a %s; it takes a number of 0 or more with %s", where, text, what, units);
+static mz_status fail_unit(const char *text, const char *where, const char *what, const char *units) {
+  return mz_fail(MZ_E_CONFIG, "%s %s: no such unit; a %s takes %s", where, text, what, units);
 }
 
 mz_status mz_parse_size(const char *text, const char *where, int64_t *out) {
@@ -95,7 +94,9 @@ mz_status mz_parse_size(const char *text, const char *where, int64_t *out) {
   if (v == TOO_HIGH)
     return mz_fail(MZ_E_CONFIG, "%s %s: out of range; the largest is %lld, and from 2^53 on it takes every digit", where, text,
                    (long long)INT64_MAX);
-  if (v != FITS) return fail_unit(v, text, where, "size", size_unit_names);
+  if (v == WRONG_UNIT) return fail_unit(text, where, "size", size_unit_names);
+  if (v != FITS)
+    return mz_fail(MZ_E_CONFIG, "%s %s: not a whole number of 0 or more, which may have %s", where, text, size_unit_names);
   *out = value;
   return MZ_OK;
 }
@@ -105,7 +106,9 @@ mz_status mz_parse_time(const char *text, const char *where, double *seconds) {
   verdict v = parse_time(text, &value);
   if (v == FITS && value < 0) v = TOO_LOW;
   if (v == TOO_HIGH) return mz_fail(MZ_E_CONFIG, "%s %s: out of range; no time is as long as that", where, text);
-  if (v != FITS) return fail_unit(v, text, where, "time", time_unit_names);
+  if (v == WRONG_UNIT) return fail_unit(text, where, "time", time_unit_names);
+  if (v != FITS)
+    return mz_fail(MZ_E_CONFIG, "%s %s: not a time; it takes a number of 0 or more with %s", where, text, time_unit_names);
   *seconds = value;
   return MZ_OK;
 }

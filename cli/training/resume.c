@@ -31,7 +31,10 @@ static mz_status resume(const void *given) {
   mz_run *run;
   const int allow = (arguments->allow_numeric ? MZ_ALLOW_NUMERIC : 0) | (arguments->allow_fallback ? MZ_ALLOW_FALLBACK : 0);
   MZ_TRY(mz_run_resume(&run, arguments->run, &run_options, allow));
-  return mz_session_finish(run, &arguments->session);
+  const mz_status status = mz_session_check_score(mz_run_env(run), &arguments->session);
+  if (status == MZ_OK) return mz_session_finish(run, &arguments->session);
+  mz_run_close(run);
+  return status;
 }
 
 const mz_command mz_command_resume = {

@@ -122,6 +122,15 @@ mz_limits mz_session_limits(const mz_session_arguments *arguments) {
   };
 }
 
+/* A mean return, or a share of points. */
+static double most_score(const mz_env *env) { return env->spec.players == 1 ? (double)env->spec.return_max : 1; }
+
+mz_status mz_session_check_score(const mz_env *env, const mz_session_arguments *arguments) {
+  if (isnan(arguments->until) || arguments->until <= most_score(env)) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "--until %g: the score of %s is %s, %g at the most", arguments->until, env->name,
+                 env->spec.players == 1 ? "a game's mean return" : "the share of points", most_score(env));
+}
+
 static const char *default_history(void) {
   static char path[512];
   return mz_history_default_path(path, sizeof path) ? path : NULL;
@@ -173,8 +182,17 @@ static mz_status view_open(view *out, mz_run *run, bool json) {
   return mz_print_flush();
 }
 
+static void warn_of_score(const mz_run *run, const char *key, double score) {
+  const mz_env *env = mz_run_env(run);
+  if (score > most_score(env) && score < 1e9) /* from there on: none */
+    mz_log_write(MZ_LOG_WARNING, "%s=%g: never reached; the score of %s is %g at the most", key, score, env->name,
+                 most_score(env));
+}
+
 /* Settings that are valid and hardly what a user wants. */
 static void warn(const mz_run *run) {
+  warn_of_score(run, "train.target", mz_run_settings(run)->train.target);
+  warn_of_score(run, "limits.score", mz_run_settings(run)->allocation.score);
   if (mz_run_settings(run)->learning.loop_count == 0)
     mz_log_write(MZ_LOG_WARNING, "loop_count=0: self-play only; the network is never updated and the score will not rise");
 }

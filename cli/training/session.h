@@ -12,6 +12,8 @@ typedef struct mz_session_arguments { /* the flags in common; the first member o
 } mz_session_arguments;
 extern const mz_option mz_session_options[];
 
+/* MZ_E_USAGE for a score that nobody can reach in the environment. */
+mz_status mz_session_check_score(const mz_env *env, const mz_session_arguments *arguments);
 mz_limits mz_session_limits(const mz_session_arguments *arguments);
 mz_run_options mz_session_run_options(const mz_session_arguments *arguments);
 

@@ -41,7 +41,10 @@ static const mz_option options[] = {
 
 static mz_status train(const void *given) {
   const train_arguments *arguments = given;
+  const mz_env *env;
   mz_signals_handle();
+  MZ_TRY(mz_env_find(arguments->env, &env));
+  MZ_TRY(mz_session_check_score(env, &arguments->session));
   mz_run_options run_options = mz_session_run_options(&arguments->session);
   run_options.env = arguments->env;
   run_options.preset = arguments->preset;

@@ -269,6 +269,8 @@ static void test_sizes_and_times(void **state) {
   assert_int_equal(mz_parse_size("64MB", "--memory", &size), MZ_E_CONFIG);
   assert_string_equal(mz_message(), "--memory 64MB: no such unit; a size takes k, M, G, KiB, MiB or GiB");
   assert_int_equal(mz_parse_size("-1", "--steps", &size), MZ_E_CONFIG);
+  assert_string_equal(mz_message(),
+                      "--steps -1: not a whole number of 0 or more, which may have k, M, G, KiB, MiB or GiB");
   assert_int_equal(mz_parse_size("10000000000G", "--steps", &size), MZ_E_CONFIG);
   assert_string_equal(
       mz_message(),

@@ -89,6 +89,18 @@ static void test_no_updates_is_said(void **state) {
   process_free(&p);
 }
 
+static void test_a_score_out_of_reach_is_said(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", TINY, "--run", "far", "--set", "train.target=1.5", NULL);
+  assert_status(&p, 0);
+  assert_says(p.err, "warning: train.target=1.5: never reached; the score of tictactoe is 1 at the most");
+  process_run(&p, "train", "tictactoe", TINY, "--run", "near", "--until", "1", "--rounds", "4", NULL);
+  assert_status(&p, 0);
+  assert_string_equal(p.err, "");
+  process_free(&p);
+}
+
 static void test_plain_lines_without_a_terminal(void **state) {
   (void)state;
   process p = {0};
@@ -151,6 +163,10 @@ static void test_resume_refuses_what_may_not_change(void **state) {
   process_run(&p, "resume", "fixed", "--rounds", "5", "--set", "batch_size=8", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "batch_size");
+  assert_says(p.err, "an algorithmic setting may not change on resume");
+  process_run(&p, "resume", "fixed", "--until", "2", NULL);
+  assert_status(&p, 2);
+  assert_says(p.err, "1 at the most");
   process_run(&p, "resume", "fixed", "--rounds", "5", "--seed", "4", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "--seed");
@@ -260,6 +276,7 @@ int main(void) {
       cmocka_unit_test(test_json_lines),
       cmocka_unit_test(test_the_end_and_what_to_type_next),
       cmocka_unit_test(test_no_updates_is_said),
+      cmocka_unit_test(test_a_score_out_of_reach_is_said),
       cmocka_unit_test(test_plain_lines_without_a_terminal),
       cmocka_unit_test(test_existing_run),
       cmocka_unit_test(test_resume_goes_on_exactly),
