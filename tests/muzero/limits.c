@@ -59,7 +59,7 @@ static void half_of_a_limit_is_for_training(void **unused) {
 /* ---- runs ---- */
 
 static mz_run *open_run(const char *dir, const char *extra) {
-  static const char *const common[] = {"games=4",           "moves=3",       "loop_count=2",          "batch_size=16",
+  static const char *const common[] = {"num_games=4",           "moves_per_round=3",       "loop_count=2",          "batch_size=16",
                                        "shards=2",          "simulations=2", "replay.min_fill=8",     "replay.capacity=1000",
                                        "network.width=8",   "eval.games=2",  "train.phase_rounds=2", "eval.opponent=random",
                                        "eval.interval=1000"};
