@@ -20,8 +20,9 @@ int mz_loss_observed(const mz_loss_settings *settings);
 typedef struct mz_loss { /* where the inputs and results of step k are on the tape */
   int unroll;
   mz_value obs;
-  mz_value next_obs[MZ_UNROLL_MAX + 1], next_weight[MZ_UNROLL_MAX + 1]; /* steps 1 … with consistency, else −1; weight: rows × 1 */
-  int action[MZ_UNROLL_MAX + 1];                                        /* index inputs; [0] unused */
+  mz_value next_obs[MZ_UNROLL_MAX + 1];    /* steps 1 … with consistency, else −1 */
+  mz_value next_weight[MZ_UNROLL_MAX + 1]; /* likewise; rows × 1 */
+  int action[MZ_UNROLL_MAX + 1];           /* index inputs; [0] unused */
   mz_value policy_target[MZ_UNROLL_MAX + 1], value_target[MZ_UNROLL_MAX + 1], reward_target[MZ_UNROLL_MAX + 1];
   mz_value policy_weight[MZ_UNROLL_MAX + 1], value_weight[MZ_UNROLL_MAX + 1], reward_weight[MZ_UNROLL_MAX + 1]; /* rows × 1 */
   mz_value policy_loss[MZ_UNROLL_MAX + 1], value_loss[MZ_UNROLL_MAX + 1],

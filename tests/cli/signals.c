@@ -235,7 +235,8 @@ int main(void) {
       cmocka_unit_test(test_interrupt_twice),  cmocka_unit_test(test_checkpoint_on_request),
       cmocka_unit_test(test_directory_in_use), cmocka_unit_test(test_killed_run_is_resumable),
       cmocka_unit_test(test_reader_leaves),    cmocka_unit_test(test_seeds_stop_together),
-      cmocka_unit_test(test_an_interrupt_is_said_once), cmocka_unit_test(test_long_phases_say_how_far_they_are),
+      cmocka_unit_test(test_an_interrupt_is_said_once),
+      cmocka_unit_test(test_long_phases_say_how_far_they_are),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
