@@ -1,7 +1,7 @@
 /* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
 #include "base/file/file.h"
 #include "base/maths/maths.h"
-#include "muzero/training/state.h"
+#include "muzero/storage/sections.h"
 #include "muzero/storage/stored.h"
 #include "networks/tape/backend.h"
 #include <string.h>

@@ -2,7 +2,9 @@
 #include "base/machine/clock.h"
 #include "base/file/file.h"
 #include "muzero/run.h"
+#include "muzero/storage/sections.h"
 #include "muzero/storage/stored.h"
+#include "muzero/training/guard.h"
 #include <math.h>
 #include <string.h>
 
@@ -86,6 +88,7 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
   MZ_TRY(mz_steer_bounds(&bounds, &run->settings.allocation, options->threads));
   MZ_TRY(mz_steer_fits(&memory, env, &run->settings, &steering));
   MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1));
+  if (run->settings.guard.mode == MZ_GUARD_BACK) MZ_TRY(mz_guard_create(&run->state.guard, &run->state));
   MZ_TRY(mz_steer_create(&run->steer, &run->state, &steering));
   const mz_knobs knobs = mz_steer_knobs(run->steer);
   MZ_TRY(mz_workers_init(&run->workers, &run->state, &knobs, mz_steer_devices(run->steer)));
@@ -206,6 +209,7 @@ void mz_run_close(mz_run *run) {
   mz_saver_close(run->saver);
   mz_workers_deinit(&run->workers);
   mz_steer_free(run->steer);
+  mz_guard_free(run->state.guard);
   mz_state_deinit(&run->state);
   mz_metrics_close(&run->metrics);
   if (run->lock >= 0) mz_lock_release(run->lock);

@@ -1,5 +1,6 @@
 /* Resuming a run: from its latest checkpoint, exactly; or, where that is damaged and the user allows it, from what is sound. */
 #include "base/file/file.h"
+#include "muzero/storage/sections.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "muzero/storage/checkpoint_list.h"

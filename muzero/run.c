@@ -1,5 +1,6 @@
 /* The phase loop. One phase: rounds → evaluation → record → checkpoint when due → has a limit been met? */
 #include "muzero/run.h"
+#include "muzero/storage/sections.h"
 #include "base/machine/clock.h"
 #include "base/log.h"
 #include "base/text.h"

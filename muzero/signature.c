@@ -1,5 +1,6 @@
 /* The fixed small job: a few rounds of tic-tac-toe with prioritised replay and reanalyze, small enough that only our own kernels run. */
 #include "muzero/training/round.h"
+#include "muzero/storage/sections.h"
 #include "muzero/knobs.h"
 
 mz_status mz_signature(int threads, uint64_t *out) {

@@ -1,6 +1,5 @@
 #include "muzero/storage/stored.h"
 #include "base/maths/maths.h"
-#include "muzero/training/state.h"
 #include "networks/parameters/weights.h"
 
 mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, const mz_env **env) {
@@ -20,6 +19,11 @@ mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, c
     status = mz_fail(MZ_E_CHECKPOINT, "%s: section 'config': settings that cannot be: %s", checkpoint->path, mz_message());
   cJSON_Delete(json);
   return status;
+}
+
+void mz_counters_read(mz_counters *c, mz_reader *reader) {
+  int64_t *const values[] = {&c->rounds, &c->phases, &c->updates, &c->env_steps, &c->simulations, &c->episodes};
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) *values[i] = (int64_t)mz_read_u64(reader);
 }
 
 mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz_counters *counters) {

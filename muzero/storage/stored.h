@@ -1,4 +1,4 @@
-/* What a checkpoint was made with, before any state is built from it: settings, environment, seed, counters. */
+/* The origin of a checkpoint, read before any state is built from it: settings, environment, seed, counters. */
 #pragma once
 #include "envs/env.h"
 #include "base/config/config.h"
@@ -9,8 +9,9 @@
  * as those of a new run are. MZ_E_CHECKPOINT or, for an environment or a key that this build does not know, MZ_E_CONFIG. */
 mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, const mz_env **env);
 mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz_counters *counters);
-/* Section 'counters': the seed, then six counters. */
+/* Section 'counters': the seed, then six counters, which this reads. */
 enum { MZ_COUNTERS_BYTES = 7 * 8 };
+void mz_counters_read(mz_counters *counters, mz_reader *reader);
 /* Checks that a section of weights claims room for as many values as the parameters have, and that weights can have been packed into
  * so few bytes, before memory is had for them. */
 mz_status mz_weights_claimed(const mz_checkpoint *checkpoint, const char *section, const mz_params *params);

@@ -1,5 +1,6 @@
 /* One seed gives one digest, whatever the workers do. */
 #include "networks/isa.h"
+#include "muzero/storage/sections.h"
 #include "testing.h"
 #include <sched.h>
 

@@ -1,6 +1,7 @@
 /* Threads that are delayed at random wherever they meet in queues and pools, and knobs drawn at random, change no digest. Some
  * 500 short rounds; with --long, 10,000. */
 #include "base/machine/clock.h"
+#include "muzero/storage/sections.h"
 #include "base/threads/sched_point.h"
 #include "muzero/training/watchdog.h"
 #include "testing.h"

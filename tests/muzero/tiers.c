@@ -1,5 +1,6 @@
 /* Where replay keeps its segments changes no digest: tiers that change between rounds, saved and read back. */
 #include "muzero/storage/saver.h"
+#include "muzero/storage/sections.h"
 #include "testing.h"
 
 static const char *const sets[] = {"num_games=10",
