@@ -1,4 +1,4 @@
-/* The library's face: open or resume a run, advance it phase by phase, read metrics, load an agent, close.
+/* The roof's face to the program and to the library (library/include/muzero.h): open or resume a run, advance it phase by phase, read metrics, load an agent, close.
  * One thread drives a run; mz_run_request may come from anywhere, a signal handler included. */
 #pragma once
 #include "muzero/settings.h"
@@ -105,7 +105,13 @@ mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void 
 /* Final score on `games` fresh games; touches no state. */
 mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *score);
 
-typedef enum mz_request { MZ_REQUEST_STOP = 1, MZ_REQUEST_CHECKPOINT = 2 } mz_request;
+typedef enum mz_request {
+  MZ_REQUEST_STOP = 1,
+  MZ_REQUEST_CHECKPOINT = 2,
+  MZ_REQUEST_PAUSE = 4, /* asked by a tick: mz_run_phase returns MZ_GOES_ON within the phase, *phase is empty, the next call continues the phase */
+} mz_request;
+/* Whether the last mz_run_phase returned for a pause within its phase. */
+bool mz_run_is_paused(const mz_run *run);
 /* Until the next phase begins no time passes for the run, and its sensors sleep. */
 void mz_run_rest(mz_run *run);
 void mz_run_request(mz_run *run, mz_request request); /* async-signal-safe; honoured at the next round's end */

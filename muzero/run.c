@@ -14,8 +14,10 @@
 enum { CONFIRM_GAMES = 100 };
 static const uint32_t FRESH = 0x80000000u; /* evaluation streams of confirmation and final games */
 
-double mz_run_wall_s(const mz_run *run) { return run->wall_before_s + (double)(mz_clock_ns() - run->opened_ns) * 1e-9; }
-static double invocation_s(const mz_run *run) { return (double)(mz_clock_ns() - run->opened_ns) * 1e-9; }
+static double invocation_s(const mz_run *run) {
+  return (double)((run->rest_ns ? run->rest_ns : mz_clock_ns()) - run->opened_ns) * 1e-9;
+}
+double mz_run_wall_s(const mz_run *run) { return run->wall_before_s + invocation_s(run); }
 
 /* Says what the run is doing now; returns what it did before. */
 static mz_doing begin(mz_run *run, mz_doing doing) {
@@ -271,19 +273,24 @@ void mz_run_rest(mz_run *run) {
 
 static void wake(mz_run *run) {
   if (!run->rest_ns) return;
-  const uint64_t rested = mz_clock_ns() - run->rest_ns;
+  const uint64_t now = mz_clock_ns(), rested = now - run->rest_ns;
   run->opened_ns += rested;
-  run->saved_ns += rested;
+  run->saved_ns = run->saved_ns > run->rest_ns ? now : run->saved_ns + rested; /* it may have been saved while it rested */
+  run->meter.start_ns += rested;
   run->rest_ns = 0;
   mz_steer_rest(run->steer, false);
 }
+
+static bool pause_asked(mz_run *run) { return atomic_fetch_and(&run->requests, ~MZ_REQUEST_PAUSE) & MZ_REQUEST_PAUSE; }
 
 static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
   const mz_limits limits = mz_limits_in_force(given, &run->settings);
   bool confirmed = false;
   wake(run);
+  pause_asked(run); /* by a tick at the end of the phase before: it paused there anyway */
   *phase = (mz_phase){.score = NAN};
-  start_phase(run);
+  if (!run->paused) start_phase(run);
+  run->paused = false;
   *reason = limit_met(run, &limits, false);
   while (*reason == MZ_GOES_ON) {
     MZ_TRY(play_round(run));
@@ -292,6 +299,8 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     *reason = limit_met(run, &limits, evaluation_due(run));
     if (phase_ended(run)) break;
     if (*reason == MZ_GOES_ON) MZ_TRY(save_when_due(run));
+    run->paused = *reason == MZ_GOES_ON && pause_asked(run);
+    if (run->paused) return MZ_OK;
   }
   phase->played = run->phase_stats.rounds;
   const bool whole = phase->played > 0 && phase_ended(run);
@@ -331,6 +340,8 @@ mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void 
   begin(run, MZ_DOING_NOTHING);
   return said;
 }
+
+bool mz_run_is_paused(const mz_run *run) { return run->paused; }
 
 void mz_run_request(mz_run *run, mz_request request) { atomic_fetch_or(&run->requests, (int)request); }
 

@@ -39,6 +39,7 @@ struct mz_run {
   int fallbacks;              /* so often it went back to an older checkpoint, or lost a part of its replay */
   mz_round_stats phase_stats; /* of the phase under way */
   mz_meter meter;
+  bool paused; /* within that phase, at a round's end */
 };
 
 /* ---- opening (open.c, resume.c) ---- */

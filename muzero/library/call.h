@@ -1,0 +1,56 @@
+/* The beginning and the end that every public function has: it refuses calls from a log callback, enters the handle, and keeps the
+ * calling thread's OpenMP setting, which oneDNN's use changes. Also the reading and writing of structs that have a size. */
+#pragma once
+#include "base/status.h"
+#include "muzero/library/handle.h"
+
+typedef struct mz_call {
+  const char *function;
+  const void *handle; /* NULL: entered none */
+  void *object;       /* the handle's */
+  int omp_threads;    /* the caller's */
+} mz_call;
+
+/* Begins a call without a handle, or on one. After a failure nothing is to be ended. */
+muzero_status mz_call_begin(mz_call *call, const char *function);
+muzero_status mz_call_begin_on(mz_call *call, const char *function, mz_handle_kind kind, const void *handle);
+/* Leaves the handle and returns `status`. */
+muzero_status mz_call_end(mz_call *call, muzero_status status);
+/* Ends the handle as well. */
+muzero_status mz_call_end_closed(mz_call *call);
+/* Gives the caller's OpenMP setting back for the time of a callback, and takes it away again. */
+void mz_call_callback_begins(const mz_call *call);
+void mz_call_callback_ended(void);
+
+/* Whether this thread is inside a log callback. */
+void mz_call_set_in_log(int is_in_log);
+
+/* Sets this thread's message and returns `status`. */
+muzero_status mz_call_fail(muzero_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Copies a struct with a leading size_t `size` as the caller gives it to `known`, a struct of known_size bytes that begins alike,
+ * whose members beyond the caller's are zeroed. MUZERO_E_USAGE: `size` is below first_size, the struct's size in the first version;
+ * it has members that this version does not know, which are not 0. `name`: the struct's. */
+muzero_status mz_call_read(void *known, size_t known_size, size_t first_size, const void *given, const char *function,
+                           const char *name);
+/* Copies `known` to the caller's struct, as much as its size, which stays, has room for; members that this version does not know
+ * become 0. */
+muzero_status mz_call_write(void *given, size_t first_size, const void *known, size_t known_size, const char *function,
+                            const char *name);
+/* Copies a text and its NUL. MUZERO_E_USAGE, with the bytes wanted, where `size` does not hold it; nothing is written then. */
+muzero_status mz_call_write_text(char *given, size_t size, const char *text, const char *function);
+
+#define MUZERO_TRY(expr)                                                                                                         \
+  do {                                                                                                                           \
+    const muzero_status muzero_try_status_ = (expr);                                                                             \
+    if (muzero_try_status_ != MUZERO_OK) return muzero_try_status_;                                                              \
+  } while (0)
+/* Returns from a public function with MUZERO_E_USAGE where the pointer `argument` is NULL. Needs `mz_call call`, begun. */
+#define MUZERO_NOT_NULL(argument)                                                                                                \
+  do {                                                                                                                           \
+    if (!(argument))                                                                                                             \
+      return mz_call_end(&call, mz_call_fail(MUZERO_E_USAGE, "%s: the argument '%s' is NULL", __func__, #argument));             \
+  } while (0)
+
+/* The rooms' status as the library's: the numbers are the same. */
+muzero_status mz_call_status(mz_status status);
