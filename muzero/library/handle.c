@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* A handle: generation, index, kind. An entry's word: generation, requests, whether it is open, whether somebody has entered it. */
+/* A handle: generation, index, kind. An entry's word: generation, kind, requests, whether it is open, whether somebody has entered it. */
 enum {
   KIND_BITS = 4,
   INDEX_BITS = 12,
@@ -12,7 +12,8 @@ enum {
   OPEN = 2,
   REQUESTS_SHIFT = 2,
   REQUESTS = 3 << REQUESTS_SHIFT,
-  GENERATION_SHIFT = 4
+  KIND_SHIFT = 4,
+  GENERATION_SHIFT = KIND_SHIFT + KIND_BITS
 };
 _Static_assert(1 << INDEX_BITS == MZ_HANDLES_MAX, "an index fits its bits");
 _Static_assert(sizeof(uintptr_t) == 8, "48 bits of generation fit beside index and kind");
@@ -20,8 +21,7 @@ _Static_assert(REQUESTS >> REQUESTS_SHIFT == (MUZERO_REQUEST_STOP | MUZERO_REQUE
 
 typedef struct entry {
   _Atomic uint64_t word;
-  mz_handle_kind kind; /* changes only while the entry is not open */
-  void *object;
+  void *object; /* changes only while the entry is not open */
 } entry;
 
 static entry entries[MZ_HANDLES_MAX];
@@ -32,10 +32,13 @@ static entry *entry_of(const void *handle) { return &entries[value_of(handle) >>
 static mz_handle_kind kind_of(const void *handle) { return (mz_handle_kind)(value_of(handle) & ((1 << KIND_BITS) - 1)); }
 static uint64_t generation_of(const void *handle) { return value_of(handle) >> (KIND_BITS + INDEX_BITS); }
 
-/* Whether a word that was read from the handle's entry is of this handle, and the handle is open. */
-static bool is_open(const void *handle, uint64_t word) {
-  return (word & OPEN) != 0 && word >> GENERATION_SHIFT == generation_of(handle);
+/* The entry's word while this handle is open, nobody has entered it and no request waits. */
+static uint64_t open_word(const void *handle) {
+  return generation_of(handle) << GENERATION_SHIFT | (uint64_t)kind_of(handle) << KIND_SHIFT | OPEN;
 }
+
+/* Whether a word that was read from the handle's entry is of this handle, and the handle is open. */
+static bool is_open(const void *handle, uint64_t word) { return (word & ~(uint64_t)(BUSY | REQUESTS)) == open_word(handle); }
 
 static const char *name_of(mz_handle_kind kind) {
   return kind == MZ_HANDLE_RUN ? "run" : kind == MZ_HANDLE_AGENT ? "agent" : kind == MZ_HANDLE_GAME ? "game" : "unknown";
@@ -50,10 +53,9 @@ muzero_status mz_handle_create(void **handle, mz_handle_kind kind, void *object)
     const uint64_t word = atomic_load(&e->word);
     if (word & OPEN) continue;
     const uint64_t generation = (word >> GENERATION_SHIFT) + 1;
-    e->kind = kind;
     e->object = object;
     *handle = (void *)(uintptr_t)(generation << (KIND_BITS + INDEX_BITS) | (uint64_t)next << KIND_BITS | (uint64_t)kind);
-    atomic_store(&e->word, generation << GENERATION_SHIFT | OPEN);
+    atomic_store(&e->word, open_word(*handle));
     status = MUZERO_OK;
   }
   pthread_mutex_unlock(&creating);
