@@ -3,6 +3,7 @@
 #include "cli/print.h"
 #include "envs/trace.h"
 #include "envs/variants.h"
+#include "muzero/library/include/muzero.h"
 #include "base/config/config_value.h"
 #include <errno.h>
 #include <limits.h>
@@ -140,13 +141,17 @@ static void describe(const mz_env *env) {
   describe_options(env);
 }
 
-static mz_status list(bool json) {
-  for (int i = 0; i < mz_env_count(); i++) {
-    const mz_env *env = mz_env_at(i);
-    if (json)
-      MZ_TRY(mz_print_json(mz_env_to_json(env)));
-    else
-      printf("  %-12s %s\n", env->name, env->title);
+static mz_status list_json(void) {
+  for (int i = 0; i < mz_env_count(); i++) MZ_TRY(mz_print_json(mz_env_to_json(mz_env_at(i))));
+  return MZ_OK;
+}
+
+static mz_status list(void) {
+  const char *name;
+  for (size_t i = 0; (name = muzero_env_name(i)) != NULL; i++) {
+    muzero_env_info info = MUZERO_ENV_INFO_INIT;
+    MZ_TRY((mz_status)(int)muzero_env_describe(name, &info));
+    printf("  %-12s %s\n", info.name, info.title);
   }
   return MZ_OK;
 }
@@ -155,9 +160,8 @@ static mz_status envs(const void *given) {
   const envs_arguments *arguments = given;
   if (!arguments->trace && (arguments->actions || arguments->steps != MZ_COUNT_UNSET))
     return mz_fail(MZ_E_USAGE, "%s: belongs to --trace", arguments->actions ? "--actions" : "--steps");
-  if (!arguments->env)
-    return arguments->trace ? mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them")
-                            : list(arguments->json);
+  if (!arguments->env && arguments->trace) return mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them");
+  if (!arguments->env) return arguments->json ? list_json() : list();
   const mz_env *env;
   MZ_TRY(mz_env_find(arguments->env, &env));
   if (arguments->trace) return trace(env, arguments);
