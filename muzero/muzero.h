@@ -1,4 +1,5 @@
-/* The roof's face to the program and to the library (library/include/muzero.h): open or resume a run, advance it phase by phase, read metrics, load an agent, close.
+/* The roof's face to the program and to the library (library/include/muzero.h): open or resume a run, advance it phase by phase,
+ * read metrics, load an agent, close.
  * One thread drives a run; mz_run_request may come from anywhere, a signal handler included. */
 #pragma once
 #include "muzero/settings.h"
@@ -108,7 +109,8 @@ mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *sc
 typedef enum mz_request {
   MZ_REQUEST_STOP = 1,
   MZ_REQUEST_CHECKPOINT = 2,
-  MZ_REQUEST_PAUSE = 4, /* asked by a tick: mz_run_phase returns MZ_GOES_ON within the phase, *phase is empty, the next call continues the phase */
+  /* Asked by a tick: mz_run_phase returns MZ_GOES_ON within the phase, with *phase empty, and the next call continues the phase. */
+  MZ_REQUEST_PAUSE = 4,
 } mz_request;
 /* Whether the last mz_run_phase returned for a pause within its phase. */
 bool mz_run_is_paused(const mz_run *run);

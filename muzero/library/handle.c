@@ -4,7 +4,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* A handle: generation, index, kind. An entry's word: generation, kind, requests, whether it is open, whether somebody has entered it. */
+/* A handle: generation, index, kind. An entry's word: generation, kind, requests, whether it is open, whether somebody has entered
+ * it. */
 enum {
   KIND_BITS = 4,
   INDEX_BITS = 12,

@@ -61,6 +61,9 @@ static void test_steps_of_any_length_give_one_run(void **state) {
   assert_int_equal(progress_of(run).rounds, 2);
   expect_fine(muzero_run_phase(run, &limits, &reason));
   assert_int_equal(reason, MUZERO_REACHED_ROUNDS);
+  double loss, entropy, loss_by_rounds, entropy_by_rounds;
+  expect_fine(muzero_run_metric(run, "loss", &loss));
+  expect_fine(muzero_run_metric(run, "policy_entropy", &entropy));
   expect_fine(muzero_run_close(run));
   assert_true(digest_of_run(in("phases")) == wanted);
 
@@ -72,6 +75,9 @@ static void test_steps_of_any_length_give_one_run(void **state) {
   }
   expect_fine(muzero_run_rounds(run, 100, &limits, &reason));
   assert_int_equal(reason, MUZERO_REACHED_ROUNDS);
+  expect_fine(muzero_run_metric(run, "loss", &loss_by_rounds));
+  expect_fine(muzero_run_metric(run, "policy_entropy", &entropy_by_rounds));
+  assert_true(isfinite(loss) && loss == loss_by_rounds && entropy == entropy_by_rounds); /* of whole phases */
   expect_fine(muzero_run_close(run));
   assert_true(digest_of_run(in("rounds")) == wanted);
   assert_int_equal(count_lines(in("rounds/metrics.jsonl"), "\"event\":\"phase\""),
@@ -264,6 +270,25 @@ static void test_time_passes_only_while_it_trains(void **state) {
   expect_fine(muzero_run_close(run));
 }
 
+/* The time since the last checkpoint decides when the next one is due: one that is written between two calls is no exception. */
+static void test_saving_between_calls(void **state) {
+  (void)state;
+  static const char *const settings[] = {"train.phase_rounds=8"};
+  muzero_run_options options = tiny_options();
+  options.settings = settings;
+  options.settings_count = 1;
+  muzero_run *run;
+  expect_fine(muzero_run_create(&run, in("between"), &options));
+  expect_fine(muzero_run_rounds(run, 1, NULL, NULL));
+  usleep(200000); /* longer than a round takes */
+  expect_fine(muzero_run_save(run));
+  expect_fine(muzero_run_rounds(run, 1, NULL, NULL));
+  expect_fine(muzero_run_close(run));
+  expect_fine(muzero_run_resume(&run, in("between"), NULL));
+  assert_int_equal(progress_of(run).rounds, 1);
+  expect_fine(muzero_run_close(run));
+}
+
 /* ---- settings ---- */
 
 static void test_settings(void **state) {
@@ -293,6 +318,8 @@ static void test_settings(void **state) {
   expect_status(MUZERO_E_CONFIG, muzero_run_create(&run, in("none"), &options));
   expect_message("tictactoe");
   expect_status(MUZERO_E_CHECKPOINT, muzero_run_resume(&run, folder, NULL));
+  options = tiny_options();
+  expect_status(MUZERO_E_IO, muzero_run_create(&run, in("right/config.json/run"), &options)); /* that is a file */
 }
 
 static void test_a_run_has_one_handle(void **state) {
@@ -350,6 +377,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_checkpoint_is_written_when_asked, make, drop),
       cmocka_unit_test_setup_teardown(test_metrics, make, drop),
       cmocka_unit_test_setup_teardown(test_time_passes_only_while_it_trains, make, drop),
+      cmocka_unit_test_setup_teardown(test_saving_between_calls, make, drop),
       cmocka_unit_test_setup_teardown(test_settings, make, drop),
       cmocka_unit_test_setup_teardown(test_a_run_has_one_handle, make, drop),
       cmocka_unit_test_setup_teardown(test_a_failed_run_is_resumed, make, drop),

@@ -12,7 +12,8 @@
  * each other. The library is not to be used in a child process that was forked while a handle was open.
  *
  * Process. The library prints nothing to stdout, ends no process, installs no signal handlers, and leaves the calling thread's
- * OpenMP settings as they were. The threads it starts block all signals. Its log goes to stderr, warnings and errors only, or to a callback.
+ * OpenMP settings as they were. The threads it starts block signals. Its log goes to stderr, warnings and errors only, or to a
+ * callback.
  *
  * Structs with a member `size`: the caller sets it to sizeof of the struct (the ..._INIT macros do). Later versions of the library
  * append members; a program that was compiled before works as it did. */
@@ -181,8 +182,8 @@ MUZERO_API muzero_status muzero_run_create(muzero_run **out, const char *dir, co
  * differ: MUZERO_E_CONFIG names the key. env, preset and from must be NULL. options NULL: all as it was. MUZERO_E_CHECKPOINT:
  * there is no run, or it is damaged; MUZERO_E_IO: another process or handle has it. */
 MUZERO_API muzero_status muzero_run_resume(muzero_run **out, const char *dir, const muzero_run_options *options);
-/* Resumes where `dir` holds a run, and creates one where it does not. A resumed run must be of options->env; preset and from apply to a new
- * run only. */
+/* Resumes where `dir` holds a run, and creates one where it does not. A resumed run must be of options->env (MUZERO_E_CONFIG);
+ * preset and from apply to a new run only. */
 MUZERO_API muzero_status muzero_run_open(muzero_run **out, const char *dir, const muzero_run_options *options);
 /* Waits for a checkpoint that is being written and releases the run. Saves nothing: what was trained since the last checkpoint is
  * lost (the functions that train save whenever they report a limit or a stop). */
@@ -205,8 +206,8 @@ typedef struct muzero_limits { /* totals since the run began, but for `seconds`;
 MUZERO_API muzero_status muzero_run_train(muzero_run *run, const muzero_limits *limits, muzero_reason *reason);
 /* Trains to the end of the phase, where evaluations and checkpoints are made when due, or as muzero_run_train to a limit. */
 MUZERO_API muzero_status muzero_run_phase(muzero_run *run, const muzero_limits *limits, muzero_reason *reason);
-/* Trains for `rounds` rounds (at least 1), over as many phases as these touch; otherwise as muzero_run_train. It neither evaluates nor saves at
- * the end of its rounds, only where a phase or a limit does. */
+/* Trains for `rounds` rounds (at least 1), over as many phases as these touch; otherwise as muzero_run_train. It neither evaluates
+ * nor saves at the end of its rounds, only where a phase or a limit does. */
 MUZERO_API muzero_status muzero_run_rounds(muzero_run *run, int64_t rounds, const muzero_limits *limits, muzero_reason *reason);
 
 typedef enum muzero_request { MUZERO_REQUEST_STOP = 1, MUZERO_REQUEST_CHECKPOINT = 2 } muzero_request;
@@ -257,7 +258,8 @@ MUZERO_API muzero_status muzero_agent_describe(muzero_agent *agent, muzero_agent
  *   policies  [count][actions]  probabilities that the search would teach the network; illegal moves have 0
  *   visits    [count][actions]  simulations that went through each action
  * MUZERO_E_USAGE: a game is over or of another environment; `count` 0; simulations negative or above 1,000,000. MUZERO_E_BUSY:
- * another thread uses one of the games. */
+ * another thread uses one of the games. MUZERO_E_DIVERGED: the network's values are not finite. After a failure the arrays' content
+ * is not defined. */
 MUZERO_API muzero_status muzero_agent_move(muzero_agent *agent, muzero_game *const *games, size_t count, int32_t simulations,
                                            int32_t *actions, float *values, float *policies, int32_t *visits);
 
