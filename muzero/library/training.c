@@ -74,12 +74,11 @@ static muzero_status keep_record(mz_training *training, const mz_phase *phase) {
 static muzero_status advance(mz_training *training, const mz_limits *limits, muzero_reason *reason) {
   mz_phase phase;
   mz_reason why;
-  const int64_t rounds = mz_run_counters(training->run)->rounds;
   pass_requests_on(training);
   MUZERO_TRY(mz_training_note(training, mz_run_phase(training->run, limits, after_round, training, &phase, &why)));
   *reason = (muzero_reason)(int)why;
   if (why == MZ_REASON_INTERRUPTED) atomic_fetch_and(&training->run->requests, ~(int)MZ_REQUEST_STOP);
-  if (mz_run_is_paused(training->run) || mz_run_counters(training->run)->rounds == rounds) return MUZERO_OK;
+  if (mz_run_is_paused(training->run) || phase.played == 0) return MUZERO_OK;
   MUZERO_TRY(keep_record(training, &phase));
   call_back(training, training->on_phase);
   return MUZERO_OK;
