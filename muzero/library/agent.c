@@ -30,8 +30,8 @@ static void agent_free(agent *a) {
 static muzero_status load(muzero_agent **out, const char *path) {
   agent *a;
   void *handle;
-  MUZERO_TRY(mz_call_status(mz_alloc(&a, 1, sizeof *a)));
-  muzero_status status = mz_call_status(mz_loaded_open(&a->loaded, path));
+  MUZERO_TRY(mz_failure_of(mz_alloc(&a, 1, sizeof *a)));
+  muzero_status status = mz_failure_of(mz_loaded_open(&a->loaded, path));
   if (status == MUZERO_OK) {
     a->agent = mz_loaded_agent(a->loaded);
     a->trained_simulations = mz_agent_simulations(&a->agent);
@@ -114,9 +114,9 @@ static muzero_status take_state(const agent *a, const muzero_game *handle, size_
   const mz_env *env = a->agent.env;
   if (game->env != env)
     status =
-        mz_call_fail(MUZERO_E_USAGE, "%s: games[%zu] is of %s; the agent plays %s", function, index, game->env->name, env->name);
+        mz_failure(MUZERO_E_USAGE, "%s: games[%zu] is of %s; the agent plays %s", function, index, game->env->name, env->name);
   else if (game->legal_count == 0)
-    status = mz_call_fail(MUZERO_E_USAGE, "%s: games[%zu] is over", function, index);
+    status = mz_failure(MUZERO_E_USAGE, "%s: games[%zu] is over", function, index);
   else
     memcpy(state, game->state, env->state_size);
   mz_handle_leave(handle);
@@ -142,18 +142,18 @@ static void write_results(const agent *a, int n, size_t at, const results *out) 
 
 static muzero_status move(agent *a, muzero_game *const *games, size_t count, int32_t simulations, const results *out) {
   static const char function[] = "muzero_agent_move";
-  if (count == 0) return mz_call_fail(MUZERO_E_USAGE, "%s: count is 0; takes 1 or more", function);
+  if (count == 0) return mz_failure(MUZERO_E_USAGE, "%s: count is 0; takes 1 or more", function);
   if (simulations < 0 || simulations > SIMULATIONS_MAX)
-    return mz_call_fail(MUZERO_E_USAGE, "%s: simulations is %d; takes 0, for as trained, or 1 … %d", function, (int)simulations,
+    return mz_failure(MUZERO_E_USAGE, "%s: simulations is %d; takes 0, for as trained, or 1 … %d", function, (int)simulations,
                         SIMULATIONS_MAX);
-  MUZERO_TRY(mz_call_status(prepare(a, count, simulations ? simulations : a->trained_simulations)));
+  MUZERO_TRY(mz_failure_of(prepare(a, count, simulations ? simulations : a->trained_simulations)));
   const size_t slots = (size_t)a->planner.slots;
   for (size_t at = 0; at < count; at += slots) {
     const int n = (int)(count - at < slots ? count - at : slots);
     for (int i = 0; i < n; i++)
       MUZERO_TRY(take_state(a, games[at + (size_t)i], at + (size_t)i, a->states + (size_t)i * a->agent.env->state_size));
     mz_planner_observe(&a->planner, 0, n, a->states);
-    MUZERO_TRY(mz_call_status(mz_planner_search(&a->planner, n, a->agent.weights, 0)));
+    MUZERO_TRY(mz_failure_of(mz_planner_search(&a->planner, n, a->agent.weights, 0)));
     write_results(a, n, at, out);
   }
   return MUZERO_OK;

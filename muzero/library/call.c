@@ -2,35 +2,14 @@
 #include "base/log.h"
 #include <omp.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <string.h>
 
 /* A `size` above this is no size but a struct that was not initialised. */
 enum { STRUCT_BYTES_MAX = 4096 };
 
-_Static_assert((int)MUZERO_E_INTERNAL == (int)MZ_E_INTERNAL && (int)MUZERO_E_USAGE == (int)MZ_E_USAGE &&
-                   (int)MUZERO_E_CONFIG == (int)MZ_E_CONFIG && (int)MUZERO_E_CHECKPOINT == (int)MZ_E_CHECKPOINT &&
-                   (int)MUZERO_E_IO == (int)MZ_E_IO && (int)MUZERO_E_DEVICE == (int)MZ_E_DEVICE &&
-                   (int)MUZERO_E_MEMORY == (int)MZ_E_MEMORY && (int)MUZERO_E_DIVERGED == (int)MZ_E_DIVERGED,
-               "a status has one number inside and outside");
-
 static _Thread_local int in_log;
 
 void mz_call_set_in_log(int is_in_log) { in_log = is_in_log; }
-
-muzero_status mz_call_status(mz_status status) {
-  return status <= MZ_E_DIVERGED ? (muzero_status)(int)status : MUZERO_E_INTERNAL;
-}
-
-muzero_status mz_call_fail(muzero_status status, const char *format, ...) {
-  char text[MZ_MESSAGE_MAX];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  mz_fail(MZ_E_USAGE, "%s", text);
-  return status;
-}
 
 /* ---- beginning and end ---- */
 
@@ -39,7 +18,7 @@ static void quieten(void) { mz_log_set_level(MZ_LOG_WARNING); }
 
 muzero_status mz_call_begin(mz_call *call, const char *function) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (in_log) return mz_call_fail(MUZERO_E_USAGE, "%s: a log callback must not call the library", function);
+  if (in_log) return mz_failure(MUZERO_E_USAGE, "%s: a log callback must not call the library", function);
   pthread_once(&once, quieten);
   *call = (mz_call){.function = function, .omp_threads = omp_get_max_threads()};
   omp_set_num_threads(1);
@@ -76,7 +55,7 @@ void mz_call_callback_ended(void) { omp_set_num_threads(1); }
 static muzero_status size_of(const void *given, size_t first_size, const char *function, const char *name, size_t *size) {
   memcpy(size, given, sizeof *size);
   if (*size >= first_size && *size <= STRUCT_BYTES_MAX) return MUZERO_OK;
-  return mz_call_fail(MUZERO_E_USAGE, "%s: %s.size is %zu; set it to sizeof(%s), as the macro ..._INIT does", function, name,
+  return mz_failure(MUZERO_E_USAGE, "%s: %s.size is %zu; set it to sizeof(%s), as the macro ..._INIT does", function, name,
                       *size, name);
 }
 
@@ -86,7 +65,7 @@ muzero_status mz_call_read(void *known, size_t known_size, size_t first_size, co
   MUZERO_TRY(size_of(given, first_size, function, name, &size));
   for (size_t i = known_size; i < size; i++) {
     if (((const char *)given)[i] == 0) continue;
-    return mz_call_fail(MUZERO_E_USAGE, "%s: %s has a member at byte %zu that version %s of the library does not know", function,
+    return mz_failure(MUZERO_E_USAGE, "%s: %s has a member at byte %zu that version %s of the library does not know", function,
                         name, i, MUZERO_VERSION);
   }
   memset(known, 0, known_size);
@@ -106,7 +85,7 @@ muzero_status mz_call_write(void *given, size_t first_size, const void *known, s
 
 muzero_status mz_call_write_text(char *given, size_t size, const char *text, const char *function) {
   const size_t wanted = strlen(text) + 1;
-  if (size < wanted) return mz_call_fail(MUZERO_E_USAGE, "%s: the text takes %zu bytes, not %zu", function, wanted, size);
+  if (size < wanted) return mz_failure(MUZERO_E_USAGE, "%s: the text takes %zu bytes, not %zu", function, wanted, size);
   memcpy(given, text, wanted);
   return MUZERO_OK;
 }

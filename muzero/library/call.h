@@ -1,7 +1,7 @@
 /* The beginning and the end that every public function has: it refuses calls from a log callback, enters the handle, and keeps the
  * calling thread's OpenMP setting, which oneDNN's use changes. Also the reading and writing of structs that have a size. */
 #pragma once
-#include "base/status.h"
+#include "muzero/library/failure.h"
 #include "muzero/library/handle.h"
 
 typedef struct mz_call {
@@ -25,9 +25,6 @@ void mz_call_callback_ended(void);
 /* Whether this thread is inside a log callback. */
 void mz_call_set_in_log(int is_in_log);
 
-/* Sets this thread's message and returns `status`. */
-muzero_status mz_call_fail(muzero_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Copies a struct with a leading size_t `size` as the caller gives it to `known`, a struct of known_size bytes that begins alike,
  * whose members beyond the caller's are zeroed. MUZERO_E_USAGE: `size` is below first_size, the struct's size in the first version;
  * it has members that this version does not know, which are not 0. `name`: the struct's. */
@@ -49,8 +46,5 @@ muzero_status mz_call_write_text(char *given, size_t size, const char *text, con
 #define MUZERO_NOT_NULL(argument)                                                                                                \
   do {                                                                                                                           \
     if (!(argument))                                                                                                             \
-      return mz_call_end(&call, mz_call_fail(MUZERO_E_USAGE, "%s: the argument '%s' is NULL", __func__, #argument));             \
+      return mz_call_end(&call, mz_failure(MUZERO_E_USAGE, "%s: the argument '%s' is NULL", __func__, #argument));             \
   } while (0)
-
-/* The rooms' status as the library's: the numbers are the same. */
-muzero_status mz_call_status(mz_status status);

@@ -8,8 +8,8 @@ enum { TEXT_MAX = 8192, ACTION_TEXT_MAX = 32 };
 const char *muzero_env_name(size_t index) { return index < (size_t)mz_env_count() ? mz_env_at((int)index)->name : NULL; }
 
 muzero_status mz_library_env_find(const char *name, const char *function, const mz_env **out) {
-  if (!name) return mz_call_fail(MUZERO_E_USAGE, "%s: the environment's name is NULL", function);
-  return mz_call_status(mz_env_find(name, out));
+  if (!name) return mz_failure(MUZERO_E_USAGE, "%s: the environment's name is NULL", function);
+  return mz_failure_of(mz_env_find(name, out));
 }
 
 static muzero_status describe(const char *name, muzero_env_info *out) {
@@ -82,7 +82,7 @@ static muzero_status create(muzero_game **out, const char *name, uint64_t seed) 
   const mz_env *env;
   mz_library_game *game;
   MUZERO_TRY(mz_library_env_find(name, "muzero_game_create", &env));
-  MUZERO_TRY(mz_call_status(game_alloc(&game, env)));
+  MUZERO_TRY(mz_failure_of(game_alloc(&game, env)));
   game->seed = seed;
   mz_rng rng = chance(game, 0);
   const mz_generator generator = mz_generator_from_rng(&rng);
@@ -100,7 +100,7 @@ muzero_status muzero_game_create(muzero_game **out, const char *env, uint64_t se
 
 static muzero_status copy(muzero_game **out, const mz_library_game *from) {
   mz_library_game *game;
-  MUZERO_TRY(mz_call_status(game_alloc(&game, from->env)));
+  MUZERO_TRY(mz_failure_of(game_alloc(&game, from->env)));
   uint8_t *state = game->state, *legal = game->legal;
   memcpy(state, from->state, from->env->state_size);
   memcpy(legal, from->legal, (size_t)from->env->spec.actions);
@@ -128,13 +128,13 @@ muzero_status muzero_game_close(muzero_game *game) {
 
 static muzero_status check_count(size_t count, int wanted, const char *function, const char *what) {
   if (count == (size_t)wanted) return MUZERO_OK;
-  return mz_call_fail(MUZERO_E_USAGE, "%s: there are %d %s, not %zu", function, wanted, what, count);
+  return mz_failure(MUZERO_E_USAGE, "%s: there are %d %s, not %zu", function, wanted, what, count);
 }
 
 static muzero_status check_action(const mz_library_game *game, int32_t action, const char *function) {
   const int actions = game->env->spec.actions;
   if (action >= 0 && action < actions) return MUZERO_OK;
-  return mz_call_fail(MUZERO_E_USAGE, "%s: %d is no action of %s; takes 0 … %d", function, (int)action, game->env->name,
+  return mz_failure(MUZERO_E_USAGE, "%s: %d is no action of %s; takes 0 … %d", function, (int)action, game->env->name,
                       actions - 1);
 }
 
@@ -168,10 +168,10 @@ static muzero_status step(mz_library_game *game, int32_t action) {
   static const char function[] = "muzero_game_step";
   char name[ACTION_TEXT_MAX];
   MUZERO_TRY(check_action(game, action, function));
-  if (mz_library_game_is_over(game)) return mz_call_fail(MUZERO_E_USAGE, "%s: the game is over", function);
+  if (mz_library_game_is_over(game)) return mz_failure(MUZERO_E_USAGE, "%s: the game is over", function);
   if (!game->legal[action]) {
     game->env->action_text(game->env, action, name, sizeof name);
-    return mz_call_fail(MUZERO_E_USAGE, "%s: action %d (%s) is not legal here", function, (int)action, name);
+    return mz_failure(MUZERO_E_USAGE, "%s: action %d (%s) is not legal here", function, (int)action, name);
   }
   mz_rng rng = chance(game, 1 + game->moves);
   const mz_generator generator = mz_generator_from_rng(&rng);
@@ -195,7 +195,7 @@ static muzero_status observe(const mz_library_game *game, float *observation, si
     return MUZERO_OK;
   }
   uint8_t *bytes;
-  MUZERO_TRY(mz_call_status(mz_alloc(&bytes, count, 1)));
+  MUZERO_TRY(mz_failure_of(mz_alloc(&bytes, count, 1)));
   game->env->observe(game->state, 1, bytes);
   for (size_t i = 0; i < count; i++) observation[i] = (float)bytes[i];
   free(bytes);

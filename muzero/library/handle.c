@@ -1,5 +1,5 @@
 #include "muzero/library/handle.h"
-#include "muzero/library/call.h"
+#include "muzero/library/failure.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -61,21 +61,21 @@ muzero_status mz_handle_create(void **handle, mz_handle_kind kind, void *object)
   }
   pthread_mutex_unlock(&creating);
   if (status == MUZERO_OK) return status;
-  return mz_call_fail(status, "%d handles are open, which is as many as there can be: close some", MZ_HANDLES_MAX);
+  return mz_failure(status, "%d handles are open, which is as many as there can be: close some", MZ_HANDLES_MAX);
 }
 
 muzero_status mz_handle_enter(const void *handle, mz_handle_kind kind, const char *function, void **object) {
   const char *name = name_of(kind);
-  if (!handle) return mz_call_fail(MUZERO_E_USAGE, "%s: the %s is NULL", function, name);
+  if (!handle) return mz_failure(MUZERO_E_USAGE, "%s: the %s is NULL", function, name);
   if (kind_of(handle) != kind)
-    return mz_call_fail(MUZERO_E_USAGE, "%s: takes a %s; what was given is a handle of another type, or none of this library",
+    return mz_failure(MUZERO_E_USAGE, "%s: takes a %s; what was given is a handle of another type, or none of this library",
                         function, name);
   entry *e = entry_of(handle);
   uint64_t word = atomic_load(&e->word);
   do {
-    if (!is_open(handle, word)) return mz_call_fail(MUZERO_E_USAGE, "%s: the %s is closed", function, name);
+    if (!is_open(handle, word)) return mz_failure(MUZERO_E_USAGE, "%s: the %s is closed", function, name);
     if (word & BUSY) {
-      return mz_call_fail(MUZERO_E_BUSY,
+      return mz_failure(MUZERO_E_BUSY,
                           "%s: another call on the %s is not over, in another thread or around the callback that calls", function,
                           name);
     }

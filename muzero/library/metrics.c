@@ -14,7 +14,7 @@ muzero_status muzero_run_progress(muzero_run *run, muzero_progress *out) {
 static muzero_status last_record(const mz_training *training, const char *function, const cJSON **out) {
   *out = training->record;
   if (*out) return MUZERO_OK;
-  return mz_call_fail(MUZERO_E_USAGE, "%s: no phase has ended since the run was opened; muzero_run_phase plays one", function);
+  return mz_failure(MUZERO_E_USAGE, "%s: no phase has ended since the run was opened; muzero_run_phase plays one", function);
 }
 
 /* Calls `visit` with every number of the record and its dotted name, until it returns true. */
@@ -58,7 +58,7 @@ static muzero_status find(const mz_training *training, const char *name, double 
     *out = s.value;
   else {
     const char *nearest = mz_nearest(name, (const char *const *)s.names, s.count);
-    status = mz_call_fail(MUZERO_E_USAGE, "%s: '%s' is no number of a phase's record%s%s%s", function, name,
+    status = mz_failure(MUZERO_E_USAGE, "%s: '%s' is no number of a phase's record%s%s%s", function, name,
                           nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
   }
   for (int i = 0; i < s.count; i++) free(s.names[i]);
@@ -78,7 +78,7 @@ static muzero_status write_json(const mz_training *training, char *text, size_t 
   const cJSON *record;
   MUZERO_TRY(last_record(training, function, &record));
   char *line = mz_json_line(record);
-  if (!line) return mz_call_fail(MUZERO_E_MEMORY, "metrics: no memory for a record");
+  if (!line) return mz_failure(MUZERO_E_MEMORY, "metrics: no memory for a record");
   const muzero_status status = mz_call_write_text(text, size, line, function);
   free(line);
   return status;

@@ -10,13 +10,13 @@ static muzero_status read_options(const muzero_run_options *given, const char *f
   if (!given) return MUZERO_OK;
   MUZERO_TRY(mz_call_read(out, sizeof *out, OPTIONS_FIRST_SIZE, given, function, "muzero_run_options"));
   if (out->threads < 0)
-    return mz_call_fail(MUZERO_E_USAGE, "%s: threads is %d; takes 0, for all cores, or more", function, (int)out->threads);
+    return mz_failure(MUZERO_E_USAGE, "%s: threads is %d; takes 0, for all cores, or more", function, (int)out->threads);
   if (out->settings_count > 0 && !out->settings)
-    return mz_call_fail(MUZERO_E_USAGE, "%s: settings is NULL, and settings_count is %zu", function, out->settings_count);
+    return mz_failure(MUZERO_E_USAGE, "%s: settings is NULL, and settings_count is %zu", function, out->settings_count);
   if (out->settings_count > MZ_SETTINGS_ROWS_MAX * (size_t)100)
-    return mz_call_fail(MUZERO_E_USAGE, "%s: settings_count is %zu, more than there can be", function, out->settings_count);
+    return mz_failure(MUZERO_E_USAGE, "%s: settings_count is %zu, more than there can be", function, out->settings_count);
   for (size_t i = 0; i < out->settings_count; i++)
-    if (!out->settings[i]) return mz_call_fail(MUZERO_E_USAGE, "%s: settings[%zu] is NULL", function, i);
+    if (!out->settings[i]) return mz_failure(MUZERO_E_USAGE, "%s: settings[%zu] is NULL", function, i);
   return MUZERO_OK;
 }
 
@@ -44,7 +44,7 @@ static muzero_status give_out(muzero_run **out, mz_run *run, const muzero_run_op
   const mz_status allocated = mz_alloc(&training, 1, sizeof *training);
   if (allocated != MZ_OK) {
     mz_run_close(run);
-    return mz_call_status(allocated);
+    return mz_failure_of(allocated);
   }
   *training =
       (mz_training){.run = run, .on_round = options->on_round, .on_phase = options->on_phase, .context = options->context};
@@ -64,9 +64,9 @@ static muzero_status create(muzero_run **out, const char *dir, const muzero_run_
   mz_run *run;
   MUZERO_TRY(read_options(given, function, &options));
   if (!options.env && !options.from)
-    return mz_call_fail(MUZERO_E_USAGE, "%s: options.env is NULL; muzero_env_name lists the environments", function);
+    return mz_failure(MUZERO_E_USAGE, "%s: options.env is NULL; muzero_env_name lists the environments", function);
   const mz_run_options roof = roof_options(&options, dir);
-  MUZERO_TRY(mz_call_status(mz_run_open(&run, &roof)));
+  MUZERO_TRY(mz_failure_of(mz_run_open(&run, &roof)));
   return give_out(out, run, &options);
 }
 
@@ -76,18 +76,18 @@ static muzero_status resume(muzero_run **out, const char *dir, const muzero_run_
   mz_run *run;
   const mz_run_options roof = roof_options(options, NULL);
   const int allow = (options->allow_numeric ? MZ_ALLOW_NUMERIC : 0) | (options->allow_fallback ? MZ_ALLOW_FALLBACK : 0);
-  MUZERO_TRY(mz_call_status(mz_run_resume(&run, dir, &roof, allow)));
+  MUZERO_TRY(mz_failure_of(mz_run_resume(&run, dir, &roof, allow)));
   const mz_env *its_env = mz_run_env(run);
   if (!env || env == its_env) return give_out(out, run, options);
   mz_run_close(run);
-  return mz_call_fail(MUZERO_E_CONFIG, "%s: %s: the run there is of %s, not of %s", function, dir, its_env->name, env->name);
+  return mz_failure(MUZERO_E_CONFIG, "%s: %s: the run there is of %s, not of %s", function, dir, its_env->name, env->name);
 }
 
 static muzero_status resume_only(muzero_run **out, const char *dir, const muzero_run_options *given, const char *function) {
   muzero_run_options options;
   MUZERO_TRY(read_options(given, function, &options));
   if (options.env || options.preset || options.from)
-    return mz_call_fail(MUZERO_E_USAGE, "%s: options.env, preset and from are those of the run, and must be NULL", function);
+    return mz_failure(MUZERO_E_USAGE, "%s: options.env, preset and from are those of the run, and must be NULL", function);
   return resume(out, dir, &options, NULL, function);
 }
 

@@ -28,13 +28,13 @@ muzero_progress mz_training_progress(const mz_training *training) {
 
 muzero_status mz_training_usable(const mz_training *training, const char *function) {
   if (!training->failed) return MUZERO_OK;
-  return mz_call_fail(MUZERO_E_USAGE, "%s: training has failed before; close the run and resume it from its last checkpoint",
+  return mz_failure(MUZERO_E_USAGE, "%s: training has failed before; close the run and resume it from its last checkpoint",
                       function);
 }
 
 muzero_status mz_training_note(mz_training *training, mz_status status) {
   training->failed = status != MZ_OK;
-  return mz_call_status(status);
+  return mz_failure_of(status);
 }
 
 /* ---- callbacks and requests ---- */
@@ -64,7 +64,7 @@ static void after_round(void *context, const mz_progress *progress) {
 
 static muzero_status keep_record(mz_training *training, const mz_phase *phase) {
   cJSON *record = mz_phase_to_json(phase);
-  if (!record) return mz_call_fail(MUZERO_E_MEMORY, "metrics: no memory for a record");
+  if (!record) return mz_failure(MUZERO_E_MEMORY, "metrics: no memory for a record");
   cJSON_Delete(training->record);
   training->record = record;
   return MUZERO_OK;
@@ -99,8 +99,8 @@ static muzero_status read_limits(const muzero_limits *given, const char *functio
   muzero_limits l = MUZERO_LIMITS_INIT;
   if (given) MUZERO_TRY(mz_call_read(&l, sizeof l, LIMITS_FIRST_SIZE, given, function, "muzero_limits"));
   if (l.rounds < 0 || l.env_steps < 0 || l.updates < 0 || !(l.seconds >= 0))
-    return mz_call_fail(MUZERO_E_USAGE, "%s: a limit is negative; takes 0, for none, or more", function);
-  if (l.has_score && isnan(l.score)) return mz_call_fail(MUZERO_E_USAGE, "%s: limits.score is NaN", function);
+    return mz_failure(MUZERO_E_USAGE, "%s: a limit is negative; takes 0, for none, or more", function);
+  if (l.has_score && isnan(l.score)) return mz_failure(MUZERO_E_USAGE, "%s: limits.score is NaN", function);
   *out = (mz_limits){.rounds = l.rounds,
                      .env_steps = l.env_steps,
                      .updates = l.updates,
@@ -145,7 +145,7 @@ muzero_status muzero_run_rounds(muzero_run *run, int64_t rounds, const muzero_li
   mz_call call;
   MUZERO_TRY(mz_call_begin_on(&call, __func__, MZ_HANDLE_RUN, run));
   if (rounds < 1)
-    return mz_call_end(&call, mz_call_fail(MUZERO_E_USAGE, "%s: rounds is %lld; takes 1 or more", __func__, (long long)rounds));
+    return mz_call_end(&call, mz_failure(MUZERO_E_USAGE, "%s: rounds is %lld; takes 1 or more", __func__, (long long)rounds));
   return mz_call_end(&call, train(&call, limits, rounds, false, reason));
 }
 
@@ -156,7 +156,7 @@ muzero_status muzero_run_save(muzero_run *run) {
   MUZERO_TRY(mz_call_begin_on(&call, __func__, MZ_HANDLE_RUN, run));
   mz_training *training = call.object;
   muzero_status status = mz_training_usable(training, __func__);
-  if (status == MUZERO_OK) status = mz_call_status(mz_run_save(training->run));
+  if (status == MUZERO_OK) status = mz_failure_of(mz_run_save(training->run));
   return mz_call_end(&call, status);
 }
 
@@ -169,9 +169,9 @@ muzero_status muzero_run_evaluate(muzero_run *run, int32_t games, double *score)
   mz_training *training = call.object;
   muzero_status status = mz_training_usable(training, __func__);
   if (status == MUZERO_OK && (games < 1 || games > GAMES_MAX))
-    status = mz_call_fail(MUZERO_E_USAGE, "%s: games is %d; takes 1 … %d", __func__, (int)games, GAMES_MAX);
+    status = mz_failure(MUZERO_E_USAGE, "%s: games is %d; takes 1 … %d", __func__, (int)games, GAMES_MAX);
   double result;
-  if (status == MUZERO_OK) status = mz_call_status(mz_run_evaluate(training->run, games, &evaluation, &result));
+  if (status == MUZERO_OK) status = mz_failure_of(mz_run_evaluate(training->run, games, &evaluation, &result));
   if (status == MUZERO_OK) *score = result;
   return mz_call_end(&call, status);
 }
