@@ -22,12 +22,12 @@ static bool is_own_eye(const mz_go_board *board, int point, int colour) {
 }
 
 typedef struct rollout {
+  uint32_t empty_count;
+  uint16_t empty[MZ_GO_CELLS_MAX]; /* points, in any order */
   union {
     mz_go_board board;
     uint8_t room[MZ_GO_BOARD_BYTES(MZ_GO_SIDE_MAX)];
   };
-  uint32_t empty_count;
-  uint16_t empty[MZ_GO_CELLS_MAX]; /* points, in any order */
 } rollout;
 
 /* Plays one random move, or false: there is none but to pass. Points that cannot be played are put behind those not yet drawn. */

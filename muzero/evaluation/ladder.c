@@ -11,7 +11,7 @@
 
 static const char *const anchors[] = {"random", "rule", "mcts:100"};
 enum { ANCHORS = sizeof anchors / sizeof anchors[0], RANDOM = 0 };
-static const char SUFFIX[] = ".mzc";
+enum { SUFFIX_LENGTH = sizeof ".mzc" - 1 };
 
 typedef struct entrant {
   mz_player player;
@@ -40,7 +40,7 @@ static mz_status load_checkpoint(const char *path, const char *name, const mz_la
   e->agent = mz_loaded_agent(e->loaded);
   if (options->simulations) e->agent.simulations = options->simulations;
   const mz_counters *counters = mz_loaded_counters(e->loaded);
-  snprintf(rung->name, sizeof rung->name, "%.*s", (int)(strlen(name) - (sizeof SUFFIX - 1)), name);
+  snprintf(rung->name, sizeof rung->name, "%.*s", (int)(strlen(name) - SUFFIX_LENGTH), name);
   rung->checkpoint = true;
   rung->rounds = counters->rounds;
   rung->updates = counters->updates;

@@ -1,23 +1,20 @@
 #include "networks/cpu/transpose.h"
-#include <stdint.h>
 #include <string.h>
 
 typedef float four __attribute__((vector_size(16)));
-typedef int32_t four_indices __attribute__((vector_size(16)));
 
 /* Four rows of four from `from` become four columns at `to`. */
 static inline void transpose_four(const float *from, ptrdiff_t from_stride, float *to, ptrdiff_t to_stride) {
-  four row[4], half[4], column[4];
+  four row[4], pair[4], column[4];
   for (int i = 0; i < 4; i++) memcpy(&row[i], from + i * from_stride, sizeof row[i]);
-  const four_indices low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
-  half[0] = __builtin_shuffle(row[0], row[1], low);
-  half[1] = __builtin_shuffle(row[2], row[3], low);
-  half[2] = __builtin_shuffle(row[0], row[1], high);
-  half[3] = __builtin_shuffle(row[2], row[3], high);
-  column[0] = __builtin_shuffle(half[0], half[1], first);
-  column[1] = __builtin_shuffle(half[0], half[1], second);
-  column[2] = __builtin_shuffle(half[2], half[3], first);
-  column[3] = __builtin_shuffle(half[2], half[3], second);
+  pair[0] = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+  pair[1] = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+  pair[2] = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+  pair[3] = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  column[0] = __builtin_shufflevector(pair[0], pair[1], 0, 1, 4, 5);
+  column[1] = __builtin_shufflevector(pair[0], pair[1], 2, 3, 6, 7);
+  column[2] = __builtin_shufflevector(pair[2], pair[3], 0, 1, 4, 5);
+  column[3] = __builtin_shufflevector(pair[2], pair[3], 2, 3, 6, 7);
   for (int i = 0; i < 4; i++) memcpy(to + i * to_stride, &column[i], sizeof column[i]);
 }
 

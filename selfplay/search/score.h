@@ -147,7 +147,7 @@ static inline int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_no
   mz_completed_q(scorer, node, edges, actions, score);
   for (int a = 0; a < actions; a++) {
     const float sum = gumbel_logits[a] + score[a], held = sum > -1e9f ? sum : -1e9f;
-    score[a] = (edges.visits[a] == considered_visit) & (gumbel_logits[a] > -INFINITY) ? held : -INFINITY;
+    score[a] = ((edges.visits[a] == considered_visit) & (gumbel_logits[a] > -INFINITY)) ? held : -INFINITY;
   }
   return mz_argmax(score, actions, first);
 }

@@ -123,8 +123,8 @@ static inline vec v_where_positive(vec y, vec x) {
   return V_OF(v_four_choose(y.a > zero, x.a, zero), v_four_choose(y.b > zero, x.b, zero), v_four_choose(y.c > zero, x.c, zero),
               v_four_choose(y.d > zero, x.d, zero));
 }
-static inline v_four v_swap_pairs(v_four x) { return __builtin_shuffle(x, (v_mask){2, 3, 0, 1}); }
-static inline v_four v_swap_neighbours(v_four x) { return __builtin_shuffle(x, (v_mask){1, 0, 3, 2}); }
+static inline v_four v_swap_pairs(v_four x) { return __builtin_shufflevector(x, x, 2, 3, 0, 1); }
+static inline v_four v_swap_neighbours(v_four x) { return __builtin_shufflevector(x, x, 1, 0, 3, 2); }
 static inline float v_sum(vec x) {
   v_four four = (x.a + x.c) + (x.b + x.d);
   four = four + v_swap_pairs(four);
