@@ -4,6 +4,7 @@
 const mz_command *const mz_commands[] = {
     &mz_command_train,
     &mz_command_resume,
+    &mz_command_runs,
     &mz_command_eval,
     &mz_command_play,
     &mz_command_watch,

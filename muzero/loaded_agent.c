@@ -1,6 +1,6 @@
 /* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
-#include "base/file/file.h"
 #include "base/maths/maths.h"
+#include "muzero/storage/run_path.h"
 #include "muzero/storage/sections.h"
 #include "muzero/storage/stored.h"
 #include "networks/tape/backend.h"
@@ -59,7 +59,7 @@ static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
   return l->settings.learning.average > 0 ? load_average(l, checkpoint) : MZ_OK;
 }
 
-bool mz_names_run(const char *who) { return strchr(who, '/') != NULL || mz_file_exists(who); }
+bool mz_names_run(const char *who) { return strchr(who, '/') != NULL || mz_run_path_exists(who); }
 
 mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   char file[640];

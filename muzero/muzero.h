@@ -7,6 +7,8 @@
 
 typedef struct mz_run mz_run;
 
+#define MZ_RUNS_FOLDER "runs" /* where a run goes that is given no directory: runs/ENV/NAME */
+
 typedef struct mz_run_options {
   const char *env, *preset; /* preset NULL: the environment's own */
   const char *dir;          /* NULL: runs/ENV/UTC-SEED-ID is made up */
@@ -34,9 +36,9 @@ enum {
    * metrics.jsonl. */
   MZ_ALLOW_FALLBACK = 2,
 };
-/* Continues from the latest checkpoint (dir), exactly. Only exact and operational settings may differ (numeric ones with
+/* Continues `run`, a directory, from its latest checkpoint, exactly. Only exact and operational settings may differ (numeric ones with
  * MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset, from are ignored. */
-mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *options, int allow);
+mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow);
 /* Waits for a checkpoint in flight; releases the lock. Does not save. */
 void mz_run_close(mz_run *run);
 
@@ -132,7 +134,8 @@ mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs);
 cJSON *mz_phase_to_json(const mz_phase *phase); /* keys of the contract, event "phase" */
 cJSON *mz_evaluation_to_json(const mz_evaluation *evaluation, int players, int64_t simulations, const char *opponent);
 
-/* A trained agent from a run directory (its latest checkpoint) or a checkpoint file, for eval, play and inference. */
+/* A trained agent from a run directory (its latest checkpoint), RUN@best, RUN@ROUND or a checkpoint file (storage/run_path.h), for eval,
+ * play and inference. */
 typedef struct mz_loaded mz_loaded;
 mz_status mz_loaded_open(mz_loaded **out, const char *path);
 /* Of an opponent's name: it is a run's or a checkpoint's path rather than a built-in player's name. */

@@ -2,6 +2,7 @@
 #include "base/machine/clock.h"
 #include "base/file/file.h"
 #include "muzero/run.h"
+#include "muzero/storage/run_path.h"
 #include "muzero/storage/sections.h"
 #include "muzero/storage/stored.h"
 #include "muzero/training/guard.h"

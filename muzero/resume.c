@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "muzero/storage/checkpoint_list.h"
 #include "muzero/run.h"
+#include "muzero/storage/run_path.h"
 #include "muzero/storage/stored.h"
 #include <string.h>
 
@@ -145,12 +146,36 @@ static mz_status fall_back(mz_run **out, attempt *a, const char *why) {
   return status;
 }
 
-mz_status mz_run_resume(mz_run **out, const char *dir, const mz_run_options *options, int allow) {
+/* ---- the run ---- */
+
+/* An older checkpoint is refused: its run's logs, and the checkpoints after it, tell of rounds that would not have been played. */
+static mz_status refuse_older(const char *run) {
+  char path[MZ_DIR_MAX + 128], quoted[MZ_SHELL_QUOTE_SIZE(MZ_RUN_PATH_MAX)];
+  mz_checkpoint checkpoint;
+  mz_settings settings;
+  mz_config config = mz_settings_config(&settings, NULL);
+  const mz_env *env;
+  MZ_TRY(mz_run_checkpoint_path(run, path, sizeof path));
+  MZ_TRY(mz_checkpoint_open(&checkpoint, path));
+  const mz_status status = mz_config_stored(&checkpoint, &config, &env);
+  mz_checkpoint_close(&checkpoint);
+  MZ_TRY(status);
+  return mz_fail(MZ_E_CONFIG,
+                 "%s: resume continues a run from its latest checkpoint only, as the rounds after an older one are in its logs; "
+                 "'muzero train %s --from %s' starts a new run from that one",
+                 run, env->name, mz_shell_quote(run, quoted, sizeof quoted));
+}
+
+mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow) {
   char name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], why[MZ_MESSAGE_MAX], quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   MZ_TRY(mz_run_check_device(options->device));
+  mz_run_path asked;
+  MZ_TRY(mz_run_path_read(run, &asked));
+  if (asked.choice == MZ_RUN_FILE)
+    return mz_fail(MZ_E_CONFIG, "%s: resume takes a run directory; 'train --from' starts a new run from a checkpoint file", run);
+  if (asked.choice != MZ_RUN_LATEST) return refuse_older(run);
+  const char *dir = asked.path;
   attempt a = {.dir = dir, .name = name, .options = options, .allow = allow};
-  if (mz_file_exists(dir) && !mz_file_is_dir(dir))
-    return mz_fail(MZ_E_CONFIG, "%s: resume takes a run directory; 'train --from' starts a new run from a checkpoint file", dir);
   mz_status status = reading(&a, mz_run_checkpoint_path(dir, path, sizeof path));
   if (status == MZ_OK) {
     snprintf(name, sizeof name, "%s", strrchr(path, '/') + 1);

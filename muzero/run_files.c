@@ -20,7 +20,7 @@ mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t 
     return mz_fail(MZ_E_INTERNAL, "no clock or randomness to name a run with; use --run DIR");
   char stamp[32];
   strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
-  if (snprintf(out, size, "runs/%s/%s-s%llu-%06x", name, stamp, (unsigned long long)seed, id & 0xffffff) >= (int)size)
+  if (snprintf(out, size, MZ_RUNS_FOLDER "/%s/%s-s%llu-%06x", name, stamp, (unsigned long long)seed, id & 0xffffff) >= (int)size)
     return mz_fail(MZ_E_IO, "run directory: path too long");
   for (char *colon = out; (colon = strchr(colon, ':'));) *colon = '-'; /* of a variant; scp and tar would read a host before it */
   return MZ_OK;

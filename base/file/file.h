@@ -86,5 +86,7 @@ mz_status mz_path_folder(const char *path, char *out, size_t size);
 /* Takes the flock on `path`, which then holds the owner's pid as text. MZ_E_IO naming the pid when another process holds it. */
 mz_status mz_lock_acquire(const char *path, int *fd);
 void mz_lock_release(int fd); /* -1 is fine */
+/* Tells whether a process holds the lock; nothing is written. A file that is not there, or cannot be examined, is not held. */
+bool mz_lock_is_held(const char *path);
 /* Takes the flock on a folder, waiting at most `wait_ms` for another process; release it with mz_file_close. */
 mz_status mz_lock_folder(const char *folder, int wait_ms, int *fd);

@@ -5,6 +5,7 @@
 #include "cli/evaluation/eval_judge.h"
 #include "cli/evaluation/eval_ladder.h"
 #include "cli/print.h"
+#include "cli/run_argument.h"
 #include "muzero/muzero.h"
 #include "selfplay/evaluation/opening.h"
 #include <math.h>
@@ -21,7 +22,7 @@ static const mz_option options[] = {
     {.name = "RUN",
      .type = MZ_OPTION_TEXT,
      .offset = AT(run),
-     .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
+     .help = MZ_RUN_ARGUMENT_HELP},
     {.name = "--games",
      .type = MZ_OPTION_COUNT,
      .offset = AT(games),
@@ -38,7 +39,7 @@ static const mz_option options[] = {
      .otherwise = "random (two players)",
      .class_ = MZ_OPERATIONAL,
      .help =
-         "random, rule, perfect, mcts:SIMS, another RUN, gtp:COMMAND (a program that speaks GTP), or all: every line that any "
+         "random, rule, perfect, mcts:SIMS, another RUN (or RUN@best, RUN@ROUND), gtp:COMMAND (a program that speaks GTP), or all: every line that any "
          "opponent can play, as many games"},
     {.name = "--sims",
      .type = MZ_OPTION_COUNT,
@@ -113,7 +114,7 @@ typedef struct opposition { /* what --opponent means */
 } opposition;
 
 static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, opposition *out) {
-  MZ_TRY(mz_loaded_open(&out->loaded, out->name));
+  MZ_TRY(mz_run_argument_load(&out->loaded, out->name, NULL));
   out->agent = mz_loaded_agent(out->loaded);
   out->side.agent = &out->agent;
   if (arguments->opponent_simulations != MZ_COUNT_UNSET) out->agent.simulations = (int)arguments->opponent_simulations;
@@ -240,7 +241,9 @@ static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
       .simulations = arguments->simulations == MZ_COUNT_UNSET ? 0 : (int)arguments->simulations,
       .seed = (uint64_t)arguments->seed,
   };
-  return mz_eval_ladder(arguments->run, &how, pool, arguments->json);
+  char run[MZ_RUN_ARGUMENT_SIZE];
+  MZ_TRY(mz_run_argument_whole(arguments->run, "a ladder", run));
+  return mz_eval_ladder(run, &how, pool, arguments->json);
 }
 
 static mz_status play(const eval_arguments *arguments, const mz_agent *agent, const opposition *against, mz_pool *pool) {
@@ -284,7 +287,7 @@ static mz_status evaluate(const eval_arguments *arguments, mz_pool *pool) {
   mz_loaded *loaded = NULL;
   opposition against = {0};
   mz_status status;
-  MZ_TRY_CLEANUP(mz_loaded_open(&loaded, arguments->run));
+  MZ_TRY_CLEANUP(mz_run_argument_load(&loaded, arguments->run, "eval"));
   mz_agent agent = mz_loaded_agent(loaded);
   if (arguments->simulations != MZ_COUNT_UNSET) agent.simulations = (int)arguments->simulations;
   MZ_TRY_CLEANUP(oppose(arguments, agent.env, &against));

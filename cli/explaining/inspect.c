@@ -2,7 +2,9 @@
 #include "cli/commands.h"
 #include "cli/explaining/inspect_diff.h"
 #include "cli/print.h"
+#include "cli/run_argument.h"
 #include "muzero/storage/checkpoint.h"
+#include "muzero/storage/run_path.h"
 #include "muzero/muzero.h"
 #include "replay/storage/store.h"
 #include <string.h>
@@ -17,7 +19,7 @@ static const mz_option options[] = {
     {.name = "RUN",
      .type = MZ_OPTION_TEXT,
      .offset = AT(run),
-     .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
+     .help = MZ_RUN_ARGUMENT_HELP},
     {.name = "RUN2",
      .type = MZ_OPTION_TEXT,
      .offset = AT(other),
@@ -166,13 +168,14 @@ static void describe(const mz_checkpoint *checkpoint, const mz_loaded *loaded) {
   }
 }
 
-static mz_status inspect_one(const inspect_arguments *arguments, const mz_checkpoint *checkpoint) {
+/* in_run: as verify takes it. */
+static mz_status inspect_one(const inspect_arguments *arguments, const mz_checkpoint *checkpoint, bool in_run) {
   if (arguments->digest) return digest(checkpoint, arguments->json);
   mz_loaded *loaded;
   MZ_TRY(mz_loaded_open(&loaded, checkpoint->path));
   mz_status status = MZ_OK;
   if (arguments->verify)
-    status = verify(checkpoint, &mz_loaded_agent(loaded).env->spec, mz_file_is_dir(arguments->run), arguments->json);
+    status = verify(checkpoint, &mz_loaded_agent(loaded).env->spec, in_run, arguments->json);
   else if (arguments->json)
     status = describe_json(checkpoint, loaded);
   else
@@ -187,12 +190,16 @@ static mz_status inspect(const void *given) {
     return mz_fail(MZ_E_USAGE, "--verify, --digest and --diff: one of them");
   if (arguments->diff && !arguments->other) return mz_fail(MZ_E_USAGE, "--diff: needs two runs: inspect --diff A B");
   if (!arguments->diff && arguments->other) return mz_fail(MZ_E_USAGE, "'%s': a second run goes with --diff", arguments->other);
-  if (arguments->diff) return mz_inspect_diff(arguments->run, arguments->other, arguments->json);
-  char path[512];
-  MZ_TRY(mz_run_checkpoint_path(arguments->run, path, sizeof path));
+  char run[MZ_RUN_ARGUMENT_SIZE], other[MZ_RUN_ARGUMENT_SIZE], path[512];
+  MZ_TRY(mz_run_argument(arguments->run, run));
+  if (arguments->diff) {
+    MZ_TRY(mz_run_argument(arguments->other, other));
+    return mz_inspect_diff(run, other, arguments->json);
+  }
+  MZ_TRY(mz_run_checkpoint_path(run, path, sizeof path));
   mz_checkpoint checkpoint;
   MZ_TRY(mz_checkpoint_open(&checkpoint, path));
-  const mz_status status = inspect_one(arguments, &checkpoint);
+  const mz_status status = inspect_one(arguments, &checkpoint, mz_file_is_dir(run) || !mz_file_exists(run));
   mz_checkpoint_close(&checkpoint);
   return status;
 }

@@ -1,6 +1,7 @@
 #include "cli/explaining/inspect_diff.h"
 #include "base/file/file.h"
 #include "muzero/storage/checkpoint.h"
+#include "muzero/storage/run_path.h"
 #include "cli/print.h"
 #include "muzero/muzero.h"
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "base/file/file.h"
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "cli/run_argument.h"
 
 typedef struct report_arguments {
   mz_text_list runs;
@@ -11,7 +12,7 @@ typedef struct report_arguments {
 
 #define AT(field) offsetof(report_arguments, field)
 static const mz_option options[] = {
-    {.name = "RUN", .type = MZ_OPTION_LIST, .offset = AT(runs), .help = "directories of runs, of comparisons, or of both"},
+    {.name = "RUN", .type = MZ_OPTION_LIST, .offset = AT(runs), .help = "directories of runs, of comparisons, or of both; a folder of runs stands for its newest"},
     {.name = "--out",
      .type = MZ_OPTION_TEXT,
      .offset = AT(out),
@@ -23,14 +24,32 @@ static const mz_option options[] = {
     {0},
 };
 
+/* A comparison's directory holds runs, too, and is no folder of them. */
+static mz_status find_run(const char *given, char out[MZ_RUN_ARGUMENT_SIZE]) {
+  char path[MZ_RUN_ARGUMENT_SIZE];
+  const char *const own[] = {"metrics.jsonl", "compare.json"};
+  for (int i = 0; i < 2; i++)
+    if (mz_path_join(path, sizeof path, given, own[i]) == MZ_OK && mz_file_exists(path)) {
+      snprintf(out, MZ_RUN_ARGUMENT_SIZE, "%s", given);
+      return MZ_OK;
+    }
+  return mz_run_argument_whole(given, "a report", out);
+}
+
 static mz_status report(const void *given) {
   const report_arguments *arguments = given;
   char path[4096];
+  static char paths[MZ_LIST_MAX][MZ_RUN_ARGUMENT_SIZE];
+  const char *runs[MZ_LIST_MAX];
+  for (int i = 0; i < arguments->runs.count; i++) {
+    MZ_TRY(find_run(arguments->runs.items[i], paths[i]));
+    runs[i] = paths[i];
+  }
   if (arguments->out)
     snprintf(path, sizeof path, "%s", arguments->out);
   else
-    MZ_TRY(mz_path_join(path, sizeof path, arguments->runs.items[0], "report.html"));
-  MZ_TRY(mz_report_write(path, arguments->runs.items, arguments->runs.count));
+    MZ_TRY(mz_path_join(path, sizeof path, runs[0], "report.html"));
+  MZ_TRY(mz_report_write(path, runs, arguments->runs.count));
   if (!arguments->json) {
     char shown[MZ_PRINTABLE_SIZE(sizeof path)];
     printf("%s\n", mz_text_printable(path, shown, sizeof shown));

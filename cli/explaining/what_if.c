@@ -1,6 +1,7 @@
 #include "allocator/records/ledger.h"
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "cli/run_argument.h"
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ typedef struct what_if_arguments {
 
 #define AT(field) offsetof(what_if_arguments, field)
 static const mz_option options[] = {
-    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory"},
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_WHOLE_RUN_HELP},
     {.name = "--phase",
      .type = MZ_OPTION_COUNT,
      .offset = AT(phase),
@@ -96,8 +97,9 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
 
 static mz_status what_if(const void *given) {
   const what_if_arguments *arguments = given;
-  char path[1024];
-  MZ_TRY(mz_ledger_path(arguments->run, path, sizeof path));
+  char run[MZ_RUN_ARGUMENT_SIZE], path[1024];
+  MZ_TRY(mz_run_argument_whole(arguments->run, "a ledger", run));
+  MZ_TRY(mz_ledger_path(run, path, sizeof path));
   mz_replayed replayed;
   MZ_TRY(mz_ledger_replay(path, arguments->phase == MZ_COUNT_UNSET ? INT64_MAX : arguments->phase, &replayed));
   mz_status status = answer(arguments, &replayed);

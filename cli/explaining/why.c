@@ -1,6 +1,7 @@
 #include "allocator/records/ledger.h"
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "cli/run_argument.h"
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ typedef struct why_arguments {
 
 #define AT(field) offsetof(why_arguments, field)
 static const mz_option options[] = {
-    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory"},
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_WHOLE_RUN_HELP},
     {.name = "--phase",
      .type = MZ_OPTION_COUNT,
      .offset = AT(phase),
@@ -151,8 +152,9 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
 static mz_status why(const void *given) {
   const why_arguments *arguments = given;
   reading r = {.arguments = arguments};
-  char path[1024];
-  MZ_TRY(mz_ledger_path(arguments->run, path, sizeof path));
+  char run[MZ_RUN_ARGUMENT_SIZE], path[1024];
+  MZ_TRY(mz_run_argument_whole(arguments->run, "a ledger", run));
+  MZ_TRY(mz_ledger_path(run, path, sizeof path));
   MZ_TRY(mz_ledger_read(path, read_line, &r));
   if (arguments->phase != MZ_COUNT_UNSET && r.shown == 0)
     return mz_fail(MZ_E_CONFIG, "%s: there is no decision after phase %lld; it has %lld decisions", arguments->run,

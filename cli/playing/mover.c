@@ -1,4 +1,5 @@
 #include "cli/playing/mover.h"
+#include "cli/run_argument.h"
 #include "base/maths/streams.h"
 #include "base/text.h"
 #include "base/maths/maths.h"
@@ -9,7 +10,7 @@ const mz_option mz_mover_options[] = {
     {.name = "RUN",
      .type = MZ_OPTION_TEXT,
      .offset = AT(run),
-     .help = "a run's directory (its latest checkpoint) or a checkpoint file"},
+     .help = MZ_RUN_ARGUMENT_HELP},
     {.name = "--sims",
      .type = MZ_OPTION_COUNT,
      .offset = AT(simulations),
@@ -41,7 +42,7 @@ const mz_option mz_mover_options[] = {
 };
 
 static mz_status load(mz_mover *mover, const char *run, int64_t simulations) {
-  MZ_TRY(mz_loaded_open(&mover->loaded, run));
+  MZ_TRY(mz_run_argument_load(&mover->loaded, run, NULL));
   mover->agent = mz_loaded_agent(mover->loaded);
   mz_agent *agent = &mover->agent;
   if (simulations != MZ_COUNT_UNSET) agent->simulations = (int)simulations;

@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/run_argument.h"
 #include "cli/training/session.h"
 #include "cli/signals.h"
 
@@ -10,7 +11,7 @@ typedef struct resume_arguments {
 
 #define AT(field) offsetof(resume_arguments, field)
 static const mz_option options[] = {
-    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = "a run's directory"},
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_WHOLE_RUN_HELP},
     {.name = "--allow-numeric",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(allow_numeric),
@@ -29,8 +30,10 @@ static mz_status resume(const void *given) {
   mz_signals_handle();
   const mz_run_options run_options = mz_session_run_options(&arguments->session);
   mz_run *run;
+  char path[MZ_RUN_ARGUMENT_SIZE];
+  MZ_TRY(mz_run_argument(arguments->run, path));
   const int allow = (arguments->allow_numeric ? MZ_ALLOW_NUMERIC : 0) | (arguments->allow_fallback ? MZ_ALLOW_FALLBACK : 0);
-  MZ_TRY(mz_run_resume(&run, arguments->run, &run_options, allow));
+  MZ_TRY(mz_run_resume(&run, path, &run_options, allow));
   const mz_status status = mz_session_check_score(mz_run_env(run), &arguments->session);
   if (status == MZ_OK) return mz_session_finish(run, &arguments->session);
   mz_run_close(run);

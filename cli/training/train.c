@@ -1,4 +1,7 @@
 #include "cli/commands.h"
+#include "base/file/file.h"
+#include "cli/run_argument.h"
+#include "muzero/storage/run_path.h"
 #include "cli/training/seeds.h"
 #include "cli/training/session.h"
 #include "cli/signals.h"
@@ -26,7 +29,7 @@ static const mz_option options[] = {
      .value = "RUN",
      .otherwise = "a fresh start",
      .class_ = MZ_ALGORITHMIC,
-     .help = "a run or checkpoint whose state this new run starts with"},
+     .help = "a run, RUN@best, RUN@ROUND or a checkpoint file whose state this new run starts with"},
     {.name = "--seeds",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seeds),
@@ -39,6 +42,15 @@ static const mz_option options[] = {
     {0},
 };
 
+/* RUN@best is another checkpoint tomorrow: the new run's record names the file. */
+static mz_status find_from(const char *given, char out[MZ_RUN_ARGUMENT_SIZE]) {
+  char run[MZ_RUN_ARGUMENT_SIZE];
+  MZ_TRY(mz_run_argument(given, run));
+  if (!mz_file_exists(run)) return mz_run_checkpoint_path(run, out, MZ_RUN_ARGUMENT_SIZE);
+  snprintf(out, MZ_RUN_ARGUMENT_SIZE, "%s", run);
+  return MZ_OK;
+}
+
 static mz_status train(const void *given) {
   const train_arguments *arguments = given;
   const mz_env *env;
@@ -49,7 +61,11 @@ static mz_status train(const void *given) {
   run_options.env = arguments->env;
   run_options.preset = arguments->preset;
   run_options.dir = arguments->dir;
-  run_options.from = arguments->from;
+  char from[MZ_RUN_ARGUMENT_SIZE];
+  if (arguments->from) {
+    MZ_TRY(find_from(arguments->from, from));
+    run_options.from = from;
+  }
   if (arguments->seeds == 1) {
     mz_run *run;
     MZ_TRY(mz_run_open(&run, &run_options));

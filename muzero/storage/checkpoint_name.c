@@ -52,17 +52,3 @@ mz_status mz_checkpoint_segments_dir(const char *checkpoint, char *out, size_t s
   if ((size_t)snprintf(out, size, "%.*s%s", length, checkpoint, above) < size) return MZ_OK;
   return mz_fail(MZ_E_IO, "%s: path too long", checkpoint);
 }
-
-mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size) {
-  if (!mz_file_exists(run))
-    return mz_fail(MZ_E_IO, "%s: there is nothing here; a run directory or a checkpoint file is wanted", run);
-  if (!mz_file_is_dir(run)) {
-    if (snprintf(out, size, "%s", run) >= (int)size) return mz_fail(MZ_E_IO, "%s: path too long", run);
-    return MZ_OK;
-  }
-  char name[MZ_CHECKPOINT_NAME_MAX];
-  MZ_TRY(mz_checkpoint_pointer_read(run, "LATEST", name));
-  MZ_TRY(mz_checkpoint_path(run, name, out, size));
-  if (!mz_file_exists(out)) return mz_fail(MZ_E_CHECKPOINT, "%s: LATEST names a checkpoint that is not there: %s", run, out);
-  return MZ_OK;
-}

@@ -1,6 +1,5 @@
-/* Names of a run's checkpoints ("round-000000027.mzc", by the rounds played), the files LATEST and BEST that name one each, and
- * the way from what a user calls a run to a checkpoint's path. A name that comes from a file is taken only in this form, so that
- * it leads to nowhere but the run's own folder. */
+/* Names of a run's checkpoints ("round-000000027.mzc", by the rounds played), and the files LATEST and BEST that name one each. A
+ * name that comes from a file is taken only in this form, so that it leads to nowhere but the run's own folder. */
 #pragma once
 #include "base/status.h"
 #include <stdint.h>
@@ -22,6 +21,3 @@ mz_status mz_checkpoint_path(const char *dir, const char *name, char *out, size_
 /* Returns the folder with the segments of a run's checkpoint: DIR/checkpoints/NAME → DIR/segments. For a file that lies elsewhere
  * the folder need not be there. */
 mz_status mz_checkpoint_segments_dir(const char *checkpoint, char *out, size_t size);
-/* RUN (a directory or a checkpoint file) → path of the checkpoint file. MZ_E_IO when nothing is there; MZ_E_CHECKPOINT for a
- * directory whose LATEST names no checkpoint that is there. */
-mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size);

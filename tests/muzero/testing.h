@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/file/file.h"
+#include "muzero/storage/run_path.h"
 #include "muzero/training/round.h"
 #include <stdio.h>
 #include <string.h>
