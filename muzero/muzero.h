@@ -10,7 +10,7 @@ typedef struct mz_run mz_run;
 #define MZ_RUNS_FOLDER "runs" /* where a run goes that is given no directory: runs/ENV/NAME */
 
 typedef struct mz_run_options {
-  const char *env, *preset; /* preset NULL: the environment's own */
+  const char *env, *preset; /* preset: a bundled name, a JSON file or a run's directory; NULL: the environment's own */
   const char *dir;          /* NULL: runs/ENV/UTC-SEED-ID is made up */
   const char *from;         /* a run or checkpoint whose state the new run starts with; NULL: fresh */
   const char *device;       /* "auto", "cpu" or "cuda"; MZ_E_DEVICE when it cannot be had */

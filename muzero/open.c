@@ -11,21 +11,6 @@
 
 /* ---- settings ---- */
 
-static mz_status apply_preset(mz_config *config, const char *name) {
-  char *text;
-  size_t size;
-  MZ_TRY(mz_preset_load(name, &text, &size));
-  char where[256];
-  snprintf(where, sizeof where, "%s%s", name, strchr(name, '/') || strstr(name, ".json") ? "" : ".json");
-  cJSON *json;
-  mz_status status = mz_json_parse(text, size, where, true, MZ_E_CONFIG, &json);
-  free(text);
-  MZ_TRY(status);
-  status = mz_config_set_json(config, json, where);
-  cJSON_Delete(json);
-  return status;
-}
-
 mz_status mz_run_apply_sets(mz_config *config, const mz_run_options *options) {
   for (int i = 0; i < options->set_count; i++) MZ_TRY(mz_config_set_pair(config, options->sets[i], "--set"));
   if (options->watchdog) MZ_TRY(mz_config_set(config, "watchdog.action", options->watchdog, "--watchdog"));
@@ -36,7 +21,7 @@ mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *se
   uint8_t explicit_[MZ_SETTINGS_ROWS_MAX] = {0};
   mz_config config = mz_settings_config(settings, explicit_);
   mz_config_defaults(&config);
-  MZ_TRY(apply_preset(&config, options->preset ? options->preset : options->env));
+  MZ_TRY(mz_preset_apply(&config, options->preset ? options->preset : options->env));
   /* What a preset says of the three that replay_ratio ties gives way to what the user says. */
   uint8_t by_user[MZ_SETTINGS_ROWS_MAX] = {0};
   config.explicit_ = by_user;
@@ -158,7 +143,7 @@ static mz_status settings_from(const mz_run_options *options, mz_settings *setti
                    options->from, (*env)->name, options->env);
   settings->learning.replay_ratio = 0; /* follows anew from what is given now */
   config.explicit_ = explicit_;
-  if (options->preset) MZ_TRY(apply_preset(&config, options->preset));
+  if (options->preset) MZ_TRY(mz_preset_apply(&config, options->preset));
   MZ_TRY(mz_run_apply_sets(&config, options));
   return mz_settings_resolve(settings, explicit_);
 }

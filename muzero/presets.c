@@ -4,7 +4,7 @@
 #include "muzero/settings.h"
 #include <string.h>
 
-enum { PRESET_BYTES_MAX = 1 << 20 };
+enum { PRESET_BYTES_MAX = 1 << 20, PATH_BYTES = 4096 };
 
 int mz_preset_count(void) { return mz_embedded_preset_count; }
 const char *mz_preset_name(int index) { return mz_embedded_presets[index].name; }
@@ -26,10 +26,25 @@ static mz_status find_for_variant(const char *name, const mz_embedded_preset **o
   return MZ_OK;
 }
 
+static bool is_path(const char *name) {
+  const size_t length = strlen(name);
+  if (strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0)) return true;
+  return !find(name) && mz_file_is_dir(name);
+}
+
+/* Writes the file that a path means: itself, or a run's config.json. */
+static mz_status find_file(const char *name, char *out, size_t size) {
+  if (mz_file_is_dir(name)) return mz_path_join(out, size, name, "config.json");
+  if ((size_t)snprintf(out, size, "%s", name) < size) return MZ_OK;
+  return mz_fail(MZ_E_IO, "%s: path too long", name);
+}
+
 mz_status mz_preset_load(const char *name, char **text, size_t *size) {
-  size_t length = strlen(name);
-  if (strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0))
-    return mz_file_read(name, PRESET_BYTES_MAX, (uint8_t **)text, size);
+  if (is_path(name)) {
+    char path[PATH_BYTES];
+    MZ_TRY(find_file(name, path, sizeof path));
+    return mz_file_read(path, PRESET_BYTES_MAX, (uint8_t **)text, size);
+  }
   const mz_embedded_preset *preset = find(name);
   if (!preset && strchr(name, ':')) MZ_TRY(find_for_variant(name, &preset));
   if (preset) {
@@ -45,4 +60,36 @@ mz_status mz_preset_load(const char *name, char **text, size_t *size) {
   return mz_fail(MZ_E_CONFIG, "preset '%s': unknown; %s%s%s", name,
                  nearest ? "did you mean '" : "a preset is a bundled name or the path of a JSON file", nearest ? nearest : "",
                  nearest ? "'?" : "");
+}
+
+/* ---- into the settings ---- */
+
+/* A run's config.json holds the settings beside the environment and the seed. */
+static const cJSON *settings_of_run(const cJSON *json) {
+  const cJSON *settings = cJSON_GetObjectItemCaseSensitive(json, "settings");
+  return cJSON_IsObject(settings) && cJSON_IsString(cJSON_GetObjectItemCaseSensitive(json, "env")) ? settings : NULL;
+}
+
+static mz_status apply_settings_of_run(mz_config *config, const cJSON *settings, const char *where) {
+  mz_config resolved = *config;
+  resolved.explicit_ = NULL;
+  resolved.stored = true; /* a program's file: its old keys are no mistake of the user */
+  MZ_TRY(mz_config_set_json(&resolved, settings, where));
+  ((mz_settings *)config->values)->learning.replay_ratio = 0;
+  return MZ_OK;
+}
+
+mz_status mz_preset_apply(mz_config *config, const char *name) {
+  char *text, where[PATH_BYTES];
+  size_t size;
+  MZ_TRY(mz_preset_load(name, &text, &size));
+  if (!is_path(name) || find_file(name, where, sizeof where) != MZ_OK) snprintf(where, sizeof where, "%s.json", name);
+  cJSON *json;
+  mz_status status = mz_json_parse(text, size, where, true, MZ_E_CONFIG, &json);
+  free(text);
+  MZ_TRY(status);
+  const cJSON *settings = settings_of_run(json);
+  status = settings ? apply_settings_of_run(config, settings, where) : mz_config_set_json(config, json, where);
+  cJSON_Delete(json);
+  return status;
 }
