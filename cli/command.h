@@ -53,7 +53,7 @@ typedef struct mz_command {
   const mz_option *options;   /* both tables end with a row without a name; `shared` may be NULL */
   const mz_option *shared;
   size_t arguments_size;   /* at most MZ_ARGUMENTS_MAX; starts zeroed */
-  bool lists_settings;     /* the help ends with every key of --set */
+  bool lists_settings;     /* the help shows keys of --set */
   const char *examples[2]; /* without the program's name */
   mz_status (*run)(const void *arguments);
 } mz_command;

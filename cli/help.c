@@ -36,8 +36,9 @@ void mz_help_overview(void) {
   printf("muzero trains MuZero agents.\n\nusage: muzero COMMAND …\n\n");
   for (int i = 0; i < mz_command_count(); i++) printf("  %-10s %s\n", mz_commands[i]->name, mz_commands[i]->summary);
   printf(
-      "\n  muzero COMMAND --help   flags, defaults, settings and examples\n"
-      "  muzero --version        version, commit and back ends\n\n"
+      "\n  muzero COMMAND --help        flags, defaults, examples and the settings that matter most\n"
+      "  muzero COMMAND --help all    with every setting; --help WORD: those about WORD\n"
+      "  muzero --version             version, commit and back ends\n\n"
       "exit codes: 0 ok, 1 internal, 2 usage, 3 config, 4 checkpoint, 5 input/output, 6 device, 75 interrupted and resumable\n\n"
       "  muzero train tictactoe\n  muzero eval runs/tictactoe/NAME --opponent perfect --games 200\n");
 }
@@ -90,23 +91,126 @@ static void describe_setting(const mz_setting *row, char *out, size_t size) {
   }
 }
 
-static void print_settings(void) {
+/* ---- settings ---- */
+
+static mz_config settings_config(void) {
   static mz_settings settings;
-  const mz_config config = mz_settings_config(&settings, NULL);
-  printf("\n");
+  return mz_settings_config(&settings, NULL);
+}
+
+static void print_setting(const mz_setting *row) {
+  char meaning[512];
+  describe_setting(row, meaning, sizeof meaning);
+  print_row(row->key, row->fallback[0] ? row->fallback : "none", mz_class_name(row->class_), meaning);
+}
+
+static void print_settings_head(void) {
   print_row("setting", "default", "class", "meaning [range] (--set key=value, or a preset file)");
-  for (int i = 0; i < mz_config_row_count(&config); i++) {
+}
+
+static void print_settings(const mz_command *command, bool all) {
+  const mz_config config = settings_config();
+  const int count = mz_config_row_count(&config);
+  int shown = 0;
+  printf("\n");
+  print_settings_head();
+  for (int i = 0; i < count; i++) {
     const mz_setting *row = mz_config_row(&config, i);
-    char meaning[512];
-    describe_setting(row, meaning, sizeof meaning);
-    print_row(row->key, row->fallback[0] ? row->fallback : "none", mz_class_name(row->class_), meaning);
+    if (!all && !row->common) continue;
+    print_setting(row);
+    shown++;
   }
+  if (!all)
+    printf("\n%d of %d settings: `muzero %s --help all` shows every one, `muzero %s --help WORD` those about WORD\n", shown, count,
+           command->name, command->name);
   printf("\npresets:");
   for (int i = 0; i < mz_preset_count(); i++) printf(" %s", mz_preset_name(i));
   printf("\n");
 }
 
-void mz_help_command(const mz_command *command) {
+static void print_classes(void) {
+  printf("\nclasses: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; "
+         "operational\n"
+         "changes neither\n");
+}
+
+/* ---- about a word ---- */
+
+static bool option_matches(const mz_option *option, const char *word) {
+  return strcasestr(option->name, word) || strcasestr(option->help, word);
+}
+
+/* A word may be a key of before, which --set still takes. */
+static bool setting_matches(const mz_setting *row, const char *word) {
+  for (const mz_renamed_key *renamed = mz_renamed_settings; renamed->old; renamed++)
+    if (strcmp(renamed->key, row->key) == 0 && strcasecmp(renamed->old, word) == 0) return true;
+  return strcasestr(row->key, word) || strcasestr(row->help, word) || (row->choices && strcasestr(row->choices, word));
+}
+
+/* Names to choose the nearest from: keys, their parts, and flags without dashes. */
+enum { NAMES_MAX = 1024, NAME_BYTES = 40 };
+typedef struct names {
+  char texts[NAMES_MAX][NAME_BYTES];
+  const char *list[NAMES_MAX];
+  int count;
+} names;
+
+static void add_name(names *to, const char *text, size_t length) {
+  if (to->count == NAMES_MAX || length >= NAME_BYTES || length == 0) return;
+  to->list[to->count] = to->texts[to->count];
+  snprintf(to->texts[to->count++], NAME_BYTES, "%.*s", (int)length, text);
+}
+
+static void add_parts(names *to, const char *name) {
+  add_name(to, name, strlen(name));
+  while (*name) {
+    const size_t length = strcspn(name, "._-");
+    add_name(to, name, length);
+    name += length + (name[length] != '\0');
+  }
+}
+
+static mz_status fail_no_match(const mz_command *command, const char *word) {
+  static names all;
+  all.count = 0;
+  const mz_config config = settings_config();
+  for (int i = 0; i < mz_config_row_count(&config); i++) add_parts(&all, mz_config_row(&config, i)->key);
+  const mz_option *option;
+  for (int i = 0; (option = mz_command_option(command, i)); i++)
+    if (mz_option_is_flag(option)) add_parts(&all, option->name + 2);
+  const char *nearest = mz_nearest(word, all.list, all.count);
+  return mz_fail(MZ_E_USAGE,
+                 "'%s': nothing matches among the flags and settings of `muzero %s`; `muzero %s --help all` shows every one%s%s%s",
+                 word, command->name, command->name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static mz_status print_about(const mz_command *command, const char *word) {
+  const mz_config config = settings_config();
+  const mz_option *option;
+  int flags = 0, settings = 0;
+  for (int i = 0; (option = mz_command_option(command, i)); i++) {
+    if (!mz_option_is_flag(option) || !option_matches(option, word)) continue;
+    if (flags++ == 0) print_row("flag", "default", "class", "meaning");
+    print_flag(option);
+  }
+  for (int i = 0; i < mz_config_row_count(&config); i++) {
+    if (!setting_matches(mz_config_row(&config, i), word)) continue;
+    if (settings++ == 0) {
+      if (flags > 0) printf("\n");
+      print_settings_head();
+    }
+    print_setting(mz_config_row(&config, i));
+  }
+  if (flags + settings == 0) return fail_no_match(command, word);
+  print_classes();
+  return MZ_OK;
+}
+
+/* ---- a command ---- */
+
+mz_status mz_help_command(const mz_command *command, const char *topic) {
+  const bool all = topic && strcmp(topic, "all") == 0;
+  if (command->lists_settings && topic && !all) return print_about(command, topic);
   print_usage(command);
   printf("\n");
   print_wrapped(command->about, 0);
@@ -122,9 +226,8 @@ void mz_help_command(const mz_command *command) {
   print_row("flag", "default", "class", "meaning");
   for (int i = 0; (option = mz_command_option(command, i)); i++)
     if (mz_option_is_flag(option)) print_flag(option);
-  if (command->lists_settings) print_settings();
-  printf("\nclasses: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; "
-         "operational\n"
-         "changes neither\n\nexamples:\n  muzero %s\n  muzero %s\n",
-         command->examples[0], command->examples[1]);
+  if (command->lists_settings) print_settings(command, all);
+  print_classes();
+  printf("\nexamples:\n  muzero %s\n  muzero %s\n", command->examples[0], command->examples[1]);
+  return MZ_OK;
 }

@@ -9,17 +9,21 @@
 #include <stdalign.h>
 #include <string.h>
 
-static bool asks_for_help(int argc, char **argv) {
-  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+/* *topic: the word after --help, "all" after --help-all, or NULL. */
+static bool asks_for_help(int argc, char **argv, const char **topic) {
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    const bool all = strcmp(argv[i], "--help-all") == 0;
+    if (!all && strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0) continue;
+    const char *next = i + 1 < argc && argv[i + 1][0] && argv[i + 1][0] != '-' ? argv[i + 1] : NULL;
+    *topic = all ? "all" : next;
+    return true;
+  }
   return false;
 }
 
 static mz_status run_command(const mz_command *command, int argc, char **argv) {
-  if (asks_for_help(argc, argv)) {
-    mz_help_command(command);
-    return MZ_OK;
-  }
+  const char *topic;
+  if (asks_for_help(argc, argv, &topic)) return mz_help_command(command, topic);
   alignas(max_align_t) static char arguments[MZ_ARGUMENTS_MAX];
   MZ_ASSERT(command->arguments_size <= sizeof arguments);
   MZ_TRY(mz_command_parse(command, argc, argv, arguments));
@@ -46,8 +50,7 @@ static mz_status dispatch(int argc, char **argv) {
   const mz_command *command;
   MZ_TRY(mz_command_find(help ? argv[2] : word, &command));
   if (!help) return run_command(command, argc - 2, argv + 2);
-  mz_help_command(command);
-  return MZ_OK;
+  return mz_help_command(command, NULL);
 }
 
 /* Prints the last failure, which may name anything from outside. */

@@ -3,18 +3,18 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW(field, struct_, key_, type_, class__, min_, max_, fallback_, choices_, unit_, help_)                                 \
+#define ROW(field, struct_, key_, type_, class__, min_, max_, fallback_, choices_, unit_, ...)                                   \
   {                                                                                                                              \
     .key = key_, .type = type_, .class_ = class__, .offset = offsetof(struct_, field), .min = min_, .max = max_,                 \
-    .fallback = fallback_, .choices = choices_, .unit = unit_, .help = help_                                                     \
+    .fallback = fallback_, .choices = choices_, .unit = unit_, .help = __VA_ARGS__                                               \
   }
 
-#define LEARNING(field, key, type, min, max, fallback, unit, help)                                                               \
-  ROW(field, mz_learning_settings, key, type, MZ_ALGORITHMIC, min, max, fallback, NULL, unit, help)
+#define LEARNING(field, key, type, min, max, fallback, unit, ...)                                                                \
+  ROW(field, mz_learning_settings, key, type, MZ_ALGORITHMIC, min, max, fallback, NULL, unit, __VA_ARGS__)
 static const mz_setting learning_rows[] = {
-    LEARNING(batch_size, "batch_size", MZ_INT, 1, 65536, "128", "rows", "rows of a training batch"),
+    LEARNING(batch_size, "batch_size", MZ_INT, 1, 65536, "128", "rows", "rows of a training batch", .common = true),
     LEARNING(loop_count, "loop_count", MZ_INT, 0, 4096, "40", "updates a round",
-             "learner updates between two weight publications"),
+             "learner updates between two weight publications", .common = true),
     LEARNING(
         replay_ratio, "replay_ratio", MZ_FLOAT, 0, 1e6, "0", "",
         "trained rows per self-play move: loop_count × batch_size / (moves_per_round × num_games); give any two of the three (0: follows)"),
@@ -22,7 +22,7 @@ static const mz_setting learning_rows[] = {
     LEARNING(target_interval, "target_interval", MZ_INT, 1, 1e9, "200", "updates",
              "updates between copies to the target network"),
     LEARNING(reanalyze_ratio, "reanalyze_ratio", MZ_FLOAT, 0, 1, "0", "",
-             "share of rows whose targets are searched afresh with the target network"),
+             "share of rows whose targets are searched afresh with the target network", .common = true),
     LEARNING(average, "weight_average", MZ_FLOAT, 0, 0.99999, "0", "",
              "decay per update of the running average of the weights that self-play and evaluation use; 0: the latest weights"),
 };
@@ -36,11 +36,11 @@ static const mz_setting knob_rows[] = {
     KNOB(batch_buffer_size, 1024, "batches", "capacity of the queue of built batches; 0: chosen"),
 };
 
-#define TRAIN(field, key, type, class_, min, max, fallback, unit, help)                                                          \
-  ROW(field, mz_train_settings, key, type, class_, min, max, fallback, NULL, unit, help)
+#define TRAIN(field, key, type, class_, min, max, fallback, unit, ...)                                                           \
+  ROW(field, mz_train_settings, key, type, class_, min, max, fallback, NULL, unit, __VA_ARGS__)
 static const mz_setting train_rows[] = {
     TRAIN(horizon, "train.horizon", MZ_INT, MZ_ALGORITHMIC, 0, 1e9, "0", "updates",
-          "length of the schedules (learning rate, temperature); 0: constant. Never read from a stop limit"),
+          "length of the schedules (learning rate, temperature); 0: constant. Never read from a stop limit", .common = true),
     TRAIN(phase_rounds, "train.phase_rounds", MZ_INT, MZ_ALGORITHMIC, 1, 1e6, "10", "rounds",
           "rounds a phase; after it the run evaluates"),
     TRAIN(rounds, "train.rounds", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "rounds",
@@ -59,7 +59,7 @@ static const mz_setting train_rows[] = {
     TRAIN(eval_openings, "eval.openings", MZ_INT, MZ_OPERATIONAL, 0, 1000, "0", "moves",
           "random moves that begin the games of an evaluation; both seats get each opening"),
     TRAIN(eval_opponent, "eval.opponent", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
-          "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS"),
+          "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS", .common = true),
     TRAIN(keep, "checkpoint.keep", MZ_INT, MZ_OPERATIONAL, 1, 1e6, "3", "checkpoints",
           "latest checkpoints kept, beside the best"),
     TRAIN(spaced, "checkpoint.spaced", MZ_INT, MZ_OPERATIONAL, 0, 64, "0", "checkpoints",

@@ -1,14 +1,14 @@
 #include "replay/replay_settings.h"
 
-#define REPLAY(class__, field, key_, type_, min_, max_, fallback_, unit_, help_)                                                 \
+#define REPLAY(class__, field, key_, type_, min_, max_, fallback_, unit_, ...)                                                   \
   {                                                                                                                              \
     .key = key_, .type = type_, .class_ = class__, .offset = offsetof(mz_replay_settings, field), .min = min_, .max = max_,      \
-    .fallback = fallback_, .unit = unit_, .help = help_                                                                          \
+    .fallback = fallback_, .unit = unit_, .help = __VA_ARGS__                                                                    \
   }
 
 static const mz_setting rows[] = {
     REPLAY(MZ_ALGORITHMIC, capacity, "replay.capacity", MZ_SIZE, 1, 4e9, "100k", "transitions",
-           "transitions that the replay buffer holds; the oldest segments leave first"),
+           "transitions that the replay buffer holds; the oldest segments leave first", .common = true),
     REPLAY(MZ_ALGORITHMIC, bytes_max, "replay.bytes", MZ_SIZE, 1024, 1e15, "1GiB", "bytes",
            "raw bytes that the replay buffer holds, look-ahead included; the oldest segments leave first"),
     REPLAY(MZ_ALGORITHMIC, min_fill, "replay.min_fill", MZ_SIZE, 0, 4e9, "1k", "transitions",
@@ -17,10 +17,11 @@ static const mz_setting rows[] = {
            "moves after which a stretch of a game still in play goes to replay; 0: whole games only"),
     REPLAY(MZ_ALGORITHMIC, td_steps, "td_steps", MZ_INT, 0, 10000, "10", "moves",
            "rewards summed in a value target before it bootstraps from the search's root value; 0: to the end of the game (for "
-           "whole games)"),
+           "whole games)", .common = true),
     REPLAY(MZ_ALGORITHMIC, lambda, "td_lambda", MZ_FLOAT, 0, 1, "1", "",
            "how far a value target trusts what came after over the root values on the way; 1: entirely"),
-    REPLAY(MZ_ALGORITHMIC, discount, "discount", MZ_FLOAT, 0, 1, "0.997", "", "factor on what comes one move later"),
+    REPLAY(MZ_ALGORITHMIC, discount, "discount", MZ_FLOAT, 0, 1, "0.997", "",
+           "factor on what comes one move later", .common = true),
     REPLAY(MZ_ALGORITHMIC, priority_exponent, "replay.priority_exponent", MZ_FLOAT, 0, 2, "0", "",
            "a transition is drawn in proportion to its value error to this power; 0: uniformly"),
     REPLAY(MZ_ALGORITHMIC, importance_exponent, "replay.importance_exponent", MZ_FLOAT, 0, 1, "0", "",

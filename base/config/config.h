@@ -29,6 +29,7 @@ typedef struct mz_setting {
   const char *choices;  /* MZ_ENUM: "puct|gumbel" */
   const char *unit;     /* shown with the range; "" for none */
   const char *help;
+  bool common; /* one of those that matter most, which a short help shows */
 } mz_setting;
 
 /* A run of rows and the struct they fill. Tables of one config have distinct keys. */

@@ -4,19 +4,21 @@
 #include <math.h>
 #include <string.h>
 
-#define CHOICE(key, field, fallback, choices, help)                                                                              \
-  { key, MZ_ENUM, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), 0, 0, fallback, choices, "", help }
-#define ROW(key, type, field, min, max, fallback, unit, help)                                                                    \
-  { key, type, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), min, max, fallback, NULL, unit, help }
+#define CHOICE(key, field, fallback, choices, ...)                                                                               \
+  { key, MZ_ENUM, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), 0, 0, fallback, choices, "", .help = __VA_ARGS__ }
+#define ROW(key, type, field, min, max, fallback, unit, ...)                                                                     \
+  { key, type, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), min, max, fallback, NULL, unit, .help = __VA_ARGS__ }
 static const mz_setting rows[] = {
-    CHOICE("network.kind", kind, "mlp", "mlp|conv", "fully connected layers, or residual convolutions for boards"),
+    CHOICE("network.kind", kind, "mlp", "mlp|conv",
+           "fully connected layers, or residual convolutions for boards", .common = true),
     CHOICE("network.scaling", scaling, "minmax", "minmax|rms", "what latents are scaled to: [0, 1], or a mean square of 1"),
     {"network.inference", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, inference), 0, 0, "f32", "f32|bf16", "",
-     "conv: what inference's convolutions multiply; bf16 is the slower one where the processor has no matrix units"},
+     .help = "conv: what inference's convolutions multiply; bf16 is the slower one where the processor has no matrix units"},
     {"network.training", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, training), 0, 0, "f32", "f32|bf16", "",
-     "conv: what training's convolutions multiply (weights and sums are f32)"},
-    ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "", "conv: of the towers and the latent; a multiple of 16"),
-    ROW("network.blocks", MZ_INT, blocks, 0, 16, "2", "blocks", "conv: of representation and dynamics each"),
+     .help = "conv: what training's convolutions multiply (weights and sums are f32)"},
+    ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "",
+        "conv: of the towers and the latent; a multiple of 16", .common = true),
+    ROW("network.blocks", MZ_INT, blocks, 0, 16, "2", "blocks", "conv: of representation and dynamics each", .common = true),
     ROW("network.pooled_blocks", MZ_INT, pooled_blocks, 0, 16, "0", "blocks",
         "conv: so many blocks at the end of each tower see means and maxima over the whole board"),
     ROW("network.prediction_blocks", MZ_INT, prediction_blocks, 0, 8, "0", "blocks", "conv: of prediction, before its heads"),
@@ -25,7 +27,7 @@ static const mz_setting rows[] = {
         "conv: batch norm normalises so many rows together; divides batch_size / shards"),
     ROW("network.bn_momentum", MZ_FLOAT, bn_momentum, 1e-6, 1, "0.02", "",
         "conv: momentum of batch norm's running statistics: an update's weight in them"),
-    ROW("network.width", MZ_INT, width, 1, 16384, "64", "", "units of a hidden layer"),
+    ROW("network.width", MZ_INT, width, 1, 16384, "64", "", "units of a hidden layer", .common = true),
     ROW("network.depth", MZ_INT, depth, 1, 16, "1", "layers", "hidden layers of representation, dynamics and prediction each"),
     ROW("network.latent", MZ_INT, latent, 0, 16384, "0", "", "size of the latent state; 0: as network.width"),
     ROW("network.value_bins", MZ_INT, value_bins, 2, 4096, "21", "bins", "categories of the value"),

@@ -5,13 +5,13 @@
 
 #include <math.h>
 
-#define ROW(key, type, field, min, max, fallback, choices, unit, help)                                                           \
-  { key, type, MZ_ALGORITHMIC, offsetof(mz_optimizer_settings, field), min, max, fallback, choices, unit, help }
+#define ROW(key, type, field, min, max, fallback, choices, unit, ...)                                                            \
+  { key, type, MZ_ALGORITHMIC, offsetof(mz_optimizer_settings, field), min, max, fallback, choices, unit, .help = __VA_ARGS__ }
 static const mz_setting rows[] = {
     ROW("optimizer", MZ_ENUM, kind, 0, 0, "adam", "adam|sgd", "", "update rule; both decay weights decoupled from the gradient"),
-    ROW("learning_rate", MZ_FLOAT, learning_rate, 0, 10, "0.002", NULL, "", "step size after the warmup"),
+    ROW("learning_rate", MZ_FLOAT, learning_rate, 0, 10, "0.002", NULL, "", "step size after the warmup", .common = true),
     ROW("learning_rate_schedule", MZ_ENUM, schedule, 0, 0, "constant", "constant|cosine|linear|exponential", "",
-        "how the learning rate falls over train.horizon"),
+        "how the learning rate falls over train.horizon", .common = true),
     ROW("warmup_updates", MZ_INT, warmup_updates, 0, 1e9, "0", NULL, "updates", "the learning rate rises linearly over these"),
     ROW("learning_rate_final", MZ_FLOAT, final_fraction, 0, 1, "0.1", NULL, "",
         "learning rate at the horizon, as a fraction of learning_rate"),
@@ -20,7 +20,7 @@ static const mz_setting rows[] = {
     ROW("adam.beta2", MZ_FLOAT, beta2, 0, 0.999999, "0.999", NULL, "", "decay of adam's mean of squared gradients"),
     ROW("adam.epsilon", MZ_FLOAT, epsilon, 1e-12, 1, "1e-8", NULL, "", "added to adam's denominator"),
     ROW("weight_decay", MZ_FLOAT, weight_decay, 0, 10, "1e-4", NULL, "",
-        "pulls weights (not biases) to zero, times the learning rate, each update"),
+        "pulls weights (not biases) to zero, times the learning rate, each update", .common = true),
     ROW("gradient_clip", MZ_FLOAT, gradient_clip, 0, 1e9, "5", NULL, "", "largest norm of the whole gradient; 0: never clipped"),
 };
 const mz_settings_table mz_optimizer_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};

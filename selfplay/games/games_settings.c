@@ -1,14 +1,14 @@
 #include "selfplay/games/games.h"
 
-#define ROW(field, key_, type_, min_, max_, fallback_, unit_, help_)                                                             \
+#define ROW(field, key_, type_, min_, max_, fallback_, unit_, ...)                                                               \
   {                                                                                                                              \
     .key = key_, .type = type_, .class_ = MZ_ALGORITHMIC, .offset = offsetof(mz_selfplay_settings, field), .min = min_,          \
-    .max = max_, .fallback = fallback_, .unit = unit_, .help = help_                                                             \
+    .max = max_, .fallback = fallback_, .unit = unit_, .help = __VA_ARGS__                                                       \
   }
 
 static const mz_setting rows[] = {
-    ROW(games, "num_games", MZ_INT, 1, 1 << 20, "32", "games", "games in play at a time"),
-    ROW(moves, "moves_per_round", MZ_INT, 1, 1 << 20, "16", "moves", "moves that every game makes in a round"),
+    ROW(games, "num_games", MZ_INT, 1, 1 << 20, "32", "games", "games in play at a time", .common = true),
+    ROW(moves, "moves_per_round", MZ_INT, 1, 1 << 20, "16", "moves", "moves that every game makes in a round", .common = true),
     ROW(temperature, "selfplay.temperature", MZ_FLOAT, 0, 100, "1", "",
         "puct: moves are drawn from visits^(1/temperature), at first with this one; 0: the most visited"),
     ROW(temperature_final, "selfplay.temperature_final", MZ_FLOAT, 0, 100, "0.25", "",
