@@ -37,7 +37,8 @@ typedef struct mz_option {
 #define MZ_OPTION_PRESET(offset_)                                                                                                \
   {                                                                                                                              \
     .name = "--preset", .type = MZ_OPTION_TEXT, .offset = offset_, .value = "P", .otherwise = "ENV's own",                       \
-    .class_ = MZ_ALGORITHMIC, .help = "settings to begin with: a bundled name, a JSON file, or RUN for all the settings of that run (its config.json)"                                    \
+    .class_ = MZ_ALGORITHMIC,                                                                                                    \
+    .help = "settings to begin with: a bundled name, a JSON file, or RUN for all the settings of that run (its config.json)"     \
   }
 #define MZ_OPTION_JSON(offset_)                                                                                                  \
   { .name = "--json", .type = MZ_OPTION_SWITCH, .offset = offset_, .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout" }

@@ -121,8 +121,8 @@ static void print_settings(const mz_command *command, bool all) {
     shown++;
   }
   if (!all)
-    printf("\n%d of %d settings: `muzero %s --help all` shows every one, `muzero %s --help WORD` those about WORD\n", shown, count,
-           command->name, command->name);
+    printf("\n%d of %d settings: `muzero %s --help all` shows every one, `muzero %s --help WORD` those about WORD\n", shown,
+           count, command->name, command->name);
   printf("\npresets:");
   for (int i = 0; i < mz_preset_count(); i++) printf(" %s", mz_preset_name(i));
   printf("\n");
@@ -179,9 +179,10 @@ static mz_status fail_no_match(const mz_command *command, const char *word) {
   for (int i = 0; (option = mz_command_option(command, i)); i++)
     if (mz_option_is_flag(option)) add_parts(&all, option->name + 2);
   const char *nearest = mz_nearest(word, all.list, all.count);
-  return mz_fail(MZ_E_USAGE,
-                 "'%s': nothing matches among the flags and settings of `muzero %s`; `muzero %s --help all` shows every one%s%s%s",
-                 word, command->name, command->name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return mz_fail(
+      MZ_E_USAGE,
+      "'%s': nothing matches among the flags and settings of `muzero %s`; `muzero %s --help all` shows every one%s%s%s", word,
+      command->name, command->name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static mz_status print_about(const mz_command *command, const char *word) {

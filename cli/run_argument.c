@@ -25,7 +25,8 @@ static mz_status take_newest(const char *folder, const char *after, char out[MZ_
 }
 
 mz_status mz_run_argument(const char *given, char out[MZ_RUN_ARGUMENT_SIZE]) {
-  if (snprintf(out, MZ_RUN_ARGUMENT_SIZE, "%s", given) >= MZ_RUN_ARGUMENT_SIZE) return mz_fail(MZ_E_IO, "%s: path too long", given);
+  if (snprintf(out, MZ_RUN_ARGUMENT_SIZE, "%s", given) >= MZ_RUN_ARGUMENT_SIZE)
+    return mz_fail(MZ_E_IO, "%s: path too long", given);
   mz_run_path run;
   MZ_TRY(mz_run_path_read(given, &run));
   if (run.choice == MZ_RUN_FILE || mz_run_is_run(run.path)) return MZ_OK;
@@ -49,7 +50,8 @@ static int64_t latest_rounds(const char *dir) {
 }
 
 static mz_status name_whole_ones(mz_status status, const char *asked, const char *command) {
-  char why[MZ_MESSAGE_MAX], list[MZ_MESSAGE_MAX] = "", one[MZ_RUN_ARGUMENT_SIZE], quoted[MZ_SHELL_QUOTE_SIZE(MZ_RUN_ARGUMENT_SIZE)];
+  char why[MZ_MESSAGE_MAX], list[MZ_MESSAGE_MAX] = "", one[MZ_RUN_ARGUMENT_SIZE],
+                            quoted[MZ_SHELL_QUOTE_SIZE(MZ_RUN_ARGUMENT_SIZE)];
   snprintf(why, sizeof why, "%s", mz_message());
   mz_run_path run;
   int64_t rounds[WHOLE_NAMED];

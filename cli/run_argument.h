@@ -4,7 +4,8 @@
 #include "muzero/muzero.h"
 
 enum { MZ_RUN_ARGUMENT_SIZE = 640 };
-#define MZ_RUN_ARGUMENT_HELP "a run's directory (its latest checkpoint), RUN@best, RUN@ROUND, a checkpoint file, or a folder of runs (its newest)"
+#define MZ_RUN_ARGUMENT_HELP                                                                                                     \
+  "a run's directory (its latest checkpoint), RUN@best, RUN@ROUND, a checkpoint file, or a folder of runs (its newest)"
 #define MZ_WHOLE_RUN_HELP "a run's directory, or a folder of runs (its newest)"
 
 /* Writes `given`, in which a folder of runs is replaced by its newest run; stderr then says which. What is no such folder is copied. */

@@ -7,8 +7,8 @@
 #define ROW(key, type, field, min, max, fallback, unit, ...)                                                                     \
   { key, type, MZ_ALGORITHMIC, offsetof(mz_loss_settings, field), min, max, fallback, NULL, unit, .help = __VA_ARGS__ }
 static const mz_setting rows[] = {
-    ROW("unroll_steps", MZ_INT, unroll, 1, MZ_UNROLL_MAX, "5", "steps",
-        "K: dynamics steps that a training row is unrolled", .common = true),
+    ROW("unroll_steps", MZ_INT, unroll, 1, MZ_UNROLL_MAX, "5", "steps", "K: dynamics steps that a training row is unrolled",
+        .common = true),
     ROW("loss.value_weight", MZ_FLOAT, value_weight, 0, 1000, "0.25", "", "of the value's cross entropy"),
     ROW("loss.reward_weight", MZ_FLOAT, reward_weight, 0, 1000, "1", "", "of the reward's cross entropy"),
     ROW("loss.consistency_weight", MZ_FLOAT, consistency_weight, 0, 1000, "0", "",

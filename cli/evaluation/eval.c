@@ -19,10 +19,7 @@ typedef struct eval_arguments {
 
 #define AT(field) offsetof(eval_arguments, field)
 static const mz_option options[] = {
-    {.name = "RUN",
-     .type = MZ_OPTION_TEXT,
-     .offset = AT(run),
-     .help = MZ_RUN_ARGUMENT_HELP},
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_RUN_ARGUMENT_HELP},
     {.name = "--games",
      .type = MZ_OPTION_COUNT,
      .offset = AT(games),
@@ -38,9 +35,9 @@ static const mz_option options[] = {
      .value = "WHO",
      .otherwise = "random (two players)",
      .class_ = MZ_OPERATIONAL,
-     .help =
-         "random, rule, perfect, mcts:SIMS, another RUN (or RUN@best, RUN@ROUND), gtp:COMMAND (a program that speaks GTP), or all: every line that any "
-         "opponent can play, as many games"},
+     .help = "random, rule, perfect, mcts:SIMS, another RUN (or RUN@best, RUN@ROUND), gtp:COMMAND (a program that speaks GTP), "
+             "or all: every line that any "
+             "opponent can play, as many games"},
     {.name = "--sims",
      .type = MZ_OPTION_COUNT,
      .offset = AT(simulations),

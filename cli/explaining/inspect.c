@@ -16,10 +16,7 @@ typedef struct inspect_arguments {
 
 #define AT(field) offsetof(inspect_arguments, field)
 static const mz_option options[] = {
-    {.name = "RUN",
-     .type = MZ_OPTION_TEXT,
-     .offset = AT(run),
-     .help = MZ_RUN_ARGUMENT_HELP},
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_RUN_ARGUMENT_HELP},
     {.name = "RUN2",
      .type = MZ_OPTION_TEXT,
      .offset = AT(other),

@@ -12,7 +12,10 @@ typedef struct report_arguments {
 
 #define AT(field) offsetof(report_arguments, field)
 static const mz_option options[] = {
-    {.name = "RUN", .type = MZ_OPTION_LIST, .offset = AT(runs), .help = "directories of runs, of comparisons, or of both; a folder of runs stands for its newest"},
+    {.name = "RUN",
+     .type = MZ_OPTION_LIST,
+     .offset = AT(runs),
+     .help = "directories of runs, of comparisons, or of both; a folder of runs stands for its newest"},
     {.name = "--out",
      .type = MZ_OPTION_TEXT,
      .offset = AT(out),

@@ -58,8 +58,9 @@ static mz_status print_as_json(const mz_run_entry *entry, const mz_run_standing 
 }
 
 static void print_row(const mz_run_entry *entry, const mz_run_standing *run, int width) {
-  char name[MZ_PRINTABLE_SIZE(MZ_RUN_PATH_MAX)], env[MZ_PRINTABLE_SIZE(sizeof run->env)], steps[MZ_TEXT_SIZE] = "-",
-      rounds[MZ_TEXT_SIZE] = "-", score[MZ_TEXT_SIZE], wall[MZ_TEXT_SIZE], age[MZ_TEXT_SIZE], damage[MZ_SHOWN_SIZE];
+  char name[MZ_PRINTABLE_SIZE(MZ_RUN_PATH_MAX)], env[MZ_PRINTABLE_SIZE(sizeof run->env)],
+      steps[MZ_TEXT_SIZE] = "-", rounds[MZ_TEXT_SIZE] = "-", score[MZ_TEXT_SIZE], wall[MZ_TEXT_SIZE], age[MZ_TEXT_SIZE],
+      damage[MZ_SHOWN_SIZE];
   if (!run->damage[0]) {
     snprintf(rounds, sizeof rounds, "%lld", (long long)run->counters.rounds);
     mz_text_count((double)run->counters.env_steps, steps);
@@ -114,7 +115,8 @@ static mz_status runs(const void *given) {
 const mz_command mz_command_runs = {
     .name = "runs",
     .summary = "list the runs in a folder",
-    .about = "Lists the runs in a folder and in the folders in it, the newest first, as their latest checkpoints tell: the last score, "
+    .about = "Lists the runs in a folder and in the folders in it, the newest first, as their latest checkpoints tell: the last "
+             "score, "
              "wall time of training, and how long ago they were saved. Runs that train now, or are damaged, are shown as such.",
     .options = options,
     .arguments_size = sizeof(runs_arguments),

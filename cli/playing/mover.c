@@ -7,10 +7,7 @@
 
 #define AT(field) offsetof(mz_mover_arguments, field)
 const mz_option mz_mover_options[] = {
-    {.name = "RUN",
-     .type = MZ_OPTION_TEXT,
-     .offset = AT(run),
-     .help = MZ_RUN_ARGUMENT_HELP},
+    {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_RUN_ARGUMENT_HELP},
     {.name = "--sims",
      .type = MZ_OPTION_COUNT,
      .offset = AT(simulations),

@@ -30,7 +30,8 @@ static int64_t saved_ns(const char *dir) {
   char path[MZ_RUN_PATH_MAX + 64], folder[MZ_RUN_PATH_MAX + 16];
   if (mz_run_checkpoint_path(dir, path, sizeof path) == MZ_OK) return modified_ns(path);
   newest n = {.folder = folder, .time_ns = -1};
-  if (mz_path_join(folder, sizeof folder, dir, "checkpoints") == MZ_OK && mz_file_is_dir(folder)) mz_file_list(folder, take_if_newer, &n);
+  if (mz_path_join(folder, sizeof folder, dir, "checkpoints") == MZ_OK && mz_file_is_dir(folder))
+    mz_file_list(folder, take_if_newer, &n);
   if (mz_path_join(path, sizeof path, dir, "LATEST") == MZ_OK && n.time_ns < modified_ns(path)) n.time_ns = modified_ns(path);
   return n.time_ns;
 }

@@ -4,7 +4,7 @@
 
 typedef struct mz_run_entry {
   char path[MZ_RUN_PATH_MAX]; /* folder/…/name */
-  int64_t saved_ns;           /* time of its latest checkpoint, since 1970; where that is lost, of the newest file that names or is one */
+  int64_t saved_ns; /* time of its latest checkpoint, since 1970; where that is lost, of the newest file that names or is one */
 } mz_run_entry;
 
 typedef struct mz_run_list { /* zeroed: empty */

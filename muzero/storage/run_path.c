@@ -98,8 +98,9 @@ static mz_status find_named(const mz_run_path *run, const char *pointer, char *o
   char name[MZ_CHECKPOINT_NAME_MAX], path[MZ_RUN_PATH_MAX + 8];
   MZ_TRY(mz_path_join(path, sizeof path, run->path, pointer));
   if (run->choice == MZ_RUN_BEST && mz_run_is_run(run->path) && !mz_file_exists(path))
-    return mz_fail(MZ_E_CHECKPOINT, "%s@best: this run has no best checkpoint yet: the first evaluation makes one; %s@latest is there",
-                   run->path, run->path);
+    return mz_fail(MZ_E_CHECKPOINT,
+                   "%s@best: this run has no best checkpoint yet: the first evaluation makes one; %s@latest is there", run->path,
+                   run->path);
   MZ_TRY(mz_checkpoint_pointer_read(run->path, pointer, name));
   MZ_TRY(mz_checkpoint_path(run->path, name, out, size));
   if (mz_file_exists(out)) return MZ_OK;

@@ -9,15 +9,15 @@
 #define ROW(key, type, field, min, max, fallback, unit, ...)                                                                     \
   { key, type, MZ_ALGORITHMIC, offsetof(mz_network_settings, field), min, max, fallback, NULL, unit, .help = __VA_ARGS__ }
 static const mz_setting rows[] = {
-    CHOICE("network.kind", kind, "mlp", "mlp|conv",
-           "fully connected layers, or residual convolutions for boards", .common = true),
+    CHOICE("network.kind", kind, "mlp", "mlp|conv", "fully connected layers, or residual convolutions for boards",
+           .common = true),
     CHOICE("network.scaling", scaling, "minmax", "minmax|rms", "what latents are scaled to: [0, 1], or a mean square of 1"),
     {"network.inference", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, inference), 0, 0, "f32", "f32|bf16", "",
      .help = "conv: what inference's convolutions multiply; bf16 is the slower one where the processor has no matrix units"},
     {"network.training", MZ_ENUM, MZ_NUMERIC, offsetof(mz_network_settings, training), 0, 0, "f32", "f32|bf16", "",
      .help = "conv: what training's convolutions multiply (weights and sums are f32)"},
-    ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "",
-        "conv: of the towers and the latent; a multiple of 16", .common = true),
+    ROW("network.channels", MZ_INT, channels, 16, 1024, "64", "", "conv: of the towers and the latent; a multiple of 16",
+        .common = true),
     ROW("network.blocks", MZ_INT, blocks, 0, 16, "2", "blocks", "conv: of representation and dynamics each", .common = true),
     ROW("network.pooled_blocks", MZ_INT, pooled_blocks, 0, 16, "0", "blocks",
         "conv: so many blocks at the end of each tower see means and maxima over the whole board"),

@@ -10,7 +10,8 @@ static const mz_setting rows[] = {
     ROW(simulations, "simulations", MZ_INT, 1, 100000, "16", NULL, "a move", "simulations of a search", .common = true),
     ROW(algorithm, "search.algorithm", MZ_ENUM, 0, 0, "gumbel", "puct|gumbel", "",
         "puct: MuZero, targets are visit shares; gumbel: Gumbel MuZero, sequential halving at the root, improved policy as "
-        "target", .common = true),
+        "target",
+        .common = true),
     ROW(max_depth, "search.max_depth", MZ_INT, 0, 100000, "0", NULL, "moves",
         "deepest node that a simulation may reach; 0: no limit"),
     ROW(q_transform, "search.q_transform", MZ_ENUM, 0, 0, "parent_siblings", "parent_siblings|min_max", "",

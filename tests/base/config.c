@@ -34,16 +34,16 @@ typedef struct joined {
 enum { RATE, LOOPS, SYMMETRY, KIND, SIZE, BIG, PAUSE, NAME, ROWS };
 
 static const mz_setting learner_rows[] = {
-    {"learning_rate", MZ_FLOAT, MZ_ALGORITHMIC, offsetof(learner, learning_rate), 1e-8, 10, "0.003", NULL, "", "step size"},
-    {"loop_count", MZ_INT, MZ_ALGORITHMIC, offsetof(learner, loop_count), 0, 4096, "40", NULL, "updates a round", "L"},
-    {"symmetry", MZ_BOOL, MZ_ALGORITHMIC, offsetof(learner, symmetry), 0, 1, "on", NULL, "", "augment"},
+    {"learning_rate", MZ_FLOAT, MZ_ALGORITHMIC, offsetof(learner, learning_rate), 1e-8, 10, "0.003", NULL, "", .help = "step size"},
+    {"loop_count", MZ_INT, MZ_ALGORITHMIC, offsetof(learner, loop_count), 0, 4096, "40", NULL, "updates a round", .help = "L"},
+    {"symmetry", MZ_BOOL, MZ_ALGORITHMIC, offsetof(learner, symmetry), 0, 1, "on", NULL, "", .help = "augment"},
 };
 static const mz_setting store_rows[] = {
-    {"replay.kind", MZ_ENUM, MZ_EXACT, offsetof(store, kind), 0, 0, "raw", "raw|zstd|disk", "", "tier"},
-    {"replay.size", MZ_SIZE, MZ_EXACT, offsetof(store, size), 1024, 1e12, "64MiB", NULL, "", "bytes"},
-    {"replay.big", MZ_INT, MZ_EXACT, offsetof(store, big), -0x1p63, 0x1p63, "9007199254740993", NULL, "", "wide"},
-    {"log.pause", MZ_TIME, MZ_OPERATIONAL, offsetof(store, pause), 0, 86400, "1.5h", NULL, "", "seconds"},
-    {"log.name", MZ_TEXT, MZ_OPERATIONAL, offsetof(store, name), 0, 0, "run", NULL, "", "label"},
+    {"replay.kind", MZ_ENUM, MZ_EXACT, offsetof(store, kind), 0, 0, "raw", "raw|zstd|disk", "", .help = "tier"},
+    {"replay.size", MZ_SIZE, MZ_EXACT, offsetof(store, size), 1024, 1e12, "64MiB", NULL, "", .help = "bytes"},
+    {"replay.big", MZ_INT, MZ_EXACT, offsetof(store, big), -0x1p63, 0x1p63, "9007199254740993", NULL, "", .help = "wide"},
+    {"log.pause", MZ_TIME, MZ_OPERATIONAL, offsetof(store, pause), 0, 86400, "1.5h", NULL, "", .help = "seconds"},
+    {"log.name", MZ_TEXT, MZ_OPERATIONAL, offsetof(store, name), 0, 0, "run", NULL, "", .help = "label"},
 };
 static const mz_settings_table tables[] = {
     {learner_rows, 3, offsetof(joined, learner)},

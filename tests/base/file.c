@@ -410,7 +410,11 @@ static void test_lock_names_its_owner(void **state) {
   assert_int_equal(mz_lock_acquire(path, &second), MZ_E_IO);
   assert_string_equal(mz_message(), expected);
   assert_int_equal(second, -1);
+  assert_true(mz_lock_is_held(path));
   mz_lock_release(fd);
+  assert_false(mz_lock_is_held(path));
+  assert_false(mz_lock_is_held(in_folder("no lock")));
+  assert_false(mz_file_exists(in_folder("no lock")));
   assert_int_equal(mz_lock_acquire(path, &fd), MZ_OK);
   mz_lock_release(fd);
 }
@@ -439,6 +443,7 @@ static void test_lock_dies_with_its_owner(void **state) {
   assert_non_null(strstr(mz_message(), pid));
   assert_int_equal(kill(child, SIGKILL), 0);
   assert_int_equal(waitpid(child, &status, 0), child);
+  assert_false(mz_lock_is_held(path));
   assert_int_equal(mz_lock_acquire(path, &fd), MZ_OK);
   mz_lock_release(fd);
   close(ready[0]);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static const char *const commands[] = {"train", "resume", "eval", "inspect", "envs", "bench", "doctor"};
+static const char *const commands[] = {"train", "resume", "runs", "eval", "inspect", "envs", "bench", "doctor"};
 
 static void test_overview(void **state) {
   (void)state;
@@ -56,9 +56,9 @@ static void test_train_help_lists_settings(void **state) {
   process p = {0};
   process_run(&p, "train", "--help", NULL);
   assert_status(&p, 0);
-  const char *const words[] = {
-      "--set",   "learning_rate", "loop_count",  "cpu_actor",  "exact",
-      "numeric", "algorithmic",   "operational", "[adam|sgd]", "presets: cartpole connect4 go gomoku othello othello6 tictactoe"};
+  const char *const words[] = {"--set",       "learning_rate", "loop_count",
+                               "exact",       "numeric",       "algorithmic",
+                               "operational", "[puct|gumbel]", "presets: cartpole connect4 go gomoku othello othello6 tictactoe"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) assert_says(p.out, words[i]);
   process_free(&p);
 }

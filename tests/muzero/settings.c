@@ -1,6 +1,7 @@
 /* What ties settings together, and the presets. */
 #include "testing.h"
 #include "muzero/knobs.h"
+#include "muzero/run.h"
 
 static mz_status resolve(const char *const *sets, int count, mz_settings *settings) {
   uint8_t given[MZ_SETTINGS_ROWS_MAX] = {0};
@@ -74,6 +75,33 @@ static void every_bundled_preset_is_valid(void **unused) {
   assert_non_null(strstr(mz_message(), "cartpole"));
 }
 
+/* As a run of each preset records its settings. */
+static void every_config_of_a_run_is_a_preset(void **unused) {
+  (void)unused;
+  char folder[64], file[96];
+  make_folder(folder);
+  expect_ok(mz_path_join(file, sizeof file, folder, "config.json"));
+  for (int i = 0; i < mz_preset_count(); i++) {
+    mz_settings made, read;
+    const char *sets[] = {"loop_count=7"}; /* with most presets' numbers replay_ratio is then no binary fraction */
+    mz_run_options options = {.preset = mz_preset_name(i), .sets = sets, .set_count = 1};
+    expect_ok(mz_settings_for_new_run(&options, &made));
+    mz_config from = mz_settings_config(&made, NULL), to = mz_settings_config(&read, NULL);
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "env", "tictactoe");
+    cJSON_AddStringToObject(json, "seed", "1");
+    cJSON_AddItemToObject(json, "settings", mz_config_to_json(&from));
+    char *text = mz_json_page(json);
+    cJSON_Delete(json);
+    expect_ok(mz_file_write_atomic(file, text, strlen(text)));
+    free(text);
+    options = (mz_run_options){.preset = file};
+    expect_ok(mz_settings_for_new_run(&options, &read));
+    for (int row = 0; row < mz_config_row_count(&from); row++) assert_true(mz_config_equal(&from, &to, row));
+  }
+  drop_folder(folder);
+}
+
 static void settings_survive_their_text(void **unused) {
   (void)unused;
   mz_settings a = settings_with((const char *[]){"learning_rate=0.1234567890123456789", "replay.capacity=123k",
@@ -116,6 +144,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_of_three_give_the_replay_ratio),  cmocka_unit_test(shards_divide_the_batch),
       cmocka_unit_test(groups_of_batch_norm_divide_a_shard), cmocka_unit_test(every_bundled_preset_is_valid),
+      cmocka_unit_test(every_config_of_a_run_is_a_preset),
       cmocka_unit_test(settings_survive_their_text),         cmocka_unit_test(knobs_follow_the_thread_budget),
       cmocka_unit_test(renamed_keys_lead_to_settings)};
   return cmocka_run_group_tests(tests, NULL, NULL);
