@@ -8,10 +8,10 @@ enum { ROUND_DIGITS_MAX = 18 };
 
 /* ---- what is named ---- */
 
-/* Copies the part before the last '@'; returns what follows it, NULL where there is no '@' behind a name. */
+/* Copies the part before an '@' in the last name of a path; returns what follows it, NULL where there is none. */
 static const char *split(const char *run, char *base, size_t size) {
   const char *at = strrchr(run, '@');
-  if (!at || at == run || (size_t)(at - run) >= size) return NULL;
+  if (!at || at == run || strchr(at, '/') || (size_t)(at - run) >= size) return NULL;
   memcpy(base, run, (size_t)(at - run));
   base[at - run] = '\0';
   return at + 1;

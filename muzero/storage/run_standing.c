@@ -54,16 +54,26 @@ static void read_config_json(const char *dir, mz_run_standing *out) {
   free(text);
 }
 
+/* Writes the name of the checkpoint that LATEST names, "" where it names none; the last failure's message stays. */
+static void read_latest_name(const char *dir, char out[MZ_CHECKPOINT_NAME_MAX]) {
+  char why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  if (mz_checkpoint_pointer_read(dir, "LATEST", out) != MZ_OK) out[0] = '\0';
+  mz_fail(MZ_OK, "%s", why);
+}
+
 mz_status mz_run_standing_read(const char *dir, mz_run_standing *out) {
   const mz_run_standing nothing = {.wall_s = NAN, .score = NAN, .best_score = NAN};
   char path[MZ_RUN_PATH_MAX + 16];
-  *out = nothing;
-  mz_status status = read_latest(dir, out);
-  /* A run that trains may have replaced the checkpoint between LATEST and the file: the next one is there by now. */
-  if (status == MZ_E_CHECKPOINT || status == MZ_E_IO) {
+  mz_status status;
+  char before[MZ_CHECKPOINT_NAME_MAX], after[MZ_CHECKPOINT_NAME_MAX];
+  /* A run that trains may remove the checkpoint while it is read; LATEST then names another one. */
+  do {
     *out = nothing;
+    read_latest_name(dir, before);
     status = read_latest(dir, out);
-  }
+    read_latest_name(dir, after);
+  } while ((status == MZ_E_CHECKPOINT || status == MZ_E_IO) && strcmp(before, after) != 0);
   if (status == MZ_E_MEMORY) return status;
   if (status != MZ_OK) {
     *out = nothing;

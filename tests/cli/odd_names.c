@@ -102,9 +102,24 @@ static void test_a_run_of_such_a_name(void **state) {
   process_run(&p, "eval", ODD, "--opponent", ODD, "--games", "2", "--json", NULL);
   assert_status(&p, 0);
   assert_clean(&p);
-  process_run(&p, "watch", ODD, "--opponent", ODD, NULL);
+  process_run(&p, "watch", ODD, "--opponent", ODD "@best", NULL);
   assert_status(&p, 0);
   assert_clean(&p);
+  process_run(&p, "eval", ODD "@77", NULL);
+  assert_status(&p, 4);
+  assert_clean(&p);
+  assert_says(p.err, SHOWN "@77: this run keeps no checkpoint of round 77");
+  process_run(&p, "eval", ".", "--games", "2", NULL);
+  assert_status(&p, 0);
+  assert_clean(&p);
+  assert_says(p.err, "the newest is ./" SHOWN "\n");
+  process_run(&p, "runs", ".", NULL);
+  assert_status(&p, 0);
+  assert_clean(&p);
+  assert_says(p.out, "./" SHOWN " ");
+  process_run(&p, "runs", ".", "--json", NULL);
+  assert_clean(&p);
+  assert_says(p.out, "\"name\":\"./" IN_JSON "\"");
   process_free(&p);
 }
 
