@@ -139,11 +139,25 @@ static mz_status find_ratios(const mz_series *series, const mz_arm *arms, int co
 
 /* ---- what may be said ---- */
 
-static bool may_claim(const ratio *r, double noise) {
+/* Writes why nothing is claimed of a ratio; returns false where something is. */
+static bool unclaimed_text(const ratio *r, double noise, char out[TEXT_MAX]) {
   const mz_interval *i = &r->got.interval;
-  const bool apart = i->low > 1 || i->high < 1;
-  return apart && r->n >= (r->by_block ? BLOCKS_MIN : SEEDS_MIN) && r->p_holm < 0.05 && fabs(log(i->estimate)) > noise &&
-         !r->censored;
+  const int least = r->by_block ? BLOCKS_MIN : SEEDS_MIN;
+  if (i->low <= 1 && i->high >= 1)
+    snprintf(out, TEXT_MAX, "the interval holds 1");
+  else if (r->censored)
+    snprintf(out, TEXT_MAX, "an arm did not reach the target in every seed");
+  else if (r->n < least)
+    snprintf(out, TEXT_MAX, "%d paired %s are too few: a claim needs %d", r->n, r->by_block ? "blocks" : "seeds", least);
+  else if (r->p_holm >= 0.05)
+    snprintf(out, TEXT_MAX, "p is %.2g after Holm's correction: a claim needs less than 0.05", r->p_holm);
+  else if (!isfinite(noise))
+    snprintf(out, TEXT_MAX, "the noise of an arm against itself is not known");
+  else if (fabs(log(i->estimate)) <= noise)
+    snprintf(out, TEXT_MAX, "an arm against itself may differ by %.1f %%", 100 * expm1(noise));
+  else
+    return false;
+  return true;
 }
 
 static void claim_text(const ratio *r, const mz_arm *arms, char out[TEXT_MAX]) {
@@ -171,8 +185,10 @@ static cJSON *ratio_json(const ratio *r, const mz_arm *arms, double noise) {
   cJSON_AddNumberToObject(o, "p", r->got.p);
   cJSON_AddNumberToObject(o, "p_holm", r->p_holm);
   cJSON_AddBoolToObject(o, "censored", r->censored);
-  claim_text(r, arms, text);
-  cJSON_AddItemToObject(o, "claim", may_claim(r, noise) ? cJSON_CreateString(text) : cJSON_CreateNull());
+  const bool claimed = !unclaimed_text(r, noise, text);
+  cJSON_AddItemToObject(o, "unclaimed", claimed ? cJSON_CreateNull() : cJSON_CreateString(text));
+  if (claimed) claim_text(r, arms, text);
+  cJSON_AddItemToObject(o, "claim", claimed ? cJSON_CreateString(text) : cJSON_CreateNull());
   return o;
 }
 
@@ -189,13 +205,15 @@ static cJSON *last_of(const cJSON *cell, const char *key) {
   return value ? value : cJSON_CreateNull();
 }
 
-/* Excess of the blocks before the plan settled over as many typical ones after it; NAN when it never settled. */
+/* Returns by how much the blocks before the plan settled took longer than as many typical ones after it; 0 where they took no
+ * longer (early blocks may hold less work), NAN when the plan never settled. */
 static double tuning_s(const mz_cell_series *cell) {
   const int after = cell->blocks - cell->settled;
   if (cell->settled == 0) return 0;
   if (after <= 0) return NAN;
   const double rate = mz_series_total(cell, MZ_METRIC_WALL, cell->settled) / after;
-  return mz_series_total(cell, MZ_METRIC_WALL, 0) - mz_series_total(cell, MZ_METRIC_WALL, cell->settled) - rate * cell->settled;
+  const double before = mz_series_total(cell, MZ_METRIC_WALL, 0) - mz_series_total(cell, MZ_METRIC_WALL, cell->settled);
+  return fmax(before - rate * cell->settled, 0);
 }
 
 static cJSON *by_seed_json(const cJSON *seeds, const mz_series *series, int arm, int seed) {

@@ -164,6 +164,33 @@ static void test_noise_forbids(void **state) {
   cJSON_Delete(summary);
 }
 
+/* Blocks that hold ever more work make those before the plan settled the cheaper ones: no time was gained by tuning. */
+static void test_tuning_is_never_negative(void **state) {
+  (void)state;
+  parse_with_twin("rule,greedy");
+  const double seconds[] = {1, 1, 1};
+  cJSON *summary = summarise(planted(seconds, count, 2, 12, true));
+  const cJSON *greedy = cJSON_GetArrayItem(cJSON_GetObjectItem(summary, "arms"), 1), *cell;
+  assert_true(cJSON_GetObjectItem(greedy, "tuning_s")->valuedouble == 0);
+  cJSON_ArrayForEach(cell, cJSON_GetObjectItem(greedy, "by_seed"))
+      assert_true(cJSON_GetObjectItem(cell, "tuning_s")->valuedouble == 0);
+  cJSON_Delete(summary);
+}
+
+/* Of every ratio it is said what is claimed, or why nothing is. */
+static void test_why_nothing_is_claimed(void **state) {
+  (void)state;
+  parse_with_twin("rule,default,greedy");
+  const double seconds[] = {1, 1.5, 1, 1};
+  cJSON *summary = summarise(planted(seconds, count, 1, 13, false));
+  const cJSON *few = ratio(summary, "greedy", "default", "core_reserved_s"), *same = ratio(summary, "greedy", "rule", "wall_s"), *row;
+  assert_string_equal(cJSON_GetObjectItem(few, "unclaimed")->valuestring, "13 paired blocks are too few: a claim needs 14");
+  assert_string_equal(cJSON_GetObjectItem(same, "unclaimed")->valuestring, "the interval holds 1");
+  cJSON_ArrayForEach(row, cJSON_GetObjectItem(summary, "ratios"))
+      assert_int_equal(claimed(row), cJSON_IsNull(cJSON_GetObjectItem(row, "unclaimed")));
+  cJSON_Delete(summary);
+}
+
 static void test_digests_that_differ(void **state) {
   (void)state;
   parse_with_twin("rule,default,greedy");
@@ -228,6 +255,8 @@ int main(void) {
       cmocka_unit_test(test_claims),
       cmocka_unit_test(test_too_little_for_a_claim),
       cmocka_unit_test(test_noise_forbids),
+      cmocka_unit_test(test_tuning_is_never_negative),
+      cmocka_unit_test(test_why_nothing_is_claimed),
       cmocka_unit_test(test_digests_that_differ),
       cmocka_unit_test(test_censored_and_crashed),
       cmocka_unit_test(test_damaged_cells),

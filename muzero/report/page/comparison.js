@@ -24,12 +24,26 @@ function armsTable(comparison, arms) {
   ], arms);
 }
 
+/* Sentences on the metrics in which nothing, or not every difference, is claimed. */
+function notClaimed(ratios) {
+  const excludesOne = (r) => pair(r.ci95) && (r.ci95[0] > 1 || r.ci95[1] < 1);
+  const metrics = [...new Set(ratios.map((r) => r.metric))];
+  const quiet = metrics.filter((metric) => !ratios.some((r) => r.metric === metric && excludesOne(r)));
+  const left = ratios.filter((r) => !r.claim && excludesOne(r));
+  const why = (r) => (typeof r.unclaimed === "string" ? r.unclaimed : "there are too few pairs, or noise explains it");
+  return [
+    ...left.map((r) => `${metricName(r.metric)}: ${text(r.a)} against ${text(r.b)} is not claimed, although the interval ` +
+      `excludes 1: ${why(r)}`),
+    ...(quiet.length ? [`no difference is claimed in ${quiet.map(metricName).join(", ")}: no interval there excludes 1`] : []),
+  ];
+}
+
 function claims(comparison, ratios) {
   const claimed = ratios.filter((r) => typeof r.claim === "string" && r.claim);
-  const nothing = "No difference is claimed: no interval excludes 1 by more than the noise.";
+  const said = [...claimed.map((r) => `${metricName(r.metric)}: ${r.claim}`), ...notClaimed(ratios)];
   return [
     el("h3", {}, "What can be said"),
-    claimed.length ? el("ul", {}, claimed.map((r) => el("li", {}, r.claim))) : ratios.length ? el("p", {}, nothing) : null,
+    said.length ? el("ul", {}, said.map((sentence) => el("li", {}, sentence))) : null,
     list(comparison.sentences).map((sentence) => el("p", {}, text(sentence))),
   ];
 }
@@ -102,6 +116,8 @@ function comparisonReport(comparison) {
   const machine = object(comparison.machine), runs = list(comparison.curves);
   const sentences = list(comparison.sentences), crashed = arms.filter((arm) => arm.crashed);
   const clock = runs.every((run) => column(run, "own_s").some(isNumber)) ? "own_s" : "wall_s"; /* arms wait for their turns */
+  const tuning = "Tuning is by how much the blocks before an arm's plan settled took longer than as many typical ones after it; " +
+    "0 where they took no longer.";
   const censored = "Times are to the target or limit. An arm that did not reach the target counts with the time it had: it is " +
     "never left out.";
   return [
@@ -111,7 +127,7 @@ function comparisonReport(comparison) {
     el("h2", {}, "Arms"),
     arms.length ? armsTable(comparison, arms) : el("p", {}, "No arm has finished."),
     crashed.map((arm) => el("p", { class: "bad" }, `${text(arm.name)} crashed: ${text(arm.crashed)}`)),
-    el("p", { class: "muted" }, censored),
+    el("p", { class: "muted" }, censored, " ", arms.some((arm) => isNumber(arm.tuning_s)) ? tuning : ""),
     ratios.length ? [el("h2", {}, "Ratios"), forest(ratios, object(comparison.noise))] : null,
     blocksFigure(comparison, arms),
     plansTable(arms),
