@@ -6,13 +6,16 @@
 enum { MZ_POINTS_MAX = 2000 };
 
 /* DIR/metrics.jsonl, config.json, env.json, ledger.jsonl:
- * {"name","path","env","seed","strategy","target","version","isa","cores","phases":n,"stride":k,"last":{…the last record},
+ * {"name","path","env","score_name","seed","strategy","target","version","isa","cores","phases":n,"stride":k,"last":{…the last record},
  *  "sums":{"cpu_s":…,"cost":…},"columns":{"wall_s":[…],…},"plan":{"cpu_actor":[…],…},
  *  "warnings":[{"text","first","count"}],"ledger":{…}|null}
  * Columns are named as in metrics.jsonl; "own_s" is wall time in phases only, without waiting for one's turn in a comparison.
  * A point of a series stands for `stride` phases: counters, times, the plan and the score as they were at its end (the score only
  * where an evaluation fell into it), shares and losses as means. */
 mz_status mz_report_run(const char *dir, const char *name, cJSON **out);
+
+/* Adds to `runs` those in DIR/seed-N that have metrics, in the order of the seeds, each with "folder": name. *found: how many. */
+mz_status mz_report_seeds(const char *dir, const char *name, cJSON *runs, int *found);
 
 /* {"strategy","stages":[{"name","threads":the knob's name}],"series":{"phase":[…],"predicted","low","high","observed"},
  *  "busy":{"actor":[…],…},"wait_in":{…},"wait_out":{…},"stride":k,

@@ -41,8 +41,13 @@ static mz_status add_directory(const char *dir, const char *name, cJSON *runs, c
   if (!mz_file_exists(dir)) return mz_fail(MZ_E_IO, "%s: no such directory", dir);
   if (!mz_file_is_dir(dir)) return mz_fail(MZ_E_IO, "%s: not a directory; a report is made from a run's directory", dir);
   const bool run = has(dir, "metrics.jsonl"), comparison = has(dir, "compare.json");
-  if (!run && !comparison)
-    return mz_fail(MZ_E_CHECKPOINT, "%s: neither metrics.jsonl (a run) nor compare.json (a comparison) is there", dir);
+  int seeds = 0;
+  if (!run && !comparison) MZ_TRY(mz_report_seeds(dir, name, runs, &seeds));
+  if (!run && !comparison && seeds == 0)
+    return mz_fail(MZ_E_CHECKPOINT,
+                   "%s: neither metrics.jsonl (a run) nor compare.json (a comparison) is there, nor runs named seed-N (what "
+                   "`train --seeds` leaves)",
+                   dir);
   cJSON *data;
   if (comparison) {
     MZ_TRY(mz_report_comparison(dir, name, &data));

@@ -2,6 +2,7 @@
 #include "base/file/file.h"
 #include "muzero/report/data.h"
 #include "muzero/report/jsonl.h"
+#include "muzero/score_name.h"
 #include <math.h>
 #include <string.h>
 
@@ -156,12 +157,27 @@ static mz_status add_members(const char *dir, const char *file, const char *cons
   return MZ_OK;
 }
 
+/* Leaves the name out where the environment or its opponent is not known. */
+static mz_status add_score_name(const char *dir, cJSON *to) {
+  char path[640], name[MZ_SCORE_NAME_MAX];
+  MZ_TRY(mz_path_join(path, sizeof path, dir, "config.json"));
+  cJSON *config;
+  MZ_TRY(mz_report_json(path, &config));
+  const cJSON *env = mz_report_member(config, "env"), *opponent = mz_report_member(config, "settings.eval.opponent");
+  const mz_env *found;
+  if (cJSON_IsString(env) && mz_env_find(env->valuestring, &found) == MZ_OK)
+    cJSON_AddStringToObject(to, "score_name", mz_score_name(found, cJSON_IsString(opponent) ? opponent->valuestring : "", name));
+  cJSON_Delete(config);
+  return MZ_OK;
+}
+
 static mz_status add_all(const char *dir, cJSON *to) {
   static const char *const of_config[][2] = {
       {"env", "env"}, {"seed", "seed"}, {"settings.train.target", "target"}, {"settings.allocate.strategy", "strategy"}};
   static const char *const of_machine[][2] = {{"muzero", "version"}, {"isa", "isa"}, {"cores", "cores"}};
   MZ_TRY(add_members(dir, "config.json", of_config, sizeof of_config / sizeof of_config[0], to));
   MZ_TRY(add_members(dir, "env.json", of_machine, sizeof of_machine / sizeof of_machine[0], to));
+  MZ_TRY(add_score_name(dir, to));
   char path[640];
   MZ_TRY(mz_path_join(path, sizeof path, dir, "metrics.jsonl"));
   MZ_TRY(add_metrics(path, to));

@@ -108,6 +108,7 @@ static void a_run_becomes_series(void **unused) {
   const cJSON *run = at(data, "runs.0");
   assert_string_equal(string(run, "name"), "run");
   assert_string_equal(string(run, "env"), "cartpole");
+  assert_string_equal(string(run, "score_name"), "mean return");
   assert_near(number(run, "target"), 475);
   assert_near(number(run, "cores"), 2);
   assert_near(number(run, "phases"), 12);
@@ -191,6 +192,24 @@ static void runs_with_one_name_show_their_paths(void **unused) {
   assert_string_equal(string(data, "comparisons.0.name"), "comparison");
   cJSON_Delete(data);
   free(page);
+}
+
+static void seeds_of_a_folder_are_runs_of_it(void **unused) {
+  (void)unused;
+  static const char line[] = "{\"event\":\"phase\",\"phase\":1,\"score\":0.5,\"evaluated\":true}\n";
+  put_file(in_folder("seeds/seed-10"), "metrics.jsonl", line);
+  put_file(in_folder("seeds/seed-9"), "metrics.jsonl", line);
+  put_file(in_folder("seeds/seed-9"), "config.json", "{\"env\":\"tictactoe\",\"settings\":{\"eval\":{\"opponent\":\"all\"}}}");
+  put_file(in_folder("seeds/seed-11"), "config.json", "{}"); /* no phase has ended */
+  put_file(in_folder("seeds/other"), "metrics.jsonl", line);
+  cJSON *data = data_of_run(in_folder("seeds"));
+  assert_int_equal(size_at(data, "runs"), 2);
+  assert_string_equal(string(data, "runs.0.name"), "seeds/seed-9");
+  assert_string_equal(string(data, "runs.1.name"), "seeds/seed-10");
+  assert_string_equal(string(data, "runs.1.folder"), "seeds");
+  assert_string_equal(string(data, "runs.0.score_name"), "share of lines not lost");
+  assert_null(cJSON_GetObjectItemCaseSensitive(at(data, "runs.1"), "score_name")); /* its environment is not known */
+  cJSON_Delete(data);
 }
 
 /* ---- many records ---- */
@@ -388,6 +407,7 @@ int main(void) {
       cmocka_unit_test(windows_without_work_hold_no_times),
       cmocka_unit_test(what_is_missing_is_left_out),
       cmocka_unit_test(runs_with_one_name_show_their_paths),
+      cmocka_unit_test(seeds_of_a_folder_are_runs_of_it),
       cmocka_unit_test(long_runs_are_thinned),
       cmocka_unit_test(a_comparison_is_shown_with_its_curves),
       cmocka_unit_test(no_text_becomes_markup),

@@ -20,8 +20,8 @@ function armsTable(comparison, arms) {
     time("reserved", "core_reserved_s"),
     ...(arms.some((arm) => arm.gpu_s > 0) ? [time("GPU time", "gpu_s")] : []),
     { name: "GiB·s", class: "number", cell: (arm) => number(arm.gib_s) },
-    { name: "cost", class: "number", cell: (arm) => number(arm.cost) },
-  ], arms);
+    { name: "cost, price units", class: "number", cell: (arm) => number(arm.cost) },
+  ], arms, "stack");
 }
 
 /* Sentences on the metrics in which nothing, or not every difference, is claimed. */
@@ -75,7 +75,7 @@ function plansTable(arms) {
   if (!knobs.length) return null;
   const columns = knobs.map((name) => ({ name, class: "number", cell: (arm) => text(member(arm.plan, name)) }));
   return el("details", {}, el("summary", {}, "Plans of the arms"),
-    table([{ name: "arm", cell: (arm) => text(arm.name) }, ...columns], arms));
+    table([{ name: "arm", cell: (arm) => text(arm.name) }, ...columns], arms, "stack"));
 }
 
 function seedsTable(arms) {
@@ -88,8 +88,8 @@ function seedsTable(arms) {
     { name: "wall time", class: "number", cell: wall },
     { name: "score", class: "number", cell: (cell) => number(cell.score) },
     { name: "rounds", class: "number", cell: (cell) => number(cell.rounds) },
-    { name: "digest", cell: (cell) => el("span", { class: "code" }, text(cell.digest)) },
-  ], rows));
+    { name: "digest", cell: (cell) => digestText(cell.digest) },
+  ], rows, "stack"));
 }
 
 /* {"rounds": 160, "score": 0} → "rounds 160" */
@@ -106,7 +106,7 @@ function comparisonFigures(comparison, machine) {
     ["seeds", list(comparison.seeds).map(text).join(", ") || none],
     ["to", limitText(comparison.limit)],
     ["machine", machineText(machine)],
-    ["processor", text(machine.model)],
+    ["processor", text(machine.model), "wide"],
     ["digests", DIGESTS.get(comparison.same_digest) || "not compared"],
   ]);
 }
@@ -128,6 +128,7 @@ function comparisonReport(comparison) {
     arms.length ? armsTable(comparison, arms) : el("p", {}, "No arm has finished."),
     crashed.map((arm) => el("p", { class: "bad" }, `${text(arm.name)} crashed: ${text(arm.crashed)}`)),
     el("p", { class: "muted" }, censored, " ", arms.some((arm) => isNumber(arm.tuning_s)) ? tuning : ""),
+    el("p", { class: "muted" }, PRICE_UNIT),
     ratios.length ? [el("h2", {}, "Ratios"), forest(ratios, object(comparison.noise))] : null,
     blocksFigure(comparison, arms),
     plansTable(arms),

@@ -5,7 +5,8 @@ const report = document.getElementById("report");
 const data = JSON.parse(document.getElementById("data").textContent);
 
 function title() {
-  const names = [...list(data.comparisons).map((c) => `comparison ${text(c.name)}`), ...list(data.runs).map((r) => text(r.name))];
+  const runs = [...new Set(list(data.runs).map((run) => text(run.folder === undefined ? run.name : run.folder)))];
+  const names = [...list(data.comparisons).map((c) => `comparison ${text(c.name)}`), ...runs];
   return names.length <= 3 ? names.join(", ") : `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
 }
 

@@ -3,13 +3,13 @@
 
 const ACTIONS = { begin: "begins", try: "tried", wait: "trial goes on", confirm: "kept after its trial", revert: "undone" };
 
-/* Steps of one knob on a log scale between lines where plans were tried and undone. */
+/* Steps of one knob on a log scale between lines where plans were tried and undone; numbers beside it are short, for want of room. */
 function knobRow(name, values, from, to, marks) {
   const [low, high] = span(values), end = values.filter(isNumber).pop(), still = low === high;
   const log = (value) => Math.log2(Math.max(value, 0.5)), y = scaleY(log(low) - 0.5, log(high) + 0.5);
   const place = (value) => (isNumber(value) ? y(log(value)) : undefined);
   const lines = marks.map((mark) => svg("line", { class: mark.class, x1: mark.at, x2: mark.at, y1: 0, y2: PLOT_HEIGHT }));
-  const up = (still ? [low] : [low, high]).map((value) => ({ at: place(value), text: number(value) }));
+  const up = (still ? [low] : [low, high]).map((value) => ({ at: place(value), text: count(value) }));
   const words = still ? `${number(low)} all the time` : `${number(low)} to ${number(high)}, at the end ${number(end)}`;
   const shapes = [...lines, steps("step s1", from, to, values.map(place))];
   return [el("div", { class: "row-name" }, `${name}: ${words}`), plot(shapes, up, still ? 18 : 48, `${name} by phase`)];

@@ -10,11 +10,15 @@ const strategy = (run) => text(member(run.ledger, "strategy") || run.strategy);
 const bestScore = (run) => (span(column(run, "score")) || [])[1];
 const machineText = (of) => (isNumber(of.cores) ? plural(of.cores, "core") + (of.isa ? ", " + text(of.isa) : "") : none);
 
+const PRICE_UNIT = "Cost is in price units: the currency in which prices.core_hour, prices.gpu_hour and prices.gib_hour are given; " +
+  "as these are by default, one unit is the price of one reserved core for an hour.";
+
 function runFigures(run) {
   const sums = object(run.sums);
   return figures([
     ["environment", text(run.env)],
     ["seed", text(run.seed)],
+    ["score is", scoreName(run) || none, "wide"],
     ["score", number(last(run).score)],
     ["best score", number(bestScore(run))],
     ["target score", number(run.target)],
@@ -26,10 +30,10 @@ function runFigures(run) {
     ["strategy", strategy(run)],
     ["core time used", seconds(sums.cpu_s)],
     ["core time reserved", seconds(sums.reserved_core_s)],
-    ["cost", number(sums.cost)],
+    ["cost, price units", number(sums.cost)],
     ["memory", bytes(last(run).rss_bytes)],
     ["machine", machineText(run)],
-    ["digest", text(last(run).digest), true],
+    ["digest", text(last(run).digest), "code"],
   ]);
 }
 
@@ -44,9 +48,9 @@ function runsTable(runs) {
     { name: "wall time", class: "number", cell: (run) => seconds(last(run).wall_s) },
     { name: "steps", class: "number", cell: (run) => total(last(run).env_steps) },
     { name: "updates", class: "number", cell: (run) => total(last(run).updates) },
-    { name: "cost", class: "number", cell: (run) => number(object(run.sums).cost) },
-    { name: "digest", cell: (run) => el("span", { class: "code" }, text(last(run).digest)) },
-  ], runs);
+    { name: "cost, price units", class: "number", cell: (run) => number(object(run.sums).cost) },
+    { name: "digest", cell: (run) => digestText(last(run).digest) },
+  ], runs, "stack");
 }
 
 function thinned(run) {
@@ -72,7 +76,7 @@ function honestCores(cores) {
     "giving back what is not needed.");
 }
 
-/* Score and loss of all runs over the chosen axis; clock: the column that has the time. */
+/* Score and loss of runs of one environment over the chosen axis; clock: the column that has the time. */
 function drawCurves(runs, clock) {
   const single = runs.length === 1, timed = axis === "time", name = timed ? clock : axis;
   const unit = timeUnit((span(runs.flatMap((run) => column(run, clock))) || [0, 0])[1]);
@@ -84,9 +88,12 @@ function drawCurves(runs, clock) {
   const [target] = targets.size === 1 ? targets : [];
   const parts = [["policy_loss", "policy"], ["value_loss", "value"], ["reward_loss", "reward"]];
   const losses = [...series("loss", "total, weighted"), ...(single ? parts.flatMap(([part, label]) => series(part, label)) : [])];
+  const seeds = seedFolders(runs).map(([folder, of]) =>
+    aggregate(text(folder), of.map((run) => ({ x: xs(run), y: column(run, "score") }))));
   return [
     curves({
-      title: "Score", unit: "mean return, or points, of an evaluation", along, series: series("score", "score"),
+      title: "Score", unit: `${scoreName(runs[0]) || "mean return, or points,"} of an evaluation`, along,
+      series: [...seeds.filter(Boolean), ...series("score", "score")],
       points: runs.every((run) => column(run, "score").filter(isNumber).length <= 150),
       line: isNumber(target) ? { at: target, text: "target " + number(target) } : undefined,
     }),
@@ -97,7 +104,7 @@ function drawCurves(runs, clock) {
   ];
 }
 
-function curvesSection(runs, clock) {
+function curvesSection(runs, clock, title = "Learning") {
   const box = el("div"), group = "axis" + choices++;
   const fill = () => box.replaceChildren(...drawCurves(runs, clock).filter(Boolean));
   const choice = (value, label) => {
@@ -112,7 +119,7 @@ function curvesSection(runs, clock) {
   };
   fill();
   return [
-    el("h2", {}, "Learning"),
+    el("h2", {}, title),
     el("fieldset", {}, el("legend", {}, "against"), choice("time", "wall time"), choice("env_steps", "environment steps")),
     box,
   ];
@@ -120,10 +127,22 @@ function curvesSection(runs, clock) {
 
 const runDetails = (run) => [stageFigures(run), allocatorSections(run), warnings(run)];
 
+/* Scores of two environments have no axis in common: each group of runs that can be compared has its table and its plots. */
+function groupReport(runs, several) {
+  const title = "Learning" + (several ? `: ${[text(runs[0].env), scoreName(runs[0])].filter(Boolean).join(", ")}` : "");
+  return [
+    runs.length > 1 ? runsTable(runs) : null,
+    seedFolders(runs).map(seedFigures),
+    runs.map(thinned),
+    curvesSection(runs, "wall_s", title),
+  ];
+}
+
 function runsReport(runs) {
-  const cores = (span(runs.map((run) => run.cores)) || [])[0];
-  const shared = [honestCores(cores), runs.map(thinned), curvesSection(runs, "wall_s")];
+  const cores = (span(runs.map((run) => run.cores)) || [])[0], groups = runGroups(runs);
+  const learning = groups.map((group) => groupReport(group, groups.length > 1));
+  const shared = [honestCores(cores), learning, el("p", { class: "muted" }, PRICE_UNIT)];
   if (runs.length === 1) return [runFigures(runs[0]), shared, el("h2", {}, "Machine and plan"), runDetails(runs[0])];
   const folded = (run) => el("details", {}, el("summary", {}, text(run.name)), runFigures(run), runDetails(run));
-  return [runsTable(runs), shared, el("h2", {}, "Machine and plan, run by run"), runs.map(folded)];
+  return [shared, el("h2", {}, "Machine and plan, run by run"), runs.map(folded)];
 }

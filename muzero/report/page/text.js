@@ -89,9 +89,15 @@ function table(columns, rows, className) {
   return el("div", { class: "scroll", tabindex: "0", role: "group" }, whole);
 }
 
-/* [[name, value, is code], …]; those without a value are left out. */
+/* A digest in two halves between which a narrow column may break the line. */
+function digestText(value) {
+  const digits = text(value), half = Math.ceil(digits.length / 2);
+  return el("span", { class: "code" }, digits.slice(0, half), el("wbr"), digits.slice(half));
+}
+
+/* [[name, value, look], …]; those without a value are left out. look: "wide" for words, "code" for digits of a machine's. */
 function figures(pairs) {
-  const card = ([name, value, code]) =>
-    el("div", { class: code ? "wide" : "" }, el("dt", {}, name), el("dd", { class: code ? "code" : "" }, value));
+  const card = ([name, value, look]) =>
+    el("div", { class: look ? "wide" : "" }, el("dt", {}, name), el("dd", { class: look || "" }, value));
   return el("dl", { class: "figures" }, pairs.filter((p) => p[1] !== none && p[1] !== undefined).map(card));
 }
