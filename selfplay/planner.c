@@ -74,6 +74,9 @@ void mz_planner_observe(mz_planner *planner, int at, int n, const void *states) 
 
 mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, int simulations) {
   MZ_ASSERT(n <= planner->slots);
+  if (simulations < 0 || simulations > planner->simulations)
+    return mz_fail(MZ_E_CONFIG, "search: %d simulations a move; the planner was made for at most %d", simulations,
+                   planner->simulations);
   mz_infer_set_weights(planner->infer, weights);
   mz_search_run(planner->search, &planner->model, n, planner->roots, simulations, planner->results);
   mz_stage_step();

@@ -25,7 +25,7 @@ const mz_option mz_mover_options[] = {
      .min = 0,
      .max = 100,
      .class_ = MZ_OPERATIONAL,
-     .help = "0: the best move; more: moves drawn from the policy, the higher the more various"},
+     .help = "0: the best move; more: moves drawn from the search's policy (with one simulation the network's), the higher the more various"},
     {.name = "--seed",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seed),
@@ -44,7 +44,10 @@ static mz_status load(mz_mover *mover, const char *run, int64_t simulations) {
   mz_agent *agent = &mover->agent;
   if (simulations != MZ_COUNT_UNSET) agent->simulations = (int)simulations;
   MZ_TRY(mz_alloc(&mover->weights, (size_t)agent->env->spec.actions, sizeof *mover->weights));
-  return mz_agent_planner(agent, 1, &mover->planner);
+  MZ_TRY(mz_alloc(&mover->prior, (size_t)agent->env->spec.actions, sizeof *mover->prior));
+  MZ_TRY(mz_agent_planner(agent, 1, &mover->planner));
+  mover->planner.results[0].prior = mover->prior;
+  return MZ_OK;
 }
 
 mz_status mz_mover_init(mz_mover *mover, const mz_mover_arguments *arguments) {
@@ -65,11 +68,12 @@ mz_status mz_mover_init_opponent(mz_mover *mover, const char *who, const mz_env 
 void mz_mover_deinit(mz_mover *mover) {
   mz_planner_deinit(&mover->planner);
   free(mover->weights);
+  free(mover->prior);
   mz_loaded_close(mover->loaded);
   *mover = (mz_mover){0};
 }
 
-/* Draws from policy^(1/temperature). */
+/* Draws from policy^(1/temperature); `policy` is the search's or the network's. */
 static int draw(const mz_mover *mover, const float *policy, mz_rng rng) {
   const int actions = mover->agent.env->spec.actions;
   float most = 0;
@@ -105,17 +109,20 @@ mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *
                       .searched = true,
                       .value = result->value,
                       .raw_value = result->raw_value,
-                      .policy = result->policy,
+                      .policy = result->prior,
+                      .improved = result->policy,
                       .visits = result->visits,
                       .simulations = mz_agent_simulations(&mover->agent)};
+  /* One simulation tries one move and compares nothing: what it would teach is no measure of that move. */
+  const float *policy = out->simulations > 1 ? out->improved : out->policy;
   if (mover->temperature > 0)
-    out->action = draw(mover, result->policy, mz_stream_prompt_action(game->seed, game->ordinal, game->count));
+    out->action = draw(mover, policy, mz_stream_prompt_action(game->seed, game->ordinal, game->count));
   return MZ_OK;
 }
 
 static bool is_better(const mz_thought *thought, int a, int b) {
   if (thought->visits[a] != thought->visits[b]) return thought->visits[a] > thought->visits[b];
-  return thought->policy[a] > thought->policy[b];
+  return thought->improved[a] > thought->improved[b];
 }
 
 int mz_thought_best(const mz_thought *thought, int actions, int n, int32_t *best) {

@@ -17,8 +17,9 @@ typedef struct mz_mover {
   mz_loaded *loaded; /* an agent; NULL: `player` */
   mz_agent agent;
   mz_planner planner;
-  double temperature; /* 0: the move that the search selects; otherwise drawn from policy^(1/temperature) */
+  double temperature; /* 0: the move that the search selects; otherwise drawn from improved^(1/temperature) */
   double *weights;    /* [actions]: of that draw */
+  float *prior;       /* [actions]: of the last search */
   mz_player player;
 } mz_mover;
 
@@ -33,7 +34,8 @@ typedef struct mz_thought { /* arrays hold until the mover thinks again */
   bool searched;         /* an agent's; otherwise nothing below is known */
   float value;           /* for the side to move */
   float raw_value;       /* of the network, without a search */
-  const float *policy;   /* [actions]: what the search would teach */
+  const float *policy;   /* [actions]: the network's, over the legal actions, before the search */
+  const float *improved; /* [actions]: what the search would teach the network */
   const int32_t *visits; /* [actions] */
   int simulations;
 } mz_thought;
@@ -41,5 +43,5 @@ typedef struct mz_thought { /* arrays hold until the mover thinks again */
 /* A move for the side to move in a game that is not over: a function of the position, the game's seed and ordinal and the number
  * of plies, so that asking again gives the same answer. */
 mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *out);
-/* The actions with the most visits, more policy first on ties; how many there are, at most n. */
+/* The actions with the most visits, more of the improved policy first on ties; how many there are, at most n. */
 int mz_thought_best(const mz_thought *thought, int actions, int n, int32_t *best);

@@ -154,6 +154,7 @@ static void add_thought(cJSON *json, const mz_live_game *game, const mz_thought 
     cJSON_AddStringToObject(item, "text", mz_live_game_text(game, best[i], name));
     cJSON_AddNumberToObject(item, "share", (double)thought->visits[best[i]] / (double)visits);
     cJSON_AddNumberToObject(item, "policy", (double)thought->policy[best[i]]);
+    cJSON_AddNumberToObject(item, "improved_policy", (double)thought->improved[best[i]]);
     if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
   }
 }
@@ -241,7 +242,11 @@ const mz_command mz_command_watch = {
     .summary = "watch a trained agent play",
     .about =
         "Plays games, the agent against itself or an opponent, or alone, and shows every position with the agent's value of it "
-        "for the side to move and the shares of its simulations on the best moves.",
+        "for the side to move and the shares of its simulations on the best moves. In --json `value` is that of the search and "
+        "`raw_value` the network's own; of each of the `best` moves, `share` is its share of the simulations, `policy` the "
+        "probability that the network gives it before the search, and `improved_policy` that which the search would teach the "
+        "network (after one simulation, which compares nothing, it says little). The agent plays the move that the search "
+        "selects, unless --temperature draws one.",
     .options = options,
     .shared = mz_mover_options,
     .arguments_size = sizeof(watch_arguments),

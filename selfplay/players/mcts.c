@@ -111,7 +111,7 @@ static mz_status begin(mz_mcts *m, const mz_env *env, const void *state, int sim
   MZ_TRY(make_room(&m->nodes, &m->node_room, FIRST_NODES, 0, sizeof *m->nodes));
   MZ_TRY(make_room(&m->states, &m->state_room, FIRST_NODES * env->state_size, 0, 1));
   MZ_TRY(make_room(&m->edges, &m->edge_room, FIRST_EDGES, 0, sizeof *m->edges));
-  m->game = mcts_game_make(env, m->mask, rng);
+  m->game = mz_mcts_game_make(env, m->mask, rng);
   m->node_count = 1;
   m->edge_count = 0;
   m->nodes[ROOT] = (node){.player = (uint8_t)mz_env_to_play(env, state)};
@@ -148,7 +148,7 @@ static uint32_t try_new_move(mz_mcts *m, uint32_t index, mcts_returns *returns) 
   m->nodes[child] = (node){.returns = *returns, .ended = ended};
   if (!ended) {
     m->nodes[child].player = (uint8_t)mz_env_to_play(m->game.env, state);
-    mcts_game_finish(&m->game, state, m->spare, returns);
+    mz_mcts_game_finish(&m->game, state, m->spare, returns);
   }
   return next;
 }

@@ -38,7 +38,7 @@ static mz_status tree_init(open_tree *tree, const mz_env *env, int simulations, 
   mz_carve(&carver, &tree->state, 1, env->state_size);
   mz_carve(&carver, &tree->spare, 1, env->state_size);
   MZ_TRY(mz_carve_commit(&carver, &tree->block));
-  tree->game = mcts_game_make(env, tree->mask, rng);
+  tree->game = mz_mcts_game_make(env, tree->mask, rng);
   return MZ_OK;
 }
 
@@ -88,7 +88,7 @@ static void simulate(open_tree *tree, const void *state) {
     tree->path[length++] = (path_step){&edges[action], player};
     playing = mcts_game_play(&tree->game, tree->state, player, action, &returns);
   }
-  if (playing) mcts_game_finish(&tree->game, tree->state, tree->spare, &returns);
+  if (playing) mz_mcts_game_finish(&tree->game, tree->state, tree->spare, &returns);
   for (int i = 0; i < length; i++) {
     tree->path[i].edge->visits++;
     tree->path[i].edge->total += mcts_game_value(&tree->game, returns.of[tree->path[i].player]);

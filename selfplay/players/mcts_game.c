@@ -4,7 +4,7 @@
 
 enum { ROLLOUT_MOVES_MAX = 10000 };
 
-mcts_game mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng) {
+mcts_game mz_mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng) {
   const double low = (double)env->spec.return_min, high = (double)env->spec.return_max;
   mcts_game game = {.env = env, .random = mz_rng_u64(rng) | 1, .chance = mz_generator_from_rng(rng), .mask = mask};
   if (env->spec.players == 2) {
@@ -16,7 +16,7 @@ mcts_game mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng) {
   return game;
 }
 
-void mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns) {
+void mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns) {
   const mz_env *env = game->env;
   if (env->rollout) {
     const int player = mz_env_to_play(env, state);

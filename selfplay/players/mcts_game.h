@@ -18,7 +18,7 @@ typedef struct mcts_returns {
 } mcts_returns;
 
 /* `mask` is the caller's. Takes from the stream, and lets the environment draw from it. */
-mcts_game mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng);
+mcts_game mz_mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng);
 
 /* Plays one move in `state`; false when it ended the game. */
 static inline bool mcts_game_play(mcts_game *game, void *state, int player, int32_t action, mcts_returns *returns) {
@@ -30,7 +30,7 @@ static inline bool mcts_game_play(mcts_game *game, void *state, int player, int3
 }
 
 /* Plays on from `state` at random, to the end. `spare`: another state. */
-void mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns);
+void mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns);
 
 static inline double mcts_game_value(const mcts_game *game, double returned) { return game->scale * returned + game->shift; }
 

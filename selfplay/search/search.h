@@ -45,6 +45,7 @@ typedef struct mz_root_result {
   float raw_value; /* the network's */
   float *policy;   /* [actions], caller's memory: the training target. puct: visit shares; gumbel: improved policy */
   int32_t *visits; /* [actions], caller's memory, or NULL */
+  float *prior;    /* [actions], caller's memory, or NULL: the network's policy over the legal actions, without noise */
 } mz_root_result;
 
 typedef struct mz_search mz_search;

@@ -76,6 +76,7 @@ void mz_search_result(mz_search *s, int slot, mz_root_result *result) {
     if (edges.visits[a] > edges.visits[favourite]) favourite = a;
   result->value = root->value;
   result->raw_value = root->raw_value;
+  if (result->prior) mz_softmax(s->root_logits + offset, actions, result->prior);
   if (result->visits) memcpy(result->visits, edges.visits, (size_t)actions * sizeof(int32_t));
   if (s->settings.algorithm == MZ_PUCT) {
     result->selected = favourite;

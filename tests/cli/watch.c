@@ -101,6 +101,42 @@ static void test_json(void **state) {
   process_free(&again);
 }
 
+/* One simulation tries the move that the network likes most: its policy is at least that of chance. */
+static void test_policy_is_the_networks(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "watch", "t", "--json", "--sims", "1", NULL);
+  assert_status(&p, 0);
+  const int moves = lines_count(p.out) - 2;
+  for (int i = 0; i < moves; i++) {
+    cJSON *move = lines_at(p.out, i);
+    const cJSON *best = cJSON_GetObjectItem(move, "best"), *first = cJSON_GetArrayItem(best, 0);
+    assert_int_equal(cJSON_GetArraySize(best), 1);
+    assert_true(lines_number(first, "action") == lines_number(move, "action"));
+    assert_true(lines_number(first, "share") == 1);
+    assert_true(lines_number(first, "policy") >= 1.0 / (9 - i) - 1e-6);
+    assert_true(lines_number(first, "improved_policy") >= 0);
+    cJSON_Delete(move);
+  }
+  /* The network's policy does not depend on the search. */
+  cJSON *few = lines_at(p.out, 0);
+  process q = {0};
+  process_run(&q, "watch", "t", "--json", "--sims", "50", NULL);
+  cJSON *many = lines_at(q.out, 0);
+  const cJSON *liked = cJSON_GetArrayItem(cJSON_GetObjectItem(few, "best"), 0), *item;
+  cJSON_ArrayForEach(item, cJSON_GetObjectItem(many, "best")) {
+    if (lines_number(item, "action") == lines_number(liked, "action"))
+      assert_true(lines_number(item, "policy") == lines_number(liked, "policy"));
+    assert_true(lines_number(item, "policy") <= lines_number(liked, "policy"));
+  }
+  cJSON_Delete(few);
+  cJSON_Delete(many);
+  process_run(&p, "watch", "--help", NULL);
+  assert_says(p.out, "`improved_policy`");
+  process_free(&p);
+  process_free(&q);
+}
+
 static void test_pictures(void **state) {
   (void)state;
   process p = {0};
@@ -172,6 +208,7 @@ static void test_wrong_input(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_json),
+      cmocka_unit_test(test_policy_is_the_networks),
       cmocka_unit_test(test_pictures),
       cmocka_unit_test(test_draws_over_the_last_picture),
       cmocka_unit_test(test_wrong_input),

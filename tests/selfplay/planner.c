@@ -1,0 +1,56 @@
+/* Planning for up to so many states with up to so many simulations, and what is refused. */
+#include "tests/selfplay/agents.h"
+#include <math.h>
+
+static void test_more_simulations_than_room(void **unused) {
+  (void)unused;
+  test_agent agent;
+  mz_planner planner;
+  test_agent_init(&agent, &mz_env_tictactoe, MZ_GUMBEL, 5);
+  assert_int_equal(mz_agent_planner(&agent.agent, 1, &planner), MZ_OK);
+  uint8_t state[256];
+  assert_true(planner.env->state_size <= sizeof state);
+  planner.env->reset(planner.env, state, NULL);
+  mz_planner_observe(&planner, 0, 1, state);
+  assert_int_equal(mz_planner_search(&planner, 1, agent.weights, 9), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "search: 9 simulations a move; the planner was made for at most 8");
+  assert_int_equal(mz_planner_search(&planner, 1, agent.weights, -1), MZ_E_CONFIG);
+  assert_int_equal(mz_planner_search(&planner, 1, agent.weights, 8), MZ_OK); /* and is as good as new */
+  mz_planner_deinit(&planner);
+  test_agent_deinit(&agent);
+}
+
+/* The prior is the network's policy over legal actions, whatever the search finds and whatever noise there is. */
+static void test_prior(void **unused) {
+  (void)unused;
+  for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
+    test_agent agent;
+    mz_planner planner;
+    float prior[2][9];
+    test_agent_init(&agent, &mz_env_tictactoe, (mz_algorithm)algorithm, 5);
+    assert_int_equal(mz_agent_planner(&agent.agent, 1, &planner), MZ_OK);
+    uint8_t state[256];
+    mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
+    planner.env->reset(planner.env, state, NULL);
+    mz_planner_observe(&planner, 0, 1, state);
+    planner.legal[4] = 0;
+    for (int i = 0; i < 2; i++) {
+      planner.roots[0].noise = i == 1;
+      planner.roots[0].rng = rng;
+      planner.results[0].prior = prior[i];
+      assert_int_equal(mz_planner_search(&planner, 1, agent.weights, i == 0 ? 1 : 8), MZ_OK);
+    }
+    float sum = 0;
+    for (int a = 0; a < 9; a++) sum += prior[0][a];
+    assert_true(fabsf(sum - 1) < 1e-5f);
+    assert_true(prior[0][4] == 0);
+    assert_memory_equal(prior[0], prior[1], sizeof prior[0]);
+    mz_planner_deinit(&planner);
+    test_agent_deinit(&agent);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_more_simulations_than_room), cmocka_unit_test(test_prior)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
