@@ -25,7 +25,8 @@ const mz_option mz_mover_options[] = {
      .min = 0,
      .max = 100,
      .class_ = MZ_OPERATIONAL,
-     .help = "0: the best move; more: moves drawn from the search's policy (with one simulation the network's), the higher the more various"},
+     .help = "0: the best move; more: moves drawn from the search's policy (with one simulation the network's), the higher the "
+             "more various"},
     {.name = "--seed",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seed),
@@ -45,7 +46,11 @@ static mz_status load(mz_mover *mover, const char *run, int64_t simulations) {
   if (simulations != MZ_COUNT_UNSET) agent->simulations = (int)simulations;
   MZ_TRY(mz_alloc(&mover->weights, (size_t)agent->env->spec.actions, sizeof *mover->weights));
   MZ_TRY(mz_alloc(&mover->prior, (size_t)agent->env->spec.actions, sizeof *mover->prior));
-  MZ_TRY(mz_agent_planner(agent, 1, &mover->planner));
+  mz_agent deep = *agent; /* the planner has room for hints, too */
+  if (simulations == MZ_COUNT_UNSET && mz_agent_simulations(agent) < agent->search->simulations)
+    deep.simulations = (int)agent->search->simulations;
+  mover->hint_simulations = mz_agent_simulations(&deep);
+  MZ_TRY(mz_agent_planner(&deep, 1, &mover->planner));
   mover->planner.results[0].prior = mover->prior;
   return MZ_OK;
 }
@@ -94,16 +99,11 @@ static int draw(const mz_mover *mover, const float *policy, mz_rng rng) {
   return chosen;
 }
 
-mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *out) {
+static mz_status search(mz_mover *mover, const mz_live_game *game, int simulations, mz_thought *out) {
   MZ_ASSERT(!mz_live_game_over(game));
-  *out = (mz_thought){0};
-  if (!mover->loaded) {
-    mz_rng rng = mz_stream_prompt_player(game->seed, game->ordinal, game->count);
-    return mz_player_move(&mover->player, game->env, mz_live_game_state(game), &rng, &out->action);
-  }
   mz_planner *planner = &mover->planner;
   mz_planner_observe(planner, 0, 1, mz_live_game_state(game));
-  MZ_TRY(mz_planner_search(planner, 1, mover->agent.weights, 0));
+  MZ_TRY(mz_planner_search(planner, 1, mover->agent.weights, simulations));
   const mz_root_result *result = &planner->results[0];
   *out = (mz_thought){.action = result->selected,
                       .searched = true,
@@ -112,12 +112,25 @@ mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *
                       .policy = result->prior,
                       .improved = result->policy,
                       .visits = result->visits,
-                      .simulations = mz_agent_simulations(&mover->agent)};
+                      .simulations = simulations};
+  return MZ_OK;
+}
+
+mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *out) {
+  *out = (mz_thought){0};
+  if (!mover->loaded) {
+    mz_rng rng = mz_stream_prompt_player(game->seed, game->ordinal, game->count);
+    return mz_player_move(&mover->player, game->env, mz_live_game_state(game), &rng, &out->action);
+  }
+  MZ_TRY(search(mover, game, mz_agent_simulations(&mover->agent), out));
   /* One simulation tries one move and compares nothing: what it would teach is no measure of that move. */
   const float *policy = out->simulations > 1 ? out->improved : out->policy;
-  if (mover->temperature > 0)
-    out->action = draw(mover, policy, mz_stream_prompt_action(game->seed, game->ordinal, game->count));
+  if (mover->temperature > 0) out->action = draw(mover, policy, mz_stream_prompt_action(game->seed, game->ordinal, game->count));
   return MZ_OK;
+}
+
+mz_status mz_mover_hint(mz_mover *mover, const mz_live_game *game, mz_thought *out) {
+  return search(mover, game, mover->hint_simulations, out);
 }
 
 static bool is_better(const mz_thought *thought, int a, int b) {

@@ -17,9 +17,10 @@ typedef struct mz_mover {
   mz_loaded *loaded; /* an agent; NULL: `player` */
   mz_agent agent;
   mz_planner planner;
-  double temperature; /* 0: the move that the search selects; otherwise drawn from improved^(1/temperature) */
-  double *weights;    /* [actions]: of that draw */
-  float *prior;       /* [actions]: of the last search */
+  double temperature;   /* 0: the move that the search selects; otherwise drawn from improved^(1/temperature) */
+  double *weights;      /* [actions]: of that draw */
+  float *prior;         /* [actions]: of the last search */
+  int hint_simulations; /* of mz_mover_hint: --sims, or the more of the search's setting and the evaluation's */
   mz_player player;
 } mz_mover;
 
@@ -43,5 +44,8 @@ typedef struct mz_thought { /* arrays hold until the mover thinks again */
 /* A move for the side to move in a game that is not over: a function of the position, the game's seed and ordinal and the number
  * of plies, so that asking again gives the same answer. */
 mz_status mz_mover_think(mz_mover *mover, const mz_live_game *game, mz_thought *out);
+/* Thinks as somebody who advises: with at least the simulations that self-play searches with, where the agent may move with fewer
+ * (eval.simulations), and without temperature. For an agent. */
+mz_status mz_mover_hint(mz_mover *mover, const mz_live_game *game, mz_thought *out);
 /* The actions with the most visits, more of the improved policy first on ties; how many there are, at most n. */
 int mz_thought_best(const mz_thought *thought, int actions, int n, int32_t *best);

@@ -86,7 +86,13 @@ static mz_status hint(sitting *s) {
   mz_thought thought;
   char name[MZ_ACTION_TEXT];
   MZ_TRY(mz_mover_think(&s->agent, &s->game, &thought));
-  printf("The agent would play %s. For the side to move: ", mz_live_game_text(&s->game, thought.action, name));
+  const int own = thought.simulations;
+  printf("The agent would play %s", mz_live_game_text(&s->game, thought.action, name));
+  MZ_TRY(mz_mover_hint(&s->agent, &s->game, &thought));
+  if (thought.simulations != own) /* what it plays by, and what it thinks on asking, may differ */
+    printf(", by %d simulation%s; after more it would play %s", own, own == 1 ? "" : "s",
+           mz_live_game_text(&s->game, thought.action, name));
+  printf(". For the side to move: ");
   mz_console_thought(&s->game, &thought);
   return MZ_OK;
 }
@@ -133,7 +139,8 @@ static const struct {
   const char *name, *help;
   mz_status (*run)(sitting *s);
 } words[] = {
-    {"hint", "what the agent would play, what it thinks of the position, and the shares of its best moves", hint},
+    {"hint", "what the agent would play, and a search with at least the simulations of self-play: value, best moves' shares",
+     hint},
     {"moves", "the legal moves", moves},
     {"undo", "takes back your last move and the answer to it", undo},
     {"board", "draws the board", show},

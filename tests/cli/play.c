@@ -14,15 +14,19 @@
 #include <cmocka.h>
 
 static int make_runs(void **state) {
-  static const char *const games[][2] = {{"tictactoe", "t"}, {"gomoku", "g"}, {"cartpole", "cp"}};
+  static const char *const games[][3] = {
+      {"tictactoe", "t", "0"}, {"tictactoe", "one", "1"}, {"gomoku", "g", "0"}, {"cartpole", "cp", "0"}};
   if (process_make_folder(state) != 0) return -1;
   process p = {0};
-  for (size_t i = 0; i < sizeof games / sizeof games[0]; i++)
+  char simulations[64];
+  for (size_t i = 0; i < sizeof games / sizeof games[0]; i++) {
+    snprintf(simulations, sizeof simulations, "eval.simulations=%s", games[i][2]);
     if (process_run(&p, "train", games[i][0], "--preset", TEST_DATA "/cli/tiny.json", "--run", games[i][1], "--rounds", "1",
-                    "--set", "network.kind=mlp", "--set", "eval.games=1", NULL) != 0) {
+                    "--set", "network.kind=mlp", "--set", "eval.games=1", "--set", simulations, NULL) != 0) {
       print_error("%s\n", p.err);
       return -1;
     }
+  }
   process_free(&p);
   return 0;
 }
@@ -87,6 +91,22 @@ static void test_illegal_input(void **state) {
   assert_says(p.out, "`moves` lists the legal ones");
   type(&p, "g --seat both", "h8\nh8\n"); /* the nearest on the board, not in spelling */
   assert_says(p.out, "h8 is not legal here; the nearest legal move is H7 ");
+  process_free(&p);
+}
+
+/* An agent that is evaluated by a single simulation gives hints by a whole search; --sims holds for both. */
+static void test_hint_searches(void **state) {
+  (void)state;
+  process p = {0};
+  process_shell(&p, "printf 'hint\\n' | $MUZERO play one");
+  assert_status(&p, 0);
+  assert_says(p.out, "against the agent, 1 simulation a move");
+  assert_says(p.out, ", by 1 simulation; after more it would play ");
+  assert_says(p.out, "after 4 simulations");
+  process_shell(&p, "printf 'hint\\n' | $MUZERO play one --sims 2");
+  assert_status(&p, 0);
+  assert_says(p.out, "after 2 simulations");
+  assert_null(strstr(p.out, "after more"));
   process_free(&p);
 }
 
@@ -185,9 +205,13 @@ static void test_wrong_input(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_moves_and_answers), cmocka_unit_test(test_agent_on_both_seats),
-      cmocka_unit_test(test_illegal_input),     cmocka_unit_test(test_words),
-      cmocka_unit_test(test_whole_game),        cmocka_unit_test(test_terminal),
+      cmocka_unit_test(test_moves_and_answers),
+      cmocka_unit_test(test_agent_on_both_seats),
+      cmocka_unit_test(test_illegal_input),
+      cmocka_unit_test(test_hint_searches),
+      cmocka_unit_test(test_words),
+      cmocka_unit_test(test_whole_game),
+      cmocka_unit_test(test_terminal),
       cmocka_unit_test(test_wrong_input),
   };
   return cmocka_run_group_tests(tests, make_runs, process_remove_folder);

@@ -207,10 +207,8 @@ static void test_wrong_input(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_json),
-      cmocka_unit_test(test_policy_is_the_networks),
-      cmocka_unit_test(test_pictures),
-      cmocka_unit_test(test_draws_over_the_last_picture),
+      cmocka_unit_test(test_json),        cmocka_unit_test(test_policy_is_the_networks),
+      cmocka_unit_test(test_pictures),    cmocka_unit_test(test_draws_over_the_last_picture),
       cmocka_unit_test(test_wrong_input),
   };
   return cmocka_run_group_tests(tests, make_runs, process_remove_folder);

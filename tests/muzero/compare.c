@@ -183,7 +183,8 @@ static void test_why_nothing_is_claimed(void **state) {
   parse_with_twin("rule,default,greedy");
   const double seconds[] = {1, 1.5, 1, 1};
   cJSON *summary = summarise(planted(seconds, count, 1, 13, false));
-  const cJSON *few = ratio(summary, "greedy", "default", "core_reserved_s"), *same = ratio(summary, "greedy", "rule", "wall_s"), *row;
+  const cJSON *few = ratio(summary, "greedy", "default", "core_reserved_s"), *same = ratio(summary, "greedy", "rule", "wall_s"),
+              *row;
   assert_string_equal(cJSON_GetObjectItem(few, "unclaimed")->valuestring, "13 paired blocks are too few: a claim needs 14");
   assert_string_equal(cJSON_GetObjectItem(same, "unclaimed")->valuestring, "the interval holds 1");
   cJSON_ArrayForEach(row, cJSON_GetObjectItem(summary, "ratios"))
