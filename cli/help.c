@@ -1,15 +1,19 @@
 #include "cli/help.h"
+#include "cli/window.h"
 #include "muzero/settings.h"
 #include <string.h>
 
 enum { HELP_COLUMNS = 128, NAME_COLUMNS = 27, DEFAULT_COLUMNS = 21, CLASS_COLUMNS = 12, MEANING_AT = 2 + 28 + 22 + 13 };
+enum { TABLE_COLUMNS = MEANING_AT + 40, LIST_INDENT = 6 }; /* in a narrower window a table is a list */
+
+static int columns(void) { return mz_window_text_columns(HELP_COLUMNS); }
 
 /* Prints `word` behind `column` columns with a space before it (none at `indent`, where text begins), on a new line where it
  * does not fit; returns the new column. */
 static int print_word(const char *word, int length, int column, int indent) {
   int width = 0; /* of UTF-8 */
   for (int i = 0; i < length; i++) width += (word[i] & 0xc0) != 0x80;
-  if (column + 1 + width > HELP_COLUMNS && column > indent) {
+  if (column + 1 + width > columns() && column > indent) {
     printf("\n%*s", indent, "");
     column = indent;
   } else if (column > indent) {
@@ -32,15 +36,42 @@ static void print_wrapped(const char *text, int indent) {
   printf("\n");
 }
 
+static void print_wrapped_after(const char *head, const char *text) { print_wrapped(text, printf("%s", head)); }
+
+/* Prints an example; a line that goes on ends as a shell wants it. */
+static void print_example(const char *text) {
+  enum { INDENT = 6, MARK = 2 };
+  int column = printf("  muzero");
+  while (*text) {
+    const int length = (int)strcspn(text, " ");
+    if (column + 1 + length + MARK > columns()) {
+      printf(" \\\n%*s", INDENT, "");
+      column = INDENT + length;
+    } else {
+      printf(" ");
+      column += 1 + length;
+    }
+    printf("%.*s", length, text);
+    text += length + (text[length] == ' ');
+  }
+  printf("\n");
+}
+
 void mz_help_overview(void) {
   printf("muzero trains MuZero agents.\n\nusage: muzero COMMAND …\n\n");
-  for (int i = 0; i < mz_command_count(); i++) printf("  %-10s %s\n", mz_commands[i]->name, mz_commands[i]->summary);
-  printf(
-      "\n  muzero COMMAND --help        flags, defaults, examples and the settings that matter most\n"
-      "  muzero COMMAND --help all    with every setting; --help WORD: those about WORD\n"
-      "  muzero --version             version, commit and back ends\n\n"
-      "exit codes: 0 ok, 1 internal, 2 usage, 3 config, 4 checkpoint, 5 input/output, 6 device, 75 interrupted and resumable\n\n"
-      "  muzero train tictactoe\n  muzero eval runs/tictactoe/NAME --opponent perfect --games 200\n");
+  for (int i = 0; i < mz_command_count(); i++) {
+    const int indent = printf("  %-10s ", mz_commands[i]->name);
+    print_wrapped(mz_commands[i]->summary, indent);
+  }
+  print_wrapped_after("\n  muzero COMMAND --help        ", "flags, defaults, examples and the settings that matter most");
+  print_wrapped_after("  muzero COMMAND --help all    ", "with every setting; --help WORD: those about WORD");
+  print_wrapped_after("  muzero --version             ", "version, commit and back ends");
+  printf("\n");
+  print_wrapped(
+      "exit codes: 0 ok, 1 internal, 2 usage, 3 config, 4 checkpoint, 5 input/output, 6 device, 75 interrupted and resumable", 0);
+  printf("\n");
+  print_example("train tictactoe");
+  print_example("eval runs/tictactoe/NAME --opponent perfect --games 200");
 }
 
 static void print_usage(const mz_command *command) {
@@ -59,19 +90,52 @@ static void print_usage(const mz_command *command) {
   printf("\n");
 }
 
-/* printf pads by bytes; this pads by characters. */
-static void print_padded(const char *text, int width) {
-  int columns = 0;
-  for (const char *c = text; *c; c++) columns += (*c & 0xc0) != 0x80;
-  printf("%s%*s ", text, width > columns ? width - columns : 0, "");
+/* printf pads by bytes; this pads by characters. Returns the columns. */
+static int print_padded(const char *text, int width) {
+  int shown = 0;
+  for (const char *c = text; *c; c++) shown += (*c & 0xc0) != 0x80;
+  printf("%s%*s ", text, width > shown ? width - shown : 0, "");
+  return (width > shown ? width : shown) + 1;
 }
 
+static bool is_narrow(void) { return columns() < TABLE_COLUMNS; }
+
 static void print_row(const char *name, const char *fallback, const char *class_name, const char *meaning) {
+  if (is_narrow()) {
+    char text[700];
+    snprintf(text, sizeof text, "%s (%s%s%s%s)", meaning, fallback[0] ? "default: " : "", fallback, fallback[0] ? "; " : "",
+             class_name);
+    printf("  %s\n%*s", name, LIST_INDENT, "");
+    print_wrapped(text, LIST_INDENT);
+    return;
+  }
   printf("  ");
-  print_padded(name, NAME_COLUMNS);
-  print_padded(fallback, DEFAULT_COLUMNS);
-  print_padded(class_name, CLASS_COLUMNS);
+  int column = 2 + print_padded(name, NAME_COLUMNS);
+  column += print_padded(fallback, DEFAULT_COLUMNS);
+  column += print_padded(class_name, CLASS_COLUMNS);
+  if (column > MEANING_AT) printf("\n%*s", MEANING_AT, "");
   print_wrapped(meaning, MEANING_AT);
+}
+
+/* Prints what the rows below are. */
+static void print_head(const char *name, const char *meaning) {
+  if (!is_narrow()) {
+    print_row(name, "default", "class", meaning);
+    return;
+  }
+  char text[128];
+  snprintf(text, sizeof text, "%s: %s (default; class)", name, meaning);
+  print_wrapped(text, 0);
+}
+
+/* Prints an argument by position. */
+static void print_argument(const mz_option *option) {
+  printf("  ");
+  if (is_narrow())
+    printf("%s\n%*s", option->name, LIST_INDENT, "");
+  else
+    print_padded(option->name, NAME_COLUMNS);
+  print_wrapped(option->help, is_narrow() ? LIST_INDENT : 2 + NAME_COLUMNS + 1);
 }
 
 static void print_flag(const mz_option *option) {
@@ -104,9 +168,7 @@ static void print_setting(const mz_setting *row) {
   print_row(row->key, row->fallback[0] ? row->fallback : "none", mz_class_name(row->class_), meaning);
 }
 
-static void print_settings_head(void) {
-  print_row("setting", "default", "class", "meaning [range] (--set key=value, or a preset file)");
-}
+static void print_settings_head(void) { print_head("setting", "meaning [range] (--set key=value, or a preset file)"); }
 
 static void print_settings(const mz_command *command, bool all) {
   const mz_config config = settings_config();
@@ -120,18 +182,24 @@ static void print_settings(const mz_command *command, bool all) {
     print_setting(row);
     shown++;
   }
-  if (!all)
-    printf("\n%d of %d settings: `muzero %s --help all` shows every one, `muzero %s --help WORD` those about WORD\n", shown,
-           count, command->name, command->name);
-  printf("\npresets:");
-  for (int i = 0; i < mz_preset_count(); i++) printf(" %s", mz_preset_name(i));
+  if (!all) {
+    char rest[256];
+    snprintf(rest, sizeof rest, "%d of %d settings: `muzero %s --help all` shows every one, `muzero %s --help WORD` those about WORD",
+             shown, count, command->name, command->name);
+    printf("\n");
+    print_wrapped(rest, 0);
+  }
+  printf("\n");
+  int column = printf("presets:");
+  for (int i = 0; i < mz_preset_count(); i++) column = print_word(mz_preset_name(i), (int)strlen(mz_preset_name(i)), column, 2);
   printf("\n");
 }
 
 static void print_classes(void) {
-  printf("\nclasses: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; "
-         "operational\n"
-         "changes neither\n");
+  printf("\n");
+  print_wrapped("classes: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; "
+                "operational changes neither",
+                0);
 }
 
 /* ---- about a word ---- */
@@ -191,7 +259,7 @@ static mz_status print_about(const mz_command *command, const char *word) {
   int flags = 0, settings = 0;
   for (int i = 0; (option = mz_command_option(command, i)); i++) {
     if (!mz_option_is_flag(option) || !option_matches(option, word)) continue;
-    if (flags++ == 0) print_row("flag", "default", "class", "meaning");
+    if (flags++ == 0) print_head("flag", "meaning");
     print_flag(option);
   }
   for (int i = 0; i < mz_config_row_count(&config); i++) {
@@ -218,17 +286,16 @@ mz_status mz_help_command(const mz_command *command, const char *topic) {
   const mz_option *option;
   printf("\n");
   for (int i = 0; (option = mz_command_option(command, i)); i++) {
-    if (mz_option_is_flag(option)) continue;
-    printf("  ");
-    print_padded(option->name, NAME_COLUMNS);
-    print_wrapped(option->help, 2 + NAME_COLUMNS + 1);
+    if (!mz_option_is_flag(option)) print_argument(option);
   }
   printf("\n");
-  print_row("flag", "default", "class", "meaning");
+  print_head("flag", "meaning");
   for (int i = 0; (option = mz_command_option(command, i)); i++)
     if (mz_option_is_flag(option)) print_flag(option);
   if (command->lists_settings) print_settings(command, all);
   print_classes();
-  printf("\nexamples:\n  muzero %s\n  muzero %s\n", command->examples[0], command->examples[1]);
+  printf("\nexamples:\n");
+  print_example(command->examples[0]);
+  print_example(command->examples[1]);
   return MZ_OK;
 }

@@ -27,15 +27,16 @@ static const mz_option options[] = {
     {0},
 };
 
-/* A comparison's directory holds runs, too, and is no folder of them. */
+/* A comparison's directory and that of seeds hold runs, too, and stand for all of them. */
 static mz_status find_run(const char *given, char out[MZ_RUN_ARGUMENT_SIZE]) {
   char path[MZ_RUN_ARGUMENT_SIZE];
   const char *const own[] = {"metrics.jsonl", "compare.json"};
-  for (int i = 0; i < 2; i++)
-    if (mz_path_join(path, sizeof path, given, own[i]) == MZ_OK && mz_file_exists(path)) {
-      snprintf(out, MZ_RUN_ARGUMENT_SIZE, "%s", given);
-      return MZ_OK;
-    }
+  bool whole = mz_file_is_dir(given) && mz_report_has_seeds(given);
+  for (int i = 0; i < 2; i++) whole |= mz_path_join(path, sizeof path, given, own[i]) == MZ_OK && mz_file_exists(path);
+  if (whole) {
+    snprintf(out, MZ_RUN_ARGUMENT_SIZE, "%s", given);
+    return MZ_OK;
+  }
   return mz_run_argument_whole(given, "a report", out);
 }
 

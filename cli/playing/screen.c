@@ -3,23 +3,23 @@
 #include "base/log.h"
 #include "cli/print.h"
 #include "cli/signals.h"
+#include "cli/window.h"
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { SCORES = 48, BAR = 32, LINE_BYTES = 1024, REDRAW_MS = 100 };
+enum { SCORES = 48, BAR = 32, LINE_BYTES = 1024, LABEL = 10, REDRAW_MS = 100 };
 
 typedef enum ink { INK_PLAIN, INK_DIM, INK_BOLD, INK_GREEN, INK_YELLOW } ink;
 
 struct mz_screen {
   pthread_mutex_t lock; /* log lines may come from any thread */
   bool colour, unicode;
-  int columns, rows;
+  mz_window window;
   int drawn; /* lines on the screen that are ours */
   uint64_t drawn_ns;
   char title[256], warning[256], action[48]; /* action: who allocates, and what was done after the last phase */
@@ -31,12 +31,12 @@ struct mz_screen {
   mz_progress progress;
 };
 
-/* One line under construction, cut at the window's width. */
+/* One line under construction. A field that does not fit into the window is left out as a whole, and all that follow it. */
 typedef struct line {
   char text[LINE_BYTES];
   size_t length;
   int columns, columns_max;
-  bool colour;
+  bool colour, full;
 } line;
 
 bool mz_screen_possible(void) {
@@ -50,6 +50,14 @@ static void add_bytes(line *out, const char *bytes, size_t count) {
   out->length += count;
 }
 
+static bool is_continuation(char byte) { return (byte & 0xc0) == 0x80; } /* of a character of UTF-8 */
+
+static int width_of(const char *text, size_t bytes) {
+  int width = 0;
+  for (size_t i = 0; i < bytes; i++) width += !is_continuation(text[i]);
+  return width;
+}
+
 static __attribute__((format(printf, 3, 4))) void add(line *out, ink colour, const char *format, ...) {
   static const char *const codes[] = {"", "\033[2m", "\033[1m", "\033[32m", "\033[33m"};
   char text[512];
@@ -57,26 +65,46 @@ static __attribute__((format(printf, 3, 4))) void add(line *out, ink colour, con
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  const int width = width_of(text, strlen(text));
+  out->full = out->full || out->columns + width > out->columns_max;
+  if (out->full) return;
   const bool coloured = out->colour && colour != INK_PLAIN;
   if (coloured) add_bytes(out, codes[colour], strlen(codes[colour]));
-  for (const char *at = text; *at;) { /* whole characters */
-    size_t bytes = 1;
-    while ((at[bytes] & 0xc0) == 0x80) bytes++;
-    if (out->columns == out->columns_max) break;
-    add_bytes(out, at, bytes);
-    out->columns++;
-    at += bytes;
-  }
+  add_bytes(out, text, strlen(text));
   if (coloured) add_bytes(out, "\033[0m", 4);
+  out->columns += width;
+}
+
+/* Returns the bytes of `text` that fit into `columns`: up to the end of a word, or of a character where the first word is longer. */
+static size_t fitting(const char *text, int columns) {
+  size_t end = 0, words = 0;
+  int width = 0;
+  for (size_t at = 0; text[at] && width < columns; width++) {
+    do at++;
+    while (is_continuation(text[at]));
+    end = at;
+    if (text[at] == ' ' || text[at] == '\0') words = at;
+  }
+  return words ? words : end;
+}
+
+/* Adds words, cut at the end of one where there is no room for all. */
+static void add_words(const mz_screen *screen, line *out, ink colour, const char *text) {
+  const char *mark = screen->unicode ? "…" : "...";
+  const int room = out->columns_max - out->columns;
+  if (width_of(text, strlen(text)) <= room)
+    add(out, colour, "%s", text);
+  else
+    add(out, colour, "%.*s%s", (int)fitting(text, room - width_of(mark, strlen(mark))), text, mark);
 }
 
 static void put(mz_screen *screen, const line *out) {
-  if (screen->drawn >= screen->rows - 1) return;
+  if (screen->drawn >= screen->window.rows - 1) return;
   printf("\033[2K%.*s\n", (int)out->length, out->text);
   screen->drawn++;
 }
 
-static line blank(const mz_screen *screen) { return (line){.columns_max = screen->columns - 1, .colour = screen->colour}; }
+static line blank(const mz_screen *screen) { return (line){.columns_max = screen->window.columns - 1, .colour = screen->colour}; }
 
 static void add_bar(mz_screen *screen, line *out, double fraction, int width) {
   const int full = (int)(fmin(fmax(fraction, 0), 1) * width);
@@ -99,13 +127,15 @@ static void draw_progress(mz_screen *screen) {
   const mz_progress *now = &screen->progress;
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE];
   line out = blank(screen);
+  enum { BESIDE = 20 }; /* columns for the numbers behind the bar */
+  const int room = out.columns_max - BESIDE;
   add(&out, INK_PLAIN, "  ");
-  add_bar(screen, &out, now->fraction, BAR);
+  add_bar(screen, &out, now->fraction, room < 0 ? 0 : room < BAR ? room : BAR);
   add(&out, INK_BOLD, " %3.0f %%", now->fraction * 100);
   add(&out, INK_PLAIN, "   %s", mz_text_time(now->for_s, a));
   const double left = seconds_left(screen);
   if (mz_signals_stopping())
-    add(&out, INK_YELLOW, "   stopping: saving this round; again to stop at once");
+    add_words(screen, &out, INK_YELLOW, "   stopping: saving this round; again to stop at once");
   else if (isfinite(left) && now->fraction < 1)
     add(&out, INK_PLAIN, ", at most %s left", mz_text_time(left, b));
   put(screen, &out);
@@ -117,32 +147,41 @@ static void draw_score(mz_screen *screen) {
   line out = blank(screen);
   add(&out, INK_DIM, "  score   ");
   add(&out, INK_BOLD, "%-9s", mz_text_number(now->score, a));
-  add(&out, INK_GREEN, " %s ", mz_text_spark(screen->scores, screen->score_count, screen->unicode, spark));
+  enum { TARGET = 20 }; /* columns for the target behind the curve */
+  const int room = out.columns_max - out.columns - TARGET;
+  const int count = screen->score_count < room ? screen->score_count : room < 0 ? 0 : room; /* the latest */
+  add(&out, INK_GREEN, " %s ", mz_text_spark(screen->scores + screen->score_count - count, count, screen->unicode, spark));
   if (isfinite(now->target) && fabs(now->target) < 1e8) add(&out, INK_PLAIN, " target %s", mz_text_number(now->target, b));
   put(screen, &out);
 
   out = blank(screen);
   add(&out, INK_DIM, "  loss    ");
   add(&out, INK_PLAIN, "%-9s", mz_text_number(now->loss, a));
-  add(&out, INK_DIM, "  return in self-play  ");
-  add(&out, INK_PLAIN, "%s", mz_text_number(now->mean_return, b));
+  add(&out, INK_DIM, "  return in self-play  %s", mz_text_number(now->mean_return, b));
   put(screen, &out);
+}
+
+static void add_counted(line *out, double count, const char *of) {
+  char text[MZ_TEXT_SIZE];
+  add(out, INK_PLAIN, "%s%s %s", out->columns > LABEL ? "  " : "", mz_text_count(count, text), of);
 }
 
 static void draw_rates(mz_screen *screen) {
   const mz_progress *now = &screen->progress;
-  char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], d[MZ_TEXT_SIZE];
+  char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE];
   line out = blank(screen);
   add(&out, INK_DIM, "  rates   ");
-  add(&out, INK_PLAIN, "%s moves/s  %s simulations/s  %s updates/s", mz_text_count(now->env_steps_per_s, a),
-      mz_text_count(now->sims_per_s, b), mz_text_count(now->updates_per_s, c));
+  add_counted(&out, now->env_steps_per_s, "moves/s");
+  add_counted(&out, now->sims_per_s, "simulations/s");
+  add_counted(&out, now->updates_per_s, "updates/s");
   put(screen, &out);
 
   out = blank(screen);
   add(&out, INK_DIM, "  so far  ");
-  add(&out, INK_PLAIN, "%s rounds  %s moves  %s simulations  %s updates", mz_text_count((double)now->counters.rounds, a),
-      mz_text_count((double)now->counters.env_steps, b), mz_text_count((double)now->counters.simulations, c),
-      mz_text_count((double)now->counters.updates, d));
+  add_counted(&out, (double)now->counters.rounds, "rounds");
+  add_counted(&out, (double)now->counters.env_steps, "moves");
+  add_counted(&out, (double)now->counters.simulations, "simulations");
+  add_counted(&out, (double)now->counters.updates, "updates");
   put(screen, &out);
 
   out = blank(screen);
@@ -155,38 +194,37 @@ static void draw_rates(mz_screen *screen) {
   if (!plan->cpu_actor) return; /* no phase has ended yet */
   out = blank(screen);
   add(&out, INK_DIM, "  plan    ");
-  add(&out, INK_PLAIN, "%lld actors × %lld games  %lld builders  queue %lld  %lld learner threads", (long long)plan->cpu_actor,
-      (long long)plan->mcts_storage_size, (long long)plan->batch_actor, (long long)plan->batch_buffer_size,
-      (long long)plan->learner_threads);
+  add(&out, INK_PLAIN, "%lld actors × %lld games", (long long)plan->cpu_actor, (long long)plan->mcts_storage_size);
+  add(&out, INK_PLAIN, "  %lld builders", (long long)plan->batch_actor);
+  add(&out, INK_PLAIN, "  queue %lld", (long long)plan->batch_buffer_size);
+  add(&out, INK_PLAIN, "  %lld learner threads", (long long)plan->learner_threads);
   add(&out, INK_DIM, "  %s", screen->action);
   put(screen, &out);
 }
 
-static void erase(mz_screen *screen) {
-  if (screen->drawn > 0) printf("\r\033[%dA\033[J", screen->drawn);
+/* Puts the cursor to where the picture begins. */
+static void go_back(mz_screen *screen) {
+  if (!mz_window_follow(&screen->window) && screen->drawn > 0) printf("\r\033[%dA", screen->drawn);
   screen->drawn = 0;
 }
 
-static void measure(mz_screen *screen) {
-  struct winsize window;
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0;
-  screen->columns = known ? window.ws_col : 80;
-  screen->rows = known ? window.ws_row : 24;
+static void erase(mz_screen *screen) {
+  go_back(screen);
+  printf("\033[J");
 }
 
 static void draw(mz_screen *screen) {
-  if (screen->drawn > 0) printf("\r\033[%dA", screen->drawn);
-  screen->drawn = 0;
-  measure(screen);
+  go_back(screen);
   line out = blank(screen);
-  add(&out, INK_BOLD, "%s", screen->title);
+  add_words(screen, &out, INK_BOLD, screen->title);
   put(screen, &out);
   draw_progress(screen);
   draw_score(screen);
   draw_rates(screen);
   if (screen->warning[0]) {
     out = blank(screen);
-    add(&out, INK_YELLOW, "  warning: %s", screen->warning);
+    add(&out, INK_YELLOW, "  warning: ");
+    add_words(screen, &out, INK_YELLOW, screen->warning);
     put(screen, &out);
   }
   printf("\033[J");
@@ -213,6 +251,7 @@ mz_status mz_screen_create(mz_screen **out, const char *title) {
   setlocale(LC_CTYPE, "");
   screen->unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   snprintf(screen->title, sizeof screen->title, "%s", title);
+  screen->window = mz_window_measure();
   mz_log_set_sink(log_above, screen);
   *out = screen;
   return MZ_OK;
@@ -232,7 +271,10 @@ void mz_screen_progress(mz_screen *screen, const mz_progress *progress) {
   pthread_mutex_lock(&screen->lock);
   if (!screen->started) screen->first_fraction = progress->fraction, screen->first_s = progress->for_s;
   screen->progress = *progress;
-  const bool due = !screen->started || mz_clock_ns() - screen->drawn_ns >= REDRAW_MS * 1000000ull || mz_signals_stopping();
+  const mz_window window = mz_window_measure(); /* after a change the picture is torn: it cannot wait */
+  const bool resized = window.columns != screen->window.columns || window.rows != screen->window.rows;
+  const bool due =
+      !screen->started || resized || mz_clock_ns() - screen->drawn_ns >= REDRAW_MS * 1000000ull || mz_signals_stopping();
   screen->started = true;
   if (due) draw(screen);
   pthread_mutex_unlock(&screen->lock);

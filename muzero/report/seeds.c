@@ -1,6 +1,7 @@
 /* The folder that `train --seeds` leaves: a run for each seed. */
 #include "base/file/file.h"
 #include "muzero/report/data.h"
+#include "muzero/report/report.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,13 @@ static mz_status add_run(const char *dir, const char *name, unsigned long long s
   cJSON_AddStringToObject(run, "folder", name);
   cJSON_AddItemToArray(runs, run);
   return MZ_OK;
+}
+
+bool mz_report_has_seeds(const char *dir) {
+  seeds s = {0};
+  const bool found = mz_file_list(dir, add_seed, &s) == MZ_OK && s.count > 0;
+  free(s.numbers);
+  return found;
 }
 
 mz_status mz_report_seeds(const char *dir, const char *name, cJSON *runs, int *found) {

@@ -1,7 +1,8 @@
-/* The live view, on a pseudo-terminal. */
+/* The live view and the help, on a pseudo-terminal. */
 #include "tests/cli/support/process.h"
 #include <errno.h>
 #include <pty.h>
+#include <regex.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,9 +21,13 @@ enum { COLUMNS = 60, OUTPUT_MAX = 1 << 20 };
 
 static char output[OUTPUT_MAX];
 
-/* Runs a tiny training on a terminal of 60 columns; everything it wrote is in `output`. `interrupt`: presses Ctrl-C once. */
+static int columns = COLUMNS; /* of the terminal */
+static bool resizes;          /* the window is made narrower, and Ctrl-C waits for what follows */
+static const char cleared[] = "\033[H\033[2J";
+
+/* Runs a tiny training on a terminal; everything it wrote is in `output`. `interrupt`: presses Ctrl-C once. */
 static int run_on_terminal(const char *term, const char *no_color, const char *run, bool interrupt) {
-  const struct winsize size = {.ws_row = 24, .ws_col = COLUMNS};
+  const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns}, narrow = {.ws_row = 24, .ws_col = COLUMNS};
   int terminal;
   const pid_t pid = forkpty(&terminal, NULL, NULL, &size);
   assert_true(pid >= 0);
@@ -38,7 +44,7 @@ static int run_on_terminal(const char *term, const char *no_color, const char *r
     _exit(127);
   }
   size_t length = 0;
-  bool pressed = false;
+  bool pressed = false, resized = false;
   for (;;) {
     const ssize_t got = read(terminal, output + length, OUTPUT_MAX - 1 - length);
     if (got < 0 && errno == EINTR) continue;
@@ -46,7 +52,12 @@ static int run_on_terminal(const char *term, const char *no_color, const char *r
     length += (size_t)got;
     output[length] = 0;
     if (length == OUTPUT_MAX - 1) length = 0;
-    if (interrupt && !pressed && strstr(output, "updates/s")) {
+    if (resizes && !resized && strstr(output, "updates/s")) {
+      assert_int_equal(ioctl(terminal, TIOCSWINSZ, &narrow), 0);
+      resized = true;
+    }
+    const char *again = resizes ? strstr(output, cleared) : output;
+    if (interrupt && !pressed && again && strstr(again, "updates/s")) {
       assert_int_equal(write(terminal, "\003", 1), 1);
       pressed = true;
     }
@@ -89,6 +100,22 @@ static void test_dumb_terminal(void **state) {
   assert_says(output, "phase 1: ");
 }
 
+/* Takes what is no text out of a line; how many columns are left. */
+static int plain(char *line) {
+  int width = 0;
+  char *to = line;
+  for (const char *at = line; *at; at++) {
+    if (*at == '\033') {
+      at += 2 + strspn(at + 2, "0123456789;");
+      continue;
+    }
+    width += (*at & 0xc0) != 0x80;
+    *to++ = *at;
+  }
+  *to = 0;
+  return width;
+}
+
 /* A line that wraps would spoil the redraw. */
 static void test_no_line_is_wider_than_the_window(void **state) {
   (void)state;
@@ -97,16 +124,92 @@ static void test_no_line_is_wider_than_the_window(void **state) {
   char *end = strstr(output, "the limit of rounds is reached");
   assert_non_null(end);
   *end = 0;
-  for (char *line = strtok(output, "\r\n"); line; line = strtok(NULL, "\r\n")) {
-    int columns = 0;
-    for (const char *at = line; *at; at++) {
-      if (*at == '\033') {
-        at += 2 + strspn(at + 2, "0123456789;");
-        continue;
+  for (char *line = strtok(output, "\r\n"); line; line = strtok(NULL, "\r\n")) assert_true(plain(line) < COLUMNS);
+}
+
+/* Where there is no room, whole fields are left out: nothing ends inside a number or a word. */
+static void test_fields_are_whole(void **state) {
+  (void)state;
+#define COUNT "[0-9.]+[kMGT]?"
+  static const struct {
+    const char *begins, *pattern;
+  } lines[] = {
+      {"  rates ", "^  rates   (" COUNT " moves/s(  " COUNT " simulations/s(  " COUNT " updates/s)?)?)?$"},
+      {"  so far ", "^  so far  (" COUNT " rounds(  " COUNT " moves(  " COUNT " simulations(  " COUNT " updates)?)?)?)?$"},
+      {"  loss ", "^  loss    ([-0-9.e]+ *(  return in self-play  [-0-9.e]+)?)?$"},
+      {"  plan ", "^  plan    ([0-9]+ actors × [0-9]+ games(  [0-9]+ builders(  queue [0-9]+(  [0-9]+ learner threads(  "
+                  "[a-z]+(: [a-z]+)?)?)?)?)?)?$"},
+      {"  score ", "^  score   ([-0-9.e]+ *( [▁▂▃▄▅▆▇█]* ( target [-0-9.e]+)?)?)?$"},
+  };
+  for (columns = 24; columns <= COLUMNS; columns += 4) {
+    int found = 0;
+    char run[32];
+    snprintf(run, sizeof run, "narrow%d", columns);
+    assert_int_equal(run_on_terminal("xterm", "1", run, false), 0);
+    char *end = strstr(output, "the limit of rounds is reached");
+    assert_non_null(end);
+    *end = 0;
+    for (char *line = strtok(output, "\r\n"); line; line = strtok(NULL, "\r\n")) {
+      assert_true(plain(line) < columns);
+      for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        regex_t pattern;
+        if (strncmp(line, lines[i].begins, strlen(lines[i].begins)) != 0) continue;
+        assert_int_equal(regcomp(&pattern, lines[i].pattern, REG_EXTENDED | REG_NOSUB), 0);
+        if (regexec(&pattern, line, 0, NULL, 0) != 0) fail_msg("%d columns: '%s'", columns, line);
+        regfree(&pattern);
+        found |= 1 << i;
       }
-      columns += (*at & 0xc0) != 0x80;
     }
-    assert_true(columns < COLUMNS);
+    assert_int_equal(found, 31);
+  }
+  columns = COLUMNS;
+}
+
+/* Terminals break or cut the lines of a window that becomes narrower: it is cleared and drawn anew, and nothing goes up into what
+ * was there. */
+static void test_a_new_size_is_drawn_anew(void **state) {
+  (void)state;
+  columns = 120, resizes = true;
+  assert_int_equal(run_on_terminal("xterm", "1", "resized", true), 75);
+  columns = COLUMNS, resizes = false;
+  char *after = strstr(output, cleared), *end = strstr(output, "interrupted; the run is saved");
+  assert_true(after && end && after < end);
+  assert_null(strstr(after + 1, cleared)); /* once */
+  *end = 0;
+  assert_int_equal(strncmp(after + strlen(cleared), "\033[2Ktictactoe", 13), 0); /* a whole picture */
+  for (char *line = strtok(after + strlen(cleared), "\r\n"); line; line = strtok(NULL, "\r\n"))
+    assert_true(plain(line) < COLUMNS);
+}
+
+/* Everything that `muzero ARGUMENTS` prints on a terminal of so many columns. */
+static void print_on_terminal(int width, const char *a, const char *b) {
+  const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)width};
+  int terminal, status;
+  const pid_t pid = forkpty(&terminal, NULL, NULL, &size);
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    execl(MUZERO_BINARY, MUZERO_BINARY, a, b, (char *)NULL);
+    _exit(127);
+  }
+  size_t length = 0;
+  for (ssize_t got; (got = read(terminal, output + length, OUTPUT_MAX - 1 - length)) > 0 || (got < 0 && errno == EINTR);)
+    length += got > 0 ? (size_t)got : 0;
+  output[length] = 0;
+  close(terminal);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void test_help_wraps_at_words(void **state) {
+  (void)state;
+  static const char *const asked[][2] = {{"--help", NULL}, {"train", "--help"}, {"compare", "--help"}, {"why", "--help"}};
+  for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+    for (int width = COLUMNS; width <= 180; width += 40) {
+      print_on_terminal(width, asked[i][0], asked[i][1]);
+      assert_says(output, i == 0 ? "resume" : "algorithmic");
+      for (char *line = strtok(output, "\r\n"); line; line = strtok(NULL, "\r\n"))
+        if (plain(line) > width) fail_msg("%d columns: '%s'", width, line);
+    }
   }
 }
 
@@ -122,9 +225,14 @@ static void test_control_c(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_redraws_in_place), cmocka_unit_test(test_no_color),
-      cmocka_unit_test(test_dumb_terminal),    cmocka_unit_test(test_no_line_is_wider_than_the_window),
+      cmocka_unit_test(test_redraws_in_place),
+      cmocka_unit_test(test_no_color),
+      cmocka_unit_test(test_dumb_terminal),
+      cmocka_unit_test(test_no_line_is_wider_than_the_window),
       cmocka_unit_test(test_control_c),
+      cmocka_unit_test(test_fields_are_whole),
+      cmocka_unit_test(test_a_new_size_is_drawn_anew),
+      cmocka_unit_test(test_help_wraps_at_words),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
