@@ -1,5 +1,6 @@
 #include "muzero/knobs.h"
 #include <stdio.h>
+#include <string.h>
 
 /* What a knob's value and range follow from. */
 typedef struct situation {
@@ -69,6 +70,7 @@ typedef struct knob_row {
   size_t offset;
   bool device;
   choice *value, *least, *most;
+  const char *setting; /* the key of --set, where it is not the name in records */
 } knob_row;
 
 #define KNOB(field, ...) {#field, offsetof(mz_knobs, field), __VA_ARGS__}
@@ -78,10 +80,10 @@ static const knob_row table[MZ_KNOBS] = {
     [MZ_KNOB_LEARNER_THREADS] = KNOB(learner_threads, false, learners, one, learners_max),
     [MZ_KNOB_MCTS_STORAGE_SIZE] = KNOB(mcts_storage_size, false, slots, one, slots_max),
     [MZ_KNOB_BATCH_BUFFER_SIZE] = KNOB(batch_buffer_size, false, queue, one, queue_max),
-    [MZ_KNOB_SELFPLAY_DEVICE] = KNOB(selfplay_device, true, one, zero, last_device),
-    [MZ_KNOB_REANALYZE_DEVICE] = KNOB(reanalyze_device, true, one, zero, last_device),
-    [MZ_KNOB_LEARNING_DEVICE] = KNOB(learning_device, true, one, zero, last_device),
-    [MZ_KNOB_REPLAY_RAW] = KNOB(replay_raw, false, raw, raw_min, raw_max),
+    [MZ_KNOB_SELFPLAY_DEVICE] = KNOB(selfplay_device, true, one, zero, last_device, "devices.selfplay"),
+    [MZ_KNOB_REANALYZE_DEVICE] = KNOB(reanalyze_device, true, one, zero, last_device, "devices.reanalyze"),
+    [MZ_KNOB_LEARNING_DEVICE] = KNOB(learning_device, true, one, zero, last_device, "devices.learning"),
+    [MZ_KNOB_REPLAY_RAW] = KNOB(replay_raw, false, raw, raw_min, raw_max, "replay.raw_bytes"),
 };
 
 static int64_t *field(mz_knobs *knobs, int knob) { return (int64_t *)((char *)knobs + table[knob].offset); }
@@ -106,10 +108,17 @@ void mz_knobs_describe(mz_knob *out, const mz_settings *settings, const mz_knobs
     mz_knob *knob = &out[k];
     *knob = (mz_knob){.class_ = MZ_EXACT, .scale = table[k].device ? MZ_SCALE_CHOICE : MZ_SCALE_LOG2, .min = table[k].least(&s)};
     snprintf(knob->name, sizeof knob->name, "%s", table[k].name);
+    if (table[k].setting) snprintf(knob->setting, sizeof knob->setting, "%s", table[k].setting);
     const int64_t most = table[k].most(&s);
     knob->max = most > knob->min ? most : knob->min;
     if (*field(&copy, k)) knob->min = knob->max = *field(&copy, k) - table[k].device;
   }
+}
+
+const char *mz_knob_setting(const char *name) {
+  for (int k = 0; k < MZ_KNOBS; k++)
+    if (table[k].setting && strcmp(table[k].name, name) == 0) return table[k].setting;
+  return name;
 }
 
 mz_plan mz_plan_of_knobs(const mz_knobs *knobs) {

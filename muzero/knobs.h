@@ -26,6 +26,9 @@ mz_knobs mz_knobs_or(const mz_knobs *knobs, const mz_knobs *present);
  * `devices` devices. Those of `held` that are not 0 cannot move. */
 void mz_knobs_describe(mz_knob *out, const mz_settings *settings, const mz_knobs *held, int threads, int devices);
 
+/* Returns the key of the setting that holds the knob which records call `name`; `name` itself where there is no other. */
+const char *mz_knob_setting(const char *name);
+
 /* A plan names a device by its index, mz_knobs by 1 + index. */
 mz_plan mz_plan_of_knobs(const mz_knobs *knobs);
 mz_knobs mz_knobs_of_plan(const mz_plan *plan);

@@ -49,7 +49,7 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
   if (strcmp(name, "all") == 0)
     run->every_line = true;
   else if (name[0]) {
-    mz_status status = mz_player_parse(name, env, &run->opponent);
+    mz_status status = mz_player_parse_among(name, env, "and all", &run->opponent);
     if (status != MZ_OK) {
       char why[MZ_MESSAGE_MAX];
       snprintf(why, sizeof why, "%s", mz_message());

@@ -142,19 +142,25 @@ bool mz_knob_packs(const mz_pipeline *pipeline, int knob) {
 
 int mz_pipeline_knob(const mz_pipeline *pipeline, const char *name) {
   for (int i = 0; i < pipeline->knob_count; i++) {
-    if (strcmp(pipeline->knobs[i].name, name) == 0) return i;
+    if (strcmp(pipeline->knobs[i].name, name) == 0 || strcmp(mz_knob_shown(&pipeline->knobs[i]), name) == 0) return i;
   }
   return -1;
 }
+
+const char *mz_knob_shown(const mz_knob *knob) { return knob->setting[0] ? knob->setting : knob->name; }
 
 mz_status mz_pipeline_find_knob(const mz_pipeline *pipeline, const char *name, const char *where, int *out) {
   *out = mz_pipeline_knob(pipeline, name);
   if (*out >= 0) return MZ_OK;
   const char *names[MZ_PLAN_KNOBS_MAX];
-  for (int i = 0; i < pipeline->knob_count; i++) names[i] = pipeline->knobs[i].name;
-  const char *near = mz_nearest(name, names, pipeline->knob_count);
-  return mz_fail(MZ_E_CONFIG, "%s%sunknown knob '%.80s'%s%s%s", where, where[0] == '-' ? " " : ": ", name,
-                 near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+  char all[MZ_PLAN_KNOBS_MAX * (MZ_NAME_MAX + 2)] = "";
+  for (int i = 0, length = 0; i < pipeline->knob_count; i++) {
+    names[i] = mz_knob_shown(&pipeline->knobs[i]);
+    length += snprintf(all + length, sizeof all - (size_t)length, "%s%s", i > 0 ? ", " : "", names[i]);
+  }
+  const char *gap = where[0] == '-' ? " " : ": ", *near = mz_nearest(name, names, pipeline->knob_count);
+  if (near) return mz_fail(MZ_E_CONFIG, "%s%sunknown knob '%.80s'; did you mean '%s'?", where, gap, name, near);
+  return mz_fail(MZ_E_CONFIG, "%s%sunknown knob '%.80s'; the knobs of a plan are %s", where, gap, name, all);
 }
 
 int64_t mz_knob_clamp(const mz_knob *knob, int64_t value) {

@@ -29,10 +29,11 @@ typedef enum mz_scale {
   MZ_SCALE_CHOICE, /* any value of min … max is one step away: the index of a device */
 } mz_scale;
 typedef struct mz_knob {
-  char name[MZ_NAME_MAX];
+  char name[MZ_NAME_MAX]; /* in records */
   mz_class class_;
   mz_scale scale;
-  int64_t min, max; /* inclusive, within 0 … 2^53; equal: cannot move (also: held by the user) */
+  int64_t min, max;          /* inclusive, within 0 … 2^53; equal: cannot move (also: held by the user) */
+  char setting[MZ_NAME_MAX]; /* key of the setting that holds it, where that is another: what people read and write; "": name */
 } mz_knob;
 
 /* Stages of one step run at the same time; steps follow one another. */
@@ -88,9 +89,11 @@ typedef struct mz_plan {
 /* Indices in range, at least one stage and one CPU device, names distinct, amounts finite: MZ_E_CONFIG naming the part. The
  * functions below take pipelines that pass it. */
 mz_status mz_pipeline_check(const mz_pipeline *pipeline);
-/* -1 when unknown. */
+/* The knob of this name, in records or as it is shown; -1 when unknown. */
 int mz_pipeline_knob(const mz_pipeline *pipeline, const char *name);
-/* MZ_E_CONFIG naming the nearest knob. */
+/* The name by which people know it: its setting's key, or its own. */
+const char *mz_knob_shown(const mz_knob *knob);
+/* MZ_E_CONFIG naming the nearest knob, or all of them. */
 mz_status mz_pipeline_find_knob(const mz_pipeline *pipeline, const char *name, const char *where, int *out);
 
 bool mz_plan_equal(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b);

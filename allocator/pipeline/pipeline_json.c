@@ -28,6 +28,7 @@ static void write_device(cJSON *o, const mz_device *device) {
 
 static void write_knob(cJSON *o, const mz_knob *knob) {
   cJSON_AddStringToObject(o, "name", knob->name);
+  if (knob->setting[0]) cJSON_AddStringToObject(o, "setting", knob->setting);
   cJSON_AddStringToObject(o, "class", mz_class_name(knob->class_));
   cJSON_AddStringToObject(o, "scale", scales[knob->scale]);
   cJSON_AddNumberToObject(o, "min", (double)knob->min);
@@ -120,6 +121,7 @@ static mz_status read_knob(const mz_fields *f, void *out) {
   for (int i = 0; i < CLASSES; i++) classes[i] = mz_class_name((mz_class)i);
   int class_ = 0, scale = 0;
   MZ_TRY(mz_fields_text(f, "name", knob->name, sizeof knob->name));
+  if (cJSON_HasObjectItem(f->object, "setting")) MZ_TRY(mz_fields_text(f, "setting", knob->setting, sizeof knob->setting));
   MZ_TRY(mz_fields_choice(f, "class", classes, CLASSES, &class_));
   MZ_TRY(mz_fields_choice(f, "scale", scales, SCALES, &scale));
   knob->class_ = (mz_class)class_;

@@ -46,7 +46,7 @@ void mz_plan_text(const mz_pipeline *pipeline, const mz_plan *plan, const mz_pla
     const mz_knob *knob = &pipeline->knobs[i];
     const int64_t value = plan->values[i];
     if (from != NULL ? value == from->values[i] : knob->min == knob->max) continue;
-    append(&s, "%s%s ", s.used > 0 ? " " : "", knob->name);
+    append(&s, "%s%s ", s.used > 0 ? " " : "", mz_knob_shown(knob));
     if (knob->scale == MZ_SCALE_CHOICE && value >= 0 && value < pipeline->device_count)
       append(&s, "%s", pipeline->devices[value].name);
     else

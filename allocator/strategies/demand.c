@@ -316,7 +316,7 @@ static void free_memory(deliberation *d) {
     return;
   }
   step(s, &m->plan, freed, -1);
-  snprintf(m->change, sizeof m->change, "%s %lld → %lld frees %.0f MiB", s->pipeline->knobs[freed].name,
+  snprintf(m->change, sizeof m->change, "%s %lld → %lld frees %.0f MiB", mz_knob_shown(&s->pipeline->knobs[freed]),
            (long long)s->plan->values[freed], (long long)m->plan.values[freed], most / 0x1p20);
 }
 

@@ -151,7 +151,7 @@ static mz_status oppose(const eval_arguments *arguments, const mz_env *env, oppo
     return MZ_OK;
   }
   out->side.player = &out->player;
-  return mz_player_parse(out->name, env, &out->player);
+  return mz_player_parse_among(out->name, env, "all, gtp:COMMAND and the path of a RUN", &out->player);
 }
 
 /* ---- what came of it ---- */

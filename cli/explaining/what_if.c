@@ -46,8 +46,8 @@ static mz_status set_knob(const mz_pipeline *pipeline, mz_plan *plan, const char
   MZ_TRY(mz_parse_size(equals + 1, "--set", &value));
   const mz_knob *k = &pipeline->knobs[knob];
   if (value < k->min || value > k->max)
-    return mz_fail(MZ_E_CONFIG, "--set %s: %s goes from %lld to %lld; nearest valid value: %lld", pair, name, (long long)k->min,
-                   (long long)k->max, (long long)mz_knob_clamp(k, value));
+    return mz_fail(MZ_E_CONFIG, "--set %s: %s goes from %lld to %lld; nearest valid value: %lld", pair, mz_knob_shown(k),
+                   (long long)k->min, (long long)k->max, (long long)mz_knob_clamp(k, value));
   plan->values[knob] = value;
   return MZ_OK;
 }

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/run_argument.h"
+#include "muzero/knobs.h"
 #include <math.h>
 #include <string.h>
 
@@ -48,9 +49,9 @@ static void print_plan(const cJSON *plan, const cJSON *from) {
     const cJSON *old = from ? item(from, knob->string) : NULL;
     if (from && cJSON_IsNumber(old) && old->valuedouble == knob->valuedouble) continue;
     if (from && cJSON_IsNumber(old))
-      printf("%s%s %.0f → %.0f", any ? ", " : "", knob->string, old->valuedouble, knob->valuedouble);
+      printf("%s%s %.0f → %.0f", any ? ", " : "", mz_knob_setting(knob->string), old->valuedouble, knob->valuedouble);
     else
-      printf("%s%s %.0f", any ? ", " : "", knob->string, knob->valuedouble);
+      printf("%s%s %.0f", any ? ", " : "", mz_knob_setting(knob->string), knob->valuedouble);
     any = true;
   }
   if (!any) printf("no change");

@@ -64,7 +64,7 @@ mz_status mz_mover_init_opponent(mz_mover *mover, const char *who, const mz_env 
   *mover = (mz_mover){0};
   mz_text_printable(who, mover->name, sizeof mover->name);
   if (env->spec.players < 2) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", who, env->name);
-  if (!mz_names_run(who)) return mz_player_parse(who, env, &mover->player);
+  if (!mz_names_run(who)) return mz_player_parse_among(who, env, "and the path of a RUN", &mover->player);
   MZ_TRY(load(mover, who, MZ_COUNT_UNSET));
   const mz_env *theirs = mover->agent.env;
   return theirs == env ? MZ_OK : mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, not %s", who, theirs->name, env->name);

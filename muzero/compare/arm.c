@@ -16,18 +16,34 @@ static mz_status add_set(mz_arm *arm, const char *format, const char *key, long 
 
 static mz_status add_pair(mz_arm *arm, const char *pair) { return add_set(arm, "%s", pair, 0); }
 
+/* Names the nearest kind of arm, or all of them. */
+static mz_status unknown(const char *kind) {
+  static const char *const own[] = {"default", "oversubscribed", "rule", "fixed"};
+  enum { OWN = sizeof own / sizeof own[0], NAMES_MAX = 32 };
+  const char *names[NAMES_MAX];
+  char all[256] = "";
+  int count = 0;
+  for (; count < OWN; count++) names[count] = own[count];
+  for (int i = 0; mz_strategies[i]; i++) {
+    if (strcmp(mz_strategies[i]->name, "fixed") == 0) continue;
+    MZ_ASSERT(count < NAMES_MAX);
+    names[count++] = mz_strategies[i]->name;
+  }
+  for (int i = 0, length = 0; i < count; i++)
+    length += snprintf(all + length, sizeof all - (size_t)length, "%s%s%s", i ? ", " : "", names[i],
+                       strcmp(names[i], "fixed") == 0 ? ":k=v,…" : "");
+  const char *nearest = mz_nearest(kind, names, count);
+  if (nearest) return mz_fail(MZ_E_CONFIG, "--arms: there is no arm '%s'; did you mean '%s'?", kind, nearest);
+  return mz_fail(MZ_E_CONFIG, "--arms: there is no arm '%s'; there are %s", kind, all);
+}
+
 static mz_status begin(mz_arm *arm, const char *kind, int cores) {
   const bool plain_start = strcmp(kind, "oversubscribed") != 0 && strcmp(kind, "rule") != 0 && strcmp(kind, "fixed") != 0;
   if (strcmp(kind, "default") == 0 || !plain_start)
     snprintf(arm->strategy, sizeof arm->strategy, "fixed");
   else {
     const mz_strategy *strategy;
-    mz_status status = mz_strategy_find(kind, "--arms", &strategy);
-    if (status != MZ_OK) {
-      const char *names[] = {"default", "oversubscribed", "rule", "fixed"};
-      const char *nearest = mz_nearest(kind, names, 4);
-      return nearest ? mz_fail(MZ_E_CONFIG, "--arms: there is no arm '%s'; did you mean '%s'?", kind, nearest) : status;
-    }
+    if (mz_strategy_find(kind, "--arms", &strategy) != MZ_OK) return unknown(kind);
     snprintf(arm->strategy, sizeof arm->strategy, "%s", strategy->name);
     arm->adapts = true;
   }

@@ -10,9 +10,11 @@ static const char *const names[] = {
     [MZ_PLAYER_RANDOM] = "random", [MZ_PLAYER_RULE] = "rule", [MZ_PLAYER_PERFECT] = "perfect", [MZ_PLAYER_MCTS] = "mcts"};
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
 
-static mz_status unknown(const char *text, const char *word) {
+static mz_status unknown(const char *text, const char *word, const char *further) {
   const char *nearest = mz_nearest(word, names, NAME_COUNT);
-  if (!nearest) return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; there are random, rule, perfect and mcts:SIMS", text);
+  if (!nearest)
+    return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; there are random, rule, perfect%s mcts:SIMS%s%s", text,
+                   further[0] ? "," : " and", further[0] ? ", " : "", further);
   return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; did you mean %s%s?", text, nearest,
                  nearest == names[MZ_PLAYER_MCTS] ? ":SIMS" : "");
 }
@@ -32,13 +34,17 @@ static mz_status parse_simulations(const char *text, const char *digits, int *ou
 }
 
 mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
+  return mz_player_parse_among(text, env, "", out);
+}
+
+mz_status mz_player_parse_among(const char *text, const mz_env *env, const char *further, mz_player *out) {
   const char *colon = strchr(text, ':');
   char word[16];
   const size_t length = colon ? (size_t)(colon - text) : strlen(text);
   snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, text);
   int kind = 0;
   while (kind < NAME_COUNT && (length >= sizeof word || strcmp(word, names[kind]) != 0)) kind++;
-  if (kind == NAME_COUNT || (colon && kind != MZ_PLAYER_MCTS)) return unknown(text, word);
+  if (kind == NAME_COUNT || (colon && kind != MZ_PLAYER_MCTS)) return unknown(text, word, further);
 
   mz_player player = {.kind = (mz_player_kind)kind};
   if (kind == MZ_PLAYER_MCTS) {

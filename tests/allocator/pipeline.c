@@ -45,6 +45,7 @@ static void assert_same(const mz_pipeline *a, const mz_pipeline *b) {
   for (int i = 0; i < a->knob_count; i++) {
     const mz_knob *p = &a->knobs[i], *q = &b->knobs[i];
     assert_string_equal(p->name, q->name);
+    assert_string_equal(p->setting, q->setting);
     assert_true(p->class_ == q->class_ && p->scale == q->scale && p->min == q->min && p->max == q->max);
   }
 }
@@ -139,7 +140,8 @@ static void test_plans_keep_what_json_lacks_and_refuse_what_it_should_not_have(v
 
   static const char *const wrong[][2] = {
       {"{\"kneaders\":1,\"baker\":2}", "ledger.jsonl:2: unknown knob 'baker'; did you mean 'bakers'?"},
-      {"{\"kneaders\":1,\"xyzzy\":2}", "ledger.jsonl:2: unknown knob 'xyzzy'"},
+      {"{\"kneaders\":1,\"xyzzy\":2}",
+       "ledger.jsonl:2: unknown knob 'xyzzy'; the knobs of a plan are kneaders, trays, bakers, shelves, oven"},
       {"{\"kneaders\":1,\"bakers\":\"2\"}", "ledger.jsonl:2: 'bakers' takes a whole number, 0 … 9007199254740992"},
       {"{\"kneaders\":1,\"bakers\":-1}", "ledger.jsonl:2: 'bakers' takes a whole number, 0 … 9007199254740992"},
       {"{\"kneaders\":1,\"bakers\":null}", "ledger.jsonl:2: 'bakers' takes a whole number, 0 … 9007199254740992"},
@@ -205,6 +207,27 @@ static void test_unknown_knobs_name_the_nearest(void **state) {
   assert_int_equal(mz_pipeline_knob(&pipeline, "baker"), -1);
   assert_int_equal(mz_pipeline_find_knob(&pipeline, "baker", "--set", &knob), MZ_E_CONFIG);
   assert_string_equal(mz_message(), "--set unknown knob 'baker'; did you mean 'bakers'?");
+}
+
+/* A knob is found by its name in records and by its setting's key, and shown by the latter. */
+static void test_knobs_are_shown_as_settings(void **state) {
+  (void)state;
+  mz_pipeline pipeline = bakery(), back;
+  snprintf(pipeline.knobs[BAKERS].setting, sizeof pipeline.knobs[BAKERS].setting, "staff.bakers");
+  cJSON *json = mz_pipeline_to_json(&pipeline);
+  assert_int_equal(mz_pipeline_from_json(&back, json, "line", MZ_E_CHECKPOINT), MZ_OK);
+  cJSON_Delete(json);
+  assert_same(&pipeline, &back);
+  assert_int_equal(mz_pipeline_knob(&back, "bakers"), BAKERS);
+  assert_int_equal(mz_pipeline_knob(&back, "staff.bakers"), BAKERS);
+  mz_plan plan = {0}, other = {0};
+  char text[200];
+  other.values[BAKERS] = 2;
+  mz_plan_text(&back, &other, &plan, text, sizeof text);
+  assert_string_equal(text, "staff.bakers 2");
+  json = mz_plan_to_json(&back, &other); /* records keep their names */
+  assert_true(cJSON_HasObjectItem(json, "bakers"));
+  cJSON_Delete(json);
 }
 
 /* ---- knobs ---- */
@@ -385,6 +408,7 @@ int main(void) {
       cmocka_unit_test(test_plans_keep_what_json_lacks_and_refuse_what_it_should_not_have),
       cmocka_unit_test(test_checks_name_the_part),
       cmocka_unit_test(test_unknown_knobs_name_the_nearest),
+      cmocka_unit_test(test_knobs_are_shown_as_settings),
       cmocka_unit_test(test_log2_steps_reach_both_ends_and_come_back),
       cmocka_unit_test(test_steps_between_powers_of_two_go_to_the_next_one),
       cmocka_unit_test(test_choices_step_by_one),

@@ -100,6 +100,21 @@ static void test_why_and_what_if(void **state) {
   cJSON_Delete(answer);
   process_run(&p, "what-if", "w", "--set", "cpu_acter=1", NULL);
   refused(&p, 3, "cpu_actor");
+  process_run(&p, "what-if", "w", "--set", "learning_rate=0.1", NULL);
+  refused(&p, 3,
+          "unknown knob 'learning_rate'; the knobs of a plan are cpu_actor, batch_actor, learner_threads, mcts_storage_size, "
+          "batch_buffer_size, devices.selfplay, devices.reanalyze, devices.learning, replay.raw_bytes");
+  /* The keys of train's --set, and the names that records have. */
+  static const char *const same[] = {"devices.learning=0", "learning_device=0"};
+  for (int i = 0; i < 2; i++) {
+    process_run(&p, "what-if", "w", "--set", same[i], NULL);
+    assert_status(&p, 0);
+  }
+  process_run(&p, "what-if", "w", "--set", "learning_device=9", NULL);
+  refused(&p, 3, "devices.learning goes from 0 to 0");
+  process_run(&p, "why", "w", "--phase", "3", NULL);
+  assert_says(p.out, "devices.learning 0");
+  assert_null(strstr(p.out, "learning_device"));
   /* Resumed under another strategy: the ledger goes on. */
   process_run(&p, "resume", "w", "--rounds", "16", "--allocate", "fixed", NULL);
   assert_status(&p, 0);

@@ -221,6 +221,9 @@ static void test_programs_that_do_not_play_on(void **state) {
   process_free(&p);
   static const refusal wrong[] = {
       {{"eval", "agent", "--opponent", "gtp:"}, 2, "needs a command"},
+      {{"eval", "agent", "--opponent", "qwertz"},
+       2,
+       "there are random, rule, perfect, mcts:SIMS, all, gtp:COMMAND and the path of a RUN"},
       {{"eval", "pole", "--opponent", "gtp:false"}, 2, "alone"},
       {{"eval", "agent", "--opponent", "gtp:false"}, 5, "ended instead of answering \"boardsize 3\""},
       {{"eval", "agent", "--opponent", "gtp:cat"}, 5, "not GTP: \"boardsize 3\""},

@@ -198,6 +198,7 @@ static void test_wrong_input(void **state) {
       {{"watch", "t", "--delay", "soon"}, 2, "--delay"},
       {{"watch", "t", "--games", "0"}, 2, "out of range"},
       {{"watch", "t", "--opponent", "ranodm"}, 2, "did you mean random?"},
+      {{"watch", "t", "--opponent", "qwertz"}, 2, "there are random, rule, perfect, mcts:SIMS, and the path of a RUN"},
       {{"watch", "t", "--opponent", "./nosuch"}, 5, "nosuch"},
       {{"watch", "t", "--opponent", "./cp"}, 3, "plays cartpole, not tictactoe"},
       {{"watch", "cp", "--opponent", "random"}, 2, "played alone"},

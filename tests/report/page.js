@@ -108,6 +108,7 @@ function run(name, env, scores, more) {
   assert.strictEqual(table.all((e) => e.name === "wbr").length, 2);
   const labels = whole.all((e) => e.className === "up").map((e) => e.textContent);
   assert.deepStrictEqual(labels, ["1.07G"]);
+  assert.ok(whole.textContent.includes("replay.raw_bytes: 1,073,741,824")); /* as --set calls it */
 }
 
 /* ---- comparisons ---- */

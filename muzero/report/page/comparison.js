@@ -73,7 +73,7 @@ function blocksFigure(comparison, arms) {
 function plansTable(arms) {
   const knobs = [...new Set(arms.flatMap((arm) => Object.keys(object(arm.plan))))];
   if (!knobs.length) return null;
-  const columns = knobs.map((name) => ({ name, class: "number", cell: (arm) => text(member(arm.plan, name)) }));
+  const columns = knobs.map((name) => ({ name: knobName(name), class: "number", cell: (arm) => text(member(arm.plan, name)) }));
   return el("details", {}, el("summary", {}, "Plans of the arms"),
     table([{ name: "arm", cell: (arm) => text(arm.name) }, ...columns], arms, "stack"));
 }

@@ -3,6 +3,13 @@
 
 const ACTIONS = { begin: "begins", try: "tried", wait: "trial goes on", confirm: "kept after its trial", revert: "undone" };
 
+/* The settings' keys of knobs that records call otherwise. */
+const KNOB_SETTINGS = {
+  selfplay_device: "devices.selfplay", reanalyze_device: "devices.reanalyze", learning_device: "devices.learning",
+  replay_raw: "replay.raw_bytes",
+};
+const knobName = (name) => member(KNOB_SETTINGS, name) || name;
+
 /* Steps of one knob on a log scale between lines where plans were tried and undone; numbers beside it are short, for want of room. */
 function knobRow(name, values, from, to, marks) {
   const [low, high] = span(values), end = values.filter(isNumber).pop(), still = low === high;
@@ -12,7 +19,8 @@ function knobRow(name, values, from, to, marks) {
   const up = (still ? [low] : [low, high]).map((value) => ({ at: place(value), text: count(value) }));
   const words = still ? `${number(low)} all the time` : `${number(low)} to ${number(high)}, at the end ${number(end)}`;
   const shapes = [...lines, steps("step s1", from, to, values.map(place))];
-  return [el("div", { class: "row-name" }, `${name}: ${words}`), plot(shapes, up, still ? 18 : 48, `${name} by phase`)];
+  const shown = knobName(name);
+  return [el("div", { class: "row-name" }, `${shown}: ${words}`), plot(shapes, up, still ? 18 : 48, `${shown} by phase`)];
 }
 
 /* A row for every knob that is a size, and for a device only if it changed. */
@@ -34,7 +42,7 @@ function planFigure(run) {
     ...(tried.length ? [{ stroke: "mark dashed", text: "a new plan is tried" }] : []),
     ...(undone.length ? [{ stroke: "mark undone", text: "undone" }] : []),
   ];
-  const devices = unmoved.map((name) => `${name} ${number(plan[name].find(isNumber))}`).join(", ");
+  const devices = unmoved.map((name) => `${knobName(name)} ${number(plan[name].find(isNumber))}`).join(", ");
   return [
     el("h3", {}, "Plan"),
     figure("Knobs by phase", "log scale", key(legend),
@@ -81,7 +89,7 @@ function predictionFigure(ledger) {
 /* "cpu_actor 1 → 2, …" */
 function planChange(d) {
   const changed = Object.keys(object(d.next)).filter((name) => member(d.plan, name) !== d.next[name]);
-  return changed.map((name) => `${name} ${text(member(d.plan, name))} → ${text(d.next[name])}`).join(", ");
+  return changed.map((name) => `${knobName(name)} ${text(member(d.plan, name))} → ${text(d.next[name])}`).join(", ");
 }
 
 function decisionWord(d) {
