@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "muzero/limits.h"
+#include "muzero/score.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/soundness.h"
 #include "networks/tape/backend.h"
@@ -25,15 +26,6 @@ static mz_doing begin(mz_run *run, mz_doing doing) {
 }
 
 /* ---- evaluation ---- */
-
-/* Single-player: the mean return. Against every line or a perfect opponent, where a draw is the best there is: the share of
- * games not lost. Against others: the share of points, a draw being half. */
-static double score_of(const mz_run *run, const mz_evaluation *e) {
-  if (run->state.env->spec.players == 1) return e->mean_return;
-  double games = (double)(e->games ? e->games : 1);
-  bool unbeatable = run->every_line || (run->has_opponent && run->opponent.kind == MZ_PLAYER_PERFECT);
-  return unbeatable ? 1 - (double)e->loss / games : ((double)e->win + 0.5 * (double)e->draw) / games;
-}
 
 /* By how many an evaluation's time is divided: over every line it takes what it takes. */
 static int games_timed(const mz_run *run, int games) { return run->every_line ? 1 : games; }
@@ -59,7 +51,7 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
                                            : mz_evaluate(&match, run->workers.actor_pool, out, NULL);
   begin(run, before);
   MZ_TRY(status);
-  *score = score_of(run, out);
+  *score = mz_score(out, run->state.env, s->train.eval_opponent);
   run->game_s = (double)(mz_clock_ns() - start) * 1e-9 / games_timed(run, games);
   return MZ_OK;
 }

@@ -7,6 +7,7 @@
 #include "cli/print.h"
 #include "cli/run_argument.h"
 #include "muzero/muzero.h"
+#include "muzero/score.h"
 #include "selfplay/evaluation/opening.h"
 #include <math.h>
 #include <string.h>
@@ -166,6 +167,9 @@ typedef struct outcome {
 static mz_status print_as_json(const outcome *o) {
   const mz_spec *spec = &o->agent->env->spec;
   cJSON *json = mz_evaluation_to_json(o->result, spec->players, mz_agent_simulations(o->agent), o->against->name);
+  char counts[MZ_SCORE_NAME_MAX];
+  cJSON_AddNumberToObject(json, "score", mz_score(o->result, o->agent->env, o->against->name));
+  cJSON_AddStringToObject(json, "score_name", mz_score_name(o->agent->env, o->against->name, counts));
   cJSON_AddNumberToObject(json, "openings", o->openings);
   if (o->against->side.agent) cJSON_AddNumberToObject(json, "opponent_sims", mz_agent_simulations(o->against->side.agent));
   if (spec->players == 2 && !o->against->everyone) {
@@ -216,6 +220,9 @@ static void print_for_people(const outcome *o) {
   if (o->openings) printf(", after %d random moves", o->openings);
   char mean[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];
   printf("\n");
+  char score[MZ_TEXT_SIZE], counts[MZ_SCORE_NAME_MAX];
+  printf("  score        %s (%s)\n", mz_text_number(mz_score(result, o->agent->env, o->against->name), score),
+         mz_score_name(o->agent->env, mz_text_shown(o->against->name, shown), counts));
   if (versus) print_points(o);
   printf("  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", mz_text_number(result->mean_return, mean),
          mz_text_number(result->ci95, ci), mz_text_number(result->std, std), (long long)result->games);

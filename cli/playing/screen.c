@@ -22,7 +22,7 @@ struct mz_screen {
   mz_window window;
   int drawn; /* lines on the screen that are ours */
   uint64_t drawn_ns;
-  char title[256], warning[256], action[48]; /* action: who allocates, and what was done after the last phase */
+  char score_name[128], title[256], warning[256], action[48]; /* action: who allocates, and what was done after the last phase */
   mz_knobs plan;
   double scores[SCORES]; /* of the last evaluations */
   int score_count;
@@ -147,11 +147,13 @@ static void draw_score(mz_screen *screen) {
   line out = blank(screen);
   add(&out, INK_DIM, "  score   ");
   add(&out, INK_BOLD, "%-9s", mz_text_number(now->score, a));
-  enum { TARGET = 20 }; /* columns for the target behind the curve */
-  const int room = out.columns_max - out.columns - TARGET;
+  enum { TARGET = 20, WIDE = 76 }; /* columns for the target behind the curve; a window with room for the score's name, too */
+  const int name = out.columns_max < WIDE ? 0 : 2 + width_of(screen->score_name, strlen(screen->score_name));
+  const int room = out.columns_max - out.columns - TARGET - name;
   const int count = screen->score_count < room ? screen->score_count : room < 0 ? 0 : room; /* the latest */
   add(&out, INK_GREEN, " %s ", mz_text_spark(screen->scores + screen->score_count - count, count, screen->unicode, spark));
   if (isfinite(now->target) && fabs(now->target) < 1e8) add(&out, INK_PLAIN, " target %s", mz_text_number(now->target, b));
+  add(&out, INK_DIM, "  %s", screen->score_name);
   put(screen, &out);
 
   out = blank(screen);
@@ -242,7 +244,7 @@ static void log_above(void *context, mz_log_level level, const char *text) {
   pthread_mutex_unlock(&screen->lock);
 }
 
-mz_status mz_screen_create(mz_screen **out, const char *title) {
+mz_status mz_screen_create(mz_screen **out, const char *title, const char *score_name) {
   mz_screen *screen;
   MZ_TRY(mz_alloc(&screen, 1, sizeof *screen));
   MZ_ASSERT(pthread_mutex_init(&screen->lock, NULL) == 0);
@@ -251,6 +253,7 @@ mz_status mz_screen_create(mz_screen **out, const char *title) {
   setlocale(LC_CTYPE, "");
   screen->unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   snprintf(screen->title, sizeof screen->title, "%s", title);
+  snprintf(screen->score_name, sizeof screen->score_name, "%s", score_name);
   screen->window = mz_window_measure();
   mz_log_set_sink(log_above, screen);
   *out = screen;

@@ -8,7 +8,7 @@ typedef struct mz_screen mz_screen;
 
 /* stdout is a terminal that can move its cursor. */
 bool mz_screen_possible(void);
-mz_status mz_screen_create(mz_screen **out, const char *title);
+mz_status mz_screen_create(mz_screen **out, const char *title, const char *score_name);
 void mz_screen_free(mz_screen *screen); /* leaves the last picture */
 
 void mz_screen_progress(mz_screen *screen, const mz_progress *progress);

@@ -161,10 +161,14 @@ void mz_outcome_deinit(mz_outcome *outcome) {
 typedef struct view {
   mz_run *run;
   bool json;
-  mz_screen *screen;     /* NULL: JSON or plain lines */
+  mz_screen *screen;  /* NULL: JSON or plain lines */
   mz_pacer last_line; /* of plain lines */
 } view;
 enum { LINE_EVERY_S = 10 };
+
+static const char *score_name(const mz_run *run, char out[MZ_SCORE_NAME_MAX]) {
+  return mz_score_name(mz_run_env(run), mz_run_settings(run)->train.eval_opponent, out);
+}
 
 static mz_status view_open(view *out, mz_run *run, bool json) {
   *out = (view){.run = run, .json = json, .last_line = {LINE_EVERY_S, mz_run_wall_s(run)}};
@@ -177,8 +181,10 @@ static mz_status view_open(view *out, mz_run *run, bool json) {
   if (counters->rounds > 0 && length < (int)sizeof title)
     snprintf(title + length, sizeof title - (size_t)length, ", going on after %s rounds",
              mz_text_count((double)counters->rounds, rounds));
-  if (mz_screen_possible()) return mz_screen_create(&out->screen, title);
-  printf("%s\n", title);
+  char counts[MZ_SCORE_NAME_MAX];
+  score_name(run, counts);
+  if (mz_screen_possible()) return mz_screen_create(&out->screen, title, counts);
+  printf("%s\nscore: %s\n", title, counts);
   return mz_print_flush();
 }
 
@@ -267,7 +273,8 @@ static mz_status drive_phases(view *shown, const mz_limits *limits, mz_phase *ph
 }
 
 mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_outcome *out) {
-  *out = (mz_outcome){.score = NAN, .seed = mz_run_seed(run)};
+  *out = (mz_outcome){.score = NAN, .seed = mz_run_seed(run), .is_board = mz_run_env(run)->spec.players == 2};
+  score_name(run, out->score_name);
   snprintf(out->run, sizeof out->run, "%s", mz_run_dir(run));
   view shown;
   MZ_TRY(view_open(&shown, run, json));
@@ -291,6 +298,7 @@ cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event) {
   cJSON_AddStringToObject(object, "run", outcome->run);
   cJSON_AddNumberToObject(object, "seed", (double)outcome->seed);
   cJSON_AddNumberToObject(object, "score", outcome->score);
+  cJSON_AddStringToObject(object, "score_name", outcome->score_name);
   cJSON_AddNumberToObject(object, "wall_s", outcome->wall_s);
   cJSON_AddNumberToObject(object, "env_steps", (double)outcome->counters.env_steps);
   cJSON_AddNumberToObject(object, "updates", (double)outcome->counters.updates);
@@ -325,12 +333,13 @@ void mz_outcome_print(const mz_outcome *outcome) {
   mz_shell_quote(outcome->run, run, sizeof run);
   mz_shell_quote(program_invocation_name, program, sizeof program);
   const char *end = end_in_words(outcome->reason);
-  printf("%s%s  score   %s after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end, *end ? "\n" : "",
-         mz_text_number(outcome->score, score), mz_text_time(outcome->wall_s, time), (long long)outcome->counters.rounds,
-         mz_text_count((double)outcome->counters.env_steps, moves), mz_text_count((double)outcome->counters.updates, updates),
-         mz_text_printable(outcome->run, name, sizeof name));
+  printf("%s%s  score   %s (%s) after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end, *end ? "\n" : "",
+         mz_text_number(outcome->score, score), outcome->score_name, mz_text_time(outcome->wall_s, time),
+         (long long)outcome->counters.rounds, mz_text_count((double)outcome->counters.env_steps, moves),
+         mz_text_count((double)outcome->counters.updates, updates), mz_text_printable(outcome->run, name, sizeof name));
   printf("  go on   %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
-  printf("  play it %s eval %s --games 100\n", program, run);
+  printf(outcome->is_board ? "  play    %s play %s\n" : "  watch   %s watch %s\n", program, run);
+  printf("  measure %s eval %s --games 100\n", program, run);
 }
 
 mz_status mz_outcome_status(const mz_outcome *outcome) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "cli/command.h"
 #include "muzero/muzero.h"
+#include "muzero/score.h"
 
 typedef struct mz_session_arguments { /* the flags in common; the first member of either command's arguments */
   mz_text_list sets;
@@ -22,7 +23,8 @@ typedef struct mz_outcome {
   double score, wall_s; /* score NAN when there was no evaluation */
   uint64_t seed, digest;
   mz_counters counters;
-  char run[512];
+  char run[512], score_name[MZ_SCORE_NAME_MAX];
+  bool is_board; /* a game that a person can play against the agent */
   double *scores; /* [phases] by phase of this invocation: the last evaluation's score then, NAN before the first */
   int64_t phases;
 } mz_outcome;

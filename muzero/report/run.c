@@ -2,7 +2,7 @@
 #include "base/file/file.h"
 #include "muzero/report/data.h"
 #include "muzero/report/jsonl.h"
-#include "muzero/score_name.h"
+#include "muzero/score.h"
 #include <math.h>
 #include <string.h>
 

@@ -203,6 +203,7 @@ static void test_a_program_that_speaks_gtp(void **state) {
     results[i] = lines_at(p.out, 0);
     cJSON_DeleteItemFromObject(results[i], "opponent");
     cJSON_DeleteItemFromObject(results[i], "opponent_sims");
+    cJSON_DeleteItemFromObject(results[i], "score_name");
   }
   assert_true(cJSON_Compare(results[0], results[1], true));
   for (int i = 0; i < 2; i++) cJSON_Delete(results[i]);

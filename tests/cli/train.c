@@ -62,15 +62,33 @@ static void test_the_end_and_what_to_type_next(void **state) {
     assert_status(&p, 0);
     assert_null(strchr(p.out, '\033'));
     assert_says(p.out, "the limit of rounds is reached\n");
-    char *line = strstr(p.out, "  play it ");
-    assert_non_null(line);
-    line += strlen("  play it ");
+    assert_says(p.out, "\nscore: share of points against itself\n");
+    assert_says(p.out, " (share of points against itself) after ");
+    char *play = strstr(p.out, "  play    "), *line = strstr(p.out, "  measure ");
+    assert_true(play && line);
+    play[strcspn(play, "\n")] = 0;
+    assert_int_equal(setenv("MZ_PLAY", play + strlen("  play    "), 1), 0);
+    line += strlen("  measure ");
     line[strcspn(line, "\n")] = 0;
     assert_int_equal(setenv("MZ_NEXT", line, 1), 0);
     process_shell(&p, "exec bash -c \"$MZ_NEXT\"");
     assert_status(&p, 0);
     assert_says(p.out, "100 games");
+    assert_says(p.out, "(share of points against random)");
+    process_shell(&p, "printf quit | bash -c \"$MZ_PLAY\"");
+    assert_status(&p, 0);
+    assert_says(p.out, "against the agent");
   }
+  process_run(&p, "train", "cartpole", TINY, "--run", "alone", NULL); /* nobody can play against it */
+  assert_status(&p, 0);
+  assert_says(p.out, " (mean return) after ");
+  assert_says(p.out, " watch alone\n");
+  assert_null(strstr(p.out, " play alone"));
+  process_run(&p, "train", "tictactoe", TINY, "--run", "lines", "--set", "eval.opponent=all", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *done = lines_at(p.out, -1);
+  assert_string_equal(lines_string(done, "score_name"), "share of lines not lost");
+  cJSON_Delete(done);
   process_run(&p, "train", "tictactoe", TINY, "--run", "budget", "--set", "limits.budget=1e-9", NULL);
   assert_status(&p, 0);
   assert_says(p.out, "the budget is spent\n  score");
