@@ -176,7 +176,7 @@ mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *opt
   if (asked.choice != MZ_RUN_LATEST) return refuse_older(run);
   const char *dir = asked.path;
   attempt a = {.dir = dir, .name = name, .options = options, .allow = allow};
-  mz_status status = reading(&a, mz_run_checkpoint_path(dir, path, sizeof path));
+  mz_status status = reading(&a, mz_run_path_checkpoint(&asked, path, sizeof path)); /* looked at once: it may change meanwhile */
   if (status == MZ_OK) {
     snprintf(name, sizeof name, "%s", strrchr(path, '/') + 1);
     status = resume_from(out, &a);

@@ -107,19 +107,23 @@ static mz_status find_named(const mz_run_path *run, const char *pointer, char *o
   return mz_fail(MZ_E_CHECKPOINT, "%s: %s names a checkpoint that is not there: %s", run->path, pointer, out);
 }
 
-mz_status mz_run_checkpoint_path(const char *given, char *out, size_t size) {
-  mz_run_path run;
+mz_status mz_run_path_checkpoint(const mz_run_path *run, char *out, size_t size) {
   char name[MZ_CHECKPOINT_NAME_MAX];
-  MZ_TRY(mz_run_path_read(given, &run));
-  switch (run.choice) {
-    case MZ_RUN_LATEST: return find_named(&run, "LATEST", out, size);
-    case MZ_RUN_BEST: return find_named(&run, "BEST", out, size);
+  switch (run->choice) {
+    case MZ_RUN_LATEST: return find_named(run, "LATEST", out, size);
+    case MZ_RUN_BEST: return find_named(run, "BEST", out, size);
     case MZ_RUN_FILE:
-      if (snprintf(out, size, "%s", run.path) >= (int)size) return mz_fail(MZ_E_IO, "%s: path too long", given);
+      if (snprintf(out, size, "%s", run->path) >= (int)size) return mz_fail(MZ_E_IO, "%s: path too long", run->path);
       return MZ_OK;
     case MZ_RUN_ROUND: break;
   }
-  mz_checkpoint_name(run.rounds, name);
-  MZ_TRY(mz_checkpoint_path(run.path, name, out, size));
-  return mz_file_exists(out) ? MZ_OK : fail_no_round(&run);
+  mz_checkpoint_name(run->rounds, name);
+  MZ_TRY(mz_checkpoint_path(run->path, name, out, size));
+  return mz_file_exists(out) ? MZ_OK : fail_no_round(run);
+}
+
+mz_status mz_run_checkpoint_path(const char *given, char *out, size_t size) {
+  mz_run_path run;
+  MZ_TRY(mz_run_path_read(given, &run));
+  return mz_run_path_checkpoint(&run, out, size);
 }

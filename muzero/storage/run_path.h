@@ -18,8 +18,10 @@ typedef struct mz_run_path {
 
 /* Reads what `run` names; no checkpoint is looked for. MZ_E_IO when nothing is there, MZ_E_USAGE for something else after '@'. */
 mz_status mz_run_path_read(const char *run, mz_run_path *out);
-/* Writes the path of the checkpoint file that `run` names. As mz_run_path_read, and MZ_E_CHECKPOINT when LATEST or BEST names no
- * checkpoint that is there, or there is none of that round (the nearest is named). */
+/* Writes the path of the checkpoint file that it names. MZ_E_CHECKPOINT when LATEST or BEST names no checkpoint that is there, or
+ * there is none of that round (the nearest is named). */
+mz_status mz_run_path_checkpoint(const mz_run_path *run, char *out, size_t size);
+/* Both in one. */
 mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size);
 
 /* Returns whether the part before an '@' is there, or all of `run` is. */
