@@ -48,6 +48,8 @@ static void test_eval(void **state) {
   assert_status(&p, 0);
   cJSON *result = lines_at(p.out, 0);
   assert_true(lines_number(result, "games") > 10);
+  assert_string_equal(lines_string(result, "score_name"), "share of lines not lost");
+  assert_true(lines_number(result, "score") == 1 - lines_number(result, "loss") / lines_number(result, "games"));
   cJSON_Delete(result);
   process_run(&p, "eval", "pole", "--games", "3", "--sims", "2", "--json", NULL);
   assert_status(&p, 0);

@@ -48,6 +48,21 @@ static void test_several_into_a_file(void **state) {
   process_free(&p);
 }
 
+/* A folder that train --seeds leaves is a report's argument like a run. */
+static void test_seeds(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", "--preset", TEST_DATA "/cli/tiny.json", "--run", "many", "--seeds", "2", "--rounds", "2",
+              NULL);
+  assert_status(&p, 0);
+  process_run(&p, "report", "many", NULL);
+  assert_status(&p, 0);
+  assert_string_equal(p.out, "many/report.html\n");
+  process_shell(&p, "grep -c '\"folder\":\"many\".*\"folder\":\"many\"' many/report.html");
+  assert_status(&p, 0);
+  process_free(&p);
+}
+
 static void test_wrong_input(void **state) {
   (void)state;
   static const refusal wrong[] = {
@@ -132,6 +147,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_writes_into_the_run),
       cmocka_unit_test(test_several_into_a_file),
+      cmocka_unit_test(test_seeds),
       cmocka_unit_test(test_wrong_input),
       cmocka_unit_test(test_a_browser_builds_the_page),
       cmocka_unit_test(test_a_browser_runs_nothing_of_the_data),
