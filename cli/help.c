@@ -184,8 +184,9 @@ static void print_settings(const mz_command *command, bool all) {
   }
   if (!all) {
     char rest[256];
-    snprintf(rest, sizeof rest, "%d of %d settings: `muzero %s --help all` shows every one, `muzero %s --help WORD` those about WORD",
-             shown, count, command->name, command->name);
+    snprintf(rest, sizeof rest,
+             "%d of %d settings: `muzero %s --help all` shows every one, `muzero %s --help WORD` those about WORD", shown, count,
+             command->name, command->name);
     printf("\n");
     print_wrapped(rest, 0);
   }

@@ -73,7 +73,8 @@ typedef struct knob_row {
   const char *setting; /* the key of --set, where it is not the name in records */
 } knob_row;
 
-#define KNOB(field, ...) {#field, offsetof(mz_knobs, field), __VA_ARGS__}
+#define KNOB(field, ...)                                                                                                         \
+  { #field, offsetof(mz_knobs, field), __VA_ARGS__ }
 static const knob_row table[MZ_KNOBS] = {
     [MZ_KNOB_CPU_ACTOR] = KNOB(cpu_actor, false, actors, one, actors_max),
     [MZ_KNOB_BATCH_ACTOR] = KNOB(batch_actor, false, builders, one, builders_max),

@@ -16,9 +16,7 @@ mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings
   return limits;
 }
 
-static bool used_up(double limit, double spent, double closing) {
-  return limit > 0 && spent + fmin(closing, limit / 2) >= limit;
-}
+static bool used_up(double limit, double spent, double closing) { return limit > 0 && spent + fmin(closing, limit / 2) >= limit; }
 
 mz_reason mz_limits_met(const mz_limits *l, const mz_allocation_settings *a, const mz_spent *spent) {
   const mz_counters *c = &spent->counters;

@@ -29,7 +29,8 @@ static mz_status find_in_optimizer(const uint8_t *data, size_t size, size_t byte
   const bool averaged = mz_read_u8(&reader);
   *average = data + MZ_OPTIMIZER_HEAD_BYTES + moments * bytes;
   const bool whole = averaged && parameters * sizeof(float) == bytes && size == MZ_OPTIMIZER_HEAD_BYTES + (moments + 1) * bytes;
-  return whole ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "section 'optimizer': %zu bytes hold no average of the network's weights", size);
+  return whole ? MZ_OK
+               : mz_fail(MZ_E_CHECKPOINT, "section 'optimizer': %zu bytes hold no average of the network's weights", size);
 }
 
 /* The weights that are published are their average where there is one. */

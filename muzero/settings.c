@@ -15,9 +15,9 @@ static const mz_setting learning_rows[] = {
     LEARNING(batch_size, "batch_size", MZ_INT, 1, 65536, "128", "rows", "rows of a training batch", .common = true),
     LEARNING(loop_count, "loop_count", MZ_INT, 0, 4096, "40", "updates a round",
              "learner updates between two weight publications", .common = true),
-    LEARNING(
-        replay_ratio, "replay_ratio", MZ_FLOAT, 0, 1e6, "0", "",
-        "trained rows per self-play move: loop_count × batch_size / (moves_per_round × num_games); give any two of the three (0: follows)"),
+    LEARNING(replay_ratio, "replay_ratio", MZ_FLOAT, 0, 1e6, "0", "",
+             "trained rows per self-play move: loop_count × batch_size / (moves_per_round × num_games); give any two of the "
+             "three (0: follows)"),
     LEARNING(shards, "shards", MZ_INT, 1, 256, "16", "", "logical gradient shards; divides batch_size"),
     LEARNING(target_interval, "target_interval", MZ_INT, 1, 1e9, "200", "updates",
              "updates between copies to the target network"),
@@ -123,7 +123,8 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
     memcpy(tables, all, sizeof tables);
     ready = true;
   }
-  mz_config config = {.tables = tables, .table_count = TABLES, .values = settings, .explicit_ = explicit_, .renamed = mz_renamed_settings};
+  mz_config config = {
+      .tables = tables, .table_count = TABLES, .values = settings, .explicit_ = explicit_, .renamed = mz_renamed_settings};
   MZ_ASSERT(mz_config_row_count(&config) <= MZ_SETTINGS_ROWS_MAX);
   return config;
 }
@@ -146,15 +147,17 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   if (loop_given && !moves_given) {
     double moves = (double)l->loop_count * rows / (l->replay_ratio * games);
     if (moves < 1 || moves != floor(moves))
-      return mz_fail(
-          MZ_E_CONFIG,
-          "moves_per_round: %g follows from loop_count %lld and replay_ratio %g, and is no whole number; nearest valid replay_ratio: %.17g",
-          moves, (long long)l->loop_count, l->replay_ratio, (double)l->loop_count * rows / (fmax(1, round(moves)) * games));
+      return mz_fail(MZ_E_CONFIG,
+                     "moves_per_round: %g follows from loop_count %lld and replay_ratio %g, and is no whole number; nearest "
+                     "valid replay_ratio: %.17g",
+                     moves, (long long)l->loop_count, l->replay_ratio,
+                     (double)l->loop_count * rows / (fmax(1, round(moves)) * games));
     s->selfplay.moves = (int64_t)moves;
     return MZ_OK;
   }
   if (loops < 1 || loops != floor(loops) || (loop_given && loops != (double)l->loop_count))
-    return mz_fail(MZ_E_CONFIG, "replay_ratio: %g with moves_per_round %lld means loop_count %g%s; nearest valid replay_ratio: %.17g",
+    return mz_fail(MZ_E_CONFIG,
+                   "replay_ratio: %g with moves_per_round %lld means loop_count %g%s; nearest valid replay_ratio: %.17g",
                    l->replay_ratio, (long long)s->selfplay.moves, loops,
                    loop_given ? ", which is given otherwise" : ", which is no whole number",
                    (loop_given ? (double)l->loop_count : fmax(1, round(loops))) * rows / ((double)s->selfplay.moves * games));

@@ -2,7 +2,12 @@
 #include "allocator/model/drift.h"
 #include <math.h>
 
-enum { FIT_MAX = MZ_DRIFT_WINDOWS_MAX, GAMMAS = 13, CONTENTIONS = 5, SHAPES = 2 /* gamma, contention: degrees of freedom that they take */ };
+enum {
+  FIT_MAX = MZ_DRIFT_WINDOWS_MAX,
+  GAMMAS = 13,
+  CONTENTIONS = 5,
+  SHAPES = 2 /* gamma, contention: degrees of freedom that they take */
+};
 static const double AGE_HALF = 32;        /* observations; what is older weighs half as much */
 static const double NOISE_USUAL = 0.05;   /* of a round; windows much noisier than that weigh less */
 static const double PROBE_WEIGHT = 0.1;   /* of a probe, against an observation's 1 */

@@ -263,6 +263,7 @@ static uint64_t bits_of(double number) {
 
 bool mz_config_equal(const mz_config *a, const mz_config *b, int index) {
   const row_place place = locate(a, index);
-  const mz_setting_value left = mz_setting_value_load(place.row, address(a, place)), right = mz_setting_value_load(place.row, address(b, place));
+  const mz_setting_value left = mz_setting_value_load(place.row, address(a, place)),
+                         right = mz_setting_value_load(place.row, address(b, place));
   return left.integer == right.integer && bits_of(left.number) == bits_of(right.number) && strcmp(left.text, right.text) == 0;
 }

@@ -50,7 +50,7 @@ typedef struct mz_config {
   void *values;       /* the joined settings struct */
   uint8_t *explicit_; /* one flag per row over all tables, in order: set by preset, file or --set (NULL: not tracked) */
   const mz_renamed_key *renamed; /* ends with a row of NULL; NULL: no key was ever renamed */
-  bool stored; /* settings come from a program's own file: an old key there is no mistake to warn of */
+  bool stored;                   /* settings come from a program's own file: an old key there is no mistake to warn of */
 } mz_config;
 
 int mz_config_row_count(const mz_config *config);

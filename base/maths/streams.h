@@ -87,7 +87,9 @@ static inline mz_rng mz_stream_prompt_action(uint64_t seed, uint32_t game, int m
 
 /* ---- measuring ---- */
 
-static inline mz_rng mz_stream_resample(uint64_t seed, int resample) { return mz_rng_at(seed, MZ_RNG_BOOTSTRAP, (uint32_t)resample, 0); }
+static inline mz_rng mz_stream_resample(uint64_t seed, int resample) {
+  return mz_rng_at(seed, MZ_RNG_BOOTSTRAP, (uint32_t)resample, 0);
+}
 /* An order, or values, of what takes turns; each use has its own. */
 typedef enum mz_order_use {
   MZ_ORDER_ARMS,      /* of a comparison, by block */

@@ -26,8 +26,7 @@ static mz_status infer(void *context) {
 static mz_status play(void *context) {
   fixture *f = context;
   mz_selfplay_result result = {0};
-  const mz_status status =
-      mz_games_advance(f->state.games, f->actor, 0, f->batch, 1, f->state.published->weights, 0, 0, &result);
+  const mz_status status = mz_games_advance(f->state.games, f->actor, 0, f->batch, 1, f->state.published->weights, 0, 0, &result);
   mz_selfplay_result_deinit(&result);
   return status;
 }

@@ -15,7 +15,8 @@ static const mz_option options[] = {
     {.name = "RUN",
      .type = MZ_OPTION_LIST,
      .offset = AT(runs),
-     .help = "directories of runs, of comparisons, or of seeds (what `train --seeds` leaves); another folder of runs stands for its newest"},
+     .help = "directories of runs, of comparisons, or of seeds (what `train --seeds` leaves); another folder of runs stands for "
+             "its newest"},
     {.name = "--out",
      .type = MZ_OPTION_TEXT,
      .offset = AT(out),
@@ -70,7 +71,8 @@ const mz_command mz_command_report = {
     .summary = "one HTML page with the plots of runs or of a comparison",
     .about =
         "Writes one self-contained page: score and loss, what the stages did, the plan, predictions against observations and "
-        "decisions in words; of several runs of one environment their curves together; of seeds each one, their median, worst and "
+        "decisions in words; of several runs of one environment their curves together; of seeds each one, their median, worst "
+        "and "
         "best; of a comparison its table, intervals and claims. It opens in any browser, without a network.",
     .options = options,
     .arguments_size = sizeof(report_arguments),

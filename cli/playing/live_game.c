@@ -8,9 +8,7 @@ enum { FIRST_CAPACITY = 64 };
 
 static uint8_t *state_at(const mz_live_game *game, int ply) { return game->states + (size_t)ply * game->env->state_size; }
 
-static mz_rng chance(const mz_live_game *game, int draw) {
-  return mz_stream_prompt_chance(game->seed, game->ordinal, draw);
-}
+static mz_rng chance(const mz_live_game *game, int draw) { return mz_stream_prompt_chance(game->seed, game->ordinal, draw); }
 
 static void look(mz_live_game *game) {
   game->legal_count = mz_live_game_over(game) ? 0 : mz_env_legal(game->env, state_at(game, game->count), game->legal);

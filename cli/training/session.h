@@ -24,7 +24,7 @@ typedef struct mz_outcome {
   uint64_t seed, digest;
   mz_counters counters;
   char run[512], score_name[MZ_SCORE_NAME_MAX];
-  bool is_board; /* a game that a person can play against the agent */
+  bool is_board;  /* a game that a person can play against the agent */
   double *scores; /* [phases] by phase of this invocation: the last evaluation's score then, NAN before the first */
   int64_t phases;
 } mz_outcome;

@@ -12,7 +12,7 @@ typedef struct mz_connect_four_board {
   uint64_t all;
 } mz_connect_four_board;
 
-enum { MZ_CONNECT_FOUR_HEIGHT = 7 }; /* bits of a column */
+enum { MZ_CONNECT_FOUR_HEIGHT = 7 };                     /* bits of a column */
 #define MZ_CONNECT_FOUR_BOTTOM UINT64_C(0x0040810204081) /* the lowest cell of every column */
 #define MZ_CONNECT_FOUR_COLUMN UINT64_C(0x3f)
 #define MZ_CONNECT_FOUR_BOARD (MZ_CONNECT_FOUR_BOTTOM * MZ_CONNECT_FOUR_COLUMN)
@@ -37,20 +37,25 @@ static inline uint64_t mz_connect_four_threats(uint64_t stones, uint64_t all) {
   return cells & MZ_CONNECT_FOUR_BOARD & ~all;
 }
 
-static inline uint64_t mz_connect_four_playable_cells(uint64_t all) { return (all + MZ_CONNECT_FOUR_BOTTOM) & MZ_CONNECT_FOUR_BOARD; }
+static inline uint64_t mz_connect_four_playable_cells(uint64_t all) {
+  return (all + MZ_CONNECT_FOUR_BOTTOM) & MZ_CONNECT_FOUR_BOARD;
+}
+
+static inline uint64_t mz_connect_four_column(int column) { return MZ_CONNECT_FOUR_COLUMN << MZ_CONNECT_FOUR_HEIGHT * column; }
 
 /* Returns the board after the side to move has played a column that is not full, seen by the other side. */
 static inline mz_connect_four_board mz_connect_four_play(mz_connect_four_board b, int column) {
-  const uint64_t cell = (b.all + (UINT64_C(1) << MZ_CONNECT_FOUR_HEIGHT * column)) & MZ_CONNECT_FOUR_COLUMN << MZ_CONNECT_FOUR_HEIGHT * column;
+  const uint64_t lowest = UINT64_C(1) << MZ_CONNECT_FOUR_HEIGHT * column,
+                 cell = (b.all + lowest) & mz_connect_four_column(column);
   MZ_ASSERT(cell);
   return (mz_connect_four_board){.mine = b.mine ^ b.all, .all = b.all | cell};
 }
 
 static inline bool mz_connect_four_playable(mz_connect_four_board b, int column) {
-  return (mz_connect_four_playable_cells(b.all) & MZ_CONNECT_FOUR_COLUMN << MZ_CONNECT_FOUR_HEIGHT * column) != 0;
+  return (mz_connect_four_playable_cells(b.all) & mz_connect_four_column(column)) != 0;
 }
 
 /* Returns whether the side to move completes four in this column. */
 static inline bool mz_connect_four_wins(mz_connect_four_board b, int column) {
-  return (mz_connect_four_threats(b.mine, b.all) & mz_connect_four_playable_cells(b.all) & MZ_CONNECT_FOUR_COLUMN << MZ_CONNECT_FOUR_HEIGHT * column) != 0;
+  return (mz_connect_four_threats(b.mine, b.all) & mz_connect_four_playable_cells(b.all) & mz_connect_four_column(column)) != 0;
 }

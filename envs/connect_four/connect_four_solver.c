@@ -32,9 +32,10 @@ struct mz_connect_four_solver {
 
 static inline bool has_four(uint64_t stones) {
   const uint64_t up = stones & stones >> 1, across = stones & stones >> MZ_CONNECT_FOUR_HEIGHT;
-  const uint64_t falling = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT - 1), rising = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT + 1);
-  return (up & up >> 2) | (across & across >> 2 * MZ_CONNECT_FOUR_HEIGHT) | (falling & falling >> 2 * (MZ_CONNECT_FOUR_HEIGHT - 1)) |
-         (rising & rising >> 2 * (MZ_CONNECT_FOUR_HEIGHT + 1));
+  const uint64_t falling = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT - 1),
+                 rising = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT + 1);
+  return (up & up >> 2) | (across & across >> 2 * MZ_CONNECT_FOUR_HEIGHT) |
+         (falling & falling >> 2 * (MZ_CONNECT_FOUR_HEIGHT - 1)) | (rising & rising >> 2 * (MZ_CONNECT_FOUR_HEIGHT + 1));
 }
 
 static inline int count_moves(uint64_t all) { return __builtin_popcountll(all); }

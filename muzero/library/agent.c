@@ -145,7 +145,7 @@ static muzero_status move(agent *a, muzero_game *const *games, size_t count, int
   if (count == 0) return mz_failure(MUZERO_E_USAGE, "%s: count is 0; takes 1 or more", function);
   if (simulations < 0 || simulations > SIMULATIONS_MAX)
     return mz_failure(MUZERO_E_USAGE, "%s: simulations is %d; takes 0, for as trained, or 1 … %d", function, (int)simulations,
-                        SIMULATIONS_MAX);
+                      SIMULATIONS_MAX);
   MUZERO_TRY(mz_failure_of(prepare(a, count, simulations ? simulations : a->trained_simulations)));
   const size_t slots = (size_t)a->planner.slots;
   for (size_t at = 0; at < count; at += slots) {

@@ -55,8 +55,8 @@ void mz_call_callback_ended(void) { omp_set_num_threads(1); }
 static muzero_status size_of(const void *given, size_t first_size, const char *function, const char *name, size_t *size) {
   memcpy(size, given, sizeof *size);
   if (*size >= first_size && *size <= STRUCT_BYTES_MAX) return MUZERO_OK;
-  return mz_failure(MUZERO_E_USAGE, "%s: %s.size is %zu; set it to sizeof(%s), as the macro ..._INIT does", function, name,
-                      *size, name);
+  return mz_failure(MUZERO_E_USAGE, "%s: %s.size is %zu; set it to sizeof(%s), as the macro ..._INIT does", function, name, *size,
+                    name);
 }
 
 muzero_status mz_call_read(void *known, size_t known_size, size_t first_size, const void *given, const char *function,
@@ -66,7 +66,7 @@ muzero_status mz_call_read(void *known, size_t known_size, size_t first_size, co
   for (size_t i = known_size; i < size; i++) {
     if (((const char *)given)[i] == 0) continue;
     return mz_failure(MUZERO_E_USAGE, "%s: %s has a member at byte %zu that version %s of the library does not know", function,
-                        name, i, MUZERO_VERSION);
+                      name, i, MUZERO_VERSION);
   }
   memset(known, 0, known_size);
   memcpy(known, given, size < known_size ? size : known_size);

@@ -46,5 +46,5 @@ muzero_status mz_call_write_text(char *given, size_t size, const char *text, con
 #define MUZERO_NOT_NULL(argument)                                                                                                \
   do {                                                                                                                           \
     if (!(argument))                                                                                                             \
-      return mz_call_end(&call, mz_failure(MUZERO_E_USAGE, "%s: the argument '%s' is NULL", __func__, #argument));             \
+      return mz_call_end(&call, mz_failure(MUZERO_E_USAGE, "%s: the argument '%s' is NULL", __func__, #argument));               \
   } while (0)

@@ -8,9 +8,7 @@ _Static_assert((int)MUZERO_E_INTERNAL == (int)MZ_E_INTERNAL && (int)MUZERO_E_USA
                    (int)MUZERO_E_MEMORY == (int)MZ_E_MEMORY && (int)MUZERO_E_DIVERGED == (int)MZ_E_DIVERGED,
                "a status has one number inside and outside");
 
-muzero_status mz_failure_of(mz_status status) {
-  return status <= MZ_E_DIVERGED ? (muzero_status)(int)status : MUZERO_E_INTERNAL;
-}
+muzero_status mz_failure_of(mz_status status) { return status <= MZ_E_DIVERGED ? (muzero_status)(int)status : MUZERO_E_INTERNAL; }
 
 muzero_status mz_failure(muzero_status status, const char *format, ...) {
   char text[MZ_MESSAGE_MAX];

@@ -135,7 +135,7 @@ static muzero_status check_action(const mz_library_game *game, int32_t action, c
   const int actions = game->env->spec.actions;
   if (action >= 0 && action < actions) return MUZERO_OK;
   return mz_failure(MUZERO_E_USAGE, "%s: %d is no action of %s; takes 0 … %d", function, (int)action, game->env->name,
-                      actions - 1);
+                    actions - 1);
 }
 
 muzero_status muzero_game_state_get(muzero_game *game, muzero_game_state *out) {

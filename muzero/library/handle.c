@@ -69,15 +69,15 @@ muzero_status mz_handle_enter(const void *handle, mz_handle_kind kind, const cha
   if (!handle) return mz_failure(MUZERO_E_USAGE, "%s: the %s is NULL", function, name);
   if (kind_of(handle) != kind)
     return mz_failure(MUZERO_E_USAGE, "%s: takes a %s; what was given is a handle of another type, or none of this library",
-                        function, name);
+                      function, name);
   entry *e = entry_of(handle);
   uint64_t word = atomic_load(&e->word);
   do {
     if (!is_open(handle, word)) return mz_failure(MUZERO_E_USAGE, "%s: the %s is closed", function, name);
     if (word & BUSY) {
       return mz_failure(MUZERO_E_BUSY,
-                          "%s: another call on the %s is not over, in another thread or around the callback that calls", function,
-                          name);
+                        "%s: another call on the %s is not over, in another thread or around the callback that calls", function,
+                        name);
     }
   } while (!atomic_compare_exchange_weak(&e->word, &word, word | BUSY));
   *object = e->object;

@@ -29,7 +29,7 @@ muzero_status muzero_log_set(muzero_log_callback callback, void *context, muzero
   MUZERO_TRY(mz_call_begin(&call, __func__));
   if ((int)most_verbose < MZ_LOG_ERROR || (int)most_verbose > MZ_LOG_DEBUG)
     return mz_call_end(&call, mz_failure(MUZERO_E_USAGE, "%s: %d is no level; takes %d … %d", __func__, (int)most_verbose,
-                                           MZ_LOG_ERROR, MZ_LOG_DEBUG));
+                                         MZ_LOG_ERROR, MZ_LOG_DEBUG));
   pthread_mutex_lock(&lock);
   current = callback;
   current_context = context;

@@ -59,7 +59,7 @@ static muzero_status find(const mz_training *training, const char *name, double 
   else {
     const char *nearest = mz_nearest(name, (const char *const *)s.names, s.count);
     status = mz_failure(MUZERO_E_USAGE, "%s: '%s' is no number of a phase's record%s%s%s", function, name,
-                          nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+                        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
   }
   for (int i = 0; i < s.count; i++) free(s.names[i]);
   return status;

@@ -29,7 +29,7 @@ muzero_progress mz_training_progress(const mz_training *training) {
 muzero_status mz_training_usable(const mz_training *training, const char *function) {
   if (!training->failed) return MUZERO_OK;
   return mz_failure(MUZERO_E_USAGE, "%s: training has failed before; close the run and resume it from its last checkpoint",
-                      function);
+                    function);
 }
 
 muzero_status mz_training_note(mz_training *training, mz_status status) {

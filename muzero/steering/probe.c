@@ -97,7 +97,7 @@ static mz_status play_a_little(learning *l) {
   const mz_settings *s = &l->state->settings;
   mz_selfplay_settings few = s->selfplay;
   mz_search_settings shallow = s->search;
-  mz_replay_settings small = s->replay; /* the run's may be large */
+  mz_replay_settings small = s->replay;     /* the run's may be large */
   small.raw_bytes = small.packed_bytes = 0; /* and there is no folder yet to spill it to */
   if (small.capacity > CAPACITY) small.capacity = CAPACITY;
   if (small.min_fill > small.capacity) small.min_fill = small.capacity;

@@ -56,8 +56,12 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_settings *s, const mz_memory 
                           .items = (double)(s->selfplay.games * s->selfplay.moves) *
                                    mz_selfplay_mean_simulations(&s->selfplay, s->search.simulations),
                           .groups = (double)s->selfplay.games},
-      [MZ_STAGE_BATCH] =
-          {.name = "batch", .threads = MZ_KNOB_BATCH_ACTOR, .batch = -1, .device = MZ_KNOB_REANALYZE_DEVICE, .items = loops, .groups = loops},
+      [MZ_STAGE_BATCH] = {.name = "batch",
+                          .threads = MZ_KNOB_BATCH_ACTOR,
+                          .batch = -1,
+                          .device = MZ_KNOB_REANALYZE_DEVICE,
+                          .items = loops,
+                          .groups = loops},
       [MZ_STAGE_LEARNER] = {.name = "learner",
                             .threads = MZ_KNOB_LEARNER_THREADS,
                             .batch = -1,

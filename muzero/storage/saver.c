@@ -138,8 +138,7 @@ static mz_status write_all(mz_saver *s) {
   int count = 0;
   parts[count++] = (mz_part){"config", s->config, strlen(s->config)};
   for (int i = 0; i < MZ_STATE_SECTIONS; i++)
-    if (s->sections[i].size > 0)
-      parts[count++] = (mz_part){mz_state_section_name(i), s->sections[i].data, s->sections[i].size};
+    if (s->sections[i].size > 0) parts[count++] = (mz_part){mz_state_section_name(i), s->sections[i].data, s->sections[i].size};
   parts[count++] = (mz_part){"segments", s->hashes, (size_t)s->hash_count * sizeof(uint64_t)};
   parts[count++] = (mz_part){"session", s->session, strlen(s->session)};
   if (s->guard.size > 0) parts[count++] = (mz_part){"guard", s->guard.data, s->guard.size};

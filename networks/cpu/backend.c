@@ -62,9 +62,7 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_RELU: kernels->relu(x->data, y->data, count); break;
     case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_RMS: kernels->rms(x->data, y->data, rows, x->columns, x->stride); break;
-    case MZ_OP_MSE:
-      kernels->mse(x->data, tape->values[node->inputs[1]].data, y->data, rows, x->columns, x->stride);
-      break;
+    case MZ_OP_MSE: kernels->mse(x->data, tape->values[node->inputs[1]].data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_SOFTMAX: kernels->softmax(&logits, y->data); break;
     case MZ_OP_EXPECTATION: {
       const float step = mz_bin_step_inline(node->support_min, node->support_max, x->columns);
@@ -104,7 +102,7 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
       break;
     case MZ_OP_MSE:
       kernels->mse_backward(x->data, tape->values[node->inputs[1]].data, tape->values[node->inputs[2]].data, node->factor,
-                                 x->gradient, rows, x->columns, x->stride, overwrite);
+                            x->gradient, rows, x->columns, x->stride, overwrite);
       break;
     case MZ_OP_RMS:
       kernels->rms_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);

@@ -106,7 +106,7 @@ typedef struct mz_kernels {
   /* Element by element over `count` floats, a multiple of 16. */
   void (*add)(const float *a, const float *b, float *y, size_t count);
   void (*relu)(const float *x, float *y, size_t count);
-  void (*to_bf16)(const float *x, uint16_t *y, size_t count);   /* to bfloat16, to the nearest, ties to even; any count */
+  void (*to_bf16)(const float *x, uint16_t *y, size_t count); /* to bfloat16, to the nearest, ties to even; any count */
   void (*relu_mask)(const float *y, float *dy, size_t count); /* dy = 0 where y is not positive */
   void (*relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
   void (*scale)(const float *dy, float factor, float *dx, size_t count, bool overwrite); /* dx (+)= factor · dy */
@@ -122,7 +122,7 @@ typedef struct mz_kernels {
   /* Per row r: mse[r·16] = mean of (x − target)²; its gradient times factor · row_weights[r·16]. */
   void (*mse)(const float *x, const float *target, float *mse, int rows, int columns, ptrdiff_t stride);
   void (*mse_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx, int rows,
-                            int columns, ptrdiff_t stride, bool overwrite);
+                       int columns, ptrdiff_t stride, bool overwrite);
 
   void (*pool)(const mz_pooling *pooling);
   void (*pool_backward)(const mz_pooling *pooling);

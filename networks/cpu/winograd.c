@@ -91,7 +91,8 @@ void mz_winograd_pack_data(const mz_winograd *w, const float *weights, float *pa
         mz_transpose(from, SIDE, SIDE, w->outputs, square[tap][0], SIDE);
       }
       for (int i = 0; i < SIDE; i++) {
-        mz_kernels_get()->taps_filter_transform(&turned, square[TAPS - 1][i], packed + (ptrdiff_t)(output + i) * w->inputs + input);
+        mz_kernels_get()->taps_filter_transform(&turned, square[TAPS - 1][i],
+                                                packed + (ptrdiff_t)(output + i) * w->inputs + input);
       }
     }
   }
@@ -143,7 +144,8 @@ size_t mz_winograd_weights_scratch(const mz_winograd *w) {
 }
 
 /* sum [point][input][output], points kernel_stride apart, (+)= input_points · gradient_points */
-static void accumulate(const mz_winograd *w, int rows, const float *input_points, const float *gradient_points, bool add, float *sum) {
+static void accumulate(const mz_winograd *w, int rows, const float *input_points, const float *gradient_points, bool add,
+                       float *sum) {
   mz_term term = {0};
   mz_product p = {.rows = w->inputs,
                   .columns = w->outputs,
@@ -166,7 +168,8 @@ static void accumulate(const mz_winograd *w, int rows, const float *input_points
 
 void mz_winograd_weights(const mz_winograd *w, int rows, const mz_term *terms, int term_count, float *scratch, float *gradient) {
   const mz_kernels *kernels = mz_kernels_get();
-  float *sum = scratch, *input_points = sum + (size_t)w->points * (size_t)kernel_stride(w), *gradient_points = input_points + points_size(w, w->inputs);
+  float *sum = scratch, *input_points = sum + (size_t)w->points * (size_t)kernel_stride(w),
+        *gradient_points = input_points + points_size(w, w->inputs);
   const int total = term_count * rows;
   for (int done = 0, all; done < total; done += all) {
     all = smaller(w->block, total - done);

@@ -77,10 +77,10 @@ typedef struct mz_model {
   /* conv */
   mz_board board;
   int planes, channels, head_channels, norm_rows;
-  bool infer_bf16, train_bf16;    /* convolutions of inference, of training in bfloat16 */
-  mz_action_map action_map; /* its table: action_table */
-  mz_tower towers[3];       /* representation, dynamics, prediction */
-  mz_head heads[3];         /* reward, policy, value */
+  bool infer_bf16, train_bf16; /* convolutions of inference, of training in bfloat16 */
+  mz_action_map action_map;    /* its table: action_table */
+  mz_tower towers[3];          /* representation, dynamics, prediction */
+  mz_head heads[3];            /* reward, policy, value */
   mz_block blocks[MZ_BLOCKS_MAX];
   int block_count;
 } mz_model;

@@ -157,7 +157,7 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_AFFINE: mz_ref_affine(tape, node, r); break;
     case MZ_OP_NORM:           /* goes over groups of rows */
     case MZ_OP_SCALE_GRADIENT: /* shares its input's data */
-    case MZ_OP_TO_BF16:           /* never: this backend has none */
+    case MZ_OP_TO_BF16:        /* never: this backend has none */
     case MZ_OP_INPUT: break;
   }
 }

@@ -17,7 +17,7 @@ typedef mz_status mz_pack(const mz_param *param, const void *values, bool bf16, 
 struct mz_backend {
   const char *name;
   bool (*has_bf16)(void); /* this processor multiplies bf16 (tape.h); NULL: never */
-  size_t element_size;  /* 4: float, 8: double; every activation, gradient and parameter of a tape on this backend */
+  size_t element_size;    /* 4: float, 8: double; every activation, gradient and parameter of a tape on this backend */
   /* Called once per node when the tape is planned; `node->prepared` is the backend's. */
   mz_status (*prepare)(mz_tape *tape, mz_node *node);
   void (*release)(mz_tape *tape, mz_node *node);

@@ -196,8 +196,7 @@ mz_value mz_tape_to_bf16(mz_tape *tape, mz_value x) {
   const mz_node *node = &tape->nodes[x];
   mz_value y = x;
   const bool alone = node->op == MZ_OP_CONV && node->input_count == 1 && !tape->with_backward;
-  if (!mz_node_traits(node)->writes_bf16 && !alone)
-    y = append(tape, node_of(MZ_OP_TO_BF16, 1, x, 0, 0), columns_of(tape, x));
+  if (!mz_node_traits(node)->writes_bf16 && !alone) y = append(tape, node_of(MZ_OP_TO_BF16, 1, x, 0, 0), columns_of(tape, x));
   if (tape->failure == MZ_OK) tape->values[y].bf16 = true;
   return y;
 }

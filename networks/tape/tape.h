@@ -23,7 +23,7 @@ typedef enum mz_op {
   MZ_OP_RMS,            /* per row: x / √(mean x² + 1e-5)  (Zhang & Sennrich 2019, without gains) */
   MZ_OP_SCALE_GRADIENT, /* y = x; dx += factor·dy */
   MZ_OP_SOFTMAX_XENT,   /* per row: −w · Σ target·log softmax(logits): adds to the tape's loss */
-  MZ_OP_MSE,       /* per row: w · mean of (x − target)²: adds to the tape's loss; nothing flows into the target */
+  MZ_OP_MSE,            /* per row: w · mean of (x − target)²: adds to the tape's loss; nothing flows into the target */
   MZ_OP_EXPECTATION,    /* per row: h⁻¹(Σ softmax(logits)·support), one column; inference only */
   MZ_OP_SOFTMAX,        /* inference only */
   MZ_OP_PLANES,         /* a board's channels, filled up with zeros to a multiple of 16 */
@@ -31,8 +31,8 @@ typedef enum mz_op {
   MZ_OP_ACTION_MAP,     /* where the action is on the board, through a 3 × 3 convolution of its own (action_map.h) */
   MZ_OP_NORM,           /* training: batch norm over groups of rows (Ioffe & Szegedy 2015), and activation */
   MZ_OP_POOL,           /* of a board: the mean of each channel over its positions, then the largest of each */
-  MZ_OP_BROADCAST,         /* one entry for each channel, at every position of a board */
-  MZ_OP_TO_BF16,           /* y = x, rounded to bfloat16 */
+  MZ_OP_BROADCAST,      /* one entry for each channel, at every position of a board */
+  MZ_OP_TO_BF16,        /* y = x, rounded to bfloat16 */
   MZ_OP_AFFINE,         /* inference: y = act(scale · x + shift), by channel */
 } mz_op;
 enum { MZ_OPS = MZ_OP_AFFINE + 1 };

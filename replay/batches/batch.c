@@ -9,11 +9,11 @@
 #include <string.h>
 
 typedef struct mz_batch_scratch {
-  mz_draw *draws;    /* [rows] */
-  mz_segment_cache cache;  /* of their contents, while the batch is built */
-  uint8_t *observed; /* an observation in its symmetry */
-  int32_t *symmetry; /* [symmetries][actions]: where an action goes */
-  mz_batch_reanalyzed reanalyzed;    /* memory is had when first needed */
+  mz_draw *draws;                 /* [rows] */
+  mz_segment_cache cache;         /* of their contents, while the batch is built */
+  uint8_t *observed;              /* an observation in its symmetry */
+  int32_t *symmetry;              /* [symmetries][actions]: where an action goes */
+  mz_batch_reanalyzed reanalyzed; /* memory is had when first needed */
 } mz_batch_scratch;
 
 static void carve(mz_batch *batch, mz_batch_scratch *scratch, const mz_spec *spec, mz_carver *carver) {

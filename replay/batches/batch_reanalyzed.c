@@ -46,8 +46,8 @@ static void add_search(mz_batch_reanalyzed *reanalyzed, const mz_segment *segmen
 }
 
 /* Where the value of state `t` of a row drawn at `position` will be; states beyond those searched are evaluated once. */
-static int32_t value_of_state(mz_batch_reanalyzed *reanalyzed, const mz_segment *segment, int t, int position, size_t obs_bytes, int row,
-                              int *last_evaluated) {
+static int32_t value_of_state(mz_batch_reanalyzed *reanalyzed, const mz_segment *segment, int t, int position, size_t obs_bytes,
+                              int row, int *last_evaluated) {
   if (t <= position + reanalyzed->unroll) return reanalyzed->search[row * (reanalyzed->unroll + 1) + t - position];
   if (t != *last_evaluated) { /* bootstrap states of successive steps never go back */
     memcpy(reanalyzed->evaluated + (size_t)reanalyzed->evaluations * obs_bytes, segment->obs + (size_t)t * obs_bytes, obs_bytes);
@@ -71,7 +71,8 @@ static void collect_row(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *
   }
 }
 
-mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draws, uint32_t update) {
+mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draws,
+                                   uint32_t update) {
   const mz_reanalyzer *reanalyzer = source->reanalyzer;
   int states = reanalyzed->rows * (reanalyzed->unroll + 1);
   reanalyzed->searches = reanalyzed->evaluations = 0;
@@ -81,10 +82,11 @@ mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_bat
     if (mz_rng_f64(&rng) < reanalyzer->ratio) collect_row(reanalyzed, source, &draws[row], row);
   }
   if (reanalyzed->searches > 0)
-    MZ_TRY(reanalyzer->search(reanalyzer->context, update, reanalyzed->searches, reanalyzed->searched, reanalyzed->legal, reanalyzed->key,
-                              reanalyzed->policies, reanalyzed->values));
+    MZ_TRY(reanalyzer->search(reanalyzer->context, update, reanalyzed->searches, reanalyzed->searched, reanalyzed->legal,
+                              reanalyzed->key, reanalyzed->policies, reanalyzed->values));
   if (reanalyzed->evaluations > 0)
-    MZ_TRY(reanalyzer->evaluate(reanalyzer->context, reanalyzed->evaluations, reanalyzed->evaluated, reanalyzed->values + states));
+    MZ_TRY(
+        reanalyzer->evaluate(reanalyzer->context, reanalyzed->evaluations, reanalyzed->evaluated, reanalyzed->values + states));
   return MZ_OK;
 }
 

@@ -22,7 +22,8 @@ void mz_batch_reanalyzed_deinit(mz_batch_reanalyzed *reanalyzed);
 double mz_batch_reanalyzed_bytes(const mz_spec *spec, int rows, int unroll); /* that init takes */
 
 /* Row i is chosen by mz_stream_reanalyzed_row. */
-mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draws, uint32_t update);
+mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draws,
+                                   uint32_t update);
 /* [actions], or NULL: the stored one holds. */
 const float *mz_batch_reanalyzed_policy(const mz_batch_reanalyzed *reanalyzed, int row, int step);
 /* NULL: the stored one holds. */

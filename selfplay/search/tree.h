@@ -23,9 +23,10 @@ typedef struct mz_tree_node {
 
 /* The edges of one node; arrays are [actions]. */
 typedef struct mz_edges {
-  float *prior; /* softmax of the logits, at least MZ_PRIOR_MIN (selfplay/search/score.h); root: over legal actions, with noise, and for
+  float *
+      prior; /* softmax of the logits, at least MZ_PRIOR_MIN (selfplay/search/score.h); root: over legal actions, with noise, and for
                    what is illegal −INFINITY (puct: no score can overcome it) or 0 (gumbel) */
-  float *q;     /* reward + discount · value of the child; 0 when unvisited */
+  float *q; /* reward + discount · value of the child; 0 when unvisited */
   int32_t *visits;
   int32_t *child; /* node index or MZ_NO_NODE */
 } mz_edges;

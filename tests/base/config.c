@@ -34,7 +34,8 @@ typedef struct joined {
 enum { RATE, LOOPS, SYMMETRY, KIND, SIZE, BIG, PAUSE, NAME, ROWS };
 
 static const mz_setting learner_rows[] = {
-    {"learning_rate", MZ_FLOAT, MZ_ALGORITHMIC, offsetof(learner, learning_rate), 1e-8, 10, "0.003", NULL, "", .help = "step size"},
+    {"learning_rate", MZ_FLOAT, MZ_ALGORITHMIC, offsetof(learner, learning_rate), 1e-8, 10, "0.003", NULL, "",
+     .help = "step size"},
     {"loop_count", MZ_INT, MZ_ALGORITHMIC, offsetof(learner, loop_count), 0, 4096, "40", NULL, "updates a round", .help = "L"},
     {"symmetry", MZ_BOOL, MZ_ALGORITHMIC, offsetof(learner, symmetry), 0, 1, "on", NULL, "", .help = "augment"},
 };
@@ -269,8 +270,7 @@ static void test_sizes_and_times(void **state) {
   assert_int_equal(mz_parse_size("64MB", "--memory", &size), MZ_E_CONFIG);
   assert_string_equal(mz_message(), "--memory 64MB: no such unit; a size takes k, M, G, KiB, MiB or GiB");
   assert_int_equal(mz_parse_size("-1", "--steps", &size), MZ_E_CONFIG);
-  assert_string_equal(mz_message(),
-                      "--steps -1: not a whole number of 0 or more, which may have k, M, G, KiB, MiB or GiB");
+  assert_string_equal(mz_message(), "--steps -1: not a whole number of 0 or more, which may have k, M, G, KiB, MiB or GiB");
   assert_int_equal(mz_parse_size("10000000000G", "--steps", &size), MZ_E_CONFIG);
   assert_string_equal(
       mz_message(),

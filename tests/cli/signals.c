@@ -67,8 +67,8 @@ static void test_terminate(void **state) {
 static void test_interrupt_twice(void **state) {
   (void)state;
   process p = {0};
-  process_start(&p, "train", "tictactoe", LONG, "--run", "slow", "--json", "--set", "simulations=20000", "--set", "moves_per_round=2000",
-                "--set", "train.phase_rounds=1", NULL);
+  process_start(&p, "train", "tictactoe", LONG, "--run", "slow", "--json", "--set", "simulations=20000", "--set",
+                "moves_per_round=2000", "--set", "train.phase_rounds=1", NULL);
   /* resumable from the first moment: wait for the first checkpoint, and for the handlers behind it */
   process wait = {0};
   process_shell(&wait,
@@ -231,10 +231,14 @@ static void test_seeds_stop_together(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_interrupt),        cmocka_unit_test(test_terminate),
-      cmocka_unit_test(test_interrupt_twice),  cmocka_unit_test(test_checkpoint_on_request),
-      cmocka_unit_test(test_directory_in_use), cmocka_unit_test(test_killed_run_is_resumable),
-      cmocka_unit_test(test_reader_leaves),    cmocka_unit_test(test_seeds_stop_together),
+      cmocka_unit_test(test_interrupt),
+      cmocka_unit_test(test_terminate),
+      cmocka_unit_test(test_interrupt_twice),
+      cmocka_unit_test(test_checkpoint_on_request),
+      cmocka_unit_test(test_directory_in_use),
+      cmocka_unit_test(test_killed_run_is_resumable),
+      cmocka_unit_test(test_reader_leaves),
+      cmocka_unit_test(test_seeds_stop_together),
       cmocka_unit_test(test_an_interrupt_is_said_once),
       cmocka_unit_test(test_long_phases_say_how_far_they_are),
   };

@@ -153,7 +153,8 @@ static void symmetries_are_a_group(void **unused) {
       for (int u = 0; u < SYMMETRIES; u++) {
         bool equal = true;
         for (int a = 0; a < CELLS; a++)
-          equal &= mz_symmetry_action(&env->spec, s, mz_symmetry_action(&env->spec, t, a)) == mz_symmetry_action(&env->spec, u, a);
+          equal &=
+              mz_symmetry_action(&env->spec, s, mz_symmetry_action(&env->spec, t, a)) == mz_symmetry_action(&env->spec, u, a);
         same += equal;
       }
       assert_int_equal(same, 1);

@@ -75,7 +75,8 @@ static void allocates_once(const char *env, const char *const *sets, int count) 
   close_loop(&l);
 }
 
-#define COMMON "num_games=4", "simulations=8", "batch_size=16", "shards=4", "unroll_steps=2", "td_steps=0", "replay.segment_moves=0"
+#define COMMON                                                                                                                   \
+  "num_games=4", "simulations=8", "batch_size=16", "shards=4", "unroll_steps=2", "td_steps=0", "replay.segment_moves=0"
 
 static void vectors(void **unused) {
   (void)unused;

@@ -219,10 +219,9 @@ static void a_section_of_a_newer_version_is_named(void **state) {
 
 int main(void) {
   setenv("MUZERO_ISA", "plain", 1); /* the level that the digests were made at; read when kernels are first chosen */
-  const struct CMUnitTest tests[] = {cmocka_unit_test(earlier_formats_are_read),
-                                     cmocka_unit_test(the_average_is_found_where_each_version_has_it),
-                                     cmocka_unit_test(an_average_that_is_missing_or_short_is_named),
-                                     cmocka_unit_test(newer_files_are_named_and_left),
-                                     cmocka_unit_test(a_section_of_a_newer_version_is_named)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(earlier_formats_are_read), cmocka_unit_test(the_average_is_found_where_each_version_has_it),
+      cmocka_unit_test(an_average_that_is_missing_or_short_is_named), cmocka_unit_test(newer_files_are_named_and_left),
+      cmocka_unit_test(a_section_of_a_newer_version_is_named)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

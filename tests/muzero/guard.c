@@ -5,22 +5,10 @@
 #include "testing.h"
 
 enum { SETS_MAX = 24, STOP = 14 };
-static const char *const common[] = {"num_games=8",
-                                     "moves_per_round=4",
-                                     "loop_count=3",
-                                     "batch_size=16",
-                                     "shards=4",
-                                     "simulations=4",
-                                     "unroll_steps=2",
-                                     "td_steps=3",
-                                     "network.width=16",
-                                     "replay.min_fill=20",
-                                     "replay.capacity=300",
-                                     "train.phase_rounds=3",
-                                     "eval.games=2",
-                                     "eval.opponent=random",
-                                     "train.target=1e9",
-                                     "eval.interval=100",
+static const char *const common[] = {"num_games=8",      "moves_per_round=4",    "loop_count=3",        "batch_size=16",
+                                     "shards=4",         "simulations=4",        "unroll_steps=2",      "td_steps=3",
+                                     "network.width=16", "replay.min_fill=20",   "replay.capacity=300", "train.phase_rounds=3",
+                                     "eval.games=2",     "eval.opponent=random", "train.target=1e9",    "eval.interval=100",
                                      "gradient_clip=0"};
 enum { COMMON = sizeof common / sizeof common[0] };
 

@@ -43,8 +43,8 @@ static void what_changes_the_work_changes_the_key(void **unused) {
 
 static void a_conv_model_is_named_by_its_layers_and_precision(void **unused) {
   (void)unused;
-  const char *sets[] = {"network.kind=conv",        "network.channels=32", "network.blocks=3", "network.prediction_blocks=1",
-                        "network.pooled_blocks=1", "network.training=bf16"};
+  const char *sets[] = {"network.kind=conv",           "network.channels=32",     "network.blocks=3",
+                        "network.prediction_blocks=1", "network.pooled_blocks=1", "network.training=bf16"};
   const mz_history_key key = key_with("connect4", sets, 6);
   assert_non_null(strstr(key.network, "conv channels 32 blocks 3+1 pooled 1 heads 16, "));
   assert_non_null(strstr(key.network, " parameters, inference f32, training bf16"));
@@ -53,7 +53,7 @@ static void a_conv_model_is_named_by_its_layers_and_precision(void **unused) {
 /* The longest text that settings can make is not cut. */
 static void the_largest_model_has_room(void **unused) {
   (void)unused;
-  const char *sets[] = {"network.kind=conv",        "network.channels=1024",        "network.blocks=16",
+  const char *sets[] = {"network.kind=conv",        "network.channels=1024",       "network.blocks=16",
                         "network.pooled_blocks=16", "network.prediction_blocks=8", "network.head_channels=256",
                         "network.training=bf16",    "network.inference=bf16"};
   const mz_history_key key = key_with("connect4", sets, 8);

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define COMMON                                                                                                                   \
-  "num_games=5", "loop_count=4", "batch_size=8", "shards=4", "simulations=3", "unroll_steps=2", "td_steps=3", "network.width=8",             \
+  "num_games=5", "loop_count=4", "batch_size=8", "shards=4", "simulations=3", "unroll_steps=2", "td_steps=3", "network.width=8", \
       "replay.min_fill=12", "replay.capacity=120", "replay.priority_exponent=0.6", "target_interval=3", "replay.segment_moves=6"
 static const char *const tictactoe[] = {COMMON, "moves_per_round=3", "reanalyze_ratio=0.5", "selfplay.opening_plies=2"};
 static const char *const cartpole[] = {COMMON, "moves_per_round=4", "search.algorithm=puct", "weight_average=0.9"};

@@ -20,21 +20,10 @@ static void play_to(mz_run *run, int64_t rounds) {
 
 /* A run with a checkpoint after every round, of which some stay. */
 static void train(const char *env, const char *dir, int64_t rounds) {
-  static const char *const sets[] = {"num_games=8",
-                                     "moves_per_round=4",
-                                     "loop_count=2",
-                                     "batch_size=16",
-                                     "shards=2",
-                                     "simulations=4",
-                                     "network.width=16",
-                                     "replay.min_fill=30",
-                                     "eval.games=2",
-                                     "eval.opponent=",
-                                     "eval.simulations=0",
-                                     "train.target=1e9",
-                                     "checkpoint.keep=1",
-                                     "checkpoint.spaced=1",
-                                     "train.phase_rounds=100"};
+  static const char *const sets[] = {"num_games=8",       "moves_per_round=4",   "loop_count=2",          "batch_size=16",
+                                     "shards=2",          "simulations=4",       "network.width=16",      "replay.min_fill=30",
+                                     "eval.games=2",      "eval.opponent=",      "eval.simulations=0",    "train.target=1e9",
+                                     "checkpoint.keep=1", "checkpoint.spaced=1", "train.phase_rounds=100"};
   const mz_run_options options = {.env = env,
                                   .dir = dir,
                                   .sets = sets,

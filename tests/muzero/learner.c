@@ -6,7 +6,8 @@
 
 static mz_settings small(void) {
   return settings_with(
-      (const char *[]){"batch_size=48", "shards=8", "unroll_steps=3", "network.width=48", "weight_average=0.95", "optimizer=sgd"}, 6);
+      (const char *[]){"batch_size=48", "shards=8", "unroll_steps=3", "network.width=48", "weight_average=0.95", "optimizer=sgd"},
+      6);
 }
 
 static void fill(mz_batch *b, const mz_model *m) {
@@ -85,8 +86,8 @@ static void a_nan_stops_before_the_weights(void **unused) {
 
 /* Whether an update by consistency alone moves the weights: no head has a target, and `seen` rows have observations. */
 static bool consistency_learns(bool seen) {
-  mz_settings s = settings_with((const char *[]){"batch_size=48", "shards=8", "unroll_steps=3", "network.width=48", "optimizer=sgd",
-                                                 "weight_decay=0", "loss.consistency_weight=2"},
+  mz_settings s = settings_with((const char *[]){"batch_size=48", "shards=8", "unroll_steps=3", "network.width=48",
+                                                 "optimizer=sgd", "weight_decay=0", "loss.consistency_weight=2"},
                                 7);
   const mz_env *env = env_named("cartpole");
   mz_model model;

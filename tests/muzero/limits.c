@@ -14,7 +14,8 @@ static void each_limit_is_met_when_reached(void **unused) {
                           .game_s = NAN,
                           .closing_games = 100};
   mz_allocation_settings a = {.deadline = 5.5};
-  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 11, .updates = 21, .env_steps = 31, .for_s = 4.1}, &a, &spent), MZ_GOES_ON);
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 11, .updates = 21, .env_steps = 31, .for_s = 4.1}, &a, &spent),
+                   MZ_GOES_ON);
   assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 10}, &a, &spent), MZ_REASON_ROUNDS);
   assert_int_equal(mz_limits_met(&(mz_limits){.updates = 20}, &a, &spent), MZ_REASON_UPDATES);
   assert_int_equal(mz_limits_met(&(mz_limits){.env_steps = 30}, &a, &spent), MZ_REASON_ENV_STEPS);
@@ -59,9 +60,9 @@ static void half_of_a_limit_is_for_training(void **unused) {
 /* ---- runs ---- */
 
 static mz_run *open_run(const char *dir, const char *extra) {
-  static const char *const common[] = {"num_games=4",           "moves_per_round=3",       "loop_count=2",          "batch_size=16",
-                                       "shards=2",          "simulations=2", "replay.min_fill=8",     "replay.capacity=1000",
-                                       "network.width=8",   "eval.games=2",  "train.phase_rounds=2", "eval.opponent=random",
+  static const char *const common[] = {"num_games=4",       "moves_per_round=3", "loop_count=2",         "batch_size=16",
+                                       "shards=2",          "simulations=2",     "replay.min_fill=8",    "replay.capacity=1000",
+                                       "network.width=8",   "eval.games=2",      "train.phase_rounds=2", "eval.opponent=random",
                                        "eval.interval=1000"};
   enum { COMMON = sizeof common / sizeof common[0] };
   const char *sets[COMMON + 1];
@@ -150,11 +151,9 @@ static void a_state_without_a_score_is_evaluated_at_the_end(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_limit_is_met_when_reached),
-                                     cmocka_unit_test(time_is_left_for_the_closing_evaluation),
-                                     cmocka_unit_test(half_of_a_limit_is_for_training),
-                                     cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
-                                     cmocka_unit_test(a_stop_between_phases_records_nothing),
-                                     cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_limit_is_met_when_reached),        cmocka_unit_test(time_is_left_for_the_closing_evaluation),
+      cmocka_unit_test(half_of_a_limit_is_for_training),       cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
+      cmocka_unit_test(a_stop_between_phases_records_nothing), cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,10 @@ typedef struct config {
 
 static const config configs[] = {
     {"small vectors", "cartpole", 60, {QUICK, "num_games=64", "moves_per_round=16", "replay.capacity=20k"}},
-    {"replay of vectors", "cartpole", 160, {QUICK, "num_games=256", "moves_per_round=16", "replay.capacity=400k", "network.width=16"}},
+    {"replay of vectors",
+     "cartpole",
+     160,
+     {QUICK, "num_games=256", "moves_per_round=16", "replay.capacity=400k", "network.width=16"}},
     {"packed",
      "cartpole",
      160,
@@ -111,7 +114,10 @@ static const config configs[] = {
      "tictactoe",
      40,
      {QUICK, "eval.opponent=random", "num_games=64", "moves_per_round=9", "reanalyze_ratio=1", "batch_size=512", "shards=8"}},
-    {"large batches", "cartpole", 12, {QUICK, "num_games=64", "moves_per_round=16", "batch_size=8192", "shards=8", "batch_buffer_size=16"}},
+    {"large batches",
+     "cartpole",
+     12,
+     {QUICK, "num_games=64", "moves_per_round=16", "batch_size=8192", "shards=8", "batch_buffer_size=16"}},
 };
 
 static void account_holds(void **state) {

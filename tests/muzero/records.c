@@ -2,9 +2,9 @@
 #include "muzero/muzero.h"
 #include "testing.h"
 
-static const char *const sets[] = {
-    "num_games=2",         "moves_per_round=2",      "loop_count=1",      "batch_size=4",        "shards=2", "simulations=2", "unroll_steps=2",
-    "network.width=8", "eval.games=1", "replay.min_fill=4", "train.phase_rounds=2"};
+static const char *const sets[] = {"num_games=2",  "moves_per_round=2", "loop_count=1",        "batch_size=4",
+                                   "shards=2",     "simulations=2",     "unroll_steps=2",      "network.width=8",
+                                   "eval.games=1", "replay.min_fill=4", "train.phase_rounds=2"};
 
 static const mz_run_options fresh = {
     .env = "cartpole", .sets = sets, .set_count = sizeof sets / sizeof sets[0], .threads = 1, .allocate = "fixed"};

@@ -2,9 +2,8 @@
 #include "muzero/muzero.h"
 #include "testing.h"
 
-static const char *const sets[] = {"num_games=8",          "moves_per_round=3",         "loop_count=3",         "batch_size=8",
-                                   "simulations=3",    "network.width=8", "train.phase_rounds=2", "eval.games=1",
-                                   "replay.min_fill=8"};
+static const char *const sets[] = {"num_games=8",     "moves_per_round=3",    "loop_count=3", "batch_size=8",     "simulations=3",
+                                   "network.width=8", "train.phase_rounds=2", "eval.games=1", "replay.min_fill=8"};
 
 static mz_phase play_phase(mz_run *run) {
   const mz_limits limits = {.rounds = 1000};

@@ -4,12 +4,13 @@
 #include "muzero/muzero.h"
 #include "testing.h"
 
-static const char *const sets[] = {
-    "num_games=12", "moves_per_round=6", "loop_count=5", "batch_size=32", "shards=8", "simulations=10", "unroll_steps=3", "td_steps=4",
-    "network.width=32", "replay.min_fill=50", "replay.capacity=200", "replay.priority_exponent=0.6", "reanalyze_ratio=0.2",
-    "target_interval=7", "train.phase_rounds=3", "eval.games=4", "eval.opponent=random", "checkpoint.keep=2", "train.target=1e9",
-    /* not for every run: */
-    "network.kind=conv", "network.channels=16", "network.blocks=1"};
+static const char *const sets[] = {"num_games=12", "moves_per_round=6", "loop_count=5", "batch_size=32", "shards=8",
+                                   "simulations=10", "unroll_steps=3", "td_steps=4", "network.width=32", "replay.min_fill=50",
+                                   "replay.capacity=200", "replay.priority_exponent=0.6", "reanalyze_ratio=0.2",
+                                   "target_interval=7", "train.phase_rounds=3", "eval.games=4", "eval.opponent=random",
+                                   "checkpoint.keep=2", "train.target=1e9",
+                                   /* not for every run: */
+                                   "network.kind=conv", "network.channels=16", "network.blocks=1"};
 enum { RESIDUAL = 3, SETS = sizeof sets / sizeof sets[0] - RESIDUAL, ROUNDS = 11 };
 static int residual; /* RESIDUAL: networks of runs are residual ones; 0: fully connected */
 

@@ -12,26 +12,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const char *const sets[] = {"num_games=8",
-                                   "moves_per_round=4",
-                                   "loop_count=6",
-                                   "batch_size=16",
-                                   "shards=4",
-                                   "simulations=4",
-                                   "unroll_steps=2",
-                                   "td_steps=3",
-                                   "network.width=16",
-                                   "replay.min_fill=16",
-                                   "replay.capacity=1k",
-                                   "train.phase_rounds=3",
-                                   "eval.games=4",
-                                   "eval.opponent=random",
-                                   "allocate.strategy=fixed",
-                                   "cpu_actor=2",
-                                   "batch_actor=1",
-                                   "mcts_storage_size=2",
-                                   "batch_buffer_size=3",
-                                   "watchdog.time=0"};
+static const char *const sets[] = {
+    "num_games=8",        "moves_per_round=4",    "loop_count=6",        "batch_size=16",        "shards=4",
+    "simulations=4",      "unroll_steps=2",       "td_steps=3",          "network.width=16",     "replay.min_fill=16",
+    "replay.capacity=1k", "train.phase_rounds=3", "eval.games=4",        "eval.opponent=random", "allocate.strategy=fixed",
+    "cpu_actor=2",        "batch_actor=1",        "mcts_storage_size=2", "batch_buffer_size=3",  "watchdog.time=0"};
 
 /* ---- threads that are held at a place where they meet others ---- */
 

@@ -255,10 +255,14 @@ static void every_op_has_a_row(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradients_only_where_they_matter), cmocka_unit_test(parameters_without_a_loss_get_zero),
-      cmocka_unit_test(nothing_flows_into_a_target),      cmocka_unit_test(first_writers_and_shared_weights),
-      cmocka_unit_test(write_and_read_are_inverse),       cmocka_unit_test(measuring_is_planning_without_memory),
-      cmocka_unit_test(too_many_nodes_are_an_error),      cmocka_unit_test(memory_may_run_out_anywhere),
+      cmocka_unit_test(gradients_only_where_they_matter),
+      cmocka_unit_test(parameters_without_a_loss_get_zero),
+      cmocka_unit_test(nothing_flows_into_a_target),
+      cmocka_unit_test(first_writers_and_shared_weights),
+      cmocka_unit_test(write_and_read_are_inverse),
+      cmocka_unit_test(measuring_is_planning_without_memory),
+      cmocka_unit_test(too_many_nodes_are_an_error),
+      cmocka_unit_test(memory_may_run_out_anywhere),
       cmocka_unit_test(every_op_has_a_row),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

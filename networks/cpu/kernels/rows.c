@@ -116,8 +116,8 @@ void MZ_LEVEL(mz_mse)(const float *x, const float *target, float *mse, int rows,
   }
 }
 
-void MZ_LEVEL(mz_mse_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx,
-                                    int rows, int columns, ptrdiff_t stride, bool overwrite) {
+void MZ_LEVEL(mz_mse_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx, int rows,
+                               int columns, ptrdiff_t stride, bool overwrite) {
   for (int row = 0; row < rows; row++, x += stride, target += stride, dx += stride, row_weights += V_LANES) {
     const vec scale = v_set(2.0f * factor * *row_weights / (float)columns);
     for (int c = 0; c < columns; c += V_LANES) {

@@ -21,8 +21,8 @@ void MZ_LEVEL(mz_rms)(const float *x, float *y, int rows, int columns, ptrdiff_t
 void MZ_LEVEL(mz_rms_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
                                ptrdiff_t stride, bool overwrite);
 void MZ_LEVEL(mz_mse)(const float *x, const float *target, float *mse, int rows, int columns, ptrdiff_t stride);
-void MZ_LEVEL(mz_mse_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx,
-                                    int rows, int columns, ptrdiff_t stride, bool overwrite);
+void MZ_LEVEL(mz_mse_backward)(const float *x, const float *target, const float *row_weights, float factor, float *dx, int rows,
+                               int columns, ptrdiff_t stride, bool overwrite);
 void MZ_LEVEL(mz_pool)(const mz_pooling *pooling);
 void MZ_LEVEL(mz_pool_backward)(const mz_pooling *pooling);
 void MZ_LEVEL(mz_broadcast)(const float *x, float *y, int rows, int positions, int channels);

@@ -99,24 +99,25 @@ INLINE void from_points(const tile *t, const float *points, const mz_tile_finish
 #define EACH_HEIGHT(F, N) F(3, N) F(4, N) F(5, N) F(6, N)
 
 #define DEFINE(M, N)                                                                                                             \
-  static void input_transform_##M##x##N(const tile *t, const float *board, float *points) {                                                  \
-    to_points(t, board, points, M + 2, N + 2, input_transform##N, N + 2, input_transform##M, M + 2);                                                     \
+  static void input_transform_##M##x##N(const tile *t, const float *board, float *points) {                                      \
+    to_points(t, board, points, M + 2, N + 2, input_transform##N, N + 2, input_transform##M, M + 2);                             \
   }                                                                                                                              \
-  static void output_gradient_transform_##M##x##N(const tile *t, const float *board, float *points) {                                               \
-    to_points(t, board, points, M, N, output_gradient_transform##N, N + 2, output_gradient_transform##M, M + 2);                                                       \
+  static void output_gradient_transform_##M##x##N(const tile *t, const float *board, float *points) {                            \
+    to_points(t, board, points, M, N, output_gradient_transform##N, N + 2, output_gradient_transform##M, M + 2);                 \
   }                                                                                                                              \
-  static void output_transform_##M##x##N(const tile *t, const float *points, const mz_tile_finish *f, float *board) {                     \
-    from_points(t, points, f, board, M + 2, N + 2, output_transform##N, N, output_transform##M, M);                                                \
+  static void output_transform_##M##x##N(const tile *t, const float *points, const mz_tile_finish *f, float *board) {            \
+    from_points(t, points, f, board, M + 2, N + 2, output_transform##N, N, output_transform##M, M);                              \
   }                                                                                                                              \
-  static void filter_transform_##M##x##N(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride) {               \
+  static void filter_transform_##M##x##N(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride) {       \
     grid g;                                                                                                                      \
-    load_rows(g, MZ_KERNEL, MZ_KERNEL, filter_transform##N, taps, tap_stride *MZ_KERNEL, tap_stride);                                    \
-    store_columns(g, MZ_KERNEL, N + 2, filter_transform##M, M + 2, points, (N + 2) * point_stride, point_stride);                        \
+    load_rows(g, MZ_KERNEL, MZ_KERNEL, filter_transform##N, taps, tap_stride *MZ_KERNEL, tap_stride);                            \
+    store_columns(g, MZ_KERNEL, N + 2, filter_transform##M, M + 2, points, (N + 2) * point_stride, point_stride);                \
   }                                                                                                                              \
-  static void filter_gradient_transform_##M##x##N(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride) {                 \
+  static void filter_gradient_transform_##M##x##N(const float *points, ptrdiff_t point_stride, float *taps,                      \
+                                                  ptrdiff_t tap_stride) {                                                        \
     grid g;                                                                                                                      \
-    load_rows(g, M + 2, N + 2, filter_gradient_transform##N, points, (N + 2) * point_stride, point_stride);                                         \
-    store_columns(g, M + 2, MZ_KERNEL, filter_gradient_transform##M, MZ_KERNEL, taps, MZ_KERNEL * tap_stride, tap_stride);                          \
+    load_rows(g, M + 2, N + 2, filter_gradient_transform##N, points, (N + 2) * point_stride, point_stride);                      \
+    store_columns(g, M + 2, MZ_KERNEL, filter_gradient_transform##M, MZ_KERNEL, taps, MZ_KERNEL * tap_stride, tap_stride);       \
   }
 
 EACH_SHAPE(DEFINE)
@@ -130,7 +131,9 @@ typedef struct shape_functions {
 } shape_functions;
 
 static const shape_functions *functions_of(int high, int wide) {
-#define ENTRY(M, N) [M - 3][N - 3] = {input_transform_##M##x##N, output_gradient_transform_##M##x##N, output_transform_##M##x##N, filter_transform_##M##x##N, filter_gradient_transform_##M##x##N},
+#define ENTRY(M, N)                                                                                                              \
+  [M - 3][N - 3] = {input_transform_##M##x##N, output_gradient_transform_##M##x##N, output_transform_##M##x##N,                  \
+                    filter_transform_##M##x##N, filter_gradient_transform_##M##x##N},
   static const shape_functions table[4][4] = {EACH_SHAPE(ENTRY)};
   return &table[high - 3][wide - 3];
 }
@@ -223,13 +226,15 @@ static bool walk_on(walk *w) {
 
 void MZ_LEVEL(mz_tiles_input_transform)(const mz_tiling *t, const float *x, float *points) {
   for (walk w = walk_begin(t, 1); walk_on(&w);) {
-    for (int c = 0; c < t->channels; c += V_LANES) w.own->input_transform(&w.tile, x + w.board + c, points + w.points + w.offset + c);
+    for (int c = 0; c < t->channels; c += V_LANES)
+      w.own->input_transform(&w.tile, x + w.board + c, points + w.points + w.offset + c);
   }
 }
 
 void MZ_LEVEL(mz_tiles_output_gradient_transform)(const mz_tiling *t, const float *dy, float *points) {
   for (walk w = walk_begin(t, 0); walk_on(&w);) {
-    for (int c = 0; c < t->channels; c += V_LANES) w.own->output_gradient_transform(&w.tile, dy + w.board + c, points + w.points + w.offset + c);
+    for (int c = 0; c < t->channels; c += V_LANES)
+      w.own->output_gradient_transform(&w.tile, dy + w.board + c, points + w.points + w.offset + c);
   }
 }
 
@@ -250,5 +255,6 @@ void MZ_LEVEL(mz_taps_filter_transform)(const mz_taps *t, const float *taps, flo
 
 void MZ_LEVEL(mz_taps_filter_gradient_transform)(const mz_taps *t, const float *points, float *taps) {
   const shape_functions *own = functions_of(t->tile.height, t->tile.width);
-  for (int i = 0; i < t->count; i += V_LANES) own->filter_gradient_transform(points + i, t->point_stride, taps + i, t->tap_stride);
+  for (int i = 0; i < t->count; i += V_LANES)
+    own->filter_gradient_transform(points + i, t->point_stride, taps + i, t->tap_stride);
 }
