@@ -147,8 +147,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_writes_into_the_run),
       cmocka_unit_test(test_several_into_a_file),
+      cmocka_unit_test(test_wrong_input), /* while the folder holds no run */
       cmocka_unit_test(test_seeds),
-      cmocka_unit_test(test_wrong_input),
       cmocka_unit_test(test_a_browser_builds_the_page),
       cmocka_unit_test(test_a_browser_runs_nothing_of_the_data),
   };
