@@ -36,7 +36,7 @@ static mz_status count_task(void *context, int task, int worker) {
   int highest = atomic_load(&b->highest_worker);
   while (worker > highest && !atomic_compare_exchange_weak(&b->highest_worker, &highest, worker)) continue;
   volatile unsigned work = 0;
-  for (int i = 0; i < b->spin; i++) work += (unsigned)i;
+  for (int i = 0; i < b->spin; i++) work = work + (unsigned)i;
   atomic_fetch_add(&b->ran[task], 1);
   atomic_store(&b->in_use[worker], false);
   return MZ_OK;

@@ -46,7 +46,7 @@ static mz_status note_core(void *context, int task, int worker) {
   batch *b = context;
   const bool here = b->core < 0 || sched_getcpu() == b->core;
   volatile unsigned work = 0;
-  for (int i = 0; i < 2000; i++) work += (unsigned)i;
+  for (int i = 0; i < 2000; i++) work = work + (unsigned)i;
   const bool still_here = b->core < 0 || sched_getcpu() == b->core;
   if (!here || !still_here) atomic_fetch_add(&b->elsewhere, 1);
   atomic_fetch_add(&b->ran[task], 1);

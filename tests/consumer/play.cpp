@@ -14,7 +14,9 @@ int main(int argc, char **argv) try {
   int rounds = 0;
   muzero_run_options options = MUZERO_RUN_OPTIONS_INIT;
   options.context = &rounds;
-  options.on_round = [](void *context, const muzero_progress *) -> int { return ++*static_cast<int *>(context) == 1; }; // one, then a stop
+  options.on_round = [](void *context, const muzero_progress *) -> int {
+    return ++*static_cast<int *>(context) == 1;
+  }; // one, then a stop
   muzero_run *run;
   muzero_reason reason;
   need(muzero_run_resume(&run, argv[1], &options));

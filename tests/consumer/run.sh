@@ -42,6 +42,7 @@ done
 
 # C, by pkg-config.
 export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
+declare -a flags all_flags
 eval "flags=($(pkg-config --cflags --libs muzero))"
 eval "all_flags=($(pkg-config --static --cflags --libs muzero))"
 quietly cc -o "$work/train" "$here/train.c" "${flags[@]}"

@@ -162,7 +162,7 @@ static void refused_and_advised(const char *env, const char *too_much, const cha
   const int count = sizeof sets / sizeof *sets - 1;
   assert_int_equal(open_run(env, sets, count), MZ_E_CONFIG);
   char message[MZ_MESSAGE_MAX], key[64], advised[96];
-  long long value;
+  long long value = 0;
   snprintf(message, sizeof message, "%s", mz_message());
   const char *advice = strstr(message, "; lower ");
   if (strncmp(message, "limits.memory_max: the run may need ", 36) != 0 || !advice ||
