@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The values are the program's exit codes (reference: README, "Exit codes"). */
+/* The values are the program's exit codes (docs/guarantees.md, "Signals and exit codes"). */
 typedef enum mz_status {
   MZ_OK = 0,
   MZ_E_INTERNAL = 1, /* our mistake, or memory that could not be had */

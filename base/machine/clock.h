@@ -1,4 +1,4 @@
-/* Time, for telemetry only: no result depends on it (DESIGN §1). */
+/* Time, for telemetry only: no result depends on it (docs/architecture.md, "Determinism"). */
 #pragma once
 #include <stdint.h>
 uint64_t mz_clock_ns(void);         /* monotonic */

@@ -1,4 +1,4 @@
-/* The state of a run between rounds (DESIGN §1): weights, target weights, optimizer, replay, games in play, counters. Sections of
+/* The state of a run between rounds (docs/architecture.md, "The round"): weights, target weights, optimizer, replay, games in play, counters. Sections of
  * a checkpoint hold it (muzero/storage/sections.h); the digest is over those very bytes. Everything else (threads,
  * queues, scratch) is in workers.h and determines nothing. */
 #pragma once
