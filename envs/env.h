@@ -75,7 +75,7 @@ struct mz_env {
   void (*load)(const mz_env *env, void *state, const double *numbers, int moves);
 };
 
-/* The bundled environments, in the order of the README. */
+/* The bundled environments, in the order of `muzero envs`. */
 int mz_env_count(void);
 const mz_env *mz_env_at(int index);
 /* "gomoku", or a variant of it: "gomoku:size=9,k=5". MZ_E_CONFIG naming the nearest environment or option. The result lives as

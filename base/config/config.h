@@ -17,7 +17,8 @@ typedef enum mz_type {
   MZ_TEXT,  /* char[64] */
 } mz_type;
 
-typedef enum mz_class { MZ_EXACT, MZ_NUMERIC, MZ_ALGORITHMIC, MZ_OPERATIONAL } mz_class; /* docs/architecture.md, "Classes of settings" */
+/* docs/architecture.md, "Classes of settings" */
+typedef enum mz_class { MZ_EXACT, MZ_NUMERIC, MZ_ALGORITHMIC, MZ_OPERATIONAL } mz_class;
 
 typedef struct mz_setting {
   const char *key; /* "learning_rate", "replay.segment_moves" */

@@ -1,4 +1,5 @@
-/* exp, log, sin, cos of our own on every path that reaches the digest: the same bits on every C library (docs/architecture.md, "Determinism").
+/* exp, log, sin, cos of our own on every path that reaches the digest: the same bits on every C library (docs/architecture.md,
+ * "Determinism").
  * Plain multiplications and additions in a fixed order, no table, no libm call, no fused operations, so that compilers may
  * vectorise them freely (inline bodies: maths_inline.h). Errors are bounds over the stated range, tested against long double.
  * NaN gives NaN, as does the logarithm of a negative number. */

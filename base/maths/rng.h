@@ -1,5 +1,6 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011). A stream is named by what it is for, never by the
- * thread that draws from it, so that no scheduling can change a draw (docs/architecture.md, "Determinism"). A stream is a plain value: copy it freely. */
+ * thread that draws from it, so that no scheduling can change a draw (docs/architecture.md, "Determinism"). A stream is a plain
+ * value: copy it freely. */
 #pragma once
 #include <stdint.h>
 

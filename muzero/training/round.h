@@ -1,5 +1,6 @@
-/* One round (docs/architecture.md, "The round"): self-play, batch building and learning at once, each from the state at the round's start; then, always
- * in the same order, what they made is folded into the next state. The result is a pure function of state and settings. */
+/* One round (docs/architecture.md, "The round"): self-play, batch building and learning at once, each from the state at the
+ * round's start; then, always in the same order, what they made is folded into the next state. The result is a pure function of
+ * state and settings. */
 #pragma once
 #include "muzero/training/workers.h"
 

@@ -1,6 +1,6 @@
-/* The state of a run between rounds (docs/architecture.md, "The round"): weights, target weights, optimizer, replay, games in play, counters. Sections of
- * a checkpoint hold it (muzero/storage/sections.h); the digest is over those very bytes. Everything else (threads,
- * queues, scratch) is in workers.h and determines nothing. */
+/* The state of a run between rounds (docs/architecture.md, "The round"): weights, target weights, optimizer, replay, games in
+ * play, counters. Sections of a checkpoint hold it (muzero/storage/sections.h); the digest is over those very bytes. Everything
+ * else (threads, queues, scratch) is in workers.h and determines nothing. */
 #pragma once
 #include "envs/env.h"
 #include "muzero/storage/checkpoint.h"
