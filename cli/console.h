@@ -1,4 +1,4 @@
-/* What commands that talk with people or programs share: lines typed, boards drawn, and an agent's thoughts in words. */
+/* Shared by commands that talk with people or programs: lines typed, boards drawn, and an agent's thoughts in words. */
 #pragma once
 #include "cli/playing/mover.h"
 

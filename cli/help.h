@@ -1,4 +1,4 @@
-/* What `--help` prints, made from the tables of options and settings; to stdout. */
+/* The text of `--help`, made from the tables of options and settings; to stdout. */
 #pragma once
 #include "cli/command.h"
 

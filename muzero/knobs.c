@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a knob's value and range follow from. */
+/* A knob's value and range follow from these. */
 typedef struct situation {
   const mz_settings *settings;
   int64_t threads; /* the budget */

@@ -138,7 +138,7 @@ cJSON *mz_evaluation_to_json(const mz_evaluation *evaluation, int players, int64
  * play and inference. */
 typedef struct mz_loaded mz_loaded;
 mz_status mz_loaded_open(mz_loaded **out, const char *path);
-/* Of an opponent's name: it is a run's or a checkpoint's path rather than a built-in player's name. */
+/* Returns whether an opponent's name is a run's or a checkpoint's path rather than a built-in player's name. */
 bool mz_names_run(const char *who);
 void mz_loaded_close(mz_loaded *loaded);
 mz_agent mz_loaded_agent(const mz_loaded *loaded);

@@ -22,7 +22,7 @@ mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *se
   mz_config config = mz_settings_config(settings, explicit_);
   mz_config_defaults(&config);
   MZ_TRY(mz_preset_apply(&config, options->preset ? options->preset : options->env));
-  /* What a preset says of the three that replay_ratio ties gives way to what the user says. */
+  /* The user's values of the three settings that replay_ratio ties take precedence over the preset's. */
   uint8_t by_user[MZ_SETTINGS_ROWS_MAX] = {0};
   config.explicit_ = by_user;
   MZ_TRY(mz_run_apply_sets(&config, options));

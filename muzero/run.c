@@ -224,7 +224,7 @@ static mz_status evaluate_at_the_end(mz_run *run, mz_phase *phase) {
   return MZ_OK;
 }
 
-/* What the phase took and what it cost, under the plan that it ran with. */
+/* Computes the phase's use of resources and its cost, under the plan that it ran with. */
 static void measure_phase(mz_run *run, mz_phase *phase) {
   mz_phase_measure(phase, &run->state, &run->workers, &run->meter, &run->phase_stats);
   phase->reserved_core_s = phase->phase_s * mz_steer_cores(run->steer);

@@ -42,7 +42,7 @@ mz_status mz_bench_allocator(mz_bench *bench, cJSON **out);
 /* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */
 mz_status mz_bench_peak(mz_bench *bench, double *gflops);
 
-/* What vectors' models are measured with has CartPole's shape: four numbers, two actions, one player. Boards are Connect Four's: 6 × 7 of
+/* Models of vectors are measured with CartPole's shape: four numbers, two actions, one player. Boards are Connect Four's: 6 × 7 of
  * 3 planes, 7 columns. */
 enum { MZ_BENCH_OBS = 4, MZ_BENCH_ACTIONS = 2 };
 extern const mz_spec mz_bench_spec, mz_bench_board;

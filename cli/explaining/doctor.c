@@ -105,7 +105,7 @@ static check check_gpu(void) {
 static check check_nccl(void) { return check_libraries("libnccl.so.2", NULL, "not used"); }
 static check check_mpi(void) { return check_libraries("libmpi.so.40", NULL, "not used"); }
 
-/* What the allocator cannot see it goes without. */
+/* The allocator does without the sensors that are missing. */
 static check check_sensors(void) {
   check c = {.ok = true, .advice = ""};
   mz_monitor *monitor;

@@ -147,7 +147,7 @@ mz_status mz_inspect_diff(const char *a, const char *b, bool json) {
     MZ_TRY_CLEANUP(read_history(b, &right));
     compare_histories(&left, &right, &found);
   }
-  /* Of runs at different rounds the ends say nothing more; of two checkpoint files they are all there is. */
+  /* The ends of runs at different rounds say nothing more; two checkpoint files have nothing but their ends. */
   const bool histories = left.records && right.records;
   if (!found.found && (!histories || last_left.rounds == last_right.rounds)) {
     found.found = last_left.digest != last_right.digest;

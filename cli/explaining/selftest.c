@@ -119,7 +119,7 @@ static mz_status check_search(const mz_model *model, const float *weights, const
   return MZ_OK;
 }
 
-/* Of made-up weights and observations, each stream's its own. */
+/* Checks a network with made-up weights and observations, each stream with its own. */
 static mz_status check_network(const mz_network_settings *network, const mz_spec *of, uint64_t stream, bool searches) {
   mz_model *model;
   float *weights = NULL, obs[ROWS * OBS_MAX];

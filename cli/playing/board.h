@@ -1,4 +1,4 @@
-/* What a board shows, as far as it is alike in all games on cells: stones, and points where a game is decided by counting them. */
+/* Parts of a board that are alike in all games on cells: stones, and points where a game is decided by counting them. */
 #pragma once
 #include "envs/env.h"
 

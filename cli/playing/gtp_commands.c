@@ -22,7 +22,7 @@ static mz_status refuse(call *c, const char *why) {
   return MZ_OK;
 }
 
-/* What the game refuses is an answer; anything else ends the program. */
+/* A refusal of the game is an answer; any other failure ends the program. */
 static mz_status refused_by_game(call *c, mz_status status) { return status == MZ_E_USAGE ? refuse(c, mz_message()) : status; }
 
 static mz_status syntax(call *c) { return refuse(c, "syntax error"); }

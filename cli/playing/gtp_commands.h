@@ -1,4 +1,4 @@
-/* What GTP commands do, apart from how they are written (gtp.c). */
+/* The actions of GTP commands; gtp.c has their syntax. */
 #pragma once
 #include "cli/playing/mover.h"
 

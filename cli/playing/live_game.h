@@ -29,7 +29,7 @@ void mz_live_game_restart(mz_live_game *game);
 const void *mz_live_game_state(const mz_live_game *game);
 int mz_live_game_to_play(const mz_live_game *game);
 bool mz_live_game_over(const mz_live_game *game);
-/* What player 0 has won so far, or the single player. */
+/* Returns the rewards so far of player 0, or of the single player. */
 double mz_live_game_return(const mz_live_game *game);
 
 /* Makes it the player's turn: where the other side is to move and may pass, its pass is put in. MZ_E_USAGE when that cannot be

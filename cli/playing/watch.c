@@ -71,7 +71,7 @@ static mz_mover *who_moves(show *s) {
   return &s->movers[own ? AGENT : OPPONENT];
 }
 
-/* What the game paid to the agent so far. */
+/* Returns the agent's rewards so far. */
 static double agent_return(const show *s) {
   const double first = mz_live_game_return(&s->game);
   return agent_seat(s) == 0 ? first : -first;

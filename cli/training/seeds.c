@@ -11,7 +11,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Of numbers; NAN counts as the worst. `values` is sorted. */
+/* Returns the median of numbers; NAN counts as the worst. `values` is sorted. */
 static double median(double *values, int count) {
   for (int i = 0; i < count; i++)
     if (isnan(values[i])) values[i] = -INFINITY;

@@ -1,4 +1,4 @@
-/* What `train` and `resume` share: their flags, and driving a run phase by phase to its end while showing it. */
+/* Shared by `train` and `resume`: their flags, and driving a run phase by phase to its end while showing it. */
 #pragma once
 #include "cli/command.h"
 #include "muzero/muzero.h"
@@ -41,5 +41,5 @@ cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event);
 void mz_outcome_print(const mz_outcome *outcome);
 /* All of it for one run, which is closed: drive, print the end. The command's status. */
 mz_status mz_session_finish(mz_run *run, const mz_session_arguments *arguments);
-/* What the command returns: MZ_INTERRUPTED after a signal. */
+/* Returns the command's status: MZ_INTERRUPTED after a signal. */
 mz_status mz_outcome_status(const mz_outcome *outcome);

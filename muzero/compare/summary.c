@@ -61,13 +61,13 @@ typedef struct ratio {
 
 static double iqm_of_logs(double *values, int n) { return mz_iqm(values, n); }
 
-/* Of totals: Σa / Σb. */
+/* The ratio of totals: Σa / Σb. */
 static mz_status of_totals(const pairs *p, mz_bootstrapped *out) {
   const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 1, .seed = 1};
   return mz_bootstrap_ratio(p->a, p->b, p->stratum, p->n, &how, out);
 }
 
-/* Of a typical pair: the interquartile mean of log a/b, which transients and disturbances do not reach. */
+/* The ratio of a typical pair: the interquartile mean of log a/b, which transients and disturbances do not reach. */
 static mz_status of_typical(pairs *p, mz_bootstrapped *out) {
   const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 0, .seed = 1};
   for (int i = 0; i < p->n; i++) p->a[i] = log(p->a[i] / p->b[i]);

@@ -148,7 +148,7 @@ static mz_status rate(mz_ladder *ladder) {
 
 /* ---- the ladder ---- */
 
-/* What is played, by the run's latest checkpoint. */
+/* Reads the environment from the run's latest checkpoint. */
 static mz_status find_game(mz_ladder *ladder, const char *dir, const mz_ladder_options *options) {
   if (mz_file_exists(dir) && !mz_file_is_dir(dir))
     return mz_fail(MZ_E_CONFIG, "%s: a ladder is of a run's checkpoints; give the run's directory", dir);

@@ -1,4 +1,4 @@
-/* What a run tells of itself. */
+/* Metrics of a run, as the library's structs. */
 #include "base/config/config.h"
 #include "muzero/library/training.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the page shows, as JSON made from the files of a run or a comparison. Keys that a file lacks are left out or null. No
+/* The page's data, as JSON made from the files of a run or a comparison. Keys that a file lacks are left out or null. No
  * series has more than MZ_POINTS_MAX points: longer ones are thinned, and "stride" says how many records a point stands for. */
 #pragma once
 #include "base/json/json.h"

@@ -162,7 +162,7 @@ static mz_status do_nothing(void *context, int task, int worker) {
   return MZ_OK;
 }
 
-/* What fills the cores while others hand over, as actors do. */
+/* Fills the cores while others hand over, as actors do. */
 static mz_status keep_busy(void *context, int task, int worker) {
   (void)task, (void)worker;
   const atomic_bool *over = context;

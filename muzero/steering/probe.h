@@ -1,4 +1,4 @@
-/* What a simulation costs at several batch sizes, what a batch and an update cost and how long a thread takes to wake, timed for some
+/* Probes time a simulation at several batch sizes, a batch, an update and the waking of a thread, for some
  * milliseconds on this machine before a run: so that the allocator knows what a plan is worth before it has tried. */
 #pragma once
 #include "muzero/steering/trainer_pipeline.h"

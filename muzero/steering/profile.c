@@ -178,14 +178,14 @@ static mz_status measure_all(profile *p, const mz_profile_options *options, cons
 
 /* ---- the result ---- */
 
-/* Of rounds: evaluations are apart, for how long they take follows the score. */
+/* Returns the seconds of rounds; evaluations are apart, because their time follows the score. */
 static double median_of(const measured *plan) {
   double copy[PASSES_MAX];
   memcpy(copy, plan->round_s, sizeof copy);
   return plan->count ? mz_median(copy, plan->count) : NAN;
 }
 
-/* Of one measurement: from the default and its twin, pass by pass; the difference of two has √2 times the deviation of one. */
+/* Returns the deviation of one measurement: from the default and its twin, pass by pass; the difference of two has √2 times the deviation of one. */
 static double noise_of(const profile *p) {
   const measured *a = &p->plans[DEFAULT], *b = &p->plans[TWIN];
   const int n = a->count < b->count ? a->count : b->count;

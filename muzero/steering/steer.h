@@ -7,7 +7,7 @@
 
 typedef struct mz_steer mz_steer;
 
-/* What the user allows and the machine grants now. threads: budget; 0: the cores granted. */
+/* Finds the bounds that the user and the machine set now. threads: budget; 0: the cores granted. */
 mz_status mz_steer_bounds(mz_bounds *out, const mz_allocation_settings *allocation, int threads);
 
 typedef struct mz_steer_options {
@@ -53,5 +53,5 @@ void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64
  * is no failure; a ledger that cannot be written is MZ_E_IO. */
 mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision);
-/* Of the last phase: what was measured. */
+/* Returns the measurements of the last phase. */
 const mz_window *mz_steer_window(const mz_steer *steer);

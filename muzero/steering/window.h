@@ -29,7 +29,7 @@ typedef struct mz_window_meter {
 void mz_window_begin(mz_window_meter *meter, const mz_state *state, const mz_workers *workers);
 /* After a round; stats: the phase's sums. Its seconds, cut to 6 digits, where it was of full work; 0 otherwise. */
 double mz_window_round(mz_window_meter *meter, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats);
-/* What was measured so far in this phase does not count: the plan has changed. */
+/* Drops the measurements of this phase so far, because the plan has changed. */
 void mz_window_restart(mz_window_meter *meter);
 /* The phase's rounds have ended; may be called twice. */
 void mz_window_close_rounds(mz_window_meter *meter, const mz_state *state, const mz_workers *workers,

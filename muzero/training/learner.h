@@ -28,9 +28,9 @@ typedef struct mz_learner mz_learner;
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend,
                             const mz_learner_settings *settings, mz_pool *pool);
 void mz_learner_free(mz_learner *learner);
-/* What create takes: weights, their average and packed copies, moments, a gradient for each shard. */
+/* Returns the bytes that create takes: weights, their average and packed copies, moments, a gradient for each shard. */
 double mz_learner_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings);
-/* What each thread takes besides when it first works: its tape. */
+/* Computes the bytes that each thread takes besides when it first works: its tape. */
 mz_status mz_learner_thread_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings,
                                   double *bytes);
 
@@ -38,7 +38,7 @@ mz_status mz_learner_thread_bytes(const mz_model *model, const mz_backend *backe
 float *mz_learner_weights(mz_learner *learner);
 float *mz_learner_average(mz_learner *learner);
 mz_optimizer *mz_learner_optimizer(mz_learner *learner);
-/* To be called after the weights were set from outside. */
+/* Call after the weights were set from outside. */
 mz_status mz_learner_weights_changed(mz_learner *learner);
 
 /* errors: [batch rows], |predicted value − target| at step 0. Not finite loss or gradient: MZ_E_DIVERGED, weights untouched. */

@@ -11,7 +11,7 @@ typedef struct mz_snapshot {
   float *weights;   /* as inference reads them (networks/infer.h) */
 } mz_snapshot;
 
-/* Of parameters, which are copied and prepared for inference; one reference for the caller. */
+/* Makes a snapshot of parameters, which are copied and prepared for inference; one reference for the caller. */
 mz_status mz_snapshot_create(mz_snapshot **out, const mz_model *model, const float *values, uint64_t version);
 double mz_snapshot_bytes(const mz_model *model); /* while it is made */
 void mz_snapshot_retain(mz_snapshot *snapshot);

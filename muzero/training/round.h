@@ -4,7 +4,7 @@
 #pragma once
 #include "muzero/training/workers.h"
 
-/* What happened in a round; sums, so that rounds add up to phases. Telemetry only. */
+/* Statistics of a round; sums, so that rounds add up to phases. Telemetry only. */
 typedef struct mz_round_stats {
   int64_t rounds, moves, simulations, episodes;
   double return_sum, policy_entropy_sum, root_value_sum;

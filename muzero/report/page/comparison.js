@@ -1,7 +1,7 @@
 "use strict";
 /* A comparison: arms, ratios with their intervals, blocks, and what may be claimed. */
 
-/* Of arms that differ in exact knobs only. */
+/* Digests of arms that differ in exact knobs only. */
 const DIGESTS = new Map([[true, "equal"], [false, "differ: they should not"]]);
 
 function armsTable(comparison, arms) {

@@ -1,5 +1,5 @@
 "use strict";
-/* What the allocator did: the plan by phase, prediction against observation, decisions in words. */
+/* The allocator's decisions: the plan by phase, prediction against observation, decisions in words. */
 
 const ACTIONS = { begin: "begins", try: "tried", wait: "trial goes on", confirm: "kept after its trial", revert: "undone" };
 

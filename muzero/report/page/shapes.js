@@ -83,7 +83,7 @@ function steps(className, from, to, levels) {
   return svg("path", { class: className, d: path });
 }
 
-/* What stands for what: entries = [{class (of a filled patch), stroke (of a line), text}]. */
+/* Draws a legend: entries = [{class (of a filled patch), stroke (of a line), text}]. */
 function key(entries) {
   return el("div", { class: "key" }, entries.map((entry) => {
     const sample = svg("svg", { width: 16, height: 12, "aria-hidden": "true" });

@@ -1,5 +1,5 @@
 "use strict";
-/* What the stages did with their threads over time: busy, waiting for input, waiting for room in the queue behind them. */
+/* The stages' use of their threads over time: busy, waiting for input, waiting for room in the queue behind them. */
 
 const BARS_MAX = 240;
 /* Where there is no ledger: the stages as metrics.jsonl has them. */

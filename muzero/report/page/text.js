@@ -24,7 +24,7 @@ const none = "–";
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const list = (value) => (Array.isArray(value) ? value : []);
 const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
-/* Of an object that came from a file: its own members only. */
+/* Reads a member of an object that came from a file: its own members only. */
 const member = (value, key) => (Object.hasOwn(object(value), key) ? value[key] : undefined);
 
 function text(value) {
