@@ -193,22 +193,8 @@ static void load(const mz_env *env, void *state, const double *from, int moves) 
 /* --- variants --- */
 
 static const mz_setting rows[] = {
-    {.key = "size",
-     .type = MZ_INT,
-     .class_ = MZ_ALGORITHMIC,
-     .offset = offsetof(options, size),
-     .min = SIDE_MIN,
-     .max = SIDE_MAX,
-     .fallback = "15",
-     .help = "rows and columns of the board"},
-    {.key = "k",
-     .type = MZ_INT,
-     .class_ = MZ_ALGORITHMIC,
-     .offset = offsetof(options, k),
-     .min = 3,
-     .max = SIDE_MAX,
-     .fallback = "5",
-     .help = "stones in a row that win; at most size"},
+    MZ_SETTING(options, size, "size", MZ_INT, MZ_ALGORITHMIC, SIDE_MIN, SIDE_MAX, "15", "", "rows and columns of the board"),
+    MZ_SETTING(options, k, "k", MZ_INT, MZ_ALGORITHMIC, 3, SIDE_MAX, "5", "", "stones in a row that win; at most size"),
 };
 
 #define SPEC(n)                                                                                                                  \

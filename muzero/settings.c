@@ -3,91 +3,91 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW(field, struct_, key_, type_, class__, min_, max_, fallback_, choices_, unit_, ...)                                   \
-  {                                                                                                                              \
-    .key = key_, .type = type_, .class_ = class__, .offset = offsetof(struct_, field), .min = min_, .max = max_,                 \
-    .fallback = fallback_, .choices = choices_, .unit = unit_, .help = __VA_ARGS__                                               \
-  }
-
-#define LEARNING(field, key, type, min, max, fallback, unit, ...)                                                                \
-  ROW(field, mz_learning_settings, key, type, MZ_ALGORITHMIC, min, max, fallback, NULL, unit, __VA_ARGS__)
 static const mz_setting learning_rows[] = {
-    LEARNING(batch_size, "batch_size", MZ_INT, 1, 65536, "128", "rows", "rows of a training batch", .common = true),
-    LEARNING(loop_count, "loop_count", MZ_INT, 0, 4096, "40", "updates a round",
-             "learner updates between two weight publications", .common = true),
-    LEARNING(replay_ratio, "replay_ratio", MZ_FLOAT, 0, 1e6, "0", "",
-             "trained rows per self-play move: loop_count × batch_size / (moves_per_round × num_games); give any two of the "
-             "three (0: follows)"),
-    LEARNING(shards, "shards", MZ_INT, 1, 256, "16", "", "logical gradient shards; divides batch_size"),
-    LEARNING(target_interval, "target_interval", MZ_INT, 1, 1e9, "200", "updates",
-             "updates between copies to the target network"),
-    LEARNING(reanalyze_ratio, "reanalyze_ratio", MZ_FLOAT, 0, 1, "0", "",
-             "share of rows whose targets are searched afresh with the target network", .common = true),
-    LEARNING(average, "weight_average", MZ_FLOAT, 0, 0.99999, "0", "",
-             "decay per update of the running average of the weights that self-play and evaluation use; 0: the latest weights"),
+    MZ_SETTING(mz_learning_settings, batch_size, "batch_size", MZ_INT, MZ_ALGORITHMIC, 1, 65536, "128", "rows",
+               "rows of a training batch", .common = true),
+    MZ_SETTING(mz_learning_settings, loop_count, "loop_count", MZ_INT, MZ_ALGORITHMIC, 0, 4096, "40", "updates a round",
+               "learner updates between two weight publications", .common = true),
+    MZ_SETTING(mz_learning_settings, replay_ratio, "replay_ratio", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e6, "0", "",
+               "trained rows per self-play move: loop_count × batch_size / (moves_per_round × num_games); give any two of the "
+               "three (0: follows)"),
+    MZ_SETTING(mz_learning_settings, shards, "shards", MZ_INT, MZ_ALGORITHMIC, 1, 256, "16", "",
+               "logical gradient shards; divides batch_size"),
+    MZ_SETTING(mz_learning_settings, target_interval, "target_interval", MZ_INT, MZ_ALGORITHMIC, 1, 1e9, "200", "updates",
+               "updates between copies to the target network"),
+    MZ_SETTING(mz_learning_settings, reanalyze_ratio, "reanalyze_ratio", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0", "",
+               "share of rows whose targets are searched afresh with the target network", .common = true),
+    MZ_SETTING(mz_learning_settings, average, "weight_average", MZ_FLOAT, MZ_ALGORITHMIC, 0, 0.99999, "0", "",
+               "decay per update of the running average of the weights that self-play and evaluation use; 0: the latest weights"),
 };
 
-#define KNOB(field, max, unit, help) ROW(field, mz_knobs, #field, MZ_INT, MZ_EXACT, 0, max, "0", NULL, unit, help)
 static const mz_setting knob_rows[] = {
-    KNOB(cpu_actor, MZ_KNOB_THREADS_MAX, "threads", "threads in the self-play pool; 0: by the thread budget"),
-    KNOB(batch_actor, MZ_KNOB_THREADS_MAX, "threads", "threads that draw, reanalyze and build batches; 0: by the thread budget"),
-    KNOB(learner_threads, MZ_KNOB_THREADS_MAX, "threads", "threads that compute gradient shards; 0: by the thread budget"),
-    KNOB(mcts_storage_size, 4096, "games", "games that one actor searches together; 0: by num_games and actors"),
-    KNOB(batch_buffer_size, 1024, "batches", "capacity of the queue of built batches; 0: chosen"),
+    MZ_SETTING(mz_knobs, cpu_actor, "cpu_actor", MZ_INT, MZ_EXACT, 0, MZ_KNOB_THREADS_MAX, "0", "threads",
+               "threads in the self-play pool; 0: by the thread budget"),
+    MZ_SETTING(mz_knobs, batch_actor, "batch_actor", MZ_INT, MZ_EXACT, 0, MZ_KNOB_THREADS_MAX, "0", "threads",
+               "threads that draw, reanalyze and build batches; 0: by the thread budget"),
+    MZ_SETTING(mz_knobs, learner_threads, "learner_threads", MZ_INT, MZ_EXACT, 0, MZ_KNOB_THREADS_MAX, "0", "threads",
+               "threads that compute gradient shards; 0: by the thread budget"),
+    MZ_SETTING(mz_knobs, mcts_storage_size, "mcts_storage_size", MZ_INT, MZ_EXACT, 0, 4096, "0", "games",
+               "games that one actor searches together; 0: by num_games and actors"),
+    MZ_SETTING(mz_knobs, batch_buffer_size, "batch_buffer_size", MZ_INT, MZ_EXACT, 0, 1024, "0", "batches",
+               "capacity of the queue of built batches; 0: chosen"),
 };
 
-#define TRAIN(field, key, type, class_, min, max, fallback, unit, ...)                                                           \
-  ROW(field, mz_train_settings, key, type, class_, min, max, fallback, NULL, unit, __VA_ARGS__)
 static const mz_setting train_rows[] = {
-    TRAIN(horizon, "train.horizon", MZ_INT, MZ_ALGORITHMIC, 0, 1e9, "0", "updates",
-          "length of the schedules (learning rate, temperature); 0: constant. Never read from a stop limit", .common = true),
-    TRAIN(phase_rounds, "train.phase_rounds", MZ_INT, MZ_ALGORITHMIC, 1, 1e6, "10", "rounds",
-          "rounds a phase; after it the run evaluates"),
-    TRAIN(rounds, "train.rounds", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "rounds",
-          "stop after this many rounds in total; 0: no limit"),
-    TRAIN(updates, "train.updates", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "updates",
-          "stop after this many updates in total; 0: no limit"),
-    TRAIN(env_steps, "train.env_steps", MZ_INT, MZ_OPERATIONAL, 0, 1e15, "0", "moves",
-          "stop after this many environment steps in total; 0: no limit"),
-    TRAIN(time, "train.time", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "0", "seconds", "stop an invocation after this time; 0: no limit"),
-    TRAIN(target, "train.target", MZ_FLOAT, MZ_OPERATIONAL, -1e9, 1e9, "1e9", "",
-          "the score at which training has done its work and stops"),
-    TRAIN(eval_games, "eval.games", MZ_INT, MZ_OPERATIONAL, 1, 100000, "20", "games", "games of the evaluation after a phase"),
-    TRAIN(eval_simulations, "eval.simulations", MZ_INT, MZ_OPERATIONAL, 0, 100000, "0", "",
-          "simulations a move in evaluation; 0: as in self-play"),
-    TRAIN(eval_interval, "eval.interval", MZ_INT, MZ_OPERATIONAL, 1, 1e9, "1", "phases", "phases between evaluations"),
-    TRAIN(eval_openings, "eval.openings", MZ_INT, MZ_OPERATIONAL, 0, 1000, "0", "moves",
-          "random moves that begin the games of an evaluation; both seats get each opening"),
-    TRAIN(eval_opponent, "eval.opponent", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
-          "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS", .common = true),
-    TRAIN(keep, "checkpoint.keep", MZ_INT, MZ_OPERATIONAL, 1, 1e6, "3", "checkpoints",
-          "latest checkpoints kept, beside the best"),
-    TRAIN(spaced, "checkpoint.spaced", MZ_INT, MZ_OPERATIONAL, 0, 64, "0", "checkpoints",
-          "of each doubling of the rounds so many are kept besides, with their replay, as for `eval --ladder`"),
-    TRAIN(checkpoint_interval, "checkpoint.interval", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "60s", "seconds",
-          "time between checkpoints, taken at round ends"),
+    MZ_SETTING(mz_train_settings, horizon, "train.horizon", MZ_INT, MZ_ALGORITHMIC, 0, 1e9, "0", "updates",
+               "length of the schedules (learning rate, temperature); 0: constant. Never read from a stop limit", .common = true),
+    MZ_SETTING(mz_train_settings, phase_rounds, "train.phase_rounds", MZ_INT, MZ_ALGORITHMIC, 1, 1e6, "10", "rounds",
+               "rounds a phase; after it the run evaluates"),
+    MZ_SETTING(mz_train_settings, rounds, "train.rounds", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "rounds",
+               "stop after this many rounds in total; 0: no limit"),
+    MZ_SETTING(mz_train_settings, updates, "train.updates", MZ_INT, MZ_OPERATIONAL, 0, 1e12, "0", "updates",
+               "stop after this many updates in total; 0: no limit"),
+    MZ_SETTING(mz_train_settings, env_steps, "train.env_steps", MZ_INT, MZ_OPERATIONAL, 0, 1e15, "0", "moves",
+               "stop after this many environment steps in total; 0: no limit"),
+    MZ_SETTING(mz_train_settings, time, "train.time", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "0", "seconds",
+               "stop an invocation after this time; 0: no limit"),
+    MZ_SETTING(mz_train_settings, target, "train.target", MZ_FLOAT, MZ_OPERATIONAL, -1e9, 1e9, "1e9", "",
+               "the score at which training has done its work and stops"),
+    MZ_SETTING(mz_train_settings, eval_games, "eval.games", MZ_INT, MZ_OPERATIONAL, 1, 100000, "20", "games",
+               "games of the evaluation after a phase"),
+    MZ_SETTING(mz_train_settings, eval_simulations, "eval.simulations", MZ_INT, MZ_OPERATIONAL, 0, 100000, "0", "",
+               "simulations a move in evaluation; 0: as in self-play"),
+    MZ_SETTING(mz_train_settings, eval_interval, "eval.interval", MZ_INT, MZ_OPERATIONAL, 1, 1e9, "1", "phases",
+               "phases between evaluations"),
+    MZ_SETTING(mz_train_settings, eval_openings, "eval.openings", MZ_INT, MZ_OPERATIONAL, 0, 1000, "0", "moves",
+               "random moves that begin the games of an evaluation; both seats get each opening"),
+    MZ_SETTING(mz_train_settings, eval_opponent, "eval.opponent", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
+               "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS", .common = true),
+    MZ_SETTING(mz_train_settings, keep, "checkpoint.keep", MZ_INT, MZ_OPERATIONAL, 1, 1e6, "3", "checkpoints",
+               "latest checkpoints kept, beside the best"),
+    MZ_SETTING(mz_train_settings, spaced, "checkpoint.spaced", MZ_INT, MZ_OPERATIONAL, 0, 64, "0", "checkpoints",
+               "of each doubling of the rounds so many are kept besides, with their replay, as for `eval --ladder`"),
+    MZ_SETTING(mz_train_settings, checkpoint_interval, "checkpoint.interval", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "60s", "seconds",
+               "time between checkpoints, taken at round ends"),
 };
 
-#define GUARD(field, key, type, min, max, fallback, choices, unit, help)                                                         \
-  ROW(field, mz_guard_settings, key, type, MZ_ALGORITHMIC, min, max, fallback, choices, unit, help)
 static const mz_setting guard_rows[] = {
-    GUARD(
-        mode, "numerics.guard", MZ_ENUM, 0, 0, "stop", "stop|off|back", "",
-        "when a bound below is broken: stop at the last sound checkpoint; off: bounds do not count; back: network and optimizer "
-        "go back to the end of the last sound phase, so too when a number is not finite"),
-    GUARD(backs, "numerics.backs", MZ_INT, 0, 1e6, "3", NULL, "times",
-          "with guard back: it stops when it would go back once more"),
-    GUARD(norm_max, "numerics.norm_max", MZ_FLOAT, 0, 1e30, "0", NULL, "", "bound of an update's gradient norm; 0: none"),
-    GUARD(loss_max, "numerics.loss_max", MZ_FLOAT, 0, 1e30, "0", NULL, "", "bound of an update's loss; 0: none"),
-    GUARD(value_max, "numerics.value_max", MZ_FLOAT, 0, 1e30, "0", NULL, "",
-          "bound of the root mean square of the values predicted in an update; 0: none"),
+    MZ_SETTING(mz_guard_settings, mode, "numerics.guard", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "stop", "",
+               "when a bound below is broken: stop at the last sound checkpoint; off: bounds do not count; back: network and "
+               "optimizer go back to the end of the last sound phase, so too when a number is not finite",
+               .choices = "stop|off|back"),
+    MZ_SETTING(mz_guard_settings, backs, "numerics.backs", MZ_INT, MZ_ALGORITHMIC, 0, 1e6, "3", "times",
+               "with guard back: it stops when it would go back once more"),
+    MZ_SETTING(mz_guard_settings, norm_max, "numerics.norm_max", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e30, "0", "",
+               "bound of an update's gradient norm; 0: none"),
+    MZ_SETTING(mz_guard_settings, loss_max, "numerics.loss_max", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e30, "0", "",
+               "bound of an update's loss; 0: none"),
+    MZ_SETTING(mz_guard_settings, value_max, "numerics.value_max", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e30, "0", "",
+               "bound of the root mean square of the values predicted in an update; 0: none"),
 };
 
 static const mz_setting watchdog_rows[] = {
-    ROW(time, mz_watchdog_settings, "watchdog.time", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "5m", NULL, "seconds",
-        "a run that makes no progress for so long says which stage stands; 0: nobody watches"),
-    ROW(action, mz_watchdog_settings, "watchdog.action", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "warn", "warn|abort", "",
-        "what follows then: a warning, repeated whenever the time has doubled, or that and the end, by abort()"),
+    MZ_SETTING(mz_watchdog_settings, time, "watchdog.time", MZ_TIME, MZ_OPERATIONAL, 0, 1e9, "5m", "seconds",
+               "a run that makes no progress for so long says which stage stands; 0: nobody watches"),
+    MZ_SETTING(mz_watchdog_settings, action, "watchdog.action", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "warn", "",
+               "what follows then: a warning, repeated whenever the time has doubled, or that and the end, by abort()",
+               .choices = "warn|abort"),
 };
 
 #define COUNT(rows) (int)(sizeof rows / sizeof rows[0])

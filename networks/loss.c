@@ -4,16 +4,17 @@
 #include "networks/math/value.h"
 #include <math.h>
 
-#define ROW(key, type, field, min, max, fallback, unit, ...)                                                                     \
-  { key, type, MZ_ALGORITHMIC, offsetof(mz_loss_settings, field), min, max, fallback, NULL, unit, .help = __VA_ARGS__ }
 static const mz_setting rows[] = {
-    ROW("unroll_steps", MZ_INT, unroll, 1, MZ_UNROLL_MAX, "5", "steps", "K: dynamics steps that a training row is unrolled",
-        .common = true),
-    ROW("loss.value_weight", MZ_FLOAT, value_weight, 0, 1000, "0.25", "", "of the value's cross entropy"),
-    ROW("loss.reward_weight", MZ_FLOAT, reward_weight, 0, 1000, "1", "", "of the reward's cross entropy"),
-    ROW("loss.consistency_weight", MZ_FLOAT, consistency_weight, 0, 1000, "0", "",
-        "of the distance between latents that the dynamics reaches and those of what was observed there; 0: none"),
-    ROW("loss.policy_weight", MZ_FLOAT, policy_weight, 0, 1000, "1", "", "of the policy's cross entropy"),
+    MZ_SETTING(mz_loss_settings, unroll, "unroll_steps", MZ_INT, MZ_ALGORITHMIC, 1, MZ_UNROLL_MAX, "5", "steps",
+               "K: dynamics steps that a training row is unrolled", .common = true),
+    MZ_SETTING(mz_loss_settings, value_weight, "loss.value_weight", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1000, "0.25", "",
+               "of the value's cross entropy"),
+    MZ_SETTING(mz_loss_settings, reward_weight, "loss.reward_weight", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1000, "1", "",
+               "of the reward's cross entropy"),
+    MZ_SETTING(mz_loss_settings, consistency_weight, "loss.consistency_weight", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1000, "0", "",
+               "of the distance between latents that the dynamics reaches and those of what was observed there; 0: none"),
+    MZ_SETTING(mz_loss_settings, policy_weight, "loss.policy_weight", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1000, "1", "",
+               "of the policy's cross entropy"),
 };
 const mz_settings_table mz_loss_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 

@@ -33,6 +33,14 @@ typedef struct mz_setting {
   bool common; /* one of those that matter most, which a short help shows */
 } mz_setting;
 
+/* A row of a table, the one form of all rooms: the struct and its field, the key, type, class, least and largest value, default as a
+ * user would type it, unit and help; last, where it has them, .choices = "a|b" and .common = true. */
+#define MZ_SETTING(struct_, field, key_, type_, class__, min_, max_, default_, unit_, ...)                                       \
+  {                                                                                                                              \
+    .key = key_, .type = type_, .class_ = class__, .offset = offsetof(struct_, field), .min = min_, .max = max_,                 \
+    .fallback = default_, .unit = unit_, .help = __VA_ARGS__                                                                     \
+  }
+
 /* A run of rows and the struct they fill. Tables of one config have distinct keys. */
 typedef struct mz_settings_table {
   const mz_setting *rows;

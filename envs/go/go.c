@@ -312,30 +312,14 @@ static void load(const mz_env *env, void *out, const double *from, int moves) {
 /* --- variants --- */
 
 static const mz_setting rows[] = {
-    {.key = "size",
-     .type = MZ_INT,
-     .class_ = MZ_ALGORITHMIC,
-     .offset = offsetof(options, size),
-     .min = MZ_GO_SIDE_MIN,
-     .max = MZ_GO_SIDE_MAX,
-     .fallback = "9",
-     .help = "rows and columns of the board"},
-    {.key = "komi",
-     .type = MZ_FLOAT,
-     .class_ = MZ_ALGORITHMIC,
-     .offset = offsetof(options, komi),
-     .min = -MZ_GO_CELLS_MAX,
-     .max = MZ_GO_CELLS_MAX,
-     .fallback = "7.5",
-     .help = "points White has from the start"},
-    {.key = "superko",
-     .type = MZ_ENUM,
-     .class_ = MZ_ALGORITHMIC,
-     .offset = offsetof(options, superko),
-     .fallback = "loss",
-     .choices = "forbid|loss|draw|none",
-     .help = "a stone that repeats an earlier position: is illegal (Tromp-Taylor), loses (pgx), ends in a draw (OpenSpiel), or "
-             "nothing"},
+    MZ_SETTING(options, size, "size", MZ_INT, MZ_ALGORITHMIC, MZ_GO_SIDE_MIN, MZ_GO_SIDE_MAX, "9", "",
+               "rows and columns of the board"),
+    MZ_SETTING(options, komi, "komi", MZ_FLOAT, MZ_ALGORITHMIC, -MZ_GO_CELLS_MAX, MZ_GO_CELLS_MAX, "7.5", "",
+               "points White has from the start"),
+    MZ_SETTING(options, superko, "superko", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "loss", "",
+               "a stone that repeats an earlier position: is illegal (Tromp-Taylor), loses (pgx), ends in a draw (OpenSpiel), or "
+               "nothing",
+               .choices = "forbid|loss|draw|none"),
 };
 
 #define SPEC(n)                                                                                                                  \

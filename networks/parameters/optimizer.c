@@ -5,23 +5,28 @@
 
 #include <math.h>
 
-#define ROW(key, type, field, min, max, fallback, choices, unit, ...)                                                            \
-  { key, type, MZ_ALGORITHMIC, offsetof(mz_optimizer_settings, field), min, max, fallback, choices, unit, .help = __VA_ARGS__ }
 static const mz_setting rows[] = {
-    ROW("optimizer", MZ_ENUM, kind, 0, 0, "adam", "adam|sgd", "", "update rule; both decay weights decoupled from the gradient"),
-    ROW("learning_rate", MZ_FLOAT, learning_rate, 0, 10, "0.002", NULL, "", "step size after the warmup", .common = true),
-    ROW("learning_rate_schedule", MZ_ENUM, schedule, 0, 0, "constant", "constant|cosine|linear|exponential", "",
-        "how the learning rate falls over train.horizon", .common = true),
-    ROW("warmup_updates", MZ_INT, warmup_updates, 0, 1e9, "0", NULL, "updates", "the learning rate rises linearly over these"),
-    ROW("learning_rate_final", MZ_FLOAT, final_fraction, 0, 1, "0.1", NULL, "",
-        "learning rate at the horizon, as a fraction of learning_rate"),
-    ROW("momentum", MZ_FLOAT, momentum, 0, 0.9999, "0.9", NULL, "", "of sgd"),
-    ROW("adam.beta1", MZ_FLOAT, beta1, 0, 0.9999, "0.9", NULL, "", "decay of adam's mean of gradients"),
-    ROW("adam.beta2", MZ_FLOAT, beta2, 0, 0.999999, "0.999", NULL, "", "decay of adam's mean of squared gradients"),
-    ROW("adam.epsilon", MZ_FLOAT, epsilon, 1e-12, 1, "1e-8", NULL, "", "added to adam's denominator"),
-    ROW("weight_decay", MZ_FLOAT, weight_decay, 0, 10, "1e-4", NULL, "",
-        "pulls weights (not biases) to zero, times the learning rate, each update", .common = true),
-    ROW("gradient_clip", MZ_FLOAT, gradient_clip, 0, 1e9, "5", NULL, "", "largest norm of the whole gradient; 0: never clipped"),
+    MZ_SETTING(mz_optimizer_settings, kind, "optimizer", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "adam", "",
+               "update rule; both decay weights decoupled from the gradient", .choices = "adam|sgd"),
+    MZ_SETTING(mz_optimizer_settings, learning_rate, "learning_rate", MZ_FLOAT, MZ_ALGORITHMIC, 0, 10, "0.002", "",
+               "step size after the warmup", .common = true),
+    MZ_SETTING(mz_optimizer_settings, schedule, "learning_rate_schedule", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "constant", "",
+               "how the learning rate falls over train.horizon", .choices = "constant|cosine|linear|exponential", .common = true),
+    MZ_SETTING(mz_optimizer_settings, warmup_updates, "warmup_updates", MZ_INT, MZ_ALGORITHMIC, 0, 1e9, "0", "updates",
+               "the learning rate rises linearly over these"),
+    MZ_SETTING(mz_optimizer_settings, final_fraction, "learning_rate_final", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0.1", "",
+               "learning rate at the horizon, as a fraction of learning_rate"),
+    MZ_SETTING(mz_optimizer_settings, momentum, "momentum", MZ_FLOAT, MZ_ALGORITHMIC, 0, 0.9999, "0.9", "", "of sgd"),
+    MZ_SETTING(mz_optimizer_settings, beta1, "adam.beta1", MZ_FLOAT, MZ_ALGORITHMIC, 0, 0.9999, "0.9", "",
+               "decay of adam's mean of gradients"),
+    MZ_SETTING(mz_optimizer_settings, beta2, "adam.beta2", MZ_FLOAT, MZ_ALGORITHMIC, 0, 0.999999, "0.999", "",
+               "decay of adam's mean of squared gradients"),
+    MZ_SETTING(mz_optimizer_settings, epsilon, "adam.epsilon", MZ_FLOAT, MZ_ALGORITHMIC, 1e-12, 1, "1e-8", "",
+               "added to adam's denominator"),
+    MZ_SETTING(mz_optimizer_settings, weight_decay, "weight_decay", MZ_FLOAT, MZ_ALGORITHMIC, 0, 10, "1e-4", "",
+               "pulls weights (not biases) to zero, times the learning rate, each update", .common = true),
+    MZ_SETTING(mz_optimizer_settings, gradient_clip, "gradient_clip", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e9, "5", "",
+               "largest norm of the whole gradient; 0: never clipped"),
 };
 const mz_settings_table mz_optimizer_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
