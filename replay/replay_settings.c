@@ -1,11 +1,11 @@
 #include "replay/replay_settings.h"
 
 static const mz_setting rows[] = {
-    MZ_SETTING(mz_replay_settings, capacity, "replay.capacity", MZ_SIZE, MZ_ALGORITHMIC, 1, 4e9, "100k", "transitions",
+    MZ_SETTING(mz_replay_settings, capacity, "replay.capacity", MZ_COUNT, MZ_ALGORITHMIC, 1, 4e9, "100k", "transitions",
                "transitions that the replay buffer holds; the oldest segments leave first", .common = true),
     MZ_SETTING(mz_replay_settings, bytes_max, "replay.bytes", MZ_SIZE, MZ_ALGORITHMIC, 1024, 1e15, "1GiB", "bytes",
                "raw bytes that the replay buffer holds, look-ahead included; the oldest segments leave first"),
-    MZ_SETTING(mz_replay_settings, min_fill, "replay.min_fill", MZ_SIZE, MZ_ALGORITHMIC, 0, 4e9, "1k", "transitions",
+    MZ_SETTING(mz_replay_settings, min_fill, "replay.min_fill", MZ_COUNT, MZ_ALGORITHMIC, 0, 4e9, "1k", "transitions",
                "transitions to collect before learning starts"),
     MZ_SETTING(mz_replay_settings, segment_moves, "replay.segment_moves", MZ_INT, MZ_ALGORITHMIC, 0, 1e6, "128", "moves",
                "moves after which a stretch of a game still in play goes to replay; 0: whole games only"),

@@ -150,7 +150,7 @@ mz_status mz_config_set_pair(mz_config *config, const char *key_equals_value, co
 /* A JSON value as a user would type it; *text points into `buffer` or into the value. */
 static mz_status json_text(const cJSON *value, mz_type type, const char *key, const char *where, char buffer[MZ_JSON_NUMBER_MAX],
                            const char **text) {
-  const bool whole = type == MZ_INT || type == MZ_SIZE;
+  const bool whole = type == MZ_INT || type == MZ_SIZE || type == MZ_COUNT;
   const bool takes_number = whole || type == MZ_FLOAT || type == MZ_TIME;
   *text = buffer;
   if (cJSON_IsString(value)) {
@@ -210,6 +210,7 @@ static cJSON *value_to_json(const mz_setting *row, const mz_setting_value *value
     case MZ_BOOL: return cJSON_CreateBool(value->integer != 0);
     case MZ_INT:
     case MZ_SIZE:
+    case MZ_COUNT:
       if (value->integer < (INT64_C(1) << 53) && value->integer > -(INT64_C(1) << 53))
         return cJSON_CreateNumber((double)value->integer);
       break; /* as a string: JSON numbers are doubles */

@@ -13,7 +13,8 @@ typedef enum mz_type {
   MZ_BOOL,  /* bool; on/off, true/false */
   MZ_ENUM,  /* int32_t; `choices` lists the names */
   MZ_TIME,  /* double seconds; s, m, h */
-  MZ_SIZE,  /* int64_t; k, M, G (powers of ten), KiB, MiB, GiB */
+  MZ_SIZE,  /* int64_t bytes; k, M, G (powers of ten), KiB, MiB, GiB */
+  MZ_COUNT, /* int64_t things; k, M, G (powers of ten) */
   MZ_TEXT,  /* char[64] */
 } mz_type;
 

@@ -14,6 +14,7 @@ typedef struct unit {
 /* largest first: the first that divides a value is the one to write it in */
 static const unit size_units[] = {{"GiB", 1 << 30}, {"G", 1000000000}, {"MiB", 1 << 20}, {"M", 1000000},
                                   {"KiB", 1 << 10}, {"k", 1000},       {"", 1},          {NULL, 0}};
+static const unit count_units[] = {{"G", 1000000000}, {"M", 1000000}, {"k", 1000}, {"", 1}, {NULL, 0}};
 static const unit time_units[] = {{"h", 3600}, {"m", 60}, {"s", 1}, {"", 1}, {NULL, 0}};
 static const char size_unit_names[] = "k, M, G, KiB, MiB or GiB";
 static const char time_unit_names[] = "s, m or h";
@@ -67,10 +68,10 @@ static verdict split_unit(const char *text, const unit *units, char *number, siz
   return WRONG_UNIT;
 }
 
-static verdict parse_size(const char *text, int64_t *out) {
+static verdict parse_units(const char *text, const unit *units, int64_t *out) {
   char number[64];
   const unit *u = NULL;
-  const verdict v = split_unit(text, size_units, number, sizeof number, &u);
+  const verdict v = split_unit(text, units, number, sizeof number, &u);
   return v != FITS ? v : parse_whole(number, u->factor, out);
 }
 
@@ -89,7 +90,7 @@ static mz_status fail_unit(const char *text, const char *where, const char *what
 
 mz_status mz_parse_size(const char *text, const char *where, int64_t *out) {
   int64_t value = 0;
-  verdict v = parse_size(text, &value);
+  verdict v = parse_units(text, size_units, &value);
   if (v == FITS && value < 0) v = TOO_LOW;
   if (v == TOO_HIGH)
     return mz_fail(MZ_E_CONFIG, "%s %s: out of range; the largest is %lld, and from 2^53 on it takes every digit", where, text,
@@ -123,8 +124,7 @@ static void time_text(double seconds, char *out, size_t size) {
   snprintf(out, size, "%s%s", number, u->factor > 1 ? u->name : "s");
 }
 
-static void size_text(int64_t value, char *out, size_t size) {
-  const unit *u = size_units;
+static void units_text(int64_t value, const unit *u, char *out, size_t size) {
   while (u->factor > 1 && (value == 0 || value % u->factor != 0)) u++;
   snprintf(out, size, "%lld%s", (long long)(value / u->factor), u->name);
 }
@@ -150,14 +150,15 @@ void mz_setting_value_text(const mz_setting *row, const mz_setting_value *value,
     case MZ_BOOL: snprintf(out, size, "%s", value->integer != 0 ? "on" : "off"); break;
     case MZ_ENUM: choice_text(row->choices, value->integer, out, size); break;
     case MZ_TIME: time_text(value->number, out, size); break;
-    case MZ_SIZE: size_text(value->integer, out, size); break;
+    case MZ_SIZE: units_text(value->integer, size_units, out, size); break;
+    case MZ_COUNT: units_text(value->integer, count_units, out, size); break;
     case MZ_TEXT: snprintf(out, size, "%s", value->text); break;
   }
 }
 
 /* ---- ranges ---- */
 
-static bool is_whole(const mz_setting *row) { return row->type == MZ_INT || row->type == MZ_SIZE; }
+static bool is_whole(const mz_setting *row) { return row->type == MZ_INT || row->type == MZ_SIZE || row->type == MZ_COUNT; }
 
 static bool has_no_end(const mz_setting *row) { return row->max >= (is_whole(row) ? 0x1p63 : 0x1.fffffffffffffp1023); }
 
@@ -235,7 +236,8 @@ static verdict parse_type(const mz_setting *row, const char *text, mz_setting_va
     case MZ_BOOL: return parse_bool(text, &out->integer);
     case MZ_ENUM: return parse_choice(row->choices, text, &out->integer);
     case MZ_TIME: return parse_time(text, &out->number);
-    case MZ_SIZE: return parse_size(text, &out->integer);
+    case MZ_SIZE: return parse_units(text, size_units, &out->integer);
+    case MZ_COUNT: return parse_units(text, count_units, &out->integer);
     case MZ_TEXT: return parse_text(text, out->text, sizeof out->text);
   }
   return WRONG_TYPE;
@@ -253,6 +255,7 @@ static const char *kind(mz_type type) {
     case MZ_FLOAT: return "a number, ";
     case MZ_TIME: return "a time with s, m or h, ";
     case MZ_SIZE: return "a size with k, M, G, KiB, MiB or GiB, ";
+    case MZ_COUNT: return "a number with k, M or G, ";
     default: return ""; /* the range says it all */
   }
 }
@@ -284,7 +287,8 @@ mz_setting_value mz_setting_value_load(const mz_setting *row, const void *place)
   bool flag;
   switch (row->type) {
     case MZ_INT:
-    case MZ_SIZE: memcpy(&value.integer, place, sizeof value.integer); break;
+    case MZ_SIZE:
+    case MZ_COUNT: memcpy(&value.integer, place, sizeof value.integer); break;
     case MZ_FLOAT:
     case MZ_TIME: memcpy(&value.number, place, sizeof value.number); break;
     case MZ_BOOL:
@@ -305,7 +309,8 @@ void mz_setting_value_store(const mz_setting *row, const mz_setting_value *value
   const bool flag = value->integer != 0;
   switch (row->type) {
     case MZ_INT:
-    case MZ_SIZE: memcpy(place, &value->integer, sizeof value->integer); break;
+    case MZ_SIZE:
+    case MZ_COUNT: memcpy(place, &value->integer, sizeof value->integer); break;
     case MZ_FLOAT:
     case MZ_TIME: memcpy(place, &value->number, sizeof value->number); break;
     case MZ_BOOL: memcpy(place, &flag, sizeof flag); break;

@@ -3,7 +3,7 @@
 #include "base/config/config.h"
 
 typedef struct mz_setting_value {
-  int64_t integer; /* MZ_INT, MZ_SIZE, MZ_ENUM, MZ_BOOL */
+  int64_t integer; /* MZ_INT, MZ_SIZE, MZ_COUNT, MZ_ENUM, MZ_BOOL */
   double number;   /* MZ_FLOAT, MZ_TIME */
   char text[64];   /* MZ_TEXT */
 } mz_setting_value;

@@ -31,6 +31,8 @@ static void the_settings_table_fills_its_struct(void **state) {
   assert_true(settings.min_fill > 0 && settings.min_fill <= settings.capacity);
   ASSERT_OK(mz_config_set(&config, "replay.capacity", "2M", "test"));
   assert_int_equal(settings.capacity, 2000000);
+  assert_int_equal(mz_config_set(&config, "replay.capacity", "64KiB", "test"), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "no such unit; replay.capacity takes a number with k, M or G"));
   assert_int_equal(mz_config_set(&config, "discount", "1.5", "test"), MZ_E_CONFIG);
   assert_true(settings.raw_bytes == 0 && settings.packed_bytes == 0);
   for (int i = 0; i < mz_config_row_count(&config); i++) {
