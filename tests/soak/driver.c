@@ -32,6 +32,9 @@ typedef struct soak {
 /* The plan of every sample. */
 static const mz_knobs reference = {
     .cpu_actor = 2, .batch_actor = 1, .learner_threads = 2, .mcts_storage_size = 4, .batch_buffer_size = 4};
+/* As many threads as this driver or the allocator (twice the budget) ever asks for. A pool keeps its threads for the next time, so a size
+ * that is first reached late would look like a leak. */
+static const mz_knobs most = {.cpu_actor = 4, .batch_actor = 4, .learner_threads = 4};
 enum { RAW_LEAST = 1 << 20 }; /* that the allocator takes for replay_raw */
 
 static _Atomic(mz_run *) signalled;
@@ -129,6 +132,7 @@ static mz_status sample(soak *s) {
 }
 
 static mz_status drive(soak *s) {
+  MZ_TRY(mz_run_resize(s->run, &most));
   s->start_ns = s->sampled_ns = mz_clock_ns();
   while (!s->stopped && seconds_since(s->start_ns) < s->seconds) {
     MZ_TRY(act(s));
