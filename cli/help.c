@@ -1,5 +1,5 @@
 #include "cli/help.h"
-#include "cli/window.h"
+#include "cli/terminal_window.h"
 #include "muzero/settings.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* RUN as the user gives it: a directory, RUN@best, RUN@ROUND, a checkpoint file (muzero/storage/run_path.h), or a folder of runs,
  * which stands for the newest of them. */
 #pragma once
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 enum { MZ_RUN_ARGUMENT_SIZE = 640 };
 #define MZ_RUN_ARGUMENT_HELP                                                                                                     \

@@ -4,7 +4,7 @@
  * began, as under nohup. SIGUSR1 asks for a checkpoint. SIGPIPE is ignored, so that a reader of our output who leaves cannot cost the
  * run its state: the failed write is reported instead. */
 #pragma once
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 /* Makes a write beyond the limit of a file's size an error (EFBIG) of that write instead of the end of the process. First thing in
  * every command. */

@@ -1,6 +1,6 @@
 /* When a run stops: the limits that hold, and whether it meets one by what it has done and spent. Clocks are read by the caller. */
 #pragma once
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 /* Returns the limits that hold: without any given, the settings' own; limits.score holds unless another score is given. */
 mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings);

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "muzero/limits.h"
-#include "muzero/score.h"
+#include "muzero/run_score.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/soundness.h"
 #include "networks/tape/backend.h"

@@ -1,7 +1,7 @@
 /* A run: the state, the workers that advance it, and its directory. (Internal; muzero.h is the public face.) */
 #pragma once
 #include "muzero/storage/metrics.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "muzero/storage/saver.h"
 #include "muzero/steering/steer.h"
 #include "muzero/training/watchdog.h"

@@ -1,5 +1,5 @@
 #include "allocator/sensors/pressure.h"
-#include "allocator/sensors/text.h"
+#include "allocator/sensors/sensor_text.h"
 #include "base/machine/cgroup.h"
 #include "base/file/file.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "allocator/sensors/procfs.h"
-#include "allocator/sensors/text.h"
+#include "allocator/sensors/sensor_text.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "cli/bench/bench.h"
 #include "cli/commands.h"
 #include "cli/print.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "networks/isa.h"
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "cli/evaluation/eval_ladder.h"
 #include "cli/print.h"
 #include "cli/run_argument.h"
-#include "muzero/muzero.h"
-#include "muzero/score.h"
+#include "muzero/trainer.h"
+#include "muzero/run_score.h"
 #include "selfplay/evaluation/opening.h"
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "cli/run_argument.h"
 #include "muzero/storage/checkpoint.h"
 #include "muzero/storage/run_path.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "replay/storage/store.h"
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "muzero/storage/checkpoint.h"
 #include "muzero/storage/run_path.h"
 #include "cli/print.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include <string.h>
 
 typedef struct record { /* the state after a round */

@@ -2,7 +2,7 @@
 #pragma once
 #include "cli/command.h"
 #include "cli/playing/live_game.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "selfplay/planner.h"
 
 typedef struct mz_mover_arguments { /* the first member of the arguments of a command that has mz_mover_options */

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "cli/print.h"
 #include "cli/signals.h"
-#include "cli/window.h"
+#include "cli/terminal_window.h"
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -19,7 +19,7 @@ typedef enum ink { INK_PLAIN, INK_DIM, INK_BOLD, INK_GREEN, INK_YELLOW } ink;
 struct mz_screen {
   pthread_mutex_t lock; /* log lines may come from any thread */
   bool colour, unicode;
-  mz_window window;
+  mz_terminal_window window;
   int drawn; /* lines on the screen that are ours */
   uint64_t drawn_ns;
   char score_name[128], title[256], warning[256], action[48]; /* action: who allocates, and what was done after the last phase */
@@ -206,7 +206,7 @@ static void draw_rates(mz_screen *screen) {
 
 /* Puts the cursor to where the picture begins. */
 static void go_back(mz_screen *screen) {
-  if (!mz_window_follow(&screen->window) && screen->drawn > 0) printf("\r\033[%dA", screen->drawn);
+  if (!mz_terminal_window_follow(&screen->window) && screen->drawn > 0) printf("\r\033[%dA", screen->drawn);
   screen->drawn = 0;
 }
 
@@ -254,7 +254,7 @@ mz_status mz_screen_create(mz_screen **out, const char *title, const char *score
   screen->unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   snprintf(screen->title, sizeof screen->title, "%s", title);
   snprintf(screen->score_name, sizeof screen->score_name, "%s", score_name);
-  screen->window = mz_window_measure();
+  screen->window = mz_terminal_window_measure();
   mz_log_set_sink(log_above, screen);
   *out = screen;
   return MZ_OK;
@@ -274,7 +274,7 @@ void mz_screen_progress(mz_screen *screen, const mz_progress *progress) {
   pthread_mutex_lock(&screen->lock);
   if (!screen->started) screen->first_fraction = progress->fraction, screen->first_s = progress->for_s;
   screen->progress = *progress;
-  const mz_window window = mz_window_measure(); /* after a change the picture is torn: it cannot wait */
+  const mz_terminal_window window = mz_terminal_window_measure(); /* after a change the picture is torn: it cannot wait */
   const bool resized = window.columns != screen->window.columns || window.rows != screen->window.rows;
   const bool due =
       !screen->started || resized || mz_clock_ns() - screen->drawn_ns >= REDRAW_MS * 1000000ull || mz_signals_stopping();

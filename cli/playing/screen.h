@@ -2,7 +2,7 @@
  * and left there when the run ends. Log lines scroll above it. Honours NO_COLOR, the locale's charset and the window's size: fields
  * that have no room are left out, and when the size changes the window is cleared and drawn anew after the round. One screen at a time; progress and phase come from the thread that drives the run. */
 #pragma once
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 typedef struct mz_screen mz_screen;
 

@@ -2,7 +2,7 @@
 #include "cli/console.h"
 #include "cli/print.h"
 #include "cli/playing/screen.h"
-#include "cli/window.h"
+#include "cli/terminal_window.h"
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -56,7 +56,7 @@ typedef struct show {
   mz_mover movers[2]; /* by AGENT, OPPONENT */
   bool opposed;       /* otherwise the agent has every seat */
   bool json, colour, in_place;
-  mz_window window;
+  mz_terminal_window window;
   int lines; /* of the picture on the screen that the next one is drawn over */
   int64_t delay_ms;
   int64_t moves;
@@ -88,8 +88,8 @@ static void rest(const show *s) {
 /* Where a game's picture is drawn over the last one, lines are cut at the terminal's edge, so that their number is known. */
 static mz_status draw(show *s) {
   if (s->in_place) printf("\033[?7l");
-  if (s->in_place && s->lines == 0) s->window = mz_window_measure();
-  if (s->in_place && mz_window_follow(&s->window)) s->lines = 0;
+  if (s->in_place && s->lines == 0) s->window = mz_terminal_window_measure();
+  if (s->in_place && mz_terminal_window_follow(&s->window)) s->lines = 0;
   if (s->in_place && s->lines > 0) printf("\r\033[%dA\033[J", s->lines);
   return mz_console_draw(s->game.env, mz_live_game_state(&s->game), s->colour, &s->lines);
 }
@@ -222,7 +222,7 @@ static mz_status watch(const void *given) {
   const watch_arguments *arguments = given;
   show s = {.json = arguments->json, .delay_ms = arguments->delay_ms, .opposed = arguments->opponent != NULL};
   s.in_place = !s.json && mz_screen_possible();
-  s.window = mz_window_measure();
+  s.window = mz_terminal_window_measure();
   s.colour = mz_console_colour();
   if (s.delay_ms == MZ_COUNT_UNSET) s.delay_ms = s.in_place ? DELAY_MS : 0;
   mz_status status;

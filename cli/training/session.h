@@ -1,8 +1,8 @@
 /* Shared by `train` and `resume`: their flags, and driving a run phase by phase to its end while showing it. */
 #pragma once
 #include "cli/command.h"
-#include "muzero/muzero.h"
-#include "muzero/score.h"
+#include "muzero/trainer.h"
+#include "muzero/run_score.h"
 
 typedef struct mz_session_arguments { /* the flags in common; the first member of either command's arguments */
   mz_text_list sets;

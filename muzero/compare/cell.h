@@ -1,7 +1,7 @@
 /* One arm with one seed: a run in a process of its own, advanced a block of phases at a time, so that arms take turns and one
  * that crashes takes nobody with it. The process ends with its parent. */
 #pragma once
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include <sys/types.h>
 
 typedef struct mz_cell {

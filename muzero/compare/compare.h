@@ -6,7 +6,7 @@
  * seed it was in, and plays a seed again in which a cell crashed. DIR/compare.json is the summary (summary.h), DIR/report.html shows it. */
 #pragma once
 #include "muzero/compare/arm.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 typedef struct mz_compare_options {
   mz_run_options run; /* of every cell; dir, seed, allocate are the comparison's */

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "muzero/storage/checkpoint.h"
 #include "muzero/storage/checkpoint_list.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "selfplay/evaluation/opening.h"
 #include <math.h>
 #include <string.h>

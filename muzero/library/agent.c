@@ -1,7 +1,7 @@
 /* Agents: a loaded network, and the memory that searches with it. */
 #include "muzero/library/call.h"
 #include "muzero/library/game.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "selfplay/planner.h"
 
 enum { SLOTS_MAX = 64, SIMULATIONS_MAX = 1000000 };

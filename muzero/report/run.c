@@ -2,7 +2,7 @@
 #include "base/file/file.h"
 #include "muzero/report/data.h"
 #include "muzero/report/jsonl.h"
-#include "muzero/score.h"
+#include "muzero/run_score.h"
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * plain one, and a Latin hypercube over the knobs that can move with uniform draws, or a grid; each is measured in every pass, in an order drawn anew,
  * and the default twice a pass: how much it differs from itself is the noise floor. */
 #pragma once
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 typedef struct mz_profile_options {
   mz_run_options run; /* dir: NULL: a temporary one, removed at the end */

@@ -1,6 +1,6 @@
 /* One record per phase in DIR/metrics.jsonl, cut back to the checkpoint's offset on resume. */
 #pragma once
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "muzero/training/round.h"
 
 typedef struct mz_metrics {

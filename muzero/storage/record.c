@@ -1,5 +1,5 @@
 /* Phases and evaluations as JSON: the keys of the command line's contract. */
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "muzero/knobs.h"
 
 const char *mz_reason_name(mz_reason reason) {

@@ -1,7 +1,7 @@
 /* How a run stands, as its latest checkpoint tells it, and which of its checkpoints are whole. Nothing is written, and a run that
  * trains meanwhile is not disturbed. */
 #pragma once
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 typedef struct mz_run_standing {
   char env[64]; /* "" where not even config.json tells */

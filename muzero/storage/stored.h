@@ -3,7 +3,7 @@
 #include "envs/env.h"
 #include "base/config/config.h"
 #include "muzero/storage/checkpoint.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 /* Defaults first, so that a checkpoint made before a setting existed gets that setting's default. The settings are checked together
  * as those of a new run are. MZ_E_CHECKPOINT or, for an environment or a key that this build does not know, MZ_E_CONFIG. */

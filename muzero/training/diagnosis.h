@@ -1,7 +1,7 @@
 /* Is it learning, and if not, why: a few numbers on the model itself, each with a warning in plain language. */
 #pragma once
 #include "muzero/training/learner.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 
 /* Sets of the phase: value_bias (mean predicted − target), value_correlation, latent_spread, model_error (policy + value cross
  * entropy after K imagined steps over that at step 0) and `warning` (the gravest, or NULL). NAN without updates. */

@@ -5,7 +5,7 @@
 #include "envs/env.h"
 #include "muzero/storage/checkpoint.h"
 #include "muzero/training/learner.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "muzero/training/publish.h"
 #include "replay/buffer.h"
 

@@ -5,7 +5,7 @@
 #include "networks/cpu/linear.h"
 #include "networks/cpu/norm.h"
 #include "networks/cpu/planes.h"
-#include "networks/cpu/pool.h"
+#include "networks/cpu/pooling.h"
 #include "networks/math/value.h"
 #include "networks/tape/tape_state.h"
 #include <string.h>

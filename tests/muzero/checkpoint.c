@@ -1,5 +1,5 @@
 /* Every truncation and every flipped bit of a checkpoint is found, and the section named. */
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "testing.h"
 
 static const mz_part parts[] = {

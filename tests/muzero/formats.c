@@ -1,7 +1,7 @@
 /* Runs in the formats of earlier programs (tests/data/formats, made by make.sh there) are read, and continue as they did then; what
  * a newer program wrote is told apart from damage, and left alone. */
 #include "muzero/storage/checkpoint.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "base/maths/digest.h"
 #include "testing.h"
 

@@ -1,7 +1,7 @@
 /* numerics.guard: bounds are named when they stop a run; `back` goes back as often as it may, the same in equal runs, resumed ones
  * too. */
 #include "muzero/storage/checkpoint.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "testing.h"
 
 enum { SETS_MAX = 24, STOP = 14 };

@@ -1,7 +1,7 @@
 /* The ladder of a small run: who plays whom, that threads change nothing, what is left out; and which checkpoints stay for it. */
 #include "muzero/evaluation/ladder.h"
 #include "base/log.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "testing.h"
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* metrics.jsonl has one record for each phase, however often a run is stopped and resumed where nothing is left to play. */
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "testing.h"
 
 static const char *const sets[] = {"num_games=2",  "moves_per_round=2", "loop_count=1",        "batch_size=4",

@@ -1,5 +1,5 @@
 /* Resizing a run by hand, between phases. */
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "testing.h"
 
 static const char *const sets[] = {"num_games=8",     "moves_per_round=3",    "loop_count=3", "batch_size=8",     "simulations=3",

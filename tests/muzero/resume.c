@@ -1,7 +1,7 @@
 /* A run that is stopped and resumed, with other workers, is the run that was never stopped. */
 #include "base/log.h"
 #include "muzero/storage/metrics.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include "testing.h"
 
 static const char *const sets[] = {"num_games=12", "moves_per_round=6", "loop_count=5", "batch_size=32", "shards=8",

@@ -10,7 +10,7 @@
 #include "base/file/file.h"
 #include "base/machine/machine.h"
 #include "base/maths/rng.h"
-#include "muzero/muzero.h"
+#include "muzero/trainer.h"
 #include <limits.h>
 #include <malloc.h>
 #include <signal.h>

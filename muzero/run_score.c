@@ -1,4 +1,4 @@
-#include "muzero/score.h"
+#include "muzero/run_score.h"
 #include <stdio.h>
 #include <string.h>
 

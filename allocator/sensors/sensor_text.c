@@ -1,4 +1,4 @@
-#include "allocator/sensors/text.h"
+#include "allocator/sensors/sensor_text.h"
 #include "base/file/file.h"
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "networks/cpu/pool.h"
+#include "networks/cpu/pooling.h"
 #include "networks/cpu/kernels.h"
 #include "networks/tape/tape_state.h"
 
