@@ -57,4 +57,18 @@ mz_status mz_alloc(void *out_pointer, size_t count, size_t element_size) {
   return mz_fail(MZ_E_MEMORY, "memory: %zu × %zu bytes could not be had", count, element_size);
 }
 
+mz_status mz_reserve_one(void *items_pointer, int *capacity, int count, size_t element_size) {
+  enum { FIRST = 16 };
+  if (count < *capacity) return MZ_OK;
+  const int larger = *capacity > 0 ? 2 * *capacity : FIRST;
+  void *old, *items;
+  memcpy(&old, items_pointer, sizeof old);
+  MZ_TRY(mz_alloc(&items, (size_t)larger, element_size));
+  if (count > 0) memcpy(items, old, (size_t)count * element_size);
+  free(old);
+  memcpy(items_pointer, &items, sizeof items);
+  *capacity = larger;
+  return MZ_OK;
+}
+
 void mz_alloc_fail_after(long n) { atomic_store_explicit(&allocations_until_failure, n, memory_order_relaxed); }

@@ -46,6 +46,9 @@ _Noreturn void mz_assert_failed(const char *condition, const char *file, int lin
 /* Zeroed memory, aligned to 64 bytes (whole cache lines and AVX-512 vectors), never NULL on MZ_OK even for zero bytes.
  * Free with free(). The test hook below makes the n-th allocation from now fail (0: never). */
 mz_status mz_alloc(void *out_pointer, size_t count, size_t element_size);
+/* Makes room for one more element behind `count` of them: *items_pointer, an array of mz_alloc or NULL, is replaced by one of twice
+ * the *capacity where it is full. MZ_E_MEMORY: both stay as they were. */
+mz_status mz_reserve_one(void *items_pointer, int *capacity, int count, size_t element_size);
 void mz_alloc_fail_after(long n);
 /* Returns whether the hook wants an allocation made elsewhere to fail, and counts it. */
 int mz_alloc_hook_fails(void);

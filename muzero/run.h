@@ -61,7 +61,6 @@ mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t 
 mz_status mz_run_set_dir(mz_run *run, const char *dir);
 /* Locks the directory, and removes the temporary files of writers that were stopped. */
 mz_status mz_run_lock(mz_run *run);
-bool mz_run_has_checkpoints(const char *dir);
 /* MZ_E_CONFIG naming `resume` when there is a run. */
 mz_status mz_run_refuse_existing(const char *dir);
 mz_status mz_run_write_env_json(const mz_run *run);

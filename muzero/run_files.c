@@ -3,7 +3,6 @@
 #include "base/file/file.h"
 #include "base/machine/machine.h"
 #include "base/text.h"
-#include "muzero/storage/checkpoint_list.h"
 #include "muzero/run.h"
 #include "networks/tape/backend.h"
 #include "networks/isa.h"
@@ -47,15 +46,6 @@ mz_status mz_run_lock(mz_run *run) {
     MZ_TRY(mz_file_remove_ending(path, ".tmp"));
   }
   return MZ_OK;
-}
-
-bool mz_run_has_checkpoints(const char *dir) {
-  char path[MZ_DIR_MAX + 16];
-  mz_checkpoint_list list;
-  if (mz_path_join(path, sizeof path, dir, "checkpoints") != MZ_OK || mz_checkpoint_list_read(&list, path) != MZ_OK) return false;
-  const int count = list.count;
-  mz_checkpoint_list_deinit(&list);
-  return count > 0;
 }
 
 /* LATEST is what makes a directory a run: one that was stopped before it was written may be begun again. */

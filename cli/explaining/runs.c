@@ -115,9 +115,9 @@ static mz_status runs(const void *given) {
 const mz_command mz_command_runs = {
     .name = "runs",
     .summary = "list the runs in a folder",
-    .about = "Lists the runs in a folder and in the folders in it, the newest first, as their latest checkpoints tell: the last "
-             "score, "
-             "wall time of training, and how long ago they were saved. Runs that train now, or are damaged, are shown as such.",
+    .about =
+        "Lists the runs in a folder and in the folders in it, the newest first, as their latest checkpoints tell: the last "
+        "score, wall time of training, and how long ago they were saved. Runs that train now, or are damaged, are shown as such.",
     .options = options,
     .arguments_size = sizeof(runs_arguments),
     .examples = {"runs", "runs experiments/lr --json"},

@@ -7,7 +7,7 @@
 
 typedef struct seeds {
   unsigned long long *numbers;
-  size_t count, capacity;
+  int count, capacity;
 } seeds;
 
 static mz_status add_seed(void *context, const char *name) {
@@ -16,12 +16,7 @@ static mz_status add_seed(void *context, const char *name) {
   const size_t length = strlen(prefix);
   const char *digits = name + length;
   if (strncmp(name, prefix, length) != 0 || !*digits || digits[strspn(digits, "0123456789")]) return MZ_OK;
-  if (s->count == s->capacity) {
-    const size_t grown = s->capacity ? 2 * s->capacity : 16;
-    unsigned long long *numbers = realloc(s->numbers, grown * sizeof *numbers);
-    if (!numbers) return mz_fail(MZ_E_MEMORY, "report: no memory for the list of seeds");
-    s->numbers = numbers, s->capacity = grown;
-  }
+  MZ_TRY(mz_reserve_one(&s->numbers, &s->capacity, s->count, sizeof *s->numbers));
   s->numbers[s->count++] = strtoull(digits, NULL, 10);
   return MZ_OK;
 }
@@ -58,8 +53,8 @@ mz_status mz_report_seeds(const char *dir, const char *name, cJSON *runs, int *f
   const int before = cJSON_GetArraySize(runs);
   mz_status status;
   MZ_TRY_CLEANUP(mz_file_list(dir, add_seed, &s));
-  if (s.count > 0) qsort(s.numbers, s.count, sizeof *s.numbers, by_number);
-  for (size_t i = 0; i < s.count; i++) MZ_TRY_CLEANUP(add_run(dir, name, s.numbers[i], runs));
+  if (s.count > 0) qsort(s.numbers, (size_t)s.count, sizeof *s.numbers, by_number);
+  for (int i = 0; i < s.count; i++) MZ_TRY_CLEANUP(add_run(dir, name, s.numbers[i], runs));
   *found = cJSON_GetArraySize(runs) - before;
 cleanup:
   free(s.numbers);

@@ -14,18 +14,6 @@ static mz_status path_of(const mz_checkpoint_list *list, const char *name, char 
   return mz_path_join(out, size, list->folder, name);
 }
 
-static mz_status reserve_one(mz_checkpoint_list *list) {
-  if (list->count < list->capacity) return MZ_OK;
-  const int capacity = list->capacity ? 2 * list->capacity : 16;
-  mz_listed *items;
-  MZ_TRY(mz_alloc(&items, (size_t)capacity, sizeof *items));
-  if (list->count > 0) memcpy(items, list->items, (size_t)list->count * sizeof *items);
-  free(list->items);
-  list->items = items;
-  list->capacity = capacity;
-  return MZ_OK;
-}
-
 /* Damage is no failure here: it is met by who wants that checkpoint. */
 static mz_status read_needs(const mz_checkpoint_list *list, mz_listed *item) {
   char path[640];
@@ -44,7 +32,7 @@ static mz_status add_found(void *context, const char *name) {
   mz_checkpoint_list *list = context;
   const int64_t rounds = mz_checkpoint_name_rounds(name);
   if (rounds < 0) return MZ_OK;
-  MZ_TRY(reserve_one(list));
+  MZ_TRY(mz_reserve_one(&list->items, &list->capacity, list->count, sizeof *list->items));
   mz_listed *item = &list->items[list->count++];
   *item = (mz_listed){.rounds = rounds};
   snprintf(item->name, sizeof item->name, "%s", name);
@@ -79,7 +67,7 @@ mz_status mz_checkpoint_list_add(mz_checkpoint_list *list, const char *name, uin
     list->items[at] = added;
     return MZ_OK;
   }
-  MZ_TRY(reserve_one(list));
+  MZ_TRY(mz_reserve_one(&list->items, &list->capacity, list->count, sizeof *list->items));
   memmove(&list->items[at + 1], &list->items[at], (size_t)(list->count - at) * sizeof *list->items);
   list->items[at] = added;
   list->count++;

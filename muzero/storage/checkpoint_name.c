@@ -39,6 +39,28 @@ mz_status mz_checkpoint_pointer_write(const char *dir, const char *pointer, cons
   return mz_file_write_atomic(path, line, (size_t)snprintf(line, sizeof line, "%s\n", name));
 }
 
+typedef struct visits {
+  const char *folder;
+  mz_status (*visit)(void *context, int64_t rounds, const char *path);
+  void *context;
+} visits;
+
+static mz_status visit_name(void *context, const char *name) {
+  const visits *v = context;
+  const int64_t rounds = mz_checkpoint_name_rounds(name);
+  char path[4096];
+  if (rounds < 0 || mz_path_join(path, sizeof path, v->folder, name) != MZ_OK) return MZ_OK;
+  return v->visit(v->context, rounds, path);
+}
+
+mz_status mz_checkpoint_each(const char *dir, mz_status (*visit)(void *context, int64_t rounds, const char *path),
+                             void *context) {
+  char folder[4096];
+  MZ_TRY(mz_path_join(folder, sizeof folder, dir, "checkpoints"));
+  visits v = {folder, visit, context};
+  return mz_file_is_dir(folder) ? mz_file_list(folder, visit_name, &v) : MZ_OK;
+}
+
 mz_status mz_checkpoint_path(const char *dir, const char *name, char *out, size_t size) {
   char folder[512];
   MZ_TRY(mz_path_join(folder, sizeof folder, dir, "checkpoints"));

@@ -12,42 +12,27 @@ static int64_t modified_ns(const char *path) {
   return mz_file_stamp_read(path, &stamp) ? stamp.modified_ns : -1;
 }
 
-typedef struct newest {
-  const char *folder;
-  int64_t time_ns;
-} newest;
-
-static mz_status take_if_newer(void *context, const char *name) {
-  newest *n = context;
-  char path[MZ_RUN_PATH_MAX + 64];
-  if (mz_checkpoint_name_rounds(name) < 0 || mz_path_join(path, sizeof path, n->folder, name) != MZ_OK) return MZ_OK;
+static mz_status take_if_newer(void *context, int64_t rounds, const char *path) {
+  (void)rounds;
+  int64_t *newest_ns = context;
   const int64_t time_ns = modified_ns(path);
-  if (time_ns > n->time_ns) n->time_ns = time_ns;
+  if (time_ns > *newest_ns) *newest_ns = time_ns;
   return MZ_OK;
 }
 
 static int64_t saved_ns(const char *dir) {
-  char path[MZ_RUN_PATH_MAX + 64], folder[MZ_RUN_PATH_MAX + 16];
+  char path[MZ_RUN_PATH_MAX + 64];
   if (mz_run_checkpoint_path(dir, path, sizeof path) == MZ_OK) return modified_ns(path);
-  newest n = {.folder = folder, .time_ns = -1};
-  if (mz_path_join(folder, sizeof folder, dir, "checkpoints") == MZ_OK && mz_file_is_dir(folder))
-    mz_file_list(folder, take_if_newer, &n);
-  if (mz_path_join(path, sizeof path, dir, "LATEST") == MZ_OK && n.time_ns < modified_ns(path)) n.time_ns = modified_ns(path);
-  return n.time_ns;
+  int64_t newest_ns = -1;
+  mz_checkpoint_each(dir, take_if_newer, &newest_ns);
+  if (mz_path_join(path, sizeof path, dir, "LATEST") == MZ_OK) take_if_newer(&newest_ns, -1, path);
+  return newest_ns;
 }
 
 /* ---- a folder of them ---- */
 
 static mz_status add_run(mz_run_list *list, const char *path) {
-  if (list->count == list->capacity) {
-    const int capacity = list->capacity ? 2 * list->capacity : 16;
-    mz_run_entry *items;
-    MZ_TRY(mz_alloc(&items, (size_t)capacity, sizeof *items));
-    if (list->count > 0) memcpy(items, list->items, (size_t)list->count * sizeof *items);
-    free(list->items);
-    list->items = items;
-    list->capacity = capacity;
-  }
+  MZ_TRY(mz_reserve_one(&list->items, &list->capacity, list->count, sizeof *list->items));
   mz_run_entry *added = &list->items[list->count++];
   snprintf(added->path, sizeof added->path, "%s", path);
   added->saved_ns = saved_ns(path);

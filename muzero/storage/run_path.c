@@ -64,10 +64,9 @@ typedef struct nearest {
 
 static int64_t distance(int64_t a, int64_t b) { return a < b ? b - a : a - b; }
 
-static mz_status take_if_nearer(void *context, const char *name) {
+static mz_status take_if_nearer(void *context, int64_t rounds, const char *path) {
+  (void)path;
   nearest *n = context;
-  const int64_t rounds = mz_checkpoint_name_rounds(name);
-  if (rounds < 0) return MZ_OK;
   const int64_t far = distance(rounds, n->wanted), before = distance(n->found, n->wanted);
   if (n->found < 0 || far < before || (far == before && rounds > n->found)) n->found = rounds;
   return MZ_OK;
@@ -75,16 +74,16 @@ static mz_status take_if_nearer(void *context, const char *name) {
 
 /* Finds the checkpoint nearest to `wanted` rounds, the later of two; -1: there is none. */
 static int64_t find_nearest(const char *dir, int64_t wanted) {
-  char folder[MZ_RUN_PATH_MAX + 16];
   nearest n = {.wanted = wanted, .found = -1};
-  if (mz_path_join(folder, sizeof folder, dir, "checkpoints") != MZ_OK || !mz_file_is_dir(folder)) return -1;
-  return mz_file_list(folder, take_if_nearer, &n) == MZ_OK ? n.found : -1;
+  return mz_checkpoint_each(dir, take_if_nearer, &n) == MZ_OK ? n.found : -1;
 }
+
+bool mz_run_has_checkpoints(const char *dir) { return find_nearest(dir, 0) >= 0; }
 
 bool mz_run_is_run(const char *dir) {
   char path[MZ_RUN_PATH_MAX + 16];
   if (mz_path_join(path, sizeof path, dir, "LATEST") != MZ_OK) return false;
-  return mz_file_exists(path) || find_nearest(dir, 0) >= 0;
+  return mz_file_exists(path) || mz_run_has_checkpoints(dir);
 }
 
 static mz_status fail_no_round(const mz_run_path *run) {

@@ -26,5 +26,6 @@ mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size);
 
 /* Returns whether the part before an '@' is there, or all of `run` is. */
 bool mz_run_path_exists(const char *run);
+bool mz_run_has_checkpoints(const char *dir);
 /* Returns whether a directory holds a run: a file LATEST, or, where that was lost, checkpoints. */
 bool mz_run_is_run(const char *dir);

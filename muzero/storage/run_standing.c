@@ -91,17 +91,10 @@ typedef struct rounds_list {
   int count, capacity;
 } rounds_list;
 
-static mz_status add_rounds(void *context, const char *name) {
+static mz_status add_rounds(void *context, int64_t rounds, const char *path) {
+  (void)path;
   rounds_list *list = context;
-  const int64_t rounds = mz_checkpoint_name_rounds(name);
-  if (rounds < 0) return MZ_OK;
-  if (list->count == list->capacity) {
-    const int capacity = list->capacity ? 2 * list->capacity : 16;
-    int64_t *grown = realloc(list->rounds, (size_t)capacity * sizeof *grown);
-    if (!grown) return mz_fail(MZ_E_MEMORY, "no memory for a list of checkpoints");
-    list->rounds = grown;
-    list->capacity = capacity;
-  }
+  MZ_TRY(mz_reserve_one(&list->rounds, &list->capacity, list->count, sizeof *list->rounds));
   list->rounds[list->count++] = rounds;
   return MZ_OK;
 }
@@ -122,11 +115,9 @@ static bool is_whole(const char *dir, int64_t rounds) {
 }
 
 int mz_run_whole_checkpoints(const char *dir, int64_t but, int most, int64_t *rounds) {
-  char folder[MZ_RUN_PATH_MAX + 16];
   rounds_list list = {0};
   int count = 0;
-  if (mz_path_join(folder, sizeof folder, dir, "checkpoints") != MZ_OK || !mz_file_is_dir(folder)) return 0;
-  if (mz_file_list(folder, add_rounds, &list) == MZ_OK && list.count > 0) {
+  if (mz_checkpoint_each(dir, add_rounds, &list) == MZ_OK && list.count > 0) {
     qsort(list.rounds, (size_t)list.count, sizeof *list.rounds, newest_first);
     for (int i = 0; i < list.count && count < most; i++)
       if (list.rounds[i] != but && is_whole(dir, list.rounds[i])) rounds[count++] = list.rounds[i];

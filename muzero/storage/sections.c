@@ -8,7 +8,7 @@
 
 const char *const mz_digest_parts[MZ_DIGEST_PARTS] = {"weights", "target", "optimizer", "replay", "games", "counters"};
 
-/* Where a section is read from. */
+/* The source that a section is read from. */
 typedef struct origin {
   const mz_checkpoint *checkpoint;
   const mz_settings *stored; /* that the checkpoint was written under */

@@ -22,8 +22,6 @@ mz_status mz_snapshot_create(mz_snapshot **out, const mz_model *model, const flo
   return MZ_OK;
 }
 
-void mz_snapshot_retain(mz_snapshot *snapshot) { atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed); }
-
 void mz_snapshot_release(mz_snapshot *snapshot) {
   if (!snapshot || atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) != 1) return;
   free(snapshot->weights);

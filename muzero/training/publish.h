@@ -14,5 +14,4 @@ typedef struct mz_snapshot {
 /* Makes a snapshot of parameters, which are copied and prepared for inference; one reference for the caller. */
 mz_status mz_snapshot_create(mz_snapshot **out, const mz_model *model, const float *values, uint64_t version);
 double mz_snapshot_bytes(const mz_model *model); /* while it is made */
-void mz_snapshot_retain(mz_snapshot *snapshot);
 void mz_snapshot_release(mz_snapshot *snapshot); /* frees at 0; NULL is fine */

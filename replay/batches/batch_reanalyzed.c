@@ -45,7 +45,7 @@ static void add_search(mz_batch_reanalyzed *reanalyzed, const mz_segment *segmen
   reanalyzed->search[row * (reanalyzed->unroll + 1) + step] = i;
 }
 
-/* Where the value of state `t` of a row drawn at `position` will be; states beyond those searched are evaluated once. */
+/* Finds the place of the value of state `t` of a row drawn at `position`; states beyond those searched are evaluated once. */
 static int32_t value_of_state(mz_batch_reanalyzed *reanalyzed, const mz_segment *segment, int t, int position, size_t obs_bytes,
                               int row, int *last_evaluated) {
   if (t <= position + reanalyzed->unroll) return reanalyzed->search[row * (reanalyzed->unroll + 1) + t - position];

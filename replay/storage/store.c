@@ -87,15 +87,8 @@ static mz_status place_pack(mz_store *store, const char *name, int *out) {
   for (int i = 0; i < store->pack_count; i++)
     if (strcmp(store->packs[i].name, name) == 0 || (place == store->pack_count && store->packs[i].name[0] == 0)) place = i;
   *out = place;
-  if (place < store->pack_capacity) return MZ_OK;
-  int capacity = store->pack_capacity ? 2 * store->pack_capacity : 16;
-  pack *packs;
-  MZ_TRY(mz_alloc(&packs, (size_t)capacity, sizeof *packs));
-  if (store->pack_count > 0) memcpy(packs, store->packs, (size_t)store->pack_count * sizeof *packs);
-  free(store->packs);
-  store->packs = packs;
-  store->pack_capacity = capacity;
-  return MZ_OK;
+  if (place < store->pack_count) return MZ_OK;
+  return mz_reserve_one(&store->packs, &store->pack_capacity, store->pack_count, sizeof *store->packs);
 }
 
 /* rows: NULL where `damage` says why there are none; it is taken over unless this fails. */

@@ -43,7 +43,7 @@ static void test_a_run_is_repeated_from_its_config(void **state) {
   process_free(&p);
 }
 
-/* What the user says counts as with any preset: loop_count may change, and replay_ratio follows it. */
+/* The user's settings count as with any preset: loop_count may change, and replay_ratio follows it. */
 static void test_flags_stand_above_it(void **state) {
   (void)state;
   process p = {0};

@@ -127,7 +127,7 @@ static void test_no_line_is_wider_than_the_window(void **state) {
   for (char *line = strtok(output, "\r\n"); line; line = strtok(NULL, "\r\n")) assert_true(plain(line) < COLUMNS);
 }
 
-/* Where there is no room, whole fields are left out: nothing ends inside a number or a word. */
+/* Whole fields that have no room are left out: nothing ends inside a number or a word. */
 static void test_fields_are_whole(void **state) {
   (void)state;
 #define COUNT "[0-9.]+[kMGT]?"

@@ -1,4 +1,4 @@
-/* What the library's tests share: expectations of statuses, and small runs. */
+/* Shared by the library's tests: expectations of statuses, and small runs. */
 #pragma once
 #include "muzero/library/include/muzero.h"
 #include "tests/muzero/testing.h"

@@ -178,7 +178,7 @@ static void test_tuning_is_never_negative(void **state) {
   cJSON_Delete(summary);
 }
 
-/* Of every ratio it is said what is claimed, or why nothing is. */
+/* Every ratio says what is claimed, or why nothing is. */
 static void test_why_nothing_is_claimed(void **state) {
   (void)state;
   parse_with_twin("rule,default,greedy");

@@ -60,7 +60,7 @@ static void the_largest_model_has_room(void **unused) {
   assert_non_null(strstr(key.network, "inference bf16, training bf16"));
 }
 
-/* What earlier versions recorded of mlps stays valid. */
+/* Rows that earlier versions recorded of mlps stay valid. */
 static void an_mlp_keeps_its_name(void **unused) {
   (void)unused;
   const char *sets[] = {"network.width=8", "network.depth=2", "network.training=bf16"};

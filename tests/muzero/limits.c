@@ -29,7 +29,7 @@ static void each_limit_is_met_when_reached(void **unused) {
   assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 10}, &free_of_limits, &asked), MZ_REASON_INTERRUPTED);
 }
 
-/* Of 12 s, 100 games of 40 ms take the last 4. */
+/* 100 games of 40 ms take the last 4 of 12 s. */
 static void time_is_left_for_the_closing_evaluation(void **unused) {
   (void)unused;
   const mz_limits limits = {.for_s = 12};

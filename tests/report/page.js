@@ -115,7 +115,7 @@ function run(name, env, scores, more) {
 
 const ratio = (metric, ci95, more) => ({ a: "greedy", b: "rule", metric, ratio: 0.5, ci95, n: 12, claim: null, ...more });
 
-{ /* Where an interval excludes 1 it is never said that none does; each sentence names its metric. */
+{ /* The page never says that no interval excludes 1 where one does; each sentence names its metric. */
   const ratios = [ratio("wall_s", [0.9, 1.1]), ratio("core_reserved_s", [0.4, 0.6], { unclaimed: "12 paired blocks are too few" }),
     ratio("cost", [0.4, 0.6], { claim: "greedy takes 50 % less" })];
   const said = shown("comparisonReport", { arms: [], ratios }).all((e) => e.name === "li").map((e) => e.textContent);
