@@ -1,9 +1,10 @@
-/* Writes docs/settings.md and docs/commands.md from the tables that parsing and help use, or checks that they are up to date.
- * usage: reference DOCS            writes both pages into the folder DOCS
+/* Writes docs/settings.md, docs/commands.md and docs/metrics.md from the program's tables, or checks that they are up to date.
+ * usage: reference DOCS            writes the pages into the folder DOCS
  *        reference --check DOCS    fails where a page differs from what the tables give */
 #include "base/file/file.h"
 #include "cli/command.h"
 #include "muzero/settings.h"
+#include "muzero/storage/phase_metric.h"
 #include <stdbool.h>
 #include <string.h>
 
@@ -163,6 +164,23 @@ static mz_status write_commands(FILE *out) {
   return MZ_OK;
 }
 
+static mz_status write_metrics(FILE *out) {
+  static const char *const rules[] = {
+      [MZ_METRIC_LAST] = "last", [MZ_METRIC_MEAN] = "mean", [MZ_METRIC_SUM] = "sum", [MZ_METRIC_EVALUATED] = "last evaluated"};
+  const mz_phase_metric *metric;
+  fprintf(out, "# Metrics\n\n%s", begin);
+  fprintf(out,
+          "The numbers of a phase: the keys of a record in `metrics.jsonl`, of a line of `--json`, and the names that "
+          "`muzero_run_metric` takes. Where a number is not known, it is `null`. *Phases* says how the report combines "
+          "several phases into one point or total.\n\n"
+          "A record also has `event`, `digest` (of the state, hexadecimal), `parts` (digests of the state's parts), `evaluated`, "
+          "`warning` (a diagnosis in words), `strategy`, `action` and `reason` (of the allocator), and `plan` (every knob).\n\n"
+          "| key | unit | phases | meaning |\n|---|---|---|---|\n");
+  for (int i = 0; (metric = mz_phase_metric_row(i)); i++)
+    fprintf(out, "| `%s` | %s | %s | %s |\n", metric->key, metric->unit, rules[metric->rule], metric->help);
+  return MZ_OK;
+}
+
 static mz_status check_page(const char *path, const char *wanted) {
   uint8_t *data;
   size_t size;
@@ -194,11 +212,15 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: reference [--check] DOCS\n");
     return MZ_E_USAGE;
   }
-  const char *folder = argv[argc - 1];
-  mz_status status = make_page(folder, "settings.md", check, write_settings);
-  if (status != MZ_OK) fprintf(stderr, "reference: %s\n", mz_message());
-  const mz_status commands = make_page(folder, "commands.md", check, write_commands);
-  if (commands != MZ_OK) fprintf(stderr, "reference: %s\n", mz_message());
-  if (status == MZ_OK) status = commands;
-  return status == MZ_OK ? 0 : 1;
+  static const struct {
+    const char *name;
+    mz_status (*write)(FILE *out);
+  } pages[] = {{"settings.md", write_settings}, {"commands.md", write_commands}, {"metrics.md", write_metrics}};
+  int failed = 0;
+  for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+    if (make_page(argv[argc - 1], pages[i].name, check, pages[i].write) == MZ_OK) continue;
+    fprintf(stderr, "reference: %s\n", mz_message());
+    failed = 1;
+  }
+  return failed;
 }

@@ -104,9 +104,9 @@ static void tick_progress(mz_run *run, const mz_limits *l, mz_tick tick, void *c
                    .target = l->until ? l->score : NAN,
                    .positions = mz_buffer_positions(run->state.buffer),
                    .min_fill = run->settings.replay.min_fill};
-  p.env_steps_per_s = share((double)(c->env_steps - run->meter.env_steps), seconds);
-  p.sims_per_s = share((double)(c->simulations - run->meter.simulations), seconds);
-  p.updates_per_s = share((double)(c->updates - run->meter.updates), seconds);
+  p.env_steps_per_s = share((double)(c->env_steps - run->meter.counters.env_steps), seconds);
+  p.sims_per_s = share((double)(c->simulations - run->meter.counters.simulations), seconds);
+  p.updates_per_s = share((double)(c->updates - run->meter.counters.updates), seconds);
   p.loss = s->learning.updates ? s->learning.loss / (double)s->learning.updates : NAN;
   p.mean_return = s->episodes ? s->return_sum / (double)s->episodes : NAN;
   p.fraction = fmax(fmax(share((double)c->rounds, (double)l->rounds), share((double)c->env_steps, (double)l->env_steps)),
@@ -162,7 +162,7 @@ static bool phase_ended(const mz_run *run) { return run->state.counters.rounds %
 
 static void start_phase(mz_run *run) {
   run->phase_stats = (mz_round_stats){0};
-  run->meter = mz_meter_start(&run->state, &run->workers);
+  run->meter = mz_phase_meter_start(&run->state, &run->workers);
   mz_steer_phase(run->steer, &run->workers);
 }
 

@@ -1,5 +1,6 @@
 /* A run: the state, the workers that advance it, and its directory. (Internal; muzero.h is the public face.) */
 #pragma once
+#include "muzero/steering/phase_meter.h"
 #include "muzero/storage/metrics.h"
 #include "muzero/trainer.h"
 #include "muzero/storage/saver.h"
@@ -38,7 +39,7 @@ struct mz_run {
   int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */
   int fallbacks;              /* so often it went back to an older checkpoint, or lost a part of its replay */
   mz_round_stats phase_stats; /* of the phase under way */
-  mz_meter meter;
+  mz_phase_meter meter;
   bool paused; /* within that phase, at a round's end */
 };
 

@@ -1,6 +1,5 @@
 #include "selfplay/planner.h"
 #include "base/arena.h"
-#include "base/threads/stage.h"
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +18,8 @@ mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search
   mz_planner planner = {.slots = slots};
   mz_carver carver = {0};
   carve(&planner, spec, &carver);
-  MZ_TRY(mz_infer_bytes(model, backend, slots, bytes));
-  *bytes += (double)carver.bytes + mz_search_bytes(search, spec->actions, mz_padded(model->latent), slots);
+  MZ_TRY(mz_network_search_bytes(spec, search, model, backend, slots, bytes));
+  *bytes += (double)carver.bytes;
   return MZ_OK;
 }
 
@@ -35,11 +34,7 @@ mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_searc
   carve(planner, &env->spec, &carver);
   mz_status status;
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &planner->block));
-  MZ_TRY_CLEANUP(mz_infer_create(&planner->infer, model, backend, slots));
-  planner->adapter = (mz_infer_model){.infer = planner->infer, .kind = env->spec.obs_kind};
-  planner->model = mz_search_model_of_infer(&planner->adapter, model);
-  MZ_TRY_CLEANUP(
-      mz_search_create(&planner->search, search, actions, planner->model.latent_stride, discount, env->spec.alternating, slots));
+  MZ_TRY_CLEANUP(mz_network_search_init(&planner->search, &env->spec, search, model, backend, discount, slots));
   memset(planner->legal, 1, n * (size_t)actions);
   for (int i = 0; i < slots; i++) {
     planner->roots[i].observation = planner->observations + (size_t)i * mz_spec_obs_bytes(&env->spec);
@@ -54,8 +49,7 @@ cleanup:
 }
 
 void mz_planner_deinit(mz_planner *planner) {
-  mz_search_free(planner->search);
-  mz_infer_free(planner->infer);
+  mz_network_search_deinit(&planner->search);
   free(planner->block);
   *planner = (mz_planner){0};
 }
@@ -77,9 +71,7 @@ mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, in
   if (simulations < 0 || simulations > planner->simulations)
     return mz_fail(MZ_E_CONFIG, "search: %d simulations a move; the planner was made for at most %d", simulations,
                    planner->simulations);
-  mz_infer_set_weights(planner->infer, weights);
-  mz_search_run(planner->search, &planner->model, n, planner->roots, simulations, planner->results);
-  mz_stage_step();
+  mz_network_search_run(&planner->search, weights, n, planner->roots, simulations, planner->results);
   for (int i = 0; i < n; i++) {
     if (!isfinite(planner->results[i].value)) {
       return mz_fail(MZ_E_DIVERGED, "search: a root's value is %g: the network has diverged", (double)planner->results[i].value);

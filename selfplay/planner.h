@@ -1,16 +1,13 @@
-/* Planning with the learned model: a search, the network it asks, and memory for the observations, legal masks and results of
+/* Planning with the learned model: a search over the network, and memory for the observations, legal masks and results of
  * up to `slots` states. What the actor and the evaluation have in common. One planner belongs to one thread. */
 #pragma once
 #include "envs/env.h"
-#include "selfplay/search/search.h"
+#include "selfplay/search/network_search.h"
 
 typedef struct mz_planner {
   const mz_env *env;
   int slots, simulations; /* simulations: of the search settings */
-  mz_search *search;
-  mz_infer *infer;
-  mz_infer_model adapter;
-  mz_search_model model;
+  mz_network_search search;
   uint8_t *observations;   /* [slots][mz_spec_obs_bytes] */
   uint8_t *legal;          /* [slots][actions] */
   mz_root *roots;          /* [slots]; noise is off until the caller sets it */

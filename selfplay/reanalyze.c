@@ -1,13 +1,9 @@
 #include "selfplay/reanalyze.h"
 #include "base/maths/streams.h"
 #include "base/arena.h"
-#include "base/threads/stage.h"
 
 struct mz_reanalyze {
-  mz_search *search;
-  mz_infer *infer;
-  mz_infer_model adapter;
-  mz_search_model model;
+  mz_network_search search;
   int slots, actions;
   size_t obs_bytes;
   mz_root *roots;            /* [slots] */
@@ -29,11 +25,10 @@ static void carve(mz_reanalyze *r, int latent_stride, mz_carver *carver) {
 mz_status mz_reanalyze_bytes(const mz_search_settings *search, const mz_spec *spec, const mz_model *model,
                              const mz_backend *backend, int slots, double *bytes) {
   mz_reanalyze r = {.slots = slots, .actions = spec->actions};
-  const int stride = mz_padded(model->latent);
   mz_carver carver = {0};
-  carve(&r, stride, &carver);
-  MZ_TRY(mz_infer_bytes(model, backend, slots, bytes));
-  *bytes += (double)sizeof r + (double)carver.bytes + mz_search_bytes(search, spec->actions, stride, slots);
+  carve(&r, mz_padded(model->latent), &carver);
+  MZ_TRY(mz_network_search_bytes(spec, search, model, backend, slots, bytes));
+  *bytes += (double)sizeof r + (double)carver.bytes;
   return MZ_OK;
 }
 
@@ -45,12 +40,9 @@ mz_status mz_reanalyze_create(mz_reanalyze **out, const mz_search_settings *sear
   r->slots = slots;
   r->actions = spec->actions;
   r->obs_bytes = mz_spec_obs_bytes(spec);
-  MZ_TRY_CLEANUP(mz_infer_create(&r->infer, model, backend, slots));
-  r->adapter = (mz_infer_model){.infer = r->infer, .kind = spec->obs_kind};
-  r->model = mz_search_model_of_infer(&r->adapter, model);
-  MZ_TRY_CLEANUP(mz_search_create(&r->search, search, spec->actions, r->model.latent_stride, discount, spec->alternating, slots));
+  MZ_TRY_CLEANUP(mz_network_search_init(&r->search, spec, search, model, backend, discount, slots));
   mz_carver carver = {0};
-  carve(r, r->model.latent_stride, &carver);
+  carve(r, r->search.model.latent_stride, &carver);
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &r->block));
   for (int i = 0; i < slots; i++) r->latent_index[i] = i;
   *out = r;
@@ -61,15 +53,13 @@ cleanup:
 
 void mz_reanalyze_free(mz_reanalyze *r) {
   if (!r) return;
-  mz_search_free(r->search);
-  mz_infer_free(r->infer);
+  mz_network_search_deinit(&r->search);
   free(r->block);
   free(r);
 }
 
 void mz_reanalyze_search(mz_reanalyze *r, const float *weights, uint64_t seed, uint32_t update, int n, const void *observations,
                          const uint8_t *legal, const uint32_t *key, float *policies, float *values) {
-  mz_infer_set_weights(r->infer, weights);
   for (int first = 0; first < n; first += r->slots) {
     int count = n - first < r->slots ? n - first : r->slots;
     for (int i = 0; i < count; i++) {
@@ -80,17 +70,16 @@ void mz_reanalyze_search(mz_reanalyze *r, const float *weights, uint64_t seed, u
                               .rng = mz_stream_reanalyze_noise(seed, update, key[at])};
       r->results[i] = (mz_root_result){.policy = policies + at * (size_t)r->actions};
     }
-    mz_search_run(r->search, &r->model, count, r->roots, 0, r->results);
-    mz_stage_step();
+    mz_network_search_run(&r->search, weights, count, r->roots, 0, r->results);
     for (int i = 0; i < count; i++) values[first + i] = r->results[i].value;
   }
 }
 
 void mz_reanalyze_evaluate(mz_reanalyze *r, const float *weights, int n, const void *observations, float *values) {
-  mz_infer_set_weights(r->infer, weights);
+  mz_infer_set_weights(r->search.infer, weights);
   for (int first = 0; first < n; first += r->slots) {
     int count = n - first < r->slots ? n - first : r->slots;
-    r->model.initial(&r->adapter, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes, r->latents,
-                     r->latent_index, r->policies, values + first);
+    r->search.model.initial(&r->search.adapter, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes, r->latents,
+                            r->latent_index, r->policies, values + first);
   }
 }

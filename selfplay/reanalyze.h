@@ -1,6 +1,6 @@
 /* Fresh searches of stored positions with the target network (MuZero Reanalyze; Schrittwieser et al. 2021). One per worker. */
 #pragma once
-#include "selfplay/search/search.h"
+#include "selfplay/search/network_search.h"
 
 typedef struct mz_reanalyze mz_reanalyze;
 mz_status mz_reanalyze_create(mz_reanalyze **out, const mz_search_settings *search, const mz_spec *spec, const mz_model *model,

@@ -8,6 +8,12 @@ static mz_level read_level(const mz_forecaster *f, bool settled) {
   return (mz_level){.value = f->seen > 0 ? f->last : NAN, .model = MZ_FORECAST_LAST, .mase = next.mase};
 }
 
+const char *mz_level_predictor(const mz_level *level) {
+  static const char *const names[MZ_FORECAST_MODELS] = {"forecast (last value)", "forecast (EWMA)", "forecast (damped Holt)",
+                                                        "forecast (Kalman)"};
+  return names[level->model];
+}
+
 void mz_level_text(const mz_level *level, char *out, size_t size) {
   if (level->forecast)
     snprintf(out, size, "forecast (%s, MASE %.2f)", mz_forecast_model_name(level->model), level->mase);

@@ -40,5 +40,6 @@ typedef struct mz_load {
 /* The situation has a window with some work. !settled: the plan changed lately, and forecasts, which learned under another one,
  * are left out. */
 void mz_load_read(mz_load *load, const mz_situation *situation, bool settled);
+const char *mz_level_predictor(const mz_level *level); /* "forecast (EWMA)": what made the value, as a proposal names it */
 /* "forecast (EWMA, MASE 0.80)" or "(last value)". */
 void mz_level_text(const mz_level *level, char *out, size_t size);

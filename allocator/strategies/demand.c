@@ -322,18 +322,12 @@ static void free_memory(deliberation *d) {
 
 /* ---- the proposal ---- */
 
-static const char *predictor(const mz_level *level) {
-  static const char *const names[MZ_FORECAST_MODELS] = {"forecast (last value)", "forecast (EWMA)", "forecast (damped Holt)",
-                                                        "forecast (Kalman)"};
-  return names[level->model];
-}
-
 static void keep(const deliberation *d, mz_proposal *out) {
   const mz_allocation_settings *a = d->situation->settings;
   const mz_pool_load *busiest = NULL;
   for (int i = 0; i < d->load.pool_count; i++)
     if (!busiest || d->load.pools[i].busy.value > busiest->busy.value) busiest = &d->load.pools[i];
-  out->predictor = predictor(d->count > 0 ? d->moves[0].level : busiest ? &busiest->busy : &d->load.cores);
+  out->predictor = mz_level_predictor(d->count > 0 ? d->moves[0].level : busiest ? &busiest->busy : &d->load.cores);
   if (d->count > 0) {
     snprintf(out->reason, sizeof out->reason, "keep: %s, but: %s", d->moves[0].why, d->moves[0].why_not);
     return;
@@ -363,7 +357,7 @@ static void choose(const deliberation *d, mz_proposal *out) {
     out->change = out->demanded = true;
     out->plan = d->memory->hysteresis.proposal = chosen->plan;
     out->prediction = mz_situation_predict(d->situation, &chosen->plan);
-    out->predictor = predictor(chosen->level);
+    out->predictor = mz_level_predictor(chosen->level);
     snprintf(out->reason, sizeof out->reason, "%s: %s", chosen->why, chosen->change);
     add_candidate(d, chosen, "", out);
   } else {

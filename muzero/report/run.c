@@ -3,19 +3,18 @@
 #include "muzero/report/data.h"
 #include "muzero/report/jsonl.h"
 #include "muzero/run_score.h"
+#include "muzero/storage/phase_metric.h"
 #include <math.h>
 #include <string.h>
 
-typedef enum rule { AT_END, MEAN, WHERE_EVALUATED } rule;
-static const struct {
-  const char *key;
-  rule rule;
-} columns[] = {
-    {"phase", AT_END},    {"env_steps", AT_END},  {"wall_s", AT_END},     {"own_s", AT_END},     {"score", WHERE_EVALUATED},
-    {"loss", MEAN},       {"policy_loss", MEAN},  {"value_loss", MEAN},   {"reward_loss", MEAN}, {"actor_busy", MEAN},
-    {"batch_busy", MEAN}, {"learner_busy", MEAN}, {"learner_wait", MEAN}, {"batch_wait", MEAN},
+#define OWN_TIME "own_s" /* the sum of phase_s so far */
+
+/* Series of the page: metrics (phase_metric.h), and OWN_TIME. */
+static const char *const columns[] = {
+    "phase",      "env_steps",   "wall_s",     OWN_TIME,     "score",        "loss",         "policy_loss",
+    "value_loss", "reward_loss", "actor_busy", "batch_busy", "learner_busy", "learner_wait", "batch_wait",
 };
-static const char *const sums[] = {"cpu_s", "reserved_core_s", "cost"}; /* over all phases */
+static const char *const sums[] = {"cpu_s", "reserved_core_s", "cost"};
 enum { COLUMNS = sizeof columns / sizeof columns[0], SUMS = sizeof sums / sizeof sums[0], KNOBS_MAX = 32, WARNINGS_MAX = 16 };
 
 /* A cell is a sum over the records of its row, divided when all are in. */
@@ -28,11 +27,11 @@ typedef struct table {
   double sums[SUMS], own_s;
 } table;
 
-static void put(table *t, int column, rule how, double value) {
+static void put(table *t, int column, bool mean, double value) {
   if (!isfinite(value)) return;
   const int64_t at = column * t->rows + t->records / t->stride;
-  t->cells[at] = how == MEAN ? t->cells[at] + value : value;
-  t->counts[at] = how == MEAN ? t->counts[at] + 1 : 1;
+  t->cells[at] = mean ? t->cells[at] + value : value;
+  t->counts[at] = mean ? t->counts[at] + 1 : 1;
 }
 
 /* −1: no more fit. */
@@ -48,14 +47,15 @@ static void put_record(table *t, const cJSON *record) {
   const cJSON *evaluated = cJSON_GetObjectItemCaseSensitive(record, "evaluated");
   t->own_s += mz_report_number(record, "phase_s");
   for (int c = 0; c < COLUMNS; c++) {
-    if (columns[c].rule == WHERE_EVALUATED && cJSON_IsFalse(evaluated)) continue;
-    const bool own = strcmp(columns[c].key, "own_s") == 0;
-    put(t, c, columns[c].rule, own ? t->own_s : mz_report_number(record, columns[c].key));
+    const mz_phase_metric *metric = mz_phase_metric_find(columns[c]);
+    const mz_metric_rule rule = metric ? metric->rule : MZ_METRIC_LAST;
+    if (rule == MZ_METRIC_EVALUATED && cJSON_IsFalse(evaluated)) continue;
+    put(t, c, rule == MZ_METRIC_MEAN, metric ? mz_report_number(record, columns[c]) : t->own_s);
   }
   const cJSON *knob;
   cJSON_ArrayForEach(knob, cJSON_GetObjectItemCaseSensitive(record, "plan")) {
     const int column = knob->string ? knob_column(t, knob->string) : -1;
-    if (column >= 0 && cJSON_IsNumber(knob)) put(t, column, AT_END, knob->valuedouble);
+    if (column >= 0 && cJSON_IsNumber(knob)) put(t, column, false, knob->valuedouble);
   }
   for (int i = 0; i < SUMS; i++) t->sums[i] += mz_report_number(record, sums[i]); /* one record without it: there is no sum */
   t->records++;
@@ -71,7 +71,7 @@ static cJSON *column_series(table *t, int column) {
 
 static void add_series(table *t, cJSON *to) {
   cJSON *series = cJSON_AddObjectToObject(to, "columns");
-  for (int c = 0; c < COLUMNS; c++) cJSON_AddItemToObject(series, columns[c].key, column_series(t, c));
+  for (int c = 0; c < COLUMNS; c++) cJSON_AddItemToObject(series, columns[c], column_series(t, c));
   cJSON *plan = cJSON_AddObjectToObject(to, "plan");
   for (int k = 0; k < t->knob_count; k++) cJSON_AddItemToObject(plan, t->knobs[k], column_series(t, COLUMNS + k));
 }

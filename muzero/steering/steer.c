@@ -306,7 +306,7 @@ void mz_steer_evaluation_starts(mz_steer *s, const mz_workers *workers, const mz
 }
 
 void mz_steer_evaluation_ended(mz_steer *s, const mz_workers *workers, int64_t moves) {
-  mz_window_evaluated(&s->meter, workers, moves);
+  mz_window_evaluated(&s->meter, s->state, workers, moves);
 }
 
 mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,

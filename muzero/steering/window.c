@@ -3,28 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-static mz_stage_sample read_stage(const mz_stage *stage) {
-  return (mz_stage_sample){.busy_s = (double)atomic_load(&stage->busy_ns) * 1e-9,
-                           .cpu_s = (double)atomic_load(&stage->cpu_ns) * 1e-9,
-                           .elapsed_s = (double)atomic_load(&stage->elapsed_ns) * 1e-9};
-}
-
-static mz_stage_sample difference(const mz_stage_sample *a, const mz_stage_sample *b) {
-  return (mz_stage_sample){.items = a->items - b->items,
-                           .busy_s = a->busy_s - b->busy_s,
-                           .cpu_s = a->cpu_s - b->cpu_s,
-                           .elapsed_s = a->elapsed_s - b->elapsed_s};
-}
-
-static void read_pools(const mz_state *state, const mz_workers *workers, mz_stage_sample out[MZ_WINDOW_STAGES]) {
-  memset(out, 0, MZ_WINDOW_STAGES * sizeof *out);
-  out[MZ_STAGE_ACTOR] = read_stage(&workers->actor_stage);
-  out[MZ_STAGE_BATCH] = read_stage(&workers->batch_stage);
-  out[MZ_STAGE_LEARNER] = read_stage(&state->learner_stage);
-}
-
 static void start_clocks(mz_window_meter *m, const mz_state *state, const mz_workers *workers) {
-  read_pools(state, workers, m->start);
+  mz_stage_clocks_read(state, workers, m->start);
   m->started = m->before;
   m->simulations = state->counters.simulations;
   m->open = true;
@@ -71,9 +51,9 @@ double mz_window_round(mz_window_meter *m, const mz_state *state, const mz_worke
 
 void mz_window_close_rounds(mz_window_meter *m, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats) {
   if (m->closed) return;
-  mz_stage_sample now[MZ_WINDOW_STAGES];
-  read_pools(state, workers, now);
-  for (int i = 0; i < MZ_WINDOW_STAGES; i++) m->rounds[i] = difference(&now[i], &m->start[i]);
+  mz_stage_sample now[MZ_CLOCKED_STAGES];
+  mz_stage_clocks_read(state, workers, now);
+  for (int i = 0; i < MZ_CLOCKED_STAGES; i++) m->rounds[i] = mz_stage_time_between(&m->start[i], &now[i]);
   mz_stage_sample *actor = &m->rounds[MZ_STAGE_ACTOR], *batch = &m->rounds[MZ_STAGE_BATCH],
                   *learner = &m->rounds[MZ_STAGE_LEARNER], *fold = &m->rounds[MZ_STAGE_FOLD];
   const double learn_s = (double)(stats->learn_ns - m->started.learn_ns) * 1e-9;
@@ -90,15 +70,16 @@ void mz_window_close_rounds(mz_window_meter *m, const mz_state *state, const mz_
   learner->busy_s += alone_s;
   learner->elapsed_s = learn_s;
   *fold = (mz_stage_sample){.items = m->full, .busy_s = fold_s, .cpu_s = fold_s, .elapsed_s = fold_s};
-  m->evaluation = read_stage(&workers->actor_stage);
+  m->evaluation = now[MZ_STAGE_ACTOR];
   m->evaluation_ns = mz_clock_ns();
   m->closed = true;
 }
 
-void mz_window_evaluated(mz_window_meter *m, const mz_workers *workers, int64_t moves) {
+void mz_window_evaluated(mz_window_meter *m, const mz_state *state, const mz_workers *workers, int64_t moves) {
   MZ_ASSERT(m->closed);
-  const mz_stage_sample now = read_stage(&workers->actor_stage);
-  m->evaluation = difference(&now, &m->evaluation);
+  mz_stage_sample now[MZ_CLOCKED_STAGES];
+  mz_stage_clocks_read(state, workers, now);
+  m->evaluation = mz_stage_time_between(&m->evaluation, &now[MZ_STAGE_ACTOR]);
   m->evaluation.items = (double)moves;
   m->evaluation_s = m->evaluation.elapsed_s = (double)(mz_clock_ns() - m->evaluation_ns) * 1e-9;
   m->rounds[MZ_STAGE_EVALUATE] = m->evaluation;

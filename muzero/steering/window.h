@@ -1,15 +1,14 @@
 /* Timing rounds and stages into the window of a phase (allocator/pipeline/telemetry.h). Only rounds of full work count: those in
  * which learning takes place; the clocks start with the first of them. */
 #pragma once
-#include "allocator/pipeline/telemetry.h"
-#include "muzero/steering/trainer_pipeline.h"
+#include "muzero/steering/stage_clock.h"
 #include "muzero/training/round.h"
 
 enum { MZ_WINDOW_STAGES = MZ_STAGE_EVALUATE + 1 };
 
 typedef struct mz_window_meter {
   bool open, closed;                        /* the clocks run; the rounds have ended */
-  mz_stage_sample start[MZ_WINDOW_STAGES];  /* readings when they began */
+  mz_stage_sample start[MZ_CLOCKED_STAGES]; /* readings when they began */
   mz_stage_sample rounds[MZ_WINDOW_STAGES]; /* sums over the rounds */
   mz_round_stats before;                    /* the phase's sums before the present round */
   mz_round_stats started;                   /* … when the clocks began */
@@ -35,6 +34,6 @@ void mz_window_restart(mz_window_meter *meter);
 void mz_window_close_rounds(mz_window_meter *meter, const mz_state *state, const mz_workers *workers,
                             const mz_round_stats *stats);
 /* After the evaluation that followed close_rounds. */
-void mz_window_evaluated(mz_window_meter *meter, const mz_workers *workers, int64_t moves);
+void mz_window_evaluated(mz_window_meter *meter, const mz_state *state, const mz_workers *workers, int64_t moves);
 /* Everything but usage and score. */
 void mz_window_read(const mz_window_meter *meter, const mz_state *state, mz_window *out);

@@ -1,6 +1,6 @@
 /* Phases and evaluations as JSON: the keys of the command line's contract. */
-#include "muzero/trainer.h"
 #include "muzero/knobs.h"
+#include "muzero/storage/phase_metric.h"
 
 const char *mz_reason_name(mz_reason reason) {
   static const char *const names[] = {"", "rounds", "env_steps", "updates", "time", "score", "budget", "interrupted"};
@@ -10,57 +10,10 @@ const char *mz_reason_name(mz_reason reason) {
 cJSON *mz_phase_to_json(const mz_phase *p) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "event", "phase");
-  const struct {
-    const char *key;
-    double value;
-  } before[] = {
-      {"phase", (double)p->phase},
-      {"rounds", (double)p->counters.rounds},
-      {"env_steps", (double)p->counters.env_steps},
-      {"sims", (double)p->counters.simulations},
-      {"updates", (double)p->counters.updates},
-      {"episodes", (double)p->counters.episodes},
-      {"wall_s", p->wall_s},
-      {"score", p->score},
-      {"loss", p->loss},
-      {"policy_loss", p->policy_loss},
-      {"value_loss", p->value_loss},
-      {"reward_loss", p->reward_loss},
-      {"gradient_norm", p->gradient_norm},
-      {"learning_rate", p->learning_rate},
-      {"env_steps_per_s", p->env_steps_per_s},
-      {"sims_per_s", p->sims_per_s},
-      {"updates_per_s", p->updates_per_s},
-      {"mean_return", p->mean_return},
-      {"mean_length", p->mean_length},
-      {"policy_entropy", p->policy_entropy},
-      {"value_bias", p->value_bias},
-      {"value_correlation", p->value_correlation},
-      {"latent_spread", p->latent_spread},
-      {"model_error", p->model_error},
-      {"busy", p->busy},
-      {"actor_busy", p->actor_busy},
-      {"batch_busy", p->batch_busy},
-      {"learner_busy", p->learner_busy},
-      {"learner_wait", p->learner_wait},
-      {"batch_wait", p->batch_wait},
-      {"positions", (double)p->positions},
-      {"replay_bytes", (double)p->replay_bytes},
-      {"replay_raw_bytes", (double)p->replay_raw},
-      {"replay_packed_bytes", (double)p->replay_packed},
-      {"replay_spilled_bytes", (double)p->replay_spilled},
-      {"rss_bytes", (double)p->rss_bytes},
-      {"phase_s", p->phase_s},
-      {"round_s", p->round_s},
-      {"evaluation_s", p->evaluation_s},
-      {"cpu_s", p->cpu_s},
-      {"reserved_core_s", p->reserved_core_s},
-      {"gib_s", p->gib_s},
-      {"cost", p->cost},
-  };
   mz_json_add_u64_hex(o, "digest", p->digest);
-  for (size_t i = 0; i < sizeof before / sizeof before[0]; i++)
-    cJSON_AddNumberToObject(o, before[i].key, before[i].value); /* NAN: null */
+  const mz_phase_metric *metric;
+  for (int i = 0; (metric = mz_phase_metric_row(i)); i++)
+    cJSON_AddNumberToObject(o, metric->key, mz_phase_metric_read(metric, p)); /* NAN: null */
   cJSON_AddBoolToObject(o, "evaluated", p->evaluated);
   if (p->warning) cJSON_AddStringToObject(o, "warning", p->warning);
   if (p->action) {

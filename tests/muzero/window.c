@@ -117,7 +117,7 @@ static void evaluation_is_a_stage_of_its_own(void **unused) {
   play(10, 4);
   mz_window_close_rounds(&meter, &state, &workers, &stats);
   mz_stage_add(&workers.actor_stage.busy_ns, 5000000);
-  mz_window_evaluated(&meter, &workers, 40);
+  mz_window_evaluated(&meter, &state, &workers, 40);
   const mz_window w = end();
   assert_close(w.stages[MZ_STAGE_ACTOR].busy_s, 0.01);
   assert_close(w.stages[MZ_STAGE_EVALUATE].busy_s, 0.0025); /* half of the phase's rounds count, and so much of its evaluation */
