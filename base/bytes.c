@@ -38,12 +38,6 @@ void mz_write_u32(mz_writer *writer, uint32_t value) { write_little_endian(write
 
 void mz_write_u64(mz_writer *writer, uint64_t value) { write_little_endian(writer, value, 8); }
 
-void mz_write_f32(mz_writer *writer, float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  mz_write_u32(writer, bits);
-}
-
 void mz_writer_free(mz_writer *writer) {
   free(writer->data);
   *writer = (mz_writer){0};
@@ -75,12 +69,5 @@ uint8_t mz_read_u8(mz_reader *reader) { return (uint8_t)read_little_endian(reade
 uint32_t mz_read_u32(mz_reader *reader) { return (uint32_t)read_little_endian(reader, 4); }
 
 uint64_t mz_read_u64(mz_reader *reader) { return read_little_endian(reader, 8); }
-
-float mz_read_f32(mz_reader *reader) {
-  const uint32_t bits = mz_read_u32(reader);
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 size_t mz_reader_left(const mz_reader *reader) { return reader->ok ? reader->size - reader->at : 0; }

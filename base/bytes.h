@@ -16,7 +16,6 @@ void mz_write(mz_writer *writer, const void *data, size_t size);
 void mz_write_u8(mz_writer *writer, uint8_t value);
 void mz_write_u32(mz_writer *writer, uint32_t value);
 void mz_write_u64(mz_writer *writer, uint64_t value);
-void mz_write_f32(mz_writer *writer, float value);
 void mz_writer_free(mz_writer *writer);
 
 typedef struct mz_reader {
@@ -29,5 +28,4 @@ void mz_read(mz_reader *reader, void *out, size_t size);
 uint8_t mz_read_u8(mz_reader *reader);
 uint32_t mz_read_u32(mz_reader *reader);
 uint64_t mz_read_u64(mz_reader *reader);
-float mz_read_f32(mz_reader *reader);
 size_t mz_reader_left(const mz_reader *reader);

@@ -53,15 +53,3 @@ void mz_weights_update(double *weights, const double *performance, int count) {
   }
   project(weights, target, count);
 }
-
-void mz_weights_shards(const double *weights, int count, int total, int *shards) {
-  MZ_ASSERT(count >= 1 && count <= MZ_WEIGHTS_MAX && total >= 0);
-  const int least = count <= total ? 1 : 0;
-  for (int i = 0; i < count; i++) shards[i] = least;
-  for (int given = count * least; given < total; given++) { /* one by one to whom most is missing: optimal, the error is convex */
-    int neediest = 0;
-    for (int i = 1; i < count; i++)
-      if (weights[i] * total - shards[i] > weights[neediest] * total - shards[neediest]) neediest = i;
-    shards[neediest]++;
-  }
-}

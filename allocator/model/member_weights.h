@@ -14,6 +14,3 @@ void mz_weights_init(double *weights, int count);
  * needs (a rank: items per busy second; a pool: CPU seconds per unit of work), not what its weight made it do. One that is not
  * finite was not measured: such members keep their weights. Where none was measured, or all are 0, weights stay as they are. */
 void mz_weights_update(double *weights, const double *performance, int count);
-/* Whole shards by weight, their sum exactly `total`: the division with the least squared error (largest remainders, the lower
- * index first where two are equal); each member has one at least where there are enough. */
-void mz_weights_shards(const double *weights, int count, int total, int *shards);

@@ -344,12 +344,3 @@ int mz_monitor_gpus(char names[][64], int max) {
   mz_nvml_free(nvml);
   return count;
 }
-
-double mz_monitor_thread_cpu_s(const char *prefix) { return mz_procfs_threads_cpu_s("/proc", prefix); }
-
-double mz_monitor_own_cpu_s(const mz_monitor *m) {
-  clockid_t clock;
-  struct timespec t;
-  if (!m->threaded || pthread_getcpuclockid(m->thread, &clock) != 0 || clock_gettime(clock, &t) != 0) return 0;
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}

@@ -23,7 +23,3 @@ void mz_monitor_pause(mz_monitor *monitor, bool paused);
 void mz_monitor_missing(const mz_monitor *monitor, char *out, size_t size);
 /* GPUs that NVML knows; 0 when there is none. The first `max` names go to `names` (may be NULL). Starts NVML for itself. */
 int mz_monitor_gpus(char names[][64], int max);
-/* CPU seconds so far of this process's threads whose name begins with `prefix`, those that have ended left out; NAN when unknown. */
-double mz_monitor_thread_cpu_s(const char *prefix);
-/* CPU seconds that the monitor's own thread has used. */
-double mz_monitor_own_cpu_s(const mz_monitor *monitor);

@@ -144,7 +144,6 @@ double mz_tape_loss(const mz_tape *tape);
 
 mz_tape_value *mz_tape_at(mz_tape *tape, mz_value value);
 int32_t *mz_tape_index_at(mz_tape *tape, int index_input);
-const mz_backend *mz_tape_backend(const mz_tape *tape);
 size_t mz_tape_bytes(const mz_tape *tape);
 /* Copy between float rows (dense, `columns` wide) and a value of either element type. */
 void mz_tape_write(mz_tape *tape, mz_value value, const float *dense, int rows);

@@ -58,8 +58,6 @@ int32_t *mz_tape_index_at(mz_tape *tape, int index_input) {
   return tape->indices[index_input];
 }
 
-const mz_backend *mz_tape_backend(const mz_tape *tape) { return tape->backend; }
-
 size_t mz_tape_bytes(const mz_tape *tape) { return tape->bytes + tape->scratch_bytes; }
 
 void mz_tape_write(mz_tape *tape, mz_value value, const float *dense, int rows) {

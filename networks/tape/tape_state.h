@@ -52,6 +52,3 @@ typedef struct mz_op_traits {
 extern const mz_op_traits mz_op_table[MZ_OPS];
 static inline const mz_op_traits *mz_node_traits(const mz_node *node) { return &mz_op_table[node->op]; }
 
-static inline bool mz_node_writes_gradient(const mz_tape *tape, const mz_node *node, int input) {
-  return tape->values[node->inputs[input]].gradient != NULL;
-}

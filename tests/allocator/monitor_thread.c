@@ -1,5 +1,6 @@
 /* The monitor's thread on the procfs and the cgroups there are. */
 #include "allocator/sensors/monitor.h"
+#include "allocator/sensors/procfs.h"
 #include "base/machine/clock.h"
 #include "base/threads/thread.h"
 #include <stdatomic.h>
@@ -66,20 +67,6 @@ static void test_thread_samples_this_process(void **state) {
   mz_monitor_stop(monitor);
 }
 
-static void test_own_cost(void **state) {
-  (void)state;
-  mz_usage usage;
-  mz_monitor *monitor = start(4);
-  sleep_ms(2000);
-  const double own_s = mz_monitor_own_cpu_s(monitor);
-  const uint64_t start_ns = mz_clock_ns();
-  mz_monitor_take(monitor, &usage);
-  const double take_s = 1e-9 * (double)(mz_clock_ns() - start_ns);
-  assert_true(own_s > 0);
-  print_message("the thread at 4 Hz uses %.4f %% of a core; a take lasts %.3f ms\n", 100 * own_s / usage.wall_s, 1e3 * take_s);
-  mz_monitor_stop(monitor);
-}
-
 /* Start, take, pause and stop at every moment of the thread's work. */
 static void test_driver_and_thread_at_once(void **state) {
   (void)state;
@@ -92,7 +79,6 @@ static void test_driver_and_thread_at_once(void **state) {
       assert_true(usage.wall_s >= 0 && usage.cpu_s >= 0);
       mz_monitor_pause(monitor, j % 3 == 0);
       mz_monitor_missing(monitor, text, sizeof text);
-      assert_true(mz_monitor_own_cpu_s(monitor) >= 0);
     }
     mz_monitor_stop(monitor);
   }
@@ -117,17 +103,16 @@ static void test_threads_by_name(void **state) {
   assert_int_equal(mz_thread_start(&threads[0], "zebra-0", work_and_stay, &done[0]), 0);
   assert_int_equal(mz_thread_start(&threads[1], "zebra-1", work_and_stay, &done[1]), 0);
   while (!atomic_load(&done[0]) || !atomic_load(&done[1])) sleep_ms(1);
-  const double both = mz_monitor_thread_cpu_s("zebra"), first = mz_monitor_thread_cpu_s("zebra-0");
+  const double both = mz_procfs_threads_cpu_s("/proc", "zebra"), first = mz_procfs_threads_cpu_s("/proc", "zebra-0");
   atomic_store(&leave, true);
   for (int i = 0; i < 2; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
   assert_true(first >= 0.05 - 2 * tick_s() && both >= first + 0.05 - 2 * tick_s());
-  assert_true(mz_monitor_thread_cpu_s("no such thread") == 0);
+  assert_true(mz_procfs_threads_cpu_s("/proc", "no such thread") == 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_thread_samples_this_process),
-      cmocka_unit_test(test_own_cost),
       cmocka_unit_test(test_driver_and_thread_at_once),
       cmocka_unit_test(test_threads_by_name),
   };

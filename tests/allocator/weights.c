@@ -114,79 +114,6 @@ static void members_that_were_not_measured_keep_their_weights(void **state) {
   assert_memory_equal(weights, same, sizeof weights);
 }
 
-/* ---- shards ---- */
-
-static double squared_error(const double *weights, const int *shards, int count, int total) {
-  double error = 0;
-  for (int i = 0; i < count; i++) error += (weights[i] * total - shards[i]) * (weights[i] * total - shards[i]);
-  return error;
-}
-
-/* The least squared error of any division, by trying all. */
-static double least_error(const double *weights, int count, int total, int at, int left, int *shards, int least) {
-  if (at == count - 1) {
-    shards[at] = left;
-    return left < least ? INFINITY : squared_error(weights, shards, count, total);
-  }
-  double best = INFINITY;
-  for (shards[at] = least; shards[at] <= left; shards[at]++)
-    best = fmin(best, least_error(weights, count, total, at + 1, left - shards[at], shards, least));
-  return best;
-}
-
-static void some_weights(mz_rng *rng, double *weights, int count) {
-  for (int i = 0; i < count; i++) weights[i] = 0.02 + mz_rng_f64(rng);
-  const double total = sum(weights, count);
-  for (int i = 0; i < count; i++) weights[i] /= total;
-}
-
-static void every_shard_is_given_once(void **state) {
-  (void)state;
-  mz_rng rng = mz_rng_at(3, MZ_RNG_TEST, 0, 0);
-  for (int round = 0; round < 2000; round++) {
-    const int count = 1 + (int)mz_rng_below(&rng, MEMBERS), total = (int)mz_rng_below(&rng, 129);
-    double weights[MEMBERS];
-    int shards[MEMBERS], given = 0;
-    some_weights(&rng, weights, count);
-    mz_weights_shards(weights, count, total, shards);
-    for (int i = 0; i < count; i++) {
-      assert_true(shards[i] >= (count <= total ? 1 : 0));
-      given += shards[i];
-      for (int k = 0; k < count; k++)
-        if (weights[i] > weights[k]) assert_true(shards[i] >= shards[k]);
-    }
-    assert_int_equal(given, total);
-  }
-}
-
-static void no_division_is_nearer_to_the_weights(void **state) {
-  (void)state;
-  mz_rng rng = mz_rng_at(4, MZ_RNG_TEST, 0, 0);
-  for (int round = 0; round < 500; round++) {
-    const int count = 1 + (int)mz_rng_below(&rng, 5), total = (int)mz_rng_below(&rng, 13);
-    double weights[5];
-    int shards[5], tried[5];
-    some_weights(&rng, weights, count);
-    mz_weights_shards(weights, count, total, shards);
-    const double best = least_error(weights, count, total, 0, total, tried, count <= total ? 1 : 0);
-    assert_true(squared_error(weights, shards, count, total) <= best + TINY);
-  }
-}
-
-static void equal_claims_go_to_the_first(void **state) {
-  (void)state;
-  double weights[3];
-  int shards[3];
-  mz_weights_init(weights, 3);
-  mz_weights_shards(weights, 3, 16, shards);
-  assert_int_equal(shards[0], 6);
-  assert_int_equal(shards[1], 5);
-  assert_int_equal(shards[2], 5);
-  mz_weights_shards(weights, 3, 2, shards); /* more members than shards: one goes without */
-  assert_int_equal(shards[0] + shards[1], 2);
-  assert_int_equal(shards[2], 0);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(they_begin_equal),
@@ -196,9 +123,6 @@ int main(void) {
       cmocka_unit_test(what_bounds_cut_off_is_spread_evenly),
       cmocka_unit_test(steady_performance_is_reached),
       cmocka_unit_test(members_that_were_not_measured_keep_their_weights),
-      cmocka_unit_test(every_shard_is_given_once),
-      cmocka_unit_test(no_division_is_nearer_to_the_weights),
-      cmocka_unit_test(equal_claims_go_to_the_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
 #include "base/bytes.h"
-#include <math.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -15,10 +14,8 @@ static void test_bytes_are_little_endian_and_come_back(void **state) {
   mz_write_u8(&out, 0xAB);
   mz_write_u32(&out, 0x01020304u);
   mz_write_u64(&out, 0x1122334455667788u);
-  mz_write_f32(&out, -0.0f);
   mz_write(&out, "xyz", 3);
-  static const uint8_t expected[] = {0xAB, 4,    3,    2, 1, 0x88, 0x77, 0x66, 0x55, 0x44,
-                                     0x33, 0x22, 0x11, 0, 0, 0,    0x80, 'x',  'y',  'z'};
+  static const uint8_t expected[] = {0xAB, 4, 3, 2, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 'x', 'y', 'z'};
   assert_int_equal(out.size, sizeof expected);
   assert_memory_equal(out.data, expected, sizeof expected);
 
@@ -27,7 +24,6 @@ static void test_bytes_are_little_endian_and_come_back(void **state) {
   assert_int_equal(mz_read_u8(&in), 0xAB);
   assert_int_equal(mz_read_u32(&in), 0x01020304);
   assert_true(mz_read_u64(&in) == 0x1122334455667788u);
-  assert_true(signbit(mz_read_f32(&in)));
   assert_int_equal(mz_reader_left(&in), 3);
   mz_read(&in, text, 3);
   assert_memory_equal(text, "xyz", 3);

@@ -43,7 +43,6 @@ static void gradients_only_where_they_matter(void **state) {
   for (int b = 0; b < 2; b++) {
     example e = record(backends[b], true, 5);
     check(mz_tape_plan(e.tape));
-    assert_true(mz_tape_backend(e.tape) == backends[b]);
     assert_non_null(mz_tape_at(e.tape, e.hidden)->gradient);
     assert_non_null(mz_tape_at(e.tape, e.logits)->gradient);
     assert_null(mz_tape_at(e.tape, e.obs)->gradient);
