@@ -22,6 +22,7 @@ static const struct {
     {"cpu_actor", "Knobs", "Threads and groupings that change only speed and memory. 0 leaves the choice to the program."},
     {"train.horizon", "Training", "Schedules, stop limits, evaluation and checkpoints."},
     {"allocate.strategy", "Allocator", "What the allocator may use and do ([allocator.md](allocator.md))."},
+    {"devices.selfplay", "Placement", "Where the stages run. `muzero doctor` names the devices."},
     {"numerics.guard", "Numeric guard", "What is done when numbers diverge ([guarantees.md](guarantees.md))."},
     {"watchdog.time", "Watchdog", "What is done when nothing moves."},
 };

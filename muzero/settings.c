@@ -90,6 +90,15 @@ static const mz_setting watchdog_rows[] = {
                .choices = "warn|abort"),
 };
 
+static const mz_setting placement_rows[] = {
+    MZ_SETTING(mz_placement_settings, selfplay, "devices.selfplay", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
+               "where self-play runs: cpu:N, or auto: the allocator's choice"),
+    MZ_SETTING(mz_placement_settings, reanalyze, "devices.reanalyze", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
+               "where batches are reanalyzed and built: cpu:N, or auto: the allocator's choice"),
+    MZ_SETTING(mz_placement_settings, learning, "devices.learning", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
+               "where gradients are computed: cpu:N, or auto: the allocator's choice"),
+};
+
 #define COUNT(rows) (int)(sizeof rows / sizeof rows[0])
 
 const mz_renamed_key mz_renamed_settings[] = {
@@ -102,7 +111,7 @@ const mz_renamed_key mz_renamed_settings[] = {
 };
 
 mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
-  enum { TABLES = 12 };
+  enum { TABLES = 13 };
   static mz_settings_table tables[TABLES];
   static bool ready; /* idempotent: two threads would write the same bytes, but runs are opened by one thread */
   if (!ready) {
@@ -117,6 +126,7 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
         {knob_rows, COUNT(knob_rows), offsetof(mz_settings, knobs)},
         {train_rows, COUNT(train_rows), offsetof(mz_settings, train)},
         {mz_allocation_table.rows, mz_allocation_table.count, offsetof(mz_settings, allocation)},
+        {placement_rows, COUNT(placement_rows), offsetof(mz_settings, placement)},
         {guard_rows, COUNT(guard_rows), offsetof(mz_settings, guard)},
         {watchdog_rows, COUNT(watchdog_rows), offsetof(mz_settings, watchdog)},
     };

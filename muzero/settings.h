@@ -40,6 +40,10 @@ typedef struct mz_train_settings {
   double checkpoint_interval; /* checkpoint.interval: seconds between checkpoints at round ends */
 } mz_train_settings;
 
+typedef struct mz_placement_settings {            /* the stages' devices (allocator/pipeline/devices.h) */
+  char selfplay[64], reanalyze[64], learning[64]; /* devices.selfplay, …: "auto" or a device's name */
+} mz_placement_settings;
+
 typedef struct mz_guard_settings {      /* guard.h */
   int32_t mode;                         /* numerics.guard: mz_guard_mode */
   int64_t backs;                        /* numerics.backs */
@@ -62,6 +66,7 @@ typedef struct mz_settings {
   mz_knobs knobs;
   mz_train_settings train;
   mz_allocation_settings allocation;
+  mz_placement_settings placement;
   mz_guard_settings guard;
   mz_watchdog_settings watchdog;
 } mz_settings;

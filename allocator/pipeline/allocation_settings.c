@@ -46,12 +46,6 @@ static const mz_setting rows[] = {
 
     MZ_SETTING(mz_allocation_settings, cpu, "devices.cpu", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
                "sets of cores, each a device: 0-3,4-7; auto: one per NUMA node"),
-    MZ_SETTING(mz_allocation_settings, selfplay, "devices.selfplay", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
-               "where self-play runs: cpu:N, or auto: the allocator's choice"),
-    MZ_SETTING(mz_allocation_settings, reanalyze, "devices.reanalyze", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
-               "where batches are reanalyzed and built: cpu:N, or auto: the allocator's choice"),
-    MZ_SETTING(mz_allocation_settings, learning, "devices.learning", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
-               "where gradients are computed: cpu:N, or auto: the allocator's choice"),
 };
 
 const mz_settings_table mz_allocation_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};

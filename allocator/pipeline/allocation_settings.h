@@ -25,8 +25,7 @@ typedef struct mz_allocation_settings {
 
   double core_hour, gpu_hour, gib_hour; /* prices.* */
 
-  char cpu[64];                                   /* devices.cpu: "auto", or core sets: "0-3,4-7" */
-  char selfplay[64], reanalyze[64], learning[64]; /* devices.…: "auto" or a name */
+  char cpu[64]; /* devices.cpu: "auto", or core sets: "0-3,4-7" */
 } mz_allocation_settings;
 extern const mz_settings_table mz_allocation_table;
 

@@ -23,6 +23,16 @@ typedef struct player {
 
 /* ---- the line that opens a section ---- */
 
+/* Programs before 2026-12 wrote here where the owner's stages run, too, which no decision depends on. */
+static void drop_placement(cJSON *settings) {
+  cJSON *devices = cJSON_GetObjectItemCaseSensitive(settings, "devices"), *item = cJSON_IsObject(devices) ? devices->child : NULL;
+  while (item) {
+    cJSON *next = item->next;
+    if (strcmp(item->string, "cpu") != 0) cJSON_Delete(cJSON_DetachItemViaPointer(devices, item));
+    item = next;
+  }
+}
+
 /* Settings are checked as users' are; here a wrong one is damage. */
 static mz_status read_settings(const mz_fields *f, mz_allocation_settings *out) {
   mz_fields object;
@@ -31,7 +41,12 @@ static mz_status read_settings(const mz_fields *f, mz_allocation_settings *out) 
   table.base = 0;
   mz_config config = {.tables = &table, .table_count = 1, .values = out};
   mz_config_defaults(&config);
-  if (mz_config_set_json(&config, object.object, object.where) == MZ_OK) return MZ_OK;
+  cJSON *settings = cJSON_Duplicate(object.object, true);
+  if (!settings) return mz_fail(MZ_E_MEMORY, "%s: no memory for the settings", object.where);
+  drop_placement(settings);
+  const mz_status status = mz_config_set_json(&config, settings, object.where);
+  cJSON_Delete(settings);
+  if (status == MZ_OK) return MZ_OK;
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
   return mz_fail(f->code, "%s", why);

@@ -83,11 +83,11 @@ static mz_status hold_device(const mz_devices *devices, const char *name, const 
   return MZ_OK;
 }
 
-static mz_status hold_devices(const mz_devices *devices, const mz_allocation_settings *a, mz_knobs *held) {
+static mz_status hold_devices(const mz_devices *devices, const mz_placement_settings *p, mz_knobs *held) {
   held->selfplay_device = held->reanalyze_device = held->learning_device = 0; /* no rows of the knobs' table */
-  MZ_TRY(hold_device(devices, a->selfplay, "devices.selfplay", &held->selfplay_device));
-  MZ_TRY(hold_device(devices, a->reanalyze, "devices.reanalyze", &held->reanalyze_device));
-  return hold_device(devices, a->learning, "devices.learning", &held->learning_device);
+  MZ_TRY(hold_device(devices, p->selfplay, "devices.selfplay", &held->selfplay_device));
+  MZ_TRY(hold_device(devices, p->reanalyze, "devices.reanalyze", &held->reanalyze_device));
+  return hold_device(devices, p->learning, "devices.learning", &held->learning_device);
 }
 
 /* ---- the start plan ---- */
@@ -116,7 +116,7 @@ static mz_status set_out(outset *o, const mz_settings *settings, const mz_memory
   cut_devices(&o->devices, cores);
   mz_knobs held = settings->knobs;
   held.replay_raw = settings->replay.raw_bytes;
-  MZ_TRY(hold_devices(&o->devices, &settings->allocation, &held));
+  MZ_TRY(hold_devices(&o->devices, &settings->placement, &held));
   mz_pipeline_describe(&o->pipeline, settings, memory, &o->devices, &held, threads);
   mz_knobs_resolve(&held, settings, threads);
   o->plan = mz_plan_of_knobs(&held);

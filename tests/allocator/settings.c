@@ -32,9 +32,6 @@ static void test_defaults_limit_nothing(void **state) {
   assert_true(s->gpu_min == 0 && s->gpu_max == 0 && s->memory_min == 0 && s->memory_max == 0);
   assert_true(s->core_hour == 1 && s->gpu_hour == 20 && s->gib_hour == 0.1);
   assert_string_equal(s->cpu, "auto");
-  assert_string_equal(s->selfplay, "auto");
-  assert_string_equal(s->reanalyze, "auto");
-  assert_string_equal(s->learning, "auto");
 }
 
 static void test_each_key_sets_its_own_field(void **state) {
@@ -42,12 +39,12 @@ static void test_each_key_sets_its_own_field(void **state) {
   fixture f;
   init(&f);
   static const char *const pairs[] = {
-      "allocate.strategy=demand", "allocate.objective=cost", "allocate.high=0.9",       "allocate.low=0.1",
-      "allocate.gain_min=0.05",   "allocate.windows=3",      "allocate.start=plain",    "monitor.rate=2",
-      "limits.cpu_min=1.5",       "limits.cpu_max=2.5",      "limits.gpu_min=1",        "limits.gpu_max=2",
-      "limits.memory_min=1k",     "limits.memory_max=1MiB",  "limits.deadline=2h",      "limits.budget=7",
-      "limits.score=-3",          "prices.core_hour=2",      "prices.gpu_hour=30",      "prices.gib_hour=0.2",
-      "devices.cpu=0-3,4-7",      "devices.selfplay=cpu:1",  "devices.reanalyze=cpu:2", "devices.learning=cpu:3",
+      "allocate.strategy=demand", "allocate.objective=cost", "allocate.high=0.9",    "allocate.low=0.1",
+      "allocate.gain_min=0.05",   "allocate.windows=3",      "allocate.start=plain", "monitor.rate=2",
+      "limits.cpu_min=1.5",       "limits.cpu_max=2.5",      "limits.gpu_min=1",     "limits.gpu_max=2",
+      "limits.memory_min=1k",     "limits.memory_max=1MiB",  "limits.deadline=2h",   "limits.budget=7",
+      "limits.score=-3",          "prices.core_hour=2",      "prices.gpu_hour=30",   "prices.gib_hour=0.2",
+      "devices.cpu=0-3,4-7",
   };
   assert_int_equal(sizeof pairs / sizeof *pairs, mz_allocation_table.count);
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&f, pairs[i]);
@@ -60,9 +57,6 @@ static void test_each_key_sets_its_own_field(void **state) {
   assert_true(s->memory_min == 1000 && s->memory_max == 1 << 20 && s->deadline == 7200 && s->budget == 7 && s->score == -3);
   assert_true(s->core_hour == 2 && s->gpu_hour == 30 && s->gib_hour == 0.2);
   assert_string_equal(s->cpu, "0-3,4-7");
-  assert_string_equal(s->selfplay, "cpu:1");
-  assert_string_equal(s->reanalyze, "cpu:2");
-  assert_string_equal(s->learning, "cpu:3");
 }
 
 static void test_only_devices_are_exact(void **state) {

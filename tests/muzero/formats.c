@@ -2,6 +2,7 @@
  * a newer program wrote is told apart from damage, and left alone. */
 #include "muzero/storage/checkpoint.h"
 #include "muzero/trainer.h"
+#include "allocator/records/ledger.h"
 #include "base/maths/digest.h"
 #include "testing.h"
 
@@ -52,6 +53,21 @@ static void earlier_formats_are_read(void **state) {
   (void)state;
   check_format("1", 1);
   check_format("2", 2);
+}
+
+/* They hold settings that are no longer the allocator's: devices.selfplay and the like. */
+static void earlier_ledgers_are_replayed(void **state) {
+  (void)state;
+  static const char *const formats[] = {"1", "2"};
+  for (int i = 0; i < 2; i++) {
+    char path[512];
+    mz_replayed replayed;
+    snprintf(path, sizeof path, "%s/formats/%s/run/ledger.jsonl", TEST_DATA, formats[i]);
+    expect_ok(mz_ledger_replay(path, INT64_MAX, &replayed));
+    assert_int_equal(replayed.decisions, 4);
+    assert_int_equal(replayed.differences, 0);
+    mz_replayed_free(&replayed);
+  }
 }
 
 static void copy_weights(const char *run, float *out, size_t *count) {
@@ -219,9 +235,11 @@ static void a_section_of_a_newer_version_is_named(void **state) {
 
 int main(void) {
   setenv("MUZERO_ISA", "plain", 1); /* the level that the digests were made at; read when kernels are first chosen */
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(earlier_formats_are_read), cmocka_unit_test(the_average_is_found_where_each_version_has_it),
-      cmocka_unit_test(an_average_that_is_missing_or_short_is_named), cmocka_unit_test(newer_files_are_named_and_left),
-      cmocka_unit_test(a_section_of_a_newer_version_is_named)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(earlier_formats_are_read),
+                                     cmocka_unit_test(earlier_ledgers_are_replayed),
+                                     cmocka_unit_test(the_average_is_found_where_each_version_has_it),
+                                     cmocka_unit_test(an_average_that_is_missing_or_short_is_named),
+                                     cmocka_unit_test(newer_files_are_named_and_left),
+                                     cmocka_unit_test(a_section_of_a_newer_version_is_named)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
