@@ -97,10 +97,10 @@ mz_status mz_infer_prepare(const mz_model *model, const mz_backend *backend, con
   return status;
 }
 
-void mz_infer_set_weights(mz_infer *infer, const float *values) {
-  infer->weights = values;
+void mz_infer_set_weights(mz_infer *infer, const float *prepared) {
+  infer->weights = prepared;
   if (infer->wide_weights == NULL) return;
-  for (int64_t i = 0; i < infer->model->params.size; i++) infer->wide_weights[i] = values[i];
+  for (int64_t i = 0; i < infer->model->params.size; i++) infer->wide_weights[i] = prepared[i];
   infer->weights = infer->wide_weights;
 }
 

@@ -116,10 +116,10 @@ int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan)
 /* Cores that a plan can keep busy at once at the most: the largest step's threads, no more than its devices' cores. Threads that
  * feed a GPU count, on whatever cores there are. */
 int mz_plan_cores(const mz_pipeline *pipeline, const mz_plan *plan);
-/* Bytes of memory that a stage's threads, a queue, a store take under a plan. */
-double mz_stage_bytes(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
-double mz_queue_bytes(const mz_pipeline *pipeline, int queue, const mz_plan *plan);
-double mz_store_bytes(const mz_pipeline *pipeline, int store, const mz_plan *plan);
+/* Bytes of memory that the threads of a stage, a queue, a store take under a plan. */
+double mz_stage_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan);
+double mz_queue_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan);
+double mz_store_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan);
 /* Bytes of memory that a plan needs at the most, and (out, size; may be NULL) the sum in words. */
 double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out, size_t size);
 

@@ -6,5 +6,5 @@
 
 /* Returns whether an allocation has failed on this thread since the last call, and forgets it. */
 bool mz_json_memory_failed(void);
-/* Remembers it again, for who looks at one value between another's building and its text. */
-void mz_json_memory_remember(bool failed);
+/* Remembers it again (before: what was returned), for who looks at one value between another's building and its text. */
+void mz_json_memory_remember(bool before);

@@ -10,7 +10,7 @@ enum { MZ_STAGE_ACTOR, MZ_STAGE_BATCH, MZ_STAGE_LEARNER, MZ_STAGE_FOLD, MZ_STAGE
 
 /* held: knobs that the user has set (those not 0) cannot move. threads: the budget, --threads; knobs go up to twice that.
  * Probes are added apart (probe.h). */
-void mz_pipeline_describe(mz_pipeline *out, const mz_settings *settings, const mz_memory *memory, const mz_devices *devices,
+void mz_pipeline_describe(mz_pipeline *p, const mz_settings *settings, const mz_memory *memory, const mz_devices *devices,
                           const mz_knobs *held, int threads);
 /* Computes the memory that a plan takes, part by part: together mz_plan_bytes. */
 void mz_pipeline_parts(const mz_pipeline *pipeline, const mz_memory *memory, const mz_plan *plan, double parts[MZ_MEMORY_PARTS]);

@@ -22,7 +22,7 @@ mz_status mz_run_path_read(const char *run, mz_run_path *out);
  * there is none of that round (the nearest is named). */
 mz_status mz_run_path_checkpoint(const mz_run_path *run, char *out, size_t size);
 /* Both in one. */
-mz_status mz_run_checkpoint_path(const char *run, char *out, size_t size);
+mz_status mz_run_checkpoint_path(const char *given, char *out, size_t size);
 
 /* Returns whether the part before an '@' is there, or all of `run` is. */
 bool mz_run_path_exists(const char *run);

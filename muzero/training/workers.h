@@ -31,8 +31,8 @@ typedef struct mz_workers {
 /* devices: stay alive as long as the workers; may be NULL. */
 mz_status mz_workers_init(mz_workers *workers, mz_state *state, const mz_knobs *knobs, const mz_devices *devices);
 void mz_workers_deinit(mz_workers *workers);
-/* Between rounds. Fields of `knobs` that are 0 keep their values. On failure the old knobs stay in force. */
-mz_status mz_workers_resize(mz_workers *workers, const mz_knobs *knobs);
+/* Between rounds. Fields that are 0 keep their values. On failure the old knobs stay in force. */
+mz_status mz_workers_resize(mz_workers *workers, const mz_knobs *asked);
 
 /* Scratch of a worker, made on first use. */
 mz_status mz_workers_actor(mz_workers *workers, int worker, mz_actor **out);

@@ -149,7 +149,7 @@ typedef struct mz_kernels {
   void (*tiles_output_transform)(const mz_tiling *tiling, const float *points, const mz_tile_finish *finish, float *y);
   /* Kernels → points; gradients at points → of kernels. */
   void (*taps_filter_transform)(const mz_taps *taps, const float *kernels, float *points);
-  void (*taps_filter_gradient_transform)(const mz_taps *taps, const float *points, float *kernels);
+  void (*taps_filter_gradient_transform)(const mz_taps *taps, const float *points, float *kernel);
 } mz_kernels;
 
 extern const mz_kernels mz_kernels_plain, mz_kernels_avx2, mz_kernels_avx512;

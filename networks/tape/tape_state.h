@@ -51,4 +51,3 @@ typedef struct mz_op_traits {
 } mz_op_traits;
 extern const mz_op_traits mz_op_table[MZ_OPS];
 static inline const mz_op_traits *mz_node_traits(const mz_node *node) { return &mz_op_table[node->op]; }
-

@@ -49,4 +49,4 @@ mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *o
 /* Computes the evaluation of side 0 from its returns of all games [games]; moves and simulations stay 0. units: [games], scratch. */
 void mz_evaluation_of(const mz_match *match, const double *returns, double *units, mz_evaluation *out);
 /* Mean return, deviation, counts and share of the points from the tallies by seat and the sum of the squared returns. */
-void mz_evaluation_conclude(mz_evaluation *evaluation, double square_sum);
+void mz_evaluation_conclude(mz_evaluation *out, double square_sum);

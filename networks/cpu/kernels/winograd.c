@@ -248,13 +248,14 @@ void MZ_LEVEL(mz_tiles_output_transform)(const mz_tiling *t, const float *points
   }
 }
 
-void MZ_LEVEL(mz_taps_filter_transform)(const mz_taps *t, const float *taps, float *points) {
-  const shape_functions *own = functions_of(t->tile.height, t->tile.width);
-  for (int i = 0; i < t->count; i += V_LANES) own->filter_transform(taps + i, t->tap_stride, points + i, t->point_stride);
+void MZ_LEVEL(mz_taps_filter_transform)(const mz_taps *taps, const float *kernel, float *points) {
+  const shape_functions *own = functions_of(taps->tile.height, taps->tile.width);
+  for (int i = 0; i < taps->count; i += V_LANES)
+    own->filter_transform(kernel + i, taps->tap_stride, points + i, taps->point_stride);
 }
 
-void MZ_LEVEL(mz_taps_filter_gradient_transform)(const mz_taps *t, const float *points, float *taps) {
-  const shape_functions *own = functions_of(t->tile.height, t->tile.width);
-  for (int i = 0; i < t->count; i += V_LANES)
-    own->filter_gradient_transform(points + i, t->point_stride, taps + i, t->tap_stride);
+void MZ_LEVEL(mz_taps_filter_gradient_transform)(const mz_taps *taps, const float *points, float *kernel) {
+  const shape_functions *own = functions_of(taps->tile.height, taps->tile.width);
+  for (int i = 0; i < taps->count; i += V_LANES)
+    own->filter_gradient_transform(points + i, taps->point_stride, kernel + i, taps->tap_stride);
 }
