@@ -38,7 +38,7 @@ static void print_wrapped(const char *text, int indent) {
 
 static void print_wrapped_after(const char *head, const char *text) { print_wrapped(text, printf("%s", head)); }
 
-/* Prints an example; a line that goes on ends as a shell wants it. */
+/* Prints an example; a line that continues ends as a shell wants it. */
 static void print_example(const char *text) {
   enum { INDENT = 6, MARK = 2 };
   int column = printf("  muzero");

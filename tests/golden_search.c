@@ -185,7 +185,7 @@ static mz_status read_node(golden *g, const cJSON *node, int action) {
   return MZ_OK;
 }
 
-/* With cJSON's own limit of nesting: each level of a tree is two of JSON, more than our reader of settings takes. */
+/* Reads with cJSON's own limit of nesting: each level of a tree is two of JSON, more than our reader of settings takes. */
 static mz_status parse(golden *g) {
   uint8_t *text = NULL;
   size_t size = 0;

@@ -6,7 +6,7 @@
 typedef enum mz_decision_action {
   MZ_DECISION_KEEP,    /* nothing changes */
   MZ_DECISION_TRY,     /* a new plan is on trial from here on; the old one is kept */
-  MZ_DECISION_WAIT,    /* the trial goes on: not enough was seen */
+  MZ_DECISION_WAIT,    /* the trial continues: not enough was seen */
   MZ_DECISION_CONFIRM, /* the trial's plan stays */
   MZ_DECISION_REVERT,  /* the old plan is back; the other is tabu for 8 phases */
 } mz_decision_action;

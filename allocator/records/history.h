@@ -4,7 +4,7 @@
  *
  * A run never fails because of its history. A damaged file, found at the start or later, is set aside (FILE.damaged-N, with
  * -wal and -shm) with a warning and a new one begun. Where that does not help, and where the file cannot be used (may not be
- * written, disk full, locked by others for 5 s), one warning says why and the run goes on without: add and read then do
+ * written, disk full, locked by others for 5 s), one warning says why and the run continues without it: add and read then do
  * nothing and return MZ_OK. A file that may be read but not written is read. One that is removed or set aside by another
  * process is begun anew at the next row. */
 #pragma once

@@ -40,7 +40,7 @@ static verdict ready(void) { return (verdict){.finding = READY}; }
 
 /* Without it, a process that sets a file aside could take the new one of another, or leave it the old write-ahead file. The
  * folder itself is locked, so that no lock file lies about. −1: none could be had in time or at all; damage is rare, so is the
- * race: going on is better than waiting for ever for a process that is stopped. */
+ * race: continuing is better than waiting for ever for a process that is stopped. */
 static int lock_folder(const char *path) {
   char folder[MZ_HISTORY_PATH_MAX];
   int fd = -1;
@@ -204,7 +204,7 @@ static verdict look(mz_history_file *file) {
 
 static void go_on_without(mz_history_file *file, const char *why) {
   if (file->db != NULL) close_database(file);
-  mz_log_write(MZ_LOG_WARNING, "history: %s: %s; the run goes on without it", file->path, why);
+  mz_log_write(MZ_LOG_WARNING, "history: %s: %s; the run continues without it", file->path, why);
 }
 
 /* Opens what the path names. `damage` (or NULL): what is wrong with the file that was open, if the path still names that. */
@@ -245,7 +245,7 @@ void mz_history_file_close(mz_history_file *file) {
 
 /* Under way a file that is refused is no error either. */
 static void reopen(mz_history_file *file, const char *damage) {
-  if (open_path(file, damage) != MZ_OK) mz_log_write(MZ_LOG_WARNING, "%s; the run goes on without it", mz_message());
+  if (open_path(file, damage) != MZ_OK) mz_log_write(MZ_LOG_WARNING, "%s; the run continues without it", mz_message());
 }
 
 void mz_history_file_follow(mz_history_file *file) {

@@ -230,7 +230,7 @@ static void say_why_not(const mz_situation *situation, const look *l, const look
     snprintf(out, 64, "predicted no better");
 }
 
-/* The chosen plan is at the end of a range beyond which the model would go on, perhaps with a step of another knob. */
+/* The chosen plan is at the end of a range beyond which the model would continue, perhaps with a step of another knob. */
 static bool ends_at_range(const mz_situation *situation, const look *chosen) {
   const mz_pipeline *pipeline = situation->pipeline;
   const double limit = chosen->cost * (1 - TIE);

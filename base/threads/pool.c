@@ -40,7 +40,7 @@ struct mz_pool {
   int tasks, next; /* next: the first task that has not started */
   int running;
   bool caller_works; /* as worker 0, in place of workers[0] */
-  int driver_core;   /* where the thread ran that started the batch; it goes on with work of its own */
+  int driver_core;   /* where the thread ran that started the batch; it continues with work of its own */
   uint64_t started_ns;
   int failed_task; /* the lowest that failed, or NO_TASK */
   mz_status failed_status;

@@ -50,7 +50,7 @@ static const mz_option options[] = {
      .value = "DIR",
      .otherwise = "a new one in runs/compare",
      .class_ = MZ_OPERATIONAL,
-     .help = "the comparison's directory; one that was interrupted goes on"},
+     .help = "the comparison's directory; one that was interrupted continues"},
     {0},
 };
 
@@ -154,7 +154,7 @@ const mz_command mz_command_compare = {
              "interval excludes "
              "none, after Holm's correction, and where it exceeds what the first arm shows against its own twin. Arms that "
              "differ in exact "
-             "knobs must end with the same digest; that is checked. Ctrl-C keeps finished seeds; the same command goes on.",
+             "knobs must end with the same digest; that is checked. Ctrl-C keeps finished seeds; the same command resumes it.",
     .options = options,
     .shared = mz_session_options,
     .arguments_size = sizeof(compare_arguments),

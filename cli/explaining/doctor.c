@@ -138,7 +138,7 @@ static check check_history(void) {
   c.ok = mz_history_open(&history, path) == MZ_OK;
   if (!c.ok) {
     snprintf(c.value, sizeof c.value, "%.*s", VALUE_BYTES - 1, mz_message());
-    c.advice = "runs go on without; --history FILE chooses another";
+    c.advice = "runs continue without a history; --history FILE chooses another";
     return c;
   }
   snprintf(c.value, sizeof c.value, "%s: %lld measured phases", path, (long long)mz_history_count(history));

@@ -16,7 +16,7 @@ static const mz_option options[] = {
      .type = MZ_OPTION_SWITCH,
      .offset = AT(allow_numeric),
      .class_ = MZ_NUMERIC,
-     .help = "go on although rounding may differ: another kind of device or processor, another library version"},
+     .help = "resume although rounding may differ: another kind of device or processor, another library version"},
     {.name = "--allow-fallback",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(allow_fallback),
@@ -42,7 +42,7 @@ static mz_status resume(const void *given) {
 
 const mz_command mz_command_resume = {
     .name = "resume",
-    .summary = "go on with a run, exactly where it stopped",
+    .summary = "continue a run exactly where it stopped",
     .about = "Goes on from a run's latest checkpoint; the result is the one of a run that was never stopped. Limits, and "
              "settings of the classes exact and "
              "operational, may differ from before; anything else that differs is an error that names the key (`train --from` "

@@ -179,7 +179,7 @@ static mz_status view_open(view *out, mz_run *run, bool json) {
   int length = snprintf(title, sizeof title, "%s, seed %llu, in %s", mz_run_env(run)->name, (unsigned long long)mz_run_seed(run),
                         mz_text_printable(mz_run_dir(run), dir, sizeof dir));
   if (counters->rounds > 0 && length < (int)sizeof title)
-    snprintf(title + length, sizeof title - (size_t)length, ", going on after %s rounds",
+    snprintf(title + length, sizeof title - (size_t)length, ", continuing after %s rounds",
              mz_text_count((double)counters->rounds, rounds));
   char counts[MZ_SCORE_NAME_MAX];
   score_name(run, counts);
@@ -337,7 +337,7 @@ void mz_outcome_print(const mz_outcome *outcome) {
          mz_text_number(outcome->score, score), outcome->score_name, mz_text_time(outcome->wall_s, time),
          (long long)outcome->counters.rounds, mz_text_count((double)outcome->counters.env_steps, moves),
          mz_text_count((double)outcome->counters.updates, updates), mz_text_printable(outcome->run, name, sizeof name));
-  printf("  go on   %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
+  printf("  resume  %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
   printf(outcome->is_board ? "  play    %s play %s\n" : "  watch   %s watch %s\n", program, run);
   printf("  measure %s eval %s --games 100\n", program, run);
 }

@@ -37,7 +37,7 @@ mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_o
 
 /* Keys of the last line; `event` is "done", or "seed" for one of several. */
 cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event);
-/* The summary for people, with the commands that go on from here. */
+/* The summary for people, with the commands that continue from here. */
 void mz_outcome_print(const mz_outcome *outcome);
 /* All of it for one run, which is closed: drive, print the end. The command's status. */
 mz_status mz_session_finish(mz_run *run, const mz_session_arguments *arguments);

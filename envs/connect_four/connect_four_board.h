@@ -17,7 +17,7 @@ enum { MZ_CONNECT_FOUR_HEIGHT = 7 };                     /* bits of a column */
 #define MZ_CONNECT_FOUR_COLUMN UINT64_C(0x3f)
 #define MZ_CONNECT_FOUR_BOARD (MZ_CONNECT_FOUR_BOTTOM * MZ_CONNECT_FOUR_COLUMN)
 
-/* A number for each board of games that go on: the sum of `mine` and `all` tells the stones of a column apart. 49 bits. */
+/* A number for each board of unfinished games: the sum of `mine` and `all` tells the stones of a column apart. 49 bits. */
 static inline uint64_t mz_connect_four_key(mz_connect_four_board board) { return board.mine + board.all; }
 
 static inline uint64_t mz_connect_four_mirror_key(uint64_t key) {

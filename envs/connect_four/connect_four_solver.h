@@ -16,7 +16,7 @@ mz_status mz_connect_four_solver_create(mz_connect_four_solver **out, size_t tab
 void mz_connect_four_solver_free(mz_connect_four_solver *solver);
 void mz_connect_four_solver_forget(mz_connect_four_solver *solver);
 
-/* All four: of a game that goes on. False, "unknown", when `node_limit` positions (0: no limit) were searched before the answer was
+/* All four: of an unfinished game. False, "unknown", when `node_limit` positions (0: no limit) were searched before the answer was
  * found; whether that happens is determined by what was asked since the solver was created or told to forget. Answers are exact
  * whatever it remembers. */
 bool mz_connect_four_outcome(mz_connect_four_solver *solver, mz_connect_four_board board, int64_t node_limit, int *outcome);

@@ -51,7 +51,7 @@ static cJSON *plan_json(const comparison *c) {
   return json;
 }
 
-/* A directory goes on with what it began; more seeds may be asked for. */
+/* A directory continues with what it began; more seeds may be asked for. */
 static mz_status open_dir(comparison *c) {
   char path[PATH_SIZE];
   MZ_TRY(mz_file_mkdirs(c->dir));
@@ -69,10 +69,11 @@ static mz_status open_dir(comparison *c) {
     size_t size;
     status = mz_file_read(path, 1 << 20, &there, &size);
     if (status == MZ_OK && strcmp((const char *)there, text) != 0)
-      status = mz_fail(MZ_E_CONFIG,
-                       "%s: another comparison is here already; go on with it by the same arms, limits and settings, or choose "
-                       "another --run",
-                       c->dir);
+      status =
+          mz_fail(MZ_E_CONFIG,
+                  "%s: another comparison is here already; continue with it by the same arms, limits and settings, or choose "
+                  "another --run",
+                  c->dir);
     free(there);
   }
   free(text);
@@ -152,7 +153,7 @@ static mz_status play_seed(comparison *c, int index, mz_cell *cells) {
     }
     if (!any) return MZ_OK;
     if (stopping(c))
-      return mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command goes on", c->dir);
+      return mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command resumes it", c->dir);
   }
 }
 
@@ -293,7 +294,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
     c->played = (double)c->rounds * (i + 1) * c->count;
     if (i + 1 < options->seeds && stopping(c))
       MZ_TRY_CLEANUP(
-          mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command goes on", c->dir));
+          mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command resumes it", c->dir));
   }
   cJSON *plan = plan_json(c);
   status = mz_compare_summarise(plan, seeds, c->arms, c->count, summary);

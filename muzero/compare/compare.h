@@ -2,7 +2,7 @@
  * whatever disturbs the machine disturbs all arms alike. A twin of the first arm measures what difference there is between
  * a thing and itself (A/A): no smaller one is claimed. Arms of exact settings learn the same; that is checked, block by block.
  *
- * DIR/plan.json says what is compared; DIR/seed-S.json holds a seed's finished cells; an interrupted comparison goes on with the
+ * DIR/plan.json says what is compared; DIR/seed-S.json holds a seed's finished cells; an interrupted comparison continues with the
  * seed it was in, and plays a seed again in which a cell crashed. DIR/compare.json is the summary (summary.h), DIR/report.html shows it. */
 #pragma once
 #include "muzero/compare/arm.h"
@@ -33,6 +33,6 @@ typedef struct mz_compare_watcher {
 } mz_compare_watcher;
 
 /* *summary: cJSON_Delete. MZ_E_CONFIG: arms or settings that cannot be (before anything runs; the arm is named), a directory that
- * holds another comparison. MZ_INTERRUPTED after stopping: *summary is NULL, the same call goes on. */
+ * holds another comparison. MZ_INTERRUPTED after stopping: *summary is NULL, the same call continues. */
 mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,
                      size_t dir_size);

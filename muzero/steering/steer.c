@@ -165,7 +165,7 @@ cleanup:
 
 /* ---- history ---- */
 
-/* A run goes on without a history that cannot be had. */
+/* A run continues without a history that cannot be had. */
 static mz_status read_history(mz_steer *s, const char *path, bool optional) {
   mz_history_row *rows = NULL;
   int count = 0;

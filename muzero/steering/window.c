@@ -64,7 +64,7 @@ void mz_window_close_rounds(mz_window_meter *m, const mz_state *state, const mz_
   /* Its threads wait together, for the one that takes batches from the queue. */
   learner->wait_in_s =
       (double)(stats->learner_wait_ns - m->started.learner_wait_ns) * 1e-9 * (double)workers->knobs.learner_threads;
-  /* Between the pool's tasks the driving thread goes on alone: no stage clock sees that. */
+  /* Between the pool's tasks the driving thread continues alone: no stage clock sees that. */
   const double alone_s = fmax(0, learn_s - learner->elapsed_s);
   learner->cpu_s += alone_s;
   learner->busy_s += alone_s;

@@ -1,6 +1,6 @@
 /* The gradient of a batch from those of its shards, summed over the fixed binary tree of shard indices: neighbours first, then
  * neighbours of the sums. There is no pass of its own: whoever completes a node's second half adds the two while they are in a
- * cache, and goes on upwards. Which threads do it, and when, changes no bit. */
+ * cache, and continues upwards. Which threads do it, and when, changes no bit. */
 #pragma once
 #include "base/status.h"
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 typedef enum mz_end {
-  MZ_END_OPEN,       /* the game goes on after the last stored move; the next segment has the rest */
+  MZ_END_OPEN,       /* the game continues after the last stored move; the next segment has the rest */
   MZ_END_TERMINATED, /* the last stored move ended the game: past it value and reward are 0 */
   MZ_END_TRUNCATED,  /* a time limit: past it nothing is known, targets bootstrap from the last root value */
 } mz_end;

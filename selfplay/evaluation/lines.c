@@ -89,7 +89,7 @@ typedef struct enumeration {
   mz_lines *out;
 } enumeration;
 
-/* All lines of position i of that side go on by one action. */
+/* All lines of position i of that side continue by one action. */
 static mz_status follow(enumeration *e, int side, int i, int32_t action) {
   const position_set *set = &e->now[side];
   mz_step step;

@@ -26,7 +26,7 @@ typedef struct spread {
   double median, p90, p99, worst;
 } spread;
 
-/* Of relative errors; sorts them. */
+/* Quantiles of relative errors, which it sorts. */
 static inline spread spread_of(const char *what, double *errors, int n) {
   qsort(errors, (size_t)n, sizeof *errors, by_value);
   const spread s = {errors[n / 2], errors[n * 9 / 10], errors[n * 99 / 100], errors[n - 1]};

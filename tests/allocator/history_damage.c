@@ -76,7 +76,7 @@ static bool flips_identity(const size_t *at, int count) {
   return false;
 }
 
-/* Bytes are flipped in the header, on the first page or anywhere. Whatever comes of it, the run goes on, the new row is kept, and the
+/* Bytes are flipped in the header, on the first page or anywhere. Whatever comes of it, the run continues, the new row is kept, and the
  * file that is there afterwards is sound. */
 static void test_flipped_bytes(void **state) {
   (void)state;
@@ -131,7 +131,7 @@ static void test_flipped_bytes(void **state) {
   free(whole);
 }
 
-/* As another program would: a change that makes all others forget what they have cached, then rubbish on every page but the first. */
+/* Does what another program would do: a change that makes all others forget what they have cached, then rubbish on every page but the first. */
 static int spoil(int unused) {
   (void)unused;
   sqlite3 *db = NULL;
@@ -180,7 +180,7 @@ static void test_damage_met_while_writing(void **state) {
     assert_int_equal(row.id, 0);
   }
   assert_int_equal(warnings, 2);
-  assert_non_null(strstr(last_warning, "goes on without"));
+  assert_non_null(strstr(last_warning, "continues without"));
   assert_int_equal(read_rows(history), 0);
   assert_int_equal(mz_history_count(history), 0);
   mz_history_close(history);

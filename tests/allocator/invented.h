@@ -143,7 +143,7 @@ static inline mz_plan draw_plan(mz_rng *rng, const mz_pipeline *p) {
 
 /* ---- JSON ---- */
 
-/* As it comes back from a file. */
+/* Returns the JSON as it comes back from a file. */
 static inline cJSON *through_text(cJSON *json) {
   char *line = mz_json_line(json);
   assert_non_null(line);

@@ -11,7 +11,7 @@ typedef struct result {
   int tried, confirmed, reverted;
 } result;
 
-/* By trying all of them: those within the bounds. By time or by price. */
+/* The best plan within the bounds, by time or by price, found by trying all. */
 static double optimum(const shop *s, mz_plan *best) {
   double least = INFINITY;
   mz_plan plan = {{0}};
@@ -133,7 +133,7 @@ static void test_demand_adds_where_pools_are_busy(void **state) {
   assert_int_equal(r.plan.values[SHEETS], 1); /* no threshold speaks of it */
 }
 
-/* A run that goes on where one stopped, and knows what that one saw. */
+/* A run that continues where one stopped, and knows what that one saw. */
 static void test_a_history_saves_the_search(void **state) {
   (void)state;
   const mz_plan plain = shop_plain();

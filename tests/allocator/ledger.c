@@ -81,7 +81,7 @@ static void test_peeking_tells_phase_and_action(void **state) {
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) assert_false(mz_ledger_peek(others[i], &phase, action));
 }
 
-/* ---- going on, going back ---- */
+/* ---- continuing, going back ---- */
 
 static void test_a_ledger_is_cut_back_to_its_offset_and_goes_on(void **state) {
   (void)state;

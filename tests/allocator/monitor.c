@@ -140,7 +140,7 @@ static void test_counters_that_run_backwards_are_no_progress(void **state) {
   put_throttled(7);
   mz_monitor_take(monitor, &usage);
   assert_true(usage.cpu_s == 0 && usage.others_cpu_s == 0 && usage.throttled_s == 0 && usage.pressure_cpu == 0);
-  put_self_stat(12, 5); /* and goes on from there */
+  put_self_stat(12, 5); /* and continues from there */
   mz_monitor_take(monitor, &usage);
   assert_float_equal(usage.cpu_s, 2 * tick_s(), 1e-9);
   mz_monitor_stop(monitor);

@@ -50,7 +50,7 @@ static void test_read_errors_name_path_and_reason(void **state) {
   assert_null(data);
 }
 
-/* With the size of files limited, write() first falls short and then fails with EFBIG: as on a full disk. */
+/* Under a limit of the size of files write() first falls short and then fails with EFBIG: as on a full disk. */
 static void test_failed_write_leaves_the_old_file(void **state) {
   (void)state;
   static char large[100000];

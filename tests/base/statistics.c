@@ -51,7 +51,7 @@ static void test_iqm_by_hand(void **state) {
   assert_true(mz_iqm(one, 1) == 3.0 && mz_iqm(two, 2) == 1.5);
 }
 
-/* With every value there four times, the middle half is a whole number of values. */
+/* Every value is there four times: the middle half is a whole number of values. */
 static void test_iqm_against_its_definition(void **state) {
   (void)state;
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
@@ -71,7 +71,7 @@ static void test_iqm_against_its_definition(void **state) {
 
 static const mz_resampling usual = {.resamples = 10000, .level = 0.95, .null = 0.0, .seed = 7};
 
-/* Of {0, 1} the resampled mean is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4. */
+/* The resampled mean of {0, 1} is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4. */
 static void test_bootstrap_of_two_values(void **state) {
   (void)state;
   const double values[] = {0, 1};

@@ -115,7 +115,7 @@ static void test_why_and_what_if(void **state) {
   process_run(&p, "why", "w", "--phase", "3", NULL);
   assert_says(p.out, "devices.learning 0");
   assert_null(strstr(p.out, "learning_device"));
-  /* Resumed under another strategy: the ledger goes on. */
+  /* Resumed under another strategy: the ledger continues. */
   process_run(&p, "resume", "w", "--rounds", "16", "--allocate", "fixed", NULL);
   assert_status(&p, 0);
   process_run(&p, "what-if", "w", "--json", NULL);
@@ -182,7 +182,7 @@ static void test_sensors_are_read(void **state) {
   process_free(&p);
 }
 
-/* The user's common history may be anything: a run goes on without. One that was asked for may not. */
+/* The user's common history may be anything: a run continues without. One that was asked for may not. */
 static void test_history_that_cannot_be_had(void **state) {
   (void)state;
   process p = {0};
@@ -226,7 +226,7 @@ static void test_compare(void **state) {
   process_free(&p);
 }
 
-/* An interrupt keeps the seeds that have finished; an arm that is killed is told, and the others go on. */
+/* An interrupt keeps the seeds that have finished; an arm that is killed is told, and the others continue. */
 static void test_compare_interrupted(void **state) {
   (void)state;
   process p = {0};

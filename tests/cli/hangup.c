@@ -53,7 +53,7 @@ static void test_hangups_save_the_run(void **state) {
   process_free(&p);
 }
 
-/* As under nohup. */
+/* SIGHUP is ignored, as under nohup. */
 static void test_a_hangup_that_was_ignored_stays_ignored(void **state) {
   (void)state;
   process p = {0};
@@ -166,7 +166,7 @@ static void test_a_comparison_keeps_what_is_finished(void **state) {
   assert_int_equal(kill(p.pid, SIGHUP), 0);
   process_wait(&p);
   assert_status(&p, 75);
-  assert_says(p.err, "the same command goes on");
+  assert_says(p.err, "the same command resumes it");
   process_free(&p);
 }
 

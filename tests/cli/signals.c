@@ -35,7 +35,7 @@ static void stop_with(int signal) {
   const double rounds = lines_number(done, "rounds");
   cJSON_Delete(done);
 
-  /* It goes on where it stopped, and is the run that never stopped. */
+  /* It continues where it stopped, and is the run that never stopped. */
   char more[32], digest[32];
   snprintf(more, sizeof more, "%.0f", rounds + 3);
   process_run(&p, "resume", run, "--rounds", more, NULL);
@@ -101,7 +101,7 @@ static void test_checkpoint_on_request(void **state) {
                        "i=$((i+1)); done; cat usr1/LATEST");
   assert_string_not_equal(look.out, before);
   free(before);
-  assert_int_equal(kill(p.pid, 0), 0); /* and it goes on */
+  assert_int_equal(kill(p.pid, 0), 0); /* and it continues */
   assert_int_equal(kill(p.pid, SIGINT), 0);
   process_wait(&p);
   assert_status(&p, 75);
@@ -141,7 +141,7 @@ static void test_killed_run_is_resumable(void **state) {
   process_free(&p);
 }
 
-/* `muzero train | head -1`: training goes on without a reader, to its limit, and is no failure. */
+/* `muzero train | head -1`: training continues without a reader, to its limit, and is no failure. */
 static void train_without_a_reader(const char *run, const char *flags) {
   process p = {0};
   char command[512];

@@ -52,7 +52,7 @@ static void test_json_lines(void **state) {
   process_free(&p);
 }
 
-/* A run's end in words, and the commands to go on with, which a shell takes as they are printed. */
+/* A run's end in words, and the commands to continue with, which a shell takes as they are printed. */
 static void test_the_end_and_what_to_type_next(void **state) {
   (void)state;
   static const char *const names[] = {"it's $HOME", "a\\nb", "-dash", "new\nline\033[2J", "a\xff b"};

@@ -171,7 +171,7 @@ static void a_batch_equals_single_steps(void **unused) {
   }
 }
 
-/* Two states with one history have the same bytes whatever was in the memory before, and a copy goes on as its original. */
+/* Two states with one history have the same bytes whatever was in the memory before, and a copy continues as its original. */
 static void a_state_is_its_bytes(void **unused) {
   (void)unused;
   const mz_env *env = cartpole();

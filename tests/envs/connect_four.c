@@ -41,7 +41,7 @@ static bool is_line(int a, int b, int c, int d) {
   return true;
 }
 
-/* Of all sets of four cells, 69 are lines; each wins for either player, and no other. */
+/* 69 of all sets of four cells are lines; each wins for either player, and no other. */
 static void four_cells_win_where_they_are_a_line(void **unused) {
   (void)unused;
   int lines = 0;

@@ -70,7 +70,7 @@ static board position(const char *columns) {
   return b;
 }
 
-/* A game that goes on after this many random moves; its mirror image too. */
+/* An unfinished game after this many random moves; its mirror image too. */
 static plain random_position(mz_rng *rng, int moves, plain *mirrored) {
   for (;;) {
     plain p = {0};

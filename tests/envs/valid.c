@@ -80,7 +80,7 @@ static int look(const bench *b) {
   return legal;
 }
 
-/* What is asked only of a game that goes on. */
+/* What is asked only of an unfinished game. */
 static void look_ahead(bench *b) {
   const mz_env *env = b->env;
   if (env->expert) {

@@ -210,7 +210,7 @@ static void judge_rest(judgement *j) {
   judge_leftovers(j);
 }
 
-/* A comparison goes on without an arm that crashed, and says so in its summary. */
+/* A comparison continues without an arm that crashed, and says so in its summary. */
 static bool tells_of_a_crash(const judgement *j) {
   char path[PATH_BYTES];
   uint8_t *text;

@@ -1,4 +1,4 @@
-/* One fault: the command with a call that fails, then the judgement of what it said, what it left, and whether the work goes on from
+/* One fault: the command with a call that fails, then the judgement of what it said, what it left, and whether the work continues from
  * there to the same end. */
 #pragma once
 #include "tests/fault/scenarios.h"

@@ -17,7 +17,7 @@ static mz_state state;
 static mz_workers workers;
 static mz_store *store; /* of the segments that the seeds' replay names */
 
-/* As a saver does that may leave out what is lost: every other one of these. */
+/* Loads a segment; every other one that is lost is left out, as a saver may do. */
 static mz_status load(void *context, uint64_t hash, mz_segment **out) {
   const mz_status status = mz_store_load(context, hash, out);
   if (status != MZ_E_CHECKPOINT || (hash & 1)) return status;
@@ -67,7 +67,7 @@ static void play_round(void) {
   begin(env, &settings);
 }
 
-/* As `eval`: and where the checkpoint is accepted, a search with it. */
+/* Loads the agent as `eval` does and, where the checkpoint is accepted, searches with it. */
 static void evaluate(void) {
   mz_loaded *loaded;
   mz_planner planner = {0};

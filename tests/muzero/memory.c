@@ -212,7 +212,7 @@ static bool group_find(group *g, const char *bytes) {
   return group_create(g, "/sys/fs/cgroup", true, bytes) || group_create(g, "/sys/fs/cgroup/memory", false, bytes);
 }
 
-/* Of processes that the kernel killed for want of memory. */
+/* The count of processes that the kernel killed for want of memory. */
 static long group_kills(const group *g) {
   char path[600], line[128];
   long kills = 0;

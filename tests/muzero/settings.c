@@ -77,7 +77,7 @@ static void every_bundled_preset_is_valid(void **unused) {
   assert_non_null(strstr(mz_message(), "cartpole"));
 }
 
-/* As a run of each preset records its settings. */
+/* Settings are read back as a run of each preset records them. */
 static void every_config_of_a_run_is_a_preset(void **unused) {
   (void)unused;
   char folder[64], file[96];

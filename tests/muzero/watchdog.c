@@ -260,7 +260,7 @@ static void abort_in_child(const char *path) {
   _exit(0);
 }
 
-/* With its own thread. */
+/* The watchdog has a thread of its own here. */
 static void it_can_end_the_program(void **unused) {
   (void)unused;
   char folder[64], path[80];

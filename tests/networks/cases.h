@@ -117,7 +117,7 @@ static inline void record_scale_gradient(net *n, net_size size) {
   n->scale_of_first = 0.375;
 }
 
-/* Of a value that another reads too. */
+/* The distance of two values, one of which another loss reads too. */
 static inline void record_distance(net *n, net_size size) {
   const mz_value x = mz_tape_linear(n->tape, net_obs(n), 0, 1, MZ_LINEAR_ONLY);
   const mz_value target = net_input(n, mz_tape_input(n->tape, size.width), size.width, PLAIN);
@@ -203,7 +203,7 @@ static const net_case net_cases[] = {
 };
 enum { NET_CASES = sizeof net_cases / sizeof *net_cases };
 
-/* As many as a packed vector has. */
+/* Allocates as many elements as a packed vector has, filled from `from` where it is not NULL. */
 static inline void *net_elements(const net *n, const float *from) {
   void *to = NULL;
   check(mz_alloc(&to, (size_t)n->params.packed, n->backend->element_size));

@@ -37,7 +37,7 @@ static inline void fixture_f64(const mz_fixture *fixture, const char *name, size
   memcpy(out, fixture_tensor(fixture, name, "F64", count * sizeof *out)->data, count * sizeof *out);
 }
 
-/* Of either width. */
+/* Reads the numbers of a tensor of either width. */
 static inline void fixture_numbers(const mz_fixture *fixture, const char *name, size_t count, double *out) {
   const mz_tensor_view *tensor = mz_safetensors_find(&fixture->file, name);
   if (!tensor) fail_msg("the fixture has no tensor %s", name);

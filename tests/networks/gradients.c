@@ -72,7 +72,7 @@ static net *open_at_example(const net_case *c, net_size size, uint64_t seed) {
   return n;
 }
 
-/* Of all entries of small tensors, and of every `skip`-th of a convolution's; the others are set to the gradient they should
+/* Differences all entries of small tensors, and every `skip`-th of a convolution's; the others are set to the gradient they should
  * have. false: a kink is too near. */
 static bool differences_of(net *n, const mz_param *param, double scale, uint64_t pattern, double *differences) {
   const int skip = param->conv.height > 0 ? 7 : 1; /* prime to 9, the taps, and to 16, the channels */

@@ -24,7 +24,7 @@ typedef struct moments {
   double mean, variance;
 } moments;
 
-/* Of one channel of a value over the rows of a group. */
+/* Mean and variance of one channel of a value over the rows of a group. */
 static moments moments_of(net *n, mz_value value, net_size size, int group, int channel) {
   const mz_tape_value *v = mz_tape_at(n->tape, value);
   const int count = size.group * positions_of(size);

@@ -233,7 +233,7 @@ static void a_buffer_survives_writing_and_reading(void **state) {
   mz_reader reader = mz_reader_over(writer.data, writer.size);
   ASSERT_OK(mz_buffer_read(copy, &reader, load, &s));
   assert_int_equal(mz_reader_left(&reader), 0);
-  for (int more = 0; more < 5; more++) { /* the same now, and after going on */
+  for (int more = 0; more < 5; more++) { /* the same now, and after continuing */
     assert_int_equal(mz_buffer_digest(copy), mz_buffer_digest(buffer));
     assert_int_equal(mz_buffer_bytes(copy), mz_buffer_bytes(buffer));
     mz_draw a[100], b[100];

@@ -75,7 +75,7 @@ static void an_open_or_truncated_end_bootstraps_from_the_last_stored_state(void 
 }
 
 /* A pole that never falls: reward 1 for 500 moves, then the time limit. Were the limit taught as an end, the last targets
- * would fall to 1; they stay at the value of going on for ever. */
+ * would fall to 1; they stay at the value of continuing for ever. */
 static void the_time_limit_of_cartpole_is_never_taught_as_an_end(void **state) {
   (void)state;
   enum { MOVES = 500 };
@@ -170,7 +170,7 @@ static void step_zero_has_no_reward(void **state) {
   assert_true(!target.reward_known && target.reward == 0 && target.policy_known);
 }
 
-/* By construction no position of an open segment looks past its end. */
+/* No position of an open segment looks past its end. */
 static void open_segments_hold_every_window(void **state) {
   (void)state;
   mz_spec spec = vector_spec();

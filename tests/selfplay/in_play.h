@@ -1,4 +1,4 @@
-/* Seven games in play with a small agent, for the tests of how they begin and of how they go on. */
+/* Seven games in play with a small agent, for the tests of how they begin and of how they continue. */
 #pragma once
 #include "selfplay/games/actor.h"
 #include "tests/selfplay/agents.h"

@@ -90,7 +90,7 @@ static void test_forks(void **unused) {
   check_forks(0.5);
 }
 
-/* Games that were played without forks go on with them, from the positions in play. */
+/* Games that were played without forks continue with them, from the positions in play. */
 static void test_forks_from_games_without(void **unused) {
   (void)unused;
   setup s;

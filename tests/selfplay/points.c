@@ -14,7 +14,7 @@ static void wins(double *units, int n, int won) {
   for (int i = 0; i < n; i++) units[i] = i < won;
 }
 
-/* Of wins and losses alone it is Agresti & Coull's interval, which holds Wilson's. */
+/* For wins and losses alone the interval is Agresti & Coull's interval, which holds Wilson's. */
 static void test_wins_and_losses(void **unused) {
   (void)unused;
   const double z = 1.959963984540054;

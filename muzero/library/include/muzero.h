@@ -217,7 +217,7 @@ typedef enum muzero_request { MUZERO_REQUEST_STOP = 1, MUZERO_REQUEST_CHECKPOINT
 MUZERO_API muzero_status muzero_run_request(muzero_run *run, int requests);
 /* Writes a checkpoint and waits until it is on the disk. */
 MUZERO_API muzero_status muzero_run_save(muzero_run *run);
-/* Plays `games` evaluation games with the current network and gives their score; training goes on unaffected. */
+/* Plays `games` evaluation games with the current network and gives their score; training continues unaffected. */
 MUZERO_API muzero_status muzero_run_evaluate(muzero_run *run, int32_t games, double *score);
 
 MUZERO_API muzero_status muzero_run_progress(muzero_run *run, muzero_progress *out);

@@ -20,7 +20,7 @@ const char *process_path(const char *name);
 /* Arguments without the program, NULL at the end. Waits for the end; returns the exit status. */
 int process_run(process *p, ...) __attribute__((sentinel));
 void process_start(process *p, ...) __attribute__((sentinel));
-/* As process_run, through `sh -c`: "ulimit -f 8; exec $MUZERO …". */
+/* Runs like process_run, through `sh -c`: "ulimit -f 8; exec $MUZERO …". */
 int process_shell(process *p, const char *command);
 int process_wait(process *p);
 void process_free(process *p);
