@@ -33,7 +33,15 @@ static mz_status write_learned(const mz_state *state, mz_writer *writer) {
   return write_weights(state, mz_learner_weights(state->learner), writer);
 }
 
+static mz_status load_learned(mz_state *state, const origin *from) {
+  return mz_weights_stored(from->checkpoint, "weights", &state->model.params, mz_learner_weights(state->learner));
+}
+
 static mz_status write_target(const mz_state *state, mz_writer *writer) { return write_weights(state, state->target, writer); }
+
+static mz_status load_target(mz_state *state, const origin *from) {
+  return mz_weights_stored(from->checkpoint, "target", &state->model.params, state->target);
+}
 
 /* ---- optimizer, average ---- */
 
@@ -161,17 +169,17 @@ typedef struct section_row {
   const char *name;
   bool extends; /* the digest counts it to the part before it */
   mz_status (*write)(const mz_state *state, mz_writer *writer);
-  /* NULL: read as weights are, which stored.c does. */
+  mz_status (*load)(mz_state *state, const origin *from); /* NULL: the next two do it */
   mz_status (*read)(mz_state *state, mz_reader *reader, const origin *from);
   size_t (*bytes_max)(const mz_state *state, const mz_settings *stored); /* whatever the run is set to now */
   bool (*there)(const mz_state *state, const origin *from);              /* NULL: always */
 } section_row;
 
 static const section_row table[MZ_STATE_SECTIONS] = {
-    {"weights", .write = write_learned},
-    {"target", .write = write_target},
+    {"weights", .write = write_learned, .load = load_learned},
+    {"target", .write = write_target, .load = load_target},
     {"optimizer", .write = write_optimizer, .read = read_optimizer, .bytes_max = optimizer_max},
-    {"average", true, write_average, read_average, average_max, has_average},
+    {"average", true, write_average, NULL, read_average, average_max, has_average},
     {"replay", .write = write_replay, .read = read_replay, .bytes_max = replay_max},
     {"games", .write = write_games, .read = read_games, .bytes_max = games_max},
     {"counters", .write = write_counters, .read = read_counters, .bytes_max = counters_max},
@@ -194,6 +202,8 @@ cleanup:
 }
 
 static mz_status read_section(mz_state *state, const section_row *row, const origin *from) {
+  if (row->there && !row->there(state, from)) return MZ_OK;
+  if (row->load) return row->load(state, from);
   uint8_t *data;
   size_t size;
   MZ_TRY(mz_checkpoint_section(from->checkpoint, row->name, row->bytes_max(state, from->stored), &data, &size));
@@ -219,10 +229,7 @@ mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint, mz_sta
   mz_config config = mz_settings_config(&stored, NULL);
   const mz_env *env;
   MZ_TRY(mz_config_stored(checkpoint, &config, &env));
-  MZ_TRY(mz_weights_stored(checkpoint, "weights", &state->model.params, mz_learner_weights(state->learner)));
-  MZ_TRY(mz_weights_stored(checkpoint, "target", &state->model.params, state->target));
-  for (int i = 0; i < MZ_STATE_SECTIONS; i++)
-    if (table[i].read && (!table[i].there || table[i].there(state, &from))) MZ_TRY(read_section(state, &table[i], &from));
+  for (int i = 0; i < MZ_STATE_SECTIONS; i++) MZ_TRY(read_section(state, &table[i], &from));
   if (mz_state_check_finite(state) != MZ_OK) return mz_fail(MZ_E_CHECKPOINT, "%s: %s", checkpoint->path, mz_message());
   MZ_TRY(mz_learner_weights_changed(state->learner));
   MZ_TRY(mz_state_target_changed(state));
