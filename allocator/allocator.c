@@ -1,13 +1,14 @@
 #include "allocator/allocator.h"
 #include "allocator/records/decision.h"
 #include "allocator/model/evidence.h"
+#include "allocator/strategies/budget.h"
 #include "allocator/strategies/tabu.h"
 #include "allocator/strategies/trial.h"
 #include <math.h>
 #include <stdalign.h>
 #include <string.h>
 
-enum { REVERTS_MAX = 3, ROUNDS_MIN = 2, PHASE_ROUNDS_MIN = 5, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
+enum { ROUNDS_MIN = 2, PHASE_ROUNDS_MIN = 5, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
 static const double PROBED_GAIN_MIN =
     0.25; /* probes know what one stage costs alone: enough to leave a bad plan, not to refine a good one */
 static const char MODEL_NAME[] = "analytic model";
@@ -31,10 +32,12 @@ struct mz_allocator {
   mz_prediction expected; /* of the plan that the phase began with */
   mz_rounds rounds;       /* under `plan`, when it is not on trial */
   mz_trial trial;         /* the present or the last one */
+  bool explores;          /* it does */
   double given_up_s;      /* the round that did it */
 
   int64_t decisions, rest_until; /* decision from which on the next change may be tried */
   int reverts, phase_rounds;     /* so far; since the last decision */
+  mz_budget budget;
   mz_tabu tabu;
 };
 
@@ -165,6 +168,8 @@ static void find_objection(const mz_allocator *a, const mz_proposal *p, char out
     snprintf(out, 64, "breaks %s", limit);
   else if (phases > 0)
     snprintf(out, 64, "undone lately, not tried for %lld more phases", (long long)phases);
+  else if (p->explores && !mz_budget_explores(&a->budget))
+    snprintf(out, 64, "exploring has cost its %.3g %% of the run's time", 100 * MZ_EXPLORING_SHARE);
   else if (!p->demanded && !isfinite(gain))
     snprintf(out, 64, "nothing predicts what it would save");
   else if (!p->demanded && gain < least)
@@ -192,6 +197,7 @@ static void begin_trial(mz_allocator *a, const mz_proposal *p, mz_decision *d) {
   d->expected = p->prediction;
   const bool releases = a->settings.objective == MZ_OBJECTIVE_TIME && price_s(a, &p->plan) < price_s(a, &a->plan);
   mz_trial_begin(&a->trial, &a->rounds, worth(a, &p->plan), releases);
+  a->explores = p->explores;
   a->other = a->plan;
   a->plan = p->plan;
   a->state = ON_TRIAL;
@@ -235,6 +241,7 @@ static void rest(mz_allocator *a) { a->rest_until = a->decisions + 2; }
 static void count_revert(mz_allocator *a, const mz_plan *bad, mz_decision *d) {
   d->action = MZ_DECISION_REVERT;
   a->reverts++;
+  if (!a->explores) mz_budget_revert(&a->budget);
   mz_tabu_add(&a->tabu, bad, a->decisions);
   rest(a);
   a->state = STEADY;
@@ -252,11 +259,14 @@ static void go_back(mz_allocator *a) {
 bool mz_allocator_round(mz_allocator *a, double seconds) {
   if (!(seconds > 0) || !isfinite(seconds)) return false;
   a->phase_rounds++;
-  if (a->state != ON_TRIAL) {
+  const bool on_trial = a->state == ON_TRIAL, exploring = on_trial && a->explores;
+  mz_budget_round(&a->budget, seconds, exploring ? mz_rounds_median(&a->trial.before) * a->trial.worth : 0);
+  if (!on_trial) {
     mz_rounds_add(&a->rounds, seconds);
     return false;
   }
-  if (!mz_trial_round(&a->trial, seconds)) return false;
+  if (!mz_trial_round(&a->trial, seconds) && !(exploring && a->trial.after.count > 0 && !mz_budget_explores(&a->budget)))
+    return false;
   a->given_up_s = seconds;
   a->state = ABANDONED;
   go_back(a);
@@ -268,9 +278,14 @@ static void record_abandonment(mz_allocator *a, mz_decision *d) {
   const double old_s = mz_rounds_median(&a->trial.before);
   mz_evidence_slow(&a->evidence, &a->other, &a->plan, mz_rounds_median(&a->trial.after) / old_s, a->trial.after.count);
   mz_evidence_fit(&a->evidence);
-  mz_decision_say(d,
-                  "%s: given up after its round %d took %.3g s, the old plan's usual one %.3g s; not tried again for %d phases",
-                  text_of(a, &a->other, &a->plan, text), a->trial.rounds, a->given_up_s, old_s, MZ_TABU_PHASES);
+  text_of(a, &a->other, &a->plan, text);
+  if (a->explores && !mz_budget_explores(&a->budget))
+    mz_decision_say(d, "%s: given up after its round %d: exploring has cost its %.3g %% of the run's time", text, a->trial.rounds,
+                    100 * MZ_EXPLORING_SHARE);
+  else
+    mz_decision_say(d,
+                    "%s: given up after its round %d took %.3g s, the old plan's usual one %.3g s; not tried again for %d phases",
+                    text, a->trial.rounds, a->given_up_s, old_s, MZ_TABU_PHASES);
   d->observed = NAN;
   count_revert(a, &a->other, d);
 }
@@ -314,13 +329,15 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
   if (a->state == ABANDONED) d->plan = a->other;
   a->before = a->plan;
   a->decisions++;
+  mz_budget_window(&a->budget);
   d->observed = mz_evidence_window(&a->evidence, &a->plan, window);
   if (a->state == ABANDONED)
     record_abandonment(a, d);
   else if (a->state == ON_TRIAL)
     verify(a, d);
-  else if (a->reverts >= REVERTS_MAX)
-    mz_decision_say(d, "%d changes were undone: the plan stays for the rest of the run", a->reverts);
+  else if (mz_budget_wait(&a->budget) > 0)
+    mz_decision_say(d, "%d changes were undone lately: the plan stays for %d more windows", MZ_REVERTS_MAX,
+                    mz_budget_wait(&a->budget));
   else if (a->decisions < a->rest_until)
     mz_decision_say(d, "a phase of rest after a change");
   else if (!isfinite(d->observed) || a->rounds.count < ROUNDS_MIN)

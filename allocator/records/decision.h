@@ -29,7 +29,7 @@ typedef struct mz_decision {
   /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval; NAN without a
    * trial, and where it was given up. */
   double ratio, ratio_low, ratio_high;
-  int reverts;   /* so far; at 3 adapting stops */
+  int reverts;   /* so far */
   bool reverted; /* by this decision */
 } mz_decision;
 

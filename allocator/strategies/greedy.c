@@ -314,7 +314,7 @@ static bool explore(const mz_situation *situation, const look *base, mz_proposal
   mz_plan_text(situation->pipeline, &out->plan, situation->plan, text, sizeof text);
   snprintf(out->reason, sizeof out->reason, "explores %s: never measured here, predicted %.1f %% %s", text, 100 * fabs(ratio - 1),
            ratio < 1 ? "faster" : "slower");
-  out->change = out->demanded = true;
+  out->change = out->demanded = out->explores = true;
   out->candidates[0] = (mz_candidate){.plan = out->plan, .prediction = out->prediction};
   out->candidate_count = 1;
   return true;

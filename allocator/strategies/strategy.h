@@ -34,6 +34,7 @@ typedef struct mz_proposal {
   mz_plan plan;             /* the proposed one; the present one when !change */
   const char *predictor;    /* "analytic model", "last value" …: what `prediction` comes from */
   mz_prediction prediction; /* of `plan` */
+  bool explores;            /* tried for what it may teach: paid from the share of the time that exploring may cost (budget.h) */
   bool demanded; /* asked for by a threshold, not by a predicted gain: the least gain is not asked of it, verification is */
   mz_candidate candidates[MZ_CANDIDATES_MAX]; /* the best that were looked at, best first */
   int candidate_count;

@@ -4,7 +4,7 @@
 
 static struct {
   mz_plan plan; /* proposed whenever it is not in force */
-  bool demanded;
+  bool demanded, explores;
   double promise; /* seconds per unit, of those of the plan in force */
   int asked;
 } planted;
@@ -16,6 +16,7 @@ static inline void propose_planted(const mz_situation *situation, void *memory, 
                        .plan = planted.plan,
                        .predictor = "planted",
                        .demanded = planted.demanded,
+                       .explores = planted.explores,
                        .binding = "",
                        .reason = "it was planted"};
   const double now = mz_analytic_predict(situation->model, situation->plan).unit_s;
@@ -25,7 +26,7 @@ static const mz_strategy strategy_planted = {"planted", "proposes what the test 
 
 static inline void plant(const mz_plan *plan, double promise) {
   planted.plan = *plan;
-  planted.demanded = false;
+  planted.demanded = planted.explores = false;
   planted.promise = promise;
   planted.asked = 0;
 }

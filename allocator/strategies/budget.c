@@ -1,0 +1,22 @@
+#include "allocator/strategies/budget.h"
+#include <math.h>
+
+void mz_budget_round(mz_budget *b, double seconds, double usual_s) {
+  b->run_s += seconds;
+  if (usual_s > 0) b->exploring_s = fmax(0, b->exploring_s + seconds - usual_s); /* noise cancels out */
+}
+
+void mz_budget_window(mz_budget *b) {
+  if (b->spent == 0 || ++b->windows < MZ_REFILL_WINDOWS) return;
+  b->windows = 0;
+  b->spent--;
+}
+
+void mz_budget_revert(mz_budget *b) {
+  if (b->spent == 0) b->windows = 0;
+  if (b->spent < MZ_REVERTS_MAX) b->spent++;
+}
+
+int mz_budget_wait(const mz_budget *b) { return b->spent < MZ_REVERTS_MAX ? 0 : MZ_REFILL_WINDOWS - b->windows; }
+
+bool mz_budget_explores(const mz_budget *b) { return b->exploring_s < MZ_EXPLORING_SHARE * b->run_s; }
