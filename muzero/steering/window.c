@@ -11,14 +11,15 @@ static void start_clocks(mz_window_meter *m, const mz_state *state, const mz_wor
 }
 
 void mz_window_begin(mz_window_meter *m, const mz_state *state, const mz_workers *workers) {
-  *m = (mz_window_meter){.run = 1};
-  start_clocks(m, state, workers);
+  const mz_knobs last = m->knobs;
+  *m = (mz_window_meter){.run = 1, .knobs = last};
+  if (memcmp(&last, &workers->knobs, sizeof last) == 0) start_clocks(m, state, workers);
 }
 
 void mz_window_restart(mz_window_meter *m) {
   const int played = m->played;
   const mz_round_stats before = m->before;
-  *m = (mz_window_meter){.run = 1, .played = played, .before = before};
+  *m = (mz_window_meter){.run = 1, .played = played, .before = before, .knobs = m->knobs};
 }
 
 /* More rounds than there are places are averaged in runs of equal length, which doubles when the places are full. */
@@ -36,12 +37,13 @@ static void keep_round(mz_window_meter *m, double seconds) {
 double mz_window_round(mz_window_meter *m, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats) {
   const int64_t updates = stats->learning.updates - m->before.learning.updates, loops = state->settings.learning.loop_count;
   const double seconds = mz_quantised((double)(stats->wall_ns - m->before.wall_ns) * 1e-9);
-  const bool full = loops > 0 && updates == loops && m->open;
+  const bool full = loops > 0 && updates == loops;
   m->before = *stats;
+  m->knobs = workers->knobs;
   m->played++;
-  if (!full) { /* replay is filling, or the plan has just changed: the clocks begin with the next round */
+  if (!full || !m->open) { /* replay is filling, or the plan has just changed: the clocks begin with the next round */
     start_clocks(m, state, workers);
-    return 0;
+    return full ? seconds : 0;
   }
   m->full++;
   m->full_s += seconds;

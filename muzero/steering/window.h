@@ -7,6 +7,7 @@
 enum { MZ_WINDOW_STAGES = MZ_STAGE_EVALUATE + 1 };
 
 typedef struct mz_window_meter {
+  mz_knobs knobs;                           /* of the last round; all 0: none was played yet */
   bool open, closed;                        /* the clocks run; the rounds have ended */
   mz_stage_sample start[MZ_CLOCKED_STAGES]; /* readings when they began */
   mz_stage_sample rounds[MZ_WINDOW_STAGES]; /* sums over the rounds */
@@ -24,9 +25,10 @@ typedef struct mz_window_meter {
   double evaluation_s;
 } mz_window_meter;
 
-/* Before the phase's first round. */
+/* Before the phase's first round, which counts only where the one before it ran under the same knobs: after a change, and after a
+ * start, caches are cold. */
 void mz_window_begin(mz_window_meter *meter, const mz_state *state, const mz_workers *workers);
-/* After a round; stats: the phase's sums. Its seconds, cut to 6 digits, where it was of full work; 0 otherwise. */
+/* After a round; stats: the phase's sums. Returns its seconds, cut to 6 digits, where it was of full work; 0 otherwise. */
 double mz_window_round(mz_window_meter *meter, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats);
 /* Drops the measurements of this phase so far, because the plan has changed. */
 void mz_window_restart(mz_window_meter *meter);

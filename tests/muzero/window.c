@@ -19,6 +19,7 @@ static void begin(void) {
   memset(&stats, 0, sizeof stats);
   state.settings.learning.loop_count = 4;
   workers.knobs.learner_threads = 2;
+  meter.knobs = workers.knobs;
   mz_window_begin(&meter, &state, &workers);
 }
 
@@ -103,11 +104,43 @@ static void a_restart_forgets(void **unused) {
   begin();
   play(10, 4);
   mz_window_restart(&meter);
-  assert_true(play(99, 4) == 0);
+  assert_close(play(99, 4), 0.099); /* told, and not counted */
   assert_close(play(20, 4), 0.02);
   const mz_window w = end();
   assert_close(w.units, 1);
   assert_close(w.stages[MZ_STAGE_ACTOR].items, 100);
+}
+
+static void the_first_round_after_a_change_does_not_count(void **unused) {
+  (void)unused;
+  for (int changed = 0; changed < 2; changed++) {
+    begin();
+    play(10, 4);
+    end();
+    workers.knobs.cpu_actor += changed;
+    memset(&stats, 0, sizeof stats);
+    mz_window_begin(&meter, &state, &workers);
+    assert_close(play(50, 4), 0.05);
+    assert_close(play(20, 4), 0.02);
+    const mz_window w = end();
+    assert_close(w.units, 2 - changed);
+    assert_close(w.wall_s, changed ? 0.02 : 0.07);
+    assert_close(w.stages[MZ_STAGE_ACTOR].items, 100 * (2 - changed));
+  }
+}
+
+/* Nothing is known of what ran before: the process has just begun. */
+static void the_first_round_of_all_does_not_count(void **unused) {
+  (void)unused;
+  memset(&meter, 0, sizeof meter);
+  begin();
+  memset(&meter.knobs, 0, sizeof meter.knobs);
+  mz_window_begin(&meter, &state, &workers);
+  play(50, 4);
+  play(20, 4);
+  const mz_window w = end();
+  assert_close(w.units, 1);
+  assert_close(w.wall_s, 0.02);
 }
 
 static void evaluation_is_a_stage_of_its_own(void **unused) {
@@ -131,6 +164,8 @@ int main(void) {
       cmocka_unit_test(without_full_rounds_there_is_nothing),
       cmocka_unit_test(many_rounds_are_averaged_in_runs_of_equal_length),
       cmocka_unit_test(a_restart_forgets),
+      cmocka_unit_test(the_first_round_after_a_change_does_not_count),
+      cmocka_unit_test(the_first_round_of_all_does_not_count),
       cmocka_unit_test(evaluation_is_a_stage_of_its_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
