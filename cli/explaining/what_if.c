@@ -9,7 +9,7 @@ typedef struct what_if_arguments {
   mz_text_list sets;
   const char *run;
   int64_t phase;
-  bool json;
+  bool best, json;
 } what_if_arguments;
 
 #define AT(field) offsetof(what_if_arguments, field)
@@ -31,6 +31,11 @@ static const mz_option options[] = {
      .otherwise = "the plan as it was",
      .class_ = MZ_OPERATIONAL,
      .help = "a knob of the other plan; may be repeated"},
+    {.name = "--best",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(best),
+     .class_ = MZ_OPERATIONAL,
+     .help = "the other plan is the best one that was measured, by what is expected of it, within the limits; not with --set"},
     MZ_OPTION_JSON(AT(json)),
     {0},
 };
@@ -61,14 +66,40 @@ static cJSON *prediction_json(const mz_pipeline *pipeline, const mz_plan *plan, 
   return o;
 }
 
+/* How many windows of the plan the model was fitted to; 0: none, all that is said of it is inferred. */
+static int times_measured(const mz_analytic *model, const mz_plan *plan) {
+  for (int i = 0; i < model->plan_count; i++)
+    if (mz_plan_equal(model->pipeline, &model->plans[i].plan, plan)) return model->plans[i].count;
+  return 0;
+}
+
+/* The measured plan of the least expected time, or price where that is the objective. The present one where none is better. */
+static void take_best(const mz_replayed *r, mz_plan *plan) {
+  const mz_analytic *model = mz_allocator_model(r->allocator);
+  const bool priced = r->options.settings->objective == MZ_OBJECTIVE_COST;
+  double least = INFINITY;
+  for (int i = 0; i < model->plan_count; i++) {
+    const mz_plan *other = &model->plans[i].plan;
+    const double price = priced ? mz_plan_price_s(model->pipeline, r->options.settings, other) : 1;
+    const double cost = mz_allocator_predict(r->allocator, other).unit_s * price;
+    if (mz_plan_refused(model->pipeline, &r->options.bounds, other) || !(cost < least)) continue;
+    least = cost;
+    *plan = *other;
+  }
+}
+
 static mz_status answer(const what_if_arguments *arguments, const mz_replayed *replayed) {
   const mz_pipeline *pipeline = replayed->options.pipeline;
   const mz_plan *kept = mz_allocator_plan(replayed->allocator);
   mz_plan other = *kept;
+  if (arguments->best && arguments->sets.count > 0)
+    return mz_fail(MZ_E_USAGE, "--best: chooses the plan by itself; leave --set %s out, or --best", arguments->sets.items[0]);
+  if (arguments->best) take_best(replayed, &other);
   for (int i = 0; i < arguments->sets.count; i++) MZ_TRY(set_knob(pipeline, &other, arguments->sets.items[i]));
   const mz_prediction was = mz_allocator_predict(replayed->allocator, kept),
                       would = mz_allocator_predict(replayed->allocator, &other);
   const char *refused = mz_plan_refused(pipeline, &replayed->options.bounds, &other);
+  const int measured = times_measured(mz_allocator_model(replayed->allocator), &other);
   const double price = mz_plan_price_s(pipeline, replayed->options.settings, kept),
                other_price = mz_plan_price_s(pipeline, replayed->options.settings, &other);
   if (arguments->json) {
@@ -77,6 +108,7 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
     cJSON_AddItemToObject(o, "other", prediction_json(pipeline, &other, &would));
     cJSON_AddNumberToObject(o, "time_ratio", would.unit_s / was.unit_s);
     cJSON_AddNumberToObject(o, "cost_ratio", would.unit_s * other_price / (was.unit_s * price));
+    cJSON_AddNumberToObject(o, "measured", measured);
     cJSON_AddItemToObject(o, "refused", refused ? cJSON_CreateString(refused) : cJSON_CreateNull());
     cJSON_AddNumberToObject(o, "replayed", (double)replayed->decisions);
     cJSON_AddNumberToObject(o, "differences", (double)replayed->differences);
@@ -88,6 +120,10 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
   mz_plan_text(pipeline, &other, kept, text, sizeof text);
   printf("what if: %.4g ms (90 %%: %.4g to %.4g): %s\n", 1e3 * would.unit_s, 1e3 * would.low, 1e3 * would.high,
          text[0] ? text : "the same plan");
+  if (measured > 0)
+    printf("         measured in %d window%s\n", measured, measured == 1 ? "" : "s");
+  else
+    printf("         never measured: inferred from other plans\n");
   printf("         %.3g of the time, %.3g of the cost%s%s\n", would.unit_s / was.unit_s,
          would.unit_s * other_price / (was.unit_s * price), refused ? "; it would be refused: " : "", refused ? refused : "");
   printf("%lld decisions replayed, %lld of them differ from the ledger\n", (long long)replayed->decisions,
@@ -111,7 +147,7 @@ const mz_command mz_command_what_if = {
     .name = "what-if",
     .summary = "what another plan would have been expected to do",
     .about = "Replays a run's ledger up to a phase, which gives the same decisions again, and asks the model that drove there "
-             "for another plan.",
+             "for another plan, or with --best for the best one that was measured. Says whether the plan was ever measured.",
     .options = options,
     .arguments_size = sizeof(what_if_arguments),
     .examples = {"what-if runs/cp --phase 3 --set cpu_actor=1", "what-if runs/cp --set mcts_storage_size=32 --json"},

@@ -1,5 +1,6 @@
 #include "allocator/records/ledger.h"
 #include "cli/commands.h"
+#include "cli/explaining/why_summary.h"
 #include "cli/print.h"
 #include "cli/run_argument.h"
 #include "muzero/knobs.h"
@@ -150,17 +151,41 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
   return status;
 }
 
+/* A decision of the ledger, for the summary. */
+static mz_status sum_line(void *context, const char *line, size_t length, int64_t at) {
+  int64_t phase;
+  char action[16], where[32];
+  cJSON *decision;
+  if (!mz_ledger_peek(line, &phase, action)) return MZ_OK;
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &decision));
+  mz_why_summary_add(context, decision);
+  cJSON_Delete(decision);
+  return MZ_OK;
+}
+
+static mz_status summarise(const char *path) {
+  mz_why_summary *summary;
+  MZ_TRY(mz_alloc(&summary, 1, sizeof *summary));
+  const mz_status status = mz_ledger_read(path, sum_line, summary);
+  if (status == MZ_OK) mz_why_summary_print(summary);
+  free(summary);
+  return status;
+}
+
 static mz_status why(const void *given) {
   const why_arguments *arguments = given;
   reading r = {.arguments = arguments};
   char run[MZ_RUN_ARGUMENT_SIZE], path[1024];
   MZ_TRY(mz_run_argument_whole(arguments->run, "a ledger", run));
   MZ_TRY(mz_ledger_path(run, path, sizeof path));
+  const bool all = !arguments->json && arguments->phase == MZ_COUNT_UNSET;
+  if (all) MZ_TRY(summarise(path));
   MZ_TRY(mz_ledger_read(path, read_line, &r));
   if (arguments->phase != MZ_COUNT_UNSET && r.shown == 0)
     return mz_fail(MZ_E_CONFIG, "%s: there is no decision after phase %lld; it has %lld decisions", arguments->run,
                    (long long)arguments->phase, (long long)r.decisions);
-  if (!arguments->json && arguments->phase == MZ_COUNT_UNSET)
+  if (all)
     printf("%lld decisions, %lld of them left the plan as it was (--phase N shows any)\n", (long long)r.decisions,
            (long long)r.kept);
   return mz_print_flush();
@@ -169,9 +194,10 @@ static mz_status why(const void *given) {
 const mz_command mz_command_why = {
     .name = "why",
     .summary = "the allocator's decisions explained",
-    .about = "Reads a run's ledger: what was changed after which phase and why; with --phase, one decision with what was "
-             "predicted, observed, "
-             "looked at and rejected. --json prints one object per decision.",
+    .about =
+        "Reads a run's ledger: how many plans were tried, kept and undone, what that took and gained, and what was changed after "
+        "which phase and why; with --phase, one decision with what was predicted, observed, looked at and rejected. --json "
+        "prints one object per decision.",
     .options = options,
     .arguments_size = sizeof(why_arguments),
     .examples = {"why runs/cp", "why runs/cp --phase 3"},
