@@ -148,10 +148,38 @@ static void residuals_add(residuals *r, double residual, double weight) {
   r->squares += weight * residual * residual;
 }
 
-/* Each observation has its own items; the last one's stay. */
+/* A stage that had nothing to do, as evaluation between phases that evaluate; where no stage was seen at work, nothing is known. */
+static bool had_nothing_to_do(const mz_pipeline *pipeline, const mz_observation *seen, int stage) {
+  if (!(seen->stages[stage].items == 0 && seen->stages[stage].busy_s == 0)) return false;
+  for (int s = 0; s < pipeline->stage_count; s++)
+    if (item_cpu_s(&seen->stages[s]) > 0) return true;
+  return false;
+}
+
+/* Each observation has its own items. */
 static void take_items(mz_analytic *model, const mz_observation *seen) {
-  for (int s = 0; s < model->pipeline->stage_count; s++)
-    if (item_cpu_s(&seen->stages[s]) > 0) model->stages[s].items = seen->stages[s].items;
+  for (int s = 0; s < model->pipeline->stage_count; s++) {
+    if (item_cpu_s(&seen->stages[s]) > 0)
+      model->stages[s].items = seen->stages[s].items;
+    else if (had_nothing_to_do(model->pipeline, seen, s))
+      model->stages[s].items = 0;
+  }
+}
+
+/* A unit is expected to have the newest observation's items, of a stage that has work now and then so many as it has in the mean. */
+static void expect_items(mz_analytic *model, const point *points, int count) {
+  for (int s = 0; s < model->pipeline->stage_count; s++) {
+    double newest = 0, at_work = 0, known = 0;
+    for (int i = count - 1; i >= 0; i--) {
+      const bool works = item_cpu_s(&points[i].seen->stages[s]) > 0;
+      if (!works && !had_nothing_to_do(model->pipeline, points[i].seen, s)) continue;
+      known += points[i].weight;
+      if (!works) continue;
+      at_work += points[i].weight;
+      newest = points[i].seen->stages[s].items;
+    }
+    if (at_work > 0) model->stages[s].items = newest * at_work / known;
+  }
 }
 
 static double point_s(const mz_analytic_steps *steps, const double *overlap_s, double contention) {
@@ -307,6 +335,7 @@ void mz_analytic_fit(mz_analytic *model, const mz_observation *observations, int
     mz_analytic_take_apart(model, &points[i].seen->plan, &parts);
     points[i].steps = parts.steps;
   }
+  expect_items(model, points, model->observations);
   fit_shape(model, points, model->observations);
   take_out_drift(model, points, model->observations);
   fit_shape(model, points, model->observations);

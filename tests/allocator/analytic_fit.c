@@ -191,6 +191,32 @@ static void test_later_windows_weigh_more(void **state) {
               4.6e-3); /* 32 windows weigh as much as all before them, and costs by their inverse square */
 }
 
+/* A stage that works in every other unit, as evaluation may: the mean is predicted, and the model is not unsure because of it. */
+static void test_a_stage_that_works_now_and_then(void **state) {
+  (void)state;
+  enum { UNITS = 16 };
+  mz_pipeline pipeline = small(2, 0);
+  pipeline.queue_count = 0;
+  pipeline.stages[2] = (mz_pipeline_stage){.name = "c", .step = 1, .threads = -1, .batch = -1, .device = -1, .items = 10};
+  pipeline.stage_count = 3;
+  mz_observation seen[UNITS];
+  const mz_plan plan = plan_of(1, 1, 1, 1);
+  for (int i = 0; i < UNITS; i++) {
+    const double busy_s = i % 2 == 0 ? 0.04 : 0;
+    seen[i] = (mz_observation){.plan = plan, .unit_s = 0.1 + busy_s, .round_s = NAN, .cpu_s = NAN, .rss_bytes = NAN};
+    seen[i].stages[0] = (mz_stage_sample){.items = 100, .busy_s = 0.1, .cpu_s = 0.1};
+    seen[i].stages[1] = (mz_stage_sample){.items = 100, .busy_s = 0.02, .cpu_s = 0.02};
+    if (busy_s > 0) seen[i].stages[2] = (mz_stage_sample){.items = 10, .busy_s = busy_s, .cpu_s = busy_s};
+  }
+  for (int last = 0; last < 2; last++) { /* whichever came last */
+    mz_analytic model;
+    mz_analytic_init(&model, &pipeline, 2);
+    mz_analytic_fit(&model, seen, UNITS - last);
+    assert_near(mz_analytic_predict(&model, &plan).unit_s, 0.12, 0.03);
+    assert_true(model.drift < 0.02);
+  }
+}
+
 /* ---- odd input ---- */
 
 static void assert_sane(const mz_analytic *model, const mz_plan *plan) {
@@ -303,6 +329,7 @@ int main(void) {
                                      cmocka_unit_test(test_a_fit_predicts_other_plans),
                                      cmocka_unit_test(test_one_window_and_probes_predict_other_batches),
                                      cmocka_unit_test(test_a_measured_plan_is_predicted_by_what_was_measured),
+                                     cmocka_unit_test(test_a_stage_that_works_now_and_then),
                                      cmocka_unit_test(test_later_windows_weigh_more),
                                      cmocka_unit_test(test_nothing_known_predicts_nothing),
                                      cmocka_unit_test(test_probes_alone_predict_something),
