@@ -78,6 +78,9 @@ mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *op
 void mz_allocator_free(mz_allocator *allocator) { free(allocator); }
 
 const mz_plan *mz_allocator_plan(const mz_allocator *allocator) { return &allocator->plan; }
+const mz_plan *mz_allocator_kept(const mz_allocator *allocator) {
+  return allocator->state == ON_TRIAL ? &allocator->other : &allocator->plan;
+}
 const mz_analytic *mz_allocator_model(const mz_allocator *allocator) { return &allocator->evidence.model; }
 mz_prediction mz_allocator_predict(const mz_allocator *allocator, const mz_plan *plan) {
   return mz_analytic_predict(&allocator->evidence.model, plan);

@@ -29,7 +29,9 @@ void mz_allocator_free(mz_allocator *allocator);
 /* Before the first phase: a strategy with a history may begin elsewhere than at the start plan, and without one where the
  * pipeline's probes promise a quarter less time; this is no trial, its action is "confirm". decision->phase is `phase` (0 for a new run), observed NAN. */
 void mz_allocator_begin(mz_allocator *allocator, int64_t phase, int64_t round, mz_decision *decision);
-const mz_plan *mz_allocator_plan(const mz_allocator *allocator);
+const mz_plan *mz_allocator_plan(const mz_allocator *allocator); /* in force, perhaps on trial */
+const mz_plan *
+mz_allocator_kept(const mz_allocator *allocator); /* that holds if no trial is confirmed: what a run resumes from */
 /* After a full round (not when replay was still filling). true: the trial is plainly bad and ends at once: the old plan holds
  * from here, and the caller applies it before the next round. The window of that phase must hold nothing from before it; the next
  * decision is the "revert". */

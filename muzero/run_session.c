@@ -7,6 +7,7 @@
 #include <string.h>
 
 mz_status mz_run_session(const mz_run *run, char **out) {
+  const mz_knobs kept = mz_steer_kept_knobs(run->steer);
   cJSON *json = cJSON_CreateObject();
   cJSON_AddNumberToObject(json, "wall_s", mz_run_wall_s(run));
   cJSON_AddNumberToObject(json, "score", run->score);
@@ -15,7 +16,7 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   if (run->best_rounds >= 0) cJSON_AddNumberToObject(json, "best_rounds", (double)run->best_rounds);
   mz_json_add_u64_hex(json, "metrics_offset", run->metrics.offset);
   mz_json_add_u64_hex(json, "ledger_offset", mz_steer_ledger_offset(run->steer));
-  cJSON_AddItemToObject(json, "plan", mz_knobs_to_json(&run->workers.knobs));
+  cJSON_AddItemToObject(json, "plan", mz_knobs_to_json(&kept));
   cJSON_AddNumberToObject(json, "cost", run->cost);
   cJSON_AddNumberToObject(json, "fallbacks", run->fallbacks);
   cJSON_AddStringToObject(json, "isa", mz_isa_name(mz_isa_level()));

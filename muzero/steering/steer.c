@@ -233,6 +233,7 @@ void mz_steer_free(mz_steer *s) {
 }
 
 mz_knobs mz_steer_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_plan(s->allocator)); }
+mz_knobs mz_steer_kept_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_kept(s->allocator)); }
 const mz_devices *mz_steer_devices(const mz_steer *s) { return &s->outset.devices; }
 const mz_pipeline *mz_steer_pipeline(const mz_steer *s) { return &s->outset.pipeline; }
 double mz_steer_price_s(const mz_steer *s) {

@@ -30,6 +30,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
 void mz_steer_free(mz_steer *steer);
 /* The plan in force, as the workers take it; the devices it names. */
 mz_knobs mz_steer_knobs(const mz_steer *steer);
+mz_knobs mz_steer_kept_knobs(const mz_steer *steer); /* without the plan on trial: what a resumed run begins with */
 const mz_devices *mz_steer_devices(const mz_steer *steer);
 const mz_pipeline *mz_steer_pipeline(const mz_steer *steer);
 double mz_steer_price_s(const mz_steer *steer); /* of the plan in force */

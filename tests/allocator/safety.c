@@ -33,6 +33,8 @@ static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
 
   d = phase(&s, a);
   expect(&d, MZ_DECISION_TRY, "it was planted");
+  assert_plan(*mz_allocator_plan(a), better);
+  assert_plan(*mz_allocator_kept(a), base);
   assert_true(d.predicted.unit_s == promised.unit_s);
   assert_true(d.observed > 0.9 * shop_round_s(&base, NULL) && d.observed < 1.1 * shop_round_s(&base, NULL));
   assert_plan(d.plan, base);
@@ -48,6 +50,7 @@ static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
   d = phase(&s, a);
   expect(&d, MZ_DECISION_CONFIRM, "it stays");
   const double truth = shop_round_s(&base, NULL) / shop_round_s(&better, NULL);
+  assert_plan(*mz_allocator_kept(a), better);
   assert_true(d.ratio_low < truth && truth < d.ratio_high && d.ratio_low > 1);
   assert_plan(d.next, better);
   assert_int_equal(d.reverts, 0);
