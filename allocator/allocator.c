@@ -33,6 +33,7 @@ struct mz_allocator {
   mz_rounds rounds;       /* under `plan`, when it is not on trial */
   mz_trial trial;         /* the present or the last one */
   bool explores;          /* it does */
+  bool overdrawn;         /* it was given up because exploring had cost its share */
   double given_up_s;      /* the round that did it */
 
   int64_t decisions, rest_until; /* decision from which on the next change may be tried */
@@ -268,8 +269,9 @@ bool mz_allocator_round(mz_allocator *a, double seconds) {
     mz_rounds_add(&a->rounds, seconds);
     return false;
   }
-  if (!mz_trial_round(&a->trial, seconds) && !(exploring && a->trial.after.count > 0 && !mz_budget_explores(&a->budget)))
-    return false;
+  const bool plainly_bad = mz_trial_round(&a->trial, seconds);
+  a->overdrawn = exploring && a->trial.after.count > 0 && !mz_budget_explores(&a->budget);
+  if (!plainly_bad && !a->overdrawn) return false;
   a->given_up_s = seconds;
   a->state = ABANDONED;
   go_back(a);
@@ -282,7 +284,7 @@ static void record_abandonment(mz_allocator *a, mz_decision *d) {
   mz_evidence_slow(&a->evidence, &a->other, &a->plan, mz_rounds_median(&a->trial.after) / old_s, a->trial.after.count);
   mz_evidence_fit(&a->evidence);
   text_of(a, &a->other, &a->plan, text);
-  if (a->explores && !mz_budget_explores(&a->budget))
+  if (a->overdrawn)
     mz_decision_say(d, "%s: given up after its round %d: exploring has cost its %.3g %% of the run's time", text, a->trial.rounds,
                     100 * MZ_EXPLORING_SHARE);
   else

@@ -15,26 +15,30 @@ typedef struct mz_allocator_options {
   const mz_strategy *strategy; /* NULL: the one that settings->strategy names; a strategy of the caller's own otherwise */
 } mz_allocator_options;
 
-/* Chooses the rows of the history that an allocator uses, few rows of many plans: the newest 8 of a plan among the newest 256, 64 in
- * all. used: those, oldest first; returns their number. Picking among the picked changes nothing, so that a ledger need keep no others. */
+/* Chooses the rows of the history that an allocator uses, few rows of many plans: the newest 8 of a plan among the newest 256,
+ * 64 in all. used: those, oldest first; returns their number. Picking among the picked changes nothing, so that a ledger need
+ * keep no others. */
 enum { MZ_HISTORY_USED_MAX = 64 };
 int mz_allocator_history(const mz_allocator_options *options, const mz_observation *used[MZ_HISTORY_USED_MAX]);
 
 /* MZ_E_CONFIG: a pipeline that contradicts itself; a start plan outside the bounds (says by how much). */
 mz_status mz_allocator_check(const mz_allocator_options *options);
-/* As above, and MZ_E_CONFIG for an unknown strategy. Options and what they point to may go afterwards, but a strategy of one's own. */
+/* As above, and MZ_E_CONFIG for an unknown strategy. Options and what they point to may go afterwards, but a strategy of one's
+ * own. */
 mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *options);
 void mz_allocator_free(mz_allocator *allocator);
 
 /* Before the first phase: a strategy with a history may begin elsewhere than at the start plan, and without one where the
- * pipeline's probes promise a quarter less time; this is no trial, its action is "confirm". decision->phase is `phase` (0 for a new run), observed NAN. */
+ * pipeline's probes promise a quarter less time; this is no trial, its action is "confirm". decision->phase is `phase` (0 for a
+ * new run), observed NAN. */
 void mz_allocator_begin(mz_allocator *allocator, int64_t phase, int64_t round, mz_decision *decision);
-const mz_plan *mz_allocator_plan(const mz_allocator *allocator); /* in force, perhaps on trial */
-const mz_plan *
-mz_allocator_kept(const mz_allocator *allocator); /* that holds if no trial is confirmed: what a run resumes from */
-/* After a full round (not when replay was still filling). true: the trial is plainly bad and ends at once: the old plan holds
- * from here, and the caller applies it before the next round. The window of that phase must hold nothing from before it; the next
- * decision is the "revert". */
+/* The plan in force, perhaps on trial. */
+const mz_plan *mz_allocator_plan(const mz_allocator *allocator);
+/* The plan that holds unless a trial is confirmed: what a run resumes from. */
+const mz_plan *mz_allocator_kept(const mz_allocator *allocator);
+/* After a full round (not when replay was still filling). true: the trial is plainly bad, or exploring has cost its share, and
+ * it ends at once: the old plan holds from here, and the caller applies it before the next round. The window of that phase must
+ * hold nothing from before it; the next decision is the "revert". */
 bool mz_allocator_round(mz_allocator *allocator, double seconds);
 /* After a phase: takes the window (quantised), decides. */
 void mz_allocator_decide(mz_allocator *allocator, const mz_window *window, mz_decision *decision);

@@ -1,6 +1,6 @@
-/* What changing plans may cost. Undone changes are paid from a credit that refills slowly, so that a strategy that is wrong changes little
- * and one that was wrong once may go on adapting; exploring, which tries what is not predicted to gain, is paid from a share of the
- * run's time. A plain struct, pure functions. */
+/* What changing plans may cost. Undone changes are paid from a credit that refills slowly, so that a strategy that is wrong
+ * changes little and one that was wrong once may continue to adapt; exploring, which tries what is not predicted to gain, is
+ * paid from a share of the run's time. A plain struct, pure functions. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
