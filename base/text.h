@@ -18,6 +18,6 @@ int mz_text_is_control(uint32_t code);
  * not fit is cut behind a whole character. Returns `out`. */
 const char *mz_text_printable(const char *text, char *out, size_t size);
 /* Writes a path as one word for a POSIX shell: as it is where that is safe, otherwise in quotes, $'…' for what mz_text_printable
- * would escape; a leading '-' gets ./ before it, so that no command reads a flag. A word that does not fit becomes '…': a part of it
- * would name something else. Returns `out`. */
+ * would escape; a leading '-' gets ./ before it, so that no command reads a flag. A word that does not fit becomes '…': a part of
+ * it would name something else. Returns `out`. */
 const char *mz_shell_quote(const char *text, char *out, size_t size);

@@ -8,7 +8,8 @@ enum { MZ_RUN_ARGUMENT_SIZE = 640 };
   "a run's directory (its latest checkpoint), RUN@best, RUN@ROUND, a checkpoint file, or a folder of runs (its newest)"
 #define MZ_WHOLE_RUN_HELP "a run's directory, or a folder of runs (its newest)"
 
-/* Writes `given`, in which a folder of runs is replaced by its newest run; stderr then says which. What is no such folder is copied. */
+/* Writes `given`, in which a folder of runs is replaced by its newest run; stderr then says which. What is no such folder is
+ * copied. */
 mz_status mz_run_argument(const char *given, char out[MZ_RUN_ARGUMENT_SIZE]);
 /* The same for a command that takes a run and not one of its checkpoints: MZ_E_USAGE for RUN@best and RUN@ROUND. A checkpoint file
  * passes. `what` names what is of the whole run ("a report"). */

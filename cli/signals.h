@@ -1,8 +1,8 @@
 /* Signals of the commands that drive runs. Handlers only remember; who drives a run passes on what they remember, between rounds.
- * The first SIGINT or SIGTERM asks for a stop at the round's end, the second ends the process at once with MZ_INTERRUPTED. SIGHUP asks
- * for a stop, too, however often it comes (a closing terminal and its shell both send it), unless it was ignored when the program
- * began, as under nohup. SIGUSR1 asks for a checkpoint. SIGPIPE is ignored, so that a reader of our output who leaves cannot cost the
- * run its state: the failed write is reported instead. */
+ * The first SIGINT or SIGTERM asks for a stop at the round's end, the second ends the process at once with MZ_INTERRUPTED. SIGHUP
+ * asks for a stop, too, however often it comes (a closing terminal and its shell both send it), unless it was ignored when the
+ * program began, as under nohup. SIGUSR1 asks for a checkpoint. SIGPIPE is ignored, so that a reader of our output who leaves
+ * cannot cost the run its state: the failed write is reported instead. */
 #pragma once
 #include "muzero/trainer.h"
 

@@ -1,5 +1,5 @@
-/* Othello on bitboards. Bit 8 · row + column of an 8 × 8 field, a1 lowest; a smaller board lies in its middle, where it has the same
- * first position and an empty border that no run of discs crosses. */
+/* Othello on bitboards. Bit 8 · row + column of an 8 × 8 field, a1 lowest; a smaller board lies in its middle, where it has the
+ * same first position and an empty border that no run of discs crosses. */
 #include "envs/bundled.h"
 #include "envs/fast_random.h"
 #include <string.h>

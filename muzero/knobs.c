@@ -23,7 +23,8 @@ static int64_t one(const situation *s) {
   return 1;
 }
 
-/* ---- values where the user names none: every stage may use every core, for whoever waits sleeps, so the stages share them by need ---- */
+/* ---- values where the user names none: every stage may use every core, for whoever waits sleeps, so the stages share them by
+ * need ---- */
 
 static int64_t actors(const situation *s) { return least_of(s->threads, s->settings->selfplay.games); }
 static int64_t builders(const situation *s) {

@@ -197,7 +197,8 @@ static bool evaluation_due(const mz_run *run) {
   return phase_ended(run) && index % run->settings.train.eval_interval == 0;
 }
 
-/* Evaluates after a phase; a score that reaches the limit is confirmed. Then it looks at the limits again, for all that takes time. */
+/* Evaluates after a phase; a score that reaches the limit is confirmed. Then it looks at the limits again, for all that takes
+ * time. */
 static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *phase, mz_reason *reason, bool *confirmed) {
   uint32_t stream = (uint32_t)run->state.counters.rounds;
   uint64_t start = mz_clock_ns();

@@ -83,12 +83,13 @@ mz_status mz_settings_resolve(mz_settings *settings, const uint8_t *explicit_);
 /* Checks settings that were resolved before and come from a file: MZ_E_CONFIG where mz_settings_resolve would have refused or
  * changed them. */
 mz_status mz_settings_check(const mz_settings *settings);
-/* Returns a hash of the settings that decide what a unit of work costs: network, loss, search, self-play, replay, batch, evaluation. */
+/* Returns a hash of the settings that decide what a unit of work costs: network, loss, search, self-play, replay, batch,
+ * evaluation. */
 uint64_t mz_settings_work_hash(const mz_settings *settings);
 
-/* Bundled presets (muzero/presets/NAME.json, compiled in) by name; a path with a '/' or ending in .json is read from disk, and so is
- * a run's directory, which stands for its config.json. A variant of an environment ("gomoku:size=9") has a preset of its own or else
- * that of the environment. MZ_E_CONFIG naming the nearest. *text is NUL-terminated, free(). */
+/* Bundled presets (muzero/presets/NAME.json, compiled in) by name; a path with a '/' or ending in .json is read from disk, and so
+ * is a run's directory, which stands for its config.json. A variant of an environment ("gomoku:size=9") has a preset of its own
+ * or else that of the environment. MZ_E_CONFIG naming the nearest. *text is NUL-terminated, free(). */
 mz_status mz_preset_load(const char *name, char **text, size_t *size);
 /* Loads a preset into a config over mz_settings. A run's own config.json gives all of that run's settings, as they were resolved:
  * none of them counts as given by the user, and replay_ratio follows anew from the others. */

@@ -1,4 +1,5 @@
-/* The fixed small job: a few rounds of tic-tac-toe with prioritised replay and reanalyze, small enough that only our own kernels run. */
+/* The fixed small job: a few rounds of tic-tac-toe with prioritised replay and reanalyze, small enough that only our own kernels
+ * run. */
 #include "muzero/training/round.h"
 #include "muzero/storage/sections.h"
 #include "muzero/knobs.h"

@@ -36,8 +36,8 @@ enum {
    * metrics.jsonl. */
   MZ_ALLOW_FALLBACK = 2,
 };
-/* Continues `run`, a directory, from its latest checkpoint, exactly. Only exact and operational settings may differ (numeric ones with
- * MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset, from are ignored. */
+/* Continues `run`, a directory, from its latest checkpoint, exactly. Only exact and operational settings may differ (numeric ones
+ * with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset, from are ignored. */
 mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow);
 /* Waits for a checkpoint in flight; releases the lock. Does not save. */
 void mz_run_close(mz_run *run);
@@ -101,8 +101,8 @@ typedef enum mz_reason {
 const char *mz_reason_name(mz_reason reason); /* "rounds", "env_steps", "updates", "time", "score", "budget", "interrupted" */
 
 /* Plays rounds to the end of the phase or to a limit, evaluates when due, checkpoints when due, appends to metrics.jsonl. *reason
- * says whether a limit was met (a checkpoint is then on disk). After MZ_GOES_ON call again. Limits of time and budget leave room for
- * the evaluation that ends the run, by what the last one took. A failure (NaN in the loss, full disk) leaves the last good
+ * says whether a limit was met (a checkpoint is then on disk). After MZ_GOES_ON call again. Limits of time and budget leave room
+ * for the evaluation that ends the run, by what the last one took. A failure (NaN in the loss, full disk) leaves the last good
  * checkpoint as the latest. */
 mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason);
 /* Final score on `games` fresh games; touches no state. */
@@ -134,8 +134,8 @@ mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs);
 cJSON *mz_phase_to_json(const mz_phase *phase); /* keys of the contract, event "phase" */
 cJSON *mz_evaluation_to_json(const mz_evaluation *evaluation, int players, int64_t simulations, const char *opponent);
 
-/* A trained agent from a run directory (its latest checkpoint), RUN@best, RUN@ROUND or a checkpoint file (storage/run_path.h), for eval,
- * play and inference. */
+/* A trained agent from a run directory (its latest checkpoint), RUN@best, RUN@ROUND or a checkpoint file (storage/run_path.h),
+ * for eval, play and inference. */
 typedef struct mz_loaded mz_loaded;
 mz_status mz_loaded_open(mz_loaded **out, const char *path);
 /* Returns whether an opponent's name is a run's or a checkpoint's path rather than a built-in player's name. */

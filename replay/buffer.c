@@ -287,8 +287,8 @@ static mz_status read_priorities(mz_buffer *buffer, int64_t first_leaf, uint32_t
   return MZ_OK;
 }
 
-/* One segment of the index. `keep`: with its recorded priorities, otherwise with first ones. *room: positions that the ring it is of
- * has left. */
+/* One segment of the index. `keep`: with its recorded priorities, otherwise with first ones. *room: positions that the ring it is
+ * of has left. */
 static mz_status read_entry(mz_buffer *buffer, mz_reader *reader, bool keep, uint64_t *room,
                             mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context) {
   uint64_t hash = mz_read_u64(reader);

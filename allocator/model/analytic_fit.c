@@ -299,8 +299,8 @@ static int number_plan(mz_analytic *model, const mz_plan *plan) {
   return model->plan_count++;
 }
 
-/* Newest first. Windows of one plan agree with one another more than with the model: together they weigh less than 1, so that a plan
- * that ran for long does not drown the others. */
+/* Newest first. Windows of one plan agree with one another more than with the model: together they weigh less than 1, so that a
+ * plan that ran for long does not drown the others. */
 static int collect(mz_analytic *model, const mz_observation *observations, int count, point points[FIT_MAX]) {
   double together[MZ_RESIDUALS_MAX] = {0};
   int used = 0;

@@ -74,9 +74,9 @@ typedef struct server {
   double alone_s; /* of all items */
 } server;
 
-/* Items per second when task times are exponential: a birth–death chain over the full places. Those that are not full limit how many of
- * the producer's threads work, those that are how many of the consumer's do. (Reference: the machine-repair model; with one
- * thread each it is M/M/1/K, mz_queue_empty.) */
+/* Items per second when task times are exponential: a birth–death chain over the full places. Those that are not full limit how
+ * many of the producer's threads work, those that are how many of the consumer's do. (Reference: the machine-repair model; with
+ * one thread each it is M/M/1/K, mz_queue_empty.) */
 static double exponential_rate(const server *from, const server *to, double capacity) {
   double weight = 1, sum = 1, rate = 0;
   for (double full = 1; full <= capacity && weight < 1e200; full++) {

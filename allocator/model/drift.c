@@ -7,8 +7,8 @@ static const double STEP_LEAST = 0.003, STEP_MOST = 0.1; /* of the level; the le
 static const double NORMAL_MEDIAN = 0.6745;              /* of |x|, x normal */
 enum { N = MZ_DRIFT_WINDOWS_MAX, P = MZ_DRIFT_PLANS_MAX, PAIRS_MIN = 4 };
 
-/* From windows that follow one another under one plan: their differences are noise and the level's step. By medians, because a change
- * of another kind (an evaluation, a neighbour on the machine, the end of an earlier run's windows) is no step. */
+/* From windows that follow one another under one plan: their differences are noise and the level's step. By medians, because a
+ * change of another kind (an evaluation, a neighbour on the machine, the end of an earlier run's windows) is no step. */
 static double step_of(const mz_drift *d) {
   double apart[N], noise[N];
   int pairs = 0;

@@ -1,7 +1,7 @@
-/* How a pipeline's level of cost wanders while plans change: what windows took beyond a model's prediction, split into what belongs
- * to each window's plan and a level that all plans share (a random walk; Harvey 1989, the local level model). Costs of an agent that
- * learns drift by tens of percent in a minute, plans differ by a few: windows far apart say little about which plan is better,
- * neighbouring ones much. Pure function of plain structs. */
+/* How a pipeline's level of cost wanders while plans change: what windows took beyond a model's prediction, split into what
+ * belongs to each window's plan and a level that all plans share (a random walk; Harvey 1989, the local level model). Costs of an
+ * agent that learns drift by tens of percent in a minute, plans differ by a few: windows far apart say little about which plan is
+ * better, neighbouring ones much. Pure function of plain structs. */
 #pragma once
 
 enum { MZ_DRIFT_WINDOWS_MAX = 128, MZ_DRIFT_PLANS_MAX = 64 };

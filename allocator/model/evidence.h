@@ -1,5 +1,5 @@
-/* Observations of a pipeline at work, and the models that follow from them: observations by plan, T_ana fitted to them, forecasts of
- * every stage's utilisation, of cores and of memory. Holds a pointer into itself (the model's pipeline): never copied. */
+/* Observations of a pipeline at work, and the models that follow from them: observations by plan, T_ana fitted to them, forecasts
+ * of every stage's utilisation, of cores and of memory. Holds a pointer into itself (the model's pipeline): never copied. */
 #pragma once
 #include "allocator/model/analytic.h"
 #include "allocator/model/forecast.h"

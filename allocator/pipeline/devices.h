@@ -12,10 +12,12 @@ typedef struct mz_devices {
   } items[MZ_DEVICES_MAX];
 } mz_devices;
 
-/* spec "auto", or "0-3,4-7": each part a device (a part is a core, a range, or several joined by '+': "0-3+8"). Only cores that the process may
- * use: MZ_E_CONFIG (`where` names the setting) naming the core and those there are; cores in two sets are an error too. */
+/* spec "auto", or "0-3,4-7": each part a device (a part is a core, a range, or several joined by '+': "0-3+8"). Only cores that
+ * the process may use: MZ_E_CONFIG (`where` names the setting) naming the core and those there are; cores in two sets are an
+ * error too. */
 mz_status mz_devices_find(mz_devices *out, const char *spec, const char *where);
-/* Finds the sets of cores that "auto" means: one for each NUMA node. Loading hwloc takes 1–10 ms, most of it for plugins that serve others. */
+/* Finds the sets of cores that "auto" means: one for each NUMA node. Loading hwloc takes 1–10 ms, most of it for plugins that
+ * serve others. */
 void mz_devices_find_nodes(mz_devices *out);
 /* Index of "cpu:1"; MZ_E_CONFIG naming the nearest. */
 mz_status mz_devices_index(const mz_devices *devices, const char *name, const char *where, int *out);

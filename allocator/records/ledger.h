@@ -41,8 +41,8 @@ mz_status mz_ledger_read(const char *path, mz_ledger_reader reader, void *contex
 /* Phase of a decision line and its action, without parsing; false: another line. */
 bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]);
 
-/* Replays section after section up to and with the decision of `upto` phase (INT64_MAX: all). Every replayed decision is compared with
- * the recorded one, byte for byte. MZ_E_CHECKPOINT names the line that cannot be read. */
+/* Replays section after section up to and with the decision of `upto` phase (INT64_MAX: all). Every replayed decision is compared
+ * with the recorded one, byte for byte. MZ_E_CHECKPOINT names the line that cannot be read. */
 typedef struct mz_replayed {
   mz_allocator *allocator;      /* as it stood then; NULL: the ledger is empty */
   mz_allocator_options options; /* of its section; pointers into the block below */

@@ -1,7 +1,8 @@
-/* greedy: steepest descent over plans by the analytic model, what it is unsure of counting as slower, from the plan in force and from some with as many threads as cores. Plans
- * predicted within half a percent of each other count as equally good; of those the one that reserves least is taken. Where nothing is
- * predicted to be better for a while it tries a neighbour of which the model cannot tell that it is worse: models are wrong, trials
- * are short. One that is kept is soon followed by another, after one that is undone it waits twice as long. */
+/* greedy: steepest descent over plans by the analytic model, what it is unsure of counting as slower, from the plan in force and
+ * from some with as many threads as cores. Plans predicted within half a percent of each other count as equally good; of those
+ * the one that reserves least is taken. Where nothing is predicted to be better for a while it tries a neighbour of which the
+ * model cannot tell that it is worse: models are wrong, trials are short. One that is kept is soon followed by another, after one
+ * that is undone it waits twice as long. */
 #include "allocator/strategies/strategy.h"
 #include <math.h>
 #include <string.h>
@@ -147,8 +148,8 @@ static bool try_moves(search *s, const look *from, int knobs, int reach, prefere
   return found;
 }
 
-/* To the best of the neighbours; where none is better, one knob goes anywhere in its range, or two go a step each: tasks that no longer
- * fit the threads evenly make ridges between good plans. */
+/* To the best of the neighbours; where none is better, one knob goes anywhere in its range, or two go a step each: tasks that no
+ * longer fit the threads evenly make ridges between good plans. */
 static bool step(search *s, look *from, preference preferred, double limit) {
   look best = *from;
   const bool found = try_moves(s, from, 1, 1, preferred, limit, &best) ||
@@ -179,8 +180,8 @@ static bool widen(search *s, int device, look *out) {
   return false;
 }
 
-/* Two places for each thread that takes from a queue, where that is predicted to be as good and costs next to nothing: a wake-up costs
- * both sides more than clocks show. */
+/* Two places for each thread that takes from a queue, where that is predicted to be as good and costs next to nothing: a wake-up
+ * costs both sides more than clocks show. */
 static void size_queues(search *s, double limit, look *chosen) {
   const mz_pipeline *pipeline = s->situation->pipeline;
   const double little = LITTLE * s->situation->bounds->memory_max;
@@ -196,7 +197,8 @@ static void size_queues(search *s, double limit, look *chosen) {
   }
 }
 
-/* Returns whether a plan counts as good as the best: the time lost by reserving less must not make it as bad as the plan in force. */
+/* Returns whether a plan counts as good as the best: the time lost by reserving less must not make it as bad as the plan in
+ * force. */
 static double tie_limit(const search *s, const look *base) {
   const double worth_changing = base->cost * (1 - TIE), limit = s->best.cost * (1 + TIE);
   return s->best.cost < worth_changing ? fmin(limit, worth_changing * (1 - 1e-9)) : limit;

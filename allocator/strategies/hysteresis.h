@@ -1,5 +1,5 @@
-/* Hysteresis keeps thresholds from flapping: how long each knob has rested since it last changed, which way it went, and for how many
- * windows in a row a change was called for. A plain struct that starts zeroed; deterministic. */
+/* Hysteresis keeps thresholds from flapping: how long each knob has rested since it last changed, which way it went, and for how
+ * many windows in a row a change was called for. A plain struct that starts zeroed; deterministic. */
 #pragma once
 #include "allocator/pipeline/pipeline.h"
 

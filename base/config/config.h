@@ -34,8 +34,8 @@ typedef struct mz_setting {
   bool common; /* one of those that matter most, which a short help shows */
 } mz_setting;
 
-/* A row of a table, the one form of all rooms: the struct and its field, the key, type, class, least and largest value, default as a
- * user would type it, unit and help; last, where it has them, .choices = "a|b" and .common = true. */
+/* A row of a table, the one form of all rooms: the struct and its field, the key, type, class, least and largest value, default
+ * as a user would type it, unit and help; last, where it has them, .choices = "a|b" and .common = true. */
 #define MZ_SETTING(struct_, field, key_, type_, class__, min_, max_, default_, unit_, ...)                                       \
   {                                                                                                                              \
     .key = key_, .type = type_, .class_ = class__, .offset = offsetof(struct_, field), .min = min_, .max = max_,                 \
@@ -70,8 +70,8 @@ int mz_config_find(const mz_config *config, const char *key);
 
 void mz_config_defaults(mz_config *config);
 /* `where` names the origin in messages ("--set", "cartpole.json:12"). Unknown key: the nearest one is named. Out of range or
- * wrongly typed: range and unit are shown. An old key costs a warning, once a process; beside its new one it is an error. MZ_E_CONFIG.
- * Values are written only when valid. */
+ * wrongly typed: range and unit are shown. An old key costs a warning, once a process; beside its new one it is an error.
+ * MZ_E_CONFIG. Values are written only when valid. */
 mz_status mz_config_set(mz_config *config, const char *key, const char *value, const char *where);
 mz_status mz_config_set_pair(mz_config *config, const char *key_equals_value, const char *where); /* "key=value" */
 /* An object; nested objects join their keys with dots. */

@@ -10,9 +10,9 @@
 
 /* `name` is used in messages (a path, or "--set"). Parser errors are `code` (MZ_E_CONFIG, MZ_E_CHECKPOINT …). */
 mz_status mz_json_parse(const char *text, size_t size, const char *name, bool comments, mz_status code, cJSON **out);
-/* One line of valid UTF-8, no spaces, NUL-terminated; free(). Non-finite numbers become null, bytes that are not UTF-8 become U+FFFD,
- * control characters (C1, too) are escaped. NULL when memory is out, or was while the value was built: a text never lacks a
- * member. */
+/* One line of valid UTF-8, no spaces, NUL-terminated; free(). Non-finite numbers become null, bytes that are not UTF-8 become
+ * U+FFFD, control characters (C1, too) are escaped. NULL when memory is out, or was while the value was built: a text never lacks
+ * a member. */
 char *mz_json_line(const cJSON *json);
 /* The same, indented over many lines, for people. */
 char *mz_json_page(const cJSON *json);

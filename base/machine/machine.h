@@ -15,6 +15,6 @@ uint64_t mz_machine_available_memory(void);
 bool mz_memory_available(const char *proc, const char *cgroup, double *bytes);
 uint64_t mz_machine_rss(void); /* resident set of this process now */
 uint64_t mz_machine_rss_peak(void);
-/* Writes a text that tells this kind of machine from others: "AMD EPYC (family 25, model 17), 2 processors". Virtual machines often hide the
- * name, hence the numbers. Cut to `size`. */
+/* Writes a text that tells this kind of machine from others: "AMD EPYC (family 25, model 17), 2 processors". Virtual machines
+ * often hide the name, hence the numbers. Cut to `size`. */
 void mz_machine_model(char *out, size_t size);

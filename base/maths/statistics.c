@@ -179,7 +179,8 @@ static double log_gamma(double x) {
   return lgamma_r(x, &sign);
 }
 
-/* Continued fraction of the incomplete beta function by Lentz's method (DLMF 8.17.22); converges fast for x < (a + 1) / (a + b + 2). */
+/* Continued fraction of the incomplete beta function by Lentz's method (DLMF 8.17.22); converges fast for x < (a + 1) / (a + b +
+ * 2). */
 static double beta_fraction(double a, double b, double x) {
   const double tiny = 1e-300;
   double c = 1.0, d = 1.0 - (a + b) * x / (a + 1.0);

@@ -1,6 +1,7 @@
-/* Every stream of random numbers that training, evaluation and play draw from: one function for each, which makes its key. A stream
- * is named by what is drawn for (a slot, a move, a row …), never by who draws, so that no scheduling can change a draw. Within training, and
- * within evaluation, no two functions give the same stream. Slots count games in play; ordinals count from 0. */
+/* Every stream of random numbers that training, evaluation and play draw from: one function for each, which makes its key. A
+ * stream is named by what is drawn for (a slot, a move, a row …), never by who draws, so that no scheduling can change a draw.
+ * Within training, and within evaluation, no two functions give the same stream. Slots count games in play; ordinals count from
+ * 0. */
 #pragma once
 #include "base/maths/rng.h"
 #include "base/maths/streams.h"
@@ -9,8 +10,8 @@
 
 static inline mz_rng mz_stream_weights(uint64_t seed, int tensor) { return mz_rng_at(seed, MZ_RNG_WEIGHTS, (uint32_t)tensor, 0); }
 
-/* The environment's chance: at the reset that begins an episode, and at a move, counted over all episodes of the slot. Moves have the
- * keys from 2^48 on, so a slot makes at most MZ_STREAM_MOVES_MAX of them. */
+/* The environment's chance: at the reset that begins an episode, and at a move, counted over all episodes of the slot. Moves have
+ * the keys from 2^48 on, so a slot makes at most MZ_STREAM_MOVES_MAX of them. */
 #define MZ_STREAM_MOVES_MAX (UINT64_C(1) << 48)
 static inline mz_rng mz_stream_reset(uint64_t seed, int slot, uint64_t episode) {
   return mz_rng_at(seed, MZ_RNG_ENV, (uint32_t)slot, episode);

@@ -15,7 +15,8 @@ typedef mz_status (*mz_task)(void *context, int task, int worker);
 enum { MZ_POOL_MAX = 1024 };
 
 /* `stage` (may be NULL) gets the busy time of tasks, less what they waited in queues (queue.h), their CPU time, and the time in
- * which there was a batch at work; the waits themselves and the items are for the tasks to add. Names the threads `name` for debuggers. */
+ * which there was a batch at work; the waits themselves and the items are for the tasks to add. Names the threads `name` for
+ * debuggers. */
 mz_status mz_pool_create(mz_pool **out, const char *name, int threads, mz_stage *stage);
 void mz_pool_free(mz_pool *pool); /* waits for running tasks */
 

@@ -24,12 +24,13 @@ mz_status mz_bench_learner(mz_bench *bench, cJSON **out);
 /* Recurrent inferences per second of a peer's residual network (6 × 7 board, 64 channels × 2 blocks), by batch; batches of 2 and
  * more are split over the threads. */
 mz_status mz_bench_inference(mz_bench *bench, cJSON **out);
-/* One thread, Connect Four with that network: simulations per second of self-play by games searched together, and what share this is of
- * the rate of inferences alone at the same batch. */
+/* One thread, Connect Four with that network: simulations per second of self-play by games searched together, and what share this
+ * is of the rate of inferences alone at the same batch. */
 mz_status mz_bench_selfplay(mz_bench *bench, cJSON **out);
 /* Steps per second of every environment on one thread: a batch of states, random legal actions, resets included. */
 mz_status mz_bench_envs(mz_bench *bench, cJSON **out);
-/* One thread: rollouts per second of mcts:1000 in every game for two, and positions per second that Connect Four's solver searches. */
+/* One thread: rollouts per second of mcts:1000 in every game for two, and positions per second that Connect Four's solver
+ * searches. */
 mz_status mz_bench_opponents(mz_bench *bench, cJSON **out);
 /* One thread: transitions recorded, cut into segments and inserted per second; µs of 256 prioritised draws, without and
  * with unpacking what was drawn. */

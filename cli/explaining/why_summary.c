@@ -33,7 +33,8 @@ static double sum_of(const cJSON *numbers) {
   return sum;
 }
 
-/* Rounds of a window ran under one plan. In a phase in which a trial was given up they did not: the ledger names the abandoned plan. */
+/* Rounds of a window ran under one plan. In a phase in which a trial was given up they did not: the ledger names the abandoned
+ * plan. */
 static void add_window(mz_why_summary *s, const cJSON *decision, const cJSON *rounds) {
   char plan[512];
   if (!item(decision, "window") || (is(decision, "revert") && !cJSON_IsNumber(item(decision, "observed")))) return;

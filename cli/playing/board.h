@@ -6,6 +6,6 @@
 int mz_board_stones(const mz_env *env, const void *state, double out[MZ_ENV_NUMBERS_MAX]);
 /* Komi of the game that is played; false where there is none. */
 bool mz_board_komi(const mz_env *env, double *komi);
-/* By how many points player 0 leads as the board lies, komi apart: Tromp–Taylor area in Go, discs in Othello. MZ_E_CONFIG for games that
- * nobody counts. */
+/* By how many points player 0 leads as the board lies, komi apart: Tromp–Taylor area in Go, discs in Othello. MZ_E_CONFIG for
+ * games that nobody counts. */
 mz_status mz_board_points(const mz_env *env, const void *state, int *lead);

@@ -234,8 +234,8 @@ static void print_score(const call *c, double lead) {
     fprintf(c->out, "%c+%g", lead > 0 ? 'B' : 'W', fabs(lead));
 }
 
-/* Points, where the game has them, as the board lies; otherwise what the finished game pays. "F": forfeited, by a repetition that the
- * points know nothing of. */
+/* Points, where the game has them, as the board lies; otherwise what the finished game pays. "F": forfeited, by a repetition that
+ * the points know nothing of. */
 static mz_status final_score(call *c) {
   const mz_live_game *game = &c->gtp->game;
   const bool over = mz_live_game_over(game);

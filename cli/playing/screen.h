@@ -1,6 +1,7 @@
-/* The live view of a run on a terminal: a few lines redrawn in place with plain ANSI, below whatever was on the screen before
- * and left there when the run ends. Log lines scroll above it. Honours NO_COLOR, the locale's charset and the window's size: fields
- * that have no room are left out, and when the size changes the window is cleared and drawn anew after the round. One screen at a time; progress and phase come from the thread that drives the run. */
+/* The live view of a run on a terminal: a few lines redrawn in place with plain ANSI, below whatever was on the screen before and
+ * left there when the run ends. Log lines scroll above it. Honours NO_COLOR, the locale's charset and the window's size: fields
+ * that have no room are left out, and when the size changes the window is cleared and drawn anew after the round. One screen at a
+ * time; progress and phase come from the thread that drives the run. */
 #pragma once
 #include "muzero/trainer.h"
 

@@ -1,5 +1,5 @@
-/* Connect Four on bitboards. A column is seven bits, its lowest cell first: bit 7 · column + height; the seventh is always 0, so that no
- * line runs on into the next column. */
+/* Connect Four on bitboards. A column is seven bits, its lowest cell first: bit 7 · column + height; the seventh is always 0, so
+ * that no line runs on into the next column. */
 #include "envs/bundled.h"
 #include "envs/connect_four/connect_four_perfect.h"
 #include "envs/fast_random.h"

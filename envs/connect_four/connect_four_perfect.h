@@ -1,4 +1,5 @@
-/* Perfect play of Connect Four for mz_env.solver: up to seconds a position, exact; MZ_E_CONFIG where the search goes past its limit. */
+/* Perfect play of Connect Four for mz_env.solver: up to seconds a position, exact; MZ_E_CONFIG where the search goes past its
+ * limit. */
 #pragma once
 #include "envs/env.h"
 

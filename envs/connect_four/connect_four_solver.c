@@ -95,7 +95,8 @@ static inline int score_of_leading_black(uint64_t mine, uint64_t all, uint64_t n
   return UNDECIDED;
 }
 
-/* The score, or a bound of it on its side of `bound` (at most `bound`, or more than it); UNDECIDED. danger: the other side's threats. */
+/* The score, or a bound of it on its side of `bound` (at most `bound`, or more than it); UNDECIDED. danger: the other side's
+ * threats. */
 static inline int score_at_once(uint64_t mine, uint64_t all, int moves, uint64_t danger, int bound) {
   const uint64_t next = mz_connect_four_playable_cells(all), forced = next & danger;
   const uint64_t sensible = (forced ? forced : next) & ~(danger >> 1);

@@ -9,6 +9,6 @@
 #include "base/json/json.h"
 #include "muzero/compare/arm.h"
 
-/* plan: as in plan.json; seeds: array of {"seed", "cells": [{"arm", "run", "crashed", "blocks"}]}, cells in the order of the arms, the
- * last being the first one's twin. *out: what compare.json holds. */
+/* plan: as in plan.json; seeds: array of {"seed", "cells": [{"arm", "run", "crashed", "blocks"}]}, cells in the order of the
+ * arms, the last being the first one's twin. *out: what compare.json holds. */
 mz_status mz_compare_summarise(const cJSON *plan, const cJSON *seeds, const mz_arm *arms, int count, cJSON **out);

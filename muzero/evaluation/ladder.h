@@ -35,9 +35,9 @@ typedef struct mz_ladder_options {
   void (*tick)(int played, int pairs); /* after each pair; may be NULL */
 } mz_ladder_options;
 
-/* Plays the ladder of the checkpoints in DIR/checkpoints. Anchors all meet each other and every checkpoint; checkpoints meet those 1,
- * 2, 4, 8 … places further on, so that n of them play n log n pairs. The same for any number of threads. A checkpoint that is
- * damaged or vanishes (the run may still train) is left out with a warning. MZ_E_CONFIG for a path that is no directory, a game for
- * one, or no openings where only they tell games apart; otherwise as mz_run_checkpoint_path and mz_loaded_open. */
+/* Plays the ladder of the checkpoints in DIR/checkpoints. Anchors all meet each other and every checkpoint; checkpoints meet
+ * those 1, 2, 4, 8 … places further on, so that n of them play n log n pairs. The same for any number of threads. A checkpoint
+ * that is damaged or vanishes (the run may still train) is left out with a warning. MZ_E_CONFIG for a path that is no directory,
+ * a game for one, or no openings where only they tell games apart; otherwise as mz_run_checkpoint_path and mz_loaded_open. */
 mz_status mz_ladder_play(mz_ladder *out, const char *dir, const mz_ladder_options *options, mz_pool *pool);
 void mz_ladder_deinit(mz_ladder *ladder);

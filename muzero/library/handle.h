@@ -11,8 +11,8 @@ enum { MZ_HANDLES_MAX = 4096 };
 
 /* Makes a handle for `object` that nobody has entered. MUZERO_E_USAGE when the table is full. */
 muzero_status mz_handle_create(void **handle, mz_handle_kind kind, void *object);
-/* Gives the object to the caller alone, until mz_handle_leave or mz_handle_destroy. MUZERO_E_USAGE, MUZERO_E_BUSY: the message begins
- * with `function`. */
+/* Gives the object to the caller alone, until mz_handle_leave or mz_handle_destroy. MUZERO_E_USAGE, MUZERO_E_BUSY: the message
+ * begins with `function`. */
 muzero_status mz_handle_enter(const void *handle, mz_handle_kind kind, const char *function, void **object);
 void mz_handle_leave(const void *handle);
 /* Ends a handle that the caller has entered. */

@@ -4,6 +4,6 @@
 #include "muzero/steering/trainer_pipeline.h"
 #include "muzero/training/state.h"
 
-/* Fills handoff_s, and probe_batch and probe_s of the actor, batch and learner stages: CPU time of the calling thread, with weights,
- * games and replay of its own, so that the state is not touched. */
+/* Fills handoff_s, and probe_batch and probe_s of the actor, batch and learner stages: CPU time of the calling thread, with
+ * weights, games and replay of its own, so that the state is not touched. */
 mz_status mz_probe(mz_pipeline *pipeline, const mz_state *state);

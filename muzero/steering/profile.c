@@ -188,7 +188,8 @@ static double median_of(const measured *plan) {
   return plan->count ? mz_median(copy, plan->count) : NAN;
 }
 
-/* Returns the deviation of one measurement: from the default and its twin, pass by pass; the difference of two has √2 times the deviation of one. */
+/* Returns the deviation of one measurement: from the default and its twin, pass by pass; the difference of two has √2 times the
+ * deviation of one. */
 static double noise_of(const profile *p) {
   const measured *a = &p->plans[DEFAULT], *b = &p->plans[TWIN];
   const int n = a->count < b->count ? a->count : b->count;

@@ -1,6 +1,6 @@
-/* Measuring plans before there is need: whole phases of one run under plan after plan, into the history. The plans are the default, the
- * plain one, and a Latin hypercube over the knobs that can move with uniform draws, or a grid; each is measured in every pass, in an order drawn anew,
- * and the default twice a pass: how much it differs from itself is the noise floor. */
+/* Measuring plans before there is need: whole phases of one run under plan after plan, into the history. The plans are the
+ * default, the plain one, and a Latin hypercube over the knobs that can move with uniform draws, or a grid; each is measured in
+ * every pass, in an order drawn anew, and the default twice a pass: how much it differs from itself is the noise floor. */
 #pragma once
 #include "muzero/trainer.h"
 

@@ -41,7 +41,8 @@ struct mz_steer {
 
 /* ---- what there is ---- */
 
-/* The core this thread runs on comes first: the kernel chose it because others were busy, perhaps with another run that has as few. */
+/* The core this thread runs on comes first: the kernel chose it because others were busy, perhaps with another run that has as
+ * few. */
 static void begin_here(int16_t *cores, int count) {
   int16_t turned[MZ_CORES_MAX];
   const int here = sched_getcpu();

@@ -24,8 +24,8 @@ typedef struct mz_steer_options {
  * shrunk as far as it may be, needs more than bounds->memory_max: the sum and the setting to lower. Before the state takes its
  * memory. */
 mz_status mz_steer_fits(mz_memory *memory, const mz_env *env, const mz_settings *settings, const mz_steer_options *options);
-/* Devices, start plan; reads the history, and probes unless the plan is fixed. MZ_E_CONFIG: unknown strategy or device, limits that contradict
- * each other or leave less than the run needs (says by how much). Nothing is written yet. The state stays alive. */
+/* Devices, start plan; reads the history, and probes unless the plan is fixed. MZ_E_CONFIG: unknown strategy or device, limits
+ * that contradict each other or leave less than the run needs (says by how much). Nothing is written yet. The state stays alive. */
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options);
 void mz_steer_free(mz_steer *steer);
 /* The plan in force, as the workers take it; the devices it names. */

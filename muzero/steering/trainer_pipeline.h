@@ -1,5 +1,5 @@
-/* The trainer as the allocator sees it (allocator/pipeline/pipeline.h): the stages of a round, the queue between batches and learning,
- * the devices, and the knobs of mz_knobs. A unit of work is a round in which learning takes place. */
+/* The trainer as the allocator sees it (allocator/pipeline/pipeline.h): the stages of a round, the queue between batches and
+ * learning, the devices, and the knobs of mz_knobs. A unit of work is a round in which learning takes place. */
 #pragma once
 #include "allocator/pipeline/devices.h"
 #include "muzero/knobs.h"

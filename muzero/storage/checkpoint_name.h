@@ -16,8 +16,8 @@ mz_status mz_checkpoint_pointer_read(const char *dir, const char *pointer, char 
 /* Replaces the pointer: atomic and durable. */
 mz_status mz_checkpoint_pointer_write(const char *dir, const char *pointer, const char *name);
 
-/* Calls `visit` with the rounds and the path of every checkpoint in dir/checkpoints, in no order; where there is no such folder, with
- * none. Its failure ends the visits and is returned; otherwise as mz_file_list. */
+/* Calls `visit` with the rounds and the path of every checkpoint in dir/checkpoints, in no order; where there is no such folder,
+ * with none. Its failure ends the visits and is returned; otherwise as mz_file_list. */
 mz_status mz_checkpoint_each(const char *dir, mz_status (*visit)(void *context, int64_t rounds, const char *path), void *context);
 
 /* Returns the path dir/checkpoints/name. */

@@ -9,7 +9,8 @@ typedef struct mz_metrics {
   uint64_t end;    /* bytes of all; beyond the offset lies a record that the next one replaces */
 } mz_metrics;
 
-/* Cuts the file to `offset` (0: a new file) and appends from there; from its last whole line, with a warning, where it is shorter. */
+/* Cuts the file to `offset` (0: a new file) and appends from there; from its last whole line, with a warning, where it is
+ * shorter. */
 mz_status mz_metrics_open(mz_metrics *metrics, const char *dir, uint64_t offset);
 /* Returns when all records are on the disk: before a checkpoint says how many there are. */
 mz_status mz_metrics_sync(const mz_metrics *metrics);

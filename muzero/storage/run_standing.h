@@ -14,6 +14,6 @@ typedef struct mz_run_standing {
 /* Reads the standing of the run in `dir`. Damage is no failure; MZ_E_MEMORY is. */
 mz_status mz_run_standing_read(const char *dir, mz_run_standing *out);
 
-/* Lists the rounds of the run's checkpoints that are whole, the newest first, and at most `most` of them; `but` is left out. Returns
- * how many there are; none where the folder cannot be read. */
+/* Lists the rounds of the run's checkpoints that are whole, the newest first, and at most `most` of them; `but` is left out.
+ * Returns how many there are; none where the folder cannot be read. */
 int mz_run_whole_checkpoints(const char *dir, int64_t but, int most, int64_t *rounds);

@@ -1,5 +1,5 @@
-/* The state in a checkpoint: one table of sections, each with its name, writer, reader and largest size (sections.c). A new part of the
- * state is a row there; it is in the digest by being one. */
+/* The state in a checkpoint: one table of sections, each with its name, writer, reader and largest size (sections.c). A new part
+ * of the state is a row there; it is in the digest by being one. */
 #pragma once
 #include "muzero/storage/checkpoint.h"
 #include "muzero/training/state.h"
@@ -9,8 +9,8 @@ enum { MZ_STATE_SECTIONS = MZ_DIGEST_PARTS + 1 };
 const char *mz_state_section_name(int section);
 /* Writes them; one that a state lacks (`average` without an average) stays empty. sections[i].data: mz_writer_free. MZ_E_MEMORY. */
 mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_STATE_SECTIONS]);
-/* Restores from a checkpoint into an initialised state of the same shape; segments come from `load`. MZ_E_CHECKPOINT naming the section,
- * or what `load` returns. */
+/* Restores from a checkpoint into an initialised state of the same shape; segments come from `load`. MZ_E_CHECKPOINT naming the
+ * section, or what `load` returns. */
 mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint,
                         mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context);
 mz_status mz_state_digest(const mz_state *state, uint64_t hashes[MZ_DIGEST_PARTS], uint64_t *digest);

@@ -12,8 +12,8 @@ mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz
 /* Section 'counters': the seed, then six counters, which this reads. */
 enum { MZ_COUNTERS_BYTES = 7 * 8 };
 void mz_counters_read(mz_counters *counters, mz_reader *reader);
-/* Checks that a section of weights claims room for as many values as the parameters have, and that weights can have been packed into
- * so few bytes, before memory is had for them. */
+/* Checks that a section of weights claims room for as many values as the parameters have, and that weights can have been packed
+ * into so few bytes, before memory is had for them. */
 mz_status mz_weights_claimed(const mz_checkpoint *checkpoint, const char *section, const mz_params *params);
 /* A section of weights ('weights', 'target') into values of params->size. */
 mz_status mz_weights_stored(const mz_checkpoint *checkpoint, const char *section, const mz_params *params, float *values);

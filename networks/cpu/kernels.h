@@ -63,17 +63,17 @@ typedef struct mz_pooling {
   bool overwrite;
 } mz_pooling;
 
-/* A side of a board cut into tiles for minimal filtering: `wide` ones of `tile` outputs, 3 to 6, the last of which may stand out, then
- * `narrow` ones of one output less (`tile` is even). What a tile sees, one input more at either end, is known by a polynomial at as
- * many points; a narrow tile's are those of a wide one without the first. */
+/* A side of a board cut into tiles for minimal filtering: `wide` ones of `tile` outputs, 3 to 6, the last of which may stand out,
+ * then `narrow` ones of one output less (`tile` is even). What a tile sees, one input more at either end, is known by a
+ * polynomial at as many points; a narrow tile's are those of a wide one without the first. */
 typedef struct mz_side {
   int length; /* of the board */
   int tile, wide, narrow;
 } mz_side;
 
-/* Whole boards in tiles, at their points: [point down][point across][tile][channels], points point_stride apart. Tiles lie in the order
- * (narrow, wide) of (down, across), (wide, wide), (wide, narrow), (narrow, narrow), each for all boards, so that those which are known
- * at a point are neighbours. */
+/* Whole boards in tiles, at their points: [point down][point across][tile][channels], points point_stride apart. Tiles lie in the
+ * order (narrow, wide) of (down, across), (wide, wide), (wide, narrow), (narrow, narrow), each for all boards, so that those
+ * which are known at a point are neighbours. */
 typedef struct mz_tiling {
   mz_side down, across;
   int channels; /* a multiple of 16 */

@@ -35,6 +35,6 @@ void mz_conv_weights_begin(mz_conv *conv);
 void mz_conv_weights_add(mz_conv *conv, int rows, const uint16_t *x, const uint16_t *dy);
 void mz_conv_weights_end(mz_conv *conv, float *gradient);
 
-/* HWIO → packed for a direction: at most as many floats. Plans of the shape must exist in this process, or it is made ready here. Any
- * thread, one at a time. */
+/* HWIO → packed for a direction: at most as many floats. Plans of the shape must exist in this process, or it is made ready here.
+ * Any thread, one at a time. */
 mz_status mz_conv_pack(const mz_conv_shape *shape, mz_conv_direction direction, const float *weights, float *packed);

@@ -34,8 +34,8 @@ mz_winograd mz_winograd_of(mz_board board, int inputs, int outputs) {
 
 static int pairs(const mz_winograd *w) { return w->inputs * w->outputs; }
 
-/* From one point to the next, of tiles and of kernels: a line of cache more than they need, for points are read and written one after
- * the other. Else, with powers of two for channels, all of them fall into one set. */
+/* From one point to the next, of tiles and of kernels: a line of cache more than they need, for points are read and written one
+ * after the other. Else, with powers of two for channels, all of them fall into one set. */
 static ptrdiff_t point_stride(const mz_winograd *w, int channels) { return (ptrdiff_t)w->block * w->tiles * channels + MZ_LANES; }
 static ptrdiff_t kernel_stride(const mz_winograd *w) { return pairs(w) + MZ_LANES; }
 

@@ -1,7 +1,7 @@
 /* 3 × 3 convolutions of boards in floats, NHWC, padded with zeros, by minimal filtering (Winograd 1980; Lavin & Gray 2016,
- * arXiv:1509.09308): tiles of 3 to 6 outputs a side, as they fit the board, are multiplied at two points more a side. A board of 6 × 7
- * takes 88 products for each pair of channels where the definition takes 304. Every sum runs in one order, whatever the number of
- * boards. Any thread; `scratch` is the caller's. */
+ * arXiv:1509.09308): tiles of 3 to 6 outputs a side, as they fit the board, are multiplied at two points more a side. A board of
+ * 6 × 7 takes 88 products for each pair of channels where the definition takes 304. Every sum runs in one order, whatever the
+ * number of boards. Any thread; `scratch` is the caller's. */
 #pragma once
 #include "networks/cpu/kernels.h"
 #include <stddef.h>

@@ -9,9 +9,9 @@ typedef struct mz_tape mz_tape;
 typedef struct mz_node mz_node;
 typedef struct mz_backend mz_backend;
 
-/* Brings a parameter into the form in which tapes read it, convolutions packed, matrices transposed, when it has changed: once for all
- * threads, different parameters at once from any. values: all parameters; out: params->packed elements; bf16: for tapes of bf16
- * values. */
+/* Brings a parameter into the form in which tapes read it, convolutions packed, matrices transposed, when it has changed: once
+ * for all threads, different parameters at once from any. values: all parameters; out: params->packed elements; bf16: for tapes
+ * of bf16 values. */
 typedef mz_status mz_pack(const mz_param *param, const void *values, bool bf16, void *out);
 
 struct mz_backend {

@@ -112,8 +112,8 @@ mz_value mz_tape_pool(mz_tape *tape, mz_value x, int positions);
 /* x: channels, a multiple of 16. */
 mz_value mz_tape_broadcast(mz_tape *tape, mz_value x, int positions);
 mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor);
-/* targets: an input of the logits' shape; row_weights: an input of one column. Nothing else that trains may read these logits. The loss of row r is
- * factor · row_weights[r] · cross entropy; the unweighted cross entropy is the returned value's one column. */
+/* targets: an input of the logits' shape; row_weights: an input of one column. Nothing else that trains may read these logits.
+ * The loss of row r is factor · row_weights[r] · cross entropy; the unweighted cross entropy is the returned value's one column. */
 mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, mz_value row_weights, float factor);
 /* target: of x's shape; what it is computed from does not learn from this. The loss of row r is factor · row_weights[r] · mean of
  * (x − target)²; the unweighted mean is the returned value's one column. */
@@ -121,8 +121,8 @@ mz_value mz_tape_mse(mz_tape *tape, mz_value x, mz_value target, mz_value row_we
 mz_value mz_tape_expectation(mz_tape *tape, mz_value logits, float support_min, float support_max, bool transform);
 mz_value mz_tape_softmax(mz_tape *tape, mz_value logits);
 
-/* The value in bfloat16, where the backend computes with it (else the value itself): rounded as it is written where only convolutions read
- * it (AFFINE, NORM, PLANES, in inference a convolution that adds nothing), else a copy. */
+/* The value in bfloat16, where the backend computes with it (else the value itself): rounded as it is written where only
+ * convolutions read it (AFFINE, NORM, PLANES, in inference a convolution that adds nothing), else a copy. */
 mz_value mz_tape_to_bf16(mz_tape *tape, mz_value x);
 /* Sets which fraction of an update's rows this tape runs (default 1); batch statistics are weighted by it. */
 void mz_tape_set_share(mz_tape *tape, double share);
@@ -130,7 +130,8 @@ bool mz_tape_trains(const mz_tape *tape); /* was created with backward */
 
 /* Carves the arena and prepares every node. After it nothing may be appended. */
 mz_status mz_tape_plan(mz_tape *tape);
-/* Bytes that planning would take, nodes included, to know them before they are taken. The tape is afterwards only good for freeing. */
+/* Bytes that planning would take, nodes included, to know them before they are taken. The tape is afterwards only good for
+ * freeing. */
 mz_status mz_tape_measure(mz_tape *tape, size_t *bytes);
 
 /* Running. values: params->size elements of the backend's type, as its pack_forward leaves them: where no

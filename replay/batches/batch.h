@@ -47,10 +47,10 @@ typedef struct mz_batch_source {
 } mz_batch_source;
 
 /* Fills the batch for update number `update`: a pure function of buffer, settings, seed and update; a row depends on the others
- * only through the normalisation of importance. Importance: w = (positions · probability)^−β over the largest of the batch.
- * Past an end the actions fed to the dynamics are uniform draws. Targets that are not known are 0 with weight 0.
- * Reanalyzed rows: policies of t … t+K by reanalyzed search, bootstrap values at t+k+n by the target network (by the reanalyzed search
- * where that state is one of those searched). Symmetries are applied last, to stored and reanalyzed targets alike.
- * Segments that are not raw are unpacked, each once, and dropped at the end. Fails as the reanalyzer does, when memory is out, or
- * when a spilled segment cannot be read (MZ_E_IO). */
+ * only through the normalisation of importance. Importance: w = (positions · probability)^−β over the largest of the batch. Past
+ * an end the actions fed to the dynamics are uniform draws. Targets that are not known are 0 with weight 0. Reanalyzed rows:
+ * policies of t … t+K by reanalyzed search, bootstrap values at t+k+n by the target network (by the reanalyzed search where that
+ * state is one of those searched). Symmetries are applied last, to stored and reanalyzed targets alike. Segments that are not raw
+ * are unpacked, each once, and dropped at the end. Fails as the reanalyzer does, when memory is out, or when a spilled segment
+ * cannot be read (MZ_E_IO). */
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update);

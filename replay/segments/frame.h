@@ -33,8 +33,8 @@ void mz_unpacker_deinit(mz_unpacker *unpacker);
 
 /* The same bytes for the same segment, whatever the packer packed before. MZ_E_MEMORY. */
 mz_status mz_frame_pack(mz_packer *packer, const mz_segment *segment, size_t obs_bytes, mz_frame **out);
-/* Checks everything that mz_segment_read checks, before that, with no memory taken, the size that it claims to unpack to, and that it is the segment with the frame's hash: MZ_E_CHECKPOINT, with a
- * message that begins with the segment. One reference. */
+/* Checks everything that mz_segment_read checks, before that, with no memory taken, the size that it claims to unpack to, and
+ * that it is the segment with the frame's hash: MZ_E_CHECKPOINT, with a message that begins with the segment. One reference. */
 mz_status mz_frame_unpack(mz_unpacker *unpacker, const mz_frame *frame, const mz_spec *spec, mz_segment **out);
 
 /* A segment in the form in which it is at hand, with a reference: one of the two, the other is NULL. */

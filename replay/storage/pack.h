@@ -1,6 +1,6 @@
-/* The file format of a pack: "MZPACK01" (the digits are the format's number), the number of segments, a table with a row for each, XXH64 of all that; then, one
- * behind the other, the frame of each (frame.h). Little-endian. The file is named by that XXH64, which covers the frames through
- * their checksums in the table. Internal to this room. */
+/* The file format of a pack: "MZPACK01" (the digits are the format's number), the number of segments, a table with a row for
+ * each, XXH64 of all that; then, one behind the other, the frame of each (frame.h). Little-endian. The file is named by that
+ * XXH64, which covers the frames through their checksums in the table. Internal to this room. */
 #pragma once
 #include "replay/segments/frame.h"
 

@@ -5,8 +5,8 @@
 
 typedef struct mz_store mz_store;
 
-/* Reads the tables of the folder's packs; where there is no folder there are none. A damaged pack is reported only when asked for: by
- * verify, or when a segment is wanted that no other pack holds. Files with other names are left alone. */
+/* Reads the tables of the folder's packs; where there is no folder there are none. A damaged pack is reported only when asked
+ * for: by verify, or when a segment is wanted that no other pack holds. Files with other names are left alone. */
 mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec);
 void mz_store_close(mz_store *store);
 bool mz_store_has(const mz_store *store, uint64_t hash);

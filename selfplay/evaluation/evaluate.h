@@ -37,8 +37,8 @@ typedef struct mz_match {
 } mz_match;
 
 /* The games are shared by the threads of the pool (NULL: the caller's), each of which plays several at once, searches their
- * positions together, and takes up the next game when one ends. returns: of side 0, after the opening, [games] or NULL.
- * Units of the interval of points are games; with openings, pairs of games that begin alike; of agents who repeat themselves, seats.
+ * positions together, and takes up the next game when one ends. returns: of side 0, after the opening, [games] or NULL. Units of
+ * the interval of points are games; with openings, pairs of games that begin alike; of agents who repeat themselves, seats.
  * MZ_E_CONFIG for an opponent in a game for one. */
 mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, double *returns);
 /* Every line that any opponent can play, both seats (the agent's move is a function of the position): counts lines as games;

@@ -1,6 +1,6 @@
-/* Actors advance games in play. A *group* of slots is searched together by one worker, and each round every game advances by M moves.
- * Games own their whole state, workers only scratch memory; so which worker plays which group, and how large groups are, changes
- * nothing. */
+/* Actors advance games in play. A *group* of slots is searched together by one worker, and each round every game advances by M
+ * moves. Games own their whole state, workers only scratch memory; so which worker plays which group, and how large groups are,
+ * changes nothing. */
 #pragma once
 #include "selfplay/games/games.h"
 #include "selfplay/search/search.h"
@@ -14,8 +14,8 @@ void mz_actor_free(mz_actor *actor);
 mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_backend *backend,
                          int slots, double *bytes);
 
-/* The result of moves; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the results of all
- * groups gives the same whatever the groups. A reader that takes the segments sets segment_count to 0; the memory stays. */
+/* The result of moves; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the results of
+ * all groups gives the same whatever the groups. A reader that takes the segments sets segment_count to 0; the memory stays. */
 typedef struct mz_selfplay_result {
   mz_segment **segments; /* one reference each, passed to the reader */
   int segment_count, segment_capacity;

@@ -3,8 +3,8 @@
 #include "envs/env.h"
 
 bool mz_perfect_known(const mz_env *env);
-/* Moves from the start after which mz_perfect_moves takes less than a tenth of a second on the average, soon far less; for those who
- * ask about many positions. */
+/* Moves from the start after which mz_perfect_moves takes less than a tenth of a second on the average, soon far less; for those
+ * who ask about many positions. */
 int mz_perfect_quick_after(const mz_env *env);
 /* Marks in optimal [actions] the legal moves that keep the best outcome, however long the game; count ≥ 1: how many. For a state of
  * a game in play. Fails as the game's solver does, and for want of memory. Thread safe: what a thread has found out is kept for its

@@ -8,10 +8,11 @@ typedef struct mz_player {
   int simulations; /* MCTS */
   char name[32];   /* "mcts:100" */
 } mz_player;
-/* "random", "rule", "perfect", "mcts:SIMS" (1 … 100000). MZ_E_USAGE naming the nearest or all; MZ_E_CONFIG when the environment cannot offer it
- * (perfect play unknown; rule: no rule player for this game). */
+/* "random", "rule", "perfect", "mcts:SIMS" (1 … 100000). MZ_E_USAGE naming the nearest or all; MZ_E_CONFIG when the environment
+ * cannot offer it (perfect play unknown; rule: no rule player for this game). */
 mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out);
-/* The same, where further words are taken, which the caller knows and the message for an unknown one lists: "all and a RUN's path". */
+/* The same, where further words are taken, which the caller knows and the message for an unknown one lists: "all and a RUN's
+ * path". */
 mz_status mz_player_parse_among(const char *text, const mz_env *env, const char *further, mz_player *out);
 /* Bytes that a thread keeps for this player, at the most. */
 double mz_player_bytes(const mz_player *player, const mz_env *env);

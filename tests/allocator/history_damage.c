@@ -76,8 +76,8 @@ static bool flips_identity(const size_t *at, int count) {
   return false;
 }
 
-/* Bytes are flipped in the header, on the first page or anywhere. Whatever comes of it, the run continues, the new row is kept, and the
- * file that is there afterwards is sound. */
+/* Bytes are flipped in the header, on the first page or anywhere. Whatever comes of it, the run continues, the new row is kept,
+ * and the file that is there afterwards is sound. */
 static void test_flipped_bytes(void **state) {
   (void)state;
   size_t size = 0;
@@ -131,7 +131,8 @@ static void test_flipped_bytes(void **state) {
   free(whole);
 }
 
-/* Does what another program would do: a change that makes all others forget what they have cached, then rubbish on every page but the first. */
+/* Does what another program would do: a change that makes all others forget what they have cached, then rubbish on every page but
+ * the first. */
 static int spoil(int unused) {
   (void)unused;
   sqlite3 *db = NULL;

@@ -119,8 +119,8 @@ static int handles(pid_t pid, int number) {
   return (int)(caught >> (number - 1) & 1);
 }
 
-/* Starts a command that stops in the middle of opening its run, at a preset that is a pipe without a writer, sends it a signal there,
- * and puts the preset in the pipe's place, which the interrupted call then opens. */
+/* Starts a command that stops in the middle of opening its run, at a preset that is a pipe without a writer, sends it a signal
+ * there, and puts the preset in the pipe's place, which the interrupted call then opens. */
 static void signal_while_opening(process *p, int number, const char *rounds) {
   process shell = {0};
   process_shell(&shell, "rm -rf early preset.json; mkfifo preset.json && cp " TEST_DATA "/cli/tiny.json whole.json");

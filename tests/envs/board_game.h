@@ -1,5 +1,5 @@
-/* What a game of two players keeps whose observation is {own stone, opponent's stone, the side to move began} for every cell: checked
- * along random games. */
+/* What a game of two players keeps whose observation is {own stone, opponent's stone, the side to move began} for every cell:
+ * checked along random games. */
 #pragma once
 #include "envs/env.h"
 #include "envs/fast_random.h"

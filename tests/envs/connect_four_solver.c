@@ -160,7 +160,8 @@ static unsigned mirrored_columns(unsigned columns) {
   return mirrored;
 }
 
-/* Earlier positions, where nothing simpler answers: the mirror image is worth as much, and so are the best of the positions that follow. */
+/* Earlier positions, where nothing simpler answers: the mirror image is worth as much, and so are the best of the positions that
+ * follow. */
 static void test_mirror_images_and_successors(void **unused) {
   (void)unused;
   mz_connect_four_solver *solver = solver_new(TABLE_BYTES);

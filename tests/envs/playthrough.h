@@ -30,7 +30,8 @@ typedef struct playthrough_state {
   char picture[PLAYTHROUGH_PICTURE_MAX];               /* the state as OpenSpiel prints it, line by line */
 } playthrough_state;
 
-/* The file of a game ("connect_four"), before its first state; skips the test where the files are not at hand. The caller closes it. */
+/* The file of a game ("connect_four"), before its first state; skips the test where the files are not at hand. The caller closes
+ * it. */
 static inline FILE *playthrough_open(const char *game) {
   char path[1024];
   snprintf(path, sizeof path, SHARED_DIR "/openspiel_playthroughs/%s.txt", game);

@@ -1,5 +1,6 @@
-/* Lets every call of every command fail in turn: faults [--most N] [--jobs N] [--scenario NAME] [--kind KIND] [--only N].
- * --most: at most about so many faults of each kind in each command, spread evenly; --only: this call alone. Ends with a line of totals; fails when anything was lost or wrong. */
+/* Lets every call of every command fail in turn: faults [--most N] [--jobs N] [--scenario NAME] [--kind KIND] [--only N]. --most:
+ * at most about so many faults of each kind in each command, spread evenly; --only: this call alone. Ends with a line of totals;
+ * fails when anything was lost or wrong. */
 #include "base/file/file.h"
 #include "tests/fault/launch.h"
 #include "tests/fault/trial.h"

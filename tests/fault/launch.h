@@ -11,8 +11,8 @@ typedef struct launch {
   bool left_processes;   /* processes that it started were still there 10 s after its end; they are killed */
 } launch;
 
-/* Runs `program` with the words of `command` in `folder` (no quoting), killed by a signal after LAUNCH_LIMIT_S. `fault`: NULL, or the
- * value of MUZERO_FAULT; what the program reports then lies in FOLDER.report, which is new. */
+/* Runs `program` with the words of `command` in `folder` (no quoting), killed by a signal after LAUNCH_LIMIT_S. `fault`: NULL, or
+ * the value of MUZERO_FAULT; what the program reports then lies in FOLDER.report, which is new. */
 launch launch_program(const char *program, const char *command, const char *folder, const char *fault);
 /* Runs a line of sh; ends the driver where it fails: it is the driver's own work. */
 void launch_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));

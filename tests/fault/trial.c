@@ -107,8 +107,8 @@ static void judge_end(judgement *j, const launch *l) {
   if (l->left_processes) complain(j, &j->trial->wrong, "leaves processes running");
 }
 
-/* Checks that a file consists of JSON lines. *values: a line "PHASE DIGEST" for each record that has both; a run that was at its end
- * already records its last phase again when it is resumed, which counts once. */
+/* Checks that a file consists of JSON lines. *values: a line "PHASE DIGEST" for each record that has both; a run that was at its
+ * end already records its last phase again when it is resumed, which counts once. */
 static bool read_lines(const char *path, char *values, size_t size) {
   uint8_t *text;
   size_t length, used = 0;

@@ -1,5 +1,5 @@
-/* One fault: the command with a call that fails, then the judgement of what it said, what it left, and whether the work continues from
- * there to the same end. */
+/* One fault: the command with a call that fails, then the judgement of what it said, what it left, and whether the work continues
+ * from there to the same end. */
 #pragma once
 #include "tests/fault/scenarios.h"
 

@@ -1,5 +1,6 @@
-/* A checkpoint file, opened as `eval` does and as `resume` does; where it is accepted, it searches and trains for a round. The mutator
- * works on the contents of sections and makes all sizes and checksums right again, so that what lies behind them is reached. */
+/* A checkpoint file, opened as `eval` does and as `resume` does; where it is accepted, it searches and trains for a round. The
+ * mutator works on the contents of sections and makes all sizes and checksums right again, so that what lies behind them is
+ * reached. */
 #include "tests/fuzz/fuzz.h"
 #include "muzero/storage/sections.h"
 #include "muzero/knobs.h"

@@ -1,5 +1,5 @@
-/* JSON text, with and without comments. What was read is written and read again, but for bytes that are no text: they are written as
- * U+FFFD. */
+/* JSON text, with and without comments. What was read is written and read again, but for bytes that are no text: they are written
+ * as U+FFFD. */
 #include "base/json/json.h"
 #include "tests/fuzz/fuzz.h"
 #include <string.h>

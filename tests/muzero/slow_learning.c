@@ -1,6 +1,6 @@
-/* The presets learn: CartPole-v1 to a mean of 475 over 100 fresh games and tic-tac-toe until no line that any opponent can play beats
- * it, with five seeds each; larger boards, with one, to most of the points against the searchers that their presets name. Bounds are
- * in updates, not in seconds: no test depends on the machine's speed. */
+/* The presets learn: CartPole-v1 to a mean of 475 over 100 fresh games and tic-tac-toe until no line that any opponent can play
+ * beats it, with five seeds each; larger boards, with one, to most of the points against the searchers that their presets name.
+ * Bounds are in updates, not in seconds: no test depends on the machine's speed. */
 #include "muzero/trainer.h"
 #include "testing.h"
 

@@ -33,8 +33,8 @@ static any_state after(const mz_env *env, const int32_t *actions, int count) {
   return state;
 }
 
-/* A bandit: four arms, paid at once; then many moves without a choice, so that every simulation ends in a rollout, which counts for its
- * arm. */
+/* A bandit: four arms, paid at once; then many moves without a choice, so that every simulation ends in a rollout, which counts
+ * for its arm. */
 enum { ARMS = 4 };
 typedef struct bandit {
   int32_t arm, moves;

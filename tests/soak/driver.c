@@ -32,8 +32,8 @@ typedef struct soak {
 /* The plan of every sample. */
 static const mz_knobs reference = {
     .cpu_actor = 2, .batch_actor = 1, .learner_threads = 2, .mcts_storage_size = 4, .batch_buffer_size = 4};
-/* As many threads as this driver or the allocator (twice the budget) ever asks for. A pool keeps its threads for the next time, so a size
- * that is first reached late would look like a leak. */
+/* As many threads as this driver or the allocator (twice the budget) ever asks for. A pool keeps its threads for the next time,
+ * so a size that is first reached late would look like a leak. */
 static const mz_knobs most = {.cpu_actor = 4, .batch_actor = 4, .learner_threads = 4};
 enum { RAW_LEAST = 1 << 20 }; /* that the allocator takes for replay_raw */
 

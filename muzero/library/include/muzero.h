@@ -150,9 +150,9 @@ typedef struct muzero_progress { /* totals since the run began, over all process
 } muzero_progress;
 #define MUZERO_PROGRESS_INIT                                                                                                     \
   { sizeof(muzero_progress), 0, 0, 0, 0, 0, 0, 0 }
-/* Called during training, in the thread that trains, after each round, or after each phase and what a limit or a stop leaves of one.
- * Returning anything but 0 requests a stop.
- * `progress` is valid during the call. The callback may use other handles, and muzero_run_request on this one. */
+/* Called during training, in the thread that trains, after each round, or after each phase and what a limit or a stop leaves of
+ * one. Returning anything but 0 requests a stop. `progress` is valid during the call. The callback may use other handles, and
+ * muzero_run_request on this one. */
 typedef int (*muzero_run_callback)(void *context, const muzero_progress *progress);
 
 typedef struct muzero_run_options {

@@ -1,5 +1,5 @@
-/* Batch norm over n positions of `channels` each, and the affine map that it becomes for inference. Sums over positions run in order,
- * each channel in its own lane, so a group's result depends on nothing else. */
+/* Batch norm over n positions of `channels` each, and the affine map that it becomes for inference. Sums over positions run in
+ * order, each channel in its own lane, so a group's result depends on nothing else. */
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/vec.h"
 #include <math.h>

@@ -1,6 +1,7 @@
-/* The transforms of minimal filtering F(m × n, 3 × 3), sixteen channels at a time (Winograd 1980; Lavin & Gray 2016, arXiv:1509.09308,
- * equations 8 and 12): linear and separable, along rows and then along columns. On the way to points what is between goes line by line
- * through memory, for it does not fit into registers; on the way back there is less of it, and unrolling pays. */
+/* The transforms of minimal filtering F(m × n, 3 × 3), sixteen channels at a time (Winograd 1980; Lavin & Gray 2016,
+ * arXiv:1509.09308, equations 8 and 12): linear and separable, along rows and then along columns. On the way to points what is
+ * between goes line by line through memory, for it does not fit into registers; on the way back there is less of it, and
+ * unrolling pays. */
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/winograd_line.h"
 
@@ -37,8 +38,8 @@ INLINE void load_rows(grid g, const int rows, const int columns, const map acros
 
 /* ---- a tile of M × N outputs, sixteen channels ---- */
 
-/* Rows or columns of a board that a tile reads or writes. Those beyond an edge read as 0; their offset is another's, for even a load of
- * nothing is slow where there is no memory. */
+/* Rows or columns of a board that a tile reads or writes. Those beyond an edge read as 0; their offset is another's, for even a
+ * load of nothing is slow where there is no memory. */
 typedef struct lines {
   bool inside[POINTS_MAX];
   ptrdiff_t offset[POINTS_MAX];

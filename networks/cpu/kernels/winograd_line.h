@@ -1,7 +1,8 @@
-/* Minimal filtering along a line: Bᵀ (input transform), A (output gradient), Aᵀ (output), G (filter) and Gᵀ (filter gradient) of Lavin & Gray 2016
- * (arXiv:1509.09308), F(m, 3) by Cook and Toom's interpolation. A tile of m outputs sees m + 2 inputs, as polynomials at that many
- * points: 0, 1, −1, ½, −½, ∞ for m = 4, and 2 and −2 before the ∞ for m = 6; all but the 0 for m = 3 and m = 5. Kernels are the same at
- * a point for both of two neighbours, so that one product takes tiles of either. What p and −p share is summed once. */
+/* Minimal filtering along a line: Bᵀ (input transform), A (output gradient), Aᵀ (output), G (filter) and Gᵀ (filter gradient) of
+ * Lavin & Gray 2016 (arXiv:1509.09308), F(m, 3) by Cook and Toom's interpolation. A tile of m outputs sees m + 2 inputs, as
+ * polynomials at that many points: 0, 1, −1, ½, −½, ∞ for m = 4, and 2 and −2 before the ∞ for m = 6; all but the 0 for m = 3 and
+ * m = 5. Kernels are the same at a point for both of two neighbours, so that one product takes tiles of either. What p and −p
+ * share is summed once. */
 #pragma once
 #include "networks/cpu/kernels/vec.h"
 

@@ -36,7 +36,8 @@ void assert_says_(const char *text, const char *word, const char *file, int line
 #define assert_status(p, wanted) assert_status_(p, wanted, __FILE__, __LINE__)
 void assert_status_(const process *p, int wanted, const char *file, int line);
 
-/* What a command line is refused with: arguments up to the first NULL, exit status, a part of the message. Nothing is printed to stdout. */
+/* What a command line is refused with: arguments up to the first NULL, exit status, a part of the message. Nothing is printed to
+ * stdout. */
 typedef struct refusal {
   const char *arguments[6];
   int status;
