@@ -1,6 +1,9 @@
 #include "allocator/model/analytic_parts.h"
 #include <math.h>
 
+static const double ENOUGH = 1e200;     /* a weight beside which those before it are nothing */
+static const double STRETCH_LEAST = 64; /* states that are summed one by one */
+
 /* Cores that threads on a device can use. One that is no processor does one thing at a time. */
 static double cores_of(const mz_analytic *model, int device) {
   if (model->pipeline->devices[device].kind != MZ_DEVICE_CPU) return 1;
@@ -78,12 +81,23 @@ typedef struct server {
  * many of the producer's threads work, those that are how many of the consumer's do. (Reference: the machine-repair model; with
  * one thread each it is M/M/1/K, mz_queue_empty.) */
 static double exponential_rate(const server *from, const server *to, double capacity) {
+  const double pace_in = from->threads / from->item_s, pace_out = to->threads / to->item_s;
+  const double all_until = floor(capacity + 1 - from->threads); /* as long, no producer waits for a place */
   double weight = 1, sum = 1, rate = 0;
-  for (double full = 1; full <= capacity && weight < 1e200; full++) {
+  for (double full = 1; full <= capacity && weight < ENOUGH; full++) {
     const double out = fmin(full, to->threads) / to->item_s;
     weight *= fmin(capacity - full + 1, from->threads) / from->item_s / out;
     sum += weight;
     rate += weight * out;
+    if (full < to->threads || all_until - full < STRETCH_LEAST) continue;
+    const double growth = log(pace_in / pace_out),
+                 states = all_until - full; /* all work in the states until then: a geometric series */
+    if (log(weight) + states * growth > log(ENOUGH)) return pace_out;
+    const double series = growth == 0 ? states : expm1(states * growth) / -expm1(-growth);
+    sum += weight * series;
+    rate += weight * series * pace_out;
+    weight *= exp(states * growth);
+    full = all_until;
   }
   return rate / sum;
 }

@@ -2,7 +2,6 @@
 #pragma once
 #include "allocator/pipeline/pipeline.h"
 
-enum { MZ_CORES_MAX = 1024 };
 typedef struct mz_devices {
   int count;
   struct {

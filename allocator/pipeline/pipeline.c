@@ -58,7 +58,8 @@ static mz_status check_knob(const mz_pipeline *pipeline, int index) {
 static mz_status check_device(const mz_pipeline *pipeline, int index) {
   const mz_device *device = &pipeline->devices[index];
   const part p = {pipeline->name, "device", device->name, index};
-  return device->kind == MZ_DEVICE_CPU && device->cores < 1 ? fail(&p, "a CPU device has at least 1 core") : MZ_OK;
+  if (device->kind == MZ_DEVICE_CPU && device->cores < 1) return fail(&p, "a CPU device has at least 1 core");
+  return device->cores > MZ_CORES_MAX ? fail(&p, "a device has at most 1024 cores") : MZ_OK;
 }
 
 static mz_status check_stage(const mz_pipeline *pipeline, int index) {

@@ -13,6 +13,7 @@ enum {
   MZ_QUEUES_MAX = 8,
   MZ_STORES_MAX = 4,
   MZ_DEVICES_MAX = 32,
+  MZ_CORES_MAX = 1024, /* of a device */
   MZ_PLAN_KNOBS_MAX = 16,
   MZ_PROBES_MAX = 4
 };

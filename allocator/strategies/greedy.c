@@ -167,7 +167,7 @@ static void descend(search *s, look *from, preference preferred, double limit) {
  * until it is allowed; false: it never is. */
 static bool widen(search *s, int device, look *out) {
   const mz_pipeline *pipeline = s->situation->pipeline;
-  for (int64_t threads = (int64_t)s->situation->bounds->cpu_max; threads >= 1; threads /= 2) {
+  for (int64_t threads = (int64_t)fmin(s->situation->bounds->cpu_max, MZ_CORES_MAX); threads >= 1; threads /= 2) {
     mz_plan plan = *s->situation->plan;
     for (int i = 0; i < pipeline->stage_count; i++) {
       const mz_pipeline_stage *stage = &pipeline->stages[i];

@@ -47,6 +47,39 @@ static void test_exponential_times_make_it_an_mm1k_queue(void **state) {
   }
 }
 
+/* States of a long queue are not summed one by one. */
+static void test_a_long_queue_is_as_its_states_summed(void **state) {
+  (void)state;
+  enum { ITEMS = 1000000 };
+  mz_pipeline pipeline = small(4, 0);
+  pipeline.queue_count = 1;
+  pipeline.stages[0].items = pipeline.stages[1].items = pipeline.queues[0].items = ITEMS;
+  pipeline.stages[0].batch = -1;
+  static const double offered_times[] = {0.5, 0.99, 1, 1.01, 2};
+  for (int i = 0; i < 5; i++) {
+    for (int64_t threads = 1; threads <= 3; threads += 2) {
+      for (int64_t places = 100; places <= 1000000; places *= 100) {
+        const double offered = offered_times[i];
+        double weight = 1, sum = 1;
+        for (int64_t full = 1; full <= places && weight < 1e250 && weight > 1e-250; full++) {
+          const double producers = (double)(places - full + 1 < threads ? places - full + 1 : threads);
+          weight *= offered * producers / (double)threads;
+          sum += weight;
+        }
+        const mz_plan plan = plan_of(threads, 1, 1, places);
+        mz_analytic model = exact(&pipeline, 0, 1e-3 * (double)threads / offered, 1e-3);
+        model.variation = 1;
+        mz_analysis analysis;
+        mz_analytic_explain(&model, &plan, &analysis);
+        assert_true(fabs(analysis.starved[0] - 1 / sum) < 5e-6);
+      }
+    }
+  }
+  const mz_plan endless = plan_of(3, 1, 1, (int64_t)1 << 40); /* at once */
+  const mz_analytic model = exact(&pipeline, 0, 1e-3, 1e-3);
+  assert_true(isfinite(mz_analytic_predict(&model, &endless).unit_s));
+}
+
 static void test_one_core_does_everything_in_turn(void **state) {
   (void)state;
   const mz_pipeline pipeline = small(1, 20);
@@ -162,6 +195,7 @@ static void test_true_costs_predict_what_the_simulation_takes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty_share_of_a_finite_queue),
                                      cmocka_unit_test(test_exponential_times_make_it_an_mm1k_queue),
+                                     cmocka_unit_test(test_a_long_queue_is_as_its_states_summed),
                                      cmocka_unit_test(test_one_core_does_everything_in_turn),
                                      cmocka_unit_test(test_stages_that_do_not_overlap_add_up),
                                      cmocka_unit_test(test_stages_that_overlap_take_as_long_as_the_longest),

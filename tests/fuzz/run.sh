@@ -60,6 +60,15 @@ summarise() { # TARGET: inputs crashes MiB seconds
     END { print inputs + 0, found, memory + 0, slowest + 0 }' "$build/$1.log"
 }
 
+# What was found, for those who have nothing but this output.
+show() { # TARGET
+  grep -anE 'ERROR:|runtime error:|SUMMARY:|^ +#[0-9]+ .* in .*\.c:' "$build/$1.log" | tail -n 20
+  find "$build/found/$1" -type f ! -name 'slow-unit-*' -newer "$build/started" | head -n 1 | while read -r input; do
+    printf '%s, gzip | base64:\n' "$input"
+    gzip -9 -c "$input" | base64
+  done
+}
+
 touch "$build/started"
 export -f fuzz longest
 export build seconds
@@ -74,6 +83,7 @@ for target in "${targets[@]}"; do
   if ((crashes)); then failed=$((failed + crashes)); fi
   total=$((total + inputs))
   printf '%-12s %11d inputs  %d crashes  %4d MiB at the most  slowest %d s\n' "$target" "$inputs" "$crashes" "$memory" "$slowest"
+  if ((crashes)); then show "$target"; fi
 done
 printf '%-12s %11d inputs  %d crashes\n' total "$total" "$failed"
 ((failed == 0))
