@@ -8,7 +8,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-enum { ROUNDS_MIN = 2, PHASE_ROUNDS_MIN = 5, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
+enum { ROUNDS_MIN = 2, WINDOW_ROUNDS_MIN = 5, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
 static const double PROBED_GAIN_MIN =
     0.25; /* probes know what one stage costs alone: enough to leave a bad plan, not to refine a good one */
 static const char MODEL_NAME[] = "analytic model";
@@ -29,7 +29,7 @@ struct mz_allocator {
   state state;
   mz_plan plan, other;
   mz_plan before;         /* in force before the last decision */
-  mz_prediction expected; /* of the plan that the phase began with */
+  mz_prediction expected; /* of the plan that the window began with */
   mz_rounds rounds;       /* under `plan`, when it is not on trial */
   mz_trial trial;         /* the present or the last one */
   bool explores;          /* it does */
@@ -37,7 +37,7 @@ struct mz_allocator {
   double given_up_s;      /* the round that did it */
 
   int64_t decisions, rest_until; /* decision from which on the next change may be tried */
-  int reverts, phase_rounds;     /* so far; since the last decision */
+  int reverts, window_rounds;    /* so far; since the last decision */
   mz_budget budget;
   mz_tabu tabu;
 };
@@ -65,7 +65,7 @@ mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *op
   a->bounds = options->bounds;
   a->strategy = strategy;
   a->plan = a->before = options->start;
-  a->expected = (mz_prediction){NAN, NAN, NAN};
+  a->expected = (mz_prediction)MZ_UNPREDICTED;
   a->rounds.warming = true;
   mz_evidence_init(&a->evidence, options->pipeline, shared_cores(options));
   const mz_observation *used[MZ_HISTORY_USED_MAX];
@@ -104,14 +104,14 @@ static mz_decision begin_decision(const mz_allocator *a, int64_t phase, int64_t 
                        .plan = a->plan,
                        .predicted = a->expected,
                        .observed = NAN,
-                       .expected = {NAN, NAN, NAN},
+                       .expected = MZ_UNPREDICTED,
                        .binding = "",
                        .ratio = NAN,
                        .ratio_low = NAN,
                        .ratio_high = NAN};
 }
 
-/* The model predicts the next phase where the strategy did not. */
+/* The model predicts the next window where the strategy did not. */
 static void end_decision(mz_allocator *a, mz_decision *d) {
   d->next = a->plan;
   if (!isfinite(d->expected.unit_s)) d->expected = mz_allocator_predict(a, &a->plan);
@@ -122,10 +122,10 @@ static void end_decision(mz_allocator *a, mz_decision *d) {
 
 /* ---- proposals ---- */
 
-static int64_t tabu_phases(const mz_allocator *a, const mz_plan *plan) {
-  return mz_tabu_phases(&a->tabu, &a->evidence.pipeline, plan, a->decisions);
+static int64_t tabu_left(const mz_allocator *a, const mz_plan *plan) {
+  return mz_tabu_left(&a->tabu, &a->evidence.pipeline, plan, a->decisions);
 }
-static bool is_tabu(const void *context, const mz_plan *plan) { return tabu_phases(context, plan) > 0; }
+static bool is_tabu(const void *context, const mz_plan *plan) { return tabu_left(context, plan) > 0; }
 
 static void ask(mz_allocator *a, const mz_window *window, mz_proposal *out) {
   const mz_situation situation = {.pipeline = &a->evidence.pipeline,
@@ -140,7 +140,7 @@ static void ask(mz_allocator *a, const mz_window *window, mz_proposal *out) {
                                   .noise = mz_evidence_noise(&a->evidence),
                                   .tabu = is_tabu,
                                   .tabu_context = a};
-  *out = (mz_proposal){.plan = a->plan, .prediction = {NAN, NAN, NAN}};
+  *out = (mz_proposal){.plan = a->plan, .prediction = MZ_UNPREDICTED};
   a->strategy->propose(&situation, a->memory, out);
   MZ_ASSERT(out->candidate_count >= 0 && out->candidate_count <= MZ_CANDIDATES_MAX);
   if (same(a, &out->plan, &a->plan)) out->change = false;
@@ -157,21 +157,24 @@ static double worth(const mz_allocator *a, const mz_plan *plan) {
   return now > 0 && then > 0 ? now / then : 1;
 }
 
-/* Share of a unit's time (or price) that the proposal promises to save. */
+static double with_apart(const mz_prediction *p) { return p->unit_s + p->apart_s; }
+
+/* Share of a unit's time (or price), with its part of what is apart, that the proposal promises to save. */
 static double gain_of(const mz_allocator *a, const mz_proposal *p) {
-  return 1 - p->prediction.unit_s / (mz_allocator_predict(a, &a->plan).unit_s * worth(a, &p->plan));
+  const mz_prediction now = mz_allocator_predict(a, &a->plan);
+  return 1 - with_apart(&p->prediction) / (with_apart(&now) * worth(a, &p->plan));
 }
 
 /* A strategy is never trusted: why its proposal is not tried, "" when it is. */
 static void find_objection(const mz_allocator *a, const mz_proposal *p, char out[64]) {
   const char *limit = mz_plan_refused(&a->evidence.pipeline, &a->bounds, &p->plan);
-  const int64_t phases = tabu_phases(a, &p->plan);
+  const int64_t windows = tabu_left(a, &p->plan);
   const double least = fmax(a->settings.gain_min, 2 * mz_evidence_noise(&a->evidence)), gain = gain_of(a, p);
   out[0] = '\0';
   if (limit != NULL)
     snprintf(out, 64, "breaks %s", limit);
-  else if (phases > 0)
-    snprintf(out, 64, "undone lately, not tried for %lld more phases", (long long)phases);
+  else if (windows > 0)
+    snprintf(out, 64, "undone lately, not tried for %lld more windows", (long long)windows);
   else if (p->explores && !mz_budget_explores(&a->budget))
     snprintf(out, 64, "exploring has cost its %.3g %% of the run's time", 100 * MZ_EXPLORING_SHARE);
   else if (!p->demanded && !isfinite(gain))
@@ -262,7 +265,7 @@ static void go_back(mz_allocator *a) {
 
 bool mz_allocator_round(mz_allocator *a, double seconds) {
   if (!(seconds > 0) || !isfinite(seconds)) return false;
-  a->phase_rounds++;
+  a->window_rounds++;
   const bool on_trial = a->state == ON_TRIAL, exploring = on_trial && a->explores;
   mz_budget_round(&a->budget, seconds, exploring ? mz_rounds_median(&a->trial.before) * a->trial.worth : 0);
   if (!on_trial) {
@@ -288,9 +291,9 @@ static void record_abandonment(mz_allocator *a, mz_decision *d) {
     mz_decision_say(d, "%s: given up after its round %d: exploring has cost its %.3g %% of the run's time", text, a->trial.rounds,
                     100 * MZ_EXPLORING_SHARE);
   else
-    mz_decision_say(d,
-                    "%s: given up after its round %d took %.3g s, the old plan's usual one %.3g s; not tried again for %d phases",
-                    text, a->trial.rounds, a->given_up_s, old_s, MZ_TABU_PHASES);
+    mz_decision_say(
+        d, "%s: given up after its round %d took %.3g s, the old plan's usual one %.3g s; not tried again for %d windows", text,
+        a->trial.rounds, a->given_up_s, old_s, MZ_TABU_WINDOWS);
   d->observed = NAN;
   count_revert(a, &a->other, d);
 }
@@ -320,7 +323,7 @@ static void verify(mz_allocator *a, mz_decision *d) {
     mz_decision_say(d, "%s: %s: it stays", text, judged);
     confirm(a);
   } else {
-    mz_decision_say(d, "%s: %s: back; not tried again for %d phases", text, judged, MZ_TABU_PHASES);
+    mz_decision_say(d, "%s: %s: back; not tried again for %d windows", text, judged, MZ_TABU_WINDOWS);
     go_back(a);
     count_revert(a, &a->other, d);
   }
@@ -344,18 +347,18 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
     mz_decision_say(d, "%d changes were undone lately: the plan stays for %d more windows", MZ_REVERTS_MAX,
                     mz_budget_wait(&a->budget));
   else if (a->decisions < a->rest_until)
-    mz_decision_say(d, "a phase of rest after a change");
+    mz_decision_say(d, "a window of rest after a change");
   else if (!isfinite(d->observed) || a->rounds.count < ROUNDS_MIN)
     mz_decision_say(d, "fewer than %d full rounds under this plan: nothing to compare another with", ROUNDS_MIN);
   else if (consult(a, window, &p, d))
     begin_trial(a, &p, d);
   end_decision(a, d);
-  /* An evaluation between phases leaves cold caches: the next round counts as warm-up where there are enough others. */
-  if (a->phase_rounds >= PHASE_ROUNDS_MIN) {
+  /* What is done between windows (deciding, evaluating) leaves cold caches: the next round counts as warm-up where there are enough others. */
+  if (a->window_rounds >= WINDOW_ROUNDS_MIN) {
     mz_rounds_warm_up(&a->rounds);
     mz_rounds_warm_up(&a->trial.after);
   }
-  a->phase_rounds = 0;
+  a->window_rounds = 0;
 }
 
 void mz_allocator_refused(mz_allocator *a, const char *why, mz_decision *d) {
@@ -367,7 +370,7 @@ void mz_allocator_refused(mz_allocator *a, const char *why, mz_decision *d) {
   a->state = STEADY;
   rest(a);
   d->action = MZ_DECISION_KEEP;
-  d->expected = (mz_prediction){NAN, NAN, NAN};
+  d->expected = (mz_prediction)MZ_UNPREDICTED;
   mz_decision_say(d, "could not be carried out: %s", why);
   end_decision(a, d);
 }

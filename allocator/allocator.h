@@ -1,6 +1,6 @@
-/* The allocator: observe → predict → search → clamp → apply → verify, between phases. It owns no thread and opens no file; what
+/* The allocator: observe → predict → search → clamp → apply → verify, window by window. It owns no thread and opens no file; what
  * it decides is a pure function of what it was created with and of the windows and rounds it was told, in order, so that a
- * ledger replays byte for byte. One thread drives it. Costs well under a millisecond a phase. */
+ * ledger replays byte for byte. One thread drives it. Costs well under a millisecond a window. */
 #pragma once
 #include "allocator/records/decision.h"
 
@@ -28,7 +28,7 @@ mz_status mz_allocator_check(const mz_allocator_options *options);
 mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *options);
 void mz_allocator_free(mz_allocator *allocator);
 
-/* Before the first phase: a strategy with a history may begin elsewhere than at the start plan, and without one where the
+/* Before the first window: a strategy with a history may begin elsewhere than at the start plan, and without one where the
  * pipeline's probes promise a quarter less time; this is no trial, its action is "confirm". decision->phase is `phase` (0 for a
  * new run), observed NAN. */
 void mz_allocator_begin(mz_allocator *allocator, int64_t phase, int64_t round, mz_decision *decision);
@@ -37,10 +37,10 @@ const mz_plan *mz_allocator_plan(const mz_allocator *allocator);
 /* The plan that holds unless a trial is confirmed: what a run resumes from. */
 const mz_plan *mz_allocator_kept(const mz_allocator *allocator);
 /* After a full round (not when replay was still filling). true: the trial is plainly bad, or exploring has cost its share, and
- * it ends at once: the old plan holds from here, and the caller applies it before the next round. The window of that phase must
+ * it ends at once: the old plan holds from here, and the caller applies it before the next round. The present window must
  * hold nothing from before it; the next decision is the "revert". */
 bool mz_allocator_round(mz_allocator *allocator, double seconds);
-/* After a phase: takes the window (quantised), decides. */
+/* After a window, which is quantised: decides. */
 void mz_allocator_decide(mz_allocator *allocator, const mz_window *window, mz_decision *decision);
 /* The plan could not be carried out (memory): the one from before the decision holds, the other is tabu. Follows begin or
  * decide; *decision is amended. */

@@ -1,4 +1,4 @@
-/* The knobs of a run: what may change between phases without changing a result. One table has them all (knobs.c): a new knob is a
+/* The knobs of a run: what may change between rounds without changing a result. One table has them all (knobs.c): a new knob is a
  * field of mz_knobs, a row there, and what the workers do about it (mz_workers_resize); a row in settings.c lets users hold it. */
 #pragma once
 #include "allocator/pipeline/pipeline.h"

@@ -1,4 +1,5 @@
-/* The phase loop. One phase: rounds → evaluation → record → checkpoint when due → has a limit been met? */
+/* The phase loop. One phase: rounds → evaluation → record → checkpoint when due → has a limit been met? The allocator decides after
+ * a round that ends a window, or after the evaluation where the phase ends with it. */
 #include "muzero/run.h"
 #include "muzero/storage/sections.h"
 #include "base/machine/clock.h"
@@ -75,6 +76,16 @@ mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *sc
 
 static double phase_s(const mz_run *run) { return (double)(mz_clock_ns() - run->meter.start_ns) * 1e-9; }
 
+static double uncounted_s(const mz_run *run) { return (double)(mz_clock_ns() - run->reserved.ns) * 1e-9; }
+
+/* What the plan in force has reserved until now; before another one may come. */
+static void count_reserved(mz_run *run) {
+  const double seconds = uncounted_s(run);
+  run->reserved.core_s += seconds * mz_steer_cores(run->steer);
+  run->reserved.cost += seconds * mz_steer_price_s(run->steer);
+  run->reserved.ns += (uint64_t)(seconds * 1e9);
+}
+
 /* evaluates: the phase's own evaluation is still to come. */
 static mz_reason limit_met(const mz_run *run, const mz_limits *limits, bool evaluates) {
   const int games = games_timed(run, CONFIRM_GAMES) + (evaluates ? games_timed(run, (int)run->settings.train.eval_games) : 0);
@@ -83,7 +94,7 @@ static mz_reason limit_met(const mz_run *run, const mz_limits *limits, bool eval
                           .stop = atomic_load(&run->requests) & MZ_REQUEST_STOP,
                           .invocation_s = invocation_s(run),
                           .wall_s = mz_run_wall_s(run),
-                          .cost = run->cost + phase_s(run) * price_s,
+                          .cost = run->cost + run->reserved.cost + uncounted_s(run) * price_s,
                           .price_s = price_s,
                           .game_s = run->game_s,
                           .closing_games = games};
@@ -163,6 +174,8 @@ static bool phase_ended(const mz_run *run) { return run->state.counters.rounds %
 static void start_phase(mz_run *run) {
   run->phase_stats = (mz_round_stats){0};
   run->meter = mz_phase_meter_start(&run->state, &run->workers);
+  run->reserved.ns = run->meter.start_ns;
+  run->reserved.core_s = run->reserved.cost = 0;
   mz_steer_phase(run->steer, &run->workers);
 }
 
@@ -188,6 +201,7 @@ static mz_status play_round(mz_run *run) {
   const int64_t backs = guard ? mz_guard_backs(guard) : 0;
   MZ_TRY(mz_round_play(&run->state, &run->workers, &run->phase_stats));
   if (guard && mz_guard_backs(guard) > backs) MZ_TRY(record_back(run));
+  count_reserved(run);
   mz_steer_round(run->steer, &run->workers, &run->phase_stats);
   return MZ_OK;
 }
@@ -202,7 +216,7 @@ static bool evaluation_due(const mz_run *run) {
 static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *phase, mz_reason *reason, bool *confirmed) {
   uint32_t stream = (uint32_t)run->state.counters.rounds;
   uint64_t start = mz_clock_ns();
-  mz_steer_evaluation_starts(run->steer, &run->workers, &run->phase_stats);
+  mz_steer_evaluation_starts(run->steer, &run->workers);
   MZ_TRY(evaluate(run, (int)run->settings.train.eval_games, stream, &phase->evaluation, &run->score));
   mz_steer_evaluation_ended(run->steer, &run->workers, phase->evaluation.moves);
   phase->evaluation_s = (double)(mz_clock_ns() - start) * 1e-9;
@@ -225,18 +239,23 @@ static mz_status evaluate_at_the_end(mz_run *run, mz_phase *phase) {
   return MZ_OK;
 }
 
-/* Computes the phase's use of resources and its cost, under the plan that it ran with. */
+/* Computes the phase's use of resources and its cost, under the plans that it ran with. */
 static void measure_phase(mz_run *run, mz_phase *phase) {
   mz_phase_measure(phase, &run->state, &run->workers, &run->meter, &run->phase_stats);
-  phase->reserved_core_s = phase->phase_s * mz_steer_cores(run->steer);
-  phase->cost = phase->phase_s * mz_steer_price_s(run->steer);
+  count_reserved(run);
+  phase->reserved_core_s = run->reserved.core_s;
+  phase->cost = run->reserved.cost;
   run->cost += phase->cost;
 }
 
+/* When a window has ended. */
 static mz_status decide(mz_run *run, mz_phase *phase) {
   const mz_decision *decision;
+  if (!mz_steer_window_ended(run->steer)) return MZ_OK;
   begin(run, MZ_DOING_DECISION);
+  count_reserved(run);
   MZ_TRY(mz_steer_decide(run->steer, &run->workers, &run->phase_stats, run->score, &decision));
+  if (phase->action != NULL && decision->action == MZ_DECISION_KEEP) return MZ_OK;
   phase->strategy = decision->strategy;
   phase->action = mz_decision_action_name(decision->action);
   snprintf(phase->reason, sizeof phase->reason, "%s", decision->reason);
@@ -270,6 +289,7 @@ static void wake(mz_run *run) {
   run->opened_ns += rested;
   run->saved_ns = run->saved_ns > run->rest_ns ? now : run->saved_ns + rested; /* it may have been saved while it rested */
   run->meter.start_ns += rested;
+  run->reserved.ns += rested;
   run->rest_ns = 0;
   mz_steer_rest(run->steer, false);
 }
@@ -291,10 +311,12 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     tick_progress(run, &limits, tick, context);
     *reason = limit_met(run, &limits, evaluation_due(run));
     if (phase_ended(run)) break;
+    if (*reason == MZ_GOES_ON) MZ_TRY(decide(run, phase));
     if (*reason == MZ_GOES_ON) MZ_TRY(save_when_due(run));
     run->paused = *reason == MZ_GOES_ON && pause_asked(run);
     if (run->paused) return MZ_OK;
   }
+  mz_steer_phase_ends(run->steer, &run->workers, &run->phase_stats);
   phase->played = run->phase_stats.rounds;
   const bool whole = phase->played > 0 && phase_ended(run);
   if (whole && evaluation_due(run) && *reason != MZ_REASON_INTERRUPTED)

@@ -40,6 +40,10 @@ struct mz_run {
   int fallbacks;              /* so often it went back to an older checkpoint, or lost a part of its replay */
   mz_round_stats phase_stats; /* of the phase under way */
   mz_phase_meter meter;
+  struct {
+    uint64_t ns; /* up to when it is counted */
+    double core_s, cost;
+  } reserved;  /* in that phase, by the plans that were in force */
   bool paused; /* within that phase, at a round's end */
 };
 

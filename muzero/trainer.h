@@ -76,8 +76,8 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   mz_knobs plan;
   double phase_s, round_s, evaluation_s;      /* wall time of the phase; of its rounds; of its evaluation */
   double cpu_s, reserved_core_s, gib_s, cost; /* used; reserved by the plan; resident; priced, by what is reserved */
-  const char *strategy, *action;              /* of the allocator, after the phase; NULL: not asked (cut short) */
-  char reason[240];                           /* why, in words */
+  const char *strategy, *action; /* of the allocator: its last decision in the phase, a change rather than none; NULL: none */
+  char reason[240];              /* why, in words */
 } mz_phase;
 
 typedef struct mz_progress { /* after every round, for a screen */

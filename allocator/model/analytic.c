@@ -4,13 +4,15 @@
 static const double RESIDUAL_DOUBT = 0.5; /* of one plan measured two steps away a third of the residual is taken over */
 static const double NORMAL_95 = 1.6449;   /* 90 % of a normal distribution lie within so many standard deviations */
 
-static double add_steps(const mz_analytic *model, const mz_analytic_steps *steps, double *step_s) {
+/* Of a unit; *apart_s: of the steps that are in no unit's time. */
+static double add_steps(const mz_analytic *model, const mz_analytic_steps *steps, double *step_s, double *apart_s) {
   double sum = 0;
+  *apart_s = 0;
   for (int step = 0; step < steps->count; step++) {
     const double overlap_s = mz_analytic_overlap_s(model->pipeline, steps, step, model->gamma);
     const double seconds = fmax(overlap_s, mz_analytic_cores_s(steps, step, model->contention));
     if (step_s != NULL) step_s[step] = exp(model->log_scale) * seconds;
-    sum += seconds;
+    *(steps->apart[step] ? apart_s : &sum) += seconds;
   }
   return sum;
 }
@@ -36,8 +38,9 @@ bool mz_analytic_measured(const mz_analytic *model, const mz_plan *plan) {
 mz_prediction mz_analytic_predict(const mz_analytic *model, const mz_plan *plan) {
   mz_analytic_parts parts;
   mz_analytic_take_apart(model, plan, &parts);
-  const double seconds = add_steps(model, &parts.steps, NULL);
-  if (!(seconds > 0) || !isfinite(seconds)) return (mz_prediction){NAN, NAN, NAN};
+  double apart_s;
+  const double seconds = add_steps(model, &parts.steps, NULL, &apart_s);
+  if (!(seconds > 0) || !isfinite(seconds)) return (mz_prediction)MZ_UNPREDICTED;
   const double scaled = log(seconds) + model->log_scale;
   double log_s = NAN, sigma = model->sigma;
   for (int p = 0; p < model->plan_count && isnan(log_s); p++) {
@@ -46,7 +49,7 @@ mz_prediction mz_analytic_predict(const mz_analytic *model, const mz_plan *plan)
     sigma = model->plans[p].sigma;
   }
   if (isnan(log_s)) log_s = scaled + residual_nearby(model, plan);
-  return (mz_prediction){exp(log_s), exp(log_s - NORMAL_95 * sigma), exp(log_s + NORMAL_95 * sigma)};
+  return (mz_prediction){exp(log_s), exp(log_s - NORMAL_95 * sigma), exp(log_s + NORMAL_95 * sigma), apart_s};
 }
 
 void mz_analytic_explain(const mz_analytic *model, const mz_plan *plan, mz_analysis *out) {
@@ -54,10 +57,11 @@ void mz_analytic_explain(const mz_analytic *model, const mz_plan *plan, mz_analy
   mz_analytic_parts parts;
   *out = (mz_analysis){.bottleneck = -1};
   mz_analytic_take_apart(model, plan, &parts);
-  add_steps(model, &parts.steps, out->step_s);
+  double apart_s;
+  add_steps(model, &parts.steps, out->step_s, &apart_s);
   int longest = 0;
   for (int step = 1; step < parts.steps.count; step++)
-    if (out->step_s[step] > out->step_s[longest]) longest = step;
+    if (!parts.steps.apart[step] && out->step_s[step] > out->step_s[longest]) longest = step;
   double chain_s = 0;
   for (int s = 0; s < pipeline->stage_count; s++) {
     out->demand_s[s] = exp(model->log_scale) * parts.alone_s[s];

@@ -11,7 +11,7 @@
  *             (a = λ/μ, P_empty = (1 − a)/(1 − a^(K+1)), 1/(K+1) at a = 1) the share `variation`
  *   a step  = max( (Σ chains^γ)^(1/γ), least + contention · (even − least) )     γ in [1, 10]: how far chains overlap
  *   least   = the longest chain, or Σ items · t_s(b) / C where that is more; even: when all threads share the cores evenly
- *   T_ana   = scale · Σ steps
+ *   T_ana   = scale · Σ steps, without those that are apart
  * fixed_s, item_s, serial_s, γ, contention and scale are fitted to observations by weighted least squares on relative errors, with
  * the pipeline's probes as weak priors, all brought to the level of cost of the newest (drift.h); what a plan that was measured
  * itself showed beyond that is kept as its residual.
@@ -23,7 +23,9 @@
 
 typedef struct mz_prediction {
   double unit_s, low, high; /* seconds per unit; 90 % interval. All NAN: nothing is known of any stage */
+  double apart_s;           /* besides, of stages that are apart: their mean per unit */
 } mz_prediction;
+#define MZ_UNPREDICTED {NAN, NAN, NAN, 0}
 
 typedef struct mz_analytic_stage {
   double items;

@@ -184,7 +184,8 @@ static void expect_items(mz_analytic *model, const point *points, int count) {
 
 static double point_s(const mz_analytic_steps *steps, const double *overlap_s, double contention) {
   double seconds = 0;
-  for (int step = 0; step < steps->count; step++) seconds += fmax(overlap_s[step], mz_analytic_cores_s(steps, step, contention));
+  for (int step = 0; step < steps->count; step++)
+    if (!steps->apart[step]) seconds += fmax(overlap_s[step], mz_analytic_cores_s(steps, step, contention));
   return seconds;
 }
 

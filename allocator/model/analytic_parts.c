@@ -250,6 +250,9 @@ void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_an
   }
   measure_chains(model, plan, out, &all);
   for (int step = 0; step < steps->count; step++) {
+    steps->apart[step] = false;
+    for (int s = 0; s < pipeline->stage_count; s++)
+      steps->apart[step] = steps->apart[step] || (pipeline->stages[s].step == step && pipeline->stages[s].apart);
     steps->least_s[step] = all_cores_s(model, step, plan, out);
     steps->even_s[step] = 0;
     for (int d = 0; d < pipeline->device_count; d++) measure_device(model, step, d, plan, &all, out);

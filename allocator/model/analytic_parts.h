@@ -7,6 +7,7 @@ typedef struct mz_analytic_steps {
   int count;
   double log_chain[MZ_STAGES_MAX];
   double least_s[MZ_STAGES_MAX], even_s[MZ_STAGES_MAX]; /* by step */
+  bool apart[MZ_STAGES_MAX];                            /* by step: it is in no unit's time */
 } mz_analytic_steps;
 
 typedef struct mz_analytic_parts {

@@ -28,6 +28,7 @@ static void read_steps(const mz_situation *situation, double wall_s[MZ_STAGES_MA
   double longest[MZ_STAGES_MAX] = {0}, sum = 0;
   for (int s = 0; s < p->stage_count; s++) {
     double *step = &longest[p->stages[s].step];
+    if (p->stages[s].apart) continue;
     *step = fmax(*step, w->stages[s].elapsed_s);
   }
   for (int i = 0; i < MZ_STAGES_MAX; i++) sum += longest[i];
@@ -66,7 +67,7 @@ static void read_pool(mz_pool_load *pool, const mz_situation *situation, int fir
   double time_s = 0, busy_s = 0, blocked_s = 0, most = -1;
   bool counted[MZ_STAGES_MAX] = {false};
   for (int s = first; s < p->stage_count; s++) {
-    if (p->stages[s].threads != knob) continue;
+    if (p->stages[s].threads != knob || p->stages[s].apart) continue;
     const int step = p->stages[s].step;
     if (!counted[step]) {
       time_s += wall_s[step];

@@ -2,7 +2,7 @@
 
 static const mz_setting rows[] = {
     MZ_SETTING(mz_allocation_settings, strategy, "allocate.strategy", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "greedy", "",
-               "who proposes plans between phases; --allocate is short for it"),
+               "who proposes plans; --allocate is short for it"),
     MZ_SETTING(mz_allocation_settings, objective, "allocate.objective", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "time", "",
                "what a unit of work shall take the least of: seconds, or their price by prices.*", .choices = "time|cost"),
     MZ_SETTING(mz_allocation_settings, high, "allocate.high", MZ_FLOAT, MZ_OPERATIONAL, 0, 1, "0.8", "share of capacity",
@@ -11,12 +11,14 @@ static const mz_setting rows[] = {
                "demand: forecast use below it gives capacity back; below allocate.high"),
     MZ_SETTING(mz_allocation_settings, gain_min, "allocate.gain_min", MZ_FLOAT, MZ_OPERATIONAL, 0, 1, "0.03", "share of the time",
                "a change that promises a smaller gain is not tried"),
-    MZ_SETTING(mz_allocation_settings, windows, "allocate.windows", MZ_INT, MZ_OPERATIONAL, 1, 64, "2", "phases",
-               "phases that a new plan is on trial for, at least"),
+    MZ_SETTING(mz_allocation_settings, window, "allocate.window", MZ_INT, MZ_OPERATIONAL, 0, 1e6, "0", "rounds",
+               "rounds after which the allocator decides; 0: 8 or more, of 0.1 s and, while nothing changes, up to 5 s"),
+    MZ_SETTING(mz_allocation_settings, windows, "allocate.windows", MZ_INT, MZ_OPERATIONAL, 1, 64, "2", "windows",
+               "windows that a new plan is on trial for, at least"),
     MZ_SETTING(mz_allocation_settings, start, "allocate.start", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "auto", "",
                "the first plan: auto, made for the machine, or plain, every knob at its least", .choices = "auto|plain"),
     MZ_SETTING(mz_allocation_settings, monitor_hz, "monitor.rate", MZ_FLOAT, MZ_OPERATIONAL, 0, 5, "4", "Hz",
-               "how often the system's sensors are read; 0: only at the end of a phase"),
+               "how often the system's sensors are read; 0: only at the end of a window"),
 
     MZ_SETTING(mz_allocation_settings, cpu_min, "limits.cpu_min", MZ_FLOAT, MZ_OPERATIONAL, 0, 1e6, "0", "cores",
                "cores that a plan uses at the least"),

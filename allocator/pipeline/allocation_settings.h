@@ -11,7 +11,8 @@ typedef struct mz_allocation_settings {
   int32_t objective; /* allocate.objective: mz_objective */
   double high, low;  /* allocate.high, allocate.low: demand's thresholds, as shares of capacity */
   double gain_min;   /* allocate.gain_min: a change that promises less is not tried */
-  int64_t windows;   /* allocate.windows: phases that judge a trial, at least */
+  int64_t window;    /* allocate.window: rounds; 0: by time */
+  int64_t windows;   /* allocate.windows: those that judge a trial, at least */
   int32_t start;     /* allocate.start: mz_start */
   double monitor_hz; /* monitor.rate */
 

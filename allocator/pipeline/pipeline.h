@@ -45,7 +45,8 @@ typedef struct mz_pipeline_stage {
   double items;               /* per unit of work; what telemetry counted last, once there is some */
   double groups;              /* independent items: `batch` makes ceil(groups / batch) tasks that threads share; 0: no bound */
   bool gives_way;             /* other stages' threads go first where cores are too few (it has no queue) */
-  double serial;              /* share of the stage's time that one thread does alone (Amdahl), until it is fitted */
+  bool apart;    /* its step is in no unit's time, as evaluation between phases: it is timed, and predicted, by itself */
+  double serial; /* share of the stage's time that one thread does alone (Amdahl), until it is fitted */
   /* CPU seconds per item at batch sizes, timed alone before the run; batch 0: no more */
   double probe_batch[MZ_PROBES_MAX], probe_s[MZ_PROBES_MAX];
   double bytes_thread, bytes_slot; /* memory: threads · (bytes_thread + batch · bytes_slot + min(batch, tile) · bytes_tile) */

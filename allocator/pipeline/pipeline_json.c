@@ -44,6 +44,7 @@ static void write_stage(cJSON *o, const mz_pipeline_stage *stage) {
   cJSON_AddNumberToObject(o, "items", stage->items);
   cJSON_AddNumberToObject(o, "groups", stage->groups);
   cJSON_AddNumberToObject(o, "gives_way", stage->gives_way);
+  if (stage->apart) cJSON_AddNumberToObject(o, "apart", 1);
   cJSON_AddNumberToObject(o, "serial", stage->serial);
   int probes = 0;
   while (probes < MZ_PROBES_MAX && stage->probe_batch[probes] != 0) probes++;
@@ -142,6 +143,9 @@ static mz_status read_stage(const mz_fields *f, void *out) {
   int gives_way;
   MZ_TRY(mz_fields_int(f, "gives_way", 0, 1, &gives_way));
   stage->gives_way = gives_way;
+  int apart = 0;
+  if (cJSON_HasObjectItem(f->object, "apart")) MZ_TRY(mz_fields_int(f, "apart", 0, 1, &apart));
+  stage->apart = apart;
   MZ_TRY(mz_fields_number(f, "serial", &stage->serial));
   int batches = 0, times = 0;
   MZ_TRY(mz_fields_measures(f, "probe_batch", MZ_PROBES_MAX, stage->probe_batch, &batches));

@@ -1,4 +1,4 @@
-/* Measurements: plain structs that the monitor and the owner of the pipeline fill, one window per phase. */
+/* Measurements: plain structs that the monitor and the owner of the pipeline fill, window by window. */
 #pragma once
 #include "allocator/pipeline/pipeline.h"
 
@@ -36,9 +36,10 @@ typedef struct mz_usage {
 
 enum { MZ_WINDOW_ROUNDS_MAX = 32 };
 typedef struct mz_window {
+  int64_t number;                        /* from 1 on, without gaps; 0: not numbered, there is one a phase */
   int64_t phase, round;                  /* numbers at its end */
   double units;                          /* of full work */
-  double wall_s;                         /* of those units, with all steps; seconds per unit is wall_s / units */
+  double wall_s;                         /* of those units, with all steps but those apart; wall_s / units: seconds per unit */
   int round_count;                       /* whole rounds timed; more than fit below are averaged in runs of equal length */
   double round_s[MZ_WINDOW_ROUNDS_MAX];  /* of the first step only (a unit each): what trials are judged by */
   mz_stage_sample stages[MZ_STAGES_MAX]; /* by stage of the pipeline */
@@ -58,7 +59,7 @@ mz_status mz_window_from_json(const mz_pipeline *pipeline, mz_window *window, co
 /* A window as the models see it: one plan, its seconds per unit, its stages per unit. Kept in the history. */
 typedef struct mz_observation {
   mz_plan plan;
-  double unit_s;  /* seconds per unit of work, all steps */
+  double unit_s;  /* seconds per unit of work, all steps but those apart */
   double round_s; /* median of the first step; NAN: no round was timed */
   double noise;   /* standard deviation of log round_s, by its median absolute deviation from 8 rounds on; 0: fewer than two */
   int rounds;     /* behind the two above */

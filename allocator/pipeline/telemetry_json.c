@@ -56,6 +56,7 @@ static void write_usage(cJSON *parent, const mz_usage *usage) {
 
 cJSON *mz_window_to_json(const mz_pipeline *pipeline, const mz_window *window) {
   cJSON *o = cJSON_CreateObject();
+  if (window->number > 0) cJSON_AddNumberToObject(o, "number", (double)window->number);
   cJSON_AddNumberToObject(o, "phase", (double)window->phase);
   cJSON_AddNumberToObject(o, "round", (double)window->round);
   cJSON_AddNumberToObject(o, "units", window->units);
@@ -130,6 +131,7 @@ mz_status mz_window_from_json(const mz_pipeline *pipeline, mz_window *window, co
   mz_window w = {0};
   mz_fields f;
   MZ_TRY(mz_fields_open(&f, json, where, code));
+  if (cJSON_HasObjectItem(f.object, "number")) MZ_TRY(mz_fields_whole(&f, "number", 1, MZ_WHOLE_MAX, &w.number));
   MZ_TRY(mz_fields_whole(&f, "phase", 0, MZ_WHOLE_MAX, &w.phase));
   MZ_TRY(mz_fields_whole(&f, "round", 0, MZ_WHOLE_MAX, &w.round));
   MZ_TRY(mz_fields_measure(&f, "units", &w.units));

@@ -8,15 +8,15 @@ typedef enum mz_decision_action {
   MZ_DECISION_TRY,     /* a new plan is on trial from here on; the old one is kept */
   MZ_DECISION_WAIT,    /* the trial continues: not enough was seen */
   MZ_DECISION_CONFIRM, /* the trial's plan stays */
-  MZ_DECISION_REVERT,  /* the old plan is back; the other is tabu for 8 phases */
+  MZ_DECISION_REVERT,  /* the old plan is back; the other is tabu for 8 windows */
 } mz_decision_action;
 const char *mz_decision_action_name(mz_decision_action action); /* "keep", "try", "wait", "confirm", "revert" */
 
-/* One line of the ledger. What was predicted for the phase that ended and what was observed, then what is done next. */
+/* One line of the ledger. What was predicted for the window that ended and what was observed, then what is done next. */
 typedef struct mz_decision {
   int64_t phase, round;
   const char *strategy, *predictor; /* predictor: of `expected` and of the candidates */
-  mz_plan plan;                     /* in force in that phase; a plan given up within it, where that happened */
+  mz_plan plan;                     /* in force in that window; a plan given up within it, where that happened */
   mz_prediction predicted;          /* for it, before; unit_s NAN: nothing had been predicted */
   double observed;                  /* seconds per unit; NAN: no full unit of work, or the plan was given up */
   mz_decision_action action;

@@ -147,11 +147,15 @@ static verdict check_kind(const mz_history_file *file, mz_history_kind kind, int
                              file->path));
     case MZ_HISTORY_DAMAGED: return fault(DAMAGED, "its parts contradict one another");
     case MZ_HISTORY_OURS:
+    case MZ_HISTORY_OLDER:
     case MZ_HISTORY_EMPTY: break;
   }
   /* the header has a mark that forbids writing, which the program never sets */
   if (!file->writable && eaccess(file->path, W_OK) == 0) return fault(DAMAGED, "it is marked as not to be written");
-  return kind == MZ_HISTORY_OURS ? check_contents(file) : ready();
+  if (!file->writable && kind == MZ_HISTORY_OLDER)
+    return refusal(mz_fail(MZ_E_IO, "history: %s: has version %d, and may not be written to bring it to version %d", file->path,
+                           version, MZ_HISTORY_VERSION));
+  return kind == MZ_HISTORY_EMPTY ? ready() : check_contents(file);
 }
 
 static int begin(mz_history_file *file) {
@@ -173,6 +177,7 @@ static verdict make_ready(mz_history_file *file) {
   const verdict checked = check_kind(file, kind, version);
   if (checked.finding != READY) return checked;
   if (kind == MZ_HISTORY_EMPTY) rc = begin(file);
+  if (kind == MZ_HISTORY_OLDER) rc = mz_history_schema_migrate(file->db);
   if (rc == SQLITE_OK) rc = mz_history_schema_prepare(file->db, file->statements);
   if (rc == SQLITE_OK && file->writable) {
     const int trimmed = mz_history_schema_trim(file->db, MZ_HISTORY_ROWS_MAX);

@@ -22,6 +22,14 @@ static const char create[] =
     "PRAGMA user_version = %d;"
     "COMMIT";
 
+/* From version 1: the evaluation's elapsed time leaves the unit. A row whose clocks contradict one another stays as it is. */
+static const char migrate[] =
+    "BEGIN IMMEDIATE;"
+    "UPDATE measurements SET unit_s = unit_s - json_extract(stages, '$.evaluate[5]') WHERE CASE"
+    " WHEN json_valid(stages) THEN coalesce(json_extract(stages, '$.evaluate[5]') < unit_s, 0) ELSE 0 END;"
+    "PRAGMA user_version = %d;"
+    "COMMIT";
+
 #define COLUMNS                                                                                                                  \
   "machine, env, network, work, unix_s, source, version, plan, units, unit_s, round_s, noise, rounds, stages, cpu_s, "           \
   "rss_bytes, utilisation"
@@ -59,6 +67,8 @@ int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version) 
     *kind = MZ_HISTORY_NEWER;
   else if (marked && whole && recorded == MZ_HISTORY_VERSION)
     *kind = MZ_HISTORY_OURS;
+  else if (marked && whole && recorded >= 1 && recorded < MZ_HISTORY_VERSION)
+    *kind = MZ_HISTORY_OLDER;
   else if (marked || whole)
     *kind = MZ_HISTORY_DAMAGED;
   else
@@ -66,12 +76,22 @@ int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version) 
   return SQLITE_OK;
 }
 
-int mz_history_schema_create(sqlite3 *db) {
-  char sql[sizeof create + 32];
-  snprintf(sql, sizeof sql, create, MZ_HISTORY_APPLICATION, MZ_HISTORY_VERSION);
+static int run_transaction(sqlite3 *db, const char *sql) {
   const int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
   if (rc != SQLITE_OK && !sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* the first error counts */
   return rc;
+}
+
+int mz_history_schema_create(sqlite3 *db) {
+  char sql[sizeof create + 32];
+  snprintf(sql, sizeof sql, create, MZ_HISTORY_APPLICATION, MZ_HISTORY_VERSION);
+  return run_transaction(db, sql);
+}
+
+int mz_history_schema_migrate(sqlite3 *db) {
+  char sql[sizeof migrate + 16];
+  snprintf(sql, sizeof sql, migrate, MZ_HISTORY_VERSION);
+  return run_transaction(db, sql);
 }
 
 int mz_history_schema_trim(sqlite3 *db, int keep) {

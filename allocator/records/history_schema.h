@@ -5,12 +5,13 @@
 
 enum {
   MZ_HISTORY_APPLICATION = 0x4d755a68, /* "MuZh"; file(1) shows it */
-  MZ_HISTORY_VERSION = 1,              /* of the table */
+  MZ_HISTORY_VERSION = 2,              /* of the table; 1: seconds per unit had their part of the evaluations */
 };
 
 typedef enum mz_history_kind {
   MZ_HISTORY_EMPTY,   /* nothing in it yet */
   MZ_HISTORY_OURS,    /* of our version */
+  MZ_HISTORY_OLDER,   /* ours, of an earlier version */
   MZ_HISTORY_NEWER,   /* ours, of a later version */
   MZ_HISTORY_FOREIGN, /* another program's */
   MZ_HISTORY_DAMAGED, /* ours, but its parts contradict one another */
@@ -20,6 +21,8 @@ typedef enum mz_history_kind {
 int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version);
 /* Makes the table in an empty database. */
 int mz_history_schema_create(sqlite3 *db);
+/* Brings a table of an earlier version to ours, wholly or not at all. */
+int mz_history_schema_migrate(sqlite3 *db);
 /* Removes all but the newest `keep` rows (by id); takes no lock when there are no more. */
 int mz_history_schema_trim(sqlite3 *db, int keep);
 

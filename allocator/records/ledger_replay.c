@@ -17,7 +17,7 @@ typedef struct player {
   const char *path;
   char where[256]; /* "PATH:LINE" */
   int64_t upto;
-  bool done;
+  bool reached, done; /* a window of phase `upto` was played; the last one was */
   mz_replayed *out;
 } player;
 
@@ -111,6 +111,10 @@ static mz_status read_section(const mz_fields *f, section *c, mz_allocator_optio
 
 static mz_status play_open(player *p, const mz_fields *f) {
   mz_replayed *out = p->out;
+  int64_t phase = 0;
+  MZ_TRY(mz_fields_whole(f, "phase", 0, MZ_WHOLE_MAX, &phase));
+  p->done = p->reached && phase >= p->upto; /* a section may begin in the middle of a phase: it then has the number before */
+  if (p->done) return MZ_OK;
   mz_allocator_free(out->allocator);
   free(out->storage);
   out->allocator = NULL;
@@ -161,7 +165,7 @@ static mz_status play_decision(player *p, const mz_fields *f, const char *line) 
     mz_window window;
     MZ_TRY(mz_window_from_json(p->out->options.pipeline, &window, json, f->where, f->code));
     mz_allocator_decide(allocator, &window, &decision);
-    p->done = window.phase == p->upto;
+    p->reached = window.phase == p->upto;
   } else {
     int64_t phase = 0, round = 0;
     MZ_TRY(mz_fields_whole(f, "phase", 0, MZ_WHOLE_MAX, &phase));
@@ -176,7 +180,7 @@ static mz_status play_decision(player *p, const mz_fields *f, const char *line) 
   return compare(p, &decision, line);
 }
 
-/* Nothing after the wanted phase is looked at: its decision, or in its absence the first later one, is the end. */
+/* Nothing after the wanted phase is looked at: the first later decision is the end, or a section that begins after it. */
 static mz_status play(void *context, const char *line, size_t length, int64_t number) {
   player *p = context;
   int64_t phase = 0;

@@ -380,7 +380,7 @@ static void propose(const mz_situation *situation, void *strategy_memory, mz_pro
   }
   deliberation d = {.situation = situation, .memory = strategy_memory};
   mz_hysteresis *h = &d.memory->hysteresis;
-  if (mz_hysteresis_follow(h, situation->pipeline, situation->plan, w->phase)) d.memory->pressed = 0;
+  if (mz_hysteresis_follow(h, situation->pipeline, situation->plan, w->number > 0 ? w->number : w->phase)) d.memory->pressed = 0;
   mz_load_read(&d.load, situation, mz_hysteresis_settled(h, situation->pipeline) >= MZ_FORECAST_VALUES_MIN);
   count_windows(&d);
   weigh_pools(&d);

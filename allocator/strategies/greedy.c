@@ -55,7 +55,8 @@ static double steps_between(const mz_pipeline *pipeline, const mz_plan *plan, co
 static look predict(const mz_situation *situation, const mz_plan *plan) {
   look l = {.plan = *plan, .prediction = mz_analytic_predict(situation->model, plan)};
   const double steps = steps_between(situation->pipeline, plan, situation->plan);
-  l.cost = l.prediction.unit_s * pow(l.prediction.high / l.prediction.unit_s, CAUTION * steps / (steps + STEPS_HALF));
+  l.cost = l.prediction.unit_s * pow(l.prediction.high / l.prediction.unit_s, CAUTION * steps / (steps + STEPS_HALF)) +
+           l.prediction.apart_s;
   if (situation->settings->objective == MZ_OBJECTIVE_COST)
     l.cost *= mz_plan_price_s(situation->pipeline, situation->settings, plan);
   return l;

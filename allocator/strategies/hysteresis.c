@@ -2,29 +2,29 @@
 
 static const int64_t NEVER = INT64_MIN;
 
-static void start(mz_hysteresis *h, const mz_plan *plan, int64_t phase) {
-  *h = (mz_hysteresis){.started = true, .phase = phase, .plan = *plan, .proposal = *plan};
+static void start(mz_hysteresis *h, const mz_plan *plan, int64_t window) {
+  *h = (mz_hysteresis){.started = true, .window = window, .plan = *plan, .proposal = *plan};
   for (int k = 0; k < MZ_PLAN_KNOBS_MAX; k++) h->knobs[k].changed = NEVER;
 }
 
-bool mz_hysteresis_follow(mz_hysteresis *h, const mz_pipeline *pipeline, const mz_plan *plan, int64_t phase) {
-  if (!h->started) start(h, plan, phase - 1);
-  bool anew = phase != h->phase + 1;
+bool mz_hysteresis_follow(mz_hysteresis *h, const mz_pipeline *pipeline, const mz_plan *plan, int64_t window) {
+  if (!h->started) start(h, plan, window - 1);
+  bool anew = window != h->window + 1;
   for (int k = 0; k < pipeline->knob_count; k++) {
     const int64_t before = h->plan.values[k], asked = h->proposal.values[k], now = plan->values[k];
     if (now == before && asked == before) continue;
-    h->knobs[k].changed = now == asked ? h->phase : phase - 1;
+    h->knobs[k].changed = now == asked ? h->window : window - 1;
     h->knobs[k].direction = now > before || (now == before && asked < before) ? 1 : -1; /* the second: a step down was undone */
     anew = true;
   }
   for (int k = 0; k < pipeline->knob_count && anew; k++) h->knobs[k].up = h->knobs[k].down = 0;
-  h->phase = phase;
+  h->window = window;
   h->plan = h->proposal = *plan;
   return anew;
 }
 
 static int64_t rest(const mz_hysteresis *h, int knob) {
-  return h->knobs[knob].changed == NEVER ? INT64_MAX : h->phase - h->knobs[knob].changed;
+  return h->knobs[knob].changed == NEVER ? INT64_MAX : h->window - h->knobs[knob].changed;
 }
 
 int64_t mz_hysteresis_settled(const mz_hysteresis *h, const mz_pipeline *pipeline) {

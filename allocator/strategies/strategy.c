@@ -23,6 +23,6 @@ mz_status mz_strategy_find(const char *name, const char *where, const mz_strateg
 }
 
 mz_prediction mz_situation_predict(const mz_situation *situation, const mz_plan *plan) {
-  if (!situation->model || situation->model->observations == 0) return (mz_prediction){NAN, NAN, NAN};
+  if (!situation->model || situation->model->observations == 0) return (mz_prediction)MZ_UNPREDICTED;
   return mz_analytic_predict(situation->model, plan);
 }

@@ -38,7 +38,7 @@ void mz_trial_begin(mz_trial *trial, const mz_rounds *before, double worth, bool
 bool mz_trial_round(mz_trial *trial, double seconds);
 
 typedef enum mz_verdict { MZ_VERDICT_WAIT, MZ_VERDICT_CONFIRM, MZ_VERDICT_REVERT } mz_verdict;
-/* After a phase. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. From `windows_min`
+/* After a window. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. From `windows_min`
  * windows on: one shown to be slower is reverted (unless it releases something); one whose lower bound is at least 0.97 is
  * confirmed; one whose estimate is below is reverted; anything else waits until there were 6 windows (or windows_min, if more)
  * and is reverted then. */

@@ -37,7 +37,7 @@ mz_status mz_bench_opponents(mz_bench *bench, cJSON **out);
 mz_status mz_bench_replay(mz_bench *bench, cJSON **out);
 /* µs, median, of growing and shrinking a pool that is at work. */
 mz_status mz_bench_resize(mz_bench *bench, cJSON **out);
-/* µs, median and 99th percentile, of what the allocator does between phases. */
+/* µs, median and 99th percentile, of what the allocator does between windows. */
 mz_status mz_bench_allocator(mz_bench *bench, cJSON **out);
 
 /* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */

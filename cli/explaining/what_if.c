@@ -81,7 +81,8 @@ static void take_best(const mz_replayed *r, mz_plan *plan) {
   for (int i = 0; i < model->plan_count; i++) {
     const mz_plan *other = &model->plans[i].plan;
     const double price = priced ? mz_plan_price_s(model->pipeline, r->options.settings, other) : 1;
-    const double cost = mz_allocator_predict(r->allocator, other).unit_s * price;
+    const mz_prediction expected = mz_allocator_predict(r->allocator, other);
+    const double cost = (expected.unit_s + expected.apart_s) * price;
     if (mz_plan_refused(model->pipeline, &r->options.bounds, other) || !(cost < least)) continue;
     least = cost;
     *plan = *other;

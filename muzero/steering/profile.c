@@ -243,6 +243,7 @@ mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "loop_count: 0: nothing is ever learned, so there is no unit of work to measure"));
   MZ_TRY_CLEANUP(mz_alloc(&p.plans, PLANS_MAX, sizeof *p.plans));
   p.pipeline = mz_steer_pipeline(p.run->steer);
+  p.run->state.settings.allocation.window = p.run->settings.train.phase_rounds; /* a phase is a window */
   MZ_TRY_CLEANUP(choose_plans(&p, options->plans, options->grid));
   MZ_TRY_CLEANUP(warm_up(p.run));
   MZ_TRY_CLEANUP(measure_all(&p, options, watcher, &stopped));

@@ -11,7 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS_MAX = 4096, HISTORY_ROWS = 256 };
+enum { ROUNDS_MAX = 4096, HISTORY_ROWS = 256, WINDOW_ROUNDS_LEAST = 8 };
+/* Short windows while plans are tried, longer ones while nothing changes: deciding costs, and so do lines of the ledger. */
+static const double WINDOW_LEAST_S = 0.1, WINDOW_MOST_S = 5, WINDOW_GROWTH = 1.25;
 
 /* Devices, pipeline, plan and bounds that a run begins with. */
 typedef struct outset {
@@ -33,6 +35,8 @@ struct mz_steer {
   mz_monitor *monitor;
   mz_ledger ledger;
   mz_window_meter meter;
+  mz_evaluation_clock evaluation;
+  double window_s; /* least length of the present window, where the user sets none */
   mz_window window;
   mz_decision decision;
   double rounds[ROUNDS_MAX]; /* told to the allocator since the last decision */
@@ -204,6 +208,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->state = state;
   s->source = options->source ? options->source : "run";
+  s->window_s = WINDOW_LEAST_S;
   s->ledger.fd = -1;
   mz_status status;
   s->bounds = *options->bounds;
@@ -266,6 +271,9 @@ mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
   mz_allocator_free(s->allocator);
   s->allocator = next;
   s->round_count = 0;
+  s->window_s = WINDOW_LEAST_S;
+  s->window.number = 0;
+  mz_window_begin(&s->meter, s->state, workers);
   mz_allocator_begin(s->allocator, 0, 0, &s->decision);
   MZ_TRY(begin_section(s));
   const mz_knobs knobs = mz_steer_knobs(s);
@@ -277,12 +285,18 @@ mz_status mz_steer_ledger_sync(const mz_steer *s) { return mz_ledger_sync(&s->le
 
 void mz_steer_rest(mz_steer *s, bool rests) { mz_monitor_pause(s->monitor, rests); }
 
-/* ---- phase by phase ---- */
+/* ---- window by window ---- */
 
-void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_begin(&s->meter, s->state, workers); }
+void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_phase(&s->meter, s->state, workers); }
+
+bool mz_steer_window_ended(const mz_steer *s) {
+  const int64_t rounds = s->state->settings.allocation.window;
+  if (s->round_count == ROUNDS_MAX) return true;
+  return rounds > 0 ? s->meter.played >= rounds : s->meter.full >= WINDOW_ROUNDS_LEAST && s->meter.full_s >= s->window_s;
+}
 
 /* The workers take what the allocator wants; where they cannot, they stay as they are: a new plan is then refused, a way back is
- * tried again after the next phase. */
+ * tried again after the next window. */
 static const char *carry_out(mz_steer *s, mz_workers *workers, bool decided, char why[MZ_MESSAGE_MAX]) {
   const mz_knobs next = mz_steer_knobs(s);
   if (mz_workers_resize(workers, &next) == MZ_OK) return NULL;
@@ -298,27 +312,37 @@ void mz_steer_round(mz_steer *s, mz_workers *workers, const mz_round_stats *stat
   if (!(seconds > 0) || s->round_count == ROUNDS_MAX) return;
   s->rounds[s->round_count++] = seconds;
   if (!mz_allocator_round(s->allocator, seconds)) return;
-  mz_window_restart(&s->meter); /* the rest of the phase runs under the old plan */
+  mz_window_restart(&s->meter); /* the rest of the window runs under the old plan */
   char why[MZ_MESSAGE_MAX];
   carry_out(s, workers, false, why);
 }
 
-void mz_steer_evaluation_starts(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats) {
-  mz_window_close_rounds(&s->meter, s->state, workers, stats);
+void mz_steer_phase_ends(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats) {
+  mz_window_stop_clocks(&s->meter, s->state, workers, stats);
+}
+
+void mz_steer_evaluation_starts(mz_steer *s, const mz_workers *workers) {
+  s->evaluation = mz_window_evaluation_starts(s->state, workers);
 }
 
 void mz_steer_evaluation_ended(mz_steer *s, const mz_workers *workers, int64_t moves) {
-  mz_window_evaluated(&s->meter, s->state, workers, moves);
+  mz_window_evaluated(&s->meter, &s->evaluation, s->state, workers, moves);
+}
+
+static void read_window(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats, double score) {
+  const int64_t number = s->window.number + 1;
+  mz_window_stop_clocks(&s->meter, s->state, workers, stats);
+  mz_window_read(&s->meter, s->state, &s->window);
+  mz_monitor_take(s->monitor, &s->window.usage);
+  s->window.number = number;
+  s->window.score = score;
+  mz_window_quantise(&s->window);
 }
 
 mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision) {
   const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
-  mz_window_close_rounds(&s->meter, s->state, workers, stats);
-  mz_window_read(&s->meter, s->state, &s->window);
-  mz_monitor_take(s->monitor, &s->window.usage);
-  s->window.score = score;
-  mz_window_quantise(&s->window);
+  read_window(s, workers, stats, score);
   mz_allocator_decide(s->allocator, &s->window, &s->decision);
   char why[MZ_MESSAGE_MAX];
   const char *refused = NULL;
@@ -327,6 +351,8 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
     refused = carry_out(s, workers, !mz_plan_equal(&s->outset.pipeline, &before, wanted), why);
   MZ_TRY(mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
   s->round_count = 0;
+  s->window_s = s->decision.action == MZ_DECISION_KEEP ? fmin(s->window_s * WINDOW_GROWTH, WINDOW_MOST_S) : WINDOW_LEAST_S;
+  mz_window_begin(&s->meter, s->state, workers);
   MZ_TRY(add_history(s, &in_force));
   *decision = &s->decision;
   return MZ_OK;

@@ -1,5 +1,5 @@
 /* Steering a run: the roof's side of the allocator. It describes the pipeline, times rounds and stages into windows, asks
- * the allocator after each phase, has the workers carry the plan out, and writes ledger and history. One thread drives it. */
+ * the allocator after each window, has the workers carry the plan out, and writes ledger and history. One thread drives it. */
 #pragma once
 #include "allocator/allocator.h"
 #include "muzero/training/memory.h"
@@ -45,14 +45,18 @@ void mz_steer_rest(mz_steer *steer, bool rests);       /* between phases: sensor
 /* The plan was changed by hand between phases: the allocator begins anew with it, in a new section of the ledger. */
 mz_status mz_steer_restart(mz_steer *steer, mz_workers *workers);
 
-/* Before a phase's first round; after each round (`stats`: the phase's sums so far); around the evaluation; after the phase. */
+/* Before a phase's first round; after each round (`stats`: the phase's sums so far); around the evaluation, and after the phase's
+ * last round in any case: until the next phase nothing is timed. */
 void mz_steer_phase(mz_steer *steer, const mz_workers *workers);
 void mz_steer_round(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats);
-void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers, const mz_round_stats *stats);
+/* The window has as many rounds as it needs: mz_steer_decide is due. */
+bool mz_steer_window_ended(const mz_steer *steer);
+void mz_steer_phase_ends(mz_steer *steer, const mz_workers *workers, const mz_round_stats *stats);
+void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers);
 void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64_t moves);
 /* Decides, resizes, records. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
  * is no failure; a ledger that cannot be written is MZ_E_IO. */
 mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision);
-/* Returns the measurements of the last phase. */
+/* Returns the measurements of the last window. */
 const mz_window *mz_steer_window(const mz_steer *steer);

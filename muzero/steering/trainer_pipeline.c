@@ -75,7 +75,8 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_settings *s, const mz_memory 
                              .threads = MZ_KNOB_CPU_ACTOR,
                              .batch = -1,
                              .device = MZ_KNOB_SELFPLAY_DEVICE,
-                             .groups = evaluation_groups(s)},
+                             .groups = evaluation_groups(s),
+                             .apart = true},
   };
   memcpy(p->stages, stages, sizeof stages);
   p->queues[0] = (mz_pipeline_queue){

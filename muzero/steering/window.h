@@ -1,41 +1,50 @@
-/* Timing rounds and stages into the window of a phase (allocator/pipeline/telemetry.h). Only rounds of full work count: those in
- * which learning takes place; the clocks start with the first of them. */
+/* Timing rounds and stages into windows (allocator/pipeline/telemetry.h). A window is so many whole rounds under one plan, of one
+ * phase or of several. Only rounds of full work count: those in which learning takes place; the clocks start with the first of them.
+ * They stand still while the run evaluates or records; evaluations are a stage that is timed apart. */
 #pragma once
 #include "muzero/steering/stage_clock.h"
 #include "muzero/training/round.h"
 
 enum { MZ_WINDOW_STAGES = MZ_STAGE_EVALUATE + 1 };
 
+/* Zeroed: nothing was played yet. */
 typedef struct mz_window_meter {
   mz_knobs knobs;                           /* of the last round; all 0: none was played yet */
-  bool open, closed;                        /* the clocks run; the rounds have ended */
-  mz_stage_sample start[MZ_CLOCKED_STAGES]; /* readings when they began */
-  mz_stage_sample rounds[MZ_WINDOW_STAGES]; /* sums over the rounds */
+  bool open;                                /* the next full round counts */
+  bool running;                             /* the clocks run */
+  mz_stage_sample start[MZ_CLOCKED_STAGES]; /* readings when they were started */
+  mz_round_stats started;                   /* the phase's sums then */
+  int64_t simulations;                      /* counter then */
+  int clocked;                              /* full rounds since */
   mz_round_stats before;                    /* the phase's sums before the present round */
-  mz_round_stats started;                   /* … when the clocks began */
-  int64_t simulations;                      /* counter when they began */
-  int full, played;                         /* rounds of full work in the window; rounds of the phase */
+  mz_stage_sample stages[MZ_WINDOW_STAGES]; /* sums */
+  int full, played;                         /* rounds of full work in the window; all of its rounds */
   double full_s;                            /* of the full rounds */
   double pending_s;                         /* of the run of rounds that is being averaged */
-  int pending, run;                         /* rounds in it; rounds a run: a power of two */
+  int pending, doublings;                   /* rounds in it; a run has 2^doublings rounds */
   int count;
   double round_s[MZ_WINDOW_ROUNDS_MAX];
-  uint64_t evaluation_ns;
-  mz_stage_sample evaluation;
-  double evaluation_s;
 } mz_window_meter;
 
-/* Before the phase's first round, which counts only where the one before it ran under the same knobs: after a change, and after a
- * start, caches are cold. */
+/* Forgets what was measured. The next round counts only where the one before it ran under the same knobs: after a change, and after
+ * a start, caches are cold. */
 void mz_window_begin(mz_window_meter *meter, const mz_state *state, const mz_workers *workers);
+/* Before a phase's first round: the phase's sums begin at 0, and the clocks run again. */
+void mz_window_phase(mz_window_meter *meter, const mz_state *state, const mz_workers *workers);
 /* After a round; stats: the phase's sums. Returns its seconds, cut to 6 digits, where it was of full work; 0 otherwise. */
 double mz_window_round(mz_window_meter *meter, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats);
-/* Drops the measurements of this phase so far, because the plan has changed. */
+/* Forgets what was measured, because the plan has changed between two rounds of the window. */
 void mz_window_restart(mz_window_meter *meter);
-/* The phase's rounds have ended; may be called twice. */
-void mz_window_close_rounds(mz_window_meter *meter, const mz_state *state, const mz_workers *workers,
-                            const mz_round_stats *stats);
-/* After the evaluation that followed close_rounds. */
-void mz_window_evaluated(mz_window_meter *meter, const mz_state *state, const mz_workers *workers, int64_t moves);
-/* Everything but usage and score. */
+/* The clocks stand still, until the next phase or window begins; stats: the phase's sums. May be called again. */
+void mz_window_stop_clocks(mz_window_meter *meter, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats);
+
+/* Around an evaluation, while the clocks stand still. */
+typedef struct mz_evaluation_clock {
+  mz_stage_sample start;
+  uint64_t ns;
+} mz_evaluation_clock;
+mz_evaluation_clock mz_window_evaluation_starts(const mz_state *state, const mz_workers *workers);
+void mz_window_evaluated(mz_window_meter *meter, const mz_evaluation_clock *since, const mz_state *state,
+                         const mz_workers *workers, int64_t moves);
+/* Everything but number, usage and score. The clocks stand still. */
 void mz_window_read(const mz_window_meter *meter, const mz_state *state, mz_window *out);

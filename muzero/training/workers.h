@@ -1,4 +1,4 @@
-/* Threads, queue and scratch memory of a run: everything that may change between phases without changing a result. The
+/* Threads, queue and scratch memory of a run: everything that may change between rounds without changing a result. The
  * knobs of the plan are carried out here. One thread drives it; scratch belongs to the worker number that uses it. */
 #pragma once
 #include "allocator/pipeline/devices.h"

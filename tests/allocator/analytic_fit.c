@@ -191,19 +191,21 @@ static void test_later_windows_weigh_more(void **state) {
               4.6e-3); /* 32 windows weigh as much as all before them, and costs by their inverse square */
 }
 
-/* A stage that works in every other unit, as evaluation may: the mean is predicted, and the model is not unsure because of it. */
-static void test_a_stage_that_works_now_and_then(void **state) {
-  (void)state;
+/* A stage that works in every other unit, as evaluation may: the mean is predicted, in the unit's time or apart from it, and the
+ * model is not unsure because of it. */
+static void predict_now_and_then(bool apart) {
   enum { UNITS = 16 };
   mz_pipeline pipeline = small(2, 0);
   pipeline.queue_count = 0;
-  pipeline.stages[2] = (mz_pipeline_stage){.name = "c", .step = 1, .threads = -1, .batch = -1, .device = -1, .items = 10};
+  pipeline.stages[2] =
+      (mz_pipeline_stage){.name = "c", .step = 1, .threads = -1, .batch = -1, .device = -1, .items = 10, .apart = apart};
   pipeline.stage_count = 3;
   mz_observation seen[UNITS];
   const mz_plan plan = plan_of(1, 1, 1, 1);
   for (int i = 0; i < UNITS; i++) {
     const double busy_s = i % 2 == 0 ? 0.04 : 0;
-    seen[i] = (mz_observation){.plan = plan, .unit_s = 0.1 + busy_s, .round_s = NAN, .cpu_s = NAN, .rss_bytes = NAN};
+    seen[i] =
+        (mz_observation){.plan = plan, .unit_s = 0.1 + (apart ? 0 : busy_s), .round_s = NAN, .cpu_s = NAN, .rss_bytes = NAN};
     seen[i].stages[0] = (mz_stage_sample){.items = 100, .busy_s = 0.1, .cpu_s = 0.1};
     seen[i].stages[1] = (mz_stage_sample){.items = 100, .busy_s = 0.02, .cpu_s = 0.02};
     if (busy_s > 0) seen[i].stages[2] = (mz_stage_sample){.items = 10, .busy_s = busy_s, .cpu_s = busy_s};
@@ -212,9 +214,17 @@ static void test_a_stage_that_works_now_and_then(void **state) {
     mz_analytic model;
     mz_analytic_init(&model, &pipeline, 2);
     mz_analytic_fit(&model, seen, UNITS - last);
-    assert_near(mz_analytic_predict(&model, &plan).unit_s, 0.12, 0.03);
+    const mz_prediction p = mz_analytic_predict(&model, &plan);
+    assert_near(p.unit_s + p.apart_s, 0.12, 0.03);
+    assert_near(1 + p.apart_s, apart ? 1.02 : 1, 0.003);
     assert_true(model.drift < 0.02);
   }
+}
+
+static void test_a_stage_that_works_now_and_then(void **state) {
+  (void)state;
+  predict_now_and_then(false);
+  predict_now_and_then(true);
 }
 
 /* ---- odd input ---- */

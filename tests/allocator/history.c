@@ -170,7 +170,7 @@ static void test_columns_can_be_read_by_people(void **state) {
   assert_string_equal(ask_sql("history.db", "SELECT env || ' ' || unit_s || ' ' || rounds FROM measurements"),
                       "rye 0.2529296875 19");
   assert_string_equal(ask_sql("history.db", "PRAGMA application_id"), "1299536488");
-  assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "1");
+  assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "2");
 }
 
 static void test_a_path_that_cannot_be(void **state) {
@@ -201,9 +201,27 @@ static void test_a_newer_version_is_named(void **state) {
   assert_null(history);
   assert_non_null(strstr(mz_message(), "history.db"));
   assert_non_null(strstr(mz_message(), "version 7"));
-  assert_non_null(strstr(mz_message(), "up to 1"));
+  assert_non_null(strstr(mz_message(), "up to 2"));
   assert_string_equal(ask_sql("history.db", "SELECT count(*) FROM measurements"), "2"); /* left alone */
   assert_false(mz_file_exists(in_folder("history.db.damaged-1")));
+}
+
+static void test_an_older_version_is_brought_to_ours(void **state) {
+  (void)state;
+  mz_history *history = open_history("history.db");
+  add_rows(history, 1, 4);
+  mz_history_close(history);
+  run_sql("history.db", "UPDATE measurements SET unit_s = 10;"
+                        "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,2.5]}' WHERE id = 1;"
+                        "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,10]}' WHERE id = 2;"
+                        "UPDATE measurements SET stages = 'no JSON' WHERE id = 3;"
+                        "PRAGMA user_version = 1");
+  for (int i = 0; i < 2; i++) { /* once */
+    mz_history_close(open_history("history.db"));
+    assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "2");
+    assert_string_equal(ask_sql("history.db", "SELECT group_concat(unit_s, ' ') FROM measurements"), "7.5 10.0 10.0 10.0");
+  }
+  assert_int_equal(warnings, 0);
 }
 
 static void test_another_programs_database_is_left_alone(void **state) {
@@ -281,6 +299,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_row_without_a_time_is_not_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_columns_can_be_read_by_people, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_path_that_cannot_be, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_an_older_version_is_brought_to_ours, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_newer_version_is_named, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_another_programs_database_is_left_alone, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_oldest_rows_are_removed, set_up, tear_down),

@@ -20,7 +20,7 @@ static inline void propose_planted(const mz_situation *situation, void *memory, 
                        .binding = "",
                        .reason = "it was planted"};
   const double now = mz_analytic_predict(situation->model, situation->plan).unit_s;
-  out->prediction = (mz_prediction){now * planted.promise, now * planted.promise, now * planted.promise};
+  out->prediction = (mz_prediction){now * planted.promise, now * planted.promise, now * planted.promise, 0};
 }
 static const mz_strategy strategy_planted = {"planted", "proposes what the test says", "test", 0, propose_planted};
 
@@ -37,7 +37,7 @@ static inline void propose_anything(const mz_situation *situation, void *memory,
   mz_rng rng = mz_rng_at(7, MZ_RNG_TEST, ++*count, 0);
   *out = (mz_proposal){.change = true, .plan = *situation->plan, .predictor = "none", .binding = "", .reason = "why not"};
   const double now = mz_analytic_predict(situation->model, situation->plan).unit_s;
-  out->prediction = (mz_prediction){now / 2, now / 2, now / 2};
+  out->prediction = (mz_prediction){now / 2, now / 2, now / 2, 0};
   for (int k = 0; k < situation->pipeline->knob_count; k++)
     out->plan.values[k] = (int64_t)1 << mz_rng_below(&rng, 8); /* also beyond ranges */
 }

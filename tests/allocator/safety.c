@@ -92,9 +92,9 @@ static void test_a_bad_predictor_is_reverted_in_two_windows_and_costs_little(voi
     }
     if (reverts > 0 && d.phase == last + 1 && tries < FIRST) expect(&d, MZ_DECISION_KEEP, "rest");
     if (reverts > 0 && d.phase == last + 2 && tries < FIRST) {
-      expect(&d, MZ_DECISION_KEEP, "sheets 16: undone lately, not tried for 7 more phases");
+      expect(&d, MZ_DECISION_KEEP, "sheets 16: undone lately, not tried for 7 more windows");
       assert_int_equal(d.candidate_count, 1);
-      assert_string_equal(d.candidates[0].why_not, "undone lately, not tried for 7 more phases");
+      assert_string_equal(d.candidates[0].why_not, "undone lately, not tried for 7 more windows");
     }
     waited += strstr(d.reason, "3 changes were undone lately: the plan stays for") != NULL;
   }

@@ -39,19 +39,19 @@ static void test_each_key_sets_its_own_field(void **state) {
   fixture f;
   init(&f);
   static const char *const pairs[] = {
-      "allocate.strategy=demand", "allocate.objective=cost", "allocate.high=0.9",    "allocate.low=0.1",
-      "allocate.gain_min=0.05",   "allocate.windows=3",      "allocate.start=plain", "monitor.rate=2",
-      "limits.cpu_min=1.5",       "limits.cpu_max=2.5",      "limits.gpu_min=1",     "limits.gpu_max=2",
-      "limits.memory_min=1k",     "limits.memory_max=1MiB",  "limits.deadline=2h",   "limits.budget=7",
-      "limits.score=-3",          "prices.core_hour=2",      "prices.gpu_hour=30",   "prices.gib_hour=0.2",
-      "devices.cpu=0-3,4-7",
+      "allocate.strategy=demand", "allocate.objective=cost", "allocate.high=0.9",      "allocate.low=0.1",
+      "allocate.gain_min=0.05",   "allocate.windows=3",      "allocate.start=plain",   "monitor.rate=2",
+      "allocate.window=40",       "limits.cpu_min=1.5",      "limits.cpu_max=2.5",     "limits.gpu_min=1",
+      "limits.gpu_max=2",         "limits.memory_min=1k",    "limits.memory_max=1MiB", "limits.deadline=2h",
+      "limits.budget=7",          "limits.score=-3",         "prices.core_hour=2",     "prices.gpu_hour=30",
+      "prices.gib_hour=0.2",      "devices.cpu=0-3,4-7",
   };
   assert_int_equal(sizeof pairs / sizeof *pairs, mz_allocation_table.count);
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&f, pairs[i]);
   const mz_allocation_settings *s = &f.values;
   assert_string_equal(s->strategy, "demand");
   assert_int_equal(s->objective, MZ_OBJECTIVE_COST);
-  assert_true(s->high == 0.9 && s->low == 0.1 && s->gain_min == 0.05 && s->windows == 3 && s->monitor_hz == 2);
+  assert_true(s->high == 0.9 && s->low == 0.1 && s->gain_min == 0.05 && s->window == 40 && s->windows == 3 && s->monitor_hz == 2);
   assert_int_equal(s->start, MZ_START_PLAIN);
   assert_true(s->cpu_min == 1.5 && s->cpu_max == 2.5 && s->gpu_min == 1 && s->gpu_max == 2);
   assert_true(s->memory_min == 1000 && s->memory_max == 1 << 20 && s->deadline == 7200 && s->budget == 7 && s->score == -3);
@@ -74,7 +74,7 @@ static void test_values_out_of_range_name_the_nearest(void **state) {
       {"allocate.high=1.5",
        "--set allocate.high=1.5: out of range; allocate.high takes 0 … 1 (share of capacity); nearest valid value: 1"},
       {"allocate.windows=0",
-       "--set allocate.windows=0: out of range; allocate.windows takes 1 … 64 (phases); nearest valid value: 1"},
+       "--set allocate.windows=0: out of range; allocate.windows takes 1 … 64 (windows); nearest valid value: 1"},
       {"monitor.rate=10", "--set monitor.rate=10: out of range; monitor.rate takes 0 … 5 (Hz); nearest valid value: 5"},
       {"limits.cpu_max=-1",
        "--set limits.cpu_max=-1: out of range; limits.cpu_max takes 0 … 1000000 (cores); nearest valid value: 0"},

@@ -127,6 +127,54 @@ static void test_why_and_what_if(void **state) {
   process_free(&p);
 }
 
+/* Of a run of 12 rounds, two a phase: the phases that decisions belong to, and its digest. */
+static void run_windows(const char *name, const char *window, const char *strategy, const char *phases, char digest[64]) {
+  process p = {0};
+  char set[64], found[256] = "";
+  snprintf(set, sizeof set, "allocate.window=%s", window);
+  process_run(&p, "train", "tictactoe", TINY, "--run", name, "--rounds", "12", "--set", set, "--allocate", strategy, "--json",
+              NULL);
+  assert_status(&p, 0);
+  cJSON *done = lines_at(p.out, -1);
+  snprintf(digest, 64, "%s", lines_string(done, "digest"));
+  cJSON_Delete(done);
+  process_run(&p, "why", name, "--json", NULL);
+  assert_status(&p, 0);
+  for (int i = 0; i < lines_count(p.out); i++) {
+    cJSON *decision = lines_at(p.out, i);
+    snprintf(found + strlen(found), sizeof found - strlen(found), "%d ", (int)lines_number(decision, "phase"));
+    cJSON_Delete(decision);
+  }
+  assert_string_equal(found, phases);
+  process_run(&p, "what-if", name, "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *answer = lines_at(p.out, -1);
+  assert_int_equal((int)lines_number(answer, "differences"), 0);
+  cJSON_Delete(answer);
+  process_free(&p);
+}
+
+/* Windows are no phases, and no result depends on them. */
+static void test_windows_shorter_and_longer_than_phases(void **state) {
+  (void)state;
+  char digest[4][64];
+  run_windows("wf", "2", "fixed", "0 1 2 3 4 5 6 ", digest[0]);
+  run_windows("w1", "1", "greedy", "0 1 1 2 2 3 3 4 4 5 5 6 6 ", digest[1]);
+  run_windows("w5", "5", "greedy", "0 3 5 ", digest[2]);
+  run_windows("w3", "3", "demand", "0 2 3 5 6 ", digest[3]);
+  for (int i = 1; i < 4; i++) assert_string_equal(digest[i], digest[0]);
+  process p = {0};
+  process_run(&p, "why", "w1", "--phase", "3", "--json", NULL);
+  assert_status(&p, 0);
+  assert_int_equal(lines_count(p.out), 2);
+  process_run(&p, "what-if", "w1", "--phase", "3", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *answer = lines_at(p.out, -1);
+  assert_int_equal((int)lines_number(answer, "replayed"), 7); /* with both of phase 3 */
+  cJSON_Delete(answer);
+  process_free(&p);
+}
+
 static void test_profile_fills_the_history(void **state) {
   (void)state;
   process p = {0};
@@ -264,6 +312,7 @@ int main(void) {
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_same_digest_under_every_strategy),
       cmocka_unit_test(test_why_and_what_if),
+      cmocka_unit_test(test_windows_shorter_and_longer_than_phases),
       cmocka_unit_test(test_profile_fills_the_history),
       cmocka_unit_test(test_limits_end_a_run),
       cmocka_unit_test(test_sensors_are_read),

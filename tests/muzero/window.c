@@ -17,7 +17,9 @@ static void begin(void) {
   memset(&state, 0, sizeof state);
   memset(&workers, 0, sizeof workers);
   memset(&stats, 0, sizeof stats);
+  memset(&meter, 0, sizeof meter);
   state.settings.learning.loop_count = 4;
+  state.settings.train.phase_rounds = 3;
   workers.knobs.learner_threads = 2;
   meter.knobs = workers.knobs;
   mz_window_begin(&meter, &state, &workers);
@@ -43,7 +45,7 @@ static double play(double ms, int updates) {
 
 static mz_window end(void) {
   mz_window window;
-  mz_window_close_rounds(&meter, &state, &workers, &stats);
+  mz_window_stop_clocks(&meter, &state, &workers, &stats);
   mz_window_read(&meter, &state, &window);
   return window;
 }
@@ -55,6 +57,7 @@ static void assert_close(double a, double b) {
 static void rounds_that_fill_replay_do_not_count(void **unused) {
   (void)unused;
   begin();
+  play(77, 4);                     /* as full as any: what is measured before replay is filled again is forgotten */
   assert_true(play(1000, 0) == 0); /* no updates */
   assert_true(play(1000, 3) == 0); /* not all */
   assert_close(play(10, 4), 0.01);
@@ -118,7 +121,6 @@ static void the_first_round_after_a_change_does_not_count(void **unused) {
     play(10, 4);
     end();
     workers.knobs.cpu_actor += changed;
-    memset(&stats, 0, sizeof stats);
     mz_window_begin(&meter, &state, &workers);
     assert_close(play(50, 4), 0.05);
     assert_close(play(20, 4), 0.02);
@@ -132,10 +134,9 @@ static void the_first_round_after_a_change_does_not_count(void **unused) {
 /* Nothing is known of what ran before: the process has just begun. */
 static void the_first_round_of_all_does_not_count(void **unused) {
   (void)unused;
-  memset(&meter, 0, sizeof meter);
   begin();
-  memset(&meter.knobs, 0, sizeof meter.knobs);
-  mz_window_begin(&meter, &state, &workers);
+  memset(&meter, 0, sizeof meter);
+  mz_window_phase(&meter, &state, &workers);
   play(50, 4);
   play(20, 4);
   const mz_window w = end();
@@ -143,19 +144,64 @@ static void the_first_round_of_all_does_not_count(void **unused) {
   assert_close(w.wall_s, 0.02);
 }
 
-static void evaluation_is_a_stage_of_its_own(void **unused) {
+static void evaluation_is_timed_apart(void **unused) {
   (void)unused;
   begin();
-  play(10, 0);
   play(10, 4);
-  mz_window_close_rounds(&meter, &state, &workers, &stats);
+  play(10, 4);
+  mz_window_stop_clocks(&meter, &state, &workers, &stats);
+  const mz_evaluation_clock clock = mz_window_evaluation_starts(&state, &workers);
   mz_stage_add(&workers.actor_stage.busy_ns, 5000000);
-  mz_window_evaluated(&meter, &state, &workers, 40);
+  mz_window_evaluated(&meter, &clock, &state, &workers, 40);
   const mz_window w = end();
-  assert_close(w.stages[MZ_STAGE_ACTOR].busy_s, 0.01);
-  assert_close(w.stages[MZ_STAGE_EVALUATE].busy_s, 0.0025); /* half of the phase's rounds count, and so much of its evaluation */
-  assert_close(w.stages[MZ_STAGE_EVALUATE].items, 20);
-  assert_true(w.wall_s > 0.01);
+  assert_close(w.stages[MZ_STAGE_ACTOR].busy_s, 0.02);
+  assert_close(w.stages[MZ_STAGE_EVALUATE].busy_s, 0.005);
+  assert_close(w.stages[MZ_STAGE_EVALUATE].items, 40);
+  assert_true(w.stages[MZ_STAGE_EVALUATE].elapsed_s > 0);
+  assert_close(w.wall_s, 0.02);
+}
+
+/* What is worked between phases belongs to nobody; the phase's sums begin anew. */
+static void a_window_may_be_longer_than_a_phase(void **unused) {
+  (void)unused;
+  begin();
+  for (int phase = 0; phase < 3; phase++) {
+    memset(&stats, 0, sizeof stats);
+    mz_window_phase(&meter, &state, &workers);
+    for (int i = 0; i < 3; i++) assert_close(play(10, 4), 0.01);
+    mz_window_stop_clocks(&meter, &state, &workers, &stats);
+    mz_stage_add(&workers.actor_stage.busy_ns, 900000000);
+    state.counters.simulations += 1000;
+  }
+  const mz_window w = end();
+  assert_int_equal(meter.played, 9);
+  assert_close(w.units, 9);
+  assert_close(w.wall_s, 0.09);
+  assert_int_equal(w.phase, 3);
+  assert_int_equal(w.round, 9);
+  assert_close(w.stages[MZ_STAGE_ACTOR].items, 900);
+  assert_close(w.stages[MZ_STAGE_ACTOR].busy_s, 0.09);
+  assert_close(w.stages[MZ_STAGE_LEARNER].items, 36);
+  assert_close(w.stages[MZ_STAGE_LEARNER].elapsed_s, 0.045);
+  assert_close(w.stages[MZ_STAGE_LEARNER].wait_in_s, 2 * 0.009);
+  assert_close(w.stages[MZ_STAGE_FOLD].items, 9);
+  assert_close(w.stages[MZ_STAGE_FOLD].busy_s, 0.0009);
+}
+
+/* Several in one phase: each has its own part of the phase's sums. */
+static void a_window_may_be_shorter_than_a_phase(void **unused) {
+  (void)unused;
+  begin();
+  for (int window = 0; window < 3; window++) {
+    for (int i = 0; i <= window; i++) play(10, 4);
+    const mz_window w = end();
+    assert_close(w.units, window + 1);
+    assert_close(w.wall_s, 0.01 * (window + 1));
+    assert_close(w.stages[MZ_STAGE_ACTOR].busy_s, 0.01 * (window + 1));
+    assert_close(w.stages[MZ_STAGE_BATCH].items, 4 * (window + 1));
+    assert_int_equal(w.phase, window == 0 ? 1 : window);
+    mz_window_begin(&meter, &state, &workers);
+  }
 }
 
 int main(void) {
@@ -166,7 +212,9 @@ int main(void) {
       cmocka_unit_test(a_restart_forgets),
       cmocka_unit_test(the_first_round_after_a_change_does_not_count),
       cmocka_unit_test(the_first_round_of_all_does_not_count),
-      cmocka_unit_test(evaluation_is_a_stage_of_its_own),
+      cmocka_unit_test(evaluation_is_timed_apart),
+      cmocka_unit_test(a_window_may_be_longer_than_a_phase),
+      cmocka_unit_test(a_window_may_be_shorter_than_a_phase),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
