@@ -1,5 +1,5 @@
 #include "networks/parameters/safetensors.h"
-
+#include "base/text.h"
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian and read in place");
@@ -84,12 +84,21 @@ static bool whole_number(const cJSON *item, int64_t *out) {
   return (double)*out == item->valuedouble;
 }
 
+/* Two names that are not would be one when they are written again. */
+static bool is_utf8(const char *text) {
+  uint32_t code;
+  for (size_t bytes; (bytes = mz_text_character(text, &code)) > 0;) text += bytes;
+  return *text == '\0';
+}
+
 static mz_status check_metadata(const parser *p, const cJSON *metadata) {
   if (!cJSON_IsObject(metadata)) return mz_fail(p->code, "%s: safetensors %s: must be an object", p->name, metadata_key);
   const cJSON *item;
   cJSON_ArrayForEach(item, metadata) {
     if (!cJSON_IsString(item))
       return mz_fail(p->code, "%s: safetensors %s: \"%s\": values must be strings", p->name, metadata_key, item->string);
+    if (!is_utf8(item->string))
+      return mz_fail(p->code, "%s: safetensors %s: \"%s\": the key is not UTF-8", p->name, metadata_key, item->string);
   }
   return MZ_OK;
 }
@@ -124,6 +133,7 @@ static mz_status parse_offsets(const parser *p, const cJSON *offsets, mz_tensor_
 
 static mz_status parse_tensor(const parser *p, const cJSON *entry, mz_tensor_view *out) {
   *out = (mz_tensor_view){.name = entry->string};
+  if (!is_utf8(out->name)) return mz_fail(p->code, "%s: tensor \"%s\": its name is not UTF-8", p->name, out->name);
   const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(entry, "dtype");
   const cJSON *shape = cJSON_GetObjectItemCaseSensitive(entry, "shape");
   const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(entry, "data_offsets");

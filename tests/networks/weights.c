@@ -74,6 +74,10 @@ static void every_rule_of_the_header_is_kept(void **state) {
       {"{'a':{'dtype':'U8','dtype':'I8','shape':[1],'data_offsets':[0,1]}}", 1, "key 'dtype' is there twice"},
       {"{'__metadata__':{},'__metadata__':{}}", 0, "key '__metadata__' is there twice"},
 
+      {"{'\xC3\xA4':{'dtype':'U8','shape':[1],'data_offsets':[0,1]},'\xC3':{'dtype':'U8','shape':[1],'data_offsets':[1,2]}}", 2,
+       "its name is not UTF-8"},
+      {"{'__metadata__':{'\xFF':'a'}}", 0, "the key is not UTF-8"},
+
       {"{'a':{'dtype':'F31','shape':[1],'data_offsets':[0,4]}}", 4, "unknown dtype F31"},
       {"{'a':{'dtype':'f32','shape':[1],'data_offsets':[0,4]}}", 4, "unknown dtype f32"},
       {"{'a':{'dtype':'F32_OR_SOMETHING_LONG','shape':[1],'data_offsets':[0,4]}}", 4, "unknown dtype F32_OR"},
