@@ -61,18 +61,15 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
 }
 
 mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed) {
-  mz_bounds bounds;
   mz_memory memory;
-  const mz_steer_options steering = {.bounds = &bounds,
-                                     .memory = &memory,
-                                     .threads = options->threads,
-                                     .history = options->history,
-                                     .history_optional = options->history_optional,
-                                     .source = options->source,
-                                     .last = run->last_plan.cpu_actor ? &run->last_plan : NULL};
+  mz_steer_options steering = {.outset = {.threads = options->threads, .last = run->last_plan.cpu_actor ? &run->last_plan : NULL},
+                               .memory = &memory,
+                               .history = options->history,
+                               .history_optional = options->history_optional,
+                               .source = options->source};
   MZ_TRY(set_opponent(run, env));
-  MZ_TRY(mz_steer_bounds(&bounds, &run->settings.allocation, options->threads));
-  MZ_TRY(mz_steer_fits(&memory, env, &run->settings, &steering));
+  MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads));
+  MZ_TRY(mz_outset_fits(&memory, env, &run->settings, &steering.outset));
   MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1));
   if (run->settings.guard.mode == MZ_GUARD_BACK) MZ_TRY(mz_guard_create(&run->state.guard, &run->state));
   MZ_TRY(mz_steer_create(&run->steer, &run->state, &steering));

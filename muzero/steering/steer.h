@@ -2,28 +2,19 @@
  * the allocator after each window, has the workers carry the plan out, and writes ledger and history. One thread drives it. */
 #pragma once
 #include "allocator/allocator.h"
-#include "muzero/training/memory.h"
+#include "muzero/steering/outset.h"
 #include "muzero/training/round.h"
 
 typedef struct mz_steer mz_steer;
 
-/* Finds the bounds that the user and the machine set now. threads: budget; 0: the cores granted. */
-mz_status mz_steer_bounds(mz_bounds *out, const mz_allocation_settings *allocation, int threads);
-
 typedef struct mz_steer_options {
-  const mz_bounds *bounds; /* as they were before the state took its memory */
-  const mz_memory *memory; /* as mz_steer_fits counted it */
-  int threads;             /* budget; 0: the cores granted */
-  const char *history;     /* path; NULL or "none": none is kept */
-  bool history_optional;   /* one that cannot be opened costs a warning only */
-  const mz_knobs *last;    /* plan of the invocation that is resumed, or NULL */
-  const char *source;      /* of history rows: "run", "profile", "compare" */
+  mz_outset_options outset; /* its bounds are those from before the state took its memory */
+  const mz_memory *memory;  /* as mz_outset_fits counted it */
+  const char *history;      /* path; NULL or "none": none is kept */
+  bool history_optional;    /* one that cannot be opened costs a warning only */
+  const char *source;       /* of history rows: "run", "profile", "compare" */
 } mz_steer_options;
 
-/* Counts what the run takes, into *memory, which options->memory may point to. MZ_E_CONFIG where the plan that it would begin with,
- * shrunk as far as it may be, needs more than bounds->memory_max: the sum and the setting to lower. Before the state takes its
- * memory. */
-mz_status mz_steer_fits(mz_memory *memory, const mz_env *env, const mz_settings *settings, const mz_steer_options *options);
 /* Devices, start plan; reads the history, and probes unless the plan is fixed. MZ_E_CONFIG: unknown strategy or device, limits
  * that contradict each other or leave less than the run needs (says by how much). Nothing is written yet. The state stays alive. */
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options);

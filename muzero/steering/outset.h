@@ -1,0 +1,27 @@
+/* What a run, or the rest of one, begins with: devices, the trainer's pipeline on them, a plan within the bounds. */
+#pragma once
+#include "allocator/pipeline/allocation_settings.h"
+#include "allocator/pipeline/devices.h"
+#include "muzero/training/memory.h"
+
+typedef struct mz_outset {
+  mz_devices devices;
+  mz_pipeline pipeline;
+  mz_plan plan;
+} mz_outset;
+
+/* Finds the bounds that the user and the machine set now. threads: budget; 0: the cores granted. MZ_E_CONFIG: limits that
+ * contradict each other, or that exceed what is granted. */
+mz_status mz_outset_bounds(mz_bounds *out, const mz_allocation_settings *allocation, int threads);
+
+typedef struct mz_outset_options {
+  mz_bounds bounds;
+  int threads;          /* budget; 0: the cores granted */
+  const mz_knobs *last; /* plan to begin with, as far as ranges and memory allow; NULL: the settings' */
+} mz_outset_options;
+
+/* *out zeroed. MZ_E_CONFIG: a device that is not there. */
+mz_status mz_outset_find(mz_outset *out, const mz_settings *settings, const mz_memory *memory, const mz_outset_options *options);
+/* Counts what the run takes, into *memory. MZ_E_CONFIG where the plan that it would begin with, shrunk as far as it may be, needs
+ * more than bounds.memory_max: the sum and the setting to lower. Before the state takes its memory. */
+mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings *settings, const mz_outset_options *options);
