@@ -1,46 +1,12 @@
-#include "allocator/allocator.h"
+#include "allocator/allocator_state.h"
 #include "allocator/records/decision.h"
-#include "allocator/model/evidence.h"
-#include "allocator/strategies/budget.h"
-#include "allocator/strategies/tabu.h"
-#include "allocator/strategies/trial.h"
 #include <math.h>
-#include <stdalign.h>
 #include <string.h>
 
-enum { ROUNDS_MIN = 2, WINDOW_ROUNDS_MIN = 5, SHOWN_CHANGE = 4, SHOWN_KEEP = 1, PLAN_TEXT = 128 };
+enum { ROUNDS_MIN = 2, WINDOW_ROUNDS_MIN = 5, SHOWN_CHANGE = 4, SHOWN_KEEP = 1 };
 static const double PROBED_GAIN_MIN =
     0.25; /* probes know what one stage costs alone: enough to leave a bad plan, not to refine a good one */
 static const char MODEL_NAME[] = "analytic model";
-
-typedef enum state {
-  STEADY,
-  ON_TRIAL,  /* `plan` is on trial, `other` the old one */
-  ABANDONED, /* `plan` is the old one again, `other` was given up; the next decision says so */
-} state;
-
-struct mz_allocator {
-  mz_allocation_settings settings;
-  mz_bounds bounds;
-  const mz_strategy *strategy;
-  alignas(max_align_t) uint8_t memory[MZ_STRATEGY_MEMORY_MAX]; /* the strategy's */
-  mz_evidence evidence;
-
-  state state;
-  mz_plan plan, other;
-  mz_plan before;         /* in force before the last decision */
-  mz_prediction expected; /* of the plan that the window began with */
-  mz_rounds rounds;       /* under `plan`, when it is not on trial */
-  mz_trial trial;         /* the present or the last one */
-  bool explores;          /* it does */
-  bool overdrawn;         /* it was given up because exploring had cost its share */
-  double given_up_s;      /* the round that did it */
-
-  int64_t decisions, rest_until; /* decision from which on the next change may be tried */
-  int reverts, window_rounds;    /* so far; since the last decision */
-  mz_budget budget;
-  mz_tabu tabu;
-};
 
 /* ---- creating ---- */
 
@@ -67,6 +33,7 @@ mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *op
   a->plan = a->before = options->start;
   a->expected = (mz_prediction)MZ_UNPREDICTED;
   a->rounds.warming = true;
+  a->around = mz_surroundings_of(&(mz_usage){0});
   mz_evidence_init(&a->evidence, options->pipeline, shared_cores(options));
   const mz_observation *used[MZ_HISTORY_USED_MAX];
   const int count = mz_allocator_history(options, used);
@@ -80,7 +47,7 @@ void mz_allocator_free(mz_allocator *allocator) { free(allocator); }
 
 const mz_plan *mz_allocator_plan(const mz_allocator *allocator) { return &allocator->plan; }
 const mz_plan *mz_allocator_kept(const mz_allocator *allocator) {
-  return allocator->state == ON_TRIAL ? &allocator->other : &allocator->plan;
+  return allocator->state == MZ_ON_TRIAL ? &allocator->other : &allocator->plan;
 }
 const mz_analytic *mz_allocator_model(const mz_allocator *allocator) { return &allocator->evidence.model; }
 mz_prediction mz_allocator_predict(const mz_allocator *allocator, const mz_plan *plan) {
@@ -88,11 +55,6 @@ mz_prediction mz_allocator_predict(const mz_allocator *allocator, const mz_plan 
 }
 
 /* ---- what is written into a decision ---- */
-
-static const char *text_of(const mz_allocator *a, const mz_plan *plan, const mz_plan *from, char text[PLAN_TEXT]) {
-  mz_plan_text(&a->evidence.pipeline, plan, from, text, PLAN_TEXT);
-  return text;
-}
 
 static bool same(const mz_allocator *a, const mz_plan *x, const mz_plan *y) { return mz_plan_equal(&a->evidence.pipeline, x, y); }
 
@@ -157,6 +119,10 @@ static double worth(const mz_allocator *a, const mz_plan *plan) {
   return now > 0 && then > 0 ? now / then : 1;
 }
 
+static bool releases(const mz_allocator *a, const mz_plan *plan) {
+  return a->settings.objective == MZ_OBJECTIVE_TIME && price_s(a, plan) < price_s(a, &a->plan);
+}
+
 static double with_apart(const mz_prediction *p) { return p->unit_s + p->apart_s; }
 
 /* Share of a unit's time (or price), with its part of what is apart, that the proposal promises to save. */
@@ -185,7 +151,7 @@ static void find_objection(const mz_allocator *a, const mz_proposal *p, char out
 
 /* Asks the strategy. true: its proposal may be carried out; otherwise `d` says why not. */
 static bool consult(mz_allocator *a, const mz_window *window, mz_proposal *p, mz_decision *d) {
-  char text[PLAN_TEXT], objection[64] = "";
+  char text[MZ_PLAN_TEXT], objection[64] = "";
   ask(a, window, p);
   if (p->predictor != NULL) d->predictor = p->predictor;
   if (p->binding != NULL) d->binding = p->binding;
@@ -193,21 +159,10 @@ static bool consult(mz_allocator *a, const mz_window *window, mz_proposal *p, mz
   const bool taken = p->change && objection[0] == '\0';
   mz_decision_show(d, &a->evidence.pipeline, p, objection, taken ? SHOWN_CHANGE : SHOWN_KEEP);
   if (p->change && !taken)
-    mz_decision_say(d, "%s: %s", text_of(a, &p->plan, &a->plan, text), objection);
+    mz_decision_say(d, "%s: %s", mz_allocator_text(a, &p->plan, &a->plan, text), objection);
   else
     mz_decision_say(d, "%s", p->reason);
   return taken;
-}
-
-static void begin_trial(mz_allocator *a, const mz_proposal *p, mz_decision *d) {
-  d->action = MZ_DECISION_TRY;
-  d->expected = p->prediction;
-  const bool releases = a->settings.objective == MZ_OBJECTIVE_TIME && price_s(a, &p->plan) < price_s(a, &a->plan);
-  mz_trial_begin(&a->trial, &a->rounds, worth(a, &p->plan), releases);
-  a->explores = p->explores;
-  a->other = a->plan;
-  a->plan = p->plan;
-  a->state = ON_TRIAL;
 }
 
 static bool has_probes(const mz_pipeline *pipeline) {
@@ -218,14 +173,14 @@ static bool has_probes(const mz_pipeline *pipeline) {
 
 void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decision *d) {
   mz_proposal p;
-  char text[PLAN_TEXT];
+  char text[MZ_PLAN_TEXT];
   *d = begin_decision(a, phase, round);
   const bool measured = a->evidence.count > 0;
   if (!measured && !has_probes(&a->evidence.pipeline)) {
     mz_decision_say(d, "begins with the plan it was given: there is no history");
   } else if (consult(a, NULL, &p, d)) {
     const double gain = gain_of(a, &p);
-    text_of(a, &p.plan, &a->plan, text);
+    mz_allocator_text(a, &p.plan, &a->plan, text);
     if (!measured && gain < PROBED_GAIN_MIN) {
       mz_decision_say(d, "%s: probes promise %.3g %%, less than the %.3g %% asked of them", text, 100 * gain,
                       100 * PROBED_GAIN_MIN);
@@ -241,109 +196,12 @@ void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decisi
   end_decision(a, d);
 }
 
-/* ---- trials ---- */
-
-static void rest(mz_allocator *a) { a->rest_until = a->decisions + 2; }
-
-static void count_revert(mz_allocator *a, const mz_plan *bad, mz_decision *d) {
-  d->action = MZ_DECISION_REVERT;
-  a->reverts++;
-  if (!a->explores) mz_budget_revert(&a->budget);
-  mz_tabu_add(&a->tabu, bad, a->decisions);
-  rest(a);
-  a->state = STEADY;
-}
-
-/* The old plan holds again, with what is known of it. */
-static void go_back(mz_allocator *a) {
-  const mz_plan bad = a->plan;
-  a->plan = a->other;
-  a->other = bad;
-  a->rounds = a->trial.before;
-  mz_rounds_warm_up(&a->rounds);
-}
-
-bool mz_allocator_round(mz_allocator *a, double seconds) {
-  if (!(seconds > 0) || !isfinite(seconds)) return false;
-  a->window_rounds++;
-  const bool on_trial = a->state == ON_TRIAL, exploring = on_trial && a->explores;
-  mz_budget_round(&a->budget, seconds, exploring ? mz_rounds_median(&a->trial.before) * a->trial.worth : 0);
-  if (!on_trial) {
-    mz_rounds_add(&a->rounds, seconds);
-    return false;
-  }
-  const bool plainly_bad = mz_trial_round(&a->trial, seconds);
-  a->overdrawn = exploring && a->trial.after.count > 0 && !mz_budget_explores(&a->budget);
-  if (!plainly_bad && !a->overdrawn) return false;
-  a->given_up_s = seconds;
-  a->state = ABANDONED;
-  go_back(a);
-  return true;
-}
-
-static void record_abandonment(mz_allocator *a, mz_decision *d) {
-  char text[PLAN_TEXT];
-  const double old_s = mz_rounds_median(&a->trial.before);
-  mz_evidence_slow(&a->evidence, &a->other, &a->plan, mz_rounds_median(&a->trial.after) / old_s, a->trial.after.count);
-  mz_evidence_fit(&a->evidence);
-  text_of(a, &a->other, &a->plan, text);
-  if (a->overdrawn)
-    mz_decision_say(d, "%s: given up after its round %d: exploring has cost its %.3g %% of the run's time", text, a->trial.rounds,
-                    100 * MZ_EXPLORING_SHARE);
-  else
-    mz_decision_say(
-        d, "%s: given up after its round %d took %.3g s, the old plan's usual one %.3g s; not tried again for %d windows", text,
-        a->trial.rounds, a->given_up_s, old_s, MZ_TABU_WINDOWS);
-  d->observed = NAN;
-  count_revert(a, &a->other, d);
-}
-
-static void confirm(mz_allocator *a) {
-  a->rounds = a->trial.after;
-  a->state = STEADY;
-  rest(a);
-}
-
-static void verify(mz_allocator *a, mz_decision *d) {
-  static const char *const measures[] = {[MZ_OBJECTIVE_TIME] = "as fast", [MZ_OBJECTIVE_COST] = "the work per money"};
-  char text[PLAN_TEXT], judged[PLAN_TEXT];
-  mz_interval ratio;
-  const mz_verdict verdict = mz_trial_window(&a->trial, a->settings.windows, &ratio);
-  text_of(a, &a->plan, &a->other, text);
-  snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d rounds", ratio.estimate,
-           measures[a->settings.objective], ratio.low, ratio.high, a->trial.after.count);
-  d->ratio = ratio.estimate;
-  d->ratio_low = ratio.low;
-  d->ratio_high = ratio.high;
-  if (verdict == MZ_VERDICT_WAIT) {
-    d->action = MZ_DECISION_WAIT;
-    mz_decision_say(d, "%s: %s, not enough to judge after %d windows", text, judged, a->trial.windows);
-  } else if (verdict == MZ_VERDICT_CONFIRM) {
-    d->action = MZ_DECISION_CONFIRM;
-    mz_decision_say(d, "%s: %s: it stays", text, judged);
-    confirm(a);
-  } else {
-    mz_decision_say(d, "%s: %s: back; not tried again for %d windows", text, judged, MZ_TABU_WINDOWS);
-    go_back(a);
-    count_revert(a, &a->other, d);
-  }
-}
-
 /* ---- deciding ---- */
 
-void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *d) {
+/* Without a trial: asks for a proposal, where there is reason to. */
+static void look_for_better(mz_allocator *a, const mz_window *window, mz_decision *d) {
   mz_proposal p;
-  *d = begin_decision(a, window->phase, window->round);
-  if (a->state == ABANDONED) d->plan = a->other;
-  a->before = a->plan;
-  a->decisions++;
-  mz_budget_window(&a->budget);
-  d->observed = mz_evidence_window(&a->evidence, &a->plan, window);
-  if (a->state == ABANDONED)
-    record_abandonment(a, d);
-  else if (a->state == ON_TRIAL)
-    verify(a, d);
-  else if (mz_budget_wait(&a->budget) > 0)
+  if (mz_budget_wait(&a->budget) > 0)
     mz_decision_say(d, "%d changes were undone lately: the plan stays for %d more windows", MZ_REVERTS_MAX,
                     mz_budget_wait(&a->budget));
   else if (a->decisions < a->rest_until)
@@ -351,9 +209,19 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
   else if (!isfinite(d->observed) || a->rounds.count < ROUNDS_MIN)
     mz_decision_say(d, "fewer than %d full rounds under this plan: nothing to compare another with", ROUNDS_MIN);
   else if (consult(a, window, &p, d))
-    begin_trial(a, &p, d);
+    mz_verify_begin(a, &p, worth(a, &p.plan), releases(a, &p.plan), d);
+}
+
+void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *d) {
+  *d = begin_decision(a, window->phase, window->round);
+  if (a->state == MZ_ABANDONED) d->plan = a->other;
+  a->before = a->plan;
+  a->decisions++;
+  mz_budget_window(&a->budget);
+  if (!mz_verify_window(a, window, d)) look_for_better(a, window, d);
   end_decision(a, d);
-  /* What is done between windows (deciding, evaluating) leaves cold caches: the next round counts as warm-up where there are enough others. */
+  /* What is done between windows (deciding, evaluating) leaves cold caches: the next round counts as warm-up where there are enough
+   * others. */
   if (a->window_rounds >= WINDOW_ROUNDS_MIN) {
     mz_rounds_warm_up(&a->rounds);
     mz_rounds_warm_up(&a->trial.after);
@@ -367,8 +235,8 @@ void mz_allocator_refused(mz_allocator *a, const char *why, mz_decision *d) {
   if (d->action == MZ_DECISION_REVERT) a->rounds = a->trial.after;
   mz_rounds_warm_up(&a->rounds);
   a->plan = a->before;
-  a->state = STEADY;
-  rest(a);
+  a->state = MZ_STEADY;
+  mz_verify_rest(a);
   d->action = MZ_DECISION_KEEP;
   d->expected = (mz_prediction)MZ_UNPREDICTED;
   mz_decision_say(d, "could not be carried out: %s", why);

@@ -1,0 +1,59 @@
+/* What an allocator is made of, for allocator.c and verify.c. */
+#pragma once
+#include "allocator/allocator.h"
+#include "allocator/model/evidence.h"
+#include "allocator/strategies/budget.h"
+#include "allocator/strategies/surroundings.h"
+#include "allocator/strategies/tabu.h"
+#include "allocator/strategies/trial.h"
+#include <stdalign.h>
+
+enum { MZ_PLAN_TEXT = 128 };
+
+typedef enum mz_allocator_state {
+  MZ_STEADY,
+  MZ_ON_TRIAL,  /* `plan` is on trial, `other` the old one */
+  MZ_ABANDONED, /* `plan` is the old one again, `other` was given up; the next decision says so */
+} mz_allocator_state;
+
+struct mz_allocator {
+  mz_allocation_settings settings;
+  mz_bounds bounds;
+  const mz_strategy *strategy;
+  alignas(max_align_t) uint8_t memory[MZ_STRATEGY_MEMORY_MAX]; /* the strategy's */
+  mz_evidence evidence;
+
+  mz_allocator_state state;
+  mz_plan plan, other;
+  mz_plan before;         /* in force before the last decision */
+  mz_prediction expected; /* of the plan that the window began with */
+  mz_rounds rounds;       /* under `plan`, when it is not on trial */
+  mz_trial trial;         /* the present or the last one */
+  bool explores;          /* it does */
+  bool overdrawn;         /* it was given up because exploring had cost its share */
+  double given_up_s;      /* the round that did it */
+  mz_surroundings around; /* of the last window without a trial */
+  mz_trial undisturbed;   /* the trial when the last window that counts had ended */
+  int disturbed;          /* windows since */
+
+  int64_t decisions, rest_until; /* decision from which on the next change may be tried */
+  int reverts, window_rounds;    /* so far; since the last decision */
+  mz_budget budget;
+  mz_tabu tabu;
+};
+
+/* The knobs in which `plan` differs from `from`, in words. */
+static inline const char *mz_allocator_text(const mz_allocator *a, const mz_plan *plan, const mz_plan *from,
+                                            char text[MZ_PLAN_TEXT]) {
+  mz_plan_text(&a->evidence.pipeline, plan, from, text, MZ_PLAN_TEXT);
+  return text;
+}
+
+/* ---- verification (verify.c) ---- */
+
+/* Puts the proposal in force, on trial. worth: as a trial takes it; releases: it reserves less. */
+void mz_verify_begin(mz_allocator *allocator, const mz_proposal *proposal, double worth, bool releases, mz_decision *decision);
+/* Takes the window as evidence and judges the trial, if one is on; true: that was the decision. */
+bool mz_verify_window(mz_allocator *allocator, const mz_window *window, mz_decision *decision);
+/* A change was made: the next window begins none. */
+void mz_verify_rest(mz_allocator *allocator);
