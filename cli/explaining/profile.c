@@ -4,6 +4,7 @@
 #include "cli/training/session.h"
 #include "cli/signals.h"
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct profile_arguments {
@@ -81,11 +82,18 @@ static void print_result(const cJSON *result, const char *history) {
            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "source")));
     print_plan(cJSON_GetObjectItemCaseSensitive(row, "plan"));
   }
-  printf("\nnoise of a measurement %.1f %%\nfastest %.4g ms a round, %.3g of the default's:",
-         100 * mz_json_number_or_nan(result, "noise"), 1e3 * mz_json_number_or_nan(result, "best_s"),
-         mz_json_number_or_nan(result, "best_s") / mz_json_number_or_nan(result, "default_s"));
+  printf("\nnoise of a measurement %.1f %%\nfastest %.4g ms a round:", 100 * mz_json_number_or_nan(result, "noise"),
+         1e3 * mz_json_number_or_nan(result, "best_s"));
   print_plan(cJSON_GetObjectItemCaseSensitive(result, "best"));
-  if (history) printf("kept in %s\n", mz_text_shown(history, shown));
+  const double ratio = mz_json_number_or_nan(result, "ratio"), low = mz_json_number_or_nan(result, "ratio_low");
+  if (isnan(ratio))
+    printf("it was not measured again, so it may only have been lucky\n");
+  else if (ratio == 1 && low == 1)
+    printf("that is the default: measured again, no plan was faster\n");
+  else
+    printf("measured again it ran %.3g times as fast as the default (90 %%: %.3g to %.3g)%s\n", ratio, low,
+           mz_json_number_or_nan(result, "ratio_high"), low > 1 ? "" : ": no claim");
+  if (history && strcmp(history, "none") != 0) printf("kept in %s\n", mz_text_shown(history, shown));
 }
 
 static mz_status profile(const void *given) {

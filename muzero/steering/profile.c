@@ -11,12 +11,17 @@
 #include <string.h>
 
 enum { PLANS_MAX = 512, PASSES_MAX = 64, WARM_PHASES = 2, DEFAULT = 0, TWIN = 1, PLAIN = 2, FIRST_DRAWN = 3 };
+enum { FINALISTS = 5, FINAL_PASSES_LEAST = 5 };
+static const double FIRST_SHARE = 0.7; /* of a limited time, for the first measurements */
+static const double CONFIDENCE = 0.9;  /* that all finalists' intervals hold together (Bonferroni) */
 
 typedef struct measured {
   mz_plan plan;
   const char *source;
   double unit_s[PASSES_MAX], round_s[PASSES_MAX];
   int count;
+  double again_s[PASSES_MAX]; /* round_s of a finalist, measured once more: the best of many is lucky, too */
+  int again;
 } measured;
 
 typedef struct profile {
@@ -24,6 +29,7 @@ typedef struct profile {
   const mz_pipeline *pipeline;
   measured *plans;
   int count;
+  int finalists[FINALISTS + 1], finalist_count; /* the default, and the fastest */
 } profile;
 
 /* ---- the plans ---- */
@@ -133,14 +139,19 @@ static mz_status play_phase(mz_run *run, double *unit_s, double *round_s) {
   return MZ_OK;
 }
 
-static mz_status measure(profile *p, measured *plan) {
+static mz_status measure(profile *p, measured *plan, bool again, double *measured_s) {
   const mz_knobs knobs = mz_knobs_of_plan(&plan->plan);
+  double unit_s, round_s;
   MZ_TRY(mz_run_resize(p->run, &knobs));
-  double *unit_s = &plan->unit_s[plan->count], *round_s = &plan->round_s[plan->count];
-  MZ_TRY(play_phase(p->run, unit_s, round_s));
-  if (!isfinite(*unit_s))
-    MZ_TRY(play_phase(p->run, unit_s, round_s)); /* a phase of one round, which was the first under this plan */
-  plan->count++;
+  MZ_TRY(play_phase(p->run, &unit_s, &round_s));
+  if (!isfinite(unit_s)) MZ_TRY(play_phase(p->run, &unit_s, &round_s)); /* a phase of one round, the first under this plan */
+  if (again) {
+    plan->again_s[plan->again++] = round_s;
+  } else {
+    plan->unit_s[plan->count] = unit_s;
+    plan->round_s[plan->count++] = round_s;
+  }
+  *measured_s = round_s;
   return MZ_OK;
 }
 
@@ -154,39 +165,94 @@ static mz_status warm_up(mz_run *run) {
   return MZ_OK;
 }
 
-static mz_status measure_all(profile *p, const mz_profile_options *options, const mz_profile_watcher *watcher, bool *stopped) {
-  const uint64_t start = mz_clock_ns();
-  const int all = p->count * options->passes;
-  int order[PLANS_MAX], done = 0;
-  *stopped = false;
-  for (int pass = 0; pass < options->passes; pass++) {
-    mz_rng rng = mz_stream_order(mz_run_seed(p->run), MZ_ORDER_PASSES, pass);
-    mz_rng_permutation(&rng, p->count, order);
-    for (int i = 0; i < p->count; i++) {
-      measured *plan = &p->plans[order[i]];
-      const double elapsed = (double)(mz_clock_ns() - start) * 1e-9;
-      *stopped = (options->for_s > 0 && elapsed >= options->for_s) || (watcher->stopping && watcher->stopping(watcher->context));
+typedef struct passes { /* over some of the plans */
+  const int *plans;
+  int count, passes;
+  bool again;
+  double for_s; /* no measurement begins later; 0: no limit */
+} passes;
+
+typedef struct course { /* how far all measurements are */
+  uint64_t start_ns;
+  int done, all;
+} course;
+
+static void tell(const profile *p, const mz_profile_options *options, const mz_profile_watcher *watcher, const course *c,
+                 const measured *plan, double round_s) {
+  mz_profile_progress progress = {.done = c->done, .all = c->all, .round_s = round_s};
+  const double so_far = (double)(mz_clock_ns() - c->start_ns) * 1e-9;
+  progress.left_s = so_far / c->done * (c->all - c->done);
+  if (options->for_s > 0) progress.left_s = fmin(progress.left_s, fmax(0, options->for_s - so_far));
+  mz_plan_text(p->pipeline, &plan->plan, NULL, progress.plan, sizeof progress.plan);
+  if (watcher->progress) watcher->progress(watcher->context, &progress);
+}
+
+static mz_status measure_passes(profile *p, const mz_profile_options *options, const mz_profile_watcher *watcher,
+                                const passes *of, course *c, bool *stopped) {
+  int order[PLANS_MAX];
+  for (int pass = 0; pass < of->passes; pass++) {
+    mz_rng rng = mz_stream_order(mz_run_seed(p->run), MZ_ORDER_PASSES, of->again ? options->passes + pass : pass);
+    mz_rng_permutation(&rng, of->count, order);
+    for (int i = 0; i < of->count; i++) {
+      measured *plan = &p->plans[of->plans[order[i]]];
+      double round_s;
+      const double elapsed = (double)(mz_clock_ns() - c->start_ns) * 1e-9;
+      const bool asked = watcher->stopping && watcher->stopping(watcher->context);
+      *stopped = asked || (of->for_s > 0 && elapsed >= of->for_s);
       if (*stopped) return MZ_OK;
-      MZ_TRY(measure(p, plan));
-      mz_profile_progress progress = {.done = ++done, .all = all, .round_s = plan->round_s[plan->count - 1]};
-      const double so_far = (double)(mz_clock_ns() - start) * 1e-9;
-      progress.left_s = so_far / done * (all - done);
-      if (options->for_s > 0) progress.left_s = fmin(progress.left_s, fmax(0, options->for_s - so_far));
-      mz_plan_text(p->pipeline, &plan->plan, NULL, progress.plan, sizeof progress.plan);
-      if (watcher->progress) watcher->progress(watcher->context, &progress);
+      MZ_TRY(measure(p, plan, of->again, &round_s));
+      c->done++;
+      tell(p, options, watcher, c, plan, round_s);
     }
   }
   return MZ_OK;
 }
 
-/* ---- the result ---- */
-
 /* Returns the seconds of rounds; evaluations are apart, because their time follows the score. */
-static double median_of(const measured *plan) {
+static double median_of(const double *round_s, int count) {
   double copy[PASSES_MAX];
-  memcpy(copy, plan->round_s, sizeof copy);
-  return plan->count ? mz_median(copy, plan->count) : NAN;
+  memcpy(copy, round_s, sizeof copy);
+  return count ? mz_median(copy, count) : NAN;
 }
+
+/* The default, and the plans with the least medians; a plan that was measured twice over is there once. */
+static void choose_finalists(profile *p) {
+  p->finalists[p->finalist_count++] = DEFAULT;
+  while (p->finalist_count <= FINALISTS) {
+    int best = -1;
+    double least = INFINITY;
+    for (int i = 0; i < p->count; i++) {
+      bool is_in = false;
+      for (int f = 0; f < p->finalist_count; f++)
+        is_in = is_in || mz_plan_equal(p->pipeline, &p->plans[i].plan, &p->plans[p->finalists[f]].plan);
+      const double median = median_of(p->plans[i].round_s, p->plans[i].count);
+      if (!is_in && median < least) best = i, least = median;
+    }
+    if (best < 0) return;
+    p->finalists[p->finalist_count++] = best;
+  }
+}
+
+static mz_status measure_all(profile *p, const mz_profile_options *options, const mz_profile_watcher *watcher, bool *stopped) {
+  int plans[PLANS_MAX];
+  for (int i = 0; i < p->count; i++) plans[i] = i;
+  const int final_passes = options->passes > FINAL_PASSES_LEAST ? options->passes : FINAL_PASSES_LEAST;
+  course c = {.start_ns = mz_clock_ns(), .all = p->count * options->passes + (FINALISTS + 1) * final_passes};
+  const passes first = {.plans = plans, .count = p->count, .passes = options->passes, .for_s = FIRST_SHARE * options->for_s};
+  *stopped = false;
+  MZ_TRY(measure_passes(p, options, watcher, &first, &c, stopped));
+  if (watcher->stopping && watcher->stopping(watcher->context)) return MZ_OK;
+  choose_finalists(p);
+  c.all = c.done + p->finalist_count * final_passes;
+  const passes last = {
+      .plans = p->finalists, .count = p->finalist_count, .passes = final_passes, .again = true, .for_s = options->for_s};
+  bool cut_short = false;
+  MZ_TRY(measure_passes(p, options, watcher, &last, &c, &cut_short));
+  *stopped = *stopped || cut_short;
+  return MZ_OK;
+}
+
+/* ---- the result ---- */
 
 /* Returns the deviation of one measurement: from the default and its twin, pass by pass; the difference of two has √2 times the
  * deviation of one. */
@@ -198,26 +264,54 @@ static double noise_of(const profile *p) {
   return n ? sqrt(sum / n) : NAN;
 }
 
+/* How many times as fast as the default a finalist is. */
+static mz_interval ratio_of(const profile *p, const measured *plan) {
+  const measured *usual = &p->plans[DEFAULT];
+  const double each = 1 - (1 - CONFIDENCE) / FINALISTS;
+  if (usual->again == 0 || plan->again == 0) return (mz_interval){NAN, NAN, NAN};
+  return mz_speed_ratio(usual->again_s, usual->again, plan->again_s, plan->again, each);
+}
+
+/* By the last measurements; by the first where one is missing. */
+static double judged_s(const profile *p, const measured *plan) {
+  bool again = p->finalist_count > 0;
+  for (int i = 0; i < p->finalist_count; i++) again = again && p->plans[p->finalists[i]].again > 0;
+  return again ? median_of(plan->again_s, plan->again) : median_of(plan->round_s, plan->count);
+}
+
+static cJSON *plan_json(const profile *p, const measured *plan) {
+  cJSON *row = cJSON_CreateObject();
+  cJSON_AddItemToObject(row, "plan", mz_plan_to_json(p->pipeline, &plan->plan));
+  cJSON_AddStringToObject(row, "source", plan->source);
+  cJSON_AddItemToObject(row, "unit_s", cJSON_CreateDoubleArray(plan->unit_s, plan->count));
+  cJSON_AddItemToObject(row, "round_s", cJSON_CreateDoubleArray(plan->round_s, plan->count));
+  cJSON_AddNumberToObject(row, "median_s", median_of(plan->round_s, plan->count));
+  if (plan->again == 0) return row;
+  const mz_interval ratio = ratio_of(p, plan);
+  cJSON_AddItemToObject(row, "again_s", cJSON_CreateDoubleArray(plan->again_s, plan->again));
+  cJSON_AddNumberToObject(row, "ratio", ratio.estimate);
+  cJSON_AddNumberToObject(row, "ratio_low", ratio.low);
+  cJSON_AddNumberToObject(row, "ratio_high", ratio.high);
+  return row;
+}
+
 static cJSON *result_json(const profile *p, bool stopped) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "env", mz_run_env(p->run)->name);
   cJSON *plans = cJSON_AddArrayToObject(o, "plans");
   int best = DEFAULT;
   for (int i = 0; i < p->count; i++) {
-    const measured *plan = &p->plans[i];
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddItemToObject(row, "plan", mz_plan_to_json(p->pipeline, &plan->plan));
-    cJSON_AddStringToObject(row, "source", plan->source);
-    cJSON_AddItemToObject(row, "unit_s", cJSON_CreateDoubleArray(plan->unit_s, plan->count));
-    cJSON_AddItemToObject(row, "round_s", cJSON_CreateDoubleArray(plan->round_s, plan->count));
-    cJSON_AddNumberToObject(row, "median_s", median_of(plan));
-    cJSON_AddItemToArray(plans, row);
-    if (median_of(plan) < median_of(&p->plans[best])) best = i;
+    cJSON_AddItemToArray(plans, plan_json(p, &p->plans[i]));
+    if (judged_s(p, &p->plans[i]) < judged_s(p, &p->plans[best])) best = i;
   }
+  const mz_interval ratio = ratio_of(p, &p->plans[best]);
   cJSON_AddNumberToObject(o, "noise", noise_of(p));
   cJSON_AddItemToObject(o, "best", mz_plan_to_json(p->pipeline, &p->plans[best].plan));
-  cJSON_AddNumberToObject(o, "best_s", median_of(&p->plans[best]));
-  cJSON_AddNumberToObject(o, "default_s", median_of(&p->plans[DEFAULT]));
+  cJSON_AddNumberToObject(o, "best_s", judged_s(p, &p->plans[best]));
+  cJSON_AddNumberToObject(o, "default_s", judged_s(p, &p->plans[DEFAULT]));
+  cJSON_AddNumberToObject(o, "ratio", best == DEFAULT ? 1 : ratio.estimate);
+  cJSON_AddNumberToObject(o, "ratio_low", best == DEFAULT ? 1 : ratio.low);
+  cJSON_AddNumberToObject(o, "ratio_high", best == DEFAULT ? 1 : ratio.high);
   cJSON_AddBoolToObject(o, "stopped", stopped);
   return o;
 }

@@ -180,10 +180,17 @@ static void test_profile_fills_the_history(void **state) {
   process p = {0};
   process_run(&p, "profile", "tictactoe", TINY, "--plans", "4", "--passes", "2", "--history", "h.db", "--json", NULL);
   assert_status(&p, 0);
-  assert_int_equal(lines_count(p.out), 2 * 7 + 1);
-  cJSON *done = lines_at(p.out, -1);
-  assert_keys(done, "plans", "noise", "best", "best_s", "default_s", NULL);
+  cJSON *done = lines_at(p.out, -1), *plan;
+  assert_keys(done, "plans", "noise", "best", "best_s", "default_s", "ratio", "ratio_low", "ratio_high", NULL);
   assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(done, "plans")), 7);
+  int again = 0;
+  cJSON_ArrayForEach(plan, cJSON_GetObjectItem(done, "plans")) {
+    const cJSON *seconds = cJSON_GetObjectItem(plan, "again_s");
+    if (seconds) assert_int_equal(cJSON_GetArraySize(seconds), 5);
+    again += seconds != NULL;
+  }
+  assert_in_range(again, 2, 6); /* the default and at most five others; plans that are the same count once */
+  assert_int_equal(lines_count(p.out), 2 * 7 + 5 * again + 1);
   cJSON_Delete(done);
   /* A run of the same work finds the rows. */
   process_run(&p, "train", "tictactoe", TINY, "--run", "p", "--history", "h.db", NULL);
