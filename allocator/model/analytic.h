@@ -25,7 +25,8 @@ typedef struct mz_prediction {
   double unit_s, low, high; /* seconds per unit; 90 % interval. All NAN: nothing is known of any stage */
   double apart_s;           /* besides, of stages that are apart: their mean per unit */
 } mz_prediction;
-#define MZ_UNPREDICTED {NAN, NAN, NAN, 0}
+#define MZ_UNPREDICTED                                                                                                           \
+  { NAN, NAN, NAN, 0 }
 
 typedef struct mz_analytic_stage {
   double items;
