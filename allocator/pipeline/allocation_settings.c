@@ -29,7 +29,7 @@ static const mz_setting rows[] = {
     MZ_SETTING(mz_allocation_settings, gpu_max, "limits.gpu_max", MZ_INT, MZ_OPERATIONAL, 0, 1024, "0", "GPUs",
                "GPUs that a plan may use; 0: what the machine grants"),
     MZ_SETTING(mz_allocation_settings, memory_min, "limits.memory_min", MZ_SIZE, MZ_OPERATIONAL, 0, 1e15, "0", "bytes",
-               "memory kept for the run at the least"),
+               "memory that the run reserves, and pays for, at the least, whatever its plan needs"),
     MZ_SETTING(mz_allocation_settings, memory_max, "limits.memory_max", MZ_SIZE, MZ_OPERATIONAL, 0, 1e15, "0", "bytes",
                "memory that a plan may need; 0: what the machine grants, at most 85 % of what is free"),
     MZ_SETTING(mz_allocation_settings, deadline, "limits.deadline", MZ_TIME, MZ_OPERATIONAL, 0, 1e10, "0", "seconds",

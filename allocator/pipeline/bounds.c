@@ -92,7 +92,7 @@ const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds
 }
 
 double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan) {
-  const double gib = mz_plan_bytes(pipeline, plan, NULL, 0) / (double)(1 << 30);
+  const double gib = fmax(mz_plan_bytes(pipeline, plan, NULL, 0), (double)settings->memory_min) / (double)(1 << 30);
   return (mz_plan_cores(pipeline, plan) * settings->core_hour + gpus_in_use(pipeline, plan) * settings->gpu_hour +
           gib * settings->gib_hour) /
          3600;

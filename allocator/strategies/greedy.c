@@ -82,11 +82,13 @@ static int64_t threads_of(const mz_pipeline *pipeline, const mz_plan *plan) {
   return sum;
 }
 
-/* Below 0: a reserves less: fewer cores, then fewer bytes, then fewer threads. */
-static double compare_reserved(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b) {
+/* Below 0: a reserves less: fewer cores, then fewer bytes of those beyond what is reserved anyway, then fewer threads. */
+static double compare_reserved(const mz_situation *situation, const mz_plan *a, const mz_plan *b) {
+  const mz_pipeline *pipeline = situation->pipeline;
+  const double least = situation->bounds->memory_min;
   const int cores = mz_plan_cores(pipeline, a) - mz_plan_cores(pipeline, b);
   if (cores != 0) return cores;
-  const double bytes = mz_plan_bytes(pipeline, a, NULL, 0) - mz_plan_bytes(pipeline, b, NULL, 0);
+  const double bytes = fmax(mz_plan_bytes(pipeline, a, NULL, 0), least) - fmax(mz_plan_bytes(pipeline, b, NULL, 0), least);
   return bytes != 0 ? bytes : (double)(threads_of(pipeline, a) - threads_of(pipeline, b));
 }
 
@@ -126,7 +128,7 @@ static bool is_faster(const mz_situation *situation, const look *l, const look *
 }
 
 static bool is_leaner(const mz_situation *situation, const look *l, const look *best, double limit) {
-  return l->cost <= limit && compare_reserved(situation->pipeline, &l->plan, &best->plan) < 0;
+  return l->cost <= limit && compare_reserved(situation, &l->plan, &best->plan) < 0;
 }
 
 /* Puts into `best` the preferred one of the plans that differ from `from` in at most so many knobs by at most so many steps. */
@@ -227,7 +229,7 @@ static void say_why_not(const mz_situation *situation, const look *l, const look
     snprintf(out, 64, "%s", l->refused);
   else if (percent >= 100 * TIE)
     snprintf(out, 64, "predicted %.2g %% %s", percent, time ? "slower" : "dearer");
-  else if (compare_reserved(situation->pipeline, &l->plan, &chosen->plan) > 0)
+  else if (compare_reserved(situation, &l->plan, &chosen->plan) > 0)
     snprintf(out, 64, "predicted no better, reserves more");
   else
     snprintf(out, 64, "predicted no better");

@@ -285,6 +285,8 @@ static void test_price_is_that_of_cores_gpus_and_memory(void **state) {
   set(&f, "prices.gpu_hour=0");
   set(&f, "prices.gib_hour=3600");
   assert_true(fabs(mz_plan_price_s(&pipeline, &f.values, &on_cores) - gib) < 1e-15);
+  f.values.memory_min = (int64_t)1 << 50; /* is paid for, whatever the plan needs */
+  assert_true(fabs(mz_plan_price_s(&pipeline, &f.values, &on_cores) - (1 << 20)) < 1e-9);
 }
 
 int main(void) {
