@@ -47,21 +47,22 @@ double mz_iqm(double *values, int n) {
 /* ---- bootstrap ---- */
 
 typedef struct item {
-  int stratum;
-  double a, b; /* a value and 0, or a numerator and its denominator */
+  int stratum, at; /* at: its place among the caller's; 0 where that does not count */
+  double a, b;     /* a value and 0, or a numerator and its denominator */
 } item;
 
 static int by_stratum_then_values(const void *left, const void *right) {
   const item *l = left, *r = right;
   if (l->stratum != r->stratum) return l->stratum < r->stratum ? -1 : 1;
+  if (l->at != r->at) return l->at < r->at ? -1 : 1;
   if (l->a != r->a) return l->a < r->a ? -1 : 1;
   return (l->b > r->b) - (l->b < r->b);
 }
 
 /* The data that are resampled and the statistic of each resample. */
 typedef struct sample {
-  int n;
-  item *items;            /* sorted, so that a stratum is a run and the caller's order within it is forgotten */
+  int n, run;
+  item *items;            /* sorted: strata one after another, within each by place or, where that does not count, by value */
   double *a, *b;          /* one resample */
   mz_statistic statistic; /* of a; NULL: Σa / Σb */
 } sample;
@@ -78,7 +79,8 @@ static mz_status sample_fill(sample *s, const double *a, const double *b, const 
   MZ_TRY(mz_alloc(&s->a, n, sizeof *s->a));
   MZ_TRY(mz_alloc(&s->b, n, sizeof *s->b));
   for (size_t i = 0; i < n; i++) {
-    s->items[i] = (item){.stratum = stratum == NULL ? 0 : stratum[i], .a = a[i], .b = b == NULL ? 0.0 : b[i]};
+    s->items[i] = (item){
+        .stratum = stratum == NULL ? 0 : stratum[i], .at = s->run > 1 ? (int)i : 0, .a = a[i], .b = b == NULL ? 0.0 : b[i]};
   }
   qsort(s->items, n, sizeof *s->items, by_stratum_then_values);
   return MZ_OK;
@@ -89,8 +91,10 @@ static double evaluate(sample *s, mz_rng *rng) {
   for (int start = 0; start < s->n;) {
     int end = start + 1;
     while (end < s->n && s->items[end].stratum == s->items[start].stratum) end++;
-    for (int i = start; i < end; i++) {
-      const item *drawn = &s->items[rng == NULL ? i : start + (int)mz_rng_below(rng, (uint32_t)(end - start))];
+    for (int i = start, from = 0; i < end; i++) {
+      const int count = end - start, along = s->run > 1 ? (i - start) % s->run : 0;
+      if (rng != NULL && along == 0) from = (int)mz_rng_below(rng, (uint32_t)count);
+      const item *drawn = &s->items[rng == NULL ? i : start + (from + along) % count];
       s->a[i] = drawn->a;
       s->b[i] = drawn->b;
     }
@@ -135,13 +139,13 @@ cleanup:
 
 mz_status mz_bootstrap(const double *values, const int *stratum, int n, mz_statistic statistic, const mz_resampling *how,
                        mz_bootstrapped *out) {
-  sample s = {.n = n, .statistic = statistic};
+  sample s = {.n = n, .run = how->run, .statistic = statistic};
   return bootstrap(&s, values, NULL, stratum, how, out);
 }
 
 mz_status mz_bootstrap_ratio(const double *numerators, const double *denominators, const int *stratum, int n,
                              const mz_resampling *how, mz_bootstrapped *out) {
-  sample s = {.n = n};
+  sample s = {.n = n, .run = how->run};
   return bootstrap(&s, numerators, denominators, stratum, how, out);
 }
 

@@ -24,6 +24,7 @@ typedef struct mz_resampling {
   int resamples; /* 10000 for a claim */
   double level;  /* 0.95 */
   double null;   /* value of the statistic that `p` speaks about: 1 for a ratio, 0 for its logarithm */
+  int run; /* consecutive values of a stratum are drawn in runs of so many, for values that depend on their neighbours; 0: singly */
   uint64_t seed;
 } mz_resampling;
 
@@ -36,7 +37,8 @@ typedef struct mz_bootstrapped {
 typedef double (*mz_statistic)(double *values, int n);
 
 /* Stratified bootstrap (Efron 1979; Agarwal et al. 2021): each resample draws, within each stratum, as many values as there are,
- * with replacement. stratum NULL: all are one. The order of values within a stratum does not matter, to the bit. Percentile
+ * with replacement. stratum NULL: all are one. The order of values within a stratum does not matter, to the bit, unless they are
+ * drawn in runs (circular block bootstrap, Politis & Romano 1992). Percentile
  * intervals are a little narrow (95 % ones held the truth for 93–94 % of our samples of 40, from three strata), and much too narrow
  * for a handful of values: below 10 nothing should be claimed from one. MZ_E_MEMORY. */
 mz_status mz_bootstrap(const double *values, const int *stratum, int n, mz_statistic statistic, const mz_resampling *how,

@@ -105,7 +105,7 @@ static void print_summary(const cJSON *summary, const char *dir) {
     printf("  %-16s / %-44s %.3f  [%.3f, %.3f]  n %.0f%s\n", mz_json_text_or_empty(row, "a"), mz_json_text_or_empty(row, "b"),
            mz_json_number_or_nan(row, "ratio"), cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 0)),
            cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)), mz_json_number_or_nan(row, "n"),
-           strcmp(mz_json_text_or_empty(row, "metric"), "wall_s") != 0 ? "  (plan settled)" : "");
+           strcmp(mz_json_text_or_empty(row, "metric"), "wall_s") != 0 ? "  (second half)" : "");
   }
   printf("\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (mz_json_text_or_empty(row, "claim")[0])

@@ -13,7 +13,7 @@ enum { RESAMPLES = 10000, BLOCKS_MIN = 14, SEEDS_MIN = 10, RATIOS_MAX = 512, TEX
 typedef struct pairs {
   double *a, *b; /* [n] */
   int *stratum;
-  int n;
+  int n, strata;
   bool by_block;
 } pairs;
 
@@ -34,17 +34,17 @@ static void add_pair(pairs *p, double a, double b, int stratum) {
   p->n++;
 }
 
-/* Blocks where both learn alike, otherwise seeds. settled: only what came after both plans had settled. */
-static void pair(pairs *p, const mz_series *series, const mz_arm *arms, int a, int b, mz_metric metric, bool settled) {
-  p->n = 0;
+/* Blocks where both learn alike, otherwise seeds. late: only their second half; what "settled" means is fixed before looking. */
+static void pair(pairs *p, const mz_series *series, const mz_arm *arms, int a, int b, mz_metric metric, bool late) {
+  p->n = p->strata = 0;
   p->by_block = arms[a].exact && arms[b].exact;
   for (int s = 0; s < series->seeds; s++) {
     const mz_cell_series *x = mz_series_cell(series, a, s), *y = mz_series_cell(series, b, s);
     if (x->crashed || y->crashed) continue;
-    const int from = !settled ? 0 : x->settled > y->settled ? x->settled : y->settled;
+    const int common = x->blocks < y->blocks ? x->blocks : y->blocks, from = late ? common / 2 : 0, before = p->n;
     if (!p->by_block) add_pair(p, mz_series_total(x, metric, from), mz_series_total(y, metric, from), 0);
-    for (int i = from; p->by_block && i < x->blocks && i < y->blocks; i++)
-      add_pair(p, x->values[metric][i], y->values[metric][i], s);
+    for (int i = from; p->by_block && i < common; i++) add_pair(p, x->values[metric][i], y->values[metric][i], s);
+    p->strata += p->n > before;
   }
 }
 
@@ -61,15 +61,19 @@ typedef struct ratio {
 
 static double iqm_of_logs(double *values, int n) { return mz_iqm(values, n); }
 
+/* Neighbouring blocks share what the machine did and how far the agent was. The cube root of the series' length: Hall, Horowitz and
+ * Jing (1995). */
+static int run_of(const pairs *p) { return p->by_block && p->strata > 0 ? (int)ceil(cbrt((double)p->n / p->strata)) : 1; }
+
 /* The ratio of totals: Σa / Σb. */
 static mz_status of_totals(const pairs *p, mz_bootstrapped *out) {
-  const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 1, .seed = 1};
+  const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 1, .run = run_of(p), .seed = 1};
   return mz_bootstrap_ratio(p->a, p->b, p->stratum, p->n, &how, out);
 }
 
 /* The ratio of a typical pair: the interquartile mean of log a/b, which transients and disturbances do not reach. */
 static mz_status of_typical(pairs *p, mz_bootstrapped *out) {
-  const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 0, .seed = 1};
+  const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 0, .run = run_of(p), .seed = 1};
   for (int i = 0; i < p->n; i++) p->a[i] = log(p->a[i] / p->b[i]);
   MZ_TRY(mz_bootstrap(p->a, p->stratum, p->n, iqm_of_logs, &how, out));
   out->interval = (mz_interval){exp(out->interval.estimate), exp(out->interval.low), exp(out->interval.high)};
@@ -86,27 +90,28 @@ static bool censored(const mz_series *series, int arm) {
 static const struct {
   const char *name, *words;
   mz_metric metric;
-  bool typical, settled;
+  bool typical, late;
 } kinds[] = {
     {"wall_s", "wall time", MZ_METRIC_WALL, false, false},
     {"block_s", "wall time in a typical block", MZ_METRIC_WALL, true, false},
-    {"wall_settled_s", "wall time once its plan had settled", MZ_METRIC_WALL, false, true},
+    {"wall_settled_s", "wall time in the second half", MZ_METRIC_WALL, false, true},
     {"core_s", "core-seconds used", MZ_METRIC_CORE, false, false},
     {"core_reserved_s", "core-seconds reserved", MZ_METRIC_RESERVED, false, false},
     {"cost", "priced cost", MZ_METRIC_COST, false, false},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* Which pairs are looked at: what adapts against what does not; where nothing adapts, all against the first. */
+/* Which pairs are looked at: what adapts against what does not, and against what adapts and was named before it; where nothing
+ * adapts, all against the first. */
 static bool looked_at(const mz_arm *arms, int count, int a, int b) {
   bool any = false;
   for (int i = 0; i < count - 1; i++) any |= arms[i].adapts;
-  return any ? arms[a].adapts && !arms[b].adapts : b == 0 && a != 0;
+  return any ? arms[a].adapts && (!arms[b].adapts || b < a) : b == 0 && a != 0;
 }
 
 static mz_status find_ratio(const mz_series *series, const mz_arm *arms, int a, int b, int kind, pairs *p, ratio *out,
                             bool *found) {
-  pair(p, series, arms, a, b, kinds[kind].metric, kinds[kind].settled);
+  pair(p, series, arms, a, b, kinds[kind].metric, kinds[kind].late);
   *found = p->n >= 2;
   if (!*found) return MZ_OK;
   *out = (ratio){.a = a,
@@ -120,20 +125,18 @@ static mz_status find_ratio(const mz_series *series, const mz_arm *arms, int a, 
 }
 
 static mz_status find_ratios(const mz_series *series, const mz_arm *arms, int count, pairs *p, ratio *ratios, int *found) {
+  double corrected[RATIOS_MAX]; /* over all that is looked at */
   *found = 0;
-  for (int kind = 0; kind < KINDS; kind++) {
-    const int first = *found;
-    double corrected[RATIOS_MAX];
+  for (int kind = 0; kind < KINDS; kind++)
     for (int a = 0; a < count - 1; a++)
       for (int b = 0; b < count - 1 && *found < RATIOS_MAX; b++) {
         bool there = false;
         if (looked_at(arms, count, a, b)) MZ_TRY(find_ratio(series, arms, a, b, kind, p, &ratios[*found], &there));
         *found += there;
       }
-    for (int i = first; i < *found; i++) corrected[i - first] = ratios[i].got.p;
-    MZ_TRY(mz_holm(corrected, *found - first));
-    for (int i = first; i < *found; i++) ratios[i].p_holm = corrected[i - first];
-  }
+  for (int i = 0; i < *found; i++) corrected[i] = ratios[i].got.p;
+  MZ_TRY(mz_holm(corrected, *found));
+  for (int i = 0; i < *found; i++) ratios[i].p_holm = corrected[i];
   return MZ_OK;
 }
 

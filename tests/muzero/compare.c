@@ -127,7 +127,7 @@ static void test_claims(void **state) {
   assert_true(claimed(ratio(summary, "greedy", "default", "wall_settled_s")));
   assert_false(claimed(same));
   assert_int_equal(cJSON_GetObjectItem(faster, "n")->valueint, 36);
-  assert_int_equal(cJSON_GetObjectItem(ratio(summary, "greedy", "default", "wall_settled_s"), "n")->valueint, 30);
+  assert_int_equal(cJSON_GetObjectItem(ratio(summary, "greedy", "default", "wall_settled_s"), "n")->valueint, 18);
   assert_true(cJSON_IsTrue(cJSON_GetObjectItem(summary, "same_digest")));
   assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "arms")), 3); /* the twin is no arm */
   cJSON_Delete(summary);

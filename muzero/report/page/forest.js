@@ -7,7 +7,7 @@ const interval = (value) => (pair(value) ? `[${ratio(value[0])}, ${ratio(value[1
 
 const METRICS = {
   wall_s: "wall time", core_s: "core time used", core_reserved_s: "core time reserved", gpu_s: "GPU time", gib_s: "memory time",
-  cost: "cost", score: "score", block_s: "wall time, typical block", wall_settled_s: "wall time, plan settled",
+  cost: "cost", score: "score", block_s: "wall time, typical block", wall_settled_s: "wall time, second half",
 };
 const metricName = (name) => member(METRICS, name) || text(name);
 const RATIO_TICKS = [0.1, 0.2, 0.25, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 4, 5, 10];
