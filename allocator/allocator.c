@@ -77,6 +77,9 @@ static mz_decision begin_decision(const mz_allocator *a, int64_t phase, int64_t 
 static void end_decision(mz_allocator *a, mz_decision *d) {
   d->next = a->plan;
   if (!isfinite(d->expected.unit_s)) d->expected = mz_allocator_predict(a, &a->plan);
+  d->expected = mz_calibrated(&a->calibration, &d->expected);
+  d->predictions = a->calibration.judged;
+  d->predictions_held = a->calibration.held;
   d->reverts = a->reverts;
   d->reverted = d->action == MZ_DECISION_REVERT;
   a->expected = d->expected;
@@ -218,7 +221,10 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
   a->before = a->plan;
   a->decisions++;
   mz_budget_window(&a->budget);
+  const bool measured = a->evidence.count > 0; /* probes on an idle machine are no measure of a run */
+  if (window->number > 0 && !measured) d->predicted = (mz_prediction)MZ_UNPREDICTED;
   if (!mz_verify_window(a, window, d)) look_for_better(a, window, d);
+  if (window->number > 0) mz_calibration_add(&a->calibration, &d->predicted, d->observed); /* earlier programs did not */
   end_decision(a, d);
   /* What is done between windows (deciding, evaluating) leaves cold caches: the next round counts as warm-up where there are enough
    * others. */

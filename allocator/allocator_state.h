@@ -1,6 +1,7 @@
 /* What an allocator is made of, for allocator.c and verify.c. */
 #pragma once
 #include "allocator/allocator.h"
+#include "allocator/model/calibration.h"
 #include "allocator/model/evidence.h"
 #include "allocator/strategies/budget.h"
 #include "allocator/strategies/surroundings.h"
@@ -27,6 +28,7 @@ struct mz_allocator {
   mz_plan plan, other;
   mz_plan before;         /* in force before the last decision */
   mz_prediction expected; /* of the plan that the window began with */
+  mz_calibration calibration;
   mz_rounds rounds;       /* under `plan`, when it is not on trial */
   mz_trial trial;         /* the present or the last one */
   bool explores;          /* it does */

@@ -91,6 +91,10 @@ cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *d) {
   add_measure(o, "ratio", d->ratio);
   add_measure(o, "ratio_low", d->ratio_low);
   add_measure(o, "ratio_high", d->ratio_high);
+  if (d->predictions > 0) {
+    cJSON_AddNumberToObject(o, "predictions", (double)d->predictions);
+    cJSON_AddNumberToObject(o, "predictions_held", (double)d->predictions_held);
+  }
   cJSON_AddNumberToObject(o, "reverts", d->reverts);
   cJSON_AddNumberToObject(o, "round", (double)d->round);
   return o;

@@ -29,8 +29,9 @@ typedef struct mz_decision {
   /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval; NAN without a
    * trial, and where it was given up. */
   double ratio, ratio_low, ratio_high;
-  int reverts;   /* so far */
-  bool reverted; /* by this decision */
+  int64_t predictions, predictions_held; /* so far: windows that were predicted, those that fell within the interval */
+  int reverts;                           /* so far */
+  bool reverted;                         /* by this decision */
 } mz_decision;
 
 /* decision->reason; what does not fit is cut, between characters. */

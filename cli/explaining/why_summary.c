@@ -56,6 +56,9 @@ void mz_why_summary_add(mz_why_summary *s, const cJSON *decision) {
   s->undone += is(decision, "revert");
   s->tries += is(decision, "try");
   s->on_trial = is(decision, "try") || is(decision, "wait");
+  const double predictions = mz_json_number_or_nan(decision, "predictions");
+  s->predictions = predictions > 0 ? (int64_t)predictions : 0;
+  s->held = predictions > 0 ? (int64_t)mz_json_number_or_nan(decision, "predictions_held") : 0;
   add_window(s, decision, rounds);
 }
 
@@ -81,5 +84,8 @@ void mz_why_summary_print(const mz_why_summary *s) {
   if (s->tries > 0) printf("; trials took %s of %s of rounds", mz_text_time(s->trial_s, trial), mz_text_time(s->all_s, all));
   printf(".\n");
   print_gain(s);
+  if (s->predictions > 0)
+    printf("  %lld of %lld windows fell within the 90 %% interval that was predicted for them.\n", (long long)s->held,
+           (long long)s->predictions);
   printf("\n");
 }

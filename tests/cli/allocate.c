@@ -167,6 +167,10 @@ static void test_windows_shorter_and_longer_than_phases(void **state) {
   process_run(&p, "why", "w1", "--phase", "3", "--json", NULL);
   assert_status(&p, 0);
   assert_int_equal(lines_count(p.out), 2);
+  process_shell(&p, "grep -c '\"predictions\":[0-9]*,\"predictions_held\"' w1/ledger.jsonl");
+  assert_true(atoi(p.out) >= 8 && atoi(p.out) < 12); /* neither the beginning nor what came before anything was measured */
+  process_run(&p, "why", "w1", NULL);
+  assert_says(p.out, "windows fell within the 90 % interval that was predicted for them");
   process_run(&p, "what-if", "w1", "--phase", "3", "--json", NULL);
   assert_status(&p, 0);
   cJSON *answer = lines_at(p.out, -1);
