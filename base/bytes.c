@@ -1,12 +1,7 @@
 #include "base/bytes.h"
 #include <string.h>
 
-static bool grow(mz_writer *writer, size_t extra) {
-  size_t needed = 0;
-  if (__builtin_add_overflow(writer->size, extra, &needed)) return false;
-  if (needed <= writer->capacity) return true;
-  size_t capacity = writer->capacity < 256 ? 256 : writer->capacity + writer->capacity / 2;
-  if (capacity < needed) capacity = needed;
+static bool move(mz_writer *writer, size_t capacity) {
   uint8_t *data = NULL;
   if (mz_alloc(&data, capacity, 1) != MZ_OK) return false;
   if (writer->size > 0) memcpy(data, writer->data, writer->size);
@@ -16,14 +11,34 @@ static bool grow(mz_writer *writer, size_t extra) {
   return true;
 }
 
-void mz_write(mz_writer *writer, const void *data, size_t size) {
-  if (size == 0 || writer->failed) return;
-  if (!grow(writer, size)) {
-    writer->failed = true;
-    return;
+/* Where the next `size` bytes go; NULL: there is no room, or nothing to write. */
+static uint8_t *room(mz_writer *writer, size_t size) {
+  size_t needed = 0;
+  if (size == 0 || writer->failed) return NULL;
+  writer->failed = __builtin_add_overflow(writer->size, size, &needed);
+  if (!writer->failed && needed > writer->capacity) {
+    const size_t grown = writer->capacity < 256 ? 256 : writer->capacity + writer->capacity / 2;
+    writer->failed = !move(writer, grown < needed ? needed : grown);
   }
-  memcpy(writer->data + writer->size, data, size);
-  writer->size += size;
+  if (writer->failed) return NULL;
+  writer->size = needed;
+  return writer->data + needed - size;
+}
+
+void mz_writer_reserve(mz_writer *writer, size_t size) {
+  size_t needed = 0;
+  if (writer->failed) return;
+  writer->failed = __builtin_add_overflow(writer->size, size, &needed) || (needed > writer->capacity && !move(writer, needed));
+}
+
+void mz_write(mz_writer *writer, const void *data, size_t size) {
+  uint8_t *out = room(writer, size);
+  if (out) memcpy(out, data, size);
+}
+
+void mz_write_zeros(mz_writer *writer, size_t size) {
+  uint8_t *out = room(writer, size);
+  if (out) memset(out, 0, size);
 }
 
 static void write_little_endian(mz_writer *writer, uint64_t value, size_t size) {

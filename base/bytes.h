@@ -13,6 +13,8 @@ typedef struct mz_writer {
   bool failed; /* memory ran out; `data` is then incomplete */
 } mz_writer;
 void mz_write(mz_writer *writer, const void *data, size_t size);
+void mz_write_zeros(mz_writer *writer, size_t size);
+void mz_writer_reserve(mz_writer *writer, size_t size); /* room for `size` more, so that no copy is made on the way there */
 void mz_write_u8(mz_writer *writer, uint8_t value);
 void mz_write_u32(mz_writer *writer, uint32_t value);
 void mz_write_u64(mz_writer *writer, uint64_t value);

@@ -267,6 +267,9 @@ void mz_buffer_write(const mz_buffer *buffer, mz_writer *writer) {
   mz_write_u64(writer, double_bits(buffer->settings.priority_exponent));
   mz_write_u64(writer, (uint64_t)(first < 0 ? first + capacity : first));
   const mz_tiers *tiers = &buffer->tiers;
+  enum { HEAD_BYTES = 16, ENTRY_BYTES = 12 };
+  mz_writer_reserve(writer,
+                    HEAD_BYTES + (tiers->next - tiers->oldest) * ENTRY_BYTES + (size_t)buffer->positions * sizeof(uint32_t));
   mz_write_u64(writer, tiers->oldest);
   mz_write_u64(writer, tiers->next - tiers->oldest);
   for (uint64_t serial = tiers->oldest; serial < tiers->next; serial++) {

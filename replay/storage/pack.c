@@ -15,61 +15,71 @@ bool mz_pack_is_name(const char *name) {
   return strspn(name, "0123456789abcdef") == NAME_DIGITS && strcmp(name + NAME_DIGITS, suffix) == 0;
 }
 
-static void write_table(const mz_pack_row *rows, int count, mz_writer *writer) {
-  mz_write(writer, magic, sizeof magic);
-  mz_write_u64(writer, (uint64_t)count);
-  for (int i = 0; i < count; i++) {
-    mz_write_u64(writer, rows[i].hash);
-    mz_write_u64(writer, rows[i].offset);
-    mz_write_u64(writer, rows[i].compressed);
-    mz_write_u64(writer, rows[i].raw);
-    mz_write_u64(writer, rows[i].checksum);
-  }
-  if (!writer->failed) mz_write_u64(writer, mz_hash(writer->data, writer->size, 0));
+static void put_u64(uint8_t **at, uint64_t value) {
+  for (int i = 0; i < 8; i++) *(*at)++ = (uint8_t)(value >> 8 * i);
 }
 
-/* Appends the frame to `frames` and describes it, with its offset among them. */
-static void add_frame(const mz_frame *frame, mz_writer *frames, mz_pack_row *row) {
+/* At the file's beginning, where room was left for it. Returns the table's hash. */
+static uint64_t fill_table(const mz_pack_row *rows, int count, uint8_t *file) {
+  uint8_t *at = file + sizeof magic;
+  memcpy(file, magic, sizeof magic);
+  put_u64(&at, (uint64_t)count);
+  for (int i = 0; i < count; i++) {
+    put_u64(&at, rows[i].hash);
+    put_u64(&at, rows[i].offset);
+    put_u64(&at, rows[i].compressed);
+    put_u64(&at, rows[i].raw);
+    put_u64(&at, rows[i].checksum);
+  }
+  const uint64_t hash = mz_hash(file, (size_t)(at - file), 0);
+  put_u64(&at, hash);
+  return hash;
+}
+
+/* Appends the frame to the file and describes it. */
+static void add_frame(const mz_frame *frame, mz_writer *file, mz_pack_row *row) {
   *row = (mz_pack_row){.hash = frame->hash,
-                       .offset = frames->size,
+                       .offset = file->size,
                        .compressed = frame->size,
                        .raw = frame->raw,
                        .checksum = mz_hash(frame->data, frame->size, 0)};
-  mz_write(frames, frame->data, frame->size);
+  mz_write(file, frame->data, frame->size);
 }
 
-static mz_status add_content(mz_packer *packer, const mz_content *content, size_t obs_bytes, mz_writer *frames,
-                             mz_pack_row *row) {
+static mz_status add_content(mz_packer *packer, const mz_content *content, size_t obs_bytes, mz_writer *file, mz_pack_row *row) {
   if (content->frame) {
-    add_frame(content->frame, frames, row);
+    add_frame(content->frame, file, row);
     return MZ_OK;
   }
   mz_frame *frame;
   MZ_TRY(mz_frame_pack(packer, content->segment, obs_bytes, &frame));
-  add_frame(frame, frames, row);
+  add_frame(frame, file, row);
   mz_frame_release(frame);
   return MZ_OK;
 }
 
+/* Nearly always no less than the file: what is compressed seldom grows. */
+static size_t expected_bytes(const mz_content *contents, int count) {
+  size_t bytes = table_bytes((size_t)count);
+  for (int i = 0; i < count; i++) bytes += contents[i].frame ? contents[i].frame->size : contents[i].segment->bytes;
+  return bytes;
+}
+
+/* One buffer for the table and the frames: two, each growing, took five times the frames at their largest. */
 mz_status mz_pack_build(const mz_content *contents, int count, size_t obs_bytes, mz_writer *file, char name[64]) {
   mz_packer packer = {0};
-  mz_writer frames = {0};
   mz_pack_row *rows = NULL;
   mz_status status;
   *file = (mz_writer){0};
   MZ_TRY_CLEANUP(mz_alloc(&rows, (size_t)count, sizeof *rows));
-  for (int i = 0; i < count; i++) MZ_TRY_CLEANUP(add_content(&packer, &contents[i], obs_bytes, &frames, &rows[i]));
-  for (int i = 0; i < count; i++) rows[i].offset += table_bytes((size_t)count);
-  write_table(rows, count, file);
-  size_t table_end = file->size;
-  mz_write(file, frames.data, frames.size);
-  if (frames.failed || file->failed) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "segments: out of memory while packing"));
-  mz_reader end = mz_reader_over(file->data + table_end - CHECKSUM_BYTES, CHECKSUM_BYTES);
-  snprintf(name, 64, "%016llx%s", (unsigned long long)mz_read_u64(&end), suffix);
+  mz_writer_reserve(file, expected_bytes(contents, count));
+  mz_write_zeros(file, table_bytes((size_t)count));
+  for (int i = 0; i < count; i++) MZ_TRY_CLEANUP(add_content(&packer, &contents[i], obs_bytes, file, &rows[i]));
+  if (file->failed) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "segments: out of memory while packing"));
+  snprintf(name, 64, "%016llx%s", (unsigned long long)fill_table(rows, count, file->data), suffix);
 cleanup:
   if (status != MZ_OK) mz_writer_free(file);
   mz_packer_deinit(&packer);
-  mz_writer_free(&frames);
   free(rows);
   return status;
 }

@@ -207,10 +207,10 @@ static int slice_of(const mz_content *contents, int count) {
   return n;
 }
 
-/* Packed, the frames take a buffer that grows by half, and the file made of them. */
+/* One buffer of the raw size, and the rows of its table: they are a third of the shortest segments. */
 double mz_store_write_bytes(double raw, double longest) {
   const double slice = raw < SLICE_BYTES ? raw : longest > SLICE_BYTES ? longest : SLICE_BYTES;
-  return 0.6 * 2.5 * slice;
+  return 1.5 * slice;
 }
 
 double mz_store_table_bytes(double segments) {

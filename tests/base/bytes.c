@@ -32,6 +32,24 @@ static void test_bytes_are_little_endian_and_come_back(void **state) {
   mz_writer_free(&out);
 }
 
+static void test_reserved_bytes_are_not_moved(void **state) {
+  (void)state;
+  mz_writer out = {0};
+  mz_write_u8(&out, 7);
+  mz_writer_reserve(&out, 100000);
+  const uint8_t *data = out.data;
+  mz_write_zeros(&out, 99992);
+  mz_write_u64(&out, 9);
+  assert_ptr_equal(out.data, data);
+  assert_int_equal(out.size, 100001);
+  assert_true(data[0] == 7 && data[1] == 0 && data[99992] == 0 && data[99993] == 9);
+  mz_write_u8(&out, 5); /* more than was reserved */
+  assert_true(!out.failed && out.size == 100002 && out.data[0] == 7 && out.data[100001] == 5);
+  mz_writer_reserve(&out, SIZE_MAX);
+  assert_true(out.failed);
+  mz_writer_free(&out);
+}
+
 static void test_every_truncation_is_noticed(void **state) {
   (void)state;
   static const uint8_t data[13] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
@@ -90,8 +108,11 @@ static void test_writer_grows_and_survives_lack_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bytes_are_little_endian_and_come_back),    cmocka_unit_test(test_every_truncation_is_noticed),
-      cmocka_unit_test(test_a_short_read_spoils_all_later_ones),       cmocka_unit_test(test_reading_beyond_what_is_left),
+      cmocka_unit_test(test_bytes_are_little_endian_and_come_back),
+      cmocka_unit_test(test_reserved_bytes_are_not_moved),
+      cmocka_unit_test(test_every_truncation_is_noticed),
+      cmocka_unit_test(test_a_short_read_spoils_all_later_ones),
+      cmocka_unit_test(test_reading_beyond_what_is_left),
       cmocka_unit_test(test_writer_grows_and_survives_lack_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "muzero/steering/trainer_pipeline.h"
 #include "muzero/run.h"
 #include "tests/muzero/testing.h"
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,6 +19,18 @@ static double said(const mz_run *run) {
   const mz_knobs knobs = mz_steer_knobs(run->steer);
   const mz_plan plan = mz_plan_of_knobs(&knobs);
   return mz_plan_bytes(mz_steer_pipeline(run->steer), &plan, NULL, 0);
+}
+
+/* Plans change after any round. */
+typedef struct most {
+  const mz_run *run;
+  double *bytes;
+} most;
+
+static void remember(void *context, const mz_progress *progress) {
+  const most *m = context;
+  (void)progress;
+  *m->bytes = fmax(*m->bytes, said(m->run));
 }
 
 static void play(const char *env, const char *const *sets, int count, int rounds, const char *folder, sample *out) {
@@ -36,10 +49,8 @@ static void play(const char *env, const char *const *sets, int count, int rounds
   snprintf(dir, sizeof dir, "%s/run", folder);
   expect_ok(mz_run_open(&run, &options));
   out->said = said(run);
-  while (reason == MZ_GOES_ON) {
-    expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-    if (said(run) > out->said) out->said = said(run);
-  }
+  most m = {run, &out->said};
+  while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(run, &limits, remember, &m, &phase, &reason));
   out->replay_share = (double)mz_buffer_positions(run->state.buffer) / (double)run->settings.replay.capacity;
   mz_run_close(run);
   out->taken = (double)mz_machine_rss_peak();
