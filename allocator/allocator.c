@@ -33,7 +33,7 @@ mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *op
   a->plan = a->before = options->start;
   a->expected = (mz_prediction)MZ_UNPREDICTED;
   a->rounds.warming = true;
-  a->around = mz_surroundings_of(&(mz_usage){0});
+  a->around[MZ_SIDE_OLD] = a->around[MZ_SIDE_NEW] = mz_surroundings_of(&(mz_usage){0});
   mz_evidence_init(&a->evidence, options->pipeline, shared_cores(options));
   const mz_observation *used[MZ_HISTORY_USED_MAX];
   const int count = mz_allocator_history(options, used);
@@ -46,9 +46,6 @@ mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *op
 void mz_allocator_free(mz_allocator *allocator) { free(allocator); }
 
 const mz_plan *mz_allocator_plan(const mz_allocator *allocator) { return &allocator->plan; }
-const mz_plan *mz_allocator_kept(const mz_allocator *allocator) {
-  return allocator->state == MZ_ON_TRIAL ? &allocator->other : &allocator->plan;
-}
 const mz_analytic *mz_allocator_model(const mz_allocator *allocator) { return &allocator->evidence.model; }
 mz_prediction mz_allocator_predict(const mz_allocator *allocator, const mz_plan *plan) {
   return mz_analytic_predict(&allocator->evidence.model, plan);
@@ -222,23 +219,26 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
   a->decisions++;
   mz_budget_window(&a->budget);
   const bool measured = a->evidence.count > 0; /* probes on an idle machine are no measure of a run */
-  if (window->number > 0 && !measured) d->predicted = (mz_prediction)MZ_UNPREDICTED;
+  if (!measured) d->predicted = (mz_prediction)MZ_UNPREDICTED;
   if (!mz_verify_window(a, window, d)) look_for_better(a, window, d);
-  if (window->number > 0) mz_calibration_add(&a->calibration, &d->predicted, d->observed); /* earlier programs did not */
+  mz_calibration_add(&a->calibration, &d->predicted, d->observed);
   end_decision(a, d);
   /* What is done between windows (deciding, evaluating) leaves cold caches: the next round counts as warm-up where there are enough
    * others. */
-  if (a->window_rounds >= WINDOW_ROUNDS_MIN) {
-    mz_rounds_warm_up(&a->rounds);
-    mz_rounds_warm_up(&a->trial.after);
-  }
+  if (a->window_rounds >= WINDOW_ROUNDS_MIN) mz_rounds_warm_up(&a->rounds);
   a->window_rounds = 0;
+}
+
+void mz_allocator_follow(mz_allocator *a, const mz_window *window, const mz_plan *plan, const mz_plan *next) {
+  mz_evidence_window(&a->evidence, plan, window);
+  a->plan = a->before = *next;
 }
 
 void mz_allocator_refused(mz_allocator *a, const char *why, mz_decision *d) {
   mz_tabu_add(&a->tabu, &a->plan, a->decisions);
-  if (d->action == MZ_DECISION_TRY) a->rounds = a->trial.before;
-  if (d->action == MZ_DECISION_REVERT) a->rounds = a->trial.after;
+  if (d->action == MZ_DECISION_TRY || d->action == MZ_DECISION_CONFIRM) a->rounds = a->trial.rounds[MZ_SIDE_OLD];
+  if (d->action == MZ_DECISION_REVERT) a->rounds = a->trial.rounds[MZ_SIDE_NEW];
+  if (d->action == MZ_DECISION_WAIT) a->rounds = a->trial.rounds[a->trial.side == MZ_SIDE_NEW ? MZ_SIDE_OLD : MZ_SIDE_NEW];
   mz_rounds_warm_up(&a->rounds);
   a->plan = a->before;
   a->state = MZ_STEADY;

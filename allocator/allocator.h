@@ -36,12 +36,14 @@ void mz_allocator_begin(mz_allocator *allocator, int64_t phase, int64_t round, m
 const mz_plan *mz_allocator_plan(const mz_allocator *allocator);
 /* The plan that holds unless a trial is confirmed: what a run resumes from. */
 const mz_plan *mz_allocator_kept(const mz_allocator *allocator);
-/* After a full round (not when replay was still filling). true: the trial is plainly bad, or exploring has cost its share, and
- * it ends at once: the old plan holds from here, and the caller applies it before the next round. The present window must
- * hold nothing from before it; the next decision is the "revert". */
+/* After a full round (not when replay was still filling). true: the plan on trial is plainly bad, or exploring has cost its share,
+ * and the trial ends at once: the old plan holds from here, and the caller applies it before the next round. The present window
+ * must hold nothing from before it; the next decision is the "revert". */
 bool mz_allocator_round(mz_allocator *allocator, double seconds);
-/* After a window, which is quantised: decides. */
+/* After a window, which is quantised: decides. In a trial a window is a block: the plan in force changes from window to window. */
 void mz_allocator_decide(mz_allocator *allocator, const mz_window *window, mz_decision *decision);
+/* What an earlier program decided by other rules: the window, under `plan`, is evidence, and `next` is in force from here on. */
+void mz_allocator_follow(mz_allocator *allocator, const mz_window *window, const mz_plan *plan, const mz_plan *next);
 /* The plan could not be carried out (memory): the one from before the decision holds, the other is tabu. Follows begin or
  * decide; *decision is amended. */
 void mz_allocator_refused(mz_allocator *allocator, const char *why, mz_decision *decision);

@@ -13,7 +13,7 @@ enum { MZ_PLAN_TEXT = 128 };
 
 typedef enum mz_allocator_state {
   MZ_STEADY,
-  MZ_ON_TRIAL,  /* `plan` is on trial, `other` the old one */
+  MZ_ON_TRIAL,  /* `plan` and `other` take turns; trial.side says which of them `plan` is */
   MZ_ABANDONED, /* `plan` is the old one again, `other` was given up; the next decision says so */
 } mz_allocator_state;
 
@@ -29,14 +29,14 @@ struct mz_allocator {
   mz_plan before;         /* in force before the last decision */
   mz_prediction expected; /* of the plan that the window began with */
   mz_calibration calibration;
-  mz_rounds rounds;       /* under `plan`, when it is not on trial */
-  mz_trial trial;         /* the present or the last one */
-  bool explores;          /* it does */
-  bool overdrawn;         /* it was given up because exploring had cost its share */
-  double given_up_s;      /* the round that did it */
-  mz_surroundings around; /* of the last window without a trial */
-  mz_trial undisturbed;   /* the trial when the last window that counts had ended */
-  int disturbed;          /* windows since */
+  mz_rounds rounds;                     /* under `plan`, when it is not on trial */
+  mz_trial trial;                       /* the present or the last one */
+  double conceded;                      /* by how much the plan is slower than the best one that was kept, as a logarithm */
+  bool explores;                        /* the trial does */
+  bool overdrawn;                       /* it was given up because exploring had cost its share */
+  int given_up;                         /* rounds of the block that did it */
+  double given_up_s, given_up_median_s; /* its last; their median */
+  mz_surroundings around[MZ_SIDES];     /* of the last window under each plan; without a trial under `plan`, both */
 
   int64_t decisions, rest_until; /* decision from which on the next change may be tried */
   int reverts, window_rounds;    /* so far; since the last decision */
@@ -53,7 +53,7 @@ static inline const char *mz_allocator_text(const mz_allocator *a, const mz_plan
 
 /* ---- verification (verify.c) ---- */
 
-/* Puts the proposal in force, on trial. worth: as a trial takes it; releases: it reserves less. */
+/* Puts the proposal in force, on trial, in turns with the plan. worth: as a trial takes it; releases: it reserves less. */
 void mz_verify_begin(mz_allocator *allocator, const mz_proposal *proposal, double worth, bool releases, mz_decision *decision);
 /* Takes the window as evidence and judges the trial, if one is on; true: that was the decision. */
 bool mz_verify_window(mz_allocator *allocator, const mz_window *window, mz_decision *decision);

@@ -1,14 +1,25 @@
-/* Verification: the plan on trial is judged by its rounds, unless something else happened to them. */
+/* Verification: the plan on trial and the old one take turns and are judged by their rounds, unless something else happened. */
 #include "allocator/allocator_state.h"
 #include "allocator/records/decision.h"
 #include <math.h>
 
+static const double CONCESSION_MAX = 0.03046; /* −log 0.97: of all plans that stay because they reserve less, together */
+
+static const mz_plan *new_plan(const mz_allocator *a) {
+  return a->state == MZ_ON_TRIAL && a->trial.side == MZ_SIDE_NEW ? &a->plan : &a->other;
+}
+
+static const mz_plan *old_plan(const mz_allocator *a) {
+  return a->state == MZ_ON_TRIAL && a->trial.side == MZ_SIDE_NEW ? &a->other : &a->plan;
+}
+
+const mz_plan *mz_allocator_kept(const mz_allocator *a) { return old_plan(a); }
+
 void mz_verify_begin(mz_allocator *a, const mz_proposal *p, double worth, bool releases, mz_decision *d) {
+  const double concession = releases ? fmax(0, CONCESSION_MAX - a->conceded) : 0;
   d->action = MZ_DECISION_TRY;
   d->expected = p->prediction;
-  mz_trial_begin(&a->trial, &a->rounds, worth, releases);
-  a->undisturbed = a->trial;
-  a->disturbed = 0;
+  mz_trial_begin(&a->trial, &a->rounds, worth, concession, log1p(a->settings.gain_min), (uint64_t)a->decisions);
   a->explores = p->explores;
   a->other = a->plan;
   a->plan = p->plan;
@@ -17,143 +28,163 @@ void mz_verify_begin(mz_allocator *a, const mz_proposal *p, double worth, bool r
 
 void mz_verify_rest(mz_allocator *a) { a->rest_until = a->decisions + 2; }
 
-static void count_revert(mz_allocator *a, const mz_plan *bad, mz_decision *d) {
+/* `side` of the trial holds from here on, with what is known of it. */
+static void settle(mz_allocator *a, mz_side side) {
+  const mz_plan next = side == MZ_SIDE_NEW ? *new_plan(a) : *old_plan(a),
+                last = side == MZ_SIDE_NEW ? *old_plan(a) : *new_plan(a);
+  a->plan = next;
+  a->other = last;
+  a->rounds = a->trial.rounds[side];
+  mz_rounds_warm_up(&a->rounds);
+  a->around[MZ_SIDE_OLD] = a->around[MZ_SIDE_NEW] = a->around[side];
+  a->state = MZ_STEADY;
+  mz_verify_rest(a);
+}
+
+static void count_revert(mz_allocator *a, mz_decision *d) {
   d->action = MZ_DECISION_REVERT;
   a->reverts++;
   if (!a->explores) mz_budget_revert(&a->budget);
-  mz_tabu_add(&a->tabu, bad, a->decisions);
-  mz_verify_rest(a);
-  a->state = MZ_STEADY;
+  mz_tabu_add(&a->tabu, &a->other, a->decisions);
 }
 
-/* The old plan holds again, with what is known of it. */
-static void go_back(mz_allocator *a) {
-  const mz_plan bad = a->plan;
-  a->plan = a->other;
-  a->other = bad;
-  a->rounds = a->trial.before;
-  mz_rounds_warm_up(&a->rounds);
-}
+/* ---- given up within a block ---- */
 
 bool mz_allocator_round(mz_allocator *a, double seconds) {
   if (!(seconds > 0) || !isfinite(seconds)) return false;
   a->window_rounds++;
-  const bool on_trial = a->state == MZ_ON_TRIAL, exploring = on_trial && a->explores;
-  mz_budget_round(&a->budget, seconds, exploring ? mz_rounds_median(&a->trial.before) * a->trial.worth : 0);
+  const mz_rounds *old = &a->trial.rounds[MZ_SIDE_OLD];
+  const bool on_trial = a->state == MZ_ON_TRIAL;
+  const bool exploring = on_trial && a->explores && a->trial.side == MZ_SIDE_NEW && old->count > 0;
+  mz_budget_round(&a->budget, seconds, exploring ? mz_rounds_median(old) * a->trial.worth : 0);
   if (!on_trial) {
     mz_rounds_add(&a->rounds, seconds);
     return false;
   }
   const bool plainly_bad = mz_trial_round(&a->trial, seconds);
-  a->overdrawn = exploring && a->trial.after.count > 0 && !mz_budget_explores(&a->budget);
+  a->overdrawn = exploring && a->trial.block.count > 0 && !mz_budget_explores(&a->budget);
   if (!plainly_bad && !a->overdrawn) return false;
+  a->given_up = a->trial.block.count;
   a->given_up_s = seconds;
+  a->given_up_median_s = mz_rounds_median(&a->trial.block);
+  settle(a, MZ_SIDE_OLD);
   a->state = MZ_ABANDONED;
-  go_back(a);
   return true;
 }
 
 static void record_abandonment(mz_allocator *a, mz_decision *d) {
   char text[MZ_PLAN_TEXT];
-  const double old_s = mz_rounds_median(&a->trial.before);
-  mz_evidence_slow(&a->evidence, &a->other, &a->plan, mz_rounds_median(&a->trial.after) / old_s, a->trial.after.count);
+  const double old_s = mz_rounds_median(&a->trial.rounds[MZ_SIDE_OLD]);
+  mz_evidence_slow(&a->evidence, &a->other, &a->plan, a->given_up_median_s / old_s, a->given_up);
   mz_evidence_fit(&a->evidence);
   mz_allocator_text(a, &a->other, &a->plan, text);
   if (a->overdrawn)
-    mz_decision_say(d, "%s: given up after its round %d: exploring has cost its %.3g %% of the run's time", text, a->trial.rounds,
-                    100 * MZ_EXPLORING_SHARE);
+    mz_decision_say(d, "%s: given up: exploring has cost its %.3g %% of the run's time", text, 100 * MZ_EXPLORING_SHARE);
   else
-    mz_decision_say(
-        d, "%s: given up after its round %d took %.3g s, the old plan's usual one %.3g s; not tried again for %d windows", text,
-        a->trial.rounds, a->given_up_s, old_s, MZ_TABU_WINDOWS);
+    mz_decision_say(d, "%s: given up when a round took %.3g s, the old plan's usual one %.3g s; not tried again for %d windows",
+                    text, a->given_up_s, old_s, MZ_TABU_WINDOWS);
   d->observed = NAN;
-  count_revert(a, &a->other, d);
+  count_revert(a, d);
+  mz_verify_rest(a);
+  a->state = MZ_STEADY;
 }
 
 /* ---- what else happened ---- */
 
-/* Whether the window is unlike those of the old plan in what the plan has no part in. Windows without a number are of programs that
- * did not look. */
+/* Whether the window is unlike the last one under its plan in what the plan has no part in. */
 static bool notice(mz_allocator *a, const mz_window *window, char what[MZ_PLAN_TEXT]) {
-  const mz_surroundings now = mz_surroundings_of(&window->usage), before = a->around;
-  const bool changed = window->number > 0 && mz_surroundings_changed(&before, &now, a->evidence.model.cores);
+  const mz_side side = a->state == MZ_ON_TRIAL ? a->trial.side : MZ_SIDE_OLD;
+  const mz_surroundings now = mz_surroundings_of(&window->usage), before = a->around[side];
+  const bool changed = mz_surroundings_changed(&before, &now, a->evidence.model.cores);
   if (changed) mz_surroundings_text(&before, &now, what, MZ_PLAN_TEXT);
-  if (a->state == MZ_STEADY) a->around = now;
+  a->around[side] = now;
+  if (a->state != MZ_ON_TRIAL) a->around[MZ_SIDE_NEW] = now;
   return changed;
 }
 
 /* The plan is measured anew: what is known of it is of other surroundings. */
 static void forget_rounds(mz_allocator *a) { a->rounds = (mz_rounds){.warming = true}; }
 
-/* The window judges nothing. Where the next one is as unlike, both plans would have to be measured anew: the old plan begins. */
-static void pass_over(mz_allocator *a, const mz_window *window, const char *what, mz_decision *d) {
-  enum { DISTURBED_MAX = 2 };
-  const mz_plan tried = a->state == MZ_ABANDONED ? a->other : a->plan;
-  const mz_plan old = a->state == MZ_ABANDONED ? a->plan : a->other;
+/* Whose fault it was that the plan was given up cannot be told: it may be tried again. */
+static void excuse(mz_allocator *a, const char *what, mz_decision *d) {
   char text[MZ_PLAN_TEXT];
-  mz_allocator_text(a, &tried, &old, text);
+  mz_allocator_text(a, &a->other, &a->plan, text);
   d->observed = NAN;
-  if (a->state == MZ_ON_TRIAL && ++a->disturbed < DISTURBED_MAX) {
-    a->trial = a->undisturbed;
-    d->action = MZ_DECISION_WAIT;
-    mz_decision_say(d, "%s: %s: this window judges nothing", text, what);
-    return;
-  }
-  if (a->state == MZ_ON_TRIAL) go_back(a);
-  a->state = MZ_STEADY;
-  a->around = mz_surroundings_of(&window->usage);
-  forget_rounds(a);
-  mz_verify_rest(a);
   d->action = MZ_DECISION_REVERT;
   mz_decision_say(d, "%s: back, not judged: %s", text, what);
-}
-
-static void confirm(mz_allocator *a) {
-  a->rounds = a->trial.after;
-  a->state = MZ_STEADY;
+  forget_rounds(a);
   mz_verify_rest(a);
+  a->state = MZ_STEADY;
 }
 
-static void verify(mz_allocator *a, mz_decision *d) {
+/* ---- judging ---- */
+
+/* The plan whose block is next. */
+static void take_turns(mz_allocator *a, mz_side side) {
+  if (side == a->trial.side) return;
+  const mz_plan next = a->other;
+  a->other = a->plan;
+  a->plan = next;
+}
+
+static void end_block(mz_allocator *a, bool counts) {
+  const mz_side side = a->trial.side;
+  mz_trial_block(&a->trial, counts);
+  take_turns(a, side);
+}
+
+static void confirm(mz_allocator *a, const mz_interval *ratio) {
+  a->conceded = fmax(0, a->conceded - log(ratio->estimate));
+  settle(a, MZ_SIDE_NEW);
+}
+
+static void verify(mz_allocator *a, const char *what, mz_decision *d) {
   static const char *const measures[] = {[MZ_OBJECTIVE_TIME] = "as fast", [MZ_OBJECTIVE_COST] = "the work per money"};
   char text[MZ_PLAN_TEXT], judged[MZ_PLAN_TEXT];
   mz_interval ratio;
-  const mz_verdict verdict = mz_trial_window(&a->trial, a->settings.windows, &ratio);
-  a->undisturbed = a->trial;
-  a->disturbed = 0;
-  mz_allocator_text(a, &a->plan, &a->other, text);
-  snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d rounds", ratio.estimate,
-           measures[a->settings.objective], ratio.low, ratio.high, a->trial.after.count);
-  d->ratio = ratio.estimate;
-  d->ratio_low = ratio.low;
-  d->ratio_high = ratio.high;
-  if (verdict == MZ_VERDICT_WAIT) {
-    d->action = MZ_DECISION_WAIT;
-    mz_decision_say(d, "%s: %s, not enough to judge after %d windows", text, judged, a->trial.windows);
-  } else if (verdict == MZ_VERDICT_CONFIRM) {
+  mz_allocator_text(a, new_plan(a), old_plan(a), text);
+  end_block(a, what == NULL);
+  const mz_verdict verdict = mz_trial_verdict(&a->trial, a->settings.windows, &ratio);
+  const int pairs = a->trial.ratios.count;
+  snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d pair%s of blocks", ratio.estimate,
+           measures[a->settings.objective], ratio.low, ratio.high, pairs, pairs == 1 ? "" : "s");
+  if (isfinite(ratio.high)) {
+    d->ratio = ratio.estimate;
+    d->ratio_low = ratio.low;
+    d->ratio_high = ratio.high;
+  }
+  if (verdict == MZ_VERDICT_CONFIRM) {
     d->action = MZ_DECISION_CONFIRM;
     mz_decision_say(d, "%s: %s: it stays", text, judged);
-    confirm(a);
-  } else {
+    confirm(a, &ratio);
+  } else if (verdict == MZ_VERDICT_REVERT) {
     mz_decision_say(d, "%s: %s: back; not tried again for %d windows", text, judged, MZ_TABU_WINDOWS);
-    go_back(a);
-    count_revert(a, &a->other, d);
+    settle(a, MZ_SIDE_OLD);
+    count_revert(a, d);
+  } else {
+    d->action = MZ_DECISION_WAIT;
+    if (what)
+      mz_decision_say(d, "%s: %s: this block judges nothing", text, what);
+    else if (isfinite(ratio.high))
+      mz_decision_say(d, "%s: %s, not enough to judge", text, judged);
+    else
+      mz_decision_say(d, "%s: %d pair%s of blocks, not enough to judge", text, pairs, pairs == 1 ? "" : "s");
   }
 }
 
 bool mz_verify_window(mz_allocator *a, const mz_window *window, mz_decision *d) {
   char what[MZ_PLAN_TEXT];
-  const bool steady = a->state == MZ_STEADY, disturbed = notice(a, window, what);
-  if (steady || !disturbed) d->observed = mz_evidence_window(&a->evidence, &a->plan, window);
-  if (steady) {
+  const bool disturbed = notice(a, window, what);
+  if (a->state == MZ_STEADY || !disturbed) d->observed = mz_evidence_window(&a->evidence, &a->plan, window);
+  if (a->state == MZ_STEADY) {
     if (disturbed) forget_rounds(a);
     return false;
   }
-  if (disturbed)
-    pass_over(a, window, what, d);
-  else if (a->state == MZ_ABANDONED)
-    record_abandonment(a, d);
+  if (a->state == MZ_ON_TRIAL)
+    verify(a, disturbed ? what : NULL, d);
+  else if (disturbed)
+    excuse(a, what, d);
   else
-    verify(a, d);
+    record_abandonment(a, d);
   return true;
 }

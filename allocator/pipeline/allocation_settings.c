@@ -12,9 +12,10 @@ static const mz_setting rows[] = {
     MZ_SETTING(mz_allocation_settings, gain_min, "allocate.gain_min", MZ_FLOAT, MZ_OPERATIONAL, 0, 1, "0.03", "share of the time",
                "a change that promises a smaller gain is not tried"),
     MZ_SETTING(mz_allocation_settings, window, "allocate.window", MZ_INT, MZ_OPERATIONAL, 0, 1e6, "0", "rounds",
-               "rounds after which the allocator decides; 0: 8 or more, of 0.1 s and, while nothing changes, up to 5 s"),
-    MZ_SETTING(mz_allocation_settings, windows, "allocate.windows", MZ_INT, MZ_OPERATIONAL, 1, 64, "2", "windows",
-               "windows that a new plan is on trial for, at least"),
+               "rounds after which the allocator decides, in a trial at least 4; 0: 8 or more, of 0.1 s and, while nothing "
+               "changes, up to 5 s"),
+    MZ_SETTING(mz_allocation_settings, windows, "allocate.windows", MZ_INT, MZ_OPERATIONAL, 1, 64, "3", "windows",
+               "windows that a new plan is on trial for, at least, in turns with as many under the old one"),
     MZ_SETTING(mz_allocation_settings, start, "allocate.start", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "auto", "",
                "the first plan: auto, made for the machine, or plain, every knob at its least", .choices = "auto|plain"),
     MZ_SETTING(mz_allocation_settings, monitor_hz, "monitor.rate", MZ_FLOAT, MZ_OPERATIONAL, 0, 5, "4", "Hz",

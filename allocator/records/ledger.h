@@ -2,18 +2,20 @@
  * byte for byte. An invocation of a run (train, resume) begins a section: a line "open" with everything the allocator was
  * created with, history rows used included; then "decision" lines as they happen, the first of them that of mz_allocator_begin.
  *
- * {"event":"open","format":1,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…]}
+ * {"event":"open","format":2,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…]}
  * {"event":"decision","phase":7,"action":"keep",…,"rounds":[…],"window":{…}}
  *   in this order of keys: event, phase, action, reverted, strategy, predictor, predicted, low, high, observed, plan, next, expected,
- *   expected_low, expected_high, candidates, binding, reason, ratio, ratio_low, ratio_high, reverts, round, refused (only where the
- *   plan could not be carried out: why), rounds (seconds of the full rounds since the last decision), window (absent: begin).
+ *   expected_low, expected_high, candidates, binding, reason, ratio, ratio_low, ratio_high, predictions and predictions_held (from the
+ *   first prediction on), reverts, round, refused (only where the plan could not be carried out: why), rounds (seconds of the full
+ *   rounds since the last decision), window (absent: begin).
  * So a reader can tell phase and action of a line without parsing it. `plan` has every knob; `next` and the plans of candidates
  * have the knobs in which they differ from it. Inputs (rounds, window, the open line) read back to the same bits; numbers that
  * only inform are cut to 6 significant digits. What is not known or not finite is null. */
 #pragma once
 #include "allocator/allocator.h"
 
-enum { MZ_LEDGER_FORMAT = 1 };
+/* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another. */
+enum { MZ_LEDGER_FORMAT = 2 };
 
 typedef struct mz_ledger {
   char path[640];
@@ -42,11 +44,13 @@ mz_status mz_ledger_read(const char *path, mz_ledger_reader reader, void *contex
 bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]);
 
 /* Replays section after section up to and with the decision of `upto` phase (INT64_MAX: all). Every replayed decision is compared
- * with the recorded one, byte for byte. MZ_E_CHECKPOINT names the line that cannot be read. */
+ * with the recorded one, byte for byte. Sections of earlier formats are followed, not replayed: their windows are evidence, their
+ * plans are those recorded. MZ_E_CHECKPOINT names the line that cannot be read. */
 typedef struct mz_replayed {
   mz_allocator *allocator;      /* as it stood then; NULL: the ledger is empty */
   mz_allocator_options options; /* of its section; pointers into the block below */
   void *storage;
+  int64_t followed;         /* decisions of earlier formats */
   int64_t decisions;        /* replayed, those of mz_allocator_begin included */
   int64_t differences;      /* of them; */
   int64_t first_difference; /* the phase of the first, -1: none */

@@ -15,9 +15,9 @@ typedef struct section {
 
 typedef struct player {
   const char *path;
-  char where[256]; /* "PATH:LINE" */
-  int64_t upto;
-  bool reached, done; /* a window of phase `upto` was played; the last one was */
+  char where[256];      /* "PATH:LINE" */
+  int64_t upto, format; /* format: of the present section */
+  bool reached, done;   /* a window of phase `upto` was played; the last one was */
   mz_replayed *out;
 } player;
 
@@ -89,12 +89,12 @@ static mz_status read_history(const mz_fields *f, const mz_pipeline *pipeline, m
   return MZ_OK;
 }
 
-static mz_status read_section(const mz_fields *f, section *c, mz_allocator_options *options) {
-  int64_t format = 0;
+static mz_status read_section(const mz_fields *f, section *c, mz_allocator_options *options, int64_t *format) {
   char strategy[64];
-  MZ_TRY(mz_fields_whole(f, "format", 1, MZ_WHOLE_MAX, &format));
-  if (format != MZ_LEDGER_FORMAT)
-    return mz_fail(f->code, "%s: a ledger of format %lld; this program reads %d", f->where, (long long)format, MZ_LEDGER_FORMAT);
+  MZ_TRY(mz_fields_whole(f, "format", 1, MZ_WHOLE_MAX, format));
+  if (*format > MZ_LEDGER_FORMAT)
+    return mz_fail(f->code, "%s: a ledger of format %lld by a newer muzero; this one reads up to %d", f->where,
+                   (long long)*format, MZ_LEDGER_FORMAT);
   mz_fields pipeline;
   MZ_TRY(mz_fields_object(f, "pipeline", &pipeline));
   MZ_TRY(mz_pipeline_from_json(&c->pipeline, pipeline.object, pipeline.where, f->code));
@@ -123,7 +123,7 @@ static mz_status play_open(player *p, const mz_fields *f) {
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
   out->storage = c;
   out->options = (mz_allocator_options){0};
-  MZ_TRY(read_section(f, c, &out->options));
+  MZ_TRY(read_section(f, c, &out->options, &p->format));
   return mz_allocator_create(&out->allocator, &out->options);
 }
 
@@ -155,9 +155,30 @@ static mz_status compare(player *p, const mz_decision *d, const char *line) {
   return MZ_OK;
 }
 
+static mz_status follow(player *p, const mz_fields *f) {
+  const mz_allocator_options *options = &p->out->options;
+  const cJSON *json = cJSON_GetObjectItemCaseSensitive(f->object, "window");
+  mz_window window = {0};
+  mz_fields plan_json, next_json;
+  mz_plan plan = options->start;
+  MZ_TRY(mz_fields_object(f, "plan", &plan_json));
+  MZ_TRY(mz_fields_object(f, "next", &next_json));
+  MZ_TRY(mz_plan_from_json(options->pipeline, &plan, plan_json.object, plan_json.where, f->code));
+  mz_plan next = plan;
+  MZ_TRY(mz_plan_from_json(options->pipeline, &next, next_json.object, next_json.where, f->code));
+  if (mz_plan_refused(options->pipeline, &options->bounds, &plan) || mz_plan_refused(options->pipeline, &options->bounds, &next))
+    return mz_fail(f->code, "%s: a plan outside the bounds of its section", f->where);
+  if (json != NULL) MZ_TRY(mz_window_from_json(options->pipeline, &window, json, f->where, f->code));
+  mz_allocator_follow(p->out->allocator, &window, &plan, &next);
+  p->reached = json != NULL && window.phase == p->upto;
+  p->out->followed++;
+  return MZ_OK;
+}
+
 static mz_status play_decision(player *p, const mz_fields *f, const char *line) {
   mz_allocator *allocator = p->out->allocator;
   if (allocator == NULL) return mz_fail(f->code, "%s: a decision before the line that opens a section", f->where);
+  if (p->format < MZ_LEDGER_FORMAT) return follow(p, f);
   mz_decision decision;
   const cJSON *json = cJSON_GetObjectItemCaseSensitive(f->object, "window");
   MZ_TRY(play_rounds(p, f));

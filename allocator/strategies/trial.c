@@ -1,8 +1,9 @@
 #include "allocator/strategies/trial.h"
+#include "base/maths/digest.h"
 #include <math.h>
 
-static const double ABANDON_SPEED = 0.7, LEAST_RATIO = 0.97, CONFIDENCE = 0.9;
-enum { WINDOWS_MAX = 6, SETTLING_ROUNDS = 2, SLOW_ROUNDS = 2 };
+static const double ABANDON_SPEED = 0.7, CONFIDENCE = 0.9;
+enum { SETTLING_ROUNDS = 2, SLOW_ROUNDS = 2 };
 
 /* ---- rounds ---- */
 
@@ -32,36 +33,81 @@ static double slowest(const mz_rounds *rounds) {
 
 /* ---- trial ---- */
 
-void mz_trial_begin(mz_trial *trial, const mz_rounds *before, double worth, bool releases) {
-  MZ_ASSERT(before->count >= 2 && worth > 0);
-  *trial = (mz_trial){.before = *before, .after = {.warming = true}, .worth = worth, .releases = releases};
+static void begin_block(mz_trial *trial, mz_side side) {
+  trial->side = side;
+  trial->block = (mz_rounds){.warming = true};
+  trial->slow = 0;
+}
+
+void mz_trial_begin(mz_trial *trial, const mz_rounds *old, double worth, double concession, double gain_min, uint64_t seed) {
+  MZ_ASSERT(worth > 0 && concession >= 0);
+  *trial = (mz_trial){.rounds = {[MZ_SIDE_OLD] = *old},
+                      .worth = worth,
+                      .concession = concession,
+                      .gain_min = gain_min,
+                      .seed = seed,
+                      .leads = MZ_SIDE_NEW,
+                      .drawn = 1};
+  begin_block(trial, MZ_SIDE_NEW);
 }
 
 bool mz_trial_round(mz_trial *trial, double seconds) {
-  const bool warming = trial->after.warming;
-  mz_rounds_add(&trial->after, seconds);
-  if (++trial->rounds <= SETTLING_ROUNDS || warming) return false;
+  const mz_rounds *old = &trial->rounds[MZ_SIDE_OLD];
+  const bool warming = trial->block.warming;
+  mz_rounds_add(&trial->block, seconds);
+  if (warming || trial->block.count < SETTLING_ROUNDS || trial->side == MZ_SIDE_OLD || old->count < 2) return false;
   const double equal_s = seconds / trial->worth; /* what the old plan would have to take to be as bad */
-  const bool bad = equal_s * ABANDON_SPEED > mz_rounds_median(&trial->before) && equal_s > slowest(&trial->before);
+  const bool bad = equal_s * ABANDON_SPEED > mz_rounds_median(old) && equal_s > slowest(old);
   trial->slow = bad ? trial->slow + 1 : 0;
   return trial->slow >= SLOW_ROUNDS;
 }
 
-static mz_verdict judge(const mz_trial *trial, int64_t windows_min, const mz_interval *ratio) {
-  const int64_t windows_max = windows_min > WINDOWS_MAX ? windows_min : WINDOWS_MAX;
-  if (trial->windows < windows_min) return MZ_VERDICT_WAIT;
-  if (ratio->high < 1 && !trial->releases) return MZ_VERDICT_REVERT;
-  if (ratio->low >= LEAST_RATIO) return MZ_VERDICT_CONFIRM;
-  if (ratio->estimate < LEAST_RATIO || trial->windows >= windows_max) return MZ_VERDICT_REVERT;
-  return MZ_VERDICT_WAIT;
+static mz_side other_than(mz_side side) { return side == MZ_SIDE_NEW ? MZ_SIDE_OLD : MZ_SIDE_NEW; }
+
+/* The plan that the next pair begins with. Every other pair mirrors the one before it, so that a steady change favours neither. */
+static mz_side draw(mz_trial *trial) {
+  const uint64_t pair = (uint64_t)trial->drawn++;
+  const bool mirrors = pair % 2 == 1;
+  trial->leads = mirrors ? other_than(trial->leads) : mz_hash(&pair, sizeof pair, trial->seed) & 1 ? MZ_SIDE_NEW : MZ_SIDE_OLD;
+  return trial->leads;
 }
 
-mz_verdict mz_trial_window(mz_trial *trial, int64_t windows_min, mz_interval *ratio) {
-  if (trial->rounds > trial->judged) trial->windows++;
-  trial->judged = trial->rounds;
-  *ratio = mz_speed_ratio(trial->before.seconds, trial->before.count, trial->after.seconds, trial->after.count, CONFIDENCE);
-  ratio->estimate *= trial->worth;
-  ratio->low *= trial->worth;
-  ratio->high *= trial->worth;
-  return judge(trial, windows_min, ratio);
+void mz_trial_block(mz_trial *trial, bool counts) {
+  if (trial->block.count == 0) return;
+  const bool first = !(trial->first_s > 0);
+  const double seconds = mz_mean_winsorised(trial->block.seconds, trial->block.count);
+  mz_rounds *all = &trial->rounds[trial->side];
+  trial->blocks++;
+  if (!counts) {
+    trial->first_s = 0;
+    begin_block(trial, draw(trial));
+    return;
+  }
+  all->warming = false;
+  for (int i = 0; i < trial->block.count; i++) mz_rounds_add(all, trial->block.seconds[i]);
+  if (first) {
+    trial->first_s = seconds;
+    begin_block(trial, other_than(trial->side));
+    return;
+  }
+  const double old_s = trial->side == MZ_SIDE_OLD ? seconds : trial->first_s;
+  const double new_s = trial->side == MZ_SIDE_OLD ? trial->first_s : seconds;
+  mz_sequence_add(&trial->ratios, log(trial->worth * old_s / new_s));
+  trial->first_s = 0;
+  begin_block(trial, draw(trial));
+}
+
+static bool is_over(const mz_trial *trial, int64_t pairs_min) {
+  const int64_t most = pairs_min > MZ_TRIAL_PAIRS_MAX ? pairs_min : MZ_TRIAL_PAIRS_MAX;
+  return trial->ratios.count >= most || trial->blocks >= 4 * most;
+}
+
+mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interval *ratio) {
+  const mz_interval logs = mz_sequence_interval(&trial->ratios, CONFIDENCE);
+  *ratio = (mz_interval){.estimate = exp(logs.estimate), .low = exp(logs.low), .high = exp(logs.high)};
+  if (trial->ratios.count >= pairs_min) {
+    if (logs.low > 0 || (trial->concession > 0 && logs.low >= -trial->concession)) return MZ_VERDICT_CONFIRM;
+    if (logs.high < (trial->concession > 0 ? -trial->concession : trial->gain_min)) return MZ_VERDICT_REVERT;
+  }
+  return is_over(trial, pairs_min) ? MZ_VERDICT_REVERT : MZ_VERDICT_WAIT;
 }

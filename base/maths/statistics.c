@@ -20,6 +20,22 @@ double mz_mean(double *values, int n) {
   return sum / n;
 }
 
+/* Sorts. Returns how many are themselves still. */
+static int winsorise(double *values, int n) {
+  const int cut = n / 10;
+  sort(values, n);
+  for (int i = 0; i < cut; i++) {
+    values[i] = values[cut];
+    values[n - 1 - i] = values[n - 1 - cut];
+  }
+  return n - 2 * cut;
+}
+
+double mz_mean_winsorised(double *values, int n) {
+  winsorise(values, n);
+  return mz_mean(values, n);
+}
+
 static double quantile_of_sorted(const double *values, int n, double p) {
   const double at = (n - 1) * p;
   const int below = (int)at;
@@ -253,12 +269,7 @@ static level level_of(const double *seconds, int count) {
     if (isfinite(seconds[i]) && seconds[i] > 0.0) logs[n++] = log(seconds[i]);
   }
   if (n == 0) return (level){.mean = NAN};
-  sort(logs, n);
-  const int cut = n / 10, kept = n - 2 * cut;
-  for (int i = 0; i < cut; i++) {
-    logs[i] = logs[cut];
-    logs[n - 1 - i] = logs[n - 1 - cut];
-  }
+  const int kept = winsorise(logs, n);
   level out = {.count = n, .mean = mz_mean(logs, n), .degrees = kept - 1};
   if (n < 2) return out;
   double squares = 0.0;

@@ -91,7 +91,7 @@ static void take_best(const mz_replayed *r, mz_plan *plan) {
 
 static mz_status answer(const what_if_arguments *arguments, const mz_replayed *replayed) {
   const mz_pipeline *pipeline = replayed->options.pipeline;
-  const mz_plan *kept = mz_allocator_plan(replayed->allocator);
+  const mz_plan *kept = mz_allocator_kept(replayed->allocator);
   mz_plan other = *kept;
   if (arguments->best && arguments->sets.count > 0)
     return mz_fail(MZ_E_USAGE, "--best: chooses the plan by itself; leave --set %s out, or --best", arguments->sets.items[0]);
@@ -129,6 +129,8 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
          would.unit_s * other_price / (was.unit_s * price), refused ? "; it would be refused: " : "", refused ? refused : "");
   printf("%lld decisions replayed, %lld of them differ from the ledger\n", (long long)replayed->decisions,
          (long long)replayed->differences);
+  if (replayed->followed > 0)
+    printf("%lld earlier ones were made by other rules and taken as they are\n", (long long)replayed->followed);
   return mz_print_flush();
 }
 

@@ -186,8 +186,8 @@ static mz_status why(const void *given) {
     return mz_fail(MZ_E_CONFIG, "%s: there is no decision after phase %lld; it has %lld decisions", arguments->run,
                    (long long)arguments->phase, (long long)r.decisions);
   if (all)
-    printf("%lld decisions, %lld of them left the plan as it was (--phase N shows any)\n", (long long)r.decisions,
-           (long long)r.kept);
+    printf("%lld decisions; %lld of them, which kept the plan or let a trial continue, are left out here (--phase N shows any)\n",
+           (long long)r.decisions, (long long)r.kept);
   return mz_print_flush();
 }
 

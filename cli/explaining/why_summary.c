@@ -33,15 +33,18 @@ static double sum_of(const cJSON *numbers) {
   return sum;
 }
 
-/* Rounds of a window ran under one plan. In a phase in which a trial was given up they did not: the ledger names the abandoned
- * plan. */
+/* Rounds of a window ran under one plan. In a window in which a trial was given up they did not: the ledger names the abandoned
+ * plan. In a trial two plans take turns: which of them stays shows afterwards. */
 static void add_window(mz_why_summary *s, const cJSON *decision, const cJSON *rounds) {
   char plan[512];
   if (!item(decision, "window") || (is(decision, "revert") && !cJSON_IsNumber(item(decision, "observed")))) return;
   plan_text(item(decision, "plan"), plan);
   if (!s->first[0]) snprintf(s->first, sizeof s->first, "%s", plan);
   if (strcmp(plan, s->first) == 0) add_rounds(s->first_s, &s->first_count, rounds);
-  if (strcmp(plan, s->last) != 0) s->last_count = 0;
+  if (strcmp(plan, s->last) != 0) {
+    if (s->on_trial) return;
+    s->last_count = 0;
+  }
   snprintf(s->last, sizeof s->last, "%s", plan);
   add_rounds(s->last_s, &s->last_count, rounds);
 }
@@ -55,11 +58,11 @@ void mz_why_summary_add(mz_why_summary *s, const cJSON *decision) {
   s->kept += s->on_trial && is(decision, "confirm");
   s->undone += is(decision, "revert");
   s->tries += is(decision, "try");
+  add_window(s, decision, rounds);
   s->on_trial = is(decision, "try") || is(decision, "wait");
   const double predictions = mz_json_number_or_nan(decision, "predictions");
   s->predictions = predictions > 0 ? (int64_t)predictions : 0;
   s->held = predictions > 0 ? (int64_t)mz_json_number_or_nan(decision, "predictions_held") : 0;
-  add_window(s, decision, rounds);
 }
 
 static void print_gain(const mz_why_summary *s) {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS_MAX = 4096, HISTORY_ROWS = 256, WINDOW_ROUNDS_LEAST = 8 };
+enum { ROUNDS_MAX = 4096, HISTORY_ROWS = 256, WINDOW_ROUNDS_LEAST = 8, BLOCK_ROUNDS_LEAST = 4 };
 /* Short windows while plans are tried, longer ones while nothing changes: deciding costs, and so do lines of the ledger. */
 static const double WINDOW_LEAST_S = 0.1, WINDOW_MOST_S = 5, WINDOW_GROWTH = 1.25;
 
@@ -155,9 +155,13 @@ void mz_steer_rest(mz_steer *s, bool rests) { mz_monitor_pause(s->monitor, rests
 
 void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_phase(&s->meter, s->state, workers); }
 
+/* In a trial a window is a block of one of the two plans; the first of its rounds tells nothing. */
 bool mz_steer_window_ended(const mz_steer *s) {
   const int64_t rounds = s->state->settings.allocation.window;
+  const bool on_trial = s->decision.action == MZ_DECISION_TRY || s->decision.action == MZ_DECISION_WAIT;
   if (s->round_count == ROUNDS_MAX) return true;
+  if (on_trial && s->round_count < BLOCK_ROUNDS_LEAST) return false;
+  if (on_trial && rounds == 0) return s->meter.full_s >= s->window_s;
   return rounds > 0 ? s->meter.played >= rounds : s->meter.full >= WINDOW_ROUNDS_LEAST && s->meter.full_s >= s->window_s;
 }
 

@@ -131,23 +131,58 @@ static void test_a_refused_plan_is_tabu_and_counts_as_no_revert(void **state) {
   mz_allocator_free(a);
 }
 
+/* A trial that is reverted in a block of the new plan, after `rest` windows. */
+static bool reverted_under(shop *s, mz_allocator *a, const mz_plan *bad, int rest, mz_decision *d) {
+  planted.promise = 2;
+  for (int i = 0; i < rest; i++) phase(s, a);
+  planted.promise = 0.5;
+  expect((*d = phase(s, a), d), MZ_DECISION_TRY, "");
+  *d = judged(s, a, NULL);
+  expect(d, MZ_DECISION_REVERT, "");
+  return mz_plan_equal(&s->pipeline, &d->plan, bad);
+}
+
 static void test_when_there_is_no_way_back_the_plan_on_trial_stays(void **state) {
   (void)state;
-  shop s = shop_open("fixed", 0.01, 11);
   const mz_plan bad = with(&base, PRESSES, 8);
-  plant(&bad, 0.5);
-  planted_slowness = 1.2 * shop_round_s(&base, NULL) / shop_round_s(&bad, NULL);
+  int found = 0;
+  for (int rest = 0; rest < 8; rest++) {
+    shop s = shop_open("fixed", 0.01, 11);
+    mz_decision d;
+    plant(&bad, 0.5);
+    planted_slowness = 1.2 * shop_round_s(&base, NULL) / shop_round_s(&bad, NULL);
+    mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+    if (reverted_under(&s, a, &bad, rest, &d)) {
+      found++;
+      mz_allocator_refused(a, "the threads are gone", &d);
+      expect(&d, MZ_DECISION_KEEP, "the threads are gone");
+      assert_false(d.reverted);
+      assert_plan(*mz_allocator_plan(a), bad);
+      d = phase(&s, a);
+      assert_plan(d.plan, bad);
+    }
+    mz_allocator_free(a);
+  }
+  assert_in_range(found, 1, 7);
+}
+
+/* The turns of a trial cannot be taken: the plan in force stays, the other is tabu. */
+static void test_turns_that_cannot_be_taken_end_the_trial(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.01, 11);
+  const mz_plan other = with(&base, PRESSES, 8);
+  plant(&other, 0.5);
+  planted_slowness = 1;
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   phase(&s, a);
-  phase(&s, a);
   mz_decision d = phase(&s, a);
-  expect(&d, MZ_DECISION_REVERT, "");
+  expect(&d, MZ_DECISION_WAIT, "");
+  assert_plan(d.next, base);
   mz_allocator_refused(a, "the threads are gone", &d);
-  expect(&d, MZ_DECISION_KEEP, "the threads are gone");
-  assert_false(d.reverted);
-  assert_plan(*mz_allocator_plan(a), bad);
+  assert_plan(*mz_allocator_plan(a), other);
+  assert_plan(*mz_allocator_kept(a), other);
   d = phase(&s, a);
-  assert_plan(d.plan, bad);
+  expect(&d, MZ_DECISION_KEEP, "rest");
   mz_allocator_free(a);
 }
 
@@ -284,6 +319,7 @@ int main(void) {
       cmocka_unit_test(test_of_a_history_few_rows_of_many_plans_are_used),
       cmocka_unit_test(test_a_refused_plan_is_tabu_and_counts_as_no_revert),
       cmocka_unit_test(test_when_there_is_no_way_back_the_plan_on_trial_stays),
+      cmocka_unit_test(test_turns_that_cannot_be_taken_end_the_trial),
       cmocka_unit_test(test_reasons_that_are_too_long_end_with_a_whole_character),
       cmocka_unit_test(test_a_long_time_under_one_plan_does_not_make_others_forgotten),
       cmocka_unit_test(test_what_telemetry_counts_goes_into_predictions),

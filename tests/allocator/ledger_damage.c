@@ -42,7 +42,10 @@ static void test_a_changed_input_shows_as_differences(void **state) {
     mz_replayed replayed;
     ok(mz_ledger_replay(path, INT64_MAX, &replayed));
     if (replayed.differences == 0) fail_msg("%s: no difference", keys[i]);
-    assert_int_equal(replayed.first_difference, 2);
+    if (i == 2) /* the rounds of a trial's first block: its ratio shows when there are three pairs */
+      assert_in_range(replayed.first_difference, 2, 7);
+    else
+      assert_int_equal(replayed.first_difference, 2);
     mz_replayed_free(&replayed);
     *number = was;
   }
@@ -136,10 +139,10 @@ static void test_junk_is_named_by_its_line(void **state) {
   end[-2] = 'x'; /* not JSON, although it looks like a line */
   expect_damage(text, size, "ledger.jsonl:4:1:");
   end[-2] = '}';
-  char *format = strstr(text, "\"format\":1");
+  char *format = strstr(text, "\"format\":2");
   format[9] = '7';
-  expect_damage(text, size, "ledger.jsonl:1: a ledger of format 7; this program reads 1");
-  format[9] = '1';
+  expect_damage(text, size, "ledger.jsonl:1: a ledger of format 7 by a newer muzero; this one reads up to 2");
+  format[9] = '2';
   char *strategy = strstr(text, "\"strategy\":\"greedy\"");
   memcpy(strategy + 12, "gredey", 6);
   write_text(text, size);

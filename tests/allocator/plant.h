@@ -63,7 +63,7 @@ static inline void plant_init(plant *p, int cores) {
                      [TRAYS] = {"trays", MZ_EXACT, MZ_SCALE_LOG2, 1, 64},
                      [USERS] = {"users", MZ_EXACT, MZ_SCALE_LOG2, 1, 2 * cores},
                      [SHELF] = {"shelf", MZ_EXACT, MZ_SCALE_LOG2, 1, 64}}},
-      .settings = {.strategy = "demand", .high = 0.8, .low = 0.2, .windows = 2},
+      .settings = {.strategy = "demand", .high = 0.8, .low = 0.2, .windows = 3},
       .bounds = {.cpu_max = cores, .memory_max = 0x1p33},
       .plan = {.values = {1, 8, 1, 4}},
       .work_s = {1, 1},

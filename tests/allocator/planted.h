@@ -75,4 +75,16 @@ static inline void expect(const mz_decision *d, mz_decision_action action, const
   }
 }
 
+/* The decision that ends a trial; *blocks (may be NULL): that it took. */
+static inline mz_decision judged(shop *s, mz_allocator *allocator, int *blocks) {
+  mz_decision d;
+  int count = 0;
+  do {
+    d = phase(s, allocator);
+    count++;
+  } while (d.action == MZ_DECISION_WAIT);
+  if (blocks != NULL) *blocks = count;
+  return d;
+}
+
 #define assert_plan(a, b) assert_memory_equal(&(a), &(b), sizeof(mz_plan))

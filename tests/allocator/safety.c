@@ -26,16 +26,16 @@ static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
   planted_slowness = 1;
   mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
   mz_decision d;
+  int blocks = 0;
   mz_allocator_begin(a, 0, 0, &d);
   expect(&d, MZ_DECISION_KEEP, "probes promise");
   assert_true(isnan(d.observed) && isnan(d.predicted.unit_s) && isfinite(d.expected.unit_s));
-  const mz_prediction promised = d.expected;
 
   d = phase(&s, a);
   expect(&d, MZ_DECISION_TRY, "it was planted");
   assert_plan(*mz_allocator_plan(a), better);
   assert_plan(*mz_allocator_kept(a), base);
-  assert_true(d.predicted.unit_s == promised.unit_s);
+  assert_true(isnan(d.predicted.unit_s)); /* probes are no measure of a run */
   assert_true(d.observed > 0.9 * shop_round_s(&base, NULL) && d.observed < 1.1 * shop_round_s(&base, NULL));
   assert_plan(d.plan, base);
   assert_plan(d.next, better);
@@ -45,10 +45,14 @@ static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
   assert_string_equal(d.predictor, "planted");
 
   d = phase(&s, a);
-  expect(&d, MZ_DECISION_WAIT, "presses 8: 1.");
+  expect(&d, MZ_DECISION_WAIT, "presses 8: 0 pairs of blocks, not enough to judge");
   assert_int_equal(d.candidate_count, 0);
-  d = phase(&s, a);
+  assert_plan(d.plan, better);
+  assert_plan(d.next, base); /* in turns */
+  assert_plan(*mz_allocator_kept(a), base);
+  d = judged(&s, a, &blocks);
   expect(&d, MZ_DECISION_CONFIRM, "it stays");
+  assert_int_equal(blocks, 5); /* three pairs */
   const double truth = shop_round_s(&base, NULL) / shop_round_s(&better, NULL);
   assert_plan(*mz_allocator_kept(a), better);
   assert_true(d.ratio_low < truth && truth < d.ratio_high && d.ratio_low > 1);
@@ -65,7 +69,7 @@ static void test_a_better_plan_is_tried_waited_for_and_confirmed(void **state) {
 }
 
 /* Promises 40 %, costs 11 %: three times, with 8 phases' tabu between, and from then on once in every 16 windows. */
-static void test_a_bad_predictor_is_reverted_in_two_windows_and_costs_little(void **state) {
+static void test_a_bad_predictor_is_reverted_in_three_pairs_and_costs_little(void **state) {
   (void)state;
   enum { PHASES = 600, FIRST = 3 };
   shop s = shop_open("fixed", 0.02, 2), fixed = shop_open("fixed", 0.02, 2);
@@ -83,9 +87,8 @@ static void test_a_bad_predictor_is_reverted_in_two_windows_and_costs_little(voi
       tries++;
     }
     if (d.action == MZ_DECISION_REVERT) {
-      assert_int_equal(d.phase, tried + 2);
-      assert_true(d.reverted && d.ratio_high < 0.97);
-      assert_plan(d.plan, bad);
+      assert_int_equal(d.phase, tried + 6);
+      assert_true(d.reverted && d.ratio_high < 1);
       assert_plan(d.next, base);
       assert_int_equal(d.reverts, ++reverts);
       last = d.phase;
@@ -98,8 +101,8 @@ static void test_a_bad_predictor_is_reverted_in_two_windows_and_costs_little(voi
     }
     waited += strstr(d.reason, "3 changes were undone lately: the plan stays for") != NULL;
   }
-  assert_in_range(tries, PHASES / MZ_REFILL_WINDOWS - 3, FIRST + PHASES / MZ_REFILL_WINDOWS);
-  assert_true(waited > PHASES / 2);
+  assert_in_range(tries, PHASES / MZ_REFILL_WINDOWS - 5, FIRST + PHASES / MZ_REFILL_WINDOWS);
+  assert_true(waited > PHASES / 4);
   print_message("a bad predictor costs %.2f %% of %d phases\n", 100 * (s.seconds / fixed.seconds - 1), PHASES);
   assert_true(s.seconds < 1.03 * fixed.seconds);
 
@@ -108,7 +111,7 @@ static void test_a_bad_predictor_is_reverted_in_two_windows_and_costs_little(voi
   plant(&good, 0.8);
   planted_slowness = 1;
   bool kept = false;
-  for (int i = 0; i < 2 * MZ_REFILL_WINDOWS && !kept; i++) {
+  for (int i = 0; i < 3 * MZ_REFILL_WINDOWS && !kept; i++) {
     const mz_decision d = phase(&s, a);
     kept = d.action == MZ_DECISION_CONFIRM && mz_plan_equal(&s.pipeline, &d.next, &good);
   }
@@ -175,7 +178,7 @@ static void test_a_plainly_bad_plan_is_given_up_within_the_phase(void **state) {
   assert_plan(*mz_allocator_plan(a), base);
   assert_int_equal((int)work.window.units, SHOP_ROUNDS - 4);
   mz_allocator_decide(a, &work.window, &d);
-  expect(&d, MZ_DECISION_REVERT, "plates 8: given up after its round 4");
+  expect(&d, MZ_DECISION_REVERT, "plates 8: given up when a round took ");
   assert_true(d.reverted && isnan(d.observed) && isnan(d.ratio));
   assert_int_equal(d.reverts, 1);
   assert_plan(d.plan, bad);
@@ -186,6 +189,37 @@ static void test_a_plainly_bad_plan_is_given_up_within_the_phase(void **state) {
   d = phase(&s, a);
   expect(&d, MZ_DECISION_KEEP, "undone lately");
   assert_true(mz_allocator_predict(a, &bad).unit_s > 1.5 * mz_allocator_predict(a, &base).unit_s); /* it has learned */
+  mz_allocator_free(a);
+}
+
+/* Plans that reserve less and are 1 % slower than the one before them, one after another. */
+static mz_plan chain[8];
+static double slow_along_the_chain(const mz_plan *plan) {
+  const mz_pipeline p = shop_pipeline();
+  for (int i = 0; i < 8; i++)
+    if (mz_plan_equal(&p, plan, &chain[i])) return pow(1.01, i) * shop_round_s(&chain[0], NULL) / shop_round_s(plan, NULL);
+  return 1;
+}
+
+static void test_concessions_together_stay_within_three_percent(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.003, 12);
+  for (int i = 0; i < 8; i++) chain[i] = (mz_plan){.values = {8 - i, 4, 8, 2, 2, 2}};
+  mz_allocator *a = shop_allocator(&s, &chain[0], &strategy_planted);
+  for (int next = 1; next < 8; next++) {
+    plant(&chain[next], 1);
+    planted.demanded = true;
+    for (int i = 0; i < 60; i++) {
+      shop_phase work;
+      mz_decision d;
+      shop_work(&s, a, slow_along_the_chain, &work);
+      mz_allocator_decide(a, &work.window, &d);
+    }
+  }
+  const double lost =
+      slow_along_the_chain(mz_allocator_kept(a)) * shop_round_s(mz_allocator_kept(a), NULL) / shop_round_s(&chain[0], NULL) - 1;
+  print_message("conceded %.2f %%\n", 100 * lost);
+  assert_true(lost > 0.005 && lost < 0.032);
   mz_allocator_free(a);
 }
 
@@ -267,10 +301,10 @@ static void test_nothing_is_tried_without_rounds_to_compare_with(void **state) {
   /* Windows without rounds decide nothing about a trial, however many there are. */
   for (int i = 0; i < 20; i++) {
     mz_allocator_decide(a, &empty, &d);
-    expect(&d, MZ_DECISION_WAIT, "not enough to judge after 0 windows");
+    expect(&d, MZ_DECISION_WAIT, "0 pairs of blocks, not enough to judge");
+    assert_plan(d.next, better);
   }
-  phase(&s, a);
-  d = phase(&s, a);
+  d = judged(&s, a, NULL);
   expect(&d, MZ_DECISION_CONFIRM, "");
   mz_allocator_free(a);
 }
@@ -290,8 +324,7 @@ static void test_by_cost_a_cheaper_plan_stays_that_by_time_goes(void **state) {
     mz_allocator *a = shop_allocator(&s, &many, &strategy_planted);
     mz_decision d = phase(&s, a);
     expect(&d, MZ_DECISION_TRY, "");
-    phase(&s, a);
-    d = phase(&s, a);
+    d = judged(&s, a, NULL);
     if (objective == MZ_OBJECTIVE_COST) {
       expect(&d, MZ_DECISION_CONFIRM, "times the work per money");
       assert_true(d.ratio > 1.4); /* twice the cores at the least, by 1.3 */
@@ -324,10 +357,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_probes_leave_a_plainly_bad_plan),
       cmocka_unit_test(test_a_better_plan_is_tried_waited_for_and_confirmed),
-      cmocka_unit_test(test_a_bad_predictor_is_reverted_in_two_windows_and_costs_little),
+      cmocka_unit_test(test_a_bad_predictor_is_reverted_in_three_pairs_and_costs_little),
       cmocka_unit_test(test_exploring_costs_its_share),
       cmocka_unit_test(test_a_predictor_without_a_clue_costs_little),
       cmocka_unit_test(test_a_plainly_bad_plan_is_given_up_within_the_phase),
+      cmocka_unit_test(test_concessions_together_stay_within_three_percent),
       cmocka_unit_test(test_small_promises_are_not_tried_unless_demanded),
       cmocka_unit_test(test_noisy_rounds_ask_for_a_larger_gain),
       cmocka_unit_test(test_a_strategy_is_never_trusted),

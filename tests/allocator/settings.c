@@ -26,7 +26,7 @@ static void test_defaults_limit_nothing(void **state) {
   assert_string_equal(s->strategy, "greedy");
   assert_int_equal(s->objective, MZ_OBJECTIVE_TIME);
   assert_true(s->high == 0.8 && s->low == 0.2 && s->gain_min == 0.03 && s->monitor_hz == 4);
-  assert_int_equal(s->windows, 2);
+  assert_int_equal(s->windows, 3);
   assert_int_equal(s->start, MZ_START_AUTO);
   assert_true(s->cpu_min == 0 && s->cpu_max == 0 && s->deadline == 0 && s->budget == 0 && s->score == 1e9);
   assert_true(s->gpu_min == 0 && s->gpu_max == 0 && s->memory_min == 0 && s->memory_max == 0);
@@ -40,7 +40,7 @@ static void test_each_key_sets_its_own_field(void **state) {
   init(&f);
   static const char *const pairs[] = {
       "allocate.strategy=demand", "allocate.objective=cost", "allocate.high=0.9",      "allocate.low=0.1",
-      "allocate.gain_min=0.05",   "allocate.windows=3",      "allocate.start=plain",   "monitor.rate=2",
+      "allocate.gain_min=0.05",   "allocate.windows=5",      "allocate.start=plain",   "monitor.rate=2",
       "allocate.window=40",       "limits.cpu_min=1.5",      "limits.cpu_max=2.5",     "limits.gpu_min=1",
       "limits.gpu_max=2",         "limits.memory_min=1k",    "limits.memory_max=1MiB", "limits.deadline=2h",
       "limits.budget=7",          "limits.score=-3",         "prices.core_hour=2",     "prices.gpu_hour=30",
@@ -51,7 +51,7 @@ static void test_each_key_sets_its_own_field(void **state) {
   const mz_allocation_settings *s = &f.values;
   assert_string_equal(s->strategy, "demand");
   assert_int_equal(s->objective, MZ_OBJECTIVE_COST);
-  assert_true(s->high == 0.9 && s->low == 0.1 && s->gain_min == 0.05 && s->window == 40 && s->windows == 3 && s->monitor_hz == 2);
+  assert_true(s->high == 0.9 && s->low == 0.1 && s->gain_min == 0.05 && s->window == 40 && s->windows == 5 && s->monitor_hz == 2);
   assert_int_equal(s->start, MZ_START_PLAIN);
   assert_true(s->cpu_min == 1.5 && s->cpu_max == 2.5 && s->gpu_min == 1 && s->gpu_max == 2);
   assert_true(s->memory_min == 1000 && s->memory_max == 1 << 20 && s->deadline == 7200 && s->budget == 7 && s->score == -3);

@@ -50,10 +50,10 @@ static mz_decision window_beside(shop *s, mz_allocator *allocator, double slowne
   return decision;
 }
 
-/* Puts a plan as fast as the base, promised to be twice as fast, on trial. */
+/* Puts a plan 1.2 times as fast as the base, promised to be twice as fast, on trial. */
 static mz_allocator *begin_trial(shop *s, const mz_plan *plan) {
   plant(plan, 0.5);
-  planted_slowness = shop_round_s(&base, NULL) / shop_round_s(plan, NULL);
+  planted_slowness = shop_round_s(&base, NULL) / shop_round_s(plan, NULL) / 1.2;
   numbered = 0;
   mz_allocator *a = shop_allocator(s, &base, &strategy_planted);
   mz_decision d;
@@ -69,32 +69,27 @@ static void test_a_neighbour_for_a_window_is_passed_over(void **state) {
   mz_allocator *a = begin_trial(&s, &other);
   window_beside(&s, a, 0);
   mz_decision d = window_beside(&s, a, 0.3);
-  expect(&d, MZ_DECISION_WAIT, "other processes used 3 cores instead of 0: this window judges nothing");
+  expect(&d, MZ_DECISION_WAIT, "other processes used 3 cores instead of 0: this block judges nothing");
   assert_true(isnan(d.observed) && isnan(d.ratio));
-  d = window_beside(&s, a, 0);
+  while (d.action == MZ_DECISION_WAIT) d = window_beside(&s, a, 0);
   expect(&d, MZ_DECISION_CONFIRM, "it stays"); /* by what was seen before and after */
-  assert_true(d.ratio > 0.97 && d.ratio < 1.03);
+  assert_true(d.ratio > 1.15 && d.ratio < 1.25);
   assert_plan(d.next, other);
   mz_allocator_free(a);
 }
 
-static void test_with_a_neighbour_that_stays_both_are_measured_anew(void **state) {
+/* It slows both plans down: each is compared with the other beside it. */
+static void test_a_neighbour_that_stays_meets_both(void **state) {
   (void)state;
   shop s = shop_open("fixed", 0.02, 6);
   const mz_plan other = with(&base, SHEETS, 16);
   mz_allocator *a = begin_trial(&s, &other);
   mz_decision d = window_beside(&s, a, 0.3);
-  expect(&d, MZ_DECISION_WAIT, "judges nothing");
-  d = window_beside(&s, a, 0.3);
-  expect(&d, MZ_DECISION_REVERT, "back, not judged: other processes used 3 cores instead of 0");
-  assert_plan(d.next, base);
-  assert_int_equal(d.reverts, 0); /* it was not the plan's fault */
-  for (int i = 0; i < 4 && d.action != MZ_DECISION_TRY; i++) d = window_beside(&s, a, 0.3);
-  expect(&d, MZ_DECISION_TRY, "planted"); /* not tabu */
-  d = window_beside(&s, a, 0.3);
-  d = window_beside(&s, a, 0.3);
+  int passed_over = 0;
+  for (; d.action == MZ_DECISION_WAIT; d = window_beside(&s, a, 0.3)) passed_over += strstr(d.reason, "judges nothing") != NULL;
+  assert_in_range(passed_over, 1, 2); /* the first of each plan */
   expect(&d, MZ_DECISION_CONFIRM, "it stays");
-  assert_true(d.ratio > 0.97 && d.ratio < 1.03);
+  assert_true(d.ratio > 1.15 && d.ratio < 1.25);
   mz_allocator_free(a);
 }
 
@@ -128,7 +123,7 @@ static void test_rounds_of_other_surroundings_are_forgotten(void **state) {
   mz_decision d;
   do d = window_beside(&s, a, 0);
   while (d.action != MZ_DECISION_TRY);
-  for (int i = 0; i < 6 && d.action != MZ_DECISION_REVERT; i++) d = window_beside(&s, a, 0);
+  for (int i = 0; i < 40 && d.action != MZ_DECISION_REVERT; i++) d = window_beside(&s, a, 0);
   expect(&d, MZ_DECISION_REVERT, "times as fast"); /* beside rounds with the neighbour it would be 1.7 times as fast */
   assert_true(d.ratio < 0.9);
   mz_allocator_free(a);
@@ -137,7 +132,7 @@ static void test_rounds_of_other_surroundings_are_forgotten(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_others_count_where_cores_are_short),
                                      cmocka_unit_test(test_a_neighbour_for_a_window_is_passed_over),
-                                     cmocka_unit_test(test_with_a_neighbour_that_stays_both_are_measured_anew),
+                                     cmocka_unit_test(test_a_neighbour_that_stays_meets_both),
                                      cmocka_unit_test(test_a_trial_that_a_neighbour_ended_may_be_repeated),
                                      cmocka_unit_test(test_rounds_of_other_surroundings_are_forgotten)};
   return cmocka_run_group_tests(tests, NULL, NULL);

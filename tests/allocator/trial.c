@@ -9,136 +9,205 @@
 
 #include <cmocka.h>
 
-static double noisy(mz_rng *rng, double seconds, double noise) { return seconds * exp(noise * mz_rng_normal(rng)); }
+enum { BLOCK_ROUNDS = 10 };
+static const double GAIN_MIN = 0.03;
 
-static mz_rounds baseline(mz_rng *rng, int count, double noise) {
-  mz_rounds rounds = {0};
-  for (int i = 0; i < count; i++) mz_rounds_add(&rounds, noisy(rng, 1, noise));
-  return rounds;
+/* A machine on which the new plan runs `speed` times as fast; both slow down by `drift` with every block. */
+typedef struct bench {
+  mz_rng rng;
+  double speed, noise, drift, slowness;
+} bench;
+
+static bench bench_of(uint64_t seed, double speed, double noise) {
+  return (bench){.rng = mz_rng_at(seed, MZ_RNG_TEST, 0, 0), .speed = speed, .noise = noise, .slowness = 1};
 }
 
-/* A trial of a plan that runs `speed` times as fast: 10 rounds a window, up to `windows`. Returns the verdict, *after how many. */
-static mz_verdict try_speed(uint64_t seed, double speed, double noise, double worth, bool releases, int *after) {
-  mz_rng rng = mz_rng_at(seed, MZ_RNG_TEST, 0, 0);
-  const mz_rounds before = baseline(&rng, 40, noise);
+static double round_s(bench *b, mz_side side) {
+  return b->slowness * exp(b->noise * mz_rng_normal(&b->rng)) / (side == MZ_SIDE_NEW ? b->speed : 1);
+}
+
+/* false: given up. */
+static bool run_block(bench *b, mz_trial *trial, int rounds) {
+  for (int i = 0; i < rounds; i++)
+    if (mz_trial_round(trial, round_s(b, trial->side))) return false;
+  mz_trial_block(trial, true);
+  b->slowness *= 1 + b->drift;
+  return true;
+}
+
+static mz_trial begin(bench *b, double worth, double concession, uint64_t seed) {
+  mz_rounds old = {0};
   mz_trial trial;
-  mz_trial_begin(&trial, &before, worth, releases);
-  for (*after = 1;; ++*after) {
-    for (int i = 0; i < 10; i++) {
-      if (mz_trial_round(&trial, noisy(&rng, 1 / speed, noise))) return MZ_VERDICT_REVERT;
-    }
-    mz_interval ratio;
-    const mz_verdict verdict = mz_trial_window(&trial, 2, &ratio);
-    assert_true(ratio.low <= ratio.estimate && ratio.estimate <= ratio.high);
-    if (verdict != MZ_VERDICT_WAIT) return verdict;
-  }
+  for (int i = 0; i < 40; i++) mz_rounds_add(&old, round_s(b, MZ_SIDE_OLD));
+  mz_trial_begin(&trial, &old, worth, concession, GAIN_MIN, seed);
+  return trial;
 }
 
-static void test_faster_plans_are_confirmed_and_slower_ones_reverted_after_two_windows(void **state) {
-  (void)state;
-  for (uint64_t seed = 0; seed < 200; seed++) {
-    int after = 0;
-    assert_int_equal(try_speed(seed, 1.2, 0.02, 1, false, &after), MZ_VERDICT_CONFIRM);
-    assert_int_equal(after, 2);
-    assert_int_equal(try_speed(seed, 0.9, 0.02, 1, false, &after), MZ_VERDICT_REVERT);
-    assert_int_equal(after, 2);
+/* Until the verdict; *pairs: that it took. */
+static mz_verdict run(bench *b, mz_trial *trial, int *pairs) {
+  mz_interval ratio;
+  mz_verdict verdict = MZ_VERDICT_WAIT;
+  while (verdict == MZ_VERDICT_WAIT) {
+    if (!run_block(b, trial, BLOCK_ROUNDS)) return MZ_VERDICT_REVERT;
+    verdict = mz_trial_verdict(trial, 3, &ratio);
+    assert_true(!(ratio.low > ratio.estimate) && !(ratio.estimate > ratio.high));
   }
+  *pairs = trial->ratios.count;
+  return verdict;
 }
 
-static void test_what_is_hard_to_tell_waits_and_ends_by_the_sixth_window(void **state) {
-  (void)state;
-  int waited = 0, reverted = 0;
-  for (uint64_t seed = 0; seed < 200; seed++) {
-    int after = 0;
-    reverted += try_speed(seed, 0.98, 0.08, 1, false, &after) == MZ_VERDICT_REVERT;
-    waited += after > 2;
-    assert_in_range(after, 2, 6);
+typedef struct outcome {
+  int confirmed, pairs; /* of 300 trials; in all */
+} outcome;
+
+static outcome try_speed(double speed, double noise, double worth, double concession, double drift) {
+  outcome o = {0};
+  for (uint64_t seed = 0; seed < 300; seed++) {
+    bench b = bench_of(seed, speed, noise);
+    mz_trial trial = begin(&b, worth, concession, seed);
+    int pairs = 0;
+    b.drift = drift;
+    o.confirmed += run(&b, &trial, &pairs) == MZ_VERDICT_CONFIRM;
+    o.pairs += pairs;
+    assert_in_range(pairs, 3, MZ_TRIAL_PAIRS_MAX);
   }
-  assert_in_range(waited, 20, 200);
-  assert_in_range(reverted, 150, 200); /* without proof that it is no slower than 0.97 it does not stay */
+  return o;
 }
 
-static void test_a_release_may_cost_a_little_speed(void **state) {
+static void test_what_is_plain_is_told_within_few_pairs(void **state) {
   (void)state;
-  int kept_when_releasing = 0, kept_otherwise = 0;
-  for (uint64_t seed = 0; seed < 200; seed++) {
-    int after = 0;
-    kept_when_releasing += try_speed(seed, 0.985, 0.005, 1, true, &after) == MZ_VERDICT_CONFIRM;
-    kept_otherwise += try_speed(seed, 0.985, 0.005, 1, false, &after) == MZ_VERDICT_CONFIRM;
-    assert_int_equal(try_speed(seed, 0.9, 0.005, 1, true, &after), MZ_VERDICT_REVERT);
-  }
-  assert_int_equal(kept_when_releasing, 200);
-  assert_int_equal(kept_otherwise, 0); /* shown to be slower, and for nothing */
+  const outcome faster = try_speed(1.2, 0.03, 1, 0, 0), slower = try_speed(0.83, 0.03, 1, 0, 0);
+  assert_int_equal(faster.confirmed, 300);
+  assert_int_equal(slower.confirmed, 0);
+  assert_in_range(faster.pairs, 900, 1100);
+  assert_in_range(slower.pairs, 900, 1100);
+}
+
+static void test_a_plan_that_is_as_fast_does_not_stay(void **state) {
+  (void)state;
+  assert_in_range(try_speed(1, 0.05, 1, 0, 0).confirmed, 0, 15);    /* told faster by chance: 5 % at the most */
+  assert_in_range(try_speed(0.99, 0.05, 1, 0, 0).confirmed, 0, 15); /* however often it was looked at */
+  assert_in_range(try_speed(1, 0.02, 1, 0, 0).pairs, 900, 1500);    /* soon shown to gain less than 3 % */
+}
+
+static void test_a_plan_that_releases_may_be_a_little_slower(void **state) {
+  (void)state;
+  assert_in_range(try_speed(1, 0.03, 1, 0.0305, 0).confirmed, 285, 300);
+  assert_in_range(try_speed(0.985, 0.01, 1, 0.0305, 0).confirmed, 285, 300);
+  assert_in_range(try_speed(0.985, 0.01, 1, 0.01, 0).confirmed, 0, 15); /* what others conceded is not his */
+  assert_in_range(try_speed(0.96, 0.03, 1, 0.0305, 0).confirmed, 0, 15);
+}
+
+/* While rounds become 2 % longer with every block, which a comparison of one plan's rounds with the other's before them would take for
+ * the new plan's fault. */
+static void test_what_changes_meanwhile_meets_both(void **state) {
+  (void)state;
+  assert_in_range(try_speed(1.1, 0.02, 1, 0, 0.02).confirmed, 290, 300);
+  assert_in_range(try_speed(1, 0.02, 1, 0, 0.02).confirmed, 0, 15);
 }
 
 static void test_by_cost_a_slow_plan_may_win_and_a_fast_one_lose(void **state) {
   (void)state;
-  int after = 0;
-  assert_int_equal(try_speed(1, 0.6, 0.02, 2, false, &after), MZ_VERDICT_CONFIRM); /* half the price: 1.2 */
-  assert_int_equal(after, 2);
-  assert_int_equal(try_speed(1, 1.5, 0.02, 0.5, false, &after), MZ_VERDICT_REVERT); /* twice the price: 0.75 */
+  assert_int_equal(try_speed(0.8, 0.02, 2, 0, 0).confirmed, 300); /* half the price: 1.6 */
+  assert_int_equal(try_speed(1.5, 0.02, 0.5, 0, 0).confirmed, 0); /* twice the price: 0.75 */
+}
+
+static void test_orders_differ_and_begin_with_the_new_plan(void **state) {
+  (void)state;
+  int new_first = 0;
+  for (uint64_t seed = 0; seed < 50; seed++) {
+    bench b = bench_of(seed, 1, 0.01);
+    mz_trial trial = begin(&b, 1, 0, seed);
+    assert_int_equal(trial.side, MZ_SIDE_NEW);
+    for (int pair = 0; pair < 16; pair++) {
+      const mz_side first = trial.side;
+      run_block(&b, &trial, 4);
+      assert_true(trial.side != first);
+      run_block(&b, &trial, 4);
+      new_first += pair > 0 && first == MZ_SIDE_NEW;
+    }
+    assert_int_equal(trial.ratios.count, 16);
+  }
+  assert_in_range(new_first, 340, 360); /* of 750: 50 first pairs are not counted */
 }
 
 static void test_two_plainly_bad_rounds_end_a_trial_after_the_first_two(void **state) {
   (void)state;
-  mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-  const mz_rounds before = baseline(&rng, 20, 0.02);
-  mz_trial trial;
-  mz_trial_begin(&trial, &before, 1, false);
+  bench b = bench_of(1, 1, 0.02);
+  mz_trial trial = begin(&b, 1, 0, 1);
   assert_false(mz_trial_round(&trial, 5)); /* warming up */
   assert_false(mz_trial_round(&trial, 5));
   assert_false(mz_trial_round(&trial, 1.38)); /* above 0.7 times the speed */
-  assert_false(mz_trial_round(&trial, 1.55)); /* once is chance */
+  assert_false(mz_trial_round(&trial, 1.6));  /* once is chance */
   assert_false(mz_trial_round(&trial, 1));
-  assert_false(mz_trial_round(&trial, 1.55));
-  assert_true(mz_trial_round(&trial, 1.55));
+  assert_false(mz_trial_round(&trial, 1.6));
+  assert_true(mz_trial_round(&trial, 1.6));
+  /* The old plan's rounds are no reason. */
+  trial = begin(&b, 1, 0, 1);
+  run_block(&b, &trial, BLOCK_ROUNDS);
+  assert_int_equal(trial.side, MZ_SIDE_OLD);
+  for (int i = 0; i < 10; i++) assert_false(mz_trial_round(&trial, 5));
 }
 
 static void test_an_outlier_that_the_old_plan_had_too_is_no_evidence(void **state) {
   (void)state;
-  mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-  mz_rounds before = baseline(&rng, 20, 0.02);
-  mz_rounds_add(&before, 3);
+  bench b = bench_of(1, 1, 0.02);
+  mz_rounds old = {0};
   mz_trial trial;
-  mz_trial_begin(&trial, &before, 1, false);
+  for (int i = 0; i < 20; i++) mz_rounds_add(&old, round_s(&b, MZ_SIDE_OLD));
+  mz_rounds_add(&old, 3);
+  mz_trial_begin(&trial, &old, 1, 0, GAIN_MIN, 1);
   for (int i = 0; i < 4; i++) assert_false(mz_trial_round(&trial, 2.9));
   assert_false(mz_trial_round(&trial, 3.1));
   assert_true(mz_trial_round(&trial, 3.1));
   /* At half the price a round may take twice as long before it is as bad. */
-  mz_trial_begin(&trial, &before, 2, false);
+  mz_trial_begin(&trial, &old, 2, 0, GAIN_MIN, 1);
   for (int i = 0; i < 4; i++) assert_false(mz_trial_round(&trial, 5.9));
   assert_false(mz_trial_round(&trial, 6.1));
   assert_true(mz_trial_round(&trial, 6.1));
+  /* Without rounds of the old plan nothing is plain. */
+  mz_trial_begin(&trial, &(mz_rounds){0}, 1, 0, GAIN_MIN, 1);
+  for (int i = 0; i < 10; i++) assert_false(mz_trial_round(&trial, 100));
 }
 
-static void test_windows_without_rounds_do_not_count(void **state) {
+static void test_blocks_without_rounds_continue(void **state) {
   (void)state;
-  mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-  const mz_rounds before = baseline(&rng, 20, 0.02);
-  mz_trial trial;
-  mz_interval ratio;
-  mz_trial_begin(&trial, &before, 1, false);
-  for (int i = 0; i < 50; i++) assert_int_equal(mz_trial_window(&trial, 2, &ratio), MZ_VERDICT_WAIT);
-  for (int i = 0; i < 20; i++) mz_trial_round(&trial, 1);
-  assert_int_equal(mz_trial_window(&trial, 2, &ratio), MZ_VERDICT_WAIT); /* one window */
+  bench b = bench_of(1, 1.2, 0.02);
+  mz_trial trial = begin(&b, 1, 0, 1);
+  for (int i = 0; i < 50; i++) mz_trial_block(&trial, true);
+  assert_int_equal(trial.blocks, 0);
+  mz_trial_round(&trial, 1); /* warms up */
+  mz_trial_block(&trial, true);
+  assert_int_equal(trial.blocks, 0);
   mz_trial_round(&trial, 1);
-  assert_int_equal(mz_trial_window(&trial, 2, &ratio), MZ_VERDICT_CONFIRM);
+  mz_trial_block(&trial, true);
+  assert_int_equal(trial.blocks, 1);
+  assert_int_equal(trial.side, MZ_SIDE_OLD);
 }
 
-/* A round a window: the first warms up, two more are the least that an interval needs. */
-static void test_too_few_rounds_to_tell_are_reverted_in_the_end(void **state) {
+/* A pair of which a block was disturbed is begun anew; a trial in which that never ends is over at last. */
+static void test_disturbed_pairs_are_begun_anew(void **state) {
   (void)state;
-  mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-  const mz_rounds before = baseline(&rng, 2, 0.3);
-  mz_trial trial;
   mz_interval ratio;
-  mz_trial_begin(&trial, &before, 1, false);
-  for (int window = 1; window <= 5; window++) {
-    mz_trial_round(&trial, noisy(&rng, 1, 0.1));
-    assert_int_equal(mz_trial_window(&trial, 2, &ratio), MZ_VERDICT_WAIT);
+  bench b = bench_of(1, 1.2, 0.02);
+  mz_trial trial = begin(&b, 1, 0, 1);
+  run_block(&b, &trial, 4);
+  for (int i = 0; i < 4; i++) mz_trial_round(&trial, 7);
+  mz_trial_block(&trial, false);
+  assert_int_equal(trial.ratios.count, 0);
+  for (int i = 0; i < 6; i++) run_block(&b, &trial, 4);
+  assert_int_equal(trial.ratios.count, 3);
+  assert_int_equal(mz_trial_verdict(&trial, 3, &ratio), MZ_VERDICT_CONFIRM);
+  assert_true(ratio.low < 1.2 && 1.2 < ratio.high);
+
+  trial = begin(&b, 1, 0, 1);
+  int blocks = 0;
+  for (; mz_trial_verdict(&trial, 3, &ratio) == MZ_VERDICT_WAIT; blocks++) {
+    for (int i = 0; i < 4; i++) mz_trial_round(&trial, 1);
+    mz_trial_block(&trial, false);
   }
-  mz_trial_round(&trial, 1);
-  assert_int_equal(mz_trial_window(&trial, 2, &ratio), MZ_VERDICT_REVERT);
+  assert_int_equal(blocks, 4 * MZ_TRIAL_PAIRS_MAX);
+  assert_int_equal(mz_trial_verdict(&trial, 3, &ratio), MZ_VERDICT_REVERT);
 }
 
 static void test_rounds_are_the_last_64_without_those_that_warm_up(void **state) {
@@ -156,14 +225,16 @@ static void test_rounds_are_the_last_64_without_those_that_warm_up(void **state)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_faster_plans_are_confirmed_and_slower_ones_reverted_after_two_windows),
-      cmocka_unit_test(test_what_is_hard_to_tell_waits_and_ends_by_the_sixth_window),
-      cmocka_unit_test(test_a_release_may_cost_a_little_speed),
+      cmocka_unit_test(test_what_is_plain_is_told_within_few_pairs),
+      cmocka_unit_test(test_a_plan_that_is_as_fast_does_not_stay),
+      cmocka_unit_test(test_a_plan_that_releases_may_be_a_little_slower),
+      cmocka_unit_test(test_what_changes_meanwhile_meets_both),
       cmocka_unit_test(test_by_cost_a_slow_plan_may_win_and_a_fast_one_lose),
+      cmocka_unit_test(test_orders_differ_and_begin_with_the_new_plan),
       cmocka_unit_test(test_two_plainly_bad_rounds_end_a_trial_after_the_first_two),
       cmocka_unit_test(test_an_outlier_that_the_old_plan_had_too_is_no_evidence),
-      cmocka_unit_test(test_windows_without_rounds_do_not_count),
-      cmocka_unit_test(test_too_few_rounds_to_tell_are_reverted_in_the_end),
+      cmocka_unit_test(test_blocks_without_rounds_continue),
+      cmocka_unit_test(test_disturbed_pairs_are_begun_anew),
       cmocka_unit_test(test_rounds_are_the_last_64_without_those_that_warm_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

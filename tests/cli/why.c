@@ -36,17 +36,17 @@ static void test_a_summary_comes_first(void **state) {
   FILE *out = make_ledger("made");
   decide(out, 0, "keep", 1, 1, "");
   decide(out, 1, "try", 1, 2, "2,2.02,1.98,2");
-  decide(out, 2, "wait", 2, 2, "1,1.01");
-  decide(out, 3, "confirm", 2, 2, "0.99,1");
+  decide(out, 2, "wait", 2, 1, "1,1.01");
+  decide(out, 3, "confirm", 1, 2, "1.99,2");
   decide(out, 4, "try", 2, 4, "1,1,1,1");
   decide(out, 5, "revert", 4, 2, "3,3");
   decide(out, 6, "keep", 2, 2, "1,1.02,0.98,1");
   assert_int_equal(fclose(out), 0);
   process_run(&p, "why", "made", NULL);
   assert_status(&p, 0);
-  assert_says(p.out, "7 decisions: 2 plans tried, 1 kept, 1 undone; trials took 10.0 s of 26.0 s of rounds.");
+  assert_says(p.out, "7 decisions: 2 plans tried, 1 kept, 1 undone; trials took 12.0 s of 28.0 s of rounds.");
   assert_says(p.out, "Rounds run 2 times as fast (90 %");
-  assert_says(p.out, "4 against 4 of them");
+  assert_says(p.out, "8 against 6 of them");
   process_run(&p, "why", "made", "--json", NULL); /* a decision a line, and nothing else */
   assert_status(&p, 0);
   assert_int_equal(lines_count(p.out), 7);

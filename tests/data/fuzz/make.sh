@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 tiny=(--history none --threads 1 --seed 4 --rounds 12 --set games=1 --set moves=4 --set simulations=2 --set batch_size=2
   --set shards=1 --set loop_count=1 --set replay.capacity=64 --set replay.min_fill=8 --set replay.segment_moves=0
   --set train.phase_rounds=2 --set eval.games=2 --set unroll=1 --set network.kind=mlp --set network.width=1
-  --set network.value_bins=3 --set network.reward_bins=3)
+  --set network.value_bins=3 --set network.reward_bins=3 --set allocate.window=2)
 export MUZERO_ISA=plain
 "$program" train tictactoe --run "$work/t" "${tiny[@]}" >/dev/null
 "$program" train tictactoe --run "$work/a" "${tiny[@]}" --set weight_average=0 --set selfplay.fork_share=0.5 --rounds 6 >/dev/null
@@ -60,6 +60,7 @@ pathlib.Path("segment/go").write_bytes(bytes([2]) + unpack(frame))
 def head(path, lines): return b"".join(path.read_bytes().splitlines(keepends=True)[:lines])
 run = work / "t"
 pathlib.Path("ledger/run.jsonl").write_bytes(head(run / "ledger.jsonl", 5))
+pathlib.Path("ledger/earlier.jsonl").write_bytes(head(pathlib.Path("../formats/1/run/ledger.jsonl"), 5))
 pathlib.Path("report/run").write_bytes(b"\0".join([head(run / "metrics.jsonl", 2), head(run / "ledger.jsonl", 3),
     b'{"env":"tictactoe","seed":"4","settings":{"train":{"target":1},"allocate":{"strategy":"greedy"}}}\n',
     (run / "env.json").read_bytes()]))
