@@ -326,6 +326,10 @@ void mz_monitor_stop(mz_monitor *m) {
 
 /* ---- questions ---- */
 
+bool mz_monitor_mask(const mz_monitor *m, cpu_set_t *out) {
+  return m->threaded && pthread_getaffinity_np(m->thread, sizeof *out, out) == 0;
+}
+
 void mz_monitor_missing(const mz_monitor *m, char *out, size_t size) {
   size_t length = 0;
   out[0] = '\0';

@@ -3,6 +3,7 @@
  * attempt. Clocks are monotonic; a counter that runs backwards counts as no progress. */
 #pragma once
 #include "allocator/pipeline/telemetry.h"
+#include <sched.h>
 
 typedef struct mz_monitor mz_monitor;
 typedef struct mz_monitor_options {
@@ -19,6 +20,9 @@ void mz_monitor_stop(mz_monitor *monitor);
 void mz_monitor_take(mz_monitor *monitor, mz_usage *out);
 /* Between the phases that count: the thread sleeps, and what passes meanwhile is in no window. */
 void mz_monitor_pause(mz_monitor *monitor, bool paused);
+/* Where the thread may run: nothing in the program confines it, so this is what the system, or somebody from outside, allows. False:
+ * there is no thread. */
+bool mz_monitor_mask(const mz_monitor *monitor, cpu_set_t *out);
 /* Names of missing sensors, for people: "throttled (no cgroup with a CPU quota), gpu (no NVML)"; "" for none. */
 void mz_monitor_missing(const mz_monitor *monitor, char *out, size_t size);
 /* GPUs that NVML knows; 0 when there is none. The first `max` names go to `names` (may be NULL). Starts NVML for itself. */

@@ -113,7 +113,26 @@ static void print_long(const cJSON *d) {
 typedef struct reading {
   const why_arguments *arguments;
   int64_t decisions, kept, shown;
+  double cores, bytes; /* that the section before was bound to; 0: there was none */
 } reading;
+
+/* A section that has other bounds than the one before: the machine grants more or less. */
+static mz_status read_bounds(reading *r, const char *line, size_t length, int64_t at) {
+  char where[32];
+  cJSON *open;
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &open));
+  const cJSON *bounds = item(open, "bounds");
+  const double cores = mz_json_number_or_nan(bounds, "cpu_max"), bytes = mz_json_number_or_nan(bounds, "memory_max");
+  const double phase = mz_json_number_or_nan(open, "phase");
+  cJSON_Delete(open);
+  if (r->cores > 0 && cores != r->cores) printf("after phase %.0f: cores that a plan may use: %g → %g\n", phase, r->cores, cores);
+  if (r->bytes > 0 && fabs(bytes - r->bytes) > 0.1 * r->bytes) /* what is free differs from start to start */
+    printf("after phase %.0f: memory that a plan may need: %.0f → %.0f MiB\n", phase, r->bytes / 0x1p20, bytes / 0x1p20);
+  r->cores = cores;
+  r->bytes = bytes;
+  return MZ_OK;
+}
 
 /* A decision's inputs are the last keys of its line: without them it is what scripts read. */
 static mz_status print_line(const char *line, size_t length, const char *where) {
@@ -133,7 +152,10 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
   reading *r = context;
   int64_t phase;
   char action[16];
-  if (!mz_ledger_peek(line, &phase, action)) return MZ_OK;
+  if (!mz_ledger_peek(line, &phase, action)) {
+    const bool all = r->arguments->phase == MZ_COUNT_UNSET && !r->arguments->json;
+    return all && strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;
+  }
   const bool one = r->arguments->phase != MZ_COUNT_UNSET, keeps = strcmp(action, "keep") == 0 || strcmp(action, "wait") == 0;
   r->decisions++;
   r->kept += keeps;

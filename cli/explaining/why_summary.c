@@ -49,6 +49,18 @@ static void add_window(mz_why_summary *s, const cJSON *decision, const cJSON *ro
   add_rounds(s->last_s, &s->last_count, rounds);
 }
 
+/* A section counts from 0. */
+static void count_predictions(mz_why_summary *s, const cJSON *decision) {
+  const double read = mz_json_number_or_nan(decision, "predictions");
+  const int64_t predictions = read > 0 ? (int64_t)read : 0;
+  if (predictions < s->predictions) {
+    s->earlier_predictions += s->predictions;
+    s->earlier_held += s->held;
+  }
+  s->predictions = predictions;
+  s->held = predictions > 0 ? (int64_t)mz_json_number_or_nan(decision, "predictions_held") : 0;
+}
+
 void mz_why_summary_add(mz_why_summary *s, const cJSON *decision) {
   const cJSON *rounds = item(decision, "rounds");
   const double seconds = sum_of(rounds);
@@ -60,9 +72,7 @@ void mz_why_summary_add(mz_why_summary *s, const cJSON *decision) {
   s->tries += is(decision, "try");
   add_window(s, decision, rounds);
   s->on_trial = is(decision, "try") || is(decision, "wait");
-  const double predictions = mz_json_number_or_nan(decision, "predictions");
-  s->predictions = predictions > 0 ? (int64_t)predictions : 0;
-  s->held = predictions > 0 ? (int64_t)mz_json_number_or_nan(decision, "predictions_held") : 0;
+  count_predictions(s, decision);
 }
 
 static void print_gain(const mz_why_summary *s) {
@@ -87,8 +97,8 @@ void mz_why_summary_print(const mz_why_summary *s) {
   if (s->tries > 0) printf("; trials took %s of %s of rounds", mz_text_time(s->trial_s, trial), mz_text_time(s->all_s, all));
   printf(".\n");
   print_gain(s);
-  if (s->predictions > 0)
-    printf("  %lld of %lld windows fell within the 90 %% interval that was predicted for them.\n", (long long)s->held,
-           (long long)s->predictions);
+  const long long predictions = s->earlier_predictions + s->predictions, held = s->earlier_held + s->held;
+  if (predictions > 0)
+    printf("  %lld of %lld windows fell within the 90 %% interval that was predicted for them.\n", held, predictions);
   printf("\n");
 }

@@ -7,6 +7,7 @@ enum { MZ_SUMMARY_ROUNDS = 1024 };
 typedef struct mz_why_summary {
   int64_t decisions, tries, kept, undone;
   int64_t predictions, held;                                    /* of the present section, as its last decision has them */
+  int64_t earlier_predictions, earlier_held;                    /* of the sections before it */
   double all_s, trial_s;                                        /* of the rounds told; of those on trial */
   bool on_trial;                                                /* the plan in force at the last decision */
   char first[512], last[512];                                   /* plans, as JSON: of the first window, of the last */

@@ -2,6 +2,7 @@
 #include "base/machine/machine.h"
 #include "muzero/knobs.h"
 #include "muzero/steering/trainer_pipeline.h"
+#include <math.h>
 #include <sched.h>
 #include <string.h>
 
@@ -57,19 +58,30 @@ static mz_status hold_devices(const mz_devices *devices, const mz_placement_sett
 
 /* ---- the start plan ---- */
 
+/* Knob k a step lower, or as many as it takes until the plan needs less: a bound above what there is changes nothing. False: no value
+ * does. */
+static bool step_down(const mz_pipeline *pipeline, mz_plan *plan, int k) {
+  const double bytes = mz_plan_bytes(pipeline, plan, NULL, 0);
+  while (plan->values[k] > pipeline->knobs[k].min) {
+    plan->values[k] = mz_knob_step(&pipeline->knobs[k], plan->values[k], -1);
+    if (mz_plan_bytes(pipeline, plan, NULL, 0) < bytes) return true;
+  }
+  return false;
+}
+
 /* Rather packed, slower and with less at a time than refused: the step down that gives most, until it fits or nothing is left. */
 static void shrink(const mz_pipeline *pipeline, double most, mz_plan *plan) {
   while (mz_plan_bytes(pipeline, plan, NULL, 0) > most) {
-    int best = -1;
-    double least = mz_plan_bytes(pipeline, plan, NULL, 0);
+    mz_plan best;
+    double least = INFINITY;
     for (int k = 0; k < pipeline->knob_count; k++) {
       mz_plan down = *plan;
-      down.values[k] = mz_knob_step(&pipeline->knobs[k], plan->values[k], -1);
+      if (!step_down(pipeline, &down, k)) continue;
       const double bytes = mz_plan_bytes(pipeline, &down, NULL, 0);
-      if (bytes < least) best = k, least = bytes;
+      if (bytes < least) best = down, least = bytes;
     }
-    if (best < 0) return;
-    plan->values[best] = mz_knob_step(&pipeline->knobs[best], plan->values[best], -1);
+    if (isinf(least)) return;
+    *plan = best;
   }
 }
 

@@ -235,7 +235,7 @@ static long group_kills(const group *g) {
   return kills;
 }
 
-enum { GROUP_BYTES = 192 << 20 };
+enum { GROUP_BYTES = 192 << 20, LOWERED_BYTES = 136 << 20 };
 
 /* In the group: what is too much is refused, what fits when it is packed fills its replay. */
 static mz_status live_in_group(const group *g, const char *folder) {
@@ -252,12 +252,54 @@ static mz_status live_in_group(const group *g, const char *folder) {
   return s.replay_share > 0.9 && s.said <= GROUP_BYTES ? MZ_OK : MZ_E_INTERNAL;
 }
 
-static void never_killed_in_a_group(void **state) {
-  (void)state;
+typedef struct lowering {
+  const group *group;
+  mz_run *run;
+  bool done;
+} lowering;
+
+static void lower(void *context, const mz_progress *progress) {
+  lowering *l = context;
+  char bytes[32];
+  (void)progress;
+  if (l->done || mz_run_counters(l->run)->rounds < 20) return;
+  snprintf(bytes, sizeof bytes, "%d", LOWERED_BYTES);
+  l->done = write_line(l->group->path, l->group->second ? "memory.max" : "memory.limit_in_bytes", bytes);
+}
+
+/* In the group, whose limit is lowered early in the run, to less than what the plan that it began with needs. */
+static mz_status live_while_lowered(const group *g, const char *folder) {
+  static const char *const sets[] = {QUICK, "num_games=256", "moves_per_round=16", "replay.capacity=450k", "network.width=16"};
+  char dir[96];
+  lowering l = {.group = g};
+  mz_phase phase;
+  mz_reason reason = MZ_GOES_ON;
+  const mz_limits limits = {.rounds = 200};
+  if (!write_line(g->path, "cgroup.procs", "0")) return MZ_E_INTERNAL;
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  const mz_run_options options = {.env = "cartpole",
+                                  .dir = dir,
+                                  .sets = (const char **)(uintptr_t)sets,
+                                  .set_count = sizeof sets / sizeof *sets,
+                                  .seed = 3,
+                                  .seed_given = true,
+                                  .threads = 2};
+  MZ_TRY(mz_run_open(&l.run, &options));
+  const double before = said(l.run);
+  mz_status status = MZ_OK;
+  while (reason == MZ_GOES_ON && status == MZ_OK) status = mz_run_phase(l.run, &limits, lower, &l, &phase, &reason);
+  const double after = said(l.run), share = (double)mz_buffer_positions(l.run->state.buffer) / (double)(450 * 1000);
+  mz_run_close(l.run);
+  print_message("lowered to %d MiB: said %.1f MiB, then %.1f MiB, taken %.1f MiB, replay %.0f %% full\n", LOWERED_BYTES >> 20,
+                before / 0x1p20, after / 0x1p20, (double)mz_machine_rss_peak() / 0x1p20, 100 * share);
+  return status == MZ_OK && l.done && share > 0.9 && before > LOWERED_BYTES && after <= LOWERED_BYTES ? MZ_OK : MZ_E_INTERNAL;
+}
+
+static void check_in_group(int bytes_max, mz_status (*live)(const group *g, const char *folder)) {
   char bytes[32], folder[64];
   group g;
   int status = 0;
-  snprintf(bytes, sizeof bytes, "%d", GROUP_BYTES);
+  snprintf(bytes, sizeof bytes, "%d", bytes_max);
   if (!group_find(&g, bytes)) {
     print_message("skipped: no control group of memory can be made here\n");
     skip();
@@ -265,13 +307,23 @@ static void never_killed_in_a_group(void **state) {
   make_folder(folder);
   const pid_t child = fork();
   assert_true(child >= 0);
-  if (child == 0) _exit(live_in_group(&g, folder));
+  if (child == 0) _exit(live(&g, folder));
   assert_int_equal(waitpid(child, &status, 0), child);
   const long kills = group_kills(&g);
   rmdir(g.path);
   drop_folder(folder);
   assert_int_equal(kills, 0);
   assert_int_equal(status, 0);
+}
+
+static void never_killed_in_a_group(void **state) {
+  (void)state;
+  check_in_group(GROUP_BYTES, live_in_group);
+}
+
+static void plans_follow_a_limit_that_is_lowered(void **state) {
+  (void)state;
+  check_in_group(GROUP_BYTES, live_while_lowered);
 }
 
 /* ---- one account ---- */
@@ -310,7 +362,8 @@ int main(void) {
   printf("skipped: sanitizers take memory of their own, which no account knows\n");
   return 77;
 #endif
-  const struct CMUnitTest tests[] = {cmocka_unit_test(parts_are_what_plans_take), cmocka_unit_test(account_holds),
-                                     cmocka_unit_test(never_killed_in_a_group), cmocka_unit_test(refusals_name_what_to_lower)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parts_are_what_plans_take), cmocka_unit_test(account_holds), cmocka_unit_test(never_killed_in_a_group),
+      cmocka_unit_test(plans_follow_a_limit_that_is_lowered), cmocka_unit_test(refusals_name_what_to_lower)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

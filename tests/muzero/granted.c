@@ -1,0 +1,150 @@
+/* A run while the machine grants it fewer cores, and more again: its plan follows, its results do not notice. */
+#include "muzero/steering/granted.h"
+#include "allocator/records/ledger.h"
+#include "base/log.h"
+#include "muzero/run.h"
+#include "muzero/trainer.h"
+#include "tests/muzero/testing.h"
+#include <dirent.h>
+#include <stdlib.h>
+
+static const char *const sets[] = {"num_games=16",       "moves_per_round=4", "loop_count=3",          "batch_size=16",
+                                   "simulations=3",      "network.width=16",  "train.phase_rounds=10", "eval.games=1",
+                                   "replay.min_fill=16", "allocate.window=2", "eval.opponent=random"};
+enum { ROUNDS = 60, FEWER = 21, MORE = 41 };
+
+/* Of every thread of this process, as `taskset -a -p` does it. */
+static void grant(const cpu_set_t *cores) {
+  DIR *tasks = opendir("/proc/self/task");
+  assert_non_null(tasks);
+  for (const struct dirent *task = readdir(tasks); task; task = readdir(tasks))
+    if (atoi(task->d_name) > 0) sched_setaffinity(atoi(task->d_name), sizeof *cores, cores);
+  closedir(tasks);
+}
+
+static int threads_outside(const cpu_set_t *cores) {
+  int count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  assert_non_null(tasks);
+  for (const struct dirent *task = readdir(tasks); task; task = readdir(tasks)) {
+    cpu_set_t mask, both;
+    if (atoi(task->d_name) == 0 || sched_getaffinity(atoi(task->d_name), sizeof mask, &mask) != 0) continue;
+    CPU_AND(&both, &mask, cores);
+    count += !CPU_EQUAL(&both, &mask);
+  }
+  closedir(tasks);
+  return count;
+}
+
+typedef struct watched {
+  mz_run *run;
+  cpu_set_t all, one;
+  bool changes;
+  int outside, cores; /* threads that leave the one core; cores of the plan: before there are more again */
+} watched;
+
+static void tick(void *context, const mz_progress *progress) {
+  watched *w = context;
+  (void)progress;
+  const int64_t rounds = mz_run_counters(w->run)->rounds;
+  if (!w->changes) return;
+  if (rounds == FEWER) grant(&w->one);
+  if (rounds == MORE - 1) {
+    w->outside = threads_outside(&w->one);
+    w->cores = mz_steer_cores(w->run->steer);
+  }
+  if (rounds == MORE) grant(&w->all);
+}
+
+static uint64_t train(const char *folder, const char *strategy, bool changes, const cpu_set_t *all, watched *w) {
+  char dir[96], ledger[128];
+  mz_phase phase = {0};
+  mz_reason reason = MZ_GOES_ON;
+  mz_replayed replayed;
+  snprintf(dir, sizeof dir, "%s/%s-%d", folder, strategy, changes);
+  const mz_run_options options = {.env = "tictactoe",
+                                  .dir = dir,
+                                  .sets = (const char **)(uintptr_t)sets,
+                                  .set_count = sizeof sets / sizeof *sets,
+                                  .seed = 3,
+                                  .seed_given = true,
+                                  .allocate = strategy};
+  const mz_limits limits = {.rounds = ROUNDS};
+  *w = (watched){.all = *all, .changes = changes};
+  CPU_ZERO(&w->one);
+  int first = 0;
+  while (!CPU_ISSET(first, all)) first++;
+  CPU_SET(first, &w->one);
+  expect_ok(mz_run_open(&w->run, &options));
+  while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(w->run, &limits, tick, w, &phase, &reason));
+  mz_run_close(w->run);
+  grant(all);
+  snprintf(ledger, sizeof ledger, "%s/ledger.jsonl", dir);
+  expect_ok(mz_ledger_replay(ledger, INT64_MAX, &replayed));
+  assert_int_equal(replayed.differences, 0);
+  assert_int_equal((int)replayed.options.bounds.cpu_max, CPU_COUNT(all));
+  mz_replayed_free(&replayed);
+  return digest_of_run(dir);
+}
+
+static int told;
+static void count_told(void *context, mz_log_level level, const char *line) {
+  (void)context;
+  (void)level;
+  told += strstr(line, "the machine grants ") != NULL && strstr(line, "the plan follows") != NULL;
+}
+
+static void plans_follow_the_cores_and_results_do_not_notice(void **state) {
+  (void)state;
+  char folder[64];
+  cpu_set_t all;
+  watched w;
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) {
+    print_message("skipped: one core only\n");
+    skip();
+  }
+  make_folder(folder);
+  const uint64_t calm = train(folder, "greedy", false, &all, &w);
+  static const char *const strategies[] = {"fixed", "greedy", "demand"};
+  mz_log_set_sink(count_told, NULL);
+  for (int i = 0; i < 3; i++) {
+    told = 0;
+    const uint64_t digest = train(folder, strategies[i], true, &all, &w);
+    assert_true(digest == calm);
+    assert_int_equal(told, 2);
+    assert_int_equal(w.outside, 0);
+    assert_int_equal(w.cores, 1);
+  }
+  mz_log_set_sink(NULL, NULL);
+  drop_folder(folder);
+}
+
+static void what_changed_is_said(void **state) {
+  (void)state;
+  char text[128];
+  mz_granted before = {.cores = 2, .memory = 8ULL << 30}, now = before;
+  assert_true(mz_granted_same(&before, &now));
+  now.cores = 1;
+  assert_false(mz_granted_same(&before, &now));
+  mz_granted_text(&before, &now, text, sizeof text);
+  assert_string_equal(text, "1 core instead of 2");
+  now.memory = 512 << 20;
+  mz_granted_text(&before, &now, text, sizeof text);
+  assert_string_equal(text, "1 core instead of 2, 512 MiB of memory instead of 8192 MiB");
+  now = before;
+  before.mask_known = now.mask_known = true;
+  CPU_SET(1, &now.mask);
+  CPU_SET(0, &before.mask);
+  assert_false(mz_granted_same(&before, &now));
+  mz_granted_text(&before, &now, text, sizeof text);
+  assert_string_equal(text, "other cores");
+  before.mask_known = false; /* what is not known has not changed */
+  assert_true(mz_granted_same(&before, &now));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(plans_follow_the_cores_and_results_do_not_notice),
+                                     cmocka_unit_test(what_changed_is_said)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
