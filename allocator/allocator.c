@@ -187,11 +187,9 @@ void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decisi
       end_decision(a, d);
       return;
     }
-    mz_decision_say(d, "%s: begins with the plan that %s best, by %.3g %%", text,
+    mz_decision_say(d, "%s: begins with the plan that %s best, by %.3g %%, in turns with the start plan", text,
                     measured ? "the history predicts" : "probes predict", 100 * gain);
-    d->action = MZ_DECISION_CONFIRM;
-    d->expected = p.prediction;
-    a->plan = p.plan;
+    mz_verify_begin(a, &p, worth(a, &p.plan), releases(a, &p.plan), d);
   }
   end_decision(a, d);
 }

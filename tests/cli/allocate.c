@@ -230,7 +230,7 @@ static void test_limits_end_a_run(void **state) {
 static void test_sensors_are_read(void **state) {
   (void)state;
   process p = {0};
-  process_run(&p, "train", "tictactoe", TINY, "--run", "s", NULL);
+  process_run(&p, "train", "tictactoe", TINY, "--run", "s", "--set", "allocate.gain_min=1", NULL);
   assert_status(&p, 0);
   process_shell(&p, "tail -1 s/ledger.jsonl");
   cJSON *line = lines_at(p.out, -1);

@@ -135,7 +135,7 @@ static void test_answers_and_ledgers(void **state) {
   process_shell(&p, "printf 'z\\033[2J\\377\\n' | $MUZERO play plain");
   assert_clean(&p);
   assert_says(p.out, "'z\\x1B[2J\\xFF' is no move");
-  process_shell(&p, "sed -i 's/\"reason\":\"/&\\\\u001b[2J\\xff/' plain/ledger.jsonl && $MUZERO why plain --phase 1");
+  process_shell(&p, "sed -i 's/\"reason\":\"/&\\\\u001b[2J\\xff/' plain/ledger.jsonl && $MUZERO why plain --phase 0");
   assert_status(&p, 0);
   assert_clean(&p);
   assert_says(p.out, "why: \\x1B[2J\\xFF");
