@@ -1,54 +1,18 @@
-#include "muzero/steering/steer.h"
-#include "allocator/records/ledger.h"
-#include "allocator/sensors/monitor.h"
 #include "base/machine/clock.h"
 #include "base/log.h"
-#include "base/machine/machine.h"
-#include "base/threads/core.h"
-#include "muzero/steering/granted.h"
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/probe.h"
-#include "muzero/steering/window.h"
+#include "muzero/steering/steer_state.h"
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS_MAX = 4096, KEPT_MAX = 8, HISTORY_ROWS = 256, WINDOW_ROUNDS_LEAST = 8, BLOCK_ROUNDS_LEAST = 4 };
+enum { HISTORY_ROWS = 256, WINDOW_ROUNDS_LEAST = 8, BLOCK_ROUNDS_LEAST = 4 };
 /* Short windows while plans are tried, longer ones while nothing changes: deciding costs, and so do lines of the ledger. */
 static const double WINDOW_LEAST_S = 0.1, WINDOW_MOST_S = 5, WINDOW_GROWTH = 1.25;
 
-struct mz_steer {
-  const mz_state *state;
-  mz_memory memory;
-  int threads; /* budget; 0: none */
-  mz_granted granted;
-  mz_bounds bounds;
-  mz_outset outset;
-  struct kept { /* when the bounds changed, the plans kept under the ones before; the last ones */
-    double cores;
-    mz_knobs knobs;
-  } kept[KEPT_MAX];
-  int kept_count;
-  mz_allocator_options options;
-  mz_allocator *allocator;
-  mz_observation *rows; /* of the history, as the allocator was given them */
-  mz_history *history;
-  mz_history_key key;
-  const char *source;
-  mz_monitor *monitor;
-  mz_ledger ledger;
-  mz_window_meter meter;
-  mz_evaluation_clock evaluation;
-  double window_s; /* least length of the present window, where the user sets none */
-  mz_window window;
-  mz_decision decision;
-  double rounds[ROUNDS_MAX]; /* told to the allocator since the last decision */
-  int round_count;
-};
-
 /* ---- history ---- */
 
-/* Those of the key. */
-static mz_status read_rows(mz_steer *s) {
+mz_status mz_steer_read_history(mz_steer *s) {
   mz_history_row *rows = NULL;
   mz_observation *observations;
   int count = 0;
@@ -73,7 +37,7 @@ static mz_status read_history(mz_steer *s, const char *path, bool optional) {
     return MZ_OK;
   }
   MZ_TRY(opened);
-  return read_rows(s);
+  return mz_steer_read_history(s);
 }
 
 static mz_status add_history(mz_steer *s, const mz_plan *plan) {
@@ -152,8 +116,7 @@ mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
   return begin_section(s);
 }
 
-/* A new section, of a new allocator. */
-static mz_status begin_anew(mz_steer *s, mz_workers *workers, const mz_allocator_options *options) {
+mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocator_options *options) {
   mz_allocator *next;
   MZ_TRY(mz_allocator_create(&next, options));
   s->options = *options;
@@ -172,7 +135,7 @@ static mz_status begin_anew(mz_steer *s, mz_workers *workers, const mz_allocator
 mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
   mz_allocator_options options = s->options;
   options.start = mz_plan_of_knobs(&workers->knobs);
-  return begin_anew(s, workers, &options);
+  return mz_steer_begin_anew(s, workers, &options);
 }
 
 uint64_t mz_steer_ledger_offset(const mz_steer *s) { return s->ledger.offset; }
@@ -188,7 +151,7 @@ void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_phase(&s
 bool mz_steer_window_ended(const mz_steer *s) {
   const int64_t rounds = s->state->settings.allocation.window;
   const bool on_trial = s->decision.action == MZ_DECISION_TRY || s->decision.action == MZ_DECISION_WAIT;
-  if (s->round_count == ROUNDS_MAX) return true;
+  if (s->round_count == MZ_STEER_ROUNDS_MAX) return true;
   if (on_trial && s->round_count < BLOCK_ROUNDS_LEAST) return false;
   if (on_trial && rounds == 0) return s->meter.full_s >= s->window_s;
   return rounds > 0 ? s->meter.played >= rounds : s->meter.full >= WINDOW_ROUNDS_LEAST && s->meter.full_s >= s->window_s;
@@ -208,7 +171,7 @@ static const char *carry_out(mz_steer *s, mz_workers *workers, bool decided, cha
 
 void mz_steer_round(mz_steer *s, mz_workers *workers, const mz_round_stats *stats) {
   double seconds = mz_window_round(&s->meter, s->state, workers, stats);
-  if (!(seconds > 0) || s->round_count == ROUNDS_MAX) return;
+  if (!(seconds > 0) || s->round_count == MZ_STEER_ROUNDS_MAX) return;
   s->rounds[s->round_count++] = seconds;
   if (!mz_allocator_round(s->allocator, seconds)) return;
   mz_window_restart(&s->meter); /* the rest of the window runs under the old plan */
@@ -228,96 +191,6 @@ void mz_steer_evaluation_ended(mz_steer *s, const mz_workers *workers, int64_t m
   mz_window_evaluated(&s->meter, &s->evaluation, s->state, workers, moves);
 }
 
-/* ---- what the machine grants has changed ---- */
-
-/* The plan that was kept when there last were as many cores; the present one where that was never so. */
-static mz_knobs plan_for(mz_steer *s, double cores) {
-  const mz_knobs now = mz_steer_kept_knobs(s);
-  mz_knobs found = now;
-  int at = -1;
-  for (int i = 0; i < s->kept_count; i++) {
-    if (s->kept[i].cores == cores) found = s->kept[i].knobs;
-    if (s->kept[i].cores == s->bounds.cpu_max) at = i;
-  }
-  if (at < 0 && s->kept_count == KEPT_MAX) {
-    s->kept_count--;
-    memmove(s->kept, s->kept + 1, (size_t)s->kept_count * sizeof *s->kept);
-  }
-  if (at < 0) at = s->kept_count++;
-  s->kept[at] = (struct kept){s->bounds.cpu_max, now};
-  return found;
-}
-
-/* What the run itself holds counts as available. */
-static mz_status bounds_of(const mz_steer *s, const mz_granted *now, mz_bounds *out) {
-  mz_grants grants = {.cores = now->cores, .memory_bytes = s->bounds.memory_max};
-  if (s->threads > 0 && s->threads < grants.cores) grants.cores = s->threads;
-  if (now->memory != s->granted.memory) {
-    const double available = (double)mz_machine_available_memory();
-    grants.memory_bytes = (double)now->memory;
-    grants.available_bytes = available > 0 ? available + (double)mz_machine_rss() : 0;
-  }
-  return mz_bounds_resolve(out, &s->state->settings.allocation, &grants);
-}
-
-static mz_status find_outset(mz_steer *s, mz_bounds *bounds, mz_outset *out) {
-  const mz_knobs last = plan_for(s, bounds->cpu_max);
-  const mz_outset_options options = {.bounds = *bounds, .threads = s->threads, .last = &last};
-  MZ_TRY(mz_outset_find(out, &s->state->settings, &s->memory, &options));
-  for (int i = 0; i < out->pipeline.stage_count; i++) { /* probed once: what a stage costs alone has not changed */
-    const mz_pipeline_stage *was = &s->outset.pipeline.stages[i];
-    memcpy(out->pipeline.stages[i].probe_batch, was->probe_batch, sizeof was->probe_batch);
-    memcpy(out->pipeline.stages[i].probe_s, was->probe_s, sizeof was->probe_s);
-  }
-  out->pipeline.handoff_s = s->outset.pipeline.handoff_s;
-  const double needed = mz_plan_bytes(&out->pipeline, &out->plan, NULL, 0);
-  if (needed > bounds->memory_max) {
-    mz_log_write(MZ_LOG_WARNING, "the run may need %.0f MiB, %.0f MiB more than may be had now, and no plan needs less",
-                 needed / 0x1p20, (needed - bounds->memory_max) / 0x1p20);
-    bounds->memory_max = needed;
-  }
-  return MZ_OK;
-}
-
-/* The plan moves into the new bounds at once; a new section of the ledger begins. Where that cannot be, all stays as it was. */
-static mz_status adapt(mz_steer *s, mz_workers *workers, const mz_granted *now) {
-  mz_bounds bounds;
-  mz_outset *next;
-  mz_status status;
-  MZ_TRY(bounds_of(s, now, &bounds));
-  MZ_TRY(mz_alloc(&next, 1, sizeof *next));
-  if (now->mask_known) mz_core_confine(&now->mask); /* the thread that drives looks for devices among its cores */
-  MZ_TRY_CLEANUP(find_outset(s, &bounds, next));
-  s->outset = *next;
-  s->bounds = bounds;
-  workers->bind = true;
-  mz_history_key_of(&s->key, s->state->env, &s->state->settings, &s->state->model, bounds.cpu_max);
-  MZ_TRY_CLEANUP(read_rows(s));
-  mz_allocator_options options = s->options;
-  options.pipeline = &s->outset.pipeline;
-  options.bounds = bounds;
-  options.start = s->outset.plan;
-  MZ_TRY_CLEANUP(begin_anew(s, workers, &options));
-cleanup:
-  free(next);
-  return status;
-}
-
-/* true: the machine grants other resources than before, and the window judges nothing. */
-static bool follow_machine(mz_steer *s, mz_workers *workers) {
-  mz_granted now;
-  char what[128];
-  mz_granted_read(&now, s->monitor, &s->granted);
-  if (mz_granted_same(&s->granted, &now)) return false;
-  mz_granted_text(&s->granted, &now, what, sizeof what);
-  mz_log_write(MZ_LOG_INFO, "the machine grants %s: the plan follows", what);
-  const mz_status status = adapt(s, workers, &now);
-  if (status != MZ_OK)
-    mz_log_write(MZ_LOG_WARNING, "the machine grants %s, and the plan stays as it was: %s", what, mz_message());
-  s->granted = now;
-  return status == MZ_OK;
-}
-
 /* ---- deciding ---- */
 
 static void read_window(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats, double score) {
@@ -333,7 +206,7 @@ static void read_window(mz_steer *s, const mz_workers *workers, const mz_round_s
 mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision) {
   *decision = &s->decision;
-  if (follow_machine(s, workers)) return MZ_OK;
+  if (mz_steer_adapt(s, workers)) return MZ_OK;
   const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
   read_window(s, workers, stats, score);
   mz_allocator_decide(s->allocator, &s->window, &s->decision);

@@ -1,0 +1,93 @@
+/* The plan follows what the machine grants. */
+#include "base/log.h"
+#include "base/machine/machine.h"
+#include "base/threads/core.h"
+#include "muzero/steering/history_key.h"
+#include "muzero/steering/steer_state.h"
+#include <string.h>
+
+/* The plan that was kept when there last were as many cores; the present one where that was never so. */
+static mz_knobs plan_for(mz_steer *s, double cores) {
+  const mz_knobs now = mz_steer_kept_knobs(s);
+  mz_knobs found = now;
+  int at = -1;
+  for (int i = 0; i < s->kept_count; i++) {
+    if (s->kept[i].cores == cores) found = s->kept[i].knobs;
+    if (s->kept[i].cores == s->bounds.cpu_max) at = i;
+  }
+  if (at < 0 && s->kept_count == MZ_KEPT_MAX) {
+    s->kept_count--;
+    memmove(s->kept, s->kept + 1, (size_t)s->kept_count * sizeof *s->kept);
+  }
+  if (at < 0) at = s->kept_count++;
+  s->kept[at] = (mz_kept){s->bounds.cpu_max, now};
+  return found;
+}
+
+/* What the run itself holds counts as available. */
+static mz_status bounds_of(const mz_steer *s, const mz_granted *now, mz_bounds *out) {
+  mz_grants grants = {.cores = now->cores, .memory_bytes = s->bounds.memory_max};
+  if (s->threads > 0 && s->threads < grants.cores) grants.cores = s->threads;
+  if (now->memory != s->granted.memory) {
+    const double available = (double)mz_machine_available_memory();
+    grants.memory_bytes = (double)now->memory;
+    grants.available_bytes = available > 0 ? available + (double)mz_machine_rss() : 0;
+  }
+  return mz_bounds_resolve(out, &s->state->settings.allocation, &grants);
+}
+
+static mz_status find_outset(mz_steer *s, mz_bounds *bounds, mz_outset *out) {
+  const mz_knobs last = plan_for(s, bounds->cpu_max);
+  const mz_outset_options options = {.bounds = *bounds, .threads = s->threads, .last = &last};
+  MZ_TRY(mz_outset_find(out, &s->state->settings, &s->memory, &options));
+  for (int i = 0; i < out->pipeline.stage_count; i++) { /* probed once: what a stage costs alone has not changed */
+    const mz_pipeline_stage *was = &s->outset.pipeline.stages[i];
+    memcpy(out->pipeline.stages[i].probe_batch, was->probe_batch, sizeof was->probe_batch);
+    memcpy(out->pipeline.stages[i].probe_s, was->probe_s, sizeof was->probe_s);
+  }
+  out->pipeline.handoff_s = s->outset.pipeline.handoff_s;
+  const double needed = mz_plan_bytes(&out->pipeline, &out->plan, NULL, 0);
+  if (needed > bounds->memory_max) {
+    mz_log_write(MZ_LOG_WARNING, "the run may need %.0f MiB, %.0f MiB more than may be had now, and no plan needs less",
+                 needed / 0x1p20, (needed - bounds->memory_max) / 0x1p20);
+    bounds->memory_max = needed;
+  }
+  return MZ_OK;
+}
+
+static mz_status adapt(mz_steer *s, mz_workers *workers, const mz_granted *now) {
+  mz_bounds bounds;
+  mz_outset *next;
+  mz_status status;
+  MZ_TRY(bounds_of(s, now, &bounds));
+  MZ_TRY(mz_alloc(&next, 1, sizeof *next));
+  if (now->mask_known) mz_core_confine(&now->mask); /* the thread that drives looks for devices among its cores */
+  MZ_TRY_CLEANUP(find_outset(s, &bounds, next));
+  s->outset = *next;
+  s->bounds = bounds;
+  workers->bind = true;
+  mz_history_key_of(&s->key, s->state->env, &s->state->settings, &s->state->model, bounds.cpu_max);
+  MZ_TRY_CLEANUP(mz_steer_read_history(s));
+  mz_allocator_options options = s->options;
+  options.pipeline = &s->outset.pipeline;
+  options.bounds = bounds;
+  options.start = s->outset.plan;
+  MZ_TRY_CLEANUP(mz_steer_begin_anew(s, workers, &options));
+cleanup:
+  free(next);
+  return status;
+}
+
+bool mz_steer_adapt(mz_steer *s, mz_workers *workers) {
+  mz_granted now;
+  char what[128];
+  mz_granted_read(&now, s->monitor, &s->granted);
+  if (mz_granted_same(&s->granted, &now)) return false;
+  mz_granted_text(&s->granted, &now, what, sizeof what);
+  mz_log_write(MZ_LOG_INFO, "the machine grants %s: the plan follows", what);
+  const mz_status status = adapt(s, workers, &now);
+  if (status != MZ_OK)
+    mz_log_write(MZ_LOG_WARNING, "the machine grants %s, and the plan stays as it was: %s", what, mz_message());
+  s->granted = now;
+  return status == MZ_OK;
+}

@@ -1,0 +1,48 @@
+/* What steering a run is made of, for steer.c and adapt.c. */
+#pragma once
+#include "allocator/records/ledger.h"
+#include "allocator/sensors/monitor.h"
+#include "muzero/steering/granted.h"
+#include "muzero/steering/steer.h"
+#include "muzero/steering/window.h"
+
+enum { MZ_STEER_ROUNDS_MAX = 4096, MZ_KEPT_MAX = 8 };
+
+typedef struct mz_kept { /* a plan, and the cores under which it was kept */
+  double cores;
+  mz_knobs knobs;
+} mz_kept;
+
+struct mz_steer {
+  const mz_state *state;
+  mz_memory memory;
+  int threads; /* budget; 0: none */
+  mz_granted granted;
+  mz_bounds bounds;
+  mz_outset outset;
+  mz_kept kept[MZ_KEPT_MAX]; /* when the bounds changed, under the ones before; the last ones */
+  int kept_count;
+  mz_allocator_options options;
+  mz_allocator *allocator;
+  mz_observation *rows; /* of the history, as the allocator was given them */
+  mz_history *history;
+  mz_history_key key;
+  const char *source;
+  mz_monitor *monitor;
+  mz_ledger ledger;
+  mz_window_meter meter;
+  mz_evaluation_clock evaluation;
+  double window_s; /* least length of the present window, where the user sets none */
+  mz_window window;
+  mz_decision decision;
+  double rounds[MZ_STEER_ROUNDS_MAX]; /* told to the allocator since the last decision */
+  int round_count;
+};
+
+/* Reads the rows of s->key into s->options. */
+mz_status mz_steer_read_history(mz_steer *s);
+/* A new section of the ledger, of a new allocator. */
+mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocator_options *options);
+/* At a window's end: looks at what the machine grants. Where that has changed, the plan moves into the new bounds at once, a new section
+ * begins, and the window judges nothing: true. What cannot be followed costs a warning. (adapt.c) */
+bool mz_steer_adapt(mz_steer *s, mz_workers *workers);
