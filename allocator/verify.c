@@ -146,10 +146,14 @@ static void verify(mz_allocator *a, const char *what, mz_decision *d) {
   end_block(a, what == NULL);
   const mz_verdict verdict = mz_trial_verdict(&a->trial, a->settings.windows, &ratio);
   const int pairs = a->trial.ratios.count;
-  snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d pair%s of blocks", ratio.estimate,
-           measures[a->settings.objective], ratio.low, ratio.high, pairs, pairs == 1 ? "" : "s");
+  if (isfinite(ratio.high))
+    snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d pairs of blocks", ratio.estimate,
+             measures[a->settings.objective], ratio.low, ratio.high, pairs);
+  else
+    snprintf(judged, sizeof judged, "%.3g times %s, which every round shows, in %d pair%s of blocks", ratio.estimate,
+             measures[a->settings.objective], pairs, pairs == 1 ? "" : "s");
+  if (isfinite(ratio.high) || verdict != MZ_VERDICT_WAIT) d->ratio = ratio.estimate;
   if (isfinite(ratio.high)) {
-    d->ratio = ratio.estimate;
     d->ratio_low = ratio.low;
     d->ratio_high = ratio.high;
   }

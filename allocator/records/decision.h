@@ -26,8 +26,8 @@ typedef struct mz_decision {
   int candidate_count; /* the proposed plan and the best others: at most 4 in all, at most 1 where nothing changes */
   const char *binding;
   char reason[MZ_REASON_BYTES];
-  /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval; NAN without a
-   * trial, and where it was given up. */
+  /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval (NAN where
+   * every round showed it); NAN without a trial, and where it was given up. */
   double ratio, ratio_low, ratio_high;
   int64_t predictions, predictions_held; /* so far: windows that were predicted, those that fell within the interval */
   int reverts;                           /* so far */

@@ -2,8 +2,8 @@
 #include "base/maths/digest.h"
 #include <math.h>
 
-static const double ABANDON_SPEED = 0.7, CONFIDENCE = 0.9;
-enum { SETTLING_ROUNDS = 2, SLOW_ROUNDS = 2 };
+static const double PLAIN_SPEED = 0.7, CONFIDENCE = 0.9;
+enum { SETTLING_ROUNDS = 2, SLOW_ROUNDS = 2, PLAIN_ROUNDS = 3 };
 
 /* ---- rounds ---- */
 
@@ -29,6 +29,12 @@ static double slowest(const mz_rounds *rounds) {
   double most = 0;
   for (int i = 0; i < rounds->count; i++) most = fmax(most, rounds->seconds[i]);
   return most;
+}
+
+static double fastest(const mz_rounds *rounds) {
+  double least = INFINITY;
+  for (int i = 0; i < rounds->count; i++) least = fmin(least, rounds->seconds[i]);
+  return least;
 }
 
 /* ---- trial ---- */
@@ -57,7 +63,7 @@ bool mz_trial_round(mz_trial *trial, double seconds) {
   mz_rounds_add(&trial->block, seconds);
   if (warming || trial->block.count < SETTLING_ROUNDS || trial->side == MZ_SIDE_OLD || old->count < 2) return false;
   const double equal_s = seconds / trial->worth; /* what the old plan would have to take to be as bad */
-  const bool bad = equal_s * ABANDON_SPEED > mz_rounds_median(old) && equal_s > slowest(old);
+  const bool bad = equal_s * PLAIN_SPEED > mz_rounds_median(old) && equal_s > slowest(old);
   trial->slow = bad ? trial->slow + 1 : 0;
   return trial->slow >= SLOW_ROUNDS;
 }
@@ -102,9 +108,19 @@ static bool is_over(const mz_trial *trial, int64_t pairs_min) {
   return trial->ratios.count >= most || trial->blocks >= 4 * most;
 }
 
+/* Every round of one plan is faster than every one of the other, by far. */
+static mz_verdict plain(const mz_trial *trial) {
+  const mz_rounds *old = &trial->rounds[MZ_SIDE_OLD], *new = &trial->rounds[MZ_SIDE_NEW];
+  if (trial->ratios.count < 1 || old->count < PLAIN_ROUNDS || new->count < PLAIN_ROUNDS) return MZ_VERDICT_WAIT;
+  if (slowest(new) / trial->worth < PLAIN_SPEED * fastest(old)) return MZ_VERDICT_CONFIRM;
+  return PLAIN_SPEED * fastest(new) / trial->worth > slowest(old) ? MZ_VERDICT_REVERT : MZ_VERDICT_WAIT;
+}
+
 mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interval *ratio) {
   const mz_interval logs = mz_sequence_interval(&trial->ratios, CONFIDENCE);
   *ratio = (mz_interval){.estimate = exp(logs.estimate), .low = exp(logs.low), .high = exp(logs.high)};
+  const mz_verdict verdict = plain(trial);
+  if (verdict != MZ_VERDICT_WAIT) return verdict;
   if (trial->ratios.count >= pairs_min) {
     if (logs.low > 0 || (trial->concession > 0 && logs.low >= -trial->concession)) return MZ_VERDICT_CONFIRM;
     if (logs.high < (trial->concession > 0 ? -trial->concession : trial->gain_min)) return MZ_VERDICT_REVERT;

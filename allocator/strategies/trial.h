@@ -53,7 +53,8 @@ bool mz_trial_round(mz_trial *trial, double seconds);
 void mz_trial_block(mz_trial *trial, bool counts);
 
 typedef enum mz_verdict { MZ_VERDICT_WAIT, MZ_VERDICT_CONFIRM, MZ_VERDICT_REVERT } mz_verdict;
-/* After a block. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. From `pairs_min` pairs on:
- * one shown to be faster, or no slower than the concession, is confirmed; one shown to gain less than it has to is reverted; so is what is still
- * undecided after 16 pairs (or pairs_min, if more), or after twice as many blocks as they take. */
+/* After a block. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. After one pair: a plan of
+ * which every round beats every one of the other, by more than 0.7 times its speed, is plainly better, and needs no interval. From
+ * `pairs_min` pairs on: one shown to be faster, or no slower than the concession, is confirmed; one shown to gain less than it has to
+ * is reverted; so is what is still undecided after 16 pairs (or pairs_min, if more), or after twice as many blocks as they take. */
 mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interval *ratio);

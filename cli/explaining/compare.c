@@ -9,7 +9,7 @@
 
 typedef struct compare_arguments {
   mz_session_arguments session;
-  const char *env, *preset, *dir, *arms;
+  const char *env, *preset, *dir, *arms, *scenario;
   int64_t seeds, block;
 } compare_arguments;
 
@@ -43,6 +43,13 @@ static const mz_option options[] = {
      .max = 1e6,
      .class_ = MZ_OPERATIONAL,
      .help = "phases that an arm runs before it is the next one's turn; 0: chosen"},
+    {.name = "--scenario",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(scenario),
+     .value = "TEXT",
+     .otherwise = "the machine stays as it is",
+     .class_ = MZ_OPERATIONAL,
+     .help = "what changes from block to block, alike for every arm: cores=1@10-19;neighbour=2@20-29;stream=1@30-"},
     MZ_OPTION_PRESET(AT(preset)),
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
@@ -84,6 +91,27 @@ static bool stopping(void *context) {
   return mz_signals_stopping();
 }
 
+/* "blocks 4 to 6, cores 1: rule 3.12 s, greedy 3.40 s". */
+static void print_segments(const cJSON *summary) {
+  static const char *const things[] = {"cores", "neighbour", "stream"};
+  char text[MZ_TEXT_SIZE], shown[MZ_SHOWN_SIZE];
+  const cJSON *segments = cJSON_GetObjectItemCaseSensitive(summary, "segments"), *segment, *arm;
+  if (cJSON_GetArraySize(segments) > 0) printf("\nwall time by segment of the scenario\n");
+  cJSON_ArrayForEach(segment, segments) {
+    printf("  blocks %.0f to %.0f", mz_json_number_or_nan(segment, "first"), mz_json_number_or_nan(segment, "last"));
+    for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
+      const double value = mz_json_number_or_nan(segment, things[i]);
+      if (value > 0) printf(", %s %g", things[i], value);
+    }
+    const char *before = ": ";
+    cJSON_ArrayForEach(arm, cJSON_GetObjectItemCaseSensitive(segment, "wall_s")) {
+      printf("%s%s %s", before, mz_text_shown(arm->string, shown), mz_text_time(cJSON_GetNumberValue(arm), text));
+      before = ", ";
+    }
+    printf("\n");
+  }
+}
+
 /* The table, the ratios of wall time, the claims, and what must be said beside them. */
 static void print_summary(const cJSON *summary, const char *dir) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], d[MZ_TEXT_SIZE], shown[MZ_SHOWN_SIZE];
@@ -107,6 +135,7 @@ static void print_summary(const cJSON *summary, const char *dir) {
            cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)), mz_json_number_or_nan(row, "n"),
            strcmp(mz_json_text_or_empty(row, "metric"), "wall_s") != 0 ? "  (second half)" : "");
   }
+  print_segments(summary);
   printf("\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (mz_json_text_or_empty(row, "claim")[0])
       printf("Claim: %s.\n", mz_json_text_or_empty(row, "claim"));
@@ -123,6 +152,7 @@ static mz_status compare(const void *given) {
                                  .seeds = (int)arguments->seeds,
                                  .dir = arguments->dir,
                                  .limits = mz_session_limits(&arguments->session),
+                                 .scenario = arguments->scenario,
                                  .block_phases = (int)arguments->block};
   compared.run.env = arguments->env;
   compared.run.preset = arguments->preset;

@@ -95,7 +95,9 @@ static void print_long(const cJSON *d) {
   printf("  decision: %s: ", mz_json_text_or_empty(d, "action"));
   print_plan(item(d, "next"), item(d, "plan"));
   printf("\n  why: %s\n", mz_json_text_or_empty(d, "reason"));
-  if (isfinite(mz_json_number_or_nan(d, "ratio")))
+  if (isfinite(mz_json_number_or_nan(d, "ratio")) && !isfinite(mz_json_number_or_nan(d, "ratio_high")))
+    printf("  the trial's speed over the old plan's: %.3f, shown by every round\n", mz_json_number_or_nan(d, "ratio"));
+  else if (isfinite(mz_json_number_or_nan(d, "ratio")))
     printf("  the trial's speed over the old plan's: %.3f (90 %%: %.3f to %.3f)\n", mz_json_number_or_nan(d, "ratio"),
            mz_json_number_or_nan(d, "ratio_low"), mz_json_number_or_nan(d, "ratio_high"));
   if (mz_json_text_or_empty(d, "binding")[0]) printf("  bound by %s\n", mz_json_text_or_empty(d, "binding"));

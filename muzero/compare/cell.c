@@ -1,6 +1,7 @@
 #include "muzero/compare/cell.h"
 #include "base/machine/clock.h"
 #include "base/file/file.h"
+#include "base/log.h"
 #include "muzero/knobs.h"
 #include <errno.h>
 #include <math.h>
@@ -62,6 +63,7 @@ static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
 
 static void serve(FILE *in, FILE *out, const mz_run_options *options, const mz_limits *limits) {
   mz_run *run;
+  mz_log_set_level(MZ_LOG_WARNING); /* what one run tells its user would be told by every arm */
   mz_status status = mz_run_open(&run, options);
   if (status == MZ_OK) mz_run_rest(run);
   bool going = say(out, status == MZ_OK ? cJSON_CreateObject() : failure(status)) && status == MZ_OK;

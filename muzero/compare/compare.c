@@ -4,6 +4,8 @@
 #include "base/machine/machine.h"
 #include "base/maths/streams.h"
 #include "muzero/compare/cell.h"
+#include "muzero/compare/scenario.h"
+#include "muzero/compare/segments.h"
 #include "muzero/compare/summary.h"
 #include "muzero/report/report.h"
 #include "muzero/run.h"
@@ -19,7 +21,9 @@ typedef struct comparison {
   mz_arm arms[MZ_ARMS_MAX + 1]; /* the last is the twin of the first */
   int count;                    /* with the twin */
   int block_phases;
-  int64_t rounds; /* limit; 0: none */
+  mz_scenario scenario;
+  mz_scenery scenery; /* of the present seed */
+  int64_t rounds;     /* limit; 0: none */
   char dir[512];
   uint64_t started_ns;
   double played, all; /* rounds */
@@ -48,6 +52,7 @@ static cJSON *plan_json(const comparison *c) {
   cJSON_AddNumberToObject(limit, "for_s", o->limits.for_s);
   cJSON_AddNumberToObject(limit, "until", o->limits.until ? o->limits.score : NAN);
   cJSON_AddNumberToObject(json, "block_phases", c->block_phases);
+  if (c->scenario.count > 0) cJSON_AddStringToObject(json, "scenario", o->scenario);
   return json;
 }
 
@@ -138,12 +143,19 @@ static void tell(comparison *c, int seed, int64_t block, int arm, const mz_cell 
 
 static bool stopping(const comparison *c) { return c->watcher->stopping && c->watcher->stopping(c->watcher->context); }
 
+static mz_status set_scenario(comparison *c, int64_t block, const mz_cell *cells) {
+  pid_t pids[MZ_ARMS_MAX + 1];
+  for (int i = 0; i < c->count; i++) pids[i] = cells[i].ended ? 0 : cells[i].pid;
+  return mz_scenario_set(&c->scenery, &c->scenario, block + 1, pids, c->count);
+}
+
 static mz_status play_seed(comparison *c, int index, mz_cell *cells) {
   const uint64_t seed = c->options->run.seed + (uint64_t)index;
   for (int64_t block = 0;; block++) {
     int order[MZ_ARMS_MAX + 1];
     bool any = false;
     draw_order(seed, block, c->count, order);
+    MZ_TRY(set_scenario(c, block, cells));
     for (int i = 0; i < c->count; i++) {
       mz_cell *cell = &cells[order[i]];
       if (cell->ended) continue;
@@ -195,6 +207,8 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
   for (int i = 0; i < c->count; i++) mz_cell_end(&cells[i]);
+  mz_scenario_clear(&c->scenery);
+  c->scenery = (mz_scenery){0};
   if (status == MZ_OK) {
     *out = cells_json(c, cells, seed, dir);
     char *text = mz_json_line(*out);
@@ -248,6 +262,14 @@ static mz_status check_settings(comparison *c, int64_t *phase_rounds) {
   return MZ_OK;
 }
 
+static mz_status add_segments(const comparison *c, const cJSON *seeds, cJSON *summary) {
+  if (c->scenario.count == 0) return MZ_OK;
+  cJSON *segments = mz_compare_segments(&c->scenario, seeds);
+  if (segments && cJSON_AddItemToObject(summary, "segments", segments)) return MZ_OK;
+  cJSON_Delete(segments);
+  return mz_fail(MZ_E_MEMORY, "compare: no memory for its segments");
+}
+
 static mz_status write_summary(const comparison *c, const cJSON *summary) {
   char path[PATH_SIZE];
   const char *const runs[] = {c->dir};
@@ -274,6 +296,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   cJSON *seeds = cJSON_CreateArray();
   mz_status status;
   MZ_TRY_CLEANUP(mz_arms_parse(options->arms, cores, c->arms, &c->count));
+  MZ_TRY_CLEANUP(mz_scenario_parse(&c->scenario, options->scenario, mz_machine_cores()));
   MZ_TRY_CLEANUP(check_settings(c, &phase_rounds));
   c->block_phases = chosen_block(c, phase_rounds);
   c->arms[c->count] = c->arms[0];
@@ -300,6 +323,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   status = mz_compare_summarise(plan, seeds, c->arms, c->count, summary);
   cJSON_Delete(plan);
   MZ_TRY_CLEANUP(status);
+  MZ_TRY_CLEANUP(add_segments(c, seeds, *summary));
   MZ_TRY_CLEANUP(write_summary(c, *summary));
   snprintf(dir, dir_size, "%s", c->dir);
 cleanup:

@@ -14,7 +14,8 @@ typedef struct mz_compare_options {
   int seeds;       /* run.seed, run.seed + 1, … */
   const char *dir; /* NULL: runs/compare-ENV-… is made up */
   mz_limits limits;
-  int block_phases; /* 0: chosen: about 30 blocks a seed where rounds are limited, otherwise 1 */
+  const char *scenario; /* scenario.h; NULL: the machine stays as it is */
+  int block_phases;     /* 0: chosen: about 30 blocks a seed where rounds are limited, otherwise 1 */
 } mz_compare_options;
 
 typedef struct mz_compare_progress {

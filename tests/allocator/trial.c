@@ -69,7 +69,7 @@ static outcome try_speed(double speed, double noise, double worth, double conces
     b.drift = drift;
     o.confirmed += run(&b, &trial, &pairs) == MZ_VERDICT_CONFIRM;
     o.pairs += pairs;
-    assert_in_range(pairs, 3, MZ_TRIAL_PAIRS_MAX);
+    assert_in_range(pairs, 1, MZ_TRIAL_PAIRS_MAX);
   }
   return o;
 }
@@ -110,6 +110,26 @@ static void test_by_cost_a_slow_plan_may_win_and_a_fast_one_lose(void **state) {
   (void)state;
   assert_int_equal(try_speed(0.8, 0.02, 2, 0, 0).confirmed, 300); /* half the price: 1.6 */
   assert_int_equal(try_speed(1.5, 0.02, 0.5, 0, 0).confirmed, 0); /* twice the price: 0.75 */
+}
+
+/* Twice as fast, or half as fast, with a block of each. Not so where one round of the other plan was as good. */
+static void test_what_every_round_shows_needs_no_interval(void **state) {
+  (void)state;
+  mz_interval ratio;
+  for (int slow = 0; slow < 2; slow++) {
+    bench b = bench_of(5, slow ? 0.5 : 2, 0.05);
+    for (int one = 0; one < 2; one++) {
+      mz_trial trial;
+      mz_rounds old = {0};
+      if (one) mz_rounds_add(&old, slow ? 1.9 : 0.55);
+      mz_trial_begin(&trial, &old, 1, 0, GAIN_MIN, 1);
+      run_block(&b, &trial, 4);
+      assert_int_equal(mz_trial_verdict(&trial, 3, &ratio), MZ_VERDICT_WAIT);
+      run_block(&b, &trial, 4);
+      const mz_verdict wanted = one ? MZ_VERDICT_WAIT : slow ? MZ_VERDICT_REVERT : MZ_VERDICT_CONFIRM;
+      assert_int_equal(mz_trial_verdict(&trial, 3, &ratio), wanted);
+    }
+  }
 }
 
 static void test_orders_differ_and_begin_with_the_new_plan(void **state) {
@@ -230,6 +250,7 @@ int main(void) {
       cmocka_unit_test(test_a_plan_that_releases_may_be_a_little_slower),
       cmocka_unit_test(test_what_changes_meanwhile_meets_both),
       cmocka_unit_test(test_by_cost_a_slow_plan_may_win_and_a_fast_one_lose),
+      cmocka_unit_test(test_what_every_round_shows_needs_no_interval),
       cmocka_unit_test(test_orders_differ_and_begin_with_the_new_plan),
       cmocka_unit_test(test_two_plainly_bad_rounds_end_a_trial_after_the_first_two),
       cmocka_unit_test(test_an_outlier_that_the_old_plan_had_too_is_no_evidence),

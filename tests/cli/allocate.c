@@ -289,6 +289,32 @@ static void test_compare(void **state) {
   process_free(&p);
 }
 
+/* The machine changes from block to block: results do not notice, and each segment is told. */
+static void test_compare_in_a_scenario(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "12", "--seeds", "1", "--block", "1", "--arms", "rule,greedy",
+              "--run", "sc", "--scenario", "cores=1@2-3;neighbour=1@3-4", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *done = lines_at(p.out, -1);
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(done, "same_digest")));
+  const cJSON *segments = cJSON_GetObjectItem(done, "segments");
+  assert_int_equal(cJSON_GetArraySize(segments), 5);
+  static const int wanted[5][4] = {{1, 1, 0, 0}, {2, 2, 1, 0}, {3, 3, 1, 1}, {4, 4, 0, 1}, {5, 6, 0, 0}};
+  for (int i = 0; i < 5; i++) {
+    const cJSON *segment = cJSON_GetArrayItem(segments, i), *wall = cJSON_GetObjectItem(segment, "wall_s");
+    assert_int_equal((int)lines_number(segment, "first"), wanted[i][0]);
+    assert_int_equal((int)lines_number(segment, "last"), wanted[i][1]);
+    assert_int_equal((int)lines_number(segment, "cores"), wanted[i][2]);
+    assert_int_equal((int)lines_number(segment, "neighbour"), wanted[i][3]);
+    assert_true(lines_number(wall, "rule") > 0 && lines_number(wall, "greedy") > 0 && lines_number(wall, "A/A") > 0);
+  }
+  cJSON_Delete(done);
+  process_run(&p, "compare", "tictactoe", TINY, "--arms", "rule,greedy", "--scenario", "cores=1@2-1", NULL);
+  refused(&p, 3, "character 11");
+  process_free(&p);
+}
+
 /* An interrupt keeps the seeds that have finished; an arm that is killed is told, and the others continue. */
 static void test_compare_interrupted(void **state) {
   (void)state;
@@ -333,6 +359,7 @@ int main(void) {
       cmocka_unit_test(test_sensors_are_read),
       cmocka_unit_test(test_history_that_cannot_be_had),
       cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_compare_in_a_scenario),
       cmocka_unit_test(test_compare_interrupted),
       cmocka_unit_test(test_compare_crash),
   };
