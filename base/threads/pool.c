@@ -218,6 +218,8 @@ void mz_pool_place(mz_pool *pool, const int16_t *cores, int count) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
+void mz_pool_grant(mz_pool *pool, const cpu_set_t *home) { pool->home = *home; }
+
 int mz_pool_threads(const mz_pool *pool) { return pool->size; }
 
 bool mz_pool_look(mz_pool *pool, mz_pool_view *out) {

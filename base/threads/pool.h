@@ -5,6 +5,7 @@
  *
  * One thread at a time drives a pool (start, wait); resize may come from any thread at any time. Tasks start in index order. */
 #pragma once
+#include <sched.h>
 #include "base/threads/stage.h"
 #include "base/status.h"
 #include <stdbool.h>
@@ -42,6 +43,9 @@ void mz_pool_give_way(mz_pool *pool);
  * created the pool may not run are left out; count 0, or none left: anywhere that thread may. Where the system refuses, they go
  * on where they are. From any thread at any time. Speed only. */
 void mz_pool_place(mz_pool *pool, const int16_t *cores, int count);
+/* The system lets the process run elsewhere than when the pool was created: places are looked for among these cores from now on.
+ * mz_pool_place is due afterwards. Not while another thread calls it. */
+void mz_pool_grant(mz_pool *pool, const cpu_set_t *home);
 
 typedef struct mz_pool_view {
   int threads;              /* wanted */

@@ -65,7 +65,7 @@ static mz_status adapt(mz_steer *s, mz_workers *workers, const mz_granted *now) 
   MZ_TRY_CLEANUP(find_outset(s, &bounds, next));
   s->outset = *next;
   s->bounds = bounds;
-  workers->bind = true;
+  mz_workers_grant(workers, now->mask_known ? &now->mask : NULL);
   mz_history_key_of(&s->key, s->state->env, &s->state->settings, &s->state->model, bounds.cpu_max);
   MZ_TRY_CLEANUP(mz_steer_read_history(s));
   mz_allocator_options options = s->options;

@@ -101,6 +101,14 @@ void mz_workers_deinit(mz_workers *w) {
   memset(w, 0, sizeof *w);
 }
 
+void mz_workers_grant(mz_workers *w, const cpu_set_t *cores) {
+  w->bind = true;
+  if (!cores) return;
+  mz_pool_grant(w->actor_pool, cores);
+  mz_pool_grant(w->batch_pool, cores);
+  mz_pool_grant(w->state->learner_pool, cores);
+}
+
 mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   mz_knobs old = w->knobs;
   const mz_knobs next = mz_knobs_or(asked, &old);

@@ -31,6 +31,9 @@ typedef struct mz_workers {
 /* devices: stay alive as long as the workers; may be NULL. */
 mz_status mz_workers_init(mz_workers *workers, mz_state *state, const mz_knobs *knobs, const mz_devices *devices);
 void mz_workers_deinit(mz_workers *workers);
+/* Between rounds, before a resize: its devices are other ones. cores: where the system lets the process run from now on; NULL:
+ * where it did. */
+void mz_workers_grant(mz_workers *workers, const cpu_set_t *cores);
 /* Between rounds. Fields that are 0 keep their values. On failure the old knobs stay in force. */
 mz_status mz_workers_resize(mz_workers *workers, const mz_knobs *asked);
 

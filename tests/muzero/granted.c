@@ -36,6 +36,15 @@ static int threads_outside(const cpu_set_t *cores) {
   return count;
 }
 
+static cpu_set_t one_of(const cpu_set_t *all) {
+  cpu_set_t one;
+  int first = 0;
+  CPU_ZERO(&one);
+  while (!CPU_ISSET(first, all)) first++;
+  CPU_SET(first, &one);
+  return one;
+}
+
 typedef struct watched {
   mz_run *run;
   cpu_set_t all, one;
@@ -70,11 +79,7 @@ static uint64_t train(const char *folder, const char *strategy, bool changes, co
                                   .seed_given = true,
                                   .allocate = strategy};
   const mz_limits limits = {.rounds = ROUNDS};
-  *w = (watched){.all = *all, .changes = changes};
-  CPU_ZERO(&w->one);
-  int first = 0;
-  while (!CPU_ISSET(first, all)) first++;
-  CPU_SET(first, &w->one);
+  *w = (watched){.all = *all, .one = one_of(all), .changes = changes};
   expect_ok(mz_run_open(&w->run, &options));
   while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(w->run, &limits, tick, w, &phase, &reason));
   mz_run_close(w->run);
@@ -85,6 +90,42 @@ static uint64_t train(const char *folder, const char *strategy, bool changes, co
   assert_int_equal((int)replayed.options.bounds.cpu_max, CPU_COUNT(all));
   mz_replayed_free(&replayed);
   return digest_of_run(dir);
+}
+
+/* A run that began on one core uses more when it may. */
+static void what_began_on_one_core_spreads(void **state) {
+  (void)state;
+  char folder[64], dir[96];
+  cpu_set_t all;
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) {
+    print_message("skipped: one core only\n");
+    skip();
+  }
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  watched w = {.all = all, .one = one_of(&all)};
+  const mz_run_options options = {.env = "tictactoe",
+                                  .dir = dir,
+                                  .sets = (const char **)(uintptr_t)sets,
+                                  .set_count = sizeof sets / sizeof *sets,
+                                  .allocate = "fixed"};
+  const mz_limits limits = {.rounds = 30};
+  mz_phase phase;
+  mz_reason reason;
+  grant(&w.one);
+  expect_ok(mz_run_open(&w.run, &options));
+  expect_ok(mz_run_phase(w.run, &limits, NULL, NULL, &phase, &reason));
+  assert_int_equal(threads_outside(&w.one), 0);
+  assert_int_equal(mz_steer_devices(w.run->steer)->items[0].core_count, 1);
+  grant(&all);
+  expect_ok(mz_run_phase(w.run, &limits, NULL, NULL, &phase, &reason));
+  assert_int_equal(mz_steer_devices(w.run->steer)->items[0].core_count, CPU_COUNT(&all));
+  expect_ok(mz_run_phase(w.run, &limits, NULL, NULL, &phase, &reason));
+  assert_true(threads_outside(&w.one) >= 4); /* not only those that the grant itself let go: pools confine theirs */
+  mz_run_close(w.run);
+  grant(&all);
+  drop_folder(folder);
 }
 
 static int told;
@@ -145,6 +186,6 @@ static void what_changed_is_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(plans_follow_the_cores_and_results_do_not_notice),
-                                     cmocka_unit_test(what_changed_is_said)};
+                                     cmocka_unit_test(what_began_on_one_core_spreads), cmocka_unit_test(what_changed_is_said)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
