@@ -1,7 +1,7 @@
 #include "muzero/compare/scenario.h"
+#include "base/file/file.h"
 #include "base/log.h"
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -106,20 +106,19 @@ int mz_scenario_at(const mz_scenario *scenario, mz_scenario_thing thing, int64_t
 
 /* ---- cores ---- */
 
-/* Of every thread; those that end meanwhile do not matter. */
-static mz_status confine(pid_t pid, const cpu_set_t *cores) {
+static mz_status confine_thread(void *context, const char *name) {
+  const int id = atoi(name);
+  if (id > 0 && sched_setaffinity(id, sizeof(cpu_set_t), context) != 0 && errno != ESRCH) /* one that has ended does not matter */
+    return mz_fail(MZ_E_INTERNAL, "--scenario: cores cannot be set: %s", strerror(errno));
+  return MZ_OK;
+}
+
+/* Every thread of the process; a process that has ended does not matter. */
+static mz_status confine(pid_t pid, cpu_set_t *cores) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
-  DIR *tasks = opendir(path);
-  if (!tasks) return MZ_OK;
-  mz_status status = MZ_OK;
-  for (const struct dirent *task = readdir(tasks); task && status == MZ_OK; task = readdir(tasks)) {
-    const int id = atoi(task->d_name);
-    if (id > 0 && sched_setaffinity(id, sizeof *cores, cores) != 0 && errno != ESRCH)
-      status = mz_fail(MZ_E_INTERNAL, "--scenario: cores cannot be set: %s", strerror(errno));
-  }
-  closedir(tasks);
-  return status;
+  const mz_status status = mz_file_list(path, confine_thread, cores);
+  return status == MZ_E_IO ? MZ_OK : status;
 }
 
 static cpu_set_t first_of(const cpu_set_t *all, int count) {
@@ -134,7 +133,7 @@ static mz_status set_cores(mz_scenery *scenery, int cores, const pid_t *pids, in
   if (CPU_COUNT(&scenery->all) == 0 && sched_getaffinity(0, sizeof scenery->all, &scenery->all) != 0)
     return mz_fail(MZ_E_INTERNAL, "--scenario: the system does not say which cores there are: %s", strerror(errno));
   if (cores == scenery->cores) return MZ_OK;
-  const cpu_set_t granted = cores > 0 ? first_of(&scenery->all, cores) : scenery->all;
+  cpu_set_t granted = cores > 0 ? first_of(&scenery->all, cores) : scenery->all;
   for (int i = 0; i < count; i++)
     if (pids[i] > 0) MZ_TRY(confine(pids[i], &granted));
   scenery->cores = cores;
