@@ -82,9 +82,13 @@ static void open_run(fixture *f, void (*hook)(void)) {
   mz_log_set_sink(listen, NULL);
   make_folder(f->folder);
   snprintf(f->dir, sizeof f->dir, "%s/run", f->folder);
-  const mz_run_options options = {
-      .env = "tictactoe", .dir = f->dir, .sets = sets, .set_count = sizeof sets / sizeof *sets, .threads = 2};
-  expect_ok(mz_run_open(&f->run, &options));
+  const mz_run_options options = {.env = "tictactoe",
+                                  .dir = f->dir,
+                                  .sets = sets,
+                                  .set_count = sizeof sets / sizeof *sets,
+                                  .threads = 2,
+                                  .allocate = "fixed"};
+  expect_ok(mz_run_open(&f->run, &options)); /* two actors all the time */
   assert_null(f->run->watchdog);
   expect_ok(mz_watchdog_create(&f->watchdog, &a_minute, &f->run->workers));
   atomic_store(&activity, &f->run->workers.activity);
