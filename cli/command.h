@@ -29,7 +29,12 @@ typedef struct mz_option {
   double min, max;       /* of counts, numbers and times; both 0: unchecked */
   mz_class class_;
   const char *help;
+  const char *(*choice)(int index); /* names that the value may be, which the help lists after `help`; NULL past the last one */
 } mz_option;
+
+enum { MZ_OPTION_HELP_SIZE = 512 };
+/* `help` and the choices. Returns out. */
+const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE]);
 
 /* Rows that several commands have. */
 #define MZ_OPTION_ENV(offset_)                                                                                                   \
@@ -39,6 +44,11 @@ typedef struct mz_option {
     .name = "--preset", .type = MZ_OPTION_TEXT, .offset = offset_, .value = "P", .otherwise = "ENV's own",                       \
     .class_ = MZ_ALGORITHMIC,                                                                                                    \
     .help = "settings to begin with: a bundled name, a JSON file, or RUN for all the settings of that run (its config.json)"     \
+  }
+#define MZ_OPTION_PHASE(offset_, otherwise_, help_)                                                                              \
+  {                                                                                                                              \
+    .name = "--phase", .type = MZ_OPTION_COUNT, .offset = offset_, .value = "N", .otherwise = otherwise_, .min = 0,              \
+    .max = 9.2e18, .class_ = MZ_OPERATIONAL, .help = help_                                                                       \
   }
 #define MZ_OPTION_JSON(offset_)                                                                                                  \
   { .name = "--json", .type = MZ_OPTION_SWITCH, .offset = offset_, .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout" }

@@ -135,14 +135,16 @@ static void print_argument(const mz_option *option) {
     printf("%s\n%*s", option->name, LIST_INDENT, "");
   else
     print_padded(option->name, NAME_COLUMNS);
-  print_wrapped(option->help, is_narrow() ? LIST_INDENT : 2 + NAME_COLUMNS + 1);
+  char help[MZ_OPTION_HELP_SIZE];
+  print_wrapped(mz_option_help(option, help), is_narrow() ? LIST_INDENT : 2 + NAME_COLUMNS + 1);
 }
 
 static void print_flag(const mz_option *option) {
-  char name[64];
+  char name[64], help[MZ_OPTION_HELP_SIZE];
   snprintf(name, sizeof name, "%s%s%s", option->name, option->value ? " " : "", option->value ? option->value : "");
   const char *fallback = option->fallback ? option->fallback : option->otherwise ? option->otherwise : "";
-  print_row(name, option->type == MZ_OPTION_SWITCH ? "off" : fallback, mz_class_name(option->class_), option->help);
+  print_row(name, option->type == MZ_OPTION_SWITCH ? "off" : fallback, mz_class_name(option->class_),
+            mz_option_help(option, help));
 }
 
 static void describe_setting(const mz_setting *row, char *out, size_t size) {
@@ -206,7 +208,8 @@ static void print_classes(void) {
 /* ---- about a word ---- */
 
 static bool option_matches(const mz_option *option, const char *word) {
-  return strcasestr(option->name, word) || strcasestr(option->help, word);
+  char help[MZ_OPTION_HELP_SIZE];
+  return strcasestr(option->name, word) || strcasestr(mz_option_help(option, help), word);
 }
 
 /* A word may be a key of before, which --set still takes. */

@@ -14,6 +14,15 @@ const mz_option *mz_command_option(const mz_command *command, int index) {
 
 bool mz_option_is_flag(const mz_option *option) { return option->name[0] == '-'; }
 
+const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE]) {
+  int used = snprintf(out, MZ_OPTION_HELP_SIZE, "%s", option->help);
+  for (int i = 0; option->choice && option->choice(i); i++) {
+    MZ_ASSERT(used < MZ_OPTION_HELP_SIZE);
+    used += snprintf(out + used, MZ_OPTION_HELP_SIZE - (size_t)used, "%s%s", i > 0 ? ", " : ": ", option->choice(i));
+  }
+  return out;
+}
+
 static const mz_option *find_flag(const mz_command *command, const char *name, size_t length) {
   const mz_option *option;
   for (int i = 0; (option = mz_command_option(command, i)); i++)

@@ -132,7 +132,8 @@ static void put_option(FILE *out, const mz_option *option) {
   else if (option->otherwise)
     put_cell(out, option->otherwise);
   fprintf(out, " | %s | ", flag ? mz_class_name(option->class_) : "");
-  put_cell(out, option->help);
+  char help[MZ_OPTION_HELP_SIZE];
+  put_cell(out, mz_option_help(option, help));
   fprintf(out, " |\n");
 }
 

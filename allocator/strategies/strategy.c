@@ -5,6 +5,8 @@
 const mz_strategy *const mz_strategies[] = {&mz_strategy_fixed, &mz_strategy_demand, &mz_strategy_greedy, NULL};
 enum { STRATEGIES = sizeof mz_strategies / sizeof *mz_strategies - 1 };
 
+const char *mz_strategy_name(int index) { return index >= 0 && index < STRATEGIES ? mz_strategies[index]->name : NULL; }
+
 mz_status mz_strategy_find(const char *name, const char *where, const mz_strategy **out) {
   const char *names[STRATEGIES];
   char all[256] = "";

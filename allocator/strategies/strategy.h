@@ -51,6 +51,7 @@ typedef struct mz_strategy {
 
 extern const mz_strategy mz_strategy_fixed, mz_strategy_demand, mz_strategy_greedy;
 extern const mz_strategy *const mz_strategies[]; /* NULL-terminated */
+const char *mz_strategy_name(int index);         /* NULL past the last one */
 /* MZ_E_CONFIG naming the nearest. */
 mz_status mz_strategy_find(const char *name, const char *where, const mz_strategy **out);
 enum { MZ_STRATEGY_MEMORY_MAX = 4096 };

@@ -15,15 +15,7 @@ typedef struct what_if_arguments {
 #define AT(field) offsetof(what_if_arguments, field)
 static const mz_option options[] = {
     {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_WHOLE_RUN_HELP},
-    {.name = "--phase",
-     .type = MZ_OPTION_COUNT,
-     .offset = AT(phase),
-     .value = "N",
-     .otherwise = "the last",
-     .min = 0,
-     .max = 9.2e18,
-     .class_ = MZ_OPERATIONAL,
-     .help = "stand where the allocator stood after this phase"},
+    MZ_OPTION_PHASE(AT(phase), "the last", "stand where the allocator stood after this phase"),
     {.name = "--set",
      .type = MZ_OPTION_LIST,
      .offset = AT(sets),

@@ -16,15 +16,7 @@ typedef struct why_arguments {
 #define AT(field) offsetof(why_arguments, field)
 static const mz_option options[] = {
     {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_WHOLE_RUN_HELP},
-    {.name = "--phase",
-     .type = MZ_OPTION_COUNT,
-     .offset = AT(phase),
-     .value = "N",
-     .otherwise = "all that changed something",
-     .min = 0,
-     .max = 9.2e18,
-     .class_ = MZ_OPERATIONAL,
-     .help = "the decision after this phase, with everything that was known"},
+    MZ_OPTION_PHASE(AT(phase), "all that changed something", "the decision after this phase, with everything that was known"),
     MZ_OPTION_JSON(AT(json)),
     {0},
 };

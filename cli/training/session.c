@@ -1,5 +1,6 @@
 #include "cli/training/session.h"
 #include "allocator/records/history.h"
+#include "allocator/strategies/strategy.h"
 #include "base/log.h"
 #include "base/machine/machine.h"
 #include "base/machine/pacer.h"
@@ -33,7 +34,8 @@ const mz_option mz_session_options[] = {
      .value = "STRATEGY",
      .otherwise = "greedy",
      .class_ = MZ_OPERATIONAL,
-     .help = "who moves the knobs while the run trains: fixed, demand or greedy"},
+     .help = "who moves the knobs while the run trains",
+     .choice = mz_strategy_name},
     {.name = "--history",
      .type = MZ_OPTION_TEXT,
      .offset = AT(history),

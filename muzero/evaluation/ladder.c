@@ -148,14 +148,25 @@ static mz_status rate(mz_ladder *ladder) {
 
 /* ---- the ladder ---- */
 
-/* Reads the environment from the run's latest checkpoint. */
-static mz_status find_game(mz_ladder *ladder, const char *dir, const mz_ladder_options *options) {
-  if (mz_file_exists(dir) && !mz_file_is_dir(dir))
-    return mz_fail(MZ_E_CONFIG, "%s: a ladder is of a run's checkpoints; give the run's directory", dir);
-  mz_loaded *latest;
-  MZ_TRY(mz_loaded_open(&latest, dir));
-  const mz_env *env = ladder->env = mz_loaded_agent(latest).env;
-  mz_loaded_close(latest);
+/* Reads the environment from the newest checkpoint that can be read. */
+static mz_status find_env(mz_ladder *ladder, const char *dir, const mz_checkpoint_list *list) {
+  for (int i = list->count - 1; i >= 0; i--) {
+    char path[640];
+    mz_loaded *loaded;
+    MZ_TRY(mz_checkpoint_path(dir, list->items[i].name, path, sizeof path));
+    const mz_status status = mz_loaded_open(&loaded, path);
+    if (status == MZ_OK) {
+      ladder->env = mz_loaded_agent(loaded).env;
+      mz_loaded_close(loaded);
+      return MZ_OK;
+    }
+    if ((status != MZ_E_CHECKPOINT && status != MZ_E_IO) || i == 0) return status;
+  }
+  return mz_fail(MZ_E_IO, "%s: holds no checkpoint", dir);
+}
+
+static mz_status find_game(mz_ladder *ladder, const mz_ladder_options *options) {
+  const mz_env *env = ladder->env;
   if (env->spec.players < 2)
     return mz_fail(MZ_E_CONFIG, "ladder: %s is played alone; how it scored is in metrics.jsonl", env->name);
   ladder->openings = options->openings < 0 ? mz_opening_default(&env->spec) : options->openings;
@@ -170,11 +181,14 @@ mz_status mz_ladder_play(mz_ladder *out, const char *dir, const mz_ladder_option
   mz_checkpoint_list list = {0};
   char folder[512];
   entrant *entrants = NULL;
-  MZ_TRY_CLEANUP(find_game(out, dir, options));
+  if (mz_file_exists(dir) && !mz_file_is_dir(dir))
+    return mz_fail(MZ_E_CONFIG, "%s: a ladder is of a run's checkpoints; give the run's directory", dir);
   MZ_TRY_CLEANUP(mz_path_join(folder, sizeof folder, dir, "checkpoints"));
   status = mz_checkpoint_list_read(&list, folder);
   if (status == MZ_E_IO) status = mz_fail(status, "%s; a ladder needs a run's directory", mz_message());
   MZ_TRY_CLEANUP(status);
+  MZ_TRY_CLEANUP(find_env(out, dir, &list));
+  MZ_TRY_CLEANUP(find_game(out, options));
   MZ_TRY_CLEANUP(mz_alloc(&entrants, (size_t)(ANCHORS + list.count), sizeof *entrants));
   MZ_TRY_CLEANUP(mz_alloc(&out->rungs, (size_t)(ANCHORS + list.count), sizeof *out->rungs));
   enter_anchors(out, entrants);

@@ -171,6 +171,25 @@ static void test_ladder(void **state) {
   process_free(&p);
 }
 
+/* LATEST names the damaged one. */
+static void test_ladder_of_what_is_whole(void **state) {
+  (void)state;
+  process p = {0};
+  assert_int_equal(process_shell(&p, "cp -r agent torn && truncate -s 100 torn/checkpoints/round-000000004.mzc && "
+                                     "$MUZERO eval torn --ladder --games 2 --sims 2 --json"),
+                   0);
+  assert_says(p.err, "left out");
+  assert_says(p.err, "round-000000004.mzc");
+  cJSON *result = lines_at(p.out, 0);
+  const cJSON *rungs = cJSON_GetObjectItem(result, "ladder");
+  const cJSON *last = cJSON_GetArrayItem(rungs, cJSON_GetArraySize(rungs) - 1);
+  assert_string_not_equal(lines_string(last, "name"), "round-000000004");
+  assert_non_null(strstr(lines_string(last, "name"), "round-"));
+  cJSON_Delete(result);
+  assert_int_equal(process_shell(&p, "truncate -s 100 torn/checkpoints/*.mzc && $MUZERO eval torn --ladder --games 2"), 4);
+  process_free(&p);
+}
+
 /* What evaluates a run in training begins with random moves too, and teaches it nothing. */
 static void test_openings_in_training(void **state) {
   (void)state;
@@ -264,6 +283,7 @@ int main(void) {
       cmocka_unit_test(test_two_runs),
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_ladder),
+      cmocka_unit_test(test_ladder_of_what_is_whole),
       cmocka_unit_test(test_openings_in_training),
       cmocka_unit_test(test_a_program_that_speaks_gtp),
       cmocka_unit_test(test_programs_that_do_not_play_on),
