@@ -129,7 +129,7 @@ static void take_turns(mz_allocator *a, mz_side side) {
 
 static void end_block(mz_allocator *a, bool counts) {
   const mz_side side = a->trial.side;
-  mz_trial_block(&a->trial, counts);
+  mz_trial_window(&a->trial, counts);
   take_turns(a, side);
 }
 

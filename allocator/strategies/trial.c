@@ -42,7 +42,7 @@ static double fastest(const mz_rounds *rounds) {
 static void begin_block(mz_trial *trial, mz_side side) {
   trial->side = side;
   trial->block = (mz_rounds){.warming = true};
-  trial->slow = 0;
+  trial->slow = trial->windows = 0;
 }
 
 void mz_trial_begin(mz_trial *trial, const mz_rounds *old, double worth, double concession, double gain_min, uint64_t seed) {
@@ -78,8 +78,14 @@ static mz_side draw(mz_trial *trial) {
   return trial->leads;
 }
 
-void mz_trial_block(mz_trial *trial, bool counts) {
+/* Before the first pair the new plan does, by what was predicted of it. */
+static bool leads(const mz_trial *trial) {
+  return trial->side == (trial->ratios.mean >= 0 ? MZ_SIDE_NEW : MZ_SIDE_OLD);
+}
+
+void mz_trial_window(mz_trial *trial, bool counts) {
   if (trial->block.count == 0) return;
+  if (counts && ++trial->windows < MZ_TRIAL_LEAD && leads(trial)) return;
   const bool first = !(trial->first_s > 0);
   const double seconds = mz_mean_winsorised(trial->block.seconds, trial->block.count);
   mz_rounds *all = &trial->rounds[trial->side];

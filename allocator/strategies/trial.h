@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MZ_TRIAL_ROUNDS = 64, MZ_TRIAL_PAIRS_MAX = 16 };
+enum { MZ_TRIAL_ROUNDS = 64, MZ_TRIAL_PAIRS_MAX = 16, MZ_TRIAL_LEAD = 3 };
 
 /* Seconds of the last rounds under one plan, in no particular order once it is full. */
 typedef struct mz_rounds {
@@ -36,6 +36,7 @@ typedef struct mz_trial {
   mz_side leads;              /* whose block the present pair began with */
   int drawn;                  /* pairs begun */
   int blocks;                 /* ended, with rounds, counted or not */
+  int windows;                /* of the present block, with rounds, that have ended */
   int slow;                   /* plainly bad rounds in a row */
   mz_sequence ratios;         /* of pairs: log (worth · seconds of the old plan / seconds of the new one) */
 } mz_trial;
@@ -48,12 +49,13 @@ void mz_trial_begin(mz_trial *trial, const mz_rounds *old, double worth, double 
  * evidence against the new one; nor is a single round that something else disturbed). */
 bool mz_trial_round(mz_trial *trial, double seconds);
 
-/* The block has ended; `side` becomes that of the next one. counts: nothing else disturbed it; otherwise its pair is begun anew. A
- * block without rounds, the one that warms up left out, continues. */
-void mz_trial_block(mz_trial *trial, bool counts);
+/* A window has ended, and its block with it: `side` becomes that of the next one. The plan that leads has blocks of MZ_TRIAL_LEAD
+ * windows: what leads for good reason should run most of the time. A window without rounds, the one that warms up left out, ends
+ * nothing. counts: nothing else disturbed it; otherwise its pair is begun anew. */
+void mz_trial_window(mz_trial *trial, bool counts);
 
 typedef enum mz_verdict { MZ_VERDICT_WAIT, MZ_VERDICT_CONFIRM, MZ_VERDICT_REVERT } mz_verdict;
-/* After a block. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. After one pair: a plan of
+/* After a window. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. After one pair: a plan of
  * which every round beats every one of the other, by more than 0.7 times its speed, is plainly better, and needs no interval. From
  * `pairs_min` pairs on: one shown to be faster, or no slower than the concession, is confirmed; one shown to gain less than it has to
  * is reverted; so is what is still undecided after 16 pairs (or pairs_min, if more), or after twice as many blocks as they take. */

@@ -9,6 +9,7 @@
 enum { HISTORY_ROWS = 256, WINDOW_ROUNDS_LEAST = 8, BLOCK_ROUNDS_LEAST = 4 };
 /* Short windows while plans are tried, longer ones while nothing changes: deciding costs, and so do lines of the ledger. */
 static const double WINDOW_LEAST_S = 0.1, WINDOW_MOST_S = 5, WINDOW_GROWTH = 1.25;
+static const double BLOCK_LEAST_S = 0.06;
 
 /* ---- history ---- */
 
@@ -153,7 +154,7 @@ bool mz_steer_window_ended(const mz_steer *s) {
   const bool on_trial = s->decision.action == MZ_DECISION_TRY || s->decision.action == MZ_DECISION_WAIT;
   if (s->round_count == MZ_STEER_ROUNDS_MAX) return true;
   if (on_trial && s->round_count < BLOCK_ROUNDS_LEAST) return false;
-  if (on_trial && rounds == 0) return s->meter.full_s >= s->window_s;
+  if (on_trial && rounds == 0) return s->meter.full_s >= BLOCK_LEAST_S;
   return rounds > 0 ? s->meter.played >= rounds : s->meter.full >= WINDOW_ROUNDS_LEAST && s->meter.full_s >= s->window_s;
 }
 

@@ -1,7 +1,7 @@
 /* The same allocator steers what is no MuZero: a print shop, under every strategy. */
 #include "simulated.h"
 
-enum { PHASES = 60 };
+enum { PHASES = 120 };
 
 typedef struct result {
   mz_plan plan;  /* in force in the end */
