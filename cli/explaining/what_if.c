@@ -27,7 +27,8 @@ static const mz_option options[] = {
      .type = MZ_OPTION_SWITCH,
      .offset = AT(best),
      .class_ = MZ_OPERATIONAL,
-     .help = "the other plan is the best one that was measured, by what is expected of it, within the limits; not with --set"},
+     .help = "the other plan is the best one that was measured, by what is expected of it, within the limits, or the present one "
+             "where none is better; not with --set"},
     MZ_OPTION_JSON(AT(json)),
     {0},
 };
@@ -65,16 +66,21 @@ static int times_measured(const mz_analytic *model, const mz_plan *plan) {
   return 0;
 }
 
-/* The measured plan of the least expected time, or price where that is the objective. The present one where none is better. */
+/* Expected seconds of a unit of work, or its price where that is the objective. */
+static double expected_cost(const mz_replayed *r, const mz_plan *plan) {
+  const bool priced = r->options.settings->objective == MZ_OBJECTIVE_COST;
+  const mz_prediction expected = mz_allocator_predict(r->allocator, plan);
+  const double price = priced ? mz_plan_price_s(r->options.pipeline, r->options.settings, plan) : 1;
+  return (expected.unit_s + expected.apart_s) * price;
+}
+
+/* The measured plan of the least expected cost; *plan, the present one, where none is better. */
 static void take_best(const mz_replayed *r, mz_plan *plan) {
   const mz_analytic *model = mz_allocator_model(r->allocator);
-  const bool priced = r->options.settings->objective == MZ_OBJECTIVE_COST;
-  double least = INFINITY;
+  double least = expected_cost(r, plan);
   for (int i = 0; i < model->plan_count; i++) {
     const mz_plan *other = &model->plans[i].plan;
-    const double price = priced ? mz_plan_price_s(model->pipeline, r->options.settings, other) : 1;
-    const mz_prediction expected = mz_allocator_predict(r->allocator, other);
-    const double cost = (expected.unit_s + expected.apart_s) * price;
+    const double cost = expected_cost(r, other);
     if (mz_plan_refused(model->pipeline, &r->options.bounds, other) || !(cost < least)) continue;
     least = cost;
     *plan = *other;

@@ -66,7 +66,7 @@ static void test_a_plan_that_stayed_needs_no_gain(void **state) {
   process_free(&p);
 }
 
-static void test_the_best_plan_was_measured(void **state) {
+static void test_the_best_plan_is_the_present_one_or_was_measured(void **state) {
   (void)state;
   process p = {0};
   process_run(&p, "train", "tictactoe", TINY, "--run", "w", "--rounds", "12", NULL);
@@ -74,8 +74,9 @@ static void test_the_best_plan_was_measured(void **state) {
   process_run(&p, "what-if", "w", "--best", "--json", NULL);
   assert_status(&p, 0);
   cJSON *answer = lines_at(p.out, -1);
-  assert_true(lines_number(answer, "measured") >= 1);
-  assert_true(lines_number(answer, "time_ratio") <= 1);
+  const double ratio = lines_number(answer, "time_ratio");
+  assert_true(ratio <= 1);
+  if (ratio < 1) assert_true(lines_number(answer, "measured") >= 1);
   cJSON_Delete(answer);
   process_run(&p, "what-if", "w", "--set", "batch_buffer_size=63", NULL);
   assert_status(&p, 0);
@@ -89,6 +90,6 @@ static void test_the_best_plan_was_measured(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_summary_comes_first),
                                      cmocka_unit_test(test_a_plan_that_stayed_needs_no_gain),
-                                     cmocka_unit_test(test_the_best_plan_was_measured)};
+                                     cmocka_unit_test(test_the_best_plan_is_the_present_one_or_was_measured)};
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
