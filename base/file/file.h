@@ -70,6 +70,8 @@ mz_status mz_file_remove_ending(const char *folder, const char *suffix);
 mz_status mz_file_mkdirs(const char *path);
 /* Makes a new folder NAME-XXXXXX in $TMPDIR, or /tmp. */
 mz_status mz_file_make_temporary(const char *name, char *out, size_t size);
+/* Removes an empty folder; one that is not there is fine. */
+mz_status mz_file_remove_folder(const char *path);
 /* Removes a file, or a folder with all that is in it; one that is not there is fine. */
 mz_status mz_file_remove_tree(const char *path);
 /* Syncs a folder, without which a crash of the machine may forget the names in it. */

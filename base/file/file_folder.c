@@ -111,6 +111,10 @@ mz_status mz_file_make_temporary(const char *name, char *out, size_t size) {
   return mz_file_system.mkdtemp(out) ? MZ_OK : mz_fail(MZ_E_IO, "no temporary folder in %s: %s", base, strerror(errno));
 }
 
+mz_status mz_file_remove_folder(const char *path) {
+  return mz_file_system.rmdir(path) == 0 || errno == ENOENT ? MZ_OK : mz_file_fail(path, "cannot be removed");
+}
+
 static mz_status remove_entry(void *folder, const char *name) {
   char path[PATH_BYTES];
   MZ_TRY(mz_path_join(path, sizeof path, folder, name));
@@ -122,7 +126,7 @@ mz_status mz_file_remove_tree(const char *path) {
   if (mz_file_system.unlink(path) == 0 || errno == ENOENT) return MZ_OK;
   if (errno != EISDIR) return mz_file_fail(path, "cannot be removed");
   MZ_TRY(mz_file_list(path, remove_entry, (void *)path));
-  return mz_file_system.rmdir(path) == 0 || errno == ENOENT ? MZ_OK : mz_file_fail(path, "cannot be removed");
+  return mz_file_remove_folder(path);
 }
 
 mz_status mz_file_sync_folder(const char *folder) {

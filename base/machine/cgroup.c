@@ -183,3 +183,8 @@ bool mz_cgroup_cpu_stat(const char *root, const char *self, char *out, size_t si
 bool mz_cgroup_file(const char *root, const char *self, const char *name, char *out, size_t size) {
   return find(root, self, NULL, NULL, name, out, size);
 }
+
+bool mz_cgroup_folder(const char *root, const char *self, const char *controller, char *out, size_t size) {
+  walk w = walk_from_own(root, self, controller);
+  return walk_next(&w, out, size) && mz_file_is_dir(out);
+}

@@ -14,3 +14,6 @@ double mz_cgroup_memory_left(const char *root, const char *self);
 bool mz_cgroup_cpu_stat(const char *root, const char *self, char *out, size_t size);
 /* Path of a file of the own version 2 group, or of the nearest one above that has it. False: there is none. */
 bool mz_cgroup_file(const char *root, const char *self, const char *name, char *out, size_t size);
+/* Folder of the own group: of version 2 where `controller` is NULL, otherwise of that controller of version 1. False: this process is
+ * in none, or the folder is not there. */
+bool mz_cgroup_folder(const char *root, const char *self, const char *controller, char *out, size_t size);

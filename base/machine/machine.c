@@ -35,6 +35,10 @@ int mz_cores_granted(int affinity, double quota) {
   return whole >= 1 ? whole : 1;
 }
 
+mz_status mz_machine_group_make(mz_cgroup_own *out, const char *name) {
+  return mz_cgroup_own_make(out, cgroup_root, cgroup_self, name);
+}
+
 double mz_machine_quota(void) { return mz_cgroup_cores(cgroup_root, cgroup_self); }
 
 uint64_t mz_machine_memory(void) {

@@ -1,13 +1,15 @@
 /* Resources that this process may use. */
 #pragma once
+#include "base/machine/cgroup_own.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 /* Cores granted: the affinity mask, cut by a cgroup v2 (or v1) CPU quota; at least 1, also for quotas below one core. */
 int mz_machine_cores(void);
 int mz_cores_granted(int affinity, double quota); /* the rule: whole cores of the quota, which is 0 where there is none */
-double mz_machine_quota(void);                    /* cores by quota; 0 when there is none */
-uint64_t mz_machine_memory(void);                 /* bytes: physical, or the cgroup's limit */
+mz_status mz_machine_group_make(mz_cgroup_own *out, const char *name); /* mz_cgroup_own_make, of this process */
+double mz_machine_quota(void);                                         /* cores by quota; 0 when there is none */
+uint64_t mz_machine_memory(void);                                      /* bytes: physical, or the cgroup's limit */
 /* Bytes that can be had now without pushing anything out: the kernel's estimate, cut by what the cgroup's limit leaves; 0 when
  * not known. */
 uint64_t mz_machine_available_memory(void);

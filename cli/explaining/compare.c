@@ -1,4 +1,5 @@
 #include "muzero/compare/compare.h"
+#include "muzero/compare/scenario.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/training/session.h"
@@ -49,7 +50,8 @@ static const mz_option options[] = {
      .value = "TEXT",
      .otherwise = "the machine stays as it is",
      .class_ = MZ_OPERATIONAL,
-     .help = "what changes from block to block, alike for every arm: cores=1@10-19;neighbour=2@20-29;stream=1@30-"},
+     .help = "what changes from block to block, alike for every arm: "
+             "cores=1@10-19;neighbour=1@20-29;stream=1@30-39;quota=1.5@40-49;memory=60%@50-"},
     MZ_OPTION_PRESET(AT(preset)),
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
@@ -91,25 +93,50 @@ static bool stopping(void *context) {
   return mz_signals_stopping();
 }
 
-/* "blocks 4 to 6, cores 1: rule 3.12 s, greedy 3.40 s". */
-static void print_segments(const cJSON *summary) {
-  static const char *const things[] = {"cores", "neighbour", "stream"};
+/* "blocks 4 to 6, cores 1: rule 3.12 s, greedy 3.40 s; greedy / rule 1.09 [1.05, 1.13]". */
+static void print_segment(const cJSON *segment) {
   char text[MZ_TEXT_SIZE], shown[MZ_SHOWN_SIZE];
-  const cJSON *segments = cJSON_GetObjectItemCaseSensitive(summary, "segments"), *segment, *arm;
-  if (cJSON_GetArraySize(segments) > 0) printf("\nwall time by segment of the scenario\n");
-  cJSON_ArrayForEach(segment, segments) {
-    printf("  blocks %.0f to %.0f", mz_json_number_or_nan(segment, "first"), mz_json_number_or_nan(segment, "last"));
-    for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
-      const double value = mz_json_number_or_nan(segment, things[i]);
-      if (value > 0) printf(", %s %g", things[i], value);
-    }
-    const char *before = ": ";
-    cJSON_ArrayForEach(arm, cJSON_GetObjectItemCaseSensitive(segment, "wall_s")) {
-      printf("%s%s %s", before, mz_text_shown(arm->string, shown), mz_text_time(cJSON_GetNumberValue(arm), text));
-      before = ", ";
-    }
-    printf("\n");
+  const cJSON *arm, *row;
+  printf("  blocks %.0f to %.0f", mz_json_number_or_nan(segment, "first"), mz_json_number_or_nan(segment, "last"));
+  for (int thing = 0; thing < MZ_SCENARIO_THINGS; thing++) {
+    const char *name = mz_scenario_thing_name((mz_scenario_thing)thing);
+    const double value = mz_json_number_or_nan(segment, name);
+    if (value > 0) printf(", %s %g%s", name, value, thing == MZ_SCENARIO_MEMORY ? " %" : "");
   }
+  const char *before = ": ";
+  cJSON_ArrayForEach(arm, cJSON_GetObjectItemCaseSensitive(segment, "wall_s")) {
+    printf("%s%s %s", before, mz_text_shown(arm->string, shown), mz_text_time(cJSON_GetNumberValue(arm), text));
+    before = ", ";
+  }
+  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(segment, "ratios")) {
+    const cJSON *ends = cJSON_GetObjectItemCaseSensitive(row, "ci95");
+    printf("; %s / %s %.3f [%.3f, %.3f]", mz_json_text_or_empty(row, "a"), mz_json_text_or_empty(row, "b"),
+           mz_json_number_or_nan(row, "ratio"), cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 0)),
+           cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)));
+  }
+  printf("\n");
+}
+
+static void print_room(const cJSON *room) {
+  const cJSON *ends = cJSON_GetObjectItemCaseSensitive(room, "ci95"), *row;
+  if (mz_json_text_or_empty(room, "none")[0]) {
+    printf("room for adapting: %s\n", mz_json_text_or_empty(room, "none"));
+    return;
+  }
+  printf("room for adapting: %.1f %% of the best fixed plan's time [%.1f, %.1f]\n", 100 * mz_json_number_or_nan(room, "room"),
+         100 * cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 0)), 100 * cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)));
+  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(room, "captured")) {
+    ends = cJSON_GetObjectItemCaseSensitive(row, "ci95");
+    printf("  captured by %s: %.2f [%.2f, %.2f]\n", mz_json_text_or_empty(row, "arm"), mz_json_number_or_nan(row, "share"),
+           cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 0)), cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)));
+  }
+}
+
+static void print_scenario(const cJSON *summary) {
+  const cJSON *segment;
+  printf("\nwall time by segment of the scenario\n");
+  cJSON_ArrayForEach(segment, cJSON_GetObjectItemCaseSensitive(summary, "segments")) print_segment(segment);
+  print_room(cJSON_GetObjectItemCaseSensitive(summary, "room"));
 }
 
 /* The table, the ratios of wall time, the claims, and what must be said beside them. */
@@ -135,7 +162,7 @@ static void print_summary(const cJSON *summary, const char *dir) {
            cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)), mz_json_number_or_nan(row, "n"),
            strcmp(mz_json_text_or_empty(row, "metric"), "wall_s") != 0 ? "  (second half)" : "");
   }
-  print_segments(summary);
+  if (cJSON_GetObjectItemCaseSensitive(summary, "segments")) print_scenario(summary);
   printf("\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (mz_json_text_or_empty(row, "claim")[0])
       printf("Claim: %s.\n", mz_json_text_or_empty(row, "claim"));

@@ -3,7 +3,9 @@
 #include "base/file/file.h"
 #include "base/log.h"
 #include "muzero/knobs.h"
+#include "muzero/run.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -28,21 +30,29 @@ static cJSON *failure(mz_status status) {
   return object;
 }
 
-static bool changes_plan(const mz_phase *phase) {
-  return phase->action && (strcmp(phase->action, "try") == 0 || strcmp(phase->action, "revert") == 0);
+static bool acts(const mz_phase *phase, const char *action) { return phase->action && strcmp(phase->action, action) == 0; }
+
+static cJSON *opened(const mz_run *run) {
+  double bytes, least;
+  cJSON *object = cJSON_CreateObject();
+  mz_steer_bytes(run->steer, &bytes, &least);
+  cJSON_AddNumberToObject(object, "bytes", bytes);
+  cJSON_AddNumberToObject(object, "bytes_least", least);
+  return object;
 }
 
 static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
   const uint64_t start = mz_clock_ns();
   double cpu_s = 0, reserved_core_s = 0, gib_s = 0, cost = 0;
-  int changes = 0;
+  int changes = 0, reverts = 0;
   mz_phase phase = {0};
   mz_reason reason = MZ_GOES_ON;
   for (int i = 0; i < phases && reason == MZ_GOES_ON; i++) {
     mz_status status = mz_run_phase(run, limits, NULL, NULL, &phase, &reason);
     if (status != MZ_OK) return failure(status);
     cpu_s += phase.cpu_s, reserved_core_s += phase.reserved_core_s, gib_s += phase.gib_s, cost += phase.cost;
-    changes += changes_plan(&phase);
+    changes += acts(&phase, "try") || acts(&phase, "revert");
+    reverts += acts(&phase, "revert");
   }
   const double wall_s = (double)(mz_clock_ns() - start) * 1e-9; /* evaluations, digests and checkpoints included */
   mz_run_rest(run);
@@ -56,6 +66,8 @@ static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
   cJSON_AddNumberToObject(o, "score", phase.score);
   mz_json_add_u64_hex(o, "digest", phase.digest);
   cJSON_AddNumberToObject(o, "changes", changes);
+  cJSON_AddNumberToObject(o, "reverts", reverts);
+  cJSON_AddNumberToObject(o, "rss_bytes", (double)phase.rss_bytes);
   cJSON_AddStringToObject(o, "reason", mz_reason_name(reason));
   cJSON_AddItemToObject(o, "plan", mz_knobs_to_json(&phase.plan));
   return o;
@@ -66,8 +78,13 @@ static void serve(FILE *in, FILE *out, const mz_run_options *options, const mz_l
   mz_log_set_level(MZ_LOG_WARNING); /* what one run tells its user would be told by every arm */
   mz_status status = mz_run_open(&run, options);
   if (status == MZ_OK) mz_run_rest(run);
-  bool going = say(out, status == MZ_OK ? cJSON_CreateObject() : failure(status)) && status == MZ_OK;
-  for (int phases; going && fscanf(in, "%d", &phases) == 1;) going = say(out, play_block(run, limits, phases));
+  bool going = say(out, status == MZ_OK ? opened(run) : failure(status)) && status == MZ_OK;
+  int phases;
+  uint64_t memory;
+  while (going && fscanf(in, "%d %" SCNu64, &phases, &memory) == 2) {
+    mz_steer_limit_memory(run->steer, memory);
+    going = say(out, play_block(run, limits, phases));
+  }
   if (status == MZ_OK) mz_run_close(run);
 }
 
@@ -106,6 +123,8 @@ mz_status mz_cell_start(mz_cell *cell, const mz_run_options *options, const mz_l
   const cJSON *message = cJSON_GetObjectItemCaseSensitive(reply, "message"),
               *code = cJSON_GetObjectItemCaseSensitive(reply, "status");
   if (cJSON_IsString(message) && cJSON_IsNumber(code)) status = mz_fail((mz_status)code->valueint, "%s", message->valuestring);
+  cell->bytes = mz_json_number_or_nan(reply, "bytes");
+  cell->bytes_least = mz_json_number_or_nan(reply, "bytes_least");
   cJSON_Delete(reply);
   return status;
 cleanup:
@@ -128,12 +147,12 @@ static void crashed(mz_cell *cell) {
   cell->ended = true;
 }
 
-mz_status mz_cell_advance(mz_cell *cell, int phases) {
+mz_status mz_cell_advance(mz_cell *cell, int phases, uint64_t memory) {
   MZ_ASSERT(!cell->ended);
   char *line = NULL;
   size_t size = 0;
   /* A process that has died is told by the read that fails, as SIGPIPE is ignored. */
-  const bool told = fprintf(cell->to, "%d\n", phases) > 0 && fflush(cell->to) == 0;
+  const bool told = fprintf(cell->to, "%d %" PRIu64 "\n", phases, memory) > 0 && fflush(cell->to) == 0;
   if (!told || getline(&line, &size, cell->from) <= 0) {
     free(line);
     crashed(cell);

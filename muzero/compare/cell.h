@@ -7,16 +7,17 @@
 typedef struct mz_cell {
   pid_t pid; /* 0: not running */
   FILE *to, *from;
-  bool ended;    /* reached its limit, or crashed */
-  char why[300]; /* of a crash; "" otherwise */
-  cJSON *blocks; /* the replies so far */
+  bool ended;                /* reached its limit, or crashed */
+  char why[300];             /* of a crash; "" otherwise */
+  cJSON *blocks;             /* the replies so far */
+  double bytes, bytes_least; /* that the plan which it began with may need; that the run needs at least */
 } mz_cell;
 
 /* Starts the process and waits until its run is open; a run that cannot be opened: its status and message. The calling process
  * has no threads yet. */
 mz_status mz_cell_start(mz_cell *cell, const mz_run_options *options, const mz_limits *limits);
-/* Advances by `phases` or to the limit, waits, appends the reply to blocks: {"rounds", "wall_s", "cpu_s", "reserved_core_s",
- * "gib_s", "cost", "score", "digest", "changes", "reason", "plan"}. A crash or failure ends the cell and is told in `why`. */
-mz_status mz_cell_advance(mz_cell *cell, int phases);
+/* Advances by `phases` or to the limit, needing no more than `memory` bytes (0: than the machine grants), waits, appends the reply to blocks: {"rounds", "wall_s", "cpu_s", "reserved_core_s",
+ * "gib_s", "cost", "score", "digest", "changes", "reverts", "rss_bytes", "reason", "plan"}. A crash or failure ends the cell and is told in `why`. */
+mz_status mz_cell_advance(mz_cell *cell, int phases, uint64_t memory);
 /* Ends the process and waits for it. blocks stay until freed by the caller. */
 void mz_cell_end(mz_cell *cell);

@@ -4,7 +4,8 @@
 #include "base/machine/machine.h"
 #include "base/maths/streams.h"
 #include "muzero/compare/cell.h"
-#include "muzero/compare/scenario.h"
+#include "muzero/compare/room.h"
+#include "muzero/compare/scenery.h"
 #include "muzero/compare/segments.h"
 #include "muzero/compare/summary.h"
 #include "muzero/report/report.h"
@@ -22,8 +23,9 @@ typedef struct comparison {
   int count;                    /* with the twin */
   int block_phases;
   mz_scenario scenario;
-  mz_scenery scenery; /* of the present seed */
-  int64_t rounds;     /* limit; 0: none */
+  mz_scenery scenery;  /* of the present seed */
+  double memory_bytes; /* that the first arm's plan may need when the seed begins: what the scenario's shares are of */
+  int64_t rounds;      /* limit; 0: none */
   char dir[512];
   uint64_t started_ns;
   double played, all; /* rounds */
@@ -143,23 +145,44 @@ static void tell(comparison *c, int seed, int64_t block, int arm, const mz_cell 
 
 static bool stopping(const comparison *c) { return c->watcher->stopping && c->watcher->stopping(c->watcher->context); }
 
-static mz_status set_scenario(comparison *c, int64_t block, const mz_cell *cells) {
+static mz_status set_scenery(comparison *c, int64_t block, const mz_cell *cells) {
   pid_t pids[MZ_ARMS_MAX + 1];
   for (int i = 0; i < c->count; i++) pids[i] = cells[i].ended ? 0 : cells[i].pid;
-  return mz_scenario_set(&c->scenery, &c->scenario, block + 1, pids, c->count);
+  return mz_scenery_set(&c->scenery, &c->scenario, block + 1, pids, c->count);
+}
+
+/* Before anything runs: a limit below what an arm needs at least. */
+static mz_status check_memory(const comparison *c, const mz_cell *cells) {
+  for (int i = 0; i < c->scenario.count; i++) {
+    const struct mz_scenario_clause *clause = &c->scenario.clauses[i];
+    const double bytes = clause->value / 100 * c->memory_bytes;
+    for (int a = 0; clause->thing == MZ_SCENARIO_MEMORY && a < c->count; a++) {
+      if (bytes >= cells[a].bytes_least) continue;
+      return mz_fail(
+          MZ_E_CONFIG,
+          "--scenario: memory=%g%% are %.0f of the %.0f MiB that %s may need; %s needs %.0f MiB at least; nearest valid "
+          "value: %.0f%%",
+          clause->value, bytes / 0x1p20, c->memory_bytes / 0x1p20, c->arms[0].name, c->arms[a].name,
+          ceil(cells[a].bytes_least / 0x1p20), ceil(100 * cells[a].bytes_least / c->memory_bytes));
+    }
+  }
+  return MZ_OK;
 }
 
 static mz_status play_seed(comparison *c, int index, mz_cell *cells) {
   const uint64_t seed = c->options->run.seed + (uint64_t)index;
+  c->memory_bytes = cells[0].bytes;
+  MZ_TRY(check_memory(c, cells));
   for (int64_t block = 0;; block++) {
     int order[MZ_ARMS_MAX + 1];
     bool any = false;
     draw_order(seed, block, c->count, order);
-    MZ_TRY(set_scenario(c, block, cells));
+    const uint64_t memory = (uint64_t)(mz_scenario_at(&c->scenario, MZ_SCENARIO_MEMORY, block + 1) / 100 * c->memory_bytes);
+    MZ_TRY(set_scenery(c, block, cells));
     for (int i = 0; i < c->count; i++) {
       mz_cell *cell = &cells[order[i]];
       if (cell->ended) continue;
-      MZ_TRY(mz_cell_advance(cell, c->block_phases));
+      MZ_TRY(mz_cell_advance(cell, c->block_phases, memory));
       tell(c, index, block, order[i], cell);
       any = true;
     }
@@ -207,8 +230,7 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
   for (int i = 0; i < c->count; i++) mz_cell_end(&cells[i]);
-  mz_scenario_clear(&c->scenery);
-  c->scenery = (mz_scenery){0};
+  mz_scenery_clear(&c->scenery);
   if (status == MZ_OK) {
     *out = cells_json(c, cells, seed, dir);
     char *text = mz_json_line(*out);
@@ -262,12 +284,17 @@ static mz_status check_settings(comparison *c, int64_t *phase_rounds) {
   return MZ_OK;
 }
 
-static mz_status add_segments(const comparison *c, const cJSON *seeds, cJSON *summary) {
+/* What the summary says of a scenario: its segments, and the room that it leaves for adapting. */
+static mz_status add_scenario(const comparison *c, const cJSON *seeds, cJSON *summary) {
   if (c->scenario.count == 0) return MZ_OK;
-  cJSON *segments = mz_compare_segments(&c->scenario, seeds);
-  if (segments && cJSON_AddItemToObject(summary, "segments", segments)) return MZ_OK;
-  cJSON_Delete(segments);
-  return mz_fail(MZ_E_MEMORY, "compare: no memory for its segments");
+  mz_series series;
+  MZ_TRY(mz_series_read(&series, seeds, c->count));
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_compare_segments(&c->scenario, &series, c->arms, seeds, summary));
+  MZ_TRY_CLEANUP(mz_compare_room(&c->scenario, &series, c->arms, summary));
+cleanup:
+  mz_series_free(&series);
+  return status;
 }
 
 static mz_status write_summary(const comparison *c, const cJSON *summary) {
@@ -323,7 +350,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   status = mz_compare_summarise(plan, seeds, c->arms, c->count, summary);
   cJSON_Delete(plan);
   MZ_TRY_CLEANUP(status);
-  MZ_TRY_CLEANUP(add_segments(c, seeds, *summary));
+  MZ_TRY_CLEANUP(add_scenario(c, seeds, *summary));
   MZ_TRY_CLEANUP(write_summary(c, *summary));
   snprintf(dir, dir_size, "%s", c->dir);
 cleanup:

@@ -1,4 +1,5 @@
 #include "muzero/compare/series.h"
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -68,6 +69,13 @@ void mz_series_free(mz_series *series) {
 
 const mz_cell_series *mz_series_cell(const mz_series *series, int arm, int seed) {
   return &series->cells[arm * series->seeds + seed];
+}
+
+int mz_series_common(const mz_series *series) {
+  int least = INT_MAX;
+  for (int i = 0; i < series->arms * series->seeds; i++)
+    if (series->cells[i].blocks < least) least = series->cells[i].blocks;
+  return least == INT_MAX ? 0 : least;
 }
 
 double mz_series_total(const mz_cell_series *cell, mz_metric metric, int from) {

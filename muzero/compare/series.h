@@ -33,6 +33,8 @@ typedef struct mz_series {
 mz_status mz_series_read(mz_series *out, const cJSON *seeds, int arms);
 void mz_series_free(mz_series *series);
 const mz_cell_series *mz_series_cell(const mz_series *series, int arm, int seed);
+/* Blocks that every arm played in every seed. */
+int mz_series_common(const mz_series *series);
 double mz_series_total(const mz_cell_series *cell, mz_metric metric, int from);
 /* Arms that are exact learn alike: -1 when all their digests agree block by block, otherwise the first seed in which they do not;
  * *block names the block. */

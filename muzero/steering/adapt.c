@@ -6,21 +6,25 @@
 #include "muzero/steering/steer_state.h"
 #include <string.h>
 
-/* The plan that was kept when there last were as many cores; the present one where that was never so. */
-static mz_knobs plan_for(mz_steer *s, double cores) {
+static bool held_under(const mz_kept *kept, double cores, uint64_t memory) {
+  return kept->cores == cores && kept->memory == memory;
+}
+
+/* The plan that was kept when as much was last granted; the present one where that was never so. */
+static mz_knobs plan_for(mz_steer *s, double cores, uint64_t memory) {
   const mz_knobs now = mz_steer_kept_knobs(s);
   mz_knobs found = now;
   int at = -1;
   for (int i = 0; i < s->kept_count; i++) {
-    if (s->kept[i].cores == cores) found = s->kept[i].knobs;
-    if (s->kept[i].cores == s->bounds.cpu_max) at = i;
+    if (held_under(&s->kept[i], cores, memory)) found = s->kept[i].knobs;
+    if (held_under(&s->kept[i], s->bounds.cpu_max, s->granted.memory)) at = i;
   }
   if (at < 0 && s->kept_count == MZ_KEPT_MAX) {
     s->kept_count--;
     memmove(s->kept, s->kept + 1, (size_t)s->kept_count * sizeof *s->kept);
   }
   if (at < 0) at = s->kept_count++;
-  s->kept[at] = (mz_kept){s->bounds.cpu_max, now};
+  s->kept[at] = (mz_kept){s->bounds.cpu_max, s->granted.memory, now};
   return found;
 }
 
@@ -36,8 +40,8 @@ static mz_status bounds_of(const mz_steer *s, const mz_granted *now, mz_bounds *
   return mz_bounds_resolve(out, &s->state->settings.allocation, &grants);
 }
 
-static mz_status find_outset(mz_steer *s, mz_bounds *bounds, mz_outset *out) {
-  const mz_knobs last = plan_for(s, bounds->cpu_max);
+static mz_status find_outset(mz_steer *s, const mz_granted *now, mz_bounds *bounds, mz_outset *out) {
+  const mz_knobs last = plan_for(s, bounds->cpu_max, now->memory);
   const mz_outset_options options = {.bounds = *bounds, .threads = s->threads, .last = &last};
   MZ_TRY(mz_outset_find(out, &s->state->settings, &s->memory, &options));
   for (int i = 0; i < out->pipeline.stage_count; i++) { /* probed once: what a stage costs alone has not changed */
@@ -62,7 +66,7 @@ static mz_status adapt(mz_steer *s, mz_workers *workers, const mz_granted *now) 
   MZ_TRY(bounds_of(s, now, &bounds));
   MZ_TRY(mz_alloc(&next, 1, sizeof *next));
   if (now->mask_known) mz_core_confine(&now->mask); /* the thread that drives looks for devices among its cores */
-  MZ_TRY_CLEANUP(find_outset(s, &bounds, next));
+  MZ_TRY_CLEANUP(find_outset(s, now, &bounds, next));
   s->outset = *next;
   s->bounds = bounds;
   mz_workers_grant(workers, now->mask_known ? &now->mask : NULL);
@@ -82,6 +86,7 @@ bool mz_steer_adapt(mz_steer *s, mz_workers *workers) {
   mz_granted now;
   char what[128];
   mz_granted_read(&now, s->monitor, &s->granted);
+  if (s->memory_limit > 0 && s->memory_limit < now.memory) now.memory = s->memory_limit;
   if (mz_granted_same(&s->granted, &now)) return false;
   mz_granted_text(&s->granted, &now, what, sizeof what);
   mz_log_write(MZ_LOG_INFO, "the machine grants %s: the plan follows", what);
@@ -90,4 +95,11 @@ bool mz_steer_adapt(mz_steer *s, mz_workers *workers) {
     mz_log_write(MZ_LOG_WARNING, "the machine grants %s, and the plan stays as it was: %s", what, mz_message());
   s->granted = now;
   return status == MZ_OK;
+}
+
+void mz_steer_limit_memory(mz_steer *s, uint64_t bytes) { s->memory_limit = bytes; }
+
+void mz_steer_bytes(const mz_steer *s, double *plan, double *least) {
+  *plan = mz_plan_bytes(&s->outset.pipeline, mz_allocator_plan(s->allocator), NULL, 0);
+  *least = mz_outset_least(&s->outset);
 }

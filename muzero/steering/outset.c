@@ -139,3 +139,9 @@ cleanup:
   free(o);
   return status;
 }
+
+double mz_outset_least(const mz_outset *outset) {
+  mz_plan plan = outset->plan;
+  shrink(&outset->pipeline, 0, &plan);
+  return mz_plan_bytes(&outset->pipeline, &plan, NULL, 0);
+}

@@ -25,3 +25,5 @@ mz_status mz_outset_find(mz_outset *out, const mz_settings *settings, const mz_m
 /* Counts what the run takes, into *memory. MZ_E_CONFIG where the plan that it would begin with, shrunk as far as it may be, needs
  * more than bounds.memory_max: the sum and the setting to lower. Before the state takes its memory. */
 mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings *settings, const mz_outset_options *options);
+/* Bytes that its plan may need when it is shrunk as far as it may be. */
+double mz_outset_least(const mz_outset *outset);

@@ -27,6 +27,11 @@ const mz_pipeline *mz_steer_pipeline(const mz_steer *steer);
 double mz_steer_price_s(const mz_steer *steer); /* of the plan in force */
 int mz_steer_cores(const mz_steer *steer);      /* that it reserves */
 
+/* Bytes that the plan in force may need, and the one that needs least. */
+void mz_steer_bytes(const mz_steer *steer, double *plan, double *least);
+/* From the next window on the run may need no more, as if the machine granted no more; 0: what the machine grants. */
+void mz_steer_limit_memory(mz_steer *steer, uint64_t bytes);
+
 /* A section of dir/ledger.jsonl begins behind `ledger_offset`; sensors are read from here on. */
 mz_status mz_steer_begin(mz_steer *steer, const char *dir, uint64_t ledger_offset);
 uint64_t mz_steer_ledger_offset(const mz_steer *steer);

@@ -8,8 +8,9 @@
 
 enum { MZ_STEER_ROUNDS_MAX = 4096, MZ_KEPT_MAX = 8 };
 
-typedef struct mz_kept { /* a plan, and the cores under which it was kept */
+typedef struct mz_kept { /* a plan, and the cores and memory under which it was kept */
   double cores;
+  uint64_t memory;
   mz_knobs knobs;
 } mz_kept;
 
@@ -18,6 +19,7 @@ struct mz_steer {
   mz_memory memory;
   int threads; /* budget; 0: none */
   mz_granted granted;
+  uint64_t memory_limit; /* set by mz_steer_limit_memory; 0: none */
   mz_bounds bounds;
   mz_outset outset;
   mz_kept kept[MZ_KEPT_MAX]; /* when the bounds changed, under the ones before; the last ones */

@@ -309,7 +309,10 @@ static void test_compare_in_a_scenario(void **state) {
     assert_int_equal((int)lines_number(segment, "neighbour"), wanted[i][3]);
     assert_true(lines_number(wall, "rule") > 0 && lines_number(wall, "greedy") > 0 && lines_number(wall, "A/A") > 0);
   }
+  assert_says(lines_string(cJSON_GetObjectItem(done, "room"), "none"), "one fixed plan only");
   cJSON_Delete(done);
+  process_run(&p, "compare", "tictactoe", TINY, "--arms", "rule,greedy", "--run", "little", "--scenario", "memory=5%@2", NULL);
+  refused(&p, 3, "MiB at least; nearest valid value");
   process_run(&p, "compare", "tictactoe", TINY, "--arms", "rule,greedy", "--scenario", "cores=1@2-1", NULL);
   refused(&p, 3, "character 11");
   process_free(&p);

@@ -1,8 +1,5 @@
 #include "muzero/compare/scenario.h"
 #include "tests/muzero/testing.h"
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 
 static void clauses_hold_for_their_blocks(void **state) {
   (void)state;
@@ -19,6 +16,11 @@ static void clauses_hold_for_their_blocks(void **state) {
     assert_int_equal(mz_scenario_at(&s, MZ_SCENARIO_NEIGHBOUR, wanted[i].block), wanted[i].neighbours);
     assert_int_equal(mz_scenario_at(&s, MZ_SCENARIO_STREAM, wanted[i].block), wanted[i].streams);
   }
+  expect_ok(mz_scenario_parse(&s, "quota=1.5@2-3;memory=62.5%@3", 4));
+  assert_true(mz_scenario_at(&s, MZ_SCENARIO_QUOTA, 2) == 1.5 && mz_scenario_at(&s, MZ_SCENARIO_MEMORY, 2) == 0);
+  assert_true(mz_scenario_at(&s, MZ_SCENARIO_QUOTA, 3) == 1.5 && mz_scenario_at(&s, MZ_SCENARIO_MEMORY, 3) == 62.5);
+  assert_false(mz_scenario_alike(&s, 1, 2) || mz_scenario_alike(&s, 2, 3) || mz_scenario_alike(&s, 3, 4));
+  assert_true(mz_scenario_alike(&s, 1, 4));
   expect_ok(mz_scenario_parse(&s, NULL, 4));
   assert_int_equal(s.count, 0);
   expect_ok(mz_scenario_parse(&s, "", 4));
@@ -30,8 +32,14 @@ static void what_cannot_be_is_named_with_its_place(void **state) {
   static const struct {
     const char *text, *says;
   } cases[] = {
-      {"core=1@1", "at character 1: takes cores=N@FIRST-LAST"},
-      {"cores=0@1", "at character 7: cores takes 1 … 4"},
+      {"core=1@1", "at character 1: takes THING@FIRST-LAST of cores=N, quota=N, neighbour=N, stream=N, memory=N%"},
+      {"cores=0@1", "at character 7: cores takes 1 … 4, whole"},
+      {"cores=1.5@1", "at character 7: cores takes 1 … 4, whole"},
+      {"quota=4.5@1", "at character 7: quota takes 0.1 … 4"},
+      {"quota=0.01@1", "at character 7: quota takes 0.1 … 4"},
+      {"memory=60@1", "at character 8: memory takes 1% … 99%"},
+      {"memory=100%@1", "at character 8: memory takes 1% … 99%"},
+      {"memory=nan%@1", "at character 8: memory takes 1% … 99%"},
       {"cores=5@1", "at character 7: cores takes 1 … 4"},
       {"cores=99999999999999999999@1", "at character 7: cores takes"},
       {"cores=-1@1", "at character 7: cores takes"},
@@ -56,54 +64,8 @@ static void what_cannot_be_is_named_with_its_place(void **state) {
   assert_non_null(strstr(mz_message(), "at most 16"));
 }
 
-static bool is_alive(pid_t pid) { return kill(pid, 0) == 0; }
-
-static void the_machine_is_set_and_put_back(void **state) {
-  (void)state;
-  mz_scenario s;
-  mz_scenery scenery = {0};
-  cpu_set_t all, now;
-  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-  expect_ok(mz_scenario_parse(&s, "cores=1@2;neighbour=2@2-3;stream=1@3", 64));
-  const pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    for (;;) pause();
-  }
-  const pid_t pids[] = {0, child};
-  expect_ok(mz_scenario_set(&scenery, &s, 1, pids, 2));
-  assert_int_equal(sched_getaffinity(child, sizeof now, &now), 0);
-  assert_true(CPU_EQUAL(&now, &all));
-  expect_ok(mz_scenario_set(&scenery, &s, 2, pids, 2));
-  assert_int_equal(sched_getaffinity(child, sizeof now, &now), 0);
-  assert_int_equal(CPU_COUNT(&now), 1);
-  const pid_t first = scenery.processes[MZ_SCENARIO_NEIGHBOUR][0], second = scenery.processes[MZ_SCENARIO_NEIGHBOUR][1];
-  assert_true(is_alive(first) && is_alive(second));
-  assert_int_equal(sched_getaffinity(first, sizeof now, &now), 0);
-  assert_true(CPU_EQUAL(&now, &all)); /* neighbours run where they like */
-  kill(second, SIGKILL);
-  siginfo_t info;
-  assert_int_equal(waitid(P_PID, (id_t)second, &info, WEXITED | WNOWAIT), 0);
-  expect_ok(mz_scenario_set(&scenery, &s, 3, pids, 2));
-  assert_int_equal(scenery.processes[MZ_SCENARIO_NEIGHBOUR][0], first);
-  assert_true(is_alive(scenery.processes[MZ_SCENARIO_NEIGHBOUR][1])); /* another one */
-  assert_int_equal(sched_getaffinity(child, sizeof now, &now), 0);
-  assert_true(CPU_EQUAL(&now, &all));
-  const pid_t streams = scenery.processes[MZ_SCENARIO_STREAM][0];
-  assert_true(is_alive(streams));
-  expect_ok(mz_scenario_set(&scenery, &s, 4, pids, 2));
-  assert_false(is_alive(first) || is_alive(streams));
-  expect_ok(mz_scenario_set(&scenery, &s, 3, pids, 2));
-  mz_scenario_clear(&scenery);
-  for (int thing = 0; thing < MZ_SCENARIO_THINGS; thing++)
-    for (int i = 0; i < MZ_SCENARIO_NEIGHBOURS_MAX; i++) assert_int_equal(scenery.processes[thing][i], 0);
-  kill(child, SIGKILL);
-  waitpid(child, NULL, 0);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(clauses_hold_for_their_blocks),
-                                     cmocka_unit_test(what_cannot_be_is_named_with_its_place),
-                                     cmocka_unit_test(the_machine_is_set_and_put_back)};
+                                     cmocka_unit_test(what_cannot_be_is_named_with_its_place)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
