@@ -128,6 +128,39 @@ static void what_began_on_one_core_spreads(void **state) {
   drop_folder(folder);
 }
 
+/* A limit that the plan does not fit is kept to by packing, and what was before it returns with it. */
+static void a_memory_limit_comes_and_goes(void **state) {
+  (void)state;
+  char folder[64], dir[96];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run;
+  const mz_run_options options = {.env = "tictactoe",
+                                  .dir = dir,
+                                  .sets = (const char **)(uintptr_t)sets,
+                                  .set_count = sizeof sets / sizeof *sets,
+                                  .allocate = "fixed"};
+  const mz_limits limits = {.rounds = ROUNDS};
+  mz_phase phase;
+  mz_reason reason;
+  double before, least, now;
+  expect_ok(mz_run_open(&run, &options));
+  const mz_knobs first = mz_steer_knobs(run->steer);
+  mz_steer_bytes(run->steer, &before, &least);
+  assert_true(least < before);
+  const double limit = (before + least) / 2;
+  mz_steer_limit_memory(run->steer, (uint64_t)limit);
+  expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  mz_steer_bytes(run->steer, &now, &least);
+  assert_true(now <= limit);
+  mz_steer_limit_memory(run->steer, 0);
+  expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  const mz_knobs last = mz_steer_knobs(run->steer);
+  assert_memory_equal(&first, &last, sizeof first);
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 static int told;
 static void count_told(void *context, mz_log_level level, const char *line) {
   (void)context;
@@ -185,7 +218,8 @@ static void what_changed_is_said(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(plans_follow_the_cores_and_results_do_not_notice),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_memory_limit_comes_and_goes),
+                                     cmocka_unit_test(plans_follow_the_cores_and_results_do_not_notice),
                                      cmocka_unit_test(what_began_on_one_core_spreads), cmocka_unit_test(what_changed_is_said)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
