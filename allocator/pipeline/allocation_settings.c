@@ -18,6 +18,8 @@ static const mz_setting rows[] = {
                "windows that a new plan is on trial for, at least, in turns with as many under the old one"),
     MZ_SETTING(mz_allocation_settings, start, "allocate.start", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "auto", "",
                "the first plan: auto, made for the machine, or plain, every knob at its least", .choices = "auto|plain"),
+    MZ_SETTING(mz_allocation_settings, share, "allocate.share", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "on", "",
+               "runs of one user to which the same cores are granted divide them"),
     MZ_SETTING(mz_allocation_settings, monitor_hz, "monitor.rate", MZ_FLOAT, MZ_OPERATIONAL, 0, 5, "4", "Hz",
                "how often the system's sensors are read; 0: only at the end of a window"),
 

@@ -15,6 +15,7 @@ typedef struct mz_allocation_settings {
   int64_t windows;   /* allocate.windows: those that judge a trial, at least */
   int32_t start;     /* allocate.start: mz_start */
   double monitor_hz; /* monitor.rate */
+  bool share;        /* allocate.share */
 
   /* limits.*; 0: what the machine grants, or none */
   double cpu_min, cpu_max; /* cores */

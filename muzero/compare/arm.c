@@ -47,6 +47,7 @@ static mz_status begin(mz_arm *arm, const char *kind, int cores) {
     snprintf(arm->strategy, sizeof arm->strategy, "%s", strategy->name);
     arm->adapts = true;
   }
+  if (!arm->adapts) MZ_TRY(add_pair(arm, "allocate.share=off"));
   MZ_TRY(add_pair(arm, plain_start ? "allocate.start=plain" : "allocate.start=auto"));
   if (strcmp(kind, "oversubscribed") == 0) {
     MZ_TRY(add_set(arm, "%s=%lld", "cpu_actor", 2LL * cores));

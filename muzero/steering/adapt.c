@@ -82,10 +82,12 @@ cleanup:
   return status;
 }
 
+static mz_roster *shared_by(mz_steer *s) { return s->state->settings.allocation.share ? &s->roster : NULL; }
+
 bool mz_steer_adapt(mz_steer *s, mz_workers *workers) {
   mz_granted now;
   char what[128];
-  mz_granted_read(&now, s->monitor, &s->granted);
+  mz_granted_read(&now, s->monitor, shared_by(s), &s->granted);
   if (s->memory_limit > 0 && s->memory_limit < now.memory) now.memory = s->memory_limit;
   if (mz_granted_same(&s->granted, &now)) return false;
   mz_granted_text(&s->granted, &now, what, sizeof what);

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-void mz_granted_read(mz_granted *out, const mz_monitor *monitor, const mz_granted *before) {
-  *out = (mz_granted){.memory = mz_machine_memory()};
+void mz_granted_read(mz_granted *out, const mz_monitor *monitor, mz_roster *roster, const mz_granted *before) {
+  *out = (mz_granted){.memory = mz_machine_memory(), .runs = 1};
   out->mask_known = monitor && mz_monitor_mask(monitor, &out->mask);
+  if (out->mask_known && roster) out->runs = mz_roster_share(roster, &out->mask);
   if (out->mask_known)
     out->cores = mz_cores_granted(CPU_COUNT(&out->mask), mz_machine_quota());
   else
@@ -25,5 +26,6 @@ void mz_granted_text(const mz_granted *before, const mz_granted *now, char *out,
   if (now->memory != before->memory && used < size)
     used += (size_t)snprintf(out + used, size - used, "%s%.0f MiB of memory instead of %.0f MiB", used ? ", " : "",
                              (double)now->memory / 0x1p20, (double)before->memory / 0x1p20);
-  if (used == 0) snprintf(out, size, "other cores");
+  if (used == 0) used = (size_t)snprintf(out, size, "other cores");
+  if (now->runs > 1 && used < size) snprintf(out + used, size - used, ", which %d runs share", now->runs);
 }

@@ -61,7 +61,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->state = state;
   s->source = options->source ? options->source : "run";
   s->window_s = WINDOW_LEAST_S;
-  s->ledger.fd = -1;
+  s->ledger.fd = s->roster.fd = -1;
   mz_status status;
   s->memory = *options->memory;
   s->threads = options->outset.threads;
@@ -84,6 +84,7 @@ cleanup:
 
 void mz_steer_free(mz_steer *s) {
   if (!s) return;
+  mz_roster_leave(&s->roster);
   mz_monitor_stop(s->monitor);
   mz_ledger_close(&s->ledger);
   mz_history_close(s->history);
@@ -110,9 +111,17 @@ static mz_status begin_section(mz_steer *s) {
   return mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, NULL, 0, NULL, NULL);
 }
 
+/* The first window's end tells what others leave. */
+static void enter_roster(mz_steer *s) {
+  char folder[sizeof s->roster.folder];
+  if (!s->state->settings.allocation.share || !s->granted.mask_known || !mz_roster_default_folder(folder, sizeof folder)) return;
+  mz_roster_enter(&s->roster, folder, &s->granted.mask, s->threads);
+}
+
 mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
   MZ_TRY(mz_monitor_start(&s->monitor, &(mz_monitor_options){.hz = s->state->settings.allocation.monitor_hz}));
-  mz_granted_read(&s->granted, s->monitor, NULL);
+  mz_granted_read(&s->granted, s->monitor, NULL, NULL);
+  enter_roster(s);
   MZ_TRY(mz_ledger_open(&s->ledger, dir, ledger_offset));
   return begin_section(s);
 }
@@ -142,7 +151,13 @@ mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
 uint64_t mz_steer_ledger_offset(const mz_steer *s) { return s->ledger.offset; }
 mz_status mz_steer_ledger_sync(const mz_steer *s) { return mz_ledger_sync(&s->ledger); }
 
-void mz_steer_rest(mz_steer *s, bool rests) { mz_monitor_pause(s->monitor, rests); }
+void mz_steer_rest(mz_steer *s, bool rests) {
+  mz_monitor_pause(s->monitor, rests);
+  if (rests)
+    mz_roster_leave(&s->roster);
+  else if (s->roster.since_ns > 0)
+    mz_roster_enter(&s->roster, s->roster.folder, &s->roster.cores, s->roster.threads);
+}
 
 /* ---- window by window ---- */
 

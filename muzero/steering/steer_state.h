@@ -19,6 +19,7 @@ struct mz_steer {
   mz_memory memory;
   int threads; /* budget; 0: none */
   mz_granted granted;
+  mz_roster roster;
   uint64_t memory_limit; /* set by mz_steer_limit_memory; 0: none */
   mz_bounds bounds;
   mz_outset outset;
