@@ -11,7 +11,7 @@
 typedef struct compare_arguments {
   mz_session_arguments session;
   const char *env, *preset, *dir, *arms, *scenario;
-  int64_t seeds, block;
+  int64_t seeds, block, together;
 } compare_arguments;
 
 #define AT(field) offsetof(compare_arguments, field)
@@ -52,6 +52,15 @@ static const mz_option options[] = {
      .class_ = MZ_OPERATIONAL,
      .help = "what changes from block to block, alike for every arm: "
              "cores=1@10-19;neighbour=1@20-29;stream=1@30-39;quota=1.5@40-49;memory=60%@50-"},
+    {.name = "--together",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(together),
+     .value = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = MZ_TOGETHER_MAX,
+     .class_ = MZ_OPERATIONAL,
+     .help = "so many runs of an arm at once, with seeds of their own; needs a limit by rounds, moves or updates"},
     MZ_OPTION_PRESET(AT(preset)),
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
@@ -180,6 +189,7 @@ static mz_status compare(const void *given) {
                                  .dir = arguments->dir,
                                  .limits = mz_session_limits(&arguments->session),
                                  .scenario = arguments->scenario,
+                                 .together = (int)arguments->together,
                                  .block_phases = (int)arguments->block};
   compared.run.env = arguments->env;
   compared.run.preset = arguments->preset;

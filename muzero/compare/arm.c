@@ -47,8 +47,8 @@ static mz_status begin(mz_arm *arm, const char *kind, int cores) {
     snprintf(arm->strategy, sizeof arm->strategy, "%s", strategy->name);
     arm->adapts = true;
   }
-  if (!arm->adapts) MZ_TRY(add_pair(arm, "allocate.share=off"));
   MZ_TRY(add_pair(arm, plain_start ? "allocate.start=plain" : "allocate.start=auto"));
+  if (!arm->adapts) MZ_TRY(add_pair(arm, "allocate.share=off")); /* it knows of no others */
   if (strcmp(kind, "oversubscribed") == 0) {
     MZ_TRY(add_set(arm, "%s=%lld", "cpu_actor", 2LL * cores));
     MZ_TRY(add_set(arm, "%s=%lld", "batch_actor", cores));

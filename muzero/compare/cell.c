@@ -55,7 +55,6 @@ static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
     reverts += acts(&phase, "revert");
   }
   const double wall_s = (double)(mz_clock_ns() - start) * 1e-9; /* evaluations, digests and checkpoints included */
-  mz_run_rest(run);
   cJSON *o = cJSON_CreateObject();
   cJSON_AddNumberToObject(o, "rounds", (double)phase.counters.rounds);
   cJSON_AddNumberToObject(o, "wall_s", wall_s);
@@ -83,7 +82,10 @@ static void serve(FILE *in, FILE *out, const mz_run_options *options, const mz_l
   uint64_t memory;
   while (going && fscanf(in, "%d %" SCNu64, &phases, &memory) == 2) {
     mz_steer_limit_memory(run->steer, memory);
-    going = say(out, play_block(run, limits, phases));
+    if (phases == 0)
+      mz_run_rest(run);
+    else
+      going = say(out, play_block(run, limits, phases));
   }
   if (status == MZ_OK) mz_run_close(run);
 }
@@ -147,13 +149,22 @@ static void crashed(mz_cell *cell) {
   cell->ended = true;
 }
 
-mz_status mz_cell_advance(mz_cell *cell, int phases, uint64_t memory) {
-  MZ_ASSERT(!cell->ended);
+/* A process that has died is told by the read that fails, as SIGPIPE is ignored. */
+static void send(mz_cell *cell, int phases, uint64_t memory) {
+  if (fprintf(cell->to, "%d %" PRIu64 "\n", phases, memory) < 0 || fflush(cell->to) != 0) clearerr(cell->to);
+}
+
+void mz_cell_send(mz_cell *cell, int phases, uint64_t memory) {
+  MZ_ASSERT(!cell->ended && phases > 0);
+  send(cell, phases, memory);
+}
+
+void mz_cell_rest(mz_cell *cell) { send(cell, 0, 0); }
+
+mz_status mz_cell_receive(mz_cell *cell) {
   char *line = NULL;
   size_t size = 0;
-  /* A process that has died is told by the read that fails, as SIGPIPE is ignored. */
-  const bool told = fprintf(cell->to, "%d %" PRIu64 "\n", phases, memory) > 0 && fflush(cell->to) == 0;
-  if (!told || getline(&line, &size, cell->from) <= 0) {
+  if (getline(&line, &size, cell->from) <= 0) {
     free(line);
     crashed(cell);
     return MZ_OK;

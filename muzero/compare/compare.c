@@ -3,7 +3,7 @@
 #include "base/file/file.h"
 #include "base/machine/machine.h"
 #include "base/maths/streams.h"
-#include "muzero/compare/cell.h"
+#include "muzero/compare/party.h"
 #include "muzero/compare/room.h"
 #include "muzero/compare/scenery.h"
 #include "muzero/compare/segments.h"
@@ -55,6 +55,7 @@ static cJSON *plan_json(const comparison *c) {
   cJSON_AddNumberToObject(limit, "until", o->limits.until ? o->limits.score : NAN);
   cJSON_AddNumberToObject(json, "block_phases", c->block_phases);
   if (c->scenario.count > 0) cJSON_AddStringToObject(json, "scenario", o->scenario);
+  if (o->together > 1) cJSON_AddNumberToObject(json, "together", o->together);
   return json;
 }
 
@@ -95,7 +96,7 @@ static int chosen_block(const comparison *c, int64_t phase_rounds) {
 
 /* ---- a seed ---- */
 
-static mz_status start_cell(const comparison *c, int arm, uint64_t seed, const char *seed_dir, mz_cell *cell) {
+static mz_status start_party(const comparison *c, int arm, uint64_t seed, const char *seed_dir, mz_party *party) {
   const mz_arm *a = &c->arms[arm];
   const char *sets[MZ_ARM_SETS_MAX + 256];
   char name[32], dir[PATH_SIZE];
@@ -112,7 +113,7 @@ static mz_status start_cell(const comparison *c, int arm, uint64_t seed, const c
   options.dir = dir;
   options.allocate = a->strategy;
   options.source = "compare";
-  mz_status status = mz_cell_start(cell, &options, &c->options->limits);
+  mz_status status = mz_party_start(party, &options, &c->options->limits, c->options->together);
   if (status == MZ_OK) return MZ_OK;
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
@@ -125,65 +126,68 @@ static void draw_order(uint64_t seed, int64_t block, int count, int order[]) {
   mz_rng_permutation(&rng, count, order);
 }
 
-static cJSON *last_block(const mz_cell *cell) { return cJSON_GetArrayItem(cell->blocks, cJSON_GetArraySize(cell->blocks) - 1); }
+static cJSON *last_block(const mz_party *party) {
+  return cJSON_GetArrayItem(party->blocks, cJSON_GetArraySize(party->blocks) - 1);
+}
 
-static void tell(comparison *c, int seed, int64_t block, int arm, const mz_cell *cell) {
-  const cJSON *reply = last_block(cell);
+static void tell(comparison *c, int seed, int64_t block, int arm, const mz_party *party) {
+  const cJSON *reply = last_block(party);
   const double rounds = reply ? cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(reply, "rounds")) : 0;
   double before = 0;
   if (block > 0)
-    before = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(cell->blocks, (int)block - 1), "rounds"));
-  if (!cell->why[0] && isfinite(rounds - before)) c->played += rounds - before;
+    before = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(party->blocks, (int)block - 1), "rounds"));
+  if (!party->why[0] && isfinite(rounds - before)) c->played += rounds - before;
   mz_compare_progress p = {
-      .seed = seed, .seeds = c->options->seeds, .block = block, .arm = c->arms[arm].name, .trouble = cell->why};
+      .seed = seed, .seeds = c->options->seeds, .block = block, .arm = c->arms[arm].name, .trouble = party->why};
   p.elapsed_s = (double)(mz_clock_ns() - c->started_ns) * 1e-9;
   p.done = c->all > 0 ? c->played / c->all : (double)seed / c->options->seeds;
   p.left_s = p.done > 0.01 ? p.elapsed_s * (1 - p.done) / p.done : NAN;
-  p.wall_s = reply && !cell->why[0] ? cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(reply, "wall_s")) : NAN;
+  p.wall_s = reply && !party->why[0] ? cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(reply, "wall_s")) : NAN;
   if (c->watcher->progress) c->watcher->progress(c->watcher->context, &p);
 }
 
 static bool stopping(const comparison *c) { return c->watcher->stopping && c->watcher->stopping(c->watcher->context); }
 
-static mz_status set_scenery(comparison *c, int64_t block, const mz_cell *cells) {
-  pid_t pids[MZ_ARMS_MAX + 1];
-  for (int i = 0; i < c->count; i++) pids[i] = cells[i].ended ? 0 : cells[i].pid;
-  return mz_scenery_set(&c->scenery, &c->scenario, block + 1, pids, c->count);
+static mz_status set_scenery(comparison *c, int64_t block, const mz_party *parties) {
+  pid_t pids[(MZ_ARMS_MAX + 1) * MZ_TOGETHER_MAX];
+  int count = 0;
+  for (int i = 0; i < c->count; i++) count += mz_party_pids(&parties[i], pids + count);
+  return mz_scenery_set(&c->scenery, &c->scenario, block + 1, pids, count);
 }
 
 /* Before anything runs: a limit below what an arm needs at least. */
-static mz_status check_memory(const comparison *c, const mz_cell *cells) {
+static mz_status check_memory(const comparison *c, const mz_party *parties) {
   for (int i = 0; i < c->scenario.count; i++) {
     const struct mz_scenario_clause *clause = &c->scenario.clauses[i];
     const double bytes = clause->value / 100 * c->memory_bytes;
     for (int a = 0; clause->thing == MZ_SCENARIO_MEMORY && a < c->count; a++) {
-      if (bytes >= cells[a].bytes_least) continue;
+      if (bytes >= parties[a].cells[0].bytes_least) continue;
       return mz_fail(
           MZ_E_CONFIG,
           "--scenario: memory=%g%% are %.0f of the %.0f MiB that %s may need; %s needs %.0f MiB at least; nearest valid "
           "value: %.0f%%",
           clause->value, bytes / 0x1p20, c->memory_bytes / 0x1p20, c->arms[0].name, c->arms[a].name,
-          ceil(cells[a].bytes_least / 0x1p20), ceil(100 * cells[a].bytes_least / c->memory_bytes));
+          ceil(parties[a].cells[0].bytes_least / 0x1p20), ceil(100 * parties[a].cells[0].bytes_least / c->memory_bytes));
     }
   }
   return MZ_OK;
 }
 
-static mz_status play_seed(comparison *c, int index, mz_cell *cells) {
+static mz_status play_seed(comparison *c, int index, mz_party *parties) {
   const uint64_t seed = c->options->run.seed + (uint64_t)index;
-  c->memory_bytes = cells[0].bytes;
-  MZ_TRY(check_memory(c, cells));
+  c->memory_bytes = parties[0].cells[0].bytes;
+  MZ_TRY(check_memory(c, parties));
   for (int64_t block = 0;; block++) {
     int order[MZ_ARMS_MAX + 1];
     bool any = false;
     draw_order(seed, block, c->count, order);
     const uint64_t memory = (uint64_t)(mz_scenario_at(&c->scenario, MZ_SCENARIO_MEMORY, block + 1) / 100 * c->memory_bytes);
-    MZ_TRY(set_scenery(c, block, cells));
+    MZ_TRY(set_scenery(c, block, parties));
     for (int i = 0; i < c->count; i++) {
-      mz_cell *cell = &cells[order[i]];
-      if (cell->ended) continue;
-      MZ_TRY(mz_cell_advance(cell, c->block_phases, memory));
-      tell(c, index, block, order[i], cell);
+      mz_party *party = &parties[order[i]];
+      if (party->ended) continue;
+      MZ_TRY(mz_party_advance(party, c->block_phases, memory));
+      tell(c, index, block, order[i], party);
       any = true;
     }
     if (!any) return MZ_OK;
@@ -192,7 +196,7 @@ static mz_status play_seed(comparison *c, int index, mz_cell *cells) {
   }
 }
 
-static cJSON *cells_json(const comparison *c, mz_cell *cells, uint64_t seed, const char *seed_dir) {
+static cJSON *cells_json(const comparison *c, mz_party *parties, uint64_t seed, const char *seed_dir) {
   cJSON *json = cJSON_CreateObject(), *array;
   cJSON_AddNumberToObject(json, "seed", (double)seed);
   array = cJSON_AddArrayToObject(json, "cells");
@@ -202,9 +206,9 @@ static cJSON *cells_json(const comparison *c, mz_cell *cells, uint64_t seed, con
     snprintf(run, sizeof run, "%s/arm-%d", seed_dir, i);
     cJSON_AddStringToObject(cell, "arm", c->arms[i].name);
     cJSON_AddStringToObject(cell, "run", run);
-    cJSON_AddItemToObject(cell, "crashed", cells[i].why[0] ? cJSON_CreateString(cells[i].why) : cJSON_CreateNull());
-    cJSON_AddItemToObject(cell, "blocks", cells[i].blocks);
-    cells[i].blocks = NULL;
+    cJSON_AddItemToObject(cell, "crashed", parties[i].why[0] ? cJSON_CreateString(parties[i].why) : cJSON_CreateNull());
+    cJSON_AddItemToObject(cell, "blocks", parties[i].blocks);
+    parties[i].blocks = NULL;
     cJSON_AddItemToArray(array, cell);
   }
   return json;
@@ -223,16 +227,17 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
   const uint64_t seed = c->options->run.seed + (uint64_t)index;
   MZ_TRY(seed_paths(c, index, dir, file, sizeof dir));
   MZ_TRY(mz_file_remove_tree(dir)); /* of a seed that was cut short: it begins anew */
-  mz_cell cells[MZ_ARMS_MAX + 1] = {0};
+  mz_party *parties;
+  MZ_TRY(mz_alloc(&parties, MZ_ARMS_MAX + 1, sizeof *parties));
   mz_status status = MZ_OK;
-  for (int i = 0; i < c->count && status == MZ_OK; i++) status = start_cell(c, i, seed, dir, &cells[i]);
-  if (status == MZ_OK) status = play_seed(c, index, cells);
+  for (int i = 0; i < c->count && status == MZ_OK; i++) status = start_party(c, i, seed, dir, &parties[i]);
+  if (status == MZ_OK) status = play_seed(c, index, parties);
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
-  for (int i = 0; i < c->count; i++) mz_cell_end(&cells[i]);
+  for (int i = 0; i < c->count; i++) mz_party_end(&parties[i]);
   mz_scenery_clear(&c->scenery);
   if (status == MZ_OK) {
-    *out = cells_json(c, cells, seed, dir);
+    *out = cells_json(c, parties, seed, dir);
     char *text = mz_json_line(*out);
     status = text ? mz_file_write_atomic(file, text, strlen(text)) : mz_fail(MZ_E_MEMORY, "compare: no memory for its cells");
     free(text);
@@ -244,7 +249,8 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
     if (status != MZ_INTERRUPTED) mz_file_remove_tree(dir);
     mz_fail(status, "%s", why);
   }
-  for (int i = 0; i < c->count; i++) cJSON_Delete(cells[i].blocks);
+  for (int i = 0; i < c->count; i++) mz_party_deinit(&parties[i]);
+  free(parties);
   return status;
 }
 
@@ -277,7 +283,12 @@ static mz_status read_seed(const comparison *c, int index, cJSON **out) {
 /* ---- all of it ---- */
 
 static mz_status check_settings(comparison *c, int64_t *phase_rounds) {
+  const mz_limits *limits = &c->options->limits;
   mz_settings settings;
+  if (c->options->together > 1 && !limits->rounds && !limits->env_steps && !limits->updates)
+    return mz_fail(MZ_E_CONFIG,
+                   "--together: runs that are compared together end after the same work; give --rounds, --env-steps or "
+                   "--updates");
   MZ_TRY(mz_settings_for_new_run(&c->options->run, &settings));
   *phase_rounds = settings.train.phase_rounds;
   c->rounds = c->options->limits.rounds ? c->options->limits.rounds : settings.train.rounds;

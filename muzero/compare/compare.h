@@ -6,6 +6,7 @@
  * seed it was in, and plays a seed again in which a cell crashed. DIR/compare.json is the summary (summary.h), DIR/report.html shows it. */
 #pragma once
 #include "muzero/compare/arm.h"
+#include "muzero/compare/party.h"
 #include "muzero/trainer.h"
 
 typedef struct mz_compare_options {
@@ -15,6 +16,7 @@ typedef struct mz_compare_options {
   const char *dir; /* NULL: runs/compare-ENV-… is made up */
   mz_limits limits;
   const char *scenario; /* scenario.h; NULL: the machine stays as it is */
+  int together;         /* so many runs of an arm share the machine, with seeds of their own; 1 … MZ_TOGETHER_MAX */
   int block_phases;     /* 0: chosen: about 30 blocks a seed where rounds are limited, otherwise 1 */
 } mz_compare_options;
 

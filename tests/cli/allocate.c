@@ -318,6 +318,24 @@ static void test_compare_in_a_scenario(void **state) {
   process_free(&p);
 }
 
+/* Two runs of an arm at a time. */
+static void test_compare_together(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "compare", "tictactoe", TINY, "--rounds", "12", "--seeds", "1", "--arms", "rule,greedy", "--together", "2",
+              "--run", "tg", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *done = lines_at(p.out, -1);
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(done, "same_digest")));
+  cJSON_Delete(done);
+  assert_int_equal(process_shell(&p, "test -f tg/seed-1/arm-0/LATEST && test -f tg/seed-1/arm-0-2/LATEST && "
+                                     "! cmp -s tg/seed-1/arm-0/env.json tg/seed-1/arm-0-2/env.json"),
+                   0);
+  process_run(&p, "compare", "cartpole", "--arms", "rule,greedy", "--together", "2", NULL);
+  refused(&p, 3, "--rounds");
+  process_free(&p);
+}
+
 /* An interrupt keeps the seeds that have finished; an arm that is killed is told, and the others continue. */
 static void test_compare_interrupted(void **state) {
   (void)state;
@@ -363,6 +381,7 @@ int main(void) {
       cmocka_unit_test(test_history_that_cannot_be_had),
       cmocka_unit_test(test_compare),
       cmocka_unit_test(test_compare_in_a_scenario),
+      cmocka_unit_test(test_compare_together),
       cmocka_unit_test(test_compare_interrupted),
       cmocka_unit_test(test_compare_crash),
   };
