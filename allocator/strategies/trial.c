@@ -79,9 +79,7 @@ static mz_side draw(mz_trial *trial) {
 }
 
 /* Before the first pair the new plan does, by what was predicted of it. */
-static bool leads(const mz_trial *trial) {
-  return trial->side == (trial->ratios.mean >= 0 ? MZ_SIDE_NEW : MZ_SIDE_OLD);
-}
+static bool leads(const mz_trial *trial) { return trial->side == (trial->ratios.mean >= 0 ? MZ_SIDE_NEW : MZ_SIDE_OLD); }
 
 void mz_trial_window(mz_trial *trial, bool counts) {
   if (trial->block.count == 0) return;
