@@ -1,5 +1,6 @@
 #include "muzero/compare/compare.h"
 #include "muzero/compare/scenario.h"
+#include "muzero/compare/suite.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/training/session.h"
@@ -12,11 +13,18 @@ typedef struct compare_arguments {
   mz_session_arguments session;
   const char *env, *preset, *dir, *arms, *scenario;
   int64_t seeds, block, together;
+  bool suite;
 } compare_arguments;
+
+static const double SUITE_S = 10;
 
 #define AT(field) offsetof(compare_arguments, field)
 static const mz_option options[] = {
-    MZ_OPTION_ENV(AT(env)),
+    {.name = "ENV",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(env),
+     .value = "optional",
+     .help = "an environment; `muzero envs` lists them; left out with --suite"},
     {.name = "--arms",
      .type = MZ_OPTION_TEXT,
      .offset = AT(arms),
@@ -61,6 +69,13 @@ static const mz_option options[] = {
      .max = MZ_TOGETHER_MAX,
      .class_ = MZ_OPERATIONAL,
      .help = "so many runs of an arm at once, with seeds of their own; needs a limit by rounds, moves or updates"},
+    {.name = "--suite",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(suite),
+     .class_ = MZ_OPERATIONAL,
+     .help = "twelve workloads instead of one environment: the arms beside the best fixed plan of each; --for is the time of an "
+             "arm with a "
+             "seed (10s)"},
     MZ_OPTION_PRESET(AT(preset)),
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
@@ -179,8 +194,64 @@ static void print_summary(const cJSON *summary, const char *dir) {
   printf("\n  report  %s/report.html\n", mz_text_shown(dir, shown));
 }
 
+/* ---- the suite ---- */
+
+/* What follows the kind of an arm is left out: "fixed:cpu_actor=2,…" is "fixed". */
+static void print_kind(const char *arm) { printf(" %14.*s", (int)strcspn(arm, ":"), arm); }
+
+static void print_suite(const cJSON *summary) {
+  const cJSON *row, *arm, *list = cJSON_GetObjectItemCaseSensitive(summary, "workloads");
+  const cJSON *arms = cJSON_GetObjectItemCaseSensitive(summary, "arms");
+  printf("time over that of the best fixed plan\n%-18s %8s", "", "A/A");
+  cJSON_ArrayForEach(arm, arms) print_kind(mz_json_text_or_empty(arm, "arm"));
+  cJSON_ArrayForEach(row, list) {
+    const cJSON *noise = cJSON_GetObjectItemCaseSensitive(row, "noise");
+    printf("\n%-18s ± %4.1f %%", mz_json_text_or_empty(row, "name"),
+           100 * fmax(cJSON_GetNumberValue(cJSON_GetArrayItem(noise, 1)) - 1,
+                      1 - cJSON_GetNumberValue(cJSON_GetArrayItem(noise, 0))));
+    cJSON_ArrayForEach(arm, cJSON_GetObjectItemCaseSensitive(row, "arms")) printf(" %14.3f", mz_json_number_or_nan(arm, "ratio"));
+  }
+  printf("\n%-18s %8s", "mean", "");
+  cJSON_ArrayForEach(arm, arms) printf(" %14.3f", mz_json_number_or_nan(arm, "mean"));
+  printf("\n%-18s %8s", "worst", "");
+  cJSON_ArrayForEach(arm, arms) printf(" %14.3f", mz_json_number_or_nan(arm, "worst"));
+  printf("\n");
+}
+
+static mz_status suite(const compare_arguments *arguments) {
+  bool json = arguments->session.json;
+  const mz_limits limits = mz_session_limits(&arguments->session);
+  if (arguments->env || arguments->preset || arguments->scenario || arguments->together > 1 || arguments->block > 0 ||
+      limits.rounds || limits.updates || limits.env_steps || limits.until)
+    return mz_fail(MZ_E_USAGE,
+                   "--suite: has its own environments and lengths; only --arms, --seeds, --for, --run, --set go with it");
+  mz_signals_handle();
+  mz_suite_options suite_options = {.run = mz_session_run_options(&arguments->session),
+                                    .arms = arguments->arms,
+                                    .seeds = (int)arguments->seeds,
+                                    .dir = arguments->dir,
+                                    .seconds = limits.for_s > 0 ? limits.for_s : SUITE_S};
+  suite_options.run.history = "none";
+  const mz_compare_watcher watcher = {.context = &json, .progress = show, .stopping = stopping};
+  cJSON *summary;
+  char dir[600];
+  MZ_TRY(mz_suite(&suite_options, &watcher, &summary, dir, sizeof dir));
+  if (!json && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
+  if (json) {
+    cJSON_AddStringToObject(summary, "event", "done");
+    cJSON_AddStringToObject(summary, "run", dir);
+    return mz_print_json(summary);
+  }
+  print_suite(summary);
+  printf("\n  suite   %s/suite.json\n", dir);
+  cJSON_Delete(summary);
+  return mz_print_flush();
+}
+
 static mz_status compare(const void *given) {
   const compare_arguments *arguments = given;
+  if (arguments->suite) return suite(arguments);
+  if (!arguments->env) return mz_fail(MZ_E_USAGE, "compare: needs ENV, or --suite; `muzero envs` lists the environments");
   mz_signals_handle(); /* the arms' processes inherit it, and leave stopping to this one */
   bool json = arguments->session.json;
   mz_compare_options compared = {.run = mz_session_run_options(&arguments->session),
