@@ -92,7 +92,8 @@ static mz_status look_for_plan(suite *s, const struct workload *w, cJSON **out) 
   if (stop_profile(s)) MZ_TRY_CLEANUP(mz_fail(MZ_INTERRUPTED, "compare: stopped; the same command resumes it"));
   const double round_s = mz_json_number_or_nan(found, "default_s");
   if (!(round_s > 0))
-    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%s: %g s are too few to measure a plan", w->name, s->options->seconds));
+    MZ_TRY_CLEANUP(
+        mz_fail(MZ_E_CONFIG, "%s: %g s are too few to measure a plan; give more by --for", w->name, s->options->seconds));
   const double phase = fmax(1, round(s->options->seconds / round_s / BLOCKS));
   *out = cJSON_CreateObject();
   cJSON_AddItemToObject(*out, "best", cJSON_Duplicate(item(found, "best"), true));
