@@ -104,6 +104,36 @@ static void test_a_fit_predicts_other_plans(void **state) {
   assert_true(inside > 0.85 * n && inside < n);
 }
 
+/* Hardware threads, caches, stragglers and the rest, at their defaults: what the form does not hold. */
+static void test_a_machine_has_effects_that_a_fit_does_not_find(void **state) {
+  (void)state;
+  enum { PIPELINES = 30, WINDOWS = 20, PLANS = 8 };
+  double errors[2][PIPELINES * PLANS], medians[2];
+  for (int effects = 0; effects < 2; effects++) {
+    for (int i = 0; i < PIPELINES; i++) {
+      random_pipeline r;
+      random_pipeline_init(&r, (uint64_t)(500 + i), 16, 64);
+      if (effects) assert_int_equal(mz_sim_machine_parse(&r.simulation.machine, "sim:"), MZ_OK);
+      r.simulation.machine.cores = r.pipeline.devices[0].cores;
+      mz_observation seen[WINDOWS];
+      for (int j = 0; j < WINDOWS; j++) {
+        const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(j / 2));
+        seen[j] = noisy(&r, &plan, (uint64_t)j);
+      }
+      mz_analytic model;
+      mz_analytic_init(&model, &r.pipeline, r.pipeline.devices[0].cores);
+      mz_analytic_fit(&model, seen, WINDOWS);
+      for (int j = 0; j < PLANS; j++) {
+        const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(100 + j));
+        const double truth = simulate_units(&r.simulation, &plan, 50, 2).unit_s;
+        errors[effects][i * PLANS + j] = fabs(log(mz_analytic_predict(&model, &plan).unit_s / truth));
+      }
+    }
+    medians[effects] = spread_of(effects ? "with effects" : "without", errors[effects], PIPELINES * PLANS).median;
+  }
+  assert_true(medians[1] > 1.5 * medians[0]);
+}
+
 static void test_one_window_and_probes_predict_other_batches(void **state) {
   (void)state;
   enum { PIPELINES = 40, BATCH_PREDICTED = 16 };
@@ -328,6 +358,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_fit_finds_the_costs),
                                      cmocka_unit_test(test_a_fit_finds_how_far_stages_overlap),
                                      cmocka_unit_test(test_a_fit_predicts_other_plans),
+                                     cmocka_unit_test(test_a_machine_has_effects_that_a_fit_does_not_find),
                                      cmocka_unit_test(test_one_window_and_probes_predict_other_batches),
                                      cmocka_unit_test(test_a_measured_plan_is_predicted_by_what_was_measured),
                                      cmocka_unit_test(test_a_stage_that_works_now_and_then),

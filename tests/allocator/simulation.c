@@ -348,7 +348,7 @@ static void test_probes_are_taken_for_true(void **state) {
   assert_near(truths[2].item_s, 4e-3, 1e-9);
   assert_true(truths[2].lockstep && !truths[1].lockstep && !truths[0].lockstep);
   assert_true(truths[0].weight < truths[1].weight && truths[2].serial == 0.1);
-  assert_near(truths[3].item_s, 0.02 * (12800 * 3e-5 + 16 * 4.5e-3), 1e-6);
+  assert_near(truths[3].item_s, 0.004 * (12800 * 3e-5 + 16 * 4.5e-3), 1e-6);
   pool->probe_s[0] = 0.9e-5; /* a larger batch that costs more an item has no cost per call */
   assert_int_equal(mz_sim_truth_from_probes(&pipeline, truths), MZ_OK);
   assert_true(truths[0].fixed_s == 0 && truths[0].item_s > 0.9e-5 && truths[0].item_s < 1.3e-5);
