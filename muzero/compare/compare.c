@@ -6,6 +6,7 @@
 #include "muzero/compare/cell.h"
 #include "muzero/compare/scenario.h"
 #include "muzero/compare/segments.h"
+#include "muzero/compare/simulated.h"
 #include "muzero/compare/summary.h"
 #include "muzero/report/report.h"
 #include "muzero/run.h"
@@ -22,8 +23,10 @@ typedef struct comparison {
   int count;                    /* with the twin */
   int block_phases;
   mz_scenario scenario;
-  mz_scenery scenery; /* of the present seed */
-  int64_t rounds;     /* limit; 0: none */
+  mz_scenery scenery;      /* of the present seed */
+  mz_simulated *simulated; /* NULL: on this machine */
+  int64_t rounds;          /* limit; 0: none */
+  int64_t phase_rounds;
   char dir[512];
   uint64_t started_ns;
   double played, all; /* rounds */
@@ -53,6 +56,10 @@ static cJSON *plan_json(const comparison *c) {
   cJSON_AddNumberToObject(limit, "until", o->limits.until ? o->limits.score : NAN);
   cJSON_AddNumberToObject(json, "block_phases", c->block_phases);
   if (c->scenario.count > 0) cJSON_AddStringToObject(json, "scenario", o->scenario);
+  if (c->simulated) {
+    cJSON_AddStringToObject(json, "machine_simulated", c->simulated->text);
+    cJSON_AddItemToObject(json, "probes", mz_simulated_probes_json(c->simulated));
+  }
   return json;
 }
 
@@ -85,9 +92,9 @@ static mz_status open_dir(comparison *c) {
   return status;
 }
 
-static int chosen_block(const comparison *c, int64_t phase_rounds) {
+static int chosen_block(const comparison *c) {
   if (c->options->block_phases > 0) return c->options->block_phases;
-  const int64_t phases = c->rounds / phase_rounds;
+  const int64_t phases = c->rounds / c->phase_rounds;
   return phases > BLOCKS_A_SEED ? (int)(phases / BLOCKS_A_SEED) : 1;
 }
 
@@ -110,7 +117,8 @@ static mz_status start_cell(const comparison *c, int arm, uint64_t seed, const c
   options.dir = dir;
   options.allocate = a->strategy;
   options.source = "compare";
-  mz_status status = mz_cell_start(cell, &options, &c->options->limits);
+  mz_status status = c->simulated ? mz_simulated_start(c->simulated, arm, &options, c->rounds, cell)
+                                  : mz_cell_start(cell, &options, &c->options->limits);
   if (status == MZ_OK) return MZ_OK;
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
@@ -132,8 +140,12 @@ static void tell(comparison *c, int seed, int64_t block, int arm, const mz_cell 
   if (block > 0)
     before = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(cell->blocks, (int)block - 1), "rounds"));
   if (!cell->why[0] && isfinite(rounds - before)) c->played += rounds - before;
-  mz_compare_progress p = {
-      .seed = seed, .seeds = c->options->seeds, .block = block, .arm = c->arms[arm].name, .trouble = cell->why};
+  mz_compare_progress p = {.seed = seed,
+                           .seeds = c->options->seeds,
+                           .block = block,
+                           .arm = c->arms[arm].name,
+                           .simulated = c->simulated != NULL,
+                           .trouble = cell->why};
   p.elapsed_s = (double)(mz_clock_ns() - c->started_ns) * 1e-9;
   p.done = c->all > 0 ? c->played / c->all : (double)seed / c->options->seeds;
   p.left_s = p.done > 0.01 ? p.elapsed_s * (1 - p.done) / p.done : NAN;
@@ -145,6 +157,7 @@ static bool stopping(const comparison *c) { return c->watcher->stopping && c->wa
 
 static mz_status set_scenario(comparison *c, int64_t block, const mz_cell *cells) {
   pid_t pids[MZ_ARMS_MAX + 1];
+  if (c->simulated) return mz_simulated_set(c->simulated, &c->scenario, block + 1);
   for (int i = 0; i < c->count; i++) pids[i] = cells[i].ended ? 0 : cells[i].pid;
   return mz_scenario_set(&c->scenery, &c->scenario, block + 1, pids, c->count);
 }
@@ -159,7 +172,8 @@ static mz_status play_seed(comparison *c, int index, mz_cell *cells) {
     for (int i = 0; i < c->count; i++) {
       mz_cell *cell = &cells[order[i]];
       if (cell->ended) continue;
-      MZ_TRY(mz_cell_advance(cell, c->block_phases));
+      MZ_TRY(c->simulated ? mz_simulated_advance(c->simulated, order[i], c->block_phases * c->phase_rounds, cell)
+                          : mz_cell_advance(cell, c->block_phases));
       tell(c, index, block, order[i], cell);
       any = true;
     }
@@ -207,6 +221,7 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
   for (int i = 0; i < c->count; i++) mz_cell_end(&cells[i]);
+  if (c->simulated) mz_simulated_end(c->simulated);
   mz_scenario_clear(&c->scenery);
   c->scenery = (mz_scenery){0};
   if (status == MZ_OK) {
@@ -254,12 +269,31 @@ static mz_status read_seed(const comparison *c, int index, cJSON **out) {
 
 /* ---- all of it ---- */
 
-static mz_status check_settings(comparison *c, int64_t *phase_rounds) {
+static mz_status check_settings(comparison *c) {
   mz_settings settings;
   MZ_TRY(mz_settings_for_new_run(&c->options->run, &settings));
-  *phase_rounds = settings.train.phase_rounds;
+  c->phase_rounds = settings.train.phase_rounds;
   c->rounds = c->options->limits.rounds ? c->options->limits.rounds : settings.train.rounds;
   return MZ_OK;
+}
+
+/* Before the directory is compared with the plan: the probes are a part of it. */
+static mz_status find_machine(comparison *c) {
+  if (!c->options->machine) return MZ_OK;
+  MZ_TRY(mz_alloc(&c->simulated, 1, sizeof *c->simulated));
+  return mz_simulated_parse(c->simulated, c->options->machine, &c->options->limits);
+}
+
+static mz_status probe_machine(comparison *c) {
+  char path[PATH_SIZE];
+  if (!c->simulated) return MZ_OK;
+  MZ_TRY(mz_simulated_check_arms(c->simulated, c->arms, c->count));
+  MZ_TRY(mz_path_join(path, sizeof path, c->dir, "plan.json"));
+  return mz_simulated_probe(c->simulated, &c->options->run, path);
+}
+
+static int cores_of(const comparison *c) {
+  return c->simulated ? mz_sim_machine_cores(&c->simulated->machine) : mz_machine_cores();
 }
 
 static mz_status add_segments(const comparison *c, const cJSON *seeds, cJSON *summary) {
@@ -285,9 +319,7 @@ static mz_status write_summary(const comparison *c, const cJSON *summary) {
 
 mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,
                      size_t dir_size) {
-  const int cores = options->run.threads > 0 ? options->run.threads : mz_machine_cores();
   comparison *c;
-  int64_t phase_rounds;
   *summary = NULL;
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
   c->options = options;
@@ -295,10 +327,11 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   c->started_ns = mz_clock_ns();
   cJSON *seeds = cJSON_CreateArray();
   mz_status status;
-  MZ_TRY_CLEANUP(mz_arms_parse(options->arms, cores, c->arms, &c->count));
-  MZ_TRY_CLEANUP(mz_scenario_parse(&c->scenario, options->scenario, mz_machine_cores()));
-  MZ_TRY_CLEANUP(check_settings(c, &phase_rounds));
-  c->block_phases = chosen_block(c, phase_rounds);
+  MZ_TRY_CLEANUP(find_machine(c));
+  MZ_TRY_CLEANUP(mz_arms_parse(options->arms, options->run.threads > 0 ? options->run.threads : cores_of(c), c->arms, &c->count));
+  MZ_TRY_CLEANUP(mz_scenario_parse(&c->scenario, options->scenario, cores_of(c)));
+  MZ_TRY_CLEANUP(check_settings(c));
+  c->block_phases = chosen_block(c);
   c->arms[c->count] = c->arms[0];
   for (int i = 0; i < c->arms[0].set_count; i++) /* its settings point into its own text */
     c->arms[c->count].sets[i] = c->arms[c->count].text + (c->arms[0].sets[i] - c->arms[0].text);
@@ -308,6 +341,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
     snprintf(c->dir, sizeof c->dir, "%s", options->dir);
   else
     MZ_TRY_CLEANUP(mz_run_make_up_dir("compare", options->run.seed, c->dir, sizeof c->dir));
+  MZ_TRY_CLEANUP(probe_machine(c));
   MZ_TRY_CLEANUP(open_dir(c));
   for (int i = 0; i < options->seeds; i++) {
     cJSON *cells;
@@ -324,6 +358,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   cJSON_Delete(plan);
   MZ_TRY_CLEANUP(status);
   MZ_TRY_CLEANUP(add_segments(c, seeds, *summary));
+  MZ_TRY_CLEANUP(mz_simulated_label(c->simulated, *summary));
   MZ_TRY_CLEANUP(write_summary(c, *summary));
   snprintf(dir, dir_size, "%s", c->dir);
 cleanup:
@@ -332,6 +367,7 @@ cleanup:
     *summary = NULL;
   }
   cJSON_Delete(seeds);
+  free(c->simulated);
   free(c);
   return status;
 }
