@@ -24,6 +24,7 @@ static const mz_sim_key keys[] = {
     ROW(period, false, false, 1, 1000, 100, "ms", "over which the quota is counted"),
     ROW(neighbour, true, true, 1, 1024, 0, "processes", "others, which compute"),
     ROW(stream, true, true, 1, 1024, 0, "processes", "others, which stream through memory"),
+    ROW(neighbour_weight, false, false, 0.015, 88, 1, "of a core", "claim of each of those against a thread of usual niceness"),
 
     ROW(smt, false, true, 1, 2, 1.3, "cores", "work of the two hardware threads of a core, in cores"),
     ROW(bandwidth, false, true, 1, 2000, 100, "GB/s", "of a node's memory"),

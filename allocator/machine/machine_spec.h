@@ -10,6 +10,7 @@ typedef struct mz_sim_machine {
 
   double quota, period;     /* cores that the control group grants, and the milliseconds over which it counts them */
   double neighbour, stream; /* other processes that compute; that stream through memory */
+  double neighbour_weight;  /* each one's claim on a core; a thread of usual niceness has 1 */
 
   double smt;                                          /* cores' worth of work that two hardware threads of one core do */
   double bandwidth, core_bandwidth, streaming, remote; /* GB/s of a node; of a core alone; shares of a stage's time */

@@ -131,8 +131,8 @@ static void share_cores(mz_sim_step *u, int device, bool stands) {
   meeting m;
   gather(u, device, &m);
   if (stands) m.lane_count = m.count = 0;
-  m.claims[m.count++] = (mz_core_claim){others.computing, 1};
-  m.claims[m.count++] = (mz_core_claim){others.streaming, 1};
+  m.claims[m.count++] = (mz_core_claim){others.computing, u->simulation->machine.neighbour_weight};
+  m.claims[m.count++] = (mz_core_claim){others.streaming, u->simulation->machine.neighbour_weight};
   mz_core_shares(cores, m.claims, m.count, m.shares);
   set_speeds(u, device, &m);
   for (int i = 0; i < m.count; i++) {

@@ -127,6 +127,7 @@ static mz_simulation plain(const mz_pipeline *pipeline) {
                                      .numa = 2,
                                      .gpus = 1,
                                      .period = 100,
+                                     .neighbour_weight = 1,
                                      .core_bandwidth = 10,
                                      .l2 = 64,
                                      .l3 = 4,
