@@ -37,6 +37,22 @@ typedef struct subject { /* what is timed */
   mz_state state;
 } subject;
 
+/* The least of several: what disturbs a timing only ever adds to it, and a comparison's figures all rest on these. */
+static mz_status probe_often(subject *it) {
+  enum { TIMES = 16 };
+  mz_pipeline *pipeline = &it->outset.pipeline;
+  for (int i = 0; i < TIMES; i++) {
+    const mz_pipeline before = *pipeline;
+    MZ_TRY(mz_probe(pipeline, &it->state));
+    for (int s = 0; s < pipeline->stage_count && i > 0; s++)
+      for (int k = 0; k < MZ_PROBES_MAX; k++) {
+        double *seconds = &pipeline->stages[s].probe_s[k];
+        if (before.stages[s].probe_s[k] < *seconds) *seconds = before.stages[s].probe_s[k];
+      }
+  }
+  return MZ_OK;
+}
+
 static mz_status time_stages(mz_simulated *s, subject *it, const mz_run_options *run) {
   const mz_env *env;
   const mz_outset_options options = {.bounds = {.cpu_max = s->machine.cores, .memory_max = 0x1p60}};
@@ -49,7 +65,7 @@ static mz_status time_stages(mz_simulated *s, subject *it, const mz_run_options 
   MZ_TRY(mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &options));
   it->outset.pipeline.devices[0].cores = mz_machine_cores(); /* it is timed here */
   mz_status status = mz_state_init(&it->state, env, &it->settings, run->seed, 1);
-  if (status == MZ_OK) status = mz_probe(&it->outset.pipeline, &it->state);
+  if (status == MZ_OK) status = probe_often(it);
   mz_state_deinit(&it->state);
   s->probed = it->outset.pipeline;
   s->process_bytes = it->memory.fixed[MZ_MEMORY_PROCESS];
