@@ -24,6 +24,7 @@ typedef enum mz_purpose {
   MZ_RNG_TEST = 15, /* tests and benchmarks */
   MZ_RNG_CAP = 16,
   MZ_RNG_FORK = 17,
+  MZ_RNG_SIMULATION = 18,
 } mz_purpose;
 
 typedef struct mz_rng {

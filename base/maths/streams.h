@@ -101,3 +101,13 @@ typedef enum mz_order_use {
 static inline mz_rng mz_stream_order(uint64_t seed, mz_order_use use, int ordinal) {
   return mz_rng_at(seed, MZ_RNG_ORDER, (uint32_t)ordinal, (uint64_t)use);
 }
+/* A simulated machine: what a task of a stage (and its parts, counted through) takes in a unit of work. stage < 16, unit < 2^48. */
+typedef enum mz_simulated_use {
+  MZ_SIMULATED_ITEMS,  /* how items differ: sums of exponentials */
+  MZ_SIMULATED_SPREAD, /* and by a deviation */
+  MZ_SIMULATED_TASK,   /* what happens to a task */
+  MZ_SIMULATED_UNIT,   /* what happens to a whole unit */
+} mz_simulated_use;
+static inline mz_rng mz_stream_simulated(uint64_t seed, mz_simulated_use use, uint64_t unit, int stage, int task) {
+  return mz_rng_at(seed, MZ_RNG_SIMULATION, (uint32_t)task, unit << 8 | (uint64_t)stage << 4 | (uint64_t)use);
+}

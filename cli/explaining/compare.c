@@ -11,7 +11,7 @@
 
 typedef struct compare_arguments {
   mz_session_arguments session;
-  const char *env, *preset, *dir, *arms, *scenario;
+  const char *env, *preset, *dir, *arms, *scenario, *machine;
   int64_t seeds, block, together;
   bool suite;
 } compare_arguments;
@@ -76,6 +76,14 @@ static const mz_option options[] = {
      .help = "twelve workloads instead of one environment: the arms beside the best fixed plan of each; --for is the time of an "
              "arm with a "
              "seed (10s)"},
+    {.name = "--machine",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(machine),
+     .value = "TEXT",
+     .otherwise = "this machine",
+     .class_ = MZ_OPERATIONAL,
+     .help = "a simulated one instead, in virtual time: sim:cores=64,numa=2,gpus=4; takes --rounds; every figure is labelled "
+             "simulated"},
     MZ_OPTION_PRESET(AT(preset)),
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
@@ -97,6 +105,7 @@ static void show(void *context, const mz_compare_progress *p) {
     cJSON_AddStringToObject(o, "arm", p->arm);
     cJSON_AddNumberToObject(o, "wall_s", p->wall_s);
     cJSON_AddNumberToObject(o, "done", p->done);
+    if (p->simulated) cJSON_AddTrueToObject(o, "simulated");
     if (p->trouble[0]) cJSON_AddStringToObject(o, "trouble", p->trouble);
     mz_print_json(o);
     return;
@@ -167,6 +176,10 @@ static void print_scenario(const cJSON *summary) {
 static void print_summary(const cJSON *summary, const char *dir) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], d[MZ_TEXT_SIZE], shown[MZ_SHOWN_SIZE];
   const cJSON *row;
+  const bool simulated = mz_json_text_or_empty(summary, "machine_simulated")[0];
+  if (simulated)
+    printf("Every figure is simulated, in virtual time, on %s\n\n",
+           mz_text_shown(mz_json_text_or_empty(summary, "machine_simulated"), shown));
   printf("%-44s %9s %9s %9s %8s %8s %8s\n", "arm (means over seeds)", "wall", "core-s", "reserved", "cost", "score", "reached");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "arms")) {
     printf("%-44s %9s %9s %9s %8.2g %8s %8.0f%s%s\n", mz_json_text_or_empty(row, "name"),
@@ -189,7 +202,7 @@ static void print_summary(const cJSON *summary, const char *dir) {
   if (cJSON_GetObjectItemCaseSensitive(summary, "segments")) print_scenario(summary);
   printf("\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (mz_json_text_or_empty(row, "claim")[0])
-      printf("Claim: %s.\n", mz_json_text_or_empty(row, "claim"));
+      printf("Claim%s: %s.\n", simulated ? ", simulated" : "", mz_json_text_or_empty(row, "claim"));
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "sentences")) printf("%s\n", row->valuestring);
   printf("\n  report  %s/report.html\n", mz_text_shown(dir, shown));
 }
@@ -261,6 +274,7 @@ static mz_status compare(const void *given) {
                                  .limits = mz_session_limits(&arguments->session),
                                  .scenario = arguments->scenario,
                                  .together = (int)arguments->together,
+                                 .machine = arguments->machine,
                                  .block_phases = (int)arguments->block};
   compared.run.env = arguments->env;
   compared.run.preset = arguments->preset;

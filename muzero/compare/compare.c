@@ -6,7 +6,9 @@
 #include "muzero/compare/party.h"
 #include "muzero/compare/room.h"
 #include "muzero/compare/scenery.h"
+#include "muzero/compare/seed_file.h"
 #include "muzero/compare/segments.h"
+#include "muzero/compare/simulated.h"
 #include "muzero/compare/summary.h"
 #include "muzero/report/report.h"
 #include "muzero/run.h"
@@ -23,9 +25,11 @@ typedef struct comparison {
   int count;                    /* with the twin */
   int block_phases;
   mz_scenario scenario;
-  mz_scenery scenery;  /* of the present seed */
-  double memory_bytes; /* that the first arm's plan may need when the seed begins: what the scenario's shares are of */
-  int64_t rounds;      /* limit; 0: none */
+  mz_scenery scenery;      /* of the present seed */
+  double memory_bytes;     /* that the first arm's plan may need when the seed begins: what the scenario's shares are of */
+  mz_simulated *simulated; /* NULL: on this machine */
+  int64_t rounds;          /* limit; 0: none */
+  int64_t phase_rounds;
   char dir[512];
   uint64_t started_ns;
   double played, all; /* rounds */
@@ -56,6 +60,10 @@ static cJSON *plan_json(const comparison *c) {
   cJSON_AddNumberToObject(json, "block_phases", c->block_phases);
   if (c->scenario.count > 0) cJSON_AddStringToObject(json, "scenario", o->scenario);
   if (o->together > 1) cJSON_AddNumberToObject(json, "together", o->together);
+  if (c->simulated) {
+    cJSON_AddStringToObject(json, "machine_simulated", c->simulated->text);
+    cJSON_AddItemToObject(json, "probes", mz_simulated_probes_json(c->simulated));
+  }
   return json;
 }
 
@@ -88,9 +96,9 @@ static mz_status open_dir(comparison *c) {
   return status;
 }
 
-static int chosen_block(const comparison *c, int64_t phase_rounds) {
+static int chosen_block(const comparison *c) {
   if (c->options->block_phases > 0) return c->options->block_phases;
-  const int64_t phases = c->rounds / phase_rounds;
+  const int64_t phases = c->rounds / c->phase_rounds;
   return phases > BLOCKS_A_SEED ? (int)(phases / BLOCKS_A_SEED) : 1;
 }
 
@@ -113,7 +121,8 @@ static mz_status start_party(const comparison *c, int arm, uint64_t seed, const 
   options.dir = dir;
   options.allocate = a->strategy;
   options.source = "compare";
-  mz_status status = mz_party_start(party, &options, &c->options->limits, c->options->together);
+  mz_status status = c->simulated ? mz_simulated_start(c->simulated, arm, &options, c->rounds, party)
+                                  : mz_party_start(party, &options, &c->options->limits, c->options->together);
   if (status == MZ_OK) return MZ_OK;
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
@@ -137,8 +146,12 @@ static void tell(comparison *c, int seed, int64_t block, int arm, const mz_party
   if (block > 0)
     before = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(party->blocks, (int)block - 1), "rounds"));
   if (!party->why[0] && isfinite(rounds - before)) c->played += rounds - before;
-  mz_compare_progress p = {
-      .seed = seed, .seeds = c->options->seeds, .block = block, .arm = c->arms[arm].name, .trouble = party->why};
+  mz_compare_progress p = {.seed = seed,
+                           .seeds = c->options->seeds,
+                           .block = block,
+                           .arm = c->arms[arm].name,
+                           .simulated = c->simulated != NULL,
+                           .trouble = party->why};
   p.elapsed_s = (double)(mz_clock_ns() - c->started_ns) * 1e-9;
   p.done = c->all > 0 ? c->played / c->all : (double)seed / c->options->seeds;
   p.left_s = p.done > 0.01 ? p.elapsed_s * (1 - p.done) / p.done : NAN;
@@ -151,6 +164,7 @@ static bool stopping(const comparison *c) { return c->watcher->stopping && c->wa
 static mz_status set_scenery(comparison *c, int64_t block, const mz_party *parties) {
   pid_t pids[(MZ_ARMS_MAX + 1) * MZ_TOGETHER_MAX];
   int count = 0;
+  if (c->simulated) return mz_simulated_set(c->simulated, &c->scenario, block + 1, c->memory_bytes);
   for (int i = 0; i < c->count; i++) count += mz_party_pids(&parties[i], pids + count);
   return mz_scenery_set(&c->scenery, &c->scenario, block + 1, pids, count);
 }
@@ -186,7 +200,8 @@ static mz_status play_seed(comparison *c, int index, mz_party *parties) {
     for (int i = 0; i < c->count; i++) {
       mz_party *party = &parties[order[i]];
       if (party->ended) continue;
-      MZ_TRY(mz_party_advance(party, c->block_phases, memory));
+      MZ_TRY(c->simulated ? mz_simulated_advance(c->simulated, order[i], c->block_phases * c->phase_rounds, party)
+                          : mz_party_advance(party, c->block_phases, memory));
       tell(c, index, block, order[i], party);
       any = true;
     }
@@ -196,36 +211,10 @@ static mz_status play_seed(comparison *c, int index, mz_party *parties) {
   }
 }
 
-static cJSON *cells_json(const comparison *c, mz_party *parties, uint64_t seed, const char *seed_dir) {
-  cJSON *json = cJSON_CreateObject(), *array;
-  cJSON_AddNumberToObject(json, "seed", (double)seed);
-  array = cJSON_AddArrayToObject(json, "cells");
-  for (int i = 0; i < c->count; i++) {
-    cJSON *cell = cJSON_CreateObject();
-    char run[PATH_SIZE + 32];
-    snprintf(run, sizeof run, "%s/arm-%d", seed_dir, i);
-    cJSON_AddStringToObject(cell, "arm", c->arms[i].name);
-    cJSON_AddStringToObject(cell, "run", run);
-    cJSON_AddItemToObject(cell, "crashed", parties[i].why[0] ? cJSON_CreateString(parties[i].why) : cJSON_CreateNull());
-    cJSON_AddItemToObject(cell, "blocks", parties[i].blocks);
-    parties[i].blocks = NULL;
-    cJSON_AddItemToArray(array, cell);
-  }
-  return json;
-}
-
-static mz_status seed_paths(const comparison *c, int index, char *dir, char *file, size_t size) {
-  char name[48];
-  snprintf(name, sizeof name, "seed-%llu", (unsigned long long)(c->options->run.seed + (uint64_t)index));
-  MZ_TRY(mz_path_join(dir, size, c->dir, name));
-  strcat(name, ".json");
-  return mz_path_join(file, size, c->dir, name);
-}
-
 static mz_status run_seed(comparison *c, int index, cJSON **out) {
-  char dir[PATH_SIZE], file[PATH_SIZE];
+  char dir[PATH_SIZE];
   const uint64_t seed = c->options->run.seed + (uint64_t)index;
-  MZ_TRY(seed_paths(c, index, dir, file, sizeof dir));
+  MZ_TRY(mz_seed_folder(c->dir, seed, dir, sizeof dir));
   MZ_TRY(mz_file_remove_tree(dir)); /* of a seed that was cut short: it begins anew */
   mz_party *parties;
   MZ_TRY(mz_alloc(&parties, MZ_ARMS_MAX + 1, sizeof *parties));
@@ -235,16 +224,10 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
   char why[MZ_MESSAGE_MAX];
   snprintf(why, sizeof why, "%s", mz_message());
   for (int i = 0; i < c->count; i++) mz_party_end(&parties[i]);
+  if (c->simulated) mz_simulated_end(c->simulated);
   mz_scenery_clear(&c->scenery);
   if (status == MZ_OK) {
-    *out = cells_json(c, parties, seed, dir);
-    char *text = mz_json_line(*out);
-    status = text ? mz_file_write_atomic(file, text, strlen(text)) : mz_fail(MZ_E_MEMORY, "compare: no memory for its cells");
-    free(text);
-    if (status != MZ_OK) {
-      cJSON_Delete(*out);
-      *out = NULL;
-    }
+    status = mz_seed_write(c->dir, seed, c->arms, c->count, parties, out);
   } else {
     if (status != MZ_INTERRUPTED) mz_file_remove_tree(dir);
     mz_fail(status, "%s", why);
@@ -254,45 +237,40 @@ static mz_status run_seed(comparison *c, int index, cJSON **out) {
   return status;
 }
 
-static bool has_crashed(const cJSON *seed) {
-  const cJSON *cell;
-  cJSON_ArrayForEach(cell, cJSON_GetObjectItemCaseSensitive(seed, "cells")) {
-    if (cJSON_IsString(cJSON_GetObjectItemCaseSensitive(cell, "crashed"))) return true;
-  }
-  return false;
-}
-
-/* *out: NULL where the seed is still to be played, for the first time or because a cell of it crashed. */
-static mz_status read_seed(const comparison *c, int index, cJSON **out) {
-  char dir[PATH_SIZE], file[PATH_SIZE];
-  uint8_t *text;
-  size_t size;
-  *out = NULL;
-  MZ_TRY(seed_paths(c, index, dir, file, sizeof dir));
-  if (!mz_file_exists(file)) return MZ_OK;
-  MZ_TRY(mz_file_read(file, 0, &text, &size));
-  mz_status status = mz_json_parse((const char *)text, size, file, false, MZ_E_CHECKPOINT, out);
-  free(text);
-  if (status == MZ_OK && has_crashed(*out)) {
-    cJSON_Delete(*out);
-    *out = NULL;
-  }
-  return status;
-}
-
 /* ---- all of it ---- */
 
-static mz_status check_settings(comparison *c, int64_t *phase_rounds) {
+static mz_status check_settings(comparison *c) {
   const mz_limits *limits = &c->options->limits;
   mz_settings settings;
   if (c->options->together > 1 && !limits->rounds && !limits->env_steps && !limits->updates)
     return mz_fail(MZ_E_CONFIG,
                    "--together: runs that are compared together end after the same work; give --rounds, --env-steps or "
                    "--updates");
+  if (c->options->together > 1 && c->simulated)
+    return mz_fail(MZ_E_CONFIG, "--together: a simulated machine takes one run of an arm; others are neighbour=N");
   MZ_TRY(mz_settings_for_new_run(&c->options->run, &settings));
-  *phase_rounds = settings.train.phase_rounds;
+  c->phase_rounds = settings.train.phase_rounds;
   c->rounds = c->options->limits.rounds ? c->options->limits.rounds : settings.train.rounds;
   return MZ_OK;
+}
+
+/* Before the directory is compared with the plan: the probes are a part of it. */
+static mz_status find_machine(comparison *c) {
+  if (!c->options->machine) return MZ_OK;
+  MZ_TRY(mz_alloc(&c->simulated, 1, sizeof *c->simulated));
+  return mz_simulated_parse(c->simulated, c->options->machine, &c->options->limits);
+}
+
+static mz_status probe_machine(comparison *c) {
+  char path[PATH_SIZE];
+  if (!c->simulated) return MZ_OK;
+  MZ_TRY(mz_simulated_check_arms(c->simulated, c->arms, c->count));
+  MZ_TRY(mz_path_join(path, sizeof path, c->dir, "plan.json"));
+  return mz_simulated_probe(c->simulated, &c->options->run, path);
+}
+
+static int cores_of(const comparison *c) {
+  return c->simulated ? mz_sim_machine_cores(&c->simulated->machine) : mz_machine_cores();
 }
 
 /* What the summary says of a scenario: its segments, and the room that it leaves for adapting. */
@@ -323,9 +301,7 @@ static mz_status write_summary(const comparison *c, const cJSON *summary) {
 
 mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,
                      size_t dir_size) {
-  const int cores = options->run.threads > 0 ? options->run.threads : mz_machine_cores();
   comparison *c;
-  int64_t phase_rounds;
   *summary = NULL;
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
   c->options = options;
@@ -333,10 +309,11 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   c->started_ns = mz_clock_ns();
   cJSON *seeds = cJSON_CreateArray();
   mz_status status;
-  MZ_TRY_CLEANUP(mz_arms_parse(options->arms, cores, c->arms, &c->count));
-  MZ_TRY_CLEANUP(mz_scenario_parse(&c->scenario, options->scenario, mz_machine_cores()));
-  MZ_TRY_CLEANUP(check_settings(c, &phase_rounds));
-  c->block_phases = chosen_block(c, phase_rounds);
+  MZ_TRY_CLEANUP(find_machine(c));
+  MZ_TRY_CLEANUP(mz_arms_parse(options->arms, options->run.threads > 0 ? options->run.threads : cores_of(c), c->arms, &c->count));
+  MZ_TRY_CLEANUP(mz_scenario_parse(&c->scenario, options->scenario, cores_of(c)));
+  MZ_TRY_CLEANUP(check_settings(c));
+  c->block_phases = chosen_block(c);
   c->arms[c->count] = c->arms[0];
   for (int i = 0; i < c->arms[0].set_count; i++) /* its settings point into its own text */
     c->arms[c->count].sets[i] = c->arms[c->count].text + (c->arms[0].sets[i] - c->arms[0].text);
@@ -346,10 +323,11 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
     snprintf(c->dir, sizeof c->dir, "%s", options->dir);
   else
     MZ_TRY_CLEANUP(mz_run_make_up_dir("compare", options->run.seed, c->dir, sizeof c->dir));
+  MZ_TRY_CLEANUP(probe_machine(c));
   MZ_TRY_CLEANUP(open_dir(c));
   for (int i = 0; i < options->seeds; i++) {
     cJSON *cells;
-    MZ_TRY_CLEANUP(read_seed(c, i, &cells));
+    MZ_TRY_CLEANUP(mz_seed_read(c->dir, options->run.seed + (uint64_t)i, &cells));
     if (!cells) MZ_TRY_CLEANUP(run_seed(c, i, &cells));
     cJSON_AddItemToArray(seeds, cells);
     c->played = (double)c->rounds * (i + 1) * c->count;
@@ -362,6 +340,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   cJSON_Delete(plan);
   MZ_TRY_CLEANUP(status);
   MZ_TRY_CLEANUP(add_scenario(c, seeds, *summary));
+  MZ_TRY_CLEANUP(mz_simulated_label(c->simulated, *summary));
   MZ_TRY_CLEANUP(write_summary(c, *summary));
   snprintf(dir, dir_size, "%s", c->dir);
 cleanup:
@@ -370,6 +349,7 @@ cleanup:
     *summary = NULL;
   }
   cJSON_Delete(seeds);
+  free(c->simulated);
   free(c);
   return status;
 }

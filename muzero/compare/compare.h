@@ -17,6 +17,7 @@ typedef struct mz_compare_options {
   mz_limits limits;
   const char *scenario; /* scenario.h; NULL: the machine stays as it is */
   int together;         /* so many runs of an arm share the machine, with seeds of their own; 1 … MZ_TOGETHER_MAX */
+  const char *machine;  /* a simulated one, allocator/machine/machine_spec.h; NULL: this one */
   int block_phases;     /* 0: chosen: about 30 blocks a seed where rounds are limited, otherwise 1 */
 } mz_compare_options;
 
@@ -26,7 +27,8 @@ typedef struct mz_compare_progress {
   double done;              /* share of all, where rounds are limited; otherwise of seeds */
   double elapsed_s, left_s; /* left_s NAN: not known yet */
   const char *arm;
-  double wall_s;       /* of its block */
+  double wall_s; /* of its block */
+  bool simulated;
   const char *trouble; /* "": none; a crash, or digests that differ */
 } mz_compare_progress;
 typedef struct mz_compare_watcher {

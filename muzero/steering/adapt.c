@@ -4,42 +4,13 @@
 #include "base/threads/core.h"
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/steer_state.h"
-#include <math.h>
 #include <string.h>
 
-static bool held_under(const mz_kept *kept, double cores, uint64_t memory) {
-  return kept->cores == cores && kept->memory == memory;
-}
-
-/* As many threads for each core as before, at least one; a fixed plan keeps its own. */
-static mz_knobs scaled(const mz_steer *s, const mz_knobs *knobs, double cores) {
-  const mz_pipeline *pipeline = &s->outset.pipeline;
-  const mz_plan before = mz_plan_of_knobs(knobs);
-  mz_plan plan = before;
-  if (strcmp(s->state->settings.allocation.strategy, mz_strategy_fixed.name) == 0) return *knobs;
-  for (int i = 0; i < pipeline->stage_count; i++) {
-    const int k = pipeline->stages[i].threads;
-    if (k >= 0) plan.values[k] = (int64_t)ceil((double)before.values[k] * cores / s->bounds.cpu_max);
-  }
-  return mz_knobs_of_plan(&plan);
-}
-
-/* The plan that was kept when as much was last granted; where that was never so, the present one, with threads by cores. */
 static mz_knobs plan_for(mz_steer *s, double cores, uint64_t memory) {
-  const mz_knobs now = mz_steer_kept_knobs(s);
-  mz_knobs found = scaled(s, &now, cores);
-  int at = -1;
-  for (int i = 0; i < s->kept_count; i++) {
-    if (held_under(&s->kept[i], cores, memory)) found = s->kept[i].knobs;
-    if (held_under(&s->kept[i], s->bounds.cpu_max, s->granted.memory)) at = i;
-  }
-  if (at < 0 && s->kept_count == MZ_KEPT_MAX) {
-    s->kept_count--;
-    memmove(s->kept, s->kept + 1, (size_t)s->kept_count * sizeof *s->kept);
-  }
-  if (at < 0) at = s->kept_count++;
-  s->kept[at] = (mz_kept){s->bounds.cpu_max, s->granted.memory, now};
-  return found;
+  const mz_knobs in_force = mz_steer_kept_knobs(s);
+  const bool fixed = strcmp(s->state->settings.allocation.strategy, mz_strategy_fixed.name) == 0;
+  return mz_kept_plan(&s->kept, &s->outset.pipeline, &in_force, (mz_kept_grant){s->bounds.cpu_max, s->granted.memory},
+                      (mz_kept_grant){cores, memory}, fixed);
 }
 
 /* What the run itself holds counts as available. */

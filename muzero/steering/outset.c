@@ -17,16 +17,18 @@ static void begin_here(int16_t *cores, int count) {
   memcpy(cores, turned, (size_t)count * sizeof *cores);
 }
 
-/* limits.cpu_max is kept by giving devices no more cores than that. */
+/* limits.cpu_max is kept by giving devices no more cores than that; devices without cores stay. */
 static void cut_devices(mz_devices *devices, int cores) {
   int count = 0;
-  for (int d = 0; d < devices->count && cores > 0; d++) {
+  for (int d = 0; d < devices->count; d++) {
+    if (devices->items[d].device.kind == MZ_DEVICE_CPU && cores <= 0) continue;
     if (devices->items[d].core_count > cores) {
       begin_here(devices->items[d].cores, devices->items[d].core_count);
       devices->items[d].core_count = devices->items[d].device.cores = cores;
     }
     cores -= devices->items[d].core_count;
-    count = d + 1;
+    if (count != d) devices->items[count] = devices->items[d];
+    count++;
   }
   devices->count = count;
 }
@@ -85,11 +87,16 @@ static void shrink(const mz_pipeline *pipeline, double most, mz_plan *plan) {
   }
 }
 
-/* Takes what the user holds, then the last plan, then by the thread budget or the least; as far as memory allows. */
 mz_status mz_outset_find(mz_outset *o, const mz_settings *settings, const mz_memory *memory, const mz_outset_options *options) {
+  MZ_TRY(mz_devices_find(&o->devices, settings->allocation.cpu, "devices.cpu"));
+  return mz_outset_on_devices(o, settings, memory, options);
+}
+
+/* Takes what the user holds, then the last plan, then by the thread budget or the least; as far as memory allows. */
+mz_status mz_outset_on_devices(mz_outset *o, const mz_settings *settings, const mz_memory *memory,
+                               const mz_outset_options *options) {
   const int cores = (int)options->bounds.cpu_max, threads = options->threads > 0 ? options->threads : cores;
   const bool plain = settings->allocation.start == MZ_START_PLAIN;
-  MZ_TRY(mz_devices_find(&o->devices, settings->allocation.cpu, "devices.cpu"));
   cut_devices(&o->devices, cores);
   mz_knobs held = settings->knobs;
   held.replay_raw = settings->replay.raw_bytes;

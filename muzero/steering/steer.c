@@ -3,13 +3,9 @@
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/probe.h"
 #include "muzero/steering/steer_state.h"
-#include <math.h>
 #include <string.h>
 
-enum { HISTORY_ROWS = 256, WINDOW_ROUNDS_LEAST = 8, BLOCK_ROUNDS_LEAST = 4 };
-/* Short windows while plans are tried, longer ones while nothing changes: deciding costs, and so do lines of the ledger. */
-static const double WINDOW_LEAST_S = 0.1, WINDOW_MOST_S = 5, WINDOW_GROWTH = 1.25;
-static const double BLOCK_LEAST_S = 0.06;
+enum { HISTORY_ROWS = 256 };
 
 /* ---- history ---- */
 
@@ -60,7 +56,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->state = state;
   s->source = options->source ? options->source : "run";
-  s->window_s = WINDOW_LEAST_S;
+  s->window_s = MZ_WINDOW_LEAST_S;
   s->ledger.fd = s->roster.fd = -1;
   mz_status status;
   s->memory = *options->memory;
@@ -133,7 +129,7 @@ mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocat
   mz_allocator_free(s->allocator);
   s->allocator = next;
   s->round_count = 0;
-  s->window_s = WINDOW_LEAST_S;
+  s->window_s = MZ_WINDOW_LEAST_S;
   s->window.number = 0;
   mz_window_begin(&s->meter, s->state, workers);
   mz_allocator_begin(s->allocator, 0, 0, &s->decision);
@@ -163,14 +159,10 @@ void mz_steer_rest(mz_steer *s, bool rests) {
 
 void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_phase(&s->meter, s->state, workers); }
 
-/* In a trial a window is a block of one of the two plans; the first of its rounds tells nothing. */
 bool mz_steer_window_ended(const mz_steer *s) {
-  const int64_t rounds = s->state->settings.allocation.window;
   const bool on_trial = s->decision.action == MZ_DECISION_TRY || s->decision.action == MZ_DECISION_WAIT;
-  if (s->round_count == MZ_STEER_ROUNDS_MAX) return true;
-  if (on_trial && s->round_count < BLOCK_ROUNDS_LEAST) return false;
-  if (on_trial && rounds == 0) return s->meter.full_s >= BLOCK_LEAST_S;
-  return rounds > 0 ? s->meter.played >= rounds : s->meter.full >= WINDOW_ROUNDS_LEAST && s->meter.full_s >= s->window_s;
+  return s->round_count == MZ_STEER_ROUNDS_MAX ||
+         mz_window_is_long_enough(&s->meter, s->state->settings.allocation.window, on_trial, s->round_count, s->window_s);
 }
 
 /* The workers take what the allocator wants; where they cannot, they stay as they are: a new plan is then refused, a way back is
@@ -233,7 +225,7 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
     refused = carry_out(s, workers, !mz_plan_equal(&s->outset.pipeline, &before, wanted), why);
   MZ_TRY(mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
   s->round_count = 0;
-  s->window_s = s->decision.action == MZ_DECISION_KEEP ? fmin(s->window_s * WINDOW_GROWTH, WINDOW_MOST_S) : WINDOW_LEAST_S;
+  s->window_s = mz_window_next_s(s->window_s, s->decision.action == MZ_DECISION_KEEP);
   mz_window_begin(&s->meter, s->state, workers);
   return add_history(s, &in_force);
 }

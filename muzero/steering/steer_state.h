@@ -3,16 +3,11 @@
 #include "allocator/records/ledger.h"
 #include "allocator/sensors/monitor.h"
 #include "muzero/steering/granted.h"
+#include "muzero/steering/kept.h"
 #include "muzero/steering/steer.h"
 #include "muzero/steering/window.h"
 
-enum { MZ_STEER_ROUNDS_MAX = 4096, MZ_KEPT_MAX = 8 };
-
-typedef struct mz_kept { /* a plan, and the cores and memory under which it was kept */
-  double cores;
-  uint64_t memory;
-  mz_knobs knobs;
-} mz_kept;
+enum { MZ_STEER_ROUNDS_MAX = 4096 };
 
 struct mz_steer {
   const mz_state *state;
@@ -23,8 +18,7 @@ struct mz_steer {
   uint64_t memory_limit; /* set by mz_steer_limit_memory; 0: none */
   mz_bounds bounds;
   mz_outset outset;
-  mz_kept kept[MZ_KEPT_MAX]; /* when the bounds changed, under the ones before; the last ones */
-  int kept_count;
+  mz_kept kept;
   mz_allocator_options options;
   mz_allocator *allocator;
   mz_observation *rows; /* of the history, as the allocator was given them */

@@ -3,6 +3,19 @@
 #include <math.h>
 #include <string.h>
 
+enum { WINDOW_ROUNDS_LEAST = 8, BLOCK_ROUNDS_LEAST = 4 };
+static const double WINDOW_MOST_S = 5, WINDOW_GROWTH = 1.25, BLOCK_LEAST_S = 0.06;
+
+double mz_window_next_s(double least_s, bool calm) {
+  return calm ? fmin(least_s * WINDOW_GROWTH, WINDOW_MOST_S) : MZ_WINDOW_LEAST_S;
+}
+
+bool mz_window_is_long_enough(const mz_window_meter *m, int64_t rounds, bool on_trial, int told, double least_s) {
+  if (on_trial && told < BLOCK_ROUNDS_LEAST) return false;
+  if (on_trial && rounds == 0) return m->full_s >= BLOCK_LEAST_S;
+  return rounds > 0 ? m->played >= rounds : m->full >= WINDOW_ROUNDS_LEAST && m->full_s >= least_s;
+}
+
 static void start_clocks(mz_window_meter *m, const mz_state *state, const mz_workers *workers) {
   mz_stage_clocks_read(state, workers, m->start);
   m->started = m->before;
@@ -38,6 +51,12 @@ static void keep_round(mz_window_meter *m, double seconds) {
   for (int i = 0; i < m->count; i++) m->round_s[i] = (m->round_s[2 * i] + m->round_s[2 * i + 1]) / 2;
 }
 
+void mz_window_count(mz_window_meter *m, double seconds) {
+  m->full++;
+  m->full_s += seconds;
+  keep_round(m, seconds);
+}
+
 double mz_window_round(mz_window_meter *m, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats) {
   const int64_t updates = stats->learning.updates - m->before.learning.updates, loops = state->settings.learning.loop_count;
   const double seconds = mz_quantised((double)(stats->wall_ns - m->before.wall_ns) * 1e-9);
@@ -50,10 +69,8 @@ double mz_window_round(mz_window_meter *m, const mz_state *state, const mz_worke
     start_clocks(m, state, workers);
     return full ? seconds : 0;
   }
-  m->full++;
   m->clocked++;
-  m->full_s += seconds;
-  keep_round(m, seconds);
+  mz_window_count(m, seconds);
   return seconds;
 }
 

@@ -26,6 +26,14 @@ typedef struct mz_window_meter {
   double round_s[MZ_WINDOW_ROUNDS_MAX];
 } mz_window_meter;
 
+/* Least length of a window's full rounds where the user sets none: short while plans are tried, longer while nothing changes, for
+ * deciding costs, and so do lines of the ledger. */
+#define MZ_WINDOW_LEAST_S 0.1
+double mz_window_next_s(double least_s, bool calm);
+/* Whether the window has as many rounds as it needs. rounds: allocate.window; told: full rounds since the last decision, those that do not
+ * count included. In a trial a window is a block of one of the two plans; the first of its rounds tells nothing. */
+bool mz_window_is_long_enough(const mz_window_meter *meter, int64_t rounds, bool on_trial, int told, double least_s);
+
 /* Forgets what was measured. The next round counts only where the one before it ran under the same knobs: after a change, and after
  * a start, caches are cold. */
 void mz_window_begin(mz_window_meter *meter, const mz_state *state, const mz_workers *workers);
@@ -33,6 +41,8 @@ void mz_window_begin(mz_window_meter *meter, const mz_state *state, const mz_wor
 void mz_window_phase(mz_window_meter *meter, const mz_state *state, const mz_workers *workers);
 /* After a round; stats: the phase's sums. Returns its seconds, cut to 6 digits, where it was of full work; 0 otherwise. */
 double mz_window_round(mz_window_meter *meter, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats);
+/* Counts a full round, where the clocks are another's. */
+void mz_window_count(mz_window_meter *meter, double seconds);
 /* Forgets what was measured, because the plan has changed between two rounds of the window. */
 void mz_window_restart(mz_window_meter *meter);
 /* The clocks stand still, until the next phase or window begins; stats: the phase's sums. May be called again. */

@@ -109,7 +109,7 @@ static void test_a_plan_measured_when_all_was_cheap_is_not_the_best_for_it(void 
   for (int i = 0; i < 36; i++) { /* the bad one at 10 % more than predicted, long ago; costs have risen by 60 % since */
     const bool is_bad = i >= 4 && i < 8;
     const double level = exp(0.5 * i / 36);
-    seen[i] = queue_simulation_run(&r.simulation, is_bad ? &bad : &good, (uint64_t)i, 2);
+    seen[i] = simulate_units(&r.simulation, is_bad ? &bad : &good, (uint64_t)i, 2);
     seen[i].unit_s = level * (is_bad ? 1.1 * bad_s : good_s);
     seen[i].noise = 0.01;
     seen[i].rounds = 10;

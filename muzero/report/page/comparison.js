@@ -120,7 +120,9 @@ function comparisonReport(comparison) {
     "0 where they took no longer.";
   const censored = "Times are to the target or limit. An arm that did not reach the target counts with the time it had: it is " +
     "never left out.";
+  const simulated = text(comparison.machine_simulated || "");
   return [
+    comparison.machine_simulated ? el("p", { class: "bad" }, `Every figure is simulated, in virtual time, on ${simulated}.`) : null,
     comparisonFigures(comparison, machine),
     claims(comparison, ratios),
     sentences.length ? null : honestCores(machine.cores),

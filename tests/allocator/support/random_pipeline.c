@@ -24,7 +24,7 @@ static mz_pipeline_stage *add_stage(random_pipeline *r, const char *what, double
       .threads = -1, .batch = -1, .device = -1, .items = items, .groups = groups, .serial = serial, .bytes_thread = 1 << 20};
   snprintf(p->stages[s].name, sizeof p->stages[s].name, "%s%d", what, s);
   r->simulation.stages[s] =
-      (simulated_stage){.fixed_s = fixed * cpu_s / items, .item_s = (1 - fixed) * cpu_s / items, .serial = serial, .weight = 1};
+      (mz_sim_truth){.fixed_s = fixed * cpu_s / items, .item_s = (1 - fixed) * cpu_s / items, .serial = serial, .weight = 1};
   return &p->stages[s];
 }
 
@@ -68,6 +68,14 @@ void random_pipeline_init(random_pipeline *out, uint64_t seed, int cores_max, in
   out->simulation.seed = seed;
 }
 
+void random_pipeline_give_way(random_pipeline *r, int stage) {
+  bool queued = false;
+  for (int q = 0; q < r->pipeline.queue_count; q++)
+    queued |= r->pipeline.queues[q].from == stage || r->pipeline.queues[q].to == stage;
+  r->pipeline.stages[stage].gives_way = r->simulation.stages[stage].fixed_s > 0 && !queued;
+  r->simulation.stages[stage].weight = r->pipeline.stages[stage].gives_way ? 0.1 : 1;
+}
+
 mz_plan random_pipeline_least(const mz_pipeline *pipeline) {
   mz_plan plan = {0};
   for (int k = 0; k < pipeline->knob_count; k++) plan.values[k] = pipeline->knobs[k].min;
@@ -81,6 +89,13 @@ mz_plan random_pipeline_plan(const mz_pipeline *pipeline, uint64_t seed) {
     for (uint32_t steps = mz_rng_below(&rng, 8); steps > 0; steps--)
       plan.values[k] = mz_knob_step(&pipeline->knobs[k], plan.values[k], 1);
   return plan;
+}
+
+mz_observation simulate_units(const mz_simulation *simulation, const mz_plan *plan, uint64_t first, int units) {
+  mz_observation seen;
+  const mz_status status = mz_simulate(simulation, plan, first, units, &seen);
+  MZ_ASSERT(status == MZ_OK);
+  return seen;
 }
 
 mz_analytic random_pipeline_model(const random_pipeline *p) {

@@ -1,19 +1,23 @@
 /* Pipelines drawn at random, with what is true of them: one or two pools that search in batches, a chain of stages joined by queues
  * that ends in a learner working in lockstep (or none), and a short step after them. */
 #pragma once
+#include "allocator/machine/simulation.h"
 #include "allocator/model/analytic.h"
-#include "tests/allocator/support/queue_simulation.h"
 
 typedef struct random_pipeline {
   mz_pipeline pipeline;
-  queue_simulation simulation; /* points at the pipeline; items' coefficient of variation 1/7, all threads of equal weight */
+  mz_simulation simulation; /* points at the pipeline; items' coefficient of variation 1/7, all threads of equal weight */
 } random_pipeline;
 
 /* cores_max: cores are 2, 4 … cores_max. knob_max: no knob's range is longer. */
 void random_pipeline_init(random_pipeline *out, uint64_t seed, int cores_max, int64_t knob_max);
+/* Lets the stage give way to others where it is a pool whose tasks go through no queue. */
+void random_pipeline_give_way(random_pipeline *p, int stage);
 /* Any plan whose values can be stepped to. */
 mz_plan random_pipeline_plan(const mz_pipeline *pipeline, uint64_t seed);
 /* Every knob at its least. */
 mz_plan random_pipeline_least(const mz_pipeline *pipeline);
+/* As mz_simulate, which does not fail here. */
+mz_observation simulate_units(const mz_simulation *simulation, const mz_plan *plan, uint64_t first, int units);
 /* The analytic model with the costs that are true. */
 mz_analytic random_pipeline_model(const random_pipeline *p);

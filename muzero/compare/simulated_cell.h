@@ -1,0 +1,32 @@
+/* One arm with one seed on a simulated machine, in this process and in virtual time: the allocator is real, the windows are as long as
+ * the trainer's steering makes them, and the clock is the simulation's (allocator/machine/simulation.h). Nothing is learned: every
+ * round is one of full work. The figures are simulated. */
+#pragma once
+#include "allocator/machine/machine_spec.h"
+#include "base/json/json.h"
+#include "muzero/settings.h"
+#include "muzero/training/memory.h"
+
+typedef struct mz_simulated_cell mz_simulated_cell;
+
+typedef struct mz_simulated_cell_options {
+  mz_sim_machine machine;
+  const mz_pipeline *probed;   /* its stages' probes count; all else follows from settings and machine */
+  const mz_settings *settings; /* of the arm: strategy, start plan, what it holds */
+  const mz_memory *memory;     /* of a run under them */
+  int threads;                 /* budget; 0: the cores that the machine grants */
+  uint64_t seed;               /* of what would be learned: arms that learn alike share it, and their digests */
+  uint64_t noise_seed;         /* of what varies from arm to arm: how long things take */
+  int64_t rounds;              /* limit, ≥ 1 */
+} mz_simulated_cell_options;
+
+/* What the options point to may go afterwards. MZ_E_CONFIG: limits that leave no plan, a device that the machine has not, no probes. */
+mz_status mz_simulated_cell_open(mz_simulated_cell **out, const mz_simulated_cell_options *options);
+void mz_simulated_cell_close(mz_simulated_cell *cell);
+/* Advances by `rounds` or to the limit. *block: as a cell replies (cell.h), score null; cJSON_Delete. *ended: the limit is reached. */
+mz_status mz_simulated_cell_advance(mz_simulated_cell *cell, int64_t rounds, cJSON **block, bool *ended);
+/* The machine is another from here on: neighbours, quota and memory at once, and the cores that threads share; the plan follows after the
+ * window, as a run's does. */
+void mz_simulated_cell_change(mz_simulated_cell *cell, const mz_sim_machine *machine);
+/* Bytes that the plan in force may need, and the one that needs least. */
+void mz_simulated_cell_bytes(const mz_simulated_cell *cell, double *plan, double *least);
