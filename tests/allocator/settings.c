@@ -45,7 +45,7 @@ static void test_each_key_sets_its_own_field(void **state) {
       "allocate.window=40",       "limits.cpu_min=1.5",      "limits.cpu_max=2.5",     "limits.gpu_min=1",
       "limits.gpu_max=2",         "limits.memory_min=1k",    "limits.memory_max=1MiB", "limits.deadline=2h",
       "limits.budget=7",          "limits.score=-3",         "prices.core_hour=2",     "prices.gpu_hour=30",
-      "prices.gib_hour=0.2",      "devices.cpu=0-3,4-7",    "allocate.share=off",
+      "prices.gib_hour=0.2",      "devices.cpu=0-3,4-7",     "allocate.share=off",
   };
   assert_int_equal(sizeof pairs / sizeof *pairs, mz_allocation_table.count);
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&f, pairs[i]);
