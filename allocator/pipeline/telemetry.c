@@ -86,6 +86,14 @@ static void observe_rounds(mz_observation *out, const mz_window *window) {
   out->noise = spread(logs, count);
 }
 
+static double rate(const mz_usage *usage, mz_sensor sensor, double seconds) {
+  return usage->missing >> sensor & 1 || !(usage->wall_s > 0) ? NAN : seconds / usage->wall_s;
+}
+
+double mz_usage_others(const mz_usage *usage) { return rate(usage, MZ_SENSOR_LOAD, usage->others_cpu_s); }
+double mz_usage_throttled(const mz_usage *usage) { return rate(usage, MZ_SENSOR_THROTTLED, usage->throttled_s); }
+double mz_usage_waiting(const mz_usage *usage) { return usage->missing >> MZ_SENSOR_PRESSURE & 1 ? NAN : usage->pressure_cpu; }
+
 bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const mz_window *window) {
   const double units = window->units, unit_s = window->wall_s / units;
   if (!(units >= 1) || !(unit_s > 0) || !isfinite(unit_s)) return false;
@@ -103,5 +111,8 @@ bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const 
   const mz_usage *usage = &window->usage;
   out->cpu_s = usage->missing & 1u << MZ_SENSOR_CPU ? NAN : usage->cpu_s / units;
   out->rss_bytes = usage->missing & 1u << MZ_SENSOR_RSS ? NAN : usage->rss_bytes;
+  out->others = mz_usage_others(usage);
+  out->waiting = mz_usage_waiting(usage);
+  out->throttled = mz_usage_throttled(usage);
   return true;
 }

@@ -34,6 +34,11 @@ typedef struct mz_usage {
   int samples;                /* taken in the window; a short window may have 0: then sums are read at its end */
 } mz_usage;
 
+/* What else happened, alike for any plan. NAN: the sensor was missing, or no time went by. */
+double mz_usage_others(const mz_usage *usage);    /* cores that other processes used */
+double mz_usage_waiting(const mz_usage *usage);   /* share of the time in which some task of the machine waited for a core */
+double mz_usage_throttled(const mz_usage *usage); /* share of the time in which a quota held the run up */
+
 enum { MZ_WINDOW_ROUNDS_MAX = 32 };
 typedef struct mz_window {
   int64_t number;                        /* from 1 on, without gaps; 0: not numbered, there is one a phase */
@@ -64,7 +69,8 @@ typedef struct mz_observation {
   double noise;   /* standard deviation of log round_s, by its median absolute deviation from 8 rounds on; 0: fewer than two */
   int rounds;     /* behind the two above */
   mz_stage_sample stages[MZ_STAGES_MAX]; /* per unit */
-  double cpu_s, rss_bytes;               /* per unit; resident; NAN: the sensor was missing */
+  double cpu_s, rss_bytes;               /* per unit; resident; NAN: the sensor was missing, here and below */
+  double others, waiting, throttled;     /* what else happened: mz_usage_others, … */
 } mz_observation;
 /* false: the window holds no full unit of work, or its time is unknown. */
 bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const mz_window *window);

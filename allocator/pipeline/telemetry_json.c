@@ -1,6 +1,7 @@
 /* Windows and observations as JSON. A measurement that is not a number is null. */
 #include "allocator/records/fields.h"
 #include "allocator/pipeline/telemetry.h"
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -78,6 +79,9 @@ cJSON *mz_observation_to_json(const mz_pipeline *pipeline, const mz_observation 
   write_stages(o, pipeline, observation->stages);
   cJSON_AddNumberToObject(o, "cpu_s", observation->cpu_s);
   cJSON_AddNumberToObject(o, "rss_bytes", observation->rss_bytes);
+  cJSON_AddNumberToObject(o, "others", observation->others);
+  cJSON_AddNumberToObject(o, "waiting", observation->waiting);
+  cJSON_AddNumberToObject(o, "throttled", observation->throttled);
   return o;
 }
 
@@ -154,6 +158,19 @@ static mz_status read_plan(const mz_fields *parent, const mz_pipeline *pipeline,
   return mz_plan_from_json(pipeline, plan, f.object, f.where, f.code);
 }
 
+/* Observations of earlier versions have none of it. */
+static mz_status read_surroundings(const mz_fields *f, mz_observation *o) {
+  const char *const keys[] = {"others", "waiting", "throttled"};
+  double *const values[] = {&o->others, &o->waiting, &o->throttled};
+  bool any = false;
+  for (int i = 0; i < 3; i++) any = any || cJSON_HasObjectItem(f->object, keys[i]);
+  for (int i = 0; i < 3; i++) {
+    *values[i] = NAN;
+    if (any) MZ_TRY(mz_fields_measure(f, keys[i], values[i]));
+  }
+  return MZ_OK;
+}
+
 mz_status mz_observation_from_json(const mz_pipeline *pipeline, mz_observation *observation, const cJSON *json, const char *where,
                                    mz_status code) {
   mz_observation o = {0};
@@ -167,6 +184,7 @@ mz_status mz_observation_from_json(const mz_pipeline *pipeline, mz_observation *
   MZ_TRY(read_stages(&f, pipeline, o.stages));
   MZ_TRY(mz_fields_measure(&f, "cpu_s", &o.cpu_s));
   MZ_TRY(mz_fields_measure(&f, "rss_bytes", &o.rss_bytes));
+  MZ_TRY(read_surroundings(&f, &o));
   *observation = o;
   return MZ_OK;
 }

@@ -56,6 +56,7 @@ static int bind_all(sqlite3_stmt *s, const mz_history_row *row, const char *plan
       {MZ_COLUMN_VERSION, row->version},
       {MZ_COLUMN_PLAN, plan},
       {MZ_COLUMN_STAGES, stages},
+      {MZ_COLUMN_RUN, row->run},
   };
   const struct {
     mz_history_column column;
@@ -65,8 +66,11 @@ static int bind_all(sqlite3_stmt *s, const mz_history_row *row, const char *plan
       {MZ_COLUMN_UNIT_S, o->unit_s},       {MZ_COLUMN_ROUND_S, o->round_s},
       {MZ_COLUMN_NOISE, o->noise},         {MZ_COLUMN_CPU_S, o->cpu_s},
       {MZ_COLUMN_RSS_BYTES, o->rss_bytes}, {MZ_COLUMN_UTILISATION, row->utilisation},
+      {MZ_COLUMN_OTHERS, o->others},       {MZ_COLUMN_WAITING, o->waiting},
+      {MZ_COLUMN_THROTTLED, o->throttled},
   };
   int rc = sqlite3_bind_int(s, MZ_COLUMN_ROUNDS, o->rounds);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(s, MZ_COLUMN_WINDOW, row->window);
   for (size_t i = 0; rc == SQLITE_OK && i < sizeof texts / sizeof *texts; i++) {
     rc = sqlite3_bind_text(s, texts[i].column, texts[i].text, -1, SQLITE_STATIC);
   }
@@ -140,6 +144,9 @@ static mz_status read_observation(const mz_pipeline *pipeline, sqlite3_stmt *s, 
   cJSON_AddNumberToObject(json, "rounds", number_at(s, MZ_COLUMN_ROUNDS));
   cJSON_AddNumberToObject(json, "cpu_s", number_at(s, MZ_COLUMN_CPU_S));
   cJSON_AddNumberToObject(json, "rss_bytes", number_at(s, MZ_COLUMN_RSS_BYTES));
+  cJSON_AddNumberToObject(json, "others", number_at(s, MZ_COLUMN_OTHERS));
+  cJSON_AddNumberToObject(json, "waiting", number_at(s, MZ_COLUMN_WAITING));
+  cJSON_AddNumberToObject(json, "throttled", number_at(s, MZ_COLUMN_THROTTLED));
   mz_status status = add_parsed(json, "plan", text_at(s, MZ_COLUMN_PLAN));
   if (status == MZ_OK) status = add_parsed(json, "stages", text_at(s, MZ_COLUMN_STAGES));
   if (status == MZ_OK) status = mz_observation_from_json(pipeline, out, json, "history", MZ_E_CHECKPOINT);
@@ -153,6 +160,8 @@ static mz_status read_row(const mz_pipeline *pipeline, sqlite3_stmt *s, mz_histo
   row->unix_s = number_at(s, MZ_COLUMN_UNIX_S);
   snprintf(row->source, sizeof row->source, "%s", text_at(s, MZ_COLUMN_SOURCE));
   snprintf(row->version, sizeof row->version, "%s", text_at(s, MZ_COLUMN_VERSION));
+  snprintf(row->run, sizeof row->run, "%s", text_at(s, MZ_COLUMN_RUN));
+  row->window = sqlite3_column_int64(s, MZ_COLUMN_WINDOW);
   row->units = number_at(s, MZ_COLUMN_UNITS);
   row->utilisation = number_at(s, MZ_COLUMN_UTILISATION);
   MZ_TRY(read_observation(pipeline, s, &row->observation));
@@ -160,13 +169,19 @@ static mz_status read_row(const mz_pipeline *pipeline, sqlite3_stmt *s, mz_histo
   return isfinite(unit_s) && unit_s > 0.0 ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "history: row %lld: no time", (long long)row->id);
 }
 
+static int bind_key(sqlite3_stmt *s, const mz_history_key *key) {
+  const char *const columns[] = {key->machine, key->env, key->network, key->work};
+  int rc = SQLITE_OK;
+  for (int i = 0; rc == SQLITE_OK && i < 4; i++) rc = sqlite3_bind_text(s, i + 1, columns[i], -1, SQLITE_STATIC);
+  return rc;
+}
+
 /* Newest first, into at most `max` rows. *status: MZ_E_MEMORY ends it. */
 static int select_rows(mz_history_file *file, const mz_history_key *key, const mz_pipeline *pipeline, int max,
                        mz_history_row *rows, int *count, mz_status *status) {
   sqlite3_stmt *s = file->statements[MZ_HISTORY_SELECT];
-  const char *const columns[] = {key->machine, key->env, key->network, key->work};
-  int rc = sqlite3_bind_int(s, 5, max);
-  for (int i = 0; rc == SQLITE_OK && i < 4; i++) rc = sqlite3_bind_text(s, i + 1, columns[i], -1, SQLITE_STATIC);
+  int rc = bind_key(s, key);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int(s, 5, max);
   *count = 0;
   *status = MZ_OK;
   while (rc == SQLITE_OK || rc == SQLITE_ROW) {
@@ -222,4 +237,64 @@ int64_t mz_history_count(mz_history *history) {
   do rc = count_rows(&history->file, &count);
   while (rc != SQLITE_ROW && mz_history_file_recover(&history->file, rc));
   return count;
+}
+
+/* ---- pipelines ---- */
+
+/* *text: NULL where there is none; free(). */
+static int select_pipeline(mz_history_file *file, const mz_history_key *key, char **text) {
+  sqlite3_stmt *s = file->statements[MZ_HISTORY_PIPELINE];
+  *text = NULL;
+  int rc = bind_key(s, key);
+  if (rc == SQLITE_OK) rc = sqlite3_step(s);
+  if (rc == SQLITE_ROW) *text = strdup((const char *)sqlite3_column_text(s, 0));
+  sqlite3_reset(s);
+  sqlite3_clear_bindings(s);
+  return rc == SQLITE_ROW ? SQLITE_DONE : rc;
+}
+
+static int insert_pipeline(mz_history_file *file, const mz_history_key *key, const char *text) {
+  sqlite3_stmt *s = file->statements[MZ_HISTORY_KEEP_PIPELINE];
+  int rc = bind_key(s, key);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_text(s, 5, text, -1, SQLITE_STATIC);
+  if (rc == SQLITE_OK) rc = sqlite3_step(s);
+  sqlite3_reset(s);
+  sqlite3_clear_bindings(s);
+  return rc;
+}
+
+mz_status mz_history_keep_pipeline(mz_history *history, const mz_history_key *key, const mz_pipeline *pipeline) {
+  if (history == NULL) return MZ_OK;
+  mz_history_file *file = &history->file;
+  mz_history_file_follow(file);
+  if (!file->writable) return MZ_OK;
+  cJSON *json = mz_pipeline_to_json(pipeline);
+  char *text = json != NULL ? mz_json_line(json) : NULL, *there;
+  cJSON_Delete(json);
+  if (text == NULL) return mz_fail(MZ_E_MEMORY, "history: no memory to write a pipeline");
+  int rc;
+  do {
+    rc = select_pipeline(file, key, &there);
+    if (rc == SQLITE_DONE && (there == NULL || strcmp(there, text) != 0)) rc = insert_pipeline(file, key, text);
+    free(there);
+  } while (rc != SQLITE_DONE && mz_history_file_recover(file, rc));
+  free(text);
+  return MZ_OK;
+}
+
+mz_status mz_history_pipeline(mz_history *history, const mz_history_key *key, mz_pipeline *out, bool *found) {
+  *found = false;
+  if (history == NULL || history->file.db == NULL) return MZ_OK;
+  char *text;
+  int rc;
+  do rc = select_pipeline(&history->file, key, &text);
+  while (rc != SQLITE_DONE && mz_history_file_recover(&history->file, rc));
+  if (text == NULL) return MZ_OK;
+  cJSON *json = NULL;
+  mz_status status = mz_json_parse(text, strlen(text), "history", false, MZ_E_CHECKPOINT, &json);
+  if (status == MZ_OK) status = mz_pipeline_from_json(out, json, "history", MZ_E_CHECKPOINT);
+  cJSON_Delete(json);
+  free(text);
+  *found = status == MZ_OK;
+  return status == MZ_E_MEMORY ? status : MZ_OK;
 }

@@ -1,4 +1,4 @@
-/* Measurements of all runs of a user on this machine: SQLite in write-ahead mode, one row per measured phase, in columns
+/* Measurements of all runs of a user on this machine: SQLite in write-ahead mode, one row per measured window, in columns
  * that people can read (`sqlite3 history.db 'select * from measurements'`). Shared by processes; a row is written in well under a
  * millisecond and may be lost by a power failure, never damaged. One thread uses a handle; a child process opens its own.
  *
@@ -25,7 +25,7 @@ enum { MZ_HISTORY_ROWS_MAX = 200000 };
 
 /* Rows describe the same thing when they agree in all of these. */
 typedef struct mz_history_key {
-  char machine[128]; /* fingerprint: processor model, cores granted, instruction set, devices */
+  char machine[448]; /* fingerprint: processor model, cores granted, instruction set, devices where there are several */
   char env[64];
   char network[128]; /* shape: kind, layers, parameters */
   char work[17];     /* hash of the algorithmic settings that a unit's cost depends on */
@@ -37,6 +37,8 @@ typedef struct mz_history_row {
   double unix_s;
   char source[16];           /* "run", "profile", "compare" */
   char version[16];          /* of the program */
+  char run[128];             /* its directory; "": not known */
+  int64_t window;            /* its number in the run; 0: not known */
   double units, utilisation; /* units of work behind it; cores in use / granted */
   mz_observation observation;
 } mz_history_row;
@@ -49,3 +51,9 @@ mz_status mz_history_add(mz_history *history, const mz_pipeline *pipeline, mz_hi
 mz_status mz_history_read(mz_history *history, const mz_history_key *key, const mz_pipeline *pipeline, int max,
                           mz_history_row **rows, int *count);
 int64_t mz_history_count(mz_history *history);
+
+/* Keeps the pipeline that the key's rows are of, with its probes, once for a key: rows of other keys tell something only beside what
+ * they are rows of. MZ_E_MEMORY. */
+mz_status mz_history_keep_pipeline(mz_history *history, const mz_history_key *key, const mz_pipeline *pipeline);
+/* *found: whether one was kept that can be read. MZ_E_MEMORY. */
+mz_status mz_history_pipeline(mz_history *history, const mz_history_key *key, mz_pipeline *out, bool *found);

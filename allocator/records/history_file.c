@@ -177,7 +177,7 @@ static verdict make_ready(mz_history_file *file) {
   const verdict checked = check_kind(file, kind, version);
   if (checked.finding != READY) return checked;
   if (kind == MZ_HISTORY_EMPTY) rc = begin(file);
-  if (kind == MZ_HISTORY_OLDER) rc = mz_history_schema_migrate(file->db);
+  if (kind == MZ_HISTORY_OLDER) rc = mz_history_schema_migrate(file->db, version);
   if (rc == SQLITE_OK) rc = mz_history_schema_prepare(file->db, file->statements);
   if (rc == SQLITE_OK && file->writable) {
     const int trimmed = mz_history_schema_trim(file->db, MZ_HISTORY_ROWS_MAX);

@@ -6,6 +6,12 @@
 /* A version beyond this is no version but damage. */
 enum { VERSION_PLAUSIBLE = 9999 };
 
+#define PIPELINES                                                                                                                \
+  "CREATE TABLE pipelines ("                                                                                                     \
+  " machine TEXT NOT NULL, env TEXT NOT NULL, network TEXT NOT NULL, work TEXT NOT NULL,"                                        \
+  " pipeline TEXT NOT NULL," /* JSON: stages with their probes, queues, devices, knobs */                                        \
+  " PRIMARY KEY (machine, env, network, work)) STRICT;"
+
 /* STRICT: a column holds its type or the write fails. The index ends in the row's id, so newest first needs no sorting. */
 static const char create[] =
     "BEGIN IMMEDIATE;"
@@ -16,28 +22,34 @@ static const char create[] =
     " plan TEXT NOT NULL," /* JSON: {"cpu_actor":2,…} */
     " units REAL, unit_s REAL NOT NULL, round_s REAL, noise REAL, rounds INTEGER NOT NULL,"
     " stages TEXT NOT NULL," /* JSON, per unit: {"actor":[items,busy_s,cpu_s,wait_in_s,wait_out_s,elapsed_s],…} */
-    " cpu_s REAL, rss_bytes REAL, utilisation REAL) STRICT;"
+    " cpu_s REAL, rss_bytes REAL, utilisation REAL,"
+    " run TEXT NOT NULL DEFAULT '', window INTEGER NOT NULL DEFAULT 0,"
+    " others REAL, waiting REAL, throttled REAL) STRICT;" PIPELINES
     "CREATE INDEX measurements_by_key ON measurements (machine, env, network, work);"
     "PRAGMA application_id = %d;"
     "PRAGMA user_version = %d;"
     "COMMIT";
 
 /* From version 1: the evaluation's elapsed time leaves the unit. A row whose clocks contradict one another stays as it is. */
-static const char migrate[] =
-    "BEGIN IMMEDIATE;"
+static const char from_1[] =
     "UPDATE measurements SET unit_s = unit_s - json_extract(stages, '$.evaluate[5]') WHERE CASE"
-    " WHEN json_valid(stages) THEN coalesce(json_extract(stages, '$.evaluate[5]') < unit_s, 0) ELSE 0 END;"
-    "PRAGMA user_version = %d;"
-    "COMMIT";
+    " WHEN json_valid(stages) THEN coalesce(json_extract(stages, '$.evaluate[5]') < unit_s, 0) ELSE 0 END;";
+static const char from_2[] = "ALTER TABLE measurements ADD COLUMN run TEXT NOT NULL DEFAULT '';"
+                             "ALTER TABLE measurements ADD COLUMN window INTEGER NOT NULL DEFAULT 0;"
+                             "ALTER TABLE measurements ADD COLUMN others REAL;"
+                             "ALTER TABLE measurements ADD COLUMN waiting REAL;"
+                             "ALTER TABLE measurements ADD COLUMN throttled REAL;" PIPELINES;
 
 #define COLUMNS                                                                                                                  \
   "machine, env, network, work, unix_s, source, version, plan, units, unit_s, round_s, noise, rounds, stages, cpu_s, "           \
-  "rss_bytes, utilisation"
+  "rss_bytes, utilisation, run, window, others, waiting, throttled"
+#define KEY "machine = ? AND env = ? AND network = ? AND work = ?"
 static const char *const texts[MZ_HISTORY_STATEMENTS] = {
-    [MZ_HISTORY_INSERT] = "INSERT INTO measurements (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [MZ_HISTORY_SELECT] = "SELECT id, " COLUMNS " FROM measurements WHERE machine = ? AND env = ? AND network = ? AND work = ? "
-                          "ORDER BY id DESC LIMIT ?",
+    [MZ_HISTORY_INSERT] = "INSERT INTO measurements (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [MZ_HISTORY_SELECT] = "SELECT id, " COLUMNS " FROM measurements WHERE " KEY " ORDER BY id DESC LIMIT ?",
     [MZ_HISTORY_COUNT] = "SELECT count(*) FROM measurements",
+    [MZ_HISTORY_PIPELINE] = "SELECT pipeline FROM pipelines WHERE " KEY,
+    [MZ_HISTORY_KEEP_PIPELINE] = "INSERT OR REPLACE INTO pipelines (machine, env, network, work, pipeline) VALUES (?,?,?,?,?)",
 };
 
 /* The whole number that a statement gives; 0 when it gives none. */
@@ -53,16 +65,17 @@ static int ask(sqlite3 *db, const char *sql, int64_t *out) {
 }
 
 int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version) {
-  int64_t application = 0, recorded = 0, parts = 0, own = 0;
+  int64_t application = 0, recorded = 0, parts = 0, own = 0, pipelines = 0;
   int rc = ask(db, "SELECT count(*) FROM sqlite_schema", &parts);
   if (rc == SQLITE_OK) {
     rc = ask(db, "SELECT count(*) FROM sqlite_schema WHERE name IN ('measurements', 'measurements_by_key')", &own);
   }
+  if (rc == SQLITE_OK) rc = ask(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'pipelines'", &pipelines);
   if (rc == SQLITE_OK) rc = ask(db, "PRAGMA application_id", &application);
   if (rc == SQLITE_OK) rc = ask(db, "PRAGMA user_version", &recorded);
   if (rc != SQLITE_OK) return rc;
   *version = (int)recorded;
-  const bool marked = application == MZ_HISTORY_APPLICATION, whole = own == 2;
+  const bool marked = application == MZ_HISTORY_APPLICATION, whole = own == 2 && (recorded >= 3) == (pipelines == 1);
   if (marked && recorded > MZ_HISTORY_VERSION && recorded <= VERSION_PLAUSIBLE)
     *kind = MZ_HISTORY_NEWER;
   else if (marked && whole && recorded == MZ_HISTORY_VERSION)
@@ -88,9 +101,10 @@ int mz_history_schema_create(sqlite3 *db) {
   return run_transaction(db, sql);
 }
 
-int mz_history_schema_migrate(sqlite3 *db) {
-  char sql[sizeof migrate + 16];
-  snprintf(sql, sizeof sql, migrate, MZ_HISTORY_VERSION);
+int mz_history_schema_migrate(sqlite3 *db, int version) {
+  char sql[sizeof from_1 + sizeof from_2 + 64];
+  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE;%s%sPRAGMA user_version = %d;COMMIT", version < 2 ? from_1 : "", from_2,
+           MZ_HISTORY_VERSION);
   return run_transaction(db, sql);
 }
 

@@ -1,11 +1,13 @@
-/* The table of measurements in an SQLite database: what makes a database ours, its columns, its statements. Functions return
- * SQLite's result codes. Used by the history only. */
+/* The tables of an SQLite database, measurements and the pipelines that they are of: what makes a database ours, its columns, its
+ * statements. Functions return SQLite's result codes. Used by the history only. */
 #pragma once
 #include <sqlite3.h>
 
 enum {
   MZ_HISTORY_APPLICATION = 0x4d755a68, /* "MuZh"; file(1) shows it */
-  MZ_HISTORY_VERSION = 2,              /* of the table; 1: seconds per unit had their part of the evaluations */
+  /* Of the tables. 1: seconds per unit had their part of the evaluations. 2: no pipelines, nothing of run, window and what else
+   * happened. */
+  MZ_HISTORY_VERSION = 3,
 };
 
 typedef enum mz_history_kind {
@@ -19,10 +21,10 @@ typedef enum mz_history_kind {
 
 /* *version: as recorded. The database is only read. */
 int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version);
-/* Makes the table in an empty database. */
+/* Makes the tables in an empty database. */
 int mz_history_schema_create(sqlite3 *db);
-/* Brings a table of an earlier version to ours, wholly or not at all. */
-int mz_history_schema_migrate(sqlite3 *db);
+/* Brings tables of an earlier version to ours, wholly or not at all. */
+int mz_history_schema_migrate(sqlite3 *db, int version);
 /* Removes all but the newest `keep` rows (by id); takes no lock when there are no more. */
 int mz_history_schema_trim(sqlite3 *db, int keep);
 
@@ -45,12 +47,19 @@ typedef enum mz_history_column {
   MZ_COLUMN_CPU_S,
   MZ_COLUMN_RSS_BYTES,
   MZ_COLUMN_UTILISATION,
+  MZ_COLUMN_RUN,
+  MZ_COLUMN_WINDOW,
+  MZ_COLUMN_OTHERS,
+  MZ_COLUMN_WAITING,
+  MZ_COLUMN_THROTTLED,
 } mz_history_column;
 
 typedef enum mz_history_statement {
   MZ_HISTORY_INSERT, /* parameters: mz_history_column */
   MZ_HISTORY_SELECT, /* parameters: the four columns of the key, then how many rows; newest first */
   MZ_HISTORY_COUNT,
+  MZ_HISTORY_PIPELINE,      /* parameters: the four columns of the key; gives its pipeline as text */
+  MZ_HISTORY_KEEP_PIPELINE, /* parameters: the four columns of the key, the text */
   MZ_HISTORY_STATEMENTS
 } mz_history_statement;
 /* All of them, or none (an error). */

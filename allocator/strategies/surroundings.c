@@ -5,15 +5,11 @@ static const double OTHERS_SHARE = 0.1, THROTTLED_SHARE = 0.05;
 static const double WAITING_LEAST = 0.1; /* below, there were cores for all */
 static const double TICKS_S = 0.04;      /* by which a sum over a window may be off, on two cores that count 10 ms */
 
-static double rate(const mz_usage *usage, mz_sensor sensor, double seconds) {
-  return usage->missing >> sensor & 1 || !(usage->wall_s > 0) ? NAN : seconds / usage->wall_s;
-}
-
 mz_surroundings mz_surroundings_of(const mz_usage *usage) {
-  return (mz_surroundings){.others = rate(usage, MZ_SENSOR_LOAD, usage->others_cpu_s),
+  return (mz_surroundings){.others = mz_usage_others(usage),
                            .doubt = usage->wall_s > 0 ? TICKS_S / usage->wall_s : INFINITY,
-                           .waiting = usage->missing >> MZ_SENSOR_PRESSURE & 1 ? NAN : usage->pressure_cpu,
-                           .throttled = rate(usage, MZ_SENSOR_THROTTLED, usage->throttled_s)};
+                           .waiting = mz_usage_waiting(usage),
+                           .throttled = mz_usage_throttled(usage)};
 }
 
 static bool throttling_changed(const mz_surroundings *before, const mz_surroundings *now) {

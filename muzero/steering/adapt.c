@@ -55,8 +55,9 @@ static mz_status adapt(mz_steer *s, mz_workers *workers, const mz_granted *now) 
   s->outset = *next;
   s->bounds = bounds;
   mz_workers_grant(workers, now->mask_known ? &now->mask : NULL);
-  mz_history_key_of(&s->key, s->state->env, &s->state->settings, &s->state->model, bounds.cpu_max);
+  mz_history_key_of(&s->key, s->state->env, &s->state->settings, &s->state->model, bounds.cpu_max, &s->outset.devices);
   MZ_TRY_CLEANUP(mz_steer_read_history(s));
+  MZ_TRY_CLEANUP(mz_steer_keep_pipeline(s));
   mz_allocator_options options = s->options;
   options.pipeline = &s->outset.pipeline;
   options.bounds = bounds;

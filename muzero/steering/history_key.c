@@ -16,10 +16,25 @@ static int name_network(char *out, size_t size, const mz_network_settings *setti
                   model->head_channels, parameters, name_of(settings->inference), name_of(settings->training));
 }
 
-void mz_history_key_of(mz_history_key *key, const mz_env *env, const mz_settings *settings, const mz_model *model, double cores) {
-  char machine[80];
+/* A plan names its devices by number: ", devices 4+4 cores", " + cuda:0". One set of cores is what earlier versions had. */
+static void name_devices(char *out, size_t size, const mz_devices *devices) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (int i = 0; i < devices->count && devices->count > 1; i++) {
+    const mz_device *device = &devices->items[i].device;
+    const char *before = i == 0 ? ", devices " : "+";
+    used += (size_t)(device->kind == MZ_DEVICE_CPU ? snprintf(out + used, size - used, "%s%d", before, device->cores)
+                                                   : snprintf(out + used, size - used, "%s%s", before, device->name));
+    MZ_ASSERT(used < size);
+  }
+}
+
+void mz_history_key_of(mz_history_key *key, const mz_env *env, const mz_settings *settings, const mz_model *model, double cores,
+                       const mz_devices *devices) {
+  char machine[80], named[288];
   mz_machine_model(machine, sizeof machine);
-  snprintf(key->machine, sizeof key->machine, "%s, %g cores, %s", machine, cores, mz_isa_name(mz_isa_level()));
+  name_devices(named, sizeof named, devices);
+  snprintf(key->machine, sizeof key->machine, "%s, %g cores, %s%s", machine, cores, mz_isa_name(mz_isa_level()), named);
   snprintf(key->env, sizeof key->env, "%s", env->name);
   const int length = name_network(key->network, sizeof key->network, &settings->network, model);
   MZ_ASSERT(length > 0 && (size_t)length < sizeof key->network); /* cut texts of two networks might be the same */

@@ -26,6 +26,13 @@ mz_status mz_steer_read_history(mz_steer *s) {
   return MZ_OK;
 }
 
+/* Beside rows of a key, what they are rows of: once it is known what the stages cost alone. */
+mz_status mz_steer_keep_pipeline(mz_steer *s) {
+  bool probed = false;
+  for (int i = 0; i < s->outset.pipeline.stage_count; i++) probed = probed || s->outset.pipeline.stages[i].probe_batch[0] > 0;
+  return probed ? mz_history_keep_pipeline(s->history, &s->key, &s->outset.pipeline) : MZ_OK;
+}
+
 /* A run continues without a history that cannot be had. */
 static mz_status read_history(mz_steer *s, const char *path, bool optional) {
   mz_status opened = mz_history_open(&s->history, path ? path : "none");
@@ -41,6 +48,8 @@ static mz_status add_history(mz_steer *s, const mz_plan *plan) {
   mz_history_row row = {.key = s->key, .unix_s = mz_clock_unix_s(), .version = MUZERO_VERSION};
   if (!s->history || !mz_observation_from_window(&row.observation, plan, &s->window)) return MZ_OK;
   snprintf(row.source, sizeof row.source, "%s", s->source);
+  snprintf(row.run, sizeof row.run, "%s", s->run);
+  row.window = s->window.number;
   row.units = s->window.units;
   row.utilisation = s->window.usage.wall_s > 0 ? s->window.usage.cpu_s / (s->window.usage.wall_s * s->bounds.cpu_max) : 0;
   return mz_history_add(s->history, &s->outset.pipeline, &row);
@@ -64,7 +73,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->bounds = options->outset.bounds;
   MZ_TRY_CLEANUP(mz_outset_find(&s->outset, settings, options->memory, &options->outset));
   s->options.start = s->outset.plan;
-  mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max);
+  mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
   if (strategy != &mz_strategy_fixed) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, state));
   s->options.pipeline = &s->outset.pipeline;
@@ -118,6 +127,8 @@ mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
   MZ_TRY(mz_monitor_start(&s->monitor, &(mz_monitor_options){.hz = s->state->settings.allocation.monitor_hz}));
   mz_granted_read(&s->granted, s->monitor, NULL, NULL);
   enter_roster(s);
+  snprintf(s->run, sizeof s->run, "%s", dir);
+  MZ_TRY(mz_steer_keep_pipeline(s));
   MZ_TRY(mz_ledger_open(&s->ledger, dir, ledger_offset));
   return begin_section(s);
 }

@@ -25,6 +25,7 @@ struct mz_steer {
   mz_history *history;
   mz_history_key key;
   const char *source;
+  char run[128]; /* its directory, cut */
   mz_monitor *monitor;
   mz_ledger ledger;
   mz_window_meter meter;
@@ -38,6 +39,8 @@ struct mz_steer {
 
 /* Reads the rows of s->key into s->options. */
 mz_status mz_steer_read_history(mz_steer *s);
+/* Into the history, for the key. */
+mz_status mz_steer_keep_pipeline(mz_steer *s);
 /* A new section of the ledger, of a new allocator. */
 mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocator_options *options);
 /* At a window's end: looks at what the machine grants. Where that has changed, the plan moves into the new bounds at once, a new section

@@ -57,6 +57,11 @@ static void expect_row(const mz_history_row *got, const mz_history_row *wanted) 
   expect_same(a->cpu_s, b->cpu_s);
   expect_same(a->rss_bytes, b->rss_bytes);
   assert_memory_equal(a->stages, b->stages, sizeof a->stages);
+  assert_string_equal(got->run, wanted->run);
+  assert_int_equal(got->window, wanted->window);
+  expect_same(a->others, b->others);
+  expect_same(a->waiting, b->waiting);
+  expect_same(a->throttled, b->throttled);
 }
 
 static void test_rows_come_back_to_the_bit(void **state) {
@@ -134,9 +139,11 @@ static void test_rows_of_other_pipelines_are_left_out(void **state) {
   add_rows(history, 6, 6);
   run_sql("history.db",
           "INSERT INTO measurements SELECT NULL, machine, env, network, work, unix_s, source, version, '{\"kneaders\":',"
-          " units, unit_s, round_s, noise, rounds, stages, cpu_s, rss_bytes, utilisation FROM measurements WHERE id = 1;"
+          " units, unit_s, round_s, noise, rounds, stages, cpu_s, rss_bytes, utilisation, run, window, others, waiting, throttled"
+          " FROM measurements WHERE id = 1;"
           "INSERT INTO measurements SELECT NULL, machine, env, network, work, unix_s, source, version, plan,"
-          " units, -1.0, round_s, noise, rounds, stages, cpu_s, rss_bytes, utilisation FROM measurements WHERE id = 1");
+          " units, -1.0, round_s, noise, rounds, stages, cpu_s, rss_bytes, utilisation, run, window, others, waiting, throttled"
+          " FROM measurements WHERE id = 1");
   assert_int_equal(mz_history_count(history), 8);
   assert_int_equal(read_rows(history), 2);
   mz_history_close(history);
@@ -170,7 +177,7 @@ static void test_columns_can_be_read_by_people(void **state) {
   assert_string_equal(ask_sql("history.db", "SELECT env || ' ' || unit_s || ' ' || rounds FROM measurements"),
                       "rye 0.2529296875 19");
   assert_string_equal(ask_sql("history.db", "PRAGMA application_id"), "1299536488");
-  assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "2");
+  assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "3");
 }
 
 static void test_a_path_that_cannot_be(void **state) {
@@ -201,9 +208,20 @@ static void test_a_newer_version_is_named(void **state) {
   assert_null(history);
   assert_non_null(strstr(mz_message(), "history.db"));
   assert_non_null(strstr(mz_message(), "version 7"));
-  assert_non_null(strstr(mz_message(), "up to 2"));
+  assert_non_null(strstr(mz_message(), "up to 3"));
   assert_string_equal(ask_sql("history.db", "SELECT count(*) FROM measurements"), "2"); /* left alone */
   assert_false(mz_file_exists(in_folder("history.db.damaged-1")));
+}
+
+/* Version 2 had neither pipelines nor what came with them; version 1 the same columns, and other seconds. */
+static void make_older(const char *statements, int version) {
+  char sql[1024];
+  snprintf(sql, sizeof sql,
+           "%sDROP TABLE pipelines; ALTER TABLE measurements DROP COLUMN run; ALTER TABLE measurements DROP COLUMN window;"
+           "ALTER TABLE measurements DROP COLUMN others; ALTER TABLE measurements DROP COLUMN waiting;"
+           "ALTER TABLE measurements DROP COLUMN throttled; PRAGMA user_version = %d",
+           statements, version);
+  run_sql("history.db", sql);
 }
 
 static void test_an_older_version_is_brought_to_ours(void **state) {
@@ -211,16 +229,70 @@ static void test_an_older_version_is_brought_to_ours(void **state) {
   mz_history *history = open_history("history.db");
   add_rows(history, 1, 4);
   mz_history_close(history);
-  run_sql("history.db", "UPDATE measurements SET unit_s = 10;"
-                        "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,2.5]}' WHERE id = 1;"
-                        "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,10]}' WHERE id = 2;"
-                        "UPDATE measurements SET stages = 'no JSON' WHERE id = 3;"
-                        "PRAGMA user_version = 1");
+  make_older("UPDATE measurements SET unit_s = 10;"
+             "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,2.5]}' WHERE id = 1;"
+             "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,10]}' WHERE id = 2;"
+             "UPDATE measurements SET stages = 'no JSON' WHERE id = 3;",
+             1);
   for (int i = 0; i < 2; i++) { /* once */
     mz_history_close(open_history("history.db"));
-    assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "2");
+    assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "3");
     assert_string_equal(ask_sql("history.db", "SELECT group_concat(unit_s, ' ') FROM measurements"), "7.5 10.0 10.0 10.0");
+    assert_string_equal(
+        ask_sql("history.db", "SELECT count(*) FROM measurements WHERE run = '' AND window = 0 AND others IS NULL"), "4");
   }
+  assert_int_equal(warnings, 0);
+}
+
+static void test_version_2_is_brought_to_ours(void **state) {
+  (void)state;
+  const mz_pipeline p = bakery();
+  mz_history *history = open_history("history.db");
+  add_rows(history, 1, 4);
+  mz_history_close(history);
+  make_older("", 2);
+  history = open_history("history.db");
+  mz_history_row row = row_of(5), *rows = NULL;
+  int count = 0;
+  assert_int_equal(mz_history_add(history, &p, &row), MZ_OK);
+  assert_int_equal(mz_history_read(history, &row.key, &p, 10, &rows, &count), MZ_OK);
+  assert_int_equal(count, 5);
+  assert_true(isnan(rows[0].observation.others) && rows[0].window == 0);
+  expect_row(&rows[4], &row);
+  free(rows);
+  mz_history_close(history);
+  assert_int_equal(warnings, 0);
+}
+
+/* One for each key, the last one that was kept. */
+static void test_pipelines_are_kept_by_key(void **state) {
+  (void)state;
+  mz_pipeline first = bakery(), other = bakery(), got;
+  const mz_history_row row = row_of(1);
+  mz_history_key key = row.key;
+  bool found;
+  mz_history *history = open_history("history.db");
+  assert_int_equal(mz_history_pipeline(history, &key, &got, &found), MZ_OK);
+  assert_false(found);
+  other.stages[1].probe_s[0] = 0.125;
+  other.stages[1].probe_batch[0] = 3;
+  for (int i = 0; i < 3; i++) assert_int_equal(mz_history_keep_pipeline(history, &key, i < 2 ? &first : &other), MZ_OK);
+  snprintf(key.env, sizeof key.env, "wheat");
+  assert_int_equal(mz_history_keep_pipeline(history, &key, &first), MZ_OK);
+  for (int again = 0; again < 2; again++) {
+    for (int i = 0; i < 2; i++) {
+      assert_int_equal(mz_history_pipeline(history, i == 0 ? &row.key : &key, &got, &found), MZ_OK);
+      assert_true(found);
+      assert_memory_equal(&got, i == 0 ? &other : &first, sizeof got);
+    }
+    mz_history_close(history);
+    history = open_history("history.db");
+  }
+  run_sql("history.db", "UPDATE pipelines SET pipeline = '{}' WHERE env = 'wheat'");
+  assert_int_equal(mz_history_pipeline(history, &key, &got, &found), MZ_OK);
+  assert_false(found);
+  mz_history_close(history);
+  assert_string_equal(ask_sql("history.db", "SELECT count(*) FROM pipelines"), "2");
   assert_int_equal(warnings, 0);
 }
 
@@ -300,6 +372,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_columns_can_be_read_by_people, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_path_that_cannot_be, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_an_older_version_is_brought_to_ours, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_version_2_is_brought_to_ours, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_pipelines_are_kept_by_key, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_newer_version_is_named, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_another_programs_database_is_left_alone, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_oldest_rows_are_removed, set_up, tear_down),

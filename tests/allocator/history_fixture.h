@@ -64,12 +64,17 @@ static inline mz_history_row row_of(int number) {
       .version = "0.1.0",
       .units = 10 + number,
       .utilisation = 0.5 + number * 1e-6,
+      .run = "runs/rye",
+      .window = 1 + number,
       .observation = {.unit_s = 0.25 + number / 1024.0,
                       .round_s = 0.2 + number / 3.0,
                       .noise = 0.01,
                       .rounds = 16 + number,
                       .cpu_s = 0.75,
-                      .rss_bytes = 1e8 + number},
+                      .rss_bytes = 1e8 + number,
+                      .others = 0.125 * number,
+                      .waiting = 0.25,
+                      .throttled = NAN},
   };
   row.observation.plan = bakery_plan();
   row.observation.plan.values[TRAYS] = 1 + number % 25;

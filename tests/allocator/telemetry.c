@@ -105,6 +105,9 @@ static void test_observations_come_back_from_json_the_same(void **state) {
     observation.noise = draw_measure(&rng);
     observation.cpu_s = draw_measure(&rng);
     observation.rss_bytes = draw_measure(&rng);
+    observation.others = draw_measure(&rng);
+    observation.waiting = draw_measure(&rng);
+    observation.throttled = draw_measure(&rng);
     draw_stages(&rng, pipeline.stage_count, observation.stages);
     mz_observation back;
     cJSON *json = through_text(mz_observation_to_json(&pipeline, &observation));
@@ -117,6 +120,15 @@ static void test_observations_come_back_from_json_the_same(void **state) {
     assert_same_stages(observation.stages, back.stages, pipeline.stage_count);
     assert_same_number(observation.cpu_s, back.cpu_s);
     assert_same_number(observation.rss_bytes, back.rss_bytes);
+    assert_same_number(observation.others, back.others);
+    assert_same_number(observation.waiting, back.waiting);
+    assert_same_number(observation.throttled, back.throttled);
+    /* Earlier versions had nothing of what else happened. */
+    cJSON_DeleteItemFromObject(json, "others");
+    cJSON_DeleteItemFromObject(json, "waiting");
+    cJSON_DeleteItemFromObject(json, "throttled");
+    assert_int_equal(mz_observation_from_json(&pipeline, &back, json, "line", MZ_E_CHECKPOINT), MZ_OK);
+    assert_true(isnan(back.others) && isnan(back.waiting) && isnan(back.throttled));
     cJSON_Delete(json);
   }
 }

@@ -2,6 +2,8 @@
 #include "muzero/steering/history_key.h"
 #include "testing.h"
 
+static mz_devices one_device = {.count = 1, .items = {{.device = {.name = "cpu:0", .cores = 2}}}};
+
 static mz_history_key key_with(const char *env_name, const char *const *sets, int count) {
   const mz_env *env = env_named(env_name);
   const mz_settings settings = settings_with(sets, count);
@@ -10,7 +12,7 @@ static mz_history_key key_with(const char *env_name, const char *const *sets, in
   mz_model model;
   mz_history_key key = {0};
   expect_ok(mz_model_init(&model, &shape, &env->spec));
-  mz_history_key_of(&key, env, &settings, &model, 2);
+  mz_history_key_of(&key, env, &settings, &model, 2, &one_device);
   return key;
 }
 
@@ -69,8 +71,24 @@ static void an_mlp_keeps_its_name(void **unused) {
   assert_string_equal(strrchr(key.network, ' '), " parameters");
 }
 
+/* Plans name devices by number. */
+static void several_devices_are_named(void **unused) {
+  (void)unused;
+  const mz_history_key one = key_with("tictactoe", NULL, 0);
+  mz_devices *devices = &one_device, before = one_device;
+  devices->count = 3;
+  for (int i = 0; i < 2; i++) devices->items[i].device = (mz_device){.name = "cpu:0", .cores = 1};
+  devices->items[2].device = (mz_device){.name = "cuda:0", .kind = MZ_DEVICE_CUDA};
+  const mz_history_key several = key_with("tictactoe", NULL, 0);
+  one_device = before;
+  assert_false(agree(&one, &several));
+  assert_non_null(strstr(several.machine, ", devices 1+1+cuda:0"));
+  assert_null(strstr(one.machine, "devices"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(what_changes_the_work_changes_the_key),
+                                     cmocka_unit_test(several_devices_are_named),
                                      cmocka_unit_test(a_conv_model_is_named_by_its_layers_and_precision),
                                      cmocka_unit_test(the_largest_model_has_room), cmocka_unit_test(an_mlp_keeps_its_name)};
   return cmocka_run_group_tests(tests, NULL, NULL);
