@@ -97,18 +97,18 @@ static const mz_sim_key *find_key(const char *name) {
   return NULL;
 }
 
-mz_status mz_sim_machine_set(mz_sim_machine *machine, const char *name, double value) {
+mz_status mz_sim_machine_set(mz_sim_machine *machine, const char *key, double value) {
   char why[MZ_MESSAGE_MAX];
-  const mz_sim_key *key = find_key(name);
-  if (!key) {
-    unknown_text(name, why, sizeof why);
+  const mz_sim_key *row = find_key(key);
+  if (!row) {
+    unknown_text(key, why, sizeof why);
     return mz_fail(MZ_E_CONFIG, "simulated machine: %s", why);
   }
-  if (!allowed(key, value)) {
-    range_text(key, value, why, sizeof why);
+  if (!allowed(row, value)) {
+    range_text(row, value, why, sizeof why);
     return mz_fail(MZ_E_CONFIG, "simulated machine: %.12g: %s", value, why);
   }
-  *member(machine, key) = value;
+  *member(machine, row) = value;
   return MZ_OK;
 }
 

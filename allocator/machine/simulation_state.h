@@ -68,31 +68,33 @@ typedef struct mz_sim_step {
   mz_sim_unit *out;
 } mz_sim_step;
 
+/* u: the step under way; s: the index of a stage. */
+
 /* ---- tasks (simulation_tasks.c) ---- */
 
 /* Fills the stage's numbers for the step; its threads are placed later. */
-void mz_sim_begin_stage(mz_sim_step *step, int stage);
+void mz_sim_begin_stage(mz_sim_step *u, int s);
 /* Whether both ends of the queue are in the present step. */
-bool mz_sim_queue_runs(const mz_sim_step *step, int queue);
+bool mz_sim_queue_runs(const mz_sim_step *u, int queue);
 /* Tokens of a queue that a stage's tasks 0 … task carry together. */
-int mz_sim_tokens_through(const mz_sim_step *step, int queue, int stage, int task);
+int mz_sim_tokens_through(const mz_sim_step *u, int queue, int s, int task);
 /* Lets the threads that do not work look for something to do, until none finds anything. */
-void mz_sim_settle(mz_sim_step *step);
+void mz_sim_settle(mz_sim_step *u);
 /* The thread has ended its work on the lane. */
-void mz_sim_finish(mz_sim_step *step, int thread, int lane);
+void mz_sim_finish(mz_sim_step *u, int thread, int lane);
 
 /* ---- rates (simulation_rates.c) ---- */
 
 /* Device of a stage's lane; the stage's caches, memory and GPU. */
-void mz_sim_place_stage(mz_sim_step *step, int stage);
+void mz_sim_place_stage(mz_sim_step *u, int s);
 /* Computes share and speed of every lane. */
-void mz_sim_share(mz_sim_step *step);
+void mz_sim_share(mz_sim_step *u);
 
 /* ---- lanes (simulation_lanes.c) ---- */
 
-void mz_sim_lane_push(mz_sim_step *step, mz_sim_lane *lane, int thread, double work);
-int mz_sim_lane_pop(mz_sim_step *step, mz_sim_lane *lane);
+void mz_sim_lane_push(mz_sim_step *u, mz_sim_lane *lane, int thread, double work);
+int mz_sim_lane_pop(mz_sim_step *u, mz_sim_lane *lane);
 /* Returns the seconds until its first thread ends; INFINITY: nobody works, or nobody may. */
-double mz_sim_lane_left_s(const mz_sim_step *step, const mz_sim_lane *lane);
+double mz_sim_lane_left_s(const mz_sim_step *u, const mz_sim_lane *lane);
 /* Whether its first thread has ended. */
-bool mz_sim_lane_ended(const mz_sim_step *step, const mz_sim_lane *lane);
+bool mz_sim_lane_ended(const mz_sim_step *u, const mz_sim_lane *lane);

@@ -58,8 +58,8 @@ static const mz_option options[] = {
      .value = "TEXT",
      .otherwise = "the machine stays as it is",
      .class_ = MZ_OPERATIONAL,
-     .help = "what changes from block to block, alike for every arm: "
-             "cores=1@10-19;neighbour=1@20-29;stream=1@30-39;quota=1.5@40-49;memory=60%@50-"},
+     .help = "what changes from block to block, alike for every arm: cores=1@10-19; neighbour, stream, quota, memory likewise, "
+             "several with ';' between them"},
     {.name = "--together",
      .type = MZ_OPTION_COUNT,
      .offset = AT(together),

@@ -188,7 +188,7 @@ static void what_is_no_ladder(void **unused) {
   expect_refusal("/nosuch", -1, MZ_E_IO, "/nosuch");
   snprintf(path, sizeof path, "%s/checkpoints/round-%09d.mzc", run_dir, ROUNDS);
   expect_refusal(path, -1, MZ_E_CONFIG, "directory");
-  expect_refusal(folder, -1, MZ_E_CHECKPOINT, "LATEST");
+  expect_refusal(folder, -1, MZ_E_IO, "a run's directory");
   snprintf(pole, sizeof pole, "%s/pole", folder);
   train("cartpole", pole, 1);
   expect_refusal(pole, -1, MZ_E_CONFIG, "alone");

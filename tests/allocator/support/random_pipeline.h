@@ -12,7 +12,7 @@ typedef struct random_pipeline {
 /* cores_max: cores are 2, 4 … cores_max. knob_max: no knob's range is longer. */
 void random_pipeline_init(random_pipeline *out, uint64_t seed, int cores_max, int64_t knob_max);
 /* Lets the stage give way to others where it is a pool whose tasks go through no queue. */
-void random_pipeline_give_way(random_pipeline *p, int stage);
+void random_pipeline_give_way(random_pipeline *r, int stage);
 /* Any plan whose values can be stepped to. */
 mz_plan random_pipeline_plan(const mz_pipeline *pipeline, uint64_t seed);
 /* Every knob at its least. */
