@@ -48,7 +48,7 @@ static const char *const texts[MZ_HISTORY_STATEMENTS] = {
     [MZ_HISTORY_INSERT] = "INSERT INTO measurements (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [MZ_HISTORY_SELECT] = "SELECT id, " COLUMNS " FROM measurements WHERE " KEY " ORDER BY id DESC LIMIT ?",
     [MZ_HISTORY_COUNT] = "SELECT count(*) FROM measurements",
-    [MZ_HISTORY_PIPELINE] = "SELECT pipeline FROM pipelines WHERE " KEY,
+    [MZ_HISTORY_PIPELINE] = ("SELECT pipeline FROM pipelines WHERE " KEY),
     [MZ_HISTORY_KEEP_PIPELINE] = "INSERT OR REPLACE INTO pipelines (machine, env, network, work, pipeline) VALUES (?,?,?,?,?)",
 };
 
