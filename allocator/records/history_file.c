@@ -163,6 +163,14 @@ static int begin(mz_history_file *file) {
   return rc != SQLITE_OK ? rc : mz_history_schema_create(file->db);
 }
 
+/* Another process may have done it since the version was read. */
+static int migrate(mz_history_file *file, int version) {
+  mz_history_kind kind;
+  const int rc = mz_history_schema_migrate(file->db, version);
+  if (rc == SQLITE_OK || mz_history_schema_inspect(file->db, &kind, &version) != SQLITE_OK) return rc;
+  return kind == MZ_HISTORY_OURS ? SQLITE_OK : rc;
+}
+
 /* A database that is open, to one whose statements can be used. */
 static verdict make_ready(mz_history_file *file) {
   mz_history_kind kind = MZ_HISTORY_EMPTY;
@@ -177,7 +185,7 @@ static verdict make_ready(mz_history_file *file) {
   const verdict checked = check_kind(file, kind, version);
   if (checked.finding != READY) return checked;
   if (kind == MZ_HISTORY_EMPTY) rc = begin(file);
-  if (kind == MZ_HISTORY_OLDER) rc = mz_history_schema_migrate(file->db, version);
+  if (kind == MZ_HISTORY_OLDER) rc = migrate(file, version);
   if (rc == SQLITE_OK) rc = mz_history_schema_prepare(file->db, file->statements);
   if (rc == SQLITE_OK && file->writable) {
     const int trimmed = mz_history_schema_trim(file->db, MZ_HISTORY_ROWS_MAX);

@@ -118,7 +118,12 @@ int mz_history_schema_trim(sqlite3 *db, int keep) {
   if (rc == SQLITE_OK) rc = sqlite3_bind_int64(statement, 1, newest - keep);
   if (rc == SQLITE_OK) rc = sqlite3_step(statement);
   sqlite3_finalize(statement);
-  return rc == SQLITE_DONE ? SQLITE_OK : rc;
+  if (rc != SQLITE_DONE) return rc;
+  return sqlite3_exec(
+      db,
+      "DELETE FROM pipelines WHERE NOT EXISTS (SELECT 1 FROM measurements AS m WHERE m.machine = pipelines.machine"
+      " AND m.env = pipelines.env AND m.network = pipelines.network AND m.work = pipelines.work)",
+      NULL, NULL, NULL);
 }
 
 int mz_history_schema_prepare(sqlite3 *db, sqlite3_stmt *statements[MZ_HISTORY_STATEMENTS]) {

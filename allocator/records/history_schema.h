@@ -25,7 +25,7 @@ int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version);
 int mz_history_schema_create(sqlite3 *db);
 /* Brings tables of an earlier version to ours, wholly or not at all. */
 int mz_history_schema_migrate(sqlite3 *db, int version);
-/* Removes all but the newest `keep` rows (by id); takes no lock when there are no more. */
+/* Removes all but the newest `keep` rows (by id), and pipelines without rows; takes no lock when there are no more. */
 int mz_history_schema_trim(sqlite3 *db, int keep);
 
 /* Columns that are written, in the order of INSERT's parameters (counted from 1) and of SELECT's results (from 0, behind id). */

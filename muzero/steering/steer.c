@@ -127,7 +127,8 @@ mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
   MZ_TRY(mz_monitor_start(&s->monitor, &(mz_monitor_options){.hz = s->state->settings.allocation.monitor_hz}));
   mz_granted_read(&s->granted, s->monitor, NULL, NULL);
   enter_roster(s);
-  snprintf(s->run, sizeof s->run, "%s", dir);
+  const size_t length = strlen(dir), most = sizeof s->run - 1; /* the end of a path tells runs apart */
+  snprintf(s->run, sizeof s->run, "%s", length > most ? dir + length - most : dir);
   MZ_TRY(mz_steer_keep_pipeline(s));
   MZ_TRY(mz_ledger_open(&s->ledger, dir, ledger_offset));
   return begin_section(s);

@@ -25,7 +25,7 @@ struct mz_steer {
   mz_history *history;
   mz_history_key key;
   const char *source;
-  char run[128]; /* its directory, cut */
+  char run[128]; /* its directory, or the end of a long path */
   mz_monitor *monitor;
   mz_ledger ledger;
   mz_window_meter meter;

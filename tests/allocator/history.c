@@ -313,6 +313,11 @@ static void test_the_oldest_rows_are_removed(void **state) {
   (void)state;
   mz_history *history = open_history("history.db");
   add_rows(history, 1, 6);
+  const mz_pipeline p = bakery();
+  mz_history_key key = row_of(1).key;
+  assert_int_equal(mz_history_keep_pipeline(history, &key, &p), MZ_OK);
+  snprintf(key.env, sizeof key.env, "spelt"); /* of which there is no row */
+  assert_int_equal(mz_history_keep_pipeline(history, &key, &p), MZ_OK);
   mz_history_close(history);
   char sql[128];
   snprintf(sql, sizeof sql, "UPDATE measurements SET id = %d WHERE id = 6", MZ_HISTORY_ROWS_MAX + 2);
@@ -321,6 +326,7 @@ static void test_the_oldest_rows_are_removed(void **state) {
   assert_int_equal(mz_history_count(history), 4);
   mz_history_close(history);
   assert_string_equal(ask_sql("history.db", "SELECT min(id) FROM measurements"), "3");
+  assert_string_equal(ask_sql("history.db", "SELECT group_concat(env) FROM pipelines"), "rye");
 }
 
 /* A copy made after a handle was closed has every row, also while another handle is open. */
