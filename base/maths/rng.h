@@ -25,6 +25,7 @@ typedef enum mz_purpose {
   MZ_RNG_CAP = 16,
   MZ_RNG_FORK = 17,
   MZ_RNG_SIMULATION = 18,
+  MZ_RNG_PLANS = 19,
 } mz_purpose;
 
 typedef struct mz_rng {

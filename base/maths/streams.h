@@ -111,3 +111,8 @@ typedef enum mz_simulated_use {
 static inline mz_rng mz_stream_simulated(uint64_t seed, mz_simulated_use use, uint64_t unit, int stage, int task) {
   return mz_rng_at(seed, MZ_RNG_SIMULATION, (uint32_t)task, unit << 8 | (uint64_t)stage << 4 | (uint64_t)use);
 }
+/* Searching plans: of a chain of annealing, or of random draws. */
+typedef enum mz_search_use { MZ_SEARCH_CHAIN, MZ_SEARCH_DRAWS } mz_search_use;
+static inline mz_rng mz_stream_search(uint64_t seed, mz_search_use use, int chain) {
+  return mz_rng_at(seed, MZ_RNG_PLANS, (uint32_t)chain, (uint64_t)use);
+}

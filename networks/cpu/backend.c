@@ -1,11 +1,13 @@
 /* The cpu backend: floats, kernels chosen at run time, oneDNN for wide layers. */
 #include "networks/tape/backend.h"
 #include "networks/cpu/conv.h"
+#include "networks/cpu/graph.h"
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/linear.h"
 #include "networks/cpu/norm.h"
 #include "networks/cpu/planes.h"
 #include "networks/cpu/pooling.h"
+#include "networks/cpu/typed_linear.h"
 #include "networks/math/value.h"
 #include "networks/tape/tape_state.h"
 #include <string.h>
@@ -28,6 +30,14 @@ static const node_functions *functions_of(const mz_node *node) {
       [MZ_OP_POOL] = {NULL, NULL, mz_pool_forward, mz_pool_backward},
       [MZ_OP_BROADCAST] = {NULL, NULL, mz_broadcast_forward, mz_broadcast_backward},
       [MZ_OP_AFFINE] = {NULL, NULL, mz_affine_forward, NULL},
+      [MZ_OP_LAYER_NORM] = {mz_layer_norm_prepare, mz_layer_norm_release, mz_layer_norm_forward, mz_layer_norm_backward},
+      [MZ_OP_TYPED_LINEAR] = {mz_typed_linear_prepare, mz_typed_linear_release, mz_typed_linear_forward,
+                              mz_typed_linear_backward},
+      [MZ_OP_GATHER] = {NULL, NULL, mz_gather_forward, mz_gather_backward},
+      [MZ_OP_CONCAT] = {NULL, NULL, mz_concat_forward, mz_concat_backward},
+      [MZ_OP_EDGE_ATTENTION] = {mz_edge_attention_prepare, mz_edge_attention_release, mz_edge_attention_forward,
+                                mz_edge_attention_backward},
+      [MZ_OP_MASKED_POOL] = {NULL, NULL, mz_masked_pool_forward, mz_masked_pool_backward},
   };
   return (size_t)node->op < sizeof table / sizeof *table && table[node->op].forward ? &table[node->op] : NULL;
 }
@@ -60,6 +70,7 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_TO_BF16: kernels->to_bf16(x->data, y->data, count); break;
     case MZ_OP_ADD: kernels->add(x->data, tape->values[node->inputs[1]].data, y->data, count); break;
     case MZ_OP_RELU: kernels->relu(x->data, y->data, count); break;
+    case MZ_OP_GELU: kernels->gelu(x->data, y->data, count); break;
     case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_RMS: kernels->rms(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_MSE: kernels->mse(x->data, tape->values[node->inputs[1]].data, y->data, rows, x->columns, x->stride); break;
@@ -95,6 +106,7 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
       }
       break;
     case MZ_OP_RELU: kernels->relu_backward(y->data, y->gradient, x->gradient, count, overwrite); break;
+    case MZ_OP_GELU: kernels->gelu_backward(x->data, y->gradient, x->gradient, count, overwrite); break;
     case MZ_OP_TO_BF16: kernels->scale(y->gradient, 1.0f, x->gradient, count, overwrite); break;
     case MZ_OP_SCALE_GRADIENT: kernels->scale(y->gradient, node->factor, x->gradient, count, overwrite); break;
     case MZ_OP_MINMAX:
@@ -130,6 +142,9 @@ static size_t node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient
     case MZ_OP_CONV: return mz_conv_node_bytes(tape, node, sends_gradient);
     case MZ_OP_NORM: return mz_norm_bytes(tape, node);
     case MZ_OP_LINEAR: return SMALL;
+    case MZ_OP_LAYER_NORM: return mz_layer_norm_bytes(tape, node);
+    case MZ_OP_TYPED_LINEAR: return mz_typed_linear_bytes(tape, node);
+    case MZ_OP_EDGE_ATTENTION: return mz_edge_attention_bytes(tape, node);
     default: return 0;
   }
 }

@@ -63,6 +63,44 @@ typedef struct mz_pooling {
   bool overwrite;
 } mz_pooling;
 
+/* Positions normalised one by one over their channels, a multiple of 16, one behind the other. */
+typedef struct mz_layer_norm {
+  int positions, channels;
+  const float *x;
+  float *y;
+  const float *gamma, *beta;
+  float epsilon;
+  float *mean, *inverse; /* [positions] of x; 1/√(variance + epsilon): written by forward, read by backward */
+  const float *dy;
+  float *dx;
+  bool overwrite;
+  float *dgamma, *dbeta; /* [channels]: what layer_norm_gradients adds to */
+} mz_layer_norm;
+
+/* One graph, of channels a multiple of 16: attention along its edges (tape.h, mz_tape_edge_attention). */
+typedef struct mz_edge_attention {
+  int nodes, edges, channels, heads;
+  const int32_t *targets;   /* [edges], −1: absent */
+  const float *q, *k, *v;   /* [nodes], [edges], [edges] × channels */
+  float *y;                 /* [nodes][channels] */
+  float *weights;           /* [edges · heads, padded to 16]: the softmax, written by forward, read by backward */
+  const float *dy;          /* as y */
+  float *dq, *dk, *dv;      /* NULL: not wanted */
+  bool overwrite[3];        /* of dq, dk, dv */
+  float *by_node, *by_edge; /* scratch: [2][nodes · heads], [edges · heads] */
+} mz_edge_attention;
+
+/* One graph: means, then maxima, of the positions whose type is not negative. */
+typedef struct mz_masked_pooling {
+  int positions, channels;
+  const int32_t *types;
+  const float *x;
+  float *y;
+  const float *dy;
+  float *dx;
+  bool overwrite;
+} mz_masked_pooling;
+
 /* A side of a board cut into tiles for minimal filtering: `wide` ones of `tile` outputs, 3 to 6, the last of which may stand out,
  * then `narrow` ones of one output less (`tile` is even). What a tile sees, one input more at either end, is known by a
  * polynomial at as many points; a narrow tile's are those of a wide one without the first. */
@@ -110,6 +148,8 @@ typedef struct mz_kernels {
   void (*relu_mask)(const float *y, float *dy, size_t count); /* dy = 0 where y is not positive */
   void (*relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
   void (*scale)(const float *dy, float factor, float *dx, size_t count, bool overwrite); /* dx (+)= factor · dy */
+  void (*gelu)(const float *x, float *y, size_t count);
+  void (*gelu_backward)(const float *x, const float *dy, float *dx, size_t count, bool overwrite);
 
   void (*minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
   void (*minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns, ptrdiff_t stride,
@@ -134,6 +174,15 @@ typedef struct mz_kernels {
   /* y: floats, or bfloat16 (`bf16`). */
   void (*affine)(const float *x, void *y, bool bf16, int positions, int channels, const float *scale, const float *shift,
                  bool relu);
+
+  void (*layer_norm)(const mz_layer_norm *norm);
+  void (*layer_norm_backward)(const mz_layer_norm *norm);
+  void (*layer_norm_gradients)(const mz_layer_norm *norm); /* adds positions in order */
+
+  void (*edge_attention)(const mz_edge_attention *attention);
+  void (*edge_attention_backward)(const mz_edge_attention *attention);
+  void (*masked_pool)(const mz_masked_pooling *pooling);
+  void (*masked_pool_backward)(const mz_masked_pooling *pooling);
 
   void (*softmax)(const mz_logits *logits, float *y);
   /* result[row·result_stride]: the mean of bins min, min + step, …, through h⁻¹ if `transform`. */

@@ -125,3 +125,58 @@ void mz_affine_forward(mz_tape *tape, mz_node *node, int rows) {
                            mz_parameter(tape, tape->weights, node->weight), mz_parameter(tape, tape->weights, node->bias),
                            node->activation == MZ_RELU);
 }
+
+/* ---- layer norm ---- */
+
+/* Floats that a node keeps: mean and 1/√(variance + ε) of every position. */
+static size_t moment_count(const mz_tape *tape, const mz_node *node) { return 2 * (size_t)tape->rows * (size_t)node->positions; }
+
+size_t mz_layer_norm_bytes(const mz_tape *tape, const mz_node *node) { return moment_count(tape, node) * sizeof(float); }
+
+mz_status mz_layer_norm_prepare(mz_tape *tape, mz_node *node) {
+  float *moments = NULL;
+  MZ_TRY(mz_alloc(&moments, moment_count(tape, node), sizeof *moments));
+  node->prepared = moments;
+  return MZ_OK;
+}
+
+void mz_layer_norm_release(mz_node *node) {
+  free(node->prepared);
+  node->prepared = NULL;
+}
+
+static mz_layer_norm layer_norm_of(const mz_tape *tape, const mz_node *node, int rows) {
+  const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
+  return (mz_layer_norm){.positions = rows * node->positions,
+                         .channels = tape->params->items[node->weight].columns,
+                         .x = x->data,
+                         .y = y->data,
+                         .gamma = mz_parameter(tape, tape->weights, node->weight),
+                         .beta = mz_parameter(tape, tape->weights, node->bias),
+                         .epsilon = MZ_NORM_EPSILON,
+                         .mean = node->prepared,
+                         .inverse = (float *)node->prepared + rows * node->positions,
+                         .dy = y->gradient,
+                         .dx = x->gradient,
+                         .overwrite = node->overwrites[0]};
+}
+
+void mz_layer_norm_forward(mz_tape *tape, mz_node *node, int rows) {
+  const mz_layer_norm norm = layer_norm_of(tape, node, rows);
+  mz_kernels_get()->layer_norm(&norm);
+}
+
+void mz_layer_norm_backward(mz_tape *tape, mz_node *node, int rows) {
+  const mz_layer_norm norm = layer_norm_of(tape, node, rows);
+  if (norm.dx != NULL) mz_kernels_get()->layer_norm_backward(&norm);
+  if (!node->first_use) return;
+  float *dgamma = mz_gradient_of(tape, node->weight), *dbeta = mz_gradient_of(tape, node->bias);
+  memset(dgamma, 0, (size_t)norm.channels * sizeof *dgamma);
+  memset(dbeta, 0, (size_t)norm.channels * sizeof *dbeta);
+  for (int u = 0; u < node->use_count; u++) {
+    mz_layer_norm use = layer_norm_of(tape, &tape->nodes[node->uses[u]], rows);
+    use.dgamma = dgamma;
+    use.dbeta = dbeta;
+    mz_kernels_get()->layer_norm_gradients(&use);
+  }
+}

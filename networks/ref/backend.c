@@ -4,6 +4,7 @@
 #include "base/maths/maths.h"
 #include "networks/ref/access.h"
 #include "networks/ref/conv.h"
+#include "networks/ref/graph.h"
 #include "networks/ref/linear.h"
 #include "networks/ref/norm.h"
 #include <math.h>
@@ -122,6 +123,17 @@ static void mse_backward(const mz_node *node, row_view row, const double *target
   for (int i = 0; i < row.columns; i++) dx[i] += node->factor * weight * 2.0 * (row.x[i] - target[i]) / row.columns;
 }
 
+static const double gelu_slope = 0.79788456080286535588; /* √(2/π) */
+
+/* (1 + tanh u)/2 = 1/(1 + e^(−2u)), u = √(2/π) (x + 0.044715 x³). */
+static double gelu_share(double x) { return 1.0 / (1.0 + mz_exp(-2.0 * gelu_slope * (x + 0.044715 * x * x * x))); }
+
+/* y = x s(x); s' = s (1 − s) · 2u'. */
+static double gelu_derivative(double x) {
+  const double share = gelu_share(x);
+  return share + x * share * (1.0 - share) * 2.0 * gelu_slope * (1.0 + 3.0 * 0.044715 * x * x);
+}
+
 static mz_status prepare(mz_tape *tape, mz_node *node) {
   (void)tape;
   (void)node;
@@ -155,6 +167,15 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_CONV: mz_ref_conv(tape, node, r); break;
     case MZ_OP_ACTION_MAP: mz_ref_action_map(tape, node, r); break;
     case MZ_OP_AFFINE: mz_ref_affine(tape, node, r); break;
+    case MZ_OP_GELU:
+      for (int i = 0; i < row.columns; i++) row.y[i] = row.x[i] * gelu_share(row.x[i]);
+      break;
+    case MZ_OP_LAYER_NORM: mz_ref_layer_norm(tape, node, r); break;
+    case MZ_OP_TYPED_LINEAR: mz_ref_typed_linear(tape, node, r); break;
+    case MZ_OP_GATHER: mz_ref_gather(tape, node, r); break;
+    case MZ_OP_CONCAT: mz_ref_concat(tape, node, r); break;
+    case MZ_OP_EDGE_ATTENTION: mz_ref_edge_attention(tape, node, r); break;
+    case MZ_OP_MASKED_POOL: mz_ref_masked_pool(tape, node, r); break;
     case MZ_OP_NORM:           /* goes over groups of rows */
     case MZ_OP_SCALE_GRADIENT: /* shares its input's data */
     case MZ_OP_TO_BF16:        /* never: this backend has none */
@@ -199,6 +220,15 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
       mse_backward(node, row, mz_ref_data(tape, node->inputs[1], r), mz_ref_data(tape, node->inputs[2], r)[0], dx);
       break;
     case MZ_OP_CONV: mz_ref_conv_backward(tape, node, r); break;
+    case MZ_OP_GELU:
+      for (int i = 0; i < row.columns; i++) dx[i] += dy[i] * gelu_derivative(row.x[i]);
+      break;
+    case MZ_OP_LAYER_NORM: mz_ref_layer_norm_backward(tape, node, r); break;
+    case MZ_OP_TYPED_LINEAR: mz_ref_typed_linear_backward(tape, node, r); break;
+    case MZ_OP_GATHER: mz_ref_gather_backward(tape, node, r); break;
+    case MZ_OP_CONCAT: mz_ref_concat_backward(tape, node, r); break;
+    case MZ_OP_EDGE_ATTENTION: mz_ref_edge_attention_backward(tape, node, r); break;
+    case MZ_OP_MASKED_POOL: mz_ref_masked_pool_backward(tape, node, r); break;
     case MZ_OP_NORM:       /* goes over groups of rows */
     case MZ_OP_ACTION_MAP: /* has no inputs */
     case MZ_OP_PLANES:     /* of an input */
@@ -216,6 +246,8 @@ static void parameter_gradients(mz_tape *tape, const mz_node *node, int rows) {
     case MZ_OP_CONV: mz_ref_conv_gradients(tape, node, rows); break;
     case MZ_OP_ACTION_MAP: mz_ref_action_map_gradients(tape, node, rows); break;
     case MZ_OP_NORM: mz_ref_norm_gradients(tape, node, rows); break;
+    case MZ_OP_LAYER_NORM: mz_ref_layer_norm_gradients(tape, node, rows); break;
+    case MZ_OP_TYPED_LINEAR: mz_ref_typed_linear_gradients(tape, node, rows); break;
     default: MZ_ASSERT(!mz_node_traits(node)->trains);
   }
 }

@@ -114,3 +114,71 @@ void mz_ref_affine(mz_tape *tape, const mz_node *node, int r) {
     if (node->activation == MZ_RELU && y[i] < 0.0) y[i] = 0.0;
   }
 }
+
+/* ---- layer norm ---- */
+
+/* One position: x̂_c = (x_c − mean)/√(variance + ε) over its channels. */
+typedef struct position {
+  const double *x, *gamma, *beta;
+  int channels;
+  double mean, deviation;
+} position;
+
+static position position_of(const mz_tape *tape, const mz_node *node, int r, int p) {
+  const mz_ref_param gamma = mz_ref_param_at(tape, node->weight), beta = mz_ref_param_at(tape, node->bias);
+  position own = {mz_ref_data(tape, node->inputs[0], r) + p * gamma.columns, gamma.values, beta.values, gamma.columns, 0.0, 0.0};
+  double variance = 0.0;
+  for (int c = 0; c < own.channels; c++) own.mean += own.x[c] / own.channels;
+  for (int c = 0; c < own.channels; c++) variance += pow(own.x[c] - own.mean, 2.0) / own.channels;
+  own.deviation = sqrt(variance + (double)MZ_NORM_EPSILON);
+  return own;
+}
+
+static double normalised_at(const position *p, int c) { return (p->x[c] - p->mean) / p->deviation; }
+
+void mz_ref_layer_norm(mz_tape *tape, const mz_node *node, int r) {
+  double *y = mz_ref_data(tape, node->output, r);
+  for (int i = 0; i < node->positions; i++) {
+    const position p = position_of(tape, node, r, i);
+    for (int c = 0; c < p.channels; c++) *y++ = p.gamma[c] * normalised_at(&p, c) + p.beta[c];
+  }
+}
+
+/* ∂x̂_i/∂x_j = (δ_ij − 1/n − x̂_i x̂_j / n) / √(variance + ε). */
+void mz_ref_layer_norm_backward(mz_tape *tape, const mz_node *node, int r) {
+  const double *dy = mz_ref_gradient(tape, node->output, r);
+  double *dx = mz_ref_gradient(tape, node->inputs[0], r);
+  if (dx == NULL) return;
+  for (int i = 0; i < node->positions; i++) {
+    const position p = position_of(tape, node, r, i);
+    double sum = 0.0, product = 0.0;
+    for (int c = 0; c < p.channels; c++) {
+      sum += dy[c] * p.gamma[c];
+      product += dy[c] * p.gamma[c] * normalised_at(&p, c);
+    }
+    for (int c = 0; c < p.channels; c++) {
+      dx[c] += (dy[c] * p.gamma[c] - sum / p.channels - normalised_at(&p, c) * product / p.channels) / p.deviation;
+    }
+    dy += p.channels;
+    dx += p.channels;
+  }
+}
+
+void mz_ref_layer_norm_gradients(mz_tape *tape, const mz_node *node, int rows) {
+  double *dgamma = mz_ref_param_at(tape, node->weight).gradient, *dbeta = mz_ref_param_at(tape, node->bias).gradient;
+  mz_ref_clear(tape, node->weight);
+  mz_ref_clear(tape, node->bias);
+  for (int u = 0; u < node->use_count; u++) {
+    const mz_node *use = &tape->nodes[node->uses[u]];
+    for (int r = 0; r < rows; r++) {
+      const double *dy = mz_ref_gradient(tape, use->output, r);
+      for (int i = 0; i < use->positions; i++) {
+        const position p = position_of(tape, use, r, i);
+        for (int c = 0; c < p.channels; c++, dy++) {
+          dgamma[c] += *dy * normalised_at(&p, c);
+          dbeta[c] += *dy;
+        }
+      }
+    }
+  }
+}

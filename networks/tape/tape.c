@@ -84,12 +84,21 @@ mz_value mz_tape_input(mz_tape *tape, int columns) {
   return append(tape, node_of(MZ_OP_INPUT, 0, 0, 0, 0), columns);
 }
 
-int mz_tape_index_input(mz_tape *tape) {
-  MZ_ASSERT(!tape->planned);
+int mz_tape_index_list(mz_tape *tape, int count) {
+  MZ_ASSERT(!tape->planned && count >= 1);
   if (tape->index_count == MZ_TAPE_INDICES_MAX && tape->failure == MZ_OK) {
     tape->failure = mz_fail(MZ_E_CONFIG, "network: more than %d index inputs; unroll fewer steps", MZ_TAPE_INDICES_MAX);
   }
-  return tape->failure == MZ_OK ? tape->index_count++ : 0;
+  if (tape->failure != MZ_OK) return 0;
+  tape->index_lengths[tape->index_count] = count;
+  return tape->index_count++;
+}
+
+int mz_tape_index_input(mz_tape *tape) { return mz_tape_index_list(tape, 1); }
+
+static int length_of(const mz_tape *tape, int list) {
+  MZ_ASSERT(list >= 0 && list < tape->index_count);
+  return tape->index_lengths[list];
 }
 
 mz_value mz_tape_linear(mz_tape *tape, mz_value x, int weight, int bias, mz_activation activation) {
@@ -210,6 +219,8 @@ mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b) {
 
 mz_value mz_tape_relu(mz_tape *tape, mz_value x) { return append(tape, node_of(MZ_OP_RELU, 1, x, 0, 0), columns_of(tape, x)); }
 
+mz_value mz_tape_gelu(mz_tape *tape, mz_value x) { return append(tape, node_of(MZ_OP_GELU, 1, x, 0, 0), columns_of(tape, x)); }
+
 mz_value mz_tape_minmax(mz_tape *tape, mz_value x) {
   return append(tape, node_of(MZ_OP_MINMAX, 1, x, 0, 0), columns_of(tape, x));
 }
@@ -236,6 +247,76 @@ mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor) {
   mz_node node = node_of(MZ_OP_SCALE_GRADIENT, 1, x, 0, 0);
   node.factor = factor;
   return append(tape, node, columns_of(tape, x));
+}
+
+mz_value mz_tape_layer_norm(mz_tape *tape, mz_value x, int gamma, int beta) {
+  if (tape->failure != MZ_OK) return 0;
+  MZ_ASSERT(tape->params->items[gamma].columns == tape->params->items[beta].columns);
+  mz_node node = node_of(MZ_OP_LAYER_NORM, 1, x, 0, 0);
+  node.weight = gamma;
+  node.bias = beta;
+  node.positions = positions_of(tape, x, gamma);
+  return append(tape, node, columns_of(tape, x));
+}
+
+/* Returns the channels of a row of `positions`, a multiple of 16. */
+static int channels_of(const mz_tape *tape, mz_value x, int positions) {
+  const int columns = columns_of(tape, x);
+  MZ_ASSERT(positions >= 1 && columns % (positions * MZ_LANES) == 0);
+  return columns / positions;
+}
+
+/* A node that reads an index list. */
+static mz_node graph_node(mz_op op, int input_count, mz_value a, mz_value b, mz_value c, int list, int positions) {
+  mz_node node = node_of(op, input_count, a, b, c);
+  node.index_input = list;
+  node.positions = positions;
+  return node;
+}
+
+mz_value mz_tape_typed_linear(mz_tape *tape, mz_value x, int types, int weight, int bias) {
+  if (tape->failure != MZ_OK) return 0;
+  const int positions = length_of(tape, types), inputs = channels_of(tape, x, positions);
+  const mz_param *w = &tape->params->items[weight], *b = bias < 0 ? NULL : &tape->params->items[bias];
+  MZ_ASSERT(w->rows % inputs == 0 && w->columns % MZ_LANES == 0);
+  MZ_ASSERT(b == NULL || (b->rows * inputs == w->rows && b->columns == w->columns));
+  mz_node node = graph_node(MZ_OP_TYPED_LINEAR, 1, x, 0, 0, types, positions);
+  node.weight = weight;
+  node.bias = bias;
+  return append(tape, node, positions * w->columns);
+}
+
+mz_value mz_tape_gather(mz_tape *tape, mz_value x, int positions, int index) {
+  if (tape->failure != MZ_OK) return 0;
+  const int count = length_of(tape, index);
+  return append(tape, graph_node(MZ_OP_GATHER, 1, x, 0, 0, index, count), count * channels_of(tape, x, positions));
+}
+
+mz_value mz_tape_concat(mz_tape *tape, const mz_value *parts, int count, int positions) {
+  if (tape->failure != MZ_OK) return 0;
+  MZ_ASSERT(count >= 2 && count <= MZ_NODE_INPUTS && parts[0] != parts[1]);
+  MZ_ASSERT(count == 2 || (parts[2] != parts[0] && parts[2] != parts[1]));
+  mz_node node = node_of(MZ_OP_CONCAT, count, parts[0], parts[1], count == 2 ? 0 : parts[2]);
+  node.positions = positions;
+  int channels = 0;
+  for (int k = 0; k < count; k++) channels += channels_of(tape, parts[k], positions);
+  return append(tape, node, positions * channels);
+}
+
+mz_value mz_tape_edge_attention(mz_tape *tape, mz_value q, mz_value k, mz_value v, int heads, int targets) {
+  if (tape->failure != MZ_OK) return 0;
+  const int edges = length_of(tape, targets), channels = channels_of(tape, k, edges), columns = columns_of(tape, q);
+  MZ_ASSERT(columns % channels == 0 && columns_of(tape, v) == columns_of(tape, k));
+  MZ_ASSERT(heads >= 1 && channels % heads == 0 && q != k && q != v && k != v);
+  mz_node node = graph_node(MZ_OP_EDGE_ATTENTION, 3, q, k, v, targets, columns / channels);
+  node.heads = heads;
+  return append(tape, node, columns);
+}
+
+mz_value mz_tape_masked_pool(mz_tape *tape, mz_value x, int types) {
+  if (tape->failure != MZ_OK) return 0;
+  const int positions = length_of(tape, types);
+  return append(tape, graph_node(MZ_OP_MASKED_POOL, 1, x, 0, 0, types, positions), 2 * channels_of(tape, x, positions));
 }
 
 mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, mz_value row_weights, float factor) {

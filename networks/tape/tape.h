@@ -3,8 +3,10 @@
  * op knows its own gradient. A tape is owned by one thread; parameters are shared and only read.
  *
  * A value is a matrix of rows × columns, [rows][stride], stride = mz_padded(columns), padding zero. A row may be a board: height ×
- * width positions of as many channels each, NHWC, channels a multiple of 16. Rows are independent: a row's result does not depend
- * on how many rows are run or on the others (tested bit for bit); batch norm while training alone mixes those of a group. */
+ * width positions of as many channels each, NHWC, channels a multiple of 16. A row may be a graph: its positions are nodes or edges
+ * of as many channels each, a multiple of 16; index lists (mz_tape_index_list) give the types of positions and the ends of edges.
+ * Rows are independent: a row's result does not depend on how many rows are run or on the others (tested bit for bit); batch norm
+ * while training alone mixes those of a group. */
 #pragma once
 #include "base/status.h"
 #include "networks/model/action_map.h"
@@ -34,8 +36,15 @@ typedef enum mz_op {
   MZ_OP_BROADCAST,      /* one entry for each channel, at every position of a board */
   MZ_OP_TO_BF16,        /* y = x, rounded to bfloat16 */
   MZ_OP_AFFINE,         /* inference: y = act(scale · x + shift), by channel */
+  MZ_OP_GELU,           /* y = x/2 (1 + tanh(√(2/π) (x + 0.044715 x³)))  (Hendrycks & Gimpel 2016, section 2) */
+  MZ_OP_LAYER_NORM,     /* by position: y = gamma (x − mean)/√(variance + 1e-5) + beta  (Ba et al. 2016) */
+  MZ_OP_TYPED_LINEAR,   /* by position p: y_p = x_p W[type_p] + b[type_p];  b optional; 0 where the position is absent */
+  MZ_OP_GATHER,         /* by position p: y_p = x[index_p]; 0 where the position is absent */
+  MZ_OP_CONCAT,         /* by position: y_p = [a_p ‖ b_p ‖ c_p];  c optional */
+  MZ_OP_EDGE_ATTENTION, /* of a graph: by node, the mean of v over its incoming edges, weighted by softmax(q·k) for each head */
+  MZ_OP_MASKED_POOL,    /* of a graph: POOL over the positions that are present; 0 where none is */
 } mz_op;
-enum { MZ_OPS = MZ_OP_AFFINE + 1 };
+enum { MZ_OPS = MZ_OP_MASKED_POOL + 1 };
 
 typedef enum mz_activation { MZ_LINEAR_ONLY, MZ_RELU } mz_activation;
 
@@ -54,8 +63,9 @@ typedef struct mz_node {
   mz_value output;
   mz_activation activation;
   int weight, bias, table; /* parameter indices, −1: none */
-  int index_input;         /* which int32 index input feeds `table`, −1: none */
+  int index_input;         /* which index input feeds `table`, or index list a graph's positions; −1: none */
   int positions;           /* of a row, that LINEAR maps one by one (a 1 × 1 convolution), NORM and AFFINE normalise alike */
+  int heads;               /* EDGE_ATTENTION */
   mz_norm norm;            /* NORM: weight = norm.gamma, bias = norm.beta */
   int group_rows;          /* NORM */
   mz_action_map map;       /* ACTION_MAP: its table is `weight` */
@@ -85,6 +95,9 @@ void mz_tape_free(mz_tape *tape);
 /* Building. Failures (out of memory, too many nodes) are remembered and returned by mz_tape_plan. */
 mz_value mz_tape_input(mz_tape *tape, int columns);
 int mz_tape_index_input(mz_tape *tape); /* rows × int32, for table rows */
+/* rows × `count` × int32: one entry for each position of a graph. −1: the position is absent, so that graphs of different sizes are
+ * rows of one tape. Entries must be below the number of what they choose from. A tape has up to 32 index inputs and lists. */
+int mz_tape_index_list(mz_tape *tape, int count);
 /* bias: −1 for none. A weight may be used any number of times on a tape, always with the same bias and table. */
 mz_value mz_tape_linear(mz_tape *tape, mz_value x, int weight, int bias, mz_activation activation);
 /* Adds row index[r] of parameter `table` before the activation: the action encoding, equal to a one-hot concatenated to x. */
@@ -105,6 +118,7 @@ mz_value mz_tape_norm(mz_tape *tape, mz_value x, const mz_norm *norm, int group_
 mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_activation activation);
 mz_value mz_tape_add(mz_tape *tape, mz_value a, mz_value b);
 mz_value mz_tape_relu(mz_tape *tape, mz_value x);
+mz_value mz_tape_gelu(mz_tape *tape, mz_value x);
 mz_value mz_tape_minmax(mz_tape *tape, mz_value x);
 mz_value mz_tape_rms(mz_tape *tape, mz_value x);
 /* x: positions × channels, channels a multiple of 16; may be bf16. The first of several largest gets the gradient. */
@@ -112,6 +126,26 @@ mz_value mz_tape_pool(mz_tape *tape, mz_value x, int positions);
 /* x: channels, a multiple of 16. */
 mz_value mz_tape_broadcast(mz_tape *tape, mz_value x, int positions);
 mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor);
+
+/* Graphs. `types`, `index` and `targets` are index lists; a list of n entries gives a row n positions. */
+/* gamma, beta: parameters of one row each; x: positions × channels, channels those of gamma. Absent positions have no say in the
+ * gradients as long as nobody reads them. */
+mz_value mz_tape_layer_norm(mz_tape *tape, mz_value x, int gamma, int beta);
+/* x: positions × inputs → positions × outputs. weight: one matrix below the other, (number of types · inputs) × outputs; bias: (number
+ * of types) × outputs, −1 for none. What x holds at absent positions is not read. */
+mz_value mz_tape_typed_linear(mz_tape *tape, mz_value x, int types, int weight, int bias);
+/* x: positions × channels → (entries of `index`) × channels: for each edge, what x holds at the node that `index` names. */
+mz_value mz_tape_gather(mz_tape *tape, mz_value x, int positions, int index);
+/* parts: two or three different values, positions × channels each → positions × (sum of their channels). */
+mz_value mz_tape_concat(mz_tape *tape, const mz_value *parts, int count, int positions);
+/* q: nodes × channels; k, v: edges × channels; targets: for each edge the node it leads to → nodes × channels. Channels are divided
+ * into `heads` blocks of d. Head m of node i: y_i = Σ_e a_e v_e over the edges e that lead to i, a = softmax over those edges of
+ * (q_i · k_e)/√d (Vaswani et al. 2017, section 3.2, on edges). A node that no edge leads to gets 0. q, k and v differ. */
+mz_value mz_tape_edge_attention(mz_tape *tape, mz_value q, mz_value k, mz_value v, int heads, int targets);
+/* x: positions × channels → 2 · channels: means, then maxima, over positions whose type is not −1. As in POOL, the first of several
+ * largest gets the gradient. */
+mz_value mz_tape_masked_pool(mz_tape *tape, mz_value x, int types);
+
 /* targets: an input of the logits' shape; row_weights: an input of one column. Nothing else that trains may read these logits.
  * The loss of row r is factor · row_weights[r] · cross entropy; the unweighted cross entropy is the returned value's one column. */
 mz_value mz_tape_softmax_xent(mz_tape *tape, mz_value logits, mz_value targets, mz_value row_weights, float factor);
@@ -144,7 +178,7 @@ void mz_tape_backward(mz_tape *tape, const void *values, const void *transposed,
 double mz_tape_loss(const mz_tape *tape);
 
 mz_tape_value *mz_tape_at(mz_tape *tape, mz_value value);
-int32_t *mz_tape_index_at(mz_tape *tape, int index_input);
+int32_t *mz_tape_index_at(mz_tape *tape, int index_input); /* [rows], of a list [rows][count] */
 size_t mz_tape_bytes(const mz_tape *tape);
 /* Copy between float rows (dense, `columns` wide) and a value of either element type. */
 void mz_tape_write(mz_tape *tape, mz_value value, const float *dense, int rows);

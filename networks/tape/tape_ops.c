@@ -21,4 +21,11 @@ const mz_op_traits mz_op_table[MZ_OPS] = {
     [MZ_OP_BROADCAST] = {.name = "broadcast", .runs = true, .is_summand = true},
     [MZ_OP_TO_BF16] = {.name = "to_bf16", .runs = true},
     [MZ_OP_AFFINE] = {.name = "affine", .runs = true, .writes_bf16 = true},
+    [MZ_OP_GELU] = {.name = "gelu", .runs = true},
+    [MZ_OP_LAYER_NORM] = {.name = "layer_norm", .runs = true, .trains = true},
+    [MZ_OP_TYPED_LINEAR] = {.name = "typed_linear", .runs = true, .trains = true},
+    [MZ_OP_GATHER] = {.name = "gather", .runs = true},
+    [MZ_OP_CONCAT] = {.name = "concat", .runs = true},
+    [MZ_OP_EDGE_ATTENTION] = {.name = "edge_attention", .runs = true},
+    [MZ_OP_MASKED_POOL] = {.name = "masked_pool", .runs = true},
 };

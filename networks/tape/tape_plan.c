@@ -104,7 +104,10 @@ static size_t carve(mz_tape *tape, const bool *needed) {
     if (needed[i])
       value->gradient = shares_gradient(tape, node) ? tape->values[shared].gradient : take(tape, &at, value_bytes(tape, i));
   }
-  for (int i = 0; i < tape->index_count; i++) tape->indices[i] = take(tape, &at, (size_t)mz_padded(tape->rows) * sizeof(int32_t));
+  for (int i = 0; i < tape->index_count; i++) {
+    const size_t count = (size_t)mz_padded(tape->rows) * (size_t)tape->index_lengths[i];
+    tape->indices[i] = take(tape, &at, count * sizeof(int32_t));
+  }
   return at;
 }
 

@@ -18,8 +18,8 @@ struct mz_tape {
   mz_node *nodes; /* one value each: node i writes value i */
   mz_tape_value *values;
   int node_count, node_capacity;
-  int32_t *indices[MZ_TAPE_INDICES_MAX]; /* [rows] each */
-  int index_count;
+  int32_t *indices[MZ_TAPE_INDICES_MAX]; /* [rows][index_lengths[i]] each */
+  int index_lengths[MZ_TAPE_INDICES_MAX], index_count;
 
   int *uses;     /* what the nodes' `uses` point into */
   bool *unused;  /* [params->count]: no node of backward reads it; its gradient is 0 */
@@ -33,6 +33,11 @@ struct mz_tape {
   void *gradients;
   int live_rows;
 };
+
+/* Returns the entries of row r of an index list, one for each position. */
+static inline const int32_t *mz_tape_list_at(const mz_tape *tape, int list, int r) {
+  return tape->indices[list] + (size_t)r * (size_t)tape->index_lengths[list];
+}
 
 /* While nodes are prepared. */
 static inline void mz_tape_claim_scratch(mz_tape *tape, size_t bytes) {

@@ -1,85 +1,9 @@
-/* One list of small networks that together use every op that trains on vectors (board_cases.h: on boards), for all the
- * questions asked of a backend: are its gradients right, does it agree with the reference, does a row depend on its
+/* One list of small networks that together use every op that trains on vectors and on graphs (board_cases.h: on boards), for all
+ * the questions asked of a backend: are its gradients right, does it agree with the reference, does a row depend on its
  * neighbours. Include after cmocka.h. */
 #pragma once
-#include "base/maths/digest.h"
-#include "base/maths/rng.h"
-#include "networks/tape/backend.h"
-#include "networks/tape/tape_state.h" /* node_count: the questions go over every value */
-#include "networks/loss.h"
-#include <string.h>
-
-enum { NET_INPUTS_MAX = 128, NET_INDICES_MAX = 16, NET_ACTIONS = 5, NET_BINS = 21 };
-
-typedef enum input_kind { PLAIN, TARGETS, WEIGHTS } input_kind;
-
-typedef struct net_size {
-  int width;      /* of hidden layers; of boards: channels */
-  mz_board board; /* of cases on boards */
-  int group;      /* rows that batch norm normalises together */
-  bool bf16;      /* of the loss on boards: convolutions multiply bfloat16 */
-} net_size;
-
-/* A network on one backend with made-up parameters and inputs, the same for every backend and every number of rows. */
-typedef struct net {
-  mz_params params;
-  float *weights; /* as initialised, params.size */
-  const mz_backend *backend;
-  mz_tape *tape;
-  void *values, *gradients;  /* in the backend's elements */
-  void *packed, *transposed; /* values as forward and as backward read them; NULL where those are the values */
-  mz_value inputs[NET_INPUTS_MAX];
-  input_kind kinds[NET_INPUTS_MAX];
-  int columns[NET_INPUTS_MAX];
-  int input_count;
-  int indices[NET_INDICES_MAX];
-  int index_count;
-  int actions;           /* an index is below it */
-  bool bf16;             /* convolutions' weights are packed as bfloat16 */
-  double scale_of_first; /* expected gradient of parameter 0 and 1 over their derivative: what SCALE_GRADIENT lets through */
-  mz_model model;        /* of the cases `unrolled loss` */
-} net;
-
-typedef struct net_case {
-  const char *name;
-  void (*define)(mz_params *params, net_size size);
-  void (*record)(net *n, net_size size);
-} net_case;
-
-static inline void check(mz_status status) {
-  if (status != MZ_OK) fail_msg("%s", mz_message());
-}
-
-static inline mz_value net_input(net *n, mz_value value, int columns, input_kind kind) {
-  assert_true(n->input_count < NET_INPUTS_MAX);
-  n->inputs[n->input_count] = value;
-  n->columns[n->input_count] = columns;
-  n->kinds[n->input_count++] = kind;
-  return value;
-}
-
-static inline int net_index(net *n, int index) {
-  n->indices[n->index_count++] = index;
-  return index;
-}
-
-static inline void layer_params(mz_params *params, const char *name, int inputs, int outputs) {
-  char full[64];
-  snprintf(full, sizeof full, "%s.weight", name);
-  mz_params_add(params, full, inputs, outputs, true, MZ_INIT_HE, inputs);
-  snprintf(full, sizeof full, "%s.bias", name);
-  mz_params_add(params, full, 1, outputs, false, MZ_INIT_HE, inputs); /* not 0, so that biases are seen */
-}
-
-/* Observations of 7 entries. */
-enum { OBS = 7 };
-static inline mz_value net_obs(net *n) { return net_input(n, mz_tape_input(n->tape, OBS), OBS, PLAIN); }
-
-static inline mz_value net_loss(net *n, mz_value logits, int columns, float factor) {
-  const mz_value targets = net_input(n, mz_tape_input(n->tape, columns), columns, TARGETS);
-  const mz_value weights = net_input(n, mz_tape_input(n->tape, 1), 1, WEIGHTS);
-  return mz_tape_softmax_xent(n->tape, logits, targets, weights, factor);
-}
+#include "tests/networks/graph_cases.h"
+#include "tests/networks/net.h"
 
 static inline void two_layers(mz_params *params, net_size size) {
   layer_params(params, "first", OBS, size.width);
@@ -199,116 +123,13 @@ static const net_case net_cases[] = {
     {"shared weight, table, add", shared_params, record_shared},
     {"rms", two_layers, record_rms},
     {"distance", two_layers, record_distance},
+    {"gelu", graph_params, record_gelu},
+    {"layer norm", layer_norm_params, record_layer_norm},
+    {"typed linear", typed_linear_params, record_typed_linear},
+    {"gather, concat", concat_params, record_concat},
+    {"edge attention", graph_params, record_edge_attention},
+    {"masked pool", pooled_params, record_masked_pool},
+    {"graph network", graph_network_params, record_graph_network},
     {"unrolled loss", define_unrolled, record_unrolled},
 };
 enum { NET_CASES = sizeof net_cases / sizeof *net_cases };
-
-/* Allocates as many elements as a packed vector has, filled from `from` where it is not NULL. */
-static inline void *net_elements(const net *n, const float *from) {
-  void *to = NULL;
-  check(mz_alloc(&to, (size_t)n->params.packed, n->backend->element_size));
-  for (int64_t i = 0; from != NULL && i < n->params.size; i++) {
-    if (n->backend->element_size == sizeof(double))
-      ((double *)to)[i] = from[i];
-    else
-      ((float *)to)[i] = from[i];
-  }
-  return to;
-}
-
-static inline void net_pack(net *n) {
-  const mz_backend *backend = n->backend;
-  if (backend->pack_forward != NULL) check(mz_pack_all(backend->pack_forward, &n->params, n->values, n->bf16, n->packed));
-  if (backend->pack_backward != NULL) check(mz_pack_all(backend->pack_backward, &n->params, n->values, n->bf16, n->transposed));
-}
-
-static inline net *net_open(const net_case *c, const mz_backend *backend, net_size size, int rows, uint64_t seed) {
-  net *n = NULL;
-  check(mz_alloc(&n, 1, sizeof *n));
-  n->backend = backend;
-  n->scale_of_first = 1.0;
-  n->actions = NET_ACTIONS;
-  n->bf16 = size.bf16;
-  c->define(&n->params, size);
-  check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
-  mz_params_init(&n->params, seed, n->weights);
-  check(mz_tape_create(&n->tape, backend, &n->params, rows, true));
-  c->record(n, size);
-  check(mz_tape_plan(n->tape));
-  n->values = net_elements(n, n->weights);
-  if (backend->pack_forward != NULL) n->packed = net_elements(n, NULL);
-  if (backend->pack_backward != NULL) n->transposed = net_elements(n, NULL);
-  n->gradients = net_elements(n, NULL);
-  memset(n->gradients, 0x5a, (size_t)n->params.size * backend->element_size); /* whatever is not written shows */
-  net_pack(n);
-  return n;
-}
-
-static inline void net_close(net *n) {
-  mz_tape_free(n->tape);
-  free(n->weights);
-  free(n->values);
-  free(n->packed);
-  free(n->transposed);
-  free(n->gradients);
-  free(n);
-}
-
-/* Row r of the tape becomes example `example`: a pure function of it. */
-static inline void net_set_row(net *n, int r, int example) {
-  for (int i = 0; i < n->input_count; i++) {
-    mz_rng rng = mz_rng_at(17, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
-    mz_tape_value *value = mz_tape_at(n->tape, n->inputs[i]);
-    float sum = 0.0f, entries[2048];
-    assert_true(n->columns[i] <= 2048);
-    for (int c = 0; c < n->columns[i]; c++) {
-      entries[c] = n->kinds[i] == PLAIN ? mz_rng_normal(&rng) : mz_rng_f32(&rng);
-      sum += entries[c];
-    }
-    for (int c = 0; c < n->columns[i]; c++) {
-      const float x = n->kinds[i] == TARGETS ? entries[c] / sum : entries[c];
-      const size_t at = (size_t)r * (size_t)value->stride + (size_t)c;
-      if (n->backend->element_size == sizeof(double))
-        ((double *)value->data)[at] = x;
-      else
-        ((float *)value->data)[at] = x;
-    }
-  }
-  for (int i = 0; i < n->index_count; i++) {
-    mz_rng rng = mz_rng_at(18, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
-    mz_tape_index_at(n->tape, n->indices[i])[r] = (int32_t)mz_rng_below(&rng, (uint32_t)n->actions);
-  }
-}
-
-static inline void net_run(net *n, int rows) {
-  const void *values = n->packed != NULL ? n->packed : n->values;
-  mz_tape_forward(n->tape, values, rows);
-  mz_tape_backward(n->tape, values, n->transposed, n->gradients, rows);
-}
-
-static inline double net_element(const net *n, const void *data, size_t at) {
-  return n->backend->element_size == sizeof(double) ? ((const double *)data)[at] : (double)((const float *)data)[at];
-}
-
-/* What decides the branch of every kink on the tape: signs of ReLU outputs, places of minima and maxima. */
-static inline uint64_t net_kinks(const net *n, int rows) {
-  uint64_t digest = 0;
-  for (int i = 0; i < n->tape->node_count; i++) {
-    const mz_node *node = &n->tape->nodes[i];
-    const bool relu = node->op == MZ_OP_RELU || node->activation == MZ_RELU;
-    if (!relu && node->op != MZ_OP_MINMAX) continue;
-    const mz_tape_value *y = &n->tape->values[i];
-    for (int r = 0; r < rows; r++) {
-      const size_t row = (size_t)r * (size_t)y->stride;
-      size_t low = row, high = row;
-      for (size_t at = row; at < row + (size_t)y->columns; at++) {
-        const double x = net_element(n, y->data, at);
-        if (relu) digest = mz_hash_combine(digest, x > 0.0);
-        if (x < net_element(n, y->data, low)) low = at;
-        if (x > net_element(n, y->data, high)) high = at;
-      }
-      if (!relu) digest = mz_hash_combine(mz_hash_combine(digest, low - row), high - row);
-    }
-  }
-  return digest;
-}

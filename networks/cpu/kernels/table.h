@@ -14,6 +14,8 @@ void MZ_LEVEL(mz_relu)(const float *x, float *y, size_t count);
 void MZ_LEVEL(mz_relu_mask)(const float *y, float *dy, size_t count);
 void MZ_LEVEL(mz_relu_backward)(const float *y, const float *dy, float *dx, size_t count, bool overwrite);
 void MZ_LEVEL(mz_scale)(const float *dy, float factor, float *dx, size_t count, bool overwrite);
+void MZ_LEVEL(mz_gelu)(const float *x, float *y, size_t count);
+void MZ_LEVEL(mz_gelu_backward)(const float *x, const float *dy, float *dx, size_t count, bool overwrite);
 void MZ_LEVEL(mz_minmax)(const float *x, float *y, int rows, int columns, ptrdiff_t stride);
 void MZ_LEVEL(mz_minmax_backward)(const float *x, const float *y, const float *dy, float *dx, int rows, int columns,
                                   ptrdiff_t stride, bool overwrite);
@@ -31,6 +33,13 @@ void MZ_LEVEL(mz_norm)(const mz_norm_group *group);
 void MZ_LEVEL(mz_norm_backward)(const mz_norm_group *group);
 void MZ_LEVEL(mz_affine)(const float *x, void *y, bool bf16, int positions, int channels, const float *scale, const float *shift,
                          bool relu);
+void MZ_LEVEL(mz_layer_norm)(const mz_layer_norm *norm);
+void MZ_LEVEL(mz_layer_norm_backward)(const mz_layer_norm *norm);
+void MZ_LEVEL(mz_layer_norm_gradients)(const mz_layer_norm *norm);
+void MZ_LEVEL(mz_edge_attention)(const mz_edge_attention *attention);
+void MZ_LEVEL(mz_edge_attention_backward)(const mz_edge_attention *attention);
+void MZ_LEVEL(mz_masked_pool)(const mz_masked_pooling *pooling);
+void MZ_LEVEL(mz_masked_pool_backward)(const mz_masked_pooling *pooling);
 void MZ_LEVEL(mz_softmax)(const mz_logits *logits, float *y);
 void MZ_LEVEL(mz_expectation)(const mz_logits *logits, float min, float step, bool transform, float *result,
                               ptrdiff_t result_stride);
