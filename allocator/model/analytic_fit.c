@@ -243,6 +243,7 @@ static void take_out_drift(mz_analytic *model, point *points, int count) {
     drift.plan[i] = is_positive(seconds) ? points[i].plan : -1;
     drift.residual[i] = is_positive(seconds) ? points[i].log_s - log(seconds) : 0;
     drift.variance[i] = noise_variance(&points[i]);
+    drift.run[i] = points[i].seen->run;
   }
   mz_drift_fit(&drift, SIGMA_UNKNOWN);
   for (int i = 0; i < count; i++) points[i].log_s -= drift.level[i];

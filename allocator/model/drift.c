@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const double STEP_LEAST = 0.003, STEP_MOST = 0.1; /* of the level; the least also where nothing says how large it is */
+static const double RUN_STEP = 0.3;                      /* from one run to another */
 static const double NORMAL_MEDIAN = 0.6745;              /* of |x|, x normal */
 enum { N = MZ_DRIFT_WINDOWS_MAX, P = MZ_DRIFT_PLANS_MAX, PAIRS_MIN = 4 };
 
@@ -13,7 +14,7 @@ static double step_of(const mz_drift *d) {
   double apart[N], noise[N];
   int pairs = 0;
   for (int i = 0; i + 1 < d->count; i++) {
-    if (d->plan[i] < 0 || d->plan[i] != d->plan[i + 1]) continue;
+    if (d->plan[i] < 0 || d->plan[i] != d->plan[i + 1] || d->run[i] != d->run[i + 1]) continue;
     apart[pairs] = fabs(d->residual[i + 1] - d->residual[i]) / NORMAL_MEDIAN;
     noise[pairs++] = d->variance[i] + d->variance[i + 1];
   }
@@ -27,19 +28,20 @@ static double step_of(const mz_drift *d) {
 /* The precision of observed levels that a walk joins: tridiagonal, factored once (Thomas). */
 typedef struct walk {
   int count;
-  double weight[N];   /* of observations */
-  double diagonal[N]; /* after elimination */
-  double stiffness;   /* 1 / step²: minus the off-diagonal */
+  double weight[N];    /* of observations */
+  double diagonal[N];  /* after elimination */
+  double stiffness[N]; /* 1 / step² between a window and the next: minus the off-diagonal */
 } walk;
 
 static void factor(walk *w, const mz_drift *d) {
   w->count = d->count;
-  w->stiffness = 1 / (d->step * d->step);
   for (int i = 0; i < d->count; i++) {
-    const int neighbours = (i > 0) + (i + 1 < d->count);
+    const double step = i + 1 < d->count && d->run[i] == d->run[i + 1] ? d->step : fmax(d->step, RUN_STEP);
+    const double before = i > 0 ? w->stiffness[i - 1] : 0;
+    w->stiffness[i] = i + 1 < d->count ? 1 / (step * step) : 0;
     w->weight[i] = d->plan[i] < 0 ? 0 : 1 / d->variance[i];
-    w->diagonal[i] = w->weight[i] + neighbours * w->stiffness;
-    if (i > 0) w->diagonal[i] -= w->stiffness * w->stiffness / w->diagonal[i - 1];
+    w->diagonal[i] = w->weight[i] + before + w->stiffness[i];
+    if (i > 0) w->diagonal[i] -= before * before / w->diagonal[i - 1];
   }
 }
 
@@ -47,10 +49,10 @@ static void factor(walk *w, const mz_drift *d) {
 static void smooth(const walk *w, double x[N]) {
   for (int i = 0; i < w->count; i++) {
     x[i] *= w->weight[i];
-    if (i > 0) x[i] += x[i - 1] * w->stiffness / w->diagonal[i - 1];
+    if (i > 0) x[i] += x[i - 1] * w->stiffness[i - 1] / w->diagonal[i - 1];
   }
   for (int i = w->count - 1; i >= 0; i--) {
-    if (i + 1 < w->count) x[i] += w->stiffness * x[i + 1];
+    if (i + 1 < w->count) x[i] += w->stiffness[i] * x[i + 1];
     x[i] /= w->diagonal[i];
   }
 }

@@ -111,19 +111,18 @@ static mz_pool_load *find_pool(mz_load *load, int knob) {
 
 void mz_load_read(mz_load *load, const mz_situation *situation, bool settled) {
   const mz_pipeline *p = situation->pipeline;
-  double wall_s[MZ_STAGES_MAX];
   MZ_ASSERT(situation->window->wall_s > 0 && situation->window->units > 0);
-  read_steps(situation, wall_s);
   *load = (mz_load){.cores = read_level(situation->cores, settled),
                     .capacity = capacity(situation),
                     .memory = read_level(situation->memory, settled)};
   if (situation->window->usage.missing >> MZ_SENSOR_RSS & 1) load->memory.value = NAN; /* seen once, but not now */
+  read_steps(situation, load->step_s);
   for (int s = 0; s < p->stage_count; s++) {
     if (p->stages[s].threads < 0 || find_pool(load, p->stages[s].threads)) continue;
-    read_pool(&load->pools[load->pool_count++], situation, s, wall_s, settled);
+    read_pool(&load->pools[load->pool_count++], situation, s, load->step_s, settled);
   }
   for (int q = 0; q < p->queue_count; q++) {
-    read_queue(&load->queues[q], situation, q, wall_s);
+    read_queue(&load->queues[q], situation, q, load->step_s);
     mz_pool_load *producer = find_pool(load, p->stages[p->queues[q].from].threads);
     if (producer) producer->missed = fmax(producer->missed, load->queues[q].starved);
   }

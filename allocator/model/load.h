@@ -32,9 +32,10 @@ typedef struct mz_load {
   int pool_count;
   mz_pool_load pools[MZ_STAGES_MAX]; /* in the order of their first stages */
   mz_queue_load queues[MZ_QUEUES_MAX];
-  mz_level cores;  /* in use by the whole run */
-  double capacity; /* cores that it may use */
-  mz_level memory; /* resident bytes */
+  double step_s[MZ_STAGES_MAX]; /* wall time of each step in the window */
+  mz_level cores;               /* in use by the whole run */
+  double capacity;              /* cores that it may use */
+  mz_level memory;              /* resident bytes */
 } mz_load;
 
 /* The situation has a window with some work. !settled: the plan changed lately, and forecasts, which learned under another one,

@@ -6,16 +6,22 @@ typedef enum mz_objective { MZ_OBJECTIVE_TIME, MZ_OBJECTIVE_COST } mz_objective;
 
 typedef enum mz_start { MZ_START_AUTO, MZ_START_PLAIN } mz_start; /* made for the machine; every knob at its least */
 
+typedef enum mz_search_kind { MZ_SEARCH_ANNEAL, MZ_SEARCH_RANDOM } mz_search_kind;
+
 typedef struct mz_allocation_settings {
-  char strategy[64]; /* allocate.strategy, or --allocate */
-  int32_t objective; /* allocate.objective: mz_objective */
-  double high, low;  /* allocate.high, allocate.low: demand's thresholds, as shares of capacity */
-  double gain_min;   /* allocate.gain_min: a change that promises less is not tried */
-  int64_t window;    /* allocate.window: rounds; 0: by time */
-  int64_t windows;   /* allocate.windows: those that judge a trial, at least */
-  int32_t start;     /* allocate.start: mz_start */
-  double monitor_hz; /* monitor.rate */
-  bool share;        /* allocate.share */
+  char strategy[64];  /* allocate.strategy, or --allocate */
+  int32_t objective;  /* allocate.objective: mz_objective */
+  double high, low;   /* allocate.high, allocate.low: demand's thresholds, as shares of capacity */
+  double gain_min;    /* allocate.gain_min: a change that promises less is not tried */
+  int64_t window;     /* allocate.window: rounds; 0: by time */
+  int64_t windows;    /* allocate.windows: those that judge a trial, at least */
+  int32_t start;      /* allocate.start: mz_start */
+  double monitor_hz;  /* monitor.rate */
+  char predictor[64]; /* allocate.predictor: a predictor's name, or "auto": the winner of the contest */
+  int32_t search;     /* allocate.search: mz_search_kind */
+  bool balance;       /* allocate.balance */
+  bool verify;        /* allocate.verify */
+  bool share;         /* allocate.share */
 
   /* limits.*; 0: what the machine grants, or none */
   double cpu_min, cpu_max; /* cores */
@@ -30,6 +36,8 @@ typedef struct mz_allocation_settings {
   char cpu[64]; /* devices.cpu: "auto", or core sets: "0-3,4-7" */
 } mz_allocation_settings;
 extern const mz_settings_table mz_allocation_table;
+
+#define MZ_FREE_SHARE 0.85 /* of the memory that is free: what else runs must not be pushed out */
 
 /* The bounds in force once the machine's own are known. */
 typedef struct mz_bounds {
@@ -50,3 +58,6 @@ mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settin
 const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds, const mz_plan *plan);
 /* Price of a second under a plan: its reserved cores, devices and memory. */
 double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan);
+/* Lowers exact knobs until the plan needs no more bytes: rather packed, slower and with less at a time than refused. Each time the step
+ * down that gives most is taken. False: it still needs more, with every knob as low as helps. */
+bool mz_plan_shrink(const mz_pipeline *pipeline, double bytes, mz_plan *plan);

@@ -2,7 +2,6 @@
 #include "allocator/pipeline/allocation_settings.h"
 #include <math.h>
 
-static const double FREE_SHARE = 0.85; /* of the memory that is free: what else runs must not be pushed out */
 static const double NO_BOUND = 0x1p60; /* bytes; finite, so that it can be compared with and written as JSON */
 
 /* ---- resolving ---- */
@@ -41,7 +40,7 @@ static double least_known(double a, double b) { return a > 0 && (b <= 0 || a < b
 
 mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settings, const mz_grants *grants) {
   MZ_TRY(check_settings(settings));
-  const double granted = least_known(grants->memory_bytes, floor(FREE_SHARE * grants->available_bytes));
+  const double granted = least_known(grants->memory_bytes, floor(MZ_FREE_SHARE * grants->available_bytes));
   const double memory = granted > 0 ? granted : NO_BOUND;
   MZ_TRY(check_granted("limits.cpu_min", settings->cpu_min, grants->cores, "cores"));
   MZ_TRY(check_granted("limits.gpu_min", (double)settings->gpu_min, grants->gpus, "GPUs"));
@@ -59,18 +58,6 @@ mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settin
 
 /* ---- plans ---- */
 
-/* CUDA devices that a stage runs on. */
-static int gpus_in_use(const mz_pipeline *pipeline, const mz_plan *plan) {
-  bool used[MZ_DEVICES_MAX] = {false};
-  int count = 0;
-  for (int s = 0; s < pipeline->stage_count; s++) {
-    const int d = mz_stage_device(pipeline, s, plan);
-    count += pipeline->devices[d].kind == MZ_DEVICE_CUDA && !used[d];
-    used[d] = true;
-  }
-  return count;
-}
-
 static bool in_range(const mz_pipeline *pipeline, const mz_plan *plan) {
   for (int i = 0; i < pipeline->knob_count; i++) {
     if (plan->values[i] != mz_knob_clamp(&pipeline->knobs[i], plan->values[i])) return false;
@@ -81,7 +68,7 @@ static bool in_range(const mz_pipeline *pipeline, const mz_plan *plan) {
 /* Cores: a plan's threads beyond its devices' cores share them, so a limit at or above those cores bounds no number of threads,
  * and one below bounds it. */
 const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds, const mz_plan *plan) {
-  const int cores = mz_plan_cores(pipeline, plan), gpus = gpus_in_use(pipeline, plan);
+  const int cores = mz_plan_cores(pipeline, plan), gpus = mz_plan_gpus(pipeline, plan);
   if (cores > bounds->cpu_max) return "limits.cpu_max";
   if (gpus > bounds->gpu_max) return "limits.gpu_max";
   if (mz_plan_bytes(pipeline, plan, NULL, 0) > bounds->memory_max) return "limits.memory_max";
@@ -93,7 +80,37 @@ const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds
 
 double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan) {
   const double gib = fmax(mz_plan_bytes(pipeline, plan, NULL, 0), (double)settings->memory_min) / (double)(1 << 30);
-  return (mz_plan_cores(pipeline, plan) * settings->core_hour + gpus_in_use(pipeline, plan) * settings->gpu_hour +
+  return (mz_plan_cores(pipeline, plan) * settings->core_hour + mz_plan_gpus(pipeline, plan) * settings->gpu_hour +
           gib * settings->gib_hour) /
          3600;
+}
+
+/* ---- shrinking ---- */
+
+/* Knob k a step lower, or as many as it takes until the plan needs less: a bound above what there is changes nothing. False: no value
+ * does. */
+static bool step_down(const mz_pipeline *pipeline, mz_plan *plan, int k) {
+  const double bytes = mz_plan_bytes(pipeline, plan, NULL, 0);
+  if (pipeline->knobs[k].class_ != MZ_EXACT || pipeline->knobs[k].scale != MZ_SCALE_LOG2) return false;
+  while (plan->values[k] > pipeline->knobs[k].min) {
+    plan->values[k] = mz_knob_step(&pipeline->knobs[k], plan->values[k], -1);
+    if (mz_plan_bytes(pipeline, plan, NULL, 0) < bytes) return true;
+  }
+  return false;
+}
+
+bool mz_plan_shrink(const mz_pipeline *pipeline, double bytes, mz_plan *plan) {
+  while (mz_plan_bytes(pipeline, plan, NULL, 0) > bytes) {
+    mz_plan best;
+    double least = INFINITY;
+    for (int k = 0; k < pipeline->knob_count; k++) {
+      mz_plan down = *plan;
+      if (!step_down(pipeline, &down, k)) continue;
+      const double needed = mz_plan_bytes(pipeline, &down, NULL, 0);
+      if (needed < least) best = down, least = needed;
+    }
+    if (isinf(least)) return false;
+    *plan = best;
+  }
+  return true;
 }

@@ -118,6 +118,8 @@ int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan)
 /* Cores that a plan can keep busy at once at the most: the largest step's threads, no more than its devices' cores. Threads that
  * feed a GPU count, on whatever cores there are. */
 int mz_plan_cores(const mz_pipeline *pipeline, const mz_plan *plan);
+/* Returns how many CUDA devices some stage runs on. */
+int mz_plan_gpus(const mz_pipeline *pipeline, const mz_plan *plan);
 /* Bytes of memory that the threads of a stage, a queue, a store take under a plan. */
 double mz_stage_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan);
 double mz_queue_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan);

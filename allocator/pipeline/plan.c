@@ -98,6 +98,17 @@ int mz_plan_cores(const mz_pipeline *pipeline, const mz_plan *plan) {
   return (int)most;
 }
 
+int mz_plan_gpus(const mz_pipeline *pipeline, const mz_plan *plan) {
+  bool used[MZ_DEVICES_MAX] = {false};
+  int count = 0;
+  for (int s = 0; s < pipeline->stage_count; s++) {
+    const int d = mz_stage_device(pipeline, s, plan);
+    count += pipeline->devices[d].kind == MZ_DEVICE_CUDA && !used[d];
+    used[d] = true;
+  }
+  return count;
+}
+
 /* ---- memory ---- */
 
 enum { BYTES_TEXT = 32 };

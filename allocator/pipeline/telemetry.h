@@ -64,6 +64,7 @@ mz_status mz_window_from_json(const mz_pipeline *pipeline, mz_window *window, co
 /* A window as the models see it: one plan, its seconds per unit, its stages per unit. Kept in the history. */
 typedef struct mz_observation {
   mz_plan plan;
+  int32_t run;    /* 0: the one that is observed; another number for each earlier one */
   double unit_s;  /* seconds per unit of work, all steps but those apart */
   double round_s; /* median of the first step; NAN: no round was timed */
   double noise;   /* standard deviation of log round_s, by its median absolute deviation from 8 rounds on; 0: fewer than two */

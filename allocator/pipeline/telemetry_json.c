@@ -72,6 +72,7 @@ cJSON *mz_window_to_json(const mz_pipeline *pipeline, const mz_window *window) {
 cJSON *mz_observation_to_json(const mz_pipeline *pipeline, const mz_observation *observation) {
   cJSON *o = cJSON_CreateObject(), *plan = mz_plan_to_json(pipeline, &observation->plan);
   if (!cJSON_AddItemToObject(o, "plan", plan)) cJSON_Delete(plan);
+  if (observation->run > 0) cJSON_AddNumberToObject(o, "run", observation->run);
   cJSON_AddNumberToObject(o, "unit_s", observation->unit_s);
   cJSON_AddNumberToObject(o, "round_s", observation->round_s);
   cJSON_AddNumberToObject(o, "noise", observation->noise);
@@ -177,6 +178,7 @@ mz_status mz_observation_from_json(const mz_pipeline *pipeline, mz_observation *
   mz_fields f;
   MZ_TRY(mz_fields_open(&f, json, where, code));
   MZ_TRY(read_plan(&f, pipeline, &o.plan));
+  if (cJSON_HasObjectItem(f.object, "run")) MZ_TRY(mz_fields_int(&f, "run", 1, INT32_MAX, &o.run));
   MZ_TRY(mz_fields_measure(&f, "unit_s", &o.unit_s));
   MZ_TRY(mz_fields_measure(&f, "round_s", &o.round_s));
   MZ_TRY(mz_fields_measure(&f, "noise", &o.noise));

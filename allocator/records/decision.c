@@ -68,6 +68,14 @@ static void add_candidates(cJSON *object, const mz_pipeline *pipeline, const mz_
   }
 }
 
+static void add_contest(cJSON *object, const mz_decision *d) {
+  if (d->contest_count == 0) return;
+  cJSON *contest = cJSON_AddObjectToObject(object, "contest"), *errors = cJSON_CreateObject();
+  cJSON_AddNumberToObject(contest, "plans", d->contest_plans);
+  for (int i = 0; i < d->contest_count; i++) add_measure(errors, d->contest[i].predictor, d->contest[i].error);
+  if (!cJSON_AddItemToObject(contest, "error", errors)) cJSON_Delete(errors);
+}
+
 cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *d) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "event", "decision");
@@ -86,6 +94,7 @@ cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *d) {
   add_measure(o, "expected_low", d->expected.low);
   add_measure(o, "expected_high", d->expected.high);
   add_candidates(o, pipeline, d);
+  add_contest(o, d);
   cJSON_AddStringToObject(o, "binding", d->binding);
   cJSON_AddStringToObject(o, "reason", d->reason);
   add_measure(o, "ratio", d->ratio);

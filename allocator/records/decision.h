@@ -12,6 +12,8 @@ typedef enum mz_decision_action {
 } mz_decision_action;
 const char *mz_decision_action_name(mz_decision_action action); /* "keep", "try", "wait", "confirm", "revert" */
 
+enum { MZ_CONTEST_MAX = 12 };
+
 /* One line of the ledger. What was predicted for the window that ended and what was observed, then what is done next. */
 typedef struct mz_decision {
   int64_t phase, round;
@@ -24,6 +26,13 @@ typedef struct mz_decision {
   mz_prediction expected; /* of `next` */
   mz_candidate candidates[MZ_CANDIDATES_MAX];
   int candidate_count; /* the proposed plan and the best others: at most 4 in all, at most 1 where nothing changes */
+  /* Where one was held before this decision: of every predictor the error between plans (predictors/contest.h); INFINITY: it did not
+   * predict them all. */
+  struct {
+    const char *predictor;
+    double error;
+  } contest[MZ_CONTEST_MAX];
+  int contest_count, contest_plans; /* 0: none was held; plans it was held on */
   const char *binding;
   char reason[MZ_REASON_BYTES];
   /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval (NAN where

@@ -197,6 +197,16 @@ static int select_rows(mz_history_file *file, const mz_history_key *key, const m
   return rc;
 }
 
+/* From 1 on, in the order of their first rows. */
+static void number_runs(mz_history_row *rows, int count) {
+  int32_t runs = 0;
+  for (int i = 0; i < count; i++) {
+    int same = i - 1;
+    while (same >= 0 && strcmp(rows[same].run, rows[i].run) != 0) same--;
+    rows[i].observation.run = same >= 0 ? rows[same].observation.run : ++runs;
+  }
+}
+
 mz_status mz_history_read(mz_history *history, const mz_history_key *key, const mz_pipeline *pipeline, int max,
                           mz_history_row **rows, int *count) {
   MZ_ASSERT(max >= 0);
@@ -219,6 +229,7 @@ mz_status mz_history_read(mz_history *history, const mz_history_key *key, const 
     (*rows)[i] = (*rows)[j];
     (*rows)[j] = newer;
   }
+  number_runs(*rows, *count);
   return MZ_OK;
 }
 
@@ -297,4 +308,39 @@ mz_status mz_history_pipeline(mz_history *history, const mz_history_key *key, mz
   free(text);
   *found = status == MZ_OK;
   return status == MZ_E_MEMORY ? status : MZ_OK;
+}
+
+static int select_keys(mz_history_file *file, mz_history_key **keys, int *count, mz_status *status) {
+  sqlite3_stmt *s = file->statements[MZ_HISTORY_KEYS];
+  int rc, capacity = 0;
+  free(*keys);
+  *keys = NULL;
+  *count = 0;
+  *status = MZ_OK;
+  while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+    *status = mz_reserve_one(keys, &capacity, *count, sizeof **keys);
+    if (*status != MZ_OK) break;
+    mz_history_key *key = &(*keys)[(*count)++];
+    snprintf(key->machine, sizeof key->machine, "%s", (const char *)sqlite3_column_text(s, 0));
+    snprintf(key->env, sizeof key->env, "%s", (const char *)sqlite3_column_text(s, 1));
+    snprintf(key->network, sizeof key->network, "%s", (const char *)sqlite3_column_text(s, 2));
+    snprintf(key->work, sizeof key->work, "%s", (const char *)sqlite3_column_text(s, 3));
+  }
+  sqlite3_reset(s);
+  return *status == MZ_OK ? rc : SQLITE_DONE;
+}
+
+mz_status mz_history_keys(mz_history *history, mz_history_key **keys, int *count) {
+  *keys = NULL;
+  *count = 0;
+  if (history == NULL || history->file.db == NULL) return MZ_OK;
+  int rc;
+  mz_status status;
+  do rc = select_keys(&history->file, keys, count, &status);
+  while (rc != SQLITE_DONE && mz_history_file_recover(&history->file, rc));
+  if (status == MZ_OK && rc == SQLITE_DONE) return MZ_OK;
+  free(*keys);
+  *keys = NULL;
+  *count = 0;
+  return status;
 }

@@ -47,7 +47,7 @@ typedef struct mz_history_row {
  * not kept. MZ_E_MEMORY. */
 mz_status mz_history_add(mz_history *history, const mz_pipeline *pipeline, mz_history_row *row);
 /* Newest `max` rows with this key, oldest first; free(*rows). Rows of them whose knobs or stages are not the pipeline's are left
- * out. MZ_E_MEMORY. */
+ * out. Their observations' runs are numbered from 1 on. MZ_E_MEMORY. */
 mz_status mz_history_read(mz_history *history, const mz_history_key *key, const mz_pipeline *pipeline, int max,
                           mz_history_row **rows, int *count);
 int64_t mz_history_count(mz_history *history);
@@ -57,3 +57,5 @@ int64_t mz_history_count(mz_history *history);
 mz_status mz_history_keep_pipeline(mz_history *history, const mz_history_key *key, const mz_pipeline *pipeline);
 /* *found: whether one was kept that can be read. MZ_E_MEMORY. */
 mz_status mz_history_pipeline(mz_history *history, const mz_history_key *key, mz_pipeline *out, bool *found);
+/* The keys that have a pipeline, by env and network; free(*keys). MZ_E_MEMORY. */
+mz_status mz_history_keys(mz_history *history, mz_history_key **keys, int *count);

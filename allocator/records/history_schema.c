@@ -50,6 +50,7 @@ static const char *const texts[MZ_HISTORY_STATEMENTS] = {
     [MZ_HISTORY_COUNT] = "SELECT count(*) FROM measurements",
     [MZ_HISTORY_PIPELINE] = ("SELECT pipeline FROM pipelines WHERE " KEY),
     [MZ_HISTORY_KEEP_PIPELINE] = "INSERT OR REPLACE INTO pipelines (machine, env, network, work, pipeline) VALUES (?,?,?,?,?)",
+    [MZ_HISTORY_KEYS] = "SELECT machine, env, network, work FROM pipelines ORDER BY env, network, machine, work",
 };
 
 /* The whole number that a statement gives; 0 when it gives none. */

@@ -60,6 +60,7 @@ typedef enum mz_history_statement {
   MZ_HISTORY_COUNT,
   MZ_HISTORY_PIPELINE,      /* parameters: the four columns of the key; gives its pipeline as text */
   MZ_HISTORY_KEEP_PIPELINE, /* parameters: the four columns of the key, the text */
+  MZ_HISTORY_KEYS,          /* gives the four columns of every key that has a pipeline */
   MZ_HISTORY_STATEMENTS
 } mz_history_statement;
 /* All of them, or none (an error). */

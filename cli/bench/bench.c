@@ -1,3 +1,4 @@
+#include "allocator/records/history.h"
 #include "base/machine/machine.h"
 #include "cli/bench/bench.h"
 #include "cli/commands.h"
@@ -40,6 +41,7 @@ mz_network_settings mz_bench_residual(mz_bench *bench) {
 typedef struct bench_arguments {
   const char *what;
   mz_text_list sets;
+  const char *history;
   double time_s;
   int64_t threads;
   bool signature, json;
@@ -52,7 +54,8 @@ static const mz_option options[] = {
      .offset = AT(what),
      .value = "optional",
      .fallback = "all",
-     .help = "search, learner, inference, selfplay, envs, opponents, replay, resize, allocator or all; without it, all"},
+     .help = "search, learner, inference, selfplay, envs, opponents, replay, resize, allocator, predictors, machine or all; "
+             "without it, all"},
     {.name = "--set",
      .type = MZ_OPTION_LIST,
      .offset = AT(sets),
@@ -69,6 +72,13 @@ static const mz_option options[] = {
      .max = 3600,
      .class_ = MZ_OPERATIONAL,
      .help = "of each measurement"},
+    {.name = "--history",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(history),
+     .value = "FILE",
+     .otherwise = "$XDG_DATA_HOME/muzero/history.db",
+     .class_ = MZ_OPERATIONAL,
+     .help = "whose plans the predictors are measured on, as `muzero profile` leaves them"},
     MZ_OPTION_THREADS(AT(threads), "worker threads"),
     {.name = "--signature",
      .type = MZ_OPTION_SWITCH,
@@ -83,9 +93,10 @@ static const struct {
   const char *name;
   mz_status (*measure)(mz_bench *bench, cJSON **out);
 } sections[] = {
-    {"search", mz_bench_search},     {"learner", mz_bench_learner}, {"inference", mz_bench_inference},
-    {"selfplay", mz_bench_selfplay}, {"envs", mz_bench_envs},       {"opponents", mz_bench_opponents},
-    {"replay", mz_bench_replay},     {"resize", mz_bench_resize},   {"allocator", mz_bench_allocator},
+    {"search", mz_bench_search},         {"learner", mz_bench_learner}, {"inference", mz_bench_inference},
+    {"selfplay", mz_bench_selfplay},     {"envs", mz_bench_envs},       {"opponents", mz_bench_opponents},
+    {"replay", mz_bench_replay},         {"resize", mz_bench_resize},   {"allocator", mz_bench_allocator},
+    {"predictors", mz_bench_predictors}, {"machine", mz_bench_machine},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -98,7 +109,7 @@ static mz_status check_section(const char *what) {
   if (nearest) return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; did you mean '%s'?", what, nearest);
   return mz_fail(MZ_E_USAGE,
                  "bench %s: nothing to measure; there are search, learner, inference, selfplay, envs, opponents, replay, resize, "
-                 "allocator and all",
+                 "allocator, predictors, machine and all",
                  what);
 }
 
@@ -156,7 +167,9 @@ static mz_status run_bench(const void *given) {
   MZ_TRY(check_section(arguments->what));
   const int threads = arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores();
   if (arguments->signature) return print_signature(threads, arguments->json);
-  mz_bench bench = {.time_s = arguments->time_s, .threads = threads};
+  char history[512];
+  mz_bench bench = {.time_s = arguments->time_s, .threads = threads, .history = arguments->history};
+  if (!bench.history) bench.history = mz_history_default_path(history, sizeof history) ? history : "none";
   mz_config config = mz_settings_config(&bench.settings, bench.given);
   mz_config_defaults(&config);
   memset(bench.given, 0, sizeof bench.given);

@@ -4,7 +4,8 @@
 #include "muzero/settings.h"
 
 typedef struct mz_bench {
-  double time_s; /* at least this long for each measurement */
+  double time_s;       /* at least this long for each measurement */
+  const char *history; /* a file, or "none" */
   int threads;
   mz_pool *pool;                       /* of `threads` */
   mz_settings settings;                /* defaults, then what --set gave */
@@ -39,6 +40,12 @@ mz_status mz_bench_replay(mz_bench *bench, cJSON **out);
 mz_status mz_bench_resize(mz_bench *bench, cJSON **out);
 /* µs, median and 99th percentile, of what the allocator does between windows. */
 mz_status mz_bench_allocator(mz_bench *bench, cJSON **out);
+/* Every predictor on every pipeline of the history of which enough plans were measured: errors on plans that it was not fitted to. */
+mz_status mz_bench_predictors(mz_bench *bench, cJSON **out);
+
+/* What `--machine sim:…` takes over from this machine, and the text that does: µs to wake a thread whose core slept, cores' worth of work of
+ * two hardware threads of a core (2: they are cores), GB/s read by one thread and by all. */
+mz_status mz_bench_machine(mz_bench *bench, cJSON **out);
 
 /* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */
 mz_status mz_bench_peak(mz_bench *bench, double *gflops);

@@ -78,6 +78,28 @@ static void test_a_still_level_stays_still(void **state) {
   for (int p = 0; p < 3; p++) assert_true(fabs(worth_of(&d, p) - worth_of(&d, 0) - worth[p]) < 0.01);
 }
 
+/* Each plan in a run of its own, but for a fourth run that has two of them; whole runs were cheap or dear. */
+static void test_runs_at_another_level_say_nothing_of_plans(void **state) {
+  (void)state;
+  enum { SEEDS = 40, RUN = 2 * STRETCH };
+  static const int plan_of[] = {0, 0, 1, 1, 2, 2, 0, 1};
+  static const double level_of[] = {0, 0.6, -0.3, 0.5};
+  for (uint64_t seed = 0; seed < SEEDS; seed++) {
+    mz_drift d = {.count = 4 * RUN};
+    mz_rng rng = mz_rng_at(seed, MZ_RNG_TEST, 0, 0);
+    for (int i = 0; i < d.count; i++) {
+      d.run[i] = i / RUN;
+      d.plan[i] = plan_of[i / STRETCH];
+      d.variance[i] = NOISE * NOISE;
+      d.residual[i] = level_of[d.run[i]] + (d.plan[i] == 1 ? -0.1 : 0) + NOISE * mz_rng_normal(&rng);
+    }
+    mz_drift_fit(&d, 0.25);
+    const double apart = worth_of(&d, 1) - worth_of(&d, 0);
+    assert_true(fabs(apart + 0.1) < 0.06);
+    assert_true(d.step < 0.02);
+  }
+}
+
 static void test_windows_of_unknown_plans_count_for_nothing(void **state) {
   (void)state;
   const double worth[3] = {0, -0.08, 0.05};
@@ -124,6 +146,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plans_are_told_apart_while_the_level_wanders),
       cmocka_unit_test(test_a_still_level_stays_still),
+      cmocka_unit_test(test_runs_at_another_level_say_nothing_of_plans),
       cmocka_unit_test(test_windows_of_unknown_plans_count_for_nothing),
       cmocka_unit_test(test_a_plan_measured_when_all_was_cheap_is_not_the_best_for_it),
   };

@@ -98,6 +98,27 @@ static void test_rows_come_back_to_the_bit(void **state) {
   assert_int_equal(warnings, 0);
 }
 
+static void test_rows_say_which_of_them_are_of_one_run(void **state) {
+  (void)state;
+  const mz_pipeline p = bakery();
+  mz_history *history = open_history("history.db");
+  static const char *const runs[] = {"runs/a", "runs/b", "runs/a", "", "runs/b", ""}; /* two at once, and unknown ones */
+  static const int numbers[] = {1, 2, 1, 3, 2, 3};
+  for (int i = 0; i < 6; i++) {
+    mz_history_row row = row_of(0);
+    snprintf(row.run, sizeof row.run, "%s", runs[i]);
+    assert_int_equal(mz_history_add(history, &p, &row), MZ_OK);
+  }
+  mz_history_row *rows = NULL;
+  const mz_history_row any = row_of(0);
+  int count = 0;
+  assert_int_equal(mz_history_read(history, &any.key, &p, 10, &rows, &count), MZ_OK);
+  assert_int_equal(count, 6);
+  for (int i = 0; i < 6; i++) assert_int_equal(rows[i].observation.run, numbers[i]);
+  free(rows);
+  mz_history_close(history);
+}
+
 static void test_only_rows_of_the_key_are_read(void **state) {
   (void)state;
   const mz_pipeline p = bakery();
@@ -372,6 +393,7 @@ int main(void) {
       cmocka_unit_test(test_default_path),
       cmocka_unit_test(test_none_does_nothing),
       cmocka_unit_test_setup_teardown(test_rows_come_back_to_the_bit, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_rows_say_which_of_them_are_of_one_run, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_only_rows_of_the_key_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_rows_of_other_pipelines_are_left_out, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_row_without_a_time_is_not_kept, set_up, tear_down),

@@ -22,7 +22,8 @@ static inline void propose_planted(const mz_situation *situation, void *memory, 
   const double now = mz_analytic_predict(situation->model, situation->plan).unit_s;
   out->prediction = (mz_prediction){now * planted.promise, now * planted.promise, now * planted.promise, 0};
 }
-static const mz_strategy strategy_planted = {"planted", "proposes what the test says", "test", 0, propose_planted};
+static const mz_strategy strategy_planted = {
+    .name = "planted", .summary = "proposes what the test says", .source = "test", .propose = propose_planted};
 
 static inline void plant(const mz_plan *plan, double promise) {
   planted.plan = *plan;
@@ -41,7 +42,11 @@ static inline void propose_anything(const mz_situation *situation, void *memory,
   for (int k = 0; k < situation->pipeline->knob_count; k++)
     out->plan.values[k] = (int64_t)1 << mz_rng_below(&rng, 8); /* also beyond ranges */
 }
-static const mz_strategy strategy_anything = {"anything", "proposes anything", "test", sizeof(uint32_t), propose_anything};
+static const mz_strategy strategy_anything = {.name = "anything",
+                                              .summary = "proposes anything",
+                                              .source = "test",
+                                              .memory_bytes = sizeof(uint32_t),
+                                              .propose = propose_anything};
 
 /* ---- helpers ---- */
 

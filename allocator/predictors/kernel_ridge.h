@@ -1,0 +1,17 @@
+/* A quadratic of the knobs' logarithms, by ridge regression in its dual form (Saunders et al. 1998) with the kernel (1 + z·z' / knobs)²; z
+ * are the logarithms, standardised over the plans. How strongly it is pulled to the mean is what predicts each plan best from the
+ * others, in closed form (Allen's PRESS, 1974). A plain struct, deterministic. */
+#pragma once
+#include "allocator/predictors/lessons.h"
+
+typedef struct mz_kernel_ridge {
+  int count, knobs;
+  int knob[MZ_PLAN_KNOBS_MAX]; /* that vary over the plans */
+  double mean[MZ_PLAN_KNOBS_MAX], deviation[MZ_PLAN_KNOBS_MAX], z[MZ_DRIFT_PLANS_MAX][MZ_PLAN_KNOBS_MAX];
+  double level, weights[MZ_DRIFT_PLANS_MAX];
+  double sigma; /* of plans predicted from the others; 1 where there is one plan */
+} mz_kernel_ridge;
+
+/* y[i]: the value of lessons->items[i]. Without lessons everything is NAN. Some milliseconds for 64 plans. */
+void mz_kernel_ridge_fit(mz_kernel_ridge *ridge, const mz_lessons *lessons, const double *y);
+double mz_kernel_ridge_at(const mz_kernel_ridge *ridge, const mz_plan *plan);

@@ -1,0 +1,386 @@
+/* Predictors on plans of random pipelines that a discrete-event simulation has timed, and the contest between them. */
+#include "allocator/predictors/champion.h"
+#include "base/maths/rng.h"
+#include "tests/allocator/support/random_pipeline.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { PLANS = 24, WINDOWS = 3, UNITS = 6, SEEN = PLANS * WINDOWS };
+
+typedef struct school {
+  random_pipeline real;
+  mz_observation seen[SEEN];
+  mz_lessons lessons;
+} school;
+
+/* Different plans, each in three windows, oldest first; `factor` is what a window's level of cost is. */
+static void school_open(school *s, uint64_t seed, double (*factor)(int window)) {
+  memset(s, 0, sizeof *s);
+  random_pipeline_init(&s->real, seed, 8, 16);
+  mz_plan plans[PLANS];
+  uint64_t draw = 0;
+  for (int p = 0; p < PLANS;) {
+    plans[p] = random_pipeline_plan(&s->real.pipeline, 100 * seed + draw++);
+    bool drawn = false;
+    for (int i = 0; i < p; i++) drawn = drawn || mz_plan_equal(&s->real.pipeline, &plans[i], &plans[p]);
+    p += !drawn || draw > 5000; /* a space smaller than that */
+  }
+  for (int i = 0; i < SEEN; i++) {
+    s->seen[i] = simulate_units(&s->real.simulation, &plans[i % PLANS], (uint64_t)(i / PLANS * UNITS), UNITS);
+    s->seen[i].unit_s *= factor ? factor(i) : 1;
+  }
+  mz_lessons_init(&s->lessons, &s->real.pipeline, s->real.pipeline.devices[0].cores, s->seen, SEEN);
+}
+
+static mz_contender judged(const mz_lessons *lessons, const mz_predictor *predictor) {
+  mz_contest_room *room;
+  mz_contender c;
+  assert_int_equal(mz_contest_room_create(&room, SEEN), MZ_OK);
+  mz_contest_judge(lessons, predictor, 0, room, &c);
+  mz_contest_room_free(room);
+  return c;
+}
+
+static void *fitted(const mz_predictor *predictor, const mz_lessons *lessons) {
+  void *memory = calloc(1, predictor->memory_bytes);
+  assert_non_null(memory);
+  predictor->fit(memory, lessons);
+  return memory;
+}
+
+/* ---- lessons ---- */
+
+static void test_a_lesson_for_each_plan_newest_first(void **state) {
+  (void)state;
+  school s;
+  school_open(&s, 3, NULL);
+  assert_true(s.lessons.count > 8 && s.lessons.count <= PLANS);
+  assert_true(mz_plan_equal(&s.real.pipeline, &s.lessons.items[0].plan, &s.seen[SEEN - 1].plan));
+  int windows = 0;
+  for (int i = 0; i < s.lessons.count; i++) {
+    const mz_lesson *l = &s.lessons.items[i];
+    double mean = 0;
+    int count = 0;
+    for (int j = 0; j < SEEN; j++) {
+      if (!mz_plan_equal(&s.real.pipeline, &l->plan, &s.seen[j].plan)) continue;
+      mean += log(s.seen[j].unit_s);
+      count++;
+    }
+    assert_int_equal(l->windows, count);
+    assert_true(fabs(l->log_s - mean / count) < 0.05);
+    windows += count;
+  }
+  assert_int_equal(windows, SEEN);
+}
+
+static double dearer_by_the_window(int window) { return exp(0.01 * window); }
+
+static void test_lessons_are_of_one_level_of_cost(void **state) {
+  (void)state;
+  school still, rising;
+  school_open(&still, 4, NULL);
+  school_open(&rising, 4, dearer_by_the_window);
+  double offset = 0;
+  for (int i = 0; i < still.lessons.count; i++)
+    offset += (rising.lessons.items[i].log_s - still.lessons.items[i].log_s) / still.lessons.count;
+  for (int i = 0; i < still.lessons.count; i++)
+    assert_true(fabs(rising.lessons.items[i].log_s - still.lessons.items[i].log_s - offset) < 0.1);
+}
+
+static void test_what_is_left_out_is_gone(void **state) {
+  (void)state;
+  school s;
+  mz_observation room[SEEN];
+  mz_lessons fewer;
+  school_open(&s, 5, NULL);
+  mz_lessons_without(&fewer, &s.lessons, 2, room);
+  assert_int_equal(fewer.count, s.lessons.count - 1);
+  assert_int_equal(fewer.observation_count, SEEN - s.lessons.items[2].windows);
+  for (int i = 0; i < fewer.count; i++)
+    assert_false(mz_plan_equal(&s.real.pipeline, &fewer.items[i].plan, &s.lessons.items[2].plan));
+  assert_true(mz_plan_equal(&s.real.pipeline, &fewer.items[2].plan, &s.lessons.items[3].plan));
+}
+
+/* ---- predictors ---- */
+
+static void test_names(void **state) {
+  (void)state;
+  const mz_predictor *p;
+  for (int i = 0; mz_predictors[i]; i++) {
+    assert_int_equal(mz_predictor_find(mz_predictor_name(i), "x", &p), MZ_OK);
+    assert_ptr_equal(p, mz_predictors[i]);
+  }
+  assert_int_equal(mz_predictor_find("rige", "allocate.predictor", &p), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "allocate.predictor: 'rige' is no predictor; did you mean ridge?");
+  assert_int_equal(mz_predictor_find("oracle of delphi", "x", &p), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "there are last, nearest, ridge, isotonic, analytic, residual"));
+}
+
+static void test_without_lessons_only_the_model_predicts(void **state) {
+  (void)state;
+  school s;
+  school_open(&s, 6, NULL);
+  mz_lessons none;
+  mz_lessons_init(&none, &s.real.pipeline, 4, s.seen, 0);
+  assert_int_equal(none.count, 0);
+  for (int i = 0; mz_predictors[i]; i++) {
+    void *memory = fitted(mz_predictors[i], &none);
+    const mz_prediction p = mz_predictors[i]->predict(memory, &s.seen[0].plan);
+    if (mz_predictors[i] != &mz_predictor_analytic && mz_predictors[i] != &mz_predictor_residual) assert_true(isnan(p.unit_s));
+    free(memory);
+  }
+}
+
+static void test_one_lesson_is_what_all_predict(void **state) {
+  (void)state;
+  school s;
+  school_open(&s, 7, NULL);
+  mz_lessons one;
+  mz_lessons_init(&one, &s.real.pipeline, s.lessons.cores, s.seen, 1);
+  for (int i = 0; mz_predictors[i]; i++) {
+    void *memory = fitted(mz_predictors[i], &one);
+    const mz_prediction p = mz_predictors[i]->predict(memory, &s.seen[0].plan);
+    assert_true(fabs(log(p.unit_s / s.seen[0].unit_s)) < 0.3);
+    assert_true(p.low <= p.unit_s && p.unit_s <= p.high);
+    free(memory);
+  }
+}
+
+static void test_the_same_lessons_give_the_same_bits(void **state) {
+  (void)state;
+  school s;
+  school_open(&s, 8, NULL);
+  for (int i = 0; mz_predictors[i]; i++) {
+    void *a = fitted(mz_predictors[i], &s.lessons), *b = fitted(mz_predictors[i], &s.lessons);
+    assert_memory_equal(a, b, mz_predictors[i]->memory_bytes);
+    free(a);
+    free(b);
+  }
+}
+
+/* A quadratic of logarithms is what ridge can say exactly. */
+static void test_ridge_finds_a_quadratic(void **state) {
+  (void)state;
+  school s;
+  school_open(&s, 9, NULL);
+  for (int i = 0; i < SEEN; i++) {
+    const double a = log2(1 + (double)s.seen[i].plan.values[0]), b = log2(1 + (double)s.seen[i].plan.values[1]);
+    s.seen[i].unit_s = exp(0.2 - 0.4 * a + 0.1 * a * a + 0.05 * a * b);
+    s.seen[i].noise = 0;
+  }
+  mz_lessons_init(&s.lessons, &s.real.pipeline, s.lessons.cores, s.seen, SEEN);
+  const mz_contender ridge = judged(&s.lessons, &mz_predictor_ridge), last = judged(&s.lessons, &mz_predictor_last_value);
+  print_message("ridge on a quadratic: %.4f, last value %.4f\n", ridge.error, last.error);
+  assert_true(ridge.error < 0.2 * last.error);
+}
+
+static void test_isotonic_keeps_the_order(void **state) {
+  (void)state;
+  school s;
+  school_open(&s, 10, NULL);
+  void *memory = fitted(&mz_predictor_isotonic, &s.lessons);
+  for (uint64_t seed = 0; seed < 200; seed++) {
+    const mz_plan plan = random_pipeline_plan(&s.real.pipeline, seed);
+    const double now = mz_predictor_isotonic.predict(memory, &plan).unit_s;
+    mz_plan more = plan;
+    for (int k = 0; k < s.real.pipeline.knob_count; k++)
+      more.values[k] = mz_knob_step(&s.real.pipeline.knobs[k], plan.values[k], 1);
+    assert_true(mz_predictor_isotonic.predict(memory, &more).unit_s <= now * (1 + 1e-6));
+  }
+  free(memory);
+}
+
+/* ---- the contest ---- */
+
+enum { PREDICTORS_MAX = 16 };
+
+/* Mean errors over schools of `plans` plans; returns how many predictors there are. */
+static int judge_schools(int plans, double errors[PREDICTORS_MAX]) {
+  enum { SCHOOLS = 12 };
+  int count = 0;
+  memset(errors, 0, PREDICTORS_MAX * sizeof *errors);
+  for (uint64_t seed = 1; seed <= SCHOOLS; seed++) {
+    school s;
+    mz_observation few[SEEN];
+    int seen = 0;
+    school_open(&s, 20 + seed, NULL);
+    for (int i = 0; i < SEEN; i++)
+      if (i % PLANS < plans) few[seen++] = s.seen[i];
+    mz_lessons_init(&s.lessons, &s.real.pipeline, s.real.pipeline.devices[0].cores, few, seen);
+    for (count = 0; mz_predictors[count]; count++) {
+      const mz_contender c = judged(&s.lessons, mz_predictors[count]);
+      assert_int_equal(c.judged, s.lessons.count);
+      assert_true(c.regret >= 0 && (isnan(c.tau) || fabs(c.tau) <= 1) && c.held >= 0 && c.held <= 1);
+      errors[count] += c.error / SCHOOLS;
+    }
+  }
+  for (int i = 0; i < count; i++) print_message("%2d plans: %-10s error %.3f\n", plans, mz_predictors[i]->name, errors[i]);
+  return count;
+}
+
+static void test_models_beat_the_last_value(void **state) {
+  (void)state;
+  double errors[PREDICTORS_MAX];
+  const int count = judge_schools(PLANS, errors);
+  for (int i = 1; i < count; i++) assert_true(errors[i] < 0.9 * errors[0]);
+}
+
+/* What knows stages and queues needs fewer plans than what only sees knobs. */
+static void test_with_few_plans_the_model_of_the_pipeline_is_best(void **state) {
+  (void)state;
+  double errors[PREDICTORS_MAX];
+  judge_schools(5, errors);
+  int analytic = 0;
+  while (mz_predictors[analytic] != &mz_predictor_analytic) analytic++;
+  for (int i = 0; i < analytic; i++) assert_true(errors[analytic] < errors[i]); /* those that see only knobs */
+}
+
+/* Errors by hand: predicted 2, measured 1 and so on. */
+static double told[3];
+static void fit_nothing(void *memory, const mz_lessons *lessons) { *(const mz_lessons **)memory = lessons; }
+static mz_prediction tell(const void *memory, const mz_plan *plan) {
+  (void)memory;
+  return mz_prediction_of(told[plan->values[0] - 1], 0.1);
+}
+static const mz_predictor oracle = {.name = "oracle", .memory_bytes = sizeof(void *), .fit = fit_nothing, .predict = tell};
+
+static mz_lessons three_plans(mz_pipeline *pipeline, mz_observation seen[3]) {
+  *pipeline = (mz_pipeline){.name = "three",
+                            .stage_count = 1,
+                            .device_count = 1,
+                            .knob_count = 1,
+                            .stages = {{.name = "work", .threads = 0, .batch = -1, .device = -1, .items = 1}},
+                            .devices = {{.name = "cpu:0", .cores = 4}},
+                            .knobs = {{.name = "threads", .class_ = MZ_EXACT, .scale = MZ_SCALE_LOG2, .min = 1, .max = 4}}};
+  mz_lessons l;
+  for (int i = 0; i < 3; i++)
+    seen[i] = (mz_observation){.plan = {.values = {i + 1}}, .unit_s = exp(3 - i), .rounds = 4, .noise = 0.01};
+  mz_lessons_init(&l, pipeline, 4, seen, 3);
+  return l;
+}
+
+static void test_a_common_factor_is_no_error_between_plans(void **state) {
+  (void)state;
+  mz_pipeline pipeline;
+  mz_observation seen[3];
+  const mz_lessons l = three_plans(&pipeline, seen);
+  for (int i = 0; i < 3; i++) told[l.items[i].plan.values[0] - 1] = l.items[i].log_s + 0.5;
+  mz_contender c = judged(&l, &oracle);
+  assert_true(c.error < 1e-9);
+  assert_true(fabs(c.mape - expm1(0.5)) < 1e-9);
+  assert_true(c.tau == 1 && c.regret == 0);
+}
+
+static void test_taking_the_wrong_plan_for_the_best_is_regret(void **state) {
+  (void)state;
+  mz_pipeline pipeline;
+  mz_observation seen[3];
+  const mz_lessons l = three_plans(&pipeline, seen);
+  for (int i = 0; i < 3; i++) told[l.items[i].plan.values[0] - 1] = -l.items[i].log_s;
+  mz_contender c = judged(&l, &oracle);
+  assert_true(c.tau == -1);
+  assert_true(fabs(c.regret - expm1(l.items[2].log_s - l.items[0].log_s)) < 1e-9);
+  told[1] = NAN;
+  c = judged(&l, &oracle);
+  assert_true(isinf(c.error) && c.judged == 2 && isnan(c.regret));
+}
+
+static void test_ties_go_to_the_simpler_one(void **state) {
+  (void)state;
+  mz_contender c[] = {{.error = 0.5}, {.error = 0.102}, {.error = 0.1}, {.error = INFINITY}};
+  assert_int_equal(mz_contest_winner(c, 4), 1);
+  c[1].error = 0.2;
+  assert_int_equal(mz_contest_winner(c, 4), 2);
+  for (int i = 0; i < 4; i++) c[i].error = INFINITY;
+  assert_int_equal(mz_contest_winner(c, 4), -1);
+  assert_int_equal(mz_contest_winner(c, 0), -1);
+}
+
+/* ---- the champion ---- */
+
+static void test_the_champion_is_the_winner_of_its_last_contest(void **state) {
+  (void)state;
+  school s;
+  mz_champion *c;
+  int count, plans;
+  school_open(&s, 31, NULL);
+  assert_int_equal(mz_champion_create(&c, &s.real.pipeline, s.lessons.cores, NULL, SEEN), MZ_OK);
+  assert_ptr_equal(mz_champion_predictor(c), &mz_predictor_analytic);
+  mz_champion_contest(c, &count, &plans);
+  assert_int_equal(count, 0);
+  for (int seen = 1; seen <= SEEN; seen++) {
+    mz_champion_learn(c, s.seen, seen);
+    const mz_contender *contenders = mz_champion_contest(c, &count, &plans);
+    if (count == 0) continue;
+    assert_true(plans >= 4);
+    assert_ptr_equal(mz_champion_predictor(c), contenders[mz_contest_winner(contenders, count)].predictor);
+  }
+  assert_true(plans > 0.9 * s.lessons.count);
+  assert_ptr_equal(mz_champion_predictor(c), &mz_predictor_analytic); /* which knows how such pipelines work */
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    const mz_plan plan = random_pipeline_plan(&s.real.pipeline, 7000 + seed);
+    const mz_prediction p = mz_champion_predict(c, &plan, &(mz_prediction)MZ_UNPREDICTED);
+    assert_true(p.low > 0 && p.low <= p.unit_s && p.unit_s <= p.high);
+  }
+  mz_champion_free(c);
+}
+
+static void test_a_champion_may_be_set(void **state) {
+  (void)state;
+  school s;
+  mz_champion *c;
+  school_open(&s, 32, NULL);
+  assert_int_equal(mz_champion_create(&c, &s.real.pipeline, s.lessons.cores, &mz_predictor_nearest, SEEN), MZ_OK);
+  mz_champion_learn(c, s.seen, SEEN);
+  assert_ptr_equal(mz_champion_predictor(c), &mz_predictor_nearest);
+  void *memory = fitted(&mz_predictor_nearest, mz_champion_lessons(c));
+  const mz_plan plan = random_pipeline_plan(&s.real.pipeline, 77);
+  const mz_prediction otherwise = {.unit_s = 1, .low = 1, .high = 1, .apart_s = 2}, p = mz_champion_predict(c, &plan, &otherwise);
+  assert_true(p.unit_s == mz_predictor_nearest.predict(memory, &plan).unit_s && p.apart_s == 2);
+  free(memory);
+  mz_champion_free(c);
+}
+
+static void test_want_of_memory_is_an_error(void **state) {
+  (void)state;
+  school s;
+  school_open(&s, 33, NULL);
+  for (int n = 1; n <= 4; n++) {
+    mz_champion *c = (mz_champion *)&s;
+    mz_alloc_fail_after(n);
+    assert_int_equal(mz_champion_create(&c, &s.real.pipeline, 4, NULL, SEEN), MZ_E_MEMORY);
+    assert_null(c);
+  }
+  mz_alloc_fail_after(0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_lesson_for_each_plan_newest_first),
+      cmocka_unit_test(test_lessons_are_of_one_level_of_cost),
+      cmocka_unit_test(test_what_is_left_out_is_gone),
+      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_without_lessons_only_the_model_predicts),
+      cmocka_unit_test(test_one_lesson_is_what_all_predict),
+      cmocka_unit_test(test_the_same_lessons_give_the_same_bits),
+      cmocka_unit_test(test_ridge_finds_a_quadratic),
+      cmocka_unit_test(test_isotonic_keeps_the_order),
+      cmocka_unit_test(test_models_beat_the_last_value),
+      cmocka_unit_test(test_with_few_plans_the_model_of_the_pipeline_is_best),
+      cmocka_unit_test(test_a_common_factor_is_no_error_between_plans),
+      cmocka_unit_test(test_taking_the_wrong_plan_for_the_best_is_regret),
+      cmocka_unit_test(test_ties_go_to_the_simpler_one),
+      cmocka_unit_test(test_the_champion_is_the_winner_of_its_last_contest),
+      cmocka_unit_test(test_a_champion_may_be_set),
+      cmocka_unit_test(test_want_of_memory_is_an_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
