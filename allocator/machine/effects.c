@@ -29,6 +29,13 @@ double mz_sim_memory_stretch(double bandwidth, double core_bandwidth, const mz_s
 
 double mz_sim_memory_slowness(double waits, double stretch, double remote) { return 1 - waits + waits * stretch * (1 + remote); }
 
+int mz_sim_own_cores(double placed, int cores, int drivers, double others) {
+  const int own = drivers < cores ? drivers : cores > 0 ? cores - 1 : 0;
+  return placed == 0 || (others > 0 && others >= cores - own) ? 0 : own;
+}
+
+bool mz_sim_fills_own(int nth, int cores, int own) { return nth % cores >= cores - own; }
+
 double mz_sim_cache_slowness(double miss, double size, double bytes) {
   return miss > 0 && size > 0 && bytes > size ? 1 + miss * (1 - size / bytes) : 1;
 }

@@ -25,6 +25,14 @@ double mz_sim_memory_stretch(double bandwidth, double core_bandwidth, const mz_s
  * al., PACT 2009, and Cache coherence protocol and memory performance of Haswell-EP, ICPP 2015: 0.4 … 1.2), 0 for one's own. */
 double mz_sim_memory_slowness(double waits, double stretch, double remote);
 
+/* Each thread that drives a stage in lockstep has a core to itself: threads that are woken beside it keep off that core, but for those that
+ * fill what every core leaves idle, one a core. min(drivers, cores − 1); none where `others`, processes of somebody else, leave the rest no
+ * core: then the system moves threads to whatever core is free. placed 1: as the trainer does (base/threads/core.h); 0: all threads share
+ * all cores. */
+int mz_sim_own_cores(double placed, int cores, int drivers, double others);
+/* Whether the nth of threads that fill cores is on one of those: nth mod cores ≥ cores − own, since drivers go where the fewest are. */
+bool mz_sim_fills_own(int nth, int cores, int own);
+
 /* A batch of more bytes than the cache holds finds the rest outside of it, as uniform references do:
  *   1 + miss · max(0, 1 − size / bytes). miss 0 … 8: 0, or a cache of no size, is none. */
 double mz_sim_cache_slowness(double miss, double size, double bytes);

@@ -41,7 +41,8 @@ static const mz_sim_key keys[] = {
     ROW(jitter, false, true, 0.001, 0.5, 0.02, "deviation", "of a whole unit's cost"),
     ROW(tail, false, true, 0.000001, 0.1, 0.001, "share", "of tasks that take longer, many times as long now and then"),
     ROW(tail_shape, false, false, 1.1, 10, 2, "exponent", "of those times (Pareto); less is heavier"),
-    ROW(wake, false, true, 0.01, 1000, 5, "µs", "that a thread which waited needs to begin again"),
+    ROW(wake, false, true, 0.01, 1000, 5, "µs", "that a thread which waited needs to begin again on a core that slept"),
+    ROW(placed, true, true, 1, 1, 1, "switch", "threads keep to their cores, as the trainer places them"),
 
     ROW(gpu_latency, false, true, 0.1, 10000, 20, "µs", "of a call, whatever its batch"),
     ROW(gpu_speed, false, false, 0.1, 10000, 50, "cores", "that a GPU does the work of, when a batch fills it"),

@@ -17,7 +17,7 @@ typedef struct mz_sim_machine {
   double l2, l2_miss, l3, l3_miss;                     /* KiB a core, MiB a node; shares of an item's time */
   double spread, straggler, jitter;                    /* relative deviations of an item, of a thread's part, of a whole unit */
   double tail, tail_shape;                             /* share of tasks that are hit; Pareto's exponent */
-  double wake;                                         /* microseconds */
+  double wake, placed;                                 /* microseconds; whether threads keep to their cores */
 
   double gpu_latency, gpu_speed, gpu_full, gpu_share, gpu_link, gpu_bytes;
 

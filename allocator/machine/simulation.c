@@ -24,7 +24,7 @@ static mz_status place_threads(mz_sim_step *u, storage *memory) {
     if (!stage->runs) continue;
     for (int lane = 0; lane < MZ_SIM_LANES; lane++, heap += stage->threads) stage->lanes[lane].threads = heap;
     for (int i = stage->first; i < stage->first + stage->threads; i++)
-      u->threads[i] = (mz_sim_thread){.stage = s, .task = -1, .rests = true};
+      u->threads[i] = (mz_sim_thread){.stage = s, .task = -1, .lane = mz_sim_thread_lane(u, s, i - stage->first), .rests = true};
   }
   return MZ_OK;
 }
@@ -59,6 +59,7 @@ static mz_status begin_step(mz_sim_step *u, int step, storage *memory) {
     u->stages[s].first = u->thread_count;
     u->thread_count += u->stages[s].threads;
   }
+  mz_sim_place_cores(u);
   MZ_TRY(place_threads(u, memory));
   return place_queues(u, memory);
 }
@@ -85,11 +86,11 @@ static void pass(mz_sim_step *u, double seconds) {
     mz_sim_stage *stage = &u->stages[s];
     mz_stage_sample *sample = &out->stages[s];
     if (!stage->runs) continue;
-    const mz_sim_lane *cpu = &stage->lanes[MZ_SIM_CPU], *gpu = &stage->lanes[MZ_SIM_GPU];
+    const mz_sim_lane *gpu = &stage->lanes[MZ_SIM_GPU];
     sample->wait_in_s += seconds * stage->states[MZ_SIM_WAITS_IN];
     sample->wait_out_s += seconds * stage->states[MZ_SIM_WAITS_OUT];
     sample->busy_s += seconds * stage->states[MZ_SIM_WORKS];
-    sample->cpu_s += seconds * cpu->share * cpu->count;
+    for (int lane = 0; lane < MZ_SIM_GPU; lane++) sample->cpu_s += seconds * stage->lanes[lane].share * stage->lanes[lane].count;
     out->gpu_busy_s += seconds * gpu->share * gpu->count;
     if (stage->states[MZ_SIM_WORKS] > 0) sample->elapsed_s += seconds;
     for (int lane = 0; lane < MZ_SIM_LANES; lane++)

@@ -54,31 +54,56 @@ void mz_sim_place_stage(mz_sim_step *u, int s) {
   const int device = mz_stage_device(u->pipeline, s, u->plan);
   stage->on_gpu = is_gpu(u, device);
   stage->cache = cache_of(u, s);
-  stage->lanes[MZ_SIM_CPU].device = node_of(u, device);
-  stage->lanes[MZ_SIM_CPU].waits = u->simulation->machine.streaming;
-  stage->lanes[MZ_SIM_CPU].remote = remote_of(u, s);
+  for (int lane = 0; lane < MZ_SIM_GPU; lane++) {
+    stage->lanes[lane].device = node_of(u, device);
+    stage->lanes[lane].waits = u->simulation->machine.streaming;
+    stage->lanes[lane].remote = remote_of(u, s);
+  }
   stage->lanes[MZ_SIM_GPU].device = device;
 }
 
-/* ---- shares ---- */
-
-/* The neighbours' processes on a device: they go to cores that the pipeline may not use first, then spread evenly. */
+/* The neighbours' processes on a device, a part of one included: they go to cores that the pipeline may not use first, then spread
+ * evenly, and keep off the cores that drivers have for their own. */
 typedef struct crowd {
-  double computing, streaming; /* processes, a part of one included */
+  double computing, streaming;
 } crowd;
 
 static crowd crowd_on(const mz_sim_step *u, int device) {
   const mz_sim_machine *m = &u->simulation->machine;
   const double all = m->neighbour + m->stream;
   double ours = 0;
+  if (!(all > 0)) return (crowd){0, 0};
   for (int d = 0; d < u->pipeline->device_count; d++) ours += is_gpu(u, d) ? 0 : u->pipeline->devices[d].cores;
   const double among_us = fmax(all - fmax(m->cores - ours, 0), 0) * u->pipeline->devices[device].cores / ours;
-  return all > 0 ? (crowd){among_us * m->neighbour / all, among_us * m->stream / all} : (crowd){0, 0};
+  return (crowd){among_us * m->neighbour / all, among_us * m->stream / all};
 }
+
+void mz_sim_place_cores(mz_sim_step *u) {
+  for (int d = 0; d < u->pipeline->device_count; d++) {
+    const int cores = u->pipeline->devices[d].cores;
+    const crowd others = crowd_on(u, d);
+    int drivers = 0;
+    for (int s = 0; s < u->pipeline->stage_count; s++)
+      drivers += u->stages[s].runs && u->simulation->stages[s].lockstep && home_of(u, s) == d;
+    u->own[d] = mz_sim_own_cores(u->simulation->machine.placed, cores, drivers, others.computing + others.streaming);
+    u->sleeps[d][MZ_SIM_CPU] = cores > 1; /* only one thread was at work before the step */
+    u->sleeps[d][MZ_SIM_OWN] = false;
+  }
+}
+
+int mz_sim_thread_lane(const mz_sim_step *u, int s, int nth) {
+  const int device = home_of(u, s), own = u->own[device];
+  const bool fills = u->pipeline->stages[s].gives_way && u->stages[s].threads > 1;
+  if (own == 0) return MZ_SIM_CPU;
+  if (u->simulation->stages[s].lockstep) return nth == 0 ? MZ_SIM_OWN : MZ_SIM_CPU;
+  return fills && mz_sim_fills_own(nth, u->pipeline->devices[device].cores, own) ? MZ_SIM_OWN : MZ_SIM_CPU;
+}
+
+/* ---- shares ---- */
 
 enum { CLAIMS_MAX = MZ_STAGES_MAX + 2 };
 
-/* The lanes at work on a device, and its neighbours as the last two claims. */
+/* The lanes at work on some cores of a device, or on a GPU, and the neighbours there as the last two claims. */
 typedef struct meeting {
   mz_sim_lane *lanes[MZ_STAGES_MAX];
   mz_core_claim claims[CLAIMS_MAX];
@@ -86,8 +111,7 @@ typedef struct meeting {
   int lane_count, count;
 } meeting;
 
-static void gather(mz_sim_step *u, int device, meeting *out) {
-  const int lane = is_gpu(u, device) ? MZ_SIM_GPU : MZ_SIM_CPU;
+static void gather(mz_sim_step *u, int device, int lane, meeting *out) {
   *out = (meeting){0};
   for (int s = 0; s < u->pipeline->stage_count; s++) {
     mz_sim_lane *l = &u->stages[s].lanes[lane];
@@ -100,7 +124,7 @@ static void gather(mz_sim_step *u, int device, meeting *out) {
 
 static void share_gpu(mz_sim_step *u, int device) {
   meeting m;
-  gather(u, device, &m);
+  gather(u, device, MZ_SIM_GPU, &m);
   mz_core_shares(1, m.claims, m.count, m.shares);
   for (int i = 0; i < m.lane_count; i++) {
     m.lanes[i]->share = m.shares[i];
@@ -109,46 +133,62 @@ static void share_gpu(mz_sim_step *u, int device) {
 }
 
 /* By how much the device's threads are slowed down by each other: hardware threads of one core, and the node's memory. */
-static void set_speeds(const mz_sim_step *u, int device, const meeting *m) {
+static void set_speeds(const mz_sim_step *u, int device, const meeting meetings[MZ_SIM_GPU]) {
   const mz_sim_machine *machine = &u->simulation->machine;
-  mz_sim_draw draws[CLAIMS_MAX];
+  mz_sim_draw draws[MZ_SIM_GPU * CLAIMS_MAX];
   double busy = 0;
-  for (int i = 0; i < m->count; i++) {
-    const double threads = m->claims[i].threads * m->shares[i];
-    busy += threads;
-    draws[i] = (mz_sim_draw){threads, i < m->lane_count ? m->lanes[i]->waits : i == m->lane_count ? 0 : 1};
+  int count = 0;
+  for (int lane = 0; lane < MZ_SIM_GPU; lane++) {
+    const meeting *m = &meetings[lane];
+    for (int i = 0; i < m->count; i++) {
+      const double threads = m->claims[i].threads * m->shares[i];
+      busy += threads;
+      draws[count++] = (mz_sim_draw){threads, i < m->lane_count ? m->lanes[i]->waits : i == m->lane_count ? 0 : 1};
+    }
   }
   const double whole = busy > 0 ? mz_sim_smt_cores(machine->smt, u->pipeline->devices[device].cores, busy) / busy : 1;
-  const double stretch = mz_sim_memory_stretch(machine->bandwidth, machine->core_bandwidth, draws, m->count);
-  for (int i = 0; i < m->lane_count; i++)
-    m->lanes[i]->speed = whole / mz_sim_memory_slowness(m->lanes[i]->waits, stretch, m->lanes[i]->remote);
+  const double stretch = mz_sim_memory_stretch(machine->bandwidth, machine->core_bandwidth, draws, count);
+  for (int lane = 0; lane < MZ_SIM_GPU; lane++)
+    for (int i = 0; i < meetings[lane].lane_count; i++) {
+      mz_sim_lane *l = meetings[lane].lanes[i];
+      l->speed = whole / mz_sim_memory_slowness(l->waits, stretch, l->remote);
+    }
+}
+
+/* The lanes of these cores, and their neighbours. */
+static void share_some(mz_sim_step *u, int device, int lane, double cores, bool stands, meeting *m) {
+  const crowd others = lane == MZ_SIM_OWN ? (crowd){0, 0} : crowd_on(u, device);
+  double threads = 0, busy = 0;
+  gather(u, device, lane, m);
+  if (stands) m->lane_count = m->count = 0;
+  m->claims[m->count++] = (mz_core_claim){others.computing, u->simulation->machine.neighbour_weight};
+  m->claims[m->count++] = (mz_core_claim){others.streaming, u->simulation->machine.neighbour_weight};
+  mz_core_shares(cores, m->claims, m->count, m->shares);
+  for (int i = 0; i < m->count; i++) {
+    const double in_use = m->claims[i].threads * m->shares[i];
+    threads += m->claims[i].threads;
+    busy += in_use;
+    if (i < m->lane_count) m->lanes[i]->share = m->shares[i];
+    *(i < m->lane_count ? &u->in_use : &u->others) += in_use;
+  }
+  u->sleeps[device][lane] = busy < cores - 1e-9;
+  u->crowded = u->crowded || threads > cores;
 }
 
 static void share_cores(mz_sim_step *u, int device, bool stands) {
-  const crowd others = crowd_on(u, device);
-  const double cores = u->pipeline->devices[device].cores;
-  double threads = 0;
-  meeting m;
-  gather(u, device, &m);
-  if (stands) m.lane_count = m.count = 0;
-  m.claims[m.count++] = (mz_core_claim){others.computing, u->simulation->machine.neighbour_weight};
-  m.claims[m.count++] = (mz_core_claim){others.streaming, u->simulation->machine.neighbour_weight};
-  mz_core_shares(cores, m.claims, m.count, m.shares);
-  set_speeds(u, device, &m);
-  for (int i = 0; i < m.count; i++) {
-    const double in_use = m.claims[i].threads * m.shares[i];
-    threads += m.claims[i].threads;
-    if (i < m.lane_count) m.lanes[i]->share = m.shares[i];
-    *(i < m.lane_count ? &u->in_use : &u->others) += in_use;
-  }
-  u->crowded = u->crowded || threads > cores;
+  const double cores = u->pipeline->devices[device].cores, own = u->own[device];
+  meeting meetings[MZ_SIM_GPU];
+  share_some(u, device, MZ_SIM_CPU, cores - own, stands, &meetings[MZ_SIM_CPU]);
+  share_some(u, device, MZ_SIM_OWN, own, stands, &meetings[MZ_SIM_OWN]);
+  set_speeds(u, device, meetings);
 }
 
 void mz_sim_share(mz_sim_step *u) {
   const bool stands = mz_sim_quota_stands(&u->quota);
   u->in_use = u->others = 0;
   u->crowded = false;
-  for (int s = 0; s < u->pipeline->stage_count; s++) u->stages[s].lanes[MZ_SIM_CPU].share = 0;
+  for (int s = 0; s < u->pipeline->stage_count; s++)
+    for (int lane = 0; lane < MZ_SIM_GPU; lane++) u->stages[s].lanes[lane].share = 0;
   for (int d = 0; d < u->pipeline->device_count; d++) {
     if (is_gpu(u, d))
       share_gpu(u, d);

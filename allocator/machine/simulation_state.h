@@ -14,6 +14,7 @@ typedef enum mz_sim_state {
 typedef struct mz_sim_thread {
   int stage, task; /* task −1: none, or what one thread of a pool does alone */
   mz_sim_state state;
+  int lane;     /* of its work on cores: MZ_SIM_CPU or MZ_SIM_OWN */
   bool rests;   /* it has waited since its last task, and must be woken */
   double end;   /* of its work: the lane's progress then */
   double gpu_s; /* that follows on a GPU */
@@ -28,7 +29,8 @@ typedef struct mz_sim_lane {
   double waits, remote; /* share of its time for memory; by which that takes longer */
 } mz_sim_lane;
 
-enum { MZ_SIM_CPU, MZ_SIM_GPU, MZ_SIM_LANES };
+/* Where: on the cores that a node's threads share, on those that threads which drive others have for their own, on a GPU. */
+enum { MZ_SIM_CPU, MZ_SIM_OWN, MZ_SIM_GPU, MZ_SIM_LANES };
 
 typedef struct mz_sim_stage {
   bool runs;                 /* in the present step */
@@ -62,9 +64,11 @@ typedef struct mz_sim_step {
   mz_sim_thread *threads;
   int thread_count;
   mz_sim_quota quota;
-  double in_use; /* cores, by the pipeline */
-  bool crowded;  /* some thread waits for a core */
-  double others; /* cores that neighbours use */
+  int own[MZ_DEVICES_MAX];                 /* cores that are MZ_SIM_OWN */
+  bool sleeps[MZ_DEVICES_MAX][MZ_SIM_GPU]; /* by lane: some core of it was idle just before */
+  double in_use;                           /* cores, by the pipeline */
+  bool crowded;                            /* some thread waits for a core */
+  double others;                           /* cores that neighbours use */
   mz_sim_unit *out;
 } mz_sim_step;
 
@@ -87,6 +91,10 @@ void mz_sim_finish(mz_sim_step *u, int thread, int lane);
 
 /* Device of a stage's lane; the stage's caches, memory and GPU. */
 void mz_sim_place_stage(mz_sim_step *u, int s);
+/* Decides which cores are whose, once the step's stages are placed: u->own. */
+void mz_sim_place_cores(mz_sim_step *u);
+/* Returns the lane in which the stage's nth thread works on cores. */
+int mz_sim_thread_lane(const mz_sim_step *u, int s, int nth);
 /* Computes share and speed of every lane. */
 void mz_sim_share(mz_sim_step *u);
 

@@ -34,7 +34,8 @@ static work work_of(const mz_sim_step *u, int s, double calls, double size, doub
   const mz_sim_truth *truth = truth_of(u, s);
   const mz_sim_stage *stage = &u->stages[s];
   const mz_sim_machine *m = &u->simulation->machine;
-  const double item_s = truth->item_s * drift_of(u, s);
+  const double drift = drift_of(u, s), item_s = truth->item_s * drift;
+  if (!stage->on_gpu && truth->costs > 0) return (work){part * calls * size * mz_sim_truth_item_s(truth, size) * drift, 0};
   if (!stage->on_gpu) return (work){part * calls * (truth->fixed_s + size * item_s * stage->cache), 0};
   const mz_sim_gpu gpu = {.latency_s = m->gpu_latency * MICROSECOND,
                           .speed = m->gpu_speed,
@@ -151,12 +152,16 @@ static void enter(mz_sim_step *u, mz_sim_thread *t, mz_sim_state state) {
   if (state != MZ_SIM_WORKS) t->rests = true;
 }
 
+/* Where every core was busy a thread that is woken takes the place of the one that ended, or of one that gives way; a core that slept
+ * has to wake, too. */
 static void start(mz_sim_step *u, mz_sim_thread *t, work w) {
-  const double wake_s = t->rests ? u->simulation->machine.wake * MICROSECOND : 0;
+  const int device = u->stages[t->stage].lanes[t->lane].device;
+  const bool wakes = t->rests && u->sleeps[device][t->lane];
+  const double wake_s = wakes ? u->simulation->machine.wake * MICROSECOND : 0;
   enter(u, t, MZ_SIM_WORKS);
   t->rests = false;
   t->gpu_s = w.gpu_s;
-  mz_sim_lane_push(u, &u->stages[t->stage].lanes[MZ_SIM_CPU], (int)(t - u->threads), w.cpu_s + wake_s);
+  mz_sim_lane_push(u, &u->stages[t->stage].lanes[t->lane], (int)(t - u->threads), w.cpu_s + wake_s);
 }
 
 static work scaled(work w, double factor) { return (work){w.cpu_s * factor, w.gpu_s * factor}; }
@@ -260,7 +265,7 @@ void mz_sim_settle(mz_sim_step *u) {
 void mz_sim_finish(mz_sim_step *u, int thread, int lane) {
   mz_sim_thread *t = &u->threads[thread];
   mz_sim_stage *stage = &u->stages[t->stage];
-  if (lane == MZ_SIM_CPU && t->gpu_s > 0) {
+  if (lane != MZ_SIM_GPU && t->gpu_s > 0) {
     mz_sim_lane_push(u, &stage->lanes[MZ_SIM_GPU], thread, t->gpu_s);
     return;
   }

@@ -127,7 +127,7 @@ static mz_status read_probes(mz_simulated *s, const char *path) {
 mz_status mz_simulated_probe(mz_simulated *s, const mz_run_options *run, const char *path) {
   subject *it;
   s->probed = (mz_pipeline){0};
-  if (mz_file_exists(path)) return read_probes(s, path);
+  if (path && mz_file_exists(path)) return read_probes(s, path);
   MZ_TRY(mz_alloc(&it, 1, sizeof *it));
   const mz_status status = time_stages(s, it, run);
   free(it);

@@ -17,7 +17,7 @@ typedef struct mz_simulated {
 mz_status mz_simulated_parse(mz_simulated *out, const char *text, const mz_limits *limits);
 /* MZ_E_CONFIG: an arm changes what is learned, so that its stages cost something else. */
 mz_status mz_simulated_check_arms(const mz_simulated *simulated, const mz_arm *arms, int count);
-/* Times the stages on this machine, or takes the times from DIR/plan.json (path), where that is there. */
+/* Times the stages on this machine, or takes the times from DIR/plan.json (path; NULL: none), where that is there. */
 mz_status mz_simulated_probe(mz_simulated *simulated, const mz_run_options *run, const char *path);
 /* {"process_bytes": …, "stages": {"actor": [[batch, CPU seconds of an item], …], …}}. */
 cJSON *mz_simulated_probes_json(const mz_simulated *simulated);

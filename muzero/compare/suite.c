@@ -15,7 +15,7 @@ static const uint64_t OTHER_SEED = 100003; /* from the first seed to that on whi
 static const struct workload {
   const char *name, *env;
   int search; /* times the preset's simulations */
-  const char *sets[6];
+  const char *sets[8];
 } workloads[] = {
     {"cartpole", "cartpole", 1, {NULL}},
     {"cartpole-search", "cartpole", 8, {NULL}},
@@ -23,7 +23,7 @@ static const struct workload {
     {"cartpole-few", "cartpole", 1, {"num_games=8", NULL}},
     {"tictactoe", "tictactoe", 1, {NULL}},
     {"tictactoe-search", "tictactoe", 8, {NULL}},
-    {"tictactoe-learner", "tictactoe", 1, {"network.kind=conv", "network.channels=64", "network.blocks=2", NULL}},
+    {"tictactoe-learner", "tictactoe", 1, {SHORT_ROUNDS, "network.kind=conv", "network.channels=64", "network.blocks=2", NULL}},
     {"tictactoe-few", "tictactoe", 1, {"num_games=8", NULL}},
     {"connect4", "connect4", 1, {SHORT_ROUNDS, NULL}},
     {"connect4-search", "connect4", 8, {SHORT_ROUNDS, NULL}},
@@ -84,7 +84,8 @@ static mz_status look_for_plan(suite *s, const struct workload *w, cJSON **out) 
   cJSON *found = NULL;
   MZ_TRY(describe(s, w, PHASE_ROUNDS, &wk));
   wk.run.seed = s->options->run.seed + OTHER_SEED;
-  const mz_profile_options options = {.run = wk.run, .plans = PLANS, .passes = PASSES, .for_s = LOOKING * s->options->seconds};
+  const mz_profile_options options = {
+      .run = wk.run, .plans = PLANS, .passes = PASSES, .again = MZ_PROFILE_AGAIN_CHOSEN, .for_s = LOOKING * s->options->seconds};
   const mz_profile_watcher watcher = {.context = s, .stopping = stop_profile};
   mz_log_write(MZ_LOG_INFO, "%s: looking for its best fixed plan", w->name);
   MZ_TRY(mz_profile(&options, &watcher, &found));

@@ -55,6 +55,23 @@ static void test_hardware_threads(void **state) {
   assert_near(mz_sim_smt_cores(1.3, 16, 8), 8, 1e-12);
 }
 
+static void test_drivers_have_cores_of_their_own(void **state) {
+  (void)state;
+  for (int cores = 0; cores <= 64; cores++)
+    for (int drivers = 0; drivers <= 3; drivers++) {
+      const int own = mz_sim_own_cores(1, cores, drivers, 0);
+      assert_int_equal(mz_sim_own_cores(0, cores, drivers, 0), 0);
+      assert_true(own >= 0 && own <= drivers && (own < cores || own == 0));
+      int filled = 0;
+      for (int nth = 0; nth < cores; nth++) filled += mz_sim_fills_own(nth, cores, own);
+      assert_int_equal(filled, own); /* as many threads as cores: one on each */
+    }
+  assert_int_equal(mz_sim_own_cores(1, 2, 1, 0), 1);
+  assert_int_equal(mz_sim_own_cores(1, 2, 1, 1), 0); /* the other core is another's */
+  assert_int_equal(mz_sim_own_cores(1, 16, 1, 14), 1);
+  assert_int_equal(mz_sim_own_cores(1, 16, 1, 15), 0);
+}
+
 static void test_memory_is_shared_by_who_draws_on_it(void **state) {
   (void)state;
   const mz_sim_draw few[] = {{4, 0.5}, {0, 1}}, many[] = {{16, 0.5}, {2, 1}};
@@ -169,6 +186,7 @@ static void test_a_quota_lets_through_what_it_grants(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_shares_are_by_weight_and_at_most_a_core),
                                      cmocka_unit_test(test_hardware_threads),
+                                     cmocka_unit_test(test_drivers_have_cores_of_their_own),
                                      cmocka_unit_test(test_memory_is_shared_by_who_draws_on_it),
                                      cmocka_unit_test(test_caches),
                                      cmocka_unit_test(test_spread_has_mean_1),

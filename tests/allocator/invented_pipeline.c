@@ -84,6 +84,64 @@ static void test_greedy_finds_what_all_plans_offer_from_the_plain_one(void **sta
   }
 }
 
+static void test_adaptive_finds_it_too(void **state) {
+  (void)state;
+  const mz_plan plain = shop_plain();
+  for (uint64_t seed = 0; seed < 4; seed++) {
+    shop s = shop_open("adaptive", 0.02, seed);
+    const result r = steer(&s, &plain);
+    assert_in_range(r.found, 1, 12);
+    assert_int_equal(r.tried, r.confirmed + r.reverted);
+  }
+}
+
+static void test_adaptive_by_cost_and_within_bounds(void **state) {
+  (void)state;
+  const mz_plan plain = shop_plain();
+  shop s = shop_open("adaptive", 0.02, 2);
+  s.settings.objective = MZ_OBJECTIVE_COST;
+  assert_in_range(steer(&s, &plain).found, 1, 24);
+  s = shop_open("adaptive", 0.02, 1);
+  s.bounds.cpu_max = 5;
+  s.bounds.memory_max = 84 << 20;
+  assert_true(steer(&s, &plain).off < 1.15); /* asserts the bounds after every phase */
+}
+
+/* Each part can be taken away; what is left still works. */
+static void test_ablations_of_adaptive(void **state) {
+  (void)state;
+  const mz_plan plain = shop_plain();
+  for (int i = 0; mz_predictor_name(i); i++) {
+    shop s = shop_open("adaptive", 0.02, 3);
+    snprintf(s.settings.predictor, sizeof s.settings.predictor, "%s", mz_predictor_name(i));
+    const result r = steer(&s, &plain);
+    assert_true(r.off < (strcmp(mz_predictor_name(i), "last") == 0 ? 4 : 2.5));
+  }
+  shop s = shop_open("adaptive", 0.02, 3);
+  s.settings.search = MZ_SEARCH_RANDOM;
+  assert_true(steer(&s, &plain).off < 1.15);
+  s = shop_open("adaptive", 0.02, 3);
+  s.settings.balance = true;
+  assert_true(steer(&s, &plain).off < 1.15);
+  s = shop_open("adaptive", 0.02, 3);
+  s.settings.verify = false;
+  const result r = steer(&s, &plain);
+  assert_int_equal(r.tried, 0);
+  assert_true(r.confirmed > 0 && r.reverted == 0);
+  assert_true(r.off < 1.3);
+}
+
+static void test_an_unknown_predictor_is_refused(void **state) {
+  (void)state;
+  const mz_plan plain = shop_plain();
+  shop s = shop_open("adaptive", 0.02, 3);
+  snprintf(s.settings.predictor, sizeof s.settings.predictor, "analitic");
+  const mz_allocator_options options = shop_options(&s, &plain);
+  mz_allocator *a;
+  assert_int_equal(mz_allocator_create(&a, &options), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "allocate.predictor: 'analitic' is no predictor; did you mean analytic?");
+}
+
 static void test_greedy_keeps_to_its_bounds(void **state) {
   (void)state;
   const mz_plan plain = shop_plain();
@@ -166,6 +224,10 @@ static void test_a_history_saves_the_search(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_greedy_finds_what_all_plans_offer_from_the_plain_one),
+      cmocka_unit_test(test_adaptive_finds_it_too),
+      cmocka_unit_test(test_adaptive_by_cost_and_within_bounds),
+      cmocka_unit_test(test_ablations_of_adaptive),
+      cmocka_unit_test(test_an_unknown_predictor_is_refused),
       cmocka_unit_test(test_greedy_keeps_to_its_bounds),
       cmocka_unit_test(test_greedy_by_cost),
       cmocka_unit_test(test_knobs_that_are_held_stay),

@@ -100,6 +100,19 @@ static void test_bench(void **state) {
   expect_bench("envs", "steps_per_s", "batch", true);
   expect_bench("replay", "pushes_per_s", "tree_us_1M", false);
   expect_bench("resize", "up_us", "down_us", false);
+  expect_bench("machine", "smt", "core_gb_per_s", false);
+}
+
+/* What is measured here is a machine that can be simulated. */
+static void test_bench_machine(void **state) {
+  (void)state;
+  process p = {0};
+  process_shell(&p, "$MUZERO profile tictactoe --preset " TEST_DATA
+                    "/cli/tiny.json --plans 0 --passes 1 --again 0 --machine $($MUZERO bench machine --time 0.01s --json | "
+                    "sed -n 's/.*\"spec\":\"\\([^\"]*\\)\".*/\\1/p')");
+  assert_status(&p, 0);
+  assert_says(p.out, "Every figure is simulated, in virtual time, on sim:cores=");
+  process_free(&p);
 }
 
 static void test_bench_settings(void **state) {
@@ -140,9 +153,13 @@ static void test_signature_does_not_depend_on_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_envs),           cmocka_unit_test(test_trace),
-      cmocka_unit_test(test_doctor),         cmocka_unit_test(test_bench),
-      cmocka_unit_test(test_bench_settings), cmocka_unit_test(test_signature_does_not_depend_on_threads),
+      cmocka_unit_test(test_envs),
+      cmocka_unit_test(test_trace),
+      cmocka_unit_test(test_doctor),
+      cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_bench_machine),
+      cmocka_unit_test(test_bench_settings),
+      cmocka_unit_test(test_signature_does_not_depend_on_threads),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

@@ -1,0 +1,168 @@
+#include "muzero/compare/simulated_profile.h"
+#include "allocator/machine/simulation.h"
+#include "base/maths/statistics.h"
+#include "muzero/compare/agreement.h"
+#include "muzero/compare/profile_record.h"
+#include "muzero/compare/simulated.h"
+#include "muzero/run.h"
+#include "muzero/steering/outset.h"
+#include <math.h>
+#include <string.h>
+
+static const double GIB = 0x1p30;
+
+enum { UNITS_LEAST = 8, UNITS_MOST = 4096 };
+
+typedef struct simulated_run {
+  const mz_simulated_profile_options *options;
+  const mz_env *env;
+  mz_settings settings;
+  mz_memory memory;
+  mz_outset outset;
+  mz_simulated timed; /* machine and probes */
+  mz_simulation simulation;
+  uint64_t unit; /* number of the next */
+  double unit_s[UNITS_MOST];
+} simulated_run;
+
+/* ---- what the stages cost ---- */
+
+static mz_status read_costs(simulated_run *it) {
+  mz_pipeline *pipeline = &it->outset.pipeline;
+  mz_profile_record record;
+  MZ_TRY(mz_profile_record_read(&record, it->options->costs, "--costs", it->env->name, pipeline, &it->outset.plan));
+  if (isfinite(record.serial)) pipeline->stages[MZ_STAGE_LEARNER].serial = record.serial;
+  for (int s = 0; s < pipeline->stage_count; s++) it->simulation.stages[s].serial = pipeline->stages[s].serial;
+  const mz_status status = mz_sim_truth_fit(pipeline, record.seen, record.count, it->simulation.stages);
+  mz_profile_record_free(&record);
+  return status;
+}
+
+static mz_status time_stages(simulated_run *it) {
+  MZ_TRY(mz_simulated_probe(&it->timed, &it->options->profile.run, NULL));
+  for (int s = 0; s < it->outset.pipeline.stage_count; s++) {
+    mz_pipeline_stage *stage = &it->outset.pipeline.stages[s];
+    memcpy(stage->probe_batch, it->timed.probed.stages[s].probe_batch, sizeof stage->probe_batch);
+    memcpy(stage->probe_s, it->timed.probed.stages[s].probe_s, sizeof stage->probe_s);
+  }
+  return mz_sim_truth_from_probes(&it->outset.pipeline, it->simulation.stages);
+}
+
+static mz_status find_machine(simulated_run *it) {
+  const mz_simulated_profile_options *options = it->options;
+  it->timed.text = options->machine;
+  MZ_TRY(mz_sim_machine_parse(&it->timed.machine, options->machine));
+  const char *history = options->profile.run.history;
+  if (history && strcmp(history, "none") != 0)
+    return mz_fail(MZ_E_CONFIG, "--history: a history keeps what was measured; nothing that is simulated goes into it");
+  return MZ_OK;
+}
+
+static mz_status open_subject(simulated_run *it) {
+  const mz_run_options *run = &it->options->profile.run;
+  const mz_sim_machine *machine = &it->timed.machine;
+  mz_grants grants = {.cores = (int)machine->cores, .gpus = (int)machine->gpus, .memory_bytes = machine->memory * GIB};
+  mz_outset_options outset = {.threads = run->threads};
+  MZ_TRY(mz_env_find(run->env, &it->env));
+  MZ_TRY(mz_settings_for_new_run(run, &it->settings));
+  if (it->settings.learning.loop_count == 0)
+    return mz_fail(MZ_E_CONFIG, "loop_count: 0: nothing is ever learned, so there is no unit of work to simulate");
+  if (run->threads > 0 && run->threads < grants.cores) grants.cores = run->threads;
+  MZ_TRY(mz_memory_count(&it->memory, it->env, &it->settings));
+  MZ_TRY(mz_bounds_resolve(&outset.bounds, &it->settings.allocation, &grants));
+  mz_sim_machine_devices(machine, &it->outset.devices);
+  MZ_TRY(mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &outset));
+  it->simulation.pipeline = &it->outset.pipeline;
+  it->simulation.machine = *machine;
+  it->simulation.seed = run->seed;
+  return it->options->costs ? read_costs(it) : time_stages(it);
+}
+
+static mz_status create_subject(const mz_simulated_profile_options *options, simulated_run **out) {
+  simulated_run *it;
+  MZ_TRY(mz_alloc(&it, 1, sizeof *it));
+  it->options = options;
+  mz_status status = find_machine(it);
+  if (status == MZ_OK) status = open_subject(it);
+  if (status == MZ_OK)
+    *out = it;
+  else
+    free(it);
+  return status;
+}
+
+/* ---- simulating ---- */
+
+/* As many units as a phase has rounds: so a measurement would have. */
+static int units_of(const simulated_run *it) {
+  const int64_t rounds = it->settings.train.phase_rounds;
+  return rounds < UNITS_LEAST ? UNITS_LEAST : rounds > UNITS_MOST ? UNITS_MOST : (int)rounds;
+}
+
+static mz_status simulate(void *context, const mz_plan *plan, mz_observation *out) {
+  simulated_run *it = context;
+  const int units = units_of(it);
+  mz_sim_clock clock = {0};
+  *out = (mz_observation){.plan = *plan, .rounds = units};
+  for (int i = 0; i < units; i++) {
+    mz_sim_unit unit;
+    MZ_TRY(mz_simulate_unit(&it->simulation, plan, it->unit++, &clock, &unit));
+    out->unit_s += unit.unit_s / units;
+    it->unit_s[i] = unit.unit_s;
+    for (int s = 0; s < it->outset.pipeline.stage_count; s++) {
+      mz_stage_sample *sum = &out->stages[s];
+      const mz_stage_sample *stage = &unit.stages[s];
+      sum->items += stage->items / units, sum->busy_s += stage->busy_s / units;
+      sum->cpu_s += stage->cpu_s / units, sum->elapsed_s += stage->elapsed_s / units;
+    }
+  }
+  out->round_s = mz_median(it->unit_s, units);
+  return MZ_OK;
+}
+
+mz_status mz_simulated_profile(const mz_simulated_profile_options *options, const mz_profile_watcher *watcher, cJSON **out) {
+  simulated_run *it;
+  MZ_TRY(create_subject(options, &it));
+  const mz_profile_subject subject = {.env = it->env->name,
+                                      .pipeline = &it->outset.pipeline,
+                                      .usual = it->outset.plan,
+                                      .seed = options->profile.run.seed,
+                                      .context = it,
+                                      .measure = simulate};
+  const mz_status status = mz_profile_measure(&subject, &options->profile, watcher, out);
+  if (status == MZ_OK) cJSON_AddStringToObject(*out, "machine_simulated", options->machine);
+  free(it);
+  return status;
+}
+
+/* ---- beside what was measured ---- */
+
+static mz_status predict(simulated_run *it, const mz_profile_watcher *watcher, mz_agreement *agreement) {
+  for (int i = 0; i < agreement->count; i++) {
+    mz_observation seen;
+    if (watcher->stopping && watcher->stopping(watcher->context)) return mz_fail(MZ_INTERRUPTED, "profile: stopped");
+    MZ_TRY(simulate(it, &agreement->plans[i].plan, &seen));
+    agreement->plans[i].simulated_s = seen.unit_s;
+  }
+  return MZ_OK;
+}
+
+mz_status mz_simulated_against(const mz_simulated_profile_options *options, const mz_profile_watcher *watcher, cJSON **out) {
+  simulated_run *it;
+  mz_profile_record measured = {0};
+  mz_agreement agreement = {0};
+  mz_status status;
+  MZ_TRY(create_subject(options, &it));
+  const mz_pipeline *pipeline = &it->outset.pipeline;
+  MZ_TRY_CLEANUP(mz_profile_record_read(&measured, options->against, "--against", it->env->name, pipeline, &it->outset.plan));
+  MZ_TRY_CLEANUP(mz_agreement_of(&agreement, pipeline, measured.seen, measured.count));
+  MZ_TRY_CLEANUP(predict(it, watcher, &agreement));
+  *out = mz_agreement_json(&agreement, pipeline);
+  cJSON_AddStringToObject(*out, "env", it->env->name);
+  cJSON_AddStringToObject(*out, "machine_simulated", options->machine);
+cleanup:
+  mz_agreement_free(&agreement);
+  mz_profile_record_free(&measured);
+  free(it);
+  return status;
+}
