@@ -22,8 +22,11 @@ static double shared_cores(const mz_allocator_options *options) {
 mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *options) {
   *out = NULL;
   const mz_strategy *strategy = options->strategy;
+  const mz_predictor *predictor = NULL;
   if (strategy == NULL) MZ_TRY(mz_strategy_find(options->settings->strategy, "allocate.strategy", &strategy));
   MZ_ASSERT(strategy->memory_bytes <= MZ_STRATEGY_MEMORY_MAX);
+  if (strcmp(options->settings->predictor, "auto") != 0)
+    MZ_TRY(mz_predictor_find(options->settings->predictor, "allocate.predictor", &predictor));
   MZ_TRY(mz_allocator_check(options));
   mz_allocator *a = NULL;
   MZ_TRY(mz_alloc(&a, 1, sizeof *a));
@@ -39,16 +42,27 @@ mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *op
   const int count = mz_allocator_history(options, used);
   for (int i = 0; i < count; i++) mz_evidence_add(&a->evidence, used[i]);
   if (count > 0) mz_evidence_fit(&a->evidence);
+  const mz_evidence *e = &a->evidence;
+  const mz_status status =
+      strategy->learns ? mz_champion_create(&a->champion, &e->pipeline, e->model.cores, predictor, MZ_OBSERVATIONS_MAX) : MZ_OK;
+  if (status != MZ_OK) {
+    free(a);
+    return status;
+  }
   *out = a;
   return MZ_OK;
 }
 
-void mz_allocator_free(mz_allocator *allocator) { free(allocator); }
+void mz_allocator_free(mz_allocator *allocator) {
+  if (allocator) mz_champion_free(allocator->champion);
+  free(allocator);
+}
 
 const mz_plan *mz_allocator_plan(const mz_allocator *allocator) { return &allocator->plan; }
 const mz_analytic *mz_allocator_model(const mz_allocator *allocator) { return &allocator->evidence.model; }
-mz_prediction mz_allocator_predict(const mz_allocator *allocator, const mz_plan *plan) {
-  return mz_analytic_predict(&allocator->evidence.model, plan);
+mz_prediction mz_allocator_predict(const mz_allocator *a, const mz_plan *plan) {
+  const mz_prediction analytic = mz_analytic_predict(&a->evidence.model, plan);
+  return a->champion ? mz_champion_predict(a->champion, plan, &analytic) : analytic;
 }
 
 /* ---- what is written into a decision ---- */
@@ -59,7 +73,7 @@ static mz_decision begin_decision(const mz_allocator *a, int64_t phase, int64_t 
   return (mz_decision){.phase = phase,
                        .round = round,
                        .strategy = a->strategy->name,
-                       .predictor = MODEL_NAME,
+                       .predictor = a->champion ? mz_champion_predictor(a->champion)->name : MODEL_NAME,
                        .plan = a->plan,
                        .predicted = a->expected,
                        .observed = NAN,
@@ -96,6 +110,7 @@ static void ask(mz_allocator *a, const mz_window *window, mz_proposal *out) {
                                   .plan = &a->plan,
                                   .window = window,
                                   .model = &a->evidence.model,
+                                  .champion = a->champion,
                                   .utilisation = a->evidence.utilisation,
                                   .cores = &a->evidence.cores,
                                   .memory = &a->evidence.memory,
@@ -149,9 +164,27 @@ static void find_objection(const mz_allocator *a, const mz_proposal *p, char out
     snprintf(out, 64, "saves %.3g %%, less than the %.3g %% asked for", 100 * gain, 100 * least);
 }
 
+/* Teaches the champion all that is known; a contest that this was reason for is told. */
+static void teach(mz_allocator *a, mz_decision *d) {
+  int count, before, plans;
+  if (a->champion == NULL) return;
+  mz_champion_contest(a->champion, &count, &before);
+  mz_champion_learn(a->champion, a->evidence.observations, a->evidence.count);
+  const mz_contender *contenders = mz_champion_contest(a->champion, &count, &plans);
+  d->predictor = mz_champion_predictor(a->champion)->name;
+  if (plans == before) return;
+  d->contest_plans = plans;
+  for (int i = 0; i < count && i < MZ_CONTEST_MAX; i++) {
+    d->contest[i].predictor = contenders[i].predictor->name;
+    d->contest[i].error = contenders[i].error;
+    d->contest_count = i + 1;
+  }
+}
+
 /* Asks the strategy. true: its proposal may be carried out; otherwise `d` says why not. */
 static bool consult(mz_allocator *a, const mz_window *window, mz_proposal *p, mz_decision *d) {
   char text[MZ_PLAN_TEXT], objection[64] = "";
+  teach(a, d);
   ask(a, window, p);
   if (p->predictor != NULL) d->predictor = p->predictor;
   if (p->binding != NULL) d->binding = p->binding;

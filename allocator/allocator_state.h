@@ -23,6 +23,7 @@ struct mz_allocator {
   const mz_strategy *strategy;
   alignas(max_align_t) uint8_t memory[MZ_STRATEGY_MEMORY_MAX]; /* the strategy's */
   mz_evidence evidence;
+  mz_champion *champion; /* NULL: the strategy does not learn */
 
   mz_allocator_state state;
   mz_plan plan, other;
@@ -53,7 +54,7 @@ static inline const char *mz_allocator_text(const mz_allocator *a, const mz_plan
 
 /* ---- verification (verify.c) ---- */
 
-/* Puts the proposal in force, on trial, in turns with the plan. worth: as a trial takes it; releases: it reserves less. */
+/* Puts the proposal in force, on trial, in turns with the plan; for good where nothing is to be verified. worth: as a trial takes it; releases: it reserves less. */
 void mz_verify_begin(mz_allocator *allocator, const mz_proposal *proposal, double worth, bool releases, mz_decision *decision);
 /* Takes the window as evidence and judges the trial, if one is on; true: that was the decision. */
 bool mz_verify_window(mz_allocator *allocator, const mz_window *window, mz_decision *decision);

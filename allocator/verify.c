@@ -17,8 +17,16 @@ const mz_plan *mz_allocator_kept(const mz_allocator *a) { return old_plan(a); }
 
 void mz_verify_begin(mz_allocator *a, const mz_proposal *p, double worth, bool releases, mz_decision *d) {
   const double concession = releases ? fmax(0, CONCESSION_MAX - a->conceded) : 0;
-  d->action = MZ_DECISION_TRY;
   d->expected = p->prediction;
+  if (!a->settings.verify) {
+    d->action = MZ_DECISION_CONFIRM;
+    a->other = a->plan;
+    a->plan = p->plan;
+    a->rounds = (mz_rounds){.warming = true};
+    mz_verify_rest(a);
+    return;
+  }
+  d->action = MZ_DECISION_TRY;
   mz_trial_begin(&a->trial, &a->rounds, worth, concession, log1p(a->settings.gain_min), (uint64_t)a->decisions);
   a->explores = p->explores;
   a->other = a->plan;

@@ -3,17 +3,13 @@
  * the one that reserves least is taken. Where nothing is predicted to be better for a while it tries a neighbour of which the
  * model cannot tell that it is worse: models are wrong, trials are short. One that is kept is soon followed by another, after one
  * that is undone it waits twice as long. */
-#include "allocator/strategies/strategy.h"
+#include "allocator/strategies/outlook.h"
+#include "allocator/strategies/patience.h"
 #include <math.h>
 #include <string.h>
 
-static const double CAUTION =
-    0.3; /* share of the way to the upper end of its interval that a far plan's prediction is taken for: half a
-                                       standard deviation; */
-static const double STEPS_HALF = 2; /* half as much at so many steps: how near plans differ is surer than how long they take */
-static const double TIE = 0.005;    /* relative difference in predicted time or cost that is none */
-static const double LITTLE = 1e-3;  /* share of the memory that may be used: nobody misses it */
-enum { PATIENCE_LEAST = 2, PATIENCE_MOST = 64, STEPS_MAX = 64, REACH_MAX = 64, MOVES_MAX = MZ_PLAN_KNOBS_MAX * REACH_MAX };
+static const double LITTLE = 1e-3; /* share of the memory that may be used: nobody misses it */
+enum { STEPS_MAX = 64, REACH_MAX = 64, MOVES_MAX = MZ_PLAN_KNOBS_MAX * REACH_MAX };
 
 typedef struct look {
   mz_plan plan;
@@ -42,24 +38,9 @@ static void remember(search *s, const look *l) {
   s->seen[at] = *l;
 }
 
-/* Steps between two plans that make predictions doubtful; how deep queues are does not. */
-static double steps_between(const mz_pipeline *pipeline, const mz_plan *plan, const mz_plan *from) {
-  mz_plan as_deep = *plan;
-  for (int q = 0; q < pipeline->queue_count; q++) {
-    const int capacity = pipeline->queues[q].capacity;
-    if (capacity >= 0) as_deep.values[capacity] = from->values[capacity];
-  }
-  return mz_plan_distance(pipeline, &as_deep, from);
-}
-
 static look predict(const mz_situation *situation, const mz_plan *plan) {
-  look l = {.plan = *plan, .prediction = mz_analytic_predict(situation->model, plan)};
-  const double steps = steps_between(situation->pipeline, plan, situation->plan);
-  l.cost = l.prediction.unit_s * pow(l.prediction.high / l.prediction.unit_s, CAUTION * steps / (steps + STEPS_HALF)) +
-           l.prediction.apart_s;
-  if (situation->settings->objective == MZ_OBJECTIVE_COST)
-    l.cost *= mz_plan_price_s(situation->pipeline, situation->settings, plan);
-  return l;
+  const mz_outlook o = mz_outlook_of(situation, plan);
+  return (look){.plan = *plan, .prediction = o.prediction, .cost = o.cost};
 }
 
 static look look_at(search *s, const mz_plan *plan) {
@@ -72,24 +53,6 @@ static look look_at(search *s, const mz_plan *plan) {
   if (l.refused == NULL && l.cost < s->best.cost) s->best = l;
   remember(s, &l);
   return l;
-}
-
-/* ---- what is reserved ---- */
-
-static int64_t threads_of(const mz_pipeline *pipeline, const mz_plan *plan) {
-  int64_t sum = 0;
-  for (int s = 0; s < pipeline->stage_count; s++) sum += mz_stage_threads(pipeline, s, plan);
-  return sum;
-}
-
-/* Below 0: a reserves less: fewer cores, then fewer bytes of those beyond what is reserved anyway, then fewer threads. */
-static double compare_reserved(const mz_situation *situation, const mz_plan *a, const mz_plan *b) {
-  const mz_pipeline *pipeline = situation->pipeline;
-  const double least = situation->bounds->memory_min;
-  const int cores = mz_plan_cores(pipeline, a) - mz_plan_cores(pipeline, b);
-  if (cores != 0) return cores;
-  const double bytes = fmax(mz_plan_bytes(pipeline, a, NULL, 0), least) - fmax(mz_plan_bytes(pipeline, b, NULL, 0), least);
-  return bytes != 0 ? bytes : (double)(threads_of(pipeline, a) - threads_of(pipeline, b));
 }
 
 /* ---- moves ---- */
@@ -128,7 +91,7 @@ static bool is_faster(const mz_situation *situation, const look *l, const look *
 }
 
 static bool is_leaner(const mz_situation *situation, const look *l, const look *best, double limit) {
-  return l->cost <= limit && compare_reserved(situation, &l->plan, &best->plan) < 0;
+  return l->cost <= limit && mz_outlook_reserved(situation, &l->plan, &best->plan) < 0;
 }
 
 /* Puts into `best` the preferred one of the plans that differ from `from` in at most so many knobs by at most so many steps. */
@@ -203,42 +166,25 @@ static void size_queues(search *s, double limit, look *chosen) {
 /* Returns whether a plan counts as good as the best: the time lost by reserving less must not make it as bad as the plan in
  * force. */
 static double tie_limit(const search *s, const look *base) {
-  const double worth_changing = base->cost * (1 - TIE), limit = s->best.cost * (1 + TIE);
+  const double worth_changing = base->cost * (1 - MZ_OUTLOOK_TIE), limit = s->best.cost * (1 + MZ_OUTLOOK_TIE);
   return s->best.cost < worth_changing ? fmin(limit, worth_changing * (1 - 1e-9)) : limit;
 }
 
 /* ---- in words ---- */
 
-enum { SECONDS_TEXT = 16, BINDS_TEXT = 52 };
-
-static const char *seconds_text(double seconds, char out[SECONDS_TEXT]) {
-  static const struct {
-    double least, unit;
-    const char *name;
-  } units[] = {{1, 1, "s"}, {1e-3, 1e-3, "ms"}, {0, 1e-6, "us"}};
-  int i = 0;
-  while (seconds < units[i].least) i++;
-  snprintf(out, SECONDS_TEXT, "%.3g %s", seconds / units[i].unit, units[i].name);
-  return out;
-}
+enum { BINDS_TEXT = 52 };
 
 static void say_why_not(const mz_situation *situation, const look *l, const look *chosen, char out[64]) {
-  const bool time = situation->settings->objective == MZ_OBJECTIVE_TIME;
-  const double percent = 100 * (l->cost / chosen->cost - 1);
   if (l->refused != NULL)
     snprintf(out, 64, "%s", l->refused);
-  else if (percent >= 100 * TIE)
-    snprintf(out, 64, "predicted %.2g %% %s", percent, time ? "slower" : "dearer");
-  else if (compare_reserved(situation, &l->plan, &chosen->plan) > 0)
-    snprintf(out, 64, "predicted no better, reserves more");
   else
-    snprintf(out, 64, "predicted no better");
+    mz_outlook_why_not(situation, &l->plan, l->cost, &chosen->plan, chosen->cost, out);
 }
 
 /* The chosen plan is at the end of a range beyond which the model would continue, perhaps with a step of another knob. */
 static bool ends_at_range(const mz_situation *situation, const look *chosen) {
   const mz_pipeline *pipeline = situation->pipeline;
-  const double limit = chosen->cost * (1 - TIE);
+  const double limit = chosen->cost * (1 - MZ_OUTLOOK_TIE);
   for (int k = 0; k < pipeline->knob_count; k++) {
     const mz_knob *knob = &pipeline->knobs[k];
     if (knob->scale == MZ_SCALE_CHOICE || chosen->plan.values[k] != knob->max) continue;
@@ -266,9 +212,9 @@ static void say_binding(const mz_situation *situation, const mz_plan *plan, char
 }
 
 static void say_reason(const mz_situation *situation, const look *base, const look *chosen, mz_proposal *out) {
-  char plan[96], now[SECONDS_TEXT], then[SECONDS_TEXT], binds[BINDS_TEXT];
-  seconds_text(base->prediction.unit_s, now);
-  seconds_text(chosen->prediction.unit_s, then);
+  char plan[96], now[MZ_OUTLOOK_TEXT], then[MZ_OUTLOOK_TEXT], binds[BINDS_TEXT];
+  mz_outlook_text(base->prediction.unit_s, now);
+  mz_outlook_text(chosen->prediction.unit_s, then);
   say_binding(situation, &chosen->plan, binds);
   mz_plan_text(situation->pipeline, &chosen->plan, &base->plan, plan, sizeof plan);
   if (!out->change)
@@ -325,25 +271,9 @@ static bool explore(const mz_situation *situation, const look *base, mz_proposal
   return true;
 }
 
-typedef struct patience {
-  int quiet;        /* proposals in a row that changed nothing */
-  int wait;         /* so many before exploring */
-  bool exploring;   /* the last proposal did */
-  mz_plan explored; /* what it tried */
-} patience;
-
-static void learn_patience(const mz_situation *situation, patience *p) {
-  const bool kept = p->exploring && mz_plan_equal(situation->pipeline, &p->explored, situation->plan);
-  if (p->wait == 0 || kept)
-    p->wait = PATIENCE_LEAST;
-  else if (p->exploring && p->wait < PATIENCE_MOST)
-    p->wait *= 2;
-  p->exploring = false;
-}
-
 static void propose(const mz_situation *situation, void *memory, mz_proposal *out) {
-  patience *p = memory;
-  learn_patience(situation, p);
+  mz_patience *p = memory;
+  mz_patience_follow(p, situation->pipeline, situation->plan);
   *out = (mz_proposal){.plan = *situation->plan, .predictor = "analytic model", .binding = ""};
   search s = {.situation = situation};
   const look base = look_at(&s, situation->plan);
@@ -357,24 +287,25 @@ static void propose(const mz_situation *situation, void *memory, mz_proposal *ou
   for (int device = situation->pipeline->device_count > 1 ? situation->pipeline->device_count - 1 : -1; device >= -1; device--)
     if (widen(&s, device, &wide)) descend(&s, &wide, is_faster, 0);
   descend(&s, &chosen, is_faster, 0);
-  for (bool first = true; first || s.best.cost < chosen.cost * (1 - TIE); first = false) {
+  for (bool first = true; first || s.best.cost < chosen.cost * (1 - MZ_OUTLOOK_TIE); first = false) {
     chosen = s.best; /* on the way to a leaner plan a faster one may come into sight */
     descend(&s, &chosen, is_faster, 0);
     descend(&s, &chosen, is_leaner, tie_limit(&s, &base));
   }
   size_queues(&s, tie_limit(&s, &base), &chosen);
-  if (!(chosen.cost < base.cost * (1 - TIE))) chosen = base;
+  if (!(chosen.cost < base.cost * (1 - MZ_OUTLOOK_TIE))) chosen = base;
   const bool found = !mz_plan_equal(situation->pipeline, &chosen.plan, &base.plan);
-  p->quiet = found || situation->window == NULL ? 0 : p->quiet + 1;
-  if (p->quiet > p->wait && explore(situation, &base, out)) {
-    *p = (patience){.wait = p->wait, .exploring = true, .explored = out->plan};
+  const bool quiet = !found && situation->window != NULL;
+  if (quiet && mz_patience_due(p) && explore(situation, &base, out)) {
+    mz_patience_explores(p, &out->plan);
     return;
   }
+  mz_patience_quiet(p, quiet);
 
   out->change = !mz_plan_equal(situation->pipeline, &chosen.plan, &base.plan);
   out->plan = chosen.plan;
   out->prediction = chosen.prediction;
-  if (s.refused.refused != NULL && s.refused.cost < chosen.cost * (1 - TIE))
+  if (s.refused.refused != NULL && s.refused.cost < chosen.cost * (1 - MZ_OUTLOOK_TIE))
     out->binding = s.refused.refused;
   else if (ends_at_range(situation, &chosen))
     out->binding = "knob range";
@@ -386,6 +317,6 @@ const mz_strategy mz_strategy_greedy = {
     .name = "greedy",
     .summary = "goes downhill to the plan that the analytic model predicts to be fastest (or cheapest)",
     .source = "baseline",
-    .memory_bytes = sizeof(patience),
+    .memory_bytes = sizeof(mz_patience),
     .propose = propose,
 };

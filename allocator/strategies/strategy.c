@@ -2,7 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-const mz_strategy *const mz_strategies[] = {&mz_strategy_fixed, &mz_strategy_demand, &mz_strategy_greedy, NULL};
+const mz_strategy *const mz_strategies[] = {&mz_strategy_fixed, &mz_strategy_demand, &mz_strategy_greedy, &mz_strategy_adaptive,
+                                            NULL};
 enum { STRATEGIES = sizeof mz_strategies / sizeof *mz_strategies - 1 };
 
 const char *mz_strategy_name(int index) { return index >= 0 && index < STRATEGIES ? mz_strategies[index]->name : NULL; }
@@ -26,5 +27,6 @@ mz_status mz_strategy_find(const char *name, const char *where, const mz_strateg
 
 mz_prediction mz_situation_predict(const mz_situation *situation, const mz_plan *plan) {
   if (!situation->model || situation->model->observations == 0) return (mz_prediction)MZ_UNPREDICTED;
-  return mz_analytic_predict(situation->model, plan);
+  const mz_prediction analytic = mz_analytic_predict(situation->model, plan);
+  return situation->champion ? mz_champion_predict(situation->champion, plan, &analytic) : analytic;
 }

@@ -5,6 +5,7 @@
 #include "allocator/model/analytic.h"
 #include "allocator/model/forecast.h"
 #include "allocator/pipeline/allocation_settings.h"
+#include "allocator/predictors/champion.h"
 
 enum { MZ_CANDIDATES_MAX = 8, MZ_REASON_BYTES = 240 };
 
@@ -15,6 +16,7 @@ typedef struct mz_situation {
   const mz_plan *plan;                                    /* in force */
   const mz_window *window;                                /* that just ended; NULL: nothing has run yet */
   const mz_analytic *model;                               /* fitted to all that was seen */
+  const mz_champion *champion;                            /* NULL: the strategy does not learn */
   const mz_forecaster *utilisation;                       /* [stage_count] busy / (threads · wall) of each stage */
   const mz_forecaster *cores;                             /* CPU seconds per second of the run */
   const mz_forecaster *memory;                            /* resident bytes */
@@ -47,13 +49,14 @@ typedef struct mz_strategy {
   size_t memory_bytes;
   /* settings->… may be looked at by any; `memory` is the strategy's own. */
   void (*propose)(const mz_situation *situation, void *memory, mz_proposal *out);
+  bool learns; /* a champion is taught what was measured, and predicts in the model's place */
 } mz_strategy;
 
-extern const mz_strategy mz_strategy_fixed, mz_strategy_demand, mz_strategy_greedy;
+extern const mz_strategy mz_strategy_fixed, mz_strategy_demand, mz_strategy_greedy, mz_strategy_adaptive;
 extern const mz_strategy *const mz_strategies[]; /* NULL-terminated */
 const char *mz_strategy_name(int index);         /* NULL past the last one */
 /* MZ_E_CONFIG naming the nearest. */
 mz_status mz_strategy_find(const char *name, const char *where, const mz_strategy **out);
 enum { MZ_STRATEGY_MEMORY_MAX = 4096 };
-/* By the analytic model; all NAN where it has seen no observation yet. */
+/* By the champion where there is one, otherwise by the analytic model; all NAN where nothing was seen yet. */
 mz_prediction mz_situation_predict(const mz_situation *situation, const mz_plan *plan);

@@ -1,4 +1,4 @@
-#include "muzero/steering/profile.h"
+#include "muzero/compare/simulated_profile.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/training/session.h"
@@ -9,8 +9,8 @@
 
 typedef struct profile_arguments {
   mz_session_arguments session;
-  const char *env, *preset, *grid;
-  int64_t plans, passes;
+  const char *env, *preset, *grid, *machine, *costs, *against;
+  int64_t plans, passes, again;
 } profile_arguments;
 
 #define AT(field) offsetof(profile_arguments, field)
@@ -41,20 +41,56 @@ static const mz_option options[] = {
      .max = 64,
      .class_ = MZ_OPERATIONAL,
      .help = "times that every plan is measured"},
+    {.name = "--again",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(again),
+     .value = "N",
+     .otherwise = "as --passes, 5 at least",
+     .min = 0,
+     .max = 64,
+     .class_ = MZ_OPERATIONAL,
+     .help = "times that the five best and the default are measured once more; 0: the best may only have been lucky"},
+    {.name = "--machine",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(machine),
+     .value = "TEXT",
+     .otherwise = "this machine",
+     .class_ = MZ_OPERATIONAL,
+     .help = "a simulated one instead, in virtual time: sim:cores=64,numa=2,gpus=4; every figure is labelled simulated, and none "
+             "goes into a history"},
+    {.name = "--costs",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(costs),
+     .value = "FILE",
+     .otherwise = "stages are timed here",
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --machine: what a profile measured the stages to cost, FILE having its --json lines"},
+    {.name = "--against",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(against),
+     .value = "FILE",
+     .otherwise = "plans are drawn, or --grid's",
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --machine: simulate the plans that another profile measured, and compare"},
     MZ_OPTION_PRESET(AT(preset)),
     {0},
 };
 
+typedef struct view {
+  bool json, simulated;
+} view;
+
 static void show(void *context, const mz_profile_progress *p) {
-  const bool json = *(const bool *)context;
+  const view *v = context;
   char left[MZ_TEXT_SIZE];
-  if (json) {
+  if (v->json) {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "event", "measurement");
     cJSON_AddNumberToObject(o, "done", p->done);
     cJSON_AddNumberToObject(o, "all", p->all);
     cJSON_AddNumberToObject(o, "round_s", p->round_s);
     cJSON_AddStringToObject(o, "plan", p->plan);
+    if (v->simulated) cJSON_AddTrueToObject(o, "simulated");
     mz_print_json(o);
   } else if (isatty(STDERR_FILENO))
     fprintf(stderr, "\r\033[K%d of %d, left %s: %s: %.4g ms a round", p->done, p->all, mz_text_time(p->left_s, left), p->plan,
@@ -96,27 +132,88 @@ static void print_result(const cJSON *result, const char *history) {
   if (history && strcmp(history, "none") != 0) printf("kept in %s\n", mz_text_shown(history, shown));
 }
 
+/* ---- a simulated machine ---- */
+
+static void print_percent(const char *name, const cJSON *result, const char *median, const char *p90) {
+  printf("%-16s median %.1f %%, 90 %% of plans within %.1f %%\n", name, 100 * mz_json_number_or_nan(result, median),
+         100 * mz_json_number_or_nan(result, p90));
+}
+
+static void print_agreement(const cJSON *result) {
+  const cJSON *row;
+  printf("%12s %12s %8s  plan\n", "measured, ms", "simulated", "error");
+  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(result, "plans")) {
+    printf("%12.4g %12.4g %+7.1f%% ", 1e3 * mz_json_number_or_nan(row, "measured_s"),
+           1e3 * mz_json_number_or_nan(row, "simulated_s"), 100 * mz_json_number_or_nan(row, "error"));
+    print_plan(cJSON_GetObjectItemCaseSensitive(row, "plan"));
+  }
+  printf("\n");
+  print_percent("error", result, "median_error", "p90_error");
+  printf("%-16s %.1f %%, median error with its sign %+.1f %%\n", "worst error",
+         100 * mz_json_number_or_nan(result, "worst_error"), 100 * mz_json_number_or_nan(result, "bias"));
+  if (isfinite(mz_json_number_or_nan(result, "noise_median")))
+    print_percent("measured twice", result, "noise_median", "noise_p90");
+  printf("%-16s %.1f %%: time of the plan that is simulated to be fastest over that of the fastest\n", "regret",
+         100 * mz_json_number_or_nan(result, "regret"));
+  if (isfinite(mz_json_number_or_nan(result, "noise_regret")))
+    printf("%-16s %.1f %%: of one half of the measurements' choice by the other half\n", "",
+           100 * mz_json_number_or_nan(result, "noise_regret"));
+}
+
+static void print_label(const cJSON *result) {
+  char shown[MZ_SHOWN_SIZE];
+  const char *machine = mz_json_text_or_empty(result, "machine_simulated");
+  if (machine[0]) printf("Every figure is simulated, in virtual time, on %s\n\n", mz_text_shown(machine, shown));
+}
+
+static mz_status check(const profile_arguments *arguments) {
+  const char *needs = arguments->costs ? "--costs" : "--against";
+  if (!arguments->machine && (arguments->costs || arguments->against))
+    return mz_fail(MZ_E_USAGE, "%s: needs --machine sim:…, a machine to simulate", needs);
+  if (arguments->against && arguments->grid)
+    return mz_fail(MZ_E_USAGE, "--against: simulates the plans of its file; leave --grid out");
+  return MZ_OK;
+}
+
+/* ---- all of it ---- */
+
+static mz_profile_options options_of(const profile_arguments *arguments) {
+  mz_profile_options out = {.run = mz_session_run_options(&arguments->session),
+                            .plans = (int)arguments->plans,
+                            .grid = arguments->grid,
+                            .passes = (int)arguments->passes,
+                            .again = arguments->again == MZ_COUNT_UNSET ? MZ_PROFILE_AGAIN_CHOSEN : (int)arguments->again,
+                            .for_s = isnan(arguments->session.for_s) ? 0 : arguments->session.for_s};
+  out.run.env = arguments->env;
+  out.run.preset = arguments->preset;
+  if (arguments->machine && !arguments->session.history) out.run.history = "none";
+  return out;
+}
+
 static mz_status profile(const void *given) {
   const profile_arguments *arguments = given;
+  MZ_TRY(check(arguments));
   mz_signals_handle();
-  bool json = arguments->session.json;
-  mz_profile_options profiled = {.run = mz_session_run_options(&arguments->session),
-                                 .plans = (int)arguments->plans,
-                                 .grid = arguments->grid,
-                                 .passes = (int)arguments->passes,
-                                 .for_s = isnan(arguments->session.for_s) ? 0 : arguments->session.for_s};
-  profiled.run.env = arguments->env;
-  profiled.run.preset = arguments->preset;
-  const mz_profile_watcher watcher = {.context = &json, .progress = show, .stopping = stopping};
+  const mz_profile_options asked = options_of(arguments);
+  const mz_simulated_profile_options simulated = {
+      .profile = asked, .machine = arguments->machine, .costs = arguments->costs, .against = arguments->against};
+  view shown = {.json = arguments->session.json, .simulated = arguments->machine != NULL};
+  const mz_profile_watcher watcher = {.context = &shown, .progress = show, .stopping = stopping};
   cJSON *result;
-  mz_status status = mz_profile(&profiled, &watcher, &result);
-  if (!json && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
+  mz_status status = arguments->against   ? mz_simulated_against(&simulated, &watcher, &result)
+                     : arguments->machine ? mz_simulated_profile(&simulated, &watcher, &result)
+                                          : mz_profile(&asked, &watcher, &result);
+  if (!shown.json && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
   MZ_TRY(status);
-  if (json) {
+  if (shown.json) {
     cJSON_AddStringToObject(result, "event", "done");
     return mz_print_json(result);
   }
-  print_result(result, profiled.run.history);
+  print_label(result);
+  if (arguments->against)
+    print_agreement(result);
+  else
+    print_result(result, asked.run.history);
   cJSON_Delete(result);
   return mz_print_flush();
 }
@@ -124,15 +221,18 @@ static mz_status profile(const void *given) {
 const mz_command mz_command_profile = {
     .name = "profile",
     .summary = "measure plans on this machine, for the allocator to begin with",
-    .about = "Runs whole phases under plan after plan (the default, the plain one, a Latin hypercube and random draws), "
-             "interleaved and repeated, and "
-             "keeps what it measures in the history, where later runs of the same environment, network and machine find it. "
-             "Ctrl-C or --for "
-             "ends it early; what was measured is kept. --rounds, --env-steps, --updates and --until do not apply.",
+    .about =
+        "Runs whole phases under plan after plan (the default, the plain one, a Latin hypercube and random draws), "
+        "interleaved and repeated, and "
+        "keeps what it measures in the history, where later runs of the same environment, network and machine find it. "
+        "Ctrl-C or --for "
+        "ends it early; what was measured is kept. --rounds, --env-steps, --updates and --until do not apply. With --machine the "
+        "plans are measured on a simulated machine; --costs and --against take what profiles printed with --json.",
     .options = options,
     .shared = mz_session_options,
     .arguments_size = sizeof(profile_arguments),
     .lists_settings = true,
-    .examples = {"profile cartpole", "profile tictactoe --grid 'cpu_actor=1,2,4;mcts_storage_size=1,8,64' --for 10m"},
+    .examples = {"profile tictactoe --grid 'cpu_actor=1,2,4;mcts_storage_size=1,8,64' --for 10m",
+                 "profile cartpole --machine sim:cores=64,numa=2"},
     .run = profile,
 };

@@ -2,7 +2,6 @@
 #include "base/machine/machine.h"
 #include "muzero/knobs.h"
 #include "muzero/steering/trainer_pipeline.h"
-#include <math.h>
 #include <sched.h>
 #include <string.h>
 
@@ -60,33 +59,6 @@ static mz_status hold_devices(const mz_devices *devices, const mz_placement_sett
 
 /* ---- the start plan ---- */
 
-/* Knob k a step lower, or as many as it takes until the plan needs less: a bound above what there is changes nothing. False: no value
- * does. */
-static bool step_down(const mz_pipeline *pipeline, mz_plan *plan, int k) {
-  const double bytes = mz_plan_bytes(pipeline, plan, NULL, 0);
-  while (plan->values[k] > pipeline->knobs[k].min) {
-    plan->values[k] = mz_knob_step(&pipeline->knobs[k], plan->values[k], -1);
-    if (mz_plan_bytes(pipeline, plan, NULL, 0) < bytes) return true;
-  }
-  return false;
-}
-
-/* Rather packed, slower and with less at a time than refused: the step down that gives most, until it fits or nothing is left. */
-static void shrink(const mz_pipeline *pipeline, double most, mz_plan *plan) {
-  while (mz_plan_bytes(pipeline, plan, NULL, 0) > most) {
-    mz_plan best;
-    double least = INFINITY;
-    for (int k = 0; k < pipeline->knob_count; k++) {
-      mz_plan down = *plan;
-      if (!step_down(pipeline, &down, k)) continue;
-      const double bytes = mz_plan_bytes(pipeline, &down, NULL, 0);
-      if (bytes < least) best = down, least = bytes;
-    }
-    if (isinf(least)) return;
-    *plan = best;
-  }
-}
-
 mz_status mz_outset_find(mz_outset *o, const mz_settings *settings, const mz_memory *memory, const mz_outset_options *options) {
   MZ_TRY(mz_devices_find(&o->devices, settings->allocation.cpu, "devices.cpu"));
   return mz_outset_on_devices(o, settings, memory, options);
@@ -110,7 +82,7 @@ mz_status mz_outset_on_devices(mz_outset *o, const mz_settings *settings, const 
     int64_t value = options->last ? before.values[k] : plain && !mz_knob_packs(&o->pipeline, k) ? knob->min : o->plan.values[k];
     o->plan.values[k] = mz_knob_clamp(knob, value);
   }
-  shrink(&o->pipeline, options->bounds.memory_max, &o->plan);
+  mz_plan_shrink(&o->pipeline, options->bounds.memory_max, &o->plan);
   return MZ_OK;
 }
 
@@ -149,6 +121,6 @@ cleanup:
 
 double mz_outset_least(const mz_outset *outset) {
   mz_plan plan = outset->plan;
-  shrink(&outset->pipeline, 0, &plan);
+  mz_plan_shrink(&outset->pipeline, 0, &plan);
   return mz_plan_bytes(&outset->pipeline, &plan, NULL, 0);
 }

@@ -72,6 +72,7 @@ typedef struct learning {
   mz_actor *actor;
   mz_buffer *buffer;
   mz_batch batch;
+  mz_stage stage; /* of the pool's tasks */
   mz_pool *pool;
   mz_learner *learner;
   float *errors;
@@ -125,11 +126,21 @@ static mz_status make_learner(learning *l) {
   MZ_TRY(mz_alloc(&l->errors, (size_t)settings.batch_size, sizeof *l->errors));
   MZ_TRY(mz_batch_init(&l->batch, &l->state->env->spec, (int)settings.batch_size, (int)settings.loss.unroll,
                        mz_loss_observed(&settings.loss)));
-  MZ_TRY(mz_pool_create(&l->pool, "probe", 1, NULL));
+  MZ_TRY(mz_pool_create(&l->pool, "probe", 1, &l->stage));
   MZ_TRY(mz_learner_create(&l->learner, &l->state->model, &mz_backend_cpu, &settings, l->pool));
   memcpy(mz_learner_weights(l->learner), mz_learner_weights(l->state->learner),
          (size_t)l->state->model.params.size * sizeof(float));
   return mz_learner_weights_changed(l->learner);
+}
+
+static void free_learning(learning *l) {
+  mz_learner_free(l->learner);
+  if (l->pool) mz_pool_free(l->pool);
+  mz_batch_deinit(&l->batch);
+  if (l->buffer) mz_buffer_free(l->buffer);
+  if (l->actor) mz_actor_free(l->actor);
+  if (l->games) mz_games_free(l->games);
+  free(l->errors);
 }
 
 /* Reanalysis is not timed: what it adds to a batch is seen once the run has begun. */
@@ -145,13 +156,27 @@ static mz_status probe_learning(const mz_state *state, mz_pipeline_stage *batch,
     batch->probe_batch[0] = 1;
   }
 cleanup:
-  mz_learner_free(l.learner);
-  if (l.pool) mz_pool_free(l.pool);
-  mz_batch_deinit(&l.batch);
-  if (l.buffer) mz_buffer_free(l.buffer);
-  if (l.actor) mz_actor_free(l.actor);
-  if (l.games) mz_games_free(l.games);
-  free(l.errors);
+  free_learning(&l);
+  return status;
+}
+
+/* What the pool's tasks do not account for is done by the calling thread alone. */
+mz_status mz_probe_serial(const mz_state *state, double *share) {
+  enum { TIMES = 15 };
+  learning l = {.state = state};
+  double shares[TIMES];
+  mz_status status;
+  MZ_TRY_CLEANUP(make_learner(&l));
+  MZ_TRY_CLEANUP(update_once(&l)); /* warm */
+  for (int i = 0; i < TIMES; i++) {
+    const uint64_t start = mz_clock_thread_ns(), tasks = atomic_load(&l.stage.cpu_ns);
+    MZ_TRY_CLEANUP(update_once(&l));
+    const double all = (double)(mz_clock_thread_ns() - start), shared = (double)(atomic_load(&l.stage.cpu_ns) - tasks);
+    shares[i] = all > 0 ? fmin(fmax(1 - shared / all, 0), 1) : 0;
+  }
+  *share = mz_median(shares, TIMES);
+cleanup:
+  free_learning(&l);
   return status;
 }
 

@@ -7,3 +7,5 @@
 /* Fills handoff_s, and probe_batch and probe_s of the actor, batch and learner stages: CPU time of the calling thread, with
  * weights, games and replay of its own, so that the state is not touched. */
 mz_status mz_probe(mz_pipeline *pipeline, const mz_state *state);
+/* Computes the share of an update that one thread does alone, by CPU time of updates on the calling thread. */
+mz_status mz_probe_serial(const mz_state *state, double *share);

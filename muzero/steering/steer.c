@@ -75,7 +75,8 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->options.start = s->outset.plan;
   mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
-  if (strategy != &mz_strategy_fixed) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, state));
+  /* A profile is for other runs, which want to know what its rows are of. */
+  if (strategy != &mz_strategy_fixed || strcmp(s->source, "profile") == 0) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, state));
   s->options.pipeline = &s->outset.pipeline;
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;

@@ -2,7 +2,7 @@
 
 static void strategies_are_found_by_name(void **state) {
   (void)state;
-  static const char *const names[] = {"fixed", "demand", "greedy"};
+  static const char *const names[] = {"fixed", "demand", "greedy", "adaptive"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const mz_strategy *found = NULL;
     assert_int_equal(mz_strategy_find(names[i], "allocate.strategy", &found), MZ_OK);
@@ -21,8 +21,8 @@ static void unknown_ones_name_the_nearest(void **state) {
   (void)state;
   expect_message("gredy", "--allocate: 'gredy' is no strategy; did you mean greedy?");
   expect_message("Fixd", "--allocate: 'Fixd' is no strategy; did you mean fixed?");
-  expect_message("zzzzzzzz", "--allocate: 'zzzzzzzz' is no strategy; there are fixed, demand, greedy");
-  expect_message("", "--allocate: '' is no strategy; there are fixed, demand, greedy");
+  expect_message("zzzzzzzz", "--allocate: 'zzzzzzzz' is no strategy; there are fixed, demand, greedy, adaptive");
+  expect_message("", "--allocate: '' is no strategy; there are fixed, demand, greedy, adaptive");
 }
 
 /* Whatever a strategy is told, it fills its proposal in, and keeps to its memory. */
@@ -38,7 +38,10 @@ static void every_strategy_answers(void **state) {
     mz_analytic_init(&model, &p.pipeline, 4);
     memset(p.strategy_memory + strategy->memory_bytes, 0xA5, sizeof p.strategy_memory - strategy->memory_bytes);
     mz_situation situation = plant_situation(&p);
+    mz_champion *champion = NULL;
+    if (strategy->learns) assert_int_equal(mz_champion_create(&champion, &p.pipeline, 4, NULL, 1), MZ_OK);
     situation.model = &model;
+    situation.champion = champion;
     situation.window = NULL;
     for (int phase = 0; phase < 5; phase++) {
       memset(&p.proposal, 0xFF, sizeof p.proposal);
@@ -53,6 +56,7 @@ static void every_strategy_answers(void **state) {
       plant_run(&p);
       situation.window = &p.window;
     }
+    mz_champion_free(champion);
     for (size_t at = strategy->memory_bytes; at < sizeof p.strategy_memory; at++) assert_int_equal(p.strategy_memory[at], 0xA5);
   }
 }

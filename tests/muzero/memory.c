@@ -78,7 +78,9 @@ static sample measure(const char *env, const char *const *sets, int count, int r
   return out;
 }
 
-#define QUICK "simulations=2", "eval.games=2", "eval.simulations=1", "train.phase_rounds=10", "loop_count=2", "td_steps=5"
+#define QUICK                                                                                                                    \
+  "simulations=2", "eval.games=2", "eval.simulations=1", "train.phase_rounds=10", "loop_count=2", "td_steps=5",                  \
+      "allocate.strategy=fixed" /* a plan on trial within a phase is said by nobody here */
 
 typedef struct config {
   const char *name, *env;

@@ -1,0 +1,10 @@
+/* Searches the plans of a situation for what its predictions take to be fastest, or cheapest (outlook.h). Pure functions. */
+#pragma once
+#include "allocator/search/search.h"
+#include "allocator/strategies/strategy.h"
+
+/* By allocate.search, from the plan in force; energies are logarithms of an outlook's cost. */
+void mz_plan_search(const mz_situation *situation, mz_search_result *out);
+/* Of the plans found that count as equally good, and as better than `base_cost`, the one that reserves least: its index in `kept`;
+ * −1: none is better. */
+int mz_plan_search_choose(const mz_situation *situation, const mz_search_result *found, double base_cost);

@@ -1,0 +1,135 @@
+#include "muzero/steering/planning.h"
+#include "allocator/records/history.h"
+#include "allocator/strategies/plan_search.h"
+#include "base/machine/machine.h"
+#include "muzero/steering/history_key.h"
+#include "muzero/steering/probe.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HISTORY_ROWS = 256 };
+
+typedef struct subject { /* what is planned for */
+  const mz_env *env;
+  mz_settings settings;
+  mz_memory memory;
+  mz_outset outset;
+  mz_state state;
+  mz_observation read[HISTORY_ROWS], seen[MZ_HISTORY_USED_MAX]; /* in the history; chosen from it, as a run does */
+  int seen_count;
+  mz_champion *champion;
+} subject;
+
+/* ---- what is known ---- */
+
+static mz_status find_bounds(const subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_bounds *out) {
+  if (!machine) return mz_outset_bounds(out, &it->settings.allocation, run->threads);
+  mz_grants grants = {
+      .cores = mz_sim_machine_cores(machine), .gpus = (int)machine->gpus, .memory_bytes = machine->memory * 0x1p30};
+  if (run->threads > 0 && run->threads < grants.cores) grants.cores = run->threads;
+  return mz_bounds_resolve(out, &it->settings.allocation, &grants);
+}
+
+static mz_status begin(subject *it, const mz_run_options *run, const mz_sim_machine *machine, const mz_bounds *bounds) {
+  const mz_outset_options options = {.bounds = *bounds, .threads = run->threads};
+  MZ_TRY(mz_outset_fits(&it->memory, it->env, &it->settings, &options));
+  if (!machine) return mz_outset_find(&it->outset, &it->settings, &it->memory, &options);
+  mz_sim_machine_devices(machine, &it->outset.devices);
+  return mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &options);
+}
+
+static mz_status probe(subject *it, uint64_t seed) {
+  mz_status status = mz_state_init(&it->state, it->env, &it->settings, seed, 1);
+  if (status == MZ_OK) status = mz_probe(&it->outset.pipeline, &it->state);
+  return status;
+}
+
+static mz_status read_history(subject *it, const mz_run_options *run, double cores) {
+  mz_history *history = NULL;
+  mz_history_row *rows = NULL;
+  mz_history_key key = {0};
+  mz_history_key_of(&key, it->env, &it->settings, &it->state.model, cores, &it->outset.devices);
+  const mz_status opened = mz_history_open(&history, run->history ? run->history : "none");
+  if (opened != MZ_OK) return opened == MZ_E_IO && run->history_optional ? MZ_OK : opened;
+  int count = 0;
+  const mz_status status = mz_history_read(history, &key, &it->outset.pipeline, HISTORY_ROWS, &rows, &count);
+  for (int i = 0; status == MZ_OK && i < count; i++) it->read[i] = rows[i].observation;
+  free(rows);
+  mz_history_close(history);
+  const mz_allocator_options options = {.pipeline = &it->outset.pipeline, .history = it->read, .history_count = count};
+  const mz_observation *used[MZ_HISTORY_USED_MAX];
+  it->seen_count = status == MZ_OK ? mz_allocator_history(&options, used) : 0;
+  for (int i = 0; i < it->seen_count; i++) it->seen[i] = *used[i];
+  return status;
+}
+
+static mz_status teach(subject *it, double cores) {
+  const mz_predictor *only = NULL;
+  const char *name = it->settings.allocation.predictor;
+  if (strcmp(name, "auto") != 0) MZ_TRY(mz_predictor_find(name, "allocate.predictor", &only));
+  MZ_TRY(mz_champion_create(&it->champion, &it->outset.pipeline, cores, only, MZ_HISTORY_USED_MAX));
+  mz_champion_learn(it->champion, it->seen, it->seen_count);
+  return MZ_OK;
+}
+
+/* ---- planning ---- */
+
+static void search(const subject *it, mz_planning *out) {
+  mz_analytic model;
+  mz_analytic_init(&model, &out->pipeline, out->bounds.cpu_max);
+  mz_analytic_fit(&model, it->seen, it->seen_count);
+  const mz_situation situation = {.pipeline = &out->pipeline,
+                                  .settings = &out->settings,
+                                  .bounds = &out->bounds,
+                                  .plan = &out->start,
+                                  .model = &model,
+                                  .champion = it->champion};
+  out->of_start = out->of_best = mz_outlook_of(&situation, &out->start);
+  out->best = out->start;
+  mz_plan_search(&situation, &out->found);
+  const int chosen = mz_plan_search_choose(&situation, &out->found, out->of_start.cost);
+  if (chosen < 0) return;
+  out->best = out->found.kept[chosen].plan;
+  out->of_best = mz_outlook_of(&situation, &out->best);
+}
+
+static mz_status plan(subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_planning *out) {
+  MZ_TRY(mz_env_find(run->env, &it->env));
+  MZ_TRY(mz_settings_for_new_run(run, &it->settings));
+  MZ_TRY(find_bounds(it, run, machine, &out->bounds));
+  MZ_TRY(begin(it, run, machine, &out->bounds));
+  MZ_TRY(probe(it, run->seed));
+  if (machine)
+    it->outset.pipeline.handoff_s = machine->wake * 1e-6;
+  else
+    MZ_TRY(read_history(it, run, out->bounds.cpu_max));
+  out->pipeline = it->outset.pipeline;
+  out->settings = it->settings.allocation;
+  out->start = it->outset.plan;
+  MZ_TRY(teach(it, out->bounds.cpu_max));
+  out->predictor = mz_champion_predictor(it->champion)->name;
+  out->plans_measured = mz_champion_lessons(it->champion)->count;
+  search(it, out);
+  return MZ_OK;
+}
+
+mz_status mz_planning_make(mz_planning **out, const mz_run_options *run, const mz_sim_machine *machine) {
+  mz_planning *made = NULL;
+  subject *it = NULL;
+  mz_status status;
+  *out = NULL;
+  MZ_TRY_CLEANUP(mz_alloc(&made, 1, sizeof *made));
+  MZ_TRY_CLEANUP(mz_alloc(&it, 1, sizeof *it));
+  MZ_TRY_CLEANUP(plan(it, run, machine, made));
+  *out = made;
+  made = NULL;
+cleanup:
+  if (it) {
+    mz_champion_free(it->champion);
+    mz_state_deinit(&it->state);
+  }
+  free(it);
+  free(made);
+  return status;
+}
