@@ -45,5 +45,5 @@ typedef struct mz_advice {
   char reason[MZ_REASON_BYTES];
 } mz_advice;
 
-/* balance: of the situation's window. */
-void mz_balance_advise(const mz_balance *balance, const mz_situation *situation, mz_balance_memory *memory, mz_advice *out);
+/* b: of the situation's window. */
+void mz_balance_advise(const mz_balance *b, const mz_situation *situation, mz_balance_memory *memory, mz_advice *a);

@@ -16,6 +16,6 @@ typedef struct mz_isotonic {
 
 /* Points that are equal in every coordinate get one value. Within 1e-9 of the optimum, or 10,000 sweeps: at most 64 points take some
  * milliseconds. */
-void mz_isotonic_fit(mz_isotonic *isotonic);
+void mz_isotonic_fit(mz_isotonic *s);
 /* *low: the largest fitted value of points at or below x, −INFINITY where there is none; *high: the smallest at or above, INFINITY. */
-void mz_isotonic_bounds(const mz_isotonic *isotonic, const double *x, double *low, double *high);
+void mz_isotonic_bounds(const mz_isotonic *s, const double *x, double *low, double *high);

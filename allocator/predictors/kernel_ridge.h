@@ -12,6 +12,6 @@ typedef struct mz_kernel_ridge {
   double sigma; /* of plans predicted from the others; 1 where there is one plan */
 } mz_kernel_ridge;
 
-/* y[i]: the value of lessons->items[i]. Without lessons everything is NAN. Some milliseconds for 64 plans. */
-void mz_kernel_ridge_fit(mz_kernel_ridge *ridge, const mz_lessons *lessons, const double *y);
-double mz_kernel_ridge_at(const mz_kernel_ridge *ridge, const mz_plan *plan);
+/* y[i]: the value of l->items[i]. Without lessons everything is NAN. Some milliseconds for 64 plans. */
+void mz_kernel_ridge_fit(mz_kernel_ridge *m, const mz_lessons *l, const double *y);
+double mz_kernel_ridge_at(const mz_kernel_ridge *m, const mz_plan *plan);

@@ -38,11 +38,11 @@ allowed=$(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | while IFS=- read -r fi
 some=$(head -n "$cores" <<<"$allowed" | paste -sd,)
 one=$(head -n 1 <<<"$allowed")
 
-group= neighbour=
+group='' neighbour=''
 clear() {
   [[ -z $neighbour ]] || { kill "$neighbour"; wait "$neighbour" 2>/dev/null || true; }
   [[ -z $group ]] || rmdir "$group"
-  group= neighbour=
+  group='' neighbour=''
 }
 trap 'clear; [[ -n ${KEEP-} ]] || rm -rf "$folder"' EXIT
 

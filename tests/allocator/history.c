@@ -1,4 +1,4 @@
-/* Rows and statements of the history, its file in good order. Damage: history_damage.c; processes: history_processes.c. */
+/* Rows and statements of the history, its file in good order. Versions: history_versions.c; damage: history_damage.c; processes: history_processes.c. */
 #include "tests/allocator/history_fixture.h"
 
 static void test_default_path(void **state) {
@@ -36,32 +36,6 @@ static void test_none_does_nothing(void **state) {
   free(rows);
   assert_int_equal(mz_history_count(history), 0);
   mz_history_close(history);
-}
-
-static void expect_same(double a, double b) { assert_true(a == b || (isnan(a) && isnan(b))); }
-
-static void expect_row(const mz_history_row *got, const mz_history_row *wanted) {
-  assert_memory_equal(&got->key, &wanted->key, sizeof got->key);
-  assert_int_equal(got->id, wanted->id);
-  expect_same(got->unix_s, wanted->unix_s);
-  assert_string_equal(got->source, wanted->source);
-  assert_string_equal(got->version, wanted->version);
-  expect_same(got->units, wanted->units);
-  expect_same(got->utilisation, wanted->utilisation);
-  const mz_observation *a = &got->observation, *b = &wanted->observation;
-  assert_memory_equal(&a->plan, &b->plan, sizeof a->plan);
-  expect_same(a->unit_s, b->unit_s);
-  expect_same(a->round_s, b->round_s);
-  expect_same(a->noise, b->noise);
-  assert_int_equal(a->rounds, b->rounds);
-  expect_same(a->cpu_s, b->cpu_s);
-  expect_same(a->rss_bytes, b->rss_bytes);
-  assert_memory_equal(a->stages, b->stages, sizeof a->stages);
-  assert_string_equal(got->run, wanted->run);
-  assert_int_equal(got->window, wanted->window);
-  expect_same(a->others, b->others);
-  expect_same(a->waiting, b->waiting);
-  expect_same(a->throttled, b->throttled);
 }
 
 static void test_rows_come_back_to_the_bit(void **state) {
@@ -219,72 +193,6 @@ static void test_a_path_that_cannot_be(void **state) {
   assert_int_equal(warnings, 0); /* the caller says it, or not */
 }
 
-static void test_a_newer_version_is_named(void **state) {
-  (void)state;
-  mz_history *history = open_history("history.db");
-  add_rows(history, 1, 2);
-  mz_history_close(history);
-  run_sql("history.db", "PRAGMA user_version = 7");
-  assert_int_equal(mz_history_open(&history, in_folder("history.db")), MZ_E_CONFIG);
-  assert_null(history);
-  assert_non_null(strstr(mz_message(), "history.db"));
-  assert_non_null(strstr(mz_message(), "version 7"));
-  assert_non_null(strstr(mz_message(), "up to 3"));
-  assert_string_equal(ask_sql("history.db", "SELECT count(*) FROM measurements"), "2"); /* left alone */
-  assert_false(mz_file_exists(in_folder("history.db.damaged-1")));
-}
-
-/* Version 2 had neither pipelines nor what came with them; version 1 the same columns, and other seconds. */
-static void make_older(const char *statements, int version) {
-  char sql[1024];
-  snprintf(sql, sizeof sql,
-           "%sDROP TABLE pipelines; ALTER TABLE measurements DROP COLUMN run; ALTER TABLE measurements DROP COLUMN window;"
-           "ALTER TABLE measurements DROP COLUMN others; ALTER TABLE measurements DROP COLUMN waiting;"
-           "ALTER TABLE measurements DROP COLUMN throttled; PRAGMA user_version = %d",
-           statements, version);
-  run_sql("history.db", sql);
-}
-
-static void test_an_older_version_is_brought_to_ours(void **state) {
-  (void)state;
-  mz_history *history = open_history("history.db");
-  add_rows(history, 1, 4);
-  mz_history_close(history);
-  make_older("UPDATE measurements SET unit_s = 10;"
-             "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,2.5]}' WHERE id = 1;"
-             "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,10]}' WHERE id = 2;"
-             "UPDATE measurements SET stages = 'no JSON' WHERE id = 3;",
-             1);
-  for (int i = 0; i < 2; i++) { /* once */
-    mz_history_close(open_history("history.db"));
-    assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "3");
-    assert_string_equal(ask_sql("history.db", "SELECT group_concat(unit_s, ' ') FROM measurements"), "7.5 10.0 10.0 10.0");
-    assert_string_equal(
-        ask_sql("history.db", "SELECT count(*) FROM measurements WHERE run = '' AND window = 0 AND others IS NULL"), "4");
-  }
-  assert_int_equal(warnings, 0);
-}
-
-static void test_version_2_is_brought_to_ours(void **state) {
-  (void)state;
-  const mz_pipeline p = bakery();
-  mz_history *history = open_history("history.db");
-  add_rows(history, 1, 4);
-  mz_history_close(history);
-  make_older("", 2);
-  history = open_history("history.db");
-  mz_history_row row = row_of(5), *rows = NULL;
-  int count = 0;
-  assert_int_equal(mz_history_add(history, &p, &row), MZ_OK);
-  assert_int_equal(mz_history_read(history, &row.key, &p, 10, &rows, &count), MZ_OK);
-  assert_int_equal(count, 5);
-  assert_true(isnan(rows[0].observation.others) && rows[0].window == 0);
-  expect_row(&rows[4], &row);
-  free(rows);
-  mz_history_close(history);
-  assert_int_equal(warnings, 0);
-}
-
 /* One for each key, the last one that was kept. */
 static void test_pipelines_are_kept_by_key(void **state) {
   (void)state;
@@ -315,19 +223,6 @@ static void test_pipelines_are_kept_by_key(void **state) {
   mz_history_close(history);
   assert_string_equal(ask_sql("history.db", "SELECT count(*) FROM pipelines"), "2");
   assert_int_equal(warnings, 0);
-}
-
-static void test_another_programs_database_is_left_alone(void **state) {
-  (void)state;
-  mz_history *history = NULL;
-  run_sql("mail.db", "CREATE TABLE letters (id INTEGER); INSERT INTO letters VALUES (1)");
-  assert_int_equal(mz_history_open(&history, in_folder("mail.db")), MZ_E_CONFIG);
-  assert_non_null(strstr(mz_message(), "another program"));
-  assert_string_equal(ask_sql("mail.db", "SELECT count(*) FROM letters"), "1");
-  assert_string_equal(ask_sql("mail.db", "PRAGMA journal_mode"), "delete");
-  run_sql("own.db", "PRAGMA application_id = 5");
-  assert_int_equal(mz_history_open(&history, in_folder("own.db")), MZ_E_CONFIG);
-  assert_null(history);
 }
 
 static void test_the_oldest_rows_are_removed(void **state) {
@@ -399,11 +294,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_row_without_a_time_is_not_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_columns_can_be_read_by_people, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_path_that_cannot_be, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_an_older_version_is_brought_to_ours, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_version_2_is_brought_to_ours, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_pipelines_are_kept_by_key, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_newer_version_is_named, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_another_programs_database_is_left_alone, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_oldest_rows_are_removed, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_copy_is_whole, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_memory_that_cannot_be_had, set_up, tear_down),

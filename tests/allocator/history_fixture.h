@@ -168,3 +168,29 @@ static inline int wait_for(pid_t pid) {
   assert_int_equal(waitpid(pid, &status, 0), pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
+
+static inline void expect_same(double a, double b) { assert_true(a == b || (isnan(a) && isnan(b))); }
+
+static inline void expect_row(const mz_history_row *got, const mz_history_row *wanted) {
+  assert_memory_equal(&got->key, &wanted->key, sizeof got->key);
+  assert_int_equal(got->id, wanted->id);
+  expect_same(got->unix_s, wanted->unix_s);
+  assert_string_equal(got->source, wanted->source);
+  assert_string_equal(got->version, wanted->version);
+  expect_same(got->units, wanted->units);
+  expect_same(got->utilisation, wanted->utilisation);
+  const mz_observation *a = &got->observation, *b = &wanted->observation;
+  assert_memory_equal(&a->plan, &b->plan, sizeof a->plan);
+  expect_same(a->unit_s, b->unit_s);
+  expect_same(a->round_s, b->round_s);
+  expect_same(a->noise, b->noise);
+  assert_int_equal(a->rounds, b->rounds);
+  expect_same(a->cpu_s, b->cpu_s);
+  expect_same(a->rss_bytes, b->rss_bytes);
+  assert_memory_equal(a->stages, b->stages, sizeof a->stages);
+  assert_string_equal(got->run, wanted->run);
+  assert_int_equal(got->window, wanted->window);
+  expect_same(a->others, b->others);
+  expect_same(a->waiting, b->waiting);
+  expect_same(a->throttled, b->throttled);
+}

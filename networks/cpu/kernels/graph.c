@@ -26,7 +26,10 @@ static inline void scale_by_head(const float *restrict x, const float *restrict 
   }
 }
 
-static inline float scale_of(const mz_edge_attention *a) { return 1.0f / sqrtf((float)(a->channels / a->heads)); }
+static inline float scale_of(const mz_edge_attention *a) {
+  const int size = a->channels / a->heads;
+  return 1.0f / sqrtf((float)size);
+}
 
 static inline void exponentiate(float *x, int count) {
   for (int i = 0; i < count; i += V_LANES) {
