@@ -11,29 +11,6 @@ typedef struct result {
   int tried, confirmed, reverted;
 } result;
 
-/* The best plan within the bounds, by time or by price, found by trying all. */
-static double optimum(const shop *s, mz_plan *best) {
-  double least = INFINITY;
-  mz_plan plan = {{0}};
-  const mz_pipeline *p = &s->pipeline;
-  for (int k = 0; k < SHOP_KNOBS; k++) plan.values[k] = p->knobs[k].min;
-  for (int k = 0; k < SHOP_KNOBS;) {
-    if (mz_plan_refused(p, &s->bounds, &plan) == NULL) {
-      double cost = shop_round_s(&plan, NULL);
-      if (s->settings.objective == MZ_OBJECTIVE_COST) cost *= mz_plan_price_s(p, &s->settings, &plan);
-      if (cost < least) least = cost, *best = plan;
-    }
-    for (k = 0; k < SHOP_KNOBS; k++) {
-      if (plan.values[k] < p->knobs[k].max) {
-        plan.values[k] = mz_knob_step(&p->knobs[k], plan.values[k], 1);
-        break;
-      }
-      plan.values[k] = p->knobs[k].min;
-    }
-  }
-  return least;
-}
-
 static double cost_of(const shop *s, const mz_plan *plan) {
   const double seconds = shop_round_s(plan, NULL);
   return s->settings.objective == MZ_OBJECTIVE_COST ? seconds * mz_plan_price_s(&s->pipeline, &s->settings, plan) : seconds;
@@ -41,7 +18,7 @@ static double cost_of(const shop *s, const mz_plan *plan) {
 
 static result steer(shop *s, const mz_plan *start) {
   mz_plan best;
-  const double least = optimum(s, &best);
+  const double least = shop_optimum(s, &best);
   mz_allocator *a = shop_allocator(s, start, NULL);
   result r = {.found = -1};
   mz_decision d;

@@ -153,6 +153,29 @@ static inline double six_digits(double value) {
   return strtod(text, NULL);
 }
 
+/* The best plan within the bounds, by time or by price, found by trying all. */
+static inline double shop_optimum(const shop *s, mz_plan *best) {
+  double least = INFINITY;
+  mz_plan plan = {{0}};
+  const mz_pipeline *p = &s->pipeline;
+  for (int k = 0; k < SHOP_KNOBS; k++) plan.values[k] = p->knobs[k].min;
+  for (int k = 0; k < SHOP_KNOBS;) {
+    if (mz_plan_refused(p, &s->bounds, &plan) == NULL) {
+      double cost = shop_round_s(&plan, NULL);
+      if (s->settings.objective == MZ_OBJECTIVE_COST) cost *= mz_plan_price_s(p, &s->settings, &plan);
+      if (cost < least) least = cost, *best = plan;
+    }
+    for (k = 0; k < SHOP_KNOBS; k++) {
+      if (plan.values[k] < p->knobs[k].max) {
+        plan.values[k] = mz_knob_step(&p->knobs[k], plan.values[k], 1);
+        break;
+      }
+      plan.values[k] = p->knobs[k].min;
+    }
+  }
+  return least;
+}
+
 /* ---- phases ---- */
 
 typedef struct shop_phase {
