@@ -12,21 +12,16 @@ static const char MODEL_NAME[] = "analytic model";
 
 static double shared_cores(const mz_allocator_options *options) {
   if (options->bounds.cpu_max > 0) return options->bounds.cpu_max;
-  double cores = 0;
-  for (int d = 0; d < options->pipeline->device_count; d++) {
-    if (options->pipeline->devices[d].kind == MZ_DEVICE_CPU) cores += options->pipeline->devices[d].cores;
-  }
-  return fmax(1, cores);
+  return fmax(1, mz_pipeline_cores(options->pipeline));
 }
 
 mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *options) {
   *out = NULL;
   const mz_strategy *strategy = options->strategy;
-  const mz_predictor *predictor = NULL;
+  const mz_predictor *predictor;
   if (strategy == NULL) MZ_TRY(mz_strategy_find(options->settings->strategy, "allocate.strategy", &strategy));
   MZ_ASSERT(strategy->memory_bytes <= MZ_STRATEGY_MEMORY_MAX);
-  if (strcmp(options->settings->predictor, "auto") != 0)
-    MZ_TRY(mz_predictor_find(options->settings->predictor, "allocate.predictor", &predictor));
+  MZ_TRY(mz_predictor_chosen(options->settings->predictor, &predictor));
   MZ_TRY(mz_allocator_check(options));
   mz_allocator *a = NULL;
   MZ_TRY(mz_alloc(&a, 1, sizeof *a));
@@ -61,8 +56,7 @@ void mz_allocator_free(mz_allocator *allocator) {
 const mz_plan *mz_allocator_plan(const mz_allocator *allocator) { return &allocator->plan; }
 const mz_analytic *mz_allocator_model(const mz_allocator *allocator) { return &allocator->evidence.model; }
 mz_prediction mz_allocator_predict(const mz_allocator *a, const mz_plan *plan) {
-  const mz_prediction analytic = mz_analytic_predict(&a->evidence.model, plan);
-  return a->champion ? mz_champion_predict(a->champion, plan, &analytic) : analytic;
+  return mz_predict(a->champion, &a->evidence.model, plan);
 }
 
 /* ---- what is written into a decision ---- */
@@ -174,10 +168,10 @@ static void teach(mz_allocator *a, mz_decision *d) {
   d->predictor = mz_champion_predictor(a->champion)->name;
   if (plans == before) return;
   d->contest_plans = plans;
-  for (int i = 0; i < count && i < MZ_CONTEST_MAX; i++) {
+  d->contest_count = count;
+  for (int i = 0; i < count; i++) {
     d->contest[i].predictor = contenders[i].predictor->name;
     d->contest[i].error = contenders[i].error;
-    d->contest_count = i + 1;
   }
 }
 

@@ -54,7 +54,8 @@ static inline const char *mz_allocator_text(const mz_allocator *a, const mz_plan
 
 /* ---- verification (verify.c) ---- */
 
-/* Puts the proposal in force, on trial, in turns with the plan; for good where nothing is to be verified. worth: as a trial takes it; releases: it reserves less. */
+/* Puts the proposal in force, on trial, in turns with the plan; for good where nothing is to be verified. worth: as a trial takes it;
+ * releases: it reserves less. */
 void mz_verify_begin(mz_allocator *allocator, const mz_proposal *proposal, double worth, bool releases, mz_decision *decision);
 /* Takes the window as evidence and judges the trial, if one is on; true: that was the decision. */
 bool mz_verify_window(mz_allocator *allocator, const mz_window *window, mz_decision *decision);

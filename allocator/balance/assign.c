@@ -42,8 +42,6 @@ static double read_spread(const mz_pipeline *pipeline, const mz_observation *his
   return freedom > 0 ? sqrt(squares / freedom) : 0;
 }
 
-static bool is_missing(const mz_usage *usage, mz_sensor sensor) { return usage == NULL || (usage->missing >> sensor & 1) != 0; }
-
 void mz_demand_read(mz_demand *out, const mz_analytic *model, const mz_plan *plan, double unit_s, const mz_observation *history,
                     int count, const mz_usage *usage) {
   const mz_pipeline *p = model->pipeline;
@@ -57,9 +55,9 @@ void mz_demand_read(mz_demand *out, const mz_analytic *model, const mz_plan *pla
   }
   out->spread[MZ_RESOURCE_CPU] = out->spread[MZ_RESOURCE_GPU] = read_spread(p, history, count, cores_used);
   out->spread[MZ_RESOURCE_MEMORY] = read_spread(p, history, count, bytes_used);
-  if (is_missing(usage, MZ_SENSOR_RSS)) return;
+  if (!usage || mz_usage_lacks(usage, MZ_SENSOR_RSS)) return;
   out->resident = usage->rss_peak_bytes;
-  if (!is_missing(usage, MZ_SENSOR_MEMORY)) out->available = usage->rss_bytes + usage->available_bytes;
+  if (!mz_usage_lacks(usage, MZ_SENSOR_MEMORY)) out->available = usage->rss_bytes + usage->available_bytes;
 }
 
 /* ---- clamps ---- */
@@ -111,7 +109,7 @@ static mz_clamp clamp_gpu(const mz_demand *demand, double temperature, const mz_
   return c;
 }
 
-/* What is free comes last: no bound that the user sets makes memory. */
+/* Free memory is the last bound: none that the user sets makes memory. */
 static mz_clamp clamp_memory(const mz_demand *demand, const mz_bounds *bounds) {
   const double bytes = demand->bytes * (1 + NINE_IN_TEN * demand->spread[MZ_RESOURCE_MEMORY]);
   mz_clamp c = unclamped(bytes, bounds->memory_min, bounds->memory_max);

@@ -33,7 +33,7 @@ static double work_share(const mz_situation *situation, int stage) {
   return time_s > 0 ? fmin(fmax(1 - (s->wait_in_s + s->wait_out_s) / time_s, 0), 1) : 0;
 }
 
-/* What both ends of a queue wait in one window: it is too short for work that comes in bursts. */
+/* Both ends of a queue wait in one window where it is too short for work that comes in bursts. */
 static double both_wait(const mz_queue_load *queue) { return fmin(queue->starved, queue->blocked); }
 
 static void wait_for(mz_balance *b, int stage, double share) { b->waited_for[stage] = fmax(b->waited_for[stage], share); }
@@ -64,8 +64,8 @@ static void find_chains(const mz_pipeline *p, int chain[MZ_STAGES_MAX]) {
   }
 }
 
-/* Of the chain that ends last, the stage that worked longest and those that worked nearly as long: which of them is first may change from
- * window to window. */
+/* Others wait for the chain that ends last: for its stage that worked longest and those that worked nearly as long, since which of them
+ * is first may change from window to window. */
 static void wait_at_step(mz_balance *b, const mz_situation *situation, const int chain[MZ_STAGES_MAX], int step) {
   const mz_pipeline *p = situation->pipeline;
   double last_s = 0, other_s = 0, longest = 0;
@@ -109,15 +109,13 @@ static void blame(mz_resource_balance *r, int culprit, double share) {
   r->culprit = culprit;
 }
 
-static bool is_missing(const mz_usage *usage, mz_sensor sensor) { return usage->missing >> sensor & 1; }
-
 /* Threads beside the plan's use cores now and then: they are no reason for more. The share is of the cores that were granted when the run
  * began, so the mean, which is of none, bounds it from below. */
 static mz_resource_balance read_cpu(const mz_balance *b, const mz_situation *situation, double allocated) {
   const mz_pipeline *p = situation->pipeline;
   const mz_usage *usage = &situation->window->usage;
   const double mean = usage->cpu_s / usage->wall_s;
-  if (is_missing(usage, MZ_SENSOR_CPU) || !isfinite(usage->core_share_p95) || !isfinite(mean)) return unknown("not measured");
+  if (mz_usage_lacks(usage, MZ_SENSOR_CPU) || !isfinite(usage->core_share_p95) || !isfinite(mean)) return unknown("not measured");
   const double cores = fmax(usage->core_share_p95 * situation->bounds->cpu_max, mean);
   mz_resource_balance r = {.allocated = allocated, .used = fmin(cores / allocated, 1), .culprit = -1};
   const mz_resource_balance *gpu = &b->resources[MZ_RESOURCE_GPU];
@@ -133,7 +131,7 @@ static mz_resource_balance read_memory(const mz_balance *b, const mz_situation *
   const mz_pipeline *p = situation->pipeline;
   const mz_usage *usage = &situation->window->usage;
   if (!(allocated > 0)) return unknown("not in use");
-  if (is_missing(usage, MZ_SENSOR_RSS) || !isfinite(usage->rss_peak_bytes)) return unknown("not measured");
+  if (mz_usage_lacks(usage, MZ_SENSOR_RSS) || !isfinite(usage->rss_peak_bytes)) return unknown("not measured");
   mz_resource_balance r = {.allocated = allocated, .used = usage->rss_peak_bytes / allocated, .culprit = -1};
   for (int q = 0; q < p->queue_count && allocated < situation->bounds->memory_max; q++) {
     const int k = p->queues[q].capacity;
@@ -152,7 +150,7 @@ static mz_resource_balance read_gpu(const mz_balance *b, const mz_situation *sit
   const mz_pipeline *p = situation->pipeline;
   const mz_usage *usage = &situation->window->usage;
   if (!(allocated > 0)) return unknown("not in use");
-  if (is_missing(usage, MZ_SENSOR_GPU) || !isfinite(usage->gpu_busy)) return unknown("not measured");
+  if (mz_usage_lacks(usage, MZ_SENSOR_GPU) || !isfinite(usage->gpu_busy)) return unknown("not measured");
   const double devices = mz_plan_gpus(p, situation->plan); /* the share is of whole devices */
   mz_resource_balance r = {.allocated = allocated, .used = fmin(usage->gpu_busy * devices / allocated, 1), .culprit = -1};
   for (int s = 0; s < p->stage_count; s++) {

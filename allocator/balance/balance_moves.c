@@ -71,7 +71,7 @@ static double slower(const search *s, int stage, int64_t present, int64_t thread
   return ceil(tasks / (double)threads) / ceil(tasks / (double)present);
 }
 
-/* With so many threads the pool's stages still end within their steps. */
+/* Returns whether the pool's stages still end within their steps with so many threads. */
 static bool has_time(const search *s, const mz_pool_load *pool, int64_t threads) {
   const mz_pipeline *p = s->situation->pipeline;
   for (int i = 0; i < p->stage_count; i++)
@@ -227,14 +227,14 @@ static void more_gpus(search *s) {
 
 /* ---- all ---- */
 
-/* What grows is checked before anything is taken. */
+/* Rules out a plan that breaks a limit, does not fit what is free, or was undone lately. */
 static void check(search *s) {
   const mz_situation *a = s->situation;
   const mz_usage *usage = &a->window->usage;
   mz_balance_move *m = s->move;
   const char *limit = mz_plan_refused(a->pipeline, a->bounds, &m->plan);
   const double more = mz_plan_bytes(a->pipeline, &m->plan, NULL, 0) - mz_plan_bytes(a->pipeline, a->plan, NULL, 0);
-  const bool known = !(usage->missing >> MZ_SENSOR_MEMORY & 1) && isfinite(usage->available_bytes);
+  const bool known = !mz_usage_lacks(usage, MZ_SENSOR_MEMORY) && isfinite(usage->available_bytes);
   if (m->why_not[0] != '\0') return;
   if (limit)
     rule_out(m, "%s", limit);

@@ -1,4 +1,4 @@
-/* What balance*.c share: threads and knobs of a plan. */
+/* Threads and knobs of a plan, for the files of this folder. */
 #pragma once
 #include "allocator/balance/balance.h"
 

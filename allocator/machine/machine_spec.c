@@ -186,6 +186,12 @@ mz_status mz_sim_machine_parse(mz_sim_machine *out, const char *text) {
 
 int mz_sim_machine_cores(const mz_sim_machine *machine) { return mz_cores_granted((int)machine->cores, machine->quota); }
 
+mz_grants mz_sim_machine_grants(const mz_sim_machine *machine, int cores, int threads) {
+  return (mz_grants){.cores = threads > 0 && threads < cores ? threads : cores,
+                     .gpus = (int)machine->gpus,
+                     .memory_bytes = machine->memory * 0x1p30};
+}
+
 void mz_sim_machine_devices(const mz_sim_machine *machine, mz_devices *out) {
   const int cores = (int)machine->cores, nodes = (int)machine->numa, gpus = (int)machine->gpus;
   MZ_ASSERT(cores >= 1 && cores <= MZ_CORES_MAX && nodes >= 1 && nodes <= cores && nodes + gpus <= MZ_DEVICES_MAX);

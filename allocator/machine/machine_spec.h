@@ -2,6 +2,7 @@
  * "sim:cores=64,numa=2,gpus=4", with the keys, units, ranges and defaults of the table in machine_spec.c. Whatever is computed from
  * such a machine is labelled as simulated. */
 #pragma once
+#include "allocator/pipeline/allocation_settings.h"
 #include "allocator/pipeline/devices.h"
 
 /* Every effect is off where its member is 0; a zeroed machine has none. effects.h has the formulas and their sources. */
@@ -43,5 +44,7 @@ const mz_sim_key *mz_sim_key_at(int index);
 
 /* Cores that the machine grants: its own, cut by the quota to whole ones, at least one. */
 int mz_sim_machine_cores(const mz_sim_machine *machine);
+/* What a run may use that has `cores` of it and, where that is above 0, a budget of `threads`. */
+mz_grants mz_sim_machine_grants(const mz_sim_machine *machine, int cores, int threads);
 /* The machine's devices: a set of cores for each node, then the GPUs. */
 void mz_sim_machine_devices(const mz_sim_machine *machine, mz_devices *out);

@@ -167,13 +167,6 @@ mz_status mz_simulate_unit(const mz_simulation *simulation, const mz_plan *plan,
   return MZ_OK;
 }
 
-static void add_stage(mz_stage_sample *sum, const mz_stage_sample *part, double share) {
-  sum->items += part->items * share;
-  sum->busy_s += part->busy_s * share, sum->cpu_s += part->cpu_s * share;
-  sum->wait_in_s += part->wait_in_s * share, sum->wait_out_s += part->wait_out_s * share;
-  sum->elapsed_s += part->elapsed_s * share;
-}
-
 mz_status mz_simulate(const mz_simulation *simulation, const mz_plan *plan, uint64_t first, int units, mz_observation *out) {
   mz_sim_clock clock = {0};
   *out = (mz_observation){.plan = *plan, .rounds = units};
@@ -183,7 +176,8 @@ mz_status mz_simulate(const mz_simulation *simulation, const mz_plan *plan, uint
     out->unit_s += unit.unit_s / units;
     out->round_s += unit.round_s / units;
     out->cpu_s += unit.cpu_s / units;
-    for (int s = 0; s < simulation->pipeline->stage_count; s++) add_stage(&out->stages[s], &unit.stages[s], 1.0 / units);
+    for (int s = 0; s < simulation->pipeline->stage_count; s++)
+      mz_stage_sample_add(&out->stages[s], &unit.stages[s], 1.0 / units);
   }
   return MZ_OK;
 }

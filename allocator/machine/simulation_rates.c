@@ -71,9 +71,8 @@ typedef struct crowd {
 static crowd crowd_on(const mz_sim_step *u, int device) {
   const mz_sim_machine *m = &u->simulation->machine;
   const double all = m->neighbour + m->stream;
-  double ours = 0;
   if (!(all > 0)) return (crowd){0, 0};
-  for (int d = 0; d < u->pipeline->device_count; d++) ours += is_gpu(u, d) ? 0 : u->pipeline->devices[d].cores;
+  const double ours = mz_pipeline_cores(u->pipeline);
   const double among_us = fmax(all - fmax(m->cores - ours, 0), 0) * u->pipeline->devices[device].cores / ours;
   return (crowd){among_us * m->neighbour / all, among_us * m->stream / all};
 }

@@ -29,7 +29,7 @@ typedef struct mz_sim_lane {
   double waits, remote; /* share of its time for memory; by which that takes longer */
 } mz_sim_lane;
 
-/* Where: on the cores that a node's threads share, on those that threads which drive others have for their own, on a GPU. */
+/* Threads work on the cores that a node's threads share, on those that threads which drive others have for their own, or on a GPU. */
 enum { MZ_SIM_CPU, MZ_SIM_OWN, MZ_SIM_GPU, MZ_SIM_LANES };
 
 typedef struct mz_sim_stage {

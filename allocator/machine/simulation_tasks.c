@@ -152,7 +152,7 @@ static void enter(mz_sim_step *u, mz_sim_thread *t, mz_sim_state state) {
   if (state != MZ_SIM_WORKS) t->rests = true;
 }
 
-/* Where every core was busy a thread that is woken takes the place of the one that ended, or of one that gives way; a core that slept
+/* A thread that is woken where every core was busy takes the place of the one that ended, or of one that gives way; a core that slept
  * has to wake, too. */
 static void start(mz_sim_step *u, mz_sim_thread *t, work w) {
   const int device = u->stages[t->stage].lanes[t->lane].device;

@@ -61,7 +61,7 @@ typedef struct samples {
   int count;
 } samples;
 
-/* What a stage's items cost in calls of `batch`; their number where batch is 0. */
+/* Gathers the cost of a stage's items in calls of `batch`, or their number where batch is 0. */
 static void gather(const mz_pipeline *p, int s, const mz_observation *seen, int count, int64_t batch, samples *out) {
   out->count = 0;
   for (int i = 0; i < count; i++) {

@@ -115,7 +115,7 @@ void mz_load_read(mz_load *load, const mz_situation *situation, bool settled) {
   *load = (mz_load){.cores = read_level(situation->cores, settled),
                     .capacity = capacity(situation),
                     .memory = read_level(situation->memory, settled)};
-  if (situation->window->usage.missing >> MZ_SENSOR_RSS & 1) load->memory.value = NAN; /* seen once, but not now */
+  if (mz_usage_lacks(&situation->window->usage, MZ_SENSOR_RSS)) load->memory.value = NAN; /* seen once, but not now */
   read_steps(situation, load->step_s);
   for (int s = 0; s < p->stage_count; s++) {
     if (p->stages[s].threads < 0 || find_pool(load, p->stages[s].threads)) continue;

@@ -181,3 +181,17 @@ int64_t mz_knob_step(const mz_knob *knob, int64_t value, int direction) {
   if (direction < 0) return mz_knob_clamp(knob, below);
   return mz_knob_clamp(knob, power > value ? power : value > 0 ? 2 * power : 1);
 }
+
+int mz_pipeline_cores(const mz_pipeline *pipeline) {
+  int cores = 0;
+  for (int d = 0; d < pipeline->device_count; d++)
+    if (pipeline->devices[d].kind == MZ_DEVICE_CPU) cores += pipeline->devices[d].cores;
+  return cores;
+}
+
+void mz_pipeline_take_probes(mz_pipeline *to, const mz_pipeline *from) {
+  for (int s = 0; s < to->stage_count; s++) {
+    memcpy(to->stages[s].probe_batch, from->stages[s].probe_batch, sizeof to->stages[s].probe_batch);
+    memcpy(to->stages[s].probe_s, from->stages[s].probe_s, sizeof to->stages[s].probe_s);
+  }
+}

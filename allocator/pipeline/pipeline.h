@@ -115,9 +115,15 @@ int64_t mz_knob_clamp(const mz_knob *knob, int64_t value);
 int64_t mz_stage_threads(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 int64_t mz_stage_batch(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+/* Cores of all CPU devices. */
+int mz_pipeline_cores(const mz_pipeline *pipeline);
+/* Copies what the stages were timed to take alone; the stages are the same. */
+void mz_pipeline_take_probes(mz_pipeline *to, const mz_pipeline *from);
 /* Cores that a plan can keep busy at once at the most: the largest step's threads, no more than its devices' cores. Threads that
  * feed a GPU count, on whatever cores there are. */
 int mz_plan_cores(const mz_pipeline *pipeline, const mz_plan *plan);
+/* Every pool of so many threads, within its range. */
+void mz_plan_set_pools(const mz_pipeline *pipeline, int64_t threads, mz_plan *plan);
 /* Returns how many CUDA devices some stage runs on. */
 int mz_plan_gpus(const mz_pipeline *pipeline, const mz_plan *plan);
 /* Bytes of memory that the threads of a stage, a queue, a store take under a plan. */

@@ -98,6 +98,13 @@ int mz_plan_cores(const mz_pipeline *pipeline, const mz_plan *plan) {
   return (int)most;
 }
 
+void mz_plan_set_pools(const mz_pipeline *pipeline, int64_t threads, mz_plan *plan) {
+  for (int s = 0; s < pipeline->stage_count; s++) {
+    const int knob = pipeline->stages[s].threads;
+    if (knob >= 0) plan->values[knob] = mz_knob_clamp(&pipeline->knobs[knob], threads);
+  }
+}
+
 int mz_plan_gpus(const mz_pipeline *pipeline, const mz_plan *plan) {
   bool used[MZ_DEVICES_MAX] = {false};
   int count = 0;

@@ -86,13 +86,20 @@ static void observe_rounds(mz_observation *out, const mz_window *window) {
   out->noise = spread(logs, count);
 }
 
+void mz_stage_sample_add(mz_stage_sample *sum, const mz_stage_sample *part, double share) {
+  sum->items += part->items * share;
+  sum->busy_s += part->busy_s * share, sum->cpu_s += part->cpu_s * share;
+  sum->wait_in_s += part->wait_in_s * share, sum->wait_out_s += part->wait_out_s * share;
+  sum->elapsed_s += part->elapsed_s * share;
+}
+
 static double rate(const mz_usage *usage, mz_sensor sensor, double seconds) {
-  return usage->missing >> sensor & 1 || !(usage->wall_s > 0) ? NAN : seconds / usage->wall_s;
+  return mz_usage_lacks(usage, sensor) || !(usage->wall_s > 0) ? NAN : seconds / usage->wall_s;
 }
 
 double mz_usage_others(const mz_usage *usage) { return rate(usage, MZ_SENSOR_LOAD, usage->others_cpu_s); }
 double mz_usage_throttled(const mz_usage *usage) { return rate(usage, MZ_SENSOR_THROTTLED, usage->throttled_s); }
-double mz_usage_waiting(const mz_usage *usage) { return usage->missing >> MZ_SENSOR_PRESSURE & 1 ? NAN : usage->pressure_cpu; }
+double mz_usage_waiting(const mz_usage *usage) { return mz_usage_lacks(usage, MZ_SENSOR_PRESSURE) ? NAN : usage->pressure_cpu; }
 
 bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const mz_window *window) {
   const double units = window->units, unit_s = window->wall_s / units;

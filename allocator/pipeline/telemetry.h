@@ -10,6 +10,8 @@ typedef struct mz_stage_sample {
   double elapsed_s;             /* wall time in which the stage was at work at all; 0: unknown */
 } mz_stage_sample;
 
+void mz_stage_sample_add(mz_stage_sample *sum, const mz_stage_sample *part, double share); /* share of every member */
+
 /* From the system, over a window. A sensor that is missing has its bit set and its value 0: missing is never zero. */
 typedef enum mz_sensor {
   MZ_SENSOR_CPU,       /* cpu_s, /proc/self/stat or getrusage */
@@ -34,6 +36,7 @@ typedef struct mz_usage {
   int samples;                /* taken in the window; a short window may have 0: then sums are read at its end */
 } mz_usage;
 
+static inline bool mz_usage_lacks(const mz_usage *usage, mz_sensor sensor) { return usage->missing >> sensor & 1; }
 /* What else happened, alike for any plan. NAN: the sensor was missing, or no time went by. */
 double mz_usage_others(const mz_usage *usage);    /* cores that other processes used */
 double mz_usage_waiting(const mz_usage *usage);   /* share of the time in which some task of the machine waited for a core */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTENDERS_MAX = 16, FOLDS = 8, PLANS_MIN = 4 };
+enum { FOLDS = 8, PLANS_MIN = 4 };
 static const double MORE_PLANS = 1.1;
 
 struct mz_champion {
@@ -13,7 +13,7 @@ struct mz_champion {
   mz_contest_room *room;
   void *memory; /* of `predictor`, fitted; room for the one that needs most */
   mz_lessons lessons;
-  mz_contender contenders[CONTENDERS_MAX];
+  mz_contender contenders[MZ_PREDICTORS_MAX];
   int contender_count, contest_plans;
   double band; /* of `predictor` in the last contest; 0: it was in none */
 };
@@ -28,14 +28,9 @@ mz_status mz_champion_create(mz_champion **out, const mz_pipeline *pipeline, dou
   *out = NULL;
   mz_champion *c = NULL;
   mz_status status = MZ_OK;
-  size_t most = 0;
-  for (int i = 0; mz_predictors[i]; i++) {
-    MZ_ASSERT(i < CONTENDERS_MAX);
-    if (mz_predictors[i]->memory_bytes > most) most = mz_predictors[i]->memory_bytes;
-  }
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
   MZ_TRY_CLEANUP(mz_contest_room_create(&c->room, observations));
-  MZ_TRY_CLEANUP(mz_alloc(&c->memory, 1, most));
+  MZ_TRY_CLEANUP(mz_alloc(&c->memory, 1, mz_predictor_memory_most()));
   c->pipeline = pipeline;
   c->cores = cores;
   c->only = only;
@@ -92,6 +87,11 @@ mz_prediction mz_champion_predict(const mz_champion *c, const mz_plan *plan, con
   p.low = fmin(p.low, p.unit_s * exp(-c->band));
   p.high = fmax(p.high, p.unit_s * exp(c->band));
   return p;
+}
+
+mz_prediction mz_predict(const mz_champion *champion, const mz_analytic *model, const mz_plan *plan) {
+  const mz_prediction analytic = mz_analytic_predict(model, plan);
+  return champion ? mz_champion_predict(champion, plan, &analytic) : analytic;
 }
 
 const mz_predictor *mz_champion_predictor(const mz_champion *c) { return c->predictor; }

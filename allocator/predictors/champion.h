@@ -17,6 +17,8 @@ void mz_champion_learn(mz_champion *champion, const mz_observation *observations
 /* otherwise: by another model, of the same plan: what stages apart take, which no contest is about, and all of it where the champion
  * does not know. The interval is the wider one of the predictor's own and, of a plan that was not measured, the contest's conformal band. */
 mz_prediction mz_champion_predict(const mz_champion *champion, const mz_plan *plan, const mz_prediction *otherwise);
+/* What drives: the champion, or the model alone where there is none (NULL). */
+mz_prediction mz_predict(const mz_champion *champion, const mz_analytic *model, const mz_plan *plan);
 /* Whether the plan is among the lessons. */
 bool mz_champion_measured(const mz_champion *champion, const mz_plan *plan);
 const mz_predictor *mz_champion_predictor(const mz_champion *champion);

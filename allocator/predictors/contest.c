@@ -23,14 +23,11 @@ struct mz_contest_room {
 };
 
 mz_status mz_contest_room_create(mz_contest_room **out, int observations) {
-  size_t most = 0;
-  for (int i = 0; mz_predictors[i]; i++)
-    if (mz_predictors[i]->memory_bytes > most) most = mz_predictors[i]->memory_bytes;
   *out = NULL;
   mz_contest_room *room = NULL;
   MZ_TRY(mz_alloc(&room, 1, sizeof *room + (size_t)observations * sizeof *room->observations));
   room->observation_count = observations;
-  const mz_status status = mz_alloc(&room->memory, 1, most);
+  const mz_status status = mz_alloc(&room->memory, 1, mz_predictor_memory_most());
   if (status != MZ_OK) {
     free(room);
     return status;

@@ -6,9 +6,9 @@
 
 typedef struct mz_contender {
   const mz_predictor *predictor;
-  int judged;   /* plans that it predicted, of all */
-  double error; /* standard deviation of log(predicted / measured) over plans: √2 less than that of ratios. INFINITY: it
-                             left a plan out */
+  int judged; /* plans that it predicted, of all */
+  double
+      error; /* standard deviation of log(predicted / measured) over plans: √2 less than that of ratios; INFINITY: a plan was left out */
   double mape, median_ape; /* of seconds per unit, as a share */
   double tau;              /* Kendall's τ-b between predicted and measured; NAN: all alike */
   double regret;           /* of the plan it takes for the best of them: its measured time over the least, less 1 */

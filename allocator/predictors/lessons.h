@@ -21,7 +21,7 @@ typedef struct mz_lessons {
   mz_lesson items[MZ_DRIFT_PLANS_MAX];
 } mz_lessons;
 
-/* Of the newest MZ_DRIFT_WINDOWS_MAX observations; those without a time are passed over. */
+/* Reads the newest MZ_DRIFT_WINDOWS_MAX observations; those without a time are passed over. */
 void mz_lessons_init(mz_lessons *lessons, const mz_pipeline *pipeline, double cores, const mz_observation *observations,
                      int count);
 /* All but one plan: copies the observations of the others into `room`, which holds lessons->observation_count. Levels stay as they

@@ -12,24 +12,27 @@ const mz_predictor *const mz_predictors[] = {&mz_predictor_last_value,
                                              &mz_predictor_residual,
                                              NULL};
 enum { PREDICTORS = sizeof mz_predictors / sizeof *mz_predictors - 1 };
+_Static_assert((int)PREDICTORS <= (int)MZ_PREDICTORS_MAX, "contests have room for all");
 
 const char *mz_predictor_name(int index) { return index >= 0 && index < PREDICTORS ? mz_predictors[index]->name : NULL; }
 
 mz_status mz_predictor_find(const char *name, const char *where, const mz_predictor **out) {
-  const char *names[PREDICTORS];
-  char all[256] = "";
-  for (size_t i = 0, length = 0; i < PREDICTORS; i++) {
-    names[i] = mz_predictors[i]->name;
-    if (strcmp(name, names[i]) == 0) {
-      *out = mz_predictors[i];
-      return MZ_OK;
-    }
-    length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i > 0 ? ", " : "", names[i]);
-    MZ_ASSERT(length < sizeof all);
-  }
-  const char *nearest = mz_nearest(name, names, PREDICTORS);
-  if (nearest) return mz_fail(MZ_E_CONFIG, "%s: '%.80s' is no predictor; did you mean %s?", where, name, nearest);
-  return mz_fail(MZ_E_CONFIG, "%s: '%.80s' is no predictor; there are %s", where, name, all);
+  int index;
+  MZ_TRY(mz_find_named(name, "predictor", mz_predictor_name, where, &index));
+  *out = mz_predictors[index];
+  return MZ_OK;
+}
+
+mz_status mz_predictor_chosen(const char *setting, const mz_predictor **out) {
+  *out = NULL;
+  return strcmp(setting, "auto") == 0 ? MZ_OK : mz_predictor_find(setting, "allocate.predictor", out);
+}
+
+size_t mz_predictor_memory_most(void) {
+  size_t most = 0;
+  for (int i = 0; i < PREDICTORS; i++)
+    if (mz_predictors[i]->memory_bytes > most) most = mz_predictors[i]->memory_bytes;
+  return most;
 }
 
 mz_prediction mz_prediction_of(double log_s, double sigma) {

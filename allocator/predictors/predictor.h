@@ -18,10 +18,15 @@ typedef struct mz_predictor {
 /* Simplest first: of two that predict equally well the earlier one drives. */
 extern const mz_predictor mz_predictor_last_value, mz_predictor_nearest, mz_predictor_ridge, mz_predictor_analytic,
     mz_predictor_isotonic, mz_predictor_residual;
+enum { MZ_PREDICTORS_MAX = 12 };
 extern const mz_predictor *const mz_predictors[]; /* NULL-terminated */
 const char *mz_predictor_name(int index);         /* NULL past the last one */
 /* MZ_E_CONFIG naming the nearest. */
 mz_status mz_predictor_find(const char *name, const char *where, const mz_predictor **out);
+/* By allocate.predictor; *out NULL: "auto", the winner of the contest. */
+mz_status mz_predictor_chosen(const char *setting, const mz_predictor **out);
+/* Bytes of the one that needs most. */
+size_t mz_predictor_memory_most(void);
 
 /* exp(log_s), and 90 % of a normal distribution of the logarithm about it. */
 mz_prediction mz_prediction_of(double log_s, double sigma);

@@ -12,8 +12,6 @@ typedef enum mz_decision_action {
 } mz_decision_action;
 const char *mz_decision_action_name(mz_decision_action action); /* "keep", "try", "wait", "confirm", "revert" */
 
-enum { MZ_CONTEST_MAX = 12 };
-
 /* One line of the ledger. What was predicted for the window that ended and what was observed, then what is done next. */
 typedef struct mz_decision {
   int64_t phase, round;
@@ -26,12 +24,12 @@ typedef struct mz_decision {
   mz_prediction expected; /* of `next` */
   mz_candidate candidates[MZ_CANDIDATES_MAX];
   int candidate_count; /* the proposed plan and the best others: at most 4 in all, at most 1 where nothing changes */
-  /* Where one was held before this decision: of every predictor the error between plans (predictors/contest.h); INFINITY: it did not
-   * predict them all. */
+  /* The contest held before this decision, if one was: every predictor's error between plans (predictors/contest.h); INFINITY: it did
+   * not predict them all. */
   struct {
     const char *predictor;
     double error;
-  } contest[MZ_CONTEST_MAX];
+  } contest[MZ_PREDICTORS_MAX];
   int contest_count, contest_plans; /* 0: none was held; plans it was held on */
   const char *binding;
   char reason[MZ_REASON_BYTES];

@@ -1,9 +1,9 @@
 /* Simulated annealing over the grid of plans. A move changes one knob by a step (uniform neighbours, 60 %), two knobs by a step each
  * (20 %: threads that no longer fit their tasks make ridges between good plans), one knob to anywhere (10 %), or all by rounded normal
  * draws (10 %). It is accepted if it lowers the energy E, else with probability exp(−ΔE / T) (Metropolis et al. 1953). The first T
- * accepts four of five moves upwards (mean ΔE⁺ / −ln 0.8, over the first moves); every 4 moves for each axis it falls by a factor that brings it to a
- * thousandth by the time the chain's share of the evaluations is spent. Three chains: from the start plan, from every pool as large as there are
- * cores, from the best so far; then a descent from the best with what is left. */
+ * accepts four of five moves upwards (mean ΔE⁺ / −ln 0.8, over the first moves); every 4 moves for each axis it falls by a factor
+ * that brings it to a thousandth by the time the chain's share of the evaluations is spent. Three chains: from the start plan, from
+ * every pool as large as there are cores, from the best so far; then a descent from the best with what is left. */
 #include "allocator/search/search_looks.h"
 #include "base/maths/streams.h"
 #include <math.h>
@@ -131,13 +131,9 @@ static void descend(mz_looks *l) {
 
 /* Every pool as large as the cores, or half of that and so on until it is allowed, as an expert would begin. */
 static bool widen(mz_looks *l, chain *c) {
-  const mz_pipeline *pipeline = l->options->pipeline;
   for (int64_t threads = (int64_t)fmin(l->options->bounds->cpu_max, MZ_CORES_MAX); threads >= 1; threads /= 2) {
     mz_plan plan = l->options->start;
-    for (int s = 0; s < pipeline->stage_count; s++) {
-      const int knob = pipeline->stages[s].threads;
-      if (knob >= 0) plan.values[knob] = mz_knob_clamp(&pipeline->knobs[knob], threads);
-    }
+    mz_plan_set_pools(l->options->pipeline, threads, &plan);
     c->at = mz_space_point(&l->space, &plan);
     c->energy = mz_looks_at(l, &c->at);
     if (isfinite(c->energy)) return true;

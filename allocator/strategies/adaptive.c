@@ -17,7 +17,7 @@ typedef struct memory {
   mz_patience patience;
   mz_balance_memory balance;
   int windows; /* since the last search; 0: there was none */
-  /* What the last search was about: */
+  /* The situation of the last search: */
   int plans;
   char predictor[NAME_BYTES];
   mz_bounds bounds;
@@ -98,7 +98,7 @@ static bool explore(const mz_situation *s, const mz_search_result *r, const mz_o
   return true;
 }
 
-/* What the balance factor advises, where nothing is predicted to be better: it is told of every window. */
+/* Tells the balance factor of the window; returns whether it advises another plan. */
 static bool balance(const mz_situation *s, memory *m, mz_advice *advice) {
   mz_balance b;
   if (!s->settings->balance || s->window == NULL) return false;

@@ -135,10 +135,10 @@ static bool widen(search *s, int device, look *out) {
   const mz_pipeline *pipeline = s->situation->pipeline;
   for (int64_t threads = (int64_t)fmin(s->situation->bounds->cpu_max, MZ_CORES_MAX); threads >= 1; threads /= 2) {
     mz_plan plan = *s->situation->plan;
-    for (int i = 0; i < pipeline->stage_count; i++) {
-      const mz_pipeline_stage *stage = &pipeline->stages[i];
-      if (stage->threads >= 0) plan.values[stage->threads] = mz_knob_clamp(&pipeline->knobs[stage->threads], threads);
-      if (stage->device >= 0 && device >= 0) plan.values[stage->device] = mz_knob_clamp(&pipeline->knobs[stage->device], device);
+    mz_plan_set_pools(pipeline, threads, &plan);
+    for (int i = 0; i < pipeline->stage_count && device >= 0; i++) {
+      const int knob = pipeline->stages[i].device;
+      if (knob >= 0) plan.values[knob] = mz_knob_clamp(&pipeline->knobs[knob], device);
     }
     *out = look_at(s, &plan);
     if (out->refused == NULL) return true;

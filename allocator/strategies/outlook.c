@@ -16,8 +16,7 @@ static double steps_between(const mz_pipeline *pipeline, const mz_plan *plan, co
 }
 
 mz_outlook mz_outlook_of(const mz_situation *situation, const mz_plan *plan) {
-  mz_outlook o = {.prediction = mz_analytic_predict(situation->model, plan)};
-  if (situation->champion) o.prediction = mz_champion_predict(situation->champion, plan, &o.prediction);
+  mz_outlook o = {.prediction = mz_predict(situation->champion, situation->model, plan)};
   const double steps = steps_between(situation->pipeline, plan, situation->plan), unit_s = o.prediction.unit_s;
   o.cost = unit_s * pow(o.prediction.high / unit_s, CAUTION * steps / (steps + STEPS_HALF)) + o.prediction.apart_s;
   if (situation->settings->objective == MZ_OBJECTIVE_COST)

@@ -89,3 +89,6 @@ mz_status mz_parse_time(const char *text, const char *where, double *seconds);
 
 /* Nearest of `count` names by edit distance (Damerau–Levenshtein), NULL when none is near enough to suggest. */
 const char *mz_nearest(const char *word, const char *const *names, int count);
+/* Finds a word among the names of a list, at most 32: name(i) is NULL past the last one. MZ_E_CONFIG: "WHERE: 'WORD' is no KIND; did you
+ * mean NEAREST?", or all the names where none is near. */
+mz_status mz_find_named(const char *word, const char *kind, const char *(*name)(int index), const char *where, int *index);

@@ -1,9 +1,10 @@
 /* "Did you mean …?" */
 #include "base/config/config.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { WORD_MAX = 63 };
+enum { WORD_MAX = 63, NAMES_MAX = 32 };
 
 static int min3(int a, int b, int c) {
   const int ab = a < b ? a : b;
@@ -45,4 +46,23 @@ const char *mz_nearest(const char *word, const char *const *names, int count) {
     best_distance = distance;
   }
   return best;
+}
+
+mz_status mz_find_named(const char *word, const char *kind, const char *(*name)(int index), const char *where, int *index) {
+  const char *names[NAMES_MAX];
+  char all[256] = "";
+  int count = 0;
+  for (size_t length = 0; name(count) != NULL; count++) {
+    MZ_ASSERT(count < NAMES_MAX);
+    names[count] = name(count);
+    if (strcmp(word, names[count]) == 0) {
+      *index = count;
+      return MZ_OK;
+    }
+    length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", count > 0 ? ", " : "", names[count]);
+    MZ_ASSERT(length < sizeof all);
+  }
+  const char *nearest = mz_nearest(word, names, count);
+  if (nearest) return mz_fail(MZ_E_CONFIG, "%s: '%.80s' is no %s; did you mean %s?", where, word, kind, nearest);
+  return mz_fail(MZ_E_CONFIG, "%s: '%.80s' is no %s; there are %s", where, word, kind, all);
 }

@@ -43,8 +43,8 @@ mz_status mz_bench_allocator(mz_bench *bench, cJSON **out);
 /* Every predictor on every pipeline of the history of which enough plans were measured: errors on plans that it was not fitted to. */
 mz_status mz_bench_predictors(mz_bench *bench, cJSON **out);
 
-/* What `--machine sim:…` takes over from this machine, and the text that does: µs to wake a thread whose core slept, cores' worth of work of
- * two hardware threads of a core (2: they are cores), GB/s read by one thread and by all. */
+/* The constants that `--machine sim:…` takes over from this machine, and the text that holds them: µs to wake a thread whose core slept,
+ * cores' worth of work of two hardware threads of a core (2: they are cores), GB/s read by one thread and by all. */
 mz_status mz_bench_machine(mz_bench *bench, cJSON **out);
 
 /* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */

@@ -1,4 +1,4 @@
-/* What a simulated machine takes over from this one (allocator/machine/machine_spec.h): constants into which no plan enters. */
+/* Measures the constants that a simulated machine takes over from this one (allocator/machine/machine_spec.h); no plan enters them. */
 #include "base/machine/clock.h"
 #include "base/maths/statistics.h"
 #include "cli/bench/bench.h"

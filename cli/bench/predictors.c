@@ -6,14 +6,7 @@
 #include <stdlib.h>
 
 /* The plans of every pipeline in the history that has enough of them, each predicted from the others. */
-enum { PLANS_MIN = 8, FOLDS = 10, PREDICTORS_MAX = 16 };
-
-static double shared_cores(const mz_pipeline *pipeline) {
-  double cores = 0;
-  for (int d = 0; d < pipeline->device_count; d++)
-    if (pipeline->devices[d].kind == MZ_DEVICE_CPU) cores += pipeline->devices[d].cores;
-  return fmax(1, cores);
-}
+enum { PLANS_MIN = 8, FOLDS = 10 };
 
 static void add_row(cJSON *rows, const mz_history_key *key, const mz_lessons *l, const mz_contender *c, bool drives) {
   cJSON *row = cJSON_CreateObject();
@@ -33,12 +26,9 @@ static void add_row(cJSON *rows, const mz_history_key *key, const mz_lessons *l,
 }
 
 static void judge_all(const mz_history_key *key, const mz_lessons *lessons, mz_contest_room *room, cJSON *rows) {
-  mz_contender contenders[PREDICTORS_MAX] = {0};
+  mz_contender contenders[MZ_PREDICTORS_MAX] = {0};
   int count = 0;
-  for (; mz_predictors[count]; count++) {
-    MZ_ASSERT(count < PREDICTORS_MAX);
-    mz_contest_judge(lessons, mz_predictors[count], FOLDS, room, &contenders[count]);
-  }
+  for (; mz_predictors[count]; count++) mz_contest_judge(lessons, mz_predictors[count], FOLDS, room, &contenders[count]);
   const int winner = mz_contest_winner(contenders, count);
   for (int i = 0; i < count; i++) add_row(rows, key, lessons, &contenders[i], i == winner);
 }
@@ -59,7 +49,7 @@ static mz_status judge_key(mz_history *history, const mz_history_key *key, measu
   MZ_TRY(mz_history_read(history, key, &m->pipeline, MZ_DRIFT_WINDOWS_MAX, &read, &count));
   for (int i = 0; i < count; i++) m->observations[i] = read[i].observation;
   free(read);
-  mz_lessons_init(&m->lessons, &m->pipeline, shared_cores(&m->pipeline), m->observations, count);
+  mz_lessons_init(&m->lessons, &m->pipeline, fmax(1, mz_pipeline_cores(&m->pipeline)), m->observations, count);
   if (m->lessons.count >= PLANS_MIN) judge_all(key, &m->lessons, m->room, rows);
   return MZ_OK;
 }

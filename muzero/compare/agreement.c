@@ -73,7 +73,7 @@ static double simulated_s(const mz_agreed_plan *plan) { return plan->simulated_s
 static double even_s(const mz_agreed_plan *plan) { return plan->even_s; }
 static double odd_s(const mz_agreed_plan *plan) { return plan->odd_s; }
 
-/* Of the plan that one time calls fastest, by the other time; NAN: some plan lacks one. */
+/* Regret of the plan that one time calls fastest, by the other time; NAN: some plan lacks one. */
 static double regret_of(const mz_agreement *a, double (*chosen_s)(const mz_agreed_plan *),
                         double (*true_s)(const mz_agreed_plan *)) {
   const mz_agreed_plan *chosen = &a->plans[0];

@@ -45,17 +45,12 @@ struct mz_simulated_cell {
 
 static mz_status resolve_bounds(mz_simulated_cell *c) {
   const mz_sim_machine *machine = &c->simulation.machine;
-  mz_grants grants = {.cores = mz_sim_machine_cores(machine), .gpus = (int)machine->gpus, .memory_bytes = machine->memory * GIB};
-  if (c->threads > 0 && c->threads < grants.cores) grants.cores = c->threads;
+  const mz_grants grants = mz_sim_machine_grants(machine, mz_sim_machine_cores(machine), c->threads);
   return mz_bounds_resolve(&c->bounds, &c->settings.allocation, &grants);
 }
 
 static void take_probes(mz_simulated_cell *c) {
-  for (int s = 0; s < c->outset.pipeline.stage_count; s++) {
-    mz_pipeline_stage *stage = &c->outset.pipeline.stages[s];
-    memcpy(stage->probe_batch, c->probed.stages[s].probe_batch, sizeof stage->probe_batch);
-    memcpy(stage->probe_s, c->probed.stages[s].probe_s, sizeof stage->probe_s);
-  }
+  mz_pipeline_take_probes(&c->outset.pipeline, &c->probed);
   c->outset.pipeline.handoff_s = c->simulation.machine.wake * MICROSECOND; /* what a probe of this machine would find */
 }
 
@@ -101,9 +96,8 @@ static mz_status follow(mz_simulated_cell *c, bool *followed) {
 
 /* Threads stay where they are, on as many of their cores as are left. */
 static void confine(mz_simulated_cell *c, int cores) {
-  int before = 0;
   c->granted = c->outset.pipeline;
-  for (int d = 0; d < c->granted.device_count; d++) before += c->granted.devices[d].cores; /* GPUs have none */
+  const int before = mz_pipeline_cores(&c->granted);
   for (int d = 0; d < c->granted.device_count && cores < before; d++) {
     mz_device *device = &c->granted.devices[d];
     const int left = device->cores * cores / before;
@@ -220,7 +214,7 @@ static void count_round(mz_simulated_cell *c, const mz_plan *plan, const mz_sim_
   add_usage(c, unit);
   if (warm) {
     mz_window_count(&c->meter, seconds);
-    for (int s = 0; s < MZ_WINDOW_STAGES; s++) mz_stage_time_add(&c->meter.stages[s], &unit->stages[s]);
+    for (int s = 0; s < MZ_WINDOW_STAGES; s++) mz_stage_sample_add(&c->meter.stages[s], &unit->stages[s], 1);
   }
   if (mz_allocator_round(c->allocator, seconds)) c->meter = (mz_window_meter){.played = c->meter.played};
 }

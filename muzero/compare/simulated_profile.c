@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double GIB = 0x1p30;
-
 enum { UNITS_LEAST = 8, UNITS_MOST = 4096 };
 
 typedef struct simulated_run {
@@ -40,11 +38,7 @@ static mz_status read_costs(simulated_run *it) {
 
 static mz_status time_stages(simulated_run *it) {
   MZ_TRY(mz_simulated_probe(&it->timed, &it->options->profile.run, NULL));
-  for (int s = 0; s < it->outset.pipeline.stage_count; s++) {
-    mz_pipeline_stage *stage = &it->outset.pipeline.stages[s];
-    memcpy(stage->probe_batch, it->timed.probed.stages[s].probe_batch, sizeof stage->probe_batch);
-    memcpy(stage->probe_s, it->timed.probed.stages[s].probe_s, sizeof stage->probe_s);
-  }
+  mz_pipeline_take_probes(&it->outset.pipeline, &it->timed.probed);
   return mz_sim_truth_from_probes(&it->outset.pipeline, it->simulation.stages);
 }
 
@@ -61,13 +55,12 @@ static mz_status find_machine(simulated_run *it) {
 static mz_status open_subject(simulated_run *it) {
   const mz_run_options *run = &it->options->profile.run;
   const mz_sim_machine *machine = &it->timed.machine;
-  mz_grants grants = {.cores = (int)machine->cores, .gpus = (int)machine->gpus, .memory_bytes = machine->memory * GIB};
+  const mz_grants grants = mz_sim_machine_grants(machine, (int)machine->cores, run->threads);
   mz_outset_options outset = {.threads = run->threads};
   MZ_TRY(mz_env_find(run->env, &it->env));
   MZ_TRY(mz_settings_for_new_run(run, &it->settings));
   if (it->settings.learning.loop_count == 0)
     return mz_fail(MZ_E_CONFIG, "loop_count: 0: nothing is ever learned, so there is no unit of work to simulate");
-  if (run->threads > 0 && run->threads < grants.cores) grants.cores = run->threads;
   MZ_TRY(mz_memory_count(&it->memory, it->env, &it->settings));
   MZ_TRY(mz_bounds_resolve(&outset.bounds, &it->settings.allocation, &grants));
   mz_sim_machine_devices(machine, &it->outset.devices);
@@ -109,12 +102,7 @@ static mz_status simulate(void *context, const mz_plan *plan, mz_observation *ou
     MZ_TRY(mz_simulate_unit(&it->simulation, plan, it->unit++, &clock, &unit));
     out->unit_s += unit.unit_s / units;
     it->unit_s[i] = unit.unit_s;
-    for (int s = 0; s < it->outset.pipeline.stage_count; s++) {
-      mz_stage_sample *sum = &out->stages[s];
-      const mz_stage_sample *stage = &unit.stages[s];
-      sum->items += stage->items / units, sum->busy_s += stage->busy_s / units;
-      sum->cpu_s += stage->cpu_s / units, sum->elapsed_s += stage->elapsed_s / units;
-    }
+    for (int s = 0; s < it->outset.pipeline.stage_count; s++) mz_stage_sample_add(&out->stages[s], &unit.stages[s], 1.0 / units);
   }
   out->round_s = mz_median(it->unit_s, units);
   return MZ_OK;

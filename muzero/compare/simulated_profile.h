@@ -6,9 +6,8 @@
 typedef struct mz_simulated_profile_options {
   mz_profile_options profile;
   const char *machine; /* "sim:cores=64,numa=2" */
-  const char *
-      costs; /* file of a profile that was measured (profile_record.h), of which the stages' costs are taken; NULL: the stages are
-                          timed on this machine */
+  /* The file of a measured profile (profile_record.h) from which the stages' costs are taken; NULL: the stages are timed here. */
+  const char *costs;
   const char *against; /* file of a profile that was measured; NULL: none */
 } mz_simulated_profile_options;
 

@@ -29,11 +29,7 @@ static mz_status find_outset(mz_steer *s, const mz_granted *now, mz_bounds *boun
   const mz_knobs last = plan_for(s, bounds->cpu_max, now->memory);
   const mz_outset_options options = {.bounds = *bounds, .threads = s->threads, .last = &last};
   MZ_TRY(mz_outset_find(out, &s->state->settings, &s->memory, &options));
-  for (int i = 0; i < out->pipeline.stage_count; i++) { /* probed once: what a stage costs alone has not changed */
-    const mz_pipeline_stage *was = &s->outset.pipeline.stages[i];
-    memcpy(out->pipeline.stages[i].probe_batch, was->probe_batch, sizeof was->probe_batch);
-    memcpy(out->pipeline.stages[i].probe_s, was->probe_s, sizeof was->probe_s);
-  }
+  mz_pipeline_take_probes(&out->pipeline, &s->outset.pipeline); /* probed once: what a stage costs alone has not changed */
   out->pipeline.handoff_s = s->outset.pipeline.handoff_s;
   const double needed = mz_plan_bytes(&out->pipeline, &out->plan, NULL, 0);
   if (needed > bounds->memory_max) {

@@ -25,9 +25,7 @@ typedef struct subject { /* what is planned for */
 
 static mz_status find_bounds(const subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_bounds *out) {
   if (!machine) return mz_outset_bounds(out, &it->settings.allocation, run->threads);
-  mz_grants grants = {
-      .cores = mz_sim_machine_cores(machine), .gpus = (int)machine->gpus, .memory_bytes = machine->memory * 0x1p30};
-  if (run->threads > 0 && run->threads < grants.cores) grants.cores = run->threads;
+  const mz_grants grants = mz_sim_machine_grants(machine, mz_sim_machine_cores(machine), run->threads);
   return mz_bounds_resolve(out, &it->settings.allocation, &grants);
 }
 
@@ -65,9 +63,8 @@ static mz_status read_history(subject *it, const mz_run_options *run, double cor
 }
 
 static mz_status teach(subject *it, double cores) {
-  const mz_predictor *only = NULL;
-  const char *name = it->settings.allocation.predictor;
-  if (strcmp(name, "auto") != 0) MZ_TRY(mz_predictor_find(name, "allocate.predictor", &only));
+  const mz_predictor *only;
+  MZ_TRY(mz_predictor_chosen(it->settings.allocation.predictor, &only));
   MZ_TRY(mz_champion_create(&it->champion, &it->outset.pipeline, cores, only, MZ_HISTORY_USED_MAX));
   mz_champion_learn(it->champion, it->seen, it->seen_count);
   return MZ_OK;

@@ -160,7 +160,7 @@ cleanup:
   return status;
 }
 
-/* What the pool's tasks do not account for is done by the calling thread alone. */
+/* The calling thread alone does what the pool's tasks do not account for. */
 mz_status mz_probe_serial(const mz_state *state, double *share) {
   enum { TIMES = 15 };
   learning l = {.state = state};

@@ -30,14 +30,6 @@ typedef struct profile {
 
 /* ---- measuring ---- */
 
-static void add_stages(measured *plan, const mz_observation *seen) {
-  for (int i = 0; i < MZ_STAGES_MAX; i++) {
-    mz_stage_sample *sum = &plan->stages[i];
-    const mz_stage_sample *stage = &seen->stages[i];
-    sum->items += stage->items, sum->busy_s += stage->busy_s, sum->cpu_s += stage->cpu_s, sum->elapsed_s += stage->elapsed_s;
-  }
-}
-
 static mz_status measure(profile *p, measured *plan, bool again, double *measured_s) {
   mz_observation seen;
   MZ_TRY(p->subject->measure(p->subject->context, &plan->plan, &seen));
@@ -46,7 +38,7 @@ static mz_status measure(profile *p, measured *plan, bool again, double *measure
   } else {
     plan->unit_s[plan->count] = seen.unit_s;
     plan->round_s[plan->count++] = seen.round_s;
-    add_stages(plan, &seen);
+    for (int s = 0; s < MZ_STAGES_MAX; s++) mz_stage_sample_add(&plan->stages[s], &seen.stages[s], 1);
   }
   *measured_s = seen.round_s;
   return MZ_OK;

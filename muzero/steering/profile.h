@@ -34,8 +34,8 @@ typedef struct mz_profile_watcher {
  * unit of work, means over the passes); of those measured again "again_s" (as round_s), "ratio",
  * "ratio_low", "ratio_high" (times as fast as the default, 90 % interval over all of them together)}], "noise" (relative, of a
  * measurement), "best", "default_s", "best_s" (medians of the last measurements), "ratio", … (of the best), "stopped",
- * "learner_serial" (share of an update that one thread does alone), "machine_simulated": null}. Where it was stopped before plans were measured again, the best is that of the first measurements and
- * ratios are null. cJSON_Delete. Stopping keeps what was measured. */
+ * "learner_serial" (share of an update that one thread does alone), "machine_simulated": null}. Where it was stopped before plans were
+ * measured again, the best is that of the first measurements and ratios are null. cJSON_Delete. Stopping keeps what was measured. */
 mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher *watcher, cJSON **out);
 
 /* What plans can be measured on: a run on this machine (profile_run.c), or a machine that is simulated. */

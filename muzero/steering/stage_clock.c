@@ -17,12 +17,3 @@ mz_stage_sample mz_stage_time_between(const mz_stage_sample *before, const mz_st
                            .cpu_s = after->cpu_s - before->cpu_s,
                            .elapsed_s = after->elapsed_s - before->elapsed_s};
 }
-
-void mz_stage_time_add(mz_stage_sample *sum, const mz_stage_sample *part) {
-  sum->items += part->items;
-  sum->busy_s += part->busy_s;
-  sum->cpu_s += part->cpu_s;
-  sum->wait_in_s += part->wait_in_s;
-  sum->wait_out_s += part->wait_out_s;
-  sum->elapsed_s += part->elapsed_s;
-}

@@ -10,4 +10,3 @@ enum { MZ_CLOCKED_STAGES = MZ_STAGE_LEARNER + 1 }; /* self-play, building of bat
 void mz_stage_clocks_read(const mz_state *state, const mz_workers *workers, mz_stage_sample out[MZ_CLOCKED_STAGES]);
 /* Computes what was worked from `before` to `after`. */
 mz_stage_sample mz_stage_time_between(const mz_stage_sample *before, const mz_stage_sample *after);
-void mz_stage_time_add(mz_stage_sample *sum, const mz_stage_sample *part); /* with items and waits */

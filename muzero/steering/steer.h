@@ -15,8 +15,8 @@ typedef struct mz_steer_options {
   const char *source;       /* of history rows: "run", "profile", "compare" */
 } mz_steer_options;
 
-/* Devices, start plan; reads the history, and probes unless the plan is fixed for no profile. MZ_E_CONFIG: unknown strategy or device, limits
- * that contradict each other or leave less than the run needs (says by how much). Nothing is written yet. The state stays alive. */
+/* Devices, start plan; reads the history, and probes unless the plan is fixed and no profile is made. MZ_E_CONFIG: unknown strategy
+ * or device, limits that contradict each other or leave less than the run needs (says by how much). Nothing is written yet. The state stays alive. */
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options);
 void mz_steer_free(mz_steer *steer);
 /* The plan in force, as the workers take it; the devices it names. */

@@ -94,10 +94,10 @@ void mz_window_stop_clocks(mz_window_meter *m, const mz_state *state, const mz_w
   learner->cpu_s += alone_s;
   learner->busy_s += alone_s;
   learner->elapsed_s = learn_s;
-  for (int i = 0; i < MZ_CLOCKED_STAGES; i++) mz_stage_time_add(&m->stages[i], &now[i]);
+  for (int i = 0; i < MZ_CLOCKED_STAGES; i++) mz_stage_sample_add(&m->stages[i], &now[i], 1);
   const double fold_s = seconds_since(stats->fold_ns, m->started.fold_ns);
-  mz_stage_time_add(&m->stages[MZ_STAGE_FOLD],
-                    &(mz_stage_sample){.items = m->clocked, .busy_s = fold_s, .cpu_s = fold_s, .elapsed_s = fold_s});
+  mz_stage_sample_add(&m->stages[MZ_STAGE_FOLD],
+                      &(mz_stage_sample){.items = m->clocked, .busy_s = fold_s, .cpu_s = fold_s, .elapsed_s = fold_s}, 1);
 }
 
 mz_evaluation_clock mz_window_evaluation_starts(const mz_state *state, const mz_workers *workers) {
@@ -114,7 +114,7 @@ void mz_window_evaluated(mz_window_meter *m, const mz_evaluation_clock *since, c
   mz_stage_sample evaluation = mz_stage_time_between(&since->start, &now[MZ_STAGE_ACTOR]);
   evaluation.items = (double)moves;
   evaluation.elapsed_s = seconds_since(mz_clock_ns(), since->ns);
-  mz_stage_time_add(&m->stages[MZ_STAGE_EVALUATE], &evaluation);
+  mz_stage_sample_add(&m->stages[MZ_STAGE_EVALUATE], &evaluation, 1);
 }
 
 void mz_window_read(const mz_window_meter *m, const mz_state *state, mz_window *out) {

@@ -141,7 +141,7 @@ static int count_present(const int32_t *types, int positions) {
   return count;
 }
 
-/* Where channel c is largest, first; −1: no position is present. */
+/* Returns the first position at which channel c is largest; −1: none is present. */
 static int position_of_largest(const double *x, const int32_t *types, int positions, int channels, int c) {
   int best = -1;
   for (int p = 0; p < positions; p++) {

@@ -60,7 +60,7 @@ static void test_wrong_predictions_cost_little(void **state) {
   assert_true(steer("auto", &best, 101).cost < 0.03);
 }
 
-/* What it does not risk it still gains. */
+/* Its caution does not keep it from better plans. */
 static void test_it_adapts_all_the_same(void **state) {
   (void)state;
   static const mz_plan plain = {.values = {1, 2, 8, 1, 2, 2}};

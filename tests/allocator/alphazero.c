@@ -117,14 +117,7 @@ static void add_round(mz_window *w, const mz_sim_unit *unit) {
   w->wall_s += unit->unit_s;
   w->round_s[w->round_count++] = unit->unit_s;
   w->usage.cpu_s += unit->cpu_s;
-  for (int s = 0; s < STAGES; s++) {
-    w->stages[s].items += unit->stages[s].items;
-    w->stages[s].busy_s += unit->stages[s].busy_s;
-    w->stages[s].cpu_s += unit->stages[s].cpu_s;
-    w->stages[s].wait_in_s += unit->stages[s].wait_in_s;
-    w->stages[s].wait_out_s += unit->stages[s].wait_out_s;
-    w->stages[s].elapsed_s += unit->stages[s].elapsed_s;
-  }
+  for (int s = 0; s < STAGES; s++) mz_stage_sample_add(&w->stages[s], &unit->stages[s], 1);
 }
 
 static void loop_window(loop *l, int64_t number) {

@@ -1,4 +1,4 @@
-/* What is advised about a plant's balance. */
+/* Advice about a plant's balance. */
 #include "tests/allocator/balance_fixture.h"
 
 static void idle_makers(seen *s) {

@@ -1,4 +1,4 @@
-/* Where threads of a simulated machine are, and what a core that slept costs. */
+/* The cores that a simulated machine's threads run on, and what a core that slept costs. */
 #include "tests/allocator/mixed.h"
 
 static void assert_near(double value, double wanted, double relative) {
@@ -46,7 +46,7 @@ static void test_only_cores_that_sleep_have_to_wake(void **state) {
   assert_true(mean_s(&simulation, &plan) < one + 3e-3);
 }
 
-/* Where a neighbour has the only other core, threads are moved to whatever core is free: placing them changes nothing. */
+/* A neighbour has the only other core: threads are moved to whatever core is free: placing them changes nothing. */
 static void test_a_neighbour_on_the_other_core(void **state) {
   (void)state;
   mz_pipeline pipeline = mixed();

@@ -233,7 +233,7 @@ static void test_models_beat_the_last_value(void **state) {
   for (int i = 1; i < count; i++) assert_true(errors[i] < 0.9 * errors[0]);
 }
 
-/* What knows stages and queues needs fewer plans than what only sees knobs. */
+/* A predictor that knows stages and queues needs fewer plans than one that only sees knobs. */
 static void test_with_few_plans_the_model_of_the_pipeline_is_best(void **state) {
   (void)state;
   double errors[PREDICTORS_MAX];

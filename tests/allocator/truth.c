@@ -1,4 +1,4 @@
-/* What a run on one core shows of its stages is found again, and tells what plans do on more cores. */
+/* The costs of stages are found again from a run on one core, and tell what plans do on more cores. */
 #include "allocator/machine/simulation.h"
 #include <math.h>
 #include <setjmp.h>

@@ -103,7 +103,7 @@ static void test_bench(void **state) {
   expect_bench("machine", "smt", "core_gb_per_s", false);
 }
 
-/* What is measured here is a machine that can be simulated. */
+/* The text that is measured here describes a machine that can be simulated. */
 static void test_bench_machine(void **state) {
   (void)state;
   process p = {0};

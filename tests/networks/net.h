@@ -196,7 +196,7 @@ static inline uint64_t pool_kinks(const net *n, const mz_node *node, int r) {
   return digest;
 }
 
-/* What decides the branch of every kink on the tape: signs of ReLU outputs, places of minima and maxima. */
+/* Records which side of every kink on the tape a pass took: signs of ReLU outputs, places of minima and maxima. */
 static inline uint64_t net_kinks(const net *n, int rows) {
   uint64_t digest = 0;
   for (int i = 0; i < n->tape->node_count; i++) {

@@ -76,7 +76,7 @@ void MZ_LEVEL(mz_edge_attention)(const mz_edge_attention *a) {
   }
 }
 
-/* What flows to the edges' scores, into a->by_edge: weight · (dy·v − Σ over the node's edges of weight · dy·v). */
+/* Writes the scores' gradients into a->by_edge: weight · (dy·v − Σ over the node's edges of weight · dy·v). */
 static inline void score_gradients(const mz_edge_attention *a) {
   const int heads = a->heads, size = a->channels / heads;
   const float scale = scale_of(a);
