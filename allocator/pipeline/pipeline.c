@@ -107,6 +107,25 @@ static mz_status check_store(const mz_pipeline *pipeline, int index) {
   return store->packed > 1 ? fail(&p, "packed is a share, at most 1") : MZ_OK;
 }
 
+static mz_status check_network(const mz_pipeline *pipeline, int index) {
+  const mz_pipeline_network *network = &pipeline->networks[index];
+  const part p = {pipeline->name, "network", network->name, index};
+  MZ_TRY(check_amount(&p, "parameters", network->parameters));
+  MZ_TRY(check_amount(&p, "flops", network->flops));
+  MZ_TRY(check_amount(&p, "depth", network->depth));
+  MZ_TRY(check_amount(&p, "width", network->width));
+  return network->users >> pipeline->stage_count ? fail(&p, "a user is no stage") : MZ_OK;
+}
+
+static mz_status check_link(const mz_pipeline *pipeline, int index) {
+  const mz_pipeline_link *link = &pipeline->links[index];
+  const part p = {pipeline->name, "link", "", index};
+  MZ_TRY(check_index(&p, "stage", link->stage, 0, pipeline->stage_count));
+  MZ_TRY(check_index(&p, "store", link->store, 0, pipeline->store_count));
+  MZ_TRY(check_amount(&p, "items", link->items));
+  return check_amount(&p, "bytes", link->bytes);
+}
+
 static bool has_cpu(const mz_pipeline *pipeline) {
   for (int i = 0; i < pipeline->device_count; i++) {
     if (pipeline->devices[i].kind == MZ_DEVICE_CPU) return true;
@@ -121,6 +140,9 @@ mz_status mz_pipeline_check(const mz_pipeline *p) {
   MZ_TRY(check_names(p->name, "stage", p->stages, sizeof *p->stages, p->stage_count, MZ_STAGES_MAX));
   MZ_TRY(check_names(p->name, "queue", p->queues, sizeof *p->queues, p->queue_count, MZ_QUEUES_MAX));
   MZ_TRY(check_names(p->name, "store", p->stores, sizeof *p->stores, p->store_count, MZ_STORES_MAX));
+  MZ_TRY(check_names(p->name, "network", p->networks, sizeof *p->networks, p->network_count, MZ_NETWORKS_MAX));
+  if (p->link_count < 0 || p->link_count > MZ_LINKS_MAX)
+    return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': %d links; 0 … %d can be described", p->name, p->link_count, MZ_LINKS_MAX);
   if (!is_amount(p->unit_samples) || !is_amount(p->handoff_s) || !is_amount(p->bytes_fixed))
     return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': unit_samples, handoff_s and bytes_fixed are finite and 0 or more", p->name);
   if (p->stage_count == 0) return mz_fail(MZ_E_CONFIG, "pipeline '%.31s': takes at least one stage", p->name);
@@ -130,6 +152,8 @@ mz_status mz_pipeline_check(const mz_pipeline *p) {
   for (int i = 0; i < p->stage_count; i++) MZ_TRY(check_stage(p, i));
   for (int i = 0; i < p->queue_count; i++) MZ_TRY(check_queue(p, i));
   for (int i = 0; i < p->store_count; i++) MZ_TRY(check_store(p, i));
+  for (int i = 0; i < p->network_count; i++) MZ_TRY(check_network(p, i));
+  for (int i = 0; i < p->link_count; i++) MZ_TRY(check_link(p, i));
   return MZ_OK;
 }
 

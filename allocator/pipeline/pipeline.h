@@ -12,6 +12,8 @@ enum {
   MZ_STAGES_MAX = 12,
   MZ_QUEUES_MAX = 8,
   MZ_STORES_MAX = 4,
+  MZ_NETWORKS_MAX = 4,
+  MZ_LINKS_MAX = 12,
   MZ_DEVICES_MAX = 32,
   MZ_CORES_MAX = 1024, /* of a device */
   MZ_PLAN_KNOBS_MAX = 16,
@@ -37,9 +39,13 @@ typedef struct mz_knob {
   char setting[MZ_NAME_MAX]; /* key of the setting that holds it, where that is another: what people read and write; "": name */
 } mz_knob;
 
+/* What a stage does, for predictors that learn from many pipelines what such stages cost (graph/graph.h); no model needs it. */
+typedef enum mz_work_kind { MZ_WORK_OTHER, MZ_WORK_SELFPLAY, MZ_WORK_REANALYZE, MZ_WORK_TRAINING } mz_work_kind;
+
 /* Stages of one step run at the same time; steps follow one another. */
 typedef struct mz_pipeline_stage {
   char name[MZ_NAME_MAX];
+  mz_work_kind work;
   int step;
   int threads, batch, device; /* knobs; -1: one thread, batches of one, device 0 */
   double items;               /* per unit of work; what telemetry counted last, once there is some */
@@ -70,15 +76,33 @@ typedef struct mz_pipeline_store {
   double packed_max; /* packed bytes that stay in memory, the rest goes to a file; 0: all */
 } mz_pipeline_store;
 
+/* A network that stages run; those that train it change it. */
+typedef struct mz_pipeline_network {
+  char name[MZ_NAME_MAX];
+  double parameters, flops; /* flops: of one item, forward */
+  double depth, width;      /* layers one after the other; units, or channels, of a layer */
+  uint32_t users;           /* bit per stage */
+} mz_pipeline_network;
+
+/* A stage writes to a store, or reads from it. */
+typedef struct mz_pipeline_link {
+  int stage, store;
+  bool writes;
+  double items, bytes; /* per unit of work */
+} mz_pipeline_link;
+
 typedef struct mz_pipeline {
   char name[MZ_NAME_MAX]; /* "muzero" */
   double unit_samples;    /* what a unit is worth: samples trained */
   double handoff_s;       /* that a thread takes to wake when what it waits for has come */
   double bytes_fixed;     /* memory that no knob changes, at the most: weights, replay at its bound … */
   int stage_count, queue_count, device_count, knob_count, store_count;
+  int network_count, link_count; /* may be 0: they are known to who learns from many pipelines, and to nobody else */
   mz_pipeline_stage stages[MZ_STAGES_MAX];
   mz_pipeline_queue queues[MZ_QUEUES_MAX];
   mz_pipeline_store stores[MZ_STORES_MAX];
+  mz_pipeline_network networks[MZ_NETWORKS_MAX];
+  mz_pipeline_link links[MZ_LINKS_MAX];
   mz_device devices[MZ_DEVICES_MAX];
   mz_knob knobs[MZ_PLAN_KNOBS_MAX];
 } mz_pipeline;

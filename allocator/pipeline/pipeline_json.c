@@ -4,7 +4,9 @@
 
 static const char *const kinds[] = {[MZ_DEVICE_CPU] = "cpu", [MZ_DEVICE_CUDA] = "cuda"};
 static const char *const scales[] = {[MZ_SCALE_LOG2] = "log2", [MZ_SCALE_CHOICE] = "choice"};
-enum { KINDS = 2, SCALES = 2, CLASSES = MZ_OPERATIONAL + 1 };
+static const char *const work_kinds[] = {
+    [MZ_WORK_OTHER] = "other", [MZ_WORK_SELFPLAY] = "selfplay", [MZ_WORK_REANALYZE] = "reanalyze", [MZ_WORK_TRAINING] = "training"};
+enum { KINDS = 2, SCALES = 2, WORK_KINDS = MZ_WORK_TRAINING + 1, CLASSES = MZ_OPERATIONAL + 1 };
 
 /* ---- writing ---- */
 
@@ -37,6 +39,7 @@ static void write_knob(cJSON *o, const mz_knob *knob) {
 
 static void write_stage(cJSON *o, const mz_pipeline_stage *stage) {
   cJSON_AddStringToObject(o, "name", stage->name);
+  if (stage->work != MZ_WORK_OTHER) cJSON_AddStringToObject(o, "work", work_kinds[stage->work]);
   cJSON_AddNumberToObject(o, "step", stage->step);
   cJSON_AddNumberToObject(o, "threads", stage->threads);
   cJSON_AddNumberToObject(o, "batch", stage->batch);
@@ -73,6 +76,26 @@ static void write_store(cJSON *o, const mz_pipeline_store *store) {
   add_when_set(o, "packed_max", store->packed_max);
 }
 
+static void write_network(cJSON *o, const mz_pipeline_network *network) {
+  cJSON_AddStringToObject(o, "name", network->name);
+  cJSON_AddNumberToObject(o, "parameters", network->parameters);
+  cJSON_AddNumberToObject(o, "flops", network->flops);
+  cJSON_AddNumberToObject(o, "depth", network->depth);
+  cJSON_AddNumberToObject(o, "width", network->width);
+  cJSON_AddNumberToObject(o, "users", network->users);
+}
+
+static void write_link(cJSON *o, const mz_pipeline_link *link) {
+  cJSON_AddNumberToObject(o, "stage", link->stage);
+  cJSON_AddNumberToObject(o, "store", link->store);
+  cJSON_AddNumberToObject(o, "writes", link->writes);
+  cJSON_AddNumberToObject(o, "items", link->items);
+  cJSON_AddNumberToObject(o, "bytes", link->bytes);
+}
+
+/* Pipelines without networks or links, and what was written before there were any, lack the array. */
+static cJSON *add_array_of(cJSON *o, const char *key, int count) { return count > 0 ? cJSON_AddArrayToObject(o, key) : NULL; }
+
 cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "name", pipeline->name);
@@ -89,6 +112,10 @@ cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline) {
   for (int i = 0; i < pipeline->queue_count; i++) write_queue(add_object(queues), &pipeline->queues[i]);
   cJSON *stores = cJSON_AddArrayToObject(o, "stores");
   for (int i = 0; i < pipeline->store_count; i++) write_store(add_object(stores), &pipeline->stores[i]);
+  cJSON *networks = add_array_of(o, "networks", pipeline->network_count);
+  for (int i = 0; i < pipeline->network_count; i++) write_network(add_object(networks), &pipeline->networks[i]);
+  cJSON *links = add_array_of(o, "links", pipeline->link_count);
+  for (int i = 0; i < pipeline->link_count; i++) write_link(add_object(links), &pipeline->links[i]);
   return o;
 }
 
@@ -133,7 +160,10 @@ static mz_status read_knob(const mz_fields *f, void *out) {
 
 static mz_status read_stage(const mz_fields *f, void *out) {
   mz_pipeline_stage *stage = out;
+  int work = MZ_WORK_OTHER;
   MZ_TRY(mz_fields_text(f, "name", stage->name, sizeof stage->name));
+  if (cJSON_HasObjectItem(f->object, "work")) MZ_TRY(mz_fields_choice(f, "work", work_kinds, WORK_KINDS, &work));
+  stage->work = (mz_work_kind)work;
   MZ_TRY(mz_fields_int(f, "step", 0, MZ_STAGES_MAX - 1, &stage->step));
   MZ_TRY(mz_fields_int(f, "threads", -1, MZ_PLAN_KNOBS_MAX - 1, &stage->threads));
   MZ_TRY(mz_fields_int(f, "batch", -1, MZ_PLAN_KNOBS_MAX - 1, &stage->batch));
@@ -176,6 +206,30 @@ static mz_status read_store(const mz_fields *f, void *out) {
   return read_when_set(f, "packed_max", &store->packed_max);
 }
 
+static mz_status read_network(const mz_fields *f, void *out) {
+  mz_pipeline_network *network = out;
+  int64_t users;
+  MZ_TRY(mz_fields_text(f, "name", network->name, sizeof network->name));
+  MZ_TRY(mz_fields_number(f, "parameters", &network->parameters));
+  MZ_TRY(mz_fields_number(f, "flops", &network->flops));
+  MZ_TRY(mz_fields_number(f, "depth", &network->depth));
+  MZ_TRY(mz_fields_number(f, "width", &network->width));
+  MZ_TRY(mz_fields_whole(f, "users", 0, UINT32_MAX, &users));
+  network->users = (uint32_t)users;
+  return MZ_OK;
+}
+
+static mz_status read_link(const mz_fields *f, void *out) {
+  mz_pipeline_link *link = out;
+  int writes;
+  MZ_TRY(mz_fields_int(f, "stage", 0, MZ_STAGES_MAX - 1, &link->stage));
+  MZ_TRY(mz_fields_int(f, "store", 0, MZ_STORES_MAX - 1, &link->store));
+  MZ_TRY(mz_fields_int(f, "writes", 0, 1, &writes));
+  link->writes = writes;
+  MZ_TRY(mz_fields_number(f, "items", &link->items));
+  return mz_fields_number(f, "bytes", &link->bytes);
+}
+
 /* Parts of one kind into an array of structs that lie `stride` bytes apart. */
 static mz_status read_parts(const mz_fields *f, const char *key, int max, mz_status (*read_part)(const mz_fields *, void *),
                             void *first, size_t stride, int *count) {
@@ -205,6 +259,10 @@ mz_status mz_pipeline_from_json(mz_pipeline *pipeline, const cJSON *json, const 
   MZ_TRY(read_parts(&f, "stages", MZ_STAGES_MAX, read_stage, p.stages, sizeof *p.stages, &p.stage_count));
   MZ_TRY(read_parts(&f, "queues", MZ_QUEUES_MAX, read_queue, p.queues, sizeof *p.queues, &p.queue_count));
   MZ_TRY(read_parts(&f, "stores", MZ_STORES_MAX, read_store, p.stores, sizeof *p.stores, &p.store_count));
+  if (cJSON_HasObjectItem(json, "networks"))
+    MZ_TRY(read_parts(&f, "networks", MZ_NETWORKS_MAX, read_network, p.networks, sizeof *p.networks, &p.network_count));
+  if (cJSON_HasObjectItem(json, "links"))
+    MZ_TRY(read_parts(&f, "links", MZ_LINKS_MAX, read_link, p.links, sizeof *p.links, &p.link_count));
   if (mz_pipeline_check(&p) != MZ_OK) return mz_fail(code, "%s: %s", where, mz_message());
   *pipeline = p;
   return MZ_OK;

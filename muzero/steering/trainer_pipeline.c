@@ -21,6 +21,32 @@ static void describe_memory(mz_pipeline *p, const mz_memory *m) {
   p->queues[0].bytes = m->batch;
 }
 
+/* Who runs which network, and what goes to and from the replay. */
+static void describe_networks(mz_pipeline *p, const mz_settings *s, const mz_memory *m) {
+  const uint32_t players = 1u << MZ_STAGE_ACTOR | 1u << MZ_STAGE_EVALUATE,
+                 builder = s->learning.reanalyze_ratio > 0 ? 1u << MZ_STAGE_BATCH : 0, learner = 1u << MZ_STAGE_LEARNER;
+  p->network_count = m->networks[0].name ? MZ_MODEL_PARTS : 0; /* an account made up by hand counts no model */
+  for (int i = 0; i < p->network_count; i++) {
+    const mz_model_part *part = &m->networks[i];
+    mz_pipeline_network *network = &p->networks[i];
+    *network = (mz_pipeline_network){.parameters = part->parameters,
+                                     .flops = part->flops,
+                                     .depth = part->depth,
+                                     .width = part->width,
+                                     .users = players | builder | learner};
+    snprintf(network->name, sizeof network->name, "%s", part->name);
+  }
+  const double fresh = (double)(s->selfplay.games * s->selfplay.moves), trained = p->unit_samples;
+  const double capacity = (double)s->replay.capacity, bytes = capacity > 0 ? m->replay / capacity : 0;
+  const mz_pipeline_link links[] = {
+      {.stage = MZ_STAGE_ACTOR, .writes = true, .items = fresh, .bytes = fresh * bytes},
+      {.stage = MZ_STAGE_BATCH, .items = trained, .bytes = (double)s->learning.loop_count * m->batch},
+      {.stage = MZ_STAGE_LEARNER, .writes = true, .items = trained, .bytes = trained * sizeof(float)}, /* priorities */
+  };
+  p->link_count = sizeof links / sizeof *links;
+  memcpy(p->links, links, sizeof links);
+}
+
 void mz_pipeline_parts(const mz_pipeline *p, const mz_memory *m, const mz_plan *plan, double parts[MZ_MEMORY_PARTS]) {
   memcpy(parts, m->fixed, sizeof m->fixed);
   parts[MZ_MEMORY_ACTORS] = mz_stage_bytes(p, MZ_STAGE_ACTOR, plan);
@@ -49,6 +75,7 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_settings *s, const mz_memory 
   mz_knobs_describe(p->knobs, s, held, threads, devices->count);
   const mz_pipeline_stage stages[] = {
       [MZ_STAGE_ACTOR] = {.name = "actor",
+                          .work = MZ_WORK_SELFPLAY,
                           .threads = MZ_KNOB_CPU_ACTOR,
                           .batch = MZ_KNOB_MCTS_STORAGE_SIZE,
                           .device = MZ_KNOB_SELFPLAY_DEVICE,
@@ -57,12 +84,14 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_settings *s, const mz_memory 
                                    mz_selfplay_mean_simulations(&s->selfplay, s->search.simulations),
                           .groups = (double)s->selfplay.games},
       [MZ_STAGE_BATCH] = {.name = "batch",
+                          .work = MZ_WORK_REANALYZE,
                           .threads = MZ_KNOB_BATCH_ACTOR,
                           .batch = -1,
                           .device = MZ_KNOB_REANALYZE_DEVICE,
                           .items = loops,
                           .groups = loops},
       [MZ_STAGE_LEARNER] = {.name = "learner",
+                            .work = MZ_WORK_TRAINING,
                             .threads = MZ_KNOB_LEARNER_THREADS,
                             .batch = -1,
                             .device = MZ_KNOB_LEARNING_DEVICE,
@@ -82,4 +111,5 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_settings *s, const mz_memory 
   p->queues[0] = (mz_pipeline_queue){
       .name = "batches", .from = MZ_STAGE_BATCH, .to = MZ_STAGE_LEARNER, .capacity = MZ_KNOB_BATCH_BUFFER_SIZE, .items = loops};
   describe_memory(p, memory);
+  describe_networks(p, s, memory);
 }

@@ -155,6 +155,7 @@ mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *
   m.fixed[MZ_MEMORY_ROUND] = round_bytes(&s);
   m.fixed[MZ_MEMORY_SAVE] = save_bytes(&s);
   m.fixed[MZ_MEMORY_PROBE] = probe_bytes(&s, &m);
+  mz_model_take_apart(model, m.networks);
   *out = m;
 cleanup:
   free(model);

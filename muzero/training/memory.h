@@ -3,6 +3,7 @@
 #pragma once
 #include "envs/env.h"
 #include "muzero/settings.h"
+#include "networks/model/model.h"
 
 typedef enum mz_memory_part {
   MZ_MEMORY_PROCESS,   /* what was there before, and what libraries and threads take */
@@ -29,6 +30,7 @@ typedef struct mz_memory { /* bytes, at the most */
   double builder, learner, evaluation;        /* a thread's */
   double batch;                               /* a place in the queue */
   double replay, packed, packed_max;          /* contents as they are; packing's share; packed bytes in memory, 0: all */
+  mz_model_part networks[MZ_MODEL_PARTS];     /* of the model that was counted */
 } mz_memory;
 
 /* Counts before anything large is taken. MZ_E_CONFIG where the network cannot be. */

@@ -116,3 +116,24 @@ double mz_model_update_flops(const mz_model *model, int unroll) {
   const double forward = macs.representation + (unroll + 1) * macs.prediction + unroll * macs.dynamics;
   return 3.0 * 2.0 * forward;
 }
+
+/* Heads belong to the network whose latent they read: reward to dynamics, policy and value to prediction. */
+static int part_of(const char *parameter) {
+  if (strncmp(parameter, "representation", 14) == 0) return 0;
+  return strncmp(parameter, "dynamics", 8) == 0 || strncmp(parameter, "reward", 6) == 0 ? 1 : 2;
+}
+
+void mz_model_take_apart(const mz_model *model, mz_model_part out[MZ_MODEL_PARTS]) {
+  static const char *const names[MZ_MODEL_PARTS] = {"representation", "dynamics", "prediction"};
+  const mz_model_macs macs = macs_of(model);
+  const double products[MZ_MODEL_PARTS] = {macs.representation, macs.dynamics, macs.prediction};
+  const bool conv = model->kind == MZ_MODEL_CONV;
+  for (int i = 0; i < MZ_MODEL_PARTS; i++) {
+    out[i] = (mz_model_part){.name = names[i], .flops = 2 * products[i], .width = conv ? model->channels : model->width};
+    out[i].depth = conv ? 2 * model->towers[i].count + (model->towers[i].stem >= 0) : model->depth + (i < 2);
+  }
+  for (int i = 0; i < model->params.count; i++) {
+    const mz_param *param = &model->params.items[i];
+    out[part_of(param->name)].parameters += (double)param->rows * param->columns;
+  }
+}

@@ -94,6 +94,15 @@ void mz_model_fold(const mz_model *model, const float *values, float *out);
 double mz_model_inference_flops(const mz_model *model);
 double mz_model_update_flops(const mz_model *model, int unroll);
 
+/* The three networks, for who has to know what they cost. */
+enum { MZ_MODEL_PARTS = 3 };
+typedef struct mz_model_part {
+  const char *name;         /* "representation", "dynamics", "prediction" */
+  double parameters, flops; /* flops: of one row, forward (2 per multiply-add) */
+  double depth, width;      /* layers one after the other, without heads; units or channels of one */
+} mz_model_part;
+void mz_model_take_apart(const mz_model *model, mz_model_part out[MZ_MODEL_PARTS]);
+
 typedef struct mz_model_heads {
   mz_value latent, reward, policy, value;
 } mz_model_heads;                                                                /* logits; reward −1 for initial */
