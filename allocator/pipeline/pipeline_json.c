@@ -4,8 +4,10 @@
 
 static const char *const kinds[] = {[MZ_DEVICE_CPU] = "cpu", [MZ_DEVICE_CUDA] = "cuda"};
 static const char *const scales[] = {[MZ_SCALE_LOG2] = "log2", [MZ_SCALE_CHOICE] = "choice"};
-static const char *const work_kinds[] = {
-    [MZ_WORK_OTHER] = "other", [MZ_WORK_SELFPLAY] = "selfplay", [MZ_WORK_REANALYZE] = "reanalyze", [MZ_WORK_TRAINING] = "training"};
+static const char *const work_kinds[] = {[MZ_WORK_OTHER] = "other",
+                                         [MZ_WORK_SELFPLAY] = "selfplay",
+                                         [MZ_WORK_REANALYZE] = "reanalyze",
+                                         [MZ_WORK_TRAINING] = "training"};
 enum { KINDS = 2, SCALES = 2, WORK_KINDS = MZ_WORK_TRAINING + 1, CLASSES = MZ_OPERATIONAL + 1 };
 
 /* ---- writing ---- */
