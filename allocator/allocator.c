@@ -38,8 +38,9 @@ mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *op
   for (int i = 0; i < count; i++) mz_evidence_add(&a->evidence, used[i]);
   if (count > 0) mz_evidence_fit(&a->evidence);
   const mz_evidence *e = &a->evidence;
-  const mz_status status =
-      strategy->learns ? mz_champion_create(&a->champion, &e->pipeline, e->model.cores, predictor, MZ_OBSERVATIONS_MAX) : MZ_OK;
+  const mz_status status = strategy->learns ? mz_champion_create(&a->champion, &e->pipeline, e->model.cores, predictor,
+                                                                 options->pretrained, MZ_OBSERVATIONS_MAX)
+                                            : MZ_OK;
   if (status != MZ_OK) {
     free(a);
     return status;

@@ -9,7 +9,7 @@
 #pragma once
 #include "allocator/model/analytic.h"
 
-enum { MZ_GRAPH_NODES_MAX = 64, MZ_GRAPH_EDGES_MAX = 384, MZ_GRAPH_NODE_FEATURES = 32, MZ_GRAPH_EDGE_FEATURES = 16 };
+enum { MZ_GRAPH_NODES_MAX = 64, MZ_GRAPH_EDGES_MAX = 384, MZ_GRAPH_NODE_FEATURES = 48, MZ_GRAPH_EDGE_FEATURES = 16 };
 
 typedef enum mz_graph_node_kind {
   MZ_NODE_STORE,

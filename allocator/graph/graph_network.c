@@ -1,8 +1,16 @@
 #include "allocator/graph/graph_network.h"
-#include <stdlib.h>
+#include "networks/tape/backend.h"
+#include <math.h>
 #include <string.h>
 
-enum { D = MZ_GRAPH_WIDTH, N = MZ_NODE_KINDS, E = MZ_EDGE_KINDS, F = MZ_GRAPH_NODE_FEATURES, G = MZ_GRAPH_EDGE_FEATURES };
+enum {
+  D = MZ_GRAPH_WIDTH,
+  N = MZ_NODE_KINDS,
+  E = MZ_EDGE_KINDS,
+  F = MZ_GRAPH_NODE_FEATURES,
+  G = MZ_GRAPH_EDGE_FEATURES,
+  FLAT = MZ_GRAPH_FLAT_WIDTH
+};
 
 /* First parameters: each with its bias behind it; norms: gamma, beta. */
 enum { NODES = 0, EDGES = 2, LAYER = 4 };
@@ -45,9 +53,8 @@ static void add_in_layer(mz_params *params, int layer, const char *part, int typ
   add(params, name, types, inputs, outputs, MZ_INIT_GLOROT);
 }
 
-void mz_graph_network_params(mz_params *params) {
+static void add_attention(mz_params *params) {
   char name[32];
-  memset(params, 0, sizeof *params);
   add(params, "nodes", N, F, D, MZ_INIT_HE);
   add(params, "edges", E, G, D, MZ_INIT_HE);
   for (int l = 0; l < MZ_GRAPH_LAYERS; l++) {
@@ -67,6 +74,20 @@ void mz_graph_network_params(mz_params *params) {
   add(params, "head", 1, 4 * D, 1, MZ_INIT_SMALL);
 }
 
+static void add_flat(mz_params *params) {
+  add(params, "first", 1, N * F, FLAT, MZ_INIT_HE);
+  add(params, "second", 1, FLAT, FLAT, MZ_INIT_HE);
+  add(params, "head", 1, FLAT, 1, MZ_INIT_SMALL);
+}
+
+void mz_graph_network_params(mz_params *params, mz_graph_form form) {
+  memset(params, 0, sizeof *params);
+  if (form == MZ_FORM_ATTENTION)
+    add_attention(params);
+  else
+    add_flat(params);
+}
+
 /* ---- the network ---- */
 
 typedef struct vectors {
@@ -81,13 +102,16 @@ static mz_value by_position(const mz_graph_tape *t, mz_value x, int positions, i
   return mz_tape_pointwise(t->tape, x, positions, weight, weight + 1, MZ_LINEAR_ONLY);
 }
 
-static vectors layer(const mz_graph_tape *t, vectors x, int first) {
+static vectors layer(mz_graph_tape *t, vectors x, int number) {
   mz_tape *tape = t->tape;
+  const int first = LAYER + number * OF_LAYER;
   const mz_value on_edges = typed(t, x.edges, t->edge_kinds, first + ON_EDGES);
   const mz_value q = typed(t, x.nodes, t->node_kinds, first + QUERY);
   const mz_value keys = typed(t, x.nodes, t->node_kinds, first + KEY), values = typed(t, x.nodes, t->node_kinds, first + VALUE);
   const mz_value k = mz_tape_add(tape, mz_tape_gather(tape, keys, t->nodes, t->from), on_edges);
   const mz_value v = mz_tape_add(tape, mz_tape_gather(tape, values, t->nodes, t->from), on_edges);
+  t->query[number] = q;
+  t->key[number] = k;
   const mz_value z = mz_tape_edge_attention(tape, q, k, v, MZ_GRAPH_HEADS, t->to);
   const mz_value wide = mz_tape_gelu(tape, by_position(t, x.nodes, t->nodes, first + WIDEN));
   const mz_value feed = by_position(t, wide, t->nodes, first + NARROW);
@@ -99,7 +123,7 @@ static vectors layer(const mz_graph_tape *t, vectors x, int first) {
   return (vectors){nodes, edges};
 }
 
-static void record(mz_graph_tape *t, bool trains) {
+static mz_value record_attention(mz_graph_tape *t) {
   mz_tape *tape = t->tape;
   t->node_kinds = mz_tape_index_list(tape, t->nodes);
   t->edge_kinds = mz_tape_index_list(tape, t->edges);
@@ -109,21 +133,30 @@ static void record(mz_graph_tape *t, bool trains) {
   t->edge_features = mz_tape_input(tape, t->edges * G);
   vectors x = {mz_tape_gelu(tape, typed(t, t->node_features, t->node_kinds, NODES)),
                mz_tape_gelu(tape, typed(t, t->edge_features, t->edge_kinds, EDGES))};
-  for (int l = 0; l < MZ_GRAPH_LAYERS; l++) x = layer(t, x, LAYER + l * OF_LAYER);
+  for (int l = 0; l < MZ_GRAPH_LAYERS; l++) x = layer(t, x, l);
   const mz_value pooled[] = {mz_tape_masked_pool(tape, x.nodes, t->node_kinds),
                              mz_tape_masked_pool(tape, x.edges, t->edge_kinds)};
-  t->output = mz_tape_linear(tape, mz_tape_concat(tape, pooled, 2, 1), HEAD, HEAD + 1, MZ_LINEAR_ONLY);
-  if (!trains) return;
-  t->target = mz_tape_input(tape, 1);
-  t->weight = mz_tape_input(tape, 1);
-  t->loss = mz_tape_mse(tape, t->output, t->target, t->weight, 1);
+  return mz_tape_linear(tape, mz_tape_concat(tape, pooled, 2, 1), HEAD, HEAD + 1, MZ_LINEAR_ONLY);
 }
 
-mz_status mz_graph_tape_init(mz_graph_tape *t, const mz_backend *backend, const mz_params *params, int rows, int nodes, int edges,
-                             bool trains) {
-  *t = (mz_graph_tape){.params = params, .rows = rows, .nodes = nodes, .edges = edges > 0 ? edges : 1};
-  MZ_TRY(mz_tape_create(&t->tape, backend, params, rows, trains));
-  record(t, trains);
+static mz_value record_flat(mz_graph_tape *t) {
+  t->node_features = mz_tape_input(t->tape, N * F);
+  const mz_value first = mz_tape_linear(t->tape, t->node_features, 0, 1, MZ_RELU);
+  const mz_value second = mz_tape_linear(t->tape, first, 2, 3, MZ_RELU);
+  return mz_tape_linear(t->tape, second, 4, 5, MZ_LINEAR_ONLY);
+}
+
+mz_status mz_graph_tape_init(mz_graph_tape *t, mz_graph_form form, const mz_params *params, const mz_graph_scaling *scaling,
+                             int rows, int nodes, int edges, bool trains) {
+  *t = (mz_graph_tape){.form = form, .params = params, .scaling = scaling, .rows = rows, .nodes = nodes};
+  t->edges = edges > 0 ? edges : 1;
+  MZ_TRY(mz_tape_create(&t->tape, &mz_backend_cpu, params, rows, trains));
+  t->output = form == MZ_FORM_ATTENTION ? record_attention(t) : record_flat(t);
+  if (trains) {
+    t->target = mz_tape_input(t->tape, 1);
+    t->weight = mz_tape_input(t->tape, 1);
+    t->loss = mz_tape_mse(t->tape, t->output, t->target, t->weight, 1);
+  }
   const mz_status status = mz_tape_plan(t->tape);
   if (status != MZ_OK) mz_graph_tape_deinit(t);
   return status;
@@ -138,32 +171,96 @@ void mz_graph_tape_deinit(mz_graph_tape *t) {
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-void mz_graph_tape_put(mz_graph_tape *t, int row, const mz_graph *g, double target) {
-  MZ_ASSERT(row < t->rows);
-  const int nodes = least(g->node_count, t->nodes), edges = least(g->edge_count, t->edges);
-  float *node_features = (float *)mz_tape_at(t->tape, t->node_features)->data + (size_t)row * (size_t)(t->nodes * F);
-  float *edge_features = (float *)mz_tape_at(t->tape, t->edge_features)->data + (size_t)row * (size_t)(t->edges * G);
-  int32_t *node_kinds = mz_tape_index_at(t->tape, t->node_kinds) + (size_t)row * (size_t)t->nodes;
-  int32_t *edge_kinds = mz_tape_index_at(t->tape, t->edge_kinds) + (size_t)row * (size_t)t->edges;
-  int32_t *from = mz_tape_index_at(t->tape, t->from) + (size_t)row * (size_t)t->edges;
-  int32_t *to = mz_tape_index_at(t->tape, t->to) + (size_t)row * (size_t)t->edges;
-  for (int i = 0; i < t->nodes; i++) {
-    node_kinds[i] = i < nodes ? (int32_t)g->nodes[i].kind : -1;
-    if (i < nodes) memcpy(node_features + i * F, g->nodes[i].features, F * sizeof *node_features);
-  }
-  for (int i = 0; i < t->edges; i++) {
-    const bool present = i < edges && g->edges[i].from < nodes && g->edges[i].to < nodes;
-    edge_kinds[i] = present ? g->edges[i].kind : -1;
-    from[i] = present ? g->edges[i].from : -1;
-    to[i] = present ? g->edges[i].to : -1;
-    if (present) memcpy(edge_features + i * G, g->edges[i].features, G * sizeof *edge_features);
-  }
-  if (!mz_tape_trains(t->tape)) return;
-  *((float *)mz_tape_at(t->tape, t->target)->data + (size_t)row * (size_t)mz_padded(1)) = (float)target;
-  *((float *)mz_tape_at(t->tape, t->weight)->data + (size_t)row * (size_t)mz_padded(1)) = 1;
+static float *row_of(const mz_graph_tape *t, mz_value value, int row) {
+  const mz_tape_value *v = mz_tape_at(t->tape, value);
+  return (float *)v->data + (size_t)row * (size_t)v->stride;
 }
 
-void mz_graph_tape_run(mz_graph_tape *t, const float *values, int rows, float *out) {
+static int32_t *list_of(const mz_graph_tape *t, int list, int row, int entries) {
+  return mz_tape_index_at(t->tape, list) + (size_t)row * (size_t)entries;
+}
+
+static void scale(float *out, const float *in, const float *mean, const float *factor, int count) {
+  for (int i = 0; i < count; i++) out[i] = (in[i] - mean[i]) * factor[i];
+}
+
+static void put_flat(mz_graph_tape *t, int row, const mz_graph *g) {
+  float *out = row_of(t, t->node_features, row), scaled[F];
+  int count[N] = {0};
+  memset(out, 0, N * F * sizeof *out);
+  for (int i = 0; i < g->node_count; i++) count[g->nodes[i].kind]++;
+  for (int i = 0; i < g->node_count; i++) {
+    const mz_graph_node_kind kind = g->nodes[i].kind;
+    scale(scaled, g->nodes[i].features, t->scaling->node_mean[kind], t->scaling->node_scale[kind], F);
+    for (int k = 0; k < F; k++) out[(int)kind * F + k] += scaled[k] / (float)count[kind];
+  }
+}
+
+static void put_nodes(mz_graph_tape *t, int row, const mz_graph *g) {
+  float *out = row_of(t, t->node_features, row);
+  int32_t *kinds = list_of(t, t->node_kinds, row, t->nodes);
+  for (int i = 0; i < t->nodes; i++) {
+    kinds[i] = i < g->node_count ? (int32_t)g->nodes[i].kind : -1;
+    if (kinds[i] < 0) continue;
+    scale(out + i * F, g->nodes[i].features, t->scaling->node_mean[kinds[i]], t->scaling->node_scale[kinds[i]], F);
+  }
+}
+
+static void put_edges(mz_graph_tape *t, int row, const mz_graph *g) {
+  float *out = row_of(t, t->edge_features, row);
+  int32_t *kinds = list_of(t, t->edge_kinds, row, t->edges), *from = list_of(t, t->from, row, t->edges),
+          *to = list_of(t, t->to, row, t->edges);
+  for (int i = 0; i < t->edges; i++) {
+    const mz_graph_edge *e = &g->edges[i];
+    const bool present = i < g->edge_count && e->from < t->nodes && e->to < t->nodes;
+    kinds[i] = present ? e->kind : -1;
+    from[i] = present ? e->from : -1;
+    to[i] = present ? e->to : -1;
+    if (present) scale(out + i * G, e->features, t->scaling->edge_mean[e->kind], t->scaling->edge_scale[e->kind], G);
+  }
+}
+
+void mz_graph_tape_put(mz_graph_tape *t, int row, const mz_graph *g, double target) {
+  MZ_ASSERT(row < t->rows);
+  if (t->form == MZ_FORM_ATTENTION) {
+    put_nodes(t, row, g);
+    put_edges(t, row, g);
+  } else {
+    put_flat(t, row, g);
+  }
+  if (!mz_tape_trains(t->tape)) return;
+  *row_of(t, t->target, row) = ((float)target - t->scaling->target_mean) * t->scaling->target_scale;
+  *row_of(t, t->weight, row) = 1 / (float)t->rows;
+}
+
+void mz_graph_tape_run(mz_graph_tape *t, const float *values, int rows, double *out) {
   mz_tape_forward(t->tape, values, rows);
-  mz_tape_read(t->tape, t->output, out, rows);
+  for (int i = 0; i < rows; i++) out[i] = t->scaling->target_mean + *row_of(t, t->output, i) / (double)t->scaling->target_scale;
+}
+
+/* ---- what attention looked at ---- */
+
+static void add_attended(mz_graph_tape *t, int number, int head, int row, const mz_graph *g, int edges, double *out) {
+  enum { OF_HEAD = D / MZ_GRAPH_HEADS };
+  const float *queries = row_of(t, t->query[number], row) + head * OF_HEAD,
+              *keys = row_of(t, t->key[number], row) + head * OF_HEAD;
+  double score[MZ_GRAPH_EDGES_MAX], most[MZ_GRAPH_NODES_MAX], sum[MZ_GRAPH_NODES_MAX] = {0};
+  for (int i = 0; i < g->node_count; i++) most[i] = -INFINITY;
+  for (int e = 0; e < edges; e++) {
+    const int to = g->edges[e].to;
+    score[e] = 0;
+    for (int k = 0; k < OF_HEAD; k++) score[e] += queries[to * D + k] * (double)keys[e * D + k];
+    score[e] /= sqrt(OF_HEAD);
+    most[to] = fmax(most[to], score[e]);
+  }
+  for (int e = 0; e < edges; e++) sum[g->edges[e].to] += score[e] = exp(score[e] - most[g->edges[e].to]);
+  for (int e = 0; e < edges; e++) out[e] += score[e] / sum[g->edges[e].to] / (MZ_GRAPH_LAYERS * MZ_GRAPH_HEADS);
+}
+
+void mz_graph_tape_attention(mz_graph_tape *t, int row, const mz_graph *g, double *out) {
+  MZ_ASSERT(t->form == MZ_FORM_ATTENTION && g->node_count <= t->nodes);
+  const int edges = least(g->edge_count, t->edges);
+  for (int e = 0; e < g->edge_count; e++) out[e] = 0;
+  for (int l = 0; l < MZ_GRAPH_LAYERS; l++)
+    for (int head = 0; head < MZ_GRAPH_HEADS; head++) add_attended(t, l, head, row, g, edges, out);
 }

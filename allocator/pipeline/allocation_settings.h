@@ -18,6 +18,7 @@ typedef struct mz_allocation_settings {
   int32_t start;      /* allocate.start: mz_start */
   double monitor_hz;  /* monitor.rate */
   char predictor[64]; /* allocate.predictor: a predictor's name, or "auto": the winner of the contest */
+  char pretrained[512]; /* allocate.pretrained: a file; "": the program's own */
   int32_t search;     /* allocate.search: mz_search_kind */
   bool balance;       /* allocate.balance */
   bool verify;        /* allocate.verify */

@@ -1,4 +1,5 @@
 #include "allocator/predictors/champion.h"
+#include "allocator/predictors/pretrained.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@ static const double MORE_PLANS = 1.1;
 struct mz_champion {
   const mz_pipeline *pipeline;
   double cores;
+  mz_pretrained *pretrained;
   const mz_predictor *only, *predictor;
   mz_contest_room *room;
   void *memory; /* of `predictor`, fitted; room for the one that needs most */
@@ -18,24 +20,31 @@ struct mz_champion {
   double band; /* of `predictor` in the last contest; 0: it was in none */
 };
 
+static void read_lessons(mz_champion *c, const mz_observation *observations, int count) {
+  mz_lessons_init(&c->lessons, c->pipeline, c->cores, observations, count);
+  c->lessons.pretrained = c->pretrained;
+}
+
 static void fit(mz_champion *c) {
   memset(c->memory, 0, c->predictor->memory_bytes);
   c->predictor->fit(c->memory, &c->lessons);
 }
 
 mz_status mz_champion_create(mz_champion **out, const mz_pipeline *pipeline, double cores, const mz_predictor *only,
-                             int observations) {
+                             mz_pretrained *pretrained, int observations) {
   *out = NULL;
   mz_champion *c = NULL;
   mz_status status = MZ_OK;
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
+  if (pretrained) MZ_TRY_CLEANUP(mz_pretrained_prepare(pretrained, pipeline));
   MZ_TRY_CLEANUP(mz_contest_room_create(&c->room, observations));
   MZ_TRY_CLEANUP(mz_alloc(&c->memory, 1, mz_predictor_memory_most()));
   c->pipeline = pipeline;
   c->cores = cores;
+  c->pretrained = pretrained;
   c->only = only;
   c->predictor = only ? only : &mz_predictor_analytic;
-  mz_lessons_init(&c->lessons, pipeline, cores, NULL, 0);
+  read_lessons(c, NULL, 0);
   fit(c);
   *out = c;
   return MZ_OK;
@@ -66,7 +75,7 @@ static void hold_contest(mz_champion *c) {
 }
 
 void mz_champion_learn(mz_champion *c, const mz_observation *observations, int count) {
-  mz_lessons_init(&c->lessons, c->pipeline, c->cores, observations, count);
+  read_lessons(c, observations, count);
   if (c->lessons.count >= PLANS_MIN && c->lessons.count > MORE_PLANS * c->contest_plans) hold_contest(c);
   fit(c);
 }

@@ -5,10 +5,11 @@
 
 typedef struct mz_champion mz_champion;
 
-/* only: the one that drives whatever the contest says, which is held all the same; NULL: the best. observations: at the most, at a
- * time. The pipeline stays alive. T_ana drives until there was a contest. MZ_E_MEMORY. */
+/* only: the one that drives whatever the contest says, which is held all the same; NULL: the best. pretrained: what predictors bring along,
+ * NULL: nothing. observations: at the most, at a time. Pipeline and pretrained networks stay alive. T_ana drives until there was a
+ * contest. MZ_E_MEMORY. */
 mz_status mz_champion_create(mz_champion **out, const mz_pipeline *pipeline, double cores, const mz_predictor *only,
-                             int observations);
+                             mz_pretrained *pretrained, int observations);
 void mz_champion_free(mz_champion *champion);
 
 /* All that is known now, oldest first; kept by reference until the next time. A contest is held when a tenth more plans are known

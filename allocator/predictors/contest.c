@@ -42,19 +42,20 @@ void mz_contest_room_free(mz_contest_room *room) {
   free(room);
 }
 
-/* Leaves out the lessons of one fold and predicts them. */
-static void predict_fold(const mz_lessons *l, const mz_predictor *predictor, int fold, int folds, mz_contest_room *r,
-                         double log_s[N]) {
+/* Leaves out some lessons and predicts them from the others. */
+static void predict_without(const mz_lessons *l, const mz_predictor *predictor, const bool left_out[N], mz_contest_room *r,
+                            double log_s[N]) {
   const mz_lessons *rest = l;
   for (int i = l->count - 1; i >= 0; i--) {
-    if (i % folds != fold) continue;
+    if (!left_out[i]) continue;
     mz_lessons_without(&r->fewer, rest, i, r->observations);
     r->lessons = r->fewer;
     rest = &r->lessons;
   }
   memset(r->memory, 0, predictor->memory_bytes);
   predictor->fit(r->memory, rest);
-  for (int i = fold; i < l->count; i += folds) log_s[i] = log(predictor->predict(r->memory, &l->items[i].plan).unit_s);
+  for (int i = 0; i < l->count; i++)
+    if (left_out[i]) log_s[i] = log(predictor->predict(r->memory, &l->items[i].plan).unit_s);
 }
 
 /* ---- judging ---- */
@@ -120,21 +121,45 @@ static void judge(mz_contender *c, const mz_lessons *l, const double log_s[N]) {
   judge_band(c, errors, c->judged);
 }
 
+static mz_contender unjudged(const mz_predictor *predictor) {
+  return (mz_contender){.predictor = predictor,
+                        .error = INFINITY,
+                        .mape = NAN,
+                        .median_ape = NAN,
+                        .tau = NAN,
+                        .regret = NAN,
+                        .held = NAN,
+                        .band = NAN};
+}
+
 void mz_contest_judge(const mz_lessons *l, const mz_predictor *predictor, int folds, mz_contest_room *room, mz_contender *c) {
   double log_s[N];
   MZ_ASSERT(l->observation_count <= room->observation_count);
-  *c = (mz_contender){.predictor = predictor,
-                      .error = INFINITY,
-                      .mape = NAN,
-                      .median_ape = NAN,
-                      .tau = NAN,
-                      .regret = NAN,
-                      .held = NAN,
-                      .band = NAN};
+  *c = unjudged(predictor);
   if (l->count < LESSONS_MIN) return;
   if (folds == 0 || folds > l->count) folds = l->count;
-  for (int fold = 0; fold < folds; fold++) predict_fold(l, predictor, fold, folds, room, log_s);
+  for (int fold = 0; fold < folds; fold++) {
+    bool left_out[N];
+    for (int i = 0; i < l->count; i++) left_out[i] = i % folds == fold;
+    predict_without(l, predictor, left_out, room, log_s);
+  }
   judge(c, l, log_s);
+}
+
+void mz_contest_judge_beyond(const mz_lessons *l, const mz_predictor *predictor, const bool *left_out, mz_contest_room *room,
+                             mz_contender *c) {
+  double log_s[N];
+  mz_lessons beyond = *l;
+  MZ_ASSERT(l->observation_count <= room->observation_count);
+  *c = unjudged(predictor);
+  predict_without(l, predictor, left_out, room, log_s);
+  beyond.count = 0;
+  for (int i = 0; i < l->count; i++) {
+    if (!left_out[i]) continue;
+    log_s[beyond.count] = log_s[i];
+    beyond.items[beyond.count++] = l->items[i];
+  }
+  if (beyond.count >= LESSONS_MIN) judge(c, &beyond, log_s);
 }
 
 int mz_contest_winner(const mz_contender *contenders, int count) {

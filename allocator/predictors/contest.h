@@ -29,5 +29,9 @@ double mz_lessons_noise(const mz_lessons *lessons);
  * nothing is judged. */
 void mz_contest_judge(const mz_lessons *lessons, const mz_predictor *predictor, int folds, mz_contest_room *room,
                       mz_contender *contender);
+/* The same of the plans in left_out[lessons->count] alone, each predicted from all others at once: what lies beyond what was measured. At
+ * least three are left out. */
+void mz_contest_judge_beyond(const mz_lessons *lessons, const mz_predictor *predictor, const bool *left_out,
+                             mz_contest_room *room, mz_contender *contender);
 /* The index of the one that drives: the least error; within 5 % of it the first. −1: none was judged. */
 int mz_contest_winner(const mz_contender *contenders, int count);

@@ -12,9 +12,12 @@ typedef struct mz_lesson {
   int windows;
 } mz_lesson;
 
+typedef struct mz_pretrained mz_pretrained;
+
 typedef struct mz_lessons {
   const mz_pipeline *pipeline;
-  double cores;                       /* that all stages share */
+  mz_pretrained *pretrained; /* networks that learned from other pipelines (pretrained.h), prepared for this one; NULL: none */
+  double cores;              /* that all stages share */
   const mz_observation *observations; /* of those plans, oldest first; T_ana reads their stages */
   int observation_count;
   int count; /* plans, the one measured last first */

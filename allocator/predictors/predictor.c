@@ -4,13 +4,9 @@
 
 static const double NORMAL_90 = 1.6448536269514722;
 
-const mz_predictor *const mz_predictors[] = {&mz_predictor_last_value,
-                                             &mz_predictor_nearest,
-                                             &mz_predictor_ridge,
-                                             &mz_predictor_isotonic,
-                                             &mz_predictor_analytic,
-                                             &mz_predictor_residual,
-                                             NULL};
+const mz_predictor *const mz_predictors[] = {
+    &mz_predictor_last_value, &mz_predictor_nearest, &mz_predictor_ridge, &mz_predictor_isotonic,       &mz_predictor_analytic,
+    &mz_predictor_residual,   &mz_predictor_mlp,     &mz_predictor_graph, &mz_predictor_graph_residual, NULL};
 enum { PREDICTORS = sizeof mz_predictors / sizeof *mz_predictors - 1 };
 _Static_assert((int)PREDICTORS <= (int)MZ_PREDICTORS_MAX, "contests have room for all");
 

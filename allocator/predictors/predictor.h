@@ -17,7 +17,7 @@ typedef struct mz_predictor {
 
 /* Simplest first: of two that predict equally well the earlier one drives. */
 extern const mz_predictor mz_predictor_last_value, mz_predictor_nearest, mz_predictor_ridge, mz_predictor_analytic,
-    mz_predictor_isotonic, mz_predictor_residual;
+    mz_predictor_isotonic, mz_predictor_residual, mz_predictor_mlp, mz_predictor_graph, mz_predictor_graph_residual;
 enum { MZ_PREDICTORS_MAX = 12 };
 extern const mz_predictor *const mz_predictors[]; /* NULL-terminated */
 const char *mz_predictor_name(int index);         /* NULL past the last one */

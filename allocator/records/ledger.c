@@ -1,4 +1,5 @@
 #include "allocator/records/ledger.h"
+#include "allocator/predictors/pretrained.h"
 #include "allocator/records/fields.h"
 #include "base/file/file.h"
 #include "base/log.h"
@@ -72,6 +73,7 @@ mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options
   cJSON_AddItemToObject(o, "bounds", bounds_to_json(&options->bounds));
   cJSON_AddItemToObject(o, "start", mz_plan_to_json(options->pipeline, &options->start));
   cJSON_AddItemToObject(o, "history", history_to_json(options));
+  if (options->pretrained) mz_json_add_u64_hex(o, "pretrained", mz_pretrained_digest(options->pretrained));
   return append(ledger, o);
 }
 

@@ -2,7 +2,8 @@
  * byte for byte. An invocation of a run (train, resume) begins a section: a line "open" with everything the allocator was
  * created with, history rows used included; then "decision" lines as they happen, the first of them that of mz_allocator_begin.
  *
- * {"event":"open","format":2,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…]}
+ * {"event":"open","format":3,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…],
+ *  "pretrained":"DIGEST" (only where predictors bring networks along: predictors/DIGEST.safetensors beside the ledger)}
  * {"event":"decision","phase":7,"action":"keep",…,"rounds":[…],"window":{…}}
  *   in this order of keys: event, phase, action, reverted, strategy, predictor, predicted, low, high, observed, plan, next, expected,
  *   expected_low, expected_high, candidates, binding, reason, ratio, ratio_low, ratio_high, predictions and predictions_held (from the
@@ -14,8 +15,9 @@
 #pragma once
 #include "allocator/allocator.h"
 
-/* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another. */
-enum { MZ_LEDGER_FORMAT = 2 };
+/* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another. 2: the
+ * contest without pretrained networks. */
+enum { MZ_LEDGER_FORMAT = 3 };
 
 typedef struct mz_ledger {
   char path[640];
@@ -50,10 +52,11 @@ typedef struct mz_replayed {
   mz_allocator *allocator;      /* as it stood then; NULL: the ledger is empty */
   mz_allocator_options options; /* of its section; pointers into the block below */
   void *storage;
-  int64_t followed;         /* decisions of earlier formats */
-  int64_t decisions;        /* replayed, those of mz_allocator_begin included */
-  int64_t differences;      /* of them; */
-  int64_t first_difference; /* the phase of the first, -1: none */
+  mz_pretrained *pretrained; /* of its section */
+  int64_t followed;          /* decisions of earlier formats */
+  int64_t decisions;         /* replayed, those of mz_allocator_begin included */
+  int64_t differences;       /* of them; */
+  int64_t first_difference;  /* the phase of the first, -1: none */
 } mz_replayed;
 mz_status mz_ledger_replay(const char *path, int64_t upto, mz_replayed *out);
 void mz_replayed_free(mz_replayed *replayed);

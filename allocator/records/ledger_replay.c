@@ -1,5 +1,7 @@
+#include "allocator/predictors/pretrained.h"
 #include "allocator/records/fields.h"
 #include "allocator/records/ledger.h"
+#include "base/log.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -89,6 +91,21 @@ static mz_status read_history(const mz_fields *f, const mz_pipeline *pipeline, m
   return MZ_OK;
 }
 
+/* Without the networks that predicted then, decisions are replayed by what is left, and differ. */
+static mz_status recall_pretrained(const player *p, const mz_fields *f, mz_pretrained **out) {
+  char run[512];
+  uint64_t digest;
+  *out = NULL;
+  if (!cJSON_HasObjectItem(f->object, "pretrained")) return MZ_OK;
+  MZ_TRY(mz_json_get_u64_hex(f->object, "pretrained", f->where, f->code, &digest));
+  const char *end = strrchr(p->path, '/');
+  snprintf(run, sizeof run, "%.*s", end ? (int)(end - p->path) : 1, end ? p->path : ".");
+  const mz_status status = mz_pretrained_recall(out, run, digest);
+  if (status == MZ_OK || status == MZ_E_MEMORY) return status;
+  mz_log_write(MZ_LOG_WARNING, "%s: %s; decisions are replayed without it, and differ", f->where, mz_message());
+  return MZ_OK;
+}
+
 static mz_status read_section(const mz_fields *f, section *c, mz_allocator_options *options, int64_t *format) {
   char strategy[64];
   MZ_TRY(mz_fields_whole(f, "format", 1, MZ_WHOLE_MAX, format));
@@ -116,14 +133,18 @@ static mz_status play_open(player *p, const mz_fields *f) {
   p->done = p->reached && phase >= p->upto; /* a section may begin in the middle of a phase: it then has the number before */
   if (p->done) return MZ_OK;
   mz_allocator_free(out->allocator);
+  mz_pretrained_free(out->pretrained);
   free(out->storage);
   out->allocator = NULL;
+  out->pretrained = NULL;
   out->storage = NULL;
   section *c = NULL;
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
   out->storage = c;
   out->options = (mz_allocator_options){0};
   MZ_TRY(read_section(f, c, &out->options, &p->format));
+  MZ_TRY(recall_pretrained(p, f, &out->pretrained));
+  out->options.pretrained = out->pretrained;
   return mz_allocator_create(&out->allocator, &out->options);
 }
 
@@ -240,6 +261,7 @@ mz_status mz_ledger_replay(const char *path, int64_t upto, mz_replayed *out) {
 
 void mz_replayed_free(mz_replayed *replayed) {
   mz_allocator_free(replayed->allocator);
+  mz_pretrained_free(replayed->pretrained);
   free(replayed->storage);
   *replayed = (mz_replayed){.first_difference = -1};
 }

@@ -116,3 +116,14 @@ typedef enum mz_search_use { MZ_SEARCH_CHAIN, MZ_SEARCH_DRAWS } mz_search_use;
 static inline mz_rng mz_stream_search(uint64_t seed, mz_search_use use, int chain) {
   return mz_rng_at(seed, MZ_RNG_PLANS, (uint32_t)chain, (uint64_t)use);
 }
+/* Situations that predictors are trained on: what is drawn for the situation of that number. */
+typedef enum mz_practice_use {
+  MZ_PRACTICE_MACHINE,
+  MZ_PRACTICE_PIPELINE,
+  MZ_PRACTICE_PLAN,
+  MZ_PRACTICE_KNOWN, /* how many plans count as measured */
+  MZ_PRACTICE_ORDER  /* of the samples in an epoch */
+} mz_practice_use;
+static inline mz_rng mz_stream_practice(uint64_t seed, mz_practice_use use, uint64_t number) {
+  return mz_rng_at(seed, MZ_RNG_PRACTICE, (uint32_t)use, number);
+}

@@ -1,6 +1,7 @@
 #include "allocator/records/history.h"
 #include "base/machine/machine.h"
 #include "cli/bench/bench.h"
+#include "cli/bench/practice_options.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "muzero/trainer.h"
@@ -43,7 +44,8 @@ typedef struct bench_arguments {
   mz_text_list sets;
   const char *history;
   double time_s;
-  int64_t threads;
+  int64_t threads, situations, cores_min, cores_max;
+  double gpu_share;
   bool signature, json;
 } bench_arguments;
 
@@ -73,6 +75,15 @@ static const mz_option options[] = {
      .class_ = MZ_OPERATIONAL,
      .help = "of each measurement"},
     MZ_OPTION_HISTORY(AT(history), "whose plans the predictors are measured on, as `muzero profile` leaves them"),
+    {.name = "--situations",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(situations),
+     .value = "N",
+     .fallback = "0",
+     .max = 100000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "predictors: on so many simulated pipelines, drawn from those in the history, instead of on what was measured"},
+    MZ_OPTIONS_PRACTICE(AT(cores_min), AT(cores_max), AT(gpu_share)),
     MZ_OPTION_THREADS(AT(threads), "worker threads"),
     {.name = "--signature",
      .type = MZ_OPTION_SWITCH,
@@ -162,7 +173,14 @@ static mz_status run_bench(const void *given) {
   const int threads = arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores();
   if (arguments->signature) return print_signature(threads, arguments->json);
   char history[512];
-  mz_bench bench = {.time_s = arguments->time_s, .threads = threads, .history = arguments->history};
+  mz_bench bench = {.time_s = arguments->time_s,
+                    .threads = threads,
+                    .history = arguments->history,
+                    .situations = (int)arguments->situations,
+                    .cores_min = (int)arguments->cores_min,
+                    .cores_max = (int)arguments->cores_max,
+                    .gpu_share = arguments->gpu_share};
+  MZ_TRY(mz_check_practice_cores(arguments->cores_min, arguments->cores_max));
   if (!bench.history) bench.history = mz_history_default_path(history, sizeof history) ? history : "none";
   mz_config config = mz_settings_config(&bench.settings, bench.given);
   mz_config_defaults(&config);

@@ -6,6 +6,9 @@
 typedef struct mz_bench {
   double time_s;       /* at least this long for each measurement */
   const char *history; /* a file, or "none" */
+  int situations, cores_min,
+      cores_max; /* of predictors: simulated situations instead of the history's plans; 0: none; their machines */
+  double gpu_share;
   int threads;
   mz_pool *pool;                       /* of `threads` */
   mz_settings settings;                /* defaults, then what --set gave */

@@ -1,6 +1,8 @@
 #include "muzero/steering/planning.h"
+#include "allocator/predictors/pretrained.h"
 #include "allocator/records/history.h"
 #include "allocator/strategies/plan_search.h"
+#include "base/log.h"
 #include "base/machine/machine.h"
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/probe.h"
@@ -19,6 +21,7 @@ typedef struct subject { /* what is planned for */
   mz_observation read[HISTORY_ROWS], seen[MZ_HISTORY_USED_MAX]; /* in the history; chosen from it, as a run does */
   int seen_count;
   mz_champion *champion;
+  mz_pretrained *pretrained; /* what its predictors bring along; NULL: nothing */
 } subject;
 
 /* ---- what is known ---- */
@@ -65,7 +68,9 @@ static mz_status read_history(subject *it, const mz_run_options *run, double cor
 static mz_status teach(subject *it, double cores) {
   const mz_predictor *only;
   MZ_TRY(mz_predictor_chosen(it->settings.allocation.predictor, &only));
-  MZ_TRY(mz_champion_create(&it->champion, &it->outset.pipeline, cores, only, MZ_HISTORY_USED_MAX));
+  if (mz_pretrained_open(&it->pretrained, it->settings.allocation.pretrained) != MZ_OK)
+    mz_log_write(MZ_LOG_WARNING, "allocate.pretrained: %s; predictions come without it", mz_message());
+  MZ_TRY(mz_champion_create(&it->champion, &it->outset.pipeline, cores, only, it->pretrained, MZ_HISTORY_USED_MAX));
   mz_champion_learn(it->champion, it->seen, it->seen_count);
   return MZ_OK;
 }
@@ -124,6 +129,7 @@ mz_status mz_planning_make(mz_planning **out, const mz_run_options *run, const m
 cleanup:
   if (it) {
     mz_champion_free(it->champion);
+    mz_pretrained_free(it->pretrained);
     mz_state_deinit(&it->state);
   }
   free(it);

@@ -1,3 +1,4 @@
+#include "allocator/predictors/pretrained.h"
 #include "base/machine/clock.h"
 #include "base/log.h"
 #include "muzero/steering/history_key.h"
@@ -57,6 +58,15 @@ static mz_status add_history(mz_steer *s, const mz_plan *plan) {
 
 /* ---- opening ---- */
 
+/* A run trains, and the other predictors predict, without networks that cannot be had. */
+static void open_pretrained(mz_steer *s, const char *path) {
+  if (mz_pretrained_open(&s->pretrained, path) == MZ_OK) {
+    s->options.pretrained = s->pretrained;
+    return;
+  }
+  mz_log_write(MZ_LOG_WARNING, "allocate.pretrained: %s; predictions come without it", mz_message());
+}
+
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options) {
   const mz_settings *settings = &state->settings;
   const mz_strategy *strategy;
@@ -80,6 +90,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->options.pipeline = &s->outset.pipeline;
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;
+  if (strategy->learns) open_pretrained(s, settings->allocation.pretrained);
   MZ_TRY_CLEANUP(mz_allocator_create(&s->allocator, &s->options));
   mz_allocator_begin(s->allocator, 0, 0, &s->decision);
   *out = s;
@@ -95,6 +106,7 @@ void mz_steer_free(mz_steer *s) {
   mz_ledger_close(&s->ledger);
   mz_history_close(s->history);
   mz_allocator_free(s->allocator);
+  mz_pretrained_free(s->pretrained);
   free(s->rows);
   free(s);
 }
@@ -131,6 +143,7 @@ mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
   const size_t length = strlen(dir), most = sizeof s->run - 1; /* the end of a path tells runs apart */
   snprintf(s->run, sizeof s->run, "%s", length > most ? dir + length - most : dir);
   MZ_TRY(mz_steer_keep_pipeline(s));
+  if (s->pretrained) MZ_TRY(mz_pretrained_keep(s->pretrained, dir));
   MZ_TRY(mz_ledger_open(&s->ledger, dir, ledger_offset));
   return begin_section(s);
 }

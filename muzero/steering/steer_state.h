@@ -21,6 +21,7 @@ struct mz_steer {
   mz_kept kept;
   mz_allocator_options options;
   mz_allocator *allocator;
+  mz_pretrained *pretrained; /* what its predictors bring along; NULL: nothing */
   mz_observation *rows; /* of the history, as the allocator was given them */
   mz_history *history;
   mz_history_key key;

@@ -39,7 +39,7 @@ static void every_strategy_answers(void **state) {
     memset(p.strategy_memory + strategy->memory_bytes, 0xA5, sizeof p.strategy_memory - strategy->memory_bytes);
     mz_situation situation = plant_situation(&p);
     mz_champion *champion = NULL;
-    if (strategy->learns) assert_int_equal(mz_champion_create(&champion, &p.pipeline, 4, NULL, 1), MZ_OK);
+    if (strategy->learns) assert_int_equal(mz_champion_create(&champion, &p.pipeline, 4, NULL, NULL, 1), MZ_OK);
     situation.model = &model;
     situation.champion = champion;
     situation.window = NULL;
