@@ -3,34 +3,6 @@
 
 enum { PIPELINES = 300, PLANS = 8 };
 
-static void draw_uses(mz_rng *rng, mz_pipeline *p) {
-  const int device_knobs = draw(rng, 1, p->knob_count);
-  for (int i = 0; i < device_knobs; i++) {
-    p->knobs[i].scale = MZ_SCALE_CHOICE;
-    p->knobs[i].min = 0;
-    p->knobs[i].max = p->device_count - 1;
-  }
-  for (int s = 0; s < p->stage_count; s++) {
-    p->stages[s].work = (mz_work_kind)draw(rng, MZ_WORK_OTHER, MZ_WORK_TRAINING);
-    p->stages[s].apart = draw(rng, 0, 5) == 0;
-    p->stages[s].device = draw(rng, -1, device_knobs - 1);
-  }
-  p->network_count = draw(rng, 0, MZ_NETWORKS_MAX);
-  for (int n = 0; n < p->network_count; n++) {
-    draw_name(rng, n, p->networks[n].name);
-    p->networks[n].parameters = draw_amount(rng);
-    p->networks[n].flops = draw_amount(rng);
-    p->networks[n].users = mz_rng_below(rng, 1u << p->stage_count);
-  }
-  p->link_count = p->store_count > 0 ? draw(rng, 0, MZ_LINKS_MAX) : 0;
-  for (int i = 0; i < p->link_count; i++)
-    p->links[i] = (mz_pipeline_link){.stage = draw(rng, 0, p->stage_count - 1),
-                                     .store = draw(rng, 0, p->store_count - 1),
-                                     .writes = draw(rng, 0, 1),
-                                     .items = draw_amount(rng),
-                                     .bytes = draw_amount(rng)};
-}
-
 static mz_observation draw_observation(mz_rng *rng, const mz_pipeline *p) {
   mz_observation o = {.plan = draw_plan(rng, p), .unit_s = 0.01 + mz_rng_f64(rng)};
   for (int s = 0; s < p->stage_count; s++) {
