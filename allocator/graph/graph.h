@@ -52,7 +52,7 @@ typedef struct mz_graph {
   mz_graph_edge edges[MZ_GRAPH_EDGES_MAX];
 } mz_graph;
 
-/* What is known besides the plan. */
+/* All that is known besides the plan. */
 typedef struct mz_graph_situation {
   const mz_analytic *model; /* of the pipeline, fitted to what was measured or to probes alone */
   bool explained; /* features say what T_ana predicts; false: only what its stages cost, nothing of how they go together */

@@ -15,13 +15,13 @@ enum {
   BESIDE_PORT = 10
 };
 
-/* A row of stages and stores, in columns; arrows over it. */
+/* An arrow over the row, from the one to the other of two columns. */
 typedef struct arc {
-  int edge, low, high; /* columns */
-  int track;
+  int edge, low, high;
+  int track; /* 0: the lowest */
 } arc;
 
-typedef struct plan {
+typedef struct arrangement {
   mz_graph_layout *out;
   const mz_graph *graph;
   const mz_pipeline *pipeline;
@@ -29,7 +29,7 @@ typedef struct plan {
   int column[MZ_GRAPH_NODES_MAX];         /* of nodes; −1: networks */
   arc arcs[MZ_GRAPH_EDGES_MAX];
   int arc_count, track_count;
-} plan;
+} arrangement;
 
 static bool is_stage(const mz_graph_node *node) { return node->kind != MZ_NODE_STORE && node->kind != MZ_NODE_NETWORK; }
 static double middle(const mz_box *box) { return box->x + box->width / 2; }
@@ -37,13 +37,13 @@ static bool is_forward(const mz_graph_edge *edge) { return edge->kind < (int)MZ_
 
 /* ---- the row ---- */
 
-static void push(plan *p, int node) {
+static void push(arrangement *p, int node) {
   p->column[node] = p->row_count;
   p->row[p->row_count++] = node;
 }
 
 /* Stores that the stage is joined to by edges of the kind, and that have no place yet. */
-static void push_stores(plan *p, int stage, mz_graph_edge_kind kind, bool unwritten) {
+static void push_stores(arrangement *p, int stage, mz_graph_edge_kind kind, bool unwritten) {
   const mz_graph *g = p->graph;
   for (int e = 0; e < g->edge_count; e++) {
     const mz_graph_edge *edge = &g->edges[e];
@@ -55,7 +55,7 @@ static void push_stores(plan *p, int stage, mz_graph_edge_kind kind, bool unwrit
   }
 }
 
-static void order_row(plan *p) {
+static void order_row(arrangement *p) {
   const mz_graph *g = p->graph;
   memset(p->column, -1, sizeof p->column);
   for (int step = 0; step < MZ_STAGES_MAX; step++) {
@@ -83,7 +83,7 @@ static bool meet(const arc *a, const arc *b) {
 }
 
 /* Short arrows take the lowest tracks that are free: those of long ones then pass over them. */
-static void assign_tracks(plan *p) {
+static void assign_tracks(arrangement *p) {
   for (int i = 1; i < p->arc_count; i++) {
     const arc moved = p->arcs[i];
     int at = i;
@@ -102,7 +102,7 @@ static void assign_tracks(plan *p) {
   }
 }
 
-static void add_arcs(plan *p) {
+static void add_arcs(arrangement *p) {
   const mz_graph *g = p->graph;
   bool joined[MZ_GRAPH_NODES_MAX] = {false}; /* a column to the next, by a straight arrow */
   for (int e = 0; e < g->edge_count; e++) {
@@ -128,7 +128,7 @@ typedef struct port {
 
 /* Ends that come from the left stand left of those from the right, and among both the higher tracks further inside: so no arrow crosses
  * another one of the same node. */
-static int order_of(const plan *p, const arc *a, int column, bool is_end) {
+static int order_of(const arrangement *p, const arc *a, int column, bool is_end) {
   const bool from_left = a->low == a->high ? is_end : a->high == column;
   return from_left ? a->track : 2 * p->track_count - a->track;
 }
@@ -143,7 +143,7 @@ static void spread_ports(port *ports, int count, const mz_box *box) {
   for (int i = 0; i < count; i++) *ports[i].x = box->x + box->width * (i + 1) / (count + 1);
 }
 
-static void route_row(plan *p) {
+static void route_row(arrangement *p) {
   const mz_graph *g = p->graph;
   for (int n = 0; n < g->node_count; n++) {
     port ports[MZ_GRAPH_EDGES_MAX];
@@ -179,7 +179,7 @@ static void route_row(plan *p) {
 /* ---- networks ---- */
 
 /* Middle of the stages that run networks of the device. */
-static double wanted_x(const plan *p, int device) {
+static double wanted_x(const arrangement *p, int device) {
   double sum = 0;
   int count = 0;
   for (int e = 0; e < p->graph->edge_count; e++) {
@@ -197,7 +197,7 @@ static int count_networks(const mz_graph *g, int device) {
   return count;
 }
 
-static void add_frames(plan *p, double y) {
+static void add_frames(arrangement *p, double y) {
   mz_graph_layout *out = p->out;
   double wanted[MZ_DEVICES_MAX];
   for (int d = 0; d < p->pipeline->device_count; d++) {
@@ -225,7 +225,7 @@ static void add_frames(plan *p, double y) {
   for (int i = 0; i < out->frame_count; i++) out->frames[i].box.x -= off; /* pushed aside to both sides alike */
 }
 
-static void place_networks(plan *p) {
+static void place_networks(arrangement *p) {
   for (int i = 0; i < p->out->frame_count; i++) {
     const mz_graph_frame *frame = &p->out->frames[i];
     double x = frame->box.x + FRAME_PAD;
@@ -246,7 +246,7 @@ static bool has_edge(const mz_graph *g, int kind, int from, int to, int before) 
 
 /* Arrows "run by" meet the stage left of its middle, arrows "trains" leave it on the right. Returns the arrow's x at its network, which is
  * still to be set. */
-static double *route_use(plan *p, int e) {
+static double *route_use(arrangement *p, int e) {
   const mz_graph *g = p->graph;
   const mz_graph_edge *edge = &g->edges[e];
   const bool trains = edge->kind == MZ_EDGE_TRAINS;
@@ -270,7 +270,7 @@ static double *route_use(plan *p, int e) {
   return trains ? &r->to_x : &r->from_x;
 }
 
-static void route_networks(plan *p) {
+static void route_networks(arrangement *p) {
   const mz_graph *g = p->graph;
   for (int n = 0; n < g->node_count; n++) {
     port ports[MZ_GRAPH_EDGES_MAX];
@@ -291,7 +291,7 @@ static void route_networks(plan *p) {
 /* ---- the whole ---- */
 
 /* Moves all boxes to the right by as much as one stands left of the margin. */
-static void move_into_page(plan *p) {
+static void move_into_page(arrangement *p) {
   mz_graph_layout *out = p->out;
   double least = MZ_LAYOUT_MARGIN, most = 0;
   for (int i = 0; i < out->frame_count; i++) least = fmin(least, out->frames[i].box.x);
@@ -306,8 +306,8 @@ static void move_into_page(plan *p) {
 }
 
 void mz_graph_layout_init(mz_graph_layout *out, const mz_graph *graph, const mz_pipeline *pipeline, double top) {
-  *out = (mz_graph_layout){.top = top};
-  plan p = {.out = out, .graph = graph, .pipeline = pipeline};
+  *out = (mz_graph_layout){0};
+  arrangement p = {.out = out, .graph = graph, .pipeline = pipeline};
   order_row(&p);
   add_arcs(&p);
   const double row_y = top + (p.track_count > 0 ? FIRST_TRACK + p.track_count * TRACK : 0);

@@ -42,7 +42,7 @@ typedef struct mz_graph_frame {
 } mz_graph_frame;
 
 typedef struct mz_graph_layout {
-  double width, height, top;             /* of the picture; the room left free at its top */
+  double width, height;                  /* of the picture */
   mz_box nodes[MZ_GRAPH_NODES_MAX];      /* by node */
   mz_route routes[MZ_GRAPH_EDGES_MAX];   /* by edge */
   mz_graph_frame frames[MZ_DEVICES_MAX]; /* of networks */

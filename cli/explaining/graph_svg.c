@@ -57,15 +57,17 @@ static int letters_of(const char *text) {
   return count;
 }
 
-/* Text on a piece of paper, so that arrows behind it do not cross it. anchor: "start", "middle" or "end". */
-static void draw_note(canvas *c, double x, double y, const char *anchor, const char *text, const char *colour) {
+/* Text on a piece of paper, so that no arrow behind crosses it. side: −1: it ends at x, 0: x is its middle, 1: it begins there. */
+static void draw_note(canvas *c, double x, double y, int side, const char *text, const char *colour) {
+  static const char *const anchors[] = {"end", "middle", "start"};
   char escaped[MZ_DRAWN_SIZE];
-  const double width = LETTER * letters_of(text) + 6, left = x - (strcmp(anchor, "middle") == 0 ? width / 2
-                                                                  : strcmp(anchor, "end") == 0  ? width - 3
-                                                                                                : 3);
+  const double edge = 3, width = LETTER * letters_of(text) + 2 * edge,
+               left = side < 0   ? x - width + edge
+                      : side > 0 ? x - edge
+                                 : x - width / 2;
   mz_drawing_add(c->out, "<rect class=\"paper\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\"/>", left, y - 11, width);
   mz_drawing_add(c->out, "<text class=\"small\" fill=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", colour, x, y,
-                 anchor, mz_drawing_xml(text, escaped));
+                 anchors[side + 1], mz_drawing_xml(text, escaped));
 }
 
 /* ---- nodes ---- */
@@ -107,12 +109,14 @@ static void draw_node(canvas *c, int node) {
       c->out,
       "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"7\" stroke=\"%s\" stroke-width=\"1.5\"/>\n",
       kind, box->x, box->y, box->width, box->height, mz_graph_node_colour(n->kind));
+  const bool is_network = n->kind == MZ_NODE_NETWORK;
+  const int first = is_network; /* a network's first line is that of its frame */
   const double x = box->x + box->width / 2;
-  double y = box->y + (n->kind == MZ_NODE_NETWORK ? 19 : 22);
+  double y = box->y + (is_network ? 19 : 22);
   mz_drawing_add(c->out, "<text class=\"ink name\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x, y,
-                 clipped(name, n->kind == MZ_NODE_NETWORK ? NAME_LETTERS - 3 : NAME_LETTERS, text));
-  for (int i = n->kind == MZ_NODE_NETWORK; i < label.count; i++) { /* a network's first line is that of its frame */
-    y += i == 0 || (i == 1 && n->kind == MZ_NODE_NETWORK) ? MZ_LAYOUT_LINE + 3 : MZ_LAYOUT_LINE + 1;
+                 clipped(name, is_network ? NAME_LETTERS - 3 : NAME_LETTERS, text));
+  for (int i = first; i < label.count; i++) {
+    y += i == first ? MZ_LAYOUT_LINE + 3 : MZ_LAYOUT_LINE + 1;
     mz_drawing_add(c->out, "<text class=\"%s small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
                    i == 0 ? "faint" : "ink", x, y, clipped(label.lines[i], LINE_LETTERS, text));
   }
@@ -179,17 +183,16 @@ static void label_arrow(canvas *c, int edge) {
   mz_label label;
   mz_graph_edge_label(c->picture, edge, r->shape == MZ_ROUTE_CURVE, &label);
   if (r->shape == MZ_ROUTE_CURVE && r->label_side == 0) return;
-  const char *anchor = r->shape != MZ_ROUTE_CURVE ? "middle" : r->label_side < 0 ? "end" : "start";
   const int alone = r->shape == MZ_ROUTE_STRAIGHT ? MZ_LABEL_LINES : r->shape == MZ_ROUTE_CURVE ? 1 : 0; /* lines of their own */
   double y = r->shape == MZ_ROUTE_STRAIGHT ? r->label_y - (label.count - 1) * MZ_LAYOUT_LINE : r->label_y;
   for (int i = 0; i < alone && i < label.count; i++, y += MZ_LAYOUT_LINE)
-    draw_note(c, r->label_x, y, anchor, label.lines[i], colour);
+    draw_note(c, r->label_x, y, r->label_side, label.lines[i], colour);
   char rest[MZ_LABEL_LINES * (MZ_LABEL_SIZE + 4)] = "";
   for (int i = alone; i < label.count; i++) {
     const size_t used = strlen(rest);
     snprintf(rest + used, sizeof rest - used, "%s%s", i > alone ? " · " : "", label.lines[i]);
   }
-  if (rest[0]) draw_note(c, r->label_x, y, anchor, rest, colour);
+  if (rest[0]) draw_note(c, r->label_x, y, r->label_side, rest, colour);
 }
 
 /* ---- around it ---- */
