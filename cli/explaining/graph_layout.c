@@ -12,7 +12,8 @@ enum {
   FRAME_LABEL = 20,
   FRAME_GAP = 28,
   PORT = 30, /* from a stage's middle to where arrows of networks meet it */
-  BESIDE_PORT = 10
+  BESIDE_PORT = 10,
+  LABEL_ROOM = 48 /* beside the row, for labels of curves that are wider than half a box */
 };
 
 /* An arrow over the row, from the one to the other of two columns. */
@@ -290,17 +291,22 @@ static void route_networks(arrangement *p) {
 
 /* ---- the whole ---- */
 
-/* Moves all boxes to the right by as much as one stands left of the margin. */
+/* Moves all boxes so far that the leftmost stands at the margin. */
 static void move_into_page(arrangement *p) {
   mz_graph_layout *out = p->out;
-  double least = MZ_LAYOUT_MARGIN, most = 0;
+  const double room = out->frame_count > 0 ? LABEL_ROOM : 0;
+  double least = INFINITY, most = 0;
+  for (int i = 0; i < p->row_count; i++) least = fmin(least, out->nodes[p->row[i]].x - room);
   for (int i = 0; i < out->frame_count; i++) least = fmin(least, out->frames[i].box.x);
-  for (int i = 0; i < out->frame_count; i++) out->frames[i].box.x += MZ_LAYOUT_MARGIN - least;
-  for (int i = 0; i < out->frame_count; i++) most = fmax(most, out->frames[i].box.x + out->frames[i].box.width);
+  for (int i = 0; i < out->frame_count; i++) {
+    mz_box *box = &out->frames[i].box;
+    box->x += MZ_LAYOUT_MARGIN - least;
+    most = fmax(most, box->x + box->width);
+  }
   for (int i = 0; i < p->row_count; i++) {
     mz_box *box = &out->nodes[p->row[i]];
     box->x += MZ_LAYOUT_MARGIN - least;
-    most = fmax(most, box->x + box->width);
+    most = fmax(most, box->x + box->width + room);
   }
   out->width = most + MZ_LAYOUT_MARGIN;
 }
@@ -312,8 +318,8 @@ void mz_graph_layout_init(mz_graph_layout *out, const mz_graph *graph, const mz_
   add_arcs(&p);
   const double row_y = top + (p.track_count > 0 ? FIRST_TRACK + p.track_count * TRACK : 0);
   for (int i = 0; i < p.row_count; i++)
-    out->nodes[p.row[i]] = (mz_box){MZ_LAYOUT_MARGIN + i * (double)(MZ_LAYOUT_NODE_WIDTH + COLUMN_GAP), row_y,
-                                    MZ_LAYOUT_NODE_WIDTH, MZ_LAYOUT_NODE_HEIGHT};
+    out->nodes[p.row[i]] =
+        (mz_box){i * (double)(MZ_LAYOUT_NODE_WIDTH + COLUMN_GAP), row_y, MZ_LAYOUT_NODE_WIDTH, MZ_LAYOUT_NODE_HEIGHT};
   const double networks_y = row_y + MZ_LAYOUT_NODE_HEIGHT + CURVES;
   add_frames(&p, networks_y);
   move_into_page(&p);

@@ -172,6 +172,43 @@ static void test_a_picture_has_all_parts(void **state) {
   free(svg);
 }
 
+/* Appends the boxes of rectangles that begin as `mark` says and have what `has` says. */
+static int find_boxes(const char *svg, const char *mark, const char *has, mz_box *out, int most) {
+  int count = 0;
+  for (const char *at = svg; (at = strstr(at, mark)); at++) {
+    const char *x = strstr(at, " x=\""), *end = strstr(at, ">");
+    const char *found = strstr(at, has);
+    if (!x || x > end || !found || found > end) continue;
+    assert_true(count < most);
+    mz_box *b = &out[count++];
+    assert_int_equal(sscanf(x, " x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"%lf\"", &b->x, &b->y, &b->width, &b->height), 4);
+  }
+  return count;
+}
+
+/* Labels are on the page, and cover neither boxes nor one another. */
+static void test_labels_have_room(void **state) {
+  (void)state;
+  for (int i = 0; i < 64; i++) {
+    const mz_pipeline p = trainer_like(4);
+    const mz_plan plan = trainer_like_plan(i % 4, i / 4 % 4, i / 16);
+    char *svg = paint(mz_graph_draw_svg, &p, &plan, NULL);
+    mz_box notes[128], boxes[64], page = {0};
+    assert_int_equal(
+        sscanf(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lf\" height=\"%lf\"", &page.width, &page.height), 2);
+    const int note_count = find_boxes(svg, "<rect class=\"paper\"", "", notes, 128),
+              box_count = find_boxes(svg, "<rect class=\"", "rx=\"7\"", boxes, 64);
+    assert_true(note_count > 20);
+    assert_in_range(box_count, 8, 14);
+    for (int n = 0; n < note_count; n++) {
+      assert_true(within(&notes[n], &page));
+      for (int b = 0; b < box_count; b++) assert_false(overlap(&notes[n], &boxes[b]));
+      for (int other = 0; other < n; other++) assert_false(overlap(&notes[n], &notes[other]));
+    }
+    free(svg);
+  }
+}
+
 /* The widest arrow is the one that was looked along most, in either direction. */
 static void test_attention_widens_arrows(void **state) {
   (void)state;
@@ -264,13 +301,10 @@ static void test_the_reader_of_xml_finds_faults(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_nothing_overlaps_on_any_devices),
-      cmocka_unit_test(test_the_row_follows_the_work),
-      cmocka_unit_test(test_a_picture_has_all_parts),
-      cmocka_unit_test(test_attention_widens_arrows),
-      cmocka_unit_test(test_text_for_graphviz),
-      cmocka_unit_test(test_random_pipelines_are_drawn),
-      cmocka_unit_test(test_the_reader_of_xml_finds_faults),
+      cmocka_unit_test(test_nothing_overlaps_on_any_devices), cmocka_unit_test(test_the_row_follows_the_work),
+      cmocka_unit_test(test_a_picture_has_all_parts),         cmocka_unit_test(test_labels_have_room),
+      cmocka_unit_test(test_attention_widens_arrows),         cmocka_unit_test(test_text_for_graphviz),
+      cmocka_unit_test(test_random_pipelines_are_drawn),      cmocka_unit_test(test_the_reader_of_xml_finds_faults),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
