@@ -15,6 +15,6 @@ typedef struct mz_graph_picture {
 } mz_graph_picture;
 
 /* Draws by a layout of our own (graph_layout.h), for light and for dark pages. Nodes and arrows have their features as tooltips. */
-void mz_graph_draw_svg(mz_drawing *drawing, const mz_graph_picture *picture);
+void mz_graph_draw_svg(mz_drawing *out, const mz_graph_picture *picture);
 /* Writes the graph for Graphviz, networks in a cluster for each device. */
-void mz_graph_draw_dot(mz_drawing *drawing, const mz_graph_picture *picture);
+void mz_graph_draw_dot(mz_drawing *out, const mz_graph_picture *picture);

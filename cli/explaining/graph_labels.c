@@ -102,7 +102,8 @@ void mz_graph_edge_label(const mz_graph_picture *picture, int edge, bool togethe
 
 double mz_graph_edge_attention(const mz_graph_picture *picture, int edge) {
   if (!picture->attention) return NAN;
-  return fmin(fmax(fmax(picture->attention[edge], picture->attention[edge + 1]), 0), 1);
+  const double forward = (double)picture->attention[edge], back = (double)picture->attention[edge + 1];
+  return fmin(fmax(fmax(forward, back), 0), 1);
 }
 
 double mz_graph_edge_width(const mz_graph_picture *picture, int edge) {

@@ -44,8 +44,8 @@ static void test_a_run_is_drawn(void **state) {
   assert_says(p.err, "drawn by our own layout");
   const char *svg = read_back(&p, "own.svg");
   assert_well_formed(svg);
-  static const char *const words[] = {
-      " after phase ", "a unit of work", ">actor<", ">replay<", ">learner<", ">dynamics<", "networks on cpu:0"};
+  static const char *const words[] = {" after phase ", "a unit of work", ">actor<",          ">replay<",
+                                      ">learner<",     ">dynamics<",     "networks on cpu:0"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) assert_says(svg, words[i]);
   process_free(&p);
   process_free(&plain);

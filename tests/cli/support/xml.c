@@ -172,8 +172,8 @@ void assert_well_formed_(const char *text, const char *file, int line) {
   _fail(file, line);
 }
 
-int xml_count(const char *text, const char *element) {
+int xml_count(const char *text, const char *word) {
   int count = 0;
-  for (const char *at = text; (at = strstr(at, element)); at += strlen(element)) count++;
+  for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) count++;
   return count;
 }
