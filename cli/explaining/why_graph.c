@@ -76,7 +76,8 @@ static mz_status draw(const mz_why_graph_options *o, const mz_replayed *r) {
   MZ_TRY(mz_alloc(&graph, 1, sizeof *graph));
   mz_graph_init(graph, &situation, plan);
   make_title(r, plan, title, sizeof title);
-  const mz_graph_picture picture = {.graph = graph, .situation = &situation, .plan = plan, .title = title};
+  const mz_graph_picture picture = {
+      .graph = graph, .situation = &situation, .plan = plan, .attention = NULL, .title = title}; /* no predictor was asked */
   const mz_status status = write_picture(o, &picture);
   free(graph);
   return status;
