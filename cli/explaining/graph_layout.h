@@ -1,4 +1,4 @@
-/* Where the parts of a pipeline's graph stand in a picture, in pixels, x to the right and y down. Stages and stores stand in one row from
+/* The layout of a pipeline's graph: places of boxes and arrows in pixels, x to the right and y down. Stages and stores stand in one row from
  * left to right: stages in the order of their steps, a store behind the first stage that writes it. Networks stand below, in a frame for
  * each device, near the stages that run them. An edge and its reverse are one arrow. Arrows between the row's neighbours are straight; the
  * others go over the row, each on a track of its own height where they would meet; those between networks and stages are curves.
@@ -49,5 +49,5 @@ typedef struct mz_graph_layout {
   int frame_count;
 } mz_graph_layout;
 
-/* top: pixels to leave free, for a title. */
+/* Places all parts. top: pixels to leave free, for a title. */
 void mz_graph_layout_init(mz_graph_layout *layout, const mz_graph *graph, const mz_pipeline *pipeline, double top);
