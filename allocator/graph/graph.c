@@ -10,15 +10,21 @@ static mz_graph_node_kind kind_of(const mz_pipeline_stage *stage) {
   }
 }
 
+/* No pipeline has more (mz_graph_size): every stage and store once, networks on as many devices as there are stages; links, queues,
+ * two edges for each use of a network, one for each pair of stages, all with their reverses. */
+_Static_assert(MZ_GRAPH_NODES_MAX >= MZ_STORES_MAX + MZ_STAGES_MAX + MZ_NETWORKS_MAX * MZ_STAGES_MAX, "nodes fit");
+_Static_assert(MZ_GRAPH_EDGES_MAX >= 2 * (MZ_LINKS_MAX + MZ_QUEUES_MAX + 2 * MZ_NETWORKS_MAX * MZ_STAGES_MAX +
+                                          MZ_STAGES_MAX * (MZ_STAGES_MAX - 1) / 2),
+               "edges fit");
+
 static int add_node(mz_graph *g, mz_graph_node_kind kind, int part, int device) {
-  if (g->node_count == MZ_GRAPH_NODES_MAX) return -1;
   g->nodes[g->node_count] = (mz_graph_node){.kind = kind, .part = part, .device = device};
   return g->node_count++;
 }
 
 /* An edge and its reverse, with the same features. */
 static void add_edge(mz_graph *g, mz_graph_edge_kind kind, int from, int to, const mz_graph_edge *like) {
-  if (from < 0 || to < 0 || g->edge_count + 2 > MZ_GRAPH_EDGES_MAX) return;
+  if (from < 0 || to < 0) return;
   for (int reversed = 0; reversed < 2; reversed++) {
     mz_graph_edge *e = &g->edges[g->edge_count++];
     *e = *like;
@@ -136,8 +142,8 @@ void mz_graph_size(const mz_pipeline *p, int *nodes, int *edges) {
     }
     of_networks += least(users, p->device_count);
   }
-  *nodes = least(p->store_count + stages + of_networks, MZ_GRAPH_NODES_MAX);
-  *edges = least(2 * (p->link_count + p->queue_count + uses + meetings), MZ_GRAPH_EDGES_MAX);
+  *nodes = p->store_count + stages + of_networks;
+  *edges = 2 * (p->link_count + p->queue_count + uses + meetings);
 }
 
 /* ---- names ---- */
@@ -148,7 +154,8 @@ const char *mz_graph_node_kind_name(mz_graph_node_kind kind) {
 }
 
 const char *mz_graph_edge_kind_name(int kind) {
-  static const char *const names[MZ_EDGE_KINDS] = {"writes",  "reads",   "queue",    "runs",   "trains",  "beside", "before",
-                                                   "written", "read by", "fed from", "run by", "trained", "along",  "after"};
+  static const char *const names[MZ_EDGE_KINDS] = {"writes", "read by",    "feeds",        "run by", "trains",
+                                                   "beside", "before",     "written by",   "reads",  "fed by",
+                                                   "runs",   "trained by", "beside, back", "after"};
   return names[kind];
 }

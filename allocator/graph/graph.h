@@ -21,7 +21,7 @@ typedef enum mz_graph_node_kind {
   MZ_NODE_KINDS
 } mz_graph_node_kind;
 
-/* Kinds of edges; + MZ_EDGE_REVERSED: from its end to its beginning. */
+/* Kinds of edges; + MZ_EDGE_REVERSED: from its end to its beginning. An edge is followed by its reverse. */
 typedef enum mz_graph_edge_kind {
   MZ_EDGE_WRITES, /* stage → store */
   MZ_EDGE_READS,  /* store → stage */
@@ -52,7 +52,7 @@ typedef struct mz_graph {
   mz_graph_edge edges[MZ_GRAPH_EDGES_MAX];
 } mz_graph;
 
-/* What is known besides the plan. */
+/* All that is known besides the plan. */
 typedef struct mz_graph_situation {
   const mz_analytic *model; /* of the pipeline, fitted to what was measured or to probes alone */
   bool explained; /* features say what T_ana predicts; false: only what its stages cost, nothing of how they go together */
@@ -60,11 +60,17 @@ typedef struct mz_graph_situation {
 } mz_graph_situation;
 
 void mz_graph_init(mz_graph *graph, const mz_graph_situation *situation, const mz_plan *plan);
-/* The most nodes and edges that any plan of the pipeline has. Those of a pipeline that has more are left out, networks first. */
+/* Gives numbers of nodes and edges that no plan of the pipeline exceeds. */
 void mz_graph_size(const mz_pipeline *pipeline, int *nodes, int *edges);
 
+/* Return what flows along an edge in a unit of work, from its features: 0 where nothing does. */
+double mz_graph_edge_items(const mz_graph_edge *edge);
+double mz_graph_edge_bytes(const mz_graph_edge *edge);
+
 const char *mz_graph_node_kind_name(mz_graph_node_kind kind); /* "store", "workers", … */
-const char *mz_graph_edge_kind_name(int kind);                /* "writes", …; a reversed one has its own: "written" */
-/* NULL past the last one of a kind. */
+/* Returns what an edge's beginning is or does to its end: a stage "writes" a store, a network is "run by" a stage; reversed, the store
+ * is "written by" the stage, the stage "runs" the network. All differ. */
+const char *mz_graph_edge_kind_name(int kind);
+/* Return the name of a feature; NULL past the last one of the kind. */
 const char *mz_graph_node_feature_name(mz_graph_node_kind kind, int feature);
 const char *mz_graph_edge_feature_name(int feature);

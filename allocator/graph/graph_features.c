@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double MOST = 20, LEAST_SHARE = 1e-6;
+static const double MOST = 50, LEAST_SHARE = 1e-6; /* of logarithms: e^50 is more than any number of bytes */
 
 typedef enum stage_feature {
   THREADS,
@@ -20,18 +20,18 @@ typedef enum stage_feature {
   ITEMS,
   PER_CALL, /* share of an item's cost that a call has whatever its batch */
   GIVES_WAY,
-  STEP,
   UNIT,    /* seconds of a unit */
   TASK,    /* seconds of a task */
   IN_TASK, /* bytes that a task works on */
   MEMORY,
   DEVICE_BUSY, /* share of the device's cores that all stages on it need */
   ALL_CORES,
-  NUMA_NODES,
   OTHERS, /* cores that other processes use */
+  NO_OTHERS,
   WAITING,
+  NO_WAITING,
   THROTTLED,
-  NO_SURROUNDINGS,
+  NO_THROTTLED,
   BUSY, /* of the newest window, under whatever plan */
   WAITED_IN,
   WAITED_OUT,
@@ -99,14 +99,17 @@ static void add_window(float *f, const mz_graph_costs *c, int stage) {
   put(f, WAITED_OUT, fmin(sample->wait_out_s / wall, 1));
 }
 
+/* A value that may be missing (NAN), with the bit that says so. */
+static void put_known(float *f, int feature, int missing, double value) {
+  put(f, feature, value);
+  put(f, missing, !isfinite(value));
+}
+
 static void add_surroundings(float *f, const mz_graph_costs *c) {
   const mz_observation *o = c->situation->newest;
-  const bool known = o && isfinite(o->others);
-  put(f, NO_SURROUNDINGS, !known);
-  if (!known) return;
-  put(f, OTHERS, o->others);
-  put(f, WAITING, o->waiting);
-  put(f, THROTTLED, o->throttled);
+  put_known(f, OTHERS, NO_OTHERS, o ? o->others : NAN);
+  put_known(f, WAITING, NO_WAITING, o ? o->waiting : NAN);
+  put_known(f, THROTTLED, NO_THROTTLED, o ? o->throttled : NAN);
 }
 
 static void add_tasks(float *f, const mz_graph_costs *c, int stage, double threads, double batch) {
@@ -126,8 +129,6 @@ static void stage_features(float *f, const mz_graph_costs *c, int stage, int dev
   const mz_pipeline_stage *s = &p->stages[stage];
   const double threads = (double)mz_stage_threads(p, stage, c->plan), batch = (double)mz_stage_batch(p, stage, c->plan),
                cores = cores_of(c, device);
-  int nodes = 0;
-  for (int d = 0; d < p->device_count; d++) nodes += p->devices[d].kind == MZ_DEVICE_CPU;
   put(f, THREADS, log2(threads));
   put(f, BATCH, log2(batch));
   put(f, CORES, log2(cores));
@@ -140,13 +141,11 @@ static void stage_features(float *f, const mz_graph_costs *c, int stage, int dev
   add_tasks(f, c, stage, threads, batch);
   put(f, ITEMS, log1p(s->items));
   put(f, GIVES_WAY, s->gives_way);
-  put(f, STEP, s->step);
   put(f, UNIT, c->situation->explained ? log(c->unit_s) : 0);
   put(f, IN_TASK, log1p(batch * s->bytes_slot + fmin(batch, s->tile) * s->bytes_tile));
   put(f, MEMORY, log1p(mz_stage_bytes(p, stage, c->plan)));
   put(f, DEVICE_BUSY, c->situation->explained ? c->cpu_s[device] / (cores * c->unit_s) : log_share(c->cpu_s[device], cores));
   put(f, ALL_CORES, log2(fmax(c->situation->model->cores, 1)));
-  put(f, NUMA_NODES, log2(nodes));
   add_surroundings(f, c);
   add_window(f, c, stage);
   put(f, DRIFT, c->situation->model->drift);
@@ -238,34 +237,88 @@ void mz_graph_queue_features(mz_graph_edge *edge, const mz_graph_costs *c, int q
 void mz_graph_use_features(mz_graph_edge *edge, const mz_graph_costs *c, int stage, int network) {
   float *f = begin(edge);
   const mz_pipeline_stage *s = &c->pipeline->stages[stage];
+  const double calls = s->items * mz_analytic_calls(c->pipeline, stage, c->plan);
   put(f, FLOW, log1p(s->items));
-  put(f, CALLS, log1p(s->items * mz_analytic_calls(c->pipeline, stage, c->plan)));
-  put(f, BYTES, log1p(c->pipeline->networks[network].parameters));
+  put(f, CALLS, log1p(calls));
+  put(f, BYTES, log1p(calls * c->pipeline->networks[network].parameters * sizeof(float))); /* weights, read by every call */
   put(f, SAME_DEVICE, 1);
   put(f, SAME_KIND, 1);
 }
 
+double mz_graph_edge_items(const mz_graph_edge *edge) { return expm1((double)edge->features[FLOW]); }
+double mz_graph_edge_bytes(const mz_graph_edge *edge) { return expm1((double)edge->features[BYTES]); }
+
 /* ---- names ---- */
 
+static const char *const stage_names[] = {
+    [THREADS] = "threads",
+    [BATCH] = "batch size",
+    [CORES] = "cores",
+    [THREADS_A_CORE] = "threads per core",
+    [ON_GPU] = "on a GPU",
+    [WORK] = "CPU time",
+    [DEMAND] = "demand",
+    [NO_DEMAND] = "demand unknown",
+    [SERIAL] = "serial share",
+    [TASKS_A_THREAD] = "tasks per thread",
+    [NO_TASKS] = "tasks unbounded",
+    [IMBALANCE] = "imbalance",
+    [ITEMS] = "items",
+    [PER_CALL] = "fixed share of a task",
+    [GIVES_WAY] = "gives way",
+    [UNIT] = "predicted unit time",
+    [TASK] = "task time",
+    [IN_TASK] = "task bytes",
+    [MEMORY] = "memory",
+    [DEVICE_BUSY] = "device load",
+    [ALL_CORES] = "cores of all devices",
+    [OTHERS] = "cores of other processes",
+    [NO_OTHERS] = "other processes unknown",
+    [WAITING] = "CPU pressure",
+    [NO_WAITING] = "CPU pressure unknown",
+    [THROTTLED] = "throttled share",
+    [NO_THROTTLED] = "throttling unknown",
+    [BUSY] = "busy share",
+    [WAITED_IN] = "waiting for input",
+    [WAITED_OUT] = "waiting for room",
+    [NO_WINDOW] = "window unknown",
+    [DRIFT] = "drift",
+};
+static const char *const network_names[] = {
+    [PARAMETERS] = "parameters",   [FLOPS] = "FLOPs", [DEPTH] = "depth",          [WIDTH] = "width",
+    [NETWORK_ON_GPU] = "on a GPU", [USERS] = "users", [USED] = "users' CPU time", [NETWORK_CORES] = "cores",
+};
+static const char *const store_names[] = {
+    [STORE_BYTES] = "bytes", [RAW_SHARE] = "unpacked share", [PACKED_SHARE] = "packed size ratio", [HAS_FILE] = "has a file"};
+static const char *const edge_names[] = {
+    [CAPACITY] = "capacity",
+    [NO_CAPACITY] = "capacity unknown",
+    [FLOW] = "items",
+    [BYTES] = "bytes",
+    [STARVED] = "consumer starved",
+    [NO_STARVED] = "starvation unknown",
+    [SAME_DEVICE] = "same device",
+    [SAME_KIND] = "same kind of device",
+    [RATIO] = "demand ratio",
+    [CALLS] = "calls",
+    [AHEAD] = "capacity per item",
+    [FROM_BLOCKED] = "producer blocked",
+    [TO_BLOCKED] = "consumer blocked",
+    [NO_BLOCKED] = "blocking unknown",
+};
+
+static const char *name_at(const char *const *names, size_t count, int feature) {
+  return feature >= 0 && (size_t)feature < count ? names[feature] : NULL;
+}
+
 const char *mz_graph_node_feature_name(mz_graph_node_kind kind, int feature) {
-  static const char *const stages[] = {"threads",       "batch",      "cores",      "threads a core",   "on a GPU",
-                                       "work",          "demand",     "no demand",  "serial",           "tasks a thread",
-                                       "no tasks",      "imbalance",  "items",      "cost of a call",   "gives way",
-                                       "step",          "unit",       "task",       "bytes of a task",  "memory",
-                                       "device's load", "all cores",  "NUMA nodes", "others",           "waiting",
-                                       "throttled",     "no sensors", "busy",       "waited for input", "waited for room",
-                                       "no window",     "drift",      NULL};
-  static const char *const networks[] = {"parameters", "FLOPs", "depth", "width", "on a GPU", "users", "use", "cores", NULL};
-  static const char *const stores[] = {"bytes", "unpacked", "packed to", "has a file", NULL};
-  const char *const *names = kind == MZ_NODE_STORE ? stores : kind == MZ_NODE_NETWORK ? networks : stages;
-  for (int i = 0; names[i]; i++)
-    if (i == feature) return names[i];
-  return NULL;
+  switch (kind) {
+    case MZ_NODE_STORE: return name_at(store_names, sizeof store_names / sizeof *store_names, feature);
+    case MZ_NODE_NETWORK: return name_at(network_names, sizeof network_names / sizeof *network_names, feature);
+    default: return name_at(stage_names, sizeof stage_names / sizeof *stage_names, feature);
+  }
 }
 
 const char *mz_graph_edge_feature_name(int feature) {
-  static const char *const names[] = {"places",           "no places", "items", "bytes", "starved", "not starved",
-                                      "same device",      "same kind", "ratio", "calls", "ahead",   "producer blocked",
-                                      "consumer blocked", "no window"};
-  return feature < EDGE_FEATURES ? names[feature] : NULL;
+  return name_at(edge_names, sizeof edge_names / sizeof *edge_names, feature);
 }

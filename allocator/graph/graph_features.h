@@ -3,7 +3,7 @@
 #include "allocator/graph/graph.h"
 #include "allocator/model/analytic_parts.h"
 
-/* What all features of a plan are computed from. */
+/* All features of a plan are computed from this. */
 typedef struct mz_graph_costs {
   const mz_graph_situation *situation;
   const mz_pipeline *pipeline;
@@ -15,7 +15,7 @@ typedef struct mz_graph_costs {
 
 void mz_graph_costs_init(mz_graph_costs *costs, const mz_graph_situation *situation, const mz_plan *plan);
 void mz_graph_node_features(mz_graph_node *node, const mz_graph_costs *costs);
-/* Of edges, all but kind and ends. */
+/* Fill in an edge but its kind and its ends. */
 void mz_graph_link_features(mz_graph_edge *edge, const mz_graph_costs *costs, const mz_pipeline_link *link);
 void mz_graph_queue_features(mz_graph_edge *edge, const mz_graph_costs *costs, int queue);
 void mz_graph_use_features(mz_graph_edge *edge, const mz_graph_costs *costs, int stage, int network);

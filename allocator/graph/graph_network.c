@@ -240,7 +240,7 @@ void mz_graph_tape_run(mz_graph_tape *t, const float *values, int rows, double *
 
 /* ---- what attention looked at ---- */
 
-static void add_attended(mz_graph_tape *t, int number, int head, int row, const mz_graph *g, int edges, double *out) {
+static void add_attended(mz_graph_tape *t, int number, int head, int row, const mz_graph *g, int edges, float *out) {
   enum { OF_HEAD = D / MZ_GRAPH_HEADS };
   const float *queries = row_of(t, t->query[number], row) + head * OF_HEAD,
               *keys = row_of(t, t->key[number], row) + head * OF_HEAD;
@@ -254,10 +254,10 @@ static void add_attended(mz_graph_tape *t, int number, int head, int row, const 
     most[to] = fmax(most[to], score[e]);
   }
   for (int e = 0; e < edges; e++) sum[g->edges[e].to] += score[e] = exp(score[e] - most[g->edges[e].to]);
-  for (int e = 0; e < edges; e++) out[e] += score[e] / sum[g->edges[e].to] / (MZ_GRAPH_LAYERS * MZ_GRAPH_HEADS);
+  for (int e = 0; e < edges; e++) out[e] += (float)(score[e] / sum[g->edges[e].to] / (MZ_GRAPH_LAYERS * MZ_GRAPH_HEADS));
 }
 
-void mz_graph_tape_attention(mz_graph_tape *t, int row, const mz_graph *g, double *out) {
+void mz_graph_tape_attention(mz_graph_tape *t, int row, const mz_graph *g, float *out) {
   MZ_ASSERT(t->form == MZ_FORM_ATTENTION && g->node_count <= t->nodes);
   const int edges = least(g->edge_count, t->edges);
   for (int e = 0; e < g->edge_count; e++) out[e] = 0;

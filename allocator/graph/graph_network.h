@@ -50,4 +50,4 @@ void mz_graph_tape_put(mz_graph_tape *tape, int row, const mz_graph *graph, doub
 void mz_graph_tape_run(mz_graph_tape *tape, const float *values, int rows, double *out);
 /* After a run, of an attention tape: how much each edge of the row's graph was looked at by the node it leads to, the mean over layers and
  * heads; out[graph's edges], the edges that lead to one node sum to 1. */
-void mz_graph_tape_attention(mz_graph_tape *tape, int row, const mz_graph *graph, double *out);
+void mz_graph_tape_attention(mz_graph_tape *tape, int row, const mz_graph *graph, float *out);

@@ -155,7 +155,7 @@ mz_ensemble_output mz_pretrained_ask(mz_pretrained *p, mz_ensemble_kind kind, co
   return out;
 }
 
-void mz_pretrained_attention(mz_pretrained *p, const mz_graph *graph, double *out) {
+void mz_pretrained_attention(mz_pretrained *p, const mz_graph *graph, float *out) {
   mz_graph_tape *tape = &p->tapes[MZ_ENSEMBLE_RESIDUAL];
   mz_pretrained_ask(p, MZ_ENSEMBLE_RESIDUAL, graph, 1);
   mz_graph_tape_attention(tape, 0, graph, out);

@@ -52,7 +52,9 @@ typedef struct mz_replayed {
   mz_allocator *allocator;      /* as it stood then; NULL: the ledger is empty */
   mz_allocator_options options; /* of its section; pointers into the block below */
   void *storage;
-  mz_pretrained *pretrained; /* of its section */
+  mz_pretrained *pretrained; /* of its section; NULL: none */
+  int64_t phase;             /* of the last decision; −1: there was none */
+  mz_observation newest;     /* the last full window of its section, with the plan that it was under; unit_s 0: there was none */
   int64_t followed;          /* decisions of earlier formats */
   int64_t decisions;         /* replayed, those of mz_allocator_begin included */
   int64_t differences;       /* of them; */

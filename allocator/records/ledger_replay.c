@@ -142,6 +142,7 @@ static mz_status play_open(player *p, const mz_fields *f) {
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
   out->storage = c;
   out->options = (mz_allocator_options){0};
+  out->newest = (mz_observation){0};
   MZ_TRY(read_section(f, c, &out->options, &p->format));
   MZ_TRY(recall_pretrained(p, f, &out->pretrained));
   out->options.pretrained = out->pretrained;
@@ -171,6 +172,7 @@ static mz_status compare(player *p, const mz_decision *d, const char *line) {
   const bool same = strncmp(line, text, length) == 0 && line[length] == ',';
   free(text);
   p->out->decisions++;
+  p->out->phase = d->phase;
   if (same) return MZ_OK;
   if (p->out->differences++ == 0) p->out->first_difference = d->phase;
   return MZ_OK;
@@ -191,6 +193,8 @@ static mz_status follow(player *p, const mz_fields *f) {
     return mz_fail(f->code, "%s: a plan outside the bounds of its section", f->where);
   if (json != NULL) MZ_TRY(mz_window_from_json(options->pipeline, &window, json, f->where, f->code));
   mz_allocator_follow(p->out->allocator, &window, &plan, &next);
+  mz_observation_from_window(&p->out->newest, &plan, &window);
+  MZ_TRY(mz_fields_whole(f, "phase", 0, MZ_WHOLE_MAX, &p->out->phase));
   p->reached = json != NULL && window.phase == p->upto;
   p->out->followed++;
   return MZ_OK;
@@ -207,6 +211,7 @@ static mz_status play_decision(player *p, const mz_fields *f, const char *line) 
     mz_window window;
     MZ_TRY(mz_window_from_json(p->out->options.pipeline, &window, json, f->where, f->code));
     mz_allocator_decide(allocator, &window, &decision);
+    if (isfinite(decision.observed)) mz_observation_from_window(&p->out->newest, &decision.plan, &window);
     p->reached = window.phase == p->upto;
   } else {
     int64_t phase = 0, round = 0;
@@ -252,7 +257,7 @@ cleanup:
 }
 
 mz_status mz_ledger_replay(const char *path, int64_t upto, mz_replayed *out) {
-  *out = (mz_replayed){.first_difference = -1};
+  *out = (mz_replayed){.phase = -1, .first_difference = -1};
   player p = {.path = path, .upto = upto, .out = out};
   const mz_status status = mz_ledger_read(path, play, &p);
   if (status != MZ_OK) mz_replayed_free(out);
@@ -263,5 +268,5 @@ void mz_replayed_free(mz_replayed *replayed) {
   mz_allocator_free(replayed->allocator);
   mz_pretrained_free(replayed->pretrained);
   free(replayed->storage);
-  *replayed = (mz_replayed){.first_difference = -1};
+  *replayed = (mz_replayed){.phase = -1, .first_difference = -1};
 }

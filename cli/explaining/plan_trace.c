@@ -1,25 +1,8 @@
 #include "cli/explaining/plan_trace.h"
-#include "base/file/file.h"
+#include "cli/explaining/drawing.h"
 #include <math.h>
-#include <stdlib.h>
-#include <stdarg.h>
-#include <string.h>
 
-enum { WIDTH = 720, PANEL = 150, LEFT = 80, RIGHT = 20, TOP = 34, GAP = 34, PANELS = 3, PAGE_BYTES = 1 << 17 };
-
-typedef struct page {
-  char text[PAGE_BYTES];
-  size_t used;
-} page;
-
-__attribute__((format(printf, 2, 3))) static void add(page *p, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(p->text + p->used, PAGE_BYTES - p->used, format, arguments);
-  va_end(arguments);
-  MZ_ASSERT(length >= 0 && p->used + (size_t)length < PAGE_BYTES); /* at most 256 points of some 16 bytes in four lines */
-  p->used += (size_t)length;
-}
+enum { WIDTH = 720, PANEL = 150, LEFT = 80, RIGHT = 20, TOP = 34, GAP = 34, PANELS = 3 };
 
 typedef double (*member)(const mz_search_step *step);
 static double temperature_of(const mz_search_step *s) { return log10(s->temperature); }
@@ -49,62 +32,57 @@ static double y_of(const axis *a, double value) {
   return a->top + PANEL * (1 - (value - a->least) / range);
 }
 
-static void draw(page *p, const axis *a, member of, const char *colour) {
-  add(p, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" points=\"", colour);
+static void draw(mz_drawing *d, const axis *a, member of, const char *colour) {
+  mz_drawing_add(d, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" points=\"", colour);
   for (int i = 0; i < a->search->trace_count; i++) {
     const mz_search_step *s = &a->search->trace[i];
-    add(p, "%.1f,%.1f ", x_of(a, s->evaluated), y_of(a, of(s)));
+    mz_drawing_add(d, "%.1f,%.1f ", x_of(a, s->evaluated), y_of(a, of(s)));
   }
-  add(p, "\"/>\n");
+  mz_drawing_add(d, "\"/>\n");
 }
 
-static void frame(page *p, const axis *a, const char *title, const char *format) {
+static void frame(mz_drawing *d, const axis *a, const char *title, const char *format) {
   char low[32], high[32];
   snprintf(low, sizeof low, format, a->least);
   snprintf(high, sizeof high, format, a->most);
-  add(p, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#8886\"/>\n", LEFT, a->top,
-      WIDTH - LEFT - RIGHT, PANEL);
-  add(p, "<text x=\"%d\" y=\"%d\">%s</text>\n", LEFT, a->top - 8, title);
-  add(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6, a->top + 10, high);
-  add(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6, a->top + PANEL, low);
+  mz_drawing_add(d, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#8886\"/>\n", LEFT, a->top,
+                 WIDTH - LEFT - RIGHT, PANEL);
+  mz_drawing_add(d, "<text x=\"%d\" y=\"%d\">%s</text>\n", LEFT, a->top - 8, title);
+  mz_drawing_add(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6, a->top + 10, high);
+  mz_drawing_add(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6, a->top + PANEL, low);
 }
 
 static axis panel(const mz_search_result *search, int number) {
   return (axis){.search = search, .least = INFINITY, .most = -INFINITY, .top = TOP + number * (PANEL + GAP)};
 }
 
-static void draw_panels(page *p, const mz_search_result *r) {
+static void draw_panels(mz_drawing *d, const mz_search_result *r) {
   axis temperature = panel(r, 0), energy = panel(r, 1), accepted = panel(r, 2);
   widen(&temperature, temperature_of);
-  frame(p, &temperature, "temperature, logarithm to the base of ten", "%.1f");
-  draw(p, &temperature, temperature_of, "#d9822b");
+  frame(d, &temperature, "temperature, logarithm to the base of ten", "%.1f");
+  draw(d, &temperature, temperature_of, "#d9822b");
   widen(&energy, energy_of);
   widen(&energy, best_of);
-  frame(p, &energy, "seconds (or price) of a unit: of the plan it stands on, and the least so far", "%.3g");
-  draw(p, &energy, energy_of, "#8aa");
-  draw(p, &energy, best_of, "#2b6fd9");
+  frame(d, &energy, "seconds (or price) of a unit: of the plan it stands on, and the least so far", "%.3g");
+  draw(d, &energy, energy_of, "#8aa");
+  draw(d, &energy, best_of, "#2b6fd9");
   accepted.least = 0;
   accepted.most = 100;
-  frame(p, &accepted, "moves accepted at each temperature", "%.0f %%");
-  draw(p, &accepted, accepted_of, "#3a9a5b");
+  frame(d, &accepted, "moves accepted at each temperature", "%.0f %%");
+  draw(d, &accepted, accepted_of, "#3a9a5b");
 }
 
 mz_status mz_plan_trace_write(const char *path, const mz_search_result *search) {
-  page *p;
+  mz_drawing p = {0};
   const int height = TOP + PANELS * (PANEL + GAP) + 10;
-  MZ_TRY(mz_alloc(&p, 1, sizeof *p));
-  add(p,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
-      "font-size=\"12\" fill=\"#777\">\n",
-      WIDTH, height, WIDTH, height);
+  mz_drawing_begin_svg(&p, WIDTH, height);
   if (search->trace_count > 0)
-    draw_panels(p, search);
+    draw_panels(&p, search);
   else
-    add(p, "<text x=\"%d\" y=\"%d\">all %d plans were looked at: there was no temperature</text>\n", LEFT, TOP,
-        search->evaluated);
-  add(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%d plans evaluated</text>\n</svg>\n", WIDTH - RIGHT, height - 8,
-      search->evaluated);
-  const mz_status status = mz_file_write_atomic(path, p->text, p->used);
-  free(p);
-  return status;
+    mz_drawing_add(&p, "<text x=\"%d\" y=\"%d\">all %d plans were looked at: there was no temperature</text>\n", LEFT, TOP,
+                   search->evaluated);
+  mz_drawing_add(&p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%d plans evaluated</text>\n", WIDTH - RIGHT, height - 8,
+                 search->evaluated);
+  mz_drawing_end_svg(&p);
+  return mz_drawing_write(&p, path);
 }

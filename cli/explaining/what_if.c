@@ -139,7 +139,9 @@ static mz_status what_if(const void *given) {
   MZ_TRY(mz_ledger_path(run, path, sizeof path));
   mz_replayed replayed;
   MZ_TRY(mz_ledger_replay(path, arguments->phase == MZ_COUNT_UNSET ? INT64_MAX : arguments->phase, &replayed));
-  mz_status status = answer(arguments, &replayed);
+  const mz_status status = replayed.allocator
+                               ? answer(arguments, &replayed)
+                               : mz_fail(MZ_E_CONFIG, "%s: its ledger is empty: there is no plan yet", arguments->run);
   mz_replayed_free(&replayed);
   return status;
 }

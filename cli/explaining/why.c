@@ -1,5 +1,6 @@
 #include "allocator/records/ledger.h"
 #include "cli/commands.h"
+#include "cli/explaining/why_graph.h"
 #include "cli/explaining/why_summary.h"
 #include "cli/print.h"
 #include "cli/run_argument.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 
 typedef struct why_arguments {
-  const char *run;
+  const char *run, *graph, *layout;
   int64_t phase;
   bool json;
 } why_arguments;
@@ -17,6 +18,22 @@ typedef struct why_arguments {
 static const mz_option options[] = {
     {.name = "RUN", .type = MZ_OPTION_TEXT, .offset = AT(run), .help = MZ_WHOLE_RUN_HELP},
     MZ_OPTION_PHASE(AT(phase), "all that changed something", "the decision after this phase, with everything that was known"),
+    {.name = "--graph",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(graph),
+     .value = "FILE",
+     .class_ = MZ_OPERATIONAL,
+     .help = "also draws the pipeline under the plan that is in force after that decision (the last one), as the graph that "
+             "predictors "
+             "read: FILE.svg, or FILE.dot as text for Graphviz"},
+    {.name = "--layout",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(layout),
+     .value = "L",
+     .otherwise = "graphviz where it is on PATH, own elsewhere",
+     .class_ = MZ_OPERATIONAL,
+     .help = "who arranges the parts of FILE.svg",
+     .choice = mz_why_graph_layout},
     MZ_OPTION_JSON(AT(json)),
     {0},
 };
@@ -195,6 +212,15 @@ static mz_status why(const void *given) {
   char run[MZ_RUN_ARGUMENT_SIZE], path[1024];
   MZ_TRY(mz_run_argument_whole(arguments->run, "a ledger", run));
   MZ_TRY(mz_ledger_path(run, path, sizeof path));
+  if (arguments->layout && !arguments->graph)
+    return mz_fail(MZ_E_USAGE, "--layout %s: arranges what --graph draws; give --graph FILE.svg, too", arguments->layout);
+  if (arguments->graph)
+    MZ_TRY(mz_why_graph_write(
+        &(mz_why_graph_options){.run = arguments->run,
+                                .ledger = path,
+                                .phase = arguments->phase == MZ_COUNT_UNSET ? MZ_NEWEST_PHASE : arguments->phase,
+                                .out = arguments->graph,
+                                .layout = arguments->layout}));
   const bool all = !arguments->json && arguments->phase == MZ_COUNT_UNSET;
   if (all) MZ_TRY(summarise(path));
   MZ_TRY(mz_ledger_read(path, read_line, &r));
@@ -213,9 +239,9 @@ const mz_command mz_command_why = {
     .about =
         "Reads a run's ledger: how many plans were tried, kept and undone, what that took and gained, and what was changed after "
         "which phase and why; with --phase, one decision with what was predicted, observed, looked at and rejected. --json "
-        "prints one object per decision.",
+        "prints one object per decision; --graph draws the pipeline.",
     .options = options,
     .arguments_size = sizeof(why_arguments),
-    .examples = {"why runs/cp", "why runs/cp --phase 3"},
+    .examples = {"why runs/cp --phase 3", "why runs/cp --graph pipeline.svg"},
     .run = why,
 };

@@ -118,7 +118,8 @@ static void test_a_ledger_is_cut_back_to_its_offset_and_goes_on(void **state) {
 static void test_replay_leaves_the_allocator_as_it_stood(void **state) {
   (void)state;
   run r = open_run("greedy");
-  record_phases(&r, 30);
+  record_phases(&r, 29);
+  const mz_decision last = record_phase(&r, NULL, NULL);
   const mz_plan plan = *mz_allocator_plan(r.allocator);
   const mz_plan other = {.values = {2, 4, 16, 2, 1, 8}};
   const double predicted = mz_allocator_predict(r.allocator, &other).unit_s;
@@ -128,6 +129,13 @@ static void test_replay_leaves_the_allocator_as_it_stood(void **state) {
   assert_true(mz_allocator_predict(replayed.allocator, &other).unit_s == predicted);
   assert_string_equal(replayed.options.pipeline->name, "print shop");
   assert_string_equal(replayed.options.settings->strategy, "greedy");
+  assert_int_equal(replayed.phase, 30);
+  assert_true(replayed.newest.unit_s == last.observed && last.observed > 0);
+  assert_memory_equal(&replayed.newest.plan, &last.plan, sizeof plan);
+  mz_replayed_free(&replayed);
+  ok(mz_ledger_replay(path, 0, &replayed)); /* before the first window */
+  assert_int_equal(replayed.phase, 0);
+  assert_true(replayed.newest.unit_s == 0);
   mz_replayed_free(&replayed);
   close_run(&r);
 }
