@@ -111,13 +111,13 @@ static void add_surroundings(float *f, const mz_graph_costs *c) {
 
 static void add_tasks(float *f, const mz_graph_costs *c, int stage, double threads, double batch) {
   const mz_pipeline_stage *s = &c->pipeline->stages[stage];
-  const mz_analytic_stage *costs = &c->situation->model->stages[stage];
-  const double task_s = costs->fixed_s + costs->item_s * batch;
+  const mz_analytic_cost *cost = &c->situation->model->stages[stage].costs[mz_stage_kind(c->pipeline, stage, c->plan)];
+  const double call_s = cost->fixed_s + cost->device_fixed_s, task_s = call_s + (cost->item_s + cost->device_item_s) * batch;
   put(f, NO_TASKS, !(s->groups > 0));
   if (s->groups > 0) put(f, TASKS_A_THREAD, log(ceil(s->groups / batch) / threads));
   if (c->parts.share[stage] > 0) put(f, IMBALANCE, log(c->parts.share[stage] * threads));
   if (!(task_s > 0)) return;
-  put(f, PER_CALL, costs->fixed_s / task_s);
+  put(f, PER_CALL, call_s / task_s);
   put(f, TASK, log(task_s));
 }
 

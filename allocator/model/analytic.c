@@ -40,7 +40,7 @@ mz_prediction mz_analytic_predict(const mz_analytic *model, const mz_plan *plan)
   mz_analytic_take_apart(model, plan, &parts);
   double apart_s;
   const double seconds = add_steps(model, &parts.steps, NULL, &apart_s);
-  if (!(seconds > 0) || !isfinite(seconds)) return (mz_prediction)MZ_UNPREDICTED;
+  if (parts.unknown || !(seconds > 0) || !isfinite(seconds)) return (mz_prediction)MZ_UNPREDICTED;
   const double scaled = log(seconds) + model->log_scale;
   double log_s = NAN, sigma = model->sigma;
   for (int p = 0; p < model->plan_count && isnan(log_s); p++) {
@@ -66,6 +66,7 @@ void mz_analytic_explain(const mz_analytic *model, const mz_plan *plan, mz_analy
   for (int s = 0; s < pipeline->stage_count; s++) {
     out->demand_s[s] = exp(model->log_scale) * parts.alone_s[s];
     out->cpu_s[s] = exp(model->log_scale) * parts.cpu_s[s];
+    out->device_s[s] = exp(model->log_scale) * parts.device_s[s];
     if (pipeline->stages[s].step != longest) continue;
     chain_s = fmax(chain_s, exp(parts.steps.log_chain[s]));
     if (out->bottleneck < 0 || out->demand_s[s] > out->demand_s[out->bottleneck]) out->bottleneck = s;

@@ -51,10 +51,20 @@ static void line_solve(const line *l, double *fixed, double *item) {
   }
 }
 
-static void add_probes(line *l, const mz_pipeline_stage *stage, double level, double weight) {
-  for (int i = 0; i < MZ_PROBES_MAX && stage->probe_batch[i] > 0; i++) {
-    if (is_positive(stage->probe_s[i])) line_add(l, 1 / stage->probe_batch[i], level * stage->probe_s[i], weight);
-  }
+/* seconds: of the probes, on cores or on the device. */
+static void add_probes(line *l, const mz_probes *probes, const double *seconds, double level, double weight) {
+  for (int i = 0; i < mz_probes_count(probes); i++)
+    if (is_positive(seconds[i])) line_add(l, 1 / probes->batch[i], level * seconds[i], weight);
+}
+
+static mz_analytic_cost cost_of_probes(const mz_probes *probes) {
+  mz_analytic_cost cost;
+  line on_cores = {0}, on_device = {0};
+  add_probes(&on_cores, probes, probes->cpu_s, 1, 1);
+  add_probes(&on_device, probes, probes->device_s, 1, 1);
+  line_solve(&on_cores, &cost.fixed_s, &cost.item_s);
+  line_solve(&on_device, &cost.device_fixed_s, &cost.device_item_s);
+  return cost;
 }
 
 void mz_analytic_init(mz_analytic *model, const mz_pipeline *pipeline, double cores) {
@@ -67,10 +77,8 @@ void mz_analytic_init(mz_analytic *model, const mz_pipeline *pipeline, double co
   for (int s = 0; s < pipeline->stage_count; s++) {
     const mz_pipeline_stage *p = &pipeline->stages[s];
     mz_analytic_stage *stage = &model->stages[s];
-    line probes = {0};
-    add_probes(&probes, p, 1, 1);
     *stage = (mz_analytic_stage){.items = is_positive(p->items) ? p->items : 0, .serial = p->serial};
-    line_solve(&probes, &stage->fixed_s, &stage->item_s);
+    for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) stage->costs[kind] = cost_of_probes(&p->probes[kind]);
   }
 }
 
@@ -82,37 +90,69 @@ typedef struct point {
   mz_analytic_steps steps;
 } point;
 
+static double possible_s(double seconds, double items) {
+  const double item_s = seconds / items;
+  return is_positive(items) && item_s > 1e-12 && item_s < 1e12 ? item_s : 0;
+}
+
 /* CPU seconds per item; 0: unknown, or so far out that it can be no measurement. A clock of CPU time may be missing, one of wall
  * time never is. */
 static double item_cpu_s(const mz_stage_sample *sample) {
-  const double cpu_s = is_positive(sample->cpu_s) ? sample->cpu_s : sample->busy_s, item_s = cpu_s / sample->items;
-  return is_positive(sample->items) && item_s > 1e-12 && item_s < 1e12 ? item_s : 0;
+  return possible_s(is_positive(sample->cpu_s) ? sample->cpu_s : sample->busy_s - sample->device_s, sample->items);
+}
+static double item_device_s(const mz_stage_sample *sample) { return possible_s(sample->device_s, sample->items); }
+
+/* Weighted sum of log(observed / probed). */
+typedef struct level {
+  double sum, weight;
+} level;
+
+/* Probes were timed alone, on an idle machine: their shape over batch sizes counts, brought to the level that was observed. Returns that
+ * level, of weight 0 where nothing was observed: what the probes say stays. */
+static level fit_line(double *fixed, double *item, const mz_probes *probes, const double *probe_s, const mz_analytic *model, int s,
+                      mz_device_kind kind, double (*item_s)(const mz_stage_sample *), const point *points, int count) {
+  line l = {0};
+  level seen = {0};
+  for (int i = 0; i < count; i++) {
+    const double seconds = item_s(&points[i].seen->stages[s]);
+    if (seconds <= 0 || mz_stage_kind(model->pipeline, s, &points[i].seen->plan) != kind) continue;
+    const double calls = mz_analytic_calls(model->pipeline, s, &points[i].seen->plan);
+    const double probed_s = calls * *fixed + *item;
+    line_add(&l, calls, seconds, points[i].weight);
+    seen.weight += points[i].weight;
+    if (probed_s > 0) seen.sum += points[i].weight * log(seconds / probed_s);
+  }
+  if (seen.weight == 0) return seen;
+  add_probes(&l, probes, probe_s, exp(seen.sum / seen.weight), PROBE_WEIGHT);
+  line_solve(&l, fixed, item);
+  return seen;
 }
 
-/* Probes were timed alone, on an idle machine: their shape over batch sizes counts, brought to the level that was observed. */
+/* Threads that share cores, and an agent that learns, change what an item costs on cores alike on any kind of device; what it costs on
+ * a device is seen there alone. */
 static void fit_costs(mz_analytic *model, int s, const point *points, int count) {
   const mz_pipeline_stage *p = &model->pipeline->stages[s];
-  mz_analytic_stage *stage = &model->stages[s];
-  line l = {0};
-  double level = 0, weights = 0;
-  for (int i = 0; i < count; i++) {
-    const double cpu_s = item_cpu_s(&points[i].seen->stages[s]);
-    if (cpu_s <= 0) continue;
-    const double calls = mz_analytic_calls(model->pipeline, s, &points[i].seen->plan);
-    const double probed_s = calls * stage->fixed_s + stage->item_s;
-    line_add(&l, calls, cpu_s, points[i].weight);
-    weights += points[i].weight;
-    if (probed_s > 0) level += points[i].weight * log(cpu_s / probed_s);
+  level all = {0}, on[MZ_DEVICE_KINDS];
+  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) {
+    const mz_probes *probes = &p->probes[kind];
+    mz_analytic_cost *cost = &model->stages[s].costs[kind];
+    on[kind] = fit_line(&cost->fixed_s, &cost->item_s, probes, probes->cpu_s, model, s, kind, item_cpu_s, points, count);
+    fit_line(&cost->device_fixed_s, &cost->device_item_s, probes, probes->device_s, model, s, kind, item_device_s, points, count);
+    if (mz_probes_count(probes) > 0) all.sum += on[kind].sum, all.weight += on[kind].weight;
   }
-  if (weights == 0) return; /* what the probes say stays */
-  add_probes(&l, p, exp(level / weights), PROBE_WEIGHT);
-  line_solve(&l, &stage->fixed_s, &stage->item_s);
+  for (int kind = 0; kind < MZ_DEVICE_KINDS && all.weight > 0; kind++) {
+    mz_analytic_cost *cost = &model->stages[s].costs[kind];
+    if (on[kind].weight > 0) continue;
+    cost->fixed_s *= exp(all.sum / all.weight);
+    cost->item_s *= exp(all.sum / all.weight);
+  }
 }
 
 /* ---- serial share ---- */
 
 /* The share that explains how long a stage was at work, its threads' waiting for cores taken out. It shows the more of itself,
- * the more threads there were. A producer's threads wait for room while it is at work: its elapsed time says nothing. */
+ * the more threads there were. A producer's threads wait for room while it is at work: its elapsed time says nothing; nor does that
+ * of a stage on a GPU, which has part of it. */
 static void fit_serial(mz_analytic *model, const point *points, int count) {
   const mz_pipeline *pipeline = model->pipeline;
   double serial[MZ_STAGES_MAX] = {0}, weights[MZ_STAGES_MAX] = {0};
@@ -121,7 +161,7 @@ static void fit_serial(mz_analytic *model, const point *points, int count) {
     mz_analytic_take_apart(model, &points[i].seen->plan, &parts);
     for (int s = 0; s < pipeline->stage_count; s++) {
       const mz_stage_sample *sample = &points[i].seen->stages[s];
-      if (!is_positive(sample->elapsed_s) || !is_positive(sample->cpu_s) || parts.share[s] > 0.95 ||
+      if (!is_positive(sample->elapsed_s) || !is_positive(sample->cpu_s) || parts.share[s] > 0.95 || sample->device_s > 0 ||
           mz_analytic_feeds_queue(pipeline, s))
         continue;
       const double slowed = is_positive(sample->busy_s) ? fmax(sample->busy_s / sample->cpu_s, 1) : 1;
