@@ -195,7 +195,7 @@ static bool consult(mz_allocator *a, const mz_window *window, mz_proposal *p, mz
 
 static bool has_probes(const mz_pipeline *pipeline) {
   for (int s = 0; s < pipeline->stage_count; s++)
-    if (pipeline->stages[s].probe_batch[0] > 0) return true;
+    if (mz_stage_is_probed(&pipeline->stages[s])) return true;
   return false;
 }
 

@@ -51,7 +51,7 @@ void mz_demand_read(mz_demand *out, const mz_analytic *model, const mz_plan *pla
   for (int s = 0; s < p->stage_count; s++) {
     if (p->stages[s].apart) continue;
     out->cpu_s += analysis.cpu_s[s];
-    if (p->devices[mz_stage_device(p, s, plan)].kind == MZ_DEVICE_CUDA) out->gpu_s += analysis.cpu_s[s];
+    out->gpu_s += analysis.device_s[s];
   }
   out->spread[MZ_RESOURCE_CPU] = out->spread[MZ_RESOURCE_GPU] = read_spread(p, history, count, cores_used);
   out->spread[MZ_RESOURCE_MEMORY] = read_spread(p, history, count, bytes_used);

@@ -36,7 +36,7 @@ typedef struct mz_demand {
 
 /* Reads the demand of `plan`: work of the stages by the model, memory by the pipeline, spreads by the history (pooled over plans, within
  * each plan; 0 where no plan was seen twice). unit_s: by whatever predicts. usage: of the last window; NULL: none was measured. Work on a
- * CUDA device counts as device-seconds, and as core-seconds of the threads that feed it. */
+ * GPU counts as device-seconds, that of the threads that feed it as core-seconds. */
 void mz_demand_read(mz_demand *out, const mz_analytic *model, const mz_plan *plan, double unit_s, const mz_observation *history,
                     int count, const mz_usage *usage);
 

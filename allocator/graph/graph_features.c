@@ -2,7 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-static const double MOST = 50, LEAST_SHARE = 1e-6; /* of logarithms: e^50 is more than any number of bytes */
+static const double MOST = 50, LEAST_SHARE = 1e-6,
+                    HANDOFF_LEAST = 1e-9; /* MOST of logarithms: e^50 is more than any number of bytes */
 
 typedef enum stage_feature {
   THREADS,
@@ -37,6 +38,8 @@ typedef enum stage_feature {
   WAITED_OUT,
   NO_WINDOW,
   DRIFT,
+  DEVICE_WORK, /* time on a GPU, as WORK */
+  HANDOFF,     /* seconds that a thread takes to wake */
   STAGE_FEATURES
 } stage_feature;
 _Static_assert((int)STAGE_FEATURES <= (int)MZ_GRAPH_NODE_FEATURES, "features fit");
@@ -75,10 +78,16 @@ void mz_graph_costs_init(mz_graph_costs *c, const mz_graph_situation *situation,
   mz_analytic_take_apart(model, plan, &c->parts);
   const double unit_s = situation->explained ? mz_analytic_predict(model, plan).unit_s : 1;
   c->unit_s = isfinite(unit_s) && unit_s > 0 ? unit_s : 1;
-  memset(c->cpu_s, 0, sizeof c->cpu_s);
-  for (int s = 0; s < c->pipeline->stage_count; s++)
-    if (!c->pipeline->stages[s].apart) c->cpu_s[mz_stage_device(c->pipeline, s, plan)] += c->parts.cpu_s[s];
+  memset(c->busy_s, 0, sizeof c->busy_s);
+  for (int s = 0; s < c->pipeline->stage_count; s++) {
+    const int device = mz_stage_device(c->pipeline, s, plan);
+    if (c->pipeline->stages[s].apart) continue;
+    c->busy_s[mz_device_home(c->pipeline, device)] += c->parts.cpu_s[s];
+    if (c->pipeline->devices[device].kind == MZ_DEVICE_CUDA) c->busy_s[device] += c->parts.device_s[s];
+  }
 }
+
+static double work_s(const mz_graph_costs *c, int stage) { return c->parts.cpu_s[stage] + c->parts.device_s[stage]; }
 
 /* ---- nodes ---- */
 
@@ -114,13 +123,13 @@ static void add_surroundings(float *f, const mz_graph_costs *c) {
 
 static void add_tasks(float *f, const mz_graph_costs *c, int stage, double threads, double batch) {
   const mz_pipeline_stage *s = &c->pipeline->stages[stage];
-  const mz_analytic_stage *costs = &c->situation->model->stages[stage];
-  const double task_s = costs->fixed_s + costs->item_s * batch;
+  const mz_analytic_cost *cost = &c->situation->model->stages[stage].costs[mz_stage_kind(c->pipeline, stage, c->plan)];
+  const double call_s = cost->fixed_s + cost->device_fixed_s, task_s = call_s + (cost->item_s + cost->device_item_s) * batch;
   put(f, NO_TASKS, !(s->groups > 0));
   if (s->groups > 0) put(f, TASKS_A_THREAD, log(ceil(s->groups / batch) / threads));
   if (c->parts.share[stage] > 0) put(f, IMBALANCE, log(c->parts.share[stage] * threads));
   if (!(task_s > 0)) return;
-  put(f, PER_CALL, costs->fixed_s / task_s);
+  put(f, PER_CALL, call_s / task_s);
   put(f, TASK, log(task_s));
 }
 
@@ -144,20 +153,22 @@ static void stage_features(float *f, const mz_graph_costs *c, int stage, int dev
   put(f, UNIT, c->situation->explained ? log(c->unit_s) : 0);
   put(f, IN_TASK, log1p(batch * s->bytes_slot + fmin(batch, s->tile) * s->bytes_tile));
   put(f, MEMORY, log1p(mz_stage_bytes(p, stage, c->plan)));
-  put(f, DEVICE_BUSY, c->situation->explained ? c->cpu_s[device] / (cores * c->unit_s) : log_share(c->cpu_s[device], cores));
+  put(f, DEVICE_BUSY, c->situation->explained ? c->busy_s[device] / (cores * c->unit_s) : log_share(c->busy_s[device], cores));
   put(f, ALL_CORES, log2(fmax(c->situation->model->cores, 1)));
   add_surroundings(f, c);
   add_window(f, c, stage);
   put(f, DRIFT, c->situation->model->drift);
+  if (p->devices[device].kind == MZ_DEVICE_CUDA) put(f, DEVICE_WORK, log_share(c->parts.device_s[stage], c->unit_s));
+  put(f, HANDOFF, log(fmax(p->handoff_s, HANDOFF_LEAST)));
 }
 
 static void network_features(float *f, const mz_graph_costs *c, int network, int device) {
   const mz_pipeline_network *n = &c->pipeline->networks[network];
-  double users = 0, cpu_s = 0;
+  double users = 0, used_s = 0;
   for (int s = 0; s < c->pipeline->stage_count; s++) {
     if (!(n->users >> s & 1) || c->pipeline->stages[s].apart || mz_stage_device(c->pipeline, s, c->plan) != device) continue;
     users++;
-    cpu_s += c->parts.cpu_s[s];
+    used_s += work_s(c, s);
   }
   put(f, PARAMETERS, log1p(n->parameters));
   put(f, FLOPS, log1p(n->flops));
@@ -165,7 +176,7 @@ static void network_features(float *f, const mz_graph_costs *c, int network, int
   put(f, WIDTH, log1p(n->width));
   put(f, NETWORK_ON_GPU, c->pipeline->devices[device].kind == MZ_DEVICE_CUDA);
   put(f, USERS, users);
-  put(f, USED, log_share(cpu_s, c->unit_s));
+  put(f, USED, log_share(used_s, c->unit_s));
   put(f, NETWORK_CORES, log2(cores_of(c, device)));
 }
 
@@ -207,10 +218,12 @@ void mz_graph_link_features(mz_graph_edge *edge, const mz_graph_costs *c, const 
 void mz_graph_pair_features(mz_graph_edge *edge, const mz_graph_costs *c, int from, int to) {
   float *f = begin(edge);
   const int a = mz_stage_device(c->pipeline, from, c->plan), b = mz_stage_device(c->pipeline, to, c->plan);
-  const double *demands = c->situation->explained ? c->parts.alone_s : c->parts.cpu_s;
+  const bool explained = c->situation->explained;
+  const double ahead = explained ? c->parts.alone_s[from] : work_s(c, from),
+               behind = explained ? c->parts.alone_s[to] : work_s(c, to);
   put(f, SAME_DEVICE, a == b);
   put(f, SAME_KIND, c->pipeline->devices[a].kind == c->pipeline->devices[b].kind);
-  if (demands[from] > 0 && demands[to] > 0) put(f, RATIO, log(demands[from] / demands[to]));
+  if (ahead > 0 && behind > 0) put(f, RATIO, log(ahead / behind));
 }
 
 void mz_graph_queue_features(mz_graph_edge *edge, const mz_graph_costs *c, int queue) {
@@ -283,6 +296,8 @@ static const char *const stage_names[] = {
     [WAITED_OUT] = "waiting for room",
     [NO_WINDOW] = "window unknown",
     [DRIFT] = "drift",
+    [DEVICE_WORK] = "work on the GPU",
+    [HANDOFF] = "time to wake",
 };
 static const char *const network_names[] = {
     [PARAMETERS] = "parameters",   [FLOPS] = "FLOPs", [DEPTH] = "depth",          [WIDTH] = "width",

@@ -9,8 +9,8 @@ typedef struct mz_graph_costs {
   const mz_pipeline *pipeline;
   const mz_plan *plan;
   mz_analytic_parts parts;
-  double unit_s;                /* T_ana; 1 where the model does not explain */
-  double cpu_s[MZ_DEVICES_MAX]; /* of all stages, by device */
+  double unit_s;                 /* T_ana; 1 where the model does not explain */
+  double busy_s[MZ_DEVICES_MAX]; /* by device: CPU seconds of all stages whose threads run there, or seconds of a GPU */
 } mz_graph_costs;
 
 void mz_graph_costs_init(mz_graph_costs *costs, const mz_graph_situation *situation, const mz_plan *plan);

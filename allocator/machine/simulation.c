@@ -91,6 +91,7 @@ static void pass(mz_sim_step *u, double seconds) {
     sample->wait_out_s += seconds * stage->states[MZ_SIM_WAITS_OUT];
     sample->busy_s += seconds * stage->states[MZ_SIM_WORKS];
     for (int lane = 0; lane < MZ_SIM_GPU; lane++) sample->cpu_s += seconds * stage->lanes[lane].share * stage->lanes[lane].count;
+    sample->device_s += seconds * gpu->share * gpu->count;
     out->gpu_busy_s += seconds * gpu->share * gpu->count;
     if (stage->states[MZ_SIM_WORKS] > 0) sample->elapsed_s += seconds;
     for (int lane = 0; lane < MZ_SIM_LANES; lane++)

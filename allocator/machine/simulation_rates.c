@@ -9,18 +9,7 @@ static const double KIB = 1024, MIB = 1024 * 1024;
 
 static bool is_gpu(const mz_sim_step *u, int device) { return u->pipeline->devices[device].kind == MZ_DEVICE_CUDA; }
 
-/* GPUs hang on the nodes in turn. */
-static int node_of(const mz_sim_step *u, int device) {
-  int nodes = 0, before = 0, nth = 0;
-  for (int d = 0; d < u->pipeline->device_count; d++) nodes += !is_gpu(u, d);
-  if (!is_gpu(u, device)) return device;
-  for (int d = 0; d < device; d++) before += is_gpu(u, d);
-  for (int d = 0; d < u->pipeline->device_count; d++)
-    if (!is_gpu(u, d) && nth++ == before % nodes) return d;
-  return 0; /* no core at all: mz_pipeline_check refuses that */
-}
-
-static int home_of(const mz_sim_step *u, int s) { return node_of(u, mz_stage_device(u->pipeline, s, u->plan)); }
+static int home_of(const mz_sim_step *u, int s) { return mz_device_home(u->pipeline, mz_stage_device(u->pipeline, s, u->plan)); }
 
 /* Replay and weights lie where the stage that ends a chain of queues works; without such a stage everybody's lie at home. */
 static double remote_of(const mz_sim_step *u, int s) {
@@ -55,7 +44,7 @@ void mz_sim_place_stage(mz_sim_step *u, int s) {
   stage->on_gpu = is_gpu(u, device);
   stage->cache = cache_of(u, s);
   for (int lane = 0; lane < MZ_SIM_GPU; lane++) {
-    stage->lanes[lane].device = node_of(u, device);
+    stage->lanes[lane].device = mz_device_home(u->pipeline, device);
     stage->lanes[lane].waits = u->simulation->machine.streaming;
     stage->lanes[lane].remote = remote_of(u, s);
   }

@@ -40,16 +40,16 @@ mz_status mz_sim_truth_from_probes(const mz_pipeline *pipeline, mz_sim_truth out
     const mz_pipeline_stage *stage = &pipeline->stages[s];
     out[s] = (mz_sim_truth){
         .serial = stage->serial, .lockstep = shares_items(pipeline, s), .weight = stage->gives_way ? NICE_WEIGHT : 1};
-    if (!(stage->probe_batch[0] > 0)) continue;
-    int probes = 0;
-    while (probes < MZ_PROBES_MAX && stage->probe_batch[probes] > 0) probes++;
-    fit(stage->probe_batch, stage->probe_s, probes, &out[s]);
+    const mz_probes *probes = &stage->probes[MZ_DEVICE_CPU];
+    if (mz_probes_count(probes) == 0) continue;
+    fit(probes->batch, probes->cpu_s, mz_probes_count(probes), &out[s]);
     unit_s += stage->items * (out[s].fixed_s + out[s].item_s);
   }
   if (!(unit_s > 0)) return mz_fail(MZ_E_CONFIG, "%s: no stage was probed: there is nothing to simulate", pipeline->name);
   for (int s = 0; s < pipeline->stage_count; s++) {
     const mz_pipeline_stage *stage = &pipeline->stages[s];
-    if (!(stage->probe_batch[0] > 0) && stage->items > 0) out[s].item_s = UNPROBED_SHARE * unit_s / stage->items;
+    if (mz_probes_count(&stage->probes[MZ_DEVICE_CPU]) == 0 && stage->items > 0)
+      out[s].item_s = UNPROBED_SHARE * unit_s / stage->items;
   }
   return MZ_OK;
 }

@@ -4,34 +4,46 @@
  *
  * Per stage s with k threads, batch b, n = ceil(groups / b) tasks, on a device of C cores:
  *   t_s(b)  = fixed_s / b + item_s                    CPU seconds per item; the last task may be a smaller batch
- *   D_s     = items · t_s(b) · (serial_s + (1 − serial_s) · share)
+ *   d_s(b)  = likewise, of seconds at work on a GPU; 0 on a CPU
+ *   D_s     = items · (t_s(b) · (serial_s + (1 − serial_s) · share) + d_s(b))
  *   share   = of the busiest thread: ceil(n / k) / n; tasks that are more than the cores take turns; n unbounded: 1 / min(k, C)
  *   a chain = stages of a step that queues join, else a stage alone: max D_s + fill
  *   fill    = what starting, ending and a queue's finite places add; of what exponential task times would lose on top
  *             (a = λ/μ, P_empty = (1 − a)/(1 − a^(K+1)), 1/(K+1) at a = 1) the share `variation`
  *   a step  = max( (Σ chains^γ)^(1/γ), least + contention · (even − least) )     γ in [1, 10]: how far chains overlap
- *   least   = the longest chain, or Σ items · t_s(b) / C where that is more; even: when all threads share the cores evenly
+ *   least   = the longest chain, or Σ items · t_s(b) / C, or a GPU's Σ items · d_s(b), where that is more; even: when all threads
+ *             share the cores, and the GPU, evenly
  *   T_ana   = scale · Σ steps, without those that are apart
+ * On a GPU the tasks of all threads share the device, so that threads make d_s no shorter; t_s is then what its calls take on the
+ * cores that the device hangs on (mz_device_home). What a stage costs is known by kind of device: by probes on it, or once it was seen
+ * there. A stage that was timed or seen on one kind only is unknown on another, and so is every plan that puts it there; one that no
+ * probe times (a fold) is taken to cost the same wherever it is.
  * fixed_s, item_s, serial_s, γ, contention and scale are fitted to observations by weighted least squares on relative errors, with
  * the pipeline's probes as weak priors, all brought to the level of cost of the newest (drift.h); what a plan that was measured
  * itself showed beyond that is kept as its residual.
  * Against a discrete-event simulation of random pipelines with known costs: median error 1.5 %, 90 % within 6.1 %, worst of 800
- * 24 % (tests/allocator/analytic.c). Plain structs, no memory of their own, deterministic. */
+ * 24 %; with GPUs, by probes of them, 3.5 %, 16 %, 36 % (tests/allocator/analytic.c). Plain structs, no memory of their own, deterministic. */
 #pragma once
 #include "allocator/model/drift.h"
 #include "allocator/pipeline/telemetry.h"
 
 typedef struct mz_prediction {
-  double unit_s, low, high; /* seconds per unit; 90 % interval. All NAN: nothing is known of any stage */
-  double apart_s;           /* besides, of stages that are apart: their mean per unit */
+  double unit_s, low,
+      high;       /* seconds per unit; 90 % interval. All NAN: nothing is known of any stage, or not what one costs where it is */
+  double apart_s; /* besides, of stages that are apart: their mean per unit */
 } mz_prediction;
 #define MZ_UNPREDICTED                                                                                                           \
   { NAN, NAN, NAN, 0 }
 
+/* What a stage costs on devices of one kind. All 0: unknown. */
+typedef struct mz_analytic_cost {
+  double fixed_s, item_s;               /* CPU seconds per call, per item */
+  double device_fixed_s, device_item_s; /* seconds at work on a GPU, likewise */
+} mz_analytic_cost;
+
 typedef struct mz_analytic_stage {
-  double items;
-  double fixed_s, item_s; /* CPU seconds per call, per item; both 0: unknown, the stage counts for nothing */
-  double serial;
+  double items, serial;
+  mz_analytic_cost costs[MZ_DEVICE_KINDS]; /* unknown on all: the stage counts for nothing */
 } mz_analytic_stage;
 
 enum { MZ_RESIDUALS_MAX = MZ_DRIFT_PLANS_MAX };
@@ -59,6 +71,8 @@ void mz_analytic_init(mz_analytic *model, const mz_pipeline *pipeline, double co
  * Observations without a time, and samples of stages without items, are passed over. At most ~0.3 ms for 128 of 4 stages. */
 void mz_analytic_fit(mz_analytic *model, const mz_observation *observations, int count);
 mz_prediction mz_analytic_predict(const mz_analytic *model, const mz_plan *plan);
+/* Whether every stage is on a kind of device on which its cost is known, or is unknown on all. */
+bool mz_analytic_covers(const mz_analytic *model, const mz_plan *plan);
 /* Among the plans it was fitted to. */
 bool mz_analytic_measured(const mz_analytic *model, const mz_plan *plan);
 
@@ -66,6 +80,7 @@ bool mz_analytic_measured(const mz_analytic *model, const mz_plan *plan);
 typedef struct mz_analysis {
   double demand_s[MZ_STAGES_MAX]; /* D_s */
   double cpu_s[MZ_STAGES_MAX];    /* items · t_s(b) */
+  double device_s[MZ_STAGES_MAX]; /* items · d_s(b) */
   double starved[MZ_QUEUES_MAX];  /* share of its time that a queue's consumer finds nothing */
   double step_s[MZ_STAGES_MAX];   /* by step */
   int bottleneck;                 /* of the longest step: the stage with the largest demand; −1: the shared cores bind */

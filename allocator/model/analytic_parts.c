@@ -4,10 +4,11 @@
 static const double ENOUGH = 1e200;     /* a weight beside which those before it are nothing */
 static const double STRETCH_LEAST = 64; /* states that are summed one by one */
 
-/* Cores that threads on a device can use. One that is no processor does one thing at a time. */
+static bool is_gpu(const mz_analytic *model, int device) { return model->pipeline->devices[device].kind == MZ_DEVICE_CUDA; }
+
+/* Cores that threads on a device can use; those that feed a GPU use the cores that it hangs on. */
 static double cores_of(const mz_analytic *model, int device) {
-  if (model->pipeline->devices[device].kind != MZ_DEVICE_CPU) return 1;
-  return fmax(fmin(model->pipeline->devices[device].cores, model->cores), 1);
+  return fmax(fmin(model->pipeline->devices[mz_device_home(model->pipeline, device)].cores, model->cores), 1);
 }
 
 /* ---- a stage ---- */
@@ -42,30 +43,52 @@ static bool shares_items(const mz_pipeline *pipeline, int stage) {
 /* How many times the mean the slowest of `count` independent tasks takes: Gumbel's asymptote for normal ones. */
 static double slowest_of(double count, double variation) { return 1 + sqrt(2 * variation * log(count)); }
 
+/* Returns what the stage costs on the kind of device that it is on; what it cost elsewhere, where no probe times it. All 0: unknown. */
+static mz_analytic_cost cost_of(const mz_analytic *model, int s, const mz_plan *plan) {
+  const mz_analytic_stage *stage = &model->stages[s];
+  const mz_analytic_cost *cost = &stage->costs[mz_stage_kind(model->pipeline, s, plan)];
+  if (mz_analytic_cost_known(cost) || mz_stage_is_probed(&model->pipeline->stages[s])) return *cost;
+  for (int kind = 0; kind < MZ_DEVICE_KINDS && !mz_analytic_cost_known(cost); kind++) cost = &stage->costs[kind];
+  return *cost;
+}
+
+bool mz_analytic_covers(const mz_analytic *model, const mz_plan *plan) {
+  for (int s = 0; s < model->pipeline->stage_count; s++) {
+    const mz_analytic_stage *stage = &model->stages[s];
+    const mz_analytic_cost cost = cost_of(model, s, plan);
+    if (!(stage->items > 0) || mz_analytic_cost_known(&cost)) continue;
+    for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++)
+      if (mz_analytic_cost_known(&stage->costs[kind])) return false;
+  }
+  return true;
+}
+
 static void measure_stage(const mz_analytic *model, int s, const mz_plan *plan, mz_analytic_parts *out, stages *all) {
   const mz_pipeline_stage *p = &model->pipeline->stages[s];
   const mz_analytic_stage *stage = &model->stages[s];
+  const mz_analytic_cost cost = cost_of(model, s, plan);
   const double cores = cores_of(model, mz_stage_device(model->pipeline, s, plan));
-  const double threads = (double)mz_stage_threads(model->pipeline, s, plan);
+  const double threads = (double)mz_stage_threads(model->pipeline, s, plan), calls = mz_analytic_calls(model->pipeline, s, plan);
   double apart = 1 / threads, share = 1 / fmin(threads, cores);
-  out->cpu_s[s] = stage->items * (stage->fixed_s * mz_analytic_calls(model->pipeline, s, plan) + stage->item_s);
+  out->cpu_s[s] = stage->items * (cost.fixed_s * calls + cost.item_s);
+  out->device_s[s] = stage->items * (cost.device_fixed_s * calls + cost.device_item_s);
   if (p->groups > 0) { /* rounds of one task for each thread; the last round has fewer, and a lone one may be a smaller batch */
     const double batch = fmin((double)mz_stage_batch(model->pipeline, s, plan), p->groups);
     const double tasks = ceil(p->groups / batch), rounds = ceil(tasks / threads), left = tasks - (rounds - 1) * threads;
-    const double task_s = stage->fixed_s + batch * stage->item_s;
+    const double task_s = cost.fixed_s + batch * cost.item_s;
     const double size = left > 1 ? batch : p->groups - (tasks - 1) * batch;
-    const double last_s = stage->fixed_s + size * stage->item_s;
+    const double last_s = cost.fixed_s + size * cost.item_s;
     const double variation = shares_items(model->pipeline, s) ? 0 : model->variation / size;
     const double slowest_s = last_s * slowest_of(fmin(threads, tasks), variation);
-    const double unit_s = tasks * stage->fixed_s + p->groups * stage->item_s;
+    const double unit_s = tasks * cost.fixed_s + p->groups * cost.item_s;
     if (unit_s > 0) {
       apart = ((rounds - 1) * task_s + slowest_s) / unit_s;
       share = ((rounds - 1) * task_s * fmax(threads / cores, 1) + fmax(slowest_s, last_s * left / cores)) / unit_s;
     }
   }
   out->share[s] = share;
-  out->alone_s[s] = out->cpu_s[s] * (stage->serial + (1 - stage->serial) * share);
-  all->apart_s[s] = out->cpu_s[s] * (stage->serial + (1 - stage->serial) * apart);
+  out->alone_s[s] = out->cpu_s[s] * (stage->serial + (1 - stage->serial) * share) + out->device_s[s];
+  all->apart_s[s] = out->cpu_s[s] * (stage->serial + (1 - stage->serial) * apart) + out->device_s[s];
 }
 
 /* ---- a queue ---- */
@@ -118,7 +141,7 @@ static server server_of(const mz_analytic *model, int stage, double items, const
   if (shares_items(pipeline, stage)) return (server){1, parts->alone_s[stage] / items, parts->alone_s[stage]};
   const double cores = cores_of(model, mz_stage_device(pipeline, stage, plan));
   const double threads = fmin(fmin((double)mz_stage_threads(pipeline, stage, plan), cores), items);
-  return (server){threads, parts->cpu_s[stage] / items, parts->alone_s[stage]};
+  return (server){threads, (parts->cpu_s[stage] + threads * parts->device_s[stage]) / items, parts->alone_s[stage]};
 }
 
 /* Two chains become one. */
@@ -184,58 +207,65 @@ static double even_s(burst *bursts, int count, double cores) {
   return seconds;
 }
 
-/* The stages of a step that meet on a device. */
+/* The stages of a step that meet on a device, a GPU counting as one core. */
 typedef struct meeting {
   double cores;
-  double cpu_s, longest_s; /* of those that go first: their work; the longest chain */
+  double work_s, longest_s; /* of those that go first: their work; the longest chain */
   burst bursts[2 * MZ_STAGES_MAX];
   int count;
   double filling_s, fills; /* work of those that give way; cores that it can keep busy */
 } meeting;
 
+/* Returns what a stage has to do on a device: calls on a GPU, or the CPU time of its threads on the cores where they run. */
+static double work_on(const mz_analytic *model, int s, int device, const mz_plan *plan, const mz_analytic_parts *parts) {
+  const int at = mz_stage_device(model->pipeline, s, plan);
+  if (is_gpu(model, device)) return at == device ? parts->device_s[s] : 0;
+  return mz_device_home(model->pipeline, at) == device ? parts->cpu_s[s] : 0;
+}
+
 /* A stage runs at its own pace until its queue is full, and then at its chain's. */
-static void meet(meeting *m, const stages *all, const mz_analytic_parts *parts, int s) {
+static void meet(meeting *m, const stages *all, const mz_analytic_parts *parts, int s, double work_s) {
   const double chain_s = all->chain_s[all->chain[s]], ahead = all->ahead[s];
   const double paced_s = chain_s * all->apart_s[s] / parts->alone_s[s];
-  m->cpu_s += parts->cpu_s[s];
+  m->work_s += work_s;
   m->longest_s = fmax(m->longest_s, chain_s);
-  if (ahead > 0) m->bursts[m->count++] = (burst){parts->cpu_s[s] / all->apart_s[s], ahead * all->apart_s[s]};
-  if (ahead < 1) m->bursts[m->count++] = (burst){(1 - ahead) * parts->cpu_s[s] / paced_s, paced_s};
+  if (ahead > 0) m->bursts[m->count++] = (burst){work_s / all->apart_s[s], ahead * all->apart_s[s]};
+  if (ahead < 1) m->bursts[m->count++] = (burst){(1 - ahead) * work_s / paced_s, paced_s};
 }
 
 /* Who gives way has the cores that the others leave while they are at work, and all that it can use from then on. */
 static double with_filling_s(const meeting *m, double first_s) {
   if (!(m->filling_s > 0)) return first_s;
-  const double left = first_s > 0 ? fmax(m->cores - m->cpu_s / first_s, 0) : 0, use = fmin(m->fills, m->cores);
+  const double left = first_s > 0 ? fmax(m->cores - m->work_s / first_s, 0) : 0, use = fmin(m->fills, m->cores);
   return first_s + fmax(m->filling_s - fmin(use, left) * first_s, 0) / use;
 }
 
 static void measure_device(const mz_analytic *model, int step, int device, const mz_plan *plan, const stages *all,
                            mz_analytic_parts *out) {
   const mz_pipeline *pipeline = model->pipeline;
-  meeting m = {.cores = cores_of(model, device)};
+  const bool gpu = is_gpu(model, device);
+  meeting m = {.cores = gpu ? 1 : cores_of(model, device)};
   for (int s = 0; s < pipeline->stage_count; s++) {
-    if (pipeline->stages[s].step != step || !(out->alone_s[s] > 0) || mz_stage_device(pipeline, s, plan) != device) continue;
-    if (pipeline->stages[s].gives_way) {
-      m.filling_s += out->cpu_s[s];
-      m.fills += out->cpu_s[s] / all->apart_s[s];
+    const double work_s = pipeline->stages[s].step == step ? work_on(model, s, device, plan, out) : 0;
+    if (!(work_s > 0)) continue;
+    if (pipeline->stages[s].gives_way && !gpu) { /* a device knows no niceness */
+      m.filling_s += work_s;
+      m.fills += work_s / all->apart_s[s];
     } else
-      meet(&m, all, out, s);
+      meet(&m, all, out, s, work_s);
   }
   mz_analytic_steps *steps = &out->steps;
-  const double least_s = fmax(m.cpu_s / m.cores, m.longest_s);
+  const double least_s = fmax(m.work_s / m.cores, m.longest_s);
   steps->least_s[step] = fmax(steps->least_s[step], with_filling_s(&m, least_s));
   steps->even_s[step] = fmax(steps->even_s[step], with_filling_s(&m, fmax(even_s(m.bursts, m.count, m.cores), least_s)));
 }
 
 /* All processors together may have fewer cores to use than they have. */
-static double all_cores_s(const mz_analytic *model, int step, const mz_plan *plan, const mz_analytic_parts *parts) {
+static double all_cores_s(const mz_analytic *model, int step, const mz_analytic_parts *parts) {
   const mz_pipeline *pipeline = model->pipeline;
   double cpu_s = 0;
-  for (int s = 0; s < pipeline->stage_count; s++) {
-    const mz_device *device = &pipeline->devices[mz_stage_device(pipeline, s, plan)];
-    if (pipeline->stages[s].step == step && device->kind == MZ_DEVICE_CPU) cpu_s += parts->cpu_s[s];
-  }
+  for (int s = 0; s < pipeline->stage_count; s++)
+    if (pipeline->stages[s].step == step) cpu_s += parts->cpu_s[s];
   return cpu_s / fmax(model->cores, 1);
 }
 
@@ -253,7 +283,7 @@ void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_an
     steps->apart[step] = false;
     for (int s = 0; s < pipeline->stage_count; s++)
       steps->apart[step] = steps->apart[step] || (pipeline->stages[s].step == step && pipeline->stages[s].apart);
-    steps->least_s[step] = all_cores_s(model, step, plan, out);
+    steps->least_s[step] = all_cores_s(model, step, out);
     steps->even_s[step] = 0;
     for (int d = 0; d < pipeline->device_count; d++) measure_device(model, step, d, plan, &all, out);
     steps->even_s[step] = fmax(steps->even_s[step], steps->least_s[step]);

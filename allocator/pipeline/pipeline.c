@@ -80,9 +80,12 @@ static mz_status check_stage(const mz_pipeline *pipeline, int index) {
   MZ_TRY(check_amount(&p, "bytes_slot", stage->bytes_slot));
   MZ_TRY(check_amount(&p, "bytes_tile", stage->bytes_tile));
   MZ_TRY(check_amount(&p, "tile", stage->tile));
-  for (int i = 0; i < MZ_PROBES_MAX; i++) {
-    MZ_TRY(check_amount(&p, "probe_batch", stage->probe_batch[i]));
-    MZ_TRY(check_amount(&p, "probe_s", stage->probe_s[i]));
+  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) {
+    for (int i = 0; i < MZ_PROBES_MAX; i++) {
+      MZ_TRY(check_amount(&p, "a probe's batch", stage->probes[kind].batch[i]));
+      MZ_TRY(check_amount(&p, "a probe's cpu_s", stage->probes[kind].cpu_s[i]));
+      MZ_TRY(check_amount(&p, "a probe's device_s", stage->probes[kind].device_s[i]));
+    }
   }
   return MZ_OK;
 }
@@ -206,6 +209,29 @@ int64_t mz_knob_step(const mz_knob *knob, int64_t value, int direction) {
   return mz_knob_clamp(knob, power > value ? power : value > 0 ? 2 * power : 1);
 }
 
+int mz_device_home(const mz_pipeline *pipeline, int device) {
+  int nodes = 0, nth = 0, at = 0;
+  if (pipeline->devices[device].kind == MZ_DEVICE_CPU) return device;
+  for (int d = 0; d < pipeline->device_count; d++) {
+    nodes += pipeline->devices[d].kind == MZ_DEVICE_CPU;
+    nth += d < device && pipeline->devices[d].kind != MZ_DEVICE_CPU;
+  }
+  for (nth %= nodes; pipeline->devices[at].kind != MZ_DEVICE_CPU || nth-- > 0;) at++;
+  return at;
+}
+
+int mz_probes_count(const mz_probes *probes) {
+  int count = 0;
+  while (count < MZ_PROBES_MAX && probes->batch[count] > 0) count++;
+  return count;
+}
+
+bool mz_stage_is_probed(const mz_pipeline_stage *stage) {
+  bool any = false;
+  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) any = any || mz_probes_count(&stage->probes[kind]) > 0;
+  return any;
+}
+
 int mz_pipeline_cores(const mz_pipeline *pipeline) {
   int cores = 0;
   for (int d = 0; d < pipeline->device_count; d++)
@@ -214,8 +240,5 @@ int mz_pipeline_cores(const mz_pipeline *pipeline) {
 }
 
 void mz_pipeline_take_probes(mz_pipeline *to, const mz_pipeline *from) {
-  for (int s = 0; s < to->stage_count; s++) {
-    memcpy(to->stages[s].probe_batch, from->stages[s].probe_batch, sizeof to->stages[s].probe_batch);
-    memcpy(to->stages[s].probe_s, from->stages[s].probe_s, sizeof to->stages[s].probe_s);
-  }
+  for (int s = 0; s < to->stage_count; s++) memcpy(to->stages[s].probes, from->stages[s].probes, sizeof to->stages[s].probes);
 }

@@ -20,7 +20,7 @@ enum {
   MZ_PROBES_MAX = 4
 };
 
-typedef enum mz_device_kind { MZ_DEVICE_CPU, MZ_DEVICE_CUDA } mz_device_kind;
+typedef enum mz_device_kind { MZ_DEVICE_CPU, MZ_DEVICE_CUDA, MZ_DEVICE_KINDS } mz_device_kind;
 typedef struct mz_device {
   char name[MZ_NAME_MAX]; /* "cpu:0", "cuda:1" */
   mz_device_kind kind;
@@ -42,6 +42,14 @@ typedef struct mz_knob {
 /* What a stage does, for predictors that learn from many pipelines what such stages cost (graph/graph.h); no model needs it. */
 typedef enum mz_work_kind { MZ_WORK_OTHER, MZ_WORK_SELFPLAY, MZ_WORK_REANALYZE, MZ_WORK_TRAINING } mz_work_kind;
 
+/* What an item of a stage takes on devices of one kind, at batch sizes, timed alone before the run. On a GPU a task works on a core
+ * first, where its calls are prepared, and then on the device, which tasks of all threads share. */
+typedef struct mz_probes {
+  double batch[MZ_PROBES_MAX];    /* 0: no more */
+  double cpu_s[MZ_PROBES_MAX];    /* CPU seconds per item */
+  double device_s[MZ_PROBES_MAX]; /* seconds per item at work on the device; 0 on a CPU */
+} mz_probes;
+
 /* Stages of one step run at the same time; steps follow one another. */
 typedef struct mz_pipeline_stage {
   char name[MZ_NAME_MAX];
@@ -53,8 +61,7 @@ typedef struct mz_pipeline_stage {
   bool gives_way;             /* other stages' threads go first where cores are too few (it has no queue) */
   bool apart;    /* its step is in no unit's time, as evaluation between phases: it is timed, and predicted, by itself */
   double serial; /* share of the stage's time that one thread does alone (Amdahl), until it is fitted */
-  /* CPU seconds per item at batch sizes, timed alone before the run; batch 0: no more */
-  double probe_batch[MZ_PROBES_MAX], probe_s[MZ_PROBES_MAX];
+  mz_probes probes[MZ_DEVICE_KINDS]; /* by kind of device; a kind without any is one on which the stage was not timed */
   double bytes_thread, bytes_slot; /* memory: threads · (bytes_thread + batch · bytes_slot + min(batch, tile) · bytes_tile) */
   double bytes_tile, tile;         /* what is kept for so many of a batch only, which are worked on in turns */
 } mz_pipeline_stage;
@@ -139,9 +146,17 @@ int64_t mz_knob_clamp(const mz_knob *knob, int64_t value);
 int64_t mz_stage_threads(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 int64_t mz_stage_batch(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+/* Returns the kind of the device that a stage is on under a plan. */
+mz_device_kind mz_stage_kind(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+/* Returns the CPU device on whose cores a device's threads run: itself; a GPU's is the next in turn, the first GPU's the first. */
+int mz_device_home(const mz_pipeline *pipeline, int device);
+/* Returns how many batch sizes were timed. */
+int mz_probes_count(const mz_probes *probes);
+/* On any kind of device. */
+bool mz_stage_is_probed(const mz_pipeline_stage *stage);
 /* Cores of all CPU devices. */
 int mz_pipeline_cores(const mz_pipeline *pipeline);
-/* Copies what the stages were timed to take alone; the stages are the same. */
+/* Copies what the stages were timed to take alone, on every kind of device; the stages are the same. */
 void mz_pipeline_take_probes(mz_pipeline *to, const mz_pipeline *from);
 /* Cores that a plan can keep busy at once at the most: the largest step's threads, no more than its devices' cores. Threads that
  * feed a GPU count, on whatever cores there are. */

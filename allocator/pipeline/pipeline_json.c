@@ -8,7 +8,7 @@ static const char *const work_kinds[] = {[MZ_WORK_OTHER] = "other",
                                          [MZ_WORK_SELFPLAY] = "selfplay",
                                          [MZ_WORK_REANALYZE] = "reanalyze",
                                          [MZ_WORK_TRAINING] = "training"};
-enum { KINDS = 2, SCALES = 2, WORK_KINDS = MZ_WORK_TRAINING + 1, CLASSES = MZ_OPERATIONAL + 1 };
+enum { SCALES = 2, WORK_KINDS = MZ_WORK_TRAINING + 1, CLASSES = MZ_OPERATIONAL + 1 };
 
 /* ---- writing ---- */
 
@@ -28,6 +28,18 @@ static void write_device(cJSON *o, const mz_device *device) {
   cJSON_AddStringToObject(o, "name", device->name);
   cJSON_AddStringToObject(o, "kind", kinds[device->kind]);
   cJSON_AddNumberToObject(o, "cores", device->cores);
+}
+
+/* What is timed on cores has two members of the stage, as in ledgers and histories from before there was another kind. */
+static void write_probes(cJSON *o, const mz_probes *probes) {
+  const int count = mz_probes_count(&probes[MZ_DEVICE_CPU]), others = mz_probes_count(&probes[MZ_DEVICE_CUDA]);
+  mz_fields_add_numbers(o, "probe_batch", probes[MZ_DEVICE_CPU].batch, count);
+  mz_fields_add_numbers(o, "probe_s", probes[MZ_DEVICE_CPU].cpu_s, count);
+  if (others == 0) return;
+  cJSON *cuda = cJSON_AddObjectToObject(o, "probes_cuda");
+  mz_fields_add_numbers(cuda, "batch", probes[MZ_DEVICE_CUDA].batch, others);
+  mz_fields_add_numbers(cuda, "cpu_s", probes[MZ_DEVICE_CUDA].cpu_s, others);
+  mz_fields_add_numbers(cuda, "device_s", probes[MZ_DEVICE_CUDA].device_s, others);
 }
 
 static void write_knob(cJSON *o, const mz_knob *knob) {
@@ -51,10 +63,7 @@ static void write_stage(cJSON *o, const mz_pipeline_stage *stage) {
   cJSON_AddNumberToObject(o, "gives_way", stage->gives_way);
   if (stage->apart) cJSON_AddNumberToObject(o, "apart", 1);
   cJSON_AddNumberToObject(o, "serial", stage->serial);
-  int probes = 0;
-  while (probes < MZ_PROBES_MAX && stage->probe_batch[probes] != 0) probes++;
-  mz_fields_add_numbers(o, "probe_batch", stage->probe_batch, probes);
-  mz_fields_add_numbers(o, "probe_s", stage->probe_s, probes);
+  write_probes(o, stage->probes);
   cJSON_AddNumberToObject(o, "bytes_thread", stage->bytes_thread);
   cJSON_AddNumberToObject(o, "bytes_slot", stage->bytes_slot);
   add_when_set(o, "bytes_tile", stage->bytes_tile);
@@ -140,7 +149,7 @@ static mz_status read_device(const mz_fields *f, void *out) {
   mz_device *device = out;
   int kind = 0;
   MZ_TRY(mz_fields_text(f, "name", device->name, sizeof device->name));
-  MZ_TRY(mz_fields_choice(f, "kind", kinds, KINDS, &kind));
+  MZ_TRY(mz_fields_choice(f, "kind", kinds, MZ_DEVICE_KINDS, &kind));
   device->kind = (mz_device_kind)kind;
   return mz_fields_int(f, "cores", 0, INT32_MAX, &device->cores);
 }
@@ -158,6 +167,26 @@ static mz_status read_knob(const mz_fields *f, void *out) {
   knob->scale = (mz_scale)scale;
   MZ_TRY(mz_fields_whole(f, "min", 0, MZ_WHOLE_MAX, &knob->min));
   return mz_fields_whole(f, "max", 0, MZ_WHOLE_MAX, &knob->max);
+}
+
+/* As many times as there are batches. */
+static mz_status read_times(const mz_fields *f, const char *key, const char *of, int batches, double times[MZ_PROBES_MAX]) {
+  int count = 0;
+  MZ_TRY(mz_fields_measures(f, key, MZ_PROBES_MAX, times, &count));
+  return count == batches ? MZ_OK : mz_fields_fail(f, key, "has %d elements; '%s' has %d", count, of, batches);
+}
+
+static mz_status read_probes(const mz_fields *f, mz_probes *probes) {
+  mz_probes *cpu = &probes[MZ_DEVICE_CPU], *cuda = &probes[MZ_DEVICE_CUDA];
+  mz_fields g;
+  int batches = 0;
+  MZ_TRY(mz_fields_measures(f, "probe_batch", MZ_PROBES_MAX, cpu->batch, &batches));
+  MZ_TRY(read_times(f, "probe_s", "probe_batch", batches, cpu->cpu_s));
+  if (!cJSON_HasObjectItem(f->object, "probes_cuda")) return MZ_OK;
+  MZ_TRY(mz_fields_object(f, "probes_cuda", &g));
+  MZ_TRY(mz_fields_measures(&g, "batch", MZ_PROBES_MAX, cuda->batch, &batches));
+  MZ_TRY(read_times(&g, "cpu_s", "batch", batches, cuda->cpu_s));
+  return read_times(&g, "device_s", "batch", batches, cuda->device_s);
 }
 
 static mz_status read_stage(const mz_fields *f, void *out) {
@@ -179,10 +208,7 @@ static mz_status read_stage(const mz_fields *f, void *out) {
   if (cJSON_HasObjectItem(f->object, "apart")) MZ_TRY(mz_fields_int(f, "apart", 0, 1, &apart));
   stage->apart = apart;
   MZ_TRY(mz_fields_number(f, "serial", &stage->serial));
-  int batches = 0, times = 0;
-  MZ_TRY(mz_fields_measures(f, "probe_batch", MZ_PROBES_MAX, stage->probe_batch, &batches));
-  MZ_TRY(mz_fields_measures(f, "probe_s", MZ_PROBES_MAX, stage->probe_s, &times));
-  if (batches != times) return mz_fields_fail(f, "probe_s", "has %d elements; 'probe_batch' has %d", times, batches);
+  MZ_TRY(read_probes(f, stage->probes));
   MZ_TRY(mz_fields_number(f, "bytes_thread", &stage->bytes_thread));
   MZ_TRY(mz_fields_number(f, "bytes_slot", &stage->bytes_slot));
   MZ_TRY(read_when_set(f, "bytes_tile", &stage->bytes_tile));

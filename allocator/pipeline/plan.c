@@ -72,6 +72,10 @@ int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan)
   return knob >= 0 ? (int)mz_knob_clamp(&pipeline->knobs[knob], plan->values[knob]) : 0;
 }
 
+mz_device_kind mz_stage_kind(const mz_pipeline *pipeline, int stage, const mz_plan *plan) {
+  return pipeline->devices[mz_stage_device(pipeline, stage, plan)].kind;
+}
+
 /* A device's own cores are all that its threads can keep busy; threads that feed a GPU run on whatever cores there are. */
 static int64_t step_cores(const mz_pipeline *pipeline, const mz_plan *plan, int step) {
   int64_t total = 0, machine = 0;

@@ -32,7 +32,7 @@ static void quantise(double *values, int count) {
 static void quantise_stages(mz_stage_sample stages[MZ_STAGES_MAX]) {
   for (int i = 0; i < MZ_STAGES_MAX; i++) {
     mz_stage_sample *s = &stages[i];
-    double *const values[] = {&s->items, &s->busy_s, &s->cpu_s, &s->wait_in_s, &s->wait_out_s, &s->elapsed_s};
+    double *const values[] = {&s->items, &s->busy_s, &s->cpu_s, &s->device_s, &s->wait_in_s, &s->wait_out_s, &s->elapsed_s};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) quantise(values[k], 1);
   }
 }
@@ -90,7 +90,7 @@ void mz_stage_sample_add(mz_stage_sample *sum, const mz_stage_sample *part, doub
   sum->items += part->items * share;
   sum->busy_s += part->busy_s * share, sum->cpu_s += part->cpu_s * share;
   sum->wait_in_s += part->wait_in_s * share, sum->wait_out_s += part->wait_out_s * share;
-  sum->elapsed_s += part->elapsed_s * share;
+  sum->device_s += part->device_s * share, sum->elapsed_s += part->elapsed_s * share;
 }
 
 static double rate(const mz_usage *usage, mz_sensor sensor, double seconds) {
@@ -111,6 +111,7 @@ bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const 
     out->stages[i] = (mz_stage_sample){.items = s->items / units,
                                        .busy_s = s->busy_s / units,
                                        .cpu_s = s->cpu_s / units,
+                                       .device_s = s->device_s / units,
                                        .wait_in_s = s->wait_in_s / units,
                                        .wait_out_s = s->wait_out_s / units,
                                        .elapsed_s = s->elapsed_s / units};

@@ -6,6 +6,7 @@
 typedef struct mz_stage_sample {
   double items;
   double busy_s, cpu_s;         /* wall time, CPU time inside tasks */
+  double device_s;              /* in which the stage's GPU was at work for it; 0 on a CPU, or where nothing measures it */
   double wait_in_s, wait_out_s; /* blocked on an empty input, a full output */
   double elapsed_s;             /* wall time in which the stage was at work at all; 0: unknown */
 } mz_stage_sample;

@@ -1,4 +1,5 @@
 #include "allocator/pretraining/practice.h"
+#include "allocator/machine/gpu_probes.h"
 #include "allocator/search/space.h"
 #include "base/maths/streams.h"
 #include <math.h>
@@ -90,16 +91,22 @@ static void draw_work(mz_pipeline *p, mz_rng *rng) {
 static void draw_costs(mz_pipeline *p, mz_rng *rng) {
   for (int s = 0; s < p->stage_count; s++) {
     const double factor = exp(COST_DEVIATION * mz_rng_normal(rng));
-    for (int i = 0; i < MZ_PROBES_MAX; i++) p->stages[s].probe_s[i] *= factor;
+    for (int i = 0; i < MZ_PROBES_MAX; i++) p->stages[s].probes[MZ_DEVICE_CPU].cpu_s[i] *= factor;
   }
 }
 
-/* Probes are taken alone and once: they miss what stages cost at work, all of a stage alike and each by itself. */
+/* Probes are taken alone and once: they miss what stages cost at work, all of a stage on a kind of device alike and each by itself. */
 static void draw_probes(mz_pipeline *p, mz_rng *rng) {
   for (int s = 0; s < p->stage_count; s++) {
-    const double alike = PROBE_DEVIATION * mz_rng_normal(rng);
-    for (int i = 0; i < MZ_PROBES_MAX; i++)
-      p->stages[s].probe_s[i] *= exp(alike + PROBE_DEVIATION / PROBE_FACTORS * mz_rng_normal(rng));
+    for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) {
+      mz_probes *probes = &p->stages[s].probes[kind];
+      const double alike = PROBE_DEVIATION * mz_rng_normal(rng);
+      for (int i = 0; i < MZ_PROBES_MAX; i++) {
+        const double factor = exp(alike + PROBE_DEVIATION / PROBE_FACTORS * mz_rng_normal(rng));
+        probes->cpu_s[i] *= factor;
+        probes->device_s[i] *= factor;
+      }
+    }
   }
 }
 
@@ -113,6 +120,7 @@ static mz_status draw_pipeline(mz_practice *out, const mz_practice_options *o, m
   MZ_TRY(mz_sim_truth_from_probes(p, out->simulation.stages));
   for (int s = 0; s < p->stage_count; s++)
     if (out->simulation.stages[s].lockstep) out->simulation.stages[s].serial = uniform(rng, 0, SERIAL_MOST);
+  MZ_TRY(mz_sim_probe_gpus(p, &out->simulation.machine, out->simulation.stages));
   draw_probes(p, rng);
   return MZ_OK;
 }

@@ -5,6 +5,7 @@
 #include "muzero/run.h"
 #include "muzero/steering/outset.h"
 #include "muzero/steering/probe.h"
+#include <math.h>
 #include <string.h>
 
 mz_status mz_simulated_parse(mz_simulated *out, const char *text, const mz_limits *limits) {
@@ -48,8 +49,8 @@ static mz_status probe_often(subject *it) {
     MZ_TRY(mz_probe(pipeline, &it->state));
     for (int s = 0; s < pipeline->stage_count && i > 0; s++)
       for (int k = 0; k < MZ_PROBES_MAX; k++) {
-        double *seconds = &pipeline->stages[s].probe_s[k];
-        if (before.stages[s].probe_s[k] < *seconds) *seconds = before.stages[s].probe_s[k];
+        double *seconds = &pipeline->stages[s].probes[MZ_DEVICE_CPU].cpu_s[k];
+        *seconds = fmin(*seconds, before.stages[s].probes[MZ_DEVICE_CPU].cpu_s[k]);
       }
   }
   return MZ_OK;
@@ -79,10 +80,10 @@ cJSON *mz_simulated_probes_json(const mz_simulated *s) {
   cJSON_AddNumberToObject(o, "process_bytes", s->process_bytes);
   stages = cJSON_AddObjectToObject(o, "stages");
   for (int i = 0; i < s->probed.stage_count; i++) {
-    const mz_pipeline_stage *stage = &s->probed.stages[i];
-    cJSON *rows = cJSON_AddArrayToObject(stages, stage->name);
-    for (int k = 0; k < MZ_PROBES_MAX && stage->probe_batch[k] > 0; k++) {
-      const double row[] = {stage->probe_batch[k], stage->probe_s[k]};
+    const mz_probes *probes = &s->probed.stages[i].probes[MZ_DEVICE_CPU];
+    cJSON *rows = cJSON_AddArrayToObject(stages, s->probed.stages[i].name);
+    for (int k = 0; k < mz_probes_count(probes); k++) {
+      const double row[] = {probes->batch[k], probes->cpu_s[k]};
       cJSON_AddItemToArray(rows, cJSON_CreateDoubleArray(row, 2));
     }
   }
@@ -99,8 +100,8 @@ static mz_status read_stage(const cJSON *rows, const char *path, mz_pipeline_sta
     if (count == MZ_PROBES_MAX || !(batch > 0) || !(seconds > 0))
       return mz_fail(MZ_E_CHECKPOINT, "%s: probes of %s: not [batch, seconds] above 0, at most %d", path, out->name,
                      MZ_PROBES_MAX);
-    out->probe_batch[count] = batch;
-    out->probe_s[count++] = seconds;
+    out->probes[MZ_DEVICE_CPU].batch[count] = batch;
+    out->probes[MZ_DEVICE_CPU].cpu_s[count++] = seconds;
   }
   return MZ_OK;
 }

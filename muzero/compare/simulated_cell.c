@@ -1,5 +1,6 @@
 #include "muzero/compare/simulated_cell.h"
 #include "allocator/allocator.h"
+#include "allocator/machine/gpu_probes.h"
 #include "allocator/machine/simulation.h"
 #include "base/maths/digest.h"
 #include "muzero/steering/kept.h"
@@ -49,9 +50,12 @@ static mz_status resolve_bounds(mz_simulated_cell *c) {
   return mz_bounds_resolve(&c->bounds, &c->settings.allocation, &grants);
 }
 
-static void take_probes(mz_simulated_cell *c) {
+/* What probes of this machine would find. */
+static mz_status probe(mz_simulated_cell *c) {
   mz_pipeline_take_probes(&c->outset.pipeline, &c->probed);
-  c->outset.pipeline.handoff_s = c->simulation.machine.wake * MICROSECOND; /* what a probe of this machine would find */
+  MZ_TRY(mz_sim_truth_from_probes(&c->outset.pipeline, c->simulation.stages));
+  c->outset.pipeline.handoff_s = c->simulation.machine.wake * MICROSECOND;
+  return mz_sim_probe_gpus(&c->outset.pipeline, &c->simulation.machine, c->simulation.stages);
 }
 
 /* A new allocator within the machine's bounds. last: the plan to begin with; NULL: the settings'. */
@@ -60,8 +64,7 @@ static mz_status begin(mz_simulated_cell *c, const mz_knobs *last) {
   mz_allocator *allocator;
   mz_sim_machine_devices(&c->simulation.machine, &c->outset.devices);
   MZ_TRY(mz_outset_on_devices(&c->outset, &c->settings, &c->memory, &options));
-  take_probes(c);
-  MZ_TRY(mz_sim_truth_from_probes(&c->outset.pipeline, c->simulation.stages));
+  MZ_TRY(probe(c));
   const double needed = mz_plan_bytes(&c->outset.pipeline, &c->outset.plan, NULL, 0);
   if (last && needed > c->bounds.memory_max) c->bounds.memory_max = needed; /* no plan needs less, and the run goes on */
   MZ_TRY(mz_allocator_create(&allocator, &(mz_allocator_options){.pipeline = &c->outset.pipeline,

@@ -1,4 +1,5 @@
 #include "muzero/steering/planning.h"
+#include "allocator/machine/gpu_probes.h"
 #include "allocator/predictors/pretrained.h"
 #include "allocator/records/history.h"
 #include "allocator/strategies/plan_search.h"
@@ -40,10 +41,15 @@ static mz_status begin(subject *it, const mz_run_options *run, const mz_sim_mach
   return mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &options);
 }
 
-static mz_status probe(subject *it, uint64_t seed) {
-  mz_status status = mz_state_init(&it->state, it->env, &it->settings, seed, 1);
-  if (status == MZ_OK) status = mz_probe(&it->outset.pipeline, &it->state);
-  return status;
+static mz_status probe(subject *it, uint64_t seed, const mz_sim_machine *machine) {
+  mz_pipeline *pipeline = &it->outset.pipeline;
+  mz_sim_truth truths[MZ_STAGES_MAX];
+  MZ_TRY(mz_state_init(&it->state, it->env, &it->settings, seed, 1));
+  MZ_TRY(mz_probe(pipeline, &it->state));
+  if (!machine) return MZ_OK;
+  pipeline->handoff_s = machine->wake * 1e-6;
+  MZ_TRY(mz_sim_truth_from_probes(pipeline, truths));
+  return mz_sim_probe_gpus(pipeline, machine, truths);
 }
 
 static mz_status read_history(subject *it, const mz_run_options *run, double cores) {
@@ -101,11 +107,8 @@ static mz_status plan(subject *it, const mz_run_options *run, const mz_sim_machi
   MZ_TRY(mz_settings_for_new_run(run, &it->settings));
   MZ_TRY(find_bounds(it, run, machine, &out->bounds));
   MZ_TRY(begin(it, run, machine, &out->bounds));
-  MZ_TRY(probe(it, run->seed));
-  if (machine)
-    it->outset.pipeline.handoff_s = machine->wake * 1e-6;
-  else
-    MZ_TRY(read_history(it, run, out->bounds.cpu_max));
+  MZ_TRY(probe(it, run->seed, machine));
+  if (!machine) MZ_TRY(read_history(it, run, out->bounds.cpu_max));
   out->pipeline = it->outset.pipeline;
   out->settings = it->settings.allocation;
   out->start = it->outset.plan;

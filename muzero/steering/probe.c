@@ -51,15 +51,15 @@ static mz_status probe_search(const mz_state *state, int batch, double *out_s) {
   return status;
 }
 
-static mz_status probe_searches(const mz_state *state, mz_pipeline_stage *actor) {
+static mz_status probe_searches(const mz_state *state, mz_probes *actor) {
   static const int batches[] = {1, 8, 64};
   const int64_t games = state->settings.selfplay.games;
   int count = 0;
   for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
     const int batch = batches[i] < games ? batches[i] : (int)games;
-    if (count && actor->probe_batch[count - 1] >= batch) break;
-    MZ_TRY(probe_search(state, batch, &actor->probe_s[count]));
-    actor->probe_batch[count++] = batch;
+    if (count && actor->batch[count - 1] >= batch) break;
+    MZ_TRY(probe_search(state, batch, &actor->cpu_s[count]));
+    actor->batch[count++] = batch;
   }
   return MZ_OK;
 }
@@ -144,16 +144,16 @@ static void free_learning(learning *l) {
 }
 
 /* Reanalysis is not timed: what it adds to a batch is seen once the run has begun. */
-static mz_status probe_learning(const mz_state *state, mz_pipeline_stage *batch, mz_pipeline_stage *learner) {
+static mz_status probe_learning(const mz_state *state, mz_probes *batch, mz_probes *learner) {
   learning l = {.state = state};
   mz_status status;
   MZ_TRY_CLEANUP(make_learner(&l));
-  MZ_TRY_CLEANUP(fastest(update_once, &l, &learner->probe_s[0]));
-  learner->probe_batch[0] = 1;
+  MZ_TRY_CLEANUP(fastest(update_once, &l, &learner->cpu_s[0]));
+  learner->batch[0] = 1;
   MZ_TRY_CLEANUP(play_a_little(&l));
   if (mz_buffer_positions(l.buffer) > 0) {
-    MZ_TRY_CLEANUP(fastest(build_once, &l, &batch->probe_s[0]));
-    batch->probe_batch[0] = 1;
+    MZ_TRY_CLEANUP(fastest(build_once, &l, &batch->cpu_s[0]));
+    batch->batch[0] = 1;
   }
 cleanup:
   free_learning(&l);
@@ -229,7 +229,8 @@ cleanup:
 
 mz_status mz_probe(mz_pipeline *pipeline, const mz_state *state) {
   MZ_TRY(probe_handoff(pipeline->devices[0].cores, &pipeline->handoff_s));
-  MZ_TRY(probe_searches(state, &pipeline->stages[MZ_STAGE_ACTOR]));
+  mz_pipeline_stage *stages = pipeline->stages;
+  MZ_TRY(probe_searches(state, &stages[MZ_STAGE_ACTOR].probes[MZ_DEVICE_CPU]));
   if (state->settings.learning.loop_count == 0) return MZ_OK;
-  return probe_learning(state, &pipeline->stages[MZ_STAGE_BATCH], &pipeline->stages[MZ_STAGE_LEARNER]);
+  return probe_learning(state, &stages[MZ_STAGE_BATCH].probes[MZ_DEVICE_CPU], &stages[MZ_STAGE_LEARNER].probes[MZ_DEVICE_CPU]);
 }

@@ -4,7 +4,7 @@
 #include "muzero/steering/trainer_pipeline.h"
 #include "muzero/training/state.h"
 
-/* Fills handoff_s, and probe_batch and probe_s of the actor, batch and learner stages: CPU time of the calling thread, with
+/* Fills handoff_s, and the probes on a CPU of the actor, batch and learner stages: CPU time of the calling thread, with
  * weights, games and replay of its own, so that the state is not touched. */
 mz_status mz_probe(mz_pipeline *pipeline, const mz_state *state);
 /* Computes the share of an update that one thread does alone, by CPU time of updates on the calling thread. */

@@ -30,7 +30,7 @@ mz_status mz_steer_read_history(mz_steer *s) {
 /* Beside rows of a key, what they are rows of: once it is known what the stages cost alone. */
 mz_status mz_steer_keep_pipeline(mz_steer *s) {
   bool probed = false;
-  for (int i = 0; i < s->outset.pipeline.stage_count; i++) probed = probed || s->outset.pipeline.stages[i].probe_batch[0] > 0;
+  for (int i = 0; i < s->outset.pipeline.stage_count; i++) probed = probed || mz_stage_is_probed(&s->outset.pipeline.stages[i]);
   return probed ? mz_history_keep_pipeline(s->history, &s->key, &s->outset.pipeline) : MZ_OK;
 }
 

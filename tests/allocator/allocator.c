@@ -247,9 +247,8 @@ static void test_what_telemetry_counts_goes_into_predictions(void **state) {
   w->wall_s *= 2;
   for (int i = 0; i < w->round_count; i++) w->round_s[i] *= 2;
   for (int i = 0; i < SHOP_STAGES; i++) {
-    mz_stage_sample *stage = &w->stages[i];
-    *stage = (mz_stage_sample){2 * stage->items,     2 * stage->busy_s,     2 * stage->cpu_s,
-                               2 * stage->wait_in_s, 2 * stage->wait_out_s, 2 * stage->elapsed_s};
+    const mz_stage_sample once = w->stages[i];
+    mz_stage_sample_add(&w->stages[i], &once, 1);
   }
   mz_allocator_decide(a, w, &d);
   const double after = mz_allocator_predict(a, &base).unit_s;

@@ -65,8 +65,8 @@ static inline mz_analytic exact(const mz_pipeline *pipeline, double a_fixed, dou
   mz_analytic_init(&model, pipeline, pipeline->devices[0].cores);
   model.variation = 0;
   model.gamma = 10;
-  model.stages[0].fixed_s = a_fixed;
-  model.stages[0].item_s = a_item;
-  model.stages[1].item_s = b_item;
+  model.stages[0].costs[MZ_DEVICE_CPU].fixed_s = a_fixed;
+  model.stages[0].costs[MZ_DEVICE_CPU].item_s = a_item;
+  model.stages[1].costs[MZ_DEVICE_CPU].item_s = b_item;
   return model;
 }

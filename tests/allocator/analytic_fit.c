@@ -37,7 +37,8 @@ static void test_a_fit_finds_the_costs(void **state) {
       const mz_sim_truth *truth = &r.simulation.stages[s];
       for (double batch = 1; batch <= r.pipeline.stages[s].groups; batch *= 4) {
         if (batch > 1 && r.pipeline.stages[s].batch < 0) break;
-        assert_near(model.stages[s].fixed_s / batch + model.stages[s].item_s, truth->fixed_s / batch + truth->item_s, 0.1);
+        assert_near(model.stages[s].costs[MZ_DEVICE_CPU].fixed_s / batch + model.stages[s].costs[MZ_DEVICE_CPU].item_s,
+                    truth->fixed_s / batch + truth->item_s, 0.1);
       }
       if (truth->lockstep) serial_error[serials++] = fabs(model.stages[s].serial - truth->serial);
     }
@@ -148,8 +149,9 @@ static void test_one_window_and_probes_predict_other_batches(void **state) {
       const double batches[] = {1, 8, 64};
       if (stage->batch < 0 || stage->groups < 2 * BATCH_PREDICTED) continue;
       for (int b = 0; b < 3; b++) { /* alone, on an idle machine, an item costs 0.6 of what it does later */
-        stage->probe_batch[b] = batches[b];
-        stage->probe_s[b] = 0.6 * (r.simulation.stages[s].fixed_s / batches[b] + r.simulation.stages[s].item_s);
+        stage->probes[MZ_DEVICE_CPU].batch[b] = batches[b];
+        stage->probes[MZ_DEVICE_CPU].cpu_s[b] =
+            0.6 * (r.simulation.stages[s].fixed_s / batches[b] + r.simulation.stages[s].item_s);
       }
       const mz_plan before = random_pipeline_least(&probed);
       mz_plan after = before;
@@ -161,7 +163,7 @@ static void test_one_window_and_probes_predict_other_batches(void **state) {
       assert_near(mz_analytic_predict(&model, &before).unit_s, seen.unit_s, 0.01);
       const double truth = simulate_units(&r.simulation, &after, 9, 4).unit_s;
       errors[checked++] = fabs(log(mz_analytic_predict(&model, &after).unit_s / truth));
-      memset(stage->probe_batch, 0, sizeof stage->probe_batch);
+      memset(stage->probes[MZ_DEVICE_CPU].batch, 0, sizeof stage->probes[MZ_DEVICE_CPU].batch);
     }
   }
   assert_true(checked >= PIPELINES / 2);
@@ -208,7 +210,7 @@ static void test_later_windows_weigh_more(void **state) {
   mz_analytic_init(&model, &pipeline, 4);
   mz_analytic_fit(&model, seen, 128);
   assert_true(model.stages[0].items == 300);
-  assert_true(model.stages[0].item_s >
+  assert_true(model.stages[0].costs[MZ_DEVICE_CPU].item_s >
               4.6e-3); /* 32 windows weigh as much as all before them, and costs by their inverse square */
 }
 
@@ -278,12 +280,12 @@ static void test_nothing_known_predicts_nothing(void **state) {
 static void test_probes_alone_predict_something(void **state) {
   (void)state;
   mz_pipeline pipeline = small(4, 16);
-  pipeline.stages[0].probe_batch[0] = 1, pipeline.stages[0].probe_s[0] = 3e-3;
-  pipeline.stages[0].probe_batch[1] = 16, pipeline.stages[0].probe_s[1] = 1.125e-3;
+  pipeline.stages[0].probes[MZ_DEVICE_CPU].batch[0] = 1, pipeline.stages[0].probes[MZ_DEVICE_CPU].cpu_s[0] = 3e-3;
+  pipeline.stages[0].probes[MZ_DEVICE_CPU].batch[1] = 16, pipeline.stages[0].probes[MZ_DEVICE_CPU].cpu_s[1] = 1.125e-3;
   mz_analytic model;
   mz_analytic_init(&model, &pipeline, 4);
-  assert_near(model.stages[0].fixed_s, 2e-3, 0.01);
-  assert_near(model.stages[0].item_s, 1e-3, 0.01);
+  assert_near(model.stages[0].costs[MZ_DEVICE_CPU].fixed_s, 2e-3, 0.01);
+  assert_near(model.stages[0].costs[MZ_DEVICE_CPU].item_s, 1e-3, 0.01);
   const mz_plan plan = plan_of(1, 1, 4, 1);
   assert_near(mz_analytic_predict(&model, &plan).unit_s, 0.15, 0.01);
   assert_sane(&model, &plan);

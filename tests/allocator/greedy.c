@@ -205,8 +205,8 @@ static void stand_games(stand *s, double fixed_s, double item_s) {
   mz_analytic_init(&s->model, &s->random.pipeline, 10);
   s->model.sigma = 0;
   s->model.variation = 0;
-  s->model.stages[0].fixed_s = fixed_s;
-  s->model.stages[0].item_s = item_s;
+  s->model.stages[0].costs[MZ_DEVICE_CPU].fixed_s = fixed_s;
+  s->model.stages[0].costs[MZ_DEVICE_CPU].item_s = item_s;
   s->situation = (mz_situation){
       .pipeline = &s->random.pipeline, .settings = &s->settings, .bounds = &s->bounds, .plan = &s->plan, .model = &s->model};
 }
@@ -311,8 +311,8 @@ static void test_probes_are_enough_to_begin_with(void **state) {
   stand_games(&s, 0, 0);
   mz_pipeline_stage *stage = &s.random.pipeline.stages[0];
   for (int i = 0; i < 3; i++) {
-    stage->probe_batch[i] = (double[]){1, 8, 64}[i];
-    stage->probe_s[i] = 1e-3 / stage->probe_batch[i] + 1e-4;
+    stage->probes[MZ_DEVICE_CPU].batch[i] = (double[]){1, 8, 64}[i];
+    stage->probes[MZ_DEVICE_CPU].cpu_s[i] = 1e-3 / stage->probes[MZ_DEVICE_CPU].batch[i] + 1e-4;
   }
   mz_analytic_init(&s.model, &s.random.pipeline, 10);
   const mz_proposal p = ask(&s);

@@ -203,8 +203,8 @@ static void test_pipelines_are_kept_by_key(void **state) {
   mz_history *history = open_history("history.db");
   assert_int_equal(mz_history_pipeline(history, &key, &got, &found), MZ_OK);
   assert_false(found);
-  other.stages[1].probe_s[0] = 0.125;
-  other.stages[1].probe_batch[0] = 3;
+  other.stages[1].probes[MZ_DEVICE_CPU].cpu_s[0] = 0.125;
+  other.stages[1].probes[MZ_DEVICE_CPU].batch[0] = 3;
   for (int i = 0; i < 3; i++) assert_int_equal(mz_history_keep_pipeline(history, &key, i < 2 ? &first : &other), MZ_OK);
   snprintf(key.env, sizeof key.env, "wheat");
   assert_int_equal(mz_history_keep_pipeline(history, &key, &first), MZ_OK);

@@ -29,8 +29,7 @@ static inline mz_pipeline bakery(void) {
                   .device = -1,
                   .items = 100,
                   .groups = 25,
-                  .probe_batch = {1, 8},
-                  .probe_s = {2e-3, 1e-3},
+                  .probes = {{.batch = {1, 8}, .cpu_s = {2e-3, 1e-3}}},
                   .bytes_thread = 1.2 * (1 << 20),
                   .bytes_slot = 80 << 10},
                  {.name = "bake", .threads = BAKERS, .batch = -1, .device = OVEN, .items = 10, .serial = 0.25},
@@ -88,10 +87,14 @@ static inline void draw_stage(mz_rng *rng, int index, int knob_count, mz_pipelin
   out->items = draw_amount(rng);
   out->groups = draw_amount(rng);
   out->serial = mz_rng_f64(rng);
-  const int probes = draw(rng, 0, MZ_PROBES_MAX);
-  for (int i = 0; i < probes; i++) {
-    out->probe_batch[i] = draw(rng, 1, 1024);
-    out->probe_s[i] = draw_amount(rng);
+  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) {
+    mz_probes *probes = &out->probes[kind];
+    const int count = draw(rng, 0, MZ_PROBES_MAX);
+    for (int i = 0; i < count; i++) {
+      probes->batch[i] = draw(rng, 1, 1024);
+      probes->cpu_s[i] = draw_amount(rng);
+      if (kind != MZ_DEVICE_CPU) probes->device_s[i] = draw_amount(rng);
+    }
   }
   out->gives_way = draw(rng, 0, 1);
   out->bytes_thread = draw_amount(rng);

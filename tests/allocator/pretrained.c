@@ -32,8 +32,8 @@ static int set_up(void **state) {
       mz_pipeline_stage *stage = &r.pipeline.stages[s];
       const double batches[] = {1, 8};
       for (int k = 0; k < (stage->batch >= 0 ? 2 : 1); k++) {
-        stage->probe_batch[k] = batches[k];
-        stage->probe_s[k] = mz_sim_truth_item_s(&r.simulation.stages[s], batches[k]);
+        stage->probes[MZ_DEVICE_CPU].batch[k] = batches[k];
+        stage->probes[MZ_DEVICE_CPU].cpu_s[k] = mz_sim_truth_item_s(&r.simulation.stages[s], batches[k]);
       }
     }
     pipelines[i] = r.pipeline;

@@ -249,13 +249,13 @@ static void test_probes_are_taken_for_true(void **state) {
   assert_int_equal(mz_sim_truth_from_probes(&pipeline, truths), MZ_E_CONFIG);
   mz_pipeline_stage *pool = &pipeline.stages[0], *build = &pipeline.stages[1], *learn = &pipeline.stages[2];
   for (int i = 0; i < 3; i++) {
-    pool->probe_batch[i] = (double[]){1, 8, 64}[i];
-    pool->probe_s[i] = 2e-5 / pool->probe_batch[i] + 1e-5;
+    pool->probes[MZ_DEVICE_CPU].batch[i] = (double[]){1, 8, 64}[i];
+    pool->probes[MZ_DEVICE_CPU].cpu_s[i] = 2e-5 / pool->probes[MZ_DEVICE_CPU].batch[i] + 1e-5;
   }
   pool->gives_way = true;
   learn->serial = 0.1;
-  build->probe_batch[0] = learn->probe_batch[0] = 1;
-  build->probe_s[0] = 5e-4, learn->probe_s[0] = 4e-3;
+  build->probes[MZ_DEVICE_CPU].batch[0] = learn->probes[MZ_DEVICE_CPU].batch[0] = 1;
+  build->probes[MZ_DEVICE_CPU].cpu_s[0] = 5e-4, learn->probes[MZ_DEVICE_CPU].cpu_s[0] = 4e-3;
   assert_int_equal(mz_sim_truth_from_probes(&pipeline, truths), MZ_OK);
   assert_near(truths[0].fixed_s, 2e-5, 1e-6);
   assert_near(truths[0].item_s, 1e-5, 1e-6);
@@ -264,10 +264,11 @@ static void test_probes_are_taken_for_true(void **state) {
   assert_true(truths[2].lockstep && !truths[1].lockstep && !truths[0].lockstep);
   assert_true(truths[0].weight < truths[1].weight && truths[2].serial == 0.1);
   assert_near(truths[3].item_s, 0.004 * (12800 * 3e-5 + 16 * 4.5e-3), 1e-6);
-  pool->probe_s[0] = 0.9e-5; /* a larger batch that costs more an item has no cost per call */
+  pool->probes[MZ_DEVICE_CPU].cpu_s[0] = 0.9e-5; /* a larger batch that costs more an item has no cost per call */
   assert_int_equal(mz_sim_truth_from_probes(&pipeline, truths), MZ_OK);
   assert_true(truths[0].fixed_s == 0 && truths[0].item_s > 0.9e-5 && truths[0].item_s < 1.3e-5);
-  pool->probe_s[0] = 1e-3, pool->probe_s[1] = 1e-4, pool->probe_s[2] = 1e-5;
+  pool->probes[MZ_DEVICE_CPU].cpu_s[0] = 1e-3, pool->probes[MZ_DEVICE_CPU].cpu_s[1] = 1e-4,
+  pool->probes[MZ_DEVICE_CPU].cpu_s[2] = 1e-5;
   assert_int_equal(mz_sim_truth_from_probes(&pipeline, truths), MZ_OK);
   assert_true(truths[0].item_s >= 0 && truths[0].fixed_s > 0.6e-3);
 }

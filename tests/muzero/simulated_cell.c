@@ -12,9 +12,9 @@ enum { ROUNDS = 200 };
 /* The probes that a small network might give, without measuring. */
 static mz_pipeline probed(void) {
   mz_pipeline p = {.stage_count = MZ_STAGE_EVALUATE + 1};
-  p.stages[MZ_STAGE_ACTOR] = (mz_pipeline_stage){.probe_batch = {1, 8, 32}, .probe_s = {4e-6, 1.6e-6, 1.3e-6}};
-  p.stages[MZ_STAGE_BATCH] = (mz_pipeline_stage){.probe_batch = {1}, .probe_s = {6e-5}};
-  p.stages[MZ_STAGE_LEARNER] = (mz_pipeline_stage){.probe_batch = {1}, .probe_s = {1.2e-3}};
+  p.stages[MZ_STAGE_ACTOR] = (mz_pipeline_stage){.probes = {{.batch = {1, 8, 32}, .cpu_s = {4e-6, 1.6e-6, 1.3e-6}}}};
+  p.stages[MZ_STAGE_BATCH] = (mz_pipeline_stage){.probes = {{.batch = {1}, .cpu_s = {6e-5}}}};
+  p.stages[MZ_STAGE_LEARNER] = (mz_pipeline_stage){.probes = {{.batch = {1}, .cpu_s = {1.2e-3}}}};
   return p;
 }
 

@@ -1,4 +1,5 @@
 #include "tests/allocator/support/random_pipeline.h"
+#include "allocator/machine/gpu_probes.h"
 #include "base/maths/rng.h"
 #include <math.h>
 #include <stdio.h>
@@ -68,6 +69,34 @@ void random_pipeline_init(random_pipeline *out, uint64_t seed, int cores_max, in
   out->simulation.seed = seed;
 }
 
+mz_status random_pipeline_add_gpus(random_pipeline *r, uint64_t seed) {
+  mz_rng rng = mz_rng_at(seed, MZ_RNG_TEST, 5, 0);
+  mz_pipeline *p = &r->pipeline;
+  mz_sim_machine *machine = &r->simulation.machine;
+  const int gpus = 1 + (int)mz_rng_below(&rng, 2);
+  for (int gpu = 0; gpu < gpus; gpu++) {
+    mz_device *device = &p->devices[p->device_count++];
+    *device = (mz_device){.kind = MZ_DEVICE_CUDA};
+    snprintf(device->name, sizeof device->name, "cuda:%d", gpu);
+  }
+  machine->gpus = gpus;
+  machine->gpu_latency = between(&rng, 1, 50);
+  machine->gpu_speed = between(&rng, 5, 100);
+  machine->gpu_full = between(&rng, 1, 64);
+  machine->gpu_share = 0.5 + 0.5 * mz_rng_f64(&rng);
+  machine->gpu_link = 25, machine->gpu_bytes = 1;
+  for (int s = 0; s < p->stage_count; s++) {
+    mz_pipeline_stage *stage = &p->stages[s];
+    const mz_sim_truth *truth = &r->simulation.stages[s];
+    if (stage->batch < 0 && !truth->lockstep) continue;
+    stage->device = add_knob(p, "device", 1);
+    p->knobs[stage->device] = (mz_knob){.class_ = MZ_EXACT, .scale = MZ_SCALE_CHOICE, .min = 0, .max = gpus};
+    snprintf(p->knobs[stage->device].name, MZ_NAME_MAX, "device%d", stage->device);
+    stage->probes[MZ_DEVICE_CPU] = (mz_probes){.batch = {1}, .cpu_s = {truth->fixed_s + truth->item_s}};
+  }
+  return mz_sim_probe_gpus(p, machine, r->simulation.stages);
+}
+
 void random_pipeline_give_way(random_pipeline *r, int stage) {
   bool queued = false;
   for (int q = 0; q < r->pipeline.queue_count; q++)
@@ -103,8 +132,8 @@ mz_analytic random_pipeline_model(const random_pipeline *p) {
   mz_analytic_init(&model, &p->pipeline, p->pipeline.devices[0].cores);
   model.variation = 1.0 / ERLANG;
   for (int s = 0; s < p->pipeline.stage_count; s++) {
-    model.stages[s].fixed_s = p->simulation.stages[s].fixed_s;
-    model.stages[s].item_s = p->simulation.stages[s].item_s;
+    model.stages[s].costs[MZ_DEVICE_CPU].fixed_s = p->simulation.stages[s].fixed_s;
+    model.stages[s].costs[MZ_DEVICE_CPU].item_s = p->simulation.stages[s].item_s;
     model.stages[s].serial = p->simulation.stages[s].serial;
   }
   return model;
