@@ -143,6 +143,7 @@ static void end_block(mz_allocator *a, bool counts) {
 
 static void confirm(mz_allocator *a, const mz_interval *ratio) {
   a->conceded = fmax(0, a->conceded - log(ratio->estimate));
+  mz_budget_keep(&a->budget);
   settle(a, MZ_SIDE_NEW);
 }
 
@@ -158,8 +159,9 @@ static void verify(mz_allocator *a, const char *what, mz_decision *d) {
     snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d pairs of blocks", ratio.estimate,
              measures[a->settings.objective], ratio.low, ratio.high, pairs);
   else
-    snprintf(judged, sizeof judged, "%.3g times %s, which every round shows, in %d pair%s of blocks", ratio.estimate,
-             measures[a->settings.objective], pairs, pairs == 1 ? "" : "s");
+    snprintf(judged, sizeof judged, "%.3g times %s, which %s, in %d pair%s of blocks", ratio.estimate,
+             measures[a->settings.objective],
+             a->trial.slower ? "the old plan's rounds before and after show" : "every round shows", pairs, pairs == 1 ? "" : "s");
   if (isfinite(ratio.high) || verdict != MZ_VERDICT_WAIT) d->ratio = ratio.estimate;
   if (isfinite(ratio.high)) {
     d->ratio_low = ratio.low;

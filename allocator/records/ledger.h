@@ -2,7 +2,7 @@
  * byte for byte. An invocation of a run (train, resume) begins a section: a line "open" with everything the allocator was
  * created with, history rows used included; then "decision" lines as they happen, the first of them that of mz_allocator_begin.
  *
- * {"event":"open","format":2,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…]}
+ * {"event":"open","format":3,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…]}
  * {"event":"decision","phase":7,"action":"keep",…,"rounds":[…],"window":{…}}
  *   in this order of keys: event, phase, action, reverted, strategy, predictor, predicted, low, high, observed, plan, next, expected,
  *   expected_low, expected_high, candidates, binding, reason, ratio, ratio_low, ratio_high, predictions and predictions_held (from the
@@ -14,8 +14,9 @@
 #pragma once
 #include "allocator/allocator.h"
 
-/* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another. */
-enum { MZ_LEDGER_FORMAT = 2 };
+/* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another.
+ * 2: until 2026-11, when two blocks could undo nothing and adaptive searched from the first window on. */
+enum { MZ_LEDGER_FORMAT = 3 };
 
 typedef struct mz_ledger {
   char path[640];

@@ -3,6 +3,8 @@
 #include <math.h>
 
 static const double PLAIN_SPEED = 0.7, CONFIDENCE = 0.9;
+static const double REVERSAL_CONFIDENCE = 0.998,
+                    REVERSAL_MARGIN = 3; /* the margin: times what the old plan's two blocks differ by */
 enum { SETTLING_ROUNDS = 2, SLOW_ROUNDS = 2, PLAIN_ROUNDS = 3 };
 
 /* ---- rounds ---- */
@@ -29,6 +31,15 @@ static double slowest(const mz_rounds *rounds) {
   double most = 0;
   for (int i = 0; i < rounds->count; i++) most = fmax(most, rounds->seconds[i]);
   return most;
+}
+
+/* The last `count` rounds that were added, at most as many as there are. */
+static mz_rounds last_of(const mz_rounds *rounds, int count) {
+  mz_rounds last = {0};
+  if (count > rounds->count) count = rounds->count;
+  for (int i = 0; i < count; i++)
+    mz_rounds_add(&last, rounds->seconds[(rounds->next + MZ_TRIAL_ROUNDS - count + i) % MZ_TRIAL_ROUNDS]);
+  return last;
 }
 
 static double fastest(const mz_rounds *rounds) {
@@ -78,8 +89,21 @@ static mz_side draw(mz_trial *trial) {
   return trial->leads;
 }
 
-/* Before the first pair the new plan does, by what was predicted of it. */
-static bool leads(const mz_trial *trial) { return trial->side == (trial->ratios.mean >= 0 ? MZ_SIDE_NEW : MZ_SIDE_OLD); }
+/* Before the first pair neither does: what was predicted is what is to be shown. */
+static bool leads(const mz_trial *trial) {
+  return trial->ratios.count > 0 && trial->side == (trial->ratios.mean >= 0 ? MZ_SIDE_NEW : MZ_SIDE_OLD);
+}
+
+/* A reversal (ABA): the new plan's first block lies between the old plan's rounds before and after it. A level that rises or falls all
+ * along lies between theirs, so the block is compared with both; how far a level wanders to and fro shows in how much those two differ. */
+static bool is_slower_than_before_and_after(const mz_trial *trial) {
+  const mz_rounds *new = &trial->rounds[MZ_SIDE_NEW], *after = &trial->block;
+  const mz_rounds before = last_of(&trial->rounds[MZ_SIDE_OLD], after->count);
+  const mz_interval first = mz_speed_ratio(before.seconds, before.count, new->seconds, new->count, REVERSAL_CONFIDENCE),
+                    second = mz_speed_ratio(after->seconds, after->count, new->seconds, new->count, REVERSAL_CONFIDENCE);
+  const double least = exp(-trial->concession) / trial->worth, apart = fabs(log(first.estimate / second.estimate));
+  return fmax(first.high, second.high) < least && log(least / fmax(first.estimate, second.estimate)) > REVERSAL_MARGIN * apart;
+}
 
 void mz_trial_window(mz_trial *trial, bool counts) {
   if (trial->block.count == 0) return;
@@ -93,6 +117,7 @@ void mz_trial_window(mz_trial *trial, bool counts) {
     begin_block(trial, draw(trial));
     return;
   }
+  if (!first && trial->drawn == 1) trial->slower = is_slower_than_before_and_after(trial);
   all->warming = false;
   for (int i = 0; i < trial->block.count; i++) mz_rounds_add(all, trial->block.seconds[i]);
   if (first) {
@@ -125,6 +150,7 @@ mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interva
   *ratio = (mz_interval){.estimate = exp(logs.estimate), .low = exp(logs.low), .high = exp(logs.high)};
   const mz_verdict verdict = plain(trial);
   if (verdict != MZ_VERDICT_WAIT) return verdict;
+  if (trial->slower) return MZ_VERDICT_REVERT;
   if (trial->ratios.count >= pairs_min) {
     if (logs.low > 0 || (trial->concession > 0 && logs.low >= -trial->concession)) return MZ_VERDICT_CONFIRM;
     if (logs.high < (trial->concession > 0 ? -trial->concession : trial->gain_min)) return MZ_VERDICT_REVERT;

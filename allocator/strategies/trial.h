@@ -38,6 +38,7 @@ typedef struct mz_trial {
   int blocks;                 /* ended, with rounds, counted or not */
   int windows;                /* of the present block, with rounds, that have ended */
   int slow;                   /* plainly bad rounds in a row */
+  bool slower;                /* the first pair showed it, by the old plan's rounds before and after the new one's block */
   mz_sequence ratios;         /* of pairs: log (worth · seconds of the old plan / seconds of the new one) */
 } mz_trial;
 
@@ -49,14 +50,16 @@ void mz_trial_begin(mz_trial *trial, const mz_rounds *old, double worth, double 
  * evidence against the new one; nor is a single round that something else disturbed). */
 bool mz_trial_round(mz_trial *trial, double seconds);
 
-/* A window has ended, and its block with it: `side` becomes that of the next one. The plan that leads has blocks of MZ_TRIAL_LEAD
- * windows: what leads for good reason should run most of the time. A window without rounds, the one that warms up left out, ends
+/* A window has ended, and its block with it: `side` becomes that of the next one. The plan that was faster in the pairs so far leads,
+ * and has blocks of MZ_TRIAL_LEAD windows: what leads for good reason should run most of the time. A window without rounds, the one that warms up left out, ends
  * nothing. counts: nothing else disturbed it; otherwise its pair is begun anew. */
 void mz_trial_window(mz_trial *trial, bool counts);
 
 typedef enum mz_verdict { MZ_VERDICT_WAIT, MZ_VERDICT_CONFIRM, MZ_VERDICT_REVERT } mz_verdict;
-/* After a window. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. After one pair: a plan of
- * which every round beats every one of the other, by more than 0.7 times its speed, is plainly better, and needs no interval. From
+/* After a window. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. After one pair, without an
+ * interval: a plan of which every round beats every one of the other, by more than 0.7 times its speed, is plainly better; and a new plan
+ * that is shown to be slower by more than the concession than the old one's rounds before its first block, and slower than those after it
+ * (99.8 % Welch intervals of the rounds, and by more than three times what the old plan's two differ by), is reverted. From
  * `pairs_min` pairs on: one shown to be faster, or no slower than the concession, is confirmed; one shown to gain less than it has to
  * is reverted; so is what is still undecided after 16 pairs (or pairs_min, if more), or after twice as many blocks as they take. */
 mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interval *ratio);

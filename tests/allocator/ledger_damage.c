@@ -139,10 +139,10 @@ static void test_junk_is_named_by_its_line(void **state) {
   end[-2] = 'x'; /* not JSON, although it looks like a line */
   expect_damage(text, size, "ledger.jsonl:4:1:");
   end[-2] = '}';
-  char *format = strstr(text, "\"format\":2");
+  char *format = strstr(text, "\"format\":3");
   format[9] = '7';
-  expect_damage(text, size, "ledger.jsonl:1: a ledger of format 7 by a newer muzero; this one reads up to 2");
-  format[9] = '2';
+  expect_damage(text, size, "ledger.jsonl:1: a ledger of format 7 by a newer muzero; this one reads up to 3");
+  format[9] = '3';
   char *strategy = strstr(text, "\"strategy\":\"greedy\"");
   memcpy(strategy + 12, "gredey", 6);
   write_text(text, size);
