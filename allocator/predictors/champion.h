@@ -6,7 +6,8 @@
 typedef struct mz_champion mz_champion;
 
 /* only: the one that drives whatever the contest says, which is held all the same; NULL: the best. observations: at the most, at a
- * time. The pipeline stays alive. T_ana drives until there was a contest. MZ_E_MEMORY. */
+ * time. The pipeline stays alive. T_ana drives until there was a contest, on four plans: from fewer most predictors tell no plan from
+ * another. MZ_E_MEMORY. */
 mz_status mz_champion_create(mz_champion **out, const mz_pipeline *pipeline, double cores, const mz_predictor *only,
                              int observations);
 void mz_champion_free(mz_champion *champion);

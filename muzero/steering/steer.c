@@ -55,6 +55,19 @@ static mz_status add_history(mz_steer *s, const mz_plan *plan) {
   return mz_history_add(s->history, &s->outset.pipeline, &row);
 }
 
+/* ---- time ---- */
+
+/* Tells how long the decision took that was begun at `start_ns`. */
+static void spend(mz_steer *s, uint64_t start_ns) {
+  mz_allocator_spent(s->allocator, 1e-9 * (double)(mz_clock_ns() - start_ns), &s->decision);
+}
+
+static void begin(mz_steer *s) {
+  const uint64_t start_ns = mz_clock_ns();
+  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  spend(s, start_ns);
+}
+
 /* ---- opening ---- */
 
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options) {
@@ -81,7 +94,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;
   MZ_TRY_CLEANUP(mz_allocator_create(&s->allocator, &s->options));
-  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  begin(s);
   *out = s;
 cleanup:
   if (status != MZ_OK) mz_steer_free(s);
@@ -145,7 +158,7 @@ mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocat
   s->window_s = MZ_WINDOW_LEAST_S;
   s->window.number = 0;
   mz_window_begin(&s->meter, s->state, workers);
-  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  begin(s);
   MZ_TRY(begin_section(s));
   const mz_knobs knobs = mz_steer_knobs(s);
   return mz_workers_resize(workers, &knobs);
@@ -230,7 +243,9 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
   if (mz_steer_adapt(s, workers)) return MZ_OK;
   const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
   read_window(s, workers, stats, score);
+  const uint64_t start_ns = mz_clock_ns();
   mz_allocator_decide(s->allocator, &s->window, &s->decision);
+  spend(s, start_ns);
   char why[MZ_MESSAGE_MAX];
   const char *refused = NULL;
   const mz_plan *wanted = mz_allocator_plan(s->allocator);
