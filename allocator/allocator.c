@@ -182,6 +182,7 @@ static bool consult(mz_allocator *a, const mz_window *window, mz_proposal *p, mz
   ask(a, window, p);
   if (p->predictor != NULL) d->predictor = p->predictor;
   if (p->binding != NULL) d->binding = p->binding;
+  memcpy(d->assigned, p->assigned, sizeof d->assigned);
   if (p->change) find_objection(a, p, objection);
   const bool taken = p->change && objection[0] == '\0';
   mz_decision_show(d, &a->evidence.pipeline, p, objection, taken ? SHOWN_CHANGE : SHOWN_KEEP);

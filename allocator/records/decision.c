@@ -106,6 +106,7 @@ cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *d) {
   add_contest(o, d);
   add_baseline(o, &d->baseline);
   cJSON_AddStringToObject(o, "binding", d->binding);
+  if (d->assigned[0]) cJSON_AddStringToObject(o, "assigned", d->assigned);
   cJSON_AddStringToObject(o, "reason", d->reason);
   add_measure(o, "ratio", d->ratio);
   add_measure(o, "ratio_low", d->ratio_low);

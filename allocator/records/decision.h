@@ -34,6 +34,7 @@ typedef struct mz_decision {
   int contest_count, contest_plans; /* 0: none was held; plans it was held on */
   mz_baseline baseline;             /* that ended with this window; windows 0: none did */
   const char *binding;
+  char assigned[MZ_ASSIGNED_BYTES]; /* as the proposal has it */
   char reason[MZ_REASON_BYTES];
   /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval (NAN where
    * every round showed it); NAN without a trial, and where it was given up. */

@@ -6,7 +6,8 @@
  * {"event":"decision","phase":7,"action":"keep",…,"rounds":[…],"window":{…}}
  *   in this order of keys: event, phase, action, reverted, strategy, predictor, predicted, low, high, observed, plan, next, expected,
  *   expected_low, expected_high, candidates, contest (only where one was held), baseline (only where one ended: windows, quiet ones, and
- *   log(measured / predicted) of the first quiet one and the last), binding, reason, ratio, ratio_low, ratio_high, predictions and
+ *   log(measured / predicted) of the first quiet one and the last), binding, assigned (only where the plan
+ *   was projected into an assignment), reason, ratio, ratio_low, ratio_high, predictions and
  *   predictions_held (from the first prediction on), reverts, round, refused (only where the plan could not be carried out: why), rounds
  *   (seconds of the full rounds since the last decision), took_s (only where it was measured: seconds that deciding took), window (absent:
  *   begin).

@@ -103,6 +103,7 @@ static void print_long(const cJSON *d) {
     printf("  the trial's speed over the old plan's: %.3f (90 %%: %.3f to %.3f)\n", mz_json_number_or_nan(d, "ratio"),
            mz_json_number_or_nan(d, "ratio_low"), mz_json_number_or_nan(d, "ratio_high"));
   print_baseline(item(d, "baseline"));
+  if (mz_json_text_or_empty(d, "assigned")[0]) printf("  assigned: %s\n", mz_json_text_or_empty(d, "assigned"));
   if (mz_json_text_or_empty(d, "binding")[0]) printf("  bound by %s\n", mz_json_text_or_empty(d, "binding"));
   if (mz_json_text_or_empty(d, "refused")[0]) printf("  could not be carried out: %s\n", mz_json_text_or_empty(d, "refused"));
   const cJSON *candidate;
