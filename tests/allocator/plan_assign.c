@@ -1,5 +1,6 @@
 /* Plans that were searched out give up what they do not use. */
 #include "allocator/strategies/plan_assign.h"
+#include "allocator/strategies/outlook.h"
 #include "planted.h"
 
 /* One setter sets the pace: more than two presses stand idle. */
@@ -27,9 +28,12 @@ static void bench_open(bench *b) {
 
 static void bench_close(bench *b) { mz_champion_free(b->champion); }
 
-static mz_search_result found_of(const mz_plan *plans, int count) {
+static mz_search_result found_of(const bench *b, const mz_plan *plans, int count) {
   mz_search_result r = {.count = count};
-  for (int i = 0; i < count; i++) r.kept[i].plan = plans[i];
+  for (int i = 0; i < count; i++) {
+    r.kept[i].plan = plans[i];
+    r.kept[i].energy = log(mz_outlook_of(&b->situation, &plans[i]).cost);
+  }
   return r;
 }
 
@@ -40,16 +44,27 @@ static void what_stands_idle_is_given_up(void **state) {
   bench b;
   mz_assigned assigned[MZ_SEARCH_KEPT_MAX];
   bench_open(&b);
-  mz_search_result found = found_of(&idle, 1);
+  mz_search_result found = found_of(&b, &idle, 1);
+  const double energy = found.kept[0].energy;
   mz_plan_assign(&b.situation, &found, assigned);
   assert_int_equal(found.count, 1);
   const mz_plan plan = found.kept[0].plan;
   assert_true(cores_of(&b, &plan) < cores_of(&b, &idle));
   assert_true(cores_of(&b, &plan) <= assigned[0].clamps[MZ_RESOURCE_CPU].amount);
+  assert_true(found.kept[0].energy == log(mz_outlook_of(&b.situation, &plan).cost)); /* its own, not that of the plan found */
+  assert_true(found.kept[0].energy <= energy + log1p(b.shop.settings.gain_min));
+  /* What is not needed for speed goes by demand alone. */
+  const int before = cores_of(&b, &plan);
+  b.shop.settings.gain_min = 10;
+  found = found_of(&b, &idle, 1);
+  mz_plan_assign(&b.situation, &found, assigned);
   assert_string_equal(assigned[0].binding, "predicted demand");
-  assert_true(shop_round_s(&plan, NULL) < 1.25 * shop_round_s(&idle, NULL));
-  const double predicted = mz_analytic_predict(&b.model, &plan).unit_s;
-  assert_true(found.kept[0].energy > log(predicted) - 1e-9); /* its own, not that of the plan that was found */
+  assert_true(cores_of(&b, &found.kept[0].plan) < before);
+  /* At no loss at all: where each core counts none is given up. */
+  b.shop.settings.gain_min = 0;
+  found = found_of(&b, &base, 1);
+  mz_plan_assign(&b.situation, &found, assigned);
+  assert_true(found.kept[0].energy <= found_of(&b, &base, 1).kept[0].energy);
   bench_close(&b);
 }
 
@@ -58,20 +73,21 @@ static void bounds_decide_before_demand(void **state) {
   bench b;
   mz_assigned assigned[MZ_SEARCH_KEPT_MAX];
   bench_open(&b);
+  b.shop.settings.gain_min = 10; /* whatever it costs */
   b.shop.bounds.cpu_min = 6;
-  mz_search_result found = found_of(&idle, 1);
+  mz_search_result found = found_of(&b, &idle, 1);
   mz_plan_assign(&b.situation, &found, assigned);
   assert_string_equal(assigned[0].binding, "limits.cpu_min");
   assert_int_equal(cores_of(&b, &found.kept[0].plan), 6);
   b.shop.bounds.cpu_min = 0;
   b.shop.bounds.cpu_max = 3;
   const mz_plan busy = {.values = {1, 1, 8, 1, 2, 2}};
-  found = found_of(&busy, 1);
+  found = found_of(&b, &busy, 1);
   mz_plan_assign(&b.situation, &found, assigned);
   assert_plan(found.kept[0].plan, busy);
   assert_string_equal(assigned[0].binding, "");
   b.shop.bounds.cpu_max = 1; /* which no plan with three pools keeps */
-  found = found_of(&busy, 1);
+  found = found_of(&b, &busy, 1);
   mz_plan_assign(&b.situation, &found, assigned);
   assert_int_equal(found.count, 0);
   bench_close(&b);
@@ -85,7 +101,7 @@ static void the_temperature_leaves_room(void **state) {
   bench_open(&b);
   double cores[2];
   for (int warm = 0; warm < 2; warm++) {
-    mz_search_result found = found_of(&idle, 1);
+    mz_search_result found = found_of(&b, &idle, 1);
     found.temperature = 0.2;
     found.trace_count = 2;
     found.trace[0].temperature = 0.2;
@@ -119,7 +135,7 @@ static void what_is_left_may_be_chosen(void **state) {
       for (int k = 0; k < SHOP_KNOBS; k++) plans[i].values[k] = (int64_t)1 << mz_rng_below(&rng, 4);
     }
     plans[0] = base;
-    mz_search_result found = found_of(plans, MZ_SEARCH_KEPT_MAX);
+    mz_search_result found = found_of(&b, plans, MZ_SEARCH_KEPT_MAX);
     mz_plan_assign(&b.situation, &found, assigned);
     for (int i = 0; i < found.count; i++) {
       const mz_plan *plan = &found.kept[i].plan;
