@@ -87,6 +87,7 @@ static void end_decision(mz_allocator *a, mz_decision *d) {
   d->predictions_held = a->calibration.held;
   d->reverts = a->reverts;
   d->reverted = d->action == MZ_DECISION_REVERT;
+  d->calm = d->action == MZ_DECISION_KEEP && (a->champion == NULL || a->baseline.over);
   a->expected = d->expected;
 }
 

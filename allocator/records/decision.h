@@ -42,6 +42,7 @@ typedef struct mz_decision {
   int64_t predictions, predictions_held; /* so far: windows that were predicted, those that fell within the interval */
   int reverts;                           /* so far */
   bool reverted;                         /* by this decision */
+  bool calm;                             /* nothing changes, and no baseline run is on: the next window may be longer */
   double took_s;                         /* that the decision took, where it was told: an input of the next ones; 0: it was not */
 } mz_decision;
 

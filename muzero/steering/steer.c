@@ -253,7 +253,7 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
     refused = carry_out(s, workers, !mz_plan_equal(&s->outset.pipeline, &before, wanted), why);
   MZ_TRY(mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
   s->round_count = 0;
-  s->window_s = mz_window_next_s(s->window_s, s->decision.action == MZ_DECISION_KEEP);
+  s->window_s = mz_window_next_s(s->window_s, s->decision.calm);
   mz_window_begin(&s->meter, s->state, workers);
   return add_history(s, &in_force);
 }

@@ -112,6 +112,7 @@ static void adaptive_searches_when_it_knows_how_far_it_was_off(void **state) {
     const double predicted = mz_allocator_predict(a, &plain).unit_s;
     mz_decision d = window_of(&s, a, 0);
     expect(&d, MZ_DECISION_KEEP, "baseline, 1 of 2 quiet windows: the plan took ");
+    assert_false(d.calm);
     assert_true(isnan(d.predicted.unit_s)); /* what probes say is no prediction that intervals are calibrated by */
     const double before = log(d.observed / predicted);
     if (beside) {
@@ -126,6 +127,7 @@ static void adaptive_searches_when_it_knows_how_far_it_was_off(void **state) {
     }
     d = window_of(&s, a, 0);
     assert_int_equal(d.baseline.windows, beside ? 4 : 2);
+    assert_true(d.calm || d.action != MZ_DECISION_KEEP);
     assert_int_equal(d.baseline.quiet, 2);
     assert_true(fabs(d.baseline.before - before) < 1e-12);
     assert_true(before > log(1.2) && fabs(d.baseline.after) < 0.03);
