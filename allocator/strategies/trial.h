@@ -1,6 +1,7 @@
 /* Verification: is a new plan as good as the old one? A cross-over trial: the two take turns in blocks of rounds, in an order drawn by
  * counter, every other pair the other way round, so that what changes meanwhile (games, replay, the machine) meets both alike. A pair of blocks, one under each plan, gives
- * a logarithm of how many times as fast the new plan runs; the interval for their mean stays valid however often it is looked at
+ * a logarithm of how many times as fast the new plan's usual round is (Hodges & Lehmann's estimate: few rounds suffice, and some that something
+ * held up do no harm); the interval for their mean stays valid however often it is looked at
  * (base/maths/sequence.h), so the trial ends as soon as it tells. The first round of a block warms up (caches, thread stacks) and is
  * left out. Plain structs, pure functions. */
 #pragma once
@@ -32,14 +33,16 @@ typedef struct mz_trial {
   mz_side side;               /* whose block it is */
   mz_rounds rounds[MZ_SIDES]; /* of blocks that count, and of the old plan before them */
   mz_rounds block;            /* of the present one */
-  double first_s;             /* a round of the first block of the present pair; 0: that is the present block */
-  mz_side leads;              /* whose block the present pair began with */
-  int drawn;                  /* pairs begun */
-  int blocks;                 /* ended, with rounds, counted or not */
-  int windows;                /* of the present block, with rounds, that have ended */
-  int slow;                   /* plainly bad rounds in a row */
-  bool slower;                /* the first pair showed it, by the old plan's rounds before and after the new one's block */
-  mz_sequence ratios;         /* of pairs: log (worth · seconds of the old plan / seconds of the new one) */
+  double sum_s[MZ_SIDES];     /* of all rounds of blocks that count, and their number: */
+  int summed[MZ_SIDES];
+  double first_s;     /* a round of the first block of the present pair; 0: that is the present block */
+  mz_side leads;      /* whose block the present pair began with */
+  int drawn;          /* pairs begun */
+  int blocks;         /* ended, with rounds, counted or not */
+  int windows;        /* of the present block, with rounds, that have ended */
+  int slow;           /* plainly bad rounds in a row */
+  bool slower;        /* the first pair showed it, by the old plan's rounds before and after the new one's block */
+  mz_sequence ratios; /* of pairs: log (worth · seconds of the old plan / seconds of the new one) */
 } mz_trial;
 
 /* The new plan has the first block. old: rounds under the old plan so far; none are needed. */
@@ -60,6 +63,7 @@ typedef enum mz_verdict { MZ_VERDICT_WAIT, MZ_VERDICT_CONFIRM, MZ_VERDICT_REVERT
  * interval: a plan of which every round beats every one of the other, by more than 0.7 times its speed, is plainly better; and a new plan
  * that is shown to be slower by more than the concession than the old one's rounds before its first block, and slower than those after it
  * (99.8 % Welch intervals of the rounds, and by more than three times what the old plan's two differ by), is reverted. From
- * `pairs_min` pairs on: one shown to be faster, or no slower than the concession, is confirmed; one shown to gain less than it has to
+ * `pairs_min` pairs on: one shown to be faster, or no slower than the concession, is
+ * confirmed, unless the mean of all its rounds says otherwise; one shown to gain less than it has to
  * is reverted; so is what is still undecided after 16 pairs (or pairs_min, if more), or after twice as many blocks as they take. */
 mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interval *ratio);
