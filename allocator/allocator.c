@@ -233,7 +233,7 @@ static void say_baseline(const mz_allocator *a, double error, mz_decision *d) {
   const mz_baseline *b = &a->baseline;
   char share[48] = "nothing had been predicted";
   if (isfinite(error)) snprintf(share, sizeof share, "%.3g times what was predicted", exp(error));
-  mz_decision_say(d, "baseline, %d of %d quiet windows: the plan took %s", b->quiet, MZ_BASELINE_QUIET, share);
+  mz_decision_say(d, "baseline, window %d, %d quiet so far: the plan took %s", b->windows, b->quiet, share);
 }
 
 /* Checks the champion's prediction of the window, and teaches it the window. true: that was the decision. error: log(measured /
