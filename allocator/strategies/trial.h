@@ -1,7 +1,7 @@
 /* Verification: is a new plan as good as the old one? A cross-over trial: the two take turns in blocks of rounds, in an order drawn by
- * counter, every other pair the other way round, so that what changes meanwhile (games, replay, the machine) meets both alike. A pair of blocks, one under each plan, gives
- * a logarithm of how many times as fast the new plan's usual round is (Hodges & Lehmann's estimate: few rounds suffice, and some that something
- * held up do no harm); the interval for their mean stays valid however often it is looked at
+ * counter, every other pair the other way round, so that what changes meanwhile (games, replay, the machine) meets both alike. A pair of
+ * blocks, one under each plan, gives a logarithm of how many times as fast the new plan's usual round is (Hodges & Lehmann's estimate: a
+ * few rounds that something held up do no harm); the interval for their mean stays valid however often it is looked at
  * (base/maths/sequence.h), so the trial ends as soon as it tells. The first round of a block warms up (caches, thread stacks) and is
  * left out. Plain structs, pure functions. */
 #pragma once
@@ -54,16 +54,18 @@ void mz_trial_begin(mz_trial *trial, const mz_rounds *old, double worth, double 
 bool mz_trial_round(mz_trial *trial, double seconds);
 
 /* A window has ended, and its block with it: `side` becomes that of the next one. The plan that was faster in the pairs so far leads,
- * and has blocks of MZ_TRIAL_LEAD windows: what leads for good reason should run most of the time. A window without rounds, the one that warms up left out, ends
- * nothing. counts: nothing else disturbed it; otherwise its pair is begun anew. */
+ * and has blocks of MZ_TRIAL_LEAD windows: what leads for good reason should run most of the time. A window without rounds, the one that
+ * warms up left out, ends nothing. counts: nothing else disturbed it; otherwise its pair is begun anew. */
 void mz_trial_window(mz_trial *trial, bool counts);
 
 typedef enum mz_verdict { MZ_VERDICT_WAIT, MZ_VERDICT_CONFIRM, MZ_VERDICT_REVERT } mz_verdict;
-/* After a window. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval. After one pair, without an
- * interval: a plan of which every round beats every one of the other, by more than 0.7 times its speed, is plainly better; and a new plan
- * that is shown to be slower by more than the concession than the old one's rounds before its first block, and slower than those after it
- * (99.8 % Welch intervals of the rounds, and by more than three times what the old plan's two differ by), is reverted. From
- * `pairs_min` pairs on: one shown to be faster, or no slower than the concession, is
- * confirmed, unless the mean of all its rounds says otherwise; one shown to gain less than it has to
- * is reverted; so is what is still undecided after 16 pairs (or pairs_min, if more), or after twice as many blocks as they take. */
+/* After a window. ratio: how many times as fast (times `worth`) the new plan runs, with its 90 % interval.
+ *
+ * After one pair, without an interval: a plan of which every round beats every one of the other, by more than 0.7 times its speed, is
+ * plainly better. A new plan is reverted that is slower, by more than the concession, than the old plan's rounds before its first block
+ * and than those after it: by Welch's 99.8 % intervals of the rounds, and by more than three times what those two differ by.
+ *
+ * From `pairs_min` pairs on: one shown to be faster, or no slower than the concession, is confirmed, unless the mean of all its rounds
+ * says otherwise; one shown to gain less than it has to is reverted; so is what is still undecided after 16 pairs (or pairs_min, if
+ * more), or after twice as many blocks as they take. */
 mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interval *ratio);
