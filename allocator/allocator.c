@@ -88,6 +88,7 @@ static void end_decision(mz_allocator *a, mz_decision *d) {
   d->predictions_held = a->calibration.held;
   d->reverts = a->reverts;
   d->reverted = d->action == MZ_DECISION_REVERT;
+  d->calm = d->action == MZ_DECISION_KEEP && (a->champion == NULL || a->baseline.over);
   a->expected = d->expected;
 }
 
@@ -163,6 +164,7 @@ static void find_objection(const mz_allocator *a, const mz_proposal *p, char out
 static void teach(mz_allocator *a, mz_decision *d) {
   int count, before, plans;
   if (a->champion == NULL) return;
+  a->taught = a->decisions;
   mz_champion_contest(a->champion, &count, &before);
   mz_champion_learn(a->champion, a->evidence.observations, a->evidence.count);
   const mz_contender *contenders = mz_champion_contest(a->champion, &count, &plans);
@@ -179,10 +181,10 @@ static void teach(mz_allocator *a, mz_decision *d) {
 /* Asks the strategy. true: its proposal may be carried out; otherwise `d` says why not. */
 static bool consult(mz_allocator *a, const mz_window *window, mz_proposal *p, mz_decision *d) {
   char text[MZ_PLAN_TEXT], objection[64] = "";
-  teach(a, d);
   ask(a, window, p);
   if (p->predictor != NULL) d->predictor = p->predictor;
   if (p->binding != NULL) d->binding = p->binding;
+  memcpy(d->assigned, p->assigned, sizeof d->assigned);
   if (p->change) find_objection(a, p, objection);
   const bool taken = p->change && objection[0] == '\0';
   mz_decision_show(d, &a->evidence.pipeline, p, objection, taken ? SHOWN_CHANGE : SHOWN_KEEP);
@@ -204,7 +206,11 @@ void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decisi
   char text[MZ_PLAN_TEXT];
   *d = begin_decision(a, phase, round);
   const bool measured = a->evidence.count > 0;
-  if (!measured && !has_probes(&a->evidence.pipeline)) {
+  if (a->champion) {
+    teach(a, d);
+    mz_decision_say(d, "begins with a baseline run: %d quiet windows of the start plan, before anything is searched",
+                    MZ_BASELINE_QUIET);
+  } else if (!measured && !has_probes(&a->evidence.pipeline)) {
     mz_decision_say(d, "begins with the plan it was given: there is no history");
   } else if (consult(a, NULL, &p, d)) {
     const double gain = gain_of(a, &p);
@@ -222,12 +228,53 @@ void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decisi
   end_decision(a, d);
 }
 
+/* ---- the baseline run ---- */
+
+static void say_baseline(const mz_allocator *a, double error, mz_decision *d) {
+  const mz_baseline *b = &a->baseline;
+  char share[48] = "nothing had been predicted";
+  if (isfinite(error)) snprintf(share, sizeof share, "%.3g times what was predicted", exp(error));
+  mz_decision_say(d, "baseline, window %d, %d quiet so far: the plan took %s", b->windows, b->quiet, share);
+}
+
+/* Checks the champion's prediction of the window, and teaches it the window. true: that was the decision. error: log(measured /
+ * predicted). */
+static bool check_prediction(mz_allocator *a, double error, mz_decision *d) {
+  if (a->champion == NULL) return false;
+  const bool quiet = a->quiet && isfinite(d->observed);
+  const mz_baseline_event event = mz_baseline_window(&a->baseline, error, mz_evidence_sigma(&a->evidence), quiet);
+  if (event == MZ_BASELINE_RESETS) {
+    mz_evidence_reset(&a->evidence, MZ_BASELINE_OUTSIDE);
+    mz_verify_forget(a);
+  }
+  if (event != MZ_BASELINE_HOLDS || mz_budget_decides(&a->budget)) teach(a, d);
+  if (event == MZ_BASELINE_ENDS) d->baseline = a->baseline;
+  if (event == MZ_BASELINE_CONTINUES)
+    say_baseline(a, error, d);
+  else if (event == MZ_BASELINE_RESETS)
+    mz_decision_say(
+        d,
+        "costs have changed: %d windows in a row were off by more than %d standard deviations, the last one took %.3g "
+        "times what was predicted: earlier ones count as of another run, and a baseline begins",
+        MZ_BASELINE_OUTSIDE, MZ_BASELINE_FAR, exp(error));
+  return event == MZ_BASELINE_CONTINUES || event == MZ_BASELINE_RESETS;
+}
+
+/* log(measured / predicted) of a window, by what the champion had learned before it; NAN where that was not all that was known, or
+ * where it knew nothing of the plan once the baseline is over. */
+static double error_of(const mz_allocator *a, const mz_decision *d, double predicted_s, bool known) {
+  const bool fresh = a->taught == a->decisions - 1;
+  return fresh && (known || !a->baseline.over) ? log(d->observed / predicted_s) : NAN;
+}
+
 /* ---- deciding ---- */
 
 /* Without a trial: asks for a proposal, where there is reason to. */
 static void look_for_better(mz_allocator *a, const mz_window *window, mz_decision *d) {
   mz_proposal p;
-  if (mz_budget_wait(&a->budget) > 0)
+  if (a->champion && !mz_budget_decides(&a->budget))
+    mz_decision_say(d, "keep: deciding has taken its %.3g %% of the run's time", 100 * MZ_DECIDING_SHARE);
+  else if (mz_budget_wait(&a->budget) > 0)
     mz_decision_say(d, "%d changes were undone lately: the plan stays for %d more windows", MZ_REVERTS_MAX,
                     mz_budget_wait(&a->budget));
   else if (a->decisions < a->rest_until)
@@ -246,13 +293,21 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
   mz_budget_window(&a->budget);
   const bool measured = a->evidence.count > 0; /* probes on an idle machine are no measure of a run */
   if (!measured) d->predicted = (mz_prediction)MZ_UNPREDICTED;
-  if (!mz_verify_window(a, window, d)) look_for_better(a, window, d);
-  mz_calibration_add(&a->calibration, &d->predicted, d->observed);
+  const bool known = mz_analytic_measured(&a->evidence.model, &a->plan);
+  const double predicted_s = mz_allocator_predict(a, &a->plan).unit_s;
+  if (!mz_verify_window(a, window, d) && !check_prediction(a, error_of(a, d, predicted_s, known), d))
+    look_for_better(a, window, d);
+  if (a->quiet) mz_calibration_add(&a->calibration, &d->predicted, d->observed);
   end_decision(a, d);
   /* What is done between windows (deciding, evaluating) leaves cold caches: the next round counts as warm-up where there are enough
    * others. */
   if (a->window_rounds >= WINDOW_ROUNDS_MIN) mz_rounds_warm_up(&a->rounds);
   a->window_rounds = 0;
+}
+
+void mz_allocator_spent(mz_allocator *a, double seconds, mz_decision *d) {
+  d->took_s = mz_quantised(seconds);
+  if (d->took_s > 0) mz_budget_decided(&a->budget, d->took_s);
 }
 
 void mz_allocator_follow(mz_allocator *a, const mz_window *window, const mz_plan *plan, const mz_plan *next) {

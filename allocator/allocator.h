@@ -29,7 +29,7 @@ mz_status mz_allocator_check(const mz_allocator_options *options);
 mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *options);
 void mz_allocator_free(mz_allocator *allocator);
 
-/* Before the first window: a strategy with a history may put another plan than the start plan on trial, and without one where the
+/* Before the first window. A strategy that learns begins with a baseline run (strategies/baseline.h). Another one with a history may put another plan than the start plan on trial, and without one where the
  * pipeline's probes promise a quarter less time. decision->phase is `phase` (0 for a new run), observed NAN. */
 void mz_allocator_begin(mz_allocator *allocator, int64_t phase, int64_t round, mz_decision *decision);
 /* The plan in force, perhaps on trial. */
@@ -42,6 +42,10 @@ const mz_plan *mz_allocator_kept(const mz_allocator *allocator);
 bool mz_allocator_round(mz_allocator *allocator, double seconds);
 /* After a window, which is quantised: decides. In a trial a window is a block: the plan in force changes from window to window. */
 void mz_allocator_decide(mz_allocator *allocator, const mz_window *window, mz_decision *decision);
+/* The last decision took so long on the caller's clock: with the seconds of the rounds it decides whether the champion may learn and plans
+ * may be searched, so the ledger records it (decision->took_s), as every input. Without it deciding costs nothing. Follows begin or
+ * decide. */
+void mz_allocator_spent(mz_allocator *allocator, double seconds, mz_decision *decision);
 /* What an earlier program decided by other rules: the window, under `plan`, is evidence, and `next` is in force from here on. */
 void mz_allocator_follow(mz_allocator *allocator, const mz_window *window, const mz_plan *plan, const mz_plan *next);
 /* The plan could not be carried out (memory): the one from before the decision holds, the other is tabu. Follows begin or

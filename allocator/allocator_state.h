@@ -3,6 +3,7 @@
 #include "allocator/allocator.h"
 #include "allocator/model/calibration.h"
 #include "allocator/model/evidence.h"
+#include "allocator/strategies/baseline.h"
 #include "allocator/strategies/budget.h"
 #include "allocator/strategies/surroundings.h"
 #include "allocator/strategies/tabu.h"
@@ -30,6 +31,10 @@ struct mz_allocator {
   mz_plan before;         /* in force before the last decision */
   mz_prediction expected; /* of the plan that the window began with */
   mz_calibration calibration;
+  mz_baseline baseline;                 /* of a strategy that learns */
+  int64_t taught;                       /* the decision at which the champion learned last */
+  bool quiet;                           /* nothing else disturbed the last window */
+  int disturbed;                        /* windows in a row, outside of trials, that something did */
   mz_rounds rounds;                     /* under `plan`, when it is not on trial */
   mz_trial trial;                       /* the present or the last one */
   double conceded;                      /* by how much the plan is slower than the best one that was kept, as a logarithm */
@@ -59,5 +64,7 @@ static inline const char *mz_allocator_text(const mz_allocator *a, const mz_plan
 void mz_verify_begin(mz_allocator *allocator, const mz_proposal *proposal, double worth, bool releases, mz_decision *decision);
 /* Takes the window as evidence and judges the trial, if one is on; true: that was the decision. */
 bool mz_verify_window(mz_allocator *allocator, const mz_window *window, mz_decision *decision);
+/* The plan in force is measured anew: what is known of its rounds is of other surroundings, or of other costs. */
+void mz_verify_forget(mz_allocator *allocator);
 /* A change was made: the next window begins none. */
 void mz_verify_rest(mz_allocator *allocator);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 static const double CONCESSION_MAX = 0.03046; /* −log 0.97: of all plans that stay because they reserve less, together */
+enum { DISTURBED_MAX = 3 }; /* windows in a row that teach nothing: what disturbs for longer is how the machine is */
 
 static const mz_plan *new_plan(const mz_allocator *a) {
   return a->state == MZ_ON_TRIAL && a->trial.side == MZ_SIDE_NEW ? &a->plan : &a->other;
@@ -110,8 +111,7 @@ static bool notice(mz_allocator *a, const mz_window *window, char what[MZ_PLAN_T
   return changed;
 }
 
-/* The plan is measured anew: what is known of it is of other surroundings. */
-static void forget_rounds(mz_allocator *a) { a->rounds = (mz_rounds){.warming = true}; }
+void mz_verify_forget(mz_allocator *a) { a->rounds = (mz_rounds){.warming = true}; }
 
 /* Whose fault it was that the plan was given up cannot be told: it may be tried again. */
 static void excuse(mz_allocator *a, const char *what, mz_decision *d) {
@@ -120,7 +120,7 @@ static void excuse(mz_allocator *a, const char *what, mz_decision *d) {
   d->observed = NAN;
   d->action = MZ_DECISION_REVERT;
   mz_decision_say(d, "%s: back, not judged: %s", text, what);
-  forget_rounds(a);
+  mz_verify_forget(a);
   mz_verify_rest(a);
   a->state = MZ_STEADY;
 }
@@ -143,6 +143,7 @@ static void end_block(mz_allocator *a, bool counts) {
 
 static void confirm(mz_allocator *a, const mz_interval *ratio) {
   a->conceded = fmax(0, a->conceded - log(ratio->estimate));
+  mz_budget_keep(&a->budget);
   settle(a, MZ_SIDE_NEW);
 }
 
@@ -158,8 +159,9 @@ static void verify(mz_allocator *a, const char *what, mz_decision *d) {
     snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d pairs of blocks", ratio.estimate,
              measures[a->settings.objective], ratio.low, ratio.high, pairs);
   else
-    snprintf(judged, sizeof judged, "%.3g times %s, which every round shows, in %d pair%s of blocks", ratio.estimate,
-             measures[a->settings.objective], pairs, pairs == 1 ? "" : "s");
+    snprintf(judged, sizeof judged, "%.3g times %s, which %s, in %d pair%s of blocks", ratio.estimate,
+             measures[a->settings.objective],
+             a->trial.slower ? "the old plan's rounds before and after show" : "every round shows", pairs, pairs == 1 ? "" : "s");
   if (isfinite(ratio.high) || verdict != MZ_VERDICT_WAIT) d->ratio = ratio.estimate;
   if (isfinite(ratio.high)) {
     d->ratio_low = ratio.low;
@@ -184,12 +186,21 @@ static void verify(mz_allocator *a, const char *what, mz_decision *d) {
   }
 }
 
+/* A window that was disturbed is shown and teaches nothing. */
+static double learn(mz_allocator *a, const mz_window *window, bool disturbed) {
+  mz_observation o;
+  a->disturbed = disturbed ? a->disturbed + 1 : 0;
+  a->quiet = !disturbed || (a->state == MZ_STEADY && a->disturbed > DISTURBED_MAX);
+  if (a->quiet) return mz_evidence_window(&a->evidence, &a->plan, window);
+  return a->state == MZ_STEADY && mz_observation_from_window(&o, &a->plan, window) ? o.unit_s : NAN;
+}
+
 bool mz_verify_window(mz_allocator *a, const mz_window *window, mz_decision *d) {
   char what[MZ_PLAN_TEXT];
   const bool disturbed = notice(a, window, what);
-  if (a->state == MZ_STEADY || !disturbed) d->observed = mz_evidence_window(&a->evidence, &a->plan, window);
+  d->observed = learn(a, window, disturbed);
   if (a->state == MZ_STEADY) {
-    if (disturbed) forget_rounds(a);
+    if (disturbed) mz_verify_forget(a);
     return false;
   }
   if (a->state == MZ_ON_TRIAL)

@@ -42,17 +42,25 @@ static double read_spread(const mz_pipeline *pipeline, const mz_observation *his
   return freedom > 0 ? sqrt(squares / freedom) : 0;
 }
 
-void mz_demand_read(mz_demand *out, const mz_analytic *model, const mz_plan *plan, double unit_s, const mz_observation *history,
-                    int count, const mz_usage *usage) {
+void mz_demand_of_plan(mz_demand *demand, const mz_analytic *model, const mz_plan *plan, double unit_s) {
   const mz_pipeline *p = model->pipeline;
   mz_analysis analysis;
   mz_analytic_explain(model, plan, &analysis);
-  *out = (mz_demand){.unit_s = unit_s, .bytes = mz_plan_bytes(p, plan, NULL, 0), .resident = NAN, .available = NAN};
+  demand->unit_s = unit_s;
+  demand->bytes = mz_plan_bytes(p, plan, NULL, 0);
+  demand->cpu_s = demand->gpu_s = 0;
   for (int s = 0; s < p->stage_count; s++) {
     if (p->stages[s].apart) continue;
-    out->cpu_s += analysis.cpu_s[s];
-    out->gpu_s += analysis.device_s[s];
+    demand->cpu_s += analysis.cpu_s[s];
+    demand->gpu_s += analysis.device_s[s];
   }
+}
+
+void mz_demand_read(mz_demand *out, const mz_analytic *model, const mz_plan *plan, double unit_s, const mz_observation *history,
+                    int count, const mz_usage *usage) {
+  const mz_pipeline *p = model->pipeline;
+  *out = (mz_demand){.resident = NAN, .available = NAN};
+  mz_demand_of_plan(out, model, plan, unit_s);
   out->spread[MZ_RESOURCE_CPU] = out->spread[MZ_RESOURCE_GPU] = read_spread(p, history, count, cores_used);
   out->spread[MZ_RESOURCE_MEMORY] = read_spread(p, history, count, bytes_used);
   if (!usage || mz_usage_lacks(usage, MZ_SENSOR_RSS)) return;

@@ -39,6 +39,8 @@ typedef struct mz_demand {
  * GPU counts as device-seconds, that of the threads that feed it as core-seconds. */
 void mz_demand_read(mz_demand *out, const mz_analytic *model, const mz_plan *plan, double unit_s, const mz_observation *history,
                     int count, const mz_usage *usage);
+/* Replaces the part of a demand that belongs to its plan; spreads and memory that was measured stay. */
+void mz_demand_of_plan(mz_demand *demand, const mz_analytic *model, const mz_plan *plan, double unit_s);
 
 /* One resource of an assignment, and the bound that decided. */
 typedef struct mz_clamp {

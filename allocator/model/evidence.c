@@ -3,6 +3,7 @@
 #include <string.h>
 
 enum { NOISE_WINDOWS = 8 };
+static const double NOISE_LEAST = 0.01; /* of a window, relative: what rounds do not show */
 
 void mz_evidence_init(mz_evidence *e, const mz_pipeline *pipeline, double cores) {
   memset(e, 0, sizeof *e);
@@ -52,6 +53,19 @@ void mz_evidence_slow(mz_evidence *e, const mz_plan *plan, const mz_plan *old, d
     mz_evidence_add(e, &slow);
     return;
   }
+}
+
+void mz_evidence_reset(mz_evidence *e, int kept) {
+  int earlier = 0;
+  for (int i = 0; i < e->count; i++)
+    if (e->observations[i].run > earlier) earlier = e->observations[i].run;
+  for (int i = e->count - 1; i >= 0; i--)
+    if (e->observations[i].run == 0 && --kept < 0) e->observations[i].run = earlier + 1;
+  mz_evidence_fit(e);
+}
+
+double mz_evidence_sigma(const mz_evidence *e) {
+  return sqrt(pow(mz_evidence_noise(e), 2) + pow(e->model.drift, 2) + NOISE_LEAST * NOISE_LEAST);
 }
 
 double mz_evidence_noise(const mz_evidence *e) {

@@ -26,6 +26,11 @@ void mz_evidence_fit(mz_evidence *evidence);
 double mz_evidence_window(mz_evidence *evidence, const mz_plan *plan, const mz_window *window);
 /* A plan that was given up: all that is known are its rounds, `slowness` times as long as those of `old`. */
 void mz_evidence_slow(mz_evidence *evidence, const mz_plan *plan, const mz_plan *old, double slowness, int rounds);
+/* Costs have changed at once, but in the newest `kept` observations of this run: those before them count as an earlier run's, whose level
+ * of cost says nothing of the present one; what they say of how plans compare stays. */
+void mz_evidence_reset(mz_evidence *evidence, int kept);
+/* Standard deviation of log(observed / predicted) that a window under a plan that was measured has by its noise and the usual drift. */
+double mz_evidence_sigma(const mz_evidence *evidence);
 /* Relative standard error of a window's seconds per unit: the noise of rounds, pooled over the last windows, by the last one's
  * number of rounds. 0: nothing known. */
 double mz_evidence_noise(const mz_evidence *evidence);

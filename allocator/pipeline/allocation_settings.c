@@ -15,7 +15,8 @@ static const mz_setting rows[] = {
                "rounds after which the allocator decides, in a trial at least 4; 0: 8 or more, of 0.1 s and, while nothing "
                "changes, up to 5 s"),
     MZ_SETTING(mz_allocation_settings, windows, "allocate.windows", MZ_INT, MZ_OPERATIONAL, 1, 64, "3", "windows",
-               "windows that a new plan is on trial for, at least, in turns with as many under the old one"),
+               "windows that a new plan is on trial for, at least, in turns with as many under the old one; one that is plainly "
+               "slower goes after one"),
     MZ_SETTING(mz_allocation_settings, start, "allocate.start", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "auto", "",
                "the first plan: auto, made for the machine, or plain, every knob at its least", .choices = "auto|plain"),
     MZ_SETTING(mz_allocation_settings, share, "allocate.share", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "on", "",
@@ -27,7 +28,9 @@ static const mz_setting rows[] = {
     MZ_SETTING(mz_allocation_settings, search, "allocate.search", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "anneal", "",
                "adaptive: how plans are searched", .choices = "anneal|random"),
     MZ_SETTING(mz_allocation_settings, balance, "allocate.balance", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "off", "",
-               "adaptive: where no better plan is known, the balance factor takes back what is not used and adds what is short"),
+               "adaptive: plans give up what they are not predicted to use; where none is better, the balance factor takes back "
+               "what is not "
+               "used and adds what is short"),
     MZ_SETTING(mz_allocation_settings, verify, "allocate.verify", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "on", "",
                "a new plan is tried in turns with the old one; off: it holds at once, whatever it does"),
     MZ_SETTING(mz_allocation_settings, monitor_hz, "monitor.rate", MZ_FLOAT, MZ_OPERATIONAL, 0, 5, "4", "Hz",

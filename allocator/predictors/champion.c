@@ -43,7 +43,7 @@ mz_status mz_champion_create(mz_champion **out, const mz_pipeline *pipeline, dou
   c->cores = cores;
   c->pretrained = pretrained;
   c->only = only;
-  c->predictor = only ? only : &mz_predictor_analytic;
+  c->predictor = &mz_predictor_analytic;
   read_lessons(c, NULL, 0);
   fit(c);
   *out = c;
@@ -67,7 +67,10 @@ static void hold_contest(mz_champion *c) {
   for (c->contender_count = 0; mz_predictors[c->contender_count]; c->contender_count++)
     mz_contest_judge(&c->lessons, mz_predictors[c->contender_count], FOLDS, c->room, &c->contenders[c->contender_count]);
   const int winner = mz_contest_winner(c->contenders, c->contender_count);
-  if (c->only == NULL && winner >= 0) c->predictor = c->contenders[winner].predictor;
+  if (c->only != NULL)
+    c->predictor = c->only;
+  else if (winner >= 0)
+    c->predictor = c->contenders[winner].predictor;
   for (int i = 0; i < c->contender_count; i++) {
     const mz_contender *contender = &c->contenders[i];
     if (contender->predictor == c->predictor) c->band = isfinite(contender->error) ? contender->band : 0;

@@ -76,6 +76,15 @@ static void add_contest(cJSON *object, const mz_decision *d) {
   if (!cJSON_AddItemToObject(contest, "error", errors)) cJSON_Delete(errors);
 }
 
+static void add_baseline(cJSON *object, const mz_baseline *b) {
+  if (b->windows == 0) return;
+  cJSON *baseline = cJSON_AddObjectToObject(object, "baseline");
+  cJSON_AddNumberToObject(baseline, "windows", b->windows);
+  cJSON_AddNumberToObject(baseline, "quiet", b->quiet);
+  add_measure(baseline, "before", b->before);
+  add_measure(baseline, "after", b->after);
+}
+
 cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *d) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "event", "decision");
@@ -95,7 +104,9 @@ cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *d) {
   add_measure(o, "expected_high", d->expected.high);
   add_candidates(o, pipeline, d);
   add_contest(o, d);
+  add_baseline(o, &d->baseline);
   cJSON_AddStringToObject(o, "binding", d->binding);
+  if (d->assigned[0]) cJSON_AddStringToObject(o, "assigned", d->assigned);
   cJSON_AddStringToObject(o, "reason", d->reason);
   add_measure(o, "ratio", d->ratio);
   add_measure(o, "ratio_low", d->ratio_low);

@@ -1,5 +1,6 @@
 /* A decision of the allocator: what was predicted and observed, what is done, and why, for people and for the ledger. */
 #pragma once
+#include "allocator/strategies/baseline.h"
 #include "allocator/strategies/strategy.h"
 #include "base/json/json.h"
 
@@ -31,7 +32,9 @@ typedef struct mz_decision {
     double error;
   } contest[MZ_PREDICTORS_MAX];
   int contest_count, contest_plans; /* 0: none was held; plans it was held on */
+  mz_baseline baseline;             /* that ended with this window; windows 0: none did */
   const char *binding;
+  char assigned[MZ_ASSIGNED_BYTES]; /* as the proposal has it */
   char reason[MZ_REASON_BYTES];
   /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval (NAN where
    * every round showed it); NAN without a trial, and where it was given up. */
@@ -39,6 +42,8 @@ typedef struct mz_decision {
   int64_t predictions, predictions_held; /* so far: windows that were predicted, those that fell within the interval */
   int reverts;                           /* so far */
   bool reverted;                         /* by this decision */
+  bool calm;                             /* nothing changes, and no baseline run is on: the next window may be longer */
+  double took_s;                         /* that the decision took, where it was told: an input of the next ones; 0: it was not */
 } mz_decision;
 
 /* decision->reason; what does not fit is cut, between characters. */

@@ -84,6 +84,7 @@ mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const
   cJSON *o = mz_decision_to_json(pipeline, decision);
   if (refused != NULL) cJSON_AddStringToObject(o, "refused", refused);
   mz_fields_add_numbers(o, "rounds", round_count > 0 ? rounds : &(double){0}, round_count);
+  if (decision->took_s > 0) cJSON_AddNumberToObject(o, "took_s", decision->took_s);
   if (window != NULL) cJSON_AddItemToObject(o, "window", mz_window_to_json(pipeline, window));
   return append(ledger, o);
 }

@@ -6,17 +6,20 @@
  *  "pretrained":"DIGEST" (only where predictors bring networks along: predictors/DIGEST.safetensors beside the ledger)}
  * {"event":"decision","phase":7,"action":"keep",…,"rounds":[…],"window":{…}}
  *   in this order of keys: event, phase, action, reverted, strategy, predictor, predicted, low, high, observed, plan, next, expected,
- *   expected_low, expected_high, candidates, binding, reason, ratio, ratio_low, ratio_high, predictions and predictions_held (from the
- *   first prediction on), reverts, round, refused (only where the plan could not be carried out: why), rounds (seconds of the full
- *   rounds since the last decision), window (absent: begin).
+ *   expected_low, expected_high, candidates, contest (only where one was held), baseline (only where one ended: windows, quiet ones, and
+ *   log(measured / predicted) of the first quiet one and the last), binding, assigned (only where the plan
+ *   was projected into an assignment), reason, ratio, ratio_low, ratio_high, predictions and
+ *   predictions_held (from the first prediction on), reverts, round, refused (only where the plan could not be carried out: why), rounds
+ *   (seconds of the full rounds since the last decision), took_s (only where it was measured: seconds that deciding took), window (absent:
+ *   begin).
  * So a reader can tell phase and action of a line without parsing it. `plan` has every knob; `next` and the plans of candidates
- * have the knobs in which they differ from it. Inputs (rounds, window, the open line) read back to the same bits; numbers that
+ * have the knobs in which they differ from it. Inputs (rounds, took_s, window, the open line) read back to the same bits; numbers that
  * only inform are cut to 6 significant digits. What is not known or not finite is null. */
 #pragma once
 #include "allocator/allocator.h"
 
-/* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another. 2: the
- * contest without pretrained networks. */
+/* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another.
+ * 2: until 2026-11, when two blocks could undo nothing, adaptive searched from the first window on, and nothing was pretrained. */
 enum { MZ_LEDGER_FORMAT = 3 };
 
 typedef struct mz_ledger {

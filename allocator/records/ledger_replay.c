@@ -162,6 +162,15 @@ static mz_status play_rounds(player *p, const mz_fields *f) {
   return MZ_OK;
 }
 
+static mz_status play_spent(player *p, const mz_fields *f, mz_decision *decision) {
+  double seconds;
+  if (!cJSON_HasObjectItem(f->object, "took_s")) return MZ_OK;
+  MZ_TRY(mz_fields_number(f, "took_s", &seconds));
+  if (!(seconds > 0)) return mz_fields_fail(f, "took_s", "takes seconds above 0");
+  mz_allocator_spent(p->out->allocator, seconds, decision);
+  return MZ_OK;
+}
+
 /* The recorded line begins with the replayed decision, whose closing brace inputs take the place of. */
 static mz_status compare(player *p, const mz_decision *d, const char *line) {
   cJSON *json = mz_decision_to_json(p->out->options.pipeline, d);
@@ -224,6 +233,7 @@ static mz_status play_decision(player *p, const mz_fields *f, const char *line) 
     MZ_TRY(mz_json_get_string(f->object, "refused", f->where, f->code, &why));
     mz_allocator_refused(allocator, why, &decision);
   }
+  MZ_TRY(play_spent(p, f, &decision));
   return compare(p, &decision, line);
 }
 

@@ -1,14 +1,14 @@
 /* adaptive: the patent's system. A champion among the predictors says what a plan takes; simulated annealing searches the plans within
  * the limits for the one that is taken to be fastest (or cheapest), and of those that count as equally good the one that reserves
- * least is proposed. Where none is better, the balance factor takes back what is not used and adds what is waited for
- * (allocate.balance). Where nothing asks for a change for a while, a plan that was never measured is tried, if it may be better for all
+ * least is proposed. With allocate.balance plans are projected into their assignments before one is chosen, and where none is
+ * better, the balance factor takes back what is not used and adds what is waited for. Where nothing asks for a change for a while, a plan that was never measured is tried, if it may be better for all
  * that is known: one that is kept is soon followed by another, after one that is undone it waits twice as long. It searches when
  * something has changed: a plan was measured, another predictor drives, the bounds or the plan in force are others, or that plan has
  * come to cost something else. */
 #include "allocator/balance/balance_advice.h"
 #include "allocator/strategies/outlook.h"
 #include "allocator/strategies/patience.h"
-#include "allocator/strategies/plan_search.h"
+#include "allocator/strategies/plan_assign.h"
 #include <math.h>
 #include <string.h>
 
@@ -68,6 +68,12 @@ static void list_candidates(const mz_situation *s, const mz_search_result *r, do
     c->prediction = mz_outlook_of(s, &c->plan).prediction;
     mz_outlook_why_not(s, &c->plan, exp(r->kept[i].energy), &out->plan, cost, c->why_not);
   }
+}
+
+/* Says how much the chosen plan was given, and what decided it. */
+static void take_assigned(const mz_assigned *assigned, mz_proposal *out) {
+  out->binding = assigned->binding;
+  mz_assign_text(assigned->clamps, out->assigned, sizeof out->assigned);
 }
 
 static void say_found(const mz_situation *s, const mz_search_result *r, const mz_outlook *base, mz_proposal *out) {
@@ -143,7 +149,9 @@ static void propose(const mz_situation *s, void *context, mz_proposal *out) {
     return;
   }
   mz_search_result found;
+  mz_assigned assigned[MZ_SEARCH_KEPT_MAX];
   mz_plan_search(s, &found);
+  if (s->settings->balance) mz_plan_assign(s, &found, assigned);
   const int chosen = mz_plan_search_choose(s, &found, base.cost);
   if (chosen < 0 && advised) {
     mz_patience_quiet(&m->patience, false);
@@ -162,6 +170,7 @@ static void propose(const mz_situation *s, void *context, mz_proposal *out) {
     return;
   }
   take(s, &found.kept[chosen].plan, out);
+  if (s->settings->balance) take_assigned(&assigned[chosen], out);
   list_candidates(s, &found, exp(found.kept[chosen].energy), out);
   say_found(s, &found, &base, out);
 }

@@ -7,7 +7,7 @@
 #include "allocator/pipeline/allocation_settings.h"
 #include "allocator/predictors/champion.h"
 
-enum { MZ_CANDIDATES_MAX = 8, MZ_REASON_BYTES = 240 };
+enum { MZ_CANDIDATES_MAX = 8, MZ_REASON_BYTES = 240, MZ_ASSIGNED_BYTES = 256 };
 
 typedef struct mz_situation {
   const mz_pipeline *pipeline;
@@ -40,7 +40,9 @@ typedef struct mz_proposal {
   bool demanded; /* asked for by a threshold, not by a predicted gain: the least gain is not asked of it, verification is */
   mz_candidate candidates[MZ_CANDIDATES_MAX]; /* the best that were looked at, best first */
   int candidate_count;
-  const char *binding;          /* the limit that kept a better plan out: "limits.cpu_max", "knob range", "" */
+  const char *binding; /* the limit that kept a better plan out: "limits.cpu_max", "knob range", "" */
+  char assigned
+      [MZ_ASSIGNED_BYTES];      /* how much of each resource the plan was given (balance/assign.h), in words; "": not by that */
   char reason[MZ_REASON_BYTES]; /* a sentence with numbers */
 } mz_proposal;
 

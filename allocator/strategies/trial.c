@@ -3,6 +3,8 @@
 #include <math.h>
 
 static const double PLAIN_SPEED = 0.7, CONFIDENCE = 0.9;
+static const double REVERSAL_CONFIDENCE = 0.998,
+                    REVERSAL_MARGIN = 3; /* the margin: times what the old plan's two blocks differ by */
 enum { SETTLING_ROUNDS = 2, SLOW_ROUNDS = 2, PLAIN_ROUNDS = 3 };
 
 /* ---- rounds ---- */
@@ -31,10 +33,31 @@ static double slowest(const mz_rounds *rounds) {
   return most;
 }
 
+/* The last `count` rounds that were added, at most as many as there are. */
+static mz_rounds last_of(const mz_rounds *rounds, int count) {
+  mz_rounds last = {0};
+  if (count > rounds->count) count = rounds->count;
+  for (int i = 0; i < count; i++)
+    mz_rounds_add(&last, rounds->seconds[(rounds->next + MZ_TRIAL_ROUNDS - count + i) % MZ_TRIAL_ROUNDS]);
+  return last;
+}
+
 static double fastest(const mz_rounds *rounds) {
   double least = INFINITY;
   for (int i = 0; i < rounds->count; i++) least = fmin(least, rounds->seconds[i]);
   return least;
+}
+
+/* The usual round: the median of the means of all pairs of logarithms (Hodges & Lehmann 1963). Where rounds are log-normal it varies by 2 %
+ * more than their mean; a few that something else held up hardly move it, and would the mean. */
+static double usual_s(const mz_rounds *rounds) {
+  double logs[MZ_TRIAL_ROUNDS], means[MZ_TRIAL_ROUNDS * (MZ_TRIAL_ROUNDS + 1) / 2];
+  int pairs = 0;
+  for (int i = 0; i < rounds->count; i++) {
+    logs[i] = log(rounds->seconds[i]);
+    for (int j = 0; j <= i; j++) means[pairs++] = (logs[i] + logs[j]) / 2;
+  }
+  return exp(mz_median(means, pairs));
 }
 
 /* ---- trial ---- */
@@ -78,14 +101,27 @@ static mz_side draw(mz_trial *trial) {
   return trial->leads;
 }
 
-/* Before the first pair the new plan does, by what was predicted of it. */
-static bool leads(const mz_trial *trial) { return trial->side == (trial->ratios.mean >= 0 ? MZ_SIDE_NEW : MZ_SIDE_OLD); }
+/* Before the first pair neither does: what was predicted is what is to be shown. */
+static bool leads(const mz_trial *trial) {
+  return trial->ratios.count > 0 && trial->side == (trial->ratios.mean >= 0 ? MZ_SIDE_NEW : MZ_SIDE_OLD);
+}
+
+/* A reversal (ABA): the new plan's first block lies between the old plan's rounds before and after it. A level that rises or falls all
+ * along lies between theirs, so the block is compared with both; how far a level wanders to and fro shows in how much those two differ. */
+static bool is_slower_than_before_and_after(const mz_trial *trial) {
+  const mz_rounds *new = &trial->rounds[MZ_SIDE_NEW], *after = &trial->block;
+  const mz_rounds before = last_of(&trial->rounds[MZ_SIDE_OLD], after->count);
+  const mz_interval first = mz_speed_ratio(before.seconds, before.count, new->seconds, new->count, REVERSAL_CONFIDENCE),
+                    second = mz_speed_ratio(after->seconds, after->count, new->seconds, new->count, REVERSAL_CONFIDENCE);
+  const double least = exp(-trial->concession) / trial->worth, apart = fabs(log(first.estimate / second.estimate));
+  return fmax(first.high, second.high) < least && log(least / fmax(first.estimate, second.estimate)) > REVERSAL_MARGIN * apart;
+}
 
 void mz_trial_window(mz_trial *trial, bool counts) {
   if (trial->block.count == 0) return;
   if (counts && ++trial->windows < MZ_TRIAL_LEAD && leads(trial)) return;
   const bool first = !(trial->first_s > 0);
-  const double seconds = mz_mean_winsorised(trial->block.seconds, trial->block.count);
+  const double seconds = usual_s(&trial->block);
   mz_rounds *all = &trial->rounds[trial->side];
   trial->blocks++;
   if (!counts) {
@@ -93,8 +129,13 @@ void mz_trial_window(mz_trial *trial, bool counts) {
     begin_block(trial, draw(trial));
     return;
   }
+  if (!first && trial->drawn == 1) trial->slower = is_slower_than_before_and_after(trial);
   all->warming = false;
-  for (int i = 0; i < trial->block.count; i++) mz_rounds_add(all, trial->block.seconds[i]);
+  for (int i = 0; i < trial->block.count; i++) {
+    mz_rounds_add(all, trial->block.seconds[i]);
+    trial->sum_s[trial->side] += trial->block.seconds[i];
+    trial->summed[trial->side]++;
+  }
   if (first) {
     trial->first_s = seconds;
     begin_block(trial, other_than(trial->side));
@@ -120,13 +161,22 @@ static mz_verdict plain(const mz_trial *trial) {
   return PLAIN_SPEED * fastest(new) / trial->worth > slowest(old) ? MZ_VERDICT_REVERT : MZ_VERDICT_WAIT;
 }
 
+/* Every round counts here, also one that the plan itself held up now and then, which a usual round does not show. */
+static bool mean_allows(const mz_trial *trial) {
+  const double old_s = trial->sum_s[MZ_SIDE_OLD] / trial->summed[MZ_SIDE_OLD],
+               new_s = trial->sum_s[MZ_SIDE_NEW] / trial->summed[MZ_SIDE_NEW];
+  return log(trial->worth * old_s / new_s) > -trial->concession;
+}
+
 mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interval *ratio) {
   const mz_interval logs = mz_sequence_interval(&trial->ratios, CONFIDENCE);
   *ratio = (mz_interval){.estimate = exp(logs.estimate), .low = exp(logs.low), .high = exp(logs.high)};
   const mz_verdict verdict = plain(trial);
   if (verdict != MZ_VERDICT_WAIT) return verdict;
+  if (trial->slower) return MZ_VERDICT_REVERT;
   if (trial->ratios.count >= pairs_min) {
-    if (logs.low > 0 || (trial->concession > 0 && logs.low >= -trial->concession)) return MZ_VERDICT_CONFIRM;
+    const bool shown = logs.low > 0 || (trial->concession > 0 && logs.low >= -trial->concession);
+    if (shown && mean_allows(trial)) return MZ_VERDICT_CONFIRM;
     if (logs.high < (trial->concession > 0 ? -trial->concession : trial->gain_min)) return MZ_VERDICT_REVERT;
   }
   return is_over(trial, pairs_min) ? MZ_VERDICT_REVERT : MZ_VERDICT_WAIT;

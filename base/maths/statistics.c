@@ -31,11 +31,6 @@ static int winsorise(double *values, int n) {
   return n - 2 * cut;
 }
 
-double mz_mean_winsorised(double *values, int n) {
-  winsorise(values, n);
-  return mz_mean(values, n);
-}
-
 static double quantile_of_sorted(const double *values, int n, double p) {
   const double at = (n - 1) * p;
   const int below = (int)at;

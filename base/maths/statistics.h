@@ -5,9 +5,8 @@
 #include "base/status.h"
 #include <stdint.h>
 
-/* The median of n >= 1 values, which may be left in another order. */
+/* The mean, and the median, of n >= 1 values, which may be left in another order. */
 double mz_mean(double *values, int n);
-double mz_mean_winsorised(double *values, int n); /* the lowest and the highest tenth count as their neighbours */
 double mz_median(double *values, int n);
 /* p in [0, 1]; linear between order statistics, h = (n − 1) p (Hyndman & Fan 1996, type 7). */
 double mz_quantile(double *values, int n, double p);

@@ -92,6 +92,16 @@ static void print_stages(const cJSON *window) {
   printf("\n");
 }
 
+/* How far predictions were off before a baseline run, and at its end. */
+static void print_baseline(const cJSON *baseline) {
+  const double before = mz_json_number_or_nan(baseline, "before"), after = mz_json_number_or_nan(baseline, "after");
+  if (!baseline) return;
+  printf("  a baseline ended, of %.0f windows", mz_json_number_or_nan(baseline, "windows"));
+  if (isfinite(before)) printf("; before it the plan took %.3g times what was predicted", exp(before));
+  if (isfinite(after)) printf("%s in its last one %.3g times", isfinite(before) ? "," : ";", exp(after));
+  printf("\n");
+}
+
 static void print_long(const cJSON *d) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], e[MZ_TEXT_SIZE];
   printf("Phase %.0f, strategy %s.\n  plan: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "strategy"));
@@ -105,10 +115,12 @@ static void print_long(const cJSON *d) {
   print_plan(item(d, "next"), item(d, "plan"));
   printf("\n  why: %s\n", mz_json_text_or_empty(d, "reason"));
   if (isfinite(mz_json_number_or_nan(d, "ratio")) && !isfinite(mz_json_number_or_nan(d, "ratio_high")))
-    printf("  the trial's speed over the old plan's: %.3f, shown by every round\n", mz_json_number_or_nan(d, "ratio"));
+    printf("  the trial's speed over the old plan's: %.3f, shown by its rounds\n", mz_json_number_or_nan(d, "ratio"));
   else if (isfinite(mz_json_number_or_nan(d, "ratio")))
     printf("  the trial's speed over the old plan's: %.3f (90 %%: %.3f to %.3f)\n", mz_json_number_or_nan(d, "ratio"),
            mz_json_number_or_nan(d, "ratio_low"), mz_json_number_or_nan(d, "ratio_high"));
+  print_baseline(item(d, "baseline"));
+  if (mz_json_text_or_empty(d, "assigned")[0]) printf("  assigned: %s\n", mz_json_text_or_empty(d, "assigned"));
   if (mz_json_text_or_empty(d, "binding")[0]) printf("  bound by %s\n", mz_json_text_or_empty(d, "binding"));
   if (mz_json_text_or_empty(d, "refused")[0]) printf("  could not be carried out: %s\n", mz_json_text_or_empty(d, "refused"));
   const cJSON *candidate;

@@ -193,7 +193,7 @@ static mz_status decide(mz_simulated_cell *c, const mz_plan *plan) {
   mz_allocator_decide(c->allocator, &window, &c->decision);
   c->changes += c->decision.action == MZ_DECISION_TRY || c->decision.action == MZ_DECISION_REVERT;
   c->reverts += c->decision.action == MZ_DECISION_REVERT;
-  c->window_s = mz_window_next_s(c->window_s, c->decision.action == MZ_DECISION_KEEP);
+  c->window_s = mz_window_next_s(c->window_s, c->decision.calm);
   c->told = 0;
   c->meter = (mz_window_meter){0};
   c->usage = (mz_usage){0};

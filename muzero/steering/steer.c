@@ -56,6 +56,19 @@ static mz_status add_history(mz_steer *s, const mz_plan *plan) {
   return mz_history_add(s->history, &s->outset.pipeline, &row);
 }
 
+/* ---- time ---- */
+
+/* Tells how long the decision took that was begun at `start_ns`. */
+static void spend(mz_steer *s, uint64_t start_ns) {
+  mz_allocator_spent(s->allocator, 1e-9 * (double)(mz_clock_ns() - start_ns), &s->decision);
+}
+
+static void begin(mz_steer *s) {
+  const uint64_t start_ns = mz_clock_ns();
+  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  spend(s, start_ns);
+}
+
 /* ---- opening ---- */
 
 /* A run trains, and the other predictors predict, without networks that cannot be had. */
@@ -92,7 +105,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->options.bounds = s->bounds;
   if (strategy->learns) open_pretrained(s, settings->allocation.pretrained);
   MZ_TRY_CLEANUP(mz_allocator_create(&s->allocator, &s->options));
-  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  begin(s);
   *out = s;
 cleanup:
   if (status != MZ_OK) mz_steer_free(s);
@@ -158,7 +171,7 @@ mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocat
   s->window_s = MZ_WINDOW_LEAST_S;
   s->window.number = 0;
   mz_window_begin(&s->meter, s->state, workers);
-  mz_allocator_begin(s->allocator, 0, 0, &s->decision);
+  begin(s);
   MZ_TRY(begin_section(s));
   const mz_knobs knobs = mz_steer_knobs(s);
   return mz_workers_resize(workers, &knobs);
@@ -243,7 +256,9 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
   if (mz_steer_adapt(s, workers)) return MZ_OK;
   const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
   read_window(s, workers, stats, score);
+  const uint64_t start_ns = mz_clock_ns();
   mz_allocator_decide(s->allocator, &s->window, &s->decision);
+  spend(s, start_ns);
   char why[MZ_MESSAGE_MAX];
   const char *refused = NULL;
   const mz_plan *wanted = mz_allocator_plan(s->allocator);
@@ -251,7 +266,7 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
     refused = carry_out(s, workers, !mz_plan_equal(&s->outset.pipeline, &before, wanted), why);
   MZ_TRY(mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, s->rounds, s->round_count, &s->window, refused));
   s->round_count = 0;
-  s->window_s = mz_window_next_s(s->window_s, s->decision.action == MZ_DECISION_KEEP);
+  s->window_s = mz_window_next_s(s->window_s, s->decision.calm);
   mz_window_begin(&s->meter, s->state, workers);
   return add_history(s, &in_force);
 }

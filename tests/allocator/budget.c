@@ -20,8 +20,34 @@ static void a_credit_of_three_refills_by_one_in_sixteen_windows(void **state) {
     mz_budget_window(&b);
   }
   assert_int_equal(mz_budget_wait(&b), 0);
+  mz_budget_keep(&b);
   mz_budget_revert(&b);
   assert_int_equal(mz_budget_wait(&b), MZ_REFILL_WINDOWS);
+}
+
+static int wait_after(mz_budget *b) {
+  const int wait = mz_budget_wait(b);
+  for (int i = 0; i < wait; i++) mz_budget_window(b);
+  return wait;
+}
+
+/* A change that is undone as soon as one is allowed, again and again. */
+static void each_further_one_in_a_row_doubles_the_wait(void **state) {
+  (void)state;
+  static const int waits[] = {16, 32, 64, 128, 128};
+  mz_budget b = {0};
+  for (int kept = 0; kept < 2; kept++) {
+    while (mz_budget_wait(&b) == 0) mz_budget_revert(&b);
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+      assert_int_equal(wait_after(&b), waits[i]);
+      assert_int_equal(mz_budget_wait(&b), 0);
+      mz_budget_revert(&b);
+    }
+    wait_after(&b);
+    mz_budget_keep(&b); /* it is as at first, but for the two that are still spent */
+    assert_int_equal(mz_budget_refill(&b), MZ_REFILL_WINDOWS);
+    for (int i = 0; i < 2 * MZ_REFILL_WINDOWS; i++) mz_budget_window(&b);
+  }
 }
 
 static void windows_count_from_the_first_that_is_spent(void **state) {
@@ -51,9 +77,22 @@ static void exploring_has_a_share_of_the_time(void **state) {
   assert_false(mz_budget_explores(&b));
 }
 
+static void deciding_has_a_smaller_one(void **state) {
+  (void)state;
+  mz_budget b = {0};
+  assert_true(mz_budget_decides(&b)); /* the first decision comes before any round */
+  mz_budget_decided(&b, 0.01);
+  assert_false(mz_budget_decides(&b));
+  for (int i = 0; i < 2; i++) mz_budget_round(&b, 0.9, 0);
+  assert_false(mz_budget_decides(&b));
+  mz_budget_round(&b, 0.3, 0); /* 0.01 s of 2.1 s */
+  assert_true(mz_budget_decides(&b));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_credit_of_three_refills_by_one_in_sixteen_windows),
-                                     cmocka_unit_test(windows_count_from_the_first_that_is_spent),
-                                     cmocka_unit_test(exploring_has_a_share_of_the_time)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_credit_of_three_refills_by_one_in_sixteen_windows),
+      cmocka_unit_test(each_further_one_in_a_row_doubles_the_wait), cmocka_unit_test(windows_count_from_the_first_that_is_spent),
+      cmocka_unit_test(exploring_has_a_share_of_the_time), cmocka_unit_test(deciding_has_a_smaller_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static result steer(shop *s, const mz_plan *start) {
     else if (r.found < 0)
       r.found = i + 1;
   }
-  r.plan = *mz_allocator_plan(a);
+  r.plan = *mz_allocator_kept(a);
   r.unit_s = shop_round_s(&r.plan, NULL);
   r.off = cost_of(s, &r.plan) / least;
   char text[128], optimal[128];
@@ -68,7 +68,7 @@ static void test_adaptive_finds_it_too(void **state) {
     shop s = shop_open("adaptive", 0.02, seed);
     const result r = steer(&s, &plain);
     assert_in_range(r.found, 1, 12);
-    assert_int_equal(r.tried, r.confirmed + r.reverted);
+    assert_in_range(r.tried - r.confirmed - r.reverted, 0, 1); /* one may be on trial */
   }
 }
 
@@ -92,7 +92,7 @@ static void test_ablations_of_adaptive(void **state) {
     shop s = shop_open("adaptive", 0.02, 3);
     snprintf(s.settings.predictor, sizeof s.settings.predictor, "%s", mz_predictor_name(i));
     const result r = steer(&s, &plain);
-    assert_true(r.off < (strcmp(mz_predictor_name(i), "last") == 0 ? 4 : 2.5));
+    assert_true(r.off < 1.15);
   }
   shop s = shop_open("adaptive", 0.02, 3);
   s.settings.search = MZ_SEARCH_RANDOM;

@@ -18,6 +18,20 @@ static void test_every_decision_replays_byte_for_byte(void **state) {
   assert_true(tried > 5 && reverted > 0 && refused > 0 && given_up > 0); /* all of it was in there */
 }
 
+/* How long decisions took decides what the next ones do, and is an input like any other. */
+static void test_the_time_that_decisions_took_is_replayed(void **state) {
+  (void)state;
+  run r = open_run("adaptive");
+  int waited = 0;
+  for (int i = 0; i < 60; i++) {
+    r.took_s = i % 3 == 0 ? 1.0 / 3 : 0;
+    waited += strstr(record_phase(&r, NULL, NULL).reason, "deciding has taken its 0.5 %") != NULL;
+  }
+  close_run(&r);
+  assert_in_range(waited, 1, 59);
+  expect_replay(INT64_MAX, 61, 0);
+}
+
 /* ---- the form ---- */
 
 static void test_lines_have_their_keys_in_order_and_are_short(void **state) {
@@ -52,6 +66,7 @@ static mz_status check_keys(void *context, const char *line, size_t length, int6
     if (strcmp(item->string, "refused") == 0) item = item->next;
     assert_string_equal(item->string, "rounds");
     item = item->next;
+    if (item != NULL && strcmp(item->string, "took_s") == 0) item = item->next;
     if (item != NULL) assert_string_equal(item->string, "window");
     if (item != NULL) assert_null(item->next);
     *windows += item != NULL;
@@ -161,6 +176,7 @@ static void test_ten_thousand_decisions_are_looked_through(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FOLDER(test_every_decision_replays_byte_for_byte),
+      WITH_FOLDER(test_the_time_that_decisions_took_is_replayed),
       WITH_FOLDER(test_lines_have_their_keys_in_order_and_are_short),
       WITH_FOLDER(test_keys_are_those_of_the_contract),
       WITH_FOLDER(test_peeking_tells_phase_and_action),

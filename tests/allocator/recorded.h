@@ -45,6 +45,7 @@ typedef struct run {
   mz_allocator *allocator;
   mz_ledger ledger;
   int actions[MZ_DECISION_REVERT + 1], refused, given_up;
+  double took_s; /* that a decision is said to take; 0: nothing is said */
 } run;
 
 static inline void open_section(run *r, const mz_plan *start, const mz_observation *history, int count) {
@@ -72,6 +73,7 @@ static inline mz_decision record_phase(run *r, double (*slowness)(const mz_plan 
   mz_decision decision;
   shop_work(&r->shop, r->allocator, slowness, &work);
   mz_allocator_decide(r->allocator, &work.window, &decision);
+  if (r->took_s > 0) mz_allocator_spent(r->allocator, r->took_s, &decision);
   const char *refused = decision.action == MZ_DECISION_TRY ? refuse : NULL;
   if (refused != NULL) mz_allocator_refused(r->allocator, refused, &decision);
   ok(mz_ledger_append(&r->ledger, &r->shop.pipeline, &decision, work.rounds, work.round_count, &work.window, refused));

@@ -218,6 +218,6 @@ static inline void shop_work(shop *s, mz_allocator *allocator, double (*slowness
   w->round = s->round;
   w->usage.wall_s = w->wall_s;
   w->usage.rss_bytes = w->usage.rss_peak_bytes = mz_plan_bytes(&s->pipeline, mz_allocator_plan(allocator), NULL, 0);
-  w->usage.missing = 1u << MZ_SENSOR_GPU | 1u << MZ_SENSOR_PRESSURE;
+  w->usage.missing = 1u << MZ_SENSOR_GPU | 1u << MZ_SENSOR_PRESSURE | 1u << MZ_SENSOR_MEMORY;
   mz_window_quantise(w);
 }
