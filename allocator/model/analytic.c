@@ -1,7 +1,6 @@
 #include "allocator/model/analytic_parts.h"
 #include <math.h>
 
-static const double RESIDUAL_DOUBT = 0.5; /* of one plan measured two steps away a third of the residual is taken over */
 static const double NORMAL_95 = 1.6449;   /* 90 % of a normal distribution lie within so many standard deviations */
 
 /* Of a unit; *apart_s: of the steps that are in no unit's time. */
@@ -17,18 +16,6 @@ static double add_steps(const mz_analytic *model, const mz_analytic_steps *steps
   return sum;
 }
 
-/* The model's error is about the same for plans that are near: the measured plans' residuals, halved with every step (kernel
- * regression; Nadaraya 1964), drawn towards 0 where none is near. */
-static double residual_nearby(const mz_analytic *model, const mz_plan *plan) {
-  double sum = 0, weights = RESIDUAL_DOUBT;
-  for (int p = 0; p < model->plan_count; p++) {
-    const double weight = exp2(-mz_plan_distance(model->pipeline, plan, &model->plans[p].plan));
-    sum += weight * model->plans[p].residual;
-    weights += weight;
-  }
-  return sum / weights;
-}
-
 bool mz_analytic_measured(const mz_analytic *model, const mz_plan *plan) {
   for (int p = 0; p < model->plan_count; p++)
     if (mz_plan_equal(model->pipeline, plan, &model->plans[p].plan)) return true;
@@ -40,7 +27,7 @@ mz_prediction mz_analytic_predict(const mz_analytic *model, const mz_plan *plan)
   mz_analytic_take_apart(model, plan, &parts);
   double apart_s;
   const double seconds = add_steps(model, &parts.steps, NULL, &apart_s);
-  if (parts.unknown || !(seconds > 0) || !isfinite(seconds)) return (mz_prediction)MZ_UNPREDICTED;
+  if (!mz_analytic_covers(model, plan) || !(seconds > 0) || !isfinite(seconds)) return (mz_prediction)MZ_UNPREDICTED;
   const double scaled = log(seconds) + model->log_scale;
   double log_s = NAN, sigma = model->sigma;
   for (int p = 0; p < model->plan_count && isnan(log_s); p++) {
@@ -48,7 +35,7 @@ mz_prediction mz_analytic_predict(const mz_analytic *model, const mz_plan *plan)
     log_s = scaled + model->plans[p].residual;
     sigma = model->plans[p].sigma;
   }
-  if (isnan(log_s)) log_s = scaled + residual_nearby(model, plan);
+  if (isnan(log_s)) log_s = scaled + mz_analytic_residual_nearby(model, plan, -1);
   return (mz_prediction){exp(log_s), exp(log_s - NORMAL_95 * sigma), exp(log_s + NORMAL_95 * sigma), apart_s};
 }
 

@@ -1,6 +1,6 @@
-#include "allocator/model/analytic_parts.h"
-#include "allocator/model/drift.h"
+#include "allocator/model/analytic_costs.h"
 #include <math.h>
+#include <string.h>
 
 enum {
   FIT_MAX = MZ_DRIFT_WINDOWS_MAX,
@@ -10,8 +10,8 @@ enum {
 };
 static const double AGE_HALF = 32;        /* observations; what is older weighs half as much */
 static const double NOISE_USUAL = 0.05;   /* of a round; windows much noisier than that weigh less */
-static const double PROBE_WEIGHT = 0.1;   /* of a probe, against an observation's 1 */
-static const double FIXED_DOUBT = 1e-3;   /* only one batch size seen: its cost is per item until there is evidence otherwise */
+static const double RESIDUAL_DOUBT = 0.5; /* of one plan measured two steps away a third of the residual is taken over */
+static const double FAR = 0;
 static const double SERIAL_WEIGHT = 0.1;  /* of the pipeline's own word */
 static const double SCALE_DOUBT = 0.1;    /* plans' worth of a prior at 0: pipelines are off as a whole rather than by plan */
 static const double SHAPE_WEIGHT = 0.01;  /* of the priors of gamma and contention */
@@ -20,52 +20,6 @@ static const double NOISE_LEAST = 0.01;   /* no window is known better than that
 static const double GAMMA_USUAL = 4, GAMMA_MAX = 10, CONTENTION_USUAL = 1, CONTENTION_MAX = 2, VARIATION_USUAL = 0.02;
 
 static bool is_positive(double value) { return value > 0 && isfinite(value); }
-
-/* ---- costs of a stage ---- */
-
-/* Weighted least squares of y = fixed · x + item on relative errors, both at least 0. */
-typedef struct line {
-  double xx, x, one, xy, y; /* sums of w·x²/y², w·x/y², w/y², w·x/y, w/y */
-} line;
-
-static void line_add(line *l, double x, double y, double weight) {
-  l->xx += weight * x * x / (y * y);
-  l->x += weight * x / (y * y);
-  l->one += weight / (y * y);
-  l->xy += weight * x / y;
-  l->y += weight / y;
-}
-
-static void line_solve(const line *l, double *fixed, double *item) {
-  *fixed = *item = 0;
-  if (!(l->one > 0)) return;
-  const double xx = l->xx * (1 + FIXED_DOUBT), determinant = xx * l->one - l->x * l->x;
-  *fixed = (l->xy * l->one - l->x * l->y) / determinant;
-  *item = (xx * l->y - l->x * l->xy) / determinant;
-  if (!(*fixed >= 0)) {
-    *fixed = 0;
-    *item = l->y / l->one;
-  } else if (!(*item >= 0)) {
-    *fixed = l->xy / xx;
-    *item = 0;
-  }
-}
-
-/* seconds: of the probes, on cores or on the device. */
-static void add_probes(line *l, const mz_probes *probes, const double *seconds, double level, double weight) {
-  for (int i = 0; i < mz_probes_count(probes); i++)
-    if (is_positive(seconds[i])) line_add(l, 1 / probes->batch[i], level * seconds[i], weight);
-}
-
-static mz_analytic_cost cost_of_probes(const mz_probes *probes) {
-  mz_analytic_cost cost;
-  line on_cores = {0}, on_device = {0};
-  add_probes(&on_cores, probes, probes->cpu_s, 1, 1);
-  add_probes(&on_device, probes, probes->device_s, 1, 1);
-  line_solve(&on_cores, &cost.fixed_s, &cost.item_s);
-  line_solve(&on_device, &cost.device_fixed_s, &cost.device_item_s);
-  return cost;
-}
 
 void mz_analytic_init(mz_analytic *model, const mz_pipeline *pipeline, double cores) {
   *model = (mz_analytic){.pipeline = pipeline,
@@ -78,73 +32,7 @@ void mz_analytic_init(mz_analytic *model, const mz_pipeline *pipeline, double co
     const mz_pipeline_stage *p = &pipeline->stages[s];
     mz_analytic_stage *stage = &model->stages[s];
     *stage = (mz_analytic_stage){.items = is_positive(p->items) ? p->items : 0, .serial = p->serial};
-    for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) stage->costs[kind] = cost_of_probes(&p->probes[kind]);
-  }
-}
-
-typedef struct point {
-  const mz_observation *seen;
-  double weight; /* by age and noise; within a plan they add up to less than 1 */
-  int plan;      /* −1: none of the newest */
-  double log_s;
-  mz_analytic_steps steps;
-} point;
-
-static double possible_s(double seconds, double items) {
-  const double item_s = seconds / items;
-  return is_positive(items) && item_s > 1e-12 && item_s < 1e12 ? item_s : 0;
-}
-
-/* CPU seconds per item; 0: unknown, or so far out that it can be no measurement. A clock of CPU time may be missing, one of wall
- * time never is. */
-static double item_cpu_s(const mz_stage_sample *sample) {
-  return possible_s(is_positive(sample->cpu_s) ? sample->cpu_s : sample->busy_s - sample->device_s, sample->items);
-}
-static double item_device_s(const mz_stage_sample *sample) { return possible_s(sample->device_s, sample->items); }
-
-/* Weighted sum of log(observed / probed). */
-typedef struct level {
-  double sum, weight;
-} level;
-
-/* Probes were timed alone, on an idle machine: their shape over batch sizes counts, brought to the level that was observed. Returns that
- * level, of weight 0 where nothing was observed: what the probes say stays. */
-static level fit_line(double *fixed, double *item, const mz_probes *probes, const double *probe_s, const mz_analytic *model, int s,
-                      mz_device_kind kind, double (*item_s)(const mz_stage_sample *), const point *points, int count) {
-  line l = {0};
-  level seen = {0};
-  for (int i = 0; i < count; i++) {
-    const double seconds = item_s(&points[i].seen->stages[s]);
-    if (seconds <= 0 || mz_stage_kind(model->pipeline, s, &points[i].seen->plan) != kind) continue;
-    const double calls = mz_analytic_calls(model->pipeline, s, &points[i].seen->plan);
-    const double probed_s = calls * *fixed + *item;
-    line_add(&l, calls, seconds, points[i].weight);
-    seen.weight += points[i].weight;
-    if (probed_s > 0) seen.sum += points[i].weight * log(seconds / probed_s);
-  }
-  if (seen.weight == 0) return seen;
-  add_probes(&l, probes, probe_s, exp(seen.sum / seen.weight), PROBE_WEIGHT);
-  line_solve(&l, fixed, item);
-  return seen;
-}
-
-/* Threads that share cores, and an agent that learns, change what an item costs on cores alike on any kind of device; what it costs on
- * a device is seen there alone. */
-static void fit_costs(mz_analytic *model, int s, const point *points, int count) {
-  const mz_pipeline_stage *p = &model->pipeline->stages[s];
-  level all = {0}, on[MZ_DEVICE_KINDS];
-  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) {
-    const mz_probes *probes = &p->probes[kind];
-    mz_analytic_cost *cost = &model->stages[s].costs[kind];
-    on[kind] = fit_line(&cost->fixed_s, &cost->item_s, probes, probes->cpu_s, model, s, kind, item_cpu_s, points, count);
-    fit_line(&cost->device_fixed_s, &cost->device_item_s, probes, probes->device_s, model, s, kind, item_device_s, points, count);
-    if (mz_probes_count(probes) > 0) all.sum += on[kind].sum, all.weight += on[kind].weight;
-  }
-  for (int kind = 0; kind < MZ_DEVICE_KINDS && all.weight > 0; kind++) {
-    mz_analytic_cost *cost = &model->stages[s].costs[kind];
-    if (on[kind].weight > 0) continue;
-    cost->fixed_s *= exp(all.sum / all.weight);
-    cost->item_s *= exp(all.sum / all.weight);
+    for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) stage->costs[kind] = mz_analytic_probed(&p->probes[kind]);
   }
 }
 
@@ -153,7 +41,7 @@ static void fit_costs(mz_analytic *model, int s, const point *points, int count)
 /* The share that explains how long a stage was at work, its threads' waiting for cores taken out. It shows the more of itself,
  * the more threads there were. A producer's threads wait for room while it is at work: its elapsed time says nothing; nor does that
  * of a stage on a GPU, which has part of it. */
-static void fit_serial(mz_analytic *model, const point *points, int count) {
+static void fit_serial(mz_analytic *model, const mz_analytic_point *points, int count) {
   const mz_pipeline *pipeline = model->pipeline;
   double serial[MZ_STAGES_MAX] = {0}, weights[MZ_STAGES_MAX] = {0};
   for (int i = 0; i < count; i++) {
@@ -192,26 +80,42 @@ static void residuals_add(residuals *r, double residual, double weight) {
 static bool had_nothing_to_do(const mz_pipeline *pipeline, const mz_observation *seen, int stage) {
   if (!(seen->stages[stage].items == 0 && seen->stages[stage].busy_s == 0)) return false;
   for (int s = 0; s < pipeline->stage_count; s++)
-    if (item_cpu_s(&seen->stages[s]) > 0) return true;
+    if (mz_analytic_item_cpu_s(&seen->stages[s]) > 0) return true;
   return false;
 }
 
 /* Each observation has its own items. */
 static void take_items(mz_analytic *model, const mz_observation *seen) {
   for (int s = 0; s < model->pipeline->stage_count; s++) {
-    if (item_cpu_s(&seen->stages[s]) > 0)
+    if (mz_analytic_item_cpu_s(&seen->stages[s]) > 0)
       model->stages[s].items = seen->stages[s].items;
     else if (had_nothing_to_do(model->pipeline, seen, s))
       model->stages[s].items = 0;
   }
 }
 
+/* Each observation at its own level of cost. */
+static void take_apart(mz_analytic *model, mz_analytic_point *points, int count) {
+  mz_analytic_cost newest[MZ_STAGES_MAX][MZ_DEVICE_KINDS];
+  for (int s = 0; s < model->pipeline->stage_count; s++) memcpy(newest[s], model->stages[s].costs, sizeof newest[s]);
+  for (int i = count - 1; i >= 0; i--) {
+    mz_analytic_parts parts;
+    take_items(model, points[i].seen);
+    for (int s = 0; s < model->pipeline->stage_count; s++)
+      for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++)
+        model->stages[s].costs[kind] = mz_analytic_cost_at(&newest[s][kind], &points[i].levels[s]);
+    mz_analytic_take_apart(model, &points[i].seen->plan, &parts);
+    points[i].steps = parts.steps;
+  }
+  for (int s = 0; s < model->pipeline->stage_count; s++) memcpy(model->stages[s].costs, newest[s], sizeof newest[s]);
+}
+
 /* A unit is expected to have the newest observation's items, of a stage that has work now and then so many as it has in the mean. */
-static void expect_items(mz_analytic *model, const point *points, int count) {
+static void expect_items(mz_analytic *model, const mz_analytic_point *points, int count) {
   for (int s = 0; s < model->pipeline->stage_count; s++) {
     double newest = 0, at_work = 0, known = 0;
     for (int i = count - 1; i >= 0; i--) {
-      const bool works = item_cpu_s(&points[i].seen->stages[s]) > 0;
+      const bool works = mz_analytic_item_cpu_s(&points[i].seen->stages[s]) > 0;
       if (!works && !had_nothing_to_do(model->pipeline, points[i].seen, s)) continue;
       known += points[i].weight;
       if (!works) continue;
@@ -230,7 +134,7 @@ static double point_s(const mz_analytic_steps *steps, const double *overlap_s, d
 }
 
 /* Over a grid: gamma by ratios of 10^(1/12), contention by halves; the scale follows from either. */
-static void fit_shape(mz_analytic *model, const point *points, int count) {
+static void fit_shape(mz_analytic *model, const mz_analytic_point *points, int count) {
   double best = INFINITY;
   for (int g = 0; g < GAMMAS; g++) {
     const double gamma = pow(GAMMA_MAX, (double)g / (GAMMAS - 1));
@@ -263,11 +167,6 @@ static void fit_shape(mz_analytic *model, const point *points, int count) {
 
 /* ---- drift ---- */
 
-static double noise_variance(const point *p) {
-  const double spread = p->seen->noise;
-  return fmax(is_positive(spread) ? spread * spread / fmax(p->seen->rounds, 1) : 0, NOISE_LEAST * NOISE_LEAST);
-}
-
 static double predicted_s(const mz_analytic *model, const mz_analytic_steps *steps) {
   double overlap_s[MZ_STAGES_MAX];
   for (int step = 0; step < steps->count; step++)
@@ -276,13 +175,13 @@ static double predicted_s(const mz_analytic *model, const mz_analytic_steps *ste
 }
 
 /* Brings every point to the newest one's level of cost, as if all had been measured now. */
-static void take_out_drift(mz_analytic *model, point *points, int count) {
+static void take_out_drift(mz_analytic *model, mz_analytic_point *points, int count) {
   mz_drift drift = {.count = count};
   for (int i = 0; i < count; i++) {
     const double seconds = predicted_s(model, &points[i].steps);
     drift.plan[i] = is_positive(seconds) ? points[i].plan : -1;
     drift.residual[i] = is_positive(seconds) ? points[i].log_s - log(seconds) : 0;
-    drift.variance[i] = noise_variance(&points[i]);
+    drift.variance[i] = points[i].variance;
     drift.run[i] = points[i].seen->run;
   }
   mz_drift_fit(&drift, SIGMA_UNKNOWN);
@@ -292,13 +191,24 @@ static void take_out_drift(mz_analytic *model, point *points, int count) {
 
 /* ---- plans ---- */
 
+double mz_analytic_residual_nearby(const mz_analytic *model, const mz_plan *plan, int but) {
+  double sum = 0, weights = RESIDUAL_DOUBT;
+  for (int p = 0; p < model->plan_count; p++) {
+    if (p == but) continue;
+    const double weight = exp2(-mz_plan_distance(model->pipeline, plan, &model->plans[p].plan));
+    sum += weight * model->plans[p].residual;
+    weights += weight;
+  }
+  return sum / weights;
+}
+
 /* Computes each plan's residuals less the scale, and how far a plan that was not measured may be off: each plan is
- * predicted with the scale that all others give. */
-static void fit_plans(mz_analytic *model, const point *points, int count) {
+ * predicted by all others, as such a plan would be. */
+static void fit_plans(mz_analytic *model, const mz_analytic_point *points, int count) {
   residuals all = {0}, of[MZ_RESIDUALS_MAX] = {{0}};
   double noise[MZ_RESIDUALS_MAX] = {0}, noise_all = 0;
   for (int i = 0; i < count; i++) {
-    const double seconds = predicted_s(model, &points[i].steps), variance = noise_variance(&points[i]);
+    const double seconds = predicted_s(model, &points[i].steps), variance = points[i].variance;
     if (points[i].plan < 0 || !is_positive(seconds)) continue;
     const double residual = points[i].log_s - log(seconds);
     residuals_add(&all, residual, points[i].weight);
@@ -308,10 +218,12 @@ static void fit_plans(mz_analytic *model, const point *points, int count) {
   }
   double squares = 0;
   int plans = 0;
+  for (int p = 0; p < model->plan_count; p++)
+    model->plans[p].residual = of[p].weight > 0 ? of[p].sum / of[p].weight - model->log_scale : 0;
   for (int p = 0; p < model->plan_count; p++) {
     if (of[p].weight == 0) continue;
-    const double others = (all.sum - of[p].sum) / (all.weight - of[p].weight + SCALE_DOUBT);
-    const double error = of[p].sum / of[p].weight - others;
+    const double others = (all.sum - of[p].sum) / (all.weight - of[p].weight + SCALE_DOUBT) - model->log_scale;
+    const double error = model->plans[p].residual - others * FAR - (1 - FAR) * mz_analytic_residual_nearby(model, &model->plans[p].plan, p);
     squares += error * error;
     plans++;
   }
@@ -322,7 +234,7 @@ static void fit_plans(mz_analytic *model, const point *points, int count) {
     if (of[p].weight == 0) continue;
     const double between = model->sigma * model->sigma, drift = model->drift * model->drift;
     const double within = drift + noise[p] / of[p].weight / model->plans[p].count;
-    model->plans[p].residual = (of[p].sum / of[p].weight - model->log_scale) * between / (between + within);
+    model->plans[p].residual *= between / (between + within);
     model->plans[p].sigma = sqrt(between * within / (between + within));
   }
 }
@@ -343,16 +255,17 @@ static int number_plan(mz_analytic *model, const mz_plan *plan) {
 
 /* Newest first. Windows of one plan agree with one another more than with the model: together they weigh less than 1, so that a
  * plan that ran for long does not drown the others. */
-static int collect(mz_analytic *model, const mz_observation *observations, int count, point points[FIT_MAX]) {
+static int collect(mz_analytic *model, const mz_observation *observations, int count, mz_analytic_point points[FIT_MAX]) {
   double together[MZ_RESIDUALS_MAX] = {0};
   int used = 0;
   for (int i = count - 1; i >= 0 && used < FIT_MAX; i--) {
     const mz_observation *seen = &observations[i];
     if (!is_positive(seen->unit_s)) continue;
     const double spread = is_positive(seen->noise) ? seen->noise / NOISE_USUAL : 0;
-    point *p = &points[used];
+    mz_analytic_point *p = &points[used];
     p->seen = seen;
     p->log_s = log(seen->unit_s);
+    p->variance = fmax(is_positive(seen->noise) ? seen->noise * seen->noise / fmax(seen->rounds, 1) : 0, NOISE_LEAST * NOISE_LEAST);
     p->weight = exp2(-used / AGE_HALF) / (1 + spread * spread / fmax(seen->rounds, 1));
     p->plan = number_plan(model, &seen->plan);
     if (p->plan >= 0) together[p->plan] += p->weight;
@@ -363,20 +276,15 @@ static int collect(mz_analytic *model, const mz_observation *observations, int c
 }
 
 void mz_analytic_fit(mz_analytic *model, const mz_observation *observations, int count) {
-  point points[FIT_MAX];
+  mz_analytic_point points[FIT_MAX];
   const double variation = model->variation;
   mz_analytic_init(model, model->pipeline, model->cores);
   model->variation = variation;
   model->observations = collect(model, observations, count, points);
   if (model->observations == 0) return;
-  for (int s = 0; s < model->pipeline->stage_count; s++) fit_costs(model, s, points, model->observations);
+  mz_analytic_fit_costs(model, points, model->observations);
   fit_serial(model, points, model->observations);
-  for (int i = model->observations - 1; i >= 0; i--) {
-    mz_analytic_parts parts;
-    take_items(model, points[i].seen);
-    mz_analytic_take_apart(model, &points[i].seen->plan, &parts);
-    points[i].steps = parts.steps;
-  }
+  take_apart(model, points, model->observations);
   expect_items(model, points, model->observations);
   fit_shape(model, points, model->observations);
   take_out_drift(model, points, model->observations);

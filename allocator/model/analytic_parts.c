@@ -52,10 +52,15 @@ static mz_analytic_cost cost_of(const mz_analytic *model, int s, const mz_plan *
   return *cost;
 }
 
-static bool is_known_elsewhere(const mz_analytic_stage *stage) {
-  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++)
-    if (mz_analytic_cost_known(&stage->costs[kind])) return stage->items > 0;
-  return false;
+bool mz_analytic_covers(const mz_analytic *model, const mz_plan *plan) {
+  for (int s = 0; s < model->pipeline->stage_count; s++) {
+    const mz_analytic_stage *stage = &model->stages[s];
+    const mz_analytic_cost cost = cost_of(model, s, plan);
+    if (!(stage->items > 0) || mz_analytic_cost_known(&cost)) continue;
+    for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++)
+      if (mz_analytic_cost_known(&stage->costs[kind])) return false;
+  }
+  return true;
 }
 
 static void measure_stage(const mz_analytic *model, int s, const mz_plan *plan, mz_analytic_parts *out, stages *all) {
@@ -65,7 +70,6 @@ static void measure_stage(const mz_analytic *model, int s, const mz_plan *plan, 
   const double cores = cores_of(model, mz_stage_device(model->pipeline, s, plan));
   const double threads = (double)mz_stage_threads(model->pipeline, s, plan), calls = mz_analytic_calls(model->pipeline, s, plan);
   double apart = 1 / threads, share = 1 / fmin(threads, cores);
-  out->unknown = out->unknown || (!mz_analytic_cost_known(&cost) && is_known_elsewhere(stage));
   out->cpu_s[s] = stage->items * (cost.fixed_s * calls + cost.item_s);
   out->device_s[s] = stage->items * (cost.device_fixed_s * calls + cost.device_item_s);
   if (p->groups > 0) { /* rounds of one task for each thread; the last round has fewer, and a lone one may be a smaller batch */
@@ -270,7 +274,6 @@ void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_an
   mz_analytic_steps *steps = &out->steps;
   stages all;
   steps->count = 0;
-  out->unknown = false;
   for (int s = 0; s < pipeline->stage_count; s++) {
     measure_stage(model, s, plan, out, &all);
     if (pipeline->stages[s].step >= steps->count) steps->count = pipeline->stages[s].step + 1;

@@ -11,7 +11,6 @@ typedef struct mz_analytic_steps {
 } mz_analytic_steps;
 
 typedef struct mz_analytic_parts {
-  bool unknown;                   /* some stage is on a kind of device on which its cost is unknown; it counts for nothing */
   double cpu_s[MZ_STAGES_MAX];    /* items · t_s(b) */
   double device_s[MZ_STAGES_MAX]; /* items · d_s(b) */
   double alone_s[MZ_STAGES_MAX];  /* D_s: with its device to itself and never waiting */
@@ -32,6 +31,9 @@ static inline double mz_analytic_cores_s(const mz_analytic_steps *steps, int ste
 static inline bool mz_analytic_cost_known(const mz_analytic_cost *cost) {
   return cost->fixed_s > 0 || cost->item_s > 0 || cost->device_fixed_s > 0 || cost->device_item_s > 0;
 }
+/* The model's error is about the same for plans that are near. Returns the measured plans' residuals, without that of plan number
+ * `but` (−1: all), halved with every step and drawn towards 0 where none is near. (Kernel regression; Nadaraya 1964.) */
+double mz_analytic_residual_nearby(const mz_analytic *model, const mz_plan *plan, int but);
 /* CPU calls per item of a stage: 1 / batch, or what its tasks, the smaller last one included, make of it. */
 double mz_analytic_calls(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 /* Its threads then work on different items, and wait for room in the queue while the stage is at work. */

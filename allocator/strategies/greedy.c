@@ -30,6 +30,7 @@ typedef struct search {
 
 static void remember(search *s, const look *l) {
   const mz_pipeline *pipeline = s->situation->pipeline;
+  if (!isfinite(l->cost)) return; /* a stage is where nothing is known of it */
   if (s->seen_count == MZ_CANDIDATES_MAX && !(l->cost < s->seen[s->seen_count - 1].cost)) return;
   for (int i = 0; i < s->seen_count; i++)
     if (mz_plan_equal(pipeline, &l->plan, &s->seen[i].plan)) return;

@@ -16,7 +16,9 @@ static double steps_between(const mz_pipeline *pipeline, const mz_plan *plan, co
 }
 
 mz_outlook mz_outlook_of(const mz_situation *situation, const mz_plan *plan) {
-  mz_outlook o = {.prediction = mz_predict(situation->champion, situation->model, plan)};
+  mz_outlook o = {.prediction = MZ_UNPREDICTED, .cost = NAN};
+  if (!mz_analytic_covers(situation->model, plan)) return o;
+  o.prediction = mz_predict(situation->champion, situation->model, plan);
   const double steps = steps_between(situation->pipeline, plan, situation->plan), unit_s = o.prediction.unit_s;
   o.cost = unit_s * pow(o.prediction.high / unit_s, CAUTION * steps / (steps + STEPS_HALF)) + o.prediction.apart_s;
   if (situation->settings->objective == MZ_OBJECTIVE_COST)
@@ -33,7 +35,9 @@ static int64_t threads_of(const mz_pipeline *pipeline, const mz_plan *plan) {
 double mz_outlook_reserved(const mz_situation *situation, const mz_plan *a, const mz_plan *b) {
   const mz_pipeline *pipeline = situation->pipeline;
   const double least = situation->bounds->memory_min;
+  const int gpus = mz_plan_gpus(pipeline, a) - mz_plan_gpus(pipeline, b);
   const int cores = mz_plan_cores(pipeline, a) - mz_plan_cores(pipeline, b);
+  if (gpus != 0) return gpus;
   if (cores != 0) return cores;
   const double bytes = fmax(mz_plan_bytes(pipeline, a, NULL, 0), least) - fmax(mz_plan_bytes(pipeline, b, NULL, 0), least);
   return bytes != 0 ? bytes : (double)(threads_of(pipeline, a) - threads_of(pipeline, b));

@@ -1,7 +1,9 @@
-/* A second pipeline: a loop in the manner of AlphaZero, on a simulated machine of two nodes with eight cores each, steered by the same
- * code. Searchers play by the rules of the game, without a learned model of it; a network evaluates their leaves in batches, on the
- * cores of either node; moves are recorded, and a learner trains the network from replay at the same time. */
+/* A second pipeline: a loop in the manner of AlphaZero, on simulated machines, steered by the same code: two nodes with eight cores each,
+ * and sixteen cores with a GPU. Searchers play by the rules of the game, without a learned model of it; a network evaluates their leaves
+ * in batches, on the cores of either node or on the GPU; moves are recorded, and a learner trains the network from replay at the same
+ * time, on the GPU where there is one and it pays. */
 #include "allocator/allocator.h"
+#include "allocator/machine/gpu_probes.h"
 #include "allocator/machine/simulation.h"
 #include <math.h>
 #include <string.h>
@@ -13,9 +15,11 @@
 
 #include <cmocka.h>
 
-enum { SEARCHERS, LEAVES, EVALUATORS, POSITIONS, EVALUATES_ON, DRAWERS, BATCHES, LEARNERS, KNOBS };
+enum { SEARCHERS, LEAVES, EVALUATORS, POSITIONS, EVALUATES_ON, DRAWERS, BATCHES, LEARNERS, LEARNS_ON, KNOBS };
 enum { SEARCH, EVALUATE, RECORD, DRAW, LEARN, STAGES };
 enum { CORES = 16, WINDOWS = 60, ROUNDS = 8 };
+
+static const char TWO_NODES[] = "sim:cores=16,numa=2,memory=32", WITH_A_GPU[] = "sim:cores=16,gpus=1,gpu_full=16,memory=32";
 
 static mz_pipeline alphazero(const mz_sim_machine *machine) {
   mz_devices devices;
@@ -57,7 +61,7 @@ static mz_pipeline alphazero(const mz_sim_machine *machine) {
            [LEARN] = {.name = "learn",
                       .threads = LEARNERS,
                       .batch = -1,
-                      .device = -1,
+                      .device = LEARNS_ON,
                       .items = 8,
                       .serial = 0.05,
                       .probes = {{.batch = {1}, .cpu_s = {1.2e-2}}},
@@ -72,11 +76,13 @@ static mz_pipeline alphazero(const mz_sim_machine *machine) {
                 [EVALUATES_ON] = {"evaluates_on", MZ_EXACT, MZ_SCALE_CHOICE, 0, 1},
                 [DRAWERS] = {"drawers", MZ_EXACT, MZ_SCALE_LOG2, 1, 4},
                 [BATCHES] = {"batches", MZ_EXACT, MZ_SCALE_LOG2, 1, 8},
-                [LEARNERS] = {"learners", MZ_EXACT, MZ_SCALE_LOG2, 1, CORES}},
+                [LEARNERS] = {"learners", MZ_EXACT, MZ_SCALE_LOG2, 1, CORES},
+                [LEARNS_ON] = {"learns_on", MZ_EXACT, MZ_SCALE_CHOICE, 0, 0}},
   };
   mz_sim_machine_devices(machine, &devices);
   p.device_count = devices.count;
   for (int i = 0; i < devices.count; i++) p.devices[i] = devices.items[i].device;
+  if (machine->gpus > 0) p.knobs[LEARNS_ON].max = devices.count - 1;
   return p;
 }
 
@@ -90,19 +96,20 @@ typedef struct loop {
   uint64_t round;
 } loop;
 
-static void loop_open(loop *l, const char *strategy, uint64_t seed) {
-  static const mz_plan plain = {.values = {1, 1, 1, 1, 0, 1, 1, 1}};
+static void loop_open(loop *l, const char *machine, const char *strategy, uint64_t seed) {
+  static const mz_plan plain = {.values = {1, 1, 1, 1, 0, 1, 1, 1, 0}};
   mz_settings_table table = mz_allocation_table;
   *l = (loop){.simulation = {.erlang = 4, .seed = seed}};
-  assert_int_equal(mz_sim_machine_parse(&l->simulation.machine, "sim:cores=16,numa=2,memory=32"), MZ_OK);
+  assert_int_equal(mz_sim_machine_parse(&l->simulation.machine, machine), MZ_OK);
   l->pipeline = alphazero(&l->simulation.machine);
   l->simulation.pipeline = &l->pipeline;
   assert_int_equal(mz_sim_truth_from_probes(&l->pipeline, l->simulation.stages), MZ_OK);
+  assert_int_equal(mz_sim_probe_gpus(&l->pipeline, &l->simulation.machine, l->simulation.stages), MZ_OK);
   table.base = 0;
   mz_config config = {.tables = &table, .table_count = 1, .values = &l->settings};
   mz_config_defaults(&config);
   snprintf(l->settings.strategy, sizeof l->settings.strategy, "%s", strategy);
-  const mz_grants grants = {.cores = CORES, .memory_bytes = 0x1p35, .available_bytes = 0x1p34};
+  const mz_grants grants = mz_sim_machine_grants(&l->simulation.machine, CORES, 0);
   assert_int_equal(mz_bounds_resolve(&l->bounds, &l->settings, &grants), MZ_OK);
   const mz_allocator_options options = {.pipeline = &l->pipeline, .settings = &l->settings, .bounds = l->bounds, .start = plain};
   if (mz_allocator_create(&l->allocator, &options) != MZ_OK) fail_msg("%s", mz_message());
@@ -144,8 +151,8 @@ static double unit_s(const loop *l, const mz_plan *plan, uint64_t first, int uni
 /* The best of all plans but for the queues' lengths, which are at their largest; returns its time in other units than it was chosen by. */
 static double find_best(const loop *l, mz_plan *best) {
   double least = INFINITY;
-  mz_plan plan = {.values = {1, 64, 1, 1, 0, 2, 8, 1}};
-  const int free[] = {SEARCHERS, EVALUATORS, POSITIONS, EVALUATES_ON, LEARNERS};
+  mz_plan plan = {.values = {1, 64, 1, 1, 0, 2, 8, 1, 0}};
+  const int free[] = {SEARCHERS, EVALUATORS, POSITIONS, EVALUATES_ON, LEARNERS, LEARNS_ON};
   const int count = sizeof free / sizeof *free;
   for (int i = 0; i < count;) {
     const double s = unit_s(l, &plan, 1 << 20, 1);
@@ -164,12 +171,12 @@ static double find_best(const loop *l, mz_plan *best) {
 }
 
 /* Returns the time of the plan that was kept, over the best plan's. */
-static double steer(const char *strategy, uint64_t seed) {
+static double steer(const char *machine, const char *strategy, uint64_t seed) {
   loop l;
   mz_plan best;
   mz_decision d;
   char text[128], optimum[128];
-  loop_open(&l, strategy, seed);
+  loop_open(&l, machine, strategy, seed);
   const double least = find_best(&l, &best), start = unit_s(&l, mz_allocator_plan(l.allocator), 2 << 20, 16);
   assert_true(start > 3 * least);
   mz_allocator_begin(l.allocator, 0, 0, &d);
@@ -178,7 +185,7 @@ static double steer(const char *strategy, uint64_t seed) {
   const double off = unit_s(&l, &kept, 2 << 20, 16) / least;
   mz_plan_text(&l.pipeline, &kept, NULL, text, sizeof text);
   mz_plan_text(&l.pipeline, &best, NULL, optimum, sizeof optimum);
-  print_message("simulated: %s: from %.1f of the best plan's time to %.2f (%s; best: %s)\n", strategy, start / least, off, text,
+  print_message("%s: %s: from %.1f of the best plan's time to %.2f (%s; best: %s)\n", machine, strategy, start / least, off, text,
                 optimum);
   mz_allocator_free(l.allocator);
   return off;
@@ -188,12 +195,21 @@ static double steer(const char *strategy, uint64_t seed) {
 static void test_strategies_steer_it(void **state) {
   (void)state;
   for (uint64_t seed = 101; seed <= 104; seed++) {
-    assert_true(steer("greedy", seed) < 1.2);
-    assert_true(steer("adaptive", seed) < 1.2);
+    assert_true(steer(TWO_NODES, "greedy", seed) < 1.2);
+    assert_true(steer(TWO_NODES, "adaptive", seed) < 1.2);
+  }
+}
+
+static void test_strategies_find_a_gpu_that_pays(void **state) {
+  (void)state;
+  for (uint64_t seed = 101; seed <= 104; seed++) {
+    assert_true(steer(WITH_A_GPU, "greedy", seed) < 1.2);
+    assert_true(steer(WITH_A_GPU, "adaptive", seed) < 1.2);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_strategies_steer_it)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_strategies_steer_it),
+                                     cmocka_unit_test(test_strategies_find_a_gpu_that_pays)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
