@@ -3,7 +3,8 @@
  * least is proposed. Where none is better, the balance factor takes back what is not used and adds what is waited for
  * (allocate.balance). Where nothing asks for a change for a while, a plan that was never measured is tried, if it may be better for all
  * that is known: one that is kept is soon followed by another, after one that is undone it waits twice as long. It searches when
- * something has changed: a plan was measured, another predictor drives, the bounds or the plan in force are others. */
+ * something has changed: a plan was measured, another predictor drives, the bounds or the plan in force are others, or that plan has
+ * come to cost something else. */
 #include "allocator/balance/balance_advice.h"
 #include "allocator/strategies/outlook.h"
 #include "allocator/strategies/patience.h"
@@ -22,6 +23,7 @@ typedef struct memory {
   char predictor[NAME_BYTES];
   mz_bounds bounds;
   mz_plan plan;
+  double cost; /* of that plan */
 } memory;
 _Static_assert(sizeof(memory) <= MZ_STRATEGY_MEMORY_MAX, "a strategy's memory is bounded");
 
@@ -32,13 +34,16 @@ static bool same_bounds(const mz_bounds *a, const mz_bounds *b) {
          a->memory_min == b->memory_min && a->memory_max == b->memory_max;
 }
 
-/* Costs change without a sign, too: at the latest after so many windows it searches anew. */
-static bool has_changed(const mz_situation *s, memory *m) {
+/* Costs drift: by as much as a gain has to be, and a search may find one. At the latest after so many windows it searches anew. Keeps the
+ * situation of the last search. */
+static bool has_changed(const mz_situation *s, double cost, memory *m) {
   const int plans = mz_champion_lessons(s->champion)->count;
   const char *predictor = mz_champion_predictor(s->champion)->name;
   const bool same = m->windows > 0 && m->windows < SEARCH_WINDOWS && plans == m->plans && strcmp(predictor, m->predictor) == 0 &&
-                    same_bounds(&m->bounds, s->bounds) && mz_plan_equal(s->pipeline, &m->plan, s->plan);
+                    same_bounds(&m->bounds, s->bounds) && mz_plan_equal(s->pipeline, &m->plan, s->plan) &&
+                    fabs(log(cost / m->cost)) < s->settings->gain_min;
   m->windows = same ? m->windows + 1 : 1;
+  if (!same) m->cost = cost;
   m->plans = plans;
   m->bounds = *s->bounds;
   m->plan = *s->plan;
@@ -127,7 +132,7 @@ static void propose(const mz_situation *s, void *context, mz_proposal *out) {
     snprintf(out->reason, sizeof out->reason, "keep: nothing was measured yet that a prediction could start from");
     return;
   }
-  const bool advised = balance(s, m, &advice), changed = has_changed(s, m);
+  const bool advised = balance(s, m, &advice), changed = has_changed(s, base.cost, m);
   if (!changed && !due) {
     mz_patience_quiet(&m->patience, !advised && s->window != NULL);
     if (advised) {
