@@ -48,7 +48,8 @@ mz_status mz_sim_truth_from_probes(const mz_pipeline *pipeline, mz_sim_truth out
   if (!(unit_s > 0)) return mz_fail(MZ_E_CONFIG, "%s: no stage was probed: there is nothing to simulate", pipeline->name);
   for (int s = 0; s < pipeline->stage_count; s++) {
     const mz_pipeline_stage *stage = &pipeline->stages[s];
-    if (mz_probes_count(&stage->probes[MZ_DEVICE_CPU]) == 0 && stage->items > 0) out[s].item_s = UNPROBED_SHARE * unit_s / stage->items;
+    if (mz_probes_count(&stage->probes[MZ_DEVICE_CPU]) == 0 && stage->items > 0)
+      out[s].item_s = UNPROBED_SHARE * unit_s / stage->items;
   }
   return MZ_OK;
 }

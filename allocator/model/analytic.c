@@ -1,7 +1,7 @@
 #include "allocator/model/analytic_parts.h"
 #include <math.h>
 
-static const double NORMAL_95 = 1.6449;   /* 90 % of a normal distribution lie within so many standard deviations */
+static const double NORMAL_95 = 1.6449; /* 90 % of a normal distribution lie within so many standard deviations */
 
 /* Of a unit; *apart_s: of the steps that are in no unit's time. */
 static double add_steps(const mz_analytic *model, const mz_analytic_steps *steps, double *step_s, double *apart_s) {

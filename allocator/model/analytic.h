@@ -28,8 +28,9 @@
 #include "allocator/pipeline/telemetry.h"
 
 typedef struct mz_prediction {
-  double unit_s, low, high; /* seconds per unit; 90 % interval. All NAN: nothing is known of any stage, or not what one costs where it is */
-  double apart_s;           /* besides, of stages that are apart: their mean per unit */
+  double unit_s, low,
+      high;       /* seconds per unit; 90 % interval. All NAN: nothing is known of any stage, or not what one costs where it is */
+  double apart_s; /* besides, of stages that are apart: their mean per unit */
 } mz_prediction;
 #define MZ_UNPREDICTED                                                                                                           \
   { NAN, NAN, NAN, 0 }

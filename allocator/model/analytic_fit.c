@@ -11,7 +11,6 @@ enum {
 static const double AGE_HALF = 32;        /* observations; what is older weighs half as much */
 static const double NOISE_USUAL = 0.05;   /* of a round; windows much noisier than that weigh less */
 static const double RESIDUAL_DOUBT = 0.5; /* of one plan measured two steps away a third of the residual is taken over */
-static const double FAR = 0;
 static const double SERIAL_WEIGHT = 0.1;  /* of the pipeline's own word */
 static const double SCALE_DOUBT = 0.1;    /* plans' worth of a prior at 0: pipelines are off as a whole rather than by plan */
 static const double SHAPE_WEIGHT = 0.01;  /* of the priors of gamma and contention */
@@ -222,8 +221,7 @@ static void fit_plans(mz_analytic *model, const mz_analytic_point *points, int c
     model->plans[p].residual = of[p].weight > 0 ? of[p].sum / of[p].weight - model->log_scale : 0;
   for (int p = 0; p < model->plan_count; p++) {
     if (of[p].weight == 0) continue;
-    const double others = (all.sum - of[p].sum) / (all.weight - of[p].weight + SCALE_DOUBT) - model->log_scale;
-    const double error = model->plans[p].residual - others * FAR - (1 - FAR) * mz_analytic_residual_nearby(model, &model->plans[p].plan, p);
+    const double error = model->plans[p].residual - mz_analytic_residual_nearby(model, &model->plans[p].plan, p);
     squares += error * error;
     plans++;
   }
@@ -265,7 +263,8 @@ static int collect(mz_analytic *model, const mz_observation *observations, int c
     mz_analytic_point *p = &points[used];
     p->seen = seen;
     p->log_s = log(seen->unit_s);
-    p->variance = fmax(is_positive(seen->noise) ? seen->noise * seen->noise / fmax(seen->rounds, 1) : 0, NOISE_LEAST * NOISE_LEAST);
+    p->variance =
+        fmax(is_positive(seen->noise) ? seen->noise * seen->noise / fmax(seen->rounds, 1) : 0, NOISE_LEAST * NOISE_LEAST);
     p->weight = exp2(-used / AGE_HALF) / (1 + spread * spread / fmax(seen->rounds, 1));
     p->plan = number_plan(model, &seen->plan);
     if (p->plan >= 0) together[p->plan] += p->weight;

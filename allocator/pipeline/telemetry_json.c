@@ -98,13 +98,8 @@ static mz_status read_stages(const mz_fields *parent, const mz_pipeline *pipelin
     MZ_TRY(mz_fields_measures(&f, name, SAMPLE_NUMBERS, v, &count));
     if (count < SAMPLE_NUMBERS_CPU)
       return mz_fields_fail(&f, name, "has %d elements; takes %d or %d", count, SAMPLE_NUMBERS_CPU, SAMPLE_NUMBERS);
-    stages[i] = (mz_stage_sample){.items = v[0],
-                                  .busy_s = v[1],
-                                  .cpu_s = v[2],
-                                  .wait_in_s = v[3],
-                                  .wait_out_s = v[4],
-                                  .elapsed_s = v[5],
-                                  .device_s = v[6]};
+    stages[i] = (mz_stage_sample){
+        .items = v[0], .busy_s = v[1], .cpu_s = v[2], .wait_in_s = v[3], .wait_out_s = v[4], .elapsed_s = v[5], .device_s = v[6]};
   }
   const int count = cJSON_GetArraySize(f.object);
   if (count == pipeline->stage_count) return MZ_OK;

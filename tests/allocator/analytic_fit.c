@@ -37,7 +37,8 @@ static void test_a_fit_finds_the_costs(void **state) {
       const mz_sim_truth *truth = &r.simulation.stages[s];
       for (double batch = 1; batch <= r.pipeline.stages[s].groups; batch *= 4) {
         if (batch > 1 && r.pipeline.stages[s].batch < 0) break;
-        assert_near(model.stages[s].costs[MZ_DEVICE_CPU].fixed_s / batch + model.stages[s].costs[MZ_DEVICE_CPU].item_s, truth->fixed_s / batch + truth->item_s, 0.1);
+        assert_near(model.stages[s].costs[MZ_DEVICE_CPU].fixed_s / batch + model.stages[s].costs[MZ_DEVICE_CPU].item_s,
+                    truth->fixed_s / batch + truth->item_s, 0.1);
       }
       if (truth->lockstep) serial_error[serials++] = fabs(model.stages[s].serial - truth->serial);
     }
@@ -149,7 +150,8 @@ static void test_one_window_and_probes_predict_other_batches(void **state) {
       if (stage->batch < 0 || stage->groups < 2 * BATCH_PREDICTED) continue;
       for (int b = 0; b < 3; b++) { /* alone, on an idle machine, an item costs 0.6 of what it does later */
         stage->probes[MZ_DEVICE_CPU].batch[b] = batches[b];
-        stage->probes[MZ_DEVICE_CPU].cpu_s[b] = 0.6 * (r.simulation.stages[s].fixed_s / batches[b] + r.simulation.stages[s].item_s);
+        stage->probes[MZ_DEVICE_CPU].cpu_s[b] =
+            0.6 * (r.simulation.stages[s].fixed_s / batches[b] + r.simulation.stages[s].item_s);
       }
       const mz_plan before = random_pipeline_least(&probed);
       mz_plan after = before;

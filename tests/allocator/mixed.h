@@ -20,6 +20,7 @@ static inline void assert_possible(const mz_simulation *simulation, const mz_pla
     const mz_stage_sample *sample = &unit->stages[s];
     const double threads = (double)mz_stage_threads(p, s, plan);
     assert_true(sample->busy_s + sample->wait_in_s + sample->wait_out_s <= threads * unit->unit_s * most);
+    assert_true(sample->device_s >= 0 && sample->cpu_s + sample->device_s <= sample->busy_s * most);
     assert_true(sample->cpu_s <= sample->busy_s * most && sample->elapsed_s <= unit->unit_s * most && sample->cpu_s >= 0);
   }
   assert_true(unit->cpu_s + unit->others_cpu_s <= cores * unit->unit_s * most);

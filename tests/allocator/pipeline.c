@@ -114,6 +114,10 @@ static void test_wrong_values_are_refused_with_where_they_are(void **state) {
                       "ledger.jsonl:1: pipeline: stages[0]: 'probe_s' has 1 elements; 'probe_batch' has 2");
   expect_bakery_error("\"probe_s\":[0.002,", "\"probe_s\":[0.002,1,1,1,",
                       "ledger.jsonl:1: pipeline: stages[0]: 'probe_s' has 5 elements; at most 4");
+  mz_pipeline timed = bakery();
+  timed.stages[0].probes[MZ_DEVICE_CUDA] = (mz_probes){.batch = {8}, .cpu_s = {0.25}, .device_s = {0.5}};
+  expect_json_error(mz_pipeline_to_json(&timed), read_pipeline, "\"device_s\":[0.5]", "\"device_s\":[]",
+                    "ledger.jsonl:1: pipeline: stages[0]: probes_cuda: 'device_s' has 0 elements; 'batch' has 1");
   expect_bakery_error("\"bakers\"", "\"bakers who bake the bread of the day\"",
                       "ledger.jsonl:1: pipeline: knobs[2]: 'name' takes at most 31 bytes");
   expect_bakery_error("\"queues\":[{", "\"queues\":[7,{", "ledger.jsonl:1: pipeline: queues[0]: takes a JSON object");
@@ -186,7 +190,8 @@ static void test_checks_name_the_part(void **state) {
   CHECK_FAILS(stages[2].items, NAN, "stage 2 'pack': items: nan; takes a finite number of 0 or more");
   CHECK_FAILS(stages[2].bytes_slot, -1, "stage 2 'pack': bytes_slot: -1; takes a finite number of 0 or more");
   CHECK_FAILS(stages[2].serial, 1.5, "stage 2 'pack': serial is a share, at most 1");
-  CHECK_FAILS(stages[0].probes[MZ_DEVICE_CPU].cpu_s[1], INFINITY, "stage 0 'knead': a probe's cpu_s: inf; takes a finite number of 0 or more");
+  CHECK_FAILS(stages[0].probes[MZ_DEVICE_CPU].cpu_s[1], INFINITY,
+              "stage 0 'knead': a probe's cpu_s: inf; takes a finite number of 0 or more");
   CHECK_FAILS(queues[0].to, 3, "queue 0 'dough': to: index 3 is not in 0 … 2");
   CHECK_FAILS(queues[0].from, -1, "queue 0 'dough': from: index -1 is not in 0 … 2");
   CHECK_FAILS(queues[0].capacity, 9, "queue 0 'dough': capacity: index 9 is not in -1 … 4");

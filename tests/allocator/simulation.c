@@ -267,7 +267,8 @@ static void test_probes_are_taken_for_true(void **state) {
   pool->probes[MZ_DEVICE_CPU].cpu_s[0] = 0.9e-5; /* a larger batch that costs more an item has no cost per call */
   assert_int_equal(mz_sim_truth_from_probes(&pipeline, truths), MZ_OK);
   assert_true(truths[0].fixed_s == 0 && truths[0].item_s > 0.9e-5 && truths[0].item_s < 1.3e-5);
-  pool->probes[MZ_DEVICE_CPU].cpu_s[0] = 1e-3, pool->probes[MZ_DEVICE_CPU].cpu_s[1] = 1e-4, pool->probes[MZ_DEVICE_CPU].cpu_s[2] = 1e-5;
+  pool->probes[MZ_DEVICE_CPU].cpu_s[0] = 1e-3, pool->probes[MZ_DEVICE_CPU].cpu_s[1] = 1e-4,
+  pool->probes[MZ_DEVICE_CPU].cpu_s[2] = 1e-5;
   assert_int_equal(mz_sim_truth_from_probes(&pipeline, truths), MZ_OK);
   assert_true(truths[0].item_s >= 0 && truths[0].fixed_s > 0.6e-3);
 }

@@ -11,6 +11,7 @@ static void draw_stages(mz_rng *rng, int count, mz_stage_sample *out) {
     out[i] = (mz_stage_sample){.items = draw_measure(rng),
                                .busy_s = draw_measure(rng),
                                .cpu_s = draw_measure(rng),
+                               .device_s = i % 2 ? draw_measure(rng) : 0,
                                .wait_in_s = draw_measure(rng),
                                .wait_out_s = draw_measure(rng),
                                .elapsed_s = draw_measure(rng)};
@@ -42,6 +43,7 @@ static void assert_same_stages(const mz_stage_sample *a, const mz_stage_sample *
     assert_same_number(a[i].items, b[i].items);
     assert_same_number(a[i].busy_s, b[i].busy_s);
     assert_same_number(a[i].cpu_s, b[i].cpu_s);
+    assert_same_number(a[i].device_s, b[i].device_s);
     assert_same_number(a[i].wait_in_s, b[i].wait_in_s);
     assert_same_number(a[i].wait_out_s, b[i].wait_out_s);
     assert_same_number(a[i].elapsed_s, b[i].elapsed_s);
@@ -264,6 +266,7 @@ static void test_quantising_keeps_six_digits_and_is_done_once(void **state) {
     for (int i = 0; i < window.round_count; i++) assert_near(once.round_s[i], window.round_s[i]);
     for (int i = 0; i < pipeline.stage_count; i++) {
       assert_near(once.stages[i].items, window.stages[i].items);
+      assert_near(once.stages[i].device_s, window.stages[i].device_s);
       assert_near(once.stages[i].elapsed_s, window.stages[i].elapsed_s);
     }
     assert_near(once.usage.cpu_s, window.usage.cpu_s);
