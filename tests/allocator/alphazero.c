@@ -97,6 +97,7 @@ typedef struct loop {
   mz_allocator *allocator;
   mz_sim_clock clock;
   uint64_t round;
+  int plans, tried; /* looked at by find_best; put on trial */
 } loop;
 
 static void loop_open(loop *l, const char *machine, const char *strategy, uint64_t seed) {
@@ -143,6 +144,7 @@ static void loop_window(loop *l, int64_t number) {
   w.usage.rss_bytes = w.usage.rss_peak_bytes = mz_plan_bytes(&l->pipeline, mz_allocator_plan(l->allocator), NULL, 0);
   mz_window_quantise(&w);
   mz_allocator_decide(l->allocator, &w, &decision);
+  l->tried += decision.action == MZ_DECISION_TRY;
 }
 
 static double unit_s(const loop *l, const mz_plan *plan, uint64_t first, int units) {
@@ -152,7 +154,7 @@ static double unit_s(const loop *l, const mz_plan *plan, uint64_t first, int uni
 }
 
 /* The best of all plans but for the queues' lengths, which are at their largest; returns its time in other units than it was chosen by. */
-static double find_best(const loop *l, mz_plan *best) {
+static double find_best(loop *l, mz_plan *best) {
   double least = INFINITY;
   mz_plan plan = {.values = {1, 64, 1, 1, 0, 2, 8, 1, 0}};
   const int free[] = {SEARCHERS, EVALUATORS, POSITIONS, EVALUATES_ON, LEARNERS, LEARNS_ON};
@@ -160,6 +162,7 @@ static double find_best(const loop *l, mz_plan *best) {
   for (int i = 0; i < count;) {
     const double s = unit_s(l, &plan, 1 << 20, 1);
     if (s < least) least = s, *best = plan;
+    l->plans++;
     for (i = 0; i < count; i++) {
       const mz_knob *knob = &l->pipeline.knobs[free[i]];
       int64_t *value = &plan.values[free[i]];
@@ -183,13 +186,15 @@ static double steer(const char *machine, const char *strategy, uint64_t seed) {
   const double least = find_best(&l, &best), start = unit_s(&l, mz_allocator_plan(l.allocator), 2 << 20, 16);
   assert_true(start > 3 * least);
   mz_allocator_begin(l.allocator, 0, 0, &d);
+  l.tried = d.action == MZ_DECISION_TRY;
   for (int w = 1; w <= WINDOWS; w++) loop_window(&l, w);
   const mz_plan kept = *mz_allocator_kept(l.allocator);
   const double off = unit_s(&l, &kept, 2 << 20, 16) / least;
   mz_plan_text(&l.pipeline, &kept, NULL, text, sizeof text);
   mz_plan_text(&l.pipeline, &best, NULL, optimum, sizeof optimum);
-  print_message("%s: %s: from %.1f of the best plan's time to %.2f (%s; best: %s)\n", machine, strategy, start / least, off, text,
-                optimum);
+  print_message("%s: %s: from %.1f of the best plan's time to %.2f by %d trials among %d plans (%s; best: %s)\n", machine,
+                strategy, start / least, off, l.tried, l.plans, text, optimum);
+  assert_true(l.tried > 0 && l.tried <= 0.02 * l.plans);
   mz_allocator_free(l.allocator);
   return off;
 }
@@ -203,11 +208,12 @@ static void test_strategies_steer_it(void **state) {
   }
 }
 
+/* From 17 times the time of the best plan to 3 to 7 % above it. */
 static void test_strategies_find_a_gpu_that_pays(void **state) {
   (void)state;
   for (uint64_t seed = 101; seed <= 104; seed++) {
-    assert_true(steer(WITH_A_GPU, "greedy", seed) < 1.2);
-    assert_true(steer(WITH_A_GPU, "adaptive", seed) < 1.2);
+    assert_true(steer(WITH_A_GPU, "greedy", seed) < 1.15);
+    assert_true(steer(WITH_A_GPU, "adaptive", seed) < 1.15);
   }
 }
 
