@@ -11,7 +11,7 @@
 
 static const double OVERHEAD = 12 << 20; /* of libraries, the history, JSON, buffers of zstd; measured */
 static const double THREAD = 256 << 10;  /* a thread's stack and its arena's beginnings */
-static const double PACKED = 0.65;       /* of a packed segment, measured on the bundled environments */
+static const double PACKED = 0.7;        /* of a segment, at the most, measured on the bundled environments */
 static const double COPIED = 2;          /* of a section: its buffer grows by half, with the last one beside it */
 static const double COMPRESSED = 3;      /* of all sections: the same, and the file made of them */
 

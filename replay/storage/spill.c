@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A record: XXH64 of what follows, seeded with the segment's hash, so that the sound record of another segment is none; then a
+/* A record: XXH3 of what follows, seeded with the segment's hash, so that the sound record of another segment is none; then a
  * packed segment from its hash on, as it lies in memory. The checksum therefore takes the place of the references and the size. */
 _Static_assert(offsetof(mz_packed, hash) == sizeof(uint64_t), "a checksum has room before the hash");
 
@@ -39,7 +39,7 @@ void mz_spill_close(mz_spill *spill) {
 }
 
 static uint64_t checksum(const mz_packed *packed, uint32_t size, uint64_t hash) {
-  return mz_hash(&packed->hash, mz_packed_bytes(size) - offsetof(mz_packed, hash), hash);
+  return mz_checksum(&packed->hash, mz_packed_bytes(size) - offsetof(mz_packed, hash), hash);
 }
 
 static mz_status compose(mz_writer *record, const mz_packed *packed) {
