@@ -34,8 +34,8 @@ mz_status mz_row_read(mz_row_reader *reader, const mz_buffer *buffer, const mz_s
   const mz_packed *packed;
   MZ_TRY(find_packed(reader, tiers, draw->serial, &packed));
   MZ_TRY(reserve(&reader->memory, &reader->memory_capacity, mz_span_bytes(span, packed->length - draw->position, &tiers->spec)));
-  mz_packed_read(packed, &tiers->spec, draw->position, span, reader->memory, &reader->span);
-  out->segment = &reader->span;
+  mz_packed_read(packed, &tiers->spec, draw->position, span, reader->memory, &reader->part);
+  out->segment = &reader->part;
   out->position = 0;
   return MZ_OK;
 }

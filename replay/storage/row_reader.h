@@ -7,9 +7,9 @@
 typedef struct mz_row_reader { /* zeroed: ready for use; memory is had when something packed is first read */
   mz_packed *record;           /* of a spilled segment, as read from the file */
   size_t record_capacity;      /* bytes */
-  void *memory;                /* of the span's arrays */
+  mz_segment part;             /* what was read last of a packed segment */
+  void *memory;                /* of its arrays */
   size_t memory_capacity;      /* bytes */
-  mz_segment span;
 } mz_row_reader;
 void mz_row_reader_deinit(mz_row_reader *reader);
 
