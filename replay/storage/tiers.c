@@ -1,5 +1,6 @@
 #include "replay/storage/tiers.h"
 #include "base/log.h"
+#include <malloc.h>
 #include <string.h>
 
 static int64_t bound_of(int64_t bytes) { return bytes > 0 ? bytes : INT64_MAX; }
@@ -268,6 +269,8 @@ mz_status mz_tiers_rebound(mz_tiers *tiers, int64_t raw_bytes, int64_t packed_by
   tiers->bound[MZ_TIER_RAW] = raw_bound;
   tiers->bound[MZ_TIER_PACKED] = packed_bound;
   tiers->warned[MZ_TIER_RAW] = tiers->warned[MZ_TIER_PACKED] = false;
+  const int64_t raw_before = tiers->used[MZ_TIER_RAW];
   mz_tiers_settle(tiers);
+  if (tiers->used[MZ_TIER_RAW] < raw_before) malloc_trim(0); /* or what was packed stays resident as free memory */
   return MZ_OK;
 }
