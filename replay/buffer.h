@@ -2,11 +2,11 @@
  * position is a leaf of the priority tree. Written only at a round's end by one thread; between writes any number of threads
  * may draw and read. What a draw gives is a pure function of the buffer's state and the stream it draws from.
  *
- * Segments are kept in three tiers: the newest raw, older ones zstd-compressed in memory, the oldest in a temporary file. No
- * draw, digest or checkpoint depends on which is where. */
+ * Segments are kept in three tiers: the newest raw, older ones packed in memory, the oldest packed in a temporary file. No draw,
+ * digest or checkpoint depends on which is where. */
 #pragma once
 #include "base/maths/rng.h"
-#include "replay/segments/frame.h"
+#include "replay/segments/content.h"
 #include "replay/batches/priority.h"
 #include "replay/replay_settings.h"
 #include "replay/storage/entry.h"
@@ -27,7 +27,7 @@ double mz_buffer_positions_most(const mz_replay_settings *settings, const mz_spe
 mz_status mz_buffer_insert(mz_buffer *buffer, mz_segment *segment);
 
 typedef struct mz_draw {
-  const mz_segment *segment; /* NULL: packed (mz_buffer_load gives it); alive until the next insert or change of tiers */
+  const mz_segment *segment; /* NULL: packed (mz_row_read reads of it); alive until the next insert or change of tiers */
   int position;
   int64_t leaf;
   uint64_t serial; /* of the segment in this buffer: guards late priority updates */

@@ -3,6 +3,8 @@
 
 uint64_t mz_hash(const void *data, size_t size, uint64_t seed) { return XXH64(data, size, seed); }
 
+uint64_t mz_checksum(const void *data, size_t size, uint64_t seed) { return XXH3_64bits_withSeed(data, size, seed); }
+
 mz_hash_stream *mz_hash_begin(void) {
   mz_hash_stream *stream = XXH64_createState();
   if (stream) XXH64_reset(stream, 0);

@@ -37,7 +37,7 @@ mz_status mz_bench_envs(mz_bench *bench, cJSON **out);
  * searches. */
 mz_status mz_bench_opponents(mz_bench *bench, cJSON **out);
 /* One thread: transitions recorded, cut into segments and inserted per second; µs of 256 prioritised draws, without and
- * with unpacking what was drawn. */
+ * with reading what a batch needs of packed segments. */
 mz_status mz_bench_replay(mz_bench *bench, cJSON **out);
 /* µs, median, of growing and shrinking a pool that is at work. */
 mz_status mz_bench_resize(mz_bench *bench, cJSON **out);

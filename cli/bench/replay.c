@@ -1,5 +1,5 @@
 #include "cli/bench/bench.h"
-#include "replay/storage/segment_cache.h"
+#include "replay/storage/row_reader.h"
 
 enum { OBS = MZ_BENCH_OBS, ACTIONS = MZ_BENCH_ACTIONS, PUSHES = 4096, EPISODE = 200, DRAWS = 256, POINTS = 1 << 16 };
 
@@ -10,7 +10,8 @@ typedef struct fixture {
   uint64_t *points; /* [POINTS], drawn beforehand */
   int64_t leaves[DRAWS];
   mz_draw draws[DRAWS];
-  mz_segment_cache cache;
+  mz_row_reader reader;
+  mz_span span;
   int move, at;
   uint32_t update;
 } fixture;
@@ -42,11 +43,15 @@ static mz_status draw_many(void *context) {
   return MZ_OK;
 }
 
-/* As draw_many where nothing is raw: every segment that is drawn is unpacked. */
-static mz_status hold_many(void *context) {
+/* As draw_many where nothing is raw: what a batch needs of every row is unpacked. */
+static mz_status read_many(void *context) {
   fixture *f = context;
   mz_buffer_draw(f->buffer, 1, f->update++, DRAWS, f->draws);
-  return mz_buffer_load(f->buffer, &f->cache, DRAWS, f->draws);
+  for (int i = 0; i < DRAWS; i++) {
+    mz_draw read;
+    MZ_TRY(mz_row_read(&f->reader, f->buffer, &f->span, &f->draws[i], &read));
+  }
+  return MZ_OK;
 }
 
 static mz_status find_many(void *context) {
@@ -56,7 +61,7 @@ static mz_status find_many(void *context) {
   return MZ_OK;
 }
 
-static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_s, double *draws_per_s, double *holds_per_s) {
+static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_s, double *draws_per_s, double *reads_per_s) {
   mz_replay_settings settings = bench->settings.replay;
   if (!mz_bench_given(bench, "replay.capacity")) settings.capacity = 1 << 16;
   if (!mz_bench_given(bench, "replay.priority_exponent")) settings.priority_exponent = 1;
@@ -64,12 +69,13 @@ static mz_status measure_buffer(fixture *f, mz_bench *bench, double *pushes_per_
                       .look_ahead = (int)(settings.td_steps + bench->settings.loss.unroll)};
   MZ_TRY(mz_buffer_create(&f->buffer, &settings, &mz_bench_spec));
   MZ_TRY(mz_trajectory_create(&f->trajectory, &mz_bench_spec, cut, 0));
+  f->span = (mz_span){.values = cut.look_ahead + 1, .policies = (int)bench->settings.loss.unroll + 1, .observations = 1};
   double bursts;
   MZ_TRY(mz_bench_rate(bench->time_s, push_many, f, &bursts));
   *pushes_per_s = bursts * PUSHES;
   MZ_TRY(mz_bench_rate(bench->time_s, draw_many, f, draws_per_s));
   MZ_TRY(mz_buffer_set_tiers(f->buffer, 1, 0));
-  return mz_bench_rate(bench->time_s, hold_many, f, holds_per_s);
+  return mz_bench_rate(bench->time_s, read_many, f, reads_per_s);
 }
 
 static mz_status measure_tree(fixture *f, mz_bench *bench, int64_t leaves, double *per_s) {
@@ -85,10 +91,10 @@ static mz_status measure_tree(fixture *f, mz_bench *bench, int64_t leaves, doubl
 
 mz_status mz_bench_replay(mz_bench *bench, cJSON **out) {
   fixture f = {0};
-  double pushes = 0, buffer_draws = 0, holds = 0, small = 0, large = 0;
+  double pushes = 0, buffer_draws = 0, reads = 0, small = 0, large = 0;
   mz_status status;
   MZ_TRY_CLEANUP(mz_alloc(&f.points, POINTS, sizeof *f.points));
-  MZ_TRY_CLEANUP(measure_buffer(&f, bench, &pushes, &buffer_draws, &holds));
+  MZ_TRY_CLEANUP(measure_buffer(&f, bench, &pushes, &buffer_draws, &reads));
   MZ_TRY_CLEANUP(measure_tree(&f, bench, 1 << 16, &small));
   MZ_TRY_CLEANUP(measure_tree(&f, bench, 1 << 20, &large));
   cJSON *row = cJSON_CreateObject();
@@ -97,10 +103,10 @@ mz_status mz_bench_replay(mz_bench *bench, cJSON **out) {
   cJSON_AddNumberToObject(row, "tree_us_64k", 1e6 / small);
   cJSON_AddNumberToObject(row, "tree_us_1M", 1e6 / large);
   cJSON_AddNumberToObject(row, "buffer_us_64k", 1e6 / buffer_draws); /* with streams, positions and probabilities */
-  cJSON_AddNumberToObject(row, "packed_us_64k", 1e6 / holds);        /* and with the contents of packed segments */
+  cJSON_AddNumberToObject(row, "packed_us_64k", 1e6 / reads);        /* and with the contents of packed segments */
   *out = row;
 cleanup:
-  mz_segment_cache_deinit(&f.cache);
+  mz_row_reader_deinit(&f.reader);
   if (f.trajectory) mz_trajectory_free(f.trajectory);
   if (f.buffer) mz_buffer_free(f.buffer);
   if (f.tree) mz_priority_tree_free(f.tree);

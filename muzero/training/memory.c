@@ -11,7 +11,7 @@
 
 static const double OVERHEAD = 12 << 20; /* of libraries, the history, JSON, buffers of zstd; measured */
 static const double THREAD = 256 << 10;  /* a thread's stack and its arena's beginnings */
-static const double PACKED = 0.65;       /* of a packed segment, measured on the bundled environments */
+static const double PACKED = 0.7;        /* of a segment, at the most, measured on the bundled environments */
 static const double COPIED = 2;          /* of a section: its buffer grows by half, with the last one beside it */
 static const double COMPRESSED = 3;      /* of all sections: the same, and the file made of them */
 
@@ -113,9 +113,11 @@ static mz_status count_builder(mz_memory *m, const subject *s) {
   double reanalyze = 0;
   if (settings->learning.reanalyze_ratio > 0)
     MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_backend_cpu, MZ_REANALYZE_SLOTS, &reanalyze));
-  m->builder = THREAD + reanalyze + mz_batch_copies_bytes(&settings->replay, &s->env->spec, s->cut, rows);
-  m->batch = mz_batch_bytes(&s->env->spec, rows, (int)settings->loss.unroll, mz_loss_observed(&settings->loss),
-                            settings->learning.reanalyze_ratio > 0);
+  const int unroll = (int)settings->loss.unroll, observed = mz_loss_observed(&settings->loss);
+  const bool reanalyzed = settings->learning.reanalyze_ratio > 0;
+  m->builder = THREAD + reanalyze;
+  m->batch = mz_batch_bytes(&s->env->spec, rows, unroll, observed, reanalyzed) +
+             mz_batch_reading_bytes(&settings->replay, &s->env->spec, s->cut, unroll, observed, reanalyzed);
   return MZ_OK;
 }
 

@@ -4,13 +4,14 @@
 #include "base/arena.h"
 #include "base/maths/maths.h"
 #include "replay/batches/batch_reanalyzed.h"
-#include "replay/storage/segment_cache.h"
+#include "replay/storage/row_reader.h"
 #include "replay/batches/targets.h"
+#include <limits.h>
 #include <string.h>
 
 typedef struct mz_batch_scratch {
   mz_draw *draws;                 /* [rows] */
-  mz_segment_cache cache;         /* of their contents, while the batch is built */
+  mz_row_reader reader;           /* of their contents */
   uint8_t *observed;              /* an observation in its symmetry */
   int32_t *symmetry;              /* [symmetries][actions]: where an action goes */
   mz_batch_reanalyzed reanalyzed; /* memory is had when first needed */
@@ -44,10 +45,16 @@ double mz_batch_bytes(const mz_spec *spec, int rows, int unroll, int observed, b
   return (double)sizeof batch + (double)carver.bytes + (reanalyzed ? mz_batch_reanalyzed_bytes(spec, rows, unroll) : 0);
 }
 
-double mz_batch_copies_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int rows) {
-  const double longest = mz_segment_bytes_max(spec, cut), lists = (double)rows * (sizeof(mz_draw) + sizeof(mz_segment *));
-  const double all = mz_buffer_content_bytes(settings, spec, cut), drawn = (double)rows * longest;
-  return 2 * longest + lists + (drawn < all ? drawn : all);
+static mz_span span_of(int td_steps, int unroll, int observed, bool reanalyzed) {
+  const int values = td_steps > 0 ? unroll + td_steps + 1 : INT_MAX;
+  return (mz_span){.values = values, .policies = unroll + 1, .observations = reanalyzed ? values : observed};
+}
+
+double mz_batch_reading_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int unroll, int observed,
+                              bool reanalyzed) {
+  const mz_span span = span_of((int)settings->td_steps, unroll, observed, reanalyzed);
+  const double record = settings->packed_bytes > 0 ? mz_segment_bytes_max(spec, cut) : 0;
+  return record + (double)mz_span_bytes(&span, mz_segment_length_max(spec, cut), spec);
 }
 
 mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll, int observed) {
@@ -63,7 +70,7 @@ mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unro
 void mz_batch_deinit(mz_batch *batch) {
   if (batch->scratch) {
     mz_batch_reanalyzed_deinit(&batch->scratch->reanalyzed);
-    mz_segment_cache_deinit(&batch->scratch->cache);
+    mz_row_reader_deinit(&batch->scratch->reader);
   }
   free(batch->block);
   *batch = (mz_batch){0};
@@ -76,6 +83,7 @@ typedef struct builder {
   const mz_batch_reanalyzed *reanalyzed; /* NULL: nothing is reanalyzed */
   uint32_t update;
   int symmetries; /* to choose from; 1: none */
+  mz_span span;   /* what a row needs */
 } builder;
 
 /* Writes the observation of step `step` into row `row` of the batch. */
@@ -183,31 +191,32 @@ static void map_symmetries(const builder *b) {
 static mz_status reanalyze(builder *b) {
   mz_batch *batch = b->batch;
   mz_batch_reanalyzed *reanalyzed = &batch->scratch->reanalyzed;
-  if (!b->source->reanalyzer || b->source->reanalyzer->ratio <= 0) return MZ_OK;
   if (!reanalyzed->block) MZ_TRY(mz_batch_reanalyzed_init(reanalyzed, b->source->spec, batch->rows, batch->unroll));
   b->reanalyzed = reanalyzed;
-  return mz_batch_reanalyzed_fill(reanalyzed, b->source, batch->scratch->draws, b->update);
+  return mz_batch_reanalyzed_fill(reanalyzed, b->source, &batch->scratch->reader, &b->span, batch->scratch->draws, b->update);
 }
 
-static void build_rows(const builder *b) {
+static mz_status build_rows(const builder *b) {
+  mz_batch_scratch *scratch = b->batch->scratch;
   weigh_importance(b->batch, b->source);
   map_symmetries(b);
   b->batch->version_sum = 0;
-  for (int row = 0; row < b->batch->rows; row++) build_row(b, &b->batch->scratch->draws[row], row);
+  for (int row = 0; row < b->batch->rows; row++) {
+    mz_draw read;
+    MZ_TRY(mz_row_read(&scratch->reader, b->source->buffer, &b->span, &scratch->draws[row], &read));
+    build_row(b, &read, row);
+  }
+  return MZ_OK;
 }
 
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update) {
-  mz_batch_scratch *scratch = batch->scratch;
+  const bool reanalyzed = source->reanalyzer && source->reanalyzer->ratio > 0;
   builder b = {.batch = batch,
                .source = source,
                .update = update,
-               .symmetries = source->settings->symmetry ? source->spec->symmetries : 1};
-  mz_buffer_draw(source->buffer, source->seed, update, batch->rows, scratch->draws);
-  mz_status status;
-  MZ_TRY_CLEANUP(mz_buffer_load(source->buffer, &scratch->cache, batch->rows, scratch->draws));
-  MZ_TRY_CLEANUP(reanalyze(&b));
-  build_rows(&b);
-cleanup:
-  mz_segment_cache_clear(&scratch->cache);
-  return status;
+               .symmetries = source->settings->symmetry ? source->spec->symmetries : 1,
+               .span = span_of((int)source->settings->td_steps, batch->unroll, batch->observed, reanalyzed)};
+  mz_buffer_draw(source->buffer, source->seed, update, batch->rows, batch->scratch->draws);
+  if (reanalyzed) MZ_TRY(reanalyze(&b));
+  return build_rows(&b);
 }

@@ -24,8 +24,9 @@ mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unro
 void mz_batch_deinit(mz_batch *batch);
 /* Bytes that a batch takes, `reanalyzed`: with what reanalyzed targets need. */
 double mz_batch_bytes(const mz_spec *spec, int rows, int unroll, int observed, bool reanalyzed);
-/* Bytes that building one takes at the most, for the copies of segments that are not raw. */
-double mz_batch_copies_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int rows);
+/* Bytes that a batch takes at the most while it reads rows from segments that are not raw. */
+double mz_batch_reading_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int unroll, int observed,
+                              bool reanalyzed);
 
 /* Fresh results from the target network, supplied by the roof (selfplay/reanalyze). One call serves all rows of a batch.
  * search: policies [n][actions] and root values [n]; evaluate: network values [n] only. Observations as stored, one behind the
@@ -50,7 +51,7 @@ typedef struct mz_batch_source {
  * only through the normalisation of importance. Importance: w = (positions · probability)^−β over the largest of the batch. Past
  * an end the actions fed to the dynamics are uniform draws. Targets that are not known are 0 with weight 0. Reanalyzed rows:
  * policies of t … t+K by reanalyzed search, bootstrap values at t+k+n by the target network (by the reanalyzed search where that
- * state is one of those searched). Symmetries are applied last, to stored and reanalyzed targets alike. Segments that are not raw
- * are unpacked, each once, and dropped at the end. Fails as the reanalyzer does, when memory is out, or when a spilled segment
+ * state is one of those searched). Symmetries are applied last, to stored and reanalyzed targets alike. Of segments that are not
+ * raw only the moves that a row needs are unpacked, row by row. Fails as the reanalyzer does, when memory is out, or when a spilled segment
  * cannot be read (MZ_E_IO). */
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update);

@@ -71,15 +71,18 @@ static void collect_row(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *
   }
 }
 
-mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draws,
-                                   uint32_t update) {
+mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, mz_row_reader *reader,
+                                   const mz_span *span, const mz_draw *draws, uint32_t update) {
   const mz_reanalyzer *reanalyzer = source->reanalyzer;
   int states = reanalyzed->rows * (reanalyzed->unroll + 1);
   reanalyzed->searches = reanalyzed->evaluations = 0;
   for (int i = 0; i < states; i++) reanalyzed->search[i] = reanalyzed->bootstrap[i] = -1;
   for (int row = 0; row < reanalyzed->rows; row++) {
     mz_rng rng = mz_stream_reanalyzed_row(source->seed, update, row);
-    if (mz_rng_f64(&rng) < reanalyzer->ratio) collect_row(reanalyzed, source, &draws[row], row);
+    mz_draw read;
+    if (mz_rng_f64(&rng) >= reanalyzer->ratio) continue;
+    MZ_TRY(mz_row_read(reader, source->buffer, span, &draws[row], &read));
+    collect_row(reanalyzed, source, &read, row);
   }
   if (reanalyzed->searches > 0)
     MZ_TRY(reanalyzer->search(reanalyzer->context, update, reanalyzed->searches, reanalyzed->searched, reanalyzed->legal,

@@ -2,6 +2,7 @@
  * 2021): which states need them, the two calls that get them, and where they are. Internal to this room. */
 #pragma once
 #include "replay/batches/batch.h"
+#include "replay/storage/row_reader.h"
 
 typedef struct mz_batch_reanalyzed {
   int rows, unroll, actions;
@@ -21,9 +22,9 @@ mz_status mz_batch_reanalyzed_init(mz_batch_reanalyzed *reanalyzed, const mz_spe
 void mz_batch_reanalyzed_deinit(mz_batch_reanalyzed *reanalyzed);
 double mz_batch_reanalyzed_bytes(const mz_spec *spec, int rows, int unroll); /* that init takes */
 
-/* Row i is chosen by mz_stream_reanalyzed_row. */
-mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, const mz_draw *draws,
-                                   uint32_t update);
+/* Row i is chosen by mz_stream_reanalyzed_row; `span` of its moves is read, with all observations. */
+mz_status mz_batch_reanalyzed_fill(mz_batch_reanalyzed *reanalyzed, const mz_batch_source *source, mz_row_reader *reader,
+                                   const mz_span *span, const mz_draw *draws, uint32_t update);
 /* [actions], or NULL: the stored one holds. */
 const float *mz_batch_reanalyzed_policy(const mz_batch_reanalyzed *reanalyzed, int row, int step);
 /* NULL: the stored one holds. */

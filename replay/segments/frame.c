@@ -4,22 +4,10 @@
 
 enum { LEVEL = 1 };
 
-size_t mz_frame_bytes(uint32_t size) { return sizeof(mz_frame) + size; }
-
 mz_status mz_frame_alloc(uint32_t size, mz_frame **out) {
-  MZ_TRY(mz_alloc(out, mz_frame_bytes(size), 1));
-  atomic_init(&(*out)->references, 1);
+  MZ_TRY(mz_alloc(out, sizeof **out + size, 1));
   (*out)->size = size;
   return MZ_OK;
-}
-
-void mz_frame_retain(mz_frame *frame) { atomic_fetch_add_explicit(&frame->references, 1, memory_order_relaxed); }
-
-void mz_frame_release(mz_frame *frame) {
-  if (!frame) return;
-  int before = atomic_fetch_sub_explicit(&frame->references, 1, memory_order_acq_rel);
-  MZ_ASSERT(before > 0);
-  if (before == 1) free(frame);
 }
 
 /* ---- packing ---- */
@@ -118,14 +106,4 @@ mz_status mz_frame_unpack(mz_unpacker *unpacker, const mz_frame *frame, const mz
   size_t size = ZSTD_decompressDCtx(unpacker->zstd, unpacker->raw, frame->raw, frame->data, frame->size);
   if (size != frame->raw) return mz_fail(MZ_E_CHECKPOINT, "segment %016llx: does not unpack", hash);
   return read_segment(unpacker, frame, spec, out);
-}
-
-/* ---- either form ---- */
-
-uint64_t mz_content_hash(const mz_content *content) { return content->segment ? content->segment->hash : content->frame->hash; }
-
-void mz_content_release(mz_content *content) {
-  mz_segment_release(content->segment);
-  mz_frame_release(content->frame);
-  *content = (mz_content){0};
 }

@@ -36,37 +36,40 @@ static uint64_t fill_table(const mz_pack_row *rows, int count, uint8_t *file) {
   return hash;
 }
 
-/* Appends the frame to the file and describes it. */
-static void add_frame(const mz_frame *frame, mz_writer *file, mz_pack_row *row) {
+/* Appends the segment's frame to the file and describes it. */
+static mz_status add_segment(mz_packer *packer, const mz_segment *segment, size_t obs_bytes, mz_writer *file, mz_pack_row *row) {
+  mz_frame *frame;
+  MZ_TRY(mz_frame_pack(packer, segment, obs_bytes, &frame));
   *row = (mz_pack_row){.hash = frame->hash,
                        .offset = file->size,
                        .compressed = frame->size,
                        .raw = frame->raw,
                        .checksum = mz_hash(frame->data, frame->size, 0)};
   mz_write(file, frame->data, frame->size);
+  free(frame);
+  return MZ_OK;
 }
 
-static mz_status add_content(mz_packer *packer, const mz_content *content, size_t obs_bytes, mz_writer *file, mz_pack_row *row) {
-  if (content->frame) {
-    add_frame(content->frame, file, row);
-    return MZ_OK;
-  }
-  mz_frame *frame;
-  MZ_TRY(mz_frame_pack(packer, content->segment, obs_bytes, &frame));
-  add_frame(frame, file, row);
-  mz_frame_release(frame);
-  return MZ_OK;
+static mz_status add_content(mz_packer *packer, const mz_content *content, const mz_spec *spec, mz_writer *file,
+                             mz_pack_row *row) {
+  const size_t obs_bytes = mz_spec_obs_bytes(spec);
+  if (content->segment) return add_segment(packer, content->segment, obs_bytes, file, row);
+  mz_segment *segment;
+  MZ_TRY(mz_packed_unpack(content->packed, spec, &segment));
+  mz_status status = add_segment(packer, segment, obs_bytes, file, row);
+  mz_segment_release(segment);
+  return status;
 }
 
 /* Nearly always no less than the file: what is compressed seldom grows. */
 static size_t expected_bytes(const mz_content *contents, int count) {
   size_t bytes = table_bytes((size_t)count);
-  for (int i = 0; i < count; i++) bytes += contents[i].frame ? contents[i].frame->size : contents[i].segment->bytes;
+  for (int i = 0; i < count; i++) bytes += contents[i].packed ? contents[i].packed->size : contents[i].segment->bytes;
   return bytes;
 }
 
 /* One buffer for the table and the frames: two, each growing, took five times the frames at their largest. */
-mz_status mz_pack_build(const mz_content *contents, int count, size_t obs_bytes, mz_writer *file, char name[64]) {
+mz_status mz_pack_build(const mz_content *contents, int count, const mz_spec *spec, mz_writer *file, char name[64]) {
   mz_packer packer = {0};
   mz_pack_row *rows = NULL;
   mz_status status;
@@ -74,7 +77,7 @@ mz_status mz_pack_build(const mz_content *contents, int count, size_t obs_bytes,
   MZ_TRY_CLEANUP(mz_alloc(&rows, (size_t)count, sizeof *rows));
   mz_writer_reserve(file, expected_bytes(contents, count));
   mz_write_zeros(file, table_bytes((size_t)count));
-  for (int i = 0; i < count; i++) MZ_TRY_CLEANUP(add_content(&packer, &contents[i], obs_bytes, file, &rows[i]));
+  for (int i = 0; i < count; i++) MZ_TRY_CLEANUP(add_content(&packer, &contents[i], spec, file, &rows[i]));
   if (file->failed) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "segments: out of memory while packing"));
   snprintf(name, 64, "%016llx%s", (unsigned long long)fill_table(rows, count, file->data), suffix);
 cleanup:
@@ -220,7 +223,7 @@ mz_status mz_pack_read_segment(const char *path, const mz_pack_row *row, const m
   MZ_TRY_CLEANUP(read_at(fd, path, row->offset, frame->data, frame->size));
   MZ_TRY_CLEANUP(unpack(path, row, spec, frame, out));
 cleanup:
-  mz_frame_release(frame);
+  free(frame);
   close_pack(&fd, path);
   return status;
 }

@@ -2,6 +2,7 @@
  * each, XXH64 of all that; then, one behind the other, the frame of each (frame.h). Little-endian. The file is named by that
  * XXH64, which covers the frames through their checksums in the table. Internal to this room. */
 #pragma once
+#include "replay/segments/content.h"
 #include "replay/segments/frame.h"
 
 typedef struct mz_pack_row {
@@ -13,7 +14,7 @@ typedef struct mz_pack_row {
 } mz_pack_row;
 
 /* The whole file and its name ("0123456789abcdef.pack"). MZ_E_MEMORY. */
-mz_status mz_pack_build(const mz_content *contents, int count, size_t obs_bytes, mz_writer *file, char name[64]);
+mz_status mz_pack_build(const mz_content *contents, int count, const mz_spec *spec, mz_writer *file, char name[64]);
 bool mz_pack_is_name(const char *name);
 /* Returns whether the file says that it is a pack of a later format than this program's. */
 bool mz_pack_is_newer(const char *path);

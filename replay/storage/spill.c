@@ -2,11 +2,13 @@
 #include "base/maths/digest.h"
 #include "base/file/file.h"
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
-/* A record: the frame; the bytes it unpacks to (4); XXH64 of both (8), seeded with the segment's hash, so that the sound record
- * of another segment is none. */
-enum { TAIL_BYTES = 4 + 8 };
+/* A record: XXH3 of what follows, seeded with the segment's hash, so that the sound record of another segment is none; then a
+ * packed segment from its hash on, as it lies in memory. The checksum therefore takes the place of the references and the size. */
+_Static_assert(offsetof(mz_packed, hash) == sizeof(uint64_t), "a checksum has room before the hash");
+
 enum { PUNCH_BYTES = 1 << 20 }; /* blocks are given back in stretches of at least this size */
 
 struct mz_spill {
@@ -36,43 +38,35 @@ void mz_spill_close(mz_spill *spill) {
   free(spill);
 }
 
-static mz_status compose(mz_writer *record, const mz_frame *frame) {
+static uint64_t checksum(const mz_packed *packed, uint32_t size, uint64_t hash) {
+  return mz_checksum(&packed->hash, mz_packed_bytes(size) - offsetof(mz_packed, hash), hash);
+}
+
+static mz_status compose(mz_writer *record, const mz_packed *packed) {
   record->size = 0;
-  mz_write(record, frame->data, frame->size);
-  mz_write_u32(record, frame->raw);
-  if (!record->failed) mz_write_u64(record, mz_hash(record->data, record->size, frame->hash));
+  mz_write_u64(record, checksum(packed, packed->size, packed->hash));
+  mz_write(record, &packed->hash, mz_packed_bytes(packed->size) - offsetof(mz_packed, hash));
   if (!record->failed) return MZ_OK;
   mz_writer_free(record);
   return mz_fail(MZ_E_MEMORY, "replay: out of memory while spilling");
 }
 
-mz_status mz_spill_append(mz_spill *spill, const mz_frame *frame, uint64_t *offset) {
-  MZ_TRY(compose(&spill->record, frame));
+mz_status mz_spill_append(mz_spill *spill, const mz_packed *packed, uint64_t *offset) {
+  MZ_TRY(compose(&spill->record, packed));
   MZ_TRY(mz_file_size(spill->fd, spill->name, offset));
   return mz_file_append(spill->fd, spill->name, spill->record.data, spill->record.size);
 }
 
-/* The tail is read behind the frame's data, where there is room for it. */
-static mz_status read_record(const mz_spill *spill, uint64_t offset, uint32_t size, mz_frame *frame) {
-  MZ_TRY(mz_file_read_at(spill->fd, spill->name, offset, frame->data, (size_t)size + TAIL_BYTES, NULL));
-  mz_reader tail = mz_reader_over(frame->data + size, TAIL_BYTES);
-  frame->size = size;
-  frame->raw = mz_read_u32(&tail);
-  if (mz_read_u64(&tail) == mz_hash(frame->data, size + sizeof frame->raw, frame->hash)) return MZ_OK;
-  return mz_fail(MZ_E_IO, "%s: segment %016llx at byte %llu is damaged (checksum)", spill->name, (unsigned long long)frame->hash,
+mz_status mz_spill_read(const mz_spill *spill, uint64_t offset, uint32_t size, uint64_t hash, mz_packed *out) {
+  uint64_t recorded;
+  const mz_status status = mz_file_read_at(spill->fd, spill->name, offset, out, mz_packed_bytes(size), NULL);
+  memcpy(&recorded, out, sizeof recorded);
+  atomic_init(&out->references, 1);
+  out->size = size;
+  MZ_TRY(status);
+  if (recorded == checksum(out, size, hash)) return MZ_OK;
+  return mz_fail(MZ_E_IO, "%s: segment %016llx at byte %llu is damaged (checksum)", spill->name, (unsigned long long)hash,
                  (unsigned long long)offset);
-}
-
-mz_status mz_spill_read(const mz_spill *spill, uint64_t offset, uint32_t size, uint64_t hash, mz_frame **out) {
-  mz_frame *frame;
-  MZ_TRY(mz_frame_alloc(size + TAIL_BYTES, &frame));
-  frame->hash = hash;
-  mz_status status = read_record(spill, offset, size, frame);
-  if (status == MZ_OK)
-    *out = frame;
-  else
-    mz_frame_release(frame);
-  return status;
 }
 
 /* The kernel keeps a file's length and gives back the blocks. Where the file system has no holes the space comes back only

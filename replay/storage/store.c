@@ -176,7 +176,7 @@ static mz_status write_pack(mz_store *store, const mz_content *contents, int cou
   mz_pack_row *rows = NULL;
   pack *added;
   char path[PATH_MAX];
-  MZ_TRY(mz_pack_build(contents, count, mz_spec_obs_bytes(&store->spec), &file, name));
+  MZ_TRY(mz_pack_build(contents, count, &store->spec, &file, name));
   mz_status status;
   MZ_TRY_CLEANUP(mz_path_join(path, sizeof path, store->dir, name));
   MZ_TRY_CLEANUP(mz_file_write_atomic(path, file.data, file.size));
@@ -201,7 +201,7 @@ static int slice_of(const mz_content *contents, int count) {
   size_t bytes = 0;
   int n = 0;
   for (; n < count; n++) {
-    bytes += contents[n].segment ? contents[n].segment->bytes : contents[n].frame->raw;
+    bytes += mz_content_bytes(&contents[n]);
     if (n > 0 && bytes > SLICE_BYTES) break;
   }
   return n;

@@ -1,7 +1,7 @@
 /* Segments on disk: append-only packs of zstd-compressed segments with their hashes, shared by all checkpoints of a run and
  * named by their content. Written at a checkpoint with the segments not yet on disk; never changed afterwards. */
 #pragma once
-#include "replay/segments/frame.h"
+#include "replay/segments/content.h"
 
 typedef struct mz_store mz_store;
 
@@ -11,7 +11,7 @@ mz_status mz_store_open(mz_store **out, const char *dir, const mz_spec *spec);
 void mz_store_close(mz_store *store);
 bool mz_store_has(const mz_store *store, uint64_t hash);
 /* Writes those of `contents` not yet stored (none: nothing is written) into one new pack, into several where they are many: so that
- * packing takes no more memory than mz_store_write_bytes; frames go into it as they are. Each atomic and durable. May run on
+ * packing takes no more memory than mz_store_write_bytes. Each atomic and durable. May run on
  * another thread than has/load, one at a time. pack_name: "" or the last file's name. */
 mz_status mz_store_write(mz_store *store, const mz_content *contents, int count, char pack_name[64]);
 /* Bytes that writing takes at the most, of so many raw bytes with segments of such a length. */

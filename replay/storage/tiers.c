@@ -1,21 +1,19 @@
 #include "replay/storage/tiers.h"
 #include "base/log.h"
+#include <malloc.h>
 #include <string.h>
 
 static int64_t bound_of(int64_t bytes) { return bytes > 0 ? bytes : INT64_MAX; }
 
 mz_status mz_tiers_init(mz_tiers *tiers, const mz_spec *spec, int64_t raw_bytes, int64_t packed_bytes) {
-  *tiers = (mz_tiers){.spec = *spec,
-                      .obs_bytes = mz_spec_obs_bytes(spec),
-                      .bound = {bound_of(raw_bytes), bound_of(packed_bytes)},
-                      .capacity = 64};
+  *tiers = (mz_tiers){.spec = *spec, .bound = {bound_of(raw_bytes), bound_of(packed_bytes)}, .capacity = 64};
   MZ_TRY(mz_alloc(&tiers->kept, tiers->capacity, sizeof *tiers->kept));
   return mz_alloc(&tiers->records, tiers->capacity, sizeof *tiers->records);
 }
 
 void mz_tiers_deinit(mz_tiers *tiers) {
   if (tiers->records) mz_tiers_restart(tiers, 0);
-  mz_packer_deinit(&tiers->packer);
+  mz_writer_free(&tiers->scratch);
   mz_spill_close(tiers->spill);
   free(tiers->folder);
   free(tiers->kept);
@@ -77,10 +75,10 @@ mz_entry mz_tiers_entry(const mz_tiers *tiers, uint64_t serial) {
   return entry;
 }
 
-/* Returns the bytes that it takes in that tier; of a frame only once it was one. */
+/* Returns the bytes that it takes in that tier; packed only once it was packed. */
 static int64_t bytes_in(const mz_tiers *tiers, uint64_t serial, mz_tier tier) {
   if (tier == MZ_TIER_RAW) return (int64_t)mz_tiers_entry(tiers, serial).bytes;
-  return (int64_t)mz_frame_bytes(mz_tiers_record(tiers, serial)->frame_size);
+  return (int64_t)mz_packed_bytes(mz_tiers_record(tiers, serial)->size);
 }
 
 static void count_move(mz_tiers *tiers, uint64_t serial, mz_tier from, mz_tier to) {
@@ -100,7 +98,7 @@ mz_entry mz_tiers_pop(mz_tiers *tiers) {
   mz_entry entry = mz_tiers_entry(tiers, tiers->oldest++);
   tiers->used[entry.tier] -= entry.tier == MZ_TIER_RAW ? (int64_t)entry.bytes : bytes_in(tiers, entry.serial, entry.tier);
   if (entry.tier == MZ_TIER_RAW) mz_segment_release(mz_tiers_at(tiers, entry.serial)->segment);
-  if (entry.tier == MZ_TIER_PACKED) mz_frame_release(mz_tiers_record(tiers, entry.serial)->frame);
+  if (entry.tier == MZ_TIER_PACKED) mz_packed_release(mz_tiers_record(tiers, entry.serial)->packed);
   if (tiers->first_packed < tiers->oldest) tiers->first_packed = tiers->oldest;
   if (tiers->first_raw < tiers->oldest) tiers->first_raw = tiers->oldest;
   if (entry.tier == MZ_TIER_SPILLED) forget_front(tiers);
@@ -112,10 +110,10 @@ mz_entry mz_tiers_pop(mz_tiers *tiers) {
 static mz_status pack_one(mz_tiers *tiers) {
   uint64_t serial = tiers->first_raw;
   mz_segment *segment = mz_tiers_at(tiers, serial)->segment;
-  mz_frame *frame;
-  MZ_TRY(mz_frame_pack(&tiers->packer, segment, tiers->obs_bytes, &frame));
+  mz_packed *packed;
+  MZ_TRY(mz_packed_pack(segment, &tiers->spec, &tiers->scratch, &packed));
   *mz_tiers_record(tiers, serial) = (mz_record){
-      .frame = frame, .hash = segment->hash, .bytes = segment->bytes, .moves = segment->moves, .frame_size = frame->size};
+      .packed = packed, .hash = segment->hash, .bytes = segment->bytes, .moves = segment->moves, .size = packed->size};
   count_move(tiers, serial, MZ_TIER_RAW, MZ_TIER_PACKED);
   mz_tiers_at(tiers, serial)->segment = NULL;
   mz_segment_release(segment);
@@ -128,8 +126,8 @@ static mz_status spill_one(mz_tiers *tiers) {
   if (!tiers->spill) MZ_TRY(mz_spill_open(&tiers->spill, tiers->folder));
   uint64_t serial = tiers->first_packed, offset;
   mz_record *r = mz_tiers_record(tiers, serial);
-  MZ_TRY(mz_spill_append(tiers->spill, r->frame, &offset));
-  mz_frame_release(r->frame);
+  MZ_TRY(mz_spill_append(tiers->spill, r->packed, &offset));
+  mz_packed_release(r->packed);
   r->offset = offset;
   count_move(tiers, serial, MZ_TIER_PACKED, MZ_TIER_SPILLED);
   tiers->first_packed++;
@@ -165,32 +163,34 @@ mz_status mz_tiers_spill_to(mz_tiers *tiers, const char *folder) {
 
 /* ---- contents ---- */
 
+static mz_status read_spilled(const mz_tiers *tiers, const mz_record *r, mz_packed **out) {
+  mz_packed *packed;
+  MZ_TRY(mz_packed_alloc(r->size, &packed));
+  mz_status status = mz_spill_read(tiers->spill, r->offset, r->size, r->hash, packed);
+  if (status == MZ_OK)
+    *out = packed;
+  else
+    mz_packed_release(packed);
+  return status;
+}
+
 mz_status mz_tiers_content(const mz_tiers *tiers, uint64_t serial, mz_content *out) {
   const mz_record *r = mz_tiers_record(tiers, serial);
   mz_tier tier = mz_tiers_tier(tiers, serial);
   *out = (mz_content){.segment = mz_tiers_at(tiers, serial)->segment};
-  if (tier == MZ_TIER_SPILLED) return mz_spill_read(tiers->spill, r->offset, r->frame_size, r->hash, &out->frame);
+  if (tier == MZ_TIER_SPILLED) return read_spilled(tiers, r, &out->packed);
   if (tier == MZ_TIER_PACKED) {
-    out->frame = r->frame;
-    mz_frame_retain(out->frame);
+    out->packed = r->packed;
+    mz_packed_retain(out->packed);
   } else {
     mz_segment_retain(out->segment);
   }
   return MZ_OK;
 }
 
-mz_status mz_tiers_unpack(const mz_tiers *tiers, uint64_t serial, mz_unpacker *unpacker, mz_segment **out) {
-  mz_content content;
-  MZ_TRY(mz_tiers_content(tiers, serial, &content));
-  mz_status status = mz_frame_unpack(unpacker, content.frame, &tiers->spec, out);
-  mz_content_release(&content);
-  /* Its checksum held, and it was made by this process: not a damaged file. */
-  return status == MZ_E_CHECKPOINT ? mz_fail(MZ_E_INTERNAL, "replay: memory is damaged: %s", mz_message()) : status;
-}
-
 /* ---- up: what larger bounds have room for ---- */
 
-/* The lowest serial from which on all up to `end` fit in addition to `used`, as segments or as frames. */
+/* The lowest serial from which on all up to `end` fit in addition to `used`, raw or packed. */
 static uint64_t reach(const mz_tiers *tiers, mz_tier tier, uint64_t end, int64_t used, int64_t bound) {
   uint64_t serial = end;
   while (serial > tiers->oldest) {
@@ -206,27 +206,32 @@ typedef struct rise { /* what moves up: serials of from … tiers->first_raw−1
   mz_content *contents; /* [tiers->first_raw − from] what each will be; neither: it stays */
 } rise;
 
+static mz_status unpack(const mz_tiers *tiers, uint64_t serial, mz_segment **out) {
+  mz_content content;
+  MZ_TRY(mz_tiers_content(tiers, serial, &content));
+  mz_status status = mz_packed_unpack(content.packed, &tiers->spec, out);
+  mz_content_release(&content);
+  return status;
+}
+
 static mz_status fetch(const mz_tiers *tiers, const rise *r) {
-  mz_unpacker unpacker = {0};
-  mz_status status = MZ_OK;
-  for (uint64_t serial = r->from; serial < tiers->first_raw && status == MZ_OK; serial++) {
+  for (uint64_t serial = r->from; serial < tiers->first_raw; serial++) {
     mz_content *content = &r->contents[serial - r->from];
     if (serial >= r->first_raw)
-      status = mz_tiers_unpack(tiers, serial, &unpacker, &content->segment);
+      MZ_TRY(unpack(tiers, serial, &content->segment));
     else if (serial < tiers->first_packed)
-      status = mz_tiers_content(tiers, serial, content);
+      MZ_TRY(mz_tiers_content(tiers, serial, content));
   }
-  mz_unpacker_deinit(&unpacker);
-  return status;
+  return MZ_OK;
 }
 
 static void put(mz_tiers *tiers, uint64_t serial, const mz_content *content) {
   mz_tier from = mz_tiers_tier(tiers, serial), to = content->segment ? MZ_TIER_RAW : MZ_TIER_PACKED;
-  if (!content->segment && !content->frame) return;
+  if (!content->segment && !content->packed) return;
   count_move(tiers, serial, from, to);
-  if (from == MZ_TIER_PACKED) mz_frame_release(mz_tiers_record(tiers, serial)->frame);
+  if (from == MZ_TIER_PACKED) mz_packed_release(mz_tiers_record(tiers, serial)->packed);
   mz_tiers_at(tiers, serial)->segment = content->segment;
-  mz_tiers_record(tiers, serial)->frame = content->frame;
+  mz_tiers_record(tiers, serial)->packed = content->packed;
 }
 
 static void take(mz_tiers *tiers, const rise *r) {
@@ -254,16 +259,18 @@ static mz_status raise_to(mz_tiers *tiers, uint64_t first_packed, uint64_t first
 }
 
 mz_status mz_tiers_rebound(mz_tiers *tiers, int64_t raw_bytes, int64_t packed_bytes) {
-  int64_t raw_bound = bound_of(raw_bytes), packed_bound = bound_of(packed_bytes), frames = tiers->used[MZ_TIER_PACKED];
+  int64_t raw_bound = bound_of(raw_bytes), packed_bound = bound_of(packed_bytes), packed = tiers->used[MZ_TIER_PACKED];
   uint64_t first_raw = reach(tiers, MZ_TIER_RAW, tiers->first_raw, tiers->used[MZ_TIER_RAW], raw_bound);
   uint64_t first_packed = tiers->first_packed < first_raw ? tiers->first_packed : first_raw;
   for (uint64_t serial = first_raw > tiers->first_packed ? first_raw : tiers->first_packed; serial < tiers->first_raw; serial++)
-    frames -= bytes_in(tiers, serial, MZ_TIER_PACKED); /* these leave the packed tier */
-  first_packed = reach(tiers, MZ_TIER_PACKED, first_packed, frames, packed_bound);
+    packed -= bytes_in(tiers, serial, MZ_TIER_PACKED); /* these leave the packed tier */
+  first_packed = reach(tiers, MZ_TIER_PACKED, first_packed, packed, packed_bound);
   if (first_raw < tiers->first_raw || first_packed < tiers->first_packed) MZ_TRY(raise_to(tiers, first_packed, first_raw));
   tiers->bound[MZ_TIER_RAW] = raw_bound;
   tiers->bound[MZ_TIER_PACKED] = packed_bound;
   tiers->warned[MZ_TIER_RAW] = tiers->warned[MZ_TIER_PACKED] = false;
+  const int64_t raw_before = tiers->used[MZ_TIER_RAW];
   mz_tiers_settle(tiers);
+  if (tiers->used[MZ_TIER_RAW] < raw_before) malloc_trim(0); /* or what was packed stays resident as free memory */
   return MZ_OK;
 }

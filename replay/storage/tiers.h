@@ -1,9 +1,10 @@
-/* Where the segments of a buffer are kept, oldest first: the newest raw, those before them as zstd frames in memory, the oldest
- * in a temporary file. What is in which tier is a physical matter that no result depends on. Bounds are kept where that can be
+/* Where the segments of a buffer are kept, oldest first: the newest raw, those before them packed in memory, the oldest packed in a
+ * temporary file. What is in which tier is a physical matter that no result depends on. Bounds are kept where that can be
  * done: a segment that cannot be packed or spilled (no memory, no folder, a full disk) stays where it is, with one warning.
  * One writer; any number of readers between its calls. Internal to this room. */
 #pragma once
 #include "replay/storage/entry.h"
+#include "replay/segments/content.h"
 #include "replay/storage/spill.h"
 
 typedef struct mz_kept { /* one segment: what draws look at, small so that it stays in the cache */
@@ -13,28 +14,27 @@ typedef struct mz_kept { /* one segment: what draws look at, small so that it st
 
 typedef struct mz_record { /* what is left of one that is not raw */
   union {
-    mz_frame *frame; /* packed */
+    mz_packed *packed;
     uint64_t offset; /* spilled: of its record in the file */
   };
   uint64_t hash;
   size_t bytes; /* raw */
   int32_t moves;
-  uint32_t frame_size;
+  uint32_t size; /* of the packed data */
 } mz_record;
 
 typedef struct mz_tiers {
   mz_spec spec;
-  size_t obs_bytes;
   int64_t bound[2];       /* by tier, raw and packed; INT64_MAX: none */
-  int64_t used[MZ_TIERS]; /* bytes by tier: raw segments; frames; frames in the file */
+  int64_t used[MZ_TIERS]; /* bytes by tier: raw segments; packed ones; packed ones in the file */
   /* [capacity], a power of two; rings: a serial is at serial & (capacity − 1) */
   mz_kept *kept;
   mz_record *records;
   uint64_t capacity;
   /* serials: oldest … first_packed−1 spilled, … first_raw−1 packed, … next−1 raw */
   uint64_t oldest, first_packed, first_raw, next;
-  mz_packer packer;
-  char *folder; /* for the file; NULL: none given */
+  mz_writer scratch; /* for packing */
+  char *folder;      /* for the file; NULL: none given */
   mz_spill *spill;
   bool warned[2]; /* by the tier that is above its bound */
 } mz_tiers;
@@ -65,7 +65,5 @@ static inline mz_record *mz_tiers_record(const mz_tiers *tiers, uint64_t serial)
 }
 mz_entry mz_tiers_entry(const mz_tiers *tiers, uint64_t serial);
 mz_tier mz_tiers_tier(const mz_tiers *tiers, uint64_t serial);
-/* Contents in the form at hand, with a reference; of a spilled one the frame is read. */
+/* Contents in the form at hand, with a reference; those of a spilled one are read. */
 mz_status mz_tiers_content(const mz_tiers *tiers, uint64_t serial, mz_content *out);
-/* An unpacked copy of one that is not raw, with one reference. */
-mz_status mz_tiers_unpack(const mz_tiers *tiers, uint64_t serial, mz_unpacker *unpacker, mz_segment **out);

@@ -14,6 +14,7 @@ static void test_known_answers(void **state) {
   assert_true(mz_hash("", 0, 0) == 0xEF46DB3751D8E999u);
   assert_true(mz_hash("a", 1, 0) == 0xD24EC4F1A98C6E5Bu);
   assert_true(mz_hash("abc", 3, 0) == 0x44BC2CF5AD770999u);
+  assert_true(mz_checksum("", 0, 0) == 0x2D06800538D394C2u);
 }
 
 static void test_combine_depends_on_order_and_on_every_bit(void **state) {

@@ -57,7 +57,7 @@ static void unpack(const mz_spec *spec, const uint8_t *data, size_t size) {
   memcpy(frame->data, data + 12, size - 12);
   if (mz_frame_unpack(&unpacker, frame, spec, &segment) == MZ_OK) mz_segment_release(segment);
   mz_unpacker_deinit(&unpacker);
-  mz_frame_release(frame);
+  free(frame);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -99,18 +99,18 @@ static void a_pack_is_named_by_its_content(void **state) {
   release(segments, 5);
 }
 
-static void frames_are_stored_as_they_are(void **state) {
+static void packed_segments_are_stored_as_raw_ones_are(void **state) {
   (void)state;
   mz_spec spec = vector_spec();
   mz_segment *segments[6], *copy;
   mz_content contents[6] = {0};
-  mz_packer packer = {0};
+  mz_writer scratch = {0};
   make_segments(segments, 0, 6);
   for (int i = 0; i < 6; i++) {
     if (i % 2)
       contents[i].segment = segments[i];
     else
-      ASSERT_OK(mz_frame_pack(&packer, segments[i], mz_spec_obs_bytes(&spec), &contents[i].frame));
+      ASSERT_OK(mz_packed_pack(segments[i], &spec, &scratch, &contents[i].packed));
   }
   char raw[64], mixed[64];
   mz_store *store = open_store();
@@ -125,8 +125,8 @@ static void frames_are_stored_as_they_are(void **state) {
   assert_memory_equal(copy->obs, segments[2]->obs, (size_t)copy->length * 16);
   mz_segment_release(copy);
   mz_store_close(store);
-  for (int i = 0; i < 6; i++) mz_frame_release(contents[i].frame);
-  mz_packer_deinit(&packer);
+  for (int i = 0; i < 6; i++) mz_packed_release(contents[i].packed);
+  mz_writer_free(&scratch);
   release(segments, 6);
 }
 
@@ -373,7 +373,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       STORE_TEST(segments_come_back_as_they_were),
       STORE_TEST(a_pack_is_named_by_its_content),
-      STORE_TEST(frames_are_stored_as_they_are),
+      STORE_TEST(packed_segments_are_stored_as_raw_ones_are),
       STORE_TEST(collecting_removes_packs_without_live_segments),
       STORE_TEST(every_truncation_and_bit_flip_of_a_pack_is_found),
       STORE_TEST(foreign_files_are_recognised),

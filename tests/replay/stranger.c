@@ -1,6 +1,7 @@
 /* Bytes that somebody else has written, with every checksum right: refused before memory is taken for what they claim, or as good
  * as any. */
 #include "base/maths/digest.h"
+#include "replay/segments/frame.h"
 #include "replay/buffer.h"
 #include "tests/replay/fixtures.h"
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void the_longest_game_unpacks_and_a_longer_one_does_not(void **state) {
     }
     mz_segment_release(copy);
     mz_segment_release(segment);
-    mz_frame_release(frame);
+    free(frame);
     mz_packer_deinit(&packer);
     mz_unpacker_deinit(&unpacker);
   }
@@ -84,7 +85,7 @@ static void a_size_that_no_segment_has_costs_no_memory(void **state) {
   assert_int_equal(status, MZ_E_CHECKPOINT);
   assert_int_equal(unpacker.capacity, 0);
   mz_unpacker_deinit(&unpacker);
-  mz_frame_release(frame);
+  free(frame);
   free(zeros);
 }
 

@@ -13,7 +13,7 @@ static mz_buffer *make_tiered(void) {
   for (int i = 10; i < 16; i++) {
     mz_content content;
     ASSERT_OK(mz_buffer_content(buffer, i, &content));
-    packed += (int64_t)mz_frame_bytes(content.frame->size);
+    packed += (int64_t)mz_packed_bytes(content.packed->size);
     mz_content_release(&content);
   }
   ASSERT_OK(mz_buffer_set_tiers(buffer, raw, packed));
@@ -36,7 +36,7 @@ static void assert_same_segment(const mz_segment *a, const mz_segment *b) {
 
 typedef struct twins {
   mz_buffer *raw, *tiered;
-  mz_segment_cache cache;
+  mz_row_reader reader;
   mz_rng rng;
   int64_t bound[2];
   int in_tier[MZ_TIERS]; /* draws */
@@ -93,12 +93,19 @@ static void draw_from_both(twins *t, uint32_t update) {
     assert_int_equal(b[i].segment != NULL, tier == MZ_TIER_RAW);
     t->in_tier[tier]++;
   }
-  ASSERT_OK(mz_buffer_load(t->tiered, &t->cache, ROWS, b));
+  const mz_span span = {.values = 1 + (int)mz_rng_below(&t->rng, 8),
+                        .policies = 1 + (int)mz_rng_below(&t->rng, 4),
+                        .observations = 1 + (int)mz_rng_below(&t->rng, 4)};
   for (int i = 0; i < ROWS; i++) {
     assert_true(a[i].leaf == b[i].leaf && a[i].serial == b[i].serial && a[i].position == b[i].position);
     assert_true(a[i].probability == b[i].probability);
-    assert_same_segment(a[i].segment, b[i].segment);
-    for (int j = 0; j < i; j++) assert_int_equal(b[i].serial == b[j].serial, b[i].segment == b[j].segment); /* one copy each */
+    mz_draw read;
+    ASSERT_OK(mz_row_read(&t->reader, t->tiered, &span, &b[i], &read));
+    assert_true(read.leaf == a[i].leaf && read.serial == a[i].serial && read.probability == a[i].probability);
+    if (b[i].segment)
+      assert_same_segment(a[i].segment, read.segment);
+    else
+      assert_true(same_row(&a[i], &read, &span));
     float error = (float)mz_rng_below(&t->rng, 100);
     mz_buffer_set_priority(t->raw, a[i].leaf, a[i].serial, error);
     mz_buffer_set_priority(t->tiered, b[i].leaf, b[i].serial, error);
@@ -134,7 +141,7 @@ static void random_tiers_change_nothing(void **state) {
       assert_same_state(&t);
     }
     for (int tier = 0; tier < MZ_TIERS; tier++) in_tier[tier] += t.in_tier[tier];
-    mz_segment_cache_deinit(&t.cache);
+    mz_row_reader_deinit(&t.reader);
     mz_buffer_free(t.raw);
     mz_buffer_free(t.tiered);
   }
@@ -178,23 +185,21 @@ static void contents_are_given_as_they_are_kept(void **state) {
   mz_spec spec = vector_spec();
   mz_buffer *buffer = make_tiered();
   assert_tiers(buffer, 4, 6, 10);
-  mz_unpacker unpacker = {0};
   for (int i = 0; i < 20; i++) {
     mz_content content;
     mz_segment *copy, *made = make_segment(&spec, i, 3 + i % 7, 0, MZ_END_TERMINATED);
     ASSERT_OK(mz_buffer_content(buffer, i, &content));
     assert_int_equal(mz_content_hash(&content), mz_buffer_entry(buffer, i).hash);
     assert_int_equal(content.segment != NULL, i >= 16);
-    assert_int_equal(content.frame != NULL, i < 16);
-    if (content.frame) {
-      ASSERT_OK(mz_frame_unpack(&unpacker, content.frame, &spec, &copy));
+    assert_int_equal(content.packed != NULL, i < 16);
+    if (content.packed) {
+      ASSERT_OK(mz_packed_unpack(content.packed, &spec, &copy));
       assert_same_segment(copy, made);
       mz_segment_release(copy);
     }
     mz_content_release(&content);
     mz_segment_release(made);
   }
-  mz_unpacker_deinit(&unpacker);
   mz_buffer_free(buffer);
 }
 
@@ -235,7 +240,7 @@ static void an_index_is_read_into_any_tiers(void **state) {
 
 /* ---- threads ---- */
 
-static void many_hold_at_once(void **state) {
+static void many_read_at_once(void **state) {
   (void)state;
   enum { READERS = 4 };
   mz_buffer *raw = make_buffer(1000, 0, 0), *tiered = make_tiered();
@@ -244,7 +249,7 @@ static void many_hold_at_once(void **state) {
   comparison readers[READERS];
   for (int i = 0; i < READERS; i++) {
     readers[i] = (comparison){.buffer = tiered, .raw = raw, .seed = (uint64_t)i / 2}; /* pairs want the same */
-    assert_int_equal(pthread_create(&threads[i], NULL, draw_and_hold, &readers[i]), 0);
+    assert_int_equal(pthread_create(&threads[i], NULL, draw_and_read, &readers[i]), 0);
   }
   for (int i = 0; i < READERS; i++) {
     assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -277,22 +282,23 @@ static void memory_that_runs_out_leaves_segments_raw(void **state) {
   mz_buffer_free(raw);
 }
 
-static void memory_that_runs_out_fails_a_hold(void **state) {
+static void memory_that_runs_out_fails_a_read(void **state) {
   (void)state;
-  enum { ROWS = 16 };
-  mz_buffer *buffer = make_tiered();
-  mz_segment_cache cache = {0};
-  long n = 1;
-  for (mz_status status = MZ_E_MEMORY; status != MZ_OK; n++) {
-    mz_draw draws[ROWS];
-    mz_buffer_draw(buffer, 1, 1, ROWS, draws);
+  mz_buffer *buffer = make_buffer(1000, 1, 1);
+  ASSERT_OK(mz_buffer_spill_to(buffer, dir));
+  insert_game(buffer, 0, 9);
+  mz_row_reader reader = {0};
+  mz_draw draw, read;
+  mz_buffer_draw(buffer, 1, 1, 1, &draw);
+  for (long n = 1; n <= 2; n++) { /* memory for the record, then for its moves */
+    mz_row_reader_deinit(&reader);
     mz_alloc_fail_after(n);
-    status = mz_buffer_load(buffer, &cache, ROWS, draws);
+    const mz_status status = mz_row_read(&reader, buffer, &whole_span, &draw, &read);
     mz_alloc_fail_after(0);
-    assert_true(status == MZ_OK || status == MZ_E_MEMORY);
+    assert_int_equal(status, MZ_E_MEMORY);
+    ASSERT_OK(mz_row_read(&reader, buffer, &whole_span, &draw, &read)); /* there is memory again */
   }
-  assert_true(n > 8);
-  mz_segment_cache_deinit(&cache);
+  mz_row_reader_deinit(&reader);
   mz_buffer_free(buffer);
 }
 
@@ -328,9 +334,9 @@ int main(void) {
                                      TIERS_TEST(batches_are_the_same_from_any_tier),
                                      TIERS_TEST(contents_are_given_as_they_are_kept),
                                      TIERS_TEST(an_index_is_read_into_any_tiers),
-                                     TIERS_TEST(many_hold_at_once),
+                                     TIERS_TEST(many_read_at_once),
                                      TIERS_TEST(memory_that_runs_out_leaves_segments_raw),
-                                     TIERS_TEST(memory_that_runs_out_fails_a_hold),
+                                     TIERS_TEST(memory_that_runs_out_fails_a_read),
                                      TIERS_TEST(tiers_that_cannot_be_had_leave_the_old_ones)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,186 @@
+#include "replay/segments/packed.h"
+#include "replay/segments/packed_columns.h"
+#include <stddef.h>
+#include <string.h>
+
+size_t mz_packed_bytes(uint32_t size) { return sizeof(mz_packed) + size; }
+
+mz_status mz_packed_alloc(uint32_t size, mz_packed **out) {
+  MZ_TRY(mz_alloc(out, mz_packed_bytes(size), 1));
+  atomic_init(&(*out)->references, 1);
+  (*out)->size = size;
+  return MZ_OK;
+}
+
+void mz_packed_retain(mz_packed *packed) { atomic_fetch_add_explicit(&packed->references, 1, memory_order_relaxed); }
+
+void mz_packed_release(mz_packed *packed) {
+  if (!packed) return;
+  int before = atomic_fetch_sub_explicit(&packed->references, 1, memory_order_acq_rel);
+  MZ_ASSERT(before > 0);
+  if (before == 1) free(packed);
+}
+
+/* ---- bits ---- */
+
+/* Gathers eight bytes of 0 or 1 into one: the multiplication moves byte i to bit 56 + i, and no two to the same bit. */
+static uint8_t gather_bits(const uint8_t *bytes) {
+  uint64_t word;
+  memcpy(&word, bytes, sizeof word);
+  return (uint8_t)(word * UINT64_C(0x0102040810204080) >> 56);
+}
+
+/* Returns where the next bits go. */
+static uint8_t *write_bits(const uint8_t *entries, int count, uint8_t *out) {
+  uint8_t last[8] = {0};
+  int i = 0;
+  for (; i + 8 <= count; i += 8) *out++ = gather_bits(entries + i);
+  if (i == count) return out;
+  memcpy(last, entries + i, (size_t)(count - i));
+  *out = gather_bits(last);
+  return out + 1;
+}
+
+/* ---- packing ---- */
+
+static bool all_bits(const mz_segment *segment, const mz_spec *spec) {
+  if (spec->obs_kind != MZ_OBS_U8) return false;
+  const size_t count = (size_t)segment->length * (size_t)spec->obs_size;
+  uint8_t any = 0;
+  for (size_t i = 0; i < count; i++) any |= segment->obs[i];
+  return any <= 1;
+}
+
+/* By its bits: −0 is a weight. */
+static bool is_weight(float weight) {
+  uint32_t bits;
+  memcpy(&bits, &weight, sizeof bits);
+  return bits != 0;
+}
+
+static uint32_t weights_in(const mz_segment *segment, uint32_t first, uint32_t end) {
+  uint32_t count = 0;
+  for (uint32_t e = first; e < end; e++) count += is_weight(segment->policy_weight[e]);
+  return count;
+}
+
+/* Writes the actions of entries first … end−1, or those with a weight only, as bits. Returns where the next go. */
+static uint8_t *write_actions(const mz_segment *segment, uint32_t first, uint32_t end, bool weighted, size_t width,
+                              uint8_t *out) {
+  memset(out, 0, width);
+  for (uint32_t e = first; e < end; e++) {
+    const uint16_t action = segment->policy_action[e];
+    if (!weighted || is_weight(segment->policy_weight[e])) out[action / 8] |= (uint8_t)(1u << action % 8);
+  }
+  return out + width;
+}
+
+static uint8_t *write_starts(const mz_segment *segment, uint8_t *out) {
+  uint32_t start = 0;
+  for (int t = 0; t < segment->length; t++, out += sizeof start) {
+    memcpy(out, &start, sizeof start);
+    start += weights_in(segment, segment->policy_start[t], segment->policy_start[t + 1]);
+  }
+  return out;
+}
+
+static uint8_t *write_column(const mz_segment *segment, const mz_spec *spec, const mz_packed *packed, mz_column_id id,
+                             uint8_t *out) {
+  const size_t n = (size_t)segment->length, width = mz_column_width(packed, spec, id);
+  const void *const plain[MZ_COLUMNS] = {[MZ_COLUMN_VALUE] = segment->value,
+                                         [MZ_COLUMN_REWARD] = segment->reward,
+                                         [MZ_COLUMN_PLAYER] = segment->player,
+                                         [MZ_COLUMN_OBSERVATION] = segment->obs};
+  if (id == MZ_COLUMN_START) return write_starts(segment, out);
+  if (plain[id] && !(id == MZ_COLUMN_OBSERVATION && packed->is_bits)) {
+    memcpy(out, plain[id], n * width);
+    return out + n * width;
+  }
+  for (size_t t = 0; t < n; t++) {
+    const uint16_t action = (uint16_t)segment->action[t];
+    if (id == MZ_COLUMN_ACTION)
+      out = (uint8_t *)memcpy(out, &action, width) + width;
+    else if (id == MZ_COLUMN_OBSERVATION)
+      out = write_bits(segment->obs + t * (size_t)spec->obs_size, spec->obs_size, out);
+    else
+      out = write_actions(segment, segment->policy_start[t], segment->policy_start[t + 1], id == MZ_COLUMN_WEIGHTED, width, out);
+  }
+  return out;
+}
+
+static bool is_constant(const uint8_t *rows, size_t width, int length) {
+  return memcmp(rows, rows + width, width * (size_t)(length - 1)) == 0;
+}
+
+/* As many weights in every move: kept is how many. */
+static bool starts_are_even(uint8_t *rows, int length, uint32_t weights) {
+  const uint32_t each = weights / (uint32_t)length;
+  if (each * (uint32_t)length != weights) return false;
+  for (int t = 0; t < length; t++) {
+    uint32_t start;
+    memcpy(&start, rows + (size_t)t * sizeof start, sizeof start);
+    if (start != each * (uint32_t)t) return false;
+  }
+  memcpy(rows, &each, sizeof each);
+  return true;
+}
+
+static uint8_t *write_weights(const mz_segment *segment, uint32_t entries, uint8_t *out) {
+  for (uint32_t e = 0; e < entries; e++) {
+    if (!is_weight(segment->policy_weight[e])) continue;
+    memcpy(out, &segment->policy_weight[e], sizeof(float));
+    out += sizeof(float);
+  }
+  return out;
+}
+
+/* Writes all data, for which there is room, and says in `head` how. Returns the bytes written. */
+static size_t write_data(const mz_segment *segment, const mz_spec *spec, uint32_t weights, mz_packed *head, uint8_t *data) {
+  uint8_t *out = data;
+  for (int c = 0; c < MZ_COLUMNS; c++) {
+    uint8_t *rows = out;
+    const size_t width = mz_column_width(head, spec, (mz_column_id)c);
+    if (width == 0) continue;
+    out = write_column(segment, spec, head, (mz_column_id)c, rows);
+    const bool constant =
+        c == MZ_COLUMN_START ? starts_are_even(rows, segment->length, weights) : is_constant(rows, width, segment->length);
+    if (!constant) continue;
+    head->constant |= (uint8_t)(1u << c);
+    out = rows + width;
+  }
+  return (size_t)(write_weights(segment, segment->policy_start[segment->length], out) - data);
+}
+
+static mz_status reserve(mz_writer *scratch, size_t bytes) {
+  scratch->size = 0;
+  mz_writer_reserve(scratch, bytes);
+  if (!scratch->failed) return MZ_OK;
+  mz_writer_free(scratch);
+  return mz_fail(MZ_E_MEMORY, "segments: out of memory while packing (%zu bytes)", bytes);
+}
+
+mz_status mz_packed_pack(const mz_segment *segment, const mz_spec *spec, mz_writer *scratch, mz_packed **out) {
+  const uint32_t entries = segment->policy_start[segment->length], weights = weights_in(segment, 0, entries);
+  mz_packed head = {.hash = segment->hash,
+                    .ordinal = segment->ordinal,
+                    .version = segment->version,
+                    .bytes = segment->bytes,
+                    .game = segment->game,
+                    .entries = entries,
+                    .moves = segment->moves,
+                    .length = segment->length,
+                    .end = (uint8_t)segment->end,
+                    .is_bits = all_bits(segment, spec),
+                    .is_dense = weights == entries};
+  size_t widths = 0;
+  for (int c = 0; c < MZ_COLUMNS; c++) widths += mz_column_width(&head, spec, (mz_column_id)c);
+  MZ_TRY(reserve(scratch, (size_t)segment->length * widths + weights * sizeof(float)));
+  const size_t size = write_data(segment, spec, weights, &head, scratch->data);
+  mz_packed *packed;
+  MZ_TRY(mz_packed_alloc((uint32_t)size, &packed));
+  const size_t first = offsetof(mz_packed, hash);
+  memcpy((uint8_t *)packed + first, (const uint8_t *)&head + first, offsetof(mz_packed, data) - first);
+  memcpy(packed->data, scratch->data, size);
+  *out = packed;
+  return MZ_OK;
+}

@@ -1,0 +1,25 @@
+/* Where the columns of a packed segment are. Internal to this room. */
+#pragma once
+#include "replay/segments/packed.h"
+
+typedef enum mz_column_id { /* each has a row a move, of a fixed width */
+                            MZ_COLUMN_VALUE,
+                            MZ_COLUMN_REWARD,
+                            MZ_COLUMN_START, /* how many weights lie before the move's; constant: how many each move has */
+                            MZ_COLUMN_ACTION,
+                            MZ_COLUMN_PLAYER,
+                            MZ_COLUMN_LEGAL,    /* bit a: action a is legal */
+                            MZ_COLUMN_WEIGHTED, /* bit a: its weight is not 0; left out where all legal ones have one */
+                            MZ_COLUMN_OBSERVATION,
+                            MZ_COLUMNS,
+} mz_column_id;
+
+typedef struct mz_column {
+  const uint8_t *rows;
+  size_t width, stride; /* bytes; stride 0: one row stands for every move */
+} mz_column;
+
+/* Returns the bytes of a row; of `packed` only the flags count. 0: the column is left out. */
+size_t mz_column_width(const mz_packed *packed, const mz_spec *spec, mz_column_id id);
+/* Finds every column (for one that is left out, that which stands for it). Returns where the weights begin. */
+const uint8_t *mz_columns_find(const mz_packed *packed, const mz_spec *spec, mz_column columns[MZ_COLUMNS]);
