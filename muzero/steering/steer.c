@@ -60,7 +60,8 @@ static mz_status add_history(mz_steer *s, const mz_plan *plan) {
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options) {
   const mz_settings *settings = &state->settings;
   const mz_strategy *strategy;
-  MZ_TRY(mz_strategy_find(settings->allocation.strategy, "allocate.strategy", &strategy));
+  MZ_TRY(
+      mz_strategy_find(options->plans ? mz_strategy_fixed.name : settings->allocation.strategy, "allocate.strategy", &strategy));
   mz_steer *s;
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->state = state;
@@ -72,6 +73,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->threads = options->outset.threads;
   s->bounds = options->outset.bounds;
   MZ_TRY_CLEANUP(mz_outset_find(&s->outset, settings, options->memory, &options->outset));
+  if (options->plans) MZ_TRY_CLEANUP(mz_steer_read_plans(s, options->plans, options->outset.last != NULL));
   s->options.start = s->outset.plan;
   mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
@@ -95,6 +97,7 @@ void mz_steer_free(mz_steer *s) {
   mz_ledger_close(&s->ledger);
   mz_history_close(s->history);
   mz_allocator_free(s->allocator);
+  mz_plan_list_deinit(&s->plans);
   free(s->rows);
   free(s);
 }
@@ -174,7 +177,7 @@ void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_phase(&s
 
 bool mz_steer_window_ended(const mz_steer *s) {
   const bool on_trial = s->decision.action == MZ_DECISION_TRY || s->decision.action == MZ_DECISION_WAIT;
-  return s->round_count == MZ_STEER_ROUNDS_MAX ||
+  return s->round_count == MZ_STEER_ROUNDS_MAX || mz_steer_plan_is_due(s) ||
          mz_window_is_long_enough(&s->meter, s->state->settings.allocation.window, on_trial, s->round_count, s->window_s);
 }
 
@@ -227,7 +230,8 @@ static void read_window(mz_steer *s, const mz_workers *workers, const mz_round_s
 mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision) {
   *decision = &s->decision;
-  if (mz_steer_adapt(s, workers)) return MZ_OK;
+  if (mz_steer_plan_is_due(s)) return mz_steer_follow(s, workers);
+  if (!mz_steer_follows(s) && mz_steer_adapt(s, workers)) return MZ_OK;
   const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
   read_window(s, workers, stats, score);
   mz_allocator_decide(s->allocator, &s->window, &s->decision);

@@ -1,6 +1,7 @@
 /* What steering a run is made of, for steer.c and adapt.c. */
 #pragma once
-#include "allocator/records/ledger.h"
+#include "allocator/records/history.h"
+#include "allocator/records/plan_list.h"
 #include "allocator/sensors/monitor.h"
 #include "muzero/steering/granted.h"
 #include "muzero/steering/kept.h"
@@ -19,6 +20,7 @@ struct mz_steer {
   mz_bounds bounds;
   mz_outset outset;
   mz_kept kept;
+  mz_plan_list plans; /* that the run repeats; none: the allocator decides */
   mz_allocator_options options;
   mz_allocator *allocator;
   mz_observation *rows; /* of the history, as the allocator was given them */
@@ -46,3 +48,9 @@ mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocat
 /* At a window's end: looks at what the machine grants. Where that has changed, the plan moves into the new bounds at once, a new section
  * begins, and the window judges nothing: true. What cannot be followed costs a warning. (adapt.c) */
 bool mz_steer_adapt(mz_steer *s, mz_workers *workers);
+
+/* Reads the ledger at `path`, whose plans the run repeats from now on, with the first of them unless it resumes. (follow.c) */
+mz_status mz_steer_read_plans(mz_steer *s, const char *path, bool resumes);
+static inline bool mz_steer_follows(const mz_steer *s) { return s->plans.count > 0; }
+/* Returns whether the ledger has another plan for this round than the one in force. (follow.c) */
+bool mz_steer_plan_is_due(const mz_steer *s);
