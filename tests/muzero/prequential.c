@@ -53,8 +53,8 @@ static void rows_count_until_their_segment_was_trained_on(void **unused) {
     some += rows > 0 && rows < 24;
     all += rows == 24;
   }
-  assert_true(some > 10);   /* the ring has turned over more than once, and rounds have rows of both kinds */
-  assert_true(all > 0); /* the first update's */
+  assert_true(some > 10); /* the ring has turned over more than once, and rounds have rows of both kinds */
+  assert_true(all > 0);   /* the first update's */
   mz_workers_deinit(&workers);
   mz_state_deinit(&state);
 }
