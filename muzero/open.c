@@ -115,7 +115,9 @@ static mz_status take_over(mz_run *run, const char *from) {
   MZ_TRY(mz_run_checkpoint_path(from, path, sizeof path));
   MZ_TRY(mz_checkpoint_segments_dir(path, segments, sizeof segments));
   MZ_TRY(mz_checkpoint_open(&checkpoint, path));
-  uint64_t seed = run->state.seed;
+  const uint64_t seed = run->state.seed;
+  const int64_t loops = run->state.settings.learning.loop_count; /* the new run's own, and whether it moves, too */
+  const bool moves = run->state.moves_loop_count;
   mz_status status = mz_store_open(&store, segments, &run->state.env->spec);
   if (status == MZ_OK) {
     status = mz_state_read(&run->state, &checkpoint, load_from_store, store);
@@ -123,6 +125,8 @@ static mz_status take_over(mz_run *run, const char *from) {
   }
   mz_checkpoint_close(&checkpoint);
   run->state.seed = seed;
+  run->state.settings.learning.loop_count = loops;
+  run->state.moves_loop_count = moves;
   return status;
 }
 

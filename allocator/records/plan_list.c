@@ -7,8 +7,9 @@ typedef struct reading {
   const char *path;
   const mz_pipeline *pipeline;
   const mz_bounds *bounds;
-  char where[256]; /* "PATH:LINE" */
-  bool opened;     /* a section has begun */
+  char where[256];  /* "PATH:LINE" */
+  bool opened;      /* a section has begun */
+  int64_t training; /* as it was last moved; 0: never */
   mz_plan_list *out;
 } reading;
 
@@ -71,11 +72,12 @@ static mz_status check_knobs(const reading *r, const cJSON *plan) {
 }
 
 /* A later plan of the same round takes the place of the earlier one. */
-static mz_status add(mz_plan_list *list, const mz_pipeline *pipeline, int64_t round, const mz_plan *plan) {
-  if (list->count > 0 && list->items[list->count - 1].round == round) list->count--;
-  if (list->count > 0 && mz_plan_equal(pipeline, &list->items[list->count - 1].plan, plan)) return MZ_OK;
+static mz_status add(mz_plan_list *list, const mz_pipeline *pipeline, mz_planned item) {
+  if (list->count > 0 && list->items[list->count - 1].round == item.round) list->count--;
+  const mz_planned *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
+  if (last && last->training == item.training && mz_plan_equal(pipeline, &last->plan, &item.plan)) return MZ_OK;
   MZ_TRY(mz_reserve_one(&list->items, &list->capacity, list->count, sizeof *list->items));
-  list->items[list->count++] = (mz_planned){round, *plan};
+  list->items[list->count++] = item;
   return MZ_OK;
 }
 
@@ -95,7 +97,17 @@ static mz_status read_decision(reading *r, const mz_fields *f) {
   MZ_TRY(mz_plan_from_json(r->pipeline, &plan, plan_json.object, r->where, MZ_E_CONFIG));
   MZ_TRY(mz_plan_from_json(r->pipeline, &plan, next_json.object, r->where, MZ_E_CONFIG));
   MZ_TRY(check_plan(r, &plan, round));
-  return add(list, r->pipeline, round, &plan);
+  return add(list, r->pipeline, (mz_planned){round, plan, r->training});
+}
+
+static mz_status read_goodput(reading *r, const cJSON *json) {
+  mz_goodput_record record;
+  mz_plan_list *list = r->out;
+  MZ_TRY(mz_goodput_from_json(&record, json, r->where, MZ_E_CHECKPOINT));
+  if (list->count == 0) return mz_fail(MZ_E_CHECKPOINT, "%s: a judgement before the first decision", r->where);
+  if (record.next == record.training) return MZ_OK;
+  r->training = record.next;
+  return add(list, r->pipeline, (mz_planned){record.round, list->items[list->count - 1].plan, r->training});
 }
 
 static mz_status read_line(void *context, const char *line, size_t length, int64_t number) {
@@ -112,8 +124,10 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
     status = read_open(r, &fields);
   else if (strcmp(event, "decision") == 0)
     status = read_decision(r, &fields);
+  else if (strcmp(event, "goodput") == 0)
+    status = read_goodput(r, json);
   else
-    status = mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open and decision", r->where, event);
+    status = mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision and goodput", r->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

@@ -5,6 +5,7 @@
 typedef struct mz_planned {
   int64_t round; /* the plan is in force from the end of this round on; 0: from the start */
   mz_plan plan;
+  int64_t training; /* updates of a unit, where the ledger moved them (goodput/goodput.h); 0: those the run began with */
 } mz_planned;
 
 typedef struct mz_plan_list { /* zeroed: no plans */

@@ -3,22 +3,29 @@
 
 mz_status mz_steer_read_plans(mz_steer *s, const char *path, bool resumes) {
   MZ_TRY(mz_plan_list_read(&s->plans, path, &s->outset.pipeline, &s->bounds));
+  if (s->plans.items[s->plans.count - 1].training > 0 && !s->state->moves_loop_count)
+    return mz_fail(MZ_E_CONFIG,
+                   "%s: its run moved loop_count, which this one would not: repeat it with --set allocate.objective=goodput",
+                   path);
   if (!resumes) s->outset.plan = s->plans.items[0].plan;
   s->options.strategy = &mz_strategy_fixed;
   return MZ_OK;
 }
 
-static const mz_plan *planned(const mz_steer *s) {
-  return &s->plans.items[mz_plan_list_at(&s->plans, s->state->counters.rounds)].plan;
+static const mz_planned *planned(const mz_steer *s) {
+  return &s->plans.items[mz_plan_list_at(&s->plans, s->state->counters.rounds)];
+}
+
+static int64_t planned_loops(const mz_steer *s) {
+  const int64_t moved = planned(s)->training;
+  return moved > 0 ? moved : s->state->settings.learning.loop_count;
 }
 
 bool mz_steer_plan_is_due(const mz_steer *s) {
-  return mz_steer_follows(s) && !mz_plan_equal(&s->outset.pipeline, planned(s), mz_allocator_plan(s->allocator));
+  return mz_steer_follows(s) && (planned_loops(s) != s->state->settings.learning.loop_count ||
+                                 !mz_plan_equal(&s->outset.pipeline, &planned(s)->plan, mz_allocator_plan(s->allocator)));
 }
 
 mz_status mz_steer_follow(mz_steer *s, mz_workers *workers) {
-  if (!mz_steer_plan_is_due(s)) return MZ_OK;
-  mz_allocator_options options = s->options;
-  options.start = *planned(s);
-  return mz_steer_begin_anew(s, workers, &options);
+  return mz_steer_set_loop_count(s, workers, planned_loops(s), &planned(s)->plan);
 }

@@ -173,7 +173,10 @@ void mz_steer_rest(mz_steer *s, bool rests) {
 
 /* ---- window by window ---- */
 
-void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_phase(&s->meter, s->state, workers); }
+void mz_steer_phase(mz_steer *s, const mz_workers *workers) {
+  mz_window_phase(&s->meter, s->state, workers);
+  mz_steer_pace_phase(s);
+}
 
 bool mz_steer_window_ended(const mz_steer *s) {
   const bool on_trial = s->decision.action == MZ_DECISION_TRY || s->decision.action == MZ_DECISION_WAIT;
@@ -195,6 +198,7 @@ static const char *carry_out(mz_steer *s, mz_workers *workers, bool decided, cha
 
 void mz_steer_round(mz_steer *s, mz_workers *workers, const mz_round_stats *stats) {
   double seconds = mz_window_round(&s->meter, s->state, workers, stats);
+  mz_steer_pace_round(s, stats);
   if (!(seconds > 0) || s->round_count == MZ_STEER_ROUNDS_MAX) return;
   s->rounds[s->round_count++] = seconds;
   if (!mz_allocator_round(s->allocator, seconds)) return;
@@ -244,5 +248,6 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
   s->round_count = 0;
   s->window_s = mz_window_next_s(s->window_s, s->decision.action == MZ_DECISION_KEEP);
   mz_window_begin(&s->meter, s->state, workers);
-  return add_history(s, &in_force);
+  MZ_TRY(add_history(s, &in_force));
+  return mz_steer_pace(s, workers);
 }

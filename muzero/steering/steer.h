@@ -40,9 +40,9 @@ uint64_t mz_steer_ledger_offset(const mz_steer *steer);
 mz_status mz_steer_ledger_sync(const mz_steer *steer); /* returns when the ledger is on the disk, up to that offset */
 void mz_steer_rest(mz_steer *steer, bool rests);       /* between phases: sensors sleep */
 
-/* In a run that repeats a ledger's plans: puts the plan in force that the ledger has for this round, in a new section; after begin,
- * where a run is resumed. mz_steer_decide does the same at the ends of rounds. */
-mz_status mz_steer_follow(mz_steer *steer, mz_workers *workers);
+/* After begin, where a run is resumed: takes over the state's loop_count, and the plan that the ledger which is followed has for this
+ * round; a new section begins where that is not what the run began with. */
+mz_status mz_steer_resume(mz_steer *steer, mz_workers *workers);
 
 /* The plan was changed by hand between phases: the allocator begins anew with it, in a new section of the ledger. */
 mz_status mz_steer_restart(mz_steer *steer, mz_workers *workers);
@@ -56,7 +56,7 @@ bool mz_steer_window_ended(const mz_steer *steer);
 void mz_steer_phase_ends(mz_steer *steer, const mz_workers *workers, const mz_round_stats *stats);
 void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers);
 void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64_t moves);
-/* Decides, resizes, records. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
+/* Decides, resizes, records; with objective goodput it moves the state's loop_count, too. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
  * is no failure; a ledger that cannot be written is MZ_E_IO. */
 mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision);

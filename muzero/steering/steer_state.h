@@ -10,6 +10,14 @@
 
 enum { MZ_STEER_ROUNDS_MAX = 4096 };
 
+/* The judgement of goodput under way (pace.c). */
+typedef struct mz_pace {
+  mz_goodput memory;
+  mz_goodput_evidence evidence; /* sums so far */
+  double rounds;                /* that it covers */
+  mz_prequential_stats told;    /* of the phase under way */
+} mz_pace;
+
 struct mz_steer {
   const mz_state *state;
   mz_memory memory;
@@ -20,6 +28,7 @@ struct mz_steer {
   mz_bounds bounds;
   mz_outset outset;
   mz_kept kept;
+  mz_pace pace;
   mz_plan_list plans; /* that the run repeats; none: the allocator decides */
   mz_allocator_options options;
   mz_allocator *allocator;
@@ -49,8 +58,18 @@ mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocat
  * begins, and the window judges nothing: true. What cannot be followed costs a warning. (adapt.c) */
 bool mz_steer_adapt(mz_steer *s, mz_workers *workers);
 
+/* Where the run moves loop_count: takes in the losses of a round, the costs of a window; judges when there is enough of both, and moves
+ * it. A phase begins: its sums are 0. (pace.c) */
+void mz_steer_pace_phase(mz_steer *s);
+void mz_steer_pace_round(mz_steer *s, const mz_round_stats *stats);
+mz_status mz_steer_pace(mz_steer *s, mz_workers *workers);
+/* Puts in force that a round has `loops` updates, and `start`, in a new section. (pace.c) */
+mz_status mz_steer_set_loop_count(mz_steer *s, mz_workers *workers, int64_t loops, const mz_plan *start);
+
 /* Reads the ledger at `path`, whose plans the run repeats from now on, with the first of them unless it resumes. (follow.c) */
 mz_status mz_steer_read_plans(mz_steer *s, const char *path, bool resumes);
 static inline bool mz_steer_follows(const mz_steer *s) { return s->plans.count > 0; }
 /* Returns whether the ledger has another plan for this round than the one in force. (follow.c) */
 bool mz_steer_plan_is_due(const mz_steer *s);
+/* Puts that plan in force, in a new section. (follow.c) */
+mz_status mz_steer_follow(mz_steer *s, mz_workers *workers);

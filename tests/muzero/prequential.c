@@ -29,8 +29,8 @@ static int64_t play(mz_state *state, mz_workers *workers, bool drawn[SERIALS]) {
     loss += mz_learner_row_losses(state->learner)[r];
   }
   for (int r = 0; r < batch.rows && learns; r++) drawn[batch.serial[r]] = true;
-  assert_int_equal(stats.prequential.rows, rows);
-  assert_true(fabs(stats.prequential.loss - loss) < 1e-6);
+  assert_int_equal(stats.prequential.rows[0], rows);
+  assert_true(fabs(stats.prequential.loss[0] - loss) < 1e-6);
   mz_batch_deinit(&batch);
   return rows;
 }
