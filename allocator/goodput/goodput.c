@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { GRID = 33, ROWS_MIN = 32, GROUPS_MIN = 4, PARAMETERS = 3 };
+enum { MIDDLE = 16, GRID = 2 * MIDDLE + 1, ROWS_MIN = 32, GROUPS_MIN = 4, PARAMETERS = 3 };
 static const double PRIOR_REUSE = 3, PRIOR_DOUBLINGS = 1, STEPS_A_DOUBLING = 4; /* the grid spans four doublings each way */
 static const double NOISE_MIN = 0.01;                                           /* of the mean loss */
 static const double LN_2 = 0.693147180559945309417, DOUBLINGS_MIN = 0.6;
@@ -42,7 +42,7 @@ static double left_over(const curve *c, double reuse) {
   return xy > 0 && xx > 0 ? fmax(0, yy - xy * xy / xx) : yy; /* A ≥ 0: otherwise a constant fits best */
 }
 
-static double doublings_at(int i) { return (i - (GRID - 1) / 2) / STEPS_A_DOUBLING; }
+static double doublings_at(int i) { return (i - MIDDLE) / STEPS_A_DOUBLING; }
 static double reuse_at(double doublings) { return PRIOR_REUSE * mz_exp(doublings * LN_2); }
 
 /* Variance of a group's mean about the curve, from what the best fit leaves. */

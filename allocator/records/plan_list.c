@@ -105,6 +105,7 @@ static mz_status read_goodput(reading *r, const cJSON *json) {
   mz_plan_list *list = r->out;
   MZ_TRY(mz_goodput_from_json(&record, json, r->where, MZ_E_CHECKPOINT));
   if (list->count == 0) return mz_fail(MZ_E_CHECKPOINT, "%s: a judgement before the first decision", r->where);
+  if (list->training == 0) list->training = record.training;
   if (record.next == record.training) return MZ_OK;
   r->training = record.next;
   return add(list, r->pipeline, (mz_planned){record.round, list->items[list->count - 1].plan, r->training});

@@ -11,6 +11,7 @@ typedef struct mz_planned {
 typedef struct mz_plan_list { /* zeroed: no plans */
   mz_planned *items;          /* rounds ascend; neighbours differ */
   int count, capacity;
+  int64_t training; /* updates of a unit at the beginning, where the ledger judges them; 0: it does not */
 } mz_plan_list;
 
 /* Reads the plans of the ledger at `path` for a run with this pipeline within these bounds. A trial that was given up within a window

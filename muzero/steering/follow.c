@@ -1,12 +1,22 @@
 /* A run that repeats the plans of a ledger, round by round: no allocator decides, and it does not follow what the machine grants. */
 #include "muzero/steering/steer_state.h"
 
-mz_status mz_steer_read_plans(mz_steer *s, const char *path, bool resumes) {
-  MZ_TRY(mz_plan_list_read(&s->plans, path, &s->outset.pipeline, &s->bounds));
-  if (s->plans.items[s->plans.count - 1].training > 0 && !s->state->moves_loop_count)
+/* Where loop_count is moved, the run must have it as state, and begin with the same. */
+static mz_status check_training(const mz_steer *s, const char *path, bool resumes) {
+  const long long first = (long long)s->plans.training, own = (long long)s->state->settings.learning.loop_count;
+  if (first == 0) return MZ_OK;
+  if (!s->state->moves_loop_count)
     return mz_fail(MZ_E_CONFIG,
                    "%s: its run moved loop_count, which this one would not: repeat it with --set allocate.objective=goodput",
                    path);
+  if (resumes || first == own) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: its run began with loop_count %lld, this one with %lld: repeat it with --set loop_count=%lld",
+                 path, first, own, first);
+}
+
+mz_status mz_steer_read_plans(mz_steer *s, const char *path, bool resumes) {
+  MZ_TRY(mz_plan_list_read(&s->plans, path, &s->outset.pipeline, &s->bounds));
+  MZ_TRY(check_training(s, path, resumes));
   if (!resumes) s->outset.plan = s->plans.items[0].plan;
   s->options.strategy = &mz_strategy_fixed;
   return MZ_OK;

@@ -87,6 +87,10 @@ static void test_it_moves_and_is_repeated(void **state) {
   process_run(&p, "train", "tictactoe", WORK, "--run", "refused", "--replay-plan", "moves", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "--set allocate.objective=goodput");
+  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "refused", "--replay-plan", "moves", "--set", "loop_count=16",
+              NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, "--set loop_count=256");
   process_free(&p);
 }
 
