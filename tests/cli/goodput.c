@@ -57,20 +57,20 @@ static void test_it_moves_and_is_repeated(void **state) {
   process p = {0};
   char first[17], again[17], stays[17];
   int moved[PHASES_MAX], repeated[PHASES_MAX];
-  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "moves", "--rounds", "50", NULL);
+  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "moves", "--rounds", "64", NULL);
   assert_status(&p, 0);
   read_digest(&p, first);
   const int phases = loop_counts("moves", moved);
   assert_int_equal(moved[0], 256);
   assert_true(moved[phases - 1] < 256);
   for (int i = 1; i < phases; i++) assert_true(moved[i] == moved[i - 1] || 2 * moved[i] == moved[i - 1]); /* a step at a time */
-  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "again", "--rounds", "50", "--replay-plan", "moves", NULL);
+  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "again", "--rounds", "64", "--replay-plan", "moves", NULL);
   assert_status(&p, 0);
   read_digest(&p, again);
   assert_string_equal(first, again);
   assert_int_equal(loop_counts("again", repeated), phases);
   assert_memory_equal(moved, repeated, (size_t)phases * sizeof *moved);
-  process_run(&p, "train", "tictactoe", WORK, "--run", "stays", "--rounds", "50", NULL);
+  process_run(&p, "train", "tictactoe", WORK, "--run", "stays", "--rounds", "64", NULL);
   assert_status(&p, 0);
   read_digest(&p, stays);
   assert_string_not_equal(first, stays);
@@ -99,7 +99,7 @@ static void test_it_is_state(void **state) {
   process p = {0};
   char whole[17], again[17];
   int before[PHASES_MAX], after[PHASES_MAX];
-  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "parts", "--rounds", "31", NULL); /* within a phase */
+  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "parts", "--rounds", "45", NULL); /* within a phase */
   assert_status(&p, 0);
   read_digest(&p, whole);
   process_run(&p, "inspect", "parts", "--digest", NULL); /* of the checkpoint: what it holds is the state */
@@ -108,22 +108,22 @@ static void test_it_is_state(void **state) {
   const int count = loop_counts("parts", before);
   assert_true(before[count - 1] < 256);
   /* Resumed, it begins with the loop_count it had, and whoever decides then, what was moved stays state. */
-  process_run(&p, "resume", "parts", "--rounds", "32", "--json", "--history", "none", "--set", "allocate.objective=time", NULL);
+  process_run(&p, "resume", "parts", "--rounds", "46", "--json", "--history", "none", "--set", "allocate.objective=time", NULL);
   assert_status(&p, 0);
   assert_int_equal(loop_counts("parts", after), count);
   assert_int_equal(after[count - 1], before[count - 1]);
-  process_run(&p, "resume", "parts", "--rounds", "50", "--json", "--history", "none", "--set", "allocate.objective=goodput",
+  process_run(&p, "resume", "parts", "--rounds", "64", "--json", "--history", "none", "--set", "allocate.objective=goodput",
               NULL);
   assert_status(&p, 0);
   read_digest(&p, whole);
-  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "in-one", "--rounds", "50", "--replay-plan", "parts", NULL);
+  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "in-one", "--rounds", "64", "--replay-plan", "parts", NULL);
   assert_status(&p, 0);
   read_digest(&p, again);
   assert_string_equal(whole, again);
   /* So too where the run that follows is stopped. */
   process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "stopped", "--rounds", "29", "--replay-plan", "parts", NULL);
   assert_status(&p, 0);
-  process_run(&p, "resume", "stopped", "--rounds", "50", "--json", "--history", "none", NULL);
+  process_run(&p, "resume", "stopped", "--rounds", "64", "--json", "--history", "none", NULL);
   assert_status(&p, 0);
   read_digest(&p, again);
   assert_string_equal(whole, again);
@@ -135,7 +135,7 @@ static void test_a_new_run_begins_with_its_own(void **state) {
   (void)state;
   process p = {0};
   int counts[PHASES_MAX];
-  process_run(&p, "train", "tictactoe", "--from", "parts", "--run", "child", "--rounds", "52", "--json", "--history", "none",
+  process_run(&p, "train", "tictactoe", "--from", "parts", "--run", "child", "--rounds", "66", "--json", "--history", "none",
               "--set", "loop_count=7", "--set", "allocate.objective=time", NULL);
   assert_status(&p, 0);
   loop_counts("child", counts);
