@@ -42,8 +42,8 @@ double mz_goodput_best_ratio(double cost_ratio, double reuse); /* the best ρ; c
 /* The ledger's line of a judgement (goodput_record.c): event "goodput", phase, round, training (a unit's updates) and next, the verdict,
  * then its inputs. It replays by itself: reading the inputs and judging again gives the same line. */
 typedef struct mz_goodput_record {
-  int64_t phase, round, training, next; /* next: training from this round on; the same
-                                          * without a step, at the end of its range, or where memory forbids one */
+  int64_t phase, round;
+  int64_t training, next; /* next: from this round on; as before without a step, at an end of its range, or for want of memory */
   mz_goodput before;
   mz_goodput_evidence evidence;
 } mz_goodput_record;
