@@ -131,7 +131,7 @@ static double worth(const mz_allocator *a, const mz_plan *plan) {
 }
 
 static bool releases(const mz_allocator *a, const mz_plan *plan) {
-  return a->settings.objective == MZ_OBJECTIVE_TIME && price_s(a, plan) < price_s(a, &a->plan);
+  return a->settings.objective != MZ_OBJECTIVE_COST && price_s(a, plan) < price_s(a, &a->plan);
 }
 
 static double with_apart(const mz_prediction *p) { return p->unit_s + p->apart_s; }

@@ -148,7 +148,8 @@ static void confirm(mz_allocator *a, const mz_interval *ratio) {
 }
 
 static void verify(mz_allocator *a, const char *what, mz_decision *d) {
-  static const char *const measures[] = {[MZ_OBJECTIVE_TIME] = "as fast", [MZ_OBJECTIVE_COST] = "the work per money"};
+  static const char *const measures[] = {
+      [MZ_OBJECTIVE_TIME] = "as fast", [MZ_OBJECTIVE_COST] = "the work per money", [MZ_OBJECTIVE_GOODPUT] = "as fast"};
   char text[MZ_PLAN_TEXT], judged[MZ_PLAN_TEXT];
   mz_interval ratio;
   mz_allocator_text(a, new_plan(a), old_plan(a), text);

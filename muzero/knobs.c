@@ -50,7 +50,8 @@ static int64_t raw(const situation *s) {
 
 static int64_t actors_max(const situation *s) { return 2 * s->threads; }
 static int64_t builders_max(const situation *s) {
-  const int64_t loops = s->settings->learning.loop_count;
+  const bool moves = s->settings->allocation.objective == MZ_OBJECTIVE_GOODPUT; /* a range that holds whatever it becomes */
+  const int64_t loops = moves ? 0 : s->settings->learning.loop_count;
   return loops > 0 ? least_of(loops, 2 * s->threads) : 2 * s->threads;
 }
 static int64_t learners_max(const situation *s) { return least_of(s->settings->learning.shards, 2 * s->threads); }

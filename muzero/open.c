@@ -66,7 +66,8 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
                                .memory = &memory,
                                .history = options->history,
                                .history_optional = options->history_optional,
-                               .source = options->source};
+                               .source = options->source,
+                               .plans = run->plans[0] ? run->plans : NULL};
   MZ_TRY(set_opponent(run, env));
   MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads));
   MZ_TRY(mz_outset_fits(&memory, env, &run->settings, &steering.outset));
@@ -114,7 +115,9 @@ static mz_status take_over(mz_run *run, const char *from) {
   MZ_TRY(mz_run_checkpoint_path(from, path, sizeof path));
   MZ_TRY(mz_checkpoint_segments_dir(path, segments, sizeof segments));
   MZ_TRY(mz_checkpoint_open(&checkpoint, path));
-  uint64_t seed = run->state.seed;
+  const uint64_t seed = run->state.seed;
+  const int64_t loops = run->state.settings.learning.loop_count; /* the new run's own, and whether it moves, too */
+  const bool moves = run->state.moves_loop_count;
   mz_status status = mz_store_open(&store, segments, &run->state.env->spec);
   if (status == MZ_OK) {
     status = mz_state_read(&run->state, &checkpoint, load_from_store, store);
@@ -122,6 +125,8 @@ static mz_status take_over(mz_run *run, const char *from) {
   }
   mz_checkpoint_close(&checkpoint);
   run->state.seed = seed;
+  run->state.settings.learning.loop_count = loops;
+  run->state.moves_loop_count = moves;
   return status;
 }
 
@@ -158,6 +163,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
     MZ_TRY_CLEANUP(mz_env_find(options->env, &env));
     MZ_TRY_CLEANUP(mz_settings_for_new_run(options, &run->settings));
   }
+  if (options->plans) MZ_TRY_CLEANUP(mz_run_find_plans(run, options->plans, env));
   if (options->from && !(run->parent = strdup(options->from))) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "--from: no memory"));
   MZ_TRY_CLEANUP(
       mz_run_start(run, env, options, seed)); /* before anything is written: a run that cannot be leaves no directory */
@@ -172,6 +178,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   MZ_TRY_CLEANUP(mz_run_refuse_existing(run->dir)); /* by another process, before the lock was had */
   MZ_TRY_CLEANUP(mz_buffer_spill_to(run->state.buffer, run->dir));
   MZ_TRY_CLEANUP(mz_run_write_env_json(run));
+  MZ_TRY_CLEANUP(mz_run_keep_plans(run));
   MZ_TRY_CLEANUP(mz_run_open_saver(run));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, 0));
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, 0));

@@ -76,6 +76,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   MZ_TRY_CLEANUP(reading(a, mz_checkpoint_open(&checkpoint, path)));
   MZ_TRY_CLEANUP(reading(a, take_settings(run, &checkpoint, a->options, a->allow & MZ_ALLOW_NUMERIC, &env, &seed)));
   MZ_TRY_CLEANUP(reading(a, mz_run_restore_session(run, &checkpoint, &offsets)));
+  MZ_TRY_CLEANUP(mz_run_find_kept_plans(run));
   MZ_TRY_CLEANUP(mz_run_start(run, env, a->options, seed)); /* the games' streams are named by it */
   MZ_TRY_CLEANUP(mz_buffer_spill_to(run->state.buffer, run->dir));
   MZ_TRY_CLEANUP(mz_run_open_saver(run));
@@ -83,6 +84,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
       reading(a, mz_state_read(&run->state, &checkpoint, a->skip ? mz_saver_load_or_skip : mz_saver_load, run->saver)));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, offsets.metrics));
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, offsets.ledger));
+  MZ_TRY_CLEANUP(mz_steer_resume(run->steer, &run->workers));
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
   MZ_TRY_CLEANUP(mz_watchdog_start(&run->watchdog, &run->settings.watchdog, &run->workers));
   *out = run;

@@ -22,8 +22,9 @@ struct mz_run {
   mz_saver *saver;
   mz_metrics metrics;
   int lock;
-  char *config_text; /* the resolved config, as stored */
-  char *parent;      /* the run this one started from, or NULL */
+  char *config_text;           /* the resolved config, as stored */
+  char *parent;                /* the run this one started from, or NULL */
+  char plans[MZ_DIR_MAX + 32]; /* the ledger whose plans it repeats; "": none */
   _Atomic int requests;
 
   uint64_t opened_ns;         /* of this invocation */
@@ -72,6 +73,15 @@ mz_status mz_run_write_env_json(const mz_run *run);
 mz_status mz_run_write_config_json(mz_run *run);
 /* Makes run->config_text, section 'config' of every checkpoint. */
 mz_status mz_run_make_config_text(mz_run *run);
+
+/* ---- the ledger whose plans a run repeats (run_plans.c) ---- */
+
+/* Sets run->plans to the ledger that the user names, by itself or by its run. MZ_E_CONFIG where that run is of another environment. */
+mz_status mz_run_find_plans(mz_run *run, const char *given, const mz_env *env);
+/* Copies the ledger at run->plans, if there is one, into the run's directory; otherwise no such copy is left there. */
+mz_status mz_run_keep_plans(mz_run *run);
+/* Sets run->plans to the copy in the run's directory, if there is one. */
+mz_status mz_run_find_kept_plans(mz_run *run);
 
 /* ---- section 'session' (run_session.c) ---- */
 

@@ -24,9 +24,11 @@ typedef struct mz_run_options {
   const char *history;   /* file of measured phases; NULL or "none": none is read or kept */
   bool history_optional; /* it is the user's common one: where it cannot be opened, a warning, and none */
   const char *source;    /* of this run's rows in it: NULL: "run" */
+  const char *plans;     /* a run, or its ledger, whose plans this run repeats round by round; NULL: the allocator decides */
 } mz_run_options;
 
-/* Creates the run directory and its lock. MZ_E_CONFIG naming `resume` when there is a run already. */
+/* Creates the run directory and its lock. MZ_E_CONFIG naming `resume` when there is a run already. With options->plans the ledger is
+ * copied into the run, so that a resumed run continues to follow it. */
 mz_status mz_run_open(mz_run **out, const mz_run_options *options);
 /* Flags for resuming. */
 enum {
@@ -37,7 +39,7 @@ enum {
   MZ_ALLOW_FALLBACK = 2,
 };
 /* Continues `run`, a directory, from its latest checkpoint, exactly. Only exact and operational settings may differ (numeric ones
- * with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset, from are ignored. */
+ * with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset, from, plans are ignored. */
 mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow);
 /* Waits for a checkpoint in flight; releases the lock. Does not save. */
 void mz_run_close(mz_run *run);
@@ -66,8 +68,11 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   double env_steps_per_s, sims_per_s, updates_per_s;
   double mean_return, mean_length; /* of self-play games that ended; NAN for none */
   double policy_entropy, value_bias, value_correlation, latent_spread, model_error; /* diagnosis.h */
-  const char *warning;                                                              /* plain language, or NULL */
-  double busy; /* share of the cores granted that did useful work (CPU time of stages / wall) */
+  int64_t loop_count;                                                               /* updates a round, at its end */
+  double noise_scale;      /* of the gradient, in rows (noise_scale.h); NAN: not measured, or the gradient is lost in it */
+  double prequential_loss; /* of games that no update was trained on (prequential.h); NAN: of none */
+  const char *warning;     /* plain language, or NULL */
+  double busy;             /* share of the cores granted that did useful work (CPU time of stages / wall) */
   double actor_busy, batch_busy, learner_busy, learner_wait,
       batch_wait; /* shares of the phase's wall time, summed over threads */
   int64_t positions, replay_bytes;

@@ -3,8 +3,11 @@
 static const mz_setting rows[] = {
     MZ_SETTING(mz_allocation_settings, strategy, "allocate.strategy", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "greedy", "",
                "who proposes plans; --allocate is short for it"),
-    MZ_SETTING(mz_allocation_settings, objective, "allocate.objective", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "time", "",
-               "what a unit of work shall take the least of: seconds, or their price by prices.*", .choices = "time|cost"),
+    MZ_SETTING(
+        mz_allocation_settings, objective, "allocate.objective", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "time", "",
+        "what a unit of work shall take the least of: seconds, or their price by prices.*; goodput: as time, and loop_count "
+        "moves to where fresh moves and updates teach the most for their cost",
+        .choices = "time|cost|goodput"),
     MZ_SETTING(mz_allocation_settings, high, "allocate.high", MZ_FLOAT, MZ_OPERATIONAL, 0, 1, "0.8", "share of capacity",
                "demand: forecast use above it adds capacity"),
     MZ_SETTING(mz_allocation_settings, low, "allocate.low", MZ_FLOAT, MZ_OPERATIONAL, 0, 1, "0.2", "share of capacity",

@@ -2,7 +2,8 @@
 #pragma once
 #include "allocator/pipeline/pipeline.h"
 
-typedef enum mz_objective { MZ_OBJECTIVE_TIME, MZ_OBJECTIVE_COST } mz_objective;
+/* Goodput: as time, and the owner of the pipeline may move how much a unit trains (goodput/goodput.h). */
+typedef enum mz_objective { MZ_OBJECTIVE_TIME, MZ_OBJECTIVE_COST, MZ_OBJECTIVE_GOODPUT } mz_objective;
 
 typedef enum mz_start { MZ_START_AUTO, MZ_START_PLAIN } mz_start; /* made for the machine; every knob at its least */
 

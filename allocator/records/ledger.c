@@ -79,6 +79,10 @@ mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options
 
 /* ---- decisions ---- */
 
+mz_status mz_ledger_append_goodput(mz_ledger *ledger, const mz_goodput_record *record, const mz_goodput_verdict *verdict) {
+  return append(ledger, mz_goodput_to_json(record, verdict));
+}
+
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
                            int round_count, const mz_window *window, const char *refused) {
   cJSON *o = mz_decision_to_json(pipeline, decision);

@@ -237,6 +237,24 @@ static mz_status play_decision(player *p, const mz_fields *f, const char *line) 
   return compare(p, &decision, line);
 }
 
+/* A judgement has its inputs beside it. */
+static mz_status play_goodput(player *p, const cJSON *json, const char *line) {
+  mz_goodput_record record;
+  mz_goodput_verdict verdict;
+  MZ_TRY(mz_goodput_from_json(&record, json, p->where, MZ_E_CHECKPOINT));
+  mz_goodput memory = record.before;
+  mz_goodput_judge(&memory, &record.evidence, &verdict);
+  cJSON *again = mz_goodput_to_json(&record, &verdict);
+  char *text = mz_json_line(again);
+  cJSON_Delete(again);
+  if (text == NULL) return mz_fail(MZ_E_MEMORY, "%s: no memory to replay a judgement", p->where);
+  const bool same = strcmp(line, text) == 0;
+  free(text);
+  p->out->decisions++;
+  if (!same && p->out->differences++ == 0) p->out->first_difference = record.phase;
+  return MZ_OK;
+}
+
 /* Nothing after the wanted phase is looked at: the first later decision is the end, or a section that begins after it. */
 static mz_status play(void *context, const char *line, size_t length, int64_t number) {
   player *p = context;
@@ -259,8 +277,10 @@ static mz_status play(void *context, const char *line, size_t length, int64_t nu
     status = play_open(p, &fields);
   else if (strcmp(event, "decision") == 0)
     status = play_decision(p, &fields, line);
+  else if (strcmp(event, "goodput") == 0)
+    status = play_goodput(p, json, line);
   else
-    status = mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open and decision", p->where, event);
+    status = mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision and goodput", p->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

@@ -45,7 +45,7 @@ double mz_outlook_reserved(const mz_situation *situation, const mz_plan *a, cons
 
 void mz_outlook_why_not(const mz_situation *situation, const mz_plan *plan, double cost, const mz_plan *chosen,
                         double chosen_cost, char out[64]) {
-  const bool time = situation->settings->objective == MZ_OBJECTIVE_TIME;
+  const bool time = situation->settings->objective != MZ_OBJECTIVE_COST;
   const double percent = 100 * (cost / chosen_cost - 1);
   if (percent >= 100 * MZ_OUTLOOK_TIE)
     snprintf(out, 64, "predicted %.2g %% %s", percent, time ? "slower" : "dearer");

@@ -171,12 +171,28 @@ static mz_status print_line(const char *line, size_t length, const char *where) 
   return status == MZ_OK ? mz_print_json(decision) : status;
 }
 
+/* A judgement of goodput is shown where loop_count moved. */
+static mz_status read_goodput(const char *line, size_t length, int64_t at) {
+  char where[32];
+  cJSON *json;
+  mz_goodput_record record;
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
+  const mz_status status = mz_goodput_from_json(&record, json, where, MZ_E_CHECKPOINT);
+  if (status == MZ_OK && record.next != record.training)
+    printf("after phase %lld, round %lld: loop_count %lld instead of %lld\n  %s\n\n", (long long)record.phase,
+           (long long)record.round, (long long)record.next, (long long)record.training, mz_json_text_or_empty(json, "reason"));
+  cJSON_Delete(json);
+  return status;
+}
+
 static mz_status read_line(void *context, const char *line, size_t length, int64_t at) {
   reading *r = context;
   int64_t phase;
   char action[16];
   if (!mz_ledger_peek(line, &phase, action)) {
     const bool all = r->arguments->phase == MZ_COUNT_UNSET && !r->arguments->json;
+    if (all && strncmp(line, "{\"event\":\"goodput\"", 18) == 0) return read_goodput(line, length, at);
     return all && strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;
   }
   const bool one = r->arguments->phase != MZ_COUNT_UNSET, keeps = strcmp(action, "keep") == 0 || strcmp(action, "wait") == 0;

@@ -8,7 +8,7 @@
 
 typedef struct train_arguments {
   mz_session_arguments session;
-  const char *env, *preset, *dir, *from;
+  const char *env, *preset, *dir, *from, *plans;
   int64_t seeds;
 } train_arguments;
 
@@ -30,6 +30,13 @@ static const mz_option options[] = {
      .otherwise = "a fresh start",
      .class_ = MZ_ALGORITHMIC,
      .help = "a run, RUN@best, RUN@ROUND or a checkpoint file whose state this new run starts with"},
+    {.name = "--replay-plan",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(plans),
+     .value = "LEDGER",
+     .otherwise = "the allocator decides",
+     .class_ = MZ_OPERATIONAL,
+     .help = "a run, or its ledger.jsonl, whose plans this run repeats round by round while no allocator decides"},
     {.name = "--seeds",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seeds),
@@ -51,6 +58,18 @@ static mz_status find_from(const char *given, char out[MZ_RUN_ARGUMENT_SIZE]) {
   return MZ_OK;
 }
 
+/* The plans decide, so nobody else may be asked to. */
+static mz_status find_plans(const train_arguments *arguments, char out[MZ_RUN_ARGUMENT_SIZE]) {
+  if (arguments->session.allocate)
+    return mz_fail(MZ_E_USAGE,
+                   "--replay-plan %s: takes no --allocate %s: the recorded plans are followed, leave one of the two out",
+                   arguments->plans, arguments->session.allocate);
+  if (mz_file_is_dir(arguments->plans)) return mz_run_argument(arguments->plans, out);
+  if (snprintf(out, MZ_RUN_ARGUMENT_SIZE, "%s", arguments->plans) >= MZ_RUN_ARGUMENT_SIZE)
+    return mz_fail(MZ_E_IO, "--replay-plan %s: path too long", arguments->plans);
+  return MZ_OK;
+}
+
 static mz_status train(const void *given) {
   const train_arguments *arguments = given;
   const mz_env *env;
@@ -61,10 +80,14 @@ static mz_status train(const void *given) {
   run_options.env = arguments->env;
   run_options.preset = arguments->preset;
   run_options.dir = arguments->dir;
-  char from[MZ_RUN_ARGUMENT_SIZE];
+  char from[MZ_RUN_ARGUMENT_SIZE], plans[MZ_RUN_ARGUMENT_SIZE];
   if (arguments->from) {
     MZ_TRY(find_from(arguments->from, from));
     run_options.from = from;
+  }
+  if (arguments->plans) {
+    MZ_TRY(find_plans(arguments, plans));
+    run_options.plans = plans;
   }
   if (arguments->seeds == 1) {
     mz_run *run;

@@ -83,7 +83,8 @@ static void open_pretrained(mz_steer *s, const char *path) {
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options) {
   const mz_settings *settings = &state->settings;
   const mz_strategy *strategy;
-  MZ_TRY(mz_strategy_find(settings->allocation.strategy, "allocate.strategy", &strategy));
+  MZ_TRY(
+      mz_strategy_find(options->plans ? mz_strategy_fixed.name : settings->allocation.strategy, "allocate.strategy", &strategy));
   mz_steer *s;
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->state = state;
@@ -95,6 +96,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->threads = options->outset.threads;
   s->bounds = options->outset.bounds;
   MZ_TRY_CLEANUP(mz_outset_find(&s->outset, settings, options->memory, &options->outset));
+  if (options->plans) MZ_TRY_CLEANUP(mz_steer_read_plans(s, options->plans, options->outset.last != NULL));
   s->options.start = s->outset.plan;
   mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
@@ -120,6 +122,7 @@ void mz_steer_free(mz_steer *s) {
   mz_history_close(s->history);
   mz_allocator_free(s->allocator);
   mz_pretrained_free(s->pretrained);
+  mz_plan_list_deinit(&s->plans);
   free(s->rows);
   free(s);
 }
@@ -196,11 +199,14 @@ void mz_steer_rest(mz_steer *s, bool rests) {
 
 /* ---- window by window ---- */
 
-void mz_steer_phase(mz_steer *s, const mz_workers *workers) { mz_window_phase(&s->meter, s->state, workers); }
+void mz_steer_phase(mz_steer *s, const mz_workers *workers) {
+  mz_window_phase(&s->meter, s->state, workers);
+  mz_steer_pace_phase(s);
+}
 
 bool mz_steer_window_ended(const mz_steer *s) {
   const bool on_trial = s->decision.action == MZ_DECISION_TRY || s->decision.action == MZ_DECISION_WAIT;
-  return s->round_count == MZ_STEER_ROUNDS_MAX ||
+  return s->round_count == MZ_STEER_ROUNDS_MAX || mz_steer_plan_is_due(s) ||
          mz_window_is_long_enough(&s->meter, s->state->settings.allocation.window, on_trial, s->round_count, s->window_s);
 }
 
@@ -218,6 +224,7 @@ static const char *carry_out(mz_steer *s, mz_workers *workers, bool decided, cha
 
 void mz_steer_round(mz_steer *s, mz_workers *workers, const mz_round_stats *stats) {
   double seconds = mz_window_round(&s->meter, s->state, workers, stats);
+  mz_steer_pace_round(s, stats);
   if (!(seconds > 0) || s->round_count == MZ_STEER_ROUNDS_MAX) return;
   s->rounds[s->round_count++] = seconds;
   if (!mz_allocator_round(s->allocator, seconds)) return;
@@ -253,7 +260,8 @@ static void read_window(mz_steer *s, const mz_workers *workers, const mz_round_s
 mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision) {
   *decision = &s->decision;
-  if (mz_steer_adapt(s, workers)) return MZ_OK;
+  if (mz_steer_plan_is_due(s)) return mz_steer_follow(s, workers);
+  if (!mz_steer_follows(s) && mz_steer_adapt(s, workers)) return MZ_OK;
   const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
   read_window(s, workers, stats, score);
   const uint64_t start_ns = mz_clock_ns();
@@ -268,5 +276,6 @@ mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats
   s->round_count = 0;
   s->window_s = mz_window_next_s(s->window_s, s->decision.calm);
   mz_window_begin(&s->meter, s->state, workers);
-  return add_history(s, &in_force);
+  MZ_TRY(add_history(s, &in_force));
+  return mz_steer_pace(s, workers);
 }

@@ -13,10 +13,12 @@ typedef struct mz_steer_options {
   const char *history;      /* path; NULL or "none": none is kept */
   bool history_optional;    /* one that cannot be opened costs a warning only */
   const char *source;       /* of history rows: "run", "profile", "compare" */
+  const char *plans;        /* ledger whose plans the run repeats, while no allocator decides; NULL: none */
 } mz_steer_options;
 
 /* Devices, start plan; reads the history, and probes unless the plan is fixed and no profile is made. MZ_E_CONFIG: unknown strategy
- * or device, limits that contradict each other or leave less than the run needs (says by how much). Nothing is written yet. The state stays alive. */
+ * or device, limits that contradict each other or leave less than the run needs (says by how much). Fails as mz_plan_list_read does.
+ * Nothing is written yet. The state stays alive. */
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options);
 void mz_steer_free(mz_steer *steer);
 /* The plan in force, as the workers take it; the devices it names. */
@@ -38,6 +40,10 @@ uint64_t mz_steer_ledger_offset(const mz_steer *steer);
 mz_status mz_steer_ledger_sync(const mz_steer *steer); /* returns when the ledger is on the disk, up to that offset */
 void mz_steer_rest(mz_steer *steer, bool rests);       /* between phases: sensors sleep */
 
+/* After begin, where a run is resumed: takes over the state's loop_count, and the plan that the ledger which is followed has for this
+ * round; a new section begins where that is not what the run began with. */
+mz_status mz_steer_resume(mz_steer *steer, mz_workers *workers);
+
 /* The plan was changed by hand between phases: the allocator begins anew with it, in a new section of the ledger. */
 mz_status mz_steer_restart(mz_steer *steer, mz_workers *workers);
 
@@ -45,12 +51,12 @@ mz_status mz_steer_restart(mz_steer *steer, mz_workers *workers);
  * last round in any case: until the next phase nothing is timed. */
 void mz_steer_phase(mz_steer *steer, const mz_workers *workers);
 void mz_steer_round(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats);
-/* The window has as many rounds as it needs: mz_steer_decide is due. */
+/* The window has as many rounds as it needs, or the ledger that is followed has another plan: mz_steer_decide is due. */
 bool mz_steer_window_ended(const mz_steer *steer);
 void mz_steer_phase_ends(mz_steer *steer, const mz_workers *workers, const mz_round_stats *stats);
 void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers);
 void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64_t moves);
-/* Decides, resizes, records. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
+/* Decides, resizes, records; with objective goodput it moves the state's loop_count, too. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
  * is no failure; a ledger that cannot be written is MZ_E_IO. */
 mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, double score,
                           const mz_decision **decision);

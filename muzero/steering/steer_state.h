@@ -1,6 +1,7 @@
 /* What steering a run is made of, for steer.c and adapt.c. */
 #pragma once
-#include "allocator/records/ledger.h"
+#include "allocator/records/history.h"
+#include "allocator/records/plan_list.h"
 #include "allocator/sensors/monitor.h"
 #include "muzero/steering/granted.h"
 #include "muzero/steering/kept.h"
@@ -8,6 +9,14 @@
 #include "muzero/steering/window.h"
 
 enum { MZ_STEER_ROUNDS_MAX = 4096 };
+
+/* The judgement of goodput under way (pace.c). */
+typedef struct mz_pace {
+  mz_goodput memory;
+  mz_goodput_evidence evidence; /* sums so far */
+  double rounds;                /* that it covers */
+  mz_prequential_stats told;    /* of the phase under way */
+} mz_pace;
 
 struct mz_steer {
   const mz_state *state;
@@ -19,6 +28,8 @@ struct mz_steer {
   mz_bounds bounds;
   mz_outset outset;
   mz_kept kept;
+  mz_pace pace;
+  mz_plan_list plans; /* that the run repeats; none: the allocator decides */
   mz_allocator_options options;
   mz_allocator *allocator;
   mz_pretrained *pretrained; /* what its predictors bring along; NULL: nothing */
@@ -47,3 +58,19 @@ mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocat
 /* At a window's end: looks at what the machine grants. Where that has changed, the plan moves into the new bounds at once, a new section
  * begins, and the window judges nothing: true. What cannot be followed costs a warning. (adapt.c) */
 bool mz_steer_adapt(mz_steer *s, mz_workers *workers);
+
+/* Where the run moves loop_count: takes in the losses of a round, the costs of a window; judges when there is enough of both, and moves
+ * it. A phase begins: its sums are 0. (pace.c) */
+void mz_steer_pace_phase(mz_steer *s);
+void mz_steer_pace_round(mz_steer *s, const mz_round_stats *stats);
+mz_status mz_steer_pace(mz_steer *s, mz_workers *workers);
+/* Puts in force that a round has `loops` updates, and `start`, in a new section. (pace.c) */
+mz_status mz_steer_set_loop_count(mz_steer *s, mz_workers *workers, int64_t loops, const mz_plan *start);
+
+/* Reads the ledger at `path`, whose plans the run repeats from now on, with the first of them unless it resumes. (follow.c) */
+mz_status mz_steer_read_plans(mz_steer *s, const char *path, bool resumes);
+static inline bool mz_steer_follows(const mz_steer *s) { return s->plans.count > 0; }
+/* Returns whether the ledger has another plan for this round than the one in force. (follow.c) */
+bool mz_steer_plan_is_due(const mz_steer *s);
+/* Puts that plan in force, in a new section. (follow.c) */
+mz_status mz_steer_follow(mz_steer *s, mz_workers *workers);

@@ -19,7 +19,7 @@ static const struct known {
   const char *name;
   uint32_t version;
 } known[] = {{"config", 1}, {"weights", 1},  {"target", 1},   {"optimizer", 2}, {"average", 1}, {"replay", 1},
-             {"games", 1},  {"counters", 1}, {"segments", 1}, {"session", 1},   {"guard", 1}};
+             {"games", 1},  {"counters", 1}, {"segments", 1}, {"session", 1},   {"guard", 1},   {"loop_count", 1}};
 
 static uint32_t version_of(const char *name) {
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -253,8 +253,10 @@ cleanup:
   return status;
 }
 
-/* Up to version 1 section 'optimizer' ends with the average of the weights, which has been a section since: the same bytes. */
+/* Up to version 1 section 'optimizer' ends with the average of the weights, which has been a section since: the same bytes. Runs that
+ * move loop_count count it to the counters. */
 static const mz_section *rest_of_part(const mz_checkpoint *c, const mz_section *s) {
+  if (strcmp(s->name, "counters") == 0) return mz_checkpoint_find(c, "loop_count");
   return strcmp(s->name, "optimizer") == 0 && s->version >= 2 ? mz_checkpoint_find(c, "average") : NULL;
 }
 

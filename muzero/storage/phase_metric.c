@@ -14,6 +14,7 @@ static const mz_phase_metric rows[] = {
     INT("env_steps", counters.env_steps, LAST, "", "moves of self-play since the run began"),
     INT("sims", counters.simulations, LAST, "", "simulations of self-play since the run began"),
     INT("updates", counters.updates, LAST, "", "updates of the network since the run began"),
+    INT("loop_count", loop_count, LAST, "", "updates a round"),
     INT("episodes", counters.episodes, LAST, "", "games of self-play that ended since the run began"),
     FLOAT(wall_s, LAST, "s", "wall time since the run began, over all its invocations"),
     FLOAT(score, EVALUATED, "", "the last evaluation's score; null before the first"),
@@ -21,6 +22,11 @@ static const mz_phase_metric rows[] = {
     FLOAT(policy_loss, MEAN, "nats", "cross-entropy of the policy"),
     FLOAT(value_loss, MEAN, "nats", "cross-entropy of the value"),
     FLOAT(reward_loss, MEAN, "nats", "cross-entropy of the reward"),
+    FLOAT(
+        prequential_loss, MEAN, "nats",
+        "policy, value and reward loss of rows from games that no update was trained on; far above the sum of the three: what is "
+        "learned does not carry over to new games"),
+    FLOAT(noise_scale, MEAN, "rows", "batch size at which the gradient's noise is as large as the gradient, from its shards"),
     FLOAT(gradient_norm, MEAN, "", "norm of the gradient before it is clipped"),
     FLOAT(learning_rate, LAST, "", "at the phase's end"),
     FLOAT(env_steps_per_s, MEAN, "1/s", "moves of self-play per second of wall time"),

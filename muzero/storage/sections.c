@@ -163,6 +163,36 @@ static mz_status read_counters(mz_state *state, mz_reader *reader, const origin 
   return MZ_OK;
 }
 
+/* ---- loop_count ---- */
+
+enum { LOOP_COUNT_BYTES = 8, LOOP_COUNT_MAX = 4096 };
+
+static bool has_loop_count(const mz_state *state, const origin *from) {
+  (void)state;
+  return mz_checkpoint_find(from->checkpoint, "loop_count") != NULL;
+}
+
+static size_t loop_count_max(const mz_state *state, const mz_settings *stored) {
+  (void)state, (void)stored;
+  return LOOP_COUNT_BYTES;
+}
+
+static mz_status write_loop_count(const mz_state *state, mz_writer *writer) {
+  if (state->moves_loop_count) mz_write_u64(writer, (uint64_t)state->settings.learning.loop_count);
+  return MZ_OK;
+}
+
+static mz_status read_loop_count(mz_state *state, mz_reader *reader, const origin *from) {
+  (void)from;
+  const uint64_t loops = mz_read_u64(reader);
+  if (loops > LOOP_COUNT_MAX)
+    return mz_fail(MZ_E_CHECKPOINT, "section 'loop_count': damaged: %llu updates a round, %d at the most",
+                   (unsigned long long)loops, LOOP_COUNT_MAX);
+  state->settings.learning.loop_count = (int64_t)loops;
+  state->moves_loop_count = true;
+  return MZ_OK;
+}
+
 /* ---- all of them ---- */
 
 typedef struct section_row {
@@ -183,6 +213,7 @@ static const section_row table[MZ_STATE_SECTIONS] = {
     {"replay", .write = write_replay, .read = read_replay, .bytes_max = replay_max},
     {"games", .write = write_games, .read = read_games, .bytes_max = games_max},
     {"counters", .write = write_counters, .read = read_counters, .bytes_max = counters_max},
+    {"loop_count", true, write_loop_count, NULL, read_loop_count, loop_count_max, has_loop_count},
 };
 
 const char *mz_state_section_name(int section) { return table[section].name; }

@@ -11,7 +11,7 @@ typedef struct lane { /* what a worker needs: made when it first works, never st
 } lane;
 
 typedef struct shard_stats {
-  double loss;
+  double loss, square; /* square: |gradient|², where noise is measured */
   mz_learning_stats sums;
 } shard_stats;
 
@@ -28,16 +28,19 @@ struct mz_learner {
   float *packed, *transposed; /* [params.packed] as forward (NULL: it reads the weights as they are) and backward read them */
   mz_shard_sum sum;
   double *squares;    /* [chunks] Σ g² */
+  float *row_losses;  /* [batch_size] */
   shard_stats *stats; /* [shards] */
   /* of the update under way */
   const mz_batch *batch;
   float *errors;
+  bool measures_noise;
   float scale;
   double rate, average_decay;
 };
 
 enum {
   CHUNKS_A_TASK = 8,
+  NOISE_EVERY = 16,   /* updates between two of which the noise is measured */
   SHARED_CHUNKS = 64, /* below this many chunks the caller steps alone: waking another thread costs as much */
 };
 
@@ -49,6 +52,7 @@ static void carve(mz_learner *l, mz_carver *carver) {
   if (l->backend->pack_forward && mz_params_convolve(params)) mz_carve(carver, &l->packed, packed, sizeof(float));
   if (l->settings.average > 0) mz_carve(carver, &l->average, size, sizeof(float));
   mz_carve(carver, &l->squares, (size_t)l->chunks, sizeof(double));
+  mz_carve(carver, &l->row_losses, (size_t)l->settings.batch_size, sizeof(float));
   mz_carve(carver, &l->stats, (size_t)l->settings.shards, sizeof(shard_stats));
   mz_carve(carver, &l->lanes, MZ_POOL_MAX, sizeof(lane));
 }
@@ -99,6 +103,7 @@ void mz_learner_free(mz_learner *l) {
 float *mz_learner_weights(mz_learner *l) { return l->weights; }
 float *mz_learner_average(mz_learner *l) { return l->average; }
 mz_optimizer *mz_learner_optimizer(mz_learner *l) { return &l->optimizer; }
+const float *mz_learner_row_losses(const mz_learner *l) { return l->row_losses; }
 
 static mz_status run_pack(void *context, int task, int worker) {
   (void)worker;
@@ -214,6 +219,7 @@ static void read_results(mz_learner *l, lane *own, int first, int rows, shard_st
     sums->target += target;
     sums->target_squared += (double)target * target;
     sums->value_target += (double)value * target;
+    l->row_losses[first + r] = 0;
   }
   for (int k = 0; k <= loss->unroll; k++) {
     const float *policy = at(own, loss->policy_loss[k]), *value = at(own, loss->value_loss[k]);
@@ -224,8 +230,10 @@ static void read_results(mz_learner *l, lane *own, int first, int rows, shard_st
       double p = policy_on[r] > 0 ? policy[r * MZ_LANES] : 0, v = value_on[r] > 0 ? value[r * MZ_LANES] : 0;
       sums->policy_loss += p;
       sums->value_loss += v;
-      if (reward && b->reward_weight[(size_t)k * (size_t)b->rows + (size_t)(first + r)] > 0)
-        sums->reward_loss += reward[r * MZ_LANES];
+      double of_reward =
+          reward && b->reward_weight[(size_t)k * (size_t)b->rows + (size_t)(first + r)] > 0 ? reward[r * MZ_LANES] : 0;
+      sums->reward_loss += of_reward;
+      l->row_losses[first + r] += (float)(p + v + of_reward);
       if (policy_on[r] > 0) {
         sums->step_loss[k] += p + v;
         sums->step_weight[k] += 1;
@@ -233,6 +241,12 @@ static void read_results(mz_learner *l, lane *own, int first, int rows, shard_st
     }
   }
   if (first == 0) sums->latent_spread = latent_spread(own, rows);
+}
+
+static double gradient_square(const mz_learner *l, const float *gradient) {
+  double square = 0;
+  for (int c = 0; c < l->chunks; c++) square += mz_gradient_squares_chunk(gradient, l->model->params.trained, c);
+  return square;
 }
 
 static mz_status run_shard(void *context, int shard, int worker) {
@@ -244,8 +258,10 @@ static mz_status run_shard(void *context, int shard, int worker) {
   const float *weights = l->packed ? l->packed : l->weights;
   mz_tape_forward(own->tape, weights, l->shard_rows);
   mz_tape_backward(own->tape, weights, l->transposed, l->sum.gradients[shard], l->shard_rows);
+  const double square = l->measures_noise ? gradient_square(l, l->sum.gradients[shard]) : 0; /* before it is summed */
   mz_shard_sum_arrive(&l->sum, shard);
   read_results(l, own, first, l->shard_rows, &l->stats[shard]);
+  l->stats[shard].square = square;
   return MZ_OK;
 }
 
@@ -278,11 +294,20 @@ static mz_status run_over_chunks(mz_learner *l, mz_task task) {
   return run_shared(l, task, (l->chunks + CHUNKS_A_TASK - 1) / CHUNKS_A_TASK);
 }
 
+/* A shard's gradient is its part of the batch's mean: the mean over its own rows is `shards` times as much. */
+static void add_noise(const mz_learner *l, double norm, mz_gradient_noise *noise) {
+  const double shards = (double)l->settings.shards;
+  noise->updates++;
+  for (int s = 0; s < l->settings.shards; s++) noise->shard_square += shards * l->stats[s].square;
+  noise->batch_square += norm * norm;
+}
+
 static void add_stats(mz_learner *l, double loss, double norm, mz_learning_stats *total) {
   total->updates++;
   total->rows += l->batch->rows;
   total->loss += loss;
   total->gradient_norm += norm;
+  if (l->measures_noise) add_noise(l, norm, &total->noise);
   for (int s = 0; s < l->settings.shards; s++) {
     const mz_learning_stats *sums = &l->stats[s].sums;
     total->policy_loss += sums->policy_loss / l->batch->rows;
@@ -306,6 +331,7 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   MZ_ASSERT(batch->observed >= mz_loss_observed(&l->settings.loss));
   l->batch = batch;
   l->errors = errors;
+  l->measures_noise = l->settings.shards > 1 && l->optimizer.steps % NOISE_EVERY == 0;
   MZ_TRY(mz_pool_run(l->pool, run_shard, l, (int)l->settings.shards));
   MZ_TRY(run_over_chunks(l, run_squares));
   double square = 0, loss = 0;

@@ -2,6 +2,7 @@
  * Shards of a batch may run on any threads: the same bits come out. One thread drives a learner. */
 #pragma once
 #include "base/threads/pool.h"
+#include "muzero/training/noise_scale.h"
 #include "networks/loss.h"
 #include "networks/parameters/optimizer.h"
 #include "replay/batches/batch.h"
@@ -20,7 +21,8 @@ typedef struct mz_learning_stats {
   double step_loss[MZ_UNROLL_MAX + 1],
       step_weight[MZ_UNROLL_MAX + 1]; /* policy + value cross entropy by unroll step, trained rows */
   double value, value_squared, target, target_squared, value_target; /* predicted value and target at step 0 */
-  double latent_spread; /* mean over latent units of the standard deviation over a shard's rows */
+  double latent_spread;    /* mean over latent units of the standard deviation over a shard's rows */
+  mz_gradient_noise noise; /* of every sixteenth update: the shards' gradients are read once more */
 } mz_learning_stats;
 
 typedef struct mz_learner mz_learner;
@@ -43,5 +45,8 @@ mz_status mz_learner_weights_changed(mz_learner *learner);
 
 /* errors: [batch rows], |predicted value − target| at step 0. Not finite loss or gradient: MZ_E_DIVERGED, weights untouched. */
 mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);
+/* Returns the last update's losses by row, [batch rows]: cross entropies of policy, value and reward where they were trained, summed over
+ * the unroll, before their weights. */
+const float *mz_learner_row_losses(const mz_learner *learner);
 /* The loss of the batch's first shard with the present weights; nothing is learned. */
 mz_status mz_learner_probe(mz_learner *learner, const mz_batch *batch, double *loss);

@@ -48,7 +48,7 @@ static double index_bytes(const subject *s) {
   const mz_train_settings *train = &s->settings->train;
   const double kept = 2 + 5 * (double)train->spaced, hashes = (double)(train->keep + 1) + 10 * (double)train->spaced;
   return mz_buffer_index_bytes(&s->settings->replay, &s->env->spec, s->cut) + mz_store_table_bytes(kept * s->segments) +
-         hashes * s->segments * sizeof(uint64_t);
+         hashes * s->segments * sizeof(uint64_t) + mz_prequential_bytes(s->segments);
 }
 
 /* The segments of a round wait for its end. */

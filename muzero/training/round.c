@@ -99,6 +99,7 @@ static mz_status learn(round *r, mz_round_stats *stats) {
       mz_queue_close(r->workers->queue);
       return status;
     }
+    mz_prequential_update(&r->workers->prequential, batch, mz_learner_row_losses(r->state->learner), &stats->prequential);
     memcpy(r->leaves + (size_t)i * (size_t)rows, batch->leaf, (size_t)rows * sizeof *r->leaves);
     memcpy(r->serials + (size_t)i * (size_t)rows, batch->serial, (size_t)rows * sizeof *r->serials);
     mz_queue_release(r->workers->queue);
@@ -194,6 +195,7 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
   MZ_TRY_CLEANUP(mz_alloc(&r.serials, rows, sizeof *r.serials));
   MZ_TRY_CLEANUP(mz_alloc(&r.errors, rows, sizeof *r.errors));
   MZ_TRY_CLEANUP(mz_queue_reset(workers->queue, workers->capacity));
+  MZ_TRY_CLEANUP(mz_prequential_follow(&workers->prequential, state->buffer));
 
   mz_activity *activity = &workers->activity;
   const int64_t number = state->counters.rounds + 1;

@@ -12,6 +12,7 @@ typedef struct mz_round_stats {
   uint64_t wall_ns, batch_wait_ns, learner_wait_ns; /* batch: for room in the queue; learner: for a batch */
   uint64_t learn_ns, fold_ns;                       /* inside updates; in folding the round into the next state */
   mz_learning_stats learning;
+  mz_prequential_stats prequential;
 } mz_round_stats;
 
 /* On failure the state is not to be used or saved any more (the last checkpoint is good). Adds to *stats. */

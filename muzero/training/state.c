@@ -17,7 +17,11 @@ mz_learner_settings mz_state_learning(const mz_settings *s) {
 }
 
 mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads) {
-  *state = (mz_state){.env = env, .settings = *settings, .seed = seed, .learner_stage = {.name = "learner"}};
+  *state = (mz_state){.env = env,
+                      .settings = *settings,
+                      .seed = seed,
+                      .learner_stage = {.name = "learner"},
+                      .moves_loop_count = settings->allocation.objective == MZ_OBJECTIVE_GOODPUT};
   mz_status status;
   MZ_TRY_CLEANUP(mz_model_init(&state->model, &settings->network, &env->spec));
   size_t size = (size_t)state->model.params.size;

@@ -23,6 +23,7 @@ typedef struct mz_state {
   mz_buffer *buffer;
   mz_games *games;
   mz_counters counters;
+  bool moves_loop_count;  /* settings.learning.loop_count is state: it is moved (steering/pace.c), or was */
   struct mz_guard *guard; /* guard.h, made and freed by whoever guards the state; NULL: nobody */
 } mz_state;
 

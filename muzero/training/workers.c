@@ -97,6 +97,7 @@ void mz_workers_deinit(mz_workers *w) {
     if (w->reanalyzers[i]) mz_reanalyze_free(w->reanalyzers[i]);
   free_results(w->results, w->groups);
   if (w->queue) mz_queue_free(w->queue);
+  mz_prequential_deinit(&w->prequential);
   free_batches(w->batches, w->capacity);
   memset(w, 0, sizeof *w);
 }

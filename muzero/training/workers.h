@@ -4,6 +4,7 @@
 #include "allocator/pipeline/devices.h"
 #include "muzero/training/activity.h"
 #include "base/threads/queue.h"
+#include "muzero/training/prequential.h"
 #include "muzero/training/state.h"
 #include "replay/batches/batch.h"
 #include "selfplay/reanalyze.h"
@@ -26,6 +27,7 @@ typedef struct mz_workers {
   bool bind;                 /* the devices are not simply all cores */
   int64_t replay_raw;        /* as it was last set; 0: never */
   mz_activity activity;      /* of the driving thread */
+  mz_prequential prequential;
 } mz_workers;
 
 /* devices: stay alive as long as the workers; may be NULL. */

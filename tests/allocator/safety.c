@@ -331,7 +331,7 @@ static void test_nothing_is_tried_without_rounds_to_compare_with(void **state) {
 static void test_by_cost_a_cheaper_plan_stays_that_by_time_goes(void **state) {
   (void)state;
   static const mz_plan many = {.values = {2, 4, 8, 2, 2, 2}}, few = {.values = {1, 2, 8, 1, 2, 2}};
-  for (int objective = MZ_OBJECTIVE_TIME; objective <= MZ_OBJECTIVE_COST; objective++) {
+  for (int objective = MZ_OBJECTIVE_TIME; objective <= MZ_OBJECTIVE_GOODPUT; objective++) {
     shop s = shop_open("fixed", 0.01, 8);
     s.settings.objective = objective;
     plant(&few, 1.2);

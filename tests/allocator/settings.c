@@ -88,7 +88,7 @@ static void test_values_out_of_range_name_the_nearest(void **state) {
        "--set limits.cpu_max=-1: out of range; limits.cpu_max takes 0 … 1000000 (cores); nearest valid value: 0"},
       {"limits.cpumax=1", "--set limits.cpumax=1: unknown key 'limits.cpumax'; did you mean 'limits.cpu_max'?"},
       {"allocate.objective=money",
-       "--set allocate.objective=money: not a valid value; allocate.objective takes one of time, cost"},
+       "--set allocate.objective=money: not a valid value; allocate.objective takes one of time, cost, goodput"},
       {"limits.memory_max=64MB", "--set limits.memory_max=64MB: no such unit; limits.memory_max takes a size with k, M, G, KiB, "
                                  "MiB or GiB, 0 … 1000000G (bytes)"},
   };

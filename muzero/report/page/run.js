@@ -86,7 +86,8 @@ function drawCurves(runs, clock) {
   const series = (of, label) => runs.map((run) => ({ name: title(run, label), x: xs(run), y: column(run, of) }));
   const targets = new Set(runs.map((run) => run.target).filter((target) => isNumber(target) && target !== 0));
   const [target] = targets.size === 1 ? targets : [];
-  const parts = [["policy_loss", "policy"], ["value_loss", "value"], ["reward_loss", "reward"]];
+  const parts = [["policy_loss", "policy"], ["value_loss", "value"], ["reward_loss", "reward"],
+    ["prequential_loss", "all three, of games not trained on yet"]];
   const losses = [...series("loss", "total, weighted"), ...(single ? parts.flatMap(([part, label]) => series(part, label)) : [])];
   const seeds = seedFolders(runs).map(([folder, of]) =>
     aggregate(text(folder), of.map((run) => ({ x: xs(run), y: column(run, "score") }))));
@@ -100,6 +101,10 @@ function drawCurves(runs, clock) {
     curves({
       title: "Loss", unit: "nats, mean over the phase" + (single ? "; parts before their weights" : ""), along,
       series: losses.filter((one) => one.y.some(isNumber)),
+    }),
+    curves({
+      title: "Gradient noise scale", unit: "rows: the batch size at which noise and gradient are as large", along,
+      series: series("noise_scale", "noise scale").filter((one) => one.y.some(isNumber)),
     }),
   ];
 }
