@@ -172,8 +172,8 @@ void assert_well_formed_(const char *text, const char *file, int line) {
   _fail(file, line);
 }
 
-int xml_count(const char *text, const char *word) {
+int xml_count(const char *text, const char *part) {
   int count = 0;
-  for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) count++;
+  for (const char *at = text; (at = strstr(at, part)); at += strlen(part)) count++;
   return count;
 }

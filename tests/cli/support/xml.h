@@ -6,5 +6,5 @@
 const char *xml_fault(const char *text, const char **at);
 #define assert_well_formed(text) assert_well_formed_(text, __FILE__, __LINE__)
 void assert_well_formed_(const char *text, const char *file, int line);
-/* Returns how often `word` is in the text: "<rect". */
-int xml_count(const char *text, const char *word);
+/* Returns how often `part` is in the text: "<rect". */
+int xml_count(const char *text, const char *part);
