@@ -38,7 +38,7 @@ static void fit(void *context, const mz_lessons *l, mz_ensemble_kind kind) {
   m->seen = l->observation_count > 0;
   if (m->seen) m->newest = l->observations[l->observation_count - 1];
   for (int i = 0; i < l->count; i++) y[i] = l->items[i].log_s - ask(m, kind, &l->items[i].plan).mean;
-  mz_kernel_ridge_fit(&m->ridge, l, y);
+  mz_kernel_ridge_fit(&m->ridge, MZ_KERNEL_NEARBY, l, y);
 }
 
 static mz_prediction predict(const void *context, const mz_plan *plan, mz_ensemble_kind kind) {

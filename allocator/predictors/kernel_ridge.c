@@ -2,7 +2,7 @@
 #include <math.h>
 
 enum { N = MZ_DRIFT_PLANS_MAX, K = MZ_PLAN_KNOBS_MAX };
-static const double PENALTIES[] = {1e-3, 1e-2, 1e-1, 1, 10};
+static const double PENALTIES[] = {1e-3, 1e-2, 1e-1, 1, 10}, REACH = 2;
 
 static double feature(int64_t value) { return log2(1 + (double)value); }
 
@@ -25,6 +25,10 @@ static void take(const mz_kernel_ridge *m, const mz_plan *plan, double z[K]) {
 
 static double kernel(const mz_kernel_ridge *m, const double a[K], const double b[K]) {
   double sum = 0;
+  if (m->kernel == MZ_KERNEL_NEARBY) {
+    for (int k = 0; k < m->knobs; k++) sum += pow((a[k] - b[k]) * m->deviation[k], 2);
+    return exp(-sum / (2 * REACH * REACH));
+  }
   for (int k = 0; k < m->knobs; k++) sum += a[k] * b[k];
   const double linear = 1 + sum / (m->knobs > 0 ? m->knobs : 1);
   return linear * linear;
@@ -61,8 +65,8 @@ static double try_penalty(mz_kernel_ridge *m, const double *y, double penalty) {
   return error;
 }
 
-void mz_kernel_ridge_fit(mz_kernel_ridge *m, const mz_lessons *l, const double *y) {
-  *m = (mz_kernel_ridge){.count = l->count, .level = NAN};
+void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel of, const mz_lessons *l, const double *y) {
+  *m = (mz_kernel_ridge){.kernel = of, .count = l->count, .level = NAN};
   if (l->count == 0) return;
   m->level = 0;
   for (int i = 0; i < l->count; i++) m->level += y[i] / l->count;

@@ -16,7 +16,7 @@ static void fit(void *context, const mz_lessons *l) {
   mz_analytic_fit(&m->model, l->observations, l->observation_count);
   m->model.plan_count = 0;
   for (int i = 0; i < l->count; i++) y[i] = l->items[i].log_s - log(mz_analytic_predict(&m->model, &l->items[i].plan).unit_s);
-  mz_kernel_ridge_fit(&m->ridge, l, y);
+  mz_kernel_ridge_fit(&m->ridge, MZ_KERNEL_NEARBY, l, y);
 }
 
 static mz_prediction predict(const void *context, const mz_plan *plan) {

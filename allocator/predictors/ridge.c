@@ -10,7 +10,7 @@ static void fit(void *context, const mz_lessons *l) {
   memory *m = context;
   double y[MZ_DRIFT_PLANS_MAX];
   for (int i = 0; i < l->count; i++) y[i] = l->items[i].log_s;
-  mz_kernel_ridge_fit(&m->ridge, l, y);
+  mz_kernel_ridge_fit(&m->ridge, MZ_KERNEL_QUADRATIC, l, y);
 }
 
 static mz_prediction predict(const void *context, const mz_plan *plan) {

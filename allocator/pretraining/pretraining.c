@@ -104,12 +104,12 @@ static double analytic_error(const school *s, double *misses, mz_graph *graph) {
 static mz_status pupil_init(pupil *p) {
   const mz_optimizer_settings settings = {.kind = MZ_ADAM,
                                           .schedule = MZ_SCHEDULE_COSINE,
-                                          .learning_rate = 2e-3,
+                                          .learning_rate = 1e-3,
                                           .final_fraction = 0.05,
                                           .beta1 = 0.9,
                                           .beta2 = 0.999,
                                           .epsilon = 1e-8,
-                                          .weight_decay = 1e-4,
+                                          .weight_decay = 0.1, /* by far less, members learn the situations by heart */
                                           .gradient_clip = 1};
   const mz_ensemble *e = ensemble_of(p);
   const mz_lesson_book *book = &p->school->book;

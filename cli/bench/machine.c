@@ -133,6 +133,8 @@ cleanup:
   return status;
 }
 
+static const double WAKE_LEAST = 0.01, WAKE_MOST = 1000; /* that the key takes; a busy machine wakes threads later than that */
+
 mz_status mz_bench_machine(mz_bench *bench, cJSON **out) {
   turns compute, memory;
   double wake_us;
@@ -145,7 +147,7 @@ mz_status mz_bench_machine(mz_bench *bench, cJSON **out) {
   const double smt = fmin(fmax(2 * each, 1), 2), alone = mz_median(memory.alone, TURNS);
   const double together = fmax(mz_median(memory.together, TURNS), alone);
   snprintf(spec, sizeof spec, "sim:cores=%d,smt=%.2g,wake=%.2g,core_bandwidth=%.3g,bandwidth=%.3g", bench->threads,
-           bench->threads > 1 && smt < WHOLE_CORES ? smt : 0, fmax(wake_us, 0.01), alone, together);
+           bench->threads > 1 && smt < WHOLE_CORES ? smt : 0, fmin(fmax(wake_us, WAKE_LEAST), WAKE_MOST), alone, together);
   cJSON *row = cJSON_CreateObject();
   cJSON_AddNumberToObject(row, "cores", bench->threads);
   cJSON_AddNumberToObject(row, "wake_us", wake_us);

@@ -57,7 +57,7 @@ static void test_greedy_finds_what_all_plans_offer_from_the_plain_one(void **sta
     shop s = shop_open("greedy", 0.02, seed);
     const result r = steer(&s, &plain);
     assert_in_range(r.found, 1, 12);
-    assert_int_equal(r.tried, r.confirmed + r.reverted);
+    assert_in_range(r.tried - r.confirmed - r.reverted, 0, 1); /* one may be on trial */
   }
 }
 
