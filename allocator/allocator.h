@@ -12,7 +12,8 @@ typedef struct mz_allocator_options {
   mz_plan start;
   const mz_observation *history; /* copied; oldest first; see mz_allocator_history */
   int history_count;
-  mz_pretrained *pretrained;   /* what predictors bring along (pretrained.h), used by this allocator alone; stays alive; NULL: nothing */
+  mz_pretrained
+      *pretrained; /* what predictors bring along (pretrained.h), used by this allocator alone; stays alive; NULL: nothing */
   const mz_strategy *strategy; /* NULL: the one that settings->strategy names; a strategy of the caller's own otherwise */
 } mz_allocator_options;
 

@@ -2,9 +2,25 @@
 #include <string.h>
 
 const mz_command *const mz_commands[] = {
-    &mz_command_train,   &mz_command_resume,  &mz_command_runs,   &mz_command_eval,    &mz_command_play,   &mz_command_watch,
-    &mz_command_gtp,     &mz_command_compare, &mz_command_report, &mz_command_profile, &mz_command_plan,   &mz_command_why,
-    &mz_command_what_if, &mz_command_inspect, &mz_command_envs,   &mz_command_bench,   &mz_command_pretrain, &mz_command_doctor, NULL,
+    &mz_command_train,
+    &mz_command_resume,
+    &mz_command_runs,
+    &mz_command_eval,
+    &mz_command_play,
+    &mz_command_watch,
+    &mz_command_gtp,
+    &mz_command_compare,
+    &mz_command_report,
+    &mz_command_profile,
+    &mz_command_plan,
+    &mz_command_why,
+    &mz_command_what_if,
+    &mz_command_inspect,
+    &mz_command_envs,
+    &mz_command_bench,
+    &mz_command_pretrain,
+    &mz_command_doctor,
+    NULL,
 };
 
 int mz_command_count(void) { return (int)(sizeof mz_commands / sizeof mz_commands[0]) - 1; }

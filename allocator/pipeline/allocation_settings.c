@@ -26,8 +26,9 @@ static const mz_setting rows[] = {
                "runs of one user to which the same cores are granted divide them"),
     MZ_SETTING(mz_allocation_settings, predictor, "allocate.predictor", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "auto", "",
                "adaptive: what predicts a plan's time; auto: whichever does best on plans that it was not told of"),
-    MZ_SETTING(mz_allocation_settings, pretrained, "allocate.pretrained", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
-               "adaptive: file of `muzero pretrain` with the networks of mlp, graph and graph_residual; empty: the program's own"),
+    MZ_SETTING(
+        mz_allocation_settings, pretrained, "allocate.pretrained", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
+        "adaptive: file of `muzero pretrain` with the networks of mlp, graph and graph_residual; empty: the program's own"),
     MZ_SETTING(mz_allocation_settings, search, "allocate.search", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "anneal", "",
                "adaptive: how plans are searched", .choices = "anneal|random"),
     MZ_SETTING(mz_allocation_settings, balance, "allocate.balance", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "off", "",

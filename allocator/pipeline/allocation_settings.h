@@ -10,20 +10,20 @@ typedef enum mz_start { MZ_START_AUTO, MZ_START_PLAIN } mz_start; /* made for th
 typedef enum mz_search_kind { MZ_SEARCH_ANNEAL, MZ_SEARCH_RANDOM } mz_search_kind;
 
 typedef struct mz_allocation_settings {
-  char strategy[64];  /* allocate.strategy, or --allocate */
-  int32_t objective;  /* allocate.objective: mz_objective */
-  double high, low;   /* allocate.high, allocate.low: demand's thresholds, as shares of capacity */
-  double gain_min;    /* allocate.gain_min: a change that promises less is not tried */
-  int64_t window;     /* allocate.window: rounds; 0: by time */
-  int64_t windows;    /* allocate.windows: those that judge a trial, at least */
-  int32_t start;      /* allocate.start: mz_start */
-  double monitor_hz;  /* monitor.rate */
-  char predictor[64]; /* allocate.predictor: a predictor's name, or "auto": the winner of the contest */
+  char strategy[64];    /* allocate.strategy, or --allocate */
+  int32_t objective;    /* allocate.objective: mz_objective */
+  double high, low;     /* allocate.high, allocate.low: demand's thresholds, as shares of capacity */
+  double gain_min;      /* allocate.gain_min: a change that promises less is not tried */
+  int64_t window;       /* allocate.window: rounds; 0: by time */
+  int64_t windows;      /* allocate.windows: those that judge a trial, at least */
+  int32_t start;        /* allocate.start: mz_start */
+  double monitor_hz;    /* monitor.rate */
+  char predictor[64];   /* allocate.predictor: a predictor's name, or "auto": the winner of the contest */
   char pretrained[512]; /* allocate.pretrained: a file; "": the program's own */
-  int32_t search;     /* allocate.search: mz_search_kind */
-  bool balance;       /* allocate.balance */
-  bool verify;        /* allocate.verify */
-  bool share;         /* allocate.share */
+  int32_t search;       /* allocate.search: mz_search_kind */
+  bool balance;         /* allocate.balance */
+  bool verify;          /* allocate.verify */
+  bool share;           /* allocate.share */
 
   /* limits.*; 0: what the machine grants, or none */
   double cpu_min, cpu_max; /* cores */

@@ -43,7 +43,7 @@ mz_status mz_champion_create(mz_champion **out, const mz_pipeline *pipeline, dou
   c->cores = cores;
   c->pretrained = pretrained;
   c->only = only;
-  c->predictor = &mz_predictor_analytic;
+  c->predictor = only && only->pretrained && pretrained ? only : &mz_predictor_analytic;
   read_lessons(c, NULL, 0);
   fit(c);
   *out = c;

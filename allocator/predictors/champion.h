@@ -7,7 +7,7 @@ typedef struct mz_champion mz_champion;
 
 /* only: the one that drives whatever the contest says, which is held all the same; NULL: the best. pretrained: what predictors bring along,
  * NULL: nothing. observations: at the most, at a time. Pipeline and pretrained networks stay alive. T_ana drives until there was a contest,
- * on four plans: from fewer most predictors tell no plan from another. MZ_E_MEMORY. */
+ * on four plans: from fewer most predictors tell no plan from another; a pretrained one that is set drives at once. MZ_E_MEMORY. */
 mz_status mz_champion_create(mz_champion **out, const mz_pipeline *pipeline, double cores, const mz_predictor *only,
                              mz_pretrained *pretrained, int observations);
 void mz_champion_free(mz_champion *champion);

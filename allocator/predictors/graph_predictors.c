@@ -61,18 +61,21 @@ static mz_prediction predict_residual(const void *context, const mz_plan *plan) 
 const mz_predictor mz_predictor_mlp = {.name = "mlp",
                                        .summary = "T_ana, corrected by a pretrained multilayer perceptron over its parts",
                                        .source = "baseline",
+                                       .pretrained = true,
                                        .memory_bytes = sizeof(memory),
                                        .fit = fit_mlp,
                                        .predict = predict_mlp};
 const mz_predictor mz_predictor_graph = {.name = "graph",
                                          .summary = "a pretrained graph attention network",
                                          .source = "patent",
+                                         .pretrained = true,
                                          .memory_bytes = sizeof(memory),
                                          .fit = fit_graph,
                                          .predict = predict_graph};
 const mz_predictor mz_predictor_graph_residual = {.name = "graph_residual",
                                                   .summary = "T_ana, corrected by a pretrained graph attention network",
                                                   .source = "patent",
+                                                  .pretrained = true,
                                                   .memory_bytes = sizeof(memory),
                                                   .fit = fit_residual,
                                                   .predict = predict_residual};

@@ -65,8 +65,8 @@ static double try_penalty(mz_kernel_ridge *m, const double *y, double penalty) {
   return error;
 }
 
-void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel of, const mz_lessons *l, const double *y) {
-  *m = (mz_kernel_ridge){.kernel = of, .count = l->count, .level = NAN};
+void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel kind, const mz_lessons *l, const double *y) {
+  *m = (mz_kernel_ridge){.kernel = kind, .count = l->count, .level = NAN};
   if (l->count == 0) return;
   m->level = 0;
   for (int i = 0; i < l->count; i++) m->level += y[i] / l->count;

@@ -17,5 +17,5 @@ typedef struct mz_kernel_ridge {
 } mz_kernel_ridge;
 
 /* y[i]: the value of l->items[i]. Without lessons everything is NAN. Some milliseconds for 64 plans. */
-void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel kernel, const mz_lessons *l, const double *y);
+void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel kind, const mz_lessons *l, const double *y);
 double mz_kernel_ridge_at(const mz_kernel_ridge *m, const mz_plan *plan);

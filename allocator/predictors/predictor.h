@@ -7,6 +7,7 @@
 
 typedef struct mz_predictor {
   const char *name, *summary, *source;
+  bool pretrained;     /* it tells plans apart before any was measured, where lessons have networks (pretrained.h) */
   size_t memory_bytes; /* of a fitted one: plain memory, without pointers into itself */
   /* Anew: `memory` comes zeroed. lessons stay alive while the memory is asked. Few lessons, or none, are no error: what cannot be
    * predicted is NAN. Deterministic. */

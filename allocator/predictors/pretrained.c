@@ -1,5 +1,6 @@
 #include "allocator/predictors/pretrained_file.h"
 #include "base/file/file.h"
+#include "base/log.h"
 #include "base/maths/digest.h"
 #include <math.h>
 #include <string.h>
@@ -67,6 +68,13 @@ mz_status mz_pretrained_open(mz_pretrained **out, const char *path) {
   const mz_status status = mz_pretrained_parse(out, bytes, size, path);
   free(bytes);
   return status;
+}
+
+mz_pretrained *mz_pretrained_open_optional(const char *path) {
+  mz_pretrained *p;
+  if (mz_pretrained_open(&p, path) != MZ_OK)
+    mz_log_write(MZ_LOG_WARNING, "allocate.pretrained: %s; predictions come without it", mz_message());
+  return p;
 }
 
 static void drop_tapes(mz_pretrained *p) {

@@ -33,6 +33,8 @@ mz_status mz_pretrained_parse(mz_pretrained **out, const uint8_t *bytes, size_t 
 mz_status mz_pretrained_bundled(mz_pretrained **out);
 /* path: a file; "": the one that is part of the program. Also MZ_E_IO. */
 mz_status mz_pretrained_open(mz_pretrained **out, const char *path);
+/* For whom predictions come without it, too: what cannot be opened costs a warning, and is NULL. path: allocate.pretrained. */
+mz_pretrained *mz_pretrained_open_optional(const char *path);
 void mz_pretrained_free(mz_pretrained *pretrained);
 /* The file's bytes, as long as the handle lives, and their XXH64. */
 const uint8_t *mz_pretrained_bytes(const mz_pretrained *pretrained, size_t *size);

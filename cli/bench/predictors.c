@@ -10,30 +10,10 @@
 /* The plans of every pipeline in the history that has enough of them, each predicted from the others. */
 enum { PLANS_MIN = 8, FOLDS = 10 };
 
-static void add_row(cJSON *rows, const mz_history_key *key, const mz_lessons *l, const mz_contender *c, bool drives) {
-  cJSON *row = cJSON_CreateObject();
-  cJSON_AddItemToArray(rows, row);
-  cJSON_AddStringToObject(row, "env", key->env);
-  cJSON_AddStringToObject(row, "work", key->work);
-  cJSON_AddNumberToObject(row, "plans", l->count);
-  cJSON_AddNumberToObject(row, "noise", mz_lessons_noise(l));
-  cJSON_AddStringToObject(row, "predictor", c->predictor->name);
-  cJSON_AddNumberToObject(row, "error", c->error);
-  cJSON_AddNumberToObject(row, "mape", c->mape);
-  cJSON_AddNumberToObject(row, "median_ape", c->median_ape);
-  cJSON_AddNumberToObject(row, "tau", c->tau);
-  cJSON_AddNumberToObject(row, "regret", c->regret);
-  cJSON_AddNumberToObject(row, "held", c->held);
-  cJSON_AddStringToObject(row, "drives", drives ? "yes" : "");
-}
-
-static void judge_all(const mz_history_key *key, const mz_lessons *lessons, mz_contest_room *room, cJSON *rows) {
-  mz_contender contenders[MZ_PREDICTORS_MAX] = {0};
-  int count = 0;
-  for (; mz_predictors[count]; count++) mz_contest_judge(lessons, mz_predictors[count], FOLDS, room, &contenders[count]);
-  const int winner = mz_contest_winner(contenders, count);
-  for (int i = 0; i < count; i++) add_row(rows, key, lessons, &contenders[i], i == winner);
-}
+/* How what is predicted lies to what is known. */
+typedef enum split { SPLIT_FOLDS, SPLIT_FEW, SPLIT_THREADS, SPLITS } split;
+static const char *const split_names[SPLITS] = {"tenths", "few known", "most threads"};
+enum { KNOWN_FEW = 4, BEYOND_SHARE = 4, BEYOND_MIN = 3, SITUATION_SEED = 1000003 };
 
 typedef struct measured {
   mz_pipeline pipeline;
@@ -47,45 +27,6 @@ static mz_status read_lessons(measured *m, int count) {
   mz_lessons_init(&m->lessons, &m->pipeline, fmax(1, mz_pipeline_cores(&m->pipeline)), m->observations, count);
   m->lessons.pretrained = m->pretrained;
   return mz_pretrained_prepare(m->pretrained, &m->pipeline);
-}
-
-static mz_status judge_key(mz_history *history, const mz_history_key *key, measured *m, cJSON *rows) {
-  bool found;
-  mz_history_row *read = NULL;
-  int count = 0;
-  MZ_TRY(mz_history_pipeline(history, key, &m->pipeline, &found));
-  if (!found) return MZ_OK;
-  MZ_TRY(mz_history_read(history, key, &m->pipeline, MZ_DRIFT_WINDOWS_MAX, &read, &count));
-  for (int i = 0; i < count; i++) m->observations[i] = read[i].observation;
-  free(read);
-  MZ_TRY(read_lessons(m, count));
-  if (m->lessons.count >= PLANS_MIN) judge_all(key, &m->lessons, m->room, rows);
-  return MZ_OK;
-}
-
-/* ---- simulated situations ---- */
-
-/* How what is predicted lies to what is known. */
-typedef enum split { SPLIT_FOLDS, SPLIT_FEW, SPLIT_THREADS, SPLITS } split;
-static const char *const split_names[SPLITS] = {"tenths", "few known", "most threads"};
-enum { KNOWN_FEW = 4, BEYOND_SHARE = 4, BEYOND_MIN = 3, SITUATION_SEED = 1000003 };
-
-typedef struct tally {
-  double squares, mape, median_ape, tau, regret, held;
-  int situations, wins, with_tau;
-} tally;
-
-static void count_in(tally *t, const mz_contender *c) {
-  if (!isfinite(c->error)) return;
-  t->situations++;
-  t->squares += c->error * c->error;
-  t->mape += c->mape;
-  t->median_ape += c->median_ape;
-  t->regret += c->regret;
-  t->held += c->held;
-  if (!isfinite(c->tau)) return;
-  t->tau += c->tau;
-  t->with_tau++;
 }
 
 static int64_t threads_of(const mz_pipeline *p, const mz_plan *plan) {
@@ -107,20 +48,87 @@ static bool mark(const mz_lessons *l, split how, bool *left_out) {
   return beyond >= BEYOND_MIN && l->count - beyond >= BEYOND_MIN;
 }
 
+/* Every predictor's errors where plans are split so; returns how many predictors there are, 0 where there are too few plans. */
+static int judge_split(const measured *m, split how, mz_contender contenders[MZ_PREDICTORS_MAX]) {
+  bool left_out[MZ_DRIFT_PLANS_MAX];
+  int count = 0;
+  if (m->lessons.count < PLANS_MIN || !mark(&m->lessons, how, left_out)) return 0;
+  for (; mz_predictors[count]; count++) {
+    if (how == SPLIT_FOLDS)
+      mz_contest_judge(&m->lessons, mz_predictors[count], FOLDS, m->room, &contenders[count]);
+    else
+      mz_contest_judge_beyond(&m->lessons, mz_predictors[count], left_out, m->room, &contenders[count]);
+  }
+  return count;
+}
+
+/* ---- what was measured ---- */
+
+static void add_row(cJSON *rows, const mz_history_key *key, const mz_lessons *l, split how, const mz_contender *c, bool drives) {
+  cJSON *row = cJSON_CreateObject();
+  cJSON_AddItemToArray(rows, row);
+  cJSON_AddStringToObject(row, "env", key->env);
+  cJSON_AddStringToObject(row, "work", key->work);
+  cJSON_AddNumberToObject(row, "plans", l->count);
+  cJSON_AddNumberToObject(row, "noise", mz_lessons_noise(l));
+  cJSON_AddStringToObject(row, "predicted", split_names[how]);
+  cJSON_AddStringToObject(row, "predictor", c->predictor->name);
+  cJSON_AddNumberToObject(row, "error", c->error);
+  cJSON_AddNumberToObject(row, "mape", c->mape);
+  cJSON_AddNumberToObject(row, "median_ape", c->median_ape);
+  cJSON_AddNumberToObject(row, "tau", c->tau);
+  cJSON_AddNumberToObject(row, "regret", c->regret);
+  cJSON_AddNumberToObject(row, "held", c->held);
+  cJSON_AddStringToObject(row, "drives", drives ? "yes" : "");
+}
+
+static void judge_all(const mz_history_key *key, const measured *m, cJSON *rows) {
+  for (int how = 0; how < SPLITS; how++) {
+    mz_contender contenders[MZ_PREDICTORS_MAX] = {0};
+    const int count = judge_split(m, (split)how, contenders), winner = mz_contest_winner(contenders, count);
+    for (int i = 0; i < count; i++) add_row(rows, key, &m->lessons, (split)how, &contenders[i], i == winner);
+  }
+}
+
+static mz_status judge_key(mz_history *history, const mz_history_key *key, measured *m, cJSON *rows) {
+  bool found;
+  mz_history_row *read = NULL;
+  int count = 0;
+  MZ_TRY(mz_history_pipeline(history, key, &m->pipeline, &found));
+  if (!found) return MZ_OK;
+  MZ_TRY(mz_history_read(history, key, &m->pipeline, MZ_DRIFT_WINDOWS_MAX, &read, &count));
+  for (int i = 0; i < count; i++) m->observations[i] = read[i].observation;
+  free(read);
+  MZ_TRY(read_lessons(m, count));
+  judge_all(key, m, rows);
+  return MZ_OK;
+}
+
+/* ---- simulated situations ---- */
+
+typedef struct tally {
+  double squares, mape, median_ape, tau, regret, held;
+  int situations, wins, with_tau;
+} tally;
+
+static void count_in(tally *t, const mz_contender *c) {
+  if (!isfinite(c->error)) return;
+  t->situations++;
+  t->squares += c->error * c->error;
+  t->mape += c->mape;
+  t->median_ape += c->median_ape;
+  t->regret += c->regret;
+  t->held += c->held;
+  if (!isfinite(c->tau)) return;
+  t->tau += c->tau;
+  t->with_tau++;
+}
+
 static void judge_situation(const measured *m, tally tallies[SPLITS][MZ_PREDICTORS_MAX]) {
   for (int how = 0; how < SPLITS; how++) {
     mz_contender contenders[MZ_PREDICTORS_MAX] = {0};
-    bool left_out[MZ_DRIFT_PLANS_MAX];
-    int count = 0;
-    if (m->lessons.count < PLANS_MIN || !mark(&m->lessons, (split)how, left_out)) continue;
-    for (; mz_predictors[count]; count++) {
-      if (how == SPLIT_FOLDS)
-        mz_contest_judge(&m->lessons, mz_predictors[count], FOLDS, m->room, &contenders[count]);
-      else
-        mz_contest_judge_beyond(&m->lessons, mz_predictors[count], left_out, m->room, &contenders[count]);
-      count_in(&tallies[how][count], &contenders[count]);
-    }
-    const int winner = mz_contest_winner(contenders, count);
+    const int count = judge_split(m, (split)how, contenders), winner = mz_contest_winner(contenders, count);
+    for (int i = 0; i < count; i++) count_in(&tallies[how][i], &contenders[i]);
     if (winner >= 0) tallies[how][winner].wins++;
   }
 }

@@ -2,6 +2,7 @@
 #include "allocator/allocator.h"
 #include "allocator/machine/gpu_probes.h"
 #include "allocator/machine/simulation.h"
+#include "allocator/predictors/pretrained.h"
 #include "base/maths/digest.h"
 #include "muzero/steering/kept.h"
 #include "muzero/steering/outset.h"
@@ -31,6 +32,7 @@ struct mz_simulated_cell {
   mz_outset outset;
   mz_kept kept;
   mz_allocator *allocator;
+  mz_pretrained *pretrained; /* what its predictors bring along; NULL: nothing */
   mz_decision decision;
 
   mz_window_meter meter;
@@ -70,6 +72,7 @@ static mz_status begin(mz_simulated_cell *c, const mz_knobs *last) {
   MZ_TRY(mz_allocator_create(&allocator, &(mz_allocator_options){.pipeline = &c->outset.pipeline,
                                                                  .settings = &c->settings.allocation,
                                                                  .bounds = c->bounds,
+                                                                 .pretrained = c->pretrained,
                                                                  .start = c->outset.plan}));
   mz_allocator_free(c->allocator);
   c->allocator = allocator;
@@ -126,7 +129,10 @@ mz_status mz_simulated_cell_open(mz_simulated_cell **out, const mz_simulated_cel
   c->rounds = options->rounds;
   c->simulation = (mz_simulation){
       .pipeline = &c->granted, .machine = options->machine, .seed = options->noise_seed, .units = (double)options->rounds};
+  const mz_strategy *strategy;
   mz_status status;
+  MZ_TRY_CLEANUP(mz_strategy_find(c->settings.allocation.strategy, "allocate.strategy", &strategy));
+  if (strategy->learns) c->pretrained = mz_pretrained_open_optional(c->settings.allocation.pretrained);
   MZ_TRY_CLEANUP(resolve_bounds(c));
   MZ_TRY_CLEANUP(begin(c, NULL));
   *out = c;
@@ -138,6 +144,7 @@ cleanup:
 void mz_simulated_cell_close(mz_simulated_cell *c) {
   if (!c) return;
   mz_allocator_free(c->allocator);
+  mz_pretrained_free(c->pretrained);
   free(c);
 }
 

@@ -3,7 +3,6 @@
 #include "allocator/predictors/pretrained.h"
 #include "allocator/records/history.h"
 #include "allocator/strategies/plan_search.h"
-#include "base/log.h"
 #include "base/machine/machine.h"
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/probe.h"
@@ -74,8 +73,7 @@ static mz_status read_history(subject *it, const mz_run_options *run, double cor
 static mz_status teach(subject *it, double cores) {
   const mz_predictor *only;
   MZ_TRY(mz_predictor_chosen(it->settings.allocation.predictor, &only));
-  if (mz_pretrained_open(&it->pretrained, it->settings.allocation.pretrained) != MZ_OK)
-    mz_log_write(MZ_LOG_WARNING, "allocate.pretrained: %s; predictions come without it", mz_message());
+  it->pretrained = mz_pretrained_open_optional(it->settings.allocation.pretrained);
   MZ_TRY(mz_champion_create(&it->champion, &it->outset.pipeline, cores, only, it->pretrained, MZ_HISTORY_USED_MAX));
   mz_champion_learn(it->champion, it->seen, it->seen_count);
   return MZ_OK;

@@ -71,15 +71,6 @@ static void begin(mz_steer *s) {
 
 /* ---- opening ---- */
 
-/* A run trains, and the other predictors predict, without networks that cannot be had. */
-static void open_pretrained(mz_steer *s, const char *path) {
-  if (mz_pretrained_open(&s->pretrained, path) == MZ_OK) {
-    s->options.pretrained = s->pretrained;
-    return;
-  }
-  mz_log_write(MZ_LOG_WARNING, "allocate.pretrained: %s; predictions come without it", mz_message());
-}
-
 mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_options *options) {
   const mz_settings *settings = &state->settings;
   const mz_strategy *strategy;
@@ -105,7 +96,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->options.pipeline = &s->outset.pipeline;
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;
-  if (strategy->learns) open_pretrained(s, settings->allocation.pretrained);
+  if (strategy->learns) s->options.pretrained = s->pretrained = mz_pretrained_open_optional(settings->allocation.pretrained);
   MZ_TRY_CLEANUP(mz_allocator_create(&s->allocator, &s->options));
   begin(s);
   *out = s;

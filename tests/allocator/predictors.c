@@ -1,85 +1,5 @@
 /* Predictors on plans of random pipelines that a discrete-event simulation has timed, and the contest between them. */
-#include "allocator/predictors/champion.h"
-#include "allocator/predictors/pretrained.h"
-#include "base/maths/rng.h"
-#include "tests/allocator/support/random_pipeline.h"
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-enum { PLANS = 24, WINDOWS = 3, UNITS = 6, SEEN = PLANS * WINDOWS };
-
-static mz_pretrained *pretrained; /* the program's own, of all tests here */
-
-static int open_pretrained(void **state) {
-  (void)state;
-  return mz_pretrained_bundled(&pretrained);
-}
-
-static int close_pretrained(void **state) {
-  (void)state;
-  mz_pretrained_free(pretrained);
-  return 0;
-}
-
-static bool is_bundled(const mz_predictor *p) {
-  return p == &mz_predictor_mlp || p == &mz_predictor_graph || p == &mz_predictor_graph_residual;
-}
-
-/* What a champion does with what it is taught. */
-static void lessons_init(mz_lessons *l, const mz_pipeline *pipeline, double cores, const mz_observation *seen, int count) {
-  mz_lessons_init(l, pipeline, cores, seen, count);
-  assert_int_equal(mz_pretrained_prepare(pretrained, pipeline), MZ_OK);
-  l->pretrained = pretrained;
-}
-
-typedef struct school {
-  random_pipeline real;
-  mz_observation seen[SEEN];
-  mz_lessons lessons;
-} school;
-
-/* Different plans, each in three windows, oldest first; `factor` is what a window's level of cost is. */
-static void school_open(school *s, uint64_t seed, double (*factor)(int window)) {
-  memset(s, 0, sizeof *s);
-  random_pipeline_init(&s->real, seed, 8, 16);
-  mz_plan plans[PLANS];
-  uint64_t draw = 0;
-  for (int p = 0; p < PLANS;) {
-    plans[p] = random_pipeline_plan(&s->real.pipeline, 100 * seed + draw++);
-    bool drawn = false;
-    for (int i = 0; i < p; i++) drawn = drawn || mz_plan_equal(&s->real.pipeline, &plans[i], &plans[p]);
-    p += !drawn || draw > 5000; /* a space smaller than that */
-  }
-  for (int i = 0; i < SEEN; i++) {
-    s->seen[i] = simulate_units(&s->real.simulation, &plans[i % PLANS], (uint64_t)(i / PLANS * UNITS), UNITS);
-    s->seen[i].unit_s *= factor ? factor(i) : 1;
-  }
-  lessons_init(&s->lessons, &s->real.pipeline, s->real.pipeline.devices[0].cores, s->seen, SEEN);
-}
-
-static mz_contender judged(const mz_lessons *lessons, const mz_predictor *predictor) {
-  mz_contest_room *room;
-  mz_contender c;
-  assert_int_equal(mz_contest_room_create(&room, SEEN), MZ_OK);
-  mz_contest_judge(lessons, predictor, 0, room, &c);
-  mz_contest_room_free(room);
-  return c;
-}
-
-static void *fitted(const mz_predictor *predictor, const mz_lessons *lessons) {
-  void *memory = calloc(1, predictor->memory_bytes);
-  assert_non_null(memory);
-  predictor->fit(memory, lessons);
-  return memory;
-}
+#include "tests/allocator/school.h"
 
 /* ---- lessons ---- */
 
@@ -330,62 +250,25 @@ static void test_ties_go_to_the_simpler_one(void **state) {
   assert_int_equal(mz_contest_winner(c, 0), -1);
 }
 
-/* ---- the champion ---- */
-
-static void test_the_champion_is_the_winner_of_its_last_contest(void **state) {
+/* Only what was left out is judged, and it is predicted from the rest. */
+static void test_what_lies_beyond_is_judged_by_itself(void **state) {
   (void)state;
   school s;
-  mz_champion *c;
-  int count, plans;
-  school_open(&s, 31, NULL);
-  assert_int_equal(mz_champion_create(&c, &s.real.pipeline, s.lessons.cores, NULL, NULL, SEEN), MZ_OK);
-  assert_ptr_equal(mz_champion_predictor(c), &mz_predictor_analytic);
-  mz_champion_contest(c, &count, &plans);
-  assert_int_equal(count, 0);
-  for (int seen = 1; seen <= SEEN; seen++) {
-    mz_champion_learn(c, s.seen, seen);
-    const mz_contender *contenders = mz_champion_contest(c, &count, &plans);
-    if (count == 0) continue;
-    assert_true(plans >= 4);
-    assert_ptr_equal(mz_champion_predictor(c), contenders[mz_contest_winner(contenders, count)].predictor);
-  }
-  assert_true(plans > 0.9 * s.lessons.count);
-  assert_ptr_equal(mz_champion_predictor(c), &mz_predictor_analytic); /* which knows how such pipelines work */
-  for (uint64_t seed = 0; seed < 20; seed++) {
-    const mz_plan plan = random_pipeline_plan(&s.real.pipeline, 7000 + seed);
-    const mz_prediction p = mz_champion_predict(c, &plan, &(mz_prediction)MZ_UNPREDICTED);
-    assert_true(p.low > 0 && p.low <= p.unit_s && p.unit_s <= p.high);
-  }
-  mz_champion_free(c);
-}
-
-static void test_a_champion_may_be_set(void **state) {
-  (void)state;
-  school s;
-  mz_champion *c;
-  school_open(&s, 32, NULL);
-  assert_int_equal(mz_champion_create(&c, &s.real.pipeline, s.lessons.cores, &mz_predictor_nearest, NULL, SEEN), MZ_OK);
-  mz_champion_learn(c, s.seen, SEEN);
-  assert_ptr_equal(mz_champion_predictor(c), &mz_predictor_nearest);
-  void *memory = fitted(&mz_predictor_nearest, mz_champion_lessons(c));
-  const mz_plan plan = random_pipeline_plan(&s.real.pipeline, 77);
-  const mz_prediction otherwise = {.unit_s = 1, .low = 1, .high = 1, .apart_s = 2}, p = mz_champion_predict(c, &plan, &otherwise);
-  assert_true(p.unit_s == mz_predictor_nearest.predict(memory, &plan).unit_s && p.apart_s == 2);
-  free(memory);
-  mz_champion_free(c);
-}
-
-static void test_want_of_memory_is_an_error(void **state) {
-  (void)state;
-  school s;
-  school_open(&s, 33, NULL);
-  for (int n = 1; n <= 4; n++) {
-    mz_champion *c = (mz_champion *)&s;
-    mz_alloc_fail_after(n);
-    assert_int_equal(mz_champion_create(&c, &s.real.pipeline, 4, NULL, NULL, SEEN), MZ_E_MEMORY);
-    assert_null(c);
-  }
-  mz_alloc_fail_after(0);
+  mz_contest_room *room;
+  mz_contender last, all;
+  bool left_out[MZ_DRIFT_PLANS_MAX] = {0};
+  school_open(&s, 35, NULL);
+  for (int i = 0; i < 5; i++) left_out[2 * i] = true;
+  assert_int_equal(mz_contest_room_create(&room, SEEN), MZ_OK);
+  mz_contest_judge_beyond(&s.lessons, &mz_predictor_last_value, left_out, room, &last);
+  mz_contest_judge_beyond(&s.lessons, &mz_predictor_analytic, left_out, room, &all);
+  mz_contest_room_free(room);
+  assert_int_equal(last.judged, 5);
+  double mape = 0; /* "last" says what the newest of the others took: lesson 1 */
+  for (int i = 0; i < 5; i++) mape += fabs(expm1(s.lessons.items[1].log_s - s.lessons.items[2 * i].log_s)) / 5;
+  assert_true(fabs(last.mape - mape) < 1e-6);
+  assert_int_equal(all.judged, 5);
+  assert_true(all.error < last.error);
 }
 
 int main(void) {
@@ -404,9 +287,7 @@ int main(void) {
       cmocka_unit_test(test_a_common_factor_is_no_error_between_plans),
       cmocka_unit_test(test_taking_the_wrong_plan_for_the_best_is_regret),
       cmocka_unit_test(test_ties_go_to_the_simpler_one),
-      cmocka_unit_test(test_the_champion_is_the_winner_of_its_last_contest),
-      cmocka_unit_test(test_a_champion_may_be_set),
-      cmocka_unit_test(test_want_of_memory_is_an_error),
+      cmocka_unit_test(test_what_lies_beyond_is_judged_by_itself),
   };
   return cmocka_run_group_tests(tests, open_pretrained, close_pretrained);
 }
