@@ -73,7 +73,7 @@ double mz_goodput_reuse(const mz_goodput_evidence *evidence) {
 
 /* ---- ρ ---- */
 
-/* With x = ρ/ρ₀ the condition is e^x − 1 − x = c_f / (c_u·ρ₀), of which the left side grows. */
+/* The condition is e^x − 1 − x = c_f / (c_u·ρ₀), x = ρ/ρ₀; its left side grows. */
 double mz_goodput_best_ratio(double cost_ratio, double reuse) {
   double low = 0, high = 32;
   for (int i = 0; i < 60; i++) {

@@ -21,7 +21,7 @@ typedef enum mz_graph_form { MZ_FORM_FLAT, MZ_FORM_ATTENTION } mz_graph_form;
 /* Adds the parameters, in their order, to an empty list. */
 void mz_graph_network_params(mz_params *params, mz_graph_form form);
 
-/* What is subtracted from features and targets, and what they are multiplied with after that. */
+/* Features and targets less their means, times scales: what networks read and give. */
 typedef struct mz_graph_scaling {
   float node_mean[MZ_NODE_KINDS][MZ_GRAPH_NODE_FEATURES], node_scale[MZ_NODE_KINDS][MZ_GRAPH_NODE_FEATURES];
   float edge_mean[MZ_EDGE_KINDS][MZ_GRAPH_EDGE_FEATURES], edge_scale[MZ_EDGE_KINDS][MZ_GRAPH_EDGE_FEATURES];

@@ -35,7 +35,7 @@ typedef struct mz_prediction {
 #define MZ_UNPREDICTED                                                                                                           \
   { NAN, NAN, NAN, 0 }
 
-/* What a stage costs on devices of one kind. All 0: unknown. */
+/* Costs of a stage on devices of one kind. All 0: unknown. */
 typedef struct mz_analytic_cost {
   double fixed_s, item_s;               /* CPU seconds per call, per item */
   double device_fixed_s, device_item_s; /* seconds at work on a GPU, likewise */

@@ -73,7 +73,7 @@ double mz_analytic_item_cpu_s(const mz_stage_sample *sample) {
 }
 static double item_device_s(const mz_stage_sample *sample) { return possible_s(sample->device_s, sample->items); }
 
-/* What was seen of a stage's items: on its cores, or on its devices. */
+/* Measured times of a stage's items: on its cores, or on its devices. */
 typedef struct costs {
   int count;
   double seconds[MZ_DRIFT_WINDOWS_MAX]; /* per item; 0: nothing was seen */

@@ -1,4 +1,4 @@
-/* What stages cost, by kind of device: fitted to probes and observations. Shared by analytic*.c. */
+/* Costs of stages, by kind of device: fitted to probes and observations. Shared by analytic*.c. */
 #pragma once
 #include "allocator/model/analytic_parts.h"
 

@@ -39,10 +39,10 @@ typedef struct mz_knob {
   char setting[MZ_NAME_MAX]; /* key of the setting that holds it, where that is another: what people read and write; "": name */
 } mz_knob;
 
-/* What a stage does, for predictors that learn from many pipelines what such stages cost (graph/graph.h); no model needs it. */
+/* The work of a stage, for predictors that learn from many pipelines what such stages cost (graph/graph.h); no model needs it. */
 typedef enum mz_work_kind { MZ_WORK_OTHER, MZ_WORK_SELFPLAY, MZ_WORK_REANALYZE, MZ_WORK_TRAINING } mz_work_kind;
 
-/* What an item of a stage takes on devices of one kind, at batch sizes, timed alone before the run. On a GPU a task works on a core
+/* The time of an item of a stage on devices of one kind, at batch sizes, timed alone before the run. On a GPU a task works on a core
  * first, where its calls are prepared, and then on the device, which tasks of all threads share. */
 typedef struct mz_probes {
   double batch[MZ_PROBES_MAX];    /* 0: no more */

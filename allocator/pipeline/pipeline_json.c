@@ -30,7 +30,7 @@ static void write_device(cJSON *o, const mz_device *device) {
   cJSON_AddNumberToObject(o, "cores", device->cores);
 }
 
-/* What is timed on cores has two members of the stage, as in ledgers and histories from before there was another kind. */
+/* Probes on cores have two members of the stage, as in ledgers and histories from before there was another kind. */
 static void write_probes(cJSON *o, const mz_probes *probes) {
   const int count = mz_probes_count(&probes[MZ_DEVICE_CPU]), others = mz_probes_count(&probes[MZ_DEVICE_CUDA]);
   mz_fields_add_numbers(o, "probe_batch", probes[MZ_DEVICE_CPU].batch, count);

@@ -54,7 +54,7 @@ typedef struct mz_ensemble_output {
 } mz_ensemble_output;
 /* members: 1 … MZ_PRETRAINED_MEMBERS, the first so many are asked. The graph's pipeline was prepared for. */
 mz_ensemble_output mz_pretrained_ask(mz_pretrained *pretrained, mz_ensemble_kind kind, const mz_graph *graph, int members);
-/* What the first member of the residual ensemble looks at (mz_graph_tape_attention); out[graph's edges]. */
+/* Tells what the first member of the residual ensemble looks at (mz_graph_tape_attention); out[graph's edges]. */
 void mz_pretrained_attention(mz_pretrained *pretrained, const mz_graph *graph, float *out);
 
 /* Writes a file of trained ensembles, weights in bfloat16; about: one sentence, kept in it. *bytes: free(). MZ_E_MEMORY. */

@@ -1,4 +1,4 @@
-/* What the networks are trained on: drawn situations, in each of which some plans count as measured, and for every plan what is known of it
+/* The samples that networks are trained on: drawn situations, in each of which some plans count as measured, and for every plan what is known of it
  * (a graph) and what it takes (the target). Plain data, computed once, shared by all that train. */
 #pragma once
 #include "allocator/predictors/pretrained.h"

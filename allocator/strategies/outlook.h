@@ -9,8 +9,8 @@ typedef struct mz_outlook {
 } mz_outlook;
 
 /* By the champion where there is one, otherwise by the analytic model. The more steps from the plan in force, the more of the interval
- * above the prediction counts: how near plans differ is surer than how long they take. A plan with a stage on a kind of device on which nothing is known of it is
- * unknown, whoever predicts. */
+ * above the prediction counts: how near plans differ is surer than how long they take. A plan with a stage on a kind of device on
+ * which nothing is known of it is unknown, whoever predicts. */
 mz_outlook mz_outlook_of(const mz_situation *situation, const mz_plan *plan);
 /* Below 0: a reserves less: fewer GPUs, then fewer cores, then fewer bytes of those beyond what is reserved anyway, then fewer threads. */
 double mz_outlook_reserved(const mz_situation *situation, const mz_plan *a, const mz_plan *b);

@@ -14,7 +14,7 @@ static void read_used(const mz_pipeline *p, const mz_plan *plan, double used[MZ_
   used[MZ_RESOURCE_GPU] = mz_plan_gpus(p, plan);
 }
 
-/* What decided: where a plan uses more of a resource than it is given, that resource's bound or the demand itself; otherwise a bound that
+/* Names what decided: where a plan uses more of a resource than it is given, that resource's bound or the demand itself; otherwise a bound that
  * gives less than is wanted. */
 static const char *find_binding(const double used[MZ_RESOURCES], const mz_clamp clamps[MZ_RESOURCES]) {
   for (mz_resource r = 0; r < MZ_RESOURCES; r++) {
@@ -37,7 +37,7 @@ static void give_back(double share, const double used[MZ_RESOURCES], mz_clamp cl
   }
 }
 
-/* What does not cost the plan more than the least gain is given up: all that is above its demand, or three quarters of that, or half … */
+/* Gives up what does not cost the plan more than the least gain: all that is above its demand, or three quarters of that, or half … */
 static double project(const mz_situation *s, const mz_clamp clamps[MZ_RESOURCES], double energy, mz_plan *plan,
                       mz_assigned *out) {
   const double most = energy + log1p(s->settings->gain_min);

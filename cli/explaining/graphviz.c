@@ -10,7 +10,7 @@
 
 enum { PATH_BYTES = 512, SVG_BYTES_MAX = 1 << 26 };
 
-/* What dot prints besides goes to stderr: stdout is the command's own. */
+/* Anything else that dot prints goes to stderr: stdout is the command's own. */
 static mz_status spawn(pid_t *pid, char *const *arguments) {
   posix_spawn_file_actions_t actions;
   int error = posix_spawn_file_actions_init(&actions);

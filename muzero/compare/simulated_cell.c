@@ -52,7 +52,7 @@ static mz_status resolve_bounds(mz_simulated_cell *c) {
   return mz_bounds_resolve(&c->bounds, &c->settings.allocation, &grants);
 }
 
-/* What probes of this machine would find. */
+/* Fills in what probes of this machine would find. */
 static mz_status probe(mz_simulated_cell *c) {
   mz_pipeline_take_probes(&c->outset.pipeline, &c->probed);
   MZ_TRY(mz_sim_truth_from_probes(&c->outset.pipeline, c->simulation.stages));

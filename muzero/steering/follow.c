@@ -1,7 +1,7 @@
 /* A run that repeats the plans of a ledger, round by round: no allocator decides, and it does not follow what the machine grants. */
 #include "muzero/steering/steer_state.h"
 
-/* Where loop_count is moved, the run must have it as state, and begin with the same. */
+/* A run that repeats a moved loop_count must have it as state, and begin with the same. */
 static mz_status check_training(const mz_steer *s, const char *path, bool resumes) {
   const long long first = (long long)s->plans.training, own = (long long)s->state->settings.learning.loop_count;
   if (first == 0) return MZ_OK;

@@ -59,7 +59,7 @@ mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocat
  * begins, and the window judges nothing: true. What cannot be followed costs a warning. (adapt.c) */
 bool mz_steer_adapt(mz_steer *s, mz_workers *workers);
 
-/* Where the run moves loop_count: takes in the losses of a round, the costs of a window; judges when there is enough of both, and moves
+/* For a run that moves loop_count: takes in the losses of a round, the costs of a window; judges when there is enough of both, and moves
  * it. A phase begins: its sums are 0. (pace.c) */
 void mz_steer_pace_phase(mz_steer *s);
 void mz_steer_pace_round(mz_steer *s, const mz_round_stats *stats);

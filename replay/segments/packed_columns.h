@@ -1,4 +1,4 @@
-/* Where the columns of a packed segment are. Internal to this room. */
+/* Places of the columns of a packed segment. Internal to this room. */
 #pragma once
 #include "replay/segments/packed.h"
 

@@ -2,7 +2,7 @@
 #include "tests/allocator/graph_made.h"
 #include "tests/allocator/trainer_like.h"
 
-/* With its reverses. */
+/* Counts the edges of a kind, reverses included. */
 static int count_edges(const mz_graph *g, int kind) {
   int count = 0;
   for (int e = 0; e < g->edge_count; e++) count += g->edges[e].kind % MZ_EDGE_REVERSED == kind;

@@ -203,7 +203,7 @@ static double loss_of(const subject *s) {
   return loss;
 }
 
-/* Of every parameter the element whose gradient is largest: float32 resolves no smaller ones. */
+/* Changes the element of every parameter whose gradient is largest: float32 resolves no smaller ones. */
 static void test_gradients_are_central_differences(void **state) {
   (void)state;
   const float step = 1e-2f;

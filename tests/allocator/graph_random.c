@@ -1,4 +1,4 @@
-/* What holds of the graph of any pipeline under any plan. */
+/* Properties of the graph of any pipeline under any plan. */
 #include "tests/allocator/graph_made.h"
 
 enum { PIPELINES = 300, PLANS = 8 };

@@ -53,7 +53,7 @@ static void what_stands_idle_is_given_up(void **state) {
   assert_true(cores_of(&b, &plan) <= assigned[0].clamps[MZ_RESOURCE_CPU].amount);
   assert_true(found.kept[0].energy == log(mz_outlook_of(&b.situation, &plan).cost)); /* its own, not that of the plan found */
   assert_true(found.kept[0].energy <= energy + log1p(b.shop.settings.gain_min));
-  /* What is not needed for speed goes by demand alone. */
+  /* Cores that speed does not need go by demand alone. */
   const int before = cores_of(&b, &plan);
   b.shop.settings.gain_min = 10;
   found = found_of(&b, &idle, 1);
@@ -119,7 +119,7 @@ static bool is_base(const void *context, const mz_plan *plan) {
   return mz_plan_equal(&p, plan, &base);
 }
 
-/* Of any plans: sorted, each once, none that may not be or was undone lately, none that uses more than it is given. */
+/* Assigned plans are sorted and differ; none is refused, none was undone lately, none uses more than it is given. */
 static void what_is_left_may_be_chosen(void **state) {
   (void)state;
   bench b;

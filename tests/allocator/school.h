@@ -34,7 +34,7 @@ static inline bool is_bundled(const mz_predictor *p) {
   return p == &mz_predictor_mlp || p == &mz_predictor_graph || p == &mz_predictor_graph_residual;
 }
 
-/* What a champion does with what it is taught. */
+/* Makes lessons as a champion makes them of what it is taught. */
 static inline void lessons_init(mz_lessons *l, const mz_pipeline *pipeline, double cores, const mz_observation *seen, int count) {
   mz_lessons_init(l, pipeline, cores, seen, count);
   assert_int_equal(mz_pretrained_prepare(pretrained, pipeline), MZ_OK);

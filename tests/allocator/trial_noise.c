@@ -25,7 +25,7 @@ static double weathered_s(mz_rng *rng, const weather *w, mz_side side, double le
 
 /* ---- two blocks ---- */
 
-/* Of 2000 trials, the share that the first pair ends for being slower. */
+/* Returns the share of 2000 trials that the first pair ends for being slower. */
 static double ended_by_the_first_pair(const weather *w) {
   enum { TRIALS = 2000, BEFORE = 4 };
   int ended = 0;

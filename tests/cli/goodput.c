@@ -120,7 +120,7 @@ static void test_it_is_state(void **state) {
   assert_status(&p, 0);
   read_digest(&p, again);
   assert_string_equal(whole, again);
-  /* So too where the run that follows is stopped. */
+  /* The same holds when the run that follows is stopped. */
   process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "stopped", "--rounds", "29", "--replay-plan", "parts", NULL);
   assert_status(&p, 0);
   process_run(&p, "resume", "stopped", "--rounds", "64", "--json", "--history", "none", NULL);

@@ -264,7 +264,7 @@ static void test_text_for_graphviz(void **state) {
   free(dot);
 }
 
-/* With names that hold quotes, tabs and more, stages in any order, networks anywhere; loops among queues. */
+/* Draws pipelines with names that hold quotes, tabs and more, stages in any order, networks anywhere; loops among queues. */
 static void test_random_pipelines_are_drawn(void **state) {
   (void)state;
   for (uint64_t seed = 0; seed < PIPELINES; seed++) {
