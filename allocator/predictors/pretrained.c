@@ -10,8 +10,7 @@ enum { FILE_BYTES_MAX = 64 << 20 };
 struct mz_pretrained {
   uint8_t *bytes;
   size_t size;
-  mz_params params[MZ_FORM_ATTENTION + 1]; /* by form */
-  mz_ensemble ensembles[MZ_ENSEMBLE_KINDS];
+  mz_ensembles ensembles;
   int nodes, edges;                       /* that tapes have room for; 0: there are none */
   mz_graph_tape tapes[MZ_ENSEMBLE_KINDS]; /* of one row */
 };
@@ -25,29 +24,37 @@ const char *mz_ensemble_name(mz_ensemble_kind kind) {
   return names[kind];
 }
 
-/* ---- opening ---- */
+/* ---- ensembles ---- */
 
-static mz_status make_room(mz_pretrained *p) {
-  for (int f = 0; f <= MZ_FORM_ATTENTION; f++) mz_graph_network_params(&p->params[f], (mz_graph_form)f);
+mz_status mz_ensembles_init(mz_ensembles *ensembles) {
+  memset(ensembles, 0, sizeof *ensembles);
+  for (int f = 0; f <= MZ_FORM_ATTENTION; f++) mz_graph_network_params(&ensembles->params[f], (mz_graph_form)f);
   for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) {
-    mz_ensemble *e = &p->ensembles[k];
-    e->params = &p->params[mz_ensemble_form((mz_ensemble_kind)k)];
+    mz_ensemble *e = &ensembles->items[k];
+    e->params = &ensembles->params[mz_ensemble_form((mz_ensemble_kind)k)];
     for (int m = 0; m < MZ_PRETRAINED_MEMBERS; m++)
       MZ_TRY(mz_alloc(&e->members[m], (size_t)e->params->size, sizeof *e->members[m]));
   }
   return MZ_OK;
 }
 
+void mz_ensembles_deinit(mz_ensembles *ensembles) {
+  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++)
+    for (int m = 0; m < MZ_PRETRAINED_MEMBERS; m++) free(ensembles->items[k].members[m]);
+}
+
+/* ---- opening ---- */
+
 mz_status mz_pretrained_parse(mz_pretrained **out, const uint8_t *bytes, size_t size, const char *name) {
   mz_pretrained *p;
   mz_status status;
   *out = NULL;
   MZ_TRY(mz_alloc(&p, 1, sizeof *p));
-  MZ_TRY_CLEANUP(make_room(p));
+  MZ_TRY_CLEANUP(mz_ensembles_init(&p->ensembles));
   MZ_TRY_CLEANUP(mz_alloc(&p->bytes, size, 1));
   memcpy(p->bytes, bytes, size);
   p->size = size;
-  MZ_TRY_CLEANUP(mz_pretrained_read(p->bytes, p->size, name, p->ensembles));
+  MZ_TRY_CLEANUP(mz_pretrained_read(p->bytes, p->size, name, &p->ensembles));
   *out = p;
   return MZ_OK;
 cleanup:
@@ -77,16 +84,14 @@ mz_pretrained *mz_pretrained_open_optional(const char *path) {
   return p;
 }
 
-static void drop_tapes(mz_pretrained *p) {
-  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) mz_graph_tape_deinit(&p->tapes[k]);
-  p->nodes = p->edges = 0;
+static void drop_tapes(mz_graph_tape tapes[MZ_ENSEMBLE_KINDS]) {
+  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) mz_graph_tape_deinit(&tapes[k]);
 }
 
 void mz_pretrained_free(mz_pretrained *p) {
   if (p == NULL) return;
-  drop_tapes(p);
-  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++)
-    for (int m = 0; m < MZ_PRETRAINED_MEMBERS; m++) free(p->ensembles[k].members[m]);
+  drop_tapes(p->tapes);
+  mz_ensembles_deinit(&p->ensembles);
   free(p->bytes);
   free(p);
 }
@@ -133,17 +138,19 @@ mz_status mz_pretrained_recall(mz_pretrained **out, const char *run, uint64_t di
 
 mz_status mz_pretrained_prepare(mz_pretrained *p, const mz_pipeline *pipeline) {
   int nodes, edges;
+  mz_graph_tape tapes[MZ_ENSEMBLE_KINDS] = {0};
   mz_graph_size(pipeline, &nodes, &edges);
   if (nodes <= p->nodes && edges <= p->edges) return MZ_OK;
-  drop_tapes(p);
   for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) {
-    const mz_ensemble *e = &p->ensembles[k];
+    const mz_ensemble *e = &p->ensembles.items[k];
     const mz_status status =
-        mz_graph_tape_init(&p->tapes[k], mz_ensemble_form((mz_ensemble_kind)k), e->params, &e->scaling, 1, nodes, edges, false);
+        mz_graph_tape_init(&tapes[k], mz_ensemble_form((mz_ensemble_kind)k), e->params, &e->scaling, 1, nodes, edges, false);
     if (status == MZ_OK) continue;
-    drop_tapes(p);
-    return status;
+    drop_tapes(tapes);
+    return status; /* whoever was prepared for may still ask */
   }
+  drop_tapes(p->tapes);
+  memcpy(p->tapes, tapes, sizeof tapes);
   p->nodes = nodes;
   p->edges = edges;
   return MZ_OK;
@@ -155,7 +162,7 @@ mz_ensemble_output mz_pretrained_ask(mz_pretrained *p, mz_ensemble_kind kind, co
   MZ_ASSERT(p->nodes > 0 && members >= 1 && members <= MZ_PRETRAINED_MEMBERS);
   mz_graph_tape_put(&p->tapes[kind], 0, graph, 0);
   for (int m = 0; m < members; m++) {
-    mz_graph_tape_run(&p->tapes[kind], p->ensembles[kind].members[m], 1, &values[m]);
+    mz_graph_tape_run(&p->tapes[kind], p->ensembles.items[kind].members[m], 1, &values[m]);
     out.mean += values[m] / members;
   }
   for (int m = 0; m < members; m++) out.spread += (values[m] - out.mean) * (values[m] - out.mean) / members;

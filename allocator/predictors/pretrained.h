@@ -24,6 +24,16 @@ typedef struct mz_ensemble {
   float *members[MZ_PRETRAINED_MEMBERS]; /* params->size each */
 } mz_ensemble;
 
+/* An ensemble of each kind, with room for all members. It stays where it is: ensembles point to their parameters. */
+typedef struct mz_ensembles {
+  mz_params params[MZ_FORM_ATTENTION + 1]; /* by form */
+  mz_ensemble items[MZ_ENSEMBLE_KINDS];
+} mz_ensembles;
+
+/* Scalings and weights are 0. MZ_E_MEMORY: deinit it all the same. */
+mz_status mz_ensembles_init(mz_ensembles *ensembles);
+void mz_ensembles_deinit(mz_ensembles *ensembles);
+
 typedef struct mz_pretrained mz_pretrained;
 
 /* From a file's bytes, which may go afterwards. name: for messages. MZ_E_CONFIG says what is wrong: it is no such file, one of another
@@ -58,4 +68,4 @@ mz_ensemble_output mz_pretrained_ask(mz_pretrained *pretrained, mz_ensemble_kind
 void mz_pretrained_attention(mz_pretrained *pretrained, const mz_graph *graph, float *out);
 
 /* Writes a file of trained ensembles, weights in bfloat16; about: one sentence, kept in it. *bytes: free(). MZ_E_MEMORY. */
-mz_status mz_pretrained_write(const mz_ensemble ensembles[MZ_ENSEMBLE_KINDS], const char *about, uint8_t **bytes, size_t *size);
+mz_status mz_pretrained_write(const mz_ensembles *ensembles, const char *about, uint8_t **bytes, size_t *size);

@@ -114,16 +114,16 @@ static mz_status check_metadata(const reader *r) {
   return MZ_OK;
 }
 
-mz_status mz_pretrained_read(const uint8_t *bytes, size_t size, const char *name, mz_ensemble ensembles[MZ_ENSEMBLE_KINDS]) {
+mz_status mz_pretrained_read(const uint8_t *bytes, size_t size, const char *name, mz_ensembles *ensembles) {
   reader r = {.name = name};
   mz_status status;
   MZ_TRY(mz_safetensors_parse(bytes, size, name, MZ_E_CONFIG, &r.file));
   MZ_TRY_CLEANUP(check_metadata(&r));
   for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) {
     const char *kind = mz_ensemble_name((mz_ensemble_kind)k);
-    MZ_TRY_CLEANUP(read_scaling(&r, kind, &ensembles[k].scaling));
+    MZ_TRY_CLEANUP(read_scaling(&r, kind, &ensembles->items[k].scaling));
     for (int m = 0; m < MZ_PRETRAINED_MEMBERS; m++)
-      MZ_TRY_CLEANUP(read_member(&r, kind, m, ensembles[k].params, ensembles[k].members[m]));
+      MZ_TRY_CLEANUP(read_member(&r, kind, m, ensembles->items[k].params, ensembles->items[k].members[m]));
   }
 cleanup:
   mz_safetensors_deinit(&r.file);
@@ -178,21 +178,21 @@ static cJSON *metadata_of(const char *about) {
   return o;
 }
 
-mz_status mz_pretrained_write(const mz_ensemble ensembles[MZ_ENSEMBLE_KINDS], const char *about, uint8_t **bytes, size_t *size) {
+mz_status mz_pretrained_write(const mz_ensembles *ensembles, const char *about, uint8_t **bytes, size_t *size) {
   writer w = {0};
   uint16_t *halves = NULL;
   cJSON *metadata = NULL;
   size_t tensors = 0, weights = 0;
   mz_status status;
   for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) {
-    tensors += SCALINGS + MZ_PRETRAINED_MEMBERS * (size_t)ensembles[k].params->count;
-    weights += MZ_PRETRAINED_MEMBERS * (size_t)mz_params_dense(ensembles[k].params);
+    tensors += SCALINGS + MZ_PRETRAINED_MEMBERS * (size_t)ensembles->items[k].params->count;
+    weights += MZ_PRETRAINED_MEMBERS * (size_t)mz_params_dense(ensembles->items[k].params);
   }
   MZ_TRY_CLEANUP(mz_alloc(&w.tensors, tensors, sizeof *w.tensors));
   MZ_TRY_CLEANUP(mz_alloc(&w.names, tensors, sizeof *w.names));
   MZ_TRY_CLEANUP(mz_alloc(&halves, weights, sizeof *halves));
   w.halves = halves;
-  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) add_ensemble(&w, mz_ensemble_name((mz_ensemble_kind)k), &ensembles[k]);
+  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) add_ensemble(&w, mz_ensemble_name((mz_ensemble_kind)k), &ensembles->items[k]);
   metadata = metadata_of(about);
   status = mz_safetensors_write(w.tensors, w.count, metadata, bytes, size);
 cleanup:

@@ -5,8 +5,8 @@
 
 /* A hash of the names of all features, in order: networks for others mean something else by their inputs. */
 uint64_t mz_graph_features_digest(void);
-/* ensembles[]: params and members are there, values are filled in. */
-mz_status mz_pretrained_read(const uint8_t *bytes, size_t size, const char *name, mz_ensemble ensembles[MZ_ENSEMBLE_KINDS]);
+/* ensembles: mz_ensembles_init. */
+mz_status mz_pretrained_read(const uint8_t *bytes, size_t size, const char *name, mz_ensembles *ensembles);
 
 /* Bytes of the file that is part of the program (embed.cmake). */
 extern const unsigned char mz_pretrained_embedded[];

@@ -11,8 +11,7 @@ enum { ROWS = 32, PATIENCE = 8 };
 typedef struct school {
   const mz_pretraining_options *options;
   mz_lesson_book book;
-  mz_params params[MZ_FORM_ATTENTION + 1];
-  mz_ensemble ensembles[MZ_ENSEMBLE_KINDS];
+  mz_ensembles ensembles;
   mz_pretraining_result *result;
 } school;
 
@@ -29,7 +28,7 @@ typedef struct pupil {
   mz_graph graph;
 } pupil;
 
-static const mz_ensemble *ensemble_of(const pupil *p) { return &p->school->ensembles[p->kind]; }
+static const mz_ensemble *ensemble_of(const pupil *p) { return &p->school->ensembles.items[p->kind]; }
 static int trained_on(const school *s) { return s->book.sample_count - s->book.held_out; }
 
 /* ---- one step ---- */
@@ -180,18 +179,6 @@ static mz_status train_member(void *context, int task, int worker) {
 
 /* ---- all of them ---- */
 
-static mz_status make_ensembles(school *s) {
-  for (int f = 0; f <= MZ_FORM_ATTENTION; f++) mz_graph_network_params(&s->params[f], (mz_graph_form)f);
-  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++) {
-    mz_ensemble *e = &s->ensembles[k];
-    e->params = &s->params[mz_ensemble_form((mz_ensemble_kind)k)];
-    MZ_TRY(mz_lesson_book_scaling(&s->book, (mz_ensemble_kind)k, &e->scaling));
-    for (int m = 0; m < MZ_PRETRAINED_MEMBERS; m++)
-      MZ_TRY(mz_alloc(&e->members[m], (size_t)e->params->size, sizeof *e->members[m]));
-  }
-  return MZ_OK;
-}
-
 static mz_status judge_analytic(school *s) {
   double *misses = NULL;
   mz_graph *graph = NULL;
@@ -221,15 +208,16 @@ mz_status mz_pretrain(const mz_pretraining_options *options, mz_pretraining_resu
   out->samples = trained_on(s);
   out->held_out = s->book.held_out;
   MZ_TRY_CLEANUP(judge_analytic(s));
-  MZ_TRY_CLEANUP(make_ensembles(s));
+  MZ_TRY_CLEANUP(mz_ensembles_init(&s->ensembles));
+  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++)
+    MZ_TRY_CLEANUP(mz_lesson_book_scaling(&s->book, (mz_ensemble_kind)k, &s->ensembles.items[k].scaling));
   MZ_TRY_CLEANUP(mz_pool_run(options->pool, train_member, s, MZ_ENSEMBLE_KINDS * MZ_PRETRAINED_MEMBERS));
   snprintf(about, sizeof about, "trained on %d plans of %d simulated situations, %d to %d cores, seed %llu", out->samples,
            options->exercises, options->practice.cores_min, options->practice.cores_max,
            (unsigned long long)options->practice.seed);
-  status = mz_pretrained_write(s->ensembles, about, &out->bytes, &out->size);
+  status = mz_pretrained_write(&s->ensembles, about, &out->bytes, &out->size);
 cleanup:
-  for (int k = 0; k < MZ_ENSEMBLE_KINDS; k++)
-    for (int m = 0; m < MZ_PRETRAINED_MEMBERS; m++) free(s->ensembles[k].members[m]);
+  mz_ensembles_deinit(&s->ensembles);
   mz_lesson_book_deinit(&s->book);
   free(s);
   return status;

@@ -344,3 +344,21 @@ mz_status mz_history_keys(mz_history *history, mz_history_key **keys, int *count
   *count = 0;
   return status;
 }
+
+mz_status mz_history_pipelines(mz_history *history, mz_pipeline **pipelines, int *count) {
+  mz_history_key *keys = NULL;
+  int key_count = 0;
+  mz_status status;
+  *pipelines = NULL;
+  *count = 0;
+  MZ_TRY_CLEANUP(mz_history_keys(history, &keys, &key_count));
+  MZ_TRY_CLEANUP(mz_alloc(pipelines, (size_t)key_count, sizeof **pipelines));
+  for (int i = 0; i < key_count; i++) {
+    bool found;
+    MZ_TRY_CLEANUP(mz_history_pipeline(history, &keys[i], &(*pipelines)[*count], &found));
+    *count += found;
+  }
+cleanup:
+  free(keys);
+  return status;
+}

@@ -57,5 +57,7 @@ int64_t mz_history_count(mz_history *history);
 mz_status mz_history_keep_pipeline(mz_history *history, const mz_history_key *key, const mz_pipeline *pipeline);
 /* *found: whether one was kept that can be read. MZ_E_MEMORY. */
 mz_status mz_history_pipeline(mz_history *history, const mz_history_key *key, mz_pipeline *out, bool *found);
+/* All pipelines that are kept and can be read; free(*pipelines). MZ_E_MEMORY. */
+mz_status mz_history_pipelines(mz_history *history, mz_pipeline **pipelines, int *count);
 /* The keys that have a pipeline, by env and network; free(*keys). MZ_E_MEMORY. */
 mz_status mz_history_keys(mz_history *history, mz_history_key **keys, int *count);

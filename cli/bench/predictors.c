@@ -188,12 +188,7 @@ typedef struct subject {
 static mz_status open_subject(subject *it, const mz_bench *bench) {
   MZ_TRY(mz_history_open(&it->history, bench->history));
   MZ_TRY(mz_history_keys(it->history, &it->keys, &it->key_count));
-  MZ_TRY(mz_alloc(&it->pipelines, (size_t)it->key_count, sizeof *it->pipelines));
-  for (int i = 0; i < it->key_count; i++) {
-    bool found;
-    MZ_TRY(mz_history_pipeline(it->history, &it->keys[i], &it->pipelines[it->pipeline_count], &found));
-    it->pipeline_count += found;
-  }
+  MZ_TRY(mz_history_pipelines(it->history, &it->pipelines, &it->pipeline_count));
   MZ_TRY(mz_alloc(&it->measured, 1, sizeof *it->measured));
   MZ_TRY(mz_pretrained_open(&it->measured->pretrained, bench->settings.allocation.pretrained));
   return mz_contest_room_create(&it->measured->room, MZ_DRIFT_WINDOWS_MAX);

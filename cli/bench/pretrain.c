@@ -54,24 +54,12 @@ static const mz_option options[] = {
 };
 
 static mz_status read_pipelines(const char *path, mz_pipeline **out, int *count) {
-  mz_history *history = NULL;
-  mz_history_key *keys = NULL;
-  int key_count = 0;
-  mz_status status = MZ_OK;
-  *count = 0;
-  MZ_TRY_CLEANUP(mz_history_open(&history, path));
-  MZ_TRY_CLEANUP(mz_history_keys(history, &keys, &key_count));
-  MZ_TRY_CLEANUP(mz_alloc(out, (size_t)key_count, sizeof **out));
-  for (int i = 0; i < key_count; i++) {
-    bool found;
-    MZ_TRY_CLEANUP(mz_history_pipeline(history, &keys[i], &(*out)[*count], &found));
-    *count += found;
-  }
-  if (*count == 0)
+  mz_history *history;
+  MZ_TRY(mz_history_open(&history, path));
+  mz_status status = mz_history_pipelines(history, out, count);
+  if (status == MZ_OK && *count == 0)
     status =
         mz_fail(MZ_E_CONFIG, "pretrain: %s holds no pipeline to draw situations from; `muzero profile ENV` measures one", path);
-cleanup:
-  free(keys);
   mz_history_close(history);
   return status;
 }

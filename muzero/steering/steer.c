@@ -96,7 +96,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->options.pipeline = &s->outset.pipeline;
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;
-  if (strategy->learns) s->options.pretrained = s->pretrained = mz_pretrained_open_optional(settings->allocation.pretrained);
+  if (strategy->learns) s->options.pretrained = mz_pretrained_open_optional(settings->allocation.pretrained);
   MZ_TRY_CLEANUP(mz_allocator_create(&s->allocator, &s->options));
   begin(s);
   *out = s;
@@ -112,7 +112,7 @@ void mz_steer_free(mz_steer *s) {
   mz_ledger_close(&s->ledger);
   mz_history_close(s->history);
   mz_allocator_free(s->allocator);
-  mz_pretrained_free(s->pretrained);
+  mz_pretrained_free(s->options.pretrained);
   mz_plan_list_deinit(&s->plans);
   free(s->rows);
   free(s);
@@ -150,7 +150,7 @@ mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
   const size_t length = strlen(dir), most = sizeof s->run - 1; /* the end of a path tells runs apart */
   snprintf(s->run, sizeof s->run, "%s", length > most ? dir + length - most : dir);
   MZ_TRY(mz_steer_keep_pipeline(s));
-  if (s->pretrained) MZ_TRY(mz_pretrained_keep(s->pretrained, dir));
+  if (s->options.pretrained) MZ_TRY(mz_pretrained_keep(s->options.pretrained, dir));
   MZ_TRY(mz_ledger_open(&s->ledger, dir, ledger_offset));
   return begin_section(s);
 }

@@ -32,8 +32,7 @@ struct mz_steer {
   mz_plan_list plans; /* that the run repeats; none: the allocator decides */
   mz_allocator_options options;
   mz_allocator *allocator;
-  mz_pretrained *pretrained; /* what its predictors bring along; NULL: nothing */
-  mz_observation *rows;      /* of the history, as the allocator was given them */
+  mz_observation *rows; /* of the history, as the allocator was given them */
   mz_history *history;
   mz_history_key key;
   const char *source;
