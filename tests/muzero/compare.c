@@ -43,7 +43,8 @@ static void test_arms_refused(void **state) {
   (void)state;
   refused("rule,demnad", "demand");
   refused("rule,defualt", "default");
-  refused("rule,qwertz", "there is no arm 'qwertz'; there are default, oversubscribed, rule, fixed:k=v,…, demand, greedy");
+  refused("rule,qwertz",
+          "there is no arm 'qwertz'; there are default, oversubscribed, rule, fixed:k=v,…, random, demand, greedy");
   refused("rule,fixed:cpu_acter=2", "cpu_actor");
   refused("cpu_actor=2,rule", "fixed:cpu_actor=2");
   refused("rule,rule", "twice");
