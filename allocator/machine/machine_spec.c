@@ -200,6 +200,7 @@ void mz_sim_machine_devices(const mz_sim_machine *machine, mz_devices *out) {
     const int first = node * cores / nodes, past = (node + 1) * cores / nodes;
     mz_device *device = &out->items[node].device;
     *device = (mz_device){.kind = MZ_DEVICE_CPU, .cores = past - first};
+    if (machine->smt > 0) device->whole_cores = (past - first + 1) / 2;
     snprintf(device->name, sizeof device->name, "cpu:%d", node);
     out->items[node].core_count = past - first;
     for (int core = first; core < past; core++) out->items[node].cores[core - first] = (int16_t)core;

@@ -14,6 +14,8 @@
  *   least   = the longest chain, or Σ items · t_s(b) / C, or a GPU's Σ items · d_s(b), where that is more; even: when all threads
  *             share the cores, and the GPU, evenly
  *   T_ana   = scale · Σ steps, without those that are apart
+ * Two hardware threads of one core do 1.25 cores' work together: C threads on W cores count as W + 0.25 (C − W), and as many as are busy
+ * likewise; t_s is what an item takes on a whole core.
  * On a GPU the tasks of all threads share the device, so that threads make d_s no shorter; t_s is then what its calls take on the
  * cores that the device hangs on (mz_device_home). What a stage costs is known by kind of device: by probes on it, or once it was seen
  * there. A stage that was timed or seen on one kind only is unknown on another, and so is every plan that puts it there; one that no

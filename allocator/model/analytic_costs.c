@@ -76,19 +76,19 @@ static double item_device_s(const mz_stage_sample *sample) { return possible_s(s
 /* Measured times of a stage's items: on its cores, or on its devices. */
 typedef struct costs {
   int count;
-  double seconds[MZ_DRIFT_WINDOWS_MAX]; /* per item; 0: nothing was seen */
+  double seconds[MZ_DRIFT_WINDOWS_MAX]; /* per item, on whole cores; 0: nothing was seen */
   double calls[MZ_DRIFT_WINDOWS_MAX];   /* per item */
   double level[MZ_DRIFT_WINDOWS_MAX];   /* above the newest */
   mz_device_kind kind[MZ_DRIFT_WINDOWS_MAX];
   const mz_analytic_point *points;
 } costs;
 
-static void read_costs(costs *c, const mz_pipeline *pipeline, int s, double (*item_s)(const mz_stage_sample *),
-                       const mz_analytic_point *points, int count) {
+static void read_costs(costs *c, const mz_pipeline *pipeline, int s, bool on_device, const mz_analytic_point *points, int count) {
+  double (*const item_s)(const mz_stage_sample *) = on_device ? item_device_s : mz_analytic_item_cpu_s;
   c->count = count;
   c->points = points;
   for (int i = 0; i < count; i++) {
-    c->seconds[i] = item_s(&points[i].seen->stages[s]);
+    c->seconds[i] = item_s(&points[i].seen->stages[s]) * (on_device ? 1 : points[i].speed);
     c->calls[i] = mz_analytic_calls(pipeline, s, &points[i].seen->plan);
     c->kind[i] = mz_stage_kind(pipeline, s, &points[i].seen->plan);
     c->level[i] = 0;
@@ -189,11 +189,11 @@ void mz_analytic_fit_costs(mz_analytic *model, mz_analytic_point *points, int co
   for (int s = 0; s < model->pipeline->stage_count; s++) {
     const mz_pipeline_stage *stage = &model->pipeline->stages[s];
     lines on_cores = {0}, on_device = {0};
-    read_costs(&c, model->pipeline, s, mz_analytic_item_cpu_s, points, count);
+    read_costs(&c, model->pipeline, s, false, points, count);
     fit_lines(&on_cores, &c, stage, false);
     share_level(&on_cores, stage);
     for (int i = 0; i < count; i++) points[i].levels[s].cpu = c.level[i];
-    read_costs(&c, model->pipeline, s, item_device_s, points, count);
+    read_costs(&c, model->pipeline, s, true, points, count);
     fit_lines(&on_device, &c, stage, true);
     for (int i = 0; i < count; i++) points[i].levels[s].device = c.level[i];
     for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++)

@@ -12,6 +12,7 @@ typedef struct mz_analytic_point {
   double weight; /* by age and noise; within a plan they add up to less than 1 */
   int plan;      /* −1: none of the newest */
   double log_s, variance;
+  double speed; /* of its threads, by how many were busy at once: of a whole core's */
   mz_analytic_level levels[MZ_STAGES_MAX];
   mz_analytic_steps steps;
 } mz_analytic_point;

@@ -251,6 +251,16 @@ static int number_plan(mz_analytic *model, const mz_plan *plan) {
   return model->plan_count++;
 }
 
+/* CPU time passes for both threads of a core while they share its work: returns how much of a whole core's a thread did. */
+static double speed_of(const mz_analytic *model, const mz_observation *seen) {
+  const mz_analytic_cores all = mz_analytic_all_cores(model);
+  double cpu_s = 0;
+  for (int s = 0; s < model->pipeline->stage_count; s++)
+    if (!model->pipeline->stages[s].apart && is_positive(seen->stages[s].cpu_s)) cpu_s += seen->stages[s].cpu_s;
+  const double busy = fmin(cpu_s / seen->unit_s + (is_positive(seen->others) ? seen->others : 0), all.threads);
+  return busy > all.whole ? mz_analytic_rate(&all, busy) / busy : 1;
+}
+
 /* Newest first. Windows of one plan agree with one another more than with the model: together they weigh less than 1, so that a
  * plan that ran for long does not drown the others. */
 static int collect(mz_analytic *model, const mz_observation *observations, int count, mz_analytic_point points[FIT_MAX]) {
@@ -263,6 +273,7 @@ static int collect(mz_analytic *model, const mz_observation *observations, int c
     mz_analytic_point *p = &points[used];
     p->seen = seen;
     p->log_s = log(seen->unit_s);
+    p->speed = speed_of(model, seen);
     p->variance =
         fmax(is_positive(seen->noise) ? seen->noise * seen->noise / fmax(seen->rounds, 1) : 0, NOISE_LEAST * NOISE_LEAST);
     p->weight = exp2(-used / AGE_HALF) / (1 + spread * spread / fmax(seen->rounds, 1));

@@ -3,12 +3,35 @@
 
 static const double ENOUGH = 1e200;     /* a weight beside which those before it are nothing */
 static const double STRETCH_LEAST = 64; /* states that are summed one by one */
+static const double THREADS_OF_A_CORE = 1.25;
 
 static bool is_gpu(const mz_analytic *model, int device) { return model->pipeline->devices[device].kind == MZ_DEVICE_CUDA; }
 
+/* ---- cores ---- */
+
+static mz_analytic_cores usable(const mz_analytic *model, double threads, double whole) {
+  const double most = fmax(fmin(threads, model->cores), 1);
+  return (mz_analytic_cores){most, fmin(whole, most)};
+}
+
+static double whole_cores(const mz_device *device) { return device->whole_cores > 0 ? device->whole_cores : device->cores; }
+
 /* Cores that threads on a device can use; those that feed a GPU use the cores that it hangs on. */
-static double cores_of(const mz_analytic *model, int device) {
-  return fmax(fmin(model->pipeline->devices[mz_device_home(model->pipeline, device)].cores, model->cores), 1);
+static mz_analytic_cores cores_of(const mz_analytic *model, int device) {
+  const mz_device *home = &model->pipeline->devices[mz_device_home(model->pipeline, device)];
+  return usable(model, home->cores, whole_cores(home));
+}
+
+mz_analytic_cores mz_analytic_all_cores(const mz_analytic *model) {
+  double whole = 0;
+  for (int d = 0; d < model->pipeline->device_count; d++)
+    if (!is_gpu(model, d)) whole += whole_cores(&model->pipeline->devices[d]);
+  return usable(model, INFINITY, whole);
+}
+
+double mz_analytic_rate(const mz_analytic_cores *cores, double busy) {
+  const double n = fmin(busy, cores->threads);
+  return n <= cores->whole ? n : cores->whole + (n - cores->whole) * (THREADS_OF_A_CORE - 1);
 }
 
 /* ---- a stage ---- */
@@ -31,6 +54,11 @@ bool mz_analytic_feeds_queue(const mz_pipeline *pipeline, int stage) {
 double mz_analytic_calls(const mz_pipeline *pipeline, int stage, const mz_plan *plan) {
   const double groups = pipeline->stages[stage].groups, batch = (double)mz_stage_batch(pipeline, stage, plan);
   return groups > 0 ? ceil(groups / batch) / groups : 1 / batch;
+}
+
+static double tasks_of(const mz_pipeline *pipeline, int stage, const mz_plan *plan) {
+  return pipeline->stages[stage].groups > 0 ? ceil(pipeline->stages[stage].groups / (double)mz_stage_batch(pipeline, stage, plan))
+                                            : INFINITY;
 }
 
 /* The last stage of a chain: its threads share one item, in parts that are alike. */
@@ -67,7 +95,7 @@ static void measure_stage(const mz_analytic *model, int s, const mz_plan *plan, 
   const mz_pipeline_stage *p = &model->pipeline->stages[s];
   const mz_analytic_stage *stage = &model->stages[s];
   const mz_analytic_cost cost = cost_of(model, s, plan);
-  const double cores = cores_of(model, mz_stage_device(model->pipeline, s, plan));
+  const double cores = cores_of(model, mz_stage_device(model->pipeline, s, plan)).threads;
   const double threads = (double)mz_stage_threads(model->pipeline, s, plan), calls = mz_analytic_calls(model->pipeline, s, plan);
   double apart = 1 / threads, share = 1 / fmin(threads, cores);
   out->cpu_s[s] = stage->items * (cost.fixed_s * calls + cost.item_s);
@@ -97,6 +125,7 @@ static void measure_stage(const mz_analytic *model, int s, const mz_plan *plan, 
 typedef struct server {
   double threads;
   double item_s;  /* time of an item */
+  double task_s;  /* of those that a thread takes, or makes, at once */
   double alone_s; /* of all items */
 } server;
 
@@ -126,22 +155,25 @@ static double exponential_rate(const server *from, const server *to, double capa
 }
 
 /* Seconds from the first item's beginning to the last one's end. A place is taken when an item is begun and free when it has been
- * consumed: the last item is consumed when all have been produced, the consumer begins when the first has been, and the places
- * go round: each wakes the producer and then the consumer. */
+ * consumed, with all others of its tasks: the last item is consumed when all have been produced, the consumer begins when the first has
+ * been, and the places go round: each wakes the producer and then the consumer. */
 static double passage_s(double items, double capacity, const server *from, const server *to, double variation, double handoff_s) {
-  const double round_s = from->item_s + to->item_s, places_s = items * (round_s + 2 * handoff_s) / capacity;
-  const double ends_s = fmax(from->alone_s + to->item_s, from->item_s + to->alone_s);
+  const double round_s = from->task_s + to->task_s, places_s = items * (round_s + 2 * handoff_s) / capacity;
+  const double ends_s = fmax(from->alone_s + to->task_s, from->task_s + to->alone_s);
   const double pace_s = items * fmax(from->item_s / from->threads, to->item_s / to->threads);
   const double irregular_s = items / exponential_rate(from, to, capacity);
   return fmax(fmax(ends_s, places_s), round_s) + variation * fmax(irregular_s - fmax(pace_s, places_s), 0);
 }
 
-static server server_of(const mz_analytic *model, int stage, double items, const mz_plan *plan, const mz_analytic_parts *parts) {
+static server server_of(const mz_analytic *model, int stage, const mz_pipeline_queue *queue, const mz_plan *plan,
+                        const mz_analytic_parts *parts) {
   const mz_pipeline *pipeline = model->pipeline;
-  if (shares_items(pipeline, stage)) return (server){1, parts->alone_s[stage] / items, parts->alone_s[stage]};
-  const double cores = cores_of(model, mz_stage_device(pipeline, stage, plan));
+  const double items = fmax(queue->items, 1), alone_s = parts->alone_s[stage];
+  if (shares_items(pipeline, stage)) return (server){1, alone_s / items, alone_s / items, alone_s};
+  const double cores = cores_of(model, mz_stage_device(pipeline, stage, plan)).threads;
   const double threads = fmin(fmin((double)mz_stage_threads(pipeline, stage, plan), cores), items);
-  return (server){threads, (parts->cpu_s[stage] + threads * parts->device_s[stage]) / items, parts->alone_s[stage]};
+  const double item_s = (parts->cpu_s[stage] + threads * parts->device_s[stage]) / items;
+  return (server){threads, item_s, item_s * (queue->batched ? fmax(items / tasks_of(pipeline, stage, plan), 1) : 1), alone_s};
 }
 
 /* Two chains become one. */
@@ -153,7 +185,7 @@ static void join(const mz_analytic *model, int q, const mz_plan *plan, mz_analyt
   if (pipeline->stages[from].step != pipeline->stages[to].step || !(out->alone_s[from] > 0 && out->alone_s[to] > 0)) return;
   const double items = fmax(queue->items, 1);
   const double capacity = queue->capacity >= 0 ? fmax((double)plan->values[queue->capacity], 1) : 1;
-  const server producer = server_of(model, from, items, plan, out), consumer = server_of(model, to, items, plan, out);
+  const server producer = server_of(model, from, queue, plan, out), consumer = server_of(model, to, queue, plan, out);
   const double seconds = passage_s(items, capacity, &producer, &consumer, model->variation, pipeline->handoff_s);
   out->starved[q] = 1 - consumer.alone_s / seconds;
   all->ahead[from] = fmin(all->ahead[from], capacity / items);
@@ -192,14 +224,14 @@ typedef struct burst {
 
 /* Time until all bursts, begun together, have ended when threads get equal shares of the cores: all slow down alike, so they end in
  * the order of their lengths. */
-static double even_s(burst *bursts, int count, double cores) {
+static double even_s(burst *bursts, int count, const mz_analytic_cores *cores) {
   double seconds = 0, progress = 0, busy = 0;
   for (int i = 0; i < count; i++) busy += bursts[i].cores;
   for (; count > 0; count--) {
     burst *first = bursts;
     for (int i = 1; i < count; i++)
       if (bursts[i].seconds < first->seconds) first = &bursts[i];
-    seconds += (first->seconds - progress) * fmax(busy / cores, 1);
+    seconds += (first->seconds - progress) * fmax(busy / mz_analytic_rate(cores, busy), 1);
     progress = first->seconds;
     busy -= first->cores;
     *first = bursts[count - 1];
@@ -207,9 +239,10 @@ static double even_s(burst *bursts, int count, double cores) {
   return seconds;
 }
 
-/* The stages of a step that meet on a device, a GPU counting as one core. */
+/* The stages of a step that meet on a device. */
 typedef struct meeting {
-  double cores;
+  mz_analytic_cores cores;
+  double rate;              /* of all its cores at once */
   double work_s, longest_s; /* of those that go first: their work; the longest chain */
   burst bursts[2 * MZ_STAGES_MAX];
   int count;
@@ -236,7 +269,7 @@ static void meet(meeting *m, const stages *all, const mz_analytic_parts *parts, 
 /* Who gives way has the cores that the others leave while they are at work, and all that it can use from then on. */
 static double with_filling_s(const meeting *m, double first_s) {
   if (!(m->filling_s > 0)) return first_s;
-  const double left = first_s > 0 ? fmax(m->cores - m->work_s / first_s, 0) : 0, use = fmin(m->fills, m->cores);
+  const double left = first_s > 0 ? fmax(m->rate - m->work_s / first_s, 0) : 0, use = mz_analytic_rate(&m->cores, m->fills);
   return first_s + fmax(m->filling_s - fmin(use, left) * first_s, 0) / use;
 }
 
@@ -244,7 +277,8 @@ static void measure_device(const mz_analytic *model, int step, int device, const
                            mz_analytic_parts *out) {
   const mz_pipeline *pipeline = model->pipeline;
   const bool gpu = is_gpu(model, device);
-  meeting m = {.cores = gpu ? 1 : cores_of(model, device)};
+  meeting m = {.cores = gpu ? (mz_analytic_cores){1, 1} : cores_of(model, device)};
+  m.rate = mz_analytic_rate(&m.cores, m.cores.threads);
   for (int s = 0; s < pipeline->stage_count; s++) {
     const double work_s = pipeline->stages[s].step == step ? work_on(model, s, device, plan, out) : 0;
     if (!(work_s > 0)) continue;
@@ -255,9 +289,9 @@ static void measure_device(const mz_analytic *model, int step, int device, const
       meet(&m, all, out, s, work_s);
   }
   mz_analytic_steps *steps = &out->steps;
-  const double least_s = fmax(m.work_s / m.cores, m.longest_s);
+  const double least_s = fmax(m.work_s / m.rate, m.longest_s);
   steps->least_s[step] = fmax(steps->least_s[step], with_filling_s(&m, least_s));
-  steps->even_s[step] = fmax(steps->even_s[step], with_filling_s(&m, fmax(even_s(m.bursts, m.count, m.cores), least_s)));
+  steps->even_s[step] = fmax(steps->even_s[step], with_filling_s(&m, fmax(even_s(m.bursts, m.count, &m.cores), least_s)));
 }
 
 /* All processors together may have fewer cores to use than they have. */
@@ -266,7 +300,8 @@ static double all_cores_s(const mz_analytic *model, int step, const mz_analytic_
   double cpu_s = 0;
   for (int s = 0; s < pipeline->stage_count; s++)
     if (pipeline->stages[s].step == step) cpu_s += parts->cpu_s[s];
-  return cpu_s / fmax(model->cores, 1);
+  const mz_analytic_cores all = mz_analytic_all_cores(model);
+  return cpu_s / mz_analytic_rate(&all, all.threads);
 }
 
 void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_analytic_parts *out) {

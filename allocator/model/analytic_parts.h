@@ -11,13 +11,22 @@ typedef struct mz_analytic_steps {
 } mz_analytic_steps;
 
 typedef struct mz_analytic_parts {
-  double cpu_s[MZ_STAGES_MAX];    /* items · t_s(b) */
+  double cpu_s[MZ_STAGES_MAX];    /* items · t_s(b), on whole cores */
   double device_s[MZ_STAGES_MAX]; /* items · d_s(b) */
   double alone_s[MZ_STAGES_MAX];  /* D_s: with its device to itself and never waiting */
   double share[MZ_STAGES_MAX];    /* of the CPU work that threads share: the busiest thread's */
   double starved[MZ_QUEUES_MAX];  /* share of its time that a queue's consumer finds nothing */
   mz_analytic_steps steps;
 } mz_analytic_parts;
+
+/* Cores of a device, or of all; a GPU is one. */
+typedef struct mz_analytic_cores {
+  double threads, whole; /* hardware threads that may be used; cores that they belong to */
+} mz_analytic_cores;
+mz_analytic_cores mz_analytic_all_cores(const mz_analytic *model);
+/* Returns the cores' worth of work that so many busy threads do at once: those of one core do 1.25 together (1.3 at the most: Marr et al.,
+ * Hyper-Threading Technology, Intel Technology Journal 6(1), 2002), and the system fills whole cores first. */
+double mz_analytic_rate(const mz_analytic_cores *cores, double busy);
 
 /* Computes the parts from the model's stages as they are; gamma, contention and log_scale have no part in it. */
 void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_analytic_parts *out);

@@ -1,7 +1,9 @@
 #include "allocator/pipeline/devices.h"
 #include "base/threads/core.h"
 #include "base/file/file.h"
+#include <ctype.h>
 #include <hwloc.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,12 +48,31 @@ static void give_cores(mz_devices *devices, int index, const cpu_set_t *set, cpu
   }
 }
 
+/* Of the cores that hardware threads belong to, by the least of a core's threads that the operating system tells. */
+static int count_whole_cores(const int16_t *threads, int count) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (int i = 0; i < count; i++) {
+    char path[96];
+    uint8_t *text = NULL;
+    size_t size = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", threads[i]);
+    const bool told = mz_file_read(path, 0, &text, &size) == MZ_OK && size > 0 && isdigit(text[0]);
+    const long first = told ? strtol((const char *)text, NULL, 10) : threads[i];
+    free(text);
+    CPU_SET((size_t)(first < CPU_SETSIZE ? first : threads[i]), &cores);
+  }
+  return CPU_COUNT(&cores);
+}
+
 static void name_devices(mz_devices *devices) {
   for (int i = 0; i < devices->count; i++) {
     mz_device *device = &devices->items[i].device;
     snprintf(device->name, sizeof device->name, "cpu:%d", i);
     device->kind = MZ_DEVICE_CPU;
     device->cores = devices->items[i].core_count;
+    const int whole = count_whole_cores(devices->items[i].cores, device->cores);
+    device->whole_cores = whole < device->cores ? whole : 0;
   }
 }
 

@@ -24,7 +24,8 @@ typedef enum mz_device_kind { MZ_DEVICE_CPU, MZ_DEVICE_CUDA, MZ_DEVICE_KINDS } m
 typedef struct mz_device {
   char name[MZ_NAME_MAX]; /* "cpu:0", "cuda:1" */
   mz_device_kind kind;
-  int cores; /* of a CPU device: cores in its set */
+  int cores;       /* of a CPU device: hardware threads in its set */
+  int whole_cores; /* that those belong to; 0: each is a core by itself */
 } mz_device;
 
 typedef enum mz_scale {
@@ -72,6 +73,7 @@ typedef struct mz_pipeline_queue {
   int capacity; /* knob; -1: one */
   double items; /* per unit of work */
   double bytes; /* per place */
+  bool batched; /* a task takes all items of its batch before it begins, and frees their places when it ends */
 } mz_pipeline_queue;
 
 /* Memory whose older part can be packed: that costs time which no model knows, so its knob moves only for want of memory. */

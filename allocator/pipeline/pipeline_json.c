@@ -28,6 +28,7 @@ static void write_device(cJSON *o, const mz_device *device) {
   cJSON_AddStringToObject(o, "name", device->name);
   cJSON_AddStringToObject(o, "kind", kinds[device->kind]);
   cJSON_AddNumberToObject(o, "cores", device->cores);
+  if (device->whole_cores > 0) cJSON_AddNumberToObject(o, "whole_cores", device->whole_cores);
 }
 
 /* Probes on cores have two members of the stage, as in ledgers and histories from before there was another kind. */
@@ -77,6 +78,7 @@ static void write_queue(cJSON *o, const mz_pipeline_queue *queue) {
   cJSON_AddNumberToObject(o, "capacity", queue->capacity);
   cJSON_AddNumberToObject(o, "items", queue->items);
   cJSON_AddNumberToObject(o, "bytes", queue->bytes);
+  if (queue->batched) cJSON_AddNumberToObject(o, "batched", 1);
 }
 
 static void write_store(cJSON *o, const mz_pipeline_store *store) {
@@ -151,7 +153,9 @@ static mz_status read_device(const mz_fields *f, void *out) {
   MZ_TRY(mz_fields_text(f, "name", device->name, sizeof device->name));
   MZ_TRY(mz_fields_choice(f, "kind", kinds, MZ_DEVICE_KINDS, &kind));
   device->kind = (mz_device_kind)kind;
-  return mz_fields_int(f, "cores", 0, INT32_MAX, &device->cores);
+  MZ_TRY(mz_fields_int(f, "cores", 0, INT32_MAX, &device->cores));
+  if (!cJSON_HasObjectItem(f->object, "whole_cores")) return MZ_OK;
+  return mz_fields_int(f, "whole_cores", 0, device->cores, &device->whole_cores);
 }
 
 static mz_status read_knob(const mz_fields *f, void *out) {
@@ -222,7 +226,11 @@ static mz_status read_queue(const mz_fields *f, void *out) {
   MZ_TRY(mz_fields_int(f, "to", 0, MZ_STAGES_MAX - 1, &queue->to));
   MZ_TRY(mz_fields_int(f, "capacity", -1, MZ_PLAN_KNOBS_MAX - 1, &queue->capacity));
   MZ_TRY(mz_fields_number(f, "items", &queue->items));
-  return mz_fields_number(f, "bytes", &queue->bytes);
+  MZ_TRY(mz_fields_number(f, "bytes", &queue->bytes));
+  int batched = 0;
+  if (cJSON_HasObjectItem(f->object, "batched")) MZ_TRY(mz_fields_int(f, "batched", 0, 1, &batched));
+  queue->batched = batched;
+  return MZ_OK;
 }
 
 static mz_status read_store(const mz_fields *f, void *out) {

@@ -69,9 +69,10 @@ static mz_pipeline alphazero(const mz_sim_machine *machine) {
                             .serial = 0.05,
                             .probes = {{.batch = {1}, .cpu_s = {1.2e-2}}},
                             .bytes_thread = 16 << 20}},
-      .queues = {{.name = "leaves", .from = SEARCH, .to = EVALUATE, .capacity = LEAVES, .items = 64, .bytes = 1 << 12},
-                 {.name = "moves", .from = EVALUATE, .to = RECORD, .capacity = LEAVES, .items = 64, .bytes = 1 << 12},
-                 {.name = "batches", .from = DRAW, .to = LEARN, .capacity = BATCHES, .items = 8, .bytes = 1 << 20}},
+      .queues =
+          {{.name = "leaves", .from = SEARCH, .to = EVALUATE, .capacity = LEAVES, .items = 64, .bytes = 1 << 12, .batched = true},
+           {.name = "moves", .from = EVALUATE, .to = RECORD, .capacity = LEAVES, .items = 64, .bytes = 1 << 12, .batched = true},
+           {.name = "batches", .from = DRAW, .to = LEARN, .capacity = BATCHES, .items = 8, .bytes = 1 << 20}},
       .knobs = {[SEARCHERS] = {"searchers", MZ_EXACT, MZ_SCALE_LOG2, 1, CORES},
                 [LEAVES] = {"leaves", MZ_EXACT, MZ_SCALE_LOG2, 1, 64},
                 [EVALUATORS] = {"evaluators", MZ_EXACT, MZ_SCALE_LOG2, 1, CORES},
@@ -199,21 +200,21 @@ static double steer(const char *machine, const char *strategy, uint64_t seed) {
   return off;
 }
 
-/* From six times the time of the best plan to 7 to 13 % above it. */
+/* From six times the time of the best plan to at most 6 % above it. */
 static void test_strategies_steer_it(void **state) {
   (void)state;
   for (uint64_t seed = 101; seed <= 104; seed++) {
-    assert_true(steer(TWO_NODES, "greedy", seed) < 1.2);
-    assert_true(steer(TWO_NODES, "adaptive", seed) < 1.2);
+    assert_true(steer(TWO_NODES, "greedy", seed) < 1.1);
+    assert_true(steer(TWO_NODES, "adaptive", seed) < 1.1);
   }
 }
 
-/* From 17 times the time of the best plan to 3 to 7 % above it. */
+/* From 17 times the time of the best plan to at most 4 % above it. */
 static void test_strategies_find_a_gpu_that_pays(void **state) {
   (void)state;
   for (uint64_t seed = 101; seed <= 104; seed++) {
-    assert_true(steer(WITH_A_GPU, "greedy", seed) < 1.15);
-    assert_true(steer(WITH_A_GPU, "adaptive", seed) < 1.15);
+    assert_true(steer(WITH_A_GPU, "greedy", seed) < 1.1);
+    assert_true(steer(WITH_A_GPU, "adaptive", seed) < 1.1);
   }
 }
 

@@ -105,34 +105,50 @@ static void test_a_fit_predicts_other_plans(void **state) {
   assert_true(inside > 0.85 * n && inside < n);
 }
 
+/* Of plans that were not measured, on machines that are changed so. */
+static double median_error(const char *name, void (*change)(random_pipeline *r)) {
+  enum { PIPELINES = 30, WINDOWS = 20, PLANS = 8 };
+  double errors[PIPELINES * PLANS];
+  for (int i = 0; i < PIPELINES; i++) {
+    random_pipeline r;
+    random_pipeline_init(&r, (uint64_t)(500 + i), 16, 64);
+    change(&r);
+    r.simulation.machine.cores = r.pipeline.devices[0].cores;
+    mz_observation seen[WINDOWS];
+    for (int j = 0; j < WINDOWS; j++) {
+      const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(j / 2));
+      seen[j] = noisy(&r, &plan, (uint64_t)j);
+    }
+    mz_analytic model;
+    mz_analytic_init(&model, &r.pipeline, r.pipeline.devices[0].cores);
+    mz_analytic_fit(&model, seen, WINDOWS);
+    for (int j = 0; j < PLANS; j++) {
+      const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(100 + j));
+      const double truth = simulate_units(&r.simulation, &plan, 50, 2).unit_s;
+      errors[i * PLANS + j] = fabs(log(mz_analytic_predict(&model, &plan).unit_s / truth));
+    }
+  }
+  return spread_of(name, errors, PIPELINES * PLANS).median;
+}
+
+static void without_effects(random_pipeline *r) { (void)r; }
+static void with_effects(random_pipeline *r) { assert_int_equal(mz_sim_machine_parse(&r->simulation.machine, "sim:"), MZ_OK); }
+static void two_threads_a_core(random_pipeline *r) { r->simulation.machine.smt = 1.3; }
+static void two_threads_a_core_known(random_pipeline *r) {
+  two_threads_a_core(r);
+  r->pipeline.devices[0].whole_cores = r->pipeline.devices[0].cores / 2;
+}
+
 /* Hardware threads, caches, stragglers and the rest, at their defaults: what the form does not hold. */
 static void test_a_machine_has_effects_that_a_fit_does_not_find(void **state) {
   (void)state;
-  enum { PIPELINES = 30, WINDOWS = 20, PLANS = 8 };
-  double errors[2][PIPELINES * PLANS], medians[2];
-  for (int effects = 0; effects < 2; effects++) {
-    for (int i = 0; i < PIPELINES; i++) {
-      random_pipeline r;
-      random_pipeline_init(&r, (uint64_t)(500 + i), 16, 64);
-      if (effects) assert_int_equal(mz_sim_machine_parse(&r.simulation.machine, "sim:"), MZ_OK);
-      r.simulation.machine.cores = r.pipeline.devices[0].cores;
-      mz_observation seen[WINDOWS];
-      for (int j = 0; j < WINDOWS; j++) {
-        const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(j / 2));
-        seen[j] = noisy(&r, &plan, (uint64_t)j);
-      }
-      mz_analytic model;
-      mz_analytic_init(&model, &r.pipeline, r.pipeline.devices[0].cores);
-      mz_analytic_fit(&model, seen, WINDOWS);
-      for (int j = 0; j < PLANS; j++) {
-        const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(100 + j));
-        const double truth = simulate_units(&r.simulation, &plan, 50, 2).unit_s;
-        errors[effects][i * PLANS + j] = fabs(log(mz_analytic_predict(&model, &plan).unit_s / truth));
-      }
-    }
-    medians[effects] = spread_of(effects ? "with effects" : "without", errors[effects], PIPELINES * PLANS).median;
-  }
-  assert_true(medians[1] > 1.5 * medians[0]);
+  assert_true(median_error("with effects", with_effects) > 1.5 * median_error("without", without_effects));
+}
+
+/* Which threads share a core has to be known. */
+static void test_hardware_threads_share_cores(void **state) {
+  (void)state;
+  assert_true(median_error("cores known", two_threads_a_core_known) < 0.7 * median_error("cores not known", two_threads_a_core));
 }
 
 static void test_one_window_and_probes_predict_other_batches(void **state) {
@@ -361,6 +377,7 @@ int main(void) {
                                      cmocka_unit_test(test_a_fit_finds_how_far_stages_overlap),
                                      cmocka_unit_test(test_a_fit_predicts_other_plans),
                                      cmocka_unit_test(test_a_machine_has_effects_that_a_fit_does_not_find),
+                                     cmocka_unit_test(test_hardware_threads_share_cores),
                                      cmocka_unit_test(test_one_window_and_probes_predict_other_batches),
                                      cmocka_unit_test(test_a_measured_plan_is_predicted_by_what_was_measured),
                                      cmocka_unit_test(test_a_stage_that_works_now_and_then),

@@ -112,6 +112,7 @@ static inline void draw_pipeline(mz_rng *rng, mz_pipeline *p) {
   for (int i = 0; i < p->device_count; i++) {
     p->devices[i].kind = i == 0 || draw(rng, 0, 1) ? MZ_DEVICE_CPU : MZ_DEVICE_CUDA;
     p->devices[i].cores = p->devices[i].kind == MZ_DEVICE_CPU ? draw(rng, 1, 64) : 0;
+    p->devices[i].whole_cores = draw(rng, 0, p->devices[i].cores);
     draw_name(rng, i, p->devices[i].name);
   }
   for (int i = 0; i < p->knob_count; i++) draw_knob(rng, i, p->device_count, &p->knobs[i]);
@@ -124,6 +125,7 @@ static inline void draw_pipeline(mz_rng *rng, mz_pipeline *p) {
     queue->capacity = draw(rng, -1, p->knob_count - 1);
     queue->items = draw_amount(rng);
     queue->bytes = draw_amount(rng);
+    queue->batched = draw(rng, 0, 1);
   }
   p->store_count = draw(rng, 0, MZ_STORES_MAX);
   for (int i = 0; i < p->store_count; i++) {
@@ -180,8 +182,8 @@ static inline void expect_refused(const cJSON *root, read_json read, const char 
 }
 
 /* In every object and array at or below `at`, each member in turn gets another type and, where it has a key, loses it: both are
- * refused, naming the key. Counts the refusals. */
-static inline int damage_each(const cJSON *root, cJSON *at, read_json read) {
+ * refused, naming the key; only the key `optional` may be missing. Counts the refusals. */
+static inline int damage_each(const cJSON *root, cJSON *at, read_json read, const char *optional) {
   int count = 0;
   for (cJSON *item = at->child; item != NULL; item = item->next) {
     const char *key = item->string != NULL ? item->string : at->string;
@@ -189,13 +191,13 @@ static inline int damage_each(const cJSON *root, cJSON *at, read_json read) {
     item->type = cJSON_True;
     expect_refused(root, read, key);
     item->type = type;
-    if (item->string != NULL) {
+    if (item->string != NULL && strcmp(item->string, optional) != 0) {
       char *const own = item->string, gone[] = "~";
       item->string = gone;
       expect_refused(root, read, key);
       item->string = own;
     }
-    count += 1 + (item->string != NULL) + damage_each(root, item, read);
+    count += 1 + (item->string != NULL) + damage_each(root, item, read, optional);
   }
   return count;
 }

@@ -34,12 +34,12 @@ static void assert_same(const mz_pipeline *a, const mz_pipeline *b) {
     const mz_pipeline_queue *p = &a->queues[i], *q = &b->queues[i];
     assert_string_equal(p->name, q->name);
     assert_true(p->from == q->from && p->to == q->to && p->capacity == q->capacity);
-    assert_true(p->items == q->items && p->bytes == q->bytes);
+    assert_true(p->items == q->items && p->bytes == q->bytes && p->batched == q->batched);
   }
   for (int i = 0; i < a->device_count; i++) {
     const mz_device *p = &a->devices[i], *q = &b->devices[i];
     assert_string_equal(p->name, q->name);
-    assert_true(p->kind == q->kind && p->cores == q->cores);
+    assert_true(p->kind == q->kind && p->cores == q->cores && p->whole_cores == q->whole_cores);
   }
   for (int i = 0; i < a->knob_count; i++) {
     const mz_knob *p = &a->knobs[i], *q = &b->knobs[i];
@@ -91,7 +91,7 @@ static void test_damaged_pipelines_are_refused_by_key(void **state) {
   const mz_pipeline pipeline = bakery();
   cJSON *json = through_text(mz_pipeline_to_json(&pipeline));
   assert_int_equal(read_pipeline(json), MZ_OK);
-  assert_true(damage_each(json, json, read_pipeline) > 100);
+  assert_true(damage_each(json, json, read_pipeline, "") > 100);
   assert_int_equal(read_pipeline(json), MZ_OK); /* all is as it was */
   cJSON_Delete(json);
 }
