@@ -16,6 +16,13 @@ mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings
   return limits;
 }
 
+static double share(double done, double whole) { return whole > 0 ? done / whole : 0; }
+
+double mz_limits_fraction(const mz_limits *l, const mz_counters *c, double invocation_s) {
+  const double counted = fmax(share((double)c->rounds, (double)l->rounds), share((double)c->env_steps, (double)l->env_steps));
+  return fmin(fmax(counted, fmax(share((double)c->updates, (double)l->updates), share(invocation_s, l->for_s))), 1);
+}
+
 static bool used_up(double limit, double spent, double closing) { return limit > 0 && spent + fmin(closing, limit / 2) >= limit; }
 
 mz_reason mz_limits_met(const mz_limits *l, const mz_allocation_settings *a, const mz_spent *spent) {

@@ -5,6 +5,9 @@
 /* Returns the limits that hold: without any given, the settings' own; limits.score holds unless another score is given. */
 mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings);
 
+/* Returns the share of the nearest of rounds, moves, updates and time that is done, 0 … 1; 0 where none of them is limited. */
+double mz_limits_fraction(const mz_limits *limits, const mz_counters *counters, double invocation_s);
+
 typedef struct mz_spent {
   mz_counters counters;
   bool stop;            /* somebody has asked for the end */

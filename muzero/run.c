@@ -120,9 +120,7 @@ static void tick_progress(mz_run *run, const mz_limits *l, mz_tick tick, void *c
   p.updates_per_s = share((double)(c->updates - run->meter.counters.updates), seconds);
   p.loss = s->learning.updates ? s->learning.loss / (double)s->learning.updates : NAN;
   p.mean_return = s->episodes ? s->return_sum / (double)s->episodes : NAN;
-  p.fraction = fmax(fmax(share((double)c->rounds, (double)l->rounds), share((double)c->env_steps, (double)l->env_steps)),
-                    fmax(share((double)c->updates, (double)l->updates), share(p.for_s, l->for_s)));
-  p.fraction = fmin(p.fraction, 1);
+  p.fraction = mz_limits_fraction(l, c, p.for_s);
   begin(run, MZ_DOING_NOTHING); /* a terminal may be halted */
   tick(context, &p);
 }
@@ -172,6 +170,7 @@ static mz_status save_when_due(mz_run *run) {
 static bool phase_ended(const mz_run *run) { return run->state.counters.rounds % run->settings.train.phase_rounds == 0; }
 
 static void start_phase(mz_run *run) {
+  run->episode_length = mz_run_episode_length(run);
   run->phase_stats = (mz_round_stats){0};
   run->meter = mz_phase_meter_start(&run->state, &run->workers);
   run->reserved.ns = run->meter.start_ns;
@@ -217,7 +216,9 @@ static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *
   uint32_t stream = (uint32_t)run->state.counters.rounds;
   uint64_t start = mz_clock_ns();
   mz_steer_evaluation_starts(run->steer, &run->workers);
+  const double before = run->score;
   MZ_TRY(evaluate(run, (int)run->settings.train.eval_games, stream, &phase->evaluation, &run->score));
+  run->score_rise = run->score - before;
   mz_steer_evaluation_ended(run->steer, &run->workers, phase->evaluation.moves);
   phase->evaluation_s = (double)(mz_clock_ns() - start) * 1e-9;
   phase->evaluated = true;
@@ -249,12 +250,13 @@ static void measure_phase(mz_run *run, mz_phase *phase) {
 }
 
 /* When a window has ended. */
-static mz_status decide(mz_run *run, mz_phase *phase) {
+static mz_status decide(mz_run *run, const mz_limits *limits, mz_phase *phase) {
   const mz_decision *decision;
   if (!mz_steer_window_ended(run->steer)) return MZ_OK;
   begin(run, MZ_DOING_DECISION);
   count_reserved(run);
-  MZ_TRY(mz_steer_decide(run->steer, &run->workers, &run->phase_stats, run->score, &decision));
+  const mz_training_stage training = mz_run_training_stage(run, limits, invocation_s(run));
+  MZ_TRY(mz_steer_decide(run->steer, &run->workers, &run->phase_stats, &training, run->score, &decision));
   if (phase->action != NULL && decision->action == MZ_DECISION_KEEP) return MZ_OK;
   phase->strategy = decision->strategy;
   phase->action = mz_decision_action_name(decision->action);
@@ -311,7 +313,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     tick_progress(run, &limits, tick, context);
     *reason = limit_met(run, &limits, evaluation_due(run));
     if (phase_ended(run)) break;
-    if (*reason == MZ_GOES_ON) MZ_TRY(decide(run, phase));
+    if (*reason == MZ_GOES_ON) MZ_TRY(decide(run, &limits, phase));
     if (*reason == MZ_GOES_ON) MZ_TRY(save_when_due(run));
     run->paused = *reason == MZ_GOES_ON && pause_asked(run);
     if (run->paused) return MZ_OK;
@@ -323,7 +325,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     MZ_TRY(evaluate_phase(run, &limits, phase, reason, &confirmed));
   if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED && !confirmed) MZ_TRY(evaluate_at_the_end(run, phase));
   measure_phase(run, phase);
-  if (whole) MZ_TRY(decide(run, phase));
+  if (whole) MZ_TRY(decide(run, &limits, phase));
   MZ_TRY(record_phase(run, phase, whole));
   bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */
   if (best) run->best_score = run->score;

@@ -35,6 +35,8 @@ struct mz_run {
   int64_t saved_round;        /* … and after which round */
   uint64_t rest_ns;           /* since when it rests; 0: it does not */
   double score, best_score;   /* of the last, of the best evaluation; NAN for none */
+  double score_rise;          /* since the last evaluation but one; NAN: there were no two in this invocation */
+  double episode_length;      /* mean over the self-play of an earlier phase; NAN: none ended */
   int64_t evaluated_rounds;   /* after which the last evaluation was made; -1: none in this invocation */
   double game_s;              /* of the last evaluation, a game; NAN: none was made */
   int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */
@@ -82,6 +84,12 @@ mz_status mz_run_find_plans(mz_run *run, const char *given, const mz_env *env);
 mz_status mz_run_keep_plans(mz_run *run);
 /* Sets run->plans to the copy in the run's directory, if there is one. */
 mz_status mz_run_find_kept_plans(mz_run *run);
+
+/* ---- how far training is (run_stage.c) ---- */
+
+/* Returns the mean over the episodes that ended in this phase, or in an earlier one where none did. */
+double mz_run_episode_length(const mz_run *run);
+mz_training_stage mz_run_training_stage(const mz_run *run, const mz_limits *limits, double invocation_s);
 
 /* ---- section 'session' (run_session.c) ---- */
 

@@ -40,12 +40,19 @@ typedef enum stage_feature {
   DRIFT,
   DEVICE_WORK, /* time on a GPU, as WORK */
   HANDOFF,     /* seconds that a thread takes to wake */
+  THREADS_OF_A_CORE,
+  EPISODE, /* steps of an episode; here and below of the newest window */
+  NO_EPISODE,
+  HORIZON, /* share of the run that is still to come */
+  NO_HORIZON,
+  SLOPE, /* of the score */
+  NO_SLOPE,
   STAGE_FEATURES
 } stage_feature;
 _Static_assert((int)STAGE_FEATURES <= (int)MZ_GRAPH_NODE_FEATURES, "features fit");
 
 typedef enum network_feature { PARAMETERS, FLOPS, DEPTH, WIDTH, NETWORK_ON_GPU, USERS, USED, NETWORK_CORES } network_feature;
-typedef enum store_feature { STORE_BYTES, RAW_SHARE, PACKED_SHARE, HAS_FILE } store_feature;
+typedef enum store_feature { STORE_BYTES, RAW_SHARE, PACKED_SHARE, HAS_FILE, FILL, NO_FILL } store_feature;
 typedef enum edge_feature {
   CAPACITY,
   NO_CAPACITY,
@@ -121,6 +128,17 @@ static void add_surroundings(float *f, const mz_graph_costs *c) {
   put_known(f, THROTTLED, NO_THROTTLED, o ? o->throttled : NAN);
 }
 
+static mz_training_stage training_of(const mz_graph_costs *c) {
+  return c->situation->newest ? c->situation->newest->training : mz_training_stage_unknown();
+}
+
+static void add_training(float *f, const mz_graph_costs *c) {
+  const mz_training_stage t = training_of(c);
+  put_known(f, EPISODE, NO_EPISODE, log1p(t.episode_length));
+  put_known(f, HORIZON, NO_HORIZON, t.horizon);
+  put_known(f, SLOPE, NO_SLOPE, isfinite(t.score_slope) ? fmin(fmax(t.score_slope, -1), 1) : NAN);
+}
+
 static void add_tasks(float *f, const mz_graph_costs *c, int stage, double threads, double batch) {
   const mz_pipeline_stage *s = &c->pipeline->stages[stage];
   const mz_analytic_cost *cost = &c->situation->model->stages[stage].costs[mz_stage_kind(c->pipeline, stage, c->plan)];
@@ -131,6 +149,11 @@ static void add_tasks(float *f, const mz_graph_costs *c, int stage, double threa
   if (!(task_s > 0)) return;
   put(f, PER_CALL, call_s / task_s);
   put(f, TASK, log(task_s));
+}
+
+static double threads_of_a_core(const mz_pipeline *p, int device) {
+  const mz_device *home = &p->devices[mz_device_home(p, device)];
+  return home->whole_cores > 0 ? (double)home->cores / home->whole_cores : 1;
 }
 
 static void stage_features(float *f, const mz_graph_costs *c, int stage, int device) {
@@ -160,6 +183,8 @@ static void stage_features(float *f, const mz_graph_costs *c, int stage, int dev
   put(f, DRIFT, c->situation->model->drift);
   if (p->devices[device].kind == MZ_DEVICE_CUDA) put(f, DEVICE_WORK, log_share(c->parts.device_s[stage], c->unit_s));
   put(f, HANDOFF, log(fmax(p->handoff_s, HANDOFF_LEAST)));
+  put(f, THREADS_OF_A_CORE, log2(threads_of_a_core(p, device)));
+  add_training(f, c);
 }
 
 static void network_features(float *f, const mz_graph_costs *c, int network, int device) {
@@ -187,6 +212,7 @@ static void store_features(float *f, const mz_graph_costs *c, int store) {
   put(f, RAW_SHARE, s->bytes > 0 ? fmin(raw / s->bytes, 1) : 1);
   put(f, PACKED_SHARE, s->packed);
   put(f, HAS_FILE, s->packed_max > 0);
+  put_known(f, FILL, NO_FILL, training_of(c).replay_fill);
 }
 
 void mz_graph_node_features(mz_graph_node *node, const mz_graph_costs *c) {
@@ -298,13 +324,21 @@ static const char *const stage_names[] = {
     [DRIFT] = "drift",
     [DEVICE_WORK] = "work on the GPU",
     [HANDOFF] = "time to wake",
+    [THREADS_OF_A_CORE] = "hardware threads per core",
+    [EPISODE] = "episode length",
+    [NO_EPISODE] = "episode length unknown",
+    [HORIZON] = "share of the run to come",
+    [NO_HORIZON] = "share of the run to come unknown",
+    [SLOPE] = "slope of the score",
+    [NO_SLOPE] = "slope of the score unknown",
 };
 static const char *const network_names[] = {
     [PARAMETERS] = "parameters",   [FLOPS] = "FLOPs", [DEPTH] = "depth",          [WIDTH] = "width",
     [NETWORK_ON_GPU] = "on a GPU", [USERS] = "users", [USED] = "users' CPU time", [NETWORK_CORES] = "cores",
 };
 static const char *const store_names[] = {
-    [STORE_BYTES] = "bytes", [RAW_SHARE] = "unpacked share", [PACKED_SHARE] = "packed size ratio", [HAS_FILE] = "has a file"};
+    [STORE_BYTES] = "bytes", [RAW_SHARE] = "unpacked share", [PACKED_SHARE] = "packed size ratio", [HAS_FILE] = "has a file",
+    [FILL] = "fill",         [NO_FILL] = "fill unknown"};
 static const char *const edge_names[] = {
     [CAPACITY] = "capacity",
     [NO_CAPACITY] = "capacity unknown",

@@ -170,7 +170,7 @@ mz_status mz_simulate_unit(const mz_simulation *simulation, const mz_plan *plan,
 
 mz_status mz_simulate(const mz_simulation *simulation, const mz_plan *plan, uint64_t first, int units, mz_observation *out) {
   mz_sim_clock clock = {0};
-  *out = (mz_observation){.plan = *plan, .rounds = units};
+  *out = (mz_observation){.plan = *plan, .rounds = units, .training = mz_training_stage_unknown()};
   for (int i = 0; i < units; i++) {
     mz_sim_unit unit;
     MZ_TRY(mz_simulate_unit(simulation, plan, first + (uint64_t)i, &clock, &unit));

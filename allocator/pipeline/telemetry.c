@@ -16,6 +16,10 @@ const char *mz_sensor_name(mz_sensor sensor) {
   return names[sensor];
 }
 
+mz_training_stage mz_training_stage_unknown(void) {
+  return (mz_training_stage){.replay_fill = NAN, .episode_length = NAN, .horizon = NAN, .score_slope = NAN};
+}
+
 /* ---- quantising ---- */
 
 /* Through text: rounded once, and the shortest text reads the same bits back. */
@@ -44,6 +48,11 @@ static void quantise_usage(mz_usage *u) {
   for (size_t k = 0; k < sizeof values / sizeof *values; k++) quantise(values[k], 1);
 }
 
+static void quantise_training(mz_training_stage *t) {
+  double *const values[] = {&t->replay_fill, &t->episode_length, &t->horizon, &t->score_slope};
+  for (size_t k = 0; k < sizeof values / sizeof *values; k++) quantise(values[k], 1);
+}
+
 void mz_window_quantise(mz_window *window) {
   MZ_ASSERT(window->round_count >= 0 && window->round_count <= MZ_WINDOW_ROUNDS_MAX);
   quantise(&window->units, 1);
@@ -51,6 +60,7 @@ void mz_window_quantise(mz_window *window) {
   quantise(window->round_s, window->round_count);
   quantise_stages(window->stages);
   quantise_usage(&window->usage);
+  quantise_training(&window->training);
   quantise(&window->score, 1);
 }
 
@@ -122,5 +132,6 @@ bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const 
   out->others = mz_usage_others(usage);
   out->waiting = mz_usage_waiting(usage);
   out->throttled = mz_usage_throttled(usage);
+  out->training = window->training;
   return true;
 }

@@ -43,6 +43,15 @@ double mz_usage_others(const mz_usage *usage);    /* cores that other processes 
 double mz_usage_waiting(const mz_usage *usage);   /* share of the time in which some task of the machine waited for a core */
 double mz_usage_throttled(const mz_usage *usage); /* share of the time in which a quota held the run up */
 
+/* How far training is when a window ends, alike for any plan. NAN: not known. */
+typedef struct mz_training_stage {
+  double replay_fill;    /* share of the replay's capacity that is used, 0 … 1 */
+  double episode_length; /* steps, mean over the episodes that ended last */
+  double horizon;        /* share of the run that is still to come, 0 … 1; unknown where only a score ends it */
+  double score_slope; /* rise of the score from the last evaluation but one to the last, over the score that the run is after */
+} mz_training_stage;
+mz_training_stage mz_training_stage_unknown(void);
+
 enum { MZ_WINDOW_ROUNDS_MAX = 32 };
 typedef struct mz_window {
   int64_t number;                        /* from 1 on, without gaps; 0: not numbered, there is one a phase */
@@ -53,6 +62,7 @@ typedef struct mz_window {
   double round_s[MZ_WINDOW_ROUNDS_MAX];  /* of the first step only (a unit each): what trials are judged by */
   mz_stage_sample stages[MZ_STAGES_MAX]; /* by stage of the pipeline */
   mz_usage usage;
+  mz_training_stage training;
   double score; /* NAN: never evaluated */
 } mz_window;
 
@@ -76,6 +86,7 @@ typedef struct mz_observation {
   mz_stage_sample stages[MZ_STAGES_MAX]; /* per unit */
   double cpu_s, rss_bytes;               /* per unit; resident; NAN: the sensor was missing, here and below */
   double others, waiting, throttled;     /* what else happened: mz_usage_others, … */
+  mz_training_stage training;
 } mz_observation;
 /* false: the window holds no full unit of work, or its time is unknown. */
 bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const mz_window *window);

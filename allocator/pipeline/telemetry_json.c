@@ -27,6 +27,17 @@ static const struct {
 };
 enum { USAGE_NUMBERS = sizeof usage_numbers / sizeof *usage_numbers };
 
+static const struct {
+  const char *key;
+  size_t offset;
+} training_numbers[] = {
+    {"replay_fill", offsetof(mz_training_stage, replay_fill)},
+    {"episode_length", offsetof(mz_training_stage, episode_length)},
+    {"horizon", offsetof(mz_training_stage, horizon)},
+    {"score_slope", offsetof(mz_training_stage, score_slope)},
+};
+enum { TRAINING_NUMBERS = sizeof training_numbers / sizeof *training_numbers };
+
 /* ---- writing ---- */
 
 /* {"actor": [items, busy_s, cpu_s, wait_in_s, wait_out_s, elapsed_s], "learner": [likewise and device_s], …} */
@@ -55,6 +66,12 @@ static void write_usage(cJSON *parent, const mz_usage *usage) {
   cJSON_AddNumberToObject(o, "samples", usage->samples);
 }
 
+static void write_training(cJSON *parent, const mz_training_stage *training) {
+  cJSON *o = cJSON_AddObjectToObject(parent, "training");
+  for (int i = 0; i < TRAINING_NUMBERS; i++)
+    cJSON_AddNumberToObject(o, training_numbers[i].key, *(const double *)((const char *)training + training_numbers[i].offset));
+}
+
 cJSON *mz_window_to_json(const mz_pipeline *pipeline, const mz_window *window) {
   cJSON *o = cJSON_CreateObject();
   if (window->number > 0) cJSON_AddNumberToObject(o, "number", (double)window->number);
@@ -65,6 +82,7 @@ cJSON *mz_window_to_json(const mz_pipeline *pipeline, const mz_window *window) {
   mz_fields_add_numbers(o, "round_s", window->round_s, window->round_count);
   write_stages(o, pipeline, window->stages);
   write_usage(o, &window->usage);
+  write_training(o, &window->training);
   cJSON_AddNumberToObject(o, "score", window->score);
   return o;
 }
@@ -83,6 +101,7 @@ cJSON *mz_observation_to_json(const mz_pipeline *pipeline, const mz_observation 
   cJSON_AddNumberToObject(o, "others", observation->others);
   cJSON_AddNumberToObject(o, "waiting", observation->waiting);
   cJSON_AddNumberToObject(o, "throttled", observation->throttled);
+  write_training(o, &observation->training);
   return o;
 }
 
@@ -132,6 +151,17 @@ static mz_status read_usage(const mz_fields *parent, mz_usage *usage) {
   return mz_fields_int(&f, "samples", 0, INT32_MAX, &usage->samples);
 }
 
+/* Windows and observations of earlier versions have none. */
+static mz_status read_training(const mz_fields *parent, mz_training_stage *training) {
+  mz_fields f;
+  *training = mz_training_stage_unknown();
+  if (!cJSON_HasObjectItem(parent->object, "training")) return MZ_OK;
+  MZ_TRY(mz_fields_object(parent, "training", &f));
+  for (int i = 0; i < TRAINING_NUMBERS; i++)
+    MZ_TRY(mz_fields_measure(&f, training_numbers[i].key, (double *)((char *)training + training_numbers[i].offset)));
+  return MZ_OK;
+}
+
 mz_status mz_window_from_json(const mz_pipeline *pipeline, mz_window *window, const cJSON *json, const char *where,
                               mz_status code) {
   mz_window w = {0};
@@ -145,6 +175,7 @@ mz_status mz_window_from_json(const mz_pipeline *pipeline, mz_window *window, co
   MZ_TRY(mz_fields_measures(&f, "round_s", MZ_WINDOW_ROUNDS_MAX, w.round_s, &w.round_count));
   MZ_TRY(read_stages(&f, pipeline, w.stages));
   MZ_TRY(read_usage(&f, &w.usage));
+  MZ_TRY(read_training(&f, &w.training));
   MZ_TRY(mz_fields_measure(&f, "score", &w.score));
   *window = w;
   return MZ_OK;
@@ -188,6 +219,7 @@ mz_status mz_observation_from_json(const mz_pipeline *pipeline, mz_observation *
   MZ_TRY(mz_fields_measure(&f, "cpu_s", &o.cpu_s));
   MZ_TRY(mz_fields_measure(&f, "rss_bytes", &o.rss_bytes));
   MZ_TRY(read_surroundings(&f, &o));
+  MZ_TRY(read_training(&f, &o.training));
   *observation = o;
   return MZ_OK;
 }

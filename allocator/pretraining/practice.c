@@ -7,6 +7,7 @@
 
 enum { UNITS = 6, STEPS_MOST = 4, GPUS_MOST = 8, NUMA_CORES = 16, OCTAVES = 2, PROBE_FACTORS = 2 };
 static const double COST_DEVIATION = 1, PROBE_DEVIATION = 0.1, SERIAL_MOST = 0.3, MICROSECOND = 1e-6;
+static const double EPISODE_LEAST = 4, EPISODE_MOST = 500, SLOPE_DEVIATION = 0.2, UNKNOWN_SHARE = 0.25;
 
 static double uniform(mz_rng *rng, double low, double high) { return low + (high - low) * mz_rng_f64(rng); }
 static double log_uniform(mz_rng *rng, double low, double high) { return exp(uniform(rng, log(low), log(high))); }
@@ -110,6 +111,18 @@ static void draw_probes(mz_pipeline *p, mz_rng *rng) {
   }
 }
 
+/* Nothing in a simulation follows from it: a network learns what it may see, and that costs alone say more. */
+static mz_training_stage draw_training(mz_rng *rng) {
+  mz_training_stage t = {.replay_fill = mz_rng_f64(rng),
+                         .episode_length = log_uniform(rng, EPISODE_LEAST, EPISODE_MOST),
+                         .horizon = mz_rng_f64(rng),
+                         .score_slope = SLOPE_DEVIATION * mz_rng_normal(rng)};
+  double *const values[] = {&t.replay_fill, &t.episode_length, &t.horizon, &t.score_slope};
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    if (mz_rng_f64(rng) < UNKNOWN_SHARE) *values[i] = NAN;
+  return t;
+}
+
 static mz_status draw_pipeline(mz_practice *out, const mz_practice_options *o, mz_rng *rng) {
   mz_pipeline *p = &out->pipeline;
   *p = o->pipelines[mz_rng_below(rng, (uint32_t)o->pipeline_count)];
@@ -122,6 +135,7 @@ static mz_status draw_pipeline(mz_practice *out, const mz_practice_options *o, m
     if (out->simulation.stages[s].lockstep) out->simulation.stages[s].serial = uniform(rng, 0, SERIAL_MOST);
   MZ_TRY(mz_sim_probe_gpus(p, &out->simulation.machine, out->simulation.stages));
   draw_probes(p, rng);
+  out->training = draw_training(rng);
   return MZ_OK;
 }
 
@@ -169,7 +183,7 @@ static mz_status try_plans(mz_practice *it, int plans, mz_rng *rng) {
     const mz_plan plan = i == 0 ? it->usual : i % 2 ? draw_near(&space, &it->usual, rng) : draw_anywhere(&space, rng);
     if (!is_new(it, &plan)) continue;
     MZ_TRY(mz_simulate(&it->simulation, &plan, (uint64_t)i * UNITS, UNITS, &it->seen[it->count]));
-    it->count++;
+    it->seen[it->count++].training = it->training;
   }
   return MZ_OK;
 }

@@ -17,8 +17,9 @@ typedef struct mz_practice_options {
 typedef struct mz_practice {
   mz_pipeline pipeline; /* with probes such as a run would take: they miss the truth by some ten percent */
   mz_simulation simulation;
-  mz_plan usual; /* one actor a core */
-  int count;     /* of plans */
+  mz_training_stage training; /* when the plans were measured */
+  mz_plan usual;              /* one actor a core */
+  int count;                  /* of plans */
   mz_observation seen[MZ_PRACTICE_PLANS_MAX];
 } mz_practice;
 

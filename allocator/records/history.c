@@ -41,8 +41,17 @@ void mz_history_close(mz_history *history) {
 
 /* ---- adding ---- */
 
+/* Members of an observation's JSON that are kept as text. */
+enum { MEMBERS = 3 };
+static const struct {
+  const char *key;
+  mz_history_column column;
+  bool optional; /* rows of earlier versions have none */
+} members[MEMBERS] = {
+    {"plan", MZ_COLUMN_PLAN, false}, {"stages", MZ_COLUMN_STAGES, false}, {"training", MZ_COLUMN_TRAINING, true}};
+
 /* Texts live until the statement is reset. NAN becomes NULL. */
-static int bind_all(sqlite3_stmt *s, const mz_history_row *row, const char *plan, const char *stages) {
+static int bind_all(sqlite3_stmt *s, const mz_history_row *row, char *const texts_of_members[MEMBERS]) {
   const mz_observation *o = &row->observation;
   const struct {
     mz_history_column column;
@@ -54,8 +63,6 @@ static int bind_all(sqlite3_stmt *s, const mz_history_row *row, const char *plan
       {MZ_COLUMN_WORK, row->key.work},
       {MZ_COLUMN_SOURCE, row->source},
       {MZ_COLUMN_VERSION, row->version},
-      {MZ_COLUMN_PLAN, plan},
-      {MZ_COLUMN_STAGES, stages},
       {MZ_COLUMN_RUN, row->run},
   };
   const struct {
@@ -74,15 +81,17 @@ static int bind_all(sqlite3_stmt *s, const mz_history_row *row, const char *plan
   for (size_t i = 0; rc == SQLITE_OK && i < sizeof texts / sizeof *texts; i++) {
     rc = sqlite3_bind_text(s, texts[i].column, texts[i].text, -1, SQLITE_STATIC);
   }
+  for (int i = 0; rc == SQLITE_OK && i < MEMBERS; i++)
+    rc = sqlite3_bind_text(s, members[i].column, texts_of_members[i], -1, SQLITE_STATIC);
   for (size_t i = 0; rc == SQLITE_OK && i < sizeof numbers / sizeof *numbers; i++) {
     rc = sqlite3_bind_double(s, numbers[i].column, numbers[i].number);
   }
   return rc;
 }
 
-static int insert(mz_history_file *file, mz_history_row *row, const char *plan, const char *stages) {
+static int insert(mz_history_file *file, mz_history_row *row, char *const texts[MEMBERS]) {
   sqlite3_stmt *s = file->statements[MZ_HISTORY_INSERT];
-  int rc = bind_all(s, row, plan, stages);
+  int rc = bind_all(s, row, texts);
   if (rc == SQLITE_OK) rc = sqlite3_step(s);
   if (rc == SQLITE_DONE) row->id = sqlite3_last_insert_rowid(file->db);
   sqlite3_reset(s); /* repeats rc */
@@ -90,13 +99,16 @@ static int insert(mz_history_file *file, mz_history_row *row, const char *plan, 
   return rc;
 }
 
-/* Two members of the observation's JSON as text; free() both. */
-static mz_status texts_of(const mz_pipeline *pipeline, const mz_observation *observation, char **plan, char **stages) {
+/* free() each text. */
+static mz_status texts_of(const mz_pipeline *pipeline, const mz_observation *observation, char *texts[MEMBERS]) {
   cJSON *json = mz_observation_to_json(pipeline, observation);
-  *plan = mz_json_line(cJSON_GetObjectItemCaseSensitive(json, "plan"));
-  *stages = mz_json_line(cJSON_GetObjectItemCaseSensitive(json, "stages"));
+  bool all = true;
+  for (int i = 0; i < MEMBERS; i++) {
+    texts[i] = mz_json_line(cJSON_GetObjectItemCaseSensitive(json, members[i].key));
+    all = all && texts[i] != NULL;
+  }
   cJSON_Delete(json);
-  return *plan != NULL && *stages != NULL ? MZ_OK : mz_fail(MZ_E_MEMORY, "history: no memory to write a row");
+  return all ? MZ_OK : mz_fail(MZ_E_MEMORY, "history: no memory to write a row");
 }
 
 mz_status mz_history_add(mz_history *history, const mz_pipeline *pipeline, mz_history_row *row) {
@@ -105,15 +117,14 @@ mz_status mz_history_add(mz_history *history, const mz_pipeline *pipeline, mz_hi
   mz_history_file *file = &history->file;
   mz_history_file_follow(file);
   if (!file->writable) return MZ_OK;
-  char *plan = NULL, *stages = NULL;
-  const mz_status status = texts_of(pipeline, &row->observation, &plan, &stages);
+  char *texts[MEMBERS];
+  const mz_status status = texts_of(pipeline, &row->observation, texts);
   if (status == MZ_OK) {
     int rc;
-    do rc = insert(file, row, plan, stages);
+    do rc = insert(file, row, texts);
     while (rc != SQLITE_DONE && mz_history_file_recover(file, rc));
   }
-  free(plan);
-  free(stages);
+  for (int i = 0; i < MEMBERS; i++) free(texts[i]);
   return status;
 }
 
@@ -147,8 +158,10 @@ static mz_status read_observation(const mz_pipeline *pipeline, sqlite3_stmt *s, 
   cJSON_AddNumberToObject(json, "others", number_at(s, MZ_COLUMN_OTHERS));
   cJSON_AddNumberToObject(json, "waiting", number_at(s, MZ_COLUMN_WAITING));
   cJSON_AddNumberToObject(json, "throttled", number_at(s, MZ_COLUMN_THROTTLED));
-  mz_status status = add_parsed(json, "plan", text_at(s, MZ_COLUMN_PLAN));
-  if (status == MZ_OK) status = add_parsed(json, "stages", text_at(s, MZ_COLUMN_STAGES));
+  mz_status status = MZ_OK;
+  for (int i = 0; i < MEMBERS && status == MZ_OK; i++)
+    if (!members[i].optional || sqlite3_column_type(s, members[i].column) != SQLITE_NULL)
+      status = add_parsed(json, members[i].key, text_at(s, members[i].column));
   if (status == MZ_OK) status = mz_observation_from_json(pipeline, out, json, "history", MZ_E_CHECKPOINT);
   cJSON_Delete(json);
   return mz_json_memory_failed() ? mz_fail(MZ_E_MEMORY, "history: no memory to read a row") : status;

@@ -24,8 +24,9 @@ static const char create[] =
     " stages TEXT NOT NULL," /* JSON, per unit: {"actor":[items,busy_s,cpu_s,wait_in_s,wait_out_s,elapsed_s],…} */
     " cpu_s REAL, rss_bytes REAL, utilisation REAL,"
     " run TEXT NOT NULL DEFAULT '', window INTEGER NOT NULL DEFAULT 0,"
-    " others REAL, waiting REAL, throttled REAL) STRICT;" PIPELINES
-    "CREATE INDEX measurements_by_key ON measurements (machine, env, network, work);"
+    " others REAL, waiting REAL, throttled REAL,"
+    " training TEXT) STRICT;" /* JSON: {"replay_fill":0.5,…} */
+    PIPELINES "CREATE INDEX measurements_by_key ON measurements (machine, env, network, work);"
     "PRAGMA application_id = %d;"
     "PRAGMA user_version = %d;"
     "COMMIT";
@@ -39,13 +40,14 @@ static const char from_2[] = "ALTER TABLE measurements ADD COLUMN run TEXT NOT N
                              "ALTER TABLE measurements ADD COLUMN others REAL;"
                              "ALTER TABLE measurements ADD COLUMN waiting REAL;"
                              "ALTER TABLE measurements ADD COLUMN throttled REAL;" PIPELINES;
+static const char from_3[] = "ALTER TABLE measurements ADD COLUMN training TEXT;";
 
 #define COLUMNS                                                                                                                  \
   "machine, env, network, work, unix_s, source, version, plan, units, unit_s, round_s, noise, rounds, stages, cpu_s, "           \
-  "rss_bytes, utilisation, run, window, others, waiting, throttled"
+  "rss_bytes, utilisation, run, window, others, waiting, throttled, training"
 #define KEY "machine = ? AND env = ? AND network = ? AND work = ?"
 static const char *const texts[MZ_HISTORY_STATEMENTS] = {
-    [MZ_HISTORY_INSERT] = "INSERT INTO measurements (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [MZ_HISTORY_INSERT] = "INSERT INTO measurements (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [MZ_HISTORY_SELECT] = "SELECT id, " COLUMNS " FROM measurements WHERE " KEY " ORDER BY id DESC LIMIT ?",
     [MZ_HISTORY_COUNT] = "SELECT count(*) FROM measurements",
     [MZ_HISTORY_PIPELINE] = ("SELECT pipeline FROM pipelines WHERE " KEY),
@@ -103,9 +105,9 @@ int mz_history_schema_create(sqlite3 *db) {
 }
 
 int mz_history_schema_migrate(sqlite3 *db, int version) {
-  char sql[sizeof from_1 + sizeof from_2 + 64];
-  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE;%s%sPRAGMA user_version = %d;COMMIT", version < 2 ? from_1 : "", from_2,
-           MZ_HISTORY_VERSION);
+  char sql[sizeof from_1 + sizeof from_2 + sizeof from_3 + 64];
+  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE;%s%s%sPRAGMA user_version = %d;COMMIT", version < 2 ? from_1 : "",
+           version < 3 ? from_2 : "", from_3, MZ_HISTORY_VERSION);
   return run_transaction(db, sql);
 }
 

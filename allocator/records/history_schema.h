@@ -6,8 +6,8 @@
 enum {
   MZ_HISTORY_APPLICATION = 0x4d755a68, /* "MuZh"; file(1) shows it */
   /* Of the tables. 1: seconds per unit had their part of the evaluations. 2: no pipelines, nothing of run, window and what else
-   * happened. */
-  MZ_HISTORY_VERSION = 3,
+   * happened. 3: nothing of the stage of training. */
+  MZ_HISTORY_VERSION = 4,
 };
 
 typedef enum mz_history_kind {
@@ -52,6 +52,7 @@ typedef enum mz_history_column {
   MZ_COLUMN_OTHERS,
   MZ_COLUMN_WAITING,
   MZ_COLUMN_THROTTLED,
+  MZ_COLUMN_TRAINING,
 } mz_history_column;
 
 typedef enum mz_history_statement {

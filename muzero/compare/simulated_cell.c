@@ -192,6 +192,7 @@ static mz_status decide(mz_simulated_cell *c, const mz_plan *plan) {
                       .units = m->full,
                       .wall_s = m->full_s,
                       .round_count = m->count,
+                      .training = mz_training_stage_unknown(),
                       .score = NAN};
   memcpy(window.round_s, m->round_s, sizeof window.round_s);
   memcpy(window.stages, m->stages, sizeof m->stages);

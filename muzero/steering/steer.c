@@ -238,23 +238,25 @@ void mz_steer_evaluation_ended(mz_steer *s, const mz_workers *workers, int64_t m
 
 /* ---- deciding ---- */
 
-static void read_window(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats, double score) {
+static void read_window(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats, const mz_training_stage *training,
+                        double score) {
   const int64_t number = s->window.number + 1;
   mz_window_stop_clocks(&s->meter, s->state, workers, stats);
   mz_window_read(&s->meter, s->state, &s->window);
   mz_monitor_take(s->monitor, &s->window.usage);
   s->window.number = number;
+  s->window.training = *training;
   s->window.score = score;
   mz_window_quantise(&s->window);
 }
 
-mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, double score,
-                          const mz_decision **decision) {
+mz_status mz_steer_decide(mz_steer *s, mz_workers *workers, const mz_round_stats *stats, const mz_training_stage *training,
+                          double score, const mz_decision **decision) {
   *decision = &s->decision;
   if (mz_steer_plan_is_due(s)) return mz_steer_follow(s, workers);
   if (!mz_steer_follows(s) && mz_steer_adapt(s, workers)) return MZ_OK;
   const mz_plan before = *mz_allocator_plan(s->allocator), in_force = mz_plan_of_knobs(&workers->knobs);
-  read_window(s, workers, stats, score);
+  read_window(s, workers, stats, training, score);
   const uint64_t start_ns = mz_clock_ns();
   mz_allocator_decide(s->allocator, &s->window, &s->decision);
   spend(s, start_ns);

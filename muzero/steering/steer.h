@@ -58,7 +58,7 @@ void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers);
 void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64_t moves);
 /* Decides, resizes, records; with objective goodput it moves the state's loop_count, too. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
  * is no failure; a ledger that cannot be written is MZ_E_IO. */
-mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, double score,
-                          const mz_decision **decision);
+mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, const mz_training_stage *training,
+                          double score, const mz_decision **decision);
 /* Returns the measurements of the last window. */
 const mz_window *mz_steer_window(const mz_steer *steer);

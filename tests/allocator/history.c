@@ -134,10 +134,12 @@ static void test_rows_of_other_pipelines_are_left_out(void **state) {
   add_rows(history, 6, 6);
   run_sql("history.db",
           "INSERT INTO measurements SELECT NULL, machine, env, network, work, unix_s, source, version, '{\"kneaders\":',"
-          " units, unit_s, round_s, noise, rounds, stages, cpu_s, rss_bytes, utilisation, run, window, others, waiting, throttled"
+          " units, unit_s, round_s, noise, rounds, stages, cpu_s, rss_bytes, utilisation, run, window, others, waiting, "
+          "throttled, training"
           " FROM measurements WHERE id = 1;"
           "INSERT INTO measurements SELECT NULL, machine, env, network, work, unix_s, source, version, plan,"
-          " units, -1.0, round_s, noise, rounds, stages, cpu_s, rss_bytes, utilisation, run, window, others, waiting, throttled"
+          " units, -1.0, round_s, noise, rounds, stages, cpu_s, rss_bytes, utilisation, run, window, others, waiting, throttled, "
+          "training"
           " FROM measurements WHERE id = 1");
   assert_int_equal(mz_history_count(history), 8);
   assert_int_equal(read_rows(history), 2);
@@ -172,7 +174,7 @@ static void test_columns_can_be_read_by_people(void **state) {
   assert_string_equal(ask_sql("history.db", "SELECT env || ' ' || unit_s || ' ' || rounds FROM measurements"),
                       "rye 0.2529296875 19");
   assert_string_equal(ask_sql("history.db", "PRAGMA application_id"), "1299536488");
-  assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "3");
+  assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "4");
 }
 
 static void test_a_path_that_cannot_be(void **state) {

@@ -74,7 +74,8 @@ static inline mz_history_row row_of(int number) {
                       .rss_bytes = 1e8 + number,
                       .others = 0.125 * number,
                       .waiting = 0.25,
-                      .throttled = NAN},
+                      .throttled = NAN,
+                      .training = {.replay_fill = number / 1024.0, .episode_length = 9, .horizon = NAN, .score_slope = -0.25}},
   };
   row.observation.plan = bakery_plan();
   row.observation.plan.values[TRAYS] = 1 + number % 25;
@@ -193,4 +194,8 @@ static inline void expect_row(const mz_history_row *got, const mz_history_row *w
   expect_same(a->others, b->others);
   expect_same(a->waiting, b->waiting);
   expect_same(a->throttled, b->throttled);
+  expect_same(a->training.replay_fill, b->training.replay_fill);
+  expect_same(a->training.episode_length, b->training.episode_length);
+  expect_same(a->training.horizon, b->training.horizon);
+  expect_same(a->training.score_slope, b->training.score_slope);
 }

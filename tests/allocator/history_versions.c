@@ -11,7 +11,7 @@ static void test_a_newer_version_is_named(void **state) {
   assert_null(history);
   assert_non_null(strstr(mz_message(), "history.db"));
   assert_non_null(strstr(mz_message(), "version 7"));
-  assert_non_null(strstr(mz_message(), "up to 3"));
+  assert_non_null(strstr(mz_message(), "up to 4"));
   assert_string_equal(ask_sql("history.db", "SELECT count(*) FROM measurements"), "2"); /* left alone */
   assert_false(mz_file_exists(in_folder("history.db.damaged-1")));
 }
@@ -19,11 +19,12 @@ static void test_a_newer_version_is_named(void **state) {
 /* Version 2 had neither pipelines nor what came with them; version 1 the same columns, and other seconds. */
 static void make_older(const char *statements, int version) {
   char sql[1024];
-  snprintf(sql, sizeof sql,
-           "%sDROP TABLE pipelines; ALTER TABLE measurements DROP COLUMN run; ALTER TABLE measurements DROP COLUMN window;"
-           "ALTER TABLE measurements DROP COLUMN others; ALTER TABLE measurements DROP COLUMN waiting;"
-           "ALTER TABLE measurements DROP COLUMN throttled; PRAGMA user_version = %d",
-           statements, version);
+  snprintf(
+      sql, sizeof sql,
+      "%sDROP TABLE pipelines; ALTER TABLE measurements DROP COLUMN run; ALTER TABLE measurements DROP COLUMN window;"
+      "ALTER TABLE measurements DROP COLUMN others; ALTER TABLE measurements DROP COLUMN waiting;"
+      "ALTER TABLE measurements DROP COLUMN throttled; ALTER TABLE measurements DROP COLUMN training; PRAGMA user_version = %d",
+      statements, version);
   run_sql("history.db", sql);
 }
 
@@ -39,7 +40,7 @@ static void test_an_older_version_is_brought_to_ours(void **state) {
              1);
   for (int i = 0; i < 2; i++) { /* once */
     mz_history_close(open_history("history.db"));
-    assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "3");
+    assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "4");
     assert_string_equal(ask_sql("history.db", "SELECT group_concat(unit_s, ' ') FROM measurements"), "7.5 10.0 10.0 10.0");
     assert_string_equal(
         ask_sql("history.db", "SELECT count(*) FROM measurements WHERE run = '' AND window = 0 AND others IS NULL"), "4");
@@ -67,6 +68,27 @@ static void test_version_2_is_brought_to_ours(void **state) {
   assert_int_equal(warnings, 0);
 }
 
+static void test_version_3_is_brought_to_ours(void **state) {
+  (void)state;
+  const mz_pipeline p = bakery();
+  mz_history *history = open_history("history.db");
+  add_rows(history, 1, 2);
+  mz_history_close(history);
+  run_sql("history.db", "ALTER TABLE measurements DROP COLUMN training; PRAGMA user_version = 3");
+  history = open_history("history.db");
+  mz_history_row row = row_of(3), *rows = NULL;
+  int count = 0;
+  assert_int_equal(mz_history_add(history, &p, &row), MZ_OK);
+  assert_int_equal(mz_history_read(history, &row.key, &p, 10, &rows, &count), MZ_OK);
+  assert_int_equal(count, 3);
+  assert_true(isnan(rows[0].observation.training.replay_fill) && isnan(rows[0].observation.training.score_slope));
+  expect_same(rows[0].observation.others, 0.125);
+  expect_row(&rows[2], &row);
+  free(rows);
+  mz_history_close(history);
+  assert_int_equal(warnings, 0);
+}
+
 static void test_another_programs_database_is_left_alone(void **state) {
   (void)state;
   mz_history *history = NULL;
@@ -85,6 +107,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_newer_version_is_named, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_an_older_version_is_brought_to_ours, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_version_2_is_brought_to_ours, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_version_3_is_brought_to_ours, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_another_programs_database_is_left_alone, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

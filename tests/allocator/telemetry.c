@@ -18,6 +18,13 @@ static void draw_stages(mz_rng *rng, int count, mz_stage_sample *out) {
   }
 }
 
+static mz_training_stage draw_training(mz_rng *rng) {
+  return (mz_training_stage){.replay_fill = draw_measure(rng),
+                             .episode_length = draw_measure(rng),
+                             .horizon = draw_measure(rng),
+                             .score_slope = -draw_measure(rng)};
+}
+
 static mz_window draw_window(mz_rng *rng, const mz_pipeline *pipeline) {
   mz_window w = {.phase = draw(rng, 0, 1 << 30), .round = (int64_t)(mz_rng_f64(rng) * 0x1p53), .units = draw_measure(rng)};
   w.wall_s = draw_measure(rng);
@@ -31,6 +38,7 @@ static mz_window draw_window(mz_rng *rng, const mz_pipeline *pipeline) {
                            &w.usage.pressure_memory, &w.usage.pressure_io,    &w.usage.gpu_busy,        &w.usage.gpu_bytes,
                            &w.usage.core_share_p95};
   for (size_t i = 0; i < sizeof usage / sizeof *usage; i++) *usage[i] = draw_measure(rng);
+  w.training = draw_training(rng);
   return w;
 }
 
@@ -68,6 +76,13 @@ static void assert_same_usage(const mz_usage *a, const mz_usage *b) {
   assert_same_number(a->core_share_p95, b->core_share_p95);
 }
 
+static void assert_same_training(const mz_training_stage *a, const mz_training_stage *b) {
+  assert_same_number(a->replay_fill, b->replay_fill);
+  assert_same_number(a->episode_length, b->episode_length);
+  assert_same_number(a->horizon, b->horizon);
+  assert_same_number(a->score_slope, b->score_slope);
+}
+
 static void assert_same_window(const mz_window *a, const mz_window *b, int stage_count) {
   assert_true(a->phase == b->phase && a->round == b->round);
   assert_same_number(a->units, b->units);
@@ -76,6 +91,7 @@ static void assert_same_window(const mz_window *a, const mz_window *b, int stage
   for (int i = 0; i < a->round_count; i++) assert_same_number(a->round_s[i], b->round_s[i]);
   assert_same_stages(a->stages, b->stages, stage_count);
   assert_same_usage(&a->usage, &b->usage);
+  assert_same_training(&a->training, &b->training);
   assert_same_number(a->score, b->score);
 }
 
@@ -110,6 +126,7 @@ static void test_observations_come_back_from_json_the_same(void **state) {
     observation.others = draw_measure(&rng);
     observation.waiting = draw_measure(&rng);
     observation.throttled = draw_measure(&rng);
+    observation.training = draw_training(&rng);
     draw_stages(&rng, pipeline.stage_count, observation.stages);
     mz_observation back;
     cJSON *json = through_text(mz_observation_to_json(&pipeline, &observation));
@@ -125,12 +142,16 @@ static void test_observations_come_back_from_json_the_same(void **state) {
     assert_same_number(observation.others, back.others);
     assert_same_number(observation.waiting, back.waiting);
     assert_same_number(observation.throttled, back.throttled);
-    /* Earlier versions had nothing of what else happened. */
+    assert_same_training(&observation.training, &back.training);
+    /* Earlier versions had nothing of what else happened, and nothing of the stage of training. */
     cJSON_DeleteItemFromObject(json, "others");
     cJSON_DeleteItemFromObject(json, "waiting");
     cJSON_DeleteItemFromObject(json, "throttled");
+    cJSON_DeleteItemFromObject(json, "training");
     assert_int_equal(mz_observation_from_json(&pipeline, &back, json, "line", MZ_E_CHECKPOINT), MZ_OK);
     assert_true(isnan(back.others) && isnan(back.waiting) && isnan(back.throttled));
+    const mz_training_stage unknown = mz_training_stage_unknown();
+    assert_same_training(&back.training, &unknown);
     cJSON_Delete(json);
   }
 }
@@ -142,6 +163,7 @@ static mz_window bakery_window(void) {
   window.stages[1] = (mz_stage_sample){.items = 80, .busy_s = 4, .cpu_s = 4, .wait_in_s = 1, .elapsed_s = 5};
   window.usage = (mz_usage){
       .missing = 1u << MZ_SENSOR_GPU | 1u << MZ_SENSOR_THROTTLED, .wall_s = 12, .cpu_s = 20, .rss_bytes = 5e7, .samples = 48};
+  window.training = (mz_training_stage){.replay_fill = 0.5, .episode_length = 7.5, .horizon = NAN, .score_slope = -0.125};
   return window;
 }
 
@@ -156,7 +178,9 @@ static void test_windows_as_text(void **state) {
             "4,8],\"bake\":[80,4,4,1,0,5],\"pack\":[0,0,0,0,0,0]},\"usage\":{\"missing\":[\"throttled\",\"gpu\"],\"wall_s\":"
             "12,\"cpu_s\":20,\"others_cpu_s\":0,\"throttled_s\":0,\"rss_bytes\":50000000,\"rss_peak_bytes\":0,"
             "\"available_bytes\":0,\"pressure_cpu\":0,\"pressure_memory\":0,\"pressure_io\":0,\"gpu_busy\":0,\"gpu_bytes\":"
-            "0,\"core_share_p95\":0,\"samples\":48},\"score\":null}");
+            "0,\"core_share_p95\":0,\"samples\":48},\"training\":{\"replay_fill\":0.5,\"episode_length\":7.5,\"horizon\":null,"
+            "\"score_slope\":-0.125},"
+            "\"score\":null}");
   free(line);
   cJSON_Delete(json);
 }
@@ -186,11 +210,11 @@ static void test_damaged_json_is_refused_by_key(void **state) {
   assert_true(mz_observation_from_window(&observation, &plan, &window));
 
   cJSON *json = through_text(mz_window_to_json(&pipeline, &window));
-  assert_true(damage_each(json, json, read_window) > 60);
+  assert_true(damage_each(json, json, read_window, "training") > 60);
   assert_int_equal(read_window(json), MZ_OK); /* all is as it was */
   cJSON_Delete(json);
   json = through_text(mz_observation_to_json(&pipeline, &observation));
-  assert_true(damage_each(json, json, read_observation) > 45);
+  assert_true(damage_each(json, json, read_observation, "training") > 45);
   assert_int_equal(read_observation(json), MZ_OK);
   cJSON_Delete(json);
 }
