@@ -295,8 +295,10 @@ void mz_allocator_decide(mz_allocator *a, const mz_window *window, mz_decision *
   if (!measured) d->predicted = (mz_prediction)MZ_UNPREDICTED;
   const bool known = mz_analytic_measured(&a->evidence.model, &a->plan);
   const double predicted_s = a->champion ? mz_allocator_predict(a, &a->plan).unit_s : NAN; /* nobody else's is checked */
-  if (!mz_verify_window(a, window, d) && !check_prediction(a, error_of(a, d, predicted_s, known), d))
-    look_for_better(a, window, d);
+  if (!mz_verify_window(a, window, d)) {
+    mz_budget_cost(&a->budget, d->observed, mz_evidence_noise(&a->evidence));
+    if (!check_prediction(a, error_of(a, d, predicted_s, known), d)) look_for_better(a, window, d);
+  }
   if (a->quiet) mz_calibration_add(&a->calibration, &d->predicted, d->observed);
   end_decision(a, d);
   /* What is done between windows (deciding, evaluating) leaves cold caches: the next round counts as warm-up where there are enough

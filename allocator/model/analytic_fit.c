@@ -16,7 +16,7 @@ static const double SCALE_DOUBT = 0.1;    /* plans' worth of a prior at 0: pipel
 static const double SHAPE_WEIGHT = 0.01;  /* of the priors of gamma and contention */
 static const double SIGMA_UNKNOWN = 0.25; /* with one plan or none; with more a prior worth one plan */
 static const double NOISE_LEAST = 0.01;   /* no window is known better than that */
-static const double GAMMA_USUAL = 4, GAMMA_MAX = 10, CONTENTION_USUAL = 1, CONTENTION_MAX = 2, VARIATION_USUAL = 0.02;
+static const double GAMMA_USUAL = 8, GAMMA_MAX = 10, CONTENTION_USUAL = 1, CONTENTION_MAX = 2, VARIATION_USUAL = 0.02;
 
 static bool is_positive(double value) { return value > 0 && isfinite(value); }
 

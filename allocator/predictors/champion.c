@@ -62,15 +62,27 @@ void mz_champion_free(mz_champion *c) {
 
 /* ---- learning ---- */
 
+/* The winner, where it is ahead of T_ana by more than two standard errors of an error of so many plans: of several predictors one is ahead by
+ * chance. (After the one-standard-error rule: Breiman et al., Classification and Regression Trees, 1984.) */
+static const mz_predictor *who_drives(const mz_champion *c) {
+  const int winner = mz_contest_winner(c->contenders, c->contender_count);
+  if (winner < 0) return c->predictor;
+  const mz_contender *ahead = &c->contenders[winner];
+  for (int i = 0; i < c->contender_count; i++) {
+    const mz_contender *incumbent = &c->contenders[i];
+    const double chance = 2 / sqrt(2.0 * (incumbent->judged - 1));
+    if (incumbent->predictor == &mz_predictor_analytic && isfinite(incumbent->error) &&
+        ahead->error > incumbent->error * (1 - chance))
+      return incumbent->predictor;
+  }
+  return ahead->predictor;
+}
+
 static void hold_contest(mz_champion *c) {
   c->contest_plans = c->lessons.count;
   for (c->contender_count = 0; mz_predictors[c->contender_count]; c->contender_count++)
     mz_contest_judge(&c->lessons, mz_predictors[c->contender_count], FOLDS, c->room, &c->contenders[c->contender_count]);
-  const int winner = mz_contest_winner(c->contenders, c->contender_count);
-  if (c->only != NULL)
-    c->predictor = c->only;
-  else if (winner >= 0)
-    c->predictor = c->contenders[winner].predictor;
+  c->predictor = c->only ? c->only : who_drives(c);
   for (int i = 0; i < c->contender_count; i++) {
     const mz_contender *contender = &c->contenders[i];
     if (contender->predictor == c->predictor) c->band = isfinite(contender->error) ? contender->band : 0;

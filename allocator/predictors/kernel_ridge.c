@@ -83,9 +83,22 @@ void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel kind, const mz_lessons *l
   m->sigma = l->count > 1 ? sqrt(error) : 1;
 }
 
+/* A quadratic says nothing beyond the range of each knob that was measured. */
+static void keep_inside(const mz_kernel_ridge *m, double z[K]) {
+  for (int k = 0; k < m->knobs; k++) {
+    double least = m->z[0][k], most = m->z[0][k];
+    for (int i = 1; i < m->count; i++) {
+      least = fmin(least, m->z[i][k]);
+      most = fmax(most, m->z[i][k]);
+    }
+    z[k] = fmin(fmax(z[k], least), most);
+  }
+}
+
 double mz_kernel_ridge_at(const mz_kernel_ridge *m, const mz_plan *plan) {
   double z[K], value = m->level;
   take(m, plan, z);
+  if (m->kernel == MZ_KERNEL_QUADRATIC) keep_inside(m, z);
   for (int i = 0; i < m->count; i++) value += m->weights[i] * kernel(m, z, m->z[i]);
   return value;
 }

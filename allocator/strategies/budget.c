@@ -1,6 +1,8 @@
 #include "allocator/strategies/budget.h"
 #include <math.h>
 
+static const double SMOOTHING = 0.25, CHANGE_LEAST = 0.05, NOISES = 3;
+
 void mz_budget_round(mz_budget *b, double seconds, double usual_s) {
   b->run_s += seconds;
   if (usual_s > 0) b->exploring_s = fmax(0, b->exploring_s + seconds - usual_s); /* noise cancels out */
@@ -24,9 +26,26 @@ void mz_budget_revert(mz_budget *b) {
   if (b->spent == 0) b->windows = 0;
   if (b->spent < MZ_REVERTS_MAX) b->spent++;
   b->undone++;
+  b->base = b->level;
 }
 
-void mz_budget_keep(mz_budget *b) { b->undone = 0; }
+void mz_budget_keep(mz_budget *b) {
+  b->undone = 0;
+  b->measured = false;
+}
+
+void mz_budget_cost(mz_budget *b, double unit_s, double noise) {
+  if (!(unit_s > 0) || !isfinite(unit_s)) return;
+  const double log_s = log(unit_s);
+  if (!b->measured) b->level = b->base = log_s;
+  b->measured = true;
+  b->level += SMOOTHING * (log_s - b->level);
+  if (fabs(b->level - b->base) < fmax(CHANGE_LEAST, NOISES * noise)) return;
+  b->base = b->level;
+  if (b->spent == 0) return;
+  b->spent--;
+  b->windows = 0;
+}
 
 int mz_budget_wait(const mz_budget *b) { return b->spent < MZ_REVERTS_MAX ? 0 : mz_budget_refill(b) - b->windows; }
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+static const double SOFT_GAMMA = 4;
 static const double LITTLE = 1e-3; /* share of the memory that may be used: nobody misses it */
 enum { STEPS_MAX = 64, REACH_MAX = 64, MOVES_MAX = MZ_PLAN_KNOBS_MAX * REACH_MAX };
 
@@ -272,6 +273,20 @@ static bool explore(const mz_situation *situation, const look *base, mz_proposal
   return true;
 }
 
+/* The more stages overlap, the more ridges lie between good plans. Goes down where they overlap less, and from there again. */
+static void descend_softly(search *s, const look *from) {
+  mz_analytic soft = *s->situation->model;
+  mz_situation situation = *s->situation;
+  soft.gamma = fmin(soft.gamma, SOFT_GAMMA);
+  situation.model = &soft;
+  search softly = {.situation = &situation};
+  softly.best = look_at(&softly, &from->plan);
+  look at = softly.best;
+  descend(&softly, &at, is_faster, 0);
+  at = look_at(s, &at.plan);
+  if (at.refused == NULL) descend(s, &at, is_faster, 0);
+}
+
 static void propose(const mz_situation *situation, void *memory, mz_proposal *out) {
   mz_patience *p = memory;
   mz_patience_follow(p, situation->pipeline, situation->plan);
@@ -286,7 +301,10 @@ static void propose(const mz_situation *situation, void *memory, mz_proposal *ou
   s.best = base;
   look chosen = base, wide;
   for (int device = situation->pipeline->device_count > 1 ? situation->pipeline->device_count - 1 : -1; device >= -1; device--)
-    if (widen(&s, device, &wide)) descend(&s, &wide, is_faster, 0);
+    if (widen(&s, device, &wide)) {
+      descend_softly(&s, &wide);
+      descend(&s, &wide, is_faster, 0);
+    }
   descend(&s, &chosen, is_faster, 0);
   for (bool first = true; first || s.best.cost < chosen.cost * (1 - MZ_OUTLOOK_TIE); first = false) {
     chosen = s.best; /* on the way to a leaner plan a faster one may come into sight */

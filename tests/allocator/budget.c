@@ -1,5 +1,6 @@
 /* What changing plans may cost: a credit for undone changes that refills, and a share of the time for exploring. */
 #include "allocator/strategies/budget.h"
+#include <math.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,6 +51,27 @@ static void each_further_one_in_a_row_doubles_the_wait(void **state) {
   }
 }
 
+/* What was wrong may be right now: one more change, for every five per cent that the plan in force costs more or less. */
+static void changed_costs_refill_it(void **state) {
+  (void)state;
+  mz_budget b = {0};
+  for (int i = 0; i < 50; i++) mz_budget_cost(&b, i % 2 ? 1.03 : 1, 0.01); /* noise */
+  for (int i = 0; i < MZ_REVERTS_MAX; i++) mz_budget_revert(&b);
+  for (int i = 0; i < 50; i++) mz_budget_cost(&b, i % 2 ? 1.03 : 1, 0.01);
+  assert_int_equal(mz_budget_wait(&b), MZ_REFILL_WINDOWS);
+  mz_budget_cost(&b, NAN, 0.01);
+  int refills = 0;
+  for (int i = 0; i < 200; i++) {
+    mz_budget_cost(&b, 1.015 * (1 + 0.001 * i), 0.01); /* 20 % in all */
+    if (mz_budget_wait(&b) > 0) continue;
+    refills++;
+    mz_budget_revert(&b);
+  }
+  assert_in_range(refills, 2, 3);
+  for (int i = 0; i < 200; i++) mz_budget_cost(&b, 1.218 * (1 + 0.001 * i), 0.1); /* as much again, but windows vary by more */
+  assert_int_equal(mz_budget_wait(&b), mz_budget_refill(&b));
+}
+
 static void windows_count_from_the_first_that_is_spent(void **state) {
   (void)state;
   mz_budget b = {0};
@@ -90,9 +112,11 @@ static void deciding_has_a_smaller_one(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_credit_of_three_refills_by_one_in_sixteen_windows),
-      cmocka_unit_test(each_further_one_in_a_row_doubles_the_wait), cmocka_unit_test(windows_count_from_the_first_that_is_spent),
-      cmocka_unit_test(exploring_has_a_share_of_the_time), cmocka_unit_test(deciding_has_a_smaller_one)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_credit_of_three_refills_by_one_in_sixteen_windows),
+                                     cmocka_unit_test(each_further_one_in_a_row_doubles_the_wait),
+                                     cmocka_unit_test(changed_costs_refill_it),
+                                     cmocka_unit_test(windows_count_from_the_first_that_is_spent),
+                                     cmocka_unit_test(exploring_has_a_share_of_the_time),
+                                     cmocka_unit_test(deciding_has_a_smaller_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

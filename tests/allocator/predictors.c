@@ -126,6 +126,15 @@ static void test_ridge_finds_a_quadratic(void **state) {
   const mz_contender ridge = judged(&s.lessons, &mz_predictor_ridge), last = judged(&s.lessons, &mz_predictor_last_value);
   print_message("ridge on a quadratic: %.4f, last value %.4f\n", ridge.error, last.error);
   assert_true(ridge.error < 0.2 * last.error);
+  /* Beyond the plans that were measured a knob counts as at their end. */
+  void *memory = fitted(&mz_predictor_ridge, &s.lessons);
+  mz_plan most = s.seen[0].plan;
+  for (int i = 0; i < SEEN; i++)
+    if (s.seen[i].plan.values[0] > most.values[0]) most.values[0] = s.seen[i].plan.values[0];
+  mz_plan beyond = most;
+  beyond.values[0] *= 16;
+  assert_true(mz_predictor_ridge.predict(memory, &beyond).unit_s == mz_predictor_ridge.predict(memory, &most).unit_s);
+  free(memory);
 }
 
 static void test_isotonic_keeps_the_order(void **state) {
