@@ -1,5 +1,6 @@
-/* A run's ledger, replayed to its end. */
+/* A run's ledger, replayed to its end, and its plans as a run that repeats them reads them. */
 #include "allocator/records/ledger.h"
+#include "allocator/records/plan_list.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PATH FUZZ_FOLDER "/ledger.jsonl"
@@ -12,8 +13,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mz_replayed replayed;
+  mz_plan_list plans;
   fuzz_file_put(PATH, data, size);
-  if (mz_ledger_replay(PATH, INT64_MAX, &replayed) == MZ_OK) mz_replayed_free(&replayed);
+  if (mz_ledger_replay(PATH, INT64_MAX, &replayed) != MZ_OK) return 0;
+  const mz_allocator_options *options = &replayed.options;
+  if (replayed.allocator && mz_plan_list_read(&plans, PATH, options->pipeline, &options->bounds) == MZ_OK)
+    mz_plan_list_deinit(&plans);
+  mz_replayed_free(&replayed);
   return 0;
 }
 

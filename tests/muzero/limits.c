@@ -57,6 +57,16 @@ static void half_of_a_limit_is_for_training(void **unused) {
   assert_int_equal(mz_limits_met(&(mz_limits){.for_s = 12}, &free_of_limits, &spent), MZ_REASON_TIME);
 }
 
+static void the_nearest_limit_says_how_much_is_done(void **unused) {
+  (void)unused;
+  const mz_counters counters = {.rounds = 10, .updates = 20, .env_steps = 30};
+  assert_true(mz_limits_fraction(&(mz_limits){.until = true, .score = 1}, &counters, 4) == 0);
+  assert_true(mz_limits_fraction(&(mz_limits){.rounds = 40}, &counters, 4) == 0.25);
+  assert_true(mz_limits_fraction(&(mz_limits){.rounds = 40, .updates = 40}, &counters, 4) == 0.5);
+  assert_true(mz_limits_fraction(&(mz_limits){.env_steps = 40, .for_s = 8}, &counters, 4) == 0.75);
+  assert_true(mz_limits_fraction(&(mz_limits){.env_steps = 40, .for_s = 2}, &counters, 4) == 1);
+}
+
 /* ---- runs ---- */
 
 static mz_run *open_run(const char *dir, const char *extra) {
@@ -151,9 +161,12 @@ static void a_state_without_a_score_is_evaluated_at_the_end(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_limit_is_met_when_reached),        cmocka_unit_test(time_is_left_for_the_closing_evaluation),
-      cmocka_unit_test(half_of_a_limit_is_for_training),       cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
-      cmocka_unit_test(a_stop_between_phases_records_nothing), cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_limit_is_met_when_reached),
+                                     cmocka_unit_test(time_is_left_for_the_closing_evaluation),
+                                     cmocka_unit_test(half_of_a_limit_is_for_training),
+                                     cmocka_unit_test(the_nearest_limit_says_how_much_is_done),
+                                     cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
+                                     cmocka_unit_test(a_stop_between_phases_records_nothing),
+                                     cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
