@@ -19,10 +19,16 @@ static void draw_stages(mz_rng *rng, int count, mz_stage_sample *out) {
 }
 
 static mz_training_stage draw_training(mz_rng *rng) {
-  return (mz_training_stage){.replay_fill = draw_measure(rng),
-                             .episode_length = draw_measure(rng),
-                             .horizon = draw_measure(rng),
-                             .score_slope = -draw_measure(rng)};
+  return (mz_training_stage){draw_measure(rng), draw_measure(rng), draw_measure(rng), -draw_measure(rng)};
+}
+
+enum { USAGE = 13 };
+static void usage_values(const mz_usage *u, const double *out[USAGE]) {
+  const double *const values[USAGE] = {&u->wall_s,          &u->cpu_s,          &u->others_cpu_s,    &u->throttled_s,
+                                       &u->rss_bytes,       &u->rss_peak_bytes, &u->available_bytes, &u->pressure_cpu,
+                                       &u->pressure_memory, &u->pressure_io,    &u->gpu_busy,        &u->gpu_bytes,
+                                       &u->core_share_p95};
+  memcpy(out, values, sizeof values);
 }
 
 static mz_window draw_window(mz_rng *rng, const mz_pipeline *pipeline) {
@@ -33,11 +39,9 @@ static mz_window draw_window(mz_rng *rng, const mz_pipeline *pipeline) {
   for (int i = 0; i < w.round_count; i++) w.round_s[i] = draw_measure(rng);
   draw_stages(rng, pipeline->stage_count, w.stages);
   w.usage = (mz_usage){.missing = mz_rng_below(rng, 1u << MZ_SENSOR_COUNT), .samples = draw(rng, 0, 1000)};
-  double *const usage[] = {&w.usage.wall_s,          &w.usage.cpu_s,          &w.usage.others_cpu_s,    &w.usage.throttled_s,
-                           &w.usage.rss_bytes,       &w.usage.rss_peak_bytes, &w.usage.available_bytes, &w.usage.pressure_cpu,
-                           &w.usage.pressure_memory, &w.usage.pressure_io,    &w.usage.gpu_busy,        &w.usage.gpu_bytes,
-                           &w.usage.core_share_p95};
-  for (size_t i = 0; i < sizeof usage / sizeof *usage; i++) *usage[i] = draw_measure(rng);
+  const double *usage[USAGE];
+  usage_values(&w.usage, usage);
+  for (int i = 0; i < USAGE; i++) *(double *)usage[i] = draw_measure(rng);
   w.training = draw_training(rng);
   return w;
 }
@@ -48,32 +52,19 @@ static void assert_same_number(double a, double b) { assert_true(a == b || (isna
 
 static void assert_same_stages(const mz_stage_sample *a, const mz_stage_sample *b, int count) {
   for (int i = 0; i < count; i++) {
-    assert_same_number(a[i].items, b[i].items);
-    assert_same_number(a[i].busy_s, b[i].busy_s);
-    assert_same_number(a[i].cpu_s, b[i].cpu_s);
-    assert_same_number(a[i].device_s, b[i].device_s);
-    assert_same_number(a[i].wait_in_s, b[i].wait_in_s);
-    assert_same_number(a[i].wait_out_s, b[i].wait_out_s);
-    assert_same_number(a[i].elapsed_s, b[i].elapsed_s);
+    const double x[] = {a[i].items, a[i].busy_s, a[i].cpu_s, a[i].device_s, a[i].wait_in_s, a[i].wait_out_s, a[i].elapsed_s},
+                 y[] = {b[i].items, b[i].busy_s, b[i].cpu_s, b[i].device_s, b[i].wait_in_s, b[i].wait_out_s, b[i].elapsed_s};
+    for (size_t k = 0; k < sizeof x / sizeof *x; k++) assert_same_number(x[k], y[k]);
   }
 }
 
 static void assert_same_usage(const mz_usage *a, const mz_usage *b) {
   assert_int_equal(a->missing, b->missing);
   assert_int_equal(a->samples, b->samples);
-  assert_same_number(a->wall_s, b->wall_s);
-  assert_same_number(a->cpu_s, b->cpu_s);
-  assert_same_number(a->others_cpu_s, b->others_cpu_s);
-  assert_same_number(a->throttled_s, b->throttled_s);
-  assert_same_number(a->rss_bytes, b->rss_bytes);
-  assert_same_number(a->rss_peak_bytes, b->rss_peak_bytes);
-  assert_same_number(a->available_bytes, b->available_bytes);
-  assert_same_number(a->pressure_cpu, b->pressure_cpu);
-  assert_same_number(a->pressure_memory, b->pressure_memory);
-  assert_same_number(a->pressure_io, b->pressure_io);
-  assert_same_number(a->gpu_busy, b->gpu_busy);
-  assert_same_number(a->gpu_bytes, b->gpu_bytes);
-  assert_same_number(a->core_share_p95, b->core_share_p95);
+  const double *x[USAGE], *y[USAGE];
+  usage_values(a, x);
+  usage_values(b, y);
+  for (int i = 0; i < USAGE; i++) assert_same_number(*x[i], *y[i]);
 }
 
 static void assert_same_training(const mz_training_stage *a, const mz_training_stage *b) {
@@ -119,29 +110,22 @@ static void test_observations_come_back_from_json_the_same(void **state) {
     mz_pipeline pipeline;
     draw_pipeline(&rng, &pipeline);
     mz_observation observation = {.plan = draw_plan(&rng, &pipeline), .unit_s = draw_measure(&rng), .rounds = draw(&rng, 0, 99)};
-    observation.round_s = draw_measure(&rng);
-    observation.noise = draw_measure(&rng);
-    observation.cpu_s = draw_measure(&rng);
-    observation.rss_bytes = draw_measure(&rng);
-    observation.others = draw_measure(&rng);
-    observation.waiting = draw_measure(&rng);
-    observation.throttled = draw_measure(&rng);
+    mz_observation back;
+    double *const numbers[] = {&observation.round_s, &observation.noise,   &observation.cpu_s,    &observation.rss_bytes,
+                               &observation.others,  &observation.waiting, &observation.throttled},
+                  *const again[] = {&back.round_s, &back.noise,   &back.cpu_s,    &back.rss_bytes,
+                                    &back.others,  &back.waiting, &back.throttled};
+    enum { NUMBERS = sizeof numbers / sizeof *numbers };
+    for (int i = 0; i < NUMBERS; i++) *numbers[i] = draw_measure(&rng);
     observation.training = draw_training(&rng);
     draw_stages(&rng, pipeline.stage_count, observation.stages);
-    mz_observation back;
     cJSON *json = through_text(mz_observation_to_json(&pipeline, &observation));
     assert_int_equal(mz_observation_from_json(&pipeline, &back, json, "line", MZ_E_CHECKPOINT), MZ_OK);
     assert_true(mz_plan_equal(&pipeline, &observation.plan, &back.plan));
     assert_same_number(observation.unit_s, back.unit_s);
-    assert_same_number(observation.round_s, back.round_s);
-    assert_same_number(observation.noise, back.noise);
+    for (int i = 0; i < NUMBERS; i++) assert_same_number(*numbers[i], *again[i]);
     assert_int_equal(observation.rounds, back.rounds);
     assert_same_stages(observation.stages, back.stages, pipeline.stage_count);
-    assert_same_number(observation.cpu_s, back.cpu_s);
-    assert_same_number(observation.rss_bytes, back.rss_bytes);
-    assert_same_number(observation.others, back.others);
-    assert_same_number(observation.waiting, back.waiting);
-    assert_same_number(observation.throttled, back.throttled);
     assert_same_training(&observation.training, &back.training);
     /* Earlier versions had nothing of what else happened, and nothing of the stage of training. */
     cJSON_DeleteItemFromObject(json, "others");

@@ -71,6 +71,7 @@ static void test_windows_say_how_far_training_is(void **state) {
   assert_status(&p, 0);
   assert_true(read_stages("open/ledger.jsonl", s) > 0);
   assert_true(isnan(s[0].horizon)); /* only a score ends it */
+  process_free(&p);
 }
 
 int main(void) {
