@@ -153,7 +153,7 @@ static void add_tasks(float *f, const mz_graph_costs *c, int stage, double threa
 
 static double threads_of_a_core(const mz_pipeline *p, int device) {
   const mz_device *home = &p->devices[mz_device_home(p, device)];
-  return home->whole_cores > 0 ? (double)home->cores / home->whole_cores : 1;
+  return (double)home->cores / mz_device_whole_cores(home);
 }
 
 static void stage_features(float *f, const mz_graph_costs *c, int stage, int device) {

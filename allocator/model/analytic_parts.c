@@ -14,18 +14,16 @@ static mz_analytic_cores usable(const mz_analytic *model, double threads, double
   return (mz_analytic_cores){most, fmin(whole, most)};
 }
 
-static double whole_cores(const mz_device *device) { return device->whole_cores > 0 ? device->whole_cores : device->cores; }
-
 /* Cores that threads on a device can use; those that feed a GPU use the cores that it hangs on. */
 static mz_analytic_cores cores_of(const mz_analytic *model, int device) {
   const mz_device *home = &model->pipeline->devices[mz_device_home(model->pipeline, device)];
-  return usable(model, home->cores, whole_cores(home));
+  return usable(model, home->cores, mz_device_whole_cores(home));
 }
 
 mz_analytic_cores mz_analytic_all_cores(const mz_analytic *model) {
   double whole = 0;
   for (int d = 0; d < model->pipeline->device_count; d++)
-    if (!is_gpu(model, d)) whole += whole_cores(&model->pipeline->devices[d]);
+    if (!is_gpu(model, d)) whole += mz_device_whole_cores(&model->pipeline->devices[d]);
   return usable(model, INFINITY, whole);
 }
 

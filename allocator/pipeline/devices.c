@@ -48,7 +48,7 @@ static void give_cores(mz_devices *devices, int index, const cpu_set_t *set, cpu
   }
 }
 
-/* Of the cores that hardware threads belong to, by the least of a core's threads that the operating system tells. */
+/* Cores are told apart by the lowest of their threads that the operating system names. */
 static int count_whole_cores(const int16_t *threads, int count) {
   cpu_set_t cores;
   CPU_ZERO(&cores);

@@ -27,6 +27,9 @@ typedef struct mz_device {
   int cores;       /* of a CPU device: hardware threads in its set */
   int whole_cores; /* that those belong to; 0: each is a core by itself */
 } mz_device;
+static inline int mz_device_whole_cores(const mz_device *device) {
+  return device->whole_cores > 0 ? device->whole_cores : device->cores;
+}
 
 typedef enum mz_scale {
   MZ_SCALE_LOG2,   /* a step goes to the next power of two; the ends of the range are steps too */

@@ -7,10 +7,13 @@
 
 enum { SAMPLE_NUMBERS = 7, SAMPLE_NUMBERS_CPU = 6 }; /* a stage on cores has no seconds of a device */
 
-static const struct {
+/* A double of a struct, by its key. */
+typedef struct number_at {
   const char *key;
   size_t offset;
-} usage_numbers[] = {
+} number_at;
+
+static const number_at usage_numbers[] = {
     {"wall_s", offsetof(mz_usage, wall_s)},
     {"cpu_s", offsetof(mz_usage, cpu_s)},
     {"others_cpu_s", offsetof(mz_usage, others_cpu_s)},
@@ -27,10 +30,7 @@ static const struct {
 };
 enum { USAGE_NUMBERS = sizeof usage_numbers / sizeof *usage_numbers };
 
-static const struct {
-  const char *key;
-  size_t offset;
-} training_numbers[] = {
+static const number_at training_numbers[] = {
     {"replay_fill", offsetof(mz_training_stage, replay_fill)},
     {"episode_length", offsetof(mz_training_stage, episode_length)},
     {"horizon", offsetof(mz_training_stage, horizon)},
@@ -39,6 +39,11 @@ static const struct {
 enum { TRAINING_NUMBERS = sizeof training_numbers / sizeof *training_numbers };
 
 /* ---- writing ---- */
+
+static void write_numbers(cJSON *o, const number_at *numbers, int count, const void *from) {
+  for (int i = 0; i < count; i++)
+    cJSON_AddNumberToObject(o, numbers[i].key, *(const double *)((const char *)from + numbers[i].offset));
+}
 
 /* {"actor": [items, busy_s, cpu_s, wait_in_s, wait_out_s, elapsed_s], "learner": [likewise and device_s], …} */
 static void write_stages(cJSON *parent, const mz_pipeline *pipeline, const mz_stage_sample *stages) {
@@ -59,17 +64,12 @@ static void write_usage(cJSON *parent, const mz_usage *usage) {
   }
   cJSON *names = cJSON_CreateStringArray(missing, count);
   if (!cJSON_AddItemToObject(o, "missing", names)) cJSON_Delete(names);
-  for (int i = 0; i < USAGE_NUMBERS; i++) {
-    const double *value = (const double *)((const char *)usage + usage_numbers[i].offset);
-    cJSON_AddNumberToObject(o, usage_numbers[i].key, *value);
-  }
+  write_numbers(o, usage_numbers, USAGE_NUMBERS, usage);
   cJSON_AddNumberToObject(o, "samples", usage->samples);
 }
 
 static void write_training(cJSON *parent, const mz_training_stage *training) {
-  cJSON *o = cJSON_AddObjectToObject(parent, "training");
-  for (int i = 0; i < TRAINING_NUMBERS; i++)
-    cJSON_AddNumberToObject(o, training_numbers[i].key, *(const double *)((const char *)training + training_numbers[i].offset));
+  write_numbers(cJSON_AddObjectToObject(parent, "training"), training_numbers, TRAINING_NUMBERS, training);
 }
 
 cJSON *mz_window_to_json(const mz_pipeline *pipeline, const mz_window *window) {
@@ -106,6 +106,11 @@ cJSON *mz_observation_to_json(const mz_pipeline *pipeline, const mz_observation 
 }
 
 /* ---- reading ---- */
+
+static mz_status read_numbers(const mz_fields *f, const number_at *numbers, int count, void *into) {
+  for (int i = 0; i < count; i++) MZ_TRY(mz_fields_measure(f, numbers[i].key, (double *)((char *)into + numbers[i].offset)));
+  return MZ_OK;
+}
 
 static mz_status read_stages(const mz_fields *parent, const mz_pipeline *pipeline, mz_stage_sample stages[MZ_STAGES_MAX]) {
   mz_fields f;
@@ -144,10 +149,7 @@ static mz_status read_usage(const mz_fields *parent, mz_usage *usage) {
   mz_fields f;
   MZ_TRY(mz_fields_object(parent, "usage", &f));
   MZ_TRY(read_missing(&f, &usage->missing));
-  for (int i = 0; i < USAGE_NUMBERS; i++) {
-    double *value = (double *)((char *)usage + usage_numbers[i].offset);
-    MZ_TRY(mz_fields_measure(&f, usage_numbers[i].key, value));
-  }
+  MZ_TRY(read_numbers(&f, usage_numbers, USAGE_NUMBERS, usage));
   return mz_fields_int(&f, "samples", 0, INT32_MAX, &usage->samples);
 }
 
@@ -157,9 +159,7 @@ static mz_status read_training(const mz_fields *parent, mz_training_stage *train
   *training = mz_training_stage_unknown();
   if (!cJSON_HasObjectItem(parent->object, "training")) return MZ_OK;
   MZ_TRY(mz_fields_object(parent, "training", &f));
-  for (int i = 0; i < TRAINING_NUMBERS; i++)
-    MZ_TRY(mz_fields_measure(&f, training_numbers[i].key, (double *)((char *)training + training_numbers[i].offset)));
-  return MZ_OK;
+  return read_numbers(&f, training_numbers, TRAINING_NUMBERS, training);
 }
 
 mz_status mz_window_from_json(const mz_pipeline *pipeline, mz_window *window, const cJSON *json, const char *where,

@@ -65,6 +65,16 @@ static double try_penalty(mz_kernel_ridge *m, const double *y, double penalty) {
   return error;
 }
 
+static void find_range(mz_kernel_ridge *m) {
+  for (int k = 0; k < m->knobs; k++) {
+    m->least[k] = m->most[k] = m->z[0][k];
+    for (int i = 1; i < m->count; i++) {
+      m->least[k] = fmin(m->least[k], m->z[i][k]);
+      m->most[k] = fmax(m->most[k], m->z[i][k]);
+    }
+  }
+}
+
 void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel kind, const mz_lessons *l, const double *y) {
   *m = (mz_kernel_ridge){.kernel = kind, .count = l->count, .level = NAN};
   if (l->count == 0) return;
@@ -72,6 +82,7 @@ void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel kind, const mz_lessons *l
   for (int i = 0; i < l->count; i++) m->level += y[i] / l->count;
   standardise(m, l);
   for (int i = 0; i < l->count; i++) take(m, &l->items[i].plan, m->z[i]);
+  find_range(m);
   double best = INFINITY, chosen = 1;
   for (size_t p = 0; p < sizeof PENALTIES / sizeof *PENALTIES; p++) {
     const double error = try_penalty(m, y, PENALTIES[p]);
@@ -85,14 +96,7 @@ void mz_kernel_ridge_fit(mz_kernel_ridge *m, mz_kernel kind, const mz_lessons *l
 
 /* A quadratic says nothing beyond the range of each knob that was measured. */
 static void keep_inside(const mz_kernel_ridge *m, double z[K]) {
-  for (int k = 0; k < m->knobs; k++) {
-    double least = m->z[0][k], most = m->z[0][k];
-    for (int i = 1; i < m->count; i++) {
-      least = fmin(least, m->z[i][k]);
-      most = fmax(most, m->z[i][k]);
-    }
-    z[k] = fmin(fmax(z[k], least), most);
-  }
+  for (int k = 0; k < m->knobs; k++) z[k] = fmin(fmax(z[k], m->least[k]), m->most[k]);
 }
 
 double mz_kernel_ridge_at(const mz_kernel_ridge *m, const mz_plan *plan) {

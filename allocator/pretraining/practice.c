@@ -153,8 +153,7 @@ static void find_usual(mz_practice *it) {
 }
 
 static mz_plan draw_anywhere(const mz_space *space, mz_rng *rng) {
-  mz_point point = {0};
-  for (int a = 0; a < space->axes; a++) point.at[a] = (int16_t)mz_rng_below(rng, (uint32_t)space->count[a]);
+  const mz_point point = mz_space_draw(space, rng);
   return mz_space_plan(space, &point);
 }
 

@@ -147,7 +147,7 @@ static bool place(mz_looks *l, chain *c, int number) {
                                              : mz_space_point(&l->space, &l->options->start);
   c->energy = mz_looks_at(l, &c->at);
   for (int i = 0; i < DRAWS_MAX && !isfinite(c->energy) && !mz_looks_spent(l); i++) {
-    c->at = mz_looks_draw(l, &c->rng);
+    c->at = mz_space_draw(&l->space, &c->rng);
     c->energy = mz_looks_at(l, &c->at);
   }
   return isfinite(c->energy);

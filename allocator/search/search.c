@@ -18,7 +18,7 @@ void mz_search_random(const mz_search_options *options, mz_search_result *out) {
   mz_looks_at(&looks, &point);
   /* Refused draws are free, but not without end. */
   for (int64_t most = 100 * (int64_t)looks.budget; !mz_looks_spent(&looks) && out->proposals < most; out->proposals++) {
-    point = mz_looks_draw(&looks, &rng);
+    point = mz_space_draw(&looks.space, &rng);
     mz_looks_at(&looks, &point);
   }
   out->end = out->count == 0 ? MZ_SEARCH_NOTHING : MZ_SEARCH_SPENT;

@@ -22,12 +22,6 @@ void mz_looks_init(mz_looks *l, const mz_search_options *options, mz_search_resu
 
 bool mz_looks_spent(const mz_looks *l) { return l->result->evaluated >= l->budget; }
 
-mz_point mz_looks_draw(const mz_looks *l, mz_rng *rng) {
-  mz_point point = {{0}};
-  for (int a = 0; a < l->space.axes; a++) point.at[a] = (int16_t)mz_rng_below(rng, (uint32_t)l->space.count[a]);
-  return point;
-}
-
 static void keep(mz_search_result *r, const mz_plan *plan, double energy) {
   if (r->count == MZ_SEARCH_KEPT_MAX && !(energy < r->kept[r->count - 1].energy)) return;
   int at = r->count < MZ_SEARCH_KEPT_MAX ? r->count++ : MZ_SEARCH_KEPT_MAX - 1;

@@ -21,4 +21,3 @@ double mz_looks_evaluate(mz_looks *looks, const mz_point *point);
 /* The energy of a plan; INFINITY: refused, or the budget is spent and it was not seen before. */
 double mz_looks_at(mz_looks *looks, const mz_point *point);
 bool mz_looks_spent(const mz_looks *looks);
-mz_point mz_looks_draw(const mz_looks *looks, mz_rng *rng); /* uniform over the grid */

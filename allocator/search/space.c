@@ -60,6 +60,12 @@ mz_point mz_space_point(const mz_space *s, const mz_plan *plan) {
   return point;
 }
 
+mz_point mz_space_draw(const mz_space *s, mz_rng *rng) {
+  mz_point point = {{0}};
+  for (int a = 0; a < s->axes; a++) point.at[a] = (int16_t)mz_rng_below(rng, (uint32_t)s->count[a]);
+  return point;
+}
+
 bool mz_space_next(const mz_space *s, mz_point *point) {
   for (int a = s->axes - 1; a >= 0; a--) {
     if (++point->at[a] < s->count[a]) return true;

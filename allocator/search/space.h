@@ -2,6 +2,7 @@
  * that is no step, in the plan a search begins with, is one there. Knobs that pack stores stay: what that costs no model knows. */
 #pragma once
 #include "allocator/pipeline/allocation_settings.h"
+#include "base/maths/rng.h"
 
 enum { MZ_AXIS_MAX = 80 }; /* steps: 64 powers of two and what the start adds, or the devices */
 
@@ -21,5 +22,6 @@ void mz_space_init(mz_space *space, const mz_pipeline *pipeline, const mz_plan *
 int64_t mz_space_plans(const mz_space *space); /* INT64_MAX: that many or more */
 mz_plan mz_space_plan(const mz_space *space, const mz_point *point);
 mz_point mz_space_point(const mz_space *space, const mz_plan *plan); /* the nearest step on each axis */
+mz_point mz_space_draw(const mz_space *space, mz_rng *rng);          /* every point alike */
 /* The next point in lexicographic order; false after the last. Begins with a zeroed one. */
 bool mz_space_next(const mz_space *space, mz_point *point);

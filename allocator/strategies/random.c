@@ -19,8 +19,7 @@ static bool may_be_tried(const mz_situation *s, const mz_plan *plan) {
 
 static mz_plan draw(const mz_space *space, int number) {
   mz_rng rng = mz_stream_search(0, MZ_SEARCH_DRAWS, number);
-  mz_point point = {0};
-  for (int a = 0; a < space->axes; a++) point.at[a] = (int16_t)mz_rng_below(&rng, (uint32_t)space->count[a]);
+  const mz_point point = mz_space_draw(space, &rng);
   return mz_space_plan(space, &point);
 }
 

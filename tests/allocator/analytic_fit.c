@@ -73,24 +73,30 @@ static void test_a_fit_finds_how_far_stages_overlap(void **state) {
   }
 }
 
+/* Ten plans, two windows each. */
+static void fit_to_windows(const random_pipeline *r, mz_analytic *model) {
+  enum { WINDOWS = 20 };
+  mz_observation seen[WINDOWS];
+  for (int j = 0; j < WINDOWS; j++) {
+    const mz_plan plan = random_pipeline_plan(&r->pipeline, (uint64_t)(j / 2));
+    seen[j] = noisy(r, &plan, (uint64_t)j);
+  }
+  mz_analytic_init(model, &r->pipeline, r->pipeline.devices[0].cores);
+  mz_analytic_fit(model, seen, WINDOWS);
+}
+
 /* Plans that were not measured, by a model fitted to ten that were. */
 static void test_a_fit_predicts_other_plans(void **state) {
   (void)state;
-  enum { PIPELINES = 60, WINDOWS = 20, PLANS = 8 };
+  enum { PIPELINES = 60, PLANS = 8 };
   double errors[PIPELINES * PLANS];
   int n = 0, inside = 0;
   for (int i = 0; i < PIPELINES; i++) {
     random_pipeline r;
     random_pipeline_init(&r, (uint64_t)(500 + i), 8, 64);
     for (int s = 0; s < r.pipeline.stage_count; s++) random_pipeline_give_way(&r, s);
-    mz_observation seen[WINDOWS];
-    for (int j = 0; j < WINDOWS; j++) {
-      const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(j / 2));
-      seen[j] = noisy(&r, &plan, (uint64_t)j);
-    }
     mz_analytic model;
-    mz_analytic_init(&model, &r.pipeline, r.pipeline.devices[0].cores);
-    mz_analytic_fit(&model, seen, WINDOWS);
+    fit_to_windows(&r, &model);
     for (int j = 0; j < PLANS; j++, n++) {
       const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(100 + j));
       const double truth = simulate_units(&r.simulation, &plan, 50, 2).unit_s;
@@ -105,23 +111,17 @@ static void test_a_fit_predicts_other_plans(void **state) {
   assert_true(inside > 0.85 * n && inside < n);
 }
 
-/* Of plans that were not measured, on machines that are changed so. */
+/* Returns the median error for plans that were not measured, on machines that are changed so. */
 static double median_error(const char *name, void (*change)(random_pipeline *r)) {
-  enum { PIPELINES = 30, WINDOWS = 20, PLANS = 8 };
+  enum { PIPELINES = 30, PLANS = 8 };
   double errors[PIPELINES * PLANS];
   for (int i = 0; i < PIPELINES; i++) {
     random_pipeline r;
     random_pipeline_init(&r, (uint64_t)(500 + i), 16, 64);
     change(&r);
     r.simulation.machine.cores = r.pipeline.devices[0].cores;
-    mz_observation seen[WINDOWS];
-    for (int j = 0; j < WINDOWS; j++) {
-      const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(j / 2));
-      seen[j] = noisy(&r, &plan, (uint64_t)j);
-    }
     mz_analytic model;
-    mz_analytic_init(&model, &r.pipeline, r.pipeline.devices[0].cores);
-    mz_analytic_fit(&model, seen, WINDOWS);
+    fit_to_windows(&r, &model);
     for (int j = 0; j < PLANS; j++) {
       const mz_plan plan = random_pipeline_plan(&r.pipeline, (uint64_t)(100 + j));
       const double truth = simulate_units(&r.simulation, &plan, 50, 2).unit_s;

@@ -51,7 +51,7 @@ static void each_further_one_in_a_row_doubles_the_wait(void **state) {
   }
 }
 
-/* What was wrong may be right now: one more change, for every five per cent that the plan in force costs more or less. */
+/* A change that was wrong may be right now: one more is allowed for every five per cent that the plan in force costs more or less. */
 static void changed_costs_refill_it(void **state) {
   (void)state;
   mz_budget b = {0};

@@ -3,7 +3,7 @@
 
 /* ---- the champion ---- */
 
-/* Where it is ahead of T_ana by more than chance. */
+/* It has to be ahead of T_ana by more than chance. */
 static void test_the_champion_is_the_winner_of_its_last_contest(void **state) {
   (void)state;
   school s;

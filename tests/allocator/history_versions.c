@@ -28,11 +28,15 @@ static void make_older(const char *statements, int version) {
   run_sql("history.db", sql);
 }
 
+static void make_rows(int count) {
+  mz_history *history = open_history("history.db");
+  add_rows(history, 1, count);
+  mz_history_close(history);
+}
+
 static void test_an_older_version_is_brought_to_ours(void **state) {
   (void)state;
-  mz_history *history = open_history("history.db");
-  add_rows(history, 1, 4);
-  mz_history_close(history);
+  make_rows(4);
   make_older("UPDATE measurements SET unit_s = 10;"
              "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,2.5]}' WHERE id = 1;"
              "UPDATE measurements SET stages = '{\"evaluate\":[4,2,2,0,0,10]}' WHERE id = 2;"
@@ -48,44 +52,38 @@ static void test_an_older_version_is_brought_to_ours(void **state) {
   assert_int_equal(warnings, 0);
 }
 
-static void test_version_2_is_brought_to_ours(void **state) {
-  (void)state;
+/* Adds row `number` to the file and reads all there are: `number` of them, the last one whole; free() the result. */
+static mz_history_row *rows_with_one_more(int number) {
   const mz_pipeline p = bakery();
   mz_history *history = open_history("history.db");
-  add_rows(history, 1, 4);
-  mz_history_close(history);
-  make_older("", 2);
-  history = open_history("history.db");
-  mz_history_row row = row_of(5), *rows = NULL;
+  mz_history_row row = row_of(number), *rows = NULL;
   int count = 0;
   assert_int_equal(mz_history_add(history, &p, &row), MZ_OK);
   assert_int_equal(mz_history_read(history, &row.key, &p, 10, &rows, &count), MZ_OK);
-  assert_int_equal(count, 5);
-  assert_true(isnan(rows[0].observation.others) && rows[0].window == 0);
-  expect_row(&rows[4], &row);
-  free(rows);
+  assert_int_equal(count, number);
+  expect_row(&rows[number - 1], &row);
   mz_history_close(history);
+  return rows;
+}
+
+static void test_version_2_is_brought_to_ours(void **state) {
+  (void)state;
+  make_rows(4);
+  make_older("", 2);
+  mz_history_row *rows = rows_with_one_more(5);
+  assert_true(isnan(rows[0].observation.others) && rows[0].window == 0);
+  free(rows);
   assert_int_equal(warnings, 0);
 }
 
 static void test_version_3_is_brought_to_ours(void **state) {
   (void)state;
-  const mz_pipeline p = bakery();
-  mz_history *history = open_history("history.db");
-  add_rows(history, 1, 2);
-  mz_history_close(history);
+  make_rows(2);
   run_sql("history.db", "ALTER TABLE measurements DROP COLUMN training; PRAGMA user_version = 3");
-  history = open_history("history.db");
-  mz_history_row row = row_of(3), *rows = NULL;
-  int count = 0;
-  assert_int_equal(mz_history_add(history, &p, &row), MZ_OK);
-  assert_int_equal(mz_history_read(history, &row.key, &p, 10, &rows, &count), MZ_OK);
-  assert_int_equal(count, 3);
+  mz_history_row *rows = rows_with_one_more(3);
   assert_true(isnan(rows[0].observation.training.replay_fill) && isnan(rows[0].observation.training.score_slope));
   expect_same(rows[0].observation.others, 0.125);
-  expect_row(&rows[2], &row);
   free(rows);
-  mz_history_close(history);
   assert_int_equal(warnings, 0);
 }
 

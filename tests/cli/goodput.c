@@ -16,16 +16,6 @@
       "allocate.window=5", "--set", "eval.games=1", "--seed", "5"
 #define GOODPUT "--set", "allocate.objective=goodput"
 
-static char *read_text(const char *name) {
-  FILE *in = fopen(process_path(name), "rb");
-  if (!in) fail_msg("%s: no such file", name);
-  char *text = calloc(1, 1 << 22);
-  assert_non_null(text);
-  assert_true(fread(text, 1, (1 << 22) - 1, in) > 0);
-  fclose(in);
-  return text;
-}
-
 static void read_digest(const process *p, char out[17]) {
   cJSON *done = lines_at(p->out, -1);
   snprintf(out, 17, "%s", lines_string(done, "digest"));
@@ -38,7 +28,7 @@ enum { PHASES_MAX = 64 };
 static int loop_counts(const char *run, int out[PHASES_MAX]) {
   char name[128];
   snprintf(name, sizeof name, "%s/metrics.jsonl", run);
-  char *text = read_text(name);
+  char *text = process_text(name);
   int count = 0;
   for (int i = 0; i < lines_count(text); i++) {
     cJSON *line = lines_at(text, i);

@@ -13,16 +13,6 @@
 
 #define TINY "--preset", TEST_DATA "/cli/tiny.json", "--history", "none", "--seed", "5", "--json"
 
-static char *read_text(const char *name) {
-  FILE *in = fopen(process_path(name), "rb");
-  if (!in) fail_msg("%s: no such file", name);
-  char *text = calloc(1, 1 << 20);
-  assert_non_null(text);
-  assert_true(fread(text, 1, (1 << 20) - 1, in) > 0);
-  fclose(in);
-  return text;
-}
-
 static void write_text(const char *name, const char *text) {
   FILE *out = fopen(process_path(name), "wb");
   assert_non_null(out);
@@ -45,7 +35,7 @@ typedef struct change { /* from `round` on the knob has this value */
 
 /* Makes up a ledger from the first two lines of run "first": its changes are known whatever this machine makes of a run. */
 static void make_ledger(const char *name, const change *changes, int count) {
-  char *text = read_text("first/ledger.jsonl");
+  char *text = process_text("first/ledger.jsonl");
   cJSON *open = lines_at(text, 0), *decision = lines_at(text, 1), *plan = cJSON_GetObjectItem(decision, "plan");
   FILE *out = fopen(process_path(name), "wb");
   assert_non_null(out);
@@ -73,7 +63,7 @@ static char *done_digest(const process *p) {
 
 /* The round at which each section of the ledger begins, and a knob then. */
 static int starts(const char *ledger, const char *knob, int rounds[16], int values[16]) {
-  char *text = read_text(ledger);
+  char *text = process_text(ledger);
   int count = 0;
   for (int i = 0; i < lines_count(text); i++) {
     cJSON *line = lines_at(text, i);
@@ -164,7 +154,7 @@ static void refused(const char *env, const char *ledger, const char *set, int st
 
 /* The ledger of run "first" with one text in place of another. */
 static const char *changed_ledger(const char *from, const char *to) {
-  char *text = read_text("first/ledger.jsonl"), *at = strstr(text, from);
+  char *text = process_text("first/ledger.jsonl"), *at = strstr(text, from);
   assert_non_null(at);
   char *other = calloc(1, strlen(text) + strlen(to) + 1);
   assert_non_null(other);

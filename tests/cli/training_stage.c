@@ -1,4 +1,4 @@
-/* What a run's ledger says of how far training is, window by window. */
+/* A run's ledger says how far training is, window by window. */
 #include "tests/cli/support/lines.h"
 #include "tests/cli/support/process.h"
 #include <math.h>
@@ -23,14 +23,9 @@ static double number_or_nan(const cJSON *object, const char *key) {
   return cJSON_IsNull(item) ? NAN : cJSON_GetNumberValue(item);
 }
 
-/* Of every decision that has a window. */
+/* Reads every decision that has a window. */
 static int read_stages(const char *ledger, stage out[WINDOWS_MAX]) {
-  FILE *in = fopen(process_path(ledger), "rb");
-  assert_non_null(in);
-  char *text = calloc(1, 1 << 22);
-  assert_non_null(text);
-  assert_true(fread(text, 1, (1 << 22) - 1, in) > 0);
-  fclose(in);
+  char *text = process_text(ledger);
   int count = 0;
   for (int i = 0; i < lines_count(text); i++) {
     cJSON *line = lines_at(text, i);

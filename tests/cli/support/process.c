@@ -181,3 +181,14 @@ void assert_refused(const refusal *refusals, size_t count) {
   }
   process_free(&p);
 }
+
+char *process_text(const char *name) {
+  enum { MOST = 1 << 22 };
+  FILE *in = fopen(process_path(name), "rb");
+  if (!in) fail_msg("%s: no such file", name);
+  char *text = calloc(1, MOST);
+  assert_non_null(text);
+  assert_true(fread(text, 1, MOST - 1, in) > 0);
+  fclose(in);
+  return text;
+}

@@ -16,6 +16,8 @@ int process_remove_folder(void **state);
 const char *process_folder(void);
 /* The path of a name in the folder, in one of eight static buffers. */
 const char *process_path(const char *name);
+/* The whole of a file in the folder, at most 4 MiB, with a NUL; one that is missing or empty fails the test. free() it. */
+char *process_text(const char *name);
 
 /* Arguments without the program, NULL at the end. Waits for the end; returns the exit status. */
 int process_run(process *p, ...) __attribute__((sentinel));
