@@ -29,17 +29,21 @@ static void carve(mz_search *s, const mz_search_settings *settings, int actions,
   s->settings = *settings;
   s->latent_stride = latent_stride;
   s->slots = mz_search_tile(settings, actions, latent_stride, slots);
-  s->considered_max = settings->considered < actions ? (int)settings->considered : actions;
+  s->roots = (mz_roots){.considered_max = settings->considered < actions ? (int)settings->considered : actions,
+                        .dirichlet_alpha = (float)settings->dirichlet_alpha,
+                        .dirichlet_fraction = (float)settings->dirichlet_fraction,
+                        .gumbel_scale = (float)settings->gumbel_scale};
   s->tree = (mz_tree){
       .slots = s->slots, .nodes = (int)settings->simulations + 1, .actions = actions, .node_bytes = mz_tree_node_bytes(actions)};
   const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)actions;
   const bool gumbel = settings->algorithm == MZ_GUMBEL;
   mz_carve(carver, &s->tree.records, nodes, s->tree.node_bytes);
-  mz_carve(carver, &s->schedules, gumbel ? ((size_t)s->considered_max + 1) * (size_t)settings->simulations : 0, sizeof(int32_t));
-  mz_carve(carver, &s->root_logits, n * a, sizeof(float));
-  mz_carve(carver, &s->root_gumbel_logits, n * a, sizeof(float));
-  mz_carve(carver, &s->root_first, n, sizeof(int32_t));
-  mz_carve(carver, &s->root_considered, n, sizeof(int32_t));
+  mz_carve(carver, &s->roots.schedules, gumbel ? ((size_t)s->roots.considered_max + 1) * (size_t)settings->simulations : 0,
+           sizeof(int32_t));
+  mz_carve(carver, &s->roots.logits, n * a, sizeof(float));
+  mz_carve(carver, &s->roots.gumbel_logits, n * a, sizeof(float));
+  mz_carve(carver, &s->roots.first, n, sizeof(int32_t));
+  mz_carve(carver, &s->roots.considered, n, sizeof(int32_t));
   mz_carve(carver, &s->score, a, sizeof(float));
   int32_t **const counts[] = {&s->leaf, &s->row, &s->in, &s->action, &s->out};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) mz_carve(carver, counts[i], n, sizeof(int32_t));
@@ -86,10 +90,10 @@ void mz_search_count_cost(mz_search *s, bool on) { s->counting = on; }
 mz_search_cost mz_search_cost_read(const mz_search *s) { return s->cost; }
 
 static void plan_halving(mz_search *s, int simulations) {
-  if (s->settings.algorithm != MZ_GUMBEL || s->schedule_simulations == simulations) return;
-  for (int m = 0; m <= s->considered_max; m++)
-    mz_halving_schedule(m, simulations, s->schedules + (size_t)m * (size_t)simulations);
-  s->schedule_simulations = simulations;
+  if (s->settings.algorithm != MZ_GUMBEL || s->roots.schedule_simulations == simulations) return;
+  for (int m = 0; m <= s->roots.considered_max; m++)
+    mz_halving_schedule(m, simulations, s->roots.schedules + (size_t)m * (size_t)simulations);
+  s->roots.schedule_simulations = simulations;
 }
 
 /* Initial inference of n roots, one call for each stretch of observations that lie one behind the other. */
@@ -101,14 +105,14 @@ static mz_status evaluate_roots(mz_search *s, const mz_search_model *model, int 
     while (end < n &&
            (model->obs_bytes == 0 || (const char *)roots[end].observation == start + (size_t)(end - first) * model->obs_bytes))
       end++;
-    MZ_TRY(model->initial(model->context, end - first, start, s->out + first,
-                          s->policy + (size_t)first * (size_t)s->tree.actions, s->value + first));
+    MZ_TRY(model->initial(model->context, end - first, start, s->out + first, s->policy + (size_t)first * (size_t)s->tree.actions,
+                          s->value + first));
   }
   return MZ_OK;
 }
 
 static mz_status search_tile(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
-                        mz_root_result *results) {
+                             mz_root_result *results) {
   uint64_t started = s->counting ? mz_clock_ns() : 0;
   MZ_TRY(evaluate_roots(s, model, n, roots));
   if (s->counting) s->cost.model_ns += mz_clock_ns() - started;
@@ -131,7 +135,7 @@ static mz_status search_tile(mz_search *s, const mz_search_model *model, int n, 
 }
 
 mz_status mz_search_run(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
-                   mz_root_result *results) {
+                        mz_root_result *results) {
   MZ_ASSERT(model->actions == s->tree.actions && model->latent_stride == s->latent_stride);
   MZ_ASSERT(simulations >= 0 && simulations <= s->settings.simulations);
   if (simulations == 0) simulations = (int)s->settings.simulations;

@@ -1,4 +1,4 @@
-/* Models without a network, for the tests of the search: a latent is a 32-bit key. */
+/* Models without a network, for the tests of the search: a latent is a 32-bit key. Compiles as C and C++. */
 #pragma once
 #include <math.h>
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static inline void hash_answer(const hash_model *model, uint32_t key, int row, f
 
 static inline mz_status hash_initial(void *context, int n, const void *observations, const int32_t *out, float *policy,
                                      float *value) {
-  hash_model *model = context;
+  hash_model *model = (hash_model *)context;
   for (int i = 0; i < n; i++) {
     uint32_t key;
     memcpy(&key, (const char *)observations + 4 * (size_t)i, sizeof key);
@@ -47,7 +47,7 @@ static inline mz_status hash_initial(void *context, int n, const void *observati
 
 static inline mz_status hash_recurrent(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out,
                                        float *policy, float *value, float *reward) {
-  hash_model *model = context;
+  hash_model *model = (hash_model *)context;
   model->calls++;
   model->rows += n;
   for (int i = 0; i < n; i++) {
@@ -70,7 +70,11 @@ static inline mz_search_model hash_search_model(hash_model *model) {
 
 static inline mz_search_settings table_defaults(mz_algorithm algorithm, int simulations) {
   mz_search_settings settings;
-  mz_config config = {.tables = &mz_search_table, .table_count = 1, .values = &settings};
+  mz_config config;
+  memset(&config, 0, sizeof config);
+  config.tables = &mz_search_table;
+  config.table_count = 1;
+  config.values = &settings;
   mz_config_defaults(&config);
   settings.algorithm = algorithm;
   settings.simulations = simulations;
