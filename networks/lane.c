@@ -1,8 +1,6 @@
 #include "networks/lane.h"
 #include <string.h>
 
-const mz_lane mz_lane_cpu = {.backend = &mz_backend_cpu};
-
 mz_status mz_lane_open(mz_lane *lane, const mz_lane *where) {
   *lane = (mz_lane){.backend = where->backend, .device = where->device};
   return lane->backend->open == NULL ? MZ_OK : lane->backend->open(lane);

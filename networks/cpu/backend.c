@@ -162,6 +162,8 @@ static size_t node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient
   }
 }
 
+const mz_lane mz_lane_cpu = {.backend = &mz_backend_cpu};
+
 const mz_backend mz_backend_cpu = {
     .name = "cpu",
     .element_size = sizeof(float),

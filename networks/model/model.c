@@ -83,8 +83,8 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
 mz_status mz_model_check(const mz_model *model, const mz_lane *lane, bool trains) {
   const bool asks = trains ? model->train_bf16 : model->infer_bf16;
   if (!asks || lane->backend->halves == NULL || mz_lane_halves(lane)) return MZ_OK;
-  return mz_fail(MZ_E_CONFIG, "network.%s: this %s does not multiply bf16; use f32 (a run goes on so with --allow-numeric)",
-                 trains ? "training" : "inference", lane->backend == &mz_backend_cpu ? "processor" : "device");
+  return mz_fail(MZ_E_CONFIG, "network.%s: %s:%d does not multiply bf16; use f32 (a run goes on so with --allow-numeric)",
+                 trains ? "training" : "inference", lane->backend->name, lane->device);
 }
 
 mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent) {

@@ -1,4 +1,5 @@
-/* A backend runs the nodes of a tape. One struct of functions; `cpu` (float) and `ref` (double, for checking) implement it.
+/* A backend runs the nodes of a tape. One struct of functions; `cpu` (float), `ref` (double, for checking) and `cuda` (float,
+ * networks/module.h) implement it.
  * A backend has no state of its own: what a thread needs is its lane's (networks/lane.h), and what a node needs is prepared once,
  * when the tape is planned. */
 #pragma once
@@ -12,6 +13,7 @@ typedef struct mz_node mz_node;
 typedef struct mz_lane mz_lane;
 typedef struct mz_backend mz_backend;
 typedef struct mz_updater mz_updater;
+typedef struct mz_searcher mz_searcher;
 
 /* Brings a parameter into the form in which tapes read it, convolutions packed, matrices transposed, when it has changed: once
  * for all threads, different parameters at once from any. values: the parameter's; out: its place (mz_backend_layout); bf16: for
@@ -57,7 +59,8 @@ struct mz_backend {
   mz_pack *pack_forward, *pack_backward;
   /* Elements that a packed parameter takes; NULL: as many as its values. */
   int64_t (*packed_size)(const mz_param *param);
-  const mz_updater *updater; /* networks/update.h; NULL: there are no updates */
+  const mz_updater *updater;   /* networks/update.h; NULL: there are no updates */
+  const mz_searcher *searcher; /* selfplay/search/searcher.h: trees on the device; NULL: on CPUs */
 };
 
 /* Returns the elements of a packed parameter. */
