@@ -4,7 +4,7 @@
 #include "base/maths/rng_inline.h"
 #include "selfplay/search/simulation.h"
 
-/* The roots of all slots, apart from their nodes. The arrays lie where the search runs; functions change their contents alone. */
+/* The roots of all slots, apart from their nodes. The arrays lie where the search runs, in the memory of the CPU or of the GPU. */
 typedef struct mz_roots {
   float *logits;        /* [slots][actions]: −INFINITY where illegal */
   float *gumbel_logits; /* gumbel: [slots][actions]: g + logits − max, −INFINITY where illegal */
