@@ -7,8 +7,14 @@
 
 enum { MZ_TAPE_INDICES_MAX = 32, MZ_TAPE_NODES_MAX = 4096 };
 
+/* Where a tape runs, for backends that have several such places. */
+typedef struct mz_lane {
+  void *own; /* the backend's */
+} mz_lane;
+
 struct mz_tape {
   const mz_backend *backend;
+  mz_lane lane;
   const mz_params *params;
   int rows;
   bool with_backward, planned;
