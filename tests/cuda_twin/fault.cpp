@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static int device_armed;
-static bool is_set;
+static bool is_kernel_armed, is_set;
 static struct sigaction previous;
 
 static std::string &reason() {
@@ -23,11 +23,6 @@ void twin_fault_set(const std::string &why) {
   is_set = true;
 }
 
-void twin_fault_raise(const std::string &why) {
-  twin_fault_set(why);
-  twin_fiber_abandon();
-}
-
 bool twin_fault_is_set(void) { return is_set; }
 
 std::string twin_fault_take(void) {
@@ -35,14 +30,17 @@ std::string twin_fault_take(void) {
   return reason();
 }
 
-/* Work touched memory that is closed. It has all of its device's allocations, opened at the first touch. */
+/* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. */
 static void handle_work(const void *address) {
   twin_allocation *const touched = twin_allocation_find(address);
-  if (touched && touched->device == device_armed && !touched->is_open) return twin_memory_open(touched);
-  if (twin_fiber_is_guard(address)) twin_fault_raise("a thread's stack of 256 KiB is used up" + twin_kernel_place());
-  if (twin_kernel_is_shared_guard(address))
-    twin_fault_raise("access behind the block's dynamic shared memory" + twin_kernel_place());
-  twin_fault_raise("access to " + twin_address_describe(address) + twin_kernel_place());
+  if (touched && is_kernel_armed && touched->device == device_armed && !touched->is_open) return twin_memory_open(touched);
+  if (twin_fiber_is_guard(address))
+    twin_fault_set("a thread's stack of 256 KiB is used up" + twin_kernel_place());
+  else if (twin_kernel_is_shared_guard(address))
+    twin_fault_set("access behind the block's dynamic shared memory" + twin_kernel_place());
+  else
+    twin_fault_set("access to " + twin_address_describe(address) + twin_kernel_place());
+  twin_fiber_abandon();
 }
 
 /* The host touched device memory, or made a mistake that is none of the twin's. Only calls that a signal handler may make. */
@@ -82,7 +80,7 @@ static void use_signal_stack() {
 }
 
 /* Tests' frameworks install handlers of their own, or put ours back without its flags. */
-static void install_handler() {
+void twin_fault_listen(void) {
   struct sigaction now;
   sigaction(SIGSEGV, nullptr, &now);
   const bool is_ours = now.sa_sigaction == handle;
@@ -95,11 +93,12 @@ static void install_handler() {
   sigaction(SIGSEGV, &action, nullptr);
 }
 
-void twin_fault_arm(int device) {
-  install_handler();
+void twin_fault_arm(int device, bool is_kernel) {
+  twin_fault_listen();
   use_signal_stack();
   device_armed = device;
+  is_kernel_armed = is_kernel;
 }
 
 /* Before main, so that the host is told of device memory that it touches before any work ran. */
-__attribute__((constructor)) static void begin() { install_handler(); }
+__attribute__((constructor)) static void begin() { twin_fault_listen(); }

@@ -36,12 +36,13 @@ void twin_stream_destroy(CUstream_st *stream) {
   forget_if_empty(stream);
 }
 
-bool twin_stream_exists(cudaStream_t stream) {
+const char *twin_stream_check(cudaStream_t stream) {
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
-    twin_violate("the null stream was used; it waits for all others and they for it");
-    return false;
+    static const char why[] = "the null stream was used; it waits for all others and they for it";
+    twin_violate(why);
+    return why;
   }
-  return streams().count(stream) && !stream->is_destroyed;
+  return streams().count(stream) && !stream->is_destroyed ? nullptr : "no stream that was created and not destroyed";
 }
 
 cudaError_t twin_stream_push(CUstream_st *stream, const twin_op &op) {
