@@ -1,8 +1,8 @@
 #include "networks/cuda/elements.cuh"
-#include "networks/math/bf16.h"
+#include "networks/cuda/quads.cuh"
 #include "networks/math/gelu.h"
 
-enum { THREADS = 256, QUAD = 4 };
+enum { THREADS = 256 };
 
 /* ---- functions of one or two elements ---- */
 
@@ -10,7 +10,7 @@ struct sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 struct relu {
-  __device__ float operator()(float x) const { return 0.0f > x ? 0.0f : x; } /* NaN stays */
+  __device__ float operator()(float x) const { return mz_relu_of(x); }
 };
 struct gelu {
   __device__ float operator()(float x) const { return mz_gelu_inline(x); }
@@ -69,8 +69,7 @@ static __global__ void distribute(const float4 *dy, float4 *da, float4 *db, size
 static __global__ void round_to_bf16(const float4 *x, ushort4 *y, size_t count) {
   const size_t i = mz_cuda_thread();
   if (i >= count) return;
-  const float4 v = x[i];
-  y[i] = make_ushort4(mz_bf16_of_f32(v.x), mz_bf16_of_f32(v.y), mz_bf16_of_f32(v.z), mz_bf16_of_f32(v.w));
+  mz_quad_store((uint16_t *)(y + i), x[i]);
 }
 
 /* ---- nodes ---- */
@@ -83,7 +82,7 @@ typedef struct shape {
 } shape;
 
 static shape shape_of(const mz_tape *tape, const mz_node *node, int rows) {
-  const size_t count = (size_t)rows * (size_t)mz_cuda_output(tape, node)->stride / QUAD;
+  const size_t count = (size_t)rows * (size_t)mz_cuda_output(tape, node)->stride / MZ_QUAD;
   return {count, mz_cuda_blocks(count, THREADS), mz_cuda_lane_of(tape)->stream};
 }
 
