@@ -34,40 +34,40 @@ template <typename F> static __device__ float4 each(F f, float4 a, float4 b) {
 
 /* ---- kernels over quads ---- */
 
-template <typename F> static __global__ void map(F f, const float4 *x, float4 *y, size_t count) {
-  const size_t i = mz_cuda_thread();
+template <typename F> static __global__ void map(F f, const float4 *x, float4 *y, unsigned count) {
+  const unsigned i = mz_cuda_thread();
   if (i < count) y[i] = each(f, x[i]);
 }
 
-template <typename F> static __global__ void map_two(F f, const float4 *a, const float4 *b, float4 *y, size_t count) {
-  const size_t i = mz_cuda_thread();
+template <typename F> static __global__ void map_two(F f, const float4 *a, const float4 *b, float4 *y, unsigned count) {
+  const unsigned i = mz_cuda_thread();
   if (i < count) y[i] = each(f, a[i], b[i]);
 }
 
-static __device__ void store(float4 *dx, size_t i, float4 d, bool overwrite) { dx[i] = overwrite ? d : each(sum(), dx[i], d); }
+static __device__ void store(float4 *dx, unsigned i, float4 d, bool overwrite) { dx[i] = overwrite ? d : each(sum(), dx[i], d); }
 
-template <typename F> static __global__ void accumulate(F f, const float4 *dy, float4 *dx, size_t count, bool overwrite) {
-  const size_t i = mz_cuda_thread();
+template <typename F> static __global__ void accumulate(F f, const float4 *dy, float4 *dx, unsigned count, bool overwrite) {
+  const unsigned i = mz_cuda_thread();
   if (i < count) store(dx, i, each(f, dy[i]), overwrite);
 }
 
 template <typename F>
-static __global__ void accumulate_two(F f, const float4 *x, const float4 *dy, float4 *dx, size_t count, bool overwrite) {
-  const size_t i = mz_cuda_thread();
+static __global__ void accumulate_two(F f, const float4 *x, const float4 *dy, float4 *dx, unsigned count, bool overwrite) {
+  const unsigned i = mz_cuda_thread();
   if (i < count) store(dx, i, each(f, x[i], dy[i]), overwrite);
 }
 
 /* Both summands may be the same value: the second is written after the first. */
-static __global__ void distribute(const float4 *dy, float4 *da, float4 *db, size_t count, bool overwrite_a, bool overwrite_b) {
-  const size_t i = mz_cuda_thread();
+static __global__ void distribute(const float4 *dy, float4 *da, float4 *db, unsigned count, bool overwrite_a, bool overwrite_b) {
+  const unsigned i = mz_cuda_thread();
   if (i >= count) return;
   const float4 d = dy[i];
   if (da != nullptr) store(da, i, d, overwrite_a);
   if (db != nullptr) store(db, i, d, overwrite_b);
 }
 
-static __global__ void round_to_bf16(const float4 *x, ushort4 *y, size_t count) {
-  const size_t i = mz_cuda_thread();
+static __global__ void round_to_bf16(const float4 *x, ushort4 *y, unsigned count) {
+  const unsigned i = mz_cuda_thread();
   if (i >= count) return;
   mz_quad_store((uint16_t *)(y + i), x[i]);
 }
@@ -76,13 +76,13 @@ static __global__ void round_to_bf16(const float4 *x, ushort4 *y, size_t count) 
 
 /* Quads of the output's live rows, and who runs them. */
 typedef struct shape {
-  size_t count;
+  unsigned count;
   dim3 blocks;
   cudaStream_t stream;
 } shape;
 
 static shape shape_of(const mz_tape *tape, const mz_node *node, int rows) {
-  const size_t count = (size_t)rows * (size_t)mz_cuda_output(tape, node)->stride / MZ_QUAD;
+  const unsigned count = mz_cuda_entries(mz_cuda_output(tape, node), rows) / MZ_QUAD;
   return {count, mz_cuda_blocks(count, THREADS), mz_cuda_lane_of(tape)->stream};
 }
 

@@ -312,7 +312,7 @@ enum { AFFINE_THREADS = 256 };
 template <typename T>
 static __global__ void affine(const float *__restrict__ x, T *__restrict__ y, const float *__restrict__ scale,
                               const float *__restrict__ shift, unsigned count, unsigned channels, bool relu) {
-  const unsigned at = (unsigned)mz_cuda_thread() * MZ_QUAD;
+  const unsigned at = mz_cuda_thread() * MZ_QUAD;
   if (at >= count) return;
   const unsigned c = at % channels;
   const float4 z = mz_quad_add(mz_quad_multiply(mz_quad_load(x + at), mz_quad_load(scale + c)), mz_quad_load(shift + c));
@@ -321,7 +321,7 @@ static __global__ void affine(const float *__restrict__ x, T *__restrict__ y, co
 
 template <typename T> static mz_status run_affine(mz_tape *tape, const mz_node *node, int rows) {
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
-  const unsigned count = (unsigned)rows * (unsigned)x->stride;
+  const unsigned count = mz_cuda_entries(x, rows);
   MZ_CUDA_TRY(mz_launch(affine<T>, mz_cuda_blocks(count / MZ_QUAD, AFFINE_THREADS), dim3(AFFINE_THREADS), 0,
                         mz_cuda_lane_of(tape)->stream, mz_cuda_data(x), (T *)y->data, mz_cuda_parameter(tape, node->weight),
                         mz_cuda_parameter(tape, node->bias), count, (unsigned)tape->params->items[node->weight].columns,
