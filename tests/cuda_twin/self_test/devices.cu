@@ -1,0 +1,2 @@
+#include "self_test.h"
+int test_devices(void) { return 0; }
