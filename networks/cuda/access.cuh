@@ -21,6 +21,13 @@ static inline const mz_tape_value *mz_cuda_output(const mz_tape *tape, const mz_
 static inline float *mz_cuda_data(const mz_tape_value *value) { return (float *)value->data; }
 static inline float *mz_cuda_gradient(const mz_tape_value *value) { return (float *)value->gradient; }
 
+/* Entries of the leading rows of a value, padding included: kernels count them in 32 bits, which divide several times as fast. */
+static inline unsigned mz_cuda_entries(const mz_tape_value *value, int rows) {
+  const size_t count = (size_t)rows * (size_t)value->stride;
+  MZ_ASSERT(count <= UINT32_MAX / 2);
+  return (unsigned)count;
+}
+
 /* param −1: NULL. */
 static inline const float *mz_cuda_parameter(const mz_tape *tape, int param) {
   return param < 0 ? nullptr : (const float *)tape->weights + tape->params->items[param].packed;
@@ -35,7 +42,7 @@ static inline dim3 mz_cuda_blocks(size_t count, int threads) {
 }
 
 /* The number of a thread in its grid. */
-static inline __device__ size_t mz_cuda_thread(void) { return (size_t)blockIdx.x * blockDim.x + threadIdx.x; }
+static inline __device__ unsigned mz_cuda_thread(void) { return blockIdx.x * blockDim.x + threadIdx.x; }
 
 /* Unrolls the next loop so that its loads wait together. */
 #ifdef __CUDACC__

@@ -1,8 +1,8 @@
 #include "networks/cuda/elements.cuh"
-#include "networks/math/bf16.h"
+#include "networks/cuda/quads.cuh"
 #include "networks/math/gelu.h"
 
-enum { THREADS = 256, QUAD = 4 };
+enum { THREADS = 256 };
 
 /* ---- functions of one or two elements ---- */
 
@@ -10,7 +10,7 @@ struct sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 struct relu {
-  __device__ float operator()(float x) const { return 0.0f > x ? 0.0f : x; } /* NaN stays */
+  __device__ float operator()(float x) const { return mz_relu_of(x); }
 };
 struct gelu {
   __device__ float operator()(float x) const { return mz_gelu_inline(x); }
@@ -34,56 +34,55 @@ template <typename F> static __device__ float4 each(F f, float4 a, float4 b) {
 
 /* ---- kernels over quads ---- */
 
-template <typename F> static __global__ void map(F f, const float4 *x, float4 *y, size_t count) {
-  const size_t i = mz_cuda_thread();
+template <typename F> static __global__ void map(F f, const float4 *x, float4 *y, unsigned count) {
+  const unsigned i = mz_cuda_thread();
   if (i < count) y[i] = each(f, x[i]);
 }
 
-template <typename F> static __global__ void map_two(F f, const float4 *a, const float4 *b, float4 *y, size_t count) {
-  const size_t i = mz_cuda_thread();
+template <typename F> static __global__ void map_two(F f, const float4 *a, const float4 *b, float4 *y, unsigned count) {
+  const unsigned i = mz_cuda_thread();
   if (i < count) y[i] = each(f, a[i], b[i]);
 }
 
-static __device__ void store(float4 *dx, size_t i, float4 d, bool overwrite) { dx[i] = overwrite ? d : each(sum(), dx[i], d); }
+static __device__ void store(float4 *dx, unsigned i, float4 d, bool overwrite) { dx[i] = overwrite ? d : each(sum(), dx[i], d); }
 
-template <typename F> static __global__ void accumulate(F f, const float4 *dy, float4 *dx, size_t count, bool overwrite) {
-  const size_t i = mz_cuda_thread();
+template <typename F> static __global__ void accumulate(F f, const float4 *dy, float4 *dx, unsigned count, bool overwrite) {
+  const unsigned i = mz_cuda_thread();
   if (i < count) store(dx, i, each(f, dy[i]), overwrite);
 }
 
 template <typename F>
-static __global__ void accumulate_two(F f, const float4 *x, const float4 *dy, float4 *dx, size_t count, bool overwrite) {
-  const size_t i = mz_cuda_thread();
+static __global__ void accumulate_two(F f, const float4 *x, const float4 *dy, float4 *dx, unsigned count, bool overwrite) {
+  const unsigned i = mz_cuda_thread();
   if (i < count) store(dx, i, each(f, x[i], dy[i]), overwrite);
 }
 
 /* Both summands may be the same value: the second is written after the first. */
-static __global__ void distribute(const float4 *dy, float4 *da, float4 *db, size_t count, bool overwrite_a, bool overwrite_b) {
-  const size_t i = mz_cuda_thread();
+static __global__ void distribute(const float4 *dy, float4 *da, float4 *db, unsigned count, bool overwrite_a, bool overwrite_b) {
+  const unsigned i = mz_cuda_thread();
   if (i >= count) return;
   const float4 d = dy[i];
   if (da != nullptr) store(da, i, d, overwrite_a);
   if (db != nullptr) store(db, i, d, overwrite_b);
 }
 
-static __global__ void round_to_bf16(const float4 *x, ushort4 *y, size_t count) {
-  const size_t i = mz_cuda_thread();
+static __global__ void round_to_bf16(const float4 *x, ushort4 *y, unsigned count) {
+  const unsigned i = mz_cuda_thread();
   if (i >= count) return;
-  const float4 v = x[i];
-  y[i] = make_ushort4(mz_bf16_of_f32(v.x), mz_bf16_of_f32(v.y), mz_bf16_of_f32(v.z), mz_bf16_of_f32(v.w));
+  mz_quad_store((uint16_t *)(y + i), x[i]);
 }
 
 /* ---- nodes ---- */
 
 /* Quads of the output's live rows, and who runs them. */
 typedef struct shape {
-  size_t count;
+  unsigned count;
   dim3 blocks;
   cudaStream_t stream;
 } shape;
 
 static shape shape_of(const mz_tape *tape, const mz_node *node, int rows) {
-  const size_t count = (size_t)rows * (size_t)mz_cuda_output(tape, node)->stride / QUAD;
+  const unsigned count = mz_cuda_entries(mz_cuda_output(tape, node), rows) / MZ_QUAD;
   return {count, mz_cuda_blocks(count, THREADS), mz_cuda_lane_of(tape)->stream};
 }
 

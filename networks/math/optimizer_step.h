@@ -35,3 +35,6 @@ MZ_SHARED void mz_sgd_inline(const mz_step_factors *f, float decay, float gradie
 
 /* Takes over the share of a batch's statistic. */
 MZ_SHARED void mz_statistic_inline(float share, float statistic, float *value) { *value += share * (statistic - *value); }
+
+/* The average of weights over updates follows the value. */
+MZ_SHARED void mz_average_inline(float decay, float value, float *average) { *average += (1 - decay) * (value - *average); }

@@ -1,7 +1,8 @@
 /* One simulation of one slot: select → (the model's answers) → expand → back up. Shared with GPUs (base/shared.h): a CPU runs slot
  * by slot and gives batch rows to the slots that need one, a GPU runs a thread for each slot, whose row is the slot's number.
  *
- * The functions are inlined where they are called, so that loops over a constant number of actions unroll. */
+ * Selection and back-up are always inlined: where a slot's number of actions is a constant, their loops unroll. Expansion is faster
+ * where the compiler may keep it apart. */
 #pragma once
 #include "selfplay/search/score.h"
 
@@ -79,8 +80,7 @@ MZ_SHARED void mz_edges_visit(mz_edges edges, int actions, int action, float q) 
 }
 
 /* Writes the model's answers (policy: logits, [actions]) into the leaf of a selection that has a parent. */
-MZ_SHARED __attribute__((always_inline)) void mz_simulation_expand(mz_slot slot, int32_t leaf, const float *policy, float value,
-                                                                   float reward) {
+MZ_SHARED void mz_simulation_expand(mz_slot slot, int32_t leaf, const float *policy, float value, float reward) {
   mz_tree_node *node = mz_tree_beside(slot.root, leaf, mz_tree_node_bytes(slot.actions));
   const mz_edges edges = mz_tree_edges(node, slot.actions);
   node->value = node->raw_value = value;

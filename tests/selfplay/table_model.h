@@ -1,4 +1,4 @@
-/* Models without a network, for the tests of the search: a latent is one float that holds a 32-bit key. */
+/* Models without a network, for the tests of the search: a latent is one float that holds a 32-bit key. Compiles as C and C++. */
 #pragma once
 #include <math.h>
 #include <setjmp.h>
@@ -38,13 +38,13 @@ static inline void hash_initial(void *context, int n, const void *observations, 
     uint32_t key;
     memcpy(&key, (const char *)observations + 4 * (size_t)i, sizeof key);
     memcpy(&pool[out[i]], &key, sizeof key);
-    hash_answer(context, key, i, policy, value);
+    hash_answer((const hash_model *)context, key, i, policy, value);
   }
 }
 
 static inline void hash_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
                                   float *policy, float *value, float *reward) {
-  hash_model *model = context;
+  hash_model *model = (hash_model *)context;
   model->calls++;
   model->rows += n;
   for (int i = 0; i < n; i++) {
@@ -68,7 +68,11 @@ static inline mz_search_model hash_search_model(hash_model *model) {
 
 static inline mz_search_settings table_defaults(mz_algorithm algorithm, int simulations) {
   mz_search_settings settings;
-  mz_config config = {.tables = &mz_search_table, .table_count = 1, .values = &settings};
+  mz_config config;
+  memset(&config, 0, sizeof config);
+  config.tables = &mz_search_table;
+  config.table_count = 1;
+  config.values = &settings;
   mz_config_defaults(&config);
   settings.algorithm = algorithm;
   settings.simulations = simulations;
