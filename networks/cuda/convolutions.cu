@@ -170,7 +170,7 @@ int mz_cuda_convolution_rows(const mz_cuda_convolution *convolution, int rows) {
 mz_status mz_cuda_convolution_run(mz_cuda_convolution *convolution, const mz_cuda_lane *lane, int rows,
                                   const mz_cuda_conv_data *data) {
   int64_t ids[MZ_CUDA_CONV_RESULT];
-  const void *pointers[MZ_CUDA_CONV_RESULT];
+  void *pointers[MZ_CUDA_CONV_RESULT];
   int64_t count = 0;
   mz_status status = MZ_OK;
   mz_cudnn_descriptors owned = {};

@@ -44,9 +44,9 @@ void mz_cuda_convolution_free(mz_cuda_convolution *convolution);
 mz_cuda_conv_form mz_cuda_convolution_form(const mz_cuda_convolution *convolution);
 
 /* The data of a graph's tensors by what names them (MZ_CUDA_CONV_X …), on the lane's device, aligned to 16 bytes, of as many rows as the
- * most. A SEPARATE graph has neither bias nor add; its result is f32. */
+ * most; NULL: the graph has no such tensor. A SEPARATE graph has neither bias nor add; its result is f32. */
 typedef struct mz_cuda_conv_data {
-  const void *tensors[MZ_CUDA_CONV_RESULT + 1];
+  void *tensors[MZ_CUDA_CONV_RESULT + 1];
 } mz_cuda_conv_data;
 
 /* Returns how many rows a run of `rows` reads and writes. For weight gradients those beyond `rows` must be 0. */

@@ -1,4 +1,5 @@
 #include "networks/cuda/gradients.cuh"
+#include "networks/math/bf16.h"
 
 enum { THREADS = 256, SLICE = 16, TEAMS = THREADS / SLICE, CHUNK = 16 * TEAMS };
 
@@ -19,6 +20,16 @@ static __global__ void accumulate(const float *from, float *to, size_t count, bo
 
 mz_status mz_cuda_accumulate(const mz_cuda_lane *lane, const float *from, float *to, size_t count, bool overwrite) {
   MZ_CUDA_TRY(mz_launch(accumulate, mz_cuda_blocks(count, THREADS), dim3(THREADS), 0, lane->stream, from, to, count, overwrite));
+  return MZ_OK;
+}
+
+static __global__ void round_to_bf16(const float *from, uint16_t *to, size_t count) {
+  const size_t i = mz_cuda_thread();
+  if (i < count) to[i] = mz_bf16_of_f32(from[i]);
+}
+
+mz_status mz_cuda_round_to_bf16(const mz_cuda_lane *lane, const float *from, uint16_t *to, size_t count) {
+  MZ_CUDA_TRY(mz_launch(round_to_bf16, mz_cuda_blocks(count, THREADS), dim3(THREADS), 0, lane->stream, from, to, count));
   return MZ_OK;
 }
 
