@@ -101,8 +101,8 @@ MZ_SHARED double mz_exp_inline(double x) {
   const double p = (q * (r * r) + r) + 1.0;
   /* 2^n in two factors: n reaches past the exponents of doubles at both ends (subnormal results; p < 1 below infinity) */
   const int64_t exponent = (int64_t)(mz_bits_of_f64(t) - mz_bits_of_f64(magic));
-  const int64_t middle = exponent >> 1;
-  const double y = p * mz_f64_of_bits((uint64_t)(middle + 1023) << 52) * mz_f64_of_bits((uint64_t)(exponent - middle + 1023) << 52);
+  const int64_t half = exponent >> 1;
+  const double y = p * mz_f64_of_bits((uint64_t)(half + 1023) << 52) * mz_f64_of_bits((uint64_t)(exponent - half + 1023) << 52);
   return x == x ? y : x;
 }
 
@@ -161,9 +161,9 @@ MZ_SHARED void mz_sincos_inline(double x, double *sine, double *cosine) {
   C = C * z + -0x1.6c16c16c15140p-10;
   C = C * z + 0x1.555555555554cp-5;
   /* what 1 − z/2 loses when rounded is put back */
-  const double half_square = 0.5 * z;
-  const double head = 1.0 - half_square;
-  const double c = head + (((1.0 - head) - half_square) + (C * (z * z) - r * tail));
+  const double half = 0.5 * z;
+  const double head = 1.0 - half;
+  const double c = head + (((1.0 - head) - half) + (C * (z * z) - r * tail));
 
   const uint64_t quadrant = mz_bits_of_f64(t); /* its two low bits */
   /* Odd quadrants swap the two, by bits: a comparison of 64-bit integers would keep SSE2 from vectorising this. */
