@@ -12,6 +12,6 @@ typedef struct mz_cuda_lane {
   cudnnHandle_t dnn;
   void *workspace; /* of the libraries' calls, one after the other */
   size_t workspace_bytes;
-  bool halves; /* the device multiplies bf16: compute capability 8.0 on */
+  bool halves;                      /* the device multiplies bf16: compute capability 8.0 on */
   int processors, shared_bytes_max; /* multiprocessors; dynamic shared memory that a block may ask for */
 } mz_cuda_lane;

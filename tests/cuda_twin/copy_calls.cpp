@@ -1,0 +1,100 @@
+#include "graph.h"
+#include "memory.h"
+#include "state.h"
+#include "stream.h"
+#include <cstring>
+
+/* What CUDA knows of memory by its address. */
+static bool is_on_device(const void *pointer) {
+  const twin_allocation *const found = twin_allocation_find(pointer);
+  return found && found->device != TWIN_PINNED_DEVICE;
+}
+static bool is_pageable(const void *pointer) { return !twin_allocation_find(pointer); }
+
+/* Returns why the copy is not of its kind, or goes out of bounds, or "". */
+static std::string copy_check(const void *to, const void *from, size_t bytes, cudaMemcpyKind kind, int device) {
+  static const struct { bool to_device, from_device; } kinds[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+  if (kind != cudaMemcpyDefault && (kind < 0 || kind > 3)) return twin_format("kind %d", (int)kind);
+  if (kind != cudaMemcpyDefault && is_on_device(to) != kinds[kind].to_device)
+    return twin_format("kind %d, but the destination is %s", (int)kind, twin_address_describe(to).c_str());
+  if (kind != cudaMemcpyDefault && is_on_device(from) != kinds[kind].from_device)
+    return twin_format("kind %d, but the source is %s", (int)kind, twin_address_describe(from).c_str());
+  std::string why = is_pageable(to) ? "" : twin_range_check({to, bytes}, device);
+  if (why.empty() && !is_pageable(from)) why = twin_range_check({from, bytes}, device);
+  if (why.empty() &&
+      (twin_memory_is_device_region(to) ? is_pageable(to) : twin_memory_is_device_region(from) && is_pageable(from)))
+    why = "memory that is not allocated: " + twin_address_describe(twin_memory_is_device_region(to) ? to : from);
+  return why;
+}
+
+static void count_copy(const void *to, const void *from, size_t bytes) {
+  twin_counters &counters = twin().counters;
+  if (is_on_device(to) && is_on_device(from))
+    counters.copies_on_device++, counters.bytes_on_device += bytes;
+  else if (is_on_device(to))
+    counters.copies_to_device++, counters.bytes_to_device += bytes;
+  else
+    counters.copies_to_host++, counters.bytes_to_host += bytes;
+}
+
+static twin_op copy_describe(void *to, const void *from, size_t bytes) {
+  twin_op op;
+  op.name = "cudaMemcpyAsync";
+  if (!is_pageable(to)) op.ranges.push_back({to, bytes});
+  if (!is_pageable(from)) op.ranges.push_back({from, bytes});
+  op.work = [to, from, bytes] {
+    count_copy(to, from, bytes);
+    memcpy(to, from, bytes);
+  };
+  if (is_pageable(from)) { /* staged: read now, written later */
+    const auto staged =
+        std::make_shared<std::vector<unsigned char>>((const unsigned char *)from, (const unsigned char *)from + bytes);
+    op.work = [to, staged, bytes] {
+      count_copy(to, staged->data(), bytes);
+      memcpy(to, staged->data(), bytes);
+    };
+  }
+  return op;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  TWIN_CALL(call);
+  TWIN_FIND_STREAM(call, stream);
+  if (bytes == 0) return cudaSuccess;
+  const std::string why = copy_check(to, from, bytes, kind, stream->device);
+  if (!why.empty()) return call.fail(cudaErrorInvalidValue, "%s", why.c_str());
+  if (stream->capture && (is_pageable(to) || is_pageable(from))) {
+    stream->capture->is_invalid = true;
+    return call.fail(cudaErrorStreamCaptureUnsupported, "a copy of pageable memory in a capture");
+  }
+  const bool waits = is_pageable(to);
+  TWIN_TRY(call, twin_stream_push(stream, copy_describe(to, from, bytes)));
+  if (!waits) return cudaSuccess;
+  twin().counters.implicit_synchronizations++;
+  TWIN_TRY(call, twin_stream_run(stream));
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
+  TWIN_CALL(call);
+  TWIN_FIND_STREAM(call, stream);
+  if (bytes == 0) return cudaSuccess;
+  const std::string why = twin_range_check({to, bytes}, stream->device);
+  if (!why.empty()) return call.fail(cudaErrorInvalidValue, "%s", why.c_str());
+  twin_op op;
+  op.name = __func__;
+  op.ranges = {{to, bytes}};
+  op.work = [to, value, bytes] {
+    twin().counters.fills++;
+    twin().counters.bytes_filled += bytes;
+    memset(to, value, bytes);
+  };
+  TWIN_TRY(call, twin_stream_push(stream, op));
+  return cudaSuccess;
+}
+
+/* Those without a stream use the null stream, which is refused. */
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+}
+cudaError_t cudaMemset(void *to, int value, size_t bytes) { return cudaMemsetAsync(to, value, bytes, nullptr); }

@@ -1,0 +1,104 @@
+#include "fault.h"
+#include "fiber.h"
+#include "kernel.h"
+#include "memory.h"
+#include "state.h"
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+static int device_armed;
+static bool is_kernel_armed, is_set;
+static struct sigaction previous;
+
+static std::string &reason() {
+  static auto &text = *new std::string();
+  return text;
+}
+
+void twin_fault_set(const std::string &why) {
+  reason() = why;
+  is_set = true;
+}
+
+bool twin_fault_is_set(void) { return is_set; }
+
+std::string twin_fault_take(void) {
+  is_set = false;
+  return reason();
+}
+
+/* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. */
+static void handle_work(const void *address) {
+  twin_allocation *const touched = twin_allocation_find(address);
+  if (touched && is_kernel_armed && touched->device == device_armed && !touched->is_open) return twin_memory_open(touched);
+  if (twin_fiber_is_guard(address))
+    twin_fault_set("a thread's stack of 256 KiB is used up" + twin_kernel_place());
+  else if (twin_kernel_is_shared_guard(address))
+    twin_fault_set("access behind the block's dynamic shared memory" + twin_kernel_place());
+  else
+    twin_fault_set("access to " + twin_address_describe(address) + twin_kernel_place());
+  twin_fiber_abandon();
+}
+
+/* The host touched device memory, or made a mistake that is none of the twin's. Only calls that a signal handler may make. */
+static void handle_host(int signal, siginfo_t *info, void *context) {
+  if (twin_memory_is_device_region(info->si_addr)) {
+    static const char text[] =
+        "cuda twin: violation: the host accessed device memory, or pinned memory after it was freed, outside of kernels, "
+        "copies and library calls\n";
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) abort();
+  }
+  if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(signal, info, context);
+  sigaction(signal, &previous, nullptr); /* the access is tried again, and ends the process */
+}
+
+static void handle(int signal, siginfo_t *info, void *context) {
+  if (twin_is_running && twin_fiber_is_running())
+    handle_work(info->si_addr);
+  else
+    handle_host(signal, info, context);
+}
+
+/* Handlers need a stack of their own where a fiber's is used up. */
+static void use_signal_stack() {
+  stack_t now;
+  sigaltstack(nullptr, &now);
+  if (!(now.ss_flags & SS_DISABLE)) return;
+  static thread_local struct signal_stack {
+    void *memory = malloc(64 << 10);
+    ~signal_stack() {
+      const stack_t none = {nullptr, SS_DISABLE, 0};
+      sigaltstack(&none, nullptr);
+      free(memory);
+    }
+  } stack;
+  const stack_t own = {stack.memory, 0, 64 << 10};
+  sigaltstack(&own, nullptr);
+}
+
+/* Tests' frameworks install handlers of their own, or put ours back without its flags. */
+void twin_fault_listen(void) {
+  struct sigaction now;
+  sigaction(SIGSEGV, nullptr, &now);
+  const bool is_ours = now.sa_sigaction == handle;
+  if (is_ours && (now.sa_flags & SA_SIGINFO)) return;
+  if (!is_ours) previous = now;
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigaction(SIGSEGV, &action, nullptr);
+}
+
+void twin_fault_arm(int device, bool is_kernel) {
+  twin_fault_listen();
+  use_signal_stack();
+  device_armed = device;
+  is_kernel_armed = is_kernel;
+}
+
+/* Before main, so that the host is told of device memory that it touches before any work ran. */
+__attribute__((constructor)) static void begin() { twin_fault_listen(); }

@@ -1,0 +1,17 @@
+/* Faults of work: an access that no device would allow, or misuse that the twin found. The work ends where it is. */
+#pragma once
+#include <string>
+
+/* Makes the twin hear of accesses to memory that is closed, also where a test's framework has handlers of its own. */
+void twin_fault_listen(void);
+
+/* Lets work of `device` run on this thread. A kernel's accesses open allocations of that device; any other work has been given what it
+ * may touch. */
+void twin_fault_arm(int device, bool is_kernel);
+
+/* Gives the work that runs this fault; a fiber then leaves by twin_fiber_abandon, once no string of its own lives. */
+void twin_fault_set(const std::string &why);
+
+/* Returns whether work has faulted since the last take, which returns why. */
+bool twin_fault_is_set(void);
+std::string twin_fault_take(void);

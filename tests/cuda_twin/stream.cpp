@@ -1,0 +1,158 @@
+#include "stream.h"
+#include "graph.h"
+#include "state.h"
+#include "work.h"
+#include <chrono>
+#include <cstdio>
+#include <set>
+
+static std::set<CUstream_st *> &streams() { /* the destroyed ones that have work, too */
+  static auto &set = *new std::set<CUstream_st *>();
+  return set;
+}
+static std::vector<CUstream_st *> &
+order() { /* as `streams`, in the order of creation, which chance may not depend on addresses for */
+  static auto &list = *new std::vector<CUstream_st *>();
+  return list;
+}
+
+CUstream_st *twin_stream_create(int device) {
+  CUstream_st *const made = new CUstream_st{device, {}, nullptr, false};
+  streams().insert(made);
+  order().push_back(made);
+  return made;
+}
+
+static void forget_if_empty(CUstream_st *stream) {
+  if (!stream->is_destroyed || !stream->ops.empty()) return;
+  streams().erase(stream);
+  for (size_t i = 0; i < order().size(); i++)
+    if (order()[i] == stream) order().erase(order().begin() + (long)i);
+  delete stream;
+}
+
+void twin_stream_destroy(CUstream_st *stream) {
+  stream->is_destroyed = true;
+  forget_if_empty(stream);
+}
+
+const char *twin_stream_check(cudaStream_t stream) {
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
+    static const char why[] = "the null stream was used; it waits for all others and they for it";
+    twin_violate(why);
+    return why;
+  }
+  return streams().count(stream) && !stream->is_destroyed ? nullptr : "no stream that was created and not destroyed";
+}
+
+cudaError_t twin_stream_push(CUstream_st *stream, const twin_op &op) {
+  if (twin().sticky[(size_t)stream->device] != cudaSuccess) return twin().sticky[(size_t)stream->device];
+  if (stream->capture) return twin_capture_record(stream, op);
+  stream->ops.push_back(op);
+  return cudaSuccess;
+}
+
+static bool is_ready(const CUstream_st *stream) {
+  return !stream->ops.empty() && (!stream->ops.front().waits || stream->ops.front().waits->is_done);
+}
+
+static void complete(const twin_op &op) {
+  if (!op.records) return;
+  op.records->is_done = true;
+  op.records->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/* Runs the stream's first operation, or one node of it where it is a graph; `stream` may be gone afterwards. */
+static void step(CUstream_st *stream) {
+  const twin_op op = stream->ops.front();
+  const twin_op *const part = op.graph ? twin_graph_next(op.graph.get()) : &op;
+  if (part) twin_work_run(*part, stream->device);
+  if (twin().sticky[(size_t)stream->device] != cudaSuccess) return twin_stream_drop(stream->device);
+  if (op.graph && op.graph->remaining > 0) return;
+  complete(op);
+  stream->ops.pop_front();
+  forget_if_empty(stream);
+}
+
+/* Returns the stream that must move first for `stream` to move. */
+static CUstream_st *blocker(CUstream_st *stream) {
+  while (!is_ready(stream)) stream = stream->ops.front().waits->stream;
+  return stream;
+}
+
+/* Runs one operation: of `stream` or what it waits for, or where everything shall mix, of any stream that can. */
+static void step_towards(CUstream_st *stream, bool mixes) {
+  if (!mixes) return step(blocker(stream));
+  std::vector<CUstream_st *> able;
+  for (CUstream_st *candidate : order())
+    if (is_ready(candidate)) able.push_back(candidate);
+  step(able[twin_random(able.size())]);
+}
+
+/* Half of the time nothing runs that is not asked for; else streams mix. */
+static bool choose_mixing() { return twin_random(2) == 0; }
+
+static cudaError_t finish(int device) {
+  twin_work_close();
+  if (twin().sticky[(size_t)device] != cudaSuccess) twin_stream_drop(device);
+  return twin().sticky[(size_t)device];
+}
+
+cudaError_t twin_stream_run(CUstream_st *stream) {
+  const bool mixes = choose_mixing();
+  const int device = stream->device;
+  /* A stream that is destroyed is nobody's to wait for but the device's, which looks it up again each time. */
+  while (streams().count(stream) && !stream->ops.empty()) step_towards(stream, mixes);
+  return finish(device);
+}
+
+cudaError_t twin_record_run(const std::shared_ptr<twin_record> &record, int device) {
+  const bool mixes = choose_mixing();
+  while (!record->is_done) step_towards(record->stream, mixes);
+  return finish(device);
+}
+
+static CUstream_st *busy_stream(int device) {
+  std::vector<CUstream_st *> busy;
+  for (CUstream_st *stream : order())
+    if (stream->device == device && !stream->ops.empty()) busy.push_back(stream);
+  return busy.empty() ? nullptr : busy[twin_random(busy.size())];
+}
+
+cudaError_t twin_device_run(int device) {
+  const bool mixes = choose_mixing();
+  while (CUstream_st *stream = busy_stream(device)) step_towards(stream, mixes);
+  return finish(device);
+}
+
+void twin_stream_nudge(CUstream_st *stream) {
+  const int device = stream->device;
+  for (uint64_t steps = twin_random(4); steps > 0 && !stream->ops.empty(); steps--) step_towards(stream, false);
+  finish(device);
+}
+
+bool twin_stream_touches(const void *pointer, size_t bytes) {
+  const char *const start = (const char *)pointer, *const end = start + bytes;
+  for (const CUstream_st *stream : streams())
+    for (const twin_op &op : stream->ops)
+      for (const twin_range &range : op.ranges)
+        if ((const char *)range.pointer < end && (const char *)range.pointer + range.bytes > start) return true;
+  return false;
+}
+
+void twin_stream_drop(int device) {
+  const std::vector<CUstream_st *> all = order();
+  for (CUstream_st *stream : all) {
+    if (stream->device != device) continue;
+    for (const twin_op &op : stream->ops) complete(op); /* nobody waits for what never comes */
+    stream->ops.clear();
+    forget_if_empty(stream);
+  }
+}
+
+bool twin_stream_list(void) {
+  for (const CUstream_st *stream : order())
+    fprintf(stderr, "cuda twin: leaked: a stream%s, with %zu operations that never ran\n",
+            stream->is_destroyed ? ", destroyed" : "", stream->ops.size());
+  return !order().empty();
+}

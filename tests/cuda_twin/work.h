@@ -1,0 +1,8 @@
+/* Runs what an operation has to do. The lock is held. */
+#pragma once
+#include "stream.h"
+
+/* Runs the kernel, the work or nothing; a fault becomes the device's sticky error, and a violation. */
+void twin_work_run(const twin_op &op, int device);
+/* Makes device memory unreadable again; what was written outside of allocations is a fault, too. */
+void twin_work_close(void);
