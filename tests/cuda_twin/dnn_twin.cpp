@@ -19,6 +19,7 @@ namespace {
 std::mutex lock; /* guards what lives */
 std::set<const void *> handles;
 std::set<const void *> descriptors;
+long plans;
 thread_local std::string last_error;
 
 bool is_handle(cudnnHandle_t handle) {
@@ -132,6 +133,11 @@ cudnnStatus_t finalize(dnn_descriptor *d) {
   }
 }
 
+void count_plan(void) {
+  const std::lock_guard<std::mutex> held(lock);
+  plans++;
+}
+
 /* ---- reading ---- */
 
 cudnnStatus_t give_descriptors(const std::vector<dnn_reference> &from, int64_t most, int64_t *count, void *to) {
@@ -154,6 +160,11 @@ template <typename T> cudnnStatus_t give(const std::vector<T> &from, int64_t mos
 }
 
 } // namespace
+
+long twin_dnn_plans(void) {
+  const std::lock_guard<std::mutex> held(lock);
+  return plans;
+}
 
 dnn_reference *dnn_handle_read(cudnnBackendDescriptor_t handle) {
   const std::lock_guard<std::mutex> held(lock);
@@ -249,6 +260,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   if (!dnn_descriptor_is_complete(found->get())) return dnn_refuse(CUDNN_STATUS_BAD_PARAM, "an attribute is missing");
   const cudnnStatus_t status = finalize(found->get());
   (*found)->finalized = status == CUDNN_STATUS_SUCCESS;
+  if ((*found)->finalized && (*found)->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) count_plan();
   return status;
 }
 

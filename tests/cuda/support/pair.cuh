@@ -34,6 +34,7 @@ typedef struct tape_pair {
   std::map<const void *, void *> memory;       /* of values and lists, by where they would be on the host */
   std::vector<double> weights, gradients;      /* of the reference */
   std::vector<std::vector<float>> data, seeds; /* by value: what is made up for data and gradients; empty: nothing is */
+  std::vector<std::vector<double>> wanted;     /* by value: what the reference wrote */
   std::vector<std::vector<int32_t>> indices;
 } tape_pair;
 
@@ -49,14 +50,16 @@ void pair_close(tape_pair *pair);
 /* Runs rows `from` … of what was made up as the device's first rows; everything else that the device has is NaN. */
 void pair_forward(tape_pair *pair, int from, int rows);
 void pair_backward(tape_pair *pair, int from, int rows);
-/* The reference's; values that forward wrote there are then the device's, so that both have the same signs. */
+/* The reference's, after the device's: once a node has run, the reference takes over what the device has, so that later nodes read the same
+ * and signs agree. */
 void pair_reference_forward(tape_pair *pair, int rows);
 void pair_reference_backward(tape_pair *pair, int rows);
 
 /* The first `rows` rows of a value's data or gradient on the device, as bytes and as numbers. */
 std::vector<unsigned char> pair_bytes(const tape_pair *pair, int value, bool gradient, int rows);
 std::vector<double> pair_numbers(const tape_pair *pair, int value, bool gradient, int rows);
-std::vector<double> pair_reference_numbers(const tape_pair *pair, int value, bool gradient, int rows);
+/* The reference's. */
+std::vector<double> pair_wanted(const tape_pair *pair, int value, bool gradient, int rows);
 std::vector<float> pair_parameter_gradient(const tape_pair *pair, int param);
 
 /* ‖found − wanted‖ / ‖wanted‖. */

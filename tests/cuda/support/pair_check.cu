@@ -28,17 +28,16 @@ static bool is_tested(const tape_pair *pair, int node) { return pair->device->no
 /* The node behind a ReLU's output clears its gradient in place; the reference's may not. */
 static std::vector<double> wanted_gradient(const tape_pair *pair, int value, int rows) {
   const mz_node *node = &pair->reference->nodes[value];
-  std::vector<double> wanted = pair_reference_numbers(pair, value, true, rows);
+  std::vector<double> wanted = pair_wanted(pair, value, true, rows);
   if (!is_tested(pair, value) || node->activation != MZ_RELU) return wanted;
-  const std::vector<double> y = pair_reference_numbers(pair, value, false, rows);
+  const std::vector<double> y = pair_numbers(pair, value, false, rows);
   for (size_t i = 0; i < wanted.size(); i++) wanted[i] = y[i] > 0.0 ? wanted[i] : 0.0;
   return wanted;
 }
 
 static void compare(const tape_pair *pair, int value, bool gradient, int rows) {
-  const double off =
-      pair_distance(pair_numbers(pair, value, gradient, rows),
-                    gradient ? wanted_gradient(pair, value, rows) : pair_reference_numbers(pair, value, false, rows));
+  const double off = pair_distance(pair_numbers(pair, value, gradient, rows),
+                                   gradient ? wanted_gradient(pair, value, rows) : pair_wanted(pair, value, false, rows));
   const double tolerance = pair->device->values[value].bf16 && !gradient ? bf16_tolerance : f32_tolerance;
   if (!(off <= tolerance)) {
     fail_msg("%s: %s of value %d, %d rows: off the reference's by %g", pair->own_case->name, gradient ? "gradient" : "data",
