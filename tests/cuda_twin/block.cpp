@@ -103,10 +103,12 @@ static void complete_shuffle(unsigned first, unsigned lanes) {
   for (unsigned lane = 0; lane < lanes; lane++) given[lane] = threads[first + lane].value;
   for (unsigned lane = 0; lane < lanes; lane++) {
     block_thread &thread = threads[first + lane];
-    if (thread.line != threads[first].line || thread.file != threads[first].file)
-      twin_fault_raise(twin_format("lanes of one warp meet in different shuffles, %s:%d and %s:%d", thread.file, thread.line,
-                                   threads[first].file, threads[first].line) +
-                       twin_kernel_place());
+    if (thread.line != threads[first].line || thread.file != threads[first].file) {
+      twin_fault_set(twin_format("lanes of one warp meet in different shuffles, %s:%d and %s:%d", thread.file, thread.line,
+                                 threads[first].file, threads[first].line) +
+                     twin_kernel_place());
+      twin_fiber_abandon();
+    }
     if (thread.source >= 0) thread.value = given[thread.source];
     thread.state = AT_WORK;
     if (first + lane != current) ready.push_back(first + lane);
@@ -116,10 +118,12 @@ static void complete_shuffle(unsigned first, unsigned lanes) {
 
 uint64_t twin_shuffle(unsigned mask, uint64_t value, int source, const char *file, int line) {
   const unsigned first = current / 32 * 32, lanes = std::min(32u, (unsigned)threads.size() - first);
-  if (mask != 0xffffffffu || (lanes < 32 && source >= 0))
-    twin_fault_raise(
+  if (mask != 0xffffffffu || (lanes < 32 && source >= 0)) {
+    twin_fault_set(
         twin_format("%s:%d: a shuffle with mask 0x%08x in a warp of %u lanes; all 32 take part", file, line, mask, lanes) +
         twin_kernel_place());
+    twin_fiber_abandon();
+  }
   const unsigned index = current;
   block_thread &thread = threads[index];
   thread.value = value;
@@ -234,4 +238,7 @@ void twin_kernel_run(const twin_kernel &launched) {
 
 int twin_lane(void) { return (int)(current % 32); }
 
-void twin_trap(const char *file, int line) { twin_fault_raise(twin_format("%s:%d: __trap", file, line) + twin_kernel_place()); }
+void twin_trap(const char *file, int line) {
+  twin_fault_set(twin_format("%s:%d: __trap", file, line) + twin_kernel_place());
+  twin_fiber_abandon();
+}

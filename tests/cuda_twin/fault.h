@@ -2,13 +2,15 @@
 #pragma once
 #include <string>
 
-/* Lets work of `device` run on this thread: from now on its accesses open allocations of that device and of no other. */
-void twin_fault_arm(int device);
+/* Makes the twin hear of accesses to memory that is closed, also where a test's framework has handlers of its own. */
+void twin_fault_handler_install(void);
 
-/* Called by the runner of work: the work has this fault. */
+/* Lets work of `device` run on this thread. A kernel's accesses open allocations of that device; any other work has been given what it
+ * may touch. */
+void twin_fault_begin(int device, bool is_kernel);
+
+/* Gives the work that runs this fault; a fiber then leaves by twin_fiber_abandon, once no string of its own lives. */
 void twin_fault_set(const std::string &why);
-/* Called on a fiber: ends the work with this fault. */
-[[noreturn]] void twin_fault_raise(const std::string &why);
 
 /* Returns whether work has faulted since the last take, which returns why. */
 bool twin_fault_is_set(void);

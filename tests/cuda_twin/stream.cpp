@@ -36,12 +36,13 @@ void twin_stream_destroy(CUstream_st *stream) {
   forget_if_empty(stream);
 }
 
-bool twin_stream_exists(cudaStream_t stream) {
+const char *twin_stream_check(cudaStream_t stream) {
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
-    twin_violate("the null stream was used; it waits for all others and they for it");
-    return false;
+    static const char why[] = "the null stream was used; it waits for all others and they for it";
+    twin_violate(why);
+    return why;
   }
-  return streams().count(stream) && !stream->is_destroyed;
+  return streams().count(stream) && !stream->is_destroyed ? nullptr : "no stream that was created and not destroyed";
 }
 
 cudaError_t twin_stream_push(CUstream_st *stream, const twin_op &op) {
@@ -124,7 +125,7 @@ cudaError_t twin_device_run(int device) {
   return finish(device);
 }
 
-void twin_stream_nudge(CUstream_st *stream) {
+void twin_stream_advance(CUstream_st *stream) {
   const int device = stream->device;
   for (uint64_t steps = twin_random(4); steps > 0 && !stream->ops.empty(); steps--) step_towards(stream, false);
   finish(device);
@@ -146,6 +147,15 @@ void twin_stream_drop(int device) {
     for (const twin_op &op : stream->ops) complete(op); /* nobody waits for what never comes */
     stream->ops.clear();
     forget_if_empty(stream);
+  }
+}
+
+void twin_reset(void) {
+  std::lock_guard<std::mutex> guard(twin().lock);
+  for (size_t device = 0; device < twin().sticky.size(); device++) {
+    twin_stream_drop((int)device);
+    twin_capture_invalidate((int)device);
+    twin().sticky[device] = cudaSuccess;
   }
 }
 

@@ -35,12 +35,14 @@ struct CUstream_st {
 
 CUstream_st *twin_stream_create(int device);
 void twin_stream_destroy(CUstream_st *stream);
-/* Returns whether this is a stream that was created and not destroyed; the null stream is none, and asking for it a violation. */
-bool twin_stream_exists(cudaStream_t stream);
+/* Returns why this is no stream that work may go to, or NULL. The null stream is none, and asking for it a violation. */
+const char *twin_stream_check(cudaStream_t stream);
 /* Ends a call whose stream does not exist. */
 #define TWIN_FIND_STREAM(call, stream)                                                                                           \
-  if (!twin_stream_exists(stream))                                                                                               \
-  return call.fail(cudaErrorInvalidResourceHandle, "no stream that was created and not destroyed")
+  do {                                                                                                                           \
+    const char *const twin_why_ = twin_stream_check(stream);                                                                     \
+    if (twin_why_) return call.fail(cudaErrorInvalidResourceHandle, "%s", twin_why_);                                            \
+  } while (0)
 
 /* Appends an operation, or records it in the stream's capture. */
 cudaError_t twin_stream_push(CUstream_st *stream, const twin_op &op);
@@ -50,7 +52,7 @@ cudaError_t twin_stream_run(CUstream_st *stream);
 cudaError_t twin_record_run(const std::shared_ptr<twin_record> &record, int device);
 cudaError_t twin_device_run(int device);
 /* Runs as much work of the stream as chance wants. */
-void twin_stream_nudge(CUstream_st *stream);
+void twin_stream_advance(CUstream_st *stream);
 
 /* Returns whether work that waits touches memory of this allocation's range, as far as it has told. */
 bool twin_stream_touches(const void *pointer, size_t bytes);
