@@ -117,6 +117,19 @@ static bytes run_forward(trio &t, int i, int from, int rows) {
   return device_tape_data(&t.device, node->output);
 }
 
+/* Gives the input of an op that chooses among entries several largest ones, of which the first has to be taken, and smallest. */
+static void make_ties(const trio &t, const mz_node *node) {
+  if (node->op != MZ_OP_MASKED_POOL && node->op != MZ_OP_MINMAX) return;
+  const mz_tape_value *x = value_of(t, node->inputs[0]);
+  const int channels = node->op == MZ_OP_MINMAX ? MZ_LANES : x->columns / node->positions;
+  for (int r = 0; r < t.rows && !x->bf16; r++) {
+    float *row = (float *)x->data + (size_t)r * (size_t)x->stride;
+    for (int c = channels; c < x->columns; c++) {
+      if (c % channels % 3 == 0) row[c] = row[c % channels];
+    }
+  }
+}
+
 /* A row in front, in the middle and at the end. */
 static std::vector<int> lone_rows(const trio &t) {
   const int units = t.rows / t.unit;
@@ -128,6 +141,7 @@ static void forward_in_step(trio &t, int i) {
   if (!mz_node_traits(node)->runs) return;
   const cuda_op *op = cuda_op_of(node->op);
   const bool referenced = has_reference(t, i);
+  make_ties(t, node);
   t.cpu->backend->forward(t.cpu->tape, &t.cpu->tape->nodes[i], t.rows);
   if (op == nullptr) return;
   if (referenced) {
@@ -321,6 +335,16 @@ static void large_groups(void **) {
   }
 }
 
+/* More uses of a parameter than one launch takes. */
+static void many_uses(void **) {
+  trio t = {};
+  t.name = "many uses";
+  t.rows = t.unit = 2;
+  t.cpu = test_many_uses_open(&mz_backend_cpu, board_of(16, 3, 2, 2), 2, 5);
+  t.ref = test_many_uses_open(&mz_backend_ref, board_of(16, 3, 2, 2), 2, 5);
+  run_in_step(t);
+}
+
 static bool yes(void) { return true; }
 
 /* The cpu, which rounds to bfloat16 on every processor; cases without convolutions multiply none. */
@@ -365,8 +389,13 @@ static void every_op_was_compared(void **) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vectors_and_graphs),    cmocka_unit_test(wide_rows), cmocka_unit_test(boards),
-      cmocka_unit_test(large_groups),          cmocka_unit_test(rounding),  cmocka_unit_test(inference),
+      cmocka_unit_test(vectors_and_graphs),
+      cmocka_unit_test(wide_rows),
+      cmocka_unit_test(boards),
+      cmocka_unit_test(large_groups),
+      cmocka_unit_test(many_uses),
+      cmocka_unit_test(rounding),
+      cmocka_unit_test(inference),
       cmocka_unit_test(every_op_was_compared),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -53,6 +53,43 @@ net *test_rounding_open(const mz_backend *backend, net_size size, int rows, uint
   return net_open(&rounding, backend, size, rows, seed);
 }
 
+/* ---- many uses ---- */
+
+enum { MANY = 150, BOTH_HEADS = 2, BOTH_GAMMA = 4, BOTH_TABLE = 6, BOTH_MEAN = 7 };
+
+static void many_uses_params(mz_params *params, net_size size) {
+  const mz_action_map map = action_map_of(size, MZ_ACTIONS_COLUMNS);
+  layer_params(params, "input", OBS, positions_of(size) * size.width);
+  layer_params(params, "head", 2 * size.width, 9);
+  mz_params_add(params, "gamma", 1, size.width, false, MZ_INIT_HE, 4);
+  mz_params_add(params, "beta", 1, size.width, false, MZ_INIT_HE, 4);
+  mz_params_add(params, "action", mz_action_map_rows(&map), size.width, true, MZ_INIT_HE, 9);
+  mz_params_add_statistic(params, "mean", size.width, MZ_INIT_ZERO, 0.1f);
+  mz_params_add_statistic(params, "variance", size.width, MZ_INIT_ZERO, 0.1f);
+  mz_params_add_statistic(params, "other.mean", size.width, MZ_INIT_ZERO, 0.1f);
+  mz_params_add_statistic(params, "other.variance", size.width, MZ_INIT_ZERO, 0.1f);
+}
+
+static void record_many_uses(net *n, net_size size) {
+  const mz_action_map map = action_map_of(size, MZ_ACTIONS_COLUMNS);
+  n->actions = map.actions;
+  const int index = net_index(n, mz_tape_index_input(n->tape));
+  mz_value x = mz_tape_linear(n->tape, net_obs(n), INPUT, INPUT + 1, MZ_LINEAR_ONLY);
+  for (int i = 0; i < MANY; i++) {
+    const int mean = BOTH_MEAN + (i % 3 == 0 ? 2 : 0);
+    const mz_norm norm = {BOTH_GAMMA, BOTH_GAMMA + 1, mean, mean + 1};
+    x = mz_tape_add(n->tape, x, mz_tape_action_map(n->tape, &map, BOTH_TABLE, index));
+    x = mz_tape_norm(n->tape, x, &norm, size.group, MZ_LINEAR_ONLY);
+  }
+  const mz_value pooled = mz_tape_pool(n->tape, x, positions_of(size));
+  net_loss(n, mz_tape_linear(n->tape, pooled, BOTH_HEADS, BOTH_HEADS + 1, MZ_LINEAR_ONLY), 9, 1.0f);
+}
+
+net *test_many_uses_open(const mz_backend *backend, net_size size, int rows, uint64_t seed) {
+  static const net_case many_uses = {"many uses", many_uses_params, record_many_uses};
+  return net_open(&many_uses, backend, size, rows, seed);
+}
+
 /* ---- inference ---- */
 
 enum { WIDE = 0, HEAD_OF_BINS = 2, SCALE = 4, SHIFT = 5, ACTIONS = 6 };

@@ -19,6 +19,9 @@ net *test_inference_open(const mz_backend *backend, net_size size, int rows, uin
 /* A tape on a board that trains, with values that are rounded to bfloat16 where no convolution reads them: by a norm, and as a copy. */
 net *test_rounding_open(const mz_backend *backend, net_size size, int rows, uint64_t seed);
 
+/* A tape on a board that trains, on which a norm, with statistics of two kinds, and a table of actions are used dozens of times. */
+net *test_many_uses_open(const mz_backend *backend, net_size size, int rows, uint64_t seed);
+
 #ifdef __cplusplus
 }
 #endif
