@@ -141,6 +141,7 @@ static void make_up_values(tape_pair *pair) {
   pair->data.resize((size_t)pair->device->node_count);
   pair->seeds.resize(pair->data.size());
   pair->wanted.resize(pair->data.size());
+  pair->found.resize(pair->data.size());
   for (int i = 0; i < pair->device->node_count; i++) {
     const bool given = !is_tested(pair, &pair->device->nodes[i]);
     if (given) pair->data[(size_t)i] = make_up(&rng, count_of(pair, i), bf16);
@@ -252,6 +253,13 @@ static void put_all(const tape_pair *pair, bool gradient, int from, int rows) {
   }
 }
 
+static std::vector<unsigned char> download_rows(const tape_pair *pair, int value, bool gradient, int rows) {
+  const mz_tape_value *v = &pair->device->values[value];
+  std::vector<unsigned char> bytes((size_t)rows * (size_t)v->stride * element_bytes(pair, value, gradient));
+  download(pair, bytes.data(), gradient ? v->gradient : v->data, bytes.size());
+  return bytes;
+}
+
 void pair_forward(tape_pair *pair, int from, int rows) {
   put_all(pair, false, from, rows);
   for (size_t i = 0; i < pair->indices.size(); i++) {
@@ -259,7 +267,9 @@ void pair_forward(tape_pair *pair, int from, int rows) {
   }
   for (int i = 0; i < pair->device->node_count; i++) {
     mz_node *node = &pair->device->nodes[i];
-    if (is_tested(pair, node)) check(pair->op->forward(pair->device, node, rows));
+    if (!is_tested(pair, node)) continue;
+    check(pair->op->forward(pair->device, node, rows));
+    pair->found[(size_t)i] = download_rows(pair, i, false, rows);
   }
 }
 
@@ -289,7 +299,7 @@ void pair_reference_forward(tape_pair *pair, int rows) {
     const mz_tape_value *y = &pair->reference->values[node->output];
     mz_backend_ref.forward(pair->reference, node, rows);
     pair->wanted[(size_t)i].assign((double *)y->data, (double *)y->data + (size_t)rows * (size_t)y->stride);
-    const std::vector<double> found = pair_numbers(pair, i, false, rows);
+    const std::vector<double> found = pair_numbers(pair, i, false, pair->found[(size_t)i]);
     memcpy(y->data, found.data(), found.size() * sizeof(double));
   }
 }
@@ -304,15 +314,11 @@ void pair_reference_backward(tape_pair *pair, int rows) {
 
 /* ---- reading ---- */
 
-std::vector<unsigned char> pair_bytes(const tape_pair *pair, int value, bool gradient, int rows) {
-  const mz_tape_value *v = &pair->device->values[value];
-  std::vector<unsigned char> bytes((size_t)rows * (size_t)v->stride * element_bytes(pair, value, gradient));
-  download(pair, bytes.data(), gradient ? v->gradient : v->data, bytes.size());
-  return bytes;
+std::vector<unsigned char> pair_gradient_bytes(const tape_pair *pair, int value, int rows) {
+  return download_rows(pair, value, true, rows);
 }
 
-std::vector<double> pair_numbers(const tape_pair *pair, int value, bool gradient, int rows) {
-  const std::vector<unsigned char> bytes = pair_bytes(pair, value, gradient, rows);
+std::vector<double> pair_numbers(const tape_pair *pair, int value, bool gradient, const std::vector<unsigned char> &bytes) {
   const size_t size = element_bytes(pair, value, gradient);
   std::vector<double> numbers(bytes.size() / size);
   for (size_t i = 0; i < numbers.size(); i++) {
@@ -329,9 +335,8 @@ std::vector<double> pair_numbers(const tape_pair *pair, int value, bool gradient
   return numbers;
 }
 
-std::vector<double> pair_wanted(const tape_pair *pair, int value, bool gradient, int rows) {
+std::vector<double> pair_wanted_gradient(const tape_pair *pair, int value, int rows) {
   const mz_tape_value *v = &pair->reference->values[value];
-  if (!gradient) return pair->wanted[(size_t)value];
   return std::vector<double>((double *)v->gradient, (double *)v->gradient + (size_t)rows * (size_t)v->stride);
 }
 

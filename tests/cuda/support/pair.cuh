@@ -31,10 +31,11 @@ typedef struct tape_pair {
   mz_params params;
   mz_tape *reference, *device; /* the device's values, parameters and lists are in the twin's memory */
   mz_cuda_lane lane;
-  std::map<const void *, void *> memory;       /* of values and lists, by where they would be on the host */
-  std::vector<double> weights, gradients;      /* of the reference */
-  std::vector<std::vector<float>> data, seeds; /* by value: what is made up for data and gradients; empty: nothing is */
-  std::vector<std::vector<double>> wanted;     /* by value: what the reference wrote */
+  std::map<const void *, void *> memory;         /* of values and lists, by where they would be on the host */
+  std::vector<double> weights, gradients;        /* of the reference */
+  std::vector<std::vector<float>> data, seeds;   /* by value: what is made up for data and gradients; empty: nothing is */
+  std::vector<std::vector<double>> wanted;       /* by value: what the reference's node wrote */
+  std::vector<std::vector<unsigned char>> found; /* and the device's; later nodes may write over it */
   std::vector<std::vector<int32_t>> indices;
 } tape_pair;
 
@@ -55,11 +56,12 @@ void pair_backward(tape_pair *pair, int from, int rows);
 void pair_reference_forward(tape_pair *pair, int rows);
 void pair_reference_backward(tape_pair *pair, int rows);
 
-/* The first `rows` rows of a value's data or gradient on the device, as bytes and as numbers. */
-std::vector<unsigned char> pair_bytes(const tape_pair *pair, int value, bool gradient, int rows);
-std::vector<double> pair_numbers(const tape_pair *pair, int value, bool gradient, int rows);
-/* The reference's. */
-std::vector<double> pair_wanted(const tape_pair *pair, int value, bool gradient, int rows);
+/* The first `rows` rows of a value's gradient on the device. */
+std::vector<unsigned char> pair_gradient_bytes(const tape_pair *pair, int value, int rows);
+/* Bytes of data or of a gradient as numbers. */
+std::vector<double> pair_numbers(const tape_pair *pair, int value, bool gradient, const std::vector<unsigned char> &bytes);
+/* The reference's gradient. */
+std::vector<double> pair_wanted_gradient(const tape_pair *pair, int value, int rows);
 std::vector<float> pair_parameter_gradient(const tape_pair *pair, int param);
 
 /* ‖found − wanted‖ / ‖wanted‖. */

@@ -27,17 +27,16 @@ static bool is_tested(const tape_pair *pair, int node) { return pair->device->no
 
 /* The node behind a ReLU's output clears its gradient in place; the reference's may not. */
 static std::vector<double> wanted_gradient(const tape_pair *pair, int value, int rows) {
-  const mz_node *node = &pair->reference->nodes[value];
-  std::vector<double> wanted = pair_wanted(pair, value, true, rows);
-  if (!is_tested(pair, value) || node->activation != MZ_RELU) return wanted;
-  const std::vector<double> y = pair_numbers(pair, value, false, rows);
+  std::vector<double> wanted = pair_wanted_gradient(pair, value, rows);
+  if (!is_tested(pair, value) || pair->reference->nodes[value].activation != MZ_RELU) return wanted;
+  const std::vector<double> y = pair_numbers(pair, value, false, pair->found[(size_t)value]);
   for (size_t i = 0; i < wanted.size(); i++) wanted[i] = y[i] > 0.0 ? wanted[i] : 0.0;
   return wanted;
 }
 
-static void compare(const tape_pair *pair, int value, bool gradient, int rows) {
-  const double off = pair_distance(pair_numbers(pair, value, gradient, rows),
-                                   gradient ? wanted_gradient(pair, value, rows) : pair_wanted(pair, value, false, rows));
+static void compare(const tape_pair *pair, int value, bool gradient, int rows, const bytes &found,
+                    const std::vector<double> &wanted) {
+  const double off = pair_distance(pair_numbers(pair, value, gradient, found), wanted);
   const double tolerance = pair->device->values[value].bf16 && !gradient ? bf16_tolerance : f32_tolerance;
   if (!(off <= tolerance)) {
     fail_msg("%s: %s of value %d, %d rows: off the reference's by %g", pair->own_case->name, gradient ? "gradient" : "data",
@@ -73,12 +72,14 @@ static void compare_all(tape_pair *pair, int rows) {
   pair_forward(pair, 0, rows);
   pair_reference_forward(pair, rows);
   for (int i = 0; i < pair->device->node_count; i++) {
-    if (is_tested(pair, i)) compare(pair, i, false, rows);
+    if (is_tested(pair, i)) compare(pair, i, false, rows, pair->found[(size_t)i], pair->wanted[(size_t)i]);
   }
   if (!pair->own_case->with_backward) return;
   pair_backward(pair, 0, rows);
   pair_reference_backward(pair, rows);
-  for (int value : learning_values(pair)) compare(pair, value, true, rows);
+  for (int value : learning_values(pair)) {
+    compare(pair, value, true, rows, pair_gradient_bytes(pair, value, rows), wanted_gradient(pair, value, rows));
+  }
   for (int i = 0; i < pair->device->node_count; i++) {
     const mz_node *node = &pair->device->nodes[i];
     if (!is_tested(pair, i) || !node->first_use) continue;
@@ -91,11 +92,11 @@ static std::vector<bytes> results(tape_pair *pair, int from, int rows) {
   std::vector<bytes> all;
   pair_forward(pair, from, rows);
   for (int i = 0; i < pair->device->node_count; i++) {
-    if (is_tested(pair, i)) all.push_back(pair_bytes(pair, i, false, rows));
+    if (is_tested(pair, i)) all.push_back(pair->found[(size_t)i]);
   }
   if (!pair->own_case->with_backward) return all;
   pair_backward(pair, from, rows);
-  for (int value : learning_values(pair)) all.push_back(pair_bytes(pair, value, true, rows));
+  for (int value : learning_values(pair)) all.push_back(pair_gradient_bytes(pair, value, rows));
   return all;
 }
 
