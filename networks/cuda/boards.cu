@@ -1,6 +1,5 @@
 #include "networks/cuda/boards.cuh"
 #include "networks/cuda/columns.cuh"
-#include <string.h>
 
 enum { THREADS = 256 };
 
@@ -86,7 +85,7 @@ enum { USES = 64 };
 typedef struct use_list {
   const float *dy[USES];
   const int32_t *actions[USES];
-  int count;
+  size_t count;
 } use_list;
 
 /* Adds to `sum` what a board's gradient has for a row of the table, position after position. */
@@ -113,7 +112,7 @@ static __global__ void table_gradient(use_list uses, float *gradient, mz_action_
   __shared__ float4 sums[MZ_CUDA_COLUMN_THREADS];
   const int channel = (int)blockIdx.x * MZ_CUDA_SLICE + mz_cuda_column_quad() * MZ_QUAD, table_row = (int)blockIdx.y;
   float4 sum = mz_quad_of(0.0f);
-  for (int u = 0; u < uses.count; u++) {
+  for (size_t u = 0; u < uses.count; u++) {
     for (int r = mz_cuda_column_row(); r < rows; r += MZ_CUDA_COLUMN_ROWS) {
       const float *const dy = uses.dy[u] + (size_t)r * (size_t)stride + (size_t)channel;
       sum = collect(map, uses.actions[u][r], table_row, dy, channels, sum);
@@ -129,8 +128,7 @@ mz_status mz_cuda_action_map_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_param *table = &tape->params->items[node->weight];
   const dim3 blocks((unsigned)(table->stride / MZ_CUDA_SLICE), (unsigned)table->rows);
   for (int from = 0; from < node->use_count; from += USES) {
-    use_list uses;
-    memset(&uses, 0, sizeof uses);
+    use_list uses = {};
     for (int u = from; u < node->use_count && uses.count < USES; u++, uses.count++) {
       const mz_node *use = &tape->nodes[node->uses[u]];
       uses.dy[uses.count] = mz_cuda_gradient(mz_cuda_output(tape, use));

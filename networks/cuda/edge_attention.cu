@@ -6,13 +6,13 @@ enum { THREADS = 128 };
 /* The graphs of a tape. Channel c of position p lies at p · channels + c. */
 typedef struct graphs {
   int nodes, edges, channels, heads, weight_stride; /* weight_stride: weights of a graph */
+  int overwrite[3];                                 /* of dq, dk, dv */
   size_t node_stride, edge_stride;                  /* from one graph's to the next one's */
   const int32_t *targets;                           /* [rows][edges], −1: absent */
   const float *q, *k, *v;
   float *y, *weights; /* weights: [rows][edges · heads] */
   const float *dy;
   float *dq, *dk, *dv; /* NULL: not wanted */
-  bool overwrite[3];   /* of dq, dk, dv */
 } graphs;
 
 /* One head of one node. Pointers are to the head's first channel, `node` and `first` include. */

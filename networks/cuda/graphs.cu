@@ -62,7 +62,7 @@ mz_status mz_cuda_gather_backward(mz_tape *tape, mz_node *node, int rows) {
 typedef struct parts {
   float *at[MZ_NODE_INPUTS];
   unsigned channels[MZ_NODE_INPUTS]; /* 0: there is none */
-  bool overwrite[MZ_NODE_INPUTS];
+  int overwrite[MZ_NODE_INPUTS];
 } parts;
 
 static __global__ void concat(unsigned count, parts from, float *y, unsigned width) {

@@ -31,7 +31,7 @@ mz_status mz_cuda_two_hot(const mz_cuda_lane *lane, const mz_support *support, c
 /* Losses of one column each, with their rows' weights. NULL: there is none, as of the reward at step 0. */
 typedef struct terms {
   const float *loss[TERMS], *weight[TERMS];
-  int count;
+  size_t count;
 } terms;
 
 enum { KINDS = 3 }; /* policy, value, reward */
@@ -43,9 +43,9 @@ static __global__ void row_losses(terms t, int rows, float *__restrict__ losses)
   const int r = (int)mz_cuda_thread();
   if (r >= rows) return;
   float sum = 0.0f;
-  for (int step = 0; step < t.count; step += KINDS) {
+  for (size_t step = 0; step < t.count; step += KINDS) {
     double own = 0.0;
-    for (int i = step; i < step + KINDS; i++) {
+    for (size_t i = step; i < step + KINDS; i++) {
       if (t.loss[i] != nullptr && entry(t.weight[i], r) > 0.0f) own = own + (double)entry(t.loss[i], r);
     }
     sum = sum + (float)own;
@@ -67,8 +67,8 @@ static terms terms_of(const mz_tape *tape, const mz_loss *loss) {
     const mz_value losses[KINDS] = {loss->policy_loss[k], loss->value_loss[k], loss->reward_loss[k]};
     const mz_value weights[KINDS] = {loss->policy_weight[k], loss->value_weight[k], loss->reward_weight[k]};
     for (int i = 0; i < (k == 0 ? KINDS - 1 : (int)KINDS); i++) {
-      t.loss[t.count + i] = mz_cuda_data(&tape->values[losses[i]]);
-      t.weight[t.count + i] = mz_cuda_data(&tape->values[weights[i]]);
+      t.loss[t.count + (size_t)i] = mz_cuda_data(&tape->values[losses[i]]);
+      t.weight[t.count + (size_t)i] = mz_cuda_data(&tape->values[weights[i]]);
     }
     t.count += KINDS;
   }

@@ -1,16 +1,14 @@
 #include "networks/cuda/norm.cuh"
 #include "networks/cuda/columns.cuh"
-#include <string.h>
 
 /* By group and channel: what backward and the parameters' gradients need of forward and of one another. */
 typedef enum kept { MEAN, VARIANCE, INVERSE, SUM_DY, SUM_DY_X, KEPT } kept;
 
 /* The groups of a node. */
 typedef struct shape {
-  int groups, positions, channels; /* positions: of a group, its rows' together */
+  int groups, positions, channels, relu; /* positions: of a group, its rows' together */
   const float *gamma, *beta;
   float *kept[KEPT]; /* [groups][channels] each */
-  bool relu;
 } shape;
 
 /* A thread's four channels, and the first of its group's elements that are theirs. */
@@ -188,7 +186,7 @@ enum { USES = 64, GRADIENT_THREADS = 128 };
 /* Two of the sums that each of some uses keeps: [groups][channels]. */
 typedef struct use_list {
   const float *first[USES], *second[USES];
-  int count;
+  size_t count;
 } use_list;
 
 /* out = share · (out, or 0, + Σ over uses and groups in order). Blocks of row 0 write `first`, those of row 1 `second`. */
@@ -197,7 +195,7 @@ static __global__ void add_uses(use_list uses, int groups, int channels, float s
   if (c >= channels) return;
   float *const out = blockIdx.y == 0 ? first : second;
   float sum = add ? out[c] : 0.0f;
-  for (int u = 0; u < uses.count; u++) {
+  for (size_t u = 0; u < uses.count; u++) {
     const float *const own = blockIdx.y == 0 ? uses.first[u] : uses.second[u];
     for (int g = 0; g < groups; g++) sum = sum + own[(size_t)g * (size_t)channels + (size_t)c];
   }
@@ -231,8 +229,7 @@ static float *kept_of(const mz_tape *tape, const mz_node *node, kept which) {
 
 static shape shape_of(const mz_tape *tape, const mz_node *node, int rows) {
   MZ_ASSERT(rows % node->group_rows == 0);
-  shape s;
-  memset(&s, 0, sizeof s);
+  shape s = {};
   s.groups = rows / node->group_rows;
   s.positions = node->group_rows * node->positions;
   s.channels = channels_of(tape, node);
@@ -263,9 +260,8 @@ static mz_status add_up(mz_tape *tape, const mz_node *node, int groups, int mean
                         int second_param) {
   const int channels = channels_of(tape, node);
   const dim3 blocks((unsigned)(channels + GRADIENT_THREADS - 1) / GRADIENT_THREADS, 2);
-  use_list uses;
-  int all = 0;
-  memset(&uses, 0, sizeof uses);
+  use_list uses = {};
+  size_t all = 0;
   for (int u = 0; u < node->use_count; u++) {
     const mz_node *use = &tape->nodes[node->uses[u]];
     const bool last = u == node->use_count - 1;
@@ -279,7 +275,7 @@ static mz_status add_up(mz_tape *tape, const mz_node *node, int groups, int mean
     MZ_CUDA_TRY(mz_launch(add_uses, blocks, dim3(GRADIENT_THREADS), 0, mz_cuda_lane_of(tape)->stream, uses, groups, channels,
                           share, all > uses.count, mz_cuda_parameter_gradient(tape, first_param),
                           mz_cuda_parameter_gradient(tape, second_param)));
-    memset(&uses, 0, sizeof uses);
+    uses = {};
   }
   return MZ_OK;
 }

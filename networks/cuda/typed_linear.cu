@@ -4,7 +4,8 @@ enum { THREADS = 256 };
 
 /* The positions of all rows, one behind the other. */
 typedef struct layer {
-  int positions, inputs, outputs;
+  int64_t positions;
+  int inputs, outputs;
   const int32_t *types;       /* [positions], −1: absent */
   const float *weight, *bias; /* [types][inputs][outputs]; [types][outputs] or NULL */
 } layer;
@@ -51,7 +52,7 @@ static __global__ void parameter_gradient(unsigned count, layer l, const float *
   const unsigned inputs = x == nullptr ? 1 : (unsigned)l.inputs, k = row % inputs;
   const int type = (int)(row / inputs);
   float sum = add ? gradient[i] : 0.0f;
-  for (int p = 0; p < l.positions; p++) {
+  for (int64_t p = 0; p < l.positions; p++) {
     if (l.types[p] != type) continue;
     const float own = x == nullptr ? 1.0f : x[(size_t)p * inputs + k];
     sum = fmaf(own, dy[(size_t)p * (size_t)l.outputs + o], sum);
@@ -63,7 +64,7 @@ static __global__ void parameter_gradient(unsigned count, layer l, const float *
 
 static layer layer_of(const mz_tape *tape, const mz_node *node, int rows) {
   layer l = {};
-  l.positions = rows * node->positions;
+  l.positions = (int64_t)rows * node->positions;
   l.inputs = mz_cuda_input(tape, node, 0)->columns / node->positions;
   l.outputs = tape->params->items[node->weight].columns;
   l.types = tape->indices[node->index_input];

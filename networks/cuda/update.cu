@@ -117,11 +117,12 @@ static __global__ void step_quad(const mz_cuda_rule *__restrict__ rules, int cou
   if (KIND == MZ_ADAM) mz_quad_store(s.moment2 + at, v);
   mz_quad_store(s.values + at, x);
   if (s.average == nullptr) return;
+  const float decay = (float)s.average_decay;
   float4 average = mz_quad_load(s.average + at);
-  mz_average_inline(s.average_decay, x.x, &average.x);
-  mz_average_inline(s.average_decay, x.y, &average.y);
-  mz_average_inline(s.average_decay, x.z, &average.z);
-  mz_average_inline(s.average_decay, x.w, &average.w);
+  mz_average_inline(decay, x.x, &average.x);
+  mz_average_inline(decay, x.y, &average.y);
+  mz_average_inline(decay, x.z, &average.z);
+  mz_average_inline(decay, x.w, &average.w);
   mz_quad_store(s.average + at, average);
 }
 

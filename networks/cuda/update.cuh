@@ -32,8 +32,8 @@ typedef struct mz_cuda_step {
   const float *gradient;
   float *moment1, *moment2; /* as in mz_optimizer */
   float *values;
-  float *average; /* NULL: none */
-  float average_decay;
+  float *average;       /* NULL: none */
+  double average_decay; /* rounded to a float */
 } mz_cuda_step;
 
 /* mz_optimizer_step_chunk of all chunks, with the factors of mz_optimizer_factors (on the host); then the average takes over its share

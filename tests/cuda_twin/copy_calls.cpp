@@ -4,11 +4,11 @@
 #include "stream.h"
 #include <cstring>
 
-/* What CUDA knows of memory by its address. */
 static bool is_on_device(const void *pointer) {
   const twin_allocation *const found = twin_allocation_find(pointer);
   return found && found->device != TWIN_PINNED_DEVICE;
 }
+/* Returns whether CUDA knows nothing of the memory. */
 static bool is_pageable(const void *pointer) { return !twin_allocation_find(pointer); }
 
 /* Returns why the copy is not of its kind, or goes out of bounds, or "". */
@@ -93,7 +93,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
   return cudaSuccess;
 }
 
-/* Those without a stream use the null stream, which is refused. */
+/* Calls without a stream use the null stream, which is refused. */
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
   return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }

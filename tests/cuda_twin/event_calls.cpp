@@ -110,7 +110,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   FIND_EVENT(call, event);
   if (twin_capture_forbids()) return call.fail(cudaErrorStreamCaptureUnsupported, "this thread captures");
   if (check_not_captured(&call, event) != cudaSuccess) return call.error;
-  if (event->record && !event->record->is_done) twin_stream_nudge(event->record->stream);
+  if (event->record && !event->record->is_done) twin_stream_advance(event->record->stream);
   TWIN_TRY(call, twin().sticky[(size_t)event->device]);
   return !event->record || event->record->is_done ? cudaSuccess : cudaErrorNotReady;
 }

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <unistd.h>
 
-static int device_armed;
-static bool is_kernel_armed, is_set;
+static int device_running;
+static bool is_kernel_running, is_set;
 static struct sigaction previous;
 
 static std::string &reason() {
@@ -30,16 +30,19 @@ std::string twin_fault_take(void) {
   return reason();
 }
 
+static std::string access_describe(const siginfo_t &info) {
+  const void *const address = info.si_addr;
+  if (info.si_code == SI_KERNEL) return "a misaligned access, or one to an address that cannot be";
+  if (twin_fiber_is_guard(address)) return "a thread's stack of 256 KiB is used up";
+  if (twin_kernel_is_shared_guard(address)) return "access behind the block's dynamic shared memory";
+  return "access to " + twin_address_describe(address);
+}
+
 /* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. */
-static void handle_work(const void *address) {
-  twin_allocation *const touched = twin_allocation_find(address);
-  if (touched && is_kernel_armed && touched->device == device_armed && !touched->is_open) return twin_memory_open(touched);
-  if (twin_fiber_is_guard(address))
-    twin_fault_set("a thread's stack of 256 KiB is used up" + twin_kernel_place());
-  else if (twin_kernel_is_shared_guard(address))
-    twin_fault_set("access behind the block's dynamic shared memory" + twin_kernel_place());
-  else
-    twin_fault_set("access to " + twin_address_describe(address) + twin_kernel_place());
+static void handle_work(const siginfo_t &info) {
+  twin_allocation *const touched = twin_allocation_find(info.si_addr);
+  if (touched && is_kernel_running && touched->device == device_running && !touched->is_open) return twin_memory_open(touched);
+  twin_fault_set(access_describe(info) + twin_kernel_place());
   twin_fiber_abandon();
 }
 
@@ -57,7 +60,7 @@ static void handle_host(int signal, siginfo_t *info, void *context) {
 
 static void handle(int signal, siginfo_t *info, void *context) {
   if (twin_is_running && twin_fiber_is_running())
-    handle_work(info->si_addr);
+    handle_work(*info);
   else
     handle_host(signal, info, context);
 }
@@ -80,7 +83,7 @@ static void use_signal_stack() {
 }
 
 /* Tests' frameworks install handlers of their own, or put ours back without its flags. */
-void twin_fault_listen(void) {
+void twin_fault_handler_install(void) {
   struct sigaction now;
   sigaction(SIGSEGV, nullptr, &now);
   const bool is_ours = now.sa_sigaction == handle;
@@ -93,12 +96,19 @@ void twin_fault_listen(void) {
   sigaction(SIGSEGV, &action, nullptr);
 }
 
-void twin_fault_arm(int device, bool is_kernel) {
-  twin_fault_listen();
+void twin_fault_begin(int device, bool is_kernel) {
+  twin_fault_handler_install();
   use_signal_stack();
-  device_armed = device;
-  is_kernel_armed = is_kernel;
+  device_running = device;
+  is_kernel_running = is_kernel;
 }
 
 /* Before main, so that the host is told of device memory that it touches before any work ran. */
-__attribute__((constructor)) static void begin() { twin_fault_listen(); }
+__attribute__((constructor)) static void install() { twin_fault_handler_install(); }
+
+/* The twin may be part of a library that is closed. */
+__attribute__((destructor)) static void restore() {
+  struct sigaction now;
+  sigaction(SIGSEGV, nullptr, &now);
+  if (now.sa_sigaction == handle) sigaction(SIGSEGV, &previous, nullptr);
+}

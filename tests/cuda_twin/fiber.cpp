@@ -109,7 +109,7 @@ void twin_fiber_drop(twin_fiber *fiber) {
   twin_fiber_give(fiber);
 }
 
-/* To the fiber; returns when it comes back. */
+/* Switches to the fiber; returns when it comes back. */
 static bool enter(twin_fiber *fiber) {
   running = fiber;
   twin_stack_current(&runner_watched);
@@ -120,7 +120,7 @@ static bool enter(twin_fiber *fiber) {
   return fiber->is_done;
 }
 
-/* To the runner; returns when the fiber is resumed, unless it is done. */
+/* Switches to the runner; returns when the fiber is resumed, unless it is done. */
 static void leave(twin_fiber *fiber) {
   twin_stack_leave(fiber->is_done ? nullptr : &fiber->watched, runner_watched);
   context_switch(&fiber->saved, &runner);

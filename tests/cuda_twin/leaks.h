@@ -1,4 +1,4 @@
-/* What is left when the process ends. */
+/* Memory, streams, events and graphs that are left when the process ends. */
 #pragma once
 
 /* Lists everything that was allocated or created and neither freed nor destroyed, on stderr; returns whether there was anything. */

@@ -41,7 +41,7 @@ static bool reserve_region() {
 static size_t charged(size_t bytes) { return (bytes + 511) / 512 * 512; } /* as CUDA's allocator rounds */
 
 twin_allocation *twin_allocation_create(int device, size_t bytes) {
-  twin_fault_listen();
+  twin_fault_handler_install();
   if (bytes > REGION_BYTES / 2 || !reserve_region()) return nullptr;
   if (device != TWIN_PINNED_DEVICE && used()[device] + charged(bytes) > twin().memory_max) return nullptr;
   const size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, page_bytes = (whole + PAGE - 1) / PAGE * PAGE;

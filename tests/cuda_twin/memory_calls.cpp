@@ -10,8 +10,10 @@
 cudaError_t cudaMalloc(void **out, size_t bytes) {
   TWIN_CALL(call);
   CHECK_NOT_CAPTURING(call);
-  *out = nullptr;
-  if (bytes == 0) return cudaSuccess;
+  if (bytes == 0) {
+    *out = nullptr;
+    return cudaSuccess;
+  }
   const twin_allocation *const made = twin_allocation_create(twin_device, bytes);
   if (!made)
     return call.fail(cudaErrorMemoryAllocation, "%zu bytes where %zu of %zu are in use", bytes, twin_memory_used(twin_device),
@@ -24,10 +26,12 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
 cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags) {
   TWIN_CALL(call);
   CHECK_NOT_CAPTURING(call);
-  *out = nullptr;
   if (flags & ~(unsigned)(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined))
     return call.fail(cudaErrorInvalidValue, "flags are %u", flags);
-  if (bytes == 0) return cudaSuccess;
+  if (bytes == 0) {
+    *out = nullptr;
+    return cudaSuccess;
+  }
   const twin_allocation *const made = twin_allocation_create(TWIN_PINNED_DEVICE, bytes);
   if (!made) return call.fail(cudaErrorMemoryAllocation, "%zu bytes of pinned memory", bytes);
   twin().counters.host_allocations++;

@@ -1,4 +1,4 @@
-/* What the sanitizers that are built in must be told: bytes that nobody shall touch, and switches between stacks. Nothing without them. */
+/* Tells the sanitizers that are built in of bytes that nobody shall touch, and of switches between stacks. Does nothing without them. */
 #pragma once
 #include <cstddef>
 #if defined(__SANITIZE_ADDRESS__)

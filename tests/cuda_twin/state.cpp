@@ -143,7 +143,7 @@ long twin_violations(void) {
   return twin().violations;
 }
 
-void twin_forgive(void) {
+void twin_violations_clear(void) {
   std::lock_guard<std::mutex> guard(twin().lock);
   twin().violations = 0;
 }

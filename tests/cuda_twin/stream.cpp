@@ -125,7 +125,7 @@ cudaError_t twin_device_run(int device) {
   return finish(device);
 }
 
-void twin_stream_nudge(CUstream_st *stream) {
+void twin_stream_advance(CUstream_st *stream) {
   const int device = stream->device;
   for (uint64_t steps = twin_random(4); steps > 0 && !stream->ops.empty(); steps--) step_towards(stream, false);
   finish(device);
@@ -147,6 +147,15 @@ void twin_stream_drop(int device) {
     for (const twin_op &op : stream->ops) complete(op); /* nobody waits for what never comes */
     stream->ops.clear();
     forget_if_empty(stream);
+  }
+}
+
+void twin_reset(void) {
+  std::lock_guard<std::mutex> guard(twin().lock);
+  for (size_t device = 0; device < twin().sticky.size(); device++) {
+    twin_stream_drop((int)device);
+    twin_capture_invalidate((int)device);
+    twin().sticky[device] = cudaSuccess;
   }
 }
 

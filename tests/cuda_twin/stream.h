@@ -52,7 +52,7 @@ cudaError_t twin_stream_run(CUstream_st *stream);
 cudaError_t twin_record_run(const std::shared_ptr<twin_record> &record, int device);
 cudaError_t twin_device_run(int device);
 /* Runs as much work of the stream as chance wants. */
-void twin_stream_nudge(CUstream_st *stream);
+void twin_stream_advance(CUstream_st *stream);
 
 /* Returns whether work that waits touches memory of this allocation's range, as far as it has told. */
 bool twin_stream_touches(const void *pointer, size_t bytes);

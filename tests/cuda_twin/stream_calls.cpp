@@ -43,7 +43,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   TWIN_CALL(call);
   TWIN_FIND_STREAM(call, stream);
   if (check_not_captured(&call, stream) != cudaSuccess) return call.error;
-  twin_stream_nudge(stream);
+  twin_stream_advance(stream);
   TWIN_TRY(call, twin().sticky[(size_t)stream->device]);
   return stream->ops.empty() ? cudaSuccess : cudaErrorNotReady;
 }

@@ -1,4 +1,4 @@
-/* What the symbol table of a kernel's program or library tells of it. */
+/* Names and sizes that the symbol table of a kernel's program or library has of it. */
 #pragma once
 #include <cstddef>
 #include <string>

@@ -6,7 +6,7 @@
  * streams run in random order as far as events allow, and so do blocks, and threads between barriers.
  *
  * A call that CUDA would refuse returns CUDA's error. Misuse that CUDA would not notice is a violation: it is printed on stderr, and
- * the process exits with TWIN_EXIT_VIOLATION unless twin_forgive was called after it. So does a process that exits with anything left
+ * the process exits with TWIN_EXIT_VIOLATION unless twin_violations_clear was called after it. So does a process that exits with anything left
  * that it had allocated or created (each is listed).
  *
  * Environment: MUZERO_TWIN_SEED (default 1), MUZERO_TWIN_DEVICES (default 1), MUZERO_TWIN_MEMORY (bytes of each device, default 8 GiB),
@@ -45,9 +45,9 @@ void twin_seed(unsigned long long seed);
 void twin_fail_after(long n);
 int twin_fail_pending(void);
 
-/* Violations since the last twin_forgive, which forgets them. */
+/* Violations since the last twin_violations_clear, which forgets them. */
 long twin_violations(void);
-void twin_forgive(void);
+void twin_violations_clear(void);
 /* Why the last violation was one, or the last call failed, on any thread; "" when there was none. Valid until this thread's next call. */
 const char *twin_message(void);
 

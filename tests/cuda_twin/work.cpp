@@ -39,7 +39,7 @@ void twin_work_run(const twin_op &op, int device) {
     if (touched) twin_memory_open(touched);
   }
   last_name() = op.kernel ? "kernel " + twin_kernel_name(op.kernel->function) : op.name;
-  twin_fault_arm(device, op.kernel != nullptr);
+  twin_fault_begin(device, op.kernel != nullptr);
   twin_is_running = true;
   if (op.kernel)
     twin_kernel_run(*op.kernel);

@@ -52,7 +52,7 @@ void expect_violation(cudaError_t got, cudaError_t error, const char *text) {
   assert_int_equal(got, error);
   assert_true(twin_violations() > 0);
   if (!strstr(twin_message(), text)) fail_msg("\"%s\" does not tell of \"%s\"", twin_message(), text);
-  twin_forgive();
+  twin_violations_clear();
   twin_reset();
   cudaGetLastError();
 }

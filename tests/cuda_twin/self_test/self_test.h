@@ -1,4 +1,4 @@
-/* What the twin's own tests share. */
+/* Shared by the twin's own tests. */
 #pragma once
 #include <csetjmp>
 #include <cstdarg>

@@ -159,7 +159,7 @@ static void test_work_may_not_call_cuda(void **) {
   bench_free(&b);
 }
 
-/* What a caller with clean-up does; returns the first error. */
+/* Calls as a program does that cleans up after itself; returns the first error. */
 static cudaError_t small_program(void) {
   cudaStream_t stream = nullptr;
   float *device = nullptr;
