@@ -25,8 +25,6 @@ cudaError_t twin_launch(const twin_kernel &kernel, cudaStream_t stream, const tw
 /* Runs all blocks in random order, and threads between barriers. A fault ends it (twin_fault_is_set). */
 void twin_kernel_run(const twin_kernel &kernel);
 
-/* Returns ", kernel NAME, block (x, y, z), thread (x, y, z)" while a thread runs, or "". */
-std::string twin_kernel_place(void);
 /* Returns the kernel's name, without its arguments where its symbol is known. */
 std::string twin_kernel_name(const void *function);
 /* Returns whether the address is in the guard behind dynamic shared memory. */

@@ -57,6 +57,7 @@ twin_allocation *twin_allocation_create(int device, size_t bytes) {
   twin_poison(made->base + bytes, whole - bytes);
   used()[device] += charged(bytes);
   allocations()[pages] = made;
+  open_allocations().reserve(2 * allocations().size()); /* opening, in the midst of work, takes no memory */
   return made;
 }
 
@@ -130,6 +131,10 @@ std::string twin_range_check(const twin_range &range, int device) {
   return "";
 }
 
+static std::string holder(const twin_allocation *allocation) {
+  return allocation->device == TWIN_PINNED_DEVICE ? "of pinned memory" : twin_format("on device %d", allocation->device);
+}
+
 std::string twin_address_describe(const void *address) {
   const unsigned char *const byte = (const unsigned char *)address;
   if (!region || byte < region || byte >= region_end) return twin_format("address %p, which is not device memory", address);
@@ -138,8 +143,8 @@ std::string twin_address_describe(const void *address) {
   const twin_allocation *const after = next == allocations().end() ? nullptr : next->second;
   const twin_allocation *const before = allocation_before(address);
   if (before && byte >= before->base && byte < before->base + before->bytes)
-    return twin_format("byte %zu of an allocation of %zu bytes on device %d", (size_t)(byte - before->base), before->bytes,
-                       before->device);
+    return twin_format("byte %zu of an allocation of %zu bytes %s", (size_t)(byte - before->base), before->bytes,
+                       holder(before).c_str());
   if (before && byte < before->pages + before->page_bytes + PAGE) {
     if (byte < before->base)
       return twin_format("%zu bytes before an allocation of %zu bytes", (size_t)(before->base - byte), before->bytes);
