@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "state.h"
 #include <csignal>
+#include <ucontext.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,11 +51,12 @@ std::string twin_fault_take(void) {
 
 /* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. The signal came in the midst
  * of the work, so that words, which need memory, are left to the runner. */
-static void handle_work(const siginfo_t &info) {
+static void handle_work(const siginfo_t &info, const ucontext_t &interrupted) {
   twin_allocation *const touched = twin_allocation_find(info.si_addr);
   if (touched && is_kernel_running && touched->device == device_running && !touched->is_open) return twin_memory_open(touched);
   fault_access = info;
   is_set = is_access = true;
+  pthread_sigmask(SIG_SETMASK, &interrupted.uc_sigmask, nullptr); /* the handler never returns to restore it */
   twin_fiber_abandon();
 }
 
@@ -72,7 +74,7 @@ static void handle_host(int signal, siginfo_t *info, void *context) {
 
 static void handle(int signal, siginfo_t *info, void *context) {
   if (twin_is_running && twin_fiber_is_running())
-    handle_work(*info);
+    handle_work(*info, *static_cast<const ucontext_t *>(context));
   else
     handle_host(signal, info, context);
 }
