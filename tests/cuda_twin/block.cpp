@@ -128,7 +128,7 @@ uint64_t twin_shuffle(unsigned mask, uint64_t value, int source, const char *fil
   thread.line = line;
   if (++arrived[first / 32] == lanes) {
     complete_shuffle(first, lanes);
-    ready.push_back(index); /* who came last continues when chance says so, as the others do */
+    ready.push_back(index); /* the last one continues when chance says so, as the others do */
     twin_fiber_suspend();
   } else {
     wait_here(AT_SHUFFLE, file, line);
@@ -220,8 +220,8 @@ static void prepare_threads(const twin_kernel &launched) {
 void twin_kernel_run(const twin_kernel &launched) {
   prepare_threads(launched);
   const uint64_t blocks = (uint64_t)gridDim.x * gridDim.y * gridDim.z;
-  uint64_t step = 1 + twin_random(blocks),
-           block = twin_random(blocks); /* steps that share no factor with `blocks` visit every block */
+  /* Steps that share no factor with `blocks` visit every block. */
+  uint64_t step = 1 + twin_random(blocks), block = twin_random(blocks);
   while (std::gcd(step, blocks) != 1) step++;
   for (uint64_t i = 0; i < blocks && !twin_fault_is_set(); i++, block = (block + step) % blocks) {
     blockIdx = uint3{(unsigned)(block % gridDim.x), (unsigned)(block / gridDim.x % gridDim.y),

@@ -18,7 +18,8 @@ struct twin_argument {
   size_t bytes;
 };
 
-/* Appends a launch to the stream (mz_launch). The arguments are checked for pointers to memory that the device does not have.
+/* Appends a launch to the stream (mz_launch). The arguments are checked for pointers to memory that the device does not have; every word
+ * of a struct is looked at, unused elements of arrays, too, which the caller sets to zero.
  * Errors: as CUDA's for the configuration; cudaErrorInvalidValue for arguments and for too much shared memory. */
 cudaError_t twin_launch(const twin_kernel &kernel, cudaStream_t stream, const twin_argument *arguments, size_t count);
 

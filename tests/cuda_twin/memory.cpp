@@ -180,8 +180,7 @@ bool twin_memory_is_device_region(const void *address) {
 }
 
 twin_memory twin_memory_at(const void *pointer) {
-  std::unique_lock<std::mutex> held(twin().lock, std::defer_lock);
-  if (!twin_is_running) held.lock();
+  const twin_guard guard;
   const twin_allocation *const found = twin_allocation_find(pointer);
   size_t alignment = 1;
   while (alignment < ALIGNMENT && (uintptr_t)pointer % (2 * alignment) == 0) alignment *= 2;

@@ -45,11 +45,11 @@ static void test_current_device_is_of_the_thread(void **) {
 }
 
 static void test_devices_are_apart(void **) {
-  bench first = bench_create(1);
+  fixture first = fixture_create(1);
   float **hidden; /* a pointer that no argument shows */
   OK(cudaMalloc((void **)&hidden, sizeof *hidden));
   OK(cudaSetDevice(1));
-  bench second = bench_create(1);
+  fixture second = fixture_create(1);
   OK(cudaSetDevice(0));
   assert_int_equal(mz_launch(write_one, dim3(1), dim3(1), 0, second.stream, second.device), cudaErrorInvalidResourceHandle);
   assert_int_equal(mz_launch(write_one, dim3(1), dim3(1), 0, first.stream, second.device), cudaErrorInvalidValue);
@@ -58,25 +58,25 @@ static void test_devices_are_apart(void **) {
   OK(mz_launch(write_through, dim3(1), dim3(1), 0, first.stream, (float *const *)hidden));
   expect_violation(cudaStreamSynchronize(first.stream), cudaErrorIllegalAddress, "on device 1");
   OK(cudaFree(hidden));
-  bench_free(&first);
-  bench_free(&second);
+  fixture_free(&first);
+  fixture_free(&second);
 }
 
 static void test_fault_concerns_its_device(void **) {
-  bench first = bench_create(1);
+  fixture first = fixture_create(1);
   OK(cudaSetDevice(1));
-  bench second = bench_create(1);
+  fixture second = fixture_create(1);
   OK(cudaSetDevice(0));
   OK(mz_launch(write_one, dim3(1), dim3(1), 0, first.stream, first.device + 1024));
   assert_int_equal(cudaStreamSynchronize(first.stream), cudaErrorIllegalAddress);
   OK(cudaSetDevice(1));
   OK(mz_launch(write_one, dim3(1), dim3(1), 0, second.stream, second.device));
-  OK(bench_read(&second));
+  OK(fixture_read(&second));
   assert_true(second.pinned[0] == 1);
   OK(cudaSetDevice(0));
   expect_violation(cudaStreamSynchronize(first.stream), cudaErrorIllegalAddress, "write_one");
-  bench_free(&first);
-  bench_free(&second);
+  fixture_free(&first);
+  fixture_free(&second);
 }
 
 int test_devices(void) {

@@ -31,21 +31,21 @@ int run_child(void (*body)(void), char *text, size_t bytes) {
   return status;
 }
 
-bench bench_create(size_t count) {
-  bench made = {nullptr, nullptr, nullptr, count};
+fixture fixture_create(size_t count) {
+  fixture made = {nullptr, nullptr, nullptr, count};
   OK(cudaStreamCreateWithFlags(&made.stream, cudaStreamNonBlocking));
   OK(cudaMalloc((void **)&made.device, count * sizeof(float)));
   OK(cudaMallocHost((void **)&made.pinned, count * sizeof(float)));
   return made;
 }
 
-void bench_free(bench *made) {
+void fixture_free(fixture *made) {
   OK(cudaFree(made->device));
   OK(cudaFreeHost(made->pinned));
   OK(cudaStreamDestroy(made->stream));
 }
 
-cudaError_t bench_read(const bench *made) {
+cudaError_t fixture_read(const fixture *made) {
   const cudaError_t error =
       cudaMemcpyAsync(made->pinned, made->device, made->count * sizeof(float), cudaMemcpyDeviceToHost, made->stream);
   return error == cudaSuccess ? cudaStreamSynchronize(made->stream) : error;
