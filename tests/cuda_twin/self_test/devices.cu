@@ -1,7 +1,10 @@
 /* Two devices: what they are, and that nothing of one is the other's. */
 #include "self_test.h"
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <unistd.h>
 
 static __global__ void write_one(float *out) { out[0] = 1; }
 static __global__ void write_through(float *const *where) { where[0][0] = 1; }
@@ -30,6 +33,29 @@ static void test_properties(void **) {
   assert_string_equal(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress");
   assert_string_equal(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");
   cudaGetLastError();
+}
+
+/* The process once more, which reads its environment anew (print_environment). */
+static void restart(void) {
+  setenv("MUZERO_TWIN_DEVICES", "3", 1);
+  setenv("MUZERO_TWIN_MEMORY", "1048576", 1);
+  setenv("MUZERO_TWIN_FAIL", "3", 1);
+  execl("/proc/self/exe", "test", "environment", nullptr);
+}
+
+void print_environment(void) {
+  int count = 0;
+  size_t free_bytes = 0, total = 0;
+  cudaGetDeviceCount(&count);
+  cudaMemGetInfo(&free_bytes, &total);
+  const cudaError_t third = cudaSetDevice(2), fourth = cudaSetDevice(2);
+  fprintf(stderr, "%d devices of %zu bytes, %s, %s", count, total, cudaGetErrorName(third), cudaGetErrorName(fourth));
+}
+
+static void test_environment(void **) {
+  char text[1024];
+  assert_int_equal(run_child(restart, text, sizeof text), 0);
+  assert_string_equal(text, "3 devices of 1048576 bytes, cudaErrorUnknown, cudaSuccess");
 }
 
 static void test_current_device_is_of_the_thread(void **) {
@@ -82,6 +108,7 @@ static void test_fault_concerns_its_device(void **) {
 int test_devices(void) {
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_properties),
+      cmocka_unit_test(test_environment),
       cmocka_unit_test(test_current_device_is_of_the_thread),
       cmocka_unit_test(test_devices_are_apart),
       cmocka_unit_test(test_fault_concerns_its_device),

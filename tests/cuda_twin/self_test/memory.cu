@@ -77,6 +77,8 @@ static void test_copies_stay_in_bounds(void **) {
   assert_int_equal(cudaMemcpyAsync(b.device, b.pinned, 40, cudaMemcpyDeviceToHost, b.stream), cudaErrorInvalidValue);
   assert_int_equal(cudaMemcpyAsync(b.device, on_host, 40, cudaMemcpyDeviceToDevice, b.stream), cudaErrorInvalidValue);
   assert_int_equal(cudaMemsetAsync(b.device, 0, 44, b.stream), cudaErrorInvalidValue);
+  expect_violation(cudaMemcpyAsync(b.device, b.device + 1, 8, cudaMemcpyDeviceToDevice, b.stream), cudaErrorInvalidValue,
+                   "overlap");
   OK(cudaStreamSynchronize(b.stream));
   fixture_free(&b);
 }
