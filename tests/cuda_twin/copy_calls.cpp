@@ -27,6 +27,10 @@ static std::string copy_check(const void *to, const void *from, size_t bytes, cu
   return why;
 }
 
+static bool overlap(const void *to, const void *from, size_t bytes) {
+  return (const char *)to < (const char *)from + bytes && (const char *)from < (const char *)to + bytes;
+}
+
 static void count_copy(const void *to, const void *from, size_t bytes) {
   twin_counters &counters = twin().counters;
   if (is_on_device(to) && is_on_device(from))
@@ -63,6 +67,10 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
   if (bytes == 0) return cudaSuccess;
   const std::string why = copy_check(to, from, bytes, kind, stream->device);
   if (!why.empty()) return call.fail(cudaErrorInvalidValue, "%s", why.c_str());
+  if (overlap(to, from, bytes)) {
+    twin_violate("a copy's source and destination overlap");
+    return call.fail(cudaErrorInvalidValue, "source and destination overlap");
+  }
   if (stream->capture && (is_pageable(to) || is_pageable(from))) {
     stream->capture->is_invalid = true;
     return call.fail(cudaErrorStreamCaptureUnsupported, "a copy of pageable memory in a capture");

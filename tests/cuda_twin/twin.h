@@ -11,7 +11,8 @@
  *
  * Environment: MUZERO_TWIN_SEED (default 1), MUZERO_TWIN_DEVICES (default 1), MUZERO_TWIN_MEMORY (bytes of each device, default 8 GiB),
  * MUZERO_TWIN_FAIL (as twin_fail_after).
- * Thread safety: every function may be called from any thread. One lock serialises all of them, running work included. */
+ * Thread safety: every function may be called from any thread. One lock serialises all of them, running work included. While one thread
+ * runs work, device memory is readable by all. */
 #pragma once
 #include <stddef.h>
 
