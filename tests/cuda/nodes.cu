@@ -345,12 +345,12 @@ static void many_uses(void **) {
   run_in_step(t);
 }
 
-static bool yes(void) { return true; }
+static bool yes(const mz_lane *) { return true; }
 
 /* The cpu, which rounds to bfloat16 on every processor; cases without convolutions multiply none. */
 static mz_backend rounding_cpu(void) {
   mz_backend backend = mz_backend_cpu;
-  backend.has_bf16 = yes;
+  backend.halves = yes;
   return backend;
 }
 
