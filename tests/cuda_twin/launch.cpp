@@ -22,8 +22,8 @@ static bool is_mapped(uintptr_t address) {
   return mincore((void *)(address / page * page), 1, &resident) == 0;
 }
 
-/* Returns why no kernel may be given this argument, or "": it holds a pointer, alone or in a struct, to memory of the host or of another
- * device. A word counts as a pointer when something is mapped where it points. */
+/* Returns why no kernel may be given this argument, or "": it holds a pointer, alone or in a struct, to memory of the host or of
+ * another device. A word counts as a pointer when something is mapped where it points. */
 static std::string argument_check(const twin_argument &argument, int device) {
   const unsigned char *const bytes = static_cast<const unsigned char *>(argument.value);
   for (size_t at = 0; at + sizeof(uintptr_t) <= argument.bytes; at += sizeof(uintptr_t)) {
