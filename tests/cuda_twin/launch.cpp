@@ -15,6 +15,10 @@ static std::map<const void *, int> &dynamic_max() { /* what cudaFuncSetAttribute
 
 std::string twin_kernel_name(const void *function) { return twin_symbol_find(function).name; }
 
+/* Programs, heaps and stacks lie above. Below, two small numbers side by side would look like pointers to the sanitizers' shadow
+ * memory. */
+static const uintptr_t PROGRAM_START = (uintptr_t)0x5000 << 32;
+
 /* Returns whether something of this process is mapped at the address. */
 static bool is_mapped(uintptr_t address) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -30,7 +34,7 @@ static std::string argument_check(const twin_argument &argument, int device) {
     uintptr_t word;
     memcpy(&word, bytes + at, sizeof word);
     const void *const pointer = (const void *)word;
-    if (word < 1 << 16 || word >> 47) continue;
+    if (word < PROGRAM_START || word >> 48) continue;
     const twin_allocation *const found = twin_allocation_find(pointer);
     if (found && found->device != TWIN_PINNED_DEVICE && found->device != device)
       return twin_format("byte %zu points to memory of device %d", at, found->device);
