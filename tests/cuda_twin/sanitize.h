@@ -1,4 +1,5 @@
-/* Tells the sanitizers that are built in of bytes that nobody shall touch, and of switches between stacks. Does nothing without them. */
+/* Tells the sanitizers that are built in of bytes that nobody shall touch, and of switches between stacks. Does nothing without
+ * them. */
 #pragma once
 #include <cstddef>
 #if defined(__SANITIZE_ADDRESS__)
@@ -30,6 +31,15 @@ static inline void twin_stack_create(twin_stack *stack) {
   stack->thread = __tsan_create_fiber(0);
 #else
   stack->thread = nullptr;
+#endif
+}
+
+/* Frames of the stack will never return. */
+static inline void twin_stack_renew(twin_stack *stack) {
+  twin_unpoison(stack->bottom, stack->bytes);
+#if defined(__SANITIZE_THREAD__)
+  __tsan_destroy_fiber(stack->thread);
+  stack->thread = __tsan_create_fiber(0);
 #endif
 }
 

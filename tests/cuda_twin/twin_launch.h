@@ -1,8 +1,9 @@
-/* The language of kernels for g++: what nvcc gives a .cu file and networks/cuda/launch.cuh asks for. A block's threads are fibers of one
- * host thread; between barriers they run one after the other, in random order.
+/* The language of kernels for g++: what nvcc gives a .cu file and networks/cuda/launch.cuh asks for. A block's threads are
+ * fibers of one host thread; between barriers they run one after the other, in random order.
  *
- * __shared__ arrays lie in a section of their own, which is filled with NaN (bytes 0xff) before each block; all blocks use it one after the
- * other. They belong into `static` functions or into kernels: an inline function's statics cannot share the section. */
+ * __shared__ arrays lie in a section of their own, which is filled with NaN (bytes 0xff) before each block; all blocks use it
+ * one after the other. They belong into `static` functions or into kernels: an inline function's statics cannot share the
+ * section. */
 #pragma once
 #include "kernel.h"
 #include "twin_intrinsics.h"
@@ -32,6 +33,7 @@ template <typename... Parameters, typename... Arguments>
 static inline cudaError_t mz_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                                     cudaStream_t stream, Arguments... arguments) {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...), "a kernel's arguments are copied to the device as bytes");
+  static_assert((sizeof(Parameters) + ... + 0) <= 32764, "a kernel's arguments have at most 32,764 bytes");
   return [&](Parameters... converted) {
     const twin_argument list[] = {{&converted, sizeof converted}..., {nullptr, 0}};
     const std::tuple<Parameters...> copies(converted...);
