@@ -103,7 +103,7 @@ static mz_status prefer(cublasLtMatmulPreference_t preference, const mz_cuda_pro
   return MZ_OK;
 }
 
-/* Wishes are not promises: an algorithm is asked what it does. */
+/* The heuristics may disregard the preferences, so the algorithm itself is asked. */
 static mz_status keeps_rules(const mz_cuda_product *product, const cublasLtMatmulAlgo_t *algorithm, bool *keeps) {
   uint64_t arithmetic = 0;
   uint32_t reduction = 0;

@@ -1,5 +1,5 @@
-/* Convolutions on a device, through the twin of cuDNN, in all three forms: against the reference, rows alone and together, and what is chosen
- * from heuristics that name forbidden engines first. */
+/* Convolutions on a device, through the twin of cuDNN, in all three forms: against the reference, rows alone and together, and
+ * what is chosen from heuristics that name forbidden engines first. */
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>

@@ -1,5 +1,5 @@
-/* A convolution's operation graph as cuDNN's twin understands it: a 3 × 3 convolution with padding 1 in one direction, and a chain of
- * pointwise operations behind it. Sums are f32 in a fixed order, results are rounded where they are stored. */
+/* A convolution's operation graph as cuDNN's twin understands it: a 3 × 3 convolution with padding 1 in one direction, and a
+ * chain of pointwise operations behind it. Sums are f32 in a fixed order, results are rounded where they are stored. */
 #pragma once
 #include "dnn_descriptor.h"
 
