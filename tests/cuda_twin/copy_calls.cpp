@@ -41,23 +41,21 @@ static void count_copy(const void *to, const void *from, size_t bytes) {
     counters.copies_to_host++, counters.bytes_to_host += bytes;
 }
 
+/* Pageable memory is staged, as CUDA does: read now, written later. Pinned memory is read when the copy runs. */
 static twin_op copy_describe(void *to, const void *from, size_t bytes) {
   twin_op op;
   op.name = "cudaMemcpyAsync";
+  std::shared_ptr<std::vector<unsigned char>> staged;
+  if (is_pageable(from)) {
+    staged = std::make_shared<std::vector<unsigned char>>((const unsigned char *)from, (const unsigned char *)from + bytes);
+    from = staged->data();
+  } else
+    op.ranges.push_back({from, bytes});
   if (!is_pageable(to)) op.ranges.push_back({to, bytes});
-  if (!is_pageable(from)) op.ranges.push_back({from, bytes});
-  op.work = [to, from, bytes] {
+  op.work = [to, from, bytes, staged] {
     count_copy(to, from, bytes);
     memcpy(to, from, bytes);
   };
-  if (is_pageable(from)) { /* staged: read now, written later */
-    const auto staged =
-        std::make_shared<std::vector<unsigned char>>((const unsigned char *)from, (const unsigned char *)from + bytes);
-    op.work = [to, staged, bytes] {
-      count_copy(to, staged->data(), bytes);
-      memcpy(to, staged->data(), bytes);
-    };
-  }
   return op;
 }
 

@@ -49,8 +49,8 @@ std::string twin_fault_take(void) {
   return reason();
 }
 
-/* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. The signal came in the midst
- * of the work, so that words, which need memory, are left to the runner. */
+/* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. The signal came
+ * in the midst of the work, so that words, which need memory, are left to the runner. */
 static void handle_work(const siginfo_t &info, const ucontext_t &interrupted) {
   twin_allocation *const touched = twin_allocation_find(info.si_addr);
   if (touched && is_kernel_running && touched->device == device_running && !touched->is_open) return twin_memory_open(touched);

@@ -5,8 +5,8 @@
 /* Makes the twin hear of accesses to memory that is closed, also where a test's framework has handlers of its own. */
 void twin_fault_handler_install(void);
 
-/* Lets work of `device` run on this thread. A kernel's accesses open allocations of that device; any other work has been given what it
- * may touch. */
+/* Lets work of `device` run on this thread. A kernel's accesses open allocations of that device; any other work has been given
+ * what it may touch. */
 void twin_fault_begin(int device, bool is_kernel);
 
 /* Gives the work that runs this fault; a fiber then leaves by twin_fiber_abandon, once no string of its own lives. */

@@ -1,5 +1,6 @@
-/* Memory of devices and pinned memory: every allocation has pages of its own between guard pages, and its end is as close to the guard as
- * an alignment of 256 bytes allows. Device memory is unreadable until work opens it. The lock is held in every function. */
+/* Memory of devices and pinned memory: every allocation has pages of its own between guard pages, and its end is as close to the
+ * guard as an alignment of 256 bytes allows. Device memory is unreadable until work opens it. The lock is held in every
+ * function. */
 #pragma once
 #include "twin.h"
 #include <string>
