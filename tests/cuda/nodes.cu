@@ -10,6 +10,7 @@ extern "C" {
 #include <cmocka.h>
 }
 #include "networks/cuda/quads.cuh"
+#include "twin.h"
 #include "tests/cuda/support/device_tape.cuh"
 #include "tests/cuda/support/ops.cuh"
 
@@ -378,6 +379,42 @@ static void inference(void **) {
   }
 }
 
+/* Lets each call of a node function fail in turn: it says so. */
+typedef mz_status node_function(mz_tape *tape, mz_node *node, int rows);
+static void fail_in_turn(trio &t, int i, node_function *function) {
+  bool through = function == nullptr;
+  for (long n = 1; !through; n++) {
+    twin_fail_after(n);
+    const mz_status status = function(&t.device.tape, &t.device.nodes[(size_t)i], t.rows);
+    through = twin_fail_pending() != 0;
+    twin_fail_after(0);
+    assert_int_equal(status, through ? MZ_OK : MZ_E_DEVICE);
+    if (!through) assert_non_null(strstr(mz_message(), "device 0"));
+  }
+}
+
+static void failures_are_passed_on(void **) {
+  for (int number = 0; number < test_case_count(); number++) {
+    trio t = {};
+    t.rows = 2;
+    t.cpu = test_case_open(number, &mz_backend_cpu, board_of(16, 3, 3, 1), t.rows, 5);
+    begin_pass(t.cpu, t.rows);
+    mz_tape_forward(t.cpu->tape, t.cpu->tape->weights, t.rows);
+    mz_tape_backward(t.cpu->tape, t.cpu->tape->weights, t.cpu->transposed, t.cpu->gradients, t.rows);
+    device_tape_open(&t.device, t.cpu);
+    for (int i = 0; i < t.cpu->tape->index_count; i++) device_tape_put_index(&t.device, i, 0, t.rows);
+    for (int i = t.cpu->tape->node_count - 1; i >= 0; i--) {
+      const cuda_op *op = cuda_op_of(t.cpu->tape->nodes[i].op);
+      if (op == nullptr) continue;
+      fail_in_turn(t, i, op->forward);
+      if (t.cpu->tape->nodes[i].backward) fail_in_turn(t, i, op->backward);
+    }
+    OK(cudaStreamSynchronize(t.device.lane.stream));
+    device_tape_close(&t.device);
+    net_close(t.cpu);
+  }
+}
+
 static void every_op_was_compared(void **) {
   for (int op = 0; op < MZ_OPS; op++) {
     const cuda_op *own = cuda_op_of((mz_op)op);
@@ -396,6 +433,7 @@ int main(void) {
       cmocka_unit_test(many_uses),
       cmocka_unit_test(rounding),
       cmocka_unit_test(inference),
+      cmocka_unit_test(failures_are_passed_on),
       cmocka_unit_test(every_op_was_compared),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
