@@ -60,13 +60,11 @@ static std::string thread_describe(unsigned index) {
   return twin_format("(%u, %u, %u)", indices[index].x, indices[index].y, indices[index].z);
 }
 
-static std::string block_describe() {
-  return twin_format(", kernel %s, block (%u, %u, %u)", twin_kernel_name(kernel->function).c_str(), blockIdx.x, blockIdx.y,
-                     blockIdx.z);
-}
-
-std::string twin_kernel_place(void) {
-  return kernel && current != NONE ? block_describe() + ", thread " + thread_describe(current) : "";
+/* Returns ", kernel NAME, block (x, y, z), thread (x, y, z)"; no thread where none runs. */
+static std::string place_describe() {
+  const std::string block = twin_format(", kernel %s, block (%u, %u, %u)", twin_kernel_name(kernel->function).c_str(), blockIdx.x,
+                                        blockIdx.y, blockIdx.z);
+  return current == NONE ? block : block + ", thread " + thread_describe(current);
 }
 
 static void run_thread(void *) { kernel->body(); }
@@ -105,8 +103,7 @@ static void complete_shuffle(unsigned first, unsigned lanes) {
     block_thread &thread = threads[first + lane];
     if (thread.line != threads[first].line || thread.file != threads[first].file) {
       twin_fault_set(twin_format("lanes of one warp meet in different shuffles, %s:%d and %s:%d", thread.file, thread.line,
-                                 threads[first].file, threads[first].line) +
-                     twin_kernel_place());
+                                 threads[first].file, threads[first].line));
       twin_fiber_abandon();
     }
     if (thread.source >= 0) thread.value = given[thread.source];
@@ -120,8 +117,7 @@ uint64_t twin_shuffle(unsigned mask, uint64_t value, int source, const char *fil
   const unsigned first = current / 32 * 32, lanes = std::min(32u, (unsigned)threads.size() - first);
   if (mask != 0xffffffffu || (lanes < 32 && source >= 0)) {
     twin_fault_set(
-        twin_format("%s:%d: a shuffle with mask 0x%08x in a warp of %u lanes; all 32 take part", file, line, mask, lanes) +
-        twin_kernel_place());
+        twin_format("%s:%d: a shuffle with mask 0x%08x in a warp of %u lanes; all 32 take part", file, line, mask, lanes));
     twin_fiber_abandon();
   }
   const unsigned index = current;
@@ -132,7 +128,7 @@ uint64_t twin_shuffle(unsigned mask, uint64_t value, int source, const char *fil
   thread.line = line;
   if (++arrived[first / 32] == lanes) {
     complete_shuffle(first, lanes);
-    ready.push_back(index); /* who came last continues when chance says so, as the others do */
+    ready.push_back(index); /* the last one continues when chance says so, as the others do */
     twin_fiber_suspend();
   } else {
     wait_here(AT_SHUFFLE, file, line);
@@ -146,18 +142,16 @@ static std::string divergence_describe() {
     if (threads[index].state == AT_SHUFFLE)
       return twin_format("%s:%d: a shuffle is reached by %u of 32 lanes, among them thread ", threads[index].file,
                          threads[index].line, arrived[index / 32]) +
-             thread_describe(index) + block_describe();
+             thread_describe(index);
   unsigned first = 0;
   while (threads[first].state != AT_BARRIER) first++;
   for (unsigned index = first; index < threads.size(); index++)
     if (threads[index].state == AT_BARRIER &&
         (threads[index].line != threads[first].line || threads[index].file != threads[first].file))
       return twin_format("divergent barriers: some threads wait at %s:%d, some at %s:%d", threads[first].file,
-                         threads[first].line, threads[index].file, threads[index].line) +
-             block_describe();
+                         threads[first].line, threads[index].file, threads[index].line);
   return twin_format("divergent barrier: %s:%d is reached by %u of %u threads, the others have finished", threads[first].file,
-                     threads[first].line, waiting, (unsigned)threads.size()) +
-         block_describe();
+                     threads[first].line, waiting, (unsigned)threads.size());
 }
 
 static bool all_at_one_barrier() {
@@ -167,7 +161,9 @@ static bool all_at_one_barrier() {
   return true;
 }
 
-static void drop_threads() {
+/* Tells where the fault was, and drops the threads that wait. */
+static void end_by_fault() {
+  twin_fault_append(place_describe());
   for (block_thread &thread : threads) {
     if (thread.fiber) twin_fiber_drop(thread.fiber);
     thread.fiber = nullptr;
@@ -193,13 +189,13 @@ static void run_block() {
       ready[chosen] = ready.back();
       ready.pop_back();
       advance(index);
-      if (twin_fault_is_set()) return drop_threads();
+      if (twin_fault_is_set()) return end_by_fault();
     }
     current = NONE;
     if (finished == threads.size()) return;
     if (!all_at_one_barrier()) {
       twin_fault_set(divergence_describe());
-      return drop_threads();
+      return end_by_fault();
     }
     for (block_thread &thread : threads) thread.state = AT_WORK;
     waiting = 0;
@@ -224,8 +220,8 @@ static void prepare_threads(const twin_kernel &launched) {
 void twin_kernel_run(const twin_kernel &launched) {
   prepare_threads(launched);
   const uint64_t blocks = (uint64_t)gridDim.x * gridDim.y * gridDim.z;
-  uint64_t step = 1 + twin_random(blocks),
-           block = twin_random(blocks); /* steps that share no factor with `blocks` visit every block */
+  /* Steps that share no factor with `blocks` visit every block. */
+  uint64_t step = 1 + twin_random(blocks), block = twin_random(blocks);
   while (std::gcd(step, blocks) != 1) step++;
   for (uint64_t i = 0; i < blocks && !twin_fault_is_set(); i++, block = (block + step) % blocks) {
     blockIdx = uint3{(unsigned)(block % gridDim.x), (unsigned)(block / gridDim.x % gridDim.y),
@@ -239,6 +235,6 @@ void twin_kernel_run(const twin_kernel &launched) {
 int twin_lane(void) { return (int)(current % 32); }
 
 void twin_trap(const char *file, int line) {
-  twin_fault_set(twin_format("%s:%d: __trap", file, line) + twin_kernel_place());
+  twin_fault_set(twin_format("%s:%d: __trap", file, line));
   twin_fiber_abandon();
 }

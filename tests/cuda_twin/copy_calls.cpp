@@ -27,6 +27,10 @@ static std::string copy_check(const void *to, const void *from, size_t bytes, cu
   return why;
 }
 
+static bool overlap(const void *to, const void *from, size_t bytes) {
+  return (const char *)to < (const char *)from + bytes && (const char *)from < (const char *)to + bytes;
+}
+
 static void count_copy(const void *to, const void *from, size_t bytes) {
   twin_counters &counters = twin().counters;
   if (is_on_device(to) && is_on_device(from))
@@ -37,23 +41,21 @@ static void count_copy(const void *to, const void *from, size_t bytes) {
     counters.copies_to_host++, counters.bytes_to_host += bytes;
 }
 
+/* Pageable memory is staged, as CUDA does: read now, written later. Pinned memory is read when the copy runs. */
 static twin_op copy_describe(void *to, const void *from, size_t bytes) {
   twin_op op;
   op.name = "cudaMemcpyAsync";
+  std::shared_ptr<std::vector<unsigned char>> staged;
+  if (is_pageable(from)) {
+    staged = std::make_shared<std::vector<unsigned char>>((const unsigned char *)from, (const unsigned char *)from + bytes);
+    from = staged->data();
+  } else
+    op.ranges.push_back({from, bytes});
   if (!is_pageable(to)) op.ranges.push_back({to, bytes});
-  if (!is_pageable(from)) op.ranges.push_back({from, bytes});
-  op.work = [to, from, bytes] {
+  op.work = [to, from, bytes, staged] {
     count_copy(to, from, bytes);
     memcpy(to, from, bytes);
   };
-  if (is_pageable(from)) { /* staged: read now, written later */
-    const auto staged =
-        std::make_shared<std::vector<unsigned char>>((const unsigned char *)from, (const unsigned char *)from + bytes);
-    op.work = [to, staged, bytes] {
-      count_copy(to, staged->data(), bytes);
-      memcpy(to, staged->data(), bytes);
-    };
-  }
   return op;
 }
 
@@ -63,6 +65,10 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
   if (bytes == 0) return cudaSuccess;
   const std::string why = copy_check(to, from, bytes, kind, stream->device);
   if (!why.empty()) return call.fail(cudaErrorInvalidValue, "%s", why.c_str());
+  if (overlap(to, from, bytes)) {
+    twin_violate("a copy's source and destination overlap");
+    return call.fail(cudaErrorInvalidValue, "source and destination overlap");
+  }
   if (stream->capture && (is_pageable(to) || is_pageable(from))) {
     stream->capture->is_invalid = true;
     return call.fail(cudaErrorStreamCaptureUnsupported, "a copy of pageable memory in a capture");

@@ -10,7 +10,7 @@ struct CUevent_st {
   int device;
   unsigned flags;
   std::shared_ptr<twin_record> record; /* NULL: never recorded, or last in a capture */
-  std::weak_ptr<twin_capture> capture; /* last recorded in it, after `after` */
+  std::weak_ptr<twin_capture> capture; /* that it was last recorded in, after the nodes `after` */
   std::vector<size_t> after;
   bool is_captured;
 };

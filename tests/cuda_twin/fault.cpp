@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "state.h"
 #include <csignal>
+#include <ucontext.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,9 @@
 static int device_running;
 static bool is_kernel_running, is_set;
 static struct sigaction previous;
+
+static siginfo_t fault_access; /* of the fault, while `is_access` */
+static bool is_access;
 
 static std::string &reason() {
   static auto &text = *new std::string();
@@ -25,24 +29,34 @@ void twin_fault_set(const std::string &why) {
 
 bool twin_fault_is_set(void) { return is_set; }
 
-std::string twin_fault_take(void) {
-  is_set = false;
-  return reason();
-}
-
-static std::string access_describe(const siginfo_t &info) {
-  const void *const address = info.si_addr;
-  if (info.si_code == SI_KERNEL) return "a misaligned access, or one to an address that cannot be";
+static std::string access_describe() {
+  const void *const address = fault_access.si_addr;
+  if (fault_access.si_code == SI_KERNEL) return "a misaligned access, or one to an address that cannot be";
   if (twin_fiber_is_guard(address)) return "a thread's stack of 256 KiB is used up";
   if (twin_kernel_is_shared_guard(address)) return "access behind the block's dynamic shared memory";
   return "access to " + twin_address_describe(address);
 }
 
-/* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. */
-static void handle_work(const siginfo_t &info) {
+void twin_fault_append(const std::string &place) {
+  if (is_access) reason() = access_describe();
+  is_access = false;
+  reason() += place;
+}
+
+std::string twin_fault_take(void) {
+  twin_fault_append("");
+  is_set = false;
+  return reason();
+}
+
+/* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. The signal came in the midst
+ * of the work, so that words, which need memory, are left to the runner. */
+static void handle_work(const siginfo_t &info, const ucontext_t &interrupted) {
   twin_allocation *const touched = twin_allocation_find(info.si_addr);
   if (touched && is_kernel_running && touched->device == device_running && !touched->is_open) return twin_memory_open(touched);
-  twin_fault_set(access_describe(info) + twin_kernel_place());
+  fault_access = info;
+  is_set = is_access = true;
+  pthread_sigmask(SIG_SETMASK, &interrupted.uc_sigmask, nullptr); /* the handler never returns to restore it */
   twin_fiber_abandon();
 }
 
@@ -60,7 +74,7 @@ static void handle_host(int signal, siginfo_t *info, void *context) {
 
 static void handle(int signal, siginfo_t *info, void *context) {
   if (twin_is_running && twin_fiber_is_running())
-    handle_work(*info);
+    handle_work(*info, *static_cast<const ucontext_t *>(context));
   else
     handle_host(signal, info, context);
 }

@@ -12,6 +12,9 @@ void twin_fault_begin(int device, bool is_kernel);
 /* Gives the work that runs this fault; a fiber then leaves by twin_fiber_abandon, once no string of its own lives. */
 void twin_fault_set(const std::string &why);
 
-/* Returns whether work has faulted since the last take, which returns why. */
+/* Returns whether work has faulted since the last take. */
 bool twin_fault_is_set(void);
+/* Adds where the work was, in words. */
+void twin_fault_append(const std::string &place);
+/* Returns why the work faulted, and forgets it. */
 std::string twin_fault_take(void);

@@ -62,7 +62,7 @@ struct twin_fiber {
   context saved;
   void (*work)(void *);
   void *argument;
-  bool is_done;
+  bool is_done, is_abandoned;
   twin_stack watched;
 };
 
@@ -105,7 +105,7 @@ twin_fiber *twin_fiber_take(void) {
 void twin_fiber_give(twin_fiber *fiber) { idle().push_back(fiber); }
 
 void twin_fiber_drop(twin_fiber *fiber) {
-  twin_unpoison(fiber->stack, fiber->bytes); /* frames that never return leave their poison */
+  twin_stack_renew(&fiber->watched);
   twin_fiber_give(fiber);
 }
 
@@ -117,6 +117,8 @@ static bool enter(twin_fiber *fiber) {
   context_switch(&runner, &fiber->saved);
   twin_stack_enter(runner_watched, &fiber->watched);
   running = nullptr;
+  if (fiber->is_abandoned) twin_stack_renew(&fiber->watched);
+  fiber->is_abandoned = false;
   return fiber->is_done;
 }
 
@@ -151,8 +153,7 @@ void twin_fiber_suspend(void) { leave(running); }
 
 void twin_fiber_abandon(void) {
   twin_fiber *const fiber = running;
-  fiber->is_done = true;
-  twin_unpoison(fiber->stack, fiber->bytes);
+  fiber->is_done = fiber->is_abandoned = true;
   leave(fiber);
   abort();
 }

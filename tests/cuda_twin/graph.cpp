@@ -7,18 +7,27 @@ static std::vector<std::weak_ptr<twin_capture>> &captures() {
   return list;
 }
 
-const twin_op *twin_graph_next(twin_graph_run *run) {
-  std::vector<size_t> able;
-  for (size_t node = 0; node < run->nodes.size(); node++) {
-    if (run->is_done[node]) continue;
-    const std::vector<size_t> &after = run->nodes[node].after;
-    if (std::all_of(after.begin(), after.end(), [run](size_t earlier) { return run->is_done[earlier]; })) able.push_back(node);
+std::shared_ptr<twin_graph_run> twin_graph_begin(const CUgraphExec_st &executable) {
+  const std::vector<twin_node> &nodes = *executable.nodes;
+  const auto run = std::make_shared<twin_graph_run>();
+  run->nodes = executable.nodes;
+  run->dependents = executable.dependents;
+  run->remaining = nodes.size();
+  for (size_t node = 0; node < nodes.size(); node++) {
+    run->waits_for.push_back(nodes[node].dependencies.size());
+    if (nodes[node].dependencies.empty()) run->ready.push_back(node);
   }
-  if (able.empty()) return nullptr;
-  const size_t chosen = able[twin_random(able.size())];
-  run->is_done[chosen] = true;
+  return run;
+}
+
+const twin_op *twin_graph_next(twin_graph_run *run) {
+  if (run->ready.empty()) return nullptr;
+  const size_t chosen = twin_random(run->ready.size()), node = run->ready[chosen];
+  run->ready.erase(run->ready.begin() + (long)chosen);
+  for (size_t later : run->dependents[node])
+    if (--run->waits_for[later] == 0) run->ready.push_back(later);
   run->remaining--;
-  return &run->nodes[chosen].op;
+  return &(*run->nodes)[node].op;
 }
 
 cudaError_t twin_capture_record(CUstream_st *stream, const twin_op &op) {

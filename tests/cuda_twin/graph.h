@@ -7,7 +7,7 @@
 /* Operations and what each comes after, as positions of earlier nodes. */
 struct twin_node {
   twin_op op;
-  std::vector<size_t> after;
+  std::vector<size_t> dependencies;
 };
 
 struct twin_capture {
@@ -24,17 +24,21 @@ struct CUgraph_st {
   std::vector<twin_node> nodes;
 };
 struct CUgraphExec_st {
-  std::vector<twin_node> nodes;
+  std::shared_ptr<const std::vector<twin_node>> nodes;
+  std::vector<std::vector<size_t>> dependents; /* of each node */
   int device;
   std::shared_ptr<twin_record> last; /* of its replays, which run one after the other */
 };
 
-/* A replay on its way. */
+/* A replay on its way; it survives its executable. */
 struct twin_graph_run {
-  std::vector<twin_node> nodes;
-  std::vector<bool> is_done;
+  std::shared_ptr<const std::vector<twin_node>> nodes;
+  std::vector<std::vector<size_t>> dependents;
+  std::vector<size_t> waits_for; /* for each node, how many earlier ones have not run */
+  std::vector<size_t> ready;     /* nodes that wait for none */
   size_t remaining;
 };
+std::shared_ptr<twin_graph_run> twin_graph_begin(const CUgraphExec_st &executable);
 /* Returns a node that can run now, chosen at random, or NULL when all have run; the caller runs it. */
 const twin_op *twin_graph_next(twin_graph_run *run);
 

@@ -35,7 +35,7 @@ static bool is_joined(const twin_capture &capture) {
   bool all = true;
   for (size_t node = capture.nodes.size(); node-- > 0;) { /* a node comes after earlier ones only */
     if (reached[node])
-      for (size_t earlier : capture.nodes[node].after) reached[earlier] = true;
+      for (size_t earlier : capture.nodes[node].dependencies) reached[earlier] = true;
     else
       all = false;
   }
@@ -74,7 +74,10 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags) {
   TWIN_CALL(call);
   if (!out || !graphs().count(graph) || flags != 0) return call.fail(cudaErrorInvalidValue, "no graph, or flags %llu", flags);
-  *out = new CUgraphExec_st{graph->nodes, twin_device, nullptr};
+  std::vector<std::vector<size_t>> dependents(graph->nodes.size());
+  for (size_t node = 0; node < graph->nodes.size(); node++)
+    for (size_t earlier : graph->nodes[node].dependencies) dependents[earlier].push_back(node);
+  *out = new CUgraphExec_st{std::make_shared<const std::vector<twin_node>>(graph->nodes), dependents, twin_device, nullptr};
   executables().insert(*out);
   return cudaSuccess;
 }
@@ -88,10 +91,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     stream->capture->is_invalid = true;
     return call.fail(cudaErrorNotSupported, "the twin captures no graphs in graphs");
   }
-  const size_t nodes = executable->nodes.size();
   twin_op op;
   op.name = __func__;
-  op.graph = std::make_shared<twin_graph_run>(twin_graph_run{executable->nodes, std::vector<bool>(nodes, false), nodes});
+  op.graph = twin_graph_begin(*executable);
   op.waits = executable->last;
   op.records = executable->last = std::make_shared<twin_record>(twin_record{stream, false, 0});
   twin().counters.graph_launches++;

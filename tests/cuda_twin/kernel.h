@@ -18,15 +18,14 @@ struct twin_argument {
   size_t bytes;
 };
 
-/* Appends a launch to the stream (mz_launch). The arguments are checked for pointers to memory that the device does not have.
+/* Appends a launch to the stream (mz_launch). The arguments are checked for pointers to memory that the device does not have; every word
+ * of a struct is looked at, unused elements of arrays, too, which the caller sets to zero.
  * Errors: as CUDA's for the configuration; cudaErrorInvalidValue for arguments and for too much shared memory. */
 cudaError_t twin_launch(const twin_kernel &kernel, cudaStream_t stream, const twin_argument *arguments, size_t count);
 
 /* Runs all blocks in random order, and threads between barriers. A fault ends it (twin_fault_is_set). */
 void twin_kernel_run(const twin_kernel &kernel);
 
-/* Returns ", kernel NAME, block (x, y, z), thread (x, y, z)" while a thread runs, or "". */
-std::string twin_kernel_place(void);
 /* Returns the kernel's name, without its arguments where its symbol is known. */
 std::string twin_kernel_name(const void *function);
 /* Returns whether the address is in the guard behind dynamic shared memory. */

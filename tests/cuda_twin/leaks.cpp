@@ -4,7 +4,7 @@
 #include "state.h"
 
 bool twin_leaks_list(void) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   bool any = twin_memory_list();
   any |= twin_stream_list();
   any |= twin_event_list();

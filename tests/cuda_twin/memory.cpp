@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Addresses are handed out once: a pointer to freed memory never points to something else. */
-static const size_t REGION_BYTES = (size_t)1 << 38, ALIGNMENT = 256;
+static const size_t REGION_BYTES = (size_t)1 << 38, ALIGNMENT = 256, HUGE_PAGE = 2 << 20;
 static const size_t PAGE = (size_t)sysconf(_SC_PAGESIZE);
 static unsigned char *region, *region_end; /* of all devices and of pinned memory */
 static unsigned char *unused;              /* first address that was never handed out */
@@ -45,8 +45,12 @@ twin_allocation *twin_allocation_create(int device, size_t bytes) {
   if (bytes > REGION_BYTES / 2 || !reserve_region()) return nullptr;
   if (device != TWIN_PINNED_DEVICE && used()[device] + charged(bytes) > twin().memory_max) return nullptr;
   const size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, page_bytes = (whole + PAGE - 1) / PAGE * PAGE;
-  if ((size_t)(region_end - unused) < page_bytes + 2 * PAGE) return nullptr;
-  unsigned char *const pages = unused + PAGE;
+  if ((size_t)(region_end - unused) < page_bytes + HUGE_PAGE + 2 * PAGE) return nullptr;
+  unsigned char *pages = unused + PAGE;
+  if (page_bytes >= HUGE_PAGE) { /* opening and closing takes time for each page */
+    pages += HUGE_PAGE - (uintptr_t)pages % HUGE_PAGE;
+    madvise(pages, page_bytes, MADV_HUGEPAGE);
+  }
   if (mprotect(pages, page_bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
   unused = pages + page_bytes; /* the page behind is the next one's guard in front */
   memset(pages, 0xff, page_bytes);
@@ -57,6 +61,7 @@ twin_allocation *twin_allocation_create(int device, size_t bytes) {
   twin_poison(made->base + bytes, whole - bytes);
   used()[device] += charged(bytes);
   allocations()[pages] = made;
+  open_allocations().reserve(2 * allocations().size()); /* opening, in the midst of work, takes no memory */
   return made;
 }
 
@@ -130,6 +135,10 @@ std::string twin_range_check(const twin_range &range, int device) {
   return "";
 }
 
+static std::string holder(const twin_allocation *allocation) {
+  return allocation->device == TWIN_PINNED_DEVICE ? "of pinned memory" : twin_format("on device %d", allocation->device);
+}
+
 std::string twin_address_describe(const void *address) {
   const unsigned char *const byte = (const unsigned char *)address;
   if (!region || byte < region || byte >= region_end) return twin_format("address %p, which is not device memory", address);
@@ -138,8 +147,8 @@ std::string twin_address_describe(const void *address) {
   const twin_allocation *const after = next == allocations().end() ? nullptr : next->second;
   const twin_allocation *const before = allocation_before(address);
   if (before && byte >= before->base && byte < before->base + before->bytes)
-    return twin_format("byte %zu of an allocation of %zu bytes on device %d", (size_t)(byte - before->base), before->bytes,
-                       before->device);
+    return twin_format("byte %zu of an allocation of %zu bytes %s", (size_t)(byte - before->base), before->bytes,
+                       holder(before).c_str());
   if (before && byte < before->pages + before->page_bytes + PAGE) {
     if (byte < before->base)
       return twin_format("%zu bytes before an allocation of %zu bytes", (size_t)(before->base - byte), before->bytes);
@@ -148,7 +157,7 @@ std::string twin_address_describe(const void *address) {
   }
   if (after && byte >= after->pages - PAGE)
     return twin_format("%zu bytes before an allocation of %zu bytes", (size_t)(after->base - byte), after->bytes);
-  return twin_format("address %p, in memory that was freed", address);
+  return twin_format("address %p, in memory that was freed or never allocated", address);
 }
 
 void twin_memory_open(twin_allocation *allocation) {
@@ -175,8 +184,7 @@ bool twin_memory_is_device_region(const void *address) {
 }
 
 twin_memory twin_memory_at(const void *pointer) {
-  std::unique_lock<std::mutex> held(twin().lock, std::defer_lock);
-  if (!twin_is_running) held.lock();
+  const twin_guard guard;
   const twin_allocation *const found = twin_allocation_find(pointer);
   size_t alignment = 1;
   while (alignment < ALIGNMENT && (uintptr_t)pointer % (2 * alignment) == 0) alignment *= 2;

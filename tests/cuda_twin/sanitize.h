@@ -33,6 +33,15 @@ static inline void twin_stack_create(twin_stack *stack) {
 #endif
 }
 
+/* Frames of the stack will never return. */
+static inline void twin_stack_renew(twin_stack *stack) {
+  twin_unpoison(stack->bottom, stack->bytes);
+#if defined(__SANITIZE_THREAD__)
+  __tsan_destroy_fiber(stack->thread);
+  stack->thread = __tsan_create_fiber(0);
+#endif
+}
+
 /* Before a switch; `from` is NULL when it is left for good. */
 static inline void twin_stack_leave(twin_stack *from, const twin_stack &to) {
 #if defined(__SANITIZE_ADDRESS__)

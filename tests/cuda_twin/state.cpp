@@ -67,27 +67,25 @@ void twin_violation(const char *format, ...) {
   va_start(arguments, format);
   const std::string why = format_list(format, arguments);
   va_end(arguments);
-  if (twin_is_running) return twin_violate(why); /* the lock is held by the work's runner */
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   twin_violate(why);
 }
 
 static bool fail_is_due() { return twin().fail_after > 0 && --twin().fail_after == 0; }
 
 bool twin_fails(const char *call) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   if (!fail_is_due()) return false;
   twin().message = twin_format("%s: failed on demand", call);
   return true;
 }
 
 twin_call::twin_call(const char *called, twin_call_kind kind) : error(cudaSuccess), name(called) {
-  if (twin_is_running) { /* the lock is this thread's already */
+  if (twin_is_running) {
     error = last_error = cudaErrorNotPermitted;
     twin_violate(twin_format("%s: called by work that runs on a stream", name));
     return;
   }
-  held = std::unique_lock<std::mutex>(twin().lock);
   if (kind != TWIN_OF_LIBRARY && fail_is_due())
     fail(cudaErrorUnknown, "failed on demand");
   else if (twin().sticky.empty())
@@ -108,49 +106,49 @@ cudaError_t cudaPeekAtLastError(void) { return last_error; }
 
 cudaError_t cudaGetLastError(void) {
   const cudaError_t error = last_error;
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   last_error = twin().sticky.empty() ? cudaSuccess : twin().sticky[(size_t)twin_device];
   return error;
 }
 
 twin_counters twin_counters_get(void) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   return twin().counters;
 }
 
 void twin_counters_reset(void) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   twin().counters = twin_counters();
 }
 
 void twin_seed(unsigned long long seed) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   twin().random = seed;
 }
 
 void twin_fail_after(long n) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   twin().fail_after = n;
 }
 
 int twin_fail_pending(void) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   return twin().fail_after > 0;
 }
 
 long twin_violations(void) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   return twin().violations;
 }
 
 void twin_violations_clear(void) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   twin().violations = 0;
 }
 
 const char *twin_message(void) {
   static thread_local std::string copy;
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   copy = twin().message;
   return copy.c_str();
 }

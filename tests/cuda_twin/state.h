@@ -31,9 +31,21 @@ extern thread_local bool twin_is_running;
 /* The device that is current on this thread. */
 extern thread_local int twin_device;
 
-/* One call of a function that can fail: holds the lock, lets the call fail that twin_fail_after chose, and knows sticky errors. */
+/* Holds the lock, unless this thread runs work, for which it is held already. */
+class twin_guard {
+public:
+  twin_guard() : held(twin().lock, std::defer_lock) {
+    if (!twin_is_running) held.lock();
+  }
+
+private:
+  std::unique_lock<std::mutex> held;
+};
+
 /* A library's call has asked twin_fails itself; one about devices answers in spite of sticky errors. */
 enum twin_call_kind { TWIN_OF_RUNTIME, TWIN_OF_LIBRARY, TWIN_OF_DEVICES };
+
+/* One call of a function that can fail: holds the lock, lets the call fail that twin_fail_after chose, and knows sticky errors. */
 class twin_call {
 public:
   explicit twin_call(const char *name, twin_call_kind kind = TWIN_OF_RUNTIME);
@@ -43,13 +55,14 @@ public:
 
 private:
   const char *name;
-  std::unique_lock<std::mutex> held;
+  twin_guard guard;
 };
 
 /* Begins a function of the runtime. */
 #define TWIN_CALL(call)                                                                                                          \
   twin_call call(__func__);                                                                                                      \
   if (call.error != cudaSuccess) return call.error
+/* Begins a function about devices. */
 #define TWIN_CALL_OF_DEVICES(call)                                                                                               \
   twin_call call(__func__, TWIN_OF_DEVICES);                                                                                     \
   if (call.error != cudaSuccess) return call.error

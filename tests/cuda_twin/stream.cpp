@@ -2,32 +2,28 @@
 #include "graph.h"
 #include "state.h"
 #include "work.h"
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <set>
 
-static std::set<CUstream_st *> &streams() { /* the destroyed ones that have work, too */
-  static auto &set = *new std::set<CUstream_st *>();
-  return set;
-}
-static std::vector<CUstream_st *> &
-order() { /* as `streams`, in the order of creation, which chance may not depend on addresses for */
+/* In the order of creation, so that chance never depends on addresses; destroyed ones, too, while they have work. */
+static std::vector<CUstream_st *> &streams() {
   static auto &list = *new std::vector<CUstream_st *>();
   return list;
 }
 
+static bool is_known(const CUstream_st *stream) {
+  return std::find(streams().begin(), streams().end(), stream) != streams().end();
+}
+
 CUstream_st *twin_stream_create(int device) {
-  CUstream_st *const made = new CUstream_st{device, {}, nullptr, false};
-  streams().insert(made);
-  order().push_back(made);
-  return made;
+  streams().push_back(new CUstream_st{device, {}, nullptr, false});
+  return streams().back();
 }
 
 static void forget_if_empty(CUstream_st *stream) {
   if (!stream->is_destroyed || !stream->ops.empty()) return;
-  streams().erase(stream);
-  for (size_t i = 0; i < order().size(); i++)
-    if (order()[i] == stream) order().erase(order().begin() + (long)i);
+  streams().erase(std::find(streams().begin(), streams().end(), stream));
   delete stream;
 }
 
@@ -42,7 +38,7 @@ const char *twin_stream_check(cudaStream_t stream) {
     twin_violate(why);
     return why;
   }
-  return streams().count(stream) && !stream->is_destroyed ? nullptr : "no stream that was created and not destroyed";
+  return is_known(stream) && !stream->is_destroyed ? nullptr : "no stream that was created and not destroyed";
 }
 
 cudaError_t twin_stream_push(CUstream_st *stream, const twin_op &op) {
@@ -84,7 +80,7 @@ static CUstream_st *blocker(CUstream_st *stream) {
 static void step_towards(CUstream_st *stream, bool mixes) {
   if (!mixes) return step(blocker(stream));
   std::vector<CUstream_st *> able;
-  for (CUstream_st *candidate : order())
+  for (CUstream_st *candidate : streams())
     if (is_ready(candidate)) able.push_back(candidate);
   step(able[twin_random(able.size())]);
 }
@@ -101,8 +97,7 @@ static cudaError_t finish(int device) {
 cudaError_t twin_stream_run(CUstream_st *stream) {
   const bool mixes = choose_mixing();
   const int device = stream->device;
-  /* A stream that is destroyed is nobody's to wait for but the device's, which looks it up again each time. */
-  while (streams().count(stream) && !stream->ops.empty()) step_towards(stream, mixes);
+  while (!stream->ops.empty()) step_towards(stream, mixes);
   return finish(device);
 }
 
@@ -114,7 +109,7 @@ cudaError_t twin_record_run(const std::shared_ptr<twin_record> &record, int devi
 
 static CUstream_st *busy_stream(int device) {
   std::vector<CUstream_st *> busy;
-  for (CUstream_st *stream : order())
+  for (CUstream_st *stream : streams())
     if (stream->device == device && !stream->ops.empty()) busy.push_back(stream);
   return busy.empty() ? nullptr : busy[twin_random(busy.size())];
 }
@@ -141,7 +136,7 @@ bool twin_stream_touches(const void *pointer, size_t bytes) {
 }
 
 void twin_stream_drop(int device) {
-  const std::vector<CUstream_st *> all = order();
+  const std::vector<CUstream_st *> all = streams();
   for (CUstream_st *stream : all) {
     if (stream->device != device) continue;
     for (const twin_op &op : stream->ops) complete(op); /* nobody waits for what never comes */
@@ -151,7 +146,7 @@ void twin_stream_drop(int device) {
 }
 
 void twin_reset(void) {
-  std::lock_guard<std::mutex> guard(twin().lock);
+  const twin_guard guard;
   for (size_t device = 0; device < twin().sticky.size(); device++) {
     twin_stream_drop((int)device);
     twin_capture_invalidate((int)device);
@@ -160,8 +155,8 @@ void twin_reset(void) {
 }
 
 bool twin_stream_list(void) {
-  for (const CUstream_st *stream : order())
+  for (const CUstream_st *stream : streams())
     fprintf(stderr, "cuda twin: leaked: a stream%s, with %zu operations that never ran\n",
             stream->is_destroyed ? ", destroyed" : "", stream->ops.size());
-  return !order().empty();
+  return !streams().empty();
 }

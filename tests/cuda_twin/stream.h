@@ -15,7 +15,7 @@ struct twin_record {
   double seconds; /* when, for cudaEventElapsedTime */
 };
 
-/* One operation. It waits for `waits`, does what it has of the middle four, and completes `records`. */
+/* One operation: waits for `waits`, runs `work`, the kernel or the graph (or nothing), and completes `records`. */
 struct twin_op {
   std::string name;
   std::vector<twin_range> ranges;
@@ -54,7 +54,7 @@ cudaError_t twin_device_run(int device);
 /* Runs as much work of the stream as chance wants. */
 void twin_stream_advance(CUstream_st *stream);
 
-/* Returns whether work that waits touches memory of this allocation's range, as far as it has told. */
+/* Returns whether work that waits has told that it touches any of these bytes. */
 bool twin_stream_touches(const void *pointer, size_t bytes);
 /* Drops all work of the device. */
 void twin_stream_drop(int device);

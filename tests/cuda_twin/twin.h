@@ -1,17 +1,18 @@
-/* The twin: stand-ins for CUDA's runtime, so that the CUDA module's very sources run on the host, where bugs that a GPU would show by
- * chance show always.
+/* The twin: stand-ins for CUDA's runtime. The CUDA module's very sources run on the host with them, and bugs that a GPU shows by chance
+ * show always.
  *
  * Device memory is readable only inside kernels, copies and library calls; it is filled with NaN (bytes 0xff) when allocated; guard
  * pages surround every allocation, and freed addresses are never used again. Work is deferred until a synchronisation needs it; then
  * streams run in random order as far as events allow, and so do blocks, and threads between barriers.
  *
  * A call that CUDA would refuse returns CUDA's error. Misuse that CUDA would not notice is a violation: it is printed on stderr, and
- * the process exits with TWIN_EXIT_VIOLATION unless twin_violations_clear was called after it. So does a process that exits with anything left
- * that it had allocated or created (each is listed).
+ * the process exits with TWIN_EXIT_VIOLATION unless twin_violations_clear was called after it. A process that has not freed or
+ * destroyed everything exits likewise, after a list of what is left.
  *
  * Environment: MUZERO_TWIN_SEED (default 1), MUZERO_TWIN_DEVICES (default 1), MUZERO_TWIN_MEMORY (bytes of each device, default 8 GiB),
  * MUZERO_TWIN_FAIL (as twin_fail_after).
- * Thread safety: every function may be called from any thread. One lock serialises all of them, running work included. */
+ * Thread safety: every function may be called from any thread. One lock serialises all of them, running work included. While one thread
+ * runs work, device memory is readable by all. */
 #pragma once
 #include <stddef.h>
 
@@ -19,7 +20,7 @@ enum { TWIN_EXIT_VIOLATION = 70 };
 
 /* Calls and work since the last twin_counters_reset. What is captured counts when it is replayed. */
 typedef struct twin_counters {
-  long launches;       /* kernels that were asked for by mz_launch */
+  long launches;       /* calls of mz_launch outside of captures */
   long graph_launches; /* cudaGraphLaunch */
   long kernels;        /* kernels that ran, those of graphs included */
   long library_calls;  /* twin_enqueue */
@@ -41,14 +42,16 @@ void twin_counters_reset(void);
 void twin_seed(unsigned long long seed);
 
 /* Makes the n-th call from now of any function that can fail, of the runtime or of a library, fail with cudaErrorUnknown or the
- * library's like (0: none). Returns nothing; twin_fail_pending tells whether that call is still to come. */
+ * library's like (0: none). */
 void twin_fail_after(long n);
+/* Returns whether that call is still to come. */
 int twin_fail_pending(void);
 
-/* Violations since the last twin_violations_clear, which forgets them. */
+/* Returns the number of violations since the last twin_violations_clear, which forgets them. */
 long twin_violations(void);
 void twin_violations_clear(void);
-/* Why the last violation was one, or the last call failed, on any thread; "" when there was none. Valid until this thread's next call. */
+/* Returns why the last violation was one, or the last call failed, on any thread; "" when there was none. Valid until this thread's next
+ * call of it. */
 const char *twin_message(void);
 
 /* Ends the devices' sticky errors and drops work that waits, as a new process would. Allocations and streams stay. */

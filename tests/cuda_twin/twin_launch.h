@@ -32,6 +32,7 @@ template <typename... Parameters, typename... Arguments>
 static inline cudaError_t mz_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                                     cudaStream_t stream, Arguments... arguments) {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...), "a kernel's arguments are copied to the device as bytes");
+  static_assert((sizeof(Parameters) + ... + 0) <= 32764, "a kernel's arguments have at most 32,764 bytes");
   return [&](Parameters... converted) {
     const twin_argument list[] = {{&converted, sizeof converted}..., {nullptr, 0}};
     const std::tuple<Parameters...> copies(converted...);

@@ -1,4 +1,4 @@
-/* Runs what an operation has to do. The lock is held. */
+/* Runs operations. The lock is held. */
 #pragma once
 #include "stream.h"
 

@@ -1,7 +1,10 @@
 /* Two devices: what they are, and that nothing of one is the other's. */
 #include "self_test.h"
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <unistd.h>
 
 static __global__ void write_one(float *out) { out[0] = 1; }
 static __global__ void write_through(float *const *where) { where[0][0] = 1; }
@@ -32,6 +35,29 @@ static void test_properties(void **) {
   cudaGetLastError();
 }
 
+/* The process once more, which reads its environment anew (print_environment). */
+static void restart(void) {
+  setenv("MUZERO_TWIN_DEVICES", "3", 1);
+  setenv("MUZERO_TWIN_MEMORY", "1048576", 1);
+  setenv("MUZERO_TWIN_FAIL", "3", 1);
+  execl("/proc/self/exe", "test", "environment", nullptr);
+}
+
+void print_environment(void) {
+  int count = 0;
+  size_t free_bytes = 0, total = 0;
+  cudaGetDeviceCount(&count);
+  cudaMemGetInfo(&free_bytes, &total);
+  const cudaError_t third = cudaSetDevice(2), fourth = cudaSetDevice(2);
+  fprintf(stderr, "%d devices of %zu bytes, %s, %s", count, total, cudaGetErrorName(third), cudaGetErrorName(fourth));
+}
+
+static void test_environment(void **) {
+  char text[1024];
+  assert_int_equal(run_child(restart, text, sizeof text), 0);
+  assert_string_equal(text, "3 devices of 1048576 bytes, cudaErrorUnknown, cudaSuccess");
+}
+
 static void test_current_device_is_of_the_thread(void **) {
   int here = -1, elsewhere = -1;
   OK(cudaSetDevice(1));
@@ -45,11 +71,11 @@ static void test_current_device_is_of_the_thread(void **) {
 }
 
 static void test_devices_are_apart(void **) {
-  bench first = bench_create(1);
+  fixture first = fixture_create(1);
   float **hidden; /* a pointer that no argument shows */
   OK(cudaMalloc((void **)&hidden, sizeof *hidden));
   OK(cudaSetDevice(1));
-  bench second = bench_create(1);
+  fixture second = fixture_create(1);
   OK(cudaSetDevice(0));
   assert_int_equal(mz_launch(write_one, dim3(1), dim3(1), 0, second.stream, second.device), cudaErrorInvalidResourceHandle);
   assert_int_equal(mz_launch(write_one, dim3(1), dim3(1), 0, first.stream, second.device), cudaErrorInvalidValue);
@@ -58,30 +84,31 @@ static void test_devices_are_apart(void **) {
   OK(mz_launch(write_through, dim3(1), dim3(1), 0, first.stream, (float *const *)hidden));
   expect_violation(cudaStreamSynchronize(first.stream), cudaErrorIllegalAddress, "on device 1");
   OK(cudaFree(hidden));
-  bench_free(&first);
-  bench_free(&second);
+  fixture_free(&first);
+  fixture_free(&second);
 }
 
 static void test_fault_concerns_its_device(void **) {
-  bench first = bench_create(1);
+  fixture first = fixture_create(1);
   OK(cudaSetDevice(1));
-  bench second = bench_create(1);
+  fixture second = fixture_create(1);
   OK(cudaSetDevice(0));
   OK(mz_launch(write_one, dim3(1), dim3(1), 0, first.stream, first.device + 1024));
   assert_int_equal(cudaStreamSynchronize(first.stream), cudaErrorIllegalAddress);
   OK(cudaSetDevice(1));
   OK(mz_launch(write_one, dim3(1), dim3(1), 0, second.stream, second.device));
-  OK(bench_read(&second));
+  OK(fixture_read(&second));
   assert_true(second.pinned[0] == 1);
   OK(cudaSetDevice(0));
   expect_violation(cudaStreamSynchronize(first.stream), cudaErrorIllegalAddress, "write_one");
-  bench_free(&first);
-  bench_free(&second);
+  fixture_free(&first);
+  fixture_free(&second);
 }
 
 int test_devices(void) {
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_properties),
+      cmocka_unit_test(test_environment),
       cmocka_unit_test(test_current_device_is_of_the_thread),
       cmocka_unit_test(test_devices_are_apart),
       cmocka_unit_test(test_fault_concerns_its_device),

@@ -9,9 +9,9 @@ static __global__ void sum_of_two(const float *a, const float *b, float *out) {
   out[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x];
 }
 
-static void begin(const bench &b) { OK(cudaStreamBeginCapture(b.stream, cudaStreamCaptureModeThreadLocal)); }
+static void begin(const fixture &b) { OK(cudaStreamBeginCapture(b.stream, cudaStreamCaptureModeThreadLocal)); }
 
-static cudaGraphExec_t instantiate(const bench &b) {
+static cudaGraphExec_t instantiate(const fixture &b) {
   cudaGraph_t graph;
   cudaGraphExec_t executable;
   OK(cudaStreamEndCapture(b.stream, &graph));
@@ -21,7 +21,7 @@ static cudaGraphExec_t instantiate(const bench &b) {
 }
 
 static void test_replays_read_what_is_there_then(void **) {
-  bench b = bench_create(COUNT);
+  fixture b = fixture_create(COUNT);
   twin_counters_reset();
   for (int i = 0; i < COUNT; i++) b.pinned[i] = 1;
   begin(b);
@@ -43,12 +43,12 @@ static void test_replays_read_what_is_there_then(void **) {
   assert_int_equal(twin_counters_get().launches, 0);
   assert_int_equal(twin_counters_get().kernels, 4);
   assert_int_equal(twin_counters_get().graph_launches, 4);
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 /* Two branches that may run in any order, or one after the other where an event is lost. */
 static void test_branches_join(void **) {
-  bench b = bench_create(COUNT), side = bench_create(COUNT);
+  fixture b = fixture_create(COUNT), side = fixture_create(COUNT);
   cudaEvent_t forked, joined;
   OK(cudaEventCreateWithFlags(&forked, cudaEventDisableTiming));
   OK(cudaEventCreateWithFlags(&joined, cudaEventDisableTiming));
@@ -66,19 +66,19 @@ static void test_branches_join(void **) {
   for (unsigned long long seed = 0; seed < SEEDS; seed++) {
     twin_seed(seed);
     OK(cudaGraphLaunch(executable, b.stream));
-    OK(bench_read(&b));
+    OK(fixture_read(&b));
     for (int i = 0; i < COUNT; i++) assert_true(b.pinned[i] == 3);
   }
   OK(cudaStreamSynchronize(side.stream)); /* no longer part of a capture */
   OK(cudaGraphExecDestroy(executable));
   OK(cudaEventDestroy(forked));
   OK(cudaEventDestroy(joined));
-  bench_free(&b);
-  bench_free(&side);
+  fixture_free(&b);
+  fixture_free(&side);
 }
 
 static void test_branch_that_is_not_joined(void **) {
-  bench b = bench_create(COUNT), side = bench_create(COUNT);
+  fixture b = fixture_create(COUNT), side = fixture_create(COUNT);
   cudaEvent_t forked;
   cudaGraph_t graph;
   OK(cudaEventCreateWithFlags(&forked, cudaEventDisableTiming));
@@ -100,25 +100,25 @@ static void test_branch_that_is_not_joined(void **) {
   OK(cudaMemsetAsync(side.device, 0, 4, side.stream));
   assert_int_equal(cudaStreamEndCapture(b.stream, &graph), cudaErrorStreamCaptureUnjoined);
   OK(cudaEventDestroy(forked));
-  bench_free(&b);
-  bench_free(&side);
+  fixture_free(&b);
+  fixture_free(&side);
 }
 
-static cudaError_t call_malloc(const bench &) {
+static cudaError_t call_malloc(const fixture &) {
   void *memory;
   return cudaMalloc(&memory, 4);
 }
-static cudaError_t call_free(const bench &b) { return cudaFree(b.device); }
-static cudaError_t call_stream_synchronize(const bench &b) { return cudaStreamSynchronize(b.stream); }
-static cudaError_t call_stream_query(const bench &b) { return cudaStreamQuery(b.stream); }
-static cudaError_t call_device_synchronize(const bench &) { return cudaDeviceSynchronize(); }
-static cudaError_t call_pageable_copy(const bench &b) {
+static cudaError_t call_free(const fixture &b) { return cudaFree(b.device); }
+static cudaError_t call_stream_synchronize(const fixture &b) { return cudaStreamSynchronize(b.stream); }
+static cudaError_t call_stream_query(const fixture &b) { return cudaStreamQuery(b.stream); }
+static cudaError_t call_device_synchronize(const fixture &) { return cudaDeviceSynchronize(); }
+static cudaError_t call_pageable_copy(const fixture &b) {
   static const float value = 1;
   return cudaMemcpyAsync(b.device, &value, 4, cudaMemcpyHostToDevice, b.stream);
 }
 
 static void test_forbidden_calls_invalidate(void **) {
-  bench b = bench_create(COUNT);
+  fixture b = fixture_create(COUNT);
   cudaGraph_t graph;
   for (auto call :
        {call_malloc, call_free, call_stream_synchronize, call_stream_query, call_device_synchronize, call_pageable_copy}) {
@@ -142,11 +142,11 @@ static void test_forbidden_calls_invalidate(void **) {
   }).join();
   OK(elsewhere);
   OK(cudaGraphExecDestroy(instantiate(b)));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_replay_on_freed_memory(void **) {
-  bench b = bench_create(COUNT);
+  fixture b = fixture_create(COUNT);
   float *brief;
   OK(cudaMalloc((void **)&brief, 4));
   begin(b);
@@ -156,7 +156,7 @@ static void test_replay_on_freed_memory(void **) {
   OK(cudaGraphLaunch(executable, b.stream));
   expect_violation(cudaStreamSynchronize(b.stream), cudaErrorIllegalAddress, "cudaMemsetAsync");
   OK(cudaGraphExecDestroy(executable));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 int test_graphs(void) {

@@ -12,14 +12,14 @@ static __global__ void fill_index(float *out) {
 }
 
 static void test_each_thread_once(void **) {
-  bench b = bench_create(2 * 3 * 4 * 5 * 3 * 2);
+  fixture b = fixture_create(2 * 3 * 4 * 5 * 3 * 2);
   for (int seed = 0; seed < SEEDS; seed++) {
     twin_seed((unsigned long long)seed);
     OK(mz_launch(fill_index, dim3(2, 3, 4), dim3(5, 3, 2), 0, b.stream, b.device));
-    OK(bench_read(&b));
+    OK(fixture_read(&b));
     for (size_t i = 0; i < b.count; i++) assert_true(b.pinned[i] == (float)i);
   }
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 /* Every thread takes the next place: who runs when shows. */
@@ -29,7 +29,7 @@ static __global__ void take_places(float *out, int *places) {
 
 static void test_order_is_random_and_follows_from_the_seed(void **) {
   const size_t count = 4 * 64;
-  bench b = bench_create(count);
+  fixture b = fixture_create(count);
   int *places;
   OK(cudaMalloc((void **)&places, sizeof *places));
   std::vector<float> first;
@@ -37,7 +37,7 @@ static void test_order_is_random_and_follows_from_the_seed(void **) {
     twin_seed(run == 2 ? 8 : 7);
     OK(cudaMemsetAsync(places, 0, sizeof *places, b.stream));
     OK(mz_launch(take_places, dim3(4), dim3(64), 0, b.stream, b.device, places));
-    OK(bench_read(&b));
+    OK(fixture_read(&b));
     if (run == 0) first.assign(b.pinned, b.pinned + count);
     const bool is_same = memcmp(first.data(), b.pinned, count * sizeof(float)) == 0;
     assert_true(is_same == (run < 2));
@@ -46,7 +46,7 @@ static void test_order_is_random_and_follows_from_the_seed(void **) {
     assert_true(sum == (double)(count * (count - 1) / 2));
   }
   OK(cudaFree(places));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static __global__ void copy_floats(const float *from, float *to, int count) {
@@ -55,20 +55,20 @@ static __global__ void copy_floats(const float *from, float *to, int count) {
 }
 
 static void test_memory_that_nobody_wrote_is_nan(void **) {
-  bench b = bench_create(1000);
+  fixture b = fixture_create(1000);
   float *never;
   OK(cudaMalloc((void **)&never, b.count * sizeof(float)));
   OK(mz_launch(copy_floats, dim3(8), dim3(128), 0, b.stream, never, b.device, 1000));
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   for (size_t i = 0; i < b.count; i++) assert_true(std::isnan(b.pinned[i]));
   OK(cudaFree(never));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static __global__ void write_at(float *out, long index) { out[index] = 1; }
 
 static void test_access_out_of_range_is_sticky(void **) {
-  bench b = bench_create(1024);
+  fixture b = fixture_create(1024);
   OK(mz_launch(write_at, dim3(1), dim3(1), 0, b.stream, b.device, 1024L));
   assert_int_equal(cudaStreamSynchronize(b.stream), cudaErrorIllegalAddress);
   assert_non_null(strstr(twin_message(), "write_at"));
@@ -83,12 +83,12 @@ static void test_access_out_of_range_is_sticky(void **) {
   }
   OK(mz_launch(write_at, dim3(1), dim3(1), 0, b.stream, b.device, 1023L));
   OK(cudaStreamSynchronize(b.stream));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 /* Four bytes behind an allocation that ends within a page, which no page guards: seen at the next synchronisation. */
 static void write_behind(void) {
-  bench b = bench_create(10);
+  fixture b = fixture_create(10);
   OK(mz_launch(write_at, dim3(1), dim3(1), 0, b.stream, b.device, 10L));
   cudaStreamSynchronize(b.stream);
 }
@@ -107,16 +107,16 @@ static __global__ void overflow(float *out, int depth) {
 }
 
 static void test_stack_overflow(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   OK(mz_launch(overflow, dim3(1), dim3(1), 0, b.stream, b.device, 10));
   OK(cudaStreamSynchronize(b.stream));
   OK(mz_launch(overflow, dim3(1), dim3(1), 0, b.stream, b.device, 100));
   expect_violation(cudaStreamSynchronize(b.stream), cudaErrorIllegalAddress, "stack");
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_limits_of_launches(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   const dim3 one(1);
   OK(mz_launch(write_at, one, one, 48 << 10, b.stream, b.device, 0L));
   for (const dim3 &bad : {dim3(0), dim3(1, 0), dim3(1, 65536), dim3(1, 1, 65536), dim3(1u << 31)})
@@ -130,7 +130,7 @@ static void test_limits_of_launches(void **) {
   OK(mz_launch(write_at, one, one, 227 << 10, b.stream, b.device, 0L));
   assert_int_equal(mz_launch(write_at, one, one, (227 << 10) + 1, b.stream, b.device, 0L), cudaErrorInvalidValue);
   OK(cudaStreamSynchronize(b.stream));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 struct two_pointers {
@@ -140,7 +140,7 @@ struct two_pointers {
 static __global__ void write_both(two_pointers both) { both.first[0] = both.second[0] = 1; }
 
 static void test_pointers_to_the_host_are_refused(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   float on_host = 0;
   assert_int_equal(mz_launch(write_at, dim3(1), dim3(1), 0, b.stream, &on_host, 0L), cudaErrorInvalidValue);
   assert_non_null(strstr(twin_message(), "memory of the host"));
@@ -149,7 +149,7 @@ static void test_pointers_to_the_host_are_refused(void **) {
   OK(mz_launch(write_both, dim3(1), dim3(1), 0, b.stream, two_pointers{1, b.device, b.pinned}));
   OK(cudaStreamSynchronize(b.stream));
   assert_true(b.pinned[0] == 1);
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 int test_kernels(void) {

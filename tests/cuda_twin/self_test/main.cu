@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 int run_child(void (*body)(void), char *text, size_t bytes) {
+#if defined(__SANITIZE_THREAD__)
+  skip(); /* ThreadSanitizer takes fibers for threads, and does not follow them into a child */
+#endif
   int ends[2];
   assert_int_equal(pipe(ends), 0);
   const pid_t child = fork();
@@ -28,21 +31,21 @@ int run_child(void (*body)(void), char *text, size_t bytes) {
   return status;
 }
 
-bench bench_create(size_t count) {
-  bench made = {nullptr, nullptr, nullptr, count};
+fixture fixture_create(size_t count) {
+  fixture made = {nullptr, nullptr, nullptr, count};
   OK(cudaStreamCreateWithFlags(&made.stream, cudaStreamNonBlocking));
   OK(cudaMalloc((void **)&made.device, count * sizeof(float)));
   OK(cudaMallocHost((void **)&made.pinned, count * sizeof(float)));
   return made;
 }
 
-void bench_free(bench *made) {
+void fixture_free(fixture *made) {
   OK(cudaFree(made->device));
   OK(cudaFreeHost(made->pinned));
   OK(cudaStreamDestroy(made->stream));
 }
 
-cudaError_t bench_read(const bench *made) {
+cudaError_t fixture_read(const fixture *made) {
   const cudaError_t error =
       cudaMemcpyAsync(made->pinned, made->device, made->count * sizeof(float), cudaMemcpyDeviceToHost, made->stream);
   return error == cudaSuccess ? cudaStreamSynchronize(made->stream) : error;
@@ -57,7 +60,8 @@ void expect_violation(cudaError_t got, cudaError_t error, const char *text) {
   cudaGetLastError();
 }
 
-int main() {
+int main(int count, char **) {
+  if (count > 1) return print_environment(), 0;
   setenv("MUZERO_TWIN_DEVICES", "2", 1);
   setenv("MUZERO_TWIN_MEMORY", "67108864", 1);
   return test_kernels() + test_shared() + test_memory() + test_streams() + test_graphs() + test_devices() != 0;

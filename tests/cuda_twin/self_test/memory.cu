@@ -5,13 +5,13 @@
 #include <sys/wait.h>
 
 static void read_device_memory(void) {
-  bench b = bench_create(4);
+  fixture b = fixture_create(4);
   fprintf(stderr, "%f\n", (double)*(volatile float *)b.device);
 }
 static void write_freed_pinned_memory(void) {
-  bench b = bench_create(4);
+  fixture b = fixture_create(4);
   float *const stale = b.pinned;
-  bench_free(&b);
+  fixture_free(&b);
   *(volatile float *)stale = 1;
 }
 
@@ -26,9 +26,9 @@ static void test_host_access_ends_the_process(void **) {
 
 /* Kernels have run and made memory readable; afterwards the host is kept out again. */
 static void read_after_work(void) {
-  bench b = bench_create(4);
+  fixture b = fixture_create(4);
   OK(cudaMemsetAsync(b.device, 0, 16, b.stream));
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   fprintf(stderr, "%f\n", (double)*(volatile float *)b.device);
 }
 
@@ -56,7 +56,7 @@ static void test_freed_twice(void **) {
 static __global__ void write_one(float *out) { out[threadIdx.x] = 1; }
 
 static void test_use_after_free(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   float *stale;
   OK(cudaMalloc((void **)&stale, 4096));
   OK(mz_launch(write_one, dim3(1), dim3(1), 0, b.stream, stale));
@@ -64,11 +64,11 @@ static void test_use_after_free(void **) {
   assert_int_equal(cudaMemsetAsync(stale, 0, 4, b.stream), cudaErrorInvalidValue);
   OK(mz_launch(write_one, dim3(1), dim3(1), 0, b.stream, stale));
   expect_violation(cudaStreamSynchronize(b.stream), cudaErrorIllegalAddress, "write_one");
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_copies_stay_in_bounds(void **) {
-  bench b = bench_create(10);
+  fixture b = fixture_create(10);
   float on_host[10] = {0};
   OK(cudaMemcpyAsync(b.device, on_host, 40, cudaMemcpyHostToDevice, b.stream));
   assert_int_equal(cudaMemcpyAsync(b.device, on_host, 41, cudaMemcpyHostToDevice, b.stream), cudaErrorInvalidValue);
@@ -77,27 +77,29 @@ static void test_copies_stay_in_bounds(void **) {
   assert_int_equal(cudaMemcpyAsync(b.device, b.pinned, 40, cudaMemcpyDeviceToHost, b.stream), cudaErrorInvalidValue);
   assert_int_equal(cudaMemcpyAsync(b.device, on_host, 40, cudaMemcpyDeviceToDevice, b.stream), cudaErrorInvalidValue);
   assert_int_equal(cudaMemsetAsync(b.device, 0, 44, b.stream), cudaErrorInvalidValue);
+  expect_violation(cudaMemcpyAsync(b.device, b.device + 1, 8, cudaMemcpyDeviceToDevice, b.stream), cudaErrorInvalidValue,
+                   "overlap");
   OK(cudaStreamSynchronize(b.stream));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_pinned_memory_is_read_when_the_copy_runs(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   float pageable = 1;
   b.pinned[0] = 1;
   OK(cudaMemcpyAsync(b.device, b.pinned, 4, cudaMemcpyHostToDevice, b.stream));
   b.pinned[0] = 2; /* too early */
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   assert_true(b.pinned[0] == 2);
   OK(cudaMemcpyAsync(b.device, &pageable, 4, cudaMemcpyHostToDevice, b.stream));
   pageable = 3; /* the copy has read it */
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   assert_true(b.pinned[0] == 1);
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_copies_to_the_host(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   float pageable = 0;
   b.pinned[0] = 5;
   OK(cudaMemsetAsync(b.device, 0, 4, b.stream));
@@ -108,11 +110,11 @@ static void test_copies_to_the_host(void **) {
   pageable = 5;
   OK(cudaMemcpyAsync(&pageable, b.device, 4, cudaMemcpyDeviceToHost, b.stream));
   assert_true(pageable == 0);
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_pinned_memory_freed_too_early(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   OK(cudaMemcpyAsync(b.device, b.pinned, 4, cudaMemcpyHostToDevice, b.stream));
   expect_violation(cudaFreeHost(b.pinned), cudaSuccess, "while a copy of it waits");
   OK(cudaFree(b.device));
@@ -137,7 +139,7 @@ static void test_memory_is_bounded(void **) {
 }
 
 static void leak(void) {
-  bench b = bench_create(3);
+  fixture b = fixture_create(3);
   OK(cudaMemsetAsync(b.device, 0, 4, b.stream));
 }
 
@@ -152,7 +154,7 @@ static void test_leaks_are_listed_at_exit(void **) {
 }
 
 static void test_pointers_are_described(void **) {
-  bench b = bench_create(100);
+  fixture b = fixture_create(100);
   const twin_memory inside = twin_memory_at(b.device + 1), pinned = twin_memory_at(b.pinned), host = twin_memory_at(&b);
   assert_int_equal(inside.kind, TWIN_DEVICE);
   assert_int_equal(inside.device, 0);
@@ -161,16 +163,16 @@ static void test_pointers_are_described(void **) {
   assert_int_equal(pinned.kind, TWIN_PINNED);
   assert_int_equal(pinned.alignment, 256);
   assert_int_equal(host.kind, TWIN_PAGEABLE);
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_library_work_touches_what_it_told(void **) {
-  bench b = bench_create(4);
+  fixture b = fixture_create(4);
   float *other;
   OK(cudaMalloc((void **)&other, 16));
   float *const device = b.device;
   OK(twin_enqueue(b.stream, "gemm", {{device, 16}}, [device] { device[3] = 7; }));
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   assert_true(b.pinned[3] == 7);
   assert_int_equal(twin_enqueue(b.stream, "gemm", {{device + 1, 16}}, [] {}), cudaErrorInvalidValue);
   assert_int_equal(twin_enqueue(b.stream, "gemm", {{&b, 16}}, [] {}), cudaErrorInvalidValue);
@@ -178,7 +180,7 @@ static void test_library_work_touches_what_it_told(void **) {
   expect_violation(cudaStreamSynchronize(b.stream), cudaErrorIllegalAddress, "gemm");
   OK(twin_enqueue(b.stream, "gemm", {{other, 16}}, [] {}));
   OK(cudaFree(other));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 int test_memory(void) {

@@ -32,7 +32,7 @@ enum { BLOCKS = 8, THREADS = 128 };
 
 /* Runs a sum with each seed; returns how often all blocks' sums were right. */
 static int count_right(void (*kernel)(const float *, float *), size_t shared_bytes) {
-  bench b = bench_create(BLOCKS * THREADS);
+  fixture b = fixture_create(BLOCKS * THREADS);
   float *sums;
   OK(cudaMalloc((void **)&sums, BLOCKS * sizeof(float)));
   for (size_t i = 0; i < b.count; i++) b.pinned[i] = (float)i;
@@ -49,7 +49,7 @@ static int count_right(void (*kernel)(const float *, float *), size_t shared_byt
     right += is_right;
   }
   OK(cudaFree(sums));
-  bench_free(&b);
+  fixture_free(&b);
   return right;
 }
 
@@ -72,11 +72,11 @@ static __global__ void read_unwritten(float *out) {
 }
 
 static void test_shared_memory_is_new_for_each_block(void **) {
-  bench b = bench_create(16);
+  fixture b = fixture_create(16);
   OK(mz_launch(read_unwritten, dim3(8), dim3(1), 8, b.stream, b.device));
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   for (size_t i = 0; i < b.count; i++) assert_true(std::isnan(b.pinned[i]));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static __global__ void write_shared(float *out, int index) {
@@ -86,12 +86,12 @@ static __global__ void write_shared(float *out, int index) {
 }
 
 static void test_dynamic_size_is_exact(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   OK(mz_launch(write_shared, dim3(1), dim3(1), 64, b.stream, b.device, 15));
   OK(cudaStreamSynchronize(b.stream));
   OK(mz_launch(write_shared, dim3(1), dim3(1), 64, b.stream, b.device, 16));
   expect_violation(cudaStreamSynchronize(b.stream), cudaErrorIllegalAddress, "shared memory");
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 /* Half of what a block has without asking. */
@@ -102,13 +102,13 @@ static __global__ void use_static(float *out) {
 }
 
 static void test_static_and_dynamic_share_the_limit(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   OK(mz_launch(use_static, dim3(1), dim3(1), 24 << 10, b.stream, b.device));
   assert_int_equal(mz_launch(use_static, dim3(1), dim3(1), (24 << 10) + 1, b.stream, b.device), cudaErrorInvalidValue);
   assert_int_equal(cudaFuncSetAttribute(use_static, cudaFuncAttributeMaxDynamicSharedMemorySize, (203 << 10) + 1),
                    cudaErrorInvalidValue);
   OK(cudaStreamSynchronize(b.stream));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static __global__ void barrier_for_some(float *out) {
@@ -131,7 +131,7 @@ static __global__ void shuffle_named_lanes(float *out) { out[threadIdx.x] = __sh
 static __global__ void shuffle_all(float *out) { out[threadIdx.x] = (float)__shfl_sync(0xffffffffu, threadIdx.x, 3); }
 
 static void test_divergence_is_reported(void **) {
-  bench b = bench_create(64);
+  fixture b = fixture_create(64);
   static const struct {
     void (*kernel)(float *);
     unsigned threads;
@@ -148,9 +148,9 @@ static void test_divergence_is_reported(void **) {
       expect_violation(cudaStreamSynchronize(b.stream), cudaErrorIllegalAddress, bug.text);
     }
   OK(mz_launch(shuffle_all, dim3(1), dim3(64), 0, b.stream, b.device));
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   for (size_t i = 0; i < b.count; i++) assert_true(b.pinned[i] == (float)(i / 32 * 32 + 3));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 /* Segments of 8 lanes: xor, down and an index each stay within them. */
@@ -162,15 +162,15 @@ static __global__ void shuffle_segments(float *out) {
 }
 
 static void test_shuffles_within_segments(void **) {
-  bench b = bench_create(96);
+  fixture b = fixture_create(96);
   OK(mz_launch(shuffle_segments, dim3(1), dim3(32), 0, b.stream, b.device));
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   for (int lane = 0; lane < 32; lane++) {
     assert_true(b.pinned[lane] == (float)(lane ^ 1));
     assert_true(b.pinned[32 + lane] == (float)(lane % 8 < 5 ? lane + 3 : lane));
     assert_true(b.pinned[64 + lane] == (float)(lane / 8 * 8 + 2));
   }
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 int test_shared(void) {

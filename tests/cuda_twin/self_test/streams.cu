@@ -13,7 +13,7 @@ static __global__ void copy_all(const float *from, float *to) { to[threadIdx.x] 
  * Returns whether the second saw what it should. */
 static bool pipeline_is_right(bool waits_for_maker, bool waits_for_reader, bool host_waits_for_maker, unsigned long long seed) {
   twin_seed(seed);
-  bench maker = bench_create(COUNT), reader = bench_create(COUNT);
+  fixture maker = fixture_create(COUNT), reader = fixture_create(COUNT);
   cudaEvent_t made, read;
   OK(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
   OK(cudaEventCreateWithFlags(&read, cudaEventDisableTiming));
@@ -26,15 +26,15 @@ static bool pipeline_is_right(bool waits_for_maker, bool waits_for_reader, bool 
   if (waits_for_reader) OK(cudaStreamWaitEvent(maker.stream, read, 0));
   OK(mz_launch(add_to_all, dim3(1), dim3(COUNT), 0, maker.stream, maker.device, 4.0f));
   if (host_waits_for_maker) OK(cudaStreamSynchronize(maker.stream));
-  OK(bench_read(&reader));
+  OK(fixture_read(&reader));
   bool is_right = true;
   for (int i = 0; i < COUNT; i++) is_right = is_right && reader.pinned[i] == 3;
-  OK(bench_read(&maker));
+  OK(fixture_read(&maker));
   for (int i = 0; i < COUNT; i++) assert_true(maker.pinned[i] == 7);
   OK(cudaEventDestroy(made));
   OK(cudaEventDestroy(read));
-  bench_free(&maker);
-  bench_free(&reader);
+  fixture_free(&maker);
+  fixture_free(&reader);
   return is_right;
 }
 
@@ -51,18 +51,18 @@ static void test_lost_events_are_seen(void **) {
 }
 
 static void test_null_stream_is_refused(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   expect_violation(cudaMemsetAsync(b.device, 0, 4, nullptr), cudaErrorInvalidResourceHandle, "null stream");
   expect_violation(cudaMemcpy(b.pinned, b.device, 4, cudaMemcpyDeviceToHost), cudaErrorInvalidResourceHandle, "null stream");
   expect_violation(mz_launch(add_to_all, dim3(1), dim3(1), 0, nullptr, b.device, 1.0f), cudaErrorInvalidResourceHandle,
                    "null stream");
   expect_violation(cudaStreamSynchronize(cudaStreamLegacy), cudaErrorInvalidResourceHandle, "null stream");
-  bench_free(&b);
+  fixture_free(&b);
   assert_int_equal(cudaStreamSynchronize(b.stream), cudaErrorInvalidResourceHandle); /* destroyed */
 }
 
 static void test_queries_come_to_an_end(void **) {
-  bench b = bench_create(COUNT);
+  fixture b = fixture_create(COUNT);
   cudaEvent_t event;
   OK(cudaEventCreate(&event));
   OK(cudaEventQuery(event)); /* never recorded */
@@ -80,11 +80,11 @@ static void test_queries_come_to_an_end(void **) {
   }
   assert_true(pending > SEEDS);
   OK(cudaEventDestroy(event));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_destroyed_stream_finishes_its_work(void **) {
-  bench b = bench_create(COUNT);
+  fixture b = fixture_create(COUNT);
   cudaStream_t brief;
   cudaEvent_t event;
   float milliseconds = -1;
@@ -94,22 +94,22 @@ static void test_destroyed_stream_finishes_its_work(void **) {
   OK(cudaEventRecord(event, brief));
   OK(cudaStreamDestroy(brief));
   OK(cudaStreamWaitEvent(b.stream, event, 0));
-  OK(bench_read(&b));
+  OK(fixture_read(&b));
   assert_true(b.pinned[COUNT - 1] == 0);
   OK(cudaEventElapsedTime(&milliseconds, event, event));
   assert_true(milliseconds == 0);
   OK(cudaEventDestroy(event));
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 static void test_counters(void **) {
   twin_counters_reset();
-  bench b = bench_create(COUNT);
+  fixture b = fixture_create(COUNT);
   OK(cudaMemsetAsync(b.device, 0, 8, b.stream));
   OK(mz_launch(add_to_all, dim3(1), dim3(COUNT), 0, b.stream, b.device, 1.0f));
   assert_int_equal(twin_counters_get().kernels, 0);
-  OK(bench_read(&b));
-  bench_free(&b);
+  OK(fixture_read(&b));
+  fixture_free(&b);
   const twin_counters counters = twin_counters_get();
   assert_int_equal(counters.launches, 1);
   assert_int_equal(counters.kernels, 1);
@@ -125,14 +125,14 @@ static void test_counters(void **) {
 
 /* A worker with a stream of its own, without assertions, which belong to the main thread. */
 static void work_alone(float what, bool *is_right) {
-  bench b = {nullptr, nullptr, nullptr, COUNT};
+  fixture b = {nullptr, nullptr, nullptr, COUNT};
   bool ok = cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking) == cudaSuccess;
   ok = ok && cudaMalloc((void **)&b.device, COUNT * sizeof(float)) == cudaSuccess;
   ok = ok && cudaMallocHost((void **)&b.pinned, COUNT * sizeof(float)) == cudaSuccess;
   for (int round = 0; ok && round < 50; round++) {
     ok = cudaMemsetAsync(b.device, 0, COUNT * sizeof(float), b.stream) == cudaSuccess;
     ok = ok && mz_launch(add_to_all, dim3(1), dim3(COUNT), 0, b.stream, b.device, what) == cudaSuccess;
-    ok = ok && bench_read(&b) == cudaSuccess;
+    ok = ok && fixture_read(&b) == cudaSuccess;
     for (int i = 0; ok && i < COUNT; i++) ok = b.pinned[i] == what;
   }
   ok = cudaFree(b.device) == cudaSuccess && ok;
@@ -151,12 +151,12 @@ static void test_threads_with_streams_of_their_own(void **) {
 static void call_back(void *stream) { *(cudaError_t *)stream = cudaStreamSynchronize(nullptr); }
 
 static void test_work_may_not_call_cuda(void **) {
-  bench b = bench_create(1);
+  fixture b = fixture_create(1);
   cudaError_t got = cudaSuccess;
   OK(cudaLaunchHostFunc(b.stream, call_back, &got));
   OK(cudaStreamSynchronize(b.stream));
   expect_violation(got, cudaErrorNotPermitted, "cudaStreamSynchronize");
-  bench_free(&b);
+  fixture_free(&b);
 }
 
 /* Calls as a program does that cleans up after itself; returns the first error. */
