@@ -6,6 +6,7 @@
 #include "networks/cuda/graphs.cuh"
 #include "networks/cuda/layer_norm.cuh"
 #include "networks/cuda/linear.cuh"
+#include "networks/cuda/logits.cuh"
 #include "networks/cuda/norm.cuh"
 #include "networks/cuda/rows.cuh"
 #include "networks/cuda/typed_linear.cuh"
@@ -55,6 +56,7 @@ mz_status mz_cuda_node_prepare(mz_tape *tape, mz_node *node) {
     case MZ_OP_CONV: return mz_cuda_conv_prepare(tape, node);
     case MZ_OP_NORM: return mz_cuda_norm_prepare(tape, node);
     case MZ_OP_LAYER_NORM: return mz_cuda_layer_norm_prepare(tape, node);
+    case MZ_OP_EDGE_ATTENTION: return mz_cuda_edge_attention_prepare(tape, node);
     default: return MZ_OK;
   }
 }
@@ -66,6 +68,7 @@ void mz_cuda_node_release(mz_tape *tape, mz_node *node) {
     case MZ_OP_CONV: mz_cuda_conv_release(tape, node); break;
     case MZ_OP_NORM: mz_cuda_norm_release(node); break;
     case MZ_OP_LAYER_NORM: mz_cuda_layer_norm_release(node); break;
+    case MZ_OP_EDGE_ATTENTION: mz_cuda_edge_attention_release(node); break;
     default: break;
   }
 }
@@ -75,6 +78,7 @@ size_t mz_cuda_node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradien
   switch (node->op) {
     case MZ_OP_NORM: return mz_cuda_norm_bytes(tape, node);
     case MZ_OP_LAYER_NORM: return mz_cuda_layer_norm_bytes(tape, node);
+    case MZ_OP_EDGE_ATTENTION: return mz_cuda_edge_attention_bytes(tape, node);
     default: return 0;
   }
 }

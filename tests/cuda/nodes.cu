@@ -143,11 +143,11 @@ static void forward_in_step(trio &t, int i) {
   const cuda_op *op = cuda_op_of(node->op);
   const bool referenced = has_reference(t, i);
   make_ties(t, node);
-  t.cpu->backend->forward(t.cpu->tape, &t.cpu->tape->nodes[i], t.rows);
+  check(t.cpu->backend->forward(t.cpu->tape, &t.cpu->tape->nodes[i], t.rows));
   if (op == nullptr) return;
   if (referenced) {
     take_over_node(t, node);
-    t.ref->backend->forward(t.ref->tape, &t.ref->tape->nodes[i], t.rows);
+    check(t.ref->backend->forward(t.ref->tape, &t.ref->tape->nodes[i], t.rows));
   }
   const mz_tape_value *y = value_of(t, node->output), *x = node->input_count > 0 ? value_of(t, node->inputs[0]) : nullptr;
   const bytes together = run_forward(t, i, 0, t.rows);
@@ -242,9 +242,9 @@ static void backward_in_step(trio &t, int i) {
   if (compared && referenced) {
     for (int u = 0; u < node->use_count; u++) take_over_node(t, &t.cpu->tape->nodes[node->uses[u]]);
     take_over_node(t, node);
-    t.ref->backend->backward(t.ref->tape, &t.ref->tape->nodes[i], t.rows);
+    check(t.ref->backend->backward(t.ref->tape, &t.ref->tape->nodes[i], t.rows));
   }
-  t.cpu->backend->backward(t.cpu->tape, &t.cpu->tape->nodes[i], t.rows);
+  check(t.cpu->backend->backward(t.cpu->tape, &t.cpu->tape->nodes[i], t.rows));
   if (!compared) return;
   for (size_t k = 0; k < together.size(); k++) {
     const mz_tape_value *x = value_of(t, node->inputs[k]);
@@ -346,12 +346,12 @@ static void many_uses(void **) {
   run_in_step(t);
 }
 
-static bool yes(void) { return true; }
+static bool yes(const mz_lane *) { return true; }
 
 /* The cpu, which rounds to bfloat16 on every processor; cases without convolutions multiply none. */
 static mz_backend rounding_cpu(void) {
   mz_backend backend = mz_backend_cpu;
-  backend.has_bf16 = yes;
+  backend.halves = yes;
   return backend;
 }
 
@@ -399,8 +399,8 @@ static void failures_are_passed_on(void **) {
     t.rows = 2;
     t.cpu = test_case_open(number, &mz_backend_cpu, board_of(16, 3, 3, 1), t.rows, 5);
     begin_pass(t.cpu, t.rows);
-    mz_tape_forward(t.cpu->tape, t.cpu->tape->weights, t.rows);
-    mz_tape_backward(t.cpu->tape, t.cpu->tape->weights, t.cpu->transposed, t.cpu->gradients, t.rows);
+    check(mz_tape_forward(t.cpu->tape, t.cpu->tape->weights, t.rows));
+    check(mz_tape_backward(t.cpu->tape, t.cpu->tape->weights, t.cpu->transposed, t.cpu->gradients, t.rows));
     device_tape_open(&t.device, t.cpu);
     for (int i = 0; i < t.cpu->tape->index_count; i++) device_tape_put_index(&t.device, i, 0, t.rows);
     for (int i = t.cpu->tape->node_count - 1; i >= 0; i--) {

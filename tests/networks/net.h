@@ -113,7 +113,8 @@ static inline net *net_open(const net_case *c, const mz_backend *backend, net_si
   net *n = NULL;
   check(mz_alloc(&n, 1, sizeof *n));
   n->backend = backend;
-  check(mz_lane_open(&n->lane, &(mz_lane){.backend = backend}));
+  const mz_lane where = {backend, 0, NULL};
+  check(mz_lane_open(&n->lane, &where));
   n->scale_of_first = 1.0;
   n->actions = NET_ACTIONS;
   n->bf16 = size.bf16;

@@ -135,10 +135,11 @@ net *test_inference_open(const mz_backend *backend, net_size size, int rows, uin
   net *n = NULL;
   check(mz_alloc(&n, 1, sizeof *n));
   n->backend = backend;
+  check(mz_lane_open(&n->lane, &(mz_lane){.backend = backend}));
   inference_params(&n->params, size);
   check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
   mz_params_init(&n->params, seed, n->weights);
-  check(mz_tape_create(&n->tape, backend, &n->params, rows, false));
+  check(mz_tape_create(&n->tape, &n->lane, &n->params, rows, false));
   record_inference(n, size);
   check(mz_tape_plan(n->tape));
   n->values = net_elements(n, n->weights); /* no convolution: packed they are the same */
