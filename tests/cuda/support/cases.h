@@ -1,10 +1,9 @@
 /* The cases of tests/networks for tests in C++, which their headers are not written in. Include after cmocka.h. */
 #pragma once
-#include "tests/networks/net.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+#include "tests/networks/net.h"
 
 /* Cases 0 … are cases.h's, then board_cases.h's. */
 int test_case_count(void);
