@@ -82,6 +82,9 @@ mz_status mz_cuda_lane_open(mz_lane *lane) {
 }
 
 void mz_cuda_lane_close(mz_lane *lane) {
+  static const struct freer { /* at the program's end, before the runtime's own, which was begun earlier */
+    ~freer() { mz_cuda_lanes_free(); }
+  } freer;
   mz_cuda_lane *own = (mz_cuda_lane *)lane->own;
   const std::lock_guard<std::mutex> lock(kept_mutex);
   own->next = kept;

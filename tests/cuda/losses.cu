@@ -55,6 +55,7 @@ static unrolled *open_unrolled(double consistency) {
   check(mz_model_init(&u->n.model, &network, &spec));
   u->n.params = u->n.model.params;
   u->n.backend = &mz_backend_cpu;
+  u->n.lane = mz_lane_cpu;
   check(mz_alloc(&u->n.values, (size_t)u->n.params.size, sizeof(float)));
   mz_params_init(&u->n.params, 3, (float *)u->n.values);
   check(mz_tape_create(&u->n.tape, &mz_lane_cpu, &u->n.params, PLANNED, true));

@@ -1,4 +1,5 @@
 /* A row's result on a device depends on nothing but the row: over every bucket it has the bits that it has alone. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "networks/infer.h"
-#include "tests/cuda/backend/mirror.h"
 #include "tests/networks/board_model.h"
+
+extern const mz_backend mz_backend_cuda;
 
 static void expect_same_answers(const answers *a, const answers *b) {
   for (int k = 0; k < 2; k++) {
@@ -35,26 +36,17 @@ static void however_requests_are_cut(void **state) {
   }
 }
 
-static void near(const float *a, const float *b, size_t count, double tolerance_) {
-  double square = 0, error = 0;
-  for (size_t i = 0; i < count; i++) {
-    square += (double)b[i] * b[i];
-    error += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
-  }
-  assert_true(sqrt(error) <= tolerance_ * sqrt(square));
-}
-
 static void answers_are_the_references(void **state) {
   (void)state;
   for (int b = 0; b < 3; b++) {
     open_model(boards[b], 16 + 16 * (b % 2), MZ_PRECISION_F32);
     answers cuda = ask(&mz_backend_cuda, 16, N), ref = ask(&mz_backend_ref, 16, N);
     for (int k = 0; k < 2; k++) {
-      near(cuda.latent[k], ref.latent[k], cuda.latents, 1e-5);
-      near(cuda.policy[k], ref.policy[k], cuda.policies, 1e-5);
-      near(cuda.value[k], ref.value[k], N, 1e-4);
+      assert_true(distance(cuda.latent[k], ref.latent[k], cuda.latents) <= 1e-5);
+      assert_true(distance(cuda.policy[k], ref.policy[k], cuda.policies) <= 1e-5);
+      assert_true(distance(cuda.value[k], ref.value[k], N) <= 1e-4);
     }
-    near(cuda.reward, ref.reward, N, 1e-4);
+    assert_true(distance(cuda.reward, ref.reward, N) <= 1e-4);
     answers_free(&cuda);
     answers_free(&ref);
     close_model();
