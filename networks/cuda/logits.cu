@@ -1,13 +1,18 @@
 #include "networks/cuda/logits.cuh"
-#include "networks/cuda/categorical.cuh"
+#include "networks/cuda/row_team.cuh"
 #include "networks/math/value.h"
+#include "base/maths/maths_inline.h"
+
+template <typename Team> static __device__ float largest_of(const Team &team, const float *x) {
+  return team.join(mz_cuda_max(), -(float)INFINITY, [=](int c) { return x[c]; });
+}
 
 template <typename Team>
 static __global__ void softmax(mz_cuda_matrix m, const float *__restrict__ all_x, float *__restrict__ all_y) {
   __shared__ float shared[Team::SHARED];
   const Team team(m, shared);
   const float *const x = team.row_of(all_x);
-  const float max = mz_cuda_largest_of(team, x);
+  const float max = largest_of(team, x);
   const float inverse = 1.0f / team.sum([=](int c) { return mz_expf_inline(x[c] - max); });
   team.store(team.row_of(all_y), [=](int c) { return mz_expf_inline(x[c] - max) * inverse; });
 }
@@ -19,7 +24,10 @@ static __global__ void expectation(mz_cuda_matrix m, const float *__restrict__ a
   __shared__ float shared[Team::SHARED];
   const Team team(m, shared);
   const float *const x = team.row_of(all_x);
-  const float mean = mz_cuda_expectation_of(team, x, min, step);
+  const float max = largest_of(team, x);
+  const float sum = team.sum([=](int c) { return mz_expf_inline(x[c] - max); });
+  const float weighted = team.sum([=](int c) { return mz_expf_inline(x[c] - max) * mz_bin_inline(min, step, (float)c); });
+  const float mean = weighted / sum;
   mz_cuda_column_store(team, y, transform ? mz_h_inverse_inline(mean) : mean);
 }
 
@@ -32,7 +40,7 @@ static __global__ void softmax_xent(mz_cuda_matrix m, const float *__restrict__ 
   __shared__ float shared[Team::SHARED];
   const Team team(m, shared);
   const float *const x = team.row_of(all_x), *const target = team.row_of(all_targets);
-  const float max = mz_cuda_largest_of(team, x);
+  const float max = largest_of(team, x);
   const float total = team.sum([=](int c) { return mz_expf_inline(x[c] - max); });
   const float target_total = team.sum([=](int c) { return target[c]; });
   const float distance = team.sum([=](int c) { return target[c] * (max - x[c]); });

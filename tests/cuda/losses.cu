@@ -1,4 +1,4 @@
-/* What an update reports of the unrolled loss: bit for bit the cpu's, from the same numbers. */
+/* Targets and sums of the unrolled loss: bit for bit the cpu's, from the same numbers. */
 #include <cmath>
 #include <csetjmp>
 #include <cstdarg>
@@ -10,7 +10,30 @@ extern "C" {
 #include "networks/cuda/losses.cuh"
 #include "tests/cuda/support/mirrored.cuh"
 
-enum { ROWS = 300, PLANNED = 304, UNROLL = 3, LONG_OBS = 300 };
+static void two_hot_targets(void **) {
+  mz_cuda_lane lane = device_lane_open();
+  const mz_support supports[] = {{21, -10.0f, 10.0f, true}, {2, -1.0f, 1.0f, false}, {33, -3.0f, 7.0f, false}};
+  for (const mz_support &support : supports) {
+    const float edges[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.31f, 9.99f, -300.0f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN, 7.0f, -3.0f};
+    const size_t rows = 300, stride = (size_t)mz_padded(support.bins), bins = (size_t)support.bins;
+    mirrored<float> scalars(rows), targets(rows * stride);
+    scalars.fill(1);
+    for (size_t i = 0; i < rows; i++) scalars.host[i] *= 5.0f;
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) scalars.host[20 * i] = edges[i];
+    scalars.upload(&lane);
+    check(mz_cuda_two_hot(&lane, &support, scalars.device, (int)rows, targets.device));
+    targets.download(&lane);
+    for (size_t r = 0; r < rows; r++) {
+      std::vector<float> wanted(stride, 0.0f);
+      mz_two_hot(&support, scalars.host[r], wanted.data());
+      assert_true(wanted[bins - 1] >= 0.0f);
+      assert_memory_equal(&targets.host[r * stride], wanted.data(), stride * sizeof(float));
+    }
+  }
+  device_lane_close(&lane);
+}
+
+enum { ROWS = 300, PLANNED = 304, UNROLL = 3 };
 
 /* An unrolled loss on the cpu, after forward; some rows' weights are 0. */
 struct unrolled {
@@ -47,7 +70,7 @@ static unrolled *open_unrolled(double consistency) {
   network.transform = true;
   mz_spec spec = {};
   spec.obs_kind = MZ_OBS_F32;
-  spec.obs_size = LONG_OBS;
+  spec.obs_size = OBS;
   spec.actions = NET_ACTIONS;
   spec.return_max = 300;
   spec.reward_min = -1;
@@ -77,93 +100,50 @@ static float entry(const unrolled *u, mz_value value, int r) {
   return ((const float *)u->n.tape->values[value].data)[r * MZ_LANES];
 }
 
-static void totals(void **) {
+/* As the learner adds them up. */
+static float row_loss(const unrolled *u, int r) {
+  const mz_loss *l = &u->loss;
+  float sum = 0;
+  for (int k = 0; k <= UNROLL; k++) {
+    const double p = entry(u, l->policy_weight[k], r) > 0 ? entry(u, l->policy_loss[k], r) : 0;
+    const double v = entry(u, l->value_weight[k], r) > 0 ? entry(u, l->value_loss[k], r) : 0;
+    const double reward = k > 0 && entry(u, l->reward_weight[k], r) > 0 ? entry(u, l->reward_loss[k], r) : 0;
+    sum += (float)(p + v + reward);
+  }
+  return sum;
+}
+
+static void sums_of_losses(void **) {
   for (double consistency : {0.0, 0.75}) {
     unrolled *u = open_unrolled(consistency);
     device_tape device = {};
     device_tape_open(&device, &u->n);
     for (int i = 0; i < device.tape.node_count; i++) device_tape_put_data(&device, i, 0, ROWS);
-    mirrored<double> sums((size_t)mz_cuda_loss_count(&device.tape));
+    const size_t losses = (size_t)mz_cuda_loss_count(&device.tape), count = 3 * (UNROLL + 1);
+    mirrored<float> rows(ROWS), columns(count * ROWS);
+    mirrored<double> sums(losses);
+    check(mz_cuda_loss_rows(&device.tape, &u->loss, ROWS, rows.device));
+    check(mz_cuda_loss_columns(&device.tape, &u->loss, ROWS, columns.device));
     check(mz_cuda_loss_sums(&device.tape, ROWS, sums.device));
+    rows.download(&device.lane);
+    columns.download(&device.lane);
     sums.download(&device.lane);
     assert_true(mz_cuda_loss_total(&device.tape, sums.host.data()) == tape_loss(u->n.tape));
     assert_true(tape_loss(u->n.tape) > 0.0);
+    for (int r = 0; r < ROWS; r++) {
+      assert_true(rows.host[(size_t)r] == row_loss(u, r));
+      for (int k = 0; k <= UNROLL; k++) {
+        const float *at = &columns.host[(size_t)(3 * k * ROWS + r)];
+        assert_true(at[0] == entry(u, u->loss.policy_loss[k], r) && at[ROWS] == entry(u, u->loss.value_loss[k], r));
+        assert_true(at[2 * ROWS] == (k == 0 ? 0.0f : entry(u, u->loss.reward_loss[k], r)));
+      }
+    }
     device_tape_close(&device);
     close_unrolled(u);
   }
 }
 
-enum { BATCH = 1000, FIRST = 400 };
-
-static void losses_of_rows(void **) {
-  unrolled *u = open_unrolled(0.0);
-  const mz_loss *loss = &u->loss;
-  device_tape device = {};
-  device_tape_open(&device, &u->n);
-  for (int i = 0; i < device.tape.node_count; i++) device_tape_put_data(&device, i, 0, ROWS);
-  const size_t count = (UNROLL + 1) * (size_t)BATCH;
-  mirrored<float> policy(count), value(count), reward(count);
-  for (mirrored<float> *losses : {&policy, &value, &reward}) {
-    losses->host.assign(count, -1.0f);
-    losses->upload(&device.lane);
-  }
-  const mz_cuda_loss_rows to = {BATCH, FIRST, policy.device, value.device, reward.device};
-  check(mz_cuda_loss_read(&device.tape, loss, ROWS, &to));
-  for (mirrored<float> *losses : {&policy, &value, &reward}) losses->download(&device.lane);
-  for (int k = 0; k <= UNROLL; k++) {
-    for (int r = 0; r < BATCH; r++) {
-      const size_t at = (size_t)(k * BATCH + r);
-      const bool own = r >= FIRST && r < FIRST + ROWS; /* the others are as they were */
-      assert_true(policy.host[at] == (own ? entry(u, loss->policy_loss[k], r - FIRST) : -1.0f));
-      assert_true(value.host[at] == (own ? entry(u, loss->value_loss[k], r - FIRST) : -1.0f));
-      assert_true(reward.host[at] == (!own ? -1.0f : k == 0 ? 0.0f : entry(u, loss->reward_loss[k], r - FIRST)));
-    }
-  }
-  device_tape_close(&device);
-  close_unrolled(u);
-}
-
-/* As an update on CPUs computes it. */
-static double spread_of(const mz_tape_value *latent) {
-  double total = 0;
-  for (int c = 0; c < latent->columns; c++) {
-    double sum = 0, squares = 0;
-    for (int r = 0; r < ROWS; r++) {
-      const double x = ((const float *)latent->data)[r * latent->stride + c];
-      sum += x;
-      squares += x * x;
-    }
-    const double variance = squares / ROWS - sum / ROWS * (sum / ROWS);
-    total += variance > 0 ? sqrt(variance) : 0;
-  }
-  return total / latent->columns;
-}
-
-static void values_and_spread(void **) {
-  unrolled *u = open_unrolled(0.0);
-  device_tape device = {};
-  device_tape_open(&device, &u->n);
-  const mz_value logits = u->loss.heads[0].value, latent = u->loss.heads[0].latent, wide = u->loss.obs;
-  for (mz_value value : {logits, latent, wide}) device_tape_put_data(&device, value, 0, ROWS);
-  mirrored<float> values(ROWS);
-  mirrored<double> spread(1);
-  check(mz_cuda_support_expectation(&device.tape, &u->n.model.value, logits, ROWS, values.device));
-  values.download(&device.lane);
-  for (size_t r = 0; r < ROWS; r++) {
-    const float *row = (const float *)u->n.tape->values[logits].data + r * (size_t)u->n.tape->values[logits].stride;
-    assert_true(values.host[r] == mz_support_expectation(&u->n.model.value, row));
-  }
-  for (mz_value value : {latent, wide}) {
-    check(mz_cuda_latent_spread(&device.tape, value, ROWS, spread.device));
-    spread.download(&device.lane);
-    assert_true(spread.host[0] == spread_of(&u->n.tape->values[value]) && spread.host[0] > 0.0);
-  }
-  device_tape_close(&device);
-  close_unrolled(u);
-}
-
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(totals), cmocka_unit_test(losses_of_rows),
-                                     cmocka_unit_test(values_and_spread)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(two_hot_targets), cmocka_unit_test(sums_of_losses)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
