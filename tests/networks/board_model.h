@@ -133,7 +133,8 @@ static inline answers ask(const mz_backend *backend, int rows_max, int at_once) 
     memcpy(a.latent[1] + i * model.latent, pool + second[i] * stride, bytes_of_latent);
   }
   mz_infer_free(infer);
-  free(prepared);
+  mz_prepared_release(prepared);
+  mz_lane_close(&lane);
   free(pool);
   free(bytes);
   return a;
