@@ -11,8 +11,8 @@ extern "C" {
 #include "tests/cuda/support/mirrored.cuh"
 #include "twin.h"
 
-/* Parameters that begin and end inside of chunks, with and without decay; statistics behind them, in a chunk of their own and in a shared
- * one. */
+/* Parameters that begin and end inside of chunks, with and without decay; statistics behind them, in a chunk of their own and in
+ * a shared one. */
 static mz_params example(void) {
   mz_params params = {};
   mz_params_add(&params, "a", 37, 50, true, MZ_INIT_HE, 37);
