@@ -31,8 +31,8 @@ static __global__ void expectation(mz_cuda_matrix m, const float *__restrict__ a
   mz_cuda_column_store(team, y, transform ? mz_h_inverse_inline(mean) : mean);
 }
 
-/* Let S = Σ exp(x − max) and T = Σ target; then −Σ target · log softmax = T log S + Σ target (max − x), a sum without cancellation.
- * The gradient is factor · weight · (T · softmax − target). dx: NULL where none is wanted. */
+/* Let S = Σ exp(x − max) and T = Σ target; then −Σ target · log softmax = T log S + Σ target (max − x), a sum without
+ * cancellation. The gradient is factor · weight · (T · softmax − target). dx: NULL where none is wanted. */
 template <typename Team>
 static __global__ void softmax_xent(mz_cuda_matrix m, const float *__restrict__ all_x, const float *__restrict__ all_targets,
                                     const float *__restrict__ row_weights, float *__restrict__ entropy,

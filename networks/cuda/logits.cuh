@@ -1,5 +1,5 @@
-/* Ops on categoricals on a device: MZ_OP_SOFTMAX, MZ_OP_EXPECTATION and MZ_OP_SOFTMAX_XENT. Sixteen threads share a row, or a block where rows
- * are long (row_team.cuh). Results are the cpu's bit for bit. */
+/* Ops on categoricals on a device: MZ_OP_SOFTMAX, MZ_OP_EXPECTATION and MZ_OP_SOFTMAX_XENT. Sixteen threads share a row, or a
+ * block where rows are long (row_team.cuh). Results are the cpu's bit for bit. */
 #pragma once
 #include "networks/cuda/access.cuh"
 

@@ -1,6 +1,7 @@
-/* The threads that share a row, in two kinds, for kernels that are templates of the kind: sixteen of a block that has several rows, and a
- * whole block, where a row is so long that sixteen would wait for memory most of the time. Sums have the bits of networks/math/lanes.h
- * with either. Every thread of a block calls the same functions; `value(c)` is called for columns c of the row. */
+/* The threads that share a row, in two kinds, for kernels that are templates of the kind: sixteen of a block that has several
+ * rows, and a whole block, where a row is so long that sixteen would wait for memory most of the time. Sums have the bits of
+ * networks/math/lanes.h with either. Every thread of a block calls the same functions; `value(c)` is called for columns c of the
+ * row. */
 #pragma once
 #include "networks/cuda/lanes.cuh"
 #include "networks/cuda/quads.cuh"

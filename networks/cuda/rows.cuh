@@ -1,5 +1,5 @@
-/* Ops that reduce along a latent's row, on a device: MZ_OP_MINMAX, MZ_OP_RMS and MZ_OP_MSE. Sixteen threads share a row, or a block where
- * rows are long (row_team.cuh). Results are the cpu's bit for bit, but that a zero's sign may differ in MINMAX. */
+/* Ops that reduce along a latent's row, on a device: MZ_OP_MINMAX, MZ_OP_RMS and MZ_OP_MSE. Sixteen threads share a row, or a
+ * block where rows are long (row_team.cuh). Results are the cpu's bit for bit, but that a zero's sign may differ in MINMAX. */
 #pragma once
 #include "networks/cuda/access.cuh"
 

@@ -135,7 +135,7 @@ net *test_inference_open(const mz_backend *backend, net_size size, int rows, uin
   net *n = NULL;
   check(mz_alloc(&n, 1, sizeof *n));
   n->backend = backend;
-  n->lane = (mz_lane){.backend = backend};
+  check(mz_lane_open(&n->lane, &(mz_lane){.backend = backend}));
   inference_params(&n->params, size);
   check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
   mz_params_init(&n->params, seed, n->weights);
