@@ -47,10 +47,9 @@ twin_clock &twin_clock_of_host(void) {
   return clock;
 }
 
-void twin_races_watch(int on) {
-  const twin_guard guard;
+static void watch([[maybe_unused]] bool on) {
 #if defined(__x86_64__)
-  is_watched = on != 0;
+  is_watched = on;
 #endif
   histories().clear();
   twin_clock_of_host().ticks.clear();
@@ -58,9 +57,14 @@ void twin_races_watch(int on) {
   if (is_watched) touches().reserve(TOUCHES_MAX); /* handlers take no memory */
 }
 
+void twin_races_watch(int on) {
+  const twin_guard guard;
+  watch(on != 0);
+}
+
 __attribute__((constructor)) static void watch_from_environment() {
   const char *const text = getenv("MUZERO_TWIN_RACES");
-  if (text && atoi(text) == 1) twin_races_watch(1);
+  watch(text && atoi(text) == 1);
 }
 
 bool twin_race_is_watched(void) { return is_watched; }
