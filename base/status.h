@@ -2,6 +2,7 @@
  * once, where the cause is known, as "what: where: why; nearest valid value", and read by whoever reports it.
  * Thread safety: the message is per thread. A pool hands a task's status and message to the thread that waits. */
 #pragma once
+#include "base/shared.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,6 +21,8 @@ typedef enum mz_status {
 } mz_status;
 
 #define MZ_MESSAGE_MAX 1024
+
+MZ_C_BEGIN
 
 /* Records the message for this thread and returns `code`. A message that does not fit is cut. */
 mz_status mz_fail(mz_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -41,7 +44,7 @@ const char *mz_message(void);
 
 /* For our own mistakes only; stays on in release; the expression has no side effects. */
 #define MZ_ASSERT(cond) ((cond) ? (void)0 : mz_assert_failed(#cond, __FILE__, __LINE__))
-_Noreturn void mz_assert_failed(const char *condition, const char *file, int line);
+__attribute__((noreturn)) void mz_assert_failed(const char *condition, const char *file, int line);
 
 /* Zeroed memory, aligned to 64 bytes (whole cache lines and AVX-512 vectors), never NULL on MZ_OK even for zero bytes.
  * Free with free(). The test hook below makes the n-th allocation from now fail (0: never). */
@@ -52,3 +55,5 @@ mz_status mz_reserve_one(void *items_pointer, int *capacity, int count, size_t e
 void mz_alloc_fail_after(long n);
 /* Returns whether the hook wants an allocation made elsewhere to fail, and counts it. */
 int mz_alloc_hook_fails(void);
+
+MZ_C_END

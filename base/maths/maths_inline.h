@@ -1,42 +1,43 @@
 /* The bodies behind maths.h, inline, so that loops and vector kernels of any instruction set run the very same operations in
  * the same order and so give the same bits. Rules for whoever writes such a kernel: round to nearest, each multiplication and
  * addition rounded by itself (no fused ones), additions in the order written here. There are no branches: a compiler may
- * vectorise each function as it stands.
+ * vectorise each function as it stands. Shared with GPUs (base/shared.h).
  *
  * All argument reductions round with the 1.5·2^23 (1.5·2^52) trick: after adding it, the low bits of the sum are the nearest
  * integer. The polynomials are minimax (Remez) approximations on the reduced interval; `p(x): error` gives what is approximated
  * and the largest relative error of the whole function that stems from the polynomial, rounding apart. */
 #pragma once
+#include "base/shared.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t mz_bits_of_f32(float x) {
+MZ_SHARED uint32_t mz_bits_of_f32(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 
-static inline float mz_f32_of_bits(uint32_t bits) {
+MZ_SHARED float mz_f32_of_bits(uint32_t bits) {
   float x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-static inline uint64_t mz_bits_of_f64(double x) {
+MZ_SHARED uint64_t mz_bits_of_f64(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 
-static inline double mz_f64_of_bits(uint64_t bits) {
+MZ_SHARED double mz_f64_of_bits(uint64_t bits) {
   double x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
 /* e^x = 2^n e^r, |r| <= ln 2 / 2, e^r = 1 + r + r² q(r). */
-static inline float mz_expf_inline(float x) {
+MZ_SHARED float mz_expf_inline(float x) {
   const float magic = 0x1.8p23f;
   const float t = x * 0x1.715476p+0f + magic; /* log2 e */
   const float n = t - magic;
@@ -56,7 +57,7 @@ static inline float mz_expf_inline(float x) {
 }
 
 /* x = 2^n (1 + f), 1 + f in [√½, √2); log(1 + f) = f − f²/2 + f³ p(f). */
-static inline float mz_logf_inline(float x) {
+MZ_SHARED float mz_logf_inline(float x) {
   const uint32_t root_half = 0x3f3504f3u; /* √½ */
   const int subnormal = x < 0x1p-126f;
   const uint32_t bits = mz_bits_of_f32(subnormal ? x * 0x1p23f : x) - root_half;
@@ -81,7 +82,7 @@ static inline float mz_logf_inline(float x) {
 }
 
 /* As mz_expf_inline. */
-static inline double mz_exp_inline(double x) {
+MZ_SHARED double mz_exp_inline(double x) {
   const double magic = 0x1.8p52;
   const double bounded = x < -800.0 ? -800.0 : (x > 800.0 ? 800.0 : x);
   const double t = bounded * 0x1.71547652b82fep+0 + magic;
@@ -106,7 +107,7 @@ static inline double mz_exp_inline(double x) {
 }
 
 /* x = 2^n (1 + f), 1 + f in [√½, √2); s = f / (2 + f), log(1 + f) = 2s + s³ T(s²) = f − (f²/2 − s (f²/2 + s² T)). */
-static inline double mz_log_inline(double x) {
+MZ_SHARED double mz_log_inline(double x) {
   const uint64_t root_half = 0x3fe6a09e667f3bcdu; /* √½ */
   const int subnormal = x < 0x1p-1022;
   const uint64_t bits = mz_bits_of_f64(subnormal ? x * 0x1p52 : x) - root_half;
@@ -131,7 +132,7 @@ static inline double mz_log_inline(double x) {
 
 /* x = n π/2 + r + tail, |r| <= π/4 (Cody & Waite): π/2 in three parts, the first two of 33 bits, so that n times each of them is
  * exact while |n| < 2^20, and so is x − n·first. sin r = r + r³ S(r²), cos r = 1 − r²/2 + r⁴ C(r²). */
-static inline void mz_sincos_inline(double x, double *sine, double *cosine) {
+MZ_SHARED void mz_sincos_inline(double x, double *sine, double *cosine) {
   const double magic = 0x1.8p52;
   const double t = x * 0x1.45f306dc9c883p-1 + magic; /* 2/π */
   const double n = t - magic;

@@ -1,7 +1,8 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011). A stream is named by what it is for, never by the
  * thread that draws from it, so that no scheduling can change a draw (docs/architecture.md, "Determinism"). A stream is a plain
- * value: copy it freely. */
+ * value: copy it freely. rng_inline.h has bodies that GPUs share. */
 #pragma once
+#include "base/shared.h"
 #include <stdint.h>
 
 /* Purposes of streams; streams.h makes the streams and says what `a` and `b` are. Numbers are never used again for another purpose:
@@ -36,6 +37,8 @@ typedef struct mz_rng {
   uint32_t used; /* words of `block` handed out; 4: none left */
 } mz_rng;
 
+MZ_C_BEGIN
+
 /* The key is the low and the high half of SplitMix64's mix of the seed. b < 2^56. */
 mz_rng mz_rng_at(uint64_t seed, mz_purpose purpose, uint32_t a, uint64_t b);
 /* The bare block function, for known-answer tests. */
@@ -60,3 +63,5 @@ mz_generator mz_generator_from_rng(mz_rng *rng);
 /* (next64 >> 11) * 2^-53, as NumPy draws doubles. */
 double mz_generator_f64(const mz_generator *generator);
 uint32_t mz_generator_below(const mz_generator *generator, uint32_t n);
+
+MZ_C_END

@@ -2,10 +2,11 @@
  * are added until one is left. This is the order of the vector kernels at every instruction-set level; scalar code that must give
  * the same bits uses these. */
 #pragma once
+#include "base/shared.h"
 
 enum { MZ_SUM_LANES = 16 };
 
-static inline float mz_lanes_sum(const float *lanes) {
+MZ_SHARED float mz_lanes_sum(const float *lanes) {
   float sum[MZ_SUM_LANES];
   for (int i = 0; i < MZ_SUM_LANES; i++) sum[i] = lanes[i];
   for (int half = MZ_SUM_LANES / 2; half > 0; half /= 2) {

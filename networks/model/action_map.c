@@ -12,10 +12,6 @@ int mz_action_map_rows(const mz_action_map *map) {
   return TAPS;
 }
 
-static void everywhere(const mz_action_map *map, int row, mz_action_stamp visit, void *context) {
-  for (int p = 0; p < map->board.height * map->board.width; p++) visit(context, p, row);
-}
-
 /* An output at (y, x) sees the cell through the tap that lies at the cell's place in its window. */
 static void around(const mz_action_map *map, int cell_y, int cell_x, mz_action_stamp visit, void *context) {
   for (int tap = 0; tap < TAPS; tap++) {
@@ -26,19 +22,12 @@ static void around(const mz_action_map *map, int cell_y, int cell_x, mz_action_s
 }
 
 void mz_action_map_visit(const mz_action_map *map, int action, mz_action_stamp visit, void *context) {
-  const int width = map->board.width;
-  switch (map->kind) {
-    case MZ_ACTIONS_PLAIN: everywhere(map, action, visit, context); return;
-    case MZ_ACTIONS_COLUMNS:
-      for (int y = 0; y < map->board.height; y++) around(map, y, action, visit, context);
-      return;
-    case MZ_ACTIONS_CELLS_PASS:
-      if (action == map->board.height * width) {
-        everywhere(map, TAPS, visit, context);
-        return;
-      }
-      break;
-    case MZ_ACTIONS_CELLS: break;
+  const int row = mz_action_map_everywhere(map, action), width = map->board.width;
+  if (row != MZ_NO_ROW) {
+    for (int p = 0; p < map->board.height * width; p++) visit(context, p, row);
+  } else if (map->kind == MZ_ACTIONS_COLUMNS) {
+    for (int y = 0; y < map->board.height; y++) around(map, y, action, visit, context);
+  } else {
+    around(map, action / width, action % width, visit, context);
   }
-  around(map, action / width, action % width, visit, context);
 }

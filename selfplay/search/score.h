@@ -1,4 +1,4 @@
-/* How an edge is scored: small pure functions on one node's arrays, the same for CPU and CUDA.
+/* How an edge is scored: small pure functions on one node's arrays, shared with GPUs (base/shared.h).
  * Sources: mctx action_selection.py, qtransforms.py, seq_halving.py; formulas and golden values in the tests.
  *
  * N is a node's visits, 1 + Σn over its edges; Q = reward + discount·V(child) is kept by the tree. The functions are inline:
@@ -8,6 +8,7 @@
  * that even then nothing illegal is played. */
 #pragma once
 #include "base/maths/maths_inline.h"
+#include "base/shared.h"
 #include "base/status.h"
 #include "selfplay/search/tree.h"
 #include <stdbool.h>
@@ -26,17 +27,21 @@ typedef struct mz_scorer {
   int rescale;
 } mz_scorer;
 
+MZ_C_BEGIN
+
 /* Sequential halving (Danihelka et al. 2022, figure 1): out[i] = the visit count that considered actions have before simulation i,
  * for `considered` actions; ≤ 1: 0 … simulations−1. */
 void mz_halving_schedule(int considered, int simulations, int32_t *out);
 
+MZ_C_END
+
 /* A choice that compilers do not make a branch of. */
-static inline float mz_choose(bool condition, float yes, float no) {
+MZ_SHARED float mz_choose(bool condition, float yes, float no) {
   return mz_f32_of_bits(condition ? mz_bits_of_f32(yes) : mz_bits_of_f32(no));
 }
 
 /* out = softmax of logits over those that are not −INFINITY; 0 for these. */
-static inline void mz_softmax(const float *logits, int actions, float *out) {
+MZ_SHARED void mz_softmax(const float *logits, int actions, float *out) {
   float top = logits[0], sum = 0;
   for (int a = 1; a < actions; a++) top = logits[a] > top ? logits[a] : top;
   for (int a = 0; a < actions; a++) out[a] = mz_expf_inline(logits[a] - top);
@@ -45,7 +50,7 @@ static inline void mz_softmax(const float *logits, int actions, float *out) {
 }
 
 /* The first index of the largest score. */
-static inline int mz_argmax(const float *score, int actions, int first) {
+MZ_SHARED int mz_argmax(const float *score, int actions, int first) {
   int best = first;
   float best_score = score[first];
   for (int a = first + 1; a < actions; a++) {
@@ -57,8 +62,8 @@ static inline int mz_argmax(const float *score, int actions, int first) {
 
 /* argmax of Q̄ + P·exploration(N)/(n+1). Q̄: Q scaled to [0, 1] by the least and largest of V(node) and the visited edges' Q, or
  * by fixed bounds; 0 where unvisited. score: [actions], overwritten. */
-static inline int mz_score_puct(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
-                                float *score) {
+MZ_SHARED int mz_score_puct(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
+                            float *score) {
   const float explore = scorer->exploration[node->visits];
   float low = scorer->q_low, span = scorer->q_span;
   if (!scorer->min_max) {
@@ -79,7 +84,7 @@ static inline int mz_score_puct(const mz_scorer *scorer, const mz_tree_node *nod
 }
 
 /* v_mix = (v̂ + ΣN·(Σ_visited πq / Σ_visited π)) / (ΣN + 1): the value of actions not visited. */
-static inline float mz_mixed_value(const mz_tree_node *node, mz_edges edges, int actions) {
+MZ_SHARED float mz_mixed_value(const mz_tree_node *node, mz_edges edges, int actions) {
   float mass = 0, weight = 0; /* Q is 0 where unvisited */
   for (int a = 0; a < actions; a++) {
     const float prior = edges.prior[a];
@@ -92,7 +97,7 @@ static inline float mz_mixed_value(const mz_tree_node *node, mz_edges edges, int
 
 /* out = σ(completed Q), [actions]: Q, or v_mix where unvisited; rescaled to [0, 1] over all actions when set; ×
  * (maxvisit_init + max n)·value_scale. */
-static inline void mz_completed_q(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, float *out) {
+MZ_SHARED void mz_completed_q(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, float *out) {
   const float mixed = mz_mixed_value(node, edges, actions);
   int most = 0;
   for (int a = 0; a < actions; a++) {
@@ -115,7 +120,7 @@ static inline void mz_completed_q(const mz_scorer *scorer, const mz_tree_node *n
 
 /* mz_score_gumbel_interior for two actions, whose rescaled Q are 0 and 1: exp(σ) comes from a table. Where only one is visited,
  * v_mix = (v̂ + n·Q)/(n + 1) lies on the side of Q where v̂ lies, N times nearer. False where the two are too near. */
-static inline bool mz_score_gumbel_two(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int *best) {
+MZ_SHARED bool mz_score_gumbel_two(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int *best) {
   const int n0 = edges.visits[0], n1 = edges.visits[1];
   const float q0 = mz_choose(n0 > 0, edges.q[0], node->raw_value), q1 = mz_choose(n1 > 0, edges.q[1], node->raw_value);
   const float decay = scorer->q_decay[n0 > n1 ? n0 : n1], count = (float)node->visits;
@@ -126,8 +131,8 @@ static inline bool mz_score_gumbel_two(const mz_scorer *scorer, const mz_tree_no
 }
 
 /* Below the root: argmax of π′ − n/N, π′ = softmax(logits + σ) ∝ π·exp(σ). score: [actions], overwritten. */
-static inline int mz_score_gumbel_interior(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions,
-                                           float *score) {
+MZ_SHARED int mz_score_gumbel_interior(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions,
+                                       float *score) {
   int best;
   if (actions == 2 && scorer->rescale && mz_score_gumbel_two(scorer, node, edges, &best)) return best;
   mz_completed_q(scorer, node, edges, actions, score);
@@ -142,8 +147,8 @@ static inline int mz_score_gumbel_interior(const mz_scorer *scorer, const mz_tre
 
 /* At the root: argmax of max(−1e9, g + logits − max + σ) over legal actions with n = considered_visit. gumbel_logits:
  * g + logits − max, −INFINITY where illegal. score: [actions], overwritten. */
-static inline int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
-                                       const float *gumbel_logits, int considered_visit, float *score) {
+MZ_SHARED int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
+                                   const float *gumbel_logits, int considered_visit, float *score) {
   mz_completed_q(scorer, node, edges, actions, score);
   for (int a = 0; a < actions; a++) {
     const float sum = gumbel_logits[a] + score[a], held = sum > -1e9f ? sum : -1e9f;
@@ -153,8 +158,8 @@ static inline int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_no
 }
 
 /* out = π′ = softmax(logits + σ) over legal actions; logits are −INFINITY where illegal. */
-static inline void mz_improved_policy(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions,
-                                      const float *logits, float *out) {
+MZ_SHARED void mz_improved_policy(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions,
+                                  const float *logits, float *out) {
   mz_completed_q(scorer, node, edges, actions, out);
   for (int a = 0; a < actions; a++) out[a] += logits[a];
   mz_softmax(out, actions, out);

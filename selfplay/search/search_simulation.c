@@ -2,84 +2,20 @@
 
 static int depth_limit(const mz_search *s) { return s->settings.max_depth > 0 ? (int)s->settings.max_depth : INT32_MAX; }
 
-/* Follows what back_up has chosen, to an edge without a child, which gets node `simulation` and a row of the batch; or to an
- * expanded node at max_depth, which counts as evaluated again. Nothing is ever below it, so its value is the network's still. */
-static inline void select_leaf(mz_search *s, int slot, int simulation, int depth_max, uint64_t *edges_walked) {
-  const mz_tree *tree = &s->tree;
-  mz_tree_node *const root = mz_tree_at(tree, slot, 0);
-  mz_tree_node *node = root;
-  int32_t at = 0;
-  int depth = 1;
-  while (node->next != MZ_NO_NODE && depth < depth_max) {
-    at = node->next;
-    node = mz_tree_beside(root, at, tree->node_bytes);
-    depth++;
-  }
-  *edges_walked += (uint64_t)depth;
-  if (node->next != MZ_NO_NODE) {
-    mz_tree_beside(root, node->next, tree->node_bytes)->visits++;
-    s->leaf[slot] = node->next;
-    s->row[slot] = MZ_NO_NODE;
-    return;
-  }
-  const int action = node->next_action, row = s->rows++;
-  mz_tree_node *leaf = mz_tree_beside(root, simulation, tree->node_bytes);
-  leaf->parent = at;
-  leaf->parent_action = action;
-  mz_tree_edges(node, tree->actions).child[action] = simulation;
-  s->leaf[slot] = simulation;
-  s->row[slot] = row;
-  s->in[row] = slot * tree->nodes + at;
-  s->action[row] = action;
-  s->out[row] = slot * tree->nodes + simulation;
-}
-
-static inline void expand(const mz_search *s, mz_tree_node *leaf, int row, int actions) {
-  const mz_edges edges = mz_tree_edges(leaf, actions);
-  const float *policy = s->policy + (size_t)row * (size_t)actions;
-  leaf->value = leaf->raw_value = s->value[row];
-  leaf->reward = s->reward[row];
-  leaf->visits = 1;
-  leaf->next = MZ_NO_NODE;
-  mz_search_open(edges, actions, policy);
-  /* Without visits every Q is alike, and both algorithms take the largest prior. */
-  leaf->next_action = mz_argmax(edges.prior, actions, 0);
-  mz_search_bound(edges, actions);
-}
-
-/* Carries the leaf's value to the root: G ← r + γG on each edge. What the next simulation takes from a node depends on this node
- * alone, so it is chosen here, where the node's numbers are at hand and one node need not wait for another; selection is then
- * a walk. */
-static inline __attribute__((always_inline)) void back_up(mz_search *s, const mz_scorer *scorer, int slot, int actions,
-                                                          bool gumbel, bool last) {
-  const size_t node_bytes = mz_tree_node_bytes(actions);
-  mz_tree_node *const root = mz_tree_at(&s->tree, slot, 0);
-  mz_tree_node *child = mz_tree_beside(root, s->leaf[slot], node_bytes);
-  float value = child->value;
-  for (;;) {
-    mz_tree_node *node = mz_tree_beside(root, child->parent, node_bytes);
-    const mz_edges edges = mz_tree_edges(node, actions);
-    const int action = child->parent_action;
-    const float reward = child->reward;
-    value = reward + scorer->discount * value;
-    const float q = reward + scorer->discount * child->value;
-    for (int a = 0; a < actions; a++) { /* whole arrays: reading them as vectors would have to wait for a store of one entry */
-      edges.q[a] = a == action ? q : edges.q[a];
-      edges.visits[a] += a == action;
-    }
-    const float count = (float)node->visits;
-    node->value = (node->value * count + value) / (count + 1);
-    node->visits++;
-    if (node == root) break;
-    node->next_action = gumbel ? mz_score_gumbel_interior(scorer, node, edges, actions, s->score)
-                               : mz_score_puct(scorer, node, edges, actions, 0, s->score);
-    node->next = edges.child[node->next_action];
-    child = node;
-  }
-  if (last) return;
-  const mz_edges edges = mz_tree_edges(root, actions);
-  root->next_action = mz_search_choose(s, scorer, slot, root, edges, actions, gumbel);
-  root->next = edges.child[root->next_action];
+/* Selects, and gives a slot that needs the model the next row of the batch. */
+static inline __attribute__((always_inline)) void select_leaf(mz_search *s, mz_slot slot, int simulation, int depth_max,
+                                                              uint64_t *edges_walked) {
+  const mz_selection selection = mz_simulation_select(slot, simulation, depth_max);
+  const int first = slot.index * s->tree.nodes;
+  *edges_walked += (uint64_t)selection.depth;
+  s->leaf[slot.index] = selection.leaf;
+  s->row[slot.index] = MZ_NO_NODE;
+  if (selection.parent == MZ_NO_NODE) return;
+  const int row = s->rows++;
+  s->row[slot.index] = row;
+  s->in[row] = first + selection.parent;
+  s->action[row] = selection.action;
+  s->out[row] = first + selection.leaf;
 }
 
 /* Takes the model's answers and begins the next simulation, slot by slot, while a slot's tree is in the first-level cache. */
@@ -89,10 +25,18 @@ static inline __attribute__((always_inline)) void finish_slots(mz_search *s, int
   const int depth_max = depth_limit(s);
   uint64_t walked = 0;
   s->rows = 0;
-  for (int slot = 0; slot < n; slot++) {
-    if (s->row[slot] != MZ_NO_NODE) expand(s, mz_tree_at(&s->tree, slot, s->leaf[slot]), s->row[slot], actions);
-    back_up(s, &scorer, slot, actions, gumbel, last);
-    if (!last) select_leaf(s, slot, simulation + 1, depth_max, &walked);
+  for (int i = 0; i < n; i++) {
+    mz_slot slot = mz_search_slot(s, i);
+    slot.actions = actions;
+    slot.gumbel = gumbel;
+    slot.scorer = &scorer;
+    const int leaf = s->leaf[i], row = s->row[i];
+    if (row != MZ_NO_NODE)
+      mz_simulation_expand(slot, leaf, s->policy + (size_t)row * (size_t)actions, s->value[row], s->reward[row]);
+    mz_simulation_back_up(slot, leaf);
+    if (last) continue;
+    mz_roots_choose(&s->roots, slot);
+    select_leaf(s, slot, simulation + 1, depth_max, &walked);
   }
   if (s->counting) s->cost.edges += walked;
 }
@@ -117,6 +61,6 @@ void mz_search_finish(mz_search *s, int n, int simulation, bool last) {
 
 void mz_search_begin(mz_search *s, int slot) {
   uint64_t walked = 0;
-  select_leaf(s, slot, 1, depth_limit(s), &walked);
+  select_leaf(s, mz_search_slot(s, slot), 1, depth_limit(s), &walked);
   if (s->counting) s->cost.edges += walked;
 }

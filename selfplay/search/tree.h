@@ -1,5 +1,6 @@
 /* Search trees as arrays over (slot, node, edge): indices and offsets, no pointers, so that a tile of slots can be copied,
- * checked and batched. Compiles as C, C++ and CUDA. Mathematics in selfplay/search/score.h; the numbering is that of mctx's tree.py.
+ * checked and batched. Shared with GPUs (base/shared.h). Mathematics in selfplay/search/score.h; the numbering is that of mctx's
+ * tree.py.
  *
  * A node is one record: a header of 32 bytes, then four arrays [actions] over its edges (mz_edges), padded to whole cache lines.
  * All that one selection reads lies together: with two actions a node is exactly one line.
@@ -7,6 +8,7 @@
  * Node 0 of a slot is its root; node i > 0 is the one that simulation i expanded. A simulation that expands nothing (it met
  * max_depth on an expanded node) leaves its index unused: walk a tree by `child`, not by index. */
 #pragma once
+#include "base/shared.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,21 +39,21 @@ typedef struct mz_tree {
   unsigned char *records;    /* [slots][nodes] records of node_bytes */
 } mz_tree;
 
-static inline size_t mz_tree_node_bytes(int actions) {
+MZ_SHARED size_t mz_tree_node_bytes(int actions) {
   const size_t bytes = sizeof(mz_tree_node) + (size_t)actions * (2 * sizeof(float) + 2 * sizeof(int32_t));
   return (bytes + MZ_TREE_LINE - 1) / MZ_TREE_LINE * MZ_TREE_LINE;
 }
 
-static inline mz_tree_node *mz_tree_at(const mz_tree *tree, int slot, int node) {
+MZ_SHARED mz_tree_node *mz_tree_at(const mz_tree *tree, int slot, int node) {
   return (mz_tree_node *)(void *)(tree->records + ((size_t)slot * (size_t)tree->nodes + (size_t)node) * tree->node_bytes);
 }
 
 /* Another node of the root's slot, where the size of a record is a constant of the caller. */
-static inline mz_tree_node *mz_tree_beside(mz_tree_node *root, int node, size_t node_bytes) {
+MZ_SHARED mz_tree_node *mz_tree_beside(mz_tree_node *root, int node, size_t node_bytes) {
   return (mz_tree_node *)(void *)((unsigned char *)root + (size_t)node * node_bytes);
 }
 
-static inline mz_edges mz_tree_edges(mz_tree_node *node, int actions) {
+MZ_SHARED mz_edges mz_tree_edges(mz_tree_node *node, int actions) {
   mz_edges edges;
   edges.prior = (float *)(void *)(node + 1);
   edges.q = edges.prior + actions;

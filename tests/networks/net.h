@@ -2,9 +2,9 @@
 #pragma once
 #include "base/maths/digest.h"
 #include "base/maths/rng.h"
-#include "networks/tape/backend.h"
-#include "networks/tape/tape_state.h" /* node_count: the questions go over every value */
 #include "networks/loss.h"
+#include "networks/tape/tape_state.h" /* node_count: the questions go over every value */
+#include "tests/networks/check.h"
 #include <string.h>
 
 enum { NET_INPUTS_MAX = 128, NET_INDICES_MAX = 16, NET_ACTIONS = 5, NET_BINS = 21 };
@@ -44,10 +44,6 @@ typedef struct net_case {
   void (*define)(mz_params *params, net_size size);
   void (*record)(net *n, net_size size);
 } net_case;
-
-static inline void check(mz_status status) {
-  if (status != MZ_OK) fail_msg("%s", mz_message());
-}
 
 static inline mz_value net_input(net *n, mz_value value, int columns, input_kind kind) {
   assert_true(n->input_count < NET_INPUTS_MAX);
@@ -90,7 +86,7 @@ static inline mz_value net_loss(net *n, mz_value logits, int columns, float fact
 /* Allocates as many elements as a packed vector has, filled from `from` where it is not NULL. */
 static inline void *net_elements(const net *n, const float *from) {
   void *to = NULL;
-  check(mz_alloc(&to, (size_t)n->params.packed, n->backend->element_size));
+  check(mz_alloc(&to, (size_t)mz_backend_layout(n->backend, &n->params, NULL), n->backend->element_size));
   for (int64_t i = 0; from != NULL && i < n->params.size; i++) {
     if (n->backend->element_size == sizeof(double))
       ((double *)to)[i] = from[i];
@@ -101,9 +97,10 @@ static inline void *net_elements(const net *n, const float *from) {
 }
 
 static inline void net_pack(net *n) {
-  const mz_backend *backend = n->backend;
-  if (backend->pack_forward != NULL) check(mz_pack_all(backend->pack_forward, &n->params, n->values, n->bf16, n->packed));
-  if (backend->pack_backward != NULL) check(mz_pack_all(backend->pack_backward, &n->params, n->values, n->bf16, n->transposed));
+  const mz_lane lane = {.backend = n->backend};
+  const mz_backend *b = n->backend;
+  if (b->pack_forward != NULL) check(mz_lane_pack(&lane, b->pack_forward, &n->params, n->values, n->bf16, n->packed));
+  if (b->pack_backward != NULL) check(mz_lane_pack(&lane, b->pack_backward, &n->params, n->values, n->bf16, n->transposed));
 }
 
 static inline net *net_open(const net_case *c, const mz_backend *backend, net_size size, int rows, uint64_t seed) {
@@ -116,7 +113,7 @@ static inline net *net_open(const net_case *c, const mz_backend *backend, net_si
   c->define(&n->params, size);
   check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
   mz_params_init(&n->params, seed, n->weights);
-  check(mz_tape_create(&n->tape, backend, &n->params, rows, true));
+  check(mz_tape_create(&n->tape, &(mz_lane){.backend = backend}, &n->params, rows, true));
   c->record(n, size);
   check(mz_tape_plan(n->tape));
   n->values = net_elements(n, n->weights);
@@ -142,35 +139,30 @@ static inline void net_close(net *n) {
 static inline void net_set_row(net *n, int r, int example) {
   for (int i = 0; i < n->input_count; i++) {
     mz_rng rng = mz_rng_at(17, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
-    mz_tape_value *value = mz_tape_at(n->tape, n->inputs[i]);
     float sum = 0.0f, entries[2048];
     assert_true(n->columns[i] <= 2048);
     for (int c = 0; c < n->columns[i]; c++) {
       entries[c] = n->kinds[i] == PLAIN ? mz_rng_normal(&rng) : mz_rng_f32(&rng);
       sum += entries[c];
     }
-    for (int c = 0; c < n->columns[i]; c++) {
-      const float x = n->kinds[i] == TARGETS ? entries[c] / sum : entries[c];
-      const size_t at = (size_t)r * (size_t)value->stride + (size_t)c;
-      if (n->backend->element_size == sizeof(double))
-        ((double *)value->data)[at] = x;
-      else
-        ((float *)value->data)[at] = x;
-    }
+    for (int c = 0; c < n->columns[i] && n->kinds[i] == TARGETS; c++) entries[c] /= sum;
+    check(mz_tape_put(n->tape, n->inputs[i], r, entries, 1));
   }
   for (int i = 0; i < n->index_count; i++) {
     mz_rng rng = mz_rng_at(18, MZ_RNG_TEST, (uint32_t)i, (uint64_t)example);
     const int list = n->indices[i], length = n->tape->index_lengths[list], limit = n->limits[i];
-    int32_t *to = mz_tape_index_at(n->tape, list) + r * length;
+    int32_t to[1024];
+    assert_true(length <= 1024);
     if (limit == 0) *to = (int32_t)mz_rng_below(&rng, (uint32_t)n->actions);
     for (int p = 0; p < length && limit > 0; p++) to[p] = (int32_t)mz_rng_below(&rng, (uint32_t)limit + 1) - 1;
+    check(mz_tape_put_list(n->tape, list, r, to, 1));
   }
 }
 
 static inline void net_run(net *n, int rows) {
   const void *values = n->packed != NULL ? n->packed : n->values;
-  mz_tape_forward(n->tape, values, rows);
-  mz_tape_backward(n->tape, values, n->transposed, n->gradients, rows);
+  check(mz_tape_forward(n->tape, values, rows));
+  check(mz_tape_backward(n->tape, values, n->transposed, n->gradients, rows));
 }
 
 static inline double net_element(const net *n, const void *data, size_t at) {

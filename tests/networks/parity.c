@@ -32,7 +32,7 @@ static void values_agree(const net *cpu, const net *ref, const char *what, int r
     const double data = distance(cpu, x->data, ref, y->data, rows, y->columns, y->stride);
     if (!(data <= tolerance)) fail_msg("%s: value %d (op %d): off by %g", what, i, (int)ref->tape->nodes[i].op, data);
   }
-  assert_true(fabs(mz_tape_loss(cpu->tape) - mz_tape_loss(ref->tape)) <= tolerance * mz_tape_loss(ref->tape));
+  assert_true(fabs(tape_loss(cpu->tape) - tape_loss(ref->tape)) <= tolerance * tape_loss(ref->tape));
 }
 
 /* Rounding grows with depth: the loss of a model on boards goes through twenty convolutions and norms; and with the points of
@@ -134,7 +134,7 @@ static void boards(void **state) {
 
 static void run_inference_ops(const mz_backend *backend, int columns, int rows, double *softmax, double *scalars) {
   mz_tape *tape = NULL;
-  check(mz_tape_create(&tape, backend, NULL, rows, false));
+  check(mz_tape_create(&tape, &(mz_lane){.backend = backend}, NULL, rows, false));
   const mz_value logits = mz_tape_input(tape, columns);
   const mz_value outputs[] = {mz_tape_softmax(tape, logits), mz_tape_expectation(tape, logits, -7.5f, 19.0f, false),
                               mz_tape_expectation(tape, logits, -7.5f, 19.0f, true)};
@@ -143,12 +143,12 @@ static void run_inference_ops(const mz_backend *backend, int columns, int rows, 
   check(mz_alloc(&dense, (size_t)(rows * columns), sizeof *dense));
   mz_rng rng = mz_rng_at(3, MZ_RNG_TEST, 0, 0);
   for (int i = 0; i < rows * columns; i++) dense[i] = 4.0f * mz_rng_normal(&rng);
-  mz_tape_write(tape, logits, dense, rows);
-  mz_tape_forward(tape, NULL, rows);
-  mz_tape_read(tape, outputs[0], dense, rows);
+  check(mz_tape_put(tape, logits, 0, dense, rows));
+  check(mz_tape_forward(tape, NULL, rows));
+  check(mz_tape_get(tape, outputs[0], 0, dense, rows));
   for (int i = 0; i < rows * columns; i++) softmax[i] = dense[i];
   for (int k = 1; k <= 2; k++) {
-    mz_tape_read(tape, outputs[k], dense, rows);
+    check(mz_tape_get(tape, outputs[k], 0, dense, rows));
     for (int r = 0; r < rows; r++) scalars[(k - 1) * rows + r] = dense[r];
   }
   free(dense);
