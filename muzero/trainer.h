@@ -13,7 +13,7 @@ typedef struct mz_run_options {
   const char *env, *preset; /* preset: a bundled name, a JSON file or a run's directory; NULL: the environment's own */
   const char *dir;          /* NULL: runs/ENV/UTC-SEED-ID is made up */
   const char *from;         /* a run or checkpoint whose state the new run starts with; NULL: fresh */
-  const char *device;       /* "auto", "cpu" or "cuda"; MZ_E_DEVICE when it cannot be had */
+  const char *device;       /* "auto", "cpu", "cuda" or "cuda:N"; MZ_E_DEVICE when it cannot be had */
   const char *const *sets;  /* "key=value" */
   int set_count;
   uint64_t seed;
@@ -128,6 +128,8 @@ void mz_run_request(mz_run *run, mz_request request); /* async-signal-safe; hono
 mz_status mz_run_save(mz_run *run);
 
 const char *mz_run_dir(const mz_run *run);
+/* "self-play, reanalysis and learning on cuda:0 (NVIDIA H100 80GB HBM3): asked for by --device cuda"; "" where there are CPUs only. */
+void mz_run_devices_text(const mz_run *run, char *out, size_t size);
 const mz_env *mz_run_env(const mz_run *run);
 const mz_settings *mz_run_settings(const mz_run *run);
 const mz_counters *mz_run_counters(const mz_run *run);

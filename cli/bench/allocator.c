@@ -41,7 +41,7 @@ static mz_status fixture_init(fixture *f) {
   const mz_run_options options = {.env = "cartpole"};
   MZ_TRY(mz_env_find("cartpole", &env));
   MZ_TRY(mz_settings_for_new_run(&options, &f->settings));
-  MZ_TRY(mz_state_init(&f->state, env, &f->settings, 1, 1));
+  MZ_TRY(mz_state_init(&f->state, env, &f->settings, 1, 1, NULL));
   MZ_TRY(mz_devices_find(&f->devices, "auto", "devices.cpu"));
   mz_knobs knobs = {0};
   mz_memory memory;

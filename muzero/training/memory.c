@@ -113,7 +113,8 @@ static mz_status count_builder(mz_memory *m, const subject *s) {
   const int rows = (int)s->learning.batch_size;
   double reanalyze = 0;
   if (settings->learning.reanalyze_ratio > 0)
-    MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_lane_cpu, MZ_REANALYZE_SLOTS, &reanalyze));
+    MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_lane_cpu,
+                              mz_workers_reanalyze_slots(settings, &mz_lane_cpu), &reanalyze));
   const int unroll = (int)settings->loss.unroll, observed = mz_loss_observed(&settings->loss);
   const bool reanalyzed = settings->learning.reanalyze_ratio > 0;
   m->builder = THREAD + reanalyze;

@@ -94,7 +94,7 @@ static void what_is_no_module_is_refused(void **unused) {
   (void)unused;
   outcome out = open_with("/nowhere/libmuzero_cuda.so", NULL, NULL);
   expect_refusal(&out, "/nowhere/libmuzero_cuda.so: there is no such file (MUZERO_CUDA_MODULE)");
-  out = open_with(__FILE__, NULL, NULL);
+  out = open_with(TEST_DATA "/signature.txt", NULL, NULL);
   expect_refusal(&out, "cannot be loaded");
   out = open_with(FAKE_NVML, NULL, NULL);
   expect_refusal(&out, "no module of muzero");
