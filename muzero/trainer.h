@@ -145,6 +145,8 @@ cJSON *mz_evaluation_to_json(const mz_evaluation *evaluation, int players, int64
  * for eval, play and inference. */
 typedef struct mz_loaded mz_loaded;
 mz_status mz_loaded_open(mz_loaded **out, const char *path);
+/* Before its agent is asked for: it computes where --device says (NULL: "auto"). MZ_E_DEVICE: there it cannot. */
+mz_status mz_loaded_place(mz_loaded *loaded, const char *device);
 /* Returns whether an opponent's name is a run's or a checkpoint's path rather than a built-in player's name. */
 bool mz_names_run(const char *who);
 void mz_loaded_close(mz_loaded *loaded);

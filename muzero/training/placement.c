@@ -17,6 +17,3 @@ mz_placement mz_placement_of(const mz_knobs *knobs, const mz_devices *devices) {
                         .reanalyze = lane_of(devices, knobs->reanalyze_device),
                         .learning = lane_of(devices, knobs->learning_device)};
 }
-
-bool mz_lane_same(const mz_lane *a, const mz_lane *b) { return a->backend == b->backend && a->device == b->device; }
-bool mz_lane_is_cpu(const mz_lane *lane) { return lane->backend == &mz_backend_cpu; }

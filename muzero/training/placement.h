@@ -14,5 +14,3 @@ extern const mz_placement mz_placement_cpu; /* all of them on CPUs */
 
 /* Finds the lanes of the devices that the knobs name. devices NULL, or a knob 0: CPUs. */
 mz_placement mz_placement_of(const mz_knobs *knobs, const mz_devices *devices);
-bool mz_lane_same(const mz_lane *a, const mz_lane *b);
-bool mz_lane_is_cpu(const mz_lane *lane);
