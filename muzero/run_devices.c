@@ -9,9 +9,10 @@ void mz_run_devices(const mz_run *run, const mz_knobs *knobs, mz_device_records 
 }
 
 void mz_run_devices_text(const mz_run *run, char *out, size_t size) {
+  const mz_knobs kept = mz_steer_kept_knobs(run->steer);
   mz_device_records devices;
   char where[320];
-  mz_run_devices(run, &run->workers.knobs, &devices);
+  mz_run_devices(run, &kept, &devices);
   out[0] = '\0';
   if (run->choice.why[0] == '\0' && !mz_device_records_use_gpu(&devices)) return;
   mz_device_records_text(&devices, where, sizeof where);
@@ -19,9 +20,10 @@ void mz_run_devices_text(const mz_run *run, char *out, size_t size) {
 }
 
 mz_status mz_run_check_devices(const mz_run *run) {
+  const mz_knobs kept = mz_steer_kept_knobs(run->steer); /* what is on trial may change rounding only where that is wanted */
   mz_device_records now;
   char what[480];
-  mz_run_devices(run, &run->workers.knobs, &now);
+  mz_run_devices(run, &kept, &now);
   if (!mz_device_records_differ(&run->recorded, &now, what, sizeof what)) return MZ_OK;
   const bool gone = run->choice.gpus.count == 0 && mz_device_records_use_gpu(&run->recorded);
   return mz_fail(MZ_E_CONFIG, "%s: %s%s%s%s; the same mathematics, other rounding: --allow-numeric goes on so", run->dir, what,

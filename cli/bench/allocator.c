@@ -47,7 +47,7 @@ static mz_status fixture_init(fixture *f) {
   mz_memory memory;
   MZ_TRY(mz_memory_count(&memory, env, &f->settings));
   mz_pipeline_describe(&f->pipeline, &f->settings, &memory, &f->devices, &knobs, 4);
-  MZ_TRY(mz_probe(&f->pipeline, &f->state));
+  MZ_TRY(mz_probe(&f->pipeline, NULL, &f->state));
   mz_knobs_resolve(&knobs, &f->settings, 2);
   MZ_TRY(mz_workers_init(&f->workers, &f->state, &knobs, &f->devices));
   return mz_file_make_temporary("muzero-bench", f->dir, sizeof f->dir);

@@ -46,7 +46,7 @@ static mz_status probe_often(subject *it) {
   mz_pipeline *pipeline = &it->outset.pipeline;
   for (int i = 0; i < TIMES_LEAST || (i < TIMES_MOST && mz_clock_ns() - start < enough_ns); i++) {
     const mz_pipeline before = *pipeline;
-    MZ_TRY(mz_probe(pipeline, &it->state));
+    MZ_TRY(mz_probe(pipeline, NULL, &it->state));
     for (int s = 0; s < pipeline->stage_count && i > 0; s++)
       for (int k = 0; k < MZ_PROBES_MAX; k++) {
         double *seconds = &pipeline->stages[s].probes[MZ_DEVICE_CPU].cpu_s[k];

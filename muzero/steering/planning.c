@@ -47,7 +47,7 @@ static mz_status probe(subject *it, uint64_t seed, const mz_sim_machine *machine
   mz_pipeline *pipeline = &it->outset.pipeline;
   mz_sim_truth truths[MZ_STAGES_MAX];
   MZ_TRY(mz_state_init(&it->state, it->env, &it->settings, seed, 1, &it->begins));
-  MZ_TRY(mz_probe(pipeline, &it->state));
+  MZ_TRY(mz_probe(pipeline, machine ? NULL : &it->outset.devices, &it->state));
   if (!machine) return MZ_OK;
   pipeline->handoff_s = machine->wake * 1e-6;
   MZ_TRY(mz_sim_truth_from_probes(pipeline, truths));

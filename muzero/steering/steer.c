@@ -93,7 +93,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
   /* A profile is for other runs, which want to know what its rows are of. */
-  if (strategy != &mz_strategy_fixed || strcmp(s->source, "profile") == 0) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, state));
+  if (strategy != &mz_strategy_fixed || strcmp(s->source, "profile") == 0) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, &s->outset.devices, state));
   s->options.pipeline = &s->outset.pipeline;
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;
