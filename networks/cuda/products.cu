@@ -84,8 +84,6 @@ static uint32_t allowed_reduction(const mz_cuda_product *product) {
 static mz_status prefer(cublasLtMatmulPreference_t preference, const mz_cuda_product *product, const mz_cuda_lane *lane) {
   const uint64_t workspace = lane->workspace_bytes;
   const uint32_t reduction = allowed_reduction(product), alignment = ALIGNMENT;
-  const uint64_t arithmetic =
-      CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
   const struct {
     cublasLtMatmulPreferenceAttributes_t attribute;
     const void *value;
@@ -93,7 +91,6 @@ static mz_status prefer(cublasLtMatmulPreference_t preference, const mz_cuda_pro
   } wishes[] = {
       {CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace},
       {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reduction, sizeof reduction},
-      {CUBLASLT_MATMUL_PREF_IMPL_MASK, &arithmetic, sizeof arithmetic},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &alignment, sizeof alignment},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &alignment, sizeof alignment},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &alignment, sizeof alignment},
@@ -116,10 +113,9 @@ static mz_status keeps_rules(const mz_cuda_product *product, const cublasLtMatmu
   MZ_CUBLAS_TRY(cublasLtMatmulAlgoConfigGetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &reduction,
                                                      sizeof reduction, &written));
   MZ_CUBLAS_TRY(cublasLtMatmulAlgoConfigGetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written));
-  const bool splits = parts > 1 || reduction != CUBLASLT_REDUCTION_SCHEME_NONE;
-  *keeps = (arithmetic & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) == 0 &&
-           (!splits || (reduction & ~allowed_reduction(product)) == 0) &&
-           (parts <= 1 || product->settings.kind == MZ_CUDA_PRODUCT_WEIGHTS);
+  const uint32_t repeatable = parts > 1 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE;
+  const bool repeats = reduction == repeatable && (parts <= 1 || reduction == allowed_reduction(product));
+  *keeps = repeats && (arithmetic & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) == 0;
   return MZ_OK;
 }
 
