@@ -3,14 +3,15 @@
 #include "muzero/storage/run_path.h"
 #include "muzero/storage/sections.h"
 #include "muzero/storage/stored.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include <string.h>
 
 struct mz_loaded {
   const mz_env *env;
   mz_settings settings;
   mz_model model;
-  float *weights, *prepared; /* for inference */
+  float *weights;
+  mz_prepared *prepared;
   mz_counters counters;
   uint64_t seed;
 };
@@ -74,9 +75,8 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
   MZ_TRY_CLEANUP(mz_weights_claimed(&checkpoint, "weights", &l->model.params));
   MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
-  MZ_TRY_CLEANUP(mz_alloc(&l->prepared, (size_t)l->model.params.packed, sizeof(float)));
   MZ_TRY_CLEANUP(load_weights(l, &checkpoint));
-  MZ_TRY_CLEANUP(mz_infer_prepare(&l->model, &mz_backend_cpu, l->weights, l->prepared));
+  MZ_TRY_CLEANUP(mz_prepared_create(&l->prepared, &l->model, &mz_lane_cpu, l->weights));
   MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));
   *out = l;
 cleanup:
@@ -88,7 +88,7 @@ cleanup:
 void mz_loaded_close(mz_loaded *l) {
   if (!l) return;
   free(l->weights);
-  free(l->prepared);
+  mz_prepared_release(l->prepared);
   free(l);
 }
 
@@ -96,7 +96,7 @@ mz_agent mz_loaded_agent(const mz_loaded *l) {
   return (mz_agent){.env = l->env,
                     .search = &l->settings.search,
                     .model = &l->model,
-                    .backend = &mz_backend_cpu,
+                    .where = &mz_lane_cpu,
                     .discount = l->settings.replay.discount,
                     .weights = l->prepared,
                     .simulations = (int)l->settings.train.eval_simulations};

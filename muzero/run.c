@@ -9,7 +9,7 @@
 #include "muzero/run_score.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/soundness.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include <math.h>
 #include <string.h>
 
@@ -36,9 +36,9 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
   const mz_agent agent = {.env = run->state.env,
                           .search = &s->search,
                           .model = &run->state.model,
-                          .backend = &mz_backend_cpu,
+                          .where = &mz_lane_cpu,
                           .discount = s->replay.discount,
-                          .weights = run->state.published->weights,
+                          .weights = run->state.published,
                           .simulations = (int)s->train.eval_simulations};
   const mz_match match = {.env = run->state.env,
                           .sides = {{.agent = &agent}, {.player = run->has_opponent ? &run->opponent : NULL}},

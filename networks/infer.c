@@ -1,6 +1,5 @@
 #include "networks/infer.h"
-#include "networks/tape/backend.h"
-#include <string.h>
+#include "networks/tape/tape.h"
 
 typedef struct infer_pass { /* one recorded network with its scalar heads */
   mz_tape *tape;
@@ -12,19 +11,28 @@ typedef struct infer_pass { /* one recorded network with its scalar heads */
 
 struct mz_infer {
   const mz_model *model;
-  int rows_max, stride;
+  mz_lane lane;
+  int rows_max, latents;
   infer_pass initial, recurrent;
   const void *weights;
-  double *wide_weights; /* weights in double, for backends that compute in it; otherwise NULL */
+  void *own_weights;       /* of a device: where passes read them, always the same place */
+  uint64_t weights_number; /* that are there */
+  float *pool;             /* [latents][stride], in the lane's memory */
 };
+
+int mz_infer_latent_stride(const mz_model *model) { return mz_padded(model->latent); }
+
+static size_t pool_bytes(const mz_model *model, int latents) {
+  return (size_t)latents * (size_t)mz_infer_latent_stride(model) * sizeof(float);
+}
 
 static mz_value expectation(mz_tape *tape, mz_value logits, const mz_support *support) {
   return mz_tape_expectation(tape, logits, support->min, support->max, support->transform);
 }
 
-static mz_status pass_record(mz_infer *infer, infer_pass *pass, const mz_backend *backend, bool recurrent) {
+static mz_status pass_record(mz_infer *infer, infer_pass *pass, bool recurrent) {
   const mz_model *model = infer->model;
-  MZ_TRY(mz_tape_create(&pass->tape, backend, &model->params, infer->rows_max, false));
+  MZ_TRY(mz_tape_create(&pass->tape, &infer->lane, &model->params, infer->rows_max, false));
   mz_tape *tape = pass->tape;
   pass->input = mz_tape_input(tape, recurrent ? model->latent : model->obs_size);
   if (recurrent) {
@@ -38,39 +46,39 @@ static mz_status pass_record(mz_infer *infer, infer_pass *pass, const mz_backend
   return MZ_OK;
 }
 
-static mz_status pass_init(mz_infer *infer, infer_pass *pass, const mz_backend *backend, bool recurrent) {
-  MZ_TRY(pass_record(infer, pass, backend, recurrent));
+static mz_status pass_init(mz_infer *infer, infer_pass *pass, bool recurrent) {
+  MZ_TRY(pass_record(infer, pass, recurrent));
   return mz_tape_plan(pass->tape);
 }
 
-mz_status mz_infer_bytes(const mz_model *model, const mz_backend *backend, int rows_max, double *bytes) {
-  mz_infer infer = {.model = model, .rows_max = rows_max};
-  *bytes = sizeof infer;
+mz_status mz_infer_bytes(const mz_model *model, const mz_lane *lane, int rows_max, int latents, double *bytes) {
+  mz_infer infer = {.model = model, .lane = *lane, .rows_max = rows_max};
+  *bytes = (double)sizeof infer + (double)pool_bytes(model, latents);
+  if (lane->backend->memory != NULL) *bytes += mz_prepared_bytes(model, lane, NULL); /* its own copy of the weights */
   for (int recurrent = 0; recurrent < 2; recurrent++) {
     infer_pass pass = {0};
     size_t size = 0;
-    mz_status status = pass_record(&infer, &pass, backend, recurrent);
+    mz_status status = pass_record(&infer, &pass, recurrent);
     if (status == MZ_OK) status = mz_tape_measure(pass.tape, &size);
     mz_tape_free(pass.tape);
     MZ_TRY(status);
     *bytes += (double)size;
   }
-  if (backend->element_size == sizeof(double)) *bytes += (double)model->params.size * sizeof(double);
   return MZ_OK;
 }
 
-mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_backend *backend, int rows_max) {
+mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_lane *lane, int rows_max, int latents) {
   mz_status status = MZ_OK;
   mz_infer *infer = NULL;
+  MZ_TRY(mz_model_check(model, lane, false));
   MZ_TRY(mz_alloc(&infer, 1, sizeof *infer));
   infer->model = model;
+  infer->lane = *lane;
   infer->rows_max = rows_max;
-  infer->stride = mz_padded(model->latent);
-  MZ_TRY_CLEANUP(pass_init(infer, &infer->initial, backend, false));
-  MZ_TRY_CLEANUP(pass_init(infer, &infer->recurrent, backend, true));
-  if (backend->element_size == sizeof(double)) {
-    MZ_TRY_CLEANUP(mz_alloc(&infer->wide_weights, (size_t)model->params.size, sizeof *infer->wide_weights));
-  }
+  infer->latents = latents;
+  MZ_TRY_CLEANUP(pass_init(infer, &infer->initial, false));
+  MZ_TRY_CLEANUP(pass_init(infer, &infer->recurrent, true));
+  MZ_TRY_CLEANUP(mz_lane_alloc(lane, &infer->pool, pool_bytes(model, latents)));
   *out = infer;
   infer = NULL;
 cleanup:
@@ -82,115 +90,65 @@ void mz_infer_free(mz_infer *infer) {
   if (infer == NULL) return;
   mz_tape_free(infer->initial.tape);
   mz_tape_free(infer->recurrent.tape);
-  free(infer->wide_weights);
+  mz_lane_free(&infer->lane, infer->pool);
+  mz_lane_free(&infer->lane, infer->own_weights);
   free(infer);
 }
 
-mz_status mz_infer_prepare(const mz_model *model, const mz_backend *backend, const float *values, float *out) {
-  mz_model_fold(model, values, out);
-  if (backend->pack_forward == NULL || !mz_params_convolve(&model->params)) return MZ_OK;
-  float *folded = NULL;
-  MZ_TRY(mz_alloc(&folded, (size_t)model->params.size, sizeof *folded));
-  memcpy(folded, out, (size_t)model->params.size * sizeof *folded);
-  const mz_status status = mz_pack_all(backend->pack_forward, &model->params, folded, model->infer_bf16, out);
-  free(folded);
-  return status;
+/* A device's passes are recorded with the addresses that they read. */
+mz_status mz_infer_set_weights(mz_infer *infer, const mz_prepared *weights) {
+  infer->weights = mz_prepared_values(weights);
+  if (infer->lane.backend->memory == NULL) return MZ_OK;
+  if (infer->own_weights == NULL) MZ_TRY(mz_lane_alloc(&infer->lane, &infer->own_weights, mz_prepared_size(weights)));
+  infer->weights = infer->own_weights;
+  if (infer->weights_number == mz_prepared_number(weights)) return MZ_OK;
+  infer->weights_number = 0;
+  MZ_TRY(mz_lane_copy(&infer->lane, infer->own_weights, mz_prepared_values(weights), mz_prepared_size(weights)));
+  infer->weights_number = mz_prepared_number(weights);
+  return MZ_OK;
 }
 
-void mz_infer_set_weights(mz_infer *infer, const float *prepared) {
-  infer->weights = prepared;
-  if (infer->wide_weights == NULL) return;
-  for (int64_t i = 0; i < infer->model->params.size; i++) infer->wide_weights[i] = prepared[i];
-  infer->weights = infer->wide_weights;
+/* The pass over `rows` rows, whose input is there, and its results; to, policy, value: of these rows. */
+static mz_status run(mz_infer *infer, const infer_pass *pass, int rows, const int32_t *to, float *policy, float *value) {
+  MZ_TRY(mz_tape_forward(pass->tape, infer->weights, rows));
+  MZ_TRY(mz_tape_get_pooled(pass->tape, pass->heads.latent, infer->pool, to, rows));
+  MZ_TRY(mz_tape_get(pass->tape, pass->heads.policy, 0, policy, rows));
+  return mz_tape_get(pass->tape, pass->value, 0, value, rows);
 }
 
-int mz_infer_latent_stride(const mz_infer *infer) { return infer->stride; }
-
-/* Between `n` floats and the start of a row on a tape, of either element type. */
-static inline void row_in(const mz_infer *infer, const mz_tape_value *to, int row, const float *from, size_t n) {
-  const size_t at = (size_t)row * (size_t)to->stride;
-  if (infer->wide_weights == NULL) {
-    memcpy((float *)to->data + at, from, n * sizeof *from);
-  } else {
-    for (size_t i = 0; i < n; i++) ((double *)to->data)[at + i] = from[i];
-  }
-}
-
-static inline void row_out(const mz_infer *infer, const mz_tape_value *from, int row, float *to, size_t n) {
-  const size_t at = (size_t)row * (size_t)from->stride;
-  if (infer->wide_weights == NULL) {
-    memcpy(to, (const float *)from->data + at, n * sizeof *to);
-  } else {
-    for (size_t i = 0; i < n; i++) to[i] = (float)((const double *)from->data)[at + i];
-  }
-}
-
-static void load_bytes(const mz_infer *infer, const mz_tape_value *to, int row, const uint8_t *from, size_t n) {
-  const size_t at = (size_t)row * (size_t)to->stride;
-  if (infer->wide_weights == NULL) {
-    for (size_t i = 0; i < n; i++) ((float *)to->data)[at + i] = from[i];
-  } else {
-    for (size_t i = 0; i < n; i++) ((double *)to->data)[at + i] = from[i];
-  }
-}
-
-static void load_observations(const mz_infer *infer, const void *observations, mz_obs_kind kind, int rows) {
-  const mz_tape_value *to = mz_tape_at(infer->initial.tape, infer->initial.input);
-  const size_t size = (size_t)infer->model->obs_size;
-  for (int i = 0; i < rows; i++) {
-    if (kind == MZ_OBS_U8) {
-      load_bytes(infer, to, i, (const uint8_t *)observations + (size_t)i * size, size);
-    } else {
-      row_in(infer, to, i, (const float *)observations + (size_t)i * size, size);
-    }
-  }
-}
-
-/* Whole strides move: a latent's padding is 0 on the tape and so in the pool. */
-static void load_latents(const mz_infer *infer, const float *pool, const int32_t *from, int rows) {
-  const mz_tape_value *to = mz_tape_at(infer->recurrent.tape, infer->recurrent.input);
-  const size_t stride = (size_t)infer->stride;
-  for (int i = 0; i < rows; i++) row_in(infer, to, i, pool + (size_t)from[i] * stride, stride);
-}
-
-static void store_results(const mz_infer *infer, const infer_pass *pass, int rows, float *pool, const int32_t *to, float *policy,
-                          float *value) {
-  const mz_tape_value *latents = mz_tape_at(pass->tape, pass->heads.latent),
-                      *policies = mz_tape_at(pass->tape, pass->heads.policy);
-  const mz_tape_value *values = mz_tape_at(pass->tape, pass->value);
-  const size_t stride = (size_t)infer->stride, actions = (size_t)infer->model->actions;
-  for (int i = 0; i < rows; i++) {
-    row_out(infer, latents, i, pool + (size_t)to[i] * stride, stride);
-    row_out(infer, policies, i, policy + (size_t)i * actions, actions);
-    row_out(infer, values, i, value + i, 1);
-  }
-}
-
-void mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_obs_kind kind, float *pool, const int32_t *out_latent,
-                      float *policy, float *value) {
+mz_status mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_obs_kind kind, const int32_t *out, float *policy,
+                           float *value) {
   MZ_ASSERT(infer->weights != NULL);
   const infer_pass *pass = &infer->initial;
-  const size_t actions = (size_t)infer->model->actions;
-  const size_t obs_bytes = (size_t)infer->model->obs_size * (kind == MZ_OBS_U8 ? 1 : sizeof(float));
+  const size_t actions = (size_t)infer->model->actions, size = (size_t)infer->model->obs_size;
   for (int at = 0; at < n; at += infer->rows_max) {
     const int rows = n - at < infer->rows_max ? n - at : infer->rows_max;
-    load_observations(infer, (const char *)observations + (size_t)at * obs_bytes, kind, rows);
-    mz_tape_forward(pass->tape, infer->weights, rows);
-    store_results(infer, pass, rows, pool, out_latent + at, policy + (size_t)at * actions, value + at);
+    const size_t seen = (size_t)at * size;
+    MZ_TRY(kind == MZ_OBS_U8 ? mz_tape_put_bytes(pass->tape, pass->input, (const uint8_t *)observations + seen, rows)
+                             : mz_tape_put(pass->tape, pass->input, 0, (const float *)observations + seen, rows));
+    MZ_TRY(run(infer, pass, rows, out + at, policy + (size_t)at * actions, value + at));
   }
+  return mz_lane_sync(&infer->lane);
 }
 
-void mz_infer_recurrent(mz_infer *infer, int n, float *pool, const int32_t *in_latent, const int32_t *action,
-                        const int32_t *out_latent, float *policy, float *value, float *reward) {
+mz_status mz_infer_recurrent(mz_infer *infer, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
+                             float *value, float *reward) {
   MZ_ASSERT(infer->weights != NULL);
   const infer_pass *pass = &infer->recurrent;
   const size_t actions = (size_t)infer->model->actions;
   for (int at = 0; at < n; at += infer->rows_max) {
     const int rows = n - at < infer->rows_max ? n - at : infer->rows_max;
-    load_latents(infer, pool, in_latent + at, rows);
-    memcpy(mz_tape_index_at(pass->tape, pass->action), action + at, (size_t)rows * sizeof *action);
-    mz_tape_forward(pass->tape, infer->weights, rows);
-    store_results(infer, pass, rows, pool, out_latent + at, policy + (size_t)at * actions, value + at);
-    for (int i = 0; i < rows; i++) row_out(infer, mz_tape_at(pass->tape, pass->reward), i, reward + at + i, 1);
+    MZ_TRY(mz_tape_put_pooled(pass->tape, pass->input, infer->pool, in + at, rows));
+    MZ_TRY(mz_tape_put_list(pass->tape, pass->action, 0, action + at, rows));
+    MZ_TRY(run(infer, pass, rows, out + at, policy + (size_t)at * actions, value + at));
+    MZ_TRY(mz_tape_get(pass->tape, pass->reward, 0, reward + at, rows));
   }
+  return mz_lane_sync(&infer->lane);
+}
+
+mz_status mz_infer_read_latents(mz_infer *infer, int first, int count, float *latents) {
+  const size_t stride = (size_t)mz_infer_latent_stride(infer->model);
+  MZ_ASSERT(first >= 0 && count >= 0 && first + count <= infer->latents);
+  MZ_TRY(mz_lane_fetch(&infer->lane, latents, infer->pool + (size_t)first * stride, (size_t)count * stride * sizeof *latents));
+  return mz_lane_sync(&infer->lane);
 }

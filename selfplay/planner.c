@@ -14,17 +14,17 @@ static void carve(mz_planner *planner, const mz_spec *spec, mz_carver *carver) {
 }
 
 mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search, const mz_model *model,
-                           const mz_backend *backend, int slots, double *bytes) {
+                           const mz_lane *where, int slots, double *bytes) {
   mz_planner planner = {.slots = slots};
   mz_carver carver = {0};
   carve(&planner, spec, &carver);
-  MZ_TRY(mz_network_search_bytes(spec, search, model, backend, slots, bytes));
+  MZ_TRY(mz_network_search_bytes(spec, search, model, where, slots, bytes));
   *bytes += (double)carver.bytes;
   return MZ_OK;
 }
 
 mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_search_settings *search, const mz_model *model,
-                          const mz_backend *backend, double discount, int slots) {
+                          const mz_lane *where, double discount, int slots) {
   MZ_ASSERT(slots >= 1);
   const int actions = env->spec.actions;
   const size_t n = (size_t)slots;
@@ -34,7 +34,7 @@ mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_searc
   carve(planner, &env->spec, &carver);
   mz_status status;
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &planner->block));
-  MZ_TRY_CLEANUP(mz_network_search_init(&planner->search, &env->spec, search, model, backend, discount, slots));
+  MZ_TRY_CLEANUP(mz_network_search_init(&planner->search, &env->spec, search, model, where, discount, slots));
   memset(planner->legal, 1, n * (size_t)actions);
   for (int i = 0; i < slots; i++) {
     planner->roots[i].observation = planner->observations + (size_t)i * mz_spec_obs_bytes(&env->spec);
@@ -66,12 +66,12 @@ void mz_planner_observe(mz_planner *planner, int at, int n, const void *states) 
   }
 }
 
-mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, int simulations) {
+mz_status mz_planner_search(mz_planner *planner, int n, const mz_prepared *weights, int simulations) {
   MZ_ASSERT(n <= planner->slots);
   if (simulations < 0 || simulations > planner->simulations)
     return mz_fail(MZ_E_CONFIG, "search: %d simulations a move; the planner was made for at most %d", simulations,
                    planner->simulations);
-  mz_network_search_run(&planner->search, weights, n, planner->roots, simulations, planner->results);
+  MZ_TRY(mz_network_search_run(&planner->search, weights, n, planner->roots, simulations, planner->results));
   for (int i = 0; i < n; i++) {
     if (!isfinite(planner->results[i].value)) {
       return mz_fail(MZ_E_DIVERGED, "search: a root's value is %g: the network has diverged", (double)planner->results[i].value);

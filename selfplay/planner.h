@@ -17,16 +17,16 @@ typedef struct mz_planner {
   void *block;
 } mz_planner;
 
-/* Deinit is safe on a zeroed planner and after a failed init. discount: γ, whatever the number of players. */
+/* Deinit is safe on a zeroed planner and after a failed init. It opens a lane of its own. discount: γ, whatever the number of players. */
 mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_search_settings *search, const mz_model *model,
-                          const mz_backend *backend, double discount, int slots);
+                          const mz_lane *where, double discount, int slots);
 void mz_planner_deinit(mz_planner *planner);
 /* Bytes that init takes. */
 mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search, const mz_model *model,
-                           const mz_backend *backend, int slots, double *bytes);
+                           const mz_lane *where, int slots, double *bytes);
 /* n states lying one behind the other become the roots at … at+n−1. */
 void mz_planner_observe(mz_planner *planner, int at, int n, const void *states);
 /* Searches the roots 0 … n−1; results, policies and visits hold until the next search. simulations 0: the settings'
  * number, which is the most that there is room for; MZ_E_CONFIG naming both for more. MZ_E_DIVERGED when a root's value is not
  * finite: the network has diverged, and the moves selected mean nothing. */
-mz_status mz_planner_search(mz_planner *planner, int n, const float *weights, int simulations);
+mz_status mz_planner_search(mz_planner *planner, int n, const mz_prepared *weights, int simulations);

@@ -231,19 +231,18 @@ static void answer(const golden *g, const cJSON *node, float *policy, float *val
   MZ_ASSERT(a == g->actions);
 }
 
-static void initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
-                    float *value) {
+static mz_status initial(void *context, int n, const void *observations, const int32_t *out, float *policy, float *value) {
   golden *g = context;
-  (void)observations, (void)pool;
+  (void)observations;
   MZ_ASSERT(n == 1 && out[0] == 0);
   g->placed[0] = g->tree;
   answer(g, g->tree, policy, value);
+  return MZ_OK;
 }
 
-static void recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
-                      float *policy, float *value, float *reward) {
+static mz_status recurrent(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
+                           float *value, float *reward) {
   golden *g = context;
-  (void)pool;
   MZ_ASSERT(n == 1);
   if (g->status == MZ_OK) {
     const cJSON *child = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(g->placed[in[0]], "child_stats"), action[0]);
@@ -257,11 +256,9 @@ static void recurrent(void *context, int n, float *pool, const int32_t *in, cons
       g->placed[out[0]] = child;
       *reward = field(child, "reward");
       answer(g, child, policy, value);
-      return;
     }
   }
-  memset(policy, 0, (size_t)g->actions * sizeof(float)); /* the search runs to its end; what it finds no longer matters */
-  *value = *reward = 0;
+  return g->status;
 }
 
 /* ---- comparing ---- */
@@ -314,8 +311,7 @@ static mz_status replay(golden *g) {
   const mz_root root = {.legal = g->legal};
   mz_root_result result = {0};
   MZ_TRY(mz_alloc(&result.policy, (size_t)g->actions, sizeof(float)));
-  mz_search_run(g->search, &model, 1, &root, 0, &result);
-  mz_status status = g->status;
+  mz_status status = mz_search_run(g->search, &model, 1, &root, 0, &result);
   if (status == MZ_OK) status = compare_tree(g);
   if (status == MZ_OK) status = compare_result(g, &result);
   free(result.policy);

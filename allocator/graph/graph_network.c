@@ -1,5 +1,6 @@
 #include "allocator/graph/graph_network.h"
-#include "networks/tape/backend.h"
+#include "base/arena.h"
+#include "networks/lane.h"
 #include <math.h>
 #include <string.h>
 
@@ -146,46 +147,59 @@ static mz_value record_flat(mz_graph_tape *t) {
   return mz_tape_linear(t->tape, second, 4, 5, MZ_LINEAR_ONLY);
 }
 
+/* Floats of the widest row that goes in or out: features, or queries and keys. */
+static int widest(const mz_graph_tape *t) {
+  const int nodes = t->nodes * (F > D ? F : D), edges = t->edges * (G > D ? G : D);
+  return t->form != MZ_FORM_ATTENTION ? N * F : nodes > edges ? nodes : edges;
+}
+
+static mz_status make_rows(mz_graph_tape *t) {
+  const size_t longest = (size_t)(t->nodes > t->edges ? t->nodes : t->edges);
+  mz_carver carver = {0};
+  for (int i = 0; i < 2; i++) mz_carve(&carver, &t->row[i], (size_t)widest(t), sizeof *t->row[i]);
+  for (int i = 0; i < 3; i++) mz_carve(&carver, &t->list[i], longest, sizeof *t->list[i]);
+  return mz_carve_commit(&carver, &t->block);
+}
+
 mz_status mz_graph_tape_init(mz_graph_tape *t, mz_graph_form form, const mz_params *params, const mz_graph_scaling *scaling,
                              int rows, int nodes, int edges, bool trains) {
+  mz_status status;
   *t = (mz_graph_tape){.form = form, .params = params, .scaling = scaling, .rows = rows, .nodes = nodes};
   t->edges = edges > 0 ? edges : 1;
-  MZ_TRY(mz_tape_create(&t->tape, &mz_backend_cpu, params, rows, trains));
+  MZ_TRY_CLEANUP(make_rows(t));
+  MZ_TRY_CLEANUP(mz_tape_create(&t->tape, &mz_lane_cpu, params, rows, trains));
   t->output = form == MZ_FORM_ATTENTION ? record_attention(t) : record_flat(t);
   if (trains) {
     t->target = mz_tape_input(t->tape, 1);
     t->weight = mz_tape_input(t->tape, 1);
     t->loss = mz_tape_mse(t->tape, t->output, t->target, t->weight, 1);
   }
-  const mz_status status = mz_tape_plan(t->tape);
+  MZ_TRY_CLEANUP(mz_tape_plan(t->tape));
+cleanup:
   if (status != MZ_OK) mz_graph_tape_deinit(t);
   return status;
 }
 
 void mz_graph_tape_deinit(mz_graph_tape *t) {
   mz_tape_free(t->tape);
+  free(t->block);
   t->tape = NULL;
+  t->block = NULL;
 }
 
 /* ---- running ---- */
 
+/* On CPUs nothing fails once it is planned. */
+static void sure(mz_status status) { MZ_ASSERT(status == MZ_OK); }
+
 static int least(int a, int b) { return a < b ? a : b; }
-
-static float *row_of(const mz_graph_tape *t, mz_value value, int row) {
-  const mz_tape_value *v = mz_tape_at(t->tape, value);
-  return (float *)v->data + (size_t)row * (size_t)v->stride;
-}
-
-static int32_t *list_of(const mz_graph_tape *t, int list, int row, int entries) {
-  return mz_tape_index_at(t->tape, list) + (size_t)row * (size_t)entries;
-}
 
 static void scale(float *out, const float *in, const float *mean, const float *factor, int count) {
   for (int i = 0; i < count; i++) out[i] = (in[i] - mean[i]) * factor[i];
 }
 
 static void put_flat(mz_graph_tape *t, int row, const mz_graph *g) {
-  float *out = row_of(t, t->node_features, row), scaled[F];
+  float *out = t->row[0], scaled[F];
   int count[N] = {0};
   memset(out, 0, N * F * sizeof *out);
   for (int i = 0; i < g->node_count; i++) count[g->nodes[i].kind]++;
@@ -194,22 +208,24 @@ static void put_flat(mz_graph_tape *t, int row, const mz_graph *g) {
     scale(scaled, g->nodes[i].features, t->scaling->node_mean[kind], t->scaling->node_scale[kind], F);
     for (int k = 0; k < F; k++) out[(int)kind * F + k] += scaled[k] / (float)count[kind];
   }
+  sure(mz_tape_put(t->tape, t->node_features, row, out, 1));
 }
 
 static void put_nodes(mz_graph_tape *t, int row, const mz_graph *g) {
-  float *out = row_of(t, t->node_features, row);
-  int32_t *kinds = list_of(t, t->node_kinds, row, t->nodes);
+  float *out = t->row[0];
+  int32_t *kinds = t->list[0];
   for (int i = 0; i < t->nodes; i++) {
     kinds[i] = i < g->node_count ? (int32_t)g->nodes[i].kind : -1;
     if (kinds[i] < 0) continue;
     scale(out + i * F, g->nodes[i].features, t->scaling->node_mean[kinds[i]], t->scaling->node_scale[kinds[i]], F);
   }
+  sure(mz_tape_put(t->tape, t->node_features, row, out, 1));
+  sure(mz_tape_put_list(t->tape, t->node_kinds, row, kinds, 1));
 }
 
 static void put_edges(mz_graph_tape *t, int row, const mz_graph *g) {
-  float *out = row_of(t, t->edge_features, row);
-  int32_t *kinds = list_of(t, t->edge_kinds, row, t->edges), *from = list_of(t, t->from, row, t->edges),
-          *to = list_of(t, t->to, row, t->edges);
+  float *out = t->row[0];
+  int32_t *kinds = t->list[0], *from = t->list[1], *to = t->list[2];
   for (int i = 0; i < t->edges; i++) {
     const mz_graph_edge *e = &g->edges[i];
     const bool present = i < g->edge_count && e->from < t->nodes && e->to < t->nodes;
@@ -218,6 +234,10 @@ static void put_edges(mz_graph_tape *t, int row, const mz_graph *g) {
     to[i] = present ? e->to : -1;
     if (present) scale(out + i * G, e->features, t->scaling->edge_mean[e->kind], t->scaling->edge_scale[e->kind], G);
   }
+  sure(mz_tape_put(t->tape, t->edge_features, row, out, 1));
+  sure(mz_tape_put_list(t->tape, t->edge_kinds, row, kinds, 1));
+  sure(mz_tape_put_list(t->tape, t->from, row, from, 1));
+  sure(mz_tape_put_list(t->tape, t->to, row, to, 1));
 }
 
 void mz_graph_tape_put(mz_graph_tape *t, int row, const mz_graph *g, double target) {
@@ -229,21 +249,26 @@ void mz_graph_tape_put(mz_graph_tape *t, int row, const mz_graph *g, double targ
     put_flat(t, row, g);
   }
   if (!mz_tape_trains(t->tape)) return;
-  *row_of(t, t->target, row) = ((float)target - t->scaling->target_mean) * t->scaling->target_scale;
-  *row_of(t, t->weight, row) = 1 / (float)t->rows;
+  const float wanted = ((float)target - t->scaling->target_mean) * t->scaling->target_scale, weight = 1 / (float)t->rows;
+  sure(mz_tape_put(t->tape, t->target, row, &wanted, 1));
+  sure(mz_tape_put(t->tape, t->weight, row, &weight, 1));
 }
 
 void mz_graph_tape_run(mz_graph_tape *t, const float *values, int rows, double *out) {
-  mz_tape_forward(t->tape, values, rows);
-  for (int i = 0; i < rows; i++) out[i] = t->scaling->target_mean + *row_of(t, t->output, i) / (double)t->scaling->target_scale;
+  sure(mz_tape_forward(t->tape, values, rows));
+  for (int i = 0; i < rows; i++) {
+    float y;
+    sure(mz_tape_get(t->tape, t->output, i, &y, 1));
+    out[i] = t->scaling->target_mean + y / (double)t->scaling->target_scale;
+  }
 }
 
 /* ---- what attention looked at ---- */
 
-static void add_attended(mz_graph_tape *t, int number, int head, int row, const mz_graph *g, int edges, float *out) {
+/* t->row: a layer's queries and keys. */
+static void add_attended(const mz_graph_tape *t, int head, const mz_graph *g, int edges, float *out) {
   enum { OF_HEAD = D / MZ_GRAPH_HEADS };
-  const float *queries = row_of(t, t->query[number], row) + head * OF_HEAD,
-              *keys = row_of(t, t->key[number], row) + head * OF_HEAD;
+  const float *queries = t->row[0] + head * OF_HEAD, *keys = t->row[1] + head * OF_HEAD;
   double score[MZ_GRAPH_EDGES_MAX], most[MZ_GRAPH_NODES_MAX], sum[MZ_GRAPH_NODES_MAX] = {0};
   for (int i = 0; i < g->node_count; i++) most[i] = -INFINITY;
   for (int e = 0; e < edges; e++) {
@@ -261,6 +286,9 @@ void mz_graph_tape_attention(mz_graph_tape *t, int row, const mz_graph *g, float
   MZ_ASSERT(t->form == MZ_FORM_ATTENTION && g->node_count <= t->nodes);
   const int edges = least(g->edge_count, t->edges);
   for (int e = 0; e < g->edge_count; e++) out[e] = 0;
-  for (int l = 0; l < MZ_GRAPH_LAYERS; l++)
-    for (int head = 0; head < MZ_GRAPH_HEADS; head++) add_attended(t, l, head, row, g, edges, out);
+  for (int l = 0; l < MZ_GRAPH_LAYERS; l++) {
+    sure(mz_tape_get(t->tape, t->query[l], row, t->row[0], 1));
+    sure(mz_tape_get(t->tape, t->key[l], row, t->row[1], 1));
+    for (int head = 0; head < MZ_GRAPH_HEADS; head++) add_attended(t, head, g, edges, out);
+  }
 }

@@ -28,7 +28,7 @@ typedef struct mz_graph_scaling {
   float target_mean, target_scale;
 } mz_graph_scaling;
 
-/* A tape for graphs of at most so many nodes and edges. Its owner is one thread. */
+/* A tape on CPUs for graphs of at most so many nodes and edges. Its owner is one thread. */
 typedef struct mz_graph_tape {
   mz_graph_form form;
   const mz_params *params;
@@ -38,6 +38,9 @@ typedef struct mz_graph_tape {
   mz_value node_features, edge_features, target, weight, output, loss; /* target, weight: of tapes that train */
   mz_value query[MZ_GRAPH_LAYERS], key[MZ_GRAPH_LAYERS];
   int node_kinds, edge_kinds, from, to; /* index lists */
+  float *row[2];                        /* a row of the widest value each, on its way in or out */
+  int32_t *list[3];                     /* a row of the longest list each */
+  void *block;
 } mz_graph_tape;
 
 /* rows: graphs at once. params (mz_graph_network_params) and scaling stay alive. MZ_E_MEMORY. */

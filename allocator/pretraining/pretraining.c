@@ -2,7 +2,7 @@
 #include "base/maths/digest.h"
 #include "base/maths/streams.h"
 #include "networks/parameters/optimizer.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include <math.h>
 #include <string.h>
 
@@ -49,9 +49,9 @@ static double norm_of(const pupil *p) {
 static mz_status step(pupil *p, const int *samples, int64_t horizon) {
   const mz_params *params = ensemble_of(p)->params;
   for (int row = 0; row < ROWS; row++) put(p, row, samples[row]);
-  mz_tape_forward(p->tape.tape, p->values, ROWS);
-  if (mz_backend_cpu.pack_backward) MZ_TRY(mz_pack_all(mz_backend_cpu.pack_backward, params, p->values, false, p->transposed));
-  mz_tape_backward(p->tape.tape, p->values, p->transposed, p->gradient, ROWS);
+  MZ_TRY(mz_tape_forward(p->tape.tape, p->values, ROWS));
+  MZ_TRY(mz_lane_pack(&mz_lane_cpu, mz_backend_cpu.pack_backward, params, p->values, false, p->transposed));
+  MZ_TRY(mz_tape_backward(p->tape.tape, p->values, p->transposed, p->gradient, ROWS));
   const float scale = mz_clip_scale(&p->optimizer.settings, norm_of(p));
   const double rate = mz_learning_rate(&p->optimizer.settings, p->optimizer.steps, horizon);
   p->optimizer.steps++;
@@ -116,7 +116,7 @@ static mz_status pupil_init(pupil *p) {
   MZ_TRY(mz_graph_tape_init(&p->tape, mz_ensemble_form(p->kind), e->params, &e->scaling, ROWS, book->nodes, book->edges, true));
   MZ_TRY(mz_optimizer_init(&p->optimizer, &settings, e->params));
   MZ_TRY(mz_alloc(&p->values, size, sizeof *p->values));
-  MZ_TRY(mz_alloc(&p->transposed, (size_t)e->params->packed, sizeof *p->transposed));
+  MZ_TRY(mz_alloc(&p->transposed, (size_t)mz_backend_layout(&mz_backend_cpu, e->params, NULL), sizeof *p->transposed));
   MZ_TRY(mz_alloc(&p->gradient, size, sizeof *p->gradient));
   MZ_TRY(mz_alloc(&p->order, (size_t)trained_on(p->school), sizeof *p->order));
   MZ_TRY(mz_alloc(&p->misses, (size_t)book->held_out, sizeof *p->misses));

@@ -1,75 +1,79 @@
 #include "cli/bench/bench.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 
 enum { BATCH_MAX = 128 };
 
-typedef struct lane { /* one worker's */
-  mz_infer *infer;
-  float *pool; /* two latents a board: from, to */
+typedef struct asker { /* one worker's */
+  mz_lane lane;
+  mz_infer *infer; /* two latents a board: from, to */
   int32_t from[BATCH_MAX], to[BATCH_MAX], action[BATCH_MAX];
   float policy[BATCH_MAX * 7], value[BATCH_MAX], reward[BATCH_MAX];
-} lane;
+} asker;
 
 typedef struct fixture {
   mz_bench *bench;
   mz_model model;
-  float *weights, *prepared;
-  lane *lanes;
-  int lane_count, batch;
+  float *weights;
+  mz_prepared *prepared;
+  asker *askers;
+  int asker_count, batch;
 } fixture;
 
-static int part_of(const fixture *f) { return (f->batch + f->lane_count - 1) / f->lane_count; }
+static int part_of(const fixture *f) { return (f->batch + f->asker_count - 1) / f->asker_count; }
 
 static mz_status run_part(void *context, int part, int worker) {
   (void)worker;
   fixture *f = context;
-  lane *own = &f->lanes[part];
+  asker *own = &f->askers[part];
   const int each = part_of(f), first = part * each, count = first + each < f->batch ? each : f->batch - first;
-  if (count > 0)
-    mz_infer_recurrent(own->infer, count, own->pool, own->from, own->action, own->to, own->policy, own->value, own->reward);
-  return MZ_OK;
+  if (count <= 0) return MZ_OK;
+  return mz_infer_recurrent(own->infer, count, own->from, own->action, own->to, own->policy, own->value, own->reward);
 }
 
 static mz_status infer(void *context) {
   fixture *f = context;
   if (f->batch == 1) return run_part(f, 0, 0);
-  return mz_pool_run(f->bench->pool, run_part, f, f->lane_count);
+  return mz_pool_run(f->bench->pool, run_part, f, f->asker_count);
 }
 
-static mz_status lane_init(lane *own, const fixture *f) {
+static mz_status asker_init(asker *own, const fixture *f) {
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-  MZ_TRY(mz_infer_create(&own->infer, &f->model, &mz_backend_cpu, BATCH_MAX));
-  mz_infer_set_weights(own->infer, f->prepared);
-  const size_t stride = (size_t)mz_infer_latent_stride(own->infer);
-  MZ_TRY(mz_alloc(&own->pool, 2 * BATCH_MAX * stride, sizeof *own->pool));
-  for (size_t i = 0; i < BATCH_MAX * stride; i++) own->pool[i] = mz_rng_f32(&rng);
+  const size_t seen = (size_t)f->model.obs_size;
+  float *observations = NULL;
+  MZ_TRY(mz_lane_open(&own->lane, &mz_lane_cpu));
+  MZ_TRY(mz_infer_create(&own->infer, &f->model, &own->lane, BATCH_MAX, 2 * BATCH_MAX));
+  MZ_TRY(mz_infer_set_weights(own->infer, f->prepared));
+  MZ_TRY(mz_alloc(&observations, BATCH_MAX * seen, sizeof *observations));
+  for (size_t i = 0; i < BATCH_MAX * seen; i++) observations[i] = mz_rng_f32(&rng);
   for (int i = 0; i < BATCH_MAX; i++) {
     own->from[i] = i;
     own->to[i] = BATCH_MAX + i;
     own->action[i] = (int32_t)mz_rng_below(&rng, (uint32_t)f->model.actions);
   }
-  return MZ_OK;
+  const mz_status status = mz_infer_initial(own->infer, BATCH_MAX, observations, MZ_OBS_F32, own->from, own->policy, own->value);
+  free(observations);
+  return status;
 }
 
 static mz_status fixture_init(fixture *f, mz_bench *bench) {
   const mz_network_settings network = mz_bench_residual(bench);
-  *f = (fixture){.bench = bench, .lane_count = bench->threads};
+  *f = (fixture){.bench = bench, .asker_count = bench->threads};
   MZ_TRY(mz_model_init(&f->model, &network, &mz_bench_board));
   MZ_TRY(mz_alloc(&f->weights, (size_t)f->model.params.size, sizeof(float)));
-  MZ_TRY(mz_alloc(&f->prepared, (size_t)f->model.params.packed, sizeof(float)));
   mz_params_init(&f->model.params, 1, f->weights);
-  MZ_TRY(mz_infer_prepare(&f->model, &mz_backend_cpu, f->weights, f->prepared));
-  MZ_TRY(mz_alloc(&f->lanes, (size_t)f->lane_count, sizeof *f->lanes));
-  for (int i = 0; i < f->lane_count; i++) MZ_TRY(lane_init(&f->lanes[i], f));
+  MZ_TRY(mz_prepared_create(&f->prepared, &f->model, &mz_lane_cpu, f->weights));
+  MZ_TRY(mz_alloc(&f->askers, (size_t)f->asker_count, sizeof *f->askers));
+  for (int i = 0; i < f->asker_count; i++) MZ_TRY(asker_init(&f->askers[i], f));
   return MZ_OK;
 }
 
 static void fixture_deinit(fixture *f) {
-  for (int i = 0; f->lanes && i < f->lane_count; i++) {
-    mz_infer_free(f->lanes[i].infer);
-    free(f->lanes[i].pool);
+  for (int i = 0; f->askers && i < f->asker_count; i++) {
+    mz_infer_free(f->askers[i].infer);
+    mz_lane_close(&f->askers[i].lane);
   }
-  free(f->weights), free(f->prepared), free(f->lanes);
+  mz_prepared_release(f->prepared);
+  free(f->weights), free(f->askers);
 }
 
 static mz_status measure(fixture *f, double peak, cJSON *rows) {

@@ -1,6 +1,6 @@
 #include "cli/bench/bench.h"
 #include "muzero/training/state.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 
 enum { BINS = 21, UNROLL = 5, CONV_SHARD_ROWS = 16 /* as in the presets of board games */ };
 
@@ -67,7 +67,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, const measured *m) {
   MZ_TRY(settings_of(bench, m, &settings));
   MZ_TRY(mz_model_init(&f->model, &settings.network, f->spec));
   const mz_learner_settings learning = mz_state_learning(&settings);
-  MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_backend_cpu, &learning, bench->pool));
+  MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_lane_cpu, &learning, bench->pool));
   mz_params_init(&f->model.params, 1, mz_learner_weights(f->learner));
   MZ_TRY(mz_learner_weights_changed(f->learner));
   MZ_TRY(mz_batch_init(&f->batch, f->spec, m->rows, (int)settings.loss.unroll, mz_loss_observed(&settings.loss)));

@@ -1,5 +1,5 @@
 #include "cli/bench/bench.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "selfplay/search/search.h"
 #include <string.h>
 
@@ -14,6 +14,7 @@ enum {
 };
 
 typedef struct searcher { /* one worker's */
+  mz_lane lane;
   mz_infer *infer;
   mz_infer_model adapter;
   mz_search_model model;
@@ -24,7 +25,8 @@ typedef struct fixture {
   mz_bench *bench;
   mz_search_settings settings;
   mz_model model;
-  float *weights, *prepared, *observations, *policies;
+  mz_prepared *prepared;
+  float *weights, *observations, *policies;
   mz_root *roots;
   mz_root_result *results;
   searcher *searchers;
@@ -33,20 +35,22 @@ typedef struct fixture {
 
 static void searcher_deinit(searcher *one) {
   if (one->search) mz_search_free(one->search);
-  if (one->infer) mz_infer_free(one->infer);
+  mz_infer_free(one->infer);
+  mz_lane_close(&one->lane);
   *one = (searcher){0};
 }
 
 static mz_status searcher_init(searcher *one, const fixture *f, int roots) {
-  MZ_TRY(mz_infer_create(&one->infer, &f->model, &mz_backend_cpu, roots));
-  mz_infer_set_weights(one->infer, f->prepared);
+  const int stride = mz_infer_latent_stride(&f->model);
+  const int fitting = (int)(TILE_BYTES / mz_search_slot_bytes(&f->settings, ACTIONS, stride)) + 1;
+  const int64_t asked = f->bench->settings.knobs.mcts_storage_size;
+  const int tile = asked > 0 ? (int)asked : fitting, slots = tile < roots ? tile : roots;
+  MZ_TRY(mz_lane_open(&one->lane, &mz_lane_cpu));
+  MZ_TRY(mz_infer_create(&one->infer, &f->model, &one->lane, roots, mz_search_latents(&f->settings, ACTIONS, stride, slots)));
+  MZ_TRY(mz_infer_set_weights(one->infer, f->prepared));
   one->adapter = (mz_infer_model){.infer = one->infer, .kind = MZ_OBS_F32};
   one->model = mz_search_model_of_infer(&one->adapter, &f->model);
-  const int fitting = (int)(TILE_BYTES / mz_search_slot_bytes(&f->settings, ACTIONS, one->model.latent_stride)) + 1;
-  const int64_t asked = f->bench->settings.knobs.mcts_storage_size;
-  const int tile = asked > 0 ? (int)asked : fitting;
-  return mz_search_create(&one->search, &f->settings, ACTIONS, one->model.latent_stride, f->bench->settings.replay.discount,
-                          false, tile < roots ? tile : roots);
+  return mz_search_create(&one->search, &f->settings, ACTIONS, stride, f->bench->settings.replay.discount, false, slots);
 }
 
 static mz_status search_part(void *context, int part, int worker) {
@@ -54,8 +58,7 @@ static mz_status search_part(void *context, int part, int worker) {
   fixture *f = context;
   searcher *one = &f->searchers[part];
   const int first = (int)((int64_t)f->batch * part / f->workers), end = (int)((int64_t)f->batch * (part + 1) / f->workers);
-  mz_search_run(one->search, &one->model, end - first, f->roots + first, 0, f->results + first);
-  return MZ_OK;
+  return mz_search_run(one->search, &one->model, end - first, f->roots + first, 0, f->results + first);
 }
 
 static mz_status search_batch(void *context) {
@@ -112,9 +115,8 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
   if (!mz_bench_given(bench, "network.reward_bins")) network.reward_bins = BINS;
   MZ_TRY(mz_model_init(&f->model, &network, &mz_bench_spec));
   MZ_TRY(mz_alloc(&f->weights, (size_t)f->model.params.size, sizeof(float)));
-  MZ_TRY(mz_alloc(&f->prepared, (size_t)f->model.params.packed, sizeof(float)));
   mz_params_init(&f->model.params, 1, f->weights);
-  MZ_TRY(mz_infer_prepare(&f->model, &mz_backend_cpu, f->weights, f->prepared));
+  MZ_TRY(mz_prepared_create(&f->prepared, &f->model, &mz_lane_cpu, f->weights));
   MZ_TRY(mz_alloc(&f->observations, BATCH_MAX * OBS, sizeof(float)));
   MZ_TRY(mz_alloc(&f->policies, BATCH_MAX * ACTIONS, sizeof(float)));
   MZ_TRY(mz_alloc(&f->roots, BATCH_MAX, sizeof *f->roots));
@@ -130,8 +132,8 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
 }
 
 static void fixture_deinit(fixture *f) {
-  free(f->weights), free(f->prepared), free(f->observations), free(f->policies), free(f->roots), free(f->results),
-      free(f->searchers);
+  mz_prepared_release(f->prepared);
+  free(f->weights), free(f->observations), free(f->policies), free(f->roots), free(f->results), free(f->searchers);
 }
 
 mz_status mz_bench_search(mz_bench *bench, cJSON **out) {

@@ -1,7 +1,7 @@
 #include "envs/env.h"
 #include "cli/bench/bench.h"
 #include "muzero/training/state.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "selfplay/games/actor.h"
 #include "selfplay/games/games_state.h"
 
@@ -11,31 +11,31 @@ typedef struct fixture {
   const mz_env *env;
   mz_state state; /* its games and weights */
   mz_actor *actor;
-  mz_infer *infer;
-  float *pool, *policy, *value, *reward;
+  mz_lane lane;
+  mz_infer *infer; /* two latents a board: from, to */
+  float *policy, *value, *reward;
   int32_t *from, *to, *action;
   int batch;
 } fixture;
 
 static mz_status infer(void *context) {
   fixture *f = context;
-  mz_infer_recurrent(f->infer, f->batch, f->pool, f->from, f->action, f->to, f->policy, f->value, f->reward);
-  return MZ_OK;
+  return mz_infer_recurrent(f->infer, f->batch, f->from, f->action, f->to, f->policy, f->value, f->reward);
 }
 
 static mz_status play(void *context) {
   fixture *f = context;
   mz_selfplay_result result = {0};
-  const mz_status status = mz_games_advance(f->state.games, f->actor, 0, f->batch, 1, f->state.published->weights, 0, 0, &result);
+  const mz_status status = mz_games_advance(f->state.games, f->actor, 0, f->batch, 1, f->state.published, 0, 0, &result);
   mz_selfplay_result_deinit(&result);
   return status;
 }
 
 static mz_status make_requests(fixture *f) {
   const size_t n = (size_t)f->batch, actions = (size_t)f->env->spec.actions;
-  MZ_TRY(mz_infer_create(&f->infer, &f->state.model, &mz_backend_cpu, f->batch));
-  mz_infer_set_weights(f->infer, f->state.published->weights);
-  MZ_TRY(mz_alloc(&f->pool, 2 * n * (size_t)mz_infer_latent_stride(f->infer), sizeof *f->pool));
+  MZ_TRY(mz_lane_open(&f->lane, &mz_lane_cpu));
+  MZ_TRY(mz_infer_create(&f->infer, &f->state.model, &f->lane, f->batch, 2 * f->batch));
+  MZ_TRY(mz_infer_set_weights(f->infer, f->state.published));
   MZ_TRY(mz_alloc(&f->policy, n * actions, sizeof *f->policy));
   MZ_TRY(mz_alloc(&f->value, 2 * n, sizeof *f->value));
   MZ_TRY(mz_alloc(&f->from, 3 * n, sizeof *f->from));
@@ -54,13 +54,14 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, int batch) {
   f->settings.selfplay.games = batch;
   MZ_TRY(mz_env_find("connect4", &f->env));
   MZ_TRY(mz_state_init(&f->state, f->env, &f->settings, 1, 1));
-  MZ_TRY(mz_actor_create(&f->actor, f->env, &f->settings.search, &f->state.model, &mz_backend_cpu, 1, batch));
+  MZ_TRY(mz_actor_create(&f->actor, f->env, &f->settings.search, &f->state.model, &mz_lane_cpu, 1, batch));
   return make_requests(f);
 }
 
 static void fixture_deinit(fixture *f) {
-  free(f->pool), free(f->policy), free(f->value), free(f->from);
+  free(f->policy), free(f->value), free(f->from);
   mz_infer_free(f->infer);
+  mz_lane_close(&f->lane);
   if (f->actor) mz_actor_free(f->actor);
   mz_state_deinit(&f->state);
 }

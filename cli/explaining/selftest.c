@@ -1,8 +1,8 @@
 #include "cli/explaining/selftest.h"
 #include "base/maths/maths.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "networks/loss.h"
-#include "selfplay/search/search.h"
+#include "selfplay/search/network_search.h"
 #include <math.h>
 #include <string.h>
 
@@ -52,66 +52,62 @@ static mz_status check_values(void) {
 }
 
 /* Policies after one step of the model: represented, predicted, advanced, predicted. */
-static mz_status run_model(const mz_model *model, const mz_backend *backend, const float *weights, const float *obs,
-                           float *policies) {
+static mz_status run_model(const mz_model *model, const mz_lane *where, const float *weights, const float *obs, float *policies) {
+  mz_lane lane = {0};
   mz_infer *infer = NULL;
-  float *prepared = NULL, *pool = NULL, values[ROWS], rewards[ROWS];
+  mz_prepared *prepared = NULL;
+  float values[ROWS], rewards[ROWS];
   int32_t from[ROWS], to[ROWS], action[ROWS];
   mz_status status;
-  MZ_TRY_CLEANUP(mz_infer_create(&infer, model, backend, ROWS));
-  MZ_TRY_CLEANUP(mz_alloc(&prepared, (size_t)model->params.packed, sizeof *prepared));
-  MZ_TRY_CLEANUP(mz_alloc(&pool, 2 * ROWS * (size_t)mz_infer_latent_stride(infer), sizeof *pool));
-  MZ_TRY_CLEANUP(mz_infer_prepare(model, backend, weights, prepared));
+  MZ_TRY_CLEANUP(mz_prepared_create(&prepared, model, where, weights));
+  MZ_TRY_CLEANUP(mz_lane_open(&lane, where));
+  MZ_TRY_CLEANUP(mz_infer_create(&infer, model, &lane, ROWS, 2 * ROWS));
   for (int i = 0; i < ROWS; i++) from[i] = i, to[i] = ROWS + i, action[i] = i % model->actions;
-  mz_infer_set_weights(infer, prepared);
-  mz_infer_initial(infer, ROWS, obs, MZ_OBS_F32, pool, from, policies, values);
-  mz_infer_recurrent(infer, ROWS, pool, from, action, to, policies, values, rewards);
+  MZ_TRY_CLEANUP(mz_infer_set_weights(infer, prepared));
+  MZ_TRY_CLEANUP(mz_infer_initial(infer, ROWS, obs, MZ_OBS_F32, from, policies, values));
+  MZ_TRY_CLEANUP(mz_infer_recurrent(infer, ROWS, from, action, to, policies, values, rewards));
 cleanup:
   mz_infer_free(infer);
-  free(prepared);
-  free(pool);
+  mz_lane_close(&lane);
+  mz_prepared_release(prepared);
   return status;
 }
 
 static mz_status check_kernels(const mz_model *model, const float *weights, const float *obs) {
   float fast[ROWS * ACTIONS_MAX], slow[ROWS * ACTIONS_MAX];
-  MZ_TRY(run_model(model, &mz_backend_cpu, weights, obs, fast));
-  MZ_TRY(run_model(model, &mz_backend_ref, weights, obs, slow));
+  MZ_TRY(run_model(model, &mz_lane_cpu, weights, obs, fast));
+  MZ_TRY(run_model(model, &(mz_lane){.backend = &mz_backend_ref}, weights, obs, slow));
   for (int i = 0; i < ROWS * model->actions; i++) {
     MZ_TRY(expect("a logit of the network's fast kernels", (double)fast[i], (double)slow[i], 1e-5 * (1 + fabs((double)slow[i]))));
   }
   return MZ_OK;
 }
 
-static mz_status search_in_tiles(const mz_model *model, const float *weights, const float *obs, int tile, float *policies) {
+static mz_status search_in_tiles(const mz_model *model, const mz_prepared *weights, const float *obs, int tile, float *policies) {
   mz_search_settings settings;
   const mz_config config = {.tables = &mz_search_table, .table_count = 1, .values = &settings};
   mz_config_defaults((mz_config *)&config);
-  mz_infer *infer;
-  MZ_TRY(mz_infer_create(&infer, model, &mz_backend_cpu, tile));
-  mz_infer_set_weights(infer, weights);
-  mz_infer_model adapter = {.infer = infer, .kind = MZ_OBS_F32};
-  const mz_search_model searched = mz_search_model_of_infer(&adapter, model);
-  mz_search *search;
-  const mz_status status = mz_search_create(&search, &settings, ACTIONS, searched.latent_stride, 0.997, false, tile);
-  if (status == MZ_OK) {
-    mz_root roots[ROWS];
-    mz_root_result results[ROWS];
-    for (int i = 0; i < ROWS; i++) {
-      roots[i] = (mz_root){.observation = obs + i * OBS, .noise = true, .rng = mz_rng_at(1, MZ_RNG_TEST, (uint32_t)i, 0)};
-      results[i] = (mz_root_result){.policy = policies + i * ACTIONS};
-    }
-    mz_search_run(search, &searched, ROWS, roots, SIMULATIONS, results);
-    mz_search_free(search);
+  mz_network_search search;
+  MZ_TRY(mz_network_search_init(&search, &spec, &settings, model, &mz_lane_cpu, 0.997, tile));
+  mz_root roots[ROWS];
+  mz_root_result results[ROWS];
+  for (int i = 0; i < ROWS; i++) {
+    roots[i] = (mz_root){.observation = obs + i * OBS, .noise = true, .rng = mz_rng_at(1, MZ_RNG_TEST, (uint32_t)i, 0)};
+    results[i] = (mz_root_result){.policy = policies + i * ACTIONS};
   }
-  mz_infer_free(infer);
+  const mz_status status = mz_network_search_run(&search, weights, ROWS, roots, SIMULATIONS, results);
+  mz_network_search_deinit(&search);
   return status;
 }
 
 static mz_status check_search(const mz_model *model, const float *weights, const float *obs) {
   float together[ROWS * ACTIONS], alone[ROWS * ACTIONS];
-  MZ_TRY(search_in_tiles(model, weights, obs, ROWS, together));
-  MZ_TRY(search_in_tiles(model, weights, obs, 1, alone));
+  mz_prepared *prepared;
+  MZ_TRY(mz_prepared_create(&prepared, model, &mz_lane_cpu, weights));
+  mz_status status = search_in_tiles(model, prepared, obs, ROWS, together);
+  if (status == MZ_OK) status = search_in_tiles(model, prepared, obs, 1, alone);
+  mz_prepared_release(prepared);
+  MZ_TRY(status);
   if (memcmp(together, alone, sizeof alone) != 0) return mz_fail(MZ_E_INTERNAL, "a search depends on the batch it is in");
   for (int i = 0; i < ROWS; i++)
     MZ_TRY(expect("the sum of a search's policy", (double)(alone[i * ACTIONS] + alone[i * ACTIONS + 1] + alone[i * ACTIONS + 2]),

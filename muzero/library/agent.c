@@ -84,7 +84,7 @@ static mz_status choose_slots(const agent *a, size_t count, int simulations, int
   search.simulations = simulations;
   int slots = count < SLOTS_MAX ? (int)count : SLOTS_MAX;
   for (double bytes;; slots /= 2) {
-    MZ_TRY(mz_planner_bytes(&a->agent.env->spec, &search, a->agent.model, a->agent.backend, slots, &bytes));
+    MZ_TRY(mz_planner_bytes(&a->agent.env->spec, &search, a->agent.model, a->agent.where, slots, &bytes));
     if (bytes <= SEARCH_BYTES_MAX || slots == 1) break;
   }
   *out = slots;

@@ -1,7 +1,7 @@
 #include "muzero/steering/probe.h"
 #include "base/machine/clock.h"
 #include "base/maths/statistics.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "selfplay/planner.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -31,7 +31,7 @@ enum { SIMULATIONS = 8 };
 
 typedef struct searching {
   mz_planner planner;
-  const float *weights;
+  const mz_prepared *weights;
   int batch, simulations;
 } searching;
 
@@ -42,9 +42,9 @@ static mz_status search_once(void *context) {
 
 static mz_status probe_search(const mz_state *state, int batch, double *out_s) {
   const mz_settings *s = &state->settings;
-  searching one = {.weights = state->published->weights, .batch = batch};
+  searching one = {.weights = state->published, .batch = batch};
   one.simulations = s->search.simulations < SIMULATIONS ? (int)s->search.simulations : SIMULATIONS;
-  MZ_TRY(mz_planner_init(&one.planner, state->env, &s->search, &state->model, &mz_backend_cpu, s->replay.discount, batch));
+  MZ_TRY(mz_planner_init(&one.planner, state->env, &s->search, &state->model, &mz_lane_cpu, s->replay.discount, batch));
   const mz_status status = fastest(search_once, &one, out_s);
   mz_planner_deinit(&one.planner);
   *out_s /= (double)batch * one.simulations;
@@ -108,8 +108,8 @@ static mz_status play_a_little(learning *l) {
   mz_status status;
   MZ_TRY_CLEANUP(mz_games_create(&l->games, l->state->env, &few, mz_state_cut(s), l->state->seed));
   MZ_TRY_CLEANUP(
-      mz_actor_create(&l->actor, l->state->env, &shallow, &l->state->model, &mz_backend_cpu, s->replay.discount, GAMES));
-  MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published->weights, 0, 0, &result));
+      mz_actor_create(&l->actor, l->state->env, &shallow, &l->state->model, &mz_lane_cpu, s->replay.discount, GAMES));
+  MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published, 0, 0, &result));
   MZ_TRY_CLEANUP(mz_buffer_create(&l->buffer, &small, &l->state->env->spec));
   for (int i = 0; i < result.segment_count; i++) {
     mz_segment *segment = result.segments[i];
@@ -127,7 +127,7 @@ static mz_status make_learner(learning *l) {
   MZ_TRY(mz_batch_init(&l->batch, &l->state->env->spec, (int)settings.batch_size, (int)settings.loss.unroll,
                        mz_loss_observed(&settings.loss)));
   MZ_TRY(mz_pool_create(&l->pool, "probe", 1, &l->stage));
-  MZ_TRY(mz_learner_create(&l->learner, &l->state->model, &mz_backend_cpu, &settings, l->pool));
+  MZ_TRY(mz_learner_create(&l->learner, &l->state->model, &mz_lane_cpu, &settings, l->pool));
   memcpy(mz_learner_weights(l->learner), mz_learner_weights(l->state->learner),
          (size_t)l->state->model.params.size * sizeof(float));
   return mz_learner_weights_changed(l->learner);

@@ -221,6 +221,7 @@ const char *mz_state_section_name(int section) { return table[section].name; }
 mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_STATE_SECTIONS]) {
   memset(sections, 0, MZ_STATE_SECTIONS * sizeof *sections);
   mz_status status;
+  MZ_TRY_CLEANUP(mz_learner_fetch(state->learner, true));
   for (int i = 0; i < MZ_STATE_SECTIONS; i++) {
     MZ_TRY_CLEANUP(table[i].write(state, &sections[i]));
     if (sections[i].failed)

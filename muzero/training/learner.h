@@ -1,5 +1,4 @@
-/* One update: batch → K-step unroll on a tape per shard → losses → backward → sum over the fixed shard tree → clip → step.
- * Shards of a batch may run on any threads: the same bits come out. One thread drives a learner. */
+/* The weights and what becomes of them: schedules, updates (networks/update.h) and their statistics. One thread drives a learner. */
 #pragma once
 #include "base/threads/pool.h"
 #include "muzero/training/noise_scale.h"
@@ -26,22 +25,25 @@ typedef struct mz_learning_stats {
 } mz_learning_stats;
 
 typedef struct mz_learner mz_learner;
-/* backend: a float one. The pool's size may change between updates. */
-mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_backend *backend,
-                            const mz_learner_settings *settings, mz_pool *pool);
+/* Updates run there, on CPUs by the pool, whose size may change between updates. */
+mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_lane *where, const mz_learner_settings *settings,
+                            mz_pool *pool);
 void mz_learner_free(mz_learner *learner);
 /* Returns the bytes that create takes: weights, their average and packed copies, moments, a gradient for each shard. */
-double mz_learner_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings);
+double mz_learner_bytes(const mz_model *model, const mz_lane *where, const mz_learner_settings *settings);
 /* Computes the bytes that each thread takes besides when it first works: its tape. */
-mz_status mz_learner_thread_bytes(const mz_model *model, const mz_backend *backend, const mz_learner_settings *settings,
+mz_status mz_learner_thread_bytes(const mz_model *model, const mz_lane *where, const mz_learner_settings *settings,
                                   double *bytes);
 
-/* The trained state, owned by the learner: weights, and their average (NULL when there is none), [params.size]. */
+/* The trained state, owned by the learner: weights, and their average (NULL when there is none), [params.size]; as they were when they
+ * were last fetched or changed. */
 float *mz_learner_weights(mz_learner *learner);
 float *mz_learner_average(mz_learner *learner);
 mz_optimizer *mz_learner_optimizer(mz_learner *learner);
-/* Call after the weights were set from outside. */
+/* Call after the weights, and what belongs to them, were set from outside. */
 mz_status mz_learner_weights_changed(mz_learner *learner);
+/* After updates, before these are read: weights and average; moments: the optimizer's, too. */
+mz_status mz_learner_fetch(mz_learner *learner, bool moments);
 
 /* errors: [batch rows], |predicted value − target| at step 0. Not finite loss or gradient: MZ_E_DIVERGED, weights untouched. */
 mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);

@@ -2,7 +2,7 @@
 #include "base/machine/machine.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/workers.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "replay/storage/store.h"
 #include "selfplay/evaluation/evaluate.h"
 #include <malloc.h>
@@ -37,10 +37,11 @@ static double vectors_bytes(const subject *s) {
 }
 
 static double network_bytes(const subject *s) {
-  const double target = parameters(s) + (double)s->model->params.packed * sizeof(float);
-  const double published = (double)s->model->params.packed * sizeof(float) + mz_snapshot_bytes(s->model); /* and the next */
+  double making;
+  const double prepared = mz_prepared_bytes(s->model, &mz_lane_cpu, &making);
+  const double target = parameters(s) + prepared, published = 2 * prepared + making; /* and the next */
   const double to_go_back_to = s->settings->guard.mode == MZ_GUARD_BACK ? vectors_bytes(s) : 0;
-  return mz_learner_bytes(s->model, &mz_backend_cpu, &s->learning) - gradient_bytes(s) + target + published + to_go_back_to;
+  return mz_learner_bytes(s->model, &mz_lane_cpu, &s->learning) - gradient_bytes(s) + target + published + to_go_back_to;
 }
 
 /* Indices of the replay, and of the checkpoints that are kept: the last ones share most segments with it. */
@@ -84,7 +85,7 @@ static double process_bytes(void) {
 /* The timings have a learner of their own, before there is anything to learn from or to save. */
 static double probe_bytes(const subject *s, const mz_memory *m) {
   if (strcmp(s->settings->allocation.strategy, "fixed") == 0 || s->settings->learning.loop_count == 0) return 0;
-  const double learner = mz_learner_bytes(s->model, &mz_backend_cpu, &s->learning) + m->learner + m->batch;
+  const double learner = mz_learner_bytes(s->model, &mz_lane_cpu, &s->learning) + m->learner + m->batch;
   const double later = m->fixed[MZ_MEMORY_SAVE] + m->fixed[MZ_MEMORY_ROUND] + m->learner + m->batch;
   return fmax(0, learner - later);
 }
@@ -95,11 +96,11 @@ static double probe_bytes(const subject *s, const mz_memory *m) {
 static mz_status count_actor(mz_memory *m, const subject *s) {
   enum { MORE = 64, SLOTS_MAX = 4096 };
   const mz_search_settings *search = &s->settings->search;
-  const int tile = mz_search_tile(search, s->env->spec.actions, mz_padded(s->model->latent), SLOTS_MAX);
+  const int tile = mz_search_tile(search, s->env->spec.actions, mz_infer_latent_stride(s->model), SLOTS_MAX);
   double one, full, more;
-  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_backend_cpu, 1, &one));
-  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_backend_cpu, tile, &full));
-  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_backend_cpu, tile + MORE, &more));
+  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_lane_cpu, 1, &one));
+  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_lane_cpu, tile, &full));
+  MZ_TRY(mz_actor_bytes(s->env, search, s->model, &mz_lane_cpu, tile + MORE, &more));
   m->tile = tile;
   m->actor_slot = (more - full) / MORE;
   m->actor_tile = tile > 1 ? fmax(0, (full - one) / (tile - 1) - m->actor_slot) : 0;
@@ -112,7 +113,7 @@ static mz_status count_builder(mz_memory *m, const subject *s) {
   const int rows = (int)s->learning.batch_size;
   double reanalyze = 0;
   if (settings->learning.reanalyze_ratio > 0)
-    MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_backend_cpu, MZ_REANALYZE_SLOTS, &reanalyze));
+    MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_lane_cpu, MZ_REANALYZE_SLOTS, &reanalyze));
   const int unroll = (int)settings->loss.unroll, observed = mz_loss_observed(&settings->loss);
   const bool reanalyzed = settings->learning.reanalyze_ratio > 0;
   m->builder = THREAD + reanalyze;
@@ -125,7 +126,7 @@ static mz_status count_evaluation(mz_memory *m, const subject *s) {
   const mz_train_settings *train = &s->settings->train;
   mz_search_settings search = s->settings->search;
   if (train->eval_simulations > 0) search.simulations = train->eval_simulations;
-  MZ_TRY(mz_planner_bytes(&s->env->spec, &search, s->model, &mz_backend_cpu, MZ_EVALUATE_SLOTS_MAX, &m->evaluation));
+  MZ_TRY(mz_planner_bytes(&s->env->spec, &search, s->model, &mz_lane_cpu, MZ_EVALUATE_SLOTS_MAX, &m->evaluation));
   mz_player opponent;
   if (s->env->spec.players > 1 && train->eval_opponent[0] && strcmp(train->eval_opponent, "all") != 0 &&
       mz_player_parse(train->eval_opponent, s->env, &opponent) == MZ_OK)
@@ -146,7 +147,7 @@ mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *
   MZ_TRY_CLEANUP(count_actor(&m, &s));
   MZ_TRY_CLEANUP(count_builder(&m, &s));
   MZ_TRY_CLEANUP(count_evaluation(&m, &s));
-  MZ_TRY_CLEANUP(mz_learner_thread_bytes(model, &mz_backend_cpu, &s.learning, &m.learner));
+  MZ_TRY_CLEANUP(mz_learner_thread_bytes(model, &mz_lane_cpu, &s.learning, &m.learner));
   m.learner += THREAD;
   m.replay = mz_buffer_content_bytes(&settings->replay, &env->spec, s.cut);
   m.fixed[MZ_MEMORY_PROCESS] = process_bytes();

@@ -26,8 +26,8 @@ static mz_status play_group(void *context, int group, int worker) {
   int count = games - first < slots ? games - first : slots;
   mz_actor *actor;
   MZ_TRY(mz_workers_actor(r->workers, worker, &actor));
-  return mz_games_advance(r->state->games, actor, first, count, (int)s->selfplay.moves, r->state->published->weights,
-                          r->state->published->version, r->progress, &r->workers->results[group]);
+  return mz_games_advance(r->state->games, actor, first, count, (int)s->selfplay.moves, r->state->published,
+                          r->state->published_version, r->progress, &r->workers->results[group]);
 }
 
 /* B: a batch is drawn, reanalyzed and built into its slot of the queue. */
@@ -39,15 +39,14 @@ typedef struct reanalysis {
 static mz_status search_afresh(void *context, uint32_t update, int n, const void *observations, const uint8_t *legal,
                                const uint32_t *key, float *policies, float *values) {
   reanalysis *a = context;
-  mz_reanalyze_search(a->reanalyze, a->round->state->target_prepared, a->round->state->seed, update, n, observations, legal, key,
-                      policies, values);
-  return MZ_OK;
+  const mz_state *state = a->round->state;
+  return mz_reanalyze_search(a->reanalyze, state->target_prepared, state->seed, update, n, observations, legal, key, policies,
+                             values);
 }
 
 static mz_status evaluate_afresh(void *context, int n, const void *observations, float *values) {
   reanalysis *a = context;
-  mz_reanalyze_evaluate(a->reanalyze, a->round->state->target_prepared, n, observations, values);
-  return MZ_OK;
+  return mz_reanalyze_evaluate(a->reanalyze, a->round->state->target_prepared, n, observations, values);
 }
 
 static mz_status build(round *r, int index, int worker, mz_batch *batch) {
@@ -172,6 +171,7 @@ static mz_status publish_soundly(round *r) {
 }
 
 static mz_status fold(round *r, mz_round_stats *stats) {
+  MZ_TRY(mz_learner_fetch(r->state->learner, r->state->guard != NULL)); /* a guard keeps the moments, too */
   set_priorities(r);
   MZ_TRY(copy_target_when_due(r));
   MZ_TRY(insert_segments(r)); /* evicts as it goes */

@@ -1,7 +1,7 @@
 #include "muzero/training/soundness.h"
 #include "base/maths/streams.h"
 #include "base/maths/maths.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "selfplay/evaluation/agent.h"
 #include <math.h>
 
@@ -34,7 +34,7 @@ static mz_status search_positions(const mz_state *state, mz_planner *planner) {
   }
   mz_planner_observe(planner, 0, POSITIONS, states);
   free(states);
-  return mz_planner_search(planner, POSITIONS, state->published->weights, planner->simulations);
+  return mz_planner_search(planner, POSITIONS, state->published, planner->simulations);
 }
 
 static mz_status check_search(const mz_state *state) {
@@ -42,9 +42,9 @@ static mz_status check_search(const mz_state *state) {
   const mz_agent agent = {.env = state->env,
                           .search = &state->settings.search,
                           .model = &state->model,
-                          .backend = &mz_backend_cpu,
+                          .where = &mz_lane_cpu,
                           .discount = state->settings.replay.discount,
-                          .weights = state->published->weights,
+                          .weights = state->published,
                           .simulations = simulations < SIMULATIONS ? (int)simulations : SIMULATIONS};
   mz_planner planner;
   MZ_TRY(mz_agent_planner(&agent, POSITIONS, &planner));

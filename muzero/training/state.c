@@ -1,5 +1,5 @@
 #include "muzero/training/state.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include <string.h>
 
 mz_cut mz_state_cut(const mz_settings *s) {
@@ -27,9 +27,8 @@ mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *s
   size_t size = (size_t)state->model.params.size;
   MZ_TRY_CLEANUP(mz_pool_create(&state->learner_pool, "learner", learner_threads, &state->learner_stage));
   const mz_learner_settings learning = mz_state_learning(settings);
-  MZ_TRY_CLEANUP(mz_learner_create(&state->learner, &state->model, &mz_backend_cpu, &learning, state->learner_pool));
+  MZ_TRY_CLEANUP(mz_learner_create(&state->learner, &state->model, &mz_lane_cpu, &learning, state->learner_pool));
   MZ_TRY_CLEANUP(mz_alloc(&state->target, size, sizeof(float)));
-  MZ_TRY_CLEANUP(mz_alloc(&state->target_prepared, (size_t)state->model.params.packed, sizeof(float)));
   float *weights = mz_learner_weights(state->learner);
   mz_params_init(&state->model.params, seed, weights);
   memcpy(state->target, weights, size * sizeof(float));
@@ -45,26 +44,31 @@ cleanup:
 }
 
 void mz_state_deinit(mz_state *state) {
-  mz_snapshot_release(state->published);
+  mz_prepared_release(state->published);
   if (state->games) mz_games_free(state->games);
   if (state->buffer) mz_buffer_free(state->buffer);
   free(state->target);
-  free(state->target_prepared);
+  mz_prepared_release(state->target_prepared);
   mz_learner_free(state->learner);
   if (state->learner_pool) mz_pool_free(state->learner_pool);
   memset(state, 0, sizeof *state);
 }
 
+static mz_status replace(const mz_state *state, mz_prepared **prepared, const float *values) {
+  mz_prepared *next;
+  MZ_TRY(mz_prepared_create(&next, &state->model, &mz_lane_cpu, values));
+  mz_prepared_release(*prepared);
+  *prepared = next;
+  return MZ_OK;
+}
+
 mz_status mz_state_target_changed(mz_state *state) {
-  return mz_infer_prepare(&state->model, &mz_backend_cpu, state->target, state->target_prepared);
+  return replace(state, &state->target_prepared, state->target);
 }
 
 mz_status mz_state_publish(mz_state *state) {
   const float *average = mz_learner_average(state->learner);
-  mz_snapshot *next;
-  MZ_TRY(mz_snapshot_create(&next, &state->model, average ? average : mz_learner_weights(state->learner),
-                            (uint64_t)state->counters.updates));
-  mz_snapshot_release(state->published);
-  state->published = next;
+  MZ_TRY(replace(state, &state->published, average ? average : mz_learner_weights(state->learner)));
+  state->published_version = (uint64_t)state->counters.updates;
   return MZ_OK;
 }

@@ -6,7 +6,7 @@
 #include "muzero/storage/checkpoint.h"
 #include "muzero/training/learner.h"
 #include "muzero/trainer.h"
-#include "muzero/training/publish.h"
+#include "networks/prepared.h"
 #include "replay/buffer.h"
 
 typedef struct mz_state {
@@ -17,9 +17,10 @@ typedef struct mz_state {
   mz_pool *learner_pool; /* the learner's threads */
   mz_stage learner_stage;
   mz_learner *learner;
-  float *target; /* weights of the target network, [params.size]; and as inference reads them */
-  float *target_prepared;
-  mz_snapshot *published; /* what self-play and evaluation use */
+  float *target; /* weights of the target network, [params.size] */
+  mz_prepared *target_prepared;
+  mz_prepared *published; /* what self-play of this round and evaluation use */
+  uint64_t published_version; /* updates that led to it */
   mz_buffer *buffer;
   mz_games *games;
   mz_counters counters;

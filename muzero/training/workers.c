@@ -1,6 +1,6 @@
 #include "muzero/training/workers.h"
 #include "muzero/knobs.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include <sched.h>
 #include <string.h>
 
@@ -153,7 +153,7 @@ cleanup:
 mz_status mz_workers_actor(mz_workers *w, int worker, mz_actor **out) {
   if (!w->actors[worker]) {
     const mz_settings *s = &w->state->settings;
-    MZ_TRY(mz_actor_create(&w->actors[worker], w->state->env, &s->search, &w->state->model, &mz_backend_cpu, s->replay.discount,
+    MZ_TRY(mz_actor_create(&w->actors[worker], w->state->env, &s->search, &w->state->model, &mz_lane_cpu, s->replay.discount,
                            (int)w->knobs.mcts_storage_size));
   }
   *out = w->actors[worker];
@@ -163,7 +163,7 @@ mz_status mz_workers_actor(mz_workers *w, int worker, mz_actor **out) {
 mz_status mz_workers_reanalyze(mz_workers *w, int worker, mz_reanalyze **out) {
   if (!w->reanalyzers[worker]) {
     const mz_settings *s = &w->state->settings;
-    MZ_TRY(mz_reanalyze_create(&w->reanalyzers[worker], &s->search, &w->state->env->spec, &w->state->model, &mz_backend_cpu,
+    MZ_TRY(mz_reanalyze_create(&w->reanalyzers[worker], &s->search, &w->state->env->spec, &w->state->model, &mz_lane_cpu,
                                s->replay.discount, MZ_REANALYZE_SLOTS));
   }
   *out = w->reanalyzers[worker];

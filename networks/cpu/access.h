@@ -5,7 +5,7 @@
 
 /* `vector`: tape->weights or tape->transposed, both packed. param −1: NULL. */
 static inline const float *mz_parameter(const mz_tape *tape, const void *vector, int param) {
-  return param < 0 ? NULL : (const float *)vector + tape->params->items[param].packed;
+  return param < 0 ? NULL : (const float *)vector + tape->layout[param];
 }
 
 static inline float *mz_gradient_of(mz_tape *tape, int param) {

@@ -8,6 +8,7 @@
 #include "networks/cpu/planes.h"
 #include "networks/cpu/pooling.h"
 #include "networks/cpu/typed_linear.h"
+#include "networks/cpu/update.h"
 #include "networks/math/value.h"
 #include "networks/tape/tape_state.h"
 #include <string.h>
@@ -56,11 +57,11 @@ static mz_logits logits_of(const mz_tape_value *x, int rows) {
   return (mz_logits){.x = x->data, .rows = rows, .columns = x->columns, .stride = x->stride};
 }
 
-static void forward(mz_tape *tape, mz_node *node, int rows) {
+static mz_status forward(mz_tape *tape, mz_node *node, int rows) {
   const node_functions *own = functions_of(node);
   if (own) {
     own->forward(tape, node, rows);
-    return;
+    return MZ_OK;
   }
   const mz_kernels *kernels = mz_kernels_get();
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
@@ -86,13 +87,14 @@ static void forward(mz_tape *tape, mz_node *node, int rows) {
       break;
     default: break;
   }
+  return MZ_OK;
 }
 
-static void backward(mz_tape *tape, mz_node *node, int rows) {
+static mz_status backward(mz_tape *tape, mz_node *node, int rows) {
   const node_functions *own = functions_of(node);
   if (own) {
     if (own->backward) own->backward(tape, node, rows);
-    return;
+    return MZ_OK;
   }
   const mz_kernels *kernels = mz_kernels_get();
   const mz_tape_value *x = &tape->values[node->inputs[0]], *y = &tape->values[node->output];
@@ -121,19 +123,30 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
       break;
     default: break;
   }
-}
-
-static mz_status pack_forward(const mz_param *param, const void *values, bool bf16, void *out) {
-  if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_FORWARD, bf16, values, out);
-  const size_t count = (size_t)param->rows * (size_t)param->stride;
-  memcpy((float *)out + param->packed, (const float *)values + param->offset, count * sizeof(float));
   return MZ_OK;
 }
 
-static mz_status pack_backward(const mz_param *param, const void *values, bool bf16, void *out) {
+static mz_status pack_forward(const mz_lane *lane, const mz_param *param, const void *values, bool bf16, void *out) {
+  (void)lane;
+  if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_FORWARD, bf16, values, out);
+  memcpy(out, values, (size_t)param->rows * (size_t)param->stride * sizeof(float));
+  return MZ_OK;
+}
+
+static mz_status pack_backward(const mz_lane *lane, const mz_param *param, const void *values, bool bf16, void *out) {
+  (void)lane;
   if (param->conv.height > 0) return mz_conv_pack_param(param, MZ_CONV_DATA, bf16, values, out);
   mz_linear_transpose(param, values, out);
   return MZ_OK;
+}
+
+static int64_t packed_size(const mz_param *param) {
+  return param->conv.height > 0 ? mz_conv_packed(param) : (int64_t)param->rows * param->stride;
+}
+
+static bool halves(const mz_lane *lane) {
+  (void)lane;
+  return mz_isa_has_bf16();
 }
 
 static size_t node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient) {
@@ -149,10 +162,12 @@ static size_t node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient
   }
 }
 
+const mz_lane mz_lane_cpu = {.backend = &mz_backend_cpu};
+
 const mz_backend mz_backend_cpu = {
     .name = "cpu",
-    .has_bf16 = mz_isa_has_bf16,
     .element_size = sizeof(float),
+    .halves = halves,
     .prepare = prepare,
     .release = release,
     .node_bytes = node_bytes,
@@ -160,4 +175,6 @@ const mz_backend mz_backend_cpu = {
     .backward = backward,
     .pack_forward = pack_forward,
     .pack_backward = pack_backward,
+    .packed_size = packed_size,
+    .updater = &mz_cpu_updater,
 };

@@ -175,9 +175,9 @@ void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows) {
   if (node->first_use) parameter_gradients(tape, node, rows);
 }
 
+int64_t mz_conv_packed(const mz_param *param) { return (int64_t)MZ_CONV_PACKED * inputs_of(param) * param->columns; }
+
 mz_status mz_conv_pack_param(const mz_param *param, mz_conv_direction direction, bool bf16, const float *values, float *out) {
-  values += param->offset;
-  out += param->packed;
   if (bf16) {
     const mz_conv_shape shape = half_shape_of(param);
     return mz_conv_pack(&shape, direction, values, out);

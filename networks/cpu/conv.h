@@ -9,5 +9,8 @@ void mz_conv_node_release(mz_node *node);
 size_t mz_conv_node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient);
 void mz_conv_node_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_conv_node_backward(mz_tape *tape, mz_node *node, int rows);
-/* A convolution's weights as a direction reads them, in a packed vector. */
+/* A packed convolution takes up to MZ_CONV_PACKED elements for each input and output. */
+enum { MZ_CONV_PACKED = 68 };
+int64_t mz_conv_packed(const mz_param *param);
+/* A convolution's weights, `values`, as a direction reads them: `out`, mz_conv_packed elements. */
 mz_status mz_conv_pack_param(const mz_param *param, mz_conv_direction direction, bool bf16, const float *values, float *out);

@@ -169,5 +169,5 @@ void mz_linear_backward(mz_tape *tape, mz_node *node, int rows) {
 }
 
 void mz_linear_transpose(const mz_param *param, const float *values, float *transposed) {
-  mz_transpose(values + param->offset, param->rows, param->columns, param->stride, transposed + param->packed, param->rows);
+  mz_transpose(values, param->rows, param->columns, param->stride, transposed, param->rows);
 }

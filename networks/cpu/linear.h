@@ -7,5 +7,5 @@ mz_status mz_linear_prepare(mz_tape *tape, mz_node *node);
 void mz_linear_release(mz_node *node);
 void mz_linear_forward(mz_tape *tape, mz_node *node, int rows);
 void mz_linear_backward(mz_tape *tape, mz_node *node, int rows);
-/* Wᵀ, [columns][rows] without padding, in a packed vector (never longer than the parameter). */
+/* W, `values`, as data gradients read it: Wᵀ, [columns][rows] without padding (never longer than the parameter). */
 void mz_linear_transpose(const mz_param *param, const float *values, float *transposed);

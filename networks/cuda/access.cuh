@@ -30,7 +30,7 @@ static inline unsigned mz_cuda_entries(const mz_tape_value *value, int rows) {
 
 /* param −1: NULL. */
 static inline const float *mz_cuda_parameter(const mz_tape *tape, int param) {
-  return param < 0 ? nullptr : (const float *)tape->weights + tape->params->items[param].packed;
+  return param < 0 ? nullptr : (const float *)tape->weights + tape->layout[param];
 }
 static inline float *mz_cuda_parameter_gradient(const mz_tape *tape, int param) {
   return (float *)tape->gradients + tape->params->items[param].offset;

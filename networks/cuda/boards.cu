@@ -97,7 +97,7 @@ static __device__ float4 collect(const mz_action_map &map, int action, int table
     return sum;
   }
   if (table_row >= TAPS) return sum;
-  /* Where the tap sees the action, if that is on the board: in each row of it, or once. */
+  /* A tap sees the action in each row of the board, or once, unless that is beside the board. */
   const int across = action - (table_row % MZ_KERNEL - 1), once = across - (table_row / MZ_KERNEL - 1) * width;
   const bool column = map.kind == MZ_ACTIONS_COLUMNS;
   for (int p = column ? across : once; p < positions; p += column ? width : positions) {

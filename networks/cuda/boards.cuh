@@ -1,5 +1,5 @@
-/* Ops on boards on a device: MZ_OP_PLANES, MZ_OP_ACTION_MAP, MZ_OP_POOL and MZ_OP_BROADCAST. Results are the cpu's bit for bit, but for the
- * gradient of an action map's table, which sums rows in an order that follows from their number alone. */
+/* Ops on boards on a device: MZ_OP_PLANES, MZ_OP_ACTION_MAP, MZ_OP_POOL and MZ_OP_BROADCAST. Results are the cpu's bit for bit,
+ * but for the gradient of an action map's table, which sums rows in an order that follows from their number alone. */
 #pragma once
 #include "networks/cuda/access.cuh"
 

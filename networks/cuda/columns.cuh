@@ -1,5 +1,6 @@
-/* Sums down a matrix of positions × channels, sixteen channels a block: four threads side by side take four channels each, and every
- * fourth thread a position. Their sums are added by halves, in shared memory. The order follows from the number of positions alone. */
+/* Sums down a matrix of positions × channels, sixteen channels a block: four threads side by side take four channels each, and
+ * every fourth thread a position. Their sums are added by halves, in shared memory. The order follows from the number of
+ * positions alone. */
 #pragma once
 #include "networks/cuda/quads.cuh"
 

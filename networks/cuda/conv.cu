@@ -119,7 +119,7 @@ void mz_cuda_conv_release(mz_tape *tape, mz_node *node) {
 
 mz_status mz_cuda_conv_pack(const mz_cuda_lane *lane, const mz_param *param, const float *values, bool bf16, float *out) {
   MZ_ASSERT(param->conv.height > 0);
-  return mz_cuda_filters_pack(lane, values + param->offset, inputs_of(param), param->columns, bf16, out + param->packed);
+  return mz_cuda_filters_pack(lane, values, inputs_of(param), param->columns, bf16, out);
 }
 
 const char *mz_cuda_conv_form_name(const mz_node *node) {

@@ -1,5 +1,6 @@
-/* MZ_OP_EDGE_ATTENTION on a device: a thread for each head of a node, which goes over the edges that lead there in order. Results are the
- * cpu's bit for bit. Entries of the list of targets are not checked here: they must be below the number of nodes. */
+/* MZ_OP_EDGE_ATTENTION on a device: a thread for each head of a node, which goes over the edges that lead there in order.
+ * Results are the cpu's bit for bit. Entries of the list of targets are not checked here: they must be below the number of
+ * nodes. */
 #pragma once
 #include "networks/cuda/access.cuh"
 

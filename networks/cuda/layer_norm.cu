@@ -33,7 +33,7 @@ static __global__ void normalise(const float *__restrict__ all_x, float *__restr
   EACH_CHANNEL(c) y[c] = s.gamma[c] * ((x[c] - mean) * inverse) + s.beta[c];
 }
 
-/* With g = gamma · dy: dx = (g − mean g − x̂ · mean(g · x̂)) · inverse. */
+/* Let g = gamma · dy; then dx = (g − mean g − x̂ · mean(g · x̂)) · inverse. */
 static __global__ void differentiate(const float *__restrict__ all_x, const float *__restrict__ all_dy,
                                      float *__restrict__ all_dx, shape s, bool overwrite) {
   const mz_cuda_team team = mz_cuda_team_of(s.positions);

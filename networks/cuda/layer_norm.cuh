@@ -1,5 +1,5 @@
-/* MZ_OP_LAYER_NORM on a device: sixteen threads share a position (lanes.cuh). Values and their gradients are the cpu's bit for bit; the
- * parameters' gradients sum positions in an order that follows from their number alone. */
+/* MZ_OP_LAYER_NORM on a device: sixteen threads share a position (lanes.cuh). Values and their gradients are the cpu's bit for
+ * bit; the parameters' gradients sum positions in an order that follows from their number alone. */
 #pragma once
 #include "networks/cuda/access.cuh"
 

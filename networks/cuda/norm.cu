@@ -254,8 +254,8 @@ mz_status mz_cuda_norm_forward(mz_tape *tape, mz_node *node, int rows) {
   return mz_cuda_output(tape, node)->bf16 ? run_normalise<uint16_t>(tape, node, rows) : run_normalise<float>(tape, node, rows);
 }
 
-/* The gradients of two parameters: sums over groups and over those uses of the norm that have `mean` (−1: all), times `share`, where
- * statistics share by uses besides. */
+/* The gradients of two parameters: sums over groups and over those uses of the norm that have `mean` (−1: all), times `share`,
+ * where statistics share by uses besides. */
 static mz_status add_up(mz_tape *tape, const mz_node *node, int groups, int mean, kept first, int first_param, kept second,
                         int second_param) {
   const int channels = channels_of(tape, node);

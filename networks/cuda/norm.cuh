@@ -1,5 +1,5 @@
-/* MZ_OP_NORM and MZ_OP_AFFINE on a device. A block normalises sixteen channels of a group; sums over the group's positions run in an
- * order that follows from the number of positions alone. */
+/* MZ_OP_NORM and MZ_OP_AFFINE on a device. A block normalises sixteen channels of a group; sums over the group's positions run
+ * in an order that follows from the number of positions alone. */
 #pragma once
 #include "networks/cuda/access.cuh"
 

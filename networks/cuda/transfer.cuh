@@ -1,5 +1,5 @@
-/* Rows on their way into a tape and out of it, on a device. A value's rows are [rows][stride], stride = mz_padded(columns), padding 0;
- * dense rows are [rows][columns]. All pointers are to the device's memory; the work is enqueued on the lane's stream. */
+/* Rows on their way into a tape and out of it, on a device. A value's rows are [rows][stride], stride = mz_padded(columns),
+ * padding 0; dense rows are [rows][columns]. All pointers are to the device's memory; the work is enqueued on the lane's stream. */
 #pragma once
 #include "networks/cuda/check.cuh"
 #include "networks/cuda/lane.cuh"

@@ -13,7 +13,7 @@ typedef struct mz_step_factors {
 } mz_step_factors;
 
 /* Moments whose gradient stays 0 (a dead unit's) shrink into the subnormal numbers, where processors are several times slower.
- * What is flushed here is far below what ε lets through. */
+ * The flushed ones are far below what ε lets through. */
 MZ_SHARED float mz_moment_flush_inline(float moment) { return fabsf(moment) < 1e-30f ? 0.0f : moment; }
 
 /* decay: of this element, f->decay or 0. */

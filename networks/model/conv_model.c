@@ -1,6 +1,5 @@
 /* Kind `conv`: residual towers over a board. */
 #include "networks/model/model_kinds.h"
-#include "networks/isa.h"
 #include <math.h>
 
 enum { REPRESENTATION, DYNAMICS, PREDICTION };
@@ -122,10 +121,6 @@ static mz_status check(const mz_network_settings *settings, const mz_spec *spec)
   if (2 * settings->blocks + settings->prediction_blocks > MZ_BLOCKS_MAX) {
     return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers: %d is the most",
                    (long long)(2 * settings->blocks + settings->prediction_blocks), MZ_BLOCKS_MAX);
-  }
-  if ((settings->inference == MZ_PRECISION_BF16 || settings->training == MZ_PRECISION_BF16) && !mz_isa_has_bf16()) {
-    return mz_fail(MZ_E_CONFIG, "network.inference, network.training: this processor does not multiply bf16; use f32 (a run goes "
-                                "on so with --allow-numeric)");
   }
   return MZ_OK;
 }

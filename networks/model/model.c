@@ -80,6 +80,13 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
   return model->kind == MZ_MODEL_CONV ? mz_conv_model_init(model, settings, spec) : mz_mlp_init(model, settings);
 }
 
+mz_status mz_model_check(const mz_model *model, const mz_lane *lane, bool trains) {
+  const bool asks = trains ? model->train_bf16 : model->infer_bf16;
+  if (!asks || lane->backend->halves == NULL || mz_lane_halves(lane)) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "network.%s: %s:%d does not multiply bf16; use f32 (a run goes on so with --allow-numeric)",
+                 trains ? "training" : "inference", lane->backend->name, lane->device);
+}
+
 mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent) {
   return model->scaling == MZ_SCALING_RMS ? mz_tape_rms(tape, latent) : mz_tape_minmax(tape, latent);
 }

@@ -14,6 +14,7 @@
 #pragma once
 #include "base/config/config.h"
 #include "base/spec.h"
+#include "networks/lane.h"
 #include "networks/parameters/params.h"
 #include "networks/tape/tape.h"
 
@@ -87,6 +88,9 @@ typedef struct mz_model {
 
 /* MZ_E_CONFIG when sizes do not fit. */
 mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec);
+/* MZ_E_CONFIG where the model asks for bfloat16 in inference, or in training, and the lane's device does not multiply it. A backend that
+ * has none at all computes in its own precision. */
+mz_status mz_model_check(const mz_model *model, const mz_lane *lane, bool trains);
 /* Parameters as inference reads them, before the backend packs them: running statistics become part of the convolution before them
  * (its bias is norm.beta), or of norm.gamma and norm.beta. out: [params.size], not `values`. */
 void mz_model_fold(const mz_model *model, const float *values, float *out);

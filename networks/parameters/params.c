@@ -19,14 +19,12 @@ int mz_params_add(mz_params *params, const char *name, int rows, int columns, bo
       .columns = columns,
       .stride = mz_padded(columns),
       .offset = params->size,
-      .packed = params->packed,
       .decay = decay,
       .fan_in = fan_in,
       .init = init,
   };
   strcpy(param->name, name);
   params->size += (int64_t)rows * param->stride;
-  params->packed += (int64_t)rows * param->stride;
   params->trained = params->size;
   return params->count++;
 }
@@ -36,7 +34,6 @@ int mz_params_add_conv(mz_params *params, const char *name, mz_board board, int 
   const int rows = MZ_KERNEL * MZ_KERNEL * inputs;
   const int weight = mz_params_add(params, name, rows, outputs, true, init, rows);
   params->items[weight].conv = board;
-  params->packed += (int64_t)(MZ_CONV_PACKED - MZ_KERNEL * MZ_KERNEL) * inputs * outputs;
   return weight;
 }
 

@@ -18,8 +18,8 @@ typedef enum mz_init {
 } mz_init; /* SMALL: 0.01 × Glorot, for output heads */
 
 /* A 3 × 3 convolution over boards of height × width, padded with zeros: its weight has 9 · inputs rows (kernel row, kernel column,
- * input: HWIO), outputs columns. Packed for a backend it takes up to MZ_CONV_PACKED elements for each input and output. */
-enum { MZ_KERNEL = 3, MZ_CONV_PACKED = 68 };
+ * input: HWIO), outputs columns. */
+enum { MZ_KERNEL = 3 };
 typedef struct mz_board {
   int height, width;
 } mz_board;
@@ -29,7 +29,6 @@ typedef struct mz_param {
   int rows, columns; /* a weight maps rows (inputs) to columns (outputs): y = x W + b; a bias has 1 row */
   int stride;        /* mz_padded(columns) */
   int64_t offset;    /* elements into the flat vector */
-  int64_t packed;    /* elements into a vector packed for a backend */
   bool decay;        /* weight decay applies (weights, not biases) */
   int fan_in;        /* for initialisation */
   mz_init init;
@@ -40,7 +39,6 @@ typedef struct mz_param {
 typedef struct mz_params {
   int count;
   int64_t size;    /* elements of the flat vector, padding included */
-  int64_t packed;  /* elements of a packed vector */
   int64_t trained; /* those before the first statistic; statistics come last */
   mz_param items[MZ_PARAMS_MAX];
 } mz_params;

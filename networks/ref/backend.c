@@ -183,12 +183,13 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
   }
 }
 
-static void forward(mz_tape *tape, mz_node *node, int rows) {
+static mz_status forward(mz_tape *tape, mz_node *node, int rows) {
   if (node->op == MZ_OP_NORM) {
     mz_ref_norm(tape, node, rows);
-    return;
+    return MZ_OK;
   }
   for (int r = 0; r < rows; r++) forward_row(tape, node, r);
+  return MZ_OK;
 }
 
 static void backward_row(mz_tape *tape, const mz_node *node, int r) {
@@ -259,7 +260,7 @@ static void clear(mz_tape *tape, const mz_node *node, int input, int rows) {
   for (ptrdiff_t i = 0; i < (ptrdiff_t)rows * v->stride; i++) ((double *)v->gradient)[i] = 0.0;
 }
 
-static void backward(mz_tape *tape, mz_node *node, int rows) {
+static mz_status backward(mz_tape *tape, mz_node *node, int rows) {
   for (int k = 0; k < node->input_count; k++) clear(tape, node, k, rows);
   if (node->op == MZ_OP_NORM) {
     mz_ref_norm_backward(tape, node, rows);
@@ -267,6 +268,7 @@ static void backward(mz_tape *tape, mz_node *node, int rows) {
     for (int r = 0; r < rows; r++) backward_row(tape, node, r);
   }
   if (node->first_use) parameter_gradients(tape, node, rows);
+  return MZ_OK;
 }
 
 const mz_backend mz_backend_ref = {

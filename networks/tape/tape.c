@@ -1,28 +1,35 @@
 /* Recording: each function appends one node and the value it writes. */
-#include "networks/tape/tape.h"
 #include "networks/tape/tape_state.h"
 #include <string.h>
 
-mz_status mz_tape_create(mz_tape **out, const mz_backend *backend, const mz_params *params, int rows, bool with_backward) {
+mz_status mz_tape_create(mz_tape **out, const mz_lane *lane, const mz_params *params, int rows, bool with_backward) {
   MZ_ASSERT(rows >= 1);
   mz_tape *tape = NULL;
   MZ_TRY(mz_alloc(&tape, 1, sizeof *tape));
-  *tape = (mz_tape){.backend = backend, .params = params, .rows = rows, .with_backward = with_backward, .share = 1};
+  *tape = (mz_tape){.lane = *lane, .params = params, .rows = rows, .with_backward = with_backward, .share = 1};
+  const mz_status status = mz_alloc(&tape->layout, params == NULL ? 0 : (size_t)params->count, sizeof *tape->layout);
+  if (status != MZ_OK) {
+    mz_tape_free(tape);
+    return status;
+  }
+  if (params != NULL) mz_backend_layout(lane->backend, params, tape->layout);
   *out = tape;
   return MZ_OK;
 }
 
 void mz_tape_free(mz_tape *tape) {
   if (tape == NULL) return;
+  if (tape->passes != NULL) tape->lane.backend->forget(tape);
   for (int i = 0; i < tape->node_count; i++) {
-    if (tape->nodes[i].prepared != NULL) tape->backend->release(tape, &tape->nodes[i]);
+    if (tape->nodes[i].prepared != NULL) tape->lane.backend->release(tape, &tape->nodes[i]);
   }
   free(tape->nodes);
   free(tape->values);
   free(tape->uses);
   free(tape->unused);
-  free(tape->block);
-  free(tape->scratch);
+  free(tape->layout);
+  mz_lane_free(&tape->lane, tape->block);
+  mz_lane_free(&tape->lane, tape->scratch);
   free(tape);
 }
 
@@ -201,7 +208,7 @@ mz_value mz_tape_affine(mz_tape *tape, mz_value x, int scale, int shift, mz_acti
 }
 
 mz_value mz_tape_to_bf16(mz_tape *tape, mz_value x) {
-  if (tape->failure != MZ_OK || tape->backend->has_bf16 == NULL || !tape->backend->has_bf16()) return x;
+  if (tape->failure != MZ_OK || !mz_lane_halves(&tape->lane)) return x;
   const mz_node *node = &tape->nodes[x];
   mz_value y = x;
   const bool alone = node->op == MZ_OP_CONV && node->input_count == 1 && !tape->with_backward;

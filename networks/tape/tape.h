@@ -13,7 +13,7 @@
 #include "networks/parameters/params.h"
 
 typedef struct mz_tape mz_tape;
-typedef struct mz_backend mz_backend;
+typedef struct mz_lane mz_lane;
 typedef int mz_value; /* index of a value on its tape */
 
 typedef enum mz_op {
@@ -88,8 +88,9 @@ typedef struct mz_tape_value {
   void *gradient; /* same shape; NULL on tapes planned without backward or where none is needed */
 } mz_tape_value;
 
-/* params (NULL for a network without any) must outlive the tape. with_backward: plan gradients. rows: the most rows ever run. */
-mz_status mz_tape_create(mz_tape **out, const mz_backend *backend, const mz_params *params, int rows, bool with_backward);
+/* The lane stays open as long as the tape lives, and params (NULL for a network without any) stay. with_backward: plan gradients. rows:
+ * the most rows ever run. */
+mz_status mz_tape_create(mz_tape **out, const mz_lane *lane, const mz_params *params, int rows, bool with_backward);
 void mz_tape_free(mz_tape *tape);
 
 /* Building. Failures (out of memory, too many nodes) are remembered and returned by mz_tape_plan. */
@@ -168,18 +169,23 @@ mz_status mz_tape_plan(mz_tape *tape);
  * freeing. */
 mz_status mz_tape_measure(mz_tape *tape, size_t *bytes);
 
-/* Running. values: params->size elements of the backend's type, as its pack_forward leaves them: where no
- * parameter is a convolution's (mz_params_convolve), they are the values themselves. */
-void mz_tape_forward(mz_tape *tape, const void *values, int rows);
+/* Running, on the tape's lane and in its memory. What fails on a device is MZ_E_DEVICE. values: elements of the backend's type, as its
+ * pack_forward leaves them (mz_lane_pack): where no parameter is a convolution's (mz_params_convolve), they are the values themselves. */
+mz_status mz_tape_forward(mz_tape *tape, const void *values, int rows);
 /* After forward with the same rows. `transposed` is what the backend's pack_backward filled (NULL if it has
  * none). gradients: params->size elements, overwritten (padding and unused parameters become 0). */
-void mz_tape_backward(mz_tape *tape, const void *values, const void *transposed, void *gradients, int rows);
+mz_status mz_tape_backward(mz_tape *tape, const void *values, const void *transposed, void *gradients, int rows);
 /* Σ over rows and loss nodes of the last forward. */
-double mz_tape_loss(const mz_tape *tape);
-
-mz_tape_value *mz_tape_at(mz_tape *tape, mz_value value);
-int32_t *mz_tape_index_at(mz_tape *tape, int index_input); /* [rows], of a list [rows][count] */
+mz_status mz_tape_loss(mz_tape *tape, double *loss);
 size_t mz_tape_bytes(const mz_tape *tape);
-/* Copy between float rows (dense, `columns` wide) and a value of either element type. */
-void mz_tape_write(mz_tape *tape, mz_value value, const float *dense, int rows);
-void mz_tape_read(mz_tape *tape, mz_value value, float *dense, int rows);
+
+/* Rows in and out, in order with the passes: what is put may change as soon as a call returns; what is got is there after mz_tape_sync.
+ * Rows are dense, as many floats as the value has columns, from row `first` on. */
+mz_status mz_tape_put(mz_tape *tape, mz_value value, int first, const float *rows, int count);
+mz_status mz_tape_put_bytes(mz_tape *tape, mz_value value, const uint8_t *rows, int count); /* from row 0 on */
+mz_status mz_tape_put_list(mz_tape *tape, int list, int first, const int32_t *entries, int count); /* of an index input: one a row */
+mz_status mz_tape_get(mz_tape *tape, mz_value value, int first, float *rows, int count);
+/* Between rows 0 … count−1 and a pool of latents in the lane's memory, floats [index][the value's stride], padding included. */
+mz_status mz_tape_put_pooled(mz_tape *tape, mz_value value, const float *pool, const int32_t *from, int count);
+mz_status mz_tape_get_pooled(mz_tape *tape, mz_value value, float *pool, const int32_t *to, int count);
+mz_status mz_tape_sync(mz_tape *tape);

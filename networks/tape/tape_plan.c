@@ -56,7 +56,7 @@ static mz_status find_uses(mz_tape *tape) {
 
 /* Returns the bytes of a value's gradient, which are those of its data unless it is bf16. */
 static size_t value_bytes(const mz_tape *tape, int value) {
-  return (size_t)tape->rows * (size_t)tape->values[value].stride * tape->backend->element_size;
+  return (size_t)tape->rows * (size_t)tape->values[value].stride * tape->lane.backend->element_size;
 }
 
 /* Hands out the next `bytes` of the arena, whole cache lines. Without a block it only measures. */
@@ -99,7 +99,7 @@ static size_t carve(mz_tape *tape, const bool *needed) {
     const mz_value shared = shares_data(tape, node);
     value->data = shared >= 0 ? tape->values[shared].data
                               : take(tape, &at,
-                                     value->bf16 ? value_bytes(tape, i) / tape->backend->element_size * sizeof(uint16_t)
+                                     value->bf16 ? value_bytes(tape, i) / tape->lane.backend->element_size * sizeof(uint16_t)
                                                  : value_bytes(tape, i));
     if (needed[i])
       value->gradient = shares_gradient(tape, node) ? tape->values[shared].gradient : take(tape, &at, value_bytes(tape, i));
@@ -128,9 +128,9 @@ mz_status mz_tape_measure(mz_tape *tape, size_t *bytes) {
   MZ_TRY(mz_alloc(&needed, 2 * (size_t)tape->node_count, sizeof *needed));
   const mz_status status = lay_out(tape, needed);
   size_t own = sizeof *tape + (size_t)tape->node_capacity * (sizeof *tape->nodes + sizeof *tape->values);
-  for (int i = 0; i < tape->node_count && status == MZ_OK && tape->backend->node_bytes != NULL; i++) {
+  for (int i = 0; i < tape->node_count && status == MZ_OK && tape->lane.backend->node_bytes != NULL; i++) {
     const mz_node *node = &tape->nodes[i];
-    own += tape->backend->node_bytes(tape, node, node->input_count > 0 && needed[node->inputs[0]]);
+    own += tape->lane.backend->node_bytes(tape, node, node->input_count > 0 && needed[node->inputs[0]]);
   }
   *bytes = own + tape->bytes + tape->scratch_bytes;
   free(needed);
@@ -145,10 +145,10 @@ mz_status mz_tape_plan(mz_tape *tape) {
   mz_status status = MZ_OK;
   MZ_TRY(mz_alloc(&marks, 2 * count, sizeof *marks));
   MZ_TRY_CLEANUP(lay_out(tape, marks));
-  MZ_TRY_CLEANUP(mz_alloc(&tape->block, tape->bytes, 1));
+  MZ_TRY_CLEANUP(mz_lane_alloc(&tape->lane, &tape->block, tape->bytes));
   carve(tape, marks);
-  for (size_t i = 0; i < count; i++) MZ_TRY_CLEANUP(tape->backend->prepare(tape, &tape->nodes[i]));
-  if (tape->scratch_bytes > 0) MZ_TRY_CLEANUP(mz_alloc(&tape->scratch, tape->scratch_bytes, 1));
+  for (size_t i = 0; i < count; i++) MZ_TRY_CLEANUP(tape->lane.backend->prepare(tape, &tape->nodes[i]));
+  if (tape->scratch_bytes > 0) MZ_TRY_CLEANUP(mz_lane_alloc(&tape->lane, &tape->scratch, tape->scratch_bytes));
   tape->planned = true;
 cleanup:
   free(marks);

@@ -1,21 +1,16 @@
 /* A tape from the inside, for the backends and the tape's own files. */
 #pragma once
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "networks/tape/tape.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { MZ_TAPE_INDICES_MAX = 32, MZ_TAPE_NODES_MAX = 4096 };
 
-/* Where a tape runs, for backends that have several such places. */
-typedef struct mz_lane {
-  void *own; /* the backend's */
-} mz_lane;
-
 struct mz_tape {
-  const mz_backend *backend;
   mz_lane lane;
   const mz_params *params;
+  int64_t *layout; /* [params->count]: where each parameter begins in what forward and backward read (mz_backend_layout) */
   int rows;
   bool with_backward, planned;
   double share;      /* of an update's rows */
@@ -29,16 +24,29 @@ struct mz_tape {
 
   int *uses;     /* what the nodes' `uses` point into */
   bool *unused;  /* [params->count]: no node of backward reads it; its gradient is 0 */
-  void *block;   /* activations, gradients, indices */
+  void *block;   /* of the lane's memory: activations, gradients, indices */
   size_t bytes;  /* of block */
-  void *scratch; /* what any node may use while it runs */
+  void *scratch; /* likewise: what any node may use while it runs */
   size_t scratch_bytes;
+
+  void *passes; /* the backend's, of whole passes */
 
   /* The running pass: */
   const void *weights, *transposed;
   void *gradients;
   int live_rows;
 };
+
+/* A value and an index list from the inside. */
+static inline mz_tape_value *mz_tape_at(mz_tape *tape, mz_value value) {
+  MZ_ASSERT(tape->planned && value >= 0 && value < tape->node_count);
+  return &tape->values[value];
+}
+
+static inline int32_t *mz_tape_index_at(mz_tape *tape, int list) {
+  MZ_ASSERT(tape->planned && list >= 0 && list < tape->index_count);
+  return tape->indices[list];
+}
 
 /* Returns the entries of row r of an index list, one for each position. */
 static inline const int32_t *mz_tape_list_at(const mz_tape *tape, int list, int r) {

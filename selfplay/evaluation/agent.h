@@ -6,10 +6,10 @@ typedef struct mz_agent {
   const mz_env *env;
   const mz_search_settings *search;
   const mz_model *model;
-  const mz_backend *backend;
+  const mz_lane *where; /* its planners open lanes there */
   double discount;
-  const float *weights; /* as inference reads them (networks/infer.h) */
-  int simulations;      /* a move; 0: the search settings' */
+  const mz_prepared *weights;
+  int simulations; /* a move; 0: the search settings' */
 } mz_agent;
 
 /* The simulations a move that it plays with. */

@@ -33,18 +33,18 @@ static void carve(mz_actor *actor, const mz_env *env, int slots, mz_carver *carv
   mz_carve(carver, &actor->share, (size_t)env->spec.actions, sizeof *actor->share);
 }
 
-mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_backend *backend,
+mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_lane *where,
                          int slots, double *bytes) {
   mz_actor actor;
   mz_carver carver = {0};
   carve(&actor, env, slots, &carver);
-  MZ_TRY(mz_planner_bytes(&env->spec, search, model, backend, slots, bytes));
+  MZ_TRY(mz_planner_bytes(&env->spec, search, model, where, slots, bytes));
   *bytes += (double)sizeof actor + (double)carver.bytes;
   return MZ_OK;
 }
 
 mz_status mz_actor_create(mz_actor **out, const mz_env *env, const mz_search_settings *search, const mz_model *model,
-                          const mz_backend *backend, double discount, int slots) {
+                          const mz_lane *where, double discount, int slots) {
   mz_actor *actor;
   MZ_TRY(mz_alloc(&actor, 1, sizeof *actor));
   actor->gumbel = search->algorithm == MZ_GUMBEL;
@@ -52,7 +52,7 @@ mz_status mz_actor_create(mz_actor **out, const mz_env *env, const mz_search_set
   carve(actor, env, slots, &carver);
   mz_status status;
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &actor->block));
-  MZ_TRY_CLEANUP(mz_planner_init(&actor->planner, env, search, model, backend, discount, slots));
+  MZ_TRY_CLEANUP(mz_planner_init(&actor->planner, env, search, model, where, discount, slots));
   for (int i = 0; i < slots; i++) actor->generators[i] = mz_generator_from_rng(&actor->chance[i]);
   *out = actor;
   return MZ_OK;
@@ -156,7 +156,7 @@ static int simulations_of(const mz_games *games, const mz_actor *actor, uint64_t
 }
 
 /* Searches the group's positions and chooses a move for each. */
-static mz_status plan(mz_games *games, mz_actor *actor, int first, int count, const float *weights, double temperature) {
+static mz_status plan(mz_games *games, mz_actor *actor, int first, int count, const mz_prepared *weights, double temperature) {
   mz_planner *planner = &actor->planner;
   mz_planner_observe(planner, 0, count, mz_games_state(games, first));
   for (int i = 0; i < count; i++) {
@@ -222,7 +222,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
   return MZ_OK;
 }
 
-mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int count, int moves, const float *weights,
+mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int count, int moves, const mz_prepared *weights,
                            uint64_t version, double progress, mz_selfplay_result *result) {
   MZ_ASSERT(first >= 0 && count >= 0 && first + count <= games->count && count <= actor->planner.slots);
   const double temperature = temperature_at(&games->settings, progress);

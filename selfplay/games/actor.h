@@ -8,10 +8,10 @@
 /* One worker's scratch memory; made for the largest group. Not state. discount: γ, whatever the number of players. */
 typedef struct mz_actor mz_actor;
 mz_status mz_actor_create(mz_actor **out, const mz_env *env, const mz_search_settings *search, const mz_model *model,
-                          const mz_backend *backend, double discount, int slots);
+                          const mz_lane *where, double discount, int slots);
 void mz_actor_free(mz_actor *actor);
 /* Bytes that create takes. */
-mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_backend *backend,
+mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_lane *where,
                          int slots, double *bytes);
 
 /* The result of moves; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the results of
@@ -32,5 +32,5 @@ void mz_selfplay_result_deinit(mz_selfplay_result *result); /* releases what is 
  * puct draws a move from visits^(1/temperature), below 0.001 the most visited; gumbel takes the search's own pick, whose noise
  * already explores as the policy would, at any temperature.
  * On failure (out of memory, or a network that has diverged) the games are only good for freeing. */
-mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int count, int moves, const float *weights,
+mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int count, int moves, const mz_prepared *weights,
                            uint64_t version, double progress, mz_selfplay_result *result);

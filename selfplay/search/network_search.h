@@ -3,20 +3,21 @@
 #include "selfplay/search/search.h"
 
 typedef struct mz_network_search {
+  mz_lane lane;
   mz_search *search;
   mz_infer *infer;
   mz_infer_model adapter;
   mz_search_model model; /* its context is `adapter`: the struct stays where it was initialized */
 } mz_network_search;
 
-/* Up to `slots` roots at a time; discount: γ, whatever the number of players. Deinit is safe on a zeroed struct and after a failed
+/* Up to `slots` roots at a time, on a lane of its own there; discount: γ, whatever the number of players. Deinit is safe on a zeroed struct and after a failed
  * init. */
 mz_status mz_network_search_init(mz_network_search *s, const mz_spec *spec, const mz_search_settings *settings,
-                                 const mz_model *model, const mz_backend *backend, double discount, int slots);
+                                 const mz_model *model, const mz_lane *where, double discount, int slots);
 void mz_network_search_deinit(mz_network_search *s);
 /* Bytes that init takes. */
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
-                                  const mz_backend *backend, int slots, double *bytes);
+                                  const mz_lane *where, int slots, double *bytes);
 /* Searches n ≤ slots roots. simulations 0: the settings' number, which is the most that there is room for. */
-void mz_network_search_run(mz_network_search *s, const float *weights, int n, const mz_root *roots, int simulations,
-                           mz_root_result *results);
+mz_status mz_network_search_run(mz_network_search *s, const mz_prepared *weights, int n, const mz_root *roots, int simulations,
+                                mz_root_result *results);

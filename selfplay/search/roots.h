@@ -4,7 +4,7 @@
 #include "base/maths/rng_inline.h"
 #include "selfplay/search/simulation.h"
 
-/* The roots of a tile beside their nodes, by slot. */
+/* The roots of all slots, apart from their nodes. The arrays lie where the search runs, in the memory of the CPU or of the GPU. */
 typedef struct mz_roots {
   float *logits;        /* [slots][actions]: −INFINITY where illegal */
   float *gumbel_logits; /* gumbel: [slots][actions]: g + logits − max, −INFINITY where illegal */
@@ -13,8 +13,8 @@ typedef struct mz_roots {
   int considered_max;
   int32_t *schedules; /* gumbel: [considered_max + 1][schedule_simulations]: mz_halving_schedule */
   int schedule_simulations;
-  float dirichlet_alpha, dirichlet_fraction; /* puct */
-  float gumbel_scale;
+  float dirichlet_alpha, dirichlet_fraction; /* puct: search.dirichlet_alpha, search.dirichlet_fraction */
+  float gumbel_scale;                        /* gumbel: search.gumbel_scale */
 } mz_roots;
 
 /* Chooses the action that the next simulation takes at the root. */

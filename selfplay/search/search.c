@@ -18,6 +18,10 @@ int mz_search_tile(const mz_search_settings *settings, int actions, int latent_s
   return slots < most ? slots : most;
 }
 
+int mz_search_latents(const mz_search_settings *settings, int actions, int latent_stride, int slots) {
+  return mz_search_tile(settings, actions, latent_stride, slots) * ((int)settings->simulations + 1);
+}
+
 /* Sets what is known before there is memory. */
 static void carve(mz_search *s, const mz_search_settings *settings, int actions, int latent_stride, int slots,
                   mz_carver *carver) {
@@ -34,7 +38,6 @@ static void carve(mz_search *s, const mz_search_settings *settings, int actions,
   const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)actions;
   const bool gumbel = settings->algorithm == MZ_GUMBEL;
   mz_carve(carver, &s->tree.records, nodes, s->tree.node_bytes);
-  mz_carve(carver, &s->latents, nodes * (size_t)latent_stride, sizeof(float));
   mz_carve(carver, &s->roots.schedules, gumbel ? ((size_t)s->roots.considered_max + 1) * (size_t)settings->simulations : 0,
            sizeof(int32_t));
   mz_carve(carver, &s->roots.logits, n * a, sizeof(float));
@@ -94,7 +97,7 @@ static void plan_halving(mz_search *s, int simulations) {
 }
 
 /* Initial inference of n roots, one call for each stretch of observations that lie one behind the other. */
-static void evaluate_roots(mz_search *s, const mz_search_model *model, int n, const mz_root *roots) {
+static mz_status evaluate_roots(mz_search *s, const mz_search_model *model, int n, const mz_root *roots) {
   for (int slot = 0; slot < n; slot++) s->out[slot] = slot * s->tree.nodes;
   for (int first = 0, end; first < n; first = end) {
     const char *start = roots[first].observation;
@@ -102,15 +105,16 @@ static void evaluate_roots(mz_search *s, const mz_search_model *model, int n, co
     while (end < n &&
            (model->obs_bytes == 0 || (const char *)roots[end].observation == start + (size_t)(end - first) * model->obs_bytes))
       end++;
-    model->initial(model->context, end - first, start, s->latents, s->out + first,
-                   s->policy + (size_t)first * (size_t)s->tree.actions, s->value + first);
+    MZ_TRY(model->initial(model->context, end - first, start, s->out + first, s->policy + (size_t)first * (size_t)s->tree.actions,
+                          s->value + first));
   }
+  return MZ_OK;
 }
 
-static void search_tile(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
-                        mz_root_result *results) {
+static mz_status search_tile(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
+                             mz_root_result *results) {
   uint64_t started = s->counting ? mz_clock_ns() : 0;
-  evaluate_roots(s, model, n, roots);
+  MZ_TRY(evaluate_roots(s, model, n, roots));
   if (s->counting) s->cost.model_ns += mz_clock_ns() - started;
   s->rows = 0;
   for (int slot = 0; slot < n; slot++) {
@@ -119,16 +123,19 @@ static void search_tile(mz_search *s, const mz_search_model *model, int n, const
   }
   for (int simulation = 1; simulation <= simulations; simulation++) {
     started = s->counting ? mz_clock_ns() : 0;
-    if (s->rows) model->recurrent(model->context, s->rows, s->latents, s->in, s->action, s->out, s->policy, s->value, s->reward);
+    if (s->rows) {
+      MZ_TRY(model->recurrent(model->context, s->rows, s->in, s->action, s->out, s->policy, s->value, s->reward));
+    }
     if (s->counting) s->cost.model_ns += mz_clock_ns() - started;
     mz_search_finish(s, n, simulation, simulation == simulations);
   }
   if (s->counting) s->cost.simulations += (uint64_t)n * (uint64_t)simulations;
   for (int slot = 0; slot < n; slot++) mz_search_result(s, slot, &results[slot]);
+  return MZ_OK;
 }
 
-void mz_search_run(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
-                   mz_root_result *results) {
+mz_status mz_search_run(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
+                        mz_root_result *results) {
   MZ_ASSERT(model->actions == s->tree.actions && model->latent_stride == s->latent_stride);
   MZ_ASSERT(simulations >= 0 && simulations <= s->settings.simulations);
   if (simulations == 0) simulations = (int)s->settings.simulations;
@@ -136,8 +143,9 @@ void mz_search_run(mz_search *s, const mz_search_model *model, int n, const mz_r
   plan_halving(s, simulations);
   for (int done = 0; done < n;) { /* tiles of nearly equal size */
     const int tiles = (n - done + s->slots - 1) / s->slots, size = (n - done + tiles - 1) / tiles;
-    search_tile(s, model, size, roots + done, simulations, results + done);
+    MZ_TRY(search_tile(s, model, size, roots + done, simulations, results + done));
     done += size;
   }
   if (s->counting) s->cost.total_ns += mz_clock_ns() - started;
+  return MZ_OK;
 }

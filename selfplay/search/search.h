@@ -55,13 +55,16 @@ typedef struct mz_search mz_search;
 mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, int actions, int latent_stride, double discount,
                            bool alternating, int slots);
 void mz_search_free(mz_search *search);
-/* Bytes of trees and latents per slot of a tile; the slots of a tile, at most `slots`; and bytes that create takes. */
+/* Bytes of trees and latents per slot of a tile; the slots of a tile, at most `slots`; the latents that a search names; and bytes that
+ * create takes. */
 size_t mz_search_slot_bytes(const mz_search_settings *settings, int actions, int latent_stride);
 int mz_search_tile(const mz_search_settings *settings, int actions, int latent_stride, int slots);
+int mz_search_latents(const mz_search_settings *settings, int actions, int latent_stride, int slots);
 double mz_search_bytes(const mz_search_settings *settings, int actions, int latent_stride, int slots);
-/* Any n. simulations: at most the settings' number, for which the trees are made; 0: that number. */
-void mz_search_run(mz_search *search, const mz_search_model *model, int n, const mz_root *roots, int simulations,
-                   mz_root_result *results);
+/* Any n. simulations: at most the settings' number, for which the trees are made; 0: that number. Fails as the model does; results
+ * mean nothing then. */
+mz_status mz_search_run(mz_search *search, const mz_search_model *model, int n, const mz_root *roots, int simulations,
+                        mz_root_result *results);
 /* The trees of the last tile, slot by root, for tests and `watch`. */
 const mz_tree *mz_search_tree(const mz_search *search);
 /* Time inside the model and edges walked since creation, for `bench` (only counted when `on`). */

@@ -1,22 +1,21 @@
 #include "selfplay/search/search_model.h"
 
-static void initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
-                    float *value) {
+static mz_status initial(void *context, int n, const void *observations, const int32_t *out, float *policy, float *value) {
   const mz_infer_model *model = context;
-  mz_infer_initial(model->infer, n, observations, model->kind, pool, out, policy, value);
+  return mz_infer_initial(model->infer, n, observations, model->kind, out, policy, value);
 }
 
-static void recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
-                      float *policy, float *value, float *reward) {
+static mz_status recurrent(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
+                           float *value, float *reward) {
   const mz_infer_model *model = context;
-  mz_infer_recurrent(model->infer, n, pool, in, action, out, policy, value, reward);
+  return mz_infer_recurrent(model->infer, n, in, action, out, policy, value, reward);
 }
 
 mz_search_model mz_search_model_of_infer(mz_infer_model *adapter, const mz_model *model) {
   return (mz_search_model){
       .context = adapter,
       .actions = model->actions,
-      .latent_stride = mz_infer_latent_stride(adapter->infer),
+      .latent_stride = mz_infer_latent_stride(model),
       .obs_bytes = (size_t)model->obs_size * (adapter->kind == MZ_OBS_U8 ? 1 : sizeof(float)),
       .initial = initial,
       .recurrent = recurrent,

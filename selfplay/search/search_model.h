@@ -1,5 +1,5 @@
-/* The model that a search asks. A network answers it (mz_search_model_of_infer); tests answer it from tables. Latents live in
- * a pool that the search owns and addresses by index; a model that needs no floats may use the indices as keys. */
+/* The model that a search asks. A network answers it (mz_search_model_of_infer); tests answer it from tables. Latents are the model's:
+ * the search names them by index, 0 … mz_search_latents − 1. */
 #pragma once
 #include "networks/infer.h"
 #include <stddef.h>
@@ -8,18 +8,18 @@
 typedef struct mz_search_model {
   void *context;
   int actions;
-  int latent_stride; /* floats per latent in the pool; at least 1 */
+  int latent_stride; /* floats that a latent takes, which tiles are cut by; at least 1 */
   size_t obs_bytes;  /* of one observation; 0 when the model reads none */
-  /* n observations, one behind the other → latents at pool index out[i], policy logits [n][actions], values [n]. Roots whose
+  /* n observations, one behind the other → latents out[i], policy logits [n][actions], values [n]. Roots whose
    * observations lie one behind the other in memory are evaluated in one call. */
-  void (*initial)(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy, float *value);
+  mz_status (*initial)(void *context, int n, const void *observations, const int32_t *out, float *policy, float *value);
   /* Latent in[i] by action[i] → latent out[i], its policy logits and value, and the reward on the way. */
-  void (*recurrent)(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
-                    float *policy, float *value, float *reward);
+  mz_status (*recurrent)(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
+                         float *value, float *reward);
 } mz_search_model;
 
 typedef struct mz_infer_model {
-  mz_infer *infer;
+  mz_infer *infer; /* with room for as many latents as the search names */
   mz_obs_kind kind;
 } mz_infer_model; /* the context of the adapter */
 mz_search_model mz_search_model_of_infer(mz_infer_model *adapter, const mz_model *model);

@@ -15,7 +15,6 @@ struct mz_search {
   mz_scorer scorer;
   int slots; /* of a tile */
   mz_tree tree;
-  float *latents; /* [slots][nodes][latent_stride] */
   int latent_stride;
   mz_roots roots;
   float *score; /* [actions], scratch */

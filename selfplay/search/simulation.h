@@ -1,5 +1,10 @@
 /* One simulation of one slot: select → (the model's answers) → expand → back up. Shared with GPUs (base/shared.h): a CPU runs slot
- * by slot and gives batch rows to the slots that need one, a GPU runs a thread for each slot, whose row is the slot's number.
+ * by slot and gives batch rows to the slots that need one, a GPU runs a thread for each slot, whose row is the slot's number. A
+ * function touches its own slot alone, so slots may run at the same time.
+ *
+ * A search begins with mz_roots_init and the selection of simulation 1. After each simulation's answers come mz_simulation_expand
+ * (where the selection has a parent), mz_simulation_back_up and, unless it was the last, mz_roots_choose and the next selection. It
+ * ends with mz_roots_result.
  *
  * Selection and back-up are always inlined: where a slot's number of actions is a constant, their loops unroll. Expansion is faster
  * where the compiler may keep it apart. */

@@ -4,7 +4,7 @@
 #include "base/file/file.h"
 #include "base/json/json.h"
 #include "base/maths/rng.h"
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void subject_open(subject *s, mz_graph_form form) {
   mz_graph_network_params(&s->params, form);
   ok(mz_alloc(&s->values, (size_t)s->params.size, sizeof *s->values));
   ok(mz_alloc(&s->gradient, (size_t)s->params.size, sizeof *s->gradient));
-  ok(mz_alloc(&s->transposed, (size_t)s->params.packed, sizeof *s->transposed));
+  ok(mz_alloc(&s->transposed, (size_t)mz_backend_layout(&mz_backend_cpu, &s->params, NULL), sizeof *s->transposed));
   fill_values(s);
   set_all(s->scaling.node_scale[0], sizeof s->scaling.node_scale / sizeof(float), 1);
   set_all(s->scaling.edge_scale[0], sizeof s->scaling.edge_scale / sizeof(float), 1);
@@ -137,10 +137,11 @@ static double run_all(subject *s) {
   mz_graph_tape tape;
   open_tape(s, GRAPHS, true, &tape);
   for (int g = 0; g < GRAPHS; g++) mz_graph_tape_put(&tape, g, &s->graphs[g], s->targets[g]);
-  mz_tape_forward(tape.tape, s->values, GRAPHS);
-  if (mz_backend_cpu.pack_backward) ok(mz_pack_all(mz_backend_cpu.pack_backward, &s->params, s->values, false, s->transposed));
-  mz_tape_backward(tape.tape, s->values, s->transposed, s->gradient, GRAPHS);
-  const double loss = mz_tape_loss(tape.tape);
+  ok(mz_tape_forward(tape.tape, s->values, GRAPHS));
+  ok(mz_lane_pack(&mz_lane_cpu, mz_backend_cpu.pack_backward, &s->params, s->values, false, s->transposed));
+  ok(mz_tape_backward(tape.tape, s->values, s->transposed, s->gradient, GRAPHS));
+  double loss;
+  ok(mz_tape_loss(tape.tape, &loss));
   mz_graph_tape_deinit(&tape);
   return loss;
 }

@@ -78,14 +78,15 @@ static unrolled *open_unrolled(double consistency) {
   check(mz_model_init(&u->n.model, &network, &spec));
   u->n.params = u->n.model.params;
   u->n.backend = &mz_backend_cpu;
+  u->n.lane = mz_lane_cpu;
   check(mz_alloc(&u->n.values, (size_t)u->n.params.size, sizeof(float)));
   mz_params_init(&u->n.params, 3, (float *)u->n.values);
-  check(mz_tape_create(&u->n.tape, &mz_backend_cpu, &u->n.params, PLANNED, true));
+  check(mz_tape_create(&u->n.tape, &mz_lane_cpu, &u->n.params, PLANNED, true));
   const mz_loss_settings settings = {UNROLL, 0.25, 1.5, 1.0, consistency};
   mz_loss_build(&u->loss, &u->n.model, &settings, u->n.tape);
   check(mz_tape_plan(u->n.tape));
   set_inputs(&u->n, &u->loss);
-  mz_tape_forward(u->n.tape, u->n.values, ROWS);
+  check(mz_tape_forward(u->n.tape, u->n.values, ROWS));
   return u;
 }
 
@@ -127,8 +128,8 @@ static void sums_of_losses(void **) {
     rows.download(&device.lane);
     columns.download(&device.lane);
     sums.download(&device.lane);
-    assert_true(mz_cuda_loss_total(&device.tape, sums.host.data()) == mz_tape_loss(u->n.tape));
-    assert_true(mz_tape_loss(u->n.tape) > 0.0);
+    assert_true(mz_cuda_loss_total(&device.tape, sums.host.data()) == tape_loss(u->n.tape));
+    assert_true(tape_loss(u->n.tape) > 0.0);
     for (int r = 0; r < ROWS; r++) {
       assert_true(rows.host[(size_t)r] == row_loss(u, r));
       for (int k = 0; k <= UNROLL; k++) {

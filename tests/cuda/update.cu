@@ -9,9 +9,10 @@ extern "C" {
 }
 #include "networks/cuda/update.cuh"
 #include "tests/cuda/support/mirrored.cuh"
+#include "twin.h"
 
-/* Parameters that begin and end inside of chunks, with and without decay; statistics behind them, in a chunk of their own and in a shared
- * one. */
+/* Parameters that begin and end inside of chunks, with and without decay; statistics behind them, in a chunk of their own and in
+ * a shared one. */
 static mz_params example(void) {
   mz_params params = {};
   mz_params_add(&params, "a", 37, 50, true, MZ_INIT_HE, 37);
@@ -134,12 +135,31 @@ static void steps_of(mz_optimizer_kind kind) {
 static void steps_of_adam(void **) { steps_of(MZ_ADAM); }
 static void steps_of_sgd(void **) { steps_of(MZ_SGD); }
 
+/* Whatever fails, nothing stays behind: the twin lists what is left at exit. */
+static void preparing_may_fail(void **) {
+  mz_cuda_lane lane = device_lane_open();
+  const mz_params params = example();
+  bool through = false;
+  for (long n = 1; !through; n++) {
+    mz_cuda_update update = {};
+    twin_fail_after(n);
+    const mz_status status = mz_cuda_update_init(&update, &lane, MZ_ADAM, &params);
+    through = twin_fail_pending() != 0;
+    twin_fail_after(0);
+    assert_int_equal(status, through ? MZ_OK : MZ_E_DEVICE);
+    if (through) mz_cuda_update_deinit(&update);
+    assert_true(through ? n == 3 : update.rules == nullptr); /* memory and a copy */
+  }
+  device_lane_close(&lane);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shards_are_summed_over_the_tree),
       cmocka_unit_test(squares_by_chunk),
       cmocka_unit_test(steps_of_adam),
       cmocka_unit_test(steps_of_sgd),
+      cmocka_unit_test(preparing_may_fail),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -102,6 +102,8 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *out) {
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return destroy(object<context>(handle, CONTEXT)); }
 
+size_t cublasLtGetVersion(void) { return 130000; }
+
 const char *cublasLtGetStatusString(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_SUCCESS: return "success";

@@ -10,7 +10,7 @@
  * or destroyed everything exits likewise, after a list of what is left.
  *
  * Environment: MUZERO_TWIN_SEED (default 1), MUZERO_TWIN_DEVICES (default 1), MUZERO_TWIN_MEMORY (bytes of each device, default
- * 8 GiB), MUZERO_TWIN_FAIL (as twin_fail_after).
+ * 8 GiB), MUZERO_TWIN_FAIL (as twin_fail_after), MUZERO_TWIN_RACES (1: as twin_races_watch).
  * Thread safety: every function may be called from any thread. One lock serialises all of them, running work included. While one
  * thread runs work, device memory is readable by all. */
 #pragma once
@@ -53,6 +53,10 @@ void twin_violations_clear(void);
 /* Returns why the last violation was one, or the last call failed, on any thread; "" when there was none. Valid until this
  * thread's next call of it. */
 const char *twin_message(void);
+
+/* Reports accesses of two streams to the same page of device memory that no event orders as violations, for streams that are
+ * created afterwards; 0 ends it. Slow. Does nothing where the machine is no x86-64. */
+void twin_races_watch(int on);
 
 /* Ends the devices' sticky errors and drops work that waits, as a new process would. Allocations and streams stay. */
 void twin_reset(void);

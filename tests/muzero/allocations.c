@@ -1,5 +1,5 @@
 /* What runs again and again, a search, a batch and an update, asks for no memory once it has run: shown by refusing it all. */
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "selfplay/planner.h"
 #include "testing.h"
 
@@ -17,9 +17,8 @@ static void play_some(loop *l) {
   const mz_env *env = l->state.env;
   mz_actor *actor;
   mz_selfplay_result result = {0};
-  expect_ok(
-      mz_actor_create(&actor, env, &l->settings.search, &l->state.model, &mz_backend_cpu, l->settings.replay.discount, SLOTS));
-  expect_ok(mz_games_advance(l->state.games, actor, 0, SLOTS, 60, l->state.published->weights, 0, 0, &result));
+  expect_ok(mz_actor_create(&actor, env, &l->settings.search, &l->state.model, &mz_lane_cpu, l->settings.replay.discount, SLOTS));
+  expect_ok(mz_games_advance(l->state.games, actor, 0, SLOTS, 60, l->state.published, 0, 0, &result));
   for (int i = 0; i < result.segment_count; i++) {
     mz_segment *segment = result.segments[i];
     result.segments[i] = NULL;
@@ -34,7 +33,7 @@ static void open_loop(loop *l, const char *env, const char *const *sets, int cou
   l->settings = settings_with(sets, count);
   expect_ok(mz_state_init(&l->state, env_named(env), &l->settings, 1, 1));
   play_some(l);
-  expect_ok(mz_planner_init(&l->planner, l->state.env, &l->settings.search, &l->state.model, &mz_backend_cpu,
+  expect_ok(mz_planner_init(&l->planner, l->state.env, &l->settings.search, &l->state.model, &mz_lane_cpu,
                             l->settings.replay.discount, SLOTS));
   uint64_t states[SLOTS][64];
   assert_true(l->state.env->state_size <= sizeof states[0]);
@@ -58,7 +57,7 @@ static mz_status run_once(loop *l, uint32_t update) {
   const mz_batch_source source = {
       .buffer = l->state.buffer, .settings = &l->settings.replay, .spec = &l->state.env->spec, .seed = 1};
   mz_learning_stats stats = {0};
-  MZ_TRY(mz_planner_search(&l->planner, SLOTS, l->state.published->weights, 0));
+  MZ_TRY(mz_planner_search(&l->planner, SLOTS, l->state.published, 0));
   MZ_TRY(mz_batch_build(&l->batch, &source, update));
   return mz_learner_update(l->state.learner, &l->batch, l->errors, &stats);
 }

@@ -75,9 +75,9 @@ static void copy_weights(const char *run, float *out, size_t *count) {
   mz_loaded *loaded;
   expect_ok(mz_loaded_open(&loaded, run));
   const mz_agent agent = mz_loaded_agent(loaded);
-  *count = (size_t)agent.model->params.packed;
+  *count = (size_t)agent.model->params.size;
   assert_true(*count <= 4096);
-  memcpy(out, agent.weights, *count * sizeof *out);
+  memcpy(out, mz_prepared_values(agent.weights), *count * sizeof *out);
   mz_loaded_close(loaded);
 }
 

@@ -1,5 +1,5 @@
 /* The gradient noise scale: its formula, and the learner's squares against gradients of the shards alone. */
-#include "networks/tape/backend.h"
+#include "networks/lane.h"
 #include "testing.h"
 #include <math.h>
 
@@ -57,7 +57,7 @@ static mz_learning_stats update(const subject *s, const mz_batch *batch, int sha
   mz_learner *learner;
   const mz_learner_settings settings = {
       .loss = s->settings.loss, .optimizer = s->settings.optimizer, .batch_size = batch->rows, .shards = shards};
-  expect_ok(mz_learner_create(&learner, &s->model, &mz_backend_cpu, &settings, s->pool));
+  expect_ok(mz_learner_create(&learner, &s->model, &mz_lane_cpu, &settings, s->pool));
   mz_params_init(&s->model.params, 1, mz_learner_weights(learner));
   expect_ok(mz_learner_weights_changed(learner));
   float errors[ROWS];

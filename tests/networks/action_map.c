@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "networks/cpu/conv.h"
 #include "tests/networks/board_cases.h"
 
 static const mz_board boards[] = {{2, 2}, {3, 3}, {6, 7}, {9, 9}, {1, 4}};
@@ -98,22 +99,25 @@ static void compare_with_convolution(const mz_backend *backend, mz_board board, 
            CHANNELS * sizeof *values);
   }
   mz_tape *tape = NULL;
-  check(mz_tape_create(&tape, backend, &params, 1, false));
+  check(mz_tape_create(&tape, &(mz_lane){.backend = backend}, &params, 1, false));
   const int index = mz_tape_index_input(tape);
   const mz_value plane = mz_tape_input(tape, cells);
   const mz_value stamped = mz_tape_action_map(tape, &actions, table, index);
   const mz_value convolved = mz_tape_conv(tape, mz_tape_planes(tape, plane, cells), weight, -1, -1, MZ_LINEAR_ONLY);
   check(mz_tape_plan(tape));
   for (int64_t i = 0; i < params.size; i++) wide[i] = values[i];
-  if (backend->pack_forward != NULL) check(mz_pack_all(backend->pack_forward, &params, values, false, packed));
+  if (backend->pack_forward != NULL) {
+    const mz_lane lane = {.backend = backend};
+    check(mz_lane_pack(&lane, backend->pack_forward, &params, values, false, packed));
+  }
   for (int action = 0; action < (kind == MZ_ACTIONS_COLUMNS ? board.width : cells); action++) {
     float marks[CELLS_MAX];
     for (int p = 0; p < cells; p++) marks[p] = is_marked(&actions, action, p / board.width, p % board.width);
-    mz_tape_write(tape, plane, marks, 1);
-    mz_tape_index_at(tape, index)[0] = action;
-    mz_tape_forward(tape, backend->pack_forward != NULL ? (void *)packed : (void *)wide, 1);
-    mz_tape_read(tape, stamped, map, 1);
-    mz_tape_read(tape, convolved, conv, 1);
+    check(mz_tape_put(tape, plane, 0, marks, 1));
+    check(mz_tape_put_list(tape, index, 0, &action, 1));
+    check(mz_tape_forward(tape, backend->pack_forward != NULL ? (void *)packed : (void *)wide, 1));
+    check(mz_tape_get(tape, stamped, 0, map, 1));
+    check(mz_tape_get(tape, convolved, 0, conv, 1));
     for (int i = 0; i < cells * CHANNELS; i++) assert_true(fabsf(map[i] - conv[i]) <= 1e-5f);
   }
   mz_tape_free(tape);

@@ -62,7 +62,7 @@ static void buffers_begin_on_cache_lines(void **state) {
   board_params(&params, size);
   for (int rows = 1; rows <= 9; rows++) {
     mz_tape *tape = NULL;
-    check(mz_tape_create(&tape, &mz_backend_cpu, &params, rows, false));
+    check(mz_tape_create(&tape, &mz_lane_cpu, &params, rows, false));
     const mz_value obs = mz_tape_input(tape, positions_of(size) * OBS_PLANES);
     const mz_value planes = mz_tape_to_bf16(tape, mz_tape_planes(tape, obs, positions_of(size)));
     const mz_value x = mz_tape_conv(tape, planes, STEM, STEM + 1, -1, MZ_LINEAR_ONLY);

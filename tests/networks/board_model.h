@@ -99,14 +99,16 @@ static inline int action_of(int i) { return (i * 5 + 3) % model.actions; }
 /* What `backend` answers to N requests, `at_once` of them together, on passes of rows_max. */
 static inline answers ask(const mz_backend *backend, int rows_max, int at_once) {
   answers a = answers_alloc();
-  float *prepared = NULL, *pool = NULL;
+  float *pool = NULL;
   uint8_t *bytes = observations();
+  mz_lane lane;
   mz_infer *infer = NULL;
-  check(mz_infer_create(&infer, &model, backend, rows_max));
-  check(mz_alloc(&prepared, (size_t)model.params.packed, sizeof *prepared));
-  check(mz_infer_prepare(&model, backend, weights, prepared));
-  mz_infer_set_weights(infer, prepared);
-  const int stride = mz_infer_latent_stride(infer);
+  mz_prepared *prepared = NULL;
+  check(mz_lane_open(&lane, &(mz_lane){.backend = backend}));
+  check(mz_infer_create(&infer, &model, &lane, rows_max, 2 * N));
+  check(mz_prepared_create(&prepared, &model, &lane, weights));
+  check(mz_infer_set_weights(infer, prepared));
+  const int stride = mz_infer_latent_stride(&model);
   check(mz_alloc(&pool, (size_t)(2 * N * stride), sizeof *pool));
   int32_t first[N], second[N], action[N];
   for (int i = 0; i < N; i++) {
@@ -116,21 +118,23 @@ static inline answers ask(const mz_backend *backend, int rows_max, int at_once) 
   }
   for (int at = 0; at < N; at += at_once) {
     const int n = N - at < at_once ? N - at : at_once;
-    mz_infer_initial(infer, n, bytes + at * model.obs_size, MZ_OBS_U8, pool, first + at, a.policy[0] + at * model.actions,
-                     a.value[0] + at);
+    check(mz_infer_initial(infer, n, bytes + at * model.obs_size, MZ_OBS_U8, first + at, a.policy[0] + at * model.actions,
+                           a.value[0] + at));
   }
   for (int at = 0; at < N; at += at_once) {
     const int n = N - at < at_once ? N - at : at_once;
-    mz_infer_recurrent(infer, n, pool, first + at, action + at, second + at, a.policy[1] + at * model.actions, a.value[1] + at,
-                       a.reward + at);
+    check(mz_infer_recurrent(infer, n, first + at, action + at, second + at, a.policy[1] + at * model.actions, a.value[1] + at,
+                             a.reward + at));
   }
+  check(mz_infer_read_latents(infer, 0, 2 * N, pool));
   for (int i = 0; i < N; i++) {
     const size_t bytes_of_latent = (size_t)model.latent * sizeof *pool;
     memcpy(a.latent[0] + i * model.latent, pool + first[i] * stride, bytes_of_latent);
     memcpy(a.latent[1] + i * model.latent, pool + second[i] * stride, bytes_of_latent);
   }
   mz_infer_free(infer);
-  free(prepared);
+  mz_prepared_release(prepared);
+  mz_lane_close(&lane);
   free(pool);
   free(bytes);
   return a;

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "networks/cpu/conv.h"
 #include "networks/cpu/kernels.h"
-#include "networks/cpu/onednn_conv.h"
 #include "networks/cpu/winograd.h"
 #include "tests/networks/board_cases.h"
 #include <pthread.h>
@@ -236,7 +236,7 @@ typedef struct sums { /* x, conv(conv(x)) + x, and that again: the residual chai
 
 static sums record_sums(const mz_params *params, net_size size, int rows, bool with_backward) {
   sums s;
-  check(mz_tape_create(&s.tape, &mz_backend_cpu, params, rows, with_backward));
+  check(mz_tape_create(&s.tape, &mz_lane_cpu, params, rows, with_backward));
   s.obs = mz_tape_input(s.tape, positions_of(size) * OBS_PLANES);
   s.x = mz_tape_conv(s.tape, mz_tape_planes(s.tape, s.obs, positions_of(size)), STEM, STEM + 1, -1, MZ_LINEAR_ONLY);
   s.first = mz_tape_conv(s.tape, mz_tape_conv(s.tape, s.x, CONV_A, -1, -1, MZ_RELU), CONV_B, CONV_B + 1, s.x, MZ_RELU);
@@ -248,9 +248,9 @@ static sums record_sums(const mz_params *params, net_size size, int rows, bool w
 static float *packed_weights(const mz_params *params) {
   float *values = NULL, *packed = NULL;
   check(mz_alloc(&values, (size_t)params->size, sizeof *values));
-  check(mz_alloc(&packed, (size_t)params->packed, sizeof *packed));
+  check(mz_alloc(&packed, (size_t)mz_backend_layout(&mz_backend_cpu, params, NULL), sizeof *packed));
   mz_params_init(params, 2, values);
-  check(mz_pack_all(mz_backend_cpu.pack_forward, params, values, false, packed));
+  check(mz_lane_pack(&mz_lane_cpu, mz_backend_cpu.pack_forward, params, values, false, packed));
   free(values);
   return packed;
 }
@@ -273,10 +273,10 @@ static void sums_in_place_have_the_same_bits(void **state) {
     assert_ptr_not_equal(mz_tape_at(apart.tape, apart.second)->data, mz_tape_at(apart.tape, apart.x)->data);
     assert_ptr_equal(mz_tape_at(in_place.tape, in_place.second)->data, mz_tape_at(in_place.tape, in_place.x)->data);
     for (int rows = 1; rows <= ROWS; rows++) {
-      mz_tape_write(apart.tape, apart.obs, obs, rows);
-      mz_tape_write(in_place.tape, in_place.obs, obs, rows);
-      mz_tape_forward(apart.tape, packed, rows);
-      mz_tape_forward(in_place.tape, packed, rows);
+      check(mz_tape_put(apart.tape, apart.obs, 0, obs, rows));
+      check(mz_tape_put(in_place.tape, in_place.obs, 0, obs, rows));
+      check(mz_tape_forward(apart.tape, packed, rows));
+      check(mz_tape_forward(in_place.tape, packed, rows));
       const mz_tape_value *a = mz_tape_at(apart.tape, apart.second), *i = mz_tape_at(in_place.tape, in_place.second);
       assert_memory_equal(a->data, i->data, (size_t)rows * (size_t)a->stride * sizeof(float));
     }

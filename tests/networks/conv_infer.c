@@ -104,20 +104,19 @@ static void halves_are_near(void **state) {
 static void memory_may_run_out(void **state) {
   (void)state;
   open_model((mz_board){3, 3}, 16, mz_isa_has_bf16() ? MZ_PRECISION_BF16 : MZ_PRECISION_F32);
-  float *prepared = NULL;
-  check(mz_alloc(&prepared, (size_t)model.params.packed, sizeof *prepared));
   mz_status status = MZ_E_MEMORY;
   for (long failing = 1; status != MZ_OK; failing++) {
     mz_infer *infer = NULL;
+    mz_prepared *prepared = NULL;
     mz_alloc_fail_after(failing);
-    status = mz_infer_create(&infer, &model, &mz_backend_cpu, 3);
-    if (status == MZ_OK) status = mz_infer_prepare(&model, &mz_backend_cpu, weights, prepared);
+    status = mz_infer_create(&infer, &model, &mz_lane_cpu, 3, 6);
+    if (status == MZ_OK) status = mz_prepared_create(&prepared, &model, &mz_lane_cpu, weights);
     mz_alloc_fail_after(0);
     if (status != MZ_OK) assert_int_equal(status, MZ_E_MEMORY);
     mz_infer_free(infer);
+    mz_prepared_release(prepared);
     assert_true(failing < 1000);
   }
-  free(prepared);
   close_model();
 }
 

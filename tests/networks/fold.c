@@ -27,8 +27,8 @@ static void take_statistics(const net *n) {
 }
 
 static net training_tape(void) {
-  net n = {.backend = &mz_backend_cpu, .params = model.params};
-  check(mz_tape_create(&n.tape, n.backend, &model.params, N, true));
+  net n = {.backend = &mz_backend_cpu, .lane = mz_lane_cpu, .params = model.params};
+  check(mz_tape_create(&n.tape, &(mz_lane){.backend = n.backend}, &model.params, N, true));
   return n;
 }
 
@@ -52,7 +52,7 @@ static void free_tape(net *n) {
 static void expect_repeated(const net *n, mz_value value, const float *expected, int columns, const char *what) {
   float *found = NULL;
   check(mz_alloc(&found, (size_t)(N * columns), sizeof *found));
-  mz_tape_read(n->tape, value, found, N);
+  check(mz_tape_get(n->tape, value, 0, found, N));
   const double off = distance(found, expected, (size_t)(N * columns));
   if (!(off <= 3e-5)) fail_msg("%s: inference with a batch's own statistics is off by %g", what, off); /* a convolution: 4e-6 */
   free(found);
@@ -74,11 +74,11 @@ static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz
   add_losses(&initial, &root);
   train_once(&initial);
   for (int r = 0; r < N; r++) net_set_row(&initial, r, r);
-  mz_tape_write(initial.tape, input, obs, N);
+  check(mz_tape_put(initial.tape, input, 0, obs, N));
   net_run(&initial, N);
   take_statistics(&initial);
   answers a = ask(backend, 16, N);
-  mz_tape_read(initial.tape, root.latent, latent, N);
+  check(mz_tape_get(initial.tape, root.latent, 0, latent, N));
   expect_repeated(&initial, root.latent, a.latent[0], model.latent, "latent");
   expect_repeated(&initial, root.policy, a.policy[0], model.actions, "policy");
   answers_free(&a);
@@ -91,9 +91,10 @@ static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz
   train_once(&recurrent);
   for (int r = 0; r < N; r++) {
     net_set_row(&recurrent, r, r);
-    mz_tape_index_at(recurrent.tape, action)[r] = action_of(r);
+    const int32_t taken = action_of(r);
+    check(mz_tape_put_list(recurrent.tape, action, r, &taken, 1));
   }
-  mz_tape_write(recurrent.tape, from, latent, N);
+  check(mz_tape_put(recurrent.tape, from, 0, latent, N));
   net_run(&recurrent, N);
   take_statistics(&recurrent);
   a = ask(backend, 16, N);

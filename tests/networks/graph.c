@@ -19,13 +19,13 @@ static const mz_backend *const backends[] = {&mz_backend_ref, &mz_backend_cpu};
 /* A tape without parameters. */
 static mz_tape *new_tape(const mz_backend *backend, int rows) {
   mz_tape *tape = NULL;
-  check(mz_tape_create(&tape, backend, NULL, rows, false));
+  check(mz_tape_create(&tape, &(mz_lane){.backend = backend}, NULL, rows, false));
   return tape;
 }
 
 static void expect(mz_tape *tape, mz_value value, const float *expected, int count) {
   float found[256];
-  mz_tape_read(tape, value, found, 1);
+  check(mz_tape_get(tape, value, 0, found, 1));
   for (int i = 0; i < count; i++) assert_true(fabsf(found[i] - expected[i]) <= 1e-6f);
 }
 
@@ -39,8 +39,8 @@ static void gelu_by_hand(void **state) {
     mz_tape *tape = new_tape(backends[b], 1);
     const mz_value in = mz_tape_input(tape, 9), out = mz_tape_gelu(tape, in);
     check(mz_tape_plan(tape));
-    mz_tape_write(tape, in, x, 1);
-    mz_tape_forward(tape, NULL, 1);
+    check(mz_tape_put(tape, in, 0, x, 1));
+    check(mz_tape_forward(tape, NULL, 1));
     expect(tape, out, y, 9);
     mz_tape_free(tape);
   }
@@ -67,11 +67,11 @@ static void attention_by_hand(void **state) {
     const int targets = mz_tape_index_list(tape, 4);
     const mz_value out = mz_tape_edge_attention(tape, of_q, of_k, of_v, 2, targets);
     check(mz_tape_plan(tape));
-    mz_tape_write(tape, of_q, q, 1);
-    mz_tape_write(tape, of_k, k, 1);
-    mz_tape_write(tape, of_v, v, 1);
-    memcpy(mz_tape_index_at(tape, targets), (int32_t[]){0, 1, -1, 0}, 4 * sizeof(int32_t));
-    mz_tape_forward(tape, NULL, 1);
+    check(mz_tape_put(tape, of_q, 0, q, 1));
+    check(mz_tape_put(tape, of_k, 0, k, 1));
+    check(mz_tape_put(tape, of_v, 0, v, 1));
+    check(mz_tape_put_list(tape, targets, 0, (int32_t[]){0, 1, -1, 0}, 1));
+    check(mz_tape_forward(tape, NULL, 1));
     expect(tape, out, y, THREE);
     mz_tape_free(tape);
   }
@@ -91,12 +91,12 @@ static void pool_by_hand(void **state) {
     const int types = mz_tape_index_list(tape, 3);
     const mz_value out = mz_tape_masked_pool(tape, in, types);
     check(mz_tape_plan(tape));
-    mz_tape_write(tape, in, x, 1);
-    memcpy(mz_tape_index_at(tape, types), (int32_t[]){-1, 1, 0}, 3 * sizeof(int32_t));
-    mz_tape_forward(tape, NULL, 1);
+    check(mz_tape_put(tape, in, 0, x, 1));
+    check(mz_tape_put_list(tape, types, 0, (int32_t[]){-1, 1, 0}, 1));
+    check(mz_tape_forward(tape, NULL, 1));
     expect(tape, out, y, 32);
-    memcpy(mz_tape_index_at(tape, types), (int32_t[]){-1, -1, -1}, 3 * sizeof(int32_t));
-    mz_tape_forward(tape, NULL, 1);
+    check(mz_tape_put_list(tape, types, 0, (int32_t[]){-1, -1, -1}, 1));
+    check(mz_tape_forward(tape, NULL, 1));
     expect(tape, out, (const float[32]){0}, 32);
     mz_tape_free(tape);
   }
@@ -243,13 +243,13 @@ static void absent_positions_change_nothing(void **state) {
     put_graph(tight, 0, node_at, edge_at);
     net_run(tight, 1);
     float expected[9], found[9];
-    mz_tape_read(tight->tape, outputs, expected, 1);
+    check(mz_tape_get(tight->tape, outputs, 0, expected, 1));
     for (int i = 0; i < SOME_NODES; i++) node_at[i] += i < 2 ? 1 : SPARE;
     for (int e = 0; e < SOME_EDGES; e++) edge_at[e] += e < 7 ? 0 : SPARE - 1;
     net *loose = open_network(&mz_backend_cpu, SOME_NODES + SPARE, SOME_EDGES + SPARE, 1);
     put_graph(loose, 0, node_at, edge_at);
     net_run(loose, 1);
-    mz_tape_read(loose->tape, outputs, found, 1);
+    check(mz_tape_get(loose->tape, outputs, 0, found, 1));
     assert_memory_equal(found, expected, sizeof found);
     for (int p = 0; p < tight->params.count; p++) {
       const mz_param *a = &tight->params.items[p], *b = &loose->params.items[p];
@@ -297,7 +297,7 @@ static void a_graph_of_nothing_is_finite(void **state) {
       for (int p = 0; p < n->tape->index_lengths[lists[i]]; p++) list[p] = -1;
     }
     net_run(n, 1);
-    assert_true(isfinite(mz_tape_loss(n->tape)));
+    assert_true(isfinite(tape_loss(n->tape)));
     const mz_param *bias = &n->params.items[MORE + 1];
     for (int c = 0; c < 9; c++) {
       assert_true(net_element(n, mz_tape_at(n->tape, outputs)->data, (size_t)c) == (double)n->weights[bias->offset + c]);
@@ -310,9 +310,9 @@ static void a_graph_of_nothing_is_finite(void **state) {
 static void measuring_knows_the_scratch(void **state) {
   (void)state;
   net *n = open_network(&mz_backend_cpu, SOME_NODES, SOME_EDGES, 3);
-  net measured = {.params = n->params, .backend = &mz_backend_cpu};
+  net measured = {.params = n->params, .backend = &mz_backend_cpu, .lane = mz_lane_cpu};
   size_t bytes = 0, lists = 0;
-  check(mz_tape_create(&measured.tape, &mz_backend_cpu, &measured.params, 3, true));
+  check(mz_tape_create(&measured.tape, &mz_lane_cpu, &measured.params, 3, true));
   record(&measured, (net_size){.width = WIDTH});
   check(mz_tape_measure(measured.tape, &bytes));
   assert_true(measured.tape->scratch_bytes == n->tape->scratch_bytes && measured.tape->bytes == n->tape->bytes);
@@ -328,8 +328,8 @@ static double fewest_us(net *n, int rows, bool backward) {
   uint64_t fewest = UINT64_MAX;
   for (int i = 0; i < 30; i++) {
     const uint64_t start = mz_clock_ns();
-    mz_tape_forward(n->tape, n->packed, rows);
-    if (backward) mz_tape_backward(n->tape, n->packed, n->transposed, n->gradients, rows);
+    check(mz_tape_forward(n->tape, n->packed, rows));
+    if (backward) check(mz_tape_backward(n->tape, n->packed, n->transposed, n->gradients, rows));
     const uint64_t taken = mz_clock_ns() - start;
     fewest = taken < fewest ? taken : fewest;
   }
@@ -344,7 +344,7 @@ static void time_of_a_network(void **state) {
   for (int r = 0; r < GRAPHS; r++) net_set_row(n, r, r);
   for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_AVX512; level++) {
     net_run(n, GRAPHS);
-    assert_true(isfinite(mz_tape_loss(n->tape)));
+    assert_true(isfinite(tape_loss(n->tape)));
     const double forward = fewest_us(n, GRAPHS, false), both = fewest_us(n, GRAPHS, true);
     print_message(
         "%d graphs of %d nodes, %d edges and %d channels, 2 layers, %s: forward %.0f us, forward and backward %.0f us\n", GRAPHS,

@@ -51,10 +51,13 @@ static void ask(const mz_backend *backend, int rows_max, int at_once, mz_obs_kin
   uint8_t bytes[N * OBS_SIZE];
   float floats[N * OBS_SIZE];
   observations(bytes, floats);
+  const mz_lane lane = {.backend = backend};
   mz_infer *infer = NULL;
-  check(mz_infer_create(&infer, &model, backend, rows_max));
-  assert_int_equal(mz_infer_latent_stride(infer), STRIDE);
-  mz_infer_set_weights(infer, weights);
+  mz_prepared *prepared = NULL;
+  check(mz_infer_create(&infer, &model, &lane, rows_max, SLOTS));
+  assert_int_equal(mz_infer_latent_stride(&model), STRIDE);
+  check(mz_prepared_create(&prepared, &model, &lane, weights));
+  check(mz_infer_set_weights(infer, prepared));
   memset(out, 0, sizeof *out);
   int32_t first[N], second[N], action[N];
   for (int i = 0; i < N; i++) {
@@ -65,14 +68,16 @@ static void ask(const mz_backend *backend, int rows_max, int at_once, mz_obs_kin
   for (int at = 0; at < N; at += at_once) {
     const int n = N - at < at_once ? N - at : at_once;
     const void *from = kind == MZ_OBS_U8 ? (const void *)(bytes + at * OBS_SIZE) : (const void *)(floats + at * OBS_SIZE);
-    mz_infer_initial(infer, n, from, kind, out->pool, first + at, out->policy[0] + at * ACTIONS, out->value[0] + at);
+    check(mz_infer_initial(infer, n, from, kind, first + at, out->policy[0] + at * ACTIONS, out->value[0] + at));
   }
   for (int at = 0; at < N; at += at_once) {
     const int n = N - at < at_once ? N - at : at_once;
-    mz_infer_recurrent(infer, n, out->pool, first + at, action + at, second + at, out->policy[1] + at * ACTIONS,
-                       out->value[1] + at, out->reward + at);
+    check(mz_infer_recurrent(infer, n, first + at, action + at, second + at, out->policy[1] + at * ACTIONS, out->value[1] + at,
+                             out->reward + at));
   }
+  check(mz_infer_read_latents(infer, 0, SLOTS, out->pool));
   mz_infer_free(infer);
+  mz_prepared_release(prepared);
 }
 
 static void however_requests_are_cut(void **state) {
@@ -93,7 +98,7 @@ static void it_is_the_tape(void **state) {
   static answers found;
   ask(&mz_backend_cpu, N, N, MZ_OBS_F32, &found);
   mz_tape *tape = NULL;
-  check(mz_tape_create(&tape, &mz_backend_cpu, &model.params, N, true)); /* as the learner records it */
+  check(mz_tape_create(&tape, &mz_lane_cpu, &model.params, N, true)); /* as the learner records it */
   const mz_value obs = mz_tape_input(tape, OBS_SIZE);
   const int index = mz_tape_index_input(tape);
   const mz_model_heads root = mz_model_initial(&model, tape, obs), next = mz_model_recurrent(&model, tape, root.latent, index);
@@ -101,21 +106,21 @@ static void it_is_the_tape(void **state) {
   uint8_t bytes[N * OBS_SIZE];
   float floats[N * OBS_SIZE], logits[N * 33], policy[N * ACTIONS], latent[N * WIDTH];
   observations(bytes, floats);
-  mz_tape_write(tape, obs, floats, N);
-  for (int i = 0; i < N; i++) mz_tape_index_at(tape, index)[i] = i % ACTIONS;
-  mz_tape_forward(tape, weights, N);
+  check(mz_tape_put(tape, obs, 0, floats, N));
+  for (int i = 0; i < N; i++) check(mz_tape_put_list(tape, index, i, &(int32_t){i % ACTIONS}, 1));
+  check(mz_tape_forward(tape, weights, N));
 
-  mz_tape_read(tape, root.policy, policy, N);
+  check(mz_tape_get(tape, root.policy, 0, policy, N));
   assert_memory_equal(policy, found.policy[0], sizeof policy);
-  mz_tape_read(tape, next.policy, policy, N);
+  check(mz_tape_get(tape, next.policy, 0, policy, N));
   assert_memory_equal(policy, found.policy[1], sizeof policy);
-  mz_tape_read(tape, root.latent, latent, N);
+  check(mz_tape_get(tape, root.latent, 0, latent, N));
   for (int i = 0; i < N; i++) assert_memory_equal(latent + i * WIDTH, found.pool + (40 - i) * STRIDE, WIDTH * sizeof *latent);
-  mz_tape_read(tape, root.value, logits, N);
+  check(mz_tape_get(tape, root.value, 0, logits, N));
   for (int i = 0; i < N; i++) assert_true(mz_support_expectation(&model.value, logits + i * 33) == found.value[0][i]);
-  mz_tape_read(tape, next.value, logits, N);
+  check(mz_tape_get(tape, next.value, 0, logits, N));
   for (int i = 0; i < N; i++) assert_true(mz_support_expectation(&model.value, logits + i * 33) == found.value[1][i]);
-  mz_tape_read(tape, next.reward, logits, N);
+  check(mz_tape_get(tape, next.reward, 0, logits, N));
   for (int i = 0; i < N; i++) assert_true(mz_support_expectation(&model.reward, logits + i * 11) == found.reward[i]);
   mz_tape_free(tape);
 }
@@ -153,19 +158,24 @@ static void new_weights_count_at_once(void **state) {
   check(mz_alloc(&zero, (size_t)model.params.size, sizeof *zero));
   static const mz_backend *const backends[] = {&mz_backend_cpu, &mz_backend_ref};
   for (int b = 0; b < 2; b++) {
+    const mz_lane lane = {.backend = backends[b]};
     mz_infer *infer = NULL;
-    check(mz_infer_create(&infer, &model, backends[b], 2));
+    mz_prepared *prepared[2];
+    check(mz_infer_create(&infer, &model, &lane, 2, 1));
+    check(mz_prepared_create(&prepared[0], &model, &lane, weights));
+    check(mz_prepared_create(&prepared[1], &model, &lane, zero));
     const float obs[OBS_SIZE] = {1, 2, 3, 4, 5, 6};
-    float pool[STRIDE] = {0}, policy[ACTIONS], value;
+    float policy[ACTIONS], value;
     const int32_t slot = 0;
-    mz_infer_set_weights(infer, weights);
-    mz_infer_initial(infer, 1, obs, MZ_OBS_F32, pool, &slot, policy, &value);
+    check(mz_infer_set_weights(infer, prepared[0]));
+    check(mz_infer_initial(infer, 1, obs, MZ_OBS_F32, &slot, policy, &value));
     assert_true(policy[0] != policy[1]);
-    mz_infer_set_weights(infer, zero);
-    mz_infer_initial(infer, 1, obs, MZ_OBS_F32, pool, &slot, policy, &value);
+    check(mz_infer_set_weights(infer, prepared[1]));
+    check(mz_infer_initial(infer, 1, obs, MZ_OBS_F32, &slot, policy, &value));
     for (int a = 0; a < ACTIONS; a++) assert_true(policy[a] == 0.0f);
     assert_true(fabsf(value) < 1e-4f); /* uniform over a symmetric support */
     mz_infer_free(infer);
+    for (int i = 0; i < 2; i++) mz_prepared_release(prepared[i]);
   }
   free(zero);
 }
@@ -174,15 +184,19 @@ static void memory_may_run_out(void **state) {
   (void)state;
   static const mz_backend *const backends[] = {&mz_backend_cpu, &mz_backend_ref};
   for (int b = 0; b < 2; b++) {
+    const mz_lane lane = {.backend = backends[b]};
     mz_status status = MZ_E_MEMORY;
     for (long failing = 1; status != MZ_OK; failing++) {
       mz_infer *infer = NULL;
+      mz_prepared *prepared = NULL;
       mz_alloc_fail_after(failing);
-      status = mz_infer_create(&infer, &model, backends[b], 3);
+      status = mz_infer_create(&infer, &model, &lane, 3, 6);
+      if (status == MZ_OK) status = mz_prepared_create(&prepared, &model, &lane, weights);
       mz_alloc_fail_after(0);
       if (status != MZ_OK) assert_int_equal(status, MZ_E_MEMORY);
-      assert_true((infer != NULL) == (status == MZ_OK));
+      assert_true(prepared == NULL || status == MZ_OK);
       mz_infer_free(infer);
+      mz_prepared_release(prepared);
       assert_true(failing < 1000);
     }
   }

@@ -83,15 +83,15 @@ static void expectation_is_the_ops(void **state) {
   for (int bins = 2; bins <= 61; bins++) {
     const mz_support s = support(bins, 3.0f + (float)bins, bins % 3 != 0);
     mz_tape *tape = NULL;
-    check(mz_tape_create(&tape, &mz_backend_cpu, NULL, ROWS, false));
+    check(mz_tape_create(&tape, &mz_lane_cpu, NULL, ROWS, false));
     const mz_value logits = mz_tape_input(tape, bins), scalar = mz_tape_expectation(tape, logits, s.min, s.max, s.transform);
     check(mz_tape_plan(tape));
     float dense[ROWS * 61], found[ROWS];
     mz_rng rng = mz_rng_at(5, MZ_RNG_TEST, (uint32_t)bins, 0);
     for (int i = 0; i < ROWS * bins; i++) dense[i] = 5.0f * mz_rng_normal(&rng);
-    mz_tape_write(tape, logits, dense, ROWS);
-    mz_tape_forward(tape, NULL, ROWS);
-    mz_tape_read(tape, scalar, found, ROWS);
+    check(mz_tape_put(tape, logits, 0, dense, ROWS));
+    check(mz_tape_forward(tape, NULL, ROWS));
+    check(mz_tape_get(tape, scalar, 0, found, ROWS));
     for (int r = 0; r < ROWS; r++) {
       const float expected = mz_support_expectation(&s, dense + r * bins);
       assert_memory_equal(&found[r], &expected, sizeof expected);
@@ -113,7 +113,7 @@ static recorded record(const mz_loss_settings *settings, int rows) {
   const mz_spec spec = {.obs_size = 4, .actions = 3, .return_max = 9, .reward_max = 1};
   recorded r;
   check(mz_model_init(&model, &network, &spec));
-  check(mz_tape_create(&r.tape, &mz_backend_ref, &model.params, rows, true));
+  check(mz_tape_create(&r.tape, &(mz_lane){.backend = &mz_backend_ref}, &model.params, rows, true));
   mz_loss_build(&r.loss, &model, settings, r.tape);
   check(mz_tape_plan(r.tape));
   float *weights = NULL;
@@ -159,14 +159,14 @@ static void steps_and_heads_have_their_weights(void **state) {
   assert_int_equal(r.loss.unroll, 4);
   assert_true(r.loss.heads[0].reward == -1 && r.loss.reward_loss[0] == -1 && r.loss.reward_target[0] == -1);
   fill(&r, 0, 1, 0.25f);
-  mz_tape_forward(r.tape, r.values, 1);
+  check(mz_tape_forward(r.tape, r.values, 1));
   double expected = 3.0 * entropy(&r, r.loss.policy_loss[0]) + 0.5 * entropy(&r, r.loss.value_loss[0]);
   for (int k = 1; k <= 4; k++) {
     expected += (3.0 * entropy(&r, r.loss.policy_loss[k]) + 0.5 * entropy(&r, r.loss.value_loss[k]) +
                  2.0 * entropy(&r, r.loss.reward_loss[k])) /
                 4.0;
   }
-  assert_true(fabs(mz_tape_loss(r.tape) - 0.25 * expected) <= 1e-9);
+  assert_true(fabs(tape_loss(r.tape) - 0.25 * expected) <= 1e-9);
   forget(&r);
 }
 
@@ -175,14 +175,14 @@ static void shards_add_and_masked_rows_do_nothing(void **state) {
   const mz_loss_settings settings = {.unroll = 3, .value_weight = 0.25, .reward_weight = 1, .policy_weight = 1};
   recorded whole = record(&settings, 3), part = record(&settings, 3);
   for (int r = 0; r < 3; r++) fill(&whole, r, r, r == 1 ? 0.0f : 0.5f);
-  mz_tape_forward(whole.tape, whole.values, 3);
-  mz_tape_backward(whole.tape, whole.values, NULL, whole.gradients, 3);
-  double loss = mz_tape_loss(whole.tape);
+  check(mz_tape_forward(whole.tape, whole.values, 3));
+  check(mz_tape_backward(whole.tape, whole.values, NULL, whole.gradients, 3));
+  double loss = tape_loss(whole.tape);
   for (int example = 0; example < 3; example += 2) { /* without the masked row */
     fill(&part, 0, example, 0.5f);
-    mz_tape_forward(part.tape, part.values, 1);
-    mz_tape_backward(part.tape, part.values, NULL, part.gradients, 1);
-    loss -= mz_tape_loss(part.tape);
+    check(mz_tape_forward(part.tape, part.values, 1));
+    check(mz_tape_backward(part.tape, part.values, NULL, part.gradients, 1));
+    loss -= tape_loss(part.tape);
     for (int64_t i = 0; i < model.params.size; i++) whole.gradients[i] -= part.gradients[i];
   }
   assert_true(fabs(loss) <= 1e-12);

@@ -145,18 +145,18 @@ static outputs recurrent(const float *weights, const float *latent, int action) 
   check(mz_alloc(&values, (size_t)model.params.size, sizeof *values));
   for (int64_t i = 0; i < model.params.size; i++) values[i] = weights[i];
   mz_tape *tape = NULL;
-  check(mz_tape_create(&tape, &mz_backend_ref, &model.params, 1, false));
+  check(mz_tape_create(&tape, &(mz_lane){.backend = &mz_backend_ref}, &model.params, 1, false));
   const mz_value in = mz_tape_input(tape, 24);
   const int index = mz_tape_index_input(tape);
   const mz_model_heads heads = mz_model_recurrent(&model, tape, in, index);
   check(mz_tape_plan(tape));
-  mz_tape_write(tape, in, latent, 1);
-  mz_tape_index_at(tape, index)[0] = action;
-  mz_tape_forward(tape, values, 1);
-  mz_tape_read(tape, heads.latent, out.latent, 1);
-  mz_tape_read(tape, heads.policy, out.policy, 1);
-  mz_tape_read(tape, heads.value, out.value, 1);
-  mz_tape_read(tape, heads.reward, out.reward, 1);
+  check(mz_tape_put(tape, in, 0, latent, 1));
+  check(mz_tape_put_list(tape, index, 0, &action, 1));
+  check(mz_tape_forward(tape, values, 1));
+  check(mz_tape_get(tape, heads.latent, 0, out.latent, 1));
+  check(mz_tape_get(tape, heads.policy, 0, out.policy, 1));
+  check(mz_tape_get(tape, heads.value, 0, out.value, 1));
+  check(mz_tape_get(tape, heads.reward, 0, out.reward, 1));
   mz_tape_free(tape);
   free(values);
   return out;
@@ -205,7 +205,7 @@ static void action_table_equals_a_concatenated_one_hot(void **state) {
   for (int c = 0; c < WIDTH; c++) values[params.items[4].offset + c] = values[split[1].offset + c];
 
   mz_tape *tape = NULL;
-  check(mz_tape_create(&tape, &mz_backend_ref, &params, ACTIONS, false));
+  check(mz_tape_create(&tape, &(mz_lane){.backend = &mz_backend_ref}, &params, ACTIONS, false));
   const mz_value latent = mz_tape_input(tape, LATENT), concatenated = mz_tape_input(tape, LATENT + ACTIONS);
   const int index = mz_tape_index_input(tape);
   const mz_value a = mz_tape_linear_table(tape, latent, 0, 1, 2, index, MZ_RELU);
@@ -215,13 +215,13 @@ static void action_table_equals_a_concatenated_one_hot(void **state) {
   for (int r = 0; r < ACTIONS; r++) {
     for (int i = 0; i < LATENT; i++) x[r][i] = joined_x[r][i] = sinf((float)(r * LATENT + i));
     joined_x[r][LATENT + r] = 1.0f;
-    mz_tape_index_at(tape, index)[r] = r;
+    check(mz_tape_put_list(tape, index, r, &r, 1));
   }
-  mz_tape_write(tape, latent, x[0], ACTIONS);
-  mz_tape_write(tape, concatenated, joined_x[0], ACTIONS);
-  mz_tape_forward(tape, values, ACTIONS);
-  mz_tape_read(tape, a, y[0][0], ACTIONS);
-  mz_tape_read(tape, b, y[1][0], ACTIONS);
+  check(mz_tape_put(tape, latent, 0, x[0], ACTIONS));
+  check(mz_tape_put(tape, concatenated, 0, joined_x[0], ACTIONS));
+  check(mz_tape_forward(tape, values, ACTIONS));
+  check(mz_tape_get(tape, a, 0, y[0][0], ACTIONS));
+  check(mz_tape_get(tape, b, 0, y[1][0], ACTIONS));
   for (int r = 0; r < ACTIONS; r++) {
     for (int c = 0; c < WIDTH; c++) assert_true(fabsf(y[0][r][c] - y[1][r][c]) <= 1e-6f);
   }

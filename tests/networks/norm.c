@@ -120,7 +120,7 @@ static void a_channel_without_variance_stays_finite(void **state) {
     net_pack(n);
     net_run(n, 1);
     for (int64_t i = 0; i < n->params.size; i++) assert_true(isfinite(net_element(n, n->gradients, (size_t)i)));
-    assert_true(isfinite(mz_tape_loss(n->tape)));
+    assert_true(isfinite(tape_loss(n->tape)));
     net_close(n);
   }
 }

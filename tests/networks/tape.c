@@ -26,7 +26,7 @@ static example record(const mz_backend *backend, bool with_backward, int rows) {
   layer_params(&e.params, "unread", 2, 2);
   static mz_params kept; /* outlives the tape */
   kept = e.params;
-  check(mz_tape_create(&e.tape, backend, &kept, rows, with_backward));
+  check(mz_tape_create(&e.tape, &(mz_lane){.backend = backend}, &kept, rows, with_backward));
   e.obs = mz_tape_input(e.tape, 3);
   e.hidden = mz_tape_linear(e.tape, e.obs, 0, 1, MZ_RELU);
   e.scaled = mz_tape_scale_gradient(e.tape, e.hidden, 0.5f);
@@ -74,12 +74,12 @@ static void parameters_without_a_loss_get_zero(void **state) {
     check(mz_alloc(&gradients, 1, bytes));
     memset(gradients, 0x7f, bytes);
     const float target[] = {1, 0, 0, 0, 0, 1, 0, 0}, weight[] = {1, 0.5f};
-    mz_tape_write(e.tape, e.target, target, 2);
-    mz_tape_write(e.tape, e.weight, weight, 2);
-    mz_tape_forward(e.tape, values, 2);
+    check(mz_tape_put(e.tape, e.target, 0, target, 2));
+    check(mz_tape_put(e.tape, e.weight, 0, weight, 2));
+    check(mz_tape_forward(e.tape, values, 2));
     /* all weights 0: four equal logits, each row's cross entropy is log 4 */
-    assert_true(fabs(mz_tape_loss(e.tape) - 2.0 * 1.5 * log(4.0)) < 1e-6);
-    mz_tape_backward(e.tape, values, transposed, gradients, 2);
+    assert_true(fabs(tape_loss(e.tape) - 2.0 * 1.5 * log(4.0)) < 1e-6);
+    check(mz_tape_backward(e.tape, values, transposed, gradients, 2));
     for (int p = 4; p < 8; p++) {
       const mz_param *param = &e.params.items[p];
       for (size_t i = 0; i < (size_t)param->rows * (size_t)param->stride * backends[b]->element_size; i++) {
@@ -133,7 +133,7 @@ static void nothing_flows_into_a_target(void **state) {
   layer_params(&params, "teacher", 3, 16);
   for (int b = 0; b < 2; b++) {
     mz_tape *tape = NULL;
-    check(mz_tape_create(&tape, backends[b], &params, 2, true));
+    check(mz_tape_create(&tape, &(mz_lane){.backend = backends[b]}, &params, 2, true));
     const mz_value obs = mz_tape_input(tape, 3), weights = mz_tape_input(tape, 1);
     const mz_value x = mz_tape_linear(tape, obs, 0, 1, MZ_LINEAR_ONLY), target = mz_tape_linear(tape, obs, 2, 3, MZ_LINEAR_ONLY);
     mz_tape_mse(tape, x, target, weights, 1.0f);
@@ -148,16 +148,16 @@ static void write_and_read_are_inverse(void **state) {
   (void)state;
   for (int b = 0; b < 2; b++) {
     mz_tape *tape = NULL;
-    check(mz_tape_create(&tape, backends[b], NULL, 3, false));
+    check(mz_tape_create(&tape, &(mz_lane){.backend = backends[b]}, NULL, 3, false));
     const mz_value x = mz_tape_input(tape, 5), y = mz_tape_relu(tape, x);
     check(mz_tape_plan(tape));
     const float rows[] = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, 12, 13, 14, -15};
     float back[15];
-    mz_tape_write(tape, x, rows, 3);
-    mz_tape_read(tape, x, back, 3);
+    check(mz_tape_put(tape, x, 0, rows, 3));
+    check(mz_tape_get(tape, x, 0, back, 3));
     assert_memory_equal(rows, back, sizeof rows);
-    mz_tape_forward(tape, NULL, 3);
-    mz_tape_read(tape, y, back, 3);
+    check(mz_tape_forward(tape, NULL, 3));
+    check(mz_tape_get(tape, y, 0, back, 3));
     for (int i = 0; i < 15; i++) assert_true(back[i] == (rows[i] > 0 ? rows[i] : 0));
     const mz_tape_value *value = mz_tape_at(tape, y);
     for (int r = 0; r < 3; r++) {
@@ -173,7 +173,7 @@ static void write_and_read_are_inverse(void **state) {
 
 static mz_tape *loss_of_rows(int rows) {
   mz_tape *tape = NULL;
-  check(mz_tape_create(&tape, &mz_backend_cpu, NULL, rows, true));
+  check(mz_tape_create(&tape, &mz_lane_cpu, NULL, rows, true));
   const mz_value x = mz_tape_relu(tape, mz_tape_input(tape, 40)), target = mz_tape_input(tape, 40);
   mz_tape_softmax_xent(tape, x, target, mz_tape_input(tape, 1), 1.0f);
   return tape;
@@ -197,13 +197,13 @@ static void measuring_is_planning_without_memory(void **state) {
 static void too_many_nodes_are_an_error(void **state) {
   (void)state;
   mz_tape *tape = NULL;
-  check(mz_tape_create(&tape, &mz_backend_cpu, NULL, 1, false));
+  check(mz_tape_create(&tape, &mz_lane_cpu, NULL, 1, false));
   mz_value x = mz_tape_input(tape, 1);
   for (int i = 0; i < 5000; i++) x = mz_tape_relu(tape, x);
   assert_int_equal(mz_tape_plan(tape), MZ_E_CONFIG);
   mz_tape_free(tape);
 
-  check(mz_tape_create(&tape, &mz_backend_cpu, NULL, 1, false));
+  check(mz_tape_create(&tape, &mz_lane_cpu, NULL, 1, false));
   for (int i = 0; i < 100; i++) mz_tape_index_input(tape);
   assert_int_equal(mz_tape_plan(tape), MZ_E_CONFIG);
   mz_tape_free(tape);
@@ -217,9 +217,9 @@ static void fail_each_allocation(const net_case *c, net_size size, const mz_back
   c->define(&params, size);
   bool planned = false;
   for (long failing = 1; !planned; failing++) {
-    n = (net){.backend = backend};
+    n = (net){.backend = backend, .lane = {.backend = backend}};
     mz_alloc_fail_after(failing);
-    mz_status status = mz_tape_create(&n.tape, backend, &params, 4, true);
+    mz_status status = mz_tape_create(&n.tape, &(mz_lane){.backend = backend}, &params, 4, true);
     if (status == MZ_OK) {
       c->record(&n, size);
       status = mz_tape_plan(n.tape);

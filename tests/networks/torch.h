@@ -1,9 +1,9 @@
 /* Updates computed by PyTorch (tests/data/networks/make_torch_*.py), done again on a tape. Include after cmocka.h. */
 #pragma once
-#include "networks/tape/backend.h"
 #include "networks/loss.h"
 #include "networks/parameters/optimizer.h"
 #include "networks/parameters/shard_sum.h"
+#include "tests/networks/check.h"
 #include "tests/networks/fixture.h"
 #include <math.h>
 
@@ -20,10 +20,6 @@ typedef struct update {
   bool bf16;                          /* convolutions multiply bfloat16 */
   void *values, *packed, *transposed; /* of the weights, in the backend's elements: plain, as forward and as backward read them */
 } update;
-
-static inline void check(mz_status status) {
-  if (status != MZ_OK) fail_msg("%s", mz_message());
-}
 
 /* The weights stay 0. */
 static inline void open_model(update *u, const char *path, const mz_network_settings *network, const mz_spec *spec) {
@@ -46,8 +42,9 @@ static inline void pack(update *u) {
     else
       ((float *)u->values)[i] = u->weights[i];
   }
-  if (u->packed != NULL) check(mz_pack_all(u->backend->pack_forward, params, u->values, u->bf16, u->packed));
-  if (u->transposed != NULL) check(mz_pack_all(u->backend->pack_backward, params, u->values, u->bf16, u->transposed));
+  const mz_lane lane = {.backend = u->backend};
+  if (u->packed != NULL) check(mz_lane_pack(&lane, u->backend->pack_forward, params, u->values, u->bf16, u->packed));
+  if (u->transposed != NULL) check(mz_lane_pack(&lane, u->backend->pack_backward, params, u->values, u->bf16, u->transposed));
 }
 
 static inline void open_tape(update *u, const mz_backend *backend, int unroll) {
@@ -59,12 +56,13 @@ static inline void open_tape(update *u, const mz_backend *backend, int unroll) {
       .reward_weight = fixture_scalar(&u->torch, "loss_weight.reward"),
   };
   u->backend = backend;
-  check(mz_tape_create(&u->tape, backend, params, TORCH_ROWS, true));
+  check(mz_tape_create(&u->tape, &(mz_lane){.backend = backend}, params, TORCH_ROWS, true));
   mz_loss_build(&u->loss, &u->model, &settings, u->tape);
   check(mz_tape_plan(u->tape));
   check(mz_alloc(&u->values, (size_t)params->size, backend->element_size));
-  if (backend->pack_forward != NULL) check(mz_alloc(&u->packed, (size_t)params->packed, backend->element_size));
-  if (backend->pack_backward != NULL) check(mz_alloc(&u->transposed, (size_t)params->packed, backend->element_size));
+  const size_t packed = (size_t)mz_backend_layout(backend, params, NULL);
+  if (backend->pack_forward != NULL) check(mz_alloc(&u->packed, packed, backend->element_size));
+  if (backend->pack_backward != NULL) check(mz_alloc(&u->transposed, packed, backend->element_size));
   pack(u);
 }
 
@@ -84,14 +82,14 @@ static inline void write_input(const update *u, const char *what, int k, int col
   assert_true(columns <= TORCH_BINS);
   snprintf(name, sizeof name, "batch.%s.%d", what, k);
   fixture_f32(&u->torch, name, (size_t)(TORCH_ROWS * columns), dense);
-  mz_tape_write(u->tape, value, dense + first * columns, rows);
+  check(mz_tape_put(u->tape, value, 0, dense + first * columns, rows));
 }
 
 static inline void write_batch(const update *u, int first, int rows) {
   float observations[TORCH_ROWS * TORCH_OBS_MAX];
   assert_true(u->model.obs_size <= TORCH_OBS_MAX);
   fixture_f32(&u->torch, "batch.observation", (size_t)(TORCH_ROWS * u->model.obs_size), observations);
-  mz_tape_write(u->tape, u->loss.obs, observations + first * u->model.obs_size, rows);
+  check(mz_tape_put(u->tape, u->loss.obs, 0, observations + first * u->model.obs_size, rows));
   for (int k = 0; k <= u->loss.unroll; k++) {
     write_input(u, "policy_target", k, u->model.actions, u->loss.policy_target[k], first, rows);
     write_input(u, "policy_weight", k, 1, u->loss.policy_weight[k], first, rows);
@@ -104,7 +102,7 @@ static inline void write_batch(const update *u, int first, int rows) {
     int32_t actions[TORCH_ROWS];
     snprintf(name, sizeof name, "batch.action.%d", k);
     memcpy(actions, fixture_tensor(&u->torch, name, "I32", sizeof actions)->data, sizeof actions);
-    memcpy(mz_tape_index_at(u->tape, u->loss.action[k]), actions + first, (size_t)rows * sizeof *actions);
+    check(mz_tape_put_list(u->tape, u->loss.action[k], 0, actions + first, rows));
   }
 }
 
@@ -112,9 +110,9 @@ static inline void write_batch(const update *u, int first, int rows) {
 static inline double run(const update *u, int first, int rows, void *gradients) {
   const void *values = u->packed != NULL ? u->packed : u->values;
   write_batch(u, first, rows);
-  mz_tape_forward(u->tape, values, rows);
-  mz_tape_backward(u->tape, values, u->transposed, gradients, rows);
-  return mz_tape_loss(u->tape);
+  check(mz_tape_forward(u->tape, values, rows));
+  check(mz_tape_backward(u->tape, values, u->transposed, gradients, rows));
+  return tape_loss(u->tape);
 }
 
 /* ‖flat − tensor‖ / ‖tensor − base‖ for one parameter; base NULL: zero. */

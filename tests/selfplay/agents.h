@@ -4,16 +4,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <string.h>
 #include <cmocka.h>
 #include "envs/bundled.h"
-#include "networks/tape/backend.h"
 #include "selfplay/evaluation/evaluate.h"
 
 typedef struct test_agent {
   mz_search_settings search;
   mz_model model;
-  float *weights;
+  mz_prepared *weights;
   mz_agent agent;
 } test_agent;
 
@@ -39,23 +39,34 @@ static inline void test_agent_init(test_agent *out, const mz_env *env, mz_algori
   network.width = 16;
   network.latent = 16;
   assert_int_equal(mz_model_init(&out->model, &network, &env->spec), MZ_OK);
-  assert_int_equal(mz_alloc(&out->weights, (size_t)out->model.params.size, sizeof *out->weights), MZ_OK);
-  mz_params_init(&out->model.params, seed, out->weights);
+  float *values;
+  assert_int_equal(mz_alloc(&values, (size_t)out->model.params.size, sizeof *values), MZ_OK);
+  mz_params_init(&out->model.params, seed, values);
   /* Heads begin near zero; large ones have opinions. */
   for (int p = 0; p < out->model.params.count; p++) {
     const mz_param *param = &out->model.params.items[p];
     const int64_t size = (int64_t)param->rows * param->stride;
-    for (int64_t i = 0; param->init == MZ_INIT_SMALL && i < size; i++) out->weights[param->offset + i] *= 200;
+    for (int64_t i = 0; param->init == MZ_INIT_SMALL && i < size; i++) values[param->offset + i] *= 200;
   }
-  out->agent = (mz_agent){.env = env,
-                          .search = &out->search,
-                          .model = &out->model,
-                          .backend = &mz_backend_cpu,
-                          .discount = 0.97,
-                          .weights = out->weights};
+  assert_int_equal(mz_prepared_create(&out->weights, &out->model, &mz_lane_cpu, values), MZ_OK);
+  free(values);
+  out->agent = (mz_agent){
+      .env = env, .search = &out->search, .model = &out->model, .where = &mz_lane_cpu, .discount = 0.97, .weights = out->weights};
 }
 
-static inline void test_agent_deinit(test_agent *agent) { free(agent->weights); }
+/* Its weights become NaN: it has diverged. */
+static inline void test_agent_spoil(test_agent *agent) {
+  float *values;
+  const int64_t size = agent->model.params.size;
+  assert_int_equal(mz_alloc(&values, (size_t)size, sizeof *values), MZ_OK);
+  for (int64_t i = 0; i < size; i++) values[i] = NAN;
+  mz_prepared_release(agent->weights);
+  assert_int_equal(mz_prepared_create(&agent->weights, &agent->model, &mz_lane_cpu, values), MZ_OK);
+  agent->agent.weights = agent->weights;
+  free(values);
+}
+
+static inline void test_agent_deinit(test_agent *agent) { mz_prepared_release(agent->weights); }
 
 /* Six throws of a die, each kept or doubled by the second action; a throw is paid at once. Chance in every step. */
 typedef struct dice_state {

@@ -250,7 +250,7 @@ static void test_a_network_that_diverged(void **unused) {
     for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
       test_agent agent;
       test_agent_init(&agent, envs[i], (mz_algorithm)algorithm, 5);
-      for (int64_t k = 0; k < agent.model.params.size; k++) agent.weights[k] = NAN;
+      test_agent_spoil(&agent);
       mz_evaluation out;
       const mz_match match = match_of(&agent.agent, NULL, NULL, 3);
       assert_int_equal(mz_evaluate(&match, NULL, &out, NULL), MZ_E_DIVERGED);

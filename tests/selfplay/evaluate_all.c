@@ -97,7 +97,7 @@ static void test_every_line_against_a_naive_count(void **unused) {
 
 typedef struct planning {
   mz_planner planner;
-  const float *weights;
+  const mz_prepared *weights;
 } planning;
 
 static mz_status choose_planned(void *context, int n, const void *states, int32_t *actions) {
@@ -114,7 +114,7 @@ static void test_every_line_of_an_agent(void **unused) {
   test_agent agent;
   test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 5);
   planning p = {.weights = agent.weights};
-  assert_int_equal(mz_planner_init(&p.planner, agent.agent.env, agent.agent.search, agent.agent.model, agent.agent.backend,
+  assert_int_equal(mz_planner_init(&p.planner, agent.agent.env, agent.agent.search, agent.agent.model, agent.agent.where,
                                    agent.agent.discount, 1),
                    MZ_OK);
   const mz_lines first = naive_lines(&mz_env_tictactoe, 0, choose_planned, &p);

@@ -64,7 +64,7 @@ static mz_status advance_range(void *context, int task, int worker) {
   const mz_agent *a = &r->setup->agent.agent;
   const int first = GAMES * task / 3, count = GAMES * (task + 1) / 3 - first;
   mz_actor *actor;
-  MZ_TRY(mz_actor_create(&actor, r->setup->env, a->search, a->model, a->backend, a->discount, count));
+  MZ_TRY(mz_actor_create(&actor, r->setup->env, a->search, a->model, a->where, a->discount, count));
   const mz_status status = mz_games_advance(r->games, actor, first, count, 20, a->weights, 1, 0, &r->result[task]);
   mz_actor_free(actor);
   return status;
@@ -104,11 +104,11 @@ static void test_a_network_that_diverged(void **unused) {
     setup s;
     setup_init(&s, &mz_env_tictactoe, (mz_algorithm)algorithm, (mz_cut){0, 6});
     const mz_agent *a = &s.agent.agent;
-    for (int64_t k = 0; k < a->model->params.size; k++) s.agent.weights[k] = NAN;
+    test_agent_spoil(&s.agent);
     mz_games *games = new_games(&s);
     mz_selfplay_result result = {0};
     mz_actor *actor;
-    assert_int_equal(mz_actor_create(&actor, s.env, a->search, a->model, a->backend, a->discount, GAMES), MZ_OK);
+    assert_int_equal(mz_actor_create(&actor, s.env, a->search, a->model, a->where, a->discount, GAMES), MZ_OK);
     assert_int_equal(mz_games_advance(games, actor, 0, GAMES, 3, a->weights, 1, 0, &result), MZ_E_DIVERGED);
     assert_int_equal(result.moves, 0);
     mz_actor_free(actor);
@@ -133,7 +133,7 @@ static void test_memory_that_cannot_be_had(void **unused) {
   }
   for (int n = 1; !actor; n++) {
     mz_alloc_fail_after(n);
-    const mz_status status = mz_actor_create(&actor, s.env, a->search, a->model, a->backend, a->discount, GAMES);
+    const mz_status status = mz_actor_create(&actor, s.env, a->search, a->model, a->where, a->discount, GAMES);
     mz_alloc_fail_after(0);
     assert_int_equal(status, actor ? MZ_OK : MZ_E_MEMORY);
   }

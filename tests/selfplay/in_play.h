@@ -34,7 +34,7 @@ static inline void advance(const setup *s, mz_games *games, int group, int moves
                            mz_selfplay_result *result) {
   const mz_agent *a = &s->agent.agent;
   mz_actor *actor;
-  assert_int_equal(mz_actor_create(&actor, s->env, a->search, a->model, a->backend, a->discount, group), MZ_OK);
+  assert_int_equal(mz_actor_create(&actor, s->env, a->search, a->model, a->where, a->discount, group), MZ_OK);
   for (int first = 0; first < GAMES; first += group) {
     const int count = first + group < GAMES ? group : GAMES - first;
     assert_int_equal(mz_games_advance(games, actor, first, count, moves, a->weights, version, progress, result), MZ_OK);

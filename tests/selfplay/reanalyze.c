@@ -38,9 +38,11 @@ static void reanalyze(const test_agent *agent, const positions *p, int slots, fl
                       float *network) {
   const mz_env *env = agent->agent.env;
   mz_reanalyze *r;
-  assert_int_equal(mz_reanalyze_create(&r, &agent->search, &env->spec, &agent->model, &mz_backend_cpu, 0.97, slots), MZ_OK);
-  mz_reanalyze_search(r, agent->weights, SEED, UPDATE, ROWS, p->observations, p->legal[0], p->key, policies[0], values);
-  mz_reanalyze_evaluate(r, agent->weights, ROWS, p->observations, network);
+  assert_int_equal(mz_reanalyze_create(&r, &agent->search, &env->spec, &agent->model, &mz_lane_cpu, 0.97, slots), MZ_OK);
+  assert_int_equal(
+      mz_reanalyze_search(r, agent->weights, SEED, UPDATE, ROWS, p->observations, p->legal[0], p->key, policies[0], values),
+      MZ_OK);
+  assert_int_equal(mz_reanalyze_evaluate(r, agent->weights, ROWS, p->observations, network), MZ_OK);
   mz_reanalyze_free(r);
 }
 
@@ -50,8 +52,9 @@ static void search_directly(const test_agent *agent, const positions *p, float p
   const mz_env *env = agent->agent.env;
   mz_infer *infer;
   mz_search *search;
-  assert_int_equal(mz_infer_create(&infer, &agent->model, &mz_backend_cpu, 1), MZ_OK);
-  mz_infer_set_weights(infer, agent->weights);
+  const int latents = mz_search_latents(&agent->search, ACTIONS, mz_infer_latent_stride(&agent->model), 1);
+  assert_int_equal(mz_infer_create(&infer, &agent->model, &mz_lane_cpu, 1, latents), MZ_OK);
+  assert_int_equal(mz_infer_set_weights(infer, agent->weights), MZ_OK);
   mz_infer_model adapter = {.infer = infer, .kind = env->spec.obs_kind};
   const mz_search_model model = mz_search_model_of_infer(&adapter, &agent->model);
   assert_int_equal(model.obs_bytes, mz_spec_obs_bytes(&env->spec));
@@ -62,7 +65,7 @@ static void search_directly(const test_agent *agent, const positions *p, float p
                           .noise = true,
                           .rng = mz_rng_at(SEED, MZ_RNG_REANALYZE, UPDATE, p->key[i] + (1ull << 32))};
     mz_root_result result = {.policy = policies[i]};
-    mz_search_run(search, &model, 1, &root, 0, &result);
+    assert_int_equal(mz_search_run(search, &model, 1, &root, 0, &result), MZ_OK);
     values[i] = result.value;
     network[i] = result.raw_value;
   }

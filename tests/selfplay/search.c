@@ -29,7 +29,7 @@ static void search_roots(const mz_search_settings *settings, hash_model *model, 
                          .rng = mz_rng_at(9, MZ_RNG_NOISE, r, 4)};
     results[i] = (mz_root_result){.policy = out[i].policy, .visits = out[i].visits};
   }
-  mz_search_run(search, &searched, n, roots, 0, results);
+  table_run(search, &searched, n, roots, 0, results);
   for (int i = 0; i < n; i++) {
     out[i].selected = results[i].selected;
     out[i].value = results[i].value;
@@ -83,7 +83,7 @@ static void test_observations_may_lie_anywhere(void **state) {
     roots[i] = (mz_root){.observation = &scattered[places[i]]};
     results[i] = (mz_root_result){.policy = policies[i]};
   }
-  mz_search_run(search, &searched, 6, roots, 0, results);
+  table_run(search, &searched, 6, roots, 0, results);
   for (int i = 0; i < 6; i++) assert_float_equal(results[i].raw_value, hash_unit(scattered[places[i]], 0), 0);
   mz_search_free(search);
 }
@@ -100,9 +100,9 @@ static void test_fewer_simulations_are_a_search_of_that_number(void **state) {
     int32_t visits[2][4];
     const mz_root root = {.observation = &observation};
     mz_root_result results[2] = {{.policy = policies[0], .visits = visits[0]}, {.policy = policies[1], .visits = visits[1]}};
-    mz_search_run(large, &searched, 1, &root, 0, &results[0]); /* leaves its tree behind */
-    mz_search_run(large, &searched, 1, &root, 11, &results[0]);
-    mz_search_run(small, &searched, 1, &root, 0, &results[1]);
+    table_run(large, &searched, 1, &root, 0, &results[0]); /* leaves its tree behind */
+    table_run(large, &searched, 1, &root, 11, &results[0]);
+    table_run(small, &searched, 1, &root, 0, &results[1]);
     assert_memory_equal(policies[0], policies[1], sizeof policies[0]);
     assert_memory_equal(visits[0], visits[1], sizeof visits[0]);
     assert_int_equal(visits[0][0] + visits[0][1] + visits[0][2] + visits[0][3], 11);
@@ -116,7 +116,8 @@ static void test_fewer_simulations_are_a_search_of_that_number(void **state) {
 
 /* What simulation 4 carried to node i: the sum of its values after 4 simulations less that after 3. muzero-cpp's backup tests. */
 static void expect_backup(bool alternating, const double *expected) {
-  const mz_search_model model = {.actions = 1, .latent_stride = 1, .initial = chain_initial, .recurrent = chain_recurrent};
+  chain deeper;
+  const mz_search_model model = chain_model(&deeper);
   const mz_search_settings settings = table_defaults(MZ_PUCT, 4);
   mz_search *search = table_search(&settings, 1, 0.5, alternating, 1);
   double sums[2][5] = {{0}};
@@ -124,7 +125,7 @@ static void expect_backup(bool alternating, const double *expected) {
   float policy;
   mz_root_result result = {.policy = &policy};
   for (int extra = 0; extra < 2; extra++) {
-    mz_search_run(search, &model, 1, &root, 3 + extra, &result);
+    table_run(search, &model, 1, &root, 3 + extra, &result);
     for (int i = 0; i < 4 + extra; i++) {
       const mz_tree_node *node = mz_tree_at(mz_search_tree(search), 0, i);
       assert_int_equal(node->visits, 4 + extra - i);
@@ -147,21 +148,22 @@ static void test_backup_of_one_and_two_players(void **state) {
 /* mctx's bandit: reward by action, discount 0, value 0, logits 0 below the root. */
 static const float bandit_reward[] = {20, 3, -1, 10}, bandit_logits[] = {0, -1, 2, 3};
 
-static void bandit_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
-                           float *value) {
-  (void)context, (void)observations, (void)pool, (void)out;
+static mz_status bandit_initial(void *context, int n, const void *observations, const int32_t *out, float *policy, float *value) {
+  (void)context, (void)observations, (void)out;
   assert_int_equal(n, 1);
   memcpy(policy, bandit_logits, sizeof bandit_logits);
   value[0] = -5;
+  return MZ_OK;
 }
 
-static void bandit_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
-                             float *policy, float *value, float *reward) {
-  (void)context, (void)pool, (void)in, (void)out;
+static mz_status bandit_recurrent(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out,
+                                  float *policy, float *value, float *reward) {
+  (void)context, (void)in, (void)out;
   assert_int_equal(n, 1);
   memset(policy, 0, sizeof bandit_logits);
   value[0] = 0;
   reward[0] = bandit_reward[action[0]];
+  return MZ_OK;
 }
 
 /* Depth of the deepest nodes below `node`; *visits: the most that one of them has. */
@@ -193,7 +195,7 @@ static void test_masked_gumbel_bandit_of_mctx(void **state) {
   float policy[4];
   int32_t visits[4];
   mz_root_result result = {.policy = policy, .visits = visits};
-  mz_search_run(search, &model, 1, &root, 0, &result);
+  table_run(search, &model, 1, &root, 0, &result);
   assert_int_equal(result.selected, 1);
   assert_memory_equal(visits, ((const int32_t[]){0, 9, 8, 0}), sizeof visits);
   const double p1 = exp(-3) / (1 + exp(-3)), mixed = (-5 + 17 * (3 * p1 - (1 - p1))) / 18; /* the least of all completed Q */
@@ -218,7 +220,7 @@ static void test_max_depth_asks_the_model_once_for_each_node(void **state) {
   int32_t visits[2];
   const mz_root root = {.observation = &observation};
   mz_root_result result = {.policy = policy, .visits = visits};
-  mz_search_run(search, &searched, 1, &root, 0, &result);
+  table_run(search, &searched, 1, &root, 0, &result);
   assert_int_equal(visits[0] + visits[1], 40);
   assert_true(model.rows <= 6);
   int most;
@@ -242,7 +244,7 @@ static void test_only_the_legal_are_considered(void **state) {
       int32_t visits[9];
       mz_root_result result = {.policy = policy, .visits = visits};
       int visited = 0, count = 3 + observation % 2;
-      mz_search_run(search, &searched, 1, &root, 0, &result);
+      table_run(search, &searched, 1, &root, 0, &result);
       for (int a = 0; a < 9; a++) {
         assert_true(legal[a] || visits[a] == 0);
         visited += visits[a] > 0;

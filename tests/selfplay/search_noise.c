@@ -9,7 +9,7 @@ static void root_priors(const mz_search_settings *settings, const mz_root *root,
   mz_search *search = table_search(settings, 5, 0.9, false, 1);
   float policy[5];
   mz_root_result result = {.policy = policy};
-  mz_search_run(search, &searched, 1, root, 0, &result);
+  table_run(search, &searched, 1, root, 0, &result);
   memcpy(prior, mz_tree_edges(mz_tree_at(mz_search_tree(search), 0, 0), 5).prior, 5 * sizeof(float));
   mz_search_free(search);
 }
@@ -52,7 +52,7 @@ static void test_gumbel_noise_chooses_what_is_considered(void **state) {
       mz_search *search = table_search(&settings, 9, 0.9, false, 1);
       const mz_root root = {.observation = &observation, .noise = true, .rng = stream};
       mz_root_result result = {.policy = policy, .visits = visits[scaled]};
-      mz_search_run(search, &searched, 1, &root, 0, &result);
+      table_run(search, &searched, 1, &root, 0, &result);
       mz_search_free(search);
       /* Three simulations of three: the three largest g + logits */
       mz_rng rng = stream;
@@ -71,18 +71,18 @@ static void test_gumbel_noise_chooses_what_is_considered(void **state) {
 
 /* ---- a broken network, cost ---- */
 
-static void nan_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
-                        float *value) {
-  (void)context, (void)observations, (void)pool, (void)out;
+static mz_status nan_initial(void *context, int n, const void *observations, const int32_t *out, float *policy, float *value) {
+  (void)context, (void)observations, (void)out;
   for (int i = 0; i < n; i++) value[i] = NAN;
   for (int i = 0; i < 4 * n; i++) policy[i] = NAN;
+  return MZ_OK;
 }
 
-static void nan_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
-                          float *policy, float *value, float *reward) {
+static mz_status nan_recurrent(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
+                               float *value, float *reward) {
   (void)in, (void)action;
-  nan_initial(context, n, NULL, pool, out, policy, value);
   for (int i = 0; i < n; i++) reward[i] = NAN;
+  return nan_initial(context, n, NULL, out, policy, value);
 }
 
 static void test_a_network_of_nan_still_plays_what_is_legal(void **state) {
@@ -96,7 +96,7 @@ static void test_a_network_of_nan_still_plays_what_is_legal(void **state) {
     float policy[4];
     int32_t visits[4];
     mz_root_result result = {.policy = policy, .visits = visits};
-    mz_search_run(search, &model, 1, &root, 0, &result);
+    table_run(search, &model, 1, &root, 0, &result);
     assert_true(legal[result.selected]);
     assert_int_equal(visits[0] + visits[1], 0);
     mz_search_free(search);
@@ -105,17 +105,18 @@ static void test_a_network_of_nan_still_plays_what_is_legal(void **state) {
 
 static void test_cost_counts_edges_and_simulations(void **state) {
   (void)state;
-  const mz_search_model model = {.actions = 1, .latent_stride = 1, .initial = chain_initial, .recurrent = chain_recurrent};
+  chain deeper;
+  const mz_search_model model = chain_model(&deeper);
   const mz_search_settings settings = table_defaults(MZ_PUCT, 6);
   mz_search *search = table_search(&settings, 1, 0.5, false, 4);
   mz_root roots[4] = {0};
   float policies[4];
   mz_root_result results[4];
   for (int i = 0; i < 4; i++) results[i] = (mz_root_result){.policy = &policies[i]};
-  mz_search_run(search, &model, 4, roots, 0, results);
+  table_run(search, &model, 4, roots, 0, results);
   assert_int_equal(mz_search_cost_read(search).model_ns, 0);
   mz_search_count_cost(search, true);
-  mz_search_run(search, &model, 4, roots, 0, results);
+  table_run(search, &model, 4, roots, 0, results);
   const mz_search_cost cost = mz_search_cost_read(search);
   assert_int_equal(cost.simulations, 6 * 4); /* of the second run alone */
   assert_int_equal(cost.edges, (1 + 2 + 3 + 4 + 5 + 6) * 4);

@@ -120,7 +120,7 @@ static void finish_slot(slots_memory *m, const settings_case &c, int index, int 
 }
 
 static void search_by_slots(slots_memory *m, const settings_case &c, const positions &p, outcome *out) {
-  const hash_model model = {c.actions, 0, 0};
+  const hash_model model = {c.actions, 0, 0, {}};
   const int depth_max = c.settings.max_depth > 0 ? (int)c.settings.max_depth : INT32_MAX;
   for (int i = 0; i < ROOTS; i++) {
     *key_of(m, i, 0) = p.observations[i];
@@ -140,11 +140,11 @@ static void search_by_slots(slots_memory *m, const settings_case &c, const posit
 }
 
 static void search_by_library(mz_search *search, const settings_case &c, const positions &p, outcome *out) {
-  hash_model model = {c.actions, 0, 0};
+  hash_model model = {c.actions, 0, 0, {}};
   const mz_search_model searched = hash_search_model(&model);
   mz_root_result results[ROOTS];
   for (int i = 0; i < ROOTS; i++) results[i] = {0, 0, 0, out[i].policy, out[i].visits, out[i].prior};
-  mz_search_run(search, &searched, ROOTS, p.roots, 0, results);
+  table_run(search, &searched, ROOTS, p.roots, 0, results);
   for (int i = 0; i < ROOTS; i++) {
     out[i].selected = results[i].selected;
     out[i].value = results[i].value;

@@ -1,4 +1,4 @@
-/* Models without a network, for the tests of the search: a latent is one float that holds a 32-bit key. Compiles as C and C++. */
+/* Models without a network, for the tests of the search: a latent is a 32-bit key. Compiles as C and C++. */
 #pragma once
 #include <math.h>
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 typedef struct hash_model {
   int actions;
   int calls, rows; /* of recurrent */
+  uint32_t latents[1 << 14];
 } hash_model;
 
 static inline uint32_t hash_mix(uint32_t x) {
@@ -32,29 +33,30 @@ static inline void hash_answer(const hash_model *model, uint32_t key, int row, f
   value[row] = hash_unit(key, 0);
 }
 
-static inline void hash_initial(void *context, int n, const void *observations, float *pool, const int32_t *out, float *policy,
-                                float *value) {
+static inline mz_status hash_initial(void *context, int n, const void *observations, const int32_t *out, float *policy,
+                                     float *value) {
+  hash_model *model = (hash_model *)context;
   for (int i = 0; i < n; i++) {
     uint32_t key;
     memcpy(&key, (const char *)observations + 4 * (size_t)i, sizeof key);
-    memcpy(&pool[out[i]], &key, sizeof key);
-    hash_answer((const hash_model *)context, key, i, policy, value);
+    model->latents[out[i]] = key;
+    hash_answer(model, key, i, policy, value);
   }
+  return MZ_OK;
 }
 
-static inline void hash_recurrent(void *context, int n, float *pool, const int32_t *in, const int32_t *action, const int32_t *out,
-                                  float *policy, float *value, float *reward) {
+static inline mz_status hash_recurrent(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out,
+                                       float *policy, float *value, float *reward) {
   hash_model *model = (hash_model *)context;
   model->calls++;
   model->rows += n;
   for (int i = 0; i < n; i++) {
-    uint32_t key;
-    memcpy(&key, &pool[in[i]], sizeof key);
-    key = hash_mix(key ^ hash_mix((uint32_t)action[i] + 77));
-    memcpy(&pool[out[i]], &key, sizeof key);
+    const uint32_t key = hash_mix(model->latents[in[i]] ^ hash_mix((uint32_t)action[i] + 77));
+    model->latents[out[i]] = key;
     hash_answer(model, key, i, policy, value);
     reward[i] = hash_unit(key, 1);
   }
+  return MZ_OK;
 }
 
 static inline mz_search_model hash_search_model(hash_model *model) {
@@ -77,6 +79,12 @@ static inline mz_search_settings table_defaults(mz_algorithm algorithm, int simu
   settings.algorithm = algorithm;
   settings.simulations = simulations;
   return settings;
+}
+
+/* Runs a search of a model that cannot fail. */
+static inline void table_run(mz_search *search, const mz_search_model *model, int n, const mz_root *roots, int simulations,
+                             mz_root_result *results) {
+  assert_int_equal(mz_search_run(search, model, n, roots, simulations, results), MZ_OK);
 }
 
 static inline mz_search *table_search(const mz_search_settings *settings, int actions, double discount, bool alternating,

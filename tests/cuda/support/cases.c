@@ -23,6 +23,8 @@ net *test_case_open(int number, const mz_backend *backend, net_size size, int ro
   return net_open(case_at(number), backend, size, rows, seed);
 }
 
+enum { LONG = 1100 }; /* columns of rows that a whole block shares */
+
 /* ---- rounding ---- */
 
 enum { INPUT = 0, FIRST_HEAD = 2, SECOND_HEAD = 4, NORM_GAMMA = 6, NORM_MEAN = 8 };
@@ -60,7 +62,7 @@ enum { MANY = 150, BOTH_HEADS = 2, BOTH_GAMMA = 4, BOTH_TABLE = 6, BOTH_MEAN = 7
 static void many_uses_params(mz_params *params, net_size size) {
   const mz_action_map map = action_map_of(size, MZ_ACTIONS_COLUMNS);
   layer_params(params, "input", OBS, positions_of(size) * size.width);
-  layer_params(params, "head", 2 * size.width, 9);
+  layer_params(params, "head", 2 * size.width, LONG);
   mz_params_add(params, "gamma", 1, size.width, false, MZ_INIT_HE, 4);
   mz_params_add(params, "beta", 1, size.width, false, MZ_INIT_HE, 4);
   mz_params_add(params, "action", mz_action_map_rows(&map), size.width, true, MZ_INIT_HE, 9);
@@ -82,7 +84,7 @@ static void record_many_uses(net *n, net_size size) {
     x = mz_tape_norm(n->tape, x, &norm, size.group, MZ_LINEAR_ONLY);
   }
   const mz_value pooled = mz_tape_pool(n->tape, x, positions_of(size));
-  net_loss(n, mz_tape_linear(n->tape, pooled, BOTH_HEADS, BOTH_HEADS + 1, MZ_LINEAR_ONLY), 9, 1.0f);
+  net_loss(n, mz_tape_linear(n->tape, pooled, BOTH_HEADS, BOTH_HEADS + 1, MZ_LINEAR_ONLY), LONG, 1.0f);
 }
 
 net *test_many_uses_open(const mz_backend *backend, net_size size, int rows, uint64_t seed) {
@@ -92,11 +94,12 @@ net *test_many_uses_open(const mz_backend *backend, net_size size, int rows, uin
 
 /* ---- inference ---- */
 
-enum { WIDE = 0, HEAD_OF_BINS = 2, SCALE = 4, SHIFT = 5, ACTIONS = 6 };
+enum { WIDE = 0, HEAD_OF_BINS = 2, LONG_HEAD = 4, SCALE = 6, SHIFT = 7, ACTIONS = 8 };
 
 static void inference_params(mz_params *params, net_size size) {
   layer_params(params, "wide", mz_padded(OBS_PLANES), size.width);
   layer_params(params, "head", 2 * size.width, NET_BINS);
+  layer_params(params, "long", 2 * size.width, LONG);
   mz_params_add(params, "scale", 1, size.width, false, MZ_INIT_HE, 4);
   mz_params_add(params, "shift", 1, size.width, false, MZ_INIT_HE, 4);
   const mz_action_map map = action_map_of(size, MZ_ACTIONS_CELLS_PASS);
@@ -117,7 +120,10 @@ static void record_inference(net *n, net_size size) {
   const mz_value scaled = mz_tape_minmax(tape, mz_tape_rms(tape, mz_tape_gelu(tape, board)));
   const mz_value pooled = mz_tape_pool(tape, scaled, positions);
   const mz_value logits = mz_tape_linear(tape, pooled, HEAD_OF_BINS, HEAD_OF_BINS + 1, MZ_LINEAR_ONLY);
+  const mz_value many = mz_tape_linear(tape, pooled, LONG_HEAD, LONG_HEAD + 1, MZ_LINEAR_ONLY);
   mz_tape_softmax(tape, logits);
+  mz_tape_softmax(tape, many);
+  mz_tape_expectation(tape, many, -20.0f, 20.0f, true);
   mz_tape_expectation(tape, logits, -20.0f, 20.0f, true);
   mz_tape_expectation(tape, logits, -1.0f, 3.0f, false);
   mz_tape_pool(tape, mz_tape_to_bf16(tape, mz_tape_affine(tape, sum, SCALE, SHIFT, MZ_RELU)), positions);
@@ -129,10 +135,11 @@ net *test_inference_open(const mz_backend *backend, net_size size, int rows, uin
   net *n = NULL;
   check(mz_alloc(&n, 1, sizeof *n));
   n->backend = backend;
+  check(mz_lane_open(&n->lane, &(mz_lane){.backend = backend}));
   inference_params(&n->params, size);
   check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
   mz_params_init(&n->params, seed, n->weights);
-  check(mz_tape_create(&n->tape, backend, &n->params, rows, false));
+  check(mz_tape_create(&n->tape, &n->lane, &n->params, rows, false));
   record_inference(n, size);
   check(mz_tape_plan(n->tape));
   n->values = net_elements(n, n->weights); /* no convolution: packed they are the same */

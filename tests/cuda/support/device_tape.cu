@@ -117,7 +117,7 @@ void device_tape_open(device_tape *device, const net *host) {
     device->tape.indices[i] = (int32_t *)stand_in(device, tape->indices[i], count * sizeof(int32_t));
   }
   const void *values = host->packed != nullptr ? host->packed : host->values;
-  const size_t packed = (size_t)host->params.packed * sizeof(float);
+  const size_t packed = (size_t)mz_backend_layout(host->backend, &host->params, nullptr) * sizeof(float);
   device->tape.weights = stand_in(device, values, packed);
   device->tape.gradients = stand_in(device, host->gradients, (size_t)host->params.size * sizeof(float));
   device_upload(&device->lane, (void *)device->tape.weights, values, packed);

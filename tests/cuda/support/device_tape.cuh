@@ -1,5 +1,5 @@
-/* A tape on the twin's device: the same nodes as a planned tape of floats on the host, every value, gradient and list in memory of its
- * own, of exactly the size that it needs. Include after cmocka.h. */
+/* A tape on the twin's device: the same nodes as a planned tape of floats on the host, every value, gradient and list in memory
+ * of its own, of exactly the size that it needs. Include after cmocka.h. */
 #pragma once
 #include "networks/cuda/access.cuh"
 #include "tests/cuda/support/cases.h"
@@ -21,8 +21,8 @@ struct device_tape {
 void device_tape_open(device_tape *device, const net *host);
 void device_tape_close(device_tape *device);
 
-/* The first `rows` rows of the device's become those of the host's from row `from` on; the others are NaN. A NULL of the host's is left
- * out. */
+/* The first `rows` rows of the device's become those of the host's from row `from` on; the others are NaN. A NULL of the host's
+ * is left out. */
 void device_tape_put_data(device_tape *device, int value, int from, int rows);
 void device_tape_put_gradient(device_tape *device, int value, int from, int rows);
 void device_tape_put_index(device_tape *device, int list, int from, int rows);

@@ -4,6 +4,7 @@
 #include "networks/cuda/elements.cuh"
 #include "networks/cuda/graphs.cuh"
 #include "networks/cuda/layer_norm.cuh"
+#include "networks/cuda/logits.cuh"
 #include "networks/cuda/norm.cuh"
 #include "networks/cuda/rows.cuh"
 #include "networks/cuda/typed_linear.cuh"

@@ -21,7 +21,7 @@ static void check(mz_status status) {
 
 /* ---- tapes ---- */
 
-static bool always(void) { return true; }
+static bool always(const mz_lane *) { return true; }
 static mz_status prepare_nothing(mz_tape *, mz_node *) { return MZ_OK; }
 static void release_nothing(mz_tape *, mz_node *) {}
 
@@ -29,14 +29,14 @@ static void release_nothing(mz_tape *, mz_node *) {}
 static const mz_backend *planner(void) {
   static mz_backend backend;
   backend.name = "planner";
-  backend.has_bf16 = always;
+  backend.halves = always;
   backend.element_size = sizeof(float);
   backend.prepare = prepare_nothing;
   backend.release = release_nothing;
   return &backend;
 }
 
-bool pair_is_device(const mz_tape *tape) { return tape->backend == planner(); }
+bool pair_is_device(const mz_tape *tape) { return tape->lane.backend == planner(); }
 
 void pair_lane_open(mz_cuda_lane *lane, size_t workspace_bytes) {
   *lane = {};
@@ -168,15 +168,15 @@ static void make_up_weights(tape_pair *pair) {
   pair->weights.assign(plain.begin(), plain.end());
   pair->gradients.assign(plain.size(), 0.0);
   float *values = (float *)stand_in(pair, &pair->weights, plain.size() * sizeof(float));
-  float *packed = (float *)stand_in(pair, &pair->params, (size_t)pair->params.packed * sizeof(float));
+  float *packed = (float *)stand_in(pair, &pair->params, plain.size() * sizeof(float));
   upload(pair, values, plain.data(), plain.size() * sizeof(float));
   for (int i = 0; i < pair->params.count; i++) {
     const mz_param *param = &pair->params.items[i];
     const size_t bytes = (size_t)param->rows * (size_t)param->stride * sizeof(float);
     if (param->conv.height > 0) {
-      check(mz_cuda_conv_pack(&pair->lane, param, values, bf16, packed));
+      check(mz_cuda_conv_pack(&pair->lane, param, values + param->offset, bf16, packed + pair->device->layout[i]));
     } else {
-      OK(cudaMemcpyAsync(packed + param->packed, values + param->offset, bytes, cudaMemcpyDeviceToDevice, pair->lane.stream));
+      OK(cudaMemcpyAsync(packed + pair->device->layout[i], values + param->offset, bytes, cudaMemcpyDeviceToDevice, pair->lane.stream));
     }
   }
   pair->device->weights = packed;
@@ -193,8 +193,9 @@ void pair_open(tape_pair *pair, const pair_op *op, const pair_case *own_case) {
   pair->params = {};
   pair_lane_open(&pair->lane, 64 << 20);
   own_case->define(&pair->params);
-  check(mz_tape_create(&pair->reference, &mz_backend_ref, &pair->params, own_case->rows, own_case->with_backward));
-  check(mz_tape_create(&pair->device, planner(), &pair->params, own_case->rows, own_case->with_backward));
+  const mz_lane reference = {&mz_backend_ref, 0, nullptr}, device = {planner(), 0, nullptr};
+  check(mz_tape_create(&pair->reference, &reference, &pair->params, own_case->rows, own_case->with_backward));
+  check(mz_tape_create(&pair->device, &device, &pair->params, own_case->rows, own_case->with_backward));
   for (mz_tape *tape : {pair->reference, pair->device}) {
     own_case->record(tape);
     check(mz_tape_plan(tape));
