@@ -129,11 +129,16 @@ static void compare_rows(tape_pair *pair, const std::vector<bytes> &together, in
 void pair_check(const pair_op *op, const pair_case *own_case) {
   tape_pair pair;
   const int most = own_case->rows;
+  int last = -1;
   pair_open(&pair, op, own_case);
   compare_all(&pair, most);
   if (most > 2) compare_all(&pair, most - 2);
   const std::vector<bytes> together = results(&pair, 0, most);
   for (int rows = 1; rows < most; rows++) compare_rows(&pair, together, rows % 2 == 0 ? 0 : most - rows, rows);
   if (results(&pair, 0, most) != together) fail_msg("%s: other bits when run again", own_case->name);
+  for (int i = 0; i < pair.device->node_count; i++) {
+    if (is_tested(&pair, i)) last = i;
+  }
+  if (pair_replay(&pair) != pair.found[(size_t)last]) fail_msg("%s: other bits when replayed", own_case->name);
   pair_close(&pair);
 }
