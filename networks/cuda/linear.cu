@@ -56,6 +56,11 @@ void mz_cuda_linear_release(mz_tape *tape, mz_node *node) {
   node->prepared = nullptr;
 }
 
+const char *mz_cuda_linear_form_name(const mz_node *node) {
+  static const char *const names[] = {"cublas fused", "cublas + kernel", "direct"};
+  return names[mz_cuda_product_form_of(linear_of(node)->forward)];
+}
+
 /* ---- the table ---- */
 
 /* One element of y a thread. bias: NULL for none. */

@@ -1,6 +1,7 @@
 /* The twin of cuBLASLt: the calls that networks/cuda/products.cu makes, for f32 alone. Descriptors are obeyed to the letter
  * and refused where the library refuses them. Its heuristics name algorithms of all kinds, the forbidden ones first
- * (blas_product.h). They honour the preferences unless MUZERO_TWIN_BLAS=careless, which lets them name everything. */
+ * (blas_product.h), as far as preferences allow. MUZERO_TWIN_BLAS=careless: they disregard the preferences; =plain: no
+ * algorithm has an epilogue; =none: there is no algorithm. */
 #include "blas_product.h"
 #include "library.h"
 #include <cstdlib>
