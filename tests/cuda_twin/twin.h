@@ -87,9 +87,10 @@ struct twin_range {
   size_t bytes;
 };
 
-/* Appends `work` to the stream, to be run when its turn comes, on a stack of 256 KiB; it may touch `ranges` and memory that it
- * owns, and calls nothing of CUDA's. In a capture it becomes a node of the graph and runs once for each replay. `name` is for
- * messages and is copied. Ranges of zero bytes are ignored.
+/* Appends `work` to the stream, to be run when its turn comes, on a stack of 256 KiB. It may touch `ranges` and memory that it
+ * owns, and calls nothing of CUDA's; other device memory is a fault unless earlier work has opened it since the last
+ * synchronisation. In a capture it becomes a node of the graph and runs once for each replay. `name` is for messages and is
+ * copied. Ranges of zero bytes are ignored.
  * Errors as a library's call would meet them: cudaErrorInvalidResourceHandle (no such stream, or the null stream),
  * cudaErrorInvalidValue (a range is not within one allocation of the stream's device or of pinned memory), a sticky error, an
  * invalidated capture. The caller asks twin_fails first. */
