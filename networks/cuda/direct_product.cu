@@ -34,13 +34,12 @@ static shape shape_of(const mz_cuda_product_settings *s, int rows) {
 mz_status mz_cuda_direct_product_run(const mz_cuda_lane *lane, const mz_cuda_product_settings *settings, int rows,
                                      const mz_cuda_operands *operands) {
   const shape s = shape_of(settings, rows);
-  const bool forward = settings->kind == MZ_CUDA_PRODUCT_FORWARD;
   const float *a = settings->kind == MZ_CUDA_PRODUCT_DATA ? operands->dy : operands->x;
   const float *b = settings->kind == MZ_CUDA_PRODUCT_WEIGHTS ? operands->dy : operands->w;
-  const float *bias = forward && settings->bias ? operands->bias : nullptr;
+  const float *bias = settings->bias ? operands->bias : nullptr;
   const dim3 grid = mz_cuda_blocks((size_t)s.rows * (size_t)s.columns, THREADS);
-  MZ_CUDA_TRY(mz_launch(product, grid, dim3(THREADS), 0, lane->stream, s, a, b, bias, operands->add, forward && settings->relu,
-                        operands->result));
+  MZ_CUDA_TRY(
+      mz_launch(product, grid, dim3(THREADS), 0, lane->stream, s, a, b, bias, operands->add, settings->relu, operands->result));
   return MZ_OK;
 }
 

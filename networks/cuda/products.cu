@@ -33,15 +33,13 @@ static mz_status describe_operation(mz_cuda_product *product) {
   return set_operation(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &aligned, sizeof aligned);
 }
 
-static bool has_rest(const mz_cuda_product_settings *settings) {
-  return settings->kind == MZ_CUDA_PRODUCT_FORWARD && (settings->bias || settings->relu);
-}
+static bool has_rest(const mz_cuda_product_settings *settings) { return settings->bias || settings->relu; }
 
 static mz_status set_last_steps(const mz_cuda_product *product) {
   const mz_cuda_product_settings *settings = &product->settings;
   const cublasLtEpilogue_t epilogues[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_BIAS,
                                           CUBLASLT_EPILOGUE_RELU_BIAS};
-  const bool fused = has_rest(settings) && product->form == MZ_CUDA_PRODUCT_FUSED;
+  const bool fused = product->form == MZ_CUDA_PRODUCT_FUSED;
   const cublasLtEpilogue_t epilogue = epilogues[fused ? 2 * settings->bias + settings->relu : 0];
   return set_operation(product->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
 }

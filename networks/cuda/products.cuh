@@ -19,7 +19,7 @@ typedef struct mz_cuda_product_settings {
   int rows;               /* at most */
   int inputs, outputs;    /* columns of x and y that count; FORWARD and WEIGHTS write y_stride columns */
   int x_stride, y_stride; /* multiples of 16 */
-  bool bias, relu;        /* FORWARD */
+  bool bias, relu;        /* FORWARD; false otherwise */
 } mz_cuda_product_settings;
 
 /* Who computes, in the order in which forms are tried. */
@@ -36,8 +36,7 @@ void mz_cuda_product_free(mz_cuda_product *product);
 
 mz_cuda_product_form mz_cuda_product_form_of(const mz_cuda_product *product);
 
-/* What a product reads and writes, on the lane's device, aligned to 16 bytes. x, dy: those of the kind; a sum goes where the
- * kind says. */
+/* Data of a product, on the lane's device and aligned to 16 bytes; a kind reads two of x, w and dy. */
 typedef struct mz_cuda_operands {
   const float *x, *w, *dy;
   const float *bias; /* [y_stride]; FORWARD with `bias` */

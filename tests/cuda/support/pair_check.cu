@@ -96,7 +96,7 @@ static void append_parameters(const tape_pair *pair, const mz_node *node, std::v
   }
 }
 
-/* What the nodes leave in rows `from` …, run as the device's first rows; of all rows also the gradients of parameters. */
+/* Returns the bytes that the nodes leave in rows `from` …, run as the device's first rows; of all rows also the gradients of parameters. */
 static std::vector<bytes> results(tape_pair *pair, int from, int rows) {
   std::vector<bytes> all;
   pair_forward(pair, from, rows);
