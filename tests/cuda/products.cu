@@ -10,9 +10,7 @@ extern "C" {
 #include <cmocka.h>
 }
 #include "networks/cuda/linear.cuh"
-#include "networks/cuda/products.cuh"
 #include "tests/cuda/support/pair.cuh"
-#include "twin.h"
 
 enum { INPUTS = 7, WIDTH = 21, TABLE_ROWS = 5, POSITIONS = 6, CHANNELS = 32 };
 
@@ -149,25 +147,11 @@ static void no_algorithms(void **state) {
   with_mode("none", "direct");
 }
 
-/* Every call of the library and the runtime fails once. */
+/* Every call of the libraries and the runtime fails once. */
 static void failures_are_told(void **state) {
   (void)state;
-  mz_cuda_lane lane;
-  int failures = 0;
-  mz_cuda_product_settings settings = {MZ_CUDA_PRODUCT_FORWARD, 9, INPUTS, WIDTH, 16, 32, true, true};
-  pair_lane_open(&lane, 64 << 20);
-  for (bool done = false; !done; failures++) {
-    mz_cuda_product *product = nullptr;
-    twin_fail_after(failures + 1);
-    const mz_status status = mz_cuda_product_create(&product, &lane, &settings);
-    done = twin_fail_pending() != 0;
-    twin_fail_after(0);
-    assert_int_equal(status, done ? MZ_OK : MZ_E_DEVICE);
-    assert_true(done || product == nullptr);
-    mz_cuda_product_free(product);
-  }
-  assert_true(failures > 20);
-  pair_lane_close(&lane);
+  pair_check_failures(&linear_op, &cases[2]);
+  pair_check_failures(&linear_op, &cases[3]);
 }
 
 int main(void) {

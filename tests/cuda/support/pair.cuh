@@ -72,3 +72,5 @@ double pair_distance(const std::vector<double> &found, const std::vector<double>
 /* Compares everything with the reference, for the most rows and for fewer; rows among others with rows alone, a second run and a
  * replay with the first, bit for bit. */
 void pair_check(const pair_op *op, const pair_case *own_case);
+/* Lets every call fail once that preparing and running the nodes makes, and wants to be told of each. */
+void pair_check_failures(const pair_op *op, const pair_case *own_case);

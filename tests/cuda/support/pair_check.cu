@@ -7,6 +7,7 @@ extern "C" {
 #include <cmocka.h>
 }
 #include "tests/cuda/support/pair.cuh"
+#include "twin.h"
 
 typedef std::vector<unsigned char> bytes;
 
@@ -140,5 +141,56 @@ void pair_check(const pair_op *op, const pair_case *own_case) {
     if (is_tested(&pair, i)) last = i;
   }
   if (pair_replay(&pair) != pair.found[(size_t)last]) fail_msg("%s: other bits when replayed", own_case->name);
+  pair_close(&pair);
+}
+
+/* ---- failures ---- */
+
+static void release_nodes(tape_pair *pair) {
+  for (int i = 0; i < pair->device->node_count; i++) {
+    mz_node *node = &pair->device->nodes[i];
+    if (node->prepared != nullptr) pair->op->release(pair->device, node);
+  }
+}
+
+static mz_status prepare_nodes(tape_pair *pair) {
+  release_nodes(pair);
+  for (int i = 0; i < pair->device->node_count; i++) {
+    if (is_tested(pair, i)) MZ_TRY(pair->op->prepare(pair->device, &pair->device->nodes[i]));
+  }
+  return MZ_OK;
+}
+
+static mz_status run_nodes(tape_pair *pair) {
+  const int rows = pair->own_case->rows;
+  for (int i = 0; i < pair->device->node_count; i++) {
+    if (is_tested(pair, i)) MZ_TRY(pair->op->forward(pair->device, &pair->device->nodes[i], rows));
+  }
+  for (int i = pair->device->node_count - 1; i >= 0; i--) {
+    mz_node *node = &pair->device->nodes[i];
+    if (is_tested(pair, i) && node->backward) MZ_TRY(pair->op->backward(pair->device, node, rows));
+  }
+  return MZ_OK;
+}
+
+/* Returns how many calls could fail. */
+static int fail_each(tape_pair *pair, mz_status (*work)(tape_pair *)) {
+  for (int calls = 0;; calls++) {
+    twin_fail_after(calls + 1);
+    const mz_status status = work(pair);
+    const bool all_failed = twin_fail_pending() != 0;
+    twin_fail_after(0);
+    assert_int_equal(status, all_failed ? MZ_OK : MZ_E_DEVICE);
+    if (all_failed) return calls;
+  }
+}
+
+void pair_check_failures(const pair_op *op, const pair_case *own_case) {
+  tape_pair pair;
+  pair_open(&pair, op, own_case);
+  pair_forward(&pair, 0, own_case->rows);
+  if (own_case->with_backward) pair_backward(&pair, 0, own_case->rows);
+  assert_true(fail_each(&pair, run_nodes) > 2);
+  assert_true(fail_each(&pair, prepare_nodes) > 20);
   pair_close(&pair);
 }
