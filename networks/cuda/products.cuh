@@ -1,4 +1,4 @@
-/* The matrix products of a linear map y = x W on a device, by cuBLASLt, in f32 without TF32. Matrices are row-major: x
+/* The matrix products of a linear map y = x W on a device, in f32 without TF32, by cuBLASLt. Matrices are row-major: x
  * [rows][x_stride], W [inputs][y_stride], y [rows][y_stride].
  *
  * A product takes one algorithm for every number of rows, chosen when it is created: the first that the library's heuristics
@@ -19,17 +19,24 @@ typedef struct mz_cuda_product_settings {
   int rows;               /* at most */
   int inputs, outputs;    /* columns of x and y that count; FORWARD and WEIGHTS write y_stride columns */
   int x_stride, y_stride; /* multiples of 16 */
-  bool bias, relu;        /* FORWARD */
+  bool bias, relu;        /* FORWARD; false otherwise */
 } mz_cuda_product_settings;
+
+/* Who computes, in the order in which forms are tried. */
+typedef enum mz_cuda_product_form {
+  MZ_CUDA_PRODUCT_FUSED,    /* the library does everything */
+  MZ_CUDA_PRODUCT_SEPARATE, /* the library multiplies, a kernel of ours adds the bias and applies the activation */
+  MZ_CUDA_PRODUCT_DIRECT,   /* kernels of ours (direct_product.cuh): the library knows no algorithm that keeps the rules */
+} mz_cuda_product_form;
 
 typedef struct mz_cuda_product mz_cuda_product;
 
-/* MZ_E_DEVICE: the library knows no algorithm that the rules allow. */
 mz_status mz_cuda_product_create(mz_cuda_product **out, const mz_cuda_lane *lane, const mz_cuda_product_settings *settings);
 void mz_cuda_product_free(mz_cuda_product *product);
 
-/* What a product reads and writes, on the lane's device, aligned to 16 bytes. x, dy: those of the kind; a sum goes where the
- * kind says. */
+mz_cuda_product_form mz_cuda_product_form_of(const mz_cuda_product *product);
+
+/* Data of a product, on the lane's device and aligned to 16 bytes; a kind reads two of x, w and dy. */
 typedef struct mz_cuda_operands {
   const float *x, *w, *dy;
   const float *bias; /* [y_stride]; FORWARD with `bias` */
