@@ -2,7 +2,7 @@
  * the rules (products.cuh), or none that takes the last steps over. Sums are f32 in order: a row's bits depend on nothing but
  * the row. */
 #pragma once
-#include "networks/cuda/products.cuh"
+#include "networks/cuda/product_shape.cuh"
 
 /* Computes the first `rows` rows of what the settings ask for. */
 mz_status mz_cuda_direct_product_run(const mz_cuda_lane *lane, const mz_cuda_product_settings *settings, int rows,

@@ -6,21 +6,7 @@
  * or dx therefore has the same bits however many rows run. Nothing is timed, so the same machine chooses the same. FORWARD and
  * DATA never split the sum; WEIGHTS may, where parts are added up in a fixed order. A product belongs to the lane's thread. */
 #pragma once
-#include "networks/cuda/lane.cuh"
-
-typedef enum mz_cuda_product_kind {
-  MZ_CUDA_PRODUCT_FORWARD, /* y = act(x W + b) */
-  MZ_CUDA_PRODUCT_DATA,    /* dx = dy Wᵀ */
-  MZ_CUDA_PRODUCT_WEIGHTS, /* dW = xᵀ dy */
-} mz_cuda_product_kind;
-
-typedef struct mz_cuda_product_settings {
-  mz_cuda_product_kind kind;
-  int rows;               /* at most */
-  int inputs, outputs;    /* columns of x and y that count; FORWARD and WEIGHTS write y_stride columns */
-  int x_stride, y_stride; /* multiples of 16 */
-  bool bias, relu;        /* FORWARD; false otherwise */
-} mz_cuda_product_settings;
+#include "networks/cuda/product_shape.cuh"
 
 /* Who computes, in the order in which forms are tried. */
 typedef enum mz_cuda_product_form {
@@ -35,14 +21,6 @@ mz_status mz_cuda_product_create(mz_cuda_product **out, const mz_cuda_lane *lane
 void mz_cuda_product_free(mz_cuda_product *product);
 
 mz_cuda_product_form mz_cuda_product_form_of(const mz_cuda_product *product);
-
-/* Data of a product, on the lane's device and aligned to 16 bytes; a kind reads two of x, w and dy. */
-typedef struct mz_cuda_operands {
-  const float *x, *w, *dy;
-  const float *bias; /* [y_stride]; FORWARD with `bias` */
-  float *result;     /* y, dx or dW */
-  bool add;          /* to what `result` holds, before the activation */
-} mz_cuda_operands;
 
 /* Enqueues the product of the first `rows` rows on the lane's stream; rows ≥ 1. */
 mz_status mz_cuda_product_run(mz_cuda_product *product, const mz_cuda_lane *lane, int rows, const mz_cuda_operands *operands);
