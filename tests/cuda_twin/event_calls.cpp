@@ -63,7 +63,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return cudaSuccess;
   }
   event->is_captured = false;
-  event->record = std::make_shared<twin_record>(twin_record{stream, false, 0});
+  event->record = std::make_shared<twin_record>(twin_record{stream, false, 0, {}});
   twin_op op;
   op.name = __func__;
   op.records = event->record;
@@ -112,7 +112,9 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (check_not_captured(&call, event) != cudaSuccess) return call.error;
   if (event->record && !event->record->is_done) twin_stream_advance(event->record->stream);
   TWIN_TRY(call, twin().sticky[(size_t)event->device]);
-  return !event->record || event->record->is_done ? cudaSuccess : cudaErrorNotReady;
+  if (event->record && !event->record->is_done) return cudaErrorNotReady;
+  if (event->record) twin_clock_of_host().join(event->record->clock);
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -2,6 +2,7 @@
 #include "fiber.h"
 #include "kernel.h"
 #include "memory.h"
+#include "race.h"
 #include "state.h"
 #include <csignal>
 #include <ucontext.h>
@@ -11,7 +12,8 @@
 #include <unistd.h>
 
 static int device_running;
-static bool is_kernel_running, is_set;
+static const std::vector<twin_range> *ranges_running; /* NULL: all of the device's memory */
+static bool is_set;
 static struct sigaction previous;
 
 static siginfo_t fault_access; /* of the fault, while `is_access` */
@@ -49,11 +51,35 @@ std::string twin_fault_take(void) {
   return reason();
 }
 
-/* Work touched memory that is closed. A kernel has all of its device's allocations, opened at the first touch. The signal came in the midst
- * of the work, so that words, which need memory, are left to the runner. */
+static bool may_touch(const void *address) {
+  if (!ranges_running) return true;
+  for (const twin_range &range : *ranges_running)
+    if (address >= range.pointer && address < (const char *)range.pointer + range.bytes) return true;
+  return false;
+}
+
+static bool is_write([[maybe_unused]] const ucontext_t &interrupted) {
+#if defined(__x86_64__)
+  return interrupted.uc_mcontext.gregs[REG_ERR] & 2; /* of the page fault's error code */
+#else
+  return true;
+#endif
+}
+
+/* Opens the allocation that work touched, or where races are watched for, the page. */
+static void open_touched(twin_allocation *touched, const void *address, bool writes) {
+  if (twin_race_is_watched())
+    twin_race_touch(twin_memory_open_page(touched, address, writes), address, writes);
+  else
+    twin_memory_open(touched);
+}
+
+/* Work touched memory that is closed, which opens when it may. The signal came in the midst of the work, so that words, which
+ * need memory, are left to the runner. */
 static void handle_work(const siginfo_t &info, const ucontext_t &interrupted) {
   twin_allocation *const touched = twin_allocation_find(info.si_addr);
-  if (touched && is_kernel_running && touched->device == device_running && !touched->is_open) return twin_memory_open(touched);
+  if (touched && touched->device == device_running && !touched->is_open && may_touch(info.si_addr))
+    return open_touched(touched, info.si_addr, is_write(interrupted));
   fault_access = info;
   is_set = is_access = true;
   pthread_sigmask(SIG_SETMASK, &interrupted.uc_sigmask, nullptr); /* the handler never returns to restore it */
@@ -110,11 +136,11 @@ void twin_fault_handler_install(void) {
   sigaction(SIGSEGV, &action, nullptr);
 }
 
-void twin_fault_begin(int device, bool is_kernel) {
+void twin_fault_begin(int device, const std::vector<twin_range> *ranges) {
   twin_fault_handler_install();
   use_signal_stack();
   device_running = device;
-  is_kernel_running = is_kernel;
+  ranges_running = ranges;
 }
 
 /* Before main, so that the host is told of device memory that it touches before any work ran. */

@@ -95,7 +95,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   op.name = __func__;
   op.graph = twin_graph_begin(*executable);
   op.waits = executable->last;
-  op.records = executable->last = std::make_shared<twin_record>(twin_record{stream, false, 0});
+  op.records = executable->last = std::make_shared<twin_record>(twin_record{stream, false, 0, {}});
   twin().counters.graph_launches++;
   TWIN_TRY(call, twin_stream_push(stream, op));
   return cudaSuccess;

@@ -18,8 +18,8 @@ struct twin_argument {
   size_t bytes;
 };
 
-/* Appends a launch to the stream (mz_launch). The arguments are checked for pointers to memory that the device does not have; every word
- * of a struct is looked at, unused elements of arrays, too, which the caller sets to zero.
+/* Appends a launch to the stream (mz_launch). The arguments are checked for pointers to memory that the device does not have;
+ * every word of a struct is looked at, unused elements of arrays, too, which the caller sets to zero.
  * Errors: as CUDA's for the configuration; cudaErrorInvalidValue for arguments and for too much shared memory. */
 cudaError_t twin_launch(const twin_kernel &kernel, cudaStream_t stream, const twin_argument *arguments, size_t count);
 
@@ -31,5 +31,6 @@ std::string twin_kernel_name(const void *function);
 /* Returns whether the address is in the guard behind dynamic shared memory. */
 bool twin_kernel_is_shared_guard(const void *address);
 
-/* Dynamic shared memory that launches of the kernel may ask for: 48 KiB less what is static, unless cudaFuncSetAttribute gave more. */
+/* Dynamic shared memory that launches of the kernel may ask for: 48 KiB less what is static, unless cudaFuncSetAttribute gave
+ * more. */
 enum { TWIN_SHARED_DEFAULT = 48 << 10, TWIN_SHARED_MAX = 227 << 10 };

@@ -15,6 +15,10 @@ static std::map<const void *, int> &dynamic_max() { /* what cudaFuncSetAttribute
 
 std::string twin_kernel_name(const void *function) { return twin_symbol_find(function).name; }
 
+/* Programs, heaps and stacks lie above. Below, two small numbers side by side would look like pointers to the sanitizers' shadow
+ * memory. */
+static const uintptr_t PROGRAM_START = (uintptr_t)0x5000 << 32;
+
 /* Returns whether something of this process is mapped at the address. */
 static bool is_mapped(uintptr_t address) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -22,15 +26,15 @@ static bool is_mapped(uintptr_t address) {
   return mincore((void *)(address / page * page), 1, &resident) == 0;
 }
 
-/* Returns why no kernel may be given this argument, or "": it holds a pointer, alone or in a struct, to memory of the host or of another
- * device. A word counts as a pointer when something is mapped where it points. */
+/* Returns why no kernel may be given this argument, or "": it holds a pointer, alone or in a struct, to memory of the host or of
+ * another device. A word counts as a pointer when something is mapped where it points. */
 static std::string argument_check(const twin_argument &argument, int device) {
   const unsigned char *const bytes = static_cast<const unsigned char *>(argument.value);
   for (size_t at = 0; at + sizeof(uintptr_t) <= argument.bytes; at += sizeof(uintptr_t)) {
     uintptr_t word;
     memcpy(&word, bytes + at, sizeof word);
     const void *const pointer = (const void *)word;
-    if (word < 1 << 16 || word >> 47) continue;
+    if (word < PROGRAM_START || word >> 48) continue;
     const twin_allocation *const found = twin_allocation_find(pointer);
     if (found && found->device != TWIN_PINNED_DEVICE && found->device != device)
       return twin_format("byte %zu points to memory of device %d", at, found->device);

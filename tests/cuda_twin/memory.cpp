@@ -1,5 +1,6 @@
 #include "memory.h"
 #include "fault.h"
+#include "race.h"
 #include "state.h"
 #include "sanitize.h"
 #include <algorithm>
@@ -55,7 +56,7 @@ twin_allocation *twin_allocation_create(int device, size_t bytes) {
   unused = pages + page_bytes; /* the page behind is the next one's guard in front */
   memset(pages, 0xff, page_bytes);
   twin_allocation *const made =
-      new twin_allocation{pages + page_bytes - whole, bytes, pages, page_bytes, device, device == TWIN_PINNED_DEVICE};
+      new twin_allocation{pages + page_bytes - whole, bytes, pages, page_bytes, device, device == TWIN_PINNED_DEVICE, false};
   if (!made->is_open) mprotect(pages, page_bytes, PROT_NONE);
   twin_poison(pages, (size_t)(made->base - pages));
   twin_poison(made->base + bytes, whole - bytes);
@@ -92,6 +93,7 @@ void twin_allocation_free(twin_allocation *allocation) {
     if (!why.empty()) twin_violate(why);
   }
   twin_unpoison(allocation->pages, allocation->page_bytes);
+  twin_race_forget(allocation->pages, allocation->page_bytes);
   madvise(allocation->pages, allocation->page_bytes, MADV_DONTNEED);
   mprotect(allocation->pages, allocation->page_bytes, PROT_NONE);
   std::vector<twin_allocation *> &open = open_allocations();
@@ -167,13 +169,22 @@ void twin_memory_open(twin_allocation *allocation) {
   open_allocations().push_back(allocation);
 }
 
+const unsigned char *twin_memory_open_page(twin_allocation *allocation, const void *address, bool writable) {
+  unsigned char *const page = (unsigned char *)((uintptr_t)address / PAGE * PAGE);
+  mprotect(page, PAGE, writable ? PROT_READ | PROT_WRITE : PROT_READ);
+  if (!allocation->is_part_open) open_allocations().push_back(allocation);
+  allocation->is_part_open = true;
+  return page;
+}
+
 std::string twin_memory_close(void) {
   std::string why;
   for (twin_allocation *const allocation : open_allocations()) {
+    if (allocation->is_part_open) mprotect(allocation->pages, allocation->page_bytes, PROT_READ | PROT_WRITE);
     const std::string slack = slack_check(allocation);
     if (!slack.empty()) why = slack;
     mprotect(allocation->pages, allocation->page_bytes, PROT_NONE);
-    allocation->is_open = false;
+    allocation->is_open = allocation->is_part_open = false;
   }
   open_allocations().clear();
   return why;

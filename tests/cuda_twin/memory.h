@@ -1,5 +1,6 @@
-/* Memory of devices and pinned memory: every allocation has pages of its own between guard pages, and its end is as close to the guard as
- * an alignment of 256 bytes allows. Device memory is unreadable until work opens it. The lock is held in every function. */
+/* Memory of devices and pinned memory: every allocation has pages of its own between guard pages, and its end is as close to the
+ * guard as an alignment of 256 bytes allows. Device memory is unreadable until work opens it. The lock is held in every
+ * function. */
 #pragma once
 #include "twin.h"
 #include <string>
@@ -11,8 +12,9 @@ struct twin_allocation {
   size_t bytes;
   unsigned char *pages; /* first page; base is in it or behind it */
   size_t page_bytes;
-  int device; /* or TWIN_PINNED_DEVICE */
-  bool is_open;
+  int device;        /* or TWIN_PINNED_DEVICE */
+  bool is_open;      /* all of it */
+  bool is_part_open; /* single pages */
 };
 
 /* Returns an allocation of `bytes` > 0, or NULL where the device's memory or the machine's is used up. */
@@ -31,6 +33,8 @@ std::string twin_address_describe(const void *address);
 
 /* Makes an allocation readable and writable until the next twin_memory_close. */
 void twin_memory_open(twin_allocation *allocation);
+/* As open, for the page that holds `address`; returns the page. */
+const unsigned char *twin_memory_open_page(twin_allocation *allocation, const void *address, bool writable);
 /* Makes everything that is open unreadable again. Returns what was written outside of allocations, in words, or "". */
 std::string twin_memory_close(void);
 /* Returns whether the address lies in the region that device memory is taken from. Needs no lock. */

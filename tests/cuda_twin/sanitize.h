@@ -1,4 +1,5 @@
-/* Tells the sanitizers that are built in of bytes that nobody shall touch, and of switches between stacks. Does nothing without them. */
+/* Tells the sanitizers that are built in of bytes that nobody shall touch, and of switches between stacks. Does nothing without
+ * them. */
 #pragma once
 #include <cstddef>
 #if defined(__SANITIZE_ADDRESS__)

@@ -39,7 +39,8 @@ uint64_t twin_random(uint64_t bound) { /* SplitMix64 */
   uint64_t z = twin().random += 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return (z ^ (z >> 31)) % bound;
+  __extension__ typedef unsigned __int128 wide;
+  return (uint64_t)((wide)(z ^ (z >> 31)) * bound >> 64);
 }
 
 static std::string format_list(const char *format, va_list arguments) {

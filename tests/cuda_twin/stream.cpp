@@ -17,7 +17,8 @@ static bool is_known(const CUstream_st *stream) {
 }
 
 CUstream_st *twin_stream_create(int device) {
-  streams().push_back(new CUstream_st{device, {}, nullptr, false});
+  static long number;
+  streams().push_back(new CUstream_st{device, {}, nullptr, false, ++number, {}});
   return streams().back();
 }
 
@@ -41,10 +42,20 @@ const char *twin_stream_check(cudaStream_t stream) {
   return is_known(stream) && !stream->is_destroyed ? nullptr : "no stream that was created and not destroyed";
 }
 
+/* An operation happens after the one before it on its stream, the record that it waits for, and all that the host knows of. */
+static void count_operation(CUstream_st *stream, twin_op *op) {
+  stream->clock.join(twin_clock_of_host());
+  if (op->waits) stream->clock.join(op->waits->clock);
+  stream->clock.ticks[stream->number]++;
+  op->clock = stream->clock;
+  if (op->records) op->records->clock = stream->clock;
+}
+
 cudaError_t twin_stream_push(CUstream_st *stream, const twin_op &op) {
   if (twin().sticky[(size_t)stream->device] != cudaSuccess) return twin().sticky[(size_t)stream->device];
   if (stream->capture) return twin_capture_record(stream, op);
   stream->ops.push_back(op);
+  if (twin_race_is_watched()) count_operation(stream, &stream->ops.back());
   return cudaSuccess;
 }
 
@@ -63,6 +74,7 @@ static void step(CUstream_st *stream) {
   const twin_op op = stream->ops.front();
   const twin_op *const part = op.graph ? twin_graph_next(op.graph.get()) : &op;
   if (part) twin_work_run(*part, stream->device);
+  if (part && twin_race_is_watched()) twin_race_check(twin_work_name(*part), stream->number, op.clock);
   if (twin().sticky[(size_t)stream->device] != cudaSuccess) return twin_stream_drop(stream->device);
   if (op.graph && op.graph->remaining > 0) return;
   complete(op);
@@ -98,12 +110,14 @@ cudaError_t twin_stream_run(CUstream_st *stream) {
   const bool mixes = choose_mixing();
   const int device = stream->device;
   while (!stream->ops.empty()) step_towards(stream, mixes);
+  twin_clock_of_host().join(stream->clock);
   return finish(device);
 }
 
 cudaError_t twin_record_run(const std::shared_ptr<twin_record> &record, int device) {
   const bool mixes = choose_mixing();
   while (!record->is_done) step_towards(record->stream, mixes);
+  twin_clock_of_host().join(record->clock);
   return finish(device);
 }
 
@@ -117,12 +131,15 @@ static CUstream_st *busy_stream(int device) {
 cudaError_t twin_device_run(int device) {
   const bool mixes = choose_mixing();
   while (CUstream_st *stream = busy_stream(device)) step_towards(stream, mixes);
+  for (const CUstream_st *stream : streams())
+    if (stream->device == device) twin_clock_of_host().join(stream->clock);
   return finish(device);
 }
 
 void twin_stream_advance(CUstream_st *stream) {
   const int device = stream->device;
   for (uint64_t steps = twin_random(4); steps > 0 && !stream->ops.empty(); steps--) step_towards(stream, false);
+  if (stream->ops.empty()) twin_clock_of_host().join(stream->clock);
   finish(device);
 }
 

@@ -1,6 +1,7 @@
 /* Streams, the operations that wait on them, and who runs when. The lock is held in every function. */
 #pragma once
 #include "kernel.h"
+#include "race.h"
 #include "twin.h"
 #include <deque>
 #include <memory>
@@ -13,6 +14,7 @@ struct twin_record {
   CUstream_st *stream;
   bool is_done;
   double seconds; /* when, for cudaEventElapsedTime */
+  twin_clock clock;
 };
 
 /* One operation: waits for `waits`, runs `work`, the kernel or the graph (or nothing), and completes `records`. */
@@ -23,6 +25,7 @@ struct twin_op {
   std::shared_ptr<const twin_kernel> kernel;
   std::shared_ptr<twin_graph_run> graph;
   std::shared_ptr<twin_record> waits, records;
+  twin_clock clock; /* of what happens before it, itself included */
 };
 
 /* cudaStream_t. */
@@ -31,6 +34,8 @@ struct CUstream_st {
   std::deque<twin_op> ops;
   std::shared_ptr<twin_capture> capture; /* NULL: work is run, not recorded */
   bool is_destroyed;                     /* goes when its work is done */
+  long number;                           /* tells streams apart, destroyed ones too */
+  twin_clock clock;                      /* of the last operation */
 };
 
 CUstream_st *twin_stream_create(int device);

@@ -1,18 +1,18 @@
-/* The twin: stand-ins for CUDA's runtime. The CUDA module's very sources run on the host with them, and bugs that a GPU shows by chance
- * show always.
+/* The twin: stand-ins for CUDA's runtime. The CUDA module's very sources run on the host with them, and bugs that a GPU shows by
+ * chance show always.
  *
- * Device memory is readable only inside kernels, copies and library calls; it is filled with NaN (bytes 0xff) when allocated; guard
- * pages surround every allocation, and freed addresses are never used again. Work is deferred until a synchronisation needs it; then
- * streams run in random order as far as events allow, and so do blocks, and threads between barriers.
+ * Device memory is readable only inside kernels, copies and library calls; it is filled with NaN (bytes 0xff) when allocated;
+ * guard pages surround every allocation, and freed addresses are never used again. Work is deferred until a synchronisation
+ * needs it; then streams run in random order as far as events allow, and so do blocks, and threads between barriers.
  *
- * A call that CUDA would refuse returns CUDA's error. Misuse that CUDA would not notice is a violation: it is printed on stderr, and
- * the process exits with TWIN_EXIT_VIOLATION unless twin_violations_clear was called after it. A process that has not freed or
- * destroyed everything exits likewise, after a list of what is left.
+ * A call that CUDA would refuse returns CUDA's error. Misuse that CUDA would not notice is a violation: it is printed on stderr,
+ * and the process exits with TWIN_EXIT_VIOLATION unless twin_violations_clear was called after it. A process that has not freed
+ * or destroyed everything exits likewise, after a list of what is left.
  *
- * Environment: MUZERO_TWIN_SEED (default 1), MUZERO_TWIN_DEVICES (default 1), MUZERO_TWIN_MEMORY (bytes of each device, default 8 GiB),
- * MUZERO_TWIN_FAIL (as twin_fail_after).
- * Thread safety: every function may be called from any thread. One lock serialises all of them, running work included. While one thread
- * runs work, device memory is readable by all. */
+ * Environment: MUZERO_TWIN_SEED (default 1), MUZERO_TWIN_DEVICES (default 1), MUZERO_TWIN_MEMORY (bytes of each device, default
+ * 8 GiB), MUZERO_TWIN_FAIL (as twin_fail_after), MUZERO_TWIN_RACES (1: as twin_races_watch).
+ * Thread safety: every function may be called from any thread. One lock serialises all of them, running work included. While one
+ * thread runs work, device memory is readable by all. */
 #pragma once
 #include <stddef.h>
 
@@ -50,9 +50,13 @@ int twin_fail_pending(void);
 /* Returns the number of violations since the last twin_violations_clear, which forgets them. */
 long twin_violations(void);
 void twin_violations_clear(void);
-/* Returns why the last violation was one, or the last call failed, on any thread; "" when there was none. Valid until this thread's next
- * call of it. */
+/* Returns why the last violation was one, or the last call failed, on any thread; "" when there was none. Valid until this
+ * thread's next call of it. */
 const char *twin_message(void);
+
+/* Reports accesses of two streams to the same page of device memory that no event orders as violations, for streams that are
+ * created afterwards; 0 ends it. Slow. Does nothing where the machine is no x86-64. */
+void twin_races_watch(int on);
 
 /* Ends the devices' sticky errors and drops work that waits, as a new process would. Allocations and streams stay. */
 void twin_reset(void);
@@ -83,12 +87,13 @@ struct twin_range {
   size_t bytes;
 };
 
-/* Appends `work` to the stream, to be run when its turn comes, on a stack of 256 KiB; it may touch `ranges` and memory that it owns,
- * and calls nothing of CUDA's. In a capture it becomes a node of the graph and runs once for each replay. `name` is for messages and is
+/* Appends `work` to the stream, to be run when its turn comes, on a stack of 256 KiB. It may touch `ranges` and memory that it
+ * owns, and calls nothing of CUDA's; other device memory is a fault unless earlier work has opened it since the last
+ * synchronisation. In a capture it becomes a node of the graph and runs once for each replay. `name` is for messages and is
  * copied. Ranges of zero bytes are ignored.
- * Errors as a library's call would meet them: cudaErrorInvalidResourceHandle (no such stream, or the null stream), cudaErrorInvalidValue
- * (a range is not within one allocation of the stream's device or of pinned memory), a sticky error, an invalidated capture.
- * The caller asks twin_fails first. */
+ * Errors as a library's call would meet them: cudaErrorInvalidResourceHandle (no such stream, or the null stream),
+ * cudaErrorInvalidValue (a range is not within one allocation of the stream's device or of pinned memory), a sticky error, an
+ * invalidated capture. The caller asks twin_fails first. */
 cudaError_t twin_enqueue(cudaStream_t stream, const char *name, const std::vector<twin_range> &ranges,
                          std::function<void()> work);
 

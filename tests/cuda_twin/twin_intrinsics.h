@@ -102,7 +102,8 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
   return (unsigned long long)((wide)a * b >> 64);
 }
 
-/* Atomics on integers; each returns what was there before. The threads of a launch share one host thread, so that plain accesses do. */
+/* Atomics on integers; each returns what was there before. The threads of a launch share one host thread, so that plain accesses
+ * do. */
 template <typename T> struct twin_atomic {
   static_assert(std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long>,
                 "an integer of CUDA's atomics");

@@ -1,8 +1,9 @@
-/* The language of kernels for g++: what nvcc gives a .cu file and networks/cuda/launch.cuh asks for. A block's threads are fibers of one
- * host thread; between barriers they run one after the other, in random order.
+/* The language of kernels for g++: what nvcc gives a .cu file and networks/cuda/launch.cuh asks for. A block's threads are
+ * fibers of one host thread; between barriers they run one after the other, in random order.
  *
- * __shared__ arrays lie in a section of their own, which is filled with NaN (bytes 0xff) before each block; all blocks use it one after the
- * other. They belong into `static` functions or into kernels: an inline function's statics cannot share the section. */
+ * __shared__ arrays lie in a section of their own, which is filled with NaN (bytes 0xff) before each block; all blocks use it
+ * one after the other. They belong into `static` functions or into kernels: an inline function's statics cannot share the
+ * section. */
 #pragma once
 #include "kernel.h"
 #include "twin_intrinsics.h"

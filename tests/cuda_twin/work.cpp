@@ -21,6 +21,8 @@ void twin_work_close(void) {
   if (!why.empty()) fault(device_open, why + "; the last work was " + last_name());
 }
 
+std::string twin_work_name(const twin_op &op) { return op.kernel ? "kernel " + twin_kernel_name(op.kernel->function) : op.name; }
+
 static void call_work(void *op) { static_cast<const twin_op *>(op)->work(); }
 
 static void run_host_work(const twin_op &op) {
@@ -30,16 +32,16 @@ static void run_host_work(const twin_op &op) {
 }
 
 void twin_work_run(const twin_op &op, int device) {
-  if (device != device_open) twin_work_close();
+  if (device != device_open || twin_race_is_watched()) twin_work_close();
   device_open = device;
   for (const twin_range &range : op.ranges) {
     const std::string why = twin_range_check(range, device);
     if (!why.empty()) return fault(device, op.name + ": " + why);
     twin_allocation *const touched = range.bytes ? twin_allocation_find(range.pointer) : nullptr;
-    if (touched) twin_memory_open(touched);
+    if (touched && !twin_race_is_watched()) twin_memory_open(touched);
   }
-  last_name() = op.kernel ? "kernel " + twin_kernel_name(op.kernel->function) : op.name;
-  twin_fault_begin(device, op.kernel != nullptr);
+  last_name() = twin_work_name(op);
+  twin_fault_begin(device, op.kernel ? nullptr : &op.ranges);
   twin_is_running = true;
   if (op.kernel)
     twin_kernel_run(*op.kernel);

@@ -139,6 +139,25 @@ struct two_pointers {
 };
 static __global__ void write_both(two_pointers both) { both.first[0] = both.second[0] = 1; }
 
+struct many_numbers {
+  int numbers[64];
+  float *out;
+};
+static __global__ void write_number(many_numbers all) { all.out[0] = (float)all.numbers[63]; }
+
+static void test_numbers_are_no_pointers(void **) {
+  fixture b = fixture_create(1);
+  many_numbers all;
+  for (int shift = 0; shift < 31; shift++) {
+    for (int i = 0; i < 64; i++) all.numbers[i] = i % 2 ? (1 << shift) + i : 16 * i;
+    all.out = b.device;
+    OK(mz_launch(write_number, dim3(1), dim3(1), 0, b.stream, all));
+    OK(fixture_read(&b));
+    assert_true(b.pinned[0] == (float)((1 << shift) + 63));
+  }
+  fixture_free(&b);
+}
+
 static void test_pointers_to_the_host_are_refused(void **) {
   fixture b = fixture_create(1);
   float on_host = 0;
@@ -161,6 +180,7 @@ int test_kernels(void) {
       cmocka_unit_test(test_small_overrun_is_seen),
       cmocka_unit_test(test_stack_overflow),
       cmocka_unit_test(test_limits_of_launches),
+      cmocka_unit_test(test_numbers_are_no_pointers),
       cmocka_unit_test(test_pointers_to_the_host_are_refused),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

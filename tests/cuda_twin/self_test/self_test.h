@@ -25,8 +25,8 @@ int test_devices(void);
 /* Tells on stderr of the settings that the twin read from the environment; run in a process of its own. */
 void print_environment(void);
 
-/* Runs `body` in a child, which exits with 0 unless it ends otherwise, and returns the status that waitpid gives; `text` receives what it
- * wrote on stderr, ended by 0. */
+/* Runs `body` in a child, which exits with 0 unless it ends otherwise, and returns the status that waitpid gives; `text`
+ * receives what it wrote on stderr, ended by 0. */
 int run_child(void (*body)(void), char *text, size_t bytes);
 
 /* A stream and some memory, which most tests need. */

@@ -50,6 +50,29 @@ static void test_lost_events_are_seen(void **) {
   assert_true(lost_read < SEEDS / 2);
 }
 
+/* Returns whether the pipeline had a race, whatever it computed. */
+static bool pipeline_races(bool waits_for_maker, bool waits_for_reader, unsigned long long seed) {
+  twin_violations_clear();
+  pipeline_is_right(waits_for_maker, waits_for_reader, seed % 2, seed);
+  const bool races = twin_violations() > 0;
+  if (races) assert_non_null(strstr(twin_message(), "race"));
+  twin_violations_clear();
+  return races;
+}
+
+static void test_races_are_always_seen(void **) {
+#if !defined(__x86_64__)
+  skip();
+#endif
+  twin_races_watch(1);
+  for (unsigned long long seed = 0; seed < SEEDS; seed++) {
+    assert_false(pipeline_races(true, true, seed));
+    assert_true(pipeline_races(false, true, seed));
+    assert_true(pipeline_races(true, false, seed));
+  }
+  twin_races_watch(0);
+}
+
 static void test_null_stream_is_refused(void **) {
   fixture b = fixture_create(1);
   expect_violation(cudaMemsetAsync(b.device, 0, 4, nullptr), cudaErrorInvalidResourceHandle, "null stream");
@@ -191,6 +214,7 @@ static void test_each_call_fails_on_demand(void **) {
 int test_streams(void) {
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_lost_events_are_seen),
+      cmocka_unit_test(test_races_are_always_seen),
       cmocka_unit_test(test_null_stream_is_refused),
       cmocka_unit_test(test_queries_come_to_an_end),
       cmocka_unit_test(test_destroyed_stream_finishes_its_work),
