@@ -1,6 +1,6 @@
 #include "networks/loss.h"
 #include "base/maths/maths.h"
-#include "networks/math/lanes.h"
+#include "networks/math/expectation.h"
 #include "networks/math/two_hot.h"
 #include "networks/math/value.h"
 #include <math.h>
@@ -77,16 +77,5 @@ void mz_two_hot(const mz_support *support, float scalar, float *out) {
 }
 
 float mz_support_expectation(const mz_support *support, const float *logits) {
-  float sum[MZ_SUM_LANES] = {0}, weighted[MZ_SUM_LANES] = {0};
-  const float step = mz_bin_step_inline(support->min, support->max, support->bins);
-  float max = -INFINITY;
-  for (int i = 0; i < support->bins; i++) max = logits[i] > max ? logits[i] : max;
-  for (int i = 0; i < support->bins; i++) {
-    const float e = mz_expf(logits[i] - max);
-    const int lane = i % MZ_SUM_LANES;
-    sum[lane] = sum[lane] + e;
-    weighted[lane] = weighted[lane] + e * mz_bin_inline(support->min, step, (float)i);
-  }
-  const float mean = mz_lanes_sum(weighted) / mz_lanes_sum(sum);
-  return support->transform ? mz_h_inverse_inline(mean) : mean;
+  return mz_expectation_inline(support->min, support->max, support->bins, support->transform, logits);
 }

@@ -4,6 +4,7 @@
 #include "networks/cuda/memory.cuh"
 #include "networks/cuda/nodes.cuh"
 #include "networks/cuda/passes.cuh"
+#include "networks/cuda/updater.cuh"
 
 static mz_status pack_forward(const mz_lane *lane, const mz_param *param, const void *values, bool bf16, void *out) {
   const mz_cuda_lane *own = mz_cuda_lane_enter(lane);
@@ -45,6 +46,7 @@ static mz_backend backend_of_cuda(void) {
   b.forget = mz_cuda_passes_free;
   b.loss = loss;
   b.pack_forward = pack_forward;
+  b.updater = &mz_cuda_updater;
   return b;
 }
 

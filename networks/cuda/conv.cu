@@ -3,7 +3,7 @@
 #include "networks/cuda/direct_conv.cuh"
 #include "networks/cuda/filters.cuh"
 #include "networks/cuda/gradients.cuh"
-#include "networks/math/bf16.h"
+#include "networks/cuda/quads.cuh"
 
 enum { THREADS = 256, TAPS = MZ_KERNEL * MZ_KERNEL, DIRECTIONS = 3, SCRATCH_ALIGNMENT = 256 };
 
@@ -137,19 +137,16 @@ static mz_status convolve(const mz_tape *tape, const mz_node *node, mz_cuda_dire
   return mz_cuda_direct_conv_run(mz_cuda_lane_of(tape), &graph, rows, data);
 }
 
-static __device__ void put(float *to, float x) { *to = x; }
-static __device__ void put(uint16_t *to, float x) { *to = mz_bf16_of_f32(x); }
-
-/* bias, add: NULL for none; y may be `add` itself. */
+/* Four channels a thread. bias, add: NULL for none; y may be `add` itself. */
 template <typename T>
 static __global__ void finish(const float *sums, const float *bias, const float *add, bool relu, T *y, size_t count,
                               int channels) {
-  const size_t i = mz_cuda_thread();
+  const size_t i = mz_cuda_thread() * MZ_QUAD;
   if (i >= count) return;
-  float sum = sums[i];
-  if (bias != nullptr) sum = sum + bias[i % (size_t)channels];
-  if (add != nullptr) sum = sum + add[i];
-  put(&y[i], relu && 0.0f > sum ? 0.0f : sum);
+  float4 sum = mz_quad_load(sums + i);
+  if (bias != nullptr) sum = mz_quad_add(sum, mz_quad_load(bias + i % (size_t)channels));
+  if (add != nullptr) sum = mz_quad_add(sum, mz_quad_load(add + i));
+  mz_quad_store(y + i, relu ? mz_quad_relu(sum) : sum);
 }
 
 static mz_status finish_rows(const mz_tape *tape, const mz_node *node, int rows, const float *sums, const float *bias,
@@ -158,11 +155,13 @@ static mz_status finish_rows(const mz_tape *tape, const mz_node *node, int rows,
   const size_t count = (size_t)rows * (size_t)y->stride;
   const int channels = tape->params->items[node->weight].columns;
   const bool relu = node->activation == MZ_RELU;
-  const dim3 grid = mz_cuda_blocks(count, THREADS), block(THREADS);
+  const dim3 grid = mz_cuda_blocks(count / MZ_QUAD, THREADS), block(THREADS);
   const cudaStream_t stream = mz_cuda_lane_of(tape)->stream;
-  MZ_CUDA_TRY(
-      y->bf16 ? mz_launch(finish<uint16_t>, grid, block, 0, stream, sums, bias, add, relu, (uint16_t *)y->data, count, channels)
-              : mz_launch(finish<float>, grid, block, 0, stream, sums, bias, add, relu, (float *)y->data, count, channels));
+  if (y->bf16) {
+    MZ_CUDA_TRY(mz_launch(finish<uint16_t>, grid, block, 0, stream, sums, bias, add, relu, (uint16_t *)y->data, count, channels));
+  } else {
+    MZ_CUDA_TRY(mz_launch(finish<float>, grid, block, 0, stream, sums, bias, add, relu, (float *)y->data, count, channels));
+  }
   return MZ_OK;
 }
 

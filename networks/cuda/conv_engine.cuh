@@ -1,5 +1,5 @@
-/* Engines of cuDNN that may run a convolution's graph: found by the library's heuristics, kept by what they are (an index and the values
- * of knobs), planned for graphs of any number of rows. */
+/* Engines of cuDNN that may run a convolution's graph: found by the library's heuristics, kept by what they are (an index and
+ * the values of knobs), planned for graphs of any number of rows. */
 #pragma once
 #include "networks/cuda/descriptors.cuh"
 

@@ -96,7 +96,10 @@ static cudaError_t launch(const mz_cuda_lane *lane, mz_cuda_direction direction,
 mz_status mz_cuda_direct_conv_run(const mz_cuda_lane *lane, const mz_cuda_conv_graph_settings *settings, int rows,
                                   const mz_cuda_conv_data *data) {
   const shape s = {settings->board.height, settings->board.width, settings->inputs, settings->outputs, rows};
-  MZ_CUDA_TRY(settings->bf16 ? launch<uint16_t>(lane, settings->direction, s, data)
-                             : launch<float>(lane, settings->direction, s, data));
+  if (settings->bf16) {
+    MZ_CUDA_TRY(launch<uint16_t>(lane, settings->direction, s, data));
+  } else {
+    MZ_CUDA_TRY(launch<float>(lane, settings->direction, s, data));
+  }
   return MZ_OK;
 }

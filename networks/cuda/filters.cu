@@ -29,8 +29,11 @@ static size_t count_of(int inputs, int outputs) { return (size_t)TAPS * (size_t)
 mz_status mz_cuda_filters_pack(const mz_cuda_lane *lane, const float *hwio, int inputs, int outputs, bool bf16, void *krsc) {
   const size_t count = count_of(inputs, outputs);
   const dim3 grid = mz_cuda_blocks(count, THREADS), block(THREADS);
-  MZ_CUDA_TRY(bf16 ? mz_launch(pack<uint16_t>, grid, block, 0, lane->stream, hwio, inputs, outputs, (uint16_t *)krsc, count)
-                   : mz_launch(pack<float>, grid, block, 0, lane->stream, hwio, inputs, outputs, (float *)krsc, count));
+  if (bf16) {
+    MZ_CUDA_TRY(mz_launch(pack<uint16_t>, grid, block, 0, lane->stream, hwio, inputs, outputs, (uint16_t *)krsc, count));
+  } else {
+    MZ_CUDA_TRY(mz_launch(pack<float>, grid, block, 0, lane->stream, hwio, inputs, outputs, (float *)krsc, count));
+  }
   return MZ_OK;
 }
 

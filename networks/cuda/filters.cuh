@@ -1,5 +1,6 @@
-/* The filters of 3 × 3 convolutions: parameters are HWIO (kernel row, kernel column, input, output), cuDNN's are KRSC (output, kernel row,
- * kernel column, input), each MZ_KERNEL² · inputs · outputs elements, on a device. Functions enqueue on the lane's stream. */
+/* The filters of 3 × 3 convolutions: parameters are HWIO (kernel row, kernel column, input, output), cuDNN's are KRSC (output,
+ * kernel row, kernel column, input), each MZ_KERNEL² · inputs · outputs elements, on a device. Functions enqueue on the lane's
+ * stream. */
 #pragma once
 #include "networks/cuda/access.cuh"
 

@@ -1,35 +1,38 @@
 #include "networks/cuda/gradients.cuh"
-#include "networks/math/bf16.h"
+#include "networks/cuda/quads.cuh"
 
 enum { THREADS = 256, SLICE = 16, TEAMS = THREADS / SLICE, CHUNK = 16 * TEAMS };
 
+/* Kernels take quads of elements. */
+static dim3 blocks_of(size_t count) { return mz_cuda_blocks(count / MZ_QUAD, THREADS); }
+
 static __global__ void relu_mask(const float *y, float *dy, size_t count) {
-  const size_t i = mz_cuda_thread();
-  if (i < count && !(y[i] > 0.0f)) dy[i] = 0.0f;
+  const size_t i = mz_cuda_thread() * MZ_QUAD;
+  if (i < count) mz_quad_store(dy + i, mz_quad_where_positive(mz_quad_load(y + i), mz_quad_load(dy + i)));
 }
 
 mz_status mz_cuda_relu_mask(const mz_cuda_lane *lane, const float *y, float *dy, size_t count) {
-  MZ_CUDA_TRY(mz_launch(relu_mask, mz_cuda_blocks(count, THREADS), dim3(THREADS), 0, lane->stream, y, dy, count));
+  MZ_CUDA_TRY(mz_launch(relu_mask, blocks_of(count), dim3(THREADS), 0, lane->stream, y, dy, count));
   return MZ_OK;
 }
 
 static __global__ void accumulate(const float *from, float *to, size_t count, bool overwrite) {
-  const size_t i = mz_cuda_thread();
-  if (i < count) to[i] = overwrite ? from[i] : to[i] + from[i];
+  const size_t i = mz_cuda_thread() * MZ_QUAD;
+  if (i < count) mz_quad_accumulate(to + i, mz_quad_load(from + i), overwrite);
 }
 
 mz_status mz_cuda_accumulate(const mz_cuda_lane *lane, const float *from, float *to, size_t count, bool overwrite) {
-  MZ_CUDA_TRY(mz_launch(accumulate, mz_cuda_blocks(count, THREADS), dim3(THREADS), 0, lane->stream, from, to, count, overwrite));
+  MZ_CUDA_TRY(mz_launch(accumulate, blocks_of(count), dim3(THREADS), 0, lane->stream, from, to, count, overwrite));
   return MZ_OK;
 }
 
 static __global__ void round_to_bf16(const float *from, uint16_t *to, size_t count) {
-  const size_t i = mz_cuda_thread();
-  if (i < count) to[i] = mz_bf16_of_f32(from[i]);
+  const size_t i = mz_cuda_thread() * MZ_QUAD;
+  if (i < count) mz_quad_store(to + i, mz_quad_load(from + i));
 }
 
 mz_status mz_cuda_round_to_bf16(const mz_cuda_lane *lane, const float *from, uint16_t *to, size_t count) {
-  MZ_CUDA_TRY(mz_launch(round_to_bf16, mz_cuda_blocks(count, THREADS), dim3(THREADS), 0, lane->stream, from, to, count));
+  MZ_CUDA_TRY(mz_launch(round_to_bf16, blocks_of(count), dim3(THREADS), 0, lane->stream, from, to, count));
   return MZ_OK;
 }
 

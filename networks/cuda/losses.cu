@@ -1,4 +1,5 @@
 #include "networks/cuda/losses.cuh"
+#include "networks/math/expectation.h"
 #include "networks/math/two_hot.h"
 
 enum { THREADS = 256, TERMS = 64 };
@@ -85,6 +86,50 @@ mz_status mz_cuda_loss_columns(const mz_tape *tape, const mz_loss *loss, int row
   const terms t = terms_of(tape, loss);
   const dim3 blocks(mz_cuda_blocks((size_t)rows, THREADS).x, (unsigned)t.count);
   MZ_CUDA_TRY(mz_launch(columns_of, blocks, dim3(THREADS), 0, mz_cuda_lane_of(tape)->stream, t, rows, columns));
+  return MZ_OK;
+}
+
+/* ---- what predictions mean ---- */
+
+static __global__ void expectations(mz_support support, const float *__restrict__ logits, int rows, int stride,
+                                    float *__restrict__ values) {
+  const int r = (int)mz_cuda_thread();
+  if (r >= rows) return;
+  values[r] =
+      mz_expectation_inline(support.min, support.max, support.bins, support.transform, logits + (size_t)r * (size_t)stride);
+}
+
+mz_status mz_cuda_expectations(const mz_cuda_lane *lane, const mz_support *support, const float *logits, int rows,
+                               float *values) {
+  MZ_CUDA_TRY(mz_launch(expectations, mz_cuda_blocks((size_t)rows, THREADS), dim3(THREADS), 0, lane->stream, *support, logits,
+                        rows, mz_padded(support->bins), values));
+  return MZ_OK;
+}
+
+static __global__ void column_spreads(const float *__restrict__ x, int rows, int columns, int stride, double *__restrict__ out) {
+  const int c = (int)mz_cuda_thread();
+  double sum = 0.0, squares = 0.0;
+  if (c >= columns) return;
+  for (int r = 0; r < rows; r++) {
+    const double entry_ = x[(size_t)r * (size_t)stride + (size_t)c];
+    sum = sum + entry_;
+    squares = squares + entry_ * entry_;
+  }
+  const double variance = squares / rows - sum / rows * (sum / rows);
+  out[c] = variance > 0.0 ? sqrt(variance) : 0.0;
+}
+
+static __global__ void mean_of(const double *__restrict__ entries, int count, double *out) {
+  double sum = 0.0;
+  for (int i = 0; i < count; i++) sum = sum + entries[i];
+  *out = sum / count;
+}
+
+mz_status mz_cuda_spread(const mz_cuda_lane *lane, const float *x, int rows, int columns, double *columns_spread,
+                         double *spread) {
+  MZ_CUDA_TRY(mz_launch(column_spreads, mz_cuda_blocks((size_t)columns, THREADS), dim3(THREADS), 0, lane->stream, x, rows,
+                        columns, mz_padded(columns), columns_spread));
+  MZ_CUDA_TRY(mz_launch(mean_of, dim3(1), dim3(1), 0, lane->stream, columns_spread, columns, spread));
   return MZ_OK;
 }
 

@@ -16,6 +16,13 @@ mz_status mz_cuda_loss_rows(const mz_tape *tape, const mz_loss *loss, int rows, 
  * is 0 at step 0. After forward. */
 mz_status mz_cuda_loss_columns(const mz_tape *tape, const mz_loss *loss, int rows, float *columns);
 
+/* values[r] = mz_support_expectation of each of `rows` rows of logits, [rows][mz_padded(bins)]. */
+mz_status mz_cuda_expectations(const mz_cuda_lane *lane, const mz_support *support, const float *logits, int rows, float *values);
+
+/* *spread = the mean over `columns` columns of their standard deviation over `rows` rows, [rows][mz_padded(columns)]. columns_spread:
+ * [columns], scratch. */
+mz_status mz_cuda_spread(const mz_cuda_lane *lane, const float *x, int rows, int columns, double *columns_spread, double *spread);
+
 /* Number of a tape's loss nodes. */
 int mz_cuda_loss_count(const mz_tape *tape);
 /* sums[i]: Σ over rows of weight · loss of loss node i, in the order of recording. After forward. */

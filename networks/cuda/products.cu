@@ -32,7 +32,9 @@ static mz_status describe_operation(mz_cuda_product *product) {
   if (settings->kind == MZ_CUDA_PRODUCT_WEIGHTS) {
     MZ_TRY(set_operation(operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed, sizeof transposed));
   }
-  return set_operation(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+  MZ_TRY(set_operation(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
+  const void *const aligned = (const void *)ALIGNMENT; /* the heuristics take a bias to be aligned as this pointer is */
+  return set_operation(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &aligned, sizeof aligned);
 }
 
 /* Columns, of which each begins `stride` behind the one before. */
@@ -103,7 +105,7 @@ static mz_status prefer(cublasLtMatmulPreference_t preference, const mz_cuda_pro
   return MZ_OK;
 }
 
-/* Wishes are not promises: an algorithm is asked what it does. */
+/* The heuristics may disregard the preferences, so the algorithm itself is asked. */
 static mz_status keeps_rules(const mz_cuda_product *product, const cublasLtMatmulAlgo_t *algorithm, bool *keeps) {
   uint64_t arithmetic = 0;
   uint32_t reduction = 0;

@@ -1,10 +1,10 @@
-/* The matrix products of a linear map y = x W on a device, by cuBLASLt, in f32 without TF32. Matrices are row-major:
- * x [rows][x_stride], W [inputs][y_stride], y [rows][y_stride].
+/* The matrix products of a linear map y = x W on a device, by cuBLASLt, in f32 without TF32. Matrices are row-major: x
+ * [rows][x_stride], W [inputs][y_stride], y [rows][y_stride].
  *
- * A product takes one algorithm for every number of rows, chosen when it is created: the first that the library's heuristics name for the
- * most rows, that the rules allow, and that the library can run for all smaller numbers of rows, too. A row of y or dx therefore has the
- * same bits however many rows run. Nothing is timed, so the same machine chooses the same. FORWARD and DATA never split the sum;
- * WEIGHTS may, where parts are added up in a fixed order. A product belongs to the lane's thread. */
+ * A product takes one algorithm for every number of rows, chosen when it is created: the first that the library's heuristics
+ * name for the most rows, that the rules allow, and that the library can run for all smaller numbers of rows, too. A row of y
+ * or dx therefore has the same bits however many rows run. Nothing is timed, so the same machine chooses the same. FORWARD and
+ * DATA never split the sum; WEIGHTS may, where parts are added up in a fixed order. A product belongs to the lane's thread. */
 #pragma once
 #include "networks/cuda/lane.cuh"
 
@@ -28,7 +28,8 @@ typedef struct mz_cuda_product mz_cuda_product;
 mz_status mz_cuda_product_create(mz_cuda_product **out, const mz_cuda_lane *lane, const mz_cuda_product_settings *settings);
 void mz_cuda_product_free(mz_cuda_product *product);
 
-/* What a product reads and writes, on the lane's device, aligned to 16 bytes. x, dy: those of the kind; a sum goes where the kind says. */
+/* What a product reads and writes, on the lane's device, aligned to 16 bytes. x, dy: those of the kind; a sum goes where the
+ * kind says. */
 typedef struct mz_cuda_operands {
   const float *x, *w, *dy;
   const float *bias; /* [y_stride]; FORWARD with `bias` */

@@ -64,6 +64,39 @@ mz_status mz_cuda_gradient_squares(const mz_cuda_lane *lane, const mz_params *pa
   return MZ_OK;
 }
 
+/* ---- decision ---- */
+
+static __device__ double sum_in_order(const double *squares, int chunks) {
+  double sum = 0.0;
+  for (int c = 0; c < chunks; c++) sum = sum + squares[c];
+  return sum;
+}
+
+static __global__ void add_squares(const double *__restrict__ squares, int chunks, double *sum) {
+  *sum = sum_in_order(squares, chunks);
+}
+
+static __global__ void decide(const double *__restrict__ squares, int chunks, const double *__restrict__ losses, int count,
+                              mz_cuda_decision *decision) {
+  const double norm = sqrt(sum_in_order(squares, chunks)), clip = decision->clip;
+  bool finite = isfinite(norm);
+  for (int i = 0; i < count; i++) finite = finite && isfinite(losses[i]);
+  decision->norm = norm;
+  decision->scale = clip > 0.0 && norm > clip ? (float)(clip / norm) : 1.0f;
+  decision->finite = finite;
+}
+
+mz_status mz_cuda_squares_sum(const mz_cuda_lane *lane, const double *squares, int chunks, double *sum) {
+  MZ_CUDA_TRY(mz_launch(add_squares, dim3(1), dim3(1), 0, lane->stream, squares, chunks, sum));
+  return MZ_OK;
+}
+
+mz_status mz_cuda_decide(const mz_cuda_lane *lane, const double *squares, int chunks, const double *losses, int count,
+                         mz_cuda_decision *decision) {
+  MZ_CUDA_TRY(mz_launch(decide, dim3(1), dim3(1), 0, lane->stream, squares, chunks, losses, count, decision));
+  return MZ_OK;
+}
+
 /* ---- step ---- */
 
 /* How one parameter is updated. Parameters lie behind one another. */
@@ -105,6 +138,10 @@ static __global__ void step_quad(const mz_cuda_rule *__restrict__ rules, int cou
                                  mz_cuda_step s) {
   const int64_t at = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * MZ_QUAD;
   if (at >= size) return;
+  if (s.decision != nullptr) {
+    if (!s.decision->finite) return;
+    f.scale = s.decision->scale;
+  }
   const mz_cuda_rule rule = rule_at(rules, count, at);
   const float4 g = mz_quad_load(s.gradient + at);
   float4 m = mz_quad_load(s.moment1 + at), v = KIND == MZ_ADAM ? mz_quad_load(s.moment2 + at) : mz_quad_of(0.0f);

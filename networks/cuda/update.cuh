@@ -15,6 +15,20 @@ mz_status mz_cuda_shards_sum(const mz_cuda_lane *lane, const float *gradients, i
 /* squares[c] = mz_gradient_squares_chunk(gradient, params->trained, c) for each of the parameters' chunks. */
 mz_status mz_cuda_gradient_squares(const mz_cuda_lane *lane, const mz_params *params, const float *gradient, double *squares);
 
+/* How far a gradient is followed, decided on the device so that nobody waits for its norm. */
+typedef struct mz_cuda_decision {
+  double norm; /* of the gradient, before clipping */
+  double clip; /* the largest norm; 0: never clipped */
+  float scale; /* mz_clip_scale */
+  int finite;  /* norm and losses are; otherwise no step changes anything */
+} mz_cuda_decision;
+
+/* squares: [chunks], added in order; losses: [count]. decision: in the device's memory, its clip set. */
+mz_status mz_cuda_decide(const mz_cuda_lane *lane, const double *squares, int chunks, const double *losses, int count,
+                         mz_cuda_decision *decision);
+/* *sum = Σ over chunks, in order. */
+mz_status mz_cuda_squares_sum(const mz_cuda_lane *lane, const double *squares, int chunks, double *sum);
+
 /* How each parameter is updated, as the device reads it. */
 typedef struct mz_cuda_update {
   mz_optimizer_kind kind;
@@ -32,8 +46,9 @@ typedef struct mz_cuda_step {
   const float *gradient;
   float *moment1, *moment2; /* as in mz_optimizer */
   float *values;
-  float *average;       /* NULL: none */
-  double average_decay; /* rounded to a float */
+  const mz_cuda_decision *decision; /* in the device's memory, in place of the factors' scale; NULL: none */
+  float *average;                   /* NULL: none */
+  double average_decay;             /* rounded to a float */
 } mz_cuda_step;
 
 /* mz_optimizer_step_chunk of all chunks, with the factors of mz_optimizer_factors (on the host); then the average takes over its share

@@ -1,5 +1,5 @@
-/* Convolutions on a device, through the twin of cuDNN, in all three forms: against the reference, rows alone and together, and what is chosen
- * from heuristics that name forbidden engines first. */
+/* Convolutions on a device, through the twin of cuDNN, in all three forms: against the reference, rows alone and together, and
+ * what is chosen from heuristics that name forbidden engines first. */
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -188,6 +188,31 @@ static void plans_are_shared(void **state) {
   assert_int_equal(plans_of(&twice), plans_of(&once));
 }
 
+/* A pass computes as many rows as the smallest plan that is enough. */
+static void smallest_plan_runs(void **state) {
+  (void)state;
+  mz_cuda_lane lane;
+  mz_cuda_conv_target target;
+  mz_cudnn_descriptors owner = {};
+  mz_cuda_convolution_settings settings = {};
+  pair_lane_open(&lane, 1 << 20);
+  settings.rows = 6;
+  settings.graph = {MZ_CUDA_CONV_FORWARD, {HEIGHT, WIDTH}, INPUTS, CHANNELS, true, true, true, false, true};
+  assert_int_equal(mz_cuda_conv_target_init(&target, &owner, &lane), MZ_OK);
+  for (bool any_rows : {false, true}) {
+    mz_cuda_convolution *convolution = nullptr;
+    settings.any_rows = any_rows;
+    assert_int_equal(mz_cuda_convolution_create(&convolution, &target, &settings), MZ_OK);
+    for (int rows = 1; rows <= settings.rows; rows++) {
+      const int powers[] = {0, 1, 2, 4, 4, 6, 6};
+      assert_int_equal(mz_cuda_convolution_rows(convolution, rows), any_rows ? powers[rows] : settings.rows);
+    }
+    mz_cuda_convolution_free(convolution);
+  }
+  mz_cudnn_descriptors_free(&owner);
+  pair_lane_close(&lane);
+}
+
 /* Every call of the library and the runtime fails once. */
 static void failures_are_told(void **state) {
   (void)state;
@@ -222,6 +247,7 @@ int main(void) {
       cmocka_unit_test(separate),
       cmocka_unit_test(direct),
       cmocka_unit_test(plans_are_shared),
+      cmocka_unit_test(smallest_plan_runs),
       cmocka_unit_test(failures_are_told),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

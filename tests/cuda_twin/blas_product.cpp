@@ -1,4 +1,5 @@
 #include "blas_product.h"
+#include "library.h"
 #include <cstring>
 #include <vector>
 
@@ -67,16 +68,15 @@ static void sum_column(const blas_task &task, const std::vector<float> &left, ui
 }
 
 void blas_task::run() const {
-  static bool backwards; /* where parts are added as they come, the last comes first every other time */
   const blas_product &p = product;
   const uint64_t m = p.m(), k = p.k();
   std::vector<float> left(k * m), sums;
   for (uint64_t l = 0; l < k; l++) {
     for (uint64_t i = 0; i < m; i++) left[l * m + i] = element(*this, a, p.a, p.op.a, i, l);
   }
-  if (algorithm.reduction == CUBLASLT_REDUCTION_SCHEME_INPLACE) backwards = !backwards;
+  const bool backwards = algorithm.reduction == CUBLASLT_REDUCTION_SCHEME_INPLACE && twin_library_toss(); /* as parts come */
   for (uint64_t j = 0; j < p.n(); j++) {
-    sum_column(*this, left, j, algorithm.reduction == CUBLASLT_REDUCTION_SCHEME_INPLACE && backwards, sums);
+    sum_column(*this, left, j, backwards, sums);
     for (uint64_t i = 0; i < m; i++) {
       float value = alpha * sums[i];
       if (beta != 0.0f) value = value + beta * c[i + j * (uint64_t)p.c.stride];

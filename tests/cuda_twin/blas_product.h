@@ -31,8 +31,8 @@ static_assert(sizeof(blas_algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
 enum { BLAS_ALGORITHM = 0x616c676f, BLAS_ALGORITHMS = 7, BLAS_ALIGNMENT = 16 };
 
-/* In the order in which the heuristics name them: TF32; parts added as they come, which does not repeat; parts rounded to the result's type;
- * too much workspace; a least number of columns; parts added in order; plain. */
+/* In the order in which the heuristics name them: TF32; parts added as they come, which does not repeat; parts rounded to the
+ * result's type; too much workspace; a least number of columns; parts added in order; plain. */
 extern const blas_algorithm blas_algorithms[BLAS_ALGORITHMS];
 
 /* d = alpha · op(a) op(b) + beta · c, described without data. */

@@ -1,6 +1,6 @@
-/* The twin of cuBLASLt: the calls that networks/cuda/products.cu makes, for f32 alone. Descriptors are obeyed to the letter and refused where
- * the library refuses them. Its heuristics name algorithms of all kinds, the forbidden ones first (blas_product.h). They honour the
- * preferences unless MUZERO_TWIN_BLAS=careless, which lets them name everything. */
+/* The twin of cuBLASLt: the calls that networks/cuda/products.cu makes, for f32 alone. Descriptors are obeyed to the letter
+ * and refused where the library refuses them. Its heuristics name algorithms of all kinds, the forbidden ones first
+ * (blas_product.h). They honour the preferences unless MUZERO_TWIN_BLAS=careless, which lets them name everything. */
 #include "blas_product.h"
 #include "library.h"
 #include <cstdlib>
@@ -101,6 +101,8 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *out) {
 }
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return destroy(object<context>(handle, CONTEXT)); }
+
+size_t cublasLtGetVersion(void) { return 130000; }
 
 const char *cublasLtGetStatusString(cublasStatus_t status) {
   switch (status) {

@@ -1,7 +1,7 @@
-/* Engines of cuDNN's twin. Which graphs they run follows the real library as tests/cuda/plans finds it: a lone convolution of one type is
- * precompiled, one with bias and maybe a ReLU in f32, too; everything else is compiled at run time, but never a lone convolution whose
- * result has another type. The heuristics name engines that break rules first: with TF32, rounded inputs, Winograd's transform, results that
- * do not repeat, too much workspace, more rows than some have.
+/* Engines of cuDNN's twin. Which graphs they run follows the real library as tests/cuda/plans finds it: a lone convolution of
+ * one type is precompiled, one with bias and maybe a ReLU in f32, too; everything else is compiled at run time, but never a
+ * lone convolution whose result has another type. The heuristics name engines that break rules first: with TF32, rounded
+ * inputs, Winograd's transform, results that do not repeat, too much workspace, more rows than some have.
  *
  * MUZERO_TWIN_DNN=separate: nothing is fused but a change of type. =direct: the heuristics know no engine. */
 #pragma once

@@ -1,5 +1,5 @@
-/* A convolution's operation graph as cuDNN's twin understands it: a 3 × 3 convolution with padding 1 in one direction, and a chain of
- * pointwise operations behind it. Sums are f32 in a fixed order, results are rounded where they are stored. */
+/* A convolution's operation graph as cuDNN's twin understands it: a 3 × 3 convolution with padding 1 in one direction, and a
+ * chain of pointwise operations behind it. Sums are f32 in a fixed order, results are rounded where they are stored. */
 #pragma once
 #include "dnn_descriptor.h"
 
@@ -34,8 +34,9 @@ cudnnStatus_t dnn_program_read(dnn_program *program, const dnn_descriptor *graph
 /* Checks a tensor or an operation when it is finalized. */
 cudnnStatus_t dnn_program_check(const dnn_descriptor *descriptor);
 
-/* How an engine computes, so that a wrong one shows. */
-enum dnn_arithmetic { DNN_PLAIN, DNN_TF32, DNN_BF16_INPUTS, DNN_BACKWARDS, DNN_UNREPEATABLE };
+/* How an engine computes, so that a wrong one shows: inputs are rounded, the order of sums depends on the number of rows or changes
+ * from run to run. */
+enum dnn_arithmetic { DNN_PLAIN, DNN_TF32, DNN_BF16_INPUTS, DNN_BY_ROWS, DNN_UNREPEATABLE };
 
 /* pointers: by a tensor's place in in_memory(). */
 void dnn_program_run(const dnn_program &program, dnn_arithmetic arithmetic, const std::vector<void *> &pointers);

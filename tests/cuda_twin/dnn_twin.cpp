@@ -1,5 +1,5 @@
-/* The twin of cuDNN's graph API: the calls that networks/cuda makes. Descriptors are obeyed to the letter and refused where the library
- * refuses them; plans enqueue their work on the handle's stream. */
+/* The twin of cuDNN's graph API: the calls that networks/cuda makes. Descriptors are obeyed to the letter and refused where
+ * the library refuses them; plans enqueue their work on the handle's stream. */
 #include "dnn_engine.h"
 #include "library.h"
 #include <cstdarg>
@@ -295,8 +295,8 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
   return first < second + b_bytes && second < first + a_bytes;
 }
 
-/* Finds a program's tensors in a variant pack. The result may be an operand of the last of the chain, element for element, and nothing
- * else that is read. */
+/* Finds a program's tensors in a variant pack. The result may be an operand of the last of the chain, element for element, and
+ * nothing else that is read. */
 static cudnnStatus_t place_tensors(const dnn_program &program, const dnn_descriptor *pack, int device,
                                    std::vector<void *> *pointers) {
   const std::vector<int64_t> ids = pack->values<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);

@@ -1,5 +1,5 @@
-/* A stand-in for NVIDIA's driver on machines without one, for the test plans: cuDNN asks for it before it compiles a kernel. There is no
- * device, and what is loaded is forgotten. */
+/* A stand-in for NVIDIA's driver on machines without one, for the test plans: cuDNN asks for it before it compiles a kernel.
+ * There is no device, and what is loaded is forgotten. */
 
 enum { NO_DEVICE = 100, DRIVER_VERSION = 13000 };
 

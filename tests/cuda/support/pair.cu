@@ -226,8 +226,8 @@ void pair_close(tape_pair *pair) {
 
 /* ---- running ---- */
 
-/* Rows from `from` on become the device's first, the rest and, where there are no numbers, everything NaN; but in gradients the padding of
- * rows, which nobody writes, stays 0. */
+/* Rows from `from` on become the device's first, the rest and, where there are no numbers, everything NaN; but in gradients
+ * the padding of rows, which nobody writes, stays 0. */
 static void put(const tape_pair *pair, int value, bool gradient, const std::vector<float> &numbers, int from, int rows) {
   const mz_tape_value *v = &pair->device->values[value];
   const size_t size = element_bytes(pair, value, gradient), count = count_of(pair, value), stride = (size_t)v->stride;

@@ -1,5 +1,5 @@
-/* The nodes of one op on two tapes with the same numbers: on the reference backend and on the twin's device. Nodes of other ops are not run;
- * what they would have written is made up. Include after cmocka.h. */
+/* The nodes of one op on two tapes with the same numbers: on the reference backend and on the twin's device. Nodes of other
+ * ops are not run; what they would have written is made up. Include after cmocka.h. */
 #pragma once
 #include "networks/cuda/access.cuh"
 #include <map>
@@ -51,8 +51,8 @@ void pair_close(tape_pair *pair);
 /* Runs rows `from` … of what was made up as the device's first rows; everything else that the device has is NaN. */
 void pair_forward(tape_pair *pair, int from, int rows);
 void pair_backward(tape_pair *pair, int from, int rows);
-/* The reference's, after the device's: once a node has run, the reference takes over what the device has, so that later nodes read the same
- * and signs agree. */
+/* The reference's, after the device's: once a node has run, the reference takes over what the device has, so that later nodes
+ * read the same and signs agree. */
 void pair_reference_forward(tape_pair *pair, int rows);
 void pair_reference_backward(tape_pair *pair, int rows);
 
