@@ -56,7 +56,7 @@ static int64_t builders_max(const situation *s) {
 }
 static int64_t learners_max(const situation *s) { return least_of(s->settings->learning.shards, 2 * s->threads); }
 static int64_t slots_max(const situation *s) {
-  enum { SLOTS_MAX = 1024 };
+  enum { SLOTS_MAX = 4096 };
   return least_of(s->settings->selfplay.games, SLOTS_MAX);
 }
 static int64_t queue_max(const situation *s) {

@@ -1,9 +1,9 @@
 /* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
 #include "base/maths/maths.h"
+#include "muzero/steering/device_choice.h"
 #include "muzero/storage/run_path.h"
 #include "muzero/storage/sections.h"
 #include "muzero/storage/stored.h"
-#include "networks/lane.h"
 #include <string.h>
 
 struct mz_loaded {
@@ -11,7 +11,8 @@ struct mz_loaded {
   mz_settings settings;
   mz_model model;
   float *weights;
-  mz_prepared *prepared;
+  mz_lane where;
+  mz_prepared *prepared; /* there */
   mz_counters counters;
   uint64_t seed;
 };
@@ -76,13 +77,26 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   MZ_TRY_CLEANUP(mz_weights_claimed(&checkpoint, "weights", &l->model.params));
   MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
   MZ_TRY_CLEANUP(load_weights(l, &checkpoint));
-  MZ_TRY_CLEANUP(mz_prepared_create(&l->prepared, &l->model, &mz_lane_cpu, l->weights));
+  l->where = mz_lane_cpu;
+  MZ_TRY_CLEANUP(mz_prepared_create(&l->prepared, &l->model, &l->where, l->weights));
   MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));
   *out = l;
 cleanup:
   mz_checkpoint_close(&checkpoint);
   if (status != MZ_OK) mz_loaded_close(l);
   return status;
+}
+
+mz_status mz_loaded_place(mz_loaded *l, const char *device) {
+  mz_lane where;
+  mz_prepared *prepared;
+  MZ_TRY(mz_device_lane(device, &l->settings, &l->env->spec, &where));
+  if (mz_lane_same(&where, &l->where)) return MZ_OK;
+  MZ_TRY(mz_prepared_create(&prepared, &l->model, &where, l->weights));
+  mz_prepared_release(l->prepared);
+  l->prepared = prepared;
+  l->where = where;
+  return MZ_OK;
 }
 
 void mz_loaded_close(mz_loaded *l) {
@@ -96,7 +110,7 @@ mz_agent mz_loaded_agent(const mz_loaded *l) {
   return (mz_agent){.env = l->env,
                     .search = &l->settings.search,
                     .model = &l->model,
-                    .where = &mz_lane_cpu,
+                    .where = &l->where,
                     .discount = l->settings.replay.discount,
                     .weights = l->prepared,
                     .simulations = (int)l->settings.train.eval_simulations};

@@ -29,15 +29,6 @@ mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *se
   return mz_settings_resolve(settings, by_user);
 }
 
-mz_status mz_run_check_device(const char *device) {
-  if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return MZ_OK;
-  if (strcmp(device, "cuda") == 0) return mz_fail(MZ_E_DEVICE, "--device cuda: this build has no CUDA back end; use cpu or auto");
-  const char *names[] = {"auto", "cpu", "cuda"};
-  const char *nearest = mz_nearest(device, names, 3);
-  return mz_fail(MZ_E_USAGE, "--device %s: takes auto, cpu or cuda%s%s%s", device, nearest ? "; did you mean '" : "",
-                 nearest ? nearest : "", nearest ? "'?" : "");
-}
-
 /* ---- opening ---- */
 
 static mz_status set_opponent(mz_run *run, const mz_env *env) {
@@ -62,16 +53,22 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
 
 mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed) {
   mz_memory memory;
-  mz_steer_options steering = {.outset = {.threads = options->threads, .last = run->last_plan.cpu_actor ? &run->last_plan : NULL},
+  mz_placement begins;
+  const bool resumes = run->last_plan.cpu_actor > 0;
+  mz_steer_options steering = {.outset = {.threads = options->threads,
+                                          .last = resumes ? &run->last_plan : NULL,
+                                          .choice = &run->choice,
+                                          .before = resumes ? &run->recorded : NULL},
                                .memory = &memory,
                                .history = options->history,
                                .history_optional = options->history_optional,
                                .source = options->source,
                                .plans = run->plans[0] ? run->plans : NULL};
   MZ_TRY(set_opponent(run, env));
-  MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads));
-  MZ_TRY(mz_outset_fits(&memory, env, &run->settings, &steering.outset));
-  MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1));
+  MZ_TRY(mz_device_choose(&run->choice, options->device, &run->settings, &env->spec));
+  MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads, run->choice.gpus.count));
+  MZ_TRY(mz_outset_fits(&memory, env, &run->settings, &steering.outset, &begins));
+  MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1, &begins));
   if (run->settings.guard.mode == MZ_GUARD_BACK) MZ_TRY(mz_guard_create(&run->state.guard, &run->state));
   MZ_TRY(mz_steer_create(&run->steer, &run->state, &steering));
   const mz_knobs knobs = mz_steer_knobs(run->steer);
@@ -152,7 +149,7 @@ static mz_status settings_from(const mz_run_options *options, mz_settings *setti
 
 mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   mz_run *run;
-  MZ_TRY(mz_run_check_device(options->device));
+  MZ_TRY(mz_device_check(options->device));
   MZ_TRY(mz_run_allocate(&run));
   mz_status status;
   const mz_env *env;

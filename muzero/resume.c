@@ -78,6 +78,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   MZ_TRY_CLEANUP(reading(a, mz_run_restore_session(run, &checkpoint, &offsets)));
   MZ_TRY_CLEANUP(mz_run_find_kept_plans(run));
   MZ_TRY_CLEANUP(mz_run_start(run, env, a->options, seed)); /* the games' streams are named by it */
+  if (!(a->allow & MZ_ALLOW_NUMERIC)) MZ_TRY_CLEANUP(mz_run_check_devices(run));
   MZ_TRY_CLEANUP(mz_buffer_spill_to(run->state.buffer, run->dir));
   MZ_TRY_CLEANUP(mz_run_open_saver(run));
   MZ_TRY_CLEANUP(
@@ -86,6 +87,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, offsets.ledger));
   MZ_TRY_CLEANUP(mz_steer_resume(run->steer, &run->workers));
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
+  if (mz_device_records_use_gpu(&run->recorded) || run->choice.gpus.count > 0) MZ_TRY_CLEANUP(mz_run_write_env_json(run));
   MZ_TRY_CLEANUP(mz_watchdog_start(&run->watchdog, &run->settings.watchdog, &run->workers));
   *out = run;
 cleanup:
@@ -170,7 +172,7 @@ static mz_status refuse_older(const char *run) {
 
 mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow) {
   char name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], why[MZ_MESSAGE_MAX], quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
-  MZ_TRY(mz_run_check_device(options->device));
+  MZ_TRY(mz_device_check(options->device));
   mz_run_path asked;
   MZ_TRY(mz_run_path_read(run, &asked));
   if (asked.choice == MZ_RUN_FILE)

@@ -9,7 +9,6 @@
 #include "muzero/run_score.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/soundness.h"
-#include "networks/lane.h"
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +35,7 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
   const mz_agent agent = {.env = run->state.env,
                           .search = &s->search,
                           .model = &run->state.model,
-                          .where = &mz_lane_cpu,
+                          .where = &run->state.where.selfplay,
                           .discount = s->replay.discount,
                           .weights = run->state.published,
                           .simulations = (int)s->train.eval_simulations};
@@ -353,7 +352,7 @@ static mz_status diverged(mz_run *run) {
 
 mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
   const mz_status status = run_phase(run, limits, tick, context, phase, reason);
-  const mz_status said = status == MZ_E_DIVERGED ? diverged(run) : status;
+  const mz_status said = status == MZ_E_DIVERGED ? diverged(run) : status == MZ_E_DEVICE ? mz_run_device_lost(run) : status;
   begin(run, MZ_DOING_NOTHING);
   return said;
 }

@@ -27,10 +27,12 @@ struct mz_run {
   char plans[MZ_DIR_MAX + 32]; /* the ledger whose plans it repeats; "": none */
   _Atomic int requests;
 
-  uint64_t opened_ns;         /* of this invocation */
-  double wall_before_s;       /* of the invocations before it */
-  double cost;                /* of all phases so far, priced */
+  uint64_t opened_ns;   /* of this invocation */
+  double wall_before_s; /* of the invocations before it */
+  double cost;          /* of all phases so far, priced */
+  mz_device_choice choice;
   mz_knobs last_plan;         /* of the invocation that is resumed; zeros: none */
+  mz_device_records recorded; /* likewise: what its stages computed on */
   uint64_t saved_ns;          /* when the last checkpoint was begun */
   int64_t saved_round;        /* … and after which round */
   uint64_t rest_ns;           /* since when it rests; 0: it does not */
@@ -55,12 +57,20 @@ struct mz_run {
 mz_status mz_run_allocate(mz_run **out);
 /* Takes over the user's --set and --allocate. */
 mz_status mz_run_apply_sets(mz_config *config, const mz_run_options *options);
-mz_status mz_run_check_device(const char *device);
 /* Makes state, allocator and workers by run->settings; nothing is written. */
 mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed);
 mz_status mz_run_open_saver(mz_run *run);
 /* Resolves the settings that mz_run_open would run with: preset, then what is set. */
 mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *settings);
+
+/* ---- devices (run_devices.c) ---- */
+
+/* The devices of a plan. */
+void mz_run_devices(const mz_run *run, const mz_knobs *knobs, mz_device_records *out);
+/* Refuses to go on with other rounding than the resumed run's: MZ_E_CONFIG naming the stage and what differs. */
+mz_status mz_run_check_devices(const mz_run *run);
+/* The message of a device that was lost, with the last checkpoint and how to go on from there. */
+mz_status mz_run_device_lost(mz_run *run);
 
 /* ---- the directory (run_files.c) ---- */
 

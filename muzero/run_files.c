@@ -79,6 +79,13 @@ mz_status mz_run_write_env_json(const mz_run *run) {
   cJSON_AddNumberToObject(json, "cores", mz_machine_cores());
   cJSON_AddNumberToObject(json, "memory_bytes", (double)mz_machine_memory());
   cJSON_AddNumberToObject(json, "started_unix_s", mz_clock_unix_s());
+  const mz_knobs kept = mz_steer_kept_knobs(run->steer);
+  mz_device_records devices;
+  char why[640];
+  mz_run_devices(run, &kept, &devices);
+  mz_run_devices_text(run, why, sizeof why);
+  cJSON_AddItemToObject(json, "devices", mz_device_records_to_json(&devices));
+  if (why[0]) cJSON_AddStringToObject(json, "placement", why);
   if (run->parent) cJSON_AddStringToObject(json, "parent", run->parent);
   mz_status status = write_page(run, "env.json", json);
   cJSON_Delete(json);

@@ -20,6 +20,9 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   cJSON_AddNumberToObject(json, "cost", run->cost);
   cJSON_AddNumberToObject(json, "fallbacks", run->fallbacks);
   cJSON_AddStringToObject(json, "isa", mz_isa_name(mz_isa_level()));
+  mz_device_records devices;
+  mz_run_devices(run, &kept, &devices);
+  cJSON_AddItemToObject(json, "devices", mz_device_records_to_json(&devices));
   if (run->parent) cJSON_AddStringToObject(json, "parent", run->parent);
   *out = mz_json_line(json);
   cJSON_Delete(json);
@@ -41,6 +44,7 @@ static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_lo
   const double best_rounds = number_or(json, "best_rounds", -1);
   run->best_rounds = best_rounds >= 0 && best_rounds < 1e15 ? (int64_t)best_rounds : -1;
   run->last_plan = mz_knobs_from_json(cJSON_GetObjectItemCaseSensitive(json, "plan"));
+  mz_device_records_from_json(&run->recorded, cJSON_GetObjectItemCaseSensitive(json, "devices"));
   MZ_TRY(mz_json_get_u64_hex(json, "metrics_offset", "section 'session'", MZ_E_CHECKPOINT, &offsets->metrics));
   MZ_TRY(mz_json_get_u64_hex(json, "ledger_offset", "section 'session'", MZ_E_CHECKPOINT, &offsets->ledger));
   const char *isa = mz_json_text_or_empty(json, "isa"), *here = mz_isa_name(mz_isa_level());

@@ -36,7 +36,7 @@ mz_status mz_signature(int threads, uint64_t *out) {
   mz_knobs_resolve(&knobs, &settings, threads);
   mz_state state;
   mz_workers workers;
-  MZ_TRY(mz_state_init(&state, env, &settings, 2020, (int)knobs.learner_threads));
+  MZ_TRY(mz_state_init(&state, env, &settings, 2020, (int)knobs.learner_threads, NULL));
   mz_status status = mz_workers_init(&workers, &state, &knobs, NULL);
   if (status == MZ_OK) {
     mz_round_stats stats = {0};

@@ -13,7 +13,7 @@ typedef struct mz_run_options {
   const char *env, *preset; /* preset: a bundled name, a JSON file or a run's directory; NULL: the environment's own */
   const char *dir;          /* NULL: runs/ENV/UTC-SEED-ID is made up */
   const char *from;         /* a run or checkpoint whose state the new run starts with; NULL: fresh */
-  const char *device;       /* "auto", "cpu" or "cuda"; MZ_E_DEVICE when it cannot be had */
+  const char *device;       /* "auto", "cpu", "cuda" or "cuda:N"; MZ_E_DEVICE when it cannot be had */
   const char *const *sets;  /* "key=value" */
   int set_count;
   uint64_t seed;
@@ -128,6 +128,8 @@ void mz_run_request(mz_run *run, mz_request request); /* async-signal-safe; hono
 mz_status mz_run_save(mz_run *run);
 
 const char *mz_run_dir(const mz_run *run);
+/* "self-play, reanalysis and learning on cuda:0 (NVIDIA H100 80GB HBM3): asked for by --device cuda"; "" where there are CPUs only. */
+void mz_run_devices_text(const mz_run *run, char *out, size_t size);
 const mz_env *mz_run_env(const mz_run *run);
 const mz_settings *mz_run_settings(const mz_run *run);
 const mz_counters *mz_run_counters(const mz_run *run);
@@ -143,6 +145,8 @@ cJSON *mz_evaluation_to_json(const mz_evaluation *evaluation, int players, int64
  * for eval, play and inference. */
 typedef struct mz_loaded mz_loaded;
 mz_status mz_loaded_open(mz_loaded **out, const char *path);
+/* Before its agent is asked for: it computes where --device says (NULL: "auto"). MZ_E_DEVICE: there it cannot. */
+mz_status mz_loaded_place(mz_loaded *loaded, const char *device);
 /* Returns whether an opponent's name is a run's or a checkpoint's path rather than a built-in player's name. */
 bool mz_names_run(const char *who);
 void mz_loaded_close(mz_loaded *loaded);

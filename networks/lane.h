@@ -16,6 +16,9 @@ extern const mz_lane mz_lane_cpu; /* the CPUs; open or not is all the same there
 mz_status mz_lane_open(mz_lane *lane, const mz_lane *where);
 void mz_lane_close(mz_lane *lane); /* a zeroed one is fine */
 
+static inline bool mz_lane_is_cpu(const mz_lane *lane) { return lane->backend == &mz_backend_cpu; }
+static inline bool mz_lane_same(const mz_lane *a, const mz_lane *b) { return a->backend == b->backend && a->device == b->device; }
+
 /* Returns whether the device multiplies bfloat16. */
 bool mz_lane_halves(const mz_lane *lane);
 

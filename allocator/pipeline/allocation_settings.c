@@ -24,6 +24,9 @@ static const mz_setting rows[] = {
                "the first plan: auto, made for the machine, or plain, every knob at its least", .choices = "auto|plain"),
     MZ_SETTING(mz_allocation_settings, share, "allocate.share", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "on", "",
                "runs of one user to which the same cores are granted divide them"),
+    MZ_SETTING(mz_allocation_settings, numeric, "allocate.numeric", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "off", "",
+               "stages may move between CPUs and GPUs, and between models of GPUs: the same mathematics, other rounding; off: "
+               "results do not depend on what is decided"),
     MZ_SETTING(mz_allocation_settings, predictor, "allocate.predictor", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "auto", "",
                "adaptive: what predicts a plan's time; auto: whichever does best on plans that it was not told of"),
     MZ_SETTING(

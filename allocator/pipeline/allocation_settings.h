@@ -24,6 +24,7 @@ typedef struct mz_allocation_settings {
   bool balance;         /* allocate.balance */
   bool verify;          /* allocate.verify */
   bool share;           /* allocate.share */
+  bool numeric;         /* allocate.numeric: stages may move to devices that round otherwise */
 
   /* limits.*; 0: what the machine grants, or none */
   double cpu_min, cpu_max; /* cores */

@@ -247,6 +247,21 @@ mz_status mz_devices_find(mz_devices *out, const char *spec, const char *where) 
   return MZ_OK;
 }
 
+bool mz_devices_add_gpu(mz_devices *devices, int number, const char *model, double memory) {
+  if (devices->count == MZ_DEVICES_MAX) return false;
+  memset(&devices->items[devices->count], 0, sizeof devices->items[0]);
+  devices->items[devices->count].number = number;
+  mz_device *device = &devices->items[devices->count++].device;
+  *device = (mz_device){.kind = MZ_DEVICE_CUDA, .memory = memory};
+  snprintf(device->name, sizeof device->name, "cuda:%d", number);
+  snprintf(device->model, sizeof device->model, "%s", model);
+  return true;
+}
+
+int mz_devices_home(const mz_devices *devices, int device) {
+  return devices->items[device].device.kind == MZ_DEVICE_CPU ? device : 0;
+}
+
 mz_status mz_devices_index(const mz_devices *devices, const char *name, const char *where, int *out) {
   const char *names[MZ_DEVICES_MAX];
   for (int i = 0; i < devices->count; i++) {

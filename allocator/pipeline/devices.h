@@ -7,6 +7,7 @@ typedef struct mz_devices {
   struct {
     mz_device device;
     int core_count;
+    int number;                  /* of a GPU, in its name */
     int16_t cores[MZ_CORES_MAX]; /* operating-system numbers, of a CPU device */
   } items[MZ_DEVICES_MAX];
 } mz_devices;
@@ -18,5 +19,9 @@ mz_status mz_devices_find(mz_devices *out, const char *spec, const char *where);
 /* Finds the sets of cores that "auto" means: one for each NUMA node. Loading hwloc takes 1–10 ms, most of it for plugins that
  * serve others. */
 void mz_devices_find_nodes(mz_devices *out);
+/* Appends cuda:number behind the others; false: there is no room. model, memory: as in mz_device. */
+bool mz_devices_add_gpu(mz_devices *devices, int number, const char *model, double memory);
+/* Returns the device on whose cores a stage's threads run: itself; a GPU's is the first. */
+int mz_devices_home(const mz_devices *devices, int device);
 /* Index of "cpu:1"; MZ_E_CONFIG naming the nearest. */
 mz_status mz_devices_index(const mz_devices *devices, const char *name, const char *where, int *out);

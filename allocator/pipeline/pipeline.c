@@ -242,3 +242,20 @@ int mz_pipeline_cores(const mz_pipeline *pipeline) {
 void mz_pipeline_take_probes(mz_pipeline *to, const mz_pipeline *from) {
   for (int s = 0; s < to->stage_count; s++) memcpy(to->stages[s].probes, from->stages[s].probes, sizeof to->stages[s].probes);
 }
+
+/* ---- devices that are alike ---- */
+
+bool mz_device_alike(const mz_device *a, const mz_device *b) { return a->kind == b->kind && strcmp(a->model, b->model) == 0; }
+
+void mz_pipeline_keep_kinds(mz_pipeline *p, const mz_plan *plan) {
+  for (int s = 0; s < p->stage_count; s++) {
+    const int k = p->stages[s].device;
+    if (k < 0) continue;
+    mz_knob *knob = &p->knobs[k];
+    const int64_t at = mz_knob_clamp(knob, plan->values[k]);
+    int64_t first = at, last = at;
+    while (first > knob->min && mz_device_alike(&p->devices[first - 1], &p->devices[at])) first--;
+    while (last < knob->max && mz_device_alike(&p->devices[last + 1], &p->devices[at])) last++;
+    knob->min = first, knob->max = last;
+  }
+}

@@ -9,6 +9,7 @@
 
 enum {
   MZ_NAME_MAX = 32,
+  MZ_DEVICE_MODEL_MAX = 64,
   MZ_STAGES_MAX = 12,
   MZ_QUEUES_MAX = 8,
   MZ_STORES_MAX = 4,
@@ -24,8 +25,10 @@ typedef enum mz_device_kind { MZ_DEVICE_CPU, MZ_DEVICE_CUDA, MZ_DEVICE_KINDS } m
 typedef struct mz_device {
   char name[MZ_NAME_MAX]; /* "cpu:0", "cuda:1" */
   mz_device_kind kind;
-  int cores;       /* of a CPU device: hardware threads in its set */
-  int whole_cores; /* that those belong to; 0: each is a core by itself */
+  int cores;                       /* of a CPU device: hardware threads in its set */
+  int whole_cores;                 /* that those belong to; 0: each is a core by itself */
+  char model[MZ_DEVICE_MODEL_MAX]; /* of a GPU: "NVIDIA H100 80GB HBM3"; "": not known */
+  double memory;                   /* bytes of its own that a run may have; 0: not known */
 } mz_device;
 static inline int mz_device_whole_cores(const mz_device *device) {
   return device->whole_cores > 0 ? device->whole_cores : device->cores;
@@ -133,6 +136,12 @@ int mz_pipeline_knob(const mz_pipeline *pipeline, const char *name);
 const char *mz_knob_shown(const mz_knob *knob);
 /* MZ_E_CONFIG naming the nearest knob, or all of them. */
 mz_status mz_pipeline_find_knob(const mz_pipeline *pipeline, const char *name, const char *where, int *out);
+
+/* Returns whether the two compute the same bits: of one kind and, GPUs, of one model. */
+bool mz_device_alike(const mz_device *a, const mz_device *b);
+/* Narrows the range of every knob that places a stage to the devices around its value in the plan that are alike: whoever moves knobs
+ * then changes no rounding. */
+void mz_pipeline_keep_kinds(mz_pipeline *pipeline, const mz_plan *plan);
 
 bool mz_plan_equal(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan *b);
 /* "cpu_actor 2 mcts_storage_size 16": the knobs in which `plan` differs from `from` (NULL: all; those that cannot move are left

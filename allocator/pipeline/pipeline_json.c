@@ -29,6 +29,8 @@ static void write_device(cJSON *o, const mz_device *device) {
   cJSON_AddStringToObject(o, "kind", kinds[device->kind]);
   cJSON_AddNumberToObject(o, "cores", device->cores);
   if (device->whole_cores > 0) cJSON_AddNumberToObject(o, "whole_cores", device->whole_cores);
+  if (device->model[0]) cJSON_AddStringToObject(o, "model", device->model);
+  add_when_set(o, "memory", device->memory);
 }
 
 /* Probes on cores have two members of the stage, as in ledgers and histories from before there was another kind. */
@@ -154,6 +156,8 @@ static mz_status read_device(const mz_fields *f, void *out) {
   MZ_TRY(mz_fields_choice(f, "kind", kinds, MZ_DEVICE_KINDS, &kind));
   device->kind = (mz_device_kind)kind;
   MZ_TRY(mz_fields_int(f, "cores", 0, INT32_MAX, &device->cores));
+  if (cJSON_HasObjectItem(f->object, "model")) MZ_TRY(mz_fields_text(f, "model", device->model, sizeof device->model));
+  if (cJSON_HasObjectItem(f->object, "memory")) MZ_TRY(mz_fields_number(f, "memory", &device->memory));
   if (!cJSON_HasObjectItem(f->object, "whole_cores")) return MZ_OK;
   return mz_fields_int(f, "whole_cores", 0, device->cores, &device->whole_cores);
 }

@@ -41,13 +41,13 @@ static mz_status fixture_init(fixture *f) {
   const mz_run_options options = {.env = "cartpole"};
   MZ_TRY(mz_env_find("cartpole", &env));
   MZ_TRY(mz_settings_for_new_run(&options, &f->settings));
-  MZ_TRY(mz_state_init(&f->state, env, &f->settings, 1, 1));
+  MZ_TRY(mz_state_init(&f->state, env, &f->settings, 1, 1, NULL));
   MZ_TRY(mz_devices_find(&f->devices, "auto", "devices.cpu"));
   mz_knobs knobs = {0};
   mz_memory memory;
   MZ_TRY(mz_memory_count(&memory, env, &f->settings));
   mz_pipeline_describe(&f->pipeline, &f->settings, &memory, &f->devices, &knobs, 4);
-  MZ_TRY(mz_probe(&f->pipeline, &f->state));
+  MZ_TRY(mz_probe(&f->pipeline, NULL, &f->state));
   mz_knobs_resolve(&knobs, &f->settings, 2);
   MZ_TRY(mz_workers_init(&f->workers, &f->state, &knobs, &f->devices));
   return mz_file_make_temporary("muzero-bench", f->dir, sizeof f->dir);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct eval_arguments {
-  const char *run, *opponent;
+  const char *run, *opponent, *device;
   int64_t games, simulations, opponent_simulations, openings, positions, seed, threads;
   bool ladder, json;
 } eval_arguments;
@@ -91,6 +91,13 @@ static const mz_option options[] = {
      .max = 9.2e18,
      .class_ = MZ_OPERATIONAL,
      .help = "of the games' starts and openings, and of the opponent"},
+    {.name = "--device",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(device),
+     .value = "D",
+     .fallback = "auto",
+     .class_ = MZ_NUMERIC,
+     .help = "where networks are evaluated: auto, cpu, cuda or cuda:N"},
     MZ_OPTION_THREADS(AT(threads), "worker threads"),
     MZ_OPTION_JSON(AT(json)),
     {0},
@@ -113,6 +120,7 @@ typedef struct opposition { /* what --opponent means */
 
 static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, opposition *out) {
   MZ_TRY(mz_run_argument_load(&out->loaded, out->name, NULL));
+  MZ_TRY(mz_loaded_place(out->loaded, arguments->device));
   out->agent = mz_loaded_agent(out->loaded);
   out->side.agent = &out->agent;
   if (arguments->opponent_simulations != MZ_COUNT_UNSET) out->agent.simulations = (int)arguments->opponent_simulations;
@@ -244,6 +252,7 @@ static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
       .openings = (int)arguments->openings, /* MZ_COUNT_UNSET: the default, as there */
       .simulations = arguments->simulations == MZ_COUNT_UNSET ? 0 : (int)arguments->simulations,
       .seed = (uint64_t)arguments->seed,
+      .device = arguments->device,
   };
   char run[MZ_RUN_ARGUMENT_SIZE];
   MZ_TRY(mz_run_argument_whole(arguments->run, "a ladder", run));
@@ -292,6 +301,7 @@ static mz_status evaluate(const eval_arguments *arguments, mz_pool *pool) {
   opposition against = {0};
   mz_status status;
   MZ_TRY_CLEANUP(mz_run_argument_load(&loaded, arguments->run, "eval"));
+  MZ_TRY_CLEANUP(mz_loaded_place(loaded, arguments->device));
   mz_agent agent = mz_loaded_agent(loaded);
   if (arguments->simulations != MZ_COUNT_UNSET) agent.simulations = (int)arguments->simulations;
   MZ_TRY_CLEANUP(oppose(arguments, agent.env, &against));

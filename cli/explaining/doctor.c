@@ -4,6 +4,7 @@
 #include "base/machine/machine.h"
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "cli/explaining/gpu_checks.h"
 #include "cli/explaining/selftest.h"
 #include "networks/isa.h"
 #include <dlfcn.h>
@@ -25,23 +26,18 @@ static const mz_option options[] = {
     {0},
 };
 
-enum { VALUE_BYTES = 256 };
-typedef struct check {
-  bool ok;
-  char value[VALUE_BYTES];
-  const char *advice; /* "" for none */
-} check;
+enum { VALUE_BYTES = sizeof((mz_check *)0)->value };
 
-static check check_cores(void) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_cores(void) {
+  mz_check c = {.ok = true, .advice = ""};
   const int cores = mz_machine_cores();
   snprintf(c.value, sizeof c.value, "%d granted of %ld online: threads of a run unless --threads says otherwise", cores,
            sysconf(_SC_NPROCESSORS_ONLN));
   return c;
 }
 
-static check check_quota(void) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_quota(void) {
+  mz_check c = {.ok = true, .advice = ""};
   const double quota = mz_machine_quota();
   if (quota == 0)
     snprintf(c.value, sizeof c.value, "no limit by a control group");
@@ -54,8 +50,8 @@ static check check_quota(void) {
   return c;
 }
 
-static check check_memory(void) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_memory(void) {
+  mz_check c = {.ok = true, .advice = ""};
   char total[MZ_TEXT_SIZE];
   const uint64_t bytes = mz_machine_memory();
   snprintf(c.value, sizeof c.value, "%s", mz_text_bytes((double)bytes, total));
@@ -66,16 +62,16 @@ static check check_memory(void) {
   return c;
 }
 
-static check check_isa(void) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_isa(void) {
+  mz_check c = {.ok = true, .advice = ""};
   snprintf(c.value, sizeof c.value, "%s", mz_isa_name(mz_isa_level()));
   if (mz_isa_level() == MZ_ISA_LEVEL_PLAIN)
     c.advice = "neither AVX2 nor AVX-512 is used: several times slower (is MUZERO_ISA set?)";
   return c;
 }
 
-static check check_onednn(void) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_onednn(void) {
+  mz_check c = {.ok = true, .advice = ""};
   snprintf(c.value, sizeof c.value, "%s", mz_onednn_version());
   return c;
 }
@@ -86,28 +82,28 @@ static bool library_found(const char *name) {
 }
 
 /* Nothing of these is needed; all of them are reported. */
-static check check_libraries(const char *first, const char *second, const char *use) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_libraries(const char *first, const char *second, const char *use) {
+  mz_check c = {.ok = true, .advice = ""};
   const bool has_first = library_found(first), has_second = !second || library_found(second);
   snprintf(c.value, sizeof c.value, "%s: %s%s%s%s%s; %s", first, has_first ? "found" : "not found", second ? ", " : "",
            second ? second : "", second ? ": " : "", second ? (has_second ? "found" : "not found") : "", use);
   return c;
 }
-static check check_gpu(void) {
+static mz_check check_gpu(void) {
   enum { GPUS = 4 };
   char names[GPUS][64], use[120] = "";
   const int count = mz_monitor_gpus(names, GPUS);
   for (int i = 0; i < count && i < GPUS; i++)
     snprintf(use + strlen(use), sizeof use - strlen(use), "%s%.40s", i ? ", " : "", names[i]);
-  snprintf(use + strlen(use), sizeof use - strlen(use), "%straining runs on the CPU", count ? "; " : "");
+  if (count == 0) snprintf(use, sizeof use, "none known to NVML");
   return check_libraries("libcuda.so.1", "libnvidia-ml.so.1", use);
 }
-static check check_nccl(void) { return check_libraries("libnccl.so.2", NULL, "not used"); }
-static check check_mpi(void) { return check_libraries("libmpi.so.40", NULL, "not used"); }
+static mz_check check_nccl(void) { return check_libraries("libnccl.so.2", NULL, "not used"); }
+static mz_check check_mpi(void) { return check_libraries("libmpi.so.40", NULL, "not used"); }
 
 /* The allocator does without the sensors that are missing. */
-static check check_sensors(void) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_sensors(void) {
+  mz_check c = {.ok = true, .advice = ""};
   mz_monitor *monitor;
   char missing[160];
   if (mz_monitor_start(&monitor, &(mz_monitor_options){.hz = 0}) != MZ_OK) {
@@ -122,8 +118,8 @@ static check check_sensors(void) {
   return c;
 }
 
-static check check_history(void) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_history(void) {
+  mz_check c = {.ok = true, .advice = ""};
   char path[160];
   mz_history *history;
   if (!mz_history_default_path(path, sizeof path)) {
@@ -146,8 +142,8 @@ static check check_history(void) {
   return c;
 }
 
-static check check_disk(void) {
-  check c = {.ok = true, .advice = ""};
+static mz_check check_disk(void) {
+  mz_check c = {.ok = true, .advice = ""};
   struct statvfs disk;
   const bool writable = mz_file_can_write(".");
   if (statvfs(".", &disk) != 0) {
@@ -167,8 +163,8 @@ static check check_disk(void) {
   return c;
 }
 
-static check check_numbers(void) {
-  check c = {.ok = mz_selftest(c.value, sizeof c.value) == MZ_OK, .advice = ""};
+static mz_check check_numbers(void) {
+  mz_check c = {.ok = mz_selftest(c.value, sizeof c.value) == MZ_OK, .advice = ""};
   if (!c.ok) {
     snprintf(c.value, sizeof c.value, "%s", mz_message());
     c.advice = "results on this machine cannot be trusted; please report it with the output of `muzero doctor --json`";
@@ -178,30 +174,42 @@ static check check_numbers(void) {
 
 static const struct {
   const char *name;
-  check (*examine)(void);
+  mz_check (*examine)(void);
 } checks[] = {
     {"cores", check_cores},     {"cgroup", check_quota},    {"memory", check_memory}, {"instructions", check_isa},
     {"onednn", check_onednn},   {"gpu", check_gpu},         {"nccl", check_nccl},     {"mpi", check_mpi},
     {"sensors", check_sensors}, {"history", check_history}, {"disk", check_disk},     {"self-test", check_numbers},
 };
 
+static void show(const mz_check *c, bool json, cJSON *rows) {
+  char shown[MZ_SHOWN_SIZE];
+  if (!json)
+    printf("  %-4s %-16s %s%s%s\n", c->ok ? "ok" : "!!", c->name, mz_text_shown(c->value, shown), c->advice[0] ? "; " : "",
+           c->advice);
+  cJSON *row = cJSON_CreateObject();
+  cJSON_AddStringToObject(row, "name", c->name);
+  cJSON_AddBoolToObject(row, "ok", c->ok);
+  cJSON_AddStringToObject(row, "value", c->value);
+  cJSON_AddStringToObject(row, "advice", c->advice);
+  cJSON_AddItemToArray(rows, row);
+}
+
+static void show_gpus(bool json, cJSON *rows, bool *numbers_ok) {
+  mz_check gpus[MZ_GPU_CHECKS_MAX];
+  const int count = mz_gpu_checks(gpus, numbers_ok);
+  for (int i = 0; i < count; i++) show(&gpus[i], json, rows);
+}
+
 static mz_status doctor(const void *given) {
   const doctor_arguments *arguments = given;
   cJSON *object = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(object, "checks");
   bool numbers_ok = true;
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-    const check c = checks[i].examine();
-    if (checks[i].examine == check_numbers) numbers_ok = c.ok;
-    char shown[MZ_SHOWN_SIZE];
-    if (!arguments->json)
-      printf("  %-4s %-13s %s%s%s\n", c.ok ? "ok" : "!!", checks[i].name, mz_text_shown(c.value, shown), c.advice[0] ? "; " : "",
-             c.advice);
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddStringToObject(row, "name", checks[i].name);
-    cJSON_AddBoolToObject(row, "ok", c.ok);
-    cJSON_AddStringToObject(row, "value", c.value);
-    cJSON_AddStringToObject(row, "advice", c.advice);
-    cJSON_AddItemToArray(rows, row);
+    mz_check c = checks[i].examine();
+    snprintf(c.name, sizeof c.name, "%s", checks[i].name);
+    if (checks[i].examine == check_numbers) numbers_ok = numbers_ok && c.ok;
+    show(&c, arguments->json, rows);
+    if (checks[i].examine == check_gpu) show_gpus(arguments->json, rows, &numbers_ok);
   }
   if (arguments->json)
     MZ_TRY(mz_print_json(object));
@@ -213,8 +221,9 @@ static mz_status doctor(const void *given) {
 const mz_command mz_command_doctor = {
     .name = "doctor",
     .summary = "what this machine has, what the program will use, and whether it computes right",
-    .about = "Reports cores, limits, memory, instruction set, libraries, GPU and disk, and runs a numeric self-test. Exits with "
-             "1 when that fails.",
+    .about =
+        "Reports cores, limits, memory, instruction set, libraries, GPUs and disk, and runs a numeric self-test on the CPU and "
+        "each GPU. Exits with 1 when one fails.",
     .options = options,
     .arguments_size = sizeof(doctor_arguments),
     .examples = {"doctor", "doctor --json"},

@@ -27,7 +27,7 @@ const mz_option mz_session_options[] = {
      .value = "D",
      .fallback = "auto",
      .class_ = MZ_NUMERIC,
-     .help = "auto, cpu or cuda"},
+     .help = "auto, cpu, cuda or cuda:N"},
     {.name = "--allocate",
      .type = MZ_OPTION_TEXT,
      .offset = AT(allocate),
@@ -175,12 +175,16 @@ static mz_status view_open(view *out, mz_run *run, bool json) {
   int length = snprintf(title, sizeof title, "%s, seed %llu, in %s", mz_run_env(run)->name, (unsigned long long)mz_run_seed(run),
                         mz_text_printable(mz_run_dir(run), dir, sizeof dir));
   if (counters->rounds > 0 && length < (int)sizeof title)
-    snprintf(title + length, sizeof title - (size_t)length, ", continuing after %s rounds",
-             mz_text_count((double)counters->rounds, rounds));
+    length += snprintf(title + length, sizeof title - (size_t)length, ", continuing after %s rounds",
+                       mz_text_count((double)counters->rounds, rounds));
   char counts[MZ_SCORE_NAME_MAX];
   score_name(run, counts);
+  char devices[640];
+  mz_run_devices_text(run, devices, sizeof devices);
+  if (mz_screen_possible() && devices[0] && length < (int)sizeof title)
+    snprintf(title + length, sizeof title - (size_t)length, "; %s", devices);
   if (mz_screen_possible()) return mz_screen_create(&out->screen, title, counts);
-  printf("%s\nscore: %s\n", title, counts);
+  printf("%s\n%s%s%sscore: %s\n", title, devices[0] ? "devices: " : "", devices, devices[0] ? "\n" : "", counts);
   return mz_print_flush();
 }
 

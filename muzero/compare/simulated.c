@@ -46,7 +46,7 @@ static mz_status probe_often(subject *it) {
   mz_pipeline *pipeline = &it->outset.pipeline;
   for (int i = 0; i < TIMES_LEAST || (i < TIMES_MOST && mz_clock_ns() - start < enough_ns); i++) {
     const mz_pipeline before = *pipeline;
-    MZ_TRY(mz_probe(pipeline, &it->state));
+    MZ_TRY(mz_probe(pipeline, NULL, &it->state));
     for (int s = 0; s < pipeline->stage_count && i > 0; s++)
       for (int k = 0; k < MZ_PROBES_MAX; k++) {
         double *seconds = &pipeline->stages[s].probes[MZ_DEVICE_CPU].cpu_s[k];
@@ -67,7 +67,7 @@ static mz_status time_stages(mz_simulated *s, subject *it, const mz_run_options 
   mz_sim_machine_devices(&s->machine, &it->outset.devices);
   MZ_TRY(mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &options));
   it->outset.pipeline.devices[0].cores = mz_machine_cores(); /* it is timed here */
-  mz_status status = mz_state_init(&it->state, env, &it->settings, run->seed, 1);
+  mz_status status = mz_state_init(&it->state, env, &it->settings, run->seed, 1, NULL);
   if (status == MZ_OK) status = probe_often(it);
   mz_state_deinit(&it->state);
   s->probed = it->outset.pipeline;

@@ -37,6 +37,7 @@ static mz_status load_checkpoint(const char *path, const char *name, const mz_la
                                  entrant *e) {
   MZ_TRY(read_wall_time(path, &rung->wall_s));
   MZ_TRY(mz_loaded_open(&e->loaded, path));
+  MZ_TRY(mz_loaded_place(e->loaded, options->device));
   e->agent = mz_loaded_agent(e->loaded);
   if (options->simulations) e->agent.simulations = options->simulations;
   const mz_counters *counters = mz_loaded_counters(e->loaded);

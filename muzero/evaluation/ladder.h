@@ -32,6 +32,7 @@ typedef struct mz_ladder_options {
   int openings;    /* random moves that begin a game; −1: mz_opening_default */
   int simulations; /* a move; 0: as each was trained */
   uint64_t seed;
+  const char *device;                  /* as --device; NULL: "auto" */
   void (*tick)(int played, int pairs); /* after each pair; may be NULL */
 } mz_ladder_options;
 

@@ -15,7 +15,7 @@ static mz_knobs plan_for(mz_steer *s, double cores, uint64_t memory) {
 
 /* What the run itself holds counts as available. */
 static mz_status bounds_of(const mz_steer *s, const mz_granted *now, mz_bounds *out) {
-  mz_grants grants = {.cores = now->cores, .memory_bytes = s->bounds.memory_max};
+  mz_grants grants = {.cores = now->cores, .gpus = s->choice.gpus.count, .memory_bytes = s->bounds.memory_max};
   if (s->threads > 0 && s->threads < grants.cores) grants.cores = s->threads;
   if (now->memory != s->granted.memory) {
     const double available = (double)mz_machine_available_memory();
@@ -27,7 +27,11 @@ static mz_status bounds_of(const mz_steer *s, const mz_granted *now, mz_bounds *
 
 static mz_status find_outset(mz_steer *s, const mz_granted *now, mz_bounds *bounds, mz_outset *out) {
   const mz_knobs last = plan_for(s, bounds->cpu_max, now->memory);
-  const mz_outset_options options = {.bounds = *bounds, .threads = s->threads, .last = &last};
+  const mz_knobs in_force = mz_steer_knobs(s);
+  mz_device_records before;
+  mz_steer_devices_now(s, &in_force, &before);
+  const mz_outset_options options = {
+      .bounds = *bounds, .threads = s->threads, .last = &last, .choice = &s->choice, .before = &before};
   MZ_TRY(mz_outset_find(out, &s->state->settings, &s->memory, &options));
   mz_pipeline_take_probes(&out->pipeline, &s->outset.pipeline); /* probed once: what a stage costs alone has not changed */
   out->pipeline.handoff_s = s->outset.pipeline.handoff_s;

@@ -1,6 +1,8 @@
 #include "muzero/steering/history_key.h"
 #include "base/machine/machine.h"
+#include "base/maths/digest.h"
 #include "networks/isa.h"
+#include <string.h>
 
 static const char *name_of(int32_t precision) { return precision == MZ_PRECISION_BF16 ? "bf16" : "f32"; }
 
@@ -16,6 +18,22 @@ static int name_network(char *out, size_t size, const mz_network_settings *setti
                   model->head_channels, parameters, name_of(settings->inference), name_of(settings->training));
 }
 
+/* " of NVIDIA H100 80GB HBM3"; where GPUs are of several models, of the first and a hash of all. */
+static int name_models(char *out, size_t size, const mz_devices *devices) {
+  const char *first = NULL;
+  uint64_t hash = 0;
+  bool several = false;
+  for (int i = 0; i < devices->count; i++) {
+    const char *model = devices->items[i].device.model;
+    if (devices->items[i].device.kind == MZ_DEVICE_CPU) continue;
+    if (first == NULL) first = model;
+    several = several || strcmp(model, first) != 0;
+    hash = mz_hash_combine(hash, mz_hash(model, strlen(model), 0));
+  }
+  if (first == NULL || first[0] == '\0') return 0; /* simulated ones have none */
+  return several ? snprintf(out, size, " of %s and others, %08x", first, (unsigned)hash) : snprintf(out, size, " of %s", first);
+}
+
 /* A plan names its devices by number: ", devices 4+4 cores", " + cuda:0". One set of cores is what earlier versions had. */
 static void name_devices(char *out, size_t size, const mz_devices *devices) {
   size_t used = 0;
@@ -27,11 +45,13 @@ static void name_devices(char *out, size_t size, const mz_devices *devices) {
                                                    : snprintf(out + used, size - used, "%s%s", before, device->name));
     MZ_ASSERT(used < size);
   }
+  used += (size_t)name_models(out + used, size - used, devices);
+  MZ_ASSERT(used < size);
 }
 
 void mz_history_key_of(mz_history_key *key, const mz_env *env, const mz_settings *settings, const mz_model *model, double cores,
                        const mz_devices *devices) {
-  char machine[80], named[288];
+  char machine[80], named[400];
   mz_machine_model(machine, sizeof machine);
   name_devices(named, sizeof named, devices);
   snprintf(key->machine, sizeof key->machine, "%s, %g cores, %s%s", machine, cores, mz_isa_name(mz_isa_level()), named);

@@ -88,7 +88,10 @@ static mz_status describe_anew(mz_steer *s) {
   mz_outset *next;
   MZ_TRY(mz_alloc(&next, 1, sizeof *next));
   *next = s->outset;
-  const mz_outset_options options = {.bounds = s->bounds, .threads = s->threads};
+  const mz_knobs in_force = mz_steer_knobs(s);
+  mz_device_records before;
+  mz_steer_devices_now(s, &in_force, &before);
+  const mz_outset_options options = {.bounds = s->bounds, .threads = s->threads, .choice = &s->choice, .before = &before};
   const mz_status status = mz_outset_on_devices(next, &s->state->settings, &s->memory, &options);
   if (status == MZ_OK) {
     mz_pipeline_take_probes(&next->pipeline, &s->outset.pipeline);

@@ -16,7 +16,9 @@ typedef struct subject { /* what is planned for */
   const mz_env *env;
   mz_settings settings;
   mz_memory memory;
+  mz_device_choice choice;
   mz_outset outset;
+  mz_placement begins;
   mz_state state;
   mz_observation read[HISTORY_ROWS], seen[MZ_HISTORY_USED_MAX]; /* in the history; chosen from it, as a run does */
   int seen_count;
@@ -27,14 +29,15 @@ typedef struct subject { /* what is planned for */
 /* ---- what is known ---- */
 
 static mz_status find_bounds(const subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_bounds *out) {
-  if (!machine) return mz_outset_bounds(out, &it->settings.allocation, run->threads);
+  if (!machine) return mz_outset_bounds(out, &it->settings.allocation, run->threads, it->choice.gpus.count);
   const mz_grants grants = mz_sim_machine_grants(machine, mz_sim_machine_cores(machine), run->threads);
   return mz_bounds_resolve(out, &it->settings.allocation, &grants);
 }
 
 static mz_status begin(subject *it, const mz_run_options *run, const mz_sim_machine *machine, const mz_bounds *bounds) {
-  const mz_outset_options options = {.bounds = *bounds, .threads = run->threads};
-  MZ_TRY(mz_outset_fits(&it->memory, it->env, &it->settings, &options));
+  const mz_outset_options options = {.bounds = *bounds, .threads = run->threads, .choice = machine ? NULL : &it->choice};
+  it->begins = mz_placement_cpu;
+  MZ_TRY(mz_outset_fits(&it->memory, it->env, &it->settings, &options, machine ? NULL : &it->begins));
   if (!machine) return mz_outset_find(&it->outset, &it->settings, &it->memory, &options);
   mz_sim_machine_devices(machine, &it->outset.devices);
   return mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &options);
@@ -43,8 +46,8 @@ static mz_status begin(subject *it, const mz_run_options *run, const mz_sim_mach
 static mz_status probe(subject *it, uint64_t seed, const mz_sim_machine *machine) {
   mz_pipeline *pipeline = &it->outset.pipeline;
   mz_sim_truth truths[MZ_STAGES_MAX];
-  MZ_TRY(mz_state_init(&it->state, it->env, &it->settings, seed, 1));
-  MZ_TRY(mz_probe(pipeline, &it->state));
+  MZ_TRY(mz_state_init(&it->state, it->env, &it->settings, seed, 1, &it->begins));
+  MZ_TRY(mz_probe(pipeline, machine ? NULL : &it->outset.devices, &it->state));
   if (!machine) return MZ_OK;
   pipeline->handoff_s = machine->wake * 1e-6;
   MZ_TRY(mz_sim_truth_from_probes(pipeline, truths));
@@ -103,6 +106,7 @@ static void search(const subject *it, mz_planning *out) {
 static mz_status plan(subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_planning *out) {
   MZ_TRY(mz_env_find(run->env, &it->env));
   MZ_TRY(mz_settings_for_new_run(run, &it->settings));
+  if (!machine) MZ_TRY(mz_device_choose(&it->choice, run->device, &it->settings, &it->env->spec));
   MZ_TRY(find_bounds(it, run, machine, &out->bounds));
   MZ_TRY(begin(it, run, machine, &out->bounds));
   MZ_TRY(probe(it, run->seed, machine));

@@ -1,7 +1,7 @@
 #include "muzero/steering/probe.h"
 #include "base/machine/clock.h"
 #include "base/maths/statistics.h"
-#include "networks/lane.h"
+#include "muzero/training/gpus.h"
 #include "selfplay/planner.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -9,20 +9,35 @@
 
 static const uint64_t ENOUGH_NS = 1500000; /* for one timing */
 
-/* Seconds of CPU time of the fastest of several calls: what disturbs a timing only ever adds to it. */
-static mz_status fastest(mz_status (*work)(void *context), void *context, double *out_s) {
+typedef struct timing {   /* seconds of one call */
+  double cpu_s, device_s; /* on a core; for which it waits for the device, 0 on CPUs */
+} timing;
+
+/* Times the fastest of several calls, by CPU time, or by wall time where a device takes part: what disturbs a timing only ever adds to
+ * it. */
+static mz_status fastest(const mz_lane *where, mz_status (*work)(void *context), void *context, timing *out) {
   enum { REPEATS_MAX = 8 };
+  const bool on_cpu = mz_lane_is_cpu(where);
   uint64_t best = UINT64_MAX, spent = 0;
   MZ_TRY(work(context)); /* warm */
   for (int i = 0; i < REPEATS_MAX && spent < ENOUGH_NS; i++) {
-    uint64_t start = mz_clock_thread_ns();
+    const uint64_t start = mz_clock_thread_ns(), wall = mz_clock_ns();
     MZ_TRY(work(context));
-    uint64_t took = mz_clock_thread_ns() - start;
-    if (took < best) best = took;
+    const uint64_t cpu = mz_clock_thread_ns() - start, took = on_cpu ? cpu : mz_clock_ns() - wall;
+    if (took < best) {
+      best = took;
+      out->cpu_s = (double)cpu * 1e-9;
+      out->device_s = took > cpu ? (double)(took - cpu) * 1e-9 : 0;
+    }
     spent += took;
   }
-  *out_s = (double)best * 1e-9;
   return MZ_OK;
+}
+
+static void keep(mz_probes *probes, int index, double batch, double items, const timing *took) {
+  probes->batch[index] = batch;
+  probes->cpu_s[index] = took->cpu_s / items;
+  probes->device_s[index] = took->device_s / items;
 }
 
 /* ---- a simulation ---- */
@@ -40,26 +55,30 @@ static mz_status search_once(void *context) {
   return mz_planner_search(&s->planner, s->batch, s->weights, s->simulations);
 }
 
-static mz_status probe_search(const mz_state *state, int batch, double *out_s) {
+/* Returns the seconds of a simulation, as a part of the timing. */
+static mz_status probe_search(const mz_state *state, const mz_lane *where, const mz_prepared *weights, int batch,
+                              mz_probes *actor, int index) {
   const mz_settings *s = &state->settings;
-  searching one = {.weights = state->published, .batch = batch};
+  searching one = {.weights = weights, .batch = batch};
+  timing took = {0};
   one.simulations = s->search.simulations < SIMULATIONS ? (int)s->search.simulations : SIMULATIONS;
-  MZ_TRY(mz_planner_init(&one.planner, state->env, &s->search, &state->model, &mz_lane_cpu, s->replay.discount, batch));
-  const mz_status status = fastest(search_once, &one, out_s);
+  MZ_TRY(mz_planner_init(&one.planner, state->env, &s->search, &state->model, where, s->replay.discount, batch));
+  const mz_status status = fastest(where, search_once, &one, &took);
   mz_planner_deinit(&one.planner);
-  *out_s /= (double)batch * one.simulations;
+  keep(actor, index, batch, (double)batch * one.simulations, &took);
   return status;
 }
 
-static mz_status probe_searches(const mz_state *state, mz_probes *actor) {
-  static const int batches[] = {1, 8, 64};
+/* On a GPU larger batches are what it is for. */
+static mz_status probe_searches(const mz_state *state, const mz_lane *where, const mz_prepared *weights, mz_probes *actor) {
+  static const int on_cpu[] = {1, 8, 64}, on_gpu[] = {8, 128, 1024};
+  const int *batches = mz_lane_is_cpu(where) ? on_cpu : on_gpu;
   const int64_t games = state->settings.selfplay.games;
   int count = 0;
-  for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+  for (int i = 0; i < 3; i++) {
     const int batch = batches[i] < games ? batches[i] : (int)games;
     if (count && actor->batch[count - 1] >= batch) break;
-    MZ_TRY(probe_search(state, batch, &actor->cpu_s[count]));
-    actor->batch[count++] = batch;
+    MZ_TRY(probe_search(state, where, weights, batch, actor, count++));
   }
   return MZ_OK;
 }
@@ -68,6 +87,7 @@ static mz_status probe_searches(const mz_state *state, mz_probes *actor) {
 
 typedef struct learning {
   const mz_state *state;
+  const mz_lane *where;
   mz_games *games;
   mz_actor *actor;
   mz_buffer *buffer;
@@ -107,8 +127,8 @@ static mz_status play_a_little(learning *l) {
   mz_selfplay_result result = {0};
   mz_status status;
   MZ_TRY_CLEANUP(mz_games_create(&l->games, l->state->env, &few, mz_state_cut(s), l->state->seed));
-  MZ_TRY_CLEANUP(
-      mz_actor_create(&l->actor, l->state->env, &shallow, &l->state->model, &mz_lane_cpu, s->replay.discount, GAMES));
+  MZ_TRY_CLEANUP(mz_actor_create(&l->actor, l->state->env, &shallow, &l->state->model, &l->state->where.selfplay,
+                                 s->replay.discount, GAMES));
   MZ_TRY_CLEANUP(mz_games_advance(l->games, l->actor, 0, GAMES, MOVES, l->state->published, 0, 0, &result));
   MZ_TRY_CLEANUP(mz_buffer_create(&l->buffer, &small, &l->state->env->spec));
   for (int i = 0; i < result.segment_count; i++) {
@@ -127,7 +147,7 @@ static mz_status make_learner(learning *l) {
   MZ_TRY(mz_batch_init(&l->batch, &l->state->env->spec, (int)settings.batch_size, (int)settings.loss.unroll,
                        mz_loss_observed(&settings.loss)));
   MZ_TRY(mz_pool_create(&l->pool, "probe", 1, &l->stage));
-  MZ_TRY(mz_learner_create(&l->learner, &l->state->model, &mz_lane_cpu, &settings, l->pool));
+  MZ_TRY(mz_learner_create(&l->learner, &l->state->model, l->where, &settings, l->pool));
   memcpy(mz_learner_weights(l->learner), mz_learner_weights(l->state->learner),
          (size_t)l->state->model.params.size * sizeof(float));
   return mz_learner_weights_changed(l->learner);
@@ -143,18 +163,16 @@ static void free_learning(learning *l) {
   free(l->errors);
 }
 
-/* Reanalysis is not timed: what it adds to a batch is seen once the run has begun. */
-static mz_status probe_learning(const mz_state *state, mz_probes *batch, mz_probes *learner) {
-  learning l = {.state = state};
+/* *built stays as it is where there is no replay to build from. Reanalysis is not timed: what it adds to a batch is seen once the run has begun. */
+static mz_status probe_learning(const mz_state *state, const mz_lane *where, mz_probes *learner, timing *built) {
+  learning l = {.state = state, .where = where};
+  timing took = {0};
   mz_status status;
   MZ_TRY_CLEANUP(make_learner(&l));
-  MZ_TRY_CLEANUP(fastest(update_once, &l, &learner->cpu_s[0]));
-  learner->batch[0] = 1;
+  MZ_TRY_CLEANUP(fastest(where, update_once, &l, &took));
+  keep(learner, 0, 1, 1, &took);
   MZ_TRY_CLEANUP(play_a_little(&l));
-  if (mz_buffer_positions(l.buffer) > 0) {
-    MZ_TRY_CLEANUP(fastest(build_once, &l, &batch->cpu_s[0]));
-    batch->batch[0] = 1;
-  }
+  if (mz_buffer_positions(l.buffer) > 0) MZ_TRY_CLEANUP(fastest(&mz_lane_cpu, build_once, &l, built));
 cleanup:
   free_learning(&l);
   return status;
@@ -163,7 +181,7 @@ cleanup:
 /* The calling thread alone does what the pool's tasks do not account for. */
 mz_status mz_probe_serial(const mz_state *state, double *share) {
   enum { TIMES = 15 };
-  learning l = {.state = state};
+  learning l = {.state = state, .where = &mz_lane_cpu};
   double shares[TIMES];
   mz_status status;
   MZ_TRY_CLEANUP(make_learner(&l));
@@ -227,10 +245,49 @@ cleanup:
   return status;
 }
 
-mz_status mz_probe(mz_pipeline *pipeline, const mz_state *state) {
-  MZ_TRY(probe_handoff(pipeline->devices[0].cores, &pipeline->handoff_s));
+/* ---- kinds of devices ---- */
+
+/* Returns the first device of the kind that plans may put the stage on; −1: none. */
+static int find_device(const mz_pipeline *pipeline, int stage, mz_device_kind kind) {
+  const mz_knob *knob = &pipeline->knobs[pipeline->stages[stage].device];
+  for (int64_t d = knob->min; d <= knob->max; d++)
+    if (pipeline->devices[d].kind == kind) return (int)d;
+  return -1;
+}
+
+/* Finds where a stage is timed on this kind of device; false: plans do not put it there. Stages of simulated machines are timed on the
+ * CPUs of this one, wherever plans put them. */
+static bool find_lane(const mz_pipeline *pipeline, const mz_devices *devices, int stage, mz_device_kind kind, mz_lane *out) {
+  *out = mz_lane_cpu;
+  if (devices == NULL) return kind == MZ_DEVICE_CPU;
+  const int device = find_device(pipeline, stage, kind);
+  if (device >= 0 && kind == MZ_DEVICE_CUDA) *out = mz_gpus_lane(devices->items[device].number);
+  return device >= 0;
+}
+
+static mz_status probe_actor(const mz_state *state, const mz_lane *where, mz_probes *actor) {
+  mz_prepared *weights = NULL;
+  if (mz_lane_same(where, &state->where.selfplay))
+    weights = mz_prepared_share(state->published);
+  else
+    MZ_TRY(mz_prepared_create(&weights, &state->model, where, mz_learner_weights(state->learner)));
+  const mz_status status = probe_searches(state, where, weights, actor);
+  mz_prepared_release(weights);
+  return status;
+}
+
+mz_status mz_probe(mz_pipeline *pipeline, const mz_devices *devices, const mz_state *state) {
   mz_pipeline_stage *stages = pipeline->stages;
-  MZ_TRY(probe_searches(state, &stages[MZ_STAGE_ACTOR].probes[MZ_DEVICE_CPU]));
-  if (state->settings.learning.loop_count == 0) return MZ_OK;
-  return probe_learning(state, &stages[MZ_STAGE_BATCH].probes[MZ_DEVICE_CPU], &stages[MZ_STAGE_LEARNER].probes[MZ_DEVICE_CPU]);
+  timing built = {0};
+  mz_lane where;
+  MZ_TRY(probe_handoff(pipeline->devices[0].cores, &pipeline->handoff_s));
+  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++)
+    if (find_lane(pipeline, devices, MZ_STAGE_ACTOR, kind, &where))
+      MZ_TRY(probe_actor(state, &where, &stages[MZ_STAGE_ACTOR].probes[kind]));
+  for (int kind = 0; kind < MZ_DEVICE_KINDS && state->settings.learning.loop_count > 0; kind++)
+    if (find_lane(pipeline, devices, MZ_STAGE_LEARNER, kind, &where))
+      MZ_TRY(probe_learning(state, &where, &stages[MZ_STAGE_LEARNER].probes[kind], &built));
+  for (int kind = 0; kind < MZ_DEVICE_KINDS && built.cpu_s > 0; kind++) /* building takes cores, wherever reanalysis runs */
+    if (find_lane(pipeline, devices, MZ_STAGE_BATCH, kind, &where)) keep(&stages[MZ_STAGE_BATCH].probes[kind], 0, 1, 1, &built);
+  return MZ_OK;
 }

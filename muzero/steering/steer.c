@@ -86,13 +86,14 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->memory = *options->memory;
   s->threads = options->outset.threads;
   s->bounds = options->outset.bounds;
+  s->choice = *options->outset.choice;
   MZ_TRY_CLEANUP(mz_outset_find(&s->outset, settings, options->memory, &options->outset));
   if (options->plans) MZ_TRY_CLEANUP(mz_steer_read_plans(s, options->plans, options->outset.last != NULL));
   s->options.start = s->outset.plan;
   mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
   /* A profile is for other runs, which want to know what its rows are of. */
-  if (strategy != &mz_strategy_fixed || strcmp(s->source, "profile") == 0) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, state));
+  if (strategy != &mz_strategy_fixed || strcmp(s->source, "profile") == 0) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, &s->outset.devices, state));
   s->options.pipeline = &s->outset.pipeline;
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;
@@ -120,6 +121,9 @@ void mz_steer_free(mz_steer *s) {
 
 mz_knobs mz_steer_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_plan(s->allocator)); }
 mz_knobs mz_steer_kept_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_kept(s->allocator)); }
+void mz_steer_devices_now(const mz_steer *s, const mz_knobs *knobs, mz_device_records *out) {
+  mz_device_records_of(out, knobs, &s->outset.devices, &s->choice.gpus);
+}
 const mz_devices *mz_steer_devices(const mz_steer *s) { return &s->outset.devices; }
 const mz_pipeline *mz_steer_pipeline(const mz_steer *s) { return &s->outset.pipeline; }
 double mz_steer_price_s(const mz_steer *s) {

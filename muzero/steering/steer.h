@@ -8,7 +8,7 @@
 typedef struct mz_steer mz_steer;
 
 typedef struct mz_steer_options {
-  mz_outset_options outset; /* its bounds are those from before the state took its memory */
+  mz_outset_options outset; /* its bounds are those from before the state took its memory; with a choice of devices */
   const mz_memory *memory;  /* as mz_outset_fits counted it */
   const char *history;      /* path; NULL or "none": none is kept */
   bool history_optional;    /* one that cannot be opened costs a warning only */

@@ -26,6 +26,7 @@ struct mz_steer {
   mz_roster roster;
   uint64_t memory_limit; /* set by mz_steer_limit_memory; 0: none */
   mz_bounds bounds;
+  mz_device_choice choice;
   mz_outset outset;
   mz_kept kept;
   mz_pace pace;
@@ -48,6 +49,8 @@ struct mz_steer {
   int round_count;
 };
 
+/* Devices of the workers, by name. */
+void mz_steer_devices_now(const mz_steer *s, const mz_knobs *knobs, mz_device_records *out);
 /* Reads the rows of s->key into s->options. */
 mz_status mz_steer_read_history(mz_steer *s);
 /* Into the history, for the key. */

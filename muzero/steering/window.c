@@ -76,6 +76,11 @@ double mz_window_round(mz_window_meter *m, const mz_state *state, const mz_worke
 
 static double seconds_since(uint64_t now_ns, uint64_t then_ns) { return (double)(now_ns - then_ns) * 1e-9; }
 
+/* A thread that is in a task and takes no CPU time waits for its device, which works for all that wait at once. */
+static void wait_for_device(mz_stage_sample *sample, const mz_lane *where) {
+  if (!mz_lane_is_cpu(where)) sample->device_s = fmin(fmax(0, sample->busy_s - sample->cpu_s), sample->elapsed_s);
+}
+
 void mz_window_stop_clocks(mz_window_meter *m, const mz_state *state, const mz_workers *workers, const mz_round_stats *stats) {
   if (!m->running) return;
   m->running = false;
@@ -91,9 +96,13 @@ void mz_window_stop_clocks(mz_window_meter *m, const mz_state *state, const mz_w
   learner->wait_in_s = seconds_since(stats->learner_wait_ns, m->started.learner_wait_ns) * (double)workers->knobs.learner_threads;
   /* Between the pool's tasks the driving thread continues alone: no stage clock sees that. */
   const double alone_s = fmax(0, learn_s - learner->elapsed_s);
-  learner->cpu_s += alone_s;
+  const bool on_cpu = mz_lane_is_cpu(&state->where.learning);
+  learner->cpu_s += on_cpu ? alone_s : fmin(alone_s, seconds_since(stats->learn_cpu_ns, m->started.learn_cpu_ns));
   learner->busy_s += alone_s;
   learner->elapsed_s = learn_s;
+  wait_for_device(&now[MZ_STAGE_ACTOR], &state->where.selfplay);
+  if (state->settings.learning.reanalyze_ratio > 0) wait_for_device(&now[MZ_STAGE_BATCH], &state->where.reanalyze);
+  wait_for_device(learner, &state->where.learning);
   for (int i = 0; i < MZ_CLOCKED_STAGES; i++) mz_stage_sample_add(&m->stages[i], &now[i], 1);
   const double fold_s = seconds_since(stats->fold_ns, m->started.fold_ns);
   mz_stage_sample_add(&m->stages[MZ_STAGE_FOLD],
@@ -114,6 +123,7 @@ void mz_window_evaluated(mz_window_meter *m, const mz_evaluation_clock *since, c
   mz_stage_sample evaluation = mz_stage_time_between(&since->start, &now[MZ_STAGE_ACTOR]);
   evaluation.items = (double)moves;
   evaluation.elapsed_s = seconds_since(mz_clock_ns(), since->ns);
+  wait_for_device(&evaluation, &state->where.selfplay);
   mz_stage_sample_add(&m->stages[MZ_STAGE_EVALUATE], &evaluation, 1);
 }
 

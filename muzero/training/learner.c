@@ -8,6 +8,8 @@ enum { NOISE_EVERY = 16 }; /* updates between two of which the noise is measured
 
 struct mz_learner {
   mz_learner_settings settings;
+  const mz_model *model;
+  mz_pool *pool;
   mz_optimizer optimizer;
   mz_update *update;
   float *weights, *average; /* [params.size] */
@@ -27,19 +29,25 @@ static mz_update_settings update_settings(const mz_learner_settings *s) {
       .loss = s->loss, .optimizer = s->optimizer, .batch_size = s->batch_size, .shards = s->shards, .average = s->average};
 }
 
+static mz_status create_update(mz_learner *l, const mz_lane *where, mz_update **out) {
+  const mz_update_settings settings = update_settings(&l->settings);
+  const mz_update_vectors vectors = {.weights = l->weights, .average = l->average, .optimizer = &l->optimizer};
+  return mz_update_create(out, where, l->model, &settings, &vectors, l->pool);
+}
+
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_lane *where, const mz_learner_settings *settings,
                             mz_pool *pool) {
   mz_learner *l;
   mz_status status;
   MZ_TRY(mz_alloc(&l, 1, sizeof *l));
   l->settings = *settings;
+  l->model = model;
+  l->pool = pool;
   mz_carver carver = {0};
   carve(l, model, &carver);
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &l->block));
   MZ_TRY_CLEANUP(mz_optimizer_init(&l->optimizer, &settings->optimizer, &model->params));
-  const mz_update_settings update = update_settings(settings);
-  const mz_update_vectors vectors = {.weights = l->weights, .average = l->average, .optimizer = &l->optimizer};
-  MZ_TRY_CLEANUP(mz_update_create(&l->update, where, model, &update, &vectors, pool));
+  MZ_TRY_CLEANUP(create_update(l, where, &l->update));
   *out = l;
   l = NULL;
 cleanup:
@@ -68,6 +76,20 @@ void mz_learner_free(mz_learner *l) {
   mz_optimizer_deinit(&l->optimizer);
   free(l->block);
   free(l);
+}
+
+mz_status mz_learner_move(mz_learner *l, const mz_lane *where) {
+  mz_update *next;
+  MZ_TRY(mz_update_fetch(l->update, true));
+  MZ_TRY(create_update(l, where, &next));
+  const mz_status status = mz_update_changed(next);
+  if (status != MZ_OK) {
+    mz_update_free(next);
+    return status;
+  }
+  mz_update_free(l->update);
+  l->update = next;
+  return MZ_OK;
 }
 
 float *mz_learner_weights(mz_learner *l) { return l->weights; }
@@ -112,7 +134,8 @@ static void add_losses(mz_learner *l, const mz_batch *b, const mz_update_report 
                        mz_learning_stats *sums) {
   for (int r = first; r < first + rows; r++) {
     const size_t at = (size_t)k * (size_t)b->rows + (size_t)r;
-    const double p = b->policy_weight[at] > 0 ? report->policy_loss[at] : 0, v = b->value_weight[at] > 0 ? report->value_loss[at] : 0;
+    const double p = b->policy_weight[at] > 0 ? report->policy_loss[at] : 0,
+                 v = b->value_weight[at] > 0 ? report->value_loss[at] : 0;
     const double reward = k > 0 && b->reward_weight[at] > 0 ? report->reward_loss[at] : 0;
     sums->policy_loss += p;
     sums->value_loss += v;

@@ -29,6 +29,8 @@ typedef struct mz_learner mz_learner;
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_lane *where, const mz_learner_settings *settings,
                             mz_pool *pool);
 void mz_learner_free(mz_learner *learner);
+/* Between updates: they run there from now on. Weights, average and moments come along. On failure it stays where it was. */
+mz_status mz_learner_move(mz_learner *learner, const mz_lane *where);
 /* Returns the bytes that create takes: weights, their average and packed copies, moments, a gradient for each shard. */
 double mz_learner_bytes(const mz_model *model, const mz_lane *where, const mz_learner_settings *settings);
 /* Computes the bytes that each thread takes besides when it first works: its tape. */

@@ -113,7 +113,8 @@ static mz_status count_builder(mz_memory *m, const subject *s) {
   const int rows = (int)s->learning.batch_size;
   double reanalyze = 0;
   if (settings->learning.reanalyze_ratio > 0)
-    MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_lane_cpu, MZ_REANALYZE_SLOTS, &reanalyze));
+    MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_lane_cpu,
+                              mz_workers_reanalyze_slots(settings, &mz_lane_cpu), &reanalyze));
   const int unroll = (int)settings->loss.unroll, observed = mz_loss_observed(&settings->loss);
   const bool reanalyzed = settings->learning.reanalyze_ratio > 0;
   m->builder = THREAD + reanalyze;
@@ -126,7 +127,8 @@ static mz_status count_evaluation(mz_memory *m, const subject *s) {
   const mz_train_settings *train = &s->settings->train;
   mz_search_settings search = s->settings->search;
   if (train->eval_simulations > 0) search.simulations = train->eval_simulations;
-  MZ_TRY(mz_planner_bytes(&s->env->spec, &search, s->model, &mz_lane_cpu, MZ_EVALUATE_SLOTS_MAX, &m->evaluation));
+  const mz_agent agent = {.where = &mz_lane_cpu};
+  MZ_TRY(mz_planner_bytes(&s->env->spec, &search, s->model, agent.where, mz_agent_slots_max(&agent), &m->evaluation));
   mz_player opponent;
   if (s->env->spec.players > 1 && train->eval_opponent[0] && strcmp(train->eval_opponent, "all") != 0 &&
       mz_player_parse(train->eval_opponent, s->env, &opponent) == MZ_OK)

@@ -88,12 +88,13 @@ static mz_status learn(round *r, mz_round_stats *stats) {
     mz_activity_step(&r->workers->activity);
     if (!mz_queue_take(r->workers->queue, &slot, &stats->learner_wait_ns)) return MZ_OK; /* a builder failed and says why */
     const mz_batch *batch = &r->workers->batches[slot];
-    uint64_t begun = mz_clock_ns();
+    const uint64_t begun = mz_clock_ns(), cpu_begun = mz_clock_thread_ns();
     const mz_learning_stats before = stats->learning;
     mz_status status = mz_learner_update(r->state->learner, batch, r->errors + (size_t)i * (size_t)rows, &stats->learning);
     if (status == MZ_OK)
       status = mz_guard_check(&r->state->settings.guard, r->state->counters.updates + i + 1, &before, &stats->learning);
     stats->learn_ns += mz_clock_ns() - begun;
+    stats->learn_cpu_ns += mz_clock_thread_ns() - cpu_begun;
     if (status != MZ_OK) {
       mz_queue_close(r->workers->queue);
       return status;

@@ -11,6 +11,7 @@ typedef struct mz_round_stats {
   int64_t length_sum;
   uint64_t wall_ns, batch_wait_ns, learner_wait_ns; /* batch: for room in the queue; learner: for a batch */
   uint64_t learn_ns, fold_ns;                       /* inside updates; in folding the round into the next state */
+  uint64_t learn_cpu_ns;                            /* inside updates, of the driving thread */
   mz_learning_stats learning;
   mz_prequential_stats prequential;
 } mz_round_stats;

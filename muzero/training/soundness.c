@@ -1,7 +1,6 @@
 #include "muzero/training/soundness.h"
 #include "base/maths/streams.h"
 #include "base/maths/maths.h"
-#include "networks/lane.h"
 #include "selfplay/evaluation/agent.h"
 #include <math.h>
 
@@ -42,7 +41,7 @@ static mz_status check_search(const mz_state *state) {
   const mz_agent agent = {.env = state->env,
                           .search = &state->settings.search,
                           .model = &state->model,
-                          .where = &mz_lane_cpu,
+                          .where = &state->where.selfplay,
                           .discount = state->settings.replay.discount,
                           .weights = state->published,
                           .simulations = simulations < SIMULATIONS ? (int)simulations : SIMULATIONS};

@@ -1,5 +1,4 @@
 #include "muzero/training/state.h"
-#include "networks/lane.h"
 #include <string.h>
 
 mz_cut mz_state_cut(const mz_settings *s) {
@@ -16,10 +15,12 @@ mz_learner_settings mz_state_learning(const mz_settings *s) {
                                .average = s->learning.average};
 }
 
-mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads) {
+mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads,
+                        const mz_placement *where) {
   *state = (mz_state){.env = env,
                       .settings = *settings,
                       .seed = seed,
+                      .where = where ? *where : mz_placement_cpu,
                       .learner_stage = {.name = "learner"},
                       .moves_loop_count = settings->allocation.objective == MZ_OBJECTIVE_GOODPUT};
   mz_status status;
@@ -27,7 +28,7 @@ mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *s
   size_t size = (size_t)state->model.params.size;
   MZ_TRY_CLEANUP(mz_pool_create(&state->learner_pool, "learner", learner_threads, &state->learner_stage));
   const mz_learner_settings learning = mz_state_learning(settings);
-  MZ_TRY_CLEANUP(mz_learner_create(&state->learner, &state->model, &mz_lane_cpu, &learning, state->learner_pool));
+  MZ_TRY_CLEANUP(mz_learner_create(&state->learner, &state->model, &state->where.learning, &learning, state->learner_pool));
   MZ_TRY_CLEANUP(mz_alloc(&state->target, size, sizeof(float)));
   float *weights = mz_learner_weights(state->learner);
   mz_params_init(&state->model.params, seed, weights);
@@ -54,21 +55,43 @@ void mz_state_deinit(mz_state *state) {
   memset(state, 0, sizeof *state);
 }
 
-static mz_status replace(const mz_state *state, mz_prepared **prepared, const float *values) {
+static mz_status replace(const mz_state *state, const mz_lane *where, mz_prepared **prepared, const float *values) {
   mz_prepared *next;
-  MZ_TRY(mz_prepared_create(&next, &state->model, &mz_lane_cpu, values));
+  MZ_TRY(mz_prepared_create(&next, &state->model, where, values));
   mz_prepared_release(*prepared);
   *prepared = next;
   return MZ_OK;
 }
 
 mz_status mz_state_target_changed(mz_state *state) {
-  return replace(state, &state->target_prepared, state->target);
+  return replace(state, &state->where.reanalyze, &state->target_prepared, state->target);
+}
+
+static const float *weights_to_publish(const mz_state *state) {
+  const float *average = mz_learner_average(state->learner);
+  return average ? average : mz_learner_weights(state->learner);
 }
 
 mz_status mz_state_publish(mz_state *state) {
-  const float *average = mz_learner_average(state->learner);
-  MZ_TRY(replace(state, &state->published, average ? average : mz_learner_weights(state->learner)));
+  MZ_TRY(replace(state, &state->where.selfplay, &state->published, weights_to_publish(state)));
   state->published_version = (uint64_t)state->counters.updates;
   return MZ_OK;
+}
+
+/* The published weights are the present ones between rounds. */
+mz_status mz_state_place(mz_state *state, const mz_placement *where) {
+  mz_prepared *published = NULL, *target = NULL;
+  mz_status status = MZ_OK;
+  if (!mz_lane_same(&where->selfplay, &state->where.selfplay))
+    MZ_TRY_CLEANUP(mz_prepared_create(&published, &state->model, &where->selfplay, weights_to_publish(state)));
+  if (!mz_lane_same(&where->reanalyze, &state->where.reanalyze))
+    MZ_TRY_CLEANUP(mz_prepared_create(&target, &state->model, &where->reanalyze, state->target));
+  if (!mz_lane_same(&where->learning, &state->where.learning)) MZ_TRY_CLEANUP(mz_learner_move(state->learner, &where->learning));
+  if (published) mz_prepared_release(state->published), state->published = mz_prepared_share(published);
+  if (target) mz_prepared_release(state->target_prepared), state->target_prepared = mz_prepared_share(target);
+  state->where = *where;
+cleanup:
+  mz_prepared_release(published);
+  mz_prepared_release(target);
+  return status;
 }

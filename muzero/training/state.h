@@ -5,6 +5,7 @@
 #include "envs/env.h"
 #include "muzero/storage/checkpoint.h"
 #include "muzero/training/learner.h"
+#include "muzero/training/placement.h"
 #include "muzero/trainer.h"
 #include "networks/prepared.h"
 #include "replay/buffer.h"
@@ -14,13 +15,14 @@ typedef struct mz_state {
   mz_settings settings;
   uint64_t seed;
   mz_model model;
+  mz_placement where;    /* determines nothing but rounding */
   mz_pool *learner_pool; /* the learner's threads */
   mz_stage learner_stage;
   mz_learner *learner;
-  float *target; /* weights of the target network, [params.size] */
-  mz_prepared *target_prepared;
-  mz_prepared *published; /* what self-play of this round and evaluation use */
-  uint64_t published_version; /* updates that led to it */
+  float *target;                /* weights of the target network, [params.size] */
+  mz_prepared *target_prepared; /* on reanalysis' device */
+  mz_prepared *published;       /* what self-play of this round and evaluation use, on self-play's device */
+  uint64_t published_version;   /* updates that led to it */
   mz_buffer *buffer;
   mz_games *games;
   mz_counters counters;
@@ -28,9 +30,12 @@ typedef struct mz_state {
   struct mz_guard *guard; /* guard.h, made and freed by whoever guards the state; NULL: nobody */
 } mz_state;
 
-/* A fresh state: initial weights by seed, empty replay, new games. settings are resolved. */
-mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads);
+/* A fresh state: initial weights by seed, empty replay, new games. settings are resolved. where: NULL: on CPUs. */
+mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads,
+                        const mz_placement *where);
 void mz_state_deinit(mz_state *state);
+/* Between rounds: the learner and both sets of weights go to other devices. On failure all stay where they were. */
+mz_status mz_state_place(mz_state *state, const mz_placement *where);
 
 /* Makes `published` from the present weights (or their average). */
 mz_status mz_state_publish(mz_state *state);

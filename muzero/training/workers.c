@@ -1,6 +1,5 @@
 #include "muzero/training/workers.h"
 #include "muzero/knobs.h"
-#include "networks/lane.h"
 #include <sched.h>
 #include <string.h>
 
@@ -34,17 +33,97 @@ static mz_status make_batches(const mz_state *state, int capacity, mz_batch **ou
   return MZ_OK;
 }
 
-static void free_actors(mz_workers *w) {
+/* ---- scratch of threads ---- */
+
+int mz_workers_reanalyze_slots(const mz_settings *s, const mz_lane *where) {
+  enum { ON_CPU = 64, ON_GPU_MAX = 4096 };
+  if (mz_lane_is_cpu(where)) return ON_CPU;
+  return s->learning.batch_size < ON_GPU_MAX ? (int)s->learning.batch_size : ON_GPU_MAX;
+}
+
+typedef struct scratch { /* by worker */
+  mz_actor *actors[MZ_POOL_MAX];
+  mz_reanalyze *reanalyzers[MZ_POOL_MAX];
+} scratch;
+
+static void free_actors(mz_actor *actors[MZ_POOL_MAX]) {
   for (int i = 0; i < MZ_POOL_MAX; i++) {
-    if (w->actors[i]) mz_actor_free(w->actors[i]);
-    w->actors[i] = NULL;
+    if (actors[i]) mz_actor_free(actors[i]);
+    actors[i] = NULL;
   }
 }
 
+static void free_reanalyzers(mz_reanalyze *reanalyzers[MZ_POOL_MAX]) {
+  for (int i = 0; i < MZ_POOL_MAX; i++) {
+    if (reanalyzers[i]) mz_reanalyze_free(reanalyzers[i]);
+    reanalyzers[i] = NULL;
+  }
+}
+
+static mz_status make_actor(const mz_state *state, const mz_lane *where, int64_t slots, mz_actor **out) {
+  const mz_settings *s = &state->settings;
+  return mz_actor_create(out, state->env, &s->search, &state->model, where, s->replay.discount, (int)slots);
+}
+
+static mz_status make_reanalyzer(const mz_state *state, const mz_lane *where, mz_reanalyze **out) {
+  const mz_settings *s = &state->settings;
+  return mz_reanalyze_create(out, &s->search, &state->env->spec, &state->model, where, s->replay.discount,
+                             mz_workers_reanalyze_slots(s, where));
+}
+
+/* Makes what the threads of a plan will work with on GPUs. actors, reanalyzers: all of them; otherwise those that `made` lacks. */
+static mz_status make_scratch(const mz_state *state, const mz_placement *where, const mz_knobs *knobs, bool actors,
+                              bool reanalyzers, const mz_workers *made, scratch *out) {
+  for (int i = 0; i < knobs->cpu_actor && !mz_lane_is_cpu(&where->selfplay); i++)
+    if (actors || !made->actors[i]) MZ_TRY(make_actor(state, &where->selfplay, knobs->mcts_storage_size, &out->actors[i]));
+  const bool used = state->settings.learning.reanalyze_ratio > 0 && !mz_lane_is_cpu(&where->reanalyze);
+  for (int i = 0; i < knobs->batch_actor && used; i++)
+    if (reanalyzers || !made->reanalyzers[i]) MZ_TRY(make_reanalyzer(state, &where->reanalyze, &out->reanalyzers[i]));
+  return MZ_OK;
+}
+
+/* Threads that are gone leave nothing on a GPU. */
+static void free_idle(mz_workers *w, const mz_knobs *knobs) {
+  for (int64_t i = knobs->cpu_actor; i < MZ_POOL_MAX && !mz_lane_is_cpu(&w->state->where.selfplay); i++) {
+    if (w->actors[i]) mz_actor_free(w->actors[i]);
+    w->actors[i] = NULL;
+  }
+  for (int64_t i = knobs->batch_actor; i < MZ_POOL_MAX && !mz_lane_is_cpu(&w->state->where.reanalyze); i++) {
+    if (w->reanalyzers[i]) mz_reanalyze_free(w->reanalyzers[i]);
+    w->reanalyzers[i] = NULL;
+  }
+}
+
+static void take_scratch(mz_workers *w, scratch *made, bool actors, bool reanalyzers) {
+  if (actors) free_actors(w->actors);
+  if (reanalyzers) free_reanalyzers(w->reanalyzers);
+  for (int i = 0; i < MZ_POOL_MAX; i++) {
+    if (made->actors[i]) w->actors[i] = made->actors[i];
+    if (made->reanalyzers[i]) w->reanalyzers[i] = made->reanalyzers[i];
+  }
+  *made = (scratch){0};
+}
+
+static void free_scratch(scratch *made) {
+  free_actors(made->actors);
+  free_reanalyzers(made->reanalyzers);
+}
+
+/* ---- where threads run ---- */
+
+/* Threads that feed a GPU run where those of the first CPU device do. */
 static void place(const mz_workers *w, mz_pool *pool, int64_t device) {
   if (!w->devices || !device) return;
   MZ_ASSERT(device <= w->devices->count);
-  mz_pool_place(pool, w->devices->items[device - 1].cores, w->bind ? w->devices->items[device - 1].core_count : 0);
+  const int home = mz_devices_home(w->devices, (int)device - 1);
+  mz_pool_place(pool, w->devices->items[home].cores, w->bind ? w->devices->items[home].core_count : 0);
+}
+
+static bool binds(const mz_devices *devices) {
+  cpu_set_t allowed;
+  int sets = 0;
+  for (int d = 0; d < devices->count; d++) sets += devices->items[d].device.kind == MZ_DEVICE_CPU;
+  return sets > 1 || (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > devices->items[0].core_count);
 }
 
 static void place_pools(const mz_workers *w) {
@@ -67,12 +146,12 @@ mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs,
   w->state = state;
   w->knobs = *knobs;
   w->devices = devices;
-  cpu_set_t allowed;
-  w->bind = devices && (devices->count > 1 || (sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
-                                               CPU_COUNT(&allowed) > devices->items[0].core_count));
+  w->bind = devices && binds(devices);
   w->actor_stage.name = "actor";
   w->batch_stage.name = "batch";
   w->groups = group_count(w, knobs);
+  const mz_placement where = mz_placement_of(knobs, devices);
+  scratch made = {0};
   mz_status status;
   MZ_TRY_CLEANUP(mz_pool_create(&w->actor_pool, "actor", (int)knobs->cpu_actor, &w->actor_stage));
   MZ_TRY_CLEANUP(mz_pool_create(&w->batch_pool, "batch", (int)knobs->batch_actor, &w->batch_stage));
@@ -84,7 +163,11 @@ mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs,
   w->capacity = (int)knobs->batch_buffer_size;
   mz_pool_give_way(w->actor_pool); /* games fill whatever the learner, step by step, leaves idle */
   place_pools(w);
+  MZ_TRY_CLEANUP(mz_state_place(state, &where));
+  MZ_TRY_CLEANUP(make_scratch(state, &where, knobs, true, true, w, &made));
+  take_scratch(w, &made, true, true);
 cleanup:
+  free_scratch(&made);
   if (status != MZ_OK) mz_workers_deinit(w);
   return status;
 }
@@ -92,9 +175,8 @@ cleanup:
 void mz_workers_deinit(mz_workers *w) {
   if (w->actor_pool) mz_pool_free(w->actor_pool);
   if (w->batch_pool) mz_pool_free(w->batch_pool);
-  free_actors(w);
-  for (int i = 0; i < MZ_POOL_MAX; i++)
-    if (w->reanalyzers[i]) mz_reanalyze_free(w->reanalyzers[i]);
+  free_actors(w->actors);
+  free_reanalyzers(w->reanalyzers);
   free_results(w->results, w->groups);
   if (w->queue) mz_queue_free(w->queue);
   mz_prequential_deinit(&w->prequential);
@@ -116,6 +198,10 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   mz_selfplay_result *results = NULL;
   mz_batch *batches = NULL;
   int groups = group_count(w, &next), capacity = (int)next.batch_buffer_size;
+  const mz_placement where = mz_placement_of(&next, w->devices), *now = &w->state->where;
+  const bool reanalyzers = !mz_lane_same(&where.reanalyze, &now->reanalyze);
+  const bool actors = next.mcts_storage_size != old.mcts_storage_size || !mz_lane_same(&where.selfplay, &now->selfplay);
+  scratch made = {0};
   mz_status status;
   /* Everything that can fail comes before anything is given up. */
   if (groups != w->groups) MZ_TRY_CLEANUP(mz_alloc(&results, (size_t)groups, sizeof *results));
@@ -124,7 +210,9 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   MZ_TRY_CLEANUP(mz_pool_resize(w->batch_pool, (int)next.batch_actor));
   MZ_TRY_CLEANUP(mz_pool_resize(w->state->learner_pool, (int)next.learner_threads));
   MZ_TRY_CLEANUP(set_tiers(w, &next));
+  MZ_TRY_CLEANUP(make_scratch(w->state, &where, &next, actors, reanalyzers, w, &made));
   if (capacity != w->capacity) MZ_TRY_CLEANUP(mz_queue_reset(w->queue, capacity));
+  MZ_TRY_CLEANUP(mz_state_place(w->state, &where));
   if (results) {
     free_results(w->results, w->groups);
     w->results = results;
@@ -135,11 +223,13 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
     w->batches = batches;
     w->capacity = capacity;
   }
-  if (next.mcts_storage_size != old.mcts_storage_size) free_actors(w); /* made anew at the new size when they next work */
+  take_scratch(w, &made, actors, reanalyzers); /* on CPUs made anew when they next work */
+  free_idle(w, &next);
   w->knobs = next;
   place_pools(w);
   return MZ_OK;
 cleanup:
+  free_scratch(&made);
   free(results);
   free_batches(batches, batches ? capacity : 0);
   /* Shrinking back to a size that was there cannot fail. */
@@ -151,21 +241,13 @@ cleanup:
 }
 
 mz_status mz_workers_actor(mz_workers *w, int worker, mz_actor **out) {
-  if (!w->actors[worker]) {
-    const mz_settings *s = &w->state->settings;
-    MZ_TRY(mz_actor_create(&w->actors[worker], w->state->env, &s->search, &w->state->model, &mz_lane_cpu, s->replay.discount,
-                           (int)w->knobs.mcts_storage_size));
-  }
+  if (!w->actors[worker]) MZ_TRY(make_actor(w->state, &w->state->where.selfplay, w->knobs.mcts_storage_size, &w->actors[worker]));
   *out = w->actors[worker];
   return MZ_OK;
 }
 
 mz_status mz_workers_reanalyze(mz_workers *w, int worker, mz_reanalyze **out) {
-  if (!w->reanalyzers[worker]) {
-    const mz_settings *s = &w->state->settings;
-    MZ_TRY(mz_reanalyze_create(&w->reanalyzers[worker], &s->search, &w->state->env->spec, &w->state->model, &mz_lane_cpu,
-                               s->replay.discount, MZ_REANALYZE_SLOTS));
-  }
+  if (!w->reanalyzers[worker]) MZ_TRY(make_reanalyzer(w->state, &w->state->where.reanalyze, &w->reanalyzers[worker]));
   *out = w->reanalyzers[worker];
   return MZ_OK;
 }

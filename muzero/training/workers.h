@@ -9,8 +9,6 @@
 #include "replay/batches/batch.h"
 #include "selfplay/reanalyze.h"
 
-enum { MZ_REANALYZE_SLOTS = 64 }; /* positions that a builder searches together */
-
 typedef struct mz_workers {
   mz_state *state;
   mz_knobs knobs;
@@ -30,7 +28,7 @@ typedef struct mz_workers {
   mz_prequential prequential;
 } mz_workers;
 
-/* devices: stay alive as long as the workers; may be NULL. */
+/* devices: stay alive as long as the workers; may be NULL. The state goes to the devices that the knobs name. */
 mz_status mz_workers_init(mz_workers *workers, mz_state *state, const mz_knobs *knobs, const mz_devices *devices);
 void mz_workers_deinit(mz_workers *workers);
 /* Between rounds, before a resize: its devices are other ones. cores: where the system lets the process run from now on; NULL:
@@ -39,6 +37,9 @@ void mz_workers_grant(mz_workers *workers, const cpu_set_t *cores);
 /* Between rounds. Fields that are 0 keep their values. On failure the old knobs stay in force. */
 mz_status mz_workers_resize(mz_workers *workers, const mz_knobs *asked);
 
-/* Scratch of a worker, made on first use. */
+/* Returns how many positions a builder searches together there: on a GPU all rows of a batch, as far as memory is sensible. */
+int mz_workers_reanalyze_slots(const mz_settings *settings, const mz_lane *where);
+
+/* Scratch of a worker, made on first use; on a GPU with the plan, so that a plan for which there is no memory is refused. */
 mz_status mz_workers_actor(mz_workers *workers, int worker, mz_actor **out);
 mz_status mz_workers_reanalyze(mz_workers *workers, int worker, mz_reanalyze **out);

@@ -7,7 +7,8 @@
 #include "networks/cuda/updater.cuh"
 
 static mz_status pack_forward(const mz_lane *lane, const mz_param *param, const void *values, bool bf16, void *out) {
-  const mz_cuda_lane *own = mz_cuda_lane_enter(lane);
+  mz_cuda_lane *own;
+  MZ_TRY(mz_cuda_lane_enter(lane, &own));
   if (param->conv.height > 0) return mz_cuda_conv_pack(own, param, (const float *)values, bf16, (float *)out);
   const size_t bytes = (size_t)param->rows * (size_t)param->stride * sizeof(float);
   MZ_CUDA_TRY(cudaMemcpyAsync(out, values, bytes, cudaMemcpyDeviceToDevice, own->stream));
@@ -16,7 +17,8 @@ static mz_status pack_forward(const mz_lane *lane, const mz_param *param, const 
 
 static mz_status loss(mz_tape *tape, double *out) {
   enum { LOSSES_MAX = 1024 };
-  mz_cuda_lane *own = mz_cuda_lane_enter(&tape->lane);
+  mz_cuda_lane *own;
+  MZ_TRY(mz_cuda_lane_enter(&tape->lane, &own));
   const int count = mz_cuda_loss_count(tape);
   double sums[LOSSES_MAX];
   void *place;

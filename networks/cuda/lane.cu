@@ -15,22 +15,20 @@ mz_status mz_cuda_device_enter(int device) {
   return MZ_OK;
 }
 
-mz_cuda_lane *mz_cuda_lane_enter(const mz_lane *lane) {
-  mz_cuda_lane *own = (mz_cuda_lane *)lane->own;
-  MZ_ASSERT(own != nullptr);
-  (void)mz_cuda_device_enter(own->device); /* that fails only where the next call does */
-  return own;
+mz_status mz_cuda_lane_enter(const mz_lane *lane, mz_cuda_lane **out) {
+  *out = (mz_cuda_lane *)lane->own;
+  MZ_ASSERT(*out != nullptr);
+  return mz_cuda_device_enter((*out)->device);
 }
 
 static void destroy(mz_cuda_lane *own) {
-  if (mz_cuda_device_enter(own->device) == MZ_OK) {
-    if (own->stream != nullptr) (void)cudaStreamSynchronize(own->stream);
-    mz_cuda_staging_free(&own->staging);
-    if (own->dnn != nullptr) (void)cudnnDestroy(own->dnn);
-    if (own->blas != nullptr) (void)cublasLtDestroy(own->blas);
-    if (own->workspace != nullptr) (void)cudaFree(own->workspace);
-    if (own->stream != nullptr) (void)cudaStreamDestroy(own->stream);
-  }
+  (void)mz_cuda_device_enter(own->device);
+  if (own->stream != nullptr) (void)cudaStreamSynchronize(own->stream);
+  mz_cuda_staging_free(&own->staging);
+  if (own->dnn != nullptr) (void)cudnnDestroy(own->dnn);
+  if (own->blas != nullptr) (void)cublasLtDestroy(own->blas);
+  if (own->workspace != nullptr) (void)cudaFree(own->workspace);
+  if (own->stream != nullptr) (void)cudaStreamDestroy(own->stream);
   free(own);
 }
 

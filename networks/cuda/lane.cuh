@@ -28,7 +28,6 @@ bool mz_cuda_lane_halves(const mz_lane *lane); /* need not be open */
 /* Frees the lanes that are kept. */
 void mz_cuda_lanes_free(void);
 
-/* Returns what an open lane owns, on whose device this thread's next calls run. */
-mz_cuda_lane *mz_cuda_lane_enter(const mz_lane *lane);
-/* As entering, for a lane that need not be open. */
+/* This thread's next calls run on the device; *out: what the lane, which is open, owns there. */
+mz_status mz_cuda_lane_enter(const mz_lane *lane, mz_cuda_lane **out);
 mz_status mz_cuda_device_enter(int device);

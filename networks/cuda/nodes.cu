@@ -50,7 +50,7 @@ static node_functions functions_of(mz_op op) {
 }
 
 mz_status mz_cuda_node_prepare(mz_tape *tape, mz_node *node) {
-  (void)mz_cuda_lane_enter(&tape->lane);
+  MZ_TRY(mz_cuda_device_enter(tape->lane.device));
   switch (node->op) {
     case MZ_OP_LINEAR: return mz_cuda_linear_prepare(tape, node);
     case MZ_OP_CONV: return mz_cuda_conv_prepare(tape, node);
@@ -62,7 +62,7 @@ mz_status mz_cuda_node_prepare(mz_tape *tape, mz_node *node) {
 }
 
 void mz_cuda_node_release(mz_tape *tape, mz_node *node) {
-  (void)mz_cuda_lane_enter(&tape->lane);
+  (void)mz_cuda_device_enter(tape->lane.device);
   switch (node->op) {
     case MZ_OP_LINEAR: mz_cuda_linear_release(tape, node); break;
     case MZ_OP_CONV: mz_cuda_conv_release(tape, node); break;

@@ -79,7 +79,8 @@ static void drop(pass *p) {
 }
 
 mz_status mz_cuda_pass_run(mz_tape *tape, bool backward, int rows) {
-  mz_cuda_lane *lane = mz_cuda_lane_enter(&tape->lane);
+  mz_cuda_lane *lane;
+  MZ_TRY(mz_cuda_lane_enter(&tape->lane, &lane));
   if (tape->passes == nullptr) MZ_TRY(mz_alloc(&tape->passes, 1, sizeof(passes)));
   const int run = mz_cuda_pass_rows(tape, rows);
   pass *p = find((passes *)tape->passes, backward, run);
@@ -96,10 +97,9 @@ mz_status mz_cuda_pass_run(mz_tape *tape, bool backward, int rows) {
 
 void mz_cuda_passes_free(mz_tape *tape) {
   passes *all = (passes *)tape->passes;
-  if (mz_cuda_device_enter(tape->lane.device) == MZ_OK) {
-    for (pass &p : all->forward) drop(&p);
-    for (pass &p : all->backward) drop(&p);
-  }
+  (void)mz_cuda_device_enter(tape->lane.device);
+  for (pass &p : all->forward) drop(&p);
+  for (pass &p : all->backward) drop(&p);
   free(all);
   tape->passes = nullptr;
 }

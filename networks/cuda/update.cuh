@@ -46,9 +46,9 @@ typedef struct mz_cuda_step {
   const float *gradient;
   float *moment1, *moment2; /* as in mz_optimizer */
   float *values;
-  const mz_cuda_decision *decision; /* in the device's memory, in place of the factors' scale; NULL: none */
   float *average;                   /* NULL: none */
   double average_decay;             /* rounded to a float */
+  const mz_cuda_decision *decision; /* in the device's memory: its scale counts, not the factors'; NULL: none */
 } mz_cuda_step;
 
 /* mz_optimizer_step_chunk of all chunks, with the factors of mz_optimizer_factors (on the host); then the average takes over its share

@@ -102,7 +102,6 @@ static void destroy(mz_update *base) {
   update *u = of(base);
   mz_tape_free(u->tape);
   if (u->lane.own != nullptr) {
-    (void)mz_cuda_lane_enter(&u->lane);
     mz_cuda_update_deinit(&u->rules);
     mz_lane_free(&u->lane, u->block);
     mz_lane_close(&u->lane);
@@ -134,13 +133,14 @@ static mz_status allocate(update *u) {
 }
 
 static mz_status open(update *u, const mz_lane *where) {
+  mz_cuda_lane *own;
   MZ_TRY(mz_lane_open(&u->lane, where));
   MZ_TRY(mz_model_check(u->model, &u->lane, true));
   MZ_TRY(record(&u->lane, u->model, &u->settings, &u->loss, &u->tape));
   MZ_TRY(mz_tape_plan(u->tape));
   u->loss_count = mz_cuda_loss_count(u->tape);
-  MZ_TRY(mz_cuda_update_init(&u->rules, mz_cuda_lane_enter(&u->lane), (mz_optimizer_kind)u->settings.optimizer.kind,
-                             &u->model->params));
+  MZ_TRY(mz_cuda_lane_enter(&u->lane, &own));
+  MZ_TRY(mz_cuda_update_init(&u->rules, own, (mz_optimizer_kind)u->settings.optimizer.kind, &u->model->params));
   return allocate(u);
 }
 
@@ -298,7 +298,7 @@ static mz_status make_step(update *u, const mz_update_step *step) {
   const mz_cuda_lane *lane = mz_cuda_lane_of(u->tape);
   const mz_params *params = &u->model->params;
   const mz_step_factors factors = mz_optimizer_factors(u->vectors.optimizer, 1.0f, step->rate);
-  const mz_cuda_step s = {u->gradients, u->moment1, u->moment2, u->weights, u->out.decision, u->average, step->average_decay};
+  const mz_cuda_step s = {u->gradients, u->moment1, u->moment2, u->weights, u->average, step->average_decay, u->out.decision};
   MZ_TRY(mz_cuda_shards_sum(lane, u->gradients, (int)u->settings.shards, params->size, u->gradients));
   MZ_TRY(mz_cuda_gradient_squares(lane, params, u->gradients, u->squares));
   MZ_TRY(mz_cuda_decide(lane, u->squares, mz_chunk_count(params), u->out.losses, (int)u->settings.shards * u->loss_count,

@@ -46,6 +46,7 @@ typedef struct group {
   mz_planner planners[2];
   /* [slots]; a slot without a game has −1 */
   int *games;
+  int *slot_of; /* of the positions that are searched */
   uint8_t *states;
   int32_t *actions;
   mz_rng *chance, *players;
@@ -80,6 +81,7 @@ static mz_status group_init(group *g, contest *c) {
   const size_t n = (size_t)c->slots;
   mz_carver carver = {0};
   mz_carve(&carver, &g->games, n, sizeof *g->games);
+  mz_carve(&carver, &g->slot_of, n, sizeof *g->slot_of);
   mz_carve(&carver, &g->states, n, m->env->state_size);
   mz_carve(&carver, &g->actions, n, sizeof *g->actions);
   mz_carve(&carver, &g->chance, n, sizeof *g->chance);
@@ -112,7 +114,7 @@ static int side_to_move(const group *g, int slot) { return own_move(g, slot) || 
 /* Searches the positions in which this side is to move, all together. */
 static mz_status choose_by_search(group *g, int side, const mz_agent *agent) {
   mz_planner *planner = &g->planners[side];
-  int slot_of[MZ_EVALUATE_SLOTS_MAX], n = 0;
+  int *slot_of = g->slot_of, n = 0;
   for (int slot = 0; slot < g->contest->slots; slot++) {
     if (g->games[slot] < 0 || side_to_move(g, slot) != side) continue;
     mz_planner_observe(planner, n, 1, group_state(g, slot));
@@ -182,6 +184,25 @@ static mz_status run_tasks(mz_pool *pool, contest *c, int tasks) {
   return pool ? mz_pool_run(pool, play_games, c, tasks) : play_games(c, 0, 0);
 }
 
+/* Shares the games among tasks, each of which plays as many at once as its agents search together; about half of them wait for the same
+ * side's search. On a GPU two tasks take turns: one steps its games while the other's are searched. */
+static int share_games(const mz_match *match, int threads, int *slots) {
+  enum { TASKS_ON_GPU = 2 };
+  int tasks = threads < match->games ? threads : match->games, most = 0; /* most: 0: nobody searches */
+  bool on_gpu = false;
+  for (int side = 0; side < 2; side++) {
+    const mz_agent *agent = match->sides[side].agent;
+    if (agent == NULL) continue;
+    on_gpu = on_gpu || !mz_lane_is_cpu(agent->where);
+    if (most == 0 || mz_agent_slots_max(agent) < most) most = mz_agent_slots_max(agent);
+  }
+  if (on_gpu && tasks > TASKS_ON_GPU) tasks = TASKS_ON_GPU;
+  const int parts = on_gpu ? tasks : 2 * tasks; /* on CPUs half of a task's games: who is quicker takes up more */
+  *slots = (match->games + parts - 1) / parts;
+  if (most > 0 && *slots > most) *slots = most;
+  return tasks;
+}
+
 static double points_of(double game_return) { return game_return > 0 ? 1 : game_return < 0 ? 0 : 0.5; }
 
 /* Mean points of the games first, first + stride … before `end`. */
@@ -234,10 +255,8 @@ mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, 
     return mz_fail(MZ_E_CONFIG, "opponent: %s: %s is played alone; leave the opponent out",
                    other->player ? other->player->name : "a run", env->name);
   }
-  const int threads = pool ? mz_pool_threads(pool) : 1;
-  const int tasks = threads < match->games ? threads : match->games;
-  const int share = (match->games + 2 * tasks - 1) / (2 * tasks); /* half of a task's games: who is quicker takes up more */
-  contest c = {.match = match, .slots = share < MZ_EVALUATE_SLOTS_MAX ? share : MZ_EVALUATE_SLOTS_MAX};
+  contest c = {.match = match};
+  const int tasks = share_games(match, pool ? mz_pool_threads(pool) : 1, &c.slots);
   const size_t games = (size_t)match->games;
   double *units;
   void *block;

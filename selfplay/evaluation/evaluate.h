@@ -17,9 +17,6 @@ typedef struct mz_evaluation { /* of side 0 of a match */
   int64_t moves, simulations; /* moves of all players after the opening; simulations of all networks, as they were run */
 } mz_evaluation;
 
-/* Games that a thread plays at once, at the most: about half of them wait for the same side's search. */
-enum { MZ_EVALUATE_SLOTS_MAX = 16 };
-
 typedef struct mz_side { /* who plays: one of the two, or nobody */
   const mz_agent *agent;
   const mz_player *player;

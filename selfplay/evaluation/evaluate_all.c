@@ -3,8 +3,8 @@
 #include "selfplay/evaluation/lines.h"
 
 enum {
-  GROUP_MAX = 5, /* positions searched together */
-  LANES = 4,     /* planners that share the positions */
+  GROUP_ON_CPU = 5, /* positions searched together; on a GPU as many as an agent's slots */
+  LANES = 4,        /* planners that share the positions; on a GPU one */
 };
 static const int64_t LINES_MAX = 10000000;
 
@@ -12,6 +12,7 @@ typedef struct oracle { /* the agent's moves in many positions; lane i of a requ
   const mz_agent *agent;
   mz_pool *pool;
   mz_planner planners[LANES];
+  int group, lanes_max;
   int n, lanes;
   const uint8_t *states;
   int32_t *actions;
@@ -24,7 +25,7 @@ static mz_status answer_lane(void *context, int lane, int worker) {
   const int end = (int)((int64_t)o->n * (lane + 1) / o->lanes);
   int at = (int)((int64_t)o->n * lane / o->lanes);
   while (at < end) {
-    const int count = end - at < GROUP_MAX ? end - at : GROUP_MAX;
+    const int count = end - at < o->group ? end - at : o->group;
     mz_planner_observe(planner, 0, count, o->states + (size_t)at * o->agent->env->state_size);
     MZ_TRY(mz_planner_search(planner, count, o->agent->weights, 0));
     for (int i = 0; i < count; i++) o->actions[at + i] = planner->results[i].selected;
@@ -42,7 +43,7 @@ static mz_status run_lanes(oracle *o) {
 static mz_status answer(void *context, int n, const void *states, int32_t *actions) {
   oracle *o = context;
   o->n = n;
-  o->lanes = n < LANES * GROUP_MAX ? (n + GROUP_MAX - 1) / GROUP_MAX : LANES;
+  o->lanes = n < o->lanes_max * o->group ? (n + o->group - 1) / o->group : o->lanes_max;
   o->states = states;
   o->actions = actions;
   return run_lanes(o);
@@ -53,11 +54,13 @@ mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *o
   if (env->spec.players != 2 || env->draws) {
     return mz_fail(MZ_E_CONFIG, "opponent: all: only for two players without chance, not for %s", env->name);
   }
-  oracle o = {.agent = agent, .pool = pool};
+  const bool on_cpu = mz_lane_is_cpu(agent->where);
+  oracle o = {
+      .agent = agent, .pool = pool, .group = on_cpu ? GROUP_ON_CPU : mz_agent_slots_max(agent), .lanes_max = on_cpu ? LANES : 1};
   mz_evaluation result = {0};
   double square_sum = 0;
   mz_status status;
-  for (int lane = 0; lane < LANES; lane++) MZ_TRY_CLEANUP(mz_agent_planner(agent, GROUP_MAX, &o.planners[lane]));
+  for (int lane = 0; lane < o.lanes_max; lane++) MZ_TRY_CLEANUP(mz_agent_planner(agent, o.group, &o.planners[lane]));
   for (int seat = 0; seat < 2; seat++) {
     mz_lines lines;
     MZ_TRY_CLEANUP(mz_lines_count(env, seat, answer, &o, LINES_MAX, &lines));

@@ -116,7 +116,8 @@ static void steps_of(mz_optimizer_kind kind) {
                                kind == MZ_ADAM ? moment2.device : nullptr,
                                device_values.device,
                                averages ? device_average.device : nullptr,
-                               (double)decay};
+                               (double)decay,
+                               nullptr};
     check(mz_cuda_update_step(&update, &lane, &factors, &step));
     device_values.download(&lane);
     device_average.download(&lane);

@@ -29,7 +29,7 @@ static mz_status load(void *context, uint64_t hash, mz_segment **out) {
 static void begin(const mz_env *env, const mz_settings *settings) {
   mz_knobs knobs = settings->knobs;
   mz_knobs_resolve(&knobs, settings, 1);
-  fuzz_must(mz_state_init(&state, env, settings, 1, 1));
+  fuzz_must(mz_state_init(&state, env, settings, 1, 1, NULL));
   fuzz_must(mz_workers_init(&workers, &state, &knobs, NULL));
 }
 

@@ -31,7 +31,7 @@ static void play_some(loop *l) {
 
 static void open_loop(loop *l, const char *env, const char *const *sets, int count) {
   l->settings = settings_with(sets, count);
-  expect_ok(mz_state_init(&l->state, env_named(env), &l->settings, 1, 1));
+  expect_ok(mz_state_init(&l->state, env_named(env), &l->settings, 1, 1, NULL));
   play_some(l);
   expect_ok(mz_planner_init(&l->planner, l->state.env, &l->settings.search, &l->state.model, &mz_lane_cpu,
                             l->settings.replay.discount, SLOTS));

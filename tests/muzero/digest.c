@@ -80,7 +80,7 @@ static uint64_t play(const char *env, const char *const *sets, int count, const 
   mz_settings settings = settings_with(sets, count);
   mz_state state;
   mz_workers workers;
-  expect_ok(mz_state_init(&state, env_named(env), &settings, 7, (int)plans[0].learner_threads));
+  expect_ok(mz_state_init(&state, env_named(env), &settings, 7, (int)plans[0].learner_threads, NULL));
   expect_ok(mz_workers_init(&workers, &state, &plans[0], two_devices()));
   mz_round_stats stats = {0};
   for (int r = 0; r < rounds; r++) {

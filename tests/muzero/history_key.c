@@ -86,10 +86,26 @@ static void several_devices_are_named(void **unused) {
   assert_null(strstr(one.machine, "devices"));
 }
 
+/* What a plan takes on one model of GPU says nothing of another. */
+static void other_gpus_are_another_machine(void **unused) {
+  (void)unused;
+  static const char *const models[][2] = {{"A", "A"}, {"A", "B"}, {"B", "B"}, {"B", "A"}};
+  mz_history_key keys[5];
+  keys[4] = key_with("tictactoe", NULL, 0);
+  for (int i = 0; i < 4; i++) {
+    const mz_devices before = one_device;
+    for (int g = 0; g < 2; g++) assert_true(mz_devices_add_gpu(&one_device, g, models[i][g], 0));
+    keys[i] = key_with("tictactoe", NULL, 0);
+    one_device = before;
+  }
+  for (int i = 0; i < 5; i++)
+    for (int j = 0; j < i; j++) assert_false(agree(&keys[i], &keys[j]));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_changes_the_work_changes_the_key),
-                                     cmocka_unit_test(several_devices_are_named),
-                                     cmocka_unit_test(a_conv_model_is_named_by_its_layers_and_precision),
-                                     cmocka_unit_test(the_largest_model_has_room), cmocka_unit_test(an_mlp_keeps_its_name)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(other_gpus_are_another_machine), cmocka_unit_test(what_changes_the_work_changes_the_key),
+      cmocka_unit_test(several_devices_are_named),      cmocka_unit_test(a_conv_model_is_named_by_its_layers_and_precision),
+      cmocka_unit_test(the_largest_model_has_room),     cmocka_unit_test(an_mlp_keeps_its_name)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

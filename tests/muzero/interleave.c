@@ -83,7 +83,7 @@ static digests train(int game, mz_rng *rng) {
   mz_workers workers;
   mz_watchdog *watchdog;
   mz_round_stats stats = {0};
-  expect_ok(mz_state_init(&state, env_named(games[game].env), &settings, 3, 1));
+  expect_ok(mz_state_init(&state, env_named(games[game].env), &settings, 3, 1, NULL));
   expect_ok(mz_workers_init(&workers, &state, &calm, NULL));
   expect_ok(mz_watchdog_start(&watchdog, &(mz_watchdog_settings){.time = 120, .action = MZ_WATCHDOG_ABORT}, &workers));
   for (int phase = 0; phase < PHASES; phase++) {

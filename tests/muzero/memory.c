@@ -237,7 +237,7 @@ static long group_kills(const group *g) {
   return kills;
 }
 
-enum { GROUP_BYTES = 192 << 20, LOWERED_BYTES = 136 << 20 };
+enum { GROUP_BYTES = 192 << 20, LOWERED_BYTES = 138 << 20 };
 
 /* In the group: what is too much is refused, what fits when it is packed fills its replay. */
 static mz_status live_in_group(const group *g, const char *folder) {

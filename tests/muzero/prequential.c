@@ -37,7 +37,7 @@ static int64_t play(mz_state *state, mz_workers *workers, bool drawn[SERIALS]) {
 
 static void begin(mz_state *state, mz_workers *workers) {
   const mz_settings settings = settings_with(sets, SETS);
-  expect_ok(mz_state_init(state, env_named("cartpole"), &settings, 7, 1));
+  expect_ok(mz_state_init(state, env_named("cartpole"), &settings, 7, 1, NULL));
   expect_ok(mz_workers_init(workers, state, &knobs, NULL));
 }
 

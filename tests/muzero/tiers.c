@@ -40,7 +40,7 @@ static void start(player *p, const char *raw_bytes, const char *packed_bytes, co
                           .selfplay_device = 1,
                           .reanalyze_device = 1,
                           .learning_device = 1};
-  expect_ok(mz_state_init(&p->state, env_named("cartpole"), &p->settings, 7, 1));
+  expect_ok(mz_state_init(&p->state, env_named("cartpole"), &p->settings, 7, 1, NULL));
   if (folder) expect_ok(mz_buffer_spill_to(p->state.buffer, folder));
   expect_ok(mz_workers_init(&p->workers, &p->state, &knobs, NULL));
 }

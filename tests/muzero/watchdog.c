@@ -255,7 +255,7 @@ static void abort_in_child(const char *path) {
   mz_state state;
   mz_workers workers;
   mz_watchdog *watchdog;
-  if (mz_state_init(&state, env_named("tictactoe"), &settings, 1, 1) != MZ_OK) _exit(1);
+  if (mz_state_init(&state, env_named("tictactoe"), &settings, 1, 1, NULL) != MZ_OK) _exit(1);
   if (mz_workers_init(&workers, &state, &knobs, NULL) != MZ_OK) _exit(1);
   if (mz_watchdog_start(&watchdog, &(mz_watchdog_settings){.time = 0.1, .action = MZ_WATCHDOG_ABORT}, &workers) != MZ_OK)
     _exit(1);

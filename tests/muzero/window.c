@@ -15,6 +15,7 @@ static mz_window_meter meter;
 
 static void begin(void) {
   memset(&state, 0, sizeof state);
+  state.where = mz_placement_cpu;
   memset(&workers, 0, sizeof workers);
   memset(&stats, 0, sizeof stats);
   memset(&meter, 0, sizeof meter);
@@ -204,8 +205,27 @@ static void a_window_may_be_shorter_than_a_phase(void **unused) {
   }
 }
 
+/* Threads that wait for a GPU at once wait for one device. */
+static void on_a_gpu_waiting_is_the_devices_work(void **unused) {
+  (void)unused;
+  static const mz_backend gpu = {.name = "cuda"};
+  begin();
+  state.where.selfplay.backend = state.where.learning.backend = &gpu;
+  for (int i = 0; i < 2; i++) {
+    mz_stage_add(&workers.actor_stage.elapsed_ns, 3000000);
+    stats.learn_cpu_ns += 1000000;
+    play(20, 4);
+  }
+  const mz_window w = end();
+  assert_close(w.stages[MZ_STAGE_ACTOR].cpu_s, 0.02);
+  assert_close(w.stages[MZ_STAGE_ACTOR].device_s, 0.006); /* 20 ms by all threads together */
+  assert_close(w.stages[MZ_STAGE_LEARNER].cpu_s, 0.02 + 0.002);
+  assert_true(w.stages[MZ_STAGE_BATCH].device_s == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(on_a_gpu_waiting_is_the_devices_work),
       cmocka_unit_test(rounds_that_fill_replay_do_not_count),
       cmocka_unit_test(without_full_rounds_there_is_nothing),
       cmocka_unit_test(many_rounds_are_averaged_in_runs_of_equal_length),
