@@ -82,7 +82,7 @@ mz_status mz_device_choose(mz_device_choice *out, const char *device, const mz_s
   const mz_status found = mz_gpus_find(&out->gpus);
   if (found != MZ_OK) {
     snprintf(out->missing, sizeof out->missing, "%s", mz_message());
-    return is(device, "auto") ? MZ_OK : mz_fail(MZ_E_DEVICE, "--device %s: %s", device, out->missing);
+    return is(device, "auto") ? MZ_OK : mz_fail(MZ_E_DEVICE, "--device %s: %s; --device cpu does without", device, out->missing);
   }
   return is(device, "auto") ? weigh(out, settings, spec) : choose_asked(out, device);
 }
