@@ -15,7 +15,9 @@ struct mz_infer {
   int rows_max, latents;
   infer_pass initial, recurrent;
   const void *weights;
-  float *pool; /* [latents][stride], in the lane's memory */
+  void *own_weights;       /* of a device: where passes read them, always the same place */
+  uint64_t weights_number; /* that are there */
+  float *pool;             /* [latents][stride], in the lane's memory */
 };
 
 int mz_infer_latent_stride(const mz_model *model) { return mz_padded(model->latent); }
@@ -52,6 +54,7 @@ static mz_status pass_init(mz_infer *infer, infer_pass *pass, bool recurrent) {
 mz_status mz_infer_bytes(const mz_model *model, const mz_lane *lane, int rows_max, int latents, double *bytes) {
   mz_infer infer = {.model = model, .lane = *lane, .rows_max = rows_max};
   *bytes = (double)sizeof infer + (double)pool_bytes(model, latents);
+  if (lane->backend->memory != NULL) *bytes += mz_prepared_bytes(model, lane, NULL); /* its own copy of the weights */
   for (int recurrent = 0; recurrent < 2; recurrent++) {
     infer_pass pass = {0};
     size_t size = 0;
@@ -88,10 +91,22 @@ void mz_infer_free(mz_infer *infer) {
   mz_tape_free(infer->initial.tape);
   mz_tape_free(infer->recurrent.tape);
   mz_lane_free(&infer->lane, infer->pool);
+  mz_lane_free(&infer->lane, infer->own_weights);
   free(infer);
 }
 
-void mz_infer_set_weights(mz_infer *infer, const mz_prepared *weights) { infer->weights = mz_prepared_values(weights); }
+/* A device's passes are recorded with the addresses that they read. */
+mz_status mz_infer_set_weights(mz_infer *infer, const mz_prepared *weights) {
+  infer->weights = mz_prepared_values(weights);
+  if (infer->lane.backend->memory == NULL) return MZ_OK;
+  if (infer->own_weights == NULL) MZ_TRY(mz_lane_alloc(&infer->lane, &infer->own_weights, mz_prepared_size(weights)));
+  infer->weights = infer->own_weights;
+  if (infer->weights_number == mz_prepared_number(weights)) return MZ_OK;
+  infer->weights_number = 0;
+  MZ_TRY(mz_lane_copy(&infer->lane, infer->own_weights, mz_prepared_values(weights), mz_prepared_size(weights)));
+  infer->weights_number = mz_prepared_number(weights);
+  return MZ_OK;
+}
 
 /* The pass over `rows` rows, whose input is there, and its results; to, policy, value: of these rows. */
 static mz_status run(mz_infer *infer, const infer_pass *pass, int rows, const int32_t *to, float *policy, float *value) {

@@ -11,8 +11,8 @@ mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_lane *
 void mz_infer_free(mz_infer *infer);
 /* Bytes that create takes. */
 mz_status mz_infer_bytes(const mz_model *model, const mz_lane *lane, int rows_max, int latents, double *bytes);
-/* The weights later calls use. Cheap; call it before every search. */
-void mz_infer_set_weights(mz_infer *infer, const mz_prepared *weights);
+/* The weights later calls use, prepared for the lane's device. Cheap; call it before every search. */
+mz_status mz_infer_set_weights(mz_infer *infer, const mz_prepared *weights);
 
 /* n observations as the environment stores them, one behind the other → latents at pool index out[i], policy logits [n][actions]
  * dense, values [n] (scalars, h⁻¹ applied). */

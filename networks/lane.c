@@ -39,6 +39,12 @@ mz_status mz_lane_fetch(const mz_lane *lane, void *to, const void *from, size_t 
   return MZ_OK;
 }
 
+mz_status mz_lane_copy(const mz_lane *lane, void *to, const void *from, size_t bytes) {
+  if (lane->backend->memory != NULL) return lane->backend->memory->copy(lane, to, from, bytes);
+  memcpy(to, from, bytes);
+  return MZ_OK;
+}
+
 mz_status mz_lane_sync(const mz_lane *lane) { return lane->backend->memory == NULL ? MZ_OK : lane->backend->memory->sync(lane); }
 
 mz_status mz_lane_pack(const mz_lane *lane, mz_pack *pack, const mz_params *params, const void *values, bool bf16, void *out) {

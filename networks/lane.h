@@ -31,5 +31,7 @@ mz_status mz_lane_fetch(const mz_lane *lane, void *to, const void *from, size_t 
 /* Packs all parameters, one after the other. pack: of the lane's backend; values: params->size elements; out: as mz_backend_layout
  * says. Both in the lane's memory. */
 mz_status mz_lane_pack(const mz_lane *lane, mz_pack *pack, const mz_params *params, const void *values, bool bf16, void *out);
+/* Within the device's memory. */
+mz_status mz_lane_copy(const mz_lane *lane, void *to, const void *from, size_t bytes);
 /* Waits until everything that the lane was asked for is done. */
 mz_status mz_lane_sync(const mz_lane *lane);

@@ -1,6 +1,7 @@
 #include "networks/loss.h"
 #include "base/maths/maths.h"
-#include "networks/math/lanes.h"
+#include "networks/math/expectation.h"
+#include "networks/math/two_hot.h"
 #include "networks/math/value.h"
 #include <math.h>
 
@@ -69,30 +70,12 @@ float mz_value_transform(float x) { return mz_h_inline(x); }
 float mz_value_transform_inverse(float x) { return mz_h_inverse_inline(x); }
 
 void mz_two_hot(const mz_support *support, float scalar, float *out) {
-  const float x = support->transform ? mz_h_inline(scalar) : scalar;
-  const float step = mz_bin_step_inline(support->min, support->max, support->bins);
-  const float last = (float)(support->bins - 1);
-  float position = (x - support->min) / step;
-  position = position > 0.0f ? position : 0.0f; /* also a NaN */
-  position = position < last ? position : last;
-  const int low = (int)position;
-  const float above = position - (float)low;
+  const mz_two_hot_place place = mz_two_hot_inline(support->min, support->max, support->bins, support->transform, scalar);
   for (int i = 0; i < support->bins; i++) out[i] = 0.0f;
-  out[low] = 1.0f - above;
-  if (low + 1 < support->bins) out[low + 1] = above;
+  out[place.low] = 1.0f - place.above;
+  if (place.low + 1 < support->bins) out[place.low + 1] = place.above;
 }
 
 float mz_support_expectation(const mz_support *support, const float *logits) {
-  float sum[MZ_SUM_LANES] = {0}, weighted[MZ_SUM_LANES] = {0};
-  const float step = mz_bin_step_inline(support->min, support->max, support->bins);
-  float max = -INFINITY;
-  for (int i = 0; i < support->bins; i++) max = logits[i] > max ? logits[i] : max;
-  for (int i = 0; i < support->bins; i++) {
-    const float e = mz_expf(logits[i] - max);
-    const int lane = i % MZ_SUM_LANES;
-    sum[lane] = sum[lane] + e;
-    weighted[lane] = weighted[lane] + e * mz_bin_inline(support->min, step, (float)i);
-  }
-  const float mean = mz_lanes_sum(weighted) / mz_lanes_sum(sum);
-  return support->transform ? mz_h_inverse_inline(mean) : mean;
+  return mz_expectation_inline(support->min, support->max, support->bins, support->transform, logits);
 }

@@ -84,8 +84,12 @@ static void load_libraries(void) {
 /* ---- opening ---- */
 
 static mz_status enter(void *library) {
-  const mz_module_host host = {
-      .interface = MZ_MODULE_INTERFACE, .version = MUZERO_VERSION, .fail = fail, .alloc = mz_alloc, .message = mz_message};
+  static const mz_module_host host = {.interface = MZ_MODULE_INTERFACE,
+                                      .version = MUZERO_VERSION,
+                                      .fail = fail,
+                                      .alloc = mz_alloc,
+                                      .reserve_one = mz_reserve_one,
+                                      .message = mz_message};
   mz_module_enter_function *entry;
   void *symbol = dlsym(library, ENTRY);
   memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from data to functions */

@@ -40,6 +40,7 @@ typedef struct mz_module_host {
   const char *version; /* of the program; a module of another one is refused */
   mz_status (*fail)(mz_status code, const char *format, va_list arguments);
   mz_status (*alloc)(void *out_pointer, size_t count, size_t element_size);
+  mz_status (*reserve_one)(void *items_pointer, int *capacity, int count, size_t element_size);
   const char *(*message)(void);
 } mz_module_host;
 typedef mz_status mz_module_enter_function(const mz_module_host *host, const mz_module **out);

@@ -5,6 +5,8 @@ struct mz_prepared {
   _Atomic int references;
   mz_lane home; /* not open: says whose memory `values` is */
   void *values;
+  size_t size; /* bytes */
+  uint64_t number;
 };
 
 static bool packs(const mz_model *model, const mz_lane *lane) {
@@ -12,8 +14,7 @@ static bool packs(const mz_model *model, const mz_lane *lane) {
 }
 
 static size_t packed_bytes(const mz_model *model, const mz_lane *lane) {
-  const int64_t elements =
-      packs(model, lane) ? mz_backend_layout(lane->backend, &model->params, NULL) : model->params.size;
+  const int64_t elements = packs(model, lane) ? mz_backend_layout(lane->backend, &model->params, NULL) : model->params.size;
   return (size_t)elements * lane->backend->element_size;
 }
 
@@ -35,8 +36,7 @@ static mz_status fill(const mz_lane *lane, const mz_model *model, const float *v
   MZ_TRY_CLEANUP(bring(lane, folded, model->params.size, &plain));
   if (packs(model, lane)) {
     MZ_TRY_CLEANUP(mz_lane_alloc(lane, &prepared->values, packed_bytes(model, lane)));
-    MZ_TRY_CLEANUP(
-        mz_lane_pack(lane, lane->backend->pack_forward, &model->params, plain, model->infer_bf16, prepared->values));
+    MZ_TRY_CLEANUP(mz_lane_pack(lane, lane->backend->pack_forward, &model->params, plain, model->infer_bf16, prepared->values));
   } else {
     prepared->values = plain;
     plain = NULL;
@@ -54,7 +54,10 @@ mz_status mz_prepared_create(mz_prepared **out, const mz_model *model, const mz_
   mz_status status;
   MZ_TRY(mz_alloc(&prepared, 1, sizeof *prepared));
   prepared->home = (mz_lane){.backend = where->backend, .device = where->device};
+  static _Atomic uint64_t made;
   atomic_init(&prepared->references, 1);
+  prepared->number = 1 + atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
+  prepared->size = packed_bytes(model, where);
   MZ_TRY_CLEANUP(mz_lane_open(&lane, where));
   MZ_TRY_CLEANUP(mz_model_check(model, &lane, false));
   MZ_TRY_CLEANUP(fill(&lane, model, values, prepared));
@@ -79,9 +82,12 @@ void mz_prepared_release(mz_prepared *prepared) {
 
 const void *mz_prepared_values(const mz_prepared *prepared) { return prepared->values; }
 
+size_t mz_prepared_size(const mz_prepared *prepared) { return prepared->size; }
+
+uint64_t mz_prepared_number(const mz_prepared *prepared) { return prepared->number; }
+
 double mz_prepared_bytes(const mz_model *model, const mz_lane *where, double *making) {
   const double plain = (double)model->params.size;
-  if (making != NULL)
-    *making = plain * sizeof(float) + (packs(model, where) ? plain * (double)where->backend->element_size : 0);
+  if (making != NULL) *making = plain * sizeof(float) + (packs(model, where) ? plain * (double)where->backend->element_size : 0);
   return (double)sizeof(mz_prepared) + (double)packed_bytes(model, where);
 }

@@ -5,10 +5,11 @@
  * The host's vectors (mz_update_vectors) are the truth between rounds. A device works on its own copies: mz_update_fetch brings them
  * back. On CPUs they are one and the same, and fetching does nothing. */
 #pragma once
-#include "base/threads/pool.h"
 #include "networks/lane.h"
 #include "networks/loss.h"
 #include "networks/parameters/optimizer.h"
+
+typedef struct mz_pool mz_pool; /* base/threads/pool.h */
 
 typedef struct mz_update_settings {
   mz_loss_settings loss;

@@ -6,10 +6,10 @@ struct mz_reanalyze {
   mz_network_search search;
   int slots, actions;
   size_t obs_bytes;
-  mz_root *roots;            /* [slots] */
-  mz_root_result *results;   /* [slots] */
-  float *policies;           /* [slots][actions]: thrown away by evaluate */
-  int32_t *latent_index;     /* [slots]: 0 … slots−1 */
+  mz_root *roots;          /* [slots] */
+  mz_root_result *results; /* [slots] */
+  float *policies;         /* [slots][actions]: thrown away by evaluate */
+  int32_t *latent_index;   /* [slots]: 0 … slots−1 */
   void *block;
 };
 
@@ -21,8 +21,8 @@ static void carve(mz_reanalyze *r, mz_carver *carver) {
   mz_carve(carver, &r->latent_index, n, sizeof *r->latent_index);
 }
 
-mz_status mz_reanalyze_bytes(const mz_search_settings *search, const mz_spec *spec, const mz_model *model,
-                             const mz_lane *where, int slots, double *bytes) {
+mz_status mz_reanalyze_bytes(const mz_search_settings *search, const mz_spec *spec, const mz_model *model, const mz_lane *where,
+                             int slots, double *bytes) {
   mz_reanalyze r = {.slots = slots, .actions = spec->actions};
   mz_carver carver = {0};
   carve(&r, &carver);
@@ -77,7 +77,7 @@ mz_status mz_reanalyze_search(mz_reanalyze *r, const mz_prepared *weights, uint6
 }
 
 mz_status mz_reanalyze_evaluate(mz_reanalyze *r, const mz_prepared *weights, int n, const void *observations, float *values) {
-  mz_infer_set_weights(r->search.infer, weights);
+  MZ_TRY(mz_infer_set_weights(r->search.infer, weights));
   for (int first = 0; first < n; first += r->slots) {
     int count = n - first < r->slots ? n - first : r->slots;
     MZ_TRY(r->search.model.initial(&r->search.adapter, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes,

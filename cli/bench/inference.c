@@ -42,7 +42,7 @@ static mz_status asker_init(asker *own, const fixture *f) {
   float *observations = NULL;
   MZ_TRY(mz_lane_open(&own->lane, &mz_lane_cpu));
   MZ_TRY(mz_infer_create(&own->infer, &f->model, &own->lane, BATCH_MAX, 2 * BATCH_MAX));
-  mz_infer_set_weights(own->infer, f->prepared);
+  MZ_TRY(mz_infer_set_weights(own->infer, f->prepared));
   MZ_TRY(mz_alloc(&observations, BATCH_MAX * seen, sizeof *observations));
   for (size_t i = 0; i < BATCH_MAX * seen; i++) observations[i] = mz_rng_f32(&rng);
   for (int i = 0; i < BATCH_MAX; i++) {
@@ -50,8 +50,7 @@ static mz_status asker_init(asker *own, const fixture *f) {
     own->to[i] = BATCH_MAX + i;
     own->action[i] = (int32_t)mz_rng_below(&rng, (uint32_t)f->model.actions);
   }
-  const mz_status status =
-      mz_infer_initial(own->infer, BATCH_MAX, observations, MZ_OBS_F32, own->from, own->policy, own->value);
+  const mz_status status = mz_infer_initial(own->infer, BATCH_MAX, observations, MZ_OBS_F32, own->from, own->policy, own->value);
   free(observations);
   return status;
 }

@@ -47,7 +47,7 @@ static mz_status searcher_init(searcher *one, const fixture *f, int roots) {
   const int tile = asked > 0 ? (int)asked : fitting, slots = tile < roots ? tile : roots;
   MZ_TRY(mz_lane_open(&one->lane, &mz_lane_cpu));
   MZ_TRY(mz_infer_create(&one->infer, &f->model, &one->lane, roots, mz_search_latents(&f->settings, ACTIONS, stride, slots)));
-  mz_infer_set_weights(one->infer, f->prepared);
+  MZ_TRY(mz_infer_set_weights(one->infer, f->prepared));
   one->adapter = (mz_infer_model){.infer = one->infer, .kind = MZ_OBS_F32};
   one->model = mz_search_model_of_infer(&one->adapter, &f->model);
   return mz_search_create(&one->search, &f->settings, ACTIONS, stride, f->bench->settings.replay.discount, false, slots);
@@ -133,8 +133,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
 
 static void fixture_deinit(fixture *f) {
   mz_prepared_release(f->prepared);
-  free(f->weights), free(f->observations), free(f->policies), free(f->roots), free(f->results),
-      free(f->searchers);
+  free(f->weights), free(f->observations), free(f->policies), free(f->roots), free(f->results), free(f->searchers);
 }
 
 mz_status mz_bench_search(mz_bench *bench, cJSON **out) {

@@ -35,7 +35,7 @@ static mz_status make_requests(fixture *f) {
   const size_t n = (size_t)f->batch, actions = (size_t)f->env->spec.actions;
   MZ_TRY(mz_lane_open(&f->lane, &mz_lane_cpu));
   MZ_TRY(mz_infer_create(&f->infer, &f->state.model, &f->lane, f->batch, 2 * f->batch));
-  mz_infer_set_weights(f->infer, f->state.published);
+  MZ_TRY(mz_infer_set_weights(f->infer, f->state.published));
   MZ_TRY(mz_alloc(&f->policy, n * actions, sizeof *f->policy));
   MZ_TRY(mz_alloc(&f->value, 2 * n, sizeof *f->value));
   MZ_TRY(mz_alloc(&f->from, 3 * n, sizeof *f->from));

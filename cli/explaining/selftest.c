@@ -63,7 +63,7 @@ static mz_status run_model(const mz_model *model, const mz_lane *where, const fl
   MZ_TRY_CLEANUP(mz_lane_open(&lane, where));
   MZ_TRY_CLEANUP(mz_infer_create(&infer, model, &lane, ROWS, 2 * ROWS));
   for (int i = 0; i < ROWS; i++) from[i] = i, to[i] = ROWS + i, action[i] = i % model->actions;
-  mz_infer_set_weights(infer, prepared);
+  MZ_TRY_CLEANUP(mz_infer_set_weights(infer, prepared));
   MZ_TRY_CLEANUP(mz_infer_initial(infer, ROWS, obs, MZ_OBS_F32, from, policies, values));
   MZ_TRY_CLEANUP(mz_infer_recurrent(infer, ROWS, from, action, to, policies, values, rewards));
 cleanup:

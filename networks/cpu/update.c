@@ -1,5 +1,6 @@
 #include "networks/cpu/update.h"
 #include "base/arena.h"
+#include "base/threads/pool.h"
 #include "networks/parameters/shard_sum.h"
 #include "networks/tape/tape_state.h"
 #include <math.h>

@@ -11,8 +11,8 @@
 #ifdef __CUDACC__
 /* Returns what the launch itself met; errors of the kernel come with the next synchronisation. */
 template <typename... Parameters, typename... Arguments>
-static inline cudaError_t mz_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
-                                    Arguments... arguments) {
+static inline cudaError_t mz_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
+                                    cudaStream_t stream, Arguments... arguments) {
   return [&](Parameters... converted) {
     void *pointers[] = {(void *)&converted..., nullptr};
     return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream);

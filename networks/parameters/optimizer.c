@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/maths/maths.h"
+#include "networks/math/optimizer_step.h"
 
 #include <math.h>
 
@@ -95,46 +96,23 @@ static double power(double base, int64_t exponent) {
   return result;
 }
 
-/* The constants of one step, the same for every element. */
-typedef struct step_factors {
-  float scale;                       /* of the gradient */
-  float momentum;                    /* SGD: μ */
-  float beta1, rest1, beta2, rest2;  /* Adam: β₁, 1 − β₁ … */
-  float rate, inverse_root, epsilon; /* lr/(1 − β₁ᵗ), 1/√(1 − β₂ᵗ), ε; SGD: rate = lr */
-  float decay;                       /* lr·λ where weights decay */
-} step_factors;
-
-/* Moments whose gradient stays 0 (a dead unit's) shrink into the subnormal numbers, where processors are several times slower.
- * What is flushed here is far below what ε lets through. */
-static inline float flush(float moment) { return fabsf(moment) < 1e-30f ? 0.0f : moment; }
-
 /* Whole vectors of MZ_LANES: parameters begin and end on such boundaries, and the padding stays zero because its gradient is. */
-static void adam_run(const step_factors f, float decay, int64_t size, const float *restrict gradient, float *restrict moment1,
+static void adam_run(const mz_step_factors f, float decay, int64_t size, const float *restrict gradient, float *restrict moment1,
                      float *restrict moment2, float *restrict values) {
   for (int64_t at = 0; at < size; at += MZ_LANES)
-    for (int64_t i = at; i < at + MZ_LANES; i++) {
-      const float g = gradient[i] * f.scale;
-      const float m = flush(f.beta1 * moment1[i] + f.rest1 * g);
-      const float v = flush(f.beta2 * moment2[i] + f.rest2 * (g * g));
-      moment1[i] = m;
-      moment2[i] = v;
-      values[i] -= f.rate * m / (sqrtf(v) * f.inverse_root + f.epsilon) + decay * values[i];
-    }
+    for (int64_t i = at; i < at + MZ_LANES; i++) mz_adam_inline(&f, decay, gradient[i], &moment1[i], &moment2[i], &values[i]);
 }
 
-static void sgd_run(const step_factors f, float decay, int64_t size, const float *restrict gradient, float *restrict moment1,
+static void sgd_run(const mz_step_factors f, float decay, int64_t size, const float *restrict gradient, float *restrict moment1,
                     float *restrict values) {
   for (int64_t at = 0; at < size; at += MZ_LANES)
-    for (int64_t i = at; i < at + MZ_LANES; i++) {
-      const float m = flush(f.momentum * moment1[i] + gradient[i] * f.scale);
-      moment1[i] = m;
-      values[i] -= f.rate * m + decay * values[i];
-    }
+    for (int64_t i = at; i < at + MZ_LANES; i++) mz_sgd_inline(&f, decay, gradient[i], &moment1[i], &values[i]);
 }
 
-static step_factors factors_of(const mz_optimizer *optimizer, float scale, double learning_rate) {
+mz_step_factors mz_optimizer_factors(const mz_optimizer *optimizer, float scale, double learning_rate) {
+  MZ_ASSERT(optimizer->steps >= 1);
   const mz_optimizer_settings *settings = &optimizer->settings;
-  step_factors factors = {
+  mz_step_factors factors = {
       .scale = scale,
       .rate = (float)learning_rate,
       .decay = (float)(learning_rate * settings->weight_decay),
@@ -155,8 +133,7 @@ static step_factors factors_of(const mz_optimizer *optimizer, float scale, doubl
 
 void mz_optimizer_step_chunk(mz_optimizer *optimizer, int chunk, const float *gradient, float scale, double learning_rate,
                              float *values) {
-  MZ_ASSERT(optimizer->steps >= 1);
-  const step_factors factors = factors_of(optimizer, scale, learning_rate);
+  const mz_step_factors factors = mz_optimizer_factors(optimizer, scale, learning_rate);
   const mz_params *params = optimizer->params;
   const int64_t begin = (int64_t)chunk * MZ_CHUNK, end = chunk_end(params->size, chunk);
   for (int p = 0; p < params->count; p++) { /* the part of each parameter that lies in this chunk */
@@ -166,7 +143,7 @@ void mz_optimizer_step_chunk(mz_optimizer *optimizer, int chunk, const float *gr
     const int64_t size = (param_end < end ? param_end : end) - from;
     if (size <= 0) continue;
     if (param->statistic > 0) {
-      for (int64_t i = from; i < from + size; i++) values[i] += param->statistic * (gradient[i] - values[i]);
+      for (int64_t i = from; i < from + size; i++) mz_statistic_inline(param->statistic, gradient[i], &values[i]);
       continue;
     }
     const float decay = param->decay ? factors.decay : 0.0f;

@@ -43,5 +43,8 @@ void mz_optimizer_deinit(mz_optimizer *optimizer);
  * statistic's "gradient" is the batch's statistic, of which its share is taken over. */
 double mz_gradient_squares_chunk(const float *gradient, int64_t size, int chunk);
 float mz_clip_scale(const mz_optimizer_settings *settings, double norm);
+/* The constants of the step that `steps` counts (math/optimizer_step.h); scale: of the gradient. */
+typedef struct mz_step_factors mz_step_factors;
+mz_step_factors mz_optimizer_factors(const mz_optimizer *optimizer, float scale, double learning_rate);
 void mz_optimizer_step_chunk(mz_optimizer *optimizer, int chunk, const float *gradient, float scale, double learning_rate,
                              float *values);

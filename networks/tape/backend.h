@@ -26,6 +26,7 @@ typedef struct mz_device_memory {
   void (*free)(const mz_lane *lane, void *memory);
   mz_status (*load)(const mz_lane *lane, void *to, const void *from, size_t bytes);
   mz_status (*fetch)(const mz_lane *lane, void *to, const void *from, size_t bytes);
+  mz_status (*copy)(const mz_lane *lane, void *to, const void *from, size_t bytes);
   mz_status (*sync)(const mz_lane *lane);
   mz_status (*put)(mz_tape *tape, int value, int first, const float *rows, int count);
   mz_status (*put_bytes)(mz_tape *tape, int value, const uint8_t *rows, int count);
@@ -52,8 +53,10 @@ struct mz_backend {
   /* rows: how many of the planned rows are live (the leading ones). */
   mz_status (*forward)(mz_tape *tape, mz_node *node, int rows);
   mz_status (*backward)(mz_tape *tape, mz_node *node, int rows);
-  /* A whole pass at once, gradients of unused parameters included; NULL: node by node. */
+  /* A whole pass at once, gradients of unused parameters included; what it keeps for later ones is in tape->passes, which `forget` frees.
+   * NULL: node by node. */
   mz_status (*run)(mz_tape *tape, bool backward, int rows);
+  void (*forget)(mz_tape *tape);
   mz_status (*loss)(mz_tape *tape, double *loss); /* mz_tape_loss; NULL: the tape reads its values */
   /* A parameter as forward, and as backward's data gradients, read it. NULL: nothing is ever to be done, tapes read the values. */
   mz_pack *pack_forward, *pack_backward;

@@ -19,6 +19,7 @@ mz_status mz_tape_create(mz_tape **out, const mz_lane *lane, const mz_params *pa
 
 void mz_tape_free(mz_tape *tape) {
   if (tape == NULL) return;
+  if (tape->passes != NULL) tape->lane.backend->forget(tape);
   for (int i = 0; i < tape->node_count; i++) {
     if (tape->nodes[i].prepared != NULL) tape->lane.backend->release(tape, &tape->nodes[i]);
   }

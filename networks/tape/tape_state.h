@@ -29,6 +29,8 @@ struct mz_tape {
   void *scratch; /* likewise: what any node may use while it runs */
   size_t scratch_bytes;
 
+  void *passes; /* the backend's, of whole passes */
+
   /* The running pass: */
   const void *weights, *transposed;
   void *gradients;

@@ -43,7 +43,7 @@ void mz_network_search_deinit(mz_network_search *s) {
 
 mz_status mz_network_search_run(mz_network_search *s, const mz_prepared *weights, int n, const mz_root *roots, int simulations,
                                 mz_root_result *results) {
-  mz_infer_set_weights(s->infer, weights);
+  MZ_TRY(mz_infer_set_weights(s->infer, weights));
   const mz_status status = mz_search_run(s->search, &s->model, n, roots, simulations, results);
   mz_stage_step();
   return status;

@@ -107,7 +107,7 @@ static inline answers ask(const mz_backend *backend, int rows_max, int at_once) 
   check(mz_lane_open(&lane, &(mz_lane){.backend = backend}));
   check(mz_infer_create(&infer, &model, &lane, rows_max, 2 * N));
   check(mz_prepared_create(&prepared, &model, &lane, weights));
-  mz_infer_set_weights(infer, prepared);
+  check(mz_infer_set_weights(infer, prepared));
   const int stride = mz_infer_latent_stride(&model);
   check(mz_alloc(&pool, (size_t)(2 * N * stride), sizeof *pool));
   int32_t first[N], second[N], action[N];
@@ -133,7 +133,8 @@ static inline answers ask(const mz_backend *backend, int rows_max, int at_once) 
     memcpy(a.latent[1] + i * model.latent, pool + second[i] * stride, bytes_of_latent);
   }
   mz_infer_free(infer);
-  free(prepared);
+  mz_prepared_release(prepared);
+  mz_lane_close(&lane);
   free(pool);
   free(bytes);
   return a;

@@ -27,7 +27,7 @@ static void take_statistics(const net *n) {
 }
 
 static net training_tape(void) {
-  net n = {.backend = &mz_backend_cpu, .params = model.params};
+  net n = {.backend = &mz_backend_cpu, .lane = mz_lane_cpu, .params = model.params};
   check(mz_tape_create(&n.tape, &(mz_lane){.backend = n.backend}, &model.params, N, true));
   return n;
 }

@@ -310,7 +310,7 @@ static void a_graph_of_nothing_is_finite(void **state) {
 static void measuring_knows_the_scratch(void **state) {
   (void)state;
   net *n = open_network(&mz_backend_cpu, SOME_NODES, SOME_EDGES, 3);
-  net measured = {.params = n->params, .backend = &mz_backend_cpu};
+  net measured = {.params = n->params, .backend = &mz_backend_cpu, .lane = mz_lane_cpu};
   size_t bytes = 0, lists = 0;
   check(mz_tape_create(&measured.tape, &mz_lane_cpu, &measured.params, 3, true));
   record(&measured, (net_size){.width = WIDTH});

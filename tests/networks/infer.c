@@ -57,7 +57,7 @@ static void ask(const mz_backend *backend, int rows_max, int at_once, mz_obs_kin
   check(mz_infer_create(&infer, &model, &lane, rows_max, SLOTS));
   assert_int_equal(mz_infer_latent_stride(&model), STRIDE);
   check(mz_prepared_create(&prepared, &model, &lane, weights));
-  mz_infer_set_weights(infer, prepared);
+  check(mz_infer_set_weights(infer, prepared));
   memset(out, 0, sizeof *out);
   int32_t first[N], second[N], action[N];
   for (int i = 0; i < N; i++) {
@@ -167,10 +167,10 @@ static void new_weights_count_at_once(void **state) {
     const float obs[OBS_SIZE] = {1, 2, 3, 4, 5, 6};
     float policy[ACTIONS], value;
     const int32_t slot = 0;
-    mz_infer_set_weights(infer, prepared[0]);
+    check(mz_infer_set_weights(infer, prepared[0]));
     check(mz_infer_initial(infer, 1, obs, MZ_OBS_F32, &slot, policy, &value));
     assert_true(policy[0] != policy[1]);
-    mz_infer_set_weights(infer, prepared[1]);
+    check(mz_infer_set_weights(infer, prepared[1]));
     check(mz_infer_initial(infer, 1, obs, MZ_OBS_F32, &slot, policy, &value));
     for (int a = 0; a < ACTIONS; a++) assert_true(policy[a] == 0.0f);
     assert_true(fabsf(value) < 1e-4f); /* uniform over a symmetric support */

@@ -23,8 +23,9 @@ typedef struct net {
   mz_params params;
   float *weights; /* as initialised, params.size */
   const mz_backend *backend;
+  mz_lane lane;
   mz_tape *tape;
-  void *values, *gradients;  /* in the backend's elements */
+  void *values, *gradients;  /* in the backend's elements, in the lane's memory, as are the next two */
   void *packed, *transposed; /* values as forward and as backward read them; NULL where those are the values */
   mz_value inputs[NET_INPUTS_MAX];
   input_kind kinds[NET_INPUTS_MAX];
@@ -86,52 +87,60 @@ static inline mz_value net_loss(net *n, mz_value logits, int columns, float fact
 /* Allocates as many elements as a packed vector has, filled from `from` where it is not NULL. */
 static inline void *net_elements(const net *n, const float *from) {
   void *to = NULL;
-  check(mz_alloc(&to, (size_t)mz_backend_layout(n->backend, &n->params, NULL), n->backend->element_size));
-  for (int64_t i = 0; from != NULL && i < n->params.size; i++) {
-    if (n->backend->element_size == sizeof(double))
-      ((double *)to)[i] = from[i];
-    else
-      ((float *)to)[i] = from[i];
-  }
+  check(mz_lane_alloc(&n->lane, &to, (size_t)mz_backend_layout(n->backend, &n->params, NULL) * n->backend->element_size));
+  if (from != NULL && n->backend->element_size == sizeof(float))
+    check(mz_lane_load(&n->lane, to, from, (size_t)n->params.size * sizeof *from));
+  for (int64_t i = 0; from != NULL && n->backend->element_size == sizeof(double) && i < n->params.size; i++)
+    ((double *)to)[i] = from[i];
   return to;
 }
 
+/* Bytes 0x5a: whatever is not written shows. */
+static inline void net_spoil(const net *n, void *to, size_t bytes) {
+  uint8_t pattern[1024];
+  memset(pattern, 0x5a, sizeof pattern);
+  for (size_t at = 0; at < bytes; at += sizeof pattern)
+    check(mz_lane_load(&n->lane, (char *)to + at, pattern, bytes - at < sizeof pattern ? bytes - at : sizeof pattern));
+}
+
 static inline void net_pack(net *n) {
-  const mz_lane lane = {.backend = n->backend};
   const mz_backend *b = n->backend;
-  if (b->pack_forward != NULL) check(mz_lane_pack(&lane, b->pack_forward, &n->params, n->values, n->bf16, n->packed));
-  if (b->pack_backward != NULL) check(mz_lane_pack(&lane, b->pack_backward, &n->params, n->values, n->bf16, n->transposed));
+  if (b->pack_forward != NULL) check(mz_lane_pack(&n->lane, b->pack_forward, &n->params, n->values, n->bf16, n->packed));
+  if (b->pack_backward != NULL) check(mz_lane_pack(&n->lane, b->pack_backward, &n->params, n->values, n->bf16, n->transposed));
 }
 
 static inline net *net_open(const net_case *c, const mz_backend *backend, net_size size, int rows, uint64_t seed) {
   net *n = NULL;
   check(mz_alloc(&n, 1, sizeof *n));
   n->backend = backend;
+  const mz_lane where = {backend, 0, NULL};
+  check(mz_lane_open(&n->lane, &where));
   n->scale_of_first = 1.0;
   n->actions = NET_ACTIONS;
   n->bf16 = size.bf16;
   c->define(&n->params, size);
   check(mz_alloc(&n->weights, (size_t)n->params.size, sizeof *n->weights));
   mz_params_init(&n->params, seed, n->weights);
-  check(mz_tape_create(&n->tape, &(mz_lane){.backend = backend}, &n->params, rows, true));
+  check(mz_tape_create(&n->tape, &n->lane, &n->params, rows, true));
   c->record(n, size);
   check(mz_tape_plan(n->tape));
   n->values = net_elements(n, n->weights);
   if (backend->pack_forward != NULL) n->packed = net_elements(n, NULL);
   if (backend->pack_backward != NULL) n->transposed = net_elements(n, NULL);
   n->gradients = net_elements(n, NULL);
-  memset(n->gradients, 0x5a, (size_t)n->params.size * backend->element_size); /* whatever is not written shows */
+  net_spoil(n, n->gradients, (size_t)n->params.size * backend->element_size);
   net_pack(n);
   return n;
 }
 
 static inline void net_close(net *n) {
   mz_tape_free(n->tape);
+  mz_lane_free(&n->lane, n->values);
+  mz_lane_free(&n->lane, n->packed);
+  mz_lane_free(&n->lane, n->transposed);
+  mz_lane_free(&n->lane, n->gradients);
+  mz_lane_close(&n->lane);
   free(n->weights);
-  free(n->values);
-  free(n->packed);
-  free(n->transposed);
-  free(n->gradients);
   free(n);
 }
 

@@ -217,7 +217,7 @@ static void fail_each_allocation(const net_case *c, net_size size, const mz_back
   c->define(&params, size);
   bool planned = false;
   for (long failing = 1; !planned; failing++) {
-    n = (net){.backend = backend};
+    n = (net){.backend = backend, .lane = {.backend = backend}};
     mz_alloc_fail_after(failing);
     mz_status status = mz_tape_create(&n.tape, &(mz_lane){.backend = backend}, &params, 4, true);
     if (status == MZ_OK) {

@@ -54,7 +54,7 @@ static void search_directly(const test_agent *agent, const positions *p, float p
   mz_search *search;
   const int latents = mz_search_latents(&agent->search, ACTIONS, mz_infer_latent_stride(&agent->model), 1);
   assert_int_equal(mz_infer_create(&infer, &agent->model, &mz_lane_cpu, 1, latents), MZ_OK);
-  mz_infer_set_weights(infer, agent->weights);
+  assert_int_equal(mz_infer_set_weights(infer, agent->weights), MZ_OK);
   mz_infer_model adapter = {.infer = infer, .kind = env->spec.obs_kind};
   const mz_search_model model = mz_search_model_of_infer(&adapter, &agent->model);
   assert_int_equal(model.obs_bytes, mz_spec_obs_bytes(&env->spec));

@@ -1,7 +1,7 @@
 /* Element by element, and column sums. Padding needs no care: 0 stays 0. */
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/vec.h"
-#include <string.h>
+#include "networks/math/bf16.h"
 
 void MZ_LEVEL(mz_add)(const float *a, const float *b, float *y, size_t count) {
   for (size_t i = 0; i < count; i += V_LANES) v_store(y + i, v_add(v_load(a + i), v_load(b + i)));
@@ -12,11 +12,7 @@ void MZ_LEVEL(mz_relu)(const float *x, float *y, size_t count) {
 }
 
 void MZ_LEVEL(mz_to_bf16)(const float *x, uint16_t *y, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    uint32_t bits;
-    memcpy(&bits, x + i, sizeof bits);
-    y[i] = (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-  }
+  for (size_t i = 0; i < count; i++) y[i] = mz_bf16_of_f32(x[i]);
 }
 
 void MZ_LEVEL(mz_relu_mask)(const float *y, float *dy, size_t count) {

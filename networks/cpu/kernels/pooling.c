@@ -2,6 +2,7 @@
  * order, each channel in its own lane. */
 #include "networks/cpu/kernels/table.h"
 #include "networks/cpu/kernels/vec.h"
+#include "networks/math/bf16.h"
 #include <math.h>
 #include <string.h>
 
@@ -9,10 +10,7 @@
 static inline vec load_at(const mz_pooling *p, size_t at) {
   if (!p->bf16) return v_load((const float *)p->x + at);
   float lanes[V_LANES];
-  for (int i = 0; i < V_LANES; i++) {
-    const uint32_t bits = (uint32_t)((const uint16_t *)p->x)[at + (size_t)i] << 16;
-    memcpy(&lanes[i], &bits, sizeof bits);
-  }
+  for (int i = 0; i < V_LANES; i++) lanes[i] = mz_f32_of_bf16(((const uint16_t *)p->x)[at + (size_t)i]);
   return v_load(lanes);
 }
 

@@ -1,0 +1,105 @@
+#include "networks/cuda/lane.cuh"
+#include <mutex>
+#include <stdlib.h>
+
+/* What cuBLASLt's and cuDNN's documentation recommend for Hopper. */
+enum { WORKSPACE_BYTES = 32 << 20 };
+
+static std::mutex kept_mutex;
+static mz_cuda_lane *kept; /* closed lanes of all devices */
+
+mz_status mz_cuda_device_enter(int device) {
+  int current;
+  MZ_CUDA_TRY(cudaGetDevice(&current));
+  if (current != device) MZ_CUDA_TRY(cudaSetDevice(device));
+  return MZ_OK;
+}
+
+mz_status mz_cuda_lane_enter(const mz_lane *lane, mz_cuda_lane **out) {
+  *out = (mz_cuda_lane *)lane->own;
+  MZ_ASSERT(*out != nullptr);
+  return mz_cuda_device_enter((*out)->device);
+}
+
+static void destroy(mz_cuda_lane *own) {
+  (void)mz_cuda_device_enter(own->device);
+  if (own->stream != nullptr) (void)cudaStreamSynchronize(own->stream);
+  mz_cuda_staging_free(&own->staging);
+  if (own->dnn != nullptr) (void)cudnnDestroy(own->dnn);
+  if (own->blas != nullptr) (void)cublasLtDestroy(own->blas);
+  if (own->workspace != nullptr) (void)cudaFree(own->workspace);
+  if (own->stream != nullptr) (void)cudaStreamDestroy(own->stream);
+  free(own);
+}
+
+static mz_status attribute(int device, cudaDeviceAttr name, int *out) {
+  MZ_CUDA_TRY(cudaDeviceGetAttribute(out, name, device));
+  return MZ_OK;
+}
+
+static mz_status fill(mz_cuda_lane *own) {
+  int major;
+  MZ_TRY(mz_cuda_device_enter(own->device));
+  MZ_TRY(attribute(own->device, cudaDevAttrComputeCapabilityMajor, &major));
+  MZ_TRY(attribute(own->device, cudaDevAttrMultiProcessorCount, &own->processors));
+  MZ_TRY(attribute(own->device, cudaDevAttrMaxSharedMemoryPerBlockOptin, &own->shared_bytes_max));
+  own->halves = major >= 8;
+  MZ_CUDA_TRY(cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking));
+  MZ_CUBLAS_TRY(cublasLtCreate(&own->blas));
+  MZ_CUDNN_TRY(cudnnCreate(&own->dnn));
+  MZ_CUDNN_TRY(cudnnSetStream(own->dnn, own->stream));
+  MZ_CUDA_TRY(cudaMalloc(&own->workspace, WORKSPACE_BYTES));
+  own->workspace_bytes = WORKSPACE_BYTES;
+  return MZ_OK;
+}
+
+static mz_cuda_lane *take_kept(int device) {
+  const std::lock_guard<std::mutex> lock(kept_mutex);
+  for (mz_cuda_lane **at = &kept; *at != nullptr; at = &(*at)->next) {
+    mz_cuda_lane *own = *at;
+    if (own->device != device) continue;
+    *at = own->next;
+    return own;
+  }
+  return nullptr;
+}
+
+mz_status mz_cuda_lane_open(mz_lane *lane) {
+  mz_cuda_lane *own = take_kept(lane->device);
+  if (own == nullptr) {
+    MZ_TRY(mz_alloc(&own, 1, sizeof *own));
+    own->device = lane->device;
+    const mz_status status = fill(own);
+    if (status != MZ_OK) {
+      destroy(own);
+      return status;
+    }
+  }
+  lane->own = own;
+  return MZ_OK;
+}
+
+void mz_cuda_lane_close(mz_lane *lane) {
+  static const struct freer { /* at the program's end, before the runtime's own, which was begun earlier */
+    ~freer() { mz_cuda_lanes_free(); }
+  } freer;
+  mz_cuda_lane *own = (mz_cuda_lane *)lane->own;
+  const std::lock_guard<std::mutex> lock(kept_mutex);
+  own->next = kept;
+  kept = own;
+}
+
+void mz_cuda_lanes_free(void) {
+  const std::lock_guard<std::mutex> lock(kept_mutex);
+  while (kept != nullptr) {
+    mz_cuda_lane *own = kept;
+    kept = own->next;
+    destroy(own);
+  }
+}
+
+bool mz_cuda_lane_halves(const mz_lane *lane) {
+  int major = 0;
+  if (lane->own != nullptr) return ((const mz_cuda_lane *)lane->own)->halves;
+  return attribute(lane->device, cudaDevAttrComputeCapabilityMajor, &major) == MZ_OK && major >= 8;
+}

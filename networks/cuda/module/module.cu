@@ -1,0 +1,72 @@
+/* The module's one door (networks/module.h). */
+#include "networks/cuda/backend.cuh"
+#include "networks/cuda/check.cuh"
+#include "networks/cuda/module/host.cuh"
+#include <cublasLt.h>
+#include <cudnn.h>
+#include <stdio.h>
+#include <string.h>
+
+static int device_count(void) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  (void)cudaGetLastError(); /* that there is none is no error */
+  return count;
+}
+
+static void write_uuid(const cudaUUID_t *uuid, char out[], size_t size) {
+  const unsigned char *b = (const unsigned char *)uuid->bytes;
+  snprintf(out, size, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
+           b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+/* Frees what asking has taken: the runtime holds a context from then on, which costs some hundred MiB of the device. */
+static mz_status describe(int device, mz_module_device *out) {
+  cudaDeviceProp properties;
+  int before;
+  size_t free_bytes, total;
+  MZ_CUDA_TRY(cudaGetDevice(&before));
+  MZ_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
+  *out = {};
+  snprintf(out->name, sizeof out->name, "%.95s", properties.name);
+  write_uuid(&properties.uuid, out->uuid, sizeof out->uuid);
+  MZ_CUDA_TRY(cudaDeviceGetPCIBusId(out->pci, sizeof out->pci, device));
+  out->major = properties.major;
+  out->minor = properties.minor;
+  out->usable = properties.major >= 8; /* sm_80 on; newer ones run the intermediate code */
+  out->memory_bytes = properties.totalGlobalMem;
+  MZ_CUDA_TRY(cudaSetDevice(device));
+  const cudaError_t error = cudaMemGetInfo(&free_bytes, &total);
+  MZ_CUDA_TRY(cudaSetDevice(before));
+  MZ_CUDA_TRY(error);
+  out->free_bytes = free_bytes;
+  return MZ_OK;
+}
+
+static mz_status versions(mz_module_versions *out) {
+  *out = {};
+  out->built_cuda = CUDART_VERSION;
+  out->built_cudnn = CUDNN_VERSION;
+  MZ_CUDA_TRY(cudaDriverGetVersion(&out->driver));
+  MZ_CUDA_TRY(cudaRuntimeGetVersion(&out->runtime));
+  out->cublas = (int)cublasLtGetVersion();
+  out->cudnn = (int)cudnnGetVersion();
+  return MZ_OK;
+}
+
+extern "C" __attribute__((visibility("default"))) mz_status mz_module_enter(const mz_module_host *host, const mz_module **out) {
+  static mz_module module;
+  mz_host = host;
+  if (host->interface != MZ_MODULE_INTERFACE || strcmp(host->version, MUZERO_VERSION) != 0)
+    return mz_fail(MZ_E_DEVICE, "the CUDA module is of muzero %s, interface %d; this program is %s, interface %d: take the one that "
+                                "was built with it",
+                   MUZERO_VERSION, (int)MZ_MODULE_INTERFACE, host->version, host->interface);
+  module.interface = MZ_MODULE_INTERFACE;
+  module.backend = &mz_backend_cuda;
+  module.architectures = MUZERO_CUDA_ARCHITECTURES;
+  module.device_count = device_count;
+  module.describe = describe;
+  module.versions = versions;
+  *out = &module;
+  return MZ_OK;
+}

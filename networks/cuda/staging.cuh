@@ -1,0 +1,30 @@
+/* Pinned memory of a lane through which rows go to its device and come back, so that nobody waits for a copy: what goes is copied here at
+ * once, what comes lands here and is handed over at the next synchronisation. Memory grows to the most that was needed between two
+ * synchronisations and stays. */
+#pragma once
+#include "networks/cuda/check.cuh"
+
+typedef struct mz_cuda_arrival { /* on its way to the host */
+  void *to;
+  const void *from;
+  size_t bytes;
+} mz_cuda_arrival;
+
+typedef struct mz_cuda_staging {
+  char *pinned;
+  size_t size, used;
+  mz_cuda_arrival *arrivals;
+  int arrival_count, arrival_capacity;
+  void *scratch; /* of the device: rows between their dense form and a tape's */
+  size_t scratch_size;
+} mz_cuda_staging;
+
+void mz_cuda_staging_free(mz_cuda_staging *staging);
+/* Copies host bytes to the device, where `to` is. They may be changed when this returns. */
+mz_status mz_cuda_staging_send(mz_cuda_staging *staging, cudaStream_t stream, void *to, const void *from, size_t bytes);
+/* Copies the device's bytes to the host: they are in `to` after mz_cuda_staging_sync. */
+mz_status mz_cuda_staging_receive(mz_cuda_staging *staging, cudaStream_t stream, void *to, const void *from, size_t bytes);
+/* Waits for the stream and hands over what has come. */
+mz_status mz_cuda_staging_sync(mz_cuda_staging *staging, cudaStream_t stream);
+/* Memory of the device that each call may use until the next one of it on the stream; *out: at least `bytes`. */
+mz_status mz_cuda_staging_scratch(mz_cuda_staging *staging, cudaStream_t stream, size_t bytes, void **out);

@@ -1,0 +1,369 @@
+#include "networks/cuda/updater.cuh"
+#include "networks/cuda/backend.cuh"
+#include "networks/cuda/losses.cuh"
+#include "networks/cuda/transfer.cuh"
+#include "networks/cuda/update.cuh"
+#include <math.h>
+#include <string.h>
+
+enum { KINDS = 3 }; /* of losses: policy, value, reward */
+
+typedef struct batch { /* as mz_update_rows, in the device's memory */
+  float *obs, *obs_weight, *policy, *value, *reward, *policy_weight, *value_weight, *reward_weight;
+  int32_t *action;
+} batch;
+
+typedef struct outcome { /* what an update is asked for afterwards, in the device's memory */
+  double *losses;        /* [shards][loss nodes] */
+  double *shard_squares; /* [shards] */
+  double *latent_spread;
+  mz_cuda_decision *decision;
+  float *value;   /* [rows] */
+  float *columns; /* [shards][(unroll + 1) · KINDS][shard rows] */
+} outcome;
+
+typedef struct update {
+  mz_update base;
+  const mz_model *model;
+  mz_update_settings settings;
+  mz_update_vectors vectors;
+  mz_lane lane;
+  mz_tape *tape;
+  mz_loss loss;
+  int shard_rows, loss_count;
+  mz_cuda_update rules;
+  void *block; /* in the device's memory; all below, too */
+  float *weights, *packed, *average, *moment1, *moment2;
+  float *gradient, *gradients; /* of a shard; [shards][size] */
+  double *squares, *spreads;   /* [chunks]; [latent] */
+  batch rows;
+  outcome out;
+  void *host; /* of the report */
+  double *losses, *shard_squares, latent_spread;
+  mz_cuda_decision decision;
+  float *value, *columns, *policy_loss, *value_loss, *reward_loss;
+} update;
+
+static update *of(mz_update *base) { return (update *)base; }
+
+/* ---- memory ---- */
+
+/* Places of a block, handed out one after the other; without a block it measures. */
+typedef struct place {
+  char *block;
+  size_t at;
+} place;
+
+template <typename T> static void take(place *p, T **out, size_t count) {
+  *out = p->block == nullptr ? nullptr : (T *)(p->block + p->at);
+  p->at += (count * sizeof **out + 255) / 256 * 256;
+}
+
+static void lay_out(update *u, place *p) {
+  const mz_model *m = u->model;
+  const size_t size = (size_t)m->params.size, rows = (size_t)u->settings.batch_size, steps = (size_t)u->settings.loss.unroll + 1;
+  const size_t shards = (size_t)u->settings.shards, observed = (size_t)mz_loss_observed(&u->settings.loss);
+  take(p, &u->weights, size);
+  if (mz_params_convolve(&m->params)) take(p, &u->packed, size);
+  if (u->settings.average > 0) take(p, &u->average, size);
+  take(p, &u->moment1, size);
+  if (u->settings.optimizer.kind == MZ_ADAM) take(p, &u->moment2, size);
+  take(p, &u->gradient, size);
+  take(p, &u->gradients, shards * size);
+  take(p, &u->squares, (size_t)mz_chunk_count(&m->params));
+  take(p, &u->spreads, (size_t)m->latent);
+  take(p, &u->rows.obs, observed * rows * (size_t)m->obs_size);
+  take(p, &u->rows.obs_weight, observed * rows);
+  take(p, &u->rows.policy, steps * rows * (size_t)m->actions);
+  float **const scalars[] = {&u->rows.value, &u->rows.reward, &u->rows.policy_weight, &u->rows.value_weight,
+                             &u->rows.reward_weight};
+  for (float **scalar : scalars) take(p, scalar, steps * rows);
+  take(p, &u->rows.action, steps * rows);
+  take(p, &u->out.losses, shards * (size_t)u->loss_count);
+  take(p, &u->out.shard_squares, shards);
+  take(p, &u->out.latent_spread, 1);
+  take(p, &u->out.decision, 1);
+  take(p, &u->out.value, rows);
+  take(p, &u->out.columns, steps * rows * KINDS);
+}
+
+static void lay_out_host(update *u, place *p) {
+  const size_t rows = (size_t)u->settings.batch_size, steps = (size_t)u->settings.loss.unroll + 1;
+  take(p, &u->losses, (size_t)(u->settings.shards * u->loss_count));
+  take(p, &u->shard_squares, (size_t)u->settings.shards);
+  take(p, &u->value, rows);
+  take(p, &u->columns, steps * rows * KINDS);
+  take(p, &u->policy_loss, steps * rows);
+  take(p, &u->value_loss, steps * rows);
+  take(p, &u->reward_loss, steps * rows);
+}
+
+static void destroy(mz_update *base) {
+  update *u = of(base);
+  mz_tape_free(u->tape);
+  if (u->lane.own != nullptr) {
+    mz_cuda_update_deinit(&u->rules);
+    mz_lane_free(&u->lane, u->block);
+    mz_lane_close(&u->lane);
+  }
+  free(u->host);
+  free(u);
+}
+
+static mz_status record(const mz_lane *lane, const mz_model *model, const mz_update_settings *settings, mz_loss *loss,
+                        mz_tape **out) {
+  MZ_TRY(mz_tape_create(out, lane, &model->params, (int)(settings->batch_size / settings->shards), true));
+  mz_tape_set_share(*out, 1.0 / (double)settings->shards);
+  mz_loss_build(loss, model, &settings->loss, *out);
+  return MZ_OK;
+}
+
+static mz_status allocate(update *u) {
+  place device = {}, host = {};
+  lay_out(u, &device);
+  lay_out_host(u, &host);
+  MZ_TRY(mz_lane_alloc(&u->lane, &u->block, device.at));
+  MZ_TRY(mz_alloc(&u->host, host.at, 1));
+  device = {(char *)u->block, 0};
+  host = {(char *)u->host, 0};
+  lay_out(u, &device);
+  lay_out_host(u, &host);
+  u->decision.clip = u->settings.optimizer.gradient_clip;
+  return mz_lane_load(&u->lane, u->out.decision, &u->decision, sizeof u->decision);
+}
+
+static mz_status open(update *u, const mz_lane *where) {
+  mz_cuda_lane *own;
+  MZ_TRY(mz_lane_open(&u->lane, where));
+  MZ_TRY(mz_model_check(u->model, &u->lane, true));
+  MZ_TRY(record(&u->lane, u->model, &u->settings, &u->loss, &u->tape));
+  MZ_TRY(mz_tape_plan(u->tape));
+  u->loss_count = mz_cuda_loss_count(u->tape);
+  MZ_TRY(mz_cuda_lane_enter(&u->lane, &own));
+  MZ_TRY(mz_cuda_update_init(&u->rules, own, (mz_optimizer_kind)u->settings.optimizer.kind, &u->model->params));
+  return allocate(u);
+}
+
+static mz_status create(mz_update **out, const mz_lane *where, const mz_model *model, const mz_update_settings *settings,
+                        const mz_update_vectors *vectors, mz_pool *pool) {
+  (void)pool;
+  update *u;
+  MZ_TRY(mz_alloc(&u, 1, sizeof *u));
+  u->base.updater = &mz_cuda_updater;
+  u->model = model;
+  u->settings = *settings;
+  u->vectors = *vectors;
+  u->shard_rows = (int)(settings->batch_size / settings->shards);
+  const mz_status status = open(u, where);
+  if (status != MZ_OK) {
+    destroy(&u->base);
+    return status;
+  }
+  *out = &u->base;
+  return MZ_OK;
+}
+
+static mz_status thread_bytes(const mz_model *model, const mz_update_settings *settings, double *bytes) {
+  const mz_lane lane = {&mz_backend_cuda, 0, nullptr};
+  mz_tape *tape;
+  mz_loss loss;
+  size_t size = 0;
+  MZ_TRY(record(&lane, model, settings, &loss, &tape));
+  const mz_status status = mz_tape_measure(tape, &size);
+  mz_tape_free(tape);
+  *bytes = (double)size;
+  return status;
+}
+
+static double bytes_of(const mz_model *model, const mz_update_settings *settings) {
+  place p = {};
+  update u = {};
+  u.model = model;
+  u.settings = *settings;
+  u.loss_count = KINDS * ((int)settings->loss.unroll + 1);
+  lay_out(&u, &p);
+  return (double)p.at;
+}
+
+/* ---- the host's vectors ---- */
+
+static const float *forward_weights(const update *u) { return u->packed != nullptr ? u->packed : u->weights; }
+
+static mz_status pack(update *u) {
+  if (u->packed == nullptr) return MZ_OK;
+  return mz_lane_pack(&u->lane, u->lane.backend->pack_forward, &u->model->params, u->weights, u->model->train_bf16, u->packed);
+}
+
+static mz_status changed(mz_update *base) {
+  update *u = of(base);
+  const size_t bytes = (size_t)u->model->params.size * sizeof(float);
+  MZ_TRY(mz_lane_load(&u->lane, u->weights, u->vectors.weights, bytes));
+  MZ_TRY(mz_lane_load(&u->lane, u->moment1, u->vectors.optimizer->moment1, bytes));
+  if (u->moment2 != nullptr) MZ_TRY(mz_lane_load(&u->lane, u->moment2, u->vectors.optimizer->moment2, bytes));
+  if (u->average != nullptr) MZ_TRY(mz_lane_load(&u->lane, u->average, u->vectors.average, bytes));
+  MZ_TRY(pack(u));
+  return mz_lane_sync(&u->lane);
+}
+
+static mz_status fetch(mz_update *base, bool moments) {
+  update *u = of(base);
+  const size_t bytes = (size_t)u->model->params.size * sizeof(float);
+  MZ_TRY(mz_lane_fetch(&u->lane, u->vectors.weights, u->weights, bytes));
+  if (u->average != nullptr) MZ_TRY(mz_lane_fetch(&u->lane, u->vectors.average, u->average, bytes));
+  if (moments) MZ_TRY(mz_lane_fetch(&u->lane, u->vectors.optimizer->moment1, u->moment1, bytes));
+  if (moments && u->moment2 != nullptr) MZ_TRY(mz_lane_fetch(&u->lane, u->vectors.optimizer->moment2, u->moment2, bytes));
+  return mz_lane_sync(&u->lane);
+}
+
+/* ---- a batch ---- */
+
+static mz_status send_batch(update *u, const mz_update_rows *b) {
+  const mz_model *m = u->model;
+  const size_t scalars = ((size_t)b->unroll + 1) * (size_t)b->rows;
+  const size_t observed = (size_t)mz_loss_observed(&u->settings.loss) * (size_t)b->rows;
+  const struct {
+    void *to;
+    const void *from;
+    size_t count;
+  } parts[] = {{u->rows.obs, b->obs, observed * (size_t)m->obs_size},
+               {u->rows.obs_weight, b->obs_weight, observed},
+               {u->rows.policy, b->policy, scalars * (size_t)m->actions},
+               {u->rows.value, b->value, scalars},
+               {u->rows.reward, b->reward, scalars},
+               {u->rows.policy_weight, b->policy_weight, scalars},
+               {u->rows.value_weight, b->value_weight, scalars},
+               {u->rows.reward_weight, b->reward_weight, scalars},
+               {u->rows.action, b->action, scalars}};
+  for (const auto &part : parts) MZ_TRY(mz_lane_load(&u->lane, part.to, part.from, part.count * sizeof(float)));
+  return MZ_OK;
+}
+
+static float *data_of(const update *u, mz_value value) { return mz_cuda_data(&u->tape->values[value]); }
+
+static mz_status set_rows(const update *u, mz_value value, const float *dense) {
+  return mz_cuda_rows_from_dense(mz_cuda_lane_of(u->tape), dense, u->shard_rows, u->tape->values[value].columns,
+                                 data_of(u, value));
+}
+
+static mz_status set_step(const update *u, int k, int first, int rows) {
+  const mz_cuda_lane *lane = mz_cuda_lane_of(u->tape);
+  const mz_model *m = u->model;
+  const mz_loss *loss = &u->loss;
+  const size_t at = (size_t)k * (size_t)rows + (size_t)first;
+  MZ_TRY(set_rows(u, loss->policy_target[k], u->rows.policy + at * (size_t)m->actions));
+  MZ_TRY(mz_cuda_two_hot(lane, &m->value, u->rows.value + at, u->shard_rows, data_of(u, loss->value_target[k])));
+  MZ_TRY(set_rows(u, loss->policy_weight[k], u->rows.policy_weight + at));
+  MZ_TRY(set_rows(u, loss->value_weight[k], u->rows.value_weight + at));
+  if (loss->next_obs[k] >= 0) {
+    MZ_TRY(set_rows(u, loss->next_obs[k], u->rows.obs + at * (size_t)m->obs_size));
+    MZ_TRY(set_rows(u, loss->next_weight[k], u->rows.obs_weight + at));
+  }
+  if (k == 0) return MZ_OK;
+  MZ_TRY(mz_lane_copy(&u->lane, u->tape->indices[loss->action[k]], u->rows.action + at, (size_t)u->shard_rows * sizeof(int32_t)));
+  MZ_TRY(mz_cuda_two_hot(lane, &m->reward, u->rows.reward + at, u->shard_rows, data_of(u, loss->reward_target[k])));
+  return set_rows(u, loss->reward_weight[k], u->rows.reward_weight + at);
+}
+
+static mz_status set_shard(const update *u, int shard, int rows) {
+  const int first = shard * u->shard_rows;
+  MZ_TRY(set_rows(u, u->loss.obs, u->rows.obs + (size_t)first * (size_t)u->model->obs_size));
+  for (int k = 0; k <= u->loss.unroll; k++) MZ_TRY(set_step(u, k, first, rows));
+  return MZ_OK;
+}
+
+/* ---- an update ---- */
+
+static mz_status run_shard(update *u, int shard, const mz_update_rows *b, bool squares) {
+  const mz_cuda_lane *lane = mz_cuda_lane_of(u->tape);
+  const mz_params *params = &u->model->params;
+  const size_t size = (size_t)params->size, columns = ((size_t)b->unroll + 1) * KINDS * (size_t)u->shard_rows;
+  MZ_TRY(set_shard(u, shard, b->rows));
+  MZ_TRY(mz_tape_forward(u->tape, forward_weights(u), u->shard_rows));
+  MZ_TRY(mz_tape_backward(u->tape, forward_weights(u), nullptr, u->gradient, u->shard_rows));
+  MZ_TRY(mz_lane_copy(&u->lane, u->gradients + (size_t)shard * size, u->gradient, size * sizeof(float)));
+  if (squares) {
+    MZ_TRY(mz_cuda_gradient_squares(lane, params, u->gradient, u->squares));
+    MZ_TRY(mz_cuda_squares_sum(lane, u->squares, mz_chunk_count(params), u->out.shard_squares + shard));
+  }
+  MZ_TRY(mz_cuda_loss_sums(u->tape, u->shard_rows, u->out.losses + (size_t)shard * (size_t)u->loss_count));
+  MZ_TRY(mz_cuda_loss_columns(u->tape, &u->loss, u->shard_rows, u->out.columns + (size_t)shard * columns));
+  MZ_TRY(mz_cuda_expectations(lane, &u->model->value, data_of(u, u->loss.heads[0].value), u->shard_rows,
+                              u->out.value + (size_t)shard * (size_t)u->shard_rows));
+  if (shard > 0) return MZ_OK;
+  return mz_cuda_spread(lane, data_of(u, u->loss.heads[0].latent), u->shard_rows, u->model->latent, u->spreads,
+                        u->out.latent_spread);
+}
+
+static mz_status make_step(update *u, const mz_update_step *step) {
+  const mz_cuda_lane *lane = mz_cuda_lane_of(u->tape);
+  const mz_params *params = &u->model->params;
+  const mz_step_factors factors = mz_optimizer_factors(u->vectors.optimizer, 1.0f, step->rate);
+  const mz_cuda_step s = {u->gradients, u->moment1, u->moment2, u->weights, u->average, step->average_decay, u->out.decision};
+  MZ_TRY(mz_cuda_shards_sum(lane, u->gradients, (int)u->settings.shards, params->size, u->gradients));
+  MZ_TRY(mz_cuda_gradient_squares(lane, params, u->gradients, u->squares));
+  MZ_TRY(mz_cuda_decide(lane, u->squares, mz_chunk_count(params), u->out.losses, (int)u->settings.shards * u->loss_count,
+                        u->out.decision));
+  MZ_TRY(mz_cuda_update_step(&u->rules, lane, &factors, &s));
+  return pack(u);
+}
+
+static mz_status receive(update *u, bool squares) {
+  const size_t rows = (size_t)u->settings.batch_size, columns = ((size_t)u->settings.loss.unroll + 1) * rows * KINDS;
+  const size_t shards = (size_t)u->settings.shards;
+  MZ_TRY(mz_lane_fetch(&u->lane, u->losses, u->out.losses, shards * (size_t)u->loss_count * sizeof *u->losses));
+  if (squares) MZ_TRY(mz_lane_fetch(&u->lane, u->shard_squares, u->out.shard_squares, shards * sizeof *u->shard_squares));
+  MZ_TRY(mz_lane_fetch(&u->lane, &u->latent_spread, u->out.latent_spread, sizeof u->latent_spread));
+  MZ_TRY(mz_lane_fetch(&u->lane, &u->decision, u->out.decision, sizeof u->decision));
+  MZ_TRY(mz_lane_fetch(&u->lane, u->value, u->out.value, rows * sizeof *u->value));
+  MZ_TRY(mz_lane_fetch(&u->lane, u->columns, u->out.columns, columns * sizeof *u->columns));
+  return mz_lane_sync(&u->lane);
+}
+
+/* From columns of shards to steps of the batch. */
+static void sort_losses(update *u) {
+  float *const kinds[KINDS] = {u->policy_loss, u->value_loss, u->reward_loss};
+  const size_t rows = (size_t)u->settings.batch_size, shard_rows = (size_t)u->shard_rows;
+  const float *from = u->columns;
+  for (size_t s = 0; s < (size_t)u->settings.shards; s++)
+    for (size_t k = 0; k <= (size_t)u->settings.loss.unroll; k++)
+      for (float *kind : kinds) {
+        memcpy(kind + k * rows + s * shard_rows, from, shard_rows * sizeof *from);
+        from += shard_rows;
+      }
+}
+
+static mz_status run(mz_update *base, const mz_update_rows *rows, const mz_update_step *step, mz_update_report *report) {
+  update *u = of(base);
+  const int shards = (int)u->settings.shards;
+  MZ_ASSERT(rows->rows == u->settings.batch_size && rows->unroll == u->settings.loss.unroll);
+  MZ_TRY(send_batch(u, rows));
+  for (int s = 0; s < shards; s++) MZ_TRY(run_shard(u, s, rows, step->shard_squares));
+  u->vectors.optimizer->steps++;
+  mz_status status = make_step(u, step);
+  if (status == MZ_OK) status = receive(u, step->shard_squares);
+  if (status != MZ_OK || !u->decision.finite) u->vectors.optimizer->steps--;
+  MZ_TRY(status);
+  sort_losses(u);
+  *report = {};
+  report->norm = u->decision.norm;
+  report->latent_spread = u->latent_spread;
+  report->value = u->value;
+  report->policy_loss = u->policy_loss;
+  report->value_loss = u->value_loss;
+  report->reward_loss = u->reward_loss;
+  for (int s = 0; s < shards; s++) {
+    report->loss += mz_cuda_loss_total(u->tape, u->losses + s * u->loss_count);
+    if (step->shard_squares) report->shard_square += u->shard_squares[s];
+  }
+  return MZ_OK;
+}
+
+static mz_status probe(mz_update *base, const mz_update_rows *rows, double *loss) {
+  update *u = of(base);
+  MZ_TRY(send_batch(u, rows));
+  MZ_TRY(set_shard(u, 0, rows->rows));
+  MZ_TRY(mz_tape_forward(u->tape, forward_weights(u), u->shard_rows));
+  return mz_tape_loss(u->tape, loss);
+}
+
+const mz_updater mz_cuda_updater = {create, destroy, bytes_of, thread_bytes, changed, run, fetch, probe};

@@ -1,0 +1,11 @@
+/* bfloat16: the upper half of a float's bits. */
+#pragma once
+#include "base/maths/maths_inline.h"
+
+/* Rounds to the nearest, ties to even. */
+MZ_SHARED uint16_t mz_bf16_of_f32(float x) {
+  const uint32_t bits = mz_bits_of_f32(x);
+  return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+MZ_SHARED float mz_f32_of_bf16(uint16_t x) { return mz_f32_of_bits((uint32_t)x << 16); }
