@@ -226,18 +226,18 @@ static void auto_puts_large_networks_on_a_gpu(void **unused) {
   const mz_spec *spec = &env_named("connect4")->spec;
   mz_device_choice choice;
   const mz_settings small_network = settings_with(conv, 3), large_network = settings_with(large, 3);
-  expect_ok(mz_device_choose(&choice, "auto", &small_network, spec));
+  expect_ok(mz_device_choose(&choice, "auto", &small_network, spec, NULL));
   assert_int_equal(choice.first, -1);
-  expect_ok(mz_device_choose(&choice, NULL, &large_network, spec));
+  expect_ok(mz_device_choose(&choice, NULL, &large_network, spec, NULL));
   assert_int_equal(choice.first, 0);
   assert_false(choice.asked || choice.holds);
-  assert_int_equal(mz_device_choose(&choice, "cuda:2", &large_network, spec), MZ_E_DEVICE);
+  assert_int_equal(mz_device_choose(&choice, "cuda:2", &large_network, spec, NULL), MZ_E_DEVICE);
   assert_non_null(strstr(mz_message(), "nearest: cuda:1"));
-  assert_int_equal(mz_device_choose(&choice, "cuda:x", &large_network, spec), MZ_E_USAGE);
+  assert_int_equal(mz_device_choose(&choice, "cuda:x", &large_network, spec, NULL), MZ_E_USAGE);
   setenv("FAKE_GPUS", "0", 1);
-  expect_ok(mz_device_choose(&choice, "auto", &large_network, spec));
+  expect_ok(mz_device_choose(&choice, "auto", &large_network, spec, NULL));
   assert_int_equal(choice.first, -1);
-  assert_int_equal(mz_device_choose(&choice, "cuda", &large_network, spec), MZ_E_DEVICE);
+  assert_int_equal(mz_device_choose(&choice, "cuda", &large_network, spec, NULL), MZ_E_DEVICE);
   assert_non_null(strstr(mz_message(), "the NVIDIA driver knows none"));
   unsetenv("FAKE_GPUS");
 }
