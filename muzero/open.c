@@ -65,7 +65,7 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
                                .source = options->source,
                                .plans = run->plans[0] ? run->plans : NULL};
   MZ_TRY(set_opponent(run, env));
-  MZ_TRY(mz_device_choose(&run->choice, options->device, &run->settings, &env->spec));
+  MZ_TRY(mz_device_choose(&run->choice, options->device, &run->settings, &env->spec, resumes ? &run->recorded : NULL));
   MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads, run->choice.gpus.count));
   MZ_TRY(mz_outset_fits(&memory, env, &run->settings, &steering.outset, &begins));
   MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1, &begins));

@@ -92,11 +92,11 @@ static const mz_setting watchdog_rows[] = {
 
 static const mz_setting placement_rows[] = {
     MZ_SETTING(mz_placement_settings, selfplay, "devices.selfplay", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
-               "where self-play runs: cpu:N, or auto: the allocator's choice"),
+               "where self-play runs: cpu:N, cuda:N, or auto: the allocator's choice among devices that round alike"),
     MZ_SETTING(mz_placement_settings, reanalyze, "devices.reanalyze", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
-               "where batches are reanalyzed and built: cpu:N, or auto: the allocator's choice"),
+               "where batches are reanalyzed: cpu:N, cuda:N, or auto"),
     MZ_SETTING(mz_placement_settings, learning, "devices.learning", MZ_TEXT, MZ_EXACT, 0, 0, "auto", "",
-               "where gradients are computed: cpu:N, or auto: the allocator's choice"),
+               "where gradients are computed: cpu:N, cuda:N, or auto"),
 };
 
 #define COUNT(rows) (int)(sizeof rows / sizeof rows[0])

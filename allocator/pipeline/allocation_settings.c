@@ -55,6 +55,8 @@ static const mz_setting rows[] = {
                "memory that the run reserves, and pays for, at the least, whatever its plan needs"),
     MZ_SETTING(mz_allocation_settings, memory_max, "limits.memory_max", MZ_SIZE, MZ_OPERATIONAL, 0, 1e15, "0", "bytes",
                "memory that a plan may need; 0: what the machine grants, at most 85 % of what is free"),
+    MZ_SETTING(mz_allocation_settings, gpu_memory, "limits.gpu_memory", MZ_SIZE, MZ_OPERATIONAL, 0, 1e15, "0", "bytes",
+               "memory of each GPU that a plan may need; 0: 85 % of what is free on it when the run begins"),
     MZ_SETTING(mz_allocation_settings, deadline, "limits.deadline", MZ_TIME, MZ_OPERATIONAL, 0, 1e10, "0", "seconds",
                "the whole run shall end within it; 0: none"),
     MZ_SETTING(mz_allocation_settings, budget, "limits.budget", MZ_FLOAT, MZ_OPERATIONAL, 0, 1e12, "0", "currency of prices.*",

@@ -30,6 +30,7 @@ typedef struct mz_allocation_settings {
   double cpu_min, cpu_max; /* cores */
   int64_t gpu_min, gpu_max;
   int64_t memory_min, memory_max; /* bytes */
+  int64_t gpu_memory;             /* bytes, of each GPU */
   double deadline;                /* seconds of the whole run */
   double budget;                  /* in the prices' currency */
   double score;                   /* target score */
@@ -61,6 +62,6 @@ mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settin
 const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds, const mz_plan *plan);
 /* Price of a second under a plan: its reserved cores, devices and memory. */
 double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan);
-/* Lowers exact knobs until the plan needs no more bytes: rather packed, slower and with less at a time than refused. Each time the step
+/* Lowers exact knobs until the plan needs no more bytes, and no more of any GPU's memory than there is: rather packed, slower and with less at a time than refused. Each time the step
  * down that gives most is taken. False: it still needs more, with every knob as low as helps. */
 bool mz_plan_shrink(const mz_pipeline *pipeline, double bytes, mz_plan *plan);

@@ -72,6 +72,7 @@ const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds
   if (cores > bounds->cpu_max) return "limits.cpu_max";
   if (gpus > bounds->gpu_max) return "limits.gpu_max";
   if (mz_plan_bytes(pipeline, plan, NULL, 0) > bounds->memory_max) return "limits.memory_max";
+  if (mz_plan_overfull(pipeline, plan) >= 0) return "limits.gpu_memory";
   if (!in_range(pipeline, plan)) return "knob range";
   if (cores < bounds->cpu_min) return "limits.cpu_min";
   if (gpus < bounds->gpu_min) return "limits.gpu_min";
@@ -87,30 +88,43 @@ double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings
 
 /* ---- shrinking ---- */
 
+/* Of a GPU, or of the host: device −1. */
+static double bytes_on(const mz_pipeline *pipeline, const mz_plan *plan, int device) {
+  return device < 0 ? mz_plan_bytes(pipeline, plan, NULL, 0) : mz_plan_gpu_bytes(pipeline, plan, device, NULL, 0);
+}
+
 /* Knob k a step lower, or as many as it takes until the plan needs less: a bound above what there is changes nothing. False: no value
  * does. */
-static bool step_down(const mz_pipeline *pipeline, mz_plan *plan, int k) {
-  const double bytes = mz_plan_bytes(pipeline, plan, NULL, 0);
+static bool step_down(const mz_pipeline *pipeline, mz_plan *plan, int k, int device) {
+  const double bytes = bytes_on(pipeline, plan, device);
   if (pipeline->knobs[k].class_ != MZ_EXACT || pipeline->knobs[k].scale != MZ_SCALE_LOG2) return false;
   while (plan->values[k] > pipeline->knobs[k].min) {
     plan->values[k] = mz_knob_step(&pipeline->knobs[k], plan->values[k], -1);
-    if (mz_plan_bytes(pipeline, plan, NULL, 0) < bytes) return true;
+    if (bytes_on(pipeline, plan, device) < bytes) return true;
   }
   return false;
 }
 
-bool mz_plan_shrink(const mz_pipeline *pipeline, double bytes, mz_plan *plan) {
-  while (mz_plan_bytes(pipeline, plan, NULL, 0) > bytes) {
+static bool shrink(const mz_pipeline *pipeline, int device, double bytes, mz_plan *plan) {
+  while (bytes_on(pipeline, plan, device) > bytes) {
     mz_plan best;
     double least = INFINITY;
     for (int k = 0; k < pipeline->knob_count; k++) {
       mz_plan down = *plan;
-      if (!step_down(pipeline, &down, k)) continue;
-      const double needed = mz_plan_bytes(pipeline, &down, NULL, 0);
+      if (!step_down(pipeline, &down, k, device)) continue;
+      const double needed = bytes_on(pipeline, &down, device);
       if (needed < least) best = down, least = needed;
     }
     if (isinf(least)) return false;
     *plan = best;
   }
   return true;
+}
+
+bool mz_plan_shrink(const mz_pipeline *pipeline, double bytes, mz_plan *plan) {
+  int device;
+  bool fits = shrink(pipeline, -1, bytes, plan);
+  while (fits && (device = mz_plan_overfull(pipeline, plan)) >= 0)
+    fits = shrink(pipeline, device, pipeline->devices[device].memory, plan);
+  return fits;
 }

@@ -80,6 +80,9 @@ static mz_status check_stage(const mz_pipeline *pipeline, int index) {
   MZ_TRY(check_amount(&p, "bytes_slot", stage->bytes_slot));
   MZ_TRY(check_amount(&p, "bytes_tile", stage->bytes_tile));
   MZ_TRY(check_amount(&p, "tile", stage->tile));
+  const mz_gpu_bytes *gpu = &stage->on_gpu;
+  const double amounts[] = {gpu->host_thread, gpu->host_slot, gpu->fixed, gpu->thread, gpu->slot};
+  for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) MZ_TRY(check_amount(&p, "bytes on a GPU", amounts[i]));
   for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) {
     for (int i = 0; i < MZ_PROBES_MAX; i++) {
       MZ_TRY(check_amount(&p, "a probe's batch", stage->probes[kind].batch[i]));

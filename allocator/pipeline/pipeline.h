@@ -57,6 +57,13 @@ typedef struct mz_probes {
   double device_s[MZ_PROBES_MAX]; /* seconds per item at work on the device; 0 on a CPU */
 } mz_probes;
 
+/* Memory of a stage while it is on a GPU: of the host, threads · (host_thread + batch · host_slot), and of the GPU itself,
+ * fixed + threads · (thread + batch · slot). All 0: not known, the host's is as on CPUs. */
+typedef struct mz_gpu_bytes {
+  double host_thread, host_slot;
+  double fixed, thread, slot;
+} mz_gpu_bytes;
+
 /* Stages of one step run at the same time; steps follow one another. */
 typedef struct mz_pipeline_stage {
   char name[MZ_NAME_MAX];
@@ -71,6 +78,7 @@ typedef struct mz_pipeline_stage {
   mz_probes probes[MZ_DEVICE_KINDS]; /* by kind of device; a kind without any is one on which the stage was not timed */
   double bytes_thread, bytes_slot; /* memory: threads · (bytes_thread + batch · bytes_slot + min(batch, tile) · bytes_tile) */
   double bytes_tile, tile;         /* what is kept for so many of a batch only, which are worked on in turns */
+  mz_gpu_bytes on_gpu;             /* in place of those */
 } mz_pipeline_stage;
 
 typedef struct mz_pipeline_queue {
@@ -183,7 +191,11 @@ int mz_plan_gpus(const mz_pipeline *pipeline, const mz_plan *plan);
 double mz_stage_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan);
 double mz_queue_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan);
 double mz_store_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan);
-/* Bytes of memory that a plan needs at the most, and (out, size; may be NULL) the sum in words. */
+/* Bytes of a GPU's own memory that a plan needs at the most, and (out, size; may be NULL) the sum in words. */
+double mz_plan_gpu_bytes(const mz_pipeline *pipeline, const mz_plan *plan, int device, char *out, size_t size);
+/* Returns the first GPU of whose memory a plan needs more than there is (mz_device.memory); −1: none. */
+int mz_plan_overfull(const mz_pipeline *pipeline, const mz_plan *plan);
+/* Bytes of the host's memory that a plan needs at the most, and (out, size; may be NULL) the sum in words. */
 double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out, size_t size);
 
 cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline);

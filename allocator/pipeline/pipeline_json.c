@@ -54,6 +54,15 @@ static void write_knob(cJSON *o, const mz_knob *knob) {
   cJSON_AddNumberToObject(o, "max", (double)knob->max);
 }
 
+/* In the order of mz_gpu_bytes' members, which are numbers all. */
+enum { GPU_NUMBERS = sizeof(mz_gpu_bytes) / sizeof(double) };
+static void write_gpu_bytes(cJSON *o, const mz_gpu_bytes *b) {
+  const double values[GPU_NUMBERS] = {b->host_thread, b->host_slot, b->fixed, b->thread, b->slot};
+  double sum = 0;
+  for (int i = 0; i < GPU_NUMBERS; i++) sum += values[i];
+  if (sum > 0) mz_fields_add_numbers(o, "bytes_gpu", values, GPU_NUMBERS);
+}
+
 static void write_stage(cJSON *o, const mz_pipeline_stage *stage) {
   cJSON_AddStringToObject(o, "name", stage->name);
   if (stage->work != MZ_WORK_OTHER) cJSON_AddStringToObject(o, "work", work_kinds[stage->work]);
@@ -71,6 +80,7 @@ static void write_stage(cJSON *o, const mz_pipeline_stage *stage) {
   cJSON_AddNumberToObject(o, "bytes_slot", stage->bytes_slot);
   add_when_set(o, "bytes_tile", stage->bytes_tile);
   add_when_set(o, "tile", stage->tile);
+  write_gpu_bytes(o, &stage->on_gpu);
 }
 
 static void write_queue(cJSON *o, const mz_pipeline_queue *queue) {
@@ -197,6 +207,14 @@ static mz_status read_probes(const mz_fields *f, mz_probes *probes) {
   return read_times(&g, "device_s", "batch", batches, cuda->device_s);
 }
 
+static mz_status read_gpu_bytes(const mz_fields *f, mz_gpu_bytes *out) {
+  double v[GPU_NUMBERS] = {0};
+  int count = 0;
+  if (cJSON_HasObjectItem(f->object, "bytes_gpu")) MZ_TRY(mz_fields_measures(f, "bytes_gpu", GPU_NUMBERS, v, &count));
+  *out = (mz_gpu_bytes){.host_thread = v[0], .host_slot = v[1], .fixed = v[2], .thread = v[3], .slot = v[4]};
+  return MZ_OK;
+}
+
 static mz_status read_stage(const mz_fields *f, void *out) {
   mz_pipeline_stage *stage = out;
   int work = MZ_WORK_OTHER;
@@ -220,7 +238,8 @@ static mz_status read_stage(const mz_fields *f, void *out) {
   MZ_TRY(mz_fields_number(f, "bytes_thread", &stage->bytes_thread));
   MZ_TRY(mz_fields_number(f, "bytes_slot", &stage->bytes_slot));
   MZ_TRY(read_when_set(f, "bytes_tile", &stage->bytes_tile));
-  return read_when_set(f, "tile", &stage->tile);
+  MZ_TRY(read_when_set(f, "tile", &stage->tile));
+  return read_gpu_bytes(f, &stage->on_gpu);
 }
 
 static mz_status read_queue(const mz_fields *f, void *out) {

@@ -143,10 +143,32 @@ static void append_product(sentence *s, int64_t times, double bytes) {
   append(s, "%s", bytes_text(bytes, text));
 }
 
+/* Whether the stage is on a GPU, and it is known what it takes there. */
+static bool counts_on_gpu(const mz_pipeline *pipeline, int index, const mz_plan *plan) {
+  const mz_gpu_bytes *b = &pipeline->stages[index].on_gpu;
+  const bool known = b->host_thread + b->host_slot + b->fixed + b->thread + b->slot > 0;
+  return known && mz_stage_kind(pipeline, index, plan) == MZ_DEVICE_CUDA;
+}
+
 double mz_stage_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan) {
   const mz_pipeline_stage *stage = &pipeline->stages[index];
   const double threads = (double)mz_stage_threads(pipeline, index, plan), batch = (double)mz_stage_batch(pipeline, index, plan);
+  if (counts_on_gpu(pipeline, index, plan)) return threads * (stage->on_gpu.host_thread + batch * stage->on_gpu.host_slot);
   return threads * (stage->bytes_thread + batch * stage->bytes_slot + fmin(batch, stage->tile) * stage->bytes_tile);
+}
+
+/* "4 × (1.2 MiB + 16 × 80 KiB)". */
+static void append_threads(sentence *s, int64_t threads, double thread, int64_t batch, double slot) {
+  if (slot == 0) {
+    append_product(s, threads, thread);
+    return;
+  }
+  if (threads != 1) append(s, "%lld × ", (long long)threads);
+  append(s, "(");
+  append_product(s, 1, thread);
+  append(s, " + ");
+  append_product(s, batch, slot);
+  append(s, ")");
 }
 
 /* "actor 4 × (1.2 MiB + 16 × 80 KiB + 8 × 2 MiB)". */
@@ -156,8 +178,10 @@ static void append_stage(sentence *s, const mz_pipeline *pipeline, const mz_plan
   const bool tiled = stage->bytes_tile > 0 && stage->tile > 0;
   if (mz_stage_bytes(pipeline, index, plan) == 0) return;
   append_term(s, stage->name);
-  if (stage->bytes_slot == 0 && !tiled) {
-    append_product(s, threads, stage->bytes_thread);
+  if (counts_on_gpu(pipeline, index, plan) || !tiled) {
+    const bool gpu = counts_on_gpu(pipeline, index, plan);
+    append_threads(s, threads, gpu ? stage->on_gpu.host_thread : stage->bytes_thread, batch,
+                   gpu ? stage->on_gpu.host_slot : stage->bytes_slot);
     return;
   }
   if (threads != 1) append(s, "%lld × ", (long long)threads);
@@ -165,8 +189,8 @@ static void append_stage(sentence *s, const mz_pipeline *pipeline, const mz_plan
   append_product(s, 1, stage->bytes_thread);
   append(s, " + ");
   append_product(s, batch, stage->bytes_slot);
-  if (tiled) append(s, " + ");
-  if (tiled) append_product(s, batch < (int64_t)stage->tile ? batch : (int64_t)stage->tile, stage->bytes_tile);
+  append(s, " + ");
+  append_product(s, batch < (int64_t)stage->tile ? batch : (int64_t)stage->tile, stage->bytes_tile);
   append(s, ")");
 }
 
@@ -208,6 +232,43 @@ double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out
   for (int i = 0; i < pipeline->queue_count; i++) sum += mz_queue_bytes(pipeline, i, plan);
   if (out != NULL) describe_bytes(pipeline, plan, sum, out, size);
   return sum;
+}
+
+/* ---- memory of GPUs ---- */
+
+static double stage_gpu_bytes(const mz_pipeline *pipeline, int index, const mz_plan *plan, int device) {
+  const mz_gpu_bytes *b = &pipeline->stages[index].on_gpu;
+  if (mz_stage_device(pipeline, index, plan) != device || !counts_on_gpu(pipeline, index, plan)) return 0;
+  const double batch = (double)mz_stage_batch(pipeline, index, plan);
+  return b->fixed + (double)mz_stage_threads(pipeline, index, plan) * (b->thread + batch * b->slot);
+}
+
+double mz_plan_gpu_bytes(const mz_pipeline *pipeline, const mz_plan *plan, int device, char *out, size_t size) {
+  double sum = 0;
+  for (int i = 0; i < pipeline->stage_count; i++) sum += stage_gpu_bytes(pipeline, i, plan, device);
+  if (out == NULL) return sum;
+  sentence s = begin(out, size);
+  for (int i = 0; i < pipeline->stage_count; i++) {
+    const mz_gpu_bytes *b = &pipeline->stages[i].on_gpu;
+    if (stage_gpu_bytes(pipeline, i, plan, device) == 0) continue;
+    append_term(&s, pipeline->stages[i].name);
+    if (b->fixed > 0) append_product(&s, 1, b->fixed);
+    if (b->fixed > 0 && b->thread + b->slot > 0) append(&s, " + ");
+    if (b->thread + b->slot > 0)
+      append_threads(&s, mz_stage_threads(pipeline, i, plan), b->thread, mz_stage_batch(pipeline, i, plan), b->slot);
+  }
+  append(&s, " = ");
+  append_product(&s, 1, sum);
+  return sum;
+}
+
+int mz_plan_overfull(const mz_pipeline *pipeline, const mz_plan *plan) {
+  for (int d = 0; d < pipeline->device_count; d++) {
+    const mz_device *device = &pipeline->devices[d];
+    if (device->kind == MZ_DEVICE_CUDA && device->memory > 0 && mz_plan_gpu_bytes(pipeline, plan, d, NULL, 0) > device->memory)
+      return d;
+  }
+  return -1;
 }
 
 /* ---- between plans ---- */

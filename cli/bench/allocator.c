@@ -45,7 +45,7 @@ static mz_status fixture_init(fixture *f) {
   MZ_TRY(mz_devices_find(&f->devices, "auto", "devices.cpu"));
   mz_knobs knobs = {0};
   mz_memory memory;
-  MZ_TRY(mz_memory_count(&memory, env, &f->settings));
+  MZ_TRY(mz_memory_count(&memory, env, &f->settings, NULL));
   mz_pipeline_describe(&f->pipeline, &f->settings, &memory, &f->devices, &knobs, 4);
   MZ_TRY(mz_probe(&f->pipeline, NULL, &f->state));
   mz_knobs_resolve(&knobs, &f->settings, 2);

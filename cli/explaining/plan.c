@@ -10,7 +10,7 @@
 
 typedef struct plan_arguments {
   mz_text_list sets;
-  const char *env, *preset, *history, *machine, *trace;
+  const char *env, *preset, *history, *machine, *trace, *device;
   int64_t threads, seed;
   bool json;
 } plan_arguments;
@@ -41,6 +41,13 @@ static const mz_option options[] = {
      .class_ = MZ_ALGORITHMIC,
      .help = "a setting of `muzero train --help`; allocate.predictor, allocate.search, allocate.objective and limits.* tell how "
              "to plan"},
+    {.name = "--device",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(device),
+     .value = "D",
+     .fallback = "auto",
+     .class_ = MZ_NUMERIC,
+     .help = "where stages begin: auto, cpu, cuda or cuda:N"},
     MZ_OPTION_THREADS(AT(threads), "budget of worker threads in all"),
     {.name = "--seed",
      .type = MZ_OPTION_COUNT,
@@ -85,7 +92,8 @@ static mz_status print_json(const mz_planning *p, bool simulated) {
 }
 
 static mz_status print_text(const mz_planning *p, bool simulated) {
-  char plan[256], change[128], now[MZ_OUTLOOK_TEXT], low[MZ_OUTLOOK_TEXT], high[MZ_OUTLOOK_TEXT], before[MZ_OUTLOOK_TEXT];
+  char plan[256], change[128], sum[256], now[MZ_OUTLOOK_TEXT], low[MZ_OUTLOOK_TEXT], high[MZ_OUTLOOK_TEXT],
+      before[MZ_OUTLOOK_TEXT];
   const mz_prediction *best = &p->of_best.prediction;
   mz_plan_text(&p->pipeline, &p->best, NULL, plan, sizeof plan);
   printf("plan       %s\n", plan);
@@ -96,6 +104,10 @@ static mz_status print_text(const mz_planning *p, bool simulated) {
   } else {
     mz_plan_text(&p->pipeline, &p->best, &p->start, change, sizeof change);
     printf("instead of %s: %s\n", mz_outlook_text(p->of_start.prediction.unit_s, before), change);
+  }
+  for (int d = 0; d < p->pipeline.device_count; d++) {
+    if (mz_plan_gpu_bytes(&p->pipeline, &p->best, d, sum, sizeof sum) > 0)
+      printf("memory     of %s: %s\n", p->pipeline.devices[d].name, sum);
   }
   printf("predictor  %s, %d plan%s measured\n", p->predictor, p->plans_measured, p->plans_measured == 1 ? "" : "s");
   printf("search     %d of %lld plans looked at, until %s\n", p->found.evaluated, (long long)p->found.plans,
@@ -115,6 +127,7 @@ static mz_status run_plan(const void *given) {
                         .sets = arguments->sets.items,
                         .set_count = arguments->sets.count,
                         .history = arguments->history,
+                        .device = arguments->device,
                         .threads = (int)arguments->threads,
                         .seed = (uint64_t)arguments->seed,
                         .seed_given = true};

@@ -63,7 +63,7 @@ static mz_status time_stages(mz_simulated *s, subject *it, const mz_run_options 
   MZ_TRY(mz_settings_for_new_run(run, &it->settings));
   if (it->settings.learning.loop_count == 0)
     return mz_fail(MZ_E_CONFIG, "loop_count: 0: nothing is ever learned, so there is no unit of work to simulate");
-  MZ_TRY(mz_memory_count(&it->memory, env, &it->settings));
+  MZ_TRY(mz_memory_count(&it->memory, env, &it->settings, NULL));
   mz_sim_machine_devices(&s->machine, &it->outset.devices);
   MZ_TRY(mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &options));
   it->outset.pipeline.devices[0].cores = mz_machine_cores(); /* it is timed here */
@@ -143,7 +143,7 @@ static mz_status open_cell(mz_simulated *s, int arm, const mz_run_options *optio
   mz_memory memory;
   MZ_TRY(mz_env_find(options->env, &env));
   MZ_TRY(mz_settings_for_new_run(options, &settings));
-  MZ_TRY(mz_memory_count(&memory, env, &settings));
+  MZ_TRY(mz_memory_count(&memory, env, &settings, NULL));
   memory.fixed[MZ_MEMORY_PROCESS] = s->process_bytes;
   return mz_simulated_cell_open(&s->cells[arm],
                                 &(mz_simulated_cell_options){.machine = s->machine,

@@ -61,7 +61,7 @@ static mz_status open_subject(simulated_run *it) {
   MZ_TRY(mz_settings_for_new_run(run, &it->settings));
   if (it->settings.learning.loop_count == 0)
     return mz_fail(MZ_E_CONFIG, "loop_count: 0: nothing is ever learned, so there is no unit of work to simulate");
-  MZ_TRY(mz_memory_count(&it->memory, it->env, &it->settings));
+  MZ_TRY(mz_memory_count(&it->memory, it->env, &it->settings, NULL));
   MZ_TRY(mz_bounds_resolve(&outset.bounds, &it->settings.allocation, &grants));
   mz_sim_machine_devices(machine, &it->outset.devices);
   MZ_TRY(mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &outset));

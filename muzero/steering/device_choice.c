@@ -1,5 +1,5 @@
 #include "muzero/steering/device_choice.h"
-#include "base/text.h"
+#include "base/file/file.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,17 +37,45 @@ static mz_status count_multiply_adds(const mz_settings *settings, const mz_spec 
   return status;
 }
 
-/* Decides for the network, where nobody has. */
-static mz_status weigh(mz_device_choice *c, const mz_settings *settings, const mz_spec *spec) {
+/* Decides for the network, where nobody has, and says why. */
+static mz_status weigh(const mz_settings *settings, const mz_spec *spec, bool *large, char *why, size_t size) {
   double multiply_adds;
-  if (settings->network.kind != MZ_MODEL_CONV) {
-    snprintf(c->why, sizeof c->why, "networks of kind mlp stay on CPUs unless --device cuda asks for a GPU");
-    return MZ_OK;
-  }
+  *large = false;
+  snprintf(why, size, "networks of kind mlp stay on CPUs unless a GPU is asked for");
+  if (settings->network.kind != MZ_MODEL_CONV) return MZ_OK;
   MZ_TRY(count_multiply_adds(settings, spec, &multiply_adds));
-  if (multiply_adds >= MZ_GPU_MULTIPLY_ADDS) c->first = c->gpus.items[0].number;
-  snprintf(c->why, sizeof c->why, "a simulation takes %.2g million multiply-adds, a GPU is used from %g million on%s",
-           multiply_adds / 1e6, MZ_GPU_MULTIPLY_ADDS / 1e6, c->first < 0 ? " unless --device cuda asks for it" : "");
+  *large = multiply_adds >= MZ_GPU_MULTIPLY_ADDS;
+  snprintf(why, size, "a simulation takes %.2g million multiply-adds, a GPU is used from %g million on%s", multiply_adds / 1e6,
+           MZ_GPU_MULTIPLY_ADDS / 1e6, *large ? "" : " unless it is asked for");
+  return MZ_OK;
+}
+
+static bool names_cuda(const char *device) { return strncmp(device, "cuda", 4) == 0; }
+
+/* Whether a stage may come to be on a GPU for another reason than the network's size. */
+static bool may_use_gpu(const mz_settings *settings, const mz_device_records *before) {
+  const mz_placement_settings *p = &settings->placement;
+  return settings->allocation.numeric || names_cuda(p->selfplay) || names_cuda(p->reanalyze) || names_cuda(p->learning) ||
+         (before != NULL && mz_device_records_use_gpu(before));
+}
+
+/* Whether this machine seems to have a GPU of which a user may want to hear that it stays idle. */
+static bool seems_to_have_gpu(void) {
+  const char *module = getenv("MUZERO_CUDA_MODULE");
+  return (module != NULL && module[0] != '\0') || mz_file_exists("/proc/driver/nvidia/version");
+}
+
+static mz_status choose_by_network(mz_device_choice *c, const mz_settings *settings, const mz_spec *spec,
+                                   const mz_device_records *before) {
+  bool large;
+  char why[sizeof c->why];
+  MZ_TRY(weigh(settings, spec, &large, why, sizeof why));
+  const bool looks = large || may_use_gpu(settings, before);
+  if (!looks) snprintf(c->missing, sizeof c->missing, "--device auto leaves GPUs alone: %s", why);
+  if (looks && mz_gpus_find(&c->gpus) != MZ_OK) snprintf(c->missing, sizeof c->missing, "%s", mz_message());
+  if (large && c->gpus.count > 0) c->first = c->gpus.items[0].number;
+  if (before == NULL && (c->gpus.count > 0 || (!looks && seems_to_have_gpu()))) snprintf(c->why, sizeof c->why, "%s", why);
+  if (before != NULL && c->gpus.count > 0) snprintf(c->why, sizeof c->why, "where they were");
   return MZ_OK;
 }
 
@@ -71,26 +99,24 @@ static mz_status choose_asked(mz_device_choice *c, const char *device) {
   return MZ_OK;
 }
 
-mz_status mz_device_choose(mz_device_choice *out, const char *device, const mz_settings *settings, const mz_spec *spec) {
+mz_status mz_device_choose(mz_device_choice *out, const char *device, const mz_settings *settings, const mz_spec *spec,
+                           const mz_device_records *before) {
   *out = (mz_device_choice){.first = -1};
   MZ_TRY(mz_device_check(device));
-  if (device == NULL) device = "auto";
+  if (device == NULL || is(device, "auto")) return choose_by_network(out, settings, spec, before);
   if (is(device, "cpu")) {
     snprintf(out->missing, sizeof out->missing, "--device cpu leaves GPUs alone");
     return MZ_OK;
   }
-  const mz_status found = mz_gpus_find(&out->gpus);
-  if (found != MZ_OK) {
-    snprintf(out->missing, sizeof out->missing, "%s", mz_message());
-    return is(device, "auto") ? MZ_OK : mz_fail(MZ_E_DEVICE, "--device %s: %s", device, out->missing);
-  }
-  return is(device, "auto") ? weigh(out, settings, spec) : choose_asked(out, device);
+  if (mz_gpus_find(&out->gpus) == MZ_OK) return choose_asked(out, device);
+  snprintf(out->missing, sizeof out->missing, "%s", mz_message());
+  return mz_fail(MZ_E_DEVICE, "--device %s: %s; --device cpu does without", device, out->missing);
 }
 
 mz_status mz_device_lane(const char *device, const mz_settings *settings, const mz_spec *spec, mz_lane *out) {
   mz_device_choice *choice;
   MZ_TRY(mz_alloc(&choice, 1, sizeof *choice));
-  const mz_status status = mz_device_choose(choice, device, settings, spec);
+  const mz_status status = mz_device_choose(choice, device, settings, spec, NULL);
   if (status == MZ_OK) *out = choice->first < 0 ? mz_lane_cpu : mz_gpus_lane(choice->first);
   free(choice);
   return status;

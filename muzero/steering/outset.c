@@ -2,6 +2,7 @@
 #include "base/machine/machine.h"
 #include "muzero/knobs.h"
 #include "muzero/steering/trainer_pipeline.h"
+#include <math.h>
 #include <sched.h>
 #include <string.h>
 
@@ -100,11 +101,16 @@ static void suit_gpu(const mz_settings *settings, int threads, const mz_knobs *h
 
 /* ---- the start plan ---- */
 
+static double gpu_memory(const mz_gpu *gpu, const mz_allocation_settings *s) {
+  const double most = floor(MZ_FREE_SHARE * (double)gpu->device.free_bytes), limit = (double)s->gpu_memory;
+  return limit > 0 && limit < most ? limit : most;
+}
+
 mz_status mz_outset_find(mz_outset *o, const mz_settings *settings, const mz_memory *memory, const mz_outset_options *options) {
   MZ_TRY(mz_devices_find(&o->devices, settings->allocation.cpu, "devices.cpu"));
   for (int g = 0; options->choice != NULL && g < options->choice->gpus.count; g++) {
     const mz_gpu *gpu = &options->choice->gpus.items[g];
-    if (!mz_devices_add_gpu(&o->devices, gpu->number, gpu->device.name, (double)gpu->device.free_bytes)) break;
+    if (!mz_devices_add_gpu(&o->devices, gpu->number, gpu->device.name, gpu_memory(gpu, &settings->allocation))) break;
   }
   return mz_outset_on_devices(o, settings, memory, options);
 }
@@ -153,11 +159,17 @@ typedef struct asked { /* what runs under other settings are asked for */
   const mz_outset_options *options;
 } asked;
 
+static mz_status count_memory(mz_memory *out, const mz_env *env, const mz_settings *settings, const mz_outset_options *options) {
+  const bool any = options->choice != NULL && options->choice->gpus.count > 0;
+  const mz_lane gpu = any ? mz_gpus_lane(options->choice->gpus.items[0].number) : mz_lane_cpu;
+  return mz_memory_count(out, env, settings, any ? &gpu : NULL);
+}
+
 static mz_status need(void *context, const mz_settings *settings, double *bytes) {
   const asked *a = context;
   mz_memory memory;
   mz_outset *o;
-  MZ_TRY(mz_memory_count(&memory, a->env, settings));
+  MZ_TRY(count_memory(&memory, a->env, settings, a->options));
   MZ_TRY(mz_alloc(&o, 1, sizeof *o));
   const mz_status status = mz_outset_find(o, settings, &memory, a->options);
   *bytes = status == MZ_OK ? mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) : 0;
@@ -169,7 +181,7 @@ mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings
                          mz_placement *begins) {
   asked a = {env, options};
   mz_outset *o;
-  MZ_TRY(mz_memory_count(memory, env, settings));
+  MZ_TRY(count_memory(memory, env, settings, options));
   MZ_TRY(mz_alloc(&o, 1, sizeof *o));
   mz_status status;
   MZ_TRY_CLEANUP(mz_outset_find(o, settings, memory, options));

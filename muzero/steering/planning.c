@@ -106,7 +106,7 @@ static void search(const subject *it, mz_planning *out) {
 static mz_status plan(subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_planning *out) {
   MZ_TRY(mz_env_find(run->env, &it->env));
   MZ_TRY(mz_settings_for_new_run(run, &it->settings));
-  if (!machine) MZ_TRY(mz_device_choose(&it->choice, run->device, &it->settings, &it->env->spec));
+  if (!machine) MZ_TRY(mz_device_choose(&it->choice, run->device, &it->settings, &it->env->spec, NULL));
   MZ_TRY(find_bounds(it, run, machine, &out->bounds));
   MZ_TRY(begin(it, run, machine, &out->bounds));
   MZ_TRY(probe(it, run->seed, machine));

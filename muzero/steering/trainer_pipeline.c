@@ -18,6 +18,10 @@ static void describe_memory(mz_pipeline *p, const mz_memory *m) {
   p->stages[MZ_STAGE_BATCH].bytes_thread = m->builder;
   p->stages[MZ_STAGE_LEARNER].bytes_thread = m->learner;
   p->stages[MZ_STAGE_EVALUATE].bytes_thread = m->evaluation;
+  p->stages[MZ_STAGE_ACTOR].on_gpu = m->gpu_actor;
+  p->stages[MZ_STAGE_BATCH].on_gpu = m->gpu_builder;
+  p->stages[MZ_STAGE_LEARNER].on_gpu = m->gpu_learner;
+  p->stages[MZ_STAGE_EVALUATE].on_gpu = m->gpu_evaluation;
   p->queues[0].bytes = m->batch;
 }
 

@@ -1,6 +1,7 @@
 #include "muzero/training/memory.h"
 #include "base/machine/machine.h"
 #include "muzero/training/guard.h"
+#include "muzero/training/memory_gpu.h"
 #include "muzero/training/workers.h"
 #include "networks/lane.h"
 #include "replay/storage/store.h"
@@ -136,7 +137,7 @@ static mz_status count_evaluation(mz_memory *m, const subject *s) {
   return MZ_OK;
 }
 
-mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *settings) {
+mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *settings, const mz_lane *gpu) {
   mz_model *model;
   MZ_TRY(mz_alloc(&model, 1, sizeof *model));
   mz_status status;
@@ -151,6 +152,7 @@ mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *
   MZ_TRY_CLEANUP(count_evaluation(&m, &s));
   MZ_TRY_CLEANUP(mz_learner_thread_bytes(model, &mz_lane_cpu, &s.learning, &m.learner));
   m.learner += THREAD;
+  if (gpu) MZ_TRY_CLEANUP(mz_memory_count_gpu(&m, env, settings, model, gpu));
   m.replay = mz_buffer_content_bytes(&settings->replay, &env->spec, s.cut);
   m.fixed[MZ_MEMORY_PROCESS] = process_bytes();
   m.fixed[MZ_MEMORY_NETWORK] = network_bytes(&s);

@@ -1,6 +1,7 @@
 /* The account of a run's memory: one for the limit that a run is refused by and for the plans that the allocator may choose.
  * Each room says what its own things take, beside the function that makes them; here is the sum. */
 #pragma once
+#include "allocator/pipeline/pipeline.h"
 #include "envs/env.h"
 #include "muzero/settings.h"
 #include "networks/model/model.h"
@@ -31,10 +32,12 @@ typedef struct mz_memory { /* bytes, at the most */
   double batch;                               /* a place in the queue */
   double replay, packed, packed_max;          /* contents as they are; packing's share; packed bytes in memory, 0: all */
   mz_model_part networks[MZ_MODEL_PARTS];     /* of the model that was counted */
+  mz_gpu_bytes gpu_actor, gpu_builder, gpu_learner, gpu_evaluation; /* of stages on a GPU; zeros: none was asked for */
 } mz_memory;
 
-/* Counts before anything large is taken. MZ_E_CONFIG where the network cannot be. */
-mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *settings);
+/* Counts before anything large is taken. gpu: a lane of the GPUs that stages may be on, NULL: none. MZ_E_CONFIG where the network cannot
+ * be. */
+mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *settings, const mz_lane *gpu);
 
 /* Writes what a run under other settings needs at the least. */
 typedef mz_status mz_memory_need(void *context, const mz_settings *settings, double *bytes);

@@ -6,9 +6,14 @@ static int latents_of(const mz_search_settings *settings, int actions, const mz_
   return mz_search_latents(settings, actions, mz_infer_latent_stride(model), slots);
 }
 
+mz_status mz_network_search_lane_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
+                                       const mz_lane *where, int slots, double *bytes) {
+  return mz_infer_bytes(model, where, slots, latents_of(settings, spec->actions, model, slots), bytes);
+}
+
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                   const mz_lane *where, int slots, double *bytes) {
-  MZ_TRY(mz_infer_bytes(model, where, slots, latents_of(settings, spec->actions, model, slots), bytes));
+  MZ_TRY(mz_network_search_lane_bytes(spec, settings, model, where, slots, bytes));
   *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), slots);
   return MZ_OK;
 }

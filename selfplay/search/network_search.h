@@ -18,6 +18,9 @@ void mz_network_search_deinit(mz_network_search *s);
 /* Bytes that init takes. */
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                   const mz_lane *where, int slots, double *bytes);
+/* Those of them that are the lane's memory; the others are the host's. */
+mz_status mz_network_search_lane_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
+                                       const mz_lane *where, int slots, double *bytes);
 /* Searches n ≤ slots roots. simulations 0: the settings' number, which is the most that there is room for. */
 mz_status mz_network_search_run(mz_network_search *s, const mz_prepared *weights, int n, const mz_root *roots, int simulations,
                                 mz_root_result *results);

@@ -1,5 +1,5 @@
 /* Steps of knobs, plans in words, their cores and memory. */
-#include "allocator/pipeline/pipeline.h"
+#include "allocator/pipeline/allocation_settings.h"
 #include "invented.h"
 
 /* ---- knobs ---- */
@@ -153,6 +153,66 @@ static void test_memory_and_its_sum_in_words(void **state) {
   assert_string_equal(text, "fixed 40 MiB + knead (1.2 MiB + 80 KiB) + bake 2.7 TiB + flour 513 B = 2.7 TiB");
 }
 
+/* On a GPU a stage takes the GPU's memory, and less of the host's. */
+static void test_memory_of_a_gpu(void **state) {
+  (void)state;
+  const double MiB = 1 << 20;
+  mz_pipeline pipeline = bakery(), back;
+  mz_plan plan = bakery_plan();
+  char text[256];
+  pipeline.stages[1].bytes_thread = 100 * MiB;
+  pipeline.stages[1].batch = TRAYS;
+  pipeline.stages[1].on_gpu = (mz_gpu_bytes){.host_thread = 2 * MiB, .fixed = 30 * MiB, .thread = 10 * MiB, .slot = MiB};
+  pipeline.devices[2].memory = 100 * MiB;
+  snprintf(pipeline.devices[2].model, sizeof pipeline.devices[2].model, "Oven 9");
+  assert_true(mz_plan_gpu_bytes(&pipeline, &plan, 2, NULL, 0) == 0);
+  const double on_cpu = mz_plan_bytes(&pipeline, &plan, NULL, 0);
+  plan.values[OVEN] = 2;
+  assert_true(fabs(mz_plan_bytes(&pipeline, &plan, NULL, 0) - (on_cpu - 98 * MiB)) < 1);
+  plan.values[BAKERS] = 2;
+  assert_true(mz_plan_gpu_bytes(&pipeline, &plan, 2, text, sizeof text) == 82 * MiB);
+  assert_string_equal(text, "bake 30 MiB + 2 × (10 MiB + 16 × 1 MiB) = 82 MiB");
+  assert_true(mz_plan_gpu_bytes(&pipeline, &plan, 0, NULL, 0) == 0);
+  assert_int_equal(mz_plan_overfull(&pipeline, &plan), -1);
+  const mz_bounds bounds = {.cpu_max = 6, .gpu_max = 1, .memory_max = 1e12};
+  plan.values[BAKERS] = 4;
+  assert_int_equal(mz_plan_overfull(&pipeline, &plan), 2);
+  assert_string_equal(mz_plan_refused(&pipeline, &bounds, &plan), "limits.gpu_memory");
+  assert_true(mz_plan_shrink(&pipeline, 1e12, &plan));
+  assert_true(mz_plan_gpu_bytes(&pipeline, &plan, 2, NULL, 0) <= 100 * MiB);
+  assert_int_equal(plan.values[KNEADERS], 4); /* what is not on the GPU stays */
+  pipeline.devices[2].memory = 35 * MiB;
+  assert_false(mz_plan_shrink(&pipeline, 1e12, &plan));
+  cJSON *json = mz_pipeline_to_json(&pipeline);
+  assert_int_equal(mz_pipeline_from_json(&back, json, "line", MZ_E_CHECKPOINT), MZ_OK);
+  assert_memory_equal(&back.stages[1].on_gpu, &pipeline.stages[1].on_gpu, sizeof back.stages[1].on_gpu);
+  assert_true(back.devices[2].memory == 35 * MiB);
+  assert_string_equal(back.devices[2].model, "Oven 9");
+  cJSON_Delete(json);
+}
+
+/* A knob that places a stage is narrowed to the devices next to each other that are alike. */
+static void test_kinds_that_are_kept(void **state) {
+  (void)state;
+  static const char *const models[] = {"", "", "A", "B", "B", "A"};
+  static const struct { int64_t at, min, max; } expected[] = {{0, 0, 1}, {1, 0, 1}, {2, 2, 2}, {3, 3, 4}, {4, 3, 4}, {5, 5, 5}};
+  for (int i = 0; i < 6; i++) {
+    mz_pipeline pipeline = bakery();
+    mz_plan plan = bakery_plan();
+    pipeline.device_count = 6;
+    for (int d = 2; d < 6; d++) {
+      pipeline.devices[d].kind = MZ_DEVICE_CUDA;
+      snprintf(pipeline.devices[d].model, sizeof pipeline.devices[d].model, "%s", models[d]);
+    }
+    pipeline.knobs[OVEN].max = 5;
+    plan.values[OVEN] = expected[i].at;
+    mz_pipeline_keep_kinds(&pipeline, &plan);
+    assert_int_equal(pipeline.knobs[OVEN].min, expected[i].min);
+    assert_int_equal(pipeline.knobs[OVEN].max, expected[i].max);
+    assert_int_equal(pipeline.knobs[BAKERS].max, 8);
+  }
+}
+
 static void test_words_are_cut_between_code_points(void **state) {
   (void)state;
   const mz_pipeline pipeline = bakery();
@@ -181,6 +241,8 @@ int main(void) {
                                      cmocka_unit_test(test_stages_have_sizes_of_at_least_one),
                                      cmocka_unit_test(test_cores_are_those_of_the_largest_step),
                                      cmocka_unit_test(test_memory_and_its_sum_in_words),
+                                     cmocka_unit_test(test_memory_of_a_gpu),
+                                     cmocka_unit_test(test_kinds_that_are_kept),
                                      cmocka_unit_test(test_words_are_cut_between_code_points)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

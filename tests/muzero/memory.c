@@ -338,7 +338,7 @@ static void parts_are_what_plans_take(void **state) {
   mz_devices devices;
   mz_pipeline pipeline;
   const mz_knobs held = {0};
-  expect_ok(mz_memory_count(&memory, env_named("connect4"), &settings));
+  expect_ok(mz_memory_count(&memory, env_named("connect4"), &settings, NULL));
   expect_ok(mz_devices_find(&devices, "auto", "test"));
   mz_pipeline_describe(&pipeline, &settings, &memory, &devices, &held, 8);
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);

@@ -226,18 +226,18 @@ static void auto_puts_large_networks_on_a_gpu(void **unused) {
   const mz_spec *spec = &env_named("connect4")->spec;
   mz_device_choice choice;
   const mz_settings small_network = settings_with(conv, 3), large_network = settings_with(large, 3);
-  expect_ok(mz_device_choose(&choice, "auto", &small_network, spec));
+  expect_ok(mz_device_choose(&choice, "auto", &small_network, spec, NULL));
   assert_int_equal(choice.first, -1);
-  expect_ok(mz_device_choose(&choice, NULL, &large_network, spec));
+  expect_ok(mz_device_choose(&choice, NULL, &large_network, spec, NULL));
   assert_int_equal(choice.first, 0);
   assert_false(choice.asked || choice.holds);
-  assert_int_equal(mz_device_choose(&choice, "cuda:2", &large_network, spec), MZ_E_DEVICE);
+  assert_int_equal(mz_device_choose(&choice, "cuda:2", &large_network, spec, NULL), MZ_E_DEVICE);
   assert_non_null(strstr(mz_message(), "nearest: cuda:1"));
-  assert_int_equal(mz_device_choose(&choice, "cuda:x", &large_network, spec), MZ_E_USAGE);
+  assert_int_equal(mz_device_choose(&choice, "cuda:x", &large_network, spec, NULL), MZ_E_USAGE);
   setenv("FAKE_GPUS", "0", 1);
-  expect_ok(mz_device_choose(&choice, "auto", &large_network, spec));
+  expect_ok(mz_device_choose(&choice, "auto", &large_network, spec, NULL));
   assert_int_equal(choice.first, -1);
-  assert_int_equal(mz_device_choose(&choice, "cuda", &large_network, spec), MZ_E_DEVICE);
+  assert_int_equal(mz_device_choose(&choice, "cuda", &large_network, spec, NULL), MZ_E_DEVICE);
   assert_non_null(strstr(mz_message(), "the NVIDIA driver knows none"));
   unsetenv("FAKE_GPUS");
 }
@@ -281,6 +281,35 @@ static void no_plan_changes_rounding_unless_it_may(void **unused) {
   drop_folder(folder);
 }
 
+/* A plan is shrunk until a GPU has room for it, and refused with the sum where none has. */
+static void memory_of_gpus_bounds_plans(void **unused) {
+  (void)unused;
+  char folder[64], dir[80], sum[512];
+  const char *all[SETS + 2];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  memcpy(all, sets, sizeof sets);
+  mz_run *run;
+  mz_run_options options = options_for(dir, "cuda:1");
+  all[SETS] = "cpu_actor=2", all[SETS + 1] = "limits.gpu_memory=300M";
+  options.sets = all, options.set_count = SETS + 2;
+  assert_int_equal(mz_run_open(&run, &options), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "limits.gpu_memory: the start plan may need"));
+  assert_non_null(strstr(mz_message(), " MiB of cuda:1, "));
+  assert_non_null(strstr(mz_message(), "actor "));
+  all[SETS] = "cpu_actor=0", all[SETS + 1] = "limits.gpu_memory=420M"; /* two actors and two builders want more */
+  expect_ok(mz_run_open(&run, &options));
+  assert_true(run->workers.knobs.cpu_actor * run->workers.knobs.batch_actor < 4);
+  const mz_pipeline *pipeline = mz_steer_pipeline(run->steer);
+  const mz_plan plan = mz_plan_of_knobs(&run->workers.knobs);
+  assert_int_equal(pipeline->devices[2].memory, 420e6);
+  assert_true(mz_plan_gpu_bytes(pipeline, &plan, 1, NULL, 0) == 0);
+  assert_true(mz_plan_gpu_bytes(pipeline, &plan, 2, sum, sizeof sum) <= 420e6);
+  assert_non_null(strstr(sum, "learner "));
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 static void a_lost_device_names_the_way_on(void **unused) {
   (void)unused;
   char folder[64], dir[80];
@@ -314,6 +343,7 @@ int main(void) {
       cmocka_unit_test(settings_place_stages),
       cmocka_unit_test(auto_puts_large_networks_on_a_gpu),
       cmocka_unit_test(no_plan_changes_rounding_unless_it_may),
+      cmocka_unit_test(memory_of_gpus_bounds_plans),
       cmocka_unit_test(a_lost_device_names_the_way_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static mz_simulated_cell *open_cell(const char *machine, const char *strategy, c
   expect_ok(mz_sim_machine_parse(&cell.machine, machine));
   expect_ok(mz_env_find("cartpole", &env));
   expect_ok(mz_settings_for_new_run(&options, &settings));
-  expect_ok(mz_memory_count(&memory, env, &settings));
+  expect_ok(mz_memory_count(&memory, env, &settings, NULL));
   memory.fixed[MZ_MEMORY_PROCESS] = 40 << 20; /* not what this process has now */
   expect_ok(mz_simulated_cell_open(&out, &cell));
   return out;
@@ -153,7 +153,7 @@ static void a_machine_without_room_is_refused(void **state) {
   mz_simulated_cell_options cell = {.probed = &probes, .settings = &settings, .memory = &memory, .rounds = 1};
   expect_ok(mz_env_find("cartpole", &env));
   expect_ok(mz_settings_for_new_run(&options, &settings));
-  expect_ok(mz_memory_count(&memory, env, &settings));
+  expect_ok(mz_memory_count(&memory, env, &settings, NULL));
   memory.fixed[MZ_MEMORY_PROCESS] = 40 << 20; /* not what this process has now */
   expect_ok(mz_sim_machine_parse(&cell.machine, "sim:memory=0.0625"));
   assert_int_equal(mz_simulated_cell_open(&out, &cell), MZ_E_CONFIG);

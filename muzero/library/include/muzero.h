@@ -163,7 +163,7 @@ typedef struct muzero_run_options {
   const char *const *settings; /* "key=value", as --set of the program takes them; `muzero train --help` lists the keys */
   size_t settings_count;
   const uint64_t *seed;   /* everything random follows from it; NULL: 1, or on resume the run's */
-  const char *device;     /* "auto", "cpu" or "cuda"; NULL: "auto" */
+  const char *device;     /* "auto", "cpu", "cuda" or "cuda:N"; NULL: "auto" */
   const char *history;    /* file of measured phases that the allocator learns from; NULL: none */
   int32_t threads;        /* budget of worker threads; 0: as many as there are cores for the process */
   int32_t allow_numeric;  /* resume: 1: rounding may differ from the run's (another kind of processor or device) */

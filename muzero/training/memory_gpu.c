@@ -1,0 +1,105 @@
+#include "muzero/training/memory_gpu.h"
+#include "muzero/training/state.h"
+#include "muzero/training/workers.h"
+#include "networks/update.h"
+#include "selfplay/evaluation/evaluate.h"
+#include <math.h>
+
+/* An estimate: the libraries' handles and their workspace. */
+static const double LANE = 64 << 20;
+
+typedef struct subject {
+  const mz_env *env;
+  const mz_settings *settings;
+  const mz_model *model;
+  const mz_lane *gpu;
+} subject;
+
+/* Bytes of the host and of the GPU for so many slots. */
+typedef mz_status count(const subject *s, const mz_search_settings *search, int slots, double *host, double *gpu);
+
+static mz_status count_actor(const subject *s, const mz_search_settings *search, int slots, double *host, double *gpu) {
+  double all;
+  MZ_TRY(mz_actor_bytes(s->env, search, s->model, s->gpu, slots, &all));
+  MZ_TRY(mz_network_search_lane_bytes(&s->env->spec, search, s->model, s->gpu, slots, gpu));
+  *host = all - *gpu;
+  return MZ_OK;
+}
+
+static mz_status count_reanalyze(const subject *s, const mz_search_settings *search, int slots, double *host, double *gpu) {
+  double all;
+  MZ_TRY(mz_reanalyze_bytes(search, &s->env->spec, s->model, s->gpu, slots, &all));
+  MZ_TRY(mz_network_search_lane_bytes(&s->env->spec, search, s->model, s->gpu, slots, gpu));
+  *host = all - *gpu;
+  return MZ_OK;
+}
+
+static mz_status count_planner(const subject *s, const mz_search_settings *search, int slots, double *host, double *gpu) {
+  double all;
+  MZ_TRY(mz_planner_bytes(&s->env->spec, search, s->model, s->gpu, slots, &all));
+  MZ_TRY(mz_network_search_lane_bytes(&s->env->spec, search, s->model, s->gpu, slots, gpu));
+  *host = all - *gpu;
+  return MZ_OK;
+}
+
+/* A straight line through one slot and many. */
+static mz_status count_line(const subject *s, count *of, mz_gpu_bytes *out) {
+  enum { MANY = 1024 };
+  double host, gpu, host_many, gpu_many;
+  MZ_TRY(of(s, &s->settings->search, 1, &host, &gpu));
+  MZ_TRY(of(s, &s->settings->search, MANY, &host_many, &gpu_many));
+  out->host_slot = (host_many - host) / (MANY - 1);
+  out->host_thread = fmax(0, host - out->host_slot);
+  out->slot = (gpu_many - gpu) / (MANY - 1);
+  out->thread = fmax(0, gpu - out->slot) + LANE;
+  return MZ_OK;
+}
+
+/* Builders search all rows of a batch together, evaluation all its games in two tasks: both whatever the plan. */
+static mz_status count_builder(const subject *s, mz_gpu_bytes *out) {
+  if (s->settings->learning.reanalyze_ratio == 0) return MZ_OK;
+  MZ_TRY(
+      count_reanalyze(s, &s->settings->search, mz_workers_reanalyze_slots(s->settings, s->gpu), &out->host_thread, &out->thread));
+  out->thread += LANE;
+  return MZ_OK;
+}
+
+static mz_status count_evaluation(const subject *s, mz_gpu_bytes *out) {
+  enum { TASKS = 2 };
+  const mz_train_settings *train = &s->settings->train;
+  const mz_agent agent = {.where = s->gpu};
+  mz_search_settings search = s->settings->search;
+  if (train->eval_simulations > 0) search.simulations = train->eval_simulations;
+  const int64_t games = (train->eval_games + TASKS - 1) / TASKS, most = mz_agent_slots_max(&agent);
+  double gpu;
+  MZ_TRY(count_planner(s, &search, (int)(games < most ? games : most), &out->host_thread, &gpu));
+  out->fixed = TASKS * (gpu + LANE);
+  return MZ_OK;
+}
+
+static mz_status count_learner(const subject *s, mz_gpu_bytes *out) {
+  const mz_learner_settings learning = mz_state_learning(s->settings);
+  const mz_update_settings update = {.loss = learning.loss,
+                                     .optimizer = learning.optimizer,
+                                     .batch_size = learning.batch_size,
+                                     .shards = learning.shards,
+                                     .average = learning.average};
+  double tape;
+  MZ_TRY(mz_update_thread_bytes(s->gpu, s->model, &update, &tape));
+  out->fixed = mz_update_bytes(s->gpu, s->model, &update) + tape + LANE;
+  return MZ_OK;
+}
+
+mz_status mz_memory_count_gpu(mz_memory *m, const mz_env *env, const mz_settings *settings, const mz_model *model,
+                              const mz_lane *gpu) {
+  const subject s = {env, settings, model, gpu};
+  double making;
+  const double prepared = mz_prepared_bytes(model, gpu, &making);
+  MZ_TRY(count_line(&s, count_actor, &m->gpu_actor));
+  MZ_TRY(count_builder(&s, &m->gpu_builder));
+  MZ_TRY(count_evaluation(&s, &m->gpu_evaluation));
+  MZ_TRY(count_learner(&s, &m->gpu_learner));
+  m->gpu_actor.fixed = 2 * prepared + making; /* published, and the next */
+  m->gpu_builder.fixed = 2 * prepared + making;
+  return MZ_OK;
+}

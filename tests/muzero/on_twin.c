@@ -1,0 +1,119 @@
+/* Runs on the real CUDA back end, whose sources here compute on the host (tests/cuda_twin): one digest for whatever the workers do, also
+ * when a run is stopped and resumed, and one for each way of placing stages. */
+#include "muzero/run.h"
+#include "testing.h"
+
+static const char *const vectors[] = {
+    "num_games=6",        "moves_per_round=4",   "loop_count=3",      "batch_size=16",      "shards=4",
+    "simulations=4",      "unroll_steps=2",      "td_steps=3",        "network.kind=mlp",   "network.width=16",
+    "replay.min_fill=16", "reanalyze_ratio=0.3", "target_interval=4", "weight_average=0.9", "train.phase_rounds=3",
+    "eval.games=2",       "eval.opponent=random"};
+static const char *const boards[] = {
+    "num_games=4",      "moves_per_round=3",    "loop_count=2",      "batch_size=8",           "shards=2",
+    "simulations=3",    "unroll_steps=2",       "td_steps=0",        "network.kind=conv",      "network.channels=16",
+    "network.blocks=1", "network.bn_rows=4",    "replay.min_fill=8", "replay.segment_moves=0", "train.phase_rounds=4",
+    "eval.games=2",     "eval.opponent=random", "eval.simulations=3"};
+enum { SETS_MAX = 32, ROUNDS = 5 };
+
+/* The knobs of a run that are given, beside its settings. */
+typedef struct variant {
+  const char *device;
+  const char *extra[4];
+} variant;
+
+static mz_run *open_run(const char *dir, const char *env, const char *const *sets, int count, const variant *v) {
+  const char *all[SETS_MAX];
+  mz_run *run = NULL;
+  for (int i = 0; i < count; i++) all[i] = sets[i];
+  for (int i = 0; i < 4 && v->extra[i] != NULL; i++) all[count++] = v->extra[i];
+  const mz_run_options options = {.env = env,
+                                  .dir = dir,
+                                  .device = v->device,
+                                  .sets = all,
+                                  .set_count = count,
+                                  .seed = 5,
+                                  .seed_given = true,
+                                  .threads = 2,
+                                  .allocate = "fixed"};
+  expect_ok(mz_run_open(&run, &options));
+  return run;
+}
+
+static void play_to(mz_run *run, int64_t rounds) {
+  mz_reason reason = MZ_GOES_ON;
+  const mz_limits limits = {.rounds = rounds};
+  mz_phase phase;
+  while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  mz_run_close(run);
+}
+
+static uint64_t digest_with(const char *folder, const char *env, const char *const *sets, int count, const variant *v) {
+  static int number;
+  char dir[96];
+  snprintf(dir, sizeof dir, "%s/run%d", folder, number++);
+  play_to(open_run(dir, env, sets, count, v), ROUNDS);
+  return digest_of_run(dir);
+}
+
+#define COUNT(a) (int)(sizeof a / sizeof a[0])
+
+static void one_digest_whatever_the_workers_do(void **unused) {
+  (void)unused;
+  static const variant variants[] = {
+      {"cuda", {NULL}},
+      {"cuda:0", {"cpu_actor=1", "mcts_storage_size=6", "batch_actor=2", NULL}},
+      {"cuda", {"cpu_actor=2", "mcts_storage_size=1", "batch_buffer_size=1", "learner_threads=2"}}};
+  char folder[64];
+  make_folder(folder);
+  const uint64_t mlp = digest_with(folder, "tictactoe", vectors, COUNT(vectors), &variants[0]);
+  const uint64_t conv = digest_with(folder, "connect4", boards, COUNT(boards), &variants[0]);
+  for (int i = 1; i < COUNT(variants); i++)
+    assert_int_equal(digest_with(folder, "tictactoe", vectors, COUNT(vectors), &variants[i]), mlp);
+  assert_int_equal(digest_with(folder, "connect4", boards, COUNT(boards), &variants[2]), conv);
+  drop_folder(folder);
+}
+
+/* A stage rounds as its device does, whatever else goes on. */
+static void a_placement_has_one_digest(void **unused) {
+  (void)unused;
+  static const variant placed[] = {{"cuda", {"devices.learning=cpu:0", NULL}},
+                                   {"cpu", {NULL}},
+                                   {"cuda", {"devices.selfplay=cpu:0", "devices.reanalyze=cpu:0", NULL}}};
+  char folder[64];
+  make_folder(folder);
+  for (int i = 0; i < COUNT(placed); i++) {
+    const uint64_t digest = digest_with(folder, "tictactoe", vectors, COUNT(vectors), &placed[i]);
+    assert_int_equal(digest_with(folder, "tictactoe", vectors, COUNT(vectors), &placed[i]), digest);
+  }
+  drop_folder(folder);
+}
+
+static void a_resumed_run_is_the_run_that_was_never_stopped(void **unused) {
+  (void)unused;
+  static const variant v = {"cuda", {NULL}};
+  char folder[64], dir[80];
+  mz_run *run = NULL;
+  make_folder(folder);
+  const uint64_t whole = digest_with(folder, "tictactoe", vectors, COUNT(vectors), &v);
+  snprintf(dir, sizeof dir, "%s/parts", folder);
+  play_to(open_run(dir, "tictactoe", vectors, COUNT(vectors), &v), 2);
+  const mz_run_options options = {.threads = 1};
+  expect_ok(mz_run_resume(&run, dir, &options, 0));
+  play_to(run, ROUNDS);
+  assert_int_equal(digest_of_run(dir), whole);
+  drop_folder(folder);
+}
+
+int main(void) {
+#ifdef TWIN_MODULE
+  setenv("MUZERO_CUDA_MODULE", TWIN_MODULE, 1);
+#else
+  return 77; /* there was nothing to build it with */
+#endif
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_digest_whatever_the_workers_do),
+      cmocka_unit_test(a_placement_has_one_digest),
+      cmocka_unit_test(a_resumed_run_is_the_run_that_was_never_stopped),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
