@@ -13,6 +13,8 @@ static mz_status capture(const mz_cuda_lane *lane, mz_status (*enqueue)(void *co
     MZ_CUDA_TRY(error);
     return MZ_OK;
   }
+  if (ended != cudaSuccess)
+    (void)cudaStreamEndCapture(lane->stream, &graph); /* a stream that stays captured is lost for everything */
   if (graph != nullptr) (void)cudaGraphDestroy(graph);
   MZ_TRY(status);
   MZ_CUDA_TRY(ended);
