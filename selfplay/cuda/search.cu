@@ -2,6 +2,7 @@
 #include "networks/cuda/passes.cuh"
 #include "networks/cuda/sequence.cuh"
 #include "networks/cuda/transfer.cuh"
+#include "selfplay/cuda/small_search.cuh"
 extern "C" {
 #include "base/arena.h"
 #include "selfplay/search/search_scorer.h"
@@ -28,6 +29,8 @@ struct mz_device_search {
   int scheduled;                         /* simulations that the device's schedules are for */
   const void *weights;                   /* that the sequences read */
   mz_cuda_sequence sequences[SEQUENCES]; /* of a simulation, by the logarithm of its rows */
+  bool is_small;                         /* the sequences are not used then */
+  mz_cuda_small_model small;
 };
 
 /* ---- memory ---- */
@@ -143,14 +146,17 @@ static mz_status fill(mz_device_search *s, float discount) {
 }
 
 mz_status mz_cuda_search_create(mz_device_search **out, mz_infer *infer, const mz_spec *spec, const mz_search_settings *settings,
-                                double discount, int slots) {
+                                double discount, int slots, const mz_cuda_small_model *small) {
   mz_device_search *s = nullptr;
   MZ_ASSERT(infer->rows_max >= slots && infer->latents >= slots * ((int)settings->simulations + 1));
   MZ_ASSERT(discount >= 0 && discount <= 1);
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->infer = infer;
   describe(s, spec, settings, slots);
-  const mz_status status = fill(s, (float)(spec->alternating ? -discount : discount));
+  s->is_small = small != nullptr;
+  if (s->is_small) s->small = *small;
+  mz_status status = fill(s, (float)(spec->alternating ? -discount : discount));
+  if (status == MZ_OK && s->is_small) status = mz_cuda_small_search_prepare(&s->small);
   if (status == MZ_OK)
     *out = s;
   else
@@ -273,13 +279,22 @@ static mz_cuda_sequence *sequence_of(mz_device_search *s, int rows) {
   return &s->sequences[k];
 }
 
-static mz_status search_tile(mz_device_search *s, int n, const mz_root *roots, int simulations, mz_root_result *results) {
-  const mz_cuda_lane *lane = mz_cuda_lane_enter(&s->infer->lane);
-  const int rows = mz_cuda_pass_rows(s->infer->recurrent.tape, n);
+static mz_status run_passes(mz_device_search *s, const mz_cuda_lane *lane, int rows, int simulations) {
+  mz_cuda_sequence *sequence = sequence_of(s, rows);
   simulation one = {s, rows};
+  for (int i = 0; i < simulations; i++) MZ_TRY(mz_cuda_sequence_run(sequence, lane, enqueue_simulation, &one));
+  return MZ_OK;
+}
+
+static mz_status search_tile(mz_device_search *s, int n, const mz_root *roots, int simulations, mz_root_result *results) {
+  const mz_infer *infer = s->infer;
+  const mz_cuda_lane *lane = mz_cuda_lane_enter(&infer->lane);
+  const int rows = s->is_small ? n : mz_cuda_pass_rows(infer->recurrent.tape, n);
   MZ_TRY(send_questions(s, n, roots));
   MZ_TRY(begin(s, n, rows, simulations));
-  for (int i = 0; i < simulations; i++) MZ_TRY(mz_cuda_sequence_run(sequence_of(s, rows), lane, enqueue_simulation, &one));
+  MZ_TRY(s->is_small
+             ? mz_cuda_small_search_run(lane, &s->small, &s->slots, (const float *)infer->weights, infer->pool, n, simulations)
+             : run_passes(s, lane, rows, simulations));
   MZ_TRY(mz_cuda_slots_answer(lane, &s->slots, s->answers, n));
   return receive_answers(s, n, results);
 }

@@ -26,7 +26,16 @@ static void vectors(void **) {
 
 static void boards(void **) { expect_independence(conv_subject(), MZ_GUMBEL); }
 
+static void thousands(void **) {
+  enum { MANY = MZ_SEARCHER_SLOTS_MAX, LAST = 17 };
+  const subject s = mlp_subject(2, true, 8);
+  const mz_search_settings settings = search_settings_of(MZ_GUMBEL, 3);
+  const positions p(s.spec, MANY);
+  device_search together(s, settings, MANY), few(s, settings, LAST);
+  expect_same(together.run(p, 0, MANY, 0), MANY - LAST, few.run(p, MANY - LAST, LAST, 0), 0, LAST);
+}
+
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(boards)};
+  const CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(boards), cmocka_unit_test(thousands)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

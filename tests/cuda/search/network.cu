@@ -45,14 +45,17 @@ static void expect_same_over(const subject &s, const mz_search_settings &setting
 
 static void planning(void **) { expect_same_over(conv_subject(), search_settings_of(MZ_GUMBEL, 6), 9, 9); }
 
-/* More slots than are searched together. */
+/* More slots than are searched together: the last roots of thousands are what they are alone. */
 static void thousands(void **) {
-  mz_network_settings settings = defaults_of<mz_network_settings>(mz_network_table);
-  settings.width = settings.latent = 8;
-  mz_spec spec = conv_subject().spec;
-  spec.actions = 2;
-  expect_same_over(subject(spec, settings), search_settings_of(MZ_PUCT, 2), MZ_SEARCHER_SLOTS_MAX + 401,
-                   MZ_SEARCHER_SLOTS_MAX + 500);
+  enum { ROOTS = MZ_SEARCHER_SLOTS_MAX + 401, LAST = 17 };
+  const subject s = mlp_subject(2, false, 8);
+  const mz_search_settings settings = search_settings_of(MZ_PUCT, 3);
+  const mz_backend device = backend_with(&mz_cuda_searcher);
+  const positions p(s.spec, ROOTS);
+  positions last = p; /* its roots point into p */
+  last.roots.erase(last.roots.begin(), last.roots.begin() + ROOTS - LAST);
+  const findings all = search_over(s, &device, settings, p, ROOTS + 99);
+  expect_same(all, ROOTS - LAST, search_over(s, &device, settings, last, LAST), 0, LAST);
 }
 
 static void reanalyzing(void **) {

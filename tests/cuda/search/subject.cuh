@@ -189,9 +189,12 @@ struct device_search {
   network net;
   mz_device_search *search = nullptr;
 
-  device_search(const subject &of, const mz_search_settings &settings, int slots)
+  /* small: all simulations in one kernel, else by passes. */
+  device_search(const subject &of, const mz_search_settings &settings, int slots, bool small = false)
       : s(of), net(of, &mz_backend_cuda, settings, slots) {
-    check(mz_cuda_search_create(&search, net.infer, &s.spec, &settings, 0.97, slots));
+    mz_cuda_small_model model;
+    assert_true(!small || mz_cuda_small_model_describe(&model, net.infer));
+    check(mz_cuda_search_create(&search, net.infer, &s.spec, &settings, 0.97, slots, small ? &model : nullptr));
   }
   ~device_search() { mz_cuda_search_free(search); }
 
