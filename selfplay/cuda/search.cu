@@ -156,7 +156,7 @@ mz_status mz_cuda_search_create(mz_device_search **out, mz_infer *infer, const m
   s->is_small = small != nullptr;
   if (s->is_small) s->small = *small;
   mz_status status = fill(s, (float)(spec->alternating ? -discount : discount));
-  if (status == MZ_OK && s->is_small) status = mz_cuda_small_search_prepare(&s->small);
+  if (status == MZ_OK && s->is_small) status = mz_cuda_small_search_prepare(mz_cuda_lane_enter(&infer->lane));
   if (status == MZ_OK)
     *out = s;
   else

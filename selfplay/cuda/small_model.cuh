@@ -8,7 +8,7 @@ extern "C" {
 #include "networks/infer_state.h"
 }
 
-enum { MZ_CUDA_SMALL_SLOTS = 4, MZ_CUDA_SMALL_THREADS = 256, MZ_CUDA_SMALL_PARTS = 4, MZ_CUDA_SMALL_LAYERS_MAX = 40 };
+enum { MZ_CUDA_SMALL_SLOTS = 4, MZ_CUDA_SMALL_PARTS = 4, MZ_CUDA_SMALL_LAYERS_MAX = 40 };
 
 /* Rows of a block's slots in its shared memory: [MZ_CUDA_SMALL_SLOTS][stride] floats from `at` on. */
 typedef struct mz_cuda_small_rows {
@@ -46,12 +46,3 @@ typedef struct mz_cuda_small_model {
 
 /* Describes the inference's model. False: it has other layers, or does not fit the shared memory of the device's blocks. */
 bool mz_cuda_small_model_describe(mz_cuda_small_model *out, const mz_infer *infer);
-
-/* ---- within kernels: all threads of a block, MZ_CUDA_SMALL_THREADS, call these together ---- */
-
-/* Reads the weights. */
-static inline __device__ void mz_cuda_small_weights_load(const mz_cuda_small_model &m, const float *__restrict__ weights,
-                                                         float *shared) {
-  const float4 *from = (const float4 *)(weights + m.first_weight);
-  for (int i = (int)threadIdx.x; i < m.weights / 4; i += MZ_CUDA_SMALL_THREADS) ((float4 *)shared)[i] = from[i];
-}

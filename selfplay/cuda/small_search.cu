@@ -6,7 +6,7 @@ extern "C" {
 #include "networks/math/value.h"
 }
 
-enum { SLOTS = MZ_CUDA_SMALL_SLOTS, THREADS = MZ_CUDA_SMALL_THREADS, PARTS = MZ_CUDA_SMALL_PARTS, WARP = 32 };
+enum { SLOTS = MZ_CUDA_SMALL_SLOTS, PARTS = MZ_CUDA_SMALL_PARTS, THREADS = 256, WARP = 32 };
 static_assert(SLOTS * WARP <= THREADS, "each slot has a warp for what concerns its row alone");
 
 #define ALL_LANES 0xffffffffu
@@ -35,6 +35,12 @@ static __device__ float warp_min(int count, const float *x) {
 }
 
 /* ---- the network ---- */
+
+static __device__ void load_weights(const mz_cuda_small_model &m, const float *weights, float *shared) {
+  const float *from = weights + m.first_weight;
+  for (int i = MZ_QUAD * (int)threadIdx.x; i < m.weights; i += MZ_QUAD * THREADS)
+    mz_quad_store(shared + i, mz_quad_load(from + i));
+}
 
 /* Sums a layer's quarters. The threads of neighbouring columns read neighbouring weights; each weight serves all slots. */
 static __device__ void sum_quarters(const mz_cuda_small_layer &layer, const float *weights, const float *x, float *partial) {
@@ -113,7 +119,7 @@ static __global__ void search(mz_cuda_slots s, mz_cuda_small_model m, const floa
   int32_t *const actions = (int32_t *)(shared + m.actions.at);
   const int row = (int)threadIdx.x / WARP, slot = (int)blockIdx.x * SLOTS + row; /* of a warp */
   const bool has_slot = row < SLOTS && slot < n;
-  mz_cuda_small_weights_load(m, weights, shared);
+  load_weights(m, weights, shared);
   for (int simulation = 0; simulation < simulations; simulation++) {
     fetch(s, m, pool, shared, actions, n);
     __syncthreads();
@@ -135,8 +141,8 @@ static __global__ void search(mz_cuda_slots s, mz_cuda_small_model m, const floa
   }
 }
 
-mz_status mz_cuda_small_search_prepare(const mz_cuda_small_model *model) {
-  MZ_CUDA_TRY(cudaFuncSetAttribute(search, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)model->shared_bytes));
+mz_status mz_cuda_small_search_prepare(const mz_cuda_lane *lane) {
+  MZ_CUDA_TRY(cudaFuncSetAttribute(search, cudaFuncAttributeMaxDynamicSharedMemorySize, lane->shared_bytes_max));
   return MZ_OK;
 }
 

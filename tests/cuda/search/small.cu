@@ -58,8 +58,19 @@ static void which_models(void **) {
   assert_false(mz_cuda_small_model_describe(&small, of_board.infer));
 }
 
+static void models_of_several_sizes_at_once(void **) {
+  const mz_search_settings settings = search_settings_of(MZ_GUMBEL, 4);
+  const subject large = mlp_subject(4, true, 96), other = mlp_subject(4, true, 16);
+  const positions p(large.spec, 5);
+  device_search of_large(large, settings, 5, true);
+  const findings before = of_large.run(p, 0, 5, 0);
+  device_search of_other(other, settings, 5, true);
+  (void)of_other.run(p, 0, 5, 0);
+  expect_same(of_large.run(p, 0, 5, 0), 0, before, 0, 5);
+}
+
 int main() {
   const CMUnitTest tests[] = {cmocka_unit_test(the_references_answers), cmocka_unit_test(independence),
-                              cmocka_unit_test(which_models)};
+                              cmocka_unit_test(models_of_several_sizes_at_once), cmocka_unit_test(which_models)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
