@@ -1,7 +1,7 @@
 #include "selfplay/cuda/searcher.cuh"
 #include "selfplay/cuda/search.cuh"
 
-/* The model's size alone decides how its searches run, so that a device's results never depend on what was faster. */
+/* The sizes of the model and of a block's memory alone decide how searches run: results never depend on what was faster. */
 static mz_status create(mz_device_search **out, mz_infer *infer, const mz_spec *spec, const mz_search_settings *settings,
                         double discount, int slots) {
   mz_cuda_small_model small;
