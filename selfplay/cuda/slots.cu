@@ -1,7 +1,8 @@
 #include "selfplay/cuda/slots.cuh"
 
-/* A slot's thread waits for its own tree most of the time: small blocks spread the slots over the processors. */
-enum { THREADS = 32 };
+/* A slot's thread waits for its own tree most of the time, and neighbours of a warp for each other's: few slots a block spread them over
+ * the processors. */
+enum { THREADS = 8 };
 
 static __global__ void begin(mz_cuda_slots s, mz_cuda_heads heads, const unsigned char *__restrict__ questions, int rows, int n,
                              int simulations) {

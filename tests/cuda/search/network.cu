@@ -84,7 +84,21 @@ static void reanalyzing(void **) {
   assert_memory_not_equal(network_values[0], values[0], sizeof values[0]);
 }
 
+static void bounds_that_are_none(void **) {
+  const subject s = mlp_subject(3, false);
+  const mz_backend device = backend_with(&mz_cuda_searcher);
+  mz_search_settings settings = search_settings_of(MZ_PUCT, 4);
+  mz_lane where = {};
+  mz_network_search search;
+  where.backend = &device;
+  settings.q_transform = MZ_Q_MIN_MAX;
+  settings.min_value = settings.max_value = 1;
+  assert_int_equal(mz_network_search_init(&search, &s.spec, &settings, &s.model, &where, 0.97, 2), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "search.max_value: 1: must exceed search.min_value, which is 1");
+}
+
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(planning), cmocka_unit_test(thousands), cmocka_unit_test(reanalyzing)};
+  const CMUnitTest tests[] = {cmocka_unit_test(bounds_that_are_none), cmocka_unit_test(planning), cmocka_unit_test(thousands),
+                              cmocka_unit_test(reanalyzing)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
