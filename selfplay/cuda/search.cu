@@ -60,7 +60,7 @@ static mz_cuda_heads heads_of(const mz_infer_pass *pass, bool recurrent) {
           pass->tape->values[pass->heads.policy].stride};
 }
 
-/* Evaluates the roots and begins their search. rows: that the simulations will run. */
+/* Evaluates the roots and begins their search. rows: as many as the simulations run. */
 static mz_status begin(mz_device_search *s, int n, int rows, int simulations) {
   const mz_infer *infer = s->infer;
   const mz_infer_pass *pass = &infer->initial;
@@ -77,7 +77,7 @@ static mz_status begin(mz_device_search *s, int n, int rows, int simulations) {
                              simulations);
 }
 
-typedef struct simulation { /* of so many rows */
+typedef struct simulation { /* one sequence of launches */
   mz_device_search *search;
   int rows;
 } simulation;

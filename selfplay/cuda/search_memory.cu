@@ -97,7 +97,7 @@ static mz_status fill(mz_device_search *s, float discount) {
   MZ_TRY(mz_carve_commit(&host, &s->host_block));
   MZ_TRY(commit(&s->infer->lane, &device, &s->block));
   const mz_tape *tape = s->infer->recurrent.tape;
-  s->slots.action = tape->indices[s->infer->recurrent.action]; /* where the pass reads them */
+  s->slots.action = tape->indices[s->infer->recurrent.action]; /* the pass reads them there */
   return send_tables(s, discount);
 }
 
