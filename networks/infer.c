@@ -1,24 +1,4 @@
-#include "networks/infer.h"
-#include "networks/tape/tape.h"
-
-typedef struct infer_pass { /* one recorded network with its scalar heads */
-  mz_tape *tape;
-  mz_value input;
-  int action;
-  mz_model_heads heads;
-  mz_value value, reward; /* expectations */
-} infer_pass;
-
-struct mz_infer {
-  const mz_model *model;
-  mz_lane lane;
-  int rows_max, latents;
-  infer_pass initial, recurrent;
-  const void *weights;
-  void *own_weights;       /* of a device: where passes read them, always the same place */
-  uint64_t weights_number; /* that are there */
-  float *pool;             /* [latents][stride], in the lane's memory */
-};
+#include "networks/infer_state.h"
 
 int mz_infer_latent_stride(const mz_model *model) { return mz_padded(model->latent); }
 
@@ -30,7 +10,7 @@ static mz_value expectation(mz_tape *tape, mz_value logits, const mz_support *su
   return mz_tape_expectation(tape, logits, support->min, support->max, support->transform);
 }
 
-static mz_status pass_record(mz_infer *infer, infer_pass *pass, bool recurrent) {
+static mz_status pass_record(mz_infer *infer, mz_infer_pass *pass, bool recurrent) {
   const mz_model *model = infer->model;
   MZ_TRY(mz_tape_create(&pass->tape, &infer->lane, &model->params, infer->rows_max, false));
   mz_tape *tape = pass->tape;
@@ -46,7 +26,7 @@ static mz_status pass_record(mz_infer *infer, infer_pass *pass, bool recurrent) 
   return MZ_OK;
 }
 
-static mz_status pass_init(mz_infer *infer, infer_pass *pass, bool recurrent) {
+static mz_status pass_init(mz_infer *infer, mz_infer_pass *pass, bool recurrent) {
   MZ_TRY(pass_record(infer, pass, recurrent));
   return mz_tape_plan(pass->tape);
 }
@@ -56,7 +36,7 @@ mz_status mz_infer_bytes(const mz_model *model, const mz_lane *lane, int rows_ma
   *bytes = (double)sizeof infer + (double)pool_bytes(model, latents);
   if (lane->backend->memory != NULL) *bytes += mz_prepared_bytes(model, lane, NULL); /* its own copy of the weights */
   for (int recurrent = 0; recurrent < 2; recurrent++) {
-    infer_pass pass = {0};
+    mz_infer_pass pass = {0};
     size_t size = 0;
     mz_status status = pass_record(&infer, &pass, recurrent);
     if (status == MZ_OK) status = mz_tape_measure(pass.tape, &size);
@@ -109,7 +89,7 @@ mz_status mz_infer_set_weights(mz_infer *infer, const mz_prepared *weights) {
 }
 
 /* The pass over `rows` rows, whose input is there, and its results; to, policy, value: of these rows. */
-static mz_status run(mz_infer *infer, const infer_pass *pass, int rows, const int32_t *to, float *policy, float *value) {
+static mz_status run(mz_infer *infer, const mz_infer_pass *pass, int rows, const int32_t *to, float *policy, float *value) {
   MZ_TRY(mz_tape_forward(pass->tape, infer->weights, rows));
   MZ_TRY(mz_tape_get_pooled(pass->tape, pass->heads.latent, infer->pool, to, rows));
   MZ_TRY(mz_tape_get(pass->tape, pass->heads.policy, 0, policy, rows));
@@ -119,7 +99,7 @@ static mz_status run(mz_infer *infer, const infer_pass *pass, int rows, const in
 mz_status mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_obs_kind kind, const int32_t *out, float *policy,
                            float *value) {
   MZ_ASSERT(infer->weights != NULL);
-  const infer_pass *pass = &infer->initial;
+  const mz_infer_pass *pass = &infer->initial;
   const size_t actions = (size_t)infer->model->actions, size = (size_t)infer->model->obs_size;
   for (int at = 0; at < n; at += infer->rows_max) {
     const int rows = n - at < infer->rows_max ? n - at : infer->rows_max;
@@ -134,7 +114,7 @@ mz_status mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_
 mz_status mz_infer_recurrent(mz_infer *infer, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
                              float *value, float *reward) {
   MZ_ASSERT(infer->weights != NULL);
-  const infer_pass *pass = &infer->recurrent;
+  const mz_infer_pass *pass = &infer->recurrent;
   const size_t actions = (size_t)infer->model->actions;
   for (int at = 0; at < n; at += infer->rows_max) {
     const int rows = n - at < infer->rows_max ? n - at : infer->rows_max;

@@ -15,7 +15,7 @@ double mz_update_bytes(const mz_lane *where, const mz_model *model, const mz_upd
 }
 
 mz_status mz_update_thread_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings, double *bytes) {
-  return where->backend->updater->thread_bytes(model, settings, bytes);
+  return where->backend->updater->thread_bytes(where, model, settings, bytes);
 }
 
 mz_status mz_update_changed(mz_update *update) { return update->updater->changed(update); }

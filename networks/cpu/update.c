@@ -106,10 +106,11 @@ static mz_status record(const mz_model *model, const mz_update_settings *setting
   return MZ_OK;
 }
 
-static mz_status thread_bytes(const mz_model *model, const mz_update_settings *settings, double *bytes) {
+static mz_status thread_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings, double *bytes) {
   mz_tape *tape;
   mz_loss loss;
   size_t size = 0;
+  (void)where;
   MZ_TRY(record(model, settings, &loss, &tape));
   const mz_status status = mz_tape_measure(tape, &size);
   mz_tape_free(tape);

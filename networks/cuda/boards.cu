@@ -143,8 +143,8 @@ mz_status mz_cuda_action_map_backward(mz_tape *tape, mz_node *node, int rows) {
 
 /* ---- pool: a thread for a channel of a board goes over its positions in order ---- */
 
-static __device__ float read(const float *x) { return *x; }
-static __device__ float read(const uint16_t *x) { return mz_f32_of_bf16(*x); }
+static __device__ float number_at(const float *x) { return *x; }
+static __device__ float number_at(const uint16_t *x) { return mz_f32_of_bf16(*x); }
 
 template <typename T>
 static __global__ void pool(const T *__restrict__ all_x, float *__restrict__ y, unsigned count, int positions, int channels) {
@@ -154,7 +154,7 @@ static __global__ void pool(const T *__restrict__ all_x, float *__restrict__ y, 
   const T *x = all_x + p.row * (size_t)(positions * channels) + (size_t)p.channel;
   float sum = 0.0f, largest = -INFINITY;
   MZ_UNROLL(8) for (int at = 0; at < positions; at++) {
-    const float entry = read(x + (size_t)at * (size_t)channels);
+    const float entry = number_at(x + (size_t)at * (size_t)channels);
     sum = sum + entry;
     largest = largest > entry ? largest : entry;
   }
@@ -177,7 +177,7 @@ static __global__ void pool_backward(const T *__restrict__ all_x, const float *_
   bool open = true;
   MZ_UNROLL(4) for (int at = 0; at < positions; at++) {
     const size_t to = first + (size_t)at * (size_t)channels;
-    const bool hit = open && read(all_x + to) == largest;
+    const bool hit = open && number_at(all_x + to) == largest;
     const float d = mean + (hit ? dlargest : 0.0f);
     open = open && !hit;
     all_dx[to] = overwrite ? d : all_dx[to] + d;

@@ -15,8 +15,8 @@ mz_status mz_cuda_conv_forward(mz_tape *tape, mz_node *node, int rows);
  * written: the sums over all uses, in recorded order. Reads the same packed weights as forward, from tape->weights. */
 mz_status mz_cuda_conv_backward(mz_tape *tape, mz_node *node, int rows);
 
-/* A convolution's weight, `values`, as forward and data gradients read it: KRSC (filters.cuh), in f32, or in bf16, which fills the first
- * half. It takes as many elements of f32 as the plain parameter. Both are in the device's memory. */
+/* A convolution's weight, `values`, as forward and data gradients read it: KRSC (filters.cuh), in f32, or in bf16, which fills
+ * the first half. It takes as many elements of f32 as the plain parameter. Both are in the device's memory. */
 mz_status mz_cuda_conv_pack(const mz_cuda_lane *lane, const mz_param *param, const float *values, bool bf16, float *out);
 
 /* Names what computes a prepared node's forward pass: "cudnn fused", "cudnn + kernel" or "direct". */

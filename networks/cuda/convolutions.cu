@@ -1,5 +1,4 @@
 #include "networks/cuda/convolutions.cuh"
-#include "networks/cuda/conv_engine.cuh"
 
 enum { BUCKETS_MAX = 32 };
 
@@ -16,13 +15,6 @@ struct mz_cuda_convolution {
   bucket buckets[BUCKETS_MAX];      /* most rows first */
   int bucket_count;
 };
-
-mz_status mz_cuda_conv_target_init(mz_cuda_conv_target *target, mz_cudnn_descriptors *owner, const mz_cuda_lane *lane) {
-  target->workspace_bytes = lane->workspace_bytes;
-  MZ_TRY(mz_cudnn_create(owner, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &target->properties));
-  MZ_TRY(mz_cudnn_set(target->properties, CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &lane->dnn));
-  return mz_cudnn_finalize(target->properties);
-}
 
 /* ---- choosing ---- */
 

@@ -7,7 +7,8 @@
  * most rows and, with `any_rows`, the powers of two below: the smallest that is enough is run, and what comes out for rows
  * beyond those asked for means nothing. Not thread-safe; belongs to the lane's thread. */
 #pragma once
-#include "networks/cuda/conv_graph.cuh"
+#include "networks/cuda/dnn_engine.cuh"
+#include "networks/cuda/dnn_graph.cuh"
 #include "networks/cuda/lane.cuh"
 
 /* Who computes, in the order in which forms are tried. */
@@ -22,15 +23,6 @@ typedef struct mz_cuda_convolution_settings {
   int rows; /* at most */
   bool any_rows;
 } mz_cuda_convolution_settings;
-
-/* A device as the library knows it, and the workspace it may count on. */
-typedef struct mz_cuda_conv_target {
-  cudnnBackendDescriptor_t properties; /* finalized CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR */
-  size_t workspace_bytes;
-} mz_cuda_conv_target;
-
-/* `properties` belongs to `owner`. */
-mz_status mz_cuda_conv_target_init(mz_cuda_conv_target *target, mz_cudnn_descriptors *owner, const mz_cuda_lane *lane);
 
 typedef struct mz_cuda_convolution mz_cuda_convolution;
 

@@ -23,5 +23,5 @@ static inline cudaError_t mz_launch(void (*kernel)(Parameters...), dim3 grid, di
   extern __shared__ __align__(16) unsigned char mz_shared_bytes_[];                                                              \
   type *const name = reinterpret_cast<type *>(mz_shared_bytes_)
 #else
-#include "twin_launch.h" /* the twin's mz_launch, MZ_SHARED_ARRAY, threadIdx and so on */
+#include <twin_launch.h> /* the twin's mz_launch, MZ_SHARED_ARRAY, threadIdx and so on */
 #endif

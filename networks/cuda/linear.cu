@@ -20,8 +20,8 @@ static mz_cuda_product_settings settings_of(const mz_tape *tape, const mz_node *
   settings.outputs = y->columns / positions;
   settings.x_stride = x->stride / positions;
   settings.y_stride = y->stride / positions;
-  settings.bias = node->bias >= 0 && node->table < 0;
-  settings.relu = node->activation == MZ_RELU;
+  settings.bias = kind == MZ_CUDA_PRODUCT_FORWARD && node->bias >= 0 && node->table < 0;
+  settings.relu = kind == MZ_CUDA_PRODUCT_FORWARD && node->activation == MZ_RELU;
   return settings;
 }
 
@@ -54,6 +54,11 @@ void mz_cuda_linear_release(mz_tape *tape, mz_node *node) {
   mz_cuda_product_free(own->weights);
   free(own);
   node->prepared = nullptr;
+}
+
+const char *mz_cuda_linear_form_name(const mz_node *node) {
+  static const char *const names[] = {"cublas fused", "cublas + kernel", "direct"};
+  return names[mz_cuda_product_form_of(linear_of(node)->forward)];
 }
 
 /* ---- the table ---- */

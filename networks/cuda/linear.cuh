@@ -13,3 +13,6 @@ mz_status mz_cuda_linear_forward(mz_tape *tape, mz_node *node, int rows);
  * comes last in a backward pass, the gradients of weight, bias and table are written: the sums over all uses, in recorded
  * order. */
 mz_status mz_cuda_linear_backward(mz_tape *tape, mz_node *node, int rows);
+
+/* Names what computes a prepared node's forward pass: "cublas fused", "cublas + kernel" or "direct". */
+const char *mz_cuda_linear_form_name(const mz_node *node);

@@ -1,5 +1,6 @@
 #include "networks/cuda/passes.cuh"
 #include "networks/cuda/nodes.cuh"
+#include "networks/cuda/sequence.cuh"
 #include "networks/cuda/transfer.cuh"
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@ typedef struct pass { /* of one number of rows, in one direction */
   int rows;           /* 0: none yet */
   const void *weights, *transposed;
   void *gradients;
-  cudaGraphExec_t graph; /* NULL: not captured */
+  mz_cuda_sequence sequence;
 } pass;
 
 typedef struct passes {
@@ -32,7 +33,7 @@ static mz_status clear_unused(const mz_tape *tape) {
   return MZ_OK;
 }
 
-static mz_status enqueue(mz_tape *tape, bool backward, int rows) {
+mz_status mz_cuda_pass_enqueue(mz_tape *tape, bool backward, int rows) {
   for (int i = 0; i < tape->node_count && !backward; i++) {
     if (mz_node_traits(&tape->nodes[i])->runs) MZ_TRY(mz_cuda_node_forward(tape, &tape->nodes[i], rows));
   }
@@ -54,27 +55,19 @@ static bool is_recorded_for(const pass *p, const mz_tape *tape, bool backward) {
   return p->weights == tape->weights && (!backward || (p->transposed == tape->transposed && p->gradients == tape->gradients));
 }
 
-/* What is captured is not run; a failure ends the capture, too. */
-static mz_status capture(mz_tape *tape, bool backward, int rows, cudaGraphExec_t *out) {
-  const cudaStream_t stream = mz_cuda_lane_of(tape)->stream;
-  cudaGraph_t graph = nullptr;
-  MZ_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  const mz_status status = enqueue(tape, backward, rows);
-  const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
-  if (status == MZ_OK && ended == cudaSuccess) {
-    const cudaError_t error = cudaGraphInstantiate(out, graph, 0);
-    (void)cudaGraphDestroy(graph);
-    MZ_CUDA_TRY(error);
-    return MZ_OK;
-  }
-  if (graph != nullptr) (void)cudaGraphDestroy(graph);
-  MZ_TRY(status);
-  MZ_CUDA_TRY(ended);
-  return MZ_OK;
+typedef struct work { /* of a sequence */
+  mz_tape *tape;
+  bool backward;
+  int rows;
+} work;
+
+static mz_status enqueue_work(void *context) {
+  const work *w = (const work *)context;
+  return mz_cuda_pass_enqueue(w->tape, w->backward, w->rows);
 }
 
 static void drop(pass *p) {
-  if (p->graph != nullptr) (void)cudaGraphExecDestroy(p->graph);
+  mz_cuda_sequence_drop(&p->sequence);
   *p = {};
 }
 
@@ -84,15 +77,11 @@ mz_status mz_cuda_pass_run(mz_tape *tape, bool backward, int rows) {
   if (tape->passes == nullptr) MZ_TRY(mz_alloc(&tape->passes, 1, sizeof(passes)));
   const int run = mz_cuda_pass_rows(tape, rows);
   pass *p = find((passes *)tape->passes, backward, run);
-  if (p == nullptr) return enqueue(tape, backward, run);
+  if (p == nullptr) return mz_cuda_pass_enqueue(tape, backward, run);
   if (p->rows != 0 && !is_recorded_for(p, tape, backward)) drop(p);
-  if (p->rows == 0) {
-    *p = {run, tape->weights, tape->transposed, tape->gradients, nullptr};
-    return enqueue(tape, backward, run);
-  }
-  if (p->graph == nullptr) MZ_TRY(capture(tape, backward, run, &p->graph));
-  MZ_CUDA_TRY(cudaGraphLaunch(p->graph, lane->stream));
-  return MZ_OK;
+  if (p->rows == 0) *p = {run, tape->weights, tape->transposed, tape->gradients, {}};
+  work w = {tape, backward, run};
+  return mz_cuda_sequence_run(&p->sequence, lane, enqueue_work, &w);
 }
 
 void mz_cuda_passes_free(mz_tape *tape) {

@@ -1,11 +1,13 @@
 #include "networks/cuda/products.cuh"
 #include "networks/cuda/check.cuh"
+#include "networks/cuda/direct_product.cuh"
 
 enum { CHOICES_MAX = 32, ALIGNMENT = 16 };
 
 /* The library's matrices are column-major, so that it sees ours transposed: yᵀ = Wᵀ xᵀ and so on. d = op(a) op(b). */
 struct mz_cuda_product {
   mz_cuda_product_settings settings;
+  mz_cuda_product_form form;
   cublasLtMatmulDesc_t operation;
   cublasLtMatrixLayout_t a, b, d;
   cublasLtMatmulAlgo_t algorithm;
@@ -18,23 +20,28 @@ static mz_status set_operation(cublasLtMatmulDesc_t operation, cublasLtMatmulDes
 }
 
 static mz_status describe_operation(mz_cuda_product *product) {
-  const mz_cuda_product_settings *settings = &product->settings;
   const cublasOperation_t transposed = CUBLAS_OP_T;
-  const bool forward = settings->kind == MZ_CUDA_PRODUCT_FORWARD;
-  const cublasLtEpilogue_t epilogues[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_BIAS,
-                                          CUBLASLT_EPILOGUE_RELU_BIAS};
-  const cublasLtEpilogue_t epilogue = epilogues[forward ? 2 * settings->bias + settings->relu : 0];
+  const void *const aligned = (const void *)ALIGNMENT; /* the heuristics take a bias to be aligned as this pointer is */
   MZ_CUBLAS_TRY(cublasLtMatmulDescCreate(&product->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   cublasLtMatmulDesc_t operation = product->operation;
-  if (settings->kind == MZ_CUDA_PRODUCT_DATA) {
+  if (product->settings.kind == MZ_CUDA_PRODUCT_DATA) {
     MZ_TRY(set_operation(operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
   }
-  if (settings->kind == MZ_CUDA_PRODUCT_WEIGHTS) {
+  if (product->settings.kind == MZ_CUDA_PRODUCT_WEIGHTS) {
     MZ_TRY(set_operation(operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed, sizeof transposed));
   }
-  MZ_TRY(set_operation(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
-  const void *const aligned = (const void *)ALIGNMENT; /* the heuristics take a bias to be aligned as this pointer is */
   return set_operation(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &aligned, sizeof aligned);
+}
+
+static bool has_rest(const mz_cuda_product_settings *settings) { return settings->bias || settings->relu; }
+
+static mz_status set_last_steps(const mz_cuda_product *product) {
+  const mz_cuda_product_settings *settings = &product->settings;
+  const cublasLtEpilogue_t epilogues[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_BIAS,
+                                          CUBLASLT_EPILOGUE_RELU_BIAS};
+  const bool fused = product->form == MZ_CUDA_PRODUCT_FUSED;
+  const cublasLtEpilogue_t epilogue = epilogues[fused ? 2 * settings->bias + settings->relu : 0];
+  return set_operation(product->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
 }
 
 /* Columns, of which each begins `stride` behind the one before. */
@@ -84,8 +91,6 @@ static uint32_t allowed_reduction(const mz_cuda_product *product) {
 static mz_status prefer(cublasLtMatmulPreference_t preference, const mz_cuda_product *product, const mz_cuda_lane *lane) {
   const uint64_t workspace = lane->workspace_bytes;
   const uint32_t reduction = allowed_reduction(product), alignment = ALIGNMENT;
-  const uint64_t arithmetic =
-      CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
   const struct {
     cublasLtMatmulPreferenceAttributes_t attribute;
     const void *value;
@@ -93,7 +98,6 @@ static mz_status prefer(cublasLtMatmulPreference_t preference, const mz_cuda_pro
   } wishes[] = {
       {CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace},
       {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reduction, sizeof reduction},
-      {CUBLASLT_MATMUL_PREF_IMPL_MASK, &arithmetic, sizeof arithmetic},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &alignment, sizeof alignment},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &alignment, sizeof alignment},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &alignment, sizeof alignment},
@@ -116,10 +120,9 @@ static mz_status keeps_rules(const mz_cuda_product *product, const cublasLtMatmu
   MZ_CUBLAS_TRY(cublasLtMatmulAlgoConfigGetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &reduction,
                                                      sizeof reduction, &written));
   MZ_CUBLAS_TRY(cublasLtMatmulAlgoConfigGetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written));
-  const bool splits = parts > 1 || reduction != CUBLASLT_REDUCTION_SCHEME_NONE;
-  *keeps = (arithmetic & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) == 0 &&
-           (!splits || (reduction & ~allowed_reduction(product)) == 0) &&
-           (parts <= 1 || product->settings.kind == MZ_CUDA_PRODUCT_WEIGHTS);
+  const uint32_t repeatable = parts > 1 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE;
+  const bool repeats = reduction == repeatable && (parts <= 1 || reduction == allowed_reduction(product));
+  *keeps = repeats && (arithmetic & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) == 0;
   return MZ_OK;
 }
 
@@ -146,42 +149,50 @@ static mz_status serves(mz_cuda_product *product, const mz_cuda_lane *lane, cons
 }
 
 static mz_status choose(mz_cuda_product *product, const mz_cuda_lane *lane, const cublasLtMatmulHeuristicResult_t *results,
-                        int count) {
-  const mz_cuda_product_settings *s = &product->settings;
-  for (int i = 0; i < count; i++) {
-    bool does = false;
+                        int count, bool *found) {
+  *found = false;
+  for (int i = 0; i < count && !*found; i++) {
     if (results[i].state != CUBLAS_STATUS_SUCCESS) continue;
-    MZ_TRY(serves(product, lane, &results[i].algo, &does));
-    if (!does) continue;
+    MZ_TRY(serves(product, lane, &results[i].algo, found));
     product->algorithm = results[i].algo;
-    return MZ_OK;
   }
-  return mz_fail(
-      MZ_E_DEVICE,
-      "device %d: cuBLASLt: no repeatable f32 algorithm for a layer of %d inputs and %d outputs with up to %d rows (it named "
-      "%d); another version of the library or network.width may help",
-      lane->device, s->inputs, s->outputs, s->rows, count);
+  return MZ_OK;
 }
 
-static mz_status choose_algorithm(mz_cuda_product *product, const mz_cuda_lane *lane) {
+static mz_status ask_heuristics(mz_cuda_product *product, const mz_cuda_lane *lane, cublasLtMatmulPreference_t preference,
+                                bool *found) {
   mz_status status = MZ_OK;
-  cublasLtMatmulPreference_t preference = nullptr;
   cublasLtMatmulHeuristicResult_t *results = nullptr;
   int count = 0;
+  MZ_TRY(set_last_steps(product));
+  MZ_TRY(set_rows(product, product->settings.rows));
   MZ_TRY(mz_alloc(&results, CHOICES_MAX, sizeof *results));
-  cublasStatus_t answer = cublasLtMatmulPreferenceCreate(&preference);
-  if (answer == CUBLAS_STATUS_SUCCESS) {
-    MZ_TRY_CLEANUP(prefer(preference, product, lane));
-    answer = cublasLtMatmulAlgoGetHeuristic(lane->blas, product->operation, product->a, product->b, product->d, product->d,
-                                            preference, CHOICES_MAX, results, &count);
-  }
+  const cublasStatus_t answer = cublasLtMatmulAlgoGetHeuristic(lane->blas, product->operation, product->a, product->b, product->d,
+                                                               product->d, preference, CHOICES_MAX, results, &count);
   if (answer != CUBLAS_STATUS_SUCCESS && answer != CUBLAS_STATUS_NOT_SUPPORTED) {
-    MZ_TRY_CLEANUP(mz_cublas_failed(answer, "cublasLtMatmulAlgoGetHeuristic"));
+    status = mz_cublas_failed(answer, "cublasLtMatmulAlgoGetHeuristic");
+  } else {
+    status = choose(product, lane, results, answer == CUBLAS_STATUS_SUCCESS ? count : 0, found);
   }
-  MZ_TRY_CLEANUP(choose(product, lane, results, count));
-cleanup:
-  if (preference != nullptr) cublasLtMatmulPreferenceDestroy(preference);
   free(results);
+  return status;
+}
+
+static mz_status choose_form(mz_cuda_product *product, const mz_cuda_lane *lane) {
+  mz_status status = MZ_OK;
+  cublasLtMatmulPreference_t preference = nullptr;
+  bool found = false;
+  MZ_CUBLAS_TRY(cublasLtMatmulPreferenceCreate(&preference));
+  MZ_TRY_CLEANUP(prefer(preference, product, lane));
+  product->form = MZ_CUDA_PRODUCT_FUSED;
+  MZ_TRY_CLEANUP(ask_heuristics(product, lane, preference, &found));
+  if (!found && has_rest(&product->settings)) {
+    product->form = MZ_CUDA_PRODUCT_SEPARATE;
+    MZ_TRY_CLEANUP(ask_heuristics(product, lane, preference, &found));
+  }
+  if (!found) product->form = MZ_CUDA_PRODUCT_DIRECT;
+cleanup:
+  cublasLtMatmulPreferenceDestroy(preference);
   return status;
 }
 
@@ -194,7 +205,7 @@ mz_status mz_cuda_product_create(mz_cuda_product **out, const mz_cuda_lane *lane
   product->settings = *settings;
   MZ_TRY_CLEANUP(describe_operation(product));
   MZ_TRY_CLEANUP(describe_matrices(product));
-  MZ_TRY_CLEANUP(choose_algorithm(product, lane));
+  MZ_TRY_CLEANUP(choose_form(product, lane));
   *out = product;
   product = nullptr;
 cleanup:
@@ -211,18 +222,27 @@ void mz_cuda_product_free(mz_cuda_product *product) {
   free(product);
 }
 
-mz_status mz_cuda_product_run(mz_cuda_product *product, const mz_cuda_lane *lane, int rows, const mz_cuda_operands *operands) {
-  const mz_cuda_product_settings *settings = &product->settings;
+mz_cuda_product_form mz_cuda_product_form_of(const mz_cuda_product *product) { return product->form; }
+
+static mz_status multiply(mz_cuda_product *product, const mz_cuda_lane *lane, int rows, const mz_cuda_operands *operands) {
+  const mz_cuda_product_kind kind = product->settings.kind;
   const float one = 1.0f, beta = operands->add ? 1.0f : 0.0f;
-  MZ_ASSERT(rows >= 1 && rows <= settings->rows);
+  const float *a = kind == MZ_CUDA_PRODUCT_WEIGHTS ? operands->dy : operands->w;
+  const float *b = kind == MZ_CUDA_PRODUCT_DATA ? operands->dy : operands->x;
   MZ_TRY(set_rows(product, rows));
-  if (settings->kind == MZ_CUDA_PRODUCT_FORWARD && settings->bias) {
+  if (product->settings.bias && product->form == MZ_CUDA_PRODUCT_FUSED) {
     MZ_TRY(set_operation(product->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &operands->bias, sizeof operands->bias));
   }
-  const float *a = settings->kind == MZ_CUDA_PRODUCT_WEIGHTS ? operands->dy : operands->w;
-  const float *b = settings->kind == MZ_CUDA_PRODUCT_DATA ? operands->dy : operands->x;
   MZ_CUBLAS_TRY(cublasLtMatmul(lane->blas, product->operation, &one, a, product->a, b, product->b, &beta, operands->result,
                                product->d, operands->result, product->d, &product->algorithm, lane->workspace,
                                lane->workspace_bytes, lane->stream));
   return MZ_OK;
+}
+
+mz_status mz_cuda_product_run(mz_cuda_product *product, const mz_cuda_lane *lane, int rows, const mz_cuda_operands *operands) {
+  const mz_cuda_product_settings *settings = &product->settings;
+  MZ_ASSERT(rows >= 1 && rows <= settings->rows);
+  if (product->form == MZ_CUDA_PRODUCT_DIRECT) return mz_cuda_direct_product_run(lane, settings, rows, operands);
+  MZ_TRY(multiply(product, lane, rows, operands));
+  return product->form == MZ_CUDA_PRODUCT_SEPARATE ? mz_cuda_direct_product_finish(lane, settings, rows, operands) : MZ_OK;
 }

@@ -31,9 +31,10 @@ static mz_status take(mz_cuda_staging *s, cudaStream_t stream, size_t bytes, cha
     if (wanted > s->size) { /* twice as much, so that one synchronisation's rows soon fit */
       size_t size = s->size < PINNED_MIN ? (size_t)PINNED_MIN : s->size;
       while (size < wanted) size *= 2;
-      if (s->pinned != nullptr) MZ_CUDA_TRY(cudaFreeHost(s->pinned));
-      s->pinned = nullptr;
+      char *const outgrown = s->pinned;
+      s->pinned = nullptr; /* also where freeing it reports an error */
       s->size = 0;
+      if (outgrown != nullptr) MZ_CUDA_TRY(cudaFreeHost(outgrown));
       MZ_CUDA_TRY(cudaMallocHost((void **)&s->pinned, size));
       s->size = size;
     }
@@ -77,9 +78,10 @@ mz_status mz_cuda_staging_receive(mz_cuda_staging *s, cudaStream_t stream, void 
 mz_status mz_cuda_staging_scratch(mz_cuda_staging *s, cudaStream_t stream, size_t bytes, void **out) {
   if (bytes > s->scratch_size) {
     MZ_TRY(mz_cuda_staging_sync(s, stream));
-    if (s->scratch != nullptr) MZ_CUDA_TRY(cudaFree(s->scratch));
+    void *const outgrown = s->scratch;
     s->scratch = nullptr;
     s->scratch_size = 0;
+    if (outgrown != nullptr) MZ_CUDA_TRY(cudaFree(outgrown));
     MZ_CUDA_TRY(cudaMalloc(&s->scratch, 2 * bytes));
     s->scratch_size = 2 * bytes;
   }

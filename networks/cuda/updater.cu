@@ -1,5 +1,4 @@
 #include "networks/cuda/updater.cuh"
-#include "networks/cuda/backend.cuh"
 #include "networks/cuda/losses.cuh"
 #include "networks/cuda/transfer.cuh"
 #include "networks/cuda/update.cuh"
@@ -132,7 +131,7 @@ static mz_status allocate(update *u) {
   return mz_lane_load(&u->lane, u->out.decision, &u->decision, sizeof u->decision);
 }
 
-static mz_status open(update *u, const mz_lane *where) {
+static mz_status begin(update *u, const mz_lane *where) {
   mz_cuda_lane *own;
   MZ_TRY(mz_lane_open(&u->lane, where));
   MZ_TRY(mz_model_check(u->model, &u->lane, true));
@@ -154,7 +153,7 @@ static mz_status create(mz_update **out, const mz_lane *where, const mz_model *m
   u->settings = *settings;
   u->vectors = *vectors;
   u->shard_rows = (int)(settings->batch_size / settings->shards);
-  const mz_status status = open(u, where);
+  const mz_status status = begin(u, where);
   if (status != MZ_OK) {
     destroy(&u->base);
     return status;
@@ -163,12 +162,11 @@ static mz_status create(mz_update **out, const mz_lane *where, const mz_model *m
   return MZ_OK;
 }
 
-static mz_status thread_bytes(const mz_model *model, const mz_update_settings *settings, double *bytes) {
-  const mz_lane lane = {&mz_backend_cuda, 0, nullptr};
+static mz_status thread_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings, double *bytes) {
   mz_tape *tape;
   mz_loss loss;
   size_t size = 0;
-  MZ_TRY(record(&lane, model, settings, &loss, &tape));
+  MZ_TRY(record(where, model, settings, &loss, &tape));
   const mz_status status = mz_tape_measure(tape, &size);
   mz_tape_free(tape);
   *bytes = (double)size;

@@ -1,33 +1,50 @@
 #include "selfplay/search/network_search.h"
 #include "base/threads/stage.h"
 
+/* Roots that are searched together. */
+static int tile_of(const mz_lane *where, int slots) {
+  return where->backend->searcher != NULL && slots > MZ_SEARCHER_SLOTS_MAX ? (int)MZ_SEARCHER_SLOTS_MAX : slots;
+}
+
 /* The latents that a search over the network names. */
-static int latents_of(const mz_search_settings *settings, int actions, const mz_model *model, int slots) {
+static int latents_of(const mz_lane *where, const mz_search_settings *settings, int actions, const mz_model *model, int slots) {
+  if (where->backend->searcher != NULL) return tile_of(where, slots) * ((int)settings->simulations + 1);
   return mz_search_latents(settings, actions, mz_infer_latent_stride(model), slots);
 }
 
 mz_status mz_network_search_lane_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                        const mz_lane *where, int slots, double *bytes) {
-  return mz_infer_bytes(model, where, slots, latents_of(settings, spec->actions, model, slots), bytes);
+  const mz_searcher *searcher = where->backend->searcher;
+  const int tile = tile_of(where, slots);
+  MZ_TRY(mz_infer_bytes(model, where, tile, latents_of(where, settings, spec->actions, model, slots), bytes));
+  if (searcher != NULL) *bytes += searcher->bytes(spec, settings, tile);
+  return MZ_OK;
 }
 
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                   const mz_lane *where, int slots, double *bytes) {
   MZ_TRY(mz_network_search_lane_bytes(spec, settings, model, where, slots, bytes));
-  *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), slots);
+  if (where->backend->searcher == NULL)
+    *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), slots);
   return MZ_OK;
 }
 
 mz_status mz_network_search_init(mz_network_search *s, const mz_spec *spec, const mz_search_settings *settings,
                                  const mz_model *model, const mz_lane *where, double discount, int slots) {
   *s = (mz_network_search){0};
+  const mz_searcher *searcher = where->backend->searcher;
+  const int tile = tile_of(where, slots), latents = latents_of(where, settings, spec->actions, model, slots);
   mz_status status;
   MZ_TRY_CLEANUP(mz_lane_open(&s->lane, where));
-  MZ_TRY_CLEANUP(mz_infer_create(&s->infer, model, &s->lane, slots, latents_of(settings, spec->actions, model, slots)));
+  MZ_TRY_CLEANUP(mz_infer_create(&s->infer, model, &s->lane, tile, latents));
   s->adapter = (mz_infer_model){.infer = s->infer, .kind = spec->obs_kind};
   s->model = mz_search_model_of_infer(&s->adapter, model);
-  MZ_TRY_CLEANUP(
-      mz_search_create(&s->search, settings, spec->actions, s->model.latent_stride, discount, spec->alternating, slots));
+  if (searcher != NULL) {
+    MZ_TRY_CLEANUP(searcher->create(&s->device_search, s->infer, spec, settings, discount, tile));
+  } else {
+    MZ_TRY_CLEANUP(
+        mz_search_create(&s->search, settings, spec->actions, s->model.latent_stride, discount, spec->alternating, slots));
+  }
   return MZ_OK;
 cleanup:
   mz_network_search_deinit(s);
@@ -35,6 +52,7 @@ cleanup:
 }
 
 void mz_network_search_deinit(mz_network_search *s) {
+  if (s->device_search != NULL) s->lane.backend->searcher->free(s->device_search);
   mz_search_free(s->search);
   mz_infer_free(s->infer);
   mz_lane_close(&s->lane);
@@ -44,7 +62,9 @@ void mz_network_search_deinit(mz_network_search *s) {
 mz_status mz_network_search_run(mz_network_search *s, const mz_prepared *weights, int n, const mz_root *roots, int simulations,
                                 mz_root_result *results) {
   MZ_TRY(mz_infer_set_weights(s->infer, weights));
-  const mz_status status = mz_search_run(s->search, &s->model, n, roots, simulations, results);
+  const mz_status status = s->device_search != NULL
+                               ? s->lane.backend->searcher->run(s->device_search, n, roots, simulations, results)
+                               : mz_search_run(s->search, &s->model, n, roots, simulations, results);
   mz_stage_step();
   return status;
 }

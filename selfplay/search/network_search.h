@@ -1,21 +1,24 @@
-/* A search and the network that it asks. What planner and reanalyze have in common. Belongs to one thread. */
+/* A search and the network that it asks. What planner and reanalyze have in common. Belongs to one thread. The trees are where the network
+ * is, if the backend has a searcher (searcher.h), otherwise the CPU's. */
 #pragma once
-#include "selfplay/search/search.h"
+#include "selfplay/search/searcher.h"
 
 typedef struct mz_network_search {
   mz_lane lane;
-  mz_search *search;
   mz_infer *infer;
   mz_infer_model adapter;
   mz_search_model model; /* its context is `adapter`: the struct stays where it was initialized */
+  /* One of the two: */
+  mz_search *search;
+  mz_device_search *device_search;
 } mz_network_search;
 
-/* Up to `slots` roots at a time, on a lane of its own there; discount: γ, whatever the number of players. Deinit is safe on a zeroed struct and after a failed
- * init. */
+/* Up to `slots` roots at a time, on a lane of its own there; discount: γ, whatever the number of players. Deinit is safe on a zeroed
+ * struct and after a failed init. */
 mz_status mz_network_search_init(mz_network_search *s, const mz_spec *spec, const mz_search_settings *settings,
                                  const mz_model *model, const mz_lane *where, double discount, int slots);
 void mz_network_search_deinit(mz_network_search *s);
-/* Bytes that init takes. */
+/* Bytes that init takes, a device's and the host's. */
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                   const mz_lane *where, int slots, double *bytes);
 /* Those of them that are the lane's memory; the others are the host's. */

@@ -1,4 +1,4 @@
-#include "selfplay/search/search_state.h"
+#include "selfplay/search/search_scorer.h"
 #include "base/maths/maths.h"
 #include <string.h>
 

@@ -2,13 +2,7 @@
  * path) share. */
 #pragma once
 #include "selfplay/search/roots.h"
-#include "selfplay/search/search.h"
-
-/* Tabulates what scoring needs of the settings for nodes of up to `visits_max` visits. MZ_E_CONFIG when the bounds of min_max are
- * not in order. */
-mz_status mz_scorer_init(mz_scorer *scorer, const mz_search_settings *settings, float discount, int visits_max);
-void mz_scorer_deinit(mz_scorer *scorer);
-double mz_scorer_bytes(int visits_max); /* that init takes */
+#include "selfplay/search/search_scorer.h"
 
 struct mz_search {
   mz_search_settings settings;

@@ -13,7 +13,6 @@ extern "C" {
 #include "networks/cuda/convolutions.cuh"
 #include "tests/cuda/support/pair.cuh"
 #include "library.h"
-#include "twin.h"
 
 enum { HEIGHT = 3, WIDTH = 4, POSITIONS = HEIGHT * WIDTH, INPUTS = 16, CHANNELS = 32 };
 
@@ -213,32 +212,12 @@ static void smallest_plan_runs(void **state) {
   pair_lane_close(&lane);
 }
 
-/* Every call of the library and the runtime fails once. */
+/* Every call of the libraries and the runtime fails once. */
 static void failures_are_told(void **state) {
   (void)state;
-  mz_cuda_lane lane;
-  int failures = 0;
-  mz_cuda_convolution_settings settings = {};
-  settings.rows = 3;
-  settings.any_rows = true;
-  settings.graph = {MZ_CUDA_CONV_FORWARD, {HEIGHT, WIDTH}, INPUTS, CHANNELS, true, true, true, false, true};
-  pair_lane_open(&lane, 1 << 20);
-  for (bool done = false; !done; failures++) {
-    mz_cuda_convolution *convolution = nullptr;
-    mz_cudnn_descriptors owner = {};
-    mz_cuda_conv_target target;
-    twin_fail_after(failures + 1);
-    mz_status status = mz_cuda_conv_target_init(&target, &owner, &lane);
-    if (status == MZ_OK) status = mz_cuda_convolution_create(&convolution, &target, &settings);
-    done = twin_fail_pending() != 0;
-    twin_fail_after(0);
-    assert_int_equal(status, done ? MZ_OK : MZ_E_DEVICE);
-    assert_true(done || convolution == nullptr);
-    mz_cuda_convolution_free(convolution);
-    mz_cudnn_descriptors_free(&owner);
-  }
-  assert_true(failures > 100);
-  pair_lane_close(&lane);
+  pair_check_failures(&conv_op, &f32_cases[2]);
+  pair_check_failures(&conv_op, &bf16_cases[1]);
+  pair_check_failures(&conv_op, &bf16_cases[2]);
 }
 
 int main(void) {

@@ -7,7 +7,7 @@ extern "C" {
 #include <cmocka.h>
 }
 #include "networks/cuda/convolutions.cuh"
-#include "networks/cuda/conv_engine.cuh"
+#include "networks/cuda/dnn_engine.cuh"
 #include "tests/cuda/support/pair.cuh"
 #include "twin.h"
 

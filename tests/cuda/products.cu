@@ -10,9 +10,7 @@ extern "C" {
 #include <cmocka.h>
 }
 #include "networks/cuda/linear.cuh"
-#include "networks/cuda/products.cuh"
 #include "tests/cuda/support/pair.cuh"
-#include "twin.h"
 
 enum { INPUTS = 7, WIDTH = 21, TABLE_ROWS = 5, POSITIONS = 6, CHANNELS = 32 };
 
@@ -104,57 +102,62 @@ static const pair_case cases[] = {
     {"one row", two_layers, record_two_layers, 1, true, 1},
 };
 
-static void all_cases(void **state) {
-  (void)state;
+static void all_cases(void) {
   for (const pair_case &c : cases) pair_check(&linear_op, &c);
+}
+
+/* The form that the first layer of a case takes. */
+static const char *form_of(const pair_case *c) {
+  tape_pair pair;
+  const char *form = nullptr;
+  pair_open(&pair, &linear_op, c);
+  for (int i = 0; i < pair.device->node_count && form == nullptr; i++) {
+    if (pair.device->nodes[i].op == MZ_OP_LINEAR) form = mz_cuda_linear_form_name(&pair.device->nodes[i]);
+  }
+  pair_close(&pair);
+  return form;
+}
+
+static void fused(void **state) {
+  (void)state;
+  all_cases();
+  assert_string_equal(form_of(&cases[0]), "cublas fused");
+}
+
+/* mode: of the twin. */
+static void with_mode(const char *mode, const char *form) {
+  setenv("MUZERO_TWIN_BLAS", mode, 1);
+  all_cases();
+  assert_string_equal(form_of(&cases[0]), form);
+  unsetenv("MUZERO_TWIN_BLAS");
 }
 
 static void careless_heuristics(void **state) {
   (void)state;
-  setenv("MUZERO_TWIN_BLAS", "careless", 1);
-  all_cases(nullptr);
-  unsetenv("MUZERO_TWIN_BLAS");
+  with_mode("careless", "cublas fused");
 }
 
-/* Every call of the library and the runtime fails once. */
+static void no_epilogues(void **state) {
+  (void)state;
+  with_mode("plain", "cublas + kernel");
+}
+
+static void no_algorithms(void **state) {
+  (void)state;
+  with_mode("none", "direct");
+}
+
+/* Every call of the libraries and the runtime fails once. */
 static void failures_are_told(void **state) {
   (void)state;
-  mz_cuda_lane lane;
-  int failures = 0;
-  mz_cuda_product_settings settings = {MZ_CUDA_PRODUCT_FORWARD, 9, INPUTS, WIDTH, 16, 32, true, true};
-  pair_lane_open(&lane, 64 << 20);
-  for (bool done = false; !done; failures++) {
-    mz_cuda_product *product = nullptr;
-    twin_fail_after(failures + 1);
-    const mz_status status = mz_cuda_product_create(&product, &lane, &settings);
-    done = twin_fail_pending() != 0;
-    twin_fail_after(0);
-    assert_int_equal(status, done ? MZ_OK : MZ_E_DEVICE);
-    assert_true(done || product == nullptr);
-    mz_cuda_product_free(product);
-  }
-  assert_true(failures > 20);
-  pair_lane_close(&lane);
-}
-
-/* A stride of which the library cannot make aligned columns. */
-static void no_algorithm(void **state) {
-  (void)state;
-  mz_cuda_lane lane;
-  mz_cuda_product *product = nullptr;
-  mz_cuda_product_settings settings = {MZ_CUDA_PRODUCT_FORWARD, 9, INPUTS, WIDTH, 7, 21, false, false};
-  pair_lane_open(&lane, 1 << 20);
-  assert_int_equal(mz_cuda_product_create(&product, &lane, &settings), MZ_E_DEVICE);
-  assert_non_null(strstr(mz_message(), "7 inputs and 21 outputs"));
-  pair_lane_close(&lane);
+  pair_check_failures(&linear_op, &cases[2]);
+  pair_check_failures(&linear_op, &cases[3]);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(all_cases),
-      cmocka_unit_test(careless_heuristics),
-      cmocka_unit_test(failures_are_told),
-      cmocka_unit_test(no_algorithm),
+      cmocka_unit_test(fused),         cmocka_unit_test(careless_heuristics), cmocka_unit_test(no_epilogues),
+      cmocka_unit_test(no_algorithms), cmocka_unit_test(failures_are_told),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,5 +1,6 @@
 #include "blas_product.h"
 #include "library.h"
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -32,6 +33,9 @@ bool blas_product::can_run(const blas_algorithm &algorithm) const {
   for (const blas_layout *l : {&a, &b, &c, &d}) {
     if (l->stride * (int64_t)sizeof(float) % BLAS_ALIGNMENT != 0) return false;
   }
+  const char *mode = getenv("MUZERO_TWIN_BLAS");
+  if (mode != nullptr && strcmp(mode, "none") == 0) return false;
+  if (mode != nullptr && strcmp(mode, "plain") == 0 && op.epilogue != CUBLASLT_EPILOGUE_DEFAULT) return false;
   return b.columns >= algorithm.columns_min;
 }
 

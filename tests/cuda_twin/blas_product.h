@@ -1,4 +1,4 @@
-/* What cuBLASLt's twin (blas_twin.cpp) knows of a product: its description, the algorithms there are, and how each computes. */
+/* A product as cuBLASLt's twin (blas_twin.cpp) sees it: its description, the algorithms there are, how each computes. */
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct blas_layout {
   int64_t stride;
 };
 
-/* What an algorithm's 64 bytes hold. */
+/* The contents of an algorithm's 64 bytes. */
 struct blas_algorithm {
   uint32_t kind;
   int32_t id, parts; /* of the sum */

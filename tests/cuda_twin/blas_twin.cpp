@@ -1,6 +1,7 @@
 /* The twin of cuBLASLt: the calls that networks/cuda/products.cu makes, for f32 alone. Descriptors are obeyed to the letter
  * and refused where the library refuses them. Its heuristics name algorithms of all kinds, the forbidden ones first
- * (blas_product.h). They honour the preferences unless MUZERO_TWIN_BLAS=careless, which lets them name everything. */
+ * (blas_product.h), as far as preferences allow. MUZERO_TWIN_BLAS=careless: they disregard the preferences; =plain: no
+ * algorithm has an epilogue; =none: there is no algorithm. */
 #include "blas_product.h"
 #include "library.h"
 #include <cstdlib>
@@ -16,7 +17,7 @@ struct context {
 
 struct preference {
   uint32_t kind;
-  uint64_t workspace, arithmetic;
+  uint64_t workspace;
   uint32_t reduction, alignment[4]; /* of a, b, c, d */
 };
 
@@ -71,7 +72,7 @@ bool is_wished(const blas_algorithm &a, const preference &wish) {
   for (uint32_t alignment : wish.alignment) {
     if (alignment < BLAS_ALIGNMENT) return false;
   }
-  return (a.arithmetic & ~wish.arithmetic) == 0 && (a.reduction & ~wish.reduction) == 0 && a.workspace_bytes() <= wish.workspace;
+  return (a.reduction & ~wish.reduction) == 0 && a.workspace_bytes() <= wish.workspace;
 }
 
 bool is_aligned(const void *pointer) {
@@ -164,7 +165,7 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t handle, c
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *out) {
   BLAS_CALL;
   *out = reinterpret_cast<cublasLtMatmulPreference_t>(
-      new preference{PREFERENCE, 0, ~0ull, CUBLASLT_REDUCTION_SCHEME_MASK, {256, 256, 256, 256}});
+      new preference{PREFERENCE, 0, CUBLASLT_REDUCTION_SCHEME_MASK, {256, 256, 256, 256}});
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -182,7 +183,6 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t h
   switch (attribute) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: known = put(&p->workspace, value, bytes); break;
     case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: known = put(&p->reduction, value, bytes); break;
-    case CUBLASLT_MATMUL_PREF_IMPL_MASK: known = put(&p->arithmetic, value, bytes); break;
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: known = put(&p->alignment[0], value, bytes); break;
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: known = put(&p->alignment[1], value, bytes); break;
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: known = put(&p->alignment[2], value, bytes); break;

@@ -45,7 +45,7 @@ bool dnn_descriptor_is_complete(const dnn_descriptor *descriptor);
 /* Builds one for the twin's own use. */
 dnn_reference dnn_descriptor_make(cudnnBackendDescriptorType_t type);
 
-/* What a cudnnBackendDescriptor_t points to; NULL: it is none that lives. */
+/* Returns the object behind a cudnnBackendDescriptor_t; NULL: there is none that lives. */
 dnn_reference *dnn_handle_read(cudnnBackendDescriptor_t handle);
 
 /* Keeps why, for cudnnGetLastErrorString and twin_message, and returns `status`. */

@@ -26,7 +26,7 @@ bool is_biased(const dnn_program &p) {
 }
 bool is_biased_f32(const dnn_program &p) { return is_biased(p) && !p.first.bf16 && !p.end().bf16 && !mode_is("separate"); }
 
-/* What is compiled at run time. A biased graph whose result has another type is taken for the older kind. */
+/* Graphs that are compiled at run time. A biased graph whose result has another type is taken for the older kind. */
 bool is_chain(const dnn_program &p) {
   if (p.steps.empty() || (is_biased(p) && p.first.bf16 && !p.end().bf16)) return false;
   if (p.is_dynamic && p.direction != DNN_FORWARD) return false;

@@ -176,7 +176,8 @@ static void make_up_weights(tape_pair *pair) {
     if (param->conv.height > 0) {
       check(mz_cuda_conv_pack(&pair->lane, param, values + param->offset, bf16, packed + pair->device->layout[i]));
     } else {
-      OK(cudaMemcpyAsync(packed + pair->device->layout[i], values + param->offset, bytes, cudaMemcpyDeviceToDevice, pair->lane.stream));
+      OK(cudaMemcpyAsync(packed + pair->device->layout[i], values + param->offset, bytes, cudaMemcpyDeviceToDevice,
+                         pair->lane.stream));
     }
   }
   pair->device->weights = packed;
@@ -261,17 +262,43 @@ static std::vector<unsigned char> download_rows(const tape_pair *pair, int value
   return bytes;
 }
 
-void pair_forward(tape_pair *pair, int from, int rows) {
+static void put_forward(tape_pair *pair, int from, int rows) {
   put_all(pair, false, from, rows);
   for (size_t i = 0; i < pair->indices.size(); i++) {
     upload(pair, pair->device->indices[i], &pair->indices[i][(size_t)from], (size_t)rows * sizeof(int32_t));
   }
+}
+
+void pair_forward(tape_pair *pair, int from, int rows) {
+  put_forward(pair, from, rows);
   for (int i = 0; i < pair->device->node_count; i++) {
     mz_node *node = &pair->device->nodes[i];
     if (!is_tested(pair, node)) continue;
     check(pair->op->forward(pair->device, node, rows));
     pair->found[(size_t)i] = download_rows(pair, i, false, rows);
   }
+}
+
+std::vector<unsigned char> pair_replay(tape_pair *pair) {
+  const int rows = pair->own_case->rows;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  int last = -1;
+  OK(cudaStreamBeginCapture(pair->lane.stream, cudaStreamCaptureModeThreadLocal));
+  for (int i = 0; i < pair->device->node_count; i++) {
+    mz_node *node = &pair->device->nodes[i];
+    if (!is_tested(pair, node)) continue;
+    check(pair->op->forward(pair->device, node, rows));
+    last = i;
+  }
+  OK(cudaStreamEndCapture(pair->lane.stream, &graph));
+  OK(cudaGraphInstantiate(&executable, graph, 0));
+  put_forward(pair, 0, rows);
+  OK(cudaGraphLaunch(executable, pair->lane.stream));
+  std::vector<unsigned char> bytes = download_rows(pair, last, false, rows);
+  OK(cudaGraphExecDestroy(executable));
+  OK(cudaGraphDestroy(graph));
+  return bytes;
 }
 
 void pair_backward(tape_pair *pair, int from, int rows) {

@@ -51,6 +51,8 @@ void pair_close(tape_pair *pair);
 /* Runs rows `from` … of what was made up as the device's first rows; everything else that the device has is NaN. */
 void pair_forward(tape_pair *pair, int from, int rows);
 void pair_backward(tape_pair *pair, int from, int rows);
+/* Forward of all rows as a graph that is captured once and replayed. Returns the last node's rows. */
+std::vector<unsigned char> pair_replay(tape_pair *pair);
 /* The reference's, after the device's: once a node has run, the reference takes over what the device has, so that later nodes
  * read the same and signs agree. */
 void pair_reference_forward(tape_pair *pair, int rows);
@@ -67,5 +69,8 @@ std::vector<float> pair_parameter_gradient(const tape_pair *pair, int param);
 /* ‖found − wanted‖ / ‖wanted‖. */
 double pair_distance(const std::vector<double> &found, const std::vector<double> &wanted);
 
-/* Compares everything with the reference, for the most rows and for fewer, and each row with the same row alone, bit for bit. */
+/* Compares everything with the reference, for the most rows and for fewer; rows among others with rows alone, a second run and a
+ * replay with the first, bit for bit. */
 void pair_check(const pair_op *op, const pair_case *own_case);
+/* Lets every call fail once that preparing and running the nodes makes, and wants to be told of each. */
+void pair_check_failures(const pair_op *op, const pair_case *own_case);

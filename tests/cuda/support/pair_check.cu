@@ -7,6 +7,7 @@ extern "C" {
 #include <cmocka.h>
 }
 #include "tests/cuda/support/pair.cuh"
+#include "twin.h"
 
 typedef std::vector<unsigned char> bytes;
 
@@ -96,7 +97,7 @@ static void append_parameters(const tape_pair *pair, const mz_node *node, std::v
   }
 }
 
-/* What the nodes leave in rows `from` …, run as the device's first rows; of all rows also the gradients of parameters. */
+/* Returns the bytes that the nodes leave in rows `from` …, run as the device's first rows; of all rows also the gradients of parameters. */
 static std::vector<bytes> results(tape_pair *pair, int from, int rows) {
   std::vector<bytes> all;
   pair_forward(pair, from, rows);
@@ -129,11 +130,67 @@ static void compare_rows(tape_pair *pair, const std::vector<bytes> &together, in
 void pair_check(const pair_op *op, const pair_case *own_case) {
   tape_pair pair;
   const int most = own_case->rows;
+  int last = -1;
   pair_open(&pair, op, own_case);
   compare_all(&pair, most);
   if (most > 2) compare_all(&pair, most - 2);
   const std::vector<bytes> together = results(&pair, 0, most);
   for (int rows = 1; rows < most; rows++) compare_rows(&pair, together, rows % 2 == 0 ? 0 : most - rows, rows);
   if (results(&pair, 0, most) != together) fail_msg("%s: other bits when run again", own_case->name);
+  for (int i = 0; i < pair.device->node_count; i++) {
+    if (is_tested(&pair, i)) last = i;
+  }
+  if (pair_replay(&pair) != pair.found[(size_t)last]) fail_msg("%s: other bits when replayed", own_case->name);
+  pair_close(&pair);
+}
+
+/* ---- failures ---- */
+
+static void release_nodes(tape_pair *pair) {
+  for (int i = 0; i < pair->device->node_count; i++) {
+    mz_node *node = &pair->device->nodes[i];
+    if (node->prepared != nullptr) pair->op->release(pair->device, node);
+  }
+}
+
+static mz_status prepare_nodes(tape_pair *pair) {
+  release_nodes(pair);
+  for (int i = 0; i < pair->device->node_count; i++) {
+    if (is_tested(pair, i)) MZ_TRY(pair->op->prepare(pair->device, &pair->device->nodes[i]));
+  }
+  return MZ_OK;
+}
+
+static mz_status run_nodes(tape_pair *pair) {
+  const int rows = pair->own_case->rows;
+  for (int i = 0; i < pair->device->node_count; i++) {
+    if (is_tested(pair, i)) MZ_TRY(pair->op->forward(pair->device, &pair->device->nodes[i], rows));
+  }
+  for (int i = pair->device->node_count - 1; i >= 0; i--) {
+    mz_node *node = &pair->device->nodes[i];
+    if (is_tested(pair, i) && node->backward) MZ_TRY(pair->op->backward(pair->device, node, rows));
+  }
+  return MZ_OK;
+}
+
+/* Returns how many calls could fail. */
+static int fail_each(tape_pair *pair, mz_status (*work)(tape_pair *)) {
+  for (int calls = 0;; calls++) {
+    twin_fail_after(calls + 1);
+    const mz_status status = work(pair);
+    const bool all_failed = twin_fail_pending() != 0;
+    twin_fail_after(0);
+    assert_int_equal(status, all_failed ? MZ_OK : MZ_E_DEVICE);
+    if (all_failed) return calls;
+  }
+}
+
+void pair_check_failures(const pair_op *op, const pair_case *own_case) {
+  tape_pair pair;
+  pair_open(&pair, op, own_case);
+  pair_forward(&pair, 0, own_case->rows);
+  if (own_case->with_backward) pair_backward(&pair, 0, own_case->rows);
+  assert_true(fail_each(&pair, run_nodes) > 2);
+  assert_true(fail_each(&pair, prepare_nodes) > 20);
   pair_close(&pair);
 }

@@ -1,7 +1,7 @@
 /* The module's one door (networks/module.h). */
 #include "networks/cuda/backend.cuh"
 #include "networks/cuda/check.cuh"
-#include "networks/cuda/module/host.cuh"
+#include "selfplay/cuda/module/host.cuh"
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <stdio.h>

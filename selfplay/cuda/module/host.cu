@@ -1,5 +1,5 @@
 /* The program's failures and allocations, which the module calls through what it was handed: its own copy of base/status.h. */
-#include "networks/cuda/module/host.cuh"
+#include "selfplay/cuda/module/host.cuh"
 #include <stdlib.h>
 #include <string.h>
 

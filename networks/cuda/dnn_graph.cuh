@@ -19,7 +19,7 @@ typedef struct mz_cuda_conv_graph_settings {
   bool bias, add, relu; /* FORWARD: result = relu?(conv + bias? + add?); DATA: add alone */
 } mz_cuda_conv_graph_settings;
 
-/* What names a tensor in a graph and where its data are given. */
+/* Names of tensors, in a graph and where data are given for it. */
 enum { MZ_CUDA_CONV_X = 1, MZ_CUDA_CONV_FILTERS, MZ_CUDA_CONV_DY, MZ_CUDA_CONV_BIAS, MZ_CUDA_CONV_ADD, MZ_CUDA_CONV_RESULT };
 
 /* The graph for `rows` boards. any_rows: its kernels serve graphs of other numbers of rows, too. *accepted: the library knows

@@ -1,7 +1,13 @@
-#include "networks/cuda/conv_engine.cuh"
-#include "networks/cuda/convolutions.cuh"
+#include "networks/cuda/dnn_engine.cuh"
 
 enum { CONFIGURATIONS_MAX = 64 };
+
+mz_status mz_cuda_conv_target_init(mz_cuda_conv_target *target, mz_cudnn_descriptors *owner, const mz_cuda_lane *lane) {
+  target->workspace_bytes = lane->workspace_bytes;
+  MZ_TRY(mz_cudnn_create(owner, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &target->properties));
+  MZ_TRY(mz_cudnn_set(target->properties, CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &lane->dnn));
+  return mz_cudnn_finalize(target->properties);
+}
 
 /* ---- finding ---- */
 

@@ -2,8 +2,16 @@
  * the values of knobs), planned for graphs of any number of rows. */
 #pragma once
 #include "networks/cuda/descriptors.cuh"
+#include "networks/cuda/lane.cuh"
 
-typedef struct mz_cuda_conv_target mz_cuda_conv_target;
+/* A device as the library knows it, and the workspace it may count on. */
+typedef struct mz_cuda_conv_target {
+  cudnnBackendDescriptor_t properties; /* finalized CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR */
+  size_t workspace_bytes;
+} mz_cuda_conv_target;
+
+/* `properties` belongs to `owner`. */
+mz_status mz_cuda_conv_target_init(mz_cuda_conv_target *target, mz_cudnn_descriptors *owner, const mz_cuda_lane *lane);
 
 enum { MZ_CUDA_CONV_KNOBS = 24 };
 

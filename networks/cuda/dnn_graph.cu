@@ -1,4 +1,4 @@
-#include "networks/cuda/conv_graph.cuh"
+#include "networks/cuda/dnn_graph.cuh"
 
 enum { DIMENSIONS = 4, OPERATIONS_MAX = 5, FIRST_VIRTUAL = 100, ALIGNMENT = 16 };
 
