@@ -32,6 +32,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, fake_device **device);
 int nvmlDeviceGetName(fake_device *device, char *name, unsigned length);
 int nvmlDeviceGetUtilizationRates(fake_device *device, fake_utilization *out);
 int nvmlDeviceGetMemoryInfo(fake_device *device, fake_memory *out);
+int nvmlDeviceGetUUID(fake_device *device, char *uuid, unsigned length);
 
 void fake_nvml_set(unsigned index, unsigned busy, unsigned long long used) {
   devices[index].busy = busy;
@@ -74,6 +75,11 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, fake_device **device) {
 
 int nvmlDeviceGetName(fake_device *device, char *name, unsigned length) {
   snprintf(name, length, "Fake GPU %d", (int)(device - devices));
+  return OK;
+}
+
+int nvmlDeviceGetUUID(fake_device *device, char *uuid, unsigned length) {
+  snprintf(uuid, length, "GPU-00000000-%d", (int)(device - devices));
   return OK;
 }
 

@@ -36,7 +36,9 @@ struct mz_monitor {
   uint64_t period_ns;
   bool threaded;
   pthread_t thread;
-  mz_nvml *nvml;                                  /* the thread's alone until gpu_ready */
+  mz_nvml *nvml;                       /* the thread's alone until gpu_ready */
+  char gpus[MZ_GPUS_MAX][MZ_GPU_UUID]; /* of those that are read */
+  int gpu_count;
   _Atomic(const char *) missing[MZ_SENSOR_COUNT]; /* why; NULL: it is there */
 
   pthread_mutex_t mutex; /* guards what follows */
@@ -91,6 +93,7 @@ static void open_sensors(mz_monitor *m) {
 static void start_gpu(mz_monitor *m) {
   if (m->nvml == NULL) return;
   const bool ready = mz_nvml_init(m->nvml);
+  if (ready) mz_nvml_keep(m->nvml, m->gpus, m->gpu_count);
   pthread_mutex_lock(&m->mutex);
   m->gpu_ready = ready;
   atomic_store(&m->missing[MZ_SENSOR_GPU], ready ? NULL : "NVML knows none");
@@ -287,6 +290,8 @@ mz_status mz_monitor_start(mz_monitor **out, const mz_monitor_options *options) 
   MZ_TRY(mz_alloc(&m, 1, sizeof *m));
   snprintf(m->proc, sizeof m->proc, "%s", options->proc ? options->proc : "/proc");
   snprintf(m->cgroup, sizeof m->cgroup, "%s", options->cgroup ? options->cgroup : "/sys/fs/cgroup");
+  m->gpu_count = options->gpu_count < MZ_GPUS_MAX ? options->gpu_count : MZ_GPUS_MAX;
+  for (int i = 0; i < m->gpu_count; i++) snprintf(m->gpus[i], sizeof m->gpus[i], "%s", options->gpus[i]);
   m->cores = mz_machine_cores();
   m->period_ns = options->hz > 0 ? (uint64_t)(1e9 / options->hz) : 0;
   init_locks(m);

@@ -3,12 +3,15 @@
  * attempt. Clocks are monotonic; a counter that runs backwards counts as no progress. */
 #pragma once
 #include "allocator/pipeline/telemetry.h"
+#include "allocator/sensors/nvml.h"
 #include <sched.h>
 
 typedef struct mz_monitor mz_monitor;
 typedef struct mz_monitor_options {
-  double hz;                 /* 2–5; 0: no thread: sensors are read by take only */
-  const char *proc, *cgroup; /* NULL: /proc, /sys/fs/cgroup; tests put their own here */
+  double hz;                       /* 2–5; 0: no thread: sensors are read by take only */
+  const char *proc, *cgroup;       /* NULL: /proc, /sys/fs/cgroup; tests put their own here */
+  const char (*gpus)[MZ_GPU_UUID]; /* identifiers of those that are read, as NVML has them; none: all */
+  int gpu_count;
 } mz_monitor_options;
 
 /* MZ_E_INTERNAL: no thread could be had. NVML may take some 100 ms to start: the thread does that, and until then the GPU is

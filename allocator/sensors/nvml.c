@@ -22,6 +22,7 @@ typedef struct functions {
   nvml_return (*name)(nvml_device, char *, unsigned);
   nvml_return (*utilization)(nvml_device, nvml_utilization *);
   nvml_return (*memory)(nvml_device, nvml_memory *);
+  nvml_return (*uuid)(nvml_device, char *, unsigned);
 } functions;
 
 static const struct {
@@ -35,6 +36,7 @@ static const struct {
     {"nvmlDeviceGetName", offsetof(functions, name)},
     {"nvmlDeviceGetUtilizationRates", offsetof(functions, utilization)},
     {"nvmlDeviceGetMemoryInfo", offsetof(functions, memory)},
+    {"nvmlDeviceGetUUID", offsetof(functions, uuid)},
 };
 
 struct mz_nvml {
@@ -77,6 +79,24 @@ bool mz_nvml_init(mz_nvml *nvml) {
     if (nvml->call.handle(i, &nvml->devices[nvml->count]) == 0) nvml->count++;
   }
   return nvml->count > 0;
+}
+
+static bool is_among(const mz_nvml *nvml, nvml_device device, const char (*uuids)[MZ_GPU_UUID], int count) {
+  char own[96]; /* as long as the library's longest */
+  if (nvml->call.uuid(device, own, sizeof own) != 0) return false;
+  for (int i = 0; i < count; i++)
+    if (strcmp(own, uuids[i]) == 0) return true;
+  return false;
+}
+
+void mz_nvml_keep(mz_nvml *nvml, const char (*uuids)[MZ_GPU_UUID], int count) {
+  nvml_device kept[MZ_GPUS_MAX];
+  int found = 0;
+  for (int i = 0; i < nvml->count; i++)
+    if (is_among(nvml, nvml->devices[i], uuids, count)) kept[found++] = nvml->devices[i];
+  if (found == 0) return;
+  memcpy(nvml->devices, kept, (size_t)found * sizeof *kept);
+  nvml->count = found;
 }
 
 void mz_nvml_free(mz_nvml *nvml) {

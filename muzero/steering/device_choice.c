@@ -70,6 +70,7 @@ static mz_status choose_by_network(mz_device_choice *c, const mz_settings *setti
   bool large;
   char why[sizeof c->why];
   MZ_TRY(weigh(settings, spec, &large, why, sizeof why));
+  if (before != NULL) large = false; /* a run stays where it was */
   const bool looks = large || may_use_gpu(settings, before);
   if (!looks) snprintf(c->missing, sizeof c->missing, "--device auto leaves GPUs alone: %s", why);
   if (looks && mz_gpus_find(&c->gpus) != MZ_OK) snprintf(c->missing, sizeof c->missing, "%s", mz_message());

@@ -93,7 +93,8 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
   /* A profile is for other runs, which want to know what its rows are of. */
-  if (strategy != &mz_strategy_fixed || strcmp(s->source, "profile") == 0) MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, &s->outset.devices, state));
+  if (strategy != &mz_strategy_fixed || strcmp(s->source, "profile") == 0)
+    MZ_TRY_CLEANUP(mz_probe(&s->outset.pipeline, &s->outset.devices, state));
   s->options.pipeline = &s->outset.pipeline;
   s->options.settings = &settings->allocation;
   s->options.bounds = s->bounds;
@@ -147,8 +148,18 @@ static void enter_roster(mz_steer *s) {
   mz_roster_enter(&s->roster, folder, &s->granted.mask, s->threads);
 }
 
+/* Of GPUs those are read that plans may use. */
+static mz_status start_monitor(mz_steer *s) {
+  char gpus[MZ_GPUS_USED_MAX][MZ_GPU_UUID];
+  const int count = s->choice.gpus.count;
+  for (int i = 0; i < count; i++) snprintf(gpus[i], sizeof gpus[i], "%s", s->choice.gpus.items[i].device.uuid);
+  const mz_monitor_options options = {
+      .hz = s->state->settings.allocation.monitor_hz, .gpus = (const char(*)[MZ_GPU_UUID])gpus, .gpu_count = count};
+  return mz_monitor_start(&s->monitor, &options);
+}
+
 mz_status mz_steer_begin(mz_steer *s, const char *dir, uint64_t ledger_offset) {
-  MZ_TRY(mz_monitor_start(&s->monitor, &(mz_monitor_options){.hz = s->state->settings.allocation.monitor_hz}));
+  MZ_TRY(start_monitor(s));
   mz_granted_read(&s->granted, s->monitor, NULL, NULL);
   enter_roster(s);
   const size_t length = strlen(dir), most = sizeof s->run - 1; /* the end of a path tells runs apart */

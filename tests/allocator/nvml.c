@@ -100,6 +100,24 @@ static void test_busy_is_the_mean_over_devices_in_use(void **state) {
   mz_monitor_stop(monitor);
 }
 
+/* A run that may use one GPU is not told of others; where none of its own is known, of all. */
+static void test_own_gpus_are_known_by_identifier(void **state) {
+  (void)state;
+  static const char own[2][MZ_GPU_UUID] = {"GPU-00000000-2", "GPU-elsewhere"};
+  mz_usage usage;
+  for (int first = 0; first < 2; first++) {
+    mz_monitor *monitor = NULL;
+    const mz_monitor_options options = {.proc = "/proc", .cgroup = "/sys/fs/cgroup", .gpus = &own[first], .gpu_count = 2 - first};
+    set(0, 100, 1000), set(1, 0, 0), set(2, 40, 24);
+    assert_int_equal(mz_monitor_start(&monitor, &options), MZ_OK);
+    mz_monitor_take(monitor, &usage);
+    assert_false(usage.missing & gpu_bit);
+    assert_float_equal(usage.gpu_busy, first == 0 ? 0.4 : 0.7, 1e-12);
+    assert_float_equal(usage.gpu_bytes, first == 0 ? 24 : 1024, 1e-9);
+    mz_monitor_stop(monitor);
+  }
+}
+
 static void expect_missing(const char *why) {
   char text[256];
   mz_usage usage;
@@ -140,11 +158,9 @@ static void test_thread_reads_devices(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_no_library_is_missing),
-      WITH_FAKE(test_names_and_counts),
-      WITH_FAKE(test_busy_is_the_mean_over_devices_in_use),
-      WITH_FAKE(test_what_does_not_answer_is_missing),
-      WITH_FAKE(test_thread_reads_devices),
+      cmocka_unit_test(test_no_library_is_missing),         WITH_FAKE(test_names_and_counts),
+      WITH_FAKE(test_busy_is_the_mean_over_devices_in_use), WITH_FAKE(test_own_gpus_are_known_by_identifier),
+      WITH_FAKE(test_what_does_not_answer_is_missing),      WITH_FAKE(test_thread_reads_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
