@@ -47,7 +47,7 @@ static mz_status take(mz_cuda_staging *s, cudaStream_t stream, size_t bytes, cha
 mz_status mz_cuda_staging_send(mz_cuda_staging *s, cudaStream_t stream, void *to, const void *from, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     const size_t piece = bytes - done < PIECE_MAX ? bytes - done : (size_t)PIECE_MAX;
-    char *room;
+    char *room = nullptr;
     MZ_TRY(take(s, stream, piece, &room));
     memcpy(room, (const char *)from + done, piece);
     MZ_CUDA_TRY(cudaMemcpyAsync((char *)to + done, room, piece, cudaMemcpyHostToDevice, stream));
@@ -65,7 +65,7 @@ static mz_status expect(mz_cuda_staging *s, const mz_cuda_arrival *arrival) {
 mz_status mz_cuda_staging_receive(mz_cuda_staging *s, cudaStream_t stream, void *to, const void *from, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     const size_t piece = bytes - done < PIECE_MAX ? bytes - done : (size_t)PIECE_MAX;
-    char *room;
+    char *room = nullptr;
     MZ_TRY(take(s, stream, piece, &room));
     MZ_CUDA_TRY(cudaMemcpyAsync(room, (const char *)from + done, piece, cudaMemcpyDeviceToHost, stream));
     const mz_cuda_arrival arrival = {(char *)to + done, room, piece};
