@@ -84,6 +84,11 @@ void mz_cuda_lane_close(mz_lane *lane) {
     ~freer() { mz_cuda_lanes_free(); }
   } freer;
   mz_cuda_lane *own = (mz_cuda_lane *)lane->own;
+  (void)mz_cuda_device_enter(own->device);
+  if (mz_cuda_staging_forget(&own->staging, own->stream) != MZ_OK) {
+    destroy(own); /* whatever went wrong is nobody else's */
+    return;
+  }
   const std::lock_guard<std::mutex> lock(kept_mutex);
   own->next = kept;
   kept = own;

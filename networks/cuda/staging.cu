@@ -21,6 +21,11 @@ mz_status mz_cuda_staging_sync(mz_cuda_staging *s, cudaStream_t stream) {
   return MZ_OK;
 }
 
+mz_status mz_cuda_staging_forget(mz_cuda_staging *s, cudaStream_t stream) {
+  s->arrival_count = 0;
+  return mz_cuda_staging_sync(s, stream);
+}
+
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 /* Finds pinned room for `bytes`; where it has run out, all that is under way is waited for first. */

@@ -26,5 +26,7 @@ mz_status mz_cuda_staging_send(mz_cuda_staging *staging, cudaStream_t stream, vo
 mz_status mz_cuda_staging_receive(mz_cuda_staging *staging, cudaStream_t stream, void *to, const void *from, size_t bytes);
 /* Waits for the stream and hands over what has come. */
 mz_status mz_cuda_staging_sync(mz_cuda_staging *staging, cudaStream_t stream);
+/* Waits for the stream; what has come is wanted no more. */
+mz_status mz_cuda_staging_forget(mz_cuda_staging *staging, cudaStream_t stream);
 /* Memory of the device that each call may use until the next one of it on the stream; *out: at least `bytes`. */
 mz_status mz_cuda_staging_scratch(mz_cuda_staging *staging, cudaStream_t stream, size_t bytes, void **out);
