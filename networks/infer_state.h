@@ -18,7 +18,7 @@ struct mz_infer {
   int rows_max, latents;
   mz_infer_pass initial, recurrent;
   const void *weights;     /* that passes read; NULL before the first mz_infer_set_weights */
-  void *own_weights;       /* of a device: where passes read them, always the same place */
+  void *own_weights;       /* on a device passes read them here, always the same place */
   uint64_t weights_number; /* that are there */
   float *pool;             /* [latents][stride], in the lane's memory */
 };

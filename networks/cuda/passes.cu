@@ -55,7 +55,7 @@ static bool is_recorded_for(const pass *p, const mz_tape *tape, bool backward) {
   return p->weights == tape->weights && (!backward || (p->transposed == tape->transposed && p->gradients == tape->gradients));
 }
 
-typedef struct work { /* of a sequence */
+typedef struct work { /* one sequence of launches */
   mz_tape *tape;
   bool backward;
   int rows;

@@ -1,7 +1,7 @@
 #include "networks/cuda/sequence.cuh"
 #include "networks/cuda/check.cuh"
 
-/* What is captured is not run; a failure ends the capture, too. */
+/* Captured work is not run; a failure ends the capture, too. */
 static mz_status capture(const mz_cuda_lane *lane, mz_status (*enqueue)(void *context), void *context, cudaGraphExec_t *out) {
   cudaGraph_t graph = nullptr;
   MZ_CUDA_TRY(cudaStreamBeginCapture(lane->stream, cudaStreamCaptureModeThreadLocal));

@@ -1,6 +1,6 @@
 #include "networks/cuda/updater.cuh"
+#include "networks/cuda/inputs.cuh"
 #include "networks/cuda/losses.cuh"
-#include "networks/cuda/transfer.cuh"
 #include "networks/cuda/update.cuh"
 #include <math.h>
 #include <string.h>
@@ -238,35 +238,66 @@ static mz_status send_batch(update *u, const mz_update_rows *b) {
 
 static float *data_of(const update *u, mz_value value) { return mz_cuda_data(&u->tape->values[value]); }
 
-static mz_status set_rows(const update *u, mz_value value, const float *dense) {
-  return mz_cuda_rows_from_dense(mz_cuda_lane_of(u->tape), dense, u->shard_rows, u->tape->values[value].columns,
-                                 data_of(u, value));
+/* A list of what goes where. */
+typedef struct sources {
+  mz_cuda_source items[1 + 9 * (MZ_UNROLL_MAX + 1)];
+  int count;
+} sources;
+
+static void add_dense(sources *list, const update *u, mz_value value, const float *from) {
+  mz_cuda_source *source = &list->items[list->count++];
+  *source = {};
+  source->kind = MZ_CUDA_DENSE;
+  source->columns = u->tape->values[value].columns;
+  source->from = from;
+  source->to = data_of(u, value);
 }
 
-static mz_status set_step(const update *u, int k, int first, int rows) {
-  const mz_cuda_lane *lane = mz_cuda_lane_of(u->tape);
+static void add_two_hot(sources *list, const update *u, mz_value value, const mz_support *support, const float *from) {
+  mz_cuda_source *source = &list->items[list->count++];
+  *source = {};
+  source->kind = MZ_CUDA_TWO_HOT;
+  source->columns = support->bins;
+  source->from = from;
+  source->to = data_of(u, value);
+  source->support_min = support->min;
+  source->support_max = support->max;
+  source->transform = support->transform;
+}
+
+static void add_list(sources *list, const update *u, int index, const int32_t *from) {
+  mz_cuda_source *source = &list->items[list->count++];
+  *source = {};
+  source->kind = MZ_CUDA_LIST;
+  source->columns = 1;
+  source->from = from;
+  source->to = u->tape->indices[index];
+}
+
+static void add_step(sources *list, const update *u, int k, size_t at) {
   const mz_model *m = u->model;
   const mz_loss *loss = &u->loss;
-  const size_t at = (size_t)k * (size_t)rows + (size_t)first;
-  MZ_TRY(set_rows(u, loss->policy_target[k], u->rows.policy + at * (size_t)m->actions));
-  MZ_TRY(mz_cuda_two_hot(lane, &m->value, u->rows.value + at, u->shard_rows, data_of(u, loss->value_target[k])));
-  MZ_TRY(set_rows(u, loss->policy_weight[k], u->rows.policy_weight + at));
-  MZ_TRY(set_rows(u, loss->value_weight[k], u->rows.value_weight + at));
+  add_dense(list, u, loss->policy_target[k], u->rows.policy + at * (size_t)m->actions);
+  add_two_hot(list, u, loss->value_target[k], &m->value, u->rows.value + at);
+  add_dense(list, u, loss->policy_weight[k], u->rows.policy_weight + at);
+  add_dense(list, u, loss->value_weight[k], u->rows.value_weight + at);
   if (loss->next_obs[k] >= 0) {
-    MZ_TRY(set_rows(u, loss->next_obs[k], u->rows.obs + at * (size_t)m->obs_size));
-    MZ_TRY(set_rows(u, loss->next_weight[k], u->rows.obs_weight + at));
+    add_dense(list, u, loss->next_obs[k], u->rows.obs + at * (size_t)m->obs_size);
+    add_dense(list, u, loss->next_weight[k], u->rows.obs_weight + at);
   }
-  if (k == 0) return MZ_OK;
-  MZ_TRY(mz_lane_copy(&u->lane, u->tape->indices[loss->action[k]], u->rows.action + at, (size_t)u->shard_rows * sizeof(int32_t)));
-  MZ_TRY(mz_cuda_two_hot(lane, &m->reward, u->rows.reward + at, u->shard_rows, data_of(u, loss->reward_target[k])));
-  return set_rows(u, loss->reward_weight[k], u->rows.reward_weight + at);
+  if (k == 0) return;
+  add_list(list, u, loss->action[k], u->rows.action + at);
+  add_two_hot(list, u, loss->reward_target[k], &m->reward, u->rows.reward + at);
+  add_dense(list, u, loss->reward_weight[k], u->rows.reward_weight + at);
 }
 
 static mz_status set_shard(const update *u, int shard, int rows) {
-  const int first = shard * u->shard_rows;
-  MZ_TRY(set_rows(u, u->loss.obs, u->rows.obs + (size_t)first * (size_t)u->model->obs_size));
-  for (int k = 0; k <= u->loss.unroll; k++) MZ_TRY(set_step(u, k, first, rows));
-  return MZ_OK;
+  const size_t first = (size_t)shard * (size_t)u->shard_rows;
+  sources list;
+  list.count = 0;
+  add_dense(&list, u, u->loss.obs, u->rows.obs + first * (size_t)u->model->obs_size);
+  for (int k = 0; k <= u->loss.unroll; k++) add_step(&list, u, k, (size_t)k * (size_t)rows + first);
+  return mz_cuda_inputs_put(mz_cuda_lane_of(u->tape), list.items, list.count, u->shard_rows);
 }
 
 /* ---- an update ---- */

@@ -60,11 +60,12 @@ static mz_cuda_heads heads_of(const mz_infer_pass *pass, bool recurrent) {
           pass->tape->values[pass->heads.policy].stride};
 }
 
-/* Evaluates the roots and begins their search. rows: that the simulations will run. */
+/* Evaluates the roots and begins their search. rows: as many as the simulations run. */
 static mz_status begin(mz_device_search *s, int n, int rows, int simulations) {
   const mz_infer *infer = s->infer;
   const mz_infer_pass *pass = &infer->initial;
-  const mz_cuda_lane *lane = mz_cuda_lane_enter(&infer->lane);
+  mz_cuda_lane *lane;
+  MZ_TRY(mz_cuda_lane_enter(&infer->lane, &lane));
   const mz_cuda_heads heads = heads_of(pass, false);
   const int entries = infer->model->obs_size, stride = mz_infer_latent_stride(infer->model);
   float *const input = rows_of(pass, pass->input);
@@ -76,7 +77,7 @@ static mz_status begin(mz_device_search *s, int n, int rows, int simulations) {
                              simulations);
 }
 
-typedef struct simulation { /* of so many rows */
+typedef struct simulation { /* one sequence of launches */
   mz_device_search *search;
   int rows;
 } simulation;
@@ -118,7 +119,8 @@ static mz_status run_passes(mz_device_search *s, const mz_cuda_lane *lane, int r
 
 static mz_status search_tile(mz_device_search *s, int n, const mz_root *roots, int simulations, mz_root_result *results) {
   const mz_infer *infer = s->infer;
-  const mz_cuda_lane *lane = mz_cuda_lane_enter(&infer->lane);
+  mz_cuda_lane *lane;
+  MZ_TRY(mz_cuda_lane_enter(&infer->lane, &lane));
   const int rows = s->is_small ? n : mz_cuda_pass_rows(infer->recurrent.tape, n);
   MZ_TRY(send_questions(s, n, roots));
   MZ_TRY(begin(s, n, rows, simulations));

@@ -97,7 +97,7 @@ static mz_status fill(mz_device_search *s, float discount) {
   MZ_TRY(mz_carve_commit(&host, &s->host_block));
   MZ_TRY(commit(&s->infer->lane, &device, &s->block));
   const mz_tape *tape = s->infer->recurrent.tape;
-  s->slots.action = tape->indices[s->infer->recurrent.action]; /* where the pass reads them */
+  s->slots.action = tape->indices[s->infer->recurrent.action]; /* the pass reads them there */
   return send_tables(s, discount);
 }
 
@@ -111,8 +111,10 @@ mz_status mz_cuda_search_create(mz_device_search **out, mz_infer *infer, const m
   describe(s, spec, settings, slots);
   s->is_small = small != nullptr;
   if (s->is_small) s->small = *small;
-  mz_status status = fill(s, (float)(spec->alternating ? -discount : discount));
-  if (status == MZ_OK && s->is_small) status = mz_cuda_small_search_prepare(mz_cuda_lane_enter(&infer->lane));
+  mz_cuda_lane *lane;
+  mz_status status = mz_cuda_lane_enter(&infer->lane, &lane);
+  if (status == MZ_OK) status = fill(s, (float)(spec->alternating ? -discount : discount));
+  if (status == MZ_OK && s->is_small) status = mz_cuda_small_search_prepare(lane);
   if (status == MZ_OK)
     *out = s;
   else
@@ -122,7 +124,7 @@ mz_status mz_cuda_search_create(mz_device_search **out, mz_infer *infer, const m
 
 void mz_cuda_search_free(mz_device_search *s) {
   if (s == nullptr) return;
-  (void)mz_cuda_lane_enter(&s->infer->lane);
+  (void)mz_cuda_device_enter(s->infer->lane.device);
   for (mz_cuda_sequence &sequence : s->sequences) mz_cuda_sequence_drop(&sequence);
   mz_lane_free(&s->infer->lane, s->block);
   free(s->host_block);

@@ -4,26 +4,26 @@
 #include "networks/cuda/sequence.cuh"
 #include "selfplay/cuda/search.cuh"
 
-enum { MZ_CUDA_SEARCH_SEQUENCES = 16 }; /* of 1, 2, 4 … rows */
+enum { MZ_CUDA_SEARCH_SEQUENCES = 16 }; /* for 1, 2, 4 … rows */
 
 struct mz_device_search {
   mz_infer *infer;
   mz_search_settings settings;
   mz_obs_kind obs_kind;
-  size_t obs_bytes; /* of one */
+  size_t obs_bytes; /* one observation's */
   int tile;         /* slots */
   mz_cuda_slots slots;
   int32_t *root_latents; /* [slots]: slot · nodes */
   void *questions;       /* observations, one behind the other, then records of mz_cuda_question */
   void *answers;         /* records of mz_cuda_answer */
-  void *block;           /* of the device's memory */
+  void *block;           /* all of these, in the device's memory */
   /* The host's: */
   unsigned char *host_questions, *host_answers;
   int32_t *host_schedules, *host_root_latents;
   void *host_block;
   int scheduled;                                        /* simulations that the device's schedules are for */
   const void *weights;                                  /* that the sequences read */
-  mz_cuda_sequence sequences[MZ_CUDA_SEARCH_SEQUENCES]; /* of a simulation, by the logarithm of its rows */
+  mz_cuda_sequence sequences[MZ_CUDA_SEARCH_SEQUENCES]; /* a simulation's, by the logarithm of its rows */
   bool is_small;                                        /* the sequences are not used then */
   mz_cuda_small_model small;
 };

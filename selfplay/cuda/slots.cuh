@@ -30,13 +30,13 @@ typedef struct mz_cuda_heads {
   int policy_stride;
 } mz_cuda_heads;
 
-/* What a search is told of a root beside its observation; the legal mask, [actions] bytes, follows. */
+/* A root as the search is told of it, without its observation; the legal mask, [actions] bytes, follows. */
 typedef struct mz_cuda_question {
   mz_rng rng;
   int32_t noise;
 } mz_cuda_question;
 
-/* What a search has found at a root; policy, visits and prior, [actions] each, follow. */
+/* A root's result; policy, visits and prior, [actions] each, follow. */
 typedef struct mz_cuda_answer {
   int32_t selected;
   float value, raw_value;

@@ -57,7 +57,7 @@ static __device__ void sum_quarters(const mz_cuda_small_layer &layer, const floa
   }
 }
 
-/* actions: [SLOTS] */
+/* Computes a layer for all slots of the block. actions: [SLOTS]. */
 static __device__ void run_layer(const mz_cuda_small_model &m, const mz_cuda_small_layer &layer, float *shared,
                                  const int32_t *actions) {
   const int stride = layer.to.stride, part_size = SLOTS * stride;
@@ -108,6 +108,7 @@ static __device__ void fetch(const mz_cuda_slots &s, const mz_cuda_small_model &
   if ((int)threadIdx.x < SLOTS) actions[threadIdx.x] = first + (int)threadIdx.x < n ? s.action[first + (int)threadIdx.x] : 0;
 }
 
+/* Stores a slot's new latent. */
 static __device__ void keep_latent(const mz_cuda_slots &s, const mz_cuda_small_model &m, const float *x, float *pool, int slot) {
   float *to = pool + (size_t)s.out[slot] * (size_t)m.latent.stride;
   for (int c = (int)threadIdx.x % WARP; c < m.latent.stride; c += WARP) to[c] = x[c];
@@ -117,7 +118,7 @@ static __global__ void search(mz_cuda_slots s, mz_cuda_small_model m, const floa
                               int simulations) {
   MZ_SHARED_ARRAY(float, shared);
   int32_t *const actions = (int32_t *)(shared + m.actions.at);
-  const int row = (int)threadIdx.x / WARP, slot = (int)blockIdx.x * SLOTS + row; /* of a warp */
+  const int row = (int)threadIdx.x / WARP, slot = (int)blockIdx.x * SLOTS + row; /* the warp's */
   const bool has_slot = row < SLOTS && slot < n;
   load_weights(m, weights, shared);
   for (int simulation = 0; simulation < simulations; simulation++) {

@@ -2,6 +2,7 @@
 #include "networks/cuda/backend.cuh"
 #include "networks/cuda/check.cuh"
 #include "selfplay/cuda/module/host.cuh"
+#include "selfplay/cuda/searcher.cuh"
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <stdio.h>
@@ -56,13 +57,17 @@ static mz_status versions(mz_module_versions *out) {
 
 extern "C" __attribute__((visibility("default"))) mz_status mz_module_enter(const mz_module_host *host, const mz_module **out) {
   static mz_module module;
+  static mz_backend backend;
   mz_host = host;
   if (host->interface != MZ_MODULE_INTERFACE || strcmp(host->version, MUZERO_VERSION) != 0)
-    return mz_fail(MZ_E_DEVICE, "the CUDA module is of muzero %s, interface %d; this program is %s, interface %d: take the one that "
-                                "was built with it",
+    return mz_fail(MZ_E_DEVICE,
+                   "the CUDA module is of muzero %s, interface %d; this program is %s, interface %d: take the one that "
+                   "was built with it",
                    MUZERO_VERSION, (int)MZ_MODULE_INTERFACE, host->version, host->interface);
   module.interface = MZ_MODULE_INTERFACE;
-  module.backend = &mz_backend_cuda;
+  backend = mz_backend_cuda;
+  backend.searcher = &mz_cuda_searcher;
+  module.backend = &backend;
   module.architectures = MUZERO_CUDA_ARCHITECTURES;
   module.device_count = device_count;
   module.describe = describe;

@@ -1,4 +1,4 @@
-/* What a search asks of the device: one synchronisation, one copy to it and one back, no memory, one launch for each
+/* A search asks this of the device: one synchronisation, one copy to it and one back, no memory, one launch for each
  * simulation, or for all of a small model's. */
 #include "tests/cuda/search/subject.cuh"
 #include "twin.h"

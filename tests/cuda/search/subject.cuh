@@ -112,7 +112,7 @@ struct positions {
   }
 };
 
-/* What searches find, by root. */
+/* Results of searches, by root. */
 struct findings {
   size_t actions;
   std::vector<mz_root_result> results;
