@@ -279,7 +279,7 @@ static mz_status probe_actor(const mz_state *state, const mz_lane *where, mz_pro
 /* A second learner and search are made for the timing: a GPU that has no room for them is not timed, which is no failure. */
 static mz_status unless_full(const mz_lane *where, mz_probes *probes, mz_status status) {
   if (status != MZ_E_MEMORY || mz_lane_is_cpu(where)) return status;
-  *probes = (mz_probes){{0}};
+  memset(probes, 0, sizeof *probes);
   return MZ_OK;
 }
 
