@@ -1,4 +1,4 @@
-/* The devices of a run: what its stages compute on, whether a resumed run may go on there, and what to do when one is lost. */
+/* The devices of a run: which its stages compute on, whether a resumed run may continue there, and the way on when one is lost. */
 #include "base/text.h"
 #include "muzero/run.h"
 #include "muzero/storage/checkpoint_list.h"
@@ -26,7 +26,7 @@ mz_status mz_run_check_devices(const mz_run *run) {
   mz_run_devices(run, &kept, &now);
   if (!mz_device_records_differ(&run->recorded, &now, what, sizeof what)) return MZ_OK;
   const bool gone = run->choice.gpus.count == 0 && mz_device_records_use_gpu(&run->recorded);
-  return mz_fail(MZ_E_CONFIG, "%s: %s%s%s%s; the same mathematics, other rounding: --allow-numeric goes on so", run->dir, what,
+  return mz_fail(MZ_E_CONFIG, "%s: %s%s%s%s; the same mathematics, other rounding: --allow-numeric continues all the same", run->dir, what,
                  gone ? " (" : "", gone ? run->choice.missing : "", gone ? ")" : "");
 }
 

@@ -60,6 +60,8 @@ mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settin
 /* Why a plan cannot be: the name of the limit that it breaks ("limits.cpu_max"), "knob range", NULL when it may be. More threads
  * than cores share the cores: they are refused only where cpu_max is below the cores of the plan's devices. */
 const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds, const mz_plan *plan);
+/* Refuses a start plan that needs more of a GPU's memory than may be had: MZ_E_CONFIG with the sum. */
+mz_status mz_plan_check_gpus(const mz_pipeline *pipeline, const mz_plan *plan);
 /* Price of a second under a plan: its reserved cores, devices and memory. */
 double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan);
 /* Lowers exact knobs until the plan needs no more bytes, and no more of any GPU's memory than there is: rather packed, slower and with less at a time than refused. Each time the step

@@ -79,6 +79,19 @@ const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds
   return NULL;
 }
 
+mz_status mz_plan_check_gpus(const mz_pipeline *pipeline, const mz_plan *plan) {
+  char sum[256];
+  const int device = mz_plan_overfull(pipeline, plan);
+  if (device < 0) return MZ_OK;
+  const mz_device *gpu = &pipeline->devices[device];
+  const double needed = mz_plan_gpu_bytes(pipeline, plan, device, sum, sizeof sum);
+  return mz_fail(
+      MZ_E_CONFIG,
+      "limits.gpu_memory: the start plan may need %.0f MiB of %s, %.1f MiB more than the %.0f MiB that may be had: %s; "
+      "fewer or smaller stages there need less (devices.*, num_games, batch_size, network.*)",
+      needed / 0x1p20, gpu->name, (needed - gpu->memory) / 0x1p20, gpu->memory / 0x1p20, sum);
+}
+
 double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan) {
   const double gib = fmax(mz_plan_bytes(pipeline, plan, NULL, 0), (double)settings->memory_min) / (double)(1 << 30);
   return (mz_plan_cores(pipeline, plan) * settings->core_hour + mz_plan_gpus(pipeline, plan) * settings->gpu_hour +
@@ -88,7 +101,7 @@ double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings
 
 /* ---- shrinking ---- */
 
-/* Of a GPU, or of the host: device −1. */
+/* Computes the bytes of a GPU that a plan needs; device −1: of the host. */
 static double bytes_on(const mz_pipeline *pipeline, const mz_plan *plan, int device) {
   return device < 0 ? mz_plan_bytes(pipeline, plan, NULL, 0) : mz_plan_gpu_bytes(pipeline, plan, device, NULL, 0);
 }

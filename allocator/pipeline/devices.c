@@ -259,7 +259,9 @@ bool mz_devices_add_gpu(mz_devices *devices, int number, const char *model, doub
 }
 
 int mz_devices_home(const mz_devices *devices, int device) {
-  return devices->items[device].device.kind == MZ_DEVICE_CPU ? device : 0;
+  int sets = 0;
+  while (sets < devices->count && devices->items[sets].device.kind == MZ_DEVICE_CPU) sets++;
+  return device < sets ? device : (device - sets) % sets;
 }
 
 mz_status mz_devices_index(const mz_devices *devices, const char *name, const char *where, int *out) {

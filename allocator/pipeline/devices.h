@@ -21,7 +21,7 @@ mz_status mz_devices_find(mz_devices *out, const char *spec, const char *where);
 void mz_devices_find_nodes(mz_devices *out);
 /* Appends cuda:number behind the others; false: there is no room. model, memory: as in mz_device. */
 bool mz_devices_add_gpu(mz_devices *devices, int number, const char *model, double memory);
-/* Returns the device on whose cores a stage's threads run: itself; a GPU's is the first. */
+/* Returns the device on whose cores a stage's threads run, as mz_device_home: itself; GPUs, which come last, have the sets in turn. */
 int mz_devices_home(const mz_devices *devices, int device);
 /* Index of "cpu:1"; MZ_E_CONFIG naming the nearest. */
 mz_status mz_devices_index(const mz_devices *devices, const char *name, const char *where, int *out);

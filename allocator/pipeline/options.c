@@ -27,22 +27,12 @@ static mz_status fail_memory(const mz_allocator_options *options) {
                  needed / 0x1p20, (needed - most) / 0x1p20, most / 0x1p20, sum);
 }
 
-static mz_status fail_gpu_memory(const mz_allocator_options *options) {
-  char sum[256];
-  const int device = mz_plan_overfull(options->pipeline, &options->start);
-  const mz_device *gpu = &options->pipeline->devices[device];
-  const double needed = mz_plan_gpu_bytes(options->pipeline, &options->start, device, sum, sizeof sum);
-  return mz_fail(MZ_E_CONFIG,
-                 "limits.gpu_memory: the start plan may need %.0f MiB of %s, %.1f MiB more than the %.0f MiB that may be had: %s",
-                 needed / 0x1p20, gpu->name, (needed - gpu->memory) / 0x1p20, gpu->memory / 0x1p20, sum);
-}
-
 mz_status mz_allocator_check(const mz_allocator_options *options) {
   MZ_TRY(mz_pipeline_check(options->pipeline));
   const char *limit = mz_plan_refused(options->pipeline, &options->bounds, &options->start);
   if (limit == NULL) return MZ_OK;
   if (strcmp(limit, "limits.memory_max") == 0) return fail_memory(options);
-  if (strcmp(limit, "limits.gpu_memory") == 0) return fail_gpu_memory(options);
+  MZ_TRY(mz_plan_check_gpus(options->pipeline, &options->start));
   char text[PLAN_TEXT];
   mz_plan_text(options->pipeline, &options->start, NULL, text, sizeof text);
   const int cores = mz_plan_cores(options->pipeline, &options->start);

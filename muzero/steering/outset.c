@@ -74,8 +74,8 @@ static bool is_cpu(const mz_devices *devices, int64_t d) {
   return d >= 0 && d < devices->count && devices->items[d].device.kind == MZ_DEVICE_CPU;
 }
 
-/* Returns the index of the device that a stage begins on which nobody holds. last: index in the last plan, −1: none. What is in front of
- * a GPU may have changed since, so GPUs are known by their names. */
+/* Returns the index of the device on which a stage begins that nobody holds. last: index in the last plan, −1: none. Sets of cores in
+ * front of a GPU may have come or gone since, so GPUs are known by their names. */
 static int begin_device(const mz_devices *devices, const mz_device_choice *c, const mz_device_record *before, int64_t last) {
   char first[MZ_NAME_MAX];
   snprintf(first, sizeof first, "cuda:%d", c->first);
@@ -83,18 +83,23 @@ static int begin_device(const mz_devices *devices, const mz_device_choice *c, co
   const bool was_gpu = before != NULL && strcmp(before->kind, "cuda") == 0;
   if (c->holds || (c->asked && !was_gpu)) return chosen;
   if (was_gpu) return was >= 0 ? was : chosen;
-  if (last < 0) return chosen;
-  return is_cpu(devices, last) ? (int)last : 0;
+  if (before == NULL && last < 0) return chosen;
+  return is_cpu(devices, last) ? (int)last : was >= 0 ? was : 0;
+}
+
+static bool on_gpu(const mz_pipeline *p, const mz_plan *plan, int knob) {
+  return p->devices[plan->values[knob]].kind == MZ_DEVICE_CUDA;
 }
 
 /* Few threads keep a GPU busy, and many games make its batches: one group a thread, so that one prepares while another computes. */
 static void suit_gpu(const mz_settings *settings, int threads, const mz_knobs *held, const mz_pipeline *p, mz_plan *plan) {
-  enum { ACTORS = 2, GAMES_MAX = 1024 };
-  const int64_t games = settings->selfplay.games;
-  if (p->devices[plan->values[MZ_KNOB_LEARNING_DEVICE]].kind == MZ_DEVICE_CUDA && held->learner_threads == 0)
-    plan->values[MZ_KNOB_LEARNER_THREADS] = 1;
-  if (p->devices[plan->values[MZ_KNOB_SELFPLAY_DEVICE]].kind != MZ_DEVICE_CUDA) return;
-  if (held->cpu_actor == 0) plan->values[MZ_KNOB_CPU_ACTOR] = threads < ACTORS ? threads : ACTORS;
+  enum { THREADS = 2, GAMES_MAX = 1024 };
+  const int64_t games = settings->selfplay.games, few = threads < THREADS ? threads : THREADS;
+  const bool reanalyzes = settings->learning.reanalyze_ratio > 0;
+  if (on_gpu(p, plan, MZ_KNOB_LEARNING_DEVICE) && held->learner_threads == 0) plan->values[MZ_KNOB_LEARNER_THREADS] = 1;
+  if (on_gpu(p, plan, MZ_KNOB_REANALYZE_DEVICE) && held->batch_actor == 0 && reanalyzes) plan->values[MZ_KNOB_BATCH_ACTOR] = few;
+  if (!on_gpu(p, plan, MZ_KNOB_SELFPLAY_DEVICE)) return;
+  if (held->cpu_actor == 0) plan->values[MZ_KNOB_CPU_ACTOR] = few;
   const int64_t actors = plan->values[MZ_KNOB_CPU_ACTOR], share = (games + actors - 1) / actors;
   if (held->mcts_storage_size == 0) plan->values[MZ_KNOB_MCTS_STORAGE_SIZE] = share < GAMES_MAX ? share : GAMES_MAX;
 }
@@ -186,6 +191,7 @@ mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings
   mz_status status;
   MZ_TRY_CLEANUP(mz_outset_find(o, settings, memory, options));
   const mz_knobs knobs = mz_knobs_of_plan(&o->plan);
+  MZ_TRY_CLEANUP(mz_plan_check_gpus(&o->pipeline, &o->plan));
   if (begins) *begins = mz_placement_of(&knobs, &o->devices);
   double parts[MZ_MEMORY_PARTS];
   mz_pipeline_parts(&o->pipeline, memory, &o->plan, parts);

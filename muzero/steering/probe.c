@@ -55,7 +55,7 @@ static mz_status search_once(void *context) {
   return mz_planner_search(&s->planner, s->batch, s->weights, s->simulations);
 }
 
-/* Returns the seconds of a simulation, as a part of the timing. */
+/* Times a simulation at this batch size. */
 static mz_status probe_search(const mz_state *state, const mz_lane *where, const mz_prepared *weights, int batch,
                               mz_probes *actor, int index) {
   const mz_settings *s = &state->settings;
@@ -276,17 +276,25 @@ static mz_status probe_actor(const mz_state *state, const mz_lane *where, mz_pro
   return status;
 }
 
+/* A second learner and search are made for the timing: a GPU that has no room for them is not timed, which is no failure. */
+static mz_status unless_full(const mz_lane *where, mz_probes *probes, mz_status status) {
+  if (status != MZ_E_MEMORY || mz_lane_is_cpu(where)) return status;
+  memset(probes, 0, sizeof *probes);
+  return MZ_OK;
+}
+
 mz_status mz_probe(mz_pipeline *pipeline, const mz_devices *devices, const mz_state *state) {
   mz_pipeline_stage *stages = pipeline->stages;
   timing built = {0};
   mz_lane where;
   MZ_TRY(probe_handoff(pipeline->devices[0].cores, &pipeline->handoff_s));
-  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++)
+  for (int kind = 0; kind < MZ_DEVICE_KINDS; kind++) {
+    mz_probes *actor = &stages[MZ_STAGE_ACTOR].probes[kind], *learner = &stages[MZ_STAGE_LEARNER].probes[kind];
     if (find_lane(pipeline, devices, MZ_STAGE_ACTOR, kind, &where))
-      MZ_TRY(probe_actor(state, &where, &stages[MZ_STAGE_ACTOR].probes[kind]));
-  for (int kind = 0; kind < MZ_DEVICE_KINDS && state->settings.learning.loop_count > 0; kind++)
-    if (find_lane(pipeline, devices, MZ_STAGE_LEARNER, kind, &where))
-      MZ_TRY(probe_learning(state, &where, &stages[MZ_STAGE_LEARNER].probes[kind], &built));
+      MZ_TRY(unless_full(&where, actor, probe_actor(state, &where, actor)));
+    if (state->settings.learning.loop_count > 0 && find_lane(pipeline, devices, MZ_STAGE_LEARNER, kind, &where))
+      MZ_TRY(unless_full(&where, learner, probe_learning(state, &where, learner, &built)));
+  }
   for (int kind = 0; kind < MZ_DEVICE_KINDS && built.cpu_s > 0; kind++) /* building takes cores, wherever reanalysis runs */
     if (find_lane(pipeline, devices, MZ_STAGE_BATCH, kind, &where)) keep(&stages[MZ_STAGE_BATCH].probes[kind], 0, 1, 1, &built);
   return MZ_OK;

@@ -148,7 +148,7 @@ static void enter_roster(mz_steer *s) {
   mz_roster_enter(&s->roster, folder, &s->granted.mask, s->threads);
 }
 
-/* Of GPUs those are read that plans may use. */
+/* Reads the GPUs that plans may use, and no others. */
 static mz_status start_monitor(mz_steer *s) {
   char gpus[MZ_GPUS_USED_MAX][MZ_GPU_UUID];
   const int count = s->choice.gpus.count;

@@ -111,7 +111,6 @@ static void free_scratch(scratch *made) {
 
 /* ---- where threads run ---- */
 
-/* Threads that feed a GPU run where those of the first CPU device do. */
 static void place(const mz_workers *w, mz_pool *pool, int64_t device) {
   if (!w->devices || !device) return;
   MZ_ASSERT(device <= w->devices->count);

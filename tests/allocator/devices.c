@@ -185,6 +185,23 @@ static void test_mistakes_name_the_part_and_the_cores_there_are(void **state) {
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+static void test_gpus_come_last_and_have_cores_in_turn(void **state) {
+  (void)state;
+  mz_devices devices = {.count = 2,
+                        .items = {{.device = {.name = "cpu:0", .cores = 1}}, {.device = {.name = "cpu:1", .cores = 1}}}};
+  mz_pipeline pipeline = {0};
+  for (int gpu = 0; gpu < 3; gpu++) assert_true(mz_devices_add_gpu(&devices, gpu + 4, "Model", 7));
+  assert_int_equal(devices.count, 5);
+  assert_string_equal(devices.items[3].device.name, "cuda:5");
+  assert_string_equal(devices.items[3].device.model, "Model");
+  assert_true(devices.items[3].number == 5 && devices.items[3].device.memory == 7);
+  pipeline.device_count = devices.count;
+  for (int d = 0; d < devices.count; d++) pipeline.devices[d] = devices.items[d].device;
+  for (int d = 0; d < devices.count; d++) assert_int_equal(mz_devices_home(&devices, d), mz_device_home(&pipeline, d));
+  devices.count = MZ_DEVICES_MAX;
+  assert_false(mz_devices_add_gpu(&devices, 9, "Model", 7));
+}
+
 static void test_index_by_name(void **state) {
   (void)state;
   mz_devices devices;
@@ -207,6 +224,7 @@ int main(void) {
       cmocka_unit_test(test_sets_by_hand),
       cmocka_unit_test(test_ranges),
       cmocka_unit_test(test_mistakes_name_the_part_and_the_cores_there_are),
+      cmocka_unit_test(test_gpus_come_last_and_have_cores_in_turn),
       cmocka_unit_test(test_index_by_name),
   };
   return cmocka_run_group_tests(tests, note_cores, NULL);

@@ -28,7 +28,7 @@ static void test_defaults_limit_nothing(void **state) {
   assert_true(s->high == 0.8 && s->low == 0.2 && s->gain_min == 0.03 && s->monitor_hz == 4);
   assert_int_equal(s->windows, 3);
   assert_int_equal(s->start, MZ_START_AUTO);
-  assert_true(s->share && s->verify && !s->balance);
+  assert_true(s->share && s->verify && !s->balance && !s->numeric);
   assert_string_equal(s->predictor, "auto");
   assert_string_equal(s->pretrained, "");
   assert_int_equal(s->search, MZ_SEARCH_ANNEAL);
@@ -50,6 +50,7 @@ static void test_each_key_sets_its_own_field(void **state) {
       "limits.budget=7",          "limits.score=-3",         "prices.core_hour=2",     "prices.gpu_hour=30",
       "prices.gib_hour=0.2",      "devices.cpu=0-3,4-7",     "allocate.share=off",     "allocate.predictor=ridge",
       "allocate.search=random",   "allocate.verify=off",     "allocate.balance=on",    "allocate.pretrained=x",
+      "allocate.numeric=on",      "limits.gpu_memory=2GiB",
   };
   assert_int_equal(sizeof pairs / sizeof *pairs, mz_allocation_table.count);
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&f, pairs[i]);
@@ -59,7 +60,8 @@ static void test_each_key_sets_its_own_field(void **state) {
   assert_true(s->high == 0.9 && s->low == 0.1 && s->gain_min == 0.05 && s->window == 40 && s->windows == 5 && s->monitor_hz == 2);
   assert_int_equal(s->start, MZ_START_PLAIN);
   assert_false(s->share || s->verify);
-  assert_true(s->balance);
+  assert_true(s->balance && s->numeric);
+  assert_true(s->gpu_memory == INT64_C(2) << 30);
   assert_string_equal(s->predictor, "ridge");
   assert_string_equal(s->pretrained, "x");
   assert_int_equal(s->search, MZ_SEARCH_RANDOM);

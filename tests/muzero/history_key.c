@@ -86,7 +86,7 @@ static void several_devices_are_named(void **unused) {
   assert_null(strstr(one.machine, "devices"));
 }
 
-/* What a plan takes on one model of GPU says nothing of another. */
+/* A plan that was measured on one model of GPU says nothing of another. */
 static void other_gpus_are_another_machine(void **unused) {
   (void)unused;
   static const char *const models[][2] = {{"A", "A"}, {"A", "B"}, {"B", "B"}, {"B", "A"}};

@@ -217,6 +217,32 @@ static void settings_place_stages(void **unused) {
   drop_folder(folder);
 }
 
+static const mz_knob *knob_of(const mz_run *run, int knob) { return &mz_steer_pipeline(run->steer)->knobs[knob]; }
+
+/* On a GPU few actors search many games each. */
+static void a_gpu_is_given_large_groups(void **unused) {
+  (void)unused;
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run;
+  const char *all[SETS + 1];
+  memcpy(all, sets, sizeof sets);
+  all[0] = "num_games=3000";
+  all[SETS] = "allocate.strategy=fixed";
+  mz_run_options options = options_for(dir, "cuda");
+  options.sets = all, options.set_count = SETS + 1, options.threads = 4;
+  expect_ok(mz_run_open(&run, &options));
+  const mz_knobs *k = &run->workers.knobs;
+  assert_int_equal(k->cpu_actor, 2);
+  assert_int_equal(k->mcts_storage_size, 1024);
+  assert_int_equal(k->learner_threads, 1);
+  assert_int_equal(k->batch_actor, 2);
+  assert_int_equal(knob_of(run, MZ_KNOB_MCTS_STORAGE_SIZE)->max, 3000);
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 static void auto_puts_large_networks_on_a_gpu(void **unused) {
   (void)unused;
   static const char *const conv[] = {"network.kind=conv", "network.channels=16", "network.blocks=1"}, *const large[] = {
@@ -243,8 +269,6 @@ static void auto_puts_large_networks_on_a_gpu(void **unused) {
 }
 
 /* ---- what may move ---- */
-
-static const mz_knob *knob_of(const mz_run *run, int knob) { return &mz_steer_pipeline(run->steer)->knobs[knob]; }
 
 static void expect_range(const char *folder, const char *device, const char *numeric, int64_t min, int64_t max) {
   char dir[96];
@@ -341,6 +365,7 @@ int main(void) {
       cmocka_unit_test(a_resumed_run_stays_where_it_was),
       cmocka_unit_test(a_gpu_that_is_gone_gives_way_to_its_like),
       cmocka_unit_test(settings_place_stages),
+      cmocka_unit_test(a_gpu_is_given_large_groups),
       cmocka_unit_test(auto_puts_large_networks_on_a_gpu),
       cmocka_unit_test(no_plan_changes_rounding_unless_it_may),
       cmocka_unit_test(memory_of_gpus_bounds_plans),

@@ -40,7 +40,7 @@ static void look(outcome *out) {
   if (out->devices > 0 && module->describe(out->devices - 1, &out->last) != MZ_OK) abort();
 }
 
-/* What a process sees in which the module's file, and one variable of the stand-in, are set so. */
+/* Returns the outcome in a process that has the module's file, and one variable of the stand-in, set so. */
 static outcome open_with(const char *file, const char *variable, const char *value) {
   int ends[2], how;
   outcome out = {0};
