@@ -26,10 +26,10 @@ typedef struct mz_update_vectors { /* the caller's, [params.size]; they outlive 
 /* A batch, step by step: K = unroll. Row weights are mask × importance / rows. */
 typedef struct mz_update_rows {
   int rows, unroll;
-  const float *obs, *obs_weight;                             /* [steps][rows][obs_size], [steps][rows]: of mz_loss_observed steps */
-  const int32_t *action;                                     /* [K+1][rows]; step 0 unused */
-  const float *policy;                                       /* [K+1][rows][actions] */
-  const float *value, *reward;                               /* [K+1][rows] scalars */
+  const float *obs, *obs_weight; /* [steps][rows][obs_size], [steps][rows]: of mz_loss_observed steps */
+  const int32_t *action;         /* [K+1][rows]; step 0 unused */
+  const float *policy;           /* [K+1][rows][actions] */
+  const float *value, *reward;   /* [K+1][rows] scalars */
   const float *policy_weight, *value_weight, *reward_weight; /* [K+1][rows]; reward's step 0 unused */
 } mz_update_rows;
 
@@ -39,7 +39,8 @@ typedef struct mz_update_report {
   double shard_square;  /* Σ over shards of |gradient|², where it was asked for */
   double latent_spread; /* mean over latent units of their standard deviation over the first shard's rows */
   const float *value;   /* [rows]: predicted at step 0 */
-  const float *policy_loss, *value_loss, *reward_loss; /* [K+1][rows]: cross entropies, before their weights; reward's step 0: 0 */
+  const float *policy_loss, *value_loss,
+      *reward_loss; /* [K+1][rows]: cross entropies, before their weights; reward's step 0: 0 */
 } mz_update_report;
 
 typedef struct mz_update_step {

@@ -13,8 +13,8 @@ static void carve(mz_planner *planner, const mz_spec *spec, mz_carver *carver) {
   mz_carve(carver, &planner->visits, n * actions, sizeof *planner->visits);
 }
 
-mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search, const mz_model *model,
-                           const mz_lane *where, int slots, double *bytes) {
+mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search, const mz_model *model, const mz_lane *where,
+                           int slots, double *bytes) {
   mz_planner planner = {.slots = slots};
   mz_carver carver = {0};
   carve(&planner, spec, &carver);

@@ -22,8 +22,8 @@ mz_status mz_planner_init(mz_planner *planner, const mz_env *env, const mz_searc
                           const mz_lane *where, double discount, int slots);
 void mz_planner_deinit(mz_planner *planner);
 /* Bytes that init takes. */
-mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search, const mz_model *model,
-                           const mz_lane *where, int slots, double *bytes);
+mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search, const mz_model *model, const mz_lane *where,
+                           int slots, double *bytes);
 /* n states lying one behind the other become the roots at … at+n−1. */
 void mz_planner_observe(mz_planner *planner, int at, int n, const void *states);
 /* Searches the roots 0 … n−1; results, policies and visits hold until the next search. simulations 0: the settings'

@@ -27,8 +27,8 @@ typedef struct update {
   int64_t *layout;            /* [params.count] */
   float *packed, *transposed; /* as forward (NULL: it reads the weights as they are) and backward read them */
   mz_shard_sum sum;
-  double *squares;       /* [chunks] Σ g² */
-  shard_result *results; /* [shards] */
+  double *squares;                                       /* [chunks] Σ g² */
+  shard_result *results;                                 /* [shards] */
   float *value, *policy_loss, *value_loss, *reward_loss; /* of the report */
   /* of the run under way */
   const mz_update_rows *rows;

@@ -183,7 +183,8 @@ size_t mz_tape_bytes(const mz_tape *tape);
  * Rows are dense, as many floats as the value has columns, from row `first` on. */
 mz_status mz_tape_put(mz_tape *tape, mz_value value, int first, const float *rows, int count);
 mz_status mz_tape_put_bytes(mz_tape *tape, mz_value value, const uint8_t *rows, int count); /* from row 0 on */
-mz_status mz_tape_put_list(mz_tape *tape, int list, int first, const int32_t *entries, int count); /* of an index input: one a row */
+mz_status mz_tape_put_list(mz_tape *tape, int list, int first, const int32_t *entries,
+                           int count); /* of an index input: one a row */
 mz_status mz_tape_get(mz_tape *tape, mz_value value, int first, float *rows, int count);
 /* Between rows 0 … count−1 and a pool of latents in the lane's memory, floats [index][the value's stride], padding included. */
 mz_status mz_tape_put_pooled(mz_tape *tape, mz_value value, const float *pool, const int32_t *from, int count);

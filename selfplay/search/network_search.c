@@ -24,8 +24,7 @@ mz_status mz_network_search_lane_bytes(const mz_spec *spec, const mz_search_sett
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                   const mz_lane *where, int slots, double *bytes) {
   MZ_TRY(mz_network_search_lane_bytes(spec, settings, model, where, slots, bytes));
-  if (where->backend->searcher == NULL)
-    *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), slots);
+  if (where->backend->searcher == NULL) *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), slots);
   return MZ_OK;
 }
 

@@ -6,7 +6,8 @@
 static const double tolerance = 1e-5;
 
 /* ‖a − b‖ / ‖b‖ over rows × columns of two matrices. */
-static inline double distance(const net *a, const void *a_data, const net *b, const void *b_data, int rows, int columns, int stride) {
+static inline double distance(const net *a, const void *a_data, const net *b, const void *b_data, int rows, int columns,
+                              int stride) {
   double square = 0.0, square_error = 0.0;
   for (int r = 0; r < rows; r++) {
     for (int c = 0; c < columns; c++) {
