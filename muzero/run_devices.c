@@ -26,8 +26,8 @@ mz_status mz_run_check_devices(const mz_run *run) {
   mz_run_devices(run, &kept, &now);
   if (!mz_device_records_differ(&run->recorded, &now, what, sizeof what)) return MZ_OK;
   const bool gone = run->choice.gpus.count == 0 && mz_device_records_use_gpu(&run->recorded);
-  return mz_fail(MZ_E_CONFIG, "%s: %s%s%s%s; the same mathematics, other rounding: --allow-numeric continues all the same", run->dir, what,
-                 gone ? " (" : "", gone ? run->choice.missing : "", gone ? ")" : "");
+  return mz_fail(MZ_E_CONFIG, "%s: %s%s%s%s; the same mathematics, other rounding: --allow-numeric continues all the same",
+                 run->dir, what, gone ? " (" : "", gone ? run->choice.missing : "", gone ? ")" : "");
 }
 
 mz_status mz_run_device_lost(mz_run *run) {
