@@ -176,7 +176,7 @@ mz_status mz_tape_forward(mz_tape *tape, const void *values, int rows);
  * none). gradients: params->size elements, overwritten (padding and unused parameters become 0). */
 mz_status mz_tape_backward(mz_tape *tape, const void *values, const void *transposed, void *gradients, int rows);
 /* Σ over rows and loss nodes of the last forward. */
-mz_status mz_tape_loss(mz_tape *tape, double *loss);
+mz_status mz_tape_loss(mz_tape *tape, double *out);
 size_t mz_tape_bytes(const mz_tape *tape);
 
 /* Rows in and out, in order with the passes: what is put may change as soon as a call returns; what is got is there after mz_tape_sync.
