@@ -4,6 +4,7 @@
 #include "cli/bench/practice_options.h"
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "muzero/steering/device_choice.h"
 #include "muzero/trainer.h"
 #include "networks/isa.h"
 #include <string.h>
@@ -31,6 +32,8 @@ const mz_spec mz_bench_board = {.obs_kind = MZ_OBS_U8,
                                 .return_min = -1,
                                 .return_max = 1};
 
+bool mz_bench_on_gpu(const mz_bench *bench) { return !mz_lane_is_cpu(&bench->where); }
+
 mz_network_settings mz_bench_residual(mz_bench *bench) {
   mz_network_settings network = bench->settings.network;
   network.kind = MZ_MODEL_CONV;
@@ -42,7 +45,7 @@ mz_network_settings mz_bench_residual(mz_bench *bench) {
 typedef struct bench_arguments {
   const char *what;
   mz_text_list sets;
-  const char *history;
+  const char *history, *device;
   double time_s;
   int64_t threads, situations, cores_min, cores_max;
   double gpu_share;
@@ -74,6 +77,13 @@ static const mz_option options[] = {
      .max = 3600,
      .class_ = MZ_OPERATIONAL,
      .help = "of each measurement"},
+    {.name = "--device",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(device),
+     .value = "DEVICE",
+     .fallback = "cpu",
+     .class_ = MZ_NUMERIC,
+     .help = "where search, learner and inference compute: cpu, cuda or cuda:N; on a GPU with batches that suit it"},
     MZ_OPTION_HISTORY(AT(history), "whose plans the predictors are measured on, as `muzero profile` leaves them"),
     {.name = "--situations",
      .type = MZ_OPTION_COUNT,
@@ -186,6 +196,7 @@ static mz_status run_bench(const void *given) {
   mz_config_defaults(&config);
   memset(bench.given, 0, sizeof bench.given);
   for (int i = 0; i < arguments->sets.count; i++) MZ_TRY(mz_config_set_pair(&config, arguments->sets.items[i], "--set"));
+  MZ_TRY(mz_device_lane(arguments->device, &bench.settings, &mz_bench_board, &bench.where));
   MZ_TRY(mz_pool_create(&bench.pool, "bench", threads, NULL));
   cJSON *result = cJSON_CreateObject();
   cJSON_AddNumberToObject(result, "threads", threads);
@@ -205,6 +216,6 @@ const mz_command mz_command_bench = {
              "too; needs no run and no network. --signature certifies behaviour instead of speed.",
     .options = options,
     .arguments_size = sizeof(bench_arguments),
-    .examples = {"bench search --json", "bench learner --set network.width=128 --time 2s"},
+    .examples = {"bench learner --set network.width=128 --time 2s", "bench inference --device cuda --json"},
     .run = run_bench,
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include "base/threads/pool.h"
 #include "muzero/settings.h"
+#include "networks/lane.h"
 
 typedef struct mz_bench {
   double time_s;       /* at least this long for each measurement */
@@ -10,12 +11,16 @@ typedef struct mz_bench {
       cores_max; /* of predictors: simulated situations instead of the history's plans; 0: none; their machines */
   double gpu_share;
   int threads;
+  mz_lane where;                       /* search, learner and inference compute there */
   mz_pool *pool;                       /* of `threads` */
   mz_settings settings;                /* defaults, then what --set gave */
   uint8_t given[MZ_SETTINGS_ROWS_MAX]; /* rows that --set gave */
 } mz_bench;
 
 bool mz_bench_given(mz_bench *bench, const char *key);
+
+/* Whether what is measured computes on a GPU. */
+bool mz_bench_on_gpu(const mz_bench *bench);
 
 /* Runs `task` again and again until time_s has passed, after one run that is not counted; runs per second. */
 mz_status mz_bench_rate(double time_s, mz_status (*task)(void *context), void *context, double *per_s);

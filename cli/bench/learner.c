@@ -57,6 +57,7 @@ static mz_status settings_of(mz_bench *bench, const measured *m, mz_settings *ou
     if (!mz_bench_given(bench, "network.value_bins")) out->network.value_bins = BINS;
     if (!mz_bench_given(bench, "network.reward_bins")) out->network.reward_bins = BINS;
   }
+  if (mz_bench_on_gpu(bench) && !mz_bench_given(bench, "shards")) out->learning.shards = 1; /* each costs launches */
   if (!mz_bench_given(bench, "unroll_steps")) out->loss.unroll = UNROLL;
   return mz_settings_resolve(out, bench->given);
 }
@@ -67,7 +68,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, const measured *m) {
   MZ_TRY(settings_of(bench, m, &settings));
   MZ_TRY(mz_model_init(&f->model, &settings.network, f->spec));
   const mz_learner_settings learning = mz_state_learning(&settings);
-  MZ_TRY(mz_learner_create(&f->learner, &f->model, &mz_lane_cpu, &learning, bench->pool));
+  MZ_TRY(mz_learner_create(&f->learner, &f->model, &bench->where, &learning, bench->pool));
   mz_params_init(&f->model.params, 1, mz_learner_weights(f->learner));
   MZ_TRY(mz_learner_weights_changed(f->learner));
   MZ_TRY(mz_batch_init(&f->batch, f->spec, m->rows, (int)settings.loss.unroll, mz_loss_observed(&settings.loss)));
@@ -97,8 +98,10 @@ static mz_status measure(mz_bench *bench, const measured *m, cJSON *rows) {
   cJSON_AddNumberToObject(row, "threads", bench->threads);
   cJSON_AddNumberToObject(row, "updates_per_s", per_s);
   cJSON_AddNumberToObject(row, "gflops", gflops);
-  cJSON_AddNumberToObject(row, "peak_gflops", peak);
-  cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
+  if (!mz_bench_on_gpu(bench)) {
+    cJSON_AddNumberToObject(row, "peak_gflops", peak); /* of the processor */
+    cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
+  }
   cJSON_AddItemToArray(rows, row);
   fixture_deinit(&f);
   return status;
