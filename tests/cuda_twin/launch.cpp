@@ -31,8 +31,10 @@ static bool is_mapped(uintptr_t address) {
 static std::string argument_check(const twin_argument &argument, int device) {
   const unsigned char *const bytes = static_cast<const unsigned char *>(argument.value);
   for (size_t at = 0; at + sizeof(uintptr_t) <= argument.bytes; at += sizeof(uintptr_t)) {
-    uintptr_t word;
+    uintptr_t word, members;
     memcpy(&word, bytes + at, sizeof word);
+    memcpy(&members, argument.members + at, sizeof members);
+    word &= members;
     const void *const pointer = (const void *)word;
     if (word < PROGRAM_START || word >> 48) continue;
     const twin_allocation *const found = twin_allocation_find(pointer);

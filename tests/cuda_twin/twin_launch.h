@@ -7,6 +7,7 @@
 #pragma once
 #include "kernel.h"
 #include "twin_intrinsics.h"
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 
@@ -29,13 +30,30 @@ constexpr int warpSize = 32;
 /* The block's dynamic shared memory; it ends at most 15 bytes before memory that faults. */
 void *twin_dynamic_shared(void);
 
+/* Returns which bytes of an argument belong to its members: those between hold whatever was there, at times a pointer to the host. */
+template <typename T> static inline const unsigned char *twin_members() {
+  struct mask {
+    alignas(T) unsigned char bytes[sizeof(T)];
+    mask() {
+      memset(bytes, 0xff, sizeof bytes);
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+      if constexpr (std::is_class_v<T>) __builtin_clear_padding(reinterpret_cast<T *>(bytes));
+#endif
+#endif
+    }
+  };
+  static const mask made;
+  return made.bytes;
+}
+
 template <typename... Parameters, typename... Arguments>
 static inline cudaError_t mz_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                                     cudaStream_t stream, Arguments... arguments) {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...), "a kernel's arguments are copied to the device as bytes");
   static_assert((sizeof(Parameters) + ... + 0) <= 32764, "a kernel's arguments have at most 32,764 bytes");
   return [&](Parameters... converted) {
-    const twin_argument list[] = {{&converted, sizeof converted}..., {nullptr, 0}};
+    const twin_argument list[] = {{&converted, sizeof converted, twin_members<Parameters>()}..., {nullptr, 0, nullptr}};
     const std::tuple<Parameters...> copies(converted...);
     const twin_kernel launch = {reinterpret_cast<const void *>(kernel),
                                 [kernel, copies] { std::apply(kernel, copies); },
