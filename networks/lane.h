@@ -1,4 +1,4 @@
-/* Where computations run: a backend, one of its devices, and what one thread owns there. On CPUs that is nothing; on a GPU it is a
+/* A place for computations: a backend, one of its devices, and what one thread owns there. On CPUs that is nothing; on a GPU it is a
  * stream, the libraries' handles and their workspace. An open lane belongs to one thread, and stays open as long as the tapes on it.
  * A lane that is not open only says where: whoever is given one (a planner, a learner) opens one of its own there. */
 #pragma once

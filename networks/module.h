@@ -34,7 +34,7 @@ mz_status mz_module_open(const mz_module **out);
 /* Returns the path of the module that is open or was tried last; "" before. */
 const char *mz_module_path(void);
 
-/* What the program gives the module, by its one exported function, mz_module_enter. */
+/* The program hands this to the module, by the one function that it exports, mz_module_enter. */
 typedef struct mz_module_host {
   int interface;
   const char *version; /* of the program; a module of another one is refused */

@@ -2,7 +2,7 @@
 #include <mutex>
 #include <stdlib.h>
 
-/* What cuBLASLt's and cuDNN's documentation recommend for Hopper. */
+/* As the documentation of cuBLASLt and cuDNN recommends for Hopper. */
 enum { WORKSPACE_BYTES = 32 << 20 };
 
 static std::mutex kept_mutex;

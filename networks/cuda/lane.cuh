@@ -1,4 +1,4 @@
-/* What one thread owns on a device: a stream, on which all its work runs in order, the libraries' handles, workspace for them, and
+/* A thread's own on a device: a stream, on which all its work runs in order, the libraries' handles, workspace for them, and
  * pinned memory through which rows come and go (staging.cuh). Lanes that are closed are kept for the next to open: the libraries'
  * handles take their time. */
 #pragma once

@@ -1,31 +1,7 @@
 #include "networks/cuda/losses.cuh"
 #include "networks/math/expectation.h"
-#include "networks/math/two_hot.h"
 
 enum { THREADS = 256, TERMS = 64 };
-
-/* ---- targets ---- */
-
-/* A thread for each entry. */
-static __global__ void two_hot(unsigned count, unsigned stride, mz_support support, const float *__restrict__ scalars,
-                               float *__restrict__ targets) {
-  const unsigned at = mz_cuda_thread();
-  if (at >= count) return;
-  const int bin = (int)(at % stride);
-  const mz_two_hot_place place =
-      mz_two_hot_inline(support.min, support.max, support.bins, support.transform, scalars[at / stride]);
-  float weight = 0.0f;
-  if (bin == place.low) weight = 1.0f - place.above;
-  if (bin == place.low + 1 && bin < support.bins) weight = place.above;
-  targets[at] = weight;
-}
-
-mz_status mz_cuda_two_hot(const mz_cuda_lane *lane, const mz_support *support, const float *scalars, int rows, float *targets) {
-  const unsigned stride = (unsigned)mz_padded(support->bins), count = (unsigned)rows * stride;
-  MZ_CUDA_TRY(mz_launch(two_hot, mz_cuda_blocks(count, THREADS), dim3(THREADS), 0, lane->stream, count, stride, *support, scalars,
-                        targets));
-  return MZ_OK;
-}
 
 /* ---- rows ---- */
 
@@ -38,21 +14,6 @@ typedef struct terms {
 enum { KINDS = 3 }; /* policy, value, reward */
 
 static __device__ float entry(const float *column, int row) { return column[(size_t)row * MZ_LANES]; }
-
-/* The terms' sum of one step is a double, that of the steps a float, as in the learner's statistics. */
-static __global__ void row_losses(terms t, int rows, float *__restrict__ losses) {
-  const int r = (int)mz_cuda_thread();
-  if (r >= rows) return;
-  float sum = 0.0f;
-  for (size_t step = 0; step < t.count; step += KINDS) {
-    double own = 0.0;
-    for (size_t i = step; i < step + KINDS; i++) {
-      if (t.loss[i] != nullptr && entry(t.weight[i], r) > 0.0f) own = own + (double)entry(t.loss[i], r);
-    }
-    sum = sum + (float)own;
-  }
-  losses[r] = sum;
-}
 
 /* Blocks of row i write column i. */
 static __global__ void columns_of(terms t, int rows, float *__restrict__ columns) {
@@ -74,12 +35,6 @@ static terms terms_of(const mz_tape *tape, const mz_loss *loss) {
     t.count += KINDS;
   }
   return t;
-}
-
-mz_status mz_cuda_loss_rows(const mz_tape *tape, const mz_loss *loss, int rows, float *losses) {
-  MZ_CUDA_TRY(mz_launch(row_losses, mz_cuda_blocks((size_t)rows, THREADS), dim3(THREADS), 0, mz_cuda_lane_of(tape)->stream,
-                        terms_of(tape, loss), rows, losses));
-  return MZ_OK;
 }
 
 mz_status mz_cuda_loss_columns(const mz_tape *tape, const mz_loss *loss, int rows, float *columns) {

@@ -1,4 +1,4 @@
-/* Targets and sums of the unrolled loss (networks/loss.h) on a device, with the bits that the cpu gets from the same numbers. All
+/* Losses and predictions of the unrolled loss (networks/loss.h) on a device, with the bits that the cpu gets from the same numbers. All
  * pointers but those of mz_cuda_loss_total are to the device's memory; the work is enqueued on the lane's stream. */
 #pragma once
 #include "networks/cuda/access.cuh"
@@ -6,13 +6,7 @@ extern "C" {
 #include "networks/loss.h"
 }
 
-/* mz_two_hot of each of `rows` scalars; targets: [rows][mz_padded(bins)], padding 0. */
-mz_status mz_cuda_two_hot(const mz_cuda_lane *lane, const mz_support *support, const float *scalars, int rows, float *targets);
-
-/* row_losses[r] = Σ over steps k of policy, value and reward loss, where their weights are positive. After forward. */
-mz_status mz_cuda_loss_rows(const mz_tape *tape, const mz_loss *loss, int rows, float *row_losses);
-
-/* The unweighted losses alone, for whoever wants more of them: columns[(3 k + i) · rows + r], i = 0: policy, 1: value, 2: reward, which
+/* The unweighted losses: columns[(3 k + i) · rows + r], i = 0: policy, 1: value, 2: reward, which
  * is 0 at step 0. After forward. */
 mz_status mz_cuda_loss_columns(const mz_tape *tape, const mz_loss *loss, int rows, float *columns);
 

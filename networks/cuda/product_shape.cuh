@@ -1,4 +1,4 @@
-/* What a matrix product of a linear map multiplies: sizes, and where its matrices are (products.cuh). */
+/* The sizes and the matrices of a product in a linear map (products.cuh). */
 #pragma once
 #include "networks/cuda/lane.cuh"
 

@@ -41,7 +41,7 @@ typedef struct mz_cuda_update {
 mz_status mz_cuda_update_init(mz_cuda_update *update, const mz_cuda_lane *lane, mz_optimizer_kind kind, const mz_params *params);
 void mz_cuda_update_deinit(mz_cuda_update *update);
 
-/* What a step reads and writes: [size] each. */
+/* Vectors of a step, [size] each. */
 typedef struct mz_cuda_step {
   const float *gradient;
   float *moment1, *moment2; /* as in mz_optimizer */

@@ -21,7 +21,7 @@ typedef struct mz_slot {
   float *score; /* [actions], scratch */
 } mz_slot;
 
-/* Where a simulation ends. */
+/* The end of a simulation. */
 typedef struct mz_selection {
   int32_t leaf;   /* the node whose value is backed up */
   int32_t parent; /* the leaf's, whose latent the model starts from; MZ_NO_NODE: the leaf has been expanded, no model is asked */

@@ -1,4 +1,4 @@
-/* Targets and sums of the unrolled loss: bit for bit the cpu's, from the same numbers. */
+/* Sums of the unrolled loss: bit for bit the cpu's, from the same numbers. */
 #include <cmath>
 #include <csetjmp>
 #include <cstdarg>
@@ -9,29 +9,6 @@ extern "C" {
 }
 #include "networks/cuda/losses.cuh"
 #include "tests/cuda/support/mirrored.cuh"
-
-static void two_hot_targets(void **) {
-  mz_cuda_lane lane = device_lane_open();
-  const mz_support supports[] = {{21, -10.0f, 10.0f, true}, {2, -1.0f, 1.0f, false}, {33, -3.0f, 7.0f, false}};
-  for (const mz_support &support : supports) {
-    const float edges[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.31f, 9.99f, -300.0f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN, 7.0f, -3.0f};
-    const size_t rows = 300, stride = (size_t)mz_padded(support.bins), bins = (size_t)support.bins;
-    mirrored<float> scalars(rows), targets(rows * stride);
-    scalars.fill(1);
-    for (size_t i = 0; i < rows; i++) scalars.host[i] *= 5.0f;
-    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) scalars.host[20 * i] = edges[i];
-    scalars.upload(&lane);
-    check(mz_cuda_two_hot(&lane, &support, scalars.device, (int)rows, targets.device));
-    targets.download(&lane);
-    for (size_t r = 0; r < rows; r++) {
-      std::vector<float> wanted(stride, 0.0f);
-      mz_two_hot(&support, scalars.host[r], wanted.data());
-      assert_true(wanted[bins - 1] >= 0.0f);
-      assert_memory_equal(&targets.host[r * stride], wanted.data(), stride * sizeof(float));
-    }
-  }
-  device_lane_close(&lane);
-}
 
 enum { ROWS = 300, PLANNED = 304, UNROLL = 3 };
 
@@ -100,19 +77,6 @@ static float entry(const unrolled *u, mz_value value, int r) {
   return ((const float *)u->n.tape->values[value].data)[r * MZ_LANES];
 }
 
-/* As the learner adds them up. */
-static float row_loss(const unrolled *u, int r) {
-  const mz_loss *l = &u->loss;
-  float sum = 0;
-  for (int k = 0; k <= UNROLL; k++) {
-    const double p = entry(u, l->policy_weight[k], r) > 0 ? entry(u, l->policy_loss[k], r) : 0;
-    const double v = entry(u, l->value_weight[k], r) > 0 ? entry(u, l->value_loss[k], r) : 0;
-    const double reward = k > 0 && entry(u, l->reward_weight[k], r) > 0 ? entry(u, l->reward_loss[k], r) : 0;
-    sum += (float)(p + v + reward);
-  }
-  return sum;
-}
-
 static void sums_of_losses(void **) {
   for (double consistency : {0.0, 0.75}) {
     unrolled *u = open_unrolled(consistency);
@@ -120,18 +84,15 @@ static void sums_of_losses(void **) {
     device_tape_open(&device, &u->n);
     for (int i = 0; i < device.tape.node_count; i++) device_tape_put_data(&device, i, 0, ROWS);
     const size_t losses = (size_t)mz_cuda_loss_count(&device.tape), count = 3 * (UNROLL + 1);
-    mirrored<float> rows(ROWS), columns(count * ROWS);
+    mirrored<float> columns(count * ROWS);
     mirrored<double> sums(losses);
-    check(mz_cuda_loss_rows(&device.tape, &u->loss, ROWS, rows.device));
     check(mz_cuda_loss_columns(&device.tape, &u->loss, ROWS, columns.device));
     check(mz_cuda_loss_sums(&device.tape, ROWS, sums.device));
-    rows.download(&device.lane);
     columns.download(&device.lane);
     sums.download(&device.lane);
     assert_true(mz_cuda_loss_total(&device.tape, sums.host.data()) == tape_loss(u->n.tape));
     assert_true(tape_loss(u->n.tape) > 0.0);
     for (int r = 0; r < ROWS; r++) {
-      assert_true(rows.host[(size_t)r] == row_loss(u, r));
       for (int k = 0; k <= UNROLL; k++) {
         const float *at = &columns.host[(size_t)(3 * k * ROWS + r)];
         assert_true(at[0] == entry(u, u->loss.policy_loss[k], r) && at[ROWS] == entry(u, u->loss.value_loss[k], r));
@@ -144,6 +105,6 @@ static void sums_of_losses(void **) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(two_hot_targets), cmocka_unit_test(sums_of_losses)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sums_of_losses)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

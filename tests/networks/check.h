@@ -1,4 +1,4 @@
-/* What every test of tapes needs. Include after cmocka.h. */
+/* Helpers of every test of tapes. Include after cmocka.h. */
 #pragma once
 #include "networks/lane.h"
 #include "networks/tape/tape.h"

@@ -1,4 +1,4 @@
-/* What the program has handed to the module. */
+/* The program, as the module was handed it. */
 #pragma once
 extern "C" {
 #include "networks/module.h"
