@@ -14,8 +14,23 @@ double mz_update_bytes(const mz_lane *where, const mz_model *model, const mz_upd
   return where->backend->updater->bytes(model, settings);
 }
 
+mz_status mz_update_record(mz_tape **out, const mz_lane *lane, const mz_model *model, const mz_update_settings *settings,
+                           mz_loss *loss) {
+  MZ_TRY(mz_tape_create(out, lane, &model->params, (int)(settings->batch_size / settings->shards), true));
+  mz_tape_set_share(*out, 1.0 / (double)settings->shards);
+  mz_loss_build(loss, model, &settings->loss, *out);
+  return MZ_OK;
+}
+
 mz_status mz_update_thread_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings, double *bytes) {
-  return where->backend->updater->thread_bytes(where, model, settings, bytes);
+  mz_tape *tape;
+  mz_loss loss;
+  size_t size = 0;
+  MZ_TRY(mz_update_record(&tape, where, model, settings, &loss));
+  const mz_status status = mz_tape_measure(tape, &size);
+  mz_tape_free(tape);
+  *bytes = (double)size;
+  return status;
 }
 
 mz_status mz_update_changed(mz_update *update) { return update->updater->changed(update); }

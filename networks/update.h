@@ -74,7 +74,6 @@ struct mz_updater {
                       const mz_update_vectors *vectors, mz_pool *pool);
   void (*free)(mz_update *update);
   double (*bytes)(const mz_model *model, const mz_update_settings *settings);
-  mz_status (*thread_bytes)(const mz_lane *where, const mz_model *model, const mz_update_settings *settings, double *bytes);
   mz_status (*changed)(mz_update *update);
   mz_status (*run)(mz_update *update, const mz_update_rows *rows, const mz_update_step *step, mz_update_report *report);
   mz_status (*fetch)(mz_update *update, bool moments); /* NULL: the vectors are the host's */
@@ -83,3 +82,6 @@ struct mz_updater {
 struct mz_update {
   const mz_updater *updater;
 };
+/* Records the pass over a shard and its losses, for a backend to plan. */
+mz_status mz_update_record(mz_tape **out, const mz_lane *lane, const mz_model *model, const mz_update_settings *settings,
+                           mz_loss *loss);

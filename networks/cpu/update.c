@@ -99,25 +99,6 @@ static double bytes_of(const mz_model *model, const mz_update_settings *settings
   return (double)carver.bytes + (double)settings->shards * (double)model->params.size * sizeof(float);
 }
 
-static mz_status record(const mz_model *model, const mz_update_settings *settings, mz_loss *loss, mz_tape **out) {
-  MZ_TRY(mz_tape_create(out, &mz_lane_cpu, &model->params, (int)(settings->batch_size / settings->shards), true));
-  mz_tape_set_share(*out, 1.0 / (double)settings->shards);
-  mz_loss_build(loss, model, &settings->loss, *out);
-  return MZ_OK;
-}
-
-static mz_status thread_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings, double *bytes) {
-  mz_tape *tape;
-  mz_loss loss;
-  size_t size = 0;
-  (void)where;
-  MZ_TRY(record(model, settings, &loss, &tape));
-  const mz_status status = mz_tape_measure(tape, &size);
-  mz_tape_free(tape);
-  *bytes = (double)size;
-  return status;
-}
-
 /* ---- the weights as tapes read them ---- */
 
 static mz_status run_pack(void *context, int task, int worker) {
@@ -144,7 +125,7 @@ static mz_status changed(mz_update *base) { return run_shared(of(base), run_pack
 static mz_status tape_prepare(update *u, shard_tape *own) {
   if (own->tape) return MZ_OK;
   mz_tape *tape;
-  MZ_TRY(record(u->model, &u->settings, &own->loss, &tape));
+  MZ_TRY(mz_update_record(&tape, &mz_lane_cpu, u->model, &u->settings, &own->loss));
   mz_status status = mz_tape_plan(tape);
   if (status != MZ_OK) {
     mz_tape_free(tape);
@@ -320,7 +301,6 @@ const mz_updater mz_cpu_updater = {
     .create = create,
     .free = destroy,
     .bytes = bytes_of,
-    .thread_bytes = thread_bytes,
     .changed = changed,
     .run = run,
     .probe = probe,

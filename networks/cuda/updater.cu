@@ -109,14 +109,6 @@ static void destroy(mz_update *base) {
   free(u);
 }
 
-static mz_status record(const mz_lane *lane, const mz_model *model, const mz_update_settings *settings, mz_loss *loss,
-                        mz_tape **out) {
-  MZ_TRY(mz_tape_create(out, lane, &model->params, (int)(settings->batch_size / settings->shards), true));
-  mz_tape_set_share(*out, 1.0 / (double)settings->shards);
-  mz_loss_build(loss, model, &settings->loss, *out);
-  return MZ_OK;
-}
-
 static mz_status allocate(update *u) {
   place device = {}, host = {};
   lay_out(u, &device);
@@ -135,7 +127,7 @@ static mz_status begin(update *u, const mz_lane *where) {
   mz_cuda_lane *own;
   MZ_TRY(mz_lane_open(&u->lane, where));
   MZ_TRY(mz_model_check(u->model, &u->lane, true));
-  MZ_TRY(record(&u->lane, u->model, &u->settings, &u->loss, &u->tape));
+  MZ_TRY(mz_update_record(&u->tape, &u->lane, u->model, &u->settings, &u->loss));
   MZ_TRY(mz_tape_plan(u->tape));
   u->loss_count = mz_cuda_loss_count(u->tape);
   MZ_TRY(mz_cuda_lane_enter(&u->lane, &own));
@@ -160,17 +152,6 @@ static mz_status create(mz_update **out, const mz_lane *where, const mz_model *m
   }
   *out = &u->base;
   return MZ_OK;
-}
-
-static mz_status thread_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings, double *bytes) {
-  mz_tape *tape;
-  mz_loss loss;
-  size_t size = 0;
-  MZ_TRY(record(where, model, settings, &loss, &tape));
-  const mz_status status = mz_tape_measure(tape, &size);
-  mz_tape_free(tape);
-  *bytes = (double)size;
-  return status;
 }
 
 static double bytes_of(const mz_model *model, const mz_update_settings *settings) {
@@ -395,4 +376,4 @@ static mz_status probe(mz_update *base, const mz_update_rows *rows, double *loss
   return mz_tape_loss(u->tape, loss);
 }
 
-const mz_updater mz_cuda_updater = {create, destroy, bytes_of, thread_bytes, changed, run, fetch, probe};
+const mz_updater mz_cuda_updater = {create, destroy, bytes_of, changed, run, fetch, probe};
