@@ -19,9 +19,13 @@ void mz_carve(mz_carver *carver, void *slot, size_t count, size_t element_size) 
 
 mz_status mz_carve_commit(mz_carver *carver, void **block) {
   MZ_TRY(mz_alloc(block, carver->bytes, 1));
+  mz_carve_within(carver, *block);
+  return MZ_OK;
+}
+
+void mz_carve_within(const mz_carver *carver, void *block) {
   for (int i = 0; i < carver->count; i++) {
-    void *start = (char *)*block + carver->offsets[i];
+    void *start = (char *)block + carver->offsets[i];
     memcpy(carver->slots[i], &start, sizeof start); /* the slot may be a pointer of any object type */
   }
-  return MZ_OK;
 }

@@ -17,3 +17,5 @@ typedef struct mz_carver {
 void mz_carve(mz_carver *carver, void *slot, size_t count, size_t element_size);
 /* Allocates carver->bytes and sets every slot; *block is what to free(). */
 mz_status mz_carve_commit(mz_carver *carver, void **block);
+/* Sets every slot to its place in a block of carver->bytes that the caller has, aligned to 64 bytes. */
+void mz_carve_within(const mz_carver *carver, void *block);

@@ -2,6 +2,9 @@
 #include "networks/cuda/inputs.cuh"
 #include "networks/cuda/losses.cuh"
 #include "networks/cuda/update.cuh"
+extern "C" {
+#include "base/arena.h"
+}
 #include <math.h>
 #include <string.h>
 
@@ -47,54 +50,45 @@ static update *of(mz_update *base) { return (update *)base; }
 
 /* ---- memory ---- */
 
-/* Places of a block, handed out one after the other; without a block it measures. */
-typedef struct place {
-  char *block;
-  size_t at;
-} place;
+template <typename T> static void take(mz_carver *carver, T **out, size_t count) { mz_carve(carver, out, count, sizeof **out); }
 
-template <typename T> static void take(place *p, T **out, size_t count) {
-  *out = p->block == nullptr ? nullptr : (T *)(p->block + p->at);
-  p->at += (count * sizeof **out + 255) / 256 * 256;
-}
-
-static void lay_out(update *u, place *p) {
+static void carve_device(update *u, mz_carver *carver) {
   const mz_model *m = u->model;
   const size_t size = (size_t)m->params.size, rows = (size_t)u->settings.batch_size, steps = (size_t)u->settings.loss.unroll + 1;
   const size_t shards = (size_t)u->settings.shards, observed = (size_t)mz_loss_observed(&u->settings.loss);
-  take(p, &u->weights, size);
-  if (mz_params_convolve(&m->params)) take(p, &u->packed, size);
-  if (u->settings.average > 0) take(p, &u->average, size);
-  take(p, &u->moment1, size);
-  if (u->settings.optimizer.kind == MZ_ADAM) take(p, &u->moment2, size);
-  take(p, &u->gradient, size);
-  take(p, &u->gradients, shards * size);
-  take(p, &u->squares, (size_t)mz_chunk_count(&m->params));
-  take(p, &u->spreads, (size_t)m->latent);
-  take(p, &u->rows.obs, observed * rows * (size_t)m->obs_size);
-  take(p, &u->rows.obs_weight, observed * rows);
-  take(p, &u->rows.policy, steps * rows * (size_t)m->actions);
+  take(carver, &u->weights, size);
+  if (mz_params_convolve(&m->params)) take(carver, &u->packed, size);
+  if (u->settings.average > 0) take(carver, &u->average, size);
+  take(carver, &u->moment1, size);
+  if (u->settings.optimizer.kind == MZ_ADAM) take(carver, &u->moment2, size);
+  take(carver, &u->gradient, size);
+  take(carver, &u->gradients, shards * size);
+  take(carver, &u->squares, (size_t)mz_chunk_count(&m->params));
+  take(carver, &u->spreads, (size_t)m->latent);
+  take(carver, &u->rows.obs, observed * rows * (size_t)m->obs_size);
+  take(carver, &u->rows.obs_weight, observed * rows);
+  take(carver, &u->rows.policy, steps * rows * (size_t)m->actions);
   float **const scalars[] = {&u->rows.value, &u->rows.reward, &u->rows.policy_weight, &u->rows.value_weight,
                              &u->rows.reward_weight};
-  for (float **scalar : scalars) take(p, scalar, steps * rows);
-  take(p, &u->rows.action, steps * rows);
-  take(p, &u->out.losses, shards * (size_t)u->loss_count);
-  take(p, &u->out.shard_squares, shards);
-  take(p, &u->out.latent_spread, 1);
-  take(p, &u->out.decision, 1);
-  take(p, &u->out.value, rows);
-  take(p, &u->out.columns, steps * rows * KINDS);
+  for (float **scalar : scalars) take(carver, scalar, steps * rows);
+  take(carver, &u->rows.action, steps * rows);
+  take(carver, &u->out.losses, shards * (size_t)u->loss_count);
+  take(carver, &u->out.shard_squares, shards);
+  take(carver, &u->out.latent_spread, 1);
+  take(carver, &u->out.decision, 1);
+  take(carver, &u->out.value, rows);
+  take(carver, &u->out.columns, steps * rows * KINDS);
 }
 
-static void lay_out_host(update *u, place *p) {
+static void carve_host(update *u, mz_carver *carver) {
   const size_t rows = (size_t)u->settings.batch_size, steps = (size_t)u->settings.loss.unroll + 1;
-  take(p, &u->losses, (size_t)(u->settings.shards * u->loss_count));
-  take(p, &u->shard_squares, (size_t)u->settings.shards);
-  take(p, &u->value, rows);
-  take(p, &u->columns, steps * rows * KINDS);
-  take(p, &u->policy_loss, steps * rows);
-  take(p, &u->value_loss, steps * rows);
-  take(p, &u->reward_loss, steps * rows);
+  take(carver, &u->losses, (size_t)(u->settings.shards * u->loss_count));
+  take(carver, &u->shard_squares, (size_t)u->settings.shards);
+  take(carver, &u->value, rows);
+  take(carver, &u->columns, steps * rows * KINDS);
+  take(carver, &u->policy_loss, steps * rows);
+  take(carver, &u->value_loss, steps * rows);
+  take(carver, &u->reward_loss, steps * rows);
 }
 
 static void destroy(mz_update *base) {
@@ -110,15 +104,12 @@ static void destroy(mz_update *base) {
 }
 
 static mz_status allocate(update *u) {
-  place device = {}, host = {};
-  lay_out(u, &device);
-  lay_out_host(u, &host);
-  MZ_TRY(mz_lane_alloc(&u->lane, &u->block, device.at));
-  MZ_TRY(mz_alloc(&u->host, host.at, 1));
-  device = {(char *)u->block, 0};
-  host = {(char *)u->host, 0};
-  lay_out(u, &device);
-  lay_out_host(u, &host);
+  mz_carver device = {}, host = {};
+  carve_device(u, &device);
+  carve_host(u, &host);
+  MZ_TRY(mz_lane_alloc(&u->lane, &u->block, device.bytes));
+  mz_carve_within(&device, u->block);
+  MZ_TRY(mz_carve_commit(&host, &u->host));
   u->decision.clip = u->settings.optimizer.gradient_clip;
   return mz_lane_load(&u->lane, u->out.decision, &u->decision, sizeof u->decision);
 }
@@ -155,13 +146,13 @@ static mz_status create(mz_update **out, const mz_lane *where, const mz_model *m
 }
 
 static double bytes_of(const mz_model *model, const mz_update_settings *settings) {
-  place p = {};
+  mz_carver carver = {};
   update u = {};
   u.model = model;
   u.settings = *settings;
   u.loss_count = KINDS * ((int)settings->loss.unroll + 1);
-  lay_out(&u, &p);
-  return (double)p.at;
+  carve_device(&u, &carver);
+  return (double)carver.bytes;
 }
 
 /* ---- the host's vectors ---- */

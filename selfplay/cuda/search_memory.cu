@@ -4,7 +4,6 @@ extern "C" {
 #include "base/arena.h"
 #include "selfplay/search/search_scorer.h"
 }
-#include <string.h>
 
 /* Entries of a scorer's three tables. */
 static size_t tables_length(const mz_device_search *s) { return 3 * ((size_t)s->slots.tree.nodes + 1); }
@@ -62,16 +61,6 @@ double mz_cuda_search_bytes(const mz_spec *spec, const mz_search_settings *setti
   return (double)sizeof s + (double)device.bytes + (double)host.bytes;
 }
 
-/* As mz_carve_commit, in the lane's memory. */
-static mz_status commit(const mz_lane *lane, const mz_carver *carver, void **block) {
-  MZ_TRY(mz_lane_alloc(lane, block, carver->bytes));
-  for (int i = 0; i < carver->count; i++) {
-    void *start = (char *)*block + carver->offsets[i];
-    memcpy(carver->slots[i], &start, sizeof start);
-  }
-  return MZ_OK;
-}
-
 /* Sends what never changes: the scorer's tables and the numbers of the roots' latents. */
 static mz_status send_tables(mz_device_search *s, float discount) {
   const mz_lane *lane = &s->infer->lane;
@@ -95,7 +84,8 @@ static mz_status fill(mz_device_search *s, float discount) {
   carve_device(s, &device);
   carve_host(s, &host);
   MZ_TRY(mz_carve_commit(&host, &s->host_block));
-  MZ_TRY(commit(&s->infer->lane, &device, &s->block));
+  MZ_TRY(mz_lane_alloc(&s->infer->lane, &s->block, device.bytes));
+  mz_carve_within(&device, s->block);
   const mz_tape *tape = s->infer->recurrent.tape;
   s->slots.action = tape->indices[s->infer->recurrent.action]; /* the pass reads them there */
   return send_tables(s, discount);
