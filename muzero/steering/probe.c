@@ -143,9 +143,10 @@ cleanup:
 
 static mz_status make_learner(learning *l) {
   const mz_learner_settings settings = mz_state_learning(&l->state->settings);
-  MZ_TRY(mz_alloc(&l->errors, (size_t)settings.batch_size, sizeof *l->errors));
-  MZ_TRY(mz_batch_init(&l->batch, &l->state->env->spec, (int)settings.batch_size, (int)settings.loss.unroll,
-                       mz_loss_observed(&settings.loss)));
+  const mz_update_settings *update = &settings.update;
+  MZ_TRY(mz_alloc(&l->errors, (size_t)update->batch_size, sizeof *l->errors));
+  MZ_TRY(mz_batch_init(&l->batch, &l->state->env->spec, (int)update->batch_size, (int)update->loss.unroll,
+                       mz_loss_observed(&update->loss)));
   MZ_TRY(mz_pool_create(&l->pool, "probe", 1, &l->stage));
   MZ_TRY(mz_learner_create(&l->learner, &l->state->model, l->where, &settings, l->pool));
   memcpy(mz_learner_weights(l->learner), mz_learner_weights(l->state->learner),

@@ -1,6 +1,5 @@
 #include "muzero/training/learner.h"
 #include "base/arena.h"
-#include "networks/update.h"
 #include <math.h>
 #include <string.h>
 
@@ -20,19 +19,13 @@ struct mz_learner {
 static void carve(mz_learner *l, const mz_model *model, mz_carver *carver) {
   const size_t size = (size_t)model->params.size;
   mz_carve(carver, &l->weights, size, sizeof(float));
-  if (l->settings.average > 0) mz_carve(carver, &l->average, size, sizeof(float));
-  mz_carve(carver, &l->row_losses, (size_t)l->settings.batch_size, sizeof(float));
-}
-
-static mz_update_settings update_settings(const mz_learner_settings *s) {
-  return (mz_update_settings){
-      .loss = s->loss, .optimizer = s->optimizer, .batch_size = s->batch_size, .shards = s->shards, .average = s->average};
+  if (l->settings.update.average > 0) mz_carve(carver, &l->average, size, sizeof(float));
+  mz_carve(carver, &l->row_losses, (size_t)l->settings.update.batch_size, sizeof(float));
 }
 
 static mz_status create_update(mz_learner *l, const mz_lane *where, mz_update **out) {
-  const mz_update_settings settings = update_settings(&l->settings);
   const mz_update_vectors vectors = {.weights = l->weights, .average = l->average, .optimizer = &l->optimizer};
-  return mz_update_create(out, where, l->model, &settings, &vectors, l->pool);
+  return mz_update_create(out, where, l->model, &l->settings.update, &vectors, l->pool);
 }
 
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_lane *where, const mz_learner_settings *settings,
@@ -46,7 +39,7 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_la
   mz_carver carver = {0};
   carve(l, model, &carver);
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &l->block));
-  MZ_TRY_CLEANUP(mz_optimizer_init(&l->optimizer, &settings->optimizer, &model->params));
+  MZ_TRY_CLEANUP(mz_optimizer_init(&l->optimizer, &settings->update.optimizer, &model->params));
   MZ_TRY_CLEANUP(create_update(l, where, &l->update));
   *out = l;
   l = NULL;
@@ -59,15 +52,14 @@ double mz_learner_bytes(const mz_model *model, const mz_lane *where, const mz_le
   mz_learner l = {.settings = *settings};
   mz_carver carver = {0};
   carve(&l, model, &carver);
-  const double moments = settings->optimizer.kind == MZ_ADAM ? 2 : 1;
-  const mz_update_settings update = update_settings(settings);
-  return (double)carver.bytes + moments * (double)model->params.size * sizeof(float) + mz_update_bytes(where, model, &update);
+  const double moments = settings->update.optimizer.kind == MZ_ADAM ? 2 : 1;
+  return (double)carver.bytes + moments * (double)model->params.size * sizeof(float) +
+         mz_update_bytes(where, model, &settings->update);
 }
 
 mz_status mz_learner_thread_bytes(const mz_model *model, const mz_lane *where, const mz_learner_settings *settings,
                                   double *bytes) {
-  const mz_update_settings update = update_settings(settings);
-  return mz_update_thread_bytes(where, model, &update, bytes);
+  return mz_update_thread_bytes(where, model, &settings->update, bytes);
 }
 
 void mz_learner_free(mz_learner *l) {
@@ -151,7 +143,7 @@ static void add_losses(mz_learner *l, const mz_batch *b, const mz_update_report 
 /* A shard's gradient is its part of the batch's mean: the mean over its own rows is `shards` times as much. */
 static void add_noise(const mz_learner *l, const mz_update_report *report, mz_gradient_noise *noise) {
   noise->updates++;
-  noise->shard_square += (double)l->settings.shards * report->shard_square;
+  noise->shard_square += (double)l->settings.update.shards * report->shard_square;
   noise->batch_square += report->norm * report->norm;
 }
 
@@ -164,7 +156,7 @@ static void add_sums(const mz_learner *l, const mz_batch *b, const mz_learning_s
   total->target += sums->target;
   total->target_squared += sums->target_squared;
   total->value_target += sums->value_target;
-  for (int k = 0; k <= l->settings.loss.unroll; k++) {
+  for (int k = 0; k <= l->settings.update.loss.unroll; k++) {
     total->step_loss[k] += sums->step_loss[k];
     total->step_weight[k] += sums->step_weight[k];
   }
@@ -172,7 +164,7 @@ static void add_sums(const mz_learner *l, const mz_batch *b, const mz_learning_s
 
 /* Shard by shard, so that sums have one order wherever the batch was learned. */
 static void add_stats(mz_learner *l, const mz_batch *b, const mz_update_report *report, float *errors, mz_learning_stats *total) {
-  const int shards = (int)l->settings.shards, rows = b->rows / shards;
+  const int shards = (int)l->settings.update.shards, rows = b->rows / shards;
   total->updates++;
   total->rows += b->rows;
   total->loss += report->loss;
@@ -182,7 +174,7 @@ static void add_stats(mz_learner *l, const mz_batch *b, const mz_update_report *
   for (int s = 0; s < shards; s++) {
     mz_learning_stats sums = {0};
     add_values(b, report->value, s * rows, rows, errors, &sums);
-    for (int k = 0; k <= l->settings.loss.unroll; k++) add_losses(l, b, report, k, s * rows, rows, &sums);
+    for (int k = 0; k <= l->settings.update.loss.unroll; k++) add_losses(l, b, report, k, s * rows, rows, &sums);
     add_sums(l, b, &sums, total);
   }
 }
@@ -193,13 +185,13 @@ static mz_update_step step_of(const mz_learner *l) {
   const int64_t steps = l->optimizer.steps;
   /* The average follows closely while it is young. */
   const double young = (double)(2 + steps) / (double)(11 + steps);
-  return (mz_update_step){.rate = mz_learning_rate(&l->settings.optimizer, steps, l->settings.horizon),
-                          .average_decay = young < l->settings.average ? young : l->settings.average,
-                          .shard_squares = l->settings.shards > 1 && steps % NOISE_EVERY == 0};
+  return (mz_update_step){.rate = mz_learning_rate(&l->settings.update.optimizer, steps, l->settings.horizon),
+                          .average_decay = young < l->settings.update.average ? young : l->settings.update.average,
+                          .shard_squares = l->settings.update.shards > 1 && steps % NOISE_EVERY == 0};
 }
 
 mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors, mz_learning_stats *stats) {
-  MZ_ASSERT(batch->observed >= mz_loss_observed(&l->settings.loss));
+  MZ_ASSERT(batch->observed >= mz_loss_observed(&l->settings.update.loss));
   const mz_update_rows rows = rows_of(batch);
   const mz_update_step step = step_of(l);
   mz_update_report report;

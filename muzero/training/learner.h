@@ -2,15 +2,12 @@
 #pragma once
 #include "base/threads/pool.h"
 #include "muzero/training/noise_scale.h"
-#include "networks/loss.h"
-#include "networks/parameters/optimizer.h"
+#include "networks/update.h"
 #include "replay/batches/batch.h"
 
 typedef struct mz_learner_settings {
-  mz_loss_settings loss;
-  mz_optimizer_settings optimizer;
-  int64_t horizon, batch_size, shards;
-  double average; /* decay of the weight average; 0: none */
+  mz_update_settings update;
+  int64_t horizon; /* in updates; 0: the learning rate is constant after the warmup */
 } mz_learner_settings;
 
 /* Sums over updates since the last reset; in doubles, in update order. Telemetry: no part of the state. */

@@ -30,11 +30,11 @@ typedef struct subject {
 
 static double parameters(const subject *s) { return (double)s->model->params.size * sizeof(float); }
 
-static double gradient_bytes(const subject *s) { return (double)s->learning.shards * parameters(s); }
+static double gradient_bytes(const subject *s) { return (double)s->learning.update.shards * parameters(s); }
 
 /* Weights, target, moments, and the average of weights. */
 static double vectors_bytes(const subject *s) {
-  return (2 + (s->settings->optimizer.kind == MZ_ADAM ? 2 : 1) + (s->learning.average > 0)) * parameters(s);
+  return (2 + (s->settings->optimizer.kind == MZ_ADAM ? 2 : 1) + (s->learning.update.average > 0)) * parameters(s);
 }
 
 static double network_bytes(const subject *s) {
@@ -61,7 +61,7 @@ static double game_bytes(const subject *s) {
 }
 
 static double round_bytes(const subject *s) {
-  return (double)s->learning.batch_size * (double)s->settings->learning.loop_count *
+  return (double)s->learning.update.batch_size * (double)s->settings->learning.loop_count *
          (sizeof(int64_t) + sizeof(uint64_t) + sizeof(float));
 }
 
@@ -111,7 +111,7 @@ static mz_status count_actor(mz_memory *m, const subject *s) {
 
 static mz_status count_builder(mz_memory *m, const subject *s) {
   const mz_settings *settings = s->settings;
-  const int rows = (int)s->learning.batch_size;
+  const int rows = (int)s->learning.update.batch_size;
   double reanalyze = 0;
   if (settings->learning.reanalyze_ratio > 0)
     MZ_TRY(mz_reanalyze_bytes(&settings->search, &s->env->spec, s->model, &mz_lane_cpu,

@@ -1,7 +1,6 @@
 #include "muzero/training/memory_gpu.h"
 #include "muzero/training/state.h"
 #include "muzero/training/workers.h"
-#include "networks/update.h"
 #include "selfplay/evaluation/evaluate.h"
 #include <math.h>
 
@@ -79,14 +78,9 @@ static mz_status count_evaluation(const subject *s, mz_gpu_bytes *out) {
 
 static mz_status count_learner(const subject *s, mz_gpu_bytes *out) {
   const mz_learner_settings learning = mz_state_learning(s->settings);
-  const mz_update_settings update = {.loss = learning.loss,
-                                     .optimizer = learning.optimizer,
-                                     .batch_size = learning.batch_size,
-                                     .shards = learning.shards,
-                                     .average = learning.average};
   double tape;
-  MZ_TRY(mz_update_thread_bytes(s->gpu, s->model, &update, &tape));
-  out->fixed = mz_update_bytes(s->gpu, s->model, &update) + tape + LANE;
+  MZ_TRY(mz_update_thread_bytes(s->gpu, s->model, &learning.update, &tape));
+  out->fixed = mz_update_bytes(s->gpu, s->model, &learning.update) + tape + LANE;
   return MZ_OK;
 }
 

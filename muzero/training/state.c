@@ -7,12 +7,12 @@ mz_cut mz_state_cut(const mz_settings *s) {
 }
 
 mz_learner_settings mz_state_learning(const mz_settings *s) {
-  return (mz_learner_settings){.loss = s->loss,
-                               .optimizer = s->optimizer,
-                               .horizon = s->train.horizon,
-                               .batch_size = s->learning.batch_size,
-                               .shards = s->learning.shards,
-                               .average = s->learning.average};
+  return (mz_learner_settings){.update = {.loss = s->loss,
+                                          .optimizer = s->optimizer,
+                                          .batch_size = s->learning.batch_size,
+                                          .shards = s->learning.shards,
+                                          .average = s->learning.average},
+                               .horizon = s->train.horizon};
 }
 
 mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads,

@@ -39,7 +39,7 @@ static void train(int threads, bool poison, mz_status expected, trained *out) {
   expect_ok(mz_model_init(&model, &s.network, &env->spec));
   expect_ok(mz_pool_create(&pool, "learner", threads, NULL));
   const mz_learner_settings settings = {
-      .loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8, .average = s.learning.average};
+      .update = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8, .average = s.learning.average}};
   expect_ok(mz_learner_create(&learner, &model, &mz_lane_cpu, &settings, pool));
   mz_params_init(&model.params, 1, mz_learner_weights(learner));
   expect_ok(mz_learner_weights_changed(learner));
@@ -96,7 +96,7 @@ static bool consistency_learns(bool seen) {
   mz_batch batch;
   expect_ok(mz_model_init(&model, &s.network, &env->spec));
   expect_ok(mz_pool_create(&pool, "learner", 1, NULL));
-  const mz_learner_settings settings = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8};
+  const mz_learner_settings settings = {.update = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8}};
   expect_ok(mz_learner_create(&learner, &model, &mz_lane_cpu, &settings, pool));
   float *weights = mz_learner_weights(learner);
   mz_params_init(&model.params, 1, weights);

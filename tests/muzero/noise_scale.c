@@ -56,7 +56,7 @@ typedef struct subject {
 static mz_learning_stats update(const subject *s, const mz_batch *batch, int shards, int updates, float *losses) {
   mz_learner *learner;
   const mz_learner_settings settings = {
-      .loss = s->settings.loss, .optimizer = s->settings.optimizer, .batch_size = batch->rows, .shards = shards};
+      .update = {.loss = s->settings.loss, .optimizer = s->settings.optimizer, .batch_size = batch->rows, .shards = shards}};
   expect_ok(mz_learner_create(&learner, &s->model, &mz_lane_cpu, &settings, s->pool));
   mz_params_init(&s->model.params, 1, mz_learner_weights(learner));
   expect_ok(mz_learner_weights_changed(learner));
