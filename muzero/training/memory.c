@@ -128,8 +128,7 @@ static mz_status count_evaluation(mz_memory *m, const subject *s) {
   const mz_train_settings *train = &s->settings->train;
   mz_search_settings search = s->settings->search;
   if (train->eval_simulations > 0) search.simulations = train->eval_simulations;
-  const mz_agent agent = {.where = &mz_lane_cpu};
-  MZ_TRY(mz_planner_bytes(&s->env->spec, &search, s->model, agent.where, mz_agent_slots_max(&agent), &m->evaluation));
+  MZ_TRY(mz_planner_bytes(&s->env->spec, &search, s->model, &mz_lane_cpu, mz_agent_slots_max(&mz_lane_cpu), &m->evaluation));
   mz_player opponent;
   if (s->env->spec.players > 1 && train->eval_opponent[0] && strcmp(train->eval_opponent, "all") != 0 &&
       mz_player_parse(train->eval_opponent, s->env, &opponent) == MZ_OK)

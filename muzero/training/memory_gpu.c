@@ -14,28 +14,25 @@ typedef struct subject {
   const mz_lane *gpu;
 } subject;
 
-/* Bytes of the host and of the GPU for so many slots. */
-typedef mz_status count(const subject *s, const mz_search_settings *search, int slots, double *host, double *gpu);
+/* Bytes for so many slots, of the host and of the GPU together. */
+typedef mz_status count(const subject *s, const mz_search_settings *search, int slots, double *all);
 
-static mz_status count_actor(const subject *s, const mz_search_settings *search, int slots, double *host, double *gpu) {
-  double all;
-  MZ_TRY(mz_actor_bytes(s->env, search, s->model, s->gpu, slots, &all));
-  MZ_TRY(mz_network_search_lane_bytes(&s->env->spec, search, s->model, s->gpu, slots, gpu));
-  *host = all - *gpu;
-  return MZ_OK;
+static mz_status count_actor(const subject *s, const mz_search_settings *search, int slots, double *all) {
+  return mz_actor_bytes(s->env, search, s->model, s->gpu, slots, all);
 }
 
-static mz_status count_reanalyze(const subject *s, const mz_search_settings *search, int slots, double *host, double *gpu) {
-  double all;
-  MZ_TRY(mz_reanalyze_bytes(search, &s->env->spec, s->model, s->gpu, slots, &all));
-  MZ_TRY(mz_network_search_lane_bytes(&s->env->spec, search, s->model, s->gpu, slots, gpu));
-  *host = all - *gpu;
-  return MZ_OK;
+static mz_status count_reanalyze(const subject *s, const mz_search_settings *search, int slots, double *all) {
+  return mz_reanalyze_bytes(search, &s->env->spec, s->model, s->gpu, slots, all);
 }
 
-static mz_status count_planner(const subject *s, const mz_search_settings *search, int slots, double *host, double *gpu) {
+static mz_status count_planner(const subject *s, const mz_search_settings *search, int slots, double *all) {
+  return mz_planner_bytes(&s->env->spec, search, s->model, s->gpu, slots, all);
+}
+
+/* What lies on the GPU is the search. */
+static mz_status split(const subject *s, count *of, const mz_search_settings *search, int slots, double *host, double *gpu) {
   double all;
-  MZ_TRY(mz_planner_bytes(&s->env->spec, search, s->model, s->gpu, slots, &all));
+  MZ_TRY(of(s, search, slots, &all));
   MZ_TRY(mz_network_search_lane_bytes(&s->env->spec, search, s->model, s->gpu, slots, gpu));
   *host = all - *gpu;
   return MZ_OK;
@@ -45,8 +42,8 @@ static mz_status count_planner(const subject *s, const mz_search_settings *searc
 static mz_status count_line(const subject *s, count *of, mz_gpu_bytes *out) {
   enum { MANY = 1024 };
   double host, gpu, host_many, gpu_many;
-  MZ_TRY(of(s, &s->settings->search, 1, &host, &gpu));
-  MZ_TRY(of(s, &s->settings->search, MANY, &host_many, &gpu_many));
+  MZ_TRY(split(s, of, &s->settings->search, 1, &host, &gpu));
+  MZ_TRY(split(s, of, &s->settings->search, MANY, &host_many, &gpu_many));
   out->host_slot = (host_many - host) / (MANY - 1);
   out->host_thread = fmax(0, host - out->host_slot);
   out->slot = (gpu_many - gpu) / (MANY - 1);
@@ -57,8 +54,8 @@ static mz_status count_line(const subject *s, count *of, mz_gpu_bytes *out) {
 /* Builders search all rows of a batch together, evaluation all its games in two tasks: both whatever the plan. */
 static mz_status count_builder(const subject *s, mz_gpu_bytes *out) {
   if (s->settings->learning.reanalyze_ratio == 0) return MZ_OK;
-  MZ_TRY(
-      count_reanalyze(s, &s->settings->search, mz_workers_reanalyze_slots(s->settings, s->gpu), &out->host_thread, &out->thread));
+  const int slots = mz_workers_reanalyze_slots(s->settings, s->gpu);
+  MZ_TRY(split(s, count_reanalyze, &s->settings->search, slots, &out->host_thread, &out->thread));
   out->thread += LANE;
   return MZ_OK;
 }
@@ -66,12 +63,11 @@ static mz_status count_builder(const subject *s, mz_gpu_bytes *out) {
 static mz_status count_evaluation(const subject *s, mz_gpu_bytes *out) {
   enum { TASKS = 2 };
   const mz_train_settings *train = &s->settings->train;
-  const mz_agent agent = {.where = s->gpu};
   mz_search_settings search = s->settings->search;
   if (train->eval_simulations > 0) search.simulations = train->eval_simulations;
-  const int64_t games = (train->eval_games + TASKS - 1) / TASKS, most = mz_agent_slots_max(&agent);
+  const int64_t games = (train->eval_games + TASKS - 1) / TASKS, most = mz_agent_slots_max(s->gpu);
   double gpu;
-  MZ_TRY(count_planner(s, &search, (int)(games < most ? games : most), &out->host_thread, &gpu));
+  MZ_TRY(split(s, count_planner, &search, (int)(games < most ? games : most), &out->host_thread, &gpu));
   out->fixed = TASKS * (gpu + LANE);
   return MZ_OK;
 }

@@ -4,9 +4,9 @@ int mz_agent_simulations(const mz_agent *agent) {
   return agent->simulations ? agent->simulations : (int)agent->search->simulations;
 }
 
-int mz_agent_slots_max(const mz_agent *agent) {
+int mz_agent_slots_max(const mz_lane *where) {
   enum { ON_CPU = 16, ON_GPU = 1024 };
-  return mz_lane_is_cpu(agent->where) ? ON_CPU : ON_GPU;
+  return mz_lane_is_cpu(where) ? ON_CPU : ON_GPU;
 }
 
 mz_status mz_agent_planner(const mz_agent *agent, int slots, mz_planner *planner) {

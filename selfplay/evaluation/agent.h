@@ -14,8 +14,8 @@ typedef struct mz_agent {
 
 /* The simulations a move that it plays with. */
 int mz_agent_simulations(const mz_agent *agent);
-/* Returns how many positions its planners search together at the most, where there are enough: a GPU needs many to be busy. */
-int mz_agent_slots_max(const mz_agent *agent);
+/* Returns how many positions planners there search together at the most, where there are enough: a GPU needs many to be busy. */
+int mz_agent_slots_max(const mz_lane *where);
 /* A planner for up to `slots` positions. An agent may think longer than it was trained with: the trees are made for that. As
  * mz_planner_init. */
 mz_status mz_agent_planner(const mz_agent *agent, int slots, mz_planner *planner);

@@ -194,7 +194,8 @@ static int share_games(const mz_match *match, int threads, int *slots) {
     const mz_agent *agent = match->sides[side].agent;
     if (agent == NULL) continue;
     on_gpu = on_gpu || !mz_lane_is_cpu(agent->where);
-    if (most == 0 || mz_agent_slots_max(agent) < most) most = mz_agent_slots_max(agent);
+    const int own = mz_agent_slots_max(agent->where);
+    if (most == 0 || own < most) most = own;
   }
   if (on_gpu && tasks > TASKS_ON_GPU) tasks = TASKS_ON_GPU;
   const int parts = on_gpu ? tasks : 2 * tasks; /* on CPUs half of a task's games: who is quicker takes up more */

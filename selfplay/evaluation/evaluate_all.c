@@ -55,8 +55,10 @@ mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *o
     return mz_fail(MZ_E_CONFIG, "opponent: all: only for two players without chance, not for %s", env->name);
   }
   const bool on_cpu = mz_lane_is_cpu(agent->where);
-  oracle o = {
-      .agent = agent, .pool = pool, .group = on_cpu ? GROUP_ON_CPU : mz_agent_slots_max(agent), .lanes_max = on_cpu ? LANES : 1};
+  oracle o = {.agent = agent,
+              .pool = pool,
+              .group = on_cpu ? GROUP_ON_CPU : mz_agent_slots_max(agent->where),
+              .lanes_max = on_cpu ? LANES : 1};
   mz_evaluation result = {0};
   double square_sum = 0;
   mz_status status;
