@@ -82,7 +82,7 @@ mz_status mz_run_write_env_json(const mz_run *run) {
   const mz_knobs kept = mz_steer_kept_knobs(run->steer);
   mz_device_records devices;
   char why[640];
-  mz_run_devices(run, &kept, &devices);
+  mz_steer_device_records(run->steer, &kept, &devices);
   mz_run_devices_text(run, why, sizeof why);
   cJSON_AddItemToObject(json, "devices", mz_device_records_to_json(&devices));
   if (why[0]) cJSON_AddStringToObject(json, "placement", why);

@@ -21,7 +21,7 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   cJSON_AddNumberToObject(json, "fallbacks", run->fallbacks);
   cJSON_AddStringToObject(json, "isa", mz_isa_name(mz_isa_level()));
   mz_device_records devices;
-  mz_run_devices(run, &kept, &devices);
+  mz_steer_device_records(run->steer, &kept, &devices);
   cJSON_AddItemToObject(json, "devices", mz_device_records_to_json(&devices));
   if (run->parent) cJSON_AddStringToObject(json, "parent", run->parent);
   *out = mz_json_line(json);

@@ -29,7 +29,7 @@ static mz_status find_outset(mz_steer *s, const mz_granted *now, mz_bounds *boun
   const mz_knobs last = plan_for(s, bounds->cpu_max, now->memory);
   const mz_knobs in_force = mz_steer_knobs(s);
   mz_device_records before;
-  mz_steer_devices_now(s, &in_force, &before);
+  mz_steer_device_records(s, &in_force, &before);
   const mz_outset_options options = {
       .bounds = *bounds, .threads = s->threads, .last = &last, .choice = &s->choice, .before = &before};
   MZ_TRY(mz_outset_find(out, &s->state->settings, &s->memory, &options));

@@ -90,7 +90,7 @@ static mz_status describe_anew(mz_steer *s) {
   *next = s->outset;
   const mz_knobs in_force = mz_steer_knobs(s);
   mz_device_records before;
-  mz_steer_devices_now(s, &in_force, &before);
+  mz_steer_device_records(s, &in_force, &before);
   const mz_outset_options options = {.bounds = s->bounds, .threads = s->threads, .choice = &s->choice, .before = &before};
   const mz_status status = mz_outset_on_devices(next, &s->state->settings, &s->memory, &options);
   if (status == MZ_OK) {

@@ -122,7 +122,7 @@ void mz_steer_free(mz_steer *s) {
 
 mz_knobs mz_steer_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_plan(s->allocator)); }
 mz_knobs mz_steer_kept_knobs(const mz_steer *s) { return mz_knobs_of_plan(mz_allocator_kept(s->allocator)); }
-void mz_steer_devices_now(const mz_steer *s, const mz_knobs *knobs, mz_device_records *out) {
+void mz_steer_device_records(const mz_steer *s, const mz_knobs *knobs, mz_device_records *out) {
   mz_device_records_of(out, knobs, &s->outset.devices, &s->choice.gpus);
 }
 const mz_devices *mz_steer_devices(const mz_steer *s) { return &s->outset.devices; }

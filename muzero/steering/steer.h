@@ -25,6 +25,7 @@ void mz_steer_free(mz_steer *steer);
 mz_knobs mz_steer_knobs(const mz_steer *steer);
 mz_knobs mz_steer_kept_knobs(const mz_steer *steer); /* without the plan on trial: what a resumed run begins with */
 const mz_devices *mz_steer_devices(const mz_steer *steer);
+void mz_steer_device_records(const mz_steer *steer, const mz_knobs *knobs, mz_device_records *out); /* what the plan names */
 const mz_pipeline *mz_steer_pipeline(const mz_steer *steer);
 double mz_steer_price_s(const mz_steer *steer); /* of the plan in force */
 int mz_steer_cores(const mz_steer *steer);      /* that it reserves */

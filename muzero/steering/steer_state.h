@@ -49,8 +49,6 @@ struct mz_steer {
   int round_count;
 };
 
-/* Devices of the workers, by name. */
-void mz_steer_devices_now(const mz_steer *s, const mz_knobs *knobs, mz_device_records *out);
 /* Reads the rows of s->key into s->options. */
 mz_status mz_steer_read_history(mz_steer *s);
 /* Into the history, for the key. */

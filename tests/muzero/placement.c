@@ -118,7 +118,7 @@ static void play_to(mz_run *run, int64_t rounds) {
 
 static void expect_place(const mz_run *run, const char *selfplay, const char *learning) {
   mz_device_records now;
-  mz_run_devices(run, &run->workers.knobs, &now);
+  mz_steer_device_records(run->steer, &run->workers.knobs, &now);
   assert_string_equal(now.stages[MZ_PLACED_SELFPLAY].device, selfplay);
   assert_string_equal(now.stages[MZ_PLACED_LEARNING].device, learning);
 }
