@@ -335,24 +335,28 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   return best ? save(run, true) : save_when_due(run);
 }
 
-/* Says where it is still sound, and how to continue from there. */
-static mz_status diverged(mz_run *run) {
-  char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
+/* Says of a run that cannot go on where its last checkpoint is, and how to continue from there. */
+static mz_status stopped(mz_run *run, mz_status status) {
+  char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], dir[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   snprintf(why, sizeof why, "%s", mz_message());
   if (wait_for_checkpoint(run) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
       mz_checkpoint_path(run->dir, name, path, sizeof path) != MZ_OK)
-    return mz_fail(MZ_E_DIVERGED, "%s", why);
-  return mz_fail(
-      MZ_E_DIVERGED,
-      "%s: training has diverged; the last sound checkpoint is %s; 'muzero train %s --from %s --set learning_rate=%.3g' "
-      "continues from it with half the learning rate",
-      why, path, run->state.env->name, mz_shell_quote(run->dir, quoted, sizeof quoted),
-      run->settings.optimizer.learning_rate / 2);
+    return mz_fail(status, "%s", why);
+  mz_shell_quote(run->dir, dir, sizeof dir);
+  if (status == MZ_E_DEVICE)
+    return mz_fail(status,
+                   "%s: the device is lost; the last checkpoint is %s; 'muzero resume %s' continues from it when the device is "
+                   "there again, 'muzero resume %s --device cpu --allow-numeric' without it",
+                   why, path, dir, dir);
+  return mz_fail(status,
+                 "%s: training has diverged; the last sound checkpoint is %s; 'muzero train %s --from %s --set "
+                 "learning_rate=%.3g' continues from it with half the learning rate",
+                 why, path, run->state.env->name, dir, run->settings.optimizer.learning_rate / 2);
 }
 
 mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
   const mz_status status = run_phase(run, limits, tick, context, phase, reason);
-  const mz_status said = status == MZ_E_DIVERGED ? diverged(run) : status == MZ_E_DEVICE ? mz_run_device_lost(run) : status;
+  const mz_status said = status == MZ_E_DIVERGED || status == MZ_E_DEVICE ? stopped(run, status) : status;
   begin(run, MZ_DOING_NOTHING);
   return said;
 }

@@ -67,8 +67,6 @@ mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *se
 
 /* Refuses to continue with other rounding than the resumed run's: MZ_E_CONFIG naming the stage and what differs. */
 mz_status mz_run_check_devices(const mz_run *run);
-/* The message of a device that was lost, with the last checkpoint and how to continue from there. */
-mz_status mz_run_device_lost(mz_run *run);
 
 /* ---- the directory (run_files.c) ---- */
 
