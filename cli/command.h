@@ -55,6 +55,11 @@ const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE
     .name = "--history", .type = MZ_OPTION_TEXT, .offset = offset_, .value = "FILE",                                             \
     .otherwise = "$XDG_DATA_HOME/muzero/history.db", .class_ = MZ_OPERATIONAL, .help = help_                                     \
   }
+#define MZ_OPTION_DEVICE(offset_, fallback_, help_)                                                                              \
+  {                                                                                                                              \
+    .name = "--device", .type = MZ_OPTION_TEXT, .offset = offset_, .value = "D", .fallback = fallback_, .class_ = MZ_NUMERIC,    \
+    .help = help_                                                                                                                \
+  }
 #define MZ_OPTION_JSON(offset_)                                                                                                  \
   { .name = "--json", .type = MZ_OPTION_SWITCH, .offset = offset_, .class_ = MZ_OPERATIONAL, .help = "one JSON object on stdout" }
 #define MZ_OPTION_THREADS(offset_, help_)                                                                                        \
