@@ -178,10 +178,12 @@ static void append_stage(sentence *s, const mz_pipeline *pipeline, const mz_plan
   const bool tiled = stage->bytes_tile > 0 && stage->tile > 0;
   if (mz_stage_bytes(pipeline, index, plan) == 0) return;
   append_term(s, stage->name);
-  if (counts_on_gpu(pipeline, index, plan) || !tiled) {
-    const bool gpu = counts_on_gpu(pipeline, index, plan);
-    append_threads(s, threads, gpu ? stage->on_gpu.host_thread : stage->bytes_thread, batch,
-                   gpu ? stage->on_gpu.host_slot : stage->bytes_slot);
+  if (counts_on_gpu(pipeline, index, plan)) {
+    append_threads(s, threads, stage->on_gpu.host_thread, batch, stage->on_gpu.host_slot);
+    return;
+  }
+  if (!tiled) {
+    append_threads(s, threads, stage->bytes_thread, batch, stage->bytes_slot);
     return;
   }
   if (threads != 1) append(s, "%lld × ", (long long)threads);

@@ -46,15 +46,16 @@ typedef struct scratch { /* by worker */
   mz_reanalyze *reanalyzers[MZ_POOL_MAX];
 } scratch;
 
-static void free_actors(mz_actor *actors[MZ_POOL_MAX]) {
-  for (int i = 0; i < MZ_POOL_MAX; i++) {
+/* Those from worker `first` on. */
+static void free_actors(mz_actor *actors[MZ_POOL_MAX], int first) {
+  for (int i = first; i < MZ_POOL_MAX; i++) {
     if (actors[i]) mz_actor_free(actors[i]);
     actors[i] = NULL;
   }
 }
 
-static void free_reanalyzers(mz_reanalyze *reanalyzers[MZ_POOL_MAX]) {
-  for (int i = 0; i < MZ_POOL_MAX; i++) {
+static void free_reanalyzers(mz_reanalyze *reanalyzers[MZ_POOL_MAX], int first) {
+  for (int i = first; i < MZ_POOL_MAX; i++) {
     if (reanalyzers[i]) mz_reanalyze_free(reanalyzers[i]);
     reanalyzers[i] = NULL;
   }
@@ -84,19 +85,13 @@ static mz_status make_scratch(const mz_state *state, const mz_placement *where, 
 
 /* Threads that are gone leave nothing on a GPU. */
 static void free_idle(mz_workers *w, const mz_knobs *knobs) {
-  for (int64_t i = knobs->cpu_actor; i < MZ_POOL_MAX && !mz_lane_is_cpu(&w->state->where.selfplay); i++) {
-    if (w->actors[i]) mz_actor_free(w->actors[i]);
-    w->actors[i] = NULL;
-  }
-  for (int64_t i = knobs->batch_actor; i < MZ_POOL_MAX && !mz_lane_is_cpu(&w->state->where.reanalyze); i++) {
-    if (w->reanalyzers[i]) mz_reanalyze_free(w->reanalyzers[i]);
-    w->reanalyzers[i] = NULL;
-  }
+  if (!mz_lane_is_cpu(&w->state->where.selfplay)) free_actors(w->actors, (int)knobs->cpu_actor);
+  if (!mz_lane_is_cpu(&w->state->where.reanalyze)) free_reanalyzers(w->reanalyzers, (int)knobs->batch_actor);
 }
 
 static void take_scratch(mz_workers *w, scratch *made, bool actors, bool reanalyzers) {
-  if (actors) free_actors(w->actors);
-  if (reanalyzers) free_reanalyzers(w->reanalyzers);
+  if (actors) free_actors(w->actors, 0);
+  if (reanalyzers) free_reanalyzers(w->reanalyzers, 0);
   for (int i = 0; i < MZ_POOL_MAX; i++) {
     if (made->actors[i]) w->actors[i] = made->actors[i];
     if (made->reanalyzers[i]) w->reanalyzers[i] = made->reanalyzers[i];
@@ -105,8 +100,8 @@ static void take_scratch(mz_workers *w, scratch *made, bool actors, bool reanaly
 }
 
 static void free_scratch(scratch *made) {
-  free_actors(made->actors);
-  free_reanalyzers(made->reanalyzers);
+  free_actors(made->actors, 0);
+  free_reanalyzers(made->reanalyzers, 0);
 }
 
 /* ---- where threads run ---- */
@@ -174,8 +169,8 @@ cleanup:
 void mz_workers_deinit(mz_workers *w) {
   if (w->actor_pool) mz_pool_free(w->actor_pool);
   if (w->batch_pool) mz_pool_free(w->batch_pool);
-  free_actors(w->actors);
-  free_reanalyzers(w->reanalyzers);
+  free_actors(w->actors, 0);
+  free_reanalyzers(w->reanalyzers, 0);
   free_results(w->results, w->groups);
   if (w->queue) mz_queue_free(w->queue);
   mz_prequential_deinit(&w->prequential);
