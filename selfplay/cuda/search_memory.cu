@@ -19,12 +19,8 @@ static void describe(mz_device_search *s, const mz_spec *spec, const mz_search_s
   s->slots.tree = {slots, nodes, actions, mz_tree_node_bytes(actions), nullptr};
   s->slots.gumbel = settings->algorithm == MZ_GUMBEL;
   s->slots.depth_max = settings->max_depth > 0 ? (int)settings->max_depth : INT32_MAX;
-  mz_roots *roots = &s->slots.roots;
-  roots->considered_max = settings->considered < actions ? (int)settings->considered : actions;
-  roots->schedule_simulations = nodes - 1;
-  roots->dirichlet_alpha = (float)settings->dirichlet_alpha;
-  roots->dirichlet_fraction = (float)settings->dirichlet_fraction;
-  roots->gumbel_scale = (float)settings->gumbel_scale;
+  s->slots.roots.schedule_simulations = nodes - 1;
+  mz_roots_configure(&s->slots.roots, settings, actions);
 }
 
 static void carve_device(mz_device_search *s, mz_carver *carver) {

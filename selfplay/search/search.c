@@ -29,10 +29,7 @@ static void carve(mz_search *s, const mz_search_settings *settings, int actions,
   s->settings = *settings;
   s->latent_stride = latent_stride;
   s->slots = mz_search_tile(settings, actions, latent_stride, slots);
-  s->roots = (mz_roots){.considered_max = settings->considered < actions ? (int)settings->considered : actions,
-                        .dirichlet_alpha = (float)settings->dirichlet_alpha,
-                        .dirichlet_fraction = (float)settings->dirichlet_fraction,
-                        .gumbel_scale = (float)settings->gumbel_scale};
+  mz_roots_configure(&s->roots, settings, actions);
   s->tree = (mz_tree){
       .slots = s->slots, .nodes = (int)settings->simulations + 1, .actions = actions, .node_bytes = mz_tree_node_bytes(actions)};
   const size_t n = (size_t)s->slots, nodes = n * (size_t)s->tree.nodes, a = (size_t)actions;

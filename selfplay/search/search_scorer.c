@@ -33,3 +33,10 @@ void mz_scorer_deinit(mz_scorer *scorer) {
   free(scorer->exploration);
   memset(scorer, 0, sizeof *scorer);
 }
+
+void mz_roots_configure(mz_roots *roots, const mz_search_settings *settings, int actions) {
+  roots->considered_max = settings->considered < actions ? (int)settings->considered : actions;
+  roots->dirichlet_alpha = (float)settings->dirichlet_alpha;
+  roots->dirichlet_fraction = (float)settings->dirichlet_fraction;
+  roots->gumbel_scale = (float)settings->gumbel_scale;
+}
