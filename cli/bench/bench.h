@@ -57,6 +57,8 @@ mz_status mz_bench_machine(mz_bench *bench, cJSON **out);
 
 /* float32 GFLOP/s of independent fused multiply-adds in registers on `threads` threads of the pool, at the level of isa.h. */
 mz_status mz_bench_peak(mz_bench *bench, double *gflops);
+/* Adds a rate to a row, and where there is a peak (0: on GPUs) the rate's share of it. */
+void mz_bench_add_gflops(cJSON *row, double gflops, double peak);
 
 /* Models of vectors are measured with CartPole's shape: four numbers, two actions, one player. Boards are Connect Four's: 6 × 7 of
  * 3 planes, 7 columns. */

@@ -91,9 +91,7 @@ static mz_status measure(fixture *f, double peak, cJSON *rows) {
     cJSON_AddNumberToObject(row, "batch", f->batch);
     cJSON_AddNumberToObject(row, "threads", f->batch == 1 ? 1 : f->asker_count);
     cJSON_AddNumberToObject(row, "evaluations_per_s", per_s * f->batch);
-    cJSON_AddNumberToObject(row, "gflops", gflops);
-    if (!gpu) cJSON_AddNumberToObject(row, "peak_gflops", peak); /* of the processor */
-    if (!gpu) cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
+    mz_bench_add_gflops(row, gflops, peak);
     cJSON_AddItemToArray(rows, row);
   }
   return MZ_OK;
@@ -104,7 +102,7 @@ mz_status mz_bench_inference(mz_bench *bench, cJSON **out) {
   double peak = 0;
   cJSON *rows = cJSON_CreateArray();
   mz_status status = fixture_init(&f, bench);
-  if (status == MZ_OK) status = mz_bench_peak(bench, &peak);
+  if (status == MZ_OK && !mz_bench_on_gpu(bench)) status = mz_bench_peak(bench, &peak);
   if (status == MZ_OK) status = measure(&f, peak, rows);
   fixture_deinit(&f);
   if (status == MZ_OK)

@@ -87,7 +87,7 @@ static mz_status measure(mz_bench *bench, const measured *m, cJSON *rows) {
   fixture f;
   double per_s = 0, peak = 0;
   mz_status status = fixture_init(&f, bench, m);
-  if (status == MZ_OK) status = mz_bench_peak(bench, &peak);
+  if (status == MZ_OK && !mz_bench_on_gpu(bench)) status = mz_bench_peak(bench, &peak);
   if (status == MZ_OK) status = mz_bench_rate(bench->time_s, update, &f, &per_s);
   const bool conv = m->kind == MZ_MODEL_CONV;
   const double gflops = per_s * m->rows * mz_model_update_flops(&f.model, f.batch.unroll) * 1e-9;
@@ -97,11 +97,7 @@ static mz_status measure(mz_bench *bench, const measured *m, cJSON *rows) {
   cJSON_AddNumberToObject(row, "batch", m->rows);
   cJSON_AddNumberToObject(row, "threads", bench->threads);
   cJSON_AddNumberToObject(row, "updates_per_s", per_s);
-  cJSON_AddNumberToObject(row, "gflops", gflops);
-  if (!mz_bench_on_gpu(bench)) {
-    cJSON_AddNumberToObject(row, "peak_gflops", peak); /* of the processor */
-    cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
-  }
+  mz_bench_add_gflops(row, gflops, peak);
   cJSON_AddItemToArray(rows, row);
   fixture_deinit(&f);
   return status;

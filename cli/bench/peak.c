@@ -89,3 +89,10 @@ mz_status mz_bench_peak(mz_bench *bench, double *gflops) {
   free(m);
   return status;
 }
+
+void mz_bench_add_gflops(cJSON *row, double gflops, double peak) {
+  cJSON_AddNumberToObject(row, "gflops", gflops);
+  if (peak == 0) return;
+  cJSON_AddNumberToObject(row, "peak_gflops", peak);
+  cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
+}

@@ -119,6 +119,7 @@ cleanup:
 
 static mz_status fixture_init(fixture *f, mz_bench *bench) {
   *f = (fixture){.bench = bench, .settings = bench->settings.search};
+  const size_t most = mz_bench_on_gpu(bench) ? GPU_BATCH_MAX : BATCH_MAX;
   mz_network_settings network = bench->settings.network;
   if (!mz_bench_given(bench, "network.width")) network.width = WIDTH;
   if (!mz_bench_given(bench, "network.depth")) network.depth = 1;
@@ -128,12 +129,12 @@ static mz_status fixture_init(fixture *f, mz_bench *bench) {
   MZ_TRY(mz_alloc(&f->weights, (size_t)f->model.params.size, sizeof(float)));
   mz_params_init(&f->model.params, 1, f->weights);
   MZ_TRY(mz_prepared_create(&f->prepared, &f->model, &bench->where, f->weights));
-  MZ_TRY(mz_alloc(&f->observations, GPU_BATCH_MAX * OBS, sizeof(float)));
-  MZ_TRY(mz_alloc(&f->policies, GPU_BATCH_MAX * ACTIONS, sizeof(float)));
-  MZ_TRY(mz_alloc(&f->roots, GPU_BATCH_MAX, sizeof *f->roots));
-  MZ_TRY(mz_alloc(&f->results, GPU_BATCH_MAX, sizeof *f->results));
+  MZ_TRY(mz_alloc(&f->observations, most * OBS, sizeof(float)));
+  MZ_TRY(mz_alloc(&f->policies, most * ACTIONS, sizeof(float)));
+  MZ_TRY(mz_alloc(&f->roots, most, sizeof *f->roots));
+  MZ_TRY(mz_alloc(&f->results, most, sizeof *f->results));
   MZ_TRY(mz_alloc(&f->searchers, (size_t)bench->threads, sizeof *f->searchers));
-  for (int i = 0; i < GPU_BATCH_MAX; i++) {
+  for (size_t i = 0; i < most; i++) {
     mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, (uint32_t)i, 0);
     for (int j = 0; j < OBS; j++) f->observations[i * OBS + j] = mz_rng_f32(&rng);
     f->roots[i] = (mz_root){.observation = f->observations + i * OBS, .noise = true, .rng = rng};
