@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "envs/bundled.h"
 #include "selfplay/evaluation/evaluate.h"
+#include "tests/base/defaults.h"
 
 typedef struct test_agent {
   mz_search_settings search;
@@ -16,11 +17,6 @@ typedef struct test_agent {
   mz_prepared *weights;
   mz_agent agent;
 } test_agent;
-
-static inline void test_defaults(mz_settings_table table, void *values) {
-  mz_config config = {.tables = &table, .table_count = 1, .values = values};
-  mz_config_defaults(&config);
-}
 
 static inline mz_player test_player(const char *text, const mz_env *env) {
   mz_player player;

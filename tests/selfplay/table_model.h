@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "selfplay/search/search.h"
+#include "tests/base/defaults.h"
 
 /* A made-up model: the answers of (key, action) are drawn from a hash. An observation is a key. */
 typedef struct hash_model {
@@ -70,12 +71,7 @@ static inline mz_search_model hash_search_model(hash_model *model) {
 
 static inline mz_search_settings table_defaults(mz_algorithm algorithm, int simulations) {
   mz_search_settings settings;
-  mz_config config;
-  memset(&config, 0, sizeof config);
-  config.tables = &mz_search_table;
-  config.table_count = 1;
-  config.values = &settings;
-  mz_config_defaults(&config);
+  test_defaults(mz_search_table, &settings);
   settings.algorithm = algorithm;
   settings.simulations = simulations;
   return settings;

@@ -9,6 +9,7 @@ extern "C" {
 }
 #include "networks/cuda/backend.cuh"
 #include "selfplay/cuda/search.cuh"
+#include "tests/base/defaults.h"
 #include <cstring>
 #include <vector>
 
@@ -18,12 +19,7 @@ static inline void check(mz_status status) {
 
 template <typename T> static inline T defaults_of(const mz_settings_table &table) {
   T values;
-  mz_config config;
-  memset(&config, 0, sizeof config);
-  config.tables = &table;
-  config.table_count = 1;
-  config.values = &values;
-  mz_config_defaults(&config);
+  test_defaults(table, &values);
   return values;
 }
 
