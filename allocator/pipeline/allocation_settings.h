@@ -64,6 +64,7 @@ const char *mz_plan_refused(const mz_pipeline *pipeline, const mz_bounds *bounds
 mz_status mz_plan_check_gpus(const mz_pipeline *pipeline, const mz_plan *plan);
 /* Price of a second under a plan: its reserved cores, devices and memory. */
 double mz_plan_price_s(const mz_pipeline *pipeline, const mz_allocation_settings *settings, const mz_plan *plan);
-/* Lowers exact knobs until the plan needs no more bytes, and no more of any GPU's memory than there is: rather packed, slower and with less at a time than refused. Each time the step
- * down that gives most is taken. False: it still needs more, with every knob as low as helps. */
+/* Lowers exact knobs until the plan needs no more bytes, and no more of any GPU's memory than there is: rather packed, slower and
+ * with less at a time than refused. Each time the step down that gives most is taken. False: it still needs more, with every knob as
+ * low as helps. */
 bool mz_plan_shrink(const mz_pipeline *pipeline, double bytes, mz_plan *plan);

@@ -164,7 +164,8 @@ static void free_learning(learning *l) {
   free(l->errors);
 }
 
-/* *built stays as it is where there is no replay to build from. Reanalysis is not timed: what it adds to a batch is seen once the run has begun. */
+/* *built stays as it is where there is no replay to build from. Reanalysis is not timed: what it adds to a batch is seen once the
+ * run has begun. */
 static mz_status probe_learning(const mz_state *state, const mz_lane *where, mz_probes *learner, timing *built) {
   learning l = {.state = state, .where = where};
   timing took = {0};
