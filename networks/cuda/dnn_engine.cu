@@ -1,4 +1,5 @@
 #include "networks/cuda/dnn_engine.cuh"
+#include "networks/cuda/arithmetic.cuh"
 
 enum { CONFIGURATIONS_MAX = 64 };
 
@@ -13,7 +14,7 @@ mz_status mz_cuda_conv_target_init(mz_cuda_conv_target *target, mz_cudnn_descrip
 
 static bool is_forbidden(cudnnBackendNumericalNote_t note, bool bf16) {
   switch (note) {
-    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: return !bf16;
+    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: return !bf16 && !mz_cuda_allows_tf32;
     case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP: return false;
     default: return true; /* rounds inputs or sums, transforms, does not repeat, or is not known yet */
   }

@@ -1,4 +1,5 @@
 #include "networks/cuda/products.cuh"
+#include "networks/cuda/arithmetic.cuh"
 #include "networks/cuda/check.cuh"
 #include "networks/cuda/direct_product.cuh"
 
@@ -21,8 +22,9 @@ static mz_status set_operation(cublasLtMatmulDesc_t operation, cublasLtMatmulDes
 
 static mz_status describe_operation(mz_cuda_product *product) {
   const cublasOperation_t transposed = CUBLAS_OP_T;
+  const cublasComputeType_t arithmetic = mz_cuda_allows_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   const void *const aligned = (const void *)ALIGNMENT; /* the heuristics take a bias to be aligned as this pointer is */
-  MZ_CUBLAS_TRY(cublasLtMatmulDescCreate(&product->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  MZ_CUBLAS_TRY(cublasLtMatmulDescCreate(&product->operation, arithmetic, CUDA_R_32F));
   cublasLtMatmulDesc_t operation = product->operation;
   if (product->settings.kind == MZ_CUDA_PRODUCT_DATA) {
     MZ_TRY(set_operation(operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
@@ -122,7 +124,7 @@ static mz_status keeps_rules(const mz_cuda_product *product, const cublasLtMatmu
   MZ_CUBLAS_TRY(cublasLtMatmulAlgoConfigGetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written));
   const uint32_t repeatable = parts > 1 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE;
   const bool repeats = reduction == repeatable && (parts <= 1 || reduction == allowed_reduction(product));
-  *keeps = repeats && (arithmetic & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) == 0;
+  *keeps = repeats && (mz_cuda_allows_tf32 || (arithmetic & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) == 0);
   return MZ_OK;
 }
 

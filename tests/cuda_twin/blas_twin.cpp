@@ -117,7 +117,8 @@ const char *cublasLtGetStatusString(cublasStatus_t status) {
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out, cublasComputeType_t compute, cudaDataType_t scale) {
   BLAS_CALL;
-  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) return CUBLAS_STATUS_INVALID_VALUE;
+  const bool known = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  if (!known || scale != CUDA_R_32F) return CUBLAS_STATUS_INVALID_VALUE;
   *out = reinterpret_cast<cublasLtMatmulDesc_t>(
       new blas_operation{OPERATION, CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, nullptr});
   return CUBLAS_STATUS_SUCCESS;

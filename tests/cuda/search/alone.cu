@@ -1,5 +1,5 @@
 /* A root's result does not depend on the roots beside it, on its slot, or on what was searched before. */
-#include "tests/cuda/search/subject.cuh"
+#include "tests/cuda/search/device_search.cuh"
 
 enum { ROOTS = 40, SIMULATIONS = 12 };
 

@@ -1,6 +1,6 @@
 /* A search asks this of the device: one synchronisation, one copy to it and one back, no memory, one launch for each
  * simulation, or for all of a small model's. */
-#include "tests/cuda/search/subject.cuh"
+#include "tests/cuda/search/device_search.cuh"
 #include "twin.h"
 
 enum { ROOTS = 5, SIMULATIONS = 9 };

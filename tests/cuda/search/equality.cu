@@ -1,5 +1,5 @@
 /* Trees of the device are the CPU's, bit for bit, where both ask the device's network. */
-#include "tests/cuda/search/subject.cuh"
+#include "tests/cuda/search/device_search.cuh"
 
 static void expect_same_search(const subject &s, const mz_search_settings &settings, int slots, int simulations) {
   const positions p(s.spec, slots);

@@ -1,6 +1,6 @@
 /* A call of CUDA's or its libraries' that fails makes the search fail, or changes nothing where it only frees; and nothing leaks (the twin
  * looks for leaks as the program ends). */
-#include "tests/cuda/search/subject.cuh"
+#include "tests/cuda/search/device_search.cuh"
 #include "selfplay/cuda/searcher.cuh"
 #include "twin.h"
 extern "C" {

@@ -1,20 +1,7 @@
 /* Searches of small models in one kernel: what the reference's network answers, within rounding, and nothing of the neighbours. */
-#include "tests/cuda/search/subject.cuh"
-#include <cmath>
+#include "tests/cuda/search/device_search.cuh"
 
 enum { ROOTS = 19, SIMULATIONS = 12 };
-
-/* The tree over answers that are rounded otherwise takes the same edges wherever no choice is close; so do these. */
-static void expect_near(const findings &found, const findings &wanted) {
-  for (size_t i = 0; i < found.results.size(); i++) {
-    const mz_root_result &one = found.results[i], &other = wanted.results[i];
-    assert_int_equal(one.selected, other.selected);
-    assert_memory_equal(one.visits, other.visits, found.actions * sizeof *one.visits);
-    assert_true(fabsf(one.value - other.value) <= 1e-5f * fmaxf(1.0f, fabsf(other.value)));
-    assert_true(fabsf(one.raw_value - other.raw_value) <= 1e-5f * fmaxf(1.0f, fabsf(other.raw_value)));
-    for (size_t a = 0; a < found.actions; a++) assert_true(fabsf(one.policy[a] - other.policy[a]) <= 1e-4f);
-  }
-}
 
 static void the_references_answers(void **) {
   static const int sizes[][2] = {{9, 1}, {24, 1}, {33, 2}, {64, 3}}; /* width, depth */

@@ -7,9 +7,8 @@
 
 #include <cmocka.h>
 
+#include "tests/cuda/device/backend.h"
 #include "tests/networks/board_model.h"
-
-extern const mz_backend mz_backend_cuda;
 
 static void expect_same_answers(const answers *a, const answers *b) {
   for (int k = 0; k < 2; k++) {
@@ -25,9 +24,9 @@ static void however_requests_are_cut(void **state) {
   static const int ways[][2] = {{N, 1}, {16, N}, {N, 3}, {7, 5}, {N, 33}};
   for (int precision = MZ_PRECISION_F32; precision <= MZ_PRECISION_BF16; precision++) {
     open_model((mz_board){3, 3}, 16, precision);
-    answers together = ask(&mz_backend_cuda, N, N);
+    answers together = ask(cuda_backend(), N, N);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-      answers cut = ask(&mz_backend_cuda, ways[i][0], ways[i][1]);
+      answers cut = ask(cuda_backend(), ways[i][0], ways[i][1]);
       expect_same_answers(&cut, &together);
       answers_free(&cut);
     }
@@ -40,7 +39,7 @@ static void answers_are_the_references(void **state) {
   (void)state;
   for (int b = 0; b < 3; b++) {
     open_model(boards[b], 16 + 16 * (b % 2), MZ_PRECISION_F32);
-    answers cuda = ask(&mz_backend_cuda, 16, N), ref = ask(&mz_backend_ref, 16, N);
+    answers cuda = ask(cuda_backend(), 16, N), ref = ask(&mz_backend_ref, 16, N);
     for (int k = 0; k < 2; k++) {
       assert_true(distance(cuda.latent[k], ref.latent[k], cuda.latents) <= 1e-5);
       assert_true(distance(cuda.policy[k], ref.policy[k], cuda.policies) <= 1e-5);

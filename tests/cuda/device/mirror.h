@@ -3,8 +3,6 @@
 #pragma once
 #include "tests/networks/agreement.h"
 
-extern const mz_backend mz_backend_cuda;
-
 typedef struct mirror {
   net seen;
   mz_tape tape;

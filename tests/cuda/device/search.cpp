@@ -1,13 +1,15 @@
-/* A search over the network gives the same with the device's trees and with the CPU's, for who plans and for who reanalyzes. */
-#include "tests/cuda/search/subject.cuh"
-#include "selfplay/cuda/searcher.cuh"
+/* Searches over a network on a device: with the device's trees and with the CPU's, for who plans and for who reanalyzes. Those of small
+ * models, which one kernel searches, are compared with the reference's. */
+#include "tests/cuda/search/subject.h"
+#include "tests/cuda/device/backend.h"
 extern "C" {
 #include "selfplay/reanalyze.h"
 }
 
-static mz_backend backend_with(const mz_searcher *searcher) {
-  mz_backend backend = mz_backend_cuda;
-  backend.searcher = searcher;
+/* The device's network under trees of the CPU. */
+static mz_backend host_trees(void) {
+  mz_backend backend = *cuda_backend();
+  backend.searcher = nullptr;
   return backend;
 }
 
@@ -39,30 +41,46 @@ static findings search_over(const subject &s, const mz_backend *backend, const m
 
 static void expect_same_over(const subject &s, const mz_search_settings &settings, int roots, int slots) {
   const positions p(s.spec, roots);
-  const mz_backend device = backend_with(&mz_cuda_searcher), host = backend_with(nullptr);
-  expect_same(search_over(s, &device, settings, p, slots), 0, search_over(s, &host, settings, p, slots), 0, (size_t)roots);
+  const mz_backend host = host_trees();
+  expect_same(search_over(s, cuda_backend(), settings, p, slots), 0, search_over(s, &host, settings, p, slots), 0, (size_t)roots);
 }
 
-static void planning(void **) { expect_same_over(conv_subject(), search_settings_of(MZ_GUMBEL, 6), 9, 9); }
+static void planning(void **) {
+  expect_same_over(conv_subject(), search_settings_of(MZ_GUMBEL, 6), 9, 9);
+  const subject wide = mlp_subject(4, true, 256); /* more than a block's memory holds */
+  expect_same_over(wide, search_settings_of(MZ_GUMBEL, 6), 9, 9);
+  expect_same_over(wide, search_settings_of(MZ_PUCT, 6), 9, 4);
+}
+
+static void small_models(void **) {
+  enum { ROOTS = 19 };
+  for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
+    const subject s = mlp_subject(5, true, 33, 2);
+    const mz_search_settings settings = search_settings_of((mz_algorithm)algorithm, 12);
+    const positions p(s.spec, ROOTS);
+    const findings found = search_over(s, cuda_backend(), settings, p, ROOTS);
+    expect_near(found, search_on_cpu(s, &mz_backend_ref, settings, p, 0));
+    expect_same(search_over(s, cuda_backend(), settings, p, 3), 0, found, 0, ROOTS);
+  }
+}
 
 /* More slots than are searched together: the last roots of thousands are what they are alone. */
 static void thousands(void **) {
   enum { ROOTS = MZ_SEARCHER_SLOTS_MAX + 401, LAST = 17 };
   const subject s = mlp_subject(2, false, 8);
   const mz_search_settings settings = search_settings_of(MZ_PUCT, 3);
-  const mz_backend device = backend_with(&mz_cuda_searcher);
   const positions p(s.spec, ROOTS);
   positions last = p; /* its roots point into p */
   last.roots.erase(last.roots.begin(), last.roots.begin() + ROOTS - LAST);
-  const findings all = search_over(s, &device, settings, p, ROOTS + 99);
-  expect_same(all, ROOTS - LAST, search_over(s, &device, settings, last, LAST), 0, LAST);
+  const findings all = search_over(s, cuda_backend(), settings, p, ROOTS + 99);
+  expect_same(all, ROOTS - LAST, search_over(s, cuda_backend(), settings, last, LAST), 0, LAST);
 }
 
 static void reanalyzing(void **) {
   enum { ROWS = 11 };
   const subject s = conv_subject();
   positions p(s.spec, ROWS);
-  const mz_backend backends[] = {backend_with(&mz_cuda_searcher), backend_with(nullptr)};
+  const mz_backend backends[] = {*cuda_backend(), host_trees()};
   const mz_search_settings settings = search_settings_of(MZ_GUMBEL, 6);
   uint32_t keys[ROWS];
   float policies[2][ROWS * 10], values[2][ROWS], network_values[2][ROWS];
@@ -86,11 +104,10 @@ static void reanalyzing(void **) {
 
 static void bounds_that_are_none(void **) {
   const subject s = mlp_subject(3, false);
-  const mz_backend device = backend_with(&mz_cuda_searcher);
   mz_search_settings settings = search_settings_of(MZ_PUCT, 4);
   mz_lane where = {};
   mz_network_search search;
-  where.backend = &device;
+  where.backend = cuda_backend();
   settings.q_transform = MZ_Q_MIN_MAX;
   settings.min_value = settings.max_value = 1;
   assert_int_equal(mz_network_search_init(&search, &s.spec, &settings, &s.model, &where, 0.97, 2), MZ_E_CONFIG);
@@ -99,6 +116,6 @@ static void bounds_that_are_none(void **) {
 
 int main() {
   const CMUnitTest tests[] = {cmocka_unit_test(bounds_that_are_none), cmocka_unit_test(planning), cmocka_unit_test(thousands),
-                              cmocka_unit_test(reanalyzing)};
+                              cmocka_unit_test(small_models), cmocka_unit_test(reanalyzing)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

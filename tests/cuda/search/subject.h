@@ -1,4 +1,4 @@
-/* Small networks, positions, and what searches find at them: on the device, or by trees of the CPU over any backend's inference. */
+/* Small networks, positions, and what searches find at them by trees of the CPU over any backend's inference. */
 #pragma once
 #include <csetjmp>
 #include <cstdarg>
@@ -7,9 +7,11 @@
 extern "C" {
 #include <cmocka.h>
 }
-#include "networks/cuda/backend.cuh"
-#include "selfplay/cuda/search.cuh"
 #include "tests/base/defaults.h"
+extern "C" {
+#include "selfplay/search/network_search.h"
+}
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -136,6 +138,18 @@ static inline void expect_same(const findings &a, size_t a_at, const findings &b
   assert_memory_equal(&a.visits[a_at * a.actions], &b.visits[b_at * a.actions], entries * sizeof(int32_t));
 }
 
+/* Expects the results of trees over answers that are rounded otherwise: they take the same edges where no choice is close. */
+static inline void expect_near(const findings &found, const findings &wanted) {
+  for (size_t i = 0; i < found.results.size(); i++) {
+    const mz_root_result &one = found.results[i], &other = wanted.results[i];
+    assert_int_equal(one.selected, other.selected);
+    assert_memory_equal(one.visits, other.visits, found.actions * sizeof *one.visits);
+    assert_true(fabsf(one.value - other.value) <= 1e-5f * fmaxf(1.0f, fabsf(other.value)));
+    assert_true(fabsf(one.raw_value - other.raw_value) <= 1e-5f * fmaxf(1.0f, fabsf(other.raw_value)));
+    for (size_t a = 0; a < found.actions; a++) assert_true(fabsf(one.policy[a] - other.policy[a]) <= 1e-4f);
+  }
+}
+
 /* A network on a lane, with its weights. */
 struct network {
   mz_lane lane;
@@ -178,30 +192,3 @@ static inline findings search_on_cpu(const subject &s, const mz_backend *backend
   }
   return found;
 }
-
-/* A search on the device, with its network. */
-struct device_search {
-  const subject &s;
-  network net;
-  mz_device_search *search = nullptr;
-
-  /* small: all simulations in one kernel, else by passes. */
-  device_search(const subject &of, const mz_search_settings &settings, int slots, bool small = false)
-      : s(of), net(of, &mz_backend_cuda, settings, slots) {
-    mz_cuda_small_model model;
-    assert_true(!small || mz_cuda_small_model_describe(&model, net.infer));
-    check(mz_cuda_search_create(&search, net.infer, &s.spec, &settings, 0.97, slots, small ? &model : nullptr));
-  }
-  ~device_search() { mz_cuda_search_free(search); }
-
-  /* Roots first … first + n − 1, and all trees. */
-  findings run(const positions &p, int first, int n, int simulations) {
-    findings found(n, s.spec.actions);
-    check(mz_cuda_search_run(search, n, &p.roots[(size_t)first], simulations, found.results.data()));
-    const mz_tree *tree = mz_cuda_search_tree(search);
-    found.trees.resize((size_t)tree->slots * (size_t)tree->nodes * tree->node_bytes);
-    check(mz_lane_fetch(&net.lane, found.trees.data(), tree->records, found.trees.size()));
-    check(mz_lane_sync(&net.lane));
-    return found;
-  }
-};

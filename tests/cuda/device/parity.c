@@ -6,7 +6,8 @@
 
 #include <cmocka.h>
 
-#include "tests/cuda/backend/mirror.h"
+#include "tests/cuda/device/backend.h"
+#include "tests/cuda/device/mirror.h"
 
 enum { RUNS = 3 }; /* node by node, captured, replayed */
 
@@ -15,7 +16,7 @@ static mirror seen; /* large */
 /* At one point. Gradients have no meaning where an entry is so near a kink that rounding takes it to the other side: false. */
 static bool compare_at(const net_case *c, net_size size, int rows, int planned, uint64_t seed) {
   char what[128];
-  net *ref = net_open(c, &mz_backend_ref, size, rows, seed), *cuda = net_open(c, &mz_backend_cuda, size, planned, seed);
+  net *ref = net_open(c, &mz_backend_ref, size, rows, seed), *cuda = net_open(c, cuda_backend(), size, planned, seed);
   bool decided = true;
   snprintf(what, sizeof what, "%s, width %d, board %d x %d, %d rows of %d", c->name, size.width, size.board.height,
            size.board.width, rows, planned);
@@ -68,7 +69,7 @@ static void boards_in_halves(void **state) {
   (void)state;
   const net_case *c = &board_cases[BOARD_CASES - 1];
   const net_size size = {.width = 16, .board = {6, 7}, .group = 2, .bf16 = true};
-  net *ref = net_open(c, &mz_backend_ref, size, 4, 5), *cuda = net_open(c, &mz_backend_cuda, size, 4, 5);
+  net *ref = net_open(c, &mz_backend_ref, size, 4, 5), *cuda = net_open(c, cuda_backend(), size, 4, 5);
   for (int r = 0; r < 4; r++) {
     net_set_row(ref, r, r);
     net_set_row(cuda, r, r);
