@@ -59,6 +59,9 @@ mz_status mz_bench_machine(mz_bench *bench, cJSON **out);
 mz_status mz_bench_peak(mz_bench *bench, double *gflops);
 /* Adds a rate to a row, and where there is a peak (0: on GPUs) the rate's share of it. */
 void mz_bench_add_gflops(cJSON *row, double gflops, double peak);
+/* Adds what one evaluation or sample asks for: operations, bytes of memory without caches, and the nodes of the tape, each a launch on a
+ * GPU at the least, of a whole batch (networks/tape/cost.h). */
+void mz_bench_add_cost(cJSON *row, double operations, double bytes, int nodes);
 
 /* Models of vectors are measured with CartPole's shape: four numbers, two actions, one player. Boards are Connect Four's: 6 × 7 of
  * 3 planes, 7 columns. */

@@ -1,5 +1,6 @@
 #include "cli/bench/bench.h"
-#include "networks/lane.h"
+#include "networks/infer_state.h"
+#include "networks/tape/cost.h"
 
 enum { BATCH_MAX = 128, GPU_BATCH_MAX = 16384 };
 
@@ -92,6 +93,8 @@ static mz_status measure(fixture *f, double peak, cJSON *rows) {
     cJSON_AddNumberToObject(row, "threads", f->batch == 1 ? 1 : f->asker_count);
     cJSON_AddNumberToObject(row, "evaluations_per_s", per_s * f->batch);
     mz_bench_add_gflops(row, gflops, peak);
+    const mz_tape_cost cost = mz_tape_forward_cost(f->askers[0].infer->recurrent.tape);
+    mz_bench_add_cost(row, mz_model_inference_flops(&f->model), cost.bytes_per_row + cost.parameter_bytes / f->batch, cost.nodes);
     cJSON_AddItemToArray(rows, row);
   }
   return MZ_OK;

@@ -1,6 +1,7 @@
 #include "cli/bench/bench.h"
 #include "muzero/training/state.h"
 #include "networks/lane.h"
+#include "networks/tape/cost.h"
 
 enum { BINS = 21, UNROLL = 5, CONV_SHARD_ROWS = 16 /* as in the presets of board games */ };
 
@@ -16,11 +17,36 @@ typedef struct fixture {
   mz_batch batch;
   float *errors;
   mz_learning_stats stats;
+  mz_tape_cost cost; /* of the passes over a shard, forward and backward; its parameters' bytes are a shard's */
+  int shards;
 } fixture;
 
 static mz_status update(void *context) {
   fixture *f = context;
   return mz_learner_update(f->learner, &f->batch, f->errors, &f->stats);
+}
+
+static mz_status add_costs(mz_tape *tape, mz_tape_cost *out) {
+  MZ_TRY(mz_tape_plan(tape));
+  const mz_tape_cost forward = mz_tape_forward_cost(tape), backward = mz_tape_backward_cost(tape);
+  out->nodes = forward.nodes + backward.nodes;
+  out->bytes_per_row = forward.bytes_per_row + backward.bytes_per_row;
+  out->parameter_bytes = forward.parameter_bytes + backward.parameter_bytes;
+  return MZ_OK;
+}
+
+/* Bytes and nodes are the same for any number of rows, so few are planned. */
+static mz_status find_cost(fixture *f, const mz_settings *settings) {
+  mz_update_settings few = mz_state_learning(settings).update;
+  mz_loss loss;
+  mz_tape *tape = NULL;
+  f->shards = (int)few.shards;
+  few.batch_size = settings->network.norm_rows;
+  few.shards = 1;
+  MZ_TRY(mz_update_record(&tape, &mz_lane_cpu, &f->model, &few, &loss));
+  const mz_status status = add_costs(tape, &f->cost);
+  mz_tape_free(tape);
+  return status;
 }
 
 /* Random inputs and targets; every row counts alike. */
@@ -74,7 +100,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, const measured *m) {
   MZ_TRY(mz_batch_init(&f->batch, f->spec, m->rows, (int)settings.loss.unroll, mz_loss_observed(&settings.loss)));
   MZ_TRY(mz_alloc(&f->errors, (size_t)m->rows, sizeof *f->errors));
   fill(&f->batch, f->spec);
-  return MZ_OK;
+  return find_cost(f, &settings);
 }
 
 static void fixture_deinit(fixture *f) {
@@ -98,6 +124,8 @@ static mz_status measure(mz_bench *bench, const measured *m, cJSON *rows) {
   cJSON_AddNumberToObject(row, "threads", bench->threads);
   cJSON_AddNumberToObject(row, "updates_per_s", per_s);
   mz_bench_add_gflops(row, gflops, peak);
+  const double bytes = f.cost.bytes_per_row + f.cost.parameter_bytes * f.shards / m->rows;
+  mz_bench_add_cost(row, mz_model_update_flops(&f.model, f.batch.unroll), bytes, f.cost.nodes * f.shards);
   cJSON_AddItemToArray(rows, row);
   fixture_deinit(&f);
   return status;

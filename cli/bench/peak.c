@@ -96,3 +96,9 @@ void mz_bench_add_gflops(cJSON *row, double gflops, double peak) {
   cJSON_AddNumberToObject(row, "peak_gflops", peak);
   cJSON_AddNumberToObject(row, "share_of_peak", gflops / peak);
 }
+
+void mz_bench_add_cost(cJSON *row, double operations, double bytes, int nodes) {
+  cJSON_AddNumberToObject(row, "mflop_each", operations * 1e-6);
+  cJSON_AddNumberToObject(row, "kb_each", bytes * 1e-3);
+  cJSON_AddNumberToObject(row, "nodes", nodes);
+}
