@@ -7,12 +7,21 @@ enum { PINNED_MIN = 256 << 10, PIECE_MAX = 64 << 20, ALIGNMENT = 256 };
 void mz_cuda_staging_free(mz_cuda_staging *s) {
   if (s->pinned != nullptr) cudaFreeHost(s->pinned);
   if (s->scratch != nullptr) cudaFree(s->scratch);
+  if (s->done != nullptr) cudaEventDestroy(s->done);
   free(s->arrivals);
   *s = {};
 }
 
+/* Asleep: the cores are other threads', and what a stage waits for its device is no CPU time of it. */
+static cudaError_t wait(mz_cuda_staging *s, cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  if (s->done == nullptr) error = cudaEventCreateWithFlags(&s->done, cudaEventBlockingSync | cudaEventDisableTiming);
+  if (error == cudaSuccess) error = cudaEventRecord(s->done, stream);
+  return error == cudaSuccess ? cudaEventSynchronize(s->done) : error;
+}
+
 mz_status mz_cuda_staging_sync(mz_cuda_staging *s, cudaStream_t stream) {
-  const cudaError_t error = cudaStreamSynchronize(stream);
+  const cudaError_t error = wait(s, stream);
   for (int i = 0; i < s->arrival_count && error == cudaSuccess; i++)
     memcpy(s->arrivals[i].to, s->arrivals[i].from, s->arrivals[i].bytes);
   s->arrival_count = 0;

@@ -17,6 +17,7 @@ typedef struct mz_cuda_staging {
   int arrival_count, arrival_capacity;
   void *scratch; /* of the device: rows between their dense form and a tape's */
   size_t scratch_size;
+  cudaEvent_t done; /* what a thread sleeps on: CUDA's other ways of waiting keep a core busy */
 } mz_cuda_staging;
 
 void mz_cuda_staging_free(mz_cuda_staging *staging);
