@@ -1,14 +1,13 @@
 #include "networks/cuda/conv.cuh"
-#include "networks/cuda/convolutions.cuh"
 #include "networks/cuda/direct_conv.cuh"
 #include "networks/cuda/filters.cuh"
 #include "networks/cuda/gradients.cuh"
+#include "networks/cuda/planned.cuh"
 #include "networks/cuda/quads.cuh"
 
 enum { THREADS = 256, TAPS = MZ_KERNEL * MZ_KERNEL, DIRECTIONS = 3, SCRATCH_ALIGNMENT = 256 };
 
 typedef struct conv {
-  mz_cudnn_descriptors descriptors;              /* of the target */
   mz_cuda_convolution *convolutions[DIRECTIONS]; /* NULL: not needed */
 } conv;
 
@@ -36,23 +35,9 @@ static mz_cuda_convolution_settings settings_of(const mz_tape *tape, const mz_no
   return settings;
 }
 
-/* Returns what an earlier node has planned; NULL: none did the same. */
-static mz_cuda_convolution *planned(const mz_tape *tape, const mz_node *node, const mz_cuda_convolution_settings *settings) {
-  for (const mz_node *other = tape->nodes; other < node; other++) {
-    if (other->op != MZ_OP_CONV || other->prepared == nullptr) continue;
-    mz_cuda_convolution *c = conv_of(other)->convolutions[settings->graph.direction];
-    if (c != nullptr && mz_cuda_convolution_is_of(c, settings)) return c;
-  }
-  return nullptr;
-}
-
-static mz_status plan(mz_tape *tape, mz_node *node, const mz_cuda_conv_target *target, mz_cuda_direction direction) {
+static mz_status plan(mz_tape *tape, mz_node *node, mz_cuda_direction direction) {
   const mz_cuda_convolution_settings settings = settings_of(tape, node, direction);
-  mz_cuda_convolution **out = &conv_of(node)->convolutions[direction];
-  mz_cuda_convolution *c = planned(tape, node, &settings);
-  if (c == nullptr) return mz_cuda_convolution_create(out, target, &settings);
-  *out = mz_cuda_convolution_share(c);
-  return MZ_OK;
+  return mz_cuda_planned_take(mz_cuda_lane_of(tape), &settings, &conv_of(node)->convolutions[direction]);
 }
 
 static bool sends_gradient(const mz_tape *tape, const mz_node *node) {
@@ -97,13 +82,11 @@ static void claim_scratch(mz_tape *tape, const mz_node *node) {
 
 mz_status mz_cuda_conv_prepare(mz_tape *tape, mz_node *node) {
   conv *own = nullptr;
-  mz_cuda_conv_target target;
   MZ_TRY(mz_alloc(&own, 1, sizeof *own));
   node->prepared = own;
-  MZ_TRY(mz_cuda_conv_target_init(&target, &own->descriptors, mz_cuda_lane_of(tape)));
-  MZ_TRY(plan(tape, node, &target, MZ_CUDA_CONV_FORWARD));
-  if (sends_gradient(tape, node)) MZ_TRY(plan(tape, node, &target, MZ_CUDA_CONV_DATA));
-  if (node->first_use) MZ_TRY(plan(tape, node, &target, MZ_CUDA_CONV_WEIGHTS));
+  MZ_TRY(plan(tape, node, MZ_CUDA_CONV_FORWARD));
+  if (sends_gradient(tape, node)) MZ_TRY(plan(tape, node, MZ_CUDA_CONV_DATA));
+  if (node->first_use) MZ_TRY(plan(tape, node, MZ_CUDA_CONV_WEIGHTS));
   claim_scratch(tape, node);
   return MZ_OK;
 }
@@ -112,7 +95,6 @@ void mz_cuda_conv_release(mz_tape *tape, mz_node *node) {
   (void)tape;
   conv *own = conv_of(node);
   for (mz_cuda_convolution *c : own->convolutions) mz_cuda_convolution_free(c);
-  mz_cudnn_descriptors_free(&own->descriptors);
   free(own);
   node->prepared = nullptr;
 }

@@ -25,6 +25,7 @@ static void destroy(mz_cuda_lane *own) {
   (void)mz_cuda_device_enter(own->device);
   if (own->stream != nullptr) (void)cudaStreamSynchronize(own->stream);
   mz_cuda_staging_free(&own->staging);
+  if (own->planned != nullptr) own->free_planned(own);
   if (own->dnn != nullptr) (void)cudnnDestroy(own->dnn);
   if (own->blas != nullptr) (void)cublasLtDestroy(own->blas);
   if (own->workspace != nullptr) (void)cudaFree(own->workspace);

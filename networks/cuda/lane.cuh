@@ -9,6 +9,8 @@ extern "C" {
 #include <cublasLt.h>
 #include <cudnn.h>
 
+typedef struct mz_cuda_planned mz_cuda_planned; /* planned.cuh */
+
 typedef struct mz_cuda_lane {
   int device;
   cudaStream_t stream;
@@ -19,7 +21,9 @@ typedef struct mz_cuda_lane {
   bool halves;                      /* the device multiplies bf16: compute capability 8.0 on */
   int processors, shared_bytes_max; /* multiprocessors; dynamic shared memory that a block may ask for */
   mz_cuda_staging staging;
-  struct mz_cuda_lane *next; /* of those that are closed */
+  mz_cuda_planned *planned;                        /* NULL: no convolution was planned yet */
+  void (*free_planned)(struct mz_cuda_lane *lane); /* set with it */
+  struct mz_cuda_lane *next;                       /* of those that are closed */
 } mz_cuda_lane;
 
 mz_status mz_cuda_lane_open(mz_lane *lane);

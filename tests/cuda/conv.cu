@@ -10,7 +10,7 @@ extern "C" {
 #include <cmocka.h>
 }
 #include "networks/cuda/conv.cuh"
-#include "networks/cuda/convolutions.cuh"
+#include "networks/cuda/planned.cuh"
 #include "tests/cuda/support/pair.cuh"
 #include "library.h"
 
@@ -187,6 +187,41 @@ static void plans_are_shared(void **state) {
   assert_int_equal(plans_of(&twice), plans_of(&once));
 }
 
+static long plans_to_take(mz_cuda_lane *lane, int outputs, mz_cuda_convolution **out) {
+  const long before = twin_dnn_plans();
+  mz_cuda_convolution_settings settings = {};
+  settings.rows = 2;
+  settings.graph = {MZ_CUDA_CONV_FORWARD, {HEIGHT, WIDTH}, 16, outputs, true, true, true, false, true};
+  assert_int_equal(mz_cuda_planned_take(lane, &settings, out), MZ_OK);
+  return twin_dnn_plans() - before;
+}
+
+/* A lane plans once for all tapes that it has one after the other, as long as it has not planned too many others since. */
+static void a_lane_keeps_its_plans(void **state) {
+  (void)state;
+  mz_cuda_lane lane;
+  mz_cuda_convolution *first = nullptr, *other = nullptr;
+  pair_lane_open(&lane, 1 << 20);
+  assert_true(plans_to_take(&lane, 16, &first) > 0);
+  mz_cuda_convolution_free(first);
+  assert_int_equal(plans_to_take(&lane, 16, &first), 0);
+  for (int i = 2; i <= MZ_CUDA_PLANNED_MAX; i++) {
+    assert_true(plans_to_take(&lane, 16 * i, &other) > 0);
+    mz_cuda_convolution_free(other);
+  }
+  assert_int_equal(plans_to_take(&lane, 16, &other), 0);
+  mz_cuda_convolution_free(other);
+  for (int i = 1; i <= MZ_CUDA_PLANNED_MAX; i++) { /* the second of them is the one that goes first */
+    assert_true(plans_to_take(&lane, 16 * (MZ_CUDA_PLANNED_MAX + i), &other) > 0);
+    mz_cuda_convolution_free(other);
+  }
+  assert_int_equal(mz_cuda_convolution_rows(first, 1), 2); /* still the borrower's */
+  assert_true(plans_to_take(&lane, 16, &other) > 0);
+  mz_cuda_convolution_free(other);
+  mz_cuda_convolution_free(first);
+  pair_lane_close(&lane);
+}
+
 /* A pass computes as many rows as the smallest plan that is enough. */
 static void smallest_plan_runs(void **state) {
   (void)state;
@@ -226,6 +261,7 @@ int main(void) {
       cmocka_unit_test(separate),
       cmocka_unit_test(direct),
       cmocka_unit_test(plans_are_shared),
+      cmocka_unit_test(a_lane_keeps_its_plans),
       cmocka_unit_test(smallest_plan_runs),
       cmocka_unit_test(failures_are_told),
   };

@@ -13,6 +13,7 @@ extern "C" {
 #include "networks/tape/backend.h"
 }
 #include "networks/cuda/conv.cuh"
+#include "networks/cuda/planned.cuh"
 #include "networks/math/bf16.h"
 
 static void check(mz_status status) {
@@ -50,6 +51,7 @@ void pair_lane_open(mz_cuda_lane *lane, size_t workspace_bytes) {
 }
 
 void pair_lane_close(mz_cuda_lane *lane) {
+  mz_cuda_planned_free(lane);
   OK(cudaFree(lane->workspace));
   assert_int_equal(cudnnDestroy(lane->dnn), CUDNN_STATUS_SUCCESS);
   assert_int_equal(cublasLtDestroy(lane->blas), CUBLAS_STATUS_SUCCESS);

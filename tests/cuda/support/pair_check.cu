@@ -7,6 +7,7 @@ extern "C" {
 #include <cmocka.h>
 }
 #include "tests/cuda/support/pair.cuh"
+#include "networks/cuda/planned.cuh"
 #include "twin.h"
 
 typedef std::vector<unsigned char> bytes;
@@ -153,8 +154,10 @@ static void release_nodes(tape_pair *pair) {
   }
 }
 
+/* From the beginning: what the lane has kept would hide the calls. */
 static mz_status prepare_nodes(tape_pair *pair) {
   release_nodes(pair);
+  mz_cuda_planned_free(&pair->lane);
   for (int i = 0; i < pair->device->node_count; i++) {
     if (is_tested(pair, i)) MZ_TRY(pair->op->prepare(pair->device, &pair->device->nodes[i]));
   }
