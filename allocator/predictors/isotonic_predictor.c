@@ -4,13 +4,21 @@
 #include "allocator/predictors/predictor.h"
 #include <math.h>
 
+enum { N = MZ_DRIFT_PLANS_MAX };
+
 typedef struct memory {
   const mz_pipeline *pipeline;
   double cores, slowest, fastest, sigma; /* speeds: minus log seconds */
-  mz_isotonic fit;
+  int count;
+  double x[N * MZ_PLAN_KNOBS_MAX], y[N], weight[N], fitted[N];
+  uint64_t scratch[MZ_ISOTONIC_SCRATCH_BYTES(N) / sizeof(uint64_t)];
 } memory;
-_Static_assert((int)MZ_ISOTONIC_POINTS_MAX >= (int)MZ_DRIFT_PLANS_MAX && (int)MZ_ISOTONIC_AXES_MAX >= (int)MZ_PLAN_KNOBS_MAX,
+_Static_assert((int)MZ_ISOTONIC_POINTS_MAX >= (int)N && (int)MZ_ISOTONIC_AXES_MAX >= (int)MZ_PLAN_KNOBS_MAX,
                "every lesson has room");
+
+static mz_isotonic_points points_of(const memory *m) {
+  return (mz_isotonic_points){.count = m->count, .axes = m->pipeline->knob_count, .x = m->x, .y = m->y, .weight = m->weight};
+}
 
 /* The most of a knob that can help. */
 static double useful(const memory *m, int knob) {
@@ -31,21 +39,22 @@ static void fit(void *context, const mz_lessons *l) {
   memory *m = context;
   m->pipeline = l->pipeline;
   m->cores = l->cores;
-  m->fit = (mz_isotonic){.count = l->count, .axes = l->pipeline->knob_count};
+  m->count = l->count;
   if (l->count == 0) return;
   for (int i = 0; i < l->count; i++) {
-    take(m, &l->items[i].plan, m->fit.x[i]);
-    m->fit.y[i] = -l->items[i].log_s; /* speed rises with resources */
-    m->fit.weight[i] = 1 / (l->items[i].sigma * l->items[i].sigma);
+    take(m, &l->items[i].plan, &m->x[i * l->pipeline->knob_count]);
+    m->y[i] = -l->items[i].log_s; /* speed rises with resources */
+    m->weight[i] = 1 / (l->items[i].sigma * l->items[i].sigma);
   }
-  mz_isotonic_fit(&m->fit);
+  const mz_isotonic_points points = points_of(m);
+  mz_isotonic_fit(&points, m->fitted, m->scratch);
   double squares = 0;
   m->slowest = INFINITY;
   m->fastest = -INFINITY;
   for (int i = 0; i < l->count; i++) {
-    squares += pow(m->fit.y[i] - m->fit.fitted[i], 2);
-    m->slowest = fmin(m->slowest, m->fit.fitted[i]);
-    m->fastest = fmax(m->fastest, m->fit.fitted[i]);
+    squares += pow(m->y[i] - m->fitted[i], 2);
+    m->slowest = fmin(m->slowest, m->fitted[i]);
+    m->fastest = fmax(m->fastest, m->fitted[i]);
   }
   m->sigma = sqrt(squares / l->count);
 }
@@ -54,9 +63,10 @@ static void fit(void *context, const mz_lessons *l) {
 static mz_prediction predict(const void *context, const mz_plan *plan) {
   const memory *m = context;
   double x[MZ_PLAN_KNOBS_MAX], low, high;
-  if (m->fit.count == 0) return (mz_prediction)MZ_UNPREDICTED;
+  if (m->count == 0) return (mz_prediction)MZ_UNPREDICTED;
   take(m, plan, x);
-  mz_isotonic_bounds(&m->fit, x, &low, &high);
+  const mz_isotonic_points points = points_of(m);
+  mz_isotonic_bounds(&points, m->fitted, x, &low, &high);
   low = fmax(low, m->slowest);
   high = fmin(high, m->fastest);
   return mz_prediction_of(-(low + high) / 2, m->sigma + (high - low) / 4);

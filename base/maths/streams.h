@@ -127,3 +127,7 @@ typedef enum mz_practice_use {
 static inline mz_rng mz_stream_practice(uint64_t seed, mz_practice_use use, uint64_t number) {
   return mz_rng_at(seed, MZ_RNG_PRACTICE, (uint32_t)use, number);
 }
+/* Permutations of observations under a hypothesis of no effect: of the test with this number. */
+static inline mz_rng mz_stream_permutation(uint64_t seed, int test, int permutation) {
+  return mz_rng_at(seed, MZ_RNG_PERMUTATION, (uint32_t)test, (uint64_t)permutation);
+}
