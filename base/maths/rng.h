@@ -28,6 +28,7 @@ typedef enum mz_purpose {
   MZ_RNG_SIMULATION = 18,
   MZ_RNG_PLANS = 19,
   MZ_RNG_PRACTICE = 20,
+  MZ_RNG_COURSE = 21,
 } mz_purpose;
 
 typedef struct mz_rng {
