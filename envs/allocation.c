@@ -241,10 +241,19 @@ static mz_status choose_static(const mz_env *env, void *solver, const void *stat
   return MZ_OK;
 }
 
-static const mz_env_solver exact = {.create = create_solver, .free = free_solver, .solve = solve_exactly};
-static const mz_env_solver on_means = {.create = create_solver, .free = free_solver, .solve = solve_on_means};
-static const mz_env_solver greedily = {.create = create_solver, .free = free_solver, .solve = choose_greedily};
-static const mz_env_solver statically = {.create = create_solver, .free = free_solver, .solve = choose_static};
+static mz_status create_nothing(void **solver) {
+  *solver = NULL;
+  return MZ_OK;
+}
+
+static void free_nothing(void *solver) { (void)solver; }
+
+enum { SOLVER_BYTES = 1 << 20 }; /* with the partial runs that it keeps */
+static const mz_env_solver exact = {.bytes = SOLVER_BYTES, .create = create_solver, .free = free_solver, .solve = solve_exactly};
+static const mz_env_solver on_means = {
+    .bytes = SOLVER_BYTES, .create = create_solver, .free = free_solver, .solve = solve_on_means};
+static const mz_env_solver greedily = {.create = create_nothing, .free = free_nothing, .solve = choose_greedily};
+static const mz_env_solver statically = {.create = create_nothing, .free = free_nothing, .solve = choose_static};
 static const mz_env_baseline baselines[] = {{"replan", &on_means}, {"greedy", &greedily}, {"static", &statically}, {NULL, NULL}};
 
 /* ---- variants ---- */
@@ -314,7 +323,7 @@ const mz_env mz_env_allocation = {
     .name = "allocation",
     .title = "Allocation: resources and batch size for each stage of a training run",
     .rules =
-        "A training run of several stages, as base/course/course.h says it. At the start of each stage a plan is chosen: cores, "
+        "A training run of several stages. At the start of each stage a plan is chosen: cores, "
         "GPUs, "
         "memory and the batch size. Each brings its time, its cost and its growth of the score; larger batches are faster and "
         "teach less, the less so the larger the noise scale, which grows. Reward -cost/budget, -0.1 for another plan "

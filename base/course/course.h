@@ -101,7 +101,7 @@ typedef struct mz_course_result {
  * `where` and naming the nearest valid value. */
 mz_status mz_course_prepare(mz_course *course, const char *where);
 /* Makes the built-in course: 8 stages and 16 plans of 2 to 16 cores or up to two GPUs, with batches of 64 to 4096. Throughput is
- * sublinear in cores, and the noise scale grows from 48 to 3072, so large batches pay late. On means the best run changes its plan
+ * sublinear in cores, and the noise scale grows from 96 to 6144, so large batches pay late. On means the best run changes its plan
  * once, one plan kept for all stages costs a fifth more, and the greedy rule misses the target. */
 void mz_course_builtin(mz_course *out);
 /* Reads a course from JSON text. Every key is required, any other key is refused. `name` is used in messages (a path).

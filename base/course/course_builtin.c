@@ -46,9 +46,9 @@ void mz_course_builtin(mz_course *out) {
   out->prices[MZ_COURSE_CORES] = 1;
   out->prices[MZ_COURSE_GPUS] = 20;
   out->prices[MZ_COURSE_MEMORY] = 0.1;
-  out->deadline_s = 4600;
-  out->budget = 24;
-  out->target = 0.9;
+  out->deadline_s = 4800;
+  out->budget = 20;
+  out->target = 0.88;
   out->ceiling = 1;
   out->spread = MZ_COURSE_SPREAD;
   for (int c = 0; c < CORE_CHOICES; c++)
@@ -59,7 +59,7 @@ void mz_course_builtin(mz_course *out) {
     out->plan[out->plans++] = (mz_course_plan){.amounts = {row[0], row[1], row[2]}, .batch_size = row[3]};
   }
   for (int s = 0; s < STAGES; s++) {
-    out->noise_scale[s] = 48 * power(2, 6.0 * s / (STAGES - 1));
+    out->noise_scale[s] = 96 * power(2, 6.0 * s / (STAGES - 1));
     for (int p = 0; p < out->plans; p++) out->cell[s][p] = cell_of(&out->plan[p], out->noise_scale[s]);
   }
   const mz_status status = mz_course_prepare(out, "built-in course");

@@ -49,8 +49,6 @@ struct mz_course_oracle {
 
 mz_status mz_course_oracle_create(mz_course_oracle **out) { return mz_alloc(out, 1, sizeof **out); }
 
-size_t mz_course_oracle_bytes(void) { return sizeof(mz_course_oracle); }
-
 void mz_course_oracle_free(mz_course_oracle *oracle) {
   if (!oracle) return;
   for (int s = 0; s <= STAGES; s++) free(oracle->fronts[s].items);

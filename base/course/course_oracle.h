@@ -14,7 +14,6 @@ typedef struct mz_course_answer {
 typedef struct mz_course_oracle mz_course_oracle;
 mz_status mz_course_oracle_create(mz_course_oracle **out); /* MZ_E_MEMORY */
 void mz_course_oracle_free(mz_course_oracle *oracle);      /* NULL is fine */
-size_t mz_course_oracle_bytes(void);                       /* that create takes; the solver may need more */
 
 /* Finds the plans that bring the highest sum of rewards from `state` to the end, in the course as the state's seed draws it: for a
  * known course (spread 0) the optimum, for a drawn one what only clairvoyance reaches. The next plan is one that mz_course_mask
