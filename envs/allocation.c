@@ -118,12 +118,14 @@ static int legal(const void *state, uint8_t *mask) {
 
 /* ---- for people ---- */
 
+/* At most 32 bytes for amounts of four digits and batches of five. */
 static int plan_text(const mz_course *course, int plan, char *out, size_t size) {
   if (plan < 0) return snprintf(out, size, "none yet");
   const mz_course_plan *p = &course->plan[plan];
-  char gpus[32] = "";
-  if (p->amounts[MZ_COURSE_GPUS] > 0) snprintf(gpus, sizeof gpus, ", %g GPUs", p->amounts[MZ_COURSE_GPUS]);
-  return snprintf(out, size, "%g cores%s, %g GiB, batch %g", p->amounts[MZ_COURSE_CORES], gpus, p->amounts[MZ_COURSE_MEMORY],
+  const double gpus = p->amounts[MZ_COURSE_GPUS];
+  char with[32] = "";
+  if (gpus > 0) snprintf(with, sizeof with, " %g GPU%s", gpus, gpus > 1 ? "s" : "");
+  return snprintf(out, size, "%g cores%s %g GiB b%g", p->amounts[MZ_COURSE_CORES], with, p->amounts[MZ_COURSE_MEMORY],
                   p->batch_size);
 }
 
@@ -277,8 +279,8 @@ static mz_status read_course(const char *path, const char *where, mz_course *out
   return mz_fail(status == MZ_E_IO ? MZ_E_CONFIG : status, "%s: %s", where, why);
 }
 
-/* Least and greatest reward of a stage and of a run, in any draw. */
-static void fill_ranges(mz_spec *spec, const mz_course *course) {
+/* Rewards and returns lie in these ranges in any draw. */
+static void fill_spec(mz_spec *spec, const mz_course *course) {
   const double most = 1 + course->spread, limits = 3 * MZ_COURSE_LIMIT_PENALTY;
   double worst = 0, sum = 0;
   for (int s = 0; s < course->stages; s++) {
@@ -289,6 +291,8 @@ static void fill_ranges(mz_spec *spec, const mz_course *course) {
     worst = fmax(worst, s + 1 == course->stages ? loss + limits : loss);
     sum += loss;
   }
+  *spec = mz_env_allocation.spec;
+  spec->actions = course->plans;
   spec->reward_min = -(float)(worst * (1 + 1e-6));
   spec->return_min = -(float)((sum + limits) * (1 + 1e-6));
 }
@@ -309,8 +313,7 @@ static mz_status fill(mz_env *env, const char *where) {
   if (status == MZ_OK) status = keep(course);
   if (status == MZ_OK) {
     o->digest = course->digest;
-    env->spec.actions = course->plans;
-    fill_ranges(&env->spec, course);
+    fill_spec(&env->spec, course);
   }
   free(course);
   return status;
