@@ -9,3 +9,4 @@ extern const mz_env mz_env_othello;
 extern const mz_env mz_env_othello6;
 extern const mz_env mz_env_gomoku;
 extern const mz_env mz_env_go;
+extern const mz_env mz_env_allocation;

@@ -30,6 +30,12 @@ typedef struct mz_env_solver {
   mz_status (*solve)(const mz_env *env, void *solver, const void *state, uint8_t *optimal);
 } mz_env_solver;
 
+/* A decision maker to compare with, by name. */
+typedef struct mz_env_baseline {
+  const char *name;         /* "greedy" */
+  const mz_env_solver *how; /* solve marks the moves that it makes, instead of the best ones */
+} mz_env_baseline;
+
 typedef struct mz_env_variants mz_env_variants; /* variants.h */
 struct mz_env {
   const char *name;        /* "tictactoe" */
@@ -62,7 +68,8 @@ struct mz_env {
 
   /* Perfect play, where it is known: mask of the actions that keep the best value, and that value for the player to move. */
   void (*expert)(const void *state, uint8_t *optimal_mask, float *value);
-  const mz_env_solver *solver; /* the same by search; NULL: none */
+  const mz_env_solver *solver;      /* the same by search; NULL: none */
+  const mz_env_baseline *baselines; /* the last has no name; NULL: none */
   /* Plays on at random, uniformly over legal moves (Go: but those that fill an eye of one's own), to the game's end: its return for
    * the player to move now. `random`: the state of a fast generator (fast_random.h, never 0), which moves on. NULL: callers step
    * the game themselves. */

@@ -4,7 +4,7 @@
 #include "envs/env.h"
 #include "base/config/config.h"
 
-enum { MZ_ENV_NAME_MAX = 64, MZ_ENV_OPTIONS_MAX = 8 };
+enum { MZ_ENV_NAME_MAX = 128, MZ_ENV_OPTIONS_MAX = 8 };
 
 struct mz_env_variants {
   const mz_setting *rows; /* at most MZ_ENV_OPTIONS_MAX; their defaults are the bundled environment */

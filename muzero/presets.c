@@ -26,8 +26,17 @@ static mz_status find_for_variant(const char *name, const mz_embedded_preset **o
   return MZ_OK;
 }
 
+/* "allocation:course=courses/a.json": what follows the colon is no path of a preset. */
+static bool is_variant(const char *name) {
+  char base[64];
+  const size_t length = strcspn(name, ":");
+  snprintf(base, sizeof base, "%.*s", (int)length, name);
+  return name[length] && length < sizeof base && find(base);
+}
+
 static bool is_path(const char *name) {
   const size_t length = strlen(name);
+  if (is_variant(name)) return false;
   if (strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0)) return true;
   return !find(name) && mz_file_is_dir(name);
 }

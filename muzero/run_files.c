@@ -19,9 +19,12 @@ mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t 
     return mz_fail(MZ_E_INTERNAL, "no clock or randomness to name a run with; use --run DIR");
   char stamp[32];
   strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+  const size_t folder = strlen(MZ_RUNS_FOLDER "/"), length = strlen(name);
   if (snprintf(out, size, MZ_RUNS_FOLDER "/%s/%s-s%llu-%06x", name, stamp, (unsigned long long)seed, id & 0xffffff) >= (int)size)
     return mz_fail(MZ_E_IO, "run directory: path too long");
-  for (char *colon = out; (colon = strchr(colon, ':'));) *colon = '-'; /* of a variant; scp and tar would read a host before it */
+  /* Of a variant: scp and tar would read a host before a colon, and a path in its options is no folder of ours. */
+  for (size_t i = folder; i < folder + length; i++)
+    if (out[i] == ':' || out[i] == '/') out[i] = '-';
   return MZ_OK;
 }
 

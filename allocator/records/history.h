@@ -26,7 +26,7 @@ enum { MZ_HISTORY_ROWS_MAX = 200000 };
 /* Rows describe the same thing when they agree in all of these. */
 typedef struct mz_history_key {
   char machine[560]; /* fingerprint: processor model, cores granted, instruction set, devices where there are several */
-  char env[64];
+  char env[128];
   char network[128]; /* shape: kind, layers, parameters */
   char work[17];     /* hash of the algorithmic settings that a unit's cost depends on */
 } mz_history_key;

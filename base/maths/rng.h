@@ -28,7 +28,8 @@ typedef enum mz_purpose {
   MZ_RNG_SIMULATION = 18,
   MZ_RNG_PLANS = 19,
   MZ_RNG_PRACTICE = 20,
-  MZ_RNG_PERMUTATION = 21,
+  MZ_RNG_COURSE = 21,
+  MZ_RNG_PERMUTATION = 22,
 } mz_purpose;
 
 typedef struct mz_rng {

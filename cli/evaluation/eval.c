@@ -38,7 +38,8 @@ static const mz_option options[] = {
      .class_ = MZ_OPERATIONAL,
      .help = "random, rule, perfect, mcts:SIMS, another RUN (or RUN@best, RUN@ROUND), gtp:COMMAND (a program that speaks GTP), "
              "or all: every line that any "
-             "opponent can play, as many games"},
+             "opponent can play, as many games; of a game for one: who plays the same starts beside the agent (random, perfect, "
+             "mcts:SIMS, a baseline that `muzero envs` names)"},
     {.name = "--sims",
      .type = MZ_OPTION_COUNT,
      .offset = AT(simulations),
@@ -104,6 +105,7 @@ enum { EVAL_ROUND = UINT32_MAX }; /* of the streams: no round of training draws 
 
 typedef struct opposition { /* what --opponent means */
   bool everyone;
+  bool beside;         /* the player plays the same starts, alone */
   const char *command; /* gtp: */
   mz_player player;
   mz_loaded *loaded;
@@ -133,13 +135,22 @@ static mz_status call_program(const eval_arguments *arguments, opposition *out) 
   return mz_fail(MZ_E_USAGE, "--opponent-sims: not with gtp, whose program takes its own flags");
 }
 
+/* In a game for one there is no opponent: another decision maker plays the same starts, for comparison. */
+static mz_status compare_with(const char *text, const mz_env *env, opposition *out) {
+  if (mz_names_run(text) || strncmp(text, GTP, strlen(GTP)) == 0 || strcmp(text, "all") == 0)
+    return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone; random, mcts:SIMS and what else plays it can be compared with",
+                   text, env->name);
+  out->beside = true;
+  return mz_player_parse(text, env, &out->player);
+}
+
 static mz_status oppose(const eval_arguments *arguments, const mz_env *env, opposition *out) {
   const char *text = arguments->opponent;
   *out = (opposition){.name = "none"};
   if (env->spec.players < 2) {
-    if (text) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", text, env->name);
-    if (arguments->opponent_simulations == MZ_COUNT_UNSET) return MZ_OK;
-    return mz_fail(MZ_E_USAGE, "--opponent-sims: %s is played alone", env->name);
+    if (arguments->opponent_simulations != MZ_COUNT_UNSET)
+      return mz_fail(MZ_E_USAGE, "--opponent-sims: %s is played alone", env->name);
+    return text ? compare_with(text, env, out) : MZ_OK;
   }
   out->name = text ? text : "random";
   if (strncmp(out->name, GTP, strlen(GTP)) == 0) return call_program(arguments, out);
@@ -164,6 +175,9 @@ typedef struct outcome {
   const mz_agent *agent;
   const opposition *against;
   int openings;
+  /* Of the other player in the same games, and the mean difference to it; both are only there where it plays beside. */
+  mz_evaluation beside;
+  double lead, lead_ci95;
 } outcome;
 
 static mz_status print_as_json(const outcome *o) {
@@ -173,6 +187,12 @@ static mz_status print_as_json(const outcome *o) {
   cJSON_AddNumberToObject(json, "score", mz_score(o->result, o->agent->env, o->against->name));
   cJSON_AddStringToObject(json, "score_name", mz_score_name(o->agent->env, o->against->name, counts));
   cJSON_AddNumberToObject(json, "openings", o->openings);
+  if (o->against->beside) {
+    cJSON_AddStringToObject(json, "beside", o->against->player.name);
+    cJSON_AddNumberToObject(json, "beside_mean_return", o->beside.mean_return);
+    cJSON_AddNumberToObject(json, "lead", o->lead);
+    cJSON_AddNumberToObject(json, "lead_ci95", o->lead_ci95);
+  }
   if (o->against->side.agent) cJSON_AddNumberToObject(json, "opponent_sims", mz_agent_simulations(o->against->side.agent));
   if (spec->players == 2 && !o->against->everyone) {
     const mz_interval points = o->result->points;
@@ -212,6 +232,12 @@ static void print_points(const outcome *o) {
   printf("\n");
 }
 
+static void print_beside(const outcome *o) {
+  char mean[MZ_TEXT_SIZE], lead[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE];
+  printf("  %-12s %s in the same games; the agent's mean return is higher by %s ± %s (95 %%)\n", o->against->player.name,
+         mz_text_number(o->beside.mean_return, mean), mz_text_number(o->lead, lead), mz_text_number(o->lead_ci95, ci));
+}
+
 static void print_for_people(const outcome *o) {
   const mz_evaluation *result = o->result;
   const bool versus = o->agent->env->spec.players > 1;
@@ -228,6 +254,7 @@ static void print_for_people(const outcome *o) {
   if (versus) print_points(o);
   printf("  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", mz_text_number(result->mean_return, mean),
          mz_text_number(result->ci95, ci), mz_text_number(result->std, std), (long long)result->games);
+  if (o->against->beside) print_beside(o);
   if (!versus) return;
   const mz_tally whole = {.games = result->games, .win = result->win, .draw = result->draw, .loss = result->loss};
   print_tally("all", &whole);
@@ -253,6 +280,27 @@ static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
   return mz_eval_ladder(run, &how, pool, arguments->json);
 }
 
+/* Plays the match, and its starts again with the other player. */
+static mz_status play_beside(const mz_match *match, const mz_player *player, mz_pool *pool, mz_evaluation *result, outcome *o) {
+  const size_t games = (size_t)match->games;
+  mz_match other = *match;
+  other.sides[0] = (mz_side){.player = player};
+  double *returns;
+  MZ_TRY(mz_alloc(&returns, 2 * games, sizeof *returns));
+  mz_status status = mz_evaluate(match, pool, result, returns);
+  if (status == MZ_OK) status = mz_evaluate(&other, pool, &o->beside, returns + games);
+  double sum = 0, square_sum = 0;
+  for (size_t i = 0; i < games; i++) sum += returns[i] - returns[games + i];
+  o->lead = sum / (double)games;
+  for (size_t i = 0; i < games; i++) {
+    const double apart = returns[i] - returns[games + i] - o->lead;
+    square_sum += apart * apart;
+  }
+  o->lead_ci95 = games > 1 ? 1.96 * sqrt(square_sum / (double)(games - 1) / (double)games) : 0;
+  free(returns);
+  return status;
+}
+
 static mz_status play(const eval_arguments *arguments, const mz_agent *agent, const opposition *against, mz_pool *pool) {
   mz_match m = {.env = agent->env,
                 .sides = {{.agent = agent}, against->side},
@@ -265,13 +313,15 @@ static mz_status play(const eval_arguments *arguments, const mz_agent *agent, co
   if (arguments->openings == MZ_COUNT_UNSET)
     m.openings = against->side.agent || against->command ? mz_opening_default(&agent->env->spec) : 0;
   mz_evaluation result;
-  if (against->everyone)
+  outcome o = {.result = &result, .agent = agent, .against = against, .openings = m.openings};
+  if (against->beside)
+    MZ_TRY(play_beside(&m, &against->player, pool, &result, &o));
+  else if (against->everyone)
     MZ_TRY(mz_evaluate_all(agent, pool, &result));
   else if (against->command)
     MZ_TRY(mz_eval_gtp(&m, against->command, pool, &result));
   else
     MZ_TRY(mz_evaluate(&m, pool, &result, NULL));
-  const outcome o = {.result = &result, .agent = agent, .against = against, .openings = m.openings};
   if (arguments->json) return print_as_json(&o);
   print_for_people(&o);
   return MZ_OK;

@@ -138,6 +138,8 @@ static void describe(const mz_env *env) {
   if (spec->symmetries > 1) printf("  symmetries   %d\n", spec->symmetries);
   printf("  rewards      %g to %g a step, %g to %g a game\n", (double)spec->reward_min, (double)spec->reward_max,
          (double)spec->return_min, (double)spec->return_max);
+  for (const mz_env_baseline *at = env->baselines; at && at->name; at++)
+    printf("%s%s%s", at == env->baselines ? "  baselines    " : ", ", at->name, at[1].name ? "" : "\n");
   describe_options(env);
 }
 

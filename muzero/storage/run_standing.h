@@ -4,7 +4,7 @@
 #include "muzero/trainer.h"
 
 typedef struct mz_run_standing {
-  char env[64]; /* "" where not even config.json tells */
+  char env[128]; /* "" where not even config.json tells */
   uint64_t seed;
   mz_counters counters;             /* zeros where it is damaged, as is seed; wall_s, score, best_score: NAN */
   double wall_s, score, best_score; /* of the last evaluation, of the best; NAN for none */

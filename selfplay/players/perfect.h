@@ -10,3 +10,5 @@ int mz_perfect_quick_after(const mz_env *env);
  * a game in play. Fails as the game's solver does, and for want of memory. Thread safe: what a thread has found out is kept for its
  * next call (player_memory.h). */
 mz_status mz_perfect_moves(const mz_env *env, const void *state, uint8_t *optimal, int *count);
+/* The same for a baseline: the moves that it makes. */
+mz_status mz_baseline_moves(const mz_env_solver *chooses, const mz_env *env, const void *state, uint8_t *chosen, int *count);

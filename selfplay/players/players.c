@@ -8,12 +8,28 @@
 
 static const char *const names[] = {
     [MZ_PLAYER_RANDOM] = "random", [MZ_PLAYER_RULE] = "rule", [MZ_PLAYER_PERFECT] = "perfect", [MZ_PLAYER_MCTS] = "mcts"};
-enum { NAME_COUNT = sizeof names / sizeof names[0] };
+enum { NAME_COUNT = sizeof names / sizeof names[0], BASELINES_MAX = 8 };
 
-static mz_status unknown(const char *text, const char *word, const char *further) {
-  const char *nearest = mz_nearest(word, names, NAME_COUNT);
+static const mz_env_baseline *find_baseline(const mz_env *env, const char *text) {
+  const mz_env_baseline *at = env->baselines;
+  while (at && at->name && strcmp(at->name, text) != 0) at++;
+  return at && at->name ? at : NULL;
+}
+
+static mz_status unknown(const mz_env *env, const char *text, const char *word, const char *further) {
+  const char *all[NAME_COUNT + BASELINES_MAX];
+  char baselines[128] = "";
+  int count = 0;
+  size_t used = 0;
+  for (; count < NAME_COUNT; count++) all[count] = names[count];
+  for (const mz_env_baseline *at = env->baselines; at && at->name; at++) {
+    MZ_ASSERT(count < NAME_COUNT + BASELINES_MAX && used < sizeof baselines);
+    all[count++] = at->name;
+    used += (size_t)snprintf(baselines + used, sizeof baselines - used, ", %s", at->name);
+  }
+  const char *nearest = mz_nearest(word, all, count);
   if (!nearest)
-    return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; there are random, rule, perfect%s mcts:SIMS%s%s", text,
+    return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; there are random, rule, perfect%s%s mcts:SIMS%s%s", text, baselines,
                    further[0] ? "," : " and", further[0] ? ", " : "", further);
   return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; did you mean %s%s?", text, nearest,
                  nearest == names[MZ_PLAYER_MCTS] ? ":SIMS" : "");
@@ -38,13 +54,19 @@ mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
 }
 
 mz_status mz_player_parse_among(const char *text, const mz_env *env, const char *further, mz_player *out) {
+  const mz_env_baseline *baseline = find_baseline(env, text);
+  if (baseline) {
+    *out = (mz_player){.kind = MZ_PLAYER_BASELINE, .chooses = baseline->how};
+    snprintf(out->name, sizeof out->name, "%s", text);
+    return MZ_OK;
+  }
   const char *colon = strchr(text, ':');
   char word[16];
   const size_t length = colon ? (size_t)(colon - text) : strlen(text);
   snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, text);
   int kind = 0;
   while (kind < NAME_COUNT && (length >= sizeof word || strcmp(word, names[kind]) != 0)) kind++;
-  if (kind == NAME_COUNT || (colon && kind != MZ_PLAYER_MCTS)) return unknown(text, word, further);
+  if (kind == NAME_COUNT || (colon && kind != MZ_PLAYER_MCTS)) return unknown(env, text, word, further);
 
   mz_player player = {.kind = (mz_player_kind)kind};
   if (kind == MZ_PLAYER_MCTS) {
@@ -105,6 +127,7 @@ static int choose_by_rule(const mz_env *env, const void *state, int legal, mz_pl
 
 double mz_player_bytes(const mz_player *player, const mz_env *env) {
   if (player->kind == MZ_PLAYER_MCTS) return mz_mcts_bytes(env, player->simulations);
+  if (player->kind == MZ_PLAYER_BASELINE) return (double)player->chooses->bytes;
   return player->kind == MZ_PLAYER_PERFECT && !env->expert && env->solver ? (double)env->solver->bytes : 0;
 }
 
@@ -115,6 +138,12 @@ mz_status mz_player_move(const mz_player *player, const mz_env *env, const void 
   if (player->kind == MZ_PLAYER_PERFECT) {
     int good;
     MZ_TRY(mz_perfect_moves(env, state, m->good, &good));
+    *action = mz_choose_uniform(m->good, good, rng);
+    return MZ_OK;
+  }
+  if (player->kind == MZ_PLAYER_BASELINE) {
+    int good;
+    MZ_TRY(mz_baseline_moves(player->chooses, env, state, m->good, &good));
     *action = mz_choose_uniform(m->good, good, rng);
     return MZ_OK;
   }

@@ -1,6 +1,7 @@
 /* eval: every opponent, two runs, openings, the ladder; what is printed, and what is refused. */
 #include "tests/cli/support/lines.h"
 #include "tests/cli/support/process.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ static int make_runs(void **state) {
   train("tictactoe", "agent", "1");
   train("tictactoe", "rival", "2");
   train("cartpole", "pole", "1");
+  train("allocation", "plans", "1");
   return 0;
 }
 
@@ -63,8 +65,6 @@ static void test_eval(void **state) {
   process_run(&p, "eval", "agent", "--opponent", "prefect", NULL);
   assert_status(&p, 2);
   assert_says(p.err, "perfect");
-  process_run(&p, "eval", "pole", "--opponent", "random", NULL);
-  assert_status(&p, 2);
   process_run(&p, "eval", "agent", "--opponent", "./pole", NULL); /* both are named, with what they play */
   assert_status(&p, 3);
   assert_says(p.err, "./pole: plays cartpole, but agent plays tictactoe");
@@ -257,6 +257,43 @@ static void test_programs_that_do_not_play_on(void **state) {
   assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
 }
 
+/* A game for one: who plays the same starts beside the agent. */
+static void test_beside_others(void **state) {
+  (void)state;
+  process p = {0};
+  static const char *const others[] = {"random", "perfect", "replan", "greedy", "static"};
+  double returns[5], lead;
+  for (int i = 0; i < 5; i++) {
+    process_run(&p, "eval", "plans", "--opponent", others[i], "--games", "12", "--json", NULL);
+    assert_status(&p, 0);
+    cJSON *result = lines_at(p.out, 0);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(result, "beside")), others[i]);
+    returns[i] = lines_number(result, "beside_mean_return");
+    lead = lines_number(result, "mean_return") - returns[i];
+    assert_true(fabs(lines_number(result, "lead") - lead) < 1e-9);
+    assert_true(lines_number(result, "lead_ci95") >= 0);
+    if (i == 1) assert_true(lead <= 1e-6); /* nobody is better in any game */
+    cJSON_Delete(result);
+    process_free(&p);
+  }
+  assert_true(returns[1] > returns[2] && returns[1] > returns[3] && returns[1] > returns[4] && returns[1] > returns[0]);
+  process_run(&p, "eval", "plans", "--opponent", "static", "--games", "3", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "in the same games");
+  process_free(&p);
+  static const refusal wrong[] = {
+      {{"eval", "plans", "--opponent", "statik"}, 2, "did you mean static?"},
+      {{"eval", "plans", "--opponent", "zzzzzzzz"}, 2, "replan, greedy, static"},
+      {{"eval", "plans", "--opponent", "rule"}, 3, "rule"},
+      {{"eval", "plans", "--opponent", "all"}, 2, "played alone"},
+      {{"eval", "plans", "--opponent", "./agent"}, 2, "played alone"},
+      {{"eval", "plans", "--positions", "3"}, 3, "played alone"},
+      {{"eval", "pole", "--opponent", "perfect"}, 3, "not known for cartpole"},
+      {{"eval", "agent", "--opponent", "static"}, 2, "unknown"},
+  };
+  assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
+}
+
 static void test_what_does_not_go_together(void **state) {
   (void)state;
   static const refusal wrong[] = {
@@ -287,6 +324,7 @@ int main(void) {
       cmocka_unit_test(test_openings_in_training),
       cmocka_unit_test(test_a_program_that_speaks_gtp),
       cmocka_unit_test(test_programs_that_do_not_play_on),
+      cmocka_unit_test(test_beside_others),
       cmocka_unit_test(test_what_does_not_go_together),
   };
   return cmocka_run_group_tests(tests, make_runs, process_remove_folder);

@@ -15,6 +15,8 @@ static const char *const names[] = {"tictactoe",
                                     "othello",
                                     "othello6",
                                     "cartpole",
+                                    "allocation",
+                                    "allocation:spread=0",
                                     "gomoku",
                                     "gomoku:size=5,k=3",
                                     "gomoku:size=8",
@@ -146,10 +148,16 @@ static void states_of_play_are_valid_until_the_end(void **unused) {
 
 static void a_state_of_another_variant_is_none(void **unused) {
   (void)unused;
-  static const char *const pairs[][2] = {
-      {"gomoku", "gomoku:size=9"}, {"gomoku", "gomoku:k=4"},    {"othello", "othello6"},
-      {"go", "go:komi=6.5"},       {"go", "go:superko=forbid"}, {"go:size=5", "go:size=6"},
-      {"go:size=19", "go:size=9"}, {"tictactoe", "connect4"},   {"gomoku:size=5", "gomoku:size=19"}};
+  static const char *const pairs[][2] = {{"gomoku", "gomoku:size=9"},
+                                         {"gomoku", "gomoku:k=4"},
+                                         {"othello", "othello6"},
+                                         {"go", "go:komi=6.5"},
+                                         {"go", "go:superko=forbid"},
+                                         {"go:size=5", "go:size=6"},
+                                         {"go:size=19", "go:size=9"},
+                                         {"tictactoe", "connect4"},
+                                         {"gomoku:size=5", "gomoku:size=19"},
+                                         {"allocation", "allocation:spread=0"}};
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
     for (int turned = 0; turned < 2; turned++) {
       bench from, to;

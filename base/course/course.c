@@ -1,0 +1,229 @@
+#include "base/course/course.h"
+#include "base/maths/digest.h"
+#include "base/maths/maths.h"
+#include "base/maths/streams.h"
+#include <math.h>
+#include <string.h>
+
+const char *const mz_course_resource_names[MZ_COURSE_RESOURCES] = {"cores", "gpus", "memory_gib"};
+
+/* Bounds are sums in another order than a run's, so a hair more than a limit is not proof. */
+static const double PROOF = 1 + 1e-9;
+
+/* ---- draws ---- */
+
+static double draw(const mz_course *course, uint64_t seed, mz_course_use use, int index) {
+  if (course->spread <= 0) return 0;
+  mz_rng rng = mz_stream_course(seed, use, index);
+  return course->spread * (2 * mz_rng_f64(&rng) - 1);
+}
+
+double mz_course_draw_noise_scale(const mz_course *course, uint64_t seed, int stage) {
+  return course->noise_scale[stage] * (1 + draw(course, seed, MZ_COURSE_NOISE, stage));
+}
+
+mz_course_cell mz_course_draw(const mz_course *course, uint64_t seed, int stage, int plan) {
+  mz_course_cell cell = course->cell[stage][plan];
+  const double batch = course->plan[plan].batch_size;
+  cell.seconds *= 1 + (draw(course, seed, MZ_COURSE_STAGE_TIME, stage) + draw(course, seed, MZ_COURSE_PLAN_TIME, plan)) / 2;
+  cell.growth *= 1 + draw(course, seed, MZ_COURSE_GROWTH, stage);
+  cell.growth *= (1 + batch / course->noise_scale[stage]) / (1 + batch / mz_course_draw_noise_scale(course, seed, stage));
+  cell.growth = fmin(cell.growth, 1);
+  return cell;
+}
+
+/* ---- episodes ---- */
+
+void mz_course_begin(const mz_course *course, uint64_t seed, mz_course_state *out) {
+  memset(out, 0, sizeof *out);
+  out->seed = seed;
+  out->plan = -1;
+  out->score = course->score;
+  out->noise_scale = mz_course_draw_noise_scale(course, seed, 0);
+  out->pace = out->yield = 1;
+}
+
+int mz_course_violations(const mz_course *course, double seconds, double cost, double score) {
+  return (seconds > course->deadline_s) + (cost > course->budget) + (score < course->target);
+}
+
+mz_course_result mz_course_step(const mz_course *course, mz_course_state *state, int plan) {
+  MZ_ASSERT(state->stage >= 0 && state->stage < course->stages && plan >= 0 && plan < course->plans);
+  const mz_course_cell *mean = &course->cell[state->stage][plan];
+  const mz_course_cell cell = mz_course_draw(course, state->seed, state->stage, plan);
+  mz_course_result result = {.seconds = cell.seconds,
+                             .cost = cell.seconds * course->plan[plan].cost_per_s,
+                             .growth = cell.growth * (course->ceiling - state->score),
+                             .resized = state->plan >= 0 && state->plan != plan};
+  state->seconds += result.seconds;
+  state->cost += result.cost;
+  state->score = fmin(state->score + result.growth, course->ceiling);
+  state->slope = result.growth / result.seconds;
+  memcpy(state->use, cell.use, sizeof state->use);
+  memcpy(state->stall, cell.stall, sizeof state->stall);
+  state->pace = cell.seconds / mean->seconds;
+  state->yield = mean->growth > 0 ? cell.growth / mean->growth : 1;
+  state->plan = plan;
+  state->stage++;
+  result.ended = state->stage == course->stages;
+  if (result.ended)
+    result.violations = mz_course_violations(course, state->seconds, state->cost, state->score);
+  else
+    state->noise_scale = mz_course_draw_noise_scale(course, state->seed, state->stage);
+  result.reward = -result.cost / course->budget - (result.resized ? MZ_COURSE_RESIZE_PENALTY : 0) -
+                  MZ_COURSE_LIMIT_PENALTY * result.violations;
+  return result;
+}
+
+int mz_course_mask(const mz_course *course, const mz_course_state *state, uint8_t *mask) {
+  memset(mask, 0, (size_t)course->plans);
+  if (state->stage >= course->stages) return 0;
+  int broken[MZ_COURSE_PLANS_MAX], fewest = 2, count = 0;
+  const double least = 1 - course->spread;
+  const double seconds_left = course->deadline_s * PROOF - state->seconds - least * course->seconds_left[state->stage + 1],
+               cost_left = course->budget * PROOF - state->cost - least * course->cost_left[state->stage + 1];
+  for (int p = 0; p < course->plans; p++) {
+    const double seconds = least * course->cell[state->stage][p].seconds;
+    broken[p] = (seconds > seconds_left) + (seconds * course->plan[p].cost_per_s > cost_left);
+    if (broken[p] < fewest) fewest = broken[p];
+  }
+  for (int p = 0; p < course->plans; p++) {
+    mask[p] = broken[p] == fewest;
+    count += mask[p];
+  }
+  return count;
+}
+
+static bool within(double value, double low, double high) { return value >= low && value <= high; } /* false for NaN */
+
+bool mz_course_state_valid(const mz_course *course, const mz_course_state *s) {
+  const double far = 1e24; /* no run within the ranges of prepare comes near; far below what single precision holds */
+  if (s->stage < 0 || s->stage >= course->stages || s->plan < -1 || s->plan >= course->plans) return false;
+  if ((s->plan < 0) != (s->stage == 0)) return false;
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++)
+    if (!within(s->use[r], 0, 1) || !within(s->stall[r], 0, 1)) return false;
+  return within(s->seconds, 0, far) && within(s->cost, 0, far) && within(s->score, course->score, course->ceiling) &&
+         within(s->slope, 0, far) && within(s->noise_scale, 0, far) && s->noise_scale > 0 && within(s->pace, 0, 2) &&
+         within(s->yield, 0, 4);
+}
+
+/* ---- observation ---- */
+
+static float bounded(double value) { return (float)fmax(-4, fmin(4, value)); }
+
+void mz_course_observe(const mz_course *course, const mz_course_state *state, float *out) {
+  memset(out, 0, MZ_COURSE_OBSERVATION * sizeof *out);
+  const double asked = course->target - course->score;
+  const double time_left = (course->deadline_s - state->seconds) / course->deadline_s,
+               budget_left = (course->budget - state->cost) / course->budget;
+  out[0] = bounded((double)state->stage / course->stages);
+  out[1] = bounded((state->score - course->score) / asked);
+  out[2] = bounded(state->slope * course->deadline_s / asked);
+  out[3] = bounded(mz_log(state->noise_scale) / (16 * 0.6931471805599453)); /* ln 2 */
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) {
+    out[4 + r] = bounded(state->use[r]);
+    out[4 + MZ_COURSE_RESOURCES + r] = bounded(state->stall[r]);
+  }
+  out[10] = bounded(time_left);
+  out[11] = bounded(budget_left);
+  out[12] = bounded(time_left - course->seconds_left[state->stage] / course->deadline_s);
+  out[13] = bounded(budget_left - course->cost_left[state->stage] / course->budget);
+  out[14] = bounded(state->pace - 1);
+  out[15] = bounded(state->yield - 1);
+  if (state->stage < course->stages) out[16 + state->stage] = 1; /* else the run has ended */
+  if (state->plan >= 0) out[16 + MZ_COURSE_STAGES_MAX + state->plan] = 1;
+}
+
+/* ---- what follows from a course's numbers ---- */
+
+typedef struct range {
+  double low, high;
+  bool above; /* low itself is not allowed */
+} range;
+
+static mz_status check(double value, range r, const char *where, const char *what) {
+  if (value >= r.low && value <= r.high && !(r.above && value <= r.low)) return MZ_OK;
+  char low[MZ_JSON_NUMBER_MAX], high[MZ_JSON_NUMBER_MAX], nearest[MZ_JSON_NUMBER_MAX + 8], shown[MZ_JSON_NUMBER_MAX];
+  mz_json_number(r.low, low);
+  mz_json_number(r.high, high);
+  mz_json_number(value, shown);
+  if (value > r.high)
+    snprintf(nearest, sizeof nearest, "%s", high);
+  else
+    snprintf(nearest, sizeof nearest, r.above ? "above %s" : "%s", low);
+  return mz_fail(MZ_E_CONFIG, "%s: %s %s: out of range; %s%s … %s; nearest valid value: %s", where, what, shown,
+                 r.above ? "above " : "", low, high, nearest);
+}
+
+static const range POSITIVE = {0, 1e12, true}, SHARE = {0, 1, false}, AMOUNT = {0, 1e6, false};
+
+static mz_status check_plan(const mz_course *course, int p, const char *where) {
+  char what[64];
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) {
+    snprintf(what, sizeof what, "plans[%d].%s", p, mz_course_resource_names[r]);
+    MZ_TRY(check(course->plan[p].amounts[r], AMOUNT, where, what));
+  }
+  snprintf(what, sizeof what, "plans[%d].batch_size", p);
+  return check(course->plan[p].batch_size, (range){1, 1e9, false}, where, what);
+}
+
+static mz_status check_stage(const mz_course *course, int s, const char *where) {
+  char what[64];
+  snprintf(what, sizeof what, "stages[%d].noise_scale", s);
+  MZ_TRY(check(course->noise_scale[s], (range){0, 1e9, true}, where, what));
+  for (int p = 0; p < course->plans; p++) {
+    const mz_course_cell *cell = &course->cell[s][p];
+    snprintf(what, sizeof what, "stages[%d].seconds[%d]", s, p);
+    MZ_TRY(check(cell->seconds, (range){1e-6, 1e9, false}, where, what));
+    snprintf(what, sizeof what, "stages[%d].growth[%d]", s, p);
+    MZ_TRY(check(cell->growth, SHARE, where, what));
+    for (int r = 0; r < MZ_COURSE_RESOURCES; r++) {
+      snprintf(what, sizeof what, "stages[%d].use.%s[%d]", s, mz_course_resource_names[r], p);
+      MZ_TRY(check(cell->use[r], SHARE, where, what));
+      snprintf(what, sizeof what, "stages[%d].stall.%s[%d]", s, mz_course_resource_names[r], p);
+      MZ_TRY(check(cell->stall[r], SHARE, where, what));
+    }
+  }
+  return MZ_OK;
+}
+
+static mz_status check_whole(const mz_course *course, const char *where) {
+  static const char *const prices[] = {"prices.core_hour", "prices.gpu_hour", "prices.gib_hour"};
+  MZ_TRY(check(course->stages, (range){1, MZ_COURSE_STAGES_MAX, false}, where, "number of stages"));
+  MZ_TRY(check(course->plans, (range){1, MZ_COURSE_PLANS_MAX, false}, where, "number of plans"));
+  MZ_TRY(check(course->spread, (range){0, 0.5, false}, where, "spread"));
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) MZ_TRY(check(course->prices[r], AMOUNT, where, prices[r]));
+  MZ_TRY(check(course->deadline_s, POSITIVE, where, "limits.deadline_s"));
+  MZ_TRY(check(course->budget, POSITIVE, where, "limits.budget"));
+  MZ_TRY(check(course->ceiling, (range){-1e6, 1e6, false}, where, "score.ceiling"));
+  MZ_TRY(check(course->score, (range){-1e6, course->ceiling, false}, where, "score.start"));
+  MZ_TRY(check(course->target, (range){course->score, course->ceiling, true}, where, "limits.score"));
+  for (int p = 0; p < course->plans; p++) MZ_TRY(check_plan(course, p, where));
+  for (int s = 0; s < course->stages; s++) MZ_TRY(check_stage(course, s, where));
+  return MZ_OK;
+}
+
+mz_status mz_course_prepare(mz_course *course, const char *where) {
+  MZ_TRY(check_whole(course, where));
+  for (int p = 0; p < course->plans; p++) {
+    mz_course_plan *plan = &course->plan[p];
+    plan->cost_per_s = 0;
+    for (int r = 0; r < MZ_COURSE_RESOURCES; r++) plan->cost_per_s += plan->amounts[r] * course->prices[r] / 3600;
+    if (plan->cost_per_s <= 0)
+      return mz_fail(MZ_E_CONFIG, "%s: plans[%d] costs nothing; give its resources an amount and prices above 0", where, p);
+  }
+  memset(course->seconds_left, 0, sizeof course->seconds_left);
+  memset(course->cost_left, 0, sizeof course->cost_left);
+  for (int s = course->stages - 1; s >= 0; s--) {
+    double seconds = INFINITY, cost = INFINITY;
+    for (int p = 0; p < course->plans; p++) {
+      seconds = fmin(seconds, course->cell[s][p].seconds);
+      cost = fmin(cost, course->cell[s][p].seconds * course->plan[p].cost_per_s);
+    }
+    course->seconds_left[s] = course->seconds_left[s + 1] + seconds;
+    course->cost_left[s] = course->cost_left[s + 1] + cost;
+  }
+  course->digest = mz_hash(course, offsetof(mz_course, seconds_left), 0);
+  if (course->digest == 0) course->digest = 1;
+  return MZ_OK;
+}
