@@ -59,7 +59,7 @@ static void test_train_help_lists_settings(void **state) {
   const char *const words[] = {
       "--set",       "learning_rate", "loop_count",
       "exact",       "numeric",       "algorithmic",
-      "operational", "[puct|gumbel]", "presets: allocation cartpole connect4 connect4-gpu go gomoku othello othello6 tictactoe"};
+      "operational", "[puct|gumbel]", "presets: allocation cartpole connect4-gpu connect4 go gomoku othello othello6 tictactoe"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) assert_says(p.out, words[i]);
   process_free(&p);
 }
