@@ -21,7 +21,8 @@ static mz_isotonic_chains draw(int side, double trend, uint64_t seed) {
   mz_rng rng = mz_rng_at(seed, MZ_RNG_TEST, 16, 0);
   int members = 0;
   for (int i = 0; i < side * side; i++) {
-    x[2 * i] = i / side;
+    const int row = i / side;
+    x[2 * i] = row;
     x[2 * i + 1] = i % side;
     y[i] = mz_rng_normal(&rng) + trend * (x[2 * i] + x[2 * i + 1]);
     weight[i] = 0.1 + mz_rng_f64(&rng);
