@@ -22,7 +22,7 @@ mz_status mz_run_make_up_dir(const char *name, uint64_t seed, char *out, size_t 
   const size_t folder = strlen(MZ_RUNS_FOLDER "/"), length = strlen(name);
   if (snprintf(out, size, MZ_RUNS_FOLDER "/%s/%s-s%llu-%06x", name, stamp, (unsigned long long)seed, id & 0xffffff) >= (int)size)
     return mz_fail(MZ_E_IO, "run directory: path too long");
-  /* Of a variant: scp and tar would read a host before a colon, and a path in its options is no folder of ours. */
+  /* A variant's name: scp and tar would read a host before a colon, and a path in its options is no folder of ours. */
   for (size_t i = folder; i < folder + length; i++)
     if (out[i] == ':' || out[i] == '/') out[i] = '-';
   return MZ_OK;

@@ -67,13 +67,13 @@ typedef struct mz_course {
   mz_course_plan plan[MZ_COURSE_PLANS_MAX];                       /* [plans] */
   double noise_scale[MZ_COURSE_STAGES_MAX];                       /* of the gradient, in rows; [stages] */
   mz_course_cell cell[MZ_COURSE_STAGES_MAX][MZ_COURSE_PLANS_MAX]; /* [stages][plans]; the rest is 0 */
-  /* What follows is filled in by mz_course_prepare. */
+  /* mz_course_prepare fills in the rest. */
   double seconds_left[MZ_COURSE_STAGES_MAX + 1]; /* least seconds of the stages from this one on, on the average; [stages + 1] */
   double cost_left[MZ_COURSE_STAGES_MAX + 1];    /* least cost of them, likewise */
   uint64_t digest;                               /* of all that is above; never 0 */
 } mz_course;
 
-/* Where a run is, before stage `stage`. The strategy of a real run fills it with what was measured. */
+/* A run before its stage `stage`. The strategy of a real run fills it with what was measured. */
 typedef struct mz_course_state {
   uint64_t seed;        /* of the episode's factors; a real run has none and leaves 0 */
   int32_t stage, plan;  /* plan: in force; −1 before the first stage */
@@ -138,7 +138,7 @@ int mz_course_mask(const mz_course *course, const mz_course_state *state, uint8_
  * what the course allows. */
 bool mz_course_state_valid(const mz_course *course, const mz_course_state *state);
 
-/* What a decision maker sees: entries, in order. All lie in [−4, 4].
+/* The entries of an observation, in order. All lie in [−4, 4].
  *    0       share of the stages that are done
  *    1       score: 0 at the start, 1 at the target
  *    2       slope: score gained per deadline at the pace of the last stage, over the score that the target asks for

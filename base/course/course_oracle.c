@@ -27,7 +27,7 @@ typedef struct front { /* the labels of a stage */
   int count, capacity;
 } front;
 
-/* What limits are worth, and the least loss of what is left then, from a stage on with some plan in force; −1 at PLANS. */
+/* Prices of limits, and the least loss of what is left at these prices, from a stage on with some plan in force; −1 at PLANS. */
 typedef struct bound {
   double seconds_price, cost_price, score_price;
   double left[STAGES + 1][PLANS + 1];
@@ -63,25 +63,36 @@ static double limit_loss(const mz_course *course, double seconds, double cost, d
 
 static double resize_loss(int before, int plan) { return before >= 0 && before != plan ? MZ_COURSE_RESIZE_PENALTY : 0; }
 
-static label extend(const mz_course_oracle *o, const label *from, int stage, int plan) {
-  const mz_course_cell *cell = &o->cells[stage][plan];
-  const double cost = cell->seconds * o->course->plan[plan].cost_per_s;
+/* Returns the logarithm of the distance to the ceiling that a growth closes. */
+static double closed_by(double growth) { return growth < 1 ? fmin(-mz_log(1 - growth), CLOSED) : CLOSED; }
+
+/* Runs a stage that goes as `cell` says. */
+static label extend(const mz_course *course, const mz_course_cell *cell, const label *from, int plan) {
+  const double cost = cell->seconds * course->plan[plan].cost_per_s;
   return (label){.seconds = from->seconds + cell->seconds,
                  .cost = from->cost + cost,
-                 .score = fmin(from->score + cell->growth * (o->course->ceiling - from->score), o->course->ceiling),
-                 .loss = from->loss + cost / o->course->budget + resize_loss(from->plan, plan),
+                 .score = fmin(from->score + cell->growth * (course->ceiling - from->score), course->ceiling),
+                 .loss = from->loss + cost / course->budget + resize_loss(from->plan, plan),
                  .plan = plan};
 }
 
-static label first_label(const mz_course_oracle *o) {
-  const mz_course_state *s = &o->start;
+static label first_label(const mz_course_state *s) {
   return (label){.seconds = s->seconds, .cost = s->cost, .score = s->score, .plan = s->plan, .parent = -1};
+}
+
+/* Returns the end of the run of these plans, as the course was drawn. */
+static label end_of(const mz_course_oracle *o, const int *plans) {
+  label at = first_label(&o->start);
+  for (int s = o->start.stage; s < o->course->stages; s++) {
+    const int plan = plans[s - o->start.stage];
+    at = extend(o->course, &o->cells[s][plan], &at, plan);
+  }
+  return at;
 }
 
 /* Keeps the run of these plans where it is the best so far. */
 static void offer(mz_course_oracle *o, const int *plans) {
-  label at = first_label(o);
-  for (int s = o->start.stage; s < o->course->stages; s++) at = extend(o, &at, s, plans[s - o->start.stage]);
+  const label at = end_of(o, plans);
   const double loss = at.loss + limit_loss(o->course, at.seconds, at.cost, at.score);
   if (loss >= o->best) return;
   o->best = loss;
@@ -118,7 +129,7 @@ static void fill_left(const mz_course_oracle *o, bound *b) {
 
 /* The run that is best at these prices; its sums against the limits go to excess. */
 static void follow(mz_course_oracle *o, const bound *b, int *plans, double excess[3]) {
-  label at = first_label(o);
+  label at = first_label(&o->start);
   double closed = 0;
   for (int s = o->start.stage; s < o->course->stages; s++) {
     int best = -1;
@@ -130,7 +141,7 @@ static void follow(mz_course_oracle *o, const bound *b, int *plans, double exces
       best = p;
     }
     plans[s - o->start.stage] = best;
-    at = extend(o, &at, s, best);
+    at = extend(o->course, &o->cells[s][best], &at, best);
     closed += o->closes[s][best];
   }
   excess[0] = at.seconds / o->course->deadline_s - 1;
@@ -153,7 +164,7 @@ static bound find_bound(mz_course_oracle *o, int limits, double threshold) {
   double prices[3] = {0, 0, 0}, best = -INFINITY, size = 1;
   bound b = {0}, kept = {0};
   int since = 0;
-  const label start = first_label(o);
+  const label start = first_label(&o->start);
   for (int step = 0; step < STEPS && size > step_min; step++) {
     b.seconds_price = prices[0] / c->deadline_s;
     b.cost_price = prices[1] / c->budget;
@@ -231,7 +242,7 @@ static mz_status extend_front(mz_course_oracle *o, const bound *b, int stage, in
   for (int i = 0; i < o->fronts[stage].count; i++) {
     for (int p = 0; p < o->course->plans; p++) {
       if (stage == o->start.stage && !o->mask[p]) continue;
-      label at = extend(o, &o->fronts[stage].items[i], stage, p);
+      label at = extend(o->course, &o->cells[stage][p], &o->fronts[stage].items[i], p);
       at.parent = i;
       o->labels++;
       if (bound_of(o, b, &at, stage + 1) + violations_loss > o->best - TINY || !can_meet(o, &at, stage + 1, limits)) continue;
@@ -258,7 +269,7 @@ static void offer_last(mz_course_oracle *o) {
 /* The best run that meets these limits, where it is better than the best known one. */
 static mz_status solve_for(mz_course_oracle *o, int limits) {
   const double violations_loss = MZ_COURSE_LIMIT_PENALTY * (3 - __builtin_popcount((unsigned)limits));
-  const label start = first_label(o);
+  const label start = first_label(&o->start);
   if (!can_meet(o, &start, o->start.stage, limits)) return MZ_OK;
   const bound b = find_bound(o, limits, o->best - violations_loss);
   if (bound_of(o, &b, &start, o->start.stage) + violations_loss > o->best - TINY) return MZ_OK;
@@ -277,7 +288,7 @@ static void draw_cells(mz_course_oracle *o) {
     double seconds = INFINITY, cost = INFINITY, closes = 0;
     for (int p = 0; p < c->plans; p++) {
       const mz_course_cell cell = o->cells[s][p] = mz_course_draw(c, o->start.seed, s, p);
-      o->closes[s][p] = cell.growth < 1 ? fmin(-mz_log(1 - cell.growth), CLOSED) : CLOSED;
+      o->closes[s][p] = closed_by(cell.growth);
       seconds = fmin(seconds, cell.seconds);
       cost = fmin(cost, cell.seconds * c->plan[p].cost_per_s);
       closes = fmax(closes, o->closes[s][p]);
@@ -304,8 +315,7 @@ static mz_status solve(mz_course_oracle *o, const mz_course *course, const mz_co
   for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) MZ_TRY(solve_for(o, order[i]));
   *out = (mz_course_answer){.value = -o->best, .labels = o->labels};
   memcpy(out->plans, o->best_plans, sizeof out->plans);
-  label at = first_label(o);
-  for (int s = state->stage; s < course->stages; s++) at = extend(o, &at, s, out->plans[s - state->stage]);
+  const label at = end_of(o, out->plans);
   out->violations = mz_course_violations(course, at.seconds, at.cost, at.score);
   return MZ_OK;
 }
@@ -336,7 +346,7 @@ int mz_course_greedy(const mz_course *course, const mz_course_state *state) {
   mz_course_mask(course, state, mask);
   for (int p = 0; p < course->plans; p++) {
     const mz_course_cell *cell = &course->cell[state->stage][p];
-    const double closes = cell->growth < 1 ? -mz_log(1 - cell->growth) : CLOSED;
+    const double closes = closed_by(cell->growth);
     const double loss = cell->seconds * course->plan[p].cost_per_s / course->budget + resize_loss(state->plan, p);
     if (!mask[p] || closes / loss <= most) continue;
     most = closes / loss;
@@ -347,14 +357,9 @@ int mz_course_greedy(const mz_course *course, const mz_course_state *state) {
 
 /* The sum of rewards, on means, of a run that keeps this plan. */
 static double kept_value(const mz_course *course, const mz_course_state *state, int plan) {
-  double seconds = state->seconds, cost = state->cost, score = state->score;
-  for (int s = state->stage; s < course->stages; s++) {
-    const mz_course_cell *cell = &course->cell[s][plan];
-    seconds += cell->seconds;
-    cost += cell->seconds * course->plan[plan].cost_per_s;
-    score += cell->growth * (course->ceiling - score);
-  }
-  return -(cost - state->cost) / course->budget - resize_loss(state->plan, plan) - limit_loss(course, seconds, cost, score);
+  label at = first_label(state);
+  for (int s = state->stage; s < course->stages; s++) at = extend(course, &course->cell[s][plan], &at, plan);
+  return -at.loss - limit_loss(course, at.seconds, at.cost, at.score);
 }
 
 int mz_course_static(const mz_course *course, const mz_course_state *state) {

@@ -175,7 +175,7 @@ typedef struct outcome {
   const mz_agent *agent;
   const opposition *against;
   int openings;
-  /* Of the other player in the same games, and the mean difference to it; both are only there where it plays beside. */
+  /* The other player's result in the same games, and the mean difference to it: both only where it plays beside. */
   mz_evaluation beside;
   double lead, lead_ci95;
 } outcome;

@@ -1,4 +1,4 @@
-/* What one run of a tape asks of a device's memory: each node reads its inputs and parameters and writes its output once. Caches save some of
+/* Cost of one run of a tape in a device's memory: each node reads its inputs and parameters and writes its output once. Caches save some of
  * it, and what a library writes in between is not counted; beside the time of the operations (mz_model_inference_flops) it gives the least
  * time that a pass can take. */
 #pragma once
@@ -10,7 +10,7 @@ typedef struct mz_tape_cost {
   double parameter_bytes; /* whatever the rows; backward: weights are read, their gradients written */
 } mz_tape_cost;
 
-/* Of a tape that is planned. */
+/* Returns the cost of forward; the tape is planned. */
 mz_tape_cost mz_tape_forward_cost(const mz_tape *tape);
-/* Of a tape that is planned with backward. */
+/* Returns the cost of backward; the tape is planned with it. */
 mz_tape_cost mz_tape_backward_cost(const mz_tape *tape);

@@ -154,7 +154,7 @@ static void test_it_counts_orders(void **state) {
   }
 }
 
-/* Where y truly rises, it is refuted no more often than where it does not depend on the axis. */
+/* A rise is refuted no more often than independence of the axis is. */
 static void test_what_rises_is_confirmed(void **state) {
   (void)state;
   int confirmed = 0, refuted = 0;
@@ -208,7 +208,7 @@ static void test_a_dip_is_found(void **state) {
   assert_int_equal(other.verdict, MZ_MONOTONE_NOT_REFUTED);
 }
 
-/* Of the strata few have all coordinates, and those with the greatest ones are the slow ones. */
+/* Few strata have all coordinates, and those with the greatest ones are the slow ones. */
 static void test_the_peak_is_not_misled_by_missing_points(void **state) {
   (void)state;
   mz_isotonic_points p = lay(6, 8, 1);

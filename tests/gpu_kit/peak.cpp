@@ -1,4 +1,4 @@
-/* What a GPU reaches at most: products of bf16 and of f32 by cuBLASLt, and a copy in its memory. Prints a JSON object. */
+/* Measures the peak of a GPU: products of bf16 and of f32 by cuBLASLt, and a copy in its memory. Prints a JSON object. */
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

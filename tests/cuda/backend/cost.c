@@ -1,4 +1,4 @@
-/* What a pass and an update ask of a device: a launch for each node that computes (networks/tape/cost.h), and so many more. A launch that is
+/* Counts launches of a pass and of an update: one for each node that computes (networks/tape/cost.h), and so many more. A launch that is
  * added without need is seen here. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static void an_evaluation(void **state) {
   }
 }
 
-/* Of every shard's two passes, and what is done once for all of them. */
+/* Every shard's two passes, and what is done once for all of them. */
 static void an_update(void **state) {
   (void)state;
   static const counted all[] = {

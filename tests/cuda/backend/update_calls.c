@@ -1,4 +1,4 @@
-/* What updates ask of the device and its libraries, and every call failing once. */
+/* Calls that an update makes of the device and its libraries, and every one of them failing once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
