@@ -1,0 +1,33 @@
+#include "allocator/runs/curve.h"
+#include <math.h>
+#include <stdlib.h>
+
+double mz_curve_best(const mz_curve *curve, int epochs) {
+  double best = NAN;
+  for (int i = 0; i < curve->count && curve->epochs[i].number <= epochs; i++) best = fmax(best, curve->epochs[i].score);
+  return best;
+}
+
+int mz_curve_reaches(const mz_curve *curve, double score) {
+  for (int i = 0; i < curve->count; i++)
+    if (curve->epochs[i].score >= score) return curve->epochs[i].number;
+  return 0;
+}
+
+int mz_curve_length(const mz_curve *curve) { return curve->count > 0 ? curve->epochs[curve->count - 1].number : 0; }
+
+static bool same(const mz_epoch *a, const mz_epoch *b, const mz_pipeline *pipeline) {
+  return a->batch_size == b->batch_size && a->amounts[MZ_COURSE_CORES] == b->amounts[MZ_COURSE_CORES] &&
+         a->amounts[MZ_COURSE_GPUS] == b->amounts[MZ_COURSE_GPUS] && mz_plan_equal(pipeline, &a->plan, &b->plan);
+}
+
+bool mz_curve_is_steady(const mz_curve *curve, const mz_pipeline *pipeline) {
+  for (int i = 1; i < curve->count; i++)
+    if (!same(&curve->epochs[0], &curve->epochs[i], pipeline)) return false;
+  return true;
+}
+
+void mz_curves_free(mz_curve *curves, int count) {
+  for (int i = 0; curves != NULL && i < count; i++) free(curves[i].epochs);
+  free(curves);
+}
