@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct mz_history {
-  mz_history_file file;
-};
-
 bool mz_history_default_path(char *out, size_t size) {
   const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
   int length = -1;

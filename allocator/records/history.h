@@ -21,7 +21,7 @@ mz_status mz_history_open(mz_history **out, const char *path);
 /* Moves the write-ahead file's content into the file itself: a copy of it is then whole. NULL is fine. */
 void mz_history_close(mz_history *history);
 
-enum { MZ_HISTORY_ROWS_MAX = 200000 };
+enum { MZ_HISTORY_ROWS_MAX = 200000, MZ_HISTORY_RUNS_MAX = 10000 };
 
 /* Rows describe the same thing when they agree in all of these. */
 typedef struct mz_history_key {

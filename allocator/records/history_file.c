@@ -188,7 +188,8 @@ static verdict make_ready(mz_history_file *file) {
   if (kind == MZ_HISTORY_OLDER) rc = migrate(file, version);
   if (rc == SQLITE_OK) rc = mz_history_schema_prepare(file->db, file->statements);
   if (rc == SQLITE_OK && file->writable) {
-    const int trimmed = mz_history_schema_trim(file->db, MZ_HISTORY_ROWS_MAX);
+    int trimmed = mz_history_schema_trim(file->db, MZ_HISTORY_ROWS_MAX);
+    if (trimmed == SQLITE_OK) trimmed = mz_history_schema_trim_runs(file->db, MZ_HISTORY_RUNS_MAX);
     if (is_damage(trimmed)) rc = trimmed; /* any other failure: the next run will do it */
   }
   return judge(file, rc);

@@ -18,6 +18,10 @@ typedef struct mz_history_file {
   ino_t inode;
 } mz_history_file;
 
+struct mz_history {
+  mz_history_file file;
+};
+
 /* Errors as mz_history_open. MZ_OK with db NULL: a warning was given. After a failure there is nothing to close. */
 mz_status mz_history_file_open(mz_history_file *file, const char *path);
 /* Writes back what is in the write-ahead file. */

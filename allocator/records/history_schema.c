@@ -12,6 +12,20 @@ enum { VERSION_PLAUSIBLE = 9999 };
   " pipeline TEXT NOT NULL," /* JSON: stages with their probes, queues, devices, knobs */                                        \
   " PRIMARY KEY (machine, env, network, work)) STRICT;"
 
+#define RUNS                                                                                                                     \
+  "CREATE TABLE runs ("                                                                                                          \
+  " id INTEGER PRIMARY KEY AUTOINCREMENT,"                                                                                       \
+  " machine TEXT NOT NULL, env TEXT NOT NULL, network TEXT NOT NULL, learning TEXT NOT NULL, timing TEXT NOT NULL,"              \
+  " unix_s REAL, source TEXT NOT NULL, version TEXT NOT NULL, run TEXT NOT NULL, seed TEXT NOT NULL, moves REAL NOT NULL) "      \
+  "STRICT;"                                                                                                                      \
+  "CREATE TABLE epochs ("                                                                                                        \
+  " run INTEGER NOT NULL, number INTEGER NOT NULL, score REAL, wall_s REAL NOT NULL, rounds_s REAL, evaluation_s REAL,"          \
+  " closing_s REAL, batch_size REAL NOT NULL, noise_scale REAL,"                                                                 \
+  " resources TEXT NOT NULL," /* JSON: {"cores":[amount,use,stall],"gpus":…,"memory_gib":…} */                               \
+  " plan TEXT NOT NULL,"      /* JSON: {"cpu_actor":2,…} */                                                                    \
+  " PRIMARY KEY (run, number)) STRICT, WITHOUT ROWID;"                                                                           \
+  "CREATE INDEX runs_by_key ON runs (env, network);"
+
 /* STRICT: a column holds its type or the write fails. The index ends in the row's id, so newest first needs no sorting. */
 static const char create[] =
     "BEGIN IMMEDIATE;"
@@ -26,7 +40,7 @@ static const char create[] =
     " run TEXT NOT NULL DEFAULT '', window INTEGER NOT NULL DEFAULT 0,"
     " others REAL, waiting REAL, throttled REAL,"
     " training TEXT) STRICT;" /* JSON: {"replay_fill":0.5,…} */
-    PIPELINES "CREATE INDEX measurements_by_key ON measurements (machine, env, network, work);"
+    PIPELINES RUNS "CREATE INDEX measurements_by_key ON measurements (machine, env, network, work);"
     "PRAGMA application_id = %d;"
     "PRAGMA user_version = %d;"
     "COMMIT";
@@ -41,6 +55,7 @@ static const char from_2[] = "ALTER TABLE measurements ADD COLUMN run TEXT NOT N
                              "ALTER TABLE measurements ADD COLUMN waiting REAL;"
                              "ALTER TABLE measurements ADD COLUMN throttled REAL;" PIPELINES;
 static const char from_3[] = "ALTER TABLE measurements ADD COLUMN training TEXT;";
+static const char from_4[] = RUNS;
 
 #define COLUMNS                                                                                                                  \
   "machine, env, network, work, unix_s, source, version, plan, units, unit_s, round_s, noise, rounds, stages, cpu_s, "           \
@@ -52,6 +67,21 @@ static const char *const texts[MZ_HISTORY_STATEMENTS] = {
     [MZ_HISTORY_COUNT] = "SELECT count(*) FROM measurements",
     [MZ_HISTORY_PIPELINE] = ("SELECT pipeline FROM pipelines WHERE " KEY),
     [MZ_HISTORY_KEEP_PIPELINE] = "INSERT OR REPLACE INTO pipelines (machine, env, network, work, pipeline) VALUES (?,?,?,?,?)",
+    [MZ_HISTORY_BEGIN_RUN] =
+        "INSERT INTO runs (machine, env, network, learning, timing, unix_s, source, version, run, seed, moves) "
+        "VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    [MZ_HISTORY_FIND_RUN] =
+        "SELECT max(id) FROM runs WHERE machine = ? AND env = ? AND network = ? AND learning = ? AND timing = ? "
+        "AND run = ? AND seed = ?",
+    [MZ_HISTORY_ADD_EPOCH] = "INSERT OR REPLACE INTO epochs (run, number, score, wall_s, rounds_s, evaluation_s, closing_s, "
+                             "batch_size, noise_scale, resources, plan) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    /* whether a row is timed, and whether it is learned, for the key */
+    [MZ_HISTORY_RUNS] =
+        "SELECT * FROM (SELECT id, machine = ?1 AND timing = ?5 AS timed, learning = ?4 AS learned, run, source, seed, "
+        "moves FROM runs WHERE env = ?2 AND network = ?3) WHERE timed OR learned ORDER BY id DESC LIMIT ?6",
+    [MZ_HISTORY_EPOCHS] =
+        "SELECT number, score, wall_s, rounds_s, evaluation_s, closing_s, batch_size, noise_scale, resources, plan "
+        "FROM epochs WHERE run = ? ORDER BY number",
     [MZ_HISTORY_KEYS] = "SELECT machine, env, network, work FROM pipelines ORDER BY env, network, machine, work",
 };
 
@@ -68,17 +98,19 @@ static int ask(sqlite3 *db, const char *sql, int64_t *out) {
 }
 
 int mz_history_schema_inspect(sqlite3 *db, mz_history_kind *kind, int *version) {
-  int64_t application = 0, recorded = 0, parts = 0, own = 0, pipelines = 0;
+  int64_t application = 0, recorded = 0, parts = 0, own = 0, pipelines = 0, runs = 0;
   int rc = ask(db, "SELECT count(*) FROM sqlite_schema", &parts);
   if (rc == SQLITE_OK) {
     rc = ask(db, "SELECT count(*) FROM sqlite_schema WHERE name IN ('measurements', 'measurements_by_key')", &own);
   }
   if (rc == SQLITE_OK) rc = ask(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'pipelines'", &pipelines);
+  if (rc == SQLITE_OK) rc = ask(db, "SELECT count(*) FROM sqlite_schema WHERE name IN ('runs', 'epochs', 'runs_by_key')", &runs);
   if (rc == SQLITE_OK) rc = ask(db, "PRAGMA application_id", &application);
   if (rc == SQLITE_OK) rc = ask(db, "PRAGMA user_version", &recorded);
   if (rc != SQLITE_OK) return rc;
   *version = (int)recorded;
-  const bool marked = application == MZ_HISTORY_APPLICATION, whole = own == 2 && (recorded >= 3) == (pipelines == 1);
+  const bool marked = application == MZ_HISTORY_APPLICATION,
+             whole = own == 2 && (recorded >= 3) == (pipelines == 1) && (recorded >= 5) == (runs == 3);
   if (marked && recorded > MZ_HISTORY_VERSION && recorded <= VERSION_PLAUSIBLE)
     *kind = MZ_HISTORY_NEWER;
   else if (marked && whole && recorded == MZ_HISTORY_VERSION)
@@ -105,9 +137,20 @@ int mz_history_schema_create(sqlite3 *db) {
 }
 
 int mz_history_schema_migrate(sqlite3 *db, int version) {
-  char sql[sizeof from_1 + sizeof from_2 + sizeof from_3 + 64];
-  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE;%s%s%sPRAGMA user_version = %d;COMMIT", version < 2 ? from_1 : "",
-           version < 3 ? from_2 : "", from_3, MZ_HISTORY_VERSION);
+  char sql[sizeof from_1 + sizeof from_2 + sizeof from_3 + sizeof from_4 + 64];
+  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE;%s%s%s%sPRAGMA user_version = %d;COMMIT", version < 2 ? from_1 : "",
+           version < 3 ? from_2 : "", version < 4 ? from_3 : "", from_4, MZ_HISTORY_VERSION);
+  return run_transaction(db, sql);
+}
+
+int mz_history_schema_trim_runs(sqlite3 *db, int keep) {
+  int64_t oldest = 0, newest = 0;
+  char sql[200];
+  int rc = ask(db, "SELECT min(id) FROM runs", &oldest);
+  if (rc == SQLITE_OK) rc = ask(db, "SELECT max(id) FROM runs", &newest);
+  if (rc != SQLITE_OK || newest - oldest < keep) return rc;
+  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; DELETE FROM epochs WHERE run <= %lld; DELETE FROM runs WHERE id <= %lld; COMMIT",
+           (long long)(newest - keep), (long long)(newest - keep));
   return run_transaction(db, sql);
 }
 

@@ -1,4 +1,4 @@
-/* The tables of an SQLite database, measurements and the pipelines that they are of: what makes a database ours, its columns, its
+/* The tables of an SQLite database, measurements and the pipelines that they are of, runs and their epochs: what makes a database ours, its columns, its
  * statements. Functions return SQLite's result codes. Used by the history only. */
 #pragma once
 #include <sqlite3.h>
@@ -6,8 +6,8 @@
 enum {
   MZ_HISTORY_APPLICATION = 0x4d755a68, /* "MuZh"; file(1) shows it */
   /* Of the tables. 1: seconds per unit had their part of the evaluations. 2: no pipelines, nothing of run, window and what else
-   * happened. 3: nothing of the stage of training. */
-  MZ_HISTORY_VERSION = 4,
+   * happened. 3: nothing of the stage of training. 4: no runs and epochs. */
+  MZ_HISTORY_VERSION = 5,
 };
 
 typedef enum mz_history_kind {
@@ -28,7 +28,10 @@ int mz_history_schema_migrate(sqlite3 *db, int version);
 /* Removes all but the newest `keep` rows (by id), and pipelines without rows; takes no lock when there are no more. */
 int mz_history_schema_trim(sqlite3 *db, int keep);
 
-/* Columns that are written, in the order of INSERT's parameters (counted from 1) and of SELECT's results (from 0, behind id). */
+/* Likewise all but the newest `keep` runs, and their epochs. */
+int mz_history_schema_trim_runs(sqlite3 *db, int keep);
+
+/* Columns of measurements that are written, in the order of INSERT's parameters (counted from 1) and of SELECT's results (from 0, behind id). */
 typedef enum mz_history_column {
   MZ_COLUMN_MACHINE = 1,
   MZ_COLUMN_ENV,
@@ -55,12 +58,32 @@ typedef enum mz_history_column {
   MZ_COLUMN_TRAINING,
 } mz_history_column;
 
+/* Columns of epochs, in the order of ADD_EPOCH's parameters (counted from 1). */
+typedef enum mz_history_epoch_column {
+  MZ_EPOCH_RUN = 1,
+  MZ_EPOCH_NUMBER,
+  MZ_EPOCH_SCORE,
+  MZ_EPOCH_WALL_S,
+  MZ_EPOCH_ROUNDS_S,
+  MZ_EPOCH_EVALUATION_S,
+  MZ_EPOCH_CLOSING_S,
+  MZ_EPOCH_BATCH_SIZE,
+  MZ_EPOCH_NOISE_SCALE,
+  MZ_EPOCH_RESOURCES,
+  MZ_EPOCH_PLAN,
+} mz_history_epoch_column;
+
 typedef enum mz_history_statement {
   MZ_HISTORY_INSERT, /* parameters: mz_history_column */
   MZ_HISTORY_SELECT, /* parameters: the four columns of the key, then how many rows; newest first */
   MZ_HISTORY_COUNT,
   MZ_HISTORY_PIPELINE,      /* parameters: the four columns of the key; gives its pipeline as text */
   MZ_HISTORY_KEEP_PIPELINE, /* parameters: the four columns of the key, the text */
+  MZ_HISTORY_BEGIN_RUN,     /* parameters: the five columns of a curve's key, unix_s, source, version, run, seed, moves */
+  MZ_HISTORY_FIND_RUN,      /* parameters: the five columns, run, seed; gives the newest id or NULL */
+  MZ_HISTORY_ADD_EPOCH,     /* parameters: mz_history_epoch_column */
+  MZ_HISTORY_RUNS,          /* parameters: the five columns, how many; gives id, timed, learned, run, source, seed, moves */
+  MZ_HISTORY_EPOCHS,        /* parameter: a run's id; gives the columns behind MZ_EPOCH_RUN */
   MZ_HISTORY_KEYS,          /* gives the four columns of every key that has a pipeline */
   MZ_HISTORY_STATEMENTS
 } mz_history_statement;

@@ -174,7 +174,7 @@ static void test_columns_can_be_read_by_people(void **state) {
   assert_string_equal(ask_sql("history.db", "SELECT env || ' ' || unit_s || ' ' || rounds FROM measurements"),
                       "rye 0.2529296875 19");
   assert_string_equal(ask_sql("history.db", "PRAGMA application_id"), "1299536488");
-  assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "4");
+  assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "5");
 }
 
 static void test_a_path_that_cannot_be(void **state) {

@@ -211,7 +211,7 @@ static void test_a_file_that_others_took_away(void **state) {
 static int migrate(int unused) {
   (void)unused;
   sqlite3 *db = NULL;
-  const char *sql = "ALTER TABLE measurements RENAME COLUMN units TO amount; PRAGMA user_version = 5";
+  const char *sql = "ALTER TABLE measurements RENAME COLUMN units TO amount; PRAGMA user_version = 6";
   if (sqlite3_open(in_folder("history.db"), &db) != SQLITE_OK) return 1;
   if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) return 2;
   return sqlite3_close(db) == SQLITE_OK ? 0 : 3;
@@ -231,7 +231,7 @@ static void test_a_newer_program_under_way(void **state) {
   }
   mz_history_close(history);
   assert_int_equal(warnings, 1);
-  assert_non_null(strstr(last_warning, "version 5"));
+  assert_non_null(strstr(last_warning, "version 6"));
   assert_string_equal(ask_sql("history.db", "SELECT count(amount) FROM measurements"), "3");
   assert_false(mz_file_exists(in_folder("history.db.damaged-1")));
 }

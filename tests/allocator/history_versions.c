@@ -11,7 +11,7 @@ static void test_a_newer_version_is_named(void **state) {
   assert_null(history);
   assert_non_null(strstr(mz_message(), "history.db"));
   assert_non_null(strstr(mz_message(), "version 7"));
-  assert_non_null(strstr(mz_message(), "up to 4"));
+  assert_non_null(strstr(mz_message(), "up to 5"));
   assert_string_equal(ask_sql("history.db", "SELECT count(*) FROM measurements"), "2"); /* left alone */
   assert_false(mz_file_exists(in_folder("history.db.damaged-1")));
 }
@@ -21,7 +21,8 @@ static void make_older(const char *statements, int version) {
   char sql[1024];
   snprintf(
       sql, sizeof sql,
-      "%sDROP TABLE pipelines; ALTER TABLE measurements DROP COLUMN run; ALTER TABLE measurements DROP COLUMN window;"
+      "%sDROP TABLE pipelines; DROP TABLE runs; DROP TABLE epochs; ALTER TABLE measurements DROP COLUMN run; ALTER TABLE "
+      "measurements DROP COLUMN window;"
       "ALTER TABLE measurements DROP COLUMN others; ALTER TABLE measurements DROP COLUMN waiting;"
       "ALTER TABLE measurements DROP COLUMN throttled; ALTER TABLE measurements DROP COLUMN training; PRAGMA user_version = %d",
       statements, version);
@@ -44,7 +45,7 @@ static void test_an_older_version_is_brought_to_ours(void **state) {
              1);
   for (int i = 0; i < 2; i++) { /* once */
     mz_history_close(open_history("history.db"));
-    assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "4");
+    assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "5");
     assert_string_equal(ask_sql("history.db", "SELECT group_concat(unit_s, ' ') FROM measurements"), "7.5 10.0 10.0 10.0");
     assert_string_equal(
         ask_sql("history.db", "SELECT count(*) FROM measurements WHERE run = '' AND window = 0 AND others IS NULL"), "4");
@@ -79,7 +80,8 @@ static void test_version_2_is_brought_to_ours(void **state) {
 static void test_version_3_is_brought_to_ours(void **state) {
   (void)state;
   make_rows(2);
-  run_sql("history.db", "ALTER TABLE measurements DROP COLUMN training; PRAGMA user_version = 3");
+  run_sql("history.db",
+          "DROP TABLE runs; DROP TABLE epochs; ALTER TABLE measurements DROP COLUMN training; PRAGMA user_version = 3");
   mz_history_row *rows = rows_with_one_more(3);
   assert_true(isnan(rows[0].observation.training.replay_fill) && isnan(rows[0].observation.training.score_slope));
   expect_same(rows[0].observation.others, 0.125);
