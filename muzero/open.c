@@ -63,7 +63,8 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
                                .history = options->history,
                                .history_optional = options->history_optional,
                                .source = options->source,
-                               .plans = run->plans[0] ? run->plans : NULL};
+                               .plans = run->plans[0] ? run->plans : NULL,
+                               .has_parent = run->parent != NULL};
   MZ_TRY(set_opponent(run, env));
   MZ_TRY(mz_device_choose(&run->choice, options->device, &run->settings, &env->spec, resumes ? &run->recorded : NULL));
   MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads, run->choice.gpus.count));

@@ -232,10 +232,12 @@ static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *
 }
 
 /* A run that stops for another reason than its score or a signal ends with a score all the same, which is that of the very state. */
-static mz_status evaluate_at_the_end(mz_run *run, mz_phase *phase) {
+static mz_status evaluate_at_the_end(mz_run *run, mz_phase *phase, double *seconds) {
+  const uint64_t start = mz_clock_ns();
   if (phase->played == 0 && run->evaluated_rounds == run->state.counters.rounds) return MZ_OK;
   MZ_TRY(mz_run_evaluate(run, CONFIRM_GAMES, &phase->evaluation, &run->score));
   phase->evaluated = true;
+  *seconds = (double)(mz_clock_ns() - start) * 1e-9;
   return MZ_OK;
 }
 
@@ -322,10 +324,13 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   const bool whole = phase->played > 0 && phase_ended(run);
   if (whole && evaluation_due(run) && *reason != MZ_REASON_INTERRUPTED)
     MZ_TRY(evaluate_phase(run, &limits, phase, reason, &confirmed));
-  if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED && !confirmed) MZ_TRY(evaluate_at_the_end(run, phase));
+  double closing_s = 0;
+  if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED && !confirmed)
+    MZ_TRY(evaluate_at_the_end(run, phase, &closing_s));
   measure_phase(run, phase);
   if (whole) MZ_TRY(decide(run, &limits, phase));
   MZ_TRY(record_phase(run, phase, whole));
+  if (whole) MZ_TRY(mz_steer_epoch(run->steer, phase, closing_s));
   bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */
   if (best) run->best_score = run->score;
   if (*reason != MZ_GOES_ON) {

@@ -224,18 +224,45 @@ mz_status mz_settings_check(const mz_settings *settings) {
   return mz_settings_resolve(&copy, all);
 }
 
-uint64_t mz_settings_work_hash(const mz_settings *settings) {
+typedef bool (*counts)(const mz_setting *row);
+
+static uint64_t hash_rows(const mz_settings *settings, counts counted) {
   mz_settings copy = *settings;
   mz_config config = mz_settings_config(&copy, NULL);
   uint64_t hash = 0;
   for (int i = 0; i < mz_config_row_count(&config); i++) {
-    const mz_setting *row = mz_config_row(&config, i);
-    const bool evaluation = strncmp(row->key, "eval.", 5) == 0, rate = strncmp(row->key, "learning_rate", 13) == 0;
-    const bool guard = strncmp(row->key, "numerics.", 9) == 0;
-    if ((row->class_ != MZ_ALGORITHMIC && !evaluation) || rate || guard) continue;
+    if (!counted(mz_config_row(&config, i))) continue;
     char text[160];
     mz_config_text(&config, i, text, sizeof text);
     hash = mz_hash_combine(hash, mz_hash(text, strlen(text), (uint64_t)i));
   }
   return hash;
 }
+
+static bool begins_with(const mz_setting *row, const char *prefix) { return strncmp(row->key, prefix, strlen(prefix)) == 0; }
+
+static bool is_one_of(const mz_setting *row, const char *const *keys) {
+  for (; *keys; keys++)
+    if (strcmp(row->key, *keys) == 0) return true;
+  return false;
+}
+
+static bool counts_for_learning(const mz_setting *row) {
+  return (row->class_ == MZ_ALGORITHMIC && strcmp(row->key, "batch_schedule") != 0) || begins_with(row, "eval.");
+}
+
+static bool counts_for_work(const mz_setting *row) {
+  return (row->class_ == MZ_ALGORITHMIC || begins_with(row, "eval.")) && !begins_with(row, "learning_rate") &&
+         !begins_with(row, "numerics.");
+}
+
+static bool counts_for_timing(const mz_setting *row) {
+  static const char *const others[] = {"num_games",      "moves_per_round", "loop_count",         "batch_size",
+                                       "batch_schedule", "train.horizon",   "target_interval",    "warmup_updates",
+                                       "weight_decay",   "replay.min_fill", "train.phase_rounds", NULL};
+  return counts_for_work(row) && !is_one_of(row, others);
+}
+
+uint64_t mz_settings_work_hash(const mz_settings *settings) { return hash_rows(settings, counts_for_work); }
+uint64_t mz_settings_learning_hash(const mz_settings *settings) { return hash_rows(settings, counts_for_learning); }
+uint64_t mz_settings_timing_hash(const mz_settings *settings) { return hash_rows(settings, counts_for_timing); }

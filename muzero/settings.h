@@ -86,6 +86,12 @@ mz_status mz_settings_check(const mz_settings *settings);
 /* Returns a hash of the settings that decide what a unit of work costs: network, loss, search, self-play, replay, batch,
  * evaluation. */
 uint64_t mz_settings_work_hash(const mz_settings *settings);
+/* Returns a hash of all that learning and its score depend on: algorithmic settings and those of evaluation, but for batch_schedule, so
+ * that runs in batches of other sizes (batch_rule.h) have the same. */
+uint64_t mz_settings_learning_hash(const mz_settings *settings);
+/* Returns a hash of what an epoch's time depends on, but for its moves and batches: those of work_hash without num_games, moves_per_round,
+ * loop_count, batch_size, train.phase_rounds, and what costs no time. */
+uint64_t mz_settings_timing_hash(const mz_settings *settings);
 
 /* Bundled presets (muzero/presets/NAME.json, compiled in) by name; a path with a '/' or ending in .json is read from disk, and so
  * is a run's directory, which stands for its config.json. A variant of an environment ("gomoku:size=9") has a preset of its own

@@ -1,6 +1,7 @@
 #include "allocator/predictors/pretrained.h"
 #include "base/machine/clock.h"
 #include "base/log.h"
+#include "muzero/steering/curve_record.h"
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/probe.h"
 #include "muzero/steering/steer_state.h"
@@ -56,6 +57,27 @@ static mz_status add_history(mz_steer *s, const mz_plan *plan) {
   return mz_history_add(s->history, &s->outset.pipeline, &row);
 }
 
+static mz_status begin_curve(mz_steer *s, const mz_settings *settings, bool resumes) {
+  mz_curve_key key;
+  mz_curve curve = {.seed = s->state->seed, .moves = mz_epoch_moves(settings)};
+  mz_curve_key_of(&key, &s->key, settings);
+  snprintf(curve.run, sizeof curve.run, "%s", s->run);
+  snprintf(curve.source, sizeof curve.source, "%s", s->source);
+  s->curve.begun = true;
+  return mz_history_begin_curve(s->history, &key, &curve, resumes, &s->curve.id);
+}
+
+mz_status mz_steer_epoch(mz_steer *s, const mz_phase *phase, double closing_s) {
+  const mz_settings *settings = &s->state->settings;
+  mz_epoch epoch;
+  if (!s->history || s->curve.off || s->state->moves_loop_count) return MZ_OK;
+  if (!s->curve.begun) MZ_TRY(begin_curve(s, settings, phase->phase > 1));
+  mz_epoch_of_phase(&epoch, phase, settings->learning.batch_size, closing_s);
+  epoch.amounts[MZ_COURSE_CORES] = mz_plan_cores(&s->outset.pipeline, &epoch.plan);
+  epoch.amounts[MZ_COURSE_GPUS] = mz_plan_gpus(&s->outset.pipeline, &epoch.plan);
+  return mz_history_add_epoch(s->history, &s->outset.pipeline, s->curve.id, &epoch);
+}
+
 /* ---- time ---- */
 
 /* Tells how long the decision took that was begun at `start_ns`. */
@@ -80,6 +102,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->state = state;
   s->source = options->source ? options->source : "run";
+  s->curve.off = options->has_parent;
   s->window_s = MZ_WINDOW_LEAST_S;
   s->ledger.fd = s->roster.fd = -1;
   mz_status status;

@@ -14,6 +14,7 @@ typedef struct mz_steer_options {
   bool history_optional;    /* one that cannot be opened costs a warning only */
   const char *source;       /* of history rows: "run", "profile", "compare" */
   const char *plans;        /* ledger whose plans the run repeats, while no allocator decides; NULL: none */
+  bool has_parent;          /* the run begins with another run's state: its learning curve is no curve of its settings */
 } mz_steer_options;
 
 /* Devices, start plan; reads the history, and probes unless the plan is fixed and no profile is made. MZ_E_CONFIG: unknown strategy
@@ -61,5 +62,7 @@ void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64
  * is no failure; a ledger that cannot be written is MZ_E_IO. */
 mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, const mz_training_stage *training,
                           double score, const mz_decision **decision);
+/* A whole phase has ended: its epoch goes into the history. *phase is complete; closing_s: of the evaluation that ended the run, 0: none. */
+mz_status mz_steer_epoch(mz_steer *steer, const mz_phase *phase, double closing_s);
 /* Returns the measurements of the last window. */
 const mz_window *mz_steer_window(const mz_steer *steer);

@@ -38,6 +38,11 @@ struct mz_steer {
   mz_history_key key;
   const char *source;
   char run[128]; /* its directory, or the end of a long path */
+  struct {
+    bool off; /* it would tell nothing of the settings */
+    bool begun;
+    int64_t id; /* of the run in the history */
+  } curve;
   mz_monitor *monitor;
   mz_ledger ledger;
   mz_window_meter meter;

@@ -1,0 +1,190 @@
+#include "allocator/runs/run_plan.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { HOUR_S = 3600 };
+
+/* ---- what must be there ---- */
+
+static mz_status check_limits(const mz_run_limits *l) {
+  double prices = 0;
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) prices += l->price[r];
+  if (!(prices > 0))
+    return mz_fail(MZ_E_CONFIG,
+                   "prices.core_hour, prices.gpu_hour, prices.gib_hour: all are 0, so every plan costs the same; set one "
+                   "above 0, for example prices.core_hour=1");
+  if (!(l->deadline_s > 0)) return mz_fail(MZ_E_CONFIG, "deadline: %g seconds; a run needs more than 0", l->deadline_s);
+  if (!(l->budget > 0)) return mz_fail(MZ_E_CONFIG, "budget: %g; a run costs more than 0", l->budget);
+  return MZ_OK;
+}
+
+static mz_status check_score(const mz_epoch_score *m, const mz_run_limits *l, const char *fill) {
+  int most = 0;
+  if (m->batches == 0) return mz_fail(MZ_E_CONFIG, "no learning curve of these settings is known: %s measures some", fill);
+  for (int b = 0; b < m->batches; b++) most = m->batch[b].runs > most ? m->batch[b].runs : most;
+  if (l->batch_size > 0) {
+    int b = 0;
+    while (b < m->batches && m->batch[b].rows != l->batch_size) b++;
+    if (b == m->batches)
+      return mz_fail(MZ_E_CONFIG,
+                     "batch_size: no run in batches of %g rows is known, but in %g to %g: %s --grid batch_size=%g measures it",
+                     l->batch_size, m->batch[0].rows, m->batch[m->batches - 1].rows, fill, l->batch_size);
+  }
+  if (most < MZ_EPOCH_SCORE_SEEDS_MIN)
+    return mz_fail(MZ_E_CONFIG,
+                   "seeds: %d run%s of a batch size at the most, and how runs differ shows in %d at the least: %s measures them",
+                   most, most == 1 ? "" : "s", MZ_EPOCH_SCORE_SEEDS_MIN, fill);
+  if (!(m->best > m->start))
+    return mz_fail(MZ_E_CONFIG,
+                   "scores never rise: all evaluations of all runs gave %g; longer runs (%s --epochs) or other settings may "
+                   "learn",
+                   m->best, fill);
+  return MZ_OK;
+}
+
+static mz_status check_time(const mz_epoch_time *m, const mz_run_limits *l, const char *fill) {
+  int within = 0;
+  if (m->count == 0)
+    return mz_fail(MZ_E_CONFIG, "cores: no run of steady plan and batches is known on this machine: %s measures some", fill);
+  for (int i = 0; i < m->count; i++) within += m->places[i].cores <= l->cores_max && m->places[i].gpus <= l->gpus_max;
+  if (within == 0)
+    return mz_fail(MZ_E_CONFIG,
+                   "cores: no run on %g cores or fewer is known (limits.cpu_max, --threads): %s --grid cores=%g measures it",
+                   l->cores_max, fill, l->cores_max);
+  if (isnan(m->noise))
+    return mz_fail(MZ_E_CONFIG,
+                   "cores, batch_size: no two runs agree in both, so the noise of times is unknown: %s measures more seeds",
+                   fill);
+  return MZ_OK;
+}
+
+/* ---- the grid ---- */
+
+typedef struct search {
+  const mz_run_limits *limits;
+  mz_run_planning *out;
+  double need_deadline, need_target, need_budget; /* best with the other limits kept; NAN: none */
+} search;
+
+static bool may_hold(const mz_run_limits *l, const mz_epoch_place *p) {
+  return p->cores <= l->cores_max && p->gpus <= l->gpus_max;
+}
+
+/* The first place with these resources that is nearest in its batch. */
+static const mz_epoch_place *knobs_for(const mz_epoch_time *m, const mz_epoch_place *like, double batch_size) {
+  const mz_epoch_place *best = like;
+  for (int i = 0; i < m->count; i++) {
+    const mz_epoch_place *p = &m->places[i];
+    if (p->cores == like->cores && p->gpus == like->gpus &&
+        fabs(log(p->batch_size / batch_size)) < fabs(log(best->batch_size / batch_size)))
+      best = p;
+  }
+  return best;
+}
+
+static mz_run_plan make(const search *s, const mz_epoch_time *time, const mz_epoch_place *place, double batch_size, int epochs) {
+  const mz_run_limits *l = s->limits;
+  mz_run_plan plan = {.batch_size = batch_size,
+                      .epochs = epochs,
+                      .amounts = {place->cores, place->gpus, place->memory_gib},
+                      .knobs = knobs_for(time, place, batch_size)->plan};
+  const mz_interval each = mz_epoch_time_at(time, place->cores, place->gpus, l->moves, batch_size, l->level);
+  const double closing = time->closing_s;
+  plan.seconds = (mz_interval){epochs * each.estimate + closing, epochs * each.low + closing, epochs * each.high + closing};
+  double price_s = 0;
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) price_s += l->price[r] * plan.amounts[r] / HOUR_S;
+  plan.cost = (mz_interval){price_s * plan.seconds.estimate, price_s * plan.seconds.low, price_s * plan.seconds.high};
+  plan.score = mz_epoch_score_at(&s->out->score, batch_size, epochs, l->level);
+  return plan;
+}
+
+static void look_at(search *s, const mz_run_plan *plan) {
+  const mz_run_limits *l = s->limits;
+  mz_run_planning *out = s->out;
+  const bool in_time = plan->seconds.high <= l->deadline_s, reaches = plan->score.low >= l->target,
+             affordable = plan->cost.high <= l->budget;
+  out->looked_at++;
+  if (reaches && affordable && isfinite(plan->seconds.high)) s->need_deadline = fmin(s->need_deadline, plan->seconds.high);
+  if (reaches && in_time && isfinite(plan->cost.high)) s->need_budget = fmin(s->need_budget, plan->cost.high);
+  if (in_time && affordable && isfinite(plan->score.low)) s->need_target = fmax(s->need_target, plan->score.low);
+  if (in_time && reaches && affordable) {
+    if (!out->feasible || plan->cost.high < out->best.cost.high) out->best = *plan;
+    out->feasible = true;
+  } else if (!out->feasible && (out->best.epochs == 0 || plan->score.low > out->best.score.low)) {
+    out->best = *plan;
+  }
+}
+
+/* For a picture: of each of resources and batch the fewest epochs that reach the target. */
+static void remember(mz_run_planning *out, const mz_run_plan *plan, double target) {
+  int i = 0;
+  while (i < out->count && !(out->choices[i].amounts[MZ_COURSE_CORES] == plan->amounts[MZ_COURSE_CORES] &&
+                             out->choices[i].amounts[MZ_COURSE_GPUS] == plan->amounts[MZ_COURSE_GPUS] &&
+                             out->choices[i].batch_size == plan->batch_size))
+    i++;
+  if (i == MZ_RUN_CHOICES_MAX) return;
+  if (i == out->count)
+    out->count++;
+  else if (out->choices[i].score.low >= target)
+    return;
+  out->choices[i] = *plan;
+}
+
+static void look_at_epochs(search *s, const mz_epoch_time *time, int epochs) {
+  const mz_run_limits *l = s->limits;
+  for (int i = 0; i < time->count; i++) {
+    const mz_epoch_place *place = &time->places[i];
+    bool seen = !may_hold(l, place);
+    for (int j = 0; j < i && !seen; j++) seen = time->places[j].cores == place->cores && time->places[j].gpus == place->gpus;
+    if (seen) continue;
+    for (int b = 0; b < s->out->score.batches; b++) {
+      const double rows = s->out->score.batch[b].rows;
+      if (l->batch_size > 0 && rows != l->batch_size) continue;
+      const mz_run_plan plan = make(s, time, place, rows, epochs);
+      look_at(s, &plan);
+      remember(s->out, &plan, l->target);
+    }
+  }
+}
+
+static mz_status look_at_all(search *s, const mz_curve *curves, int count, const mz_pipeline *pipeline) {
+  mz_epoch_time *time;
+  mz_status status = MZ_OK;
+  const int first = s->limits->epochs > 0 ? s->limits->epochs : 1, last = s->limits->epochs > 0 ? first : s->out->score.epochs;
+  MZ_TRY(mz_alloc(&time, 1, sizeof *time));
+  for (int e = first; e <= last && status == MZ_OK; e++) {
+    status = mz_epoch_time_fit(time, curves, count, pipeline, e);
+    if (status == MZ_OK) look_at_epochs(s, time, e);
+  }
+  free(time);
+  return status;
+}
+
+mz_status mz_run_planning_make(mz_run_planning **out, const mz_curve *curves, int count, const mz_pipeline *pipeline,
+                               const mz_run_limits *limits, const char *fill) {
+  mz_run_planning *made;
+  mz_status status;
+  *out = NULL;
+  MZ_TRY(check_limits(limits));
+  MZ_TRY(mz_alloc(&made, 1, sizeof *made));
+  search s = {.limits = limits, .out = made, .need_deadline = INFINITY, .need_target = -INFINITY, .need_budget = INFINITY};
+  MZ_TRY_CLEANUP(mz_epoch_score_init(&made->score, curves, count, limits->target));
+  MZ_TRY_CLEANUP(check_score(&made->score, limits, fill));
+  MZ_TRY_CLEANUP(mz_epoch_time_fit(&made->time, curves, count, pipeline, made->score.epochs));
+  MZ_TRY_CLEANUP(check_time(&made->time, limits, fill));
+  MZ_TRY_CLEANUP(look_at_all(&s, curves, count, pipeline));
+  made->shortfall = (mz_run_shortfall){.deadline_s = isfinite(s.need_deadline) ? s.need_deadline : NAN,
+                                       .target = isfinite(s.need_target) ? s.need_target : NAN,
+                                       .budget = isfinite(s.need_budget) ? s.need_budget : NAN};
+  *out = made;
+  made = NULL;
+cleanup:
+  mz_run_planning_free(made);
+  return status;
+}
+
+void mz_run_planning_free(mz_run_planning *planning) {
+  if (!planning) return;
+  mz_epoch_score_deinit(&planning->score);
+  free(planning);
+}
