@@ -17,7 +17,16 @@ static double batch_of(const mz_curve *curve) {
   return curve->count > 0 ? curve->epochs[0].batch_size : 0;
 }
 
-static bool counts(const mz_curve *curve) { return curve->learned && batch_of(curve) > 0; }
+/* One seed's runs in one batch size have one curve, whatever they ran on: the longest of them counts. */
+static bool is_repeated(const mz_curve *curves, int count, int i) {
+  for (int j = 0; j < count; j++) {
+    if (j == i || !curves[j].learned || curves[j].seed != curves[i].seed || batch_of(&curves[j]) != batch_of(&curves[i]))
+      continue;
+    const int other = mz_curve_length(&curves[j]), own = mz_curve_length(&curves[i]);
+    if (other > own || (other == own && j < i)) return true;
+  }
+  return false;
+}
 
 static int index_of(const mz_epoch_score *m, double rows) {
   for (int b = 0; b < m->batches; b++)
@@ -34,14 +43,15 @@ static void add_batch(mz_epoch_score *m, double rows) {
 
 static void count_runs(mz_epoch_score *m, const mz_curve *curves, int count) {
   for (int i = 0; i < count; i++)
-    if (counts(&curves[i])) add_batch(m, batch_of(&curves[i]));
+    if (m->counted[i]) add_batch(m, batch_of(&curves[i]));
   m->start = INFINITY;
   m->best = -INFINITY;
   for (int i = 0; i < count; i++) {
-    const int b = counts(&curves[i]) ? index_of(m, batch_of(&curves[i])) : -1;
+    const int b = m->counted[i] ? index_of(m, batch_of(&curves[i])) : -1;
     if (b < 0) continue;
     const int length = mz_curve_length(&curves[i]);
     m->batch[b].runs++;
+    m->runs++;
     m->batch[b].reached += mz_curve_reaches(&curves[i], m->target) > 0;
     if (length > m->batch[b].epochs) m->batch[b].epochs = length;
     if (length > m->epochs) m->epochs = length;
@@ -58,7 +68,7 @@ static void count_runs(mz_epoch_score *m, const mz_curve *curves, int count) {
 static int scores_at(const mz_epoch_score *m, const mz_curve *curves, int count, int b, int epoch, double *scores) {
   int found = 0;
   for (int i = 0; i < count; i++) {
-    if (!counts(&curves[i]) || batch_of(&curves[i]) != m->batch[b].rows) continue;
+    if (!m->counted[i] || batch_of(&curves[i]) != m->batch[b].rows) continue;
     const double best = mz_curve_best(&curves[i], epoch);
     if (isnan(best) || (mz_curve_length(&curves[i]) < epoch && !(best >= m->target))) continue;
     scores[found++] = best;
@@ -144,7 +154,7 @@ static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
   double squares = 0;
   int runs = 0, batches = 0;
   for (int i = 0; i < count; i++) {
-    const int b = counts(&curves[i]) ? index_of(m, batch_of(&curves[i])) : -1;
+    const int b = m->counted[i] ? index_of(m, batch_of(&curves[i])) : -1;
     if (b < 0 || !isfinite(m->batch[b].typical)) continue;
     const int reached = mz_curve_reaches(&curves[i], m->target);
     const double epochs = reached > 0 ? reached : fmax(CENSORED * mz_curve_length(&curves[i]), m->batch[b].typical);
@@ -159,10 +169,17 @@ static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
 
 /* ---- all of it ---- */
 
+static mz_status choose_curves(mz_epoch_score *m, const mz_curve *curves, int count) {
+  MZ_TRY(mz_alloc(&m->counted, (size_t)count, sizeof *m->counted));
+  for (int i = 0; i < count; i++) m->counted[i] = curves[i].learned && batch_of(&curves[i]) > 0 && !is_repeated(curves, count, i);
+  return MZ_OK;
+}
+
 mz_status mz_epoch_score_init(mz_epoch_score *m, const mz_curve *curves, int count, double target) {
   mz_status status;
   bool cut;
   memset(m, 0, sizeof *m);
+  MZ_TRY(choose_curves(m, curves, count));
   m->target = target;
   m->spread = NAN;
   count_runs(m, curves, count);
@@ -184,6 +201,7 @@ cleanup:
 
 void mz_epoch_score_deinit(mz_epoch_score *m) {
   free(m->numbers);
+  free(m->counted);
   memset(m, 0, sizeof *m);
 }
 

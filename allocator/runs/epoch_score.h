@@ -1,6 +1,6 @@
 /* The score of runs that have not run, from curves of those that have: the static strategy's second model (docs/allocator.md, "Plans of
  * whole runs"). The score of a run is the best of its evaluations so far, which its best checkpoint keeps. Isotonic regression of the
- * runs' median on a grid: it does not fall with epochs, nor rise with the rows of a batch. Where a permutation test refutes the latter,
+ * runs' median on a grid (of a seed's runs in one batch size one counts, for all have one curve): it does not fall with epochs, nor rise with the rows of a batch. Where a permutation test refutes the latter,
  * batches smaller than the best are left out, and `cut` says so.
  *
  * Runs differ in their pace more than in the shape of their curves. So what one more run reaches is bounded along the epochs: at least
@@ -21,7 +21,7 @@ typedef struct mz_epoch_score_batch {
 } mz_epoch_score_batch;
 
 typedef struct mz_epoch_score {
-  int batches, epochs;
+  int batches, epochs, runs;                              /* epochs: of the longest run; runs: that are fitted to */
   mz_epoch_score_batch batch[MZ_EPOCH_SCORE_BATCHES_MAX]; /* rising rows */
   double target;
   double spread, degrees; /* standard deviation of one more run's log stretch, and its degrees of freedom; spread NAN: unknown */
@@ -30,6 +30,7 @@ typedef struct mz_epoch_score {
   char cut[200];          /* "": nothing */
   mz_isotonic_grid grid;  /* batch, epoch */
   double *numbers;        /* that the grid points to */
+  bool *counted;          /* of each curve: whether it is one of those fitted to */
 } mz_epoch_score;
 
 /* Fits to the curves that are `learned` and kept one batch size. mz_epoch_score_deinit. MZ_E_MEMORY. */

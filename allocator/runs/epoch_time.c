@@ -147,7 +147,7 @@ static void measure_noise(mz_epoch_time *m, const mz_curve *curves, const bool *
   }
   const int blocks = distinct(m->fitted, m->count);
   m->degrees = runs - blocks;
-  m->noise = m->degrees >= 1 ? sqrt(squares / m->degrees * (1 + (double)blocks / runs)) : NAN;
+  m->noise = m->degrees >= 1 ? sqrt(squares / m->degrees) : NAN;
   m->closing_s = closed ? closing / closed : 0;
 }
 
@@ -169,6 +169,13 @@ mz_status mz_epoch_time_fit(mz_epoch_time *out, const mz_curve *curves, int coun
   return status;
 }
 
+/* How far one more run may be from a bound, which is the mean of the runs that have this fitted value. */
+static double spread_at(const mz_epoch_time *m, double bound, double level) {
+  double runs = 0;
+  for (int i = 0; i < m->count; i++) runs += m->fitted[i] == bound ? m->places[i].runs : 0;
+  return isfinite(m->noise) ? mz_student_quantile((1 + level) / 2, m->degrees) * m->noise * sqrt(1 + 1 / runs) : INFINITY;
+}
+
 mz_interval mz_epoch_time_at(const mz_epoch_time *m, double cores, double gpus, double moves, double batch_size, double level) {
   double x[MZ_EPOCH_TIME_AXES], low, high, least = INFINITY, most = -INFINITY;
   if (m->count == 0) return (mz_interval){NAN, 0, INFINITY};
@@ -180,8 +187,7 @@ mz_interval mz_epoch_time_at(const mz_epoch_time *m, double cores, double gpus, 
     least = fmin(least, m->fitted[i]);
     most = fmax(most, m->fitted[i]);
   }
-  const double spread = isfinite(m->noise) ? mz_student_quantile((1 + level) / 2, m->degrees) * m->noise : INFINITY;
   const mz_interval speed = mz_isotonic_envelope(low, high, least, most, (mz_isotonic_noise){0, 0});
-  return (mz_interval){exp(-speed.estimate), isfinite(speed.high) ? exp(-speed.high - spread) : 0,
-                       isfinite(speed.low) ? exp(-speed.low + spread) : INFINITY};
+  return (mz_interval){exp(-speed.estimate), isfinite(speed.high) ? exp(-speed.high - spread_at(m, speed.high, level)) : 0,
+                       isfinite(speed.low) ? exp(-speed.low + spread_at(m, speed.low, level)) : INFINITY};
 }

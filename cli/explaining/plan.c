@@ -1,6 +1,7 @@
 #include "allocator/records/history.h"
 #include "cli/commands.h"
 #include "cli/explaining/plan_trace.h"
+#include "cli/explaining/run_plan.h"
 #include "cli/print.h"
 #include "cli/training/session.h"
 #include "muzero/steering/planning.h"
@@ -11,7 +12,9 @@
 typedef struct plan_arguments {
   mz_text_list sets;
   const char *env, *preset, *history, *machine, *trace, *device;
-  int64_t threads, seed;
+  const char *tradeoff;
+  int64_t threads, seed, epochs;
+  double deadline, target, budget;
   bool json;
 } plan_arguments;
 
@@ -31,6 +34,44 @@ static const mz_option options[] = {
      .value = "OUT.svg",
      .class_ = MZ_OPERATIONAL,
      .help = "the search as a plot: temperature, energy and accepted moves"},
+    {.name = "--target",
+     .type = MZ_OPTION_NUMBER,
+     .offset = AT(target),
+     .value = "S",
+     .otherwise = "rounds are planned",
+     .class_ = MZ_OPERATIONAL,
+     .help =
+         "plan a whole run instead: the cheapest cores, batch size and epochs that reach this score, from learning curves in the "
+         "history (`muzero profile ENV --score` makes some)"},
+    {.name = "--deadline",
+     .type = MZ_OPTION_TIME,
+     .offset = AT(deadline),
+     .value = "T",
+     .otherwise = "limits.deadline, or none",
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --target: the run ends within this time: 90s, 10m, 2h"},
+    {.name = "--budget",
+     .type = MZ_OPTION_NUMBER,
+     .offset = AT(budget),
+     .value = "C",
+     .otherwise = "limits.budget, or none",
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --target: the run costs no more than this, by prices.*"},
+    {.name = "--epochs",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(epochs),
+     .value = "N",
+     .otherwise = "planned",
+     .min = 1,
+     .max = 1000000,
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --target: so many epochs, each a phase: train.phase_rounds rounds and an evaluation"},
+    {.name = "--tradeoff",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(tradeoff),
+     .value = "OUT.svg",
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --target: time against cost of every choice of cores and batch size, as a picture"},
     MZ_OPTION_HISTORY(AT(history), "what was measured on this machine; none: probes alone predict"),
     MZ_OPTION_PRESET(AT(preset)),
     {.name = "--set",
@@ -111,6 +152,31 @@ static mz_status print_text(const mz_planning *p, bool simulated) {
   return mz_print_flush();
 }
 
+/* ---- whole runs ---- */
+
+static mz_status plan_run(const plan_arguments *a, const mz_run_options *run) {
+  if (a->machine || a->trace)
+    return mz_fail(MZ_E_USAGE, "%s: plans rounds; leave it out, or leave out --target", a->machine ? "--machine" : "--trace");
+  const mz_run_plan_view asked = {.run = *run,
+                                  .deadline_s = a->deadline,
+                                  .target = a->target,
+                                  .budget = a->budget,
+                                  .epochs = a->epochs == MZ_COUNT_UNSET ? 0 : a->epochs,
+                                  .tradeoff = a->tradeoff,
+                                  .json = a->json};
+  return mz_run_plan_show(&asked);
+}
+
+static mz_status refuse_limits(const plan_arguments *a) {
+  const char *flag = !isnan(a->deadline)           ? "--deadline"
+                     : !isnan(a->budget)           ? "--budget"
+                     : a->epochs != MZ_COUNT_UNSET ? "--epochs"
+                     : a->tradeoff                 ? "--tradeoff"
+                                                   : NULL;
+  if (!flag) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "%s: belongs to the plan of a whole run, which needs --target S, the score that it is after", flag);
+}
+
 static mz_status run_plan(const void *given) {
   const plan_arguments *arguments = given;
   char history[512];
@@ -129,6 +195,8 @@ static mz_status run_plan(const void *given) {
     run.history = history;
     run.history_optional = true;
   }
+  if (!isnan(arguments->target)) return plan_run(arguments, &run);
+  MZ_TRY(refuse_limits(arguments));
   if (arguments->machine) MZ_TRY(mz_sim_machine_parse(&machine, arguments->machine));
   MZ_TRY(mz_planning_make(&p, &run, arguments->machine ? &machine : NULL));
   mz_status status = MZ_OK;
@@ -146,9 +214,14 @@ const mz_command mz_command_plan = {
     .about =
         "Times the stages for some milliseconds, reads what was measured on this machine, and searches for the plan that is "
         "predicted to take the least time a round (or money, with --set allocate.objective=cost), by simulated annealing. A run "
-        "with --allocate adaptive begins the same way, and then measures.",
+        "with --allocate adaptive begins the same way, and then measures. With --target it plans a whole run: the cheapest "
+        "cores, "
+        "batch size and epochs that reach the score in time, or by how much each limit would have to give; --allocate static "
+        "carries "
+        "that out.",
     .options = options,
     .arguments_size = sizeof(plan_arguments),
-    .examples = {"plan cartpole", "plan connect4 --machine sim:cores=64,numa=2 --trace search.svg"},
+    .examples = {"plan connect4 --machine sim:cores=64,numa=2 --trace search.svg",
+                 "plan cartpole --target 475 --deadline 10s --tradeoff tradeoff.svg"},
     .run = run_plan,
 };

@@ -1,5 +1,6 @@
 #include "muzero/compare/simulated_profile.h"
 #include "cli/commands.h"
+#include "cli/explaining/score_profile.h"
 #include "cli/print.h"
 #include "cli/training/session.h"
 #include "cli/signals.h"
@@ -10,7 +11,8 @@
 typedef struct profile_arguments {
   mz_session_arguments session;
   const char *env, *preset, *grid, *machine, *costs, *against;
-  int64_t plans, passes, again;
+  int64_t plans, passes, again, seeds, epochs;
+  bool score;
 } profile_arguments;
 
 #define AT(field) offsetof(profile_arguments, field)
@@ -31,7 +33,32 @@ static const mz_option options[] = {
      .value = "K=V,V;K=V,…",
      .otherwise = "plans are drawn",
      .class_ = MZ_OPERATIONAL,
-     .help = "every combination of these knobs' values instead"},
+     .help = "every combination of these knobs' values instead; with --score: cores=1,2;batch_size=64,128"},
+    {.name = "--score",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(score),
+     .class_ = MZ_OPERATIONAL,
+     .help = "learning curves instead, for plans of whole runs: short runs over a grid of cores and batch sizes, each until it "
+             "has reached "
+             "--until (or the preset's target) and as long again"},
+    {.name = "--seeds",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(seeds),
+     .value = "N",
+     .fallback = "5",
+     .min = 3,
+     .max = 64,
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --score: runs of each batch size on the most cores; --seed is the first"},
+    {.name = "--epochs",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(epochs),
+     .value = "N",
+     .otherwise = "by the preset's limits",
+     .min = 1,
+     .max = 512,
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --score: of a run at the most; an epoch is a phase"},
     {.name = "--passes",
      .type = MZ_OPTION_COUNT,
      .offset = AT(passes),
@@ -170,6 +197,8 @@ static mz_status check(const profile_arguments *arguments) {
   const char *needs = arguments->costs ? "--costs" : "--against";
   if (!arguments->machine && (arguments->costs || arguments->against))
     return mz_fail(MZ_E_USAGE, "%s: needs --machine sim:…, a machine to simulate", needs);
+  if (arguments->score && arguments->machine)
+    return mz_fail(MZ_E_USAGE, "--machine: nothing is learned on a simulated machine; leave it out, or leave out --score");
   if (arguments->against && arguments->grid)
     return mz_fail(MZ_E_USAGE, "--against: simulates the plans of its file; leave --grid out");
   return MZ_OK;
@@ -190,10 +219,22 @@ static mz_profile_options options_of(const profile_arguments *arguments) {
   return out;
 }
 
+static mz_status profile_score(const profile_arguments *arguments) {
+  const mz_profile_options common = options_of(arguments);
+  const mz_score_profile_options asked = {.run = common.run,
+                                          .grid = arguments->grid,
+                                          .seeds = (int)arguments->seeds,
+                                          .epochs = arguments->epochs == MZ_COUNT_UNSET ? 0 : arguments->epochs,
+                                          .until = arguments->session.until,
+                                          .for_s = common.for_s};
+  return mz_score_profile_show(&asked, arguments->session.json);
+}
+
 static mz_status profile(const void *given) {
   const profile_arguments *arguments = given;
   MZ_TRY(check(arguments));
   mz_signals_handle();
+  if (arguments->score) return profile_score(arguments);
   const mz_profile_options asked = options_of(arguments);
   const mz_simulated_profile_options simulated = {
       .profile = asked, .machine = arguments->machine, .costs = arguments->costs, .against = arguments->against};
@@ -221,13 +262,15 @@ static mz_status profile(const void *given) {
 const mz_command mz_command_profile = {
     .name = "profile",
     .summary = "measure plans on this machine, for the allocator to begin with",
-    .about =
-        "Runs whole phases under plan after plan (the default, the plain one, a Latin hypercube and random draws), "
-        "interleaved and repeated, and "
-        "keeps what it measures in the history, where later runs of the same environment, network and machine find it. "
-        "Ctrl-C or --for "
-        "ends it early; what was measured is kept. --rounds, --env-steps, --updates and --until do not apply. With --machine the "
-        "plans are measured on a simulated machine; --costs and --against take what profiles printed with --json.",
+    .about = "Runs whole phases under plan after plan (the default, the plain one, a Latin hypercube and random draws), "
+             "interleaved and repeated, and "
+             "keeps what it measures in the history, where later runs of the same environment, network and machine find it. "
+             "Ctrl-C or --for "
+             "ends it early; what was measured is kept. --rounds, --env-steps and --updates do not apply, nor does --until "
+             "without --score. With --machine the "
+             "plans are measured on a simulated machine; --costs and --against take what profiles printed with --json. With "
+             "--score it "
+             "measures learning curves, which `plan --target` plans whole runs by.",
     .options = options,
     .shared = mz_session_options,
     .arguments_size = sizeof(profile_arguments),

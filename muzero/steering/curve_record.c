@@ -1,9 +1,13 @@
 #include "muzero/steering/curve_record.h"
+#include "base/machine/machine.h"
 #include "muzero/knobs.h"
+#include "networks/isa.h"
 #include <math.h>
 
 void mz_curve_key_of(mz_curve_key *key, const mz_history_key *measured, const mz_settings *settings) {
-  snprintf(key->machine, sizeof key->machine, "%s", measured->machine);
+  char model[80];
+  mz_machine_model(model, sizeof model);
+  snprintf(key->machine, sizeof key->machine, "%s, %d cores, %s", model, mz_machine_cores(), mz_isa_name(mz_isa_level()));
   snprintf(key->env, sizeof key->env, "%s", measured->env);
   snprintf(key->network, sizeof key->network, "%s", measured->network);
   snprintf(key->learning, sizeof key->learning, "%016llx", (unsigned long long)mz_settings_learning_hash(settings));

@@ -3,7 +3,8 @@
 #include "allocator/records/curve_history.h"
 #include "muzero/steering/steer.h"
 
-/* Fills *key for a run by `settings`, as its config has them, whose measurements have the key `measured`. */
+/* Fills *key for a run by `settings`, as its config has them, whose measurements have the key `measured`. The machine is named with all its
+ * cores: how many of them a run holds is what its curve tells. */
 void mz_curve_key_of(mz_curve_key *key, const mz_history_key *measured, const mz_settings *settings);
 /* Fresh moves of an epoch. */
 double mz_epoch_moves(const mz_settings *settings);

@@ -1,0 +1,165 @@
+#include "cli/explaining/run_plan.h"
+#include "cli/explaining/run_plan_drawing.h"
+#include "cli/print.h"
+#include "muzero/run.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- asking ---- */
+
+static bool sets(const mz_run_options *run, const char *key) {
+  const size_t length = strlen(key);
+  for (int i = 0; i < run->set_count; i++)
+    if (strncmp(run->sets[i], key, length) == 0 && run->sets[i][length] == '=') return true;
+  return false;
+}
+
+static double limit(double given, double setting) { return !isnan(given) ? given : setting > 0 ? setting : INFINITY; }
+
+static mz_run_ask ask_of(const mz_run_plan_view *view, const mz_settings *settings) {
+  return (mz_run_ask){.deadline_s = limit(view->deadline_s, settings->allocation.deadline),
+                      .target = view->target,
+                      .budget = limit(view->budget, settings->allocation.budget),
+                      .batch_open = !sets(&view->run, "batch_size"),
+                      .epochs_open = view->epochs == 0,
+                      .epochs = view->epochs,
+                      .env = view->run.env};
+}
+
+/* ---- JSON ---- */
+
+static void add_interval(cJSON *o, const char *name, mz_interval interval) {
+  cJSON *at = cJSON_AddObjectToObject(o, name);
+  cJSON_AddNumberToObject(at, "estimate", interval.estimate);
+  cJSON_AddNumberToObject(at, "low", interval.low);
+  cJSON_AddNumberToObject(at, "high", interval.high);
+}
+
+static cJSON *choice_json(const mz_run_plan *plan) {
+  cJSON *o = cJSON_CreateObject();
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) cJSON_AddNumberToObject(o, mz_course_resource_names[r], plan->amounts[r]);
+  cJSON_AddNumberToObject(o, "batch_size", plan->batch_size);
+  cJSON_AddNumberToObject(o, "epochs", plan->epochs);
+  add_interval(o, "seconds", plan->seconds);
+  add_interval(o, "score", plan->score);
+  add_interval(o, "cost", plan->cost);
+  return o;
+}
+
+static cJSON *json_of(const mz_run_planning *p, const mz_run_place *place, const mz_run_ask *ask) {
+  cJSON *o = choice_json(&p->best);
+  cJSON_DeleteItemFromObject(o, "cost"); /* a number in the contract; with its interval below */
+  cJSON_AddBoolToObject(o, "feasible", p->feasible);
+  cJSON_AddItemToObject(o, "plan", mz_plan_to_json(&place->outset.pipeline, &p->best.knobs));
+  cJSON_AddNumberToObject(o, "predicted_s", p->best.seconds.estimate);
+  cJSON_AddNumberToObject(o, "low", p->best.seconds.low);
+  cJSON_AddNumberToObject(o, "high", p->best.seconds.high);
+  cJSON_AddNumberToObject(o, "cost", p->best.cost.estimate);
+  add_interval(o, "cost_interval", p->best.cost);
+  cJSON *limits = cJSON_AddObjectToObject(o, "limits");
+  cJSON_AddNumberToObject(limits, "deadline_s", ask->deadline_s);
+  cJSON_AddNumberToObject(limits, "score", ask->target);
+  cJSON_AddNumberToObject(limits, "budget", ask->budget);
+  cJSON *needs = cJSON_AddObjectToObject(o, "needs");
+  cJSON_AddNumberToObject(needs, "deadline_s", p->shortfall.deadline_s);
+  cJSON_AddNumberToObject(needs, "score", p->shortfall.target);
+  cJSON_AddNumberToObject(needs, "budget", p->shortfall.budget);
+  cJSON *choices = cJSON_AddArrayToObject(o, "choices");
+  for (int i = 0; i < p->count; i++) cJSON_AddItemToArray(choices, choice_json(&p->choices[i]));
+  cJSON_AddNumberToObject(o, "looked_at", (double)p->looked_at);
+  cJSON_AddNumberToObject(o, "time_noise", p->time.noise);
+  cJSON_AddNumberToObject(o, "score_stretch", mz_epoch_score_stretch(&p->score, 0.95));
+  return o;
+}
+
+/* ---- text ---- */
+
+static void print_choice(const mz_run_plan *p) {
+  printf("%5g %4g %6g %7d   %7.4g (%.4g to %.4g)   %6.4g (%.4g to %.4g)   %.3g\n", p->amounts[MZ_COURSE_CORES],
+         p->amounts[MZ_COURSE_GPUS], p->batch_size, p->epochs, p->seconds.estimate, p->seconds.low, p->seconds.high,
+         p->score.estimate, p->score.low, p->score.high, p->cost.estimate);
+}
+
+static void print_choices(const mz_run_planning *p) {
+  printf("cores gpus  batch  epochs   seconds (90 %%)   score (90 %%)   cost\n");
+  for (int i = 0; i < p->count; i++) print_choice(&p->choices[i]);
+  for (size_t i = 0; i < sizeof p->time.cut / sizeof *p->time.cut; i++)
+    if (p->time.cut[i][0]) printf("%s\n", p->time.cut[i]);
+  if (p->score.cut[0]) printf("%s\n", p->score.cut);
+  printf("from %d learning curves of %d batch sizes and times of %d places; %lld combinations were looked at\n\n", p->score.runs,
+         p->score.batches, p->time.count, (long long)p->looked_at);
+}
+
+static void print_command(const mz_run_plan_view *view, const mz_run_plan *best, const mz_settings *settings) {
+  printf("carry out  muzero train %s --threads %g", view->run.env, best->amounts[MZ_COURSE_CORES]);
+  if (view->run.preset) printf(" --preset %s", view->run.preset);
+  for (int i = 0; i < view->run.set_count; i++) printf(" --set %s", view->run.sets[i]);
+  if (best->batch_size != (double)settings->learning.batch_size) printf(" --set batch_schedule=0:%g", best->batch_size);
+  printf(" --rounds %lld\n", (long long)(best->epochs * settings->train.phase_rounds));
+}
+
+static void print_text(const mz_run_plan_view *view, const mz_run_planning *p, const mz_run_place *place,
+                       const mz_settings *settings) {
+  const mz_run_plan *best = &p->best;
+  char knobs[256];
+  print_choices(p);
+  if (!p->feasible) return;
+  mz_plan_text(&place->outset.pipeline, &best->knobs, NULL, knobs, sizeof knobs);
+  printf("plan       %g core%s, %g GPUs, batches of %g rows, %d epochs\n", best->amounts[MZ_COURSE_CORES],
+         best->amounts[MZ_COURSE_CORES] == 1 ? "" : "s", best->amounts[MZ_COURSE_GPUS], best->batch_size, best->epochs);
+  printf("knobs      %s\n", knobs);
+  printf("time       %.4g s (90 %%: %.4g to %.4g)\n", best->seconds.estimate, best->seconds.low, best->seconds.high);
+  printf("score      %.4g (90 %%: %.4g to %.4g)\n", best->score.estimate, best->score.low, best->score.high);
+  printf("cost       %.3g (90 %%: %.3g to %.3g)\n", best->cost.estimate, best->cost.low, best->cost.high);
+  print_command(view, best, settings);
+}
+
+/* ---- what cannot be ---- */
+
+static mz_status refuse(const mz_run_planning *p, const mz_run_ask *ask) {
+  char deadline[120] = "no deadline would do", target[120] = "no score would do", budget[120] = "no budget would do";
+  const mz_run_shortfall *needs = &p->shortfall;
+  if (isfinite(needs->deadline_s)) snprintf(deadline, sizeof deadline, "a deadline of %.4g s would do", needs->deadline_s);
+  if (isfinite(needs->target)) snprintf(target, sizeof target, "a score of %.4g would do", needs->target);
+  if (isfinite(needs->budget)) snprintf(budget, sizeof budget, "a budget of %.3g would do", needs->budget);
+  if (isinf(ask->deadline_s)) snprintf(deadline, sizeof deadline, "there is no deadline");
+  if (isinf(ask->budget)) snprintf(budget, sizeof budget, "there is no budget");
+  return mz_fail(MZ_E_CONFIG, "plan: no plan reaches %g within the limits; each alone, the others kept: %s; %s; %s", ask->target,
+                 deadline, target, budget);
+}
+
+/* ---- all of it ---- */
+
+static mz_status show(const mz_run_plan_view *view, const mz_run_planning *p, const mz_run_place *place, const mz_run_ask *ask,
+                      const mz_settings *settings) {
+  if (view->tradeoff) MZ_TRY(mz_run_plan_draw(view->tradeoff, p, ask->deadline_s, ask->budget));
+  if (view->json)
+    MZ_TRY(mz_print_json(json_of(p, place, ask)));
+  else
+    print_text(view, p, place, settings);
+  MZ_TRY(mz_print_flush());
+  return p->feasible ? MZ_OK : refuse(p, ask);
+}
+
+mz_status mz_run_plan_show(const mz_run_plan_view *view) {
+  const mz_env *env;
+  mz_settings settings;
+  mz_device_choice *choice = NULL;
+  mz_run_place *place = NULL;
+  mz_run_planning *planning = NULL;
+  mz_status status;
+  MZ_TRY(mz_env_find(view->run.env, &env));
+  MZ_TRY(mz_settings_for_new_run(&view->run, &settings));
+  const mz_run_ask ask = ask_of(view, &settings);
+  MZ_TRY_CLEANUP(mz_alloc(&choice, 1, sizeof *choice));
+  MZ_TRY_CLEANUP(mz_alloc(&place, 1, sizeof *place));
+  MZ_TRY_CLEANUP(mz_device_choose(choice, view->run.device, &settings, &env->spec, NULL));
+  MZ_TRY_CLEANUP(mz_run_planning_for(&planning, place, env, &settings, choice, &view->run, &ask));
+  status = show(view, planning, place, &ask, &settings);
+cleanup:
+  mz_run_planning_free(planning);
+  free(place);
+  free(choice);
+  return status;
+}

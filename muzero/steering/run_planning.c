@@ -1,0 +1,101 @@
+#include "muzero/steering/run_planning.h"
+#include "muzero/knobs.h"
+#include "muzero/run.h"
+#include "muzero/steering/curve_record.h"
+#include "muzero/steering/history_key.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CURVES_MAX = 512 };
+static const double LEVEL = 0.9; /* of the intervals */
+
+static mz_status find_key(mz_curve_key *key, const mz_env *env, const mz_settings *settings, const mz_run_place *place) {
+  mz_history_key measured = {0};
+  mz_model model;
+  MZ_TRY(mz_model_init(&model, &settings->network, &env->spec));
+  mz_history_key_of(&measured, env, settings, &model, place->bounds.cpu_max, &place->outset.devices);
+  mz_curve_key_of(key, &measured, settings);
+  return MZ_OK;
+}
+
+static mz_status read_curves(const mz_curve_key *key, const mz_run_place *place, const mz_run_options *options, mz_curve **curves,
+                             int *count) {
+  mz_history *history = NULL;
+  const char *path = options->history ? options->history : "none";
+  if (strcmp(path, "none") == 0)
+    return mz_fail(MZ_E_CONFIG,
+                   "--history none: a plan of a whole run is made from the history's learning curves; leave the flag out, or "
+                   "name a file");
+  MZ_TRY(mz_history_open(&history, path));
+  const mz_status status = mz_history_curves(history, key, &place->outset.pipeline, CURVES_MAX, curves, count);
+  mz_history_close(history);
+  return status;
+}
+
+static mz_status find_place(mz_run_place *place, const mz_env *env, const mz_settings *settings, const mz_device_choice *choice,
+                            const mz_run_options *options) {
+  mz_memory memory;
+  mz_placement begins;
+  MZ_TRY(mz_outset_bounds(&place->bounds, &settings->allocation, options->threads, choice->gpus.count));
+  const mz_outset_options outset = {.bounds = place->bounds, .threads = options->threads, .choice = choice};
+  MZ_TRY(mz_outset_fits(&memory, env, settings, &outset, &begins));
+  return mz_outset_find(&place->outset, settings, &memory, &outset);
+}
+
+static mz_run_limits limits_of(const mz_run_ask *ask, const mz_settings *settings, const mz_run_place *place) {
+  const mz_allocation_settings *a = &settings->allocation;
+  return (mz_run_limits){.deadline_s = ask->deadline_s,
+                         .target = ask->target,
+                         .budget = ask->budget,
+                         .price = {a->core_hour, a->gpu_hour, a->gib_hour},
+                         .cores_max = place->bounds.cpu_max,
+                         .gpus_max = place->bounds.gpu_max,
+                         .moves = mz_epoch_moves(settings),
+                         .batch_size = ask->batch_open ? 0 : (double)settings->learning.batch_size,
+                         .epochs = ask->epochs_open ? 0 : (int)ask->epochs,
+                         .level = LEVEL};
+}
+
+mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const mz_env *env, const mz_settings *settings,
+                              const mz_device_choice *choice, const mz_run_options *options, const mz_run_ask *ask) {
+  mz_run_place *found;
+  mz_curve_key key;
+  mz_curve *curves = NULL;
+  int count = 0;
+  char fill[200];
+  mz_status status;
+  *out = NULL;
+  snprintf(fill, sizeof fill, "'muzero profile %s --score'", ask->env);
+  MZ_TRY(mz_alloc(&found, 1, sizeof *found));
+  MZ_TRY_CLEANUP(find_place(found, env, settings, choice, options));
+  MZ_TRY_CLEANUP(find_key(&key, env, settings, found));
+  MZ_TRY_CLEANUP(read_curves(&key, found, options, &curves, &count));
+  const mz_run_limits limits = limits_of(ask, settings, found);
+  MZ_TRY_CLEANUP(mz_run_planning_make(out, curves, count, &found->outset.pipeline, &limits, fill));
+  if (place) *place = *found;
+cleanup:
+  mz_curves_free(curves, count);
+  free(found);
+  return status;
+}
+
+static void set_open(int64_t *knob, int64_t planned) {
+  if (*knob == 0) *knob = planned;
+}
+
+void mz_run_plan_apply(const mz_run_plan *plan, const mz_run_ask *ask, mz_settings *settings) {
+  const mz_knobs planned = mz_knobs_of_plan(&plan->knobs);
+  mz_knobs *knobs = &settings->knobs;
+  set_open(&knobs->cpu_actor, planned.cpu_actor);
+  set_open(&knobs->batch_actor, planned.batch_actor);
+  set_open(&knobs->learner_threads, planned.learner_threads);
+  set_open(&knobs->mcts_storage_size, planned.mcts_storage_size);
+  set_open(&knobs->batch_buffer_size, planned.batch_buffer_size);
+  settings->allocation.cpu_max = plan->amounts[MZ_COURSE_CORES];
+  if (ask->batch_open && plan->batch_size != (double)settings->learning.batch_size)
+    snprintf(settings->learning.batch_schedule, sizeof settings->learning.batch_schedule, "0:%.0f", plan->batch_size);
+  if (!ask->epochs_open) return;
+  settings->train.rounds = plan->epochs * settings->train.phase_rounds;
+  settings->train.updates = settings->train.env_steps = 0; /* the preset's: the plan's epochs take their place */
+}

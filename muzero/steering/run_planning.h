@@ -1,0 +1,26 @@
+/* A plan of a whole run that does not run yet (allocator/runs/run_plan.h), from the history's learning curves: for `muzero plan --target`, and
+ * for the strategy `static`, which carries it out. */
+#pragma once
+#include "allocator/runs/run_plan.h"
+#include "muzero/steering/outset.h"
+#include "muzero/trainer.h"
+
+typedef struct mz_run_ask {
+  double deadline_s, target, budget; /* deadline, budget: INFINITY: none */
+  bool batch_open, epochs_open;      /* the plan chooses them; otherwise the settings' batch size, and `epochs` */
+  int64_t epochs;
+  const char *env; /* as the user named it: in the commands that messages name */
+} mz_run_ask;
+
+/* What the plans' knobs and devices mean, for whoever carries one out. */
+typedef struct mz_run_place {
+  mz_outset outset;
+  mz_bounds bounds;
+} mz_run_place;
+
+/* settings: resolved. Reads the history at `history` (NULL, "none": MZ_E_CONFIG). choice: GPUs that may be used. Errors as
+ * mz_run_planning_make's. mz_run_planning_free; *place may be NULL. */
+mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const mz_env *env, const mz_settings *settings,
+                              const mz_device_choice *choice, const mz_run_options *options, const mz_run_ask *ask);
+/* Sets what `plan` chose where it was open, so that a run by these settings carries it out: cores, knobs, batches, epochs. */
+void mz_run_plan_apply(const mz_run_plan *plan, const mz_run_ask *ask, mz_settings *settings);
