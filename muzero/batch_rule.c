@@ -1,5 +1,6 @@
 #include "muzero/batch_rule.h"
 #include "base/maths/maths.h"
+#include <float.h>
 #include <math.h>
 
 enum { BATCH_MAX = 65536, LOOPS_MAX = 4096 }; /* of the settings */
@@ -54,7 +55,7 @@ mz_status mz_batch_rule_apply(mz_settings *s, int64_t batch, const char *where) 
   l->loop_count = round_rows(s) / batch;
   l->batch_size = batch;
   l->target_interval = spanned(l->target_interval, k);
-  l->average = power(l->average, k);
+  if (l->average > 0) l->average = fmax(power(l->average, k), DBL_MIN); /* 0 would be no average at all */
   s->optimizer.warmup_updates = spanned(s->optimizer.warmup_updates, k);
   s->optimizer.learning_rate *= sqrt(k);
   s->optimizer.weight_decay *= sqrt(k);

@@ -1,6 +1,8 @@
 /* Opening, resuming and closing a run. */
 #include "base/machine/clock.h"
 #include "base/file/file.h"
+#include "muzero/batch_rule.h"
+#include "muzero/batch_schedule.h"
 #include "muzero/run.h"
 #include "muzero/storage/run_path.h"
 #include "muzero/storage/sections.h"
@@ -51,6 +53,22 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
   return MZ_OK;
 }
 
+/* Before anything is taken, the largest batches that are to come must fit, too. */
+static mz_status check_largest_batch(const mz_env *env, const mz_settings *own, const mz_settings *begin,
+                                     const mz_outset_options *outset) {
+  const int64_t rows = mz_batch_schedule_largest(own);
+  mz_settings largest = *own;
+  mz_memory memory;
+  char why[MZ_MESSAGE_MAX];
+  if (rows <= begin->learning.batch_size) return MZ_OK;
+  MZ_TRY(mz_batch_rule_apply(&largest, rows, "batch_schedule"));
+  largest.learning.batch_schedule[0] = '\0'; /* what is advised is about these batches */
+  const mz_status status = mz_outset_fits(&memory, env, &largest, outset, NULL);
+  if (status == MZ_OK) return MZ_OK;
+  snprintf(why, sizeof why, "%s", mz_message());
+  return mz_fail(status, "batch_schedule: with batches of %lld rows: %s", (long long)rows, why);
+}
+
 mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed) {
   mz_memory memory;
   mz_placement begins;
@@ -65,11 +83,16 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
                                .source = options->source,
                                .plans = run->plans[0] ? run->plans : NULL,
                                .has_parent = run->parent != NULL};
+  mz_settings begin = run->settings;
+  const int64_t rows = run->batch_size > 0 ? run->batch_size : mz_batch_schedule_at(&run->settings, 0);
+  MZ_TRY(mz_batch_rule_apply(&begin, rows, "batch_size"));
   MZ_TRY(set_opponent(run, env));
   MZ_TRY(mz_device_choose(&run->choice, options->device, &run->settings, &env->spec, resumes ? &run->recorded : NULL));
   MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads, run->choice.gpus.count));
-  MZ_TRY(mz_outset_fits(&memory, env, &run->settings, &steering.outset, &begins));
+  MZ_TRY(check_largest_batch(env, &run->settings, &begin, &steering.outset));
+  MZ_TRY(mz_outset_fits(&memory, env, &begin, &steering.outset, &begins));
   MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1, &begins));
+  MZ_TRY(mz_state_set_batch_size(&run->state, rows, "batch_size"));
   if (run->settings.guard.mode == MZ_GUARD_BACK) MZ_TRY(mz_guard_create(&run->state.guard, &run->state));
   MZ_TRY(mz_steer_create(&run->steer, &run->state, &steering));
   const mz_knobs knobs = mz_steer_knobs(run->steer);
@@ -128,14 +151,18 @@ static mz_status take_over(mz_run *run, const char *from) {
   return status;
 }
 
-static mz_status settings_from(const mz_run_options *options, mz_settings *settings, const mz_env **env) {
+/* rows: of a batch, which the new run's schedule gives for as many phases as the old one's rounds make. */
+static mz_status settings_from(const mz_run_options *options, mz_settings *settings, const mz_env **env, int64_t *rows) {
   char path[MZ_DIR_MAX + 128];
   mz_checkpoint checkpoint;
   MZ_TRY(mz_run_checkpoint_path(options->from, path, sizeof path));
   MZ_TRY(mz_checkpoint_open(&checkpoint, path));
   uint8_t explicit_[MZ_SETTINGS_ROWS_MAX] = {0};
   mz_config config = mz_settings_config(settings, NULL);
+  mz_counters counters = {0};
+  uint64_t seed;
   mz_status status = mz_config_stored(&checkpoint, &config, env);
+  if (status == MZ_OK) status = mz_counters_stored(&checkpoint, &seed, &counters);
   mz_checkpoint_close(&checkpoint);
   MZ_TRY(status);
   if (options->env && strcmp(options->env, (*env)->name) != 0)
@@ -145,7 +172,9 @@ static mz_status settings_from(const mz_run_options *options, mz_settings *setti
   config.explicit_ = explicit_;
   if (options->preset) MZ_TRY(mz_preset_apply(&config, options->preset));
   MZ_TRY(mz_run_apply_sets(&config, options));
-  return mz_settings_resolve(settings, explicit_);
+  MZ_TRY(mz_settings_resolve(settings, explicit_));
+  *rows = mz_batch_schedule_at(settings, counters.rounds / settings->train.phase_rounds);
+  return MZ_OK;
 }
 
 mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
@@ -156,7 +185,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   const mz_env *env;
   uint64_t seed = options->seed_given ? options->seed : 1;
   if (options->from)
-    MZ_TRY_CLEANUP(settings_from(options, &run->settings, &env));
+    MZ_TRY_CLEANUP(settings_from(options, &run->settings, &env, &run->batch_size));
   else {
     MZ_TRY_CLEANUP(mz_env_find(options->env, &env));
     MZ_TRY_CLEANUP(mz_settings_for_new_run(options, &run->settings));

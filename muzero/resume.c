@@ -3,6 +3,7 @@
 #include "muzero/storage/sections.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "muzero/batch_rule.h"
 #include "muzero/storage/checkpoint_list.h"
 #include "muzero/run.h"
 #include "muzero/storage/run_path.h"
@@ -39,10 +40,23 @@ static mz_status take_settings(mz_run *run, const mz_checkpoint *checkpoint, con
   config.values = &run->settings;
   MZ_TRY(mz_run_apply_sets(&config, options));
   MZ_TRY(check_change(&stored, &run->settings, allow_numeric));
+  MZ_TRY(mz_settings_check(&run->settings));
   if (options->seed_given && options->seed != *seed)
     return mz_fail(MZ_E_CONFIG, "--seed %llu: this run was made with seed %llu, which may not change on resume",
                    (unsigned long long)options->seed, (unsigned long long)*seed);
   return MZ_OK;
+}
+
+/* The batch size that was moved is one that the settings allow, unless the file is damaged. */
+static mz_status take_batch_size(mz_run *run, const mz_checkpoint *checkpoint) {
+  mz_batch_size stored;
+  mz_settings copy = run->settings;
+  MZ_TRY(mz_batch_size_stored(checkpoint, &stored));
+  run->batch_size = stored.rows;
+  if (stored.rows == 0 || mz_batch_rule_apply(&copy, stored.rows, "section 'batch_size'") == MZ_OK) return MZ_OK;
+  char why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  return mz_fail(MZ_E_CHECKPOINT, "%s: %s", checkpoint->path, why);
 }
 
 typedef struct attempt {
@@ -75,6 +89,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   MZ_TRY_CLEANUP(mz_run_lock(run));
   MZ_TRY_CLEANUP(reading(a, mz_checkpoint_open(&checkpoint, path)));
   MZ_TRY_CLEANUP(reading(a, take_settings(run, &checkpoint, a->options, a->allow & MZ_ALLOW_NUMERIC, &env, &seed)));
+  MZ_TRY_CLEANUP(reading(a, take_batch_size(run, &checkpoint)));
   MZ_TRY_CLEANUP(reading(a, mz_run_restore_session(run, &checkpoint, &offsets)));
   MZ_TRY_CLEANUP(mz_run_find_kept_plans(run));
   MZ_TRY_CLEANUP(mz_run_start(run, env, a->options, seed)); /* the games' streams are named by it */

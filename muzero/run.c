@@ -299,8 +299,15 @@ static void wake(mz_run *run) {
 
 static bool pause_asked(mz_run *run) { return atomic_fetch_and(&run->requests, ~MZ_REQUEST_PAUSE) & MZ_REQUEST_PAUSE; }
 
+/* The setting's limit of updates spans rows: as many updates as have them are left for the phase's batches. The user's counts updates. */
+static mz_limits limits_of_phase(const mz_run *run, const mz_limits *given) {
+  mz_limits limits = mz_limits_in_force(given, &run->settings);
+  if (given->updates == 0 && limits.updates > 0) limits.updates = mz_state_updates_at(&run->state, limits.updates);
+  return limits;
+}
+
 static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
-  const mz_limits limits = mz_limits_in_force(given, &run->settings);
+  const mz_limits limits = limits_of_phase(run, given);
   bool confirmed = false;
   wake(run);
   pause_asked(run); /* by a tick at the end of the phase before: it paused there anyway */
@@ -329,6 +336,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     MZ_TRY(evaluate_at_the_end(run, phase, &closing_s));
   measure_phase(run, phase);
   if (whole) MZ_TRY(decide(run, &limits, phase));
+  if (whole) MZ_TRY(mz_steer_follow_schedule(run->steer, &run->workers));
   MZ_TRY(record_phase(run, phase, whole));
   if (whole) MZ_TRY(mz_steer_epoch(run->steer, phase, closing_s));
   bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */

@@ -31,6 +31,7 @@ struct mz_run {
   double wall_before_s; /* of the invocations before it */
   double cost;          /* of all phases so far, priced */
   mz_device_choice choice;
+  int64_t batch_size;         /* rows of a batch that its state begins with; 0: those of the settings */
   mz_knobs last_plan;         /* of the invocation that is resumed; zeros: none */
   mz_device_records recorded; /* likewise: what its stages computed on */
   uint64_t saved_ns;          /* when the last checkpoint was begun */

@@ -12,6 +12,7 @@
 
 typedef struct mz_learning_settings {
   int64_t batch_size, loop_count; /* rows an update; updates a round */
+  char batch_schedule[64];        /* other batch sizes by phase (batch_schedule.h); "": none */
   double replay_ratio;            /* ρ = loop_count·batch_size / (moves·games); 0: follows from the others */
   int64_t shards;                 /* logical gradient shards V; divides batch_size */
   int64_t target_interval;        /* updates between copies of the weights to the target network */

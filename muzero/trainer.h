@@ -68,11 +68,11 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   double env_steps_per_s, sims_per_s, updates_per_s;
   double mean_return, mean_length; /* of self-play games that ended; NAN for none */
   double policy_entropy, value_bias, value_correlation, latent_spread, model_error; /* diagnosis.h */
-  int64_t loop_count;                                                               /* updates a round, at its end */
-  double noise_scale;      /* of the gradient, in rows (noise_scale.h); NAN: not measured, or the gradient is lost in it */
-  double prequential_loss; /* of games that no update was trained on (prequential.h); NAN: of none */
-  const char *warning;     /* plain language, or NULL */
-  double busy;             /* share of the cores granted that did useful work (CPU time of stages / wall) */
+  int64_t batch_size, loop_count; /* rows an update; updates a round, at its end */
+  double noise_scale;             /* of the gradient, in rows (noise_scale.h); NAN: not measured, or the gradient is lost in it */
+  double prequential_loss;        /* of games that no update was trained on (prequential.h); NAN: of none */
+  const char *warning;            /* plain language, or NULL */
+  double busy;                    /* share of the cores granted that did useful work (CPU time of stages / wall) */
   double actor_busy, batch_busy, learner_busy, learner_wait,
       batch_wait; /* shares of the phase's wall time, summed over threads */
   int64_t positions, replay_bytes;

@@ -83,6 +83,10 @@ mz_status mz_ledger_append_goodput(mz_ledger *ledger, const mz_goodput_record *r
   return append(ledger, mz_goodput_to_json(record, verdict));
 }
 
+mz_status mz_ledger_append_batch_move(mz_ledger *ledger, const mz_batch_move *move) {
+  return append(ledger, mz_batch_move_to_json(move));
+}
+
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
                            int round_count, const mz_window *window, const char *refused) {
   cJSON *o = mz_decision_to_json(pipeline, decision);

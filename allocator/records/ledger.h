@@ -13,13 +13,15 @@
  *   (seconds of the full rounds since the last decision), took_s (only where it was measured: seconds that deciding took), window (absent:
  *   begin).
  * With objective goodput there are lines "goodput" besides (goodput/goodput.h), each behind the decision of its round; one that moves
- * the training is followed by a new section, for a unit is other work then.
+ * the training is followed by a new section, for a unit is other work then. A line "batch_size" (records/batch_move.h) is followed by a new
+ * section, too.
  * So a reader can tell phase and action of a line without parsing it. `plan` has every knob; `next` and the plans of candidates
  * have the knobs in which they differ from it. Inputs (rounds, took_s, window, the open line) read back to the same bits; numbers that
  * only inform are cut to 6 significant digits. What is not known or not finite is null. */
 #pragma once
 #include "allocator/allocator.h"
 #include "allocator/goodput/goodput.h"
+#include "allocator/records/batch_move.h"
 
 /* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another.
  * 2: until 2026-11, when two blocks could undo nothing, adaptive searched from the first window on, and nothing was pretrained. */
@@ -42,6 +44,7 @@ mz_status mz_ledger_sync(const mz_ledger *ledger);
 mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options, int64_t phase, int64_t round);
 /* rounds: what mz_allocator_round was told since the last decision; window NULL: of mz_allocator_begin; refused: NULL or why. */
 mz_status mz_ledger_append_goodput(mz_ledger *ledger, const mz_goodput_record *record, const mz_goodput_verdict *verdict);
+mz_status mz_ledger_append_batch_move(mz_ledger *ledger, const mz_batch_move *move);
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
                            int round_count, const mz_window *window, const char *refused);
 
@@ -63,9 +66,9 @@ typedef struct mz_replayed {
   int64_t phase;             /* of the last decision; −1: there was none */
   mz_observation newest;     /* the last full window of its section, with the plan that it was under; unit_s 0: there was none */
   int64_t followed;          /* decisions of earlier formats */
-  int64_t decisions;         /* replayed, those of mz_allocator_begin and judgements of goodput included */
-  int64_t differences;       /* of them; */
-  int64_t first_difference;  /* the phase of the first, -1: none */
+  int64_t decisions;   /* replayed, those of mz_allocator_begin and judgements of goodput and moves of the batch size included */
+  int64_t differences; /* of them; */
+  int64_t first_difference; /* the phase of the first, -1: none */
 } mz_replayed;
 mz_status mz_ledger_replay(const char *path, int64_t upto, mz_replayed *out);
 void mz_replayed_free(mz_replayed *replayed);

@@ -237,6 +237,18 @@ static mz_status play_decision(player *p, const mz_fields *f, const char *line) 
   return compare(p, &decision, line);
 }
 
+/* Takes `again` over, which is what the line should be. */
+static mz_status compare_whole(player *p, cJSON *again, const char *line, int64_t phase) {
+  char *text = mz_json_line(again);
+  cJSON_Delete(again);
+  if (text == NULL) return mz_fail(MZ_E_MEMORY, "%s: no memory to replay a line", p->where);
+  const bool same = strcmp(line, text) == 0;
+  free(text);
+  p->out->decisions++;
+  if (!same && p->out->differences++ == 0) p->out->first_difference = phase;
+  return MZ_OK;
+}
+
 /* A judgement has its inputs beside it. */
 static mz_status play_goodput(player *p, const cJSON *json, const char *line) {
   mz_goodput_record record;
@@ -244,15 +256,13 @@ static mz_status play_goodput(player *p, const cJSON *json, const char *line) {
   MZ_TRY(mz_goodput_from_json(&record, json, p->where, MZ_E_CHECKPOINT));
   mz_goodput memory = record.before;
   mz_goodput_judge(&memory, &record.evidence, &verdict);
-  cJSON *again = mz_goodput_to_json(&record, &verdict);
-  char *text = mz_json_line(again);
-  cJSON_Delete(again);
-  if (text == NULL) return mz_fail(MZ_E_MEMORY, "%s: no memory to replay a judgement", p->where);
-  const bool same = strcmp(line, text) == 0;
-  free(text);
-  p->out->decisions++;
-  if (!same && p->out->differences++ == 0) p->out->first_difference = record.phase;
-  return MZ_OK;
+  return compare_whole(p, mz_goodput_to_json(&record, &verdict), line, record.phase);
+}
+
+static mz_status play_batch_move(player *p, const cJSON *json, const char *line) {
+  mz_batch_move move;
+  MZ_TRY(mz_batch_move_from_json(&move, json, p->where, MZ_E_CHECKPOINT));
+  return compare_whole(p, mz_batch_move_to_json(&move), line, move.phase);
 }
 
 /* Nothing after the wanted phase is looked at: the first later decision is the end, or a section that begins after it. */
@@ -279,8 +289,11 @@ static mz_status play(void *context, const char *line, size_t length, int64_t nu
     status = play_decision(p, &fields, line);
   else if (strcmp(event, "goodput") == 0)
     status = play_goodput(p, json, line);
+  else if (strcmp(event, "batch_size") == 0)
+    status = play_batch_move(p, json, line);
   else
-    status = mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision and goodput", p->where, event);
+    status =
+        mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision, goodput and batch_size", p->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

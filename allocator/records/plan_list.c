@@ -10,6 +10,7 @@ typedef struct reading {
   char where[256];  /* "PATH:LINE" */
   bool opened;      /* a section has begun */
   int64_t training; /* as it was last moved; 0: never */
+  int64_t batch;    /* likewise */
   mz_plan_list *out;
 } reading;
 
@@ -75,7 +76,8 @@ static mz_status check_knobs(const reading *r, const cJSON *plan) {
 static mz_status add(mz_plan_list *list, const mz_pipeline *pipeline, mz_planned item) {
   if (list->count > 0 && list->items[list->count - 1].round == item.round) list->count--;
   const mz_planned *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
-  if (last && last->training == item.training && mz_plan_equal(pipeline, &last->plan, &item.plan)) return MZ_OK;
+  if (last && last->training == item.training && last->batch == item.batch && mz_plan_equal(pipeline, &last->plan, &item.plan))
+    return MZ_OK;
   MZ_TRY(mz_reserve_one(&list->items, &list->capacity, list->count, sizeof *list->items));
   list->items[list->count++] = item;
   return MZ_OK;
@@ -97,7 +99,7 @@ static mz_status read_decision(reading *r, const mz_fields *f) {
   MZ_TRY(mz_plan_from_json(r->pipeline, &plan, plan_json.object, r->where, MZ_E_CONFIG));
   MZ_TRY(mz_plan_from_json(r->pipeline, &plan, next_json.object, r->where, MZ_E_CONFIG));
   MZ_TRY(check_plan(r, &plan, round));
-  return add(list, r->pipeline, (mz_planned){round, plan, r->training});
+  return add(list, r->pipeline, (mz_planned){round, plan, r->training, r->batch});
 }
 
 static mz_status read_goodput(reading *r, const cJSON *json) {
@@ -108,7 +110,20 @@ static mz_status read_goodput(reading *r, const cJSON *json) {
   if (list->training == 0) list->training = record.training;
   if (record.next == record.training) return MZ_OK;
   r->training = record.next;
-  return add(list, r->pipeline, (mz_planned){record.round, list->items[list->count - 1].plan, r->training});
+  return add(list, r->pipeline, (mz_planned){record.round, list->items[list->count - 1].plan, r->training, r->batch});
+}
+
+static mz_status read_batch_move(reading *r, const cJSON *json) {
+  mz_batch_move move;
+  mz_plan_list *list = r->out;
+  MZ_TRY(mz_batch_move_from_json(&move, json, r->where, MZ_E_CHECKPOINT));
+  if (list->count == 0) return mz_fail(MZ_E_CHECKPOINT, "%s: a batch size before the first decision", r->where);
+  if (move.round < list->items[list->count - 1].round)
+    return mz_fail(MZ_E_CHECKPOINT, "%s: round is %lld, after round %lld", r->where, (long long)move.round,
+                   (long long)list->items[list->count - 1].round);
+  if (list->batch == 0) list->batch = move.from;
+  r->batch = move.to;
+  return add(list, r->pipeline, (mz_planned){move.round, list->items[list->count - 1].plan, r->training, r->batch});
 }
 
 static mz_status read_line(void *context, const char *line, size_t length, int64_t number) {
@@ -127,8 +142,11 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
     status = read_decision(r, &fields);
   else if (strcmp(event, "goodput") == 0)
     status = read_goodput(r, json);
+  else if (strcmp(event, "batch_size") == 0)
+    status = read_batch_move(r, json);
   else
-    status = mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision and goodput", r->where, event);
+    status =
+        mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision, goodput and batch_size", r->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

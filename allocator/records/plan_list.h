@@ -6,12 +6,14 @@ typedef struct mz_planned {
   int64_t round; /* the plan is in force from the end of this round on; 0: from the start */
   mz_plan plan;
   int64_t training; /* updates of a unit, where the ledger moved them (goodput/goodput.h); 0: those the run began with */
+  int64_t batch;    /* rows of a batch, where the ledger moved them (records/batch_move.h); 0: those the run began with */
 } mz_planned;
 
 typedef struct mz_plan_list { /* zeroed: no plans */
   mz_planned *items;          /* rounds ascend; neighbours differ */
   int count, capacity;
   int64_t training; /* updates of a unit at the beginning, where the ledger judges them; 0: it does not */
+  int64_t batch;    /* rows of a batch at the beginning, where the ledger moves them; 0: it does not */
 } mz_plan_list;
 
 /* Reads the plans of the ledger at `path` for a run with this pipeline within these bounds. A trial that was given up within a window

@@ -186,6 +186,21 @@ static mz_status read_goodput(const char *line, size_t length, int64_t at) {
   return status;
 }
 
+static mz_status read_batch_move(const char *line, size_t length, int64_t at) {
+  char where[32];
+  cJSON *json;
+  mz_batch_move move;
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
+  mz_status status = mz_batch_move_from_json(&move, json, where, MZ_E_CHECKPOINT);
+  if (status == MZ_OK) status = mz_json_show(json);
+  if (status == MZ_OK)
+    printf("after phase %lld, round %lld: batch_size %lld instead of %lld, by %s\n\n", (long long)move.phase,
+           (long long)move.round, (long long)move.to, (long long)move.from, mz_json_text_or_empty(json, "by"));
+  cJSON_Delete(json);
+  return status;
+}
+
 static mz_status read_line(void *context, const char *line, size_t length, int64_t at) {
   reading *r = context;
   int64_t phase;
@@ -193,6 +208,7 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
   if (!mz_ledger_peek(line, &phase, action)) {
     const bool all = r->arguments->phase == MZ_COUNT_UNSET && !r->arguments->json;
     if (all && strncmp(line, "{\"event\":\"goodput\"", 18) == 0) return read_goodput(line, length, at);
+    if (all && strncmp(line, "{\"event\":\"batch_size\"", 21) == 0) return read_batch_move(line, length, at);
     return all && strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;
   }
   const bool one = r->arguments->phase != MZ_COUNT_UNSET, keeps = strcmp(action, "keep") == 0 || strcmp(action, "wait") == 0;

@@ -164,9 +164,9 @@ typedef struct asked { /* what runs under other settings are asked for */
   const mz_outset_options *options;
 } asked;
 
-static mz_status count_memory(mz_memory *out, const mz_env *env, const mz_settings *settings, const mz_outset_options *options) {
-  const bool any = options->choice != NULL && options->choice->gpus.count > 0;
-  const mz_lane gpu = any ? mz_gpus_lane(options->choice->gpus.items[0].number) : mz_lane_cpu;
+mz_status mz_outset_count_memory(mz_memory *out, const mz_env *env, const mz_settings *settings, const mz_device_choice *choice) {
+  const bool any = choice != NULL && choice->gpus.count > 0;
+  const mz_lane gpu = any ? mz_gpus_lane(choice->gpus.items[0].number) : mz_lane_cpu;
   return mz_memory_count(out, env, settings, any ? &gpu : NULL);
 }
 
@@ -174,7 +174,7 @@ static mz_status need(void *context, const mz_settings *settings, double *bytes)
   const asked *a = context;
   mz_memory memory;
   mz_outset *o;
-  MZ_TRY(count_memory(&memory, a->env, settings, a->options));
+  MZ_TRY(mz_outset_count_memory(&memory, a->env, settings, a->options->choice));
   MZ_TRY(mz_alloc(&o, 1, sizeof *o));
   const mz_status status = mz_outset_find(o, settings, &memory, a->options);
   *bytes = status == MZ_OK ? mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) : 0;
@@ -186,7 +186,7 @@ mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings
                          mz_placement *begins) {
   asked a = {env, options};
   mz_outset *o;
-  MZ_TRY(count_memory(memory, env, settings, options));
+  MZ_TRY(mz_outset_count_memory(memory, env, settings, options->choice));
   MZ_TRY(mz_alloc(&o, 1, sizeof *o));
   mz_status status;
   MZ_TRY_CLEANUP(mz_outset_find(o, settings, memory, options));

@@ -41,8 +41,9 @@ void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *work
   p->value_loss = l->value_loss / updates;
   p->reward_loss = l->reward_loss / updates;
   p->gradient_norm = l->gradient_norm / updates;
-  p->learning_rate = mz_learning_rate(&state->settings.optimizer, state->counters.updates, state->settings.train.horizon);
+  p->learning_rate = mz_state_learning_rate(state);
   const mz_learning_settings *learning = &state->settings.learning;
+  p->batch_size = learning->batch_size;
   p->loop_count = learning->loop_count;
   p->noise_scale = mz_noise_scale(&l->noise, learning->batch_size / learning->shards, learning->batch_size);
   p->prequential_loss = stats->prequential.rows[0] ? stats->prequential.loss[0] / (double)stats->prequential.rows[0] : NAN;

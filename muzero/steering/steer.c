@@ -71,7 +71,7 @@ mz_status mz_steer_epoch(mz_steer *s, const mz_phase *phase, double closing_s) {
   const mz_settings *settings = &s->state->settings;
   mz_epoch epoch;
   if (!s->history || s->curve.off || s->state->moves_loop_count) return MZ_OK;
-  if (!s->curve.begun) MZ_TRY(begin_curve(s, settings, phase->phase > 1));
+  if (!s->curve.begun) MZ_TRY(begin_curve(s, &s->state->own, phase->phase > 1));
   mz_epoch_of_phase(&epoch, phase, settings->learning.batch_size, closing_s);
   epoch.amounts[MZ_COURSE_CORES] = mz_plan_cores(&s->outset.pipeline, &epoch.plan);
   epoch.amounts[MZ_COURSE_GPUS] = mz_plan_gpus(&s->outset.pipeline, &epoch.plan);

@@ -64,5 +64,14 @@ mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_s
                           double score, const mz_decision **decision);
 /* A whole phase has ended: its epoch goes into the history. *phase is complete; closing_s: of the evaluation that ended the run, 0: none. */
 mz_status mz_steer_epoch(mz_steer *steer, const mz_phase *phase, double closing_s);
+/* At a round's end, between windows: batches have so many rows from now on, as mz_batch_rule_apply makes of the run's own settings, and
+ * the allocator begins anew with `start`, as far as ranges and memory allow, in a new section of the ledger behind a line that says who
+ * moved (by: "schedule", a strategy's name). The size is state from then on. Nothing happens where batches have that size. MZ_E_CONFIG: it
+ * cannot be; MZ_E_MEMORY: it needs more than bounds allow: nothing has changed then, unless there is no memory for what is made anew:
+ * then the run has to end. */
+mz_status mz_steer_set_batch_size(mz_steer *steer, mz_workers *workers, int64_t rows, const mz_plan *start, const char *by);
+/* At a phase's end, behind the decision of a window that ended with it: as setting batch_schedule says; a ledger that is followed, and moves
+ * the batch size, takes the setting's place. */
+mz_status mz_steer_follow_schedule(mz_steer *steer, mz_workers *workers);
 /* Returns the measurements of the last window. */
 const mz_window *mz_steer_window(const mz_steer *steer);

@@ -18,8 +18,9 @@ static const uint64_t FILE_BYTES_MAX = 1ull << 36;
 static const struct known {
   const char *name;
   uint32_t version;
-} known[] = {{"config", 1}, {"weights", 1},  {"target", 1},   {"optimizer", 2}, {"average", 1}, {"replay", 1},
-             {"games", 1},  {"counters", 1}, {"segments", 1}, {"session", 1},   {"guard", 1},   {"loop_count", 1}};
+} known[] = {{"config", 1}, {"weights", 1},    {"target", 1},    {"optimizer", 2}, {"average", 1},
+             {"replay", 1}, {"games", 1},      {"counters", 1},  {"segments", 1},  {"session", 1},
+             {"guard", 1},  {"loop_count", 1}, {"batch_size", 1}};
 
 static uint32_t version_of(const char *name) {
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -254,10 +255,18 @@ cleanup:
 }
 
 /* Up to version 1 section 'optimizer' ends with the average of the weights, which has been a section since: the same bytes. Runs that
- * move loop_count count it to the counters. */
-static const mz_section *rest_of_part(const mz_checkpoint *c, const mz_section *s) {
-  if (strcmp(s->name, "counters") == 0) return mz_checkpoint_find(c, "loop_count");
-  return strcmp(s->name, "optimizer") == 0 && s->version >= 2 ? mz_checkpoint_find(c, "average") : NULL;
+ * move loop_count or batch_size count them to the counters. */
+static mz_status hash_rest_of_part(const mz_checkpoint *c, const mz_section *s, mz_hash_stream *part) {
+  static const char *const of_counters[] = {"loop_count", "batch_size", NULL}, *const of_optimizer[] = {"average", NULL},
+                           *const none[] = {NULL};
+  const char *const *names = strcmp(s->name, "counters") == 0                       ? of_counters
+                             : strcmp(s->name, "optimizer") == 0 && s->version >= 2 ? of_optimizer
+                                                                                    : none;
+  for (; *names; names++) {
+    const mz_section *rest = mz_checkpoint_find(c, *names);
+    if (rest) MZ_TRY(hash_section(c, rest, part));
+  }
+  return MZ_OK;
 }
 
 static mz_status hash_part(const mz_checkpoint *c, const char *name, uint64_t *hash) {
@@ -266,8 +275,7 @@ static mz_status hash_part(const mz_checkpoint *c, const char *name, uint64_t *h
   mz_hash_stream *part = mz_hash_begin();
   if (!part) return mz_fail(MZ_E_MEMORY, "%s: no memory for a checksum", c->path);
   mz_status status = hash_section(c, s, part);
-  const mz_section *rest = rest_of_part(c, s);
-  if (status == MZ_OK && rest) status = hash_section(c, rest, part);
+  if (status == MZ_OK) status = hash_rest_of_part(c, s, part);
   *hash = mz_hash_end(part);
   return status;
 }

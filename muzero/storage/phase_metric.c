@@ -14,6 +14,7 @@ static const mz_phase_metric rows[] = {
     INT("env_steps", counters.env_steps, LAST, "", "moves of self-play since the run began"),
     INT("sims", counters.simulations, LAST, "", "simulations of self-play since the run began"),
     INT("updates", counters.updates, LAST, "", "updates of the network since the run began"),
+    INT("batch_size", batch_size, LAST, "rows", "rows of a training batch"),
     INT("loop_count", loop_count, LAST, "", "updates a round"),
     INT("episodes", counters.episodes, LAST, "", "games of self-play that ended since the run began"),
     FLOAT(wall_s, LAST, "s", "wall time since the run began, over all its invocations"),

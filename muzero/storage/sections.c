@@ -193,6 +193,25 @@ static mz_status read_loop_count(mz_state *state, mz_reader *reader, const origi
   return MZ_OK;
 }
 
+/* ---- batch_size ---- */
+
+static mz_status write_batch_size(const mz_state *state, mz_writer *writer) {
+  if (!state->moves_batch_size) return MZ_OK;
+  mz_write_u64(writer, (uint64_t)state->settings.learning.batch_size);
+  mz_write_u64(writer, (uint64_t)state->trained_rows);
+  return MZ_OK;
+}
+
+/* A state that continues one whose batches had one size goes on counting from its updates. */
+static mz_status load_batch_size(mz_state *state, const origin *from) {
+  mz_batch_size stored;
+  MZ_TRY(mz_batch_size_stored(from->checkpoint, &stored));
+  const bool moved = stored.rows > 0;
+  state->trained_rows = moved ? stored.trained_rows : state->counters.updates * state->own.learning.batch_size;
+  state->moves_batch_size = state->moves_batch_size || moved;
+  return MZ_OK;
+}
+
 /* ---- all of them ---- */
 
 typedef struct section_row {
@@ -214,6 +233,7 @@ static const section_row table[MZ_STATE_SECTIONS] = {
     {"games", .write = write_games, .read = read_games, .bytes_max = games_max},
     {"counters", .write = write_counters, .read = read_counters, .bytes_max = counters_max},
     {"loop_count", true, write_loop_count, NULL, read_loop_count, loop_count_max, has_loop_count},
+    {"batch_size", true, .write = write_batch_size, .load = load_batch_size},
 };
 
 const char *mz_state_section_name(int section) { return table[section].name; }

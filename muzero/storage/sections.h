@@ -4,13 +4,15 @@
 #include "muzero/storage/checkpoint.h"
 #include "muzero/training/state.h"
 
-/* The sections that hold the state: those of mz_digest_parts, with `average` behind `optimizer` and `loop_count` behind `counters`. */
-enum { MZ_STATE_SECTIONS = MZ_DIGEST_PARTS + 2 };
+/* The sections that hold the state: those of mz_digest_parts, with `average` behind `optimizer`, `loop_count` and `batch_size` behind
+ * `counters`. */
+enum { MZ_STATE_SECTIONS = MZ_DIGEST_PARTS + 3 };
 const char *mz_state_section_name(int section);
-/* Writes them; one that a state lacks (`average` without an average, `loop_count` where it is
+/* Writes them; one that a state lacks (`average` without an average, `loop_count` and `batch_size` where they are
  * never moved) stays empty. sections[i].data: mz_writer_free. MZ_E_MEMORY. */
 mz_status mz_state_write(const mz_state *state, mz_writer sections[MZ_STATE_SECTIONS]);
-/* Restores from a checkpoint into an initialised state of the same shape; segments come from `load`. MZ_E_CHECKPOINT naming the
+/* Restores from a checkpoint into an initialised state of the same shape; segments come from `load`. The state keeps its batch size:
+ * whoever continues a run has set that which mz_batch_size_stored says. MZ_E_CHECKPOINT naming the
  * section, or what `load` returns. */
 mz_status mz_state_read(mz_state *state, const mz_checkpoint *checkpoint,
                         mz_status (*load)(void *context, uint64_t hash, mz_segment **out), void *context);

@@ -37,6 +37,24 @@ mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz
   return reader.ok ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'counters': too short", checkpoint->path);
 }
 
+mz_status mz_batch_size_stored(const mz_checkpoint *checkpoint, mz_batch_size *out) {
+  enum { ROWS_MAX = 65536 };
+  uint8_t *data;
+  size_t size;
+  *out = (mz_batch_size){0};
+  if (!mz_checkpoint_find(checkpoint, "batch_size")) return MZ_OK;
+  MZ_TRY(mz_checkpoint_section(checkpoint, "batch_size", MZ_BATCH_SIZE_BYTES, &data, &size));
+  mz_reader reader = mz_reader_over(data, size);
+  out->rows = (int64_t)mz_read_u64(&reader);
+  out->trained_rows = (int64_t)mz_read_u64(&reader);
+  free(data);
+  if (reader.ok && mz_reader_left(&reader) == 0 && out->rows >= 1 && out->rows <= ROWS_MAX && out->trained_rows >= 0 &&
+      out->trained_rows <= INT64_MAX / 2)
+    return MZ_OK;
+  return mz_fail(MZ_E_CHECKPOINT, "%s: section 'batch_size': damaged: %zu bytes, batches of %lld rows, %lld rows trained",
+                 checkpoint->path, size, (long long)out->rows, (long long)out->trained_rows);
+}
+
 /* Values, names and shapes of as many tensors as there are parameters. */
 static size_t weights_bytes_max(const mz_params *params) {
   return (size_t)params->size * sizeof(float) + (size_t)params->count * 512 + 4096;

@@ -9,6 +9,12 @@
  * as those of a new run are. MZ_E_CHECKPOINT or, for an environment or a key that this build does not know, MZ_E_CONFIG. */
 mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, const mz_env **env);
 mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz_counters *counters);
+/* Section 'batch_size' of a run that moved it: rows of a batch, then rows of all updates so far. rows 0: the run never moved it. */
+typedef struct mz_batch_size {
+  int64_t rows, trained_rows;
+} mz_batch_size;
+enum { MZ_BATCH_SIZE_BYTES = 2 * 8 };
+mz_status mz_batch_size_stored(const mz_checkpoint *checkpoint, mz_batch_size *out);
 /* Section 'counters': the seed, then six counters, which this reads. */
 enum { MZ_COUNTERS_BYTES = 7 * 8 };
 void mz_counters_read(mz_counters *counters, mz_reader *reader);

@@ -12,16 +12,19 @@ struct mz_learner {
   mz_optimizer optimizer;
   mz_update *update;
   float *weights, *average; /* [params.size] */
-  float *row_losses;        /* [batch_size] */
   void *block;
+  float *row_losses; /* [batch_size] */
+  bool positioned;   /* `position` counts, not the optimizer's steps */
+  mz_rate_position position;
 };
 
 static void carve(mz_learner *l, const mz_model *model, mz_carver *carver) {
   const size_t size = (size_t)model->params.size;
   mz_carve(carver, &l->weights, size, sizeof(float));
   if (l->settings.update.average > 0) mz_carve(carver, &l->average, size, sizeof(float));
-  mz_carve(carver, &l->row_losses, (size_t)l->settings.update.batch_size, sizeof(float));
 }
+
+static size_t batch_rows(const mz_learner_settings *settings) { return (size_t)settings->update.batch_size; }
 
 static mz_status create_update(mz_learner *l, const mz_lane *where, mz_update **out) {
   const mz_update_vectors vectors = {.weights = l->weights, .average = l->average, .optimizer = &l->optimizer};
@@ -39,6 +42,7 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_la
   mz_carver carver = {0};
   carve(l, model, &carver);
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &l->block));
+  MZ_TRY_CLEANUP(mz_alloc(&l->row_losses, batch_rows(settings), sizeof *l->row_losses));
   MZ_TRY_CLEANUP(mz_optimizer_init(&l->optimizer, &settings->update.optimizer, &model->params));
   MZ_TRY_CLEANUP(create_update(l, where, &l->update));
   *out = l;
@@ -53,7 +57,8 @@ double mz_learner_bytes(const mz_model *model, const mz_lane *where, const mz_le
   mz_carver carver = {0};
   carve(&l, model, &carver);
   const double moments = settings->update.optimizer.kind == MZ_ADAM ? 2 : 1;
-  return (double)carver.bytes + moments * (double)model->params.size * sizeof(float) +
+  const double losses = (double)batch_rows(settings) * sizeof(float);
+  return (double)carver.bytes + losses + moments * (double)model->params.size * sizeof(float) +
          mz_update_bytes(where, model, &settings->update);
 }
 
@@ -66,8 +71,27 @@ void mz_learner_free(mz_learner *l) {
   if (!l) return;
   mz_update_free(l->update);
   mz_optimizer_deinit(&l->optimizer);
+  free(l->row_losses);
   free(l->block);
   free(l);
+}
+
+mz_status mz_learner_resize_batch(mz_learner *l, const mz_lane *where, const mz_learner_settings *settings) {
+  MZ_TRY(mz_learner_fetch(l, true));
+  mz_update_free(l->update);
+  free(l->row_losses);
+  l->update = NULL;
+  l->row_losses = NULL;
+  l->settings = *settings;
+  l->optimizer.settings = settings->update.optimizer;
+  MZ_TRY(mz_alloc(&l->row_losses, batch_rows(settings), sizeof *l->row_losses));
+  MZ_TRY(create_update(l, where, &l->update));
+  return mz_update_changed(l->update);
+}
+
+void mz_learner_set_position(mz_learner *l, const mz_rate_position *position) {
+  l->positioned = true;
+  l->position = *position;
 }
 
 mz_status mz_learner_move(mz_learner *l, const mz_lane *where) {
@@ -91,7 +115,10 @@ const float *mz_learner_row_losses(const mz_learner *l) { return l->row_losses; 
 
 mz_status mz_learner_weights_changed(mz_learner *l) { return mz_update_changed(l->update); }
 
-mz_status mz_learner_fetch(mz_learner *l, bool moments) { return mz_update_fetch(l->update, moments); }
+mz_status mz_learner_fetch(mz_learner *l, bool moments) {
+  if (l->update == NULL) return mz_fail(MZ_E_MEMORY, "the learner: there was no memory to make it anew for other batches");
+  return mz_update_fetch(l->update, moments);
+}
 
 static mz_update_rows rows_of(const mz_batch *b) {
   return (mz_update_rows){.rows = b->rows,
@@ -185,7 +212,9 @@ static mz_update_step step_of(const mz_learner *l) {
   const int64_t steps = l->optimizer.steps;
   /* The average follows closely while it is young. */
   const double young = (double)(2 + steps) / (double)(11 + steps);
-  return (mz_update_step){.rate = mz_learning_rate(&l->settings.update.optimizer, steps, l->settings.horizon),
+  const mz_optimizer_settings *optimizer = &l->settings.update.optimizer;
+  return (mz_update_step){.rate = l->positioned ? mz_learning_rate_at(optimizer, &l->position)
+                                                : mz_learning_rate(optimizer, steps, l->settings.horizon),
                           .average_decay = young < l->settings.update.average ? young : l->settings.update.average,
                           .shard_squares = l->settings.update.shards > 1 && steps % NOISE_EVERY == 0};
 }
@@ -199,6 +228,7 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   if (!isfinite(report.loss) || !isfinite(report.norm))
     return mz_fail(MZ_E_DIVERGED, "update %lld: the %s is not finite (loss %g, gradient norm %g)",
                    (long long)l->optimizer.steps + 1, isfinite(report.loss) ? "gradient" : "loss", report.loss, report.norm);
+  l->position.update++;
   if (step.shard_squares) add_noise(l, &report, &stats->noise);
   add_stats(l, batch, &report, errors, stats);
   return MZ_OK;

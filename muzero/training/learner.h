@@ -26,6 +26,13 @@ typedef struct mz_learner mz_learner;
 mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_lane *where, const mz_learner_settings *settings,
                             mz_pool *pool);
 void mz_learner_free(mz_learner *learner);
+/* Between updates: batches have settings->update.batch_size rows from now on, and whatever else mz_batch_rule_apply changes is as in
+ * `settings`; updates run at `where`, as before. Weights, average, moments and the optimizer's steps come along. What was for the old size
+ * is freed first: after a failure (MZ_E_MEMORY, MZ_E_DEVICE) the learner can only be freed. */
+mz_status mz_learner_resize_batch(mz_learner *learner, const mz_lane *where, const mz_learner_settings *settings);
+/* Between updates: the next one stands there in the learning rate's schedule, and each that follows one further. A learner that is never
+ * told goes by the optimizer's steps. */
+void mz_learner_set_position(mz_learner *learner, const mz_rate_position *position);
 /* Between updates: they run there from now on. Weights, average and moments come along. On failure it stays where it was. */
 mz_status mz_learner_move(mz_learner *learner, const mz_lane *where);
 /* Returns the bytes that create takes: weights, their average and packed copies, moments, a gradient for each shard. */

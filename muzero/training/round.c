@@ -114,8 +114,9 @@ static void set_priorities(round *r) {
 }
 
 static mz_status copy_target_when_due(round *r) {
-  int64_t interval = r->state->settings.learning.target_interval, before = r->state->counters.updates;
-  if ((before + r->updates) / interval == before / interval || r->void_) return MZ_OK;
+  const mz_learning_settings *own = &r->state->own.learning, *present = &r->state->settings.learning;
+  const int64_t interval = own->target_interval * own->batch_size, before = mz_state_trained_rows(r->state);
+  if ((before + r->updates * present->batch_size) / interval == before / interval || r->void_) return MZ_OK;
   memcpy(r->state->target, mz_learner_weights(r->state->learner), (size_t)r->state->model.params.size * sizeof(float));
   return mz_state_target_changed(r->state);
 }
@@ -153,6 +154,7 @@ static void count(round *r, mz_round_stats *stats) {
   c->rounds++;
   c->phases = c->rounds / r->state->settings.train.phase_rounds;
   c->updates += r->updates;
+  if (r->state->moves_batch_size) r->state->trained_rows += r->updates * r->state->settings.learning.batch_size;
   stats->rounds++;
 }
 
@@ -188,8 +190,9 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
              .workers = workers,
              .first_update = (uint32_t)state->counters.updates,
              .updates = learning ? (int)s->learning.loop_count : 0,
-             .progress = s->train.horizon ? (double)state->counters.updates / (double)s->train.horizon : 0};
-  if (r.progress > 1) r.progress = 1;
+             .progress = mz_state_progress(state)};
+  const mz_rate_position position = mz_state_rate_position(state);
+  if (state->moves_batch_size) mz_learner_set_position(state->learner, &position);
   size_t rows = (size_t)r.updates * (size_t)s->learning.batch_size;
   mz_status status;
   MZ_TRY_CLEANUP(mz_alloc(&r.leaves, rows, sizeof *r.leaves));

@@ -18,6 +18,7 @@ mz_learner_settings mz_state_learning(const mz_settings *s) {
 mz_status mz_state_init(mz_state *state, const mz_env *env, const mz_settings *settings, uint64_t seed, int learner_threads,
                         const mz_placement *where) {
   *state = (mz_state){.env = env,
+                      .own = *settings,
                       .settings = *settings,
                       .seed = seed,
                       .where = where ? *where : mz_placement_cpu,

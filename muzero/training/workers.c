@@ -234,6 +234,16 @@ cleanup:
   return status;
 }
 
+mz_status mz_workers_set_batch_size(mz_workers *w, int64_t rows, const char *where) {
+  if (rows == w->state->settings.learning.batch_size) return MZ_OK;
+  MZ_TRY(mz_state_set_batch_size(w->state, rows, where));
+  free_batches(w->batches, w->capacity);
+  w->batches = NULL;
+  w->capacity = 0;
+  if (!mz_lane_is_cpu(&w->state->where.reanalyze)) free_reanalyzers(w->reanalyzers, 0); /* there they take all rows of a batch */
+  return MZ_OK;
+}
+
 mz_status mz_workers_actor(mz_workers *w, int worker, mz_actor **out) {
   if (!w->actors[worker]) MZ_TRY(make_actor(w->state, &w->state->where.selfplay, w->knobs.mcts_storage_size, &w->actors[worker]));
   *out = w->actors[worker];

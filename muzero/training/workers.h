@@ -37,6 +37,9 @@ void mz_workers_grant(mz_workers *workers, const cpu_set_t *cores);
 /* Between rounds. Fields that are 0 keep their values. On failure the old knobs stay in force. */
 mz_status mz_workers_resize(mz_workers *workers, const mz_knobs *asked);
 
+/* Between rounds, before a resize, which makes what batches of the new size need: as mz_state_set_batch_size. */
+mz_status mz_workers_set_batch_size(mz_workers *workers, int64_t rows, const char *where);
+
 /* Returns how many positions a builder searches together there: on a GPU all rows of a batch, as far as memory is sensible. */
 int mz_workers_reanalyze_slots(const mz_settings *settings, const mz_lane *where);
 

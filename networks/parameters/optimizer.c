@@ -43,12 +43,16 @@ static double schedule_factor(const mz_optimizer_settings *settings, double prog
   }
 }
 
-double mz_learning_rate(const mz_optimizer_settings *settings, int64_t update, int64_t horizon) {
-  const int64_t warmup = settings->warmup_updates;
-  if (update < warmup) return settings->learning_rate * (double)(update + 1) / (double)warmup;
+double mz_learning_rate_at(const mz_optimizer_settings *settings, const mz_rate_position *at) {
+  const double update = at->update, warmup = at->warmup, horizon = at->horizon;
+  if (update < warmup) return update + 1 > warmup ? settings->learning_rate : settings->learning_rate * (update + 1) / warmup;
   if (horizon == 0) return settings->learning_rate;
-  const double progress = update < horizon ? (double)(update - warmup) / (double)(horizon - warmup) : 1.0;
+  const double progress = update < horizon ? (update - warmup) / (horizon - warmup) : 1.0;
   return settings->learning_rate * schedule_factor(settings, progress);
+}
+
+double mz_learning_rate(const mz_optimizer_settings *settings, int64_t update, int64_t horizon) {
+  return mz_learning_rate_at(settings, &(mz_rate_position){(double)update, (double)settings->warmup_updates, (double)horizon});
 }
 
 mz_status mz_optimizer_init(mz_optimizer *optimizer, const mz_optimizer_settings *settings, const mz_params *params) {

@@ -21,6 +21,12 @@ extern const mz_settings_table mz_optimizer_table; /* keys optimizer, learning_r
 
 /* A pure function of update index and horizon (both in updates; horizon 0: constant after the warmup). */
 double mz_learning_rate(const mz_optimizer_settings *settings, int64_t update, int64_t horizon);
+/* Where an update stands in the schedule, in updates of the present batch size; not whole where earlier batches had other sizes. */
+typedef struct mz_rate_position {
+  double update, warmup, horizon;
+} mz_rate_position;
+/* The same function of fractions: warmup takes the place of settings->warmup_updates. */
+double mz_learning_rate_at(const mz_optimizer_settings *settings, const mz_rate_position *at);
 
 enum { MZ_CHUNK = 1024 }; /* elements a chunk */
 static inline int mz_chunk_count(const mz_params *params) { return (int)((params->size + MZ_CHUNK - 1) / MZ_CHUNK); }
