@@ -150,8 +150,13 @@ static void find_typical(mz_epoch_score *m) {
   }
 }
 
+/* Slow runs and fast ones have a spread each: half of a normal's is as wide as the whole. */
+static double spread_of(double squares, double degrees, double blocks, double runs) {
+  return fmax(PACE_LEAST, sqrt(2 * squares / degrees * (1 + blocks / runs)));
+}
+
 static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
-  double squares = 0;
+  double slower = 0, faster = 0;
   int runs = 0, batches = 0;
   for (int i = 0; i < count; i++) {
     const int b = m->counted[i] ? index_of(m, batch_of(&curves[i])) : -1;
@@ -159,12 +164,14 @@ static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
     const int reached = mz_curve_reaches(&curves[i], m->target);
     const double epochs = reached > 0 ? reached : fmax(CENSORED * mz_curve_length(&curves[i]), m->batch[b].typical);
     const double off = log(epochs / m->batch[b].typical);
-    squares += off * off;
+    *(off > 0 ? &slower : &faster) += off * off;
     runs++;
   }
   for (int b = 0; b < m->batches; b++) batches += isfinite(m->batch[b].typical);
   m->degrees = runs - batches;
-  m->spread = m->degrees >= 1 ? fmax(PACE_LEAST, sqrt(squares / m->degrees * (1 + (double)batches / runs))) : NAN;
+  if (m->degrees < 1) return;
+  m->slower = spread_of(slower, m->degrees, batches, runs);
+  m->faster = spread_of(faster, m->degrees, batches, runs);
 }
 
 /* ---- all of it ---- */
@@ -181,7 +188,7 @@ mz_status mz_epoch_score_init(mz_epoch_score *m, const mz_curve *curves, int cou
   memset(m, 0, sizeof *m);
   MZ_TRY(choose_curves(m, curves, count));
   m->target = target;
-  m->spread = NAN;
+  m->slower = m->faster = NAN;
   count_runs(m, curves, count);
   if (m->batches == 0 || m->epochs == 0) return MZ_OK;
   MZ_TRY_CLEANUP(make_grid(m, curves, count));
@@ -205,9 +212,11 @@ void mz_epoch_score_deinit(mz_epoch_score *m) {
   memset(m, 0, sizeof *m);
 }
 
-double mz_epoch_score_stretch(const mz_epoch_score *m, double level) {
-  return isfinite(m->spread) ? exp(mz_student_quantile(level, m->degrees) * m->spread) : INFINITY;
+static double stretch(const mz_epoch_score *m, double spread, double level) {
+  return isfinite(spread) ? exp(mz_student_quantile(level, m->degrees) * spread) : INFINITY;
 }
+
+double mz_epoch_score_stretch(const mz_epoch_score *m, double level) { return stretch(m, m->slower, level); }
 
 static mz_interval at(const mz_epoch_score *m, double batch_size, double epochs) {
   return mz_isotonic_grid_at(&m->grid, (const double[AXES]){batch_size, epochs}, (mz_isotonic_noise){0, 0});
@@ -215,8 +224,8 @@ static mz_interval at(const mz_epoch_score *m, double batch_size, double epochs)
 
 mz_interval mz_epoch_score_at(const mz_epoch_score *m, double batch_size, double epochs, double level) {
   if (m->batches == 0) return (mz_interval){NAN, -INFINITY, INFINITY};
-  const double stretch = mz_epoch_score_stretch(m, (1 + level) / 2);
+  const double slow = stretch(m, m->slower, (1 + level) / 2), fast = stretch(m, m->faster, (1 + level) / 2);
   const mz_interval middle = at(m, batch_size, epochs);
-  if (!isfinite(stretch)) return (mz_interval){middle.estimate, -INFINITY, INFINITY};
-  return (mz_interval){middle.estimate, at(m, batch_size, epochs / stretch).low, at(m, batch_size, epochs * stretch).high};
+  if (!isfinite(slow)) return (mz_interval){middle.estimate, -INFINITY, INFINITY};
+  return (mz_interval){middle.estimate, at(m, batch_size, epochs / slow).low, at(m, batch_size, epochs * fast).high};
 }

@@ -5,7 +5,7 @@
  *
  * Runs differ in their pace more than in the shape of their curves. So what one more run reaches is bounded along the epochs: at least
  * the median of epoch e / stretch, at most that of epoch e · stretch. The stretch follows from the epochs that runs took to a target
- * against the median's, whose logarithms are taken as normal. A run that never reached it counts with twice its epochs. */
+ * against the median's, whose logarithms are taken as normal on either side. A run that never reached it counts with twice its epochs. */
 #pragma once
 #include "allocator/model/isotonic_grid.h"
 #include "allocator/model/monotone.h"
@@ -24,13 +24,14 @@ typedef struct mz_epoch_score {
   int batches, epochs, runs;                              /* epochs: of the longest run; runs: that are fitted to */
   mz_epoch_score_batch batch[MZ_EPOCH_SCORE_BATCHES_MAX]; /* rising rows */
   double target;
-  double spread, degrees; /* standard deviation of one more run's log stretch, and its degrees of freedom; spread NAN: unknown */
-  double start, best;     /* the lowest and the highest score of all runs */
-  mz_monotone axis;       /* batches */
-  char cut[200];          /* "": nothing */
-  mz_isotonic_grid grid;  /* batch, epoch */
-  double *numbers;        /* that the grid points to */
-  bool *counted;          /* of each curve: whether it is one of those fitted to */
+  double slower, faster,
+      degrees; /* spread of one more run's log stretch where it is slower, or faster, than the median; degrees of freedom. NAN: unknown */
+  double start, best;    /* the lowest and the highest score of all runs */
+  mz_monotone axis;      /* batches */
+  char cut[200];         /* "": nothing */
+  mz_isotonic_grid grid; /* batch, epoch */
+  double *numbers;       /* that the grid points to */
+  bool *counted;         /* of each curve: whether it is one of those fitted to */
 } mz_epoch_score;
 
 /* Fits to the curves that are `learned` and kept one batch size. mz_epoch_score_deinit. MZ_E_MEMORY. */

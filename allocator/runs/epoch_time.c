@@ -9,10 +9,21 @@ static const double ALPHA = 0.05; /* of the permutation tests */
 
 /* ---- places ---- */
 
+static const mz_epoch *epoch_at(const mz_curve *curve, int number) {
+  const mz_epoch *last = NULL;
+  for (int i = 0; i < curve->count && curve->epochs[i].number <= number; i++) last = &curve->epochs[i];
+  return last;
+}
+
+/* Mean over the first `epochs`. A shorter run is taken to go on as in its second half. */
 static double seconds_of(const mz_curve *curve, int epochs, const mz_epoch **last) {
-  *last = NULL;
-  for (int i = 0; i < curve->count && curve->epochs[i].number <= epochs; i++) *last = &curve->epochs[i];
-  return *last ? (*last)->wall_s / (*last)->number : NAN;
+  *last = epoch_at(curve, epochs);
+  if (*last == NULL) return NAN;
+  const int length = (*last)->number;
+  const mz_epoch *middle = epoch_at(curve, length / 2);
+  const double before_s = middle ? middle->wall_s : 0,
+               pace_s = ((*last)->wall_s - before_s) / (length - (middle ? middle->number : 0));
+  return ((*last)->wall_s + (epochs - length) * pace_s) / epochs;
 }
 
 static bool same_place(const mz_epoch_place *a, const mz_epoch_place *b, const mz_pipeline *pipeline) {

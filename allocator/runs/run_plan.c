@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { HOUR_S = 3600 };
+enum { HOUR_S = 3600, STRETCH_MOST = 4 };
 
 /* ---- what must be there ---- */
 
@@ -147,10 +147,16 @@ static void look_at_epochs(search *s, const mz_epoch_time *time, int epochs) {
   }
 }
 
+/* Epochs beyond the longest run teach nothing of scores, but a slow run may need them for what the typical one has reached. */
+static int longest(const search *s) {
+  const double stretch = fmin(mz_epoch_score_stretch(&s->out->score, (1 + s->limits->level) / 2), STRETCH_MOST);
+  return (int)ceil(s->out->score.epochs * stretch);
+}
+
 static mz_status look_at_all(search *s, const mz_curve *curves, int count, const mz_pipeline *pipeline) {
   mz_epoch_time *time;
   mz_status status = MZ_OK;
-  const int first = s->limits->epochs > 0 ? s->limits->epochs : 1, last = s->limits->epochs > 0 ? first : s->out->score.epochs;
+  const int first = s->limits->epochs > 0 ? s->limits->epochs : 1, last = s->limits->epochs > 0 ? first : longest(s);
   MZ_TRY(mz_alloc(&time, 1, sizeof *time));
   for (int e = first; e <= last && status == MZ_OK; e++) {
     status = mz_epoch_time_fit(time, curves, count, pipeline, e);

@@ -1,5 +1,5 @@
 /* The plan of a whole run, made before it begins: the static strategy's search (docs/allocator.md, "Plans of whole runs"). Of all
- * resources and batches that were measured, and all numbers of epochs up to the longest run's, the cheapest is taken that keeps the
+ * resources and batches that were measured, and all numbers of epochs that a slow run may need for what was reached, the cheapest is taken that keeps the
  * limits by the models' bounds:
  *     minimise  Σ price · amount · U_time(e)   subject to  U_time(e) ≤ deadline,  L_score(batch, e) ≥ target,  U_cost ≤ budget
  * where U_time(e) is e times the upper bound of an epoch's seconds, and the closing evaluation. The search is exhaustive. */

@@ -1,8 +1,13 @@
 #include "allocator/strategies/strategy.h"
 #include <math.h>
 
-const mz_strategy *const mz_strategies[] = {&mz_strategy_fixed,  &mz_strategy_random,   &mz_strategy_demand,
-                                            &mz_strategy_greedy, &mz_strategy_adaptive, NULL};
+const mz_strategy *const mz_strategies[] = {&mz_strategy_fixed,
+                                            &mz_strategy_random,
+                                            &mz_strategy_demand,
+                                            &mz_strategy_greedy,
+                                            &mz_strategy_adaptive,
+                                            &mz_strategy_static,
+                                            NULL};
 enum { STRATEGIES = sizeof mz_strategies / sizeof *mz_strategies - 1 };
 
 const char *mz_strategy_name(int index) { return index >= 0 && index < STRATEGIES ? mz_strategies[index]->name : NULL; }

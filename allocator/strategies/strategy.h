@@ -54,7 +54,8 @@ typedef struct mz_strategy {
   bool learns; /* a champion is taught what was measured, and predicts in the model's place */
 } mz_strategy;
 
-extern const mz_strategy mz_strategy_fixed, mz_strategy_random, mz_strategy_demand, mz_strategy_greedy, mz_strategy_adaptive;
+extern const mz_strategy mz_strategy_fixed, mz_strategy_random, mz_strategy_demand, mz_strategy_greedy, mz_strategy_adaptive,
+    mz_strategy_static;
 extern const mz_strategy *const mz_strategies[]; /* NULL-terminated */
 const char *mz_strategy_name(int index);         /* NULL past the last one */
 /* MZ_E_CONFIG naming the nearest. */

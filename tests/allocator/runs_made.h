@@ -31,7 +31,7 @@ static inline mz_curve made_curve(const made_world *w, double cores, double batc
   mz_curve curve = {.seed = seed, .moves = 5120, .timed = true, .learned = true, .count = w->epochs};
   curve.epochs = calloc((size_t)w->epochs, sizeof *curve.epochs);
   const double slow = exp(w->time_noise * made_normal(seed, 1, cores, batch)),
-               pace = exp(w->pace_noise * made_normal(seed, 2, 0, 0));
+               pace = exp(w->pace_noise * made_normal(seed, 2, 0, batch));
   for (int e = 0; e < w->epochs; e++)
     curve.epochs[e] = (mz_epoch){.number = e + 1,
                                  .score = made_score(e + 1, batch, pace),
