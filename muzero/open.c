@@ -191,6 +191,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
     MZ_TRY_CLEANUP(mz_settings_for_new_run(options, &run->settings));
   }
   if (options->plans) MZ_TRY_CLEANUP(mz_run_find_plans(run, options->plans, env));
+  if (!options->plans) MZ_TRY_CLEANUP(mz_run_plan_whole(run, env, options));
   if (options->from && !(run->parent = strdup(options->from))) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "--from: no memory"));
   MZ_TRY_CLEANUP(
       mz_run_start(run, env, options, seed)); /* before anything is written: a run that cannot be leaves no directory */
@@ -209,6 +210,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   MZ_TRY_CLEANUP(mz_run_open_saver(run));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, 0));
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, 0));
+  if (run->promise.made) MZ_TRY_CLEANUP(mz_steer_promise(run->steer, &run->promise.is));
   MZ_TRY_CLEANUP(mz_run_save(run)); /* resumable from the first moment; before it the directory holds no run */
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
   MZ_TRY_CLEANUP(mz_watchdog_start(&run->watchdog, &run->settings.watchdog, &run->workers));

@@ -100,6 +100,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
       reading(a, mz_state_read(&run->state, &checkpoint, a->skip ? mz_saver_load_or_skip : mz_saver_load, run->saver)));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, offsets.metrics));
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, offsets.ledger));
+  MZ_TRY_CLEANUP(mz_run_recall_promise(run));
   MZ_TRY_CLEANUP(mz_steer_resume(run->steer, &run->workers));
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
   if (mz_device_records_use_gpu(&run->recorded) || run->choice.gpus.count > 0) MZ_TRY_CLEANUP(mz_run_write_env_json(run));

@@ -342,6 +342,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */
   if (best) run->best_score = run->score;
   if (*reason != MZ_GOES_ON) {
+    MZ_TRY(mz_run_keep_promise(run, *reason));
     MZ_TRY(save(run, best));
     return wait_for_checkpoint(run);
   }

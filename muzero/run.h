@@ -47,6 +47,10 @@ struct mz_run {
   mz_round_stats phase_stats; /* of the phase under way */
   mz_phase_meter meter;
   struct {
+    bool made;
+    mz_promise is;
+  } promise; /* of the plan for the whole run, where it has one */
+  struct {
     uint64_t ns; /* up to when it is counted */
     double core_s, cost;
   } reserved;  /* in that phase, by the plans that were in force */
@@ -91,6 +95,15 @@ mz_status mz_run_find_plans(mz_run *run, const char *given, const mz_env *env);
 mz_status mz_run_keep_plans(mz_run *run);
 /* Sets run->plans to the copy in the run's directory, if there is one. */
 mz_status mz_run_find_kept_plans(mz_run *run);
+
+/* ---- a plan for the whole run (run_static.c) ---- */
+
+/* With strategy static: makes the plan, and changes run->settings by it. MZ_E_CONFIG: what it needs is missing, or no plan keeps the limits. */
+mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options *options);
+/* Of a run that is resumed: reads its promise from its ledger. */
+mz_status mz_run_recall_promise(mz_run *run);
+/* The run ends for `reason`: into the ledger, beside the promise, if there is one. */
+mz_status mz_run_keep_promise(mz_run *run, mz_reason reason);
 
 /* ---- how far training is (run_stage.c) ---- */
 

@@ -87,6 +87,14 @@ mz_status mz_ledger_append_batch_move(mz_ledger *ledger, const mz_batch_move *mo
   return append(ledger, mz_batch_move_to_json(move));
 }
 
+mz_status mz_ledger_append_promise(mz_ledger *ledger, const mz_promise *promise) {
+  return append(ledger, mz_promise_to_json(promise));
+}
+
+mz_status mz_ledger_append_kept_promise(mz_ledger *ledger, const mz_promise *promise, const mz_kept_promise *kept) {
+  return append(ledger, mz_kept_promise_to_json(promise, kept));
+}
+
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
                            int round_count, const mz_window *window, const char *refused) {
   cJSON *o = mz_decision_to_json(pipeline, decision);

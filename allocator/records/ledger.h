@@ -15,6 +15,7 @@
  * With objective goodput there are lines "goodput" besides (goodput/goodput.h), each behind the decision of its round; one that moves
  * the training is followed by a new section, for a unit is other work then. A line "batch_size" (records/batch_move.h) is followed by a new
  * section, too.
+ * A run with a plan for the whole of it has a line "promise" behind its first decision, and ends with a line "outcome" (records/promise.h).
  * So a reader can tell phase and action of a line without parsing it. `plan` has every knob; `next` and the plans of candidates
  * have the knobs in which they differ from it. Inputs (rounds, took_s, window, the open line) read back to the same bits; numbers that
  * only inform are cut to 6 significant digits. What is not known or not finite is null. */
@@ -22,6 +23,7 @@
 #include "allocator/allocator.h"
 #include "allocator/goodput/goodput.h"
 #include "allocator/records/batch_move.h"
+#include "allocator/records/promise.h"
 
 /* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another.
  * 2: until 2026-11, when two blocks could undo nothing, adaptive searched from the first window on, and nothing was pretrained. */
@@ -45,6 +47,8 @@ mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options
 /* rounds: what mz_allocator_round was told since the last decision; window NULL: of mz_allocator_begin; refused: NULL or why. */
 mz_status mz_ledger_append_goodput(mz_ledger *ledger, const mz_goodput_record *record, const mz_goodput_verdict *verdict);
 mz_status mz_ledger_append_batch_move(mz_ledger *ledger, const mz_batch_move *move);
+mz_status mz_ledger_append_promise(mz_ledger *ledger, const mz_promise *promise);
+mz_status mz_ledger_append_kept_promise(mz_ledger *ledger, const mz_promise *promise, const mz_kept_promise *kept);
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
                            int round_count, const mz_window *window, const char *refused);
 
@@ -52,6 +56,8 @@ mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const
  * is left out with a warning; what cannot be an event's line is MZ_E_CHECKPOINT naming the line, as are lines above 8 MiB. */
 typedef mz_status (*mz_ledger_reader)(void *context, const char *line, size_t length, int64_t number);
 mz_status mz_ledger_read(const char *path, mz_ledger_reader reader, void *context);
+/* The first promise in it; *found: whether there is one. */
+mz_status mz_ledger_promise(const char *path, mz_promise *out, bool *found);
 /* Phase of a decision line and its action, without parsing; false: another line. */
 bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]);
 

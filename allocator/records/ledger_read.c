@@ -112,3 +112,31 @@ mz_status mz_ledger_path(const char *run, char *out, size_t size) {
     return mz_fail(MZ_E_IO, "%s: %s", run, mz_file_exists(run) ? "no run directory" : "no such file or directory");
   return mz_path_join(out, size, run, "ledger.jsonl");
 }
+
+/* ---- the promise ---- */
+
+typedef struct promise_reader {
+  mz_promise *out;
+  bool found;
+} promise_reader;
+
+static mz_status read_promise(void *context, const char *line, size_t length, int64_t number) {
+  static const char begins[] = "{\"event\":\"promise\"";
+  promise_reader *r = context;
+  char where[32];
+  cJSON *json;
+  if (r->found || strncmp(line, begins, sizeof begins - 1) != 0) return MZ_OK;
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)number);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
+  const mz_status status = mz_promise_from_json(r->out, json, where, MZ_E_CHECKPOINT);
+  cJSON_Delete(json);
+  r->found = status == MZ_OK;
+  return status;
+}
+
+mz_status mz_ledger_promise(const char *path, mz_promise *out, bool *found) {
+  promise_reader r = {.out = out};
+  const mz_status status = mz_ledger_read(path, read_promise, &r);
+  *found = r.found;
+  return status;
+}

@@ -265,6 +265,12 @@ static mz_status play_batch_move(player *p, const cJSON *json, const char *line)
   return compare_whole(p, mz_batch_move_to_json(&move), line, move.phase);
 }
 
+static mz_status play_promise(player *p, const cJSON *json, const char *line) {
+  mz_promise promise;
+  MZ_TRY(mz_promise_from_json(&promise, json, p->where, MZ_E_CHECKPOINT));
+  return compare_whole(p, mz_promise_to_json(&promise), line, 0);
+}
+
 /* Nothing after the wanted phase is looked at: the first later decision is the end, or a section that begins after it. */
 static mz_status play(void *context, const char *line, size_t length, int64_t number) {
   player *p = context;
@@ -291,9 +297,14 @@ static mz_status play(void *context, const char *line, size_t length, int64_t nu
     status = play_goodput(p, json, line);
   else if (strcmp(event, "batch_size") == 0)
     status = play_batch_move(p, json, line);
+  else if (strcmp(event, "promise") == 0)
+    status = play_promise(p, json, line);
+  else if (strcmp(event, "outcome") == 0)
+    status = MZ_OK; /* measured, not decided */
   else
     status =
-        mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision, goodput and batch_size", p->where, event);
+        mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise and outcome",
+                p->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

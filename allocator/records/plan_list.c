@@ -144,9 +144,12 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
     status = read_goodput(r, json);
   else if (strcmp(event, "batch_size") == 0)
     status = read_batch_move(r, json);
+  else if (strcmp(event, "promise") == 0 || strcmp(event, "outcome") == 0)
+    status = MZ_OK;
   else
     status =
-        mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision, goodput and batch_size", r->where, event);
+        mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise and outcome",
+                r->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

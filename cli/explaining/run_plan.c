@@ -115,20 +115,6 @@ static void print_text(const mz_run_plan_view *view, const mz_run_planning *p, c
   print_command(view, best, settings);
 }
 
-/* ---- what cannot be ---- */
-
-static mz_status refuse(const mz_run_planning *p, const mz_run_ask *ask) {
-  char deadline[120] = "no deadline would do", target[120] = "no score would do", budget[120] = "no budget would do";
-  const mz_run_shortfall *needs = &p->shortfall;
-  if (isfinite(needs->deadline_s)) snprintf(deadline, sizeof deadline, "a deadline of %.4g s would do", needs->deadline_s);
-  if (isfinite(needs->target)) snprintf(target, sizeof target, "a score of %.4g would do", needs->target);
-  if (isfinite(needs->budget)) snprintf(budget, sizeof budget, "a budget of %.3g would do", needs->budget);
-  if (isinf(ask->deadline_s)) snprintf(deadline, sizeof deadline, "there is no deadline");
-  if (isinf(ask->budget)) snprintf(budget, sizeof budget, "there is no budget");
-  return mz_fail(MZ_E_CONFIG, "plan: no plan reaches %g within the limits; each alone, the others kept: %s; %s; %s", ask->target,
-                 deadline, target, budget);
-}
-
 /* ---- all of it ---- */
 
 static mz_status show(const mz_run_plan_view *view, const mz_run_planning *p, const mz_run_place *place, const mz_run_ask *ask,
@@ -139,7 +125,7 @@ static mz_status show(const mz_run_plan_view *view, const mz_run_planning *p, co
   else
     print_text(view, p, place, settings);
   MZ_TRY(mz_print_flush());
-  return p->feasible ? MZ_OK : refuse(p, ask);
+  return mz_run_planning_check(p, ask);
 }
 
 mz_status mz_run_plan_show(const mz_run_plan_view *view) {

@@ -201,15 +201,63 @@ static mz_status read_batch_move(const char *line, size_t length, int64_t at) {
   return status;
 }
 
+static mz_status read_promise(const char *line, size_t length, int64_t at) {
+  char where[32];
+  cJSON *json;
+  mz_promise p;
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
+  const mz_status status = mz_promise_from_json(&p, json, where, MZ_E_CHECKPOINT);
+  cJSON_Delete(json);
+  if (status == MZ_OK)
+    printf("planned for the whole run: %g cores, batches of %g rows, %lld epochs\n  promised (90 %%): %.4g s (%.4g to %.4g), "
+           "score %.4g "
+           "(%.4g at least), cost %.3g (%.3g to %.3g)\n\n",
+           p.amounts[MZ_COURSE_CORES], p.batch_size, (long long)p.epochs, p.seconds.estimate, p.seconds.low, p.seconds.high,
+           p.score.estimate, p.score.low, p.cost.estimate, p.cost.low, p.cost.high);
+  return status;
+}
+
+static const char *kept_or_not(const cJSON *outcome, const char *key) {
+  return cJSON_IsTrue(item(outcome, key)) ? "kept" : "not kept";
+}
+
+static mz_status read_outcome(const char *line, size_t length, int64_t at) {
+  char where[32];
+  cJSON *o;
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &o));
+  const mz_status status = mz_json_show(o);
+  if (status == MZ_OK)
+    printf("after %.0f epochs the run ended (%s): %.4g s, deadline %s; score %.4g, target %s; cost %.3g, budget %s\n\n",
+           mz_json_number_or_nan(o, "epochs"), mz_json_text_or_empty(o, "reason"), mz_json_number_or_nan(o, "seconds"),
+           kept_or_not(o, "in_time"), mz_json_number_or_nan(o, "score"), kept_or_not(o, "reached"),
+           mz_json_number_or_nan(o, "cost"), kept_or_not(o, "affordable"));
+  cJSON_Delete(o);
+  return status;
+}
+
+/* Lines that are no decisions. */
+static mz_status read_other(reading *r, const char *line, size_t length, int64_t at) {
+  static const struct {
+    const char *begins;
+    mz_status (*read)(const char *line, size_t length, int64_t at);
+  } rows[] = {{"{\"event\":\"goodput\"", read_goodput},
+              {"{\"event\":\"batch_size\"", read_batch_move},
+              {"{\"event\":\"promise\"", read_promise},
+              {"{\"event\":\"outcome\"", read_outcome}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (strncmp(line, rows[i].begins, strlen(rows[i].begins)) == 0) return rows[i].read(line, length, at);
+  return strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;
+}
+
 static mz_status read_line(void *context, const char *line, size_t length, int64_t at) {
   reading *r = context;
   int64_t phase;
   char action[16];
   if (!mz_ledger_peek(line, &phase, action)) {
     const bool all = r->arguments->phase == MZ_COUNT_UNSET && !r->arguments->json;
-    if (all && strncmp(line, "{\"event\":\"goodput\"", 18) == 0) return read_goodput(line, length, at);
-    if (all && strncmp(line, "{\"event\":\"batch_size\"", 21) == 0) return read_batch_move(line, length, at);
-    return all && strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;
+    return all ? read_other(r, line, length, at) : MZ_OK;
   }
   const bool one = r->arguments->phase != MZ_COUNT_UNSET, keeps = strcmp(action, "keep") == 0 || strcmp(action, "wait") == 0;
   r->decisions++;

@@ -80,6 +80,23 @@ cleanup:
   return status;
 }
 
+/* ---- what cannot be ---- */
+
+mz_status mz_run_planning_check(const mz_run_planning *p, const mz_run_ask *ask) {
+  char deadline[120] = "no deadline would do", target[120] = "no score would do", budget[120] = "no budget would do";
+  const mz_run_shortfall *needs = &p->shortfall;
+  if (p->feasible) return MZ_OK;
+  if (isfinite(needs->deadline_s)) snprintf(deadline, sizeof deadline, "a deadline of %.4g s would do", needs->deadline_s);
+  if (isfinite(needs->target)) snprintf(target, sizeof target, "a score of %.4g would do", needs->target);
+  if (isfinite(needs->budget)) snprintf(budget, sizeof budget, "a budget of %.3g would do", needs->budget);
+  if (isinf(ask->deadline_s)) snprintf(deadline, sizeof deadline, "there is no deadline");
+  if (isinf(ask->budget)) snprintf(budget, sizeof budget, "there is no budget");
+  return mz_fail(MZ_E_CONFIG, "plan: no plan reaches %g within the limits; each alone, the others kept: %s; %s; %s", ask->target,
+                 deadline, target, budget);
+}
+
+/* ---- carrying out ---- */
+
 static void set_open(int64_t *knob, int64_t planned) {
   if (*knob == 0) *knob = planned;
 }

@@ -22,5 +22,7 @@ typedef struct mz_run_place {
  * mz_run_planning_make's. mz_run_planning_free; *place may be NULL. */
 mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const mz_env *env, const mz_settings *settings,
                               const mz_device_choice *choice, const mz_run_options *options, const mz_run_ask *ask);
+/* MZ_E_CONFIG where no plan keeps the limits: by how much each of them, alone, would have to give. */
+mz_status mz_run_planning_check(const mz_run_planning *planning, const mz_run_ask *ask);
 /* Sets what `plan` chose where it was open, so that a run by these settings carries it out: cores, knobs, batches, epochs. */
 void mz_run_plan_apply(const mz_run_plan *plan, const mz_run_ask *ask, mz_settings *settings);

@@ -215,6 +215,12 @@ mz_status mz_steer_restart(mz_steer *s, mz_workers *workers) {
   return mz_steer_begin_anew(s, workers, &options);
 }
 
+mz_status mz_steer_promise(mz_steer *s, const mz_promise *promise) { return mz_ledger_append_promise(&s->ledger, promise); }
+
+mz_status mz_steer_keep_promise(mz_steer *s, const mz_promise *promise, const mz_kept_promise *kept) {
+  return mz_ledger_append_kept_promise(&s->ledger, promise, kept);
+}
+
 uint64_t mz_steer_ledger_offset(const mz_steer *s) { return s->ledger.offset; }
 mz_status mz_steer_ledger_sync(const mz_steer *s) { return mz_ledger_sync(&s->ledger); }
 

@@ -2,6 +2,7 @@
  * the allocator after each window, has the workers carry the plan out, and writes ledger and history. One thread drives it. */
 #pragma once
 #include "allocator/allocator.h"
+#include "allocator/records/promise.h"
 #include "muzero/steering/outset.h"
 #include "muzero/training/round.h"
 
@@ -62,6 +63,10 @@ void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64
  * is no failure; a ledger that cannot be written is MZ_E_IO. */
 mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, const mz_training_stage *training,
                           double score, const mz_decision **decision);
+/* Behind begin: the run has a plan for the whole of it, whose promise goes into the ledger. */
+mz_status mz_steer_promise(mz_steer *steer, const mz_promise *promise);
+/* The run has ended: so does what came of it. */
+mz_status mz_steer_keep_promise(mz_steer *steer, const mz_promise *promise, const mz_kept_promise *kept);
 /* A whole phase has ended: its epoch goes into the history. *phase is complete; closing_s: of the evaluation that ended the run, 0: none. */
 mz_status mz_steer_epoch(mz_steer *steer, const mz_phase *phase, double closing_s);
 /* At a round's end, between windows: batches have so many rows from now on, as mz_batch_rule_apply makes of the run's own settings, and
