@@ -55,6 +55,7 @@ choose_run() { # NUMBER
   pick 0 0 1; spaced=$picked
   settings=(--preset "$here/kill/run.json" --seed "$run_seed" --set "train.phase_rounds=$phase" --set "replay.capacity=$capacity")
   [[ $env == cartpole ]] || settings+=(--set eval.opponent=random)
+  pick none none 1:32 1:8,3:32; [[ $picked == none ]] || settings+=(--set "batch_schedule=$picked")
 }
 
 # What may differ from process to process: nothing of it may change what is learned.

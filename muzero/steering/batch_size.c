@@ -1,9 +1,9 @@
-/* How many rows batches have, where that moves: by the schedule of the settings, by a ledger that is followed, or by who else decides. */
+/* Moves of the batch size: by setting batch_schedule, by a ledger whose plans are repeated, or by another decider. */
 #include "muzero/batch_rule.h"
 #include "muzero/batch_schedule.h"
 #include "muzero/steering/steer_state.h"
 
-/* What a batch costs was timed with batches of `from` rows. */
+/* Multiplies what a batch was timed to cost: its time is taken to grow with its rows. */
 static void scale_probes(mz_pipeline *pipeline, double ratio) {
   static const int stages[] = {MZ_STAGE_BATCH, MZ_STAGE_LEARNER};
   for (size_t s = 0; s < sizeof stages / sizeof *stages; s++)
@@ -14,7 +14,7 @@ static void scale_probes(mz_pipeline *pipeline, double ratio) {
       }
 }
 
-/* What is to come, while all is still as it was. */
+/* Holds what a move would put in force, found before anything is given up. */
 typedef struct next_batch {
   mz_settings settings;
   mz_memory memory;
@@ -22,7 +22,7 @@ typedef struct next_batch {
   mz_plan plan;
 } next_batch;
 
-/* A plan that is repeated is taken as it is, another one is shrunk until it fits. */
+/* Brings the start plan into ranges and memory. One that is repeated from a ledger is not shrunk: it would be another plan. */
 static mz_status fit(const mz_steer *s, const mz_plan *start, const char *where, next_batch *next) {
   const mz_pipeline *p = &next->outset.pipeline;
   next->plan = *start;

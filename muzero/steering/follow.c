@@ -53,7 +53,7 @@ static const mz_planned *planned(const mz_steer *s) {
   return &s->plans.items[mz_plan_list_at(&s->plans, s->state->counters.rounds)];
 }
 
-/* Within the ranges of the present pipeline. */
+/* Returns the plan, with its values brought into the pipeline's ranges. */
 static mz_plan within_ranges(const mz_pipeline *p, const mz_plan *plan) {
   mz_plan within = *plan;
   for (int k = 0; k < p->knob_count; k++) within.values[k] = mz_knob_clamp(&p->knobs[k], within.values[k]);

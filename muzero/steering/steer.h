@@ -71,7 +71,8 @@ mz_status mz_steer_keep_promise(mz_steer *steer, const mz_promise *promise, cons
 mz_status mz_steer_epoch(mz_steer *steer, const mz_phase *phase, double closing_s);
 /* At a round's end, between windows: batches have so many rows from now on, as mz_batch_rule_apply makes of the run's own settings, and
  * the allocator begins anew with `start`, as far as ranges and memory allow, in a new section of the ledger behind a line that says who
- * moved (by: "schedule", a strategy's name). The size is state from then on. Nothing happens where batches have that size. MZ_E_CONFIG: it
+ * moved (by: "schedule", a strategy's name). The size is state from then on: a move at a phase's end comes before the phase is recorded and
+ * saved, so that digest and checkpoint have it. Nothing happens where batches have that size. MZ_E_CONFIG: it
  * cannot be; MZ_E_MEMORY: it needs more than bounds allow: nothing has changed then, unless there is no memory for what is made anew:
  * then the run has to end. */
 mz_status mz_steer_set_batch_size(mz_steer *steer, mz_workers *workers, int64_t rows, const mz_plan *start, const char *by);

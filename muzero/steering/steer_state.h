@@ -1,4 +1,4 @@
-/* What steering a run is made of, for the files of this folder that do it. */
+/* The parts of steering a run, for the files of this folder that do it. */
 #pragma once
 #include "allocator/records/history.h"
 #include "allocator/records/plan_list.h"
@@ -72,7 +72,7 @@ mz_status mz_steer_pace(mz_steer *s, mz_workers *workers);
 /* Describes the pipeline under other settings, and what a run takes under them: ranges, work and memory follow; devices and what was
  * timed on them stay. (pace.c) */
 mz_status mz_steer_describe(mz_steer *s, const mz_settings *settings, const mz_memory *memory, mz_outset *out);
-/* Work of a unit is another, or of its items: finds what the history knows of it. (pace.c) */
+/* Turns to the history of the present settings and devices, after either has changed. (pace.c) */
 mz_status mz_steer_turn_to_work(mz_steer *s);
 /* Puts in force that a round has `loops` updates, and `start`, in a new section. (pace.c) */
 mz_status mz_steer_set_loop_count(mz_steer *s, mz_workers *workers, int64_t loops, const mz_plan *start);

@@ -21,7 +21,7 @@ extern const mz_settings_table mz_optimizer_table; /* keys optimizer, learning_r
 
 /* A pure function of update index and horizon (both in updates; horizon 0: constant after the warmup). */
 double mz_learning_rate(const mz_optimizer_settings *settings, int64_t update, int64_t horizon);
-/* Where an update stands in the schedule, in updates of the present batch size; not whole where earlier batches had other sizes. */
+/* The place of an update in the schedule, in updates of the present batch size; not whole where earlier batches had other sizes. */
 typedef struct mz_rate_position {
   double update, warmup, horizon;
 } mz_rate_position;

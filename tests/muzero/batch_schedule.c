@@ -64,7 +64,7 @@ static void two_may_not_move_loop_count(void **unused) {
   assert_non_null(strstr(mz_message(), "allocate.objective"));
 }
 
-/* What was measured under a batch size holds whatever led to it. */
+/* The history of a batch size holds whatever led to the size. */
 static void a_schedule_is_no_work(void **unused) {
   (void)unused;
   mz_settings plain, scheduled;

@@ -104,6 +104,31 @@ static void a_resumed_run_is_the_run_that_was_never_stopped(void **unused) {
   drop_folder(folder);
 }
 
+/* Updates and builders get other memory on a device for batches of another size. */
+static void a_batch_size_that_moves_is_state_there(void **unused) {
+  (void)unused;
+  static const variant variants[] = {{"cuda", {"batch_schedule=1:8", NULL}},
+                                     {"cuda", {"batch_schedule=1:8", "cpu_actor=1", "batch_actor=2", "learner_threads=2"}},
+                                     {"cuda", {NULL}}};
+  char folder[64], dir[80];
+  mz_run *run = NULL;
+  make_folder(folder);
+  const uint64_t mlp = digest_with(folder, "tictactoe", vectors, COUNT(vectors), &variants[0]);
+  assert_int_equal(digest_with(folder, "tictactoe", vectors, COUNT(vectors), &variants[1]), mlp);
+  assert_true(digest_with(folder, "tictactoe", vectors, COUNT(vectors), &variants[2]) != mlp);
+  for (int stop = 2; stop < ROUNDS; stop++) {
+    snprintf(dir, sizeof dir, "%s/parts%d", folder, stop);
+    play_to(open_run(dir, "tictactoe", vectors, COUNT(vectors), &variants[0]), stop);
+    expect_ok(mz_run_resume(&run, dir, &(mz_run_options){.threads = 1}, 0));
+    play_to(run, ROUNDS);
+    assert_int_equal(digest_of_run(dir), mlp);
+  }
+  static const variant conv[] = {{"cuda", {"batch_schedule=1:16", NULL}}, {"cuda", {"batch_schedule=1:16", "cpu_actor=2", NULL}}};
+  const uint64_t board = digest_with(folder, "connect4", boards, COUNT(boards), &conv[0]);
+  assert_int_equal(digest_with(folder, "connect4", boards, COUNT(boards), &conv[1]), board);
+  drop_folder(folder);
+}
+
 int main(void) {
 #ifdef TWIN_MODULE
   setenv("MUZERO_CUDA_MODULE", TWIN_MODULE, 1);
@@ -114,6 +139,7 @@ int main(void) {
       cmocka_unit_test(one_digest_whatever_the_workers_do),
       cmocka_unit_test(a_placement_has_one_digest),
       cmocka_unit_test(a_resumed_run_is_the_run_that_was_never_stopped),
+      cmocka_unit_test(a_batch_size_that_moves_is_state_there),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -304,6 +304,11 @@ static void learning_rates_follow_their_schedule(void **state) {
     near(mz_learning_rate(&settings, 1000000, 0), 0.2, 1e-14);
     near(mz_learning_rate(&settings, 7, 5), 0.16, 1e-14); /* a warmup longer than the horizon is finished first */
     near(mz_learning_rate(&settings, 10, 5), last, 1e-14);
+    for (int k = 2; k <= 16; k *= 2) { /* updates of k times as many rows: as far in the schedule */
+      const mz_rate_position middle = {60.0 / k, 10.0 / k, 110.0 / k}, warm = {5.0 / k, 10.0 / k, 110.0 / k};
+      near(mz_learning_rate_at(&settings, &middle), 0.2 * schedules[i].middle, 1e-14);
+      near(mz_learning_rate_at(&settings, &warm), k < 5 ? 0.2 * (5.0 + k) / 10 : 0.2, 1e-14);
+    }
   }
   settings.schedule = MZ_SCHEDULE_COSINE;
   settings.final_fraction = 0;
