@@ -16,4 +16,5 @@ const mz_strategy mz_strategy_static = {
     .source = "thesis",
     .memory_bytes = 0,
     .propose = propose,
+    .algorithmic = true,
 };

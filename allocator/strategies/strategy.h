@@ -51,7 +51,8 @@ typedef struct mz_strategy {
   size_t memory_bytes;
   /* settings->… may be looked at by any; `memory` is the strategy's own. */
   void (*propose)(const mz_situation *situation, void *memory, mz_proposal *out);
-  bool learns; /* a champion is taught what was measured, and predicts in the model's place */
+  bool algorithmic; /* what is learned may depend on it: it chooses batch sizes, too */
+  bool learns;      /* a champion is taught what was measured, and predicts in the model's place */
 } mz_strategy;
 
 extern const mz_strategy mz_strategy_fixed, mz_strategy_random, mz_strategy_demand, mz_strategy_greedy, mz_strategy_adaptive,

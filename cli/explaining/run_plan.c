@@ -1,6 +1,7 @@
 #include "cli/explaining/run_plan.h"
 #include "cli/explaining/run_plan_drawing.h"
 #include "cli/print.h"
+#include "muzero/batch_schedule.h"
 #include "muzero/run.h"
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static mz_run_ask ask_of(const mz_run_plan_view *view, const mz_settings *settin
   return (mz_run_ask){.deadline_s = limit(view->deadline_s, settings->allocation.deadline),
                       .target = view->target,
                       .budget = limit(view->budget, settings->allocation.budget),
-                      .batch_open = !sets(&view->run, "batch_size"),
+                      .batch_open = !sets(&view->run, "batch_size") && !sets(&view->run, "batch_schedule"),
                       .epochs_open = view->epochs == 0,
                       .epochs = view->epochs,
                       .env = view->run.env};
@@ -95,7 +96,7 @@ static void print_command(const mz_run_plan_view *view, const mz_run_plan *best,
   printf("carry out  muzero train %s --threads %g", view->run.env, best->amounts[MZ_COURSE_CORES]);
   if (view->run.preset) printf(" --preset %s", view->run.preset);
   for (int i = 0; i < view->run.set_count; i++) printf(" --set %s", view->run.sets[i]);
-  if (best->batch_size != (double)settings->learning.batch_size) printf(" --set batch_schedule=0:%g", best->batch_size);
+  if (best->batch_size != (double)mz_batch_schedule_at(settings, 0)) printf(" --set batch_schedule=0:%g", best->batch_size);
   printf(" --rounds %lld\n", (long long)(best->epochs * settings->train.phase_rounds));
 }
 

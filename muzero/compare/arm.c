@@ -46,6 +46,7 @@ static mz_status begin(mz_arm *arm, const char *kind, int cores) {
     if (mz_strategy_find(kind, "--arms", &strategy) != MZ_OK) return unknown(kind);
     snprintf(arm->strategy, sizeof arm->strategy, "%s", strategy->name);
     arm->adapts = true;
+    arm->exact = !strategy->algorithmic;
   }
   MZ_TRY(add_pair(arm, plain_start ? "allocate.start=plain" : "allocate.start=auto"));
   if (!arm->adapts) MZ_TRY(add_pair(arm, "allocate.share=off")); /* it knows of no others */

@@ -56,6 +56,7 @@ typedef struct ratio {
   mz_bootstrapped got;
   double p_holm;
   int n;
+  double least;            /* of a single pair */
   bool by_block, censored; /* a or b did not reach its target in some seed */
 } ratio;
 
@@ -121,6 +122,8 @@ static mz_status find_ratio(const mz_series *series, const mz_arm *arms, int a, 
                  .n = p->n,
                  .by_block = p->by_block,
                  .censored = censored(series, a) || censored(series, b)};
+  out->least = INFINITY;
+  for (int i = 0; i < p->n; i++) out->least = fmin(out->least, p->a[i] / p->b[i]);
   return kinds[kind].typical ? of_typical(p, &out->got) : of_totals(p, &out->got);
 }
 
@@ -165,9 +168,15 @@ static bool unclaimed_text(const ratio *r, double noise, char out[TEXT_MAX]) {
 
 static void claim_text(const ratio *r, const mz_arm *arms, char out[TEXT_MAX]) {
   const mz_interval *i = &r->got.interval;
-  snprintf(out, TEXT_MAX, "%s takes %.3g %% %s %s than %s (ratio %.3f, 95 %% interval %.3f to %.3f, %d paired %s)",
-           arms[r->a].name, 100 * fabs(i->estimate - 1), i->estimate < 1 ? "less" : "more", r->words, arms[r->b].name,
-           i->estimate, i->low, i->high, r->n, r->by_block ? "blocks" : "seeds");
+  const int length =
+      snprintf(out, TEXT_MAX, "%s takes %.3g %% %s %s than %s (ratio %.3f, 95 %% interval %.3f to %.3f, %d paired %s",
+               arms[r->a].name, 100 * fabs(i->estimate - 1), i->estimate < 1 ? "less" : "more", r->words, arms[r->b].name,
+               i->estimate, i->low, i->high, r->n, r->by_block ? "blocks" : "seeds");
+  if (length >= TEXT_MAX) return;
+  if (r->by_block)
+    snprintf(out + length, TEXT_MAX - (size_t)length, ")");
+  else
+    snprintf(out + length, TEXT_MAX - (size_t)length, "; the best of them %.3g %% less)", 100 * (1 - r->least));
 }
 
 static cJSON *interval_json(const mz_interval *i) {
@@ -183,6 +192,7 @@ static cJSON *ratio_json(const ratio *r, const mz_arm *arms, double noise) {
   cJSON_AddStringToObject(o, "metric", r->metric);
   cJSON_AddNumberToObject(o, "ratio", r->got.interval.estimate);
   cJSON_AddItemToObject(o, "ci95", interval_json(&r->got.interval));
+  cJSON_AddNumberToObject(o, "least", r->least);
   cJSON_AddNumberToObject(o, "n", r->n);
   cJSON_AddStringToObject(o, "unit", r->by_block ? "block" : "seed");
   cJSON_AddNumberToObject(o, "p", r->got.p);

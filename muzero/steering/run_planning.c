@@ -1,4 +1,5 @@
 #include "muzero/steering/run_planning.h"
+#include "muzero/batch_schedule.h"
 #include "muzero/knobs.h"
 #include "muzero/run.h"
 #include "muzero/steering/curve_record.h"
@@ -52,7 +53,7 @@ static mz_run_limits limits_of(const mz_run_ask *ask, const mz_settings *setting
                          .cores_max = place->bounds.cpu_max,
                          .gpus_max = place->bounds.gpu_max,
                          .moves = mz_epoch_moves(settings),
-                         .batch_size = ask->batch_open ? 0 : (double)settings->learning.batch_size,
+                         .batch_size = ask->batch_open ? 0 : (double)mz_batch_schedule_at(settings, 0),
                          .epochs = ask->epochs_open ? 0 : (int)ask->epochs,
                          .level = LEVEL};
 }

@@ -7,7 +7,7 @@
 
 typedef struct mz_run_ask {
   double deadline_s, target, budget; /* deadline, budget: INFINITY: none */
-  bool batch_open, epochs_open;      /* the plan chooses them; otherwise the settings' batch size, and `epochs` */
+  bool batch_open, epochs_open;      /* the plan chooses them; otherwise the size that the settings begin with, and `epochs` */
   int64_t epochs;
   const char *env; /* as the user named it: in the commands that messages name */
 } mz_run_ask;
