@@ -172,6 +172,29 @@ static void print_scenario(const cJSON *summary) {
   print_room(cJSON_GetObjectItemCaseSensitive(summary, "room"));
 }
 
+static bool is_metric(const cJSON *row, const char *metric) { return strcmp(mz_json_text_or_empty(row, "metric"), metric) == 0; }
+
+static void print_ratio(const cJSON *row, const char *end) {
+  const cJSON *ends = cJSON_GetObjectItemCaseSensitive(row, "ci95");
+  printf("  %-16s / %-44s %.3f  [%.3f, %.3f]  n %.0f%s\n", mz_json_text_or_empty(row, "a"), mz_json_text_or_empty(row, "b"),
+         mz_json_number_or_nan(row, "ratio"), cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 0)),
+         cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)), mz_json_number_or_nan(row, "n"), end);
+}
+
+/* Of arms that learn otherwise, which are paired by seed: what a plan of a whole run saves. */
+static void print_costs(const cJSON *summary) {
+  const cJSON *row;
+  bool any = false;
+  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) {
+    char end[48];
+    if (!is_metric(row, "cost") || strcmp(mz_json_text_or_empty(row, "unit"), "seed") != 0) continue;
+    if (!any) printf("\npriced cost, a over b\n");
+    any = true;
+    snprintf(end, sizeof end, "  best seed %.3f", mz_json_number_or_nan(row, "least"));
+    print_ratio(row, end);
+  }
+}
+
 /* The table, the ratios of wall time, the claims, and what must be said beside them. */
 static void print_summary(const cJSON *summary, const char *dir) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], d[MZ_TEXT_SIZE], shown[MZ_SHOWN_SIZE];
@@ -190,15 +213,10 @@ static void print_summary(const cJSON *summary, const char *dir) {
   }
   printf("\nwall time, a over b\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) {
-    if (strcmp(mz_json_text_or_empty(row, "metric"), "wall_s") != 0 &&
-        strcmp(mz_json_text_or_empty(row, "metric"), "wall_settled_s") != 0)
-      continue;
-    const cJSON *ends = cJSON_GetObjectItemCaseSensitive(row, "ci95");
-    printf("  %-16s / %-44s %.3f  [%.3f, %.3f]  n %.0f%s\n", mz_json_text_or_empty(row, "a"), mz_json_text_or_empty(row, "b"),
-           mz_json_number_or_nan(row, "ratio"), cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 0)),
-           cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)), mz_json_number_or_nan(row, "n"),
-           strcmp(mz_json_text_or_empty(row, "metric"), "wall_s") != 0 ? "  (second half)" : "");
+    if (is_metric(row, "wall_s")) print_ratio(row, "");
+    if (is_metric(row, "wall_settled_s")) print_ratio(row, "  (second half)");
   }
+  print_costs(summary);
   if (cJSON_GetObjectItemCaseSensitive(summary, "segments")) print_scenario(summary);
   printf("\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) if (mz_json_text_or_empty(row, "claim")[0])

@@ -168,15 +168,11 @@ static bool unclaimed_text(const ratio *r, double noise, char out[TEXT_MAX]) {
 
 static void claim_text(const ratio *r, const mz_arm *arms, char out[TEXT_MAX]) {
   const mz_interval *i = &r->got.interval;
-  const int length =
-      snprintf(out, TEXT_MAX, "%s takes %.3g %% %s %s than %s (ratio %.3f, 95 %% interval %.3f to %.3f, %d paired %s",
-               arms[r->a].name, 100 * fabs(i->estimate - 1), i->estimate < 1 ? "less" : "more", r->words, arms[r->b].name,
-               i->estimate, i->low, i->high, r->n, r->by_block ? "blocks" : "seeds");
-  if (length >= TEXT_MAX) return;
-  if (r->by_block)
-    snprintf(out + length, TEXT_MAX - (size_t)length, ")");
-  else
-    snprintf(out + length, TEXT_MAX - (size_t)length, "; the best of them %.3g %% less)", 100 * (1 - r->least));
+  char best[64] = "";
+  if (!r->by_block) snprintf(best, sizeof best, "; the best of them %.3g %% less", 100 * (1 - r->least));
+  snprintf(out, TEXT_MAX, "%s takes %.3g %% %s %s than %s (ratio %.3f, 95 %% interval %.3f to %.3f, %d paired %s%s)",
+           arms[r->a].name, 100 * fabs(i->estimate - 1), i->estimate < 1 ? "less" : "more", r->words, arms[r->b].name,
+           i->estimate, i->low, i->high, r->n, r->by_block ? "blocks" : "seeds", best);
 }
 
 static cJSON *interval_json(const mz_interval *i) {
