@@ -1,112 +1,7 @@
 /* Courses that are fitted to runs of an invented world whose course is known: what is recovered, how far the error is from the noise,
  * what is refused, and the file. */
-#include "plant.h"
-#include "allocator/runs/course_file.h"
+#include "course_world.h"
 #include "base/course/course_oracle.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-enum { EPOCHS = 40, STAGES = 8, EPOCHS_A_STAGE = EPOCHS / STAGES, SEEDS = 6, CURVES_MAX = 64 };
-
-static plant p;
-
-/* ---- the world ---- */
-
-static const double batches[] = {64, 256, 1024};
-
-/* Seconds of an epoch and the share of the distance that a stage closes. Large batches take less time; they teach less in early stages
- * and more in late ones. */
-static double world_seconds(int stage, double batch, double on) {
-  return (2 + 0.1 * stage) * pow(64 / batch, 0.3) * pow(on, -0.8);
-}
-static double world_growth(int stage, double batch) {
-  const double noise_scale = 32 * pow(2, stage);
-  return 0.35 / (1 + batch / noise_scale);
-}
-
-static mz_curve curves[CURVES_MAX];
-static int count;
-static double time_noise, score_noise;
-
-static double spread(mz_rng *rng, double by) { return 1 + by * (2 * mz_rng_f64(rng) - 1); }
-
-/* Runs the world for `epochs` epochs. */
-static void run(uint64_t seed, double batch, double on, int epochs) {
-  mz_curve *curve = &curves[count++];
-  mz_rng rng = mz_rng_at(seed, MZ_RNG_TEST, (uint32_t)on, (uint64_t)batch),
-         learning = mz_rng_at(seed, MZ_RNG_TEST, 1000, (uint64_t)batch);
-  assert_true(count <= CURVES_MAX);
-  *curve = (mz_curve){.seed = seed, .timed = true, .learned = true, .moves = 100, .count = epochs};
-  curve->epochs = calloc((size_t)epochs, sizeof *curve->epochs);
-  assert_non_null(curve->epochs);
-  double score = 0, wall = 0;
-  for (int e = 0; e < epochs; e++) {
-    const int stage = e / EPOCHS_A_STAGE;
-    mz_epoch *at = &curve->epochs[e];
-    const double share = 1 - pow(1 - world_growth(stage, batch), 1.0 / EPOCHS_A_STAGE);
-    score += (1 - score) * share * spread(&learning, score_noise);
-    const double seconds = world_seconds(stage, batch, on) * spread(&rng, time_noise);
-    wall += seconds;
-    *at = (mz_epoch){.number = e + 1,
-                     .score = score,
-                     .wall_s = wall,
-                     .rounds_s = 0.9 * seconds,
-                     .evaluation_s = 0.1 * seconds,
-                     .batch_size = batch,
-                     .amounts = {on, 0, 0.5},
-                     .use = {0.8, NAN, NAN},
-                     .stall = {0.1, NAN, NAN},
-                     .noise_scale = 32 * pow(2, stage),
-                     .plan = p.plan};
-    at->plan.values[MAKERS] = (int64_t)on;
-  }
-}
-
-static void forget_runs(void) {
-  for (int c = 0; c < count; c++) free(curves[c].epochs);
-  count = 0;
-}
-
-/* The grid: every batch size on two cores, the middle one on all. */
-static void run_grid(double noise_of_time, double noise_of_score) {
-  forget_runs();
-  time_noise = noise_of_time;
-  score_noise = noise_of_score;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-    for (int b = 0; b < 3; b++) run(seed, batches[b], 2, EPOCHS);
-    run(seed, 256, 1, EPOCHS);
-    run(seed, 256, 4, EPOCHS);
-  }
-}
-
-static mz_course_fit_options asked(void) {
-  return (mz_course_fit_options){.pipeline = &p.pipeline,
-                                 .env = "world",
-                                 .network = "mlp 8",
-                                 .learning = "0123",
-                                 .epochs = EPOCHS,
-                                 .prices = {1, 20, 0.1},
-                                 .deadline_s = 200,
-                                 .budget = 0.2,
-                                 .target = 0.6,
-                                 .start = 0,
-                                 .ceiling = 1};
-}
-
-static mz_fitted_course fitted;
-
-static int plan_of(const mz_course *course, double batch, double on) {
-  for (int i = 0; i < course->plans; i++)
-    if (course->plan[i].batch_size == batch && course->plan[i].amounts[MZ_COURSE_CORES] == on) return i;
-  return -1;
-}
-
-static int setup(void **unused) {
-  (void)unused;
-  plant_init(&p, 4);
-  return 0;
-}
 
 /* ---- what is recovered ---- */
 
@@ -322,81 +217,6 @@ static void batches_whose_score_never_rises_are_named(void **unused) {
   refused(&options, (const char *[]){"no score ever rises above 0", NULL});
 }
 
-/* ---- the file ---- */
-
-static char path[] = "/tmp/muzero-course-fit-XXXXXX";
-
-static void a_file_gives_back_what_was_fitted(void **unused) {
-  (void)unused;
-  static mz_fitted_course again;
-  static mz_course plain;
-  const mz_course_fit_options options = asked();
-  run_grid(0.1, 0.5);
-  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
-  const int fd = mkstemp(path);
-  assert_true(fd >= 0);
-  close(fd);
-  assert_int_equal(mz_course_file_write(path, &fitted, &p.pipeline), MZ_OK);
-  assert_int_equal(mz_course_file_read(&again, path, &p.pipeline), MZ_OK);
-  assert_memory_equal(&again.course, &fitted.course, sizeof again.course);
-  assert_memory_equal(again.plans, fitted.plans, sizeof again.plans);
-  assert_memory_equal(again.composed, fitted.composed, sizeof again.composed);
-  assert_memory_equal(&again.error, &fitted.error, sizeof again.error);
-  assert_string_equal(again.env, "world");
-  assert_string_equal(again.learning, "0123");
-  assert_int_equal(again.epochs, EPOCHS);
-
-  /* Whoever reads courses reads it, too, and it is the same course. */
-  char *text = calloc(1, 1 << 20);
-  FILE *file = fopen(path, "r");
-  assert_non_null(file);
-  const size_t size = fread(text, 1, (1 << 20) - 1, file);
-  fclose(file);
-  assert_int_equal(mz_course_read(&plain, text, size, path), MZ_OK);
-  assert_int_equal(plain.digest, fitted.course.digest);
-  free(text);
-}
-
-/* Writes the file with one stretch replaced, and reads it. */
-static void damaged(const char *from, const char *to, const char *says) {
-  static mz_fitted_course again;
-  assert_int_equal(mz_course_file_write(path, &fitted, &p.pipeline), MZ_OK);
-  char *text = calloc(1, 1 << 20);
-  FILE *file = fopen(path, "r");
-  fread(text, 1, (1 << 20) - 1, file);
-  fclose(file);
-  char *at = strstr(text, from);
-  assert_non_null(at);
-  file = fopen(path, "w");
-  fprintf(file, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-  fclose(file);
-  free(text);
-  assert_int_equal(mz_course_file_read(&again, path, &p.pipeline), MZ_E_CONFIG);
-  if (!strstr(mz_message(), says)) fail_msg("'%s' does not say '%s'", mz_message(), says);
-}
-
-static void damaged_files_are_refused(void **unused) {
-  (void)unused;
-  damaged("\"fitted\"", "\"fited\"", "unknown key 'fited'");
-  damaged("\"version\": 1,\n    \"env\"", "\"version\": 9,\n    \"env\"", "fitted: version 9: this program reads version 1");
-  damaged("\"epochs\": 40", "\"epochs\": 4", "'epochs'");
-  damaged("\"makers\"", "\"bakers\"", "bakers");
-  damaged("\"composed\": [", "\"composed\": [1, ", "'composed' has");
-  damaged("\"seconds_noise\"", "\"seconds_noises\"", "'seconds_noise' is missing");
-  static mz_fitted_course again;
-  cJSON *json = mz_course_to_json(&fitted.course);
-  char *text = mz_json_page(json);
-  FILE *file = fopen(path, "w");
-  fputs(text, file);
-  fclose(file);
-  free(text);
-  cJSON_Delete(json);
-  assert_int_equal(mz_course_file_read(&again, path, &p.pipeline), MZ_E_CONFIG);
-  assert_non_null(strstr(mz_message(), "was not fitted to runs"));
-  unlink(path);
-  assert_int_equal(mz_course_file_read(&again, path, &p.pipeline), MZ_E_IO);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_known_world_is_recovered),
@@ -409,8 +229,6 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_fitted_is_refused),
       cmocka_unit_test(pairs_that_runs_tell_nothing_of_are_named),
       cmocka_unit_test(batches_whose_score_never_rises_are_named),
-      cmocka_unit_test(a_file_gives_back_what_was_fitted),
-      cmocka_unit_test(damaged_files_are_refused),
   };
   const int failed = cmocka_run_group_tests(tests, setup, NULL);
   forget_runs();
