@@ -57,7 +57,7 @@ static void foretell_scores(const mz_stage_pool *pool, double target, distances 
   uint64_t seed = 0;
   for (int i = 0; i < pool->count; i++) {
     const mz_curve_stage *item = &pool->items[i];
-    if (!item->uniform || !isfinite(item->end)) continue;
+    if (!item->uniform || item->over || !isfinite(item->end)) continue;
     if (!(item->batch_size == batch_size) || item->seed != seed) {
       const mz_stage_pool rest = without(pool, item->seed);
       batch_size = item->batch_size;
@@ -73,7 +73,8 @@ static void foretell_scores(const mz_stage_pool *pool, double target, distances 
 
 /* Two runs of different seeds at the same stage with the same batch size. */
 static bool alike(const mz_curve_stage *a, const mz_curve_stage *b) {
-  return a->uniform && b->uniform && a->stage == b->stage && a->seed != b->seed && a->batch_size == b->batch_size;
+  return a->uniform && b->uniform && !a->over && !b->over && a->stage == b->stage && a->seed != b->seed &&
+         a->batch_size == b->batch_size;
 }
 
 static void compare_seconds(const mz_stage_pool *pool, distances *d) {

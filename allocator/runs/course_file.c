@@ -88,8 +88,8 @@ static mz_status read_fitted(const mz_fields *root, const mz_pipeline *pipeline,
   int version;
   if (!cJSON_HasObjectItem(root->object, "fitted"))
     return mz_fail(MZ_E_CONFIG,
-                   "%s: this course was not fitted to runs ('fitted' is missing); `muzero profile ENV --score` "
-                   "fits one",
+                   "%s: this course was not fitted to runs ('fitted' is missing); `muzero plan ENV --course FILE` fits "
+                   "one",
                    root->where);
   MZ_TRY(mz_fields_object(root, "fitted", &f));
   MZ_TRY(mz_fields_int(&f, "version", 0, 1 << 20, &version));

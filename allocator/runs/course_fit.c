@@ -129,12 +129,18 @@ static void note_flat(mz_fitted_course *out, const mz_stage_pool *pool, const mz
 }
 
 static mz_status refuse_few(const mz_course_fit_options *o, const mz_course_choices *choices) {
-  if (choices->lacking[0] == '\0')
+  const mz_pool_plan *best = &choices->items[0].plan;
+  if (choices->found > 1)
     return mz_fail(
         MZ_E_CONFIG,
-        "course of %s: %d plan%s: nothing to decide; `muzero profile %s --score --grid` with other batch sizes or cores "
-        "makes runs to choose from",
-        o->env, choices->count, choices->count == 1 ? "" : "s", o->env);
+        "course of %s: batches of %.6g on %g core%s beat the other %d plans in seconds, cost and score: there is nothing to "
+        "decide; `muzero profile %s --score --grid` with larger or smaller ones makes runs to choose from",
+        o->env, best->batch_size, best->cores, best->cores == 1 ? "" : "s", choices->found - 1, o->env);
+  if (choices->lacking[0] == '\0')
+    return mz_fail(MZ_E_CONFIG,
+                   "course of %s: %d plan: nothing to decide; `muzero profile %s --score --grid` with other batch sizes or cores "
+                   "makes runs to choose from",
+                   o->env, choices->count, o->env);
   return mz_fail(
       MZ_E_CONFIG,
       "course of %s: %d plan%s of two or more; runs are lacking: %s; `muzero profile %s --score --grid '%s'` makes them", o->env,
@@ -162,7 +168,7 @@ mz_status mz_course_fit(mz_fitted_course *out, const mz_curve *curves, int count
   MZ_TRY(find_range(curves, count, o, &pool));
   mz_curve_stage *items;
   mz_course_choices *choices = NULL;
-  MZ_TRY(mz_curve_stages(curves, count, o->epochs, stages, o->moves, &items, &pool.count));
+  MZ_TRY(mz_curve_stages(curves, count, o->epochs, stages, o->target, o->moves, &items, &pool.count));
   pool.items = items;
   mz_status status = mz_alloc(&choices, 1, sizeof *choices);
   if (status == MZ_OK) status = fit(out, &pool, o, choices);

@@ -5,6 +5,8 @@
  * of the best scores of runs that kept one batch size, over seeds (stage_pool.h): resources change no result, so runs of all amounts
  * of them count.
  *
+ * A run that ended after it had reached the target counts with its best score from there on.
+ *
  * A plan is a batch size on so many cores and GPUs, with the knobs under which the whole run was quickest. Where a batch size was not
  * run on some amounts, its time there is that of the nearest batch size that was, times the ratio of both on the nearest amounts on
  * which both were: nearest in doublings of rows and cores. Where a plan was run in some stages only, the nearest of them is scaled by

@@ -249,6 +249,7 @@ mz_status mz_course_choose(mz_course_choices *out, const mz_stage_pool *pool, in
   find_axes(out, f, pool);
   find_pairs(out, f, pool, epochs, prices);
   fill_grid(out, f);
+  out->found = out->count;
   remove_beaten(out);
   thin(out);
   free(f);

@@ -16,7 +16,8 @@ typedef struct mz_course_choice {
 } mz_course_choice;
 
 typedef struct mz_course_choices {
-  int count;
+  int found;                              /* pairs that runs tell enough of */
+  int count;                              /* those of them that no other beats */
   mz_course_choice items[MZ_CHOICES_MAX]; /* by batch size, then by amounts */
   int batch_count;
   double batches[MZ_CHOICE_BATCHES_MAX]; /* that runs had, ascending */

@@ -77,8 +77,31 @@ static bool cut(const mz_curve *curve, int first, int last, double moves, mz_cur
   return true;
 }
 
-mz_status mz_curve_stages(const mz_curve *curves, int count, int epochs, int stages, double moves, mz_curve_stage **out,
-                          int *out_count) {
+/* Fills in *out for a stage that a run which reached the target ended before; false: it did not, or had several batch sizes. */
+static bool extend(const mz_curve *curve, int last, double target, mz_curve_stage *out) {
+  if (!curve->learned || curve->count == 0 || mz_curve_length(curve) >= last) return false;
+  const mz_epoch *newest = &curve->epochs[curve->count - 1];
+  const double best = mz_curve_best(curve, newest->number);
+  if (!(best >= target)) return false;
+  for (int i = 0; i < curve->count; i++)
+    if (curve->epochs[i].batch_size != newest->batch_size) return false;
+  *out = (mz_curve_stage){.seed = curve->seed,
+                          .uniform = true,
+                          .batch_size = newest->batch_size,
+                          .plan = newest->plan,
+                          .over = true,
+                          .one_batch = true,
+                          .seconds = NAN,
+                          .start = best,
+                          .end = best,
+                          .noise_scale = NAN};
+  memcpy(out->amounts, newest->amounts, sizeof out->amounts);
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) out->use[r] = out->stall[r] = NAN;
+  return true;
+}
+
+mz_status mz_curve_stages(const mz_curve *curves, int count, int epochs, int stages, double target, double moves,
+                          mz_curve_stage **out, int *out_count) {
   MZ_ASSERT(stages > 0 && epochs >= stages);
   *out_count = 0;
   MZ_TRY(mz_alloc(out, (size_t)count * (size_t)stages, sizeof **out));
@@ -86,7 +109,8 @@ mz_status mz_curve_stages(const mz_curve *curves, int count, int epochs, int sta
     for (int s = 0; s < stages; s++) {
       mz_curve_stage *at = &(*out)[*out_count];
       const int first = s > 0 ? mz_stage_last_epoch(epochs, stages, s - 1) + 1 : 1;
-      if (!cut(&curves[c], first, mz_stage_last_epoch(epochs, stages, s), moves, at)) continue;
+      const int last = mz_stage_last_epoch(epochs, stages, s);
+      if (!cut(&curves[c], first, last, moves, at) && !extend(&curves[c], last, target, at)) continue;
       at->curve = c;
       at->stage = s;
       (*out_count)++;

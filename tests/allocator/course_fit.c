@@ -127,6 +127,29 @@ static void short_runs_tell_the_time_of_long_ones(void **unused) {
   }
 }
 
+/* Profiles stop runs that have reached the target: the others alone would tell that it is reached by few. */
+static void runs_that_ended_at_the_target_count_on(void **unused) {
+  (void)unused;
+  const mz_course_fit_options options = asked();
+  run_grid(0, 0.5);
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  const mz_fitted_course whole = fitted;
+  for (int c = 0; c < count; c++) {
+    const int reached = mz_curve_reaches(&curves[c], options.target);
+    if (curves[c].seed <= SEEDS / 2 && reached > 0) curves[c].count = reached;
+  }
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  const int at = plan_of(&fitted.course, 64, 2), before = plan_of(&whole.course, 64, 2);
+  double left = 1, left_before = 1;
+  for (int s = 0; s < STAGES; s++) {
+    left *= 1 - fitted.course.cell[s][at].growth;
+    left_before *= 1 - whole.course.cell[s][before].growth;
+  }
+  assert_true(1 - left >= options.target); /* as the course counts scores, from 0 to 1 */
+  assert_true(left >= left_before);
+  assert_true(fitted.error.score_count < whole.error.score_count);
+}
+
 /* Plans that others beat in everything are no choice. */
 static void beaten_plans_are_left_out(void **unused) {
   (void)unused;
@@ -189,6 +212,21 @@ static void what_cannot_be_fitted_is_refused(void **unused) {
                                      "`muzero profile world --score --grid 'batch_size=256'`", NULL});
 }
 
+static void a_plan_that_beats_all_others_leaves_nothing_to_decide(void **unused) {
+  (void)unused;
+  const mz_course_fit_options options = asked();
+  run_grid(0, 0);
+  for (int c = 0; c < count; c++)
+    for (int e = 0; e < curves[c].count; e++) {
+      mz_epoch *at = &curves[c].epochs[e];
+      const double slower = at->batch_size == 1024 ? 1000 : at->batch_size == 256 && at->amounts[MZ_COURSE_CORES] == 1 ? 1 : 100;
+      at->rounds_s *= slower;
+      at->evaluation_s *= slower;
+      if (at->batch_size != 256) at->score *= 0.5;
+    }
+  refused(&options, (const char *[]){"batches of 256 on 1 core beat the other 8 plans in seconds, cost and score", NULL});
+}
+
 /* No rectangle tells what a batch size takes on cores on which nothing else was run that was run elsewhere, too. */
 static void pairs_that_runs_tell_nothing_of_are_named(void **unused) {
   (void)unused;
@@ -224,9 +262,11 @@ int main(void) {
       cmocka_unit_test(the_error_is_near_the_noise),
       cmocka_unit_test(an_error_that_is_large_makes_a_course_unusable),
       cmocka_unit_test(short_runs_tell_the_time_of_long_ones),
+      cmocka_unit_test(runs_that_ended_at_the_target_count_on),
       cmocka_unit_test(beaten_plans_are_left_out),
       cmocka_unit_test(many_plans_are_thinned),
       cmocka_unit_test(what_cannot_be_fitted_is_refused),
+      cmocka_unit_test(a_plan_that_beats_all_others_leaves_nothing_to_decide),
       cmocka_unit_test(pairs_that_runs_tell_nothing_of_are_named),
       cmocka_unit_test(batches_whose_score_never_rises_are_named),
   };
