@@ -1,6 +1,7 @@
 /* The course of a training run (base/course/course.h) as a game for one: at the start of each stage a plan is chosen. A state holds
  * the seed that the episode's course is drawn with and the digest of the course, which is looked up among those that this process
  * has read. */
+#include "envs/allocation.h"
 #include "envs/bundled.h"
 #include "envs/variants.h"
 #include "base/course/course_oracle.h"
@@ -362,3 +363,16 @@ const mz_env mz_env_allocation = {
     .numbers = numbers,
     .load = load,
 };
+
+/* ---- for agents that decide about real runs ---- */
+
+const mz_course *mz_allocation_course(const mz_env *env) { return env->step == step ? course_of_env(env) : NULL; }
+
+const char *mz_allocation_path(const mz_env *env) { return ((const options *)env->options)->course; }
+
+void mz_allocation_state(const mz_env *env, const mz_course_state *run, void *state) {
+  position *p = state;
+  memset(p, 0, sizeof *p);
+  p->digest = course_of_env(env)->digest;
+  p->run = *run;
+}

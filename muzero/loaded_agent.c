@@ -1,4 +1,5 @@
 /* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
+#include "base/maths/digest.h"
 #include "base/maths/maths.h"
 #include "muzero/steering/device_choice.h"
 #include "muzero/storage/run_path.h"
@@ -14,7 +15,7 @@ struct mz_loaded {
   mz_lane where;
   mz_prepared *prepared; /* there */
   mz_counters counters;
-  uint64_t seed;
+  uint64_t seed, course;
 };
 
 static mz_status load_settings(mz_loaded *l, const mz_checkpoint *checkpoint) {
@@ -62,6 +63,14 @@ static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
   return l->settings.learning.average > 0 ? load_average(l, checkpoint) : MZ_OK;
 }
 
+/* The session of a checkpoint of `allocation` tells which course it was; it need not be there. */
+static void load_course(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  cJSON *json;
+  if (!mz_checkpoint_find(checkpoint, "session") || mz_checkpoint_json(checkpoint, "session", &json) != MZ_OK) return;
+  if (mz_json_get_u64_hex(json, "course", "section 'session'", MZ_E_CHECKPOINT, &l->course) != MZ_OK) l->course = 0;
+  cJSON_Delete(json);
+}
+
 bool mz_names_run(const char *who) { return strchr(who, '/') != NULL || mz_run_path_exists(who); }
 
 mz_status mz_loaded_open(mz_loaded **out, const char *path) {
@@ -80,6 +89,7 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   l->where = mz_lane_cpu;
   MZ_TRY_CLEANUP(mz_prepared_create(&l->prepared, &l->model, &l->where, l->weights));
   MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));
+  load_course(l, &checkpoint);
   *out = l;
 cleanup:
   mz_checkpoint_close(&checkpoint);
@@ -119,3 +129,5 @@ mz_agent mz_loaded_agent(const mz_loaded *l) {
 const mz_settings *mz_loaded_settings(const mz_loaded *l) { return &l->settings; }
 const mz_counters *mz_loaded_counters(const mz_loaded *l) { return &l->counters; }
 uint64_t mz_loaded_seed(const mz_loaded *l) { return l->seed; }
+uint64_t mz_loaded_course(const mz_loaded *l) { return l->course; }
+uint64_t mz_loaded_digest(const mz_loaded *l) { return mz_hash(l->weights, (size_t)l->model.params.size * sizeof(float), 0); }

@@ -211,6 +211,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, 0));
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, 0));
   if (run->promise.made) MZ_TRY_CLEANUP(mz_steer_promise(run->steer, &run->promise.is));
+  MZ_TRY_CLEANUP(mz_steer_begin_stages(run->steer, &run->workers));
   MZ_TRY_CLEANUP(mz_run_save(run)); /* resumable from the first moment; before it the directory holds no run */
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
   MZ_TRY_CLEANUP(mz_watchdog_start(&run->watchdog, &run->settings.watchdog, &run->workers));

@@ -102,6 +102,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   MZ_TRY_CLEANUP(mz_steer_begin(run->steer, run->dir, offsets.ledger));
   MZ_TRY_CLEANUP(mz_run_recall_promise(run));
   MZ_TRY_CLEANUP(mz_steer_resume(run->steer, &run->workers));
+  MZ_TRY_CLEANUP(mz_steer_begin_stages(run->steer, &run->workers));
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
   if (mz_device_records_use_gpu(&run->recorded) || run->choice.gpus.count > 0) MZ_TRY_CLEANUP(mz_run_write_env_json(run));
   MZ_TRY_CLEANUP(mz_watchdog_start(&run->watchdog, &run->settings.watchdog, &run->workers));

@@ -247,6 +247,8 @@ static void measure_phase(mz_run *run, mz_phase *phase) {
   count_reserved(run);
   phase->reserved_core_s = run->reserved.core_s;
   phase->cost = run->reserved.cost;
+  phase->score = run->score;
+  phase->wall_s = mz_run_wall_s(run);
   run->cost += phase->cost;
 }
 
@@ -336,9 +338,10 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     MZ_TRY(evaluate_at_the_end(run, phase, &closing_s));
   measure_phase(run, phase);
   if (whole) MZ_TRY(decide(run, &limits, phase));
+  if (whole) MZ_TRY(mz_steer_epoch(run->steer, &run->workers, phase, run->cost, closing_s));
   if (whole) MZ_TRY(mz_steer_follow_schedule(run->steer, &run->workers));
   MZ_TRY(record_phase(run, phase, whole));
-  if (whole) MZ_TRY(mz_steer_epoch(run->steer, phase, closing_s));
+  if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED) MZ_TRY(mz_steer_ends(run->steer, mz_run_wall_s(run), run->cost));
   bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */
   if (best) run->best_score = run->score;
   if (*reason != MZ_GOES_ON) {

@@ -1,5 +1,6 @@
 /* Section 'session' of a checkpoint: where the run stands beside its state, for resume. */
 #include "base/log.h"
+#include "envs/allocation.h"
 #include "muzero/knobs.h"
 #include "muzero/run.h"
 #include "networks/isa.h"
@@ -24,6 +25,9 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   mz_steer_device_records(run->steer, &kept, &devices);
   cJSON_AddItemToObject(json, "devices", mz_device_records_to_json(&devices));
   if (run->parent) cJSON_AddStringToObject(json, "parent", run->parent);
+  /* A course's file may change: whoever lets the agent decide compares. */
+  const mz_course *course = mz_allocation_course(run->state.env);
+  if (course) mz_json_add_u64_hex(json, "course", course->digest);
   *out = mz_json_line(json);
   cJSON_Delete(json);
   return *out ? MZ_OK : mz_fail(MZ_E_MEMORY, "checkpoint: no memory for section 'session'");

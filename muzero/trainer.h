@@ -154,6 +154,9 @@ mz_agent mz_loaded_agent(const mz_loaded *loaded);
 const mz_settings *mz_loaded_settings(const mz_loaded *loaded);
 const mz_counters *mz_loaded_counters(const mz_loaded *loaded);
 uint64_t mz_loaded_seed(const mz_loaded *loaded);
+uint64_t mz_loaded_digest(const mz_loaded *loaded); /* of its weights: equal for the same agent */
+/* Digest of the course that an agent of `allocation` was trained on; 0: of another environment, or from before it was recorded. */
+uint64_t mz_loaded_course(const mz_loaded *loaded);
 
 /* The fixed small job whose digest certifies behaviour (`bench --signature`): our own kernels only. */
 mz_status mz_signature(int threads, uint64_t *out);

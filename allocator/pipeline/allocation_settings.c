@@ -32,6 +32,14 @@ static const mz_setting rows[] = {
     MZ_SETTING(
         mz_allocation_settings, pretrained, "allocate.pretrained", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
         "adaptive: file of `muzero pretrain` with the networks of mlp, graph and graph_residual; empty: the program's own"),
+    MZ_SETTING(
+        mz_allocation_settings, policy, "allocate.policy", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
+        "a run of allocation:course=FILE, fitted to runs like this one: its agent proposes a plan for each stage; it drives "
+        "with allocate.strategy=staged, and is only recorded with another one; empty: none"),
+    MZ_SETTING(
+        mz_allocation_settings, shadow, "allocate.shadow", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
+        "staged: a run in which the agent of allocate.policy was recorded while another strategy drove, and its regret was "
+        "no worse than that of the best fixed plan"),
     MZ_SETTING(mz_allocation_settings, search, "allocate.search", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "anneal", "",
                "adaptive: how plans are searched", .choices = "anneal|random"),
     MZ_SETTING(mz_allocation_settings, balance, "allocate.balance", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "off", "",

@@ -95,6 +95,14 @@ mz_status mz_ledger_append_kept_promise(mz_ledger *ledger, const mz_promise *pro
   return append(ledger, mz_kept_promise_to_json(promise, kept));
 }
 
+mz_status mz_ledger_append_stage(mz_ledger *ledger, const mz_stage_record *record, int plan_count) {
+  return append(ledger, mz_stage_record_to_json(record, plan_count));
+}
+
+mz_status mz_ledger_append_stages(mz_ledger *ledger, const mz_stages_record *record) {
+  return append(ledger, mz_stages_record_to_json(record));
+}
+
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
                            int round_count, const mz_window *window, const char *refused) {
   cJSON *o = mz_decision_to_json(pipeline, decision);

@@ -16,6 +16,8 @@
  * the training is followed by a new section, for a unit is other work then. A line "batch_size" (records/batch_move.h) is followed by a new
  * section, too.
  * A run with a plan for the whole of it has a line "promise" behind its first decision, and ends with a line "outcome" (records/promise.h).
+ * With allocate.policy there are lines "stage" and, at the end of a run, "stages" (runs/stage_record.h). They tell of decisions between
+ * stages; a plan that one puts in force is followed by a new section, from which it replays.
  * So a reader can tell phase and action of a line without parsing it. `plan` has every knob; `next` and the plans of candidates
  * have the knobs in which they differ from it. Inputs (rounds, took_s, window, the open line) read back to the same bits; numbers that
  * only inform are cut to 6 significant digits. What is not known or not finite is null. */
@@ -24,6 +26,7 @@
 #include "allocator/goodput/goodput.h"
 #include "allocator/records/batch_move.h"
 #include "allocator/records/promise.h"
+#include "allocator/runs/stage_record.h"
 
 /* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another.
  * 2: until 2026-11, when two blocks could undo nothing, adaptive searched from the first window on, and nothing was pretrained. */
@@ -44,11 +47,13 @@ void mz_ledger_close(mz_ledger *ledger);
 /* Returns when all lines are on the disk: before a checkpoint says how many there are. */
 mz_status mz_ledger_sync(const mz_ledger *ledger);
 mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options, int64_t phase, int64_t round);
-/* rounds: what mz_allocator_round was told since the last decision; window NULL: of mz_allocator_begin; refused: NULL or why. */
 mz_status mz_ledger_append_goodput(mz_ledger *ledger, const mz_goodput_record *record, const mz_goodput_verdict *verdict);
 mz_status mz_ledger_append_batch_move(mz_ledger *ledger, const mz_batch_move *move);
 mz_status mz_ledger_append_promise(mz_ledger *ledger, const mz_promise *promise);
 mz_status mz_ledger_append_kept_promise(mz_ledger *ledger, const mz_promise *promise, const mz_kept_promise *kept);
+mz_status mz_ledger_append_stage(mz_ledger *ledger, const mz_stage_record *record, int plan_count);
+mz_status mz_ledger_append_stages(mz_ledger *ledger, const mz_stages_record *record);
+/* rounds: what mz_allocator_round was told since the last decision; window NULL: of mz_allocator_begin; refused: NULL or why. */
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,
                            int round_count, const mz_window *window, const char *refused);
 

@@ -301,10 +301,12 @@ static mz_status play(void *context, const char *line, size_t length, int64_t nu
     status = play_promise(p, json, line);
   else if (strcmp(event, "outcome") == 0)
     status = MZ_OK; /* measured, not decided */
+  else if (strcmp(event, "stage") == 0 || strcmp(event, "stages") == 0)
+    status = MZ_OK; /* an agent's decisions are no function of the ledger */
   else
-    status =
-        mz_fail(MZ_E_CHECKPOINT, "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise and outcome",
-                p->where, event);
+    status = mz_fail(MZ_E_CHECKPOINT,
+                     "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise, outcome, stage and stages",
+                     p->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

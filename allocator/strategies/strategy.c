@@ -1,13 +1,8 @@
 #include "allocator/strategies/strategy.h"
 #include <math.h>
 
-const mz_strategy *const mz_strategies[] = {&mz_strategy_fixed,
-                                            &mz_strategy_random,
-                                            &mz_strategy_demand,
-                                            &mz_strategy_greedy,
-                                            &mz_strategy_adaptive,
-                                            &mz_strategy_static,
-                                            NULL};
+const mz_strategy *const mz_strategies[] = {&mz_strategy_fixed,    &mz_strategy_random, &mz_strategy_demand, &mz_strategy_greedy,
+                                            &mz_strategy_adaptive, &mz_strategy_static, &mz_strategy_staged, NULL};
 enum { STRATEGIES = sizeof mz_strategies / sizeof *mz_strategies - 1 };
 
 const char *mz_strategy_name(int index) { return index >= 0 && index < STRATEGIES ? mz_strategies[index]->name : NULL; }

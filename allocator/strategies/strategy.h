@@ -56,7 +56,7 @@ typedef struct mz_strategy {
 } mz_strategy;
 
 extern const mz_strategy mz_strategy_fixed, mz_strategy_random, mz_strategy_demand, mz_strategy_greedy, mz_strategy_adaptive,
-    mz_strategy_static;
+    mz_strategy_static, mz_strategy_staged;
 extern const mz_strategy *const mz_strategies[]; /* NULL-terminated */
 const char *mz_strategy_name(int index);         /* NULL past the last one */
 /* MZ_E_CONFIG naming the nearest. */

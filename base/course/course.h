@@ -104,7 +104,8 @@ mz_status mz_course_prepare(mz_course *course, const char *where);
  * sublinear in cores, and the noise scale grows from 96 to 6144, so large batches pay late. On means the best run changes its plan
  * once, one plan kept for all stages costs a fifth more, and the greedy rule misses the target. */
 void mz_course_builtin(mz_course *out);
-/* Reads a course from JSON text. Every key is required, any other key is refused. `name` is used in messages (a path).
+/* Reads a course from JSON text. Every key is required, any other key is refused but "fitted", which tells where a fitted course comes
+ * from (allocator/runs/course_file.h) and is no part of the course or its digest. `name` is used in messages (a path).
  *   {"format": "muzero course", "version": 1,
  *    "prices": {"core_hour": 1, "gpu_hour": 20, "gib_hour": 0.1},
  *    "limits": {"deadline_s": 3600, "budget": 12, "score": 0.9},

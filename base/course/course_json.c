@@ -4,6 +4,8 @@
 #include <string.h>
 
 static const char FORMAT[] = "muzero course";
+/* The one member that a course may have or lack: where a fitted course comes from. The course is the same without it. */
+static const char FITTED[] = "fitted";
 static const char *const price_keys[MZ_COURSE_RESOURCES] = {"core_hour", "gpu_hour", "gib_hour"};
 
 /* ---- reading ---- */
@@ -143,10 +145,11 @@ static mz_status read_limits(const place *root, mz_course *course) {
   return MZ_OK;
 }
 
-static mz_status read_root(const place *root, mz_course *course) {
+static mz_status read_root(const place *root, cJSON *json, mz_course *course) {
   static const char *const keys[] = {"format", "version", "prices", "limits", "score", "plans", "stages"};
   if (!cJSON_IsObject(root->json)) return mz_fail(MZ_E_CONFIG, "%s: takes a JSON object", root->name);
   MZ_TRY(read_format(root)); /* of another version keys may differ */
+  cJSON_DeleteItemFromObjectCaseSensitive(json, FITTED);
   MZ_TRY(expect_keys(root, keys, 7));
   MZ_TRY(read_limits(root, course));
   const place plans = member_of(root, "plans"), stages = member_of(root, "stages");
@@ -173,7 +176,7 @@ mz_status mz_course_read(mz_course *out, const char *text, size_t size, const ch
   snprintf(root.name, sizeof root.name, "%.100s", name);
   memset(out, 0, sizeof *out);
   out->spread = MZ_COURSE_SPREAD;
-  mz_status status = read_root(&root, out);
+  mz_status status = read_root(&root, json, out);
   cJSON_Delete(json);
   return status == MZ_OK ? mz_course_prepare(out, name) : status;
 }

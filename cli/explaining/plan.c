@@ -1,5 +1,6 @@
 #include "allocator/records/history.h"
 #include "cli/commands.h"
+#include "cli/explaining/course_plan.h"
 #include "cli/explaining/plan_trace.h"
 #include "cli/explaining/run_plan.h"
 #include "cli/print.h"
@@ -12,8 +13,8 @@
 typedef struct plan_arguments {
   mz_text_list sets;
   const char *env, *preset, *history, *machine, *trace, *device;
-  const char *tradeoff;
-  int64_t threads, seed, epochs;
+  const char *tradeoff, *course;
+  int64_t threads, seed, epochs, stages;
   double deadline, target, budget;
   bool json;
 } plan_arguments;
@@ -72,6 +73,23 @@ static const mz_option options[] = {
      .value = "OUT.svg",
      .class_ = MZ_OPERATIONAL,
      .help = "with --target: time against cost of every choice of cores and batch size, as a picture"},
+    {.name = "--course",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(course),
+     .value = "FILE",
+     .otherwise = "no course is fitted",
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --target, --deadline, --budget and --epochs: fit a course to the learning curves instead, for an agent of "
+             "allocation:course=FILE that plans runs by stages (allocate.policy)"},
+    {.name = "--stages",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(stages),
+     .value = "N",
+     .otherwise = "8",
+     .min = 4,
+     .max = 16,
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --course: stages that the epochs are cut into"},
     MZ_OPTION_HISTORY(AT(history), "what was measured on this machine; none: probes alone predict"),
     MZ_OPTION_PRESET(AT(preset)),
     {.name = "--set",
@@ -154,9 +172,24 @@ static mz_status print_text(const mz_planning *p, bool simulated) {
 
 /* ---- whole runs ---- */
 
+static mz_status fit_course(const plan_arguments *a, const mz_run_options *run) {
+  if (a->tradeoff) return mz_fail(MZ_E_USAGE, "--tradeoff: draws plans of whole runs; leave it out, or leave out --course");
+  const mz_course_plan_view asked = {.run = *run,
+                                     .deadline_s = a->deadline,
+                                     .target = a->target,
+                                     .budget = a->budget,
+                                     .epochs = a->epochs == MZ_COUNT_UNSET ? 0 : a->epochs,
+                                     .stages = a->stages == MZ_COUNT_UNSET ? 0 : a->stages,
+                                     .file = a->course,
+                                     .json = a->json};
+  return mz_course_plan_show(&asked);
+}
+
 static mz_status plan_run(const plan_arguments *a, const mz_run_options *run) {
   if (a->machine || a->trace)
     return mz_fail(MZ_E_USAGE, "%s: plans rounds; leave it out, or leave out --target", a->machine ? "--machine" : "--trace");
+  if (a->course) return fit_course(a, run);
+  if (a->stages != MZ_COUNT_UNSET) return mz_fail(MZ_E_USAGE, "--stages: belongs to --course FILE");
   const mz_run_plan_view asked = {.run = *run,
                                   .deadline_s = a->deadline,
                                   .target = a->target,
@@ -172,6 +205,8 @@ static mz_status refuse_limits(const plan_arguments *a) {
                      : !isnan(a->budget)           ? "--budget"
                      : a->epochs != MZ_COUNT_UNSET ? "--epochs"
                      : a->tradeoff                 ? "--tradeoff"
+                     : a->course                   ? "--course"
+                     : a->stages != MZ_COUNT_UNSET ? "--stages"
                                                    : NULL;
   if (!flag) return MZ_OK;
   return mz_fail(MZ_E_USAGE, "%s: belongs to the plan of a whole run, which needs --target S, the score that it is after", flag);

@@ -201,6 +201,19 @@ static mz_status read_batch_move(const char *line, size_t length, int64_t at) {
   return status;
 }
 
+/* What an agent proposed for a stage, or what came of all stages. */
+static mz_status read_stage(const char *line, size_t length, int64_t at) {
+  char where[32];
+  cJSON *json;
+  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
+  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
+  const mz_status status = mz_json_show(json);
+  if (status == MZ_OK)
+    printf("after phase %.0f: %s\n\n", mz_json_number_or_nan(json, "phase"), mz_json_text_or_empty(json, "reason"));
+  cJSON_Delete(json);
+  return status;
+}
+
 static mz_status read_promise(const char *line, size_t length, int64_t at) {
   char where[32];
   cJSON *json;
@@ -245,7 +258,8 @@ static mz_status read_other(reading *r, const char *line, size_t length, int64_t
   } rows[] = {{"{\"event\":\"goodput\"", read_goodput},
               {"{\"event\":\"batch_size\"", read_batch_move},
               {"{\"event\":\"promise\"", read_promise},
-              {"{\"event\":\"outcome\"", read_outcome}};
+              {"{\"event\":\"outcome\"", read_outcome},
+              {"{\"event\":\"stage", read_stage}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     if (strncmp(line, rows[i].begins, strlen(rows[i].begins)) == 0) return rows[i].read(line, length, at);
   return strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;

@@ -1,7 +1,7 @@
 /* What a run adds to the learning curves of the history (allocator/records/curve_history.h): an epoch after each whole phase. */
 #pragma once
 #include "allocator/records/curve_history.h"
-#include "muzero/steering/steer.h"
+#include "muzero/trainer.h"
 
 /* Fills *key for a run by `settings`, as its config has them, whose measurements have the key `measured`. The machine is named with all its
  * cores: how many of them a run holds is what its curve tells. */

@@ -44,6 +44,13 @@ static mz_status find_place(mz_run_place *place, const mz_env *env, const mz_set
   return mz_outset_find(&place->outset, settings, &memory, &outset);
 }
 
+mz_status mz_run_curves_read(mz_run_place *place, mz_curve_key *key, mz_curve **curves, int *count, const mz_env *env,
+                             const mz_settings *settings, const mz_device_choice *choice, const mz_run_options *options) {
+  MZ_TRY(find_place(place, env, settings, choice, options));
+  MZ_TRY(find_key(key, env, settings, place));
+  return read_curves(key, place, options, curves, count);
+}
+
 static mz_run_limits limits_of(const mz_run_ask *ask, const mz_settings *settings, const mz_run_place *place) {
   const mz_allocation_settings *a = &settings->allocation;
   return (mz_run_limits){.deadline_s = ask->deadline_s,
@@ -69,9 +76,7 @@ mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const 
   *out = NULL;
   snprintf(fill, sizeof fill, "'muzero profile %s --score'", ask->env);
   MZ_TRY(mz_alloc(&found, 1, sizeof *found));
-  MZ_TRY_CLEANUP(find_place(found, env, settings, choice, options));
-  MZ_TRY_CLEANUP(find_key(&key, env, settings, found));
-  MZ_TRY_CLEANUP(read_curves(&key, found, options, &curves, &count));
+  MZ_TRY_CLEANUP(mz_run_curves_read(found, &key, &curves, &count, env, settings, choice, options));
   const mz_run_limits limits = limits_of(ask, settings, found);
   MZ_TRY_CLEANUP(mz_run_planning_make(out, curves, count, &found->outset.pipeline, &limits, fill));
   if (place) *place = *found;

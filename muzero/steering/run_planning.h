@@ -1,6 +1,7 @@
 /* A plan of a whole run that does not run yet (allocator/runs/run_plan.h), from the history's learning curves: for `muzero plan --target`, and
  * for the strategy `static`, which carries it out. */
 #pragma once
+#include "allocator/records/curve_history.h"
 #include "allocator/runs/run_plan.h"
 #include "muzero/steering/outset.h"
 #include "muzero/trainer.h"
@@ -18,6 +19,10 @@ typedef struct mz_run_place {
   mz_bounds bounds;
 } mz_run_place;
 
+/* Finds what plans of runs with these settings mean, the key of their learning curves and, in the history, the curves (mz_curves_free).
+ * MZ_E_CONFIG where the options name no history. */
+mz_status mz_run_curves_read(mz_run_place *place, mz_curve_key *key, mz_curve **curves, int *count, const mz_env *env,
+                             const mz_settings *settings, const mz_device_choice *choice, const mz_run_options *options);
 /* settings: resolved. Reads the history at `history` (NULL, "none": MZ_E_CONFIG). choice: GPUs that may be used. Errors as
  * mz_run_planning_make's. mz_run_planning_free; *place may be NULL. */
 mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const mz_env *env, const mz_settings *settings,

@@ -67,15 +67,19 @@ static mz_status begin_curve(mz_steer *s, const mz_settings *settings, bool resu
   return mz_history_begin_curve(s->history, &key, &curve, resumes, &s->curve.id);
 }
 
-mz_status mz_steer_epoch(mz_steer *s, const mz_phase *phase, double closing_s) {
-  const mz_settings *settings = &s->state->settings;
-  mz_epoch epoch;
+static mz_status add_epoch(mz_steer *s, const mz_epoch *epoch) {
   if (!s->history || s->curve.off || s->state->moves_loop_count) return MZ_OK;
-  if (!s->curve.begun) MZ_TRY(begin_curve(s, &s->state->own, phase->phase > 1));
-  mz_epoch_of_phase(&epoch, phase, settings->learning.batch_size, closing_s);
+  if (!s->curve.begun) MZ_TRY(begin_curve(s, &s->state->own, epoch->number > 1));
+  return mz_history_add_epoch(s->history, &s->outset.pipeline, s->curve.id, epoch);
+}
+
+mz_status mz_steer_epoch(mz_steer *s, mz_workers *workers, const mz_phase *phase, double cost, double closing_s) {
+  mz_epoch epoch;
+  mz_epoch_of_phase(&epoch, phase, s->state->settings.learning.batch_size, closing_s);
   epoch.amounts[MZ_COURSE_CORES] = mz_plan_cores(&s->outset.pipeline, &epoch.plan);
   epoch.amounts[MZ_COURSE_GPUS] = mz_plan_gpus(&s->outset.pipeline, &epoch.plan);
-  return mz_history_add_epoch(s->history, &s->outset.pipeline, s->curve.id, &epoch);
+  MZ_TRY(add_epoch(s, &epoch));
+  return mz_steer_stage_epoch(s, workers, &epoch, cost);
 }
 
 /* ---- time ---- */
@@ -114,6 +118,8 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   if (options->plans) MZ_TRY_CLEANUP(mz_steer_read_plans(s, options->plans, options->outset.last != NULL));
   s->options.start = s->outset.plan;
   mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);
+  s->resumes = options->outset.last != NULL;
+  MZ_TRY_CLEANUP(mz_steer_open_staged(s, options->has_parent));
   MZ_TRY_CLEANUP(read_history(s, options->history, options->history_optional));
   /* A profile is for other runs, which want to know what its rows are of. */
   if (strategy != &mz_strategy_fixed || strcmp(s->source, "profile") == 0)
@@ -136,6 +142,7 @@ void mz_steer_free(mz_steer *s) {
   mz_monitor_stop(s->monitor);
   mz_ledger_close(&s->ledger);
   mz_history_close(s->history);
+  mz_staged_free(s->staged);
   mz_allocator_free(s->allocator);
   mz_pretrained_free(s->options.pretrained);
   mz_plan_list_deinit(&s->plans);

@@ -43,6 +43,9 @@ uint64_t mz_steer_ledger_offset(const mz_steer *steer);
 mz_status mz_steer_ledger_sync(const mz_steer *steer); /* returns when the ledger is on the disk, up to that offset */
 void mz_steer_rest(mz_steer *steer, bool rests);       /* between phases: sensors sleep */
 
+/* After begin, where a run is new: puts in force what the ledger that is followed has for its very beginning, or the first stage's plan; where it
+ * is resumed: finds the stage that it is in. */
+mz_status mz_steer_begin_stages(mz_steer *steer, mz_workers *workers);
 /* After begin, where a run is resumed: takes over the state's loop_count, and the plan that the ledger which is followed has for this
  * round; a new section begins where that is not what the run began with. */
 mz_status mz_steer_resume(mz_steer *steer, mz_workers *workers);
@@ -67,8 +70,11 @@ mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_s
 mz_status mz_steer_promise(mz_steer *steer, const mz_promise *promise);
 /* The run has ended: so does what came of it. */
 mz_status mz_steer_keep_promise(mz_steer *steer, const mz_promise *promise, const mz_kept_promise *kept);
-/* A whole phase has ended: its epoch goes into the history. *phase is complete; closing_s: of the evaluation that ended the run, 0: none. */
-mz_status mz_steer_epoch(mz_steer *steer, const mz_phase *phase, double closing_s);
+/* A whole phase has ended: its epoch goes into the history, and with allocate.policy the next stage may begin. Before the batch size moves
+ * and before the phase is recorded. *phase is measured; cost: of the run so far; closing_s: of the evaluation that ended the run, 0: none. */
+mz_status mz_steer_epoch(mz_steer *steer, mz_workers *workers, const mz_phase *phase, double cost, double closing_s);
+/* The run stops for another reason than a signal: sums up its stages. */
+mz_status mz_steer_ends(mz_steer *steer, double seconds, double cost);
 /* At a round's end, between windows: batches have so many rows from now on, as mz_batch_rule_apply makes of the run's own settings, and
  * the allocator begins anew with `start`, as far as ranges and memory allow, in a new section of the ledger behind a line that says who
  * moved (by: "schedule", a strategy's name). The size is state from then on: a move at a phase's end comes before the phase is recorded and

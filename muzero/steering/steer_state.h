@@ -4,7 +4,9 @@
 #include "allocator/records/plan_list.h"
 #include "allocator/sensors/monitor.h"
 #include "muzero/steering/granted.h"
+#include "muzero/steering/curve_record.h"
 #include "muzero/steering/kept.h"
+#include "muzero/steering/staged.h"
 #include "muzero/steering/steer.h"
 #include "muzero/steering/window.h"
 
@@ -43,6 +45,8 @@ struct mz_steer {
     bool begun;
     int64_t id; /* of the run in the history */
   } curve;
+  mz_staged *staged; /* NULL: no agent plans by stages */
+  bool resumes;      /* the run is continued */
   mz_monitor *monitor;
   mz_ledger ledger;
   mz_window_meter meter;
@@ -84,3 +88,8 @@ static inline bool mz_steer_follows(const mz_steer *s) { return s->plans.count >
 bool mz_steer_plan_is_due(const mz_steer *s);
 /* Puts that plan in force, in a new section. (follow.c) */
 mz_status mz_steer_follow(mz_steer *s, mz_workers *workers);
+
+/* For a run with allocate.policy: opens the agent. (steer_stage.c) */
+mz_status mz_steer_open_staged(mz_steer *s, bool has_parent);
+/* After an epoch; cost: of the run so far. Where a stage ends with it, asks the agent, records, and puts its plan in force if it drives. */
+mz_status mz_steer_stage_epoch(mz_steer *s, mz_workers *workers, const mz_epoch *epoch, double cost);

@@ -31,6 +31,7 @@ static void test_defaults_limit_nothing(void **state) {
   assert_true(s->share && s->verify && !s->balance && !s->numeric);
   assert_string_equal(s->predictor, "auto");
   assert_string_equal(s->pretrained, "");
+  assert_true(s->policy[0] == '\0' && s->shadow[0] == '\0');
   assert_int_equal(s->search, MZ_SEARCH_ANNEAL);
   assert_true(s->cpu_min == 0 && s->cpu_max == 0 && s->deadline == 0 && s->budget == 0 && s->score == 1e9);
   assert_true(s->gpu_min == 0 && s->gpu_max == 0 && s->memory_min == 0 && s->memory_max == 0);
@@ -50,7 +51,7 @@ static void test_each_key_sets_its_own_field(void **state) {
       "limits.budget=7",          "limits.score=-3",         "prices.core_hour=2",     "prices.gpu_hour=30",
       "prices.gib_hour=0.2",      "devices.cpu=0-3,4-7",     "allocate.share=off",     "allocate.predictor=ridge",
       "allocate.search=random",   "allocate.verify=off",     "allocate.balance=on",    "allocate.pretrained=x",
-      "allocate.numeric=on",      "limits.gpu_memory=2GiB",
+      "allocate.numeric=on",      "limits.gpu_memory=2GiB",  "allocate.policy=runs/a", "allocate.shadow=runs/b",
   };
   assert_int_equal(sizeof pairs / sizeof *pairs, mz_allocation_table.count);
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&f, pairs[i]);
@@ -64,6 +65,8 @@ static void test_each_key_sets_its_own_field(void **state) {
   assert_true(s->gpu_memory == INT64_C(2) << 30);
   assert_string_equal(s->predictor, "ridge");
   assert_string_equal(s->pretrained, "x");
+  assert_string_equal(s->policy, "runs/a");
+  assert_string_equal(s->shadow, "runs/b");
   assert_int_equal(s->search, MZ_SEARCH_RANDOM);
   assert_true(s->cpu_min == 1.5 && s->cpu_max == 2.5 && s->gpu_min == 1 && s->gpu_max == 2);
   assert_true(s->memory_min == 1000 && s->memory_max == 1 << 20 && s->deadline == 7200 && s->budget == 7 && s->score == -3);

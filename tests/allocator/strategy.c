@@ -2,7 +2,7 @@
 
 static void strategies_are_found_by_name(void **state) {
   (void)state;
-  static const char *const names[] = {"fixed", "random", "demand", "greedy", "adaptive"};
+  static const char *const names[] = {"fixed", "random", "demand", "greedy", "adaptive", "static", "staged"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const mz_strategy *found = NULL;
     assert_int_equal(mz_strategy_find(names[i], "allocate.strategy", &found), MZ_OK);
@@ -21,8 +21,9 @@ static void unknown_ones_name_the_nearest(void **state) {
   (void)state;
   expect_message("gredy", "--allocate: 'gredy' is no strategy; did you mean greedy?");
   expect_message("Fixd", "--allocate: 'Fixd' is no strategy; did you mean fixed?");
-  expect_message("zzzzzzzz", "--allocate: 'zzzzzzzz' is no strategy; there are fixed, random, demand, greedy, adaptive");
-  expect_message("", "--allocate: '' is no strategy; there are fixed, random, demand, greedy, adaptive");
+  expect_message("zzzzzzzz",
+                 "--allocate: 'zzzzzzzz' is no strategy; there are fixed, random, demand, greedy, adaptive, static, staged");
+  expect_message("", "--allocate: '' is no strategy; there are fixed, random, demand, greedy, adaptive, static, staged");
 }
 
 /* Whatever a strategy is told, it fills its proposal in, and keeps to its memory. */

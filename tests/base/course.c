@@ -33,6 +33,19 @@ static void reading_gives_what_was_written(void **unused) {
   free(text);
 }
 
+/* Where a fitted course comes from is no part of the course. */
+static void a_fitted_course_is_the_same_course(void **unused) {
+  (void)unused;
+  cJSON *json = mz_course_to_json(&builtin);
+  cJSON_AddStringToObject(cJSON_AddObjectToObject(json, "fitted"), "env", "tictactoe");
+  char *text = mz_json_page(json);
+  cJSON_Delete(json);
+  assert_non_null(text);
+  assert_int_equal(mz_course_read(&course, text, strlen(text), "a.json"), MZ_OK);
+  assert_memory_equal(&course, &builtin, sizeof course);
+  free(text);
+}
+
 /* The built-in text with one stretch replaced. */
 static mz_status read_with(const char *from, const char *to) {
   char *text = text_of(&builtin), *at = strstr(text, from), *changed = malloc(strlen(text) + strlen(to) + 1);
@@ -314,6 +327,7 @@ static void states_from_outside_are_checked(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reading_gives_what_was_written),
+      cmocka_unit_test(a_fitted_course_is_the_same_course),
       cmocka_unit_test(wrong_texts_say_what_is_right),
       cmocka_unit_test(a_course_has_bounds),
       cmocka_unit_test(no_plan_is_free),

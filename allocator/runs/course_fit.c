@@ -1,0 +1,178 @@
+#include "allocator/runs/course_fit.h"
+#include "allocator/runs/course_plans.h"
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const double CEILING_ABOVE = 0.05, RISE_MIN = 1e-9;
+
+static void note(mz_fitted_course *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(mz_fitted_course *out, const char *format, ...) {
+  const size_t used = strlen(out->notes);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(out->notes + used, sizeof out->notes - used, format, arguments);
+  va_end(arguments);
+}
+
+/* ---- scores ---- */
+
+static mz_status check_lengths(const mz_course_fit_options *o, int stages) {
+  if (stages < MZ_FIT_STAGES_MIN || stages > MZ_COURSE_STAGES_MAX)
+    return mz_fail(MZ_E_CONFIG, "course of %s: %d stages: out of range; %d … %d; nearest valid value: %d", o->env, stages,
+                   MZ_FIT_STAGES_MIN, MZ_COURSE_STAGES_MAX,
+                   stages < MZ_FIT_STAGES_MIN ? MZ_FIT_STAGES_MIN : MZ_COURSE_STAGES_MAX);
+  if (o->epochs < stages)
+    return mz_fail(MZ_E_CONFIG, "course of %s: %d epochs cannot be cut into %d stages; nearest valid value: %d", o->env,
+                   o->epochs, stages, stages);
+  return MZ_OK;
+}
+
+/* The least first score and the most that any run reached; false: no run that learned as asked for was evaluated. */
+static bool find_scores(const mz_curve *curves, int count, double *least, double *most) {
+  *least = *most = NAN;
+  for (int c = 0; c < count; c++) {
+    if (!curves[c].learned) continue;
+    for (int i = 0; i < curves[c].count; i++) {
+      if (!isfinite(curves[c].epochs[i].score)) continue;
+      *least = fmin(*least, curves[c].epochs[i].score);
+      break;
+    }
+    *most = fmax(*most, mz_curve_best(&curves[c], mz_curve_length(&curves[c])));
+  }
+  return isfinite(*least);
+}
+
+static mz_status find_range(const mz_curve *curves, int count, const mz_course_fit_options *o, mz_stage_pool *pool) {
+  double least, most;
+  if (!find_scores(curves, count, &least, &most))
+    return mz_fail(MZ_E_CONFIG,
+                   "course of %s: no run with these settings was evaluated; `muzero profile %s --score` makes such runs", o->env,
+                   o->env);
+  pool->start = isfinite(o->start) ? o->start : least;
+  if (!(most > pool->start))
+    return mz_fail(
+        MZ_E_CONFIG,
+        "course of %s: no score ever rises above %.4g: there is nothing to decide; train longer, or change what is learned",
+        o->env, pool->start);
+  pool->ceiling = isfinite(o->ceiling) ? o->ceiling : most + CEILING_ABOVE * (most - pool->start);
+  if (pool->ceiling < most)
+    return mz_fail(MZ_E_CONFIG, "course of %s: ceiling %.4g: a run reached %.4g; nearest valid value: %.4g", o->env,
+                   pool->ceiling, most, most);
+  if (o->target > most)
+    return mz_fail(MZ_E_CONFIG,
+                   "course of %s: target score %.4g: no run reached it; nearest valid value: %.4g, the most that one did", o->env,
+                   o->target, most);
+  return MZ_OK;
+}
+
+/* ---- the course ---- */
+
+static void fill_cells(mz_course *course, const mz_stage_pool *pool, int p, const mz_course_choice *choice) {
+  mz_course_plan *plan = &course->plan[p];
+  plan->amounts[MZ_COURSE_CORES] = choice->plan.cores;
+  plan->amounts[MZ_COURSE_GPUS] = choice->plan.gpus;
+  plan->amounts[MZ_COURSE_MEMORY] = choice->memory;
+  plan->batch_size = choice->plan.batch_size;
+  for (int s = 0; s < course->stages; s++) {
+    mz_course_cell *cell = &course->cell[s][p];
+    cell->seconds = choice->seconds[s];
+    cell->growth = choice->growths[s];
+    for (int r = 0; r < MZ_COURSE_RESOURCES; r++) {
+      cell->use[r] = mz_pool_use(pool, &choice->near, s, (mz_course_resource)r);
+      cell->stall[r] = mz_pool_stall(pool, &choice->near, s, (mz_course_resource)r);
+    }
+  }
+}
+
+/* Where no run measured the noise scale, batches of the middle size are taken to be as large as it. */
+static void fill_noise_scales(mz_fitted_course *out, const mz_stage_pool *pool) {
+  mz_course *course = &out->course;
+  for (int s = 0; s < course->stages; s++) {
+    course->noise_scale[s] = mz_pool_noise_scale(pool, s);
+    if (isfinite(course->noise_scale[s])) continue;
+    double logs = 0;
+    for (int p = 0; p < course->plans; p++) logs += log2(course->plan[p].batch_size) / course->plans;
+    course->noise_scale[s] = exp2(logs);
+    if (s == 0) note(out, "No run measured the gradient's noise scale: %.4g rows are assumed. ", course->noise_scale[s]);
+  }
+}
+
+static mz_status take_choices(mz_fitted_course *out, const mz_stage_pool *pool, const mz_course_fit_options *o,
+                              const mz_course_choices *choices) {
+  mz_course *course = &out->course;
+  course->stages = pool->stages;
+  course->plans = choices->count;
+  memcpy(course->prices, o->prices, sizeof course->prices);
+  course->deadline_s = o->deadline_s;
+  course->budget = o->budget;
+  course->target = o->target;
+  course->score = pool->start;
+  course->ceiling = pool->ceiling;
+  course->spread = MZ_COURSE_SPREAD;
+  for (int p = 0; p < choices->count; p++) {
+    fill_cells(course, pool, p, &choices->items[p]);
+    out->plans[p] = choices->items[p].plan.plan;
+    out->composed[p] = choices->items[p].composed;
+  }
+  fill_noise_scales(out, pool);
+  char where[160];
+  snprintf(where, sizeof where, "course of %.128s", o->env);
+  return mz_course_prepare(course, where);
+}
+
+/* Names batch sizes that teach nothing: they are plans all the same where they are quick or cheap. */
+static void note_flat(mz_fitted_course *out, const mz_stage_pool *pool, const mz_course_choices *choices) {
+  for (int b = 0; b < choices->batch_count; b++)
+    if (mz_pool_rise(pool, choices->batches[b]) <= RISE_MIN)
+      note(out, "The score never rises with batches of %.6g. ", choices->batches[b]);
+}
+
+static mz_status refuse_few(const mz_course_fit_options *o, const mz_course_choices *choices) {
+  const mz_pool_plan *best = &choices->items[0].plan;
+  if (choices->found > 1)
+    return mz_fail(
+        MZ_E_CONFIG,
+        "course of %s: batches of %.6g on %g core%s beat the other %d plans in seconds, cost and score: there is nothing to "
+        "decide; `muzero profile %s --score --grid` with larger or smaller ones makes runs to choose from",
+        o->env, best->batch_size, best->cores, best->cores == 1 ? "" : "s", choices->found - 1, o->env);
+  if (choices->lacking[0] == '\0')
+    return mz_fail(MZ_E_CONFIG,
+                   "course of %s: %d plan: nothing to decide; `muzero profile %s --score --grid` with other batch sizes or cores "
+                   "makes runs to choose from",
+                   o->env, choices->count, o->env);
+  return mz_fail(
+      MZ_E_CONFIG,
+      "course of %s: %d plan%s of two or more; runs are lacking: %s; `muzero profile %s --score --grid '%s'` makes them", o->env,
+      choices->count, choices->count == 1 ? "" : "s", choices->lacking, o->env, choices->grid);
+}
+
+static mz_status fit(mz_fitted_course *out, mz_stage_pool *pool, const mz_course_fit_options *o, mz_course_choices *choices) {
+  MZ_TRY(mz_course_choose(choices, pool, o->epochs, o->prices));
+  if (choices->count < 2) return refuse_few(o, choices);
+  note_flat(out, pool, choices);
+  if (choices->lacking[0] != '\0') note(out, "Left out for want of runs: %s. ", choices->lacking);
+  MZ_TRY(take_choices(out, pool, o, choices));
+  return mz_course_fit_error_of(pool, o->target, &out->error);
+}
+
+mz_status mz_course_fit(mz_fitted_course *out, const mz_curve *curves, int count, const mz_course_fit_options *o) {
+  const int stages = o->stages > 0 ? o->stages : MZ_FIT_STAGES;
+  memset(out, 0, sizeof *out);
+  MZ_TRY(check_lengths(o, stages));
+  snprintf(out->env, sizeof out->env, "%s", o->env);
+  snprintf(out->network, sizeof out->network, "%s", o->network);
+  snprintf(out->learning, sizeof out->learning, "%s", o->learning);
+  out->epochs = o->epochs;
+  mz_stage_pool pool = {.pipeline = o->pipeline, .stages = stages};
+  MZ_TRY(find_range(curves, count, o, &pool));
+  mz_curve_stage *items;
+  mz_course_choices *choices = NULL;
+  MZ_TRY(mz_curve_stages(curves, count, o->epochs, stages, o->target, o->moves, &items, &pool.count));
+  pool.items = items;
+  mz_status status = mz_alloc(&choices, 1, sizeof *choices);
+  if (status == MZ_OK) status = fit(out, &pool, o, choices);
+  free(choices);
+  free(items);
+  return status;
+}

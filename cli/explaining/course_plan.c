@@ -1,0 +1,103 @@
+#include "cli/explaining/course_plan.h"
+#include "allocator/runs/course_file.h"
+#include "cli/print.h"
+#include "muzero/run.h"
+#include "muzero/steering/course_fitting.h"
+#include <math.h>
+
+static mz_status ask_of(const mz_course_plan_view *v, const mz_settings *settings, mz_run_ask *ask) {
+  const mz_allocation_settings *a = &settings->allocation;
+  const double deadline = isnan(v->deadline_s) ? a->deadline : v->deadline_s, budget = isnan(v->budget) ? a->budget : v->budget;
+  const char *missing = !(deadline > 0) ? "--deadline T" : !(budget > 0) ? "--budget C" : v->epochs == 0 ? "--epochs N" : NULL;
+  if (missing) return mz_fail(MZ_E_USAGE, "--course %s: a course has limits and a length: give %s, too", v->file, missing);
+  *ask = (mz_run_ask){.deadline_s = deadline, .target = v->target, .budget = budget, .epochs = v->epochs, .env = v->run.env};
+  return MZ_OK;
+}
+
+static void add_plan(cJSON *array, const mz_fitted_course *f, int p) {
+  cJSON *o = cJSON_CreateObject();
+  double seconds = 0, left = 1;
+  for (int s = 0; s < f->course.stages; s++) {
+    seconds += f->course.cell[s][p].seconds;
+    left *= 1 - f->course.cell[s][p].growth;
+  }
+  cJSON_AddNumberToObject(o, "cores", f->course.plan[p].amounts[MZ_COURSE_CORES]);
+  cJSON_AddNumberToObject(o, "gpus", f->course.plan[p].amounts[MZ_COURSE_GPUS]);
+  cJSON_AddNumberToObject(o, "batch_size", f->course.plan[p].batch_size);
+  cJSON_AddNumberToObject(o, "seconds", seconds);
+  cJSON_AddNumberToObject(o, "cost", seconds * f->course.plan[p].cost_per_s);
+  cJSON_AddNumberToObject(o, "score", f->course.ceiling - left * (f->course.ceiling - f->course.score));
+  cJSON_AddBoolToObject(o, "composed", f->composed[p]);
+  cJSON_AddItemToArray(array, o);
+}
+
+static cJSON *json_of(const mz_fitted_course *f, const char *file) {
+  cJSON *o = cJSON_CreateObject();
+  cJSON_AddStringToObject(o, "course", file);
+  cJSON_AddNumberToObject(o, "stages", f->course.stages);
+  cJSON_AddNumberToObject(o, "epochs", f->epochs);
+  cJSON *plans = cJSON_AddArrayToObject(o, "plans");
+  for (int p = 0; p < f->course.plans; p++) add_plan(plans, f, p);
+  cJSON *error = cJSON_AddObjectToObject(o, "error");
+  cJSON_AddNumberToObject(error, "seconds", f->error.seconds);
+  cJSON_AddNumberToObject(error, "score", f->error.score);
+  cJSON_AddNumberToObject(error, "seconds_noise", f->error.seconds_noise);
+  cJSON_AddNumberToObject(error, "score_noise", f->error.score_noise);
+  cJSON_AddBoolToObject(o, "usable", f->error.usable);
+  cJSON_AddStringToObject(o, "notes", f->notes);
+  return o;
+}
+
+static void print_error(const char *of, double error, double noise, int stages) {
+  printf("%-10s ", of);
+  if (isfinite(error))
+    printf("%.3g %% off in the median of %d stages of runs that were left out; runs differ by %.3g %%\n", 100 * error, stages,
+           100 * noise);
+  else
+    printf("not known how far off: no run can be foretold from runs of other seeds\n");
+}
+
+static void print_text(const mz_fitted_course *f, const char *file) {
+  cJSON *json = json_of(f, file);
+  const cJSON *plan;
+  printf("course     %s: %d plans, %d stages of %d epochs in all\n", file, f->course.plans, f->course.stages, f->epochs);
+  cJSON_ArrayForEach(plan, cJSON_GetObjectItem(json, "plans"))
+      printf("  %g cores, %g GPUs, batches of %g rows: %.4g s, cost %.3g, score %.4g%s\n", mz_json_number_or_nan(plan, "cores"),
+             mz_json_number_or_nan(plan, "gpus"), mz_json_number_or_nan(plan, "batch_size"),
+             mz_json_number_or_nan(plan, "seconds"), mz_json_number_or_nan(plan, "cost"), mz_json_number_or_nan(plan, "score"),
+             cJSON_IsTrue(cJSON_GetObjectItem(plan, "composed")) ? " (seconds composed of those of other plans)" : "");
+  cJSON_Delete(json);
+  print_error("seconds", f->error.seconds, f->error.seconds_noise, f->error.seconds_count);
+  print_error("score", f->error.score, f->error.score_noise, f->error.score_count);
+  if (f->notes[0]) printf("%s\n", f->notes);
+  if (!f->error.usable)
+    printf("It says nothing of real runs: that takes errors of at most %g %% that are known.\n", 100 * MZ_FIT_ERROR_MAX);
+}
+
+static mz_status fit(const mz_course_plan_view *v, mz_fitted_course *fitted, mz_run_place *place, mz_device_choice *choice) {
+  const mz_env *env;
+  mz_settings settings;
+  mz_run_ask ask;
+  MZ_TRY(mz_env_find(v->run.env, &env));
+  MZ_TRY(mz_settings_for_new_run(&v->run, &settings));
+  MZ_TRY(ask_of(v, &settings, &ask));
+  MZ_TRY(mz_device_choose(choice, v->run.device, &settings, &env->spec, NULL));
+  MZ_TRY(mz_course_fitting_for(fitted, place, env, &settings, choice, &v->run, &ask, (int)v->stages));
+  return mz_course_file_write(v->file, fitted, &place->outset.pipeline);
+}
+
+mz_status mz_course_plan_show(const mz_course_plan_view *v) {
+  struct {
+    mz_fitted_course fitted;
+    mz_run_place place;
+    mz_device_choice choice;
+  } * all;
+  MZ_TRY(mz_alloc(&all, 1, sizeof *all));
+  mz_status status = fit(v, &all->fitted, &all->place, &all->choice);
+  if (status == MZ_OK && v->json)
+    status = mz_print_json(json_of(&all->fitted, v->file));
+  else if (status == MZ_OK)
+    print_text(&all->fitted, v->file);
+  free(all);
+  return status == MZ_OK ? mz_print_flush() : status;
+}

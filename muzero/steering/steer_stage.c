@@ -1,0 +1,105 @@
+/* A run that an agent plans by stages (staged.h): the lines of the ledger, and the plan between stages. */
+#include "base/log.h"
+#include "muzero/batch_rule.h"
+#include "muzero/steering/steer_state.h"
+#include <string.h>
+
+/* ---- opening ---- */
+
+static mz_status check_run(const mz_steer *s, bool has_parent) {
+  const bool drives = strcmp(s->state->own.allocation.strategy, mz_strategy_staged.name) == 0;
+  if (has_parent)
+    return mz_fail(MZ_E_CONFIG,
+                   "allocate.policy: a course begins with an untrained network, and this run with another's state (--from)");
+  if (s->state->moves_loop_count)
+    return mz_fail(
+        MZ_E_CONFIG,
+        "allocate.policy: courses are fitted to runs whose rounds train alike; set allocate.objective to time or cost");
+  if (drives && s->state->own.learning.batch_schedule[0] != '\0')
+    return mz_fail(MZ_E_CONFIG, "batch_schedule: %s: the agent of allocate.policy moves the batch size; leave one of them away",
+                   s->state->own.learning.batch_schedule);
+  return MZ_OK;
+}
+
+mz_status mz_steer_open_staged(mz_steer *s, bool has_parent) {
+  const mz_allocation_settings *settings = &s->state->settings.allocation;
+  mz_curve_key key;
+  if (mz_steer_follows(s)) return MZ_OK; /* plans are those of the ledger */
+  if (settings->policy[0] == '\0') {
+    if (strcmp(settings->strategy, mz_strategy_staged.name) != 0) return MZ_OK;
+    return mz_fail(MZ_E_CONFIG, "allocate.strategy staged: needs --set allocate.policy=RUN, a run of allocation:course=FILE");
+  }
+  MZ_TRY(check_run(s, has_parent));
+  mz_curve_key_of(&key, &s->key, &s->state->own);
+  return mz_staged_open(&s->staged, settings, &key, &s->outset.pipeline);
+}
+
+/* ---- stages ---- */
+
+/* The batch sizes of a course that the run may move to. */
+static bool has_batch(const void *context, double batch_size) {
+  const mz_steer *s = context;
+  mz_settings copy = s->state->own;
+  return mz_batch_rule_apply(&copy, (int64_t)batch_size, "batch_size") == MZ_OK;
+}
+
+static mz_staged_run run_of(const mz_steer *s) {
+  return (mz_staged_run){.pipeline = &s->outset.pipeline,
+                         .bounds = &s->bounds,
+                         .batch_size = (double)s->state->settings.learning.batch_size,
+                         .has_batch = has_batch,
+                         .context = s,
+                         .phase = s->state->counters.phases,
+                         .round = s->state->counters.rounds};
+}
+
+static mz_status move_to(mz_steer *s, mz_workers *workers, const mz_plan *plan, int64_t rows) {
+  if (rows != s->state->settings.learning.batch_size)
+    return mz_steer_set_batch_size(s, workers, rows, plan, mz_strategy_staged.name);
+  if (mz_plan_equal(&s->outset.pipeline, plan, mz_allocator_plan(s->allocator))) return MZ_OK;
+  mz_allocator_options options = s->options;
+  options.start = *plan;
+  return mz_steer_begin_anew(s, workers, &options);
+}
+
+/* Puts a plan of the course in force. One that there is no memory for leaves the old one in force, where nothing has changed yet. */
+static mz_status put_in_force(mz_steer *s, mz_workers *workers, int plan) {
+  const int64_t rows = (int64_t)mz_staged_batch_size(s->staged, plan), before = s->state->settings.learning.batch_size;
+  const mz_status status = move_to(s, workers, mz_staged_plan(s->staged, plan), rows);
+  if (status != MZ_E_MEMORY || s->state->settings.learning.batch_size != before) return status;
+  mz_log_write(MZ_LOG_WARNING, "the stage's plan could not be carried out, the workers stay as they are: %s", mz_message());
+  return mz_steer_restart(s, workers);
+}
+
+static mz_status begin_stage(mz_steer *s, mz_workers *workers) {
+  mz_stage_record record;
+  const mz_staged_run run = run_of(s);
+  MZ_TRY(mz_staged_decide(s->staged, &run, &record));
+  MZ_TRY(mz_ledger_append_stage(&s->ledger, &record, mz_staged_plan_count(s->staged)));
+  return record.chosen >= 0 ? put_in_force(s, workers, record.chosen) : MZ_OK;
+}
+
+mz_status mz_steer_begin_stages(mz_steer *s, mz_workers *workers) {
+  mz_stage_lines lines;
+  if (!s->resumes && mz_steer_plan_is_due(s)) return mz_steer_follow(s, workers);
+  if (!s->staged) return MZ_OK;
+  if (!s->resumes) return begin_stage(s, workers);
+  MZ_TRY(mz_stage_lines_read(&lines, s->ledger.path));
+  return mz_staged_resume(s->staged, &lines, s->ledger.path);
+}
+
+static mz_status append_sum(mz_steer *s, double seconds, double cost) {
+  mz_stages_record record;
+  const mz_staged_run run = run_of(s);
+  mz_staged_sum_up(s->staged, &run, seconds, cost, &record);
+  return mz_ledger_append_stages(&s->ledger, &record);
+}
+
+mz_status mz_steer_stage_epoch(mz_steer *s, mz_workers *workers, const mz_epoch *epoch, double cost) {
+  if (!s->staged || !mz_staged_epoch(s->staged, epoch, cost)) return MZ_OK;
+  return mz_staged_is_over(s->staged) ? append_sum(s, epoch->wall_s, cost) : begin_stage(s, workers);
+}
+
+mz_status mz_steer_ends(mz_steer *s, double seconds, double cost) {
+  return s->staged && !mz_staged_is_over(s->staged) ? append_sum(s, seconds, cost) : MZ_OK;
+}
