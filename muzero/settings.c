@@ -144,6 +144,25 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
 
 typedef bool (*counts)(const mz_setting *row);
 
+/* By keys, and of those only that differ from their defaults: a setting that a later version adds changes no hash. */
+static uint64_t hash_changed(const mz_settings *settings, counts counted) {
+  enum { TEXT = 160 };
+  mz_settings copy = *settings, usual;
+  mz_config config = mz_settings_config(&copy, NULL), defaults = mz_settings_config(&usual, NULL);
+  mz_config_defaults(&defaults);
+  uint64_t hash = 0;
+  for (int i = 0; i < mz_config_row_count(&config); i++) {
+    const mz_setting *row = mz_config_row(&config, i);
+    char text[TEXT], otherwise[TEXT];
+    mz_config_text(&config, i, text, sizeof text);
+    mz_config_text(&defaults, i, otherwise, sizeof otherwise);
+    if (!counted(row) || strcmp(text, otherwise) == 0) continue;
+    hash = mz_hash_combine(hash, mz_hash(row->key, strlen(row->key), 0));
+    hash = mz_hash_combine(hash, mz_hash(text, strlen(text), 0));
+  }
+  return hash;
+}
+
 static uint64_t hash_rows(const mz_settings *settings, counts counted) {
   mz_settings copy = *settings;
   mz_config config = mz_settings_config(&copy, NULL);
@@ -168,7 +187,9 @@ static bool is_one_of(const mz_setting *row, const char *const *keys) {
   return false;
 }
 
-static bool counts_for_learning(const mz_setting *row) { return row->class_ == MZ_ALGORITHMIC || begins_with(row, "eval."); }
+static bool counts_for_learning(const mz_setting *row) {
+  return (row->class_ == MZ_ALGORITHMIC && strcmp(row->key, "batch_schedule") != 0) || begins_with(row, "eval.");
+}
 
 static bool counts_for_work(const mz_setting *row) {
   return (row->class_ == MZ_ALGORITHMIC || begins_with(row, "eval.")) && !begins_with(row, "learning_rate") &&
@@ -176,12 +197,12 @@ static bool counts_for_work(const mz_setting *row) {
 }
 
 static bool counts_for_timing(const mz_setting *row) {
-  static const char *const others[] = {
-      "num_games",    "moves_per_round", "loop_count",         "batch_size", "train.horizon", "target_interval", "warmup_updates",
-      "weight_decay", "replay.min_fill", "train.phase_rounds", NULL};
+  static const char *const others[] = {"num_games",      "moves_per_round", "loop_count",         "batch_size",
+                                       "batch_schedule", "train.horizon",   "target_interval",    "warmup_updates",
+                                       "weight_decay",   "replay.min_fill", "train.phase_rounds", NULL};
   return counts_for_work(row) && !is_one_of(row, others);
 }
 
 uint64_t mz_settings_work_hash(const mz_settings *settings) { return hash_rows(settings, counts_for_work); }
-uint64_t mz_settings_learning_hash(const mz_settings *settings) { return hash_rows(settings, counts_for_learning); }
-uint64_t mz_settings_timing_hash(const mz_settings *settings) { return hash_rows(settings, counts_for_timing); }
+uint64_t mz_settings_learning_hash(const mz_settings *settings) { return hash_changed(settings, counts_for_learning); }
+uint64_t mz_settings_timing_hash(const mz_settings *settings) { return hash_changed(settings, counts_for_timing); }

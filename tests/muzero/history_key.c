@@ -1,5 +1,6 @@
 /* Rows of the history speak for a run only where they were measured on the same work. */
 #include "muzero/steering/history_key.h"
+#include "muzero/steering/curve_record.h"
 #include "testing.h"
 
 static mz_devices one_device = {.count = 1, .items = {{.device = {.name = "cpu:0", .cores = 2}}}};
@@ -102,10 +103,39 @@ static void other_gpus_are_another_machine(void **unused) {
     for (int j = 0; j < i; j++) assert_false(agree(&keys[i], &keys[j]));
 }
 
+static mz_curve_key curve_key_with(const char *set) {
+  const mz_settings settings = settings_with(&set, 1);
+  const mz_history_key measured = {.env = "cartpole", .network = "mlp"};
+  mz_curve_key key;
+  mz_curve_key_of(&key, &measured, &settings);
+  return key;
+}
+
+/* What is learned separates learning curves, but for the portions that it is learned in; what costs time separates their times. */
+static void curves_agree_over_batches_and_times_over_moves(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *set;
+    bool learning, timing; /* the same as without it */
+  } rows[] = {{"batch_schedule=0:64", true, true},   {"batch_size=64", false, false},    {"num_games=8", false, false},
+              {"simulations=9", false, false},       {"learning_rate=0.5", false, true}, {"numerics.backs=7", false, true},
+              {"eval.games=7", false, false},        {"cpu_actor=2", true, true},        {"limits.score=3", true, true},
+              {"train.phase_rounds=3", false, true}, {"allocate.window=7", true, true}};
+  const mz_curve_key usual = curve_key_with("cpu_actor=1");
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const mz_curve_key key = curve_key_with(rows[i].set);
+    if ((strcmp(key.learning, usual.learning) == 0) != rows[i].learning) fail_msg("%s: learning", rows[i].set);
+    if ((strcmp(key.timing, usual.timing) == 0) != rows[i].timing) fail_msg("%s: timing", rows[i].set);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(other_gpus_are_another_machine), cmocka_unit_test(what_changes_the_work_changes_the_key),
-      cmocka_unit_test(several_devices_are_named),      cmocka_unit_test(a_conv_model_is_named_by_its_layers_and_precision),
-      cmocka_unit_test(the_largest_model_has_room),     cmocka_unit_test(an_mlp_keeps_its_name)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(other_gpus_are_another_machine),
+                                     cmocka_unit_test(what_changes_the_work_changes_the_key),
+                                     cmocka_unit_test(several_devices_are_named),
+                                     cmocka_unit_test(a_conv_model_is_named_by_its_layers_and_precision),
+                                     cmocka_unit_test(the_largest_model_has_room),
+                                     cmocka_unit_test(an_mlp_keeps_its_name),
+                                     cmocka_unit_test(curves_agree_over_batches_and_times_over_moves)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
