@@ -57,14 +57,25 @@ static bool time_plan(const mz_stage_pool *pool, mz_course_choice *choice) {
   return isfinite(choice->total_s);
 }
 
+static bool same_setup(const mz_curve_stage *item, setup on, double batch_size) {
+  return item->uniform && isfinite(item->seconds) && item->batch_size == batch_size &&
+         item->amounts[MZ_COURSE_CORES] == on.cores && item->amounts[MZ_COURSE_GPUS] == on.gpus;
+}
+
+/* Returns whether an earlier stage on the same amounts, with the same batch size, had the plan of this one. */
+static bool was_seen(const mz_stage_pool *pool, int at, setup on, double batch_size) {
+  for (int i = 0; i < at; i++)
+    if (same_setup(&pool->items[i], on, batch_size) && mz_plan_equal(pool->pipeline, &pool->items[i].plan, &pool->items[at].plan))
+      return true;
+  return false;
+}
+
 /* The quickest of the plans that runs of this batch size had on these amounts; false: of none all stages can be told. */
 static bool find_quickest(const mz_stage_pool *pool, setup on, double batch_size, mz_course_choice *out) {
   bool any = false;
   for (int i = 0; i < pool->count; i++) {
     const mz_curve_stage *item = &pool->items[i];
-    if (!item->uniform || !isfinite(item->seconds) || item->batch_size != batch_size ||
-        item->amounts[MZ_COURSE_CORES] != on.cores || item->amounts[MZ_COURSE_GPUS] != on.gpus)
-      continue;
+    if (!same_setup(item, on, batch_size) || was_seen(pool, i, on, batch_size)) continue;
     mz_course_choice choice = {.plan = {.cores = on.cores, .gpus = on.gpus, .batch_size = batch_size, .plan = item->plan}};
     if (!time_plan(pool, &choice) || (any && choice.total_s >= out->total_s)) continue;
     *out = choice;

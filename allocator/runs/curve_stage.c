@@ -100,6 +100,19 @@ static bool extend(const mz_curve *curve, int last, double target, mz_curve_stag
   return true;
 }
 
+/* Returns whether an earlier stage tells the same scores: resources change no result, so runs of one seed in the same batches learn alike. */
+static bool is_repeated(const mz_curve_stage *stages, int at) {
+  const mz_curve_stage *one = &stages[at];
+  if (!one->one_batch || !isfinite(one->end)) return false;
+  for (int i = 0; i < at; i++) {
+    const mz_curve_stage *other = &stages[i];
+    if (other->stage == one->stage && other->seed == one->seed && other->one_batch && other->batch_size == one->batch_size &&
+        !other->over && isfinite(other->end))
+      return true;
+  }
+  return false;
+}
+
 mz_status mz_curve_stages(const mz_curve *curves, int count, int epochs, int stages, double target, double moves,
                           mz_curve_stage **out, int *out_count) {
   MZ_ASSERT(stages > 0 && epochs >= stages);
@@ -113,6 +126,7 @@ mz_status mz_curve_stages(const mz_curve *curves, int count, int epochs, int sta
       if (!cut(&curves[c], first, last, moves, at) && !extend(&curves[c], last, target, at)) continue;
       at->curve = c;
       at->stage = s;
+      at->repeats = is_repeated(*out, *out_count);
       (*out_count)++;
     }
   }

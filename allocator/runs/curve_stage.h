@@ -11,6 +11,7 @@ typedef struct mz_curve_stage {
   double amounts[MZ_COURSE_RESOURCES]; /* cores, GPUs, and the most GiB that were held */
   mz_plan plan;                        /* in force at its end */
   bool over;                           /* the run had ended before, at the target: its scores are those that it ended with */
+  bool repeats;                        /* an earlier curve of the same seed, in the same batches, tells its scores already */
   bool one_batch;                      /* it is uniform, and the run had its batch size from the first epoch on */
   double seconds;                      /* rounds and evaluations; NAN: an epoch is missing, or the curve is not timed */
   /* The best score before the stage and at its end. NAN: none was evaluated, or the curve is not one that learned as asked for. */
@@ -21,7 +22,7 @@ typedef struct mz_curve_stage {
 
 /* Returns the number of the last epoch of a stage, of a run of `epochs` >= `stages` epochs: stages differ by one epoch at most. */
 int mz_stage_last_epoch(int epochs, int stages, int stage);
-/* Cuts the curves into the stages of runs of `epochs` epochs. A stage that a curve does not reach the end of is left out, unless the run
+/* Cuts the curves into the stages of runs of `epochs` epochs. Those of a curve lie one behind the other. A stage that a curve does not reach the end of is left out, unless the run
  * kept one batch size and reached `target`: then it stops, and would be no worse had it not. moves: fresh
  * moves of an epoch, to whose number the seconds of an epoch's rounds are scaled; 0: they are taken as they are. free(*stages).
  * MZ_E_MEMORY. */

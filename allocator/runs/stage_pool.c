@@ -30,18 +30,6 @@ static bool runs_under(const mz_stage_pool *pool, const mz_curve_stage *item, co
 
 /* ---- scores ---- */
 
-/* Whether an earlier run of the same seed tells the same: what is learned does not depend on the resources. */
-static bool is_told(const mz_stage_pool *pool, int at) {
-  const mz_curve_stage *item = &pool->items[at];
-  for (int i = 0; i < at; i++) {
-    const mz_curve_stage *other = &pool->items[i];
-    if (other->stage == item->stage && other->seed == item->seed && other->one_batch && other->batch_size == item->batch_size &&
-        isfinite(other->end))
-      return true;
-  }
-  return false;
-}
-
 /* The medians of the best scores at the stages' ends, and how many runs each is of; returns the number of stages up to the last
  * that a run reached. */
 static int median_scores(const mz_stage_pool *pool, double batch_size, double *scores, double *weights) {
@@ -51,7 +39,7 @@ static int median_scores(const mz_stage_pool *pool, double batch_size, double *s
     bool reached = false;
     for (int i = 0; i < pool->count; i++) {
       const mz_curve_stage *item = &pool->items[i];
-      if (!counts(pool, item, s) || !item->one_batch || item->batch_size != batch_size || is_told(pool, i)) continue;
+      if (!counts(pool, item, s) || !item->one_batch || item->batch_size != batch_size || item->repeats) continue;
       add(&v, item->end);
       reached = true;
     }
@@ -109,7 +97,8 @@ static double ratio_of_stages(const mz_stage_pool *pool, int stage, int from) {
                                .gpus = item->amounts[MZ_COURSE_GPUS],
                                .batch_size = item->batch_size,
                                .plan = item->plan};
-    for (int k = 0; k < pool->count; k++) {
+    const int first = i > pool->stages ? i - pool->stages : 0; /* those of a curve lie together */
+    for (int k = first; k < pool->count && k <= i + pool->stages; k++) {
       const mz_curve_stage *other = &pool->items[k];
       if (other->curve == item->curve && counts(pool, other, from) && runs_under(pool, other, &plan))
         add(&v, item->seconds / other->seconds);

@@ -201,7 +201,7 @@ static mz_status read_batch_move(const char *line, size_t length, int64_t at) {
   return status;
 }
 
-/* What an agent proposed for a stage, or what came of all stages. */
+/* Prints the line about a stage, or about all of them. */
 static mz_status read_stage(const char *line, size_t length, int64_t at) {
   char where[32];
   cJSON *json;

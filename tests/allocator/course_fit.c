@@ -127,6 +127,36 @@ static void short_runs_tell_the_time_of_long_ones(void **unused) {
   }
 }
 
+/* A run that changes its batch size tells the time of both, each in its stages, and nothing of what one size learns from the beginning. */
+static void runs_that_change_tell_the_time_of_their_stages(void **unused) {
+  (void)unused;
+  const mz_course_fit_options options = asked();
+  forget_runs();
+  time_noise = score_noise = 0;
+  for (int b = 0; b < 2; b++) run(1, batches[b], 2, EPOCHS);
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  const mz_fitted_course before = fitted;
+  run(2, 64, 4, EPOCHS);
+  for (int e = EPOCHS / 2; e < EPOCHS; e++) {
+    mz_epoch *at = &curves[count - 1].epochs[e];
+    const double ratio = world_seconds(e / EPOCHS_A_STAGE, 256, 4) / world_seconds(e / EPOCHS_A_STAGE, 64, 4);
+    at->batch_size = 256;
+    at->rounds_s *= ratio;
+    at->evaluation_s *= ratio;
+    at->score = 0.9;
+  }
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  for (int b = 0; b < 2; b++) {
+    const int at = plan_of(&fitted.course, batches[b], 4), on_two = plan_of(&fitted.course, batches[b], 2);
+    assert_true(at >= 0 && on_two >= 0);
+    for (int s = 0; s < STAGES; s++)
+      assert_float_equal(fitted.course.cell[s][at].seconds, EPOCHS_A_STAGE * world_seconds(s, batches[b], 4), 1e-6);
+  }
+  const int late = plan_of(&fitted.course, 256, 2), was = plan_of(&before.course, 256, 2);
+  for (int s = 0; s < STAGES; s++)
+    assert_float_equal(fitted.course.cell[s][late].growth, before.course.cell[s][was].growth, 1e-9);
+}
+
 /* Profiles stop runs that have reached the target: the others alone would tell that it is reached by few. */
 static void runs_that_ended_at_the_target_count_on(void **unused) {
   (void)unused;
@@ -262,6 +292,7 @@ int main(void) {
       cmocka_unit_test(the_error_is_near_the_noise),
       cmocka_unit_test(an_error_that_is_large_makes_a_course_unusable),
       cmocka_unit_test(short_runs_tell_the_time_of_long_ones),
+      cmocka_unit_test(runs_that_change_tell_the_time_of_their_stages),
       cmocka_unit_test(runs_that_ended_at_the_target_count_on),
       cmocka_unit_test(beaten_plans_are_left_out),
       cmocka_unit_test(many_plans_are_thinned),
