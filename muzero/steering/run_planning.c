@@ -1,7 +1,6 @@
 #include "muzero/steering/run_planning.h"
 #include "muzero/batch_schedule.h"
 #include "muzero/knobs.h"
-#include "muzero/run.h"
 #include "muzero/steering/curve_record.h"
 #include "muzero/steering/history_key.h"
 #include <math.h>

@@ -20,6 +20,8 @@ static void sizes_hold_from_the_end_of_a_phase_on(void **unused) {
   assert_int_equal(mz_batch_schedule_at(&s, 0), 32);
   assert_int_equal(mz_batch_schedule_at(&s, 1000), 32);
   assert_int_equal(mz_batch_schedule_largest(&s), 32);
+  expect_ok(resolve("0:64,10:16", &s)); /* from the start */
+  assert_int_equal(mz_batch_schedule_at(&s, 0), 64);
   expect_ok(resolve("10:128,40:16,41:64", &s));
   const int64_t expected[][2] = {{0, 32}, {9, 32}, {10, 128}, {39, 128}, {40, 16}, {41, 64}, {100000, 64}};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
@@ -40,8 +42,7 @@ static void wrong_schedules_are_refused_by_entry(void **unused) {
       {",10:64", "entry '' is no PHASE:ROWS"},
       {"10:-64", "entry '10:-64' is no PHASE:ROWS"},
       {"99999999999999999999:64", "entry '99999999999999999999:64' is no PHASE:ROWS"},
-      {"0:64", "entry '0:64': phases rise from entry to entry, and begin at 1; nearest valid phase: 1"},
-      {"10:64,10:16", "entry '10:16': phases rise from entry to entry, and begin at 1; nearest valid phase: 11"},
+      {"10:64,10:16", "entry '10:16': phases rise from entry to entry; nearest valid phase: 11"},
       {"10:64,9:16", "entry '9:16'"},
       {"10:64,12:33", "entry '12:33': batches of 33 rows do not divide into 2 shards; nearest valid value: 32"},
       {"10:64,12:48", "entry '12:48': the 128 rows that a round trains are no 1 to 4096 batches of 48; nearest valid value: 64"},
