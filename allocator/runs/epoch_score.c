@@ -4,8 +4,9 @@
 #include <string.h>
 
 enum { BATCH, EPOCH, AXES };
-static const double ALPHA = 0.05;      /* of the permutation test */
-static const double CENSORED = 2;      /* times its length that a run counts with which never reached the target */
+static const double ALPHA = 0.05; /* of the permutation test */
+static const double CENSORED = 2; /* times its length that a run counts with which never reached the target */
+static const double HALF_PI = 1.5707963267948966;
 static const double PACE_LEAST = 0.02; /* of log stretch: an epoch is a step */
 
 /* ---- runs and their batches ---- */
@@ -150,9 +151,10 @@ static void find_typical(mz_epoch_score *m) {
   }
 }
 
-/* Slow runs and fast ones have a spread each: half of a normal's is as wide as the whole. */
+/* Slow runs and fast ones have a spread each: half of a normal's is as wide as the whole. The variance of a median is π/2 times that of a
+ * mean. */
 static double spread_of(double squares, double degrees, double blocks, double runs) {
-  return fmax(PACE_LEAST, sqrt(2 * squares / degrees * (1 + blocks / runs)));
+  return fmax(PACE_LEAST, sqrt(2 * squares / degrees * (1 + HALF_PI * blocks / runs)));
 }
 
 static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
@@ -168,10 +170,11 @@ static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
     runs++;
   }
   for (int b = 0; b < m->batches; b++) batches += isfinite(m->batch[b].typical);
-  m->degrees = runs - batches;
-  if (m->degrees < 1) return;
-  m->slower = spread_of(slower, m->degrees, batches, runs);
-  m->faster = spread_of(faster, m->degrees, batches, runs);
+  const double degrees = runs - batches;
+  if (degrees < 1) return;
+  m->degrees = fmax(1, degrees / 2); /* each side has half of the runs */
+  m->slower = spread_of(slower, degrees, batches, runs);
+  m->faster = spread_of(faster, degrees, batches, runs);
 }
 
 /* ---- all of it ---- */

@@ -93,7 +93,7 @@ static void print_choices(const mz_run_planning *p) {
 }
 
 static void print_command(const mz_run_plan_view *view, const mz_run_plan *best, const mz_settings *settings) {
-  printf("carry out  muzero train %s --threads %g", view->run.env, best->amounts[MZ_COURSE_CORES]);
+  printf("carry out  muzero train %s --allocate fixed --threads %g", view->run.env, best->amounts[MZ_COURSE_CORES]);
   if (view->run.preset) printf(" --preset %s", view->run.preset);
   for (int i = 0; i < view->run.set_count; i++) printf(" --set %s", view->run.sets[i]);
   if (best->batch_size != (double)mz_batch_schedule_at(settings, 0)) printf(" --set batch_schedule=0:%g", best->batch_size);

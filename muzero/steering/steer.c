@@ -106,7 +106,7 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->state = state;
   s->source = options->source ? options->source : "run";
-  s->curve.off = options->has_parent;
+  s->curve.off = options->has_parent || strcmp(s->source, "compare") == 0; /* arms shall not plan by one another's curves */
   s->window_s = MZ_WINDOW_LEAST_S;
   s->ledger.fd = s->roster.fd = -1;
   mz_status status;
