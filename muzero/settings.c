@@ -142,14 +142,6 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
   return config;
 }
 
-static bool begins_with(const mz_setting *row, const char *prefix) { return strncmp(row->key, prefix, strlen(prefix)) == 0; }
-
-static bool is_one_of(const mz_setting *row, const char *const *keys) {
-  for (; *keys; keys++)
-    if (strcmp(row->key, *keys) == 0) return true;
-  return false;
-}
-
 typedef bool (*counts)(const mz_setting *row);
 
 /* By keys, and of those only that differ from their defaults: a setting that a later version adds changes no hash. */
@@ -171,16 +163,13 @@ static uint64_t hash_changed(const mz_settings *settings, counts counted) {
   return hash;
 }
 
-/* By the numbers of the rows, which those that were added since do not count for: hashes are those from before. The present batch size
- * decides about the work, whatever the schedule says. */
 static uint64_t hash_rows(const mz_settings *settings, counts counted) {
-  static const char *const added[] = {"batch_schedule", "selfplay.opening_repeats", NULL};
   mz_settings copy = *settings;
   mz_config config = mz_settings_config(&copy, NULL);
   uint64_t hash = 0;
   for (int i = 0, at = -1; i < mz_config_row_count(&config); i++) {
     const mz_setting *row = mz_config_row(&config, i);
-    if (is_one_of(row, added)) continue;
+    if (strcmp(row->key, "batch_schedule") == 0) continue; /* hashes are those from before it existed */
     at++;
     if (!counted(row)) continue;
     char text[160];
@@ -188,6 +177,14 @@ static uint64_t hash_rows(const mz_settings *settings, counts counted) {
     hash = mz_hash_combine(hash, mz_hash(text, strlen(text), (uint64_t)at));
   }
   return hash;
+}
+
+static bool begins_with(const mz_setting *row, const char *prefix) { return strncmp(row->key, prefix, strlen(prefix)) == 0; }
+
+static bool is_one_of(const mz_setting *row, const char *const *keys) {
+  for (; *keys; keys++)
+    if (strcmp(row->key, *keys) == 0) return true;
+  return false;
 }
 
 static bool counts_for_learning(const mz_setting *row) {

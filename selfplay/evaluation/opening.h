@@ -13,8 +13,5 @@ int mz_random_moves(const mz_env *env, void *state, int plies, uint8_t *mask, mz
 int mz_opening_play(const mz_env *env, void *state, int plies, uint8_t *mask, mz_rng *moves, const mz_generator *chance,
                     int32_t *actions);
 
-/* As mz_opening_play, but all moves are the first one again as long as it is legal; where it no longer is, the opening ends there. */
-int mz_opening_repeat(const mz_env *env, void *state, int plies, uint8_t *mask, mz_rng *moves, const mz_generator *chance);
-
 /* How many such moves let the games of two agents differ and stay even: 4 on boards of more than 9 cells, else 2. */
 int mz_opening_default(const mz_spec *spec);

@@ -92,11 +92,7 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   mz_rng choice = mz_stream_opening(games->seed, slot, game->episode);
   if (fork_off(games, slot, mask, &choice, &generator)) return;
   const int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1);
-  const double repeats = games->settings.opening_repeats;
-  if (repeats > 0 && mz_rng_f64(&choice) < repeats)
-    mz_opening_repeat(games->env, state, plies, mask, &choice, &generator);
-  else
-    mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
+  mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
 }
 
 /* A run that continues one without forks has none yet: the positions in play will do. */

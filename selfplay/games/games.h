@@ -10,9 +10,6 @@ typedef struct mz_selfplay_settings {
   double temperature_final; /* selfplay.temperature_final, which it reaches at */
   double temperature_until; /* selfplay.temperature_until, as a part of the horizon */
   int64_t opening_plies; /* selfplay.opening_plies: a new game starts with 0 … this many uniformly random, unrecorded moves */
-  /* selfplay.opening_repeats: in so many of these openings the first move is made again and again (action repetition: Sharma et al. 2017,
-   * arXiv:1702.06054): where a change costs something, random moves alone never show what it is worth to stay with another choice. */
-  double opening_repeats;
   /* selfplay.fork_share: so many games begin at a position of the slot's game before, each as likely, with a random, unrecorded
    * move (Trudeau & Bowling 2023, arXiv:2302.12359; KataGo forks so, too): they try what was not played where play leads. */
   double fork_share;

@@ -13,8 +13,6 @@ static const mz_setting rows[] = {
                "of the horizon", "puct: when the final temperature is reached"),
     MZ_SETTING(mz_selfplay_settings, opening_plies, "selfplay.opening_plies", MZ_INT, MZ_ALGORITHMIC, 0, 10000, "0", "moves",
                "each new game begins with 0 to this many random, unrecorded moves"),
-    MZ_SETTING(mz_selfplay_settings, opening_repeats, "selfplay.opening_repeats", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0", "",
-               "share of these openings whose moves are all the first one again, while it is legal"),
     MZ_SETTING(mz_selfplay_settings, fork_share, "selfplay.fork_share", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0", "",
                "share of games that begin at some position of the game before, with a random, unrecorded move there"),
     MZ_SETTING(mz_selfplay_settings, noise, "selfplay.noise", MZ_BOOL, MZ_ALGORITHMIC, 0, 1, "on", "",

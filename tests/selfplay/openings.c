@@ -1,5 +1,4 @@
 /* How games begin: after random moves, or where the slot's game before was. */
-#include "selfplay/evaluation/opening.h"
 #include "tests/selfplay/in_play.h"
 
 static int stones(const uint8_t *observation) {
@@ -32,36 +31,6 @@ static void test_openings(void **unused) {
     mz_games_free(games);
     test_agent_deinit(&s.agent);
   }
-}
-
-/* A column that is full takes no more: the opening ends there. CartPole pushed to one side falls: a shorter one begins. */
-static void test_openings_that_repeat_a_move(void **unused) {
-  (void)unused;
-  _Alignas(16) uint8_t state[512];
-  uint8_t mask[8];
-  const mz_env *board = &mz_env_connect_four, *pole = &mz_env_cartpole;
-  int columns = 0;
-  for (int n = 0; n < 40; n++) {
-    mz_rng rng = mz_rng_at(9, MZ_RNG_TEST, 3, (uint64_t)n);
-    double cells[42];
-    int used = 0;
-    const int plies = n % 10, made = mz_opening_repeat(board, state, plies, mask, &rng, NULL);
-    assert_int_equal(made, plies < 6 ? plies : 6);
-    assert_int_equal(board->numbers(state, cells), 42);
-    for (int column = 0; column < 7; column++) {
-      int height = 0;
-      for (int row = 0; row < 6; row++) height += cells[7 * row + column] != 0;
-      assert_true(height == 0 || height == made);
-      if (height > 0) columns |= 1 << column;
-      used += height > 0;
-    }
-    assert_int_equal(used, made > 0);
-  }
-  assert_int_equal(columns, 0x7f); /* the first move is drawn */
-  mz_rng rng = mz_rng_at(9, MZ_RNG_TEST, 4, 0), chance_rng = mz_rng_at(9, MZ_RNG_TEST, 5, 0);
-  const mz_generator chance = mz_generator_from_rng(&chance_rng);
-  const int made = mz_opening_repeat(pole, state, 100, mask, &rng, &chance);
-  assert_true(made > 2 && made < 20);
 }
 
 /* Whether `then` (its mover to move) is `now` after one stone of now's mover. */
@@ -153,7 +122,6 @@ static void test_forks_from_games_without(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_openings),
-      cmocka_unit_test(test_openings_that_repeat_a_move),
       cmocka_unit_test(test_forks),
       cmocka_unit_test(test_forks_from_games_without),
   };
