@@ -17,6 +17,7 @@ static mz_knobs plan_for(mz_steer *s, double cores, uint64_t memory) {
 static mz_status bounds_of(const mz_steer *s, const mz_granted *now, mz_bounds *out) {
   mz_grants grants = {.cores = now->cores, .gpus = s->choice.gpus.count, .memory_bytes = s->bounds.memory_max};
   if (s->threads > 0 && s->threads < grants.cores) grants.cores = s->threads;
+  if (s->core_limit > 0 && s->core_limit < grants.cores) grants.cores = s->core_limit;
   if (now->memory != s->granted.memory) {
     const double available = (double)mz_machine_available_memory();
     grants.memory_bytes = (double)now->memory;
@@ -83,6 +84,16 @@ bool mz_steer_adapt(mz_steer *s, mz_workers *workers) {
     mz_log_write(MZ_LOG_WARNING, "the machine grants %s, and the plan stays as it was: %s", what, mz_message());
   s->granted = now;
   return status == MZ_OK;
+}
+
+mz_status mz_steer_limit_cores(mz_steer *s, mz_workers *workers, int cores) {
+  const int before = s->core_limit;
+  if (cores == before || (before == 0 && cores >= s->bounds.cpu_max)) return MZ_OK;
+  s->core_limit = cores;
+  const mz_granted now = s->granted;
+  const mz_status status = adapt(s, workers, &now);
+  if (status != MZ_OK) s->core_limit = before;
+  return status;
 }
 
 void mz_steer_limit_memory(mz_steer *s, uint64_t bytes) { s->memory_limit = bytes; }

@@ -142,6 +142,7 @@ bool mz_staged_drives(const mz_staged *s) { return s->drives; }
 int mz_staged_plan_count(const mz_staged *s) { return s->course->plans; }
 const mz_plan *mz_staged_plan(const mz_staged *s, int plan) { return &s->fitted.plans[plan]; }
 double mz_staged_batch_size(const mz_staged *s, int plan) { return s->course->plan[plan].batch_size; }
+int mz_staged_cores(const mz_staged *s, int plan) { return (int)s->course->plan[plan].amounts[MZ_COURSE_CORES]; }
 bool mz_staged_is_over(const mz_staged *s) { return s->state.stage == s->course->stages; }
 
 /* ---- deciding ---- */

@@ -11,7 +11,7 @@ typedef struct mz_staged mz_staged;
 
 /* The run that it plans. */
 typedef struct mz_staged_run {
-  const mz_pipeline *pipeline;
+  const mz_pipeline *pipeline; /* on all the cores that it may have */
   const mz_bounds *bounds;
   double batch_size;                                         /* rows of a batch now */
   bool (*has_batch)(const void *context, double batch_size); /* whether it may move to batches of so many rows */
@@ -30,6 +30,7 @@ bool mz_staged_drives(const mz_staged *staged);
 int mz_staged_plan_count(const mz_staged *staged);
 const mz_plan *mz_staged_plan(const mz_staged *staged, int plan); /* knobs of a plan of the course */
 double mz_staged_batch_size(const mz_staged *staged, int plan);
+int mz_staged_cores(const mz_staged *staged, int plan);
 
 /* Asks the agent about the stage that begins. *out->chosen is the plan that comes into force, the best that the agent finds among those
  * that this run can take: those with its batch size now whose knobs are within range and bounds, and those with a batch size that it may

@@ -143,6 +143,7 @@ void mz_steer_free(mz_steer *s) {
   mz_ledger_close(&s->ledger);
   mz_history_close(s->history);
   mz_staged_free(s->staged);
+  free(s->whole.pipeline);
   mz_allocator_free(s->allocator);
   mz_pretrained_free(s->options.pretrained);
   mz_plan_list_deinit(&s->plans);

@@ -31,6 +31,9 @@ mz_status mz_steer_open_staged(mz_steer *s, bool has_parent) {
   }
   MZ_TRY(check_run(s, has_parent));
   mz_curve_key_of(&key, &s->key, &s->state->own);
+  MZ_TRY(mz_alloc(&s->whole.pipeline, 1, sizeof *s->whole.pipeline));
+  *s->whole.pipeline = s->outset.pipeline;
+  s->whole.bounds = s->bounds;
   return mz_staged_open(&s->staged, settings, &key, &s->outset.pipeline);
 }
 
@@ -44,8 +47,8 @@ static bool has_batch(const void *context, double batch_size) {
 }
 
 static mz_staged_run run_of(const mz_steer *s) {
-  return (mz_staged_run){.pipeline = &s->outset.pipeline,
-                         .bounds = &s->bounds,
+  return (mz_staged_run){.pipeline = s->whole.pipeline,
+                         .bounds = &s->whole.bounds,
                          .batch_size = (double)s->state->settings.learning.batch_size,
                          .has_batch = has_batch,
                          .context = s,
@@ -65,7 +68,8 @@ static mz_status move_to(mz_steer *s, mz_workers *workers, const mz_plan *plan, 
 /* Puts a plan of the course in force. One that there is no memory for leaves the old one in force, where nothing has changed yet. */
 static mz_status put_in_force(mz_steer *s, mz_workers *workers, int plan) {
   const int64_t rows = (int64_t)mz_staged_batch_size(s->staged, plan), before = s->state->settings.learning.batch_size;
-  const mz_status status = move_to(s, workers, mz_staged_plan(s->staged, plan), rows);
+  mz_status status = mz_steer_limit_cores(s, workers, mz_staged_cores(s->staged, plan));
+  if (status == MZ_OK) status = move_to(s, workers, mz_staged_plan(s->staged, plan), rows);
   if (status != MZ_E_MEMORY || s->state->settings.learning.batch_size != before) return status;
   mz_log_write(MZ_LOG_WARNING, "the stage's plan could not be carried out, the workers stay as they are: %s", mz_message());
   return mz_steer_restart(s, workers);
@@ -85,7 +89,8 @@ mz_status mz_steer_begin_stages(mz_steer *s, mz_workers *workers) {
   if (!s->staged) return MZ_OK;
   if (!s->resumes) return begin_stage(s, workers);
   MZ_TRY(mz_stage_lines_read(&lines, s->ledger.path));
-  return mz_staged_resume(s->staged, &lines, s->ledger.path);
+  MZ_TRY(mz_staged_resume(s->staged, &lines, s->ledger.path));
+  return lines.last.chosen >= 0 ? mz_steer_limit_cores(s, workers, mz_staged_cores(s->staged, lines.last.chosen)) : MZ_OK;
 }
 
 static mz_status append_sum(mz_steer *s, double seconds, double cost) {

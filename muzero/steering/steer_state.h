@@ -27,6 +27,7 @@ struct mz_steer {
   mz_granted granted;
   mz_roster roster;
   uint64_t memory_limit; /* set by mz_steer_limit_memory; 0: none */
+  int core_limit;        /* set by mz_steer_limit_cores; 0: none */
   mz_bounds bounds;
   mz_device_choice choice;
   mz_outset outset;
@@ -46,7 +47,11 @@ struct mz_steer {
     int64_t id; /* of the run in the history */
   } curve;
   mz_staged *staged; /* NULL: no agent plans by stages */
-  bool resumes;      /* the run is continued */
+  struct {
+    mz_pipeline *pipeline; /* on all cores, whatever a stage is limited to; NULL: no agent plans */
+    mz_bounds bounds;
+  } whole;
+  bool resumes; /* the run is continued */
   mz_monitor *monitor;
   mz_ledger ledger;
   mz_window_meter meter;
@@ -67,6 +72,10 @@ mz_status mz_steer_begin_anew(mz_steer *s, mz_workers *workers, const mz_allocat
 /* At a window's end: looks at what the machine grants. Where that has changed, the plan moves into the new bounds at once, a new section
  * begins, and the window judges nothing: true. What cannot be followed costs a warning. (adapt.c) */
 bool mz_steer_adapt(mz_steer *s, mz_workers *workers);
+
+/* From now on the run has no more than so many cores of those that it is granted, with a plan for them, in a new section; its caller puts
+ * another plan in force. On failure it keeps what it has. (adapt.c) */
+mz_status mz_steer_limit_cores(mz_steer *s, mz_workers *workers, int cores);
 
 /* For a run that moves loop_count: takes in the losses of a round, the costs of a window; judges when there is enough of both, and moves
  * it. A phase begins: its sums are 0. (pace.c) */
