@@ -17,4 +17,5 @@ const mz_strategy mz_strategy_staged = {
     .source = "thesis",
     .memory_bytes = 0,
     .propose = propose,
+    .algorithmic = true,
 };

@@ -254,6 +254,7 @@ bool mz_staged_epoch(mz_staged *s, const mz_epoch *epoch, double cost) {
 
 void mz_staged_sum_up(const mz_staged *s, const mz_staged_run *run, double seconds, double cost, mz_stages_record *out) {
   char early[96] = "";
+  const double score = fmax(s->state.score, s->progress.score); /* a run may end within a stage */
   *out = (mz_stages_record){.phase = run->phase,
                             .round = run->round,
                             .course = s->course->digest,
@@ -263,8 +264,8 @@ void mz_staged_sum_up(const mz_staged *s, const mz_staged_run *run, double secon
                             .stages = s->state.stage,
                             .seconds = seconds,
                             .cost = cost,
-                            .score = s->state.score,
-                            .violations = mz_course_violations(s->course, seconds, cost, s->state.score),
+                            .score = score,
+                            .violations = mz_course_violations(s->course, seconds, cost, score),
                             .early = isfinite(s->half_cost) && cost > 0 ? s->half_cost / cost : NAN};
   memcpy(out->regrets, s->sums, sizeof out->regrets);
   if (isfinite(out->early))
