@@ -35,7 +35,7 @@ typedef struct mz_epoch_score {
 } mz_epoch_score;
 
 /* Fits to the curves that are `learned` and kept one batch size. mz_epoch_score_deinit. MZ_E_MEMORY. */
-mz_status mz_epoch_score_init(mz_epoch_score *out, const mz_curve *curves, int count, double target);
+mz_status mz_epoch_score_init(mz_epoch_score *model, const mz_curve *curves, int count, double target);
 void mz_epoch_score_deinit(mz_epoch_score *model);
 /* Times as many epochs as typical that one more run may need, with probability `level` (one-sided); INFINITY: not known. */
 double mz_epoch_score_stretch(const mz_epoch_score *model, double level);

@@ -43,8 +43,8 @@ static void damage_is_refused(void **unused) {
       "{\"event\":\"batch_size\",\"phase\":-1,\"round\":100,\"by\":\"schedule\",\"from\":128,\"to\":256}",
       "{\"event\":\"batch_size\",\"phase\":10,\"round\":1.5,\"by\":\"schedule\",\"from\":128,\"to\":256}",
       "{\"event\":\"batch_size\",\"phase\":10,\"round\":100,\"by\":7,\"from\":128,\"to\":256}",
-      "{\"event\":\"batch_size\",\"phase\":10,\"round\":100,\"by\":\"somebody whose name is far too long to be one\","
-      "\"from\":128,\"to\":256}",
+      ("{\"event\":\"batch_size\",\"phase\":10,\"round\":100,\"by\":\"somebody whose name is far too long to be one\","
+       "\"from\":128,\"to\":256}"),
   };
   mz_batch_move move;
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) assert_int_equal(read_move(lines[i], &move), MZ_E_CHECKPOINT);
