@@ -1,6 +1,6 @@
-/* The history of measurements. A first byte of 'r': a row's columns, one a line, as some other process may have written them;
- * anything else: the database file itself. Files lie in memory (/dev/shm), since SQLite opens them by its own calls. */
-#include "allocator/records/history.h"
+/* The history of measurements. A first byte of 'r': a row's columns, one a line, as some other process may have written them; 'e': those of
+ * an epoch of a learning curve; anything else: the database file itself. Files lie in memory (/dev/shm), since SQLite opens them by its own calls. */
+#include "allocator/records/curve_history.h"
 #include "base/file/file.h"
 #include "allocator/records/history_file.h"
 #include "tests/fuzz/fuzz.h"
@@ -13,7 +13,8 @@ enum { TEXT_MAX = 1 << 16 };
 static char folder[64], rows_path[96], file_path[96];
 static mz_pipeline pipeline;
 static mz_history *history; /* of the rows */
-static sqlite3_stmt *update;
+static sqlite3_stmt *update, *update_epoch;
+static const mz_curve_key curve_key = {.machine = "m", .env = "e", .network = "n", .learning = "l", .timing = "t"};
 static const mz_history_key key = {.machine = "m", .env = "e", .network = "n", .work = "w"};
 
 static void remove_folder(void) { (void)mz_file_remove_tree(folder); }
@@ -44,6 +45,19 @@ static void open_rows(void) {
                                "UPDATE measurements SET plan = ?, stages = ?, source = ?, version = ?, unix_s = ?, units = ?, "
                                "unit_s = ?, round_s = ?, noise = ?, rounds = ?, cpu_s = ?, rss_bytes = ?, utilisation = ?",
                                -1, &update, NULL) == SQLITE_OK);
+  MZ_ASSERT(sqlite3_prepare_v2(db,
+                               "UPDATE epochs SET resources = ?, plan = ?, number = ?, score = ?, wall_s = ?, rounds_s = ?, "
+                               "evaluation_s = ?, closing_s = ?, batch_size = ?, noise_scale = ?",
+                               -1, &update_epoch, NULL) == SQLITE_OK);
+}
+
+/* One epoch, likewise. */
+static void add_epoch(mz_history *to) {
+  const mz_curve run = {.seed = 1, .moves = 1};
+  mz_epoch epoch = {.number = 1, .score = 1, .wall_s = 1, .batch_size = 1, .amounts = {1}};
+  int64_t id;
+  fuzz_must(mz_history_begin_curve(to, &curve_key, &run, false, &id));
+  fuzz_must(mz_history_add_epoch(to, &pipeline, id, &epoch));
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
@@ -56,6 +70,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   atexit(remove_folder);
   read_pipeline();
   open_rows();
+  add_epoch(history);
   return 0;
 }
 
@@ -64,22 +79,25 @@ static void read_back(mz_history *from) {
   int count;
   fuzz_must(mz_history_read(from, &key, &pipeline, 8, &rows, &count));
   free(rows);
+  mz_curve *curves;
+  fuzz_must(mz_history_curves(from, &curve_key, &pipeline, 8, &curves, &count));
+  mz_curves_free(curves, count);
 }
 
-static void read_row(const uint8_t *data, size_t size) {
+static void read_columns(sqlite3_stmt *into, int columns, const uint8_t *data, size_t size) {
   static char text[TEXT_MAX];
   if (size >= sizeof text) return;
   memcpy(text, data, size);
   text[size] = '\0';
   char *line = text;
-  for (int column = 1; column <= 13; column++) {
+  for (int column = 1; column <= columns; column++) {
     char *end = line ? strchr(line, '\n') : NULL;
     if (end) *end = '\0';
-    sqlite3_bind_text(update, column, line ? line : "", -1, SQLITE_STATIC);
+    sqlite3_bind_text(into, column, line ? line : "", -1, SQLITE_STATIC);
     line = end ? end + 1 : NULL;
   }
-  (void)sqlite3_step(update); /* a column of another type is refused */
-  sqlite3_reset(update);
+  (void)sqlite3_step(into); /* a column of another type is refused */
+  sqlite3_reset(into);
   read_back(history);
 }
 
@@ -101,6 +119,7 @@ static void open_file(const uint8_t *data, size_t size) {
     (void)mz_history_count(opened);
     read_back(opened);
     (void)mz_history_add(opened, &pipeline, &row);
+    add_epoch(opened);
     read_back(opened);
     mz_history_close(opened);
   }
@@ -109,7 +128,9 @@ static void open_file(const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size > 0 && data[0] == 'r')
-    read_row(data + 1, size - 1);
+    read_columns(update, 13, data + 1, size - 1);
+  else if (size > 0 && data[0] == 'e')
+    read_columns(update_epoch, 10, data + 1, size - 1);
   else
     open_file(data, size);
   return 0;
@@ -117,6 +138,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
   uint64_t random = seed;
-  if (size > 1 && data[0] == 'r') return 1 + fuzz_mutate_text(data + 1, size - 1, max_size - 1, &random);
+  if (size > 1 && (data[0] == 'r' || data[0] == 'e')) return 1 + fuzz_mutate_text(data + 1, size - 1, max_size - 1, &random);
   return fuzz_mutate_bytes(data, size, max_size, &random);
 }
