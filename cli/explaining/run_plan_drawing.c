@@ -16,6 +16,13 @@ static void widen(axis *a, double value) {
   a->most = fmax(a->most, log10(value));
 }
 
+/* What lies at the ends stays off the frame. */
+static void pad(axis *a) {
+  const double margin = 0.06 * (a->most > a->least ? a->most - a->least : 1);
+  a->least -= margin;
+  a->most += margin;
+}
+
 static double along(const axis *a, double value) {
   const double range = a->most > a->least ? a->most - a->least : 1;
   return (log10(value) - a->least) / range;
@@ -85,6 +92,8 @@ mz_status mz_run_plan_draw(const char *path, const mz_run_planning *p, double de
     widen(&time, p->choices[i].seconds.high);
     widen(&cost, p->choices[i].cost.estimate);
   }
+  pad(&time);
+  pad(&cost);
   mz_drawing_begin_svg(&d, WIDTH, HEIGHT);
   frame(&d, &time, &cost, p->score.target);
   draw_limits(&d, &time, &cost, deadline_s, budget);
