@@ -164,7 +164,8 @@ static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
     const int b = m->counted[i] ? index_of(m, batch_of(&curves[i])) : -1;
     if (b < 0 || !isfinite(m->batch[b].typical)) continue;
     const int reached = mz_curve_reaches(&curves[i], m->target);
-    const double epochs = reached > 0 ? reached : fmax(CENSORED * mz_curve_length(&curves[i]), m->batch[b].typical);
+    if (reached == 0 && mz_curve_length(&curves[i]) < m->batch[b].typical) continue; /* too short to tell */
+    const double epochs = reached > 0 ? reached : CENSORED * mz_curve_length(&curves[i]);
     const double off = log(epochs / m->batch[b].typical);
     *(off > 0 ? &slower : &faster) += off * off;
     runs++;

@@ -5,7 +5,7 @@
  *
  * Runs differ in their pace more than in the shape of their curves. So what one more run reaches is bounded along the epochs: at least
  * the median of epoch e / stretch, at most that of epoch e · stretch. The stretch follows from the epochs that runs took to a target
- * against the median's, whose logarithms are taken as normal on either side. A run that never reached it counts with twice its epochs. */
+ * against the median's, whose logarithms are taken as normal on either side. A run that never reached it counts with twice its epochs, unless it is shorter than the median's: then it tells nothing. */
 #pragma once
 #include "allocator/model/isotonic_grid.h"
 #include "allocator/model/monotone.h"

@@ -5,6 +5,7 @@
 
 const char *const mz_epoch_time_axes[MZ_EPOCH_TIME_AXES] = {"cores", "gpus", "moves", "batch_size"};
 enum { CORES, GPUS, MOVES, BATCH };
+enum { SHORT = 4 };               /* a run with less than a quarter of the epochs is too short */
 static const double ALPHA = 0.05; /* of the permutation tests */
 
 /* ---- places ---- */
@@ -162,15 +163,26 @@ static void measure_noise(mz_epoch_time *m, const mz_curve *curves, const bool *
   m->closing_s = closed ? closing / closed : 0;
 }
 
+/* Steady runs; of these none that is much shorter than what is asked for, where there are longer ones: evaluations take longer later on. */
+static void choose(const mz_curve *curves, int count, const mz_pipeline *pipeline, int epochs, bool *used) {
+  int longest = 0;
+  for (int i = 0; i < count; i++) {
+    const int length = mz_curve_length(&curves[i]);
+    used[i] = curves[i].timed && mz_curve_is_steady(&curves[i], pipeline);
+    if (used[i] && length > longest) longest = length;
+  }
+  const int least = (epochs < longest ? epochs : longest) / SHORT;
+  for (int i = 0; i < count; i++) used[i] = used[i] && mz_curve_length(&curves[i]) >= least;
+}
+
 mz_status mz_epoch_time_fit(mz_epoch_time *out, const mz_curve *curves, int count, const mz_pipeline *pipeline, int epochs) {
   bool *used;
   int cuts = 0;
   memset(out, 0, sizeof *out);
   MZ_TRY(mz_alloc(&used, (size_t)count, sizeof *used));
-  for (int i = 0; i < count; i++) {
-    used[i] = curves[i].timed && mz_curve_is_steady(&curves[i], pipeline);
+  choose(curves, count, pipeline, epochs, used);
+  for (int i = 0; i < count; i++)
     if (used[i]) add_curve(out, &curves[i], pipeline, epochs);
-  }
   keep_fastest(out);
   mz_status status = MZ_OK;
   for (int axis = 0; axis < MZ_EPOCH_TIME_AXES && status == MZ_OK; axis++) status = test_axis(out, axis, &cuts);

@@ -33,8 +33,8 @@ typedef struct mz_epoch_time {
 /* Names of the axes: "cores", "gpus", "moves", "batch_size". */
 extern const char *const mz_epoch_time_axes[MZ_EPOCH_TIME_AXES];
 
-/* Fits to the steady curves that are `timed`; longer ones count with their first `epochs`, shorter ones as if they had gone on
- * as in their second half. MZ_E_MEMORY. */
+/* Fits to the steady curves that are `timed`; longer ones count with their first `epochs`, shorter ones as if they had gone on as in
+ * their second half. Those with less than a quarter of the epochs are left out where there are longer ones. MZ_E_MEMORY. */
 mz_status mz_epoch_time_fit(mz_epoch_time *out, const mz_curve *curves, int count, const mz_pipeline *pipeline, int epochs);
 /* Seconds per epoch of one more run at a place: estimate, and the interval that holds it with probability `level`; open where nothing
  * bounds it. */

@@ -223,11 +223,12 @@ static mz_status read_promise(const char *line, size_t length, int64_t at) {
   const mz_status status = mz_promise_from_json(&p, json, where, MZ_E_CHECKPOINT);
   cJSON_Delete(json);
   if (status == MZ_OK)
-    printf("planned for the whole run: %g cores, batches of %g rows, %lld epochs\n  promised (90 %%): %.4g s (%.4g to %.4g), "
+    printf("planned for the whole run: %g core%s, batches of %g rows, %lld epochs\n  promised (90 %%): %.4g s (%.4g to %.4g), "
            "score %.4g "
            "(%.4g at least), cost %.3g (%.3g to %.3g)\n\n",
-           p.amounts[MZ_COURSE_CORES], p.batch_size, (long long)p.epochs, p.seconds.estimate, p.seconds.low, p.seconds.high,
-           p.score.estimate, p.score.low, p.cost.estimate, p.cost.low, p.cost.high);
+           p.amounts[MZ_COURSE_CORES], p.amounts[MZ_COURSE_CORES] == 1 ? "" : "s", p.batch_size, (long long)p.epochs,
+           p.seconds.estimate, p.seconds.low, p.seconds.high, p.score.estimate, p.score.low, p.cost.estimate, p.cost.low,
+           p.cost.high);
   return status;
 }
 

@@ -173,6 +173,29 @@ static void test_too_little_is_refused_with_what_fills_it(void **state) {
   made_free(curves, count);
 }
 
+/* Runs that somebody stopped early tell neither how slow runs are nor what late epochs take. */
+static void test_short_runs_change_nothing(void **state) {
+  (void)state;
+  enum { SHORT = 40 };
+  mz_curve curves[CURVES];
+  const int count = made_grid(&WORLD, CORES, 3, BATCHES, 3, 5, 7, curves);
+  const mz_run_limits l = limits(60, 0.8);
+  mz_run_planning *before = plan_of(curves, count, &l);
+  made_world hasty = WORLD;
+  hasty.epochs = 4;
+  for (int i = 0; i < SHORT; i++) {
+    curves[count + i] = made_curve(&hasty, 4, 64, 900 + (uint64_t)i);
+    for (int e = 0; e < hasty.epochs; e++) curves[count + i].epochs[e].wall_s /= 3;
+  }
+  mz_run_planning *after = plan_of(curves, count + SHORT, &l);
+  assert_true(after->score.slower == before->score.slower && after->score.degrees == before->score.degrees);
+  assert_true(after->best.epochs == before->best.epochs && after->best.batch_size == before->best.batch_size);
+  assert_true(after->best.seconds.estimate == before->best.seconds.estimate);
+  mz_run_planning_free(before);
+  mz_run_planning_free(after);
+  made_free(curves, count + SHORT);
+}
+
 static void test_one_seed_on_several_machines_is_one_curve(void **state) {
   (void)state;
   mz_curve curves[CURVES];
@@ -213,6 +236,7 @@ int main(void) {
       cmocka_unit_test(test_what_cannot_be_is_said_limit_by_limit),
       cmocka_unit_test(test_cores_that_slow_a_run_down_are_cut),
       cmocka_unit_test(test_too_little_is_refused_with_what_fills_it),
+      cmocka_unit_test(test_short_runs_change_nothing),
       cmocka_unit_test(test_one_seed_on_several_machines_is_one_curve),
       cmocka_unit_test(test_scores_keep_the_order_and_a_lower_stretch),
   };

@@ -113,7 +113,7 @@ static void test_static_carries_it_out(void **state) {
   free(ledger);
   process_run(&p, "why", "kept", NULL);
   assert_status(&p, 0);
-  assert_says(p.out, "planned for the whole run: 1 cores");
+  assert_says(p.out, "planned for the whole run: 1 core, batches of");
   assert_says(p.out, "deadline kept");
   process_run(&p, "what-if", "kept", "--set", "cpu_actor=1", "--json", NULL);
   assert_status(&p, 0);
