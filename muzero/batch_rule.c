@@ -25,7 +25,7 @@ int64_t mz_batch_rule_nearest(const mz_settings *s, int64_t batch) {
   return nearest;
 }
 
-/* What the digest depends on uses our own exp and log. */
+/* Our own exp and log, because the digest depends on it. */
 static double power(double base, double exponent) { return base > 0 ? mz_exp(exponent * mz_log(base)) : 0; }
 
 /* Updates that span as many rows; 0 stays 0, which means none. */

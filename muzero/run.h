@@ -98,9 +98,9 @@ mz_status mz_run_find_kept_plans(mz_run *run);
 
 /* ---- a plan for the whole run (run_static.c) ---- */
 
-/* With strategy static: makes the plan, and changes run->settings by it. MZ_E_CONFIG: what it needs is missing, or no plan keeps the limits. */
+/* Makes the plan of strategy static, and changes run->settings by it. MZ_E_CONFIG: what it needs is missing, or no plan keeps the limits. */
 mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options *options);
-/* Of a run that is resumed: reads its promise from its ledger. */
+/* Reads the promise of a resumed run from its ledger. */
 mz_status mz_run_recall_promise(mz_run *run);
 /* The run ends for `reason`: into the ledger, beside the promise, if there is one. */
 mz_status mz_run_keep_promise(mz_run *run, mz_reason reason);

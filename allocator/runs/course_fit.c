@@ -85,7 +85,7 @@ static void fill_cells(mz_course *course, const mz_stage_pool *pool, int p, cons
   }
 }
 
-/* Where no run measured the noise scale, batches of the middle size are taken to be as large as it. */
+/* Batches of the middle size are taken to be as large as the noise scale, where no run measured that. */
 static void fill_noise_scales(mz_fitted_course *out, const mz_stage_pool *pool) {
   mz_course *course = &out->course;
   for (int s = 0; s < course->stages; s++) {

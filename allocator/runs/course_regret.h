@@ -1,4 +1,4 @@
-/* What a decision of a real run costs, by the means of its course: how much less the best run is worth that begins with it, than the
+/* The price of a decision in a real run, by the means of its course: how much less the best run is worth that begins with it, than the
  * best of all. */
 #pragma once
 #include "base/course/course_oracle.h"

@@ -9,7 +9,7 @@
 
 enum { MZ_EPOCH_TIME_AXES = 4, MZ_EPOCH_TIME_POINTS_MAX = 256 };
 
-/* Where time was measured. Of several knob plans with the same cores and GPUs the fastest is kept. */
+/* A place where time was measured. Among knob plans with the same cores and GPUs the fastest is kept. */
 typedef struct mz_epoch_place {
   double cores, gpus, memory_gib; /* held */
   double moves, batch_size;

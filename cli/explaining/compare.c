@@ -181,7 +181,7 @@ static void print_ratio(const cJSON *row, const char *end) {
          cJSON_GetNumberValue(cJSON_GetArrayItem(ends, 1)), mz_json_number_or_nan(row, "n"), end);
 }
 
-/* Of arms that learn otherwise, which are paired by seed: what a plan of a whole run saves. */
+/* Shows what a plan of a whole run saves, for arms that learn otherwise and are paired by seed. */
 static void print_costs(const cJSON *summary) {
   const cJSON *row;
   bool any = false;

@@ -16,7 +16,7 @@ static void widen(axis *a, double value) {
   a->most = fmax(a->most, log10(value));
 }
 
-/* What lies at the ends stays off the frame. */
+/* Keeps marks off the frame. */
 static void pad(axis *a) {
   const double margin = 0.06 * (a->most > a->least ? a->most - a->least : 1);
   a->least -= margin;

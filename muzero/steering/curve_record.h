@@ -1,4 +1,4 @@
-/* What a run adds to the learning curves of the history (allocator/records/curve_history.h): an epoch after each whole phase. */
+/* A run's part in the learning curves of the history (allocator/records/curve_history.h): an epoch after each whole phase. */
 #pragma once
 #include "allocator/records/curve_history.h"
 #include "muzero/trainer.h"

@@ -13,7 +13,7 @@ typedef struct mz_run_ask {
   const char *env; /* as the user named it: in the commands that messages name */
 } mz_run_ask;
 
-/* What the plans' knobs and devices mean, for whoever carries one out. */
+/* The pipeline and bounds that plans' knobs and devices belong to, for whoever carries one out. */
 typedef struct mz_run_place {
   mz_outset outset;
   mz_bounds bounds;
