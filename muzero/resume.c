@@ -74,6 +74,19 @@ static mz_status reading(attempt *a, mz_status status) {
   return status;
 }
 
+/* A device that is lost while the run opens: says how to continue. */
+static mz_status advise(const mz_run *run, mz_status status) {
+  char why[MZ_MESSAGE_MAX], dir[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
+  if (status != MZ_E_DEVICE || strstr(mz_message(), "--allow-numeric")) return status;
+  snprintf(why, sizeof why, "%s", mz_message());
+  mz_shell_quote(run->dir, dir, sizeof dir);
+  return mz_fail(
+      status,
+      "%s: nothing has changed in the run; 'muzero resume %s' continues when the device is there again, 'muzero resume %s "
+      "--device cpu --allow-numeric' without it",
+      why, dir, dir);
+}
+
 static mz_status resume_from(mz_run **out, attempt *a) {
   mz_run *run;
   a->damaged = false;
@@ -109,6 +122,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   *out = run;
 cleanup:
   mz_checkpoint_close(&checkpoint);
+  status = advise(run, status);
   if (status != MZ_OK) mz_run_close(run);
   return status;
 }

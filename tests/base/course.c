@@ -33,7 +33,7 @@ static void reading_gives_what_was_written(void **unused) {
   free(text);
 }
 
-/* Where a fitted course comes from is no part of the course. */
+/* The origin of a fitted course is no part of the course. */
 static void a_fitted_course_is_the_same_course(void **unused) {
   (void)unused;
   cJSON *json = mz_course_to_json(&builtin);

@@ -96,6 +96,10 @@ static void test_a_run_says_where_it_runs(void **state) {
   assert_status(&p, 6);
   assert_says(p.err, "the device is lost; the last checkpoint is where/checkpoints/");
   assert_says(p.err, "muzero resume where --device cpu --allow-numeric");
+  process_shell(&p, "FAKE_LOST=1 $MUZERO resume where --rounds 60"); /* while it opens */
+  assert_status(&p, 6);
+  assert_says(p.err, "nothing has changed in the run; 'muzero resume where' continues when the device is there again");
+  assert_says(p.err, "muzero resume where --device cpu --allow-numeric");
   process_shell(&p, "$MUZERO resume where --rounds 12 --device cpu --allow-numeric");
   assert_status(&p, 0);
   process_free(&p);

@@ -1,4 +1,4 @@
-/* What other batch sizes make of settings. */
+/* Settings under other batch sizes. */
 #include "testing.h"
 #include "muzero/batch_rule.h"
 #include <math.h>

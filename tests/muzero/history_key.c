@@ -111,7 +111,7 @@ static mz_curve_key curve_key_with(const char *set) {
   return key;
 }
 
-/* What is learned separates learning curves, but for the portions that it is learned in; what costs time separates their times. */
+/* Learning curves are separated by what is learned, but for the portions that it is learned in; their times by what costs time. */
 static void curves_agree_over_batches_and_times_over_moves(void **unused) {
   (void)unused;
   static const struct {
