@@ -139,12 +139,19 @@ typedef struct reading {
   double cores, bytes; /* that the section before was bound to; 0: there was none */
 } reading;
 
+enum { WHERE_SIZE = 32 };
+
+/* A line of the ledger; `where` names it. */
+static mz_status parse(const char *line, size_t length, int64_t at, char where[WHERE_SIZE], cJSON **out) {
+  snprintf(where, WHERE_SIZE, "ledger, line %lld", (long long)at);
+  return mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, out);
+}
+
 /* A section that has other bounds than the one before: the machine grants more or less. */
 static mz_status read_bounds(reading *r, const char *line, size_t length, int64_t at) {
-  char where[32];
+  char where[WHERE_SIZE];
   cJSON *open;
-  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
-  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &open));
+  MZ_TRY(parse(line, length, at, where, &open));
   const cJSON *bounds = item(open, "bounds");
   const double cores = mz_json_number_or_nan(bounds, "cpu_max"), bytes = mz_json_number_or_nan(bounds, "memory_max");
   const double phase = mz_json_number_or_nan(open, "phase");
@@ -158,112 +165,89 @@ static mz_status read_bounds(reading *r, const char *line, size_t length, int64_
 }
 
 /* A decision's inputs are the last keys of its line: without them it is what scripts read. */
-static mz_status print_line(const char *line, size_t length, const char *where) {
+static mz_status print_line(const char *line, size_t length, int64_t at) {
   const char *inputs = strstr(line, ",\"rounds\":[");
   if (inputs) length = (size_t)(inputs - line);
-  char *text;
+  char *text, where[WHERE_SIZE];
   cJSON *decision;
   MZ_TRY(mz_alloc(&text, length + 1, 1));
   memcpy(text, line, length);
   if (inputs) text[length++] = '}';
-  const mz_status status = mz_json_parse(text, length, where, false, MZ_E_CHECKPOINT, &decision);
+  const mz_status status = parse(text, length, at, where, &decision);
   free(text);
   return status == MZ_OK ? mz_print_json(decision) : status;
 }
 
 /* A judgement of goodput is shown where loop_count moved. */
-static mz_status read_goodput(const char *line, size_t length, int64_t at) {
-  char where[32];
-  cJSON *json;
+static mz_status print_goodput(const cJSON *json, const char *where) {
   mz_goodput_record record;
-  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
-  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
-  const mz_status status = mz_goodput_from_json(&record, json, where, MZ_E_CHECKPOINT);
-  if (status == MZ_OK && record.next != record.training)
+  MZ_TRY(mz_goodput_from_json(&record, json, where, MZ_E_CHECKPOINT));
+  if (record.next != record.training)
     printf("after phase %lld, round %lld: loop_count %lld instead of %lld\n  %s\n\n", (long long)record.phase,
            (long long)record.round, (long long)record.next, (long long)record.training, mz_json_text_or_empty(json, "reason"));
-  cJSON_Delete(json);
-  return status;
+  return MZ_OK;
 }
 
-static mz_status read_batch_move(const char *line, size_t length, int64_t at) {
-  char where[32];
-  cJSON *json;
+static mz_status print_batch_move(const cJSON *json, const char *where) {
   mz_batch_move move;
-  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
-  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
-  mz_status status = mz_batch_move_from_json(&move, json, where, MZ_E_CHECKPOINT);
-  if (status == MZ_OK) status = mz_json_show(json);
-  if (status == MZ_OK)
-    printf("after phase %lld, round %lld: batch_size %lld instead of %lld, by %s\n\n", (long long)move.phase,
-           (long long)move.round, (long long)move.to, (long long)move.from, mz_json_text_or_empty(json, "by"));
-  cJSON_Delete(json);
-  return status;
+  MZ_TRY(mz_batch_move_from_json(&move, json, where, MZ_E_CHECKPOINT));
+  printf("after phase %lld, round %lld: batch_size %lld instead of %lld, by %s\n\n", (long long)move.phase, (long long)move.round,
+         (long long)move.to, (long long)move.from, mz_json_text_or_empty(json, "by"));
+  return MZ_OK;
 }
 
 /* Prints the line about a stage, or about all of them. */
-static mz_status read_stage(const char *line, size_t length, int64_t at) {
-  char where[32];
-  cJSON *json;
-  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
-  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
-  const mz_status status = mz_json_show(json);
-  if (status == MZ_OK)
-    printf("after phase %.0f: %s\n\n", mz_json_number_or_nan(json, "phase"), mz_json_text_or_empty(json, "reason"));
-  cJSON_Delete(json);
-  return status;
+static mz_status print_stage(const cJSON *json, const char *where) {
+  (void)where;
+  printf("after phase %.0f: %s\n\n", mz_json_number_or_nan(json, "phase"), mz_json_text_or_empty(json, "reason"));
+  return MZ_OK;
 }
 
-static mz_status read_promise(const char *line, size_t length, int64_t at) {
-  char where[32];
-  cJSON *json;
+static mz_status print_promise(const cJSON *json, const char *where) {
   mz_promise p;
-  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
-  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
-  const mz_status status = mz_promise_from_json(&p, json, where, MZ_E_CHECKPOINT);
-  cJSON_Delete(json);
-  if (status == MZ_OK)
-    printf("planned for the whole run: %g core%s, batches of %g rows, %lld epochs\n  promised (90 %%): %.4g s (%.4g to %.4g), "
-           "score %.4g "
-           "(%.4g at least), cost %.3g (%.3g to %.3g)\n\n",
-           p.amounts[MZ_COURSE_CORES], p.amounts[MZ_COURSE_CORES] == 1 ? "" : "s", p.batch_size, (long long)p.epochs,
-           p.seconds.estimate, p.seconds.low, p.seconds.high, p.score.estimate, p.score.low, p.cost.estimate, p.cost.low,
-           p.cost.high);
-  return status;
+  MZ_TRY(mz_promise_from_json(&p, json, where, MZ_E_CHECKPOINT));
+  printf(
+      "planned for the whole run: %g core%s, batches of %g rows, %lld epochs\n  promised (90 %%): %.4g s (%.4g to %.4g), score "
+      "%.4g (%.4g at least), cost %.3g (%.3g to %.3g)\n\n",
+      p.amounts[MZ_COURSE_CORES], p.amounts[MZ_COURSE_CORES] == 1 ? "" : "s", p.batch_size, (long long)p.epochs,
+      p.seconds.estimate, p.seconds.low, p.seconds.high, p.score.estimate, p.score.low, p.cost.estimate, p.cost.low, p.cost.high);
+  return MZ_OK;
 }
 
 static const char *kept_or_not(const cJSON *outcome, const char *key) {
   return cJSON_IsTrue(item(outcome, key)) ? "kept" : "not kept";
 }
 
-static mz_status read_outcome(const char *line, size_t length, int64_t at) {
-  char where[32];
-  cJSON *o;
-  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
-  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &o));
-  const mz_status status = mz_json_show(o);
-  if (status == MZ_OK)
-    printf("after %.0f epochs the run ended (%s): %.4g s, deadline %s; score %.4g, target %s; cost %.3g, budget %s\n\n",
-           mz_json_number_or_nan(o, "epochs"), mz_json_text_or_empty(o, "reason"), mz_json_number_or_nan(o, "seconds"),
-           kept_or_not(o, "in_time"), mz_json_number_or_nan(o, "score"), kept_or_not(o, "reached"),
-           mz_json_number_or_nan(o, "cost"), kept_or_not(o, "affordable"));
-  cJSON_Delete(o);
-  return status;
+static mz_status print_outcome(const cJSON *o, const char *where) {
+  (void)where;
+  printf("after %.0f epochs the run ended (%s): %.4g s, deadline %s; score %.4g, target %s; cost %.3g, budget %s\n\n",
+         mz_json_number_or_nan(o, "epochs"), mz_json_text_or_empty(o, "reason"), mz_json_number_or_nan(o, "seconds"),
+         kept_or_not(o, "in_time"), mz_json_number_or_nan(o, "score"), kept_or_not(o, "reached"),
+         mz_json_number_or_nan(o, "cost"), kept_or_not(o, "affordable"));
+  return MZ_OK;
 }
 
 /* Lines that are no decisions. */
 static mz_status read_other(reading *r, const char *line, size_t length, int64_t at) {
   static const struct {
     const char *begins;
-    mz_status (*read)(const char *line, size_t length, int64_t at);
-  } rows[] = {{"{\"event\":\"goodput\"", read_goodput},
-              {"{\"event\":\"batch_size\"", read_batch_move},
-              {"{\"event\":\"promise\"", read_promise},
-              {"{\"event\":\"outcome\"", read_outcome},
-              {"{\"event\":\"stage", read_stage}};
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    if (strncmp(line, rows[i].begins, strlen(rows[i].begins)) == 0) return rows[i].read(line, length, at);
-  return strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;
+    mz_status (*print)(const cJSON *json, const char *where);
+  } rows[] = {{"{\"event\":\"goodput\"", print_goodput},
+              {"{\"event\":\"batch_size\"", print_batch_move},
+              {"{\"event\":\"promise\"", print_promise},
+              {"{\"event\":\"outcome\"", print_outcome},
+              {"{\"event\":\"stage", print_stage}};
+  enum { ROWS = sizeof rows / sizeof rows[0] };
+  size_t i = 0;
+  char where[WHERE_SIZE];
+  cJSON *json;
+  while (i < ROWS && strncmp(line, rows[i].begins, strlen(rows[i].begins)) != 0) i++;
+  if (i == ROWS) return strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;
+  MZ_TRY(parse(line, length, at, where, &json));
+  mz_status status = mz_json_show(json);
+  if (status == MZ_OK) status = rows[i].print(json, where);
+  cJSON_Delete(json);
+  return status;
 }
 
 static mz_status read_line(void *context, const char *line, size_t length, int64_t at) {
@@ -281,10 +265,9 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
   if (!one && keeps && !r->arguments->json) return MZ_OK;
   r->shown++;
   cJSON *decision;
-  char where[32];
-  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
-  if (r->arguments->json) return print_line(line, length, where);
-  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &decision));
+  char where[WHERE_SIZE];
+  if (r->arguments->json) return print_line(line, length, at);
+  MZ_TRY(parse(line, length, at, where, &decision));
   const mz_status status = mz_json_show(decision);
   if (status == MZ_OK) (one ? print_long : print_short)(decision);
   cJSON_Delete(decision);
@@ -294,11 +277,10 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
 /* A decision of the ledger, for the summary. */
 static mz_status sum_line(void *context, const char *line, size_t length, int64_t at) {
   int64_t phase;
-  char action[16], where[32];
+  char action[16], where[WHERE_SIZE];
   cJSON *decision;
   if (!mz_ledger_peek(line, &phase, action)) return MZ_OK;
-  snprintf(where, sizeof where, "ledger, line %lld", (long long)at);
-  MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &decision));
+  MZ_TRY(parse(line, length, at, where, &decision));
   mz_why_summary_add(context, decision);
   cJSON_Delete(decision);
   return MZ_OK;
