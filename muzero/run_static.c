@@ -2,31 +2,10 @@
 #include "allocator/records/ledger.h"
 #include "muzero/run.h"
 #include "muzero/steering/run_planning.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double NO_SCORE = 1e9; /* of limits.score and train.target, as no score is so high */
-
-static bool sets(const mz_run_options *options, const char *key) {
-  const size_t length = strlen(key);
-  for (int i = 0; i < options->set_count; i++)
-    if (strncmp(options->sets[i], key, length) == 0 && options->sets[i][length] == '=') return true;
-  return false;
-}
-
-static double limit(double setting) { return setting > 0 ? setting : INFINITY; }
-
-static mz_run_ask ask_of(const mz_settings *s, const mz_env *env, const mz_run_options *options) {
-  const bool epochs_set = sets(options, "train.rounds");
-  return (mz_run_ask){.deadline_s = limit(s->allocation.deadline),
-                      .target = s->allocation.score,
-                      .budget = limit(s->allocation.budget),
-                      .batch_open = !sets(options, "batch_size") && !sets(options, "batch_schedule"),
-                      .epochs_open = !epochs_set,
-                      .epochs = epochs_set ? s->train.rounds / s->train.phase_rounds : 0,
-                      .env = env->name};
-}
 
 static mz_promise promise_of(const mz_run_plan *plan, const mz_run_ask *ask) {
   mz_promise out = {.batch_size = plan->batch_size,
@@ -53,7 +32,7 @@ mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options
     return mz_fail(MZ_E_CONFIG,
                    "limits.score: strategy static plans for a score, and there is none; set one, for example limits.score=%g",
                    s->train.target < NO_SCORE ? s->train.target : 1);
-  const mz_run_ask ask = ask_of(s, env, options);
+  const mz_run_ask ask = mz_run_ask_of(s, env, options);
   MZ_TRY(mz_alloc(&choice, 1, sizeof *choice));
   MZ_TRY_CLEANUP(mz_device_choose(choice, options->device, s, &env->spec, NULL));
   MZ_TRY_CLEANUP(mz_run_planning_for(&planning, NULL, env, s, choice, options, &ask));

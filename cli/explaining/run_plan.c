@@ -9,23 +9,15 @@
 
 /* ---- asking ---- */
 
-static bool sets(const mz_run_options *run, const char *key) {
-  const size_t length = strlen(key);
-  for (int i = 0; i < run->set_count; i++)
-    if (strncmp(run->sets[i], key, length) == 0 && run->sets[i][length] == '=') return true;
-  return false;
-}
-
-static double limit(double given, double setting) { return !isnan(given) ? given : setting > 0 ? setting : INFINITY; }
-
-static mz_run_ask ask_of(const mz_run_plan_view *view, const mz_settings *settings) {
-  return (mz_run_ask){.deadline_s = limit(view->deadline_s, settings->allocation.deadline),
-                      .target = view->target,
-                      .budget = limit(view->budget, settings->allocation.budget),
-                      .batch_open = !sets(&view->run, "batch_size") && !sets(&view->run, "batch_schedule"),
-                      .epochs_open = view->epochs == 0,
-                      .epochs = view->epochs,
-                      .env = view->run.env};
+static mz_run_ask ask_of(const mz_run_plan_view *view, const mz_settings *settings, const mz_env *env) {
+  mz_run_ask ask = mz_run_ask_of(settings, env, &view->run);
+  ask.target = view->target;
+  ask.epochs = view->epochs;
+  ask.epochs_open = view->epochs == 0;
+  ask.env = view->run.env;
+  if (!isnan(view->deadline_s)) ask.deadline_s = view->deadline_s;
+  if (!isnan(view->budget)) ask.budget = view->budget;
+  return ask;
 }
 
 /* ---- JSON ---- */
@@ -37,20 +29,25 @@ static void add_interval(cJSON *o, const char *name, mz_interval interval) {
   cJSON_AddNumberToObject(at, "high", interval.high);
 }
 
-static cJSON *choice_json(const mz_run_plan *plan) {
+/* All but the cost, which is a number in the contract. */
+static cJSON *plan_json(const mz_run_plan *plan) {
   cJSON *o = cJSON_CreateObject();
   for (int r = 0; r < MZ_COURSE_RESOURCES; r++) cJSON_AddNumberToObject(o, mz_course_resource_names[r], plan->amounts[r]);
   cJSON_AddNumberToObject(o, "batch_size", plan->batch_size);
   cJSON_AddNumberToObject(o, "epochs", plan->epochs);
   add_interval(o, "seconds", plan->seconds);
   add_interval(o, "score", plan->score);
+  return o;
+}
+
+static cJSON *choice_json(const mz_run_plan *plan) {
+  cJSON *o = plan_json(plan);
   add_interval(o, "cost", plan->cost);
   return o;
 }
 
 static cJSON *json_of(const mz_run_planning *p, const mz_run_place *place, const mz_run_ask *ask) {
-  cJSON *o = choice_json(&p->best);
-  cJSON_DeleteItemFromObject(o, "cost"); /* a number in the contract; with its interval below */
+  cJSON *o = plan_json(&p->best);
   cJSON_AddBoolToObject(o, "feasible", p->feasible);
   cJSON_AddItemToObject(o, "plan", mz_plan_to_json(&place->outset.pipeline, &p->best.knobs));
   cJSON_AddNumberToObject(o, "predicted_s", p->best.seconds.estimate);
@@ -138,7 +135,7 @@ mz_status mz_run_plan_show(const mz_run_plan_view *view) {
   mz_status status;
   MZ_TRY(mz_env_find(view->run.env, &env));
   MZ_TRY(mz_settings_for_new_run(&view->run, &settings));
-  const mz_run_ask ask = ask_of(view, &settings);
+  const mz_run_ask ask = ask_of(view, &settings, env);
   MZ_TRY_CLEANUP(mz_alloc(&choice, 1, sizeof *choice));
   MZ_TRY_CLEANUP(mz_alloc(&place, 1, sizeof *place));
   MZ_TRY_CLEANUP(mz_device_choose(choice, view->run.device, &settings, &env->spec, NULL));

@@ -10,6 +10,30 @@
 enum { CURVES_MAX = 512 };
 static const double LEVEL = 0.9; /* of the intervals */
 
+/* ---- what is asked ---- */
+
+static bool sets(const mz_run_options *options, const char *key) {
+  const size_t length = strlen(key);
+  for (int i = 0; i < options->set_count; i++)
+    if (strncmp(options->sets[i], key, length) == 0 && options->sets[i][length] == '=') return true;
+  return false;
+}
+
+static double limit(double setting) { return setting > 0 ? setting : INFINITY; }
+
+mz_run_ask mz_run_ask_of(const mz_settings *s, const mz_env *env, const mz_run_options *options) {
+  const bool epochs_set = sets(options, "train.rounds");
+  return (mz_run_ask){.deadline_s = limit(s->allocation.deadline),
+                      .target = s->allocation.score,
+                      .budget = limit(s->allocation.budget),
+                      .batch_open = !sets(options, "batch_size") && !sets(options, "batch_schedule"),
+                      .epochs_open = !epochs_set,
+                      .epochs = epochs_set ? s->train.rounds / s->train.phase_rounds : 0,
+                      .env = env->name};
+}
+
+/* ---- planning ---- */
+
 static mz_status find_key(mz_curve_key *key, const mz_env *env, const mz_settings *settings, const mz_run_place *place) {
   mz_history_key measured = {0};
   mz_model model;

@@ -13,6 +13,9 @@ typedef struct mz_run_ask {
   const char *env; /* as the user named it: in the commands that messages name */
 } mz_run_ask;
 
+/* As the settings say, and what the options set: limits.*, batch_size or batch_schedule, train.rounds. */
+mz_run_ask mz_run_ask_of(const mz_settings *settings, const mz_env *env, const mz_run_options *options);
+
 /* The pipeline and bounds that plans' knobs and devices belong to, for whoever carries one out. */
 typedef struct mz_run_place {
   mz_outset outset;
