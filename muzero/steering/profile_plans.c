@@ -38,8 +38,21 @@ static void draw_uniform(plan_list *p, int first, int count, uint64_t seed) {
   }
 }
 
+mz_status mz_grid_read(const char *grid, mz_status (*take)(void *context, const char *part), void *context) {
+  for (const char *at = grid; *at;) {
+    char part[256];
+    const size_t length = strcspn(at, ";");
+    if (length >= sizeof part) return mz_fail(MZ_E_CONFIG, "--grid: '%s' is too long", at);
+    snprintf(part, sizeof part, "%.*s", (int)length, at);
+    MZ_TRY(take(context, part));
+    at += length + (at[length] == ';');
+  }
+  return MZ_OK;
+}
+
 /* One knob of a grid, "name=v,v,…": every plan so far with each of its values. */
-static mz_status cross(plan_list *p, const char *part, int *count) {
+static mz_status cross(void *context, const char *part) {
+  plan_list *p = context;
   const char *equals = strchr(part, '=');
   char name[MZ_NAME_MAX];
   int knob;
@@ -47,7 +60,7 @@ static mz_status cross(plan_list *p, const char *part, int *count) {
   snprintf(name, sizeof name, "%.*s", (int)(equals - part), part);
   MZ_TRY(mz_pipeline_find_knob(p->pipeline, name, "--grid", &knob));
   const mz_knob *k = &p->pipeline->knobs[knob];
-  const int before = *count;
+  const int before = p->count - MZ_PROFILE_DRAWN;
   int values = 0;
   for (const char *at = equals + 1; *at; values++) {
     char *end;
@@ -64,23 +77,14 @@ static mz_status cross(plan_list *p, const char *part, int *count) {
     }
     at = *end ? end + 1 : end;
   }
-  *count = before * values;
+  p->count = MZ_PROFILE_DRAWN + before * values;
   return MZ_OK;
 }
 
 static mz_status choose_grid(plan_list *p, const char *grid) {
-  int count = 1;
   p->plans[MZ_PROFILE_DRAWN] = (mz_profile_plan){.plan = p->plans[MZ_PROFILE_DEFAULT].plan, .source = "grid"};
-  for (const char *at = grid; *at;) {
-    char part[256];
-    const size_t length = strcspn(at, ";");
-    if (length >= sizeof part) return mz_fail(MZ_E_CONFIG, "--grid: '%s' is too long", at);
-    snprintf(part, sizeof part, "%.*s", (int)length, at);
-    MZ_TRY(cross(p, part, &count));
-    at += length + (at[length] == ';');
-  }
-  p->count = MZ_PROFILE_DRAWN + count;
-  return MZ_OK;
+  p->count = MZ_PROFILE_DRAWN + 1;
+  return mz_grid_read(grid, cross, p);
 }
 
 mz_status mz_profile_plans(const mz_pipeline *pipeline, const mz_plan *usual, uint64_t seed, int drawn, const char *grid,

@@ -15,3 +15,6 @@ typedef struct mz_profile_plan {
  * wrong with the grid. */
 mz_status mz_profile_plans(const mz_pipeline *pipeline, const mz_plan *usual, uint64_t seed, int drawn, const char *grid,
                            mz_profile_plan *out, int *count);
+
+/* Hands the parts of a grid over, "name=v,v" of "name=v,v;name=v", in order. MZ_E_CONFIG: one is too long; fails as `take` does. */
+mz_status mz_grid_read(const char *grid, mz_status (*take)(void *context, const char *part), void *context);

@@ -6,6 +6,7 @@
 #include "base/maths/streams.h"
 #include "muzero/batch_rule.h"
 #include "muzero/run.h"
+#include "muzero/steering/profile_plans.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -50,16 +51,19 @@ static mz_status add_value(axis *a, const char *name, int64_t value) {
   return MZ_OK;
 }
 
+static int cores_most(const profile *p) { return p->options->run.threads > 0 ? p->options->run.threads : mz_machine_cores(); }
+
 static mz_status check_value(const profile *p, bool cores, int64_t value) {
   mz_settings copy = p->settings;
   if (!cores) return mz_batch_rule_apply(&copy, value, "--grid: batch_size");
-  const int most = p->options->run.threads > 0 ? p->options->run.threads : mz_machine_cores();
+  const int most = cores_most(p);
   if (value >= 1 && value <= most) return MZ_OK;
   return mz_fail(MZ_E_CONFIG, "--grid: cores: %lld of the %d granted; nearest valid value: %d", (long long)value, most,
                  value < 1 ? 1 : most);
 }
 
-static mz_status read_part(profile *p, const char *part) {
+static mz_status read_part(void *context, const char *part) {
+  profile *p = context;
   const char *names[] = {"cores", "batch_size"}, *equals = strchr(part, '=');
   const size_t length = equals ? (size_t)(equals - part) : 0;
   const bool cores = length == strlen(names[0]) && strncmp(part, names[0], length) == 0,
@@ -78,21 +82,9 @@ static mz_status read_part(profile *p, const char *part) {
   return MZ_OK;
 }
 
-static mz_status read_grid(profile *p, const char *grid) {
-  for (const char *at = grid; at && *at;) {
-    char part[256];
-    const size_t length = strcspn(at, ";");
-    if (length >= sizeof part) return mz_fail(MZ_E_CONFIG, "--grid: '%s' is too long", at);
-    snprintf(part, sizeof part, "%.*s", (int)length, at);
-    MZ_TRY(read_part(p, part));
-    at += length + (at[length] == ';');
-  }
-  return MZ_OK;
-}
-
 /* Axes that the user left out. */
 static mz_status complete_grid(profile *p) {
-  const int most = p->options->run.threads > 0 ? p->options->run.threads : mz_machine_cores();
+  const int most = cores_most(p);
   const int64_t batch = p->settings.learning.batch_size;
   if (p->cores.count == 0) {
     for (int cores = 1; cores < most; cores *= 2) MZ_TRY(add_value(&p->cores, "cores", cores));
@@ -143,7 +135,7 @@ static mz_status begin(profile *p) {
     return mz_fail(MZ_E_CONFIG, "--seeds %d: %d to %d show how runs differ; nearest valid value: %d", o->seeds,
                    MZ_SCORE_PROFILE_SEEDS_MIN, MZ_SCORE_PROFILE_SEEDS_MAX,
                    o->seeds < MZ_SCORE_PROFILE_SEEDS_MIN ? MZ_SCORE_PROFILE_SEEDS_MIN : MZ_SCORE_PROFILE_SEEDS_MAX);
-  MZ_TRY(read_grid(p, o->grid));
+  if (o->grid) MZ_TRY(mz_grid_read(o->grid, read_part, p));
   MZ_TRY(complete_grid(p));
   p->epochs = o->epochs > 0 ? o->epochs : epochs_of(&p->settings);
   p->until = isnan(o->until) ? p->settings.train.target : o->until;
@@ -173,6 +165,8 @@ static mz_status open_run(const profile *p, const one *c, const char *dir, mz_ru
   return mz_run_open(out, &asked);
 }
 
+static bool stopping(const profile *p) { return p->watcher->stopping && p->watcher->stopping(p->watcher->context); }
+
 /* Epoch by epoch, to its last one. */
 static mz_status drive(const profile *p, mz_run *run, mz_score_profile_progress *told, bool *stopped) {
   const int64_t rounds = mz_run_settings(run)->train.phase_rounds;
@@ -188,7 +182,7 @@ static mz_status drive(const profile *p, mz_run *run, mz_score_profile_progress 
       told->reached = (int)told->epochs + 1;
       last = least(2 * told->reached, p->epochs);
     }
-    *stopped = reason == MZ_REASON_INTERRUPTED || (p->watcher->stopping && p->watcher->stopping(p->watcher->context));
+    *stopped = reason == MZ_REASON_INTERRUPTED || stopping(p);
   }
   return MZ_OK;
 }
@@ -227,7 +221,7 @@ static mz_status make_runs(profile *p, bool *stopped) {
   for (int i = 0; i < p->count && !*stopped; i++) {
     const one *c = &p->cases[order[i]];
     const double so_far = seconds_so_far(p), for_s = p->options->for_s;
-    *stopped = (for_s > 0 && so_far >= for_s) || (p->watcher->stopping && p->watcher->stopping(p->watcher->context));
+    *stopped = (for_s > 0 && so_far >= for_s) || stopping(p);
     if (*stopped) break;
     mz_score_profile_progress told = {.all = p->count, .cores = c->cores, .batch_size = c->batch_size, .seed = c->seed};
     MZ_TRY(make_run(p, c, &told, stopped));
