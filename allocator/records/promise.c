@@ -1,8 +1,11 @@
 #include "allocator/records/promise.h"
+#include "allocator/records/fields.h"
 #include <math.h>
 
+enum { ENDS = 3 }; /* estimate, low, high */
+
 static void add_interval(cJSON *o, const char *key, mz_interval interval) {
-  cJSON_AddItemToObject(o, key, cJSON_CreateDoubleArray((const double[]){interval.estimate, interval.low, interval.high}, 3));
+  mz_fields_add_numbers(o, key, (const double[ENDS]){interval.estimate, interval.low, interval.high}, ENDS);
 }
 
 cJSON *mz_promise_to_json(const mz_promise *p) {
@@ -22,33 +25,27 @@ cJSON *mz_promise_to_json(const mz_promise *p) {
   return o;
 }
 
-/* null: not finite. */
-static double nth(const cJSON *list, int i) {
-  const cJSON *item = cJSON_GetArrayItem(list, i);
-  return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
-static mz_status read_interval(const cJSON *json, const char *key, const char *where, mz_status code, mz_interval *out) {
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, key);
-  if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != 3)
-    return mz_fail(code, "%s: '%s' takes an estimate and two ends of its interval", where, key);
-  *out = (mz_interval){nth(list, 0), nth(list, 1), nth(list, 2)};
+static mz_status read_interval(const mz_fields *f, const char *key, mz_interval *out) {
+  double ends[ENDS];
+  int count;
+  MZ_TRY(mz_fields_measures(f, key, ENDS, ends, &count));
+  if (count != ENDS) return mz_fields_fail(f, key, "takes an estimate and two ends of its interval");
+  *out = (mz_interval){ends[0], ends[1], ends[2]};
   return MZ_OK;
 }
 
 mz_status mz_promise_from_json(mz_promise *out, const cJSON *json, const char *where, mz_status code) {
-  double epochs;
-  for (int r = 0; r < MZ_COURSE_RESOURCES; r++)
-    MZ_TRY(mz_json_get_number(json, mz_course_resource_names[r], where, code, &out->amounts[r]));
-  MZ_TRY(mz_json_get_number(json, "batch_size", where, code, &out->batch_size));
-  MZ_TRY(mz_json_get_number(json, "epochs", where, code, &epochs));
-  MZ_TRY(mz_json_get_number(json, "target", where, code, &out->target));
-  out->epochs = (int64_t)epochs;
-  out->deadline_s = mz_json_number_or_nan(json, "deadline_s");
-  out->budget = mz_json_number_or_nan(json, "budget");
-  MZ_TRY(read_interval(json, "seconds", where, code, &out->seconds));
-  MZ_TRY(read_interval(json, "score", where, code, &out->score));
-  return read_interval(json, "cost", where, code, &out->cost);
+  mz_fields f;
+  MZ_TRY(mz_fields_open(&f, json, where, code));
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) MZ_TRY(mz_fields_number(&f, mz_course_resource_names[r], &out->amounts[r]));
+  MZ_TRY(mz_fields_number(&f, "batch_size", &out->batch_size));
+  MZ_TRY(mz_fields_whole(&f, "epochs", 1, MZ_WHOLE_MAX, &out->epochs));
+  MZ_TRY(mz_fields_measure(&f, "deadline_s", &out->deadline_s));
+  MZ_TRY(mz_fields_number(&f, "target", &out->target));
+  MZ_TRY(mz_fields_measure(&f, "budget", &out->budget));
+  MZ_TRY(read_interval(&f, "seconds", &out->seconds));
+  MZ_TRY(read_interval(&f, "score", &out->score));
+  return read_interval(&f, "cost", &out->cost);
 }
 
 /* An end that is not finite bounds nothing. */

@@ -16,14 +16,16 @@ int mz_curve_reaches(const mz_curve *curve, double score) {
 
 int mz_curve_length(const mz_curve *curve) { return curve->count > 0 ? curve->epochs[curve->count - 1].number : 0; }
 
-static bool same(const mz_epoch *a, const mz_epoch *b, const mz_pipeline *pipeline) {
+bool mz_epoch_same_setup(const mz_epoch *a, const mz_epoch *b) {
   return a->batch_size == b->batch_size && a->amounts[MZ_COURSE_CORES] == b->amounts[MZ_COURSE_CORES] &&
-         a->amounts[MZ_COURSE_GPUS] == b->amounts[MZ_COURSE_GPUS] && mz_plan_equal(pipeline, &a->plan, &b->plan);
+         a->amounts[MZ_COURSE_GPUS] == b->amounts[MZ_COURSE_GPUS];
 }
 
 bool mz_curve_is_steady(const mz_curve *curve, const mz_pipeline *pipeline) {
   for (int i = 1; i < curve->count; i++)
-    if (!same(&curve->epochs[0], &curve->epochs[i], pipeline)) return false;
+    if (!mz_epoch_same_setup(&curve->epochs[0], &curve->epochs[i]) ||
+        !mz_plan_equal(pipeline, &curve->epochs[0].plan, &curve->epochs[i].plan))
+      return false;
   return true;
 }
 

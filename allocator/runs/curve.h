@@ -28,6 +28,8 @@ typedef struct mz_curve {
   mz_epoch *epochs; /* [count], rising numbers; of a resumed run some may be missing */
 } mz_curve;
 
+/* Returns whether two epochs had the same batch size and amounts of cores and GPUs. */
+bool mz_epoch_same_setup(const mz_epoch *a, const mz_epoch *b);
 /* Returns the best score of the first `epochs` epochs: what the run's best checkpoint keeps. NAN: none was evaluated. */
 double mz_curve_best(const mz_curve *curve, int epochs);
 /* Returns the number of the first epoch whose score is at least `score`; 0: none is. */

@@ -7,11 +7,6 @@ enum { NOISES_MAX = 256 };
 
 int mz_stage_last_epoch(int epochs, int stages, int stage) { return (int)((int64_t)epochs * (stage + 1) / stages); }
 
-static bool same_amounts(const mz_epoch *a, const mz_epoch *b) {
-  return a->batch_size == b->batch_size && a->amounts[MZ_COURSE_CORES] == b->amounts[MZ_COURSE_CORES] &&
-         a->amounts[MZ_COURSE_GPUS] == b->amounts[MZ_COURSE_GPUS];
-}
-
 /* Mean over the epochs in which it was measured. */
 static double mean_of(const mz_epoch *epochs, int count, size_t offset) {
   double sum = 0, value;
@@ -43,7 +38,7 @@ static double seconds_of(const mz_curve *curve, const mz_epoch *epochs, int coun
 static void take_setup(const mz_epoch *epochs, int count, mz_curve_stage *out) {
   const mz_epoch *last = &epochs[count - 1];
   out->uniform = true;
-  for (int i = 0; i < count; i++) out->uniform = out->uniform && same_amounts(&epochs[i], last);
+  for (int i = 0; i < count; i++) out->uniform = out->uniform && mz_epoch_same_setup(&epochs[i], last);
   out->plan = last->plan;
   if (!out->uniform) return;
   out->batch_size = last->batch_size;
