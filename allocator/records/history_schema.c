@@ -143,25 +143,26 @@ int mz_history_schema_migrate(sqlite3 *db, int version) {
   return run_transaction(db, sql);
 }
 
-int mz_history_schema_trim_runs(sqlite3 *db, int keep) {
+/* *last: the newest row to go where more than `keep` ids are in use; 0: none has to. */
+static int last_to_go(sqlite3 *db, const char *table, int keep, int64_t *last) {
   int64_t oldest = 0, newest = 0;
-  char sql[200];
-  int rc = ask(db, "SELECT min(id) FROM runs", &oldest);
-  if (rc == SQLITE_OK) rc = ask(db, "SELECT max(id) FROM runs", &newest);
-  if (rc != SQLITE_OK || newest - oldest < keep) return rc;
-  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; DELETE FROM epochs WHERE run <= %lld; DELETE FROM runs WHERE id <= %lld; COMMIT",
-           (long long)(newest - keep), (long long)(newest - keep));
-  return run_transaction(db, sql);
+  char sql[64];
+  *last = 0;
+  snprintf(sql, sizeof sql, "SELECT min(id) FROM %s", table);
+  int rc = ask(db, sql, &oldest);
+  snprintf(sql, sizeof sql, "SELECT max(id) FROM %s", table);
+  if (rc == SQLITE_OK) rc = ask(db, sql, &newest);
+  if (rc == SQLITE_OK && newest - oldest >= keep) *last = newest - keep;
+  return rc;
 }
 
 int mz_history_schema_trim(sqlite3 *db, int keep) {
-  int64_t oldest = 0, newest = 0;
-  int rc = ask(db, "SELECT min(id) FROM measurements", &oldest);
-  if (rc == SQLITE_OK) rc = ask(db, "SELECT max(id) FROM measurements", &newest);
-  if (rc != SQLITE_OK || newest - oldest < keep) return rc;
+  int64_t last;
+  int rc = last_to_go(db, "measurements", keep, &last);
+  if (rc != SQLITE_OK || last == 0) return rc;
   sqlite3_stmt *statement = NULL;
   rc = sqlite3_prepare_v2(db, "DELETE FROM measurements WHERE id <= ?", -1, &statement, NULL);
-  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(statement, 1, newest - keep);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int64(statement, 1, last);
   if (rc == SQLITE_OK) rc = sqlite3_step(statement);
   sqlite3_finalize(statement);
   if (rc != SQLITE_DONE) return rc;
@@ -170,6 +171,16 @@ int mz_history_schema_trim(sqlite3 *db, int keep) {
       "DELETE FROM pipelines WHERE NOT EXISTS (SELECT 1 FROM measurements AS m WHERE m.machine = pipelines.machine"
       " AND m.env = pipelines.env AND m.network = pipelines.network AND m.work = pipelines.work)",
       NULL, NULL, NULL);
+}
+
+int mz_history_schema_trim_runs(sqlite3 *db, int keep) {
+  int64_t last;
+  char sql[200];
+  const int rc = last_to_go(db, "runs", keep, &last);
+  if (rc != SQLITE_OK || last == 0) return rc;
+  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; DELETE FROM epochs WHERE run <= %lld; DELETE FROM runs WHERE id <= %lld; COMMIT",
+           (long long)last, (long long)last);
+  return run_transaction(db, sql);
 }
 
 int mz_history_schema_prepare(sqlite3 *db, sqlite3_stmt *statements[MZ_HISTORY_STATEMENTS]) {

@@ -58,11 +58,7 @@ static void test_moves_are_recorded_and_repeated(void **state) {
   assert_status(&p, 0);
   assert_says(p.out, "after phase 2, round 4: batch_size 64 instead of 32, by schedule");
   assert_says(p.out, "after phase 6, round 12: batch_size 128 instead of 16, by schedule");
-  process_run(&p, "what-if", "moves", "--set", "cpu_actor=1", "--json", NULL);
-  assert_status(&p, 0);
-  cJSON *answer = lines_at(p.out, -1);
-  assert_int_equal((int)lines_number(answer, "differences"), 0);
-  cJSON_Delete(answer);
+  lines_assert_replays(&p, "moves");
   process_run(&p, "train", "tictactoe", WORK, "--run", "again", "--rounds", "16", "--replay-plan", "moves", NULL);
   assert_status(&p, 0);
   read_digest(&p, again);

@@ -69,11 +69,7 @@ static void test_it_moves_and_is_repeated(void **state) {
   process_run(&p, "why", "moves", NULL);
   assert_status(&p, 0);
   assert_says(p.out, "loop_count 128 instead of 256");
-  process_run(&p, "what-if", "moves", "--set", "cpu_actor=1", "--json", NULL); /* judgements replay, too */
-  assert_status(&p, 0);
-  cJSON *answer = lines_at(p.out, -1);
-  assert_int_equal((int)lines_number(answer, "differences"), 0);
-  cJSON_Delete(answer);
+  lines_assert_replays(&p, "moves"); /* judgements replay, too */
   process_run(&p, "train", "tictactoe", WORK, "--run", "refused", "--replay-plan", "moves", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "--set allocate.objective=goodput");

@@ -1,4 +1,4 @@
-/* What is refused of agents that plan runs by stages: without a record that they may drive, and for other runs than their course's. */
+/* Refusals of agents that plan runs by stages: without a record that they may drive, and for other runs than their course's. */
 #include "staged_runs.h"
 
 static void without_a_record_the_agent_may_not_drive(void **unused) {

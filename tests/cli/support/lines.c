@@ -40,3 +40,11 @@ void assert_keys(const cJSON *object, ...) {
     if (!cJSON_GetObjectItemCaseSensitive(object, key)) fail_msg("no key %s", key);
   va_end(list);
 }
+
+void lines_assert_replays(process *p, const char *run) {
+  process_run(p, "what-if", run, "--set", "cpu_actor=1", "--json", NULL);
+  assert_status(p, 0);
+  cJSON *answer = lines_at(p->out, -1);
+  assert_int_equal((int)lines_number(answer, "differences"), 0);
+  cJSON_Delete(answer);
+}
