@@ -63,6 +63,11 @@ static mz_status find_range(const mz_curve *curves, int count, const mz_course_f
     return mz_fail(MZ_E_CONFIG,
                    "course of %s: target score %.4g: no run reached it; nearest valid value: %.4g, the most that one did", o->env,
                    o->target, most);
+  if (o->target <= pool->start)
+    return mz_fail(MZ_E_CONFIG,
+                   "course of %s: target score %.4g: runs begin with %.4g; nearest valid value: above that, "
+                   "and at most %.4g",
+                   o->env, o->target, pool->start, most);
   return MZ_OK;
 }
 

@@ -227,6 +227,9 @@ static void what_cannot_be_fitted_is_refused(void **unused) {
   options.target = 0.99;
   refused(&options, (const char *[]){"target score 0.99: no run reached it; nearest valid value: 0.", NULL});
   options = asked();
+  options.target = 0;
+  refused(&options, (const char *[]){"target score 0: runs begin with 0; nearest valid value: above that, and at most 0.", NULL});
+  options = asked();
   options.ceiling = 0.5;
   refused(&options, (const char *[]){"ceiling 0.5: a run reached 0.", "nearest valid value", NULL});
   options = asked();

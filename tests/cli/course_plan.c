@@ -13,7 +13,7 @@
 
 #define TINY "--preset", TEST_DATA "/cli/tiny.json", "--set", "eval.opponent=random", "--history", "h.db"
 #define COURSE "plan", "tictactoe", TINY, "--course", "course.json"
-#define LIMITS "--target", "0.01", "--deadline", "10m", "--budget", "1"
+#define LIMITS "--target", "0.75", "--deadline", "10m", "--budget", "1"
 
 static void test_a_course_is_fitted(void **state) {
   (void)state;
@@ -43,7 +43,7 @@ static void test_what_is_missing_is_named(void **state) {
   process_run(&p, COURSE, "--epochs", "8", NULL);
   assert_status(&p, 2);
   assert_says(p.err, "--epochs: belongs to the plan of a whole run, which needs --target S");
-  process_run(&p, COURSE, "--target", "0.01", "--epochs", "8", "--deadline", "10m", NULL);
+  process_run(&p, COURSE, "--target", "0.75", "--epochs", "8", "--deadline", "10m", NULL);
   assert_status(&p, 2);
   assert_says(p.err, "--course course.json: a course has limits and a length: give --budget C, too");
   process_run(&p, COURSE, LIMITS, NULL);
