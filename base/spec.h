@@ -28,6 +28,7 @@ typedef struct mz_spec {
   int max_moves;    /* time limit in moves after which a game is *truncated*; 0: none */
   int symmetries;   /* of the board, including the identity: 1, 2 or 8 (symmetry.h) */
   float reward_min, reward_max, return_min, return_max; /* per step; per game */
+  bool one_sided; /* neither changes its sign: bins of rewards and values reach from 0 to one side only */
 } mz_spec;
 
 static inline size_t mz_spec_obs_bytes(const mz_spec *spec) {

@@ -4,6 +4,8 @@
 
 extern const mz_env mz_env_tictactoe;
 extern const mz_env mz_env_cartpole;
+extern const mz_env mz_env_acrobot;
+extern const mz_env mz_env_mountain_car;
 extern const mz_env mz_env_connect_four;
 extern const mz_env mz_env_othello;
 extern const mz_env mz_env_othello6;

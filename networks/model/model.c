@@ -39,22 +39,25 @@ static const mz_setting rows[] = {
     MZ_SETTING(mz_network_settings, reward_bins, "network.reward_bins", MZ_INT, MZ_ALGORITHMIC, 2, 4096, "21", "bins",
                "categories of the reward"),
     MZ_SETTING(mz_network_settings, value_range, "network.value_range", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e6, "0", "",
-               "value bins span ± this, after the transform; 0: what the environment's returns need"),
+               "value bins span ± this (or one side of it), after the transform; 0: what the environment's returns need"),
     MZ_SETTING(mz_network_settings, reward_range, "network.reward_range", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e6, "0", "",
-               "reward bins span ± this, after the transform; 0: what the environment's rewards need"),
+               "reward bins span ± this (or one side of it), after the transform; 0: what the environment's rewards need"),
     MZ_SETTING(mz_network_settings, transform, "network.transform", MZ_BOOL, MZ_ALGORITHMIC, 0, 0, "on", "",
                "values and rewards pass h(x) = sign(x)(sqrt(|x|+1)-1) + 0.001x before they are binned"),
 };
 const mz_settings_table mz_network_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
-static mz_support support_of(int bins, double range, bool transform, float low, float high) {
+/* Bins on either side of 0, or where `one_sided` on that of the largest alone. */
+static mz_support support_of(int bins, double range, bool transform, float low, float high, bool one_sided) {
   float reach = (float)range;
   if (range == 0.0) {
     const float largest = fmaxf(fabsf(low), fabsf(high));
     reach = transform ? mz_h_inline(largest) : largest;
     if (!(reach > 0.0f)) reach = 1.0f; /* an environment that never pays */
   }
-  return (mz_support){.bins = bins, .min = -reach, .max = reach, .transform = transform};
+  const bool positive = fabsf(high) >= fabsf(low);
+  return (mz_support){
+      .bins = bins, .min = one_sided && positive ? 0 : -reach, .max = one_sided && !positive ? 0 : reach, .transform = transform};
 }
 
 mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
@@ -74,8 +77,10 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
       .scaling = settings->scaling,
       .obs_size = spec->obs_size,
       .actions = spec->actions,
-      .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max),
-      .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max),
+      .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max,
+                          spec->one_sided),
+      .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max,
+                           spec->one_sided),
   };
   return model->kind == MZ_MODEL_CONV ? mz_conv_model_init(model, settings, spec) : mz_mlp_init(model, settings);
 }

@@ -49,6 +49,8 @@ static void specs_are_consistent(void **unused) {
     assert_true(spec->symmetries == 1 || spec->symmetries == 2 ||
                 (spec->symmetries == 8 && spec->obs_shape[0] == spec->obs_shape[1]));
     assert_true(spec->reward_min <= spec->reward_max && spec->return_min < spec->return_max);
+    assert_true(!spec->one_sided ||
+                ((spec->reward_min == 0 || spec->reward_max == 0) && (spec->return_min == 0 || spec->return_max == 0)));
     assert_true(env->reset && env->step && env->valid && env->observe && env->text && env->action_text);
     assert_int_equal(env->numbers != NULL, env->load != NULL);
   }

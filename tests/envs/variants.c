@@ -69,12 +69,12 @@ static void defaults_describe_the_bundled_environment(void **unused) {
       assert_true(strlen(env->variants->rows[row].help) > 0);
     }
     mz_env made = *env;
-    memset(&made.spec, 0xff, sizeof made.spec);
     made.options = defaults.values;
     assert_int_equal(env->variants->fill(&made, "here"), MZ_OK);
     assert_memory_equal(made.spec.obs_shape, env->spec.obs_shape, sizeof made.spec.obs_shape);
     assert_int_equal(made.spec.actions, env->spec.actions);
     assert_int_equal(made.spec.symmetries, env->spec.symmetries);
+    assert_int_equal(made.spec.max_moves, env->spec.max_moves);
     assert_int_equal(made.state_size, env->state_size);
     free(defaults.values);
   }

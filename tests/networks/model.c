@@ -79,6 +79,16 @@ static void supports_hold_what_the_environment_pays(void **state) {
   check(mz_model_init(&model, &small, &losing));
   assert_true(model.value.max == mz_value_transform(900.0f));
 
+  mz_spec only = losing; /* that side alone */
+  only.one_sided = true, only.reward_min = -1, only.reward_max = 0;
+  check(mz_model_init(&model, &small, &only));
+  assert_true(model.value.min == -mz_value_transform(900.0f) && model.value.max == 0);
+  assert_true(model.reward.min == -mz_value_transform(1.0f) && model.reward.max == 0);
+  only.return_min = 0, only.reward_max = 2;
+  check(mz_model_init(&model, &small, &only));
+  assert_true(model.value.min == 0 && model.value.max == mz_value_transform(500.0f));
+  assert_true(model.reward.min == 0 && model.reward.max == mz_value_transform(2.0f));
+
   mz_spec free_of_charge = {.obs_size = 1, .actions = 1};
   check(mz_model_init(&model, &small, &free_of_charge));
   assert_true(model.value.max == 1.0f && model.reward.max == 1.0f);
