@@ -37,10 +37,10 @@ char *mz_console_trim(char *line) {
 }
 
 mz_status mz_console_text(const mz_env *env, const void *state, char **out) {
-  const int length = env->text(state, NULL, 0);
+  const int length = env->text(env, state, NULL, 0);
   MZ_ASSERT(length >= 0);
   MZ_TRY(mz_alloc(out, (size_t)length + 1, 1));
-  env->text(state, *out, (size_t)length + 1);
+  env->text(env, state, *out, (size_t)length + 1);
   return MZ_OK;
 }
 

@@ -83,21 +83,26 @@ static const mz_course *course_of_env(const mz_env *env) {
 
 /* ---- the environment ---- */
 
-static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
   position *p = state;
   const mz_course *course = course_of_env(env);
   memset(p, 0, sizeof *p);
   p->digest = course->digest;
   mz_course_begin(course, generator->next64(generator->context), &p->run);
+  return MZ_OK;
+  return MZ_OK;
 }
 
-static void step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
-  (void)generators;
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  (void)env, (void)generators;
   position *p = states;
   for (int i = 0; i < n; i++) {
     const mz_course_result result = mz_course_step(course_of(&p[i]), &p[i].run, actions[i]);
     results[i] = (mz_step){.reward = (float)result.reward, .terminated = result.ended};
   }
+  return MZ_OK;
+  return MZ_OK;
 }
 
 static bool valid(const mz_env *env, const void *state) {
@@ -106,13 +111,15 @@ static bool valid(const mz_env *env, const void *state) {
   return p->digest == course->digest && mz_course_state_valid(course, &p->run);
 }
 
-static void observe(const void *states, int n, void *observations) {
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  (void)env;
   const position *p = states;
   float *out = observations;
   for (int i = 0; i < n; i++) mz_course_observe(course_of(&p[i]), &p[i].run, out + (size_t)i * MZ_COURSE_OBSERVATION);
 }
 
-static int legal(const void *state, uint8_t *mask) {
+static int legal(const mz_env *env, const void *state, uint8_t *mask) {
+  (void)env;
   const position *p = state;
   return mz_course_mask(course_of(p), &p->run, mask);
 }
@@ -130,7 +137,8 @@ static int plan_text(const mz_course *course, int plan, char *out, size_t size) 
                   p->batch_size);
 }
 
-static int text(const void *state, char *out, size_t size) {
+static int text(const mz_env *env, const void *state, char *out, size_t size) {
+  (void)env;
   const position *p = state;
   const mz_course *course = course_of(p);
   const mz_course_state *run = &p->run;
@@ -156,7 +164,8 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
 
 enum { NUMBERS = 17 };
 
-static int numbers(const void *state, double *out) {
+static int numbers(const mz_env *env, const void *state, double *out) {
+  (void)env;
   const mz_course_state *run = &((const position *)state)->run;
   const double all[NUMBERS] = {(double)(run->seed >> 32),
                                (double)(uint32_t)run->seed,
@@ -349,6 +358,7 @@ const mz_env mz_env_allocation = {
              .return_min = -18,
              .return_max = 0},
     .state_size = sizeof(position),
+    .copies = true,
     .options = &(const options){.spread = MZ_COURSE_SPREAD},
     .variants = &variants,
     .reset = reset,

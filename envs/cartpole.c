@@ -25,12 +25,14 @@ typedef struct cart {
   uint64_t moves;
 } cart;
 
-static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
   (void)env;
   cart *c = state;
   double *const drawn[] = {&c->x, &c->x_dot, &c->theta, &c->theta_dot};
   for (int i = 0; i < 4; i++) *drawn[i] = -RESET_LIMIT + (RESET_LIMIT - -RESET_LIMIT) * mz_generator_f64(generator);
   c->moves = 0;
+  return MZ_OK;
+  return MZ_OK;
 }
 
 /* Steps n ≤ LANES carts. The middle loop always runs over all lanes of local arrays: the compiler makes it vector code, and
@@ -66,12 +68,15 @@ static inline __attribute__((always_inline)) void step_lanes(cart *carts, int n,
   }
 }
 
-static void step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
-  (void)generators;
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  (void)env, (void)generators;
   cart *carts = states;
   int i = 0;
   for (; i + LANES <= n; i += LANES) step_lanes(carts + i, LANES, actions + i, results + i);
   if (i < n) step_lanes(carts + i, n - i, actions + i, results + i);
+  return MZ_OK;
+  return MZ_OK;
 }
 
 static bool valid(const mz_env *env, const void *state) {
@@ -81,7 +86,8 @@ static bool valid(const mz_env *env, const void *state) {
          fabs(c->theta_dot) <= THETA_DOT_LIMIT && c->moves < MOVES_MAX; /* false for what is no number */
 }
 
-static void observe(const void *states, int n, void *observations) {
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  (void)env;
   const cart *c = states;
   float *out = observations;
   for (int i = 0; i < n; i++) {
@@ -93,7 +99,8 @@ static void observe(const void *states, int n, void *observations) {
 }
 
 /* The track seen from the side, ten columns a metre; the pole's lean is not to scale. */
-static int text(const void *state, char *out, size_t size) {
+static int text(const mz_env *env, const void *state, char *out, size_t size) {
+  (void)env;
   enum { HALF = 24, WIDTH = 2 * HALF + 1, POLE_ROWS = 4, ROWS = POLE_ROWS + 1, LINE = WIDTH + 1 };
   const cart *c = state;
   char picture[ROWS * LINE + 1];
@@ -117,7 +124,8 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
   return snprintf(out, size, "%s", action ? "right" : "left");
 }
 
-static int numbers(const void *state, double *out) {
+static int numbers(const mz_env *env, const void *state, double *out) {
+  (void)env;
   memcpy(out, state, 4 * sizeof *out);
   return 4;
 }
@@ -147,6 +155,7 @@ const mz_env mz_env_cartpole = {
              .return_min = 0,
              .return_max = MOVES_MAX},
     .state_size = sizeof(cart),
+    .copies = true,
     .reset = reset,
     .step = step,
     .valid = valid,

@@ -1,7 +1,8 @@
-/* An environment: one const struct of functions over flat states. A state is `state_size` bytes without pointers, so cloning
- * is memcpy and saving is fwrite; two states of one history are equal byte for byte (padding is zeroed). Nothing here
- * allocates or keeps memory between calls (constant tables, solved once, apart), and everything is thread safe on distinct
- * states.
+/* An environment: one const struct of functions over flat states, each of which is given the environment. Where it `copies`, a
+ * state is `state_size` bytes without pointers, so cloning is memcpy and saving is fwrite, and two states of one history are equal
+ * byte for byte (padding is zeroed); nothing here then allocates or keeps memory between calls (constant tables, solved once,
+ * apart). Elsewhere a state names an instance that lives outside, and stays where it is. Everything is thread safe on
+ * distinct states.
  *
  * Players are numbered 0 and 1. A reward belongs to the player who moved (or to the single player). */
 #pragma once
@@ -44,39 +45,42 @@ struct mz_env {
   const char *observation; /* what the entries mean */
   mz_spec spec;
   size_t state_size;               /* multiple of 8 */
+  bool copies;                     /* memcpy clones a state */
   const void *options;             /* board size, komi …, as the game itself reads them; states carry what step needs of them */
   const mz_env_variants *variants; /* what can be set; NULL: nothing */
 
-  /* A first state. `generator` may be NULL where a game always starts alike. */
-  void (*reset)(const mz_env *env, void *state, const mz_generator *generator);
+  /* A first state. `generator` may be NULL where a game always starts alike. Fails only where the environment is not our own. */
+  mz_status (*reset)(const mz_env *env, void *state, const mz_generator *generator) __attribute__((warn_unused_result));
   /* Steps n states lying one behind the other; actions are legal. generators: one per state, or NULL where the dynamics
-   * draw nothing (`draws` false). A state that has ended is not stepped again before a reset. */
-  void (*step)(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results);
+   * draw nothing (`draws` false). A state that has ended is not stepped again before a reset. Fails as reset does; the states are
+   * then only good for a reset. */
+  mz_status (*step)(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                    mz_step *results) __attribute__((warn_unused_result));
   bool draws;
   /* Returns whether `state`, state_size bytes that come from outside, is one that a game in play can have: of this environment's
    * sizes and rules, so that every function can be given it and it can be stepped. The state of a finished game is not. Every
    * state that play reaches before the end is valid; some that play never reaches may be valid too. */
   bool (*valid)(const mz_env *env, const void *state);
   /* n × mz_spec_obs_bytes(spec), from the view of the player to move. */
-  void (*observe)(const void *states, int n, void *observations);
+  void (*observe)(const mz_env *env, const void *states, int n, void *observations);
   /* mask[a] = 1 where legal; returns how many. Of a finished game: 0. NULL: everything is always legal. */
-  int (*legal)(const void *state, uint8_t *mask);
-  int (*to_play)(const void *state); /* NULL: always player 0 */
+  int (*legal)(const mz_env *env, const void *state, uint8_t *mask);
+  int (*to_play)(const mz_env *env, const void *state); /* NULL: always player 0 */
   /* Several lines for people; the length as snprintf. */
-  int (*text)(const void *state, char *out, size_t size);
+  int (*text)(const mz_env *env, const void *state, char *out, size_t size);
   int (*action_text)(const mz_env *env, int action, char *out, size_t size);
 
   /* Perfect play, where it is known: mask of the actions that keep the best value, and that value for the player to move. */
-  void (*expert)(const void *state, uint8_t *optimal_mask, float *value);
+  void (*expert)(const mz_env *env, const void *state, uint8_t *optimal_mask, float *value);
   const mz_env_solver *solver;      /* the same by search; NULL: none */
   const mz_env_baseline *baselines; /* the last has no name; NULL: none */
   /* Plays on at random, uniformly over legal moves (Go: but those that fill an eye of one's own), to the game's end: its return for
    * the player to move now. `random`: the state of a fast generator (fast_random.h, never 0), which moves on. NULL: callers step
    * the game themselves. */
-  float (*rollout)(const void *state, uint64_t *random);
+  float (*rollout)(const mz_env *env, const void *state, uint64_t *random);
   /* The state as the reference implementation holds it (CartPole: x, ẋ, θ, θ̇), without the number of moves; returns the
    * count (≤ MZ_ENV_NUMBERS_MAX). */
-  int (*numbers)(const void *state, double *out);
+  int (*numbers)(const mz_env *env, const void *state, double *out);
   /* The state after `moves` moves that has these numbers: the inverse of numbers, for tests that follow a reference. What numbers
    * do not tell of the past (Go: earlier positions) is empty. */
   void (*load)(const mz_env *env, void *state, const double *numbers, int moves);
@@ -89,12 +93,15 @@ const mz_env *mz_env_at(int index);
  * long as the process. */
 mz_status mz_env_find(const char *name, const mz_env **out);
 
+/* MZ_E_CONFIG where memcpy does not clone a state: "WHAT: not for NAME, whose states cannot be copied; nearest valid value: NEAREST". */
+mz_status mz_env_check_copies(const mz_env *env, const char *what, const char *nearest);
+
 static inline int mz_env_legal(const mz_env *env, const void *state, uint8_t *mask) {
-  if (env->legal) return env->legal(state, mask);
+  if (env->legal) return env->legal(env, state, mask);
   for (int a = 0; a < env->spec.actions; a++) mask[a] = 1;
   return env->spec.actions;
 }
-static inline int mz_env_to_play(const mz_env *env, const void *state) { return env->to_play ? env->to_play(state) : 0; }
+static inline int mz_env_to_play(const mz_env *env, const void *state) { return env->to_play ? env->to_play(env, state) : 0; }
 /* The nth (from 0) of the actions whose mask byte is 1; there are more than nth. */
 static inline int mz_env_nth_legal(const uint8_t *mask, int actions, uint32_t nth) {
   int action = 0;

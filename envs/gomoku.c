@@ -54,11 +54,13 @@ static bool play(position *p, int cell) {
 
 /* --- the environment --- */
 
-static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
   (void)generator;
   const options *o = env->options;
   const position empty = {.size = (uint8_t)o->size, .k = (uint8_t)o->k};
   memcpy(state, &empty, sizeof empty);
+  return MZ_OK;
+  return MZ_OK;
 }
 
 static bool is_free(const position *p, int cell) {
@@ -66,18 +68,22 @@ static bool is_free(const position *p, int cell) {
   return !((p->stones[0][row] | p->stones[1][row]) >> cell % p->size & 1);
 }
 
-static void step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
-  (void)generators;
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  (void)env, (void)generators;
   position *p = states;
   for (int i = 0; i < n; i++) {
     MZ_ASSERT(!p[i].ended && actions[i] >= 0 && actions[i] < cells_of(&p[i]) && is_free(&p[i], actions[i]));
     const bool won = play(&p[i], actions[i]);
     results[i] = (mz_step){.reward = won ? 1.0f : 0.0f, .terminated = p[i].ended};
   }
+  return MZ_OK;
+  return MZ_OK;
 }
 
 /* NHWC, size × size × 3: {own stone, opponent's stone, the side to move began the game}. */
-static void observe(const void *states, int n, void *observations) {
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  (void)env;
   const position *p = states;
   uint8_t *out = observations;
   for (int i = 0; i < n; i++) {
@@ -92,7 +98,8 @@ static void observe(const void *states, int n, void *observations) {
   }
 }
 
-static int legal(const void *state, uint8_t *mask) {
+static int legal(const mz_env *env, const void *state, uint8_t *mask) {
+  (void)env;
   const position *p = state;
   const int cells = cells_of(p);
   if (p->ended) {
@@ -133,9 +140,13 @@ static bool valid(const mz_env *env, const void *state) {
          counts[0] == (p->moves + 1) / 2;
 }
 
-static int to_play(const void *state) { return mover(state); }
+static int to_play(const mz_env *env, const void *state) {
+  (void)env;
+  return mover(state);
+}
 
-static int text(const void *state, char *out, size_t size) {
+static int text(const mz_env *env, const void *state, char *out, size_t size) {
+  (void)env;
   const position *p = state;
   char cells[CELLS_MAX];
   for (int cell = 0; cell < cells_of(p); cell++) {
@@ -150,7 +161,8 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
   return mz_point_text((int)o->size, action, out, size);
 }
 
-static float rollout(const void *state, uint64_t *random) {
+static float rollout(const mz_env *env, const void *state, uint64_t *random) {
+  (void)env;
   position p = *(const position *)state;
   const int player = mover(&p);
   uint16_t unoccupied[CELLS_MAX];
@@ -167,7 +179,8 @@ static float rollout(const void *state, uint64_t *random) {
   return 0;
 }
 
-static int numbers(const void *state, double *out) {
+static int numbers(const mz_env *env, const void *state, double *out) {
+  (void)env;
   const position *p = state;
   for (int row = 0; row < p->size; row++) {
     for (int column = 0; column < p->size; column++)
@@ -227,6 +240,7 @@ const mz_env mz_env_gomoku = {
     .observation = "cells × 3 planes of 0 and 1: own stones, opponent's stones, all ones where the side to move began",
     .spec = SPEC(SIDE),
     .state_size = sizeof(position),
+    .copies = true,
     .options = &(const options){.size = SIDE, .k = K},
     .variants = &variants,
     .reset = reset,

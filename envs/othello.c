@@ -111,26 +111,32 @@ static bool is_legal(const position *p, int action) {
 
 /* --- the environment --- */
 
-static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
   (void)generator;
   const variant *options = env->options;
   position p = {.discs = {1ull << 28 | 1ull << 35, 1ull << 27 | 1ull << 36}, .size = (uint8_t)options->size};
   find_state(&p);
   memcpy(state, &p, sizeof p);
+  return MZ_OK;
+  return MZ_OK;
 }
 
-static void step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
-  (void)generators;
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  (void)env, (void)generators;
   position *p = states;
   for (int i = 0; i < n; i++) {
     MZ_ASSERT(is_legal(&p[i], actions[i]));
     const float reward = play(&p[i], actions[i]);
     results[i] = (mz_step){.reward = reward, .terminated = p[i].ended};
   }
+  return MZ_OK;
+  return MZ_OK;
 }
 
 /* NHWC, size × size × 3: {own disc, opponent's disc, the side to move began the game (is black)}. */
-static void observe(const void *states, int n, void *observations) {
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  (void)env;
   const position *p = states;
   uint8_t *out = observations;
   for (int i = 0; i < n; i++) {
@@ -150,7 +156,8 @@ static uint64_t bytes_of_bits(uint64_t bits) {
   return (apart + 0x7f7f7f7f7f7f7f7f) >> 7 & 0x0101010101010101;
 }
 
-static int legal(const void *state, uint8_t *mask) {
+static int legal(const mz_env *env, const void *state, uint8_t *mask) {
+  (void)env;
   const position *p = state;
   for (int row = 0; row < p->size; row++, mask += p->size) {
     const uint64_t bytes = bytes_of_bits(p->moves >> bit_of_cell(p->size, row * p->size));
@@ -177,9 +184,13 @@ static bool valid(const mz_env *env, const void *state) {
   return p->moves == found.moves && !found.ended;
 }
 
-static int to_play(const void *state) { return ((const position *)state)->mover; }
+static int to_play(const mz_env *env, const void *state) {
+  (void)env;
+  return ((const position *)state)->mover;
+}
 
-static int text(const void *state, char *out, size_t size) {
+static int text(const mz_env *env, const void *state, char *out, size_t size) {
+  (void)env;
   const position *p = state;
   char lines[TEXT_MAX], *at = lines;
   for (int cell = 0; cell < cell_count(p); cell++) {
@@ -200,7 +211,8 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
   return snprintf(out, size, "%c%d", 'a' + action % options->size, 1 + action / options->size);
 }
 
-static int numbers(const void *state, double *out) {
+static int numbers(const mz_env *env, const void *state, double *out) {
+  (void)env;
   const position *p = state;
   for (int cell = 0; cell < cell_count(p); cell++) {
     const int bit = bit_of_cell(p->size, cell);
@@ -227,7 +239,8 @@ static inline uint64_t nth_bit(uint64_t bits, unsigned nth) {
   return bits & -bits;
 }
 
-static float rollout(const void *state, uint64_t *random) {
+static float rollout(const mz_env *env, const void *state, uint64_t *random) {
+  (void)env;
   const position *p = state;
   if (p->ended) return 0;
   const uint64_t board = board_cells(p->size);
@@ -277,9 +290,9 @@ static const char observation[] =
            .reward_max = 1,                                                                                                      \
            .return_min = -1,                                                                                                     \
            .return_max = 1},                                                                                                     \
-  .state_size = sizeof(position), .options = &(const variant){(n)}, .reset = reset, .step = step, .valid = valid,                \
-  .observe = observe, .legal = legal, .to_play = to_play, .text = text, .action_text = action_text, .rollout = rollout,          \
-  .numbers = numbers, .load = load
+  .state_size = sizeof(position), .copies = true, .options = &(const variant){(n)}, .reset = reset, .step = step,                \
+  .valid = valid, .observe = observe, .legal = legal, .to_play = to_play, .text = text, .action_text = action_text,              \
+  .rollout = rollout, .numbers = numbers, .load = load
 
 const mz_env mz_env_othello = {.name = "othello", .title = "Othello: enclose and turn discs on an 8 × 8 board", OTHELLO(FIELD)};
 const mz_env mz_env_othello6 = {.name = "othello6", .title = "Othello on a 6 × 6 board", OTHELLO(SMALL)};

@@ -13,6 +13,11 @@ const mz_env *mz_env_at(int index) {
   return bundled[index];
 }
 
+mz_status mz_env_check_copies(const mz_env *env, const char *what, const char *nearest) {
+  if (env->copies) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: not for %s, whose states cannot be copied; nearest valid value: %s", what, env->name, nearest);
+}
+
 mz_status mz_env_find(const char *name, const mz_env **out) {
   char base[MZ_ENV_NAME_MAX];
   const char *names[BUNDLED_COUNT];

@@ -36,23 +36,29 @@ static float play(position *p, int cell) {
 
 /* --- the environment --- */
 
-static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
   (void)env, (void)generator;
   memset(state, 0, sizeof(position));
+  return MZ_OK;
+  return MZ_OK;
 }
 
-static void step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
-  (void)generators;
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  (void)env, (void)generators;
   position *p = states;
   for (int i = 0; i < n; i++) {
     MZ_ASSERT(actions[i] >= 0 && actions[i] < CELLS && free_cells(&p[i]) >> actions[i] & 1);
     const float reward = play(&p[i], actions[i]);
     results[i] = (mz_step){.reward = reward, .terminated = p[i].ended};
   }
+  return MZ_OK;
+  return MZ_OK;
 }
 
 /* NHWC, 3 × 3 × 3: {own stone, opponent's stone, the side to move began the game}. */
-static void observe(const void *states, int n, void *observations) {
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  (void)env;
   const position *p = states;
   uint8_t *out = observations;
   for (int i = 0; i < n; i++) {
@@ -65,7 +71,8 @@ static void observe(const void *states, int n, void *observations) {
   }
 }
 
-static int legal(const void *state, uint8_t *mask) {
+static int legal(const mz_env *env, const void *state, uint8_t *mask) {
+  (void)env;
   const unsigned cells = free_cells(state);
   for (int cell = 0; cell < CELLS; cell++) mask[cell] = cells >> cell & 1;
   return __builtin_popcount(cells);
@@ -80,9 +87,13 @@ static bool valid(const mz_env *env, const void *state) {
          !has_line(x) && !has_line(o) && !p->ended && !p->padding[0] && !p->padding[1];
 }
 
-static int to_play(const void *state) { return mover(state); }
+static int to_play(const mz_env *env, const void *state) {
+  (void)env;
+  return mover(state);
+}
 
-static int text(const void *state, char *out, size_t size) {
+static int text(const mz_env *env, const void *state, char *out, size_t size) {
+  (void)env;
   const position *p = state;
   char cells[CELLS];
   for (int c = 0; c < CELLS; c++) cells[c] = p->stones[0] >> c & 1 ? 'x' : p->stones[1] >> c & 1 ? 'o' : '.';
@@ -95,7 +106,8 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
   return snprintf(out, size, "%c%d", 'a' + action % SIDE, 1 + action / SIDE);
 }
 
-static int numbers(const void *state, double *out) {
+static int numbers(const mz_env *env, const void *state, double *out) {
+  (void)env;
   const position *p = state;
   for (int c = 0; c < CELLS; c++) out[c] = (p->stones[0] >> c & 1) - (p->stones[1] >> c & 1);
   return CELLS;
@@ -152,7 +164,8 @@ static int solve(const position *p) {
 
 static void solve_all(void) { solve(&(position){0}); }
 
-static void expert(const void *state, uint8_t *optimal_mask, float *value) {
+static void expert(const mz_env *env, const void *state, uint8_t *optimal_mask, float *value) {
+  (void)env;
   const int failed = pthread_once(&solved, solve_all);
   MZ_ASSERT(!failed);
   const solution *s = &solutions[position_index(state)];
@@ -180,6 +193,7 @@ const mz_env mz_env_tictactoe = {
              .return_min = -1,
              .return_max = 1},
     .state_size = sizeof(position),
+    .copies = true,
     .reset = reset,
     .step = step,
     .valid = valid,

@@ -63,11 +63,11 @@ static bool describe_state(tracer *t, cJSON *object, int move) {
   const mz_env *env = t->env;
   if (!cJSON_AddNumberToObject(object, "t", move)) return false;
   if (!cJSON_AddNumberToObject(object, "player", mz_env_to_play(env, t->state))) return false;
-  const int state_numbers = env->numbers ? env->numbers(t->state, t->numbers) : 0;
+  const int state_numbers = env->numbers ? env->numbers(env, t->state, t->numbers) : 0;
   MZ_ASSERT(state_numbers <= MZ_ENV_NUMBERS_MAX);
   if (!add_numbers(object, "state", t->numbers, state_numbers)) return false;
 
-  env->observe(t->state, 1, t->observation);
+  env->observe(env, t->state, 1, t->observation);
   for (int i = 0; i < env->spec.obs_size; i++) {
     const bool bytes = env->spec.obs_kind == MZ_OBS_U8;
     t->numbers[i] = bytes ? ((const uint8_t *)t->observation)[i] : (double)((const float *)t->observation)[i];
@@ -91,14 +91,14 @@ static bool describe_step(cJSON *object, int action, const mz_step *result) {
 static mz_status trace_step(tracer *t, int line, int *move, cJSON *object) {
   const mz_env *env = t->env;
   const mz_generator generator = mz_generator_from_numpy(&t->numpy);
-  if (*move == 0) env->reset(env, t->state, &generator);
+  if (*move == 0) MZ_TRY(env->reset(env, t->state, &generator));
   const int legal_count = mz_env_legal(env, t->state, t->legal);
   int32_t action;
   MZ_TRY(choose_action(t, line, legal_count, &action));
   bool complete = describe_state(t, object, *move);
 
   mz_step result;
-  env->step(t->state, 1, &action, env->draws ? &generator : NULL, &result);
+  MZ_TRY(env->step(env, t->state, 1, &action, env->draws ? &generator : NULL, &result));
   complete = complete && describe_step(object, action, &result);
   if (!complete) return mz_fail(MZ_E_MEMORY, "trace: line %d: out of memory", line + 1);
   *move = result.terminated || result.truncated ? 0 : *move + 1;

@@ -54,16 +54,17 @@ void mz_planner_deinit(mz_planner *planner) {
   *planner = (mz_planner){0};
 }
 
-void mz_planner_observe(mz_planner *planner, int at, int n, const void *states) {
+mz_status mz_planner_observe(mz_planner *planner, int at, int n, const void *states) {
   MZ_ASSERT(at >= 0 && n >= 0 && at + n <= planner->slots);
   const mz_env *env = planner->env;
-  env->observe(states, n, planner->observations + (size_t)at * mz_spec_obs_bytes(&env->spec));
-  if (!env->legal) return;
+  env->observe(env, states, n, planner->observations + (size_t)at * mz_spec_obs_bytes(&env->spec));
+  if (!env->legal) return MZ_OK;
   for (int i = 0; i < n; i++) {
-    const int count = env->legal((const uint8_t *)states + (size_t)i * env->state_size,
+    const int count = env->legal(env, (const uint8_t *)states + (size_t)i * env->state_size,
                                  planner->legal + (size_t)(at + i) * (size_t)env->spec.actions);
-    MZ_ASSERT(count >= 1);
+    if (count < 1) return mz_fail(MZ_E_CONFIG, "search: %s: no action is legal in a game that has not ended", env->name);
   }
+  return MZ_OK;
 }
 
 mz_status mz_planner_search(mz_planner *planner, int n, const mz_prepared *weights, int simulations) {

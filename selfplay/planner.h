@@ -24,8 +24,9 @@ void mz_planner_deinit(mz_planner *planner);
 /* Bytes that init takes. */
 mz_status mz_planner_bytes(const mz_spec *spec, const mz_search_settings *search, const mz_model *model, const mz_lane *where,
                            int slots, double *bytes);
-/* n states lying one behind the other become the roots at … at+n−1. */
-void mz_planner_observe(mz_planner *planner, int at, int n, const void *states);
+/* n states lying one behind the other, of games that have not ended, become the roots at … at+n−1. MZ_E_CONFIG where none of a
+ * state's actions is legal: a mistake of the environment. */
+mz_status mz_planner_observe(mz_planner *planner, int at, int n, const void *states);
 /* Searches the roots 0 … n−1; results, policies and visits hold until the next search. simulations 0: the settings'
  * number, which is the most that there is room for; MZ_E_CONFIG naming both for more. MZ_E_DIVERGED when a root's value is not
  * finite: the network has diverged, and the moves selected mean nothing. */

@@ -30,10 +30,10 @@ static mz_status step_all(void *context) {
     choose_legal(f);
   else
     actions += (size_t)(f->row++ % ACTION_ROWS) * STATES;
-  env->step(f->states, STATES, actions, f->generators, f->results);
+  MZ_TRY(env->step(env, f->states, STATES, actions, f->generators, f->results));
   for (int i = 0; i < STATES; i++)
     if (f->results[i].terminated || f->results[i].truncated)
-      env->reset(env, f->states + (size_t)i * env->state_size, &f->generators[i]);
+      MZ_TRY(env->reset(env, f->states + (size_t)i * env->state_size, &f->generators[i]));
   return MZ_OK;
 }
 
@@ -49,7 +49,7 @@ static mz_status fixture_init(fixture *f, const mz_env *env) {
   for (int i = 0; i < STATES; i++) {
     f->rngs[i] = mz_rng_at(1, MZ_RNG_TEST, (uint32_t)i, 0);
     f->generators[i] = mz_generator_from_rng(&f->rngs[i]);
-    env->reset(env, f->states + (size_t)i * env->state_size, &f->generators[i]);
+    MZ_TRY(env->reset(env, f->states + (size_t)i * env->state_size, &f->generators[i]));
   }
   return MZ_OK;
 }

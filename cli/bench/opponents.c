@@ -32,9 +32,10 @@ static mz_status measure_searches(double time_s, const mz_env *env, double *per_
   MZ_TRY_CLEANUP(mz_alloc(&s.states, STATES, env->state_size));
   MZ_TRY_CLEANUP(mz_alloc(&s.mask, (size_t)env->spec.actions, 1));
   const mz_generator chance = mz_generator_from_rng(&s.rng);
+  int made;
   const int plies = 2 * mz_opening_default(&env->spec); /* typical positions: some moves into the game */
   for (int i = 0; i < STATES; i++)
-    mz_opening_play(env, s.states + (size_t)i * env->state_size, plies, s.mask, &s.rng, &chance, NULL);
+    MZ_TRY_CLEANUP(mz_opening_play(env, s.states + (size_t)i * env->state_size, plies, s.mask, &s.rng, &chance, NULL, &made));
   MZ_TRY_CLEANUP(mz_bench_rate(time_s, search_all, &s, per_s));
   *per_s *= STATES * SIMULATIONS;
 cleanup:

@@ -55,8 +55,9 @@ static void clear(table *t) {
 static mz_status open_game(table *t, int game) {
   const mz_match *m = t->contest->match;
   mz_rng rng = mz_stream_eval_opening(m->seed, m->round, (uint64_t)(game / 2));
-  const int plies = mz_opening_play(m->env, t->state, m->openings, t->mask, &rng, NULL, t->opening);
-  mz_live_game_restart(&t->game);
+  int plies;
+  MZ_TRY(mz_opening_play(m->env, t->state, m->openings, t->mask, &rng, NULL, t->opening, &plies));
+  MZ_TRY(mz_live_game_restart(&t->game));
   for (int i = 0; i < plies; i++) MZ_TRY(mz_live_game_play(&t->game, mz_live_game_to_play(&t->game), t->opening[i]));
   return MZ_OK;
 }
@@ -68,7 +69,7 @@ static mz_status tell(table *t, const mz_ply *ply) {
 
 static mz_status own_move(table *t, int seat) {
   const mz_agent *agent = t->contest->match->sides[0].agent;
-  mz_planner_observe(&t->planner, 0, 1, mz_live_game_state(&t->game));
+  MZ_TRY(mz_planner_observe(&t->planner, 0, 1, mz_live_game_state(&t->game)));
   MZ_TRY(mz_planner_search(&t->planner, 1, agent->weights, 0));
   atomic_fetch_add(&t->contest->simulations, t->planner.simulations);
   MZ_TRY(mz_live_game_play(&t->game, seat, t->planner.results[0].selected));

@@ -5,7 +5,7 @@
 int mz_board_stones(const mz_env *env, const void *state, double out[MZ_ENV_NUMBERS_MAX]) {
   const mz_spec *spec = &env->spec;
   if (!env->numbers || (spec->action_kind != MZ_ACTIONS_CELLS && spec->action_kind != MZ_ACTIONS_CELLS_PASS)) return 0;
-  env->numbers(state, out);
+  env->numbers(env, state, out);
   return spec->obs_shape[0] * spec->obs_shape[1];
 }
 

@@ -81,8 +81,7 @@ static mz_status boardsize(call *c) {
   const long size = strtol(c->arguments[0], &end, 10);
   if (*end) return syntax(c);
   if (size != c->gtp->game.env->spec.obs_shape[1]) return refuse(c, "unacceptable size");
-  mz_live_game_restart(&c->gtp->game);
-  return MZ_OK;
+  return mz_live_game_restart(&c->gtp->game);
 }
 
 static mz_status query_boardsize(call *c) {
@@ -90,10 +89,7 @@ static mz_status query_boardsize(call *c) {
   return MZ_OK;
 }
 
-static mz_status clear_board(call *c) {
-  mz_live_game_restart(&c->gtp->game);
-  return MZ_OK;
-}
+static mz_status clear_board(call *c) { return mz_live_game_restart(&c->gtp->game); }
 
 static mz_status komi(call *c) {
   char *end;

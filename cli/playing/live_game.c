@@ -15,12 +15,13 @@ static void look(mz_live_game *game) {
   if (game->legal_count == 0) memset(game->legal, 0, (size_t)game->env->spec.actions);
 }
 
-static void begin(mz_live_game *game) {
+static mz_status begin(mz_live_game *game) {
   mz_rng rng = chance(game, 0);
   const mz_generator generator = mz_generator_from_rng(&rng);
   game->count = 0;
-  game->env->reset(game->env, game->states, &generator);
+  MZ_TRY(game->env->reset(game->env, game->states, &generator));
   look(game);
+  return MZ_OK;
 }
 
 static mz_status reserve(mz_live_game *game, int plies) {
@@ -50,8 +51,7 @@ mz_status mz_live_game_init(mz_live_game *game, const mz_env *env, uint64_t seed
   *game = (mz_live_game){.env = env, .seed = seed};
   MZ_TRY(mz_alloc(&game->legal, (size_t)env->spec.actions, 1));
   MZ_TRY(reserve(game, FIRST_CAPACITY));
-  begin(game);
-  return MZ_OK;
+  return begin(game);
 }
 
 void mz_live_game_deinit(mz_live_game *game) {
@@ -61,9 +61,9 @@ void mz_live_game_deinit(mz_live_game *game) {
   *game = (mz_live_game){0};
 }
 
-void mz_live_game_restart(mz_live_game *game) {
+mz_status mz_live_game_restart(mz_live_game *game) {
   game->ordinal++;
-  begin(game);
+  return begin(game);
 }
 
 const void *mz_live_game_state(const mz_live_game *game) { return state_at(game, game->count); }
@@ -96,7 +96,8 @@ static mz_status append(mz_live_game *game, int32_t action, bool inserted) {
   memcpy(state_at(game, game->count + 1), state_at(game, game->count), game->env->state_size);
   mz_rng rng = chance(game, 1 + game->count);
   const mz_generator generator = mz_generator_from_rng(&rng);
-  game->env->step(state_at(game, game->count + 1), 1, &action, game->env->draws ? &generator : NULL, &ply->step);
+  MZ_TRY(
+      game->env->step(game->env, state_at(game, game->count + 1), 1, &action, game->env->draws ? &generator : NULL, &ply->step));
   game->count++;
   look(game);
   return MZ_OK;

@@ -23,8 +23,8 @@ typedef struct mz_live_game {
 /* At the first position. Deinit is safe on a zeroed game and after a failed init. */
 mz_status mz_live_game_init(mz_live_game *game, const mz_env *env, uint64_t seed);
 void mz_live_game_deinit(mz_live_game *game);
-/* The next game. */
-void mz_live_game_restart(mz_live_game *game);
+/* The next game. Fails as the environment does. */
+mz_status mz_live_game_restart(mz_live_game *game);
 
 const void *mz_live_game_state(const mz_live_game *game);
 int mz_live_game_to_play(const mz_live_game *game);

@@ -102,7 +102,7 @@ static int draw(const mz_mover *mover, const float *policy, mz_rng rng) {
 static mz_status search(mz_mover *mover, const mz_live_game *game, int simulations, mz_thought *out) {
   MZ_ASSERT(!mz_live_game_over(game));
   mz_planner *planner = &mover->planner;
-  mz_planner_observe(planner, 0, 1, mz_live_game_state(game));
+  MZ_TRY(mz_planner_observe(planner, 0, 1, mz_live_game_state(game)));
   MZ_TRY(mz_planner_search(planner, 1, mover->agent.weights, simulations));
   const mz_root_result *result = &planner->results[0];
   *out = (mz_thought){.action = result->selected,

@@ -123,7 +123,7 @@ static mz_status undo(sitting *s) {
 }
 
 static mz_status begin(sitting *s) {
-  mz_live_game_restart(&s->game);
+  MZ_TRY(mz_live_game_restart(&s->game));
   MZ_TRY(show(s));
   return answer(s);
 }

@@ -231,7 +231,7 @@ static mz_status watch(const void *given) {
   if (s.opposed) MZ_TRY_CLEANUP(mz_mover_init_opponent(&s.movers[OPPONENT], arguments->opponent, env));
   MZ_TRY_CLEANUP(mz_live_game_init(&s.game, env, (uint64_t)arguments->mover.seed));
   for (int64_t game = 0; game < arguments->games; game++) {
-    if (game > 0) mz_live_game_restart(&s.game);
+    if (game > 0) MZ_TRY_CLEANUP(mz_live_game_restart(&s.game));
     MZ_TRY_CLEANUP(play_game(&s));
   }
   if (s.json) status = print_done(&s, arguments->games);

@@ -44,13 +44,16 @@ static uint64_t landing_cell(const position *p, int column) {
 
 /* --- the environment --- */
 
-static void reset(const mz_env *env, void *state, const mz_generator *generator) {
+static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
   (void)env, (void)generator;
   memset(state, 0, sizeof(position));
+  return MZ_OK;
+  return MZ_OK;
 }
 
-static void step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
-  (void)generators;
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  (void)env, (void)generators;
   position *p = states;
   for (int i = 0; i < n; i++) {
     MZ_ASSERT(actions[i] >= 0 && actions[i] < COLUMNS && landing_cell(&p[i], actions[i]));
@@ -61,10 +64,13 @@ static void step(void *states, int n, const int32_t *actions, const mz_generator
     p[i].ended = won || p[i].moves == CELLS;
     results[i] = (mz_step){.reward = won ? 1.0f : 0.0f, .terminated = p[i].ended};
   }
+  return MZ_OK;
+  return MZ_OK;
 }
 
 /* NHWC, 6 × 7 × 3: {own stone, opponent's stone, the side to move began the game}; row 0 is the top one. */
-static void observe(const void *states, int n, void *observations) {
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  (void)env;
   const position *p = states;
   uint8_t *out = observations;
   for (int i = 0; i < n; i++) {
@@ -78,7 +84,8 @@ static void observe(const void *states, int n, void *observations) {
   }
 }
 
-static int legal(const void *state, uint8_t *mask) {
+static int legal(const mz_env *env, const void *state, uint8_t *mask) {
+  (void)env;
   int count = 0;
   for (int column = 0; column < COLUMNS; column++) count += mask[column] = landing_cell(state, column) != 0;
   return count;
@@ -104,9 +111,13 @@ static bool valid(const mz_env *env, const void *state) {
          __builtin_popcountll(p->stones[0]) == (moves + 1) / 2 && !has_four(p->stones[0]) && !has_four(p->stones[1]);
 }
 
-static int to_play(const void *state) { return mover(state); }
+static int to_play(const mz_env *env, const void *state) {
+  (void)env;
+  return mover(state);
+}
 
-static int text(const void *state, char *out, size_t size) {
+static int text(const mz_env *env, const void *state, char *out, size_t size) {
+  (void)env;
   const position *p = state;
   char lines[TEXT_MAX], *at = lines;
   for (int cell = 0; cell < CELLS; cell++) {
@@ -123,7 +134,8 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
   return snprintf(out, size, "%c", 'a' + action);
 }
 
-static int numbers(const void *state, double *out) {
+static int numbers(const mz_env *env, const void *state, double *out) {
+  (void)env;
   const position *p = state;
   for (int cell = 0; cell < CELLS; cell++) {
     const uint64_t bit = bit_of_cell(cell);
@@ -156,7 +168,8 @@ static void remove_nth(open_columns *open, unsigned nth) {
   open->count--;
 }
 
-static float rollout(const void *state, uint64_t *random) {
+static float rollout(const mz_env *env, const void *state, uint64_t *random) {
+  (void)env;
   const position *p = state;
   if (p->ended) return 0;
   uint64_t own = p->stones[mover(p)], other = p->stones[1 - mover(p)], draws = *random;
@@ -205,6 +218,7 @@ const mz_env mz_env_connect_four = {
              .return_min = -1,
              .return_max = 1},
     .state_size = sizeof(position),
+    .copies = true,
     .reset = reset,
     .step = step,
     .valid = valid,

@@ -17,7 +17,7 @@ static void free_solver(void *solver) { mz_connect_four_solver_free(solver); }
 
 static mz_connect_four_board board_of_state(const mz_env *env, const void *state) {
   double stones[MZ_CONNECT_FOUR_CELLS]; /* ±1 row by row from the top */
-  const int cells = env->numbers(state, stones);
+  const int cells = env->numbers(env, state, stones);
   MZ_ASSERT(cells == MZ_CONNECT_FOUR_CELLS);
   const double mine = mz_env_to_play(env, state) == 0 ? 1 : -1;
   mz_connect_four_board board = {0};

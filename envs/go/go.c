@@ -133,10 +133,12 @@ static void clear(const options *o, state *s) {
   mz_go_board_init(&s->board, (int)o->size);
 }
 
-static void reset(const mz_env *env, void *out, const mz_generator *generator) {
+static mz_status reset(const mz_env *env, void *out, const mz_generator *generator) {
   (void)generator;
   clear(env->options, out);
   remember_position(out);
+  return MZ_OK;
+  return MZ_OK;
 }
 
 static bool is_legal(const state *s, int action) {
@@ -147,17 +149,21 @@ static bool is_legal(const state *s, int action) {
          !(s->superko == SUPERKO_FORBID && repeats(s, action));
 }
 
-static void step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
-  (void)generators;
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  (void)env, (void)generators;
   const size_t stride = state_bytes(((const state *)states)->board.side);
   for (int i = 0; i < n; i++) {
     state *s = (state *)((char *)states + (size_t)i * stride);
     MZ_ASSERT(is_legal(s, actions[i]));
     results[i] = play(s, actions[i]);
   }
+  return MZ_OK;
+  return MZ_OK;
 }
 
-static int legal(const void *from, uint8_t *mask) {
+static int legal(const mz_env *env, const void *from, uint8_t *mask) {
+  (void)env;
   const state *s = from;
   const int cells = s->board.side * s->board.side;
   if (s->ended) {
@@ -184,7 +190,8 @@ static bool is_repetition(const state *s, int cell) {
 }
 
 /* NHWC, side × side × 10: {own, opponent's stone} now, one, two and three moves ago; a repetition; Black is to move. */
-static void observe(const void *states, int n, void *observations) {
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  (void)env;
   uint8_t *out = observations;
   for (int i = 0; i < n; i++) {
     const state *s = state_at(states, i);
@@ -254,9 +261,13 @@ static bool valid(const mz_env *env, const void *from) {
 
 /* --- views --- */
 
-static int to_play(const void *from) { return mover(from); }
+static int to_play(const mz_env *env, const void *from) {
+  (void)env;
+  return mover(from);
+}
 
-static int text(const void *from, char *out, size_t size) {
+static int text(const mz_env *env, const void *from, char *out, size_t size) {
+  (void)env;
   const state *s = from;
   char cells[MZ_GO_CELLS_MAX];
   for (int cell = 0; cell < s->board.side * s->board.side; cell++)
@@ -269,14 +280,16 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
   return action == side * side ? snprintf(out, size, "pass") : mz_point_text(side, action, out, size);
 }
 
-static float rollout(const void *from, uint64_t *random) {
+static float rollout(const mz_env *env, const void *from, uint64_t *random) {
+  (void)env;
   const state *s = from;
   const int area = mz_go_board_rollout(&s->board, mover(s), s->passes, limit_of(s->board.side) - s->moves, random);
   return outcome(area, s->komi, mover(s));
 }
 
 /* The cells: 1 black, −1 white; the cell of the simple ko or −1; passes in a row. */
-static int numbers(const void *from, double *out) {
+static int numbers(const mz_env *env, const void *from, double *out) {
+  (void)env;
   const state *s = from;
   const int side = s->board.side;
   for (int cell = 0; cell < side * side; cell++) {
@@ -353,6 +366,7 @@ const mz_env mz_env_go = {
                    "points where a stone would repeat an earlier position; all ones where Black is to move",
     .spec = SPEC(SIDE),
     .state_size = STATE_BYTES(SIDE),
+    .copies = true,
     .options = &(const options){.size = SIDE, .komi = 7.5, .superko = SUPERKO_LOSS},
     .variants = &variants,
     .reset = reset,

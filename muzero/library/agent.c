@@ -152,7 +152,7 @@ static muzero_status move(agent *a, muzero_game *const *games, size_t count, int
     const int n = (int)(count - at < slots ? count - at : slots);
     for (int i = 0; i < n; i++)
       MUZERO_TRY(take_state(a, games[at + (size_t)i], at + (size_t)i, a->states + (size_t)i * a->agent.env->state_size));
-    mz_planner_observe(&a->planner, 0, n, a->states);
+    MUZERO_TRY(mz_failure_of(mz_planner_observe(&a->planner, 0, n, a->states)));
     MUZERO_TRY(mz_failure_of(mz_planner_search(&a->planner, n, a->agent.weights, 0)));
     write_results(a, n, at, out);
   }

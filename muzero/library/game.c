@@ -86,7 +86,11 @@ static muzero_status create(muzero_game **out, const char *name, uint64_t seed) 
   game->seed = seed;
   mz_rng rng = chance(game, 0);
   const mz_generator generator = mz_generator_from_rng(&rng);
-  env->reset(env, game->state, &generator);
+  const mz_status status = env->reset(env, game->state, &generator);
+  if (status != MZ_OK) {
+    game_free(game);
+    return mz_failure_of(status);
+  }
   look_at_legal(game);
   return give_out(out, game);
 }
@@ -175,7 +179,8 @@ static muzero_status step(mz_library_game *game, int32_t action) {
   }
   mz_rng rng = chance(game, 1 + game->moves);
   const mz_generator generator = mz_generator_from_rng(&rng);
-  game->env->step(game->state, 1, &action, game->env->draws ? &generator : NULL, &game->last);
+  MUZERO_TRY(
+      mz_failure_of(game->env->step(game->env, game->state, 1, &action, game->env->draws ? &generator : NULL, &game->last)));
   game->moves++;
   look_at_legal(game);
   return MUZERO_OK;
@@ -191,12 +196,12 @@ static muzero_status observe(const mz_library_game *game, float *observation, si
   const mz_spec *spec = &game->env->spec;
   MUZERO_TRY(check_count(count, spec->obs_size, "muzero_game_observe", "entries in an observation"));
   if (spec->obs_kind == MZ_OBS_F32) {
-    game->env->observe(game->state, 1, observation);
+    game->env->observe(game->env, game->state, 1, observation);
     return MUZERO_OK;
   }
   uint8_t *bytes;
   MUZERO_TRY(mz_failure_of(mz_alloc(&bytes, count, 1)));
-  game->env->observe(game->state, 1, bytes);
+  game->env->observe(game->env, game->state, 1, bytes);
   for (size_t i = 0; i < count; i++) observation[i] = (float)bytes[i];
   free(bytes);
   return MUZERO_OK;
@@ -215,7 +220,7 @@ muzero_status muzero_game_text(muzero_game *game, char *text, size_t size) {
   MUZERO_TRY(mz_call_begin_on(&call, __func__, MZ_HANDLE_GAME, game));
   MUZERO_NOT_NULL(text);
   const mz_library_game *g = call.object;
-  const int length = g->env->text(g->state, whole, sizeof whole);
+  const int length = g->env->text(g->env, g->state, whole, sizeof whole);
   MZ_ASSERT(length < TEXT_MAX);
   return mz_call_end(&call, mz_call_write_text(text, size, whole, __func__));
 }

@@ -177,7 +177,7 @@ static mz_status search(mz_staged *s) {
   const mz_agent agent = mz_loaded_agent(s->policy);
   mz_allocation_state(agent.env, &s->state, s->env_state);
   MZ_ASSERT(agent.env->valid(agent.env, s->env_state));
-  mz_planner_observe(&s->planner, 0, 1, s->env_state);
+  MZ_TRY(mz_planner_observe(&s->planner, 0, 1, s->env_state));
   return mz_planner_search(&s->planner, 1, agent.weights, 0);
 }
 

@@ -26,13 +26,15 @@ static mz_status search_positions(const mz_state *state, mz_planner *planner) {
   uint8_t *states;
   const size_t size = state->env->state_size;
   MZ_TRY(mz_alloc(&states, POSITIONS, size));
-  for (int i = 0; i < POSITIONS; i++) {
+  mz_status status = MZ_OK;
+  for (int i = 0; i < POSITIONS && status == MZ_OK; i++) {
     mz_rng rng = mz_stream_trial_reset(state->seed, i);
     const mz_generator generator = mz_generator_from_rng(&rng);
-    state->env->reset(state->env, states + (size_t)i * size, &generator);
+    status = state->env->reset(state->env, states + (size_t)i * size, &generator);
   }
-  mz_planner_observe(planner, 0, POSITIONS, states);
+  if (status == MZ_OK) status = mz_planner_observe(planner, 0, POSITIONS, states);
   free(states);
+  MZ_TRY(status);
   return mz_planner_search(planner, POSITIONS, state->published, planner->simulations);
 }
 

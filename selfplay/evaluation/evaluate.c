@@ -58,21 +58,19 @@ typedef struct group {
 static uint8_t *group_state(const group *g, int slot) { return g->states + (size_t)slot * g->match->env->state_size; }
 
 /* Takes up the next game that is left, if any. */
-static void start_game(group *g, int slot) {
+static mz_status start_game(group *g, int slot) {
   const mz_match *m = g->match;
   const int game = atomic_fetch_add(&g->contest->next, 1);
   g->games[slot] = game < m->games ? game : -1;
-  if (game >= m->games) return;
+  if (game >= m->games) return MZ_OK;
   g->playing++;
   g->chance[slot] = mz_stream_eval_chance(m->seed, m->round, (uint64_t)game);
   g->players[slot] = mz_stream_eval_player(m->seed, m->round, (uint64_t)game);
-  if (m->openings == 0) {
-    m->env->reset(m->env, group_state(g, slot), &g->generators[slot]);
-  } else {
-    mz_rng opening = mz_stream_eval_opening(m->seed, m->round, (uint64_t)(game / m->env->spec.players));
-    const mz_generator generator = mz_generator_from_rng(&opening);
-    mz_opening_play(m->env, group_state(g, slot), m->openings, g->mask, &opening, &generator, NULL);
-  }
+  if (m->openings == 0) return m->env->reset(m->env, group_state(g, slot), &g->generators[slot]);
+  mz_rng opening = mz_stream_eval_opening(m->seed, m->round, (uint64_t)(game / m->env->spec.players));
+  const mz_generator generator = mz_generator_from_rng(&opening);
+  int made;
+  return mz_opening_play(m->env, group_state(g, slot), m->openings, g->mask, &opening, &generator, NULL, &made);
 }
 
 static mz_status group_init(group *g, contest *c) {
@@ -94,7 +92,7 @@ static mz_status group_init(group *g, contest *c) {
   }
   for (int slot = 0; slot < c->slots; slot++) {
     g->generators[slot] = mz_generator_from_rng(&g->chance[slot]);
-    start_game(g, slot);
+    MZ_TRY(start_game(g, slot));
   }
   return MZ_OK;
 }
@@ -117,7 +115,7 @@ static mz_status choose_by_search(group *g, int side, const mz_agent *agent) {
   int *slot_of = g->slot_of, n = 0;
   for (int slot = 0; slot < g->contest->slots; slot++) {
     if (g->games[slot] < 0 || side_to_move(g, slot) != side) continue;
-    mz_planner_observe(planner, n, 1, group_state(g, slot));
+    MZ_TRY(mz_planner_observe(planner, n, 1, group_state(g, slot)));
     slot_of[n++] = slot;
   }
   if (n == 0) return MZ_OK;
@@ -140,14 +138,14 @@ static mz_status choose_by_player(group *g, int side, const mz_player *player) {
   return MZ_OK;
 }
 
-static void step_all(group *g) {
+static mz_status step_all(group *g) {
   const mz_env *env = g->match->env;
   for (int slot = 0; slot < g->contest->slots; slot++) {
     const int game = g->games[slot];
     if (game < 0) continue;
     const bool own = own_move(g, slot);
     mz_step step;
-    env->step(group_state(g, slot), 1, &g->actions[slot], &g->generators[slot], &step);
+    MZ_TRY(env->step(env, group_state(g, slot), 1, &g->actions[slot], &g->generators[slot], &step));
     g->contest->moves[game]++;
     if (own) {
       g->contest->returns[game] += (double)step.reward;
@@ -156,8 +154,9 @@ static void step_all(group *g) {
     }
     if (!step.terminated && !step.truncated) continue;
     g->playing--;
-    start_game(g, slot);
+    MZ_TRY(start_game(g, slot));
   }
+  return MZ_OK;
 }
 
 static mz_status play_games(void *context, int task, int worker) {
@@ -171,7 +170,7 @@ static mz_status play_games(void *context, int task, int worker) {
       if (who->agent) MZ_TRY_CLEANUP(choose_by_search(&g, side, who->agent));
       if (who->player) MZ_TRY_CLEANUP(choose_by_player(&g, side, who->player));
     }
-    step_all(&g);
+    MZ_TRY_CLEANUP(step_all(&g));
   }
 cleanup:
   group_deinit(&g);

@@ -26,7 +26,7 @@ static mz_status answer_lane(void *context, int lane, int worker) {
   int at = (int)((int64_t)o->n * lane / o->lanes);
   while (at < end) {
     const int count = end - at < o->group ? end - at : o->group;
-    mz_planner_observe(planner, 0, count, o->states + (size_t)at * o->agent->env->state_size);
+    MZ_TRY(mz_planner_observe(planner, 0, count, o->states + (size_t)at * o->agent->env->state_size));
     MZ_TRY(mz_planner_search(planner, count, o->agent->weights, 0));
     for (int i = 0; i < count; i++) o->actions[at + i] = planner->results[i].selected;
     at += count;
@@ -54,6 +54,7 @@ mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *o
   if (env->spec.players != 2 || env->draws) {
     return mz_fail(MZ_E_CONFIG, "opponent: all: only for two players without chance, not for %s", env->name);
   }
+  MZ_TRY(mz_env_check_copies(env, "opponent: all", "random"));
   const bool on_cpu = mz_lane_is_cpu(agent->where);
   oracle o = {.agent = agent,
               .pool = pool,

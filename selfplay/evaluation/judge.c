@@ -56,7 +56,7 @@ static mz_status draw_any(panel *p, void *out, bool *found, mz_rng *rng) {
   const mz_generator generator = mz_generator_from_rng(rng);
   const int from = mz_perfect_quick_after(env);
   *found = false;
-  env->reset(env, p->state, &generator);
+  MZ_TRY(env->reset(env, p->state, &generator));
   for (int ply = 0;; ply++) {
     if (ply >= from && mz_rng_below(rng, (uint32_t)(ply - from + 1)) == 0) {
       memcpy(out, p->state, env->state_size);
@@ -66,7 +66,7 @@ static mz_status draw_any(panel *p, void *out, bool *found, mz_rng *rng) {
     MZ_TRY(mz_player_move(&p->court->guide, env, p->state, rng, &action));
     const int32_t chosen = action;
     mz_step step;
-    env->step(p->state, 1, &chosen, &generator, &step);
+    MZ_TRY(env->step(env, p->state, 1, &chosen, &generator, &step));
     if (step.terminated || step.truncated) return MZ_OK;
   }
 }
@@ -88,7 +88,7 @@ static mz_status draw_decisive(panel *p, int position, void *state, uint8_t *opt
 static mz_status ask_agent(panel *p, int side, int first, int n, double *kept) {
   const mz_env *env = p->court->env;
   mz_planner *planner = &p->planners[side];
-  mz_planner_observe(planner, 0, n, p->states);
+  MZ_TRY(mz_planner_observe(planner, 0, n, p->states));
   MZ_TRY(mz_planner_search(planner, n, p->court->sides[side].agent->weights, 0));
   for (int i = 0; i < n; i++)
     kept[first + i] = p->optimal[(size_t)i * (size_t)env->spec.actions + (size_t)planner->results[i].selected];

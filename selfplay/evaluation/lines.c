@@ -94,7 +94,7 @@ static mz_status follow(enumeration *e, int side, int i, int32_t action) {
   const position_set *set = &e->now[side];
   mz_step step;
   memcpy(e->state, set->states + (size_t)i * set->state_size, set->state_size);
-  e->env->step(e->state, 1, &action, NULL, &step);
+  MZ_TRY(e->env->step(e->env, e->state, 1, &action, NULL, &step));
   double so_far = set->returns[i];
   if (side == OURS) {
     so_far += (double)step.reward;
@@ -152,7 +152,7 @@ mz_status mz_lines_count(const mz_env *env, int seat, mz_chooser choose, void *c
   mz_carve(&carver, &e.mask, (size_t)env->spec.actions, 1);
   mz_status status;
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &e.block));
-  env->reset(env, e.state, NULL);
+  MZ_TRY_CLEANUP(env->reset(env, e.state, NULL));
   MZ_TRY_CLEANUP(add(&e.now[mz_env_to_play(env, e.state) == seat ? OURS : THEIRS], e.state, 0, 1));
   for (; e.now[OURS].count + e.now[THEIRS].count > 0; e.plies++) {
     e.open_lines = 0;

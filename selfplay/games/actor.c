@@ -158,7 +158,7 @@ static int simulations_of(const mz_games *games, const mz_actor *actor, uint64_t
 /* Searches the group's positions and chooses a move for each. */
 static mz_status plan(mz_games *games, mz_actor *actor, int first, int count, const mz_prepared *weights, double temperature) {
   mz_planner *planner = &actor->planner;
-  mz_planner_observe(planner, 0, count, mz_games_state(games, first));
+  MZ_TRY(mz_planner_observe(planner, 0, count, mz_games_state(games, first)));
   for (int i = 0; i < count; i++) {
     const int slot = first + i;
     mz_games_keep(games, slot);
@@ -171,13 +171,13 @@ static mz_status plan(mz_games *games, mz_actor *actor, int first, int count, co
   return MZ_OK;
 }
 
-static void step(mz_games *games, mz_actor *actor, int first, int count) {
+static mz_status step(mz_games *games, mz_actor *actor, int first, int count) {
   const mz_env *env = games->env;
   for (int i = 0; i < count; i++) actor->movers[i] = mz_env_to_play(env, mz_games_state(games, first + i));
   for (int i = 0; env->draws && i < count; i++) {
     actor->chance[i] = mz_stream_chance(games->seed, first + i, games->games[first + i].moves);
   }
-  env->step(mz_games_state(games, first), count, actor->actions, env->draws ? actor->generators : NULL, actor->steps);
+  return env->step(env, mz_games_state(games, first), count, actor->actions, env->draws ? actor->generators : NULL, actor->steps);
 }
 
 /* Records the move that slot first + i has just made, and starts its next game when that move ended one. */
@@ -218,8 +218,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
   result->return_sum += exact(game->return_);
   result->length_sum += (int64_t)game->length;
   game->episode++;
-  mz_games_start(games, slot, legal); /* the mask of the move just made is free again */
-  return MZ_OK;
+  return mz_games_start(games, slot, legal); /* the mask of the move just made is free again */
 }
 
 mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int count, int moves, const mz_prepared *weights,
@@ -228,7 +227,7 @@ mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int coun
   const double temperature = temperature_at(&games->settings, progress);
   for (int m = 0; m < moves; m++) {
     MZ_TRY(plan(games, actor, first, count, weights, temperature));
-    step(games, actor, first, count);
+    MZ_TRY(step(games, actor, first, count));
     for (int i = 0; i < count; i++) MZ_TRY(record(games, actor, first, i, version, result));
   }
   return MZ_OK;

@@ -28,6 +28,7 @@ mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_s
   uint8_t *mask = NULL;
   mz_games *games = NULL;
   mz_status status;
+  if (settings->fork_share > 0) MZ_TRY(mz_env_check_copies(env, "selfplay.fork_share", "0"));
   MZ_TRY(mz_alloc(&games, 1, sizeof *games));
   games->env = env;
   games->settings = *settings;
@@ -39,7 +40,7 @@ mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_s
   MZ_TRY_CLEANUP(mz_alloc(&mask, (size_t)env->spec.actions, 1));
   for (int i = 0; i < games->count; i++) {
     MZ_TRY_CLEANUP(mz_trajectory_create(&games->trajectories[i], &env->spec, cut, (uint32_t)i));
-    mz_games_start(games, i, mask);
+    MZ_TRY_CLEANUP(mz_games_start(games, i, mask));
   }
   memcpy(games->forks, games->states, forks_size(games)); /* until a first position is kept */
   free(mask);
@@ -71,18 +72,21 @@ void mz_games_keep(mz_games *games, int slot) {
   memcpy(fork_of(games, slot), mz_games_state(games, slot), games->env->state_size);
 }
 
-/* False: this episode does not fork off the one before, or the random move ended it. */
-static bool fork_off(mz_games *games, int slot, uint8_t *mask, mz_rng *choice, const mz_generator *generator) {
+/* *forked false: this episode does not fork off the one before, or the random move ended it. */
+static mz_status fork_off(mz_games *games, int slot, uint8_t *mask, mz_rng *choice, const mz_generator *generator, bool *forked) {
   const double share = games->settings.fork_share;
-  if (share == 0 || games->games[slot].episode == 0 || mz_rng_f64(choice) >= share) return false;
+  *forked = false;
+  if (share == 0 || games->games[slot].episode == 0 || mz_rng_f64(choice) >= share) return MZ_OK;
   uint8_t *state = mz_games_state(games, slot);
   memcpy(state, fork_of(games, slot), games->env->state_size);
+  int made;
   bool ended;
-  mz_random_moves(games->env, state, 1, mask, choice, generator, NULL, &ended);
-  return !ended;
+  MZ_TRY(mz_random_moves(games->env, state, 1, mask, choice, generator, NULL, &made, &ended));
+  *forked = !ended;
+  return MZ_OK;
 }
 
-void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
+mz_status mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   mz_game *game = &games->games[slot];
   uint8_t *state = mz_games_state(games, slot);
   game->length = 0;
@@ -90,9 +94,12 @@ void mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   mz_rng env_rng = mz_stream_reset(games->seed, slot, game->episode);
   const mz_generator generator = mz_generator_from_rng(&env_rng);
   mz_rng choice = mz_stream_opening(games->seed, slot, game->episode);
-  if (fork_off(games, slot, mask, &choice, &generator)) return;
+  bool forked;
+  MZ_TRY(fork_off(games, slot, mask, &choice, &generator, &forked));
+  if (forked) return MZ_OK;
   const int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1);
-  mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL);
+  int made;
+  return mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL, &made);
 }
 
 /* A run that continues one without forks has none yet: the positions in play will do. */

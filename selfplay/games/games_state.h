@@ -24,7 +24,8 @@ struct mz_games {
 static inline uint8_t *mz_games_state(const mz_games *games, int slot) {
   return games->states + (size_t)slot * games->env->state_size;
 }
-/* Starts the slot's episode: at a fork, or by a reset and 0 … opening_plies random moves. mask: scratch, [actions]. */
-void mz_games_start(mz_games *games, int slot, uint8_t *mask);
+/* Starts the slot's episode: at a fork, or by a reset and 0 … opening_plies random moves. mask: scratch, [actions]. Fails as the
+ * environment does. */
+mz_status mz_games_start(mz_games *games, int slot, uint8_t *mask);
 /* Call at every position that is searched: any of the episode's may then be where another game forks off. */
 void mz_games_keep(mz_games *games, int slot);

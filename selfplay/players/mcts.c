@@ -131,8 +131,8 @@ static void list_moves(mz_mcts *m, uint32_t index) {
   m->edge_count += at->edges;
 }
 
-/* The new node behind a random move of those not tried; the number of its edge among the node's. */
-static uint32_t try_new_move(mz_mcts *m, uint32_t index, mcts_returns *returns) {
+/* The new node behind a random move of those not tried; *tried: the number of its edge among the node's. */
+static mz_status try_new_move(mz_mcts *m, uint32_t index, mcts_returns *returns, uint32_t *tried) {
   node *at = &m->nodes[index];
   edge *edges = m->edges + at->first_edge;
   const uint32_t next = at->tried++, chosen = next + mz_fast_below(&m->game.random, at->edges - next);
@@ -144,13 +144,15 @@ static uint32_t try_new_move(mz_mcts *m, uint32_t index, mcts_returns *returns) 
   uint8_t *state = state_of(m, child);
   memcpy(state, state_of(m, index), m->game.env->state_size);
   *returns = at->returns;
-  const bool ended = !mcts_game_play(&m->game, state, at->player, action, returns);
+  bool ended;
+  MZ_TRY(mcts_game_play(&m->game, state, at->player, action, returns, &ended));
   m->nodes[child] = (node){.returns = *returns, .ended = ended};
   if (!ended) {
     m->nodes[child].player = (uint8_t)mz_env_to_play(m->game.env, state);
-    mz_mcts_game_finish(&m->game, state, m->spare, returns);
+    MZ_TRY(mz_mcts_game_finish(&m->game, state, m->spare, returns));
   }
-  return next;
+  *tried = next;
+  return MZ_OK;
 }
 
 /* The highest upper confidence bound, the earliest first. Bounds are made positive, for then their bits as whole numbers are in
@@ -170,7 +172,7 @@ static uint32_t select_edge(const mz_mcts *m, const node *at) {
 }
 
 /* Down the tree to a move that was never tried, or to an end; a random game from there; and back up. */
-static void simulate(mz_mcts *m) {
+static mz_status simulate(mz_mcts *m) {
   mcts_returns returns;
   uint32_t index = ROOT, length = 0;
   for (bool leaf = false; !leaf;) {
@@ -181,7 +183,12 @@ static void simulate(mz_mcts *m) {
     }
     if (at->edges == 0) list_moves(m, index);
     leaf = at->tried < at->edges;
-    const uint32_t taken = at->first_edge + (leaf ? try_new_move(m, index, &returns) : select_edge(m, at));
+    uint32_t chosen;
+    if (leaf)
+      MZ_TRY(try_new_move(m, index, &returns, &chosen));
+    else
+      chosen = select_edge(m, at);
+    const uint32_t taken = at->first_edge + chosen;
     m->path[length++] = (path_step){index, taken};
     index = m->edges[taken].child;
   }
@@ -195,6 +202,7 @@ static void simulate(mz_mcts *m) {
     taken->mean = (float)taken->total * m->inverse[taken->visits];
     taken->inverse_root = m->inverse_root[taken->visits];
   }
+  return MZ_OK;
 }
 
 static int choose(const mz_mcts *m) {
@@ -213,7 +221,7 @@ mz_status mz_mcts_move(mz_mcts *m, const mz_env *env, const void *state, int sim
   MZ_TRY(begin(m, env, state, simulations, rng));
   for (int i = 0; i < simulations; i++) {
     MZ_TRY(make_room_for_one(m));
-    simulate(m);
+    MZ_TRY(simulate(m));
   }
   *action = choose(m);
   return MZ_OK;

@@ -72,13 +72,13 @@ static int select_action(open_tree *tree, const edge *node) {
 }
 
 /* Down the tree to an edge that was never tried, which gets the one new node; a random game from there; and back up. */
-static void simulate(open_tree *tree, const void *state) {
+static mz_status simulate(open_tree *tree, const void *state) {
   const mz_env *env = tree->game.env;
   memcpy(tree->state, state, env->state_size);
   mcts_returns returns = {0};
   int length = 0, node = 0;
-  bool playing = true, leaf = false;
-  while (playing && !leaf) {
+  bool ended = false, leaf = false;
+  while (!ended && !leaf) {
     edge *edges = tree->edges + (size_t)node * (size_t)env->spec.actions;
     const int player = mz_env_to_play(env, tree->state);
     const int action = select_action(tree, edges);
@@ -86,19 +86,21 @@ static void simulate(open_tree *tree, const void *state) {
     if (leaf) edges[action].child = tree->nodes++;
     node = edges[action].child;
     tree->path[length++] = (path_step){&edges[action], player};
-    playing = mcts_game_play(&tree->game, tree->state, player, action, &returns);
+    MZ_TRY(mcts_game_play(&tree->game, tree->state, player, action, &returns, &ended));
   }
-  if (playing) mz_mcts_game_finish(&tree->game, tree->state, tree->spare, &returns);
+  if (!ended) MZ_TRY(mz_mcts_game_finish(&tree->game, tree->state, tree->spare, &returns));
   for (int i = 0; i < length; i++) {
     tree->path[i].edge->visits++;
     tree->path[i].edge->total += mcts_game_value(&tree->game, returns.of[tree->path[i].player]);
   }
+  return MZ_OK;
 }
 
 mz_status mz_mcts_chance_move(const mz_env *env, const void *state, int simulations, mz_rng *rng, int *action) {
   open_tree tree;
   MZ_TRY(tree_init(&tree, env, simulations, rng));
-  for (int i = 0; i < simulations; i++) simulate(&tree, state);
+  mz_status status = MZ_OK;
+  for (int i = 0; i < simulations && status == MZ_OK; i++) status = simulate(&tree, state);
   mcts_choice best = {.action = -1};
   for (int a = 0; a < env->spec.actions; a++) {
     const mcts_choice choice = {a, tree.edges[a].visits, tree.edges[a].total};
@@ -106,5 +108,5 @@ mz_status mz_mcts_chance_move(const mz_env *env, const void *state, int simulati
   }
   *action = best.action;
   free(tree.block);
-  return MZ_OK;
+  return status;
 }

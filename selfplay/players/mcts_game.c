@@ -16,20 +16,22 @@ mcts_game mz_mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng) {
   return game;
 }
 
-void mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns) {
+mz_status mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns) {
   const mz_env *env = game->env;
   if (env->rollout) {
     const int player = mz_env_to_play(env, state);
-    const double returned = (double)env->rollout(state, &game->random);
+    const double returned = (double)env->rollout(env, state, &game->random);
     returns->of[player] += returned;
     if (env->spec.alternating) returns->of[1 - player] -= returned;
-    return;
+    return MZ_OK;
   }
   memcpy(spare, state, env->state_size);
-  for (int moves = 0; moves < ROLLOUT_MOVES_MAX; moves++) {
+  bool ended = false;
+  for (int moves = 0; moves < ROLLOUT_MOVES_MAX && !ended; moves++) {
     const int legal = mz_env_legal(env, spare, game->mask);
     const uint32_t nth = mz_fast_below(&game->random, (uint32_t)legal);
     const int action = mz_env_nth_legal(game->mask, env->spec.actions, nth);
-    if (!mcts_game_play(game, spare, mz_env_to_play(env, spare), action, returns)) return;
+    MZ_TRY(mcts_game_play(game, spare, mz_env_to_play(env, spare), action, returns, &ended));
   }
+  return MZ_OK;
 }

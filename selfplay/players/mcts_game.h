@@ -20,17 +20,19 @@ typedef struct mcts_returns {
 /* `mask` is the caller's. Takes from the stream, and lets the environment draw from it. */
 mcts_game mz_mcts_game_make(const mz_env *env, uint8_t *mask, mz_rng *rng);
 
-/* Plays one move in `state`; false when it ended the game. */
-static inline bool mcts_game_play(mcts_game *game, void *state, int player, int32_t action, mcts_returns *returns) {
+/* Plays one move in `state`; *ended: it ended the game. */
+static inline mz_status mcts_game_play(mcts_game *game, void *state, int player, int32_t action, mcts_returns *returns,
+                                       bool *ended) {
   mz_step step;
-  game->env->step(state, 1, &action, &game->chance, &step);
+  MZ_TRY(game->env->step(game->env, state, 1, &action, &game->chance, &step));
   returns->of[player] += (double)step.reward;
   if (game->env->spec.alternating) returns->of[1 - player] -= (double)step.reward;
-  return !step.terminated && !step.truncated;
+  *ended = step.terminated || step.truncated;
+  return MZ_OK;
 }
 
 /* Plays on from `state` at random, to the end. `spare`: another state. */
-void mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns);
+mz_status mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns);
 
 static inline double mcts_game_value(const mcts_game *game, double returned) { return game->scale * returned + game->shift; }
 

@@ -24,7 +24,7 @@ mz_status mz_perfect_moves(const mz_env *env, const void *state, uint8_t *optima
   MZ_ASSERT(mz_perfect_known(env));
   if (!env->expert) return mz_baseline_moves(env->solver, env, state, optimal, count);
   float value;
-  env->expert(state, optimal, &value);
+  env->expert(env, state, optimal, &value);
   *count = count_marked(env, optimal);
   return MZ_OK;
 }

@@ -75,6 +75,11 @@ mz_status mz_player_parse_among(const char *text, const mz_env *env, const char 
   } else {
     snprintf(player.name, sizeof player.name, "%s", word);
   }
+  if (kind == MZ_PLAYER_MCTS || kind == MZ_PLAYER_RULE) { /* they try moves out */
+    char what[64];
+    snprintf(what, sizeof what, "opponent: %s", player.name);
+    MZ_TRY(mz_env_check_copies(env, what, "random"));
+  }
   if (kind == MZ_PLAYER_PERFECT && !mz_perfect_known(env)) {
     return mz_fail(MZ_E_CONFIG, "opponent: perfect: perfect play is not known for %s; mcts:SIMS plays anything", env->name);
   }
@@ -87,42 +92,47 @@ mz_status mz_player_parse_among(const char *text, const mz_env *env, const char 
   return MZ_OK;
 }
 
-/* Marks in `wins` the legal moves that win at once; how many. `next` is left as some successor. */
-static int mark_wins(const mz_env *env, const void *state, const uint8_t *legal, uint8_t *next, uint8_t *wins) {
-  int count = 0;
+/* Marks in `wins` the legal moves that win at once; *count: how many. `next` is left as some successor. */
+static mz_status mark_wins(const mz_env *env, const void *state, const uint8_t *legal, uint8_t *next, uint8_t *wins, int *count) {
+  *count = 0;
   for (int32_t a = 0; a < env->spec.actions; a++) {
     wins[a] = 0;
     if (!legal[a]) continue;
     mz_step step;
     memcpy(next, state, env->state_size);
-    env->step(next, 1, &a, NULL, &step);
+    MZ_TRY(env->step(env, next, 1, &a, NULL, &step));
     wins[a] = step.terminated && step.reward > 0;
-    count += wins[a];
+    *count += wins[a];
   }
-  return count;
+  return MZ_OK;
 }
 
-/* Marks in `good` the legal moves after which the other player cannot win at once; how many. */
-static int mark_safe(const mz_env *env, const void *state, mz_player_memory *m) {
-  int count = 0;
+/* Marks in `good` the legal moves after which the other player cannot win at once; *count: how many. */
+static mz_status mark_safe(const mz_env *env, const void *state, mz_player_memory *m, int *count) {
+  *count = 0;
   for (int32_t a = 0; a < env->spec.actions; a++) {
     m->good[a] = 0;
     if (!m->legal[a]) continue;
     mz_step step;
     memcpy(m->next, state, env->state_size);
-    env->step(m->next, 1, &a, NULL, &step);
-    const bool over = step.terminated || step.truncated;
-    if (!over) mz_env_legal(env, m->next, m->reply_legal);
-    m->good[a] = over || mark_wins(env, m->next, m->reply_legal, m->after, m->reply_good) == 0;
-    count += m->good[a];
+    MZ_TRY(env->step(env, m->next, 1, &a, NULL, &step));
+    int answers = 0;
+    if (!step.terminated && !step.truncated) {
+      mz_env_legal(env, m->next, m->reply_legal);
+      MZ_TRY(mark_wins(env, m->next, m->reply_legal, m->after, m->reply_good, &answers));
+    }
+    m->good[a] = answers == 0;
+    *count += m->good[a];
   }
-  return count;
+  return MZ_OK;
 }
 
-static int choose_by_rule(const mz_env *env, const void *state, int legal, mz_player_memory *m, mz_rng *rng) {
-  int good = mark_wins(env, state, m->legal, m->next, m->good);
-  if (good == 0) good = mark_safe(env, state, m);
-  return good ? mz_choose_uniform(m->good, good, rng) : mz_choose_uniform(m->legal, legal, rng);
+static mz_status choose_by_rule(const mz_env *env, const void *state, int legal, mz_player_memory *m, mz_rng *rng, int *action) {
+  int good;
+  MZ_TRY(mark_wins(env, state, m->legal, m->next, m->good, &good));
+  if (good == 0) MZ_TRY(mark_safe(env, state, m, &good));
+  *action = good ? mz_choose_uniform(m->good, good, rng) : mz_choose_uniform(m->legal, legal, rng);
+  return MZ_OK;
 }
 
 double mz_player_bytes(const mz_player *player, const mz_env *env) {
@@ -148,6 +158,7 @@ mz_status mz_player_move(const mz_player *player, const mz_env *env, const void 
     return MZ_OK;
   }
   const int legal = mz_env_legal(env, state, m->legal);
-  *action = player->kind == MZ_PLAYER_RULE ? choose_by_rule(env, state, legal, m, rng) : mz_choose_uniform(m->legal, legal, rng);
+  if (player->kind == MZ_PLAYER_RULE) return choose_by_rule(env, state, legal, m, rng, action);
+  *action = mz_choose_uniform(m->legal, legal, rng);
   return MZ_OK;
 }

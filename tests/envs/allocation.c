@@ -72,11 +72,11 @@ static void check_step(const mz_env *env, void *state, const char *line) {
                    10);
   mz_step result;
   assert_true(env->valid(env, state));
-  env->step(state, 1, &plan, NULL, &result);
+  assert_int_equal(env->step(env, state, 1, &plan, NULL, &result), MZ_OK);
   assert_true(fabs((double)result.reward - reward) < 1e-6);
   assert_int_equal(result.terminated, ended);
   assert_false(result.truncated);
-  assert_int_equal(env->numbers(state, numbers), NUMBERS);
+  assert_int_equal(env->numbers(env, state, numbers), NUMBERS);
   const double expected[] = {plan, seconds, cost, score, slope, noise_scale};
   for (int i = 0; i < 6; i++) assert_true(near(numbers[2 + i], expected[i]));
   assert_true(near(numbers[14], pace) && near(numbers[15], yield));
@@ -95,11 +95,11 @@ static void follows_the_recorded_episodes(void **unused) {
   const mz_generator generator = {.context = &seed, .next64 = give_seed};
   while (fgets(line, sizeof line, file)) {
     if (sscanf(line, "seed %" SCNu64, &seed) == 1) {
-      env->reset(env, state, &generator);
+      assert_int_equal(env->reset(env, state, &generator), MZ_OK);
       episodes++;
     } else if (strncmp(line, "legal", 5) == 0) {
       const int count = read_legal(line, expected);
-      assert_int_equal(env->legal(state, mask), count);
+      assert_int_equal(env->legal(env, state, mask), count);
       assert_memory_equal(mask, expected, (size_t)env->spec.actions);
       masked += count < env->spec.actions;
     } else if (line[0] != '#') {
@@ -124,18 +124,18 @@ static void a_state_is_its_bytes(void **unused) {
   memset(b, 0xff, sizeof b);
   mz_rng rng_a = mz_rng_at(3, MZ_RNG_ENV, 1, 2), rng_b = rng_a;
   const mz_generator generator_a = mz_generator_from_rng(&rng_a), generator_b = mz_generator_from_rng(&rng_b);
-  env->reset(env, a, &generator_a);
-  env->reset(env, b, &generator_b);
+  assert_int_equal(env->reset(env, a, &generator_a), MZ_OK);
+  assert_int_equal(env->reset(env, b, &generator_b), MZ_OK);
   memcpy(copy, a, env->state_size);
   for (int32_t s = 0; s < 8; s++) {
     mz_step result;
     const int32_t plan = s % 3;
-    env->numbers(a, numbers);
+    env->numbers(env, a, numbers);
     env->load(env, loaded, numbers, s);
     assert_memory_equal(a, loaded, env->state_size);
-    env->step(a, 1, &plan, NULL, &result);
-    env->step(b, 1, &plan, NULL, &result);
-    env->step(copy, 1, &plan, NULL, &result);
+    assert_int_equal(env->step(env, a, 1, &plan, NULL, &result), MZ_OK);
+    assert_int_equal(env->step(env, b, 1, &plan, NULL, &result), MZ_OK);
+    assert_int_equal(env->step(env, copy, 1, &plan, NULL, &result), MZ_OK);
     assert_memory_equal(a, b, env->state_size);
     assert_memory_equal(a, copy, env->state_size);
   }
@@ -151,12 +151,12 @@ static void every_reset_draws_another_course(void **unused) {
     uint64_t state[STATE_WORDS];
     const int32_t plan = 4;
     mz_step result;
-    env->reset(env, state, &generator);
-    env->step(state, 1, &plan, NULL, &result);
+    assert_int_equal(env->reset(env, state, &generator), MZ_OK);
+    assert_int_equal(env->step(env, state, 1, &plan, NULL, &result), MZ_OK);
     assert_true((double)result.reward < last || (double)result.reward > last);
     last = (double)result.reward;
-    known->reset(known, state, &generator);
-    known->step(state, 1, &plan, NULL, &result);
+    assert_int_equal(known->reset(known, state, &generator), MZ_OK);
+    assert_int_equal(known->step(known, state, 1, &plan, NULL, &result), MZ_OK);
     static mz_course course;
     mz_course_builtin(&course);
     assert_true(
@@ -213,7 +213,7 @@ static void states_of_another_course_are_refused(void **unused) {
   mz_rng rng = mz_rng_at(7, MZ_RNG_TEST, 0, 0);
   const mz_generator generator = mz_generator_from_rng(&rng);
   uint64_t state[STATE_WORDS];
-  before->reset(before, state, &generator);
+  assert_int_equal(before->reset(before, state, &generator), MZ_OK);
   assert_true(before->valid(before, state));
   assert_false(after->valid(after, state));
 }
@@ -250,14 +250,14 @@ static void text_shows_the_run(void **unused) {
   char out[1024], small[8];
   const int32_t plan = 13;
   mz_step result;
-  env->reset(env, state, &generator);
-  env->text(state, out, sizeof out);
+  assert_int_equal(env->reset(env, state, &generator), MZ_OK);
+  env->text(env, state, out, sizeof out);
   assert_non_null(strstr(out, "0 of 8 done"));
   assert_non_null(strstr(out, "none yet"));
-  env->step(state, 1, &plan, NULL, &result);
-  const int length = env->text(state, out, sizeof out);
+  assert_int_equal(env->step(env, state, 1, &plan, NULL, &result), MZ_OK);
+  const int length = env->text(env, state, out, sizeof out);
   assert_int_equal(length, (int)strlen(out));
-  assert_int_equal(env->text(state, small, sizeof small), length);
+  assert_int_equal(env->text(env, state, small, sizeof small), length);
   assert_non_null(strstr(out, "1 of 8 done"));
   assert_non_null(strstr(out, "4 cores 1 GPU 16 GiB b1024"));
   assert_non_null(strstr(out, " s left"));
@@ -270,10 +270,10 @@ static double play_by(const mz_env *env, const mz_env_solver *how, uint64_t seed
   uint8_t chosen[PLANS], legal[PLANS];
   void *solver;
   assert_int_equal(how->create(&solver), MZ_OK);
-  env->reset(env, state, &generator);
+  assert_int_equal(env->reset(env, state, &generator), MZ_OK);
   double sum = 0;
   for (mz_step result = {0}; !result.terminated;) {
-    env->legal(state, legal);
+    env->legal(env, state, legal);
     assert_int_equal(how->solve(env, solver, state, chosen), MZ_OK);
     int32_t action = -1;
     for (int a = 0; a < env->spec.actions; a++) {
@@ -281,7 +281,7 @@ static double play_by(const mz_env *env, const mz_env_solver *how, uint64_t seed
       if (chosen[a]) action = a;
     }
     assert_true(action >= 0);
-    env->step(state, 1, &action, NULL, &result);
+    assert_int_equal(env->step(env, state, 1, &action, NULL, &result), MZ_OK);
     sum += (double)result.reward;
   }
   how->free(solver);

@@ -32,7 +32,7 @@ static int64_t ulps_apart(double a, double b) { return llabs(ordinal(a) - ordina
 
 static void check_observation(const mz_env *env, const void *state, const double *expected) {
   float observation[NUMBERS];
-  env->observe(state, 1, observation);
+  env->observe(env, state, 1, observation);
   for (int i = 0; i < NUMBERS; i++) assert_true(observation[i] == (float)expected[i]);
 }
 
@@ -66,8 +66,8 @@ typedef struct follower {
 static void check_reset(const mz_env *env, follower *f, const double *to) {
   const mz_generator generator = mz_generator_from_numpy(&f->numpy);
   double drawn[NUMBERS];
-  env->reset(env, f->free_state, &generator);
-  assert_int_equal(env->numbers(f->free_state, drawn), NUMBERS);
+  assert_int_equal(env->reset(env, f->free_state, &generator), MZ_OK);
+  assert_int_equal(env->numbers(env, f->free_state, drawn), NUMBERS);
   assert_memory_equal(drawn, to, sizeof drawn);
   check_observation(env, f->free_state, to);
   memcpy(f->from, to, sizeof f->from);
@@ -85,12 +85,12 @@ static void check_step(const mz_env *env, follower *f, const record *r) {
   double got[NUMBERS], free_numbers[NUMBERS];
   mz_step result;
   env->load(env, state, f->from, f->move);
-  env->step(state, 1, &r->action, NULL, &result);
+  assert_int_equal(env->step(env, state, 1, &r->action, NULL, &result), MZ_OK);
   check_flags(&result, r);
-  env->numbers(state, got);
-  env->step(f->free_state, 1, &r->action, NULL, &result);
+  env->numbers(env, state, got);
+  assert_int_equal(env->step(env, f->free_state, 1, &r->action, NULL, &result), MZ_OK);
   check_flags(&result, r);
-  env->numbers(f->free_state, free_numbers);
+  env->numbers(env, f->free_state, free_numbers);
   for (int i = 0; i < NUMBERS; i++) {
     const int64_t ulps = ulps_apart(got[i], r->to[i]);
     assert_true(ulps <= 4);
@@ -150,22 +150,22 @@ static void a_batch_equals_single_steps(void **unused) {
     uint8_t together[MOST * STATE_WORDS * 8], alone[MOST * STATE_WORDS * 8];
     int32_t actions[MOST];
     mz_step results[MOST], result;
-    for (int i = 0; i < n; i++) env->reset(env, together + size * (size_t)i, &generator);
+    for (int i = 0; i < n; i++) assert_int_equal(env->reset(env, together + size * (size_t)i, &generator), MZ_OK);
     memcpy(alone, together, size * (size_t)n);
     for (int move = 0; move < MOVES; move++) {
       for (int i = 0; i < n; i++) actions[i] = (int32_t)mz_rng_below(&rng, 2);
-      env->step(together, n, actions, NULL, results);
+      assert_int_equal(env->step(env, together, n, actions, NULL, results), MZ_OK);
       for (int i = 0; i < n; i++) {
-        env->step(alone + size * (size_t)i, 1, &actions[i], NULL, &result);
+        assert_int_equal(env->step(env, alone + size * (size_t)i, 1, &actions[i], NULL, &result), MZ_OK);
         assert_true(result.reward == results[i].reward && result.terminated == results[i].terminated &&
                     result.truncated == results[i].truncated);
       }
       assert_memory_equal(together, alone, size * (size_t)n);
     }
     float many[MOST * NUMBERS], one[NUMBERS];
-    env->observe(together, n, many);
+    env->observe(env, together, n, many);
     for (int i = 0; i < n; i++) {
-      env->observe(together + size * (size_t)i, 1, one);
+      env->observe(env, together + size * (size_t)i, 1, one);
       assert_memory_equal(one, many + NUMBERS * i, sizeof one);
     }
   }
@@ -180,15 +180,15 @@ static void a_state_is_its_bytes(void **unused) {
   memset(b, 0xff, sizeof b);
   mz_rng rng_a = mz_rng_at(3, MZ_RNG_ENV, 1, 2), rng_b = rng_a;
   const mz_generator generator_a = mz_generator_from_rng(&rng_a), generator_b = mz_generator_from_rng(&rng_b);
-  env->reset(env, a, &generator_a);
-  env->reset(env, b, &generator_b);
+  assert_int_equal(env->reset(env, a, &generator_a), MZ_OK);
+  assert_int_equal(env->reset(env, b, &generator_b), MZ_OK);
   memcpy(copy, a, env->state_size);
   for (int32_t move = 0; move < 12; move++) {
     const int32_t action = move & 1;
     mz_step result;
-    env->step(a, 1, &action, NULL, &result);
-    env->step(b, 1, &action, NULL, &result);
-    env->step(copy, 1, &action, NULL, &result);
+    assert_int_equal(env->step(env, a, 1, &action, NULL, &result), MZ_OK);
+    assert_int_equal(env->step(env, b, 1, &action, NULL, &result), MZ_OK);
+    assert_int_equal(env->step(env, copy, 1, &action, NULL, &result), MZ_OK);
     assert_memory_equal(a, b, env->state_size);
     assert_memory_equal(a, copy, env->state_size);
   }
@@ -203,8 +203,8 @@ static void resets_fill_their_range(void **unused) {
   for (int game = 0; game < 1000; game++) {
     uint64_t state[STATE_WORDS];
     double drawn[NUMBERS];
-    env->reset(env, state, &generator);
-    env->numbers(state, drawn);
+    assert_int_equal(env->reset(env, state, &generator), MZ_OK);
+    env->numbers(env, state, drawn);
     for (int i = 0; i < NUMBERS; i++) {
       low[i] = fmin(low[i], drawn[i]);
       high[i] = fmax(high[i], drawn[i]);
@@ -219,12 +219,12 @@ static void text_shows_the_cart(void **unused) {
   uint64_t state[STATE_WORDS];
   char out[1024], small[8];
   env->load(env, state, (const double[]){0.5, 0, 0.1, 0}, 17);
-  const int length = env->text(state, out, sizeof out);
+  const int length = env->text(env, state, out, sizeof out);
   assert_int_equal(length, (int)strlen(out));
   assert_non_null(strchr(out, '#'));
   assert_non_null(strchr(out, '/'));
   assert_non_null(strstr(out, "move 17"));
-  assert_int_equal(env->text(state, small, sizeof small), length);
+  assert_int_equal(env->text(env, state, small, sizeof small), length);
   assert_int_equal(env->action_text(env, 1, out, sizeof out), 5);
   assert_string_equal(out, "right");
 }

@@ -26,7 +26,7 @@ static void perft(void **unused) {
   (void)unused;
   static const uint64_t expected[] = {1, 7, 49, 343, 2401, 16807, 117649, 823536, 5673234};
   board_state state = {{0}};
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   for (int depth = 0; depth <= 8; depth++) assert_true(board_game_perft(env, &state, depth) == expected[depth]);
 }
 
@@ -55,7 +55,7 @@ static void four_cells_win_where_they_are_a_line(void **unused) {
           const bool line = is_line(a, b, c, d);
           board[a] = board[b] = board[c] = board[d] = (a + d) % 2 ? 1 : -1;
           env->load(env, &state, board, 8);
-          assert_int_equal(env->legal(&state, mask) == 0, line);
+          assert_int_equal(env->legal(env, &state, mask) == 0, line);
           lines += line;
         }
       }
@@ -69,7 +69,7 @@ static void play(board_state *state, const char *columns, mz_step *last) {
   for (; *columns; columns++) {
     assert_false(last->terminated);
     const int32_t action = *columns - 'a';
-    env->step(state, 1, &action, NULL, last);
+    assert_int_equal(env->step(env, state, 1, &action, NULL, last), MZ_OK);
   }
 }
 
@@ -77,7 +77,7 @@ static void a_win_ends_the_game(void **unused) {
   (void)unused;
   board_state state = {{0}};
   mz_step last = {0};
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   play(&state, "abacada", &last);
   assert_true(last.terminated && last.reward == 1);
 }
@@ -91,7 +91,7 @@ static void the_last_cell_draws_or_wins(void **unused) {
   for (int i = 0; i < 2; i++) {
     board_state state = {{0}};
     mz_step last = {0};
-    env->reset(env, &state, NULL);
+    assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
     assert_int_equal(strlen(games[i].moves), CELLS);
     play(&state, games[i].moves, &last);
     assert_true(last.terminated && last.reward == games[i].reward);
@@ -103,9 +103,9 @@ static void a_full_column_is_closed(void **unused) {
   board_state state = {{0}};
   mz_step last = {0};
   uint8_t mask[COLUMNS];
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   play(&state, "dddddd", &last);
-  assert_int_equal(env->legal(&state, mask), COLUMNS - 1);
+  assert_int_equal(env->legal(env, &state, mask), COLUMNS - 1);
   for (int column = 0; column < COLUMNS; column++) assert_int_equal(mask[column], column != 3);
 }
 
@@ -135,7 +135,7 @@ static void text_and_names(void **unused) {
   board_state state = {{0}};
   mz_step last = {0};
   char out[8];
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   play(&state, "ddcg", &last);
   board_game_check_text(
       env, &state, ". . . . . . .\n. . . . . . .\n. . . . . . .\n. . . . . . .\n. . . o . . .\n. . x x . . o\na b c d e f g\n");

@@ -8,19 +8,19 @@
 static void expect_full_state(const go_game *g, const playthrough_state *s) {
   double board[MZ_GO_CELLS_MAX], numbers[MZ_ENV_NUMBERS_MAX];
   assert_int_equal(playthrough_board(s->picture, 'X', 'O', '+', g->side, g->side, board), g->side);
-  g->env->numbers(g->state, numbers);
+  g->env->numbers(g->env, g->state, numbers);
   for (int row = 0; row < g->side; row++)
     assert_memory_equal(board + (g->side - 1 - row) * g->side, numbers + row * g->side, (size_t)g->side * sizeof(double));
   assert_int_equal(g->last.terminated, s->terminal);
   uint8_t mask[GO_ACTIONS_MAX];
-  const int count = g->env->legal(g->state, mask);
+  const int count = g->env->legal(g->env, g->state, mask);
   if (s->terminal) {
-    const int mover = 1 - g->env->to_play(g->state);
+    const int mover = 1 - g->env->to_play(g->env, g->state);
     assert_int_equal(count, 0);
     assert_true((double)g->last.reward == s->rewards[mover] && s->returns[1 - mover] == -s->returns[mover]);
     return;
   }
-  assert_int_equal(g->env->to_play(g->state), s->player);
+  assert_int_equal(g->env->to_play(g->env, g->state), s->player);
   assert_int_equal(count, s->legal_count);
   for (int i = 0; i < s->legal_count; i++) assert_int_equal(mask[s->legal[i]], 1);
 }
@@ -37,7 +37,7 @@ static void follows_openspiels_playthrough(void **unused) {
     full += s.full;
     if (s.action < 0) continue;
     uint8_t mask[GO_ACTIONS_MAX];
-    g.env->legal(g.state, mask);
+    g.env->legal(g.env, g.state, mask);
     assert_int_equal(mask[s.action], 1);
     go_step(&g, s.action);
   }
@@ -69,7 +69,7 @@ static void a_throw_in_snaps_back(void **unused) {
   go_play(&g,
           "A1 B1 A1"); /* thrown in, taken, and taken back with all three: no ko, for the chain that took it has three stones */
   double numbers[MZ_ENV_NUMBERS_MAX];
-  g.env->numbers(g.state, numbers);
+  g.env->numbers(g.env, g.state, numbers);
   for (int cell = 0; cell < 25; cell++) assert_true(numbers[cell] >= 0);
   assert_true(numbers[0] == 1 && numbers[1] == 0 && numbers[5] == 0 && numbers[6] == 0);
 }
@@ -159,7 +159,7 @@ static void suicide_is_illegal(void **unused) {
   assert_true(go_legal(&g, "E3"));
   go_play(&g, "B1"); /* Black takes them */
   double numbers[MZ_ENV_NUMBERS_MAX];
-  g.env->numbers(g.state, numbers);
+  g.env->numbers(g.env, g.state, numbers);
   assert_true(numbers[0] == 0 && numbers[1] == 1 && numbers[5] == 0 && numbers[6] == 0);
 }
 
@@ -226,7 +226,7 @@ static void rollouts_never_fill_their_own_eyes(void **unused) {
   for (int moves = 0; moves < 2; moves++) {
     go_set_up(&g, "go:size=5,komi=-0.5", alive, moves);
     memcpy(before, g.state, g.env->state_size);
-    for (int i = 0; i < 100; i++) wins += g.env->rollout(g.state, &random) == (moves ? -1.0f : 1.0f);
+    for (int i = 0; i < 100; i++) wins += g.env->rollout(g.env, g.state, &random) == (moves ? -1.0f : 1.0f);
     assert_memory_equal(before, g.state, g.env->state_size);
   }
   assert_true(wins > 180);
@@ -235,8 +235,8 @@ static void rollouts_never_fill_their_own_eyes(void **unused) {
   go_begin(&g, "go");
   int black = 0;
   for (int i = 0; i < 200; i++) {
-    const float value = g.env->rollout(g.state, &one);
-    assert_true(value == g.env->rollout(g.state, &other)); /* the generator is all the chance there is */
+    const float value = g.env->rollout(g.env, g.state, &one);
+    assert_true(value == g.env->rollout(g.env, g.state, &other)); /* the generator is all the chance there is */
     black += value > 0;
   }
   assert_in_range(black, 20, 100); /* komi 7.5 is more than the first move is worth at random */
@@ -254,9 +254,9 @@ static void text_and_names(void **unused) {
                                " 3 . . . . .\n"
                                " 2 . . X . .\n"
                                " 1 X . . . .\n";
-  assert_int_equal(g.env->text(g.state, out, sizeof out), (int)strlen(expected));
+  assert_int_equal(g.env->text(g.env, g.state, out, sizeof out), (int)strlen(expected));
   assert_string_equal(out, expected);
-  assert_int_equal(g.env->text(g.state, small, sizeof small), (int)strlen(expected));
+  assert_int_equal(g.env->text(g.env, g.state, small, sizeof small), (int)strlen(expected));
   const mz_env *env = go_env("go:size=19");
   static const struct {
     int action;

@@ -34,7 +34,7 @@ static inline void go_begin(go_game *g, const char *name) {
   memset(g, 0, sizeof *g);
   g->env = go_env(name);
   g->side = g->env->spec.obs_shape[0];
-  g->env->reset(g->env, g->state, NULL);
+  assert_int_equal(g->env->reset(g->env, g->state, NULL), MZ_OK);
 }
 
 /* `picture`: the rows from the top, without blanks; X and O. */
@@ -62,13 +62,15 @@ static inline int go_action_named(const go_game *g, const char *point) {
 static inline bool go_legal(const go_game *g, const char *point) {
   uint8_t mask[GO_ACTIONS_MAX];
   int count = 0;
-  const int said = g->env->legal(g->state, mask);
+  const int said = g->env->legal(g->env, g->state, mask);
   for (int a = 0; a < g->env->spec.actions; a++) count += mask[a];
   assert_int_equal(said, count);
   return mask[go_action_named(g, point)];
 }
 
-static inline void go_step(go_game *g, int32_t action) { g->env->step(g->state, 1, &action, NULL, &g->last); }
+static inline void go_step(go_game *g, int32_t action) {
+  assert_int_equal(g->env->step(g->env, g->state, 1, &action, NULL, &g->last), MZ_OK);
+}
 
 /* Points with blanks between. */
 static inline void go_play(go_game *g, const char *points) {

@@ -58,9 +58,9 @@ static int32_t compare_moves(const go_game *g, const naive_go *naive, int superk
   const int cells = g->side * g->side;
   uint8_t mask[GO_ACTIONS_MAX], observation[NAIVE_CELLS_MAX * GO_CHANNELS];
   int count = 1, chosen = cells;
-  assert_int_equal(g->env->to_play(g->state), naive->moves % 2);
-  const int said = g->env->legal(g->state, mask);
-  g->env->observe(g->state, 1, observation);
+  assert_int_equal(g->env->to_play(g->env, g->state), naive->moves % 2);
+  const int said = g->env->legal(g->env, g->state, mask);
+  g->env->observe(g->env, g->state, 1, observation);
   for (int cell = 0; cell < cells; cell++) {
     const naive_verdict v = naive_judge(naive, cell);
     const bool expected = v.possible && !v.ko && !(superko == FORBID && v.repeats);
@@ -100,7 +100,7 @@ static void play_beside_naive_go(const char *name, int superko, double komi, mz_
     assert_true(g.last.reward == (repetition ? (superko == LOSS ? -1.0f : 0.0f) : g.last.terminated ? outcome : 0.0f));
   }
   uint8_t mask[GO_ACTIONS_MAX];
-  assert_int_equal(g.env->legal(g.state, mask), 0);
+  assert_int_equal(g.env->legal(g.env, g.state, mask), 0);
   for (int a = 0; a < g.env->spec.actions; a++) assert_int_equal(mask[a], 0);
 }
 
@@ -174,11 +174,11 @@ static void symmetries_commute_with_the_game(void **unused) {
       assert_int_equal(spec->symmetries, 8);
       while (!g.last.terminated) {
         uint8_t mask[GO_ACTIONS_MAX], image_mask[GO_ACTIONS_MAX];
-        const int count = g.env->legal(g.state, mask);
-        assert_int_equal(g.env->legal(image.state, image_mask), count);
+        const int count = g.env->legal(g.env, g.state, mask);
+        assert_int_equal(g.env->legal(g.env, image.state, image_mask), count);
         for (int a = 0; a < spec->actions; a++) assert_int_equal(mask[a], image_mask[mz_symmetry_action(spec, s, a)]);
-        g.env->observe(g.state, 1, observation);
-        g.env->observe(image.state, 1, expected);
+        g.env->observe(g.env, g.state, 1, observation);
+        g.env->observe(g.env, image.state, 1, expected);
         mz_symmetry_observe(spec, s, observation, mapped);
         assert_memory_equal(mapped, expected, mz_spec_obs_bytes(spec));
         int action = (int)mz_rng_below(&rng, (uint32_t)spec->actions);
@@ -199,9 +199,9 @@ static void observations_look_back(void **unused) {
   mz_rng rng = mz_rng_at(6, MZ_RNG_TEST, 0, 0);
   go_begin(&g, "go");
   for (int move = 0; !g.last.terminated; move++) {
-    g.env->observe(g.state, 1, observation);
+    g.env->observe(g.env, g.state, 1, observation);
     double numbers[MZ_ENV_NUMBERS_MAX];
-    g.env->numbers(g.state, numbers);
+    g.env->numbers(g.env, g.state, numbers);
     for (int cell = 0; cell < 81; cell++) {
       const uint8_t *now = observation + cell * GO_CHANNELS;
       const double own = move % 2 ? -numbers[cell] : numbers[cell];
@@ -214,7 +214,7 @@ static void observations_look_back(void **unused) {
     }
     memcpy(past[move % 3], observation, sizeof observation);
     uint8_t mask[GO_ACTIONS_MAX];
-    g.env->legal(g.state, mask);
+    g.env->legal(g.env, g.state, mask);
     int action = (int)mz_rng_below(&rng, 81); /* passes only where it must */
     for (int tries = 0; !mask[action] && tries < 82; tries++) action = (action + 1) % 82;
     go_step(&g, action);
@@ -230,23 +230,23 @@ static void a_batch_equals_single_steps(void **unused) {
   uint8_t *const batch = (uint8_t *)together;
   mz_rng rng = mz_rng_at(8, MZ_RNG_TEST, 0, 0);
   for (int i = 0; i < GAMES; i++) {
-    env->reset(env, batch + (size_t)i * env->state_size, NULL);
-    env->reset(env, alone[i], NULL);
+    assert_int_equal(env->reset(env, batch + (size_t)i * env->state_size, NULL), MZ_OK);
+    assert_int_equal(env->reset(env, alone[i], NULL), MZ_OK);
   }
   for (int move = 0; move < 12; move++) {
     int32_t actions[GAMES];
     mz_step results[GAMES], result;
     for (int i = 0; i < GAMES; i++) {
       uint8_t mask[26];
-      env->legal(alone[i], mask);
+      env->legal(env, alone[i], mask);
       actions[i] = (int32_t)mz_rng_below(&rng, 25);
       while (!mask[actions[i]]) actions[i] = (actions[i] + 1) % 25;
     }
-    env->step(together, GAMES, actions, NULL, results);
-    env->observe(together, GAMES, observations);
+    assert_int_equal(env->step(env, together, GAMES, actions, NULL, results), MZ_OK);
+    env->observe(env, together, GAMES, observations);
     for (int i = 0; i < GAMES; i++) {
-      env->step(alone[i], 1, &actions[i], NULL, &result);
-      env->observe(alone[i], 1, observation);
+      assert_int_equal(env->step(env, alone[i], 1, &actions[i], NULL, &result), MZ_OK);
+      env->observe(env, alone[i], 1, observation);
       assert_true(result.reward == results[i].reward && result.terminated == results[i].terminated);
       assert_memory_equal(alone[i], batch + (size_t)i * env->state_size, env->state_size);
       assert_memory_equal(observation, observations + i * OBSERVATION, OBSERVATION);

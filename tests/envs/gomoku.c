@@ -17,16 +17,16 @@ static void expect_full_state(const mz_env *env, const board_state *state, const
   double expected[CELLS], got[CELLS];
   uint8_t mask[CELLS];
   assert_int_equal(playthrough_board(s->picture, 'b', 'w', '.', SIDE, SIDE, expected), SIDE);
-  env->numbers(state, got);
+  env->numbers(env, state, got);
   assert_memory_equal(got, expected, sizeof got);
   assert_int_equal(last->terminated, s->terminal);
-  const int count = env->legal(state, mask), mover = 1 - env->to_play(state);
+  const int count = env->legal(env, state, mask), mover = 1 - env->to_play(env, state);
   assert_true((double)last->reward == s->rewards[mover]);
   if (s->terminal) {
     assert_int_equal(count, 0);
     return;
   }
-  assert_int_equal(env->to_play(state), s->player);
+  assert_int_equal(env->to_play(env, state), s->player);
   assert_int_equal(count, s->legal_count);
   for (int i = 0; i < s->legal_count; i++) assert_int_equal(mask[s->legal[i]], 1);
 }
@@ -38,13 +38,13 @@ static void follows_openspiels_playthrough(void **unused) {
   board_state state;
   mz_step last = {0};
   FILE *file = playthrough_open("gomoku");
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   int states = 0, full = 0;
   for (; playthrough_next(file, &s); states++) {
     if (s.full) expect_full_state(env, &state, &last, &s);
     full += s.full;
     const int32_t action = s.action;
-    if (action >= 0) env->step(&state, 1, &action, NULL, &last);
+    if (action >= 0) assert_int_equal(env->step(env, &state, 1, &action, NULL, &last), MZ_OK);
   }
   assert_int_equal(fclose(file), 0);
   assert_int_equal(states, 116);
@@ -98,10 +98,10 @@ static void expect_lines_everywhere(const char *name, int side, int k) {
         env->load(env, &state, board, 2 * (k - 1));
         const int32_t action = cell_along(side, cell, d, last);
         uint8_t mask[BOARD_ACTIONS_MAX];
-        assert_int_equal(env->legal(&state, mask),
+        assert_int_equal(env->legal(env, &state, mask),
                          side * side - 2 * (k - 1)); /* the other player's stones are not on this board */
         mz_step result;
-        env->step(&state, 1, &action, NULL, &result);
+        assert_int_equal(env->step(env, &state, 1, &action, NULL, &result), MZ_OK);
         assert_true(result.terminated && result.reward == 1);
       }
     }
@@ -125,7 +125,7 @@ static void longer_lines_win_too(void **unused) {
   board_state state;
   env->load(env, &state, board, 12);
   mz_step result;
-  env->step(&state, 1, &(const int32_t){19}, NULL, &result);
+  assert_int_equal(env->step(env, &state, 1, &(const int32_t){19}, NULL, &result), MZ_OK);
   assert_true(result.terminated && result.reward == 1);
 }
 
@@ -144,14 +144,14 @@ static void random_games_end_with_the_first_line(void **unused) {
     for (int game = 0; game < cases[i].games; game++) {
       board_state state;
       mz_step result = {0};
-      env->reset(env, &state, NULL);
+      assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
       for (int moves = 1; !result.terminated; moves++) {
         uint8_t mask[BOARD_ACTIONS_MAX];
-        const int32_t action = board_game_nth(mask, mz_rng_below(&rng, (uint32_t)env->legal(&state, mask)));
-        const int mover = env->to_play(&state);
-        env->step(&state, 1, &action, NULL, &result);
+        const int32_t action = board_game_nth(mask, mz_rng_below(&rng, (uint32_t)env->legal(env, &state, mask)));
+        const int mover = env->to_play(env, &state);
+        assert_int_equal(env->step(env, &state, 1, &action, NULL, &result), MZ_OK);
         double board[BOARD_CELLS_MAX];
-        env->numbers(&state, board);
+        env->numbers(env, &state, board);
         const double line = find_line(board, cases[i].side, cases[i].k);
         assert_int_equal(result.terminated, line != 0 || moves == cases[i].side * cases[i].side);
         assert_true(result.reward == (line != 0 ? 1 : 0) && (line == 0 || line == (mover == 0 ? 1 : -1)));
@@ -182,9 +182,9 @@ static void text_and_names(void **unused) {
   board_state state;
   mz_step result;
   char name[8];
-  env->reset(env, &state, NULL);
-  env->step(&state, 1, &(const int32_t){8}, NULL, &result);
-  env->step(&state, 1, &(const int32_t){90}, NULL, &result);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
+  assert_int_equal(env->step(env, &state, 1, &(const int32_t){8}, NULL, &result), MZ_OK);
+  assert_int_equal(env->step(env, &state, 1, &(const int32_t){90}, NULL, &result), MZ_OK);
   board_game_check_text(env, &state,
                         "   A B C D E F G H J K\n"
                         "10 O . . . . . . . . .\n"

@@ -24,7 +24,7 @@ static void perft(void **unused) {
   (void)unused;
   static const uint64_t expected[] = {1, 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288};
   board_state state = {{0}};
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   for (int depth = 0; depth <= 9; depth++) assert_true(board_game_perft(env, &state, depth) == expected[depth]);
 }
 
@@ -62,9 +62,9 @@ static int count_moves(plain_board *b, int mover, uint8_t *mask) {
 
 static void check_board(const mz_env *game, const board_state *state, const plain_board *b) {
   double numbers[BOARD_CELLS_MAX];
-  assert_int_equal(game->numbers(state, numbers), b->size * b->size);
+  assert_int_equal(game->numbers(game, state, numbers), b->size * b->size);
   for (int cell = 0; cell < b->size * b->size; cell++) assert_true(numbers[cell] == b->cells[cell]);
-  assert_int_equal(game->to_play(state), b->mover < 0);
+  assert_int_equal(game->to_play(game, state), b->mover < 0);
 }
 
 typedef struct tally {
@@ -77,20 +77,20 @@ static void play_beside_the_plain_rules(const mz_env *game, int size, mz_rng *rn
   b.cells[(middle - 1) * size + middle - 1] = b.cells[middle * size + middle] = -1;
   b.cells[(middle - 1) * size + middle] = b.cells[middle * size + middle - 1] = 1;
   board_state state = {{0}};
-  game->reset(game, &state, NULL);
+  assert_int_equal(game->reset(game, &state, NULL), MZ_OK);
   for (;;) {
     uint8_t expected[BOARD_ACTIONS_MAX], theirs[BOARD_ACTIONS_MAX], mask[BOARD_ACTIONS_MAX];
     int count = count_moves(&b, b.mover, expected);
     expected[cells] = count == 0;
     count += expected[cells];
     check_board(game, &state, &b);
-    assert_int_equal(game->legal(&state, mask), count);
+    assert_int_equal(game->legal(game, &state, mask), count);
     assert_memory_equal(mask, expected, (size_t)cells + 1);
 
     const int32_t action = board_game_nth(mask, mz_rng_below(rng, (uint32_t)count));
     const int mover = b.mover;
     mz_step result;
-    game->step(&state, 1, &action, NULL, &result);
+    assert_int_equal(game->step(game, &state, 1, &action, NULL, &result), MZ_OK);
     if (action < cells) enclose(&b, mover, action, true);
     t->passes += action == cells;
     b.mover = -mover;
@@ -130,7 +130,7 @@ static void play(const mz_env *game, board_state *state, const char *moves, mz_s
   for (; *moves; moves += moves[2] ? 3 : 2) {
     assert_false(last->terminated);
     const int32_t action = (moves[1] - '1') * size + moves[0] - 'a';
-    game->step(state, 1, &action, NULL, last);
+    assert_int_equal(game->step(game, state, 1, &action, NULL, last), MZ_OK);
   }
 }
 
@@ -138,12 +138,12 @@ static void a_wipe_out_ends_the_game(void **unused) {
   (void)unused;
   board_state state = {{0}};
   mz_step last;
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   play(env, &state, "e6 f4 e3 f6 g5 d6 e7 f5 c5", &last);
   assert_true(last.terminated && last.reward == 1);
   double board[BOARD_CELLS_MAX];
   int discs = 0;
-  env->numbers(&state, board);
+  env->numbers(env, &state, board);
   for (int cell = 0; cell < 64; cell++) {
     assert_true(board[cell] >= 0);
     discs += board[cell] > 0;
@@ -162,7 +162,7 @@ static void who_moves_last_may_lose(void **unused) {
   uint8_t mask[BOARD_ACTIONS_MAX];
   mz_step last;
   env->load(env, &state, board, 0);
-  assert_int_equal(env->legal(&state, mask), 1);
+  assert_int_equal(env->legal(env, &state, mask), 1);
   play(env, &state, "a1", &last);
   assert_true(last.terminated && last.reward == -1);
 }
@@ -176,13 +176,13 @@ static void a_pass_is_legal_where_nothing_else_is(void **unused) {
   uint8_t mask[BOARD_ACTIONS_MAX];
   mz_step last;
   env->load(env, &state, board, 1);
-  assert_int_equal(env->legal(&state, mask), 1);
+  assert_int_equal(env->legal(env, &state, mask), 1);
   assert_int_equal(mask[64], 1);
   const int32_t pass = 64;
-  env->step(&state, 1, &pass, NULL, &last);
+  assert_int_equal(env->step(env, &state, 1, &pass, NULL, &last), MZ_OK);
   assert_true(!last.terminated && last.reward == 0);
-  assert_int_equal(env->to_play(&state), 0);
-  assert_int_equal(env->legal(&state, mask), 1);
+  assert_int_equal(env->to_play(env, &state), 0);
+  assert_int_equal(env->legal(env, &state, mask), 1);
   assert_int_equal(mask[2], 1);
   play(env, &state, "c1", &last);
   assert_true(last.terminated && last.reward == 1);
@@ -205,12 +205,12 @@ static void text_and_names(void **unused) {
   board_state state = {{0}};
   mz_step last;
   char out[8];
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   play(env, &state, "d3", &last);
   board_game_check_text(env, &state,
                         "  a b c d e f g h\n1 . . . . . . . .\n2 . . . . . . . .\n3 . . . x . . . .\n4 . . . x x . . .\n"
                         "5 . . . x o . . .\n6 . . . . . . . .\n7 . . . . . . . .\n8 . . . . . . . .\nx 4  o 1\n");
-  small->reset(small, &state, NULL);
+  assert_int_equal(small->reset(small, &state, NULL), MZ_OK);
   board_game_check_text(
       small, &state,
       "  a b c d e f\n1 . . . . . .\n2 . . . . . .\n3 . . o x . .\n4 . . x o . .\n5 . . . . . .\n6 . . . . . .\n"

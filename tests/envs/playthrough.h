@@ -124,13 +124,13 @@ static inline void playthrough_check(const mz_env *env, const void *state, const
   static uint8_t mask[PLAYTHROUGH_ACTIONS_MAX];
   const int height = env->spec.obs_shape[0], width = env->spec.obs_shape[1];
   assert_int_equal(playthrough_board(expected->picture, symbols[0], symbols[1], symbols[2], width, height, board), height);
-  assert_in_range(env->numbers(state, numbers), height * width, MZ_ENV_NUMBERS_MAX);
+  assert_in_range(env->numbers(env, state, numbers), height * width, MZ_ENV_NUMBERS_MAX);
   for (int cell = 0; cell < height * width; cell++) assert_true(numbers[cell] == board[cell]);
 
   assert_int_equal(last->terminated || last->truncated, expected->terminal);
-  if (!expected->terminal) assert_int_equal(env->to_play(state), expected->player);
+  if (!expected->terminal) assert_int_equal(env->to_play(env, state), expected->player);
   for (int player = 0; player < 2; player++) assert_true(expected->rewards[player] == expected->returns[player]);
-  assert_int_equal(env->legal(state, mask), expected->legal_count);
+  assert_int_equal(env->legal(env, state, mask), expected->legal_count);
   for (int i = 0; i < expected->legal_count; i++)
     assert_int_equal(mask[ours ? ours(env, expected->legal[i]) : expected->legal[i]], 1);
 }
@@ -147,7 +147,7 @@ static inline int playthrough_follow(const mz_env *env, const char *game, const 
   FILE *file = playthrough_open(game);
   mz_step last = {0};
   int states = 0, mover = 0;
-  env->reset(env, state, NULL);
+  assert_int_equal(env->reset(env, state, NULL), MZ_OK);
   while (playthrough_next(file, &expected)) {
     if (expected.full) {
       playthrough_check(env, state, &last, symbols, ours, &expected);
@@ -159,8 +159,8 @@ static inline int playthrough_follow(const mz_env *env, const char *game, const 
     history[states++] = expected.action;
     if (expected.action < 0) break;
     const int32_t action = ours ? ours(env, expected.action) : expected.action;
-    mover = env->to_play(state);
-    env->step(state, 1, &action, NULL, &last);
+    mover = env->to_play(env, state);
+    assert_int_equal(env->step(env, state, 1, &action, NULL, &last), MZ_OK);
   }
   assert_true(expected.terminal);
   assert_int_equal(fclose(file), 0);

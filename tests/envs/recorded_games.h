@@ -51,10 +51,10 @@ static inline void recorded_game_replay(const mz_env *env, int (*ours)(const mz_
   uint64_t hash = 0xcbf29ce484222325;
   mz_step last = {0};
   int mover = 0;
-  env->reset(env, state, NULL);
+  assert_int_equal(env->reset(env, state, NULL), MZ_OK);
   while (!last.terminated && !last.truncated) {
     uint8_t mask[RECORDED_ACTIONS_MAX];
-    const int count = env->legal(state, mask);
+    const int count = env->legal(env, state, mask);
     assert_in_range(count, 1, env->spec.actions);
     int rank = recorded_number_divide(&moves, count), played = -1;
     for (int a = 0; a < env->spec.actions; a++) {
@@ -65,8 +65,8 @@ static inline void recorded_game_replay(const mz_env *env, int (*ours)(const mz_
     assert_true(played >= 0);
     hash = (hash ^ (unsigned)played) * 0x100000001b3;
     const int32_t action = ours ? ours(env, played) : played;
-    mover = env->to_play(state);
-    env->step(state, 1, &action, NULL, &last);
+    mover = env->to_play(env, state);
+    assert_int_equal(env->step(env, state, 1, &action, NULL, &last), MZ_OK);
     assert_true(last.terminated || last.truncated || last.reward == 0);
   }
   assert_int_equal(moves.count, 0); /* nothing was left to play */

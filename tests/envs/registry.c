@@ -58,8 +58,8 @@ static void specs_are_consistent(void **unused) {
 static void expect_same_numbers(const mz_env *env, const void *state, const void *loaded) {
   double numbers[MZ_ENV_NUMBERS_MAX], again[MZ_ENV_NUMBERS_MAX];
   uint8_t mask[ACTIONS_MAX], mask_again[ACTIONS_MAX];
-  const int count = env->numbers(state, numbers);
-  assert_int_equal(env->numbers(loaded, again), count);
+  const int count = env->numbers(env, state, numbers);
+  assert_int_equal(env->numbers(env, loaded, again), count);
   assert_memory_equal(numbers, again, (size_t)count * sizeof numbers[0]);
   assert_int_equal(mz_env_legal(env, state, mask), mz_env_legal(env, loaded, mask_again));
   assert_memory_equal(mask, mask_again, (size_t)env->spec.actions);
@@ -71,11 +71,11 @@ static void play_a_game(const mz_env *env, mz_rng *rng) {
   static uint64_t state[STATE_MAX / 8], loaded[STATE_MAX / 8];
   const mz_generator generator = mz_generator_from_rng(rng);
   float game_return = 0;
-  env->reset(env, state, &generator);
+  assert_int_equal(env->reset(env, state, &generator), MZ_OK);
   for (int move = 0; move < MOVES_MAX; move++) {
     double numbers[MZ_ENV_NUMBERS_MAX];
     if (env->numbers) {
-      assert_in_range(env->numbers(state, numbers), 1, MZ_ENV_NUMBERS_MAX);
+      assert_in_range(env->numbers(env, state, numbers), 1, MZ_ENV_NUMBERS_MAX);
       env->load(env, loaded, numbers, move);
       expect_same_numbers(env, state, loaded);
     }
@@ -87,7 +87,7 @@ static void play_a_game(const mz_env *env, mz_rng *rng) {
     const int mover = mz_env_to_play(env, state);
     assert_in_range(mover, 0, env->spec.players - 1);
     mz_step result;
-    env->step(state, 1, &action, env->draws ? &generator : NULL, &result);
+    assert_int_equal(env->step(env, state, 1, &action, env->draws ? &generator : NULL, &result), MZ_OK);
     assert_true(result.reward >= env->spec.reward_min && result.reward <= env->spec.reward_max);
     game_return += env->spec.alternating && mover == 1 ? -result.reward : result.reward;
     if (env->spec.max_moves) assert_int_equal(result.truncated, move + 1 >= env->spec.max_moves);

@@ -24,8 +24,8 @@ static int find_env(void **unused) {
 static void *ask_expert(void *value) {
   uint64_t state;
   uint8_t mask[CELLS];
-  env->reset(env, &state, NULL);
-  env->expert(&state, mask, value);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
+  env->expert(env, &state, mask, value);
   return NULL;
 }
 
@@ -52,9 +52,9 @@ typedef struct tally {
 /* The observation and the legal actions follow from the numbers. */
 static void check_views(const uint64_t *state, const double *board, int moves, bool ended) {
   uint8_t observation[OBSERVATION], mask[CELLS];
-  env->observe(state, 1, observation);
+  env->observe(env, state, 1, observation);
   const int mover = moves % 2, own = mover == 0 ? 1 : -1;
-  assert_int_equal(env->to_play(state), mover);
+  assert_int_equal(env->to_play(env, state), mover);
   int free_count = 0;
   for (int c = 0; c < CELLS; c++) {
     assert_int_equal(observation[3 * c + 0], board[c] == own);
@@ -62,14 +62,14 @@ static void check_views(const uint64_t *state, const double *board, int moves, b
     assert_int_equal(observation[3 * c + 2], mover == 0);
     free_count += board[c] == 0;
   }
-  const int legal = env->legal(state, mask);
+  const int legal = env->legal(env, state, mask);
   assert_int_equal(legal, ended ? 0 : free_count);
   for (int c = 0; c < CELLS; c++) assert_int_equal(mask[c], !ended && board[c] == 0);
 }
 
 static void visit(tally *t, const uint64_t *state, int moves, bool ended) {
   double board[CELLS];
-  assert_int_equal(env->numbers(state, board), CELLS);
+  assert_int_equal(env->numbers(env, state, board), CELLS);
   int index = 0;
   for (int c = 0; c < CELLS; c++) index = 3 * index + (int)board[c] + 1;
   if (t->seen[index]) return;
@@ -86,13 +86,13 @@ static void visit(tally *t, const uint64_t *state, int moves, bool ended) {
 static int enumerate(tally *t, const uint64_t *state, int moves) {
   visit(t, state, moves, false);
   uint8_t legal[CELLS], best_mask[CELLS] = {0}, optimal[CELLS];
-  env->legal(state, legal);
+  env->legal(env, state, legal);
   int best = -2;
   for (int32_t action = 0; action < CELLS; action++) {
     if (!legal[action]) continue;
     uint64_t next = *state;
     mz_step result;
-    env->step(&next, 1, &action, NULL, &result);
+    assert_int_equal(env->step(env, &next, 1, &action, NULL, &result), MZ_OK);
     assert_false(result.truncated);
     int value = (int)result.reward;
     if (result.terminated) {
@@ -111,7 +111,7 @@ static int enumerate(tally *t, const uint64_t *state, int moves) {
     if (value > best) best = value;
   }
   float expert_value;
-  env->expert(state, optimal, &expert_value);
+  env->expert(env, state, optimal, &expert_value);
   assert_true(expert_value == (float)best);
   assert_memory_equal(optimal, best_mask, sizeof optimal);
   return best;
@@ -121,7 +121,7 @@ static void all_games_and_positions(void **unused) {
   (void)unused;
   static tally t;
   uint64_t state = UINT64_MAX;
-  env->reset(env, &state, NULL);
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
   assert_int_equal(enumerate(&t, &state, 0), 0);
   assert_int_equal(t.games, 255168);
   assert_int_equal(t.wins[0], 131184);
@@ -136,7 +136,7 @@ static void expert_of_an_ended_game(void **unused) {
   uint8_t mask[CELLS];
   float value = 9;
   env->load(env, &state, (const double[]){1, 1, 1, -1, -1, 0, 0, 0, 0}, 5);
-  env->expert(&state, mask, &value);
+  env->expert(env, &state, mask, &value);
   assert_true(value == -1);
   for (int c = 0; c < CELLS; c++) assert_int_equal(mask[c], 0);
 }
@@ -164,7 +164,7 @@ static void symmetries_are_a_group(void **unused) {
 
 static void check_symmetry(int s, const uint64_t *state) {
   double board[CELLS], image_board[CELLS];
-  env->numbers(state, board);
+  env->numbers(env, state, board);
   int moves = 0;
   for (int c = 0; c < CELLS; c++) {
     image_board[mz_symmetry_action(&env->spec, s, c)] = board[c];
@@ -174,16 +174,16 @@ static void check_symmetry(int s, const uint64_t *state) {
   env->load(env, &image, image_board, moves);
 
   uint8_t observation[OBSERVATION], mapped[OBSERVATION], expected[OBSERVATION];
-  env->observe(state, 1, observation);
-  env->observe(&image, 1, expected);
+  env->observe(env, state, 1, observation);
+  env->observe(env, &image, 1, expected);
   mz_symmetry_observe(&env->spec, s, observation, mapped);
   assert_memory_equal(mapped, expected, sizeof mapped);
 
   uint8_t legal[CELLS], image_legal[CELLS], optimal[CELLS], image_optimal[CELLS];
   float value, image_value;
-  assert_int_equal(env->legal(state, legal), env->legal(&image, image_legal));
-  env->expert(state, optimal, &value);
-  env->expert(&image, image_optimal, &image_value);
+  assert_int_equal(env->legal(env, state, legal), env->legal(env, &image, image_legal));
+  env->expert(env, state, optimal, &value);
+  env->expert(env, &image, image_optimal, &image_value);
   assert_true(value == image_value);
   for (int32_t a = 0; a < CELLS; a++) {
     const int32_t b = mz_symmetry_action(&env->spec, s, a);
@@ -192,11 +192,11 @@ static void check_symmetry(int s, const uint64_t *state) {
     if (!legal[a]) continue;
     uint64_t next = *state, image_next = image;
     mz_step result, image_result;
-    env->step(&next, 1, &a, NULL, &result);
-    env->step(&image_next, 1, &b, NULL, &image_result);
+    assert_int_equal(env->step(env, &next, 1, &a, NULL, &result), MZ_OK);
+    assert_int_equal(env->step(env, &image_next, 1, &b, NULL, &image_result), MZ_OK);
     assert_true(result.reward == image_result.reward && result.terminated == image_result.terminated);
-    env->observe(&next, 1, observation);
-    env->observe(&image_next, 1, expected);
+    env->observe(env, &next, 1, observation);
+    env->observe(env, &image_next, 1, expected);
     mz_symmetry_observe(&env->spec, s, observation, mapped);
     assert_memory_equal(mapped, expected, sizeof mapped);
   }
@@ -222,7 +222,7 @@ static void a_batch_equals_single_steps(void **unused) {
   int n = 0;
   for (int i = 0; i < POSITIONS; i++) {
     uint8_t legal[CELLS];
-    if (env->legal(&positions[i], legal) == 0) continue;
+    if (env->legal(env, &positions[i], legal) == 0) continue;
     int32_t action = (int32_t)(i % CELLS);
     while (!legal[action]) action = (action + 1) % CELLS;
     actions[n] = action;
@@ -230,13 +230,13 @@ static void a_batch_equals_single_steps(void **unused) {
     n++;
   }
   assert_int_equal(n, 4520); /* positions that are not ended */
-  env->step(together, n, actions, NULL, results);
-  env->observe(together, n, observations);
+  assert_int_equal(env->step(env, together, n, actions, NULL, results), MZ_OK);
+  env->observe(env, together, n, observations);
   for (int i = 0; i < n; i++) {
     mz_step result;
     uint8_t observation[OBSERVATION];
-    env->step(&alone[i], 1, &actions[i], NULL, &result);
-    env->observe(&alone[i], 1, observation);
+    assert_int_equal(env->step(env, &alone[i], 1, &actions[i], NULL, &result), MZ_OK);
+    env->observe(env, &alone[i], 1, observation);
     assert_true(result.reward == results[i].reward && result.terminated == results[i].terminated && !results[i].truncated);
     assert_memory_equal(observation, observations + OBSERVATION * i, OBSERVATION);
   }
@@ -251,9 +251,9 @@ static void text_and_names(void **unused) {
   char out[128], small[4];
   env->load(env, &state, (const double[]){1, 0, -1, 0, 1, 0, 0, 0, 0}, 3);
   const char *expected = "  a b c\n1 x . o\n2 . x .\n3 . . .\n";
-  assert_int_equal(env->text(&state, out, sizeof out), (int)strlen(expected));
+  assert_int_equal(env->text(env, &state, out, sizeof out), (int)strlen(expected));
   assert_string_equal(out, expected);
-  assert_int_equal(env->text(&state, small, sizeof small), (int)strlen(expected));
+  assert_int_equal(env->text(env, &state, small, sizeof small), (int)strlen(expected));
   const char *const names[CELLS] = {"a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"};
   for (int a = 0; a < CELLS; a++) {
     env->action_text(env, a, out, sizeof out);
@@ -288,23 +288,23 @@ static void follow_line(playthrough *p, const char *line) {
     for (int c = 0; c < 3; c++) p->board[3 * p->board_rows + c] = line[2 + c] == 'x' ? 1 : line[2 + c] == 'o' ? -1 : 0;
     if (++p->board_rows == 3) {
       double got[CELLS];
-      env->numbers(&p->state, got);
+      env->numbers(env, &p->state, got);
       assert_memory_equal(got, p->board, sizeof got);
     }
   } else if (strncmp(line, "IsTerminal() = ", 15) == 0) {
     assert_int_equal(p->last.terminated, strncmp(line + 15, "True", 4) == 0);
   } else if (sscanf(line, "CurrentPlayer() = %d", &number) == 1) {
-    if (number >= 0) assert_int_equal(env->to_play(&p->state), number);
+    if (number >= 0) assert_int_equal(env->to_play(env, &p->state), number);
   } else if (sscanf(line, "Rewards() = [%d, %d]", &first, &second) == 2) {
-    const int mover = 1 - env->to_play(&p->state);
+    const int mover = 1 - env->to_play(env, &p->state);
     assert_true(p->last.reward == (float)(mover == 0 ? first : second));
   } else if (strncmp(line, "LegalActions()", 14) == 0) {
     uint8_t expected[CELLS], got[CELLS];
     read_legal(line, expected);
-    env->legal(&p->state, got);
+    env->legal(env, &p->state, got);
     assert_memory_equal(got, expected, sizeof got);
   } else if (sscanf(line, "action: %d", &number) == 1) {
-    env->step(&p->state, 1, &number, NULL, &p->last);
+    assert_int_equal(env->step(env, &p->state, 1, &number, NULL, &p->last), MZ_OK);
   }
 }
 
@@ -316,7 +316,7 @@ static void follows_openspiel(void **unused) {
     skip();
   }
   playthrough p = {0};
-  env->reset(env, &p.state, NULL);
+  assert_int_equal(env->reset(env, &p.state, NULL), MZ_OK);
   char line[1024];
   while (fgets(line, sizeof line, file)) follow_line(&p, line);
   assert_int_equal(fclose(file), 0);

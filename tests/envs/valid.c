@@ -68,12 +68,12 @@ static bool is_valid(const bench *b) { return b->env->valid(b->env, b->state); }
 static int look(const bench *b) {
   const mz_env *env = b->env;
   char text[TEXT_MAX];
-  env->observe(b->state, 1, b->observation);
+  env->observe(env, b->state, 1, b->observation);
   for (int i = 0; env->spec.obs_kind == MZ_OBS_F32 && i < env->spec.obs_size; i++)
     assert_true(isfinite(((const float *)b->observation)[i]));
-  assert_in_range(env->text(b->state, text, sizeof text), 1, sizeof text - 1);
+  assert_in_range(env->text(env, b->state, text, sizeof text), 1, sizeof text - 1);
   double numbers[MZ_ENV_NUMBERS_MAX];
-  assert_in_range(env->numbers(b->state, numbers), 1, MZ_ENV_NUMBERS_MAX);
+  assert_in_range(env->numbers(env, b->state, numbers), 1, MZ_ENV_NUMBERS_MAX);
   assert_in_range(mz_env_to_play(env, b->state), 0, env->spec.players - 1);
   const int legal = mz_env_legal(env, b->state, b->mask);
   int count = 0;
@@ -87,12 +87,12 @@ static void look_ahead(bench *b) {
   const mz_env *env = b->env;
   if (env->expert) {
     float value;
-    env->expert(b->state, b->optimal, &value);
+    env->expert(env, b->state, b->optimal, &value);
     assert_true(fabsf(value) <= 1);
   }
   if (env->rollout) {
     uint64_t random = mz_rng_u64(&b->rng) | 1;
-    assert_true(fabsf(env->rollout(b->state, &random)) <= 1);
+    assert_true(fabsf(env->rollout(env, b->state, &random)) <= 1);
   }
 }
 
@@ -100,7 +100,7 @@ static void look_ahead(bench *b) {
 static bool move(bench *b, int legal) {
   mz_step result;
   const int32_t action = mz_env_nth_legal(b->mask, b->env->spec.actions, mz_rng_below(&b->rng, (uint32_t)legal));
-  b->env->step(b->state, 1, &action, b->env->draws ? &b->generator : NULL, &result);
+  assert_int_equal(b->env->step(b->env, b->state, 1, &action, b->env->draws ? &b->generator : NULL, &result), MZ_OK);
   return !result.terminated && !result.truncated;
 }
 
@@ -122,7 +122,7 @@ static int play_on(bench *b) {
 
 /* A position of a random game, up to `moves` moves on. */
 static void reach(bench *b, int moves) {
-  b->env->reset(b->env, b->state, &b->generator);
+  assert_int_equal(b->env->reset(b->env, b->state, &b->generator), MZ_OK);
   for (int m = 0; m < moves; m++) {
     const int legal = mz_env_legal(b->env, b->state, b->mask);
     memcpy(b->other, b->state, b->env->state_size);
@@ -139,7 +139,7 @@ static void states_of_play_are_valid_until_the_end(void **unused) {
     bench_init(&b, names[e], e);
     const int games = b.env->spec.actions > 200 ? 5 : 60;
     for (int game = 0; game < games; game++) {
-      b.env->reset(b.env, b.state, &b.generator);
+      assert_int_equal(b.env->reset(b.env, b.state, &b.generator), MZ_OK);
       play_on(&b);
     }
     bench_deinit(&b);
@@ -235,7 +235,7 @@ static void a_first_board_with_a_bit_flipped_is_none(void **unused) {
   for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
     bench b;
     bench_init(&b, fixed[i], 300);
-    b.env->reset(b.env, b.state, &b.generator);
+    assert_int_equal(b.env->reset(b.env, b.state, &b.generator), MZ_OK);
     for (size_t bit = 0; bit < 8 * b.env->state_size; bit++) {
       uint8_t *byte = (uint8_t *)b.state + bit / 8;
       *byte ^= (uint8_t)(1u << bit % 8);

@@ -81,8 +81,9 @@ static void evaluate(void) {
     memset(first, 0, agent.env->state_size);
     mz_rng rng = mz_rng_at(1, MZ_RNG_ENV, 0, 0);
     const mz_generator generator = mz_generator_from_rng(&rng);
-    agent.env->reset(agent.env, first, &generator);
-    mz_planner_observe(&planner, 0, 1, first);
+    mz_status status = agent.env->reset(agent.env, first, &generator);
+    if (status == MZ_OK) status = mz_planner_observe(&planner, 0, 1, first);
+    MZ_ASSERT(status == MZ_OK);
     (void)mz_planner_search(&planner, 1, agent.weights, 0);
   }
   mz_planner_deinit(&planner);

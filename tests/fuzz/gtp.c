@@ -32,7 +32,8 @@ static void obey(mz_gtp *gtp, char *line) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   mz_gtp *gtp = &games[data[0] % GAMES];
-  mz_live_game_restart(&gtp->game);
+  const mz_status status = mz_live_game_restart(&gtp->game);
+  MZ_ASSERT(status == MZ_OK);
   gtp->game.ordinal = 0;
   gtp->quits = false;
   const uint8_t *at = data + 1, *end = data + size;

@@ -30,14 +30,14 @@ static void look(const mz_env *env, uint64_t *random) {
   double numbers[MZ_ENV_NUMBERS_MAX];
   const int player = mz_env_to_play(env, state);
   MZ_ASSERT(player >= 0 && player < env->spec.players);
-  env->observe(state, 1, observation);
-  MZ_ASSERT(env->text(state, text, sizeof text) >= 0);
-  if (env->numbers) MZ_ASSERT(env->numbers(state, numbers) <= MZ_ENV_NUMBERS_MAX);
+  env->observe(env, state, 1, observation);
+  MZ_ASSERT(env->text(env, state, text, sizeof text) >= 0);
+  if (env->numbers) MZ_ASSERT(env->numbers(env, state, numbers) <= MZ_ENV_NUMBERS_MAX);
   uint64_t stream = fuzz_random(random) | 1;
   memcpy(copy, state, env->state_size);
-  if (env->rollout && fuzz_below(random, 4) == 0) (void)env->rollout(copy, &stream);
+  if (env->rollout && fuzz_below(random, 4) == 0) (void)env->rollout(env, copy, &stream);
   float value;
-  if (env->expert && env->spec.actions == 9) env->expert(state, copy, &value); /* others search for long */
+  if (env->expert && env->spec.actions == 9) env->expert(env, state, copy, &value); /* others search for long */
 }
 
 /* One random move; false: the game is over. */
@@ -48,7 +48,8 @@ static bool move(const mz_env *env, uint64_t *random) {
   mz_rng rng = mz_rng_at(fuzz_random(random), MZ_RNG_ENV, 0, 0);
   const mz_generator generator = mz_generator_from_rng(&rng);
   mz_step result;
-  env->step(state, 1, &action, env->draws ? &generator : NULL, &result);
+  const mz_status status = env->step(env, state, 1, &action, env->draws ? &generator : NULL, &result);
+  MZ_ASSERT(status == MZ_OK);
   return !result.terminated && !result.truncated;
 }
 
@@ -74,7 +75,8 @@ static size_t play_some(uint8_t *data, size_t max_size, uint64_t *random) {
   mz_rng rng = mz_rng_at(fuzz_random(random), MZ_RNG_ENV, 0, 0);
   const mz_generator generator = mz_generator_from_rng(&rng);
   const uint32_t plies = fuzz_below(random, 64);
-  env->reset(env, state, &generator);
+  const mz_status status = env->reset(env, state, &generator);
+  MZ_ASSERT(status == MZ_OK);
   data[0] = (uint8_t)which;
   for (uint32_t ply = 0;; ply++) {
     memcpy(data + 1, state, env->state_size); /* the last before the end */

@@ -38,8 +38,8 @@ static void open_loop(loop *l, const char *env, const char *const *sets, int cou
   uint64_t states[SLOTS][64];
   assert_true(l->state.env->state_size <= sizeof states[0]);
   for (int i = 0; i < SLOTS; i++) {
-    l->state.env->reset(l->state.env, states[0], NULL);
-    mz_planner_observe(&l->planner, i, 1, states[0]);
+    assert_int_equal(l->state.env->reset(l->state.env, states[0], NULL), MZ_OK);
+    assert_int_equal(mz_planner_observe(&l->planner, i, 1, states[0]), MZ_OK);
   }
   expect_ok(mz_batch_init(&l->batch, &l->state.env->spec, (int)l->settings.learning.batch_size, (int)l->settings.loss.unroll,
                           mz_loss_observed(&l->settings.loss)));

@@ -69,19 +69,24 @@ typedef struct dice_state {
   uint32_t throws, last;
 } dice_state;
 
-static inline void dice_reset(const mz_env *env, void *state, const mz_generator *generator) {
+static inline mz_status dice_reset(const mz_env *env, void *state, const mz_generator *generator) {
   (void)env;
   *(dice_state *)state = (dice_state){.last = mz_generator_below(generator, 6)};
+  return MZ_OK;
 }
-static inline void dice_step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
+static inline mz_status dice_step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                                  mz_step *results) {
+  (void)env;
   dice_state *s = states;
   for (int i = 0; i < n; i++) {
     s[i].last = mz_generator_below(&generators[i], 6);
     s[i].throws++;
     results[i] = (mz_step){.reward = (float)(s[i].last << actions[i]), .terminated = s[i].throws == 6};
   }
+  return MZ_OK;
 }
-static inline void dice_observe(const void *states, int n, void *observations) {
+static inline void dice_observe(const mz_env *env, const void *states, int n, void *observations) {
+  (void)env;
   const dice_state *s = states;
   float *out = observations;
   for (int i = 0; i < n; i++) {
@@ -107,6 +112,7 @@ static const mz_env test_dice = {
              .return_min = 0,
              .return_max = 60},
     .state_size = sizeof(dice_state),
+    .copies = true,
     .reset = dice_reset,
     .step = dice_step,
     .draws = true,

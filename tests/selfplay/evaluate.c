@@ -132,6 +132,13 @@ static void test_counts_of_a_game_for_one(void **unused) {
   for (int i = 0; i < 2; i++) assert_int_equal(mz_evaluate(&matches[i], NULL, &e, NULL), MZ_E_CONFIG);
   assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &e), MZ_E_CONFIG);
   test_agent_deinit(&agent);
+
+  mz_env elsewhere = mz_env_tictactoe;
+  elsewhere.copies = false;
+  test_agent_init(&agent, &elsewhere, MZ_PUCT, 5);
+  assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &e), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "opponent: all: not for tictactoe, whose states cannot be copied"));
+  test_agent_deinit(&agent);
 }
 
 /* Two agents without noise repeat one game for each seat; a rival equal to the agent is the agent itself. */

@@ -15,7 +15,7 @@ static void count_naively(const mz_env *env, const void *state, int seat, double
     if (!mask[a] || (own && a != chosen)) continue;
     mz_step step;
     memcpy(next, state, env->state_size);
-    env->step(next, 1, &a, NULL, &step);
+    assert_int_equal(env->step(env, next, 1, &a, NULL, &step), MZ_OK);
     const double then = so_far + (double)(own ? step.reward : -step.reward);
     if (!step.terminated) {
       count_naively(env, next, seat, then, plies + 1, choose, context, out);
@@ -34,7 +34,7 @@ static void count_naively(const mz_env *env, const void *state, int seat, double
 static mz_lines naive_lines(const mz_env *env, int seat, mz_chooser choose, void *context) {
   _Alignas(8) uint8_t state[64];
   mz_lines out = {0};
-  env->reset(env, state, NULL);
+  assert_int_equal(env->reset(env, state, NULL), MZ_OK);
   count_naively(env, state, seat, 0, 0, choose, context, &out);
   return out;
 }
@@ -53,8 +53,8 @@ static mz_status first_of(bool optimal, int n, const void *states, int32_t *acti
     const uint8_t *state = (const uint8_t *)states + (size_t)i * mz_env_tictactoe.state_size;
     uint8_t mask[9];
     float value;
-    mz_env_tictactoe.legal(state, mask);
-    if (optimal) mz_env_tictactoe.expert(state, mask, &value);
+    mz_env_tictactoe.legal(&mz_env_tictactoe, state, mask);
+    if (optimal) mz_env_tictactoe.expert(&mz_env_tictactoe, state, mask, &value);
     for (actions[i] = 0; !mask[actions[i]];) actions[i]++;
   }
   return MZ_OK;
@@ -103,7 +103,7 @@ typedef struct planning {
 static mz_status choose_planned(void *context, int n, const void *states, int32_t *actions) {
   planning *p = context;
   assert_int_equal(n, 1);
-  mz_planner_observe(&p->planner, 0, 1, states);
+  assert_int_equal(mz_planner_observe(&p->planner, 0, 1, states), MZ_OK);
   assert_int_equal(mz_planner_search(&p->planner, 1, p->weights, 0), MZ_OK);
   actions[0] = p->planner.results[0].selected;
   return MZ_OK;

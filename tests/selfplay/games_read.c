@@ -76,8 +76,8 @@ static void a_finished_game_is_not_in_play(void **unused) {
   uint64_t state[8];
   const int32_t wins[] = {0, 3, 1, 4, 2};
   mz_step result;
-  env->reset(env, state, NULL);
-  for (int i = 0; i < 5; i++) env->step(state, 1, &wins[i], NULL, &result);
+  assert_int_equal(env->reset(env, state, NULL), MZ_OK);
+  for (int i = 0; i < 5; i++) assert_int_equal(env->step(env, state, 1, &wins[i], NULL, &result), MZ_OK);
   assert_true(result.terminated);
   memcpy(state_of_first(&s), state, env->state_size);
   expect_refused(&s, "the state of game 0");

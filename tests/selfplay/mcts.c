@@ -25,10 +25,10 @@ static any_state after(const mz_env *env, const int32_t *actions, int count) {
   any_state state = {0};
   mz_step step = {0};
   assert_true(env->state_size <= sizeof state);
-  env->reset(env, state.bytes, NULL);
+  assert_int_equal(env->reset(env, state.bytes, NULL), MZ_OK);
   for (int i = 0; i < count; i++) {
     assert_false(step.terminated);
-    env->step(state.bytes, 1, &actions[i], NULL, &step);
+    assert_int_equal(env->step(env, state.bytes, 1, &actions[i], NULL, &step), MZ_OK);
   }
   return state;
 }
@@ -42,12 +42,14 @@ typedef struct bandit {
 static float pay[ARMS];
 static int pulls[ARMS];
 
-static void bandit_reset(const mz_env *env, void *state, const mz_generator *generator) {
+static mz_status bandit_reset(const mz_env *env, void *state, const mz_generator *generator) {
   (void)env, (void)generator;
   *(bandit *)state = (bandit){0};
+  return MZ_OK;
 }
-static void bandit_step(void *states, int n, const int32_t *actions, const mz_generator *generators, mz_step *results) {
-  (void)generators;
+static mz_status bandit_step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                             mz_step *results) {
+  (void)env, (void)generators;
   bandit *b = states;
   for (int i = 0; i < n; i++) {
     results[i] = (mz_step){0};
@@ -56,20 +58,23 @@ static void bandit_step(void *states, int n, const int32_t *actions, const mz_ge
       results[i].reward = pay[actions[i]];
     }
   }
+  return MZ_OK;
 }
-static int bandit_legal(const void *state, uint8_t *mask) {
+static int bandit_legal(const mz_env *env, const void *state, uint8_t *mask) {
+  (void)env;
   const int count = ((const bandit *)state)->moves == 0 ? ARMS : 1;
   for (int a = 0; a < ARMS; a++) mask[a] = a < count;
   return count;
 }
-static float bandit_rollout(const void *state, uint64_t *random) {
-  (void)random;
+static float bandit_rollout(const mz_env *env, const void *state, uint64_t *random) {
+  (void)env, (void)random;
   pulls[((const bandit *)state)->arm]++;
   return 0;
 }
 static const mz_env test_bandit = {.name = "bandit",
                                    .spec = {.actions = ARMS, .players = 1, .symmetries = 1, .reward_max = 1, .return_max = 1},
                                    .state_size = sizeof(bandit),
+                                   .copies = true,
                                    .reset = bandit_reset,
                                    .step = bandit_step,
                                    .legal = bandit_legal,
@@ -149,7 +154,7 @@ static void test_memory_has_no_history(void **unused) {
     const mz_generator generator = mz_generator_from_rng(&start);
     any_state state = {0};
     assert_true(env->state_size <= sizeof state);
-    env->reset(env, state.bytes, &generator);
+    assert_int_equal(env->reset(env, state.bytes, &generator), MZ_OK);
     for (int n = 0; n < 6; n++) {
       const int simulations = (const int[]){30, 300, 1, 80, 2000, 300}[n];
       if (simulations > 300 && env->spec.actions > 9) continue;
@@ -207,7 +212,7 @@ static void test_chance_without_memory(void **unused) {
   mz_rng rng = stream(0);
   const mz_generator generator = mz_generator_from_rng(&rng);
   dice_state state;
-  test_dice.reset(&test_dice, &state, &generator);
+  assert_int_equal(test_dice.reset(&test_dice, &state, &generator), MZ_OK);
   int action = -1;
   mz_alloc_fail_after(1);
   assert_int_equal(mz_mcts_move(mcts, &test_dice, &state, 100, &rng, &action), MZ_E_MEMORY);
@@ -229,7 +234,7 @@ static void test_more_simulations_play_better(void **unused) {
     for (int ply = 0; !step.terminated; ply++) {
       const bool strong = ply % 2 == game % 2;
       const int32_t action = move(mcts, env, state.bytes, strong ? 300 : 10, &rng);
-      env->step(state.bytes, 1, &action, NULL, &step);
+      assert_int_equal(env->step(env, state.bytes, 1, &action, NULL, &step), MZ_OK);
       won += strong && step.reward > 0;
     }
   }

@@ -119,10 +119,22 @@ static void test_forks_from_games_without(void **unused) {
   test_agent_deinit(&s.agent);
 }
 
+static void test_forks_need_copies(void **unused) {
+  (void)unused;
+  mz_env elsewhere = mz_env_tictactoe;
+  elsewhere.copies = false;
+  mz_games *games;
+  const mz_selfplay_settings settings = {.games = GAMES, .moves = 1, .fork_share = 0.1};
+  assert_int_equal(mz_games_create(&games, &elsewhere, &settings, (mz_cut){0, 6}, 1), MZ_E_CONFIG);
+  assert_string_equal(mz_message(),
+                      "selfplay.fork_share: not for tictactoe, whose states cannot be copied; nearest valid value: 0");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_openings),
       cmocka_unit_test(test_forks),
+      cmocka_unit_test(test_forks_need_copies),
       cmocka_unit_test(test_forks_from_games_without),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

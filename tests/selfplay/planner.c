@@ -10,8 +10,8 @@ static void test_more_simulations_than_room(void **unused) {
   assert_int_equal(mz_agent_planner(&agent.agent, 1, &planner), MZ_OK);
   uint8_t state[256];
   assert_true(planner.env->state_size <= sizeof state);
-  planner.env->reset(planner.env, state, NULL);
-  mz_planner_observe(&planner, 0, 1, state);
+  assert_int_equal(planner.env->reset(planner.env, state, NULL), MZ_OK);
+  assert_int_equal(mz_planner_observe(&planner, 0, 1, state), MZ_OK);
   assert_int_equal(mz_planner_search(&planner, 1, agent.weights, 9), MZ_E_CONFIG);
   assert_string_equal(mz_message(), "search: 9 simulations a move; the planner was made for at most 8");
   assert_int_equal(mz_planner_search(&planner, 1, agent.weights, -1), MZ_E_CONFIG);
@@ -31,8 +31,8 @@ static void test_prior(void **unused) {
     assert_int_equal(mz_agent_planner(&agent.agent, 1, &planner), MZ_OK);
     uint8_t state[256];
     mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-    planner.env->reset(planner.env, state, NULL);
-    mz_planner_observe(&planner, 0, 1, state);
+    assert_int_equal(planner.env->reset(planner.env, state, NULL), MZ_OK);
+    assert_int_equal(mz_planner_observe(&planner, 0, 1, state), MZ_OK);
     planner.legal[4] = 0;
     for (int i = 0; i < 2; i++) {
       planner.roots[0].noise = i == 1;
@@ -50,7 +50,34 @@ static void test_prior(void **unused) {
   }
 }
 
+static int nothing_is_legal(const mz_env *env, const void *state, uint8_t *mask) {
+  (void)state;
+  memset(mask, 0, (size_t)env->spec.actions);
+  return 0;
+}
+
+/* An environment's mistake is an error, and the planner stays good for other states. */
+static void test_no_legal_action(void **unused) {
+  (void)unused;
+  mz_env stuck = mz_env_tictactoe;
+  stuck.legal = nothing_is_legal;
+  test_agent agent;
+  mz_planner planner;
+  test_agent_init(&agent, &stuck, MZ_GUMBEL, 5);
+  assert_int_equal(mz_agent_planner(&agent.agent, 1, &planner), MZ_OK);
+  uint8_t state[256];
+  assert_int_equal(stuck.reset(&stuck, state, NULL), MZ_OK);
+  assert_int_equal(mz_planner_observe(&planner, 0, 1, state), MZ_E_CONFIG);
+  assert_string_equal(mz_message(), "search: tictactoe: no action is legal in a game that has not ended");
+  stuck.legal = mz_env_tictactoe.legal;
+  assert_int_equal(mz_planner_observe(&planner, 0, 1, state), MZ_OK);
+  assert_int_equal(mz_planner_search(&planner, 1, agent.weights, 8), MZ_OK);
+  mz_planner_deinit(&planner);
+  test_agent_deinit(&agent);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_more_simulations_than_room), cmocka_unit_test(test_prior)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_more_simulations_than_room), cmocka_unit_test(test_prior),
+                                     cmocka_unit_test(test_no_legal_action)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

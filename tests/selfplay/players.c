@@ -30,10 +30,10 @@ static board position(const char *moves) {
   board b = {0};
   mz_step step = {0};
   assert_true(mz_env_tictactoe.state_size <= sizeof b.bytes);
-  mz_env_tictactoe.reset(&mz_env_tictactoe, b.bytes, NULL);
+  assert_int_equal(mz_env_tictactoe.reset(&mz_env_tictactoe, b.bytes, NULL), MZ_OK);
   for (; *moves; moves++) {
     assert_false(step.terminated);
-    mz_env_tictactoe.step(b.bytes, 1, &(int32_t){*moves - '0'}, NULL, &step);
+    assert_int_equal(mz_env_tictactoe.step(&mz_env_tictactoe, b.bytes, 1, &(int32_t){*moves - '0'}, NULL, &step), MZ_OK);
   }
   return b;
 }
@@ -84,6 +84,13 @@ static void test_names(void **unused) {
   assert_refused("perfect", &mz_env_gomoku, MZ_E_CONFIG, "gomoku");
   assert_refused("rule", &mz_env_cartpole, MZ_E_CONFIG, "cartpole");
   assert_int_equal(parse("perfect", &mz_env_connect_four).kind, MZ_PLAYER_PERFECT);
+
+  mz_env elsewhere = mz_env_tictactoe;
+  elsewhere.copies = false;
+  const char *hint = "not for tictactoe, whose states cannot be copied; nearest valid value: random";
+  assert_refused("mcts:20", &elsewhere, MZ_E_CONFIG, hint);
+  assert_refused("rule", &elsewhere, MZ_E_CONFIG, hint);
+  assert_int_equal(parse("random", &elsewhere).kind, MZ_PLAYER_RANDOM);
 }
 
 static void test_random_plays_every_legal_move(void **unused) {
@@ -120,7 +127,7 @@ static void test_perfect(void **unused) {
     for (int ply = 0; !step.terminated; ply++) {
       const bool own = ply % 2 == game % 2;
       const int32_t action = move(own ? &perfect : &random, &mz_env_tictactoe, b.bytes, &rng);
-      mz_env_tictactoe.step(b.bytes, 1, &action, NULL, &step);
+      assert_int_equal(mz_env_tictactoe.step(&mz_env_tictactoe, b.bytes, 1, &action, NULL, &step), MZ_OK);
       assert_true(own || step.reward == 0); /* random never wins */
     }
   }
@@ -137,16 +144,17 @@ static void test_perfect_connect_four(void **unused) {
     board b = {0};
     mz_rng rng = stream(n);
     uint8_t mask[9];
-    mz_opening_play(env, b.bytes, 18 + n, mask, &rng, NULL, NULL);
+    int opening;
+    assert_int_equal(mz_opening_play(env, b.bytes, 18 + n, mask, &rng, NULL, NULL, &opening), MZ_OK);
     double cells[MZ_CONNECT_FOUR_CELLS];
-    assert_int_equal(env->numbers(b.bytes, cells), MZ_CONNECT_FOUR_CELLS);
+    assert_int_equal(env->numbers(env, b.bytes, cells), MZ_CONNECT_FOUR_CELLS);
     mz_connect_four_board same = {0};
     for (int row = MZ_CONNECT_FOUR_ROWS - 1; row >= 0; row--) { /* from the floor up */
       for (int column = 0; column < MZ_CONNECT_FOUR_COLUMNS; column++) {
         const double stone = cells[MZ_CONNECT_FOUR_COLUMNS * row + column];
         const uint64_t cell = UINT64_C(1) << (7 * column + MZ_CONNECT_FOUR_ROWS - 1 - row);
         if (stone != 0) same.all |= cell;
-        if (stone == (env->to_play(b.bytes) == 0 ? 1 : -1)) same.mine |= cell;
+        if (stone == (env->to_play(env, b.bytes) == 0 ? 1 : -1)) same.mine |= cell;
       }
     }
     unsigned optimal, made = 0;
@@ -168,10 +176,11 @@ static void test_perfect_connect_four_wins(void **unused) {
     board b = {0};
     mz_step step = {0};
     int ply = 0;
-    for (env->reset(env, b.bytes, NULL); !step.terminated; ply++) {
+    assert_int_equal(env->reset(env, b.bytes, NULL), MZ_OK);
+    for (; !step.terminated; ply++) {
       const int32_t action = move(ply % 2 == 0 ? &perfect : &rule, env, b.bytes, &rng);
       if (ply == 0) assert_int_equal(action, 3);
-      env->step(b.bytes, 1, &action, NULL, &step);
+      assert_int_equal(env->step(env, b.bytes, 1, &action, NULL, &step), MZ_OK);
     }
     assert_true(ply % 2 == 1 && step.reward == 1);
   }
@@ -185,12 +194,13 @@ static void test_rule_on_a_large_board(void **unused) {
   static const int32_t moves[] = {112, 0, 113, 1, 114, 2, 115};
   board b = {0};
   assert_true(env->state_size <= sizeof b.bytes);
-  env->reset(env, b.bytes, NULL);
+  assert_int_equal(env->reset(env, b.bytes, NULL), MZ_OK);
   mz_step step;
-  for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) env->step(b.bytes, 1, &moves[i], NULL, &step);
+  for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
+    assert_int_equal(env->step(env, b.bytes, 1, &moves[i], NULL, &step), MZ_OK);
   mz_rng rng = stream(0);
-  env->step(b.bytes, 1, &(int32_t){111}, NULL, &step); /* one end of the four is blocked */
-  env->step(b.bytes, 1, &(int32_t){50}, NULL, &step);
+  assert_int_equal(env->step(env, b.bytes, 1, &(int32_t){111}, NULL, &step), MZ_OK); /* one end of the four is blocked */
+  assert_int_equal(env->step(env, b.bytes, 1, &(int32_t){50}, NULL, &step), MZ_OK);
   assert_int_equal(move(&rule, env, b.bytes, &rng), 116);
 }
 
@@ -221,12 +231,12 @@ static void test_mcts_alone(void **unused) {
   assert_true(mz_env_cartpole.state_size <= sizeof state);
   mz_rng rng = stream(0);
   const mz_generator generator = mz_generator_from_rng(&rng);
-  mz_env_cartpole.reset(&mz_env_cartpole, state, &generator);
+  assert_int_equal(mz_env_cartpole.reset(&mz_env_cartpole, state, &generator), MZ_OK);
   mz_step step = {0};
   for (int moves = 0; moves < 150; moves++) {
     assert_false(step.terminated);
     const int32_t action = move(&player, &mz_env_cartpole, state, &rng);
-    mz_env_cartpole.step(state, 1, &action, NULL, &step);
+    assert_int_equal(mz_env_cartpole.step(&mz_env_cartpole, state, 1, &action, NULL, &step), MZ_OK);
   }
 }
 
@@ -237,7 +247,7 @@ static void test_mcts_with_chance(void **unused) {
   mz_rng rng = stream(0);
   const mz_generator generator = mz_generator_from_rng(&rng);
   dice_state state;
-  test_dice.reset(&test_dice, &state, &generator);
+  assert_int_equal(test_dice.reset(&test_dice, &state, &generator), MZ_OK);
   assert_int_equal(move(&player, &test_dice, &state, &rng), 1);
 }
 

@@ -17,19 +17,19 @@ static void positions_init(positions *p, const mz_env *env) {
   assert_int_equal(mz_alloc(&p->observations, ROWS, bytes), MZ_OK);
   void *game;
   assert_int_equal(mz_alloc(&game, 1, env->state_size), MZ_OK);
-  env->reset(env, game, NULL);
+  assert_int_equal(env->reset(env, game, NULL), MZ_OK);
   for (int i = 0; i < ROWS; i++) {
     if (mz_env_legal(env, game, p->legal[i]) < 3) {
-      env->reset(env, game, NULL);
+      assert_int_equal(env->reset(env, game, NULL), MZ_OK);
       mz_env_legal(env, game, p->legal[i]);
     }
-    env->observe(game, 1, p->observations + (size_t)i * bytes);
+    env->observe(env, game, 1, p->observations + (size_t)i * bytes);
     p->key[i] = (uint32_t)i * 7;
     int32_t action = (int32_t)mz_rng_below(&rng, ACTIONS);
     while (!p->legal[i][action]) action = (action + 1) % ACTIONS;
     mz_step step;
-    env->step(game, 1, &action, NULL, &step);
-    if (step.terminated || step.truncated) env->reset(env, game, NULL);
+    assert_int_equal(env->step(env, game, 1, &action, NULL, &step), MZ_OK);
+    if (step.terminated || step.truncated) assert_int_equal(env->reset(env, game, NULL), MZ_OK);
   }
   free(game);
 }
