@@ -68,7 +68,10 @@ static uint64_t rng_next64(void *context) { return mz_rng_u64(context); }
 
 mz_generator mz_generator_from_rng(mz_rng *rng) { return (mz_generator){.context = rng, .next64 = rng_next64}; }
 
-double mz_generator_f64(const mz_generator *generator) { return (double)(generator->next64(generator->context) >> 11) * 0x1p-53; }
+double mz_generator_f64(const mz_generator *generator) {
+  if (generator->f64 != NULL) return generator->f64(generator->context);
+  return (double)(generator->next64(generator->context) >> 11) * 0x1p-53;
+}
 
 static uint32_t next_of_generator(void *context) {
   const mz_generator *generator = context;
@@ -76,6 +79,7 @@ static uint32_t next_of_generator(void *context) {
 }
 
 uint32_t mz_generator_below(const mz_generator *generator, uint32_t n) {
+  if (generator->below != NULL) return generator->below(generator->context, n);
   mz_generator copy = *generator;
   return below(n, next_of_generator, &copy);
 }

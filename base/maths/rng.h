@@ -60,10 +60,11 @@ void mz_rng_dirichlet(mz_rng *rng, float alpha, int n, float *out); /* Marsaglia
 typedef struct mz_generator {
   void *context;
   uint64_t (*next64)(void *context);
+  double (*f64)(void *context);                 /* NULL: (next64 >> 11) * 2^-53, as NumPy's Generator draws doubles */
+  uint32_t (*below)(void *context, uint32_t n); /* NULL: from the high halves of next64, by Lemire's method */
 } mz_generator;
 mz_generator mz_generator_from_rng(mz_rng *rng);
-/* (next64 >> 11) * 2^-53, as NumPy draws doubles. */
-double mz_generator_f64(const mz_generator *generator);
-uint32_t mz_generator_below(const mz_generator *generator, uint32_t n);
+double mz_generator_f64(const mz_generator *generator);                 /* [0, 1), 53 bits */
+uint32_t mz_generator_below(const mz_generator *generator, uint32_t n); /* unbiased; n >= 1 */
 
 MZ_C_END

@@ -125,6 +125,25 @@ static void test_generator_draws_from_its_stream(void **state) {
   for (int i = 0; i < 100; i++) assert_true(mz_generator_f64(&generator) == mz_rng_f64(&same));
 }
 
+static double half(void *context) {
+  ++*(int *)context;
+  return 0.5;
+}
+static uint32_t last(void *context, uint32_t n) {
+  ++*(int *)context;
+  return n - 1;
+}
+
+/* A generator may have doubles and bounded draws of its own, for those of a reference take other words than next64 gives. */
+static void test_generator_draws_in_its_own_way(void **state) {
+  (void)state;
+  int draws = 0;
+  const mz_generator generator = {.context = &draws, .next64 = next_scripted, .f64 = half, .below = last};
+  assert_true(mz_generator_f64(&generator) == 0.5);
+  assert_int_equal(mz_generator_below(&generator, 7), 6);
+  assert_int_equal(draws, 2);
+}
+
 /* Mean and variance of n draws, by the sums of the test. */
 static void check_moments(double sum, double squares, int n, double mean, double variance, double fourth) {
   const double got_mean = sum / n, got_variance = squares / n - got_mean * got_mean;
@@ -197,17 +216,12 @@ static void test_dirichlet_of_tiny_alpha_is_a_vertex(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_philox_known_answers),
-      cmocka_unit_test(test_stream_is_the_blocks_of_its_counter),
-      cmocka_unit_test(test_each_name_is_another_stream),
-      cmocka_unit_test(test_streams_stay_what_they_are),
-      cmocka_unit_test(test_units_are_within_and_uniform),
-      cmocka_unit_test(test_below_is_fair),
-      cmocka_unit_test(test_below_rejects_the_biased_word),
-      cmocka_unit_test(test_generator_draws_from_its_stream),
-      cmocka_unit_test(test_normal_and_gumbel_have_their_moments),
-      cmocka_unit_test(test_dirichlet_has_its_moments),
-      cmocka_unit_test(test_dirichlet_of_tiny_alpha_is_a_vertex),
+      cmocka_unit_test(test_philox_known_answers),           cmocka_unit_test(test_stream_is_the_blocks_of_its_counter),
+      cmocka_unit_test(test_each_name_is_another_stream),    cmocka_unit_test(test_streams_stay_what_they_are),
+      cmocka_unit_test(test_units_are_within_and_uniform),   cmocka_unit_test(test_below_is_fair),
+      cmocka_unit_test(test_below_rejects_the_biased_word),  cmocka_unit_test(test_generator_draws_from_its_stream),
+      cmocka_unit_test(test_generator_draws_in_its_own_way), cmocka_unit_test(test_normal_and_gumbel_have_their_moments),
+      cmocka_unit_test(test_dirichlet_has_its_moments),      cmocka_unit_test(test_dirichlet_of_tiny_alpha_is_a_vertex),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
