@@ -45,3 +45,14 @@ uint32_t mz_random_state_below(mz_random_state *state, uint32_t n) {
   while (drawn >= n);
   return drawn;
 }
+
+static uint64_t next64(void *context) {
+  const uint64_t high = mz_random_state_u32(context);
+  return high << 32 | mz_random_state_u32(context);
+}
+static double next_f64(void *context) { return mz_random_state_f64(context); }
+static uint32_t next_below(void *context, uint32_t n) { return mz_random_state_below(context, n); }
+
+mz_generator mz_generator_from_random_state(mz_random_state *state) {
+  return (mz_generator){.context = state, .next64 = next64, .f64 = next_f64, .below = next_below};
+}

@@ -2,7 +2,7 @@
  * Nishimura, ACM TOMACS 8(1), 1998), seeded by one word as init_genrand does. NumPy keeps its streams as they are. A state is a
  * plain value: copy it freely; one thread at a time draws from it. */
 #pragma once
-#include <stdint.h>
+#include "base/maths/rng.h"
 
 enum { MZ_RANDOM_STATE_WORDS = 624 };
 
@@ -18,3 +18,6 @@ uint32_t mz_random_state_u32(mz_random_state *state);
 double mz_random_state_f64(mz_random_state *state);
 /* Returns randint(n), 0 … n-1, by masked rejection; n >= 1, and 1 draws nothing. choice(list) of n entries picks the same index. */
 uint32_t mz_random_state_below(mz_random_state *state, uint32_t n);
+/* `state` stays the caller's, and advances with every draw. Doubles and bounded draws are the two above; next64 joins two words, the
+ * first on top. */
+mz_generator mz_generator_from_random_state(mz_random_state *state);
