@@ -12,3 +12,8 @@ extern const mz_env mz_env_othello6;
 extern const mz_env mz_env_gomoku;
 extern const mz_env mz_env_go;
 extern const mz_env mz_env_allocation;
+extern const mz_env mz_env_asterix;
+extern const mz_env mz_env_breakout;
+extern const mz_env mz_env_freeway;
+extern const mz_env mz_env_seaquest;
+extern const mz_env mz_env_space_invaders;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { STATE_MAX = 4096, OBSERVATION_MAX = 65536, ACTIONS_MAX = 512, MOVES_MAX = 2000 };
+enum { STATE_MAX = 4096, OBSERVATION_MAX = 65536, ACTIONS_MAX = 512, MOVES_MAX = 6000 };
 
 static void finds_every_name(void **unused) {
   (void)unused;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { TEXT_MAX = 4096, MOVES_MAX = 2000 };
+enum { TEXT_MAX = 4096, MOVES_MAX = 6000 };
 
 static const char *const names[] = {"tictactoe",
                                     "connect4",
@@ -24,6 +24,13 @@ static const char *const names[] = {"tictactoe",
                                     "gomoku:size=5,k=3",
                                     "gomoku:size=8",
                                     "gomoku:size=19,k=6",
+                                    "asterix",
+                                    "asterix:actions=all,ramping=off",
+                                    "breakout",
+                                    "freeway",
+                                    "seaquest",
+                                    "seaquest:sticky=0,limit=300",
+                                    "space_invaders",
                                     "go",
                                     "go:size=5,superko=forbid",
                                     "go:size=5,superko=none",
@@ -76,7 +83,7 @@ static int look(const bench *b) {
     assert_true(isfinite(((const float *)b->observation)[i]));
   assert_in_range(env->text(env, b->state, text, sizeof text), 1, sizeof text - 1);
   double numbers[MZ_ENV_NUMBERS_MAX];
-  assert_in_range(env->numbers(env, b->state, numbers), 1, MZ_ENV_NUMBERS_MAX);
+  if (env->numbers) assert_in_range(env->numbers(env, b->state, numbers), 1, MZ_ENV_NUMBERS_MAX);
   assert_in_range(mz_env_to_play(env, b->state), 0, env->spec.players - 1);
   const int legal = mz_env_legal(env, b->state, b->mask);
   int count = 0;

@@ -4,27 +4,32 @@
 #include "tests/fuzz/fuzz.h"
 #include <string.h>
 
-enum { ENVS = 14, PLIES_MAX = 2000, STATE_MAX = 1 << 14 };
+static const char *const names[] = {"tictactoe",
+                                    "cartpole",
+                                    "connect4",
+                                    "othello",
+                                    "othello6",
+                                    "gomoku",
+                                    "go",
+                                    "go:size=5",
+                                    "gomoku:size=5,k=4",
+                                    "go:size=7,komi=0.5",
+                                    "allocation",
+                                    "allocation:spread=0",
+                                    "acrobot",
+                                    "mountaincar",
+                                    "asterix",
+                                    "breakout",
+                                    "freeway",
+                                    "seaquest",
+                                    "space_invaders"};
+enum { ENVS = sizeof names / sizeof names[0], PLIES_MAX = 2000, STATE_MAX = 1 << 14 };
 
 static const mz_env *envs[ENVS];
 static _Alignas(16) uint8_t state[STATE_MAX], copy[STATE_MAX];
 static uint8_t observation[1 << 16], legal[1024];
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
-  static const char *const names[ENVS] = {"tictactoe",
-                                          "cartpole",
-                                          "connect4",
-                                          "othello",
-                                          "othello6",
-                                          "gomoku",
-                                          "go",
-                                          "go:size=5",
-                                          "gomoku:size=5,k=4",
-                                          "go:size=7,komi=0.5",
-                                          "allocation",
-                                          "allocation:spread=0",
-                                          "acrobot",
-                                          "mountaincar"};
   (void)argc, (void)argv;
   fuzz_quiet();
   for (int i = 0; i < ENVS; i++) {

@@ -1,0 +1,176 @@
+/* Freeway: cross eight lanes of cars, again and again, within a time that is the same for every game. */
+#include "envs/bundled.h"
+#include "envs/minatar/minatar.h"
+#include <stdlib.h>
+
+enum {
+  LANES = 8,
+  SPEED_MAX = 5,
+  MOVE_SPEED = 3,
+  TIME_LIMIT = 2500,
+  COLUMN = 4,
+  CROSSINGS_MAX = TIME_LIMIT / MOVE_SPEED / 9,
+  BOTTOM = MZ_MINATAR_SIDE - 1
+};
+enum { CHANNELS = 7, CHICKEN = 0, CAR = 1, SPEED_ONE = 2 };
+
+typedef struct car {
+  uint8_t x;
+  uint8_t timer; /* steps until it moves */
+  int8_t speed;  /* steps between moves; to the right where positive */
+} car;
+
+typedef struct freeway {
+  mz_minatar_head head;
+  uint8_t y; /* of the chicken */
+  uint8_t move_timer;
+  uint8_t zero[6];
+  car cars[LANES]; /* of row 1, 2, … */
+} freeway;
+_Static_assert(sizeof(freeway) % 8 == 0, "state_size");
+
+/* New speeds for all; cars stay where they are. */
+static void draw_speeds(freeway *f, const mz_generator *generator) {
+  for (int lane = 0; lane < LANES; lane++) {
+    const int speed = 1 + (int)mz_generator_below(generator, SPEED_MAX);
+    f->cars[lane].speed = (int8_t)speed;
+    f->cars[lane].timer = (uint8_t)speed;
+  }
+  for (int lane = 0; lane < LANES; lane++) {
+    if (mz_generator_f64(generator) < 0.5) f->cars[lane].speed = (int8_t)-f->cars[lane].speed;
+  }
+}
+
+static void start(void *state, const mz_generator *generator) {
+  freeway *f = state;
+  f->y = BOTTOM;
+  f->move_timer = MOVE_SPEED;
+  draw_speeds(f, generator);
+}
+
+static bool is_hit(const freeway *f, int lane) { return f->cars[lane].x == COLUMN && f->y == lane + 1; }
+
+static void move_car(car *c) {
+  if (c->timer > 0) {
+    c->timer--;
+    return;
+  }
+  c->timer = (uint8_t)abs(c->speed);
+  const int x = mz_minatar_onward(c->x, c->speed > 0);
+  c->x = (uint8_t)(x < 0 ? MZ_MINATAR_SIDE - 1 : x % MZ_MINATAR_SIDE);
+}
+
+static void advance(void *state, mz_minatar_action action, bool ramping, const mz_generator *generator, mz_step *result) {
+  (void)ramping;
+  freeway *f = state;
+  const int side = (action == MZ_MINATAR_DOWN) - (action == MZ_MINATAR_UP);
+  if (side != 0 && f->move_timer == 0) {
+    f->move_timer = MOVE_SPEED;
+    f->y = (uint8_t)mz_minatar_walk(f->y, side, 0, BOTTOM);
+  }
+  if (f->y == 0) {
+    result->reward = 1;
+    f->y = BOTTOM;
+    draw_speeds(f, generator);
+  }
+  for (int lane = 0; lane < LANES; lane++) {
+    if (is_hit(f, lane)) f->y = BOTTOM;
+    move_car(&f->cars[lane]);
+    if (is_hit(f, lane)) f->y = BOTTOM;
+  }
+  if (f->move_timer > 0) f->move_timer--;
+  result->terminated = f->head.moves >= TIME_LIMIT;
+}
+
+static void draw(const void *state, uint8_t *planes) {
+  const freeway *f = state;
+  mz_minatar_set(planes, CHANNELS, CHICKEN, COLUMN, f->y);
+  for (int lane = 0; lane < LANES; lane++) {
+    const car *c = &f->cars[lane];
+    mz_minatar_set(planes, CHANNELS, CAR, c->x, lane + 1);
+    const int behind = (mz_minatar_onward(c->x, c->speed < 0) + MZ_MINATAR_SIDE) % MZ_MINATAR_SIDE;
+    mz_minatar_set(planes, CHANNELS, SPEED_ONE + abs(c->speed) - 1, behind, lane + 1);
+  }
+}
+
+static const mz_minatar_game game = {
+    .channels = CHANNELS,
+    .minimal = {MZ_MINATAR_NOOP, MZ_MINATAR_UP, MZ_MINATAR_DOWN},
+    .minimal_count = 3,
+    .limited = false,
+    .picture = "21324354651#0@",
+    .start = start,
+    .advance = advance,
+    .draw = draw,
+};
+
+static bool valid(const mz_env *env, const void *state) {
+  const freeway *f = state;
+  if (!mz_minatar_head_valid(env, &game, &f->head) || f->head.moves > TIME_LIMIT) return false;
+  for (size_t i = 0; i < sizeof f->zero; i++) {
+    if (f->zero[i]) return false;
+  }
+  if (f->y < 1 || f->y > BOTTOM || f->move_timer > MOVE_SPEED) return false;
+  for (int lane = 0; lane < LANES; lane++) {
+    const car *c = &f->cars[lane];
+    const int speed = abs(c->speed);
+    if (!mz_minatar_inside(c->x) || speed < 1 || speed > SPEED_MAX || c->timer > speed) return false;
+  }
+  return true;
+}
+
+/* --- the environment --- */
+
+static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
+  return mz_minatar_reset(env, &game, state, generator);
+}
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  return mz_minatar_step(env, &game, states, n, actions, generators, results);
+}
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  mz_minatar_observe(env, &game, states, n, observations);
+}
+static int text(const mz_env *env, const void *state, char *out, size_t size) {
+  return mz_minatar_text(env, &game, state, out, size);
+}
+static int action_text(const mz_env *env, int action, char *out, size_t size) {
+  return mz_minatar_action_text(env, &game, action, out, size);
+}
+static mz_status fill(mz_env *env, const char *where) {
+  (void)where;
+  return mz_minatar_fill(env, &game);
+}
+
+const mz_env mz_env_freeway = {
+    .name = "freeway",
+    .title = "MinAtar's Freeway: lead a chicken across eight lanes of cars",
+    .rules =
+        "MinAtar 1.0.15. The chicken moves up or down every third step at most; each car moves every 2 to 6 steps, left or "
+        "right, and comes in again at the other side. A car that is met takes the chicken back to the bottom. Reward 1 at the "
+        "top, from where it starts again while all cars draw new speeds. Terminated after 2,501 moves, the game's own time.",
+    .observation =
+        "10 x 10 cells, 7 planes of 0 or 1: chicken, car, and for each speed (1 is fastest) the cell behind a car that has it",
+    .spec = {.obs_kind = MZ_OBS_U8,
+             .obs_shape = {MZ_MINATAR_SIDE, MZ_MINATAR_SIDE, CHANNELS},
+             .obs_size = MZ_MINATAR_CELLS * CHANNELS,
+             .actions = 3,
+             .players = 1,
+             .symmetries = 1,
+             .reward_min = 0,
+             .reward_max = 1,
+             .return_min = 0,
+             .return_max = CROSSINGS_MAX},
+    .state_size = sizeof(freeway),
+    .copies = true,
+    .options = MZ_MINATAR_DEFAULTS,
+    .variants =
+        &(const mz_env_variants){.rows = mz_minatar_option_rows, .count = 2, .size = sizeof(mz_minatar_options), .fill = fill},
+    .reset = reset,
+    .step = step,
+    .draws = true,
+    .valid = valid,
+    .observe = observe,
+    .text = text,
+    .action_text = action_text,
+};
