@@ -60,7 +60,7 @@ static int length(const cJSON *object, const char *key) {
 
 static void every_line_has_every_key(void **unused) {
   (void)unused;
-  enum { LINES = 501 }; /* longer than a game */
+  enum { LINES = 501 }; /* longer than most games */
   for (int e = 0; e < mz_env_count(); e++) {
     const mz_env *env = mz_env_at(e);
     lines kept = {0};
@@ -72,7 +72,8 @@ static void every_line_has_every_key(void **unused) {
       assert_int_equal(number(line, "t"), expected_t);
       assert_in_range(number(line, "player"), 0, env->spec.players - 1);
       assert_int_equal(length(line, "observation"), env->spec.obs_size);
-      assert_true(length(line, "state") > 0 && length(line, "legal") > 0);
+      assert_true(length(line, "legal") > 0);
+      assert_int_equal(length(line, "state") > 0, env->numbers != NULL);
       bool legal = false;
       for (int a = 0; a < length(line, "legal"); a++) legal |= element(line, "legal", a) == number(line, "action");
       assert_true(legal);
@@ -81,7 +82,7 @@ static void every_line_has_every_key(void **unused) {
       expected_t = end ? 0 : expected_t + 1;
       games += end;
     }
-    assert_true(games > 0);
+    assert_true(games > 0 || env->spec.max_moves == 0 || env->spec.max_moves > LINES);
     drop(&kept);
   }
 }
