@@ -60,7 +60,7 @@ static int length(const cJSON *object, const char *key) {
 
 static void every_line_has_every_key(void **unused) {
   (void)unused;
-  enum { LINES = 501 }; /* longer than a game */
+  enum { LINES = 501 }; /* longer than most games */
   for (int e = 0; e < mz_env_count(); e++) {
     const mz_env *env = mz_env_at(e);
     lines kept = {0};
@@ -81,7 +81,7 @@ static void every_line_has_every_key(void **unused) {
       expected_t = end ? 0 : expected_t + 1;
       games += end;
     }
-    assert_true(games > 0);
+    assert_true(games > 0 || env->spec.max_moves == 0 || env->spec.max_moves > LINES);
     drop(&kept);
   }
 }
