@@ -157,6 +157,7 @@ const mz_env mz_env_breakout = {
              .players = 1,
              .max_moves = MZ_MINATAR_LIMIT,
              .symmetries = 1,
+             .one_sided = true,
              .reward_min = 0,
              .reward_max = 1,
              .return_min = 0,

@@ -7,7 +7,7 @@ const mz_setting mz_minatar_option_rows[MZ_MINATAR_OPTION_COUNT] = {
     MZ_SETTING(mz_minatar_options, actions, "actions", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "minimal", "",
                "the actions that do something in this game, or all six of MinAtar", .choices = "minimal|all"),
     MZ_SETTING(mz_minatar_options, limit, "limit", MZ_INT, MZ_ALGORITHMIC, 1, 1000000, "5000", "moves",
-               "after which a game is truncated"),
+               "a game that lasts so long is truncated"),
     MZ_SETTING(mz_minatar_options, ramping, "ramping", MZ_BOOL, MZ_ALGORITHMIC, 0, 0, "on", "",
                "whether the game becomes faster as it goes on"),
 };
