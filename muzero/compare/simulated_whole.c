@@ -141,7 +141,7 @@ static double closing_s(const mz_simulated_whole *w, double cores) {
 }
 
 static bool evaluation_due(const mz_simulated_whole *w, int64_t rounds) {
-  return rounds % w->phase_rounds == 0 && rounds / w->phase_rounds % w->eval_interval == 0;
+  return rounds % (w->phase_rounds * w->eval_interval) == 0;
 }
 
 /* Asked as a run is: limits of time and money leave room for the closing games, and for an evaluation that is still to come. */
@@ -176,7 +176,7 @@ mz_status mz_simulated_whole_advance(mz_simulated_whole *w, cJSON **block, bool 
     MZ_TRY(mz_simulated_cell_play(w->cell, 1));
     const int64_t rounds = mz_simulated_cell_spent(w->cell).rounds;
     whole = rounds % w->phase_rounds == 0;
-    reason = limit_met(w, evaluation_due(w, rounds));
+    reason = limit_met(w, evaluation_due(w, rounds) || evaluation_due(w, rounds + 1));
     if (whole) reason = end_phase(w, reason);
   }
   *ended = reason != MZ_GOES_ON;
