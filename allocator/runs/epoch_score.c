@@ -233,14 +233,3 @@ mz_interval mz_epoch_score_at(const mz_epoch_score *m, double batch_size, double
   if (!isfinite(slow)) return (mz_interval){middle.estimate, -INFINITY, INFINITY};
   return (mz_interval){middle.estimate, at(m, batch_size, epochs / slow).low, at(m, batch_size, epochs * fast).high};
 }
-
-double mz_epoch_score_pace(const mz_epoch_score *m, double u) {
-  if (!isfinite(m->slower) || !isfinite(m->faster)) return 1;
-  return u >= 0.5 ? stretch(m, m->slower, u) : 1 / stretch(m, m->faster, 1 - u);
-}
-
-double mz_epoch_score_at_pace(const mz_epoch_score *m, double batch_size, double epochs, double pace) {
-  if (m->batches == 0) return NAN;
-  const double typical = floor(epochs / pace); /* scores rise at evaluations, which are at the ends of epochs */
-  return typical >= 1 ? at(m, batch_size, fmin(typical, m->epochs)).estimate : m->start;
-}

@@ -39,12 +39,6 @@ mz_status mz_epoch_score_init(mz_epoch_score *model, const mz_curve *curves, int
 void mz_epoch_score_deinit(mz_epoch_score *model);
 /* Times as many epochs as typical that one more run may need, with probability `level` (one-sided); INFINITY: not known. */
 double mz_epoch_score_stretch(const mz_epoch_score *model, double level);
-/* Returns the pace of the run of which a share `u` (0 < u < 1) of runs is faster: times as many epochs as typical. 1 where the spread is not
- * known. */
-double mz_epoch_score_pace(const mz_epoch_score *model, double u);
-/* Returns the best score that a run of this pace has reached after `epochs`: what the median has after epochs / pace; before its first
- * evaluation the lowest score of all runs. NAN: no curve is known. */
-double mz_epoch_score_at_pace(const mz_epoch_score *model, double batch_size, double epochs, double pace);
 /* Score after `epochs` in batches of so many rows: the median's, and the interval that holds one more run's with probability `level`. Low
  * is −INFINITY, high is INFINITY where nothing bounds it. */
 mz_interval mz_epoch_score_at(const mz_epoch_score *model, double batch_size, double epochs, double level);

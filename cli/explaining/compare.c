@@ -216,7 +216,8 @@ static void print_violations(const cJSON *summary) {
     const cJSON *counts = cJSON_GetObjectItemCaseSensitive(row, "violations");
     printf("%-44s", mz_json_text_or_empty(row, "name"));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) printf(" %9.0f", mz_json_number_or_nan(counts, keys[i]));
-    printf("\n");
+    const double late_s = mz_json_number_or_nan(counts, "late_s");
+    printf(late_s > 0 ? "   late by %.3g s at the most\n" : "\n", late_s);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "muzero/compare/simulated_runs.h"
 #include "base/maths/digest.h"
+#include "base/maths/streams.h"
 #include "muzero/batch_rule.h"
 #include "muzero/compare/simulated_places.h"
 #include "muzero/limits.h"
@@ -46,6 +47,12 @@ static uint64_t add_to_digest(uint64_t digest, const mz_curve *curves, int count
   return digest;
 }
 
+static bool kept_one_batch(const mz_curve *curve) {
+  for (int i = 1; i < curve->count; i++)
+    if (curve->epochs[i].batch_size != curve->epochs[0].batch_size) return false;
+  return curve->count > 0;
+}
+
 static mz_status fit_curves(mz_simulated_runs *r) {
   MZ_TRY(mz_epoch_rest_init(&r->rest, r->curves, r->count));
   MZ_TRY(mz_epoch_score_init(&r->score, r->curves, r->count, r->target));
@@ -62,20 +69,26 @@ static mz_status fit_curves(mz_simulated_runs *r) {
   return MZ_OK;
 }
 
-static mz_status fit_drawn(mz_simulated_runs *r, const mz_run_options *run, const char *path) {
-  mz_curve *curves = NULL;
-  int count = 0;
-  if (!path) return mz_epoch_score_init(&r->drawn, r->curves, r->count, r->target);
-  MZ_TRY(read_curves(r, run, path, &curves, &count));
-  mz_status status = mz_epoch_score_init(&r->drawn, curves, count, r->target);
-  r->digest = add_to_digest(r->digest, curves, count);
-  mz_curves_free(curves, count);
-  if (status == MZ_OK && r->drawn.batches == 0)
-    status = mz_fail(MZ_E_CONFIG,
-                     "--curves %s: no learning curve of these settings is there: 'muzero profile %s --score --history %s' "
-                     "measures some",
-                     path, r->env_name, path);
-  return status;
+/* Keeps of a history those by which runs can learn. */
+static mz_status read_learned(mz_simulated_runs *r, const mz_simulated_runs_options *o) {
+  mz_curve *curves;
+  int count, kept = 0;
+  const char *path = o->curves ? o->curves : o->run->history;
+  MZ_TRY(read_curves(r, o->run, path, &curves, &count));
+  for (int i = 0; i < count; i++) {
+    const mz_curve curve = curves[i];
+    if (curve.learned && kept_one_batch(&curve))
+      curves[kept++] = curve;
+    else
+      free(curve.epochs);
+  }
+  r->learned = curves;
+  r->learned_count = kept;
+  r->digest = add_to_digest(r->digest, curves, kept);
+  if (kept > 0) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG,
+                 "%s: no learning curve of these settings is there: 'muzero profile %s --score --history %s' measures some", path,
+                 r->env_name, path);
 }
 
 /* ---- stages ---- */
@@ -118,7 +131,7 @@ static mz_status open_runs(mz_simulated_runs *r, const mz_simulated_runs_options
   MZ_TRY(find_place(r));
   MZ_TRY(read_curves(r, o->run, o->run->history, &r->curves, &r->count));
   MZ_TRY(fit_curves(r));
-  MZ_TRY(fit_drawn(r, o->run, o->curves));
+  MZ_TRY(read_learned(r, o));
   MZ_TRY(mz_alloc(&r->probes, (size_t)r->score.batches, sizeof *r->probes));
   for (int b = 0; b < r->score.batches; b++) MZ_TRY(find_probes(r, o, b));
   return MZ_OK;
@@ -143,9 +156,9 @@ mz_status mz_simulated_runs_open(mz_simulated_runs **out, const mz_simulated_run
 void mz_simulated_runs_close(mz_simulated_runs *r) {
   if (!r) return;
   mz_epoch_score_deinit(&r->score);
-  mz_epoch_score_deinit(&r->drawn);
   mz_epoch_rest_deinit(&r->rest);
   mz_curves_free(r->curves, r->count);
+  mz_curves_free(r->learned, r->learned_count);
   mz_curves_free(r->timed, r->timed_count);
   free(r->probes);
   free(r);
@@ -186,6 +199,67 @@ void mz_simulated_runs_apply(const mz_simulated_runs *r, const mz_run_plan *plan
   place_stage(pipeline, values[MZ_KNOB_LEARNING_DEVICE], p->learning, sizeof p->learning);
 }
 
+/* ---- learning ---- */
+
+/* The longest one counts; a run has one curve on all cores. NULL: there is none. */
+static const mz_curve *curve_of(const mz_simulated_runs *r, uint64_t seed, double batch_size) {
+  const mz_curve *best = NULL;
+  for (int i = 0; i < r->learned_count; i++) {
+    const mz_curve *c = &r->learned[i];
+    if (c->seed == seed && c->epochs[0].batch_size == batch_size && (!best || mz_curve_length(c) > mz_curve_length(best)))
+      best = c;
+  }
+  return best;
+}
+
+static bool has_seed(const mz_simulated_runs *r, uint64_t seed, int before) {
+  for (int i = 0; i < before; i++)
+    if (r->learned[i].seed == seed) return true;
+  return false;
+}
+
+static bool ran_in_all(const mz_simulated_runs *r, uint64_t seed) {
+  for (int i = 0; i < r->learned_count; i++)
+    if (!curve_of(r, seed, r->learned[i].epochs[0].batch_size)) return false;
+  return true;
+}
+
+/* Writes the seeds that ran in every batch size, or, where none did, all; each once. Returns how many. seeds: [learned_count]. */
+static int list_seeds(const mz_simulated_runs *r, uint64_t *seeds) {
+  int count = 0;
+  for (int all = 0; all < 2 && count == 0; all++)
+    for (int i = 0; i < r->learned_count; i++)
+      if (!has_seed(r, r->learned[i].seed, i) && (all || ran_in_all(r, r->learned[i].seed))) seeds[count++] = r->learned[i].seed;
+  return count;
+}
+
+mz_status mz_simulated_runs_find_curve(const mz_simulated_runs *r, uint64_t seed, double batch_size, const mz_curve **out) {
+  uint64_t learns_as = seed, *seeds;
+  if (!has_seed(r, seed, r->learned_count)) {
+    mz_rng rng = mz_stream_simulated(seed, MZ_SIMULATED_CURVE, 0, 0, 0);
+    MZ_TRY(mz_alloc(&seeds, (size_t)r->learned_count, sizeof *seeds));
+    const int count = list_seeds(r, seeds);
+    learns_as = seeds[mz_rng_below(&rng, (uint32_t)count)];
+    free(seeds);
+  }
+  *out = curve_of(r, learns_as, batch_size);
+  if (*out) return MZ_OK;
+  return mz_fail(
+      MZ_E_CONFIG,
+      "seed %llu learns as seed %llu, of which no run in batches of %g rows is known: 'muzero profile %s --score --seed %llu "
+      "--seeds 3 --grid batch_size=%g' measures it",
+      (unsigned long long)seed, (unsigned long long)learns_as, batch_size, r->env_name, (unsigned long long)learns_as,
+      batch_size);
+}
+
+double mz_simulated_runs_pace(const mz_simulated_runs *r, const mz_curve *curve) {
+  const int reached = mz_curve_reaches(curve, r->target);
+  for (int b = 0; b < r->score.batches; b++)
+    if (r->score.batch[b].rows == curve->epochs[0].batch_size && reached > 0 && isfinite(r->score.batch[b].typical))
+      return reached / r->score.batch[b].typical;
+  return 1;
+}
+
 double mz_simulated_runs_closing_s(const mz_simulated_runs *r, double cores, double batch_size, double epoch) {
   const mz_train_settings *t = &r->settings.train;
   const double evaluation_s = mz_epoch_rest_evaluation_s(&r->rest, cores, batch_size, epoch);
@@ -197,7 +271,7 @@ double mz_simulated_runs_closing_s(const mz_simulated_runs *r, double cores, dou
 void mz_simulated_runs_json(const mz_simulated_runs *r, cJSON *o) {
   cJSON *curves = cJSON_AddObjectToObject(o, "curves");
   cJSON_AddNumberToObject(curves, "runs", r->score.runs);
-  cJSON_AddNumberToObject(curves, "drawn_from", r->drawn.runs);
+  cJSON_AddNumberToObject(curves, "learned", r->learned_count);
   mz_json_add_u64_hex(curves, "digest", r->digest);
   cJSON *probes = cJSON_AddArrayToObject(o, "probes");
   for (int b = 0; b < r->score.batches; b++) {
@@ -213,5 +287,5 @@ void mz_simulated_runs_text(const mz_simulated_runs *r, const char *machine, cha
       "Times and costs are simulated, on the machine %s: rounds take what the simulation makes of stages that were timed here; "
       "evaluations and the opening take what they took here on %g cores at the most. Scores grow as %d learning curves of the "
       "history did. Nothing was trained.",
-      machine, mz_epoch_rest_cores(&r->rest), r->drawn.runs);
+      machine, mz_epoch_rest_cores(&r->rest), r->learned_count);
 }

@@ -1,5 +1,5 @@
-/* Whole runs on a simulated machine: what they are planned and played through with. Scores come from real learning curves in the history,
- * for what a batch teaches depends on no core; seconds of rounds come from the simulation (allocator/machine/simulation.h) of stages that
+/* Whole runs on a simulated machine: what they are planned and played through with. Scores are those of real runs in the history, for what
+ * is learned depends on seed and batch size, and on no core; seconds of rounds come from the simulation (allocator/machine/simulation.h) of stages that
  * were timed here in every batch size of the curves. What an epoch is besides its rounds, evaluations and the opening among it, takes what
  * it was measured to take on this machine (allocator/runs/epoch_rest.h): more cores do not shorten it. All times and costs are simulated. */
 #pragma once
@@ -26,8 +26,9 @@ typedef struct mz_simulated_runs {
   mz_curve *curves; /* real ones, none of them timed on the simulated machine */
   int count;
   mz_epoch_score score; /* that plans know */
-  mz_epoch_score drawn; /* by which runs learn: of the same curves, or of others that plans know nothing of */
-  uint64_t digest;      /* of all curves */
+  mz_curve *learned;    /* [learned_count]: by which runs learn; of the same history, or of another that plans know nothing of */
+  int learned_count;
+  uint64_t digest; /* of all curves */
   mz_epoch_rest rest;
   mz_simulated_probes *probes; /* [score.batches]: of each batch size */
   mz_curve *timed;             /* of every place on the simulated machine, for their times alone; NULL: not made yet */
@@ -48,9 +49,14 @@ void mz_simulated_runs_apply(const mz_simulated_runs *runs, const mz_run_plan *p
                              mz_settings *settings);
 /* Returns the probes of stages in batches of so many rows; NULL: no curve is known of them. */
 const mz_simulated_probes *mz_simulated_runs_probes(const mz_simulated_runs *runs, double batch_size);
+/* Finds the real run that a run of this seed learns as: of the same seed, where there is one, otherwise of a seed that is drawn among those
+ * that ran in every batch size, the same for all batch sizes. MZ_E_CONFIG: there is none in batches of so many rows. */
+mz_status mz_simulated_runs_find_curve(const mz_simulated_runs *runs, uint64_t seed, double batch_size, const mz_curve **out);
+/* Returns times as many epochs as the typical run in its batches that a real run took to the target; 1 where that is not known. */
+double mz_simulated_runs_pace(const mz_simulated_runs *runs, const mz_curve *curve);
 /* Returns the seconds of the games that end a run, or confirm its score, after an epoch of the typical run. */
 double mz_simulated_runs_closing_s(const mz_simulated_runs *runs, double cores, double batch_size, double epoch);
-/* {"curves": {"runs", "drawn_from", "digest"}, "probes": [as mz_simulated_probes_json's, "batch_size", …]} added to `o`: what a comparison is made of. */
+/* {"curves": {"runs", "learned", "digest"}, "probes": [as mz_simulated_probes_json's, "batch_size", …]} added to `o`: what a comparison is made of. */
 void mz_simulated_runs_json(const mz_simulated_runs *runs, cJSON *o);
 /* A sentence that says what is simulated, and what is not. */
 void mz_simulated_runs_text(const mz_simulated_runs *runs, const char *machine, char *out, size_t size);

@@ -1,5 +1,4 @@
 #include "muzero/compare/simulated_whole.h"
-#include "base/maths/streams.h"
 #include "muzero/batch_rule.h"
 #include "muzero/batch_schedule.h"
 #include "muzero/limits.h"
@@ -14,8 +13,9 @@ struct mz_simulated_whole {
   mz_allocation_settings allocation; /* its limits */
   mz_limits limits;
   int64_t phase_rounds, eval_interval;
-  double batch_size; /* rows an update */
-  double pace;       /* times as many epochs as the typical run needs */
+  double batch_size;     /* rows an update */
+  const mz_curve *curve; /* that it learns by */
+  double pace;           /* times as many epochs as the typical run needs */
   int64_t epochs;
   double score; /* the best so far; NAN: none yet */
 };
@@ -53,26 +53,27 @@ static mz_status plan(const mz_simulated_whole_options *o, mz_settings *settings
   return MZ_OK;
 }
 
-static double draw_pace(const mz_simulated_runs *runs, uint64_t seed) {
-  mz_rng rng = mz_stream_simulated(seed, MZ_SIMULATED_PACE, 0, 0, 0);
-  return mz_epoch_score_pace(&runs->drawn, fmin(fmax(mz_rng_f64(&rng), 1e-6), 1 - 1e-6));
+static mz_status find_curve(mz_simulated_whole *w, const mz_simulated_whole_options *o, int64_t rows) {
+  if (!mz_simulated_runs_probes(w->runs, (double)rows))
+    return mz_fail(MZ_E_CONFIG,
+                   "no learning curve in batches of %lld rows is known: 'muzero profile %s --score --grid batch_size=%lld' "
+                   "measures it",
+                   (long long)rows, w->runs->env_name, (long long)rows);
+  MZ_TRY(mz_simulated_runs_find_curve(w->runs, o->run->seed, (double)rows, &w->curve));
+  w->pace = mz_simulated_runs_pace(w->runs, w->curve);
+  return MZ_OK;
 }
 
 static mz_status open_cell(mz_simulated_whole *w, const mz_simulated_whole_options *o, mz_settings *settings) {
   const int64_t rows = mz_batch_schedule_at(settings, 0);
   const mz_simulated_probes *probes = mz_simulated_runs_probes(w->runs, (double)rows);
   mz_memory memory;
-  if (!probes)
-    return mz_fail(MZ_E_CONFIG,
-                   "no learning curve in batches of %lld rows is known: 'muzero profile %s --score --grid batch_size=%lld' "
-                   "measures it",
-                   (long long)rows, w->runs->env_name, (long long)rows);
+  MZ_ASSERT(probes);
   MZ_TRY(mz_batch_rule_apply(settings, rows, "batch_schedule"));
   settings->learning.batch_schedule[0] = '\0'; /* the cell's rounds are of that size from the first on */
   MZ_TRY(mz_memory_count(&memory, w->runs->env, settings, NULL));
   memory.fixed[MZ_MEMORY_PROCESS] = probes->process_bytes;
   w->batch_size = (double)rows;
-  w->phase_rounds = settings->train.phase_rounds;
   w->eval_interval = settings->train.eval_interval;
   w->allocation = settings->allocation;
   return mz_simulated_cell_open(&w->cell, &(mz_simulated_cell_options){.machine = w->runs->machine,
@@ -85,10 +86,8 @@ static mz_status open_cell(mz_simulated_whole *w, const mz_simulated_whole_optio
                                                                        .rounds = w->limits.rounds});
 }
 
-/* Past its curve's end a run of this pace learns nothing that is known. */
-static int64_t rounds_known(const mz_simulated_whole *w, const mz_settings *s) {
-  return (int64_t)ceil(w->runs->drawn.epochs * fmax(w->pace, 1)) * s->train.phase_rounds;
-}
+/* Returns the rounds of which a curve tells: one that reaches the score keeps it, and ends there. */
+static int64_t rounds_known(const mz_simulated_whole *w) { return mz_curve_length(w->curve) * w->phase_rounds; }
 
 static mz_status open_whole(mz_simulated_whole *w, const mz_simulated_whole_options *o, char refused[MZ_MESSAGE_MAX]) {
   mz_settings settings;
@@ -98,7 +97,9 @@ static mz_status open_whole(mz_simulated_whole *w, const mz_simulated_whole_opti
   settings.allocation.score = w->runs->target;
   if (strcmp(settings.allocation.strategy, "static") == 0) MZ_TRY(plan(o, &settings, &rounds, refused));
   if (refused[0]) return MZ_OK;
-  const int64_t known = rounds_known(w, &settings);
+  w->phase_rounds = settings.train.phase_rounds;
+  MZ_TRY(find_curve(w, o, mz_batch_schedule_at(&settings, 0)));
+  const int64_t known = rounds_known(w);
   w->limits = (mz_limits){.rounds = rounds > 0 && rounds < known ? rounds : known, .until = true, .score = w->runs->target};
   return open_cell(w, o, &settings);
 }
@@ -111,7 +112,6 @@ mz_status mz_simulated_whole_open(mz_simulated_whole **out, const mz_simulated_w
   MZ_TRY(mz_alloc(&w, 1, sizeof *w));
   w->runs = options->runs;
   w->score = NAN;
-  w->pace = draw_pace(options->runs, options->run->seed);
   const mz_status status = open_whole(w, options, refused);
   if (status == MZ_OK && !refused[0])
     *out = w;
@@ -164,7 +164,7 @@ static mz_reason end_phase(mz_simulated_whole *w, mz_reason reason) {
   mz_simulated_cell_pass(w->cell, mz_epoch_rest_other_s(&w->runs->rest, cores, w->batch_size, (double)w->epochs));
   if (w->epochs % w->eval_interval == 0) {
     mz_simulated_cell_pass(w->cell, evaluation_s(w, cores));
-    w->score = fmax(w->score, mz_epoch_score_at_pace(&w->runs->drawn, w->batch_size, (double)w->epochs, w->pace));
+    w->score = mz_curve_best(w->curve, (int)w->epochs);
     if (w->score >= w->limits.score) return MZ_REASON_SCORE;
   }
   return reason == MZ_GOES_ON ? limit_met(w, false) : reason;

@@ -1,6 +1,6 @@
 /* One arm with one seed, a whole run played through on a simulated machine: rounds in virtual time by the simulated cell, and after each
- * phase a score, from the learning curve that is drawn for the seed. It ends as a run does (muzero/limits.h): at the score, a limit of
- * time or money, or its last round. All arms of a seed learn at one pace; where they make batches of one size they have one curve. */
+ * phase a score, that of the real run which the seed learns as. It ends as a run does (muzero/limits.h): at the score, which counts as
+ * confirmed, at a limit of time or money, or with its last round. All arms of a seed learn as one seed did. */
 #pragma once
 #include "muzero/compare/simulated_cell.h"
 #include "muzero/compare/simulated_runs.h"
@@ -11,7 +11,7 @@ typedef struct mz_simulated_whole_options {
   mz_simulated_runs *runs;
   const mz_run_options *run; /* of the arm, with its settings and seed */
   uint64_t noise_seed;       /* of how long things take */
-  int64_t rounds;            /* limit; 0: as far as the curves tell */
+  int64_t rounds;            /* limit; 0: as far as the curve tells */
 } mz_simulated_whole_options;
 
 /* *refused: "", or why the arm does not begin, where strategy static finds no plan; *out is then NULL. MZ_E_CONFIG: settings that cannot be,

@@ -1,7 +1,6 @@
 /* What an epoch takes besides its rounds, from curves that are made up: medians of like runs, and what stands for places that were not
- * measured. The pace of runs that are drawn. */
+ * measured. */
 #include "allocator/runs/epoch_rest.h"
-#include "allocator/runs/epoch_score.h"
 #include "tests/allocator/runs_made.h"
 
 #include <setjmp.h>
@@ -59,39 +58,7 @@ static void test_medians_and_what_stands_for_them(void **state) {
   made_free(curves, CURVES);
 }
 
-/* Runs that are drawn are as far apart as those of the world that the curves are of: at each share of runs, the made ones reach the target
- * in about as many epochs. */
-static void test_paces_are_spread_as_runs_are(void **state) {
-  (void)state;
-  enum { RUNS = 40, DRAWS = 400 };
-  static const double ONE[] = {1}, BATCH[] = {128};
-  const made_world world = {.time_noise = 0.01, .pace_noise = 0.3, .epochs = 60};
-  const double target = 0.8, typical = 10 * (1 + 128.0 / 512) * log(5);
-  mz_curve curves[RUNS];
-  mz_epoch_score score;
-  const int count = made_grid(&world, ONE, 1, BATCH, 1, RUNS, 1, curves);
-  assert_int_equal(mz_epoch_score_init(&score, curves, count, target), MZ_OK);
-  double before = 0, squares = 0;
-  for (int i = 0; i < DRAWS; i++) {
-    const double pace = mz_epoch_score_pace(&score, (i + 0.5) / DRAWS);
-    assert_true(pace > before);
-    before = pace;
-    int epochs = 1;
-    while (epochs < 600 && mz_epoch_score_at_pace(&score, 128, epochs, pace) < target) epochs++;
-    squares += pow(log(epochs / typical), 2);
-  }
-  const double deviation = sqrt(squares / DRAWS);
-  print_message("deviation of log epochs %.3f, of the world 0.3\n", deviation);
-  assert_true(deviation > 0.2 && deviation < 0.45);
-  assert_true(near(mz_epoch_score_at_pace(&score, 128, 20, 1), mz_epoch_score_at(&score, 128, 20, 0.9).estimate));
-  assert_true(near(mz_epoch_score_at_pace(&score, 128, 1, 3), score.start));
-  assert_true(mz_epoch_score_at_pace(&score, 128, 20, 2) < mz_epoch_score_at_pace(&score, 128, 20, 0.5));
-  mz_epoch_score_deinit(&score);
-  made_free(curves, count);
-}
-
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_medians_and_what_stands_for_them),
-                                     cmocka_unit_test(test_paces_are_spread_as_runs_are)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_medians_and_what_stands_for_them)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

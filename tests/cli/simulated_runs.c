@@ -67,7 +67,7 @@ static void test_what_lacks_or_cannot_be_is_said(void **state) {
       {COMPARE_ON "--history h.db --arms rule,staged", 3, "strategy staged"},
       {COMPARE_ON "--history h.db --arms rule,fixed:batch_size=32", 3, "batch_schedule=0:ROWS"},
       {COMPARE_ON "--history h.db --scenario cores=2@1", 3, "--scenario"},
-      {COMPARE_ON "--history h.db --curves none.db", 3, "--curves none.db"},
+      {COMPARE_ON "--history h.db --curves none.db", 3, "none.db: no learning curve of these settings"},
       {COMPARE_ON "--history h.db --for 1s", 3, "no other limits"},
       {"$MUZERO compare" IN_SHELL "--curves h.db", 3, "give --machine and --until"},
   };

@@ -54,7 +54,11 @@ static mz_simulated_runs *runs_on(const char *machine) {
     r->curves[r->count] = curve_of(r->count / BATCHES, ROWS[r->count % BATCHES], mz_epoch_moves(&r->settings));
   expect_ok(mz_epoch_rest_init(&r->rest, r->curves, CURVES));
   expect_ok(mz_epoch_score_init(&r->score, r->curves, CURVES, TARGET));
-  expect_ok(mz_epoch_score_init(&r->drawn, r->curves, CURVES, TARGET));
+  r->learned = calloc(CURVES, sizeof *r->learned);
+  assert_non_null(r->learned);
+  for (; r->learned_count < CURVES; r->learned_count++)
+    r->learned[r->learned_count] =
+        curve_of(r->learned_count / BATCHES, ROWS[r->learned_count % BATCHES], mz_epoch_moves(&r->settings));
   for (int i = 0; i < CURVES; i++) r->curves[i].timed = false;
   r->probes = calloc(BATCHES, sizeof *r->probes);
   assert_non_null(r->probes);
@@ -96,6 +100,35 @@ static void deadlines_buy_cores(void **state) {
   assert_true(settings.allocation.cpu_max == t->amounts[MZ_COURSE_CORES]);
   assert_int_equal(settings.train.rounds, t->epochs * settings.train.phase_rounds);
   mz_run_planning_free(loose), mz_run_planning_free(tight), mz_run_planning_free(never);
+  mz_simulated_runs_close(r);
+}
+
+/* A seed that has run learns as it did; another one as one that has, in all batch sizes the same. */
+static void seeds_learn_as_real_ones(void **state) {
+  (void)state;
+  enum { OTHERS = 40 };
+  mz_simulated_runs *r = runs_on("sim:cores=4");
+  const mz_curve *small, *large;
+  bool drawn[SEEDS + 1] = {false};
+  for (uint64_t seed = 1; seed <= SEEDS + OTHERS; seed++) {
+    expect_ok(mz_simulated_runs_find_curve(r, seed, ROWS[0], &small));
+    expect_ok(mz_simulated_runs_find_curve(r, seed, ROWS[1], &large));
+    assert_true(small->seed == large->seed && small->epochs[0].batch_size == ROWS[0] && large->epochs[0].batch_size == ROWS[1]);
+    if (seed <= SEEDS)
+      assert_true(small->seed == seed);
+    else
+      drawn[small->seed] = true;
+  }
+  r->learned[0].epochs[0].batch_size = 128; /* seed 1 has no run in batches of 64 any more */
+  int seeds = 0;
+  for (int i = 1; i <= SEEDS; i++) seeds += drawn[i];
+  assert_true(seeds > SEEDS / 2);
+  assert_int_equal(mz_simulated_runs_find_curve(r, 1, ROWS[0], &small), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "--grid batch_size=64"));
+  /* of slow runs the pace is above 1 */
+  expect_ok(mz_simulated_runs_find_curve(r, SEEDS, ROWS[0], &small));
+  expect_ok(mz_simulated_runs_find_curve(r, 2, ROWS[0], &large));
+  assert_true(mz_simulated_runs_pace(r, small) > 1 && mz_simulated_runs_pace(r, large) < 1);
   mz_simulated_runs_close(r);
 }
 
@@ -200,7 +233,8 @@ static void what_cannot_be_played_is_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(deadlines_buy_cores), cmocka_unit_test(arms_of_a_seed_learn_alike),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(deadlines_buy_cores), cmocka_unit_test(seeds_learn_as_real_ones),
+                                     cmocka_unit_test(arms_of_a_seed_learn_alike),
                                      cmocka_unit_test(runs_end_at_their_deadline_or_do_not_begin),
                                      cmocka_unit_test(what_cannot_be_played_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

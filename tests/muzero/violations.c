@@ -24,7 +24,7 @@ static void limits_are_counted_each_by_itself(void **state) {
   cJSON *summary = summary_of();
   mz_violations_add(summary, &(mz_allocation_settings){.deadline = 10, .budget = 2}, 475);
   assert_true(count_of(summary, 0, "deadline") == 2 && count_of(summary, 0, "budget") == 2 && count_of(summary, 0, "score") == 1);
-  assert_true(count_of(summary, 0, "refused") == 0);
+  assert_true(count_of(summary, 0, "refused") == 0 && count_of(summary, 0, "late_s") == 2);
   assert_true(count_of(summary, 1, "refused") == 1 && count_of(summary, 1, "score") == 0 &&
               count_of(summary, 1, "deadline") == 0);
   assert_true(mz_json_number_or_nan(cJSON_GetObjectItem(summary, "limits"), "deadline_s") == 10);
