@@ -285,7 +285,7 @@ void mz_simulated_runs_text(const mz_simulated_runs *r, const char *machine, cha
   snprintf(
       out, size,
       "Times and costs are simulated, on the machine %s: rounds take what the simulation makes of stages that were timed here; "
-      "evaluations and the opening take what they took here on %g cores at the most. Scores grow as %d learning curves of the "
-      "history did. Nothing was trained.",
+      "evaluations and the opening take what they took here on %g cores at the most. Scores are those of %d real runs. Nothing "
+      "was trained.",
       machine, mz_epoch_rest_cores(&r->rest), r->learned_count);
 }
