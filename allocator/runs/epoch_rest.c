@@ -21,17 +21,17 @@ static bool ran_at(const mz_curve *curve, const mz_epoch_rest_place *place) {
          curve->epochs[0].batch_size == place->batch_size;
 }
 
-static void find_places(mz_epoch_rest *m, const mz_curve *curves, int count) {
+static void find_places(mz_epoch_rest *rest, const mz_curve *curves, int count) {
   for (int i = 0; i < count; i++) {
     int p = 0;
     if (!counts(&curves[i])) continue;
-    while (p < m->count && !ran_at(&curves[i], &m->places[p])) p++;
+    while (p < rest->count && !ran_at(&curves[i], &rest->places[p])) p++;
     if (p == MZ_EPOCH_REST_PLACES_MAX) continue;
-    if (p == m->count)
-      m->places[m->count++] = (mz_epoch_rest_place){.cores = curves[i].epochs[0].amounts[MZ_COURSE_CORES],
-                                                    .batch_size = curves[i].epochs[0].batch_size};
+    if (p == rest->count)
+      rest->places[rest->count++] = (mz_epoch_rest_place){.cores = curves[i].epochs[0].amounts[MZ_COURSE_CORES],
+                                                          .batch_size = curves[i].epochs[0].batch_size};
     const int length = mz_curve_length(&curves[i]);
-    if (length > m->places[p].epochs) m->places[p].epochs = length;
+    if (length > rest->places[p].epochs) rest->places[p].epochs = length;
   }
 }
 
@@ -66,15 +66,15 @@ static void fill_place(const mz_epoch_rest_place *place, double *evaluation_s, d
   }
 }
 
-mz_status mz_epoch_rest_init(mz_epoch_rest *m, const mz_curve *curves, int count) {
+mz_status mz_epoch_rest_init(mz_epoch_rest *rest, const mz_curve *curves, int count) {
   size_t epochs = 0;
-  memset(m, 0, sizeof *m);
-  find_places(m, curves, count);
-  for (int p = 0; p < m->count; p++) epochs += (size_t)m->places[p].epochs;
-  MZ_TRY(mz_alloc(&m->numbers, 2 * (epochs + (size_t)count) + 1, sizeof *m->numbers));
-  double *next = m->numbers, *const scratch = m->numbers + 2 * epochs;
-  for (int p = 0; p < m->count; p++) {
-    mz_epoch_rest_place *place = &m->places[p];
+  memset(rest, 0, sizeof *rest);
+  find_places(rest, curves, count);
+  for (int p = 0; p < rest->count; p++) epochs += (size_t)rest->places[p].epochs;
+  MZ_TRY(mz_alloc(&rest->numbers, 2 * (epochs + (size_t)count) + 1, sizeof *rest->numbers));
+  double *next = rest->numbers, *const scratch = rest->numbers + 2 * epochs;
+  for (int p = 0; p < rest->count; p++) {
+    mz_epoch_rest_place *place = &rest->places[p];
     fill_place(place, next, next + place->epochs, curves, count, scratch);
     place->evaluation_s = next;
     place->other_s = next + place->epochs;
@@ -83,9 +83,9 @@ mz_status mz_epoch_rest_init(mz_epoch_rest *m, const mz_curve *curves, int count
   return MZ_OK;
 }
 
-void mz_epoch_rest_deinit(mz_epoch_rest *m) {
-  free(m->numbers);
-  memset(m, 0, sizeof *m);
+void mz_epoch_rest_deinit(mz_epoch_rest *rest) {
+  free(rest->numbers);
+  memset(rest, 0, sizeof *rest);
 }
 
 /* ---- asking ---- */
@@ -99,10 +99,10 @@ static bool better(const mz_epoch_rest_place *a, const mz_epoch_rest_place *b, d
   return fabs(log(a->batch_size / batch_size)) < fabs(log(b->batch_size / batch_size));
 }
 
-static const mz_epoch_rest_place *find_place(const mz_epoch_rest *m, double cores, double batch_size) {
+static const mz_epoch_rest_place *find_place(const mz_epoch_rest *rest, double cores, double batch_size) {
   const mz_epoch_rest_place *best = NULL;
-  for (int p = 0; p < m->count; p++)
-    if (best == NULL || better(&m->places[p], best, cores, batch_size)) best = &m->places[p];
+  for (int p = 0; p < rest->count; p++)
+    if (best == NULL || better(&rest->places[p], best, cores, batch_size)) best = &rest->places[p];
   return best;
 }
 
@@ -110,18 +110,18 @@ static int index_of(const mz_epoch_rest_place *place, double epoch) {
   return epoch >= place->epochs ? place->epochs - 1 : epoch <= 1 ? 0 : (int)epoch - 1;
 }
 
-double mz_epoch_rest_evaluation_s(const mz_epoch_rest *m, double cores, double batch_size, double epoch) {
-  const mz_epoch_rest_place *place = find_place(m, cores, batch_size);
+double mz_epoch_rest_evaluation_s(const mz_epoch_rest *rest, double cores, double batch_size, double epoch) {
+  const mz_epoch_rest_place *place = find_place(rest, cores, batch_size);
   return place ? place->evaluation_s[index_of(place, epoch)] : NAN;
 }
 
-double mz_epoch_rest_other_s(const mz_epoch_rest *m, double cores, double batch_size, double epoch) {
-  const mz_epoch_rest_place *place = find_place(m, cores, batch_size);
+double mz_epoch_rest_other_s(const mz_epoch_rest *rest, double cores, double batch_size, double epoch) {
+  const mz_epoch_rest_place *place = find_place(rest, cores, batch_size);
   return place ? place->other_s[index_of(place, epoch)] : NAN;
 }
 
-double mz_epoch_rest_cores(const mz_epoch_rest *m) {
+double mz_epoch_rest_cores(const mz_epoch_rest *rest) {
   double most = 0;
-  for (int p = 0; p < m->count; p++) most = fmax(most, m->places[p].cores);
+  for (int p = 0; p < rest->count; p++) most = fmax(most, rest->places[p].cores);
   return most;
 }

@@ -20,7 +20,7 @@ typedef struct mz_epoch_rest {
 
 /* Reads the curves that are timed, learned and kept their setup without a GPU. A count of 0: there are none. mz_epoch_rest_deinit.
  * MZ_E_MEMORY. */
-mz_status mz_epoch_rest_init(mz_epoch_rest *out, const mz_curve *curves, int count);
+mz_status mz_epoch_rest_init(mz_epoch_rest *rest, const mz_curve *curves, int count);
 void mz_epoch_rest_deinit(mz_epoch_rest *rest);
 /* Return the seconds of an epoch (from 1 on) on so many cores: as measured on the most cores that are no more, otherwise on the fewest;
  * there in the nearest batch size. NAN where nothing was measured. */

@@ -15,7 +15,7 @@ static const double ROWS[BATCHES] = {64, 256}, TARGET = 400, EVALUATION_S = 0.02
 /* A score of 500 · (1 − exp(−epoch / scale)), where the scale differs from seed to seed and is larger for large batches. */
 static mz_curve curve_of(int seed, double rows, double moves) {
   mz_curve curve = {.seed = (uint64_t)seed + 1, .moves = moves, .timed = true, .learned = true, .count = EPOCHS};
-  const double scale = 5 * exp(0.08 * (seed - SEEDS / 2)) * sqrt(rows / 64);
+  const double scale = 5 * exp(0.08 * (seed - 0.5 * SEEDS)) * sqrt(rows / 64);
   curve.epochs = calloc(EPOCHS, sizeof *curve.epochs);
   assert_non_null(curve.epochs);
   for (int e = 0; e < EPOCHS; e++)
