@@ -106,7 +106,7 @@ typedef struct muzero_env_abi {
   /* Returns the player to move, 0 or 1. May be NULL: always 0. */
   int32_t (*to_play)(const void *state);
   /* Writes the state for people, several lines, as snprintf does: at most `size` bytes with the NUL, and returns the length that the
-   * whole has. `out` may be NULL where `size` is 0. May be NULL. */
+   * whole has. May be NULL. */
   int (*text)(const void *state, char *out, size_t size);
   /* The same for an action: "b2". No two actions have one name. May be NULL: the action's number. */
   int (*action_text)(int32_t action, char *out, size_t size);

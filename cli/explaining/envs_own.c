@@ -35,7 +35,7 @@ static void print_check(const mz_env *env, const mz_env_check *check) {
   for (int i = 0; i < check->findings.count; i++) print_finding(&check->findings.items[i]);
   if (check->findings.count > 0) {
     printf("\n%d finding%s%s\n", check->findings.count, check->findings.count == 1 ? "" : "s",
-           check->complete ? "" : "; repeated, moved and mirrored games are looked at when these are mended");
+           check->complete ? "" : "; other ways of playing are tried when these are mended");
     return;
   }
   printf("no findings: promises kept in every game; the same again, moved, beside others, in four threads\n");

@@ -8,7 +8,7 @@ typedef struct mz_env_check {
   int games, longest; /* played; moves of the longest */
   int64_t moves;      /* of all */
   int symmetries;     /* that were checked, besides the identity */
-  bool complete;      /* false: a game alone had findings already, so that it was not repeated in other ways */
+  bool complete;      /* false: findings came first, and not every way of playing was tried */
   double steps_per_s; /* of one thread, random moves with observation and legal actions */
 } mz_env_check;
 

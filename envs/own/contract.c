@@ -125,7 +125,7 @@ static void check_valid(mz_contract *c, bool ended) {
 
 /* One call with so much room. Returns the length it gives. */
 static int write_text(mz_contract *c, int32_t action, size_t room) {
-  char *out = room > 0 ? (char *)c->text.bytes : NULL;
+  char *out = (char *)c->text.bytes;
   const bool of_action = action >= 0;
   const int length = of_action ? c->abi->action_text(action, out, room) : c->abi->text(c->state.bytes, out, room);
   const char *function = of_action ? "action_text" : "text";
