@@ -83,7 +83,7 @@ typedef struct muzero_env_abi {
   int32_t actions;              /* actions are 0 … actions − 1; at most 65536 */
   int32_t action_kind;          /* MUZERO_ENV_PLAIN … */
   int32_t players;              /* 1 or 2 */
-  int32_t alternating;          /* 1: two players move in turn, and what one wins the other loses; 0 for one player */
+  int32_t alternating;          /* 1 for two players: they move in turn (a pass is an action), one wins what the other loses */
   int32_t max_moves;            /* moves after which step sets `truncated`; 0: the game always comes to its own end */
   int32_t symmetries;           /* 1: none. 2: the game mirrored left to right is the same game. 8: turned, too (square boards) */
   int32_t draws;                /* 1: step draws random numbers */

@@ -38,7 +38,7 @@ static void print_check(const mz_env *env, const mz_env_check *check) {
            check->complete ? "" : "; other ways of playing are tried when these are mended");
     return;
   }
-  printf("no findings: promises kept in every game; the same again, moved, beside others, in four threads\n");
+  printf("no findings: every requirement held in every game; the same again, moved, beside others, in four threads\n");
   if (env->spec.symmetries > 1)
     printf("symmetries: %d of %d could be checked%s\n", check->symmetries, env->spec.symmetries - 1,
            check->symmetries == 0 ? ": that takes starts that are images of each other, and steps without chance" : "");

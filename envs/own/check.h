@@ -1,4 +1,4 @@
-/* `muzero envs FILE --check`: plays an environment from a file in many ways and looks for broken promises (env_abi.h). */
+/* `muzero envs FILE --check`: plays an environment from a file in many ways and looks for requirements of env_abi.h that do not hold. */
 #pragma once
 #include "envs/env.h"
 #include "envs/own/findings.h"

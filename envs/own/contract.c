@@ -223,7 +223,9 @@ static void record(mz_contract *c, mz_recorded_game *game, const muzero_env_step
   game->count = c->count;
   game->ended = ended;
   if (c->count > 0) game->actions[c->count - 1] = c->moves[c->count - 1];
+  memcpy(c->before, c->state.bytes, c->abi->state_size);
   game->points[c->count] = mz_game_point_of(&c->eyes, c->state.bytes, result);
+  memcpy(c->state.bytes, c->before, c->abi->state_size); /* who changes it is found below */
 }
 
 /* Returns whether the game goes on. */

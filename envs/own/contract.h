@@ -1,4 +1,4 @@
-/* Games played one by one, with every promise of env_abi.h looked at on the way. */
+/* Games played one by one, with every requirement of env_abi.h looked at on the way. */
 #pragma once
 #include "envs/own/findings.h"
 #include "envs/own/recorded_game.h"

@@ -45,7 +45,7 @@ static mz_status check_whole_numbers(const muzero_env_abi *abi, const char *path
       {"actions", abi->actions, 1, MZ_OWN_ACTIONS_MAX},
       {"action_kind", abi->action_kind, MUZERO_ENV_PLAIN, MUZERO_ENV_DIRECTIONS},
       {"players", abi->players, 1, 2},
-      {"alternating", abi->alternating, 0, abi->players == 2},
+      {"alternating", abi->alternating, abi->players == 2, abi->players == 2},
       {"max_moves", abi->max_moves, 0, INT32_MAX},
       {"draws", abi->draws, 0, 1},
       {"one_sided", abi->one_sided, 0, 1},

@@ -22,25 +22,25 @@ muzero_env_random mz_game_chance_source(mz_game_chance *chance) {
 
 mz_status mz_game_eyes_init(mz_game_eyes *eyes, const muzero_env_abi *abi, const mz_spec *spec) {
   *eyes = (mz_game_eyes){.abi = abi, .spec = spec};
-  MZ_TRY(mz_alloc(&eyes->observation, mz_spec_obs_bytes(spec), 1));
-  return mz_alloc(&eyes->mask, (size_t)spec->actions, 1);
+  MZ_TRY(mz_guarded_init(&eyes->observation, mz_spec_obs_bytes(spec), mz_spec_obs_bytes(spec)));
+  return mz_guarded_init(&eyes->mask, (size_t)spec->actions, (size_t)spec->actions);
 }
 
 void mz_game_eyes_deinit(mz_game_eyes *eyes) {
-  free(eyes->observation);
-  free(eyes->mask);
+  mz_guarded_deinit(&eyes->observation);
+  mz_guarded_deinit(&eyes->mask);
 }
 
 mz_game_point mz_game_point_of(const mz_game_eyes *eyes, const void *state, const muzero_env_step *result) {
   const muzero_env_abi *abi = eyes->abi;
   const size_t bytes = mz_spec_obs_bytes(eyes->spec), actions = (size_t)eyes->spec->actions;
-  memset(eyes->observation, 0, bytes);
-  memset(eyes->mask, 1, actions);
-  if (abi->legal) abi->legal(state, eyes->mask);
-  abi->observe(state, 1, eyes->observation);
+  memset(eyes->observation.bytes, 0, bytes);
+  memset(eyes->mask.bytes, 1, actions);
+  if (abi->legal) abi->legal(state, eyes->mask.bytes);
+  abi->observe(state, 1, eyes->observation.bytes);
   return (mz_game_point){.state = mz_hash(state, abi->state_size, abi->to_play ? (uint64_t)abi->to_play(state) : 0),
-                         .observation = mz_hash(eyes->observation, bytes, 0),
-                         .legal = mz_hash(eyes->mask, actions, 0),
+                         .observation = mz_hash(eyes->observation.bytes, bytes, 0),
+                         .legal = mz_hash(eyes->mask.bytes, actions, 0),
                          .result = result ? mz_hash(result, sizeof *result, 0) : 0};
 }
 

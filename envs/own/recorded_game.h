@@ -5,6 +5,7 @@
 #include "base/spec.h"
 #include "base/status.h"
 #include "envs/env_abi.h"
+#include "envs/own/guarded.h"
 
 /* Up to so many moves of a game are recorded; a game may be longer. */
 enum { MZ_RECORDED_MOVES_MAX = 1000 };
@@ -36,7 +37,7 @@ muzero_env_random mz_game_chance_source(mz_game_chance *chance);
 typedef struct mz_game_eyes {
   const muzero_env_abi *abi;
   const mz_spec *spec;
-  uint8_t *observation, *mask;
+  mz_guarded observation, mask; /* writes that go too far do no harm here; contract.c finds them */
 } mz_game_eyes;
 mz_status mz_game_eyes_init(mz_game_eyes *eyes, const muzero_env_abi *abi, const mz_spec *spec);
 void mz_game_eyes_deinit(mz_game_eyes *eyes);

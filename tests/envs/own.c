@@ -1,4 +1,4 @@
-/* Environments from files: each broken promise is named when the file is opened, when the game is played, or by the check. */
+/* Environments from files: each broken requirement is named when the file is opened, when the game is played, or by the check. */
 #include "envs/own/check.h"
 #include "envs/own/shared_object.h"
 #include <setjmp.h>
@@ -64,6 +64,7 @@ static void test_files_that_are_refused(void **state) {
       {37, "step: is NULL"},
       {38, "players: 3 is outside of 1 … 2; nearest valid value: 2"},
       {39, "symmetries: 8 turns a board"},
+      {41, "alternating: 0 is outside of 1 … 1"},
       {40, "reward_min … reward_max: 0 … nan"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -1,5 +1,5 @@
 /* A game for two as a shared object, and what is wrong with it when it is compiled with -DBREAK=n: each of the numbers breaks one
- * promise of env_abi.h. 0 breaks none. Players take the cells of a row in turn; who takes the last one gets 1. */
+ * requirement of env_abi.h. 0 breaks none. Players take the cells of a row in turn; who takes the last one gets 1. */
 #include "envs/env_abi.h"
 #include <math.h>
 #include <pthread.h>
@@ -127,7 +127,7 @@ MUZERO_ENV_EXPORT const muzero_env_abi *muzero_env(void) {
       .actions = CELLS + (BREAK == 36),
       .action_kind = MUZERO_ENV_COLUMNS,
       .players = BREAK == 38 ? 3 : 2,
-      .alternating = 1,
+      .alternating = BREAK != 41,
       .draws = BREAK == 18,
       .symmetries = BREAK == 39 ? 8 : 2,
       .max_moves = BREAK == 28 ? 3 : 0,
