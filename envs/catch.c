@@ -154,3 +154,4 @@ const mz_env mz_env_catch = {
     .numbers = numbers,
     .load = load,
 };
+
