@@ -154,4 +154,3 @@ const mz_env mz_env_catch = {
     .numbers = numbers,
     .load = load,
 };
-
