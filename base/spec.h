@@ -15,6 +15,7 @@ typedef enum mz_action_kind {
   MZ_ACTIONS_CELLS,      /* action = row · width + column */
   MZ_ACTIONS_CELLS_PASS, /* and one more, the last: a pass */
   MZ_ACTIONS_COLUMNS,    /* action = column */
+  MZ_ACTIONS_DIRECTIONS, /* up, right, down, left: nowhere in particular, but symmetries turn them */
 } mz_action_kind;
 
 typedef struct mz_spec {
@@ -26,6 +27,7 @@ typedef struct mz_spec {
   int players;      /* 1 or 2 */
   bool alternating; /* two players move in turn and what one wins the other loses: search uses discount −γ */
   int max_moves;    /* time limit in moves after which a game is *truncated*; 0: none */
+  int outcomes;     /* of chance after a move, by number (mz_step.outcome); 0: none, or without numbers */
   int symmetries;   /* of the board, including the identity: 1, 2 or 8 (symmetry.h) */
   float reward_min, reward_max, return_min, return_max; /* per step; per game */
   bool one_sided; /* neither changes its sign: bins of rewards and values reach from 0 to one side only */

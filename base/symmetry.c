@@ -14,8 +14,15 @@ int mz_symmetry_cell(const mz_spec *spec, int s, int cell) {
   return row * width + column;
 }
 
+/* Directions are numbered clockwise from up; the mirroring exchanges right and left. */
+static int turn_direction(const mz_spec *spec, int s, int direction) {
+  if (s >= 4 || (s == 1 && spec->symmetries == 2)) direction = (4 - direction) % 4;
+  return spec->symmetries == 2 ? direction : (direction + s % 4) % 4;
+}
+
 int mz_symmetry_action(const mz_spec *spec, int s, int action) {
   const int cells = spec->obs_shape[0] * spec->obs_shape[1];
+  if (spec->action_kind == MZ_ACTIONS_DIRECTIONS) return turn_direction(spec, s, action);
   if (spec->action_kind == MZ_ACTIONS_PLAIN || action >= cells) return action;
   return mz_symmetry_cell(spec, s, action); /* a column is a cell of the first row */
 }

@@ -15,6 +15,7 @@ typedef struct mz_step {
   float reward;    /* of the mover */
   bool terminated; /* the game's own end: nothing follows */
   bool truncated;  /* the time limit; set beside terminated when both fall on one move, and terminated then decides */
+  int32_t outcome; /* what chance drew in this step, 0 … spec.outcomes − 1; 0 where outcomes have no numbers */
 } mz_step;
 
 enum { MZ_ENV_NUMBERS_MAX = 1024 };

@@ -81,10 +81,11 @@ static bool describe_state(tracer *t, cJSON *object, int move) {
   return add_numbers(object, "legal", t->numbers, legal_count);
 }
 
-static bool describe_step(cJSON *object, int action, const mz_step *result) {
+static bool describe_step(cJSON *object, const mz_spec *spec, int action, const mz_step *result) {
   return cJSON_AddNumberToObject(object, "action", action) && cJSON_AddNumberToObject(object, "reward", (double)result->reward) &&
          cJSON_AddBoolToObject(object, "terminated", result->terminated) &&
-         cJSON_AddBoolToObject(object, "truncated", result->truncated);
+         cJSON_AddBoolToObject(object, "truncated", result->truncated) &&
+         (spec->outcomes == 0 || cJSON_AddNumberToObject(object, "outcome", result->outcome));
 }
 
 /* One line, at move *move of its game, which is advanced (0 after an end). */
@@ -99,7 +100,7 @@ static mz_status trace_step(tracer *t, int line, int *move, cJSON *object) {
 
   mz_step result;
   MZ_TRY(env->step(env, t->state, 1, &action, env->draws ? &generator : NULL, &result));
-  complete = complete && describe_step(object, action, &result);
+  complete = complete && describe_step(object, &env->spec, action, &result);
   if (!complete) return mz_fail(MZ_E_MEMORY, "trace: line %d: out of memory", line + 1);
   *move = result.terminated || result.truncated ? 0 : *move + 1;
   return MZ_OK;
@@ -146,6 +147,7 @@ static bool describe_spec(cJSON *object, const mz_env *env) {
          cJSON_AddNumberToObject(object, "actions", spec->actions) && cJSON_AddNumberToObject(object, "players", spec->players) &&
          cJSON_AddBoolToObject(object, "alternating", spec->alternating) &&
          cJSON_AddNumberToObject(object, "max_moves", spec->max_moves) &&
+         cJSON_AddNumberToObject(object, "outcomes", spec->outcomes) &&
          cJSON_AddNumberToObject(object, "symmetries", spec->symmetries) && add_numbers(object, "reward_range", reward, 2) &&
          add_numbers(object, "return_range", game_return, 2) && cJSON_AddBoolToObject(object, "random_dynamics", env->draws) &&
          cJSON_AddBoolToObject(object, "expert", env->expert != NULL) &&

@@ -36,7 +36,8 @@ mz_status mz_bench_inference(mz_bench *bench, cJSON **out);
 /* One thread, Connect Four with that network: simulations per second of self-play by games searched together, and what share this
  * is of the rate of inferences alone at the same batch. */
 mz_status mz_bench_selfplay(mz_bench *bench, cJSON **out);
-/* Steps per second of every environment on one thread: a batch of states, random legal actions, resets included. */
+/* Steps per second of every environment on one thread: a batch of states, random legal actions chosen beforehand, resets included;
+ * and the same with observations and legal actions for every step. */
 mz_status mz_bench_envs(mz_bench *bench, cJSON **out);
 /* One thread: rollouts per second of mcts:1000 in every game for two, and positions per second that Connect Four's solver
  * searches. */

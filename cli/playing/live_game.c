@@ -154,7 +154,7 @@ int mz_live_game_find(const mz_live_game *game, const char *text) {
 }
 
 static bool is_cell(const mz_spec *spec, int action) {
-  if (spec->action_kind == MZ_ACTIONS_PLAIN) return false;
+  if (spec->action_kind == MZ_ACTIONS_PLAIN || spec->action_kind == MZ_ACTIONS_DIRECTIONS) return false;
   return action >= 0 && !(spec->action_kind == MZ_ACTIONS_CELLS_PASS && action == spec->actions - 1);
 }
 

@@ -4,7 +4,8 @@ enum { TAPS = MZ_KERNEL * MZ_KERNEL };
 
 int mz_action_map_rows(const mz_action_map *map) {
   switch (map->kind) {
-    case MZ_ACTIONS_PLAIN: return map->actions;
+    case MZ_ACTIONS_PLAIN:
+    case MZ_ACTIONS_DIRECTIONS: return map->actions; /* conv_model makes them plain */
     case MZ_ACTIONS_CELLS_PASS: return TAPS + 1;
     case MZ_ACTIONS_CELLS:
     case MZ_ACTIONS_COLUMNS: break;

@@ -135,7 +135,8 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   model->infer_bf16 = settings->inference == MZ_PRECISION_BF16;
   model->train_bf16 = settings->training == MZ_PRECISION_BF16;
   model->latent = positions_of(model) * model->channels;
-  model->action_map = (mz_action_map){model->board, spec->action_kind, spec->actions};
+  const mz_action_kind kind = spec->action_kind == MZ_ACTIONS_DIRECTIONS ? MZ_ACTIONS_PLAIN : spec->action_kind;
+  model->action_map = (mz_action_map){model->board, kind, spec->actions};
   mz_params *params = &model->params;
   const int blocks = (int)settings->blocks, pooled = (int)settings->pooled_blocks, taps = mz_action_map_rows(&model->action_map);
   add_tower(model, &model->towers[REPRESENTATION], "representation", mz_padded(model->planes), blocks, pooled);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { BOARD_STATE_MAX = 192, BOARD_CELLS_MAX = 361, BOARD_ACTIONS_MAX = 362, BOARD_PLIES_MAX = 362 };
+enum { BOARD_STATE_MAX = 384, BOARD_CELLS_MAX = 361, BOARD_ACTIONS_MAX = 362, BOARD_PLIES_MAX = 362 };
 
 typedef struct board_state {
   uint64_t bytes[BOARD_STATE_MAX / 8];

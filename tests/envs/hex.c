@@ -1,0 +1,120 @@
+/* Hex: OpenSpiel's games, connections found beside a search of the whole board, and what every board game keeps. */
+#include "tests/envs/board_game.h"
+#include "tests/envs/recorded_games.h"
+
+enum { SIDE_MAX = 19, CELLS_MAX = SIDE_MAX * SIDE_MAX };
+
+static const mz_env *env_named(const char *name) {
+  const mz_env *env = NULL;
+  assert_int_equal(mz_env_find(name, &env), MZ_OK);
+  return env;
+}
+
+static void replays_openspiels_random_games(void **unused) {
+  (void)unused;
+  assert_int_equal(recorded_games_replay(env_named("hex"), NULL, "hex_games.txt"), 300);
+  assert_int_equal(recorded_games_replay(env_named("hex:size=5"), NULL, "hex5_games.txt"), 1000);
+}
+
+/* Whether the player's stones connect the player's edges: by a search from one of them. */
+static bool connects(const double *stones, int size, int player) {
+  static const int ways[6][2] = {{-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}};
+  const double own = player == 0 ? 1 : -1;
+  int waiting[CELLS_MAX], count = 0;
+  bool seen[CELLS_MAX] = {0};
+  for (int i = 0; i < size; i++) {
+    const int cell = player == 0 ? i : i * size;
+    if (stones[cell] * own > 0) seen[cell] = true, waiting[count++] = cell;
+  }
+  while (count > 0) {
+    const int cell = waiting[--count], row = cell / size, column = cell % size;
+    if ((player == 0 ? row : column) == size - 1) return true;
+    for (int w = 0; w < 6; w++) {
+      const int r = row + ways[w][0], c = column + ways[w][1];
+      if (r < 0 || c < 0 || r >= size || c >= size || seen[r * size + c] || !(stones[r * size + c] * own > 0)) continue;
+      seen[r * size + c] = true;
+      waiting[count++] = r * size + c;
+    }
+  }
+  return false;
+}
+
+/* Random games of every size end with the first connection, and what is loaded is what was played, byte for byte. */
+static void games_end_with_the_first_connection(void **unused) {
+  (void)unused;
+  mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
+  for (int size = 3; size <= SIDE_MAX; size += 2) {
+    char name[32];
+    snprintf(name, sizeof name, "hex:size=%d", size);
+    const mz_env *env = env_named(name);
+    for (int game = 0; game < 20; game++) {
+      board_state state, loaded;
+      double stones[CELLS_MAX];
+      mz_step last = {0};
+      assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
+      for (int moves = 1; !last.terminated; moves++) {
+        uint8_t mask[CELLS_MAX];
+        const int count = env->legal(env, &state, mask), mover = env->to_play(env, &state);
+        assert_int_equal(count, size * size - moves + 1);
+        const int32_t action = mz_env_nth_legal(mask, env->spec.actions, mz_rng_below(&rng, (uint32_t)count));
+        assert_int_equal(env->step(env, &state, 1, &action, NULL, &last), MZ_OK);
+        assert_int_equal(env->numbers(env, &state, stones), size * size);
+        assert_int_equal(last.terminated, connects(stones, size, mover));
+        assert_int_equal(connects(stones, size, 1 - mover), false);
+        assert_true(last.reward == (last.terminated ? 1 : 0));
+        if (last.terminated) continue;
+        env->load(env, &loaded, stones, moves);
+        assert_memory_equal(&loaded, &state, env->state_size);
+      }
+      assert_int_equal(env->legal(env, &state, (uint8_t[CELLS_MAX]){0}), 0);
+    }
+  }
+}
+
+/* A rollout decides as random play on the true rules: by as many wins for either side. */
+static void rollouts_are_random_games(void **unused) {
+  (void)unused;
+  enum { GAMES = 4000 };
+  const mz_env *env = env_named("hex:size=4");
+  board_state state;
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
+  mz_rng rng = mz_rng_at(2, MZ_RNG_TEST, 0, 0);
+  uint64_t random = 12345;
+  int won = 0, rolled = 0;
+  for (int game = 0; game < GAMES; game++) {
+    board_state copy = state;
+    mz_step last = {0};
+    int mover = 0;
+    while (!last.terminated) {
+      uint8_t mask[CELLS_MAX];
+      const int count = env->legal(env, &copy, mask);
+      const int32_t action = mz_env_nth_legal(mask, env->spec.actions, mz_rng_below(&rng, (uint32_t)count));
+      mover = env->to_play(env, &copy);
+      assert_int_equal(env->step(env, &copy, 1, &action, NULL, &last), MZ_OK);
+    }
+    won += mover == 0;
+    rolled += env->rollout(env, &state, &random) > 0;
+  }
+  assert_in_range(won - rolled + 1000, 1000 - 230, 1000 + 230); /* 5 σ of the difference */
+}
+
+static void text_is_a_parallelogram(void **unused) {
+  (void)unused;
+  const mz_env *env = env_named("hex:size=3");
+  board_state state;
+  mz_step step;
+  assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
+  assert_int_equal(env->step(env, &state, 1, &(int32_t){4}, NULL, &step), MZ_OK);
+  assert_int_equal(env->step(env, &state, 1, &(int32_t){2}, NULL, &step), MZ_OK);
+  board_game_check_text(env, &state, "   a b c\n 1 . . o\n  2 . x .\n   3 . . .\n");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(replays_openspiels_random_games),
+      cmocka_unit_test(games_end_with_the_first_connection),
+      cmocka_unit_test(rollouts_are_random_games),
+      cmocka_unit_test(text_is_a_parallelogram),
+  };
+  return cmocka_run_group_tests_name("hex", tests, NULL, NULL);
+}
