@@ -8,6 +8,8 @@ mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings
 /* Returns the share of the nearest of rounds, moves, updates and time that is done, 0 … 1; 0 where none of them is limited. */
 double mz_limits_fraction(const mz_limits *limits, const mz_counters *counters, double invocation_s);
 
+enum { MZ_CONFIRM_GAMES = 100 }; /* that confirm a score, or end a run that stops for another reason */
+
 typedef struct mz_spent {
   mz_counters counters;
   bool stop;            /* somebody has asked for the end */

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { CONFIRM_GAMES = 100 };
 static const uint32_t FRESH = 0x80000000u; /* evaluation streams of confirmation and final games */
 
 static double invocation_s(const mz_run *run) {
@@ -64,7 +63,7 @@ static mz_status time_evaluation(mz_run *run, const mz_limits *limits) {
   const int games = 2 * mz_pool_threads(run->workers.actor_pool);
   mz_evaluation evaluation;
   double score;
-  return evaluate(run, games < CONFIRM_GAMES ? games : CONFIRM_GAMES, FRESH, &evaluation, &score);
+  return evaluate(run, games < MZ_CONFIRM_GAMES ? games : MZ_CONFIRM_GAMES, FRESH, &evaluation, &score);
 }
 
 mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *score) {
@@ -85,9 +84,9 @@ static void count_reserved(mz_run *run) {
   run->reserved.ns += (uint64_t)(seconds * 1e9);
 }
 
-/* evaluates: the phase's own evaluation is still to come. */
+/* evaluates: the phase's own evaluation is still to come, now or after the next round. */
 static mz_reason limit_met(const mz_run *run, const mz_limits *limits, bool evaluates) {
-  const int games = games_timed(run, CONFIRM_GAMES) + (evaluates ? games_timed(run, (int)run->settings.train.eval_games) : 0);
+  const int games = games_timed(run, MZ_CONFIRM_GAMES) + (evaluates ? games_timed(run, (int)run->settings.train.eval_games) : 0);
   const double price_s = mz_steer_price_s(run->steer);
   const mz_spent spent = {.counters = run->state.counters,
                           .stop = atomic_load(&run->requests) & MZ_REQUEST_STOP,
@@ -204,9 +203,9 @@ static mz_status play_round(mz_run *run) {
   return MZ_OK;
 }
 
-static bool evaluation_due(const mz_run *run) {
-  const int64_t index = run->state.counters.rounds / run->settings.train.phase_rounds;
-  return phase_ended(run) && index % run->settings.train.eval_interval == 0;
+static bool evaluation_due(const mz_run *run, int64_t rounds) {
+  const mz_train_settings *t = &run->settings.train;
+  return rounds % (t->phase_rounds * t->eval_interval) == 0;
 }
 
 /* Evaluates after a phase; a score that reaches the limit is confirmed. Then it looks at the limits again, for all that takes
@@ -223,7 +222,7 @@ static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *
   phase->evaluated = true;
   run->evaluated_rounds = run->state.counters.rounds;
   if (limits->until && run->score >= limits->score) {
-    if (!run->every_line) MZ_TRY(evaluate(run, CONFIRM_GAMES, stream | FRESH, &phase->evaluation, &run->score));
+    if (!run->every_line) MZ_TRY(evaluate(run, MZ_CONFIRM_GAMES, stream | FRESH, &phase->evaluation, &run->score));
     *confirmed = true;
     if (run->score >= limits->score) *reason = MZ_REASON_SCORE;
   }
@@ -235,7 +234,7 @@ static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *
 static mz_status evaluate_at_the_end(mz_run *run, mz_phase *phase, double *seconds) {
   const uint64_t start = mz_clock_ns();
   if (phase->played == 0 && run->evaluated_rounds == run->state.counters.rounds) return MZ_OK;
-  MZ_TRY(mz_run_evaluate(run, CONFIRM_GAMES, &phase->evaluation, &run->score));
+  MZ_TRY(mz_run_evaluate(run, MZ_CONFIRM_GAMES, &phase->evaluation, &run->score));
   phase->evaluated = true;
   *seconds = (double)(mz_clock_ns() - start) * 1e-9;
   return MZ_OK;
@@ -321,7 +320,8 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
     MZ_TRY(play_round(run));
     MZ_TRY(time_evaluation(run, &limits));
     tick_progress(run, &limits, tick, context);
-    *reason = limit_met(run, &limits, evaluation_due(run));
+    const int64_t rounds = run->state.counters.rounds;
+    *reason = limit_met(run, &limits, evaluation_due(run, rounds) || evaluation_due(run, rounds + 1));
     if (phase_ended(run)) break;
     if (*reason == MZ_GOES_ON) MZ_TRY(decide(run, &limits, phase));
     if (*reason == MZ_GOES_ON) MZ_TRY(save_when_due(run));
@@ -331,7 +331,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   mz_steer_phase_ends(run->steer, &run->workers, &run->phase_stats);
   phase->played = run->phase_stats.rounds;
   const bool whole = phase->played > 0 && phase_ended(run);
-  if (whole && evaluation_due(run) && *reason != MZ_REASON_INTERRUPTED)
+  if (whole && evaluation_due(run, run->state.counters.rounds) && *reason != MZ_REASON_INTERRUPTED)
     MZ_TRY(evaluate_phase(run, &limits, phase, reason, &confirmed));
   double closing_s = 0;
   if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED && !confirmed)

@@ -107,6 +107,7 @@ typedef enum mz_simulated_use {
   MZ_SIMULATED_SPREAD, /* and by a deviation */
   MZ_SIMULATED_TASK,   /* what happens to a task */
   MZ_SIMULATED_UNIT,   /* what happens to a whole unit */
+  MZ_SIMULATED_CURVE,  /* which real run a whole run learns as; unit, stage and task 0 */
 } mz_simulated_use;
 static inline mz_rng mz_stream_simulated(uint64_t seed, mz_simulated_use use, uint64_t unit, int stage, int task) {
   return mz_rng_at(seed, MZ_RNG_SIMULATION, (uint32_t)task, unit << 8 | (uint64_t)stage << 4 | (uint64_t)use);

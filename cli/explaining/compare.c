@@ -11,7 +11,7 @@
 
 typedef struct compare_arguments {
   mz_session_arguments session;
-  const char *env, *preset, *dir, *arms, *scenario, *machine;
+  const char *env, *preset, *dir, *arms, *scenario, *machine, *curves;
   int64_t seeds, block, together;
   bool suite;
 } compare_arguments;
@@ -82,8 +82,17 @@ static const mz_option options[] = {
      .value = "TEXT",
      .otherwise = "this machine",
      .class_ = MZ_OPERATIONAL,
-     .help = "a simulated one instead, in virtual time: sim:cores=64,numa=2,gpus=4; takes --rounds; every figure is labelled "
-             "simulated"},
+     .help =
+         "a simulated one instead, in virtual time: sim:cores=64,numa=2,gpus=4; takes --rounds, or --until S: whole runs, whose "
+         "scores grow by learning curves in the history; every figure is labelled simulated"},
+    {.name = "--curves",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(curves),
+     .value = "FILE",
+     .otherwise = "--history's",
+     .class_ = MZ_OPERATIONAL,
+     .help = "with --machine and --until: another history, by whose learning curves scores grow; plans know those of --history "
+             "alone"},
     MZ_OPTION_PRESET(AT(preset)),
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
@@ -186,12 +195,29 @@ static void print_costs(const cJSON *summary) {
   const cJSON *row;
   bool any = false;
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) {
-    char end[48];
+    char end[640];
     if (!is_metric(row, "cost") || strcmp(mz_json_text_or_empty(row, "unit"), "seed") != 0) continue;
     if (!any) printf("\npriced cost, a over b\n");
     any = true;
-    snprintf(end, sizeof end, "  best seed %.3f", mz_json_number_or_nan(row, "least"));
+    const char *unclaimed = mz_json_text_or_empty(row, "unclaimed");
+    snprintf(end, sizeof end, "  best seed %.3f%s%s", mz_json_number_or_nan(row, "least"), unclaimed[0] ? "  none: " : "",
+             unclaimed);
     print_ratio(row, end);
+  }
+}
+
+/* Shows how many seeds of each arm broke a limit; an arm that did not begin is said to. */
+static void print_violations(const cJSON *summary) {
+  static const char *const keys[] = {"deadline", "budget", "score", "refused"};
+  const cJSON *limits = cJSON_GetObjectItemCaseSensitive(summary, "limits"), *row;
+  if (!limits) return;
+  printf("\n%-44s %9s %9s %9s %9s   seeds that broke a limit, or did not begin\n", "", keys[0], keys[1], keys[2], keys[3]);
+  cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "arms")) {
+    const cJSON *counts = cJSON_GetObjectItemCaseSensitive(row, "violations");
+    printf("%-44s", mz_json_text_or_empty(row, "name"));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) printf(" %9.0f", mz_json_number_or_nan(counts, keys[i]));
+    const double late_s = mz_json_number_or_nan(counts, "late_s");
+    printf(late_s > 0 ? "   late by %.3g s at the most\n" : "\n", late_s);
   }
 }
 
@@ -205,12 +231,18 @@ static void print_summary(const cJSON *summary, const char *dir) {
            mz_text_shown(mz_json_text_or_empty(summary, "machine_simulated"), shown));
   printf("%-44s %9s %9s %9s %8s %8s %8s\n", "arm (means over seeds)", "wall", "core-s", "reserved", "cost", "score", "reached");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "arms")) {
+    const char *crashed = mz_json_text_or_empty(row, "crashed"), *refused = mz_json_text_or_empty(row, "refused");
+    if (refused[0]) {
+      printf("%-44s did not begin: %s\n", mz_json_text_or_empty(row, "name"), refused);
+      continue;
+    }
     printf("%-44s %9s %9s %9s %8.2g %8s %8.0f%s%s\n", mz_json_text_or_empty(row, "name"),
            mz_text_time(mz_json_number_or_nan(row, "wall_s"), a), mz_text_number(mz_json_number_or_nan(row, "core_s"), b),
            mz_text_number(mz_json_number_or_nan(row, "core_reserved_s"), c), mz_json_number_or_nan(row, "cost"),
            mz_text_number(mz_json_number_or_nan(row, "score"), d), mz_json_number_or_nan(row, "reached"),
-           mz_json_text_or_empty(row, "crashed")[0] ? "  crashed: " : "", mz_json_text_or_empty(row, "crashed"));
+           crashed[0] ? "  crashed: " : "", crashed);
   }
+  print_violations(summary);
   printf("\nwall time, a over b\n");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(summary, "ratios")) {
     if (is_metric(row, "wall_s")) print_ratio(row, "");
@@ -293,10 +325,12 @@ static mz_status compare(const void *given) {
                                  .scenario = arguments->scenario,
                                  .together = (int)arguments->together,
                                  .machine = arguments->machine,
+                                 .curves = arguments->curves,
                                  .block_phases = (int)arguments->block};
   compared.run.env = arguments->env;
   compared.run.preset = arguments->preset;
-  if (!arguments->session.history) compared.run.history = "none"; /* arms that adapt begin knowing nothing */
+  const bool by_curves = arguments->machine && compared.limits.until;           /* nothing else is read of the history */
+  if (!arguments->session.history && !by_curves) compared.run.history = "none"; /* arms that adapt begin knowing nothing */
   const mz_compare_watcher watcher = {.context = &json, .progress = show, .stopping = stopping};
   cJSON *summary;
   char dir[600];

@@ -186,8 +186,9 @@ static mz_status fit_course(const plan_arguments *a, const mz_run_options *run) 
 }
 
 static mz_status plan_run(const plan_arguments *a, const mz_run_options *run) {
-  if (a->machine || a->trace)
-    return mz_fail(MZ_E_USAGE, "%s: plans rounds; leave it out, or leave out --target", a->machine ? "--machine" : "--trace");
+  if (a->trace) return mz_fail(MZ_E_USAGE, "--trace: draws the search of plans of rounds; leave it out, or leave out --target");
+  if (a->machine && a->course)
+    return mz_fail(MZ_E_USAGE, "--machine: a course is fitted to what was measured; leave it out, or leave out --course");
   if (a->course) return fit_course(a, run);
   if (a->stages != MZ_COUNT_UNSET) return mz_fail(MZ_E_USAGE, "--stages: belongs to --course FILE");
   const mz_run_plan_view asked = {.run = *run,
@@ -195,6 +196,7 @@ static mz_status plan_run(const plan_arguments *a, const mz_run_options *run) {
                                   .target = a->target,
                                   .budget = a->budget,
                                   .epochs = a->epochs == MZ_COUNT_UNSET ? 0 : a->epochs,
+                                  .machine = a->machine,
                                   .tradeoff = a->tradeoff,
                                   .json = a->json};
   return mz_run_plan_show(&asked);

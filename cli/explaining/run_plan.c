@@ -2,6 +2,7 @@
 #include "cli/explaining/run_plan_drawing.h"
 #include "cli/print.h"
 #include "muzero/batch_schedule.h"
+#include "muzero/compare/simulated_runs.h"
 #include "muzero/run.h"
 #include <math.h>
 #include <stdlib.h>
@@ -46,8 +47,10 @@ static cJSON *choice_json(const mz_run_plan *plan) {
   return o;
 }
 
-static cJSON *json_of(const mz_run_planning *p, const mz_run_place *place, const mz_run_ask *ask) {
+static cJSON *json_of(const mz_run_plan_view *view, const mz_run_planning *p, const mz_run_place *place, const mz_run_ask *ask) {
   cJSON *o = plan_json(&p->best);
+  cJSON_AddBoolToObject(o, "simulated", view->machine != NULL);
+  cJSON_AddItemToObject(o, "machine_simulated", view->machine ? cJSON_CreateString(view->machine) : cJSON_CreateNull());
   cJSON_AddBoolToObject(o, "feasible", p->feasible);
   cJSON_AddItemToObject(o, "plan", mz_plan_to_json(&place->outset.pipeline, &p->best.knobs));
   cJSON_AddNumberToObject(o, "predicted_s", p->best.seconds.estimate);
@@ -110,7 +113,7 @@ static void print_text(const mz_run_plan_view *view, const mz_run_planning *p, c
   printf("time       %.4g s (90 %%: %.4g to %.4g)\n", best->seconds.estimate, best->seconds.low, best->seconds.high);
   printf("score      %.4g (90 %%: %.4g to %.4g)\n", best->score.estimate, best->score.low, best->score.high);
   printf("cost       %.3g (90 %%: %.3g to %.3g)\n", best->cost.estimate, best->cost.low, best->cost.high);
-  print_command(view, best, settings);
+  if (!view->machine) print_command(view, best, settings);
 }
 
 /* ---- all of it ---- */
@@ -119,31 +122,54 @@ static mz_status show(const mz_run_plan_view *view, const mz_run_planning *p, co
                       const mz_settings *settings) {
   if (view->tradeoff) MZ_TRY(mz_run_plan_draw(view->tradeoff, p, ask->deadline_s, ask->budget));
   if (view->json)
-    MZ_TRY(mz_print_json(json_of(p, place, ask)));
+    MZ_TRY(mz_print_json(json_of(view, p, place, ask)));
   else
     print_text(view, p, place, settings);
   MZ_TRY(mz_print_flush());
   return mz_run_planning_check(p, ask);
 }
 
-mz_status mz_run_plan_show(const mz_run_plan_view *view) {
-  const mz_env *env;
-  mz_settings settings;
+static mz_status plan_here(const mz_run_plan_view *view, const mz_env *env, const mz_settings *settings, const mz_run_ask *ask) {
   mz_device_choice *choice = NULL;
   mz_run_place *place = NULL;
   mz_run_planning *planning = NULL;
   mz_status status;
-  MZ_TRY(mz_env_find(view->run.env, &env));
-  MZ_TRY(mz_settings_for_new_run(&view->run, &settings));
-  const mz_run_ask ask = ask_of(view, &settings, env);
   MZ_TRY_CLEANUP(mz_alloc(&choice, 1, sizeof *choice));
   MZ_TRY_CLEANUP(mz_alloc(&place, 1, sizeof *place));
-  MZ_TRY_CLEANUP(mz_device_choose(choice, view->run.device, &settings, &env->spec, NULL));
-  MZ_TRY_CLEANUP(mz_run_planning_for(&planning, place, env, &settings, choice, &view->run, &ask));
-  status = show(view, planning, place, &ask, &settings);
+  MZ_TRY_CLEANUP(mz_device_choose(choice, view->run.device, settings, &env->spec, NULL));
+  MZ_TRY_CLEANUP(mz_run_planning_for(&planning, place, env, settings, choice, &view->run, ask));
+  status = show(view, planning, place, ask, settings);
 cleanup:
   mz_run_planning_free(planning);
   free(place);
   free(choice);
   return status;
+}
+
+static mz_status plan_simulated(const mz_run_plan_view *view, const mz_settings *settings, const mz_run_ask *ask) {
+  mz_sim_machine machine;
+  mz_simulated_runs *runs = NULL;
+  mz_run_planning *planning = NULL;
+  char text[MZ_MESSAGE_MAX], shown[MZ_SHOWN_SIZE];
+  mz_status status;
+  MZ_TRY(mz_sim_machine_parse(&machine, view->machine));
+  MZ_TRY_CLEANUP(mz_simulated_runs_open(
+      &runs, &(mz_simulated_runs_options){.run = &view->run, .machine = &machine, .target = view->target}));
+  MZ_TRY_CLEANUP(mz_simulated_runs_plan(runs, settings, ask, &planning));
+  mz_simulated_runs_text(runs, mz_text_shown(view->machine, shown), text, sizeof text);
+  if (!view->json) printf("%s\n\n", text);
+  status = show(view, planning, &runs->place, ask, settings);
+cleanup:
+  mz_run_planning_free(planning);
+  mz_simulated_runs_close(runs);
+  return status;
+}
+
+mz_status mz_run_plan_show(const mz_run_plan_view *view) {
+  const mz_env *env;
+  mz_settings settings;
+  MZ_TRY(mz_env_find(view->run.env, &env));
+  MZ_TRY(mz_settings_for_new_run(&view->run, &settings));
+  const mz_run_ask ask = ask_of(view, &settings, env);
+  return view->machine ? plan_simulated(view, &settings, &ask) : plan_here(view, env, &settings, &ask);
 }

@@ -6,6 +6,7 @@ typedef struct mz_run_plan_view {
   mz_run_options run;
   double deadline_s, target, budget; /* deadline, budget: NAN: the settings' limits */
   int64_t epochs;                    /* 0: planned */
+  const char *machine;               /* a simulated one (allocator/machine/machine_spec.h); NULL: this one */
   const char *tradeoff;              /* file of a picture; NULL: none */
   bool json;
 } mz_run_plan_view;

@@ -10,6 +10,7 @@
 #include "muzero/compare/segments.h"
 #include "muzero/compare/simulated.h"
 #include "muzero/compare/summary.h"
+#include "muzero/compare/violations.h"
 #include "muzero/report/report.h"
 #include "muzero/run.h"
 #include <math.h>
@@ -30,6 +31,7 @@ typedef struct comparison {
   mz_simulated *simulated; /* NULL: on this machine */
   int64_t rounds;          /* limit; 0: none */
   int64_t phase_rounds;
+  mz_allocation_settings allocation; /* whose limits hold for all arms that set no others */
   char dir[512];
   uint64_t started_ns;
   double played, all; /* rounds */
@@ -60,10 +62,7 @@ static cJSON *plan_json(const comparison *c) {
   cJSON_AddNumberToObject(json, "block_phases", c->block_phases);
   if (c->scenario.count > 0) cJSON_AddStringToObject(json, "scenario", o->scenario);
   if (o->together > 1) cJSON_AddNumberToObject(json, "together", o->together);
-  if (c->simulated) {
-    cJSON_AddStringToObject(json, "machine_simulated", c->simulated->text);
-    cJSON_AddItemToObject(json, "probes", mz_simulated_probes_json(c->simulated));
-  }
+  if (c->simulated) mz_simulated_json(c->simulated, json);
   return json;
 }
 
@@ -96,7 +95,11 @@ static mz_status open_dir(comparison *c) {
   return status;
 }
 
+/* Whether whole runs are simulated, whose blocks end with each evaluation. */
+static bool is_whole(const comparison *c) { return c->simulated != NULL && mz_simulated_is_whole(c->simulated); }
+
 static int chosen_block(const comparison *c) {
+  if (is_whole(c)) return 1;
   if (c->options->block_phases > 0) return c->options->block_phases;
   const int64_t phases = c->rounds / c->phase_rounds;
   return phases > BLOCKS_A_SEED ? (int)(phases / BLOCKS_A_SEED) : 1;
@@ -248,7 +251,16 @@ static mz_status check_settings(comparison *c) {
                    "--updates");
   if (c->options->together > 1 && c->simulated)
     return mz_fail(MZ_E_CONFIG, "--together: a simulated machine takes one run of an arm; others are neighbour=N");
+  if (is_whole(c) && (c->scenario.count > 0 || c->options->block_phases > 1))
+    return mz_fail(MZ_E_CONFIG,
+                   "%s: whole runs on a simulated machine have a block for each phase, and a machine that stays as it is; "
+                   "leave it out, or leave out --until",
+                   c->scenario.count > 0 ? "--scenario" : "--block");
+  if (c->options->curves && !is_whole(c))
+    return mz_fail(MZ_E_CONFIG,
+                   "--curves: scores grow by curves in whole runs on a simulated machine alone: give --machine and --until");
   MZ_TRY(mz_settings_for_new_run(&c->options->run, &settings));
+  c->allocation = settings.allocation;
   c->phase_rounds = settings.train.phase_rounds;
   c->rounds = c->options->limits.rounds ? c->options->limits.rounds : settings.train.rounds;
   return MZ_OK;
@@ -266,11 +278,18 @@ static mz_status probe_machine(comparison *c) {
   if (!c->simulated) return MZ_OK;
   MZ_TRY(mz_simulated_check_arms(c->simulated, c->arms, c->count));
   MZ_TRY(mz_path_join(path, sizeof path, c->dir, "plan.json"));
-  return mz_simulated_probe(c->simulated, &c->options->run, path);
+  return mz_simulated_prepare(c->simulated, &c->options->run, c->options->curves, path);
 }
 
 static int cores_of(const comparison *c) {
   return c->simulated ? mz_sim_machine_cores(&c->simulated->machine) : mz_machine_cores();
+}
+
+/* The score that runs are after; NAN: none. */
+static double target_of(const comparison *c) {
+  static const double NO_SCORE = 1e9; /* of limits.score, as no score is so high */
+  if (c->options->limits.until) return c->options->limits.score;
+  return c->allocation.score < NO_SCORE ? c->allocation.score : NAN;
 }
 
 /* What the summary says of a scenario: its segments, and the room that it leaves for adapting. */
@@ -341,6 +360,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   MZ_TRY_CLEANUP(status);
   MZ_TRY_CLEANUP(add_scenario(c, seeds, *summary));
   MZ_TRY_CLEANUP(mz_simulated_label(c->simulated, *summary));
+  mz_violations_add(*summary, &c->allocation, target_of(c));
   MZ_TRY_CLEANUP(write_summary(c, *summary));
   snprintf(dir, dir_size, "%s", c->dir);
 cleanup:
@@ -349,6 +369,7 @@ cleanup:
     *summary = NULL;
   }
   cJSON_Delete(seeds);
+  if (c->simulated) mz_simulated_deinit(c->simulated);
   free(c->simulated);
   free(c);
   return status;

@@ -18,6 +18,7 @@ typedef struct mz_compare_options {
   const char *scenario; /* scenario.h; NULL: the machine stays as it is */
   int together;         /* so many runs of an arm share the machine, with seeds of their own; 1 … MZ_TOGETHER_MAX */
   const char *machine;  /* a simulated one, allocator/machine/machine_spec.h; NULL: this one */
+  const char *curves;   /* with it and a score: a history by whose learning curves scores grow; NULL: the run's */
   int block_phases;     /* 0: chosen: about 30 blocks a seed where rounds are limited, otherwise 1 */
 } mz_compare_options;
 

@@ -61,7 +61,7 @@ mz_status mz_party_advance(mz_party *party, int phases, uint64_t memory) {
   for (int i = 0; i < party->count; i++) {
     const mz_cell *cell = &party->cells[i];
     party->ended = party->ended || cell->ended;
-    if (cell->why[0] && !party->why[0]) memcpy(party->why, cell->why, sizeof party->why);
+    if (cell->why[0] && !party->why[0]) snprintf(party->why, sizeof party->why, "%s", cell->why);
   }
   return party->why[0] ? MZ_OK : add_block(party);
 }

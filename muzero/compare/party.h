@@ -7,8 +7,9 @@ enum { MZ_TOGETHER_MAX = 8 };
 typedef struct mz_party {
   mz_cell cells[MZ_TOGETHER_MAX];
   int count;
-  bool ended;    /* its runs reached their limit, or one crashed */
-  char why[300]; /* of a crash; "" otherwise */
+  bool ended;               /* its runs reached their limit, or one crashed */
+  bool refused;             /* it did not begin, for it cannot keep its limits */
+  char why[MZ_MESSAGE_MAX]; /* of a crash, or why it was refused; "" otherwise */
   cJSON
       *blocks; /* of the cells, joined: seconds until the last has finished; sums of what they used; digests combined; the rest is
                     the first one's */

@@ -12,6 +12,10 @@ static mz_status path_of(const char *dir, uint64_t seed, const char *ending, cha
 
 mz_status mz_seed_folder(const char *dir, uint64_t seed, char *out, size_t size) { return path_of(dir, seed, "", out, size); }
 
+static void add_reason(cJSON *cell, const char *key, const char *why) {
+  cJSON_AddItemToObject(cell, key, why[0] ? cJSON_CreateString(why) : cJSON_CreateNull());
+}
+
 static cJSON *cells_json(uint64_t seed, const char *folder, const mz_arm *arms, int count, mz_party *parties) {
   cJSON *json = cJSON_CreateObject(), *array;
   cJSON_AddNumberToObject(json, "seed", (double)seed);
@@ -22,7 +26,8 @@ static cJSON *cells_json(uint64_t seed, const char *folder, const mz_arm *arms, 
     snprintf(run, sizeof run, "%s/arm-%d", folder, i);
     cJSON_AddStringToObject(cell, "arm", arms[i].name);
     cJSON_AddStringToObject(cell, "run", run);
-    cJSON_AddItemToObject(cell, "crashed", parties[i].why[0] ? cJSON_CreateString(parties[i].why) : cJSON_CreateNull());
+    add_reason(cell, "crashed", parties[i].refused ? "" : parties[i].why);
+    add_reason(cell, "refused", parties[i].refused ? parties[i].why : "");
     cJSON_AddItemToObject(cell, "blocks", parties[i].blocks);
     parties[i].blocks = NULL;
     cJSON_AddItemToArray(array, cell);

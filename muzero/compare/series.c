@@ -17,6 +17,7 @@ static mz_status read_cell(mz_cell_series *cell, const cJSON *json, double *memo
   cell->rounds = memory + n * MZ_METRICS;
   cell->digests = (uint64_t *)(memory + n * (MZ_METRICS + 1));
   cell->crashed = cJSON_IsString(item(json, "crashed"));
+  cell->refused = cJSON_IsString(item(json, "refused"));
   cell->score = NAN;
   cJSON_ArrayForEach(block, blocks) {
     const int i = cell->blocks;

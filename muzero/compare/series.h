@@ -15,11 +15,11 @@ const char *mz_metric_name(mz_metric metric); /* in the summary: "wall_s", "core
 
 typedef struct mz_cell_series {
   int blocks;
-  double *values[MZ_METRICS]; /* [blocks]; into one block of memory */
-  double *rounds;             /* [blocks]: at their ends */
-  uint64_t *digests;          /* [blocks] */
-  int settled;                /* first block after the last change of the plan; blocks when none came after */
-  bool reached, crashed;
+  double *values[MZ_METRICS];     /* [blocks]; into one block of memory */
+  double *rounds;                 /* [blocks]: at their ends */
+  uint64_t *digests;              /* [blocks] */
+  int settled;                    /* first block after the last change of the plan; blocks when none came after */
+  bool reached, crashed, refused; /* refused: it has no block */
   double score;
 } mz_cell_series;
 

@@ -7,13 +7,12 @@
 #include "muzero/steering/kept.h"
 #include "muzero/steering/outset.h"
 #include "muzero/steering/window.h"
-#include "muzero/trainer.h"
 #include <math.h>
 #include <string.h>
 
 static const double MICROSECOND = 1e-6, GIB = 0x1p30;
 
-enum { TOLD_MAX = 4096 };
+enum { TOLD_MAX = 4096, SUMS = 5 };
 
 struct mz_simulated_cell {
   mz_settings settings;
@@ -23,6 +22,9 @@ struct mz_simulated_cell {
   uint64_t seed;
   int64_t round, rounds; /* played; limit */
   int changes, reverts;  /* of the plan, in the present block */
+  double sums[SUMS];     /* of the present block: what block_json names */
+  double wall_s, cost;   /* since it was opened */
+  mz_plan in_force;      /* of the last round; at first the one that it begins with */
 
   mz_simulation simulation;
   mz_pipeline granted; /* what is simulated: the outset's pipeline on the cores that there are now */
@@ -135,6 +137,7 @@ mz_status mz_simulated_cell_open(mz_simulated_cell **out, const mz_simulated_cel
   if (strategy->learns) c->pretrained = mz_pretrained_open_optional(c->settings.allocation.pretrained);
   MZ_TRY_CLEANUP(resolve_bounds(c));
   MZ_TRY_CLEANUP(begin(c, NULL));
+  c->in_force = *mz_allocator_plan(c->allocator);
   *out = c;
 cleanup:
   if (status != MZ_OK) mz_simulated_cell_close(c);
@@ -234,18 +237,18 @@ static void count_round(mz_simulated_cell *c, const mz_plan *plan, const mz_sim_
 
 static uint64_t digest_of(const mz_simulated_cell *c) { return mz_hash_combine(c->seed, (uint64_t)c->round); }
 
-static cJSON *block_json(const mz_simulated_cell *c, const double sums[5], const mz_plan *plan) {
-  static const char *const names[] = {"wall_s", "cpu_s", "reserved_core_s", "gib_s", "cost"};
-  const mz_knobs knobs = mz_knobs_of_plan(plan);
+static cJSON *block_json(const mz_simulated_cell *c, double score, mz_reason reason) {
+  static const char *const names[SUMS] = {"wall_s", "cpu_s", "reserved_core_s", "gib_s", "cost"};
+  const mz_knobs knobs = mz_knobs_of_plan(&c->in_force);
   cJSON *o = cJSON_CreateObject();
   cJSON_AddNumberToObject(o, "rounds", (double)c->round);
-  for (int i = 0; i < 5; i++) cJSON_AddNumberToObject(o, names[i], sums[i]);
-  cJSON_AddNullToObject(o, "score");
+  for (int i = 0; i < SUMS; i++) cJSON_AddNumberToObject(o, names[i], c->sums[i]);
+  cJSON_AddItemToObject(o, "score", isnan(score) ? cJSON_CreateNull() : cJSON_CreateNumber(score));
   mz_json_add_u64_hex(o, "digest", digest_of(c));
   cJSON_AddNumberToObject(o, "changes", c->changes);
   cJSON_AddNumberToObject(o, "reverts", c->reverts);
-  cJSON_AddNumberToObject(o, "rss_bytes", mz_plan_bytes(&c->outset.pipeline, plan, NULL, 0));
-  cJSON_AddStringToObject(o, "reason", mz_reason_name(c->round == c->rounds ? MZ_REASON_ROUNDS : MZ_GOES_ON));
+  cJSON_AddNumberToObject(o, "rss_bytes", mz_plan_bytes(&c->outset.pipeline, &c->in_force, NULL, 0));
+  cJSON_AddStringToObject(o, "reason", mz_reason_name(reason));
   if (!cJSON_AddItemToObject(o, "plan", mz_knobs_to_json(&knobs))) {
     cJSON_Delete(o);
     return NULL;
@@ -253,24 +256,51 @@ static cJSON *block_json(const mz_simulated_cell *c, const double sums[5], const
   return o;
 }
 
-mz_status mz_simulated_cell_advance(mz_simulated_cell *c, int64_t rounds, cJSON **block, bool *ended) {
-  double sums[5] = {0};
-  mz_plan plan = *mz_allocator_plan(c->allocator);
-  c->changes = c->reverts = 0;
+/* Adds what the plan in force reserves for so long, and what was used. */
+static void spend(mz_simulated_cell *c, double seconds, double cpu_s) {
+  const mz_pipeline *pipeline = &c->outset.pipeline;
+  const double amounts[SUMS] = {seconds, cpu_s, seconds * mz_plan_cores(pipeline, &c->in_force),
+                                seconds * mz_plan_bytes(pipeline, &c->in_force, NULL, 0) / GIB,
+                                seconds * mz_plan_price_s(pipeline, &c->settings.allocation, &c->in_force)};
+  for (int k = 0; k < SUMS; k++) c->sums[k] += amounts[k];
+  c->wall_s += seconds;
+  c->cost += amounts[SUMS - 1];
+}
+
+mz_status mz_simulated_cell_play(mz_simulated_cell *c, int64_t rounds) {
   for (int64_t i = 0; i < rounds && c->round < c->rounds; i++) {
     mz_sim_unit unit;
-    plan = *mz_allocator_plan(c->allocator);
-    const mz_pipeline *pipeline = &c->outset.pipeline;
+    c->in_force = *mz_allocator_plan(c->allocator);
+    const mz_plan plan = c->in_force;
     MZ_TRY(mz_simulate_unit(&c->simulation, &plan, (uint64_t)c->round, &c->clock, &unit));
-    const double amounts[5] = {unit.unit_s, unit.cpu_s, unit.unit_s * mz_plan_cores(pipeline, &plan),
-                               unit.unit_s * mz_plan_bytes(pipeline, &plan, NULL, 0) / GIB,
-                               unit.unit_s * mz_plan_price_s(pipeline, &c->settings.allocation, &plan)};
-    for (int k = 0; k < 5; k++) sums[k] += amounts[k];
+    spend(c, unit.unit_s, unit.cpu_s);
     count_round(c, &plan, &unit);
     c->round++;
     if (is_due(c)) MZ_TRY(decide(c, &plan));
   }
-  *ended = c->round == c->rounds;
-  *block = block_json(c, sums, &plan);
+  return MZ_OK;
+}
+
+void mz_simulated_cell_pass(mz_simulated_cell *c, double seconds) { spend(c, seconds, seconds); }
+
+mz_status mz_simulated_cell_end_block(mz_simulated_cell *c, double score, mz_reason reason, cJSON **block) {
+  *block = block_json(c, score, reason);
+  memset(c->sums, 0, sizeof c->sums);
+  c->changes = c->reverts = 0;
   return *block ? MZ_OK : mz_fail(MZ_E_MEMORY, "compare: no memory for a block");
+}
+
+mz_simulated_spent mz_simulated_cell_spent(const mz_simulated_cell *c) {
+  const mz_pipeline *pipeline = &c->outset.pipeline;
+  return (mz_simulated_spent){.rounds = c->round,
+                              .wall_s = c->wall_s,
+                              .cost = c->cost,
+                              .price_s = mz_plan_price_s(pipeline, &c->settings.allocation, &c->in_force),
+                              .cores = mz_plan_cores(pipeline, &c->in_force)};
+}
+
+mz_status mz_simulated_cell_advance(mz_simulated_cell *c, int64_t rounds, cJSON **block, bool *ended) {
+  MZ_TRY(mz_simulated_cell_play(c, rounds));
+  *ended = c->round == c->rounds;
+  return mz_simulated_cell_end_block(c, NAN, *ended ? MZ_REASON_ROUNDS : MZ_GOES_ON, block);
 }

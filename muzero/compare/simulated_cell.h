@@ -5,6 +5,7 @@
 #include "allocator/machine/machine_spec.h"
 #include "base/json/json.h"
 #include "muzero/settings.h"
+#include "muzero/trainer.h"
 #include "muzero/training/memory.h"
 
 typedef struct mz_simulated_cell mz_simulated_cell;
@@ -25,6 +26,18 @@ mz_status mz_simulated_cell_open(mz_simulated_cell **out, const mz_simulated_cel
 void mz_simulated_cell_close(mz_simulated_cell *cell);
 /* Advances by `rounds` or to the limit. *block: as a cell replies (cell.h), score null; cJSON_Delete. *ended: the limit is reached. */
 mz_status mz_simulated_cell_advance(mz_simulated_cell *cell, int64_t rounds, cJSON **block, bool *ended);
+/* The same by parts, for a run that is more than rounds: these add to the block that mz_simulated_cell_end_block ends. */
+mz_status mz_simulated_cell_play(mz_simulated_cell *cell, int64_t rounds);
+/* Lets seconds pass in which no round is played, one thread is busy, and the plan in force is reserved. */
+void mz_simulated_cell_pass(mz_simulated_cell *cell, double seconds);
+/* score: NAN: null. MZ_E_MEMORY. */
+mz_status mz_simulated_cell_end_block(mz_simulated_cell *cell, double score, mz_reason reason, cJSON **block);
+/* Since it was opened; price_s: of a second under the plan in force. */
+typedef struct mz_simulated_spent {
+  int64_t rounds;
+  double wall_s, cost, price_s, cores; /* cores: that the plan in force reserves */
+} mz_simulated_spent;
+mz_simulated_spent mz_simulated_cell_spent(const mz_simulated_cell *cell);
 /* The machine is another from here on: neighbours, quota and memory at once, and the cores that threads share; the plan follows after the
  * window, as a run's does. */
 void mz_simulated_cell_change(mz_simulated_cell *cell, const mz_sim_machine *machine);

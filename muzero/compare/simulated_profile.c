@@ -3,7 +3,7 @@
 #include "base/maths/statistics.h"
 #include "muzero/compare/agreement.h"
 #include "muzero/compare/profile_record.h"
-#include "muzero/compare/simulated.h"
+#include "muzero/compare/simulated_probes.h"
 #include "muzero/run.h"
 #include "muzero/steering/outset.h"
 #include <math.h>
@@ -17,7 +17,8 @@ typedef struct simulated_run {
   mz_settings settings;
   mz_memory memory;
   mz_outset outset;
-  mz_simulated timed; /* machine and probes */
+  mz_sim_machine machine;
+  mz_simulated_probes probes;
   mz_simulation simulation;
   uint64_t unit; /* number of the next */
   double unit_s[UNITS_MOST];
@@ -37,15 +38,14 @@ static mz_status read_costs(simulated_run *it) {
 }
 
 static mz_status time_stages(simulated_run *it) {
-  MZ_TRY(mz_simulated_probe(&it->timed, &it->options->profile.run, NULL));
-  mz_pipeline_take_probes(&it->outset.pipeline, &it->timed.probed);
+  MZ_TRY(mz_simulated_probes_time(&it->probes, it->env, &it->settings, &it->machine, it->options->profile.run.seed));
+  mz_pipeline_take_probes(&it->outset.pipeline, &it->probes.stages);
   return mz_sim_truth_from_probes(&it->outset.pipeline, it->simulation.stages);
 }
 
 static mz_status find_machine(simulated_run *it) {
   const mz_simulated_profile_options *options = it->options;
-  it->timed.text = options->machine;
-  MZ_TRY(mz_sim_machine_parse(&it->timed.machine, options->machine));
+  MZ_TRY(mz_sim_machine_parse(&it->machine, options->machine));
   const char *history = options->profile.run.history;
   if (history && strcmp(history, "none") != 0)
     return mz_fail(MZ_E_CONFIG, "--history: a history keeps what was measured; nothing that is simulated goes into it");
@@ -54,7 +54,7 @@ static mz_status find_machine(simulated_run *it) {
 
 static mz_status open_subject(simulated_run *it) {
   const mz_run_options *run = &it->options->profile.run;
-  const mz_sim_machine *machine = &it->timed.machine;
+  const mz_sim_machine *machine = &it->machine;
   const mz_grants grants = mz_sim_machine_grants(machine, (int)machine->cores, run->threads);
   mz_outset_options outset = {.threads = run->threads};
   MZ_TRY(mz_env_find(run->env, &it->env));

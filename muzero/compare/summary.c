@@ -241,10 +241,11 @@ static cJSON *by_seed_json(const cJSON *seeds, const mz_series *series, int arm,
   cJSON_AddNumberToObject(o, "tuning_s", tuning_s(cell));
   cJSON_AddItemToObject(o, "run", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "run"), true));
   cJSON_AddItemToObject(o, "crashed", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "crashed"), true));
+  cJSON_AddItemToObject(o, "refused", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "refused"), true));
   return o;
 }
 
-/* Means over the seeds in which it did not crash. */
+/* Means over the seeds in which it began and did not crash. */
 static cJSON *arm_json(const cJSON *seeds, const mz_series *series, const mz_arm *arms, int arm) {
   cJSON *o = cJSON_CreateObject(), *scores = cJSON_CreateArray(), *by_seed = cJSON_CreateArray();
   double sums[MZ_METRICS] = {0}, score = 0, tuning = 0;
@@ -255,7 +256,7 @@ static cJSON *arm_json(const cJSON *seeds, const mz_series *series, const mz_arm
     cJSON_AddItemToArray(by_seed, by_seed_json(seeds, series, arm, s));
     cJSON_AddItemToArray(scores, cJSON_CreateNumber(cell->score));
     if (cell->crashed) why = cJSON_GetObjectItemCaseSensitive(cell_json(seeds, arm, s), "crashed");
-    if (cell->crashed) continue;
+    if (cell->crashed || cell->refused) continue;
     for (int m = 0; m < MZ_METRICS; m++) sums[m] += mz_series_total(cell, (mz_metric)m, 0);
     tuning += tuning_s(cell);
     whole++;
@@ -271,6 +272,8 @@ static cJSON *arm_json(const cJSON *seeds, const mz_series *series, const mz_arm
   cJSON_AddNumberToObject(o, "reached", reached);
   cJSON_AddNumberToObject(o, "tuning_s", whole ? tuning / whole : NAN);
   cJSON_AddBoolToObject(o, "exact", arms[arm].exact);
+  const cJSON *refused = cJSON_GetObjectItemCaseSensitive(cell_json(seeds, arm, series->seeds - 1), "refused");
+  cJSON_AddItemToObject(o, "refused", cJSON_Duplicate(refused, true));
   cJSON_AddItemToObject(o, "crashed", why ? cJSON_Duplicate(why, true) : cJSON_CreateNull());
   cJSON_AddItemToObject(o, "plan", last_of(cell_json(seeds, arm, series->seeds - 1), "plan"));
   cJSON_AddItemToObject(o, "by_seed", by_seed);

@@ -22,20 +22,21 @@ typedef struct subject { /* what is planned for */
   mz_state state;
   mz_observation read[HISTORY_ROWS], seen[MZ_HISTORY_USED_MAX]; /* in the history; chosen from it, as a run does */
   int seen_count;
+  const mz_pipeline *timed; /* whose probes count; NULL: they are made */
   mz_champion *champion;
   mz_pretrained *pretrained; /* what its predictors bring along; NULL: nothing */
 } subject;
 
 /* ---- what is known ---- */
 
-static mz_status find_bounds(const subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_bounds *out) {
-  if (!machine) return mz_outset_bounds(out, &it->settings.allocation, run->threads, it->choice.gpus.count);
-  const mz_grants grants = mz_sim_machine_grants(machine, mz_sim_machine_cores(machine), run->threads);
+static mz_status find_bounds(const subject *it, int threads, const mz_sim_machine *machine, mz_bounds *out) {
+  if (!machine) return mz_outset_bounds(out, &it->settings.allocation, threads, it->choice.gpus.count);
+  const mz_grants grants = mz_sim_machine_grants(machine, mz_sim_machine_cores(machine), threads);
   return mz_bounds_resolve(out, &it->settings.allocation, &grants);
 }
 
-static mz_status begin(subject *it, const mz_run_options *run, const mz_sim_machine *machine, const mz_bounds *bounds) {
-  const mz_outset_options options = {.bounds = *bounds, .threads = run->threads, .choice = machine ? NULL : &it->choice};
+static mz_status begin(subject *it, int threads, const mz_sim_machine *machine, const mz_bounds *bounds) {
+  const mz_outset_options options = {.bounds = *bounds, .threads = threads, .choice = machine ? NULL : &it->choice};
   it->begins = mz_placement_cpu;
   MZ_TRY(mz_outset_fits(&it->memory, it->env, &it->settings, &options, machine ? NULL : &it->begins));
   if (!machine) return mz_outset_find(&it->outset, &it->settings, &it->memory, &options);
@@ -43,11 +44,19 @@ static mz_status begin(subject *it, const mz_run_options *run, const mz_sim_mach
   return mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &options);
 }
 
+static mz_status time_stages(subject *it, uint64_t seed, bool here) {
+  if (it->timed) {
+    mz_pipeline_take_probes(&it->outset.pipeline, it->timed);
+    return MZ_OK;
+  }
+  MZ_TRY(mz_state_init(&it->state, it->env, &it->settings, seed, 1, &it->begins));
+  return mz_probe(&it->outset.pipeline, here ? &it->outset.devices : NULL, &it->state);
+}
+
 static mz_status probe(subject *it, uint64_t seed, const mz_sim_machine *machine) {
   mz_pipeline *pipeline = &it->outset.pipeline;
   mz_sim_truth truths[MZ_STAGES_MAX];
-  MZ_TRY(mz_state_init(&it->state, it->env, &it->settings, seed, 1, &it->begins));
-  MZ_TRY(mz_probe(pipeline, machine ? NULL : &it->outset.devices, &it->state));
+  MZ_TRY(time_stages(it, seed, machine == NULL));
   if (!machine) return MZ_OK;
   pipeline->handoff_s = machine->wake * 1e-6;
   MZ_TRY(mz_sim_truth_from_probes(pipeline, truths));
@@ -103,14 +112,7 @@ static void search(const subject *it, mz_planning *out) {
   out->of_best = mz_outlook_of(&situation, &out->best);
 }
 
-static mz_status plan(subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_planning *out) {
-  MZ_TRY(mz_env_find(run->env, &it->env));
-  MZ_TRY(mz_settings_for_new_run(run, &it->settings));
-  if (!machine) MZ_TRY(mz_device_choose(&it->choice, run->device, &it->settings, &it->env->spec, NULL));
-  MZ_TRY(find_bounds(it, run, machine, &out->bounds));
-  MZ_TRY(begin(it, run, machine, &out->bounds));
-  MZ_TRY(probe(it, run->seed, machine));
-  if (!machine) MZ_TRY(read_history(it, run, out->bounds.cpu_max));
+static mz_status plan_with(subject *it, mz_planning *out) {
   out->pipeline = it->outset.pipeline;
   out->settings = it->settings.allocation;
   out->start = it->outset.plan;
@@ -119,6 +121,25 @@ static mz_status plan(subject *it, const mz_run_options *run, const mz_sim_machi
   out->plans_measured = mz_champion_lessons(it->champion)->count;
   search(it, out);
   return MZ_OK;
+}
+
+static mz_status plan(subject *it, const mz_run_options *run, const mz_sim_machine *machine, mz_planning *out) {
+  MZ_TRY(mz_env_find(run->env, &it->env));
+  MZ_TRY(mz_settings_for_new_run(run, &it->settings));
+  if (!machine) MZ_TRY(mz_device_choose(&it->choice, run->device, &it->settings, &it->env->spec, NULL));
+  MZ_TRY(find_bounds(it, run->threads, machine, &out->bounds));
+  MZ_TRY(begin(it, run->threads, machine, &out->bounds));
+  MZ_TRY(probe(it, run->seed, machine));
+  if (!machine) MZ_TRY(read_history(it, run, out->bounds.cpu_max));
+  return plan_with(it, out);
+}
+
+static void free_subject(subject *it) {
+  if (!it) return;
+  mz_champion_free(it->champion);
+  mz_pretrained_free(it->pretrained);
+  mz_state_deinit(&it->state);
+  free(it);
 }
 
 mz_status mz_planning_make(mz_planning **out, const mz_run_options *run, const mz_sim_machine *machine) {
@@ -132,12 +153,30 @@ mz_status mz_planning_make(mz_planning **out, const mz_run_options *run, const m
   *out = made;
   made = NULL;
 cleanup:
-  if (it) {
-    mz_champion_free(it->champion);
-    mz_pretrained_free(it->pretrained);
-    mz_state_deinit(&it->state);
-  }
-  free(it);
+  free_subject(it);
+  free(made);
+  return status;
+}
+
+mz_status mz_planning_make_timed(mz_planning **out, const mz_env *env, const mz_settings *settings, const mz_sim_machine *machine,
+                                 int threads, const mz_pipeline *timed) {
+  mz_planning *made = NULL;
+  subject *it = NULL;
+  mz_status status;
+  *out = NULL;
+  MZ_TRY_CLEANUP(mz_alloc(&made, 1, sizeof *made));
+  MZ_TRY_CLEANUP(mz_alloc(&it, 1, sizeof *it));
+  it->env = env;
+  it->settings = *settings;
+  it->timed = timed;
+  MZ_TRY_CLEANUP(find_bounds(it, threads, machine, &made->bounds));
+  MZ_TRY_CLEANUP(begin(it, threads, machine, &made->bounds));
+  MZ_TRY_CLEANUP(probe(it, 0, machine));
+  MZ_TRY_CLEANUP(plan_with(it, made));
+  *out = made;
+  made = NULL;
+cleanup:
+  free_subject(it);
   free(made);
   return status;
 }

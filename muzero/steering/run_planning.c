@@ -74,14 +74,14 @@ mz_status mz_run_curves_read(mz_run_place *place, mz_curve_key *key, mz_curve **
   return read_curves(key, place, options, curves, count);
 }
 
-static mz_run_limits limits_of(const mz_run_ask *ask, const mz_settings *settings, const mz_run_place *place) {
+mz_run_limits mz_run_limits_of(const mz_run_ask *ask, const mz_settings *settings, const mz_bounds *bounds) {
   const mz_allocation_settings *a = &settings->allocation;
   return (mz_run_limits){.deadline_s = ask->deadline_s,
                          .target = ask->target,
                          .budget = ask->budget,
                          .price = {a->core_hour, a->gpu_hour, a->gib_hour},
-                         .cores_max = place->bounds.cpu_max,
-                         .gpus_max = place->bounds.gpu_max,
+                         .cores_max = bounds->cpu_max,
+                         .gpus_max = bounds->gpu_max,
                          .moves = mz_epoch_moves(settings),
                          .batch_size = ask->batch_open ? 0 : (double)mz_batch_schedule_at(settings, 0),
                          .epochs = ask->epochs_open ? 0 : (int)ask->epochs,
@@ -100,7 +100,7 @@ mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const 
   snprintf(fill, sizeof fill, "'muzero profile %s --score'", ask->env);
   MZ_TRY(mz_alloc(&found, 1, sizeof *found));
   MZ_TRY_CLEANUP(mz_run_curves_read(found, &key, &curves, &count, env, settings, choice, options));
-  const mz_run_limits limits = limits_of(ask, settings, found);
+  const mz_run_limits limits = mz_run_limits_of(ask, settings, &found->bounds);
   MZ_TRY_CLEANUP(mz_run_planning_make(out, curves, count, &found->outset.pipeline, &limits, fill));
   if (place) *place = *found;
 cleanup:

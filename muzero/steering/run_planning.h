@@ -26,6 +26,8 @@ typedef struct mz_run_place {
  * MZ_E_CONFIG where the options name no history. */
 mz_status mz_run_curves_read(mz_run_place *place, mz_curve_key *key, mz_curve **curves, int *count, const mz_env *env,
                              const mz_settings *settings, const mz_device_choice *choice, const mz_run_options *options);
+/* Returns the limits of the search: what is asked, prices and bounds. */
+mz_run_limits mz_run_limits_of(const mz_run_ask *ask, const mz_settings *settings, const mz_bounds *bounds);
 /* settings: resolved. Reads the history at `history` (NULL, "none": MZ_E_CONFIG). choice: GPUs that may be used. Errors as
  * mz_run_planning_make's. mz_run_planning_free; *place may be NULL. */
 mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const mz_env *env, const mz_settings *settings,
