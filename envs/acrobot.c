@@ -163,7 +163,7 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
     mz_sincos_inline(l[i].angle2, &sin2, &cos2);
     *out++ = (float)cos1, *out++ = (float)sin1;
     *out++ = (float)cos2, *out++ = (float)sin2;
-    *out++ = (float)l[i].speed1, *out++ = (float)l[i].speed2;
+    *out++ = (float)(l[i].speed1 / SPEED1_LIMIT), *out++ = (float)(l[i].speed2 / SPEED2_LIMIT);
   }
 }
 
@@ -234,7 +234,7 @@ const mz_env mz_env_acrobot = {
              "tip is a link's length above the fixed joint; truncated after 500 moves, or `limit`. Starts uniformly within 0.1 "
              "in angles and speeds.",
     .observation = "cosine and sine of the first link's angle (0 hanging down), of the second's relative to the first; both "
-                   "angular speeds (rad/s)",
+                   "angular speeds as parts of their limits, 4π and 9π rad/s",
     .spec = {.obs_kind = MZ_OBS_F32,
              .obs_shape = {1, 1, 6},
              .obs_size = 6,

@@ -78,7 +78,7 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
   float *out = observations;
   for (int i = 0; i < n; i++) {
     *out++ = (float)c[i].position;
-    *out++ = (float)c[i].velocity;
+    *out++ = (float)(c[i].velocity / SPEED_LIMIT);
   }
 }
 
@@ -146,7 +146,7 @@ const mz_env mz_env_mountain_car = {
         "Gymnasium's MountainCar-v0. Action 0 pushes left, 1 coasts, 2 pushes right; the valley's slope is stronger than the "
         "car. Reward -1 for every move. Terminated at the flag (position >= 0.5); truncated after 200 moves, or `limit`. "
         "Starts at rest, uniformly between -0.6 and -0.4.",
-    .observation = "position (-1.2 … 0.6), velocity (within 0.07)",
+    .observation = "position (-1.2 … 0.6), velocity as part of its limit, 0.07",
     .spec = {.obs_kind = MZ_OBS_F32,
              .obs_shape = {1, 1, 2},
              .obs_size = 2,

@@ -136,7 +136,7 @@ static bool is_thing(const thing *t) {
 
 static bool valid(const mz_env *env, const void *state) {
   const asterix *a = state;
-  if (!mz_minatar_head_valid(env, &game, &a->head) || a->zero[0] || a->zero[1]) return false;
+  if (!mz_minatar_head_valid(env, &game, &a->head) || !mz_minatar_zero(a->zero, sizeof a->zero)) return false;
   if (!mz_minatar_inside(a->x) || a->y < 1 || a->y > ROWS) return false;
   if (a->spawn_timer > SPAWN_SPEED || a->move_timer > MOVE_SPEED) return false;
   if (a->ramp_timer < -1 || a->ramp_timer > RAMP_INTERVAL || a->ramps > RAMPS_MAX) return false;

@@ -95,6 +95,8 @@ static void draw(const void *state, uint8_t *planes) {
   }
 }
 
+enum { RETURN_MAX = MZ_MINATAR_LIMIT / 2 + 1 }; /* at the default limit, as the rate below has it */
+
 static const mz_minatar_game game = {
     .channels = CHANNELS,
     .minimal = {MZ_MINATAR_NOOP, MZ_MINATAR_LEFT, MZ_MINATAR_RIGHT},
@@ -111,9 +113,7 @@ static const mz_minatar_game game = {
 static bool valid(const mz_env *env, const void *state) {
   const breakout *b = state;
   if (!mz_minatar_head_valid(env, &game, &b->head) || b->bricks > WHOLE_WALL) return false;
-  for (size_t i = 0; i < sizeof b->zero; i++) {
-    if (b->zero[i]) return false;
-  }
+  if (!mz_minatar_zero(b->zero, sizeof b->zero)) return false;
   return mz_minatar_inside(b->x) && b->y < PADDLE_ROW && mz_minatar_inside(b->last_x) && b->last_y < PADDLE_ROW &&
          b->right <= 1 && b->down <= 1 && mz_minatar_inside(b->paddle) && b->in_wall <= 1;
 }
@@ -161,7 +161,7 @@ const mz_env mz_env_breakout = {
              .reward_min = 0,
              .reward_max = 1,
              .return_min = 0,
-             .return_max = MZ_MINATAR_LIMIT / 2 + 1},
+             .return_max = RETURN_MAX},
     .state_size = sizeof(breakout),
     .copies = true,
     .options = MZ_MINATAR_DEFAULTS,

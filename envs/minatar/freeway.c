@@ -107,9 +107,7 @@ static const mz_minatar_game game = {
 static bool valid(const mz_env *env, const void *state) {
   const freeway *f = state;
   if (!mz_minatar_head_valid(env, &game, &f->head) || f->head.moves > TIME_LIMIT) return false;
-  for (size_t i = 0; i < sizeof f->zero; i++) {
-    if (f->zero[i]) return false;
-  }
+  if (!mz_minatar_zero(f->zero, sizeof f->zero)) return false;
   if (f->y < 1 || f->y > BOTTOM || f->move_timer > MOVE_SPEED) return false;
   for (int lane = 0; lane < LANES; lane++) {
     const car *c = &f->cars[lane];

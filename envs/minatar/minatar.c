@@ -14,7 +14,7 @@ const mz_setting mz_minatar_option_rows[MZ_MINATAR_OPTION_COUNT] = {
 
 bool mz_minatar_head_valid(const mz_env *env, const mz_minatar_game *game, const mz_minatar_head *head) {
   const mz_minatar_options *options = env->options;
-  if (head->terminated || head->zero[0] || head->zero[1]) return false;
+  if (head->terminated || !mz_minatar_zero(head->zero, sizeof head->zero)) return false;
   if (game->limited && head->moves >= options->limit) return false;
   return head->last_action < MZ_MINATAR_ACTIONS && (head->moves > 0 || head->last_action == MZ_MINATAR_NOOP);
 }

@@ -1,4 +1,4 @@
-/* What MinAtar's games share (Young and Tian, arXiv 1903.03176): a grid of 10 × 10 cells with a plane of 0 or 1 for each kind of
+/* The shared part of MinAtar's games (Young and Tian, arXiv 1903.03176): a grid of 10 × 10 cells with a plane of 0 or 1 for each kind of
  * object, six actions, sticky actions, and options. A game is a table of functions over a state that begins with a head; x counts
  * columns from the left, y rows from the top. The rules are those of the package MinAtar 1.0.15, oddities included; all draws are
  * made as the package makes them, in its order, so that a generator of the same numbers gives the same game.
@@ -101,6 +101,14 @@ static inline __attribute__((always_inline)) void mz_minatar_observe(const mz_en
 
 static inline void mz_minatar_set(uint8_t *planes, int channels, int channel, int x, int y) {
   planes[(y * MZ_MINATAR_SIDE + x) * channels + channel] = 1;
+}
+
+/* Whether the padding of a state from outside is what it is in play. */
+static inline bool mz_minatar_zero(const uint8_t *padding, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) {
+    if (padding[i]) return false;
+  }
+  return true;
 }
 
 static inline bool mz_minatar_inside(int x) { return x >= 0 && x < MZ_MINATAR_SIDE; }

@@ -3,7 +3,7 @@
  * Lists are kept as the package keeps them: things in the order in which they came, walked from the last to the first, and a thing
  * that goes is the first that equals it. Capacities: at most one enemy appears in a step, and each is gone after ten moves of at
  * most MOVE_SPEED + 1 steps; an enemy's shot is gone after ten steps, and each submarine fires once in eleven; a diver appears
- * every 30 steps, a shot of ours every 5. What finds its list full does not appear, which no game reaches. */
+ * every 30 steps, a shot of ours every 5. A thing that finds its list full does not appear; no game gets there. */
 #include "envs/bundled.h"
 #include "envs/minatar/minatar.h"
 
@@ -53,7 +53,7 @@ static void add(list l, thing t) {
   if (*l.count < l.capacity) l.things[(*l.count)++] = t;
 }
 
-/* Takes out the first thing that equals the one at `index`. What is behind it moves up, and unused places are zero. */
+/* Takes out the first thing that equals the one at `index`. Those behind it move up, and unused places are zero. */
 static void take_out(list l, int index) {
   int first = 0;
   while (memcmp(&l.things[first], &l.things[index], sizeof(thing)) != 0) first++;
@@ -224,7 +224,8 @@ static void surface(seaquest *s, bool ramping, mz_step *result) {
   s->surfaced = 1;
   if (s->divers_aboard == ABOARD_MAX) {
     s->divers_aboard = 0;
-    result->reward += (float)(s->oxygen * 10 / OXYGEN_MAX);
+    const int tenths = s->oxygen * 10 / OXYGEN_MAX;
+    result->reward += (float)tenths;
   }
   s->oxygen = OXYGEN_MAX;
   s->divers_aboard--;
@@ -292,6 +293,9 @@ static void draw(const void *state, uint8_t *planes) {
   draw_list(divers_of(s), DIVER, true, planes);
 }
 
+/* Returns: a shot every 5 steps, a full load every 180 with a reward of at most 10, and one of each to begin with. */
+enum { RETURN_MAX = MZ_MINATAR_LIMIT / 100 * 26 + 11 };
+
 static const mz_minatar_game game = {
     .channels = CHANNELS,
     .minimal = {MZ_MINATAR_NOOP, MZ_MINATAR_LEFT, MZ_MINATAR_UP, MZ_MINATAR_RIGHT, MZ_MINATAR_DOWN, MZ_MINATAR_FIRE},
@@ -324,12 +328,8 @@ static bool is_list(list l, int top, int move_timer, int shot_timer) {
 static bool valid(const mz_env *env, const void *state) {
   seaquest *s = (seaquest *)state; /* lists point into it; nothing is written */
   if (!mz_minatar_head_valid(env, &game, &s->head)) return false;
-  for (size_t i = 0; i < sizeof s->zero; i++) {
-    if (s->zero[i]) return false;
-  }
-  for (size_t i = 0; i < sizeof s->more_zero; i++) {
-    if (s->more_zero[i]) return false;
-  }
+  if (!mz_minatar_zero(s->zero, sizeof s->zero)) return false;
+  if (!mz_minatar_zero(s->more_zero, sizeof s->more_zero)) return false;
   if (s->divers_aboard > ABOARD_MAX || s->divers_aboard < -(int64_t)s->head.moves) return false;
   if (s->oxygen < 0 || s->oxygen > OXYGEN_MAX || !mz_minatar_inside(s->x) || s->y > BOTTOM || s->right > 1) return false;
   if (s->spawn_timer > SPAWN_SPEED || s->diver_timer > DIVER_INTERVAL || s->shot_timer > SHOT_INTERVAL) return false;
@@ -382,7 +382,7 @@ const mz_env mz_env_seaquest = {
              .reward_min = 0,
              .reward_max = 12,
              .return_min = 0,
-             .return_max = 1311},
+             .return_max = RETURN_MAX},
     .state_size = sizeof(seaquest),
     .copies = true,
     .options = MZ_MINATAR_DEFAULTS,

@@ -136,6 +136,8 @@ static void draw(const void *state, uint8_t *planes) {
   draw_rows(s->enemy_shots, ENEMY_BULLET, planes);
 }
 
+enum { RETURN_MAX = MZ_MINATAR_LIMIT / 5 + 1 }; /* at the default limit, as the rate below has it */
+
 static const mz_minatar_game game = {
     .channels = CHANNELS,
     .minimal = {MZ_MINATAR_NOOP, MZ_MINATAR_LEFT, MZ_MINATAR_RIGHT, MZ_MINATAR_FIRE},
@@ -167,9 +169,7 @@ static bool are_shots(const invaders *s) {
 static bool valid(const mz_env *env, const void *state) {
   const invaders *s = state;
   if (!mz_minatar_head_valid(env, &game, &s->head) || !mz_minatar_inside(s->x) || s->right > 1) return false;
-  for (size_t i = 0; i < sizeof s->zero; i++) {
-    if (s->zero[i]) return false;
-  }
+  if (!mz_minatar_zero(s->zero, sizeof s->zero)) return false;
   for (int row = 0; row < SIDE; row++) {
     if ((s->aliens[row] | s->shots[row] | s->enemy_shots[row]) > FULL_ROW) return false;
   }
@@ -221,7 +221,7 @@ const mz_env mz_env_space_invaders = {
              .reward_min = 0,
              .reward_max = 2,
              .return_min = 0,
-             .return_max = MZ_MINATAR_LIMIT / 5 + 1},
+             .return_max = RETURN_MAX},
     .state_size = sizeof(invaders),
     .copies = true,
     .options = MZ_MINATAR_DEFAULTS,

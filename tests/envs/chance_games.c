@@ -11,6 +11,8 @@
 
 enum { LINE_MAX = 65536, CELLS = 16, DIRECTIONS = 4, STATE_WORDS = 8 };
 
+static const char *folder = TEST_DATA "/envs"; /* or that of other games */
+
 static const mz_env *find(const char *name) {
   const mz_env *env = NULL;
   assert_int_equal(mz_env_find(name, &env), MZ_OK);
@@ -36,7 +38,7 @@ static int for_each_line(const char *name, void (*play)(char *line)) {
   static char line[LINE_MAX];
   char path[1024];
   int lines = 0;
-  snprintf(path, sizeof path, TEST_DATA "/envs/%s", name);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *file = fopen(path, "r");
   assert_non_null(file);
   while (fgets(line, sizeof line, file)) {
@@ -284,7 +286,8 @@ static void game_2048_has_its_symmetries(void **unused) {
   assert_true(slides > 4000);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 1) folder = argv[1];
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(catch_follows_openspiel),     cmocka_unit_test(catch_is_solved),
       cmocka_unit_test(game_2048_follows_openspiel), cmocka_unit_test(game_2048_starts_with_two_tiles),

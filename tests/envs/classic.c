@@ -25,6 +25,9 @@ static double ulps_apart(double a, double b, double scale) {
   return fabs(a - b) / (nextafter(fabs(scale), INFINITY) - fabs(scale));
 }
 
+static const char *folder = TEST_DATA "/envs";
+static bool fresh; /* other games than the committed ones */
+
 typedef struct follower {
   const mz_env *env;
   bool coupled; /* terms of the largest number enter all others */
@@ -111,7 +114,7 @@ static follower follow(const char *name) {
   follower f = {.env = find(name), .coupled = strcmp(name, "acrobot") == 0};
   char path[1024], line[LINE_MAX];
   f.numbers = f.env->numbers(f.env, f.state, (double[MZ_ENV_NUMBERS_MAX]){0});
-  snprintf(path, sizeof path, TEST_DATA "/envs/%s_traces.txt", name);
+  snprintf(path, sizeof path, "%s/%s_traces.txt", folder, name);
   FILE *file = fopen(path, "r");
   assert_non_null(file);
   while (fgets(line, sizeof line, file)) {
@@ -136,7 +139,7 @@ static void mountain_car_follows_gymnasium(void **unused) {
   (void)unused;
   const follower f = follow("mountaincar");
   assert_int_equal(f.games, 200);
-  assert_int_equal(f.terminated, 86);
+  if (!fresh) assert_int_equal(f.terminated, 86);
   assert_true(f.compared > 1500);
 }
 
@@ -213,7 +216,9 @@ static void text_shows_where_things_are(void **unused) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  fresh = argc > 1;
+  if (fresh) folder = argv[1];
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(mountain_car_follows_gymnasium), cmocka_unit_test(acrobot_follows_gymnasium),
       cmocka_unit_test(a_batch_equals_single_steps),    cmocka_unit_test(limits_are_options),

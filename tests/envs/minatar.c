@@ -3,6 +3,7 @@
 #include "base/maths/digest.h"
 #include "envs/env.h"
 #include "envs/numpy_random_state.h"
+#include "envs/variants.h"
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,7 +130,7 @@ static void follows_the_package(void **unused) {
   assert_int_equal(follow(TEST_DATA "/envs/minatar_traces.txt"), PLAYS);
 }
 
-/* --- what the interface asks for --- */
+/* --- promises of the interface --- */
 
 static const char *const games[] = {"asterix", "breakout", "freeway", "seaquest", "space_invaders"};
 enum { GAMES = sizeof games / sizeof games[0] };
@@ -190,7 +191,7 @@ static void a_batch_equals_single_steps(void **unused) {
   }
 }
 
-/* Whatever was in the memory before, and a copy continues as its original. */
+/* Two states of one history are equal, whatever was in the memory before, and a copy continues as its original. */
 static void a_state_is_its_bytes(void **unused) {
   (void)unused;
   for (uint32_t g = 0; g < GAMES; g++) {
@@ -269,6 +270,12 @@ static void options_change_the_spec(void **unused) {
     char name[64], text[32];
     const mz_env *env = found(games[g]);
     assert_int_equal(env->spec.actions, minimal[g]);
+    mz_env filled = *env;
+    filled.spec.return_max = -1;
+    filled.spec.max_moves = 0;
+    assert_int_equal(env->variants->fill(&filled, "here"), MZ_OK);
+    if (env->spec.max_moves > 0) assert_true(filled.spec.return_max == env->spec.return_max);
+    assert_int_equal(filled.spec.max_moves, env->spec.max_moves);
     snprintf(name, sizeof name, "%s:actions=all", games[g]);
     const mz_env *all = found(name);
     assert_int_equal(all->spec.actions, 6);

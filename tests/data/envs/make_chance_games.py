@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes games of OpenSpiel in which chance has a say, for tests/envs/chance_games.c:  make_chance_games.py [SEED] [FOLDER]
+"""Writes games of OpenSpiel in which chance has a say, for tests/envs/chance_games.c:  make_chance_games.py [FOLDER [SEED]]
 
 Needs open_spiel from PyPI; its version, the game and its parameters are in the first line of each file. Then one line per game:
   catch_games.txt  ball's column, a digit of 0 1 2 for each move, and w or l for won or lost
@@ -84,8 +84,9 @@ def write(folder, name, game, lines):
 
 
 def main():
-    generator = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
-    folder = sys.argv[2] if len(sys.argv) > 2 else os.path.dirname(os.path.abspath(__file__))
+    generator = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+    os.makedirs(folder, exist_ok=True)
     game = pyspiel.load_game("catch")
     write(folder, "catch_games.txt", game, [catch(game, generator) for _ in range(GAMES)])
     game = pyspiel.load_game("2048(max_tile=131072)")

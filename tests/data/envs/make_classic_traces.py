@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes mountaincar_traces.txt and acrobot_traces.txt: 200 games each of Gymnasium, for tests/envs/classic.c.
 
-Needs gymnasium and numpy from PyPI; the versions are recorded in the first line. A first seed may be given as argument: `ctest -L live`
-compares other games than the committed ones so. Lines, with doubles in hexadecimal:
+Needs gymnasium and numpy from PyPI; the versions are recorded in the first line. make_classic_traces.py [FOLDER [SEED]]: `ctest -L
+live` compares other games than the committed ones so. Lines, with doubles in hexadecimal:
   seed S                       the next game is reset(seed=S), later ones are reset()
   reset NUMBERS                the state a game begins in
   game MOVES TERMINATED TRUNCATED ACTIONS
@@ -75,13 +75,14 @@ def write(name, identity, policy, stride, first_seed):
             lines += play(env, lambda state: random.integers(3), stride)
         else:
             lines += play(env, lambda state: random.integers(3) if random.random() < noise else policy(state), stride)
-    folder = sys.argv[2] if len(sys.argv) > 2 else os.path.dirname(os.path.abspath(__file__))
+    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+    os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name), "w") as file:
         file.write("\n".join(lines) + "\n")
 
 
 def main():
-    first_seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    first_seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
     write("mountaincar_traces.txt", "MountainCar-v0", push_along, 24, first_seed)
     write("acrobot_traces.txt", "Acrobot-v1", swing, 64, first_seed)
 

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Trains the presets of catch, acrobot and mountaincar with seeds that tuning never saw, and prints a line for each run: the score over
+# 100 fresh games, with its interval.   docs/results/environments.sh [SEED…]   (101 102 103; some minutes a seed)
+set -euo pipefail
+muzero=${MUZERO:-build/bin/muzero}
+runs=$(mktemp -d)
+trap 'rm -rf "$runs"' EXIT
+(($#)) || set -- 101 102 103
+
+# NAME ENV SEED ENV_STEPS: trains from scratch, or on where the run of that name is; then evaluates.
+measure() {
+  local run=$runs/$1-$3 line score
+  if [[ -d $run ]]; then
+    "$muzero" resume "$run" --env-steps "$4" --threads 1 --json >"$run.log"
+  else
+    "$muzero" train "$2" --run "$run" --seed "$3" --env-steps "$4" --threads 1 --json >"$run.log"
+  fi
+  line=$(tail -n 1 "$run.log")
+  score=$("$muzero" eval "$run" --games 100 --json)
+  printf '%-24s seed %-4s %6s steps  wall %s s  score %s\n' "$2" "$3" "$4" "$(jq -r '.wall_s | round' <<<"$line")" \
+    "$(jq -r '"\(.mean_return) ± \(.ci95)"' <<<"$score")"
+}
+
+for seed; do
+  measure catch catch "$seed" 200k
+  measure acrobot acrobot "$seed" 200k
+  measure acrobot acrobot "$seed" 500k
+  measure mountaincar mountaincar:limit=1000 "$seed" 500k
+done
