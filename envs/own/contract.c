@@ -14,6 +14,7 @@ struct mz_contract {
   int32_t *moves;  /* of the game under way */
   int count;
   uint64_t seed;
+  bool named; /* names of actions were looked at */
 };
 
 #define FIND(c, function, kind, ...)                                                                                             \
@@ -161,7 +162,7 @@ static void check_action_texts(mz_contract *c) {
       FIND(c, "action_text", "length", "gives action %d a name of %d characters; it takes 1 to %d", a, whole,
            MZ_OWN_ACTION_TEXT_MAX - 1);
     write_text(c, a, MZ_OWN_ACTION_TEXT_MAX);
-    snprintf(names[a], sizeof names[a], "%s", (const char *)c->text.bytes);
+    snprintf(names[a], sizeof names[a], "%.*s", MZ_OWN_ACTION_TEXT_MAX - 1, (const char *)c->text.bytes);
     memset(c->text.bytes, MZ_GUARD_BYTE, c->text.size);
     for (int32_t b = 0; b < a; b++)
       if (strcmp(names[a], names[b]) == 0)
@@ -260,7 +261,8 @@ void mz_contract_play(mz_contract *c, uint64_t seed, mz_recorded_game *game, int
   c->count = 0;
   *game = (mz_recorded_game){.seed = seed};
   memset(c->state.bytes, 0, c->abi->state_size);
-  if (c->findings->count == 0) check_action_texts(c);
+  if (!c->named) check_action_texts(c);
+  c->named = true;
   const char *why = c->abi->reset(c->state.bytes, &random);
   check_said(c, "reset", why);
   if (mz_guarded_broken(&c->state, c->abi->state_size))

@@ -141,6 +141,27 @@ static void test_wrong_actions_and_buffers(void **state) {
   expect_fine(muzero_game_close(game));
 }
 
+/* A shared object of the user's by its path, sound and with mistakes (tests/envs/own/game.c). */
+static void test_files(void **state) {
+  (void)state;
+  muzero_env_info info = MUZERO_ENV_INFO_INIT;
+  muzero_game *game;
+  float observation[10];
+  expect_fine(muzero_env_describe(OWN_GAMES "/game_0.so", &info));
+  assert_string_equal(info.name, OWN_GAMES "/game_0.so");
+  play(info.name, 3);
+  expect_fine(muzero_game_create(&game, OWN_GAMES "/game_7.so", 1));
+  expect_fine(muzero_game_observe(game, observation, 10));
+  expect_fine(muzero_game_step(game, 0));
+  expect_fine(muzero_game_step(game, 1));
+  expect_status(MUZERO_E_CONFIG, muzero_game_observe(game, observation, 10));
+  expect_message("observe: entry 9 is nan");
+  expect_fine(muzero_game_close(game));
+  expect_status(MUZERO_E_CONFIG, muzero_game_create(&game, OWN_GAMES "/game_27.so", 1));
+  expect_message("reset: the dice are gone");
+  expect_status(MUZERO_E_CONFIG, muzero_game_create(&game, OWN_GAMES "/game_33.so", 1));
+}
+
 static void test_without_memory(void **state) {
   (void)state;
   muzero_game *game = NULL, *copy = NULL;
@@ -160,7 +181,7 @@ static void test_without_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_environment),         cmocka_unit_test(test_description),    cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_wrong_actions_and_buffers), cmocka_unit_test(test_without_memory),
+      cmocka_unit_test(test_wrong_actions_and_buffers), cmocka_unit_test(test_without_memory), cmocka_unit_test(test_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

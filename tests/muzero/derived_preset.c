@@ -1,0 +1,73 @@
+/* Settings that follow from an environment's numbers: whole, valid and of the right kind for every environment there is. */
+#include "muzero/derived_preset.h"
+#include "base/json/json.h"
+#include "muzero/settings.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void derive(const mz_env *env, mz_settings *settings) {
+  uint8_t given[MZ_SETTINGS_ROWS_MAX] = {0};
+  mz_config config = mz_settings_config(settings, given);
+  char *text;
+  size_t size;
+  cJSON *json;
+  mz_config_defaults(&config);
+  assert_int_equal(mz_preset_derive(env, &text, &size), MZ_OK);
+  assert_int_equal(strlen(text), size);
+  if (mz_json_parse(text, size, env->name, true, MZ_E_CONFIG, &json) != MZ_OK) fail_msg("%s: %s", env->name, mz_message());
+  if (mz_config_set_json(&config, json, env->name) != MZ_OK) fail_msg("%s: %s", env->name, mz_message());
+  uint8_t by_user[MZ_SETTINGS_ROWS_MAX] = {0};
+  if (mz_settings_resolve(settings, by_user) != MZ_OK) fail_msg("%s: %s", env->name, mz_message());
+  cJSON_Delete(json);
+  free(text);
+}
+
+static void test_every_environment_gets_valid_settings(void **state) {
+  (void)state;
+  for (int i = 0; i < mz_env_count(); i++) {
+    const mz_env *env = mz_env_at(i);
+    mz_settings settings;
+    mz_model model;
+    derive(env, &settings);
+    if (mz_model_init(&model, &settings.network, &env->spec) != MZ_OK) fail_msg("%s: %s", env->name, mz_message());
+    assert_string_equal(settings.train.eval_opponent, env->spec.players == 2 ? "random" : "");
+    assert_true(settings.train.updates > 0);
+    const bool board = env->spec.obs_shape[0] * env->spec.obs_shape[1] > 16;
+    assert_int_equal(settings.network.kind, board ? MZ_MODEL_CONV : MZ_MODEL_MLP);
+  }
+}
+
+static void test_ranges_follow_from_the_numbers(void **state) {
+  (void)state;
+  mz_settings settings;
+  mz_env env = *mz_env_at(0);
+  env.spec = (mz_spec){.obs_shape = {1, 1, 4},
+                       .obs_size = 4,
+                       .actions = 2,
+                       .players = 1,
+                       .symmetries = 1,
+                       .reward_min = -1,
+                       .reward_max = 1,
+                       .return_min = -3,
+                       .return_max = 3};
+  derive(&env, &settings);
+  assert_int_equal(settings.network.value_bins, 7); /* one for each whole number */
+  assert_int_equal(settings.network.reward_bins, 3);
+  assert_false(settings.network.transform);
+  assert_true(settings.train.target == 3);
+  env.spec.return_max = 1000;
+  derive(&env, &settings);
+  assert_true(settings.network.transform);
+  assert_true(settings.replay.discount < 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_environment_gets_valid_settings),
+      cmocka_unit_test(test_ranges_follow_from_the_numbers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
