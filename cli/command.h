@@ -38,7 +38,7 @@ const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE
 
 /* Rows that several commands have. */
 #define MZ_OPTION_ENV(offset_)                                                                                                   \
-  { .name = "ENV", .type = MZ_OPTION_TEXT, .offset = offset_, .help = "an environment; `muzero envs` lists them" }
+  { .name = "ENV", .type = MZ_OPTION_TEXT, .offset = offset_, .help = "an environment; `muzero envs` lists them; or the path of your own: ./mine.so" }
 #define MZ_OPTION_PRESET(offset_)                                                                                                \
   {                                                                                                                              \
     .name = "--preset", .type = MZ_OPTION_TEXT, .offset = offset_, .value = "P", .otherwise = "ENV's own",                       \

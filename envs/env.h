@@ -47,7 +47,8 @@ struct mz_env {
   mz_spec spec;
   size_t state_size;               /* multiple of 8 */
   bool copies;                     /* memcpy clones a state */
-  const void *options;             /* board size, komi …, as the game itself reads them; states carry what step needs of them */
+  const void *options;             /* board size, komi …, as the game itself reads them; states carry what step needs of them.
+                                      An environment from a file keeps its own data here (own/boundary.h) */
   const mz_env_variants *variants; /* what can be set; NULL: nothing */
 
   /* A first state. `generator` may be NULL where a game always starts alike. Fails only where the environment is not our own. */
@@ -85,13 +86,15 @@ struct mz_env {
   /* The state after `moves` moves that has these numbers: the inverse of numbers, for tests that follow a reference. What numbers
    * do not tell of the past (Go: earlier positions) is empty. */
   void (*load)(const mz_env *env, void *state, const double *numbers, int moves);
+  /* Returns the first failure of a function that has no status: MZ_E_CONFIG. NULL: they cannot fail. */
+  mz_status (*failure)(const mz_env *env);
 };
 
 /* The bundled environments, in the order of `muzero envs`. */
 int mz_env_count(void);
 const mz_env *mz_env_at(int index);
-/* "gomoku", or a variant of it: "gomoku:size=9,k=5". MZ_E_CONFIG naming the nearest environment or option. The result lives as
- * long as the process. */
+/* "gomoku", or a variant of it: "gomoku:size=9,k=5"; or the path of a shared object that ends in .so: "./mine.so" (env_abi.h).
+ * MZ_E_CONFIG naming the nearest environment or option, or what is wrong with the file. The result lives as long as the process. */
 mz_status mz_env_find(const char *name, const mz_env **out);
 
 /* MZ_E_CONFIG where memcpy does not clone a state: "WHAT: not for NAME, whose states cannot be copied; nearest valid value: NEAREST". */

@@ -1,4 +1,5 @@
 #include "envs/bundled.h"
+#include "envs/own/shared_object.h"
 #include "envs/variants.h"
 #include <string.h>
 
@@ -33,6 +34,9 @@ mz_status mz_env_find(const char *name, const mz_env **out) {
     *out = bundled[i];
     return MZ_OK;
   }
+  if (mz_env_is_path(name)) return mz_env_open(name, name, out);
+  if (strchr(base, '/'))
+    return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; the path of an environment of your own ends in .so", name);
   const char *nearest = mz_nearest(base, names, BUNDLED_COUNT);
   if (nearest) return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; did you mean %s?", base, nearest);
   return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; `muzero envs` lists the %d there are", base, BUNDLED_COUNT);

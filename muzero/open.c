@@ -1,12 +1,14 @@
 /* Opening, resuming and closing a run. */
 #include "base/machine/clock.h"
 #include "base/file/file.h"
+#include "envs/own/shared_object.h"
 #include "muzero/batch_rule.h"
 #include "muzero/batch_schedule.h"
 #include "muzero/run.h"
 #include "muzero/storage/run_path.h"
 #include "muzero/storage/sections.h"
 #include "muzero/storage/stored.h"
+#include "muzero/storage/stored_env.h"
 #include "muzero/training/guard.h"
 #include <math.h>
 #include <string.h>
@@ -151,6 +153,20 @@ static mz_status take_over(mz_run *run, const char *from) {
   return status;
 }
 
+static mz_status check_same(const mz_env *env, const mz_run_options *options) {
+  const mz_env *asked;
+  MZ_TRY(mz_env_find(options->env, &asked));
+  if (asked == env) return MZ_OK;
+  if (strcmp(asked->name, env->name) != 0)
+    return mz_fail(MZ_E_CONFIG, "--from %s: that run is of %s, not %s; weights of one environment do not fit another",
+                   options->from, env->name, options->env);
+  return mz_fail(MZ_E_CONFIG,
+                 "--from %s: that run is of another %s, of hash %016llx, not %016llx; its games cannot be taken over: "
+                 "begin a new run without --from",
+                 options->from, env->name, (unsigned long long)mz_env_file_of(env)->hash,
+                 (unsigned long long)mz_env_file_of(asked)->hash);
+}
+
 /* rows: of a batch, which the new run's schedule gives for as many phases as the old one's rounds make. */
 static mz_status settings_from(const mz_run_options *options, mz_settings *settings, const mz_env **env, int64_t *rows) {
   char path[MZ_DIR_MAX + 128];
@@ -165,9 +181,7 @@ static mz_status settings_from(const mz_run_options *options, mz_settings *setti
   if (status == MZ_OK) status = mz_counters_stored(&checkpoint, &seed, &counters);
   mz_checkpoint_close(&checkpoint);
   MZ_TRY(status);
-  if (options->env && strcmp(options->env, (*env)->name) != 0)
-    return mz_fail(MZ_E_CONFIG, "--from %s: that run is of %s, not %s; weights of one environment do not fit another",
-                   options->from, (*env)->name, options->env);
+  if (options->env) MZ_TRY(check_same(*env, options));
   settings->learning.replay_ratio = 0; /* follows anew from what is given now */
   config.explicit_ = explicit_;
   if (options->preset) MZ_TRY(mz_preset_apply(&config, options->preset));
@@ -175,6 +189,12 @@ static mz_status settings_from(const mz_run_options *options, mz_settings *setti
   MZ_TRY(mz_settings_resolve(settings, explicit_));
   *rows = mz_batch_schedule_at(settings, counters.rounds / settings->train.phase_rounds);
   return MZ_OK;
+}
+
+static mz_status make_up_dir(mz_run *run, const mz_env *env, uint64_t seed) {
+  char name[256];
+  mz_env_short_name(env, name, sizeof name);
+  return mz_run_make_up_dir(name, seed, run->dir, sizeof run->dir);
 }
 
 mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
@@ -199,13 +219,14 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   if (options->dir)
     MZ_TRY_CLEANUP(mz_run_set_dir(run, options->dir));
   else
-    MZ_TRY_CLEANUP(mz_run_make_up_dir(env->name, seed, run->dir, sizeof run->dir));
+    MZ_TRY_CLEANUP(make_up_dir(run, env, seed));
   MZ_TRY_CLEANUP(mz_run_refuse_existing(run->dir));
   MZ_TRY_CLEANUP(mz_file_mkdirs(run->dir));
   MZ_TRY_CLEANUP(mz_run_lock(run));
   MZ_TRY_CLEANUP(mz_run_refuse_existing(run->dir)); /* by another process, before the lock was had */
   MZ_TRY_CLEANUP(mz_buffer_spill_to(run->state.buffer, run->dir));
   MZ_TRY_CLEANUP(mz_run_write_env_json(run));
+  MZ_TRY_CLEANUP(mz_stored_env_keep(env, run->dir));
   MZ_TRY_CLEANUP(mz_run_keep_plans(run));
   MZ_TRY_CLEANUP(mz_run_open_saver(run));
   MZ_TRY_CLEANUP(mz_metrics_open(&run->metrics, run->dir, 0));

@@ -8,6 +8,7 @@
 #include "muzero/run.h"
 #include "muzero/storage/run_path.h"
 #include "muzero/storage/stored.h"
+#include "muzero/storage/stored_env.h"
 #include <string.h>
 
 /* The keys in which `next` differs from `old` may all change on resume. */
@@ -117,6 +118,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   MZ_TRY_CLEANUP(mz_steer_resume(run->steer, &run->workers));
   MZ_TRY_CLEANUP(mz_steer_begin_stages(run->steer, &run->workers));
   MZ_TRY_CLEANUP(mz_run_write_config_json(run));
+  MZ_TRY_CLEANUP(mz_stored_env_keep(env, run->dir));
   if (mz_device_records_use_gpu(&run->recorded) || run->choice.gpus.count > 0) MZ_TRY_CLEANUP(mz_run_write_env_json(run));
   MZ_TRY_CLEANUP(mz_watchdog_start(&run->watchdog, &run->settings.watchdog, &run->workers));
   *out = run;

@@ -4,6 +4,7 @@
 #include "base/machine/machine.h"
 #include "base/text.h"
 #include "muzero/run.h"
+#include "muzero/storage/stored_env.h"
 #include "networks/tape/backend.h"
 #include "networks/isa.h"
 #include <string.h>
@@ -98,7 +99,7 @@ mz_status mz_run_write_env_json(const mz_run *run) {
 static cJSON *config_to_json(mz_run *run) {
   const mz_config config = mz_settings_config(&run->settings, NULL);
   cJSON *json = cJSON_CreateObject();
-  cJSON_AddStringToObject(json, "env", run->state.env->name);
+  mz_stored_env_to_json(json, run->state.env);
   char seed[24]; /* as text: a JSON number holds 53 bits */
   snprintf(seed, sizeof seed, "%llu", (unsigned long long)run->state.seed);
   cJSON_AddStringToObject(json, "seed", seed);

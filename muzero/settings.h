@@ -95,7 +95,8 @@ uint64_t mz_settings_learning_hash(const mz_settings *settings);
 uint64_t mz_settings_timing_hash(const mz_settings *settings);
 
 /* Bundled presets (muzero/presets/NAME.json, compiled in) by name; a path with a '/' or ending in .json is read from disk, and so
- * is a run's directory, which stands for its config.json. A variant of an environment ("gomoku:size=9") has a preset of its own
+ * is a run's directory, which stands for its config.json. The path of an environment ("./mine.so") stands for a preset that follows
+ * from its numbers (derived_preset.h). A variant of an environment ("gomoku:size=9") has a preset of its own
  * or else that of the environment. MZ_E_CONFIG naming the nearest. *text is NUL-terminated, free(). */
 mz_status mz_preset_load(const char *name, char **text, size_t *size);
 /* Loads a preset into a config over mz_settings. A run's own config.json gives all of that run's settings, as they were resolved:

@@ -58,6 +58,7 @@ mz_status mz_planner_observe(mz_planner *planner, int at, int n, const void *sta
   MZ_ASSERT(at >= 0 && n >= 0 && at + n <= planner->slots);
   const mz_env *env = planner->env;
   env->observe(env, states, n, planner->observations + (size_t)at * mz_spec_obs_bytes(&env->spec));
+  if (env->failure) MZ_TRY(env->failure(env));
   if (!env->legal) return MZ_OK;
   for (int i = 0; i < n; i++) {
     const int count = env->legal(env, (const uint8_t *)states + (size_t)i * env->state_size,

@@ -121,9 +121,9 @@ static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, 
   out->side.agent = &out->agent;
   if (arguments->opponent_simulations != MZ_COUNT_UNSET) out->agent.simulations = (int)arguments->opponent_simulations;
   const char *theirs = out->agent.env->name; /* with its options: "gomoku:size=9" */
-  if (strcmp(theirs, env->name) == 0) return MZ_OK;
-  return mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, but %s plays %s; two agents need one game", out->name, theirs,
-                 arguments->run, env->name);
+  if (out->agent.env == env) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s%s, but %s plays %s; two agents need one game", out->name,
+                 strcmp(theirs, env->name) == 0 ? "another " : "", theirs, arguments->run, env->name);
 }
 
 static const char GTP[] = "gtp:";

@@ -1,5 +1,6 @@
 #include "base/file/file.h"
 #include "cli/commands.h"
+#include "cli/explaining/envs_own.h"
 #include "cli/print.h"
 #include "envs/trace.h"
 #include "envs/variants.h"
@@ -11,8 +12,9 @@
 
 typedef struct envs_arguments {
   const char *env, *actions;
-  bool trace, json;
-  int64_t steps, seed;
+  const char *new_name;
+  bool trace, check, json;
+  int64_t steps, seed, players;
 } envs_arguments;
 
 #define AT(field) offsetof(envs_arguments, field)
@@ -21,7 +23,27 @@ static const mz_option options[] = {
      .type = MZ_OPTION_TEXT,
      .offset = AT(env),
      .value = "optional",
-     .help = "an environment, or a variant of it; without it, all are listed"},
+     .help = "an environment, a variant of it, or the path of your own (./mine.so); without it, all are listed"},
+    {.name = "--new",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(new_name),
+     .value = "NAME",
+     .class_ = MZ_OPERATIONAL,
+     .help = "write a folder NAME with a small environment in C, to change into your own"},
+    {.name = "--players",
+     .type = MZ_OPTION_COUNT,
+     .offset = AT(players),
+     .value = "N",
+     .otherwise = "1",
+     .min = 1,
+     .max = 2,
+     .class_ = MZ_OPERATIONAL,
+     .help = "of the game that --new writes"},
+    {.name = "--check",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(check),
+     .class_ = MZ_OPERATIONAL,
+     .help = "play your own environment in many ways and look for mistakes; the exit status is 3 where there are any"},
     {.name = "--trace",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(trace),
@@ -51,7 +73,7 @@ static const mz_option options[] = {
      .min = 0,
      .max = 9.2e18,
      .class_ = MZ_OPERATIONAL,
-     .help = "of the trace, as the reference implementation's reset takes it"},
+     .help = "of the trace, as the reference implementation's reset takes it; of the first game of --check"},
     {.name = "--json",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(json),
@@ -162,11 +184,19 @@ static mz_status envs(const void *given) {
   const envs_arguments *arguments = given;
   if (!arguments->trace && (arguments->actions || arguments->steps != MZ_COUNT_UNSET))
     return mz_fail(MZ_E_USAGE, "%s: belongs to --trace", arguments->actions ? "--actions" : "--steps");
+  if (arguments->players != MZ_COUNT_UNSET && !arguments->new_name) return mz_fail(MZ_E_USAGE, "--players: belongs to --new");
+  if (arguments->new_name && (arguments->env || arguments->trace || arguments->check || arguments->json))
+    return mz_fail(MZ_E_USAGE, "--new %s: stands alone, but for --players", arguments->new_name);
+  if (arguments->trace && arguments->check) return mz_fail(MZ_E_USAGE, "--check: not with --trace");
+  if (arguments->new_name) return mz_envs_new(arguments->new_name, arguments->players == 2 ? 2 : 1);
+  if (!arguments->env && arguments->check)
+    return mz_fail(MZ_E_USAGE, "--check: takes the path of your own environment: ./mine.so");
   if (!arguments->env && arguments->trace) return mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them");
   if (!arguments->env) return arguments->json ? list_json() : list();
   const mz_env *env;
   MZ_TRY(mz_env_find(arguments->env, &env));
   if (arguments->trace) return trace(env, arguments);
+  if (arguments->check) return mz_envs_check(env, (uint64_t)arguments->seed, arguments->json);
   if (arguments->json) return mz_print_json(mz_env_to_json(env));
   describe(env);
   return MZ_OK;
@@ -174,11 +204,11 @@ static mz_status envs(const void *given) {
 
 const mz_command mz_command_envs = {
     .name = "envs",
-    .summary = "list the environments, describe or trace one",
+    .summary = "list the environments, describe or trace one, begin and check your own",
     .about = "Lists the environments, or describes one: rules, observation, actions, rewards. With --trace, plays one and prints "
-             "every step as JSON.",
+             "every step as JSON. --new begins an environment of your own, --check looks for mistakes in it.",
     .options = options,
     .arguments_size = sizeof(envs_arguments),
-    .examples = {"envs gomoku:size=9", "envs cartpole --trace --steps 20 --seed 1"},
+    .examples = {"envs cartpole --trace --steps 20 --seed 1", "envs --new mine --players 2"},
     .run = envs,
 };

@@ -192,19 +192,21 @@ muzero_status muzero_game_step(muzero_game *game, int32_t action) {
   return mz_call_end(&call, step(call.object, action));
 }
 
+static muzero_status check_observed(const mz_env *env) { return env->failure ? mz_failure_of(env->failure(env)) : MUZERO_OK; }
+
 static muzero_status observe(const mz_library_game *game, float *observation, size_t count) {
   const mz_spec *spec = &game->env->spec;
   MUZERO_TRY(check_count(count, spec->obs_size, "muzero_game_observe", "entries in an observation"));
   if (spec->obs_kind == MZ_OBS_F32) {
     game->env->observe(game->env, game->state, 1, observation);
-    return MUZERO_OK;
+    return check_observed(game->env);
   }
   uint8_t *bytes;
   MUZERO_TRY(mz_failure_of(mz_alloc(&bytes, count, 1)));
   game->env->observe(game->env, game->state, 1, bytes);
   for (size_t i = 0; i < count; i++) observation[i] = (float)bytes[i];
   free(bytes);
-  return MUZERO_OK;
+  return check_observed(game->env);
 }
 
 muzero_status muzero_game_observe(muzero_game *game, float *observation, size_t count) {

@@ -4,6 +4,7 @@
 #include "muzero/report/jsonl.h"
 #include "muzero/run_score.h"
 #include "muzero/storage/phase_metric.h"
+#include "muzero/storage/stored_env.h"
 #include <math.h>
 #include <string.h>
 
@@ -163,9 +164,9 @@ static mz_status add_score_name(const char *dir, cJSON *to) {
   MZ_TRY(mz_path_join(path, sizeof path, dir, "config.json"));
   cJSON *config;
   MZ_TRY(mz_report_json(path, &config));
-  const cJSON *env = mz_report_member(config, "env"), *opponent = mz_report_member(config, "settings.eval.opponent");
+  const cJSON *opponent = mz_report_member(config, "settings.eval.opponent");
   const mz_env *found;
-  if (cJSON_IsString(env) && mz_env_find(env->valuestring, &found) == MZ_OK)
+  if (mz_stored_env_find(config, dir, path, MZ_E_CONFIG, &found) == MZ_OK)
     cJSON_AddStringToObject(to, "score_name", mz_score_name(found, cJSON_IsString(opponent) ? opponent->valuestring : "", name));
   cJSON_Delete(config);
   return MZ_OK;

@@ -1,6 +1,7 @@
 #include "muzero/steering/history_key.h"
 #include "base/machine/machine.h"
 #include "base/maths/digest.h"
+#include "envs/own/shared_object.h"
 #include "networks/isa.h"
 #include <string.h>
 
@@ -49,13 +50,25 @@ static void name_devices(char *out, size_t size, const mz_devices *devices) {
   MZ_ASSERT(used < size);
 }
 
+/* Two files of one name are two environments. */
+static void name_env(char *out, size_t size, const mz_env *env) {
+  const mz_env_file *file = mz_env_file_of(env);
+  if (!file) {
+    snprintf(out, size, "%s", env->name);
+    return;
+  }
+  char name[64];
+  mz_env_short_name(env, name, sizeof name);
+  snprintf(out, size, "%s.so %016llx", name, (unsigned long long)file->hash);
+}
+
 void mz_history_key_of(mz_history_key *key, const mz_env *env, const mz_settings *settings, const mz_model *model, double cores,
                        const mz_devices *devices) {
   char machine[80], named[400];
   mz_machine_model(machine, sizeof machine);
   name_devices(named, sizeof named, devices);
   snprintf(key->machine, sizeof key->machine, "%s, %g cores, %s%s", machine, cores, mz_isa_name(mz_isa_level()), named);
-  snprintf(key->env, sizeof key->env, "%s", env->name);
+  name_env(key->env, sizeof key->env, env);
   const int length = name_network(key->network, sizeof key->network, &settings->network, model);
   MZ_ASSERT(length > 0 && (size_t)length < sizeof key->network); /* cut texts of two networks might be the same */
   snprintf(key->work, sizeof key->work, "%016llx", (unsigned long long)mz_settings_work_hash(settings));

@@ -22,11 +22,11 @@ grep -qi 'error' "$work/out" || fail "no error was told: $(cat "$work/out")"
 [[ $(cat "$work/file") == 'not a folder' && $(ls "$work") == $'file\nout' ]] || fail 'a failed installation left something behind'
 
 quietly cmake --install "$build" --prefix "$prefix"
-for file in bin/muzero include/muzero.h "$libdir"/{libmuzero.a,libmuzero.so,pkgconfig/muzero.pc} \
+for file in bin/muzero include/muzero{.h,/env_abi.h} "$libdir"/{libmuzero.a,libmuzero.so,pkgconfig/muzero.pc} \
   "$libdir"/cmake/muzero/muzeroConfig{,Version}.cmake; do
   [[ -f $prefix/$file ]] || fail "not installed: $file"
 done
-[[ $(find "$prefix/include" -type f | wc -l) == 1 ]] || fail 'there is more than one header'
+[[ $(find "$prefix/include" -type f | wc -l) == 2 ]] || fail 'there are more than two headers'
 quietly "$prefix/bin/muzero" --version
 
 # The public functions, and nothing else, are visible: in the header, in the shared library by version, in the archive.
@@ -37,7 +37,7 @@ nm -D --defined-only "$prefix/$libdir/libmuzero.so" | awk '$2 != "T" && $3 != "M
 [[ $(nm -g --defined-only "$prefix/$libdir/libmuzero.a" | awk 'NF == 3 { print $3 }' | sort) == "$declared" ]] ||
   fail 'the archive shows other symbols than the header declares'
 for standard in c99 c11 c17; do
-  echo '#include <muzero.h>' | quietly cc "-std=$standard" -pedantic -Wall -Wextra -Werror -fsyntax-only -I "$prefix/include" -x c -
+  printf '#include <%s>\n' muzero.h muzero/env_abi.h | quietly cc "-std=$standard" -pedantic -Wall -Wextra -Werror -fsyntax-only -I "$prefix/include" -x c -
 done
 
 # C, by pkg-config.
@@ -59,7 +59,7 @@ quietly "$work/train_static" "$work/run" 1
 # C++, by find_package.
 if command -v c++ >/dev/null; then
   for standard in c++11 c++20; do
-    echo '#include <muzero.h>' | quietly c++ "-std=$standard" -pedantic -Wall -Wextra -Werror -fsyntax-only -I "$prefix/include" -x c++ -
+    printf '#include <%s>\n' muzero.h muzero/env_abi.h | quietly c++ "-std=$standard" -pedantic -Wall -Wextra -Werror -fsyntax-only -I "$prefix/include" -x c++ -
   done
   quietly cmake -S "$here/installed" -B "$work/installed" "-DCMAKE_PREFIX_PATH=$prefix"
   quietly cmake --build "$work/installed"

@@ -85,8 +85,9 @@ typedef struct muzero_env_info {
 } muzero_env_info;
 #define MUZERO_ENV_INFO_INIT                                                                                                     \
   { sizeof(muzero_env_info), 0, 0, 0, 0, {0, 0, 0}, 0, 0, 0, 0 }
-/* Describes an environment: "connect4", or a variant such as "gomoku:size=9,k=5". Texts are valid as long as the process.
- * MUZERO_E_CONFIG: there is none of this name; the message names the nearest. */
+/* Describes an environment: "connect4", a variant such as "gomoku:size=9,k=5", or the path of a shared object of your own that ends
+ * in .so (muzero/env_abi.h). Texts are valid as long as the process. MUZERO_E_CONFIG: there is none of this name, and the message
+ * names the nearest; or something is wrong with the file. */
 MUZERO_API muzero_status muzero_env_describe(const char *name, muzero_env_info *out);
 
 /* ---- games: states of an environment ---- */

@@ -1,0 +1,8 @@
+/* `envs --new` and `envs FILE --check`: environments of a user's own. */
+#pragma once
+#include "envs/env.h"
+
+/* Writes the folder of a new environment and says how to continue. */
+mz_status mz_envs_new(const char *path, int players);
+/* Checks an environment from a file and prints what was found. MZ_E_CONFIG where something was. */
+mz_status mz_envs_check(const mz_env *env, uint64_t seed, bool json);

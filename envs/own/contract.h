@@ -1,0 +1,13 @@
+/* Games played one by one, with every requirement of env_abi.h looked at on the way. */
+#pragma once
+#include "envs/own/findings.h"
+#include "envs/own/recorded_game.h"
+
+/* A game without a limit that is not over after so many random moves is taken for endless. */
+enum { MZ_ENDLESS_MOVES = 20000 };
+
+typedef struct mz_contract mz_contract;
+mz_status mz_contract_create(mz_contract **out, const muzero_env_abi *abi, const mz_spec *spec, mz_findings *findings);
+void mz_contract_free(mz_contract *contract); /* NULL is fine */
+/* Plays the game of a seed by random legal moves to its end and records it. *moves: played. */
+void mz_contract_play(mz_contract *contract, uint64_t seed, mz_recorded_game *game, int *moves);

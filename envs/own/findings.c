@@ -1,0 +1,36 @@
+#include "envs/own/findings.h"
+#include <stdarg.h>
+#include <string.h>
+
+void mz_findings_add(mz_findings *findings, const char *function, const char *kind, uint64_t seed, const int32_t *actions,
+                     int count, const char *format, ...) {
+  for (int i = 0; i < findings->count; i++)
+    if (strcmp(findings->items[i].function, function) == 0 && strcmp(findings->items[i].kind, kind) == 0) return;
+  if (findings->count == MZ_FINDINGS_MAX) return;
+  mz_finding *to = &findings->items[findings->count++];
+  *to = (mz_finding){.function = function, .kind = kind, .seed = seed};
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(to->what, sizeof to->what, format, arguments);
+  va_end(arguments);
+  if (count == 0 || mz_alloc(&to->actions, (size_t)count, sizeof *to->actions) != MZ_OK) return;
+  memcpy(to->actions, actions, (size_t)count * sizeof *actions);
+  to->action_count = count;
+}
+
+void mz_findings_deinit(mz_findings *findings) {
+  for (int i = 0; i < findings->count; i++) free(findings->items[i].actions);
+  findings->count = 0;
+}
+
+cJSON *mz_finding_to_json(const mz_finding *finding) {
+  cJSON *json = cJSON_CreateObject();
+  cJSON *actions = cJSON_CreateIntArray(finding->actions, finding->action_count);
+  if (json && actions && cJSON_AddStringToObject(json, "function", finding->function) &&
+      cJSON_AddStringToObject(json, "kind", finding->kind) && cJSON_AddStringToObject(json, "what", finding->what) &&
+      cJSON_AddNumberToObject(json, "seed", (double)finding->seed) && cJSON_AddItemToObject(json, "actions", actions))
+    return json;
+  cJSON_Delete(json);
+  cJSON_Delete(actions);
+  return NULL;
+}

@@ -1,0 +1,128 @@
+#include "envs/own/mirrored.h"
+#include "base/symmetry.h"
+#include <string.h>
+
+enum { STARTS = 256, GAMES = 16 };
+
+typedef struct mirror {
+  const mz_repeats *r;
+  uint8_t *states[2], *observations[2], *image, *masks[2];
+  uint8_t *starts; /* observations of STARTS first states */
+  int s;           /* the symmetry */
+} mirror;
+
+static mz_status mirror_init(mirror *m, const mz_repeats *r) {
+  const size_t observation = mz_spec_obs_bytes(r->spec);
+  *m = (mirror){.r = r};
+  for (int i = 0; i < 2; i++) {
+    MZ_TRY(mz_alloc(&m->states[i], r->abi->state_size, 1));
+    MZ_TRY(mz_alloc(&m->observations[i], observation, 1));
+    MZ_TRY(mz_alloc(&m->masks[i], (size_t)r->spec->actions, 1));
+  }
+  MZ_TRY(mz_alloc(&m->image, observation, 1));
+  return mz_alloc(&m->starts, STARTS, observation);
+}
+
+static void mirror_deinit(mirror *m) {
+  for (int i = 0; i < 2; i++) {
+    free(m->states[i]);
+    free(m->observations[i]);
+    free(m->masks[i]);
+  }
+  free(m->image);
+  free(m->starts);
+}
+
+static void begin(const mirror *m, uint64_t seed, uint8_t *state) {
+  mz_game_chance chance = mz_game_chance_of(seed);
+  const muzero_env_random random = mz_game_chance_source(&chance);
+  memset(state, 0, m->r->abi->state_size);
+  m->r->abi->reset(state, &random);
+}
+
+/* Returns whether observation and legal actions of the second state are images of the first one's; if not, *function says which. */
+static bool is_image(mirror *m, const char **function) {
+  const muzero_env_abi *abi = m->r->abi;
+  const mz_spec *spec = m->r->spec;
+  for (int i = 0; i < 2; i++) {
+    memset(m->masks[i], 1, (size_t)spec->actions);
+    if (abi->legal) abi->legal(m->states[i], m->masks[i]);
+    abi->observe(m->states[i], 1, m->observations[i]);
+  }
+  *function = "legal";
+  for (int a = 0; a < spec->actions; a++)
+    if (m->masks[0][a] != m->masks[1][mz_symmetry_action(spec, m->s, a)]) return false;
+  *function = "observe";
+  mz_symmetry_observe(spec, m->s, m->observations[0], m->image);
+  return memcmp(m->image, m->observations[1], mz_spec_obs_bytes(spec)) == 0;
+}
+
+static void find(const mirror *m, const mz_recorded_game *game, int moves, const char *function) {
+  mz_findings_add(
+      m->r->findings, "symmetries", "image", game->seed, game->actions, moves,
+      "is %d, but symmetry %d (%s) does not hold: after %d moves and their images, %s gives something else; nearest valid "
+      "value: 1",
+      m->r->spec->symmetries, m->s, m->s < 4 && m->r->spec->symmetries == 8 ? "turned" : "mirrored", moves, function);
+}
+
+/* Plays a game and its image from a start that is the image. */
+static void play(mirror *m, const mz_recorded_game *game, uint64_t seed) {
+  const muzero_env_abi *abi = m->r->abi;
+  const char *function;
+  begin(m, game->seed, m->states[0]);
+  begin(m, seed, m->states[1]);
+  mz_game_chance none = mz_game_chance_of(0);
+  const muzero_env_random random = mz_game_chance_source(&none);
+  for (int move = 0;; move++) {
+    if (!is_image(m, &function)) {
+      find(m, game, move, function);
+      return;
+    }
+    if (move == game->count) return;
+    const int32_t actions[2] = {game->actions[move], mz_symmetry_action(m->r->spec, m->s, game->actions[move])};
+    muzero_env_step results[2] = {0};
+    for (int i = 0; i < 2; i++) abi->step(m->states[i], 1, &actions[i], &random, &results[i]);
+    if (results[0].reward != results[1].reward || !results[0].terminated != !results[1].terminated ||
+        !results[0].truncated != !results[1].truncated) {
+      find(m, game, move + 1, "step");
+      return;
+    }
+  }
+}
+
+/* Returns the seed of a start that is the image of this game's, among the first ones; false: there is none. */
+static bool find_start(mirror *m, const mz_recorded_game *game, uint64_t *seed) {
+  const size_t bytes = mz_spec_obs_bytes(m->r->spec);
+  begin(m, game->seed, m->states[0]);
+  m->r->abi->observe(m->states[0], 1, m->observations[0]);
+  mz_symmetry_observe(m->r->spec, m->s, m->observations[0], m->image);
+  for (int i = 0; i < STARTS; i++) {
+    if (memcmp(m->image, m->starts + (size_t)i * bytes, bytes) != 0) continue;
+    *seed = m->r->games[0].seed + (uint64_t)i;
+    return true;
+  }
+  return false;
+}
+
+mz_status mz_mirrored_check(const mz_repeats *r, int *checked) {
+  mirror m;
+  *checked = 0;
+  if (r->spec->symmetries == 1 || r->abi->draws || r->count == 0) return MZ_OK;
+  const mz_status status = mirror_init(&m, r);
+  for (int i = 0; status == MZ_OK && i < STARTS; i++) {
+    begin(&m, r->games[0].seed + (uint64_t)i, m.states[0]);
+    r->abi->observe(m.states[0], 1, m.starts + (size_t)i * mz_spec_obs_bytes(r->spec));
+  }
+  for (m.s = 1; status == MZ_OK && m.s < r->spec->symmetries; m.s++) {
+    int played = 0;
+    for (int g = 0; g < r->count && played < GAMES; g++) {
+      uint64_t seed;
+      if (!find_start(&m, &r->games[g], &seed)) continue;
+      play(&m, &r->games[g], seed);
+      played++;
+    }
+    *checked += played > 0;
+  }
+  mirror_deinit(&m);
+  return status;
+}

@@ -1,0 +1,148 @@
+#include "envs/own/shared_object.h"
+#include "base/file/file.h"
+#include "base/maths/digest.h"
+#include "envs/own/boundary.h"
+#include "envs/own/declared.h"
+#include <dlfcn.h>
+
+#define ENTRY "muzero_env"
+enum { FILE_BYTES_MAX = 256 << 20 };
+
+typedef struct opened opened;
+struct opened {
+  mz_env env;
+  mz_own_env own;
+  mz_env_file file;
+  void *library;
+  opened *next;
+  char texts[]; /* name and path */
+};
+
+static opened *kept;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool mz_env_is_path(const char *name) {
+  const size_t length = strlen(name), base = strcspn(name, ":");
+  if (length < 4 || strcmp(name + length - 3, ".so") != 0) return false;
+  for (int i = 0; i < mz_env_count(); i++) {
+    const char *bundled = mz_env_at(i)->name;
+    if (strlen(bundled) == base && strncmp(bundled, name, base) == 0) return false;
+  }
+  return true;
+}
+
+/* ---- opening ---- */
+
+static mz_status load(opened *o, const char *path) {
+  char with_slash[4096]; /* without a slash, dlopen would look into the system's folders */
+  if (snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') ? "" : "./", path) >= (int)sizeof with_slash)
+    return mz_fail(MZ_E_CONFIG, "%s: path too long", path);
+  o->library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
+  if (!o->library) return mz_fail(MZ_E_CONFIG, "%s: cannot be opened as a shared object: %s", path, dlerror());
+  for (const opened *other = kept; other; other = other->next)
+    if (other->library == o->library)
+      return mz_fail(MZ_E_CONFIG, "%s: was overwritten while this program uses it; start the program again", path);
+  const muzero_env_abi *(*entry)(void);
+  void *symbol = dlsym(o->library, ENTRY);
+  if (!symbol)
+    return mz_fail(
+        MZ_E_CONFIG,
+        "%s: exports no function %s; it has to define 'MUZERO_ENV_EXPORT const muzero_env_abi *muzero_env(void)', in C++ "
+        "within extern \"C\"",
+        path, ENTRY);
+  memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from data to functions */
+  o->own.abi = entry();
+  if (!o->own.abi) return mz_fail(MZ_E_CONFIG, "%s: %s: returned NULL", path, ENTRY);
+  return MZ_OK;
+}
+
+static void drop(opened *o) {
+  if (o->library) dlclose(o->library);
+  free((void *)o->file.bytes);
+  free(o);
+}
+
+/* Opens what has been read already. */
+static mz_status open_new(const char *path, const char *name, uint8_t *bytes, size_t size, uint64_t hash, opened **out) {
+  opened *o;
+  const size_t name_bytes = strlen(name) + 1, path_bytes = strlen(path) + 1;
+  MZ_TRY(mz_alloc(&o, 1, sizeof *o + name_bytes + path_bytes));
+  char *const copy_of_path = o->texts + name_bytes;
+  memcpy(o->texts, name, name_bytes);
+  memcpy(copy_of_path, path, path_bytes);
+  o->own.path = copy_of_path;
+  const int failed = pthread_mutex_init(&o->own.lock, NULL);
+  MZ_ASSERT(!failed);
+  mz_status status = load(o, path);
+  if (status == MZ_OK) status = mz_own_declared_check(o->own.abi, path, &o->env.spec);
+  if (status != MZ_OK) {
+    drop(o);
+    return status;
+  }
+  o->file = (mz_env_file){.path = copy_of_path, .hash = hash, .bytes = bytes, .size = size};
+  o->env.name = o->texts;
+  o->env.state_size = o->own.abi->state_size;
+  mz_own_env_wrap(&o->env, &o->own);
+  *out = o;
+  return MZ_OK;
+}
+
+static mz_status read_file(const char *path, uint8_t **bytes, size_t *size) {
+  if (!mz_file_exists(path)) return mz_fail(MZ_E_CONFIG, "environment: %s: there is no such file", path);
+  MZ_TRY(mz_file_read(path, FILE_BYTES_MAX, bytes, size));
+  if (*size >= 4 && memcmp(*bytes, "\177ELF", 4) == 0) return MZ_OK;
+  free(*bytes);
+  return mz_fail(MZ_E_CONFIG, "environment: %s: not a shared object; `cc -shared -fPIC -o mine.so mine.c` makes one", path);
+}
+
+mz_status mz_env_open(const char *path, const char *name, const mz_env **out) {
+  uint8_t *bytes;
+  size_t size;
+  MZ_TRY(read_file(path, &bytes, &size));
+  const uint64_t hash = mz_hash(bytes, size, 0);
+  mz_status status = MZ_OK;
+  pthread_mutex_lock(&lock);
+  opened *found = kept;
+  while (found && (found->file.hash != hash || found->file.size != size)) found = found->next;
+  if (found)
+    free(bytes);
+  else {
+    status = open_new(path, name, bytes, size, hash, &found);
+    if (status != MZ_OK)
+      free(bytes);
+    else {
+      found->next = kept;
+      kept = found;
+    }
+  }
+  pthread_mutex_unlock(&lock);
+  if (status == MZ_OK) *out = &found->env;
+  return status;
+}
+
+/* ---- files ---- */
+
+const mz_env_file *mz_env_file_of(const mz_env *env) {
+  const mz_own_env *own = mz_own_env_of(env);
+  if (!own) return NULL;
+  return &((const opened *)((const char *)own - offsetof(opened, own)))->file;
+}
+
+bool mz_env_file_hash(const char *path, uint64_t *hash) {
+  uint8_t *bytes;
+  size_t size;
+  if (!mz_file_exists(path) || mz_file_read(path, FILE_BYTES_MAX, &bytes, &size) != MZ_OK) return false;
+  *hash = mz_hash(bytes, size, 0);
+  free(bytes);
+  return true;
+}
+
+void mz_env_short_name(const mz_env *env, char *out, size_t size) {
+  const char *name = env->name, *slash = strrchr(name, '/');
+  if (!mz_env_file_of(env)) {
+    snprintf(out, size, "%s", name);
+    return;
+  }
+  if (slash) name = slash + 1;
+  snprintf(out, size, "%.*s", (int)strlen(name) - 3, name);
+}

@@ -1,0 +1,7 @@
+/* A preset that follows from what an environment says of itself, for environments that bring none. */
+#pragma once
+#include "envs/env.h"
+
+/* Writes the preset as the text of a JSON file: fully connected layers for vectors and for boards of up to 16 cells, residual
+ * convolutions for larger boards; two players are evaluated against random play. *text: free(). */
+mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size);

@@ -1,0 +1,71 @@
+#include "muzero/storage/stored_env.h"
+#include "base/file/file.h"
+#include "base/log.h"
+#include "envs/own/shared_object.h"
+#include <stdatomic.h>
+
+enum { PATH_BYTES = 4096 };
+
+void mz_stored_env_to_json(cJSON *config, const mz_env *env) {
+  const mz_env_file *file = mz_env_file_of(env);
+  cJSON_AddStringToObject(config, "env", env->name);
+  if (file) mz_json_add_u64_hex(config, "env_file", file->hash);
+}
+
+/* Says that a run does not continue with what its user has at hand. */
+static void say_changed(const char *name, uint64_t is, uint64_t was, const char *copy) {
+  static _Atomic uint64_t said;
+  if (atomic_exchange(&said, was) == was) return;
+  mz_log_write(MZ_LOG_WARNING,
+               "%s: was changed (hash %016llx) since the run was made (%016llx): the run keeps to its copy, %s; 'muzero train' "
+               "begins a run with the changed one",
+               name, (unsigned long long)is, (unsigned long long)was, copy);
+}
+
+static mz_status refuse(const char *name, const char *copy, uint64_t wanted) {
+  char state[2][64];
+  const char *const paths[2] = {copy, name};
+  for (int i = 0; i < 2; i++) {
+    uint64_t hash;
+    if (mz_env_file_hash(paths[i], &hash))
+      snprintf(state[i], sizeof state[i], "has hash %016llx", (unsigned long long)hash);
+    else
+      snprintf(state[i], sizeof state[i], "is not there");
+  }
+  return mz_fail(
+      MZ_E_CONFIG,
+      "environment: this run was made with a file of hash %016llx: its copy %s %s, and %s %s; put the file it was made "
+      "with there again, or begin a new run by 'muzero train'",
+      (unsigned long long)wanted, copy, state[0], name, state[1]);
+}
+
+static mz_status open_file(const char *path, const char *name, uint64_t wanted, const char *copy, const mz_env **out) {
+  MZ_TRY(mz_env_open(path, name, out));
+  return mz_env_file_of(*out)->hash == wanted ? MZ_OK : refuse(name, copy, wanted); /* replaced meanwhile */
+}
+
+mz_status mz_stored_env_find(const cJSON *config, const char *dir, const char *where, mz_status bad, const mz_env **out) {
+  const char *name;
+  uint64_t wanted, hash;
+  char copy[PATH_BYTES];
+  MZ_TRY(mz_json_get_string(config, "env", where, bad, &name));
+  if (!mz_env_is_path(name)) return mz_env_find(name, out);
+  MZ_TRY(mz_json_get_u64_hex(config, "env_file", where, bad, &wanted));
+  MZ_TRY(mz_path_join(copy, sizeof copy, dir, MZ_STORED_ENV_NAME));
+  const bool has_copy = mz_env_file_hash(copy, &hash) && hash == wanted;
+  const bool has_own = mz_env_file_hash(name, &hash);
+  if (has_copy && has_own && hash != wanted) say_changed(name, hash, wanted, copy);
+  if (has_copy) return open_file(copy, name, wanted, copy, out);
+  if (has_own && hash == wanted) return open_file(name, name, wanted, copy, out);
+  return refuse(name, copy, wanted);
+}
+
+mz_status mz_stored_env_keep(const mz_env *env, const char *dir) {
+  const mz_env_file *file = mz_env_file_of(env);
+  char copy[PATH_BYTES];
+  uint64_t hash;
+  if (!file) return MZ_OK;
+  MZ_TRY(mz_path_join(copy, sizeof copy, dir, MZ_STORED_ENV_NAME));
+  if (mz_env_file_hash(copy, &hash) && hash == file->hash) return MZ_OK;
+  return mz_file_write_atomic(copy, file->bytes, file->size);
+}
