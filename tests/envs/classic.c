@@ -1,6 +1,6 @@
 /* MountainCar and Acrobot against games recorded with Gymnasium (tests/data/envs/make_classic_traces.py): resets, the length of every
- * game and how it ended are exact, and every recorded step, taken from the recorded state, is within 4 units in the last place (of
- * Acrobot: in that of the largest number of the state, whose terms may all but cancel in another). */
+ * game and how it ended are exact, and every recorded step, taken from the recorded state, is within 4 units in the last place
+ * of its terms. */
 #include "envs/env.h"
 #include "envs/numpy_generator.h"
 #include <inttypes.h>
@@ -35,7 +35,8 @@ typedef struct follower {
   mz_numpy_generator numpy;
   uint64_t state[STATE_WORDS]; /* stepped from the reset on, never corrected */
   int32_t actions[MOVES_MAX];
-  int games, steps, compared, terminated;
+  int moves, terminated, truncated; /* of the game */
+  int games, steps, compared, reached;
   double worst_ulps;
 } follower;
 
@@ -67,25 +68,37 @@ static void unpack(const char *text, int moves, int32_t *actions) {
   }
 }
 
-/* Plays the game from the reset on: it ends at the recorded move, in the recorded way. */
+/* Plays the game from the reset on: it ends at the recorded move, in the recorded way. (Acrobot is chaotic: in one of some hundred
+ * games the last bits of sines grow until the end is another. The committed games hold none of these.) */
 static void check_game(follower *f, const char *line) {
-  int moves, terminated, truncated, read;
+  int read;
   mz_step result = {0};
-  assert_int_equal(sscanf(line, "%d %d %d %n", &moves, &terminated, &truncated, &read), 3);
-  assert_in_range(moves, 1, MOVES_MAX);
-  unpack(line + read, moves, f->actions);
-  for (int move = 0; move < moves; move++) {
+  assert_int_equal(sscanf(line, "%d %d %d %n", &f->moves, &f->terminated, &f->truncated, &read), 3);
+  assert_in_range(f->moves, 1, MOVES_MAX);
+  unpack(line + read, f->moves, f->actions);
+  f->games++;
+  f->steps += f->moves;
+  f->reached += f->terminated;
+  for (int move = 0; move < f->moves; move++) {
+    if (fresh && f->coupled && result.terminated) return;
     assert_false(result.terminated || result.truncated);
     assert_true(f->env->valid(f->env, f->state));
     assert_int_equal(f->env->step(f->env, f->state, 1, &f->actions[move], NULL, &result), MZ_OK);
     assert_true(result.reward == (result.terminated && f->coupled ? 0.0f : -1.0f));
   }
-  assert_int_equal(result.terminated, terminated);
-  assert_int_equal(result.truncated, truncated);
+  if (fresh && f->coupled) return; /* check_step sees how it ends */
+  assert_int_equal(result.terminated, f->terminated);
+  assert_int_equal(result.truncated, f->truncated);
   assert_int_equal(f->env->valid(f->env, f->state), false);
-  f->games++;
-  f->steps += moves;
-  f->terminated += terminated;
+}
+
+/* The size of the terms whose roundings a number keeps where they all but cancel: of Acrobot's those of all four numbers, of a car's
+ * velocity those of its push and of the slope. */
+static double scale_of(const follower *f, int number, const double *before, const double *after) {
+  double largest = 0;
+  if (!f->coupled) return number == 1 ? fmax(fabs(after[number]), 0.0025) : after[number];
+  for (int i = 0; i < f->numbers; i++) largest = fmax(largest, fmax(fabs(before[i]), fabs(after[i])));
+  return largest;
 }
 
 static void check_step(follower *f, const char *line) {
@@ -99,10 +112,11 @@ static void check_step(follower *f, const char *line) {
   f->env->load(f->env, state, before, (int)move);
   assert_int_equal(f->env->step(f->env, state, 1, &f->actions[move], NULL, &result), MZ_OK);
   f->env->numbers(f->env, state, got);
-  double largest = 0;
-  for (int i = 0; i < f->numbers; i++) largest = fmax(largest, fmax(fabs(before[i]), fabs(after[i])));
+  const bool last = move == f->moves - 1;
+  assert_int_equal(result.terminated, last && f->terminated);
+  assert_int_equal(result.truncated, last && f->truncated);
   for (int i = 0; i < f->numbers; i++) {
-    const double ulps = ulps_apart(got[i], after[i], f->coupled ? largest : after[i]);
+    const double ulps = ulps_apart(got[i], after[i], scale_of(f, i, before, after));
     if (!(ulps <= 4))
       fail_msg("%s, move %ld: number %d is %a, recorded %a: %g ulp", f->env->name, move, i, got[i], after[i], ulps);
     f->worst_ulps = fmax(f->worst_ulps, ulps);
@@ -139,7 +153,7 @@ static void mountain_car_follows_gymnasium(void **unused) {
   (void)unused;
   const follower f = follow("mountaincar");
   assert_int_equal(f.games, 200);
-  if (!fresh) assert_int_equal(f.terminated, 86);
+  if (!fresh) assert_int_equal(f.reached, 86);
   assert_true(f.compared > 1500);
 }
 
@@ -147,7 +161,7 @@ static void acrobot_follows_gymnasium(void **unused) {
   (void)unused;
   const follower f = follow("acrobot");
   assert_int_equal(f.games, 200);
-  assert_true(f.terminated > 100 && f.compared > 1000);
+  assert_true((fresh || f.reached > 100) && f.compared > 1000);
 }
 
 /* Every batch size, with every lane and tail, gives the bits of single steps. */
