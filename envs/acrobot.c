@@ -170,7 +170,7 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
 /* Both links from the front, eight columns and four rows a link; the dashes are the height to be reached. */
 static int text(const mz_env *env, const void *state, char *out, size_t size) {
   (void)env;
-  enum { ROWS = 17, COLUMNS = 33, PARTS = 8 };
+  enum { ROWS = 17, MIDDLE_ROW = 8, COLUMNS = 33, MIDDLE_COLUMN = 16, PARTS = 8 };
   const links *l = state;
   char picture[ROWS * (COLUMNS + 1) + 1];
   memset(picture, ' ', sizeof picture);
@@ -184,8 +184,8 @@ static int text(const mz_env *env, const void *state, char *out, size_t size) {
     angle += turns[link];
     mz_sincos_inline(angle, &sine, &cosine);
     for (int part = link; part <= PARTS; part++) {
-      const int column = (int)((x + sine * part / PARTS) * 8 + COLUMNS / 2 + 0.5);
-      const int row = (int)((y + cosine * part / PARTS) * 4 + ROWS / 2 + 0.5);
+      const int column = (int)((x + sine * part / PARTS) * 8 + MIDDLE_COLUMN + 0.5);
+      const int row = (int)((y + cosine * part / PARTS) * 4 + MIDDLE_ROW + 0.5);
       picture[row * (COLUMNS + 1) + column] = part == 0 ? '+' : part == PARTS ? 'o' : link == 0 ? '#' : '*';
     }
     x += sine, y += cosine;
