@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Play makes no larger tile than 2^17: a pair of them takes 4, 4, 8, 16 … 2^16 beside one, which is a cell too many. */
+/* Play makes no larger tile than 2^17: a pair of them takes 4, 4, 8, 16 … 2^16 beside one, which is a cell too many. Boards
+ * from outside may hold such pairs: they do not merge. */
 enum { SIDE = 4, CELLS = 16, POWER_MAX = 17, PLANES = POWER_MAX + 1, ACTIONS = 4 };
 enum { UP, RIGHT, DOWN, LEFT };
 
@@ -35,7 +36,7 @@ static unsigned slide(uint8_t *cells, const int line[SIDE]) {
   for (int k = 0; k < SIDE; k++) {
     const uint8_t tile = cells[line[k]];
     if (tile == 0) continue;
-    if (merges && out[count - 1] == tile) {
+    if (merges && out[count - 1] == tile && tile < POWER_MAX) {
       sum += 1u << ++out[count - 1];
       merges = false;
     } else {
@@ -64,7 +65,7 @@ static unsigned moves_of(const board *b) {
     for (int k = 0; k < SIDE - 1; k++) {
       const uint8_t left = b->cells[SIDE * row + k], right = b->cells[SIDE * row + k + 1];
       const uint8_t upper = b->cells[SIDE * k + row], lower = b->cells[SIDE * (k + 1) + row];
-      const unsigned merged = left && left == right, piled = upper && upper == lower;
+      const unsigned merged = left && left == right && left < POWER_MAX, piled = upper && upper == lower && upper < POWER_MAX;
       moves |= (merged | (!left && right)) << LEFT | (merged | (left && !right)) << RIGHT;
       moves |= (piled | (!upper && lower)) << UP | (piled | (upper && !lower)) << DOWN;
     }
@@ -108,7 +109,7 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
     const unsigned sum = slide_all(b, actions[i]);
     MZ_ASSERT(memcmp(before.cells, b->cells, CELLS) != 0);
     const int outcome = add_tile(b, &generators[i]);
-    b->moves++;
+    b->moves += b->moves < UINT32_MAX;
     b->ended = moves_of(b) == 0;
     results[i] = (mz_step){.reward = (float)sum, .terminated = b->ended, .outcome = outcome};
   }
@@ -120,7 +121,7 @@ static bool valid(const mz_env *env, const void *state) {
   const board *b = state;
   for (int cell = 0; cell < CELLS; cell++)
     if (b->cells[cell] > POWER_MAX) return false;
-  return moves_of(b) != 0 && b->moves < UINT32_MAX && !b->ended && !b->padding[0] && !b->padding[1] && !b->padding[2];
+  return moves_of(b) != 0 && !b->ended && !b->padding[0] && !b->padding[1] && !b->padding[2];
 }
 
 /* One plane a power of two, and one for empty cells. */
@@ -129,8 +130,7 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
   uint8_t *out = observations;
   memset(out, 0, (size_t)n * (size_t)env->spec.obs_size);
   for (int i = 0; i < n; i++, b++)
-    for (int cell = 0; cell < CELLS; cell++, out += PLANES)
-      out[b->cells[cell] < POWER_MAX ? b->cells[cell] : POWER_MAX] = 1; /* from outside come boards that grow larger ones */
+    for (int cell = 0; cell < CELLS; cell++, out += PLANES) out[b->cells[cell]] = 1;
 }
 
 static int legal(const mz_env *env, const void *state, uint8_t *mask) {
