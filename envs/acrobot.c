@@ -1,7 +1,7 @@
 /* Acrobot-v1 as Gymnasium has it ("book" dynamics, no torque noise): every operation on doubles in the reference's order, so that
  * only the last bits of sine and cosine can differ. Sutton, NIPS 8 (1996); Sutton & Barto (1998), section 11.3. */
 #include "envs/bundled.h"
-#include "envs/variants.h"
+#include "envs/move_limit.h"
 #include "base/maths/maths_inline.h"
 #include <string.h>
 
@@ -16,11 +16,7 @@
 #define SPEED2_LIMIT (9 * PI)
 #define RESET_LIMIT 0.1
 
-enum { ACTIONS = 3, LIMIT = 500, LIMIT_MAX = 1000000, LANES = 8 };
-
-typedef struct options {
-  int64_t limit;
-} options;
+enum { ACTIONS = 3, LIMIT = 500, LANES = 8 };
 
 typedef struct links {
   double angle1, angle2; /* of the first link, 0 hanging down; of the second relative to the first; within ±π */
@@ -212,19 +208,12 @@ static void load(const mz_env *env, void *state, const double *from, int moves) 
 }
 
 static const mz_setting rows[] = {
-    MZ_SETTING(options, limit, "limit", MZ_INT, MZ_ALGORITHMIC, 1, LIMIT_MAX, "500", "", "moves after which a game is truncated"),
+    MZ_SETTING(mz_move_limit, limit, "limit", MZ_INT, MZ_ALGORITHMIC, 1, MZ_MOVE_LIMIT_MAX, "500", "",
+               "moves after which a game is truncated"),
 };
 
-static mz_status fill(mz_env *env, const char *where) {
-  (void)where;
-  const int limit = (int)((const options *)env->options)->limit;
-  env->spec.max_moves = limit;
-  env->spec.return_min = (float)-limit;
-  return MZ_OK;
-}
-
 static const mz_env_variants variants = {
-    .rows = rows, .count = sizeof rows / sizeof rows[0], .size = sizeof(options), .fill = fill};
+    .rows = rows, .count = sizeof rows / sizeof rows[0], .size = sizeof(mz_move_limit), .fill = mz_move_limit_fill};
 
 const mz_env mz_env_acrobot = {
     .name = "acrobot",
@@ -249,7 +238,7 @@ const mz_env mz_env_acrobot = {
              .one_sided = true},
     .state_size = sizeof(links),
     .copies = true,
-    .options = &(const options){.limit = LIMIT},
+    .options = &(const mz_move_limit){.limit = LIMIT},
     .variants = &variants,
     .reset = reset,
     .step = step,

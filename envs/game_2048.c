@@ -1,6 +1,5 @@
 /* 2048 (Cirulli, 2014), as OpenSpiel has it, but without a largest tile. Tiles are kept as powers of two: 1 is a 2, 11 is 2048. */
 #include "envs/bundled.h"
-#include "envs/fast_random.h"
 #include <math.h>
 #include <string.h>
 

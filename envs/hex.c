@@ -182,7 +182,7 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
   return snprintf(out, size, "%c%d", 'a' + action % side, 1 + action / side);
 }
 
-/* Exactly one player connects the edges of a full board, whatever the order: it is filled at random and looked at once. */
+/* Random moves to the first connection, drawn from a list of the empty cells. */
 static float rollout(const mz_env *env, const void *state, uint64_t *random) {
   const position *p = state;
   const int cells = env->spec.actions, me = mover(p);

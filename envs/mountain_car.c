@@ -1,7 +1,7 @@
 /* MountainCar-v0 as Gymnasium has it: every operation on doubles in the reference's order, so that only the last bits of the
  * cosine can differ. Moore, Efficient Memory-based Learning for Robot Control (1990); Sutton & Barto (2018), example 10.1. */
 #include "envs/bundled.h"
-#include "envs/variants.h"
+#include "envs/move_limit.h"
 #include "base/maths/maths_inline.h"
 #include <string.h>
 
@@ -14,11 +14,7 @@
 #define START_LEFT -0.6
 #define START_RIGHT -0.4
 
-enum { ACTIONS = 3, LIMIT = 200, LIMIT_MAX = 1000000, LANES = 8 };
-
-typedef struct options {
-  int64_t limit;
-} options;
+enum { ACTIONS = 3, LIMIT = 200, LANES = 8 };
 
 typedef struct car {
   double position, velocity;
@@ -124,20 +120,12 @@ static void load(const mz_env *env, void *state, const double *from, int moves) 
 }
 
 static const mz_setting rows[] = {
-    MZ_SETTING(options, limit, "limit", MZ_INT, MZ_ALGORITHMIC, 1, LIMIT_MAX, "200", "",
+    MZ_SETTING(mz_move_limit, limit, "limit", MZ_INT, MZ_ALGORITHMIC, 1, MZ_MOVE_LIMIT_MAX, "200", "",
                "moves after which a game is truncated; longer ones let random play reach the goal"),
 };
 
-static mz_status fill(mz_env *env, const char *where) {
-  (void)where;
-  const int limit = (int)((const options *)env->options)->limit;
-  env->spec.max_moves = limit;
-  env->spec.return_min = (float)-limit;
-  return MZ_OK;
-}
-
 static const mz_env_variants variants = {
-    .rows = rows, .count = sizeof rows / sizeof rows[0], .size = sizeof(options), .fill = fill};
+    .rows = rows, .count = sizeof rows / sizeof rows[0], .size = sizeof(mz_move_limit), .fill = mz_move_limit_fill};
 
 const mz_env mz_env_mountain_car = {
     .name = "mountaincar",
@@ -161,7 +149,7 @@ const mz_env mz_env_mountain_car = {
              .one_sided = true},
     .state_size = sizeof(car),
     .copies = true,
-    .options = &(const options){.limit = LIMIT},
+    .options = &(const mz_move_limit){.limit = LIMIT},
     .variants = &variants,
     .reset = reset,
     .step = step,

@@ -120,26 +120,7 @@ static bool valid(const mz_env *env, const void *state) {
 
 /* --- the environment --- */
 
-static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
-  return mz_minatar_reset(env, &game, state, generator);
-}
-static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
-                      mz_step *results) {
-  return mz_minatar_step(env, &game, states, n, actions, generators, results);
-}
-static void observe(const mz_env *env, const void *states, int n, void *observations) {
-  mz_minatar_observe(env, &game, states, n, observations);
-}
-static int text(const mz_env *env, const void *state, char *out, size_t size) {
-  return mz_minatar_text(env, &game, state, out, size);
-}
-static int action_text(const mz_env *env, int action, char *out, size_t size) {
-  return mz_minatar_action_text(env, &game, action, out, size);
-}
-static mz_status fill(mz_env *env, const char *where) {
-  (void)where;
-  return mz_minatar_fill(env, &game);
-}
+MZ_MINATAR_FUNCTIONS(game)
 
 const mz_env mz_env_breakout = {
     .name = "breakout",

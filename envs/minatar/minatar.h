@@ -126,3 +126,26 @@ bool mz_minatar_head_valid(const mz_env *env, const mz_minatar_game *game, const
 int mz_minatar_text(const mz_env *env, const mz_minatar_game *game, const void *state, char *out, size_t size);
 int mz_minatar_action_text(const mz_env *env, const mz_minatar_game *game, int action, char *out, size_t size);
 mz_status mz_minatar_fill(mz_env *env, const mz_minatar_game *game);
+
+/* The six functions of an mz_env whose bodies are those above, for the constant game of a file. */
+#define MZ_MINATAR_FUNCTIONS(game_)                                                                                              \
+  static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {                                        \
+    return mz_minatar_reset(env, &(game_), state, generator);                                                                    \
+  }                                                                                                                              \
+  static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,          \
+                        mz_step *results) {                                                                                      \
+    return mz_minatar_step(env, &(game_), states, n, actions, generators, results);                                              \
+  }                                                                                                                              \
+  static void observe(const mz_env *env, const void *states, int n, void *observations) {                                        \
+    mz_minatar_observe(env, &(game_), states, n, observations);                                                                  \
+  }                                                                                                                              \
+  static int text(const mz_env *env, const void *state, char *out, size_t size) {                                                \
+    return mz_minatar_text(env, &(game_), state, out, size);                                                                     \
+  }                                                                                                                              \
+  static int action_text(const mz_env *env, int action, char *out, size_t size) {                                                \
+    return mz_minatar_action_text(env, &(game_), action, out, size);                                                             \
+  }                                                                                                                              \
+  static mz_status fill(mz_env *env, const char *where) {                                                                        \
+    (void)where;                                                                                                                 \
+    return mz_minatar_fill(env, &(game_));                                                                                       \
+  }

@@ -1,4 +1,4 @@
-/* What the trainer's stages cost alone, as a simulated machine takes it for true: timed on this machine, or read again. */
+/* Seconds of the trainer's stages alone, timed on this machine or read again: a simulated machine takes them for true. */
 #pragma once
 #include "allocator/machine/machine_spec.h"
 #include "base/json/json.h"

@@ -11,7 +11,7 @@
 
 /* ---- curves ---- */
 
-/* What the machine at hand may use has no say in which curves are its own. */
+/* The limits of the machine at hand have no say in which curves are its own. */
 static mz_status read_curves(const mz_simulated_runs *r, const mz_run_options *run, const char *history, mz_curve **curves,
                              int *count) {
   mz_run_options asked = *run;

@@ -1,5 +1,4 @@
-/* What an epoch takes besides its rounds, from curves that are made up: medians of like runs, and what stands for places that were not
- * measured. */
+/* Seconds of an epoch besides its rounds, from curves that are made up: medians of like runs, and places that were not measured. */
 #include "allocator/runs/epoch_rest.h"
 #include "tests/allocator/runs_made.h"
 
