@@ -18,20 +18,30 @@ typedef enum mz_action_kind {
   MZ_ACTIONS_DIRECTIONS, /* up, right, down, left: nowhere in particular, but symmetries turn them */
 } mz_action_kind;
 
+/* Who moves next. Two players: what one wins the other loses, so what is good for one counts negatively for the other. */
+typedef enum mz_turns {
+  MZ_TURNS_ALONE,     /* one player */
+  MZ_TURNS_ALTERNATE, /* two players move strictly in turn; a pass is an action */
+  MZ_TURNS_TOLD,      /* two players; who moves next depends on the game: the state says (to_play) */
+} mz_turns;
+
 typedef struct mz_spec {
   mz_obs_kind obs_kind;
   int obs_shape[3]; /* height, width, channels (NHWC); a vector is {1, 1, n} */
   int obs_size;     /* entries: the product */
   int actions;
   mz_action_kind action_kind;
-  int players;      /* 1 or 2 */
-  bool alternating; /* two players move in turn and what one wins the other loses: search uses discount −γ */
-  int max_moves;    /* time limit in moves after which a game is *truncated*; 0: none */
-  int outcomes;     /* of chance after a move, by number (mz_step.outcome); 0: none, or without numbers */
-  int symmetries;   /* of the board, including the identity: 1, 2 or 8 (symmetry.h) */
+  int players;    /* 1 or 2 */
+  mz_turns turns; /* two players: one of the last two */
+  int max_moves;  /* time limit in moves after which a game is *truncated*; 0: none */
+  int outcomes;   /* of chance after a move, by number (mz_step.outcome); 0: none, or without numbers */
+  int symmetries; /* of the board, including the identity: 1, 2 or 8 (symmetry.h) */
   float reward_min, reward_max, return_min, return_max; /* per step; per game */
   bool one_sided; /* neither changes its sign: bins of rewards and values reach from 0 to one side only */
 } mz_spec;
+
+/* Whether there is a second player, whose rewards count negatively for the first. */
+static inline bool mz_spec_zero_sum(const mz_spec *spec) { return spec->turns != MZ_TURNS_ALONE; }
 
 static inline size_t mz_spec_obs_bytes(const mz_spec *spec) {
   return (size_t)spec->obs_size * (spec->obs_kind == MZ_OBS_U8 ? 1 : sizeof(float));

@@ -213,8 +213,8 @@ static const mz_setting rows[] = {
 #define SPEC(n)                                                                                                                  \
   {                                                                                                                              \
     .obs_kind = MZ_OBS_U8, .obs_shape = {(n), (n), CHANNELS}, .obs_size = (n) * (n)*CHANNELS, .actions = (n) * (n),              \
-    .players = 2, .alternating = true, .action_kind = MZ_ACTIONS_CELLS, .symmetries = 8, .reward_min = 0, .reward_max = 1,       \
-    .return_min = -1, .return_max = 1                                                                                            \
+    .players = 2, .turns = MZ_TURNS_ALTERNATE, .action_kind = MZ_ACTIONS_CELLS, .symmetries = 8, .reward_min = 0,                \
+    .reward_max = 1, .return_min = -1, .return_max = 1                                                                           \
   }
 
 static mz_status fill(mz_env *env, const char *where) {

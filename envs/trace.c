@@ -145,7 +145,7 @@ static bool describe_spec(cJSON *object, const mz_env *env) {
   return observation && cJSON_AddStringToObject(observation, "type", spec->obs_kind == MZ_OBS_U8 ? "u8" : "f32") &&
          add_numbers(observation, "shape", shape, 3) && cJSON_AddStringToObject(observation, "meaning", env->observation) &&
          cJSON_AddNumberToObject(object, "actions", spec->actions) && cJSON_AddNumberToObject(object, "players", spec->players) &&
-         cJSON_AddBoolToObject(object, "alternating", spec->alternating) &&
+         cJSON_AddBoolToObject(object, "alternating", spec->turns == MZ_TURNS_ALTERNATE) &&
          cJSON_AddNumberToObject(object, "max_moves", spec->max_moves) &&
          cJSON_AddNumberToObject(object, "outcomes", spec->outcomes) &&
          cJSON_AddNumberToObject(object, "symmetries", spec->symmetries) && add_numbers(object, "reward_range", reward, 2) &&

@@ -19,6 +19,7 @@ static mz_status pass_record(mz_infer *infer, mz_infer_pass *pass, bool recurren
     pass->action = mz_tape_index_input(tape);
     pass->heads = mz_model_recurrent(model, tape, pass->input, pass->action);
     pass->reward = expectation(tape, pass->heads.reward, &model->reward);
+    if (model->tells_turns) pass->turn = expectation(tape, pass->heads.turn, &mz_model_turn_support);
   } else {
     pass->heads = mz_model_initial(model, tape, pass->input);
   }
@@ -113,7 +114,12 @@ mz_status mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_
 
 mz_status mz_infer_recurrent(mz_infer *infer, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
                              float *value, float *reward) {
-  MZ_ASSERT(infer->weights != NULL);
+  return mz_infer_recurrent_turns(infer, n, in, action, out, policy, value, reward, NULL);
+}
+
+mz_status mz_infer_recurrent_turns(mz_infer *infer, int n, const int32_t *in, const int32_t *action, const int32_t *out,
+                                   float *policy, float *value, float *reward, float *turn) {
+  MZ_ASSERT(infer->weights != NULL && (turn == NULL || infer->model->tells_turns));
   const mz_infer_pass *pass = &infer->recurrent;
   const size_t actions = (size_t)infer->model->actions;
   for (int at = 0; at < n; at += infer->rows_max) {
@@ -122,6 +128,7 @@ mz_status mz_infer_recurrent(mz_infer *infer, int n, const int32_t *in, const in
     MZ_TRY(mz_tape_put_list(pass->tape, pass->action, 0, action + at, rows));
     MZ_TRY(run(infer, pass, rows, out + at, policy + (size_t)at * actions, value + at));
     MZ_TRY(mz_tape_get(pass->tape, pass->reward, 0, reward + at, rows));
+    if (turn != NULL) MZ_TRY(mz_tape_get(pass->tape, pass->turn, 0, turn + at, rows));
   }
   return mz_lane_sync(&infer->lane);
 }

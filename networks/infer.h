@@ -21,6 +21,10 @@ mz_status mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_
 /* From latent in[i] by action[i] to latent out[i]; rewards and values [n], policy logits [n][actions] dense. */
 mz_status mz_infer_recurrent(mz_infer *infer, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
                              float *value, float *reward);
+/* The same of a model that tells turns (mz_model.tells_turns); turn: [n], the probability that another player moves there than where
+ * the unroll began. */
+mz_status mz_infer_recurrent_turns(mz_infer *infer, int n, const int32_t *in, const int32_t *action, const int32_t *out,
+                                   float *policy, float *value, float *reward, float *turn);
 
 /* Floats from one latent to the next (≥ model->latent, padded with zeros); latents first … first+count−1 → [count][stride]. */
 int mz_infer_latent_stride(const mz_model *model);

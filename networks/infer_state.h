@@ -10,6 +10,7 @@ typedef struct mz_infer_pass {
   int action; /* index input; recurrent alone */
   mz_model_heads heads;
   mz_value value, reward; /* expectations, of one column; reward: recurrent alone */
+  mz_value turn;          /* likewise, of models that tell turns */
 } mz_infer_pass;
 
 struct mz_infer {

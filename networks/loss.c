@@ -52,6 +52,9 @@ void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings 
       loss->reward_loss[k] = head_loss(tape, heads->reward, model->reward.bins, step_weight * settings->reward_weight,
                                        &loss->reward_target[k], &loss->reward_weight[k]);
     }
+    loss->turn_target[k] = loss->turn_weight[k] = -1;
+    if (k > 0 && model->tells_turns)
+      head_loss(tape, heads->turn, mz_model_turn_support.bins, step_weight, &loss->turn_target[k], &loss->turn_weight[k]);
     loss->policy_loss[k] = head_loss(tape, heads->policy, model->actions, step_weight * settings->policy_weight,
                                      &loss->policy_target[k], &loss->policy_weight[k]);
     loss->value_loss[k] = head_loss(tape, heads->value, model->value.bins, step_weight * settings->value_weight,

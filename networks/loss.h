@@ -2,6 +2,7 @@
  * Step 0 has full weight, steps 1 … K are scaled 1/K; the gradient is halved where a latent enters a dynamics step.
  * With consistency, also how far the latent of step k is from the representation of what was observed there, which does not learn
  * from it (Ye et al. 2021, EfficientZero, section 4.1; here without projections, on latents scaled alike).
+ * A model that tells turns has one more cross entropy for steps 1 … K: whether another player moves there than at step 0.
  * Row weights carry importance weight, mask and 1/batch, so that shards of a batch simply add. */
 #pragma once
 #include "networks/model/model.h"
@@ -25,6 +26,7 @@ typedef struct mz_loss { /* where the inputs and results of step k are on the ta
   int action[MZ_UNROLL_MAX + 1];           /* index inputs; [0] unused */
   mz_value policy_target[MZ_UNROLL_MAX + 1], value_target[MZ_UNROLL_MAX + 1], reward_target[MZ_UNROLL_MAX + 1];
   mz_value policy_weight[MZ_UNROLL_MAX + 1], value_weight[MZ_UNROLL_MAX + 1], reward_weight[MZ_UNROLL_MAX + 1]; /* rows × 1 */
+  mz_value turn_target[MZ_UNROLL_MAX + 1], turn_weight[MZ_UNROLL_MAX + 1]; /* −1 where the model tells no turns, and at step 0 */
   mz_value policy_loss[MZ_UNROLL_MAX + 1], value_loss[MZ_UNROLL_MAX + 1],
       reward_loss[MZ_UNROLL_MAX + 1];      /* rows × 1, unweighted */
   mz_model_heads heads[MZ_UNROLL_MAX + 1]; /* reward entries at 0 are −1 */

@@ -7,7 +7,7 @@
 
 struct mz_buffer {
   mz_replay_settings settings;
-  bool alternating;
+  mz_target_rule rule;
   mz_priority_tree *tree;
   uint32_t *owner; /* [capacity]: low half of the serial of the segment that a leaf belongs to */
   mz_tiers tiers;  /* the segments */
@@ -22,7 +22,7 @@ mz_status mz_buffer_create(mz_buffer **out, const mz_replay_settings *settings, 
   mz_buffer *buffer;
   MZ_TRY(mz_alloc(&buffer, 1, sizeof *buffer));
   buffer->settings = *settings;
-  buffer->alternating = spec->alternating;
+  buffer->rule = mz_target_rule_of(settings, spec);
   mz_status status;
   MZ_TRY_CLEANUP(mz_priority_tree_create(&buffer->tree, settings->capacity));
   MZ_TRY_CLEANUP(mz_alloc(&buffer->owner, (size_t)settings->capacity, sizeof *buffer->owner));
@@ -130,11 +130,10 @@ static mz_status place(mz_buffer *buffer, mz_segment *segment, int64_t *first_le
 
 static void set_first_priorities(mz_buffer *buffer, const mz_segment *segment, int64_t first_leaf) {
   const mz_replay_settings *s = &buffer->settings;
-  const mz_target_rule rule = mz_target_rule_of(s, buffer->alternating);
   uint32_t priority = mz_priority_from_error(0, 0);
   for (int t = 0; t < segment->moves; t++) {
     if (s->priority_exponent != 0) {
-      mz_target target = mz_target_at(segment, t, segment->value, &rule);
+      mz_target target = mz_target_at(segment, t, segment->value, &buffer->rule);
       priority = mz_priority_from_error(segment->value[t] - target.value, s->priority_exponent);
     }
     mz_priority_tree_set(buffer->tree, leaf_at(buffer, first_leaf, t), priority);

@@ -56,7 +56,7 @@ static mz_status searcher_init(searcher *one, const fixture *f, int roots) {
   MZ_TRY(mz_infer_set_weights(one->infer, f->prepared));
   one->adapter = (mz_infer_model){.infer = one->infer, .kind = MZ_OBS_F32};
   one->model = mz_search_model_of_infer(&one->adapter, &f->model);
-  return mz_search_create(&one->search, &f->settings, ACTIONS, stride, f->bench->settings.replay.discount, false, slots);
+  return mz_search_create(&one->search, &f->settings, ACTIONS, stride, f->bench->settings.replay.discount, MZ_TURNS_ALONE, slots);
 }
 
 static mz_status search_part(void *context, int part, int worker) {

@@ -82,7 +82,7 @@ double mz_live_game_return(const mz_live_game *game) {
     const double reward = (double)game->plies[i].step.reward;
     if (game->plies[i].player == 0)
       sum += reward;
-    else if (game->env->spec.alternating)
+    else if (mz_spec_zero_sum(&game->env->spec))
       sum -= reward;
   }
   return sum;

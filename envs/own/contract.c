@@ -109,7 +109,7 @@ static int check_player(mz_contract *c, int before, bool ended) {
   if (ended) return player;
   if (player < 0 || player >= c->spec->players)
     FIND(c, "to_play", "player", "returns %d, which is no player of %d", player, c->spec->players);
-  else if (c->spec->alternating && before >= 0 && player == before)
+  else if (c->spec->turns == MZ_TURNS_ALTERNATE && before >= 0 && player == before)
     FIND(c, "to_play", "turn", "returns player %d twice in a row, but alternating is 1", player);
   return player;
 }
@@ -212,7 +212,7 @@ static bool check_result(mz_contract *c, const muzero_env_step *r, double *sum) 
 static void check_return(mz_contract *c, const double sums[2]) {
   const mz_spec *spec = c->spec;
   for (int player = 0; player < spec->players; player++) {
-    const double total = sums[player] - (spec->alternating ? sums[1 - player] : 0);
+    const double total = sums[player] - (mz_spec_zero_sum(spec) ? sums[1 - player] : 0);
     if (!is_within(total, spec->return_min, spec->return_max))
       FIND(c, "step", "return", "gives player %d a return of %g, outside of return_min … return_max, %g … %g", player, total,
            (double)spec->return_min, (double)spec->return_max);

@@ -121,7 +121,7 @@ mz_status mz_own_declared_check(const muzero_env_abi *abi, const char *path, mz_
                     .actions = abi->actions,
                     .action_kind = kinds[abi->action_kind],
                     .players = abi->players,
-                    .alternating = abi->alternating != 0,
+                    .turns = abi->alternating ? MZ_TURNS_ALTERNATE : MZ_TURNS_ALONE,
                     .max_moves = abi->max_moves,
                     .symmetries = abi->symmetries,
                     .reward_min = abi->reward_min,

@@ -131,7 +131,9 @@ static mz_update_rows rows_of(const mz_batch *b) {
                           .reward = b->reward,
                           .policy_weight = b->policy_weight,
                           .value_weight = b->value_weight,
-                          .reward_weight = b->reward_weight};
+                          .reward_weight = b->reward_weight,
+                          .turn = b->turn,
+                          .turn_weight = b->turn_weight};
 }
 
 /* ---- statistics ---- */

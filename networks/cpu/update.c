@@ -159,6 +159,10 @@ static mz_status write_step(const update *u, shard_tape *own, int k, int first) 
   if (k == 0) return MZ_OK;
   MZ_TRY(mz_tape_put_list(own->tape, loss->action[k], 0, b->action + at_step, rows));
   write_categorical(own, loss->reward_target[k], &m->reward, b->reward + at_step, rows);
+  if (loss->turn_target[k] >= 0) {
+    write_categorical(own, loss->turn_target[k], &mz_model_turn_support, b->turn + at_step, rows);
+    MZ_TRY(mz_tape_put(own->tape, loss->turn_weight[k], 0, b->turn_weight + at_step, rows));
+  }
   return mz_tape_put(own->tape, loss->reward_weight[k], 0, b->reward_weight + at_step, rows);
 }
 

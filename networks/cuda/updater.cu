@@ -12,6 +12,7 @@ enum { KINDS = 3 }; /* of losses: policy, value, reward */
 
 typedef struct batch { /* as mz_update_rows, in the device's memory */
   float *obs, *obs_weight, *policy, *value, *reward, *policy_weight, *value_weight, *reward_weight;
+  float *turn, *turn_weight; /* NULL where the model tells no turns */
   int32_t *action;
 } batch;
 
@@ -71,6 +72,10 @@ static void carve_device(update *u, mz_carver *carver) {
   float **const scalars[] = {&u->rows.value, &u->rows.reward, &u->rows.policy_weight, &u->rows.value_weight,
                              &u->rows.reward_weight};
   for (float **scalar : scalars) take(carver, scalar, steps * rows);
+  if (m->tells_turns) {
+    take(carver, &u->rows.turn, steps * rows);
+    take(carver, &u->rows.turn_weight, steps * rows);
+  }
   take(carver, &u->rows.action, steps * rows);
   take(carver, &u->out.losses, shards * (size_t)u->loss_count);
   take(carver, &u->out.shard_squares, shards);
@@ -150,7 +155,7 @@ static double bytes_of(const mz_model *model, const mz_update_settings *settings
   update u = {};
   u.model = model;
   u.settings = *settings;
-  u.loss_count = KINDS * ((int)settings->loss.unroll + 1);
+  u.loss_count = (KINDS + (model->tells_turns ? 1 : 0)) * ((int)settings->loss.unroll + 1);
   carve_device(&u, &carver);
   return (double)carver.bytes;
 }
@@ -203,8 +208,11 @@ static mz_status send_batch(update *u, const mz_update_rows *b) {
                {u->rows.policy_weight, b->policy_weight, scalars},
                {u->rows.value_weight, b->value_weight, scalars},
                {u->rows.reward_weight, b->reward_weight, scalars},
-               {u->rows.action, b->action, scalars}};
-  for (const auto &part : parts) MZ_TRY(mz_lane_load(&u->lane, part.to, part.from, part.count * sizeof(float)));
+               {u->rows.action, b->action, scalars},
+               {u->rows.turn, b->turn, m->tells_turns ? scalars : 0},
+               {u->rows.turn_weight, b->turn_weight, m->tells_turns ? scalars : 0}};
+  for (const auto &part : parts)
+    if (part.count > 0) MZ_TRY(mz_lane_load(&u->lane, part.to, part.from, part.count * sizeof(float)));
   return MZ_OK;
 }
 
@@ -212,7 +220,7 @@ static float *data_of(const update *u, mz_value value) { return mz_cuda_data(&u-
 
 /* A list of what goes where. */
 typedef struct sources {
-  mz_cuda_source items[1 + 9 * (MZ_UNROLL_MAX + 1)];
+  mz_cuda_source items[1 + 11 * (MZ_UNROLL_MAX + 1)];
   int count;
 } sources;
 
@@ -261,6 +269,9 @@ static void add_step(sources *list, const update *u, int k, size_t at) {
   add_list(list, u, loss->action[k], u->rows.action + at);
   add_two_hot(list, u, loss->reward_target[k], &m->reward, u->rows.reward + at);
   add_dense(list, u, loss->reward_weight[k], u->rows.reward_weight + at);
+  if (loss->turn_target[k] < 0) return;
+  add_two_hot(list, u, loss->turn_target[k], &mz_model_turn_support, u->rows.turn + at);
+  add_dense(list, u, loss->turn_weight[k], u->rows.turn_weight + at);
 }
 
 static mz_status set_shard(const update *u, int shard, int rows) {

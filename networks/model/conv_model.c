@@ -3,9 +3,11 @@
 #include <math.h>
 
 enum { REPRESENTATION, DYNAMICS, PREDICTION };
-enum { REWARD, POLICY, VALUE };
+enum { REWARD, POLICY, VALUE, TURN };
 
 static int positions_of(const mz_model *model) { return model->board.height * model->board.width; }
+
+static int head_count(const mz_model *model) { return model->tells_turns ? TURN + 1 : TURN; }
 
 /* ---- parameters ---- */
 
@@ -88,8 +90,8 @@ static void add_statistics_by_origin(mz_model *model, mz_norm norm[MZ_ORIGINS], 
 
 /* Behind everything else. */
 static void add_statistics(mz_model *model, double share) {
-  static const char *const towers[] = {"representation", "dynamics", "prediction"}, *const heads[] = {"reward", "policy",
-                                                                                                      "value"};
+  static const char *const towers[] = {"representation", "dynamics", "prediction"}, *const heads[] = {"reward", "policy", "value",
+                                                                                                      "turn"};
   char part[48];
   for (int t = 0; t < 3; t++) {
     for (int b = 0; b < model->towers[t].count; b++) {
@@ -100,9 +102,9 @@ static void add_statistics(mz_model *model, double share) {
       }
     }
   }
-  for (int h = 0; h < 3; h++) {
+  for (int h = 0; h < head_count(model); h++) {
     snprintf(part, sizeof part, "%s.norm", heads[h]);
-    add_statistics_by_origin(model, model->heads[h].norm, part, model->head_channels, share, h != REWARD);
+    add_statistics_by_origin(model, model->heads[h].norm, part, model->head_channels, share, h == POLICY || h == VALUE);
   }
 }
 
@@ -146,6 +148,7 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   add_head(model, &model->heads[REWARD], "reward", model->reward.bins);
   add_head(model, &model->heads[POLICY], "policy", model->actions);
   add_head(model, &model->heads[VALUE], "value", model->value.bins);
+  if (model->tells_turns) add_head(model, &model->heads[TURN], "turn", mz_model_turn_support.bins);
   add_statistics(model, settings->bn_momentum);
   return MZ_OK;
 }
@@ -197,12 +200,14 @@ static mz_value head(const mz_model *model, mz_tape *tape, int which, mz_origin 
   return mz_tape_linear(tape, x, h->out, h->out + 1, MZ_LINEAR_ONLY);
 }
 
-static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_origin origin, mz_value latent, mz_value reward) {
+static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_origin origin, mz_value latent, mz_value reward,
+                              mz_value turn) {
   const mz_value x = tower(model, tape, PREDICTION, origin, latent, -1);
   return (mz_model_heads){.latent = latent,
                           .reward = reward,
                           .policy = head(model, tape, POLICY, origin, x),
-                          .value = head(model, tape, VALUE, origin, x)};
+                          .value = head(model, tape, VALUE, origin, x),
+                          .turn = turn};
 }
 
 mz_value mz_conv_model_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
@@ -211,13 +216,15 @@ mz_value mz_conv_model_represent(const mz_model *model, mz_tape *tape, mz_value 
 }
 
 mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
-  return predict(model, tape, MZ_FROM_ROOT, mz_conv_model_represent(model, tape, obs), -1);
+  return predict(model, tape, MZ_FROM_ROOT, mz_conv_model_represent(model, tape, obs), -1, -1);
 }
 
 mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {
   const mz_value action = mz_tape_action_map(tape, &model->action_map, model->action_table, action_index);
   const mz_value next = mz_model_scale(model, tape, tower(model, tape, DYNAMICS, MZ_FROM_DYNAMICS, latent, action));
-  return predict(model, tape, MZ_FROM_DYNAMICS, next, head(model, tape, REWARD, MZ_FROM_DYNAMICS, next));
+  const mz_value reward = head(model, tape, REWARD, MZ_FROM_DYNAMICS, next);
+  const mz_value turn = model->tells_turns ? head(model, tape, TURN, MZ_FROM_DYNAMICS, next) : -1;
+  return predict(model, tape, MZ_FROM_DYNAMICS, next, reward, turn);
 }
 
 /* ---- folding ---- */
@@ -247,7 +254,7 @@ void mz_conv_model_fold(const mz_model *model, const float *values, float *out) 
   for (int origin = 0; origin < MZ_ORIGINS; origin++) {
     for (int b = 0; b < model->block_count; b++)
       for (int i = 0; i < 2; i++) as_affine(model, &model->blocks[b].norm[i][origin], values, out);
-    for (int h = 0; h < 3; h++) as_affine(model, &model->heads[h].norm[origin], values, out);
+    for (int h = 0; h < head_count(model); h++) as_affine(model, &model->heads[h].norm[origin], values, out);
   }
   for (int b = 0; b < model->block_count; b++) {
     const mz_block *block = &model->blocks[b];
@@ -267,10 +274,11 @@ mz_model_macs mz_conv_model_macs(const mz_model *model) {
   for (int t = 0; t < 3; t++)
     for (int b = 0; b < towers[t].count; b++) pools[t] += model->blocks[towers[t].first + b].pooled >= 0 ? pooled : 0;
   const double head = positions * channels * narrow;
+  const double turn = model->tells_turns ? head + positions * narrow * mz_model_turn_support.bins : 0;
   return (mz_model_macs){
       .representation = conv * model->planes + towers[REPRESENTATION].count * block + pools[REPRESENTATION],
-      .dynamics =
-          conv * channels + towers[DYNAMICS].count * block + pools[DYNAMICS] + head + positions * narrow * model->reward.bins,
+      .dynamics = conv * channels + towers[DYNAMICS].count * block + pools[DYNAMICS] + head +
+                  positions * narrow * model->reward.bins + turn,
       .prediction = towers[PREDICTION].count * block + pools[PREDICTION] + 2 * head +
                     positions * narrow * (model->actions + model->value.bins),
   };

@@ -24,12 +24,14 @@ static int add_stack(mz_params *params, const char *part, int inputs, int first_
   return first;
 }
 
+enum { FEW = 14 }; /* parameters that are there at any depth */
+
 mz_status mz_mlp_init(mz_model *model, const mz_network_settings *settings) {
   const int width = (int)settings->width, depth = (int)settings->depth;
   const int latent = settings->latent == 0 ? width : (int)settings->latent;
-  if (width < 1 || depth < 1 || latent < 1 || 6 * settings->depth + 12 > MZ_PARAMS_MAX) {
+  if (width < 1 || depth < 1 || latent < 1 || 6 * settings->depth + FEW > MZ_PARAMS_MAX) {
     return mz_fail(MZ_E_CONFIG, "network: width %d, depth %d, latent %d: too small, or deeper than %d", width, depth, latent,
-                   (MZ_PARAMS_MAX - 12) / 6);
+                   (MZ_PARAMS_MAX - FEW) / 6);
   }
   model->width = width;
   model->depth = depth;
@@ -43,6 +45,8 @@ mz_status mz_mlp_init(mz_model *model, const mz_network_settings *settings) {
   model->prediction = add_stack(params, "prediction", latent, latent, width, depth, 0);
   model->policy_head = mz_model_add_layer(params, "policy", width, model->actions, width, MZ_INIT_SMALL);
   model->value_head = mz_model_add_layer(params, "value", width, model->value.bins, width, MZ_INIT_SMALL);
+  if (model->tells_turns)
+    model->turn_head = mz_model_add_layer(params, "turn", latent, mz_model_turn_support.bins, latent, MZ_INIT_SMALL);
   return MZ_OK;
 }
 
@@ -55,13 +59,14 @@ static mz_value hidden_layers(mz_tape *tape, mz_value x, int first, int from, in
   return x;
 }
 
-static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value latent, mz_value reward) {
+static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_value latent, mz_value reward, mz_value turn) {
   const mz_value hidden = hidden_layers(tape, latent, model->prediction, 0, model->depth);
   return (mz_model_heads){
       .latent = latent,
       .reward = reward,
       .policy = layer(tape, hidden, model->policy_head, MZ_LINEAR_ONLY),
       .value = layer(tape, hidden, model->value_head, MZ_LINEAR_ONLY),
+      .turn = turn,
   };
 }
 
@@ -71,7 +76,7 @@ mz_value mz_mlp_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
 }
 
 mz_model_heads mz_mlp_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
-  return predict(model, tape, mz_mlp_represent(model, tape, obs), -1);
+  return predict(model, tape, mz_mlp_represent(model, tape, obs), -1, -1);
 }
 
 mz_model_heads mz_mlp_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index) {
@@ -80,7 +85,8 @@ mz_model_heads mz_mlp_recurrent(const mz_model *model, mz_tape *tape, mz_value l
   hidden = hidden_layers(tape, hidden, first, 1, model->depth);
   const mz_value next = mz_model_scale(model, tape, layer(tape, hidden, first + 2 * model->depth, MZ_LINEAR_ONLY));
   const mz_value reward = layer(tape, next, model->reward_head, MZ_LINEAR_ONLY);
-  return predict(model, tape, next, reward);
+  const mz_value turn = model->tells_turns ? layer(tape, next, model->turn_head, MZ_LINEAR_ONLY) : -1;
+  return predict(model, tape, next, reward, turn);
 }
 
 static double stack_macs(const mz_model *model, int inputs, int outputs) {
@@ -93,7 +99,8 @@ static double prediction_macs(const mz_model *model) {
 }
 
 static double dynamics_macs(const mz_model *model) {
-  return stack_macs(model, model->latent, model->latent) + (double)model->latent * model->reward.bins;
+  const int heads = model->reward.bins + (model->tells_turns ? mz_model_turn_support.bins : 0);
+  return stack_macs(model, model->latent, model->latent) + (double)model->latent * heads;
 }
 
 mz_model_macs mz_mlp_macs(const mz_model *model) {

@@ -47,6 +47,8 @@ static const mz_setting rows[] = {
 };
 const mz_settings_table mz_network_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
+const mz_support mz_model_turn_support = {.bins = 2, .min = 0, .max = 1};
+
 /* Bins on either side of 0, or where `one_sided` on that of the largest alone. */
 static mz_support support_of(int bins, double range, bool transform, float low, float high, bool one_sided) {
   float reach = (float)range;
@@ -77,6 +79,7 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
       .scaling = settings->scaling,
       .obs_size = spec->obs_size,
       .actions = spec->actions,
+      .tells_turns = spec->turns == MZ_TURNS_TOLD,
       .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max,
                           spec->one_sided),
       .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max,
@@ -129,10 +132,11 @@ double mz_model_update_flops(const mz_model *model, int unroll) {
   return 3.0 * 2.0 * forward;
 }
 
-/* Heads belong to the network whose latent they read: reward to dynamics, policy and value to prediction. */
+/* Heads belong to the network whose latent they read: reward and turn to dynamics, policy and value to prediction. */
 static int part_of(const char *parameter) {
   if (strncmp(parameter, "representation", 14) == 0) return 0;
-  return strncmp(parameter, "dynamics", 8) == 0 || strncmp(parameter, "reward", 6) == 0 ? 1 : 2;
+  return strncmp(parameter, "dynamics", 8) == 0 || strncmp(parameter, "reward", 6) == 0 || strncmp(parameter, "turn", 4) == 0 ? 1
+                                                                                                                              : 2;
 }
 
 void mz_model_take_apart(const mz_model *model, mz_model_part out[MZ_MODEL_PARTS]) {

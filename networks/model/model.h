@@ -10,6 +10,9 @@
  *   representation: conv(planes) → blocks → latent, scaled over the board
  *   dynamics:       conv(latent) + action map (action_map.h) → blocks → latent, scaled
  *   prediction:     latent → prediction_blocks; each head: 1 × 1 conv to head_channels, norm, ReLU, linear
+ * A game whose next mover is told (MZ_TURNS_TOLD) has one more head, like the reward's: whether another player moves there than at the
+ * step where the unroll began. Values and rewards of its unroll are of the player who moves at that step: chance may decide who moves
+ * next, and only values of one player can be averaged over what may happen.
  * Value and reward are categorical over equally spaced bins in h-transformed space (transform off: plain space). */
 #pragma once
 #include "base/config/config.h"
@@ -44,6 +47,8 @@ typedef struct mz_support {
   bool transform;
 } mz_support;
 
+extern const mz_support mz_model_turn_support; /* two bins: 0 the same player moves, 1 the other */
+
 enum { MZ_BLOCKS_MAX = 40 };
 
 /* A norm while training, by where its input comes from: what follows the representation is distributed otherwise than what follows
@@ -72,16 +77,18 @@ typedef struct mz_model {
   int obs_size, actions, latent;
   mz_scaling scaling;
   mz_support value, reward;
+  bool tells_turns; /* has the head `turn` */
   /* mlp */
   int width, depth;
-  int representation, dynamics, action_table, reward_head, prediction, policy_head, value_head; /* first parameter of each part */
+  int representation, dynamics, action_table, reward_head, prediction, policy_head, value_head,
+      turn_head; /* first parameter of each part */
   /* conv */
   mz_board board;
   int planes, channels, head_channels, norm_rows;
   bool infer_bf16, train_bf16; /* convolutions of inference, of training in bfloat16 */
   mz_action_map action_map;    /* its table: action_table */
   mz_tower towers[3];          /* representation, dynamics, prediction */
-  mz_head heads[3];            /* reward, policy, value */
+  mz_head heads[4];            /* reward, policy, value, turn */
   mz_block blocks[MZ_BLOCKS_MAX];
   int block_count;
 } mz_model;
@@ -108,8 +115,8 @@ typedef struct mz_model_part {
 void mz_model_take_apart(const mz_model *model, mz_model_part out[MZ_MODEL_PARTS]);
 
 typedef struct mz_model_heads {
-  mz_value latent, reward, policy, value;
-} mz_model_heads;                                                                /* logits; reward −1 for initial */
+  mz_value latent, reward, policy, value, turn;
+} mz_model_heads; /* logits; reward and turn: −1 for initial, turn where the model tells none */
 mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs); /* the latent alone */
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);

@@ -28,6 +28,10 @@ static void carve(mz_batch *batch, mz_batch_scratch *scratch, const mz_spec *spe
   mz_carve(carver, &batch->policy_weight, steps * r, sizeof(float));
   mz_carve(carver, &batch->value_weight, steps * r, sizeof(float));
   mz_carve(carver, &batch->reward_weight, steps * r, sizeof(float));
+  if (spec->turns == MZ_TURNS_TOLD) {
+    mz_carve(carver, &batch->turn, steps * r, sizeof(float));
+    mz_carve(carver, &batch->turn_weight, steps * r, sizeof(float));
+  }
   mz_carve(carver, &batch->obs_weight, (size_t)batch->observed * r, sizeof(float));
   mz_carve(carver, &batch->leaf, r, sizeof(int64_t));
   mz_carve(carver, &batch->serial, r, sizeof(uint64_t));
@@ -124,7 +128,7 @@ static void write_policy(const builder *b, const mz_segment *segment, int t, con
 static void write_targets(const builder *b, const mz_draw *draw, int row, int step, const int32_t *moved) {
   mz_batch *batch = b->batch;
   const mz_segment *segment = draw->segment;
-  const mz_target_rule rule = mz_target_rule_of(b->source->settings, b->source->spec->alternating);
+  const mz_target_rule rule = mz_target_rule_of(b->source->settings, b->source->spec);
   int t = draw->position + step;
   int bootstrap = mz_target_bootstrap(segment, t, rule.td_steps);
   const float *reanalyzed = b->reanalyzed ? mz_batch_reanalyzed_bootstrap(b->reanalyzed, row, step) : NULL;
@@ -135,6 +139,11 @@ static void write_targets(const builder *b, const mz_draw *draw, int row, int st
   size_t at = (size_t)step * (size_t)batch->rows + (size_t)row;
   float weight = batch->importance[row] / (float)batch->rows;
   bool reward_known = target.reward_known && step > 0;
+  if (batch->turn) {
+    bool known;
+    batch->turn[at] = mz_target_view(segment, draw->position, t, &target, &known);
+    batch->turn_weight[at] = known && step > 0 ? weight : 0;
+  }
   batch->value[at] = target.value;
   batch->reward[at] = reward_known ? target.reward : 0;
   batch->policy_weight[at] = target.policy_known || policy ? weight : 0;

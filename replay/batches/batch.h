@@ -10,11 +10,12 @@ typedef struct mz_batch {
   float *policy;                                       /* [K+1][rows][actions] */
   float *value, *reward;                               /* [K+1][rows] scalars */
   float *policy_weight, *value_weight, *reward_weight; /* [K+1][rows]: mask × importance weight / rows; reward step 0: 0 */
-  float *obs_weight;                                   /* [observed][rows] likewise: the mask is that a state is stored */
-  int64_t *leaf;                                       /* [rows] */
-  uint64_t *serial;                                    /* [rows] */
-  float *importance;                                   /* [rows], the largest is 1 */
-  uint64_t version_sum;                                /* Σ weight version over rows: for the mean age of data */
+  float *turn, *turn_weight; /* [K+1][rows] of games with MZ_TURNS_TOLD, else NULL: see mz_batch_build */
+  float *obs_weight;         /* [observed][rows] likewise: the mask is that a state is stored */
+  int64_t *leaf;             /* [rows] */
+  uint64_t *serial;          /* [rows] */
+  float *importance;         /* [rows], the largest is 1 */
+  uint64_t version_sum;      /* Σ weight version over rows: for the mean age of data */
   void *block;
   struct mz_batch_scratch *scratch;
 } mz_batch;
@@ -52,6 +53,8 @@ typedef struct mz_batch_source {
  * an end the actions fed to the dynamics are uniform draws. Targets that are not known are 0 with weight 0. Reanalyzed rows:
  * policies of t … t+K by reanalyzed search, bootstrap values at t+k+n by the target network (by the reanalyzed search where that
  * state is one of those searched). Symmetries are applied last, to stored and reanalyzed targets alike. Of segments that are not
- * raw only the moves that a row needs are unpacked, row by row. Fails as the reanalyzer does, when memory is out, or when a spilled segment
+ * raw only the moves that a row needs are unpacked, row by row. With MZ_TURNS_TOLD values and rewards of a row
+ * are of the player who moves at step 0, and turn is 1 at steps where another one moves, with weight 0 past the last stored state. Fails as
+ * the reanalyzer does, when memory is out, or when a spilled segment
  * cannot be read (MZ_E_IO). */
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update);

@@ -1,8 +1,8 @@
 #include "replay/batches/targets.h"
 #include "replay/segments/moves.h"
 
-mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, bool alternating) {
-  return (mz_target_rule){(int)settings->td_steps, (float)settings->discount, (float)settings->lambda, alternating};
+mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, const mz_spec *spec) {
+  return (mz_target_rule){(int)settings->td_steps, (float)settings->discount, (float)settings->lambda, mz_spec_zero_sum(spec)};
 }
 
 /* Moves in the window of t < length: rewards of t … t+moves−1 count, then the bootstrap, if any. */
@@ -23,9 +23,9 @@ static float window_value(const mz_segment *segment, int t, float bootstrap, con
   const uint8_t player = segment->player[t];
   const double lambda = (double)rule->lambda;
   double value = 0;
-  if (end < segment->length) value = rule->alternating && segment->player[end] != player ? -(double)bootstrap : (double)bootstrap;
+  if (end < segment->length) value = rule->zero_sum && segment->player[end] != player ? -(double)bootstrap : (double)bootstrap;
   for (int i = end - 1; i >= t; i--) {
-    const double sign = rule->alternating && segment->player[i] != player ? -1 : 1;
+    const double sign = rule->zero_sum && segment->player[i] != player ? -1 : 1;
     value = sign * (double)segment->reward[i] + (double)rule->discount * value;
     if (i > t && lambda < 1) value = lambda * value + (1 - lambda) * sign * (double)segment->value[i];
   }
@@ -52,4 +52,13 @@ mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, cons
 mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule) {
   int bootstrap = mz_target_bootstrap(segment, t, rule->td_steps);
   return mz_target_from(segment, t, bootstrap < 0 ? 0 : values[bootstrap], rule);
+}
+
+bool mz_target_view(const mz_segment *segment, int root, int t, mz_target *target, bool *known) {
+  const uint8_t player = segment->player[root];
+  const bool away = t < segment->length && segment->player[t] != player;
+  if (away) target->value = -target->value;
+  if (t > 0 && t <= segment->length && segment->player[t - 1] != player) target->reward = -target->reward;
+  *known = t < segment->length;
+  return away;
 }

@@ -1,5 +1,5 @@
-/* n-step targets over a segment (MuZero, section 3 and appendix; muzero.md "Value target"). Two alternating players: rewards
- * and values of the other player count negatively. */
+/* n-step targets over a segment (MuZero, section 3 and appendix; muzero.md "Value target"). Two players: rewards and values of the
+ * other player count negatively. */
 #pragma once
 #include "replay/replay_settings.h"
 #include "replay/segments/segment.h"
@@ -13,10 +13,10 @@ typedef struct mz_target {
 typedef struct mz_target_rule {
   int td_steps; /* 0: to the end */
   float discount, lambda;
-  bool alternating;
+  bool zero_sum; /* what the other player gains or expects counts negatively */
 } mz_target_rule;
 
-mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, bool alternating);
+mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, const mz_spec *spec);
 
 /* z_t = Σ_{i<n} γ^i r_{t+i} + γ^n ν_{t+n}; a window that runs past an open or truncated end stops at the last stored state
  * and bootstraps from its root value; past a terminal state everything is 0. n = 0: to the end. t may exceed the segment: then
@@ -29,3 +29,8 @@ mz_target mz_target_at(const mz_segment *segment, int t, const float *values, co
 /* The same in two steps: the state whose root value ends the window of t (−1: none does), and the target with that value. */
 int mz_target_bootstrap(const mz_segment *segment, int t, int td_steps);
 mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule);
+
+/* Turns a target of state t, whose value is of the player at t and whose reward of the player at t − 1, into one of the player at
+ * `root`, for networks that speak of that player through the whole unroll (networks/model/model.h, MZ_TURNS_TOLD). Returns whether the
+ * player at t is another; *known: whether the segment says so. root: stored, root ≤ t. */
+bool mz_target_view(const mz_segment *segment, int root, int t, mz_target *target, bool *known);

@@ -57,7 +57,7 @@ static float *rows_of(const mz_infer_pass *pass, mz_value value) { return mz_cud
 
 static mz_cuda_heads heads_of(const mz_infer_pass *pass, bool recurrent) {
   return {rows_of(pass, pass->heads.policy), rows_of(pass, pass->value), recurrent ? rows_of(pass, pass->reward) : nullptr,
-          pass->tape->values[pass->heads.policy].stride};
+          pass->heads.turn >= 0 ? rows_of(pass, pass->turn) : nullptr, pass->tape->values[pass->heads.policy].stride};
 }
 
 /* Evaluates the roots and begins their search. rows: as many as the simulations run. */

@@ -15,6 +15,7 @@ static void describe(mz_device_search *s, const mz_spec *spec, const mz_search_s
   s->settings = *settings;
   s->obs_kind = spec->obs_kind;
   s->obs_bytes = mz_spec_obs_bytes(spec);
+  s->turns = spec->turns;
   s->tile = slots;
   s->slots.tree = {slots, nodes, actions, mz_tree_node_bytes(actions), nullptr};
   s->slots.gumbel = settings->algorithm == MZ_GUMBEL;
@@ -37,6 +38,10 @@ static void carve_device(mz_device_search *s, mz_carver *carver) {
   int32_t **const counts[] = {&slots->simulation, &slots->leaf, &slots->in, &slots->out, &s->root_latents};
   for (int32_t **count : counts) mz_carve(carver, count, n, sizeof(int32_t));
   mz_carve(carver, &slots->simulations, 1, sizeof(int32_t));
+  if (s->turns == MZ_TURNS_TOLD) {
+    mz_carve(carver, &slots->discount, n * (size_t)slots->tree.nodes, sizeof *slots->discount);
+    mz_carve(carver, &slots->away, n * (size_t)slots->tree.nodes, sizeof *slots->away);
+  }
   mz_carve(carver, &s->questions, mz_cuda_questions_bytes(s, s->tile), 1);
   mz_carve(carver, &s->answers, mz_cuda_answers_bytes(s, s->tile), 1);
 }
@@ -91,7 +96,7 @@ mz_status mz_cuda_search_create(mz_device_search **out, mz_infer *infer, const m
                                 double discount, int slots, const mz_cuda_small_model *small) {
   mz_device_search *s = nullptr;
   MZ_ASSERT(infer->rows_max >= slots && infer->latents >= slots * ((int)settings->simulations + 1));
-  MZ_ASSERT(discount >= 0 && discount <= 1);
+  MZ_ASSERT(discount >= 0 && discount <= 1 && infer->model->tells_turns == (spec->turns == MZ_TURNS_TOLD));
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->infer = infer;
   describe(s, spec, settings, slots);
@@ -99,7 +104,7 @@ mz_status mz_cuda_search_create(mz_device_search **out, mz_infer *infer, const m
   if (s->is_small) s->small = *small;
   mz_cuda_lane *lane;
   mz_status status = mz_cuda_lane_enter(&infer->lane, &lane);
-  if (status == MZ_OK) status = fill(s, (float)(spec->alternating ? -discount : discount));
+  if (status == MZ_OK) status = fill(s, (float)(spec->turns == MZ_TURNS_ALTERNATE ? -discount : discount));
   if (status == MZ_OK && s->is_small) status = mz_cuda_small_search_prepare(lane);
   if (status == MZ_OK)
     *out = s;

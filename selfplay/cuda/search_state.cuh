@@ -11,7 +11,8 @@ struct mz_device_search {
   mz_search_settings settings;
   mz_obs_kind obs_kind;
   size_t obs_bytes; /* one observation's */
-  int tile;         /* slots */
+  mz_turns turns;
+  int tile; /* slots */
   mz_cuda_slots slots;
   int32_t *root_latents; /* [slots]: slot · nodes */
   void *questions;       /* observations, one behind the other, then records of mz_cuda_question */

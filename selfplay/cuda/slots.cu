@@ -20,6 +20,7 @@ static __global__ void begin(mz_cuda_slots s, mz_cuda_heads heads, const unsigne
   const mz_cuda_question *question = (const mz_cuda_question *)record;
   const mz_scorer scorer = s.scorer;
   const mz_slot slot = mz_cuda_slot_at(s, &scorer, i);
+  if (s.away != nullptr) s.away[(size_t)i * (size_t)s.tree.nodes] = false;
   mz_roots_init(&s.roots, slot, heads.policy + (size_t)i * (size_t)heads.policy_stride, heads.value[(size_t)i * MZ_LANES],
                 record + sizeof *question, question->noise != 0, question->rng);
   mz_cuda_slot_select(s, slot, 1);
@@ -29,7 +30,7 @@ static __global__ void finish(mz_cuda_slots s, mz_cuda_heads heads, int rows) {
   const int i = (int)mz_cuda_thread();
   if (i >= rows) return;
   mz_cuda_slot_finish(s, i, heads.policy + (size_t)i * (size_t)heads.policy_stride, heads.value[(size_t)i * MZ_LANES],
-                      heads.reward[(size_t)i * MZ_LANES]);
+                      heads.reward[(size_t)i * MZ_LANES], heads.turn == nullptr ? 0.0f : heads.turn[(size_t)i * MZ_LANES]);
 }
 
 static __global__ void report(mz_cuda_slots s, unsigned char *__restrict__ answers, int n) {

@@ -5,6 +5,7 @@
 #include "networks/cuda/access.cuh"
 extern "C" {
 #include "selfplay/search/roots.h"
+#include "selfplay/search/turns.h"
 #include "selfplay/search/search.h"
 }
 
@@ -21,12 +22,16 @@ typedef struct mz_cuda_slots {
   int32_t *in, *out;    /* [slots]: latents, numbered slot · nodes + node, that it starts from and ends at */
   int32_t *action;      /* [slots]: from the one to the other */
   int32_t *simulations; /* [1]: how many this search has */
+  /* Games with MZ_TURNS_TOLD; NULL for others: */
+  float *discount; /* [slots][nodes], as in mz_slot */
+  bool *away;      /* [slots][nodes], as in mz_turn_answer; of roots false */
 } mz_cuda_slots;
 
 /* The model's answers, rows by slot. */
 typedef struct mz_cuda_heads {
   const float *policy;         /* [rows][policy_stride]: logits */
   const float *value, *reward; /* [rows][MZ_LANES], in column 0; reward: NULL from the initial inference */
+  const float *turn;           /* likewise; NULL where the model tells no turns, too */
   int policy_stride;
 } mz_cuda_heads;
 
@@ -71,6 +76,7 @@ static inline __device__ mz_slot mz_cuda_slot_at(const mz_cuda_slots &s, const m
   slot.gumbel = s.gumbel;
   slot.scorer = scorer;
   slot.score = s.score + (size_t)index * (size_t)s.tree.actions;
+  slot.discount = s.discount == nullptr ? nullptr : s.discount + (size_t)index * (size_t)s.tree.nodes;
   return slot;
 }
 
@@ -84,14 +90,29 @@ static inline __device__ void mz_cuda_slot_select(const mz_cuda_slots &s, mz_slo
   s.action[slot.index] = selection.action;
 }
 
+/* Expands the slot's leaf. turn: where the model tells none, anything. */
+static inline __device__ void mz_cuda_slot_expand(const mz_cuda_slots &s, mz_slot slot, int leaf, const float *policy,
+                                                  float value, float reward, float turn) {
+  if (slot.discount != nullptr) {
+    bool *const away = s.away + (size_t)slot.index * (size_t)s.tree.nodes;
+    const int parent = mz_tree_at(&s.tree, slot.index, leaf)->parent;
+    const mz_turn_answer answer = mz_turn_answer_of(away[parent], turn, value, reward, s.scorer.discount);
+    away[leaf] = answer.away;
+    slot.discount[leaf] = answer.discount;
+    value = answer.value;
+    reward = answer.reward;
+  }
+  mz_simulation_expand(slot, leaf, policy, value, reward);
+}
+
 /* Ends the slot's simulation with the model's answers and begins the next one; an idle slot stays as it is. */
 static inline __device__ void mz_cuda_slot_finish(const mz_cuda_slots &s, int index, const float *policy, float value,
-                                                  float reward) {
+                                                  float reward, float turn) {
   const int simulation = s.simulation[index], leaf = s.leaf[index];
   if (simulation == 0) return;
   const mz_scorer scorer = s.scorer;
   const mz_slot slot = mz_cuda_slot_at(s, &scorer, index);
-  if (leaf == simulation) mz_simulation_expand(slot, leaf, policy, value, reward);
+  if (leaf == simulation) mz_cuda_slot_expand(s, slot, leaf, policy, value, reward, turn);
   mz_simulation_back_up(slot, leaf);
   if (simulation == *s.simulations) return;
   mz_roots_choose(&s.roots, slot);

@@ -40,6 +40,7 @@ static void append_layers(mz_cuda_small_model *m, const mz_infer *infer, const m
   append(m, infer, model->dynamics + 2 * depth, -1, hidden[(depth + 1) % 2], m->latent, false);
   m->latent_layer = m->layer_count - 1;
   append(m, infer, model->reward_head, -1, m->latent, m->reward.logits, false);
+  if (model->tells_turns) append(m, infer, model->turn_head, -1, m->latent, m->turn.logits, false);
   for (int i = 0; i < depth; i++)
     append(m, infer, model->prediction + 2 * i, -1, i == 0 ? m->latent : hidden[(i + 1) % 2], hidden[i % 2], true);
   append(m, infer, model->policy_head, -1, hidden[(depth + 1) % 2], m->policy, false);
@@ -64,6 +65,7 @@ bool mz_cuda_small_model_describe(mz_cuda_small_model *out, const mz_infer *infe
   out->policy = take(&floats, actions);
   out->value = scalar_of(&model->value, take(&floats, value));
   out->reward = scalar_of(&model->reward, take(&floats, reward));
+  if (model->tells_turns) out->turn = scalar_of(&mz_model_turn_support, take(&floats, mz_padded(mz_model_turn_support.bins)));
   out->partial = take(&floats, widest, MZ_CUDA_SMALL_PARTS);
   out->actions = take(&floats, 1);
   out->latent_size = model->latent;

@@ -36,9 +36,9 @@ typedef struct mz_cuda_small_model {
   int layer_count, latent_layer;
   mz_cuda_small_layer layers[MZ_CUDA_SMALL_LAYERS_MAX]; /* latent_layer's result is scaled and becomes the latent */
   mz_cuda_small_rows latent, policy;
-  mz_cuda_small_rows partial; /* [MZ_CUDA_SMALL_PARTS] of them: sums of quarters */
-  mz_cuda_small_rows actions; /* one column, int32 */
-  mz_cuda_small_scalar value, reward;
+  mz_cuda_small_rows partial;               /* [MZ_CUDA_SMALL_PARTS] of them: sums of quarters */
+  mz_cuda_small_rows actions;               /* one column, int32 */
+  mz_cuda_small_scalar value, reward, turn; /* turn: no bins where the model tells none */
   int latent_size;
   bool rms; /* how latents are scaled; false: to [0, 1] */
   size_t shared_bytes;

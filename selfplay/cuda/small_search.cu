@@ -136,7 +136,9 @@ static __global__ void search(mz_cuda_slots s, mz_cuda_small_model m, const floa
     }
     if (has_slot) {
       const float reward = expectation(m.reward, shared, row), value = expectation(m.value, shared, row);
-      if (threadIdx.x % WARP == 0) mz_cuda_slot_finish(s, slot, shared + m.policy.at + row * m.policy.stride, value, reward);
+      const float turn = m.turn.bins > 0 ? expectation(m.turn, shared, row) : 0.0f;
+      if (threadIdx.x % WARP == 0)
+        mz_cuda_slot_finish(s, slot, shared + m.policy.at + row * m.policy.stride, value, reward, turn);
     }
     __syncthreads();
   }

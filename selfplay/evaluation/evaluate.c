@@ -149,7 +149,7 @@ static mz_status step_all(group *g) {
     g->contest->moves[game]++;
     if (own) {
       g->contest->returns[game] += (double)step.reward;
-    } else if (env->spec.alternating) {
+    } else if (mz_spec_zero_sum(&env->spec)) {
       g->contest->returns[game] -= (double)step.reward;
     }
     if (!step.terminated && !step.truncated) continue;

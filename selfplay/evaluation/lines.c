@@ -98,7 +98,7 @@ static mz_status follow(enumeration *e, int side, int i, int32_t action) {
   double so_far = set->returns[i];
   if (side == OURS) {
     so_far += (double)step.reward;
-  } else if (e->env->spec.alternating) {
+  } else if (mz_spec_zero_sum(&e->env->spec)) {
     so_far -= (double)step.reward;
   }
   if (step.terminated || step.truncated) {

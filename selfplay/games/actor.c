@@ -205,7 +205,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
   game->length++;
   if (actor->movers[i] == 0) {
     game->return_ += (double)made->reward;
-  } else if (spec->alternating) {
+  } else if (mz_spec_zero_sum(spec)) {
     game->return_ -= (double)made->reward;
   }
   result->moves++;

@@ -22,7 +22,7 @@ mz_status mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, m
     const int player = mz_env_to_play(env, state);
     const double returned = (double)env->rollout(env, state, &game->random);
     returns->of[player] += returned;
-    if (env->spec.alternating) returns->of[1 - player] -= returned;
+    if (mz_spec_zero_sum(&env->spec)) returns->of[1 - player] -= returned;
     return MZ_OK;
   }
   memcpy(spare, state, env->state_size);

@@ -26,7 +26,7 @@ static inline mz_status mcts_game_play(mcts_game *game, void *state, int player,
   mz_step step;
   MZ_TRY(game->env->step(game->env, state, 1, &action, &game->chance, &step));
   returns->of[player] += (double)step.reward;
-  if (game->env->spec.alternating) returns->of[1 - player] -= (double)step.reward;
+  if (mz_spec_zero_sum(&game->env->spec)) returns->of[1 - player] -= (double)step.reward;
   *ended = step.terminated || step.truncated;
   return MZ_OK;
 }

@@ -83,7 +83,7 @@ mz_status mz_player_parse_among(const char *text, const mz_env *env, const char 
   if (kind == MZ_PLAYER_PERFECT && !mz_perfect_known(env)) {
     return mz_fail(MZ_E_CONFIG, "opponent: perfect: perfect play is not known for %s; mcts:SIMS plays anything", env->name);
   }
-  if (kind == MZ_PLAYER_RULE && (!env->spec.alternating || env->draws)) {
+  if (kind == MZ_PLAYER_RULE && (env->spec.turns != MZ_TURNS_ALTERNATE || env->draws)) {
     return mz_fail(MZ_E_CONFIG,
                    "opponent: rule: not for %s, only for two players in turn without chance; mcts:SIMS plays anything",
                    env->name);

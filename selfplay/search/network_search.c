@@ -12,6 +12,11 @@ static int latents_of(const mz_lane *where, const mz_search_settings *settings, 
   return mz_search_latents(settings, actions, mz_infer_latent_stride(model), slots);
 }
 
+/* Whether the adapter has to know who moves where: a device's trees know it themselves. */
+static bool keeps_turns(const mz_spec *spec, const mz_lane *where) {
+  return spec->turns == MZ_TURNS_TOLD && where->backend->searcher == NULL;
+}
+
 mz_status mz_network_search_lane_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                        const mz_lane *where, int slots, double *bytes) {
   const mz_searcher *searcher = where->backend->searcher;
@@ -24,7 +29,9 @@ mz_status mz_network_search_lane_bytes(const mz_spec *spec, const mz_search_sett
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                   const mz_lane *where, int slots, double *bytes) {
   MZ_TRY(mz_network_search_lane_bytes(spec, settings, model, where, slots, bytes));
-  if (where->backend->searcher == NULL) *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), slots);
+  if (keeps_turns(spec, where)) *bytes += (double)latents_of(where, settings, spec->actions, model, slots) * sizeof(bool);
+  if (where->backend->searcher == NULL)
+    *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), spec->turns, slots);
   return MZ_OK;
 }
 
@@ -36,13 +43,13 @@ mz_status mz_network_search_init(mz_network_search *s, const mz_spec *spec, cons
   mz_status status;
   MZ_TRY_CLEANUP(mz_lane_open(&s->lane, where));
   MZ_TRY_CLEANUP(mz_infer_create(&s->infer, model, &s->lane, tile, latents));
-  s->adapter = (mz_infer_model){.infer = s->infer, .kind = spec->obs_kind};
+  if (keeps_turns(spec, where)) MZ_TRY_CLEANUP(mz_alloc(&s->away, (size_t)latents, sizeof *s->away));
+  s->adapter = (mz_infer_model){.infer = s->infer, .kind = spec->obs_kind, .away = s->away, .discount = (float)discount};
   s->model = mz_search_model_of_infer(&s->adapter, model);
   if (searcher != NULL) {
     MZ_TRY_CLEANUP(searcher->create(&s->device_search, s->infer, spec, settings, discount, tile));
   } else {
-    MZ_TRY_CLEANUP(
-        mz_search_create(&s->search, settings, spec->actions, s->model.latent_stride, discount, spec->alternating, slots));
+    MZ_TRY_CLEANUP(mz_search_create(&s->search, settings, spec->actions, s->model.latent_stride, discount, spec->turns, slots));
   }
   return MZ_OK;
 cleanup:
@@ -55,6 +62,7 @@ void mz_network_search_deinit(mz_network_search *s) {
   mz_search_free(s->search);
   mz_infer_free(s->infer);
   mz_lane_close(&s->lane);
+  free(s->away);
   *s = (mz_network_search){0};
 }
 

@@ -8,6 +8,7 @@ typedef struct mz_network_search {
   mz_infer *infer;
   mz_infer_model adapter;
   mz_search_model model; /* its context is `adapter`: the struct stays where it was initialized */
+  bool *away;            /* the adapter's, of games with MZ_TURNS_TOLD; else NULL */
   /* One of the two: */
   mz_search *search;
   mz_device_search *device_search;

@@ -18,7 +18,7 @@
 
 /* The settings that scoring needs, tabulated by visits: [visits_max + 1]. */
 typedef struct mz_scorer {
-  float discount;     /* −γ for alternating players */
+  float discount;     /* on every edge, where edges have none of their own; −γ for players in turn */
   float *exploration; /* puct: √N·(c_init + ln((N + c_base + 1)/c_base)) */
   int min_max;        /* puct: Q is scaled by fixed bounds instead of by parent and siblings */
   float q_low, q_span;

@@ -23,7 +23,7 @@ int mz_search_latents(const mz_search_settings *settings, int actions, int laten
 }
 
 /* Sets what is known before there is memory. */
-static void carve(mz_search *s, const mz_search_settings *settings, int actions, int latent_stride, int slots,
+static void carve(mz_search *s, const mz_search_settings *settings, int actions, int latent_stride, mz_turns turns, int slots,
                   mz_carver *carver) {
   MZ_ASSERT(actions >= 1 && latent_stride >= 1 && slots >= 1 && settings->simulations >= 1);
   s->settings = *settings;
@@ -47,24 +47,28 @@ static void carve(mz_search *s, const mz_search_settings *settings, int actions,
   mz_carve(carver, &s->policy, n * a, sizeof(float));
   mz_carve(carver, &s->value, n, sizeof(float));
   mz_carve(carver, &s->reward, n, sizeof(float));
+  if (turns != MZ_TURNS_TOLD) return;
+  mz_carve(carver, &s->discount, n, sizeof(float));
+  mz_carve(carver, &s->edge_discount, nodes, sizeof(float));
 }
 
-double mz_search_bytes(const mz_search_settings *settings, int actions, int latent_stride, int slots) {
+double mz_search_bytes(const mz_search_settings *settings, int actions, int latent_stride, mz_turns turns, int slots) {
   mz_search s;
   mz_carver carver = {0};
-  carve(&s, settings, actions, latent_stride, slots, &carver);
+  carve(&s, settings, actions, latent_stride, turns, slots, &carver);
   return (double)sizeof s + (double)carver.bytes + mz_scorer_bytes(s.tree.nodes);
 }
 
 mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, int actions, int latent_stride, double discount,
-                           bool alternating, int slots) {
+                           mz_turns turns, int slots) {
   MZ_ASSERT(discount >= 0 && discount <= 1);
   mz_search *s;
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   mz_carver carver = {0};
-  carve(s, settings, actions, latent_stride, slots, &carver);
+  carve(s, settings, actions, latent_stride, turns, slots, &carver);
   mz_status status = mz_carve_commit(&carver, &s->block);
-  if (status == MZ_OK) status = mz_scorer_init(&s->scorer, settings, (float)(alternating ? -discount : discount), s->tree.nodes);
+  const double edge = turns == MZ_TURNS_ALTERNATE ? -discount : discount;
+  if (status == MZ_OK) status = mz_scorer_init(&s->scorer, settings, (float)edge, s->tree.nodes);
   if (status != MZ_OK) {
     mz_search_free(s);
     return status;
@@ -108,6 +112,14 @@ static mz_status evaluate_roots(mz_search *s, const mz_search_model *model, int 
   return MZ_OK;
 }
 
+/* Recurrent inference of the rows that the slots have asked for. */
+static mz_status ask(mz_search *s, const mz_search_model *model) {
+  if (!s->edge_discount)
+    return model->recurrent(model->context, s->rows, s->in, s->action, s->out, s->policy, s->value, s->reward);
+  return model->recurrent_discounted(model->context, s->rows, s->in, s->action, s->out, s->policy, s->value, s->reward,
+                                     s->discount);
+}
+
 static mz_status search_tile(mz_search *s, const mz_search_model *model, int n, const mz_root *roots, int simulations,
                              mz_root_result *results) {
   uint64_t started = s->counting ? mz_clock_ns() : 0;
@@ -120,9 +132,7 @@ static mz_status search_tile(mz_search *s, const mz_search_model *model, int n, 
   }
   for (int simulation = 1; simulation <= simulations; simulation++) {
     started = s->counting ? mz_clock_ns() : 0;
-    if (s->rows) {
-      MZ_TRY(model->recurrent(model->context, s->rows, s->in, s->action, s->out, s->policy, s->value, s->reward));
-    }
+    if (s->rows) MZ_TRY(ask(s, model));
     if (s->counting) s->cost.model_ns += mz_clock_ns() - started;
     mz_search_finish(s, n, simulation, simulation == simulations);
   }
@@ -135,6 +145,7 @@ mz_status mz_search_run(mz_search *s, const mz_search_model *model, int n, const
                         mz_root_result *results) {
   MZ_ASSERT(model->actions == s->tree.actions && model->latent_stride == s->latent_stride);
   MZ_ASSERT(simulations >= 0 && simulations <= s->settings.simulations);
+  MZ_ASSERT(!s->edge_discount || model->recurrent_discounted);
   if (simulations == 0) simulations = (int)s->settings.simulations;
   const uint64_t started = s->counting ? mz_clock_ns() : 0;
   plan_halving(s, simulations);

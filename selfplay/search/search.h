@@ -49,18 +49,18 @@ typedef struct mz_root_result {
 } mz_root_result;
 
 typedef struct mz_search mz_search;
-/* discount: γ in [0, 1]; with `alternating` players a node's value is seen by its own player to move, and −γ is used:
- * Q = r − γ·V(child). slots: roots searched together at most (the knob mcts_storage_size); fewer make a tile where more would not
+/* discount: γ in [0, 1]. A node's value is seen by its own player to move: of players in turn −γ is used, Q = r − γ·V(child); with
+ * MZ_TURNS_TOLD the model's discount of each edge (recurrent_discounted). slots: roots searched together at most (the knob mcts_storage_size); fewer make a tile where more would not
  * stay in the second-level cache. MZ_E_CONFIG when search.max_value does not exceed search.min_value (min_max only). */
 mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, int actions, int latent_stride, double discount,
-                           bool alternating, int slots);
+                           mz_turns turns, int slots);
 void mz_search_free(mz_search *search);
 /* Bytes of trees and latents per slot of a tile; the slots of a tile, at most `slots`; the latents that a search names; and bytes that
  * create takes. */
 size_t mz_search_slot_bytes(const mz_search_settings *settings, int actions, int latent_stride);
 int mz_search_tile(const mz_search_settings *settings, int actions, int latent_stride, int slots);
 int mz_search_latents(const mz_search_settings *settings, int actions, int latent_stride, int slots);
-double mz_search_bytes(const mz_search_settings *settings, int actions, int latent_stride, int slots);
+double mz_search_bytes(const mz_search_settings *settings, int actions, int latent_stride, mz_turns turns, int slots);
 /* Any n. simulations: at most the settings' number, for which the trees are made; 0: that number. Fails as the model does; results
  * mean nothing then. */
 mz_status mz_search_run(mz_search *search, const mz_search_model *model, int n, const mz_root *roots, int simulations,

@@ -16,10 +16,18 @@ typedef struct mz_search_model {
   /* Latent in[i] by action[i] → latent out[i], its policy logits and value, and the reward on the way. */
   mz_status (*recurrent)(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
                          float *value, float *reward);
+  /* The same, and the discount of the edge from in[i] to out[i]: γ or −γ as the same player or the other one moves behind it, 0 where the
+   * game ends. A search of a game with MZ_TURNS_TOLD asks this instead; NULL for other models. Values are of who moves at out[i],
+   * rewards of who moves at in[i]. */
+  mz_status (*recurrent_discounted)(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out,
+                                    float *policy, float *value, float *reward, float *discount);
 } mz_search_model;
 
 typedef struct mz_infer_model {
   mz_infer *infer; /* with room for as many latents as the search names */
   mz_obs_kind kind;
+  /* Where the network tells whose turn it is (turns.h): */
+  bool *away;     /* [latents]: another player moves there than at its root */
+  float discount; /* γ */
 } mz_infer_model; /* the context of the adapter */
 mz_search_model mz_search_model_of_infer(mz_infer_model *adapter, const mz_model *model);

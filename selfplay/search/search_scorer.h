@@ -3,7 +3,7 @@
 #include "selfplay/search/roots.h"
 #include "selfplay/search/search.h"
 
-/* Tabulates the settings for nodes of up to `visits_max` visits. discount: −γ for alternating players. MZ_E_CONFIG when the bounds of
+/* Tabulates the settings for nodes of up to `visits_max` visits. discount: −γ for players in turn. MZ_E_CONFIG when the bounds of
  * min_max are not in order. */
 mz_status mz_scorer_init(mz_scorer *scorer, const mz_search_settings *settings, float discount, int visits_max);
 void mz_scorer_deinit(mz_scorer *scorer); /* a zeroed one is fine */

@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) void select_leaf(mz_search *s, mz_s
 
 /* Takes the model's answers and begins the next simulation, slot by slot, while a slot's tree is in the first-level cache. */
 static inline __attribute__((always_inline)) void finish_slots(mz_search *s, int n, int simulation, bool last, int actions,
-                                                               bool gumbel) {
+                                                               bool gumbel, bool told) {
   const mz_scorer scorer = s->scorer; /* a copy that stores into the trees cannot change */
   const int depth_max = depth_limit(s);
   uint64_t walked = 0;
@@ -30,7 +30,9 @@ static inline __attribute__((always_inline)) void finish_slots(mz_search *s, int
     slot.actions = actions;
     slot.gumbel = gumbel;
     slot.scorer = &scorer;
+    if (!told) slot.discount = NULL; /* a constant, where the loop has one */
     const int leaf = s->leaf[i], row = s->row[i];
+    if (told && row != MZ_NO_NODE) slot.discount[leaf] = s->discount[row];
     if (row != MZ_NO_NODE)
       mz_simulation_expand(slot, leaf, s->policy + (size_t)row * (size_t)actions, s->value[row], s->reward[row]);
     mz_simulation_back_up(slot, leaf);
@@ -43,12 +45,16 @@ static inline __attribute__((always_inline)) void finish_slots(mz_search *s, int
 
 /* The same for an environment's number of actions as a constant, where that is small or a bundled game's. */
 static inline __attribute__((always_inline)) void finish_simulation(mz_search *s, int n, int simulation, bool last, bool gumbel) {
+  if (s->edge_discount) {
+    finish_slots(s, n, simulation, last, s->tree.actions, gumbel, true);
+    return;
+  }
   switch (s->tree.actions) {
-    case 2: finish_slots(s, n, simulation, last, 2, gumbel); break;
-    case 3: finish_slots(s, n, simulation, last, 3, gumbel); break;
-    case 4: finish_slots(s, n, simulation, last, 4, gumbel); break;
-    case 9: finish_slots(s, n, simulation, last, 9, gumbel); break;
-    default: finish_slots(s, n, simulation, last, s->tree.actions, gumbel);
+    case 2: finish_slots(s, n, simulation, last, 2, gumbel, false); break;
+    case 3: finish_slots(s, n, simulation, last, 3, gumbel, false); break;
+    case 4: finish_slots(s, n, simulation, last, 4, gumbel, false); break;
+    case 9: finish_slots(s, n, simulation, last, 9, gumbel, false); break;
+    default: finish_slots(s, n, simulation, last, s->tree.actions, gumbel, false);
   }
 }
 

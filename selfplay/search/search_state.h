@@ -17,6 +17,9 @@ struct mz_search {
   int32_t *leaf, *row;            /* [slots]; row: MZ_NO_NODE for none */
   int32_t *in, *action, *out;     /* [rows]: latents are numbered slot·nodes + node */
   float *policy, *value, *reward; /* the model's answers, by row */
+  /* MZ_TURNS_TOLD; elsewhere NULL: */
+  float *discount;      /* likewise */
+  float *edge_discount; /* [slots][nodes], as in mz_slot */
   void *block;
   bool counting;
   mz_search_cost cost;
@@ -38,5 +41,6 @@ static inline mz_slot mz_search_slot(const mz_search *s, int index) {
                    .actions = s->tree.actions,
                    .gumbel = s->settings.algorithm == MZ_GUMBEL,
                    .scorer = &s->scorer,
-                   .score = s->score};
+                   .score = s->score,
+                   .discount = s->edge_discount ? s->edge_discount + (size_t)index * (size_t)s->tree.nodes : NULL};
 }

@@ -18,7 +18,8 @@ typedef struct mz_slot {
   int actions;
   bool gumbel; /* false: puct */
   const mz_scorer *scorer;
-  float *score; /* [actions], scratch */
+  float *score;    /* [actions], scratch */
+  float *discount; /* [nodes]: of the edge into each node; NULL: the scorer's on every edge */
 } mz_slot;
 
 /* The end of a simulation. */
@@ -84,7 +85,8 @@ MZ_SHARED void mz_edges_visit(mz_edges edges, int actions, int action, float q) 
 #endif
 }
 
-/* Writes the model's answers (policy: logits, [actions]) into the leaf of a selection that has a parent. */
+/* Writes the model's answers (policy: logits, [actions]) into the leaf of a selection that has a parent. The edge's discount, where a
+ * slot has them, is the caller's to set. */
 MZ_SHARED void mz_simulation_expand(mz_slot slot, int32_t leaf, const float *policy, float value, float reward) {
   mz_tree_node *node = mz_tree_beside(slot.root, leaf, mz_tree_node_bytes(slot.actions));
   const mz_edges edges = mz_tree_edges(node, slot.actions);
@@ -98,7 +100,7 @@ MZ_SHARED void mz_simulation_expand(mz_slot slot, int32_t leaf, const float *pol
   mz_edges_bound(edges, slot.actions);
 }
 
-/* Carries the leaf's value to the root: G ← r + γG on each edge. What the next simulation takes from a node below the root depends on
+/* Carries the leaf's value to the root: G ← r + γG on each edge, γ being the edge's. What the next simulation takes from a node below the root depends on
  * this node alone, so it is chosen here, where the node's numbers are at hand and one node need not wait for another; selection is
  * then a walk. At the root mz_roots_choose chooses. */
 MZ_SHARED __attribute__((always_inline)) void mz_simulation_back_up(mz_slot slot, int32_t leaf) {
@@ -106,12 +108,13 @@ MZ_SHARED __attribute__((always_inline)) void mz_simulation_back_up(mz_slot slot
   const size_t node_bytes = mz_tree_node_bytes(slot.actions);
   mz_tree_node *child = mz_tree_beside(slot.root, leaf, node_bytes);
   float value = child->value;
+  int32_t index = leaf;
   for (;;) {
     mz_tree_node *node = mz_tree_beside(slot.root, child->parent, node_bytes);
     const mz_edges edges = mz_tree_edges(node, slot.actions);
-    const float reward = child->reward;
-    value = reward + scorer->discount * value;
-    mz_edges_visit(edges, slot.actions, child->parent_action, reward + scorer->discount * child->value);
+    const float reward = child->reward, discount = slot.discount ? slot.discount[index] : scorer->discount;
+    value = reward + discount * value;
+    mz_edges_visit(edges, slot.actions, child->parent_action, reward + discount * child->value);
     const float count = (float)node->visits;
     node->value = (node->value * count + value) / (count + 1);
     node->visits++;
@@ -119,6 +122,7 @@ MZ_SHARED __attribute__((always_inline)) void mz_simulation_back_up(mz_slot slot
     node->next_action = slot.gumbel ? mz_score_gumbel_interior(scorer, node, edges, slot.actions, slot.score)
                                     : mz_score_puct(scorer, node, edges, slot.actions, 0, slot.score);
     node->next = edges.child[node->next_action];
+    index = child->parent;
     child = node;
   }
 }

@@ -44,7 +44,8 @@ static void specs_are_consistent(void **unused) {
     assert_true(spec->actions > 0 && spec->actions <= ACTIONS_MAX);
     assert_true(mz_spec_obs_bytes(spec) <= OBSERVATION_MAX);
     assert_true(spec->players == 1 || spec->players == 2);
-    assert_true(spec->players == 2 || !spec->alternating);
+    assert_int_equal(spec->players == 2, mz_spec_zero_sum(spec));
+    assert_true(spec->turns != MZ_TURNS_TOLD || !spec->one_sided); /* the other player's rewards are negative */
     assert_true(spec->symmetries >= 1);
     assert_true(spec->symmetries == 1 || spec->symmetries == 2 ||
                 (spec->symmetries == 8 && spec->obs_shape[0] == spec->obs_shape[1]));
@@ -91,7 +92,7 @@ static void play_a_game(const mz_env *env, mz_rng *rng) {
     mz_step result;
     assert_int_equal(env->step(env, state, 1, &action, env->draws ? &generator : NULL, &result), MZ_OK);
     assert_true(result.reward >= env->spec.reward_min && result.reward <= env->spec.reward_max);
-    game_return += env->spec.alternating && mover == 1 ? -result.reward : result.reward;
+    game_return += mz_spec_zero_sum(&env->spec) && mover == 1 ? -result.reward : result.reward;
     if (env->spec.max_moves) assert_int_equal(result.truncated, move + 1 >= env->spec.max_moves);
     if (result.terminated || result.truncated) {
       assert_true(game_return >= env->spec.return_min && game_return <= env->spec.return_max);

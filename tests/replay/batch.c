@@ -80,6 +80,36 @@ static void rows_hold_what_was_stored(void **state) {
   tear_down(&s);
 }
 
+static void told_turns_are_in_the_first_players_view(void **state) {
+  (void)state;
+  setup s;
+  set_up(&s, vector_spec(), 0);
+  assert_true(!s.batch.turn && !s.batch.turn_weight);
+  tear_down(&s);
+  set_up(&s, told_spec(), 1);
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 4));
+  mz_draw draws[ROWS];
+  mz_buffer_draw(s.buffer, 11, 4, ROWS, draws);
+  int others = 0;
+  for (int row = 0; row < ROWS; row++) {
+    const mz_segment *segment = draws[row].segment;
+    const int position = draws[row].position;
+    for (int k = 0; k <= UNROLL; k++) {
+      const int t = position + k, at = k * ROWS + row;
+      const bool stored = t < segment->length, away = stored && segment->player[t] != segment->player[position];
+      mz_target target = mz_target_at(segment, t, segment->value, &(mz_target_rule){2, 0.5f, 1, true});
+      assert_true(s.batch.turn[at] == (away ? 1 : 0));
+      assert_true(s.batch.turn_weight[at] == (stored && k > 0 ? s.batch.importance[row] / ROWS : 0));
+      assert_true(s.batch.value[at] == (away ? -target.value : target.value));
+      const bool other = k > 0 && t <= segment->length && segment->player[t - 1] != segment->player[position];
+      assert_true(s.batch.reward[at] == (k == 0 ? 0 : other ? -target.reward : target.reward));
+      others += away + other;
+    }
+  }
+  assert_true(others > 20);
+  tear_down(&s);
+}
+
 static void actions_past_an_end_are_uniform(void **state) {
   (void)state;
   setup s;
@@ -322,6 +352,7 @@ static void failures_of_reanalyze_and_memory_are_forwarded(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_hold_what_was_stored),
+      cmocka_unit_test(told_turns_are_in_the_first_players_view),
       cmocka_unit_test(actions_past_an_end_are_uniform),
       cmocka_unit_test(importance_weighs_against_the_draws),
       cmocka_unit_test(a_row_does_not_depend_on_its_batch),

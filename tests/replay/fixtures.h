@@ -24,8 +24,15 @@ static inline mz_spec board_spec(void) {
                    .actions = 4,
                    .action_kind = MZ_ACTIONS_CELLS,
                    .players = 2,
-                   .alternating = true,
+                   .turns = MZ_TURNS_ALTERNATE,
                    .symmetries = 2};
+}
+/* Two players of a vector, each of whom moves twice running. */
+static inline mz_spec told_spec(void) {
+  mz_spec spec = vector_spec();
+  spec.players = 2;
+  spec.turns = MZ_TURNS_TOLD;
+  return spec;
 }
 static inline int board_symmetry_action(int s, int action) { return s ? action ^ 1 : action; }
 
@@ -43,7 +50,7 @@ static inline void collected_release(collected *all) {
   all->count = 0;
 }
 
-/* What is stored of move t: reward t + 1, value t / 8, action t mod (legal ones), player t mod players. Action a is illegal
+/* What is stored of move t: reward t + 1, value t / 8, action t mod (legal ones), player t mod players (where turns are told: t/2). Action a is illegal
  * at t where (a + t) mod 3 = 2, unless there would be none. */
 typedef struct made_move {
   float obs[4], policy[8];
@@ -64,7 +71,7 @@ static inline void make_move(made_move *m, const mz_spec *spec, int game, int t)
   }
   m->move = (mz_move){.obs = spec->obs_kind == MZ_OBS_F32 ? (const void *)m->obs : m->board,
                       .action = legal[t % count],
-                      .player = t % spec->players,
+                      .player = (spec->turns == MZ_TURNS_TOLD ? t / 2 : t) % spec->players,
                       .reward = (float)(t + 1),
                       .value = (float)t / 8,
                       .policy = m->policy,

@@ -8,7 +8,7 @@
 
 static char name[32]; /* the first of those that fuzzing begins with: of 3 x 3 boards */
 static const mz_spec spec = {
-    .obs_kind = MZ_OBS_U8, .obs_shape = {3, 3, 3}, .obs_size = 27, .actions = 9, .players = 2, .alternating = true};
+    .obs_kind = MZ_OBS_U8, .obs_shape = {3, 3, 3}, .obs_size = 27, .actions = 9, .players = 2, .turns = MZ_TURNS_ALTERNATE};
 
 typedef struct subject {
   char folder[64], path[128];

@@ -151,7 +151,7 @@ static void lambda_mixes_root_values_into_the_return(void **state) {
   const uint8_t players[] = {0, 1, 0, 1};
   memcpy(a.player, players, sizeof players);
   const float expected[] = {-3.125f, -3.5f, -8, 8};
-  const mz_target_rule half = {.discount = 0.5f, .lambda = 0.5f, .alternating = true};
+  const mz_target_rule half = {.discount = 0.5f, .lambda = 0.5f, .zero_sum = true};
   for (int t = 0; t < 4; t++) assert_true(mz_target_at(segment, t, a.value, &half).value == expected[t]);
 
   segment = four(&a, MZ_END_OPEN); /* the window's end counts in full: 4 + 20, then 2 + (24 + 30)/4, 1 + (15.5 + 20)/4 */
@@ -160,6 +160,29 @@ static void lambda_mixes_root_values_into_the_return(void **state) {
   for (int t = 0; t < 3; t++) { /* none: one step, whatever the window */
     const mz_target_rule none = {.discount = 0.5f};
     assert_true(mz_target_at(segment, t, a.value, &none).value == value_at(segment, t, 1, false));
+  }
+}
+
+/* Player 0 moves at 0, 1 and 3: what belongs to player 1 changes its sign. Past the end nobody is known to move. */
+static void a_view_is_one_players(void **state) {
+  (void)state;
+  arrays a;
+  mz_segment *segment = four(&a, MZ_END_TERMINATED);
+  const uint8_t players[] = {0, 0, 1, 0};
+  memcpy(a.player, players, sizeof players);
+  const mz_target_rule rule = {1, 0.5f, 1, true};
+  for (int root = 0; root < 4; root++) {
+    for (int t = root; t < 6; t++) {
+      const mz_target own = mz_target_at(segment, t, segment->value, &rule);
+      mz_target seen = own;
+      bool known;
+      const bool away = mz_target_view(segment, root, t, &seen, &known);
+      assert_int_equal(known, t < 4);
+      assert_int_equal(away, t < 4 && players[t] != players[root]);
+      assert_true(seen.value == (away ? -own.value : own.value));
+      const bool other = t > 0 && t <= 4 && players[t - 1] != players[root];
+      assert_true(seen.reward == (other ? -own.reward : own.reward));
+    }
   }
 }
 
@@ -191,6 +214,7 @@ int main(void) {
       cmocka_unit_test(signs_follow_the_player_not_the_parity),
       cmocka_unit_test(lambda_mixes_root_values_into_the_return),
       cmocka_unit_test(fresher_values_are_bootstrapped_from),
+      cmocka_unit_test(a_view_is_one_players),
       cmocka_unit_test(step_zero_has_no_reward),
       cmocka_unit_test(open_segments_hold_every_window),
   };

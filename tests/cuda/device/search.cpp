@@ -47,7 +47,7 @@ static void expect_same_over(const subject &s, const mz_search_settings &setting
 
 static void planning(void **) {
   expect_same_over(conv_subject(), search_settings_of(MZ_GUMBEL, 6), 9, 9);
-  const subject wide = mlp_subject(4, true, 256); /* more than a block's memory holds */
+  const subject wide = mlp_subject(4, MZ_TURNS_ALTERNATE, 256); /* more than a block's memory holds */
   expect_same_over(wide, search_settings_of(MZ_GUMBEL, 6), 9, 9);
   expect_same_over(wide, search_settings_of(MZ_PUCT, 6), 9, 4);
 }
@@ -55,7 +55,7 @@ static void planning(void **) {
 static void small_models(void **) {
   enum { ROOTS = 19 };
   for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
-    const subject s = mlp_subject(5, true, 33, 2);
+    const subject s = mlp_subject(5, MZ_TURNS_ALTERNATE, 33, 2);
     const mz_search_settings settings = search_settings_of((mz_algorithm)algorithm, 12);
     const positions p(s.spec, ROOTS);
     const findings found = search_over(s, cuda_backend(), settings, p, ROOTS);
@@ -67,7 +67,7 @@ static void small_models(void **) {
 /* More slots than are searched together: the last roots of thousands are what they are alone. */
 static void thousands(void **) {
   enum { ROOTS = MZ_SEARCHER_SLOTS_MAX + 401, LAST = 17 };
-  const subject s = mlp_subject(2, false, 8);
+  const subject s = mlp_subject(2, MZ_TURNS_ALONE, 8);
   const mz_search_settings settings = search_settings_of(MZ_PUCT, 3);
   const positions p(s.spec, ROOTS);
   positions last = p; /* its roots point into p */
@@ -103,7 +103,7 @@ static void reanalyzing(void **) {
 }
 
 static void bounds_that_are_none(void **) {
-  const subject s = mlp_subject(3, false);
+  const subject s = mlp_subject(3, MZ_TURNS_ALONE);
   mz_search_settings settings = search_settings_of(MZ_PUCT, 4);
   mz_lane where = {};
   mz_network_search search;

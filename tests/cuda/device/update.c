@@ -79,6 +79,15 @@ static void of_boards(void **state) {
   updates_agree(&sgd, 1e-5);
 }
 
+static void of_games_whose_turns_are_told(void **state) {
+  (void)state;
+  const mz_update_settings adam = settings_of(0, MZ_ADAM), sgd = settings_of(0.5, MZ_SGD);
+  open_model_of(false, MZ_PRECISION_F32, MZ_TURNS_TOLD);
+  updates_agree(&adam, 1e-5);
+  open_model_of(true, MZ_PRECISION_F32, MZ_TURNS_TOLD);
+  updates_agree(&sgd, 1e-5);
+}
+
 /* Training is a function of its state: saved vectors go on as the device would have. */
 static void fetched_vectors_go_on_exactly(void **state) {
   (void)state;
@@ -147,6 +156,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(of_vectors),
       cmocka_unit_test(of_boards),
+      cmocka_unit_test(of_games_whose_turns_are_told),
       cmocka_unit_test(fetched_vectors_go_on_exactly),
       cmocka_unit_test(what_is_not_finite_changes_nothing),
   };

@@ -16,7 +16,7 @@ typedef struct subject { /* one backend's */
 
 typedef struct lesson { /* a batch */
   float *obs, obs_weight[(UNROLL + 1) * ROWS], policy[(UNROLL + 1) * ROWS * ACTIONS], value[(UNROLL + 1) * ROWS],
-      reward[(UNROLL + 1) * ROWS], weights[3][(UNROLL + 1) * ROWS];
+      reward[(UNROLL + 1) * ROWS], turn[(UNROLL + 1) * ROWS], weights[4][(UNROLL + 1) * ROWS];
   int32_t action[(UNROLL + 1) * ROWS];
 } lesson;
 
@@ -39,7 +39,7 @@ static inline mz_update_settings settings_of(double consistency, int32_t optimiz
       .average = 0.99};
 }
 
-static inline void open_model(bool conv, int32_t precision) {
+static inline void open_model_of(bool conv, int32_t precision, mz_turns turns) {
   const mz_network_settings network = {.kind = conv ? MZ_MODEL_CONV : MZ_MODEL_MLP,
                                        .width = 24,
                                        .depth = 1,
@@ -57,10 +57,13 @@ static inline void open_model(bool conv, int32_t precision) {
                         .obs_size = 36,
                         .actions = ACTIONS,
                         .action_kind = MZ_ACTIONS_PLAIN,
+                        .turns = turns,
                         .return_max = 10,
                         .reward_max = 1};
   check(mz_model_init(&model, &network, &spec));
 }
+
+static inline void open_model(bool conv, int32_t precision) { open_model_of(conv, precision, MZ_TURNS_ALONE); }
 
 static inline void subject_open(subject *s, const mz_backend *backend, const mz_update_settings *settings) {
   const mz_lane where = {.backend = backend};
@@ -100,7 +103,8 @@ static inline void lesson_open(lesson *l, uint32_t number) {
     for (int a = 0; a < ACTIONS; a++) policy[a] /= sum;
     l->action[i] = (int32_t)mz_rng_below(&rng, ACTIONS);
     l->obs_weight[i] = 1.0f / ROWS;
-    for (int k = 0; k < 3; k++) l->weights[k][i] = mz_rng_below(&rng, 4) == 0 ? 0.0f : mz_rng_f32(&rng) / ROWS;
+    for (int k = 0; k < 4; k++) l->weights[k][i] = mz_rng_below(&rng, 4) == 0 ? 0.0f : mz_rng_f32(&rng) / ROWS;
+    l->turn[i] = (float)mz_rng_below(&rng, 2);
   }
 }
 
@@ -115,7 +119,9 @@ static inline mz_update_rows rows_of(const lesson *l) {
                           .reward = l->reward,
                           .policy_weight = l->weights[0],
                           .value_weight = l->weights[1],
-                          .reward_weight = l->weights[2]};
+                          .reward_weight = l->weights[2],
+                          .turn = model.tells_turns ? l->turn : NULL,
+                          .turn_weight = model.tells_turns ? l->weights[3] : NULL};
 }
 
 static inline int open_pool(void **state) {

@@ -20,7 +20,7 @@ static void expect_independence(const subject &s, mz_algorithm algorithm) {
 }
 
 static void vectors(void **) {
-  const subject s = mlp_subject(3, true); /* the halving schedule of half as many simulations is no prefix */
+  const subject s = mlp_subject(3, MZ_TURNS_ALTERNATE); /* the halving schedule of half as many simulations is no prefix */
   expect_independence(s, MZ_PUCT);
   expect_independence(s, MZ_GUMBEL);
 }
@@ -29,7 +29,7 @@ static void boards(void **) { expect_independence(conv_subject(), MZ_GUMBEL); }
 
 static void thousands(void **) {
   enum { MANY = MZ_SEARCHER_SLOTS_MAX, LAST = 17 };
-  const subject s = mlp_subject(2, true, 8);
+  const subject s = mlp_subject(2, MZ_TURNS_ALTERNATE, 8);
   const mz_search_settings settings = search_settings_of(MZ_GUMBEL, 3);
   const positions p(s.spec, MANY);
   device_search together(s, settings, MANY), few(s, settings, LAST);

@@ -28,14 +28,14 @@ static void counts_of_a_search(const subject &s, mz_algorithm algorithm, bool sm
 }
 
 static void passes(void **) {
-  const subject s = mlp_subject(3, false);
+  const subject s = mlp_subject(3, MZ_TURNS_ALONE);
   counts_of_a_search(s, MZ_PUCT, false);
   counts_of_a_search(s, MZ_GUMBEL, false);
   counts_of_a_search(conv_subject(), MZ_GUMBEL, false);
 }
 
 static void small_models(void **) {
-  const subject s = mlp_subject(3, false);
+  const subject s = mlp_subject(3, MZ_TURNS_ALONE);
   counts_of_a_search(s, MZ_PUCT, true);
   counts_of_a_search(s, MZ_GUMBEL, true);
 }

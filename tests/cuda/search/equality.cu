@@ -18,7 +18,8 @@ static void searches_of(mz_algorithm algorithm, void (*change)(mz_search_setting
     mz_search_settings settings = search_settings_of(algorithm, 12);
     settings.max_depth = i % 2 == 0 ? 0 : 3;
     change(&settings);
-    expect_same_search(mlp_subject(actions[i], i % 3 != 0), settings, slots[i % 4], 0);
+    expect_same_search(mlp_subject(actions[i], (mz_turns)(i % 3)), settings, slots[i % 4], 0);
+    expect_same_search(mlp_subject(actions[i], MZ_TURNS_TOLD), settings, slots[(i + 1) % 4], 0);
   }
 }
 
@@ -45,13 +46,14 @@ static void shallow(void **) {
     for (int depth = 1; depth <= 2; depth++) {
       mz_search_settings settings = search_settings_of((mz_algorithm)algorithm, 20);
       settings.max_depth = depth;
-      expect_same_search(mlp_subject(2, false), settings, 3, 0);
+      expect_same_search(mlp_subject(2, MZ_TURNS_ALONE), settings, 3, 0);
+      expect_same_search(mlp_subject(2, MZ_TURNS_TOLD), settings, 3, 0);
     }
   }
 }
 
 static void fewer_simulations(void **) {
-  const subject s = mlp_subject(4, true);
+  const subject s = mlp_subject(4, MZ_TURNS_ALTERNATE);
   for (const int simulations : {1, 2, 7}) {
     expect_same_search(s, search_settings_of(MZ_GUMBEL, 12), 3, simulations);
     expect_same_search(s, search_settings_of(MZ_PUCT, 12), 3, simulations);
@@ -59,10 +61,12 @@ static void fewer_simulations(void **) {
 }
 
 static void boards(void **) {
-  const subject s = conv_subject();
-  for (const int slots : {3, 17}) {
-    expect_same_search(s, search_settings_of(MZ_GUMBEL, 8), slots, 0);
-    expect_same_search(s, search_settings_of(MZ_PUCT, 8), slots, 0);
+  for (const mz_turns turns : {MZ_TURNS_ALTERNATE, MZ_TURNS_TOLD}) {
+    const subject s = conv_subject(turns);
+    for (const int slots : {3, 17}) {
+      expect_same_search(s, search_settings_of(MZ_GUMBEL, 8), slots, 0);
+      expect_same_search(s, search_settings_of(MZ_PUCT, 8), slots, 0);
+    }
   }
 }
 

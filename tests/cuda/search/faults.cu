@@ -53,11 +53,11 @@ static void every_call_fails_once(const subject &s) {
   assert_true(reported > 80 && reported > calls / 2);
 }
 
-static void every_call_of_passes(void **) { every_call_fails_once(mlp_subject(3, true, 256)); }
-static void every_call_of_a_small_model(void **) { every_call_fails_once(mlp_subject(3, true)); }
+static void every_call_of_passes(void **) { every_call_fails_once(mlp_subject(3, MZ_TURNS_ALTERNATE, 256)); }
+static void every_call_of_a_small_model(void **) { every_call_fails_once(mlp_subject(3, MZ_TURNS_ALTERNATE)); }
 
 static void every_allocation_of_the_host_fails_once(void **) {
-  const subject s = mlp_subject(3, true);
+  const subject s = mlp_subject(3, MZ_TURNS_ALTERNATE);
   const positions p(s.spec, ROOTS);
   const mz_backend backend = backend_with_searcher();
   findings found(ROOTS, s.spec.actions);

@@ -8,7 +8,8 @@ static void the_references_answers(void **) {
   for (const auto &size : sizes) {
     for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
       const bool other = (size[1] + algorithm) % 2 == 0;
-      const subject s = mlp_subject(2 + size[1] * 3, other, size[0], size[1], other ? MZ_SCALING_RMS : MZ_SCALING_MINMAX);
+      const mz_turns turns = (mz_turns)((size[0] + algorithm) % 3);
+      const subject s = mlp_subject(2 + size[1] * 3, turns, size[0], size[1], other ? MZ_SCALING_RMS : MZ_SCALING_MINMAX);
       const mz_search_settings settings = search_settings_of((mz_algorithm)algorithm, SIMULATIONS);
       const positions p(s.spec, ROOTS);
       device_search device(s, settings, ROOTS, true);
@@ -18,7 +19,7 @@ static void the_references_answers(void **) {
 }
 
 static void independence(void **) {
-  const subject s = mlp_subject(4, true, 40, 2);
+  const subject s = mlp_subject(4, MZ_TURNS_TOLD, 40, 2);
   for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
     mz_search_settings settings = search_settings_of((mz_algorithm)algorithm, SIMULATIONS);
     settings.max_depth = algorithm == MZ_PUCT ? 2 : 0;
@@ -36,7 +37,8 @@ static void independence(void **) {
 static void which_models(void **) {
   const mz_search_settings settings = search_settings_of(MZ_GUMBEL, 1);
   mz_cuda_small_model small;
-  const subject fits = mlp_subject(4, true, 96), larger = mlp_subject(4, true, 256), board = conv_subject();
+  const subject fits = mlp_subject(4, MZ_TURNS_ALTERNATE, 96), larger = mlp_subject(4, MZ_TURNS_ALTERNATE, 256),
+                board = conv_subject();
   network of_fits(fits, &mz_backend_cuda, settings, 1), of_larger(larger, &mz_backend_cuda, settings, 1),
       of_board(board, &mz_backend_cuda, settings, 1);
   assert_true(mz_cuda_small_model_describe(&small, of_fits.infer));
@@ -47,7 +49,7 @@ static void which_models(void **) {
 
 static void models_of_several_sizes_at_once(void **) {
   const mz_search_settings settings = search_settings_of(MZ_GUMBEL, 4);
-  const subject large = mlp_subject(4, true, 96), other = mlp_subject(4, true, 16);
+  const subject large = mlp_subject(4, MZ_TURNS_ALTERNATE, 96), other = mlp_subject(4, MZ_TURNS_ALTERNATE, 16);
   const positions p(large.spec, 5);
   device_search of_large(large, settings, 5, true);
   const findings before = of_large.run(p, 0, 5, 0);

@@ -50,30 +50,30 @@ struct subject {
   }
 };
 
-static inline mz_spec vector_spec(int actions, bool alternating) {
+static inline mz_spec vector_spec(int actions, mz_turns turns) {
   mz_spec spec = {};
   spec.obs_kind = MZ_OBS_F32;
   spec.obs_size = spec.obs_shape[2] = 7;
   spec.obs_shape[0] = spec.obs_shape[1] = 1;
   spec.actions = actions;
-  spec.players = alternating ? 2 : 1;
-  spec.alternating = alternating;
+  spec.players = turns == MZ_TURNS_ALONE ? 1 : 2;
+  spec.turns = turns;
   spec.reward_max = 1;
   spec.return_max = 10;
   return spec;
 }
 
-static inline subject mlp_subject(int actions, bool alternating, int width = 24, int depth = 1, int scaling = MZ_SCALING_MINMAX) {
+static inline subject mlp_subject(int actions, mz_turns turns, int width = 24, int depth = 1, int scaling = MZ_SCALING_MINMAX) {
   mz_network_settings settings = defaults_of<mz_network_settings>(mz_network_table);
   settings.width = width;
   settings.depth = depth;
   settings.latent = width - 3;
   settings.scaling = scaling;
-  return subject(vector_spec(actions, alternating), settings);
+  return subject(vector_spec(actions, turns), settings);
 }
 
-static inline subject conv_subject(void) {
-  mz_spec spec = vector_spec(10, true);
+static inline subject conv_subject(mz_turns turns = MZ_TURNS_ALTERNATE) {
+  mz_spec spec = vector_spec(10, turns);
   mz_network_settings settings = defaults_of<mz_network_settings>(mz_network_table);
   settings.kind = MZ_MODEL_CONV;
   settings.channels = 16;
@@ -178,17 +178,20 @@ static inline findings search_on_cpu(const subject &s, const mz_backend *backend
   const int n = (int)p.roots.size(), actions = s.spec.actions, stride = mz_infer_latent_stride(&s.model);
   const int tile = mz_search_tile(&settings, actions, stride, n);
   network net(s, backend, settings, tile);
-  mz_infer_model adapter = {net.infer, s.spec.obs_kind};
+  bool *away = nullptr;
+  if (s.model.tells_turns) check(mz_alloc(&away, (size_t)tile * (size_t)(settings.simulations + 1), sizeof *away));
+  mz_infer_model adapter = {net.infer, s.spec.obs_kind, away, 0.97f};
   const mz_search_model model = mz_search_model_of_infer(&adapter, &s.model);
   findings found(n, actions);
   for (int at = 0; at < n; at += tile) {
     const int count = n - at < tile ? n - at : tile;
     mz_search *search;
-    check(mz_search_create(&search, &settings, actions, stride, 0.97, s.spec.alternating, tile));
+    check(mz_search_create(&search, &settings, actions, stride, 0.97, s.spec.turns, tile));
     check(mz_search_run(search, &model, count, &p.roots[(size_t)at], simulations, &found.results[(size_t)at]));
     const mz_tree *tree = mz_search_tree(search);
     found.trees.insert(found.trees.end(), tree->records, tree->records + (size_t)count * (size_t)tree->nodes * tree->node_bytes);
     mz_search_free(search);
   }
+  free(away);
   return found;
 }
