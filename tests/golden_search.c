@@ -5,7 +5,8 @@
  *
  * A file: {algorithm, algorithm_config, env_config{discount, zero_reward}, tree}. Optional: num_simulations (else root visits
  * less 1), max_depth, qtransform and its arguments, root_invalid_actions (indices, or a mask with one entry per action),
- * selected_action, action_weights. What other keys mean is not known; if they matter, the replay will differ. */
+ * selected_action, action_weights; discount of each edge to an expanded node (all of them or none), which then counts instead of
+ * env_config's: γ, −γ or 0. What other keys mean is not known; if they matter, the replay will differ. */
 #include "base/file/file.h"
 #include "base/json/json.h"
 #include "base/maths/maths.h"
@@ -24,6 +25,7 @@ typedef struct golden {
   const cJSON *tree;
   mz_search_settings settings;
   double discount;
+  bool edge_discounts;
   int actions;
   uint8_t *legal;     /* [actions] */
   const cJSON **node; /* [simulations + 1], by evaluation_index */
@@ -151,6 +153,15 @@ static mz_status read_legal(golden *g) {
   return legal ? MZ_OK : MALFORMED(g, "root_invalid_actions: no action is left");
 }
 
+/* Whether the first expanded child of the root has one. */
+static bool has_edge_discounts(const cJSON *root) {
+  const cJSON *edge;
+  cJSON_ArrayForEach(edge, cJSON_GetObjectItemCaseSensitive(root, "child_stats")) {
+    if (cJSON_HasObjectItem(edge, "reward")) return cJSON_HasObjectItem(edge, "discount");
+  }
+  return false;
+}
+
 static bool expanded(const cJSON *node) { return cJSON_HasObjectItem(node, "evaluation_index"); }
 
 /* Checks a node and all below it, and enters them by evaluation_index. */
@@ -176,6 +187,7 @@ static mz_status read_node(golden *g, const cJSON *node, int action) {
   MZ_TRY(number(g, node, "value_view", &ignored));
   MZ_TRY(number(g, node, "raw_value_view", &ignored));
   if (action >= 0) MZ_TRY(number(g, node, "reward", &ignored));
+  if (action >= 0 && g->edge_discounts) MZ_TRY(number(g, node, "discount", &ignored));
   if ((index == 0) != (action < 0) || g->node[index])
     return MALFORMED(g, "evaluation_index %d occurs twice, or is not the root's", index);
   g->node[index] = node;
@@ -213,6 +225,7 @@ static mz_status read_golden(golden *g) {
   MZ_TRY(mz_alloc(&g->node, nodes, sizeof *g->node));
   MZ_TRY(mz_alloc(&g->placed, nodes, sizeof *g->placed));
   MZ_TRY(read_legal(g));
+  g->edge_discounts = has_edge_discounts(g->tree);
   return read_node(g, g->tree, -1);
 }
 
@@ -261,6 +274,14 @@ static mz_status recurrent(void *context, int n, const int32_t *in, const int32_
   return g->status;
 }
 
+static mz_status recurrent_discounted(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out,
+                                      float *policy, float *value, float *reward, float *discount) {
+  const golden *g = context;
+  MZ_TRY(recurrent(context, n, in, action, out, policy, value, reward));
+  *discount = field(g->placed[out[0]], "discount");
+  return MZ_OK;
+}
+
 /* ---- comparing ---- */
 
 static mz_status compare(golden *g, const char *what, int index, double found, double expected) {
@@ -305,9 +326,14 @@ static mz_status compare_result(golden *g, const mz_root_result *result) {
 
 static mz_status replay(golden *g) {
   MZ_TRY(read_golden(g));
-  MZ_TRY(mz_search_create(&g->search, &g->settings, g->actions, 1, fabs(g->discount), g->discount < 0, 1));
-  const mz_search_model model = {
-      .context = g, .actions = g->actions, .latent_stride = 1, .initial = initial, .recurrent = recurrent};
+  const mz_turns turns = g->edge_discounts ? MZ_TURNS_TOLD : g->discount < 0 ? MZ_TURNS_ALTERNATE : MZ_TURNS_ALONE;
+  MZ_TRY(mz_search_create(&g->search, &g->settings, g->actions, 1, fabs(g->discount), turns, 1));
+  const mz_search_model model = {.context = g,
+                                 .actions = g->actions,
+                                 .latent_stride = 1,
+                                 .initial = initial,
+                                 .recurrent = recurrent,
+                                 .recurrent_discounted = recurrent_discounted};
   const mz_root root = {.legal = g->legal};
   mz_root_result result = {0};
   MZ_TRY(mz_alloc(&result.policy, (size_t)g->actions, sizeof(float)));

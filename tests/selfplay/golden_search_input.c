@@ -105,6 +105,19 @@ static void test_a_mismatch_is_told(void **state) {
   }
 }
 
+static void test_the_discount_of_an_edge_matters(void **state) {
+  (void)state;
+  const char *const files[] = {TEST_DATA "/selfplay/puct_turns_tree.json", TEST_DATA "/selfplay/gumbel_turns_tree.json"};
+  for (int i = 0; i < 2; i++) {
+    cJSON *json = read_tree(files[i]);
+    set(first_child(json), "discount", -get(first_child(json), "discount"));
+    expect_changed(json, "mismatch: ");
+    json = read_tree(files[i]);
+    cJSON_DeleteItemFromObject(first_child(json), "discount");
+    expect_changed(json, "mismatch: ");
+  }
+}
+
 static void test_settings_matter(void **state) {
   (void)state;
   cJSON *json = read_tree(PUCT);
@@ -205,6 +218,7 @@ static int remove_folder(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_mismatch_is_told),
+      cmocka_unit_test(test_the_discount_of_an_edge_matters),
       cmocka_unit_test(test_settings_matter),
       cmocka_unit_test(test_what_is_malformed_is_told),
       cmocka_unit_test(test_a_mask_may_be_given_entry_by_entry),

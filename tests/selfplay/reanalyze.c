@@ -58,7 +58,7 @@ static void search_directly(const test_agent *agent, const positions *p, float p
   mz_infer_model adapter = {.infer = infer, .kind = env->spec.obs_kind};
   const mz_search_model model = mz_search_model_of_infer(&adapter, &agent->model);
   assert_int_equal(model.obs_bytes, mz_spec_obs_bytes(&env->spec));
-  assert_int_equal(mz_search_create(&search, &agent->search, ACTIONS, model.latent_stride, 0.97, true, 1), MZ_OK);
+  assert_int_equal(mz_search_create(&search, &agent->search, ACTIONS, model.latent_stride, 0.97, MZ_TURNS_ALTERNATE, 1), MZ_OK);
   for (int i = 0; i < ROWS; i++) {
     const mz_root root = {.observation = p->observations + (size_t)i * mz_spec_obs_bytes(&env->spec),
                           .legal = p->legal[i],

@@ -9,13 +9,13 @@ typedef struct outcome {
 } outcome;
 
 /* The roots that `which` names, in that order, one mz_search_run. Root r: observation, mask and noise follow from r. */
-static void search_roots(const mz_search_settings *settings, hash_model *model, int slots, bool alternating, int n,
+static void search_roots(const mz_search_settings *settings, hash_model *model, int slots, mz_turns turns, int n,
                          const int *which, outcome *out) {
   static uint32_t observations[ROOTS];
   static uint8_t legal[ROOTS][ACTIONS_MAX];
   mz_root roots[ROOTS];
   mz_root_result results[ROOTS];
-  mz_search *search = table_search(settings, model->actions, 0.97, alternating, slots);
+  mz_search *search = table_search(settings, model->actions, 0.97, turns, slots);
   const mz_search_model searched = hash_search_model(model);
   memset(out, 0, (size_t)n * sizeof *out);
   for (int i = 0; i < n; i++) {
@@ -48,22 +48,22 @@ static void search_roots(const mz_search_settings *settings, hash_model *model, 
 static void test_a_root_does_not_see_its_batch(void **state) {
   (void)state;
   const int action_counts[] = {1, 2, 3, 5, 9}, slot_counts[] = {1, 3, 16, ROOTS, 200};
-  for (int c = 0; c < 5 * 2 * 2; c++) {
+  for (int c = 0; c < 5 * 2 * 2 * 3; c++) {
     hash_model model = {.actions = action_counts[c % 5]};
     mz_search_settings settings = table_defaults(c / 5 % 2 ? MZ_PUCT : MZ_GUMBEL, 20);
-    settings.max_depth = c / 10 ? 3 : 0;
+    settings.max_depth = c / 10 % 2 ? 3 : 0;
     outcome alone[ROOTS], together[ROOTS];
     int forward[ROOTS], backward[ROOTS];
     for (int r = 0; r < ROOTS; r++) {
       forward[r] = r;
       backward[r] = ROOTS - 1 - r;
-      search_roots(&settings, &model, 1, c % 2, 1, &forward[r], &alone[r]);
+      search_roots(&settings, &model, 1, (mz_turns)(c % 3), 1, &forward[r], &alone[r]);
     }
     for (int s = 0; s < 5; s++) {
-      search_roots(&settings, &model, slot_counts[s], c % 2, ROOTS, forward, together);
+      search_roots(&settings, &model, slot_counts[s], (mz_turns)(c % 3), ROOTS, forward, together);
       assert_memory_equal(together, alone, sizeof alone);
     }
-    search_roots(&settings, &model, 16, c % 2, ROOTS, backward, together);
+    search_roots(&settings, &model, 16, (mz_turns)(c % 3), ROOTS, backward, together);
     for (int r = 0; r < ROOTS; r++) assert_memory_equal(&together[ROOTS - 1 - r], &alone[r], sizeof alone[r]);
   }
 }
@@ -75,7 +75,7 @@ static void test_observations_may_lie_anywhere(void **state) {
   hash_model model = {.actions = 3};
   const mz_search_model searched = hash_search_model(&model);
   mz_search_settings settings = table_defaults(MZ_PUCT, 4);
-  mz_search *search = table_search(&settings, 3, 1, false, 6);
+  mz_search *search = table_search(&settings, 3, 1, MZ_TURNS_ALONE, 6);
   float policies[6][3];
   mz_root roots[6];
   mz_root_result results[6];
@@ -94,7 +94,7 @@ static void test_fewer_simulations_are_a_search_of_that_number(void **state) {
     hash_model model = {.actions = 4};
     const mz_search_model searched = hash_search_model(&model);
     mz_search_settings many = table_defaults(algorithm, 50), few = table_defaults(algorithm, 11);
-    mz_search *large = table_search(&many, 4, 0.9, false, 1), *small = table_search(&few, 4, 0.9, false, 1);
+    mz_search *large = table_search(&many, 4, 0.9, MZ_TURNS_ALONE, 1), *small = table_search(&few, 4, 0.9, MZ_TURNS_ALONE, 1);
     const uint32_t observation = 5;
     float policies[2][4];
     int32_t visits[2][4];
@@ -115,11 +115,11 @@ static void test_fewer_simulations_are_a_search_of_that_number(void **state) {
 /* ---- backups ---- */
 
 /* What simulation 4 carried to node i: the sum of its values after 4 simulations less that after 3. muzero-cpp's backup tests. */
-static void expect_backup(bool alternating, const double *expected) {
+static void expect_backup(mz_turns turns, const double *expected) {
   chain deeper;
   const mz_search_model model = chain_model(&deeper);
   const mz_search_settings settings = table_defaults(MZ_PUCT, 4);
-  mz_search *search = table_search(&settings, 1, 0.5, alternating, 1);
+  mz_search *search = table_search(&settings, 1, 0.5, turns, 1);
   double sums[2][5] = {{0}};
   const mz_root root = {0};
   float policy;
@@ -139,8 +139,8 @@ static void expect_backup(bool alternating, const double *expected) {
 
 static void test_backup_of_one_and_two_players(void **state) {
   (void)state;
-  expect_backup(false, (const double[]){1, 0.6, 0.4, 0.3, 0.25});
-  expect_backup(true, (const double[]){1, -0.4, 0.3, -0.05, 0.125});
+  expect_backup(MZ_TURNS_ALONE, (const double[]){1, 0.6, 0.4, 0.3, 0.25});
+  expect_backup(MZ_TURNS_ALTERNATE, (const double[]){1, -0.4, 0.3, -0.05, 0.125});
 }
 
 /* ---- masks, depth ---- */
@@ -189,7 +189,7 @@ static void test_masked_gumbel_bandit_of_mctx(void **state) {
   settings.max_depth = 3;
   settings.value_scale = 0.05;
   settings.maxvisit_init = 60;
-  mz_search *search = table_search(&settings, 4, 0, false, 1);
+  mz_search *search = table_search(&settings, 4, 0, MZ_TURNS_ALONE, 1);
   const uint8_t legal[] = {0, 1, 1, 0};
   const mz_root root = {.legal = legal};
   float policy[4];
@@ -215,7 +215,7 @@ static void test_max_depth_asks_the_model_once_for_each_node(void **state) {
   const mz_search_model searched = hash_search_model(&model);
   mz_search_settings settings = table_defaults(MZ_PUCT, 40);
   settings.max_depth = 2;
-  mz_search *search = table_search(&settings, 2, 0.9, false, 1);
+  mz_search *search = table_search(&settings, 2, 0.9, MZ_TURNS_ALONE, 1);
   float policy[2];
   int32_t visits[2];
   const mz_root root = {.observation = &observation};
@@ -235,7 +235,7 @@ static void test_only_the_legal_are_considered(void **state) {
   for (int considered = 1; considered <= 16; considered += 5) {
     mz_search_settings settings = table_defaults(MZ_GUMBEL, 24);
     settings.considered = considered;
-    mz_search *search = table_search(&settings, 9, 1, true, 1);
+    mz_search *search = table_search(&settings, 9, 1, MZ_TURNS_ALTERNATE, 1);
     for (uint32_t observation = 1; observation < 20; observation++) {
       const uint8_t legal[9] = {0, 1, 0, 0, 1, observation % 2, 0, 0, 1};
       const mz_root root = {

@@ -6,7 +6,7 @@
 static void root_priors(const mz_search_settings *settings, const mz_root *root, float *prior) {
   hash_model model = {.actions = 5};
   const mz_search_model searched = hash_search_model(&model);
-  mz_search *search = table_search(settings, 5, 0.9, false, 1);
+  mz_search *search = table_search(settings, 5, 0.9, MZ_TURNS_ALONE, 1);
   float policy[5];
   mz_root_result result = {.policy = policy};
   table_run(search, &searched, 1, root, 0, &result);
@@ -49,7 +49,7 @@ static void test_gumbel_noise_chooses_what_is_considered(void **state) {
       mz_search_settings settings = table_defaults(MZ_GUMBEL, 3);
       settings.considered = 3;
       settings.gumbel_scale = scaled ? 1.5 : 0;
-      mz_search *search = table_search(&settings, 9, 0.9, false, 1);
+      mz_search *search = table_search(&settings, 9, 0.9, MZ_TURNS_ALONE, 1);
       const mz_root root = {.observation = &observation, .noise = true, .rng = stream};
       mz_root_result result = {.policy = policy, .visits = visits[scaled]};
       table_run(search, &searched, 1, &root, 0, &result);
@@ -90,7 +90,7 @@ static void test_a_network_of_nan_still_plays_what_is_legal(void **state) {
   for (int algorithm = 0; algorithm < 2; algorithm++) {
     const mz_search_model model = {.actions = 4, .latent_stride = 1, .initial = nan_initial, .recurrent = nan_recurrent};
     const mz_search_settings settings = table_defaults(algorithm, 12);
-    mz_search *search = table_search(&settings, 4, 0.9, false, 1);
+    mz_search *search = table_search(&settings, 4, 0.9, MZ_TURNS_ALONE, 1);
     const uint8_t legal[] = {0, 0, 1, 1};
     const mz_root root = {.legal = legal, .noise = true, .rng = mz_rng_at(1, MZ_RNG_NOISE, 0, 0)};
     float policy[4];
@@ -108,7 +108,7 @@ static void test_cost_counts_edges_and_simulations(void **state) {
   chain deeper;
   const mz_search_model model = chain_model(&deeper);
   const mz_search_settings settings = table_defaults(MZ_PUCT, 6);
-  mz_search *search = table_search(&settings, 1, 0.5, false, 4);
+  mz_search *search = table_search(&settings, 1, 0.5, MZ_TURNS_ALONE, 4);
   mz_root roots[4] = {0};
   float policies[4];
   mz_root_result results[4];
@@ -130,7 +130,7 @@ static void test_memory_that_cannot_be_had_is_an_error(void **state) {
   for (long n = 1; n <= 3; n++) {
     mz_search *search = NULL;
     mz_alloc_fail_after(n);
-    assert_int_equal(mz_search_create(&search, &settings, 3, 1, 0.9, false, 8), MZ_E_MEMORY);
+    assert_int_equal(mz_search_create(&search, &settings, 3, 1, 0.9, MZ_TURNS_ALONE, 8), MZ_E_MEMORY);
     mz_alloc_fail_after(0);
   }
 }

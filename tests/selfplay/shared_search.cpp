@@ -21,7 +21,7 @@ enum { ROOTS = 13, SIMULATIONS = 24, ACTIONS_MAX = 82 };
 struct settings_case {
   mz_search_settings settings;
   int actions;
-  bool alternating;
+  mz_turns turns;
 };
 
 /* What is searched: observations (keys), masks and streams. */
@@ -40,7 +40,7 @@ struct outcome {
 /* A search's memory, arrays over slots. */
 struct slots_memory {
   std::vector<unsigned char> records;
-  std::vector<float> logits, gumbel_logits, score, policy, value, reward;
+  std::vector<float> logits, gumbel_logits, score, policy, value, reward, discount;
   std::vector<int32_t> first, considered, schedules;
   std::vector<uint32_t> keys; /* latents: [slots][nodes] */
   std::vector<mz_selection> selections;
@@ -58,6 +58,7 @@ static void open_memory(slots_memory *m, const settings_case &c) {
   for (auto *array : {&m->value, &m->reward}) array->resize(ROOTS);
   for (auto *array : {&m->first, &m->considered}) array->resize(ROOTS);
   m->keys.resize(ROOTS * nodes);
+  if (c.turns == MZ_TURNS_TOLD) m->discount.resize(ROOTS * nodes);
   m->selections.resize(ROOTS);
   for (int considered = 0; considered <= considered_max; considered++) {
     int32_t schedule[SIMULATIONS];
@@ -75,12 +76,17 @@ static void open_memory(slots_memory *m, const settings_case &c) {
               (float)settings.dirichlet_alpha,
               (float)settings.dirichlet_fraction,
               (float)settings.gumbel_scale};
-  assert_int_equal(mz_scorer_init(&m->scorer, &settings, c.alternating ? -0.97f : 0.97f, SIMULATIONS + 1), MZ_OK);
+  assert_int_equal(mz_scorer_init(&m->scorer, &settings, c.turns == MZ_TURNS_ALTERNATE ? -0.97f : 0.97f, SIMULATIONS + 1), MZ_OK);
 }
 
 static mz_slot slot_of(slots_memory *m, const settings_case &c, int index) {
-  return {index,      mz_tree_at(&m->tree, index, 0),        c.actions, c.settings.algorithm == MZ_GUMBEL,
-          &m->scorer, &m->score[(size_t)(index * c.actions)]};
+  return {index,
+          mz_tree_at(&m->tree, index, 0),
+          c.actions,
+          c.settings.algorithm == MZ_GUMBEL,
+          &m->scorer,
+          &m->score[(size_t)(index * c.actions)],
+          m->discount.empty() ? nullptr : &m->discount[(size_t)(index * m->tree.nodes)]};
 }
 
 static uint32_t *key_of(slots_memory *m, int slot, int node) { return &m->keys[(size_t)(slot * m->tree.nodes + node)]; }
@@ -97,6 +103,7 @@ static void ask_model(slots_memory *m, const hash_model &model, int slot) {
   *key_of(m, slot, selection.leaf) = key;
   hash_answer(&model, key, slot, m->policy.data(), m->value.data());
   m->reward[(size_t)slot] = hash_unit(key, 1);
+  if (!m->discount.empty()) m->discount[(size_t)(slot * m->tree.nodes + selection.leaf)] = hash_discount(key);
 }
 
 /* A thread's work before and after the model's; `simulation` is the one that was selected last. */
@@ -170,7 +177,7 @@ static void expect_same_search(const settings_case &c) {
   slots_memory m;
   open_memory(&m, c);
   search_by_slots(&m, c, p, by_slots);
-  mz_search *search = table_search(&c.settings, c.actions, 0.97, c.alternating, ROOTS);
+  mz_search *search = table_search(&c.settings, c.actions, 0.97, c.turns, ROOTS);
   search_by_library(search, c, p, by_library);
   assert_memory_equal(by_slots, by_library, sizeof by_library);
   const mz_tree *tree = mz_search_tree(search);
@@ -184,10 +191,12 @@ static void searches_of(mz_algorithm algorithm, void (*change)(mz_search_setting
   const int action_counts[] = {1, 2, 3, 4, 5, 9, ACTIONS_MAX};
   for (const int actions : action_counts) {
     for (const int max_depth : {0, 3}) {
-      settings_case c = {table_defaults(algorithm, SIMULATIONS), actions, max_depth == 3};
-      c.settings.max_depth = max_depth;
-      change(&c.settings);
-      expect_same_search(c);
+      for (const mz_turns turns : {MZ_TURNS_ALONE, MZ_TURNS_ALTERNATE, MZ_TURNS_TOLD}) {
+        settings_case c = {table_defaults(algorithm, SIMULATIONS), actions, turns};
+        c.settings.max_depth = max_depth;
+        change(&c.settings);
+        expect_same_search(c);
+      }
     }
   }
 }

@@ -60,13 +60,29 @@ static inline mz_status hash_recurrent(void *context, int n, const int32_t *in, 
   return MZ_OK;
 }
 
+/* 0.97, −0.97 or sometimes 0, of the edge to a key. */
+static inline float hash_discount(uint32_t key) {
+  const float drawn = hash_unit(key, 2);
+  return drawn > 0 ? 0.97f : drawn > -0.875f ? -0.97f : 0.0f;
+}
+
+static inline mz_status hash_recurrent_discounted(void *context, int n, const int32_t *in, const int32_t *action,
+                                                  const int32_t *out, float *policy, float *value, float *reward,
+                                                  float *discount) {
+  hash_model *model = (hash_model *)context;
+  const mz_status status = hash_recurrent(context, n, in, action, out, policy, value, reward);
+  for (int i = 0; i < n; i++) discount[i] = hash_discount(model->latents[out[i]]);
+  return status;
+}
+
 static inline mz_search_model hash_search_model(hash_model *model) {
   return (mz_search_model){.context = model,
                            .actions = model->actions,
                            .latent_stride = 1,
                            .obs_bytes = sizeof(uint32_t),
                            .initial = hash_initial,
-                           .recurrent = hash_recurrent};
+                           .recurrent = hash_recurrent,
+                           .recurrent_discounted = hash_recurrent_discounted};
 }
 
 static inline mz_search_settings table_defaults(mz_algorithm algorithm, int simulations) {
@@ -83,9 +99,9 @@ static inline void table_run(mz_search *search, const mz_search_model *model, in
   assert_int_equal(mz_search_run(search, model, n, roots, simulations, results), MZ_OK);
 }
 
-static inline mz_search *table_search(const mz_search_settings *settings, int actions, double discount, bool alternating,
+static inline mz_search *table_search(const mz_search_settings *settings, int actions, double discount, mz_turns turns,
                                       int slots) {
   mz_search *search = NULL;
-  assert_int_equal(mz_search_create(&search, settings, actions, 1, discount, alternating, slots), MZ_OK);
+  assert_int_equal(mz_search_create(&search, settings, actions, 1, discount, turns, slots), MZ_OK);
   return search;
 }

@@ -5,7 +5,9 @@
 
 The trees are searches of a made-up model: an embedding is a 32-bit hash, from which logits, value and reward are drawn, so any
 (node, action) has one answer. Format: that of mctx's own tree_test data, written compactly, with 9 significant digits, and with the keys
-num_simulations, root_invalid_actions, selected_action and action_weights. halving.json lists visit counts considered by sequential halving,
+num_simulations, root_invalid_actions, selected_action and action_weights. Trees with edge discounts (their edges have the key
+discount) are of games in which who moves next does not follow from who has moved: γ where the same player does, −γ where the other
+one does, 0 where the game ends. halving.json lists visit counts considered by sequential halving,
 completed_q.json transformed Q of single nodes.
 """
 import functools
@@ -46,11 +48,19 @@ def outputs(key, case):
     return logits, case["value_scale"] * unit(key, 0), reward
 
 
+def edge_sign(key):
+    """1 for half of the keys, -1 for most others, and sometimes 0."""
+    drawn = unit(key, 2)
+    return jnp.where(drawn > 0.0, 1.0, jnp.where(drawn > -0.875, -1.0, 0.0))
+
+
 def recurrent(case, params, rng, action, key):
     del params, rng
     key = mix(key ^ mix(action.astype(jnp.uint32) + jnp.uint32(77)))
     logits, value, reward = outputs(key, case)
     discount = jnp.full_like(value, case["discount"])
+    if case["edge_discounts"]:
+        discount = discount * edge_sign(key)
     return mctx.RecurrentFnOutput(reward=reward, discount=discount, prior_logits=logits, value=value), key
 
 
@@ -58,10 +68,10 @@ def short(x):
     return float(f"{float(x):.9g}")
 
 
-def tree_json(tree):
+def tree_json(tree, edge_discounts):
     """Nested dicts of the first tree of a batch."""
     get = lambda name: np.asarray(getattr(tree, name))[0]
-    child, rewards = get("children_index"), get("children_rewards")
+    child, rewards, discounts = get("children_index"), get("children_rewards"), get("children_discounts")
     visits, values, raw = get("node_visits"), get("node_values"), get("raw_values")
     prior = np.asarray(jax.nn.softmax(tree.children_prior_logits, axis=-1))[0]
 
@@ -72,6 +82,8 @@ def tree_json(tree):
             below = int(child[index, a])
             if below >= 0:
                 edge["reward"] = short(rewards[index, a])
+                if edge_discounts:
+                    edge["discount"] = short(discounts[index, a])
                 edge.update(node(below))
             else:
                 edge["child_stats"] = []
@@ -88,8 +100,9 @@ def tree_json(tree):
 
 
 def make_tree(name, algorithm, actions, simulations, discount=0.99, reward_scale=1.0, value_scale=1.0, logit_scale=2.0, invalid=(),
-              max_depth=None, transform=None, transform_args=None, seed=0, **config):
-    case = dict(actions=actions, discount=discount, reward_scale=reward_scale, value_scale=value_scale, logit_scale=logit_scale)
+              max_depth=None, transform=None, transform_args=None, edge_discounts=False, seed=0, **config):
+    case = dict(actions=actions, discount=discount, edge_discounts=edge_discounts, reward_scale=reward_scale, value_scale=value_scale,
+                logit_scale=logit_scale)
     gumbel = algorithm == "gumbel_muzero"
     transform = transform or (MIX if gumbel else SIBLINGS)
     config = {**({"gumbel_scale": 0.0} if gumbel else {"dirichlet_fraction": 0.0}), **config}
@@ -123,7 +136,7 @@ def make_tree(name, algorithm, actions, simulations, discount=0.99, reward_scale
         record["algorithm_config"]["max_depth"] = max_depth
     if invalid:
         record["root_invalid_actions"] = list(invalid)
-    record["tree"] = tree_json(output.search_tree)
+    record["tree"] = tree_json(output.search_tree, edge_discounts)
     (HERE / f"{name}_tree.json").write_text(json.dumps(record, separators=(",", ":")) + "\n")
 
 
@@ -165,6 +178,20 @@ def make_trees():
     make_tree("gumbel_few_simulations", gumbel, 6, 8, max_num_considered_actions=5, seed=35)
 
 
+def make_trees_of_turns():
+    puct, gumbel = "muzero", "gumbel_muzero"
+    make_tree("puct_turns", puct, 2, 48, discount=0.97, edge_discounts=True, logit_scale=1.0, seed=41)
+    make_tree("puct_turns_masked", puct, 5, 40, discount=1.0, edge_discounts=True, invalid=(1, 3), logit_scale=1.0, seed=42)
+    make_tree("puct_turns_depth", puct, 3, 40, discount=0.9, edge_discounts=True, max_depth=3, logit_scale=1.0, seed=43)
+    make_tree("puct_turns_min_max", puct, 3, 32, discount=1.0, edge_discounts=True, reward_scale=0.0, transform=MIN_MAX,
+              transform_args=dict(min_value=-1.0, max_value=1.0), seed=44)
+    make_tree("gumbel_turns", gumbel, 2, 48, discount=0.97, edge_discounts=True, seed=45)
+    make_tree("gumbel_turns_masked", gumbel, 6, 40, discount=1.0, edge_discounts=True, invalid=(0, 4), max_num_considered_actions=4, seed=46)
+    make_tree("gumbel_turns_depth", gumbel, 4, 32, discount=0.9, edge_discounts=True, max_depth=2, seed=47)
+    make_tree("gumbel_turns_no_rescale", gumbel, 3, 40, discount=1.0, edge_discounts=True, reward_scale=0.0,
+              transform_args=dict(rescale_values=False, value_scale=1.0, maxvisit_init=50.0), seed=48)
+
+
 def make_halving():
     rows = []
     for considered in list(range(0, 17)) + [31, 32]:
@@ -196,5 +223,6 @@ def make_completed_q():
 
 if __name__ == "__main__":
     make_trees()
+    make_trees_of_turns()
     make_halving()
     make_completed_q()
