@@ -9,6 +9,7 @@ extern const mz_env mz_env_mountain_car;
 extern const mz_env mz_env_connect_four;
 extern const mz_env mz_env_catch;
 extern const mz_env mz_env_2048;
+extern const mz_env mz_env_pig;
 extern const mz_env mz_env_hex;
 extern const mz_env mz_env_othello;
 extern const mz_env mz_env_othello6;

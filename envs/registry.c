@@ -3,11 +3,11 @@
 #include "envs/variants.h"
 #include <string.h>
 
-static const mz_env *const bundled[] = {&mz_env_tictactoe,      &mz_env_cartpole,  &mz_env_acrobot,      &mz_env_mountain_car,
-                                        &mz_env_catch,          &mz_env_2048,      &mz_env_connect_four, &mz_env_othello,
-                                        &mz_env_othello6,       &mz_env_gomoku,    &mz_env_hex,          &mz_env_go,
-                                        &mz_env_asterix,        &mz_env_breakout,  &mz_env_freeway,      &mz_env_seaquest,
-                                        &mz_env_space_invaders, &mz_env_allocation};
+static const mz_env *const bundled[] = {&mz_env_tictactoe,      &mz_env_cartpole, &mz_env_acrobot,      &mz_env_mountain_car,
+                                        &mz_env_catch,          &mz_env_2048,     &mz_env_connect_four, &mz_env_othello,
+                                        &mz_env_othello6,       &mz_env_gomoku,   &mz_env_hex,          &mz_env_go,
+                                        &mz_env_asterix,        &mz_env_breakout, &mz_env_freeway,      &mz_env_seaquest,
+                                        &mz_env_space_invaders, &mz_env_pig,      &mz_env_allocation};
 enum { BUNDLED_COUNT = sizeof bundled / sizeof bundled[0] };
 
 int mz_env_count(void) { return BUNDLED_COUNT; }

@@ -85,7 +85,7 @@ mz_status mz_player_parse_among(const char *text, const mz_env *env, const char 
   }
   if (kind == MZ_PLAYER_RULE && (env->spec.turns != MZ_TURNS_ALTERNATE || env->draws)) {
     return mz_fail(MZ_E_CONFIG,
-                   "opponent: rule: not for %s, only for two players in turn without chance; mcts:SIMS plays anything",
+                   "opponent: rule: not for %s, only for two players strictly in turn without chance; mcts:SIMS plays anything",
                    env->name);
   }
   *out = player;

@@ -135,9 +135,9 @@ static void play_a_little(section *s) {
 
 static void changed_sections_are_refused_or_can_be_played(void **unused) {
   (void)unused;
-  const char *const names[] = {"tictactoe", "connect4", "othello6",    "gomoku:size=5,k=3", "go:size=5",
-                               "cartpole",  "acrobot",  "mountaincar", "allocation",        "seaquest",
-                               "catch",     "2048",     "hex:size=5"};
+  const char *const names[] = {"tictactoe",  "connect4",    "othello6",   "gomoku:size=5,k=3", "go:size=5", "cartpole",
+                               "acrobot",    "mountaincar", "allocation", "seaquest",          "catch",     "2048",
+                               "hex:size=5", "pig"};
   for (uint32_t e = 0; e < sizeof names / sizeof names[0]; e++) {
     section s;
     section_init(&s, names[e], 0.5, 9);
