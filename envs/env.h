@@ -96,7 +96,8 @@ struct mz_env {
 /* The bundled environments, in the order of `muzero envs`. */
 int mz_env_count(void);
 const mz_env *mz_env_at(int index);
-/* "gomoku", or a variant of it: "gomoku:size=9,k=5"; or the path of a shared object that ends in .so: "./mine.so" (env_abi.h).
+/* "gomoku", or a variant of it: "gomoku:size=9,k=5"; or the path of a shared object that ends in .so: "./mine.so" (env_abi.h); or
+ * what workers play: "gym:CartPole-v1", "spiel:breakthrough" (worker/options.h).
  * MZ_E_CONFIG naming the nearest environment or option, or what is wrong with the file. The result lives as long as the process. */
 mz_status mz_env_find(const char *name, const mz_env **out);
 
