@@ -1,8 +1,9 @@
 /* An environment: one const struct of functions over flat states, each of which is given the environment. Where it `copies`, a
  * state is `state_size` bytes without pointers, so cloning is memcpy and saving is fwrite, and two states of one history are equal
  * byte for byte (padding is zeroed); nothing here then allocates or keeps memory between calls (constant tables, solved once,
- * apart). Elsewhere a state names an instance that lives outside, and stays where it is. Everything is thread safe on
- * distinct states.
+ * apart). Elsewhere a state names an instance that lives outside (envs/worker/): memcpy moves it, and from then on only the newest
+ * copy is stepped, reset or released; functions that only look (observe, legal, to_play, text) go by the bytes of any copy. Memory
+ * for states is zeroed before its first reset. Everything is thread safe on distinct states.
  *
  * Players are numbered 0 and 1. A reward belongs to the player who moved (or to the single player). */
 #pragma once
@@ -59,6 +60,8 @@ struct mz_env {
   mz_status (*step)(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
                     mz_step *results) __attribute__((warn_unused_result));
   bool draws;
+  /* Lets go of what a state names outside; the state is then as zeroed memory. NULL: states name nothing. */
+  void (*release)(const mz_env *env, void *state);
   /* Returns whether `state`, state_size bytes that come from outside, is one that a game in play can have: of this environment's
    * sizes and rules, so that every function can be given it and it can be stepped. The state of a finished game is not. Every
    * state that play reaches before the end is valid; some that play never reaches may be valid too. */
@@ -93,7 +96,8 @@ struct mz_env {
 /* The bundled environments, in the order of `muzero envs`. */
 int mz_env_count(void);
 const mz_env *mz_env_at(int index);
-/* "gomoku", or a variant of it: "gomoku:size=9,k=5"; or the path of a shared object that ends in .so: "./mine.so" (env_abi.h).
+/* "gomoku", or a variant of it: "gomoku:size=9,k=5"; or the path of a shared object that ends in .so: "./mine.so" (env_abi.h); or
+ * what workers play: "gym:CartPole-v1", "spiel:breakthrough" (worker/options.h).
  * MZ_E_CONFIG naming the nearest environment or option, or what is wrong with the file. The result lives as long as the process. */
 mz_status mz_env_find(const char *name, const mz_env **out);
 
@@ -104,6 +108,10 @@ static inline int mz_env_legal(const mz_env *env, const void *state, uint8_t *ma
   if (env->legal) return env->legal(env, state, mask);
   for (int a = 0; a < env->spec.actions; a++) mask[a] = 1;
   return env->spec.actions;
+}
+/* Lets go of n states lying one behind the other, before their memory is freed; zeroed ones, too. */
+static inline void mz_env_release(const mz_env *env, void *states, int n) {
+  for (int i = 0; env->release && i < n; i++) env->release(env, (uint8_t *)states + (size_t)i * env->state_size);
 }
 static inline int mz_env_to_play(const mz_env *env, const void *state) { return env->to_play ? env->to_play(env, state) : 0; }
 /* The nth (from 0) of the actions whose mask byte is 1; there are more than nth. */

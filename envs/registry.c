@@ -1,6 +1,7 @@
 #include "envs/bundled.h"
 #include "envs/own/shared_object.h"
 #include "envs/variants.h"
+#include "envs/worker/worker_env.h"
 #include <string.h>
 
 static const mz_env *const bundled[] = {&mz_env_tictactoe,      &mz_env_cartpole, &mz_env_acrobot,      &mz_env_mountain_car,
@@ -34,6 +35,7 @@ mz_status mz_env_find(const char *name, const mz_env **out) {
     *out = bundled[i];
     return MZ_OK;
   }
+  if (mz_worker_env_is_name(name)) return mz_worker_env_find(name, NULL, out);
   if (mz_env_is_path(name)) return mz_env_open(name, name, out);
   if (strchr(base, '/'))
     return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; the path of an environment of your own ends in .so", name);

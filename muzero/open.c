@@ -156,15 +156,16 @@ static mz_status take_over(mz_run *run, const char *from) {
 static mz_status check_same(const mz_env *env, const mz_run_options *options) {
   const mz_env *asked;
   MZ_TRY(mz_env_find(options->env, &asked));
-  if (asked == env) return MZ_OK;
-  if (strcmp(asked->name, env->name) != 0)
+  const mz_env_file *theirs = mz_env_file_of(env), *file = mz_env_file_of(asked);
+  const bool same_name = strcmp(asked->name, env->name) == 0;
+  if (asked == env || (same_name && !theirs && !file)) return MZ_OK;
+  if (!same_name)
     return mz_fail(MZ_E_CONFIG, "--from %s: that run is of %s, not %s; weights of one environment do not fit another",
                    options->from, env->name, options->env);
   return mz_fail(MZ_E_CONFIG,
                  "--from %s: that run is of another %s, of hash %016llx, not %016llx; its games cannot be taken over: "
                  "begin a new run without --from",
-                 options->from, env->name, (unsigned long long)mz_env_file_of(env)->hash,
-                 (unsigned long long)mz_env_file_of(asked)->hash);
+                 options->from, env->name, (unsigned long long)theirs->hash, (unsigned long long)file->hash);
 }
 
 /* rows: of a batch, which the new run's schedule gives for as many phases as the old one's rounds make. */

@@ -1,6 +1,7 @@
 #include "envs/env.h"
 #include "base/file/file.h"
 #include "envs/own/shared_object.h"
+#include "envs/worker/options.h"
 #include "muzero/derived_preset.h"
 #include "muzero/presets/embedded.h"
 #include "muzero/settings.h"
@@ -36,12 +37,14 @@ static bool is_variant(const char *name) {
   return name[length] && length < sizeof base && find(base);
 }
 
-/* "./mine.so": the environment of this file has a preset that follows from its numbers. A run's directory may have such a name. */
-static bool is_env_path(const char *name) { return mz_env_is_path(name) && !mz_file_is_dir(name); }
+/* "./mine.so", "gym:CartPole-v1": such an environment has a preset that follows from its numbers. A run's directory may have such a name. */
+static bool is_foreign(const char *name) {
+  return mz_worker_env_is_name(name) || (mz_env_is_path(name) && !mz_file_is_dir(name));
+}
 
 static bool is_path(const char *name) {
   const size_t length = strlen(name);
-  if (is_variant(name) || is_env_path(name)) return false;
+  if (is_variant(name) || is_foreign(name)) return false;
   if (strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0)) return true;
   return !find(name) && mz_file_is_dir(name);
 }
@@ -54,7 +57,7 @@ static mz_status find_file(const char *name, char *out, size_t size) {
 }
 
 mz_status mz_preset_load(const char *name, char **text, size_t *size) {
-  if (is_env_path(name)) {
+  if (is_foreign(name)) {
     const mz_env *env;
     MZ_TRY(mz_env_find(name, &env));
     return mz_preset_derive(env, text, size);

@@ -18,6 +18,8 @@ static void look(mz_live_game *game) {
 static mz_status begin(mz_live_game *game) {
   mz_rng rng = chance(game, 0);
   const mz_generator generator = mz_generator_from_rng(&rng);
+  if (game->count > 0)
+    memcpy(game->states, state_at(game, game->count), game->env->state_size); /* it may name what lives outside */
   game->count = 0;
   MZ_TRY(game->env->reset(game->env, game->states, &generator));
   look(game);
@@ -55,6 +57,7 @@ mz_status mz_live_game_init(mz_live_game *game, const mz_env *env, uint64_t seed
 }
 
 void mz_live_game_deinit(mz_live_game *game) {
+  if (game->states) mz_env_release(game->env, state_at(game, game->count), 1);
   free(game->plies);
   free(game->states);
   free(game->legal);
@@ -135,7 +138,7 @@ mz_status mz_live_game_play(mz_live_game *game, int player, int action) {
 }
 
 bool mz_live_game_undo(mz_live_game *game) {
-  if (game->count == 0) return false;
+  if (game->count == 0 || !game->env->copies) return false;
   drop(game);
   mz_live_game_settle(game);
   return true;

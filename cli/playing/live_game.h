@@ -40,7 +40,7 @@ void mz_live_game_settle(mz_live_game *game);
 /* An action for the player, whose turn it is or is made. MZ_E_USAGE when the rules refuse it ("illegal move", with the reason where
  * it is not the board's): the game is as it was. */
 mz_status mz_live_game_play(mz_live_game *game, int player, int action);
-/* Takes back the last move; false at the first position. */
+/* Takes back the last move; false at the first position, and where states cannot be copied. */
 bool mz_live_game_undo(mz_live_game *game);
 
 /* The action with this text, capitals or not, legal or not; −1: none. */

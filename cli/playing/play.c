@@ -112,6 +112,10 @@ static mz_status moves(sitting *s) {
 
 /* Back to the person's last move. */
 static mz_status undo(sitting *s) {
+  if (!s->game.env->copies) {
+    printf("Moves of %s cannot be taken back: its states cannot be copied.\n", s->game.env->name);
+    return MZ_OK;
+  }
   int own = s->game.count - 1;
   while (own >= 0 && s->seat != SEAT_BOTH && s->game.plies[own].player != s->seat) own--;
   if (own < 0) {

@@ -3,6 +3,8 @@
 #include "base/maths/digest.h"
 #include "envs/own/boundary.h"
 #include "envs/own/declared.h"
+#include "envs/worker/options.h"
+#include <ctype.h>
 #include <dlfcn.h>
 
 #define ENTRY "muzero_env"
@@ -23,6 +25,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool mz_env_is_path(const char *name) {
   const size_t length = strlen(name), base = strcspn(name, ":");
+  if (mz_worker_env_is_name(name)) return false;
   if (length < 4 || strcmp(name + length - 3, ".so") != 0) return false;
   for (int i = 0; i < mz_env_count(); i++) {
     const char *bundled = mz_env_at(i)->name;
@@ -137,8 +140,21 @@ bool mz_env_file_hash(const char *path, uint64_t *hash) {
   return true;
 }
 
+/* "CartPole-v1" for "gym:CartPole-v1,limit=100", "ALE-Pong-v5" for "gym:ALE/Pong-v5": the id, fit for a folder. */
+static void short_worker_name(const char *name, char *out, size_t size) {
+  const char *id = strchr(name, ':') + 1;
+  snprintf(out, size, "%.*s", (int)strcspn(id, ",("), id);
+  for (char *c = out; *c; c++)
+    if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '-';
+  if (out[0] == '.' || out[0] == '-') out[0] = '_';
+}
+
 void mz_env_short_name(const mz_env *env, char *out, size_t size) {
   const char *name = env->name, *slash = strrchr(name, '/');
+  if (mz_worker_env_is_name(name)) {
+    short_worker_name(name, out, size);
+    return;
+  }
   if (!mz_env_file_of(env)) {
     snprintf(out, size, "%s", name);
     return;

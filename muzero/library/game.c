@@ -50,13 +50,14 @@ static void look_at_legal(mz_library_game *game) {
 
 static void game_free(mz_library_game *game) {
   if (!game) return;
+  if (game->state) mz_env_release(game->env, game->state, 1);
   free(game->state);
   free(game->legal);
   free(game);
 }
 
 static mz_status game_alloc(mz_library_game **out, const mz_env *env) {
-  mz_library_game *game;
+  mz_library_game *game = NULL;
   MZ_TRY(mz_alloc(&game, 1, sizeof *game));
   game->env = env;
   mz_status status;
@@ -80,7 +81,7 @@ static muzero_status give_out(muzero_game **out, mz_library_game *game) {
 
 static muzero_status create(muzero_game **out, const char *name, uint64_t seed) {
   const mz_env *env;
-  mz_library_game *game;
+  mz_library_game *game = NULL;
   MUZERO_TRY(mz_library_env_find(name, "muzero_game_create", &env));
   MUZERO_TRY(mz_failure_of(game_alloc(&game, env)));
   game->seed = seed;
@@ -103,7 +104,8 @@ muzero_status muzero_game_create(muzero_game **out, const char *env, uint64_t se
 }
 
 static muzero_status copy(muzero_game **out, const mz_library_game *from) {
-  mz_library_game *game;
+  mz_library_game *game = NULL;
+  MUZERO_TRY(mz_failure_of(mz_env_check_copies(from->env, "muzero_game_copy", "a game of its own")));
   MUZERO_TRY(mz_failure_of(game_alloc(&game, from->env)));
   uint8_t *state = game->state, *legal = game->legal;
   memcpy(state, from->state, from->env->state_size);

@@ -2,13 +2,20 @@
 #include "base/file/file.h"
 #include "base/log.h"
 #include "envs/own/shared_object.h"
+#include "envs/worker/worker_env.h"
+#include <math.h>
 #include <stdatomic.h>
 
 enum { PATH_BYTES = 4096 };
 
 void mz_stored_env_to_json(cJSON *config, const mz_env *env) {
   const mz_env_file *file = mz_env_file_of(env);
+  float ranges[MZ_WORKER_RANGES];
   cJSON_AddStringToObject(config, "env", env->name);
+  if (mz_worker_env_measured(env, ranges)) {
+    cJSON *list = cJSON_AddArrayToObject(config, "env_ranges");
+    for (int i = 0; i < MZ_WORKER_RANGES; i++) cJSON_AddItemToArray(list, cJSON_CreateNumber((double)ranges[i]));
+  }
   if (file) mz_json_add_u64_hex(config, "env_file", file->hash);
 }
 
@@ -44,11 +51,26 @@ static mz_status open_file(const char *path, const char *name, uint64_t wanted, 
   return mz_env_file_of(*out)->hash == wanted ? MZ_OK : refuse(name, copy, wanted); /* replaced meanwhile */
 }
 
+/* What was measured when the run began holds for all of it. */
+static mz_status find_worker_env(const cJSON *config, const char *name, const char *where, mz_status bad, const mz_env **out) {
+  const cJSON *list = cJSON_GetObjectItemCaseSensitive(config, "env_ranges");
+  float ranges[MZ_WORKER_RANGES];
+  if (!list) return mz_worker_env_find(name, NULL, out);
+  for (int i = 0; i < MZ_WORKER_RANGES; i++) {
+    const cJSON *item = cJSON_GetArrayItem(list, i);
+    if (!cJSON_IsNumber(item) || !isfinite((float)item->valuedouble))
+      return mz_fail(bad, "%s: env_ranges: takes %d numbers", where, MZ_WORKER_RANGES);
+    ranges[i] = (float)item->valuedouble;
+  }
+  return mz_worker_env_find(name, ranges, out);
+}
+
 mz_status mz_stored_env_find(const cJSON *config, const char *dir, const char *where, mz_status bad, const mz_env **out) {
   const char *name;
   uint64_t wanted, hash;
   char copy[PATH_BYTES];
   MZ_TRY(mz_json_get_string(config, "env", where, bad, &name));
+  if (mz_worker_env_is_name(name)) return find_worker_env(config, name, where, bad, out);
   if (!mz_env_is_path(name)) return mz_env_find(name, out);
   MZ_TRY(mz_json_get_u64_hex(config, "env_file", where, bad, &wanted));
   MZ_TRY(mz_path_join(copy, sizeof copy, dir, MZ_STORED_ENV_NAME));

@@ -33,6 +33,7 @@ static mz_status search_positions(const mz_state *state, mz_planner *planner) {
     status = state->env->reset(state->env, states + (size_t)i * size, &generator);
   }
   if (status == MZ_OK) status = mz_planner_observe(planner, 0, POSITIONS, states);
+  mz_env_release(state->env, states, POSITIONS);
   free(states);
   MZ_TRY(status);
   return mz_planner_search(planner, POSITIONS, state->published, planner->simulations);

@@ -84,6 +84,9 @@ mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, u
                                mz_status (*emit)(void *context, mz_segment *segment), void *context);
 /* Returns how many moves are recorded that no segment has taken over. */
 int mz_trajectory_length(const mz_trajectory *trajectory);
+/* The ordinal of the next segment; restart drops the moves that no segment holds yet and continues with this ordinal. */
+uint64_t mz_trajectory_ordinal(const mz_trajectory *trajectory);
+void mz_trajectory_restart(mz_trajectory *trajectory, uint64_t ordinal);
 /* State of a game in play, for checkpoints and digests; read replaces the contents (empty when it fails, MZ_E_CHECKPOINT). */
 void mz_trajectory_write(const mz_trajectory *trajectory, mz_writer *writer);
 mz_status mz_trajectory_read(mz_trajectory *trajectory, mz_reader *reader);

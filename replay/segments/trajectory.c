@@ -164,6 +164,14 @@ mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, u
 
 int mz_trajectory_length(const mz_trajectory *trajectory) { return trajectory->moves.length; }
 
+uint64_t mz_trajectory_ordinal(const mz_trajectory *trajectory) { return trajectory->ordinal; }
+
+void mz_trajectory_restart(mz_trajectory *trajectory, uint64_t ordinal) {
+  trajectory->moves.length = 0;
+  trajectory->moves.policy_start[0] = 0;
+  trajectory->ordinal = ordinal;
+}
+
 void mz_trajectory_write(const mz_trajectory *trajectory, mz_writer *writer) {
   mz_write_u32(writer, trajectory->game);
   mz_write_u64(writer, trajectory->ordinal);

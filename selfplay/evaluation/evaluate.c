@@ -49,6 +49,8 @@ typedef struct group {
   int *slot_of; /* of the positions that are searched */
   uint8_t *states;
   int32_t *actions;
+  mz_step *steps;
+  bool *own; /* side 0's seat has made this move */
   mz_rng *chance, *players;
   mz_generator *generators;
   uint8_t *mask; /* [actions], scratch */
@@ -82,6 +84,8 @@ static mz_status group_init(group *g, contest *c) {
   mz_carve(&carver, &g->slot_of, n, sizeof *g->slot_of);
   mz_carve(&carver, &g->states, n, m->env->state_size);
   mz_carve(&carver, &g->actions, n, sizeof *g->actions);
+  mz_carve(&carver, &g->steps, n, sizeof *g->steps);
+  mz_carve(&carver, &g->own, n, sizeof *g->own);
   mz_carve(&carver, &g->chance, n, sizeof *g->chance);
   mz_carve(&carver, &g->players, n, sizeof *g->players);
   mz_carve(&carver, &g->generators, n, sizeof *g->generators);
@@ -99,6 +103,7 @@ static mz_status group_init(group *g, contest *c) {
 
 static void group_deinit(group *g) {
   for (int side = 0; side < 2; side++) mz_planner_deinit(&g->planners[side]);
+  if (g->block) mz_env_release(g->match->env, g->states, g->contest->slots);
   free(g->block);
 }
 
@@ -138,24 +143,33 @@ static mz_status choose_by_player(group *g, int side, const mz_player *player) {
   return MZ_OK;
 }
 
+/* Counts the move that a slot has made; takes up another game where it ended one. */
+static mz_status count_move(group *g, int slot) {
+  const int game = g->games[slot];
+  const mz_step *step = &g->steps[slot];
+  g->contest->moves[game]++;
+  if (g->own[slot]) {
+    g->contest->returns[game] += (double)step->reward;
+  } else if (mz_spec_zero_sum(&g->match->env->spec)) {
+    g->contest->returns[game] -= (double)step->reward;
+  }
+  if (!step->terminated && !step->truncated) return MZ_OK;
+  g->playing--;
+  return start_game(g, slot);
+}
+
+/* Neighbours are stepped together: environments in other processes work on them at once. */
 static mz_status step_all(group *g) {
   const mz_env *env = g->match->env;
-  for (int slot = 0; slot < g->contest->slots; slot++) {
-    const int game = g->games[slot];
-    if (game < 0) continue;
-    const bool own = own_move(g, slot);
-    mz_step step;
-    MZ_TRY(env->step(env, group_state(g, slot), 1, &g->actions[slot], &g->generators[slot], &step));
-    g->contest->moves[game]++;
-    if (own) {
-      g->contest->returns[game] += (double)step.reward;
-    } else if (mz_spec_zero_sum(&env->spec)) {
-      g->contest->returns[game] -= (double)step.reward;
-    }
-    if (!step.terminated && !step.truncated) continue;
-    g->playing--;
-    MZ_TRY(start_game(g, slot));
+  const int slots = g->contest->slots;
+  for (int slot = 0; slot < slots; slot++) g->own[slot] = g->games[slot] >= 0 && own_move(g, slot);
+  for (int first = 0, end; first < slots; first = end + 1) {
+    for (end = first; end < slots && g->games[end] >= 0;) end++;
+    if (end > first)
+      MZ_TRY(env->step(env, group_state(g, first), end - first, &g->actions[first], &g->generators[first], &g->steps[first]));
   }
+  for (int slot = 0; slot < slots; slot++)
+    if (g->games[slot] >= 0) MZ_TRY(count_move(g, slot));
   return MZ_OK;
 }
 

@@ -55,6 +55,7 @@ cleanup:
 void mz_games_free(mz_games *games) {
   if (!games) return;
   if (games->block) {
+    mz_env_release(games->env, games->states, games->count);
     for (int i = 0; i < games->count; i++) mz_trajectory_free(games->trajectories[i]);
   }
   free(games->block);
@@ -110,7 +111,22 @@ static void read_forks(mz_games *games, mz_reader *reader) {
     memcpy(games->forks, games->states, forks_size(games));
 }
 
+/* Games that live outside are not written, for nothing could bring them back: what is kept is how far each slot has come. */
+static void write_counts(const mz_games *games, mz_writer *writer) {
+  mz_write_u32(writer, (uint32_t)games->count);
+  mz_write_u32(writer, 0); /* bytes of a state */
+  for (int i = 0; i < games->count; i++) {
+    mz_write_u64(writer, games->games[i].episode);
+    mz_write_u64(writer, games->games[i].moves);
+    mz_write_u64(writer, mz_trajectory_ordinal(games->trajectories[i]));
+  }
+}
+
 void mz_games_write(const mz_games *games, mz_writer *writer) {
+  if (!games->env->copies) {
+    write_counts(games, writer);
+    return;
+  }
   mz_write_u32(writer, (uint32_t)games->count);
   mz_write_u32(writer, (uint32_t)games->env->state_size);
   for (int i = 0; i < games->count; i++) {
@@ -125,18 +141,25 @@ void mz_games_write(const mz_games *games, mz_writer *writer) {
   if (games->settings.fork_share > 0) mz_write(writer, games->forks, forks_size(games));
 }
 
+static mz_status check_together(const mz_games *games, int slot) {
+  const mz_game *game = &games->games[slot], *first = &games->games[0];
+  if (game->moves >= MZ_STREAM_MOVES_MAX)
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d counts %" PRIu64 " moves", slot, game->moves);
+  if (game->moves == first->moves) return MZ_OK;
+  return mz_fail(MZ_E_CHECKPOINT, "games: game %d has made %" PRIu64 " moves, game 0 %" PRIu64 "; all advance together", slot,
+                 game->moves, first->moves);
+}
+
 /* Checks what a game counts: at least a move an episode, and no more in this one than in all. */
 static mz_status check_counters(const mz_games *games, int slot) {
   const mz_game *game = &games->games[slot];
   const mz_spec *spec = &games->env->spec;
   const uint64_t limit = spec->max_moves > 0 ? (uint64_t)spec->max_moves : INT32_MAX;
   const uint64_t recorded = (uint64_t)mz_trajectory_length(games->trajectories[slot]);
-  if (game->moves >= MZ_STREAM_MOVES_MAX || game->episode > game->moves || game->length > game->moves || game->length >= limit)
+  MZ_TRY(check_together(games, slot));
+  if (game->episode > game->moves || game->length > game->moves || game->length >= limit)
     return mz_fail(MZ_E_CHECKPOINT, "games: game %d counts %" PRIu64 " moves, %" PRIu64 " in its episode %" PRIu64, slot,
                    game->moves, game->length, game->episode);
-  if (game->moves != games->games[0].moves)
-    return mz_fail(MZ_E_CHECKPOINT, "games: game %d has made %" PRIu64 " moves, game 0 %" PRIu64 "; all advance together", slot,
-                   game->moves, games->games[0].moves);
   if (recorded > game->length)
     return mz_fail(MZ_E_CHECKPOINT, "games: game %d has %" PRIu64 " moves on record, %" PRIu64 " were made", slot, recorded,
                    game->length);
@@ -158,16 +181,35 @@ static mz_status check_states(const mz_games *games) {
   return MZ_OK;
 }
 
+/* Every slot begins its next episode: the one that was in play is lost, with the moves that no segment holds yet. */
+static mz_status begin_anew(mz_games *games, mz_reader *reader) {
+  uint8_t *mask;
+  MZ_TRY(mz_alloc(&mask, (size_t)games->env->spec.actions, 1));
+  mz_status status = MZ_OK;
+  for (int i = 0; i < games->count && status == MZ_OK; i++) {
+    mz_game *game = &games->games[i];
+    game->episode = mz_read_u64(reader) + 1;
+    game->moves = mz_read_u64(reader);
+    mz_trajectory_restart(games->trajectories[i], mz_read_u64(reader));
+    status = reader->ok ? check_together(games, i) : mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short at game %d", i);
+    if (status == MZ_OK) status = mz_games_start(games, i, mask);
+  }
+  free(mask);
+  return status;
+}
+
 mz_status mz_games_read(mz_games *games, mz_reader *reader) {
   const uint32_t count = mz_read_u32(reader), state_size = mz_read_u32(reader);
   if (!reader->ok) return mz_fail(MZ_E_CHECKPOINT, "games: the section is cut short");
   if (count != (uint32_t)games->count) {
     return mz_fail(MZ_E_CHECKPOINT, "games: %u in the checkpoint, %d in the configuration", count, games->count);
   }
-  if (state_size != games->env->state_size) {
-    return mz_fail(MZ_E_CHECKPOINT, "games: a state of %u bytes in the checkpoint, of %zu in %s", state_size,
-                   games->env->state_size, games->env->name);
+  const size_t wanted = games->env->copies ? games->env->state_size : 0;
+  if (state_size != wanted) {
+    return mz_fail(MZ_E_CHECKPOINT, "games: a state of %u bytes in the checkpoint, of %zu in %s", state_size, wanted,
+                   games->env->name);
   }
+  if (!games->env->copies) return begin_anew(games, reader);
   for (int i = 0; i < games->count; i++) {
     mz_game *game = &games->games[i];
     game->episode = mz_read_u64(reader);

@@ -1,0 +1,272 @@
+/* Gymnasium's environments: a state names an instance of a worker, and has a copy of its last observation. */
+#include "base/log.h"
+#include "envs/worker/worker_env_state.h"
+#include <math.h>
+
+enum {
+  LIMIT_DEFAULT = 10000, /* moves, of an environment that has no limit of its own */
+  RESET_TRIES = 8,
+  MEASURED_STEPS = 2000,
+  MEASURED_EPISODES = 20,
+  STEPS_BETWEEN_WARNINGS = 1000
+};
+
+typedef struct gym_state {
+  uint32_t instance; /* 0: none, else its number + 1 */
+  uint32_t life;     /* of its worker, at the last reset */
+  int32_t moves;
+  uint32_t ended;
+} gym_state; /* the observation follows */
+
+static gym_state *state_at(const mz_env *env, void *states, int i) {
+  return (gym_state *)((uint8_t *)states + (size_t)i * env->state_size);
+}
+static uint8_t *observation_of(gym_state *s) { return (uint8_t *)(s + 1); }
+
+/* ---- instances ---- */
+
+/* The lowest number that is free. */
+static mz_status take_instance(mz_worker_env *w, uint32_t *instance) {
+  mz_status status = MZ_OK;
+  pthread_mutex_lock(&w->lock);
+  int at = 0;
+  while (at < w->used_count && w->used[at]) at++;
+  if (at == w->used_count) {
+    status = mz_reserve_one(&w->used, &w->used_room, w->used_count, sizeof *w->used);
+    if (status == MZ_OK) w->used_count++;
+  }
+  if (status == MZ_OK) w->used[at] = 1;
+  pthread_mutex_unlock(&w->lock);
+  *instance = (uint32_t)at + 1;
+  return status;
+}
+
+static void release(const mz_env *env, void *state) {
+  mz_worker_env *w = mz_worker_env_data(env);
+  gym_state *s = state;
+  if (s->instance) {
+    pthread_mutex_lock(&w->lock);
+    w->used[s->instance - 1] = 0;
+    pthread_mutex_unlock(&w->lock);
+  }
+  memset(state, 0, env->state_size);
+}
+
+static int32_t worker_of(const mz_worker_env *w, const gym_state *s) {
+  return (int32_t)((s->instance - 1) % (uint32_t)mz_workers_count(w->workers));
+}
+
+/* ---- reset ---- */
+
+typedef struct reset_call {
+  const mz_env *env;
+  gym_state *state;
+  uint64_t seed;
+  bool done;
+} reset_call;
+
+static bool ask_reset(void *context, int i, mz_mailbox_row *row, uint32_t life) {
+  (void)i, (void)life;
+  const reset_call *c = context;
+  *row = (mz_mailbox_row){.instance = (int32_t)c->state->instance - 1, .action = MZ_WORKER_RESET, .seed = c->seed};
+  return true;
+}
+
+static void take_reset(void *context, int i, const mz_mailbox_row *row, uint32_t life) {
+  (void)i;
+  reset_call *c = context;
+  if (!row) return;
+  c->done = true;
+  c->state->life = life;
+  c->state->moves = 0;
+  c->state->ended = 0;
+  memcpy(observation_of(c->state), (const uint8_t *)row + MZ_MAILBOX_BODY_AT, mz_spec_obs_bytes(&c->env->spec));
+}
+
+static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
+  mz_worker_env *w = mz_worker_env_data(env);
+  gym_state *s = state;
+  if (!s->instance) MZ_TRY(take_instance(w, &s->instance));
+  /* Seeds of 31 bits: some environments take no others. */
+  reset_call call = {.env = env, .state = s, .seed = generator ? generator->next64(generator->context) >> 33 : 0};
+  const int32_t worker = worker_of(w, s);
+  const mz_workers_batch batch = {&call, ask_reset, take_reset};
+  for (int i = 0; i < RESET_TRIES && !call.done; i++) MZ_TRY(mz_workers_run(w->workers, 1, &worker, &batch));
+  if (!call.done) return mz_fail(MZ_E_CONFIG, "%s: a reset failed %d times; the warnings above say how", env->name, RESET_TRIES);
+  return mz_worker_env_check_obs(env, observation_of(s));
+}
+
+/* ---- step ---- */
+
+typedef struct step_call {
+  const mz_env *env;
+  void *states;
+  const int32_t *actions;
+  mz_step *results;
+  int lost;
+} step_call;
+
+static bool ask_step(void *context, int i, mz_mailbox_row *row, uint32_t life) {
+  const step_call *c = context;
+  const gym_state *s = state_at(c->env, c->states, i);
+  *row = (mz_mailbox_row){.instance = (int32_t)s->instance - 1, .action = c->actions[i]};
+  return s->life == life;
+}
+
+/* A game that was lost with its worker is truncated, with reward 0 and the observation before. */
+static void take_step(void *context, int i, const mz_mailbox_row *row, uint32_t life) {
+  (void)life;
+  step_call *c = context;
+  gym_state *s = state_at(c->env, c->states, i);
+  s->moves++;
+  if (row) {
+    const int limit = c->env->spec.max_moves;
+    c->results[i] = (mz_step){
+        .reward = row->reward, .terminated = row->terminated != 0, .truncated = row->truncated != 0 || s->moves >= limit};
+    memcpy(observation_of(s), (const uint8_t *)row + MZ_MAILBOX_BODY_AT, mz_spec_obs_bytes(&c->env->spec));
+  } else {
+    c->lost++;
+    c->results[i] = (mz_step){.truncated = true};
+  }
+  s->ended = c->results[i].terminated || c->results[i].truncated;
+}
+
+/* Says now and then how many rewards lie outside of the range that targets are cut to. */
+static void count_outside(mz_worker_env *w, const mz_step *results, int n) {
+  const mz_spec *spec = &w->env.spec;
+  int outside = 0;
+  for (int i = 0; i < n; i++) outside += results[i].reward < spec->reward_min || results[i].reward > spec->reward_max;
+  const int64_t before = atomic_fetch_add(&w->steps, n), after = before + n;
+  const int64_t all = atomic_fetch_add(&w->outside, outside) + outside;
+  if (all == 0 || before / STEPS_BETWEEN_WARNINGS == after / STEPS_BETWEEN_WARNINGS) return;
+  const int64_t thousands = after / STEPS_BETWEEN_WARNINGS;
+  if ((thousands & (thousands - 1)) != 0) return;
+  mz_log_write(MZ_LOG_WARNING,
+               "%s: %.2g %% of %lld rewards lie outside of reward_min … reward_max, %g … %g: targets are cut to that range; "
+               "reward_min= and reward_max= in the name widen it",
+               w->env.name, 100 * (double)all / (double)after, (long long)after, (double)spec->reward_min,
+               (double)spec->reward_max);
+}
+
+static mz_status check_results(const mz_env *env, void *states, int n, const mz_step *results) {
+  for (int i = 0; i < n; i++) {
+    if (!isfinite(results[i].reward))
+      return mz_fail(MZ_E_CONFIG, "%s: a reward of %g, which is not finite", env->name, (double)results[i].reward);
+    MZ_TRY(mz_worker_env_check_obs(env, observation_of(state_at(env, states, i))));
+  }
+  return MZ_OK;
+}
+
+static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                      mz_step *results) {
+  (void)generators;
+  mz_worker_env *w = mz_worker_env_data(env);
+  const int rows = mz_workers_rows(w->workers);
+  int32_t workers[MZ_WORKERS_ROWS_MAX];
+  for (int first = 0; first < n; first += rows) {
+    const int count = n - first < rows ? n - first : rows;
+    step_call call = {env, state_at(env, states, first), actions + first, results + first, 0};
+    for (int i = 0; i < count; i++) workers[i] = worker_of(w, state_at(env, call.states, i));
+    const mz_workers_batch batch = {&call, ask_step, take_step};
+    MZ_TRY(mz_workers_run(w->workers, count, workers, &batch));
+    if (call.lost) mz_workers_count_lost(w->workers, call.lost);
+    MZ_TRY(check_results(env, call.states, count, call.results));
+    count_outside(w, call.results, count);
+  }
+  return MZ_OK;
+}
+
+/* ---- looking ---- */
+
+static void observe(const mz_env *env, const void *states, int n, void *observations) {
+  const size_t bytes = mz_spec_obs_bytes(&env->spec);
+  for (int i = 0; i < n; i++)
+    memcpy((uint8_t *)observations + (size_t)i * bytes, observation_of(state_at(env, (void *)states, i)), bytes);
+}
+
+static int text(const mz_env *env, const void *state, char *out, size_t size) {
+  enum { SHOWN = 16 };
+  const gym_state *s = state;
+  const mz_spec *spec = &env->spec;
+  if (spec->obs_kind == MZ_OBS_U8)
+    return snprintf(out, size, "move %d, a picture of %d × %d\n", s->moves, spec->obs_shape[0], spec->obs_shape[1]);
+  const float *floats = (const float *)observation_of((gym_state *)s);
+  size_t used = (size_t)snprintf(out, size, "move %d:", s->moves);
+  for (int i = 0; i < spec->obs_size && i < SHOWN; i++)
+    used += (size_t)snprintf(used < size ? out + used : NULL, used < size ? size - used : 0, " %.3g", (double)floats[i]);
+  return (int)used +
+         snprintf(used < size ? out + used : NULL, used < size ? size - used : 0, "%s\n", spec->obs_size > SHOWN ? " …" : "");
+}
+
+/* No such state comes from outside: checkpoints hold none. */
+static bool valid(const mz_env *env, const void *state) { return (void)env, (void)state, false; }
+
+/* ---- ranges ---- */
+
+/* Random play shows some rewards; others are taken to reach half as far again, unless all that were seen are whole numbers. */
+static float widened(double seen, bool whole) { return (float)(whole ? seen : 1.5 * seen); }
+
+/* A game's return is bounded by what was seen, by one reward, and by a game of the average gains, or losses, of random play. */
+static void fill_ranges(mz_worker_env *w, const cJSON *m) {
+  const double low = mz_json_number_or_nan(m, "reward_min"), high = mz_json_number_or_nan(m, "reward_max");
+  const bool whole = low == rint(low) && high == rint(high);
+  const double limit = (double)w->env.spec.max_moves;
+  float *r = w->given.ranges;
+  if (isnan(r[MZ_REWARD_MIN])) r[MZ_REWARD_MIN] = low < 0 ? widened(low, whole) : (float)fmin(low, 0);
+  if (isnan(r[MZ_REWARD_MAX])) r[MZ_REWARD_MAX] = high > 0 ? widened(high, whole) : (float)fmax(high, 0);
+  if (r[MZ_REWARD_MIN] == 0 && r[MZ_REWARD_MAX] == 0) r[MZ_REWARD_MIN] = -1, r[MZ_REWARD_MAX] = 1; /* nothing was paid yet */
+  const double losses = fmin(limit * mz_json_number_or_nan(m, "loss"), mz_json_number_or_nan(m, "return_min"));
+  const double gains = fmax(limit * mz_json_number_or_nan(m, "gain"), mz_json_number_or_nan(m, "return_max"));
+  if (isnan(r[MZ_RETURN_MIN])) r[MZ_RETURN_MIN] = (float)fmin(losses, (double)fminf(r[MZ_REWARD_MIN], 0));
+  if (isnan(r[MZ_RETURN_MAX])) r[MZ_RETURN_MAX] = (float)fmax(gains, (double)fmaxf(r[MZ_REWARD_MAX], 0));
+}
+
+static mz_status measure(mz_worker_env *w) {
+  char request[64], *answer;
+  cJSON *measured;
+  snprintf(request, sizeof request, "{\"measure\":%d,\"episodes\":%d}", MEASURED_STEPS, MEASURED_EPISODES);
+  MZ_TRY(mz_alloc(&answer, MZ_WORKER_MESSAGE_MAX, 1));
+  mz_status status = mz_workers_ask(w->workers, request, answer);
+  if (status == MZ_OK) status = mz_json_parse(answer, strlen(answer), w->env.name, false, MZ_E_CONFIG, &measured);
+  free(answer);
+  MZ_TRY(status);
+  fill_ranges(w, measured);
+  cJSON_Delete(measured);
+  for (int i = 0; i < MZ_WORKER_RANGES; i++)
+    if (!isfinite(w->given.ranges[i]))
+      return mz_fail(MZ_E_CONFIG, "%s: random play gives rewards that are not finite", w->env.name);
+  w->measured = true;
+  return MZ_OK;
+}
+
+static mz_status set_ranges(mz_worker_env *w) {
+  mz_spec *spec = &w->env.spec;
+  const float *r = w->given.ranges;
+  bool given = true;
+  for (int i = 0; i < MZ_WORKER_RANGES; i++) given = given && !isnan(r[i]);
+  if (!given) MZ_TRY(measure(w));
+  spec->reward_min = r[MZ_REWARD_MIN];
+  spec->reward_max = r[MZ_REWARD_MAX];
+  spec->return_min = r[MZ_RETURN_MIN];
+  spec->return_max = r[MZ_RETURN_MAX];
+  spec->one_sided = (spec->reward_min >= 0 && spec->return_min >= 0) || (spec->reward_max <= 0 && spec->return_max <= 0);
+  return MZ_OK;
+}
+
+mz_status mz_gym_env_complete(mz_worker_env *w, const cJSON *description) {
+  mz_env *env = &w->env;
+  (void)description;
+  if (w->given.limit) env->spec.max_moves = w->given.limit;
+  if (env->spec.max_moves == 0) env->spec.max_moves = LIMIT_DEFAULT;
+  MZ_TRY(set_ranges(w));
+  const size_t bytes = mz_spec_obs_bytes(&env->spec);
+  env->state_size = (sizeof(gym_state) + bytes + 7) / 8 * 8;
+  w->layout = (mz_mailbox_layout){.obs_bytes = bytes, .row_bytes = (MZ_MAILBOX_BODY_AT + bytes + 63) / 64 * 64};
+  env->reset = reset;
+  env->step = step;
+  env->release = release;
+  env->valid = valid;
+  env->observe = observe;
+  env->text = text;
+  return MZ_OK;
+}

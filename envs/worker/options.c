@@ -1,0 +1,122 @@
+#include "envs/worker/options.h"
+#include "envs/worker/workers.h"
+#include <math.h>
+#include <string.h>
+
+static const double TIMEOUT_DEFAULT_S = 60;
+
+bool mz_worker_env_is_name(const char *name) { return strncmp(name, "gym:", 4) == 0 || strncmp(name, "spiel:", 6) == 0; }
+
+/* ---- numbers ---- */
+
+typedef struct number {
+  const char *key;
+  double min, max;
+  bool whole;
+} number;
+
+static mz_status read_number(const char *name, const number *row, const char *text, double *out) {
+  char *end;
+  const double value = strtod(text, &end);
+  if (end == text || *end || !isfinite(value))
+    return mz_fail(MZ_E_CONFIG, "environment '%s': %s: '%s' is no number", name, row->key, text);
+  const double inside = value < row->min ? row->min : value > row->max ? row->max : row->whole ? rint(value) : value;
+  if (inside != value)
+    return mz_fail(MZ_E_CONFIG, "environment '%s': %s: %s is outside of %s%g … %g; nearest valid value: %g", name, row->key, text,
+                   row->whole ? "the whole numbers " : "", row->min, row->max, inside);
+  *out = value;
+  return MZ_OK;
+}
+
+/* ---- items ---- */
+
+/* Ends the item that begins at `at` with a NUL and returns where the next one begins, NULL behind the last. */
+static char *split(char *at) {
+  int depth = 0;
+  char quote = '\0';
+  for (; *at; at++) {
+    if (quote) {
+      if (*at == quote) quote = '\0';
+    } else if (*at == '\'' || *at == '"') {
+      quote = *at;
+    } else if (strchr("([{", *at)) {
+      depth++;
+    } else if (strchr(")]}", *at)) {
+      depth--;
+    } else if (*at == ',' && depth <= 0) {
+      *at = '\0';
+      return at + 1;
+    }
+  }
+  return NULL;
+}
+
+typedef enum known { WORKERS, TIMEOUT, LIMIT, RANGES, KNOWN = RANGES + MZ_WORKER_RANGES } known;
+static const number numbers[KNOWN] = {
+    [WORKERS] = {"workers", 1, MZ_WORKERS_MAX, true},
+    [TIMEOUT] = {"timeout", 0.05, 86400, false},
+    [LIMIT] = {"limit", 1, 1e9, true},
+    [RANGES + MZ_REWARD_MIN] = {"reward_min", -1e6, 1e6, false},
+    [RANGES + MZ_REWARD_MAX] = {"reward_max", -1e6, 1e6, false},
+    [RANGES + MZ_RETURN_MIN] = {"return_min", -1e9, 1e9, false},
+    [RANGES + MZ_RETURN_MAX] = {"return_max", -1e9, 1e9, false},
+};
+
+static int find_known(const char *item) {
+  const size_t length = strcspn(item, "=");
+  for (int i = 0; i < KNOWN; i++)
+    if (strlen(numbers[i].key) == length && strncmp(numbers[i].key, item, length) == 0) return i;
+  return -1;
+}
+
+static mz_status read_item(const char *name, char *item, mz_worker_options *out) {
+  const char *equals = strchr(item, '=');
+  if (!equals || equals == item)
+    return mz_fail(MZ_E_CONFIG, "environment '%s': option '%s': takes key=value, as in workers=2", name, item);
+  const int row = find_known(item);
+  double value = 0;
+  if (row < 0) {
+    if (out->other_count == MZ_WORKER_OPTIONS_MAX)
+      return mz_fail(MZ_E_CONFIG, "environment '%s': more than %d options", name, MZ_WORKER_OPTIONS_MAX);
+    out->others[out->other_count++] = item;
+    return MZ_OK;
+  }
+  MZ_TRY(read_number(name, &numbers[row], equals + 1, &value));
+  if (row == WORKERS)
+    out->workers = (int)value;
+  else if (row == TIMEOUT)
+    out->timeout_s = value;
+  else if (row == LIMIT)
+    out->limit = (int)value;
+  else
+    out->ranges[row - RANGES] = (float)value;
+  return MZ_OK;
+}
+
+static mz_status check_order(const char *name, const mz_worker_options *o, mz_worker_range low, mz_worker_range high) {
+  if (!(o->ranges[low] > o->ranges[high])) return MZ_OK; /* either may be NAN */
+  return mz_fail(MZ_E_CONFIG, "environment '%s': %s %g is above %s %g", name, numbers[RANGES + low].key, (double)o->ranges[low],
+                 numbers[RANGES + high].key, (double)o->ranges[high]);
+}
+
+mz_status mz_worker_options_read(const char *name, mz_worker_options *out) {
+  *out = (mz_worker_options){.timeout_s = TIMEOUT_DEFAULT_S};
+  for (int i = 0; i < MZ_WORKER_RANGES; i++) out->ranges[i] = NAN;
+  if (strlen(name) >= sizeof out->text)
+    return mz_fail(MZ_E_CONFIG, "environment '%.60s…': a name of more than %d bytes", name, MZ_WORKER_NAME_MAX - 1);
+  strcpy(out->text, name);
+  char *item = strchr(out->text, ':') + 1, *next = split(item);
+  out->id = item;
+  if (!item[0])
+    return mz_fail(MZ_E_CONFIG, "environment '%s': names no environment; as in gym:CartPole-v1 or spiel:breakthrough", name);
+  size_t used = (size_t)snprintf(out->canonical, sizeof out->canonical, "%s", out->text);
+  for (item = next; item; item = next) {
+    next = split(item);
+    MZ_TRY(read_item(name, item, out));
+    const int row = find_known(item);
+    if (row != WORKERS && row != TIMEOUT)
+      used += (size_t)snprintf(out->canonical + used, sizeof out->canonical - used, ",%s", item);
+  }
+  MZ_TRY(check_order(name, out, MZ_REWARD_MIN, MZ_REWARD_MAX));
+  return check_order(name, out, MZ_RETURN_MIN, MZ_RETURN_MAX);
+}

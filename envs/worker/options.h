@@ -1,0 +1,26 @@
+/* Names of environments that workers play: "gym:LunarLander-v3,enable_wind=true,workers=2", "spiel:breakthrough(rows=6,columns=6)".
+ * Items are separated by commas outside of brackets and quotes. The first is the id; of the others, key=value, some are the
+ * program's, and the rest goes to the worker as it is written. */
+#pragma once
+#include "base/status.h"
+#include <stdbool.h>
+
+enum { MZ_WORKER_OPTIONS_MAX = 32, MZ_WORKER_NAME_MAX = 1024 };
+
+typedef enum mz_worker_range { MZ_REWARD_MIN, MZ_REWARD_MAX, MZ_RETURN_MIN, MZ_RETURN_MAX, MZ_WORKER_RANGES } mz_worker_range;
+
+typedef struct mz_worker_options {
+  char text[MZ_WORKER_NAME_MAX]; /* the items, each with a NUL behind it */
+  const char *id;
+  const char *others[MZ_WORKER_OPTIONS_MAX]; /* the worker's, in their order */
+  int other_count;
+  int workers, limit;                 /* 0: not given */
+  double timeout_s;                   /* default 60 */
+  float ranges[MZ_WORKER_RANGES];     /* NAN: not given */
+  char canonical[MZ_WORKER_NAME_MAX]; /* the name without what cannot change results (workers, timeout) */
+} mz_worker_options;
+
+/* Returns whether a name begins with "gym:" or "spiel:". */
+bool mz_worker_env_is_name(const char *name);
+/* Reads such a name. MZ_E_CONFIG naming the option, its range and the nearest valid value. */
+mz_status mz_worker_options_read(const char *name, mz_worker_options *out);

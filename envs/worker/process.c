@@ -1,0 +1,139 @@
+#include "envs/worker/process.h"
+#include "envs/worker/mailbox.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Descriptors in the new process. Ours are moved above them first, so that none is overwritten before it is used. */
+enum { SOCKET_FD = 3, SCRIPT_FD = 4, ABOVE = 10 };
+
+static const char *python(void) {
+  const char *named = getenv("MUZERO_PYTHON");
+  return named && named[0] ? named : "python3";
+}
+
+/* Its own group, so that Ctrl-C, which lets the program end its round, does not end the worker; no signal blocked or ignored. */
+static int spawn(pid_t *pid, int socket, int script, int log) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  sigset_t none, all;
+  char *const arguments[] = {(char *)python(), "/dev/fd/4", NULL};
+  sigemptyset(&none);
+  sigfillset(&all);
+  int failed = posix_spawn_file_actions_init(&files);
+  if (failed) return failed;
+  failed = posix_spawnattr_init(&attributes);
+  if (!failed) {
+    failed = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed) failed = posix_spawn_file_actions_adddup2(&files, log, STDOUT_FILENO);
+    if (!failed) failed = posix_spawn_file_actions_adddup2(&files, log, STDERR_FILENO);
+    if (!failed) failed = posix_spawn_file_actions_adddup2(&files, socket, SOCKET_FD);
+    if (!failed) failed = posix_spawn_file_actions_adddup2(&files, script, SCRIPT_FD);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    if (!failed) failed = posix_spawnp(pid, arguments[0], &files, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&files);
+  return failed;
+}
+
+static int move_up(int fd) {
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
+  if (fd >= 0) close(fd);
+  return moved;
+}
+
+static void close_open(int fd) {
+  if (fd >= 0) close(fd);
+}
+
+mz_status mz_worker_process_start(mz_worker_process *process, const unsigned char *script, size_t size, double timeout_s) {
+  int ends[2] = {-1, -1};
+  mz_memory_file file = {.fd = -1};
+  *process = (mz_worker_process){.socket = -1, .log = {.fd = -1}, .mailbox = {.fd = -1}};
+  const struct timeval limit = {.tv_sec = (time_t)timeout_s,
+                                .tv_usec = (suseconds_t)((timeout_s - (double)(time_t)timeout_s) * 1e6)};
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_memory_file_create(&file, "muzero-script", size));
+  memcpy(file.bytes, script, size);
+  MZ_TRY_CLEANUP(mz_memory_file_create_log(&process->log, "muzero-worker-log"));
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "worker: no socket: %s", strerror(errno)));
+  ends[1] = move_up(ends[1]);
+  file.fd = move_up(file.fd);
+  process->log.fd = move_up(process->log.fd);
+  if (ends[1] < 0 || file.fd < 0 || process->log.fd < 0 ||
+      setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "worker: no descriptor: %s", strerror(errno)));
+  pid_t pid;
+  const int failed = spawn(&pid, ends[1], file.fd, process->log.fd);
+  if (failed)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%s: cannot be started: %s; install Python 3.9 or later, or name it by MUZERO_PYTHON",
+                           python(), strerror(failed)));
+  process->pid = pid;
+  process->socket = ends[0];
+  ends[0] = -1;
+cleanup:
+  for (int i = 0; i < 2; i++) close_open(ends[i]);
+  mz_memory_file_free(&file);
+  if (status != MZ_OK) mz_memory_file_free(&process->log);
+  return status;
+}
+
+bool mz_worker_process_send(const mz_worker_process *process, const char *message) {
+  return send(process->socket, message, strlen(message), MSG_NOSIGNAL) >= 0;
+}
+
+mz_status mz_worker_process_share(mz_worker_process *process, size_t bytes, const char *message, bool *sent) {
+  union {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr aligned;
+  } control = {0};
+  mz_memory_file_free(&process->mailbox);
+  MZ_TRY(mz_memory_file_create(&process->mailbox, "muzero-mailbox", bytes));
+  struct iovec text = {.iov_base = (void *)message, .iov_len = strlen(message)};
+  struct msghdr packet = {
+      .msg_iov = &text, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  struct cmsghdr *head = CMSG_FIRSTHDR(&packet);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(head), &process->mailbox.fd, sizeof(int));
+  *sent = sendmsg(process->socket, &packet, MSG_NOSIGNAL) >= 0;
+  return MZ_OK;
+}
+
+mz_worker_answer mz_worker_process_receive(const mz_worker_process *process, char *out, size_t size) {
+  ssize_t got;
+  do got = recv(process->socket, out, size - 1, 0);
+  while (got < 0 && errno == EINTR);
+  out[got > 0 ? got : 0] = '\0';
+  if (got > 0) return MZ_WORKER_ANSWERED;
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? MZ_WORKER_SILENT : MZ_WORKER_DIED;
+}
+
+void mz_worker_process_end(mz_worker_process *process, char *how, size_t size) {
+  int state = 0;
+  if (process->pid > 0) {
+    kill(process->pid, SIGKILL); /* one that has ended already stays as it ended */
+    while (waitpid(process->pid, &state, 0) < 0 && errno == EINTR) continue;
+  }
+  if (how && WIFSIGNALED(state)) snprintf(how, size, "killed by signal %d", WTERMSIG(state));
+  if (how && !WIFSIGNALED(state)) snprintf(how, size, "exit status %d", WEXITSTATUS(state));
+  close_open(process->socket);
+  mz_memory_file_free(&process->log);
+  mz_memory_file_free(&process->mailbox);
+  process->pid = 0;
+  process->socket = -1;
+}

@@ -1,0 +1,172 @@
+# ---- Gymnasium ----
+
+
+def wrapper_of(text):
+    """wrap=module:Class(arguments) as a function of an environment."""
+    name, bracket, rest = text.partition("(")
+    module, colon, cls = name.partition(":")
+    if not colon or (bracket and not rest.endswith(")")):
+        raise Refused(f"wrap={text}: takes module:Class or module:Class(arguments)")
+    try:
+        positional, named = arguments_of(rest[:-1] if bracket else "")
+    except (ValueError, SyntaxError) as error:
+        raise Refused(f"wrap={text}: arguments are numbers, texts in quotes, lists and None") from error
+    try:
+        made = getattr(importlib.import_module(module), cls)
+    except (ImportError, AttributeError) as error:
+        raise Refused(f"wrap={text}: {error}") from error
+    return lambda env: made(env, *positional, **named)
+
+
+def observer_of(space, spaces):
+    """(kind, shape of height, width and channels, function that gives the bytes of an observation)"""
+    if isinstance(space, spaces.Box):
+        shape = tuple(int(n) for n in space.shape)
+        size = 1
+        for n in shape:
+            size *= n
+        if str(space.dtype) == "uint8" and len(shape) in (2, 3):
+            return "u8", list(shape) + [1] * (3 - len(shape)), lambda x: x.tobytes()
+        if str(space.dtype) == "uint8":
+            return "f32", [1, 1, size], lambda x: (x.astype("f4") / 255).tobytes()
+        return "f32", [1, 1, size], floats_of
+    if isinstance(space, spaces.Discrete):
+        count, start = int(space.n), int(space.start)
+        rows = [array.array("f", [float(i == k) for k in range(count)]).tobytes() for i in range(count)]
+        return "f32", [1, 1, count], lambda x: rows[int(x) - start]
+    try:
+        size = int(spaces.flatdim(space))
+        if not space.is_np_flattenable:
+            raise ValueError("its size varies")
+    except (ValueError, NotImplementedError, AttributeError) as error:
+        raise Refused(
+            f"observations {space} are not supported ({error}); takes Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple of them"
+        ) from error
+    return "f32", [1, 1, size], lambda x: floats_of(spaces.flatten(space, x))
+
+
+def product_of(counts, starts):
+    rows = [[]]
+    for count, start in zip(counts, starts):
+        rows = [row + [start + i] for row in rows for i in range(count)]
+        if len(rows) > ACTIONS_MAX:
+            raise Refused(f"actions: more than {ACTIONS_MAX} combinations of {list(counts)}; a wrapper can offer fewer")
+    return rows
+
+
+def actions_of(space, spaces):
+    """(the actions by number, their names or None)"""
+    if isinstance(space, spaces.Discrete):
+        return [int(space.start) + i for i in range(int(space.n))], None
+    for name in ("MultiDiscrete", "MultiBinary"):
+        if hasattr(spaces, name) and isinstance(space, getattr(spaces, name)):
+            numpy = import_package("numpy", "numpy")
+            counts = numpy.asarray(space.nvec).ravel() if name == "MultiDiscrete" else [2] * int(numpy.prod(space.shape))
+            starts = numpy.asarray(getattr(space, "start", numpy.zeros(len(counts)))).ravel()
+            rows = product_of([int(n) for n in counts], [int(n) for n in starts])
+            made = [numpy.asarray(row, dtype=space.dtype).reshape(space.shape) for row in rows]
+            return made, ["/".join(str(i) for i in row) for row in rows]
+    raise Refused(f"actions {space} are not supported; takes Discrete, MultiDiscrete and MultiBinary (no continuous actions)")
+
+
+class Gym:
+    def __init__(self, start):
+        self.gymnasium = import_package("gymnasium", "gymnasium")
+        self.id, self.limit = start["id"], int(start["limit"])
+        self.keywords, self.wrappers, self.environments = {}, [], {}
+        for option in start["options"]:
+            key, equals, value = option.partition("=")
+            if not equals or not key:
+                raise Refused(f"option '{option}': takes key=value")
+            if key == "import":
+                import_named(value)
+            elif key == "wrap":
+                self.wrappers.append(wrapper_of(value))
+            else:
+                self.keywords[key] = value_of(value)
+        env = self.make()
+        self.environments[0] = env
+        self.kind, self.shape, self.observe = observer_of(env.observation_space, self.gymnasium.spaces)
+        self.actions, self.names = actions_of(env.action_space, self.gymnasium.spaces)
+
+    def make(self):
+        gymnasium = self.gymnasium
+        keywords = dict(self.keywords)
+        if self.limit > 0:
+            keywords["max_episode_steps"] = self.limit
+        try:
+            env = gymnasium.make(self.id, disable_env_checker=True, **keywords)
+        except gymnasium.error.NamespaceNotFound as error:
+            raise Refused(f"unknown to Gymnasium: {error} A package is imported by import=, as in import=ale_py") from error
+        except (gymnasium.error.NameNotFound, gymnasium.error.VersionNotFound) as error:
+            nearest = difflib.get_close_matches(self.id, list(gymnasium.registry), 1, 0.4)
+            raise Refused(f"unknown to Gymnasium: {error}" + (f"; nearest: {nearest[0]}" if nearest else "")) from error
+        except Exception as error:  # whatever an environment finds wrong: a keyword, a missing ROM, a package of its own
+            raise Refused(f"cannot be made: {type(error).__name__}: {error}") from error
+        for wrap in self.wrappers:
+            try:
+                env = wrap(env)
+            except Exception as error:
+                raise Refused(f"cannot be wrapped: {type(error).__name__}: {error}") from error
+        return env
+
+    def describe(self):
+        env = self.environments[0]
+        spec = getattr(env, "spec", None)
+        return {
+            "title": f"{self.id} of Gymnasium",
+            "rules": " ".join((type(env.unwrapped).__doc__ or "").split())[:600],
+            "observation": str(env.observation_space)[:300],
+            "obs_kind": self.kind,
+            "shape": self.shape,
+            "actions": len(self.actions),
+            "names": self.names,
+            "max_moves": int(getattr(spec, "max_episode_steps", None) or 0),
+            "players": 1,
+        }
+
+    def measure(self, steps, episodes):
+        """Rewards and returns of random play: their extremes, and the means of what is above and below 0."""
+        env = self.environments[0]
+        rewards, returns, draw = [], [], 1
+        for episode in range(episodes):
+            env.reset(seed=episode)
+            total, over = 0.0, False
+            while not over and len(rewards) < steps:
+                draw = (draw * 6364136223846793005 + 1442695040888963407) % 2**64
+                _, reward, terminated, truncated, _ = env.step(self.actions[(draw >> 33) % len(self.actions)])
+                rewards.append(float(reward))
+                total += float(reward)
+                over = terminated or truncated
+            returns.append(total)
+            if len(rewards) >= steps:
+                break
+        count = len(rewards)
+        return {
+            "reward_min": min(rewards),
+            "reward_max": max(rewards),
+            "return_min": min(returns),
+            "return_max": max(returns),
+            "gain": sum(r for r in rewards if r > 0) / count,
+            "loss": sum(r for r in rewards if r < 0) / count,
+        }
+
+    def attach(self, memory, start):
+        self.memory = memory
+        self.size = start["obs_bytes"]
+
+    def play(self, at):
+        instance, action, seed, _, _ = QUESTION.unpack_from(self.memory, at)
+        if action == RESET:
+            env = self.environments.get(instance)
+            if env is None:
+                env = self.environments[instance] = self.make()
+            observation, _ = env.reset(seed=seed)
+            ANSWER.pack_into(self.memory, at + ANSWER_AT, 0.0, 0, 0, 0, 0, 0, 0, 0)
+        else:
+            observation, reward, terminated, truncated, _ = self.environments[instance].step(self.actions[action])
+            ANSWER.pack_into(self.memory, at + ANSWER_AT, reward, bool(terminated), bool(truncated), 0, 0, 0, 0, 0)
+        data = self.observe(observation)
+        if len(data) != self.size:
+            raise ValueError(f"an observation of {len(data)} bytes; its space says {self.size}")
+        self.memory[at + BODY_AT : at + BODY_AT + self.size] = data

@@ -1,0 +1,75 @@
+# ---- the process ----
+
+
+def end_with_the_program(control):
+    """Ends this process with the other end of the socket, also in the middle of a step."""
+    poll = select.poll()
+    poll.register(control, select.POLLRDHUP)
+    poll.poll()
+    os._exit(0)
+
+
+def say(control, message):
+    control.send(json.dumps(message).encode())
+
+
+def open_game(control):
+    start = json.loads(control.recv(1 << 16))
+    if start["version"] != VERSION:
+        say(control, {"version": VERSION, "error": f"the script speaks version {VERSION}, the program {start['version']}"})
+        sys.exit(0)
+    threading.Thread(target=end_with_the_program, args=(control.fileno(),), daemon=True).start()
+    if start["cores"]:
+        try:  # who starts a worker may be bound to some cores
+            os.sched_setaffinity(0, start["cores"])
+        except OSError:
+            pass
+    sys.path.insert(0, os.getcwd())
+    try:
+        game = (Gym if start["kind"] == "gym" else Spiel)(start)
+        description = game.describe()
+    except Refused as error:
+        say(control, {"version": VERSION, "error": str(error)})
+        sys.exit(0)
+    say(control, dict(description, version=VERSION))
+    return game
+
+
+def serve(control, game, memory):
+    while control.recv(16):
+        _, _, _, row_bytes, serial, count, _, _ = HEADER.unpack_from(memory, 0)
+        play = game.play
+        for at in range(ROWS_AT, ROWS_AT + count * row_bytes, row_bytes):
+            play(at)
+        DONE.pack_into(memory, DONE_AT, serial)
+        control.send(b".")
+
+
+def main():
+    control = socket.socket(fileno=3)
+    game = open_game(control)
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+        if not data:
+            return
+        request = json.loads(data)
+        if "measure" in request:
+            say(control, game.measure(request["measure"], request["episodes"]))
+            continue
+        memory = mmap.mmap(descriptors[0], request["bytes"])
+        os.close(descriptors[0])
+        game.attach(memory, request)
+        control.send(b".")
+        serve(control, game, memory)
+        return
+
+
+try:
+    main()
+except (BrokenPipeError, ConnectionResetError):
+    pass  # the program is gone
+except Exception:
+    traceback.print_exc()
+    sys.stderr.flush()
+    os._exit(1)
+os._exit(0)

@@ -1,0 +1,199 @@
+#include "envs/worker/worker_env_state.h"
+#include <math.h>
+#include <sched.h>
+
+enum { OBS_MAX = 1 << 20, ACTIONS_MAX = 1 << 16 };
+
+static mz_worker_env *kept;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- what the worker says ---- */
+
+/* The whole number `key` of a description, within a range. */
+static mz_status number_of(const mz_worker_env *w, const cJSON *json, const char *key, double min, double max, int *out) {
+  const double value = mz_json_number_or_nan(json, key);
+  if (!(value >= min && value <= max) || value != rint(value))
+    return mz_fail(MZ_E_CONFIG, "%s: the worker says %s %g; it takes whole numbers of %g … %g", w->env.name, key, value, min,
+                   max);
+  *out = (int)value;
+  return MZ_OK;
+}
+
+static mz_status copy_text(const cJSON *json, const char *key, char **out) {
+  *out = strdup(mz_json_text_or_empty(json, key));
+  return *out ? MZ_OK : mz_fail(MZ_E_MEMORY, "no memory for the description of an environment");
+}
+
+static mz_status copy_names(mz_worker_env *w, const cJSON *json) {
+  const cJSON *names = cJSON_GetObjectItemCaseSensitive(json, "names");
+  const int actions = w->env.spec.actions;
+  if (!cJSON_IsArray(names) || cJSON_GetArraySize(names) != actions) return MZ_OK;
+  MZ_TRY(mz_alloc(&w->names, (size_t)actions, sizeof *w->names));
+  int i = 0;
+  for (const cJSON *name = names->child; name; name = name->next, i++) {
+    w->names[i] = strdup(cJSON_IsString(name) ? name->valuestring : "");
+    if (!w->names[i]) return mz_fail(MZ_E_MEMORY, "no memory for the names of actions");
+  }
+  return MZ_OK;
+}
+
+static mz_status read_shape(mz_worker_env *w, const cJSON *json) {
+  mz_spec *spec = &w->env.spec;
+  const cJSON *shape = cJSON_GetObjectItemCaseSensitive(json, "shape");
+  int64_t size = 1;
+  for (int i = 0; i < 3; i++) {
+    const cJSON *item = cJSON_IsArray(shape) ? cJSON_GetArrayItem(shape, i) : NULL;
+    const double value = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+    if (!(value >= 1 && value <= OBS_MAX))
+      return mz_fail(MZ_E_CONFIG, "%s: the worker says an observation's shape of %g", w->env.name, value);
+    spec->obs_shape[i] = (int)value;
+    size *= spec->obs_shape[i];
+    if (size > OBS_MAX)
+      return mz_fail(MZ_E_CONFIG, "%s: observations of more than %d entries; a wrapper can make them smaller", w->env.name,
+                     OBS_MAX);
+  }
+  spec->obs_size = (int)size;
+  spec->obs_kind = strcmp(mz_json_text_or_empty(json, "obs_kind"), "u8") == 0 ? MZ_OBS_U8 : MZ_OBS_F32;
+  return MZ_OK;
+}
+
+static mz_status read_description(mz_worker_env *w, const cJSON *json) {
+  mz_spec *spec = &w->env.spec;
+  MZ_TRY(read_shape(w, json));
+  MZ_TRY(number_of(w, json, "actions", 1, ACTIONS_MAX, &spec->actions));
+  MZ_TRY(number_of(w, json, "players", 1, 2, &spec->players));
+  MZ_TRY(number_of(w, json, "max_moves", 0, 1e9, &spec->max_moves));
+  spec->turns = spec->players == 2 ? MZ_TURNS_ALTERNATE : MZ_TURNS_ALONE;
+  spec->symmetries = 1;
+  MZ_TRY(copy_text(json, "title", &w->title));
+  MZ_TRY(copy_text(json, "rules", &w->rules));
+  MZ_TRY(copy_text(json, "observation", &w->observation));
+  w->env.title = w->title;
+  w->env.rules = w->rules;
+  w->env.observation = w->observation;
+  return copy_names(w, json);
+}
+
+mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation) {
+  if (env->spec.obs_kind != MZ_OBS_F32) return MZ_OK;
+  const float *floats = observation;
+  for (int i = 0; i < env->spec.obs_size; i++)
+    if (!isfinite(floats[i]))
+      return mz_fail(MZ_E_CONFIG, "%s: entry %d of an observation is %g, which is not finite", env->name, i, (double)floats[i]);
+  return MZ_OK;
+}
+
+static int action_text(const mz_env *env, int action, char *out, size_t size) {
+  const mz_worker_env *w = mz_worker_env_data(env);
+  return w->names ? snprintf(out, size, "%s", w->names[action]) : snprintf(out, size, "%d", action);
+}
+
+/* ---- the environment ---- */
+
+static int default_workers(void) {
+  cpu_set_t allowed;
+  const int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return cores > MZ_WORKERS_MAX ? MZ_WORKERS_MAX : cores;
+}
+
+static void drop(mz_worker_env *w) {
+  mz_workers_free(w->workers);
+  for (int i = 0; w->names && i < w->env.spec.actions; i++) free(w->names[i]);
+  free(w->names), free(w->title), free(w->rules), free(w->observation), free(w->used);
+  pthread_mutex_destroy(&w->lock);
+  free(w);
+}
+
+static mz_status complete(mz_worker_env *w, const char *description) {
+  cJSON *json;
+  MZ_TRY(mz_json_parse(description, strlen(description), w->env.name, false, MZ_E_CONFIG, &json));
+  mz_status status = read_description(w, json);
+  const bool gym = w->given.canonical[0] == 'g';
+  if (status == MZ_OK) status = gym ? mz_gym_env_complete(w, json) : mz_spiel_env_complete(w, json);
+  cJSON_Delete(json);
+  if (status == MZ_OK) status = mz_workers_share(w->workers, &w->layout);
+  return status;
+}
+
+static mz_status open_env(const char *name, const float *ranges, mz_worker_env **out) {
+  mz_worker_env *w;
+  MZ_TRY(mz_alloc(&w, 1, sizeof *w));
+  const int failed = pthread_mutex_init(&w->lock, NULL);
+  MZ_ASSERT(!failed);
+  mz_status status;
+  MZ_TRY_CLEANUP(mz_worker_options_read(name, &w->given));
+  for (int i = 0; i < MZ_WORKER_RANGES; i++) {
+    w->asked[i] = ranges ? ranges[i] : NAN;
+    if (ranges && isnan(w->given.ranges[i])) w->given.ranges[i] = ranges[i];
+  }
+  w->env.name = w->given.canonical;
+  w->env.options = w;
+  w->env.action_text = action_text;
+  const mz_workers_setup setup = {.name = w->env.name,
+                                  .kind = name[0] == 'g' ? "gym" : "spiel",
+                                  .id = w->given.id,
+                                  .options = w->given.others,
+                                  .option_count = w->given.other_count,
+                                  .limit = w->given.limit,
+                                  .count = w->given.workers ? w->given.workers : default_workers(),
+                                  .timeout_s = w->given.timeout_s};
+  const char *description;
+  MZ_TRY_CLEANUP(mz_workers_create(&w->workers, &setup, &description));
+  MZ_TRY_CLEANUP(complete(w, description));
+  *out = w;
+cleanup:
+  if (status != MZ_OK) drop(w);
+  return status;
+}
+
+static bool same_ranges(const float *a, const float *b) {
+  for (int i = 0; i < MZ_WORKER_RANGES; i++)
+    if (!(a[i] == (b ? b[i] : NAN)) && !(isnan(a[i]) && (!b || isnan(b[i])))) return false;
+  return true;
+}
+
+static bool spec_has(const mz_spec *spec, const float *ranges) {
+  return spec->reward_min == ranges[MZ_REWARD_MIN] && spec->reward_max == ranges[MZ_REWARD_MAX] &&
+         spec->return_min == ranges[MZ_RETURN_MIN] && spec->return_max == ranges[MZ_RETURN_MAX];
+}
+
+/* The same environment: with the ranges that are asked for, measured or given, and as many workers. */
+static bool is_same(const mz_worker_env *w, const mz_worker_options *o, const float *ranges) {
+  return strcmp(w->given.canonical, o->canonical) == 0 && w->given.workers == o->workers && w->given.timeout_s == o->timeout_s &&
+         (ranges ? spec_has(&w->env.spec, ranges) : same_ranges(w->asked, ranges));
+}
+
+mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env **out) {
+  mz_worker_options *options;
+  MZ_TRY(mz_alloc(&options, 1, sizeof *options));
+  mz_status status = mz_worker_options_read(name, options);
+  pthread_mutex_lock(&lock);
+  mz_worker_env *found = kept;
+  while (status == MZ_OK && found && !is_same(found, options, ranges)) found = found->next;
+  if (status == MZ_OK && !found) {
+    status = open_env(name, ranges, &found);
+    if (status == MZ_OK) {
+      found->next = kept;
+      kept = found;
+    }
+  }
+  pthread_mutex_unlock(&lock);
+  free(options);
+  if (status == MZ_OK) *out = &found->env;
+  return status;
+}
+
+bool mz_worker_env_is(const mz_env *env) { return env->action_text == action_text; }
+
+bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]) {
+  if (!mz_worker_env_is(env) || !mz_worker_env_data(env)->measured) return false;
+  ranges[MZ_REWARD_MIN] = env->spec.reward_min;
+  ranges[MZ_REWARD_MAX] = env->spec.reward_max;
+  ranges[MZ_RETURN_MIN] = env->spec.return_min;
+  ranges[MZ_RETURN_MAX] = env->spec.return_max;
+  return true;
+}
+
+int64_t mz_worker_env_deaths(const mz_env *env, int64_t *games) {
+  return mz_workers_deaths(mz_worker_env_data(env)->workers, games);
+}

@@ -1,0 +1,19 @@
+/* Environments that other processes play: gym:ID and spiel:NAME.
+ *
+ * A state is flat bytes with all that may be asked of it; resets and steps go to workers. Of Gymnasium's environments a state names
+ * an instance that a worker holds (`copies` is false), which is lost with its worker: the episode is then truncated. Of OpenSpiel's
+ * games a state is a history, from which any worker finds the position (`copies` is true). */
+#pragma once
+#include "envs/env.h"
+#include "envs/worker/options.h"
+
+/* Finds an environment by its name. `ranges` ([MZ_WORKER_RANGES], or NULL): rewards and returns that a run was made with, instead of
+ * what random play shows now. What is found lives as long as the process; equal names and ranges give one environment. Any thread
+ * may ask. MZ_E_CONFIG as mz_worker_options_read and mz_workers_create. */
+mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env **out);
+/* Returns the rewards' and returns' ranges of such an environment where they were measured rather than given, NULL for any other. */
+bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]);
+/* Returns whether workers play it. */
+bool mz_worker_env_is(const mz_env *env);
+/* Returns how many workers were lost, and *games: with them. */
+int64_t mz_worker_env_deaths(const mz_env *env, int64_t *games);

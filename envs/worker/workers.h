@@ -1,0 +1,66 @@
+/* The workers of an environment: one or more Python processes with equal games at hand, which answer batches of rows.
+ *
+ * Any thread may run a batch at any time; batches that need the same worker follow one another. A worker that dies or stays silent
+ * is told in a warning with the last lines that it wrote; its rows are lost, and the next batch finds a new one in its place. */
+#pragma once
+#include "base/status.h"
+#include "envs/worker/mailbox.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MZ_WORKERS_MAX = 64, MZ_WORKERS_ROWS_MAX = 256 };
+
+typedef struct mz_workers mz_workers;
+
+typedef struct mz_workers_setup {
+  const char *name; /* of the environment, for messages; lives as long as the workers */
+  const char *kind; /* "gym" or "spiel" */
+  const char *id;   /* "CartPole-v1" */
+  const char *const *options;
+  int option_count;
+  int limit;                   /* moves; 0: the environment's own */
+  int count;                   /* of workers, 1 … MZ_WORKERS_MAX */
+  double timeout_s;            /* that an answer may take */
+  const unsigned char *script; /* NULL: the one that is compiled in */
+  size_t script_size;
+} mz_workers_setup;
+
+/* Where the parts of a row are. A part without bytes is not there. */
+typedef struct mz_mailbox_layout {
+  size_t obs_bytes;
+  size_t mask_at;             /* one byte an action */
+  size_t history_at, history; /* entries of 16 bits */
+  size_t text_at, text_bytes;
+  size_t row_bytes; /* a multiple of 64 */
+} mz_mailbox_layout;
+
+/* Starts the first worker and takes what it says of the environment, a JSON object that lives as long as the workers. MZ_E_CONFIG: no
+ * Python, no package, an environment that cannot be made, a script of another version; with the worker's own words. MZ_E_MEMORY. */
+mz_status mz_workers_create(mz_workers **out, const mz_workers_setup *setup, const char **description);
+/* Sends a request to the first worker and takes its answer, before mz_workers_share. `out`: MZ_WORKER_MESSAGE_MAX bytes. */
+mz_status mz_workers_ask(mz_workers *workers, const char *request, char *out);
+/* Shares memory for rows of this layout with the first worker; the others start when they are needed. */
+mz_status mz_workers_share(mz_workers *workers, const mz_mailbox_layout *layout);
+void mz_workers_free(mz_workers *workers); /* NULL is fine */
+
+int mz_workers_count(const mz_workers *workers);
+/* Returns the rows that a batch may have. */
+int mz_workers_rows(const mz_workers *workers);
+
+typedef struct mz_workers_batch {
+  void *context;
+  /* Writes the question of row i. `life` counts the starts of its worker, from 1: who remembers an instance of an earlier life has
+   * lost it. false: nothing is asked, and the row is lost. */
+  bool (*ask)(void *context, int i, mz_mailbox_row *row, uint32_t life);
+  /* Takes the answer of row i; row NULL: lost. */
+  void (*take)(void *context, int i, const mz_mailbox_row *row, uint32_t life);
+} mz_workers_batch;
+
+/* Plays a batch of n rows (at most mz_workers_rows), row i by worker worker_of[i]: each worker is woken once. MZ_E_CONFIG where a
+ * worker cannot be started again, or dies again and again without an answer; every row was then given to `take` as lost, or was
+ * answered. */
+mz_status mz_workers_run(mz_workers *workers, int n, const int32_t *worker_of, const mz_workers_batch *batch);
+/* Counts rows of games that were lost with their worker, for the next warning. */
+void mz_workers_count_lost(mz_workers *workers, int games);
+/* Returns how many workers died or were ended since the beginning, and *games: that were lost with them. */
+int64_t mz_workers_deaths(const mz_workers *workers, int64_t *games);
