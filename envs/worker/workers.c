@@ -12,6 +12,7 @@ enum {
   MAILBOX_BYTES_MAX = 16 << 20, /* of one worker, where rows are large */
   LOG_BYTES_MAX = 1 << 20,
   BATCHES_BETWEEN_BOUNDS = 4096,
+  STARTS_MAX = 8, /* of a worker, one after another */
   TAIL_BYTES = 2048,
   TAIL_LINES = 12
 };
@@ -118,8 +119,8 @@ static mz_status hand_mailbox(mz_workers *w, worker *one) {
   return answer == MZ_WORKER_ANSWERED ? MZ_OK : no_answer(w, one, answer, "before it took its memory");
 }
 
-/* Starts a worker; the lock is held, and there is none. */
-static mz_status start(mz_workers *w, worker *one) {
+/* Starts a worker; *ended: it ended without a word, or was silent. */
+static mz_status start_once(mz_workers *w, worker *one, bool *ended) {
   const mz_workers_setup *s = &w->setup;
   char *text;
   MZ_TRY(mz_alloc(&text, MZ_WORKER_MESSAGE_MAX, 1));
@@ -132,10 +133,26 @@ static mz_status start(mz_workers *w, worker *one) {
       answer = mz_worker_process_receive(&one->process, text, MZ_WORKER_MESSAGE_MAX);
     status =
         answer == MZ_WORKER_ANSWERED ? check_description(w, text) : no_answer(w, one, answer, "before it described the game");
-    if (status == MZ_OK && w->share) status = hand_mailbox(w, one);
+    *ended = answer != MZ_WORKER_ANSWERED;
+    if (status == MZ_OK && w->share) {
+      status = hand_mailbox(w, one);
+      *ended = status == MZ_E_CONFIG;
+    }
     if (status != MZ_OK) mz_worker_process_end(&one->process, NULL, 0);
   }
   free(text);
+  return status;
+}
+
+/* Starts a worker; the lock is held, and there is none. What has begun once can begin again: where the first worker did, one that is
+ * killed in its first second is followed by another. */
+static mz_status start(mz_workers *w, worker *one) {
+  bool ended = false;
+  mz_status status = start_once(w, one, &ended);
+  for (int i = 1; i < STARTS_MAX && status != MZ_OK && ended && w->share; i++) {
+    ended = false;
+    status = start_once(w, one, &ended);
+  }
   return status;
 }
 
