@@ -10,8 +10,9 @@ typedef struct mz_judgement {
 } mz_judgement;
 
 /* Asks `count` sides (agent or player, out: one each) in the same positions. Each position is drawn by itself, from a game of its
- * own that the rule player plays against itself: uniform over the game's plies, but for the first few where perfect play is slow
- * (perfect.h); games whose position is not decisive are left out. A function of the seed: threads change nothing. MZ_E_CONFIG
- * where perfect play is not known, or nothing decisive turns up; else as mz_player_move and mz_planner_search. */
+ * own that the rule player plays against itself (random play, where a game has no rule): uniform over the game's plies, but for the
+ * first few where perfect play is slow (perfect.h); games whose position is not decisive are left out. A function of the seed:
+ * threads change nothing. MZ_E_CONFIG where perfect play is not known, or nothing decisive turns up; else as mz_player_move and
+ * mz_planner_search. */
 mz_status mz_judge(const mz_env *env, const mz_side *sides, int count, int positions, uint64_t seed, mz_pool *pool,
                    mz_judgement *out);

@@ -147,8 +147,10 @@ MZ_SHARED int mz_score_gumbel_interior(const mz_scorer *scorer, const mz_tree_no
 
 /* At the root: argmax of max(−1e9, g + logits − max + σ) over legal actions with n = considered_visit. gumbel_logits:
  * g + logits − max, −INFINITY where illegal. score: [actions], overwritten. */
-MZ_SHARED int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
-                                   const float *gumbel_logits, int considered_visit, float *score) {
+MZ_SHARED __attribute__((always_inline)) int mz_score_gumbel_root(const mz_scorer *scorer, const mz_tree_node *node,
+                                                                  mz_edges edges, int actions, int first,
+                                                                  const float *gumbel_logits, int considered_visit,
+                                                                  float *score) {
   mz_completed_q(scorer, node, edges, actions, score);
   for (int a = 0; a < actions; a++) {
     const float sum = gumbel_logits[a] + score[a], held = sum > -1e9f ? sum : -1e9f;

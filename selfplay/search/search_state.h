@@ -1,5 +1,5 @@
-/* A search from inside: what search.c (memory, tiles), search_roots.c (their beginning and result) and search_simulation.c (the hot
- * path) share. */
+/* A search from inside: what search.c (memory, tiles), search_roots.c (their beginning and result), search_simulation.c (the hot
+ * path) and search_told.c (the same with discounts of edges) share. */
 #pragma once
 #include "selfplay/search/roots.h"
 #include "selfplay/search/search_scorer.h"
@@ -33,6 +33,8 @@ void mz_search_result(mz_search *search, int slot, mz_root_result *result);
 void mz_search_begin(mz_search *search, int slot);
 /* Takes the model's answers for `simulation` (1 …) of n slots and begins the next one, unless this is the last. */
 void mz_search_finish(mz_search *search, int n, int simulation, bool last);
+/* The same where edges have discounts of their own. */
+void mz_search_finish_told(mz_search *search, int n, int simulation, bool last);
 
 /* Returns the slot as the functions of simulation.h and roots.h see it. */
 static inline mz_slot mz_search_slot(const mz_search *s, int index) {

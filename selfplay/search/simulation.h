@@ -6,7 +6,7 @@
  * (where the selection has a parent), mz_simulation_back_up and, unless it was the last, mz_roots_choose and the next selection. It
  * ends with mz_roots_result.
  *
- * Selection and back-up are always inlined: where a slot's number of actions is a constant, their loops unroll. Expansion is faster
+ * Selection, back-up and the choice at the root are always inlined: where a slot's number of actions is a constant, their loops unroll. Expansion is faster
  * where the compiler may keep it apart. */
 #pragma once
 #include "selfplay/search/score.h"
