@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains the presets of catch, acrobot and mountaincar with seeds that tuning never saw, and prints a line for each run: the score over
-# 100 fresh games, with its interval.   docs/results/environments.sh [SEED…]   (101 102 103; some minutes a seed)
+# Trains the presets of catch, acrobot, mountaincar and pig with seeds that tuning never saw, and prints a line for each run: the score over
+# 100 fresh games, with its interval (pig: the share of 20,000 games against perfect play and hold20).   docs/results/environments.sh [SEED…]   (101 102 103; some minutes a seed)
 set -euo pipefail
 muzero=${MUZERO:-build/bin/muzero}
 runs=$(mktemp -d)
@@ -21,9 +21,20 @@ measure() {
     "$(jq -r '"\(.mean_return) ± \(.ci95)"' <<<"$score")"
 }
 
+# SEED: trains Pig to its preset's end.
+measure_pig() {
+  local run=$runs/pig-$1 wall shares=()
+  wall=$("$muzero" train pig --run "$run" --seed "$1" --threads 1 --json | tail -n 1 | jq '.wall_s | round')
+  for opponent in perfect hold20; do
+    shares+=("$opponent $("$muzero" eval "$run" --games 20000 --opponent "$opponent" --json | jq -r .score)")
+  done
+  printf '%-24s seed %-4s wall %s s  %s\n' pig "$1" "$wall" "${shares[*]}"
+}
+
 for seed; do
   measure catch catch "$seed" 200k
   measure acrobot acrobot "$seed" 200k
   measure acrobot acrobot "$seed" 500k
   measure mountaincar mountaincar:limit=1000 "$seed" 500k
+  measure_pig "$seed"
 done

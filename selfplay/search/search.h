@@ -50,8 +50,9 @@ typedef struct mz_root_result {
 
 typedef struct mz_search mz_search;
 /* discount: γ in [0, 1]. A node's value is seen by its own player to move: of players in turn −γ is used, Q = r − γ·V(child); with
- * MZ_TURNS_TOLD the model's discount of each edge (recurrent_discounted). slots: roots searched together at most (the knob mcts_storage_size); fewer make a tile where more would not
- * stay in the second-level cache. MZ_E_CONFIG when search.max_value does not exceed search.min_value (min_max only). */
+ * MZ_TURNS_TOLD the model's discount of each edge (recurrent_discounted). slots: roots searched together at most (the knob
+ * mcts_storage_size); fewer make a tile where more would not stay in the second-level cache. MZ_E_CONFIG when search.max_value does
+ * not exceed search.min_value (min_max only). */
 mz_status mz_search_create(mz_search **out, const mz_search_settings *settings, int actions, int latent_stride, double discount,
                            mz_turns turns, int slots);
 void mz_search_free(mz_search *search);

@@ -6,8 +6,8 @@
  * (where the selection has a parent), mz_simulation_back_up and, unless it was the last, mz_roots_choose and the next selection. It
  * ends with mz_roots_result.
  *
- * Selection, back-up and the choice at the root are always inlined: where a slot's number of actions is a constant, their loops unroll. Expansion is faster
- * where the compiler may keep it apart. */
+ * Selection, back-up and the choice at the root are always inlined: where a slot's number of actions is a constant, their loops
+ * unroll. Expansion is faster where the compiler may keep it apart. */
 #pragma once
 #include "selfplay/search/score.h"
 
@@ -100,9 +100,9 @@ MZ_SHARED void mz_simulation_expand(mz_slot slot, int32_t leaf, const float *pol
   mz_edges_bound(edges, slot.actions);
 }
 
-/* Carries the leaf's value to the root: G ← r + γG on each edge, γ being the edge's. What the next simulation takes from a node below the root depends on
- * this node alone, so it is chosen here, where the node's numbers are at hand and one node need not wait for another; selection is
- * then a walk. At the root mz_roots_choose chooses. */
+/* Carries the leaf's value to the root: G ← r + γG on each edge, γ being the edge's. What the next simulation takes from a node below
+ * the root depends on this node alone, so it is chosen here, where the node's numbers are at hand and one node need not wait for
+ * another; selection is then a walk. At the root mz_roots_choose chooses. */
 MZ_SHARED __attribute__((always_inline)) void mz_simulation_back_up(mz_slot slot, int32_t leaf) {
   const mz_scorer *const scorer = slot.scorer;
   const size_t node_bytes = mz_tree_node_bytes(slot.actions);
