@@ -31,9 +31,8 @@ typedef struct mz_update_rows {
   const float *policy;           /* [K+1][rows][actions] */
   const float *value, *reward;   /* [K+1][rows] scalars */
   const float *policy_weight, *value_weight, *reward_weight; /* [K+1][rows]; reward's step 0 unused */
-  const float *turn,
-      *turn_weight; /* likewise, of a model that tells turns; NULL for others. turn: 1 where another player moves than at
-                                      step 0, else 0 */
+  /* Likewise, of a model that tells turns, NULL for others; turn: 1 where another player moves than at step 0, else 0. */
+  const float *turn, *turn_weight;
 } mz_update_rows;
 
 /* Arrays are the update's, until its next run. */

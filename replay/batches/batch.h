@@ -53,8 +53,7 @@ typedef struct mz_batch_source {
  * an end the actions fed to the dynamics are uniform draws. Targets that are not known are 0 with weight 0. Reanalyzed rows:
  * policies of t … t+K by reanalyzed search, bootstrap values at t+k+n by the target network (by the reanalyzed search where that
  * state is one of those searched). Symmetries are applied last, to stored and reanalyzed targets alike. Of segments that are not
- * raw only the moves that a row needs are unpacked, row by row. With MZ_TURNS_TOLD values and rewards of a row
- * are of the player who moves at step 0, and turn is 1 at steps where another one moves, with weight 0 past the last stored state. Fails as
- * the reanalyzer does, when memory is out, or when a spilled segment
- * cannot be read (MZ_E_IO). */
+ * raw only the moves that a row needs are unpacked, row by row. With MZ_TURNS_TOLD values and rewards of a row are of the player who
+ * moves at step 0, and turn is 1 at steps where another one moves, with weight 0 past the last stored state. Fails as the reanalyzer
+ * does, when memory is out, or when a spilled segment cannot be read (MZ_E_IO). */
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update);
