@@ -17,11 +17,7 @@ typedef struct gym_state {
   int32_t moves;
   uint32_t ended;
 } gym_state; /* the observation follows */
-
-static gym_state *state_at(const mz_env *env, void *states, int i) {
-  return (gym_state *)((uint8_t *)states + (size_t)i * env->state_size);
-}
-static uint8_t *observation_of(gym_state *s) { return (uint8_t *)(s + 1); }
+_Static_assert(sizeof(gym_state) == MZ_WORKER_STATE_HEAD, "layout");
 
 /* ---- instances ---- */
 
@@ -80,7 +76,7 @@ static void take_reset(void *context, int i, const mz_mailbox_row *row, uint32_t
   c->state->life = life;
   c->state->moves = 0;
   c->state->ended = 0;
-  memcpy(observation_of(c->state), (const uint8_t *)row + MZ_MAILBOX_BODY_AT, mz_spec_obs_bytes(&c->env->spec));
+  memcpy(mz_worker_env_observation(c->state), (const uint8_t *)row + MZ_MAILBOX_BODY_AT, mz_spec_obs_bytes(&c->env->spec));
 }
 
 static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
@@ -93,7 +89,7 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   const mz_workers_batch batch = {&call, ask_reset, take_reset};
   for (int i = 0; i < RESET_TRIES && !call.done; i++) MZ_TRY(mz_workers_run(w->workers, 1, &worker, &batch));
   if (!call.done) return mz_fail(MZ_E_CONFIG, "%s: a reset failed %d times; the warnings above say how", env->name, RESET_TRIES);
-  return mz_worker_env_check_obs(env, observation_of(s));
+  return mz_worker_env_check_obs(env, mz_worker_env_observation(s));
 }
 
 /* ---- step ---- */
@@ -108,7 +104,7 @@ typedef struct step_call {
 
 static bool ask_step(void *context, int i, mz_mailbox_row *row, uint32_t life) {
   const step_call *c = context;
-  const gym_state *s = state_at(c->env, c->states, i);
+  const gym_state *s = mz_worker_env_state(c->env, c->states, i);
   *row = (mz_mailbox_row){.instance = (int32_t)s->instance - 1, .action = c->actions[i]};
   return s->life == life;
 }
@@ -117,13 +113,13 @@ static bool ask_step(void *context, int i, mz_mailbox_row *row, uint32_t life) {
 static void take_step(void *context, int i, const mz_mailbox_row *row, uint32_t life) {
   (void)life;
   step_call *c = context;
-  gym_state *s = state_at(c->env, c->states, i);
+  gym_state *s = mz_worker_env_state(c->env, c->states, i);
   s->moves++;
   if (row) {
     const int limit = c->env->spec.max_moves;
     c->results[i] = (mz_step){
         .reward = row->reward, .terminated = row->terminated != 0, .truncated = row->truncated != 0 || s->moves >= limit};
-    memcpy(observation_of(s), (const uint8_t *)row + MZ_MAILBOX_BODY_AT, mz_spec_obs_bytes(&c->env->spec));
+    memcpy(mz_worker_env_observation(s), (const uint8_t *)row + MZ_MAILBOX_BODY_AT, mz_spec_obs_bytes(&c->env->spec));
   } else {
     c->lost++;
     c->results[i] = (mz_step){.truncated = true};
@@ -152,7 +148,7 @@ static mz_status check_results(const mz_env *env, void *states, int n, const mz_
   for (int i = 0; i < n; i++) {
     if (!isfinite(results[i].reward))
       return mz_fail(MZ_E_CONFIG, "%s: a reward of %g, which is not finite", env->name, (double)results[i].reward);
-    MZ_TRY(mz_worker_env_check_obs(env, observation_of(state_at(env, states, i))));
+    MZ_TRY(mz_worker_env_check_obs(env, mz_worker_env_observation(mz_worker_env_state(env, states, i))));
   }
   return MZ_OK;
 }
@@ -165,8 +161,8 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
   int32_t workers[MZ_WORKERS_ROWS_MAX];
   for (int first = 0; first < n; first += rows) {
     const int count = n - first < rows ? n - first : rows;
-    step_call call = {env, state_at(env, states, first), actions + first, results + first, 0};
-    for (int i = 0; i < count; i++) workers[i] = worker_of(w, state_at(env, call.states, i));
+    step_call call = {env, mz_worker_env_state(env, states, first), actions + first, results + first, 0};
+    for (int i = 0; i < count; i++) workers[i] = worker_of(w, mz_worker_env_state(env, call.states, i));
     const mz_workers_batch batch = {&call, ask_step, take_step};
     MZ_TRY(mz_workers_run(w->workers, count, workers, &batch));
     if (call.lost) mz_workers_count_lost(w->workers, call.lost);
@@ -178,19 +174,13 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
 
 /* ---- looking ---- */
 
-static void observe(const mz_env *env, const void *states, int n, void *observations) {
-  const size_t bytes = mz_spec_obs_bytes(&env->spec);
-  for (int i = 0; i < n; i++)
-    memcpy((uint8_t *)observations + (size_t)i * bytes, observation_of(state_at(env, (void *)states, i)), bytes);
-}
-
 static int text(const mz_env *env, const void *state, char *out, size_t size) {
   enum { SHOWN = 16 };
   const gym_state *s = state;
   const mz_spec *spec = &env->spec;
   if (spec->obs_kind == MZ_OBS_U8)
     return snprintf(out, size, "move %d, a picture of %d × %d\n", s->moves, spec->obs_shape[0], spec->obs_shape[1]);
-  const float *floats = (const float *)observation_of((gym_state *)s);
+  const float *floats = (const float *)mz_worker_env_observation((void *)s);
   size_t used = (size_t)snprintf(out, size, "move %d:", s->moves);
   for (int i = 0; i < spec->obs_size && i < SHOWN; i++)
     used += (size_t)snprintf(used < size ? out + used : NULL, used < size ? size - used : 0, " %.3g", (double)floats[i]);
@@ -245,10 +235,7 @@ static mz_status set_ranges(mz_worker_env *w) {
   bool given = true;
   for (int i = 0; i < MZ_WORKER_RANGES; i++) given = given && !isnan(r[i]);
   if (!given) MZ_TRY(measure(w));
-  spec->reward_min = r[MZ_REWARD_MIN];
-  spec->reward_max = r[MZ_REWARD_MAX];
-  spec->return_min = r[MZ_RETURN_MIN];
-  spec->return_max = r[MZ_RETURN_MAX];
+  mz_worker_env_set_ranges(w);
   spec->one_sided = (spec->reward_min >= 0 && spec->return_min >= 0) || (spec->reward_max <= 0 && spec->return_max <= 0);
   return MZ_OK;
 }
@@ -266,7 +253,7 @@ mz_status mz_gym_env_complete(mz_worker_env *w, const cJSON *description) {
   env->step = step;
   env->release = release;
   env->valid = valid;
-  env->observe = observe;
+  env->observe = mz_worker_env_observe;
   env->text = text;
   return MZ_OK;
 }

@@ -48,25 +48,25 @@ static int spawn(pid_t *pid, int socket, int script, int log) {
   return failed;
 }
 
-static int move_up(int fd) {
-  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
-  if (fd >= 0) close(fd);
-  return moved;
-}
-
 static void close_open(int fd) {
   if (fd >= 0) close(fd);
 }
 
-mz_status mz_worker_process_start(mz_worker_process *process, const unsigned char *script, size_t size, double timeout_s) {
+static int move_up(int fd) {
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
+  close_open(fd);
+  return moved;
+}
+
+mz_status mz_worker_process_start(mz_worker_process *process, double timeout_s) {
   int ends[2] = {-1, -1};
   mz_memory_file file = {.fd = -1};
   *process = (mz_worker_process){.socket = -1, .log = {.fd = -1}, .mailbox = {.fd = -1}};
   const struct timeval limit = {.tv_sec = (time_t)timeout_s,
                                 .tv_usec = (suseconds_t)((timeout_s - (double)(time_t)timeout_s) * 1e6)};
   mz_status status;
-  MZ_TRY_CLEANUP(mz_memory_file_create(&file, "muzero-script", size));
-  memcpy(file.bytes, script, size);
+  MZ_TRY_CLEANUP(mz_memory_file_create(&file, "muzero-script", mz_worker_script_size));
+  memcpy(file.bytes, mz_worker_script, mz_worker_script_size);
   MZ_TRY_CLEANUP(mz_memory_file_create_log(&process->log, "muzero-worker-log"));
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "worker: no socket: %s", strerror(errno)));

@@ -23,9 +23,9 @@ typedef enum mz_worker_answer {
   MZ_WORKER_SILENT, /* nothing came within the time limit */
 } mz_worker_answer;
 
-/* Starts Python (MUZERO_PYTHON, else python3) on a script of `size` bytes. timeout_s bounds every wait for an answer. MZ_E_CONFIG
+/* Starts Python (MUZERO_PYTHON, else python3) on the script. timeout_s bounds every wait for an answer. MZ_E_CONFIG
  * naming the interpreter where it cannot be started, MZ_E_MEMORY. */
-mz_status mz_worker_process_start(mz_worker_process *process, const unsigned char *script, size_t size, double timeout_s);
+mz_status mz_worker_process_start(mz_worker_process *process, double timeout_s);
 /* Sends a message; false: the process is gone. */
 bool mz_worker_process_send(const mz_worker_process *process, const char *message);
 /* Makes a mailbox of `bytes` and sends its descriptor with a message. *sent false: the process is gone. MZ_E_MEMORY. */

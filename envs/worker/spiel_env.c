@@ -10,10 +10,7 @@ typedef struct spiel_state {
   int32_t player;
   uint32_t ended;
 } spiel_state; /* the observation, the mask and the history follow, where the layout has them in a row */
-
-static spiel_state *state_at(const mz_env *env, void *states, int i) {
-  return (spiel_state *)((uint8_t *)states + (size_t)i * env->state_size);
-}
+_Static_assert(sizeof(spiel_state) == MZ_WORKER_STATE_HEAD, "layout");
 
 /* The part of a state that is `at` bytes from a row's beginning. */
 static uint8_t *part(spiel_state *s, size_t at) { return (uint8_t *)(s + 1) + (at - MZ_MAILBOX_BODY_AT); }
@@ -38,7 +35,7 @@ static bool ask(void *context, int i, mz_mailbox_row *row, uint32_t life) {
   (void)life;
   call *c = context;
   const mz_worker_env *w = mz_worker_env_data(c->env);
-  spiel_state *s = state_at(c->env, c->states, i);
+  spiel_state *s = mz_worker_env_state(c->env, c->states, i);
   if (c->answered[i]) return false;
   *row = (mz_mailbox_row){.action = c->actions ? c->actions[i] : c->action, .seed = c->seeds[i], .history_count = s->count};
   memcpy((uint8_t *)row + w->layout.history_at, part(s, w->layout.history_at), 2 * (size_t)s->count);
@@ -49,7 +46,7 @@ static void take(void *context, int i, const mz_mailbox_row *row, uint32_t life)
   (void)life;
   call *c = context;
   const mz_worker_env *w = mz_worker_env_data(c->env);
-  spiel_state *s = state_at(c->env, c->states, i);
+  spiel_state *s = mz_worker_env_state(c->env, c->states, i);
   if (!row || c->answered[i]) return;
   c->answered[i] = true;
   c->refused = c->refused || row->refused;
@@ -136,15 +133,15 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
   int32_t movers[MZ_WORKERS_ROWS_MAX];
   for (int first = 0; first < n; first += rows) {
     const int count = n - first < rows ? n - first : rows;
-    void *at = state_at(env, states, first);
+    void *at = mz_worker_env_state(env, states, first);
     call c = {.env = env,
               .states = at,
               .actions = actions + first,
               .generators = generators ? generators + first : NULL,
               .results = results + first};
-    for (int i = 0; i < count; i++) movers[i] = state_at(env, at, i)->player;
+    for (int i = 0; i < count; i++) movers[i] = ((const spiel_state *)mz_worker_env_state(env, at, i))->player;
     MZ_TRY(run(&c, count));
-    for (int i = 0; i < count; i++) MZ_TRY(check_step(env, state_at(env, at, i), movers[i], &results[first + i]));
+    for (int i = 0; i < count; i++) MZ_TRY(check_step(env, mz_worker_env_state(env, at, i), movers[i], &results[first + i]));
   }
   return MZ_OK;
 }
@@ -162,12 +159,6 @@ static bool valid(const mz_env *env, const void *state) {
   const bool is = run(&c, 1) == MZ_OK && memcmp(copy, state, env->state_size) == 0;
   free(copy);
   return is;
-}
-
-static void observe(const mz_env *env, const void *states, int n, void *observations) {
-  const size_t bytes = mz_spec_obs_bytes(&env->spec);
-  for (int i = 0; i < n; i++)
-    memcpy((uint8_t *)observations + (size_t)i * bytes, part(state_at(env, (void *)states, i), MZ_MAILBOX_BODY_AT), bytes);
 }
 
 static int legal(const mz_env *env, const void *state, uint8_t *mask) {
@@ -216,10 +207,7 @@ static mz_status read_ranges(mz_worker_env *w, const cJSON *json) {
     if (!isfinite(r[i]))
       return mz_fail(MZ_E_CONFIG, "%s: the game knows no %s; %s= in the name sets it", w->env.name, keys[i], keys[i]);
   }
-  spec->reward_min = r[MZ_REWARD_MIN];
-  spec->reward_max = r[MZ_REWARD_MAX];
-  spec->return_min = r[MZ_RETURN_MIN];
-  spec->return_max = r[MZ_RETURN_MAX];
+  mz_worker_env_set_ranges(w);
   spec->one_sided = spec->reward_min >= 0 && spec->return_min >= 0;
   return MZ_OK;
 }
@@ -244,7 +232,7 @@ mz_status mz_spiel_env_complete(mz_worker_env *w, const cJSON *description) {
   env->reset = reset;
   env->step = step;
   env->valid = valid;
-  env->observe = observe;
+  env->observe = mz_worker_env_observe;
   env->legal = legal;
   env->to_play = to_play;
   env->text = text;

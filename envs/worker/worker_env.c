@@ -1,6 +1,6 @@
 #include "envs/worker/worker_env_state.h"
+#include "base/threads/core.h"
 #include <math.h>
-#include <sched.h>
 
 enum { OBS_MAX = 1 << 20, ACTIONS_MAX = 1 << 16 };
 
@@ -74,6 +74,21 @@ static mz_status read_description(mz_worker_env *w, const cJSON *json) {
   return copy_names(w, json);
 }
 
+void mz_worker_env_set_ranges(mz_worker_env *w) {
+  const float *r = w->given.ranges;
+  w->env.spec.reward_min = r[MZ_REWARD_MIN];
+  w->env.spec.reward_max = r[MZ_REWARD_MAX];
+  w->env.spec.return_min = r[MZ_RETURN_MIN];
+  w->env.spec.return_max = r[MZ_RETURN_MAX];
+}
+
+void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *observations) {
+  const size_t bytes = mz_spec_obs_bytes(&env->spec);
+  for (int i = 0; i < n; i++)
+    memcpy((uint8_t *)observations + (size_t)i * bytes, mz_worker_env_observation(mz_worker_env_state(env, (void *)states, i)),
+           bytes);
+}
+
 mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation) {
   if (env->spec.obs_kind != MZ_OBS_F32) return MZ_OK;
   const float *floats = observation;
@@ -92,7 +107,7 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
 
 static int default_workers(void) {
   cpu_set_t allowed;
-  const int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  const int cores = mz_core_allowed(&allowed) ? CPU_COUNT(&allowed) : 1;
   return cores > MZ_WORKERS_MAX ? MZ_WORKERS_MAX : cores;
 }
 
@@ -122,10 +137,9 @@ static mz_status open_env(const char *name, const float *ranges, mz_worker_env *
   MZ_ASSERT(!failed);
   mz_status status;
   MZ_TRY_CLEANUP(mz_worker_options_read(name, &w->given));
-  for (int i = 0; i < MZ_WORKER_RANGES; i++) {
-    w->asked[i] = ranges ? ranges[i] : NAN;
-    if (ranges && isnan(w->given.ranges[i])) w->given.ranges[i] = ranges[i];
-  }
+  w->asked = ranges != NULL;
+  for (int i = 0; ranges && i < MZ_WORKER_RANGES; i++)
+    if (isnan(w->given.ranges[i])) w->given.ranges[i] = ranges[i];
   w->env.name = w->given.canonical;
   w->env.options = w;
   w->env.action_text = action_text;
@@ -146,21 +160,16 @@ cleanup:
   return status;
 }
 
-static bool same_ranges(const float *a, const float *b) {
+static bool has_ranges(const mz_worker_env *w, const float *ranges) {
   for (int i = 0; i < MZ_WORKER_RANGES; i++)
-    if (!(a[i] == (b ? b[i] : NAN)) && !(isnan(a[i]) && (!b || isnan(b[i])))) return false;
+    if (w->given.ranges[i] != ranges[i]) return false;
   return true;
-}
-
-static bool spec_has(const mz_spec *spec, const float *ranges) {
-  return spec->reward_min == ranges[MZ_REWARD_MIN] && spec->reward_max == ranges[MZ_REWARD_MAX] &&
-         spec->return_min == ranges[MZ_RETURN_MIN] && spec->return_max == ranges[MZ_RETURN_MAX];
 }
 
 /* The same environment: with the ranges that are asked for, measured or given, and as many workers. */
 static bool is_same(const mz_worker_env *w, const mz_worker_options *o, const float *ranges) {
   return strcmp(w->given.canonical, o->canonical) == 0 && w->given.workers == o->workers && w->given.timeout_s == o->timeout_s &&
-         (ranges ? spec_has(&w->env.spec, ranges) : same_ranges(w->asked, ranges));
+         (ranges ? has_ranges(w, ranges) : !w->asked);
 }
 
 mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env **out) {
@@ -183,17 +192,8 @@ mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env
   return status;
 }
 
-bool mz_worker_env_is(const mz_env *env) { return env->action_text == action_text; }
-
 bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]) {
-  if (!mz_worker_env_is(env) || !mz_worker_env_data(env)->measured) return false;
-  ranges[MZ_REWARD_MIN] = env->spec.reward_min;
-  ranges[MZ_REWARD_MAX] = env->spec.reward_max;
-  ranges[MZ_RETURN_MIN] = env->spec.return_min;
-  ranges[MZ_RETURN_MAX] = env->spec.return_max;
+  if (env->action_text != action_text || !mz_worker_env_data(env)->measured) return false; /* another kind's, or given */
+  memcpy(ranges, mz_worker_env_data(env)->given.ranges, MZ_WORKER_RANGES * sizeof *ranges);
   return true;
-}
-
-int64_t mz_worker_env_deaths(const mz_env *env, int64_t *games) {
-  return mz_workers_deaths(mz_worker_env_data(env)->workers, games);
 }

@@ -11,9 +11,5 @@
  * what random play shows now. What is found lives as long as the process; equal names and ranges give one environment. Any thread
  * may ask. MZ_E_CONFIG as mz_worker_options_read and mz_workers_create. */
 mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env **out);
-/* Returns the rewards' and returns' ranges of such an environment where they were measured rather than given, NULL for any other. */
+/* Returns whether random play gave the ranges of rewards and returns of this environment, and if so the ranges. */
 bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]);
-/* Returns whether workers play it. */
-bool mz_worker_env_is(const mz_env *env);
-/* Returns how many workers were lost, and *games: with them. */
-int64_t mz_worker_env_deaths(const mz_env *env, int64_t *games);

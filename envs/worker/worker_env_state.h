@@ -10,13 +10,12 @@ typedef struct mz_worker_env mz_worker_env;
 struct mz_worker_env {
   mz_env env; /* its `options` point to this struct */
   mz_worker_options given;
-  float asked[MZ_WORKER_RANGES]; /* that mz_worker_env_find was given; NAN: none */
+  bool asked; /* mz_worker_env_find was given ranges */
   bool measured;
   mz_workers *workers;
   mz_mailbox_layout layout;
   char *title, *rules, *observation;
   char **names; /* of actions; NULL: numbers */
-  size_t history_max;
   bool has_chance;
   /* Gymnasium's: which instances are in use, and rewards outside of their range. */
   pthread_mutex_t lock;
@@ -26,10 +25,21 @@ struct mz_worker_env {
   mz_worker_env *next;
 };
 
+enum { MZ_WORKER_STATE_HEAD = 16 }; /* bytes of a state before its observation */
+
 static inline mz_worker_env *mz_worker_env_data(const mz_env *env) { return (mz_worker_env *)env->options; }
+/* The i-th of states that lie one behind the other, and its observation. */
+static inline void *mz_worker_env_state(const mz_env *env, void *states, int i) {
+  return (uint8_t *)states + (size_t)i * env->state_size;
+}
+static inline uint8_t *mz_worker_env_observation(void *state) { return (uint8_t *)state + MZ_WORKER_STATE_HEAD; }
 
 /* Complete the environment from its description: spec, state_size, layout and functions. MZ_E_CONFIG. */
 mz_status mz_gym_env_complete(mz_worker_env *w, const cJSON *description);
 mz_status mz_spiel_env_complete(mz_worker_env *w, const cJSON *description);
+/* Gives the spec the ranges of `given`. */
+void mz_worker_env_set_ranges(mz_worker_env *w);
+/* mz_env.observe: both kinds have the observation behind the head of a state. */
+void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *observations);
 /* Checks the numbers of an observation that a worker gave. MZ_E_CONFIG. */
 mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation);

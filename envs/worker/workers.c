@@ -1,9 +1,9 @@
 #include "envs/worker/workers.h"
 #include "base/json/json.h"
 #include "base/log.h"
+#include "base/threads/core.h"
 #include "envs/worker/process.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ struct mz_workers {
 static void add_cores(cJSON *message) {
   cJSON *cores = cJSON_AddArrayToObject(message, "cores");
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (!mz_core_allowed(&allowed)) return;
   for (int core = 0; core < CPU_SETSIZE; core++)
     if (CPU_ISSET(core, &allowed)) cJSON_AddItemToArray(cores, cJSON_CreateNumber(core));
 }
@@ -121,10 +121,9 @@ static mz_status hand_mailbox(mz_workers *w, worker *one) {
 
 /* Starts a worker; *ended: it ended without a word, or was silent. */
 static mz_status start_once(mz_workers *w, worker *one, bool *ended) {
-  const mz_workers_setup *s = &w->setup;
   char *text;
   MZ_TRY(mz_alloc(&text, MZ_WORKER_MESSAGE_MAX, 1));
-  mz_status status = mz_worker_process_start(&one->process, s->script, s->script_size, s->timeout_s);
+  mz_status status = mz_worker_process_start(&one->process, w->setup.timeout_s);
   if (status == MZ_OK) {
     one->life++;
     one->serial = 0;
@@ -147,12 +146,14 @@ static mz_status start_once(mz_workers *w, worker *one, bool *ended) {
 /* Starts a worker; the lock is held, and there is none. What has begun once can begin again: where the first worker did, one that is
  * killed in its first second is followed by another. */
 static mz_status start(mz_workers *w, worker *one) {
-  bool ended = false;
-  mz_status status = start_once(w, one, &ended);
-  for (int i = 1; i < STARTS_MAX && status != MZ_OK && ended && w->share; i++) {
+  mz_status status;
+  bool ended;
+  int starts = 0;
+  do {
     ended = false;
     status = start_once(w, one, &ended);
-  }
+    starts++;
+  } while (status != MZ_OK && ended && w->share && starts < STARTS_MAX);
   return status;
 }
 
@@ -161,10 +162,6 @@ mz_status mz_workers_create(mz_workers **out, const mz_workers_setup *setup, con
   MZ_ASSERT(setup->count >= 1 && setup->count <= MZ_WORKERS_MAX);
   MZ_TRY(mz_alloc(&w, 1, sizeof *w));
   w->setup = *setup;
-  if (!setup->script) {
-    w->setup.script = mz_worker_script;
-    w->setup.script_size = mz_worker_script_size;
-  }
   for (int i = 0; i < MZ_WORKERS_MAX; i++) {
     const int failed = pthread_mutex_init(&w->items[i].lock, NULL);
     MZ_ASSERT(!failed);
@@ -220,10 +217,6 @@ void mz_workers_free(mz_workers *w) {
 int mz_workers_count(const mz_workers *w) { return w->setup.count; }
 int mz_workers_rows(const mz_workers *w) { return w->rows; }
 void mz_workers_count_lost(mz_workers *w, int games) { atomic_fetch_add(&w->lost, games); }
-int64_t mz_workers_deaths(const mz_workers *w, int64_t *games) {
-  *games = w->lost;
-  return w->deaths;
-}
 
 /* ---- deaths ---- */
 

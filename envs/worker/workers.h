@@ -18,14 +18,12 @@ typedef struct mz_workers_setup {
   const char *id;   /* "CartPole-v1" */
   const char *const *options;
   int option_count;
-  int limit;                   /* moves; 0: the environment's own */
-  int count;                   /* of workers, 1 … MZ_WORKERS_MAX */
-  double timeout_s;            /* that an answer may take */
-  const unsigned char *script; /* NULL: the one that is compiled in */
-  size_t script_size;
+  int limit;        /* moves; 0: the environment's own */
+  int count;        /* of workers, 1 … MZ_WORKERS_MAX */
+  double timeout_s; /* that an answer may take */
 } mz_workers_setup;
 
-/* Where the parts of a row are. A part without bytes is not there. */
+/* A row's parts and their places. A part without bytes is not there. */
 typedef struct mz_mailbox_layout {
   size_t obs_bytes;
   size_t mask_at;             /* one byte an action */
@@ -62,5 +60,3 @@ typedef struct mz_workers_batch {
 mz_status mz_workers_run(mz_workers *workers, int n, const int32_t *worker_of, const mz_workers_batch *batch);
 /* Counts rows of games that were lost with their worker, for the next warning. */
 void mz_workers_count_lost(mz_workers *workers, int games);
-/* Returns how many workers died or were ended since the beginning, and *games: that were lost with them. */
-int64_t mz_workers_deaths(const mz_workers *workers, int64_t *games);

@@ -175,7 +175,7 @@ class Spiel:
                 state.apply_action(outcome)
                 added.append(outcome)
             reward = state.returns()[mover] - before
-            if (length := length if action >= 0 else 0) + len(added) > self.history_max:
+            if length + len(added) > self.history_max:
                 raise ValueError(f"a game of more than {self.history_max} moves and outcomes, OpenSpiel's own bound")
             memory[from_ + 2 * length : from_ + 2 * (length + len(added))] = added.tobytes()
             length += len(added)
