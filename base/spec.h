@@ -43,6 +43,11 @@ typedef struct mz_spec {
 /* Whether there is a second player, whose rewards count negatively for the first. */
 static inline bool mz_spec_zero_sum(const mz_spec *spec) { return spec->turns != MZ_TURNS_ALONE; }
 
+/* Returns what a reward of the mover is worth to a player: who moved (`own`), or somebody else. */
+static inline double mz_spec_gain(const mz_spec *spec, bool own, float reward) {
+  return own ? (double)reward : mz_spec_zero_sum(spec) ? -(double)reward : 0;
+}
+
 static inline size_t mz_spec_obs_bytes(const mz_spec *spec) {
   return (size_t)spec->obs_size * (spec->obs_kind == MZ_OBS_U8 ? 1 : sizeof(float));
 }

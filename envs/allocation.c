@@ -2,6 +2,7 @@
  * the seed that the episode's course is drawn with and the digest of the course, which is looked up among those that this process
  * has read. */
 #include "envs/allocation.h"
+#include "envs/memoryless.h"
 #include "envs/bundled.h"
 #include "envs/variants.h"
 #include "base/course/course_oracle.h"
@@ -253,19 +254,12 @@ static mz_status choose_static(const mz_env *env, void *solver, const void *stat
   return MZ_OK;
 }
 
-static mz_status create_nothing(void **solver) {
-  *solver = NULL;
-  return MZ_OK;
-}
-
-static void free_nothing(void *solver) { (void)solver; }
-
 enum { SOLVER_BYTES = 1 << 20 }; /* with the partial runs that it keeps */
 static const mz_env_solver exact = {.bytes = SOLVER_BYTES, .create = create_solver, .free = free_solver, .solve = solve_exactly};
 static const mz_env_solver on_means = {
     .bytes = SOLVER_BYTES, .create = create_solver, .free = free_solver, .solve = solve_on_means};
-static const mz_env_solver greedily = {.create = create_nothing, .free = free_nothing, .solve = choose_greedily};
-static const mz_env_solver statically = {.create = create_nothing, .free = free_nothing, .solve = choose_static};
+static const mz_env_solver greedily = {.create = mz_create_nothing, .free = mz_free_nothing, .solve = choose_greedily};
+static const mz_env_solver statically = {.create = mz_create_nothing, .free = mz_free_nothing, .solve = choose_static};
 static const mz_env_baseline baselines[] = {{"replan", &on_means}, {"greedy", &greedily}, {"static", &statically}, {NULL, NULL}};
 
 /* ---- variants ---- */

@@ -1,6 +1,7 @@
 /* Pig (Neller & Presser, Optimal Play of the Dice Game Pig, The UMAP Journal 25(1), 2004), as OpenSpiel has it: whose turn it is depends
  * on the dice. */
 #include "envs/bundled.h"
+#include "envs/memoryless.h"
 #include "envs/variants.h"
 #include <pthread.h>
 #include <string.h>
@@ -186,13 +187,6 @@ static void expert(const mz_env *env, const void *state, uint8_t *optimal_mask, 
 
 enum { HOLD = 20 };
 
-static mz_status create(void **solver) {
-  *solver = NULL;
-  return MZ_OK;
-}
-
-static void forget(void *solver) { (void)solver; }
-
 static mz_status hold(const mz_env *env, void *solver, const void *state, uint8_t *chosen) {
   (void)solver;
   const position *p = state;
@@ -201,7 +195,7 @@ static mz_status hold(const mz_env *env, void *solver, const void *state, uint8_
   return MZ_OK;
 }
 
-static const mz_env_solver holding = {.create = create, .free = forget, .solve = hold};
+static const mz_env_solver holding = {.create = mz_create_nothing, .free = mz_free_nothing, .solve = hold};
 static const mz_env_baseline baselines[] = {{"hold20", &holding}, {NULL, NULL}};
 
 /* ---- variants ---- */

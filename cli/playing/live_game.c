@@ -82,11 +82,7 @@ bool mz_live_game_over(const mz_live_game *game) {
 double mz_live_game_return(const mz_live_game *game) {
   double sum = 0;
   for (int i = 0; i < game->count; i++) {
-    const double reward = (double)game->plies[i].step.reward;
-    if (game->plies[i].player == 0)
-      sum += reward;
-    else if (mz_spec_zero_sum(&game->env->spec))
-      sum -= reward;
+    sum += mz_spec_gain(&game->env->spec, game->plies[i].player == 0, game->plies[i].step.reward);
   }
   return sum;
 }

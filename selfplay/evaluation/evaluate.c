@@ -148,11 +148,7 @@ static mz_status count_move(group *g, int slot) {
   const int game = g->games[slot];
   const mz_step *step = &g->steps[slot];
   g->contest->moves[game]++;
-  if (g->own[slot]) {
-    g->contest->returns[game] += (double)step->reward;
-  } else if (mz_spec_zero_sum(&g->match->env->spec)) {
-    g->contest->returns[game] -= (double)step->reward;
-  }
+  g->contest->returns[game] += mz_spec_gain(&g->match->env->spec, g->own[slot], step->reward);
   if (!step->terminated && !step->truncated) return MZ_OK;
   g->playing--;
   return start_game(g, slot);

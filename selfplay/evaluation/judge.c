@@ -141,8 +141,7 @@ mz_status mz_judge(const mz_env *env, const mz_side *sides, int count, int posit
     return mz_fail(MZ_E_CONFIG, "judge: perfect play is not known for %s; there is tictactoe, connect4 and pig", env->name);
   if (env->spec.players == 1)
     return mz_fail(MZ_E_CONFIG, "judge: %s is played alone; its games tell how good an agent is", env->name);
-  const bool rule = env->spec.turns == MZ_TURNS_ALTERNATE && !env->draws; /* other games have no rule */
-  MZ_TRY(mz_player_parse(rule ? "rule" : "random", env, &c.guide));
+  MZ_TRY(mz_player_parse(mz_rule_known(env) ? "rule" : "random", env, &c.guide));
   MZ_TRY(mz_alloc(&c.kept, (size_t)count * (size_t)positions, sizeof *c.kept));
   const mz_status status = pool ? mz_pool_run(pool, sit, &c, mz_pool_threads(pool)) : sit(&c, 0, 0);
   for (int side = 0; side < count && status == MZ_OK; side++)

@@ -95,12 +95,7 @@ static mz_status follow(enumeration *e, int side, int i, int32_t action) {
   mz_step step;
   memcpy(e->state, set->states + (size_t)i * set->state_size, set->state_size);
   MZ_TRY(e->env->step(e->env, e->state, 1, &action, NULL, &step));
-  double so_far = set->returns[i];
-  if (side == OURS) {
-    so_far += (double)step.reward;
-  } else if (mz_spec_zero_sum(&e->env->spec)) {
-    so_far -= (double)step.reward;
-  }
+  const double so_far = set->returns[i] + mz_spec_gain(&e->env->spec, side == OURS, step.reward);
   if (step.terminated || step.truncated) {
     mz_tally_add(&e->out->tally, &e->out->square_sum, so_far, set->lines[i]);
     e->out->moves += set->lines[i] * (e->plies + 1);

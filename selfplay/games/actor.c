@@ -203,11 +203,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
   MZ_TRY(mz_trajectory_append(games->trajectories[slot], &move, version, keep_segment, result));
   game->moves++;
   game->length++;
-  if (actor->movers[i] == 0) {
-    game->return_ += (double)made->reward;
-  } else if (mz_spec_zero_sum(spec)) {
-    game->return_ -= (double)made->reward;
-  }
+  game->return_ += mz_spec_gain(spec, actor->movers[i] == 0, made->reward);
   result->moves++;
   result->simulations += actor->simulations;
   result->policy_entropy_sum += exact(entropy(policy, spec->actions));

@@ -53,6 +53,8 @@ mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out) {
   return mz_player_parse_among(text, env, "", out);
 }
 
+bool mz_rule_known(const mz_env *env) { return env->spec.turns == MZ_TURNS_ALTERNATE && !env->draws; }
+
 mz_status mz_player_parse_among(const char *text, const mz_env *env, const char *further, mz_player *out) {
   const mz_env_baseline *baseline = find_baseline(env, text);
   if (baseline) {
@@ -83,7 +85,7 @@ mz_status mz_player_parse_among(const char *text, const mz_env *env, const char 
   if (kind == MZ_PLAYER_PERFECT && !mz_perfect_known(env)) {
     return mz_fail(MZ_E_CONFIG, "opponent: perfect: perfect play is not known for %s; mcts:SIMS plays anything", env->name);
   }
-  if (kind == MZ_PLAYER_RULE && (env->spec.turns != MZ_TURNS_ALTERNATE || env->draws)) {
+  if (kind == MZ_PLAYER_RULE && !mz_rule_known(env)) {
     return mz_fail(MZ_E_CONFIG,
                    "opponent: rule: not for %s, only for two players strictly in turn without chance; mcts:SIMS plays anything",
                    env->name);

@@ -21,6 +21,8 @@ mz_status mz_player_parse(const char *text, const mz_env *env, mz_player *out);
 /* The same, where further words are taken, which the caller knows and the message for an unknown one lists: "all and a RUN's
  * path". */
 mz_status mz_player_parse_among(const char *text, const mz_env *env, const char *further, mz_player *out);
+/* Whether a game has the rule player: two players strictly in turn, without chance. */
+bool mz_rule_known(const mz_env *env);
 /* Bytes that a thread keeps for this player, at the most. */
 double mz_player_bytes(const mz_player *player, const mz_env *env);
 /* random: uniform over legal moves. rule: wins at once if it can, else blocks a win (by looking two plies ahead on the true
