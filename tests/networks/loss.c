@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/networks/cases.h"
+#include "tests/networks/recorded.h"
 
 static mz_support support(int bins, float reach, bool transform) {
   return (mz_support){.bins = bins, .min = -reach, .max = reach, .transform = transform};
@@ -102,35 +103,11 @@ static void expectation_is_the_ops(void **state) {
 
 static mz_model model; /* large */
 
-typedef struct recorded {
-  mz_tape *tape;
-  mz_loss loss;
-  double *values, *gradients;
-} recorded;
-
 static recorded record(const mz_loss_settings *settings, int rows) {
   const mz_network_settings network = {.width = 10, .depth = 1, .value_bins = 7, .reward_bins = 3, .transform = true};
   const mz_spec spec = {.obs_size = 4, .actions = 3, .return_max = 9, .reward_max = 1};
-  recorded r;
   check(mz_model_init(&model, &network, &spec));
-  check(mz_tape_create(&r.tape, &(mz_lane){.backend = &mz_backend_ref}, &model.params, rows, true));
-  mz_loss_build(&r.loss, &model, settings, r.tape);
-  check(mz_tape_plan(r.tape));
-  float *weights = NULL;
-  const size_t size = (size_t)model.params.size;
-  check(mz_alloc(&weights, size, sizeof *weights));
-  check(mz_alloc(&r.values, size, sizeof *r.values));
-  check(mz_alloc(&r.gradients, size, sizeof *r.gradients));
-  mz_params_init(&model.params, 3, weights);
-  for (size_t i = 0; i < size; i++) r.values[i] = weights[i];
-  free(weights);
-  return r;
-}
-
-static void forget(recorded *r) {
-  mz_tape_free(r->tape);
-  free(r->values);
-  free(r->gradients);
+  return recorded_create(&model, settings, rows, 3);
 }
 
 /* Row r of every input, from example `example`; all row weights `weight`. */
@@ -167,7 +144,7 @@ static void steps_and_heads_have_their_weights(void **state) {
                 4.0;
   }
   assert_true(fabs(tape_loss(r.tape) - 0.25 * expected) <= 1e-9);
-  forget(&r);
+  recorded_free(&r);
 }
 
 static void shards_add_and_masked_rows_do_nothing(void **state) {
@@ -187,8 +164,8 @@ static void shards_add_and_masked_rows_do_nothing(void **state) {
   }
   assert_true(fabs(loss) <= 1e-12);
   for (int64_t i = 0; i < model.params.size; i++) assert_true(fabs(whole.gradients[i]) <= 1e-12);
-  forget(&whole);
-  forget(&part);
+  recorded_free(&whole);
+  recorded_free(&part);
 }
 
 int main(void) {

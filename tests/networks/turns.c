@@ -12,7 +12,7 @@
 #include "networks/infer.h"
 #include "networks/tape/tape_state.h"
 #include "networks/update.h"
-#include "tests/networks/check.h"
+#include "tests/networks/recorded.h"
 
 enum { ROWS = 8, UNROLL = 2, ACTIONS = 3, SIDE = 3, PLANES = 2, OBS = SIDE * SIDE * PLANES };
 
@@ -68,12 +68,6 @@ static void other_networks_are_as_they_were(void **state) {
   }
 }
 
-typedef struct recorded {
-  mz_tape *tape;
-  mz_loss loss;
-  double *values, *gradients; /* as the reference reads and writes them */
-} recorded;
-
 static void put(recorded *r, mz_value value, mz_rng *rng, bool spread) {
   float rows[ROWS * OBS];
   const int columns = mz_tape_at(r->tape, value)->columns;
@@ -87,12 +81,7 @@ static void put(recorded *r, mz_value value, mz_rng *rng, bool spread) {
 
 /* The whole loss of made-up rows in the reference, without heads of weight 0. */
 static recorded record(const mz_loss_settings *settings) {
-  recorded r = {0};
-  const size_t size = (size_t)model.params.size;
-  float *weights = NULL;
-  check(mz_tape_create(&r.tape, &(mz_lane){.backend = &mz_backend_ref}, &model.params, ROWS, true));
-  mz_loss_build(&r.loss, &model, settings, r.tape);
-  check(mz_tape_plan(r.tape));
+  recorded r = recorded_create(&model, settings, ROWS, 5);
   mz_rng rng = mz_rng_at(3, MZ_RNG_TEST, 0, 0);
   put(&r, r.loss.obs, &rng, false);
   for (int k = 0; k <= r.loss.unroll; k++) {
@@ -104,19 +93,7 @@ static recorded record(const mz_loss_settings *settings) {
     }
     for (int i = 0; k > 0 && i < ROWS; i++) check(mz_tape_put_list(r.tape, r.loss.action[k], i, &(int32_t){i % ACTIONS}, 1));
   }
-  check(mz_alloc(&weights, size, sizeof *weights));
-  check(mz_alloc(&r.values, size, sizeof *r.values));
-  check(mz_alloc(&r.gradients, size, sizeof *r.gradients));
-  mz_params_init(&model.params, 5, weights);
-  for (size_t i = 0; i < size; i++) r.values[i] = weights[i];
-  free(weights);
   return r;
-}
-
-static void forget(recorded *r) {
-  mz_tape_free(r->tape);
-  free(r->values);
-  free(r->gradients);
 }
 
 static double loss_of(recorded *r) {
@@ -124,7 +101,7 @@ static double loss_of(recorded *r) {
   return tape_loss(r->tape);
 }
 
-/* With everything else off, the loss is the head's cross entropy over K steps, each with weight 1/K. */
+/* The other weights are off, so the loss is the head's cross entropy over K steps, each with weight 1/K. */
 static void the_head_has_its_own_loss(void **state) {
   (void)state;
   for (int kind = MZ_MODEL_MLP; kind <= MZ_MODEL_CONV; kind++) {
@@ -146,7 +123,7 @@ static void the_head_has_its_own_loss(void **state) {
       }
     }
     assert_true(expected > 0 && fabs(found - expected) <= 1e-9);
-    forget(&r);
+    recorded_free(&r);
   }
 }
 
@@ -176,7 +153,7 @@ static void gradients_are_the_losss(void **state) {
     }
   }
   assert_true(largest > 1e-3);
-  forget(&r);
+  recorded_free(&r);
 }
 
 /* Inference gives the head's probability, the same in the reference. */
