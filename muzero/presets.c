@@ -37,7 +37,8 @@ static bool is_variant(const char *name) {
   return name[length] && length < sizeof base && find(base);
 }
 
-/* "./mine.so", "gym:CartPole-v1": such an environment has a preset that follows from its numbers. A run's directory may have such a name. */
+/* "./mine.so", "gym:CartPole-v1": such an environment has a preset that follows from its numbers. A run's directory may have the
+ * first name. */
 static bool is_foreign(const char *name) {
   return mz_worker_env_is_name(name) || (mz_env_is_path(name) && !mz_file_is_dir(name));
 }

@@ -51,7 +51,7 @@ static mz_status open_file(const char *path, const char *name, uint64_t wanted, 
   return mz_env_file_of(*out)->hash == wanted ? MZ_OK : refuse(name, copy, wanted); /* replaced meanwhile */
 }
 
-/* What was measured when the run began holds for all of it. */
+/* Ranges that were measured when the run began hold for all of it. */
 static mz_status find_worker_env(const cJSON *config, const char *name, const char *where, mz_status bad, const mz_env **out) {
   const cJSON *list = cJSON_GetObjectItemCaseSensitive(config, "env_ranges");
   float ranges[MZ_WORKER_RANGES];

@@ -31,8 +31,9 @@ mz_status mz_games_create(mz_games **out, const mz_env *env, const mz_selfplay_s
 void mz_games_free(mz_games *games);
 /* Bytes that games in play take, at the most; where nothing bounds a game in moves, those of games of some thousand. */
 double mz_games_bytes(const mz_env *env, const mz_selfplay_settings *settings, mz_cut cut);
-/* State for checkpoints and digests. Where states cannot be copied, only the counts of each slot are written, and read begins a
- * new episode in each: equal bytes give equal games, which are not those that were in play. read replaces the contents of games created with the same environment and settings;
- * MZ_E_CHECKPOINT for what no games in play can be, and the games are then only good for freeing. */
+/* State for checkpoints and digests. Where states cannot be copied, only the counts of each slot are written, and read begins a new
+ * episode in each: equal bytes give equal games, which are not those that were in play. read replaces the contents of games created
+ * with the same environment and settings; MZ_E_CHECKPOINT for what no games in play can be, and the games are then only good for
+ * freeing. */
 void mz_games_write(const mz_games *games, mz_writer *writer);
 mz_status mz_games_read(mz_games *games, mz_reader *reader);

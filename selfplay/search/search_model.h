@@ -26,7 +26,7 @@ typedef struct mz_search_model {
 typedef struct mz_infer_model {
   mz_infer *infer; /* with room for as many latents as the search names */
   mz_obs_kind kind;
-  /* Where the network tells whose turn it is (turns.h): */
+  /* For networks that tell whose turn it is (turns.h): */
   bool *away;     /* [latents]: another player moves there than at its root */
   float discount; /* γ */
 } mz_infer_model; /* the context of the adapter */

@@ -125,7 +125,7 @@ static void states_that_cannot_be_are_refused(void **unused) {
 
 /* ---- perfect play ---- */
 
-/* What a policy does, by own score, the other's and the turn's total: 1 stops, 0 rolls. */
+/* A policy by own score, the other's and the turn's total: 1 stops, 0 rolls. */
 typedef uint8_t policy[TARGET][TARGET][TARGET];
 /* How likely who moves wins, with its own policy. */
 typedef double chances[TARGET][TARGET][TARGET];

@@ -50,7 +50,7 @@ static inline void collected_release(collected *all) {
   all->count = 0;
 }
 
-/* What is stored of move t: reward t + 1, value t / 8, action t mod (legal ones), player t mod players (where turns are told: t/2).
+/* The record of move t: reward t + 1, value t / 8, action t mod (legal ones), player t mod players (where turns are told: t/2).
  * Action a is illegal at t where (a + t) mod 3 = 2, unless there would be none. */
 typedef struct made_move {
   float obs[4], policy[8];

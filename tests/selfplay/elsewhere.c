@@ -115,7 +115,7 @@ static void test_games_do_not_depend_on_groups_and_let_go(void **unused) {
   test_agent_deinit(&s.agent);
 }
 
-/* What is saved tells where each slot is; from it every slot begins its next episode, always the same. */
+/* A saved game tells how far each slot is; from that every slot begins its next episode, always the same. */
 static void test_saved_games_begin_anew(void **unused) {
   (void)unused;
   setup s;

@@ -109,7 +109,7 @@ static void rule_is_for_players_in_turn(void **state) {
   assert_non_null(strstr(mz_message(), "strictly in turn"));
 }
 
-/* Where no rule plays the game, random play leads to the positions. */
+/* No rule plays this game: random play leads to the positions. */
 static void positions_are_judged(void **state) {
   (void)state;
   const mz_player perfect = test_player("perfect", &mz_env_pig), random = test_player("random", &mz_env_pig);
