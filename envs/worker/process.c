@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Descriptors in the new process. Ours are moved above them first, so that none is overwritten before it is used. */
 enum { SOCKET_FD = 3, SCRIPT_FD = 4, ABOVE = 10 };
 

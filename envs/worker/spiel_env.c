@@ -2,7 +2,7 @@
 #include "envs/worker/worker_env_state.h"
 #include <math.h>
 
-enum { STATE_BYTES_MAX = 1 << 20, TEXT_BYTES = 4096, TRIES = 8 };
+enum { STATE_BYTES_MAX = 1 << 20, HISTORY_MAX = STATE_BYTES_MAX / 4, TEXT_BYTES = 4096, TRIES = 8 };
 
 typedef struct spiel_state {
   int32_t count; /* entries of the history */
@@ -190,9 +190,8 @@ static mz_status read_history(mz_worker_env *w, const cJSON *json) {
   const double entries = mz_json_number_or_nan(json, "history"), most = mz_json_number_or_nan(json, "history_entry_max");
   if (!(most >= 1 && most <= 65536))
     return mz_fail(MZ_E_CONFIG, "%s: actions or outcomes of chance up to %g; takes up to 65536", w->env.name, most);
-  if (!(entries >= 1 && 2 * entries <= STATE_BYTES_MAX / 2))
-    return mz_fail(MZ_E_CONFIG, "%s: games of up to %g moves and outcomes; takes up to %d", w->env.name, entries,
-                   STATE_BYTES_MAX / 4);
+  if (!(entries >= 1 && entries <= HISTORY_MAX))
+    return mz_fail(MZ_E_CONFIG, "%s: games of up to %g moves and outcomes; takes up to %d", w->env.name, entries, HISTORY_MAX);
   w->layout.history = (size_t)entries;
   w->has_chance = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "chance"));
   return MZ_OK;
