@@ -70,7 +70,7 @@ bool mz_cuda_small_model_describe(mz_cuda_small_model *out, const mz_infer *infe
   out->actions = take(&floats, 1);
   out->latent_size = model->latent;
   out->rms = model->scaling == MZ_SCALING_RMS;
-  out->shared_bytes = (size_t)floats * sizeof(float);
+  out->shared_bytes = floats * (int)sizeof(float);
   append_layers(out, infer, hidden);
-  return out->shared_bytes <= (size_t)lane->shared_bytes_max;
+  return out->shared_bytes <= lane->shared_bytes_max;
 }

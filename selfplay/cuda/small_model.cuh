@@ -30,7 +30,7 @@ typedef struct mz_cuda_small_scalar {
   bool transform;
 } mz_cuda_small_scalar;
 
-/* A kernel gets it by value. */
+/* A kernel gets it by value. No member is as wide as a pointer: so the twin knows that it holds none. */
 typedef struct mz_cuda_small_model {
   int first_weight, weights; /* floats: where those that recurrent inference reads begin among all, and how many there are */
   int layer_count, latent_layer;
@@ -41,7 +41,7 @@ typedef struct mz_cuda_small_model {
   mz_cuda_small_scalar value, reward, turn; /* turn: no bins where the model tells none */
   int latent_size;
   bool rms; /* how latents are scaled; false: to [0, 1] */
-  size_t shared_bytes;
+  int shared_bytes;
 } mz_cuda_small_model;
 
 /* Describes the inference's model. False: it has other layers, or does not fit the shared memory of the device's blocks. */

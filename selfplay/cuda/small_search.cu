@@ -151,7 +151,7 @@ mz_status mz_cuda_small_search_prepare(const mz_cuda_lane *lane) {
 
 mz_status mz_cuda_small_search_run(const mz_cuda_lane *lane, const mz_cuda_small_model *model, const mz_cuda_slots *slots,
                                    const float *weights, float *pool, int n, int simulations) {
-  MZ_CUDA_TRY(mz_launch(search, mz_cuda_blocks((size_t)n, SLOTS), dim3(THREADS), model->shared_bytes, lane->stream, *slots,
-                        *model, weights, pool, n, simulations));
+  MZ_CUDA_TRY(mz_launch(search, mz_cuda_blocks((size_t)n, SLOTS), dim3(THREADS), (size_t)model->shared_bytes, lane->stream,
+                        *slots, *model, weights, pool, n, simulations));
   return MZ_OK;
 }

@@ -16,7 +16,7 @@ struct twin_kernel {
 struct twin_argument {
   const void *value;
   size_t bytes;
-  const unsigned char *members; /* [bytes]: 0xff where a byte belongs to a member, 0 between members */
+  const unsigned char *members; /* [bytes]: 0xff where a byte may belong to a pointer, else 0 */
 };
 
 /* Appends a launch to the stream (mz_launch). The arguments are checked for pointers to memory that the device does not have;

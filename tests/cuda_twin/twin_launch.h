@@ -30,12 +30,13 @@ constexpr int warpSize = 32;
 /* The block's dynamic shared memory; it ends at most 15 bytes before memory that faults. */
 void *twin_dynamic_shared(void);
 
-/* Returns which bytes of an argument belong to its members: those between hold whatever was there, at times a pointer to the host. */
+/* Returns which bytes of an argument may belong to pointers: those between members hold whatever was there, at times a pointer to the
+ * host; and a type that is less aligned than pointers has none, whatever its numbers look like. */
 template <typename T> static inline const unsigned char *twin_members() {
   struct mask {
     alignas(T) unsigned char bytes[sizeof(T)];
     mask() {
-      memset(bytes, 0xff, sizeof bytes);
+      memset(bytes, alignof(T) < alignof(void *) ? 0 : 0xff, sizeof bytes);
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
       if constexpr (std::is_class_v<T>) __builtin_clear_padding(reinterpret_cast<T *>(bytes));

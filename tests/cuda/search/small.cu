@@ -42,7 +42,7 @@ static void which_models(void **) {
   network of_fits(fits, &mz_backend_cuda, settings, 1), of_larger(larger, &mz_backend_cuda, settings, 1),
       of_board(board, &mz_backend_cuda, settings, 1);
   assert_true(mz_cuda_small_model_describe(&small, of_fits.infer));
-  assert_true(small.shared_bytes > sizeof(float) * 3 * 96 * 96 && small.shared_bytes <= 227 << 10);
+  assert_true(small.shared_bytes > (int)sizeof(float) * 3 * 96 * 96 && small.shared_bytes <= 227 << 10);
   assert_false(mz_cuda_small_model_describe(&small, of_larger.infer));
   assert_false(mz_cuda_small_model_describe(&small, of_board.infer));
 }

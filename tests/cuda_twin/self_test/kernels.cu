@@ -145,6 +145,23 @@ struct many_numbers {
 };
 static __global__ void write_number(many_numbers all) { all.out[0] = (float)all.numbers[63]; }
 
+struct two_numbers {
+  int low, high;
+};
+static __global__ void write_low(two_numbers both, float *out) { out[0] = (float)(both.low & 0xff); }
+
+static void test_a_struct_of_numbers_holds_no_pointers(void **) {
+  fixture b = fixture_create(1);
+  float on_host = 0;
+  const float *const pointer = &on_host;
+  two_numbers both;
+  memcpy(&both, &pointer, sizeof both);
+  OK(mz_launch(write_low, dim3(1), dim3(1), 0, b.stream, both, b.device));
+  OK(fixture_read(&b));
+  assert_true(b.pinned[0] == (float)(both.low & 0xff));
+  fixture_free(&b);
+}
+
 static void test_numbers_are_no_pointers(void **) {
   fixture b = fixture_create(1);
   many_numbers all;
@@ -181,6 +198,7 @@ int test_kernels(void) {
       cmocka_unit_test(test_stack_overflow),
       cmocka_unit_test(test_limits_of_launches),
       cmocka_unit_test(test_numbers_are_no_pointers),
+      cmocka_unit_test(test_a_struct_of_numbers_holds_no_pointers),
       cmocka_unit_test(test_pointers_to_the_host_are_refused),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
