@@ -45,7 +45,7 @@ mz_network_settings mz_bench_residual(mz_bench *bench) {
 typedef struct bench_arguments {
   const char *what;
   mz_text_list sets;
-  const char *history, *device;
+  const char *history, *device, *env;
   double time_s;
   int64_t threads, situations, cores_min, cores_max;
   double gpu_share;
@@ -59,8 +59,8 @@ static const mz_option options[] = {
      .offset = AT(what),
      .value = "optional",
      .fallback = "all",
-     .help = "search, learner, inference, selfplay, envs, opponents, replay, resize, allocator, predictors, machine or all; "
-             "without it, all"},
+     .help = "search, learner, inference, selfplay, envs, gym, opponents, replay, resize, allocator, predictors, machine or all; "
+             "without it, all but gym, which needs Python and Gymnasium"},
     {.name = "--set",
      .type = MZ_OPTION_LIST,
      .offset = AT(sets),
@@ -80,6 +80,13 @@ static const mz_option options[] = {
     MZ_OPTION_DEVICE(AT(device), "cpu",
                      "where search, learner and inference compute: cpu, cuda or cuda:N; on a GPU with batches that suit it"),
     MZ_OPTION_HISTORY(AT(history), "whose plans the predictors are measured on, as `muzero profile` leaves them"),
+    {.name = "--env",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(env),
+     .value = "ENV",
+     .fallback = "gym:CartPole-v1",
+     .class_ = MZ_OPERATIONAL,
+     .help = "gym: the environment that workers play"},
     {.name = "--situations",
      .type = MZ_OPTION_COUNT,
      .offset = AT(situations),
@@ -102,11 +109,14 @@ static const mz_option options[] = {
 static const struct {
   const char *name;
   mz_status (*measure)(mz_bench *bench, cJSON **out);
+  bool apart; /* measured only when it is named */
 } sections[] = {
-    {"search", mz_bench_search},         {"learner", mz_bench_learner}, {"inference", mz_bench_inference},
-    {"selfplay", mz_bench_selfplay},     {"envs", mz_bench_envs},       {"opponents", mz_bench_opponents},
-    {"replay", mz_bench_replay},         {"resize", mz_bench_resize},   {"allocator", mz_bench_allocator},
-    {"predictors", mz_bench_predictors}, {"machine", mz_bench_machine},
+    {.name = "search", .measure = mz_bench_search},       {.name = "learner", .measure = mz_bench_learner},
+    {.name = "inference", .measure = mz_bench_inference}, {.name = "selfplay", .measure = mz_bench_selfplay},
+    {.name = "envs", .measure = mz_bench_envs},           {.name = "opponents", .measure = mz_bench_opponents},
+    {.name = "replay", .measure = mz_bench_replay},       {.name = "resize", .measure = mz_bench_resize},
+    {.name = "allocator", .measure = mz_bench_allocator}, {.name = "predictors", .measure = mz_bench_predictors},
+    {.name = "machine", .measure = mz_bench_machine},     {.name = "gym", .measure = mz_bench_gym, .apart = true},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -117,10 +127,11 @@ static mz_status check_section(const char *what) {
     if (strcmp(what, names[i]) == 0) return MZ_OK;
   const char *nearest = mz_nearest(what, names, SECTIONS + 1);
   if (nearest) return mz_fail(MZ_E_USAGE, "bench %s: nothing to measure; did you mean '%s'?", what, nearest);
-  return mz_fail(MZ_E_USAGE,
-                 "bench %s: nothing to measure; there are search, learner, inference, selfplay, envs, opponents, replay, resize, "
-                 "allocator, predictors, machine and all",
-                 what);
+  return mz_fail(
+      MZ_E_USAGE,
+      "bench %s: nothing to measure; there are search, learner, inference, selfplay, envs, gym, opponents, replay, resize, "
+      "allocator, predictors, machine and all",
+      what);
 }
 
 static void print_cell(const cJSON *cell) {
@@ -163,7 +174,7 @@ static mz_status print_signature(int threads, bool json) {
 
 static mz_status measure_all(mz_bench *bench, const char *what, bool json, cJSON *result) {
   for (int i = 0; i < SECTIONS; i++) {
-    if (strcmp(what, "all") != 0 && strcmp(what, sections[i].name) != 0) continue;
+    if (strcmp(what, sections[i].name) != 0 && (sections[i].apart || strcmp(what, "all") != 0)) continue;
     cJSON *rows = NULL;
     MZ_TRY(sections[i].measure(bench, &rows));
     cJSON_AddItemToObject(result, sections[i].name, rows);
@@ -178,7 +189,8 @@ static mz_status run_bench(const void *given) {
   const int threads = arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores();
   if (arguments->signature) return print_signature(threads, arguments->json);
   char history[512];
-  mz_bench bench = {.time_s = arguments->time_s,
+  mz_bench bench = {.env = arguments->env,
+                    .time_s = arguments->time_s,
                     .threads = threads,
                     .history = arguments->history,
                     .situations = (int)arguments->situations,

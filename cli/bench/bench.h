@@ -5,6 +5,7 @@
 #include "networks/lane.h"
 
 typedef struct mz_bench {
+  const char *env;     /* of gym */
   double time_s;       /* at least this long for each measurement */
   const char *history; /* a file, or "none" */
   int situations, cores_min,
@@ -39,6 +40,8 @@ mz_status mz_bench_selfplay(mz_bench *bench, cJSON **out);
 /* Steps per second of every environment on one thread: a batch of states, random legal actions chosen beforehand, resets included;
  * and the same with observations and legal actions for every step. */
 mz_status mz_bench_envs(mz_bench *bench, cJSON **out);
+/* Steps per second of 32 games that workers play (envs/worker/), uniformly random legal moves, observations and resets included. */
+mz_status mz_bench_gym(mz_bench *bench, cJSON **out);
 /* One thread: rollouts per second of mcts:1000 in every game for two, and positions per second that Connect Four's solver
  * searches. */
 mz_status mz_bench_opponents(mz_bench *bench, cJSON **out);

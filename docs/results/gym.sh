@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# How fast workers play an environment of Gymnasium, beside Gymnasium's own AsyncVectorEnv: 32 games, random actions, observations and
+# resets included, on the cores that this process may use. The two take turns; prints a row for each turn, and the median ratio.
+# usage: docs/results/gym.sh [ID] [TURNS]      ID: CartPole-v1, TURNS: 5
+# MUZERO_PYTHON names the Python that has Gymnasium (python3), MUZERO the program, SECONDS_OF is the time of one measurement (3).
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+muzero=${MUZERO:-$root/build/bin/muzero}
+id=${1:-CartPole-v1}
+turns=${2:-5}
+seconds=${SECONDS_OF:-3}
+[[ -x $muzero ]] || { echo "gym.sh: $muzero: no such program; ./bootstrap builds it" >&2; exit 5; }
+
+vector_env() {
+  "${MUZERO_PYTHON:-python3}" - "$id" "$seconds" <<'PYTHON'
+import sys, time, warnings
+
+warnings.simplefilter("ignore")
+import gymnasium
+
+if __name__ == "__main__":
+    id, seconds = sys.argv[1], float(sys.argv[2])
+    games = gymnasium.vector.AsyncVectorEnv([lambda: gymnasium.make(id)] * 32)
+    games.reset(seed=1)
+    actions = [games.action_space.sample() for _ in range(1000)]
+    start, steps = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        games.step(actions[steps % 1000])
+        steps += 1
+    print(32 * steps / (time.perf_counter() - start))
+    games.close()
+PYTHON
+}
+
+ratios=()
+printf '| muzero steps/s | AsyncVectorEnv steps/s | ratio |\n|---|---|---|\n'
+for ((turn = 0; turn < turns; turn++)); do
+  ours=$("$muzero" bench gym --env "gym:$id" --time "${seconds}s" --json | jq .gym.steps_per_s)
+  theirs=$(vector_env)
+  ratios+=("$(awk -v ours="$ours" -v theirs="$theirs" 'BEGIN { printf "%.2f", ours / theirs }')")
+  printf '| %.0f | %.0f | %s |\n' "$ours" "$theirs" "${ratios[-1]}"
+done
+printf '\nmedian ratio %s\n' "$(printf '%s\n' "${ratios[@]}" | sort -n | sed -n "$(((turns + 1) / 2))p")"
