@@ -10,6 +10,7 @@ import ast
 import difflib
 import importlib
 import json
+import math
 import mmap
 import operator
 import os
@@ -28,7 +29,10 @@ QUESTION = struct.Struct("=iiQiI")  # instance, action, seed, length of the hist
 ANSWER = struct.Struct("=fBBBBiii")  # reward, terminated, truncated, refused, 0, player, length of the history, moves
 ANSWER_AT = 24
 RESET, LOOK, TEXT = -1, -2, -3
-ACTIONS_MAX, NAMES_BYTES_MAX = 1024, 40000
+ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX = 1024, 40000, 256
+
+
+OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap".split()  # that are not the environment's
 
 
 class Refused(Exception):
