@@ -189,8 +189,24 @@ static void warn_of_score(const mz_run *run, const char *key, double score) {
                  most_score(env));
 }
 
-/* Settings that are valid and hardly what a user wants. */
+/* A checkpoint holds no games of an environment whose states cannot be copied. */
+static void warn_of_games(const mz_run *run) {
+  const char *name = mz_run_env(run)->name;
+  if (mz_run_env(run)->copies) return;
+  if (mz_run_counters(run)->rounds > 0)
+    mz_log_write(MZ_LOG_WARNING, "%s: the games that were in play begin anew: this is not quite the run that was never stopped",
+                 name);
+  else
+    mz_log_write(
+        MZ_LOG_WARNING,
+        "%s: its games cannot be saved: 'muzero resume' begins those in play anew, so a run that was stopped is not quite the "
+        "run that was never stopped",
+        name);
+}
+
+/* Settings that are valid and hardly what a user wants, and what does not hold for the environment. */
 static void warn(const mz_run *run) {
+  warn_of_games(run);
   warn_of_score(run, "train.target", mz_run_settings(run)->train.target);
   warn_of_score(run, "limits.score", mz_run_settings(run)->allocation.score);
   if (mz_run_settings(run)->learning.loop_count == 0)
@@ -280,6 +296,7 @@ mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_o
     out->score = phase.score;
     out->digest = phase.digest;
     out->counters = *mz_run_counters(run);
+    out->losses = mz_run_losses(run);
     out->wall_s = mz_run_wall_s(run);
   }
   return status;
@@ -299,6 +316,8 @@ cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event) {
   cJSON_AddNumberToObject(object, "rounds", (double)outcome->counters.rounds);
   cJSON_AddNumberToObject(object, "phases", (double)outcome->counters.phases);
   cJSON_AddNumberToObject(object, "sims", (double)outcome->counters.simulations);
+  cJSON_AddNumberToObject(object, "lost_workers", (double)outcome->losses.workers);
+  cJSON_AddNumberToObject(object, "lost_games", (double)outcome->losses.games);
   mz_json_add_u64_hex(object, "digest", outcome->digest);
   cJSON_AddStringToObject(object, "reason", mz_reason_name(outcome->reason));
   cJSON_AddNumberToObject(object, "rss_peak_bytes", (double)mz_machine_rss_peak());
@@ -331,6 +350,9 @@ void mz_outcome_print(const mz_outcome *outcome) {
          mz_text_number(outcome->score, score), outcome->score_name, mz_text_time(outcome->wall_s, time),
          (long long)outcome->counters.rounds, mz_text_count((double)outcome->counters.env_steps, moves),
          mz_text_count((double)outcome->counters.updates, updates), mz_text_printable(outcome->run, name, sizeof name));
+  if (outcome->losses.workers > 0)
+    printf("  lost    %lld workers; %lld games were truncated by that\n", (long long)outcome->losses.workers,
+           (long long)outcome->losses.games);
   printf("  resume  %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
   printf(outcome->is_board ? "  play    %s play %s\n" : "  watch   %s watch %s\n", program, run);
   printf("  measure %s eval %s --games 100\n", program, run);

@@ -4,6 +4,7 @@ faults to choose from (`gym:Odd-v0,fault=NAME`). With `count=FILE`, whose bytes 
 import math
 import os
 import random
+import signal
 import time
 
 
@@ -110,6 +111,7 @@ class Odd(Env):
         "reset_dies": ("reset", lambda: os._exit(8)),
         "reset_raises": ("reset", raise_it),
         "step_dies": ("step", lambda: os._exit(9)),
+        "step_killed": ("step", lambda: os.kill(os.getpid(), signal.SIGKILL)),
         "step_raises": ("step", raise_it),
         "step_sleeps": ("step", lambda: time.sleep(1000)),
     }
