@@ -151,6 +151,7 @@ void mz_outcome_deinit(mz_outcome *outcome) {
 typedef struct view {
   mz_run *run;
   bool json;
+  bool told_clamped;  /* that targets are clamped */
   mz_screen *screen;  /* NULL: JSON or plain lines */
   mz_pacer last_line; /* of plain lines */
 } view;
@@ -213,6 +214,22 @@ static void warn(const mz_run *run) {
     mz_log_write(MZ_LOG_WARNING, "loop_count=0: self-play only; the network is never updated and the score will not rise");
 }
 
+/* Says once that much of what is to be learned lies beyond the network's range. */
+static void warn_of_clamping(view *shown, const mz_phase *phase) {
+  enum { MOST_PERCENT = 1 };
+  const double percent = 100 * phase->clamped_targets;
+  if (shown->told_clamped || !(percent > MOST_PERCENT)) return;
+  shown->told_clamped = true;
+  const mz_spec *spec = &mz_run_env(shown->run)->spec;
+  mz_log_write(
+      MZ_LOG_WARNING,
+      "clamped_targets: %.2g %% of the targets of phase %lld lie beyond the network's range and are clamped to it; rewards are "
+      "taken to be %g … %g, returns %g … %g: network.reward_range and network.value_range widen it, and for gym: "
+      "reward_min=, reward_max=, return_min= and return_max= in the name",
+      percent, (long long)phase->phase, (double)spec->reward_min, (double)spec->reward_max, (double)spec->return_min,
+      (double)spec->return_max);
+}
+
 static void view_tick(void *context, const mz_progress *progress) {
   view *shown = context;
   mz_signals_pass_on(shown->run);
@@ -272,6 +289,7 @@ static mz_status drive_phases(view *shown, const mz_limits *limits, mz_phase *ph
     MZ_TRY(mz_run_phase(shown->run, limits, view_tick, shown, phase, &out->reason));
     if (phase->played == 0) break; /* nothing to show but the end */
     MZ_TRY(keep_score(out, phase->score, &capacity));
+    warn_of_clamping(shown, phase);
     if (shown_status == MZ_OK && (shown_status = view_phase(shown, phase)) != MZ_OK) {
       snprintf(message, sizeof message, "%s", mz_message());
       mz_run_request(shown->run, MZ_REQUEST_STOP);
