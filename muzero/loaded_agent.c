@@ -16,7 +16,7 @@ struct mz_loaded {
   mz_prepared *prepared; /* there */
   mz_counters counters;
   uint64_t seed, course;
-  mz_worker_losses losses;
+  mz_lost_workers lost;
 };
 
 static mz_status load_settings(mz_loaded *l, const mz_checkpoint *checkpoint) {
@@ -68,7 +68,7 @@ static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
 static void load_session(mz_loaded *l, const mz_checkpoint *checkpoint) {
   cJSON *json;
   if (!mz_checkpoint_find(checkpoint, "session") || mz_checkpoint_json(checkpoint, "session", &json) != MZ_OK) return;
-  l->losses = mz_losses_from_json(json);
+  l->lost = mz_lost_from_json(json);
   if (mz_json_get_u64_hex(json, "course", "section 'session'", MZ_E_CHECKPOINT, &l->course) != MZ_OK) l->course = 0;
   cJSON_Delete(json);
 }
@@ -131,6 +131,6 @@ mz_agent mz_loaded_agent(const mz_loaded *l) {
 const mz_settings *mz_loaded_settings(const mz_loaded *l) { return &l->settings; }
 const mz_counters *mz_loaded_counters(const mz_loaded *l) { return &l->counters; }
 uint64_t mz_loaded_seed(const mz_loaded *l) { return l->seed; }
-mz_worker_losses mz_loaded_losses(const mz_loaded *l) { return l->losses; }
+mz_lost_workers mz_loaded_lost(const mz_loaded *l) { return l->lost; }
 uint64_t mz_loaded_course(const mz_loaded *l) { return l->course; }
 uint64_t mz_loaded_digest(const mz_loaded *l) { return mz_hash(l->weights, (size_t)l->model.params.size * sizeof(float), 0); }

@@ -139,7 +139,7 @@ uint64_t mz_run_seed(const mz_run *run);
 double mz_run_wall_s(const mz_run *run);
 /* Returns what was lost with the workers of the run's environment while the run was open, over all its invocations (runs of one process
  * share workers); zeros for an environment without workers. */
-mz_worker_losses mz_run_losses(const mz_run *run);
+mz_lost_workers mz_run_lost(const mz_run *run);
 /* Resizes pools between phases: any field 0 keeps its value. On failure the old knobs stay. The allocator begins anew from there. */
 mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs);
 
@@ -159,8 +159,8 @@ mz_agent mz_loaded_agent(const mz_loaded *loaded);
 const mz_settings *mz_loaded_settings(const mz_loaded *loaded);
 const mz_counters *mz_loaded_counters(const mz_loaded *loaded);
 uint64_t mz_loaded_seed(const mz_loaded *loaded);
-mz_worker_losses mz_loaded_losses(const mz_loaded *loaded); /* as mz_run_losses, when the checkpoint was taken */
-uint64_t mz_loaded_digest(const mz_loaded *loaded);         /* of its weights: equal for the same agent */
+mz_lost_workers mz_loaded_lost(const mz_loaded *loaded); /* as mz_run_lost, when the checkpoint was taken */
+uint64_t mz_loaded_digest(const mz_loaded *loaded);      /* of its weights: equal for the same agent */
 /* Digest of the course that an agent of `allocation` was trained on; 0: of another environment, or from before it was recorded. */
 uint64_t mz_loaded_course(const mz_loaded *loaded);
 

@@ -314,7 +314,7 @@ mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_o
     out->score = phase.score;
     out->digest = phase.digest;
     out->counters = *mz_run_counters(run);
-    out->losses = mz_run_losses(run);
+    out->lost = mz_run_lost(run);
     out->wall_s = mz_run_wall_s(run);
   }
   return status;
@@ -334,8 +334,8 @@ cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event) {
   cJSON_AddNumberToObject(object, "rounds", (double)outcome->counters.rounds);
   cJSON_AddNumberToObject(object, "phases", (double)outcome->counters.phases);
   cJSON_AddNumberToObject(object, "sims", (double)outcome->counters.simulations);
-  cJSON_AddNumberToObject(object, "lost_workers", (double)outcome->losses.workers);
-  cJSON_AddNumberToObject(object, "lost_games", (double)outcome->losses.games);
+  cJSON_AddNumberToObject(object, "lost_workers", (double)outcome->lost.workers);
+  cJSON_AddNumberToObject(object, "lost_games", (double)outcome->lost.games);
   mz_json_add_u64_hex(object, "digest", outcome->digest);
   cJSON_AddStringToObject(object, "reason", mz_reason_name(outcome->reason));
   cJSON_AddNumberToObject(object, "rss_peak_bytes", (double)mz_machine_rss_peak());
@@ -368,9 +368,9 @@ void mz_outcome_print(const mz_outcome *outcome) {
          mz_text_number(outcome->score, score), outcome->score_name, mz_text_time(outcome->wall_s, time),
          (long long)outcome->counters.rounds, mz_text_count((double)outcome->counters.env_steps, moves),
          mz_text_count((double)outcome->counters.updates, updates), mz_text_printable(outcome->run, name, sizeof name));
-  if (outcome->losses.workers > 0)
-    printf("  lost    %lld workers; %lld games were truncated by that\n", (long long)outcome->losses.workers,
-           (long long)outcome->losses.games);
+  if (outcome->lost.workers > 0)
+    printf("  lost    %lld workers; %lld games were truncated by that\n", (long long)outcome->lost.workers,
+           (long long)outcome->lost.games);
   printf("  resume  %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
   printf(outcome->is_board ? "  play    %s play %s\n" : "  watch   %s watch %s\n", program, run);
   printf("  measure %s eval %s --games 100\n", program, run);

@@ -86,7 +86,7 @@ static mz_status run(call *c, int n) {
     int left = 0;
     while (left < n && c->answered[left]) left++;
     if (left == n) break;
-    if (attempt == MZ_WORKERS_LOSSES_MAX) return mz_workers_give_up(w->workers, workers[left], "a move");
+    if (attempt == MZ_WORKERS_LOST_MAX) return mz_workers_give_up(w->workers, workers[left], "a move");
     MZ_TRY(mz_workers_run(w->workers, n, workers, &batch));
   }
   return c->refused ? mz_fail(MZ_E_CONFIG, "%s: the worker refuses a history, or answers what cannot be", c->env->name) : MZ_OK;

@@ -229,6 +229,6 @@ bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]) {
   return true;
 }
 
-mz_worker_losses mz_worker_env_losses(const mz_env *env) {
-  return is_worker_env(env) ? mz_workers_losses(mz_worker_env_data(env)->workers) : (mz_worker_losses){0};
+mz_lost_workers mz_worker_env_lost(const mz_env *env) {
+  return is_worker_env(env) ? mz_workers_lost(mz_worker_env_data(env)->workers) : (mz_lost_workers){0};
 }

@@ -18,8 +18,8 @@ typedef struct worker {
   mz_worker_process process;
   uint32_t life, serial; /* starts; batches of this life */
   bool plays;            /* its batch has a row that is no reset */
-  int losses_in_a_row;   /* since it answered such a row */
-  char last_loss[MZ_WORKER_LINE_BYTES];
+  int lost_in_a_row;     /* since it answered such a row */
+  char last_end[MZ_WORKER_LINE_BYTES];
 } worker;
 
 struct mz_workers {
@@ -28,7 +28,7 @@ struct mz_workers {
   char *share;               /* the message that goes with a mailbox; NULL until there is a layout */
   size_t mailbox_bytes, row_bytes;
   int rows;
-  _Atomic int64_t losses, lost_games;
+  _Atomic int64_t lost_workers, lost_games;
   worker items[MZ_WORKERS_MAX];
 };
 
@@ -94,22 +94,22 @@ static mz_status no_answer(const mz_workers *w, worker *one, mz_worker_answer an
   return mz_fail(MZ_E_CONFIG, "%s: the worker ended %s: %s", w->setup.name, when, why);
 }
 
-/* The first losses are told one by one, later ones now and then. */
-static bool is_told(int64_t losses) { return losses <= 4 || (losses & (losses - 1)) == 0; }
+/* The first ones that are lost are told one by one, later ones now and then. */
+static bool is_told(int64_t lost) { return lost <= 4 || (lost & (lost - 1)) == 0; }
 
 /* Ends a worker that gave no answer; the next batch starts another in its place. */
 static void lose_worker(mz_workers *w, worker *one, mz_worker_answer answer, const char *when) {
-  const int64_t losses = atomic_fetch_add(&w->losses, 1) + 1;
+  const int64_t lost = atomic_fetch_add(&w->lost_workers, 1) + 1;
   mz_worker_ending ending;
   mz_worker_end(&one->process, answer, w->setup.timeout_s, &ending);
-  one->losses_in_a_row++;
-  mz_worker_ending_line(&ending, one->last_loss);
-  if (!is_told(losses)) return;
+  one->lost_in_a_row++;
+  mz_worker_ending_line(&ending, one->last_end);
+  if (!is_told(lost)) return;
   mz_log_write(
       MZ_LOG_WARNING,
       "%s: worker %d (process %d) is lost %s: %s; a new one takes its place (%lld lost so far; before this one %lld games "
       "were truncated)",
-      w->setup.name, (int)(one - w->items), ending.pid, when, ending.how, (long long)losses, (long long)w->lost_games);
+      w->setup.name, (int)(one - w->items), ending.pid, when, ending.how, (long long)lost, (long long)w->lost_games);
   mz_worker_ending_tell_tail(&ending);
 }
 
@@ -220,8 +220,8 @@ int mz_workers_count(const mz_workers *w) { return w->setup.count; }
 int mz_workers_rows(const mz_workers *w) { return w->rows; }
 void mz_workers_count_lost(mz_workers *w, int games) { atomic_fetch_add(&w->lost_games, games); }
 
-mz_worker_losses mz_workers_losses(const mz_workers *w) {
-  return (mz_worker_losses){.workers = atomic_load(&w->losses), .games = atomic_load(&w->lost_games)};
+mz_lost_workers mz_workers_lost(const mz_workers *w) {
+  return (mz_lost_workers){.workers = atomic_load(&w->lost_workers), .games = atomic_load(&w->lost_games)};
 }
 
 /* ---- batches ---- */
@@ -269,9 +269,9 @@ static mz_status post(mz_workers *w, worker *one, pass *p, bool *posted) {
     if (one->process.pid == 0) {
       mz_worker_answer answer;
       const char *when;
-      if (one->losses_in_a_row >= MZ_WORKERS_LOSSES_MAX)
+      if (one->lost_in_a_row >= MZ_WORKERS_LOST_MAX)
         return mz_fail(MZ_E_CONFIG, "%s: worker %d was lost %d times in a row without playing a move; the last time: %s",
-                       w->setup.name, (int)(one - w->items), one->losses_in_a_row, one->last_loss);
+                       w->setup.name, (int)(one - w->items), one->lost_in_a_row, one->last_end);
       MZ_TRY(start(w, one, &answer, &when));
       if (answer != MZ_WORKER_ANSWERED) {
         lose_worker(w, one, answer, when);
@@ -297,7 +297,7 @@ static void collect(mz_workers *w, worker *one, pass *p) {
     lose(w, one, p, true);
     return;
   }
-  if (one->plays) one->losses_in_a_row = 0;
+  if (one->plays) one->lost_in_a_row = 0;
   int at = 0;
   for (int i = 0; i < p->n; i++) {
     if (p->worker_of[i] != index || !p->asked[i]) continue;
@@ -321,7 +321,7 @@ mz_status mz_workers_give_up(mz_workers *w, int32_t index, const char *what) {
   worker *one = &w->items[index];
   lock(one);
   const mz_status status = mz_fail(MZ_E_CONFIG, "%s: %s lost its worker %d times; the last time: %s", w->setup.name, what,
-                                   MZ_WORKERS_LOSSES_MAX, one->last_loss);
+                                   MZ_WORKERS_LOST_MAX, one->last_end);
   unlock(one);
   return status;
 }

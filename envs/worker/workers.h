@@ -4,8 +4,8 @@
  *
  * A worker is lost when it dies, stays silent for timeout_s, or answers another batch than it was sent. A warning says so, with the
  * last lines that it wrote; the rows of its batch are lost, and the next batch that needs it starts another in its place. One rule
- * ends that: a worker that was lost MZ_WORKERS_LOSSES_MAX times in a row, starts and resets included, without answering a row other
- * than a reset in between, is not started again. A caller that asks for a lost row again gives up after as many losses. Only the very
+ * ends that: a worker that was lost MZ_WORKERS_LOST_MAX times in a row, starts and resets included, without answering a row other
+ * than a reset in between, is not started again. A caller that asks for a lost row again gives up after as many times. Only the very
  * first start is not repeated: what ends it is a mistake in the name or on the machine. */
 #pragma once
 #include "base/status.h"
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { MZ_WORKERS_MAX = 64, MZ_WORKERS_ROWS_MAX = 256, MZ_WORKERS_LOSSES_MAX = 8 };
+enum { MZ_WORKERS_MAX = 64, MZ_WORKERS_ROWS_MAX = 256, MZ_WORKERS_LOST_MAX = 8 };
 
 typedef struct mz_workers mz_workers;
 
@@ -64,13 +64,13 @@ typedef struct mz_workers_batch {
  * answered. */
 mz_status mz_workers_run(mz_workers *workers, int n, const int32_t *worker_of, const mz_workers_batch *batch);
 
-/* MZ_E_CONFIG: `what` ("a reset") lost this worker MZ_WORKERS_LOSSES_MAX times, and how the last time. Any thread may ask. */
+/* MZ_E_CONFIG: `what` ("a reset") lost this worker MZ_WORKERS_LOST_MAX times, and how the last time. Any thread may ask. */
 mz_status mz_workers_give_up(mz_workers *workers, int32_t worker, const char *what);
 
-typedef struct mz_worker_losses {
+typedef struct mz_lost_workers {
   int64_t workers, games; /* workers that were lost; games that were truncated by that */
-} mz_worker_losses;
+} mz_lost_workers;
 /* Counts games that were truncated because their worker was lost. */
 void mz_workers_count_lost(mz_workers *workers, int games);
 /* Returns what was lost since the workers were made. Any thread may ask. */
-mz_worker_losses mz_workers_losses(const mz_workers *workers);
+mz_lost_workers mz_workers_lost(const mz_workers *workers);

@@ -108,6 +108,6 @@ static int64_t count_of(const cJSON *session, const char *key) {
   return value >= 0 && value < 1e15 ? (int64_t)value : 0;
 }
 
-mz_worker_losses mz_losses_from_json(const cJSON *session) {
-  return (mz_worker_losses){.workers = count_of(session, "lost_workers"), .games = count_of(session, "lost_games")};
+mz_lost_workers mz_lost_from_json(const cJSON *session) {
+  return (mz_lost_workers){.workers = count_of(session, "lost_workers"), .games = count_of(session, "lost_games")};
 }

@@ -188,14 +188,14 @@ static void test_each_fault_is_told(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* What is lost now and then is replaced: games are truncated, counted, and others follow. */
-typedef struct loss {
+/* Workers that are lost now and then are replaced: games are truncated, counted, and others follow. */
+typedef struct lost_row {
   const char *name; /* behind ODD: %s is a file's name */
   int workers, games;
   const char *warns[3];
-} loss;
+} lost_row;
 
-static const loss losses[] = {
+static const lost_row lost_rows[] = {
     {"step_dies,count=%s,last=0", 1, 2, {"is lost in a move: exit status 9"}},
     {"step_dies,count=%s,first=6,last=8", 3, 6, {"(3 lost so far; before this one 4 games were truncated)"}},
     {"step_raises,count=%s,last=1", 2, 4, {"is lost in a move: exit status 1", "ValueError: the cart is gone"}},
@@ -213,17 +213,17 @@ static void test_what_is_lost_is_replaced_and_counted(void **state) {
   const int fd = mkstemp(file);
   assert_true(fd >= 0);
   use_python(NULL);
-  for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+  for (size_t i = 0; i < sizeof lost_rows / sizeof *lost_rows; i++) {
     int truncated;
     assert_int_equal(ftruncate(fd, 0), 0);
-    snprintf(format, sizeof format, ODD "%s", losses[i].name);
+    snprintf(format, sizeof format, ODD "%s", lost_rows[i].name);
     snprintf(name, sizeof name, format, file);
     if (play(name, 25, &truncated) != MZ_OK) fail_msg("%s: %s", name, mz_message());
     const mz_env *env;
     assert_int_equal(mz_env_find(name, &env), MZ_OK); /* the same again */
-    const mz_worker_losses lost = mz_worker_env_losses(env);
-    if (!says_all(heard, losses[i].warns) || lost.workers != losses[i].workers || lost.games != losses[i].games ||
-        truncated != losses[i].games)
+    const mz_lost_workers lost = mz_worker_env_lost(env);
+    if (!says_all(heard, lost_rows[i].warns) || lost.workers != lost_rows[i].workers || lost.games != lost_rows[i].games ||
+        truncated != lost_rows[i].games)
       fail_msg("%s: lost %lld workers, %lld games; %d truncated; %s", name, (long long)lost.workers, (long long)lost.games,
                truncated, heard);
   }
@@ -231,7 +231,7 @@ static void test_what_is_lost_is_replaced_and_counted(void **state) {
   unlink(file);
 }
 
-/* A loss in a row is one of starts, resets and moves alike, until a move is answered. */
+/* Starts, resets and moves in which a worker is lost count alike, until a move is answered. */
 static void test_one_rule_ends_restarts(void **state) {
   (void)state;
   static const struct {
