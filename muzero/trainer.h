@@ -39,8 +39,9 @@ enum {
    * metrics.jsonl. */
   MZ_ALLOW_FALLBACK = 2,
 };
-/* Continues `run`, a directory, from its latest checkpoint, exactly. Only exact and operational settings may differ (numeric ones
- * with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset, from, plans are ignored. */
+/* Continues `run`, a directory, from its latest checkpoint, exactly; but games of an environment that does not copy begin anew. Only
+ * exact and operational settings may differ (numeric ones with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset,
+ * from, plans are ignored. */
 mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow);
 /* Waits for a checkpoint in flight; releases the lock. Does not save. */
 void mz_run_close(mz_run *run);
