@@ -64,8 +64,8 @@ typedef struct mz_workers_batch {
  * answered. */
 mz_status mz_workers_run(mz_workers *workers, int n, const int32_t *worker_of, const mz_workers_batch *batch);
 
-/* MZ_E_CONFIG: `what` ("a reset") lost this worker MZ_WORKERS_LOST_MAX times, and how the last time. Any thread may ask. */
-mz_status mz_workers_give_up(mz_workers *workers, int32_t worker, const char *what);
+/* MZ_E_CONFIG: `what` ("a reset") lost the worker of that index MZ_WORKERS_LOST_MAX times, and how the last time. Any thread may ask. */
+mz_status mz_workers_give_up(mz_workers *workers, int32_t index, const char *what);
 
 typedef struct mz_lost_workers {
   int64_t workers, games; /* workers that were lost; games that were truncated by that */
