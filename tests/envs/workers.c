@@ -63,6 +63,7 @@ static const fault faults[] = {
     {"/none/python3", "gym:Pole-v0", .says = {"/none/python3: cannot be started: No such file", "MUZERO_PYTHON"}},
     {"/bin/false", "gym:Pole-v0", .says = {"gym:Pole-v0: the worker ended before it described the game: exit status 1"}},
     {"bare_python", "gym:Pole-v0", .says = {"has no package gymnasium", "-m pip install gymnasium", "MUZERO_PYTHON"}},
+    {"old_python", "gym:Pole-v0", .says = {"is 3.8; takes 3.9 or later, MUZERO_PYTHON names another interpreter"}},
     {"bare_python", "spiel:walk", .says = {"has no package open_spiel", "-m pip install open_spiel"}},
     /* the handshake, and sizes that cannot be */
     {"liar", "gym:version", .says = {"gym:version: the worker speaks version 99, this program 1"}},
@@ -199,7 +200,7 @@ static const lost_row lost_rows[] = {
     {"step_dies,count=%s,last=0", 1, 2, {"is lost in a move: exit status 9"}},
     {"step_dies,count=%s,first=6,last=8", 3, 6, {"(3 lost so far; before this one 4 games were truncated)"}},
     {"step_raises,count=%s,last=1", 2, 4, {"is lost in a move: exit status 1", "ValueError: the cart is gone"}},
-    {"step_sleeps,timeout=4,count=%s,last=0", 1, 2, {"no answer in 4 s (timeout=4; a larger one waits longer)"}},
+    {"step_sleeps,timeout=10,count=%s,last=0", 1, 2, {"no answer in 10 s (timeout=10; a larger one waits longer)"}},
     {"reset_dies,count=%s,first=1,last=2", 2, 1, {"is lost in a reset: exit status 8"}},
     {"reset_dies,count=%s,first=3,last=9", 7, 1, {"(4 lost so far"}},
     /* its second game is another instance, which is made in its first reset */

@@ -22,6 +22,7 @@ import threading
 import traceback
 
 VERSION = 1
+PYTHON_MIN = (3, 9)
 HEADER = struct.Struct("=8I")  # magic, version, rows, row bytes, serial, count, done, 0
 DONE = struct.Struct("=I")
 DONE_AT, ROWS_AT, BODY_AT = 24, 64, 64
