@@ -16,6 +16,7 @@ struct mz_loaded {
   mz_prepared *prepared; /* there */
   mz_counters counters;
   uint64_t seed, course;
+  mz_lost_workers lost;
 };
 
 static mz_status load_settings(mz_loaded *l, const mz_checkpoint *checkpoint) {
@@ -63,10 +64,11 @@ static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
   return l->settings.learning.average > 0 ? load_average(l, checkpoint) : MZ_OK;
 }
 
-/* The session of a checkpoint of `allocation` tells which course it was; it need not be there. */
-static void load_course(mz_loaded *l, const mz_checkpoint *checkpoint) {
+/* The session of a checkpoint tells what was lost with workers and, of `allocation`, which course it was; it need not be there. */
+static void load_session(mz_loaded *l, const mz_checkpoint *checkpoint) {
   cJSON *json;
   if (!mz_checkpoint_find(checkpoint, "session") || mz_checkpoint_json(checkpoint, "session", &json) != MZ_OK) return;
+  l->lost = mz_lost_from_json(json);
   if (mz_json_get_u64_hex(json, "course", "section 'session'", MZ_E_CHECKPOINT, &l->course) != MZ_OK) l->course = 0;
   cJSON_Delete(json);
 }
@@ -89,7 +91,7 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   l->where = mz_lane_cpu;
   MZ_TRY_CLEANUP(mz_prepared_create(&l->prepared, &l->model, &l->where, l->weights));
   MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));
-  load_course(l, &checkpoint);
+  load_session(l, &checkpoint);
   *out = l;
 cleanup:
   mz_checkpoint_close(&checkpoint);
@@ -129,5 +131,6 @@ mz_agent mz_loaded_agent(const mz_loaded *l) {
 const mz_settings *mz_loaded_settings(const mz_loaded *l) { return &l->settings; }
 const mz_counters *mz_loaded_counters(const mz_loaded *l) { return &l->counters; }
 uint64_t mz_loaded_seed(const mz_loaded *l) { return l->seed; }
+mz_lost_workers mz_loaded_lost(const mz_loaded *l) { return l->lost; }
 uint64_t mz_loaded_course(const mz_loaded *l) { return l->course; }
 uint64_t mz_loaded_digest(const mz_loaded *l) { return mz_hash(l->weights, (size_t)l->model.params.size * sizeof(float), 0); }

@@ -85,6 +85,7 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
                                .source = options->source,
                                .plans = run->plans[0] ? run->plans : NULL,
                                .has_parent = run->parent != NULL};
+  run->lost_at_open = mz_worker_env_lost(env);
   mz_settings begin = run->settings;
   const int64_t rows = run->batch_size > 0 ? run->batch_size : mz_batch_schedule_at(&run->settings, 0);
   MZ_TRY(mz_batch_rule_apply(&begin, rows, "batch_size"));

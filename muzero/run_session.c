@@ -3,9 +3,16 @@
 #include "envs/allocation.h"
 #include "muzero/knobs.h"
 #include "muzero/run.h"
+#include "muzero/storage/stored.h"
 #include "networks/isa.h"
 #include <math.h>
 #include <string.h>
+
+mz_lost_workers mz_run_lost(const mz_run *run) {
+  const mz_lost_workers now = mz_worker_env_lost(run->state.env), *before = &run->lost_before, *since = &run->lost_at_open;
+  return (mz_lost_workers){.workers = before->workers + now.workers - since->workers,
+                           .games = before->games + now.games - since->games};
+}
 
 mz_status mz_run_session(const mz_run *run, char **out) {
   const mz_knobs kept = mz_steer_kept_knobs(run->steer);
@@ -20,6 +27,9 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   cJSON_AddItemToObject(json, "plan", mz_knobs_to_json(&kept));
   cJSON_AddNumberToObject(json, "cost", run->cost);
   cJSON_AddNumberToObject(json, "fallbacks", run->fallbacks);
+  const mz_lost_workers lost = mz_run_lost(run);
+  cJSON_AddNumberToObject(json, "lost_workers", (double)lost.workers);
+  cJSON_AddNumberToObject(json, "lost_games", (double)lost.games);
   cJSON_AddStringToObject(json, "isa", mz_isa_name(mz_isa_level()));
   mz_device_records devices;
   mz_steer_device_records(run->steer, &kept, &devices);
@@ -44,6 +54,7 @@ static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_lo
   run->best_score = mz_json_number_or_nan(json, "best_score");
   run->game_s = mz_json_number_or_nan(json, "game_s");
   run->cost = number_or(json, "cost", 0);
+  run->lost_before = mz_lost_from_json(json);
   run->fallbacks = (int)fmin(fmax(number_or(json, "fallbacks", 0), 0), 1e9);
   const double best_rounds = number_or(json, "best_rounds", -1);
   run->best_rounds = best_rounds >= 0 && best_rounds < 1e15 ? (int64_t)best_rounds : -1;

@@ -2,6 +2,7 @@
  * read metrics, load an agent, close.
  * One thread drives a run; mz_run_request may come from anywhere, a signal handler included. */
 #pragma once
+#include "envs/worker/worker_env.h"
 #include "muzero/settings.h"
 #include "selfplay/evaluation/evaluate.h"
 
@@ -38,8 +39,9 @@ enum {
    * metrics.jsonl. */
   MZ_ALLOW_FALLBACK = 2,
 };
-/* Continues `run`, a directory, from its latest checkpoint, exactly. Only exact and operational settings may differ (numeric ones
- * with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset, from, plans are ignored. */
+/* Continues `run`, a directory, from its latest checkpoint, exactly; but games of an environment that does not copy begin anew. Only
+ * exact and operational settings may differ (numeric ones with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset,
+ * from, plans are ignored. */
 mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow);
 /* Waits for a checkpoint in flight; releases the lock. Does not save. */
 void mz_run_close(mz_run *run);
@@ -68,6 +70,7 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   double env_steps_per_s, sims_per_s, updates_per_s;
   double mean_return, mean_length; /* of self-play games that ended; NAN for none */
   double policy_entropy, value_bias, value_correlation, latent_spread, model_error; /* diagnosis.h */
+  double clamped_targets;         /* share of value and reward targets beyond the network's range; NAN without updates */
   int64_t batch_size, loop_count; /* rows an update; updates a round, at its end */
   double noise_scale;             /* of the gradient, in rows (noise_scale.h); NAN: not measured, or the gradient is lost in it */
   double prequential_loss;        /* of games that no update was trained on (prequential.h); NAN: of none */
@@ -135,6 +138,9 @@ const mz_settings *mz_run_settings(const mz_run *run);
 const mz_counters *mz_run_counters(const mz_run *run);
 uint64_t mz_run_seed(const mz_run *run);
 double mz_run_wall_s(const mz_run *run);
+/* Returns what was lost with the workers of the run's environment while the run was open, over all its invocations (runs of one process
+ * share workers); zeros for an environment without workers. */
+mz_lost_workers mz_run_lost(const mz_run *run);
 /* Resizes pools between phases: any field 0 keeps its value. On failure the old knobs stay. The allocator begins anew from there. */
 mz_status mz_run_resize(mz_run *run, const mz_knobs *knobs);
 
@@ -154,7 +160,8 @@ mz_agent mz_loaded_agent(const mz_loaded *loaded);
 const mz_settings *mz_loaded_settings(const mz_loaded *loaded);
 const mz_counters *mz_loaded_counters(const mz_loaded *loaded);
 uint64_t mz_loaded_seed(const mz_loaded *loaded);
-uint64_t mz_loaded_digest(const mz_loaded *loaded); /* of its weights: equal for the same agent */
+mz_lost_workers mz_loaded_lost(const mz_loaded *loaded); /* as mz_run_lost, when the checkpoint was taken */
+uint64_t mz_loaded_digest(const mz_loaded *loaded);      /* of its weights: equal for the same agent */
 /* Digest of the course that an agent of `allocation` was trained on; 0: of another environment, or from before it was recorded. */
 uint64_t mz_loaded_course(const mz_loaded *loaded);
 

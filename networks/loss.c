@@ -72,6 +72,12 @@ float mz_value_transform(float x) { return mz_h_inline(x); }
 
 float mz_value_transform_inverse(float x) { return mz_h_inverse_inline(x); }
 
+void mz_support_ends(const mz_support *support, float *low, float *high) {
+  const float slack = 1e-4f * (support->max - support->min);
+  *low = support->transform ? mz_h_inverse_inline(support->min - slack) : support->min - slack;
+  *high = support->transform ? mz_h_inverse_inline(support->max + slack) : support->max + slack;
+}
+
 void mz_two_hot(const mz_support *support, float scalar, float *out) {
   const mz_two_hot_place place = mz_two_hot_inline(support->min, support->max, support->bins, support->transform, scalar);
   for (int i = 0; i < support->bins; i++) out[i] = 0.0f;

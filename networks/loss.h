@@ -35,6 +35,8 @@ typedef struct mz_loss { /* where the inputs and results of step k are on the ta
 /* Records the whole loss on an empty tape (not yet planned). */
 void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings *settings, mz_tape *tape);
 
+/* Returns the scalars at the support's ends, a ten-thousandth of its span further out, so that rounding does not lie beyond them. */
+void mz_support_ends(const mz_support *support, float *low, float *high);
 /* Two-hot over the support; scalars are transformed (if the support says so) and clamped first. out: bins entries. */
 void mz_two_hot(const mz_support *support, float scalar, float *out);
 /* h⁻¹ of the mean of a categorical given as logits (what MZ_OP_EXPECTATION computes), bit for bit the same. */

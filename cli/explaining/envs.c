@@ -4,6 +4,7 @@
 #include "cli/print.h"
 #include "envs/trace.h"
 #include "envs/variants.h"
+#include "envs/worker/options.h"
 #include "muzero/library/include/muzero.h"
 #include "base/config/config_value.h"
 #include <errno.h>
@@ -23,7 +24,8 @@ static const mz_option options[] = {
      .type = MZ_OPTION_TEXT,
      .offset = AT(env),
      .value = "optional",
-     .help = "an environment, a variant of it, or the path of your own (./mine.so); without it, all are listed"},
+     .help =
+         "an environment, a variant of it, the path of your own (./mine.so), gym:ID or spiel:NAME; without it, all are listed"},
     {.name = "--new",
      .type = MZ_OPTION_TEXT,
      .offset = AT(new_name),
@@ -133,7 +135,22 @@ static mz_status trace(const mz_env *env, const envs_arguments *arguments) {
   return status;
 }
 
+static void describe_worker_options(const char *name) {
+  const mz_worker_option *option;
+  printf("\noptions, as in %s,workers=2\n", name);
+  for (int i = 0; (option = mz_worker_option_at(i)); i++)
+    printf("  %-12s %s; %s%g … %g\n", option->key, option->help, option->whole ? "whole numbers " : "", option->min, option->max);
+  if (strncmp(name, "gym:", 4) == 0)
+    printf("  %-12s a package that registers environments\n  %-12s a wrapper: module:Class(arguments)\n"
+           "  others go to gymnasium.make\n",
+           "import", "wrap");
+}
+
 static void describe_options(const mz_env *env) {
+  if (mz_worker_env_is_name(env->name)) {
+    describe_worker_options(env->name);
+    return;
+  }
   mz_settings_table table;
   const mz_config config = mz_env_config(env, &table);
   if (table.count > 0) printf("\noptions, as in %.*s:", (int)strcspn(env->name, ":"), env->name);

@@ -132,6 +132,10 @@ static mz_status describe_json(const mz_checkpoint *checkpoint, const mz_loaded 
   cJSON_AddItemToObject(object, "config", mz_config_to_json(&config));
   cJSON_AddItemToObject(object, "counters", counters_to_json(mz_loaded_counters(loaded)));
   cJSON_AddItemToObject(object, "sections", sections_to_json(checkpoint));
+  const mz_lost_workers lost = mz_loaded_lost(loaded);
+  cJSON_AddBoolToObject(object, "saves_games", mz_loaded_agent(loaded).env->copies);
+  cJSON_AddNumberToObject(object, "lost_workers", (double)lost.workers);
+  cJSON_AddNumberToObject(object, "lost_games", (double)lost.games);
   cJSON_AddStringToObject(object, "strategy", settings.allocation.strategy);
   return mz_print_json(object);
 }
@@ -145,6 +149,10 @@ static void describe(const mz_checkpoint *checkpoint, const mz_loaded *loaded) {
          (long long)counters->phases, mz_text_count((double)counters->env_steps, a),
          mz_text_count((double)counters->simulations, b), mz_text_count((double)counters->updates, c),
          (long long)counters->episodes);
+  const mz_lost_workers lost = mz_loaded_lost(loaded);
+  if (lost.workers > 0)
+    printf("  %lld workers were lost, and %lld games truncated by that\n", (long long)lost.workers, (long long)lost.games);
+  if (!mz_loaded_agent(loaded).env->copies) printf("  games in play are not saved: resume begins them anew\n");
   printf("\n  %-12s %12s %12s  %s\n", "section", "bytes", "compressed", "xxh64");
   for (int i = 0; i < checkpoint->count; i++) {
     const mz_section *section = &checkpoint->sections[i];

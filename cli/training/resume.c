@@ -43,7 +43,8 @@ static mz_status resume(const void *given) {
 const mz_command mz_command_resume = {
     .name = "resume",
     .summary = "continue a run exactly where it stopped",
-    .about = "Goes on from a run's latest checkpoint; the result is the one of a run that was never stopped. Limits, and "
+    .about = "Goes on from a run's latest checkpoint; the result is the one of a run that was never stopped, unless games cannot "
+             "be saved (gym:ID), which then begin anew. Limits, and "
              "settings of the classes exact and "
              "operational, may differ from before; anything else that differs is an error that names the key (`train --from` "
              "allows it).",

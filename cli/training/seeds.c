@@ -45,6 +45,8 @@ static cJSON *aggregate_to_json(const mz_outcome *outcomes, int count, const cha
   snprintf(sum.run, sizeof sum.run, "%s", run ? run : outcomes[0].run);
   for (int i = 0; i < count - 1; i++) {
     sum.wall_s += outcomes[i].wall_s;
+    sum.lost.workers += outcomes[i].lost.workers;
+    sum.lost.games += outcomes[i].lost.games;
     sum.counters.env_steps += outcomes[i].counters.env_steps;
     sum.counters.updates += outcomes[i].counters.updates;
     sum.counters.rounds += outcomes[i].counters.rounds;

@@ -151,6 +151,7 @@ void mz_outcome_deinit(mz_outcome *outcome) {
 typedef struct view {
   mz_run *run;
   bool json;
+  bool told_clamped;  /* that targets are clamped */
   mz_screen *screen;  /* NULL: JSON or plain lines */
   mz_pacer last_line; /* of plain lines */
 } view;
@@ -189,12 +190,44 @@ static void warn_of_score(const mz_run *run, const char *key, double score) {
                  most_score(env));
 }
 
-/* Settings that are valid and hardly what a user wants. */
+/* A checkpoint holds no games of an environment whose states cannot be copied. */
+static void warn_of_games(const mz_run *run) {
+  const char *name = mz_run_env(run)->name;
+  if (mz_run_env(run)->copies) return;
+  if (mz_run_counters(run)->rounds > 0)
+    mz_log_write(MZ_LOG_WARNING, "%s: the games that were in play begin anew: this is not quite the run that was never stopped",
+                 name);
+  else
+    mz_log_write(
+        MZ_LOG_WARNING,
+        "%s: its games cannot be saved: 'muzero resume' begins those in play anew, so a run that was stopped is not quite the "
+        "run that was never stopped",
+        name);
+}
+
+/* Settings that are valid and hardly what a user wants, and what does not hold for the environment. */
 static void warn(const mz_run *run) {
+  warn_of_games(run);
   warn_of_score(run, "train.target", mz_run_settings(run)->train.target);
   warn_of_score(run, "limits.score", mz_run_settings(run)->allocation.score);
   if (mz_run_settings(run)->learning.loop_count == 0)
     mz_log_write(MZ_LOG_WARNING, "loop_count=0: self-play only; the network is never updated and the score will not rise");
+}
+
+/* Says once that much of what is to be learned lies beyond the network's range. */
+static void warn_of_clamping(view *shown, const mz_phase *phase) {
+  enum { MOST_PERCENT = 1 };
+  const double percent = 100 * phase->clamped_targets;
+  if (shown->told_clamped || !(percent > MOST_PERCENT)) return;
+  shown->told_clamped = true;
+  const mz_spec *spec = &mz_run_env(shown->run)->spec;
+  mz_log_write(
+      MZ_LOG_WARNING,
+      "clamped_targets: %.2g %% of the targets of phase %lld lie beyond the network's range and are clamped to it; rewards are "
+      "taken to be %g … %g, returns %g … %g: network.reward_range and network.value_range widen it, and for gym: "
+      "reward_min=, reward_max=, return_min= and return_max= in the name",
+      percent, (long long)phase->phase, (double)spec->reward_min, (double)spec->reward_max, (double)spec->return_min,
+      (double)spec->return_max);
 }
 
 static void view_tick(void *context, const mz_progress *progress) {
@@ -256,6 +289,7 @@ static mz_status drive_phases(view *shown, const mz_limits *limits, mz_phase *ph
     MZ_TRY(mz_run_phase(shown->run, limits, view_tick, shown, phase, &out->reason));
     if (phase->played == 0) break; /* nothing to show but the end */
     MZ_TRY(keep_score(out, phase->score, &capacity));
+    warn_of_clamping(shown, phase);
     if (shown_status == MZ_OK && (shown_status = view_phase(shown, phase)) != MZ_OK) {
       snprintf(message, sizeof message, "%s", mz_message());
       mz_run_request(shown->run, MZ_REQUEST_STOP);
@@ -280,6 +314,7 @@ mz_status mz_session_drive(mz_run *run, const mz_limits *limits, bool json, mz_o
     out->score = phase.score;
     out->digest = phase.digest;
     out->counters = *mz_run_counters(run);
+    out->lost = mz_run_lost(run);
     out->wall_s = mz_run_wall_s(run);
   }
   return status;
@@ -299,6 +334,8 @@ cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event) {
   cJSON_AddNumberToObject(object, "rounds", (double)outcome->counters.rounds);
   cJSON_AddNumberToObject(object, "phases", (double)outcome->counters.phases);
   cJSON_AddNumberToObject(object, "sims", (double)outcome->counters.simulations);
+  cJSON_AddNumberToObject(object, "lost_workers", (double)outcome->lost.workers);
+  cJSON_AddNumberToObject(object, "lost_games", (double)outcome->lost.games);
   mz_json_add_u64_hex(object, "digest", outcome->digest);
   cJSON_AddStringToObject(object, "reason", mz_reason_name(outcome->reason));
   cJSON_AddNumberToObject(object, "rss_peak_bytes", (double)mz_machine_rss_peak());
@@ -331,6 +368,9 @@ void mz_outcome_print(const mz_outcome *outcome) {
          mz_text_number(outcome->score, score), outcome->score_name, mz_text_time(outcome->wall_s, time),
          (long long)outcome->counters.rounds, mz_text_count((double)outcome->counters.env_steps, moves),
          mz_text_count((double)outcome->counters.updates, updates), mz_text_printable(outcome->run, name, sizeof name));
+  if (outcome->lost.workers > 0)
+    printf("  lost    %lld workers; %lld games were truncated by that\n", (long long)outcome->lost.workers,
+           (long long)outcome->lost.games);
   printf("  resume  %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
   printf(outcome->is_board ? "  play    %s play %s\n" : "  watch   %s watch %s\n", program, run);
   printf("  measure %s eval %s --games 100\n", program, run);

@@ -23,6 +23,7 @@ typedef struct mz_outcome {
   double score, wall_s; /* score NAN when there was no evaluation */
   uint64_t seed, digest;
   mz_counters counters;
+  mz_lost_workers lost;
   char run[512], score_name[MZ_SCORE_NAME_MAX];
   bool is_board;  /* a game that a person can play against the agent */
   double *scores; /* [phases] by phase of this invocation: the last evaluation's score then, NAN before the first */

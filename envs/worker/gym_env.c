@@ -5,7 +5,6 @@
 
 enum {
   LIMIT_DEFAULT = 10000, /* moves, of an environment that has no limit of its own */
-  RESET_TRIES = 8,
   MEASURED_STEPS = 2000,
   MEASURED_EPISODES = 20,
   STEPS_BETWEEN_WARNINGS = 1000
@@ -87,8 +86,8 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   reset_call call = {.env = env, .state = s, .seed = generator ? generator->next64(generator->context) >> 33 : 0};
   const int32_t worker = worker_of(w, s);
   const mz_workers_batch batch = {&call, ask_reset, take_reset};
-  for (int i = 0; i < RESET_TRIES && !call.done; i++) MZ_TRY(mz_workers_run(w->workers, 1, &worker, &batch));
-  if (!call.done) return mz_fail(MZ_E_CONFIG, "%s: a reset failed %d times; the warnings above say how", env->name, RESET_TRIES);
+  for (int i = 0; i < MZ_WORKERS_LOST_MAX && !call.done; i++) MZ_TRY(mz_workers_run(w->workers, 1, &worker, &batch));
+  if (!call.done) return mz_workers_give_up(w->workers, worker, "a reset");
   return mz_worker_env_check_obs(env, mz_worker_env_observation(s));
 }
 
@@ -211,6 +210,13 @@ static void fill_ranges(mz_worker_env *w, const cJSON *m) {
   if (isnan(r[MZ_RETURN_MAX])) r[MZ_RETURN_MAX] = (float)fmax(gains, (double)fmaxf(r[MZ_REWARD_MAX], 0));
 }
 
+static bool is_finite(const cJSON *measured) {
+  static const char *const keys[] = {"reward_min", "reward_max", "return_min", "return_max", "gain", "loss"};
+  bool finite = true;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) finite = finite && isfinite(mz_json_number_or_nan(measured, keys[i]));
+  return finite;
+}
+
 static mz_status measure(mz_worker_env *w) {
   char request[64], *answer;
   cJSON *measured;
@@ -220,11 +226,13 @@ static mz_status measure(mz_worker_env *w) {
   if (status == MZ_OK) status = mz_json_parse(answer, strlen(answer), w->env.name, false, MZ_E_CONFIG, &measured);
   free(answer);
   MZ_TRY(status);
-  fill_ranges(w, measured);
+  const bool finite = is_finite(measured);
+  if (finite) fill_ranges(w, measured);
   cJSON_Delete(measured);
-  for (int i = 0; i < MZ_WORKER_RANGES; i++)
-    if (!isfinite(w->given.ranges[i]))
-      return mz_fail(MZ_E_CONFIG, "%s: random play gives rewards that are not finite", w->env.name);
+  if (!finite)
+    return mz_fail(MZ_E_CONFIG,
+                   "%s: random play gives a reward that is not finite; the environment's step, or a wrapper, has to mend it",
+                   w->env.name);
   w->measured = true;
   return MZ_OK;
 }

@@ -9,13 +9,7 @@ bool mz_worker_env_is_name(const char *name) { return strncmp(name, "gym:", 4) =
 
 /* ---- numbers ---- */
 
-typedef struct number {
-  const char *key;
-  double min, max;
-  bool whole;
-} number;
-
-static mz_status read_number(const char *name, const number *row, const char *text, double *out) {
+static mz_status read_number(const char *name, const mz_worker_option *row, const char *text, double *out) {
   char *end;
   const double value = strtod(text, &end);
   if (end == text || *end || !isfinite(value))
@@ -52,15 +46,20 @@ static char *split(char *at) {
 }
 
 typedef enum known { WORKERS, TIMEOUT, LIMIT, RANGES, KNOWN = RANGES + MZ_WORKER_RANGES } known;
-static const number numbers[KNOWN] = {
-    [WORKERS] = {"workers", 1, MZ_WORKERS_MAX, true},
-    [TIMEOUT] = {"timeout", 0.05, 86400, false},
-    [LIMIT] = {"limit", 1, 1e9, true},
-    [RANGES + MZ_REWARD_MIN] = {"reward_min", -1e6, 1e6, false},
-    [RANGES + MZ_REWARD_MAX] = {"reward_max", -1e6, 1e6, false},
-    [RANGES + MZ_RETURN_MIN] = {"return_min", -1e9, 1e9, false},
-    [RANGES + MZ_RETURN_MAX] = {"return_max", -1e9, 1e9, false},
+static const mz_worker_option numbers[KNOWN] = {
+    [WORKERS] = {"workers", 1, MZ_WORKERS_MAX, true,
+                 "processes; as many as there are cores by default; results do not depend on it"},
+    [TIMEOUT] =
+        {"timeout", 0.05, 86400, false,
+         "seconds, by default 60, that a worker may take for an answer, its start included, before it is ended and replaced"},
+    [LIMIT] = {"limit", 1, 1e9, true, "moves after which a game is truncated"},
+    [RANGES + MZ_REWARD_MIN] = {"reward_min", -1e6, 1e6, false, "least reward"},
+    [RANGES + MZ_REWARD_MAX] = {"reward_max", -1e6, 1e6, false, "greatest reward"},
+    [RANGES + MZ_RETURN_MIN] = {"return_min", -1e9, 1e9, false, "least return of a game"},
+    [RANGES + MZ_RETURN_MAX] = {"return_max", -1e9, 1e9, false, "greatest return of a game"},
 };
+
+const mz_worker_option *mz_worker_option_at(int index) { return index >= 0 && index < KNOWN ? &numbers[index] : NULL; }
 
 static int find_known(const char *item) {
   const size_t length = strcspn(item, "=");

@@ -20,6 +20,16 @@ typedef struct mz_worker_options {
   char canonical[MZ_WORKER_NAME_MAX]; /* the name without what cannot change results (workers, timeout) */
 } mz_worker_options;
 
+/* An option of the program's, as against those that go to the worker. */
+typedef struct mz_worker_option {
+  const char *key;
+  double min, max;
+  bool whole; /* takes whole numbers only */
+  const char *help;
+} mz_worker_option;
+/* Returns the option at `index`, from 0; NULL past the last one. */
+const mz_worker_option *mz_worker_option_at(int index);
+
 /* Returns whether a name begins with "gym:" or "spiel:". */
 bool mz_worker_env_is_name(const char *name);
 /* Reads such a name. MZ_E_CONFIG naming the option, its range and the nearest valid value. */

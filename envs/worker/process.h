@@ -21,6 +21,7 @@ typedef enum mz_worker_answer {
   MZ_WORKER_ANSWERED,
   MZ_WORKER_DIED,
   MZ_WORKER_SILENT, /* nothing came within the time limit */
+  MZ_WORKER_ASTRAY, /* an answer came, to another batch than was sent (workers.c finds out) */
 } mz_worker_answer;
 
 /* Starts Python (MUZERO_PYTHON, else python3) on the script. timeout_s bounds every wait for an answer. MZ_E_CONFIG

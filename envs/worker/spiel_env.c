@@ -2,7 +2,7 @@
 #include "envs/worker/worker_env_state.h"
 #include <math.h>
 
-enum { STATE_BYTES_MAX = 1 << 20, HISTORY_MAX = STATE_BYTES_MAX / 4, TEXT_BYTES = 4096, TRIES = 8 };
+enum { STATE_BYTES_MAX = 1 << 20, HISTORY_MAX = STATE_BYTES_MAX / 4, TEXT_BYTES = 4096 };
 
 typedef struct spiel_state {
   int32_t count; /* entries of the history */
@@ -84,10 +84,9 @@ static mz_status run(call *c, int n) {
   const mz_workers_batch batch = {c, ask, take};
   for (int attempt = 0;; attempt++) {
     int left = 0;
-    for (int i = 0; i < n; i++) left += !c->answered[i];
-    if (left == 0) break;
-    if (attempt == TRIES)
-      return mz_fail(MZ_E_CONFIG, "%s: a move failed %d times; the warnings above say how", c->env->name, TRIES);
+    while (left < n && c->answered[left]) left++;
+    if (left == n) break;
+    if (attempt == MZ_WORKERS_LOST_MAX) return mz_workers_give_up(w->workers, workers[left], "a move");
     MZ_TRY(mz_workers_run(w->workers, n, workers, &batch));
   }
   return c->refused ? mz_fail(MZ_E_CONFIG, "%s: the worker refuses a history, or answers what cannot be", c->env->name) : MZ_OK;

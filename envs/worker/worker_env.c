@@ -1,4 +1,5 @@
 #include "envs/worker/worker_env_state.h"
+#include "base/log.h"
 #include "base/threads/core.h"
 #include <math.h>
 
@@ -8,6 +9,8 @@ static mz_worker_env *kept;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what the worker says ---- */
+
+static bool is_gym(const mz_worker_env *w) { return w->given.canonical[0] == 'g'; }
 
 /* The whole number `key` of a description, within a range. */
 static mz_status number_of(const mz_worker_env *w, const cJSON *json, const char *key, double min, double max, int *out) {
@@ -57,11 +60,25 @@ static mz_status read_shape(mz_worker_env *w, const cJSON *json) {
   return MZ_OK;
 }
 
+/* The bounds of entries: one for each, or one for all; null: none. */
+static mz_status read_bounds(const mz_worker_env *w, const cJSON *json, const char *key, float otherwise, float **out) {
+  const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, key);
+  const int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0, size = w->env.spec.obs_size;
+  if (count != 1 && count != size) return MZ_OK;
+  MZ_TRY(mz_alloc(out, (size_t)size, sizeof **out));
+  const cJSON *item = list->child;
+  for (int i = 0; i < size; i++, item = count == 1 ? item : item->next)
+    (*out)[i] = cJSON_IsNumber(item) ? (float)item->valuedouble : otherwise;
+  return MZ_OK;
+}
+
 static mz_status read_description(mz_worker_env *w, const cJSON *json) {
   mz_spec *spec = &w->env.spec;
   MZ_TRY(read_shape(w, json));
+  MZ_TRY(read_bounds(w, json, "low", -INFINITY, &w->low));
+  MZ_TRY(read_bounds(w, json, "high", INFINITY, &w->high));
   MZ_TRY(number_of(w, json, "actions", 1, ACTIONS_MAX, &spec->actions));
-  MZ_TRY(number_of(w, json, "players", 1, 2, &spec->players));
+  MZ_TRY(number_of(w, json, "players", 1, is_gym(w) ? 1 : 2, &spec->players));
   MZ_TRY(number_of(w, json, "max_moves", 0, 1e9, &spec->max_moves));
   spec->turns = spec->players == 2 ? MZ_TURNS_ALTERNATE : MZ_TURNS_ALONE;
   spec->symmetries = 1;
@@ -89,12 +106,25 @@ void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *o
            bytes);
 }
 
+/* Told once: spaces are often wrong, and learning takes any finite number. */
+static void tell_outside(mz_worker_env *w, int entry, float value) {
+  if (atomic_exchange(&w->told_outside, true)) return;
+  mz_log_write(
+      MZ_LOG_WARNING,
+      "%s: entry %d of an observation is %g, outside of its space's %g … %g; it is learned from as it is, and later ones are "
+      "not told (a wrapper can clip or scale observations)",
+      w->env.name, entry, (double)value, (double)w->low[entry], (double)w->high[entry]);
+}
+
 mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation) {
   if (env->spec.obs_kind != MZ_OBS_F32) return MZ_OK;
+  mz_worker_env *w = mz_worker_env_data(env);
   const float *floats = observation;
-  for (int i = 0; i < env->spec.obs_size; i++)
+  for (int i = 0; i < env->spec.obs_size; i++) {
     if (!isfinite(floats[i]))
       return mz_fail(MZ_E_CONFIG, "%s: entry %d of an observation is %g, which is not finite", env->name, i, (double)floats[i]);
+    if (w->low && w->high && (floats[i] < w->low[i] || floats[i] > w->high[i])) tell_outside(w, i, floats[i]);
+  }
   return MZ_OK;
 }
 
@@ -114,7 +144,7 @@ static int default_workers(void) {
 static void drop(mz_worker_env *w) {
   mz_workers_free(w->workers);
   for (int i = 0; w->names && i < w->env.spec.actions; i++) free(w->names[i]);
-  free(w->names), free(w->title), free(w->rules), free(w->observation), free(w->used);
+  free(w->names), free(w->title), free(w->rules), free(w->observation), free(w->used), free(w->low), free(w->high);
   pthread_mutex_destroy(&w->lock);
   free(w);
 }
@@ -123,8 +153,7 @@ static mz_status complete(mz_worker_env *w, const char *description) {
   cJSON *json;
   MZ_TRY(mz_json_parse(description, strlen(description), w->env.name, false, MZ_E_CONFIG, &json));
   mz_status status = read_description(w, json);
-  const bool gym = w->given.canonical[0] == 'g';
-  if (status == MZ_OK) status = gym ? mz_gym_env_complete(w, json) : mz_spiel_env_complete(w, json);
+  if (status == MZ_OK) status = is_gym(w) ? mz_gym_env_complete(w, json) : mz_spiel_env_complete(w, json);
   cJSON_Delete(json);
   if (status == MZ_OK) status = mz_workers_share(w->workers, &w->layout);
   return status;
@@ -144,7 +173,7 @@ static mz_status open_env(const char *name, const float *ranges, mz_worker_env *
   w->env.options = w;
   w->env.action_text = action_text;
   const mz_workers_setup setup = {.name = w->env.name,
-                                  .kind = name[0] == 'g' ? "gym" : "spiel",
+                                  .kind = is_gym(w) ? "gym" : "spiel",
                                   .id = w->given.id,
                                   .options = w->given.others,
                                   .option_count = w->given.other_count,
@@ -192,8 +221,14 @@ mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env
   return status;
 }
 
+static bool is_worker_env(const mz_env *env) { return env->action_text == action_text; }
+
 bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]) {
-  if (env->action_text != action_text || !mz_worker_env_data(env)->measured) return false; /* another kind's, or given */
+  if (!is_worker_env(env) || !mz_worker_env_data(env)->measured) return false; /* of another kind, or given */
   memcpy(ranges, mz_worker_env_data(env)->given.ranges, MZ_WORKER_RANGES * sizeof *ranges);
   return true;
+}
+
+mz_lost_workers mz_worker_env_lost(const mz_env *env) {
+  return is_worker_env(env) ? mz_workers_lost(mz_worker_env_data(env)->workers) : (mz_lost_workers){0};
 }

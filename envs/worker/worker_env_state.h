@@ -17,6 +17,8 @@ struct mz_worker_env {
   char *title, *rules, *observation;
   char **names; /* of actions; NULL: numbers */
   bool has_chance;
+  float *low, *high; /* [obs_size], of an observation's entries; NULL: not known */
+  _Atomic bool told_outside;
   /* Gymnasium's: which instances are in use, and rewards outside of their range. */
   pthread_mutex_t lock;
   uint8_t *used; /* [used_room] */
@@ -41,5 +43,6 @@ mz_status mz_spiel_env_complete(mz_worker_env *w, const cJSON *description);
 void mz_worker_env_set_ranges(mz_worker_env *w);
 /* mz_env.observe: both kinds have the observation behind the head of a state. */
 void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *observations);
-/* Checks the numbers of an observation that a worker gave. MZ_E_CONFIG. */
+/* Checks the numbers of an observation that a worker gave: MZ_E_CONFIG for one that is not finite. The first that is out of its space's
+ * bounds is told in a warning. */
 mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation);

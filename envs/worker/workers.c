@@ -2,26 +2,24 @@
 #include "base/json/json.h"
 #include "base/log.h"
 #include "base/threads/core.h"
-#include "envs/worker/process.h"
+#include "envs/worker/ending.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 enum {
-  DEATHS_IN_A_ROW_MAX = 5,      /* without an answer in between: it is no accident */
   MAILBOX_BYTES_MAX = 16 << 20, /* of one worker, where rows are large */
   LOG_BYTES_MAX = 1 << 20,
-  BATCHES_BETWEEN_BOUNDS = 4096,
-  STARTS_MAX = 8, /* of a worker, one after another */
-  TAIL_BYTES = 2048,
-  TAIL_LINES = 12
+  BATCHES_BETWEEN_BOUNDS = 4096
 };
 
 typedef struct worker {
   pthread_mutex_t lock;
   mz_worker_process process;
   uint32_t life, serial; /* starts; batches of this life */
-  int deaths_in_a_row;
+  bool plays;            /* its batch has a row that is no reset */
+  int lost_in_a_row;     /* since it answered such a row */
+  char last_end[MZ_WORKER_LINE_BYTES];
 } worker;
 
 struct mz_workers {
@@ -30,7 +28,7 @@ struct mz_workers {
   char *share;               /* the message that goes with a mailbox; NULL until there is a layout */
   size_t mailbox_bytes, row_bytes;
   int rows;
-  _Atomic int64_t deaths, lost;
+  _Atomic int64_t lost_workers, lost_games;
   worker items[MZ_WORKERS_MAX];
 };
 
@@ -63,19 +61,6 @@ static mz_status make_start(mz_workers *w) {
   return line_of(message, &w->start);
 }
 
-/* Joins the last lines of a log into one, for a message. */
-static void join_tail(const mz_worker_process *process, char out[TAIL_BYTES]) {
-  char tail[TAIL_BYTES / 4];
-  size_t used = 0;
-  out[0] = '\0';
-  mz_memory_file_tail(&process->log, tail, sizeof tail);
-  char *state;
-  for (char *line = strtok_r(tail, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-    while (*line == ' ') line++;
-    used += (size_t)snprintf(out + used, TAIL_BYTES - used, "%s%s", used ? " | " : "", line);
-  }
-}
-
 /* Checks a description: of this version, no refusal, and for later workers what the first one said. */
 static mz_status check_description(mz_workers *w, const char *text) {
   cJSON *json;
@@ -98,44 +83,66 @@ static mz_status check_description(mz_workers *w, const char *text) {
   return w->description ? MZ_OK : mz_fail(MZ_E_MEMORY, "%s: no memory for its description", name);
 }
 
-/* Why an answer did not come, as a message. */
-static mz_status no_answer(mz_workers *w, worker *one, mz_worker_answer answer, const char *when) {
-  char tail[TAIL_BYTES], how[64];
-  join_tail(&one->process, tail);
-  mz_worker_process_end(&one->process, how, sizeof how);
-  if (answer == MZ_WORKER_SILENT)
-    snprintf(how, sizeof how, "no answer in %g s (timeout=%g)", w->setup.timeout_s, w->setup.timeout_s);
-  return mz_fail(MZ_E_CONFIG, "%s: the worker ended %s: %s%s%s", w->setup.name, when, how, tail[0] ? ": " : "", tail);
+/* ---- ends ---- */
+
+/* Ends the first worker, before it has played, and says why its answer did not come. */
+static mz_status no_answer(const mz_workers *w, worker *one, mz_worker_answer answer, const char *when) {
+  mz_worker_ending ending;
+  char why[MZ_WORKER_LINE_BYTES];
+  mz_worker_end(&one->process, answer, w->setup.timeout_s, &ending);
+  mz_worker_ending_line(&ending, why);
+  return mz_fail(MZ_E_CONFIG, "%s: the worker ended %s: %s", w->setup.name, when, why);
 }
 
-static mz_status hand_mailbox(mz_workers *w, worker *one) {
+/* The first ones that are lost are told one by one, later ones now and then. */
+static bool is_told(int64_t lost) { return lost <= 4 || (lost & (lost - 1)) == 0; }
+
+/* Ends a worker that gave no answer; the next batch starts another in its place. */
+static void lose_worker(mz_workers *w, worker *one, mz_worker_answer answer, const char *when) {
+  const int64_t lost = atomic_fetch_add(&w->lost_workers, 1) + 1;
+  mz_worker_ending ending;
+  mz_worker_end(&one->process, answer, w->setup.timeout_s, &ending);
+  one->lost_in_a_row++;
+  mz_worker_ending_line(&ending, one->last_end);
+  if (!is_told(lost)) return;
+  mz_log_write(
+      MZ_LOG_WARNING,
+      "%s: worker %d (process %d) is lost %s: %s; a new one takes its place (%lld lost so far; before this one %lld games "
+      "were truncated)",
+      w->setup.name, (int)(one - w->items), ending.pid, when, ending.how, (long long)lost, (long long)w->lost_games);
+  mz_worker_ending_tell_tail(&ending);
+}
+
+/* ---- starts ---- */
+
+static mz_status hand_mailbox(mz_workers *w, worker *one, mz_worker_answer *answer) {
   bool sent;
   char ready[8];
   MZ_TRY(mz_worker_process_share(&one->process, w->mailbox_bytes, w->share, &sent));
   mz_mailbox_head *head = one->process.mailbox.bytes;
   *head = (mz_mailbox_head){
       .magic = MZ_MAILBOX_MAGIC, .version = MZ_WORKER_VERSION, .rows = (uint32_t)w->rows, .row_bytes = (uint32_t)w->row_bytes};
-  const mz_worker_answer answer = sent ? mz_worker_process_receive(&one->process, ready, sizeof ready) : MZ_WORKER_DIED;
-  return answer == MZ_WORKER_ANSWERED ? MZ_OK : no_answer(w, one, answer, "before it took its memory");
+  *answer = sent ? mz_worker_process_receive(&one->process, ready, sizeof ready) : MZ_WORKER_DIED;
+  return MZ_OK;
 }
 
-/* Starts a worker; *ended: it ended without a word, or was silent. */
-static mz_status start_once(mz_workers *w, worker *one, bool *ended) {
+/* Starts a worker; the lock is held, and there is none. *answer other than MZ_WORKER_ANSWERED: it is to be ended, and *when says at
+ * which point. */
+static mz_status start(mz_workers *w, worker *one, mz_worker_answer *answer, const char **when) {
   char *text;
   MZ_TRY(mz_alloc(&text, MZ_WORKER_MESSAGE_MAX, 1));
   mz_status status = mz_worker_process_start(&one->process, w->setup.timeout_s);
   if (status == MZ_OK) {
     one->life++;
     one->serial = 0;
-    mz_worker_answer answer = MZ_WORKER_DIED;
-    if (mz_worker_process_send(&one->process, w->start))
-      answer = mz_worker_process_receive(&one->process, text, MZ_WORKER_MESSAGE_MAX);
-    status =
-        answer == MZ_WORKER_ANSWERED ? check_description(w, text) : no_answer(w, one, answer, "before it described the game");
-    *ended = answer != MZ_WORKER_ANSWERED;
-    if (status == MZ_OK && w->share) {
-      status = hand_mailbox(w, one);
-      *ended = status == MZ_E_CONFIG;
+    *when = "before it described the game";
+    *answer = mz_worker_process_send(&one->process, w->start)
+                  ? mz_worker_process_receive(&one->process, text, MZ_WORKER_MESSAGE_MAX)
+                  : MZ_WORKER_DIED;
+    if (*answer == MZ_WORKER_ANSWERED) status = check_description(w, text);
+    if (status == MZ_OK && *answer == MZ_WORKER_ANSWERED && w->share) {
+      *when = "before it took its memory";
+      status = hand_mailbox(w, one, answer);
     }
     if (status != MZ_OK) mz_worker_process_end(&one->process, NULL, 0);
   }
@@ -143,18 +150,11 @@ static mz_status start_once(mz_workers *w, worker *one, bool *ended) {
   return status;
 }
 
-/* Starts a worker; the lock is held, and there is none. What has begun once can begin again: where the first worker did, one that is
- * killed in its first second is followed by another. */
-static mz_status start(mz_workers *w, worker *one) {
-  mz_status status;
-  bool ended;
-  int starts = 0;
-  do {
-    ended = false;
-    status = start_once(w, one, &ended);
-    starts++;
-  } while (status != MZ_OK && ended && w->share && starts < STARTS_MAX);
-  return status;
+static mz_status start_first(mz_workers *w) {
+  mz_worker_answer answer;
+  const char *when;
+  MZ_TRY(start(w, &w->items[0], &answer, &when));
+  return answer == MZ_WORKER_ANSWERED ? MZ_OK : no_answer(w, &w->items[0], answer, when);
 }
 
 mz_status mz_workers_create(mz_workers **out, const mz_workers_setup *setup, const char **description) {
@@ -168,7 +168,7 @@ mz_status mz_workers_create(mz_workers **out, const mz_workers_setup *setup, con
     w->items[i].process = (mz_worker_process){.socket = -1, .log = {.fd = -1}, .mailbox = {.fd = -1}};
   }
   mz_status status = make_start(w);
-  if (status == MZ_OK) status = start(w, &w->items[0]);
+  if (status == MZ_OK) status = start_first(w);
   if (status != MZ_OK) {
     mz_workers_free(w);
     return status;
@@ -202,7 +202,9 @@ mz_status mz_workers_share(mz_workers *w, const mz_mailbox_layout *layout) {
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     cJSON_AddNumberToObject(message, numbers[i].key, (double)numbers[i].value);
   MZ_TRY(line_of(message, &w->share));
-  return hand_mailbox(w, &w->items[0]);
+  mz_worker_answer answer;
+  MZ_TRY(hand_mailbox(w, &w->items[0], &answer));
+  return answer == MZ_WORKER_ANSWERED ? MZ_OK : no_answer(w, &w->items[0], answer, "before it took its memory");
 }
 
 void mz_workers_free(mz_workers *w) {
@@ -216,44 +218,10 @@ void mz_workers_free(mz_workers *w) {
 
 int mz_workers_count(const mz_workers *w) { return w->setup.count; }
 int mz_workers_rows(const mz_workers *w) { return w->rows; }
-void mz_workers_count_lost(mz_workers *w, int games) { atomic_fetch_add(&w->lost, games); }
+void mz_workers_count_lost(mz_workers *w, int games) { atomic_fetch_add(&w->lost_games, games); }
 
-/* ---- deaths ---- */
-
-/* The first deaths are told one by one, later ones now and then. */
-static bool is_told(int64_t deaths) { return deaths <= 4 || (deaths & (deaths - 1)) == 0; }
-
-static void tell_tail(const mz_worker_process *process) {
-  char tail[TAIL_BYTES];
-  const char *lines[TAIL_LINES];
-  int count = 0;
-  mz_memory_file_tail(&process->log, tail, sizeof tail);
-  char *state;
-  for (char *line = strtok_r(tail, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) lines[count++ % TAIL_LINES] = line;
-  for (int i = count > TAIL_LINES ? count - TAIL_LINES : 0; i < count; i++)
-    mz_log_write(MZ_LOG_WARNING, "  %s", lines[i % TAIL_LINES]);
-}
-
-/* Ends a worker that gave no answer. */
-static void bury(mz_workers *w, worker *one, mz_worker_answer answer) {
-  const int64_t deaths = atomic_fetch_add(&w->deaths, 1) + 1;
-  mz_worker_process *process = &one->process;
-  const int pid = (int)process->pid, index = (int)(one - w->items);
-  mz_worker_process dead = *process; /* its log outlives it for a moment */
-  char how[64];
-  process->log = (mz_memory_file){.fd = -1};
-  mz_worker_process_end(process, how, sizeof how);
-  if (answer == MZ_WORKER_SILENT)
-    snprintf(how, sizeof how, "silent for %g s (timeout=%g)", w->setup.timeout_s, w->setup.timeout_s);
-  if (is_told(deaths)) {
-    mz_log_write(MZ_LOG_WARNING,
-                 "%s: worker %d (process %d) is lost: %s; the games that it played are truncated, and a new one takes its place "
-                 "(%lld lost so far, with %lld games)",
-                 w->setup.name, index, pid, how, (long long)deaths, (long long)w->lost);
-    tell_tail(&dead);
-  }
-  mz_memory_file_free(&dead.log);
-  one->deaths_in_a_row++;
+mz_lost_workers mz_workers_lost(const mz_workers *w) {
+  return (mz_lost_workers){.workers = atomic_load(&w->lost_workers), .games = atomic_load(&w->lost_games)};
 }
 
 /* ---- batches ---- */
@@ -272,10 +240,14 @@ static mz_mailbox_row *row_at(const mz_workers *w, const worker *one, int at) {
 static int write_questions(const mz_workers *w, worker *one, pass *p) {
   const int index = (int)(one - w->items);
   int count = 0;
+  one->plays = false;
   for (int i = 0; i < p->n; i++) {
     if (p->worker_of[i] != index) continue;
-    p->asked[i] = p->batch->ask(p->batch->context, i, row_at(w, one, count), one->life);
-    count += p->asked[i];
+    mz_mailbox_row *row = row_at(w, one, count);
+    p->asked[i] = p->batch->ask(p->batch->context, i, row, one->life);
+    if (!p->asked[i]) continue;
+    one->plays = one->plays || row->action != MZ_WORKER_RESET;
+    count++;
   }
   mz_mailbox_head *head = one->process.mailbox.bytes;
   head->serial = ++one->serial;
@@ -295,15 +267,21 @@ static mz_status post(mz_workers *w, worker *one, pass *p, bool *posted) {
   *posted = false;
   for (;;) {
     if (one->process.pid == 0) {
-      if (one->deaths_in_a_row >= DEATHS_IN_A_ROW_MAX)
-        return mz_fail(MZ_E_CONFIG, "%s: worker %d died %d times in a row without an answer; the warnings above say how",
-                       w->setup.name, (int)(one - w->items), one->deaths_in_a_row);
-      MZ_TRY(start(w, one));
+      mz_worker_answer answer;
+      const char *when;
+      if (one->lost_in_a_row >= MZ_WORKERS_LOST_MAX)
+        return mz_fail(MZ_E_CONFIG, "%s: worker %d was lost %d times in a row without playing a move; the last time: %s",
+                       w->setup.name, (int)(one - w->items), one->lost_in_a_row, one->last_end);
+      MZ_TRY(start(w, one, &answer, &when));
+      if (answer != MZ_WORKER_ANSWERED) {
+        lose_worker(w, one, answer, when);
+        continue;
+      }
     }
     if (write_questions(w, one, p) == 0) return MZ_OK;
     *posted = mz_worker_process_send(&one->process, "b");
     if (*posted) return MZ_OK;
-    bury(w, one, MZ_WORKER_DIED);
+    lose_worker(w, one, MZ_WORKER_DIED, "between moves");
   }
 }
 
@@ -313,13 +291,13 @@ static void collect(mz_workers *w, worker *one, pass *p) {
   char byte[8];
   mz_worker_answer answer = mz_worker_process_receive(&one->process, byte, sizeof byte);
   const mz_mailbox_head *head = one->process.mailbox.bytes;
-  if (answer == MZ_WORKER_ANSWERED && head->done != one->serial) answer = MZ_WORKER_DIED; /* it answers what nobody asked */
+  if (answer == MZ_WORKER_ANSWERED && head->done != one->serial) answer = MZ_WORKER_ASTRAY;
   if (answer != MZ_WORKER_ANSWERED) {
-    bury(w, one, answer);
+    lose_worker(w, one, answer, one->plays ? "in a move" : "in a reset");
     lose(w, one, p, true);
     return;
   }
-  one->deaths_in_a_row = 0;
+  if (one->plays) one->lost_in_a_row = 0;
   int at = 0;
   for (int i = 0; i < p->n; i++) {
     if (p->worker_of[i] != index || !p->asked[i]) continue;
@@ -337,6 +315,15 @@ static void lock(worker *one) {
 static void unlock(worker *one) {
   const int failed = pthread_mutex_unlock(&one->lock);
   MZ_ASSERT(!failed);
+}
+
+mz_status mz_workers_give_up(mz_workers *w, int32_t index, const char *what) {
+  worker *one = &w->items[index];
+  lock(one);
+  const mz_status status = mz_fail(MZ_E_CONFIG, "%s: %s lost its worker %d times; the last time: %s", w->setup.name, what,
+                                   MZ_WORKERS_LOST_MAX, one->last_end);
+  unlock(one);
+  return status;
 }
 
 /* Workers are locked in the order of their numbers, each until its answers are there: threads follow one another from worker to

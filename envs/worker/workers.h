@@ -1,14 +1,19 @@
 /* The workers of an environment: one or more Python processes with equal games at hand, which answer batches of rows.
  *
- * Any thread may run a batch at any time; batches that need the same worker follow one another. A worker that dies or stays silent
- * is told in a warning with the last lines that it wrote; its rows are lost, and the next batch finds a new one in its place. */
+ * Any thread may run a batch at any time; batches that need the same worker follow one another.
+ *
+ * A worker is lost when it dies, stays silent for timeout_s, or answers another batch than it was sent. A warning says so, with the
+ * last lines that it wrote; the rows of its batch are lost, and the next batch that needs it starts another in its place. One rule
+ * ends that: a worker that was lost MZ_WORKERS_LOST_MAX times in a row, starts and resets included, without answering a row other
+ * than a reset in between, is not started again. A caller that asks for a lost row again gives up after as many times. Only the very
+ * first start is not repeated: what ends it is a mistake in the name or on the machine. */
 #pragma once
 #include "base/status.h"
 #include "envs/worker/mailbox.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { MZ_WORKERS_MAX = 64, MZ_WORKERS_ROWS_MAX = 256 };
+enum { MZ_WORKERS_MAX = 64, MZ_WORKERS_ROWS_MAX = 256, MZ_WORKERS_LOST_MAX = 8 };
 
 typedef struct mz_workers mz_workers;
 
@@ -55,8 +60,17 @@ typedef struct mz_workers_batch {
 } mz_workers_batch;
 
 /* Plays a batch of n rows (at most mz_workers_rows), row i by worker worker_of[i]: each worker is woken once. MZ_E_CONFIG where a
- * worker cannot be started again, or dies again and again without an answer; every row was then given to `take` as lost, or was
+ * worker is not started again (see above) or describes another environment now; every row was then given to `take` as lost, or was
  * answered. */
 mz_status mz_workers_run(mz_workers *workers, int n, const int32_t *worker_of, const mz_workers_batch *batch);
-/* Counts rows of games that were lost with their worker, for the next warning. */
+
+/* MZ_E_CONFIG: `what` ("a reset") lost the worker of that index MZ_WORKERS_LOST_MAX times, and how the last time. Any thread may ask. */
+mz_status mz_workers_give_up(mz_workers *workers, int32_t index, const char *what);
+
+typedef struct mz_lost_workers {
+  int64_t workers, games; /* workers that were lost; games that were truncated by that */
+} mz_lost_workers;
+/* Counts games that were truncated because their worker was lost. */
 void mz_workers_count_lost(mz_workers *workers, int games);
+/* Returns what was lost since the workers were made. Any thread may ask. */
+mz_lost_workers mz_workers_lost(const mz_workers *workers);

@@ -38,6 +38,7 @@ static const mz_phase_metric rows[] = {
     FLOAT(policy_entropy, MEAN, "nats", "entropy of the policy that search gives in self-play"),
     FLOAT(value_bias, MEAN, "", "predicted value minus its target"),
     FLOAT(value_correlation, MEAN, "", "correlation of predicted values with their targets"),
+    FLOAT(clamped_targets, MEAN, "", "share of value and reward targets beyond the network's range, which are clamped to it"),
     FLOAT(latent_spread, MEAN, "",
           "standard deviation of hidden states over the rows of a batch; near 0 the network does not tell them apart"),
     FLOAT(model_error, MEAN, "", "policy and value loss after the last unroll step, divided by that at the root"),

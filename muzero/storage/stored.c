@@ -102,3 +102,12 @@ mz_status mz_weights_stored(const mz_checkpoint *checkpoint, const char *section
     status = mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': holds numbers that are not finite", checkpoint->path, section);
   return status;
 }
+
+static int64_t count_of(const cJSON *session, const char *key) {
+  const double value = mz_json_number_or_nan(session, key);
+  return value >= 0 && value < 1e15 ? (int64_t)value : 0;
+}
+
+mz_lost_workers mz_lost_from_json(const cJSON *session) {
+  return (mz_lost_workers){.workers = count_of(session, "lost_workers"), .games = count_of(session, "lost_games")};
+}

@@ -18,6 +18,8 @@ mz_status mz_batch_size_stored(const mz_checkpoint *checkpoint, mz_batch_size *o
 /* Section 'counters': the seed, then six counters, which this reads. */
 enum { MZ_COUNTERS_BYTES = 7 * 8 };
 void mz_counters_read(mz_counters *counters, mz_reader *reader);
+/* Reads what was lost with workers from section 'session', or from a session that is being restored; zeros where it does not say. */
+mz_lost_workers mz_lost_from_json(const cJSON *session);
 /* Checks that a section of weights claims room for as many values as the parameters have, and that weights can have been packed
  * into so few bytes, before memory is had for them. */
 mz_status mz_weights_claimed(const mz_checkpoint *checkpoint, const char *section, const mz_params *params);

@@ -22,6 +22,7 @@ void mz_diagnose(mz_phase *p, const mz_settings *settings, const mz_learning_sta
   p->value_correlation = s->rows ? correlation(s) : NAN;
   p->latent_spread = s->updates ? s->latent_spread / (double)s->updates : NAN;
   p->model_error = model_error(s, unroll);
+  p->clamped_targets = s->targets ? (double)s->clamped / (double)s->targets : NAN;
   if (p->counters.updates < SETTLED || s->updates == 0) return;
   double clip = settings->optimizer.gradient_clip;
   if (p->latent_spread < 0.005)

@@ -13,8 +13,9 @@ struct mz_learner {
   mz_update *update;
   float *weights, *average; /* [params.size] */
   void *block;
-  float *row_losses; /* [batch_size] */
-  bool positioned;   /* `position` counts, not the optimizer's steps */
+  float *row_losses;                                    /* [batch_size] */
+  float value_low, value_high, reward_low, reward_high; /* targets beyond are clamped */
+  bool positioned;                                      /* `position` counts, not the optimizer's steps */
   mz_rate_position position;
 };
 
@@ -41,6 +42,8 @@ mz_status mz_learner_create(mz_learner **out, const mz_model *model, const mz_la
   l->pool = pool;
   mz_carver carver = {0};
   carve(l, model, &carver);
+  mz_support_ends(&model->value, &l->value_low, &l->value_high);
+  mz_support_ends(&model->reward, &l->reward_low, &l->reward_high);
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &l->block));
   MZ_TRY_CLEANUP(mz_alloc(&l->row_losses, batch_rows(settings), sizeof *l->row_losses));
   MZ_TRY_CLEANUP(mz_optimizer_init(&l->optimizer, &settings->update.optimizer, &model->params));
@@ -150,6 +153,16 @@ static void add_values(const mz_batch *b, const float *predicted, int first, int
   }
 }
 
+static void count_clamped(const mz_learner *l, const mz_batch *b, int k, int first, int rows, mz_learning_stats *sums) {
+  for (int r = first; r < first + rows; r++) {
+    const size_t at = (size_t)k * (size_t)b->rows + (size_t)r;
+    const bool has_value = b->value_weight[at] > 0, has_reward = k > 0 && b->reward_weight[at] > 0;
+    sums->targets += has_value + has_reward;
+    sums->clamped += has_value && (b->value[at] < l->value_low || b->value[at] > l->value_high);
+    sums->clamped += has_reward && (b->reward[at] < l->reward_low || b->reward[at] > l->reward_high);
+  }
+}
+
 /* Losses count where they were trained. */
 static void add_losses(mz_learner *l, const mz_batch *b, const mz_update_report *report, int k, int first, int rows,
                        mz_learning_stats *sums) {
@@ -180,6 +193,8 @@ static void add_sums(const mz_learner *l, const mz_batch *b, const mz_learning_s
   total->policy_loss += sums->policy_loss / b->rows;
   total->value_loss += sums->value_loss / b->rows;
   total->reward_loss += sums->reward_loss / b->rows;
+  total->targets += sums->targets;
+  total->clamped += sums->clamped;
   total->value += sums->value;
   total->value_squared += sums->value_squared;
   total->target += sums->target;
@@ -203,7 +218,10 @@ static void add_stats(mz_learner *l, const mz_batch *b, const mz_update_report *
   for (int s = 0; s < shards; s++) {
     mz_learning_stats sums = {0};
     add_values(b, report->value, s * rows, rows, errors, &sums);
-    for (int k = 0; k <= l->settings.update.loss.unroll; k++) add_losses(l, b, report, k, s * rows, rows, &sums);
+    for (int k = 0; k <= l->settings.update.loss.unroll; k++) {
+      add_losses(l, b, report, k, s * rows, rows, &sums);
+      count_clamped(l, b, k, s * rows, rows, &sums);
+    }
     add_sums(l, b, &sums, total);
   }
 }

@@ -17,8 +17,9 @@ typedef struct mz_learning_stats {
   double step_loss[MZ_UNROLL_MAX + 1],
       step_weight[MZ_UNROLL_MAX + 1]; /* policy + value cross entropy by unroll step, trained rows */
   double value, value_squared, target, target_squared, value_target; /* predicted value and target at step 0 */
-  double latent_spread;    /* mean over latent units of the standard deviation over a shard's rows */
-  mz_gradient_noise noise; /* of every sixteenth update: the shards' gradients are read once more */
+  int64_t targets, clamped; /* of values and rewards that were trained; those of them beyond their support */
+  double latent_spread;     /* mean over latent units of the standard deviation over a shard's rows */
+  mz_gradient_noise noise;  /* of every sixteenth update: the shards' gradients are read once more */
 } mz_learning_stats;
 
 typedef struct mz_learner mz_learner;

@@ -107,6 +107,21 @@ static void test_no_updates_is_said(void **state) {
   process_free(&p);
 }
 
+static void test_targets_beyond_the_range_are_said_once(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", TINY, "--run", "clamped", "--rounds", "10", "--set", "network.value_range=0.01", NULL);
+  assert_status(&p, 0);
+  const char *said = strstr(p.err, "warning: clamped_targets: ");
+  assert_non_null(said);
+  assert_says(said, "network.reward_range and network.value_range widen it");
+  assert_null(strstr(said + 10, "clamped_targets"));
+  process_run(&p, "train", "tictactoe", TINY, "--run", "not_clamped", "--rounds", "10", NULL);
+  assert_status(&p, 0);
+  assert_null(strstr(p.err, "clamped_targets"));
+  process_free(&p);
+}
+
 static void test_a_score_out_of_reach_is_said(void **state) {
   (void)state;
   process p = {0};
@@ -294,6 +309,7 @@ int main(void) {
       cmocka_unit_test(test_json_lines),
       cmocka_unit_test(test_the_end_and_what_to_type_next),
       cmocka_unit_test(test_no_updates_is_said),
+      cmocka_unit_test(test_targets_beyond_the_range_are_said_once),
       cmocka_unit_test(test_a_score_out_of_reach_is_said),
       cmocka_unit_test(test_plain_lines_without_a_terminal),
       cmocka_unit_test(test_existing_run),

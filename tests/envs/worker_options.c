@@ -29,6 +29,7 @@ static void names_lack_what_cannot_change_results(void **state) {
   assert_int_equal(mz_worker_options_read("gym:Some-v1,workers=3,limit=50", &one), MZ_OK);
   assert_int_equal(mz_worker_options_read("gym:Some-v1,limit=50,timeout=9", &other), MZ_OK);
   assert_string_equal(one.canonical, "gym:Some-v1,limit=50");
+  assert_true(one.timeout_s == 60);
   assert_string_equal(other.canonical, one.canonical);
   assert_int_equal(mz_worker_options_read("spiel:breakthrough(rows=6,columns=6)", &one), MZ_OK);
   assert_string_equal(one.id, "breakthrough(rows=6,columns=6)");
@@ -46,6 +47,8 @@ static void what_is_wrong_is_named(void **state) {
   expect_refused("gym:Some-v1,workers", "takes key=value");
   expect_refused("gym:Some-v1,workers=0", "nearest valid value: 1");
   expect_refused("gym:Some-v1,workers=1.5", "nearest valid value: 2");
+  expect_refused("gym:Some-v1,timeout=0", "timeout: 0 is outside of 0.05 … 86400; nearest valid value: 0.05");
+  expect_refused("gym:Some-v1,timeout=1e6", "nearest valid value: 86400");
   expect_refused("gym:Some-v1,limit=many", "'many' is no number");
   expect_refused("gym:Some-v1,reward_min=2,reward_max=1", "reward_min 2 is above reward_max 1");
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Trains on CartPole of Gymnasium and on a game of OpenSpiel, played by workers: the number of workers changes nothing, a run resumes to
-# the same digest each time, killed workers are replaced, and an unknown id names the nearest. Skipped where a package is missing.
+# the same digest each time, a training outlives 100 killed workers, and an unknown id names the nearest. Skipped where a package is missing.
 # Usage: workers_live.sh MUZERO. MUZERO_PYTHON names the interpreter (default python3).
 set -euo pipefail
 muzero=$1
@@ -30,17 +30,34 @@ cp -r "$folder/by2" "$folder/again"
 for run in by2 again; do "$muzero" resume "$folder/$run" --rounds 20 >"$folder/$run.log" 2>&1; done
 [[ $(digest by2) == "$(digest again)" ]] || fail 'two resumes of one run differ'
 
-"$muzero" train gym:CartPole-v1,workers=2 --run "$folder/killed" --rounds 300 --history none >"$folder/killed.log" 2>&1 &
+# A worker is killed in every phase of the training, at any moment of it.
+rounds=1500
+"$muzero" train gym:CartPole-v1,workers=2 --run "$folder/killed" --rounds $rounds --set train.phase_rounds=10 --history none \
+  >"$folder/killed.log" 2>&1 &
 trainer=$!
 kills=0
-until [[ -s $folder/killed/metrics.jsonl ]] || ! kill -0 $trainer 2>/dev/null; do sleep 0.1; done
+phases=0
 while kill -0 $trainer 2>/dev/null; do
-  worker=$(pgrep -P $trainer | shuf -n 1) || true
-  if [[ -n $worker ]] && kill -9 "$worker" 2>/dev/null; then kills=$((kills + 1)); fi
-  sleep 2 # a new one has time to begin
+  ended=$(wc -l 2>/dev/null <"$folder/killed/metrics.jsonl" || echo 0)
+  if ((ended > phases)); then
+    phases=$ended
+    sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+    worker=$(pgrep -P $trainer -r R,S,D | shuf -n 1) || true
+    if [[ -n $worker ]] && kill -9 "$worker" 2>/dev/null; then kills=$((kills + 1)); fi
+  else
+    sleep 0.05
+  fi
 done
 wait $trainer || fail "a training whose workers were killed $kills times ended in an error: $(cat "$folder/killed.log")"
-echo "$kills workers were killed"
+"$muzero" inspect "$folder/killed" --json >"$folder/killed.json"
+count() { # KEY, with what is before it where it is not the only one
+  grep -o "$1\":[0-9]*" "$folder/killed.json" | grep -o '[0-9]*$'
+}
+echo "$kills workers were killed, $(count lost_workers) were missed, with $(count lost_games) games"
+((kills >= 100)) || fail "only $kills kills in $phases phases"
+[[ $(count 'counters":{"rounds') == "$rounds" ]] || fail "a training of $rounds rounds ended after $(count 'counters":{"rounds')"
+# The last one that was killed of each of the two need not have been missed.
+(($(count lost_workers) <= kills && $(count lost_workers) >= kills - 2)) || fail "$kills kills, but $(count lost_workers) lost workers"
 
 train game 'spiel:breakthrough(rows=6,columns=6)' 2
 "$muzero" train gym:CartPol-v1 --run "$folder/none" 2>"$folder/none.log" && fail 'an unknown id is taken'

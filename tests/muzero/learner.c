@@ -130,8 +130,53 @@ static void consistency_needs_an_observation_and_no_policy(void **unused) {
   assert_false(consistency_learns(false));
 }
 
+/* Targets at the ends of the support are none that are clamped; those beyond are, where they are trained. */
+static void clamped_targets_are_counted(void **unused) {
+  (void)unused;
+  for (int transform = 0; transform < 2; transform++) {
+    mz_settings s = settings_with((const char *[]){"batch_size=48", "shards=8", "unroll_steps=3", "network.value_range=2",
+                                                   "network.reward_range=0.5", "network.width=16"},
+                                  6);
+    s.network.transform = transform;
+    const mz_env *env = env_named("acrobot");
+    mz_model model;
+    mz_pool *pool;
+    mz_learner *learner;
+    mz_batch batch;
+    expect_ok(mz_model_init(&model, &s.network, &env->spec));
+    expect_ok(mz_pool_create(&pool, "learner", 1, NULL));
+    const mz_learner_settings settings = {.update = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8}};
+    expect_ok(mz_learner_create(&learner, &model, &mz_lane_cpu, &settings, pool));
+    mz_params_init(&model.params, 1, mz_learner_weights(learner));
+    expect_ok(mz_learner_weights_changed(learner));
+    expect_ok(mz_batch_init(&batch, &env->spec, 48, 3, 1));
+    fill(&batch, &model);
+    const float low = transform ? mz_value_transform_inverse(model.value.min) : model.value.min;
+    const float high = transform ? mz_value_transform_inverse(model.value.max) : model.value.max;
+    for (int i = 0; i < 4 * 48; i++) {
+      batch.value[i] = i % 2 ? low : high;
+      batch.reward[i] = 0;
+    }
+    batch.value[7] = high + 1;
+    batch.value[3 * 48 + 1] = low - 1;
+    batch.value[2 * 48] = 1e30f;
+    batch.value_weight[2 * 48] = 0; /* not trained */
+    batch.reward[5] = -1e6f;        /* nor is a reward of step 0 */
+    batch.reward[48 + 5] = -1e6f;
+    float errors[48];
+    mz_learning_stats stats = {0};
+    expect_ok(mz_learner_update(learner, &batch, errors, &stats));
+    assert_int_equal(stats.targets, (4 + 3) * 48 - 1);
+    assert_int_equal(stats.clamped, 3);
+    mz_batch_deinit(&batch);
+    mz_learner_free(learner);
+    mz_pool_free(pool);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(a_nan_stops_before_the_weights),
-                                     cmocka_unit_test(consistency_needs_an_observation_and_no_policy)};
+                                     cmocka_unit_test(consistency_needs_an_observation_and_no_policy),
+                                     cmocka_unit_test(clamped_targets_are_counted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@ import ast
 import difflib
 import importlib
 import json
+import math
 import mmap
 import operator
 import os
@@ -21,6 +22,7 @@ import threading
 import traceback
 
 VERSION = 1
+PYTHON_MIN = (3, 9)
 HEADER = struct.Struct("=8I")  # magic, version, rows, row bytes, serial, count, done, 0
 DONE = struct.Struct("=I")
 DONE_AT, ROWS_AT, BODY_AT = 24, 64, 64
@@ -28,7 +30,10 @@ QUESTION = struct.Struct("=iiQiI")  # instance, action, seed, length of the hist
 ANSWER = struct.Struct("=fBBBBiii")  # reward, terminated, truncated, refused, 0, player, length of the history, moves
 ANSWER_AT = 24
 RESET, LOOK, TEXT = -1, -2, -3
-ACTIONS_MAX, NAMES_BYTES_MAX = 1024, 40000
+ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX = 1024, 40000, 256
+
+
+OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap".split()  # that are not the environment's
 
 
 class Refused(Exception):

@@ -45,6 +45,16 @@ def observer_of(space, spaces):
     return "f32", [1, 1, size], lambda x: floats_of(spaces.flatten(space, x))
 
 
+def bounds_of(space, spaces):
+    """(lowest, highest) values of a Box as lists, None where there is no bound; one for all entries where there are many; else ([], [])"""
+    if not isinstance(space, spaces.Box) or str(space.dtype) == "uint8":
+        return [], []
+    low, high = ([float(v) for v in getattr(side, "flat", side)] for side in (space.low, space.high))
+    if len(low) > BOUNDS_MAX:
+        low, high = [min(low)], [max(high)]
+    return tuple([v if math.isfinite(v) else None for v in side] for side in (low, high))
+
+
 def product_of(counts, starts):
     rows = [[]]
     for count, start in zip(counts, starts):
@@ -102,7 +112,9 @@ class Gym:
             nearest = difflib.get_close_matches(self.id, list(gymnasium.registry), 1, 0.4)
             raise Refused(f"unknown to Gymnasium: {error}" + (f"; nearest: {nearest[0]}" if nearest else "")) from error
         except Exception as error:  # whatever an environment finds wrong: a keyword, a missing ROM, a package of its own
-            raise Refused(f"cannot be made: {type(error).__name__}: {error}") from error
+            meant = [(near, self.keywords[key]) for key in self.keywords for near in difflib.get_close_matches(key, OPTIONS, 1, 0.7)]
+            hint = "".join(f"; did you mean {near}={value}?" for near, value in meant)
+            raise Refused(f"cannot be made: {type(error).__name__}: {error}{hint}") from error
         for wrap in self.wrappers:
             try:
                 env = wrap(env)
@@ -113,12 +125,15 @@ class Gym:
     def describe(self):
         env = self.environments[0]
         spec = getattr(env, "spec", None)
+        low, high = bounds_of(env.observation_space, self.gymnasium.spaces)
         return {
             "title": f"{self.id} of Gymnasium",
             "rules": " ".join((type(env.unwrapped).__doc__ or "").split())[:600],
             "observation": str(env.observation_space)[:300],
             "obs_kind": self.kind,
             "shape": self.shape,
+            "low": low,
+            "high": high,
             "actions": len(self.actions),
             "names": self.names,
             "max_moves": int(getattr(spec, "max_episode_steps", None) or 0),
@@ -126,7 +141,7 @@ class Gym:
         }
 
     def measure(self, steps, episodes):
-        """Rewards and returns of random play: their extremes, and the means of what is above and below 0."""
+        """Rewards and returns of random play: their extremes, and the means of what is above and below 0; {} where one is not finite."""
         env = self.environments[0]
         rewards, returns, draw = [], [], 1
         for episode in range(episodes):
@@ -141,6 +156,8 @@ class Gym:
             returns.append(total)
             if len(rewards) >= steps:
                 break
+        if not all(math.isfinite(reward) for reward in rewards):
+            return {}
         count = len(rewards)
         return {
             "reward_min": min(rewards),
@@ -168,5 +185,5 @@ class Gym:
             ANSWER.pack_into(self.memory, at + ANSWER_AT, reward, bool(terminated), bool(truncated), 0, 0, 0, 0, 0)
         data = self.observe(observation)
         if len(data) != self.size:
-            raise ValueError(f"an observation of {len(data)} bytes; its space says {self.size}")
+            raise ValueError(f"an observation of {len(data)} bytes; its space, {self.environments[0].observation_space}, says {self.size}")
         self.memory[at + BODY_AT : at + BODY_AT + self.size] = data

@@ -74,6 +74,8 @@ class Spiel:
                     raise Refused("a player may move twice in a row, which is not supported yet; takes games of strict turns")
                 last = state.current_player()
                 legal = state.legal_actions()
+                if not legal:
+                    raise Refused("no action is legal in a position that is not the end; takes games with a move, or a pass, in each")
                 state.apply_action(legal[int(draws.next() * len(legal))])
 
     def describe(self):
@@ -186,9 +188,13 @@ class Spiel:
         player = 0 if over else state.current_player()
         ANSWER.pack_into(memory, at + ANSWER_AT, reward, over, 0, 0, 0, player, length, moves)
         tensor = state.observation_tensor(player)
+        if 4 * len(tensor) != self.size:
+            raise ValueError(f"an observation tensor of {len(tensor)} entries; the game says {self.size // 4}")
         memory[at + BODY_AT : at + BODY_AT + self.size] = array.array("f", self.order(tensor) if self.order else tensor).tobytes()
         mask = bytearray(self.actions)
         for a in [] if over else state.legal_actions():
+            if not 0 <= a < self.actions:
+                raise ValueError(f"legal action {a}; the game says that there are {self.actions}")
             mask[a] = 1
         memory[at + self.mask_at : at + self.mask_at + self.actions] = bytes(mask)
 

@@ -18,6 +18,11 @@ def open_game(control):
     if start["version"] != VERSION:
         say(control, {"version": VERSION, "error": f"the script speaks version {VERSION}, the program {start['version']}"})
         sys.exit(0)
+    if sys.version_info < PYTHON_MIN:
+        is_, least = (".".join(str(n) for n in version[:2]) for version in (sys.version_info, PYTHON_MIN))
+        error = f"Python ({sys.executable}) is {is_}; takes {least} or later, MUZERO_PYTHON names another interpreter"
+        say(control, {"version": VERSION, "error": error})
+        sys.exit(0)
     threading.Thread(target=end_with_the_program, args=(control.fileno(),), daemon=True).start()
     if start["cores"]:
         try:  # who starts a worker may be bound to some cores

@@ -179,9 +179,10 @@ typedef struct muzero_run_options {
  * MUZERO_E_CONFIG: a setting is wrong, or there is a run already; MUZERO_E_IO: the folder cannot be written. The setting
  * watchdog.action=abort is taken as warn. */
 MUZERO_API muzero_status muzero_run_create(muzero_run **out, const char *dir, const muzero_run_options *options);
-/* Continues a run from its latest checkpoint, exactly as if it had never stopped. Only settings that cannot change its course may
- * differ: MUZERO_E_CONFIG names the key. env, preset and from must be NULL. options NULL: all as it was. MUZERO_E_CHECKPOINT:
- * there is no run, or it is damaged; MUZERO_E_IO: another process or handle has it. */
+/* Continues a run from its latest checkpoint, exactly as if it had never stopped; but games of environments whose states cannot be
+ * copied ("gym:…") begin anew. Only settings that cannot change its course may differ: MUZERO_E_CONFIG names the key. env, preset
+ * and from must be NULL. options NULL: all as it was. MUZERO_E_CHECKPOINT: there is no run, or it is damaged; MUZERO_E_IO: another
+ * process or handle has it. */
 MUZERO_API muzero_status muzero_run_resume(muzero_run **out, const char *dir, const muzero_run_options *options);
 /* Resumes where `dir` holds a run, and creates one where it does not. A resumed run must be of options->env (MUZERO_E_CONFIG);
  * preset and from apply to a new run only. */

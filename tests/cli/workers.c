@@ -1,0 +1,126 @@
+/* Runs whose environment Python processes play, by a stand-in for Gymnasium (tests/envs/stand_in). */
+#include "tests/cli/support/lines.h"
+#include "tests/cli/support/process.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TINY "--history none --preset " TEST_DATA "/cli/tiny.json"
+#define ODD "gym:Odd-v0,reward_min=0,reward_max=1,return_min=0,return_max=10,late=1"
+
+static void shell(process *p, int status, const char *command) {
+  char text[2048];
+  snprintf(text, sizeof text, "M=\"$MUZERO\"; %s", command);
+  process_shell(p, text);
+  assert_status(p, status);
+}
+
+static void test_the_number_of_workers_changes_nothing(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "for w in 1 2 3; do $M train gym:Pole-v0,workers=$w " TINY " --run by$w --rounds 12 --threads $w; done && "
+        "for w in 2 3; do test $($M inspect by1 --digest) = $($M inspect by$w --digest); done");
+  shell(&p, 0, "for w in 1 2; do $M train 'spiel:walk(players=2),workers='$w " TINY " --run walk$w --rounds 12; done");
+  shell(&p, 0, "test $($M inspect walk1 --digest) = $($M inspect walk2 --digest)");
+  process_free(&p);
+}
+
+/* Gymnasium's environments have no copies: what follows a resume is always the same, but not what would have been. */
+static void test_a_resume_that_is_not_exact_is_said(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0, "$M train gym:Pole-v0 " TINY " --run short --rounds 6");
+  assert_says(p.err, "gym:Pole-v0: its games cannot be saved: 'muzero resume' begins those in play anew");
+  shell(&p, 0, "cp -r short again && $M resume short --rounds 12 --history none");
+  assert_says(p.err, "gym:Pole-v0: the games that were in play begin anew");
+  shell(&p, 0, "$M resume again --rounds 12 --history none && test $($M inspect short --digest) = $($M inspect again --digest)");
+  shell(&p, 0, "test $($M inspect short --digest) != $($M inspect by1 --digest)");
+  shell(&p, 0, "$M inspect short");
+  assert_says(p.out, "games in play are not saved: resume begins them anew");
+  shell(&p, 0, "$M inspect short --json");
+  cJSON *json = lines_at(p.out, 0);
+  assert_true(cJSON_IsFalse(cJSON_GetObjectItem(json, "saves_games")));
+  assert_true(lines_number(json, "lost_workers") == 0);
+  cJSON_Delete(json);
+  /* OpenSpiel's states are their histories. */
+  shell(&p, 0, "$M train 'spiel:walk(players=2)' " TINY " --run walk --rounds 6");
+  assert_null(strstr(p.err, "anew"));
+  shell(&p, 0, "$M resume walk --rounds 12 --history none && test $($M inspect walk --digest) = $($M inspect walk1 --digest)");
+  assert_null(strstr(p.err, "anew"));
+  shell(&p, 0, "$M inspect walk --json");
+  json = lines_at(p.out, 0);
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(json, "saves_games")));
+  cJSON_Delete(json);
+  process_free(&p);
+}
+
+static void test_the_options_are_listed(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0, "$M envs gym:Pole-v0");
+  assert_says(p.out, "options, as in gym:Pole-v0,workers=2\n  workers      processes;");
+  assert_says(p.out, "\n  timeout      seconds, by default 60,");
+  assert_says(p.out, "others go to gymnasium.make");
+  shell(&p, 3, "$M envs gym:Pole-v0,timeout=0");
+  assert_says(p.err, "timeout: 0 is outside of 0.05 … 86400; nearest valid value: 0.05");
+  process_free(&p);
+}
+
+static void assert_lost(const char *line, double workers, double games, double rounds) {
+  cJSON *json = lines_at(line, -1);
+  const cJSON *counters = cJSON_GetObjectItem(json, "counters");
+  const double is[3] = {lines_number(json, "lost_workers"), lines_number(json, "lost_games"),
+                        lines_number(counters ? counters : json, "rounds")};
+  if (is[0] != workers || is[1] != games || is[2] != rounds)
+    fail_msg("%g workers and %g games lost after %g rounds, not %g, %g, %g", is[0], is[1], is[2], workers, games, rounds);
+  cJSON_Delete(json);
+}
+
+/* Rounds of 3 moves of one game, an evaluation of 40 moves behind every second one: the only worker is killed in its 48th to 50th
+ * move, in self-play, and each time with the game that it plays. No probes, which would be moves too. */
+static void test_a_run_outlives_its_workers_and_counts_them(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "$M train " ODD ",fault=step_killed,count=count,first=47,last=49,workers=1 " TINY
+        " --run k --rounds 20 --set num_games=1 --allocate fixed --json");
+  assert_says(p.err, "worker 0 (process ");
+  assert_says(p.err, "is lost in a move: killed by signal 9; a new one takes its place (1 lost so far; before this one 0 games");
+  assert_says(p.err, "(3 lost so far; before this one 2 games were truncated)");
+  assert_lost(p.out, 3, 3, 20);
+  shell(&p, 0, "$M inspect k --json");
+  assert_lost(p.out, 3, 3, 20);
+  shell(&p, 0, "$M inspect k");
+  assert_says(p.out, "3 workers were lost, and 3 games truncated by that");
+  /* A resumed run goes on counting; the moves are counted anew. */
+  shell(&p, 0, "rm count && $M resume k --rounds 40 --allocate fixed --history none");
+  assert_says(p.out, "  lost    6 workers; 6 games were truncated by that\n");
+  shell(&p, 0, "$M inspect k --json");
+  assert_lost(p.out, 6, 6, 40);
+  shell(&p, 3, "$M train " ODD ",fault=step_killed,workers=1 " TINY " --run never");
+  assert_says(p.err, "worker 0 was lost 8 times in a row without playing a move; the last time: killed by signal 9");
+  process_free(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_number_of_workers_changes_nothing),
+      cmocka_unit_test(test_a_resume_that_is_not_exact_is_said),
+      cmocka_unit_test(test_the_options_are_listed),
+      cmocka_unit_test(test_a_run_outlives_its_workers_and_counts_them),
+  };
+  if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) {
+    print_message("skipped: there is no python3 of version 3.9 or later\n");
+    return 77;
+  }
+  setenv("MUZERO_PYTHON", "python3", 1);
+  setenv("PYTHONPATH", STAND_INS, 1);
+  setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+  return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
+}
