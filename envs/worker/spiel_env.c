@@ -120,9 +120,10 @@ static mz_status check_step(const mz_env *env, spiel_state *s, int mover, mz_ste
     return mz_fail(MZ_E_CONFIG, "%s: a reward of %g, which is not finite", env->name, (double)result->reward);
   result->truncated = env->spec.max_moves > 0 && s->moves >= env->spec.max_moves;
   if (result->truncated) s->ended = 1;
-  if (env->spec.players == 2 && !s->ended && s->player == mover)
-    return mz_fail(MZ_E_CONFIG, "%s: player %d moves twice in a row after %d moves, which is not supported yet", env->name, mover,
-                   s->moves);
+  if (env->spec.turns == MZ_TURNS_ALTERNATE && !s->ended && s->player == mover)
+    return mz_fail(MZ_E_CONFIG,
+                   "%s: player %d moves twice in a row after %d moves, which the random games at the start did not show",
+                   env->name, mover, s->moves);
   return check_state(env, s);
 }
 
@@ -216,6 +217,8 @@ mz_status mz_spiel_env_complete(mz_worker_env *w, const cJSON *description) {
   if (w->given.limit) env->spec.max_moves = w->given.limit;
   MZ_TRY(read_history(w, description));
   MZ_TRY(read_ranges(w, description));
+  if (env->spec.players == 2 && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(description, "alternates")))
+    env->spec.turns = MZ_TURNS_TOLD;
   l->obs_bytes = mz_spec_obs_bytes(&env->spec);
   l->mask_at = MZ_MAILBOX_BODY_AT + l->obs_bytes;
   l->history_at = (l->mask_at + (size_t)env->spec.actions + 1) / 2 * 2;

@@ -142,7 +142,6 @@ static const fault faults[] = {
      .says = {"2 players, Utility.GENERAL_SUM; takes one player, or two of which one wins"}},
     {NULL, "spiel:walk(players=3)", .says = {"3 players"}},
     {NULL, "spiel:walk(fault=no_tensor)", .says = {"has no observation tensor"}},
-    {NULL, "spiel:walk(players=2,fault=twice)", .says = {"a player may move twice in a row"}},
     {NULL, "spiel:walk(players=2,fault=no_legal)", .says = {"no action is legal in a position that is not the end"}},
     {NULL, "spiel:walk(fault=no_legal)", .says = {"no action is legal after 3 moves, and the game has not ended"}},
     {NULL, "spiel:walk(fault=nan)", .says = {"entry 3 of an observation is nan"}},
@@ -156,6 +155,7 @@ static const fault faults[] = {
     {NULL, "spiel:walk(fault=raises),workers=1", .says = {"a move lost its worker 8 times", "ValueError: the walker is gone"}},
     {NULL, "spiel:walk(fault=dies),workers=1", .says = {"a move lost its worker 8 times", "exit status 9"}},
     {NULL, .name = "spiel:walk(players=2)"},
+    {NULL, .name = "spiel:walk(players=2,fault=pairs)"},
 };
 
 static void use_python(const char *python) {
@@ -187,6 +187,22 @@ static void test_each_fault_is_told(void **state) {
     wrong += !as_told;
   }
   assert_int_equal(wrong, 0);
+}
+
+static void test_random_games_show_whether_players_alternate(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    mz_turns turns;
+  } games[] = {{"spiel:walk", MZ_TURNS_ALONE},
+               {"spiel:walk(players=2)", MZ_TURNS_ALTERNATE},
+               {"spiel:walk(players=2,fault=pairs)", MZ_TURNS_TOLD}};
+  use_python(NULL);
+  for (size_t i = 0; i < sizeof games / sizeof *games; i++) {
+    const mz_env *env;
+    assert_int_equal(mz_env_find(games[i].name, &env), MZ_OK);
+    assert_int_equal(env->spec.turns, games[i].turns);
+  }
 }
 
 /* Workers that are lost now and then are replaced: games are truncated, counted, and others follow. */
@@ -267,6 +283,7 @@ static void test_one_rule_ends_restarts(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_fault_is_told),
+      cmocka_unit_test(test_random_games_show_whether_players_alternate),
       cmocka_unit_test(test_what_is_lost_is_replaced_and_counted),
       cmocka_unit_test(test_one_rule_ends_restarts),
   };

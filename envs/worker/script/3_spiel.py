@@ -57,26 +57,24 @@ class Spiel:
             self.shape = shape + [1]
         else:
             self.shape = [1, 1, self.game.observation_tensor_size()]
-        self.check_turns()
+        self.alternates = self.players == 2 and self.sees_turns_alternate()
 
-    def check_turns(self):
-        """Random games: whether two players move in strict alternation."""
-        if self.players == 1:
-            return
-        draws = Draws(1)
+    def sees_turns_alternate(self):
+        """Random games: whether nobody moves twice in a row."""
+        draws, alternates = Draws(1), True
         for _ in range(20):
-            state, last = self.game.new_initial_state(), 1
+            state, last = self.game.new_initial_state(), None
             while not state.is_terminal():
                 if state.is_chance_node():
                     state.apply_action(self.drawn(state, draws))
                     continue
-                if state.current_player() == last:
-                    raise Refused("a player may move twice in a row, which is not supported yet; takes games of strict turns")
+                alternates = alternates and state.current_player() != last
                 last = state.current_player()
                 legal = state.legal_actions()
                 if not legal:
                     raise Refused("no action is legal in a position that is not the end; takes games with a move, or a pass, in each")
                 state.apply_action(legal[int(draws.next() * len(legal))])
+        return alternates
 
     def describe(self):
         game = self.game
@@ -99,6 +97,7 @@ class Spiel:
             "names": names,
             "max_moves": 0,
             "players": self.players,
+            "alternates": self.alternates,
             "history": game.max_game_length() + (game.max_chance_nodes_in_history() if self.chance else 0),
             "history_entry_max": max(self.actions, game.max_chance_outcomes() if self.chance else 0),
             "chance": self.chance,

@@ -47,7 +47,7 @@ class State:
     def current_player(self):
         if self.is_terminal():
             return -4
-        return 0 if self.game.fault == "twice" else self.moves % self.game.players
+        return self.moves // (2 if self.game.fault == "pairs" else 1) % self.game.players
 
     def legal_actions(self):
         if self.is_late() and self.game.fault == "no_legal":
