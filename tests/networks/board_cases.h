@@ -1,5 +1,6 @@
 /* Small networks that together use every op that trains on boards, beside those of cases.h. Include after cmocka.h. */
 #pragma once
+#include "networks/tape/halving.h"
 #include "tests/networks/cases.h"
 
 enum { OBS_PLANES = 3, NARROW = 16 };
@@ -130,6 +131,31 @@ static inline void record_pool(net *n, net_size size) {
   board_loss(n, size, x, 1.0f);
 }
 
+/* A board halved twice by convolutions of stride 2. */
+static inline void halving_params(mz_params *params, net_size size) {
+  const mz_board quarter = mz_halved(mz_halved(size.board));
+  layer_params(params, "first", mz_padded(9 * OBS_PLANES), size.width);
+  layer_params(params, "second", 9 * size.width, size.width);
+  layer_params(params, "narrow", size.width, NARROW);
+  layer_params(params, "head", quarter.height * quarter.width * NARROW, 9);
+}
+/* The second halving is the sum of a convolution and a pool, recorded in either order. */
+static inline void record_halving(net *n, net_size size, bool pool_first) {
+  const int columns = positions_of(size) * OBS_PLANES;
+  const mz_board half = mz_halved(size.board), quarter = mz_halved(half);
+  const int positions = quarter.height * quarter.width;
+  const mz_value obs = net_input(n, mz_tape_input(n->tape, columns), columns, PLAIN);
+  mz_value x = mz_tape_patches(n->tape, mz_tape_scale(n->tape, obs, 0.5f), size.board);
+  x = mz_tape_pointwise(n->tape, x, half.height * half.width, 0, 1, MZ_RELU);
+  mz_value pool = pool_first ? mz_tape_mean_pool(n->tape, x, half) : 0;
+  const mz_value y = mz_tape_pointwise(n->tape, mz_tape_patches(n->tape, x, half), positions, 2, 3, MZ_LINEAR_ONLY);
+  if (!pool_first) pool = mz_tape_mean_pool(n->tape, x, half);
+  x = mz_tape_pointwise(n->tape, mz_tape_add(n->tape, mz_tape_scale(n->tape, y, -0.75f), pool), positions, 4, 5, MZ_RELU);
+  net_loss(n, mz_tape_linear(n->tape, x, 6, 7, MZ_LINEAR_ONLY), 9, 1.0f);
+}
+static inline void record_patches(net *n, net_size size) { record_halving(n, size, false); }
+static inline void record_mean_pool(net *n, net_size size) { record_halving(n, size, true); }
+
 static inline const mz_model *unrolled_board_model(net_size size) {
   static mz_model model; /* large */
   const mz_network_settings settings = {.kind = MZ_MODEL_CONV,
@@ -176,6 +202,8 @@ static const net_case board_cases[] = {
     {"actions: cells and pass", pass_actions_params, record_pass_actions},
     {"actions: columns", column_actions_params, record_column_actions},
     {"pool, spread", pool_params, record_pool},
+    {"patches, mean pool", halving_params, record_patches},
+    {"mean pool, patches", halving_params, record_mean_pool},
     {"norm", norm_params, record_norm},
     {"unrolled loss, boards", define_unrolled_board, record_unrolled_board},
 };
