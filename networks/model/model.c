@@ -78,6 +78,7 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
       .kind = settings->kind,
       .scaling = settings->scaling,
       .obs_size = spec->obs_size,
+      .obs_scale = spec->obs_kind == MZ_OBS_U8 && spec->obs_scale > 0 ? spec->obs_scale : 1,
       .actions = spec->actions,
       .tells_turns = spec->turns == MZ_TURNS_TOLD,
       .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max,
@@ -99,11 +100,17 @@ mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent) {
   return model->scaling == MZ_SCALING_RMS ? mz_tape_rms(tape, latent) : mz_tape_minmax(tape, latent);
 }
 
+static mz_value scaled(const mz_model *model, mz_tape *tape, mz_value obs) {
+  return model->obs_scale == 1 ? obs : mz_tape_scale(tape, obs, model->obs_scale);
+}
+
 mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
+  obs = scaled(model, tape, obs);
   return model->kind == MZ_MODEL_CONV ? mz_conv_model_represent(model, tape, obs) : mz_mlp_represent(model, tape, obs);
 }
 
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+  obs = scaled(model, tape, obs);
   return model->kind == MZ_MODEL_CONV ? mz_conv_model_initial(model, tape, obs) : mz_mlp_initial(model, tape, obs);
 }
 

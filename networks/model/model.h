@@ -75,6 +75,7 @@ typedef struct mz_model {
   mz_params params;
   mz_model_kind kind;
   int obs_size, actions, latent;
+  float obs_scale; /* what observations are multiplied by as they enter */
   mz_scaling scaling;
   mz_support value, reward;
   bool tells_turns; /* has the head `turn` */
