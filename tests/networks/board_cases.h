@@ -193,6 +193,49 @@ static inline void record_unrolled_board(net *n, net_size size) {
   record_loss(n, 2, 0.75);
 }
 
+/* A model that halves its board as often as it can, at most twice, at the root of an unroll. */
+static inline const mz_model *halving_model(net_size size) {
+  static mz_model model; /* large */
+  const int shorter = size.board.height < size.board.width ? size.board.height : size.board.width;
+  const mz_network_settings settings = {.kind = MZ_MODEL_CONV,
+                                        .channels = size.width,
+                                        .blocks = 1,
+                                        .downsample = 1 + (shorter > 2) + (shorter > 4),
+                                        .downsample_blocks = 1,
+                                        .scaling = MZ_SCALING_RMS,
+                                        .head_channels = NARROW,
+                                        .norm_rows = size.group,
+                                        .bn_momentum = 0.1,
+                                        .value_bins = NET_BINS,
+                                        .reward_bins = 5};
+  const mz_spec spec = {.obs_kind = MZ_OBS_U8,
+                        .obs_shape = {size.board.height, size.board.width, OBS_PLANES},
+                        .obs_size = positions_of(size) * OBS_PLANES,
+                        .obs_scale = 0.75f,
+                        .actions = NET_ACTIONS,
+                        .return_max = 1,
+                        .reward_max = 1};
+  check(mz_model_init(&model, &settings, &spec));
+  return &model;
+}
+static inline void define_halving_model(mz_params *params, net_size size) {
+  *params = halving_model(size)->params;
+  for (int i = 0; i < params->count; i++) { /* as define_unrolled */
+    params->items[i].init = MZ_INIT_HE;
+    if (params->items[i].fan_in == 0) params->items[i].fan_in = 4;
+  }
+}
+static inline void record_halving_model(net *n, net_size size) {
+  const mz_model *model = halving_model(size);
+  const mz_value obs = net_input(n, mz_tape_input(n->tape, model->obs_size), model->obs_size, PLAIN);
+  const mz_model_heads heads = mz_model_initial(model, n->tape, obs);
+  net_loss(n, heads.policy, model->actions, 1.0f);
+  net_loss(n, heads.value, model->value.bins, 0.5f);
+  const mz_value target =
+      net_input(n, mz_tape_input(n->tape, model->latent), model->latent, PLAIN); /* norms hide the stem's bias */
+  mz_tape_mse(n->tape, heads.latent, target, net_input(n, mz_tape_input(n->tape, 1), 1, WEIGHTS), 4.0f);
+}
+
 static const net_case board_cases[] = {
     {"convolution", board_params, record_conv},
     {"convolution, sums", board_params, record_conv_sums},
@@ -204,6 +247,7 @@ static const net_case board_cases[] = {
     {"pool, spread", pool_params, record_pool},
     {"patches, mean pool", halving_params, record_patches},
     {"mean pool, patches", halving_params, record_mean_pool},
+    {"halving model", define_halving_model, record_halving_model},
     {"norm", norm_params, record_norm},
     {"unrolled loss, boards", define_unrolled_board, record_unrolled_board},
 };
