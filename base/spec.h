@@ -30,6 +30,7 @@ typedef struct mz_spec {
   int obs_shape[3]; /* height, width, channels (NHWC); a vector is {1, 1, n} */
   int obs_size;     /* entries: the product */
   float obs_scale;  /* of bytes, as 1/255 for pictures; 0: 1 */
+  int frames;       /* that the channels are stacked of, the oldest first; divides them; 0: 1 */
   int actions;
   mz_action_kind action_kind;
   int players;    /* 1 or 2 */
