@@ -102,12 +102,17 @@ static void means(void **state) {
     const mz_value input = mz_tape_input(tape, 12 * MZ_LANES), pool = mz_tape_mean_pool(tape, input, board);
     check(mz_tape_plan(tape));
     float x[12 * MZ_LANES], y[4 * MZ_LANES];
-    for (int i = 0; i < 12 * MZ_LANES; i++) x[i] = i % MZ_LANES == 0 ? 1.0f : (float)(i / MZ_LANES);
+    for (int i = 0; i < 12 * MZ_LANES; i++) {
+      const int position = i / MZ_LANES;
+      x[i] = i % MZ_LANES == 0 ? 1.0f : (float)position;
+    }
     check(mz_tape_put(tape, input, 0, x, 1));
     check(mz_tape_forward(tape, NULL, 1));
     check(mz_tape_get(tape, pool, 0, y, 1));
-    for (int i = 0; i < 4 * MZ_LANES; i++)
-      assert_true(fabsf(y[i] - (i % MZ_LANES == 0 ? 1.0f : expected[i / MZ_LANES])) <= 1e-6f);
+    for (int i = 0; i < 4 * MZ_LANES; i++) {
+      const int position = i / MZ_LANES;
+      assert_true(fabsf(y[i] - (i % MZ_LANES == 0 ? 1.0f : expected[position])) <= 1e-6f);
+    }
     mz_tape_free(tape);
     mz_lane_close(&lane);
   }
