@@ -20,6 +20,10 @@ import sys
 import threading
 import traceback
 
+# Workers share the cores: NumPy's threads would wait for one another there.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
 VERSION = 1
 HEADER = struct.Struct("=8I")  # magic, version, rows, row bytes, serial, count, done, 0
 DONE = struct.Struct("=I")
