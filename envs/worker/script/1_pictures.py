@@ -37,6 +37,10 @@ class Pictures:
             raise Refused(f"{key}={value}: takes whole numbers of {low} … {high}; nearest valid value: {nearest}")
         return value
 
+    def text(self):
+        parts = ["grey"] * self.grey + [f"{self.shape[0]} × {self.shape[1]}"] + [f"the last {self.frames}"] * (self.frames > 1)
+        return "; " + ", ".join(parts)
+
     def shares(self, length, size):
         """[size][length]: how much of each pixel lies in each larger one, in parts of which a pixel has `size` and a larger one `length`."""
         numpy = self.numpy

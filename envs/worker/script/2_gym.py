@@ -126,7 +126,7 @@ class Gym:
         return {
             "title": f"{self.id} of Gymnasium",
             "rules": " ".join((type(env.unwrapped).__doc__ or "").split())[:600],
-            "observation": str(env.observation_space)[:300],
+            "observation": str(env.observation_space)[:300] + (self.pictures.text() if self.pictures else ""),
             "obs_kind": self.kind,
             "shape": self.shape,
             "frames": self.pictures.frames if self.pictures else 1,
