@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef enum mz_obs_kind {
-  MZ_OBS_U8, /* one byte an entry, holding a small number (planes of 0/1 …); read as that number */
+  MZ_OBS_U8, /* one byte an entry: a small number (planes of 0/1 …), or brightness; networks read it times obs_scale */
   MZ_OBS_F32,
 } mz_obs_kind;
 
@@ -29,6 +29,8 @@ typedef struct mz_spec {
   mz_obs_kind obs_kind;
   int obs_shape[3]; /* height, width, channels (NHWC); a vector is {1, 1, n} */
   int obs_size;     /* entries: the product */
+  float obs_scale;  /* of bytes, as 1/255 for pictures; 0: 1 */
+  int frames;       /* that the channels are stacked of, the oldest first; divides them; 0: 1 */
   int actions;
   mz_action_kind action_kind;
   int players;    /* 1 or 2 */

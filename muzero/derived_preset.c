@@ -2,7 +2,7 @@
 #include <math.h>
 
 /* Up to so many cells, fully connected layers learn in less time than convolutions. */
-enum { SMALL_BOARD = 16, SHORT_GAME = 64, BINS_MAX = 61 };
+enum { SMALL_BOARD = 16, SHORT_GAME = 64, BINS_MAX = 61, LARGE_OBSERVATION = 4096 };
 
 /* Enough bins for whole numbers where the range is small; `transform`: larger ranges are compressed. */
 static int bins_for(float min, float max, bool transform) {
@@ -20,6 +20,7 @@ mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
   const float reach =
       fmaxf(fmaxf(fabsf(spec->return_min), fabsf(spec->return_max)), fmaxf(fabsf(spec->reward_min), fabsf(spec->reward_max)));
   const bool transform = reach > 10;
+  const bool large = mz_spec_obs_bytes(spec) > LARGE_OBSERVATION; /* replay of 100k would take gigabytes */
   char network[256], target[48];
   if (board)
     snprintf(network, sizeof network,
@@ -37,7 +38,7 @@ mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
       "  \"learning_rate\": 0.005, \"learning_rate_schedule\": \"cosine\", \"weight_decay\": 1e-4, \"gradient_clip\": 5, "
       "\"weight_average\": 0.98,\n"
       "  \"network\": {%s, \"value_bins\": %d, \"reward_bins\": %d, \"transform\": \"%s\"},\n"
-      "  \"replay\": {\"capacity\": \"100k\", \"segment_moves\": %d, \"min_fill\": 1000, "
+      "  \"replay\": {\"capacity\": %s, \"segment_moves\": %d, \"min_fill\": 1000, "
       "\"priority_exponent\": 0.6, \"importance_exponent\": 0.4},\n"
       "%s"
       "  \"train\": {\"horizon\": 10000, \"phase_rounds\": 25, \"target\": %s, \"updates\": 10000},\n"
@@ -48,7 +49,8 @@ mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
       : is_short ? "0.97"
                  : "0.997",
       two ? "" : " \"search\": {\"algorithm\": \"puct\"},", network, bins_for(spec->return_min, spec->return_max, transform),
-      bins_for(spec->reward_min, spec->reward_max, transform), transform ? "on" : "off", is_short ? 0 : 32,
+      bins_for(spec->reward_min, spec->reward_max, transform), transform ? "on" : "off",
+      large ? "\"30k\", \"raw_bytes\": \"64M\"" : "\"100k\"", is_short ? 0 : 32,
       two ? "  \"selfplay\": {\"opening_plies\": 2},\n" : "", target, two ? 100 : 40, two ? ", \"opponent\": \"random\"" : "");
   MZ_ASSERT(length > 0 && length < ROOM);
   *size = (size_t)length;

@@ -163,13 +163,15 @@ static uint64_t hash_changed(const mz_settings *settings, counts counted) {
   return hash;
 }
 
+static bool halves(const mz_setting *row) { return strncmp(row->key, "network.downsample", 18) == 0; }
+
 static uint64_t hash_rows(const mz_settings *settings, counts counted) {
   mz_settings copy = *settings;
   mz_config config = mz_settings_config(&copy, NULL);
   uint64_t hash = 0;
   for (int i = 0, at = -1; i < mz_config_row_count(&config); i++) {
     const mz_setting *row = mz_config_row(&config, i);
-    if (strcmp(row->key, "batch_schedule") == 0) continue; /* hashes are those from before it existed */
+    if (strcmp(row->key, "batch_schedule") == 0 || halves(row)) continue; /* hashes are those from before they existed */
     at++;
     if (!counted(row)) continue;
     char text[160];
@@ -203,6 +205,9 @@ static bool counts_for_timing(const mz_setting *row) {
   return counts_for_work(row) && !is_one_of(row, others);
 }
 
-uint64_t mz_settings_work_hash(const mz_settings *settings) { return hash_rows(settings, counts_for_work); }
+uint64_t mz_settings_work_hash(const mz_settings *settings) {
+  const uint64_t rows = hash_rows(settings, counts_for_work), halvings = hash_changed(settings, halves);
+  return halvings == 0 ? rows : mz_hash_combine(rows, halvings);
+}
 uint64_t mz_settings_learning_hash(const mz_settings *settings) { return hash_changed(settings, counts_for_learning); }
 uint64_t mz_settings_timing_hash(const mz_settings *settings) { return hash_changed(settings, counts_for_timing); }

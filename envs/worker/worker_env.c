@@ -57,6 +57,9 @@ static mz_status read_shape(mz_worker_env *w, const cJSON *json) {
   }
   spec->obs_size = (int)size;
   spec->obs_kind = strcmp(mz_json_text_or_empty(json, "obs_kind"), "u8") == 0 ? MZ_OBS_U8 : MZ_OBS_F32;
+  const double high = mz_json_number_or_nan(json, "obs_high"), frames = mz_json_number_or_nan(json, "frames");
+  if (high > 1) spec->obs_scale = (float)(1 / high);
+  if (frames > 1 && frames <= spec->obs_shape[2] && spec->obs_shape[2] % (int)frames == 0) spec->frames = (int)frames;
   return MZ_OK;
 }
 

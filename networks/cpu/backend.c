@@ -2,6 +2,7 @@
 #include "networks/tape/backend.h"
 #include "networks/cpu/conv.h"
 #include "networks/cpu/graph.h"
+#include "networks/cpu/halving.h"
 #include "networks/cpu/kernels.h"
 #include "networks/cpu/linear.h"
 #include "networks/cpu/norm.h"
@@ -39,6 +40,8 @@ static const node_functions *functions_of(const mz_node *node) {
       [MZ_OP_EDGE_ATTENTION] = {mz_edge_attention_prepare, mz_edge_attention_release, mz_edge_attention_forward,
                                 mz_edge_attention_backward},
       [MZ_OP_MASKED_POOL] = {NULL, NULL, mz_masked_pool_forward, mz_masked_pool_backward},
+      [MZ_OP_PATCHES] = {NULL, NULL, mz_patches_forward, mz_patches_backward},
+      [MZ_OP_MEAN_POOL] = {NULL, NULL, mz_mean_pool_forward, mz_mean_pool_backward},
   };
   return (size_t)node->op < sizeof table / sizeof *table && table[node->op].forward ? &table[node->op] : NULL;
 }
@@ -72,6 +75,7 @@ static mz_status forward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_ADD: kernels->add(x->data, tape->values[node->inputs[1]].data, y->data, count); break;
     case MZ_OP_RELU: kernels->relu(x->data, y->data, count); break;
     case MZ_OP_GELU: kernels->gelu(x->data, y->data, count); break;
+    case MZ_OP_SCALE: kernels->scale(x->data, node->factor, y->data, count, true); break;
     case MZ_OP_MINMAX: kernels->minmax(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_RMS: kernels->rms(x->data, y->data, rows, x->columns, x->stride); break;
     case MZ_OP_MSE: kernels->mse(x->data, tape->values[node->inputs[1]].data, y->data, rows, x->columns, x->stride); break;
@@ -110,6 +114,7 @@ static mz_status backward(mz_tape *tape, mz_node *node, int rows) {
     case MZ_OP_RELU: kernels->relu_backward(y->data, y->gradient, x->gradient, count, overwrite); break;
     case MZ_OP_GELU: kernels->gelu_backward(x->data, y->gradient, x->gradient, count, overwrite); break;
     case MZ_OP_TO_BF16: kernels->scale(y->gradient, 1.0f, x->gradient, count, overwrite); break;
+    case MZ_OP_SCALE:
     case MZ_OP_SCALE_GRADIENT: kernels->scale(y->gradient, node->factor, x->gradient, count, overwrite); break;
     case MZ_OP_MINMAX:
       kernels->minmax_backward(x->data, y->data, y->gradient, x->gradient, rows, x->columns, x->stride, overwrite);

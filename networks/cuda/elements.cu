@@ -151,6 +151,10 @@ mz_status mz_cuda_to_bf16_backward(mz_tape *tape, mz_node *node, int rows) {
   return run_accumulate(scaling{1.0f}, tape, node, rows);
 }
 
+mz_status mz_cuda_scale_forward(mz_tape *tape, mz_node *node, int rows) {
+  return run_map(scaling{node->factor}, tape, node, rows);
+}
+
 mz_status mz_cuda_scale_gradient_backward(mz_tape *tape, mz_node *node, int rows) {
   return run_accumulate(scaling{node->factor}, tape, node, rows);
 }

@@ -4,6 +4,7 @@
 #include "networks/cuda/edge_attention.cuh"
 #include "networks/cuda/elements.cuh"
 #include "networks/cuda/graphs.cuh"
+#include "networks/cuda/halving.cuh"
 #include "networks/cuda/layer_norm.cuh"
 #include "networks/cuda/linear.cuh"
 #include "networks/cuda/logits.cuh"
@@ -44,6 +45,9 @@ static node_functions functions_of(mz_op op) {
     case MZ_OP_CONCAT: return {mz_cuda_concat_forward, mz_cuda_concat_backward};
     case MZ_OP_EDGE_ATTENTION: return {mz_cuda_edge_attention_forward, mz_cuda_edge_attention_backward};
     case MZ_OP_MASKED_POOL: return {mz_cuda_masked_pool_forward, mz_cuda_masked_pool_backward};
+    case MZ_OP_SCALE: return {mz_cuda_scale_forward, mz_cuda_scale_gradient_backward};
+    case MZ_OP_PATCHES: return {mz_cuda_patches_forward, mz_cuda_patches_backward};
+    case MZ_OP_MEAN_POOL: return {mz_cuda_mean_pool_forward, mz_cuda_mean_pool_backward};
     case MZ_OP_INPUT: break;
   }
   return {nullptr, nullptr};

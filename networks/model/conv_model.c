@@ -1,11 +1,17 @@
 /* Kind `conv`: residual towers over a board. */
 #include "networks/model/model_kinds.h"
+#include "networks/tape/halving.h"
 #include <math.h>
 
 enum { REPRESENTATION, DYNAMICS, PREDICTION };
 enum { REWARD, POLICY, VALUE, TURN };
+enum { STRIDED = 2 }; /* halvings by convolution, the first ones */
 
 static int positions_of(const mz_model *model) { return model->board.height * model->board.width; }
+
+static int front_channels(const mz_model *model, int halving) {
+  return halving == 0 ? mz_padded(model->channels / 2) : model->channels;
+}
 
 static int head_count(const mz_model *model) { return model->tells_turns ? TURN + 1 : TURN; }
 
@@ -31,20 +37,20 @@ static void add_norm(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part
   norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS] = added;
 }
 
-static void add_block(mz_model *model, mz_block *block, const char *part, bool pooled) {
+static void add_block(mz_model *model, const char *part, mz_board board, int channels, bool pooled) {
   name_text name;
+  mz_block *block = &model->blocks[model->block_count++];
   block->pooled = -1;
   if (pooled) {
-    block->pooled = mz_params_add(&model->params, named(name, part, "pooled.weight"), 2 * model->channels, model->channels, true,
-                                  MZ_INIT_HE, 2 * model->channels);
+    block->pooled =
+        mz_params_add(&model->params, named(name, part, "pooled.weight"), 2 * channels, channels, true, MZ_INIT_HE, 2 * channels);
   }
   for (int i = 0; i < 2; i++) {
-    char layer[48];
+    char layer[80];
     snprintf(layer, sizeof layer, "%s.norm%d", part, i);
-    add_norm(model, block->norm[i], layer, model->channels);
+    add_norm(model, block->norm[i], layer, channels);
     snprintf(layer, sizeof layer, "conv%d.weight", i);
-    block->conv[i] =
-        mz_params_add_conv(&model->params, named(name, part, layer), model->board, model->channels, model->channels, MZ_INIT_HE);
+    block->conv[i] = mz_params_add_conv(&model->params, named(name, part, layer), board, channels, channels, MZ_INIT_HE);
   }
 }
 
@@ -59,7 +65,31 @@ static void add_tower(mz_model *model, mz_tower *tower, const char *part, int st
   for (int i = 0; i < blocks; i++) {
     char block[40];
     snprintf(block, sizeof block, "%s.%d", part, i);
-    add_block(model, &model->blocks[model->block_count++], block, i >= blocks - pooled);
+    add_block(model, block, model->board, model->channels, i >= blocks - pooled);
+  }
+}
+
+static void add_front(mz_model *model, int blocks) {
+  mz_board board = model->seen;
+  int inputs = model->planes;
+  for (int k = 0; k < model->halvings; k++) {
+    mz_tower *halving = &model->front[k];
+    const int channels = front_channels(model, k), taps = MZ_KERNEL * MZ_KERNEL;
+    name_text name;
+    char part[40], block[64];
+    snprintf(part, sizeof part, "representation.downsample%d", k);
+    *halving = (mz_tower){.stem = -1, .first = model->block_count, .count = blocks};
+    if (k < STRIDED) {
+      halving->stem = mz_params_add(&model->params, named(name, part, "weight"), mz_padded(taps * inputs), channels, true,
+                                    MZ_INIT_HE, taps * inputs);
+      add_row(&model->params, part, "bias", channels, MZ_INIT_ZERO);
+    }
+    board = mz_halved(board);
+    for (int i = 0; i < blocks; i++) {
+      snprintf(block, sizeof block, "%s.%d", part, i);
+      add_block(model, block, board, channels, false);
+    }
+    inputs = channels;
   }
 }
 
@@ -88,20 +118,27 @@ static void add_statistics_by_origin(mz_model *model, mz_norm norm[MZ_ORIGINS], 
   add_statistics_of(model, &norm[MZ_FROM_ROOT], named(root, part, "root"), channels, share);
 }
 
+static void add_block_statistics(mz_model *model, const mz_tower *tower, const char *name, int channels, double share,
+                                 bool apart) {
+  char part[80];
+  for (int b = 0; b < tower->count; b++) {
+    for (int i = 0; i < 2; i++) {
+      snprintf(part, sizeof part, "%s.%d.norm%d", name, b, i);
+      add_statistics_by_origin(model, model->blocks[tower->first + b].norm[i], part, channels, share, apart);
+    }
+  }
+}
+
 /* Behind everything else. */
 static void add_statistics(mz_model *model, double share) {
   static const char *const towers[] = {"representation", "dynamics", "prediction"}, *const heads[] = {"reward", "policy", "value",
                                                                                                       "turn"};
   char part[48];
-  for (int t = 0; t < 3; t++) {
-    for (int b = 0; b < model->towers[t].count; b++) {
-      for (int i = 0; i < 2; i++) {
-        snprintf(part, sizeof part, "%s.%d.norm%d", towers[t], b, i);
-        add_statistics_by_origin(model, model->blocks[model->towers[t].first + b].norm[i], part, model->channels, share,
-                                 t == PREDICTION);
-      }
-    }
+  for (int k = 0; k < model->halvings; k++) {
+    snprintf(part, sizeof part, "representation.downsample%d", k);
+    add_block_statistics(model, &model->front[k], part, front_channels(model, k), share, false);
   }
+  for (int t = 0; t < 3; t++) add_block_statistics(model, &model->towers[t], towers[t], model->channels, share, t == PREDICTION);
   for (int h = 0; h < head_count(model); h++) {
     snprintf(part, sizeof part, "%s.norm", heads[h]);
     add_statistics_by_origin(model, model->heads[h].norm, part, model->head_channels, share, h == POLICY || h == VALUE);
@@ -120,16 +157,51 @@ static mz_status check(const mz_network_settings *settings, const mz_spec *spec)
                    (long long)settings->channels, (long long)settings->head_channels, MZ_LANES,
                    (long long)mz_padded((int)settings->channels), (long long)mz_padded((int)settings->head_channels));
   }
-  if (2 * settings->blocks + settings->prediction_blocks > MZ_BLOCKS_MAX) {
-    return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers: %d is the most",
-                   (long long)(2 * settings->blocks + settings->prediction_blocks), MZ_BLOCKS_MAX);
-  }
   return MZ_OK;
+}
+
+static int shorter_side(mz_board board) { return board.height < board.width ? board.height : board.width; }
+static int longer_side(mz_board board) { return board.height > board.width ? board.height : board.width; }
+
+/* Places of actions are positions of the board that is seen: it is not halved. */
+static bool has_places(const mz_spec *spec) {
+  return spec->action_kind != MZ_ACTIONS_PLAIN && spec->action_kind != MZ_ACTIONS_DIRECTIONS;
+}
+
+/* Sets halvings and the board that they lead to. */
+static mz_status set_board(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
+  enum { PICTURE = 32, SMALL = 8, SHORTEST = 2 }; /* sides */
+  const bool automatic = settings->downsample == 0;
+  const int asked = automatic ? MZ_HALVINGS_MAX : settings->downsample - 1;
+  model->seen = model->board = (mz_board){spec->obs_shape[0], spec->obs_shape[1]};
+  model->halvings = 0;
+  if (automatic && (has_places(spec) || longer_side(model->seen) <= PICTURE)) return MZ_OK;
+  if (asked > 0 && has_places(spec)) {
+    return mz_fail(MZ_E_CONFIG,
+                   "network.downsample: %d, but actions here are places on a board of %d x %d; nearest valid value: 0", asked,
+                   model->seen.height, model->seen.width);
+  }
+  while (model->halvings < asked && shorter_side(model->board) > SHORTEST && (!automatic || longer_side(model->board) > SMALL)) {
+    model->board = mz_halved(model->board);
+    model->halvings++;
+  }
+  if (automatic || model->halvings == asked) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "network.downsample: %d, but %d halvings lead from %d x %d to %d x %d; nearest valid value: %d",
+                 asked, model->halvings, model->seen.height, model->seen.width, model->board.height, model->board.width,
+                 model->halvings);
+}
+
+static mz_status check_blocks(const mz_model *model, const mz_network_settings *settings) {
+  const int64_t blocks = 2 * settings->blocks + settings->prediction_blocks + model->halvings * settings->downsample_blocks;
+  if (blocks <= MZ_BLOCKS_MAX) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers and behind halvings: %d is the most", (long long)blocks,
+                 MZ_BLOCKS_MAX);
 }
 
 mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
   MZ_TRY(check(settings, spec));
-  model->board = (mz_board){spec->obs_shape[0], spec->obs_shape[1]};
+  MZ_TRY(set_board(model, settings, spec));
+  MZ_TRY(check_blocks(model, settings));
   model->planes = spec->obs_shape[2];
   model->channels = (int)settings->channels;
   model->head_channels = (int)settings->head_channels;
@@ -141,7 +213,9 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   model->action_map = (mz_action_map){model->board, kind, spec->actions};
   mz_params *params = &model->params;
   const int blocks = (int)settings->blocks, pooled = (int)settings->pooled_blocks, taps = mz_action_map_rows(&model->action_map);
-  add_tower(model, &model->towers[REPRESENTATION], "representation", mz_padded(model->planes), blocks, pooled);
+  add_front(model, (int)settings->downsample_blocks);
+  const int entering = model->halvings > 0 ? front_channels(model, model->halvings - 1) : mz_padded(model->planes);
+  add_tower(model, &model->towers[REPRESENTATION], "representation", entering, blocks, pooled);
   add_tower(model, &model->towers[DYNAMICS], "dynamics", model->channels, blocks, pooled);
   model->action_table = mz_params_add(params, "dynamics.action", taps, model->channels, true, MZ_INIT_HE, MZ_KERNEL * MZ_KERNEL);
   add_tower(model, &model->towers[PREDICTION], "prediction", 0, (int)settings->prediction_blocks, pooled);
@@ -194,6 +268,21 @@ static mz_value tower(const mz_model *model, mz_tape *tape, int which, mz_origin
   return x;
 }
 
+/* Halves the observations' board down to the latents'. */
+static mz_value front(const mz_model *model, mz_tape *tape, mz_value x) {
+  mz_board board = model->seen;
+  for (int k = 0; k < model->halvings; k++) {
+    const mz_tower *halving = &model->front[k];
+    const mz_board half = mz_halved(board);
+    x = halving->stem < 0 ? mz_tape_mean_pool(tape, x, board)
+                          : mz_tape_pointwise(tape, mz_tape_patches(tape, x, board), half.height * half.width, halving->stem,
+                                              halving->stem + 1, MZ_RELU);
+    for (int i = 0; i < halving->count; i++) x = block(model, tape, &model->blocks[halving->first + i], MZ_FROM_ROOT, x);
+    board = half;
+  }
+  return x;
+}
+
 static mz_value head(const mz_model *model, mz_tape *tape, int which, mz_origin origin, mz_value x) {
   const mz_head *h = &model->heads[which];
   x = norm(model, tape, &h->norm[origin], mz_tape_pointwise(tape, x, positions_of(model), h->narrow, -1, MZ_LINEAR_ONLY));
@@ -211,8 +300,8 @@ static mz_model_heads predict(const mz_model *model, mz_tape *tape, mz_origin or
 }
 
 mz_value mz_conv_model_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
-  const mz_value planes = mz_tape_planes(tape, obs, positions_of(model));
-  return mz_model_scale(model, tape, tower(model, tape, REPRESENTATION, MZ_FROM_ROOT, planes, -1));
+  const mz_value x = model->halvings > 0 ? front(model, tape, obs) : mz_tape_planes(tape, obs, positions_of(model));
+  return mz_model_scale(model, tape, tower(model, tape, REPRESENTATION, MZ_FROM_ROOT, x, -1));
 }
 
 mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
@@ -266,6 +355,18 @@ void mz_conv_model_fold(const mz_model *model, const float *values, float *out) 
 
 /* ---- counting ---- */
 
+static double front_macs(const mz_model *model) {
+  mz_board board = model->seen;
+  double macs = 0, inputs = model->planes;
+  for (int k = 0; k < model->halvings; k++) {
+    board = mz_halved(board);
+    const double channels = front_channels(model, k), conv = board.height * board.width * MZ_KERNEL * MZ_KERNEL * channels;
+    macs += (model->front[k].stem >= 0 ? conv * inputs : 0) + model->front[k].count * 2 * conv * channels;
+    inputs = channels;
+  }
+  return macs;
+}
+
 mz_model_macs mz_conv_model_macs(const mz_model *model) {
   const double positions = positions_of(model), channels = model->channels, narrow = model->head_channels;
   const double conv = positions * MZ_KERNEL * MZ_KERNEL * channels, block = 2 * conv * channels, pooled = 2 * channels * channels;
@@ -275,8 +376,9 @@ mz_model_macs mz_conv_model_macs(const mz_model *model) {
     for (int b = 0; b < towers[t].count; b++) pools[t] += model->blocks[towers[t].first + b].pooled >= 0 ? pooled : 0;
   const double head = positions * channels * narrow;
   const double turn = model->tells_turns ? head + positions * narrow * mz_model_turn_support.bins : 0;
+  const double entering = model->halvings > 0 ? front_channels(model, model->halvings - 1) : model->planes;
   return (mz_model_macs){
-      .representation = conv * model->planes + towers[REPRESENTATION].count * block + pools[REPRESENTATION],
+      .representation = front_macs(model) + conv * entering + towers[REPRESENTATION].count * block + pools[REPRESENTATION],
       .dynamics = conv * channels + towers[DYNAMICS].count * block + pools[DYNAMICS] + head +
                   positions * narrow * model->reward.bins + turn,
       .prediction = towers[PREDICTION].count * block + pools[PREDICTION] + 2 * head +

@@ -24,6 +24,12 @@ static const mz_setting rows[] = {
                "conv: of prediction, before its heads"),
     MZ_SETTING(mz_network_settings, head_channels, "network.head_channels", MZ_INT, MZ_ALGORITHMIC, 16, 256, "16", "",
                "conv: of each head's 1x1; a multiple of 16"),
+    MZ_SETTING(mz_network_settings, downsample, "network.downsample", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "auto", "",
+               "conv: how often observations are halved before the towers; auto: pictures of more than 32 a side, down to 8, at "
+               "most 4 times",
+               .choices = "auto|0|1|2|3|4"),
+    MZ_SETTING(mz_network_settings, downsample_blocks, "network.downsample_blocks", MZ_INT, MZ_ALGORITHMIC, 0, 4, "1", "blocks",
+               "conv: after each halving"),
     MZ_SETTING(mz_network_settings, norm_rows, "network.bn_rows", MZ_INT, MZ_ALGORITHMIC, 1, 4096, "8", "rows",
                "conv: batch norm normalises so many rows together; divides batch_size / shards"),
     MZ_SETTING(mz_network_settings, bn_momentum, "network.bn_momentum", MZ_FLOAT, MZ_ALGORITHMIC, 1e-6, 1, "0.02", "",
@@ -78,6 +84,7 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
       .kind = settings->kind,
       .scaling = settings->scaling,
       .obs_size = spec->obs_size,
+      .obs_scale = spec->obs_kind == MZ_OBS_U8 && spec->obs_scale > 0 ? spec->obs_scale : 1,
       .actions = spec->actions,
       .tells_turns = spec->turns == MZ_TURNS_TOLD,
       .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max,
@@ -99,11 +106,17 @@ mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent) {
   return model->scaling == MZ_SCALING_RMS ? mz_tape_rms(tape, latent) : mz_tape_minmax(tape, latent);
 }
 
+static mz_value scaled(const mz_model *model, mz_tape *tape, mz_value obs) {
+  return model->obs_scale == 1 ? obs : mz_tape_scale(tape, obs, model->obs_scale);
+}
+
 mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs) {
+  obs = scaled(model, tape, obs);
   return model->kind == MZ_MODEL_CONV ? mz_conv_model_represent(model, tape, obs) : mz_mlp_represent(model, tape, obs);
 }
 
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs) {
+  obs = scaled(model, tape, obs);
   return model->kind == MZ_MODEL_CONV ? mz_conv_model_initial(model, tape, obs) : mz_mlp_initial(model, tape, obs);
 }
 
@@ -139,6 +152,8 @@ static int part_of(const char *parameter) {
                                                                                                                               : 2;
 }
 
+static double tower_depth(const mz_tower *tower) { return 2 * tower->count + (tower->stem >= 0); }
+
 void mz_model_take_apart(const mz_model *model, mz_model_part out[MZ_MODEL_PARTS]) {
   static const char *const names[MZ_MODEL_PARTS] = {"representation", "dynamics", "prediction"};
   const mz_model_macs macs = macs_of(model);
@@ -146,8 +161,9 @@ void mz_model_take_apart(const mz_model *model, mz_model_part out[MZ_MODEL_PARTS
   const bool conv = model->kind == MZ_MODEL_CONV;
   for (int i = 0; i < MZ_MODEL_PARTS; i++) {
     out[i] = (mz_model_part){.name = names[i], .flops = 2 * products[i], .width = conv ? model->channels : model->width};
-    out[i].depth = conv ? 2 * model->towers[i].count + (model->towers[i].stem >= 0) : model->depth + (i < 2);
+    out[i].depth = conv ? tower_depth(&model->towers[i]) : model->depth + (i < 2);
   }
+  for (int k = 0; k < model->halvings; k++) out[0].depth += tower_depth(&model->front[k]);
   for (int i = 0; i < model->params.count; i++) {
     const mz_param *param = &model->params.items[i];
     out[part_of(param->name)].parameters += (double)param->rows * param->columns;

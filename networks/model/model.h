@@ -8,6 +8,8 @@
  *   pooled block:   with y = relu(norm(x)), conv(y) + linear(means and maxima of y over the board) at every position; the last
  *                   blocks of a tower (Wu 2019, "Accelerating Self-Play Learning in Go", section 3.3)
  *   representation: conv(planes) → blocks → latent, scaled over the board
+ *   of pictures:    halvings of the board first (network.downsample; MuZero appendix F): 3 × 3 convolutions of stride 2 and ReLU, the
+ *                   first to half the channels, from the third on mean pools; blocks behind each. Board and latent are the small ones
  *   dynamics:       conv(latent) + action map (action_map.h) → blocks → latent, scaled
  *   prediction:     latent → prediction_blocks; each head: 1 × 1 conv to head_channels, norm, ReLU, linear
  * A game whose next mover is told (MZ_TURNS_TOLD) has one more head, like the reward's: whether another player moves there than at the
@@ -32,6 +34,8 @@ typedef struct mz_network_settings {
   int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
   int64_t channels, blocks, prediction_blocks, head_channels, norm_rows; /* conv */
   int64_t pooled_blocks;
+  int32_t downsample;        /* halvings of the board before the towers, plus 1; 0: as many as a picture's size asks for */
+  int64_t downsample_blocks; /* behind each */
   double bn_momentum;
   int32_t scaling;             /* mz_scaling */
   int32_t inference, training; /* mz_precision */
@@ -49,7 +53,7 @@ typedef struct mz_support {
 
 extern const mz_support mz_model_turn_support; /* two bins: 0 the same player moves, 1 the other */
 
-enum { MZ_BLOCKS_MAX = 40 };
+enum { MZ_BLOCKS_MAX = 40, MZ_HALVINGS_MAX = 4 };
 
 /* A norm while training, by where its input comes from: what follows the representation is distributed otherwise than what follows
  * the dynamics, so what reads both (prediction) keeps running statistics of each. Elsewhere the two are one. */
@@ -62,7 +66,7 @@ typedef struct mz_block { /* first parameters */
 } mz_block;
 
 typedef struct mz_tower {
-  int stem;         /* convolution and bias; −1: none */
+  int stem;         /* convolution and bias; −1: none, in the front a mean pool */
   int first, count; /* of model->blocks */
 } mz_tower;
 
@@ -75,6 +79,7 @@ typedef struct mz_model {
   mz_params params;
   mz_model_kind kind;
   int obs_size, actions, latent;
+  float obs_scale; /* what observations are multiplied by as they enter */
   mz_scaling scaling;
   mz_support value, reward;
   bool tells_turns; /* has the head `turn` */
@@ -83,7 +88,9 @@ typedef struct mz_model {
   int representation, dynamics, action_table, reward_head, prediction, policy_head, value_head,
       turn_head; /* first parameter of each part */
   /* conv */
-  mz_board board;
+  mz_board seen, board;            /* of observations; of latents */
+  int halvings;                    /* from one to the other */
+  mz_tower front[MZ_HALVINGS_MAX]; /* one for each halving, the first on half the channels */
   int planes, channels, head_channels, norm_rows;
   bool infer_bf16, train_bf16; /* convolutions of inference, of training in bfloat16 */
   mz_action_map action_map;    /* its table: action_table */

@@ -5,6 +5,7 @@
 #include "networks/ref/access.h"
 #include "networks/ref/conv.h"
 #include "networks/ref/graph.h"
+#include "networks/ref/halving.h"
 #include "networks/ref/linear.h"
 #include "networks/ref/norm.h"
 #include <math.h>
@@ -176,6 +177,11 @@ static void forward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_CONCAT: mz_ref_concat(tape, node, r); break;
     case MZ_OP_EDGE_ATTENTION: mz_ref_edge_attention(tape, node, r); break;
     case MZ_OP_MASKED_POOL: mz_ref_masked_pool(tape, node, r); break;
+    case MZ_OP_SCALE:
+      for (int i = 0; i < row.columns; i++) row.y[i] = (double)node->factor * row.x[i];
+      break;
+    case MZ_OP_PATCHES: mz_ref_patches(tape, node, r); break;
+    case MZ_OP_MEAN_POOL: mz_ref_mean_pool(tape, node, r); break;
     case MZ_OP_NORM:           /* goes over groups of rows */
     case MZ_OP_SCALE_GRADIENT: /* shares its input's data */
     case MZ_OP_TO_BF16:        /* never: this backend has none */
@@ -211,6 +217,7 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_RMS: rms_backward(row, dy, dx); break;
     case MZ_OP_POOL: mz_ref_pool_backward(tape, node, r); break;
     case MZ_OP_BROADCAST: mz_ref_broadcast_backward(tape, node, r); break;
+    case MZ_OP_SCALE:
     case MZ_OP_SCALE_GRADIENT:
       for (int i = 0; i < row.columns; i++) dx[i] += node->factor * dy[i];
       break;
@@ -230,6 +237,8 @@ static void backward_row(mz_tape *tape, const mz_node *node, int r) {
     case MZ_OP_CONCAT: mz_ref_concat_backward(tape, node, r); break;
     case MZ_OP_EDGE_ATTENTION: mz_ref_edge_attention_backward(tape, node, r); break;
     case MZ_OP_MASKED_POOL: mz_ref_masked_pool_backward(tape, node, r); break;
+    case MZ_OP_PATCHES: mz_ref_patches_backward(tape, node, r); break;
+    case MZ_OP_MEAN_POOL: mz_ref_mean_pool_backward(tape, node, r); break;
     case MZ_OP_NORM:       /* goes over groups of rows */
     case MZ_OP_ACTION_MAP: /* has no inputs */
     case MZ_OP_PLANES:     /* of an input */

@@ -1,4 +1,5 @@
 /* Recording: each function appends one node and the value it writes. */
+#include "networks/tape/halving.h"
 #include "networks/tape/tape_state.h"
 #include <string.h>
 
@@ -141,9 +142,15 @@ mz_value mz_tape_pointwise(mz_tape *tape, mz_value x, int positions, int weight,
   return append(tape, node, items[weight].columns * positions);
 }
 
+/* Returns whether nothing before x learns. */
+static bool is_observed(const mz_tape *tape, mz_value x) {
+  const mz_node *node = &tape->nodes[x];
+  return node->op == MZ_OP_INPUT || (node->op == MZ_OP_SCALE && tape->nodes[node->inputs[0]].op == MZ_OP_INPUT);
+}
+
 mz_value mz_tape_planes(mz_tape *tape, mz_value x, int positions) {
   const int columns = columns_of(tape, x);
-  MZ_ASSERT(tape->failure != MZ_OK || (columns % positions == 0 && tape->nodes[x].op == MZ_OP_INPUT));
+  MZ_ASSERT(tape->failure != MZ_OK || (columns % positions == 0 && is_observed(tape, x)));
   mz_node node = node_of(MZ_OP_PLANES, 1, x, 0, 0);
   node.positions = positions;
   return append(tape, node, positions * mz_padded(columns / positions));
@@ -256,6 +263,40 @@ mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor) {
   return append(tape, node, columns_of(tape, x));
 }
 
+mz_value mz_tape_scale(mz_tape *tape, mz_value x, float factor) {
+  mz_node node = node_of(MZ_OP_SCALE, 1, x, 0, 0);
+  node.factor = factor;
+  return append(tape, node, columns_of(tape, x));
+}
+
+/* Appends a node that reads windows of x; a position of its output has `columns` entries. */
+static mz_value append_halving(mz_tape *tape, mz_op op, mz_value x, mz_board board, int columns) {
+  const mz_board half = mz_halved(board);
+  mz_node node = node_of(op, 1, x, 0, 0);
+  node.board = board;
+  node.positions = half.height * half.width;
+  return append(tape, node, node.positions * columns);
+}
+
+mz_value mz_tape_patches(mz_tape *tape, mz_value x, mz_board board) {
+  if (tape->failure != MZ_OK) return 0;
+  const int positions = board.height * board.width, channels = columns_of(tape, x) / positions;
+  MZ_ASSERT(channels * positions == columns_of(tape, x) && (channels % MZ_LANES == 0 || is_observed(tape, x)));
+  return append_halving(tape, MZ_OP_PATCHES, x, board, mz_padded(MZ_KERNEL * MZ_KERNEL * channels));
+}
+
+/* Returns the channels of a row of `positions`, a multiple of 16. */
+static int channels_of(const mz_tape *tape, mz_value x, int positions) {
+  const int columns = columns_of(tape, x);
+  MZ_ASSERT(positions >= 1 && columns % (positions * MZ_LANES) == 0);
+  return columns / positions;
+}
+
+mz_value mz_tape_mean_pool(mz_tape *tape, mz_value x, mz_board board) {
+  if (tape->failure != MZ_OK) return 0;
+  return append_halving(tape, MZ_OP_MEAN_POOL, x, board, channels_of(tape, x, board.height * board.width));
+}
+
 mz_value mz_tape_layer_norm(mz_tape *tape, mz_value x, int gamma, int beta) {
   if (tape->failure != MZ_OK) return 0;
   MZ_ASSERT(tape->params->items[gamma].columns == tape->params->items[beta].columns);
@@ -264,13 +305,6 @@ mz_value mz_tape_layer_norm(mz_tape *tape, mz_value x, int gamma, int beta) {
   node.bias = beta;
   node.positions = positions_of(tape, x, gamma);
   return append(tape, node, columns_of(tape, x));
-}
-
-/* Returns the channels of a row of `positions`, a multiple of 16. */
-static int channels_of(const mz_tape *tape, mz_value x, int positions) {
-  const int columns = columns_of(tape, x);
-  MZ_ASSERT(positions >= 1 && columns % (positions * MZ_LANES) == 0);
-  return columns / positions;
 }
 
 /* A node that reads an index list. */

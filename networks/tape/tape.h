@@ -43,8 +43,11 @@ typedef enum mz_op {
   MZ_OP_CONCAT,         /* by position: y_p = [a_p ‖ b_p ‖ c_p];  c optional */
   MZ_OP_EDGE_ATTENTION, /* of a graph: by node, the mean of v over its incoming edges, weighted by softmax(q·k) for each head */
   MZ_OP_MASKED_POOL,    /* of a graph: POOL over the positions that are present; 0 where none is */
+  MZ_OP_SCALE,          /* y = factor · x */
+  MZ_OP_PATCHES,        /* of a board: what 3 × 3 windows at every second position see, padded with zeros (halving.h) */
+  MZ_OP_MEAN_POOL,      /* of a board: the means of each channel over such windows, of what is on the board */
 } mz_op;
-enum { MZ_OPS = MZ_OP_MASKED_POOL + 1 };
+enum { MZ_OPS = MZ_OP_MEAN_POOL + 1 };
 
 typedef enum mz_activation { MZ_LINEAR_ONLY, MZ_RELU } mz_activation;
 
@@ -69,7 +72,8 @@ typedef struct mz_node {
   mz_norm norm;            /* NORM: weight = norm.gamma, bias = norm.beta */
   int group_rows;          /* NORM */
   mz_action_map map;       /* ACTION_MAP: its table is `weight` */
-  float factor;            /* SCALE_GRADIENT; loss weight of SOFTMAX_XENT, DISTANCE */
+  mz_board board;          /* PATCHES, MEAN_POOL: of the input */
+  float factor;            /* SCALE_GRADIENT, SCALE; loss weight of SOFTMAX_XENT, DISTANCE */
   float support_min, support_max; /* EXPECTATION: the bins are equally spaced over this range, in h-transformed space */
   bool transform;                 /* EXPECTATION: apply h⁻¹ */
   /* Planned: */
@@ -106,7 +110,7 @@ mz_value mz_tape_linear_table(mz_tape *tape, mz_value x, int weight, int bias, i
                               mz_activation activation);
 /* A 1 × 1 convolution: the same linear map of each of a row's `positions`. */
 mz_value mz_tape_pointwise(mz_tape *tape, mz_value x, int positions, int weight, int bias, mz_activation activation);
-/* x: positions × channels → positions × mz_padded(channels). Of an input: no gradient. */
+/* x: positions × channels → positions × mz_padded(channels). Of an input or its SCALE: no gradient. */
 mz_value mz_tape_planes(mz_tape *tape, mz_value x, int positions);
 /* weight: of mz_params_add_conv. bias, add (of the output's shape): −1 for none. */
 mz_value mz_tape_conv(mz_tape *tape, mz_value x, int weight, int bias, mz_value add, mz_activation activation);
@@ -127,6 +131,13 @@ mz_value mz_tape_pool(mz_tape *tape, mz_value x, int positions);
 /* x: channels, a multiple of 16. */
 mz_value mz_tape_broadcast(mz_tape *tape, mz_value x, int positions);
 mz_value mz_tape_scale_gradient(mz_tape *tape, mz_value x, float factor);
+mz_value mz_tape_scale(mz_tape *tape, mz_value x, float factor);
+/* x: board × channels, channels a multiple of 16, or any number of an input or its SCALE → half the board (mz_halved) × mz_padded(9 ·
+ * channels): by tap (kernel row, kernel column), then channel. A pointwise map of it is a convolution of stride 2 and padding 1 whose
+ * weight is HWIO, with rows of zeros behind. */
+mz_value mz_tape_patches(mz_tape *tape, mz_value x, mz_board board);
+/* x: board × channels, a multiple of 16 → half the board × channels. */
+mz_value mz_tape_mean_pool(mz_tape *tape, mz_value x, mz_board board);
 
 /* Graphs. `types`, `index` and `targets` are index lists; a list of n entries gives a row n positions. */
 /* gamma, beta: parameters of one row each; x: positions × channels, channels those of gamma. Absent positions have no say in the

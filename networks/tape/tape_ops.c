@@ -28,4 +28,7 @@ const mz_op_traits mz_op_table[MZ_OPS] = {
     [MZ_OP_CONCAT] = {.name = "concat", .runs = true},
     [MZ_OP_EDGE_ATTENTION] = {.name = "edge_attention", .runs = true},
     [MZ_OP_MASKED_POOL] = {.name = "masked_pool", .runs = true},
+    [MZ_OP_SCALE] = {.name = "scale", .runs = true},
+    [MZ_OP_PATCHES] = {.name = "patches", .runs = true},
+    [MZ_OP_MEAN_POOL] = {.name = "mean_pool", .runs = true},
 };

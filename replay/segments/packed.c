@@ -1,5 +1,6 @@
 #include "replay/segments/packed.h"
 #include "replay/segments/packed_columns.h"
+#include "replay/segments/packed_frames.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -84,6 +85,16 @@ static uint8_t *write_starts(const mz_segment *segment, uint8_t *out) {
   return out;
 }
 
+/* Writes the frames before the first move's newest, then the newest of each move. */
+static uint8_t *write_frames(const mz_segment *segment, const mz_spec *spec, uint8_t *out) {
+  const size_t frame = mz_frame_bytes(spec);
+  const int newest = mz_frames_of(spec) - 1;
+  for (int f = 0; f < newest; f++, out += frame) mz_frame_take(spec, segment->obs, f, out);
+  for (int t = 0; t < segment->length; t++, out += frame)
+    mz_frame_take(spec, segment->obs + (size_t)t * mz_spec_obs_bytes(spec), newest, out);
+  return out;
+}
+
 static uint8_t *write_column(const mz_segment *segment, const mz_spec *spec, const mz_packed *packed, mz_column_id id,
                              uint8_t *out) {
   const size_t n = (size_t)segment->length, width = mz_column_width(packed, spec, id);
@@ -92,6 +103,7 @@ static uint8_t *write_column(const mz_segment *segment, const mz_spec *spec, con
                                          [MZ_COLUMN_PLAYER] = segment->player,
                                          [MZ_COLUMN_OBSERVATION] = segment->obs};
   if (id == MZ_COLUMN_START) return write_starts(segment, out);
+  if (id == MZ_COLUMN_OBSERVATION && packed->is_stacked) return write_frames(segment, spec, out);
   if (plain[id] && !(id == MZ_COLUMN_OBSERVATION && packed->is_bits)) {
     memcpy(out, plain[id], n * width);
     return out + n * width;
@@ -142,8 +154,8 @@ static size_t write_data(const mz_segment *segment, const mz_spec *spec, uint32_
     const size_t width = mz_column_width(head, spec, (mz_column_id)c);
     if (width == 0) continue;
     out = write_column(segment, spec, head, (mz_column_id)c, rows);
-    const bool constant =
-        c == MZ_COLUMN_START ? starts_are_even(rows, segment->length, weights) : is_constant(rows, width, segment->length);
+    const bool constant = c == MZ_COLUMN_START ? starts_are_even(rows, segment->length, weights)
+                                               : is_constant(rows, width, mz_column_rows(head, spec, (mz_column_id)c));
     if (!constant) continue;
     head->constant |= (uint8_t)(1u << c);
     out = rows + width;
@@ -172,9 +184,11 @@ mz_status mz_packed_pack(const mz_segment *segment, const mz_spec *spec, mz_writ
                     .end = (uint8_t)segment->end,
                     .is_bits = all_bits(segment, spec),
                     .is_dense = weights == entries};
-  size_t widths = 0;
-  for (int c = 0; c < MZ_COLUMNS; c++) widths += mz_column_width(&head, spec, (mz_column_id)c);
-  MZ_TRY(reserve(scratch, (size_t)segment->length * widths + weights * sizeof(float)));
+  head.is_stacked = !head.is_bits && mz_frames_are_stacked(segment, spec);
+  size_t room = weights * sizeof(float);
+  for (int c = 0; c < MZ_COLUMNS; c++)
+    room += (size_t)mz_column_rows(&head, spec, (mz_column_id)c) * mz_column_width(&head, spec, (mz_column_id)c);
+  MZ_TRY(reserve(scratch, room));
   const size_t size = write_data(segment, spec, weights, &head, scratch->data);
   mz_packed *packed;
   MZ_TRY(mz_packed_alloc((uint32_t)size, &packed));

@@ -2,7 +2,7 @@
 #pragma once
 #include "replay/segments/packed.h"
 
-typedef enum mz_column_id { /* each has a row a move, of a fixed width */
+typedef enum mz_column_id { /* rows of a fixed width, one a move */
                             MZ_COLUMN_VALUE,
                             MZ_COLUMN_REWARD,
                             MZ_COLUMN_START, /* how many weights lie before the move's; constant: how many each move has */
@@ -19,6 +19,8 @@ typedef struct mz_column {
   size_t width, stride; /* bytes; stride 0: one row stands for every move */
 } mz_column;
 
+/* Returns how many rows a column has that is not constant: one a move, and of stacked frames those before the first. */
+int mz_column_rows(const mz_packed *packed, const mz_spec *spec, mz_column_id id);
 /* Returns the bytes of a row; of `packed` only the flags count. 0: the column is left out. */
 size_t mz_column_width(const mz_packed *packed, const mz_spec *spec, mz_column_id id);
 /* Finds every column (for one that is left out, that which stands for it). Returns where the weights begin. */

@@ -1,4 +1,5 @@
 #include "replay/segments/packed_columns.h"
+#include "replay/segments/packed_frames.h"
 #include "replay/segments/segment_build.h"
 #include <string.h>
 
@@ -27,8 +28,18 @@ static void read_rows(const mz_column *c, int first, int count, void *out) {
     for (int t = 0; t < count; t++) memcpy(to + c->width * (size_t)t, from, c->width);
 }
 
+static void read_stacks(const mz_spec *spec, const mz_column *c, int first, int count, uint8_t *out) {
+  for (int t = 0; t < count; t++, out += mz_spec_obs_bytes(spec)) {
+    for (int f = 0; f < mz_frames_of(spec); f++) mz_frame_put(spec, c->rows + c->stride * (size_t)(first + t + f), f, out);
+  }
+}
+
 static void read_observations(const mz_packed *packed, const mz_spec *spec, const mz_column *c, int first, int count,
                               uint8_t *out) {
+  if (packed->is_stacked) {
+    read_stacks(spec, c, first, count, out);
+    return;
+  }
   if (!packed->is_bits) {
     read_rows(c, first, count, out);
     return;

@@ -64,10 +64,38 @@ static void test_ranges_follow_from_the_numbers(void **state) {
   assert_true(settings.replay.discount < 1);
 }
 
+/* Pictures are packed, a frame a move, so that replay fits into memory. */
+static void test_large_observations_are_packed(void **state) {
+  (void)state;
+  mz_settings settings;
+  mz_env env = *mz_env_at(0);
+  env.spec = (mz_spec){.obs_kind = MZ_OBS_U8,
+                       .obs_shape = {84, 84, 4},
+                       .obs_size = 84 * 84 * 4,
+                       .frames = 4,
+                       .actions = 6,
+                       .players = 1,
+                       .symmetries = 1,
+                       .reward_max = 1,
+                       .return_max = 20};
+  derive(&env, &settings);
+  assert_int_equal(settings.replay.capacity, 30000);
+  assert_int_equal(settings.replay.raw_bytes, 64000000);
+  mz_model model;
+  assert_int_equal(mz_model_init(&model, &settings.network, &env.spec), MZ_OK);
+  assert_int_equal(model.board.height, 6);
+  env.spec.obs_shape[0] = env.spec.obs_shape[1] = 16;
+  env.spec.obs_size = 16 * 16 * 4;
+  derive(&env, &settings);
+  assert_int_equal(settings.replay.capacity, 100000);
+  assert_int_equal(settings.replay.raw_bytes, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_environment_gets_valid_settings),
       cmocka_unit_test(test_ranges_follow_from_the_numbers),
+      cmocka_unit_test(test_large_observations_are_packed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

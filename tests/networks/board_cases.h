@@ -1,5 +1,6 @@
 /* Small networks that together use every op that trains on boards, beside those of cases.h. Include after cmocka.h. */
 #pragma once
+#include "networks/tape/halving.h"
 #include "tests/networks/cases.h"
 
 enum { OBS_PLANES = 3, NARROW = 16 };
@@ -130,6 +131,31 @@ static inline void record_pool(net *n, net_size size) {
   board_loss(n, size, x, 1.0f);
 }
 
+/* A board halved twice by convolutions of stride 2. */
+static inline void halving_params(mz_params *params, net_size size) {
+  const mz_board quarter = mz_halved(mz_halved(size.board));
+  layer_params(params, "first", mz_padded(9 * OBS_PLANES), size.width);
+  layer_params(params, "second", 9 * size.width, size.width);
+  layer_params(params, "narrow", size.width, NARROW);
+  layer_params(params, "head", quarter.height * quarter.width * NARROW, 9);
+}
+/* The second halving is the sum of a convolution and a pool, recorded in either order. */
+static inline void record_halving(net *n, net_size size, bool pool_first) {
+  const int columns = positions_of(size) * OBS_PLANES;
+  const mz_board half = mz_halved(size.board), quarter = mz_halved(half);
+  const int positions = quarter.height * quarter.width;
+  const mz_value obs = net_input(n, mz_tape_input(n->tape, columns), columns, PLAIN);
+  mz_value x = mz_tape_patches(n->tape, mz_tape_scale(n->tape, obs, 0.5f), size.board);
+  x = mz_tape_pointwise(n->tape, x, half.height * half.width, 0, 1, MZ_RELU);
+  mz_value pool = pool_first ? mz_tape_mean_pool(n->tape, x, half) : 0;
+  const mz_value y = mz_tape_pointwise(n->tape, mz_tape_patches(n->tape, x, half), positions, 2, 3, MZ_LINEAR_ONLY);
+  if (!pool_first) pool = mz_tape_mean_pool(n->tape, x, half);
+  x = mz_tape_pointwise(n->tape, mz_tape_add(n->tape, mz_tape_scale(n->tape, y, -0.75f), pool), positions, 4, 5, MZ_RELU);
+  net_loss(n, mz_tape_linear(n->tape, x, 6, 7, MZ_LINEAR_ONLY), 9, 1.0f);
+}
+static inline void record_patches(net *n, net_size size) { record_halving(n, size, false); }
+static inline void record_mean_pool(net *n, net_size size) { record_halving(n, size, true); }
+
 static inline const mz_model *unrolled_board_model(net_size size) {
   static mz_model model; /* large */
   const mz_network_settings settings = {.kind = MZ_MODEL_CONV,
@@ -167,6 +193,49 @@ static inline void record_unrolled_board(net *n, net_size size) {
   record_loss(n, 2, 0.75);
 }
 
+/* A model that halves its board as often as it can, at most twice, at the root of an unroll. */
+static inline const mz_model *halving_model(net_size size) {
+  static mz_model model; /* large */
+  const int shorter = size.board.height < size.board.width ? size.board.height : size.board.width;
+  const mz_network_settings settings = {.kind = MZ_MODEL_CONV,
+                                        .channels = size.width,
+                                        .blocks = 1,
+                                        .downsample = 1 + (shorter > 2) + (shorter > 4),
+                                        .downsample_blocks = 1,
+                                        .scaling = MZ_SCALING_RMS,
+                                        .head_channels = NARROW,
+                                        .norm_rows = size.group,
+                                        .bn_momentum = 0.1,
+                                        .value_bins = NET_BINS,
+                                        .reward_bins = 5};
+  const mz_spec spec = {.obs_kind = MZ_OBS_U8,
+                        .obs_shape = {size.board.height, size.board.width, OBS_PLANES},
+                        .obs_size = positions_of(size) * OBS_PLANES,
+                        .obs_scale = 0.75f,
+                        .actions = NET_ACTIONS,
+                        .return_max = 1,
+                        .reward_max = 1};
+  check(mz_model_init(&model, &settings, &spec));
+  return &model;
+}
+static inline void define_halving_model(mz_params *params, net_size size) {
+  *params = halving_model(size)->params;
+  for (int i = 0; i < params->count; i++) { /* as define_unrolled */
+    params->items[i].init = MZ_INIT_HE;
+    if (params->items[i].fan_in == 0) params->items[i].fan_in = 4;
+  }
+}
+static inline void record_halving_model(net *n, net_size size) {
+  const mz_model *model = halving_model(size);
+  const mz_value obs = net_input(n, mz_tape_input(n->tape, model->obs_size), model->obs_size, PLAIN);
+  const mz_model_heads heads = mz_model_initial(model, n->tape, obs);
+  net_loss(n, heads.policy, model->actions, 1.0f);
+  net_loss(n, heads.value, model->value.bins, 0.5f);
+  const mz_value target =
+      net_input(n, mz_tape_input(n->tape, model->latent), model->latent, PLAIN); /* norms hide the stem's bias */
+  mz_tape_mse(n->tape, heads.latent, target, net_input(n, mz_tape_input(n->tape, 1), 1, WEIGHTS), 4.0f);
+}
+
 static const net_case board_cases[] = {
     {"convolution", board_params, record_conv},
     {"convolution, sums", board_params, record_conv_sums},
@@ -176,6 +245,9 @@ static const net_case board_cases[] = {
     {"actions: cells and pass", pass_actions_params, record_pass_actions},
     {"actions: columns", column_actions_params, record_column_actions},
     {"pool, spread", pool_params, record_pool},
+    {"patches, mean pool", halving_params, record_patches},
+    {"mean pool, patches", halving_params, record_mean_pool},
+    {"halving model", define_halving_model, record_halving_model},
     {"norm", norm_params, record_norm},
     {"unrolled loss, boards", define_unrolled_board, record_unrolled_board},
 };

@@ -34,11 +34,13 @@ static const mz_network_settings small = {.kind = MZ_MODEL_CONV,
                                           .reward_bins = 5};
 
 /* Made-up weights everywhere: no near-uniform heads, norms that do something. */
-static inline void open_model(mz_board board, int channels, int32_t precision) {
+static inline void open_halving_model(mz_board board, int channels, int32_t precision, int halvings) {
   mz_network_settings settings = small;
+  settings.downsample = halvings + 1;
+  settings.downsample_blocks = 1;
   settings.channels = channels;
   settings.inference = precision;
-  const mz_spec spec = spec_of(board, MZ_ACTIONS_CELLS_PASS, board.height * board.width + 1);
+  const mz_spec spec = spec_of(board, halvings > 0 ? MZ_ACTIONS_PLAIN : MZ_ACTIONS_CELLS_PASS, board.height * board.width + 1);
   check(mz_model_init(&model, &settings, &spec));
   check(mz_alloc(&weights, (size_t)model.params.size, sizeof *weights));
   mz_params_init(&model.params, 4, weights);
@@ -51,6 +53,10 @@ static inline void open_model(mz_board board, int channels, int32_t precision) {
       weights[param->offset + i / param->columns * param->stride + i % param->columns] = middle + 0.5f * mz_rng_f32(&rng) - 0.25f;
     }
   }
+}
+
+static inline void open_model(mz_board board, int channels, int32_t precision) {
+  open_halving_model(board, channels, precision, 0);
 }
 
 static inline void close_model(void) {

@@ -59,8 +59,8 @@ static void expect_repeated(const net *n, mz_value value, const float *expected,
 }
 
 /* Where the running statistics are those of a batch, inference of this batch is what training computed. */
-static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz_board board, int channels) {
-  open_model(board, channels, MZ_PRECISION_F32);
+static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz_board board, int channels, int halvings) {
+  open_halving_model(board, channels, MZ_PRECISION_F32, halvings);
   static net initial, recurrent; /* large */
   uint8_t *bytes = observations();
   float *obs = NULL, *latent = NULL;
@@ -114,14 +114,23 @@ static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz
 static void folding_is_the_unfolded_formula(void **state) {
   (void)state;
   for (int b = 0; b < BOARDS; b++) {
-    folded_statistics_of_a_batch_repeat_it(&mz_backend_cpu, boards[b], 16 + 16 * (b % 2));
-    folded_statistics_of_a_batch_repeat_it(&mz_backend_ref, boards[b], 16);
+    folded_statistics_of_a_batch_repeat_it(&mz_backend_cpu, boards[b], 16 + 16 * (b % 2), 0);
+    folded_statistics_of_a_batch_repeat_it(&mz_backend_ref, boards[b], 16, 0);
+  }
+}
+
+static void halved_boards_fold(void **state) {
+  (void)state;
+  for (int halvings = 1; halvings <= 3; halvings++) {
+    folded_statistics_of_a_batch_repeat_it(&mz_backend_cpu, (mz_board){9, 12}, 32, halvings);
+    folded_statistics_of_a_batch_repeat_it(&mz_backend_ref, (mz_board){9, 9}, 16, halvings);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(folding_is_the_unfolded_formula),
+      cmocka_unit_test(halved_boards_fold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

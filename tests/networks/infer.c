@@ -14,6 +14,7 @@ enum { OBS_SIZE = 6, ACTIONS = 3, N = 23, SLOTS = 64, WIDTH = 21, STRIDE = 32 };
 
 static mz_model model; /* large */
 static float *weights;
+static float float_of_byte = 1; /* what an entry of floats is for each of its byte */
 
 static int set_up(void **state) {
   (void)state;
@@ -42,7 +43,7 @@ typedef struct answers {
 static void observations(uint8_t *bytes, float *floats) {
   for (int i = 0; i < N * OBS_SIZE; i++) {
     bytes[i] = (uint8_t)((i * 7) % 5);
-    floats[i] = bytes[i];
+    floats[i] = float_of_byte * bytes[i];
   }
 }
 
@@ -139,6 +140,40 @@ static void near(const float *a, const float *b, int n, double tolerance) {
   for (int i = 0; i < n; i++) assert_true(fabs((double)a[i] - (double)b[i]) <= tolerance * (1.0 + fabs((double)b[i])));
 }
 
+/* A scale of the observations is what they are multiplied by before a model without one: a power of two, exactly. */
+static void bytes_are_scaled(void **state) {
+  (void)state;
+  static answers expected, found, raw;
+  ask(&mz_backend_cpu, N, N, MZ_OBS_U8, &raw);
+  for (int b = 0; b < 2; b++) {
+    const mz_backend *backend = b == 0 ? &mz_backend_cpu : &mz_backend_ref;
+    float_of_byte = 0.25f;
+    ask(backend, N, N, MZ_OBS_F32, &expected);
+    float_of_byte = 1;
+    model.obs_scale = 0.25f;
+    ask(backend, 5, N, MZ_OBS_U8, &found);
+    model.obs_scale = 1;
+    assert_memory_equal(&found, &expected, sizeof found);
+    assert_memory_not_equal(&found, &raw, sizeof found);
+  }
+}
+
+/* Bytes have the scale that the environment says, floats none. */
+static void scale_is_the_environments(void **state) {
+  (void)state;
+  static mz_model other; /* large */
+  const mz_network_settings settings = {.width = 8, .depth = 1, .value_bins = 3, .reward_bins = 3};
+  mz_spec spec = {.obs_kind = MZ_OBS_U8, .obs_size = 4, .actions = 2, .return_max = 1, .reward_max = 1};
+  check(mz_model_init(&other, &settings, &spec));
+  assert_true(other.obs_scale == 1);
+  spec.obs_scale = 1.0f / 255;
+  check(mz_model_init(&other, &settings, &spec));
+  assert_true(other.obs_scale == 1.0f / 255);
+  spec.obs_kind = MZ_OBS_F32;
+  check(mz_model_init(&other, &settings, &spec));
+  assert_true(other.obs_scale == 1);
+}
+
 static void reference_backend_agrees(void **state) {
   (void)state;
   static answers cpu, ref, cut;
@@ -204,9 +239,14 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(however_requests_are_cut),      cmocka_unit_test(it_is_the_tape),
-      cmocka_unit_test(padding_of_latents_stays_zero), cmocka_unit_test(reference_backend_agrees),
-      cmocka_unit_test(new_weights_count_at_once),     cmocka_unit_test(memory_may_run_out),
+      cmocka_unit_test(however_requests_are_cut),
+      cmocka_unit_test(it_is_the_tape),
+      cmocka_unit_test(padding_of_latents_stays_zero),
+      cmocka_unit_test(reference_backend_agrees),
+      cmocka_unit_test(bytes_are_scaled),
+      cmocka_unit_test(scale_is_the_environments),
+      cmocka_unit_test(new_weights_count_at_once),
+      cmocka_unit_test(memory_may_run_out),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -9,25 +9,45 @@ typedef struct made {
   int obs_size, actions, players, length;
   bool same;    /* every move as the first */
   float sparse; /* share of legal actions without weight */
+  int frames;   /* of pictures 3 wide; 0: no pictures */
+  bool broken;  /* one stack is not the one before with a new frame */
 } made;
 
 static mz_spec spec_of(const made *m) {
-  return (mz_spec){.obs_kind = m->contents == FLOATS ? MZ_OBS_F32 : MZ_OBS_U8,
-                   .obs_shape = {1, 1, m->obs_size},
-                   .obs_size = m->obs_size,
-                   .actions = m->actions,
-                   .players = m->players,
-                   .symmetries = 1};
+  const int frames = m->frames ? m->frames : 1;
+  return (mz_spec){
+      .obs_kind = m->contents == FLOATS ? MZ_OBS_F32 : MZ_OBS_U8,
+      .obs_shape = {m->frames ? m->obs_size / (6 * frames) : 1, m->frames ? 3 : 1, m->frames ? 2 * frames : m->obs_size},
+      .frames = m->frames,
+      .obs_size = m->obs_size,
+      .actions = m->actions,
+      .players = m->players,
+      .symmetries = 1};
 }
 
 enum { ACTIONS_MAX = 300, OBS_MAX = 900 };
 
 static void fill_observation(const made *m, mz_rng *rng, void *obs) {
+  if (m->frames && m->same) {
+    memset(obs, 7, (size_t)m->obs_size);
+    return;
+  }
   for (int i = 0; i < m->obs_size; i++) {
     if (m->contents == FLOATS)
       ((float *)obs)[i] = (float)mz_rng_below(rng, 1000) / 8;
     else
       ((uint8_t *)obs)[i] = (uint8_t)mz_rng_below(rng, m->contents == BITS ? 2 : 256);
+  }
+}
+
+/* The next of a stack: at every position two channels of each frame, the newest last. */
+static void push_frame(const made *m, mz_rng *rng, void *obs) {
+  const size_t entry = m->contents == FLOATS ? sizeof(float) : 1, part = 2 * entry, all = part * (size_t)m->frames;
+  uint8_t *at = obs, fresh[OBS_MAX * sizeof(float)];
+  fill_observation(m, rng, fresh);
+  for (size_t p = 0; p < (size_t)m->obs_size * entry / all; p++, at += all) {
+    memmove(at, at + part, all - part);
+    memcpy(at + all - part, fresh + p * all, part);
   }
 }
 
@@ -57,7 +77,10 @@ static mz_segment *make(const made *m, uint64_t seed, mz_end end) {
   ASSERT_OK(mz_trajectory_create(&trajectory, &spec, cut, 3));
   for (int t = 0; t < m->length; t++) {
     if (t == 0 || !m->same) {
-      fill_observation(m, &rng, obs);
+      if (m->frames == 0 || t == 0 || (m->broken && t == m->length / 2))
+        fill_observation(m, &rng, obs);
+      else
+        push_frame(m, &rng, obs);
       fill_policy(m, &rng, legal, policy, &action);
       reward = (float)mz_rng_below(&rng, 3) - 1;
     }
@@ -78,9 +101,14 @@ static mz_segment *make(const made *m, uint64_t seed, mz_end end) {
 }
 
 static const made all_kinds[] = {
-    {BITS, 27, 9, 2, 7, false, 0.5f},     {BITS, 810, 82, 2, 60, false, 0},   {BITS, 8, 300, 2, 40, false, 0.9f},
-    {BITS, 3, 2, 1, 1, false, 0},         {BYTES, 12, 7, 2, 30, false, 0.2f}, {FLOATS, 4, 2, 1, 200, false, 0},
-    {FLOATS, 5, 257, 1, 20, false, 0.6f}, {BITS, 30, 16, 2, 50, true, 0.3f},  {FLOATS, 4, 1, 1, 25, true, 0},
+    {BITS, 27, 9, 2, 7, false, 0.5f, 0, false},     {BITS, 810, 82, 2, 60, false, 0, 0, false},
+    {BITS, 8, 300, 2, 40, false, 0.9f, 0, false},   {BITS, 3, 2, 1, 1, false, 0, 0, false},
+    {BYTES, 12, 7, 2, 30, false, 0.2f, 0, false},   {FLOATS, 4, 2, 1, 200, false, 0, 0, false},
+    {FLOATS, 5, 257, 1, 20, false, 0.6f, 0, false}, {BITS, 30, 16, 2, 50, true, 0.3f, 0, false},
+    {FLOATS, 4, 1, 1, 25, true, 0, 0, false},       {BYTES, 120, 4, 1, 30, false, 0, 4, false},
+    {BYTES, 120, 4, 1, 1, false, 0, 4, false},      {FLOATS, 36, 4, 1, 9, false, 0, 2, false},
+    {BYTES, 120, 4, 1, 9, true, 0, 4, false},       {BITS, 120, 4, 1, 9, false, 0, 4, false},
+    {BYTES, 120, 4, 1, 9, false, 0, 4, true},
 };
 enum { KINDS = sizeof all_kinds / sizeof all_kinds[0] };
 static const mz_end ends[] = {MZ_END_TERMINATED, MZ_END_TRUNCATED, MZ_END_OPEN};
@@ -149,7 +177,7 @@ static void any_span_of_moves_is_read_alone(void **state) {
 
 static void what_does_not_change_is_kept_once(void **state) {
   (void)state;
-  const made changing = {BITS, 810, 82, 2, 60, false, 0}, same = {BITS, 810, 82, 2, 60, true, 0};
+  const made changing = {BITS, 810, 82, 2, 60, false, 0, 0, false}, same = {BITS, 810, 82, 2, 60, true, 0, 0, false};
   const mz_spec spec = spec_of(&same);
   mz_segment *a = make(&changing, 1, MZ_END_TERMINATED), *b = make(&same, 1, MZ_END_TERMINATED);
   mz_packed *changed = pack(a, &spec), *constant = pack(b, &spec);
@@ -158,6 +186,30 @@ static void what_does_not_change_is_kept_once(void **state) {
   assert_int_equal(constant->size, weights + a_move);
   mz_packed_release(changed);
   mz_packed_release(constant);
+  mz_segment_release(a);
+  mz_segment_release(b);
+}
+
+/* What differs in packed bytes is observations alone. */
+static void stacks_are_kept_by_frames(void **state) {
+  (void)state;
+  const made stacked = {BYTES, 120, 4, 1, 30, false, 0, 4, false}, broken = {BYTES, 120, 4, 1, 30, false, 0, 4, true};
+  const mz_spec spec = spec_of(&stacked);
+  mz_segment *a = make(&stacked, 1, MZ_END_TERMINATED), *b = make(&broken, 1, MZ_END_TERMINATED);
+  mz_packed *frames = pack(a, &spec), *whole = pack(b, &spec);
+  assert_true(frames->is_stacked && !whole->is_stacked);
+  const size_t frame = 30, moves = 30;
+  const size_t others = whole->size - moves * 4 * frame - b->policy_start[b->length] * sizeof(float);
+  assert_int_equal(frames->size, others + (moves + 3) * frame + a->policy_start[a->length] * sizeof(float));
+  const made same = {BYTES, 120, 4, 1, 9, true, 0, 4, false};
+  mz_segment *c = make(&same, 1, MZ_END_TERMINATED);
+  mz_packed *once = pack(c, &spec);
+  assert_int_equal(once->size,
+                   4 + 4 + 4 + 1 + 1 + 1 + (once->is_dense ? 0 : 1) + frame + c->policy_start[c->length] * sizeof(float));
+  mz_packed_release(once);
+  mz_segment_release(c);
+  mz_packed_release(frames);
+  mz_packed_release(whole);
   mz_segment_release(a);
   mz_segment_release(b);
 }
@@ -186,6 +238,7 @@ static void memory_that_runs_out_fails_packing_and_unpacking(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_packed_comes_back), cmocka_unit_test(any_span_of_moves_is_read_alone),
-      cmocka_unit_test(what_does_not_change_is_kept_once), cmocka_unit_test(memory_that_runs_out_fails_packing_and_unpacking)};
+      cmocka_unit_test(what_does_not_change_is_kept_once), cmocka_unit_test(stacks_are_kept_by_frames),
+      cmocka_unit_test(memory_that_runs_out_fails_packing_and_unpacking)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,10 @@ import sys
 import threading
 import traceback
 
+# Workers share the cores: NumPy's threads would wait for one another there.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
 VERSION = 1
 PYTHON_MIN = (3, 9)
 HEADER = struct.Struct("=8I")  # magic, version, rows, row bytes, serial, count, done, 0
@@ -33,7 +37,7 @@ RESET, LOOK, TEXT = -1, -2, -3
 ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX = 1024, 40000, 256
 
 
-OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap".split()  # that are not the environment's
+OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap grey size frames".split()  # that are not the environment's
 
 
 class Refused(Exception):

@@ -18,6 +18,11 @@ def wrapper_of(text):
     return lambda env: made(env, *positional, **named)
 
 
+def high_of(space):
+    """The largest number that an observation of bytes holds."""
+    return int(space.high.max()) if hasattr(space, "high") else 255
+
+
 def observer_of(space, spaces):
     """(kind, shape of height, width and channels, function that gives the bytes of an observation)"""
     if isinstance(space, spaces.Box):
@@ -83,7 +88,7 @@ class Gym:
     def __init__(self, start):
         self.gymnasium = import_package("gymnasium", "gymnasium")
         self.id, self.limit = start["id"], int(start["limit"])
-        self.keywords, self.wrappers, self.environments = {}, [], {}
+        self.keywords, self.wrappers, self.environments, pictures = {}, [], {}, {}
         for option in start["options"]:
             key, equals, value = option.partition("=")
             if not equals or not key:
@@ -92,11 +97,16 @@ class Gym:
                 import_named(value)
             elif key == "wrap":
                 self.wrappers.append(wrapper_of(value))
+            elif key in Pictures.OPTIONS:
+                pictures[key] = value_of(value)
             else:
                 self.keywords[key] = value_of(value)
         env = self.make()
         self.environments[0] = env
         self.kind, self.shape, self.observe = observer_of(env.observation_space, self.gymnasium.spaces)
+        self.pictures = Pictures(env.observation_space, pictures) if pictures else None
+        if self.pictures:
+            self.shape = self.pictures.shape
         self.actions, self.names = actions_of(env.action_space, self.gymnasium.spaces)
 
     def make(self):
@@ -129,11 +139,13 @@ class Gym:
         return {
             "title": f"{self.id} of Gymnasium",
             "rules": " ".join((type(env.unwrapped).__doc__ or "").split())[:600],
-            "observation": str(env.observation_space)[:300],
+            "observation": str(env.observation_space)[:300] + (self.pictures.text() if self.pictures else ""),
             "obs_kind": self.kind,
             "shape": self.shape,
             "low": low,
             "high": high,
+            "frames": self.pictures.frames if self.pictures else 1,
+            "obs_high": high_of(env.observation_space) if self.kind == "u8" else 0,
             "actions": len(self.actions),
             "names": self.names,
             "max_moves": int(getattr(spec, "max_episode_steps", None) or 0),
@@ -183,7 +195,7 @@ class Gym:
         else:
             observation, reward, terminated, truncated, _ = self.environments[instance].step(self.actions[action])
             ANSWER.pack_into(self.memory, at + ANSWER_AT, reward, bool(terminated), bool(truncated), 0, 0, 0, 0, 0)
-        data = self.observe(observation)
+        data = self.pictures.observe(instance, observation, action == RESET) if self.pictures else self.observe(observation)
         if len(data) != self.size:
             raise ValueError(f"an observation of {len(data)} bytes; its space, {self.environments[0].observation_space}, says {self.size}")
         self.memory[at + BODY_AT : at + BODY_AT + self.size] = data

@@ -3,6 +3,7 @@
 #include "networks/cuda/edge_attention.cuh"
 #include "networks/cuda/elements.cuh"
 #include "networks/cuda/graphs.cuh"
+#include "networks/cuda/halving.cuh"
 #include "networks/cuda/layer_norm.cuh"
 #include "networks/cuda/logits.cuh"
 #include "networks/cuda/norm.cuh"
@@ -41,6 +42,9 @@ const cuda_op *cuda_op_of(mz_op op) {
        {mz_cuda_edge_attention_prepare, mz_cuda_edge_attention_release, mz_cuda_edge_attention_forward,
         mz_cuda_edge_attention_backward, true, true}},
       {MZ_OP_MASKED_POOL, {nullptr, nullptr, mz_cuda_masked_pool_forward, mz_cuda_masked_pool_backward, true, true}},
+      {MZ_OP_SCALE, {nullptr, nullptr, mz_cuda_scale_forward, mz_cuda_scale_gradient_backward, true, true}},
+      {MZ_OP_PATCHES, {nullptr, nullptr, mz_cuda_patches_forward, mz_cuda_patches_backward, true, true}},
+      {MZ_OP_MEAN_POOL, {nullptr, nullptr, mz_cuda_mean_pool_forward, mz_cuda_mean_pool_backward, true, true}},
   };
   for (const auto &row : table) {
     if (row.op == op) return &row.functions;
