@@ -163,7 +163,18 @@ static uint64_t hash_changed(const mz_settings *settings, counts counted) {
   return hash;
 }
 
-static bool halves(const mz_setting *row) { return strncmp(row->key, "network.downsample", 18) == 0; }
+static bool begins_with(const mz_setting *row, const char *prefix) { return strncmp(row->key, prefix, strlen(prefix)) == 0; }
+
+static bool is_one_of(const mz_setting *row, const char *const *keys) {
+  for (; *keys; keys++)
+    if (strcmp(row->key, *keys) == 0) return true;
+  return false;
+}
+
+/* Keys from after the hashes by number of row: they count only where they are changed. */
+static bool is_later(const mz_setting *row) {
+  return begins_with(row, "network.downsample") || strcmp(row->key, "search.spread_min") == 0;
+}
 
 static uint64_t hash_rows(const mz_settings *settings, counts counted) {
   mz_settings copy = *settings;
@@ -171,7 +182,7 @@ static uint64_t hash_rows(const mz_settings *settings, counts counted) {
   uint64_t hash = 0;
   for (int i = 0, at = -1; i < mz_config_row_count(&config); i++) {
     const mz_setting *row = mz_config_row(&config, i);
-    if (strcmp(row->key, "batch_schedule") == 0 || halves(row)) continue; /* hashes are those from before they existed */
+    if (strcmp(row->key, "batch_schedule") == 0 || is_later(row)) continue; /* hashes are those from before they existed */
     at++;
     if (!counted(row)) continue;
     char text[160];
@@ -179,14 +190,6 @@ static uint64_t hash_rows(const mz_settings *settings, counts counted) {
     hash = mz_hash_combine(hash, mz_hash(text, strlen(text), (uint64_t)at));
   }
   return hash;
-}
-
-static bool begins_with(const mz_setting *row, const char *prefix) { return strncmp(row->key, prefix, strlen(prefix)) == 0; }
-
-static bool is_one_of(const mz_setting *row, const char *const *keys) {
-  for (; *keys; keys++)
-    if (strcmp(row->key, *keys) == 0) return true;
-  return false;
 }
 
 static bool counts_for_learning(const mz_setting *row) {
@@ -206,8 +209,8 @@ static bool counts_for_timing(const mz_setting *row) {
 }
 
 uint64_t mz_settings_work_hash(const mz_settings *settings) {
-  const uint64_t rows = hash_rows(settings, counts_for_work), halvings = hash_changed(settings, halves);
-  return halvings == 0 ? rows : mz_hash_combine(rows, halvings);
+  const uint64_t rows = hash_rows(settings, counts_for_work), later = hash_changed(settings, is_later);
+  return later == 0 ? rows : mz_hash_combine(rows, later);
 }
 uint64_t mz_settings_learning_hash(const mz_settings *settings) { return hash_changed(settings, counts_for_learning); }
 uint64_t mz_settings_timing_hash(const mz_settings *settings) { return hash_changed(settings, counts_for_timing); }

@@ -21,6 +21,7 @@ typedef struct mz_scorer {
   float discount;     /* on every edge, where edges have none of their own; −γ for players in turn */
   float *exploration; /* puct: √N·(c_init + ln((N + c_base + 1)/c_base)) */
   int min_max;        /* puct: Q is scaled by fixed bounds instead of by parent and siblings */
+  float spread_min;   /* puct, by parent and siblings: least spread that is scaled to 1, as a share of |V(node)| */
   float q_low, q_span;
   float *q_scale; /* gumbel: (maxvisit_init + n)·value_scale */
   float *q_decay; /* gumbel: exp(−q_scale) */
@@ -60,8 +61,8 @@ MZ_SHARED int mz_argmax(const float *score, int actions, int first) {
   return best;
 }
 
-/* argmax of Q̄ + P·exploration(N)/(n+1). Q̄: Q scaled to [0, 1] by the least and largest of V(node) and the visited edges' Q, or
- * by fixed bounds; 0 where unvisited. score: [actions], overwritten. */
+/* argmax of Q̄ + P·exploration(N)/(n+1). Q̄: Q scaled to [0, 1] by the least and largest of V(node) and the visited edges' Q, where
+ * these differ by less than spread_min·|V(node)| to less than 1; or by fixed bounds; 0 where unvisited. score: [actions], overwritten. */
 MZ_SHARED int mz_score_puct(const mz_scorer *scorer, const mz_tree_node *node, mz_edges edges, int actions, int first,
                             float *score) {
   const float explore = scorer->exploration[node->visits];
@@ -74,7 +75,9 @@ MZ_SHARED int mz_score_puct(const mz_scorer *scorer, const mz_tree_node *node, m
       low = seen < low ? seen : low;
       high = seen > high ? seen : high;
     }
-    span = high - low > MZ_SPAN_MIN ? high - low : MZ_SPAN_MIN;
+    const float least = mz_choose(value < 0, -value, value) * scorer->spread_min,
+                bound = least > MZ_SPAN_MIN ? least : MZ_SPAN_MIN;
+    span = high - low > bound ? high - low : bound;
   }
   for (int a = 0; a < actions; a++) {
     const float q = (edges.q[a] - low) / span;

@@ -25,6 +25,7 @@ typedef struct mz_search_settings {
   int32_t q_transform;
   double c_init, c_base, dirichlet_alpha, dirichlet_fraction;
   double min_value, max_value; /* MZ_Q_MIN_MAX */
+  double spread_min;           /* MZ_Q_PARENT_AND_SIBLINGS */
   /* gumbel */
   int64_t considered; /* search.considered_actions */
   double value_scale, maxvisit_init, gumbel_scale;

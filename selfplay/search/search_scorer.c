@@ -23,6 +23,7 @@ mz_status mz_scorer_init(mz_scorer *scorer, const mz_search_settings *settings, 
   }
   scorer->discount = discount;
   scorer->min_max = settings->q_transform == MZ_Q_MIN_MAX;
+  scorer->spread_min = (float)settings->spread_min;
   scorer->q_low = (float)settings->min_value;
   scorer->q_span = (float)(settings->max_value - settings->min_value);
   scorer->rescale = settings->rescale_values;

@@ -25,6 +25,10 @@ static const mz_setting rows[] = {
                "puct with min_max: least Q"),
     MZ_SETTING(mz_search_settings, max_value, "search.max_value", MZ_FLOAT, MZ_ALGORITHMIC, -1e9, 1e9, "1", "",
                "puct with min_max: largest Q"),
+    MZ_SETTING(
+        mz_search_settings, spread_min, "search.spread_min", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1000, "0", "",
+        "puct with parent_siblings: least spread of Q that is scaled to 1, as a share of the node's value, so that differences "
+        "smaller than a value's error do not decide"),
     MZ_SETTING(mz_search_settings, considered, "search.considered_actions", MZ_INT, MZ_ALGORITHMIC, 1, 65536, "16", "actions",
                "gumbel: actions that sequential halving starts with"),
     MZ_SETTING(mz_search_settings, value_scale, "search.value_scale", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1000, "0.1", "",

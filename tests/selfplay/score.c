@@ -69,31 +69,50 @@ static void test_exploration_counts_one_more(void **state) {
   mz_scorer_deinit(&scorer);
 }
 
-static double reference_puct(const one_node *n, int a) {
+static double reference_puct(const one_node *n, int a, double spread_min) {
   double low = (double)n->node.value, high = low;
   for (int b = 0; b < n->actions; b++) {
     if (n->visits[b] == 0) continue;
     low = fmin(low, (double)n->q[b]);
     high = fmax(high, (double)n->q[b]);
   }
-  const double N = n->node.visits, q = n->visits[a] > 0 ? ((double)n->q[a] - low) / fmax(high - low, 1e-8) : 0;
+  const double N = n->node.visits,
+               q = n->visits[a] > 0
+                       ? ((double)n->q[a] - low) / fmax(high - low, fmax(spread_min * fabs((double)n->node.value), 1e-8))
+                       : 0;
   return q + (double)n->prior[a] * sqrt(N) / (n->visits[a] + 1) * (1.25 + log((N + 19652 + 1) / 19652));
 }
 
 static void test_puct_is_the_formula(void **state) {
   (void)state;
-  mz_search_settings settings = table_defaults(MZ_PUCT, 8);
-  mz_scorer scorer = scorer_of(&settings);
+  static const double spreads[] = {0, 0.4, 3};
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
-  for (int i = 0; i < 2000; i++) {
+  for (int i = 0; i < 3000; i++) {
+    mz_search_settings settings = table_defaults(MZ_PUCT, 8);
+    settings.spread_min = spreads[i % 3];
+    mz_scorer scorer = scorer_of(&settings);
     one_node n = random_node(&rng, 1 + (int)mz_rng_below(&rng, ACTIONS_MAX));
     const int best = mz_score_puct(&scorer, &n.node, edges_of(&n), n.actions, 0, n.score);
     for (int a = 0; a < n.actions; a++) {
-      assert_float_equal(n.score[a], reference_puct(&n, a), 1e-5);
+      assert_float_equal(n.score[a], reference_puct(&n, a, settings.spread_min), 1e-5);
       assert_true(n.score[a] <= n.score[best]);
     }
+    mz_scorer_deinit(&scorer);
   }
-  mz_scorer_deinit(&scorer);
+}
+
+/* Two moves at 300 that differ by 1 look alike where 120 is scaled to 1: the prior decides; and where 1 is, the better one. */
+static void test_differences_within_the_least_spread_leave_the_priors(void **state) {
+  (void)state;
+  for (int with = 0; with <= 1; with++) {
+    mz_search_settings settings = table_defaults(MZ_PUCT, 8);
+    settings.spread_min = with ? 0.4 : 0;
+    mz_scorer scorer = scorer_of(&settings);
+    one_node n = {.actions = 2, .node = {.value = 300}, .prior = {0.6f, 0.4f}, .q = {300, 301}, .visits = {3, 3}};
+    count_visits(&n);
+    assert_int_equal(mz_score_puct(&scorer, &n.node, edges_of(&n), 2, 0, n.score), with ? 0 : 1);
+    mz_scorer_deinit(&scorer);
+  }
 }
 
 static void test_first_of_equals_wins_and_nan_wins_nothing(void **state) {
@@ -275,6 +294,7 @@ int main(void) {
       cmocka_unit_test(test_ucb_of_muzero_cpp),
       cmocka_unit_test(test_exploration_counts_one_more),
       cmocka_unit_test(test_puct_is_the_formula),
+      cmocka_unit_test(test_differences_within_the_least_spread_leave_the_priors),
       cmocka_unit_test(test_first_of_equals_wins_and_nan_wins_nothing),
       cmocka_unit_test(test_all_q_alike_leaves_the_priors),
       cmocka_unit_test(test_bounds_out_of_order_are_refused),
