@@ -12,46 +12,65 @@ static int bins_for(float min, float max, bool transform) {
   return whole < 3 ? 3 : whole;
 }
 
+/* What depends on the kind of game alone. */
+typedef struct recipe {
+  int num_games, moves_per_round, loop_count, td_steps, unroll_steps;
+  const char *search; /* its algorithm */
+  double learning_rate, weight_average;
+  const char *capacity;
+  int min_fill;
+  double priority, importance;
+  int phase_rounds, updates, eval_games;
+} recipe;
+
+static const recipe short_alone = {64, 8, 8, 10, 3, "puct", 0.005, 0.98, "100k", 1000, 0.6, 0.4, 25, 10000, 40};
+static const recipe against = {64, 8, 8, 0, 3, "gumbel", 0.005, 0.98, "100k", 1000, 0.6, 0.4, 25, 10000, 100};
+/* Moves cost more than updates: few games, each move trained on two dozen times (docs/results/environments.md, LunarLander). */
+static const recipe long_alone = {8, 64, 96, 50, 5, "gumbel", 0.003, 0.99, "50k", 2000, 0, 0, 20, 90000, 20};
+
 mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
   enum { ROOM = 2048 };
   const mz_spec *spec = &env->spec;
   const bool two = spec->players == 2, board = spec->obs_shape[0] * spec->obs_shape[1] > SMALL_BOARD;
   const bool is_short = two || (spec->max_moves > 0 && spec->max_moves <= SHORT_GAME);
+  const recipe *r = two ? &against : is_short || board ? &short_alone : &long_alone;
   const float reach =
       fmaxf(fmaxf(fabsf(spec->return_min), fabsf(spec->return_max)), fmaxf(fabsf(spec->reward_min), fabsf(spec->reward_max)));
   const bool transform = reach > 10;
   const bool large = mz_spec_obs_bytes(spec) > LARGE_OBSERVATION; /* replay of 100k would take gigabytes */
-  char network[256], target[48];
+  char network[256], capacity[64], target[48];
   if (board)
     snprintf(network, sizeof network,
              "\"kind\": \"conv\", \"channels\": 32, \"blocks\": 2, \"pooled_blocks\": 1, \"scaling\": \"rms\", "
              "\"bn_rows\": 16");
   else
     snprintf(network, sizeof network, "\"width\": 128");
+  snprintf(capacity, sizeof capacity, "\"%s\"%s", large ? "30k" : r->capacity, large ? ", \"raw_bytes\": \"64M\"" : "");
   snprintf(target, sizeof target, "%.9g", two ? 1.0 : (double)spec->return_max);
   MZ_TRY(mz_alloc(text, ROOM, 1));
   const int length = snprintf(
       *text, ROOM,
       "{\n"
-      "  \"num_games\": 64, \"moves_per_round\": 8, \"loop_count\": 8, \"batch_size\": 128, \"shards\": 8, \"simulations\": 16,\n"
-      "  \"td_steps\": %d, \"discount\": %s, \"unroll_steps\": 3,%s\n"
-      "  \"learning_rate\": 0.005, \"learning_rate_schedule\": \"cosine\", \"weight_decay\": 1e-4, \"gradient_clip\": 5, "
-      "\"weight_average\": 0.98,\n"
+      "  \"num_games\": %d, \"moves_per_round\": %d, \"loop_count\": %d, \"batch_size\": 128, \"shards\": 8,\n"
+      "  \"td_steps\": %d, \"discount\": %s, \"unroll_steps\": %d, \"simulations\": 16, \"search\": {\"algorithm\": \"%s\"},\n"
+      "  \"learning_rate\": %g, \"learning_rate_schedule\": \"cosine\", \"weight_decay\": 1e-4, \"gradient_clip\": 5, "
+      "\"weight_average\": %g,\n"
       "  \"network\": {%s, \"value_bins\": %d, \"reward_bins\": %d, \"transform\": \"%s\"},\n"
-      "  \"replay\": {\"capacity\": %s, \"segment_moves\": %d, \"min_fill\": 1000, "
-      "\"priority_exponent\": 0.6, \"importance_exponent\": 0.4},\n"
+      "  \"replay\": {\"capacity\": %s, \"segment_moves\": %d, \"min_fill\": %d, "
+      "\"priority_exponent\": %g, \"importance_exponent\": %g},\n"
       "%s"
-      "  \"train\": {\"horizon\": 10000, \"phase_rounds\": 25, \"target\": %s, \"updates\": 10000},\n"
+      "  \"train\": {\"horizon\": %d, \"phase_rounds\": %d, \"target\": %s, \"updates\": %d},\n"
       "  \"eval\": {\"games\": %d%s}\n"
       "}\n",
-      two ? 0 : 10,
+      r->num_games, r->moves_per_round, r->loop_count, r->td_steps,
       two        ? "1"
       : is_short ? "0.97"
                  : "0.997",
-      two ? "" : " \"search\": {\"algorithm\": \"puct\"},", network, bins_for(spec->return_min, spec->return_max, transform),
-      bins_for(spec->reward_min, spec->reward_max, transform), transform ? "on" : "off",
-      large ? "\"30k\", \"raw_bytes\": \"64M\"" : "\"100k\"", is_short ? 0 : 32,
-      two ? "  \"selfplay\": {\"opening_plies\": 2},\n" : "", target, two ? 100 : 40, two ? ", \"opponent\": \"random\"" : "");
+      r->unroll_steps, r->search, r->learning_rate, r->weight_average, network,
+      bins_for(spec->return_min, spec->return_max, transform), bins_for(spec->reward_min, spec->reward_max, transform),
+      transform ? "on" : "off", capacity, is_short ? 0 : 32, r->min_fill, r->priority, r->importance,
+      two ? "  \"selfplay\": {\"opening_plies\": 2},\n" : "", r->updates, r->phase_rounds, target, r->updates, r->eval_games,
+      two ? ", \"opponent\": \"random\"" : "");
   MZ_ASSERT(length > 0 && length < ROOM);
   *size = (size_t)length;
   return MZ_OK;

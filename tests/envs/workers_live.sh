@@ -32,7 +32,8 @@ for run in by2 again; do "$muzero" resume "$folder/$run" --rounds 20 >"$folder/$
 
 # A worker is killed in every phase of the training, at any moment of it.
 rounds=1500
-"$muzero" train gym:CartPole-v1,workers=2 --run "$folder/killed" --rounds $rounds --set train.phase_rounds=10 --history none \
+"$muzero" train gym:CartPole-v1,workers=2 --run "$folder/killed" --rounds $rounds --history none \
+  --set train.phase_rounds=10 --set num_games=32 --set moves_per_round=8 --set loop_count=8 \
   >"$folder/killed.log" 2>&1 &
 trainer=$!
 kills=0

@@ -64,6 +64,31 @@ static void test_ranges_follow_from_the_numbers(void **state) {
   assert_true(settings.replay.discount < 1);
 }
 
+/* Moves of such games cost more than updates of their networks: each is trained on more than a dozen times; elsewhere a few times. */
+static void test_long_games_alone_are_trained_on_most(void **state) {
+  (void)state;
+  mz_settings settings;
+  mz_env env = *mz_env_at(0);
+  env.spec = (mz_spec){.obs_shape = {1, 1, 8},
+                       .obs_size = 8,
+                       .actions = 4,
+                       .players = 1,
+                       .symmetries = 1,
+                       .max_moves = 1000,
+                       .reward_max = 1,
+                       .return_max = 9};
+  derive(&env, &settings);
+  assert_true(settings.learning.replay_ratio > 12);
+  env.spec.max_moves = 20;
+  derive(&env, &settings);
+  assert_true(settings.learning.replay_ratio < 4);
+  env.spec.max_moves = 1000;
+  env.spec.obs_shape[0] = env.spec.obs_shape[1] = 16;
+  env.spec.obs_size = 16 * 16 * 8;
+  derive(&env, &settings);
+  assert_true(settings.learning.replay_ratio < 4);
+}
+
 /* Pictures are packed, a frame a move, so that replay fits into memory. */
 static void test_large_observations_are_packed(void **state) {
   (void)state;
@@ -95,6 +120,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_environment_gets_valid_settings),
       cmocka_unit_test(test_ranges_follow_from_the_numbers),
+      cmocka_unit_test(test_long_games_alone_are_trained_on_most),
       cmocka_unit_test(test_large_observations_are_packed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
