@@ -4,7 +4,7 @@
 class Pictures:
     """Observations of bytes, height × width × channels, made grey, smaller, and stacked with those before, the newest last.
 
-    Sums are whole numbers below 2**53, so that they do not depend on the order of adding.
+    Sums are whole numbers that floats hold exactly, so that they do not depend on the order of adding.
     """
 
     OPTIONS = ("grey", "size", "frames")
@@ -24,10 +24,12 @@ class Pictures:
         self.down = self.across = None
         if "size" in given:
             size = self.whole(given, "size", 1, min(height, width))
-            self.down, self.across = self.shares(height, size), self.shares(width, size).T
             self.area = height * width
+            kind = "f4" if 255 * self.area < 2**24 else "f8"
+            self.down, self.across = self.shares(height, size).astype(kind), self.shares(width, size).T.astype(kind)
             height = width = size
         self.shape = [height, width, (1 if self.grey else channels) * self.frames]
+        self.luma = self.numpy.array([299, 587, 114], "f4")
         self.stacks = {}
 
     def whole(self, given, key, low, high):
@@ -45,19 +47,18 @@ class Pictures:
         """[size][length]: how much of each pixel lies in each larger one, in parts of which a pixel has `size` and a larger one `length`."""
         numpy = self.numpy
         low, at = numpy.arange(size)[:, None] * length, numpy.arange(length)[None, :] * size
-        return numpy.maximum(numpy.minimum(low + length, at + size) - numpy.maximum(low, at), 0).astype("f8")
+        return numpy.maximum(numpy.minimum(low + length, at + size) - numpy.maximum(low, at), 0)
 
     def frame(self, x):
         numpy = self.numpy
         x = numpy.asarray(x).reshape(x.shape[0], x.shape[1], -1)
-        if self.grey and x.shape[2] == 3:  # luma of ITU-R BT.601
-            red, green, blue = (x[:, :, k].astype("u4") for k in range(3))
-            x = ((299 * red + 587 * green + 114 * blue + 500) // 1000).astype("u1")[:, :, None]
+        if self.grey and x.shape[2] == 3:  # luma of ITU-R BT.601, rounded
+            x = numpy.floor((x.reshape(-1, 3).astype("f4") @ self.luma + 500) / 1000).reshape(*x.shape[:2], 1)
         if self.down is not None:
-            rows = self.down @ x.reshape(x.shape[0], -1).astype("f8")
+            rows = self.down @ x.reshape(x.shape[0], -1).astype(self.down.dtype)
             sums = rows.reshape(len(rows), -1, x.shape[2]).transpose(2, 0, 1) @ self.across
-            x = ((sums.astype("i8") + self.area // 2) // self.area).astype("u1").transpose(1, 2, 0)
-        return x
+            x = ((sums.astype("i4" if sums.dtype == "f4" else "i8") + self.area // 2) // self.area).transpose(1, 2, 0)
+        return x.astype("u1", copy=False)
 
     def observe(self, instance, x, first):
         """The bytes of an observation; the first of an episode has no others before it, and stands for them."""
