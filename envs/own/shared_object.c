@@ -130,6 +130,11 @@ const mz_env_file *mz_env_file_of(const mz_env *env) {
   return &((const opened *)((const char *)own - offsetof(opened, own)))->file;
 }
 
+bool mz_env_is_same_game(const mz_env *a, const mz_env *b) {
+  const mz_env_file *one = mz_env_file_of(a), *other = mz_env_file_of(b);
+  return a == b || (one && other && one->hash == other->hash && one->size == other->size);
+}
+
 bool mz_env_file_hash(const char *path, uint64_t *hash) {
   uint8_t *bytes;
   size_t size;
