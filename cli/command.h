@@ -40,7 +40,8 @@ const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE
 #define MZ_OPTION_ENV(offset_)                                                                                                   \
   {                                                                                                                              \
     .name = "ENV", .type = MZ_OPTION_TEXT, .offset = offset_,                                                                    \
-    .help = "an environment; `muzero envs` lists them; or the path of your own: ./mine.so; or gym:ID, spiel:NAME"                \
+    .help = "an environment; `muzero envs` lists them; or the path of your own: ./mine.so, ./mine.so:isolate=1; or gym:ID, "     \
+            "spiel:NAME"                                                                                                         \
   }
 #define MZ_OPTION_PRESET(offset_)                                                                                                \
   {                                                                                                                              \

@@ -62,6 +62,10 @@ struct mz_env {
   bool draws;
   /* Lets go of what a state names outside; the state is then as zeroed memory. NULL: states name nothing. */
   void (*release)(const mz_env *env, void *state);
+  /* Bytes of a state that files hold, and what finds the others from them: it returns whether the first saved_size bytes are a state
+   * as `valid` says. saved_size 0, complete NULL: files hold all of a state. */
+  size_t saved_size;
+  bool (*complete)(const mz_env *env, void *state);
   /* Returns whether `state`, state_size bytes that come from outside, is one that a game in play can have: of this environment's
    * sizes and rules, so that every function can be given it and it can be stepped. The state of a finished game is not. Every
    * state that play reaches before the end is valid; some that play never reaches may be valid too. */
@@ -91,6 +95,9 @@ struct mz_env {
   void (*load)(const mz_env *env, void *state, const double *numbers, int moves);
   /* Returns the first failure of a function that has no status: MZ_E_CONFIG. NULL: they cannot fail. */
   mz_status (*failure)(const mz_env *env);
+  /* Counts the processes that were lost while they played it since the program began, and the games that were truncated by that.
+   * NULL: no other process plays it. */
+  void (*lost)(const mz_env *env, int64_t *workers, int64_t *games);
 };
 
 /* The bundled environments, in the order of `muzero envs`. */
@@ -109,6 +116,7 @@ static inline int mz_env_legal(const mz_env *env, const void *state, uint8_t *ma
   for (int a = 0; a < env->spec.actions; a++) mask[a] = 1;
   return env->spec.actions;
 }
+static inline size_t mz_env_saved_size(const mz_env *env) { return env->saved_size ? env->saved_size : env->state_size; }
 /* Lets go of n states lying one behind the other, before their memory is freed; zeroed ones, too. */
 static inline void mz_env_release(const mz_env *env, void *states, int n) {
   for (int i = 0; env->release && i < n; i++) env->release(env, (uint8_t *)states + (size_t)i * env->state_size);

@@ -36,7 +36,11 @@ mz_status mz_env_find(const char *name, const mz_env **out) {
     return MZ_OK;
   }
   if (mz_worker_env_is_name(name)) return mz_worker_env_find(name, NULL, out);
-  if (mz_env_is_path(name)) return mz_env_open(name, name, out);
+  if (mz_env_is_path(name)) {
+    mz_own_name own;
+    MZ_TRY(mz_own_name_read(name, &own));
+    return mz_env_open(own.path, own.path, &own.isolation, out);
+  }
   if (strchr(base, '/'))
     return mz_fail(MZ_E_CONFIG, "environment: %s: unknown; the path of an environment of your own ends in .so", name);
   const char *nearest = mz_nearest(base, names, BUNDLED_COUNT);

@@ -159,7 +159,7 @@ static mz_status check_same(const mz_env *env, const mz_run_options *options) {
   MZ_TRY(mz_env_find(options->env, &asked));
   const mz_env_file *theirs = mz_env_file_of(env), *file = mz_env_file_of(asked);
   const bool same_name = strcmp(asked->name, env->name) == 0;
-  if (asked == env || (same_name && !theirs && !file)) return MZ_OK;
+  if (mz_env_is_same_game(asked, env) || (same_name && !theirs && !file)) return MZ_OK;
   if (!same_name)
     return mz_fail(MZ_E_CONFIG, "--from %s: that run is of %s, not %s; weights of one environment do not fit another",
                    options->from, env->name, options->env);

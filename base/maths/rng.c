@@ -68,6 +68,8 @@ static uint64_t rng_next64(void *context) { return mz_rng_u64(context); }
 
 mz_generator mz_generator_from_rng(mz_rng *rng) { return (mz_generator){.context = rng, .next64 = rng_next64}; }
 
+mz_rng *mz_generator_rng(const mz_generator *generator) { return generator->next64 == rng_next64 ? generator->context : NULL; }
+
 double mz_generator_f64(const mz_generator *generator) {
   if (generator->f64 != NULL) return generator->f64(generator->context);
   return (double)(generator->next64(generator->context) >> 11) * 0x1p-53;

@@ -64,6 +64,8 @@ typedef struct mz_generator {
   uint32_t (*below)(void *context, uint32_t n); /* NULL: from the high halves of next64, by Lemire's method */
 } mz_generator;
 mz_generator mz_generator_from_rng(mz_rng *rng);
+/* Returns what a generator of mz_generator_from_rng draws from, NULL for another. */
+mz_rng *mz_generator_rng(const mz_generator *generator);
 double mz_generator_f64(const mz_generator *generator);                 /* [0, 1), 53 bits */
 uint32_t mz_generator_below(const mz_generator *generator, uint32_t n); /* unbiased; n >= 1 */
 

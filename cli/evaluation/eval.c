@@ -6,6 +6,7 @@
 #include "cli/evaluation/eval_ladder.h"
 #include "cli/print.h"
 #include "cli/run_argument.h"
+#include "envs/own/shared_object.h"
 #include "muzero/trainer.h"
 #include "muzero/run_score.h"
 #include "selfplay/evaluation/opening.h"
@@ -121,7 +122,10 @@ static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, 
   out->side.agent = &out->agent;
   if (arguments->opponent_simulations != MZ_COUNT_UNSET) out->agent.simulations = (int)arguments->opponent_simulations;
   const char *theirs = out->agent.env->name; /* with its options: "gomoku:size=9" */
-  if (out->agent.env == env) return MZ_OK;
+  if (mz_env_is_same_game(out->agent.env, env)) {
+    out->agent.env = env; /* states are of one kind for both, with processes or without */
+    return MZ_OK;
+  }
   return mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s%s, but %s plays %s; two agents need one game", out->name,
                  strcmp(theirs, env->name) == 0 ? "another " : "", theirs, arguments->run, env->name);
 }

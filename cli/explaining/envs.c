@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/explaining/envs_own.h"
 #include "cli/print.h"
+#include "envs/own/shared_object.h"
 #include "envs/trace.h"
 #include "envs/variants.h"
 #include "envs/worker/options.h"
@@ -146,9 +147,21 @@ static void describe_worker_options(const char *name) {
            "import", "wrap");
 }
 
+static void describe_file_options(const char *name) {
+  const mz_worker_option *workers = mz_worker_option_named("workers"), *timeout = mz_worker_option_named("timeout");
+  printf("\noptions, as in %s:isolate=1,workers=2\n", name);
+  printf("  %-12s 1: other processes play it, and a crash of theirs is survived; results do not depend on it\n", "isolate");
+  printf("  %-12s %s; whole numbers %g … %g\n", workers->key, workers->help, workers->min, workers->max);
+  printf("  %-12s %s; %g … %g\n", timeout->key, timeout->help, timeout->min, timeout->max);
+}
+
 static void describe_options(const mz_env *env) {
   if (mz_worker_env_is_name(env->name)) {
     describe_worker_options(env->name);
+    return;
+  }
+  if (mz_env_file_of(env)) {
+    describe_file_options(env->name);
     return;
   }
   mz_settings_table table;

@@ -1,5 +1,6 @@
 #include "cli/playing/mover.h"
 #include "cli/run_argument.h"
+#include "envs/own/shared_object.h"
 #include "base/maths/streams.h"
 #include "base/text.h"
 #include "base/maths/maths.h"
@@ -39,10 +40,14 @@ const mz_option mz_mover_options[] = {
     {0},
 };
 
-static mz_status load(mz_mover *mover, const char *run, int64_t simulations) {
+/* env: that the agent has to play, of whose kind the states are; NULL: the run's own. */
+static mz_status load(mz_mover *mover, const char *run, int64_t simulations, const mz_env *env) {
   MZ_TRY(mz_run_argument_load(&mover->loaded, run, NULL));
   mover->agent = mz_loaded_agent(mover->loaded);
   mz_agent *agent = &mover->agent;
+  if (env && !mz_env_is_same_game(agent->env, env))
+    return mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, not %s", run, agent->env->name, env->name);
+  if (env) agent->env = env;
   if (simulations != MZ_COUNT_UNSET) agent->simulations = (int)simulations;
   MZ_TRY(mz_alloc(&mover->weights, (size_t)agent->env->spec.actions, sizeof *mover->weights));
   MZ_TRY(mz_alloc(&mover->prior, (size_t)agent->env->spec.actions, sizeof *mover->prior));
@@ -57,7 +62,7 @@ static mz_status load(mz_mover *mover, const char *run, int64_t simulations) {
 
 mz_status mz_mover_init(mz_mover *mover, const mz_mover_arguments *arguments) {
   *mover = (mz_mover){.name = "agent", .temperature = arguments->temperature};
-  return load(mover, arguments->run, arguments->simulations);
+  return load(mover, arguments->run, arguments->simulations, NULL);
 }
 
 mz_status mz_mover_init_opponent(mz_mover *mover, const char *who, const mz_env *env) {
@@ -65,9 +70,7 @@ mz_status mz_mover_init_opponent(mz_mover *mover, const char *who, const mz_env 
   mz_text_printable(who, mover->name, sizeof mover->name);
   if (env->spec.players < 2) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", who, env->name);
   if (!mz_names_run(who)) return mz_player_parse_among(who, env, "and the path of a RUN", &mover->player);
-  MZ_TRY(load(mover, who, MZ_COUNT_UNSET));
-  const mz_env *theirs = mover->agent.env;
-  return theirs == env ? MZ_OK : mz_fail(MZ_E_CONFIG, "--opponent %s: plays %s, not %s", who, theirs->name, env->name);
+  return load(mover, who, MZ_COUNT_UNSET, env);
 }
 
 void mz_mover_deinit(mz_mover *mover) {

@@ -1,4 +1,5 @@
 #include "envs/own/boundary.h"
+#include "envs/own/random_source.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -30,17 +31,6 @@ static mz_status failure(const mz_env *env) {
 
 /* ---- random numbers ---- */
 
-static uint64_t next64(void *context) {
-  const mz_generator *generator = context;
-  return generator->next64(generator->context);
-}
-static double uniform(void *context) { return mz_generator_f64(context); }
-static uint32_t below(void *context, uint32_t n) { return n > 1 ? mz_generator_below(context, n) : 0; }
-
-muzero_env_random mz_own_random(const mz_generator *generator) {
-  return (muzero_env_random){.context = (void *)generator, .next64 = next64, .f64 = uniform, .below = below};
-}
-
 static void note_draw(const mz_own_env *own) { note(own, "step: draws a random number, but draws is 0; nearest valid value: 1"); }
 static uint64_t refuse_next64(void *context) { return note_draw(context), 0; }
 static double refuse_f64(void *context) { return note_draw(context), 0; }
@@ -50,11 +40,54 @@ static muzero_env_random refusing(const mz_own_env *own) {
   return (muzero_env_random){.context = (void *)own, .next64 = refuse_next64, .f64 = refuse_f64, .below = refuse_below};
 }
 
+/* ---- functions of the object, called here or in a process ---- */
+
+static const uint8_t *part_of(const void *state, size_t at) { return (const uint8_t *)state + at; }
+
+static void note_complaint(const mz_own_env *own, const mz_own_complaint *complaint) {
+  if (complaint->function) note(own, "%s: %s", complaint->function, complaint->why);
+}
+
+static int32_t call_to_play(const mz_own_env *own, const void *state) {
+  int32_t player;
+  if (!own->isolated) return own->abi->to_play(state);
+  memcpy(&player, part_of(state, mz_own_isolated_layout(own->isolated)->player_at), sizeof player);
+  return player;
+}
+
+static const char *call_legal(const mz_own_env *own, const void *state, uint8_t *mask) {
+  if (!own->isolated) return own->abi->legal(state, mask);
+  memcpy(mask, part_of(state, mz_own_isolated_layout(own->isolated)->mask_at), (size_t)own->abi->actions);
+  return NULL;
+}
+
+static const char *call_observe(const mz_own_env *own, const void *states, int n, uint8_t *observations) {
+  if (!own->isolated) return own->abi->observe(states, (size_t)n, observations);
+  const mz_own_layout *l = mz_own_isolated_layout(own->isolated);
+  for (int i = 0; i < n; i++)
+    memcpy(observations + (size_t)i * l->observation_bytes, part_of(states, (size_t)i * l->state_bytes + l->observation_at),
+           l->observation_bytes);
+  return NULL;
+}
+
+static mz_status call_reset(const mz_own_env *own, void *state, const mz_generator *generator) {
+  mz_own_complaint complaint = {0};
+  if (own->isolated) {
+    MZ_TRY(mz_own_isolated_reset(own->isolated, state, generator, &complaint));
+    note_complaint(own, &complaint);
+    return MZ_OK;
+  }
+  const muzero_env_random random = mz_own_random(generator);
+  const char *why = own->abi->reset(state, &random);
+  if (why) note(own, "reset: %s", why);
+  return MZ_OK;
+}
+
 /* ---- the player to move, legal actions ---- */
 
 static int to_play(const mz_env *env, const void *state) {
   const mz_own_env *own = own_of(env);
-  const int32_t player = own->abi->to_play(state);
+  const int32_t player = call_to_play(own, state);
   if (player >= 0 && player < env->spec.players) return player;
   note(own, "to_play: %d is no player; nearest valid value: %d", (int)player, player < 0 ? 0 : env->spec.players - 1);
   return 0;
@@ -64,7 +97,7 @@ static int legal(const mz_env *env, const void *state, uint8_t *mask) {
   const mz_own_env *own = own_of(env);
   const int actions = env->spec.actions;
   memset(mask, 0, (size_t)actions);
-  const char *why = own->abi->legal(state, mask);
+  const char *why = call_legal(own, state, mask);
   if (why) note(own, "legal: %s", why);
   int count = 0;
   for (int a = 0; a < actions; a++) {
@@ -90,12 +123,10 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   const mz_own_env *own = own_of(env);
   mz_rng constant = mz_rng_at(0, MZ_RNG_ENV, 0, 0);
   const mz_generator otherwise = mz_generator_from_rng(&constant); /* who gives none takes the game for one without chance */
-  const muzero_env_random random = mz_own_random(generator ? generator : &otherwise);
   uint8_t *mask;
   MZ_TRY(failure(env));
   memset(state, 0, env->state_size);
-  const char *why = own->abi->reset(state, &random);
-  if (why) note(own, "reset: %s", why);
+  MZ_TRY(call_reset(own, state, generator ? generator : &otherwise));
   MZ_TRY(mz_alloc(&mask, (size_t)env->spec.actions, 1));
   const mz_status status = check_state(env, state, mask, "reset");
   free(mask);
@@ -125,14 +156,27 @@ static mz_status check_result(const mz_env *env, const void *state, const muzero
 }
 
 /* At most MZ_OWN_STEP_ROWS states. */
+static mz_status call_step(const mz_own_env *own, uint8_t *states, int n, const int32_t *actions, const mz_generator *generators,
+                           muzero_env_step *results) {
+  mz_own_complaint complaint = {0};
+  if (own->isolated) {
+    MZ_TRY(mz_own_isolated_step(own->isolated, states, n, actions, generators, results, &complaint));
+    note_complaint(own, &complaint);
+    return MZ_OK;
+  }
+  muzero_env_random random[MZ_OWN_STEP_ROWS];
+  for (int i = 0; i < n; i++) random[i] = generators ? mz_own_random(&generators[i]) : refusing(own);
+  const char *why = own->abi->step(states, (size_t)n, actions, random, results);
+  if (why) note(own, "step: %s", why);
+  return MZ_OK;
+}
+
+/* Likewise. */
 static mz_status step_rows(const mz_env *env, uint8_t *states, int n, const int32_t *actions, const mz_generator *generators,
                            uint8_t *mask, mz_step *results) {
   const mz_own_env *own = own_of(env);
   muzero_env_step raw[MZ_OWN_STEP_ROWS] = {0};
-  muzero_env_random random[MZ_OWN_STEP_ROWS];
-  for (int i = 0; i < n; i++) random[i] = generators ? mz_own_random(&generators[i]) : refusing(own);
-  const char *why = own->abi->step(states, (size_t)n, actions, random, raw);
-  if (why) note(own, "step: %s", why);
+  MZ_TRY(call_step(own, states, n, actions, generators, raw));
   MZ_TRY(failure(env));
   for (int i = 0; i < n; i++)
     MZ_TRY(check_result(env, states + (size_t)i * env->state_size, &raw[i], actions[i], mask, &results[i]));
@@ -165,7 +209,7 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
   const size_t bytes = mz_spec_obs_bytes(&env->spec) * (size_t)n, entries = (size_t)env->spec.obs_size * (size_t)n;
   float *floats = observations;
   memset(observations, 0, bytes);
-  const char *why = own->abi->observe(states, (size_t)n, observations);
+  const char *why = call_observe(own, states, n, observations);
   if (why) note(own, "observe: %s", why);
   if (env->spec.obs_kind != MZ_OBS_F32) return;
   for (size_t i = 0; i < entries; i++) {
@@ -186,16 +230,36 @@ static int give_text(char *from, size_t room, int length, char *out, size_t size
 static int text(const mz_env *env, const void *state, char *out, size_t size) {
   char own_text[MZ_OWN_TEXT_MAX] = "";
   if (!own_of(env)->abi->text) return snprintf(out, size, "(this environment has no text)\n");
+  if (own_of(env)->isolated) {
+    if (mz_own_isolated_text(own_of(env)->isolated, state, 0, own_text) == MZ_OK) return snprintf(out, size, "%s", own_text);
+    return snprintf(out, size, "(no picture: %s)\n", mz_message());
+  }
   return give_text(own_text, sizeof own_text, own_of(env)->abi->text(state, own_text, sizeof own_text), out, size);
 }
 
 static int action_text(const mz_env *env, int action, char *out, size_t size) {
-  char own_text[MZ_OWN_ACTION_TEXT_MAX] = "";
-  if (!own_of(env)->abi->action_text) return snprintf(out, size, "%d", action);
+  char own_text[MZ_OWN_ACTION_TEXT_MAX] = "", told[MZ_OWN_ROW_TEXT_BYTES];
+  mz_own_isolated *isolated = own_of(env)->isolated;
+  if (!own_of(env)->abi->action_text || (isolated && mz_own_isolated_text(isolated, NULL, action, told) != MZ_OK))
+    return snprintf(out, size, "%d", action);
+  if (isolated) return snprintf(out, size, "%.*s", MZ_OWN_ACTION_TEXT_MAX - 1, told);
   return give_text(own_text, sizeof own_text, own_of(env)->abi->action_text(action, own_text, sizeof own_text), out, size);
 }
 
+static void lost(const mz_env *env, int64_t *workers, int64_t *games) {
+  const mz_lost_workers all = mz_own_isolated_lost(own_of(env)->isolated);
+  *workers = all.workers;
+  *games = all.games;
+}
+
+static bool complete(const mz_env *env, void *state) {
+  bool is;
+  return mz_own_isolated_complete(own_of(env)->isolated, state, &is) == MZ_OK && is;
+}
+
 static bool valid(const mz_env *env, const void *state) {
+  bool is;
+  if (own_of(env)->isolated) return mz_own_isolated_valid(own_of(env)->isolated, state, &is) == MZ_OK && is;
   return !own_of(env)->abi->valid || own_of(env)->abi->valid(state) != 0;
 }
 
@@ -203,6 +267,7 @@ static bool valid(const mz_env *env, const void *state) {
 
 void mz_own_env_wrap(mz_env *env, mz_own_env *own) {
   const muzero_env_abi *abi = own->abi;
+  env->state_size = own->isolated ? mz_own_isolated_layout(own->isolated)->state_bytes : abi->state_size;
   env->title = abi->title;
   env->rules = abi->rules;
   env->observation = abi->observation;
@@ -218,6 +283,10 @@ void mz_own_env_wrap(mz_env *env, mz_own_env *own) {
   env->text = text;
   env->action_text = action_text;
   env->failure = failure;
+  if (!own->isolated) return;
+  env->saved_size = abi->state_size;
+  env->complete = complete;
+  env->lost = lost;
 }
 
 const mz_own_env *mz_own_env_of(const mz_env *env) { return env->step == step ? env->options : NULL; }

@@ -6,6 +6,7 @@
 #pragma once
 #include "envs/env.h"
 #include "envs/env_abi.h"
+#include "envs/own/isolated.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -15,14 +16,13 @@ enum { MZ_OWN_TEXT_MAX = 2048, MZ_OWN_ACTION_TEXT_MAX = 24, MZ_OWN_STEP_ROWS = 6
 typedef struct mz_own_env {
   const char *path; /* for messages */
   const muzero_env_abi *abi;
-  pthread_mutex_t lock; /* of `why` */
+  mz_own_isolated *isolated; /* processes that run its functions; NULL: this one does, and calls those of abi */
+  pthread_mutex_t lock;      /* of `why` */
   _Atomic bool failed;
   char why[MZ_MESSAGE_MAX];
 } mz_own_env;
 
-/* Fills in the functions and texts of *env, whose spec and state_size stand already. `own` lives as long as env. */
+/* Fills in the functions and texts of *env, whose spec stands already. `own` lives as long as env. */
 void mz_own_env_wrap(mz_env *env, mz_own_env *own);
 /* Returns the data of an environment that mz_own_env_wrap made, NULL for any other. */
 const mz_own_env *mz_own_env_of(const mz_env *env);
-/* Makes the random numbers that foreign functions are given. `generator` lives as long as the result is used. */
-muzero_env_random mz_own_random(const mz_generator *generator);

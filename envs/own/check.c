@@ -56,6 +56,7 @@ mz_status mz_env_check_run(const mz_env *env, uint64_t seed, mz_env_check *out) 
     return mz_fail(MZ_E_CONFIG,
                    "--check: not for %s, which is bundled and has tests; it takes the path of an environment of your own",
                    env->name);
+  if (own->isolated) return mz_fail(MZ_E_CONFIG, "--check: looks at the memory of this process; name the file without isolate=1");
   mz_recorded_game *games;
   MZ_TRY(mz_alloc(&games, GAMES, sizeof *games));
   mz_status status = play_games(own, &env->spec, seed, games, out);

@@ -23,17 +23,6 @@ struct opened {
 static opened *kept;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-bool mz_env_is_path(const char *name) {
-  const size_t length = strlen(name), base = strcspn(name, ":");
-  if (mz_worker_env_is_name(name)) return false;
-  if (length < 4 || strcmp(name + length - 3, ".so") != 0) return false;
-  for (int i = 0; i < mz_env_count(); i++) {
-    const char *bundled = mz_env_at(i)->name;
-    if (strlen(bundled) == base && strncmp(bundled, name, base) == 0) return false;
-  }
-  return true;
-}
-
 /* ---- opening ---- */
 
 static mz_status load(opened *o, const char *path) {
@@ -43,7 +32,7 @@ static mz_status load(opened *o, const char *path) {
   o->library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
   if (!o->library) return mz_fail(MZ_E_CONFIG, "%s: cannot be opened as a shared object: %s", path, dlerror());
   for (const opened *other = kept; other; other = other->next)
-    if (other->library == o->library)
+    if (other->library && other->library == o->library)
       return mz_fail(MZ_E_CONFIG, "%s: was overwritten while this program uses it; start the program again", path);
   const muzero_env_abi *(*entry)(void);
   void *symbol = dlsym(o->library, ENTRY);
@@ -60,31 +49,36 @@ static mz_status load(opened *o, const char *path) {
 }
 
 static void drop(opened *o) {
+  mz_own_isolated_free(o->own.isolated);
   if (o->library) dlclose(o->library);
   free((void *)o->file.bytes);
   free(o);
 }
 
 /* Opens what has been read already. */
-static mz_status open_new(const char *path, const char *name, uint8_t *bytes, size_t size, uint64_t hash, opened **out) {
+static mz_status open_new(const char *name, const mz_env_file *file, opened **out) {
   opened *o;
-  const size_t name_bytes = strlen(name) + 1, path_bytes = strlen(path) + 1;
+  const size_t name_bytes = strlen(name) + 1, path_bytes = strlen(file->path) + 1;
   MZ_TRY(mz_alloc(&o, 1, sizeof *o + name_bytes + path_bytes));
   char *const copy_of_path = o->texts + name_bytes;
   memcpy(o->texts, name, name_bytes);
-  memcpy(copy_of_path, path, path_bytes);
+  memcpy(copy_of_path, file->path, path_bytes);
   o->own.path = copy_of_path;
   const int failed = pthread_mutex_init(&o->own.lock, NULL);
   MZ_ASSERT(!failed);
-  mz_status status = load(o, path);
-  if (status == MZ_OK) status = mz_own_declared_check(o->own.abi, path, &o->env.spec);
+  const mz_own_object object = {.path = copy_of_path, .bytes = file->bytes, .size = file->size};
+  const bool isolated = file->isolation.on;
+  mz_status status =
+      isolated ? mz_own_isolated_create(&o->own.isolated, &object, &file->isolation, &o->own.abi) : load(o, copy_of_path);
+  if (status == MZ_OK) status = mz_own_declared_check(o->own.abi, copy_of_path, &o->env.spec);
+  if (status == MZ_OK && isolated) status = mz_own_isolated_begin(o->own.isolated);
   if (status != MZ_OK) {
     drop(o);
     return status;
   }
-  o->file = (mz_env_file){.path = copy_of_path, .hash = hash, .bytes = bytes, .size = size};
+  o->file = *file;
+  o->file.path = copy_of_path;
   o->env.name = o->texts;
-  o->env.state_size = o->own.abi->state_size;
   mz_own_env_wrap(&o->env, &o->own);
   *out = o;
   return MZ_OK;
@@ -98,19 +92,24 @@ static mz_status read_file(const char *path, uint8_t **bytes, size_t *size) {
   return mz_fail(MZ_E_CONFIG, "environment: %s: not a shared object; `cc -shared -fPIC -o mine.so mine.c` makes one", path);
 }
 
-mz_status mz_env_open(const char *path, const char *name, const mz_env **out) {
+static bool is_same(const mz_env_file *a, const mz_env_file *b) {
+  return a->hash == b->hash && a->size == b->size && a->isolation.on == b->isolation.on &&
+         a->isolation.workers == b->isolation.workers && a->isolation.timeout_s == b->isolation.timeout_s;
+}
+
+mz_status mz_env_open(const char *path, const char *name, const mz_own_isolation *isolation, const mz_env **out) {
   uint8_t *bytes;
   size_t size;
   MZ_TRY(read_file(path, &bytes, &size));
-  const uint64_t hash = mz_hash(bytes, size, 0);
+  const mz_env_file file = {.path = path, .hash = mz_hash(bytes, size, 0), .bytes = bytes, .size = size, .isolation = *isolation};
   mz_status status = MZ_OK;
   pthread_mutex_lock(&lock);
   opened *found = kept;
-  while (found && (found->file.hash != hash || found->file.size != size)) found = found->next;
+  while (found && !is_same(&found->file, &file)) found = found->next;
   if (found)
     free(bytes);
   else {
-    status = open_new(path, name, bytes, size, hash, &found);
+    status = open_new(name, &file, &found);
     if (status != MZ_OK)
       free(bytes);
     else {
@@ -129,6 +128,11 @@ const mz_env_file *mz_env_file_of(const mz_env *env) {
   const mz_own_env *own = mz_own_env_of(env);
   if (!own) return NULL;
   return &((const opened *)((const char *)own - offsetof(opened, own)))->file;
+}
+
+bool mz_env_is_same_game(const mz_env *a, const mz_env *b) {
+  const mz_env_file *one = mz_env_file_of(a), *other = mz_env_file_of(b);
+  return a == b || (one && other && one->hash == other->hash && one->size == other->size);
 }
 
 bool mz_env_file_hash(const char *path, uint64_t *hash) {

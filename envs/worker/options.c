@@ -9,7 +9,7 @@ bool mz_worker_env_is_name(const char *name) { return strncmp(name, "gym:", 4) =
 
 /* ---- numbers ---- */
 
-static mz_status read_number(const char *name, const mz_worker_option *row, const char *text, double *out) {
+mz_status mz_worker_option_read(const char *name, const mz_worker_option *row, const char *text, double *out) {
   char *end;
   const double value = strtod(text, &end);
   if (end == text || *end || !isfinite(value))
@@ -68,6 +68,12 @@ static int find_known(const char *item) {
   return -1;
 }
 
+const mz_worker_option *mz_worker_option_named(const char *key) {
+  const int row = find_known(key);
+  MZ_ASSERT(row >= 0);
+  return &numbers[row];
+}
+
 static mz_status read_item(const char *name, char *item, mz_worker_options *out) {
   const char *equals = strchr(item, '=');
   if (!equals || equals == item)
@@ -80,7 +86,7 @@ static mz_status read_item(const char *name, char *item, mz_worker_options *out)
     out->others[out->other_count++] = item;
     return MZ_OK;
   }
-  MZ_TRY(read_number(name, &numbers[row], equals + 1, &value));
+  MZ_TRY(mz_worker_option_read(name, &numbers[row], equals + 1, &value));
   if (row == WORKERS)
     out->workers = (int)value;
   else if (row == TIMEOUT)

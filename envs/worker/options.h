@@ -30,6 +30,11 @@ typedef struct mz_worker_option {
 /* Returns the option at `index`, from 0; NULL past the last one. */
 const mz_worker_option *mz_worker_option_at(int index);
 
+/* Returns the option of a key, which is there. */
+const mz_worker_option *mz_worker_option_named(const char *key);
+/* Reads its value. MZ_E_CONFIG naming the range and the nearest valid value. */
+mz_status mz_worker_option_read(const char *name, const mz_worker_option *option, const char *text, double *out);
+
 /* Returns whether a name begins with "gym:" or "spiel:". */
 bool mz_worker_env_is_name(const char *name);
 /* Reads such a name. MZ_E_CONFIG naming the option, its range and the nearest valid value. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Descriptors in the new process. Ours are moved above them first, so that none is overwritten before it is used. */
-enum { SOCKET_FD = 3, SCRIPT_FD = 4, ABOVE = 10 };
+enum { SOCKET_FD = 3, PROGRAM_FD = 4, OBJECT_FD = 5, ABOVE = 10 };
 
 static const char *python(void) {
   const char *named = getenv("MUZERO_PYTHON");
@@ -19,11 +19,11 @@ static const char *python(void) {
 }
 
 /* Its own group, so that Ctrl-C, which lets the program end its round, does not end the worker; no signal blocked or ignored. */
-static int spawn(pid_t *pid, int socket, int script, int log) {
+static int spawn(pid_t *pid, bool is_native, int socket, int program, int object, int log) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   sigset_t none, all;
-  char *const arguments[] = {(char *)python(), "/dev/fd/4", NULL};
+  char *const arguments[] = {is_native ? "muzero-env" : (char *)python(), is_native ? NULL : "/dev/fd/4", NULL};
   sigemptyset(&none);
   sigfillset(&all);
   int failed = posix_spawn_file_actions_init(&files);
@@ -34,12 +34,13 @@ static int spawn(pid_t *pid, int socket, int script, int log) {
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, log, STDOUT_FILENO);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, log, STDERR_FILENO);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, socket, SOCKET_FD);
-    if (!failed) failed = posix_spawn_file_actions_adddup2(&files, script, SCRIPT_FD);
+    if (!failed) failed = posix_spawn_file_actions_adddup2(&files, program, PROGRAM_FD);
+    if (!failed && object >= 0) failed = posix_spawn_file_actions_adddup2(&files, object, OBJECT_FD);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    if (!failed) failed = posix_spawnp(pid, arguments[0], &files, &attributes, arguments, environ);
+    if (!failed) failed = posix_spawnp(pid, is_native ? "/dev/fd/4" : arguments[0], &files, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&files);
@@ -50,32 +51,43 @@ static void close_open(int fd) {
   if (fd >= 0) close(fd);
 }
 
+static mz_status copy_bytes(mz_memory_file *file, const char *name, const unsigned char *bytes, size_t size) {
+  MZ_TRY(mz_memory_file_create(file, name, size));
+  memcpy(file->bytes, bytes, size);
+  return MZ_OK;
+}
+
 static int move_up(int fd) {
   const int moved = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
   close_open(fd);
   return moved;
 }
 
-mz_status mz_worker_process_start(mz_worker_process *process, double timeout_s) {
+mz_status mz_worker_process_start(mz_worker_process *process, const mz_worker_program *program, double timeout_s) {
   int ends[2] = {-1, -1};
-  mz_memory_file file = {.fd = -1};
+  mz_memory_file file = {.fd = -1}, object = {.fd = -1};
   *process = (mz_worker_process){.socket = -1, .log = {.fd = -1}, .mailbox = {.fd = -1}};
   const struct timeval limit = {.tv_sec = (time_t)timeout_s,
                                 .tv_usec = (suseconds_t)((timeout_s - (double)(time_t)timeout_s) * 1e6)};
   mz_status status;
-  MZ_TRY_CLEANUP(mz_memory_file_create(&file, "muzero-script", mz_worker_script_size));
-  memcpy(file.bytes, mz_worker_script, mz_worker_script_size);
+  MZ_TRY_CLEANUP(copy_bytes(&file, "muzero-worker", program->bytes, program->size));
+  if (program->object) MZ_TRY_CLEANUP(copy_bytes(&object, "muzero-object", program->object, program->object_size));
   MZ_TRY_CLEANUP(mz_memory_file_create_log(&process->log, "muzero-worker-log"));
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "worker: no socket: %s", strerror(errno)));
   ends[1] = move_up(ends[1]);
   file.fd = move_up(file.fd);
+  if (program->object) object.fd = move_up(object.fd);
   process->log.fd = move_up(process->log.fd);
-  if (ends[1] < 0 || file.fd < 0 || process->log.fd < 0 ||
+  if (ends[1] < 0 || file.fd < 0 || (program->object && object.fd < 0) || process->log.fd < 0 ||
       setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "worker: no descriptor: %s", strerror(errno)));
   pid_t pid;
-  const int failed = spawn(&pid, ends[1], file.fd, process->log.fd);
+  const int failed = spawn(&pid, program->is_native, ends[1], file.fd, object.fd, process->log.fd);
+  if (failed && program->is_native)
+    MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG,
+                           "isolate=1: the process cannot be started from memory: %s; without isolate=1 none is needed",
+                           strerror(failed)));
   if (failed)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%s: cannot be started: %s; install Python 3.9 or later, or name it by MUZERO_PYTHON",
                            python(), strerror(failed)));
@@ -85,6 +97,7 @@ mz_status mz_worker_process_start(mz_worker_process *process, double timeout_s) 
 cleanup:
   for (int i = 0; i < 2; i++) close_open(ends[i]);
   mz_memory_file_free(&file);
+  mz_memory_file_free(&object);
   if (status != MZ_OK) mz_memory_file_free(&process->log);
   return status;
 }
@@ -127,7 +140,7 @@ void mz_worker_process_end(mz_worker_process *process, char *how, size_t size) {
     kill(process->pid, SIGKILL); /* one that has ended already stays as it ended */
     while (waitpid(process->pid, &state, 0) < 0 && errno == EINTR) continue;
   }
-  if (how && WIFSIGNALED(state)) snprintf(how, size, "killed by signal %d", WTERMSIG(state));
+  if (how && WIFSIGNALED(state)) snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(state), strsignal(WTERMSIG(state)));
   if (how && !WIFSIGNALED(state)) snprintf(how, size, "exit status %d", WEXITSTATUS(state));
   close_open(process->socket);
   mz_memory_file_free(&process->log);

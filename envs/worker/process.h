@@ -1,4 +1,4 @@
-/* A worker: a Python process that plays environments, and the socket, memory and log that it has in common with the program. It ends
+/* A worker: a process that plays environments, of Python or for the machine, and the socket, memory and log that it has in common with the program. It ends
  * when the socket's other end does, however the program ends. One thread at a time uses a worker. */
 #pragma once
 #include "base/file/memory_file.h"
@@ -6,9 +6,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The script that workers run; compiled in (embed.cmake). */
-extern const unsigned char mz_worker_script[];
-extern const size_t mz_worker_script_size;
+typedef struct mz_worker_program {
+  const unsigned char *bytes; /* [size]: a script of Python's, or a program for the machine */
+  size_t size;
+  bool is_native;              /* a program for the machine */
+  const unsigned char *object; /* [object_size]: a file that it finds as descriptor 5; NULL: none */
+  size_t object_size;
+} mz_worker_program;
+extern const mz_worker_program mz_worker_python; /* the script, compiled in (embed.cmake) */
 
 typedef struct mz_worker_process {
   pid_t pid; /* 0: none */
@@ -24,9 +29,9 @@ typedef enum mz_worker_answer {
   MZ_WORKER_ASTRAY, /* an answer came, to another batch than was sent (workers.c finds out) */
 } mz_worker_answer;
 
-/* Starts Python (MUZERO_PYTHON, else python3) on the script. timeout_s bounds every wait for an answer. MZ_E_CONFIG
+/* Starts a program, or Python (MUZERO_PYTHON, else python3) on a script. timeout_s bounds every wait for an answer. MZ_E_CONFIG
  * naming the interpreter where it cannot be started, MZ_E_MEMORY. */
-mz_status mz_worker_process_start(mz_worker_process *process, double timeout_s);
+mz_status mz_worker_process_start(mz_worker_process *process, const mz_worker_program *program, double timeout_s);
 /* Sends a message; false: the process is gone. */
 bool mz_worker_process_send(const mz_worker_process *process, const char *message);
 /* Makes a mailbox of `bytes` and sends its descriptor with a message. *sent false: the process is gone. MZ_E_MEMORY. */

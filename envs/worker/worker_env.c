@@ -1,6 +1,5 @@
 #include "envs/worker/worker_env_state.h"
 #include "base/log.h"
-#include "base/threads/core.h"
 #include <math.h>
 
 enum { OBS_MAX = 1 << 20, ACTIONS_MAX = 1 << 16 };
@@ -138,10 +137,10 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
 
 /* ---- the environment ---- */
 
-static int default_workers(void) {
-  cpu_set_t allowed;
-  const int cores = mz_core_allowed(&allowed) ? CPU_COUNT(&allowed) : 1;
-  return cores > MZ_WORKERS_MAX ? MZ_WORKERS_MAX : cores;
+static void count_lost(const mz_env *env, int64_t *workers, int64_t *games) {
+  const mz_lost_workers all = mz_workers_lost(mz_worker_env_data(env)->workers);
+  *workers = all.workers;
+  *games = all.games;
 }
 
 static void drop(mz_worker_env *w) {
@@ -175,13 +174,15 @@ static mz_status open_env(const char *name, const float *ranges, mz_worker_env *
   w->env.name = w->given.canonical;
   w->env.options = w;
   w->env.action_text = action_text;
+  w->env.lost = count_lost;
   const mz_workers_setup setup = {.name = w->env.name,
+                                  .program = &mz_worker_python,
                                   .kind = is_gym(w) ? "gym" : "spiel",
                                   .id = w->given.id,
                                   .options = w->given.others,
                                   .option_count = w->given.other_count,
                                   .limit = w->given.limit,
-                                  .count = w->given.workers ? w->given.workers : default_workers(),
+                                  .count = w->given.workers ? w->given.workers : mz_workers_default_count(),
                                   .timeout_s = w->given.timeout_s};
   const char *description;
   MZ_TRY_CLEANUP(mz_workers_create(&w->workers, &setup, &description));
@@ -233,5 +234,7 @@ bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]) {
 }
 
 mz_lost_workers mz_worker_env_lost(const mz_env *env) {
-  return is_worker_env(env) ? mz_workers_lost(mz_worker_env_data(env)->workers) : (mz_lost_workers){0};
+  mz_lost_workers all = {0};
+  if (env->lost) env->lost(env, &all.workers, &all.games);
+  return all;
 }

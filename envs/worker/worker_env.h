@@ -14,5 +14,5 @@
 mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env **out);
 /* Returns whether random play gave the ranges of rewards and returns of this environment, and if so the ranges. */
 bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]);
-/* Returns what was lost with its workers since the process began; zeros for an environment of another kind. Any thread may ask. */
+/* Returns what was lost with its workers since the process began; zeros where this process plays it. Any thread may ask. */
 mz_lost_workers mz_worker_env_lost(const mz_env *env);

@@ -101,9 +101,16 @@ static bool is_told(int64_t lost) { return lost <= 4 || (lost & (lost - 1)) == 0
 static void lose_worker(mz_workers *w, worker *one, mz_worker_answer answer, const char *when) {
   const int64_t lost = atomic_fetch_add(&w->lost_workers, 1) + 1;
   mz_worker_ending ending;
+  char line[MZ_WORKER_LINE_BYTES], in[32];
+  const mz_mailbox_head *head = one->process.mailbox.bytes;
+  const char *function = head ? mz_worker_call_name(head->calling) : NULL;
+  snprintf(in, sizeof in, "in %s", function ? function : "");
   mz_worker_end(&one->process, answer, w->setup.timeout_s, &ending);
   one->lost_in_a_row++;
-  mz_worker_ending_line(&ending, one->last_end);
+  mz_worker_ending_line(&ending, line);
+  snprintf(one->last_end, sizeof one->last_end, "%s%s%.*s", function ? in : "", function ? ": " : "", (int)sizeof line - 48,
+           line);
+  if (function) when = in;
   if (!is_told(lost)) return;
   mz_log_write(
       MZ_LOG_WARNING,
@@ -131,7 +138,7 @@ static mz_status hand_mailbox(mz_workers *w, worker *one, mz_worker_answer *answ
 static mz_status start(mz_workers *w, worker *one, mz_worker_answer *answer, const char **when) {
   char *text;
   MZ_TRY(mz_alloc(&text, MZ_WORKER_MESSAGE_MAX, 1));
-  mz_status status = mz_worker_process_start(&one->process, w->setup.timeout_s);
+  mz_status status = mz_worker_process_start(&one->process, w->setup.program, w->setup.timeout_s);
   if (status == MZ_OK) {
     one->life++;
     one->serial = 0;
@@ -214,6 +221,12 @@ void mz_workers_free(mz_workers *w) {
     pthread_mutex_destroy(&w->items[i].lock);
   }
   free(w->start), free(w->description), free(w->share), free(w);
+}
+
+int mz_workers_default_count(void) {
+  cpu_set_t allowed;
+  const int cores = mz_core_allowed(&allowed) ? CPU_COUNT(&allowed) : 1;
+  return cores > MZ_WORKERS_MAX ? MZ_WORKERS_MAX : cores;
 }
 
 int mz_workers_count(const mz_workers *w) { return w->setup.count; }

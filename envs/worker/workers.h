@@ -1,4 +1,4 @@
-/* The workers of an environment: one or more Python processes with equal games at hand, which answer batches of rows.
+/* The workers of an environment: one or more processes with equal games at hand, which answer batches of rows.
  *
  * Any thread may run a batch at any time; batches that need the same worker follow one another.
  *
@@ -10,6 +10,7 @@
 #pragma once
 #include "base/status.h"
 #include "envs/worker/mailbox.h"
+#include "envs/worker/process.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,9 +19,10 @@ enum { MZ_WORKERS_MAX = 64, MZ_WORKERS_ROWS_MAX = 256, MZ_WORKERS_LOST_MAX = 8 }
 typedef struct mz_workers mz_workers;
 
 typedef struct mz_workers_setup {
-  const char *name; /* of the environment, for messages; lives as long as the workers */
-  const char *kind; /* "gym" or "spiel" */
-  const char *id;   /* "CartPole-v1" */
+  const char *name;                 /* of the environment, for messages; lives as long as the workers */
+  const mz_worker_program *program; /* lives as long */
+  const char *kind;                 /* "gym", "spiel" or "own" */
+  const char *id;                   /* "CartPole-v1" */
   const char *const *options;
   int option_count;
   int limit;        /* moves; 0: the environment's own */
@@ -45,6 +47,8 @@ mz_status mz_workers_ask(mz_workers *workers, const char *request, char *out);
 /* Shares memory for rows of this layout with the first worker; the others start when they are needed. */
 mz_status mz_workers_share(mz_workers *workers, const mz_mailbox_layout *layout);
 void mz_workers_free(mz_workers *workers); /* NULL is fine */
+/* Returns how many there are where the user names no number: as many as cores. */
+int mz_workers_default_count(void);
 
 int mz_workers_count(const mz_workers *workers);
 /* Returns the rows that a batch may have. */

@@ -1,4 +1,5 @@
 /* Making, resuming and closing runs. */
+#include "envs/own/shared_object.h"
 #include "muzero/library/game.h"
 #include "muzero/storage/run_path.h"
 #include "muzero/library/training.h"
@@ -79,7 +80,7 @@ static muzero_status resume(muzero_run **out, const char *dir, const muzero_run_
   const int allow = (options->allow_numeric ? MZ_ALLOW_NUMERIC : 0) | (options->allow_fallback ? MZ_ALLOW_FALLBACK : 0);
   MUZERO_TRY(mz_failure_of(mz_run_resume(&run, dir, &roof, allow)));
   const mz_env *its_env = mz_run_env(run);
-  if (!env || env == its_env) return give_out(out, run, options);
+  if (!env || mz_env_is_same_game(env, its_env)) return give_out(out, run, options);
   mz_run_close(run);
   return mz_failure(MUZERO_E_CONFIG, "%s: %s: the run there is of %s, not of %s", function, dir, its_env->name, env->name);
 }

@@ -17,6 +17,11 @@ void mz_stored_env_to_json(cJSON *config, const mz_env *env) {
     for (int i = 0; i < MZ_WORKER_RANGES; i++) cJSON_AddItemToArray(list, cJSON_CreateNumber((double)ranges[i]));
   }
   if (file) mz_json_add_u64_hex(config, "env_file", file->hash);
+  if (file && file->isolation.on) {
+    char options[MZ_OWN_OPTIONS_MAX];
+    mz_own_isolation_write(&file->isolation, options);
+    cJSON_AddStringToObject(config, "env_isolation", options);
+  }
 }
 
 /* Says that a run does not continue with what its user has at hand. */
@@ -46,8 +51,11 @@ static mz_status refuse(const char *name, const char *copy, uint64_t wanted) {
       (unsigned long long)wanted, copy, state[0], name, state[1]);
 }
 
-static mz_status open_file(const char *path, const char *name, uint64_t wanted, const char *copy, const mz_env **out) {
-  MZ_TRY(mz_env_open(path, name, out));
+static mz_status open_file(const cJSON *config, const char *path, const char *name, uint64_t wanted, const char *copy,
+                           const mz_env **out) {
+  mz_own_isolation isolation;
+  MZ_TRY(mz_own_isolation_read(name, mz_json_text_or_empty(config, "env_isolation"), &isolation));
+  MZ_TRY(mz_env_open(path, name, &isolation, out));
   return mz_env_file_of(*out)->hash == wanted ? MZ_OK : refuse(name, copy, wanted); /* replaced meanwhile */
 }
 
@@ -77,8 +85,8 @@ mz_status mz_stored_env_find(const cJSON *config, const char *dir, const char *w
   const bool has_copy = mz_env_file_hash(copy, &hash) && hash == wanted;
   const bool has_own = mz_env_file_hash(name, &hash);
   if (has_copy && has_own && hash != wanted) say_changed(name, hash, wanted, copy);
-  if (has_copy) return open_file(copy, name, wanted, copy, out);
-  if (has_own && hash == wanted) return open_file(name, name, wanted, copy, out);
+  if (has_copy) return open_file(config, copy, name, wanted, copy, out);
+  if (has_own && hash == wanted) return open_file(config, name, name, wanted, copy, out);
   return refuse(name, copy, wanted);
 }
 

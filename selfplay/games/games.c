@@ -105,10 +105,11 @@ mz_status mz_games_start(mz_games *games, int slot, uint8_t *mask) {
 
 /* A run that continues one without forks has none yet: the positions in play will do. */
 static void read_forks(mz_games *games, mz_reader *reader) {
-  if (mz_reader_left(reader) > 0)
-    mz_read(reader, games->forks, forks_size(games));
-  else
+  if (mz_reader_left(reader) == 0) {
     memcpy(games->forks, games->states, forks_size(games));
+    return;
+  }
+  for (int i = 0; i < games->count; i++) mz_read(reader, fork_of(games, i), mz_env_saved_size(games->env));
 }
 
 /* Games that live outside are not written, for nothing could bring them back: what is kept is how far each slot has come. */
@@ -128,17 +129,18 @@ void mz_games_write(const mz_games *games, mz_writer *writer) {
     return;
   }
   mz_write_u32(writer, (uint32_t)games->count);
-  mz_write_u32(writer, (uint32_t)games->env->state_size);
+  const size_t saved = mz_env_saved_size(games->env);
+  mz_write_u32(writer, (uint32_t)saved);
   for (int i = 0; i < games->count; i++) {
     const mz_game *game = &games->games[i];
     mz_write_u64(writer, game->episode);
     mz_write_u64(writer, game->moves);
     mz_write_u64(writer, game->length);
     mz_write(writer, &game->return_, sizeof game->return_);
-    mz_write(writer, mz_games_state(games, i), games->env->state_size);
+    mz_write(writer, mz_games_state(games, i), saved);
     mz_trajectory_write(games->trajectories[i], writer);
   }
-  if (games->settings.fork_share > 0) mz_write(writer, games->forks, forks_size(games));
+  for (int i = 0; i < games->count && games->settings.fork_share > 0; i++) mz_write(writer, fork_of(games, i), saved);
 }
 
 static mz_status check_together(const mz_games *games, int slot) {
@@ -169,13 +171,18 @@ static mz_status check_counters(const mz_games *games, int slot) {
   return MZ_OK;
 }
 
+/* A state from a file, whose other bytes are found. */
+static bool is_state(const mz_env *env, void *state) {
+  return env->complete ? env->complete(env, state) : env->valid(env, state);
+}
+
 /* Between rounds no game in play has ended, and none forks off at an end: `valid` refuses both. */
 static mz_status check_states(const mz_games *games) {
   const mz_env *env = games->env;
   for (int i = 0; i < games->count; i++) {
-    if (!env->valid(env, mz_games_state(games, i)))
+    if (!is_state(env, mz_games_state(games, i)))
       return mz_fail(MZ_E_CHECKPOINT, "games: the state of game %d is no state of %s", i, env->name);
-    if (!env->valid(env, fork_of(games, i)))
+    if (!is_state(env, fork_of(games, i)))
       return mz_fail(MZ_E_CHECKPOINT, "games: the position that game %d may fork from is no state of %s", i, env->name);
   }
   return MZ_OK;
@@ -204,7 +211,7 @@ mz_status mz_games_read(mz_games *games, mz_reader *reader) {
   if (count != (uint32_t)games->count) {
     return mz_fail(MZ_E_CHECKPOINT, "games: %u in the checkpoint, %d in the configuration", count, games->count);
   }
-  const size_t wanted = games->env->copies ? games->env->state_size : 0;
+  const size_t wanted = games->env->copies ? mz_env_saved_size(games->env) : 0;
   if (state_size != wanted) {
     return mz_fail(MZ_E_CHECKPOINT, "games: a state of %u bytes in the checkpoint, of %zu in %s", state_size, wanted,
                    games->env->name);

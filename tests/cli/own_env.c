@@ -77,6 +77,43 @@ static void test_a_run_continues_with_its_own_copy(void **state) {
   process_free(&p);
 }
 
+/* How a file is played is part of the run and changes nothing that it becomes; a run may take over games of one that was played
+ * otherwise. */
+static void test_processes_play_the_same_run(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "mkdir isolated && cp games/two/two.so isolated/ && cd isolated && $M train two.so " TINY " --run plain --rounds 4");
+  shell(&p, 0,
+        "cd isolated && for n in 1 2; do $M train two.so:isolate=1,workers=$n " TINY " --run w$n --rounds 4 && "
+        "test $($M inspect w$n --digest) = $($M inspect plain --digest) || exit 9; done");
+  shell(&p, 0, "cd isolated && grep '\"env\": \"two.so\"' w2/config.json && grep isolate=1,workers=2 w2/config.json");
+  shell(&p, 0,
+        "cd isolated && for r in plain w2; do $M resume $r --rounds 8 --history none || exit 9; done; "
+        "test $($M inspect w2 --digest) = $($M inspect plain --digest) && $M eval w2 --games 4 --opponent plain && $M watch w2 "
+        "--opponent plain --delay 0 && "
+        "$M train ./two.so:isolate=1 --from plain --run from " TINY " --rounds 10 && echo 1 | $M play w2 --seat first");
+  assert_says(p.out, "take1");
+  process_free(&p);
+}
+
+static void test_a_run_outlives_crashes(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "export OWN_GAME_COUNTER=$PWD/steps; $M train " OWN_GAMES "/game_42.so " TINY " --run sound --rounds 8 && "
+        "$M train " OWN_GAMES "/game_43.so:isolate=1,workers=1 " TINY " --run crashing --rounds 8 && "
+        "test $($M inspect sound --digest) = $($M inspect crashing --digest)");
+  assert_says(p.err, "game_43.so: worker 0 (process ");
+  assert_says(p.err, "is lost in step: ");
+  shell(&p, 0, "$M inspect crashing");
+  assert_says(p.out, "3 workers were lost, and 0 games truncated by that");
+  shell(&p, 3, "$M train " OWN_GAMES "/game_44.so:isolate=1,workers=1 " TINY " --run always");
+  assert_says(p.err, "in step: killed by signal 6 (Aborted)");
+  assert_says(p.err, "game_44.so --check` looks for the mistake");
+  process_free(&p);
+}
+
 static void test_another_file_is_another_environment(void **state) {
   (void)state;
   process p = {0};
@@ -142,6 +179,8 @@ int main(void) {
       cmocka_unit_test(test_a_new_environment_works_as_it_is),
       cmocka_unit_test(test_runs_without_a_name_go_into_a_folder_of_the_file_s),
       cmocka_unit_test(test_a_run_continues_with_its_own_copy),
+      cmocka_unit_test(test_processes_play_the_same_run),
+      cmocka_unit_test(test_a_run_outlives_crashes),
       cmocka_unit_test(test_another_file_is_another_environment),
       cmocka_unit_test(test_a_mistake_ends_a_run_with_its_name),
       cmocka_unit_test(test_files_that_are_none),

@@ -91,7 +91,8 @@ static void test_a_run_outlives_its_workers_and_counts_them(void **state) {
         "$M train " ODD ",fault=step_killed,count=count,first=47,last=49,workers=1 " TINY
         " --run k --rounds 20 --set num_games=1 --allocate fixed --json");
   assert_says(p.err, "worker 0 (process ");
-  assert_says(p.err, "is lost in a move: killed by signal 9; a new one takes its place (1 lost so far; before this one 0 games");
+  assert_says(
+      p.err, "is lost in a move: killed by signal 9 (Killed); a new one takes its place (1 lost so far; before this one 0 games");
   assert_says(p.err, "(3 lost so far; before this one 2 games were truncated)");
   assert_lost(p.out, 3, 3, 20);
   shell(&p, 0, "$M inspect k --json");

@@ -1,9 +1,13 @@
 /* A game for two as a shared object, and what is wrong with it when it is compiled with -DBREAK=n: each of the numbers breaks one
- * requirement of env_abi.h. 0 breaks none. Players take the cells of a row in turn; who takes the last one gets 1. */
+ * requirement of env_abi.h. 0 breaks none. 42 breaks none and draws numbers; 43 is 42 whose steps of the numbers 5, 40 and 41 crash, 45 one
+ * whose step 5 has no end (the file that OWN_GAME_COUNTER names counts steps, over all processes); 44 crashes in every game's third step,
+ * 46 before it describes itself. Players take the cells of a row in turn; who takes the last one gets 1. */
 #include "envs/env_abi.h"
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CELLS = 5 };
@@ -35,7 +39,33 @@ static const char *reset(void *data, const muzero_env_random *random) {
   return NULL;
 }
 
+#if BREAK == 43 || BREAK == 45
+/* Counts a step and returns its number, from 0. */
+static long count_step(void) {
+  const char *path = getenv("OWN_GAME_COUNTER");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (!file) return -1;
+  fputc('.', file);
+  fflush(file);
+  const long count = ftell(file) - 1; /* behind its own byte: two processes never get the same number */
+  fclose(file);
+  return count;
+}
+#endif
+
+static void go_wrong(const state *s) {
+#if BREAK == 43
+  const long count = count_step();
+  if (count == 5 || count == 40 || count == 41) raise(SIGSEGV);
+#elif BREAK == 45
+  volatile int endless = count_step() == 5;
+  while (endless) continue;
+#endif
+  if (BREAK == 44 && s->taken == 2) abort();
+}
+
 static void step_one(state *s, int32_t action, const muzero_env_random *random, muzero_env_step *result) {
+  go_wrong(s);
   s->cells[action] = 1 + s->player;
   s->taken++;
   if (BREAK != 13) s->player = 1 - s->player;
@@ -52,7 +82,8 @@ static void step_one(state *s, int32_t action, const muzero_env_random *random, 
   if (BREAK == 14 && s->ended) result->reward = ++calls % 3 == 0;
   if (BREAK == 16 && (void *)s != home && s->taken == 3) result->reward = 1;
   if (BREAK == 19 && action == 0 && s->ended) result->reward = 0.5f;
-  if (BREAK == 20 || BREAK == 18) result->reward *= (float)random->f64(random->context);
+  if (BREAK >= 42) result->reward *= (float)(1 + random->below(random->context, 3)) / 3;
+  if (BREAK == 20 || BREAK == 18 || BREAK >= 42) result->reward *= (float)random->f64(random->context);
   if (BREAK == 24 && !pthread_equal(first, pthread_self())) result->reward *= 0.5f;
   if (BREAK == 25) result->truncated = s->taken == 2;
 }
@@ -128,7 +159,7 @@ MUZERO_ENV_EXPORT const muzero_env_abi *muzero_env(void) {
       .action_kind = MUZERO_ENV_COLUMNS,
       .players = BREAK == 38 ? 3 : 2,
       .alternating = BREAK != 41,
-      .draws = BREAK == 18,
+      .draws = BREAK == 18 || BREAK >= 42,
       .symmetries = BREAK == 39 ? 8 : 2,
       .max_moves = BREAK == 28 ? 3 : 0,
       .reward_min = 0,
@@ -144,5 +175,6 @@ MUZERO_ENV_EXPORT const muzero_env_abi *muzero_env(void) {
       .action_text = action_text,
       .valid = valid,
   };
+  if (BREAK == 46) abort();
   return BREAK == 34 ? NULL : &abi;
 }
