@@ -27,11 +27,11 @@ typedef struct mz_own_object {
 mz_status mz_own_isolated_create(mz_own_isolated **out, const mz_own_object *object, const mz_own_isolation *isolation,
                                  const muzero_env_abi **abi);
 /* Shares memory with the process, once the numbers were found to be in their ranges. */
-mz_status mz_own_isolated_begin(mz_own_isolated *isolated);
-void mz_own_isolated_free(mz_own_isolated *isolated); /* NULL is fine */
+mz_status mz_own_isolated_begin(mz_own_isolated *o);
+void mz_own_isolated_free(mz_own_isolated *o); /* NULL is fine */
 
-const mz_own_layout *mz_own_isolated_layout(const mz_own_isolated *isolated);
-mz_lost_workers mz_own_isolated_lost(const mz_own_isolated *isolated);
+const mz_own_layout *mz_own_isolated_layout(const mz_own_isolated *o);
+mz_lost_workers mz_own_isolated_lost(const mz_own_isolated *o);
 
 /* A complaint of one of the object's functions. */
 typedef struct mz_own_complaint {
@@ -41,14 +41,13 @@ typedef struct mz_own_complaint {
 
 /* Each: MZ_E_CONFIG where processes were lost too often, naming the function and how it ended. Generators are Philox's
  * (mz_generator_from_rng); others are refused. */
-mz_status mz_own_isolated_reset(mz_own_isolated *isolated, void *state, const mz_generator *generator,
-                                mz_own_complaint *complaint);
+mz_status mz_own_isolated_reset(mz_own_isolated *o, void *state, const mz_generator *generator, mz_own_complaint *complaint);
 /* n states one behind the other. generators NULL: drawing is a complaint. */
-mz_status mz_own_isolated_step(mz_own_isolated *isolated, void *states, int n, const int32_t *actions,
-                               const mz_generator *generators, muzero_env_step *results, mz_own_complaint *complaint);
+mz_status mz_own_isolated_step(mz_own_isolated *o, void *states, int n, const int32_t *actions, const mz_generator *generators,
+                               muzero_env_step *results, mz_own_complaint *complaint);
 /* *valid: the object takes the state for one of a game in play, and all parts behind it are what it says of it. */
-mz_status mz_own_isolated_valid(mz_own_isolated *isolated, const void *state, bool *valid);
+mz_status mz_own_isolated_valid(mz_own_isolated *o, const void *state, bool *valid);
 /* Finds the parts behind the object's own state. *valid: the object takes it for one of a game in play. */
-mz_status mz_own_isolated_complete(mz_own_isolated *isolated, void *state, bool *valid);
+mz_status mz_own_isolated_complete(mz_own_isolated *o, void *state, bool *valid);
 /* state NULL: the text of an action. */
-mz_status mz_own_isolated_text(mz_own_isolated *isolated, const void *state, int action, char out[MZ_OWN_ROW_TEXT_BYTES]);
+mz_status mz_own_isolated_text(mz_own_isolated *o, const void *state, int action, char out[MZ_OWN_ROW_TEXT_BYTES]);

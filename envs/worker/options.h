@@ -33,7 +33,7 @@ const mz_worker_option *mz_worker_option_at(int index);
 /* Returns the option of a key, which is there. */
 const mz_worker_option *mz_worker_option_named(const char *key);
 /* Reads its value. MZ_E_CONFIG naming the range and the nearest valid value. */
-mz_status mz_worker_option_read(const char *name, const mz_worker_option *option, const char *text, double *out);
+mz_status mz_worker_option_read(const char *name, const mz_worker_option *row, const char *text, double *out);
 
 /* Returns whether a name begins with "gym:" or "spiel:". */
 bool mz_worker_env_is_name(const char *name);
