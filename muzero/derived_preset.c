@@ -12,7 +12,7 @@ static int bins_for(float min, float max, bool transform) {
   return whole < 3 ? 3 : whole;
 }
 
-/* What depends on the kind of game alone. */
+/* The settings that depend on the kind of game alone. */
 typedef struct recipe {
   int num_games, moves_per_round, loop_count, td_steps, unroll_steps;
   const char *search; /* its algorithm */

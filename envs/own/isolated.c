@@ -2,7 +2,6 @@
 #include "base/json/json.h"
 #include "base/log.h"
 #include "base/threads/core.h"
-#include <stdatomic.h>
 
 enum { NUMBERS = 12, FUNCTIONS = 8, RANGES = 4, TEXTS = 3, SHOWN_BYTES = 64 };
 
@@ -172,7 +171,7 @@ static bool ask(void *context, int i, mz_mailbox_row *row, uint32_t life) {
   *row = (mz_mailbox_row){.action = c->actions[i], .draws = c->generators != NULL};
   if (c->generators) memcpy((uint8_t *)row + MZ_OWN_ROW_RNG_AT, mz_generator_rng(&c->generators[i]), sizeof(mz_rng));
   if (c->states)
-    memcpy((uint8_t *)row + MZ_OWN_ROW_STATE_AT, state_of(c, i), c->isolated->layout.state_bytes);
+    memcpy((uint8_t *)row + MZ_OWN_ROW_STATE_AT, state_of(c, i), c->isolated->abi.state_size); /* the process finds the rest */
   else
     row->instance = c->actions[1];
   return true;
@@ -204,14 +203,6 @@ static void take(void *context, int i, const mz_mailbox_row *row, uint32_t life)
     c->results[i] = (muzero_env_step){.reward = row->reward, .terminated = row->terminated, .truncated = row->truncated};
 }
 
-/* Rows of a batch go to the processes in turn, single ones by thread. */
-static int32_t worker_for(const mz_own_isolated *o, int i, int n) {
-  static _Atomic int threads;
-  static _Thread_local int own;
-  if (own == 0) own = atomic_fetch_add(&threads, 1) + 1;
-  return (int32_t)((n > 1 ? i : own) % mz_workers_count(o->workers));
-}
-
 /* Tells the state and the action that were given up, for whoever repeats them. */
 static void tell_row(const call *c, int i) {
   char hex[2 * SHOWN_BYTES + 1] = "";
@@ -227,28 +218,22 @@ static void tell_row(const call *c, int i) {
 static mz_status run(call *c, int n, const char *what) {
   const mz_own_isolated *o = c->isolated;
   int32_t workers[MZ_WORKERS_ROWS_MAX];
-  mz_status status = MZ_OK;
   for (int i = 0; i < n; i++) {
-    workers[i] = worker_for(o, i, n);
+    workers[i] = mz_workers_any(o->workers, i, n);
     if (c->generators && !mz_generator_rng(&c->generators[i]))
       return mz_fail(MZ_E_CONFIG,
                      "%s: isolate=1 takes the program's own random numbers; name the file without isolate=1 for others",
                      o->object.path);
   }
   const mz_workers_batch batch = {c, ask, take};
-  for (int attempt = 0; status == MZ_OK; attempt++) {
-    int left = 0;
-    while (left < n && c->answered[left]) left++;
-    if (left == n) return MZ_OK;
-    status = attempt == MZ_WORKERS_LOST_MAX ? mz_workers_give_up(o->workers, workers[left], what)
-                                            : mz_workers_run(o->workers, n, workers, &batch);
-    if (status == MZ_OK) continue;
-    char why[MZ_MESSAGE_MAX];
-    snprintf(why, sizeof why, "%s", mz_message());
-    tell_row(c, left);
-    return mz_fail(status, "%s; `muzero envs %s --check` looks for the mistake", why, o->object.path);
-  }
-  return status;
+  const mz_status status = mz_workers_run_all(o->workers, n, workers, c->answered, &batch, what);
+  if (status == MZ_OK) return MZ_OK;
+  char why[MZ_MESSAGE_MAX];
+  int left = 0;
+  while (left < n - 1 && c->answered[left]) left++;
+  snprintf(why, sizeof why, "%s", mz_message());
+  tell_row(c, left);
+  return mz_fail(status, "%s; `muzero envs %s --check` looks for the mistake", why, o->object.path);
 }
 
 mz_status mz_own_isolated_reset(mz_own_isolated *o, void *state, const mz_generator *generator, mz_own_complaint *complaint) {

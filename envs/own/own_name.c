@@ -3,8 +3,6 @@
 #include "envs/env.h"
 #include "envs/worker/options.h"
 
-static const double TIMEOUT_DEFAULT_S = 60;
-
 /* Returns where the options of a name begin, behind the colon; its end where it has none. */
 static const char *options_of(const char *name) {
   const char *at = NULL;
@@ -12,11 +10,14 @@ static const char *options_of(const char *name) {
   return at && !strchr(at, '/') && strcmp(name + strlen(name) - 3, ".so") != 0 ? at : name + strlen(name);
 }
 
+/* Returns the bytes of the path in front of `options`. */
+static size_t path_length(const char *name, const char *options) { return (size_t)(options - name) - (*options != '\0'); }
+
 bool mz_env_is_path(const char *name) {
   const size_t base = strcspn(name, ":");
   if (mz_worker_env_is_name(name)) return false;
   const char *options = options_of(name);
-  const size_t length = (size_t)(options - name) - (*options != '\0');
+  const size_t length = path_length(name, options);
   if (length < 4 || strncmp(name + length - 3, ".so", 3) != 0) return false;
   for (int i = 0; i < mz_env_count(); i++) {
     const char *bundled = mz_env_at(i)->name;
@@ -49,7 +50,7 @@ static mz_status read_item(const char *name, const char *item, mz_own_isolation 
 mz_status mz_own_isolation_read(const char *name, const char *options, mz_own_isolation *out) {
   char text[MZ_OWN_OPTIONS_MAX], *state;
   bool isolated_only = false;
-  *out = (mz_own_isolation){.timeout_s = TIMEOUT_DEFAULT_S};
+  *out = (mz_own_isolation){.timeout_s = MZ_WORKER_TIMEOUT_S};
   if ((size_t)snprintf(text, sizeof text, "%s", options) >= sizeof text)
     return mz_fail(MZ_E_CONFIG, "environment '%s': options of more than %d bytes", name, MZ_OWN_OPTIONS_MAX - 1);
   for (char *item = strtok_r(text, ",", &state); item; item = strtok_r(NULL, ",", &state)) {
@@ -65,13 +66,13 @@ void mz_own_isolation_write(const mz_own_isolation *isolation, char out[MZ_OWN_O
   int used = snprintf(out, MZ_OWN_OPTIONS_MAX, "%s", isolation->on ? "isolate=1" : "");
   if (!isolation->on) return;
   if (isolation->workers) used += snprintf(out + used, (size_t)(MZ_OWN_OPTIONS_MAX - used), ",workers=%d", isolation->workers);
-  if (isolation->timeout_s != TIMEOUT_DEFAULT_S)
+  if (isolation->timeout_s != MZ_WORKER_TIMEOUT_S)
     snprintf(out + used, (size_t)(MZ_OWN_OPTIONS_MAX - used), ",timeout=%.17g", isolation->timeout_s);
 }
 
 mz_status mz_own_name_read(const char *name, mz_own_name *out) {
   const char *options = options_of(name);
-  const size_t length = (size_t)(options - name) - (*options != '\0');
+  const size_t length = path_length(name, options);
   if (length >= sizeof out->path) return mz_fail(MZ_E_CONFIG, "%s: path too long", name);
   memcpy(out->path, name, length);
   out->path[length] = '\0';

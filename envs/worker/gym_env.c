@@ -86,8 +86,7 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   reset_call call = {.env = env, .state = s, .seed = generator ? generator->next64(generator->context) >> 33 : 0};
   const int32_t worker = worker_of(w, s);
   const mz_workers_batch batch = {&call, ask_reset, take_reset};
-  for (int i = 0; i < MZ_WORKERS_LOST_MAX && !call.done; i++) MZ_TRY(mz_workers_run(w->workers, 1, &worker, &batch));
-  if (!call.done) return mz_workers_give_up(w->workers, worker, "a reset");
+  MZ_TRY(mz_workers_run_all(w->workers, 1, &worker, &call.done, &batch, "a reset"));
   return mz_worker_env_check_obs(env, mz_worker_env_observation(s));
 }
 

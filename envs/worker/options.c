@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double TIMEOUT_DEFAULT_S = 60;
-
 bool mz_worker_env_is_name(const char *name) { return strncmp(name, "gym:", 4) == 0 || strncmp(name, "spiel:", 6) == 0; }
 
 /* ---- numbers ---- */
@@ -105,7 +103,7 @@ static mz_status check_order(const char *name, const mz_worker_options *o, mz_wo
 }
 
 mz_status mz_worker_options_read(const char *name, mz_worker_options *out) {
-  *out = (mz_worker_options){.timeout_s = TIMEOUT_DEFAULT_S};
+  *out = (mz_worker_options){.timeout_s = MZ_WORKER_TIMEOUT_S};
   for (int i = 0; i < MZ_WORKER_RANGES; i++) out->ranges[i] = NAN;
   if (strlen(name) >= sizeof out->text)
     return mz_fail(MZ_E_CONFIG, "environment '%.60s…': a name of more than %d bytes", name, MZ_WORKER_NAME_MAX - 1);

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include <stdbool.h>
 
-enum { MZ_WORKER_OPTIONS_MAX = 32, MZ_WORKER_NAME_MAX = 1024 };
+enum { MZ_WORKER_OPTIONS_MAX = 32, MZ_WORKER_NAME_MAX = 1024, MZ_WORKER_TIMEOUT_S = 60 /* by default */ };
 
 typedef enum mz_worker_range { MZ_REWARD_MIN, MZ_REWARD_MAX, MZ_RETURN_MIN, MZ_RETURN_MAX, MZ_WORKER_RANGES } mz_worker_range;
 
@@ -15,7 +15,7 @@ typedef struct mz_worker_options {
   const char *others[MZ_WORKER_OPTIONS_MAX]; /* the worker's, in their order */
   int other_count;
   int workers, limit;                 /* 0: not given */
-  double timeout_s;                   /* default 60 */
+  double timeout_s;                   /* default MZ_WORKER_TIMEOUT_S */
   float ranges[MZ_WORKER_RANGES];     /* NAN: not given */
   char canonical[MZ_WORKER_NAME_MAX]; /* the name without what cannot change results (workers, timeout) */
 } mz_worker_options;

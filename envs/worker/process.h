@@ -1,5 +1,5 @@
-/* A worker: a process that plays environments, of Python or for the machine, and the socket, memory and log that it has in common with the program. It ends
- * when the socket's other end does, however the program ends. One thread at a time uses a worker. */
+/* A worker: a process that plays environments, of Python or for the machine, and the socket, memory and log that it has in common with
+ * the program. It ends when the socket's other end does, however the program ends. One thread at a time uses a worker. */
 #pragma once
 #include "base/file/memory_file.h"
 #include "base/status.h"

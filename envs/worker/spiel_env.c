@@ -65,30 +65,16 @@ static void take(void *context, int i, const mz_mailbox_row *row, uint32_t life)
   if (c->results) c->results[i] = (mz_step){.reward = row->reward, .terminated = row->terminated != 0};
 }
 
-/* Any worker can answer for any history; rows of a batch go to them in turn, single ones by thread, where the position is at hand. */
-static int32_t worker_for(const mz_worker_env *w, int i, int n) {
-  static _Atomic int threads;
-  static _Thread_local int own;
-  if (own == 0) own = atomic_fetch_add(&threads, 1) + 1;
-  return (int32_t)((n > 1 ? i : own) % mz_workers_count(w->workers));
-}
-
 /* At most mz_workers_rows rows. */
 static mz_status run(call *c, int n) {
   const mz_worker_env *w = mz_worker_env_data(c->env);
   int32_t workers[MZ_WORKERS_ROWS_MAX];
   for (int i = 0; i < n; i++) {
-    workers[i] = worker_for(w, i, n);
+    workers[i] = mz_workers_any(w->workers, i, n);
     if (c->generators && w->has_chance) c->seeds[i] = c->generators[i].next64(c->generators[i].context);
   }
   const mz_workers_batch batch = {c, ask, take};
-  for (int attempt = 0;; attempt++) {
-    int left = 0;
-    while (left < n && c->answered[left]) left++;
-    if (left == n) break;
-    if (attempt == MZ_WORKERS_LOST_MAX) return mz_workers_give_up(w->workers, workers[left], "a move");
-    MZ_TRY(mz_workers_run(w->workers, n, workers, &batch));
-  }
+  MZ_TRY(mz_workers_run_all(w->workers, n, workers, c->answered, &batch, "a move"));
   return c->refused ? mz_fail(MZ_E_CONFIG, "%s: the worker refuses a history, or answers what cannot be", c->env->name) : MZ_OK;
 }
 

@@ -231,6 +231,13 @@ int mz_workers_default_count(void) {
 
 int mz_workers_count(const mz_workers *w) { return w->setup.count; }
 int mz_workers_rows(const mz_workers *w) { return w->rows; }
+int32_t mz_workers_any(const mz_workers *w, int row, int rows) {
+  static _Atomic int threads;
+  static _Thread_local int own;
+  if (own == 0) own = atomic_fetch_add(&threads, 1) + 1;
+  return (int32_t)((rows > 1 ? row : own) % w->setup.count);
+}
+
 void mz_workers_count_lost(mz_workers *w, int games) { atomic_fetch_add(&w->lost_games, games); }
 
 mz_lost_workers mz_workers_lost(const mz_workers *w) {
@@ -330,7 +337,7 @@ static void unlock(worker *one) {
   MZ_ASSERT(!failed);
 }
 
-mz_status mz_workers_give_up(mz_workers *w, int32_t index, const char *what) {
+static mz_status give_up(mz_workers *w, int32_t index, const char *what) {
   worker *one = &w->items[index];
   lock(one);
   const mz_status status = mz_fail(MZ_E_CONFIG, "%s: %s lost its worker %d times; the last time: %s", w->setup.name, what,
@@ -365,4 +372,15 @@ mz_status mz_workers_run(mz_workers *w, int n, const int32_t *worker_of, const m
     unlock(&w->items[k]);
   }
   return status == MZ_OK ? MZ_OK : mz_fail(status, "%s", why);
+}
+
+mz_status mz_workers_run_all(mz_workers *w, int n, const int32_t *index, const bool *answered, const mz_workers_batch *batch,
+                             const char *what) {
+  for (int attempt = 0;; attempt++) {
+    int left = 0;
+    while (left < n && answered[left]) left++;
+    if (left == n) return MZ_OK;
+    if (attempt == MZ_WORKERS_LOST_MAX) return give_up(w, index[left], what);
+    MZ_TRY(mz_workers_run(w, n, index, batch));
+  }
 }

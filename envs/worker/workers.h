@@ -47,6 +47,9 @@ mz_status mz_workers_ask(mz_workers *workers, const char *request, char *out);
 /* Shares memory for rows of this layout with the first worker; the others start when they are needed. */
 mz_status mz_workers_share(mz_workers *workers, const mz_mailbox_layout *layout);
 void mz_workers_free(mz_workers *workers); /* NULL is fine */
+/* Returns a worker for one of `rows` rows that any worker can answer: those of a batch go to them in turn, single ones by thread, so that
+ * a thread finds at hand what it asked for last. Any thread may ask. */
+int32_t mz_workers_any(const mz_workers *workers, int row, int rows);
 /* Returns how many there are where the user names no number: as many as cores. */
 int mz_workers_default_count(void);
 
@@ -68,8 +71,10 @@ typedef struct mz_workers_batch {
  * answered. */
 mz_status mz_workers_run(mz_workers *workers, int n, const int32_t *worker_of, const mz_workers_batch *batch);
 
-/* MZ_E_CONFIG: `what` ("a reset") lost the worker of that index MZ_WORKERS_LOST_MAX times, and how the last time. Any thread may ask. */
-mz_status mz_workers_give_up(mz_workers *workers, int32_t index, const char *what);
+/* Runs the batch again until `take` has set answered[i] of all n rows. Fails as mz_workers_run does, and MZ_E_CONFIG: `what` ("a reset")
+ * lost its worker MZ_WORKERS_LOST_MAX times, and how the last time. */
+mz_status mz_workers_run_all(mz_workers *workers, int n, const int32_t *index, const bool *answered,
+                             const mz_workers_batch *batch, const char *what);
 
 typedef struct mz_lost_workers {
   int64_t workers, games; /* workers that were lost; games that were truncated by that */

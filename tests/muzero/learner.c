@@ -29,43 +29,56 @@ typedef struct trained {
   double loss;
 } trained;
 
-static void train(int threads, bool poison, mz_status expected, trained *out) {
-  mz_settings s = small();
-  const mz_env *env = env_named("cartpole");
+/* A learner of a game's model over a batch of 48 rows and 3 steps, filled. */
+typedef struct learning {
   mz_model model;
   mz_pool *pool;
   mz_learner *learner;
   mz_batch batch;
-  expect_ok(mz_model_init(&model, &s.network, &env->spec));
-  expect_ok(mz_pool_create(&pool, "learner", threads, NULL));
+} learning;
+
+static void learning_init(learning *l, const char *game, const mz_settings *s, int threads) {
+  const mz_env *env = env_named(game);
+  expect_ok(mz_model_init(&l->model, &s->network, &env->spec));
+  expect_ok(mz_pool_create(&l->pool, "learner", threads, NULL));
   const mz_learner_settings settings = {
-      .update = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8, .average = s.learning.average}};
-  expect_ok(mz_learner_create(&learner, &model, &mz_lane_cpu, &settings, pool));
-  mz_params_init(&model.params, 1, mz_learner_weights(learner));
-  expect_ok(mz_learner_weights_changed(learner));
-  expect_ok(mz_batch_init(&batch, &env->spec, 48, 3, 1));
-  fill(&batch, &model);
+      .update = {.loss = s->loss, .optimizer = s->optimizer, .batch_size = 48, .shards = 8, .average = s->learning.average}};
+  expect_ok(mz_learner_create(&l->learner, &l->model, &mz_lane_cpu, &settings, l->pool));
+  mz_params_init(&l->model.params, 1, mz_learner_weights(l->learner));
+  expect_ok(mz_learner_weights_changed(l->learner));
+  expect_ok(mz_batch_init(&l->batch, &env->spec, 48, 3, mz_loss_observed(&s->loss)));
+  fill(&l->batch, &l->model);
+}
+
+static void learning_deinit(learning *l) {
+  mz_batch_deinit(&l->batch);
+  mz_learner_free(l->learner);
+  mz_pool_free(l->pool);
+}
+
+static void train(int threads, bool poison, mz_status expected, trained *out) {
+  mz_settings s = small();
+  learning l;
+  learning_init(&l, "cartpole", &s, threads);
   mz_learning_stats stats = {0};
   for (int i = 0; i < 5; i++) {
     if (poison && i == 2) {
-      memcpy(out->weights, mz_learner_weights(learner), (size_t)model.params.size * sizeof(float));
-      batch.obs[17] = NAN;
+      memcpy(out->weights, mz_learner_weights(l.learner), (size_t)l.model.params.size * sizeof(float));
+      l.batch.obs[17] = NAN;
     }
-    mz_status status = mz_learner_update(learner, &batch, out->errors, &stats);
+    mz_status status = mz_learner_update(l.learner, &l.batch, out->errors, &stats);
     if (poison && i == 2) {
       assert_int_equal(status, expected);
       assert_non_null(strstr(mz_message(), "update 3"));
-      assert_memory_equal(out->weights, mz_learner_weights(learner), (size_t)model.params.size * sizeof(float));
+      assert_memory_equal(out->weights, mz_learner_weights(l.learner), (size_t)l.model.params.size * sizeof(float));
       break;
     }
     expect_ok(status);
   }
-  assert_true((size_t)model.params.size <= sizeof out->weights / sizeof(float));
-  memcpy(out->weights, mz_learner_weights(learner), (size_t)model.params.size * sizeof(float));
+  assert_true((size_t)l.model.params.size <= sizeof out->weights / sizeof(float));
+  memcpy(out->weights, mz_learner_weights(l.learner), (size_t)l.model.params.size * sizeof(float));
   out->loss = stats.loss;
-  mz_batch_deinit(&batch);
-  mz_learner_free(learner);
-  mz_pool_free(pool);
+  learning_deinit(&l);
 }
 
 static void threads_change_no_bit(void **unused) {
@@ -89,37 +102,25 @@ static bool consistency_learns(bool seen) {
   mz_settings s = settings_with((const char *[]){"batch_size=48", "shards=8", "unroll_steps=3", "network.width=48",
                                                  "optimizer=sgd", "weight_decay=0", "loss.consistency_weight=2"},
                                 7);
-  const mz_env *env = env_named("cartpole");
-  mz_model model;
-  mz_pool *pool;
-  mz_learner *learner;
-  mz_batch batch;
-  expect_ok(mz_model_init(&model, &s.network, &env->spec));
-  expect_ok(mz_pool_create(&pool, "learner", 1, NULL));
-  const mz_learner_settings settings = {.update = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8}};
-  expect_ok(mz_learner_create(&learner, &model, &mz_lane_cpu, &settings, pool));
-  float *weights = mz_learner_weights(learner);
-  mz_params_init(&model.params, 1, weights);
-  expect_ok(mz_learner_weights_changed(learner));
-  expect_ok(mz_batch_init(&batch, &env->spec, 48, 3, mz_loss_observed(&s.loss)));
-  fill(&batch, &model);
+  learning l;
+  learning_init(&l, "cartpole", &s, 1);
+  const mz_batch *batch = &l.batch;
+  const float *weights = mz_learner_weights(l.learner);
   mz_rng rng = mz_rng_at(4, MZ_RNG_TEST, 0, 0);
-  for (int i = 0; i < batch.observed * batch.rows * model.obs_size; i++) batch.obs[i] = mz_rng_normal(&rng);
-  for (int i = 0; i < (batch.unroll + 1) * batch.rows; i++) {
-    batch.policy_weight[i] = batch.value_weight[i] = batch.reward_weight[i] = 0;
-    batch.obs_weight[i] = seen ? 1.0f / (float)batch.rows : 0;
+  for (int i = 0; i < batch->observed * batch->rows * l.model.obs_size; i++) batch->obs[i] = mz_rng_normal(&rng);
+  for (int i = 0; i < (batch->unroll + 1) * batch->rows; i++) {
+    batch->policy_weight[i] = batch->value_weight[i] = batch->reward_weight[i] = 0;
+    batch->obs_weight[i] = seen ? 1.0f / (float)batch->rows : 0;
   }
   static float before[20000];
-  const size_t bytes = (size_t)model.params.size * sizeof(float);
+  const size_t bytes = (size_t)l.model.params.size * sizeof(float);
   assert_true(bytes <= sizeof before);
   memcpy(before, weights, bytes);
   float errors[48];
   mz_learning_stats stats = {0};
-  expect_ok(mz_learner_update(learner, &batch, errors, &stats));
+  expect_ok(mz_learner_update(l.learner, batch, errors, &stats));
   const bool moved = memcmp(before, weights, bytes) != 0;
-  mz_batch_deinit(&batch);
-  mz_learner_free(learner);
-  mz_pool_free(pool);
+  learning_deinit(&l);
   return moved;
 }
 
@@ -138,39 +139,28 @@ static void clamped_targets_are_counted(void **unused) {
                                                    "network.reward_range=0.5", "network.width=16"},
                                   6);
     s.network.transform = transform;
-    const mz_env *env = env_named("acrobot");
-    mz_model model;
-    mz_pool *pool;
-    mz_learner *learner;
-    mz_batch batch;
-    expect_ok(mz_model_init(&model, &s.network, &env->spec));
-    expect_ok(mz_pool_create(&pool, "learner", 1, NULL));
-    const mz_learner_settings settings = {.update = {.loss = s.loss, .optimizer = s.optimizer, .batch_size = 48, .shards = 8}};
-    expect_ok(mz_learner_create(&learner, &model, &mz_lane_cpu, &settings, pool));
-    mz_params_init(&model.params, 1, mz_learner_weights(learner));
-    expect_ok(mz_learner_weights_changed(learner));
-    expect_ok(mz_batch_init(&batch, &env->spec, 48, 3, 1));
-    fill(&batch, &model);
-    const float low = transform ? mz_value_transform_inverse(model.value.min) : model.value.min;
-    const float high = transform ? mz_value_transform_inverse(model.value.max) : model.value.max;
+    learning l;
+    learning_init(&l, "acrobot", &s, 1);
+    const mz_support *value = &l.model.value;
+    mz_batch *batch = &l.batch;
+    const float low = transform ? mz_value_transform_inverse(value->min) : value->min;
+    const float high = transform ? mz_value_transform_inverse(value->max) : value->max;
     for (int i = 0; i < 4 * 48; i++) {
-      batch.value[i] = i % 2 ? low : high;
-      batch.reward[i] = 0;
+      batch->value[i] = i % 2 ? low : high;
+      batch->reward[i] = 0;
     }
-    batch.value[7] = high + 1;
-    batch.value[3 * 48 + 1] = low - 1;
-    batch.value[2 * 48] = 1e30f;
-    batch.value_weight[2 * 48] = 0; /* not trained */
-    batch.reward[5] = -1e6f;        /* nor is a reward of step 0 */
-    batch.reward[48 + 5] = -1e6f;
+    batch->value[7] = high + 1;
+    batch->value[3 * 48 + 1] = low - 1;
+    batch->value[2 * 48] = 1e30f;
+    batch->value_weight[2 * 48] = 0; /* not trained */
+    batch->reward[5] = -1e6f;        /* nor is a reward of step 0 */
+    batch->reward[48 + 5] = -1e6f;
     float errors[48];
     mz_learning_stats stats = {0};
-    expect_ok(mz_learner_update(learner, &batch, errors, &stats));
+    expect_ok(mz_learner_update(l.learner, batch, errors, &stats));
     assert_int_equal(stats.targets, (4 + 3) * 48 - 1);
     assert_int_equal(stats.clamped, 3);
-    mz_batch_deinit(&batch);
-    mz_learner_free(learner);
-    mz_pool_free(pool);
+    learning_deinit(&l);
   }
 }
 

@@ -190,7 +190,7 @@ static void what_does_not_change_is_kept_once(void **state) {
   mz_segment_release(b);
 }
 
-/* What differs in packed bytes is observations alone. */
+/* Packed bytes differ in observations alone. */
 static void stacks_are_kept_by_frames(void **state) {
   (void)state;
   const made stacked = {BYTES, 120, 4, 1, 30, false, 0, 4, false}, broken = {BYTES, 120, 4, 1, 30, false, 0, 4, true};
