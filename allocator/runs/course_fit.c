@@ -133,6 +133,14 @@ static void note_flat(mz_fitted_course *out, const mz_stage_pool *pool, const mz
       note(out, "The score never rises with batches of %.6g. ", choices->batches[b]);
 }
 
+/* Runs end soon after the target, so late stages of a long run may have no time of their own. */
+static void note_untimed(mz_fitted_course *out, const mz_stage_pool *pool) {
+  int last = pool->stages;
+  while (last > 0 && !mz_pool_is_timed(pool, last - 1)) last--;
+  if (last > 0 && last < pool->stages)
+    note(out, "No run was timed after stage %d of %d: later ones take what it took. ", last, pool->stages);
+}
+
 static mz_status refuse_few(const mz_course_fit_options *o, const mz_course_choices *choices) {
   const mz_pool_plan *best = &choices->items[0].plan;
   if (choices->found > 1)
@@ -156,6 +164,7 @@ static mz_status fit(mz_fitted_course *out, mz_stage_pool *pool, const mz_course
   MZ_TRY(mz_course_choose(choices, pool, o->epochs, o->prices));
   if (choices->count < 2) return refuse_few(o, choices);
   note_flat(out, pool, choices);
+  note_untimed(out, pool);
   if (choices->lacking[0] != '\0') note(out, "Left out for want of runs: %s. ", choices->lacking);
   MZ_TRY(take_choices(out, pool, o, choices));
   return mz_course_fit_error_of(pool, o->target, &out->error);

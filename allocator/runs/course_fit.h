@@ -10,7 +10,8 @@
  * A plan is a batch size on so many cores and GPUs, with the knobs under which the whole run was quickest. Where a batch size was not
  * run on some amounts, its time there is that of the nearest batch size that was, times the ratio of both on the nearest amounts on
  * which both were: nearest in doublings of rows and cores. Where a plan was run in some stages only, the nearest of them is scaled by
- * the ratio that other plans show between the stages. At most 24 plans are kept, none of which another beats, over the whole run, in
+ * the ratio that other plans show between the stages; a stage that no run reached, because all had ended at the target, takes what
+ * the nearest one took. At most 24 plans are kept, none of which another beats, over the whole run, in
  * seconds, cost and growth. */
 #pragma once
 #include "allocator/runs/course_error.h"

@@ -87,9 +87,16 @@ double mz_pool_seconds(const mz_stage_pool *pool, const mz_pool_plan *plan, int 
   return median(&v);
 }
 
+bool mz_pool_is_timed(const mz_stage_pool *pool, int stage) {
+  for (int i = 0; i < pool->count; i++)
+    if (counts(pool, &pool->items[i], stage) && pool->items[i].uniform && isfinite(pool->items[i].seconds)) return true;
+  return false;
+}
+
 /* The median of what runs that went through both stages under one plan took in `stage` over `from`. */
 static double ratio_of_stages(const mz_stage_pool *pool, int stage, int from) {
   values v = {0};
+  if (!mz_pool_is_timed(pool, stage)) return 1;
   for (int i = 0; i < pool->count; i++) {
     const mz_curve_stage *item = &pool->items[i];
     if (!counts(pool, item, stage) || !item->uniform) continue;

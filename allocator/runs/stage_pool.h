@@ -26,8 +26,11 @@ int mz_pool_growths(const mz_stage_pool *pool, double batch_size, double *growth
 double mz_pool_rise(const mz_stage_pool *pool, double batch_size);
 /* Returns the median seconds of a stage under a plan; NAN: no run of it was timed there. */
 double mz_pool_seconds(const mz_stage_pool *pool, const mz_pool_plan *plan, int stage);
-/* The same; where no run was timed there, from the nearest stage in which one was, scaled by the median ratio of both stages under
- * all plans that have both. NAN: there are none. */
+/* Returns whether any run of one plan was timed in that stage: late ones may have none, for runs end when they have reached the
+ * target. */
+bool mz_pool_is_timed(const mz_stage_pool *pool, int stage);
+/* Returns the same as mz_pool_seconds; where no run was timed there, from the nearest stage in which one was, scaled by the median
+ * ratio of both stages under all plans that have both, and by 1 where no run of any plan was timed. NAN: there are none. */
 double mz_pool_seconds_from_near(const mz_stage_pool *pool, const mz_pool_plan *plan, int stage);
 /* Returns the median noise scale of a stage; where it was not measured, of the nearest stage in which it was; NAN: of none. */
 double mz_pool_noise_scale(const mz_stage_pool *pool, int stage);

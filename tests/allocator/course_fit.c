@@ -274,6 +274,22 @@ static void pairs_that_runs_tell_nothing_of_are_named(void **unused) {
   assert_non_null(strstr(fitted.notes, "Left out for want of runs: batch 64 on 4 cores, batch 256 on 1 core."));
 }
 
+/* Every run has reached the target after half of the epochs and ends there. */
+static void stages_that_no_run_reached_take_what_the_last_one_took(void **unused) {
+  (void)unused;
+  const mz_course_fit_options options = asked();
+  run_grid(0, 0);
+  for (int c = 0; c < count; c++) {
+    curves[c].count = EPOCHS / 2;
+    curves[c].epochs[EPOCHS / 2 - 1].score = options.target + 0.1;
+  }
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  assert_non_null(strstr(fitted.notes, "No run was timed after stage 4 of 8: later ones take what it took."));
+  for (int plan = 0; plan < fitted.course.plans; plan++)
+    for (int s = STAGES / 2; s < STAGES; s++)
+      assert_true(fitted.course.cell[s][plan].seconds == fitted.course.cell[STAGES / 2 - 1][plan].seconds);
+}
+
 static void batches_whose_score_never_rises_are_named(void **unused) {
   (void)unused;
   const mz_course_fit_options options = asked();
@@ -302,6 +318,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_fitted_is_refused),
       cmocka_unit_test(a_plan_that_beats_all_others_leaves_nothing_to_decide),
       cmocka_unit_test(pairs_that_runs_tell_nothing_of_are_named),
+      cmocka_unit_test(stages_that_no_run_reached_take_what_the_last_one_took),
       cmocka_unit_test(batches_whose_score_never_rises_are_named),
   };
   const int failed = cmocka_run_group_tests(tests, setup, NULL);
