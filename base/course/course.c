@@ -155,7 +155,8 @@ static mz_status check(double value, range r, const char *where, const char *wha
                  r.above ? "above " : "", low, high, nearest);
 }
 
-static const range POSITIVE = {0, 1e12, true}, SHARE = {0, 1, false}, AMOUNT = {0, 1e6, false};
+/* Ratios to what is above 0 stay finite, in single precision, too. */
+static const range POSITIVE = {1e-6, 1e12, false}, SHARE = {0, 1, false}, AMOUNT = {0, 1e6, false};
 
 static mz_status check_plan(const mz_course *course, int p, const char *where) {
   char what[64];
@@ -170,7 +171,7 @@ static mz_status check_plan(const mz_course *course, int p, const char *where) {
 static mz_status check_stage(const mz_course *course, int s, const char *where) {
   char what[64];
   snprintf(what, sizeof what, "stages[%d].noise_scale", s);
-  MZ_TRY(check(course->noise_scale[s], (range){0, 1e9, true}, where, what));
+  MZ_TRY(check(course->noise_scale[s], (range){1e-6, 1e9, false}, where, what));
   for (int p = 0; p < course->plans; p++) {
     const mz_course_cell *cell = &course->cell[s][p];
     snprintf(what, sizeof what, "stages[%d].seconds[%d]", s, p);

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(checkpoint pack segment safetensors json settings ledger report history gtp envs states)
+all=(checkpoint pack segment safetensors json settings ledger report history course gtp envs states)
 build='build-fuzz'
 
 if [[ ! ${1-} =~ ^[0-9]+$ ]]; then
@@ -31,7 +31,7 @@ ninja -C "$build" --quiet "${targets[@]/#/fuzz_}" >&2
 
 longest() { # TARGET: bytes of an input
   case $1 in
-    checkpoint | segment | ledger | report | states) echo 16384 ;;
+    checkpoint | segment | ledger | report | states | course) echo 16384 ;;
     pack | history) echo 8192 ;;
     safetensors | settings) echo 4096 ;;
     *) echo 2048 ;;

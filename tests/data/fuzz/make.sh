@@ -16,8 +16,8 @@ export MUZERO_ISA=plain
 "$program" train tictactoe --run "$work/a" "${tiny[@]}" --set weight_average=0 --set selfplay.fork_share=0.5 --rounds 6 >/dev/null
 "$program" train go:size=5 --run "$work/g" "${tiny[@]}" --set eval.opponent=random --set eval.simulations=2 >/dev/null
 
-rm -rf checkpoint pack segment safetensors json settings ledger report history gtp envs states
-mkdir checkpoint pack segment safetensors json settings ledger report history gtp envs states
+rm -rf checkpoint pack segment safetensors json settings ledger report history course gtp envs states
+mkdir checkpoint pack segment safetensors json settings ledger report history course gtp envs states
 latest() { printf '%s' "$1/checkpoints/$(cat "$1/LATEST")"; }
 cp "$(latest "$work/t")" checkpoint/tictactoe.mzc
 cp "$(latest "$work/a")" checkpoint/forks.mzc
@@ -75,6 +75,20 @@ printf '\1komi 6.5\nplay black C3\nplay white pass\ngenmove b\nlist_stones b\nco
 printf 'gomoku:size=9,k=4\n\1\2\3\4' >envs/gomoku
 printf 'go:size=5,komi=6.5\n\0\1\31\31' >envs/go
 printf 'cartpole\n\0\1\1' >envs/cartpole
+# Two stages of two plans, as the bundled course's test has five of eight; and what a fitted course has besides.
+python3 - <<'PYTHON'
+import json, pathlib
+course = json.loads(pathlib.Path("../envs/allocation_course.json").read_text())
+course["plans"], course["stages"] = course["plans"][:2], course["stages"][:2]
+for stage in course["stages"]:
+    for rows in (stage, stage["use"], stage["stall"]):
+        rows.update({key: row[:2] for key, row in rows.items() if isinstance(row, list)})
+pathlib.Path("course/plain").write_text(json.dumps(course))
+course["fitted"] = {"version": 1, "env": "cartpole", "network": "mlp 64", "learning": "0123", "epochs": 40,
+    "plans": [{"makers": 1, "users": 2}, {"makers": 4, "users": 8}], "composed": [0, 1], "notes": "",
+    "error": {"seconds": 0.1, "score": 0.1, "seconds_noise": 0.05, "score_noise": 0.05, "seconds_count": 9, "score_count": 9}}
+pathlib.Path("course/fitted").write_text(json.dumps(course))
+PYTHON
 printf '\0' >states/tictactoe # the target plays by itself
 # A row as columns, in the order of the target's UPDATE; and a whole file, made small.
 "$program" train tictactoe --run "$work/h" "${tiny[@]}" --history "$work/history.db" >/dev/null
@@ -99,6 +113,7 @@ def write(name, entries): pathlib.Path(name + ".dict").write_text("\n".join(entr
 symbols = ['"{"', '"}"', '"["', '"]"', '"null"', '"true"', '"1e308"', '"\\x0a"']
 write("ledger", symbols + words("ledger", "ledger/run.jsonl"))
 write("report", symbols + words("report", "report/run", "report/comparison") + ['"\\x00"'])
+write("course", symbols + words("course", "course/fitted"))
 write("settings", symbols + [f'"{path}="' for path in paths(json.loads(pathlib.Path("settings/object").read_text()))])
 write("json", symbols + ['"//"', '"/*"', '"*/"', '"\\\\u"', '"\\\\u0000"', '"1e309"'])
 write("safetensors", symbols + words("safetensors", "safetensors/weights") + [f'"\\"{t}\\""' for t in ("BF16", "F64", "I8", "BOOL", "__metadata__")])
