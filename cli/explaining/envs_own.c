@@ -1,17 +1,18 @@
 #include "cli/explaining/envs_own.h"
 #include "cli/print.h"
 #include "envs/own/check.h"
-#include "envs/own/templates.h"
 
 enum { ACTIONS_SHOWN = 40 };
 
-mz_status mz_envs_new(const char *path, int players) {
+mz_status mz_envs_new(const char *path, mz_template_game game) {
   char folder[MZ_SHELL_QUOTE_SIZE(1024)];
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  MZ_TRY(mz_templates_write(path, players));
+  MZ_TRY(mz_templates_write(path, game));
   mz_shell_quote(path, folder, sizeof folder);
-  printf("%s: %s.c is a small game for %s that works; change it into yours. Then, and after every change:\n\n", path, name,
-         players == 2 ? "two" : "one");
+  static const char *const kinds[] = {[MZ_TEMPLATE_ONE_PLAYER] = "a small game for one",
+                                      [MZ_TEMPLATE_TWO_PLAYERS] = "a small game for two",
+                                      [MZ_TEMPLATE_PIXELS] = "a small game of pictures"};
+  printf("%s: %s.c is %s that works; change it into yours. Then, and after every change:\n\n", path, name, kinds[game]);
   printf("  cc -O2 -shared -fPIC -o %s/%s.so %s/%s.c\n", folder, name, folder, name);
   printf("  muzero envs %s/%s.so --check\n", folder, name);
   printf("  muzero train %s/%s.so\n", folder, name);
@@ -42,6 +43,9 @@ static void print_check(const mz_env *env, const mz_env_check *check) {
   if (env->spec.symmetries > 1)
     printf("symmetries: %d of %d could be checked%s\n", check->symmetries, env->spec.symmetries - 1,
            check->symmetries == 0 ? ": that takes starts that are images of each other, and steps without chance" : "");
+  if (check->only_alternates)
+    printf("players: moved strictly in turn in every game, though alternating is 0; if the rules have it so, alternating 1 "
+           "learns better\n");
   printf("speed: %s steps/s on one core, with observations\n", mz_text_count(check->steps_per_s, rate));
 }
 

@@ -18,6 +18,7 @@ static mz_status play_games(const mz_own_env *own, const mz_spec *spec, uint64_t
     out->moves += moves;
     if (moves > out->longest) out->longest = moves;
   }
+  out->only_alternates = spec->turns == MZ_TURNS_TOLD && !mz_contract_moved_twice(contract);
   mz_contract_free(contract);
   return MZ_OK;
 }
@@ -83,6 +84,7 @@ cJSON *mz_env_check_to_json(const mz_env *env, const mz_env_check *check) {
   }
   if (cJSON_AddNumberToObject(json, "games", check->games) && cJSON_AddNumberToObject(json, "moves", (double)check->moves) &&
       cJSON_AddNumberToObject(json, "longest", check->longest) && cJSON_AddBoolToObject(json, "complete", check->complete) &&
+      cJSON_AddBoolToObject(json, "only_alternates", check->only_alternates) &&
       cJSON_AddNumberToObject(json, "symmetries_checked", check->symmetries) &&
       cJSON_AddNumberToObject(json, "steps_per_s", check->steps_per_s))
     return json;

@@ -11,10 +11,12 @@ struct mz_contract {
   mz_game_eyes eyes;
   mz_guarded state, observation, mask, text, result;
   uint8_t *before; /* the state before a call that may not change it */
+  uint8_t *seen;   /* the observation of the move before */
   int32_t *moves;  /* of the game under way */
   int count;
   uint64_t seed;
-  bool named; /* names of actions were looked at */
+  bool named;       /* names of actions were looked at */
+  bool moved_twice; /* a player moved twice in a row in some game */
 };
 
 #define FIND(c, function, kind, ...)                                                                                             \
@@ -33,6 +35,7 @@ mz_status mz_contract_create(mz_contract **out, const muzero_env_abi *abi, const
   MZ_TRY_CLEANUP(mz_guarded_init(&c->text, MZ_OWN_TEXT_MAX, MZ_OWN_TEXT_MAX));
   MZ_TRY_CLEANUP(mz_guarded_init(&c->result, sizeof(muzero_env_step), sizeof(muzero_env_step)));
   MZ_TRY_CLEANUP(mz_alloc(&c->before, abi->state_size, 1));
+  MZ_TRY_CLEANUP(mz_alloc(&c->seen, observation, 1));
   MZ_TRY_CLEANUP(mz_alloc(&c->moves, MZ_ENDLESS_MOVES + 1, sizeof *c->moves));
   *out = c;
 cleanup:
@@ -49,9 +52,12 @@ void mz_contract_free(mz_contract *c) {
   mz_guarded_deinit(&c->text);
   mz_guarded_deinit(&c->result);
   free(c->before);
+  free(c->seen);
   free(c->moves);
   free(c);
 }
+
+bool mz_contract_moved_twice(const mz_contract *c) { return c->moved_twice; }
 
 /* ---- functions that only look ---- */
 
@@ -87,6 +93,26 @@ static int check_legal(mz_contract *c, bool ended) {
   return count;
 }
 
+/* Checks that every frame but the newest is the next one of the move before. */
+static void check_frames(mz_contract *c) {
+  const mz_spec *spec = c->spec;
+  const size_t all = mz_spec_obs_bytes(spec) / (size_t)(spec->obs_shape[0] * spec->obs_shape[1]);
+  const size_t part = spec->frames > 1 ? all / (size_t)spec->frames : all;
+  for (size_t at = 0; c->count > 0 && at < c->observation.size; at += all) {
+    const uint8_t *now = c->observation.bytes + at, *before = c->seen + at + part;
+    size_t i = 0;
+    while (i < all - part && now[i] == before[i]) i++;
+    if (i == all - part) continue;
+    FIND(c, "observe", "frames",
+         "writes another frame %zu of %d than frame %zu was a move before (at row %zu, column %zu); frames are the oldest first, "
+         "and "
+         "each move shifts them by one",
+         i / part + 1, spec->frames, i / part + 2, at / all / (size_t)spec->obs_shape[1], at / all % (size_t)spec->obs_shape[1]);
+    break;
+  }
+  memcpy(c->seen, c->observation.bytes, c->observation.size);
+}
+
 static void check_observation(mz_contract *c) {
   const float *floats = (const float *)c->observation.bytes;
   memset(c->observation.bytes, 0, c->observation.size);
@@ -94,6 +120,7 @@ static void check_observation(mz_contract *c) {
   if (mz_guarded_broken(&c->observation, c->observation.size))
     FIND(c, "observe", "bounds", "writes beyond the observation, which has %zu bytes", c->observation.size);
   check_unchanged(c, "observe");
+  check_frames(c);
   for (int i = 0; c->spec->obs_kind == MZ_OBS_F32 && i < c->spec->obs_size; i++) {
     if (isfinite(floats[i])) continue;
     FIND(c, "observe", "finite", "writes %g into entry %d", (double)floats[i], i);
@@ -107,10 +134,11 @@ static int check_player(mz_contract *c, int before, bool ended) {
   const int player = c->abi->to_play(c->state.bytes);
   check_unchanged(c, "to_play");
   if (ended) return player;
+  c->moved_twice = c->moved_twice || player == before;
   if (player < 0 || player >= c->spec->players)
     FIND(c, "to_play", "player", "returns %d, which is no player of %d", player, c->spec->players);
   else if (c->spec->turns == MZ_TURNS_ALTERNATE && before >= 0 && player == before)
-    FIND(c, "to_play", "turn", "returns player %d twice in a row, but alternating is 1", player);
+    FIND(c, "to_play", "turn", "returns player %d twice in a row, but alternating is 1; nearest valid value: 0", player);
   return player;
 }
 

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/threads/core.h"
 
-enum { NUMBERS = 12, FUNCTIONS = 8, RANGES = 4, TEXTS = 3, SHOWN_BYTES = 64 };
+enum { NUMBERS = 13, FUNCTIONS = 8, FLOATS = 5, TEXTS = 3, SHOWN_BYTES = 64 };
 
 /* The process that plays objects; compiled in (embed_process.cmake). */
 extern const unsigned char mz_own_process[];
@@ -49,16 +49,17 @@ static void read_numbers(muzero_env_abi *abi, const cJSON *json) {
                                      &abi->max_moves,
                                      &abi->symmetries,
                                      &abi->draws,
-                                     &abi->one_sided};
-  float *const ranges[RANGES] = {&abi->reward_min, &abi->reward_max, &abi->return_min, &abi->return_max};
+                                     &abi->one_sided,
+                                     &abi->frames};
+  float *const floats[FLOATS] = {&abi->reward_min, &abi->reward_max, &abi->return_min, &abi->return_max, &abi->observation_scale};
   const cJSON *numbers = cJSON_GetObjectItemCaseSensitive(json, "numbers");
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, "ranges");
+  const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, "floats");
   const double state_size = mz_json_number_or_nan(json, "state_size");
   abi->state_size = state_size >= 0 && state_size < 1e15 ? (size_t)state_size : 0;
   for (int i = 0; i < NUMBERS; i++) *members[i] = (int32_t)item_of(numbers, i);
-  for (int i = 0; i < RANGES; i++) {
+  for (int i = 0; i < FLOATS; i++) {
     const cJSON *item = cJSON_GetArrayItem(list, i);
-    *ranges[i] = cJSON_IsString(item) ? strtof(item->valuestring, NULL) : 0;
+    *floats[i] = cJSON_IsString(item) ? strtof(item->valuestring, NULL) : 0;
   }
 }
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { GAMES = 5, MOVES = 40, STATE_MAX = 256, OBS_MAX = 16, ACTIONS_MAX = 8 };
+enum { GAMES = 5, MOVES = 40, STATE_MAX = 256, OBS_MAX = 36, ACTIONS_MAX = 8 };
 
 static char heard[1 << 16]; /* all warnings */
 
@@ -34,6 +34,15 @@ static mz_status find_game(int broken, const char *options, const mz_env **env) 
 static const mz_env *open_game(int broken, const char *options) {
   const mz_env *env = NULL;
   if (find_game(broken, options, &env) != MZ_OK) fail_msg("game %d%s: %s", broken, options, mz_message());
+  return env;
+}
+
+/* told_0: tests/envs/own/told.c, pictures, and the next player is told; game_n_v1: game n by the header of version 1. */
+static const mz_env *open_other(const char *game, const char *options) {
+  char name[512];
+  const mz_env *env = NULL;
+  snprintf(name, sizeof name, OWN_GAMES "/%s.so%s", game, options);
+  if (mz_env_find(name, &env) != MZ_OK) fail_msg("%s: %s", name, mz_message());
   return env;
 }
 
@@ -115,6 +124,9 @@ static void test_games_are_the_same(void **state) {
     assert_true(env->copies && env->draws);
     assert_same_games(open_game(42, ""), env);
     assert_same_games(open_game(0, ""), open_game(0, ways[i]));
+    assert_same_games(open_other("told_0", ""), open_other("told_0", ways[i]));
+    assert_same_games(open_game(42, ""), open_other("game_42_v1", ways[i]));
+    assert_same_games(open_game(42, ""), open_other("game_42_v1", ""));
     assert_int_equal(mz_worker_env_lost(env).workers, 0);
   }
   assert_ptr_equal(open_game(42, ":isolate=1"), open_game(42, ":isolate=1"));

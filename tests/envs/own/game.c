@@ -1,8 +1,13 @@
 /* A game for two as a shared object, and what is wrong with it when it is compiled with -DBREAK=n: each of the numbers breaks one
  * requirement of env_abi.h. 0 breaks none. 42 breaks none and draws numbers; 43 is 42 whose steps of the numbers 5, 40 and 41 crash, 45 one
  * whose step 5 has no end (the file that OWN_GAME_COUNTER names counts steps, over all processes); 44 crashes in every game's third step,
- * 46 before it describes itself. Players take the cells of a row in turn; who takes the last one gets 1. */
+ * 46 before it describes itself. Players take the cells of a row in turn; who takes the last one gets 1.
+ * -DVERSION_1: by the header of version 1. */
+#ifdef VERSION_1
+#include "tests/envs/own/env_abi_1.h"
+#else
 #include "envs/env_abi.h"
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -158,7 +163,7 @@ MUZERO_ENV_EXPORT const muzero_env_abi *muzero_env(void) {
       .actions = CELLS + (BREAK == 36),
       .action_kind = MUZERO_ENV_COLUMNS,
       .players = BREAK == 38 ? 3 : 2,
-      .alternating = BREAK != 41,
+      .alternating = BREAK == 41 ? 2 : 1,
       .draws = BREAK == 18 || BREAK >= 42,
       .symmetries = BREAK == 39 ? 8 : 2,
       .max_moves = BREAK == 28 ? 3 : 0,
