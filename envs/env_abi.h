@@ -84,12 +84,12 @@ typedef struct muzero_env_abi {
   int32_t actions;              /* actions are 0 … actions − 1; at most 65536 */
   int32_t action_kind;          /* MUZERO_ENV_PLAIN … */
   int32_t players;              /* 1 or 2 */
-  int32_t alternating; /* 1: two players move strictly in turn (a pass is an action). 0: one player, or two of whom to_play says
-                                   after each step who is next. One of two wins what the other loses */
-  int32_t max_moves;   /* moves after which step sets `truncated`; 0: the game always comes to its own end */
-  int32_t symmetries;  /* 1: none. 2: the game mirrored left to right is the same game. 8: turned, too (square boards) */
-  int32_t draws;       /* 1: step draws random numbers */
-  int32_t one_sided;   /* 1: rewards and returns never change their sign */
+  int32_t alternating;          /* 1: two players move strictly in turn (a pass is an action). 0: one player, or two of whom
+                                 * to_play says after each step who is next. One of two wins what the other loses */
+  int32_t max_moves;            /* moves after which step sets `truncated`; 0: the game always comes to its own end */
+  int32_t symmetries;           /* 1: none. 2: the game mirrored left to right is the same game. 8: turned, too (square boards) */
+  int32_t draws;                /* 1: step draws random numbers */
+  int32_t one_sided;            /* 1: rewards and returns never change their sign */
   float reward_min, reward_max; /* of one step */
   float return_min, return_max; /* of the rewards of one player over a game, less the opponent's */
 
@@ -118,11 +118,11 @@ typedef struct muzero_env_abi {
 
   /* ---- since version 2; all zeros is fine ---- */
 
-  float
-      observation_scale; /* of bytes: what networks multiply them by, as 1/255 for brightness; 0: 1. Floats are taken as they are */
-  int32_t frames; /* that an observation's channels are made of, as many channels each, the oldest first: every move drops the
-                              oldest and adds the newest, so that a run keeps one a move. Those before the first are the game's choice.
-                              0 or 1: observations are not stacked */
+  /* For bytes: what networks multiply them by, as 1/255 for brightness; 0: 1. Floats are taken as they are, and it is 0. */
+  float observation_scale;
+  /* Frames that an observation's channels are made of, equal parts, the oldest first. Every move drops the oldest and adds the newest, so
+   * that a run keeps one a move; those before the first are the game's choice. 0 or 1: observations are not stacked. */
+  int32_t frames;
 } muzero_env_abi;
 
 /* The one function that the file exports. The result is valid as long as the process. */

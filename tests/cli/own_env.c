@@ -125,6 +125,20 @@ static void test_told_players_pictures_and_version_1(void **state) {
   process_free(&p);
 }
 
+/* A trace draws NumPy's numbers, here and in processes. */
+static void test_a_trace_is_the_same_in_processes(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "for g in game_0 game_42 told_0; do $M envs " OWN_GAMES "/$g.so --trace --seed 3 > plain.txt && "
+        "$M envs " OWN_GAMES
+        "/$g.so:isolate=1,workers=2 --trace --seed 3 > other.txt && cmp plain.txt other.txt || exit 9; done; "
+        "test $(wc -l < plain.txt) = 100");
+  shell(&p, 0, "OWN_GAME_COUNTER=$PWD/traced $M envs " OWN_GAMES "/game_43.so:isolate=1 --trace --steps 12");
+  assert_says(p.err, "is lost in step: ");
+  process_free(&p);
+}
+
 static void test_a_run_outlives_crashes(void **state) {
   (void)state;
   process p = {0};
@@ -210,6 +224,7 @@ int main(void) {
       cmocka_unit_test(test_a_run_continues_with_its_own_copy),
       cmocka_unit_test(test_processes_play_the_same_run),
       cmocka_unit_test(test_told_players_pictures_and_version_1),
+      cmocka_unit_test(test_a_trace_is_the_same_in_processes),
       cmocka_unit_test(test_a_run_outlives_crashes),
       cmocka_unit_test(test_another_file_is_another_environment),
       cmocka_unit_test(test_a_mistake_ends_a_run_with_its_name),

@@ -220,8 +220,9 @@ static void look(const player *p) {
 static void play(const player *p) {
   mz_mailbox_row *row = p->row;
   void *state = part(p, MZ_OWN_ROW_STATE_AT);
-  mz_rng *rng = (mz_rng *)part(p, MZ_OWN_ROW_RNG_AT);
-  const mz_generator generator = mz_generator_from_rng(rng);
+  void *numbers = part(p, MZ_OWN_ROW_RNG_AT);
+  const mz_generator generator =
+      row->draws == MZ_OWN_DRAWS_NUMPY ? mz_generator_from_numpy(numbers) : mz_generator_from_rng(numbers);
   const muzero_env_random random =
       row->draws ? mz_own_random(&generator)
                  : (muzero_env_random){.context = (void *)p, .next64 = refuse_next64, .f64 = refuse_f64, .below = refuse_below};
