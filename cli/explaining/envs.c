@@ -236,10 +236,10 @@ static mz_status envs(const void *given) {
     return mz_fail(MZ_E_USAGE, "--check: takes the path of your own environment: ./mine.so");
   if (!arguments->env && arguments->trace) return mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them");
   if (!arguments->env) return arguments->json ? list_json() : list();
+  if (arguments->check) return mz_envs_check(arguments->env, (uint64_t)arguments->seed, arguments->json);
   const mz_env *env;
   MZ_TRY(mz_env_find(arguments->env, &env));
   if (arguments->trace) return trace(env, arguments);
-  if (arguments->check) return mz_envs_check(env, (uint64_t)arguments->seed, arguments->json);
   if (arguments->json) return mz_print_json(mz_env_to_json(env));
   describe(env);
   return MZ_OK;

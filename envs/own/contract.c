@@ -2,6 +2,7 @@
 #include "envs/env.h"
 #include "envs/own/boundary.h"
 #include "envs/own/guarded.h"
+#include "envs/own/watch.h"
 #include <math.h>
 
 struct mz_contract {
@@ -22,10 +23,11 @@ struct mz_contract {
 #define FIND(c, function, kind, ...)                                                                                             \
   mz_findings_add((c)->findings, function, kind, (c)->seed, (c)->moves, (c)->count, __VA_ARGS__)
 
-mz_status mz_contract_create(mz_contract **out, const muzero_env_abi *abi, const mz_spec *spec, mz_findings *findings) {
+mz_status mz_contract_create(mz_contract **out, const muzero_env_abi *abi, const mz_spec *spec, int32_t *moves,
+                             mz_findings *findings) {
   mz_contract *c;
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
-  *c = (mz_contract){.abi = abi, .spec = spec, .findings = findings};
+  *c = (mz_contract){.abi = abi, .spec = spec, .moves = moves, .findings = findings};
   const size_t observation = mz_spec_obs_bytes(spec);
   mz_status status;
   MZ_TRY_CLEANUP(mz_game_eyes_init(&c->eyes, abi, spec));
@@ -36,7 +38,6 @@ mz_status mz_contract_create(mz_contract **out, const muzero_env_abi *abi, const
   MZ_TRY_CLEANUP(mz_guarded_init(&c->result, sizeof(muzero_env_step), sizeof(muzero_env_step)));
   MZ_TRY_CLEANUP(mz_alloc(&c->before, abi->state_size, 1));
   MZ_TRY_CLEANUP(mz_alloc(&c->seen, observation, 1));
-  MZ_TRY_CLEANUP(mz_alloc(&c->moves, MZ_ENDLESS_MOVES + 1, sizeof *c->moves));
   *out = c;
 cleanup:
   if (status != MZ_OK) mz_contract_free(c);
@@ -53,7 +54,6 @@ void mz_contract_free(mz_contract *c) {
   mz_guarded_deinit(&c->result);
   free(c->before);
   free(c->seen);
-  free(c->moves);
   free(c);
 }
 
@@ -263,6 +263,7 @@ static bool step(mz_contract *c, mz_game_chance *chance, mz_recorded_game *game,
   const int32_t action = c->moves[c->count++];
   muzero_env_step *result = (muzero_env_step *)c->result.bytes;
   memset(result, 0, sizeof *result);
+  mz_watch_game(c->seed, c->moves, c->count);
   const char *why = c->abi->step(c->state.bytes, 1, &action, &random, result);
   check_said(c, "step", why);
   if (mz_guarded_broken(&c->state, c->abi->state_size))
@@ -287,6 +288,7 @@ void mz_contract_play(mz_contract *c, uint64_t seed, mz_recorded_game *game, int
   int player = -1;
   c->seed = seed;
   c->count = 0;
+  mz_watch_game(seed, c->moves, 0);
   *game = (mz_recorded_game){.seed = seed};
   memset(c->state.bytes, 0, c->abi->state_size);
   if (!c->named) check_action_texts(c);

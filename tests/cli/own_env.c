@@ -211,6 +211,14 @@ static void test_the_check_s_findings_are_for_scripts_too(void **state) {
   assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(first, "actions")), 3);
   assert_keys(first, "what", "seed", NULL);
   cJSON_Delete(json);
+  process_run(&p, "envs", OWN_GAMES "/game_44.so:isolate=1", "--check", "--seed", "5", NULL);
+  assert_status(&p, 3);
+  assert_says(p.out, "game_44.so: 0 games");
+  assert_says(p.out, "step: crashes: ended by signal 6 (Aborted)\n  seed 5, actions ");
+  assert_says(p.err, "game_44.so: 1 finding");
+  process_run(&p, "envs", OWN_GAMES "/game_46.so", "--check", NULL);
+  assert_status(&p, 3);
+  assert_says(p.out, "muzero_env: crashes: ended by signal 6 (Aborted)\n\n1 finding");
   process_run(&p, "envs", OWN_GAMES "/game_17.so", "--check", NULL);
   assert_status(&p, 3);
   assert_says(p.out, "step: has not ended the game after 20000 random moves, and max_moves is 0");

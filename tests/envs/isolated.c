@@ -1,7 +1,6 @@
 /* Shared objects that processes play: games, messages and files are as without, and a game outlives its process. */
 #include "base/log.h"
 #include "envs/env.h"
-#include "envs/own/check.h"
 #include "envs/own/shared_object.h"
 #include "envs/worker/worker_env.h"
 #include <setjmp.h>
@@ -267,9 +266,6 @@ static void test_what_is_refused(void **state) {
     if (!strstr(mz_message(), rows[i].says)) fail_msg("'%s' does not say '%s'", mz_message(), rows[i].says);
   }
   env = open_game(0, ":isolate=1,workers=1");
-  mz_env_check check;
-  assert_int_equal(mz_env_check_run(env, 1, &check), MZ_E_CONFIG);
-  assert_non_null(strstr(mz_message(), "name the file without isolate=1"));
   const mz_generator other = {.next64 = no_numbers};
   _Alignas(8) uint8_t game[STATE_MAX];
   assert_int_equal(env->reset(env, game, &other), MZ_E_CONFIG);

@@ -4,7 +4,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /* tests/envs/own/game.c, compiled with -DBREAK=n. */
@@ -214,7 +216,7 @@ static void test_the_check_names_what_is_broken(void **state) {
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     mz_env_check check;
-    assert_int_equal(mz_env_check_run(open_game(rows[i].broken), 7, &check), MZ_OK);
+    assert_int_equal(mz_env_check_run(file_of(rows[i].broken), 7, &check), MZ_OK);
     if (check.findings.count == 0) fail_msg("game %d: nothing was found", rows[i].broken);
     const mz_finding *found = &check.findings.items[0];
     if (strcmp(found->function, rows[i].function) != 0 || strcmp(found->kind, rows[i].kind) != 0)
@@ -233,7 +235,7 @@ static void test_the_check_looks_at_told_players_and_frames(void **state) {
   } rows[] = {{1, "observe", "frames"}, {2, "to_play", "player"}, {10, "to_play", "turn"}};
   mz_env_check check;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    assert_int_equal(mz_env_check_run(open_file(told_file_of(rows[i].broken)), 7, &check), MZ_OK);
+    assert_int_equal(mz_env_check_run(told_file_of(rows[i].broken), 7, &check), MZ_OK);
     if (check.findings.count != 1) fail_msg("told %d: %d findings", rows[i].broken, check.findings.count);
     const mz_finding *found = &check.findings.items[0];
     if (strcmp(found->function, rows[i].function) != 0 || strcmp(found->kind, rows[i].kind) != 0)
@@ -241,7 +243,7 @@ static void test_the_check_looks_at_told_players_and_frames(void **state) {
     mz_env_check_deinit(&check);
   }
   for (int broken = 0; broken <= 3; broken += 3) { /* 3: players only alternate */
-    assert_int_equal(mz_env_check_run(open_file(told_file_of(broken)), 7, &check), MZ_OK);
+    assert_int_equal(mz_env_check_run(told_file_of(broken), 7, &check), MZ_OK);
     if (check.findings.count > 0) fail_msg("%s: %s", check.findings.items[0].function, check.findings.items[0].what);
     assert_int_equal(check.only_alternates, broken == 3);
     mz_env_check_deinit(&check);
@@ -252,25 +254,62 @@ static void test_the_check_finds_nothing_in_a_sound_game(void **state) {
   (void)state;
   mz_env_check check;
   for (uint64_t seed = 0; seed < 3; seed++) {
-    assert_int_equal(mz_env_check_run(open_game(0), seed, &check), MZ_OK);
+    assert_int_equal(mz_env_check_run(file_of(0), seed, &check), MZ_OK);
     if (check.findings.count > 0) fail_msg("%s: %s", check.findings.items[0].function, check.findings.items[0].what);
     assert_true(check.complete);
     assert_int_equal(check.symmetries, 1);
     assert_int_equal(check.longest, 5);
-    cJSON *json = mz_env_check_to_json(open_game(0), &check);
+    cJSON *json = mz_env_check_to_json(&check);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(json, "findings")), 0);
     cJSON_Delete(json);
     mz_env_check_deinit(&check);
   }
-  assert_int_equal(mz_env_check_run(mz_env_at(0), 1, &check), MZ_E_CONFIG);
+  assert_int_equal(mz_env_check_run("tictactoe", 1, &check), MZ_E_CONFIG);
+}
+
+/* Crashes and calls that do not return are findings, with the function and the game. */
+static void test_the_check_outlives_what_it_checks(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *function, *kind, *says;
+    int actions;
+  } rows[] = {
+      {"game_44.so", "step", "crash", "crashes: ended by signal 6 (Aborted)", 3},
+      {"game_44.so:isolate=1", "step", "crash", "crashes: ended by signal 6 (Aborted)", 3},
+      {"game_46.so", "muzero_env", "crash", "crashes: ended by signal 6 (Aborted)", 0},
+      {"game_43.so", "step", "crash", "crashes: ended by signal 11 (Segmentation fault)",
+       1}, /* the sixth step, of games of five moves */
+      {"game_45.so:isolate=1,timeout=1", "step", "endless", "has not returned after 1 s", 1},
+      {"game_47.so", "observe", "crash", "ends the process with exit status 5", 2},
+      {"game_48.so", "step", "crash", "crashes: ended by signal 11 (Segmentation fault) when several threads play at a time", -1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char name[512], counter[] = "/tmp/own_game_counter_XXXXXX";
+    mz_env_check check;
+    const int file = mkstemp(counter);
+    assert_true(file >= 0);
+    close(file);
+    setenv("OWN_GAME_COUNTER", counter, 1);
+    snprintf(name, sizeof name, OWN_GAMES "/%s", rows[i].name);
+    if (mz_env_check_run(name, 7, &check) != MZ_OK) fail_msg("%s: %s", name, mz_message());
+    unlink(counter);
+    assert_int_equal(check.findings.count, 1);
+    const mz_finding *found = &check.findings.items[0];
+    if (strcmp(found->function, rows[i].function) != 0 || strcmp(found->kind, rows[i].kind) != 0 ||
+        !strstr(found->what, rows[i].says) || (rows[i].actions >= 0 && found->action_count != rows[i].actions))
+      fail_msg("%s: found %s %s (%s) after %d actions", name, found->function, found->kind, found->what, found->action_count);
+    assert_false(check.complete);
+    assert_true(found->action_count == 0 || (found->seed >= 7 && found->seed < 7 + 64));
+    mz_env_check_deinit(&check);
+  }
 }
 
 /* A finding's seed and actions are enough to see it again: the check that begins with that seed finds it in its first game. */
 static void test_a_finding_can_be_repeated(void **state) {
   (void)state;
   mz_env_check check, again;
-  assert_int_equal(mz_env_check_run(open_game(5), 1, &check), MZ_OK);
-  assert_int_equal(mz_env_check_run(open_game(5), check.findings.items[0].seed, &again), MZ_OK);
+  assert_int_equal(mz_env_check_run(file_of(5), 1, &check), MZ_OK);
+  assert_int_equal(mz_env_check_run(file_of(5), check.findings.items[0].seed, &again), MZ_OK);
   assert_int_equal(again.findings.items[0].seed, check.findings.items[0].seed);
   assert_int_equal(again.findings.items[0].action_count, check.findings.items[0].action_count);
   assert_memory_equal(again.findings.items[0].actions, check.findings.items[0].actions,
@@ -292,6 +331,7 @@ int main(void) {
       cmocka_unit_test(test_the_check_names_what_is_broken),
       cmocka_unit_test(test_the_check_looks_at_told_players_and_frames),
       cmocka_unit_test(test_the_check_finds_nothing_in_a_sound_game),
+      cmocka_unit_test(test_the_check_outlives_what_it_checks),
       cmocka_unit_test(test_a_finding_can_be_repeated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
