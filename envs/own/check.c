@@ -74,7 +74,7 @@ static void find_end(mz_check_report *r, int state, bool is_silent) {
              returned ? "has returned; soon after that the process ends" : "ends the process", WEXITSTATUS(state));
   mz_findings *findings = &r->check.findings;
   if (findings->count == MZ_FINDINGS_MAX) findings->count--; /* it is worth more than any other */
-  mz_findings_add(findings, function ? function : "muzero_env", is_silent ? "endless" : "crash", at->seed, at->actions, at->count,
+  mz_findings_add(findings, function ? function : "muzero_env", is_silent ? "hang" : "crash", at->seed, at->actions, at->count,
                   "%s%s%s", how, r->opened ? r->memory.watch.way : "",
                   returned ? ": a function has written where nothing belongs to it" : "");
 }

@@ -279,7 +279,7 @@ static void test_the_check_outlives_what_it_checks(void **state) {
       {"game_46.so", "muzero_env", "crash", "crashes: ended by signal 6 (Aborted)", 0},
       {"game_43.so", "step", "crash", "crashes: ended by signal 11 (Segmentation fault)",
        1}, /* the sixth step, of games of five moves */
-      {"game_45.so:isolate=1,timeout=1", "step", "endless", "has not returned after 1 s", 1},
+      {"game_45.so:isolate=1,timeout=1", "step", "hang", "has not returned after 1 s", 1},
       {"game_47.so", "observe", "crash", "ends the process with exit status 5", 2},
       {"game_48.so", "step", "crash", "crashes: ended by signal 11 (Segmentation fault) when several threads play at a time", -1},
   };
