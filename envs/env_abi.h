@@ -120,8 +120,9 @@ typedef struct muzero_env_abi {
 
   /* For bytes: what networks multiply them by, as 1/255 for brightness; 0: 1. Floats are taken as they are, and it is 0. */
   float observation_scale;
-  /* Frames that an observation's channels are made of, equal parts, the oldest first. Every move drops the oldest and adds the newest, so
-   * that a run keeps one a move; those before the first are the game's choice. 0 or 1: observations are not stacked. */
+  /* Frames that an observation's channels are made of, equal parts, the oldest first. Every move drops the oldest and adds the newest,
+   * so that packed replay (replay.raw_bytes) keeps one a move; those before the first are the game's choice. 0 or 1: observations are
+   * not stacked. */
   int32_t frames;
 } muzero_env_abi;
 
