@@ -15,5 +15,6 @@ typedef enum mz_template_game { MZ_TEMPLATE_ONE_PLAYER, MZ_TEMPLATE_TWO_PLAYERS,
 extern const mz_template mz_templates[];
 extern const int mz_template_count;
 
-/* Makes the folder `path` with NAME.c, env_abi.h, CMakeLists.txt and test.sh, NAME being its last part. MZ_E_CONFIG where something of this name is there already, or NAME is no name for a file of C. */
+/* Makes the folder `path` with NAME.c, env_abi.h, CMakeLists.txt and test.sh, NAME being its last part. MZ_E_CONFIG where something of
+ * this name is there already, or NAME is no name for a file of C. */
 mz_status mz_templates_write(const char *path, mz_template_game game);
