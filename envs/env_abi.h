@@ -22,8 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version of this interface. A program takes files of its own version only. */
-#define MUZERO_ENV_ABI_VERSION 1u
+/* The version of this interface. A program takes files of its own version and of earlier ones, whose muzero_env_abi ends earlier:
+ * 1 ends with `valid`, 2 with `frames`. */
+#define MUZERO_ENV_ABI_VERSION 2u
 
 #if defined(__GNUC__)
 #define MUZERO_ENV_EXPORT __attribute__((visibility("default")))
@@ -37,7 +38,7 @@ extern "C" {
 
 /* observation_kind */
 enum {
-  MUZERO_ENV_U8 = 0, /* one byte an entry: planes of 0 and 1, or other small numbers */
+  MUZERO_ENV_U8 = 0, /* one byte an entry: planes of 0 and 1, other small numbers, or brightness (observation_scale) */
   MUZERO_ENV_F32 = 1 /* one float an entry; values around −1 … 1 are learned best */
 };
 
@@ -83,13 +84,14 @@ typedef struct muzero_env_abi {
   int32_t actions;              /* actions are 0 … actions − 1; at most 65536 */
   int32_t action_kind;          /* MUZERO_ENV_PLAIN … */
   int32_t players;              /* 1 or 2 */
-  int32_t alternating;          /* 1 for two players: they move in turn (a pass is an action), one wins what the other loses */
+  int32_t alternating;          /* 1: two players move strictly in turn (a pass is an action). 0: one player, or two of whom
+                                 * to_play says after each step who is next. One of two wins what the other loses */
   int32_t max_moves;            /* moves after which step sets `truncated`; 0: the game always comes to its own end */
   int32_t symmetries;           /* 1: none. 2: the game mirrored left to right is the same game. 8: turned, too (square boards) */
   int32_t draws;                /* 1: step draws random numbers */
   int32_t one_sided;            /* 1: rewards and returns never change their sign */
   float reward_min, reward_max; /* of one step */
-  float return_min, return_max; /* of the rewards of one player over a game, less the opponent's where players alternate */
+  float return_min, return_max; /* of the rewards of one player over a game, less the opponent's */
 
   /* ---- functions; those marked "may be NULL" are optional ---- */
 
@@ -113,6 +115,15 @@ typedef struct muzero_env_abi {
   /* Returns 1 where the bytes, read from a file, are a state of a game that goes on, 0 where not. May be NULL: all bytes are taken for
    * one, which is safe as long as files come from this program. */
   int (*valid)(const void *state);
+
+  /* ---- since version 2; all zeros is fine ---- */
+
+  /* For bytes: what networks multiply them by, as 1/255 for brightness; 0: 1. Floats are taken as they are, and it is 0. */
+  float observation_scale;
+  /* Frames that an observation's channels are made of, equal parts, the oldest first. Every move drops the oldest and adds the newest,
+   * so that packed replay (replay.raw_bytes) keeps one a move; those before the first are the game's choice. 0 or 1: observations are
+   * not stacked. */
+  int32_t frames;
 } muzero_env_abi;
 
 /* The one function that the file exports. The result is valid as long as the process. */

@@ -1,4 +1,5 @@
 #include "envs/numpy_generator.h"
+#include <stddef.h>
 
 /* --- SeedSequence: an entropy of one or two words becomes a pool of four, and that any number of well-mixed words. --- */
 enum { POOL_WORDS = 4, SEED_WORDS = 8 };
@@ -59,4 +60,8 @@ mz_numpy_generator mz_numpy_generator_at(uint64_t seed) {
 
 mz_generator mz_generator_from_numpy(mz_numpy_generator *numpy_generator) {
   return (mz_generator){.context = numpy_generator, .next64 = next64};
+}
+
+mz_numpy_generator *mz_generator_numpy(const mz_generator *generator) {
+  return generator->next64 == next64 ? generator->context : NULL;
 }

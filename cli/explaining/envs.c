@@ -15,7 +15,7 @@
 typedef struct envs_arguments {
   const char *env, *actions;
   const char *new_name;
-  bool trace, check, json;
+  bool pixels, trace, check, json;
   int64_t steps, seed, players;
 } envs_arguments;
 
@@ -42,6 +42,11 @@ static const mz_option options[] = {
      .max = 2,
      .class_ = MZ_OPERATIONAL,
      .help = "of the game that --new writes"},
+    {.name = "--pixels",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(pixels),
+     .class_ = MZ_OPERATIONAL,
+     .help = "the game that --new writes shows pictures of bytes, stacked"},
     {.name = "--check",
      .type = MZ_OPTION_SWITCH,
      .offset = AT(check),
@@ -185,7 +190,10 @@ static void describe(const mz_env *env) {
   printf("%s: %s\n\n%s\n\n", env->name, env->title, env->rules);
   printf("  observation  %d × %d × %d, %s: %s\n", spec->obs_shape[0], spec->obs_shape[1], spec->obs_shape[2],
          spec->obs_kind == MZ_OBS_U8 ? "bytes" : "floats", env->observation);
-  printf("  actions      %d\n  players      %d\n", spec->actions, spec->players);
+  if (spec->obs_scale > 0) printf("               networks read a byte times %g\n", (double)spec->obs_scale);
+  if (spec->frames > 1) printf("               the last %d frames, the oldest first\n", spec->frames);
+  printf("  actions      %d\n  players      %d%s\n", spec->actions, spec->players,
+         spec->turns == MZ_TURNS_TOLD ? ", who moves next is told after each move" : "");
   if (spec->max_moves > 0) printf("  time limit   %d moves\n", spec->max_moves);
   if (spec->symmetries > 1) printf("  symmetries   %d\n", spec->symmetries);
   printf("  rewards      %g to %g a step, %g to %g a game\n", (double)spec->reward_min, (double)spec->reward_max,
@@ -215,18 +223,23 @@ static mz_status envs(const void *given) {
   if (!arguments->trace && (arguments->actions || arguments->steps != MZ_COUNT_UNSET))
     return mz_fail(MZ_E_USAGE, "%s: belongs to --trace", arguments->actions ? "--actions" : "--steps");
   if (arguments->players != MZ_COUNT_UNSET && !arguments->new_name) return mz_fail(MZ_E_USAGE, "--players: belongs to --new");
+  if (arguments->pixels && (!arguments->new_name || arguments->players == 2))
+    return mz_fail(MZ_E_USAGE, "--pixels: belongs to --new, without --players 2");
   if (arguments->new_name && (arguments->env || arguments->trace || arguments->check || arguments->json))
-    return mz_fail(MZ_E_USAGE, "--new %s: stands alone, but for --players", arguments->new_name);
+    return mz_fail(MZ_E_USAGE, "--new %s: stands alone, but for --players and --pixels", arguments->new_name);
   if (arguments->trace && arguments->check) return mz_fail(MZ_E_USAGE, "--check: not with --trace");
-  if (arguments->new_name) return mz_envs_new(arguments->new_name, arguments->players == 2 ? 2 : 1);
+  if (arguments->new_name)
+    return mz_envs_new(arguments->new_name, arguments->pixels         ? MZ_TEMPLATE_PIXELS
+                                            : arguments->players == 2 ? MZ_TEMPLATE_TWO_PLAYERS
+                                                                      : MZ_TEMPLATE_ONE_PLAYER);
   if (!arguments->env && arguments->check)
     return mz_fail(MZ_E_USAGE, "--check: takes the path of your own environment: ./mine.so");
   if (!arguments->env && arguments->trace) return mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them");
   if (!arguments->env) return arguments->json ? list_json() : list();
+  if (arguments->check) return mz_envs_check(arguments->env, (uint64_t)arguments->seed, arguments->json);
   const mz_env *env;
   MZ_TRY(mz_env_find(arguments->env, &env));
   if (arguments->trace) return trace(env, arguments);
-  if (arguments->check) return mz_envs_check(env, (uint64_t)arguments->seed, arguments->json);
   if (arguments->json) return mz_print_json(mz_env_to_json(env));
   describe(env);
   return MZ_OK;

@@ -1,17 +1,19 @@
 #include "cli/explaining/envs_own.h"
 #include "cli/print.h"
 #include "envs/own/check.h"
-#include "envs/own/templates.h"
+#include <string.h>
 
 enum { ACTIONS_SHOWN = 40 };
 
-mz_status mz_envs_new(const char *path, int players) {
+mz_status mz_envs_new(const char *path, mz_template_game game) {
   char folder[MZ_SHELL_QUOTE_SIZE(1024)];
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  MZ_TRY(mz_templates_write(path, players));
+  MZ_TRY(mz_templates_write(path, game));
   mz_shell_quote(path, folder, sizeof folder);
-  printf("%s: %s.c is a small game for %s that works; change it into yours. Then, and after every change:\n\n", path, name,
-         players == 2 ? "two" : "one");
+  static const char *const kinds[] = {[MZ_TEMPLATE_ONE_PLAYER] = "a small game for one",
+                                      [MZ_TEMPLATE_TWO_PLAYERS] = "a small game for two",
+                                      [MZ_TEMPLATE_PIXELS] = "a small game of pictures"};
+  printf("%s: %s.c is %s that works; change it into yours. Then, and after every change:\n\n", path, name, kinds[game]);
   printf("  cc -O2 -shared -fPIC -o %s/%s.so %s/%s.c\n", folder, name, folder, name);
   printf("  muzero envs %s/%s.so --check\n", folder, name);
   printf("  muzero train %s/%s.so\n", folder, name);
@@ -20,7 +22,9 @@ mz_status mz_envs_new(const char *path, int players) {
 
 static void print_finding(const mz_finding *f) {
   char what[MZ_SHOWN_SIZE];
-  printf("\n%s: %s\n  seed %llu", f->function, mz_text_shown(f->what, what), (unsigned long long)f->seed);
+  printf("\n%s: %s\n", f->function, mz_text_shown(f->what, what));
+  if (strcmp(f->function, "muzero_env") == 0) return; /* no game has begun */
+  printf("  seed %llu", (unsigned long long)f->seed);
   if (f->action_count > 0) printf(", actions");
   const int skipped = f->action_count > ACTIONS_SHOWN ? f->action_count - ACTIONS_SHOWN : 0;
   if (skipped > 0) printf(" (%d before these)", skipped);
@@ -28,9 +32,9 @@ static void print_finding(const mz_finding *f) {
   printf("\n");
 }
 
-static void print_check(const mz_env *env, const mz_env_check *check) {
+static void print_check(const mz_env_check *check) {
   char moves[MZ_TEXT_SIZE], rate[MZ_TEXT_SIZE];
-  printf("%s: %d games, %s moves, %d in the longest\n", env->name, check->games, mz_text_count((double)check->moves, moves),
+  printf("%s: %d games, %s moves, %d in the longest\n", check->file, check->games, mz_text_count((double)check->moves, moves),
          check->longest);
   for (int i = 0; i < check->findings.count; i++) print_finding(&check->findings.items[i]);
   if (check->findings.count > 0) {
@@ -39,24 +43,27 @@ static void print_check(const mz_env *env, const mz_env_check *check) {
     return;
   }
   printf("no findings: every requirement held in every game; the same again, moved, beside others, in four threads\n");
-  if (env->spec.symmetries > 1)
-    printf("symmetries: %d of %d could be checked%s\n", check->symmetries, env->spec.symmetries - 1,
+  if (check->symmetries_declared > 1)
+    printf("symmetries: %d of %d could be checked%s\n", check->symmetries, check->symmetries_declared - 1,
            check->symmetries == 0 ? ": that takes starts that are images of each other, and steps without chance" : "");
+  if (check->only_alternates)
+    printf("players: moved strictly in turn in every game, though alternating is 0; if the rules have it so, alternating 1 "
+           "learns better\n");
   printf("speed: %s steps/s on one core, with observations\n", mz_text_count(check->steps_per_s, rate));
 }
 
-mz_status mz_envs_check(const mz_env *env, uint64_t seed, bool json) {
+mz_status mz_envs_check(const char *name, uint64_t seed, bool json) {
   mz_env_check check;
-  MZ_TRY(mz_env_check_run(env, seed, &check));
+  MZ_TRY(mz_env_check_run(name, seed, &check));
   mz_status status = MZ_OK;
   if (json)
-    status = mz_print_json(mz_env_check_to_json(env, &check));
+    status = mz_print_json(mz_env_check_to_json(&check));
   else {
-    print_check(env, &check);
+    print_check(&check);
     status = mz_print_flush();
   }
   const int count = check.findings.count;
+  if (status == MZ_OK && count > 0) status = mz_fail(MZ_E_CONFIG, "%s: %d finding%s", check.file, count, count == 1 ? "" : "s");
   mz_env_check_deinit(&check);
-  if (status == MZ_OK && count > 0) status = mz_fail(MZ_E_CONFIG, "%s: %d finding%s", env->name, count, count == 1 ? "" : "s");
   return status;
 }

@@ -1,79 +1,131 @@
 #include "envs/own/check.h"
-#include "base/machine/clock.h"
-#include "envs/own/boundary.h"
-#include "envs/own/contract.h"
-#include "envs/own/mirrored.h"
+#include "base/file/memory_file.h"
+#include "envs/own/check_games.h"
+#include "envs/own/shared_object.h"
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { GAMES = 64, MOVES_ENOUGH = 200000 };
+/* What a check's process and the program see both; pointers into it, and to what was there before the process began, hold in both. */
+struct mz_check_report {
+  mz_memory_file file; /* that it lies in */
+  mz_own_name name;
+  mz_check_memory memory;
+  mz_env_check check;
+  bool opened, done; /* the file; the check */
+  mz_status status;  /* of the check that is done */
+  char why[MZ_MESSAGE_MAX];
+  int32_t room[MZ_FINDINGS_MAX * MZ_FINDING_ACTIONS_MAX];
+};
 
-/* Plays games until there are enough of them, or of their moves. */
-static mz_status play_games(const mz_own_env *own, const mz_spec *spec, uint64_t seed, mz_recorded_game *games,
-                            mz_env_check *out) {
-  mz_contract *contract;
-  MZ_TRY(mz_contract_create(&contract, own->abi, spec, &out->findings));
-  for (; out->games < GAMES && out->moves < MOVES_ENOUGH; out->games++) {
-    int moves;
-    mz_contract_play(contract, seed + (uint64_t)out->games, &games[out->games], &moves);
-    out->moves += moves;
-    if (moves > out->longest) out->longest = moves;
+/* ---- in the process ---- */
+
+static mz_status check_file(mz_check_report *r, uint64_t seed) {
+  const mz_own_isolation here = {.on = false, .timeout_s = r->name.isolation.timeout_s};
+  const mz_env *env;
+  MZ_TRY(mz_env_open(r->name.path, r->name.path, &here, &env));
+  r->opened = true;
+  return mz_check_games_run(env, seed, &r->memory, &r->check);
+}
+
+__attribute__((noreturn)) static void run(mz_check_report *r, uint64_t seed, pid_t program) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != program) _exit(1); /* it ended before that was asked for */
+  r->status = check_file(r, seed);
+  if (r->status != MZ_OK) snprintf(r->why, sizeof r->why, "%s", mz_message());
+  r->done = true;
+  fflush(NULL);
+  _exit(0);
+}
+
+/* ---- in the program ---- */
+
+/* Waits for the process's end. Returns whether it was ended because no call has returned within the time limit. */
+static bool watch(const mz_check_report *r, pid_t pid, int socket) {
+  char byte;
+  for (uint64_t calls = 0;;) {
+    const ssize_t got = recv(socket, &byte, 1, 0); /* nothing ever comes but the end */
+    if (got < 0 && errno == EINTR) continue;
+    if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) return false;
+    const uint64_t now = mz_watch_calls(&r->memory.watch);
+    if (now == calls && (!r->opened || mz_watch_found(&r->memory.watch)->calling != MZ_CALL_NONE)) return kill(pid, SIGKILL) == 0;
+    calls = now;
   }
-  mz_contract_free(contract);
-  return MZ_OK;
 }
 
-/* Ends at the first way that has a finding: later ones would show it again. */
-static mz_status repeat_games(const mz_repeats *repeats, mz_env_check *out) {
-  static mz_status (*const ways[])(const mz_repeats *) = {mz_repeats_alone, mz_repeats_moved, mz_repeats_together,
-                                                          mz_repeats_in_threads};
-  for (size_t i = 0; i < sizeof ways / sizeof *ways && out->findings.count == 0; i++) MZ_TRY(ways[i](repeats));
-  if (out->findings.count > 0) return MZ_OK;
-  out->complete = true;
-  return mz_mirrored_check(repeats, &out->symmetries);
+static void find_end(mz_check_report *r, int state, bool is_silent) {
+  const mz_watch_place *at = mz_watch_found(&r->memory.watch);
+  const bool returned = r->opened && at->calling == MZ_CALL_NONE;
+  const char *function = r->opened ? mz_worker_call_name(at->called) : "muzero_env";
+  char how[128];
+  if (is_silent)
+    snprintf(how, sizeof how, "has not returned after %g s", r->name.isolation.timeout_s);
+  else if (WIFSIGNALED(state))
+    snprintf(how, sizeof how, "%s by signal %d (%s)",
+             returned ? "has returned; soon after that the process is ended" : "crashes: ended", WTERMSIG(state),
+             strsignal(WTERMSIG(state)));
+  else
+    snprintf(how, sizeof how, "%s with exit status %d",
+             returned ? "has returned; soon after that the process ends" : "ends the process", WEXITSTATUS(state));
+  mz_findings *findings = &r->check.findings;
+  if (findings->count == MZ_FINDINGS_MAX) findings->count--; /* it is worth more than any other */
+  mz_findings_add(findings, function ? function : "muzero_env", is_silent ? "hang" : "crash", at->seed, at->actions, at->count,
+                  "%s%s%s", how, r->opened ? r->memory.watch.way : "",
+                  returned ? ": a function has written where nothing belongs to it" : "");
 }
 
-/* Steps that one replay of all games makes, in a second of the thread's time. */
-static mz_status measure(const mz_repeats *repeats, mz_env_check *out) {
-  enum { ENOUGH_NS = 100 * 1000 * 1000 };
-  int64_t steps = 0, each = 0;
-  const uint64_t begin = mz_clock_thread_ns();
-  uint64_t taken;
-  for (int i = 0; i < repeats->count; i++) each += repeats->games[i].count;
-  if (each == 0) return MZ_OK;
-  do {
-    MZ_TRY(mz_repeats_alone(repeats));
-    steps += each;
-    taken = mz_clock_thread_ns() - begin;
-  } while (taken < ENOUGH_NS);
-  out->steps_per_s = (double)steps / ((double)taken * 1e-9);
-  return MZ_OK;
+static mz_status check_in_process(mz_check_report *r, uint64_t seed) {
+  const double seconds = r->name.isolation.timeout_s;
+  const struct timeval limit = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
+  const pid_t program = getpid();
+  int ends[2], state = 0;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ||
+      setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
+    return mz_fail(MZ_E_MEMORY, "--check: no socket: %s", strerror(errno));
+  fflush(NULL); /* or both would write it */
+  const pid_t pid = fork();
+  if (pid == 0) run(r, seed, program);
+  close(ends[1]);
+  const bool is_silent = pid > 0 && watch(r, pid, ends[0]);
+  close(ends[0]);
+  if (pid < 0) return mz_fail(MZ_E_MEMORY, "--check: no process: %s", strerror(errno));
+  while (waitpid(pid, &state, 0) < 0 && errno == EINTR) continue;
+  if (!r->done) find_end(r, state, is_silent);
+  return r->status == MZ_OK ? MZ_OK : mz_fail(r->status, "%s", r->why);
 }
 
-mz_status mz_env_check_run(const mz_env *env, uint64_t seed, mz_env_check *out) {
-  const mz_own_env *own = mz_own_env_of(env);
-  *out = (mz_env_check){.steps_per_s = NAN};
-  if (!own)
-    return mz_fail(MZ_E_CONFIG,
-                   "--check: not for %s, which is bundled and has tests; it takes the path of an environment of your own",
-                   env->name);
-  if (own->isolated) return mz_fail(MZ_E_CONFIG, "--check: looks at the memory of this process; name the file without isolate=1");
-  mz_recorded_game *games;
-  MZ_TRY(mz_alloc(&games, GAMES, sizeof *games));
-  mz_status status = play_games(own, &env->spec, seed, games, out);
-  const mz_repeats repeats = {
-      .abi = own->abi, .spec = &env->spec, .findings = &out->findings, .games = games, .count = out->games};
-  if (status == MZ_OK && out->findings.count == 0) status = repeat_games(&repeats, out);
-  if (status == MZ_OK && out->findings.count == 0) status = measure(&repeats, out);
-  free(games);
+mz_status mz_env_check_run(const char *name, uint64_t seed, mz_env_check *out) {
+  mz_memory_file file;
+  if (!mz_env_is_path(name)) {
+    const mz_env *env;
+    MZ_TRY(mz_env_find(name, &env));
+    return mz_fail(MZ_E_CONFIG, "--check: not for %s; it takes the path of an environment of your own: ./mine.so", env->name);
+  }
+  MZ_TRY(mz_memory_file_create(&file, "muzero-check", sizeof(mz_check_report)));
+  mz_check_report *r = file.bytes;
+  r->file = file;
+  r->check = (mz_env_check){.report = r, .file = r->name.path, .findings.room = r->room, .steps_per_s = NAN};
+  r->memory.watch.crashed = -1;
+  mz_status status = mz_own_name_read(name, &r->name);
+  if (status == MZ_OK) status = check_in_process(r, seed);
+  *out = r->check;
   if (status != MZ_OK) mz_env_check_deinit(out);
   return status;
 }
 
-void mz_env_check_deinit(mz_env_check *check) { mz_findings_deinit(&check->findings); }
+void mz_env_check_deinit(mz_env_check *check) {
+  mz_memory_file file = check->report->file; /* it lies in what is given back */
+  mz_memory_file_free(&file);
+}
 
-cJSON *mz_env_check_to_json(const mz_env *env, const mz_env_check *check) {
+cJSON *mz_env_check_to_json(const mz_env_check *check) {
   cJSON *json = cJSON_CreateObject();
-  if (!json || !cJSON_AddStringToObject(json, "file", env->name)) goto fail;
+  if (!json || !cJSON_AddStringToObject(json, "file", check->file)) goto fail;
   cJSON *findings = cJSON_AddArrayToObject(json, "findings");
   if (!findings) goto fail;
   for (int i = 0; i < check->findings.count; i++) {
@@ -83,6 +135,7 @@ cJSON *mz_env_check_to_json(const mz_env *env, const mz_env_check *check) {
   }
   if (cJSON_AddNumberToObject(json, "games", check->games) && cJSON_AddNumberToObject(json, "moves", (double)check->moves) &&
       cJSON_AddNumberToObject(json, "longest", check->longest) && cJSON_AddBoolToObject(json, "complete", check->complete) &&
+      cJSON_AddBoolToObject(json, "only_alternates", check->only_alternates) &&
       cJSON_AddNumberToObject(json, "symmetries_checked", check->symmetries) &&
       cJSON_AddNumberToObject(json, "steps_per_s", check->steps_per_s))
     return json;

@@ -2,6 +2,7 @@
 #include "envs/env.h"
 #include "envs/own/boundary.h"
 #include "envs/own/guarded.h"
+#include "envs/own/watch.h"
 #include <math.h>
 
 struct mz_contract {
@@ -11,19 +12,22 @@ struct mz_contract {
   mz_game_eyes eyes;
   mz_guarded state, observation, mask, text, result;
   uint8_t *before; /* the state before a call that may not change it */
+  uint8_t *seen;   /* the observation of the move before */
   int32_t *moves;  /* of the game under way */
   int count;
   uint64_t seed;
-  bool named; /* names of actions were looked at */
+  bool named;       /* names of actions were looked at */
+  bool moved_twice; /* a player moved twice in a row in some game */
 };
 
 #define FIND(c, function, kind, ...)                                                                                             \
   mz_findings_add((c)->findings, function, kind, (c)->seed, (c)->moves, (c)->count, __VA_ARGS__)
 
-mz_status mz_contract_create(mz_contract **out, const muzero_env_abi *abi, const mz_spec *spec, mz_findings *findings) {
+mz_status mz_contract_create(mz_contract **out, const muzero_env_abi *abi, const mz_spec *spec, int32_t *moves,
+                             mz_findings *findings) {
   mz_contract *c;
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
-  *c = (mz_contract){.abi = abi, .spec = spec, .findings = findings};
+  *c = (mz_contract){.abi = abi, .spec = spec, .moves = moves, .findings = findings};
   const size_t observation = mz_spec_obs_bytes(spec);
   mz_status status;
   MZ_TRY_CLEANUP(mz_game_eyes_init(&c->eyes, abi, spec));
@@ -33,7 +37,7 @@ mz_status mz_contract_create(mz_contract **out, const muzero_env_abi *abi, const
   MZ_TRY_CLEANUP(mz_guarded_init(&c->text, MZ_OWN_TEXT_MAX, MZ_OWN_TEXT_MAX));
   MZ_TRY_CLEANUP(mz_guarded_init(&c->result, sizeof(muzero_env_step), sizeof(muzero_env_step)));
   MZ_TRY_CLEANUP(mz_alloc(&c->before, abi->state_size, 1));
-  MZ_TRY_CLEANUP(mz_alloc(&c->moves, MZ_ENDLESS_MOVES + 1, sizeof *c->moves));
+  MZ_TRY_CLEANUP(mz_alloc(&c->seen, observation, 1));
   *out = c;
 cleanup:
   if (status != MZ_OK) mz_contract_free(c);
@@ -49,9 +53,11 @@ void mz_contract_free(mz_contract *c) {
   mz_guarded_deinit(&c->text);
   mz_guarded_deinit(&c->result);
   free(c->before);
-  free(c->moves);
+  free(c->seen);
   free(c);
 }
+
+bool mz_contract_moved_twice(const mz_contract *c) { return c->moved_twice; }
 
 /* ---- functions that only look ---- */
 
@@ -87,6 +93,26 @@ static int check_legal(mz_contract *c, bool ended) {
   return count;
 }
 
+/* Checks that every frame but the newest is the next one of the move before. */
+static void check_frames(mz_contract *c) {
+  const mz_spec *spec = c->spec;
+  const size_t all = mz_spec_obs_bytes(spec) / (size_t)(spec->obs_shape[0] * spec->obs_shape[1]);
+  const size_t part = spec->frames > 1 ? all / (size_t)spec->frames : all;
+  for (size_t at = 0; c->count > 0 && at < c->observation.size; at += all) {
+    const uint8_t *now = c->observation.bytes + at, *before = c->seen + at + part;
+    size_t i = 0;
+    while (i < all - part && now[i] == before[i]) i++;
+    if (i == all - part) continue;
+    FIND(c, "observe", "frames",
+         "writes another frame %zu of %d than frame %zu was a move before (at row %zu, column %zu); frames are the oldest first, "
+         "and "
+         "each move shifts them by one",
+         i / part + 1, spec->frames, i / part + 2, at / all / (size_t)spec->obs_shape[1], at / all % (size_t)spec->obs_shape[1]);
+    break;
+  }
+  memcpy(c->seen, c->observation.bytes, c->observation.size);
+}
+
 static void check_observation(mz_contract *c) {
   const float *floats = (const float *)c->observation.bytes;
   memset(c->observation.bytes, 0, c->observation.size);
@@ -94,6 +120,7 @@ static void check_observation(mz_contract *c) {
   if (mz_guarded_broken(&c->observation, c->observation.size))
     FIND(c, "observe", "bounds", "writes beyond the observation, which has %zu bytes", c->observation.size);
   check_unchanged(c, "observe");
+  check_frames(c);
   for (int i = 0; c->spec->obs_kind == MZ_OBS_F32 && i < c->spec->obs_size; i++) {
     if (isfinite(floats[i])) continue;
     FIND(c, "observe", "finite", "writes %g into entry %d", (double)floats[i], i);
@@ -107,10 +134,11 @@ static int check_player(mz_contract *c, int before, bool ended) {
   const int player = c->abi->to_play(c->state.bytes);
   check_unchanged(c, "to_play");
   if (ended) return player;
+  c->moved_twice = c->moved_twice || player == before;
   if (player < 0 || player >= c->spec->players)
     FIND(c, "to_play", "player", "returns %d, which is no player of %d", player, c->spec->players);
   else if (c->spec->turns == MZ_TURNS_ALTERNATE && before >= 0 && player == before)
-    FIND(c, "to_play", "turn", "returns player %d twice in a row, but alternating is 1", player);
+    FIND(c, "to_play", "turn", "returns player %d twice in a row, but alternating is 1; nearest valid value: 0", player);
   return player;
 }
 
@@ -235,6 +263,7 @@ static bool step(mz_contract *c, mz_game_chance *chance, mz_recorded_game *game,
   const int32_t action = c->moves[c->count++];
   muzero_env_step *result = (muzero_env_step *)c->result.bytes;
   memset(result, 0, sizeof *result);
+  mz_watch_game(c->seed, c->moves, c->count);
   const char *why = c->abi->step(c->state.bytes, 1, &action, &random, result);
   check_said(c, "step", why);
   if (mz_guarded_broken(&c->state, c->abi->state_size))
@@ -259,6 +288,7 @@ void mz_contract_play(mz_contract *c, uint64_t seed, mz_recorded_game *game, int
   int player = -1;
   c->seed = seed;
   c->count = 0;
+  mz_watch_game(seed, c->moves, 0);
   *game = (mz_recorded_game){.seed = seed};
   memset(c->state.bytes, 0, c->abi->state_size);
   if (!c->named) check_action_texts(c);

@@ -7,20 +7,14 @@ void mz_findings_add(mz_findings *findings, const char *function, const char *ki
   for (int i = 0; i < findings->count; i++)
     if (strcmp(findings->items[i].function, function) == 0 && strcmp(findings->items[i].kind, kind) == 0) return;
   if (findings->count == MZ_FINDINGS_MAX) return;
+  int32_t *const room = findings->room + (size_t)findings->count * MZ_FINDING_ACTIONS_MAX;
   mz_finding *to = &findings->items[findings->count++];
-  *to = (mz_finding){.function = function, .kind = kind, .seed = seed};
+  *to = (mz_finding){.function = function, .kind = kind, .seed = seed, .actions = room, .action_count = count};
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(to->what, sizeof to->what, format, arguments);
   va_end(arguments);
-  if (count == 0 || mz_alloc(&to->actions, (size_t)count, sizeof *to->actions) != MZ_OK) return;
-  memcpy(to->actions, actions, (size_t)count * sizeof *actions);
-  to->action_count = count;
-}
-
-void mz_findings_deinit(mz_findings *findings) {
-  for (int i = 0; i < findings->count; i++) free(findings->items[i].actions);
-  findings->count = 0;
+  if (count > 0) memcpy(room, actions, (size_t)count * sizeof *actions);
 }
 
 cJSON *mz_finding_to_json(const mz_finding *finding) {

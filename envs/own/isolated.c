@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/threads/core.h"
 
-enum { NUMBERS = 12, FUNCTIONS = 8, RANGES = 4, TEXTS = 3, SHOWN_BYTES = 64 };
+enum { NUMBERS = 13, FUNCTIONS = 8, FLOATS = 5, TEXTS = 3, SHOWN_BYTES = 64 };
 
 /* The process that plays objects; compiled in (embed_process.cmake). */
 extern const unsigned char mz_own_process[];
@@ -49,16 +49,17 @@ static void read_numbers(muzero_env_abi *abi, const cJSON *json) {
                                      &abi->max_moves,
                                      &abi->symmetries,
                                      &abi->draws,
-                                     &abi->one_sided};
-  float *const ranges[RANGES] = {&abi->reward_min, &abi->reward_max, &abi->return_min, &abi->return_max};
+                                     &abi->one_sided,
+                                     &abi->frames};
+  float *const floats[FLOATS] = {&abi->reward_min, &abi->reward_max, &abi->return_min, &abi->return_max, &abi->observation_scale};
   const cJSON *numbers = cJSON_GetObjectItemCaseSensitive(json, "numbers");
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, "ranges");
+  const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, "floats");
   const double state_size = mz_json_number_or_nan(json, "state_size");
   abi->state_size = state_size >= 0 && state_size < 1e15 ? (size_t)state_size : 0;
   for (int i = 0; i < NUMBERS; i++) *members[i] = (int32_t)item_of(numbers, i);
-  for (int i = 0; i < RANGES; i++) {
+  for (int i = 0; i < FLOATS; i++) {
     const cJSON *item = cJSON_GetArrayItem(list, i);
-    *ranges[i] = cJSON_IsString(item) ? strtof(item->valuestring, NULL) : 0;
+    *floats[i] = cJSON_IsString(item) ? strtof(item->valuestring, NULL) : 0;
   }
 }
 
@@ -162,14 +163,25 @@ typedef struct call {
   bool answered[MZ_WORKERS_ROWS_MAX];
 } call;
 
+/* The state of a generator; NULL where it is of no kind that a row holds. */
+static void *numbers_of(const mz_generator *generator, mz_own_draws *kind, size_t *size) {
+  mz_rng *rng = mz_generator_rng(generator);
+  *kind = rng ? MZ_OWN_DRAWS_PHILOX : MZ_OWN_DRAWS_NUMPY;
+  *size = rng ? sizeof *rng : sizeof(mz_numpy_generator);
+  return rng ? (void *)rng : mz_generator_numpy(generator);
+}
+
 static uint8_t *state_of(const call *c, int i) { return c->states + (size_t)i * c->isolated->layout.state_bytes; }
 
 static bool ask(void *context, int i, mz_mailbox_row *row, uint32_t life) {
   (void)life;
   const call *c = context;
   if (c->answered[i]) return false;
-  *row = (mz_mailbox_row){.action = c->actions[i], .draws = c->generators != NULL};
-  if (c->generators) memcpy((uint8_t *)row + MZ_OWN_ROW_RNG_AT, mz_generator_rng(&c->generators[i]), sizeof(mz_rng));
+  mz_own_draws kind = MZ_OWN_DRAWS_NONE;
+  size_t size = 0;
+  const void *numbers = c->generators ? numbers_of(&c->generators[i], &kind, &size) : NULL;
+  *row = (mz_mailbox_row){.action = c->actions[i], .draws = kind};
+  if (numbers) memcpy((uint8_t *)row + MZ_OWN_ROW_RNG_AT, numbers, size);
   if (c->states)
     memcpy((uint8_t *)row + MZ_OWN_ROW_STATE_AT, state_of(c, i), c->isolated->abi.state_size); /* the process finds the rest */
   else
@@ -198,7 +210,10 @@ static void take(void *context, int i, const mz_mailbox_row *row, uint32_t life)
   if (row->refused) return;
   take_complaint(c, row);
   memcpy(state_of(c, i), (const uint8_t *)row + MZ_OWN_ROW_STATE_AT, c->isolated->layout.state_bytes);
-  if (c->generators) memcpy(mz_generator_rng(&c->generators[i]), (const uint8_t *)row + MZ_OWN_ROW_RNG_AT, sizeof(mz_rng));
+  mz_own_draws kind;
+  size_t size;
+  void *numbers = c->generators ? numbers_of(&c->generators[i], &kind, &size) : NULL;
+  if (numbers) memcpy(numbers, (const uint8_t *)row + MZ_OWN_ROW_RNG_AT, size);
   if (c->results)
     c->results[i] = (muzero_env_step){.reward = row->reward, .terminated = row->terminated, .truncated = row->truncated};
 }
@@ -218,11 +233,13 @@ static void tell_row(const call *c, int i) {
 static mz_status run(call *c, int n, const char *what) {
   const mz_own_isolated *o = c->isolated;
   int32_t workers[MZ_WORKERS_ROWS_MAX];
+  mz_own_draws kind;
+  size_t size;
   for (int i = 0; i < n; i++) {
     workers[i] = mz_workers_any(o->workers, i, n);
-    if (c->generators && !mz_generator_rng(&c->generators[i]))
+    if (c->generators && !numbers_of(&c->generators[i], &kind, &size))
       return mz_fail(MZ_E_CONFIG,
-                     "%s: isolate=1 takes the program's own random numbers; name the file without isolate=1 for others",
+                     "%s: isolate=1 takes Philox's random numbers or NumPy's; name the file without isolate=1 for others",
                      o->object.path);
   }
   const mz_workers_batch batch = {c, ask, take};

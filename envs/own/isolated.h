@@ -40,7 +40,7 @@ typedef struct mz_own_complaint {
 } mz_own_complaint;
 
 /* Each: MZ_E_CONFIG where processes were lost too often, naming the function and how it ended. Generators are Philox's
- * (mz_generator_from_rng); others are refused. */
+ * (mz_generator_from_rng) or NumPy's (mz_generator_from_numpy); others are refused. */
 mz_status mz_own_isolated_reset(mz_own_isolated *o, void *state, const mz_generator *generator, mz_own_complaint *complaint);
 /* n states one behind the other. generators NULL: drawing is a complaint. */
 mz_status mz_own_isolated_step(mz_own_isolated *o, void *states, int n, const int32_t *actions, const mz_generator *generators,

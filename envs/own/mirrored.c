@@ -1,5 +1,6 @@
 #include "envs/own/mirrored.h"
 #include "base/symmetry.h"
+#include "envs/own/watch.h"
 #include <string.h>
 
 enum { STARTS = 256, GAMES = 16 };
@@ -37,6 +38,7 @@ static void begin(const mirror *m, uint64_t seed, uint8_t *state) {
   mz_game_chance chance = mz_game_chance_of(seed);
   const muzero_env_random random = mz_game_chance_source(&chance);
   memset(state, 0, m->r->abi->state_size);
+  mz_watch_game(seed, NULL, 0);
   m->r->abi->reset(state, &random);
 }
 
@@ -81,6 +83,7 @@ static void play(mirror *m, const mz_recorded_game *game, uint64_t seed) {
     if (move == game->count) return;
     const int32_t actions[2] = {game->actions[move], mz_symmetry_action(m->r->spec, m->s, game->actions[move])};
     muzero_env_step results[2] = {0};
+    mz_watch_game(game->seed, game->actions, move + 1);
     for (int i = 0; i < 2; i++) abi->step(m->states[i], 1, &actions[i], &random, &results[i]);
     if (results[0].reward != results[1].reward || !results[0].terminated != !results[1].terminated ||
         !results[0].truncated != !results[1].truncated) {

@@ -1,6 +1,7 @@
 #include "envs/own/repeats.h"
 #include "base/maths/digest.h"
 #include "envs/own/guarded.h"
+#include "envs/own/watch.h"
 #include <pthread.h>
 
 /* A game that went another way: the function that gave something else, after so many moves. */
@@ -47,6 +48,7 @@ static bool replay(const mz_repeats *r, places *p, int index, bool moves, differ
   const size_t bytes = r->abi->state_size;
   int here = 0;
   memset(p->states[here], 0, bytes);
+  mz_watch_game(game->seed, game->actions, 0);
   r->abi->reset(p->states[here], &random);
   for (int m = 0;; m++) {
     muzero_env_step result = {0};
@@ -56,6 +58,7 @@ static bool replay(const mz_repeats *r, places *p, int index, bool moves, differ
         memset(p->states[here], 0xDD, bytes);
         here = 1 - here;
       }
+      mz_watch_game(game->seed, game->actions, m);
       r->abi->step(p->states[here], 1, &game->actions[m - 1], &random, &result);
     }
     const mz_game_point point = mz_game_point_of(&p->eyes, p->states[here], m > 0 ? &result : NULL);
@@ -137,6 +140,7 @@ static bool step_together(const mz_repeats *r, company *c, int first, const int 
     actions[i] = r->games[first + who[i]].actions[m];
   }
   memset(c->states.bytes + (size_t)n * bytes, MZ_GUARD_BYTE, (size_t)(TOGETHER - n) * bytes); /* more were in play before */
+  mz_watch_game(r->games[first + who[0]].seed, r->games[first + who[0]].actions, m + 1);
   r->abi->step(c->states.bytes, (size_t)n, actions, random, results);
   if (mz_guarded_broken(&c->states, (size_t)n * bytes)) {
     const mz_recorded_game *game = &r->games[first + who[n - 1]];
@@ -173,6 +177,7 @@ static bool replay_group(const mz_repeats *r, company *c, int first, int games, 
     c->chances[i] = mz_game_chance_of(r->games[first + i].seed);
     const muzero_env_random random = mz_game_chance_source(&c->chances[i]);
     memset(state, 0, r->abi->state_size);
+    mz_watch_game(r->games[first + i].seed, NULL, 0);
     r->abi->reset(state, &random);
   }
   int who[TOGETHER], n;
@@ -194,11 +199,11 @@ mz_status mz_repeats_together(const mz_repeats *r) {
 
 /* ---- in several threads ---- */
 
-enum { THREADS = 4, ROUNDS = 8 };
+enum { THREADS = MZ_WATCH_PLACES - 1, ROUNDS = 8 };
 
 typedef struct worker {
   const mz_repeats *repeats;
-  int first;
+  int first, place;
   mz_status status;
   difference at;
   pthread_t thread;
@@ -206,6 +211,7 @@ typedef struct worker {
 
 static void *work(void *context) {
   worker *w = context;
+  mz_watch_take_place(w->place);
   for (int round = 0; round < ROUNDS && w->status == MZ_OK && !w->at.function; round++)
     w->status = replay_all(w->repeats, false, w->first + round, &w->at);
   return NULL;
@@ -216,7 +222,7 @@ mz_status mz_repeats_in_threads(const mz_repeats *r) {
   int started = 0;
   mz_status status = MZ_OK;
   for (; started < THREADS && status == MZ_OK; started++) {
-    workers[started] = (worker){.repeats = r, .first = started * r->count / THREADS};
+    workers[started] = (worker){.repeats = r, .first = started * r->count / THREADS, .place = 1 + started};
     if (pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0) continue;
     status = mz_fail(MZ_E_INTERNAL, "check: a thread cannot be started");
     break;

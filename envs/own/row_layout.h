@@ -3,11 +3,20 @@
 #pragma once
 #include "base/maths/rng.h"
 #include "envs/env_abi.h"
+#include "envs/numpy_generator.h"
 #include "envs/worker/mailbox.h"
 #include <stddef.h>
 
 enum { MZ_OWN_ROW_TEXT_BYTES = 2048, MZ_OWN_ROW_RNG_AT = MZ_MAILBOX_BODY_AT, MZ_OWN_ROW_STATE_AT = MZ_MAILBOX_BODY_AT + 64 };
 _Static_assert(sizeof(mz_rng) <= MZ_OWN_ROW_STATE_AT - MZ_OWN_ROW_RNG_AT, "layout");
+_Static_assert(sizeof(mz_numpy_generator) <= MZ_OWN_ROW_STATE_AT - MZ_OWN_ROW_RNG_AT, "layout");
+
+/* The generator whose state a row holds. */
+typedef enum mz_own_draws {
+  MZ_OWN_DRAWS_NONE,
+  MZ_OWN_DRAWS_PHILOX, /* mz_rng: training */
+  MZ_OWN_DRAWS_NUMPY,  /* mz_numpy_generator: `envs --trace` */
+} mz_own_draws;
 
 /* Places of a state's parts, in bytes from its beginning; the file's own state is at 0. */
 typedef struct mz_own_layout {

@@ -1,6 +1,7 @@
 #include "envs/own/shared_object.h"
 #include "base/file/file.h"
 #include "base/maths/digest.h"
+#include "envs/own/abi_versions.h"
 #include "envs/own/boundary.h"
 #include "envs/own/declared.h"
 #include "envs/worker/options.h"
@@ -14,6 +15,7 @@ typedef struct opened opened;
 struct opened {
   mz_env env;
   mz_own_env own;
+  muzero_env_abi abi; /* of a file that this process opened, as the present version has it */
   mz_env_file file;
   void *library;
   opened *next;
@@ -43,8 +45,10 @@ static mz_status load(opened *o, const char *path) {
         "within extern \"C\"",
         path, ENTRY);
   memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from data to functions */
-  o->own.abi = entry();
-  if (!o->own.abi) return mz_fail(MZ_E_CONFIG, "%s: %s: returned NULL", path, ENTRY);
+  const muzero_env_abi *given = entry();
+  if (!given) return mz_fail(MZ_E_CONFIG, "%s: %s: returned NULL", path, ENTRY);
+  mz_own_abi_copy(given, &o->abi);
+  o->own.abi = &o->abi;
   return MZ_OK;
 }
 

@@ -44,7 +44,10 @@ static mz_status check_name(const char *path, const char *name) {
   return MZ_OK;
 }
 
-mz_status mz_templates_write(const char *path, int players) {
+mz_status mz_templates_write(const char *path, mz_template_game game) {
+  static const char *const games[] = {[MZ_TEMPLATE_ONE_PLAYER] = "one_player.c.in",
+                                      [MZ_TEMPLATE_TWO_PLAYERS] = "two_players.c.in",
+                                      [MZ_TEMPLATE_PIXELS] = "pixels.c.in"};
   char name[PATH_BYTES], source[PATH_BYTES];
   const char *slash = strrchr(path, '/');
   if (snprintf(name, sizeof name, "%s", slash ? slash + 1 : path) >= (int)sizeof name || strlen(path) >= PATH_BYTES / 2)
@@ -52,7 +55,7 @@ mz_status mz_templates_write(const char *path, int players) {
   MZ_TRY(check_name(path, name));
   snprintf(source, sizeof source, "%.*s.c", NAME_MAX_BYTES, name);
   MZ_TRY(mz_file_mkdirs(path));
-  MZ_TRY(write_one(path, players == 2 ? "two_players.c.in" : "one_player.c.in", source, name));
+  MZ_TRY(write_one(path, games[game], source, name));
   MZ_TRY(write_one(path, "env_abi.h", "env_abi.h", name));
   MZ_TRY(write_one(path, "CMakeLists.txt.in", "CMakeLists.txt", name));
   return write_one(path, "test.sh.in", "test.sh", name);

@@ -9,10 +9,12 @@ typedef struct mz_template {
   size_t size;
 } mz_template;
 
+typedef enum mz_template_game { MZ_TEMPLATE_ONE_PLAYER, MZ_TEMPLATE_TWO_PLAYERS, MZ_TEMPLATE_PIXELS } mz_template_game;
+
 /* Compiled in (embed.cmake). */
 extern const mz_template mz_templates[];
 extern const int mz_template_count;
 
-/* Makes the folder `path` with NAME.c, env_abi.h, CMakeLists.txt and test.sh, NAME being its last part. players: 1 or 2. MZ_E_CONFIG
- * where something of this name is there already, or NAME is no name for a file of C. */
-mz_status mz_templates_write(const char *path, int players);
+/* Makes the folder `path` with NAME.c, env_abi.h, CMakeLists.txt and test.sh, NAME being its last part. MZ_E_CONFIG where something of
+ * this name is there already, or NAME is no name for a file of C. */
+mz_status mz_templates_write(const char *path, mz_template_game game);

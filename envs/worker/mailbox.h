@@ -53,7 +53,7 @@ typedef struct mz_mailbox_row {
   int32_t instance, action;
   uint64_t seed;         /* of a reset, or of what chance draws in this step */
   int32_t history_count; /* entries of the history before the step */
-  uint32_t draws;        /* 1: a shared object's function may draw numbers */
+  uint32_t draws;        /* mz_own_draws: which numbers a shared object's function may draw (own/row_layout.h) */
   /* answers */
   float reward;
   uint8_t terminated, truncated;

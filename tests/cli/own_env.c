@@ -24,12 +24,17 @@ static void shell(process *p, int status, const char *command) {
 static void test_a_new_environment_works_as_it_is(void **state) {
   (void)state;
   process p = {0};
-  shell(&p, 0, "$M envs --new one && $M envs --new games/two --players 2");
+  shell(&p, 0, "$M envs --new one && $M envs --new games/two --players 2 && $M envs --new film --pixels");
   assert_says(p.out, "muzero envs games/two/two.so --check");
   shell(&p, 0,
-        "for s in c99 c17; do $CC -std=$s -o one/one.so one/one.c && $CC -std=$s -o games/two/two.so games/two/two.c; done");
+        "for s in c99 c17; do $CC -std=$s -o one/one.so one/one.c && $CC -std=$s -o games/two/two.so games/two/two.c && $CC "
+        "-std=$s -o film/film.so "
+        "film/film.c; done");
   shell(&p, 0, "$M envs one/one.so --check && $M envs games/two/two.so --check");
   assert_says(p.out, "symmetries: 7 of 7 could be checked");
+  shell(&p, 0, "$M envs film/film.so --check && $M envs film/film.so");
+  assert_says(p.out, "networks read a byte times 0.00392157");
+  assert_says(p.out, "the last 2 frames, the oldest first");
   shell(&p, 0, "$M envs one/one.so --trace --steps 3 && $M envs games/two/two.so --json");
   shell(&p, 0, "$M train one/one.so --history none --run runs/one --rounds 2 && $M inspect runs/one");
   assert_says(p.out, "one/one.so");
@@ -41,6 +46,8 @@ static void test_a_new_environment_works_as_it_is(void **state) {
   shell(&p, 3, "$M envs --new 'a b'");
   shell(&p, 2, "$M envs --new three --players 3");
   shell(&p, 2, "$M envs --players 2");
+  shell(&p, 2, "$M envs --pixels");
+  shell(&p, 2, "$M envs --new three --pixels --players 2");
   shell(&p, 0, "test ! -e three && test ! -e 'a b'");
   process_free(&p);
 }
@@ -94,6 +101,41 @@ static void test_processes_play_the_same_run(void **state) {
         "--opponent plain --delay 0 && "
         "$M train ./two.so:isolate=1 --from plain --run from " TINY " --rounds 10 && echo 1 | $M play w2 --seat first");
   assert_says(p.out, "take1");
+  process_free(&p);
+}
+
+/* Who moves next is told, observations are stacked pictures: processes, and replay that packs, become the same run; so does a file that
+ * was compiled by the header of version 1 beside the same one by the present header. */
+static void test_told_players_pictures_and_version_1(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "$M train " OWN_GAMES "/told_0.so " TINY " --run told --rounds 6 && $M train " OWN_GAMES
+        "/told_0.so:isolate=1,workers=2 " TINY
+        " --run told2 --rounds 6 && test $($M inspect told --digest) = $($M inspect told2 --digest) && "
+        "$M train " OWN_GAMES "/told_0.so " TINY " --run told3 --rounds 6 --set replay.raw_bytes=1 && "
+        "test $($M inspect told --digest) = $($M inspect told3 --digest) && $M eval told2 --games 4 --opponent mcts:10");
+  shell(&p, 0, "$M envs " OWN_GAMES "/told_0.so");
+  assert_says(p.out, "players      2, who moves next is told after each move");
+  shell(&p, 0, "$M envs " OWN_GAMES "/told_3.so --check");
+  assert_says(p.out, "players: moved strictly in turn in every game, though alternating is 0");
+  shell(&p, 0,
+        "for v in .so _v1.so _v1.so:isolate=1; do $M train " OWN_GAMES "/game_42$v " TINY " --run by$v --rounds 6 && "
+        "test $($M inspect by.so --digest) = $($M inspect by$v --digest) || exit 9; done");
+  process_free(&p);
+}
+
+/* A trace draws NumPy's numbers, here and in processes. */
+static void test_a_trace_is_the_same_in_processes(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "for g in game_0 game_42 told_0; do $M envs " OWN_GAMES "/$g.so --trace --seed 3 > plain.txt && "
+        "$M envs " OWN_GAMES
+        "/$g.so:isolate=1,workers=2 --trace --seed 3 > other.txt && cmp plain.txt other.txt || exit 9; done; "
+        "test $(wc -l < plain.txt) = 100");
+  shell(&p, 0, "OWN_GAME_COUNTER=$PWD/traced $M envs " OWN_GAMES "/game_43.so:isolate=1 --trace --steps 12");
+  assert_says(p.err, "is lost in step: ");
   process_free(&p);
 }
 
@@ -161,13 +203,22 @@ static void test_the_check_s_findings_are_for_scripts_too(void **state) {
   process_run(&p, "envs", OWN_GAMES "/game_5.so", "--check", "--json", NULL);
   assert_status(&p, 3);
   cJSON *json = lines_at(p.out, 0);
-  assert_keys(json, "file", "findings", "games", "moves", "longest", "complete", "symmetries_checked", "steps_per_s", NULL);
+  assert_keys(json, "file", "findings", "games", "moves", "longest", "complete", "only_alternates", "symmetries_checked",
+              "steps_per_s", NULL);
   const cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "findings"), 0);
   assert_string_equal(lines_string(first, "function"), "legal");
   assert_string_equal(lines_string(first, "kind"), "mask");
   assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(first, "actions")), 3);
   assert_keys(first, "what", "seed", NULL);
   cJSON_Delete(json);
+  process_run(&p, "envs", OWN_GAMES "/game_44.so:isolate=1", "--check", "--seed", "5", NULL);
+  assert_status(&p, 3);
+  assert_says(p.out, "game_44.so: 0 games");
+  assert_says(p.out, "step: crashes: ended by signal 6 (Aborted)\n  seed 5, actions ");
+  assert_says(p.err, "game_44.so: 1 finding");
+  process_run(&p, "envs", OWN_GAMES "/game_46.so", "--check", NULL);
+  assert_status(&p, 3);
+  assert_says(p.out, "muzero_env: crashes: ended by signal 6 (Aborted)\n\n1 finding");
   process_run(&p, "envs", OWN_GAMES "/game_17.so", "--check", NULL);
   assert_status(&p, 3);
   assert_says(p.out, "step: has not ended the game after 20000 random moves, and max_moves is 0");
@@ -180,6 +231,8 @@ int main(void) {
       cmocka_unit_test(test_runs_without_a_name_go_into_a_folder_of_the_file_s),
       cmocka_unit_test(test_a_run_continues_with_its_own_copy),
       cmocka_unit_test(test_processes_play_the_same_run),
+      cmocka_unit_test(test_told_players_pictures_and_version_1),
+      cmocka_unit_test(test_a_trace_is_the_same_in_processes),
       cmocka_unit_test(test_a_run_outlives_crashes),
       cmocka_unit_test(test_another_file_is_another_environment),
       cmocka_unit_test(test_a_mistake_ends_a_run_with_its_name),

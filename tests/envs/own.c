@@ -4,7 +4,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /* tests/envs/own/game.c, compiled with -DBREAK=n. */
@@ -14,10 +16,18 @@ static const char *file_of(int broken) {
   return path;
 }
 
-static const mz_env *open_game(int broken) {
+static const mz_env *open_file(const char *path) {
   const mz_env *env = NULL;
-  if (mz_env_find(file_of(broken), &env) != MZ_OK) fail_msg("game %d: %s", broken, mz_message());
+  if (mz_env_find(path, &env) != MZ_OK) fail_msg("%s: %s", path, mz_message());
   return env;
+}
+static const mz_env *open_game(int broken) { return open_file(file_of(broken)); }
+
+/* tests/envs/own/told.c, likewise. */
+static const char *told_file_of(int broken) {
+  static char path[512];
+  snprintf(path, sizeof path, OWN_GAMES "/told_%d.so", broken);
+  return path;
 }
 
 /* ---- opening ---- */
@@ -55,7 +65,7 @@ static void test_files_that_are_refused(void **state) {
     int broken;
     const char *says;
   } rows[] = {
-      {31, "version: made for version 2"},
+      {31, "version: made for version 3 of muzero/env_abi.h, this program takes versions 1 to 2"},
       {32, "size: "},
       {33, "exports no function muzero_env"},
       {34, "muzero_env: returned NULL"},
@@ -64,7 +74,7 @@ static void test_files_that_are_refused(void **state) {
       {37, "step: is NULL"},
       {38, "players: 3 is outside of 1 … 2; nearest valid value: 2"},
       {39, "symmetries: 8 turns a board"},
-      {41, "alternating: 0 is outside of 1 … 1"},
+      {41, "alternating: 2 is outside of 0 … 1; nearest valid value: 1"},
       {40, "reward_min … reward_max: 0 … nan"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -78,6 +88,52 @@ static void test_files_that_are_refused(void **state) {
   assert_non_null(strstr(mz_message(), "there is no such file"));
   assert_int_equal(mz_env_find("./mine.dylib", &env), MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "ends in .so"));
+}
+
+static void test_told_players_and_pictures_that_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    int broken;
+    const char *says;
+  } rows[] = {
+      {4, "frames: 2 do not divide 3 channels (observation_shape[2]); nearest valid value: 1"},
+      {5, "frames: 4 is outside of 0 … 3; nearest valid value: 3"},
+      {6, "observation_scale: 0.005, but observation_kind is 1 (MUZERO_ENV_F32)"},
+      {7, "observation_scale: -1 is no finite number from 0 on; nearest valid value: 0"},
+      {8, "one_sided: 1, but alternating is 0"},
+      {9, "alternating: 1 is outside of 0 … 0; nearest valid value: 0"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const mz_env *env = NULL;
+    assert_int_equal(mz_env_find(told_file_of(rows[i].broken), &env), MZ_E_CONFIG);
+    if (!strstr(mz_message(), rows[i].says) || !strstr(mz_message(), "told_"))
+      fail_msg("told %d: '%s' does not say '%s'", rows[i].broken, mz_message(), rows[i].says);
+  }
+}
+
+static void test_told_players_and_pictures(void **state) {
+  (void)state;
+  const mz_spec *spec = &open_file(told_file_of(0))->spec;
+  assert_int_equal(spec->turns, MZ_TURNS_TOLD);
+  assert_int_equal(spec->frames, 3);
+  assert_true(spec->obs_scale == 1.0f / 200);
+  assert_int_equal(open_game(0)->spec.turns, MZ_TURNS_ALTERNATE);
+}
+
+/* Members that version 1 lacks are as if they were not set. */
+static void test_a_file_of_version_1_is_the_same_environment(void **state) {
+  (void)state;
+  static const int broken[] = {0, 42};
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    char path[512];
+    snprintf(path, sizeof path, OWN_GAMES "/game_%d_v1.so", broken[i]);
+    const mz_env *old = open_file(path), *env = open_game(broken[i]);
+    assert_ptr_not_equal(old, env);
+    assert_memory_equal(&old->spec, &env->spec, sizeof env->spec);
+    assert_int_equal(old->spec.frames, 0);
+    assert_true(old->spec.obs_scale == 0);
+    assert_int_equal(old->state_size, env->state_size);
+  }
 }
 
 /* ---- playing ---- */
@@ -160,7 +216,7 @@ static void test_the_check_names_what_is_broken(void **state) {
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     mz_env_check check;
-    assert_int_equal(mz_env_check_run(open_game(rows[i].broken), 7, &check), MZ_OK);
+    assert_int_equal(mz_env_check_run(file_of(rows[i].broken), 7, &check), MZ_OK);
     if (check.findings.count == 0) fail_msg("game %d: nothing was found", rows[i].broken);
     const mz_finding *found = &check.findings.items[0];
     if (strcmp(found->function, rows[i].function) != 0 || strcmp(found->kind, rows[i].kind) != 0)
@@ -171,29 +227,89 @@ static void test_the_check_names_what_is_broken(void **state) {
   }
 }
 
+static void test_the_check_looks_at_told_players_and_frames(void **state) {
+  (void)state;
+  static const struct {
+    int broken;
+    const char *function, *kind;
+  } rows[] = {{1, "observe", "frames"}, {2, "to_play", "player"}, {10, "to_play", "turn"}};
+  mz_env_check check;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    assert_int_equal(mz_env_check_run(told_file_of(rows[i].broken), 7, &check), MZ_OK);
+    if (check.findings.count != 1) fail_msg("told %d: %d findings", rows[i].broken, check.findings.count);
+    const mz_finding *found = &check.findings.items[0];
+    if (strcmp(found->function, rows[i].function) != 0 || strcmp(found->kind, rows[i].kind) != 0)
+      fail_msg("told %d: found %s %s (%s)", rows[i].broken, found->function, found->kind, found->what);
+    mz_env_check_deinit(&check);
+  }
+  for (int broken = 0; broken <= 3; broken += 3) { /* 3: players only alternate */
+    assert_int_equal(mz_env_check_run(told_file_of(broken), 7, &check), MZ_OK);
+    if (check.findings.count > 0) fail_msg("%s: %s", check.findings.items[0].function, check.findings.items[0].what);
+    assert_int_equal(check.only_alternates, broken == 3);
+    mz_env_check_deinit(&check);
+  }
+}
+
 static void test_the_check_finds_nothing_in_a_sound_game(void **state) {
   (void)state;
   mz_env_check check;
   for (uint64_t seed = 0; seed < 3; seed++) {
-    assert_int_equal(mz_env_check_run(open_game(0), seed, &check), MZ_OK);
+    assert_int_equal(mz_env_check_run(file_of(0), seed, &check), MZ_OK);
     if (check.findings.count > 0) fail_msg("%s: %s", check.findings.items[0].function, check.findings.items[0].what);
     assert_true(check.complete);
     assert_int_equal(check.symmetries, 1);
     assert_int_equal(check.longest, 5);
-    cJSON *json = mz_env_check_to_json(open_game(0), &check);
+    cJSON *json = mz_env_check_to_json(&check);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(json, "findings")), 0);
     cJSON_Delete(json);
     mz_env_check_deinit(&check);
   }
-  assert_int_equal(mz_env_check_run(mz_env_at(0), 1, &check), MZ_E_CONFIG);
+  assert_int_equal(mz_env_check_run("tictactoe", 1, &check), MZ_E_CONFIG);
+}
+
+/* Crashes and calls that do not return are findings, with the function and the game. */
+static void test_the_check_outlives_what_it_checks(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *function, *kind, *says;
+    int actions;
+  } rows[] = {
+      {"game_44.so", "step", "crash", "crashes: ended by signal 6 (Aborted)", 3},
+      {"game_44.so:isolate=1", "step", "crash", "crashes: ended by signal 6 (Aborted)", 3},
+      {"game_46.so", "muzero_env", "crash", "crashes: ended by signal 6 (Aborted)", 0},
+      {"game_43.so", "step", "crash", "crashes: ended by signal 11 (Segmentation fault)",
+       1}, /* the sixth step, of games of five moves */
+      {"game_45.so:isolate=1,timeout=1", "step", "hang", "has not returned after 1 s", 1},
+      {"game_47.so", "observe", "crash", "ends the process with exit status 5", 2},
+      {"game_48.so", "step", "crash", "crashes: ended by signal 11 (Segmentation fault) when several threads play at a time", -1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char name[512], counter[] = "/tmp/own_game_counter_XXXXXX";
+    mz_env_check check;
+    const int file = mkstemp(counter);
+    assert_true(file >= 0);
+    close(file);
+    setenv("OWN_GAME_COUNTER", counter, 1);
+    snprintf(name, sizeof name, OWN_GAMES "/%s", rows[i].name);
+    if (mz_env_check_run(name, 7, &check) != MZ_OK) fail_msg("%s: %s", name, mz_message());
+    unlink(counter);
+    assert_int_equal(check.findings.count, 1);
+    const mz_finding *found = &check.findings.items[0];
+    if (strcmp(found->function, rows[i].function) != 0 || strcmp(found->kind, rows[i].kind) != 0 ||
+        !strstr(found->what, rows[i].says) || (rows[i].actions >= 0 && found->action_count != rows[i].actions))
+      fail_msg("%s: found %s %s (%s) after %d actions", name, found->function, found->kind, found->what, found->action_count);
+    assert_false(check.complete);
+    assert_true(found->action_count == 0 || (found->seed >= 7 && found->seed < 7 + 64));
+    mz_env_check_deinit(&check);
+  }
 }
 
 /* A finding's seed and actions are enough to see it again: the check that begins with that seed finds it in its first game. */
 static void test_a_finding_can_be_repeated(void **state) {
   (void)state;
   mz_env_check check, again;
-  assert_int_equal(mz_env_check_run(open_game(5), 1, &check), MZ_OK);
-  assert_int_equal(mz_env_check_run(open_game(5), check.findings.items[0].seed, &again), MZ_OK);
+  assert_int_equal(mz_env_check_run(file_of(5), 1, &check), MZ_OK);
+  assert_int_equal(mz_env_check_run(file_of(5), check.findings.items[0].seed, &again), MZ_OK);
   assert_int_equal(again.findings.items[0].seed, check.findings.items[0].seed);
   assert_int_equal(again.findings.items[0].action_count, check.findings.items[0].action_count);
   assert_memory_equal(again.findings.items[0].actions, check.findings.items[0].actions,
@@ -207,10 +323,15 @@ int main(void) {
       cmocka_unit_test(test_one_file_is_one_environment),
       cmocka_unit_test(test_paths_and_names),
       cmocka_unit_test(test_files_that_are_refused),
+      cmocka_unit_test(test_told_players_and_pictures_that_are_refused),
+      cmocka_unit_test(test_told_players_and_pictures),
+      cmocka_unit_test(test_a_file_of_version_1_is_the_same_environment),
       cmocka_unit_test(test_a_sound_game_is_played),
       cmocka_unit_test(test_mistakes_in_play_are_named),
       cmocka_unit_test(test_the_check_names_what_is_broken),
+      cmocka_unit_test(test_the_check_looks_at_told_players_and_frames),
       cmocka_unit_test(test_the_check_finds_nothing_in_a_sound_game),
+      cmocka_unit_test(test_the_check_outlives_what_it_checks),
       cmocka_unit_test(test_a_finding_can_be_repeated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

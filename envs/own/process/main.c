@@ -1,6 +1,7 @@
 /* A process that plays a shared object: opens it, describes it, and answers batches of rows (own/row_layout.h) until the program at the
  * socket's other end is gone. One row after another is played, so that a crash belongs to one state and one function. It is compiled
  * into the library as bytes (own/embed_process.cmake). */
+#include "envs/own/abi_versions.h"
 #include "envs/own/random_source.h"
 #include "envs/own/row_layout.h"
 #include <dlfcn.h>
@@ -107,25 +108,30 @@ static const muzero_env_abi *open_object(message *m) {
     return NULL;
   }
   memcpy(&entry, &symbol, sizeof entry);
-  const muzero_env_abi *abi = entry();
-  if (!abi) put_text(m, "error", "muzero_env: returned NULL");
-  return abi;
+  static muzero_env_abi abi;
+  const muzero_env_abi *given = entry();
+  if (!given) {
+    put_text(m, "error", "muzero_env: returned NULL");
+    return NULL;
+  }
+  mz_own_abi_copy(given, &abi);
+  return &abi;
 }
 
 static void describe(message *m, const muzero_env_abi *abi) {
   put(m, ",\"abi_version\":%u,\"abi_size\":%u", (unsigned)abi->version, (unsigned)abi->size);
-  if (abi->version != MUZERO_ENV_ABI_VERSION || abi->size != sizeof *abi) return; /* the rest is of another layout */
+  if (abi->size != mz_own_abi_size(abi->version)) return; /* the rest is of another layout */
   if (abi->title) put_text(m, "title", abi->title);
   if (abi->rules) put_text(m, "rules", abi->rules);
   if (abi->observation) put_text(m, "observation", abi->observation);
   put(m, ",\"functions\":[%d,%d,%d,%d,%d,%d,%d,%d]", abi->reset != NULL, abi->step != NULL, abi->observe != NULL,
       abi->legal != NULL, abi->to_play != NULL, abi->text != NULL, abi->action_text != NULL, abi->valid != NULL);
-  put(m, ",\"state_size\":%zu,\"numbers\":[%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d]", abi->state_size, (int)abi->observation_kind,
+  put(m, ",\"state_size\":%zu,\"numbers\":[%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d]", abi->state_size, (int)abi->observation_kind,
       (int)abi->observation_shape[0], (int)abi->observation_shape[1], (int)abi->observation_shape[2], (int)abi->actions,
       (int)abi->action_kind, (int)abi->players, (int)abi->alternating, (int)abi->max_moves, (int)abi->symmetries, (int)abi->draws,
-      (int)abi->one_sided);
-  put(m, ",\"ranges\":[\"%a\",\"%a\",\"%a\",\"%a\"]", (double)abi->reward_min, (double)abi->reward_max, (double)abi->return_min,
-      (double)abi->return_max);
+      (int)abi->one_sided, (int)abi->frames);
+  put(m, ",\"floats\":[\"%a\",\"%a\",\"%a\",\"%a\",\"%a\"]", (double)abi->reward_min, (double)abi->reward_max,
+      (double)abi->return_min, (double)abi->return_max, (double)abi->observation_scale);
 }
 
 /* Returns the object's functions once the program knows them; ends the process where there are none. */
@@ -214,8 +220,9 @@ static void look(const player *p) {
 static void play(const player *p) {
   mz_mailbox_row *row = p->row;
   void *state = part(p, MZ_OWN_ROW_STATE_AT);
-  mz_rng *rng = (mz_rng *)part(p, MZ_OWN_ROW_RNG_AT);
-  const mz_generator generator = mz_generator_from_rng(rng);
+  void *numbers = part(p, MZ_OWN_ROW_RNG_AT);
+  const mz_generator generator =
+      row->draws == MZ_OWN_DRAWS_NUMPY ? mz_generator_from_numpy(numbers) : mz_generator_from_rng(numbers);
   const muzero_env_random random =
       row->draws ? mz_own_random(&generator)
                  : (muzero_env_random){.context = (void *)p, .next64 = refuse_next64, .f64 = refuse_f64, .below = refuse_below};

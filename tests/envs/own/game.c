@@ -1,14 +1,20 @@
 /* A game for two as a shared object, and what is wrong with it when it is compiled with -DBREAK=n: each of the numbers breaks one
  * requirement of env_abi.h. 0 breaks none. 42 breaks none and draws numbers; 43 is 42 whose steps of the numbers 5, 40 and 41 crash, 45 one
  * whose step 5 has no end (the file that OWN_GAME_COUNTER names counts steps, over all processes); 44 crashes in every game's third step,
- * 46 before it describes itself. Players take the cells of a row in turn; who takes the last one gets 1. */
+ * 46 before it describes itself; 47 ends the process in the observation of a game's third state, 48 crashes where threads share it. Players
+ * take the cells of a row in turn; who takes the last one gets 1. -DVERSION_1: by the header of version 1. */
+#ifdef VERSION_1
+#include "tests/envs/own/env_abi_1.h"
+#else
 #include "envs/env_abi.h"
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CELLS = 5 };
 
@@ -34,8 +40,8 @@ static const char *reset(void *data, const muzero_env_random *random) {
   if (BREAK == 16) home = s;
   if (BREAK == 26) s[1].taken = 1;
   if (BREAK == 27) return "the dice are gone";
-  if (BREAK == 24 && !has_first) first = pthread_self();
-  if (BREAK == 24) has_first = 1;
+  if ((BREAK == 24 || BREAK == 48) && !has_first) first = pthread_self();
+  if (BREAK == 24 || BREAK == 48) has_first = 1;
   return NULL;
 }
 
@@ -62,6 +68,7 @@ static void go_wrong(const state *s) {
   while (endless) continue;
 #endif
   if (BREAK == 44 && s->taken == 2) abort();
+  if (BREAK == 48 && has_first && !pthread_equal(first, pthread_self())) raise(SIGSEGV);
 }
 
 static void step_one(state *s, int32_t action, const muzero_env_random *random, muzero_env_step *result) {
@@ -103,6 +110,7 @@ static const char *observe(const void *data, size_t n, void *observations) {
       *out++ = s[i].cells[cell] == 1 + s[i].player;
       *out++ = s[i].cells[cell] == 2 - s[i].player;
     }
+  if (BREAK == 47 && s->taken == 2) _exit(5);
   if (BREAK == 7 && s->taken == 2) out[-1] = NAN;
   if (BREAK == 8) *out = 1;
   if (BREAK == 21) ((state *)data)->taken += s->taken == 1;
@@ -158,7 +166,7 @@ MUZERO_ENV_EXPORT const muzero_env_abi *muzero_env(void) {
       .actions = CELLS + (BREAK == 36),
       .action_kind = MUZERO_ENV_COLUMNS,
       .players = BREAK == 38 ? 3 : 2,
-      .alternating = BREAK != 41,
+      .alternating = BREAK == 41 ? 2 : 1,
       .draws = BREAK == 18 || BREAK >= 42,
       .symmetries = BREAK == 39 ? 8 : 2,
       .max_moves = BREAK == 28 ? 3 : 0,

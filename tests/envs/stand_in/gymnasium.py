@@ -65,12 +65,25 @@ class spaces:
         return [v for part in x for v in part]
 
 
+class Draws:
+    """As much of NumPy's generator as games use here."""
+
+    def __init__(self, seed):
+        self.draw = random.Random(seed)
+
+    def integers(self, low, high=None):
+        return self.draw.randrange(low) if high is None else self.draw.randrange(low, high)
+
+
 class Env:
     spec = None
 
     @property
     def unwrapped(self):
         return self
+
+    def reset(self, *, seed=None, options=None):
+        self.np_random = Draws(seed)
 
 
 class Pole(Env):
@@ -178,12 +191,35 @@ class Wrapper(Env):
         return self.env.step(action)
 
 
+class TimeLimit(Wrapper):
+    """Truncates a game, as make does with those that were registered."""
+
+    @property
+    def unwrapped(self):
+        return self.env
+
+    def reset(self, seed=None):
+        self.moves = 0
+        return self.env.reset(seed=seed)
+
+    def step(self, action):
+        self.moves += 1
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, truncated or self.moves >= self.env.spec.max_episode_steps, info
+
+
 class Spec:
     def __init__(self, limit):
         self.max_episode_steps = limit
 
 
 registry = {"Pole-v0": (Pole, 100), "Odd-v0": (Odd, 10)}
+registered = set()
+
+
+def register(name, entry_point, max_episode_steps):
+    registry[name] = (entry_point, max_episode_steps)
+    registered.add(name)
 
 
 def make(name, disable_env_checker=False, max_episode_steps=None, **keywords):
@@ -194,4 +230,4 @@ def make(name, disable_env_checker=False, max_episode_steps=None, **keywords):
     made, limit = registry[name]
     env = made(**keywords)
     env.spec = Spec(max_episode_steps or limit)
-    return env
+    return TimeLimit(env) if name in registered else env
