@@ -151,7 +151,7 @@ void mz_outcome_deinit(mz_outcome *outcome) {
 typedef struct view {
   mz_run *run;
   bool json;
-  bool told_clamped;  /* that targets are clamped */
+  int clamped_phases; /* in a row, with many targets beyond the network's range */
   mz_screen *screen;  /* NULL: JSON or plain lines */
   mz_pacer last_line; /* of plain lines */
 } view;
@@ -214,12 +214,14 @@ static void warn(const mz_run *run) {
     mz_log_write(MZ_LOG_WARNING, "loop_count=0: self-play only; the network is never updated and the score will not rise");
 }
 
-/* Says once that much of what is to be learned lies beyond the network's range. */
+/* Says once that much of what is to be learned lies beyond the network's range. A network that has learned little guesses values beyond
+ * it, too, fewer from phase to phase: those pass. */
 static void warn_of_clamping(view *shown, const mz_phase *phase) {
-  enum { MOST_PERCENT = 1 };
+  enum { MOST_PERCENT = 1, PATIENCE = 10 };
   const double percent = 100 * phase->clamped_targets;
-  if (shown->told_clamped || !(percent > MOST_PERCENT)) return;
-  shown->told_clamped = true;
+  if (shown->clamped_phases >= PATIENCE) return; /* told */
+  shown->clamped_phases = percent > MOST_PERCENT ? shown->clamped_phases + 1 : 0;
+  if (shown->clamped_phases < PATIENCE) return;
   const mz_spec *spec = &mz_run_env(shown->run)->spec;
   mz_log_write(
       MZ_LOG_WARNING,

@@ -110,13 +110,18 @@ static void test_no_updates_is_said(void **state) {
 static void test_targets_beyond_the_range_are_said_once(void **state) {
   (void)state;
   process p = {0};
-  process_run(&p, "train", "tictactoe", TINY, "--run", "clamped", "--rounds", "10", "--set", "network.value_range=0.01", NULL);
+  process_run(&p, "train", "tictactoe", TINY, "--run", "clamped", "--rounds", "16", "--set", "train.phase_rounds=1", "--set",
+              "network.value_range=0.01", NULL);
   assert_status(&p, 0);
   const char *said = strstr(p.err, "warning: clamped_targets: ");
   assert_non_null(said);
   assert_says(said, "network.reward_range and network.value_range widen it");
   assert_null(strstr(said + 10, "clamped_targets"));
-  process_run(&p, "train", "tictactoe", TINY, "--run", "not_clamped", "--rounds", "10", NULL);
+  process_run(&p, "train", "tictactoe", TINY, "--run", "not_clamped", "--rounds", "16", "--set", "train.phase_rounds=1", NULL);
+  assert_status(&p, 0);
+  assert_null(strstr(p.err, "clamped_targets"));
+  process_run(&p, "train", "tictactoe", TINY, "--run", "soon_over", "--rounds", "6", "--set", "train.phase_rounds=1", "--set",
+              "network.value_range=0.01", NULL);
   assert_status(&p, 0);
   assert_null(strstr(p.err, "clamped_targets"));
   process_free(&p);
