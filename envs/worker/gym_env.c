@@ -48,7 +48,7 @@ static void release(const mz_env *env, void *state) {
 }
 
 static int32_t worker_of(const mz_worker_env *w, const gym_state *s) {
-  return (int32_t)((s->instance - 1) % (uint32_t)mz_workers_count(w->workers));
+  return (int32_t)((s->instance - 1) % (uint32_t)mz_env_workers_count(w->workers));
 }
 
 /* ---- reset ---- */
@@ -85,8 +85,8 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   /* Seeds of 31 bits: some environments take no others. */
   reset_call call = {.env = env, .state = s, .seed = generator ? generator->next64(generator->context) >> 33 : 0};
   const int32_t worker = worker_of(w, s);
-  const mz_workers_batch batch = {&call, ask_reset, take_reset};
-  MZ_TRY(mz_workers_run_all(w->workers, 1, &worker, &call.done, &batch, "a reset"));
+  const mz_env_workers_batch batch = {&call, ask_reset, take_reset};
+  MZ_TRY(mz_env_workers_run_all(w->workers, 1, &worker, &call.done, &batch, "a reset"));
   return mz_worker_env_check_obs(env, mz_worker_env_observation(s));
 }
 
@@ -155,15 +155,15 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
                       mz_step *results) {
   (void)generators;
   mz_worker_env *w = mz_worker_env_data(env);
-  const int rows = mz_workers_rows(w->workers);
+  const int rows = mz_env_workers_rows(w->workers);
   int32_t workers[MZ_WORKERS_ROWS_MAX];
   for (int first = 0; first < n; first += rows) {
     const int count = n - first < rows ? n - first : rows;
     step_call call = {env, mz_worker_env_state(env, states, first), actions + first, results + first, 0};
     for (int i = 0; i < count; i++) workers[i] = worker_of(w, mz_worker_env_state(env, call.states, i));
-    const mz_workers_batch batch = {&call, ask_step, take_step};
-    MZ_TRY(mz_workers_run(w->workers, count, workers, &batch));
-    if (call.lost) mz_workers_count_lost(w->workers, call.lost);
+    const mz_env_workers_batch batch = {&call, ask_step, take_step};
+    MZ_TRY(mz_env_workers_run(w->workers, count, workers, &batch));
+    if (call.lost) mz_env_workers_count_lost(w->workers, call.lost);
     MZ_TRY(check_results(env, call.states, count, call.results));
     count_outside(w, call.results, count);
   }
@@ -221,7 +221,7 @@ static mz_status measure(mz_worker_env *w) {
   cJSON *measured;
   snprintf(request, sizeof request, "{\"measure\":%d,\"episodes\":%d}", MEASURED_STEPS, MEASURED_EPISODES);
   MZ_TRY(mz_alloc(&answer, MZ_WORKER_MESSAGE_MAX, 1));
-  mz_status status = mz_workers_ask(w->workers, request, answer);
+  mz_status status = mz_env_workers_ask(w->workers, request, answer);
   if (status == MZ_OK) status = mz_json_parse(answer, strlen(answer), w->env.name, false, MZ_E_CONFIG, &measured);
   free(answer);
   MZ_TRY(status);

@@ -22,8 +22,8 @@ typedef struct worker {
   char last_end[MZ_WORKER_LINE_BYTES];
 } worker;
 
-struct mz_workers {
-  mz_workers_setup setup;
+struct mz_env_workers {
+  mz_env_workers_setup setup;
   char *start, *description; /* the message that a worker begins with; what the first one answered */
   char *share;               /* the message that goes with a mailbox; NULL until there is a layout */
   size_t mailbox_bytes, row_bytes;
@@ -48,8 +48,8 @@ static mz_status line_of(cJSON *message, char **out) {
   return *out ? MZ_OK : mz_fail(MZ_E_MEMORY, "worker: no memory for a message");
 }
 
-static mz_status make_start(mz_workers *w) {
-  const mz_workers_setup *s = &w->setup;
+static mz_status make_start(mz_env_workers *w) {
+  const mz_env_workers_setup *s = &w->setup;
   cJSON *message = cJSON_CreateObject();
   cJSON_AddNumberToObject(message, "version", MZ_WORKER_VERSION);
   cJSON_AddStringToObject(message, "kind", s->kind);
@@ -62,7 +62,7 @@ static mz_status make_start(mz_workers *w) {
 }
 
 /* Checks a description: of this version, no refusal, and for later workers what the first one said. */
-static mz_status check_description(mz_workers *w, const char *text) {
+static mz_status check_description(mz_env_workers *w, const char *text) {
   cJSON *json;
   const char *name = w->setup.name;
   if (mz_json_parse(text, strlen(text), name, false, MZ_E_CONFIG, &json) != MZ_OK)
@@ -86,7 +86,7 @@ static mz_status check_description(mz_workers *w, const char *text) {
 /* ---- ends ---- */
 
 /* Ends the first worker, before it has played, and says why its answer did not come. */
-static mz_status no_answer(const mz_workers *w, worker *one, mz_worker_answer answer, const char *when) {
+static mz_status no_answer(const mz_env_workers *w, worker *one, mz_worker_answer answer, const char *when) {
   mz_worker_ending ending;
   char why[MZ_WORKER_LINE_BYTES];
   mz_worker_end(&one->process, answer, w->setup.timeout_s, &ending);
@@ -98,7 +98,7 @@ static mz_status no_answer(const mz_workers *w, worker *one, mz_worker_answer an
 static bool is_told(int64_t lost) { return lost <= 4 || (lost & (lost - 1)) == 0; }
 
 /* Ends a worker that gave no answer; the next batch starts another in its place. */
-static void lose_worker(mz_workers *w, worker *one, mz_worker_answer answer, const char *when) {
+static void lose_worker(mz_env_workers *w, worker *one, mz_worker_answer answer, const char *when) {
   const int64_t lost = atomic_fetch_add(&w->lost_workers, 1) + 1;
   mz_worker_ending ending;
   char line[MZ_WORKER_LINE_BYTES], in[32];
@@ -122,7 +122,7 @@ static void lose_worker(mz_workers *w, worker *one, mz_worker_answer answer, con
 
 /* ---- starts ---- */
 
-static mz_status hand_mailbox(mz_workers *w, worker *one, mz_worker_answer *answer) {
+static mz_status hand_mailbox(mz_env_workers *w, worker *one, mz_worker_answer *answer) {
   bool sent;
   char ready[8];
   MZ_TRY(mz_worker_process_share(&one->process, w->mailbox_bytes, w->share, &sent));
@@ -135,7 +135,7 @@ static mz_status hand_mailbox(mz_workers *w, worker *one, mz_worker_answer *answ
 
 /* Starts a worker; the lock is held, and there is none. *answer other than MZ_WORKER_ANSWERED: it is to be ended, and *when says at
  * which point. */
-static mz_status start(mz_workers *w, worker *one, mz_worker_answer *answer, const char **when) {
+static mz_status start(mz_env_workers *w, worker *one, mz_worker_answer *answer, const char **when) {
   char *text;
   MZ_TRY(mz_alloc(&text, MZ_WORKER_MESSAGE_MAX, 1));
   mz_status status = mz_worker_process_start(&one->process, w->setup.program, w->setup.timeout_s);
@@ -157,15 +157,15 @@ static mz_status start(mz_workers *w, worker *one, mz_worker_answer *answer, con
   return status;
 }
 
-static mz_status start_first(mz_workers *w) {
+static mz_status start_first(mz_env_workers *w) {
   mz_worker_answer answer;
   const char *when;
   MZ_TRY(start(w, &w->items[0], &answer, &when));
   return answer == MZ_WORKER_ANSWERED ? MZ_OK : no_answer(w, &w->items[0], answer, when);
 }
 
-mz_status mz_workers_create(mz_workers **out, const mz_workers_setup *setup, const char **description) {
-  mz_workers *w;
+mz_status mz_env_workers_create(mz_env_workers **out, const mz_env_workers_setup *setup, const char **description) {
+  mz_env_workers *w;
   MZ_ASSERT(setup->count >= 1 && setup->count <= MZ_WORKERS_MAX);
   MZ_TRY(mz_alloc(&w, 1, sizeof *w));
   w->setup = *setup;
@@ -177,7 +177,7 @@ mz_status mz_workers_create(mz_workers **out, const mz_workers_setup *setup, con
   mz_status status = make_start(w);
   if (status == MZ_OK) status = start_first(w);
   if (status != MZ_OK) {
-    mz_workers_free(w);
+    mz_env_workers_free(w);
     return status;
   }
   *description = w->description;
@@ -185,7 +185,7 @@ mz_status mz_workers_create(mz_workers **out, const mz_workers_setup *setup, con
   return MZ_OK;
 }
 
-mz_status mz_workers_ask(mz_workers *w, const char *request, char *out) {
+mz_status mz_env_workers_ask(mz_env_workers *w, const char *request, char *out) {
   worker *first = &w->items[0];
   mz_worker_answer answer = MZ_WORKER_DIED;
   if (mz_worker_process_send(&first->process, request))
@@ -193,7 +193,7 @@ mz_status mz_workers_ask(mz_workers *w, const char *request, char *out) {
   return answer == MZ_WORKER_ANSWERED ? MZ_OK : no_answer(w, first, answer, "while it played at random");
 }
 
-mz_status mz_workers_share(mz_workers *w, const mz_mailbox_layout *layout) {
+mz_status mz_env_workers_share(mz_env_workers *w, const mz_mailbox_layout *layout) {
   MZ_ASSERT(!w->share && layout->row_bytes % 64 == 0);
   const size_t rows = MAILBOX_BYTES_MAX / layout->row_bytes;
   w->rows = rows > MZ_WORKERS_ROWS_MAX ? MZ_WORKERS_ROWS_MAX : rows < 1 ? 1 : (int)rows;
@@ -214,7 +214,7 @@ mz_status mz_workers_share(mz_workers *w, const mz_mailbox_layout *layout) {
   return answer == MZ_WORKER_ANSWERED ? MZ_OK : no_answer(w, &w->items[0], answer, "before it took its memory");
 }
 
-void mz_workers_free(mz_workers *w) {
+void mz_env_workers_free(mz_env_workers *w) {
   if (!w) return;
   for (int i = 0; i < MZ_WORKERS_MAX; i++) {
     if (w->items[i].process.pid > 0) mz_worker_process_end(&w->items[i].process, NULL, 0);
@@ -223,24 +223,24 @@ void mz_workers_free(mz_workers *w) {
   free(w->start), free(w->description), free(w->share), free(w);
 }
 
-int mz_workers_default_count(void) {
+int mz_env_workers_default_count(void) {
   cpu_set_t allowed;
   const int cores = mz_core_allowed(&allowed) ? CPU_COUNT(&allowed) : 1;
   return cores > MZ_WORKERS_MAX ? MZ_WORKERS_MAX : cores;
 }
 
-int mz_workers_count(const mz_workers *w) { return w->setup.count; }
-int mz_workers_rows(const mz_workers *w) { return w->rows; }
-int32_t mz_workers_any(const mz_workers *w, int row, int rows) {
+int mz_env_workers_count(const mz_env_workers *w) { return w->setup.count; }
+int mz_env_workers_rows(const mz_env_workers *w) { return w->rows; }
+int32_t mz_env_workers_any(const mz_env_workers *w, int row, int rows) {
   static _Atomic int threads;
   static _Thread_local int own;
   if (own == 0) own = atomic_fetch_add(&threads, 1) + 1;
   return (int32_t)((rows > 1 ? row : own) % w->setup.count);
 }
 
-void mz_workers_count_lost(mz_workers *w, int games) { atomic_fetch_add(&w->lost_games, games); }
+void mz_env_workers_count_lost(mz_env_workers *w, int games) { atomic_fetch_add(&w->lost_games, games); }
 
-mz_lost_workers mz_workers_lost(const mz_workers *w) {
+mz_lost_workers mz_env_workers_lost(const mz_env_workers *w) {
   return (mz_lost_workers){.workers = atomic_load(&w->lost_workers), .games = atomic_load(&w->lost_games)};
 }
 
@@ -249,15 +249,15 @@ mz_lost_workers mz_workers_lost(const mz_workers *w) {
 typedef struct pass {
   int n;
   const int32_t *worker_of;
-  const mz_workers_batch *batch;
+  const mz_env_workers_batch *batch;
   bool asked[MZ_WORKERS_ROWS_MAX];
 } pass;
 
-static mz_mailbox_row *row_at(const mz_workers *w, const worker *one, int at) {
+static mz_mailbox_row *row_at(const mz_env_workers *w, const worker *one, int at) {
   return (mz_mailbox_row *)((uint8_t *)one->process.mailbox.bytes + MZ_MAILBOX_ROWS_AT + (size_t)at * w->row_bytes);
 }
 
-static int write_questions(const mz_workers *w, worker *one, pass *p) {
+static int write_questions(const mz_env_workers *w, worker *one, pass *p) {
   const int index = (int)(one - w->items);
   int count = 0;
   one->plays = false;
@@ -276,14 +276,14 @@ static int write_questions(const mz_workers *w, worker *one, pass *p) {
 }
 
 /* Gives all rows of a worker that were not asked, or all of them, to `take` as lost. */
-static void lose(const mz_workers *w, const worker *one, const pass *p, bool all) {
+static void lose(const mz_env_workers *w, const worker *one, const pass *p, bool all) {
   const int index = (int)(one - w->items);
   for (int i = 0; i < p->n; i++)
     if (p->worker_of[i] == index && (all || !p->asked[i])) p->batch->take(p->batch->context, i, NULL, one->life);
 }
 
 /* Wakes a worker for its rows; the lock is held. *posted: an answer will come. */
-static mz_status post(mz_workers *w, worker *one, pass *p, bool *posted) {
+static mz_status post(mz_env_workers *w, worker *one, pass *p, bool *posted) {
   *posted = false;
   for (;;) {
     if (one->process.pid == 0) {
@@ -306,7 +306,7 @@ static mz_status post(mz_workers *w, worker *one, pass *p, bool *posted) {
 }
 
 /* Waits for a worker's answers; the lock is held. */
-static void collect(mz_workers *w, worker *one, pass *p) {
+static void collect(mz_env_workers *w, worker *one, pass *p) {
   const int index = (int)(one - w->items);
   char byte[8];
   mz_worker_answer answer = mz_worker_process_receive(&one->process, byte, sizeof byte);
@@ -337,7 +337,7 @@ static void unlock(worker *one) {
   MZ_ASSERT(!failed);
 }
 
-static mz_status give_up(mz_workers *w, int32_t index, const char *what) {
+static mz_status give_up(mz_env_workers *w, int32_t index, const char *what) {
   worker *one = &w->items[index];
   lock(one);
   const mz_status status = mz_fail(MZ_E_CONFIG, "%s: %s lost its worker %d times; the last time: %s", w->setup.name, what,
@@ -348,7 +348,7 @@ static mz_status give_up(mz_workers *w, int32_t index, const char *what) {
 
 /* Workers are locked in the order of their numbers, each until its answers are there: threads follow one another from worker to
  * worker and never wait for each other in a circle. */
-mz_status mz_workers_run(mz_workers *w, int n, const int32_t *worker_of, const mz_workers_batch *batch) {
+mz_status mz_env_workers_run(mz_env_workers *w, int n, const int32_t *worker_of, const mz_env_workers_batch *batch) {
   MZ_ASSERT(n >= 0 && n <= w->rows);
   pass p = {.n = n, .worker_of = worker_of, .batch = batch};
   bool needed[MZ_WORKERS_MAX] = {false}, posted[MZ_WORKERS_MAX] = {false};
@@ -374,13 +374,13 @@ mz_status mz_workers_run(mz_workers *w, int n, const int32_t *worker_of, const m
   return status == MZ_OK ? MZ_OK : mz_fail(status, "%s", why);
 }
 
-mz_status mz_workers_run_all(mz_workers *w, int n, const int32_t *index, const bool *answered, const mz_workers_batch *batch,
-                             const char *what) {
+mz_status mz_env_workers_run_all(mz_env_workers *w, int n, const int32_t *index, const bool *answered,
+                                 const mz_env_workers_batch *batch, const char *what) {
   for (int attempt = 0;; attempt++) {
     int left = 0;
     while (left < n && answered[left]) left++;
     if (left == n) return MZ_OK;
     if (attempt == MZ_WORKERS_LOST_MAX) return give_up(w, index[left], what);
-    MZ_TRY(mz_workers_run(w, n, index, batch));
+    MZ_TRY(mz_env_workers_run(w, n, index, batch));
   }
 }
