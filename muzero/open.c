@@ -86,6 +86,8 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
                                .plans = run->plans[0] ? run->plans : NULL,
                                .has_parent = run->parent != NULL};
   run->lost_at_open = mz_worker_env_lost(env);
+  /* A number in the environment's name is a setting from here on, which a resumed run keeps. */
+  if (env->workers && run->settings.knobs.env_workers == 0) run->settings.knobs.env_workers = mz_env_workers_given(env->workers);
   mz_settings begin = run->settings;
   const int64_t rows = run->batch_size > 0 ? run->batch_size : mz_batch_schedule_at(&run->settings, 0);
   MZ_TRY(mz_batch_rule_apply(&begin, rows, "batch_size"));

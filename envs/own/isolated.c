@@ -116,7 +116,7 @@ mz_status mz_own_isolated_create(mz_own_isolated **out, const mz_own_object *obj
                                       .program = &o->program,
                                       .kind = "own",
                                       .id = object->path,
-                                      .count = isolation->workers ? isolation->workers : mz_env_workers_default_count(),
+                                      .count = isolation->workers,
                                       .timeout_s = isolation->timeout_s};
   mz_status status = mz_env_workers_create(&o->workers, &setup, &description);
   if (status == MZ_OK) status = read_description(o, description);
@@ -146,7 +146,7 @@ void mz_own_isolated_free(mz_own_isolated *o) {
 }
 
 const mz_own_layout *mz_own_isolated_layout(const mz_own_isolated *o) { return &o->layout; }
-mz_lost_workers mz_own_isolated_lost(const mz_own_isolated *o) { return mz_env_workers_lost(o->workers); }
+mz_env_workers *mz_own_isolated_workers(const mz_own_isolated *o) { return o->workers; }
 
 /* ---- asking ---- */
 

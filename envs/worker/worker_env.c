@@ -137,12 +137,6 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
 
 /* ---- the environment ---- */
 
-static void count_lost(const mz_env *env, int64_t *workers, int64_t *games) {
-  const mz_lost_workers all = mz_env_workers_lost(mz_worker_env_data(env)->workers);
-  *workers = all.workers;
-  *games = all.games;
-}
-
 static void drop(mz_worker_env *w) {
   mz_env_workers_free(w->workers);
   for (int i = 0; w->names && i < w->env.spec.actions; i++) free(w->names[i]);
@@ -174,7 +168,6 @@ static mz_status open_env(const char *name, const float *ranges, mz_worker_env *
   w->env.name = w->given.canonical;
   w->env.options = w;
   w->env.action_text = action_text;
-  w->env.lost = count_lost;
   const mz_env_workers_setup setup = {.name = w->env.name,
                                       .program = &mz_worker_python,
                                       .kind = is_gym(w) ? "gym" : "spiel",
@@ -182,10 +175,12 @@ static mz_status open_env(const char *name, const float *ranges, mz_worker_env *
                                       .options = w->given.others,
                                       .option_count = w->given.other_count,
                                       .limit = w->given.limit,
-                                      .count = w->given.workers ? w->given.workers : mz_env_workers_default_count(),
+                                      .keeps_games = is_gym(w),
+                                      .count = w->given.workers,
                                       .timeout_s = w->given.timeout_s};
   const char *description;
   MZ_TRY_CLEANUP(mz_env_workers_create(&w->workers, &setup, &description));
+  w->env.workers = w->workers;
   MZ_TRY_CLEANUP(complete(w, description));
   *out = w;
 cleanup:
@@ -234,7 +229,5 @@ bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]) {
 }
 
 mz_lost_workers mz_worker_env_lost(const mz_env *env) {
-  mz_lost_workers all = {0};
-  if (env->lost) env->lost(env, &all.workers, &all.games);
-  return all;
+  return env->workers ? mz_env_workers_lost(env->workers) : (mz_lost_workers){0};
 }

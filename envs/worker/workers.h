@@ -9,6 +9,7 @@
  * first start is not repeated: what ends it is a mistake in the name or on the machine. */
 #pragma once
 #include "base/status.h"
+#include <sched.h>
 #include "envs/worker/mailbox.h"
 #include "envs/worker/process.h"
 #include <stdbool.h>
@@ -26,7 +27,8 @@ typedef struct mz_env_workers_setup {
   const char *const *options;
   int option_count;
   int limit;        /* moves; 0: the environment's own */
-  int count;        /* of workers, 1 … MZ_WORKERS_MAX */
+  bool keeps_games; /* a worker keeps games that no other one has */
+  int count;        /* of workers, 1 … MZ_WORKERS_MAX; 0: as many as there are cores, until mz_env_workers_set_count */
   double timeout_s; /* that an answer may take */
 } mz_env_workers_setup;
 
@@ -50,10 +52,28 @@ void mz_env_workers_free(mz_env_workers *workers); /* NULL is fine */
 /* Returns a worker for one of `rows` rows that any worker can answer: those of a batch go to them in turn, single ones by thread, so that
  * a thread finds at hand what it asked for last. Any thread may ask. */
 int32_t mz_env_workers_any(const mz_env_workers *workers, int row, int rows);
-/* Returns how many there are where the user names no number: as many as cores. */
-int mz_env_workers_default_count(void);
+/* Returns how many there are on so many cores where the user names no number. */
+int mz_env_workers_default_count(int cores);
 
-int mz_env_workers_count(const mz_env_workers *workers);
+int mz_env_workers_count(const mz_env_workers *workers); /* that are asked */
+int mz_env_workers_given(const mz_env_workers *workers); /* setup.count */
+bool mz_env_workers_keep_games(const mz_env_workers *workers);
+/* From now on rows that any worker can answer, and games that begin, go to so many workers. Those beyond end, after the batch that they
+ * are in, unless they keep games; who asks one of them all the same, for a choice from before, starts it again. Any thread may call. */
+void mz_env_workers_set_count(mz_env_workers *workers, int count);
+/* Lets all processes run on these cores only, those that start later, too. Any thread may call. */
+void mz_env_workers_place(mz_env_workers *workers, const cpu_set_t *cores);
+
+/* Sums over all workers, those that ended included, since they were made; they never fall. */
+typedef struct mz_env_workers_use {
+  double rows;         /* that were answered */
+  double busy_s;       /* from when a worker was sent a batch until its answers were taken */
+  double cpu_s;        /* CPU time of the processes */
+  double waited_for_s; /* wall time that threads spent on asking and waiting for answers */
+} mz_env_workers_use;
+/* Any thread may ask; it waits for no answer. */
+mz_env_workers_use mz_env_workers_used(mz_env_workers *workers);
+
 /* Returns the rows that a batch may have. */
 int mz_env_workers_rows(const mz_env_workers *workers);
 

@@ -1,5 +1,6 @@
 #include "muzero/steering/outset.h"
 #include "base/machine/machine.h"
+#include "envs/worker/workers.h"
 #include "muzero/knobs.h"
 #include "muzero/steering/trainer_pipeline.h"
 #include <math.h>
@@ -140,17 +141,23 @@ mz_status mz_outset_on_devices(mz_outset *o, const mz_settings *settings, const 
   cut_devices(&o->devices, cores);
   mz_knobs held = settings->knobs;
   held.replay_raw = settings->replay.raw_bytes;
+  if (!memory->env.has_workers) held.env_workers = 0;
+  if (memory->env.has_workers && !held.env_workers) held.env_workers = memory->env.given;
   MZ_TRY(hold_devices(o, options->choice, &settings->placement, &held));
   const mz_knobs by_user = held;
   mz_pipeline_describe(&o->pipeline, settings, memory, &o->devices, &held, threads);
   mz_knobs_resolve(&held, settings, threads);
+  if (memory->env.has_workers && !held.env_workers) held.env_workers = mz_env_workers_default_count(threads);
   o->plan = mz_plan_of_knobs(&held);
   if (options->choice) place_stages(o, options, &o->plan);
   if (options->choice && !options->last) suit_gpu(settings, threads, &by_user, &o->pipeline, &o->plan);
   const mz_plan before = options->last ? mz_plan_of_knobs(options->last) : o->plan;
+  mz_knob *workers = &o->pipeline.knobs[MZ_KNOB_ENV_WORKERS];
+  if (memory->env.keeps_games) workers->min = workers->max = o->plan.values[MZ_KNOB_ENV_WORKERS];
   for (int k = 0; k < o->pipeline.knob_count; k++) {
     const mz_knob *knob = &o->pipeline.knobs[k];
-    const bool placed = options->choice != NULL && knob->scale == MZ_SCALE_CHOICE;
+    const bool none = k == MZ_KNOB_ENV_WORKERS && before.values[k] == 0; /* the last plan is of an earlier version */
+    const bool placed = (options->choice != NULL && knob->scale == MZ_SCALE_CHOICE) || none;
     int64_t value = options->last ? before.values[k] : plain && !mz_knob_packs(&o->pipeline, k) ? knob->min : o->plan.values[k];
     o->plan.values[k] = placed ? o->plan.values[k] : mz_knob_clamp(knob, value);
   }
