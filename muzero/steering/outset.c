@@ -200,6 +200,7 @@ mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings
   const mz_knobs knobs = mz_knobs_of_plan(&o->plan);
   MZ_TRY_CLEANUP(mz_plan_check_gpus(&o->pipeline, &o->plan));
   if (begins) *begins = mz_placement_of(&knobs, &o->devices);
+  if (memory->env.keeps_games) memory->env.given = knobs.env_workers;
   double parts[MZ_MEMORY_PARTS];
   mz_pipeline_parts(&o->pipeline, memory, &o->plan, parts);
   if (mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) > options->bounds.memory_max)

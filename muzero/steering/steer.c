@@ -116,7 +116,6 @@ mz_status mz_steer_create(mz_steer **out, const mz_state *state, const mz_steer_
   s->bounds = options->outset.bounds;
   s->choice = *options->outset.choice;
   MZ_TRY_CLEANUP(mz_outset_find(&s->outset, settings, options->memory, &options->outset));
-  if (s->memory.env.keeps_games) s->memory.env.given = s->outset.plan.values[MZ_KNOB_ENV_WORKERS];
   if (options->plans) MZ_TRY_CLEANUP(mz_steer_read_plans(s, options->plans, options->outset.last != NULL));
   s->options.start = s->outset.plan;
   mz_history_key_of(&s->key, state->env, settings, &state->model, s->bounds.cpu_max, &s->outset.devices);

@@ -212,7 +212,7 @@ static void test_wrong_values_are_refused_with_where_they_are(void **state) {
   const mz_window window = bakery_window();
   static const char *const wrong[][3] = {
       {"[80,4,", "[80,", "ledger.jsonl:9: window: stages: 'bake' has 5 elements; takes 6 to 8"},
-      {"[80,4,", "[80,1,2,3,", "ledger.jsonl:9: window: stages: 'bake' has 8 elements; at most 7"},
+      {"[80,4,", "[80,1,2,3,4,", "ledger.jsonl:9: window: stages: 'bake' has 9 elements; at most 8"},
       {"[80,4,", "[80,true,", "ledger.jsonl:9: window: stages: 'bake' takes numbers or null"},
       {"\"bake\":", "\"fry\":[],\"bake\":", "ledger.jsonl:9: window: 'stages' has 4 stages; the pipeline has 3"},
       {"\"gpu\"]", "\"tpu\"]", "ledger.jsonl:9: window: usage: 'missing' takes names of sensors"},

@@ -156,16 +156,36 @@ static void test_a_number_that_is_given_is_kept(void **state) {
   process_free(&p);
 }
 
-/* The interpreter is a script that notes its process; whoever ended may stay as a zombie where nobody waits for orphans. */
-static void test_no_process_stays(void **state) {
+/* The interpreter is a script that notes its process. */
+#define NOTED(file)                                                                                                              \
+  "printf '#!/bin/sh\necho $$ >>$PIDS\nexec python3 \"$@\"\n' >note && chmod +x note && export PIDS=$PWD/" file                  \
+  " MUZERO_PYTHON=$PWD/note && "
+
+static void test_no_more_processes_start_than_cores_may_be_used(void **state) {
   (void)state;
   process p = {0};
   shell(&p, 0,
-        "printf '#!/bin/sh\necho $$ >>$PIDS\nexec python3 \"$@\"\n' >note && chmod +x note && export PIDS=$PWD/pids "
-        "MUZERO_PYTHON=$PWD/note && $M train 'spiel:walk(players=2)' " TINY
-        " --run ends --rounds 60 --threads 2 --allocate random --set allocate.verify=off --set allocate.window=1 && "
-        "test $(wc -l <pids) -ge 2 && for p in $(cat pids); do "
-        "while grep -q '^State:[[:space:]]*[^Z]' /proc/$p/status 2>/dev/null; do sleep 0.02; done; done");
+        NOTED("one") "$M train gym:Pole-v0 " TINY
+                     " --run one_core --rounds 8 --set limits.cpu_max=1 && test $(wc -l <one) -eq 1");
+  shell(&p, 0,
+        NOTED("one_thread") "$M train gym:Pole-v0 " TINY
+                            " --run one_thread --rounds 8 --threads 1 && test $(wc -l <one_thread) -eq 1");
+  shell(&p, 0,
+        NOTED("three") "$M train gym:Pole-v0,workers=3 " TINY
+                       " --run three --rounds 8 --threads 1 && test $(wc -l <three) -eq 3");
+  process_free(&p);
+}
+
+/* Whoever ended may stay as a zombie where nobody waits for orphans. */
+static void test_no_process_stays(void **state) {
+  (void)state;
+  process p = {0};
+  shell(
+      &p, 0,
+      NOTED("pids") "$M train 'spiel:walk(players=2)' " TINY
+                    " --run ends --rounds 60 --threads 2 --allocate random --set allocate.verify=off --set allocate.window=1 && "
+                    "test $(wc -l <pids) -ge 2 && for p in $(cat pids); do "
+                    "while grep -q '^State:[[:space:]]*[^Z]' /proc/$p/status 2>/dev/null; do sleep 0.02; done; done");
   process_free(&p);
 }
 
@@ -177,6 +197,7 @@ int main(void) {
       cmocka_unit_test(test_a_run_outlives_its_workers_and_counts_them),
       cmocka_unit_test(test_plans_change_the_number_and_nothing_else),
       cmocka_unit_test(test_a_number_that_is_given_is_kept),
+      cmocka_unit_test(test_no_more_processes_start_than_cores_may_be_used),
       cmocka_unit_test(test_no_process_stays),
   };
   if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) {
