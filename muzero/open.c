@@ -97,7 +97,7 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
   MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads, run->choice.gpus.count));
   MZ_TRY(check_largest_batch(env, &run->settings, &begin, &steering.outset));
   MZ_TRY(mz_outset_fits(&memory, env, &begin, &steering.outset, &begins));
-  if (memory.env.given > 0) mz_env_workers_set_count(env->workers, (int)memory.env.given); /* before games begin */
+  if (env->workers) mz_env_workers_set_count(env->workers, (int)memory.env.begins); /* before games begin */
   MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1, &begins));
   MZ_TRY(mz_state_set_batch_size(&run->state, rows, "batch_size"));
   if (run->settings.guard.mode == MZ_GUARD_BACK) MZ_TRY(mz_guard_create(&run->state.guard, &run->state));

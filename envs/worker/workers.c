@@ -258,12 +258,7 @@ bool mz_env_workers_keep_games(const mz_env_workers *w) { return w->setup.keeps_
 
 void mz_env_workers_set_count(mz_env_workers *w, int count) {
   MZ_ASSERT(count >= 1 && count <= MZ_WORKERS_MAX);
-  if (atomic_exchange(&w->count, count) == count || w->setup.keeps_games) return;
-  for (int i = count; i < MZ_WORKERS_MAX; i++) {
-    mz_env_worker_lock(&w->items[i].lock);
-    dismiss(w, &w->items[i]);
-    mz_env_worker_unlock(&w->items[i].lock);
-  }
+  atomic_store(&w->count, count);
 }
 
 /* A thread that has just ended does not matter. */

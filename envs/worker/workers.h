@@ -58,8 +58,8 @@ int mz_env_workers_default_count(int cores);
 int mz_env_workers_count(const mz_env_workers *workers); /* that are asked */
 int mz_env_workers_given(const mz_env_workers *workers); /* setup.count */
 bool mz_env_workers_keep_games(const mz_env_workers *workers);
-/* From now on rows that any worker can answer, and games that begin, go to so many workers. Those beyond end, after the batch that they
- * are in, unless they keep games; who asks one of them all the same, for a choice from before, starts it again. Any thread may call. */
+/* From now on rows that any worker can answer, and games that begin, go to so many workers. Those beyond stay, and wait: plans on trial take
+ * turns, and a start of Python takes up to seconds. Any thread may call. */
 void mz_env_workers_set_count(mz_env_workers *workers, int count);
 /* Lets all processes run on these cores only, those that start later, too. Any thread may call. */
 void mz_env_workers_place(mz_env_workers *workers, const cpu_set_t *cores);

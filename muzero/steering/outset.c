@@ -142,7 +142,8 @@ mz_status mz_outset_on_devices(mz_outset *o, const mz_settings *settings, const 
   mz_knobs held = settings->knobs;
   held.replay_raw = settings->replay.raw_bytes;
   if (!memory->env.has_workers) held.env_workers = 0;
-  if (memory->env.has_workers && !held.env_workers) held.env_workers = memory->env.given;
+  if (memory->env.has_workers && !held.env_workers)
+    held.env_workers = memory->env.given ? memory->env.given : memory->env.keeps_games ? memory->env.begins : 0;
   MZ_TRY(hold_devices(o, options->choice, &settings->placement, &held));
   const mz_knobs by_user = held;
   mz_pipeline_describe(&o->pipeline, settings, memory, &o->devices, &held, threads);
@@ -200,7 +201,7 @@ mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings
   const mz_knobs knobs = mz_knobs_of_plan(&o->plan);
   MZ_TRY_CLEANUP(mz_plan_check_gpus(&o->pipeline, &o->plan));
   if (begins) *begins = mz_placement_of(&knobs, &o->devices);
-  if (memory->env.keeps_games) memory->env.given = knobs.env_workers;
+  memory->env.begins = knobs.env_workers;
   double parts[MZ_MEMORY_PARTS];
   mz_pipeline_parts(&o->pipeline, memory, &o->plan, parts);
   if (mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) > options->bounds.memory_max)

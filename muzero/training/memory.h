@@ -35,7 +35,8 @@ typedef struct mz_memory { /* bytes, at the most */
   struct {
     bool has_workers; /* other processes play the environment */
     bool keeps_games; /* games stay with their process: as many are asked as in the beginning */
-    int64_t given;    /* so many: by the user, in the environment's name, or by the beginning; 0: not */
+    int64_t given;    /* so many by the user, in the environment's name; 0: not */
+    int64_t begins;   /* so many when the run begins; 0: not known */
   } env;
   mz_gpu_bytes gpu_actor, gpu_builder, gpu_learner, gpu_evaluation; /* of stages on a GPU; zeros: none was asked for */
 } mz_memory;

@@ -165,14 +165,14 @@ static void test_no_more_processes_start_than_cores_may_be_used(void **state) {
   (void)state;
   process p = {0};
   shell(&p, 0,
-        NOTED("one") "$M train gym:Pole-v0 " TINY
-                     " --run one_core --rounds 8 --set limits.cpu_max=1 && test $(wc -l <one) -eq 1");
+        NOTED("one_pids") "$M train gym:Pole-v0 " TINY
+                          " --run one_core --rounds 8 --set limits.cpu_max=1 && test $(wc -l <one_pids) -eq 1");
   shell(&p, 0,
-        NOTED("one_thread") "$M train gym:Pole-v0 " TINY
-                            " --run one_thread --rounds 8 --threads 1 && test $(wc -l <one_thread) -eq 1");
+        NOTED("one_thread_pids") "$M train gym:Pole-v0 " TINY
+                                 " --run one_thread --rounds 8 --threads 1 && test $(wc -l <one_thread_pids) -eq 1");
   shell(&p, 0,
-        NOTED("three") "$M train gym:Pole-v0,workers=3 " TINY
-                       " --run three --rounds 8 --threads 1 && test $(wc -l <three) -eq 3");
+        NOTED("three_pids") "$M train gym:Pole-v0,workers=3 " TINY
+                            " --run three --rounds 8 --threads 1 && test $(wc -l <three_pids) -eq 3");
   process_free(&p);
 }
 
