@@ -95,9 +95,7 @@ struct mz_env {
   void (*load)(const mz_env *env, void *state, const double *numbers, int moves);
   /* Returns the first failure of a function that has no status: MZ_E_CONFIG. NULL: they cannot fail. */
   mz_status (*failure)(const mz_env *env);
-  /* Counts the processes that were lost while they played it since the program began, and the games that were truncated by that.
-   * NULL: no other process plays it. */
-  void (*lost)(const mz_env *env, int64_t *workers, int64_t *games);
+  struct mz_env_workers *workers; /* processes that play it (worker/workers.h); NULL: none does */
 };
 
 /* The bundled environments, in the order of `muzero envs`. */

@@ -1,4 +1,5 @@
 #include "muzero/knobs.h"
+#include "envs/worker/workers.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -65,6 +66,7 @@ static int64_t queue_max(const situation *s) {
 }
 static int64_t last_device(const situation *s) { return s->devices - 1; }
 static int64_t raw_min(const situation *s) { return least_of(s->settings->replay.bytes_max, 1 << 20); }
+static int64_t env_workers_max(const situation *s) { return least_of(2 * s->threads, MZ_WORKERS_MAX); }
 static int64_t raw_max(const situation *s) { return s->settings->replay.bytes_max; }
 
 typedef struct knob_row {
@@ -87,6 +89,7 @@ static const knob_row table[MZ_KNOBS] = {
     [MZ_KNOB_REANALYZE_DEVICE] = KNOB(reanalyze_device, true, one, zero, last_device, "devices.reanalyze"),
     [MZ_KNOB_LEARNING_DEVICE] = KNOB(learning_device, true, one, zero, last_device, "devices.learning"),
     [MZ_KNOB_REPLAY_RAW] = KNOB(replay_raw, false, raw, raw_min, raw_max, "replay.raw_bytes"),
+    [MZ_KNOB_ENV_WORKERS] = KNOB(env_workers, false, zero, one, env_workers_max),
 };
 
 static int64_t *field(mz_knobs *knobs, int knob) { return (int64_t *)((char *)knobs + table[knob].offset); }
@@ -140,7 +143,8 @@ mz_knobs mz_knobs_of_plan(const mz_plan *plan) {
 cJSON *mz_knobs_to_json(const mz_knobs *knobs) {
   const mz_plan plan = mz_plan_of_knobs(knobs);
   cJSON *object = cJSON_CreateObject();
-  for (int k = 0; k < MZ_KNOBS; k++) cJSON_AddNumberToObject(object, table[k].name, (double)plan.values[k]);
+  for (int k = 0; k < MZ_KNOBS; k++)
+    if (k != MZ_KNOB_ENV_WORKERS || plan.values[k] > 0) cJSON_AddNumberToObject(object, table[k].name, (double)plan.values[k]);
   return object;
 }
 

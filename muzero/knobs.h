@@ -15,10 +15,11 @@ typedef enum mz_knob_id {
   MZ_KNOB_REANALYZE_DEVICE,
   MZ_KNOB_LEARNING_DEVICE,
   MZ_KNOB_REPLAY_RAW,
+  MZ_KNOB_ENV_WORKERS, /* the last one: no part of plans where no other process plays the environment */
   MZ_KNOBS
 } mz_knob_id;
 
-/* Fills knobs left 0 for a budget of `threads` threads. */
+/* Fills knobs left 0 for a budget of `threads` threads, all but env_workers. */
 void mz_knobs_resolve(mz_knobs *knobs, const mz_settings *settings, int threads);
 /* Returns `knobs` with those of `present` where they are 0. */
 mz_knobs mz_knobs_or(const mz_knobs *knobs, const mz_knobs *present);
@@ -32,6 +33,6 @@ const char *mz_knob_setting(const char *name);
 /* A plan names a device by its index, mz_knobs by 1 + index. */
 mz_plan mz_plan_of_knobs(const mz_knobs *knobs);
 mz_knobs mz_knobs_of_plan(const mz_plan *plan);
-/* {"cpu_actor": 2, …}, devices by index. Reading: a value that is missing, or no number, stays 0. */
+/* {"cpu_actor": 2, …}, devices by index; without env_workers where it is 0. Reading: a value that is missing, or no number, stays 0. */
 cJSON *mz_knobs_to_json(const mz_knobs *knobs);
 mz_knobs mz_knobs_from_json(const cJSON *json);

@@ -2,6 +2,7 @@
 #include "base/machine/clock.h"
 #include "base/file/file.h"
 #include "envs/own/shared_object.h"
+#include "envs/worker/workers.h"
 #include "muzero/batch_rule.h"
 #include "muzero/batch_schedule.h"
 #include "muzero/run.h"
@@ -86,6 +87,8 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
                                .plans = run->plans[0] ? run->plans : NULL,
                                .has_parent = run->parent != NULL};
   run->lost_at_open = mz_worker_env_lost(env);
+  /* A number in the environment's name is a setting from here on, which a resumed run keeps. */
+  if (env->workers && run->settings.knobs.env_workers == 0) run->settings.knobs.env_workers = mz_env_workers_given(env->workers);
   mz_settings begin = run->settings;
   const int64_t rows = run->batch_size > 0 ? run->batch_size : mz_batch_schedule_at(&run->settings, 0);
   MZ_TRY(mz_batch_rule_apply(&begin, rows, "batch_size"));
@@ -94,6 +97,7 @@ mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *opt
   MZ_TRY(mz_outset_bounds(&steering.outset.bounds, &run->settings.allocation, options->threads, run->choice.gpus.count));
   MZ_TRY(check_largest_batch(env, &run->settings, &begin, &steering.outset));
   MZ_TRY(mz_outset_fits(&memory, env, &begin, &steering.outset, &begins));
+  if (env->workers) mz_env_workers_set_count(env->workers, (int)memory.env.begins); /* before games begin */
   MZ_TRY(mz_state_init(&run->state, env, &run->settings, seed, 1, &begins));
   MZ_TRY(mz_state_set_batch_size(&run->state, rows, "batch_size"));
   if (run->settings.guard.mode == MZ_GUARD_BACK) MZ_TRY(mz_guard_create(&run->state.guard, &run->state));

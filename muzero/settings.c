@@ -1,5 +1,6 @@
 #include "muzero/settings.h"
 #include "base/maths/digest.h"
+#include "envs/worker/workers.h"
 #include <math.h>
 #include <string.h>
 
@@ -35,6 +36,10 @@ static const mz_setting knob_rows[] = {
                "games that one actor searches together; 0: by num_games and actors"),
     MZ_SETTING(mz_knobs, batch_buffer_size, "batch_buffer_size", MZ_INT, MZ_EXACT, 0, 1024, "0", "batches",
                "capacity of the queue of built batches; 0: chosen"),
+    MZ_SETTING(
+        mz_knobs, env_workers, "env_workers", MZ_INT, MZ_EXACT, 0, MZ_WORKERS_MAX, "0", "processes",
+        "processes that play an environment of Gymnasium, OpenSpiel or with isolate=1; 0: workers= of its name, else by the "
+        "thread budget"),
 };
 
 static const mz_setting train_rows[] = {
@@ -182,7 +187,8 @@ static uint64_t hash_rows(const mz_settings *settings, counts counted) {
   uint64_t hash = 0;
   for (int i = 0, at = -1; i < mz_config_row_count(&config); i++) {
     const mz_setting *row = mz_config_row(&config, i);
-    if (strcmp(row->key, "batch_schedule") == 0 || is_later(row)) continue; /* hashes are those from before they existed */
+    if (strcmp(row->key, "batch_schedule") == 0 || strcmp(row->key, "env_workers") == 0 || is_later(row))
+      continue; /* hashes are those from before they existed */
     at++;
     if (!counted(row)) continue;
     char text[160];

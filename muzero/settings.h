@@ -24,7 +24,8 @@ enum { MZ_KNOB_THREADS_MAX = 1024 };
 typedef struct mz_knobs { /* exact: only speed and memory depend on them; 0: chosen from the thread budget */
   int64_t cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size;
   int64_t selfplay_device, reanalyze_device, learning_device; /* 1 + index of the device (allocator/pipeline/devices.h) */
-  int64_t replay_raw; /* bytes of replay kept as they are, the rest is packed (replay/buffer.h) */
+  int64_t replay_raw;  /* bytes of replay kept as they are, the rest is packed (replay/buffer.h) */
+  int64_t env_workers; /* processes that play the environment; stays 0 where none does */
 } mz_knobs;
 
 typedef struct mz_train_settings {

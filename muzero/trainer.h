@@ -77,13 +77,15 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   const char *warning;            /* plain language, or NULL */
   double busy;                    /* share of the cores granted that did useful work (CPU time of stages / wall) */
   double actor_busy, batch_busy, learner_busy, learner_wait,
-      batch_wait; /* shares of the phase's wall time, summed over threads */
+      batch_wait;            /* shares of the phase's wall time, summed over threads */
+  double env_busy, env_wait; /* likewise: processes that play the environment at work; threads that wait for them */
   int64_t positions, replay_bytes;
   int64_t replay_raw, replay_packed, replay_spilled; /* bytes as they are kept: in memory, packed in memory, in the file */
   uint64_t rss_bytes;
   mz_knobs plan;
-  double phase_s, round_s, evaluation_s;      /* wall time of the phase; of its rounds; of its evaluation */
-  double cpu_s, reserved_core_s, gib_s, cost; /* used; reserved by the plan; resident; priced, by what is reserved */
+  double phase_s, round_s, evaluation_s; /* wall time of the phase; of its rounds; of its evaluation */
+  double cpu_s, env_cpu_s, reserved_core_s, gib_s,
+      cost; /* used, in all and by those processes; reserved by the plan; resident; priced, by what is reserved */
   const char *strategy, *action; /* of the allocator: its last decision in the phase, a change rather than none; NULL: none */
   char reason[240];              /* why, in words */
 } mz_phase;

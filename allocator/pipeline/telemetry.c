@@ -36,7 +36,8 @@ static void quantise(double *values, int count) {
 static void quantise_stages(mz_stage_sample stages[MZ_STAGES_MAX]) {
   for (int i = 0; i < MZ_STAGES_MAX; i++) {
     mz_stage_sample *s = &stages[i];
-    double *const values[] = {&s->items, &s->busy_s, &s->cpu_s, &s->device_s, &s->wait_in_s, &s->wait_out_s, &s->elapsed_s};
+    double *const values[] = {&s->items,     &s->busy_s,     &s->cpu_s,     &s->device_s,
+                              &s->wait_in_s, &s->wait_out_s, &s->elapsed_s, &s->waited_for_s};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) quantise(values[k], 1);
   }
 }
@@ -101,6 +102,7 @@ void mz_stage_sample_add(mz_stage_sample *sum, const mz_stage_sample *part, doub
   sum->busy_s += part->busy_s * share, sum->cpu_s += part->cpu_s * share;
   sum->wait_in_s += part->wait_in_s * share, sum->wait_out_s += part->wait_out_s * share;
   sum->device_s += part->device_s * share, sum->elapsed_s += part->elapsed_s * share;
+  sum->waited_for_s += part->waited_for_s * share;
 }
 
 static double rate(const mz_usage *usage, mz_sensor sensor, double seconds) {
@@ -124,7 +126,8 @@ bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const 
                                        .device_s = s->device_s / units,
                                        .wait_in_s = s->wait_in_s / units,
                                        .wait_out_s = s->wait_out_s / units,
-                                       .elapsed_s = s->elapsed_s / units};
+                                       .elapsed_s = s->elapsed_s / units,
+                                       .waited_for_s = s->waited_for_s / units};
   }
   const mz_usage *usage = &window->usage;
   out->cpu_s = usage->missing & 1u << MZ_SENSOR_CPU ? NAN : usage->cpu_s / units;

@@ -9,6 +9,7 @@ typedef struct mz_stage_sample {
   double device_s;              /* in which the stage's GPU was at work for it; 0 on a CPU, or where nothing measures it */
   double wait_in_s, wait_out_s; /* blocked on an empty input, a full output */
   double elapsed_s;             /* wall time in which the stage was at work at all; 0: unknown */
+  double waited_for_s;          /* in which threads of other stages waited, within their tasks, for what this one does for them */
 } mz_stage_sample;
 
 void mz_stage_sample_add(mz_stage_sample *sum, const mz_stage_sample *part, double share); /* share of every member */

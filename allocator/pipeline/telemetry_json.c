@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SAMPLE_NUMBERS = 7, SAMPLE_NUMBERS_CPU = 6 }; /* a stage on cores has no seconds of a device */
+/* A stage on cores has no seconds of a device, and for most others do not wait. */
+enum { SAMPLE_NUMBERS_LEAST = 6, SAMPLE_NUMBERS_DEVICE, SAMPLE_NUMBERS };
 
 /* A double of a struct, by its key. */
 typedef struct number_at {
@@ -45,13 +46,16 @@ static void write_numbers(cJSON *o, const number_at *numbers, int count, const v
     cJSON_AddNumberToObject(o, numbers[i].key, *(const double *)((const char *)from + numbers[i].offset));
 }
 
-/* {"actor": [items, busy_s, cpu_s, wait_in_s, wait_out_s, elapsed_s], "learner": [likewise and device_s], …} */
+/* {"actor": [items, busy_s, cpu_s, wait_in_s, wait_out_s, elapsed_s], "learner": [likewise and device_s], "env": [likewise and waited_for_s], …} */
 static void write_stages(cJSON *parent, const mz_pipeline *pipeline, const mz_stage_sample *stages) {
   cJSON *o = cJSON_AddObjectToObject(parent, "stages");
   for (int i = 0; i < pipeline->stage_count; i++) {
     const mz_stage_sample *s = &stages[i];
-    const double values[SAMPLE_NUMBERS] = {s->items, s->busy_s, s->cpu_s, s->wait_in_s, s->wait_out_s, s->elapsed_s, s->device_s};
-    mz_fields_add_numbers(o, pipeline->stages[i].name, values, s->device_s == 0 ? SAMPLE_NUMBERS_CPU : SAMPLE_NUMBERS);
+    const double values[SAMPLE_NUMBERS] = {s->items,      s->busy_s,    s->cpu_s,    s->wait_in_s,
+                                           s->wait_out_s, s->elapsed_s, s->device_s, s->waited_for_s};
+    int count = SAMPLE_NUMBERS;
+    while (count > SAMPLE_NUMBERS_LEAST && values[count - 1] == 0) count--;
+    mz_fields_add_numbers(o, pipeline->stages[i].name, values, count);
   }
 }
 
@@ -120,10 +124,16 @@ static mz_status read_stages(const mz_fields *parent, const mz_pipeline *pipelin
     double v[SAMPLE_NUMBERS] = {0};
     int count = 0;
     MZ_TRY(mz_fields_measures(&f, name, SAMPLE_NUMBERS, v, &count));
-    if (count < SAMPLE_NUMBERS_CPU)
-      return mz_fields_fail(&f, name, "has %d elements; takes %d or %d", count, SAMPLE_NUMBERS_CPU, SAMPLE_NUMBERS);
-    stages[i] = (mz_stage_sample){
-        .items = v[0], .busy_s = v[1], .cpu_s = v[2], .wait_in_s = v[3], .wait_out_s = v[4], .elapsed_s = v[5], .device_s = v[6]};
+    if (count < SAMPLE_NUMBERS_LEAST)
+      return mz_fields_fail(&f, name, "has %d elements; takes %d to %d", count, SAMPLE_NUMBERS_LEAST, SAMPLE_NUMBERS);
+    stages[i] = (mz_stage_sample){.items = v[0],
+                                  .busy_s = v[1],
+                                  .cpu_s = v[2],
+                                  .wait_in_s = v[3],
+                                  .wait_out_s = v[4],
+                                  .elapsed_s = v[5],
+                                  .device_s = v[6],
+                                  .waited_for_s = v[7]};
   }
   const int count = cJSON_GetArraySize(f.object);
   if (count == pipeline->stage_count) return MZ_OK;

@@ -33,6 +33,8 @@ typedef struct sums {
 struct mz_monitor {
   char proc[512], cgroup[512];
   int cores; /* granted */
+  double (*more_cpu_s)(void *);
+  void *more;
   uint64_t period_ns;
   bool threaded;
   pthread_t thread;
@@ -64,7 +66,9 @@ static void expect(mz_monitor *m, mz_sensor sensor, bool answered, const char *w
 }
 
 static void read_cpu(mz_monitor *m, double *out) {
-  if (has(m, MZ_SENSOR_CPU)) expect(m, MZ_SENSOR_CPU, mz_procfs_cpu_s(&m->procfs, out), "no /proc/self/stat");
+  if (!has(m, MZ_SENSOR_CPU)) return;
+  expect(m, MZ_SENSOR_CPU, mz_procfs_cpu_s(&m->procfs, out), "no /proc/self/stat");
+  if (m->more_cpu_s) *out += m->more_cpu_s(m->more);
 }
 
 static totals read_totals(mz_monitor *m) {
@@ -293,6 +297,8 @@ mz_status mz_monitor_start(mz_monitor **out, const mz_monitor_options *options) 
   m->gpu_count = options->gpu_count < MZ_GPUS_MAX ? options->gpu_count : MZ_GPUS_MAX;
   for (int i = 0; i < m->gpu_count; i++) snprintf(m->gpus[i], sizeof m->gpus[i], "%s", options->gpus[i]);
   m->cores = mz_machine_cores();
+  m->more_cpu_s = options->more_cpu_s;
+  m->more = options->more;
   m->period_ns = options->hz > 0 ? (uint64_t)(1e9 / options->hz) : 0;
   init_locks(m);
   open_sensors(m);

@@ -82,11 +82,13 @@ static void print_stages(const cJSON *window) {
   cJSON_ArrayForEach(stage, item(window, "stages")) {
     const double busy = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 1)),
                  in = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 3)),
-                 out = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 4));
+                 out = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 4)),
+                 waited_for = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 7));
     if (busy + in + out <= 0) continue;
     printf("%s%s busy %.2f", any ? "; " : "", stage->string, busy / wall_s);
     if (in > 0) printf(", waited for input %.2f", in / wall_s);
     if (out > 0) printf(", waited for room %.2f", out / wall_s);
+    if (waited_for > 0) printf(", others waited for it %.2f", waited_for / wall_s);
     any = true;
   }
   printf("\n");

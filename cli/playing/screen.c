@@ -200,6 +200,9 @@ static void draw_rates(mz_screen *screen) {
   add(&out, INK_PLAIN, "  %lld builders", (long long)plan->batch_actor);
   add(&out, INK_PLAIN, "  queue %lld", (long long)plan->batch_buffer_size);
   add(&out, INK_PLAIN, "  %lld learner threads", (long long)plan->learner_threads);
+  if (plan->env_workers > 0)
+    add(&out, INK_PLAIN, "  %lld process%s play%s", (long long)plan->env_workers, plan->env_workers == 1 ? "" : "es",
+        plan->env_workers == 1 ? "s" : "");
   add(&out, INK_DIM, "  %s", screen->action);
   put(screen, &out);
 }

@@ -246,12 +246,6 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
   return give_text(own_text, sizeof own_text, own_of(env)->abi->action_text(action, own_text, sizeof own_text), out, size);
 }
 
-static void lost(const mz_env *env, int64_t *workers, int64_t *games) {
-  const mz_lost_workers all = mz_own_isolated_lost(own_of(env)->isolated);
-  *workers = all.workers;
-  *games = all.games;
-}
-
 static bool complete(const mz_env *env, void *state) {
   bool is;
   return mz_own_isolated_complete(own_of(env)->isolated, state, &is) == MZ_OK && is;
@@ -286,7 +280,7 @@ void mz_own_env_wrap(mz_env *env, mz_own_env *own) {
   if (!own->isolated) return;
   env->saved_size = abi->state_size;
   env->complete = complete;
-  env->lost = lost;
+  env->workers = mz_own_isolated_workers(own->isolated);
 }
 
 const mz_own_env *mz_own_env_of(const mz_env *env) { return env->step == step ? env->options : NULL; }

@@ -12,7 +12,7 @@ extern const size_t mz_own_process_size;
 struct mz_own_isolated {
   mz_own_object object;
   mz_worker_program program;
-  mz_workers *workers;
+  mz_env_workers *workers;
   muzero_env_abi abi;
   char *texts[TEXTS];
   mz_own_layout layout;
@@ -113,13 +113,13 @@ mz_status mz_own_isolated_create(mz_own_isolated **out, const mz_own_object *obj
                                    .is_native = true,
                                    .object = object->bytes,
                                    .object_size = object->size};
-  const mz_workers_setup setup = {.name = object->path,
-                                  .program = &o->program,
-                                  .kind = "own",
-                                  .id = object->path,
-                                  .count = isolation->workers ? isolation->workers : mz_workers_default_count(),
-                                  .timeout_s = isolation->timeout_s};
-  mz_status status = mz_workers_create(&o->workers, &setup, &description);
+  const mz_env_workers_setup setup = {.name = object->path,
+                                      .program = &o->program,
+                                      .kind = "own",
+                                      .id = object->path,
+                                      .count = isolation->workers,
+                                      .timeout_s = isolation->timeout_s};
+  mz_status status = mz_env_workers_create(&o->workers, &setup, &description);
   if (status == MZ_OK) status = read_description(o, description);
   if (status != MZ_OK) {
     mz_own_isolated_free(o);
@@ -136,18 +136,18 @@ mz_status mz_own_isolated_begin(mz_own_isolated *o) {
                                     .text_at = o->layout.text_at,
                                     .text_bytes = MZ_OWN_ROW_TEXT_BYTES,
                                     .row_bytes = o->layout.row_bytes};
-  return mz_workers_share(o->workers, &layout);
+  return mz_env_workers_share(o->workers, &layout);
 }
 
 void mz_own_isolated_free(mz_own_isolated *o) {
   if (!o) return;
-  mz_workers_free(o->workers);
+  mz_env_workers_free(o->workers);
   for (int i = 0; i < TEXTS; i++) free(o->texts[i]);
   free(o);
 }
 
 const mz_own_layout *mz_own_isolated_layout(const mz_own_isolated *o) { return &o->layout; }
-mz_lost_workers mz_own_isolated_lost(const mz_own_isolated *o) { return mz_workers_lost(o->workers); }
+mz_env_workers *mz_own_isolated_workers(const mz_own_isolated *o) { return o->workers; }
 
 /* ---- asking ---- */
 
@@ -229,21 +229,21 @@ static void tell_row(const call *c, int i) {
                  hex, shown < size ? " …" : "");
 }
 
-/* At most mz_workers_rows rows. */
+/* At most mz_env_workers_rows rows. */
 static mz_status run(call *c, int n, const char *what) {
   const mz_own_isolated *o = c->isolated;
   int32_t workers[MZ_WORKERS_ROWS_MAX];
   mz_own_draws kind;
   size_t size;
   for (int i = 0; i < n; i++) {
-    workers[i] = mz_workers_any(o->workers, i, n);
+    workers[i] = mz_env_workers_any(o->workers, i, n);
     if (c->generators && !numbers_of(&c->generators[i], &kind, &size))
       return mz_fail(MZ_E_CONFIG,
                      "%s: isolate=1 takes Philox's random numbers or NumPy's; name the file without isolate=1 for others",
                      o->object.path);
   }
-  const mz_workers_batch batch = {c, ask, take};
-  const mz_status status = mz_workers_run_all(o->workers, n, workers, c->answered, &batch, what);
+  const mz_env_workers_batch batch = {c, ask, take};
+  const mz_status status = mz_env_workers_run_all(o->workers, n, workers, c->answered, &batch, what);
   if (status == MZ_OK) return MZ_OK;
   char why[MZ_MESSAGE_MAX];
   int left = 0;
@@ -261,7 +261,7 @@ mz_status mz_own_isolated_reset(mz_own_isolated *o, void *state, const mz_genera
 
 mz_status mz_own_isolated_step(mz_own_isolated *o, void *states, int n, const int32_t *actions, const mz_generator *generators,
                                muzero_env_step *results, mz_own_complaint *complaint) {
-  const int rows = mz_workers_rows(o->workers);
+  const int rows = mz_env_workers_rows(o->workers);
   for (int first = 0; first < n; first += rows) {
     call c = {.isolated = o,
               .states = (uint8_t *)states + (size_t)first * o->layout.state_bytes,

@@ -31,7 +31,7 @@ mz_status mz_own_isolated_begin(mz_own_isolated *o);
 void mz_own_isolated_free(mz_own_isolated *o); /* NULL is fine */
 
 const mz_own_layout *mz_own_isolated_layout(const mz_own_isolated *o);
-mz_lost_workers mz_own_isolated_lost(const mz_own_isolated *o);
+mz_env_workers *mz_own_isolated_workers(const mz_own_isolated *o);
 
 /* A complaint of one of the object's functions. */
 typedef struct mz_own_complaint {

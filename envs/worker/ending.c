@@ -7,7 +7,7 @@ enum { TOLD_LINES = 12, JOINED_BYTES = MZ_WORKER_LINE_BYTES / 2 /* of the tail *
 void mz_worker_end(mz_worker_process *process, mz_worker_answer answer, double timeout_s, mz_worker_ending *out) {
   out->pid = (int)process->pid;
   mz_memory_file_tail(&process->log, out->tail, sizeof out->tail);
-  mz_worker_process_end(process, out->how, sizeof out->how);
+  out->cpu_s = mz_worker_process_end(process, out->how, sizeof out->how);
   if (answer == MZ_WORKER_SILENT)
     snprintf(out->how, sizeof out->how, "no answer in %g s (timeout=%g; a larger one waits longer)", timeout_s, timeout_s);
   if (answer == MZ_WORKER_ASTRAY) snprintf(out->how, sizeof out->how, "it answered another batch than it was sent");

@@ -9,6 +9,7 @@ enum {
 
 typedef struct mz_worker_ending {
   int pid;
+  double cpu_s;                    /* that it used */
   char how[96];                    /* "exit status 1" */
   char tail[MZ_WORKER_TAIL_BYTES]; /* the last that it wrote */
 } mz_worker_ending;

@@ -14,14 +14,16 @@ typedef struct gym_state {
   uint32_t instance; /* 0: none, else its number + 1 */
   uint32_t life;     /* of its worker, at the last reset */
   int32_t moves;
-  uint32_t ended;
+  uint16_t worker; /* that has the instance */
+  uint16_t ended;
 } gym_state; /* the observation follows */
 _Static_assert(sizeof(gym_state) == MZ_WORKER_STATE_HEAD, "layout");
 
 /* ---- instances ---- */
 
-/* The lowest number that is free. */
-static mz_status take_instance(mz_worker_env *w, uint32_t *instance) {
+/* The lowest number that is free. Its worker stays the same for all of a state's games, however many are asked later: an environment
+ * may keep things over its episodes. */
+static mz_status take_instance(mz_worker_env *w, gym_state *s) {
   mz_status status = MZ_OK;
   pthread_mutex_lock(&w->lock);
   int at = 0;
@@ -32,7 +34,8 @@ static mz_status take_instance(mz_worker_env *w, uint32_t *instance) {
   }
   if (status == MZ_OK) w->used[at] = 1;
   pthread_mutex_unlock(&w->lock);
-  *instance = (uint32_t)at + 1;
+  s->instance = (uint32_t)at + 1;
+  s->worker = (uint16_t)(at % mz_env_workers_count(w->workers));
   return status;
 }
 
@@ -45,10 +48,6 @@ static void release(const mz_env *env, void *state) {
     pthread_mutex_unlock(&w->lock);
   }
   memset(state, 0, env->state_size);
-}
-
-static int32_t worker_of(const mz_worker_env *w, const gym_state *s) {
-  return (int32_t)((s->instance - 1) % (uint32_t)mz_workers_count(w->workers));
 }
 
 /* ---- reset ---- */
@@ -81,12 +80,12 @@ static void take_reset(void *context, int i, const mz_mailbox_row *row, uint32_t
 static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
   mz_worker_env *w = mz_worker_env_data(env);
   gym_state *s = state;
-  if (!s->instance) MZ_TRY(take_instance(w, &s->instance));
+  if (!s->instance) MZ_TRY(take_instance(w, s));
   /* Seeds of 31 bits: some environments take no others. */
   reset_call call = {.env = env, .state = s, .seed = generator ? generator->next64(generator->context) >> 33 : 0};
-  const int32_t worker = worker_of(w, s);
-  const mz_workers_batch batch = {&call, ask_reset, take_reset};
-  MZ_TRY(mz_workers_run_all(w->workers, 1, &worker, &call.done, &batch, "a reset"));
+  const int32_t worker = s->worker;
+  const mz_env_workers_batch batch = {&call, ask_reset, take_reset};
+  MZ_TRY(mz_env_workers_run_all(w->workers, 1, &worker, &call.done, &batch, "a reset"));
   return mz_worker_env_check_obs(env, mz_worker_env_observation(s));
 }
 
@@ -155,15 +154,15 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
                       mz_step *results) {
   (void)generators;
   mz_worker_env *w = mz_worker_env_data(env);
-  const int rows = mz_workers_rows(w->workers);
+  const int rows = mz_env_workers_rows(w->workers);
   int32_t workers[MZ_WORKERS_ROWS_MAX];
   for (int first = 0; first < n; first += rows) {
     const int count = n - first < rows ? n - first : rows;
     step_call call = {env, mz_worker_env_state(env, states, first), actions + first, results + first, 0};
-    for (int i = 0; i < count; i++) workers[i] = worker_of(w, mz_worker_env_state(env, call.states, i));
-    const mz_workers_batch batch = {&call, ask_step, take_step};
-    MZ_TRY(mz_workers_run(w->workers, count, workers, &batch));
-    if (call.lost) mz_workers_count_lost(w->workers, call.lost);
+    for (int i = 0; i < count; i++) workers[i] = ((const gym_state *)mz_worker_env_state(env, call.states, i))->worker;
+    const mz_env_workers_batch batch = {&call, ask_step, take_step};
+    MZ_TRY(mz_env_workers_run(w->workers, count, workers, &batch));
+    if (call.lost) mz_env_workers_count_lost(w->workers, call.lost);
     MZ_TRY(check_results(env, call.states, count, call.results));
     count_outside(w, call.results, count);
   }
@@ -221,7 +220,7 @@ static mz_status measure(mz_worker_env *w) {
   cJSON *measured;
   snprintf(request, sizeof request, "{\"measure\":%d,\"episodes\":%d}", MEASURED_STEPS, MEASURED_EPISODES);
   MZ_TRY(mz_alloc(&answer, MZ_WORKER_MESSAGE_MAX, 1));
-  mz_status status = mz_workers_ask(w->workers, request, answer);
+  mz_status status = mz_env_workers_ask(w->workers, request, answer);
   if (status == MZ_OK) status = mz_json_parse(answer, strlen(answer), w->env.name, false, MZ_E_CONFIG, &measured);
   free(answer);
   MZ_TRY(status);

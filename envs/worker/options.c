@@ -46,7 +46,7 @@ static char *split(char *at) {
 typedef enum known { WORKERS, TIMEOUT, LIMIT, RANGES, KNOWN = RANGES + MZ_WORKER_RANGES } known;
 static const mz_worker_option numbers[KNOWN] = {
     [WORKERS] = {"workers", 1, MZ_WORKERS_MAX, true,
-                 "processes; as many as there are cores by default; results do not depend on it"},
+                 "processes; by default as many as a run may use cores; results do not depend on it"},
     [TIMEOUT] =
         {"timeout", 0.05, 86400, false,
          "seconds, by default 60, that a worker may take for an answer, its start included, before it is ended and replaced"},

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -134,17 +135,21 @@ mz_worker_answer mz_worker_process_receive(const mz_worker_process *process, cha
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? MZ_WORKER_SILENT : MZ_WORKER_DIED;
 }
 
-void mz_worker_process_end(mz_worker_process *process, char *how, size_t size) {
+static double seconds(const struct timeval *time) { return (double)time->tv_sec + 1e-6 * (double)time->tv_usec; }
+
+double mz_worker_process_end(mz_worker_process *process, char *how, size_t size) {
   int state = 0;
+  struct rusage used = {0};
   if (process->pid > 0) {
     kill(process->pid, SIGKILL); /* one that has ended already stays as it ended */
-    while (waitpid(process->pid, &state, 0) < 0 && errno == EINTR) continue;
+    while (wait4(process->pid, &state, 0, &used) < 0 && errno == EINTR) continue;
   }
-  if (how && WIFSIGNALED(state)) snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(state), strsignal(WTERMSIG(state)));
-  if (how && !WIFSIGNALED(state)) snprintf(how, size, "exit status %d", WEXITSTATUS(state));
+  if (WIFSIGNALED(state)) snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(state), strsignal(WTERMSIG(state)));
+  if (!WIFSIGNALED(state)) snprintf(how, size, "exit status %d", WEXITSTATUS(state));
   close_open(process->socket);
   mz_memory_file_free(&process->log);
   mz_memory_file_free(&process->mailbox);
   process->pid = 0;
   process->socket = -1;
+  return seconds(&used.ru_utime) + seconds(&used.ru_stime);
 }

@@ -38,5 +38,5 @@ bool mz_worker_process_send(const mz_worker_process *process, const char *messag
 mz_status mz_worker_process_share(mz_worker_process *process, size_t bytes, const char *message, bool *sent);
 /* Waits for a message; NUL-terminated, at most size − 1 bytes. */
 mz_worker_answer mz_worker_process_receive(const mz_worker_process *process, char *out, size_t size);
-/* Kills the process, waits for its end, and says how it ended: "killed by signal 9". `how`: NULL is fine. */
-void mz_worker_process_end(mz_worker_process *process, char *how, size_t size);
+/* Kills the process, waits for its end, and says how it ended: "killed by signal 9". Returns the CPU seconds that it used. */
+double mz_worker_process_end(mz_worker_process *process, char *how, size_t size);

@@ -65,16 +65,16 @@ static void take(void *context, int i, const mz_mailbox_row *row, uint32_t life)
   if (c->results) c->results[i] = (mz_step){.reward = row->reward, .terminated = row->terminated != 0};
 }
 
-/* At most mz_workers_rows rows. */
+/* At most mz_env_workers_rows rows. */
 static mz_status run(call *c, int n) {
   const mz_worker_env *w = mz_worker_env_data(c->env);
   int32_t workers[MZ_WORKERS_ROWS_MAX];
   for (int i = 0; i < n; i++) {
-    workers[i] = mz_workers_any(w->workers, i, n);
+    workers[i] = mz_env_workers_any(w->workers, i, n);
     if (c->generators && w->has_chance) c->seeds[i] = c->generators[i].next64(c->generators[i].context);
   }
-  const mz_workers_batch batch = {c, ask, take};
-  MZ_TRY(mz_workers_run_all(w->workers, n, workers, c->answered, &batch, "a move"));
+  const mz_env_workers_batch batch = {c, ask, take};
+  MZ_TRY(mz_env_workers_run_all(w->workers, n, workers, c->answered, &batch, "a move"));
   return c->refused ? mz_fail(MZ_E_CONFIG, "%s: the worker refuses a history, or answers what cannot be", c->env->name) : MZ_OK;
 }
 
@@ -115,7 +115,7 @@ static mz_status check_step(const mz_env *env, spiel_state *s, int mover, mz_ste
 
 static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
                       mz_step *results) {
-  const int rows = mz_workers_rows(mz_worker_env_data(env)->workers);
+  const int rows = mz_env_workers_rows(mz_worker_env_data(env)->workers);
   int32_t movers[MZ_WORKERS_ROWS_MAX];
   for (int first = 0; first < n; first += rows) {
     const int count = n - first < rows ? n - first : rows;

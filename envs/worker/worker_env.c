@@ -137,14 +137,8 @@ static int action_text(const mz_env *env, int action, char *out, size_t size) {
 
 /* ---- the environment ---- */
 
-static void count_lost(const mz_env *env, int64_t *workers, int64_t *games) {
-  const mz_lost_workers all = mz_workers_lost(mz_worker_env_data(env)->workers);
-  *workers = all.workers;
-  *games = all.games;
-}
-
 static void drop(mz_worker_env *w) {
-  mz_workers_free(w->workers);
+  mz_env_workers_free(w->workers);
   for (int i = 0; w->names && i < w->env.spec.actions; i++) free(w->names[i]);
   free(w->names), free(w->title), free(w->rules), free(w->observation), free(w->used), free(w->low), free(w->high);
   pthread_mutex_destroy(&w->lock);
@@ -157,7 +151,7 @@ static mz_status complete(mz_worker_env *w, const char *description) {
   mz_status status = read_description(w, json);
   if (status == MZ_OK) status = is_gym(w) ? mz_gym_env_complete(w, json) : mz_spiel_env_complete(w, json);
   cJSON_Delete(json);
-  if (status == MZ_OK) status = mz_workers_share(w->workers, &w->layout);
+  if (status == MZ_OK) status = mz_env_workers_share(w->workers, &w->layout);
   return status;
 }
 
@@ -174,18 +168,19 @@ static mz_status open_env(const char *name, const float *ranges, mz_worker_env *
   w->env.name = w->given.canonical;
   w->env.options = w;
   w->env.action_text = action_text;
-  w->env.lost = count_lost;
-  const mz_workers_setup setup = {.name = w->env.name,
-                                  .program = &mz_worker_python,
-                                  .kind = is_gym(w) ? "gym" : "spiel",
-                                  .id = w->given.id,
-                                  .options = w->given.others,
-                                  .option_count = w->given.other_count,
-                                  .limit = w->given.limit,
-                                  .count = w->given.workers ? w->given.workers : mz_workers_default_count(),
-                                  .timeout_s = w->given.timeout_s};
+  const mz_env_workers_setup setup = {.name = w->env.name,
+                                      .program = &mz_worker_python,
+                                      .kind = is_gym(w) ? "gym" : "spiel",
+                                      .id = w->given.id,
+                                      .options = w->given.others,
+                                      .option_count = w->given.other_count,
+                                      .limit = w->given.limit,
+                                      .keeps_games = is_gym(w),
+                                      .count = w->given.workers,
+                                      .timeout_s = w->given.timeout_s};
   const char *description;
-  MZ_TRY_CLEANUP(mz_workers_create(&w->workers, &setup, &description));
+  MZ_TRY_CLEANUP(mz_env_workers_create(&w->workers, &setup, &description));
+  w->env.workers = w->workers;
   MZ_TRY_CLEANUP(complete(w, description));
   *out = w;
 cleanup:
@@ -234,7 +229,5 @@ bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]) {
 }
 
 mz_lost_workers mz_worker_env_lost(const mz_env *env) {
-  mz_lost_workers all = {0};
-  if (env->lost) env->lost(env, &all.workers, &all.games);
-  return all;
+  return env->workers ? mz_env_workers_lost(env->workers) : (mz_lost_workers){0};
 }

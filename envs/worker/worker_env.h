@@ -10,7 +10,7 @@
 
 /* Finds an environment by its name. `ranges` ([MZ_WORKER_RANGES], or NULL): rewards and returns that a run was made with, instead of
  * what random play shows now. What is found lives as long as the process; equal names and ranges give one environment. Any thread
- * may ask. MZ_E_CONFIG as mz_worker_options_read and mz_workers_create. */
+ * may ask. MZ_E_CONFIG as mz_worker_options_read and mz_env_workers_create. */
 mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env **out);
 /* Returns whether random play gave the ranges of rewards and returns of this environment, and if so the ranges. */
 bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]);

@@ -12,7 +12,7 @@ struct mz_worker_env {
   mz_worker_options given;
   bool asked; /* mz_worker_env_find was given ranges */
   bool measured;
-  mz_workers *workers;
+  mz_env_workers *workers;
   mz_mailbox_layout layout;
   char *title, *rules, *observation;
   char **names; /* of actions; NULL: numbers */

@@ -9,6 +9,7 @@
  * first start is not repeated: what ends it is a mistake in the name or on the machine. */
 #pragma once
 #include "base/status.h"
+#include <sched.h>
 #include "envs/worker/mailbox.h"
 #include "envs/worker/process.h"
 #include <stdbool.h>
@@ -16,9 +17,9 @@
 
 enum { MZ_WORKERS_MAX = 64, MZ_WORKERS_ROWS_MAX = 256, MZ_WORKERS_LOST_MAX = 8 };
 
-typedef struct mz_workers mz_workers;
+typedef struct mz_env_workers mz_env_workers;
 
-typedef struct mz_workers_setup {
+typedef struct mz_env_workers_setup {
   const char *name;                 /* of the environment, for messages; lives as long as the workers */
   const mz_worker_program *program; /* lives as long */
   const char *kind;                 /* "gym", "spiel" or "own" */
@@ -26,9 +27,10 @@ typedef struct mz_workers_setup {
   const char *const *options;
   int option_count;
   int limit;        /* moves; 0: the environment's own */
-  int count;        /* of workers, 1 … MZ_WORKERS_MAX */
+  bool keeps_games; /* a worker keeps games that no other one has */
+  int count;        /* of workers, 1 … MZ_WORKERS_MAX; 0: as many as there are cores, until mz_env_workers_set_count */
   double timeout_s; /* that an answer may take */
-} mz_workers_setup;
+} mz_env_workers_setup;
 
 /* A row's parts and their places. A part without bytes is not there. */
 typedef struct mz_mailbox_layout {
@@ -41,45 +43,63 @@ typedef struct mz_mailbox_layout {
 
 /* Starts the first worker and takes what it says of the environment, a JSON object that lives as long as the workers. MZ_E_CONFIG: no
  * Python, no package, an environment that cannot be made, a script of another version; with the worker's own words. MZ_E_MEMORY. */
-mz_status mz_workers_create(mz_workers **out, const mz_workers_setup *setup, const char **description);
-/* Sends a request to the first worker and takes its answer, before mz_workers_share. `out`: MZ_WORKER_MESSAGE_MAX bytes. */
-mz_status mz_workers_ask(mz_workers *workers, const char *request, char *out);
+mz_status mz_env_workers_create(mz_env_workers **out, const mz_env_workers_setup *setup, const char **description);
+/* Sends a request to the first worker and takes its answer, before mz_env_workers_share. `out`: MZ_WORKER_MESSAGE_MAX bytes. */
+mz_status mz_env_workers_ask(mz_env_workers *workers, const char *request, char *out);
 /* Shares memory for rows of this layout with the first worker; the others start when they are needed. */
-mz_status mz_workers_share(mz_workers *workers, const mz_mailbox_layout *layout);
-void mz_workers_free(mz_workers *workers); /* NULL is fine */
+mz_status mz_env_workers_share(mz_env_workers *workers, const mz_mailbox_layout *layout);
+void mz_env_workers_free(mz_env_workers *workers); /* NULL is fine */
 /* Returns a worker for one of `rows` rows that any worker can answer: those of a batch go to them in turn, single ones by thread, so that
  * a thread finds at hand what it asked for last. Any thread may ask. */
-int32_t mz_workers_any(const mz_workers *workers, int row, int rows);
-/* Returns how many there are where the user names no number: as many as cores. */
-int mz_workers_default_count(void);
+int32_t mz_env_workers_any(const mz_env_workers *workers, int row, int rows);
+/* Returns how many there are on so many cores where the user names no number. */
+int mz_env_workers_default_count(int cores);
 
-int mz_workers_count(const mz_workers *workers);
+int mz_env_workers_count(const mz_env_workers *workers); /* that are asked */
+int mz_env_workers_given(const mz_env_workers *workers); /* setup.count */
+bool mz_env_workers_keep_games(const mz_env_workers *workers);
+/* From now on rows that any worker can answer, and games that begin, go to so many workers. Those beyond stay, and wait: plans on trial take
+ * turns, and a start of Python takes up to seconds. Any thread may call. */
+void mz_env_workers_set_count(mz_env_workers *workers, int count);
+/* Lets all processes run on these cores only, those that start later, too. Any thread may call. */
+void mz_env_workers_place(mz_env_workers *workers, const cpu_set_t *cores);
+
+/* Sums over all workers, those that ended included, since they were made; they never fall. */
+typedef struct mz_env_workers_use {
+  double rows;         /* that were answered */
+  double busy_s;       /* from when a worker was sent a batch until its answers were taken */
+  double cpu_s;        /* CPU time of the processes */
+  double waited_for_s; /* wall time that threads spent on asking and waiting for answers */
+} mz_env_workers_use;
+/* Any thread may ask; it waits for no answer. */
+mz_env_workers_use mz_env_workers_used(mz_env_workers *workers);
+
 /* Returns the rows that a batch may have. */
-int mz_workers_rows(const mz_workers *workers);
+int mz_env_workers_rows(const mz_env_workers *workers);
 
-typedef struct mz_workers_batch {
+typedef struct mz_env_workers_batch {
   void *context;
   /* Writes the question of row i. `life` counts the starts of its worker, from 1: who remembers an instance of an earlier life has
    * lost it. false: nothing is asked, and the row is lost. */
   bool (*ask)(void *context, int i, mz_mailbox_row *row, uint32_t life);
   /* Takes the answer of row i; row NULL: lost. */
   void (*take)(void *context, int i, const mz_mailbox_row *row, uint32_t life);
-} mz_workers_batch;
+} mz_env_workers_batch;
 
-/* Plays a batch of n rows (at most mz_workers_rows), row i by worker worker_of[i]: each worker is woken once. MZ_E_CONFIG where a
+/* Plays a batch of n rows (at most mz_env_workers_rows), row i by worker worker_of[i]: each worker is woken once. MZ_E_CONFIG where a
  * worker is not started again (see above) or describes another environment now; every row was then given to `take` as lost, or was
  * answered. */
-mz_status mz_workers_run(mz_workers *workers, int n, const int32_t *worker_of, const mz_workers_batch *batch);
+mz_status mz_env_workers_run(mz_env_workers *workers, int n, const int32_t *worker_of, const mz_env_workers_batch *batch);
 
-/* Runs the batch again until `take` has set answered[i] of all n rows. Fails as mz_workers_run does, and MZ_E_CONFIG: `what` ("a reset")
+/* Runs the batch again until `take` has set answered[i] of all n rows. Fails as mz_env_workers_run does, and MZ_E_CONFIG: `what` ("a reset")
  * lost its worker MZ_WORKERS_LOST_MAX times, and how the last time. */
-mz_status mz_workers_run_all(mz_workers *workers, int n, const int32_t *index, const bool *answered,
-                             const mz_workers_batch *batch, const char *what);
+mz_status mz_env_workers_run_all(mz_env_workers *workers, int n, const int32_t *index, const bool *answered,
+                                 const mz_env_workers_batch *batch, const char *what);
 
 typedef struct mz_lost_workers {
   int64_t workers, games; /* workers that were lost; games that were truncated by that */
 } mz_lost_workers;
 /* Counts games that were truncated because their worker was lost. */
-void mz_workers_count_lost(mz_workers *workers, int games);
+void mz_env_workers_count_lost(mz_env_workers *workers, int games);
 /* Returns what was lost since the workers were made. Any thread may ask. */
-mz_lost_workers mz_workers_lost(const mz_workers *workers);
+mz_lost_workers mz_env_workers_lost(const mz_env_workers *workers);

@@ -12,8 +12,9 @@
 
 /* Series of the page: metrics (phase_metric.h), and OWN_TIME. */
 static const char *const columns[] = {
-    "phase",       "env_steps",        "wall_s",      OWN_TIME,     "score",      "loss",         "policy_loss",  "value_loss",
-    "reward_loss", "prequential_loss", "noise_scale", "actor_busy", "batch_busy", "learner_busy", "learner_wait", "batch_wait",
+    "phase",       "env_steps",    "wall_s",       OWN_TIME,           "score",       "loss",
+    "policy_loss", "value_loss",   "reward_loss",  "prequential_loss", "noise_scale", "actor_busy",
+    "batch_busy",  "learner_busy", "learner_wait", "batch_wait",       "env_busy",    "env_wait",
 };
 static const char *const sums[] = {"cpu_s", "reserved_core_s", "cost"};
 enum { COLUMNS = sizeof columns / sizeof columns[0], SUMS = sizeof sums / sizeof sums[0], KNOBS_MAX = 32, WARNINGS_MAX = 16 };

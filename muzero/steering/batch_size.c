@@ -44,6 +44,7 @@ static mz_status prepare(mz_steer *s, int64_t rows, const mz_plan *start, const 
   MZ_TRY(mz_batch_rule_apply(&next->settings, rows, where));
   MZ_TRY(mz_outset_count_memory(&next->memory, s->state->env, &next->settings, &s->choice));
   next->memory.fixed[MZ_MEMORY_PROCESS] = s->memory.fixed[MZ_MEMORY_PROCESS]; /* by now it has all the rest in it, too */
+  next->memory.env = s->memory.env;                                           /* games in play have their processes */
   MZ_TRY(mz_steer_describe(s, &next->settings, &next->memory, &next->outset));
   scale_probes(&next->outset.pipeline, (double)rows / before);
   return fit(s, start, where, next);

@@ -1,5 +1,6 @@
 #include "muzero/steering/outset.h"
 #include "base/machine/machine.h"
+#include "envs/worker/workers.h"
 #include "muzero/knobs.h"
 #include "muzero/steering/trainer_pipeline.h"
 #include <math.h>
@@ -140,17 +141,24 @@ mz_status mz_outset_on_devices(mz_outset *o, const mz_settings *settings, const 
   cut_devices(&o->devices, cores);
   mz_knobs held = settings->knobs;
   held.replay_raw = settings->replay.raw_bytes;
+  if (!memory->env.has_workers) held.env_workers = 0;
+  if (memory->env.has_workers && !held.env_workers)
+    held.env_workers = memory->env.given ? memory->env.given : memory->env.keeps_games ? memory->env.begins : 0;
   MZ_TRY(hold_devices(o, options->choice, &settings->placement, &held));
   const mz_knobs by_user = held;
   mz_pipeline_describe(&o->pipeline, settings, memory, &o->devices, &held, threads);
   mz_knobs_resolve(&held, settings, threads);
+  if (memory->env.has_workers && !held.env_workers) held.env_workers = mz_env_workers_default_count(threads);
   o->plan = mz_plan_of_knobs(&held);
   if (options->choice) place_stages(o, options, &o->plan);
   if (options->choice && !options->last) suit_gpu(settings, threads, &by_user, &o->pipeline, &o->plan);
   const mz_plan before = options->last ? mz_plan_of_knobs(options->last) : o->plan;
+  mz_knob *workers = &o->pipeline.knobs[MZ_KNOB_ENV_WORKERS];
+  if (memory->env.keeps_games) workers->min = workers->max = o->plan.values[MZ_KNOB_ENV_WORKERS];
   for (int k = 0; k < o->pipeline.knob_count; k++) {
     const mz_knob *knob = &o->pipeline.knobs[k];
-    const bool placed = options->choice != NULL && knob->scale == MZ_SCALE_CHOICE;
+    const bool none = k == MZ_KNOB_ENV_WORKERS && before.values[k] == 0; /* the last plan is of an earlier version */
+    const bool placed = (options->choice != NULL && knob->scale == MZ_SCALE_CHOICE) || none;
     int64_t value = options->last ? before.values[k] : plain && !mz_knob_packs(&o->pipeline, k) ? knob->min : o->plan.values[k];
     o->plan.values[k] = placed ? o->plan.values[k] : mz_knob_clamp(knob, value);
   }
@@ -193,6 +201,7 @@ mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings
   const mz_knobs knobs = mz_knobs_of_plan(&o->plan);
   MZ_TRY_CLEANUP(mz_plan_check_gpus(&o->pipeline, &o->plan));
   if (begins) *begins = mz_placement_of(&knobs, &o->devices);
+  memory->env.begins = knobs.env_workers;
   double parts[MZ_MEMORY_PARTS];
   mz_pipeline_parts(&o->pipeline, memory, &o->plan, parts);
   if (mz_plan_bytes(&o->pipeline, &o->plan, NULL, 0) > options->bounds.memory_max)

@@ -35,7 +35,7 @@ static void add_window(mz_steer *s) {
   s->pace.rounds += rounds;
   e->fresh += rounds * (double)(settings->selfplay.games * settings->selfplay.moves);
   e->trained += learner->items * (double)settings->learning.batch_size;
-  e->fresh_s += actor->cpu_s;
+  e->fresh_s += actor->cpu_s + s->window.stages[MZ_STAGE_ENV].cpu_s;
   e->trained_s += batch->cpu_s + learner->cpu_s;
 }
 

@@ -31,6 +31,9 @@ void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *work
   p->learner_busy = now[MZ_STAGE_LEARNER].busy_s / wall;
   p->learner_wait = (double)stats->learner_wait_ns * 1e-9 / wall;
   p->batch_wait = (double)stats->batch_wait_ns * 1e-9 / wall;
+  p->env_busy = now[MZ_STAGE_ENV].busy_s / wall;
+  p->env_wait = now[MZ_STAGE_ENV].waited_for_s / wall;
+  p->env_cpu_s = now[MZ_STAGE_ENV].cpu_s;
   p->mean_return = stats->episodes ? stats->return_sum / (double)stats->episodes : NAN;
   p->mean_length = stats->episodes ? (double)stats->length_sum / (double)stats->episodes : NAN;
   p->policy_entropy = stats->moves ? stats->policy_entropy_sum / (double)stats->moves : NAN;
@@ -57,7 +60,7 @@ void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *work
   p->rss_bytes = mz_machine_rss();
   p->phase_s = wall;
   p->round_s = (double)stats->wall_ns * 1e-9;
-  p->cpu_s = (double)(mz_clock_process_ns() - since->process_ns) * 1e-9;
+  p->cpu_s = (double)(mz_clock_process_ns() - since->process_ns) * 1e-9 + p->env_cpu_s;
   p->gib_s = (double)p->rss_bytes / 0x1p30 * wall;
   p->plan = workers->knobs;
   p->plan.learner_threads = mz_pool_threads(state->learner_pool);

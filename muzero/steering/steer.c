@@ -1,6 +1,7 @@
 #include "allocator/predictors/pretrained.h"
 #include "base/machine/clock.h"
 #include "base/log.h"
+#include "envs/worker/workers.h"
 #include "muzero/steering/curve_record.h"
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/probe.h"
@@ -179,13 +180,18 @@ static void enter_roster(mz_steer *s) {
   mz_roster_enter(&s->roster, folder, &s->granted.mask, s->threads);
 }
 
+static double env_cpu_s(void *workers) { return mz_env_workers_used(workers).cpu_s; }
+
 /* Reads the GPUs that plans may use, and no others. */
 static mz_status start_monitor(mz_steer *s) {
   char gpus[MZ_GPUS_USED_MAX][MZ_GPU_UUID];
   const int count = s->choice.gpus.count;
   for (int i = 0; i < count; i++) snprintf(gpus[i], sizeof gpus[i], "%s", s->choice.gpus.items[i].device.uuid);
-  const mz_monitor_options options = {
-      .hz = s->state->settings.allocation.monitor_hz, .gpus = (const char(*)[MZ_GPU_UUID])gpus, .gpu_count = count};
+  const mz_monitor_options options = {.hz = s->state->settings.allocation.monitor_hz,
+                                      .more_cpu_s = s->state->env->workers ? env_cpu_s : NULL,
+                                      .more = s->state->env->workers,
+                                      .gpus = (const char(*)[MZ_GPU_UUID])gpus,
+                                      .gpu_count = count};
   return mz_monitor_start(&s->monitor, &options);
 }
 

@@ -71,11 +71,11 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_settings *s, const mz_memory 
   const double loops = (double)s->learning.loop_count;
   *p = (mz_pipeline){.name = "muzero",
                      .unit_samples = loops * (double)s->learning.batch_size,
-                     .stage_count = MZ_STAGE_EVALUATE + 1,
+                     .stage_count = memory->env.has_workers ? MZ_STAGE_ENV + 1 : MZ_STAGE_ENV,
                      .queue_count = 1,
                      .device_count = devices->count};
   for (int d = 0; d < devices->count; d++) p->devices[d] = devices->items[d].device;
-  p->knob_count = MZ_KNOBS;
+  p->knob_count = memory->env.has_workers ? MZ_KNOBS : MZ_KNOB_ENV_WORKERS;
   mz_knobs_describe(p->knobs, s, held, threads, devices->count);
   const mz_pipeline_stage stages[] = {
       [MZ_STAGE_ACTOR] = {.name = "actor",
@@ -110,6 +110,13 @@ void mz_pipeline_describe(mz_pipeline *p, const mz_settings *s, const mz_memory 
                              .device = MZ_KNOB_SELFPLAY_DEVICE,
                              .groups = evaluation_groups(s),
                              .apart = true},
+      /* Threads of self-play wait for its answers, which no queue holds: in the model both work at the same time. */
+      [MZ_STAGE_ENV] = {.name = "env",
+                        .threads = MZ_KNOB_ENV_WORKERS,
+                        .batch = -1,
+                        .device = -1,
+                        .items = (double)(s->selfplay.games * s->selfplay.moves),
+                        .groups = (double)s->selfplay.games},
   };
   memcpy(p->stages, stages, sizeof stages);
   p->queues[0] = (mz_pipeline_queue){

@@ -5,8 +5,9 @@
 #include "muzero/knobs.h"
 #include "muzero/training/memory.h"
 
-enum { MZ_STAGE_ACTOR, MZ_STAGE_BATCH, MZ_STAGE_LEARNER, MZ_STAGE_FOLD, MZ_STAGE_EVALUATE };
-/* Items of each: simulations; batches; updates; rounds; moves of evaluation games. */
+enum { MZ_STAGE_ACTOR, MZ_STAGE_BATCH, MZ_STAGE_LEARNER, MZ_STAGE_FOLD, MZ_STAGE_EVALUATE, MZ_STAGE_ENV };
+/* Items of each: simulations; batches; updates; rounds; moves of evaluation games; moves that other processes play. The
+ * last stage, and its knob, are there only where other processes play the environment. */
 
 /* held: knobs that the user has set (those not 0) cannot move. threads: the budget, --threads; knobs go up to twice that.
  * Probes are added apart (probe.h). */

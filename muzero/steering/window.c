@@ -112,7 +112,7 @@ void mz_window_stop_clocks(mz_window_meter *m, const mz_state *state, const mz_w
 mz_evaluation_clock mz_window_evaluation_starts(const mz_state *state, const mz_workers *workers) {
   mz_stage_sample now[MZ_CLOCKED_STAGES];
   mz_stage_clocks_read(state, workers, now);
-  return (mz_evaluation_clock){.start = now[MZ_STAGE_ACTOR], .ns = mz_clock_ns()};
+  return (mz_evaluation_clock){.start = now[MZ_STAGE_ACTOR], .env = now[MZ_STAGE_ENV], .ns = mz_clock_ns()};
 }
 
 void mz_window_evaluated(mz_window_meter *m, const mz_evaluation_clock *since, const mz_state *state, const mz_workers *workers,
@@ -122,6 +122,7 @@ void mz_window_evaluated(mz_window_meter *m, const mz_evaluation_clock *since, c
   mz_stage_clocks_read(state, workers, now);
   mz_stage_sample evaluation = mz_stage_time_between(&since->start, &now[MZ_STAGE_ACTOR]);
   evaluation.items = (double)moves;
+  evaluation.cpu_s += mz_stage_time_between(&since->env, &now[MZ_STAGE_ENV]).cpu_s; /* those who play wait for it */
   evaluation.elapsed_s = seconds_since(mz_clock_ns(), since->ns);
   wait_for_device(&evaluation, &state->where.selfplay);
   mz_stage_sample_add(&m->stages[MZ_STAGE_EVALUATE], &evaluation, 1);

@@ -5,7 +5,7 @@
 #include "muzero/steering/stage_clock.h"
 #include "muzero/training/round.h"
 
-enum { MZ_WINDOW_STAGES = MZ_STAGE_EVALUATE + 1 };
+enum { MZ_WINDOW_STAGES = MZ_STAGE_ENV + 1 };
 
 /* Zeroed: nothing was played yet. */
 typedef struct mz_window_meter {
@@ -50,7 +50,7 @@ void mz_window_stop_clocks(mz_window_meter *meter, const mz_state *state, const 
 
 /* Around an evaluation, while the clocks stand still. */
 typedef struct mz_evaluation_clock {
-  mz_stage_sample start;
+  mz_stage_sample start, env;
   uint64_t ns;
 } mz_evaluation_clock;
 mz_evaluation_clock mz_window_evaluation_starts(const mz_state *state, const mz_workers *workers);

@@ -1,4 +1,5 @@
 #include "muzero/training/memory.h"
+#include "envs/worker/workers.h"
 #include "base/machine/machine.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/memory_gpu.h"
@@ -140,7 +141,12 @@ mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *
   mz_model *model;
   MZ_TRY(mz_alloc(&model, 1, sizeof *model));
   mz_status status;
-  mz_memory m = {.packed = PACKED, .packed_max = (double)settings->replay.packed_bytes};
+  const mz_env_workers *workers = env->workers;
+  mz_memory m = {.env = {.has_workers = workers != NULL,
+                         .keeps_games = workers && mz_env_workers_keep_games(workers),
+                         .given = workers ? mz_env_workers_given(workers) : 0},
+                 .packed = PACKED,
+                 .packed_max = (double)settings->replay.packed_bytes};
   MZ_TRY_CLEANUP(mz_model_init(model, &settings->network, &env->spec));
   subject s = {
       .env = env, .settings = settings, .model = model, .learning = mz_state_learning(settings), .cut = mz_state_cut(settings)};

@@ -32,6 +32,12 @@ typedef struct mz_memory { /* bytes, at the most */
   double batch;                               /* a place in the queue */
   double replay, packed, packed_max;          /* contents as they are; packing's share; packed bytes in memory, 0: all */
   mz_model_part networks[MZ_MODEL_PARTS];     /* of the model that was counted */
+  struct {
+    bool has_workers; /* other processes play the environment */
+    bool keeps_games; /* games stay with their process: as many are asked as in the beginning */
+    int64_t given;    /* so many by the user, in the environment's name; 0: not */
+    int64_t begins;   /* so many when the run begins; 0: not known */
+  } env;
   mz_gpu_bytes gpu_actor, gpu_builder, gpu_learner, gpu_evaluation; /* of stages on a GPU; zeros: none was asked for */
 } mz_memory;
 

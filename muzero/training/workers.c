@@ -1,4 +1,6 @@
 #include "muzero/training/workers.h"
+#include "base/threads/core.h"
+#include "envs/worker/workers.h"
 #include "muzero/knobs.h"
 #include <sched.h>
 #include <string.h>
@@ -126,6 +128,20 @@ static void place_pools(const mz_workers *w) {
   place(w, w->state->learner_pool, w->knobs.learning_device);
 }
 
+/* The processes that play the environment keep to the first set of cores, as the allocator takes it (trainer_pipeline.c). */
+static void set_env_workers(const mz_workers *w) {
+  mz_env_workers *workers = w->state->env->workers;
+  cpu_set_t cores;
+  if (!workers) return;
+  if (w->knobs.env_workers > 0) mz_env_workers_set_count(workers, (int)w->knobs.env_workers);
+  if (!w->devices || !mz_core_allowed(&cores)) return;
+  if (w->bind) {
+    CPU_ZERO(&cores);
+    for (int i = 0; i < w->devices->items[0].core_count; i++) CPU_SET(w->devices->items[0].cores[i], &cores);
+  }
+  mz_env_workers_place(workers, &cores);
+}
+
 /* Only where the bound has changed: packing and unpacking is work. */
 static mz_status set_tiers(mz_workers *w, const mz_knobs *knobs) {
   const mz_replay_settings *s = &w->state->settings.replay;
@@ -160,6 +176,7 @@ mz_status mz_workers_init(mz_workers *w, mz_state *state, const mz_knobs *knobs,
   MZ_TRY_CLEANUP(mz_state_place(state, &where));
   MZ_TRY_CLEANUP(make_scratch(state, &where, knobs, true, true, w, &made));
   take_scratch(w, &made, true, true);
+  set_env_workers(w);
 cleanup:
   free_scratch(&made);
   if (status != MZ_OK) mz_workers_deinit(w);
@@ -221,6 +238,7 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   free_idle(w, &next);
   w->knobs = next;
   place_pools(w);
+  set_env_workers(w);
   return MZ_OK;
 cleanup:
   free_scratch(&made);

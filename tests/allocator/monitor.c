@@ -130,6 +130,25 @@ static void test_counters_give_what_they_grew_by(void **state) {
   mz_monitor_stop(monitor);
 }
 
+static double of_others(void *seconds) { return *(double *)seconds; }
+
+static void test_other_processes_count_as_its_own(void **state) {
+  (void)state;
+  mz_usage usage;
+  double seconds = 7;
+  mz_monitor *monitor;
+  const mz_monitor_options options = {.proc = proc, .cgroup = cgroup, .more_cpu_s = of_others, .more = &seconds};
+  assert_int_equal(mz_monitor_start(&monitor, &options), MZ_OK);
+  put_self_stat(60100, 40050);
+  put_busy(101040);
+  seconds = 7.25;
+  sleep_ms(20);
+  mz_monitor_take(monitor, &usage);
+  assert_float_equal(usage.cpu_s, 100000 * tick_s() + 0.25, 1e-9);
+  assert_float_equal(usage.others_cpu_s, 40 * tick_s() - 0.25, 1e-9);
+  mz_monitor_stop(monitor);
+}
+
 static void test_counters_that_run_backwards_are_no_progress(void **state) {
   (void)state;
   mz_usage usage;
@@ -351,11 +370,17 @@ static void test_paused_time_does_not_count(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_TREES(test_counters_give_what_they_grew_by),        WITH_TREES(test_counters_that_run_backwards_are_no_progress),
-      WITH_TREES(test_pressure_of_the_own_group_comes_first),  WITH_TREES(test_throttling_counts_where_the_quota_is),
-      WITH_TREES(test_available_memory_heeds_the_group),       WITH_TREES(test_a_file_that_is_not_there_is_missing_for_good),
-      WITH_TREES(test_a_file_that_may_not_be_read_is_missing), WITH_TREES(test_garbage_is_missing),
-      cmocka_unit_test(test_nothing_at_all_is_all_missing),    WITH_TREES(test_paused_time_does_not_count),
+      WITH_TREES(test_counters_give_what_they_grew_by),
+      WITH_TREES(test_other_processes_count_as_its_own),
+      WITH_TREES(test_counters_that_run_backwards_are_no_progress),
+      WITH_TREES(test_pressure_of_the_own_group_comes_first),
+      WITH_TREES(test_throttling_counts_where_the_quota_is),
+      WITH_TREES(test_available_memory_heeds_the_group),
+      WITH_TREES(test_a_file_that_is_not_there_is_missing_for_good),
+      WITH_TREES(test_a_file_that_may_not_be_read_is_missing),
+      WITH_TREES(test_garbage_is_missing),
+      cmocka_unit_test(test_nothing_at_all_is_all_missing),
+      WITH_TREES(test_paused_time_does_not_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

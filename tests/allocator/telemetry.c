@@ -14,7 +14,8 @@ static void draw_stages(mz_rng *rng, int count, mz_stage_sample *out) {
                                .device_s = i % 2 ? draw_measure(rng) : 0,
                                .wait_in_s = draw_measure(rng),
                                .wait_out_s = draw_measure(rng),
-                               .elapsed_s = draw_measure(rng)};
+                               .elapsed_s = draw_measure(rng),
+                               .waited_for_s = i % 3 ? draw_measure(rng) : 0};
   }
 }
 
@@ -52,8 +53,10 @@ static void assert_same_number(double a, double b) { assert_true(a == b || (isna
 
 static void assert_same_stages(const mz_stage_sample *a, const mz_stage_sample *b, int count) {
   for (int i = 0; i < count; i++) {
-    const double x[] = {a[i].items, a[i].busy_s, a[i].cpu_s, a[i].device_s, a[i].wait_in_s, a[i].wait_out_s, a[i].elapsed_s},
-                 y[] = {b[i].items, b[i].busy_s, b[i].cpu_s, b[i].device_s, b[i].wait_in_s, b[i].wait_out_s, b[i].elapsed_s};
+    const double x[] = {a[i].items,     a[i].busy_s,     a[i].cpu_s,     a[i].device_s,
+                        a[i].wait_in_s, a[i].wait_out_s, a[i].elapsed_s, a[i].waited_for_s},
+                 y[] = {b[i].items,     b[i].busy_s,     b[i].cpu_s,     b[i].device_s,
+                        b[i].wait_in_s, b[i].wait_out_s, b[i].elapsed_s, b[i].waited_for_s};
     for (size_t k = 0; k < sizeof x / sizeof *x; k++) assert_same_number(x[k], y[k]);
   }
 }
@@ -208,8 +211,8 @@ static void test_wrong_values_are_refused_with_where_they_are(void **state) {
   const mz_pipeline pipeline = bakery();
   const mz_window window = bakery_window();
   static const char *const wrong[][3] = {
-      {"[80,4,", "[80,", "ledger.jsonl:9: window: stages: 'bake' has 5 elements; takes 6 or 7"},
-      {"[80,4,", "[80,1,2,3,", "ledger.jsonl:9: window: stages: 'bake' has 8 elements; at most 7"},
+      {"[80,4,", "[80,", "ledger.jsonl:9: window: stages: 'bake' has 5 elements; takes 6 to 8"},
+      {"[80,4,", "[80,1,2,3,4,", "ledger.jsonl:9: window: stages: 'bake' has 9 elements; at most 8"},
       {"[80,4,", "[80,true,", "ledger.jsonl:9: window: stages: 'bake' takes numbers or null"},
       {"\"bake\":", "\"fry\":[],\"bake\":", "ledger.jsonl:9: window: 'stages' has 4 stages; the pipeline has 3"},
       {"\"gpu\"]", "\"tpu\"]", "ledger.jsonl:9: window: usage: 'missing' takes names of sensors"},

@@ -109,12 +109,96 @@ static void test_a_run_outlives_its_workers_and_counts_them(void **state) {
   process_free(&p);
 }
 
+/* Plans drawn at random change the number of processes between phases, each change is in the ledger, and results stay. */
+static void test_plans_change_the_number_and_nothing_else(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0, "$M train 'spiel:walk(players=2)' " TINY " --run plain --rounds 200 --threads 2 --allocate fixed");
+  shell(&p, 0,
+        "$M train 'spiel:walk(players=2)' " TINY
+        " --run drawn --rounds 200 --threads 2 --allocate random --set allocate.verify=off --set allocate.window=1 && "
+        "test $($M inspect plain --digest) = $($M inspect drawn --digest)");
+  shell(&p, 0, "grep -c '\"next\":{[^}]*\"env_workers\":[0-9]' drawn/ledger.jsonl && $M why drawn");
+  assert_says(p.out, "env_workers ");
+  shell(&p, 0, "grep -q '\"env\":\\[[0-9]' drawn/ledger.jsonl && ! grep -q '\"next\":{[^}]*env_workers' plain/ledger.jsonl");
+  shell(&p, 0,
+        "$M train 'spiel:walk(players=2)' " TINY " --run follows --rounds 200 --threads 2 --replay-plan drawn && "
+        "test $($M inspect plain --digest) = $($M inspect follows --digest)");
+  process_free(&p);
+}
+
+/* Prints the numbers of processes of all phases of a run, each once. */
+#define NUMBERS(run) "grep -o '\"env_workers\":[0-9]*' " run "/metrics.jsonl | sort -u | tr '\n' ' '"
+
+static void test_a_number_that_is_given_is_kept(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "$M train 'spiel:walk(players=2),workers=3' " TINY
+        " --run given --rounds 60 --threads 1 --allocate random --set allocate.verify=off --set allocate.window=1 && " NUMBERS(
+            "given"));
+  assert_says(p.out, "\"env_workers\":3 ");
+  assert_null(strstr(p.out, "\"env_workers\":1"));
+  assert_null(strstr(p.out, "\"env_workers\":2"));
+  /* A resumed run keeps it, unless it is given another. */
+  shell(&p, 0, "cp -r given other && $M resume given --rounds 80 --history none && " NUMBERS("given"));
+  assert_null(strstr(p.out, "\"env_workers\":2"));
+  shell(&p, 0, "$M resume other --rounds 80 --history none --set env_workers=2 && " NUMBERS("other"));
+  assert_says(p.out, "\"env_workers\":2 \"env_workers\":3 ");
+  shell(&p, 0, "test $($M inspect given --digest) = $($M inspect other --digest)");
+  /* Games of Gymnasium stay with their processes: the number that a run begins with, here by its limit, stays, too. */
+  shell(&p, 0,
+        "$M train gym:Pole-v0 " TINY
+        " --run held --rounds 60 --set limits.cpu_max=1 --allocate random --set allocate.verify=off --set allocate.window=1 "
+        "&& " NUMBERS("held"));
+  assert_says(p.out, "\"env_workers\":1 ");
+  assert_null(strstr(p.out, "\"env_workers\":2"));
+  process_free(&p);
+}
+
+/* The interpreter is a script that notes its process. */
+#define NOTED(file)                                                                                                              \
+  "printf '#!/bin/sh\necho $$ >>$PIDS\nexec python3 \"$@\"\n' >note && chmod +x note && export PIDS=$PWD/" file                  \
+  " MUZERO_PYTHON=$PWD/note && "
+
+static void test_no_more_processes_start_than_cores_may_be_used(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        NOTED("one_pids") "$M train gym:Pole-v0 " TINY
+                          " --run one_core --rounds 8 --set limits.cpu_max=1 && test $(wc -l <one_pids) -eq 1");
+  shell(&p, 0,
+        NOTED("one_thread_pids") "$M train gym:Pole-v0 " TINY
+                                 " --run one_thread --rounds 8 --threads 1 && test $(wc -l <one_thread_pids) -eq 1");
+  shell(&p, 0,
+        NOTED("three_pids") "$M train gym:Pole-v0,workers=3 " TINY
+                            " --run three --rounds 8 --threads 1 && test $(wc -l <three_pids) -eq 3");
+  process_free(&p);
+}
+
+/* Whoever ended may stay as a zombie where nobody waits for orphans. */
+static void test_no_process_stays(void **state) {
+  (void)state;
+  process p = {0};
+  shell(
+      &p, 0,
+      NOTED("pids") "$M train 'spiel:walk(players=2)' " TINY
+                    " --run ends --rounds 60 --threads 2 --allocate random --set allocate.verify=off --set allocate.window=1 && "
+                    "test $(wc -l <pids) -ge 2 && for p in $(cat pids); do "
+                    "while grep -q '^State:[[:space:]]*[^Z]' /proc/$p/status 2>/dev/null; do sleep 0.02; done; done");
+  process_free(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_number_of_workers_changes_nothing),
       cmocka_unit_test(test_a_resume_that_is_not_exact_is_said),
       cmocka_unit_test(test_the_options_are_listed),
       cmocka_unit_test(test_a_run_outlives_its_workers_and_counts_them),
+      cmocka_unit_test(test_plans_change_the_number_and_nothing_else),
+      cmocka_unit_test(test_a_number_that_is_given_is_kept),
+      cmocka_unit_test(test_no_more_processes_start_than_cores_may_be_used),
+      cmocka_unit_test(test_no_process_stays),
   };
   if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) {
     print_message("skipped: there is no python3 of version 3.9 or later\n");

@@ -33,7 +33,7 @@ static void find(mz_outset *out, const mz_device_choice *choice, double cores, c
   const char *sets[] = {"devices.cpu=0,1", set};
   const mz_settings settings = settings_with(sets, set != NULL ? 2 : 1);
   const mz_device_records records = records_of(before != NULL ? before : "cpu:0");
-  const mz_knobs last = {2, 1, 1, 4, 4, was, was, was, 1 << 20};
+  const mz_knobs last = {2, 1, 1, 4, 4, was, was, was, 1 << 20, 0};
   const mz_outset_options options = {.bounds = {.cpu_max = cores, .gpu_max = 2, .memory_max = 0x1p60},
                                      .last = before != NULL ? &last : NULL,
                                      .choice = choice,

@@ -37,8 +37,9 @@ static const mz_devices *devices(void) {
 
 /* Devices of self-play, reanalysis and learning: 1 the CPUs, 2 and 3 the GPUs. */
 static const mz_knobs placements[] = {
-    {1, 1, 1, 12, 2, 1, 1, 1, 0}, {2, 1, 1, 6, 4, 2, 1, 1, 0},  {1, 2, 1, 12, 2, 1, 2, 1, 0}, {1, 1, 2, 5, 1, 1, 1, 2, 0},
-    {2, 2, 2, 3, 4, 2, 2, 2, 0},  {1, 1, 1, 12, 2, 3, 2, 3, 0}, {2, 2, 1, 4, 8, 2, 3, 1, 0},
+    {1, 1, 1, 12, 2, 1, 1, 1, 0, 0}, {2, 1, 1, 6, 4, 2, 1, 1, 0, 0}, {1, 2, 1, 12, 2, 1, 2, 1, 0, 0},
+    {1, 1, 2, 5, 1, 1, 1, 2, 0, 0},  {2, 2, 2, 3, 4, 2, 2, 2, 0, 0}, {1, 1, 1, 12, 2, 3, 2, 3, 0, 0},
+    {2, 2, 1, 4, 8, 2, 3, 1, 0, 0},
 };
 enum { PLACEMENTS = sizeof placements / sizeof *placements };
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+static const mz_env played_here; /* no other process plays it */
 static mz_state state;
 static mz_workers workers;
 static mz_round_stats stats;
@@ -16,6 +17,7 @@ static mz_window_meter meter;
 static void begin(void) {
   memset(&state, 0, sizeof state);
   state.where = mz_placement_cpu;
+  state.env = &played_here;
   memset(&workers, 0, sizeof workers);
   memset(&stats, 0, sizeof stats);
   memset(&meter, 0, sizeof meter);

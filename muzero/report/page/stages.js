@@ -7,6 +7,7 @@ const RECORDED = [
   { name: "actor", threads: "cpu_actor", busy: "actor_busy" },
   { name: "batch", threads: "batch_actor", busy: "batch_busy", waitOut: "batch_wait" },
   { name: "learner", threads: "learner_threads", busy: "learner_busy", waitIn: "learner_wait" },
+  { name: "env", threads: "env_workers", busy: "env_busy" },
 ];
 
 /* Wall time at the end of a phase, between the points that the run has. */
