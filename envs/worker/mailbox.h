@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-  MZ_WORKER_VERSION = 1,
+  MZ_WORKER_VERSION = 2,
   MZ_WORKER_MESSAGE_MAX = 1 << 16, /* bytes of a message over the socket */
   MZ_MAILBOX_MAGIC = 0x315A4D57,
   MZ_MAILBOX_ROWS_AT = 64, /* bytes from the beginning */
@@ -19,6 +19,7 @@ typedef struct mz_mailbox_head {
   uint32_t serial, count; /* of the batch, and how many rows it has */
   uint32_t done;          /* the serial of the batch that was answered last */
   uint32_t calling;       /* mz_worker_call: the function of a shared object that is running */
+  uint64_t answered_ns;   /* when that was, by the machine's monotonic clock */
 } mz_mailbox_head;
 
 /* Actions that are none. */

@@ -67,7 +67,7 @@ void mz_env_workers_place(mz_env_workers *workers, const cpu_set_t *cores);
 /* Sums over all workers, those that ended included, since they were made; they never fall. */
 typedef struct mz_env_workers_use {
   double rows;         /* that were answered */
-  double busy_s;       /* from when a worker was sent a batch until its answers were taken */
+  double busy_s;       /* from when a worker was sent a batch until it had answered */
   double cpu_s;        /* CPU time of the processes */
   double waited_for_s; /* wall time that threads spent on asking and waiting for answers */
 } mz_env_workers_use;

@@ -65,13 +65,19 @@ static mz_status post(mz_env_workers *w, mz_env_worker *one, pass *p, bool *post
   }
 }
 
+/* Returns for how long a worker was at work on its batch: its answers may have waited for those of others, which are taken first. */
+static uint64_t busy_ns(const mz_env_worker *one, const mz_mailbox_head *head, mz_worker_answer answer) {
+  const uint64_t now = mz_clock_ns(), answered = answer == MZ_WORKER_ANSWERED ? head->answered_ns : now;
+  return (answered >= one->asked_ns && answered <= now ? answered : now) - one->asked_ns;
+}
+
 /* Waits for a worker's answers; the lock is held. */
 static void collect(mz_env_workers *w, mz_env_worker *one, pass *p) {
   const int index = (int)(one - w->items);
   char byte[8];
   mz_worker_answer answer = mz_worker_process_receive(&one->process, byte, sizeof byte);
   const mz_mailbox_head *head = one->process.mailbox.bytes;
-  atomic_fetch_add(&w->busy_ns, mz_clock_ns() - one->asked_ns);
+  atomic_fetch_add(&w->busy_ns, busy_ns(one, head, answer));
   if (answer == MZ_WORKER_ANSWERED && head->done != one->serial) answer = MZ_WORKER_ASTRAY;
   if (answer != MZ_WORKER_ANSWERED) {
     mz_env_worker_lose(w, one, answer, one->plays ? "in a move" : "in a reset");

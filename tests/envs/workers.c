@@ -66,7 +66,7 @@ static const fault faults[] = {
     {"old_python", "gym:Pole-v0", .says = {"is 3.8; takes 3.9 or later, MUZERO_PYTHON names another interpreter"}},
     {"bare_python", "spiel:walk", .says = {"has no package open_spiel", "-m pip install open_spiel"}},
     /* the handshake, and sizes that cannot be */
-    {"liar", "gym:version", .says = {"gym:version: the worker speaks version 99, this program 1"}},
+    {"liar", "gym:version", .says = {"gym:version: the worker speaks version 99, this program 2"}},
     {"liar", "gym:no_json", .says = {"what is no description: hello"}},
     {"liar", "gym:few_actions", .says = {"the worker says actions 0; it takes whole numbers of 1 … 65536"}},
     {"liar", "gym:many_actions", .says = {"the worker says actions 1e+09"}},

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SOCKET_FD = 3 };
@@ -263,6 +264,12 @@ static void answer(const player *p) {
   call(p, MZ_CALL_NONE);
 }
 
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 int main(void) {
   pthread_t thread;
   char byte[8];
@@ -281,6 +288,7 @@ int main(void) {
       p.row = (mz_mailbox_row *)((uint8_t *)p.head + MZ_MAILBOX_ROWS_AT + (size_t)i * p.head->row_bytes);
       answer(&p);
     }
+    p.head->answered_ns = now_ns();
     p.head->done = p.head->serial;
     say("b");
   }

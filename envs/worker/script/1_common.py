@@ -19,17 +19,18 @@ import socket
 import struct
 import sys
 import threading
+import time
 import traceback
 
 # Workers share the cores: NumPy's threads would wait for one another there.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-VERSION = 1
+VERSION = 2
 PYTHON_MIN = (3, 9)
 HEADER = struct.Struct("=8I")  # magic, version, rows, row bytes, serial, count, done, 0
-DONE = struct.Struct("=I")
-DONE_AT, ROWS_AT, BODY_AT = 24, 64, 64
+ANSWERED, DONE = struct.Struct("=Q"), struct.Struct("=I")
+ANSWERED_AT, DONE_AT, ROWS_AT, BODY_AT = 32, 24, 64, 64
 QUESTION = struct.Struct("=iiQiI")  # instance, action, seed, length of the history, 0
 ANSWER = struct.Struct("=fBBBBiii")  # reward, terminated, truncated, refused, 0, player, length of the history, moves
 ANSWER_AT = 24

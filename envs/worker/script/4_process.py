@@ -46,6 +46,7 @@ def serve(control, game, memory):
         play = game.play
         for at in range(ROWS_AT, ROWS_AT + count * row_bytes, row_bytes):
             play(at)
+        ANSWERED.pack_into(memory, ANSWERED_AT, time.monotonic_ns())
         DONE.pack_into(memory, DONE_AT, serial)
         control.send(b".")
 
