@@ -36,6 +36,7 @@ typedef struct mz_train_settings {
   double target;                      /* train.target: the score at which the run has done its work */
   int64_t eval_games, eval_simulations,
       eval_interval;          /* eval.games, eval.simulations (0: as in self-play), eval.interval in phases */
+  bool eval_symmetry;         /* eval.symmetry: positions are looked at in all symmetries of the board */
   int64_t eval_openings;      /* eval.openings: random moves that begin a game of an evaluation */
   char eval_opponent[64];     /* eval.opponent; "" for single-player */
   int64_t keep, spaced;       /* checkpoint.keep: last K kept, and the best; checkpoint.spaced: and so many of each doubling */

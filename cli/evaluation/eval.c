@@ -16,7 +16,7 @@
 typedef struct eval_arguments {
   const char *run, *opponent, *device;
   int64_t games, simulations, opponent_simulations, openings, positions, seed, threads;
-  bool ladder, json;
+  bool symmetry, ladder, json;
 } eval_arguments;
 
 #define AT(field) offsetof(eval_arguments, field)
@@ -50,6 +50,12 @@ static const mz_option options[] = {
      .max = 1000000,
      .class_ = MZ_OPERATIONAL,
      .help = "simulations a move"},
+    {.name = "--symmetry",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(symmetry),
+     .otherwise = "as trained",
+     .class_ = MZ_OPERATIONAL,
+     .help = "policy and value of a position are means over all symmetries of the board (eval.symmetry)"},
     {.name = "--opponent-sims",
      .type = MZ_OPTION_COUNT,
      .offset = AT(opponent_simulations),
@@ -272,6 +278,7 @@ static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
   if (arguments->opponent || arguments->opponent_simulations != MZ_COUNT_UNSET)
     return mz_fail(MZ_E_USAGE, "--ladder: has its own opponents; leave --opponent and --opponent-sims out");
   if (arguments->positions != MZ_COUNT_UNSET) return mz_fail(MZ_E_USAGE, "--positions: not with --ladder, which plays games");
+  if (arguments->symmetry) return mz_fail(MZ_E_USAGE, "--symmetry: not with --ladder, whose agents play as they were trained");
   const mz_ladder_options how = {
       .games = arguments->games == MZ_COUNT_UNSET ? LADDER_GAMES : (int)arguments->games,
       .openings = (int)arguments->openings, /* MZ_COUNT_UNSET: the default, as there */
@@ -344,6 +351,12 @@ static mz_status judge(const eval_arguments *arguments, const mz_agent *agent, c
   return mz_eval_judge(&how, pool, arguments->json);
 }
 
+static mz_status look_at_images(mz_agent *agent) {
+  if (agent->env->spec.symmetries < 2) return mz_fail(MZ_E_USAGE, "--symmetry: %s has no symmetries", agent->env->name);
+  agent->symmetries = true;
+  return MZ_OK;
+}
+
 static mz_status evaluate(const eval_arguments *arguments, mz_pool *pool) {
   mz_loaded *loaded = NULL;
   opposition against = {0};
@@ -352,6 +365,7 @@ static mz_status evaluate(const eval_arguments *arguments, mz_pool *pool) {
   MZ_TRY_CLEANUP(mz_loaded_place(loaded, arguments->device));
   mz_agent agent = mz_loaded_agent(loaded);
   if (arguments->simulations != MZ_COUNT_UNSET) agent.simulations = (int)arguments->simulations;
+  if (arguments->symmetry) MZ_TRY_CLEANUP(look_at_images(&agent));
   MZ_TRY_CLEANUP(oppose(arguments, agent.env, &against));
   status = (arguments->positions == MZ_COUNT_UNSET ? play : judge)(arguments, &agent, &against, pool);
 cleanup:

@@ -1,14 +1,16 @@
 /* A search and the network that it asks. What planner and reanalyze have in common. Belongs to one thread. The trees are where the network
- * is, if the backend has a searcher (searcher.h), otherwise the CPU's. */
+ * is, if the backend has a searcher (searcher.h) and roots are looked at as they stand, otherwise the CPU's. */
 #pragma once
 #include "selfplay/search/searcher.h"
+#include "selfplay/search/symmetric_model.h"
 
 typedef struct mz_network_search {
   mz_lane lane;
   mz_infer *infer;
   mz_infer_model adapter;
-  mz_search_model model; /* its context is `adapter`: the struct stays where it was initialized */
-  bool *away;            /* the adapter's, of games with MZ_TURNS_TOLD; else NULL */
+  mz_search_model model;         /* its context is `adapter`: the struct stays where it was initialized */
+  bool *away;                    /* the adapter's, of games with MZ_TURNS_TOLD; else NULL */
+  mz_symmetric_model *symmetric; /* between the search and `model`, where roots are looked at in all symmetries; else NULL */
   /* One of the two: */
   mz_search *search;
   mz_device_search *device_search;

@@ -93,6 +93,32 @@ static cJSON *eval_json(process *p, const char *flag, const char *value, const c
   return lines_at(p->out, 0);
 }
 
+/* Every line of tic-tac-toe, by an agent that has hardly learned: it plays otherwise, and the same again; a run that was trained so plays
+ * so by itself. */
+static void test_symmetry(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "eval", "agent", "--opponent", "all", "--json", NULL);
+  assert_status(&p, 0);
+  char *as_it_stands = strdup(p.out);
+  process_run(&p, "eval", "agent", "--opponent", "all", "--symmetry", "--json", NULL);
+  assert_status(&p, 0);
+  char *symmetric = strdup(p.out);
+  assert_string_not_equal(symmetric, as_it_stands);
+  process_run(&p, "eval", "agent", "--opponent", "all", "--symmetry", "--threads", "3", "--json", NULL);
+  assert_string_equal(p.out, symmetric);
+  process_run(&p, "train", "tictactoe", "--from", "agent", "--run", "images", "--rounds", "1", "--set", "eval.symmetry=on", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "eval", "images", "--opponent", "all", "--json", NULL);
+  free(as_it_stands);
+  as_it_stands = strdup(p.out);
+  process_run(&p, "eval", "images", "--opponent", "all", "--symmetry", "--json", NULL);
+  assert_string_equal(p.out, as_it_stands);
+  free(as_it_stands);
+  free(symmetric);
+  process_free(&p);
+}
+
 static void test_two_runs(void **state) {
   (void)state;
   process p = {0};
@@ -306,6 +332,8 @@ static void test_what_does_not_go_together(void **state) {
       {{"eval", "pole", "--ladder"}, 3, "alone"},
       {{"eval", "nosuch", "--ladder"}, 5, "nosuch"},
       {{"eval", "agent", "--ladder", "--positions", "5"}, 2, "--positions"},
+      {{"eval", "agent", "--ladder", "--symmetry"}, 2, "not with --ladder"},
+      {{"eval", "pole", "--symmetry"}, 2, "cartpole has no symmetries"},
       {{"eval", "agent", "--positions", "5", "--games", "5"}, 2, "--games"},
       {{"eval", "agent", "--positions", "5", "--opponent", "all"}, 2, "all"},
       {{"eval", "pole", "--positions", "5"}, 3, "not known for cartpole"},
@@ -317,6 +345,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_eval),
       cmocka_unit_test(test_eval_does_not_depend_on_threads),
+      cmocka_unit_test(test_symmetry),
       cmocka_unit_test(test_two_runs),
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_ladder),
