@@ -10,7 +10,6 @@
 #include "muzero/training/guard.h"
 #include "muzero/training/soundness.h"
 #include <math.h>
-#include <string.h>
 
 static const uint32_t FRESH = 0x80000000u; /* evaluation streams of confirmation and final games */
 
