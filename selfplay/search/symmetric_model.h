@@ -10,8 +10,8 @@
 typedef struct mz_symmetric_model mz_symmetric_model;
 /* Asks `model`, whose context stays where it is; `rows` at a time. */
 mz_status mz_symmetric_model_create(mz_symmetric_model **out, const mz_search_model *model, const mz_spec *spec, int rows);
-void mz_symmetric_model_free(mz_symmetric_model *symmetric); /* NULL is fine */
+void mz_symmetric_model_free(mz_symmetric_model *m); /* NULL is fine */
 /* Bytes that create takes. */
 double mz_symmetric_model_bytes(const mz_spec *spec, int rows);
-/* The model to search with; it lives as long as `symmetric`. */
-mz_search_model mz_search_model_of_symmetric(mz_symmetric_model *symmetric);
+/* The model to search with; it lives as long as `m`. */
+mz_search_model mz_search_model_of_symmetric(mz_symmetric_model *m);
