@@ -126,7 +126,7 @@ mz_agent mz_loaded_agent(const mz_loaded *l) {
                     .discount = l->settings.replay.discount,
                     .weights = l->prepared,
                     .simulations = (int)l->settings.train.eval_simulations,
-                    .symmetries = l->settings.train.eval_symmetry};
+                    .symmetry = l->settings.train.eval_symmetry};
 }
 
 const mz_settings *mz_loaded_settings(const mz_loaded *l) { return &l->settings; }

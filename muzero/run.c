@@ -37,7 +37,7 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
                           .discount = s->replay.discount,
                           .weights = run->state.published,
                           .simulations = (int)s->train.eval_simulations,
-                          .symmetries = s->train.eval_symmetry};
+                          .symmetry = s->train.eval_symmetry};
   const mz_match match = {.env = run->state.env,
                           .sides = {{.agent = &agent}, {.player = run->has_opponent ? &run->opponent : NULL}},
                           .games = games,

@@ -62,7 +62,7 @@ static const mz_setting train_rows[] = {
     MZ_SETTING(mz_train_settings, eval_simulations, "eval.simulations", MZ_INT, MZ_OPERATIONAL, 0, 100000, "0", "",
                "simulations a move in evaluation; 0: as in self-play"),
     MZ_SETTING(mz_train_settings, eval_symmetry, "eval.symmetry", MZ_BOOL, MZ_OPERATIONAL, 0, 1, "off", "",
-               "policy and value of a position that is evaluated, or played, are means over all symmetries of the board"),
+               "the same as search.symmetry, for evaluation and play alone"),
     MZ_SETTING(mz_train_settings, eval_interval, "eval.interval", MZ_INT, MZ_OPERATIONAL, 1, 1e9, "1", "phases",
                "phases between evaluations"),
     MZ_SETTING(mz_train_settings, eval_openings, "eval.openings", MZ_INT, MZ_OPERATIONAL, 0, 1000, "0", "moves",
@@ -181,7 +181,7 @@ static bool is_one_of(const mz_setting *row, const char *const *keys) {
 /* Keys from after the hashes by number of row: they count only where they are changed. */
 static bool is_later(const mz_setting *row) {
   return begins_with(row, "network.downsample") || strcmp(row->key, "search.spread_min") == 0 ||
-         strcmp(row->key, "eval.symmetry") == 0;
+         strcmp(row->key, "search.symmetry") == 0 || strcmp(row->key, "eval.symmetry") == 0;
 }
 
 static uint64_t hash_rows(const mz_settings *settings, counts counted) {

@@ -353,7 +353,7 @@ static mz_status judge(const eval_arguments *arguments, const mz_agent *agent, c
 
 static mz_status look_at_images(mz_agent *agent) {
   if (agent->env->spec.symmetries < 2) return mz_fail(MZ_E_USAGE, "--symmetry: %s has no symmetries", agent->env->name);
-  agent->symmetries = true;
+  agent->symmetry = true;
   return MZ_OK;
 }
 

@@ -12,6 +12,6 @@ int mz_agent_slots_max(const mz_lane *where) {
 mz_status mz_agent_planner(const mz_agent *agent, int slots, mz_planner *planner) {
   mz_search_settings search = *agent->search;
   search.simulations = mz_agent_simulations(agent);
-  search.symmetries = agent->symmetries;
+  search.symmetry = search.symmetry || agent->symmetry;
   return mz_planner_init(planner, agent->env, &search, agent->model, agent->where, agent->discount, slots);
 }

@@ -10,7 +10,7 @@ typedef struct mz_agent {
   double discount;
   const mz_prepared *weights;
   int simulations; /* a move; 0: the search settings' */
-  bool symmetries; /* looks at positions in all symmetries of the board */
+  bool symmetry;   /* looks at positions in all symmetries of the board, whatever the search settings say */
 } mz_agent;
 
 /* The simulations a move that it plays with. */

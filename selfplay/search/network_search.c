@@ -2,7 +2,7 @@
 #include "base/threads/stage.h"
 
 static bool is_symmetric(const mz_spec *spec, const mz_search_settings *settings) {
-  return settings->symmetries && spec->symmetries > 1;
+  return settings->symmetry && spec->symmetries > 1;
 }
 
 /* What searches on the device; NULL: the CPU does. */

@@ -39,6 +39,8 @@ static const mz_setting rows[] = {
                "gumbel: scale of the root noise"),
     MZ_SETTING(mz_search_settings, rescale_values, "search.rescale_values", MZ_BOOL, MZ_ALGORITHMIC, 0, 1, "on", "",
                "gumbel: scale completed Q to [0, 1] over a node's actions"),
+    MZ_SETTING(mz_search_settings, symmetry, "search.symmetry", MZ_BOOL, MZ_ALGORITHMIC, 0, 1, "off", "",
+               "policy and value of the position that is searched are means over all symmetries of the board"),
 };
 
 const mz_settings_table mz_search_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};

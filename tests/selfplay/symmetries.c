@@ -39,7 +39,7 @@ static double apart(const char *name, bool symmetries) {
   double most = 0;
   assert_int_equal(mz_env_find(name, &env), MZ_OK);
   test_agent_init(&agent, env, MZ_GUMBEL, 5);
-  agent.agent.symmetries = symmetries;
+  agent.agent.symmetry = symmetries;
   assert_int_equal(mz_agent_planner(&agent.agent, IMAGES_MAX, &planner), MZ_OK);
   observe_images(&planner, &choice);
   for (int s = 0; s < env->spec.symmetries; s++) planner.results[s].prior = prior[s];
