@@ -149,6 +149,13 @@ mz_config mz_settings_config(mz_settings *settings, uint8_t *explicit_) {
   return config;
 }
 
+mz_search_settings mz_settings_evaluation_search(const mz_settings *settings) {
+  mz_search_settings search = settings->search;
+  if (settings->train.eval_simulations > 0) search.simulations = settings->train.eval_simulations;
+  search.symmetry = search.symmetry || settings->train.eval_symmetry;
+  return search;
+}
+
 typedef bool (*counts)(const mz_setting *row);
 
 /* By keys, and of those only that differ from their defaults: a setting that a later version adds changes no hash. */
@@ -180,18 +187,18 @@ static bool is_one_of(const mz_setting *row, const char *const *keys) {
 
 /* Keys from after the hashes by number of row: they count only where they are changed. */
 static bool is_later(const mz_setting *row) {
-  return begins_with(row, "network.downsample") || strcmp(row->key, "search.spread_min") == 0 ||
-         strcmp(row->key, "search.symmetry") == 0 || strcmp(row->key, "eval.symmetry") == 0;
+  static const char *const keys[] = {"search.spread_min", "search.symmetry", "eval.symmetry", NULL};
+  return begins_with(row, "network.downsample") || is_one_of(row, keys);
 }
 
 static uint64_t hash_rows(const mz_settings *settings, counts counted) {
+  static const char *const uncounted[] = {"batch_schedule", "env_workers", NULL};
   mz_settings copy = *settings;
   mz_config config = mz_settings_config(&copy, NULL);
   uint64_t hash = 0;
   for (int i = 0, at = -1; i < mz_config_row_count(&config); i++) {
     const mz_setting *row = mz_config_row(&config, i);
-    if (strcmp(row->key, "batch_schedule") == 0 || strcmp(row->key, "env_workers") == 0 || is_later(row))
-      continue; /* hashes are those from before they existed */
+    if (is_one_of(row, uncounted) || is_later(row)) continue; /* hashes are those from before they existed */
     at++;
     if (!counted(row)) continue;
     char text[160];

@@ -86,6 +86,8 @@ mz_status mz_settings_resolve(mz_settings *settings, const uint8_t *explicit_);
 /* Checks settings that were resolved before and come from a file: MZ_E_CONFIG where mz_settings_resolve would have refused or
  * changed them. */
 mz_status mz_settings_check(const mz_settings *settings);
+/* Returns how evaluations search: as self-play does, but for eval.simulations and eval.symmetry. */
+mz_search_settings mz_settings_evaluation_search(const mz_settings *settings);
 /* Returns a hash of the settings that decide what a unit of work costs: network, loss, search, self-play, replay, batch,
  * evaluation. */
 uint64_t mz_settings_work_hash(const mz_settings *settings);

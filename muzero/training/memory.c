@@ -127,9 +127,7 @@ static mz_status count_builder(mz_memory *m, const subject *s) {
 
 static mz_status count_evaluation(mz_memory *m, const subject *s) {
   const mz_train_settings *train = &s->settings->train;
-  mz_search_settings search = s->settings->search;
-  if (train->eval_simulations > 0) search.simulations = train->eval_simulations;
-  search.symmetry = search.symmetry || train->eval_symmetry;
+  const mz_search_settings search = mz_settings_evaluation_search(s->settings);
   MZ_TRY(mz_planner_bytes(&s->env->spec, &search, s->model, &mz_lane_cpu, mz_agent_slots_max(&mz_lane_cpu), &m->evaluation));
   mz_player opponent;
   if (s->env->spec.players > 1 && train->eval_opponent[0] && strcmp(train->eval_opponent, "all") != 0 &&

@@ -63,9 +63,7 @@ static mz_status count_builder(const subject *s, mz_gpu_bytes *out) {
 static mz_status count_evaluation(const subject *s, mz_gpu_bytes *out) {
   enum { TASKS = 2 };
   const mz_train_settings *train = &s->settings->train;
-  mz_search_settings search = s->settings->search;
-  if (train->eval_simulations > 0) search.simulations = train->eval_simulations;
-  search.symmetry = search.symmetry || train->eval_symmetry;
+  const mz_search_settings search = mz_settings_evaluation_search(s->settings);
   const int64_t games = (train->eval_games + TASKS - 1) / TASKS, most = mz_agent_slots_max(s->gpu);
   double gpu;
   MZ_TRY(split(s, count_planner, &search, (int)(games < most ? games : most), &out->host_thread, &gpu));

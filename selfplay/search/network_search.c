@@ -5,7 +5,7 @@ static bool is_symmetric(const mz_spec *spec, const mz_search_settings *settings
   return settings->symmetry && spec->symmetries > 1;
 }
 
-/* What searches on the device; NULL: the CPU does. */
+/* The searcher of the device; NULL: the CPU searches. */
 static const mz_searcher *searcher_of(const mz_spec *spec, const mz_search_settings *settings, const mz_lane *where) {
   return is_symmetric(spec, settings) ? NULL : where->backend->searcher;
 }

@@ -1,8 +1,8 @@
 /* Shared objects that processes play: games, messages and files are as without, and a game outlives its process. */
 #include "base/log.h"
-#include "envs/env.h"
 #include "envs/own/shared_object.h"
 #include "envs/worker/worker_env.h"
+#include "tests/envs/game_table.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { GAMES = 5, MOVES = 40, STATE_MAX = 256, OBS_MAX = 36, ACTIONS_MAX = 8 };
+enum { MOVES = 40, OBS_MAX = 36, ACTIONS_MAX = 8 };
 
 static char heard[1 << 16]; /* all warnings */
 
@@ -46,26 +46,6 @@ static const mz_env *open_other(const char *game, const char *options) {
 }
 
 /* ---- the same games ---- */
-
-typedef struct table {
-  const mz_env *env;
-  _Alignas(8) uint8_t states[GAMES * STATE_MAX];
-  mz_rng rngs[GAMES];
-  mz_generator generators[GAMES];
-  mz_step results[GAMES];
-} table;
-
-static uint8_t *state_at(table *t, int i) { return t->states + (size_t)i * t->env->state_size; }
-
-static void sit_down(table *t, const mz_env *env) {
-  *t = (table){.env = env};
-  assert_true(env->state_size <= STATE_MAX);
-  for (int i = 0; i < GAMES; i++) {
-    t->rngs[i] = mz_rng_at(5, MZ_RNG_TEST, (uint32_t)i, 0);
-    t->generators[i] = mz_generator_from_rng(&t->rngs[i]);
-    if (env->reset(env, state_at(t, i), &t->generators[i]) != MZ_OK) fail_msg("reset: %s", mz_message());
-  }
-}
 
 static void assert_same(table *a, table *b, int i) {
   const mz_env *env = a->env, *other = b->env;

@@ -1,9 +1,9 @@
 /* Workers whose number changes while games are played: no game changes, their CPU time is counted, and none stays behind. */
 #include "base/file/file.h"
 #include "base/log.h"
-#include "envs/env.h"
 #include "envs/worker/worker_env.h"
 #include "envs/worker/workers.h"
+#include "tests/envs/game_table.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { GAMES = 5, MOVES = 40, STATE_MAX = 256, ACTIONS_MAX = 8, CHILDREN_MAX = 128 };
+enum { MOVES = 40, ACTIONS_MAX = 8, CHILDREN_MAX = 128 };
 
 static void be_silent(void *context, mz_log_level level, const char *line) { (void)context, (void)level, (void)line; }
 
@@ -67,26 +67,6 @@ static children newer_than(const children *before) {
 }
 
 /* ---- games ---- */
-
-typedef struct table {
-  const mz_env *env;
-  _Alignas(8) uint8_t states[GAMES * STATE_MAX];
-  mz_rng rngs[GAMES];
-  mz_generator generators[GAMES];
-  mz_step results[GAMES];
-} table;
-
-static uint8_t *state_at(table *t, int i) { return t->states + (size_t)i * t->env->state_size; }
-
-static void sit_down(table *t, const mz_env *env) {
-  *t = (table){.env = env};
-  assert_true(env->state_size <= STATE_MAX);
-  for (int i = 0; i < GAMES; i++) {
-    t->rngs[i] = mz_rng_at(5, MZ_RNG_TEST, (uint32_t)i, 0);
-    t->generators[i] = mz_generator_from_rng(&t->rngs[i]);
-    if (env->reset(env, state_at(t, i), &t->generators[i]) != MZ_OK) fail_msg("reset: %s", mz_message());
-  }
-}
 
 static void move_all(table *t, mz_rng *choice) {
   const mz_env *env = t->env;

@@ -34,14 +34,6 @@ static mz_run *open_run(const char *name, const char *dir, const char *limit) {
   return run;
 }
 
-static mz_phase play_phase(mz_run *run) {
-  const mz_limits limits = {.rounds = 1000};
-  mz_phase phase;
-  mz_reason reason;
-  expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-  return phase;
-}
-
 static uint64_t play(const char *name, const char *dir, const int *numbers, int phases) {
   mz_run *run = open_run(name, dir, NULL);
   mz_phase phase = {0};

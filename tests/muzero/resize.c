@@ -5,14 +5,6 @@
 static const char *const sets[] = {"num_games=8",     "moves_per_round=3",    "loop_count=3", "batch_size=8",     "simulations=3",
                                    "network.width=8", "train.phase_rounds=2", "eval.games=1", "replay.min_fill=8"};
 
-static mz_phase play_phase(mz_run *run) {
-  const mz_limits limits = {.rounds = 1000};
-  mz_phase phase;
-  mz_reason reason;
-  expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-  return phase;
-}
-
 static void a_refused_plan_leaves_the_old_one_in_force(void **unused) {
   (void)unused;
   char folder[64], dir[80];

@@ -9,6 +9,7 @@
 
 #include "base/file/file.h"
 #include "muzero/storage/run_path.h"
+#include "muzero/trainer.h"
 #include "muzero/training/round.h"
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,15 @@ static inline uint64_t digest_of_run(const char *run) {
   expect_ok(mz_checkpoint_digest(&checkpoint, hashes, &digest));
   mz_checkpoint_close(&checkpoint);
   return digest;
+}
+
+/* Plays a phase of a run that no limit ends yet. */
+static inline mz_phase play_phase(mz_run *run) {
+  const mz_limits limits = {.rounds = 1000};
+  mz_phase phase;
+  mz_reason reason;
+  expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  return phase;
 }
 
 /* A folder of its own; removed by drop_folder. */
