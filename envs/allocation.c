@@ -91,7 +91,6 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   p->digest = course->digest;
   mz_course_begin(course, generator->next64(generator->context), &p->run);
   return MZ_OK;
-  return MZ_OK;
 }
 
 static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
@@ -102,7 +101,6 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
     const mz_course_result result = mz_course_step(course_of(&p[i]), &p[i].run, actions[i]);
     results[i] = (mz_step){.reward = (float)result.reward, .terminated = result.ended};
   }
-  return MZ_OK;
   return MZ_OK;
 }
 

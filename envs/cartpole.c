@@ -32,7 +32,6 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   for (int i = 0; i < 4; i++) *drawn[i] = -RESET_LIMIT + (RESET_LIMIT - -RESET_LIMIT) * mz_generator_f64(generator);
   c->moves = 0;
   return MZ_OK;
-  return MZ_OK;
 }
 
 /* Steps n ≤ LANES carts. The middle loop always runs over all lanes of local arrays: the compiler makes it vector code, and
@@ -75,7 +74,6 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
   int i = 0;
   for (; i + LANES <= n; i += LANES) step_lanes(carts + i, LANES, actions + i, results + i);
   if (i < n) step_lanes(carts + i, n - i, actions + i, results + i);
-  return MZ_OK;
   return MZ_OK;
 }
 

@@ -60,7 +60,6 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   const position empty = {.size = (uint8_t)o->size, .k = (uint8_t)o->k};
   memcpy(state, &empty, sizeof empty);
   return MZ_OK;
-  return MZ_OK;
 }
 
 static bool is_free(const position *p, int cell) {
@@ -77,7 +76,6 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
     const bool won = play(&p[i], actions[i]);
     results[i] = (mz_step){.reward = won ? 1.0f : 0.0f, .terminated = p[i].ended};
   }
-  return MZ_OK;
   return MZ_OK;
 }
 

@@ -118,7 +118,6 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   find_state(&p);
   memcpy(state, &p, sizeof p);
   return MZ_OK;
-  return MZ_OK;
 }
 
 static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
@@ -130,7 +129,6 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
     const float reward = play(&p[i], actions[i]);
     results[i] = (mz_step){.reward = reward, .terminated = p[i].ended};
   }
-  return MZ_OK;
   return MZ_OK;
 }
 

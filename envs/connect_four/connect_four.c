@@ -48,7 +48,6 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   (void)env, (void)generator;
   memset(state, 0, sizeof(position));
   return MZ_OK;
-  return MZ_OK;
 }
 
 static mz_status step(const mz_env *env, void *states, int n, const int32_t *actions, const mz_generator *generators,
@@ -64,7 +63,6 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
     p[i].ended = won || p[i].moves == CELLS;
     results[i] = (mz_step){.reward = won ? 1.0f : 0.0f, .terminated = p[i].ended};
   }
-  return MZ_OK;
   return MZ_OK;
 }
 

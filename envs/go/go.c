@@ -138,7 +138,6 @@ static mz_status reset(const mz_env *env, void *out, const mz_generator *generat
   clear(env->options, out);
   remember_position(out);
   return MZ_OK;
-  return MZ_OK;
 }
 
 static bool is_legal(const state *s, int action) {
@@ -158,7 +157,6 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
     MZ_ASSERT(is_legal(s, actions[i]));
     results[i] = play(s, actions[i]);
   }
-  return MZ_OK;
   return MZ_OK;
 }
 

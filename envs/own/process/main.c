@@ -30,8 +30,8 @@ static const char OBJECT[] = "/proc/self/fd/5";
 static void *watch_program(void *context) {
   struct pollfd program = {.fd = SOCKET_FD};
   while (!(program.revents & (POLLHUP | POLLERR))) poll(&program, 1, -1);
+  (void)context;
   _exit(0);
-  return context;
 }
 
 static void receive(char *out, size_t size) {
