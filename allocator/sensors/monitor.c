@@ -33,7 +33,7 @@ typedef struct sums {
 struct mz_monitor {
   char proc[512], cgroup[512];
   int cores; /* granted */
-  double (*more_cpu_s)(void *);
+  double (*more_cpu_s)(void *), (*more_bytes)(void *);
   void *more;
   uint64_t period_ns;
   bool threaded;
@@ -123,6 +123,7 @@ static void sample_share(mz_monitor *m) {
 static void sample_rss(mz_monitor *m) {
   double bytes = 0;
   if (has(m, MZ_SENSOR_RSS)) expect(m, MZ_SENSOR_RSS, mz_procfs_rss(&m->procfs, &bytes), "no /proc/self/statm");
+  if (m->more_bytes) bytes += m->more_bytes(m->more);
   m->sums.rss += bytes;
   m->sums.rss_peak = fmax(m->sums.rss_peak, bytes);
   m->sums.rss_count++;
@@ -298,6 +299,7 @@ mz_status mz_monitor_start(mz_monitor **out, const mz_monitor_options *options) 
   for (int i = 0; i < m->gpu_count; i++) snprintf(m->gpus[i], sizeof m->gpus[i], "%s", options->gpus[i]);
   m->cores = mz_machine_cores();
   m->more_cpu_s = options->more_cpu_s;
+  m->more_bytes = options->more_bytes;
   m->more = options->more;
   m->period_ns = options->hz > 0 ? (uint64_t)(1e9 / options->hz) : 0;
   init_locks(m);

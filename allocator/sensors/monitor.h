@@ -8,9 +8,10 @@
 
 typedef struct mz_monitor mz_monitor;
 typedef struct mz_monitor_options {
-  double hz;                       /* 2–5; 0: no thread: sensors are read by take only */
-  double (*more_cpu_s)(void *);    /* CPU seconds of other processes that count as this one's; never fall. NULL: there are none */
-  void *more;                      /* its argument */
+  double hz; /* 2–5; 0: no thread: sensors are read by take only */
+  /* Other processes that count as this one, both NULL: there are none. CPU seconds never fall; bytes are those resident now. */
+  double (*more_cpu_s)(void *), (*more_bytes)(void *);
+  void *more;                      /* their argument */
   const char *proc, *cgroup;       /* NULL: /proc, /sys/fs/cgroup; tests put their own here */
   const char (*gpus)[MZ_GPU_UUID]; /* identifiers of those that are read, as NVML has them; none: all */
   int gpu_count;

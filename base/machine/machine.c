@@ -78,6 +78,12 @@ uint64_t mz_machine_rss(void) { return proc_bytes("/proc/self/status", "\nVmRSS:
 /* Not getrusage: its figure includes what ran in this process before exec. */
 uint64_t mz_machine_rss_peak(void) { return proc_bytes("/proc/self/status", "\nVmHWM:"); }
 
+uint64_t mz_machine_anonymous_bytes(pid_t process) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%ld/status", (long)process);
+  return proc_bytes(path, "\nRssAnon:");
+}
+
 /* Reads the first "model name : …" of /proc/cpuinfo, and no more of the file than its beginning: on large machines it is long and
  * slow. */
 static bool read_model_name(char *out, size_t size) {

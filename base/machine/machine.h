@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 /* Cores granted: the affinity mask, cut by a cgroup v2 (or v1) CPU quota; at least 1, also for quotas below one core. */
 int mz_machine_cores(void);
 int mz_cores_granted(int affinity, double quota); /* the rule: whole cores of the quota, which is 0 where there is none */
@@ -17,6 +18,8 @@ uint64_t mz_machine_available_memory(void);
 bool mz_memory_available(const char *proc, const char *cgroup, double *bytes);
 uint64_t mz_machine_rss(void); /* resident set of this process now */
 uint64_t mz_machine_rss_peak(void);
+/* Memory of another process that is its own alone: without pages of files, and without what it shares. 0 when there is no telling. */
+uint64_t mz_machine_anonymous_bytes(pid_t process);
 /* Writes a text that tells this kind of machine from others: "AMD EPYC (family 25, model 17), 2 processors". Virtual machines
  * often hide the name, hence the numbers. Cut to `size`. */
 void mz_machine_model(char *out, size_t size);

@@ -302,6 +302,19 @@ mz_env_workers_use mz_env_workers_used(mz_env_workers *w) {
   return use;
 }
 
+mz_env_workers_memory mz_env_workers_memory_now(mz_env_workers *w) {
+  mz_env_workers_memory memory = {0};
+  mz_env_worker_lock(&w->clocks);
+  for (int i = 0; i < MZ_WORKERS_MAX; i++) {
+    if (!w->items[i].is_clocked) continue;
+    const double bytes = (double)mz_machine_anonymous_bytes(w->items[i].process.pid);
+    memory.bytes += bytes;
+    memory.largest = fmax(memory.largest, bytes);
+  }
+  mz_env_worker_unlock(&w->clocks);
+  return memory;
+}
+
 int mz_env_workers_rows(const mz_env_workers *w) { return w->rows; }
 int32_t mz_env_workers_any(const mz_env_workers *w, int row, int rows) {
   static _Atomic int threads;

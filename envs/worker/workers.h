@@ -74,6 +74,12 @@ typedef struct mz_env_workers_use {
 /* Any thread may ask; it waits for no answer. */
 mz_env_workers_use mz_env_workers_used(mz_env_workers *workers);
 
+typedef struct mz_env_workers_memory {
+  double bytes, largest; /* of all processes that run now, and of the largest one; without what several share */
+} mz_env_workers_memory;
+/* Any thread may ask; zeros where there is no telling. */
+mz_env_workers_memory mz_env_workers_memory_now(mz_env_workers *workers);
+
 /* Returns the rows that a batch may have. */
 int mz_env_workers_rows(const mz_env_workers *workers);
 

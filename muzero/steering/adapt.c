@@ -21,7 +21,7 @@ static mz_status bounds_of(const mz_steer *s, const mz_granted *now, mz_bounds *
   if (now->memory != s->granted.memory) {
     const double available = (double)mz_machine_available_memory();
     grants.memory_bytes = (double)now->memory;
-    grants.available_bytes = available > 0 ? available + (double)mz_machine_rss() : 0;
+    grants.available_bytes = available > 0 ? available + mz_memory_resident(s->state->env) : 0;
   }
   return mz_bounds_resolve(out, &s->state->settings.allocation, &grants);
 }

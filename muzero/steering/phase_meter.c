@@ -2,6 +2,7 @@
 #include "base/machine/clock.h"
 #include "base/machine/machine.h"
 #include "muzero/training/diagnosis.h"
+#include "muzero/training/memory.h"
 #include <math.h>
 
 mz_phase_meter mz_phase_meter_start(const mz_state *state, const mz_workers *workers) {
@@ -57,7 +58,7 @@ void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *work
   p->replay_raw = tiers.bytes[MZ_TIER_RAW];
   p->replay_packed = tiers.bytes[MZ_TIER_PACKED];
   p->replay_spilled = tiers.bytes[MZ_TIER_SPILLED];
-  p->rss_bytes = mz_machine_rss();
+  p->rss_bytes = (uint64_t)mz_memory_resident(state->env);
   p->phase_s = wall;
   p->round_s = (double)stats->wall_ns * 1e-9;
   p->cpu_s = (double)(mz_clock_process_ns() - since->process_ns) * 1e-9 + p->env_cpu_s;

@@ -181,6 +181,7 @@ static void enter_roster(mz_steer *s) {
 }
 
 static double env_cpu_s(void *workers) { return mz_env_workers_used(workers).cpu_s; }
+static double env_bytes(void *workers) { return mz_env_workers_memory_now(workers).bytes; }
 
 /* Reads the GPUs that plans may use, and no others. */
 static mz_status start_monitor(mz_steer *s) {
@@ -189,6 +190,7 @@ static mz_status start_monitor(mz_steer *s) {
   for (int i = 0; i < count; i++) snprintf(gpus[i], sizeof gpus[i], "%s", s->choice.gpus.items[i].device.uuid);
   const mz_monitor_options options = {.hz = s->state->settings.allocation.monitor_hz,
                                       .more_cpu_s = s->state->env->workers ? env_cpu_s : NULL,
+                                      .more_bytes = s->state->env->workers ? env_bytes : NULL,
                                       .more = s->state->env->workers,
                                       .gpus = (const char(*)[MZ_GPU_UUID])gpus,
                                       .gpu_count = count};

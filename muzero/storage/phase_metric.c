@@ -56,7 +56,7 @@ static const mz_phase_metric rows[] = {
     INT("replay_raw_bytes", replay_raw, LAST, "bytes", "its part in memory"),
     INT("replay_packed_bytes", replay_packed, LAST, "bytes", "its part in memory, compressed"),
     INT("replay_spilled_bytes", replay_spilled, LAST, "bytes", "its part on disk"),
-    UINT("rss_bytes", rss_bytes, LAST, "bytes", "resident memory of the process"),
+    UINT("rss_bytes", rss_bytes, LAST, "bytes", "resident memory, that of processes that play the environment included"),
     FLOAT(phase_s, SUM, "s", "wall time of the phase"),
     FLOAT(round_s, SUM, "s", "wall time of its rounds"),
     FLOAT(evaluation_s, SUM, "s", "wall time of its evaluation"),

@@ -84,6 +84,10 @@ static double process_bytes(void) {
   return (double)mz_machine_rss() + OVERHEAD;
 }
 
+double mz_memory_resident(const mz_env *env) {
+  return (double)mz_machine_rss() + (env->workers ? mz_env_workers_memory_now(env->workers).bytes : 0);
+}
+
 /* The timings have a learner of their own, before there is anything to learn from or to save. */
 static double probe_bytes(const subject *s, const mz_memory *m) {
   if (strcmp(s->settings->allocation.strategy, "fixed") == 0 || s->settings->learning.loop_count == 0) return 0;
@@ -143,7 +147,8 @@ mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *
   const mz_env_workers *workers = env->workers;
   mz_memory m = {.env = {.has_workers = workers != NULL,
                          .keeps_games = workers && mz_env_workers_keep_games(workers),
-                         .given = workers ? mz_env_workers_given(workers) : 0},
+                         .given = workers ? mz_env_workers_given(workers) : 0,
+                         .bytes = workers ? mz_env_workers_memory_now(env->workers).largest : 0},
                  .packed = PACKED,
                  .packed_max = (double)settings->replay.packed_bytes};
   MZ_TRY_CLEANUP(mz_model_init(model, &settings->network, &env->spec));
@@ -195,6 +200,7 @@ static const part_text texts[MZ_MEMORY_PARTS] = {
     [MZ_MEMORY_BUILDERS] = {"batch builders", {"batch_actor", "batch_size", "simulations", "network"}},
     [MZ_MEMORY_LEARNERS] = {"learner's activations", {"learner_threads", "batch_size", "unroll_steps", "network"}},
     [MZ_MEMORY_EVALUATION] = {"evaluation", {"eval.simulations", "cpu_actor", "simulations", "network"}},
+    [MZ_MEMORY_ENV] = {"processes of the environment", {"env_workers"}},
     [MZ_MEMORY_BATCHES] = {"queue of batches", {"batch_buffer_size", "batch_size", "unroll_steps"}},
     [MZ_MEMORY_REPLAY] = {"replay", {"replay.capacity", "replay.bytes"}},
 };

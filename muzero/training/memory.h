@@ -20,6 +20,7 @@ typedef enum mz_memory_part {
   MZ_MEMORY_BUILDERS,
   MZ_MEMORY_LEARNERS,
   MZ_MEMORY_EVALUATION,
+  MZ_MEMORY_ENV, /* processes that play the environment */
   MZ_MEMORY_BATCHES,
   MZ_MEMORY_REPLAY,
   MZ_MEMORY_PARTS
@@ -36,6 +37,7 @@ typedef struct mz_memory { /* bytes, at the most */
     bool has_workers; /* other processes play the environment */
     bool keeps_games; /* games stay with their process: as many are asked as in the beginning */
     int64_t given;    /* so many by the user, in the environment's name; 0: not */
+    double bytes;     /* of a process before it has games, which it may need more for; the monitor sees that */
     int64_t begins;   /* so many when the run begins; 0: not known */
   } env;
   mz_gpu_bytes gpu_actor, gpu_builder, gpu_learner, gpu_evaluation; /* of stages on a GPU; zeros: none was asked for */
@@ -44,6 +46,9 @@ typedef struct mz_memory { /* bytes, at the most */
 /* Counts before anything large is taken. gpu: a lane of the GPUs that stages may be on, NULL: none. MZ_E_CONFIG where the network cannot
  * be. */
 mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *settings, const mz_lane *gpu);
+
+/* Returns the bytes that are resident now: of this process, and of those that play the environment. */
+double mz_memory_resident(const mz_env *env);
 
 /* Writes what a run under other settings needs at the least. */
 typedef mz_status mz_memory_need(void *context, const mz_settings *settings, double *bytes);

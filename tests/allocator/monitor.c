@@ -131,13 +131,15 @@ static void test_counters_give_what_they_grew_by(void **state) {
 }
 
 static double of_others(void *seconds) { return *(double *)seconds; }
+static double bytes_of_others(void *seconds) { return 4096 * *(double *)seconds; }
 
 static void test_other_processes_count_as_its_own(void **state) {
   (void)state;
   mz_usage usage;
   double seconds = 7;
   mz_monitor *monitor;
-  const mz_monitor_options options = {.proc = proc, .cgroup = cgroup, .more_cpu_s = of_others, .more = &seconds};
+  const mz_monitor_options options = {
+      .proc = proc, .cgroup = cgroup, .more_cpu_s = of_others, .more_bytes = bytes_of_others, .more = &seconds};
   assert_int_equal(mz_monitor_start(&monitor, &options), MZ_OK);
   put_self_stat(60100, 40050);
   put_busy(101040);
@@ -146,6 +148,7 @@ static void test_other_processes_count_as_its_own(void **state) {
   mz_monitor_take(monitor, &usage);
   assert_float_equal(usage.cpu_s, 100000 * tick_s() + 0.25, 1e-9);
   assert_float_equal(usage.others_cpu_s, 40 * tick_s() - 0.25, 1e-9);
+  assert_float_equal(usage.rss_bytes, 256.0 * (double)sysconf(_SC_PAGESIZE) + 4096 * 7.25, 1e-9);
   mz_monitor_stop(monitor);
 }
 

@@ -225,6 +225,26 @@ static void test_time_is_counted_and_never_falls(void **state) {
   assert_true(last.cpu_s > 0);
 }
 
+static void test_memory_is_counted(void **state) {
+  (void)state;
+  const children before = find_children();
+  const mz_env *env = find(OWN_GAMES "/game_42.so:isolate=1,timeout=53");
+  table t;
+  mz_rng choice = mz_rng_at(6, MZ_RNG_TEST, 0, 0);
+  const mz_env_workers_memory one = mz_env_workers_memory_now(env->workers);
+  assert_true(one.largest > 1 << 12 && one.largest < 1 << 30);
+  assert_true(one.bytes == one.largest); /* one has started */
+  mz_env_workers_set_count(env->workers, 4);
+  sit_down(&t, env);
+  move_all(&t, &choice);
+  const mz_env_workers_memory four = mz_env_workers_memory_now(env->workers);
+  assert_true(four.bytes > 2 * one.bytes && four.bytes <= 4 * four.largest);
+  kill_newer(&before);
+  move_all(&t, &choice); /* others start in their place, and those that ended hold nothing */
+  assert_true(mz_env_workers_memory_now(env->workers).bytes < 2 * four.bytes);
+  mz_env_release(env, t.states, GAMES);
+}
+
 /* ---- their cores ---- */
 
 static void assert_runs_on(pid_t pid, const cpu_set_t *cores) {
@@ -262,7 +282,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_any_number_plays_the_same_games), cmocka_unit_test(test_workers_are_killed_while_the_number_changes),
       cmocka_unit_test(test_the_number_changes_within_moves), cmocka_unit_test(test_games_stay_with_their_worker),
-      cmocka_unit_test(test_time_is_counted_and_never_falls), cmocka_unit_test(test_all_run_where_they_are_told),
+      cmocka_unit_test(test_time_is_counted_and_never_falls), cmocka_unit_test(test_memory_is_counted),
+      cmocka_unit_test(test_all_run_where_they_are_told),
   };
   setenv("MUZERO_PYTHON", "python3", 1);
   setenv("PYTHONPATH", STAND_INS, 1);
