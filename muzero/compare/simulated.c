@@ -60,6 +60,7 @@ mz_status mz_simulated_prepare(mz_simulated *s, const mz_run_options *run, const
   const mz_simulated_runs_options options = {.run = run,
                                              .curves = curves,
                                              .machine = &s->machine,
+                                             .machine_text = s->text,
                                              .target = s->target,
                                              .probes = cJSON_IsArray(probes) ? probes : NULL,
                                              .path = path};
