@@ -21,7 +21,7 @@ struct mz_simulated_whole {
   mz_bounds bounds;
   mz_limits limits;
   int64_t phase_rounds, eval_interval;
-  double batch_size;     /* rows an update */
+  double batch_size;     /* rows an update; 0: no plan is made yet */
   const mz_curve *curve; /* that it learns by */
   double pace;           /* times as many epochs as the typical run needs */
   int64_t epochs;
@@ -143,7 +143,16 @@ static mz_staged_run run_of(const mz_simulated_whole *w) {
                          .has_batch = has_batch,
                          .context = w,
                          .phase = w->epochs,
-                         .round = mz_simulated_cell_spent(w->cell).rounds};
+                         .round = w->cell ? mz_simulated_cell_spent(w->cell).rounds : 0};
+}
+
+/* Asks the agent about the stage that begins. *plan: as mz_stage_record's chosen. */
+static mz_status decide(mz_simulated_whole *w, int *plan) {
+  mz_stage_record record;
+  const mz_staged_run run = run_of(w);
+  MZ_TRY(mz_staged_decide(w->staged, &run, &record));
+  *plan = record.chosen;
+  return mz_ledger_append_stage(&w->ledger, &record, mz_staged_plan_count(w->staged));
 }
 
 static mz_status put_in_force(mz_simulated_whole *w, int plan) {
@@ -159,11 +168,9 @@ static mz_status put_in_force(mz_simulated_whole *w, int plan) {
 }
 
 static mz_status begin_stage(mz_simulated_whole *w) {
-  mz_stage_record record;
-  const mz_staged_run run = run_of(w);
-  MZ_TRY(mz_staged_decide(w->staged, &run, &record));
-  MZ_TRY(mz_ledger_append_stage(&w->ledger, &record, mz_staged_plan_count(w->staged)));
-  return record.chosen >= 0 ? put_in_force(w, record.chosen) : MZ_OK;
+  int plan;
+  MZ_TRY(decide(w, &plan));
+  return plan >= 0 ? put_in_force(w, plan) : MZ_OK;
 }
 
 static mz_status append_sum(mz_simulated_whole *w) {
@@ -229,13 +236,15 @@ static mz_status open_whole(mz_simulated_whole *w, const mz_simulated_whole_opti
   w->phase_rounds = settings->train.phase_rounds;
   w->eval_interval = settings->train.eval_interval;
   MZ_TRY(mz_simulated_runs_bounds(w->runs, settings, &w->bounds));
-  MZ_TRY(turn_to_curve(w, mz_batch_schedule_at(settings, 0)));
   MZ_TRY(open_stages(w, o->run));
+  int first = -1;
+  if (w->staged) MZ_TRY(decide(w, &first));
+  MZ_TRY(turn_to_curve(w, first >= 0 ? (int64_t)mz_staged_batch_size(w->staged, first) : mz_batch_schedule_at(settings, 0)));
   if (in_shadow(w)) rounds = o->rounds; /* a plan of static may be shorter than the course */
   const int64_t known = rounds_known(w);
   w->limits = (mz_limits){.rounds = rounds > 0 && rounds < known ? rounds : known, .until = true, .score = w->runs->target};
   MZ_TRY(open_cell(w, o->noise_seed));
-  return w->staged ? begin_stage(w) : MZ_OK;
+  return first >= 0 ? put_in_force(w, first) : MZ_OK;
 }
 
 mz_status mz_simulated_whole_open(mz_simulated_whole **out, const mz_simulated_whole_options *options,
