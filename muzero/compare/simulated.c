@@ -94,6 +94,8 @@ static mz_status open_cell(mz_simulated *s, int arm, const mz_run_options *optio
   mz_memory memory;
   MZ_TRY(mz_env_find(options->env, &env));
   MZ_TRY(mz_settings_for_new_run(options, &settings));
+  if (settings.allocation.policy[0])
+    return mz_fail(MZ_E_CONFIG, "allocate.policy: an agent plans whole runs, and rounds alone are played: give --until S");
   MZ_TRY(mz_memory_count(&memory, env, &settings, NULL));
   memory.fixed[MZ_MEMORY_PROCESS] = s->probes.process_bytes;
   return mz_simulated_cell_open(&s->cells[arm], &(mz_simulated_cell_options){.machine = s->machine,
