@@ -25,6 +25,7 @@ static cJSON *fitted_to_json(const mz_fitted_course *fitted, const mz_pipeline *
   cJSON_AddStringToObject(o, "env", fitted->env);
   cJSON_AddStringToObject(o, "network", fitted->network);
   cJSON_AddStringToObject(o, "learning", fitted->learning);
+  if (fitted->simulated[0]) cJSON_AddStringToObject(o, "simulated", fitted->simulated);
   cJSON_AddNumberToObject(o, "epochs", fitted->epochs);
   cJSON *plans = cJSON_AddArrayToObject(o, "plans"), *composed = cJSON_AddArrayToObject(o, "composed");
   for (int p = 0; p < fitted->course.plans; p++) {
@@ -99,6 +100,7 @@ static mz_status read_fitted(const mz_fields *root, const mz_pipeline *pipeline,
   MZ_TRY(mz_fields_text(&f, "env", out->env, sizeof out->env));
   MZ_TRY(mz_fields_text(&f, "network", out->network, sizeof out->network));
   MZ_TRY(mz_fields_text(&f, "learning", out->learning, sizeof out->learning));
+  if (cJSON_HasObjectItem(f.object, "simulated")) MZ_TRY(mz_fields_text(&f, "simulated", out->simulated, sizeof out->simulated));
   MZ_TRY(mz_fields_int(&f, "epochs", out->course.stages, 1 << 30, &out->epochs));
   MZ_TRY(mz_fields_text(&f, "notes", out->notes, sizeof out->notes));
   MZ_TRY(read_plans(&f, pipeline, out));

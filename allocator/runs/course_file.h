@@ -1,5 +1,6 @@
 /* Files of fitted courses: a course file (mz_course_read), which every reader of courses takes, with one more member:
  *   "fitted": {"version": 1, "env": …, "network": …, "learning": …, "epochs": …,
+ *              "simulated": "sim:cores=64",         the machine that the times were simulated on; absent: they were measured
  *              "plans": [{"cpu_actor": 2, …}, …],   knobs of each plan of the course
  *              "composed": [0, …],                  1: the batch size was not run on the plan's amounts
  *              "error": {"seconds": …, "score": …, "seconds_noise": …, "score_noise": …, "seconds_count": …, "score_count": …},

@@ -28,24 +28,11 @@ static mz_status check_lengths(const mz_course_fit_options *o, int stages) {
   return MZ_OK;
 }
 
-/* The least first score and the most that any run reached; false: no run that learned as asked for was evaluated. */
-static bool find_scores(const mz_curve *curves, int count, double *least, double *most) {
-  *least = *most = NAN;
-  for (int c = 0; c < count; c++) {
-    if (!curves[c].learned) continue;
-    for (int i = 0; i < curves[c].count; i++) {
-      if (!isfinite(curves[c].epochs[i].score)) continue;
-      *least = fmin(*least, curves[c].epochs[i].score);
-      break;
-    }
-    *most = fmax(*most, mz_curve_best(&curves[c], mz_curve_length(&curves[c])));
-  }
-  return isfinite(*least);
-}
+double mz_course_fit_ceiling(double least, double most) { return most + CEILING_ABOVE * (most - least); }
 
 static mz_status find_range(const mz_curve *curves, int count, const mz_course_fit_options *o, mz_stage_pool *pool) {
   double least, most;
-  if (!find_scores(curves, count, &least, &most))
+  if (!mz_curves_range(curves, count, &least, &most))
     return mz_fail(MZ_E_CONFIG,
                    "course of %s: no run with these settings was evaluated; `muzero profile %s --score` makes such runs", o->env,
                    o->env);
@@ -55,7 +42,7 @@ static mz_status find_range(const mz_curve *curves, int count, const mz_course_f
         MZ_E_CONFIG,
         "course of %s: no score ever rises above %.4g: there is nothing to decide; train longer, or change what is learned",
         o->env, pool->start);
-  pool->ceiling = isfinite(o->ceiling) ? o->ceiling : most + CEILING_ABOVE * (most - pool->start);
+  pool->ceiling = isfinite(o->ceiling) ? o->ceiling : mz_course_fit_ceiling(pool->start, most);
   if (pool->ceiling < most)
     return mz_fail(MZ_E_CONFIG, "course of %s: ceiling %.4g: a run reached %.4g; nearest valid value: %.4g", o->env,
                    pool->ceiling, most, most);
@@ -177,6 +164,7 @@ mz_status mz_course_fit(mz_fitted_course *out, const mz_curve *curves, int count
   snprintf(out->env, sizeof out->env, "%s", o->env);
   snprintf(out->network, sizeof out->network, "%s", o->network);
   snprintf(out->learning, sizeof out->learning, "%s", o->learning);
+  snprintf(out->simulated, sizeof out->simulated, "%s", o->simulated ? o->simulated : "");
   out->epochs = o->epochs;
   mz_stage_pool pool = {.pipeline = o->pipeline, .stages = stages};
   MZ_TRY(find_range(curves, count, o, &pool));

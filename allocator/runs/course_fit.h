@@ -21,10 +21,11 @@ enum { MZ_FIT_STAGES_MIN = 4, MZ_FIT_STAGES = 8 }; /* the least; the default */
 typedef struct mz_course_fit_options {
   const mz_pipeline *pipeline; /* of the curves' plans */
   const char *env, *network,
-      *learning; /* what was run, the network's shape, a hash of what learning depends on; kept, env used in messages */
-  int epochs;    /* of a whole run */
-  int stages;    /* 4 … 16; 0: 8 */
-  double moves;  /* fresh moves of an epoch; 0: those of each curve */
+      *learning;         /* what was run, the network's shape, a hash of what learning depends on; kept, env used in messages */
+  const char *simulated; /* the machine that the times were simulated on, as the user named it; "": they were measured; kept */
+  int epochs;            /* of a whole run */
+  int stages;            /* 4 … 16; 0: 8 */
+  double moves;          /* fresh moves of an epoch; 0: those of each curve */
   double prices[MZ_COURSE_RESOURCES]; /* per core-hour, GPU-hour, GiB-hour */
   double deadline_s, budget, target;  /* limits of a run of the course */
   double start;                       /* score before the first epoch; NAN: the least first score of any run */
@@ -33,7 +34,7 @@ typedef struct mz_course_fit_options {
 
 typedef struct mz_fitted_course {
   mz_course course; /* spread MZ_COURSE_SPREAD */
-  char env[128], network[128], learning[32];
+  char env[128], network[128], learning[32], simulated[128];
   int epochs;
   mz_plan plans[MZ_COURSE_PLANS_MAX]; /* knobs of the course's plans */
   bool composed[MZ_COURSE_PLANS_MAX]; /* the batch size was not run on these amounts: its times are composed */
@@ -41,6 +42,8 @@ typedef struct mz_fitted_course {
   char notes[1024]; /* sentences: what was left out, batch sizes whose score never rises; "": nothing */
 } mz_fitted_course;
 
+/* Returns the score that runs tend to: a twentieth of the rise above the most that any run reached. */
+double mz_course_fit_ceiling(double least, double most);
 /* Fits. MZ_E_CONFIG: too few epochs or stages (the nearest valid value), no score, a target that no run reached, fewer than two plans
  * (names which batch sizes lack runs, on what, and the command that makes them); what mz_course_prepare refuses. MZ_E_MEMORY. */
 mz_status mz_course_fit(mz_fitted_course *out, const mz_curve *curves, int count, const mz_course_fit_options *options);

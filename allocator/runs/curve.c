@@ -8,6 +8,26 @@ double mz_curve_best(const mz_curve *curve, int epochs) {
   return best;
 }
 
+double mz_curve_noise_scale(const mz_curve *curve, int epoch) {
+  for (int i = 0; i < curve->count; i++)
+    if (curve->epochs[i].number == epoch) return curve->epochs[i].noise_scale;
+  return NAN;
+}
+
+bool mz_curves_range(const mz_curve *curves, int count, double *least, double *most) {
+  *least = *most = NAN;
+  for (int c = 0; c < count; c++) {
+    if (!curves[c].learned) continue;
+    for (int i = 0; i < curves[c].count; i++) {
+      if (!isfinite(curves[c].epochs[i].score)) continue;
+      *least = fmin(*least, curves[c].epochs[i].score);
+      break;
+    }
+    *most = fmax(*most, mz_curve_best(&curves[c], mz_curve_length(&curves[c])));
+  }
+  return isfinite(*least);
+}
+
 int mz_curve_reaches(const mz_curve *curve, double score) {
   for (int i = 0; i < curve->count; i++)
     if (curve->epochs[i].score >= score) return curve->epochs[i].number;

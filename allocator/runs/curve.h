@@ -34,6 +34,10 @@ bool mz_epoch_same_setup(const mz_epoch *a, const mz_epoch *b);
 double mz_curve_best(const mz_curve *curve, int epochs);
 /* Returns the number of the first epoch whose score is at least `score`; 0: none is. */
 int mz_curve_reaches(const mz_curve *curve, double score);
+/* Returns the noise scale that was measured in an epoch; NAN: none was, or there is no such epoch. */
+double mz_curve_noise_scale(const mz_curve *curve, int epoch);
+/* Finds the least first score and the most that any run reached. Returns false where no run that learned as asked for was evaluated. */
+bool mz_curves_range(const mz_curve *curves, int count, double *least, double *most);
 /* Returns the number of the last epoch; 0: there is none. */
 int mz_curve_length(const mz_curve *curve);
 /* Returns whether plan, batch size and amounts of cores and GPUs were the same in all epochs. */

@@ -1,8 +1,8 @@
 #include "cli/explaining/course_plan.h"
 #include "allocator/runs/course_file.h"
 #include "cli/print.h"
+#include "muzero/compare/simulated_runs.h"
 #include "muzero/run.h"
-#include "muzero/steering/course_fitting.h"
 #include <math.h>
 
 static mz_status ask_of(const mz_course_plan_view *v, const mz_settings *settings, mz_run_ask *ask) {
@@ -34,6 +34,7 @@ static void add_plan(cJSON *array, const mz_fitted_course *f, int p) {
 static cJSON *json_of(const mz_fitted_course *f, const char *file) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "course", file);
+  cJSON_AddItemToObject(o, "machine_simulated", f->simulated[0] ? cJSON_CreateString(f->simulated) : cJSON_CreateNull());
   cJSON_AddNumberToObject(o, "stages", f->course.stages);
   cJSON_AddNumberToObject(o, "epochs", f->epochs);
   cJSON *plans = cJSON_AddArrayToObject(o, "plans");
@@ -60,6 +61,10 @@ static void print_error(const char *of, double error, double noise, int stages) 
 static void print_text(const mz_fitted_course *f, const char *file) {
   cJSON *json = json_of(f, file);
   const cJSON *plan;
+  char shown[MZ_SHOWN_SIZE];
+  if (f->simulated[0])
+    printf("Times and costs are simulated, on the machine %s. Scores are those of real runs.\n\n",
+           mz_text_shown(f->simulated, shown));
   printf("course     %s: %d plans, %d stages of %d epochs in all\n", file, f->course.plans, f->course.stages, f->epochs);
   cJSON_ArrayForEach(plan, cJSON_GetObjectItem(json, "plans"))
       printf("  %g cores, %g GPUs, batches of %g rows: %.4g s, cost %.3g, score %.4g%s\n", mz_json_number_or_nan(plan, "cores"),
@@ -74,30 +79,55 @@ static void print_text(const mz_fitted_course *f, const char *file) {
     printf("It says nothing of real runs: that takes errors of at most %g %% that are known.\n", 100 * MZ_FIT_ERROR_MAX);
 }
 
-static mz_status fit(const mz_course_plan_view *v, mz_fitted_course *fitted, mz_run_place *place, mz_device_choice *choice) {
-  const mz_env *env;
-  mz_settings settings;
-  mz_run_ask ask;
-  MZ_TRY(mz_env_find(v->run.env, &env));
-  MZ_TRY(mz_settings_for_new_run(&v->run, &settings));
-  MZ_TRY(ask_of(v, &settings, &ask));
-  MZ_TRY(mz_device_choose(choice, v->run.device, &settings, &env->spec, NULL));
-  MZ_TRY(mz_course_fitting_for(fitted, place, env, &settings, choice, &v->run, &ask, (int)v->stages));
-  return mz_course_file_write(v->file, fitted, &place->outset.pipeline);
-}
-
-mz_status mz_course_plan_show(const mz_course_plan_view *v) {
+static mz_status fit_here(const mz_course_plan_view *v, const mz_settings *settings, const mz_run_ask *ask,
+                          mz_fitted_course *fitted) {
   struct {
-    mz_fitted_course fitted;
     mz_run_place place;
     mz_device_choice choice;
   } * all;
+  const mz_env *env;
+  mz_status status;
+  MZ_TRY(mz_env_find(v->run.env, &env));
   MZ_TRY(mz_alloc(&all, 1, sizeof *all));
-  mz_status status = fit(v, &all->fitted, &all->place, &all->choice);
-  if (status == MZ_OK && v->json)
-    status = mz_print_json(json_of(&all->fitted, v->file));
-  else if (status == MZ_OK)
-    print_text(&all->fitted, v->file);
+  MZ_TRY_CLEANUP(mz_device_choose(&all->choice, v->run.device, settings, &env->spec, NULL));
+  MZ_TRY_CLEANUP(mz_course_fitting_for(fitted, &all->place, env, settings, &all->choice, &v->run, ask, (int)v->stages));
+  status = mz_course_file_write(v->file, fitted, &all->place.outset.pipeline);
+cleanup:
   free(all);
+  return status;
+}
+
+static mz_status fit_simulated(const mz_course_plan_view *v, const mz_settings *settings, const mz_run_ask *ask,
+                               mz_fitted_course *fitted) {
+  mz_sim_machine machine;
+  mz_simulated_runs *runs = NULL;
+  mz_status status;
+  MZ_TRY(mz_sim_machine_parse(&machine, v->machine));
+  MZ_TRY_CLEANUP(mz_simulated_runs_open(
+      &runs, &(mz_simulated_runs_options){.run = &v->run, .machine = &machine, .machine_text = v->machine, .target = v->target}));
+  MZ_TRY_CLEANUP(mz_simulated_runs_fit_course(runs, settings, ask, (int)v->stages, fitted));
+  status = mz_course_file_write(v->file, fitted, &runs->place.outset.pipeline);
+cleanup:
+  mz_simulated_runs_close(runs);
+  return status;
+}
+
+static mz_status fit(const mz_course_plan_view *v, mz_fitted_course *fitted) {
+  mz_settings settings;
+  mz_run_ask ask;
+  MZ_TRY(mz_settings_for_new_run(&v->run, &settings));
+  MZ_TRY(ask_of(v, &settings, &ask));
+  return v->machine ? fit_simulated(v, &settings, &ask, fitted) : fit_here(v, &settings, &ask, fitted);
+}
+
+mz_status mz_course_plan_show(const mz_course_plan_view *v) {
+  mz_fitted_course *fitted;
+  MZ_TRY(mz_alloc(&fitted, 1, sizeof *fitted));
+  mz_status status = fit(v, fitted);
+  if (status == MZ_OK && v->json)
+    status = mz_print_json(json_of(fitted, v->file));
+  else if (status == MZ_OK)
+    print_text(fitted, v->file);
+  free(fitted);
   return status == MZ_OK ? mz_print_flush() : status;
 }

@@ -6,6 +6,7 @@ typedef struct mz_course_plan_view {
   mz_run_options run;
   double deadline_s, target, budget; /* deadline, budget: NAN: the settings' limits */
   int64_t epochs, stages;            /* epochs: 0: not given; stages: 0: the default */
+  const char *machine;               /* a simulated one; NULL: this one */
   const char *file;
   bool json;
 } mz_course_plan_view;

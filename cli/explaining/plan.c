@@ -80,7 +80,7 @@ static const mz_option options[] = {
      .otherwise = "no course is fitted",
      .class_ = MZ_OPERATIONAL,
      .help = "with --target, --deadline, --budget and --epochs: fit a course to the learning curves instead, for an agent of "
-             "allocation:course=FILE that plans runs by stages (allocate.policy)"},
+             "allocation:course=FILE that plans runs by stages (allocate.policy), with --machine those on that machine"},
     {.name = "--stages",
      .type = MZ_OPTION_COUNT,
      .offset = AT(stages),
@@ -180,6 +180,7 @@ static mz_status fit_course(const plan_arguments *a, const mz_run_options *run) 
                                      .budget = a->budget,
                                      .epochs = a->epochs == MZ_COUNT_UNSET ? 0 : a->epochs,
                                      .stages = a->stages == MZ_COUNT_UNSET ? 0 : a->stages,
+                                     .machine = a->machine,
                                      .file = a->course,
                                      .json = a->json};
   return mz_course_plan_show(&asked);
@@ -187,8 +188,6 @@ static mz_status fit_course(const plan_arguments *a, const mz_run_options *run) 
 
 static mz_status plan_run(const plan_arguments *a, const mz_run_options *run) {
   if (a->trace) return mz_fail(MZ_E_USAGE, "--trace: draws the search of plans of rounds; leave it out, or leave out --target");
-  if (a->machine && a->course)
-    return mz_fail(MZ_E_USAGE, "--machine: a course is fitted to what was measured; leave it out, or leave out --course");
   if (a->course) return fit_course(a, run);
   if (a->stages != MZ_COUNT_UNSET) return mz_fail(MZ_E_USAGE, "--stages: belongs to --course FILE");
   const mz_run_plan_view asked = {.run = *run,

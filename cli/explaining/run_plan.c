@@ -154,7 +154,8 @@ static mz_status plan_simulated(const mz_run_plan_view *view, const mz_settings 
   mz_status status;
   MZ_TRY(mz_sim_machine_parse(&machine, view->machine));
   MZ_TRY_CLEANUP(mz_simulated_runs_open(
-      &runs, &(mz_simulated_runs_options){.run = &view->run, .machine = &machine, .target = view->target}));
+      &runs, &(mz_simulated_runs_options){
+                 .run = &view->run, .machine = &machine, .machine_text = view->machine, .target = view->target}));
   MZ_TRY_CLEANUP(mz_simulated_runs_plan(runs, settings, ask, &planning));
   mz_simulated_runs_text(runs, mz_text_shown(view->machine, shown), text, sizeof text);
   if (!view->json) printf("%s\n\n", text);

@@ -60,6 +60,7 @@ mz_status mz_simulated_prepare(mz_simulated *s, const mz_run_options *run, const
   const mz_simulated_runs_options options = {.run = run,
                                              .curves = curves,
                                              .machine = &s->machine,
+                                             .machine_text = s->text,
                                              .target = s->target,
                                              .probes = cJSON_IsArray(probes) ? probes : NULL,
                                              .path = path};
@@ -93,6 +94,8 @@ static mz_status open_cell(mz_simulated *s, int arm, const mz_run_options *optio
   mz_memory memory;
   MZ_TRY(mz_env_find(options->env, &env));
   MZ_TRY(mz_settings_for_new_run(options, &settings));
+  if (settings.allocation.policy[0])
+    return mz_fail(MZ_E_CONFIG, "allocate.policy: an agent plans whole runs, and rounds alone are played: give --until S");
   MZ_TRY(mz_memory_count(&memory, env, &settings, NULL));
   memory.fixed[MZ_MEMORY_PROCESS] = s->probes.process_bytes;
   return mz_simulated_cell_open(&s->cells[arm], &(mz_simulated_cell_options){.machine = s->machine,

@@ -12,7 +12,8 @@
 
 static const double MICROSECOND = 1e-6, GIB = 0x1p30;
 
-enum { TOLD_MAX = 4096, SUMS = 5 };
+enum { TOLD_MAX = 4096 };
+enum { WALL_S, CPU_S, RESERVED_CORE_S, GIB_S, COST, SUMS };
 
 struct mz_simulated_cell {
   mz_settings settings;
@@ -20,11 +21,12 @@ struct mz_simulated_cell {
   mz_pipeline probed;
   int threads;
   uint64_t seed;
-  int64_t round, rounds; /* played; limit */
-  int changes, reverts;  /* of the plan, in the present block */
-  double sums[SUMS];     /* of the present block: what block_json names */
-  double wall_s, cost;   /* since it was opened */
-  mz_plan in_force;      /* of the last round; at first the one that it begins with */
+  int64_t round, rounds;           /* played; limit */
+  int changes, reverts;            /* of the plan, in the present block */
+  double sums[SUMS];               /* of the present block: what block_json names */
+  double rounds_s, learner_wait_s; /* of the present block: of its rounds; in which the learner waited for batches */
+  double wall_s, cost;             /* since it was opened */
+  mz_plan in_force;                /* of the last round; at first the one that it begins with */
 
   mz_simulation simulation;
   mz_pipeline granted; /* what is simulated: the outset's pipeline on the cores that there are now */
@@ -144,6 +146,16 @@ cleanup:
   return status;
 }
 
+mz_status mz_simulated_cell_move(mz_simulated_cell *c, const mz_simulated_cell_options *options, const mz_knobs *start) {
+  c->settings = *options->settings;
+  c->memory = *options->memory;
+  c->probed = *options->probed;
+  MZ_TRY(resolve_bounds(c));
+  MZ_TRY(begin(c, start));
+  c->in_force = *mz_allocator_plan(c->allocator);
+  return MZ_OK;
+}
+
 void mz_simulated_cell_close(mz_simulated_cell *c) {
   if (!c) return;
   mz_allocator_free(c->allocator);
@@ -157,6 +169,10 @@ void mz_simulated_cell_bytes(const mz_simulated_cell *c, double *plan, double *l
 }
 
 /* ---- a window ---- */
+
+double mz_simulated_learner_wait_s(const mz_plan *plan, const mz_stage_sample *stages) {
+  return stages[MZ_STAGE_LEARNER].wait_in_s / (double)plan->values[MZ_KNOB_LEARNER_THREADS];
+}
 
 static void add_usage(mz_simulated_cell *c, const mz_sim_unit *unit) {
   c->usage.wall_s += unit->unit_s;
@@ -230,6 +246,8 @@ static void count_round(mz_simulated_cell *c, const mz_plan *plan, const mz_sim_
     mz_window_count(&c->meter, seconds);
     for (int s = 0; s < MZ_WINDOW_STAGES; s++) mz_stage_sample_add(&c->meter.stages[s], &unit->stages[s], 1);
   }
+  c->rounds_s += unit->unit_s;
+  c->learner_wait_s += mz_simulated_learner_wait_s(plan, unit->stages);
   if (mz_allocator_round(c->allocator, seconds)) c->meter = (mz_window_meter){.played = c->meter.played};
 }
 
@@ -264,7 +282,7 @@ static void spend(mz_simulated_cell *c, double seconds, double cpu_s) {
                                 seconds * mz_plan_price_s(pipeline, &c->settings.allocation, &c->in_force)};
   for (int k = 0; k < SUMS; k++) c->sums[k] += amounts[k];
   c->wall_s += seconds;
-  c->cost += amounts[SUMS - 1];
+  c->cost += amounts[COST];
 }
 
 mz_status mz_simulated_cell_play(mz_simulated_cell *c, int64_t rounds) {
@@ -281,11 +299,24 @@ mz_status mz_simulated_cell_play(mz_simulated_cell *c, int64_t rounds) {
   return MZ_OK;
 }
 
+void mz_simulated_cell_phase(const mz_simulated_cell *c, mz_phase *out) {
+  *out = (mz_phase){.phase = phase_of(c),
+                    .wall_s = c->wall_s,
+                    .learner_wait = c->sums[WALL_S] > 0 ? c->learner_wait_s / c->sums[WALL_S] : 0,
+                    .phase_s = c->sums[WALL_S],
+                    .round_s = c->rounds_s,
+                    .cpu_s = c->sums[CPU_S],
+                    .reserved_core_s = c->sums[RESERVED_CORE_S],
+                    .gib_s = c->sums[GIB_S],
+                    .plan = mz_knobs_of_plan(&c->in_force)};
+}
+
 void mz_simulated_cell_pass(mz_simulated_cell *c, double seconds) { spend(c, seconds, seconds); }
 
 mz_status mz_simulated_cell_end_block(mz_simulated_cell *c, double score, mz_reason reason, cJSON **block) {
   *block = block_json(c, score, reason);
   memset(c->sums, 0, sizeof c->sums);
+  c->rounds_s = c->learner_wait_s = 0;
   c->changes = c->reverts = 0;
   return *block ? MZ_OK : mz_fail(MZ_E_MEMORY, "compare: no memory for a block");
 }
@@ -296,7 +327,8 @@ mz_simulated_spent mz_simulated_cell_spent(const mz_simulated_cell *c) {
                               .wall_s = c->wall_s,
                               .cost = c->cost,
                               .price_s = mz_plan_price_s(pipeline, &c->settings.allocation, &c->in_force),
-                              .cores = mz_plan_cores(pipeline, &c->in_force)};
+                              .cores = mz_plan_cores(pipeline, &c->in_force),
+                              .gpus = mz_plan_gpus(pipeline, &c->in_force)};
 }
 
 mz_status mz_simulated_cell_advance(mz_simulated_cell *c, int64_t rounds, cJSON **block, bool *ended) {

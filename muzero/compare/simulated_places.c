@@ -1,4 +1,5 @@
 #include "muzero/compare/simulated_places.h"
+#include "muzero/compare/simulated_cell.h"
 #include "allocator/machine/simulation.h"
 #include "muzero/batch_rule.h"
 #include "muzero/limits.h"
@@ -44,36 +45,48 @@ static mz_status find_plan(place *p, int cores, int gpus, mz_planning **out) {
 
 /* ---- its times ---- */
 
-static mz_status simulate(const place *p, const mz_planning *planning, uint64_t seed, double *unit_s) {
+static mz_status simulate(const place *p, const mz_planning *planning, uint64_t seed, mz_observation *seen) {
   mz_simulation simulation = {.pipeline = &planning->pipeline, .machine = p->machine, .seed = seed, .units = ROUNDS};
-  mz_observation seen;
   MZ_TRY(mz_sim_truth_from_probes(&planning->pipeline, simulation.stages));
-  MZ_TRY(mz_simulate(&simulation, &planning->best, 0, ROUNDS, &seen));
-  *unit_s = seen.unit_s;
-  return MZ_OK;
+  return mz_simulate(&simulation, &planning->best, 0, ROUNDS, seen);
+}
+
+/* Outside of rounds one thread is busy. */
+static mz_phase phase_of(const place *p, const mz_planning *planning, const mz_observation *seen, int number) {
+  const double cores = p->settings.allocation.cpu_max, rounds = (double)p->settings.train.phase_rounds,
+               evaluation_s = mz_epoch_rest_evaluation_s(&p->runs->rest, cores, p->batch_size, number),
+               rest_s = evaluation_s + mz_epoch_rest_other_s(&p->runs->rest, cores, p->batch_size, number),
+               phase_s = rounds * seen->unit_s + rest_s;
+  return (mz_phase){.phase = number,
+                    .learner_wait = rounds * mz_simulated_learner_wait_s(&planning->best, seen->stages) / phase_s,
+                    .noise_scale = NAN,
+                    .phase_s = phase_s,
+                    .round_s = rounds * seen->unit_s,
+                    .evaluation_s = evaluation_s,
+                    .cpu_s = rounds * seen->cpu_s + rest_s,
+                    .reserved_core_s = cores * phase_s,
+                    .gib_s = mz_plan_bytes(&planning->pipeline, &planning->best, NULL, 0) / GIB * phase_s};
 }
 
 /* The cores and GPUs of the place are held, whether its plan needs all of them or not. */
-static mz_status make_curve(const place *p, const mz_planning *planning, double unit_s, mz_curve *out) {
+static mz_status make_curve(const place *p, const mz_planning *planning, const mz_observation *seen, uint64_t seed,
+                            mz_curve *out) {
   const mz_simulated_runs *runs = p->runs;
-  const double cores = p->settings.allocation.cpu_max, rounds_s = (double)p->settings.train.phase_rounds * unit_s,
-               gib = mz_plan_bytes(&planning->pipeline, &planning->best, NULL, 0) / GIB;
+  const double cores = p->settings.allocation.cpu_max;
   double wall_s = 0;
   mz_plan plan = planning->best;
   rename_devices(&planning->pipeline, &runs->place.outset.pipeline, &plan);
-  *out = (mz_curve){.source = "simulated", .moves = mz_epoch_moves(&p->settings), .timed = true, .count = runs->score.epochs};
+  *out = (mz_curve){
+      .seed = seed, .source = "simulated", .moves = mz_epoch_moves(&p->settings), .timed = true, .count = runs->score.epochs};
   MZ_TRY(mz_alloc(&out->epochs, (size_t)out->count, sizeof *out->epochs));
   for (int e = 0; e < out->count; e++) {
-    const double evaluation_s = mz_epoch_rest_evaluation_s(&runs->rest, cores, p->batch_size, e + 1);
-    wall_s += rounds_s + evaluation_s + mz_epoch_rest_other_s(&runs->rest, cores, p->batch_size, e + 1);
-    out->epochs[e] = (mz_epoch){.number = e + 1,
-                                .score = NAN,
-                                .wall_s = wall_s,
-                                .rounds_s = rounds_s,
-                                .evaluation_s = evaluation_s,
-                                .batch_size = p->batch_size,
-                                .amounts = {cores, p->machine.gpus, gib},
-                                .plan = plan};
+    mz_phase phase = phase_of(p, planning, seen, e + 1);
+    wall_s += phase.phase_s;
+    phase.wall_s = wall_s;
+    mz_epoch_of_phase(&out->epochs[e], &phase, (int64_t)p->batch_size, 0);
+    out->epochs[e].amounts[MZ_COURSE_CORES] = cores;
+    out->epochs[e].amounts[MZ_COURSE_GPUS] = p->machine.gpus;
+    out->epochs[e].plan = plan;
   }
   out->epochs[out->count - 1].closing_s = mz_simulated_runs_closing_s(runs, cores, p->batch_size, out->count);
   return MZ_OK;
@@ -84,9 +97,10 @@ static mz_status time_place(mz_simulated_runs *runs, place *p, int cores, int gp
   mz_status status = MZ_OK;
   MZ_TRY(find_plan(p, cores, gpus, &planning));
   for (int r = 0; r < RUNS && status == MZ_OK; r++) {
-    double unit_s;
-    status = simulate(p, planning, 1 + (uint64_t)r, &unit_s);
-    if (status == MZ_OK) status = make_curve(p, planning, unit_s, &runs->timed[runs->timed_count]);
+    const uint64_t seed = 1 + (uint64_t)r;
+    mz_observation seen;
+    status = simulate(p, planning, seed, &seen);
+    if (status == MZ_OK) status = make_curve(p, planning, &seen, seed, &runs->timed[runs->timed_count]);
     if (status == MZ_OK) runs->timed_count++;
   }
   free(planning);

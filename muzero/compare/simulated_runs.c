@@ -12,13 +12,12 @@
 /* ---- curves ---- */
 
 /* The limits of the machine at hand have no say in which curves are its own. */
-static mz_status read_curves(const mz_simulated_runs *r, const mz_run_options *run, const char *history, mz_curve **curves,
+static mz_status read_curves(mz_simulated_runs *r, const mz_run_options *run, const char *history, mz_curve **curves,
                              int *count) {
   mz_run_options asked = *run;
   mz_settings settings = r->settings;
   mz_device_choice *choice = NULL;
   mz_run_place *here = NULL;
-  mz_curve_key key;
   mz_status status;
   asked.threads = 0;
   asked.history = history;
@@ -28,7 +27,7 @@ static mz_status read_curves(const mz_simulated_runs *r, const mz_run_options *r
   MZ_TRY_CLEANUP(mz_alloc(&choice, 1, sizeof *choice));
   MZ_TRY_CLEANUP(mz_alloc(&here, 1, sizeof *here));
   MZ_TRY_CLEANUP(mz_device_choose(choice, "cpu", &settings, &r->env->spec, NULL));
-  MZ_TRY_CLEANUP(mz_run_curves_read(here, &key, curves, count, r->env, &settings, choice, &asked));
+  MZ_TRY_CLEANUP(mz_run_curves_read(here, &r->key, curves, count, r->env, &settings, choice, &asked));
 cleanup:
   free(here);
   free(choice);
@@ -53,6 +52,15 @@ static bool kept_one_batch(const mz_curve *curve) {
   return curve->count > 0;
 }
 
+/* It ran on another machine than the simulated one: its scores and noise scales count, and nothing that it took. */
+static void forget_machine(mz_curve *curve) {
+  curve->timed = false;
+  for (int e = 0; e < curve->count; e++) {
+    curve->epochs[e].amounts[MZ_COURSE_MEMORY] = NAN;
+    for (int r = 0; r < MZ_COURSE_RESOURCES; r++) curve->epochs[e].use[r] = curve->epochs[e].stall[r] = NAN;
+  }
+}
+
 static mz_status fit_curves(mz_simulated_runs *r) {
   MZ_TRY(mz_epoch_rest_init(&r->rest, r->curves, r->count));
   MZ_TRY(mz_epoch_score_init(&r->score, r->curves, r->count, r->target));
@@ -65,7 +73,7 @@ static mz_status fit_curves(mz_simulated_runs *r) {
                    "no learning curve was measured on this machine, where stages and evaluations are timed: 'muzero profile %s "
                    "--score' measures some",
                    r->env_name);
-  for (int i = 0; i < r->count; i++) r->curves[i].timed = false; /* on another machine than the simulated one */
+  for (int i = 0; i < r->count; i++) forget_machine(&r->curves[i]);
   return MZ_OK;
 }
 
@@ -85,7 +93,10 @@ static mz_status read_learned(mz_simulated_runs *r, const mz_simulated_runs_opti
   r->learned = curves;
   r->learned_count = kept;
   r->digest = add_to_digest(r->digest, curves, kept);
-  if (kept > 0) return MZ_OK;
+  if (mz_curves_range(curves, kept, &r->start, &r->ceiling)) {
+    r->ceiling = mz_course_fit_ceiling(r->start, r->ceiling);
+    return MZ_OK;
+  }
   return mz_fail(MZ_E_CONFIG,
                  "%s: no learning curve of these settings is there: 'muzero profile %s --score --history %s' measures some", path,
                  r->env_name, path);
@@ -113,10 +124,9 @@ const mz_simulated_probes *mz_simulated_runs_probes(const mz_simulated_runs *r, 
 /* ---- the machine ---- */
 
 static mz_status find_place(mz_simulated_runs *r) {
-  const mz_grants grants = mz_sim_machine_grants(&r->machine, mz_sim_machine_cores(&r->machine), r->threads);
   mz_memory memory;
   mz_outset_options options = {.threads = r->threads};
-  MZ_TRY(mz_bounds_resolve(&r->place.bounds, &r->settings.allocation, &grants));
+  MZ_TRY(mz_simulated_runs_bounds(r, &r->settings, &r->place.bounds));
   MZ_TRY(mz_memory_count(&memory, r->env, &r->settings, NULL));
   options.bounds = r->place.bounds;
   mz_sim_machine_devices(&r->machine, &r->place.outset.devices);
@@ -142,6 +152,7 @@ mz_status mz_simulated_runs_open(mz_simulated_runs **out, const mz_simulated_run
   *out = NULL;
   MZ_TRY(mz_alloc(&r, 1, sizeof *r));
   r->machine = *options->machine;
+  r->machine_text = options->machine_text;
   r->env_name = options->run->env;
   r->threads = options->run->threads;
   r->target = options->target;
@@ -166,22 +177,47 @@ void mz_simulated_runs_close(mz_simulated_runs *r) {
 
 /* ---- planning ---- */
 
+mz_status mz_simulated_runs_bounds(const mz_simulated_runs *r, const mz_settings *settings, mz_bounds *out) {
+  const mz_grants grants = mz_sim_machine_grants(&r->machine, mz_sim_machine_cores(&r->machine), r->threads);
+  return mz_bounds_resolve(out, &settings->allocation, &grants);
+}
+
+/* The real curves, which tell scores, and the simulated ones, which tell times. free(*out): the epochs are still those of r. */
+static mz_status join_curves(mz_simulated_runs *r, mz_curve **out) {
+  if (!r->timed) MZ_TRY(mz_simulated_places_time(r));
+  MZ_TRY(mz_alloc(out, (size_t)(r->count + r->timed_count), sizeof **out));
+  memcpy(*out, r->curves, (size_t)r->count * sizeof **out);
+  memcpy(*out + r->count, r->timed, (size_t)r->timed_count * sizeof **out);
+  return MZ_OK;
+}
+
 mz_status mz_simulated_runs_plan(mz_simulated_runs *r, const mz_settings *settings, const mz_run_ask *ask,
                                  mz_run_planning **out) {
-  const mz_grants grants = mz_sim_machine_grants(&r->machine, mz_sim_machine_cores(&r->machine), r->threads);
   mz_bounds bounds;
   mz_curve *all;
   char fill[200];
   *out = NULL;
-  MZ_TRY(mz_bounds_resolve(&bounds, &settings->allocation, &grants));
-  if (!r->timed) MZ_TRY(mz_simulated_places_time(r));
-  MZ_TRY(mz_alloc(&all, (size_t)(r->count + r->timed_count), sizeof *all));
-  memcpy(all, r->curves, (size_t)r->count * sizeof *all);
-  memcpy(all + r->count, r->timed, (size_t)r->timed_count * sizeof *all);
+  MZ_TRY(mz_simulated_runs_bounds(r, settings, &bounds));
+  MZ_TRY(join_curves(r, &all));
   snprintf(fill, sizeof fill, "'muzero profile %s --score'", r->env_name);
   const mz_run_limits limits = mz_run_limits_of(ask, settings, &bounds);
   const mz_status status = mz_run_planning_make(out, all, r->count + r->timed_count, &r->place.outset.pipeline, &limits, fill);
-  free(all); /* the epochs are still those of r */
+  free(all);
+  return status;
+}
+
+mz_status mz_simulated_runs_fit_course(mz_simulated_runs *r, const mz_settings *settings, const mz_run_ask *ask, int stages,
+                                       mz_fitted_course *out) {
+  mz_curve *all;
+  MZ_TRY(join_curves(r, &all));
+  const mz_course_runs runs = {.key = &r->key,
+                               .pipeline = &r->place.outset.pipeline,
+                               .settings = settings,
+                               .ask = ask,
+                               .stages = stages,
+                               .simulated = r->machine_text};
+  const mz_status status = mz_course_fitting_to(out, all, r->count + r->timed_count, &runs);
+  free(all);
   return status;
 }
 
@@ -252,6 +288,15 @@ mz_status mz_simulated_runs_find_curve(const mz_simulated_runs *r, uint64_t seed
       batch_size);
 }
 
+int mz_simulated_runs_longest(const mz_simulated_runs *r, const mz_curve *curve) {
+  int longest = 0;
+  for (int i = 0; i < r->learned_count; i++) {
+    const int length = mz_curve_length(&r->learned[i]);
+    if (r->learned[i].seed == curve->seed && length > longest) longest = length;
+  }
+  return longest;
+}
+
 double mz_simulated_runs_pace(const mz_simulated_runs *r, const mz_curve *curve) {
   const int reached = mz_curve_reaches(curve, r->target);
   for (int b = 0; b < r->score.batches; b++)
@@ -285,7 +330,7 @@ void mz_simulated_runs_text(const mz_simulated_runs *r, const char *machine, cha
   snprintf(
       out, size,
       "Times and costs are simulated, on the machine %s: rounds take what the simulation makes of stages that were timed here; "
-      "evaluations and the opening take what they took here on %g cores at the most. Scores are those of %d real runs. Nothing "
-      "was trained.",
+      "evaluations and the opening take what they took here on %g cores at the most. Scores are those of %d real runs; where "
+      "batches change size, the shares of the distance to the ceiling that they closed. Nothing was trained.",
       machine, mz_epoch_rest_cores(&r->rest), r->learned_count);
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { RESAMPLES = 10000, BLOCKS_MIN = 14, SEEDS_MIN = 10, RATIOS_MAX = 512, TEXT_MAX = 640 };
+enum { RESAMPLES = 10000, BLOCKS_MIN = 14, SEEDS_MIN = 10, TEXT_MAX = 640 };
 
 /* ---- pairs of numbers ---- */
 
@@ -100,7 +100,7 @@ static const struct {
     {"core_reserved_s", "core-seconds reserved", MZ_METRIC_RESERVED, false, false},
     {"cost", "priced cost", MZ_METRIC_COST, false, false},
 };
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+enum { KINDS = sizeof kinds / sizeof kinds[0], RATIOS_MAX = KINDS * MZ_ARMS_MAX * (MZ_ARMS_MAX - 1) / 2 };
 
 /* Which pairs are looked at: what adapts against what does not, and against what adapts and was named before it; where nothing
  * adapts, all against the first. */
@@ -132,7 +132,7 @@ static mz_status find_ratios(const mz_series *series, const mz_arm *arms, int co
   *found = 0;
   for (int kind = 0; kind < KINDS; kind++)
     for (int a = 0; a < count - 1; a++)
-      for (int b = 0; b < count - 1 && *found < RATIOS_MAX; b++) {
+      for (int b = 0; b < count - 1; b++) {
         bool there = false;
         if (looked_at(arms, count, a, b)) MZ_TRY(find_ratio(series, arms, a, b, kind, p, &ratios[*found], &there));
         *found += there;

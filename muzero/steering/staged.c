@@ -55,6 +55,14 @@ static mz_status check_policy(const char *path, const mz_env *env, const mz_cour
   return MZ_OK;
 }
 
+static mz_status check_machine(const char *file, const char *fitted, const char *simulated) {
+  if (strcmp(fitted, simulated) == 0) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG,
+                 "allocate.policy: the course of %s was fitted to runs on %s, and this one is on %s; fit a course to runs there "
+                 "(`muzero plan ENV --course`, with --machine for a simulated one) and train an agent on it",
+                 file, fitted[0] ? fitted : "a real machine", simulated[0] ? simulated : "a real machine");
+}
+
 static mz_status refuse_other(const char *file, const char *what, const char *fitted, const char *run) {
   return mz_fail(
       MZ_E_CONFIG,
@@ -96,7 +104,7 @@ static mz_status open_planner(mz_staged *s) {
   return mz_agent_planner(&agent, 1, &s->planner);
 }
 
-static mz_status open_policy(mz_staged *s, const mz_allocation_settings *settings, const mz_curve_key *key,
+static mz_status open_policy(mz_staged *s, const mz_allocation_settings *settings, const mz_curve_key *key, const char *simulated,
                              const mz_pipeline *pipeline) {
   MZ_TRY(wrap(mz_loaded_open(&s->policy, settings->policy)));
   const mz_env *env = mz_loaded_agent(s->policy).env;
@@ -104,6 +112,7 @@ static mz_status open_policy(mz_staged *s, const mz_allocation_settings *setting
   MZ_TRY(check_policy(settings->policy, env, s->course, mz_loaded_course(s->policy)));
   const char *file = mz_allocation_path(env);
   MZ_TRY(wrap(mz_course_file_read(&s->fitted, file, pipeline)));
+  MZ_TRY(check_machine(file, s->fitted.simulated, simulated));
   MZ_TRY(check_fitted(&s->fitted, file, key, settings));
   MZ_TRY(check_error(&s->fitted, file, s->drives));
   s->policy_digest = mz_loaded_digest(s->policy);
@@ -113,13 +122,28 @@ static mz_status open_policy(mz_staged *s, const mz_allocation_settings *setting
   return open_planner(s);
 }
 
-mz_status mz_staged_open(mz_staged **out, const mz_allocation_settings *settings, const mz_curve_key *key,
+mz_status mz_staged_is_asked(const mz_settings *settings, bool moves_loop_count, bool *asked) {
+  const bool drives = strcmp(settings->allocation.strategy, mz_strategy_staged.name) == 0;
+  *asked = settings->allocation.policy[0] != '\0';
+  if (!*asked && drives)
+    return mz_fail(MZ_E_CONFIG, "allocate.strategy staged: needs --set allocate.policy=RUN, a run of allocation:course=FILE");
+  if (*asked && moves_loop_count)
+    return mz_fail(
+        MZ_E_CONFIG,
+        "allocate.policy: courses are fitted to runs whose rounds train alike; set allocate.objective to time or cost");
+  if (drives && settings->learning.batch_schedule[0] != '\0')
+    return mz_fail(MZ_E_CONFIG, "batch_schedule: %s: the agent of allocate.policy moves the batch size; leave one of them away",
+                   settings->learning.batch_schedule);
+  return MZ_OK;
+}
+
+mz_status mz_staged_open(mz_staged **out, const mz_allocation_settings *settings, const mz_curve_key *key, const char *simulated,
                          const mz_pipeline *pipeline) {
   mz_staged *s;
   MZ_TRY(mz_alloc(&s, 1, sizeof *s));
   s->drives = strcmp(settings->strategy, mz_strategy_staged.name) == 0;
   s->half_cost = s->progress.score = NAN;
-  const mz_status status = open_policy(s, settings, key, pipeline);
+  const mz_status status = open_policy(s, settings, key, simulated, pipeline);
   if (status != MZ_OK) {
     mz_staged_free(s);
     return status;
@@ -139,6 +163,7 @@ void mz_staged_free(mz_staged *s) {
 }
 
 bool mz_staged_drives(const mz_staged *s) { return s->drives; }
+int mz_staged_epochs(const mz_staged *s) { return s->fitted.epochs; }
 int mz_staged_plan_count(const mz_staged *s) { return s->course->plans; }
 const mz_plan *mz_staged_plan(const mz_staged *s, int plan) { return &s->fitted.plans[plan]; }
 double mz_staged_batch_size(const mz_staged *s, int plan) { return s->course->plan[plan].batch_size; }

@@ -6,6 +6,7 @@
 #include "allocator/pipeline/allocation_settings.h"
 #include "allocator/records/curve_history.h"
 #include "allocator/records/stage_lines.h"
+#include "muzero/settings.h"
 
 typedef struct mz_staged mz_staged;
 
@@ -19,14 +20,19 @@ typedef struct mz_staged_run {
   int64_t phase, round;
 } mz_staged_run;
 
-/* Opens the agent of settings->policy, which drives where the strategy is `staged`. key: env, network and learning of the run. MZ_E_CONFIG,
+/* Sets *asked to whether an agent plans a run by these settings or accompanies it. MZ_E_CONFIG, beginning with the setting's key: it
+ * cannot. moves_loop_count: the run moves it, or did. */
+mz_status mz_staged_is_asked(const mz_settings *settings, bool moves_loop_count, bool *asked);
+/* Opens the agent of settings->policy, which drives where the strategy is `staged`. key: env, network and learning of the run; simulated:
+ * the machine that it is simulated on, as the user named it, "": it is real. MZ_E_CONFIG,
  * beginning with the setting's key: a run that is none of `allocation`; a course that is built in, not fitted, damaged or changed since
- * the agent was trained; one of another environment, network, learning or other prices. Driving is refused, too, where the course's
+ * the agent was trained; one of another environment, network, learning, machine or other prices. Driving is refused, too, where the course's
  * error is too large, and where settings->shadow names no run that shows that the agent may. What mz_loaded_open fails with. */
-mz_status mz_staged_open(mz_staged **out, const mz_allocation_settings *settings, const mz_curve_key *key,
+mz_status mz_staged_open(mz_staged **out, const mz_allocation_settings *settings, const mz_curve_key *key, const char *simulated,
                          const mz_pipeline *pipeline);
 void mz_staged_free(mz_staged *staged); /* NULL is fine */
 bool mz_staged_drives(const mz_staged *staged);
+int mz_staged_epochs(const mz_staged *staged); /* of a whole run of the course */
 int mz_staged_plan_count(const mz_staged *staged);
 const mz_plan *mz_staged_plan(const mz_staged *staged, int plan); /* knobs of a plan of the course */
 double mz_staged_batch_size(const mz_staged *staged, int plan);

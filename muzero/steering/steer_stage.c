@@ -2,39 +2,24 @@
 #include "base/log.h"
 #include "muzero/batch_rule.h"
 #include "muzero/steering/steer_state.h"
-#include <string.h>
 
 /* ---- opening ---- */
-
-static mz_status check_run(const mz_steer *s, bool has_parent) {
-  const bool drives = strcmp(s->state->own.allocation.strategy, mz_strategy_staged.name) == 0;
-  if (has_parent)
-    return mz_fail(MZ_E_CONFIG,
-                   "allocate.policy: a course begins with an untrained network, and this run with another's state (--from)");
-  if (s->state->moves_loop_count)
-    return mz_fail(
-        MZ_E_CONFIG,
-        "allocate.policy: courses are fitted to runs whose rounds train alike; set allocate.objective to time or cost");
-  if (drives && s->state->own.learning.batch_schedule[0] != '\0')
-    return mz_fail(MZ_E_CONFIG, "batch_schedule: %s: the agent of allocate.policy moves the batch size; leave one of them away",
-                   s->state->own.learning.batch_schedule);
-  return MZ_OK;
-}
 
 mz_status mz_steer_open_staged(mz_steer *s, bool has_parent) {
   const mz_allocation_settings *settings = &s->state->settings.allocation;
   mz_curve_key key;
+  bool asked;
   if (mz_steer_follows(s)) return MZ_OK; /* plans are those of the ledger */
-  if (settings->policy[0] == '\0') {
-    if (strcmp(settings->strategy, mz_strategy_staged.name) != 0) return MZ_OK;
-    return mz_fail(MZ_E_CONFIG, "allocate.strategy staged: needs --set allocate.policy=RUN, a run of allocation:course=FILE");
-  }
-  MZ_TRY(check_run(s, has_parent));
+  MZ_TRY(mz_staged_is_asked(&s->state->own, s->state->moves_loop_count, &asked));
+  if (!asked) return MZ_OK;
+  if (has_parent)
+    return mz_fail(MZ_E_CONFIG,
+                   "allocate.policy: a course begins with an untrained network, and this run with another's state (--from)");
   mz_curve_key_of(&key, &s->key, &s->state->own);
   MZ_TRY(mz_alloc(&s->whole.pipeline, 1, sizeof *s->whole.pipeline));
   *s->whole.pipeline = s->outset.pipeline;
   s->whole.bounds = s->bounds;
-  return mz_staged_open(&s->staged, settings, &key, &s->outset.pipeline);
+  return mz_staged_open(&s->staged, settings, &key, "", &s->outset.pipeline);
 }
 
 /* ---- stages ---- */

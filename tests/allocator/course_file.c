@@ -58,6 +58,7 @@ static void damaged_files_are_refused(void **unused) {
   damaged("\"fitted\"", "\"fited\"", "unknown key 'fited'");
   damaged("\"version\": 1,\n    \"env\"", "\"version\": 9,\n    \"env\"", "fitted: version 9: this program reads version 1");
   damaged("\"epochs\": 40", "\"epochs\": 4", "'epochs'");
+  damaged("\"epochs\": 40", "\"simulated\": 4,\n    \"epochs\": 40", "'simulated'");
   damaged("\"makers\"", "\"bakers\"", "bakers");
   damaged("\"composed\": [", "\"composed\": [1, ", "'composed' has");
   damaged("\"seconds_noise\"", "\"seconds_noises\"", "'seconds_noise' is missing");

@@ -62,9 +62,10 @@ static void test_what_lacks_or_cannot_be_is_said(void **state) {
       {PLAN_ON("sim:cores=4 --history none.db"), 3, "'muzero profile tictactoe --score' measures some"},
       {PLAN_ON("sim:cores=4 --history none"), 3, "--history none"},
       {PLAN_ON("sim:cores=4 --history h.db --trace t.svg"), 2, "--trace"},
-      {PLAN_ON("sim:cores=4 --history h.db --course c.json"), 2, "--machine"},
+      {PLAN_ON("sim:cores=4 --history h.db --course c.json --deadline 1s --budget 1"), 2, "give --epochs N, too"},
       {COMPARE_ON "--history none.db", 3, "measures some"},
-      {COMPARE_ON "--history h.db --arms rule,staged", 3, "strategy staged"},
+      {COMPARE_ON "--history h.db --arms rule,staged", 3, "allocate.strategy staged: needs --set allocate.policy=RUN"},
+      {"$MUZERO compare" IN_SHELL "--machine sim:cores=4 --rounds 10 --arms rule,greedy:allocate.policy=x", 3, "give --until S"},
       {COMPARE_ON "--history h.db --arms rule,fixed:batch_size=32", 3, "batch_schedule=0:ROWS"},
       {COMPARE_ON "--history h.db --scenario cores=2@1", 3, "--scenario"},
       {COMPARE_ON "--history h.db --curves none.db", 3, "none.db: no learning curve of these settings"},
@@ -114,6 +115,40 @@ static void test_arms_play_whole_runs(void **state) {
   process_free(&p);
 }
 
+#define SMALL_AGENT                                                                                                              \
+  "--set", "num_games=4", "--set", "batch_size=16", "--set", "shards=2", "--set", "simulations=4", "--set", "network.width=16",  \
+      "--set", "replay.min_fill=16", "--set", "eval.games=2"
+
+/* A course is fitted to the machine, an agent is trained on it, and an arm under another strategy keeps what it would have done. */
+static void test_an_agent_accompanies_a_run(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "profile", "tictactoe", TINY, "--score", "--seeds", "3", "--epochs", "4", "--until", "1", "--grid",
+              "cores=1;batch_size=16,32", "--history", "long.db", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "plan", "tictactoe", TINY, MACHINE, "--history", "long.db", "--target", "0.6", "--deadline", "10m", "--budget",
+              "1", "--epochs", "4", "--stages", "4", "--course", "course.json", "--json", NULL);
+  assert_status(&p, 0);
+  cJSON *course = lines_at(p.out, -1);
+  assert_string_equal(lines_string(course, "machine_simulated"), "sim:cores=64,gpus=8");
+  assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(course, "plans")) >= 2); /* cores buy time */
+  cJSON_Delete(course);
+  process_run(&p, "train", "allocation:course=course.json", SMALL_AGENT, "--run", "agent", "--rounds", "4", "--history", "none",
+              NULL);
+  assert_status(&p, 0);
+  process_run(&p, "compare", "tictactoe", TINY, MACHINE, "--until", "0.6", "--rounds", "100", "--history", "long.db", "--seeds",
+              "1", "--arms", "rule,greedy:allocate.policy=agent", "--run", "shadow", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "why", "shadow/seed-1/arm-1", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "stage 1 of 4: the agent proposes");
+  assert_says(p.out, "4 of 4 stages: regret of the agent");
+  process_run(&p, "train", "tictactoe", TINY, "--run", "real", "--history", "none", "--set", "allocate.policy=agent", NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, "fitted to runs on sim:cores=64,gpus=8, and this one is on a real machine");
+  process_free(&p);
+}
+
 /* An arm that plans says beforehand that it cannot keep its limits; the others end in time. */
 static void test_a_deadline_that_is_too_short(void **state) {
   (void)state;
@@ -133,6 +168,7 @@ static void test_a_deadline_that_is_too_short(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_plan_is_labelled), cmocka_unit_test(test_what_lacks_or_cannot_be_is_said),
-      cmocka_unit_test(test_arms_play_whole_runs), cmocka_unit_test(test_a_deadline_that_is_too_short)};
+      cmocka_unit_test(test_arms_play_whole_runs), cmocka_unit_test(test_an_agent_accompanies_a_run),
+      cmocka_unit_test(test_a_deadline_that_is_too_short)};
   return cmocka_run_group_tests(tests, make_curves, process_remove_folder);
 }

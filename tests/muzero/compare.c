@@ -116,6 +116,23 @@ static const cJSON *ratio(const cJSON *summary, const char *a, const char *b, co
 static double ratio_of(const cJSON *row) { return cJSON_GetObjectItem(row, "ratio")->valuedouble; }
 static bool claimed(const cJSON *row) { return cJSON_IsString(cJSON_GetObjectItem(row, "claim")); }
 
+static void test_many_arms_have_all_their_ratios(void **state) {
+  (void)state;
+  enum { ARMS = 15 };
+  char text[ARMS * 32] = "greedy";
+  double seconds[ARMS + 1];
+  for (int i = 1; i < ARMS; i++) {
+    const size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, ",greedy:allocate.window=%d", i);
+  }
+  parse_with_twin(text);
+  for (int i = 0; i <= ARMS; i++) seconds[i] = 1 + i;
+  cJSON *summary = summarise(planted(seconds, count, 1, 2, false));
+  for (int a = 1; a < ARMS; a++)
+    for (int b = 0; b < a; b++) ratio(summary, arms[a].name, arms[b].name, "cost");
+  cJSON_Delete(summary);
+}
+
 static void test_claims(void **state) {
   (void)state;
   parse_with_twin("rule,default,greedy");
@@ -255,6 +272,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arms),
       cmocka_unit_test(test_arms_refused),
+      cmocka_unit_test(test_many_arms_have_all_their_ratios),
       cmocka_unit_test(test_claims),
       cmocka_unit_test(test_too_little_for_a_claim),
       cmocka_unit_test(test_noise_forbids),

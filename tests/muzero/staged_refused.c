@@ -45,6 +45,10 @@ static void agents_of_other_runs_are_refused(void **unused) {
   expect_ok(mz_course_file_write("course.json", &other, &pipeline));
   refused((const char *[]){"allocate.policy=policy", NULL}, "another environment (gomoku) than this one's (tictactoe)");
   other = fitted;
+  snprintf(other.simulated, sizeof other.simulated, "sim:cores=64");
+  expect_ok(mz_course_file_write("course.json", &other, &pipeline));
+  refused((const char *[]){"allocate.policy=policy", NULL}, "fitted to runs on sim:cores=64, and this one is on a real machine");
+  other = fitted;
   other.error = (mz_course_fit_error){.seconds = 0.3, .score = 0.1};
   expect_ok(mz_course_file_write("course.json", &other, &pipeline));
   refused(driving_sets, "an error of 30 % in seconds and 10 % in scores");
