@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Trains the presets of catch, acrobot, mountaincar and pig with seeds that tuning never saw, and prints a line for each run: the score over
-# 100 fresh games, with its interval (pig: the share of 20,000 games against perfect play and hold20).   docs/results/environments.sh [SEED…]   (101 102 103; some minutes a seed)
+# Trains the presets of catch, acrobot, mountaincar, pig and breakout with seeds that tuning never saw, and prints a line for each run: the
+# score over 100 fresh games, with its interval (pig: the share of 20,000 games against perfect play and hold20).
+# usage: docs/results/environments.sh [SEED…]   (101 102 103; a quarter of an hour a seed)
 set -euo pipefail
 muzero=${MUZERO:-build/bin/muzero}
 runs=$(mktemp -d)
@@ -37,4 +38,5 @@ for seed; do
   measure acrobot acrobot "$seed" 500k
   measure mountaincar mountaincar:limit=1000 "$seed" 500k
   measure_pig "$seed"
+  measure breakout breakout "$seed" 1M
 done
