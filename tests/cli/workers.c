@@ -177,6 +177,30 @@ static void test_no_more_processes_start_than_cores_may_be_used(void **state) {
 }
 
 /* Whoever ended may stay as a zombie where nobody waits for orphans. */
+static int number_after(const char *text, const char *words) {
+  assert_says(text, words);
+  return atoi(strstr(text, words) + strlen(words));
+}
+
+/* The number that is advised fits, and the run goes through. */
+static void test_their_memory_is_bounded(void **state) {
+  (void)state;
+  process p = {0};
+  char command[256];
+  static const char train[] = "$M train gym:Pole-v0,workers=64 " TINY " --run many --rounds 2";
+  snprintf(command, sizeof command, "%s --set limits.memory_max=1MiB", train);
+  shell(&p, 3, command);
+  const int most = number_after(p.err, "the run may need ") * 3 / 4; /* MiB */
+  snprintf(command, sizeof command, "%s --set limits.memory_max=%dMiB", train, most);
+  shell(&p, 3, command);
+  assert_says(p.err, "processes of the environment");
+  const int advised = number_after(p.err, "lower env_workers to ");
+  assert_in_range(advised, 1, 63);
+  snprintf(command, sizeof command, "%s --set limits.memory_max=%dMiB --set env_workers=%d", train, most, advised);
+  shell(&p, 0, command);
+  process_free(&p);
+}
+
 static void test_no_process_stays(void **state) {
   (void)state;
   process p = {0};
@@ -198,6 +222,7 @@ int main(void) {
       cmocka_unit_test(test_plans_change_the_number_and_nothing_else),
       cmocka_unit_test(test_a_number_that_is_given_is_kept),
       cmocka_unit_test(test_no_more_processes_start_than_cores_may_be_used),
+      cmocka_unit_test(test_their_memory_is_bounded),
       cmocka_unit_test(test_no_process_stays),
   };
   if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) {
