@@ -4,7 +4,7 @@
 #include "allocator/records/stage_lines.h"
 #include "allocator/runs/course_file.h"
 
-enum { STAGES = 4, COURSE_EPOCHS = 24 };
+enum { STAGES = 4, STAGE_EPOCHS = 6, COURSE_EPOCHS = STAGES * STAGE_EPOCHS };
 #define MACHINE "sim:cores=8"
 #define COURSE_ENV "allocation:course=course.json"
 
@@ -220,15 +220,14 @@ static void in_shadow_the_agent_is_recorded_and_changes_nothing(void **unused) {
   const lines l = lines_of("shadow");
   for (int s = 0; s < STAGES; s++) {
     const mz_stage_record *r = &l.stage[s];
-    assert_true(r->state.stage == s && r->phase == s * COURSE_EPOCHS / STAGES);
+    assert_true(r->state.stage == s && r->phase == s * STAGE_EPOCHS);
     assert_true(r->chosen == -1 && !r->drives);
     assert_int_equal(r->mask, 1u << plan_of(allowed_rows(s)));
     assert_int_equal(r->plans[MZ_DECIDER_POLICY], plan_of(allowed_rows(s)));
     assert_true(mz_course_state_valid(&fitted.course, &r->state));
     if (s == 0) continue;
     double logs = 0;
-    for (int e = 1; e <= COURSE_EPOCHS / STAGES; e++)
-      logs += log2(noise_scale_at((s - 1) * COURSE_EPOCHS / STAGES + e, 64)) / (COURSE_EPOCHS / STAGES);
+    for (int e = 1; e <= STAGE_EPOCHS; e++) logs += log2(noise_scale_at((s - 1) * STAGE_EPOCHS + e, 64)) / STAGE_EPOCHS;
     assert_float_equal(r->state.noise_scale, exp2(logs), 1e-6);
     assert_true(r->state.use[MZ_COURSE_CORES] > 0 && r->state.use[MZ_COURSE_CORES] < 1);
     assert_true(r->state.stall[MZ_COURSE_CORES] > 0 && r->state.stall[MZ_COURSE_CORES] < 1);
