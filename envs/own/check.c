@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Memory that a check's process and the program see both; pointers into it, and to what was there before the process began, hold in both. */
+/* Memory that a check's process and the program see both; pointers into it, and to what was there before the process began, hold in
+ * both. */
 struct mz_check_report {
   mz_memory_file file; /* that it lies in */
   mz_own_name name;

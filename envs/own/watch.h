@@ -1,5 +1,5 @@
-/* The place at which a check is: which function of a shared object runs, in which game. It is kept in memory that another process sees, so that it
- * outlives a crash. One check at a time in a process. */
+/* The place at which a check is: which function of a shared object runs, in which game. It is kept in memory that another process
+ * sees, so that it outlives a crash. One check at a time in a process. */
 #pragma once
 #include "envs/env_abi.h"
 #include "envs/worker/mailbox.h"

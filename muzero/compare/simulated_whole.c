@@ -96,7 +96,7 @@ static mz_status plan(const mz_simulated_whole_options *o, mz_settings *settings
   return MZ_OK;
 }
 
-/* What the cell plays in batches of so many rows. cores: that the run may have; 0: as its limits say. */
+/* Rounds of the cell in batches of so many rows. cores: that the run may have; 0: as its limits say. */
 typedef struct round_work {
   mz_settings settings;
   mz_memory memory;

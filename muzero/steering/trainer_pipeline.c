@@ -58,7 +58,7 @@ void mz_pipeline_parts(const mz_pipeline *p, const mz_memory *m, const mz_plan *
   parts[MZ_MEMORY_BUILDERS] = mz_stage_bytes(p, MZ_STAGE_BATCH, plan);
   parts[MZ_MEMORY_LEARNERS] = mz_stage_bytes(p, MZ_STAGE_LEARNER, plan);
   parts[MZ_MEMORY_EVALUATION] = mz_stage_bytes(p, MZ_STAGE_EVALUATE, plan);
-  parts[MZ_MEMORY_ENV] = m->env.has_workers ? mz_stage_bytes(p, MZ_STAGE_ENV, plan) : 0;
+  parts[MZ_MEMORY_ENV] = mz_stage_bytes(p, MZ_STAGE_ENV, plan);
   parts[MZ_MEMORY_BATCHES] = mz_queue_bytes(p, 0, plan);
   parts[MZ_MEMORY_REPLAY] = mz_store_bytes(p, 0, plan);
 }

@@ -1,7 +1,7 @@
 /* Runs on a simulated machine that an agent plans by stages: its course is fitted to that machine; in shadow it is shown what a real run
  * shows, changes nothing and is recorded; it drives where that record says that it may. */
 #include "simulated_world.h"
-#include "allocator/records/stage_lines.h"
+#include "staged_agent.h"
 #include "allocator/runs/course_file.h"
 
 enum { STAGES = 4, STAGE_EPOCHS = 6, COURSE_EPOCHS = STAGES * STAGE_EPOCHS };
@@ -42,28 +42,6 @@ static void write_course_of_one_way(void) {
   expect_ok(mz_course_file_write("course.json", &fitted, &world->place.outset.pipeline));
 }
 
-static void train_policy(void) {
-  static const char *const sets[] = {"num_games=4",          "batch_size=16",    "shards=2",
-                                     "simulations=8",        "network.width=16", "replay.min_fill=16",
-                                     "train.phase_rounds=2", "eval.games=2",     "loop_count=2"};
-  const mz_run_options options = {.env = COURSE_ENV,
-                                  .dir = "policy",
-                                  .sets = sets,
-                                  .set_count = sizeof sets / sizeof sets[0],
-                                  .seed = 1,
-                                  .seed_given = true,
-                                  .threads = 1};
-  const mz_limits limits = {.rounds = 4};
-  mz_reason reason = MZ_GOES_ON;
-  mz_run *run;
-  expect_ok(mz_run_open(&run, &options));
-  while (reason == MZ_GOES_ON) {
-    mz_phase phase;
-    expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-  }
-  mz_run_close(run);
-}
-
 static int setup(void **unused) {
   (void)unused;
   make_folder(folder);
@@ -72,7 +50,7 @@ static int setup(void **unused) {
   world = runs_on(MACHINE);
   fit_course(world, &fitted);
   write_course_of_one_way();
-  train_policy();
+  train_policy(COURSE_ENV, "policy");
   return 0;
 }
 
@@ -134,49 +112,19 @@ static void refused(mz_simulated_runs *runs, const char *const *sets, const char
 
 /* ---- lines ---- */
 
-typedef struct lines {
-  int stages, sums;
-  mz_stage_record stage[STAGES + 1];
-  mz_stages_record sum;
-} lines;
-
-static mz_status take_line(void *context, const char *line, size_t length, int64_t number) {
-  lines *l = context;
-  cJSON *json;
-  (void)number;
-  expect_ok(mz_json_parse(line, length, "ledger", false, MZ_E_CHECKPOINT, &json));
-  if (strcmp(mz_json_text_or_empty(json, "event"), "stage") == 0) {
-    expect_ok(mz_stage_record_from_json(&l->stage[l->stages++], json, "ledger", MZ_E_CHECKPOINT));
-  } else {
-    expect_ok(mz_stages_record_from_json(&l->sum, json, "ledger", MZ_E_CHECKPOINT));
-    l->sums++;
-  }
-  cJSON_Delete(json);
-  return MZ_OK;
-}
-
-static lines lines_of(const char *dir) {
-  char path[256];
-  lines l = {0};
-  expect_ok(mz_ledger_path(dir, path, sizeof path));
-  expect_ok(mz_ledger_read(path, take_line, &l));
-  assert_true(l.stages == STAGES && l.sums == 1);
+/* Nothing but its stages and their sum is in the ledger of a simulated run. */
+static lines whole_lines_of(const char *dir) {
+  const lines l = lines_of(dir);
+  assert_true(l.stages == STAGES && l.sums == 1 && l.all == STAGES + 1);
   return l;
 }
 
-/* Writes a record of a shadow run into a folder of its own: that of `shadow`, with other regrets. */
-static void write_record(double policy, double fixed) {
-  lines l = lines_of("shadow");
-  l.sum.regrets[MZ_DECIDER_POLICY] = policy;
-  l.sum.regrets[MZ_DECIDER_STATIC] = fixed;
-  cJSON *json = mz_stages_record_to_json(&l.sum);
-  char *line = mz_json_line(json);
-  FILE *file = fopen("record.jsonl", "w");
-  assert_non_null(file);
-  fprintf(file, "%s\n", line);
-  fclose(file);
-  free(line);
-  cJSON_Delete(json);
+/* Writes the record of `shadow` with other regrets. */
+static void write_regrets(double policy, double fixed) {
+  mz_stages_record sum = whole_lines_of("shadow").sum;
+  sum.regrets[MZ_DECIDER_POLICY] = policy;
+  sum.regrets[MZ_DECIDER_STATIC] = fixed;
+  write_record(&sum);
 }
 
 /* ---- tests ---- */
@@ -217,7 +165,7 @@ static void in_shadow_the_agent_is_recorded_and_changes_nothing(void **unused) {
   assert_true(plain.phases < COURSE_EPOCHS);
   for (int p = 0; p < plain.phases - 1; p++) /* the last one has the games that end the run */
     assert_true(plain.scores[p] == shadow.scores[p] && plain.wall_s[p] == shadow.wall_s[p]);
-  const lines l = lines_of("shadow");
+  const lines l = whole_lines_of("shadow");
   for (int s = 0; s < STAGES; s++) {
     const mz_stage_record *r = &l.stage[s];
     assert_true(r->state.stage == s && r->phase == s * STAGE_EPOCHS);
@@ -242,9 +190,9 @@ static void an_agent_drives_where_its_regret_was_no_worse(void **unused) {
   mz_simulated_whole *whole;
   refused(world, (const char *[]){NULL}, "needs --set allocate.policy=RUN");
   refused(world, (const char *[]){"allocate.policy=policy", NULL}, "no shadow run shows yet that the agent may drive");
-  write_record(0.6, 0.5);
+  write_regrets(0.6, 0.5);
   refused(world, sets, "0.6, is above that of a fixed plan, 0.5");
-  write_record(0.5, 0.5);
+  write_regrets(0.5, 0.5);
   expect_ok(open_run(world, "allowed", "staged", sets, &whole));
   mz_simulated_whole_close(whole);
 }

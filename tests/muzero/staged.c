@@ -2,38 +2,6 @@
  * repeated runs are the same. */
 #include "staged_runs.h"
 
-/* ---- lines ---- */
-
-typedef struct lines {
-  int stages, sums, opens;
-  mz_stage_record stage[2 * STAGES];
-  mz_stages_record sum;
-} lines;
-
-static mz_status take_line(void *context, const char *line, size_t length, int64_t number) {
-  lines *l = context;
-  cJSON *json;
-  (void)number;
-  expect_ok(mz_json_parse(line, length, "ledger", false, MZ_E_CHECKPOINT, &json));
-  const char *event = mz_json_text_or_empty(json, "event");
-  if (strcmp(event, "stage") == 0) expect_ok(mz_stage_record_from_json(&l->stage[l->stages++], json, "ledger", MZ_E_CHECKPOINT));
-  if (strcmp(event, "stages") == 0) {
-    expect_ok(mz_stages_record_from_json(&l->sum, json, "ledger", MZ_E_CHECKPOINT));
-    l->sums++;
-  }
-  l->opens += strcmp(event, "open") == 0;
-  cJSON_Delete(json);
-  return MZ_OK;
-}
-
-static lines lines_of(const char *run) {
-  char path[256];
-  lines l = {0};
-  expect_ok(mz_ledger_path(run, path, sizeof path));
-  expect_ok(mz_ledger_read(path, take_line, &l));
-  return l;
-}
-
 /* ---- shadow ---- */
 
 static void in_shadow_the_agent_is_recorded_and_changes_nothing(void **unused) {

@@ -1,9 +1,8 @@
 /* Runs of tic-tac-toe, a course made up for them, and agents of it: for tests of runs that are planned by stages. Limits of the course allow, in
  * each stage, one plan that the runs can take, and one of a batch size that their shards do not divide. */
 #pragma once
-#include "testing.h"
+#include "staged_agent.h"
 #include "allocator/runs/course_file.h"
-#include "muzero/run.h"
 #include "muzero/steering/steer_state.h"
 #include <math.h>
 #include <sys/wait.h>
@@ -57,15 +56,6 @@ static inline mz_status open_game(mz_run **out, const char *dir, const char *con
                                   .threads = 1,
                                   .plans = plans};
   return mz_run_open(out, &options);
-}
-
-static inline void play_to(mz_run *run, int64_t rounds) {
-  mz_reason reason = MZ_GOES_ON;
-  const mz_limits limits = {.rounds = rounds};
-  while (reason == MZ_GOES_ON) {
-    mz_phase phase;
-    expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-  }
 }
 
 static inline void train_game(const char *dir, int64_t rounds, const char *const *more, const char *plans) {
@@ -126,23 +116,6 @@ static inline void make_course(void) {
   expect_ok(mz_course_file_write("course.json", &fitted, &pipeline));
 }
 
-static inline void train_policy(const char *env, const char *dir) {
-  static const char *const sets[] = {"num_games=4",          "batch_size=16",    "shards=2",
-                                     "simulations=8",        "network.width=16", "replay.min_fill=16",
-                                     "train.phase_rounds=2", "eval.games=2",     "loop_count=2"};
-  mz_run *run;
-  const mz_run_options options = {.env = env,
-                                  .dir = dir,
-                                  .sets = sets,
-                                  .set_count = sizeof sets / sizeof sets[0],
-                                  .seed = 1,
-                                  .seed_given = true,
-                                  .threads = 1};
-  expect_ok(mz_run_open(&run, &options));
-  play_to(run, 4);
-  mz_run_close(run);
-}
-
 /* A process reads a course once: the agent of one that is changed later is trained by another process. */
 static inline void train_on_a_course_that_will_change(void) {
   const pid_t child = fork();
@@ -180,18 +153,6 @@ static inline int teardown(void **unused) {
 static const char *const shadow_sets[] = {"allocate.policy=policy", "allocate.strategy=fixed", NULL};
 static const char *const driving_sets[] = {"allocate.policy=policy", "allocate.strategy=staged", "allocate.shadow=record.jsonl",
                                            NULL};
-
-/* Writes a record of a shadow run. */
-static inline void write_record(const mz_stages_record *record) {
-  cJSON *json = mz_stages_record_to_json(record);
-  char *line = mz_json_line(json);
-  FILE *file = fopen("record.jsonl", "w");
-  assert_non_null(file);
-  fprintf(file, "%s\n", line);
-  fclose(file);
-  free(line);
-  cJSON_Delete(json);
-}
 
 /* A record by which the agent may drive. */
 static inline mz_stages_record good_record(void) {
