@@ -97,7 +97,7 @@ static mz_status open_cell(mz_simulated *s, int arm, const mz_run_options *optio
   if (settings.allocation.policy[0])
     return mz_fail(MZ_E_CONFIG, "allocate.policy: an agent plans whole runs, and rounds alone are played: give --until S");
   MZ_TRY(mz_memory_count(&memory, env, &settings, NULL));
-  memory.fixed[MZ_MEMORY_PROCESS] = s->probes.process_bytes;
+  mz_simulated_probes_settle(&s->probes, &memory);
   return mz_simulated_cell_open(&s->cells[arm], &(mz_simulated_cell_options){.machine = s->machine,
                                                                              .probed = &s->probes.stages,
                                                                              .settings = &settings,

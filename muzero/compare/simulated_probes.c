@@ -42,6 +42,7 @@ static mz_status time_stages(mz_simulated_probes *out, subject *it, const mz_env
   mz_state_deinit(&it->state);
   out->stages = it->outset.pipeline;
   out->process_bytes = it->memory.fixed[MZ_MEMORY_PROCESS];
+  out->env_bytes = it->memory.env.bytes;
   return status;
 }
 
@@ -56,11 +57,17 @@ mz_status mz_simulated_probes_time(mz_simulated_probes *out, const mz_env *env, 
   return status;
 }
 
+void mz_simulated_probes_settle(const mz_simulated_probes *p, mz_memory *memory) {
+  memory->fixed[MZ_MEMORY_PROCESS] = p->process_bytes;
+  memory->env.bytes = p->env_bytes;
+}
+
 /* ---- as JSON ---- */
 
 cJSON *mz_simulated_probes_json(const mz_simulated_probes *p) {
   cJSON *o = cJSON_CreateObject(), *stages;
   cJSON_AddNumberToObject(o, "process_bytes", p->process_bytes);
+  if (p->env_bytes > 0) cJSON_AddNumberToObject(o, "env_bytes", p->env_bytes);
   stages = cJSON_AddObjectToObject(o, "stages");
   for (int i = 0; i < p->stages.stage_count; i++) {
     const mz_probes *probes = &p->stages.stages[i].probes[MZ_DEVICE_CPU];
@@ -94,6 +101,8 @@ mz_status mz_simulated_probes_read(mz_simulated_probes *out, const cJSON *json, 
   *out = (mz_simulated_probes){0};
   if (json == NULL) return MZ_OK;
   MZ_TRY(mz_json_get_number(json, "process_bytes", path, MZ_E_CHECKPOINT, &out->process_bytes));
+  if (cJSON_HasObjectItem(json, "env_bytes"))
+    MZ_TRY(mz_json_get_number(json, "env_bytes", path, MZ_E_CHECKPOINT, &out->env_bytes));
   cJSON_ArrayForEach(rows, cJSON_GetObjectItemCaseSensitive(json, "stages")) {
     if (out->stages.stage_count < MZ_STAGES_MAX) MZ_TRY(read_stage(rows, path, &out->stages.stages[out->stages.stage_count++]));
   }

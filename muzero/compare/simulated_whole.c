@@ -110,7 +110,7 @@ static mz_status describe(const mz_simulated_whole *w, int64_t rows, int cores, 
   out->settings.learning.batch_schedule[0] = '\0'; /* the cell's rounds are all of that size */
   if (cores > 0) out->settings.allocation.cpu_max = fmin(cores, w->bounds.cpu_max);
   MZ_TRY(mz_memory_count(&out->memory, w->runs->env, &out->settings, NULL));
-  out->memory.fixed[MZ_MEMORY_PROCESS] = probes->process_bytes;
+  mz_simulated_probes_settle(probes, &out->memory);
   return MZ_OK;
 }
 

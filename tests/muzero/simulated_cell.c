@@ -1,6 +1,7 @@
 /* Arms on a simulated machine: blocks as a process replies them, the same every time, with windows as the trainer has them; cores that
  * come and go; what costs more as the run goes on. */
 #include "muzero/compare/simulated_cell.h"
+#include "muzero/compare/simulated_probes.h"
 #include "muzero/run.h"
 #include "muzero/steering/trainer_pipeline.h"
 #include "tests/muzero/testing.h"
@@ -164,10 +165,27 @@ static void a_machine_without_room_is_refused(void **state) {
   assert_non_null(strstr(mz_message(), "no stage was probed"));
 }
 
+/* Later memory of this process and of those that play the environment is another. */
+static void memory_is_that_of_when_stages_were_timed(void **unused) {
+  (void)unused;
+  const mz_simulated_probes timed = {.process_bytes = 40 << 20, .env_bytes = 21 << 20};
+  mz_simulated_probes read;
+  mz_memory memory = {.env = {.bytes = 1}};
+  memory.fixed[MZ_MEMORY_PROCESS] = 2;
+  cJSON *json = mz_simulated_probes_json(&timed);
+  expect_ok(mz_simulated_probes_read(&read, json, "plan.json"));
+  mz_simulated_probes_settle(&read, &memory);
+  assert_true(memory.fixed[MZ_MEMORY_PROCESS] == timed.process_bytes && memory.env.bytes == timed.env_bytes);
+  cJSON_DeleteItemFromObject(json, "env_bytes"); /* as files from before it was kept */
+  expect_ok(mz_simulated_probes_read(&read, json, "plan.json"));
+  assert_true(read.process_bytes == timed.process_bytes && read.env_bytes == 0);
+  cJSON_Delete(json);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_are_as_a_process_replies_them),
-                                     cmocka_unit_test(the_same_comes_of_it_every_time),
-                                     cmocka_unit_test(what_adapts_leaves_a_bad_plan), cmocka_unit_test(cores_come_and_go),
-                                     cmocka_unit_test(a_machine_without_room_is_refused)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(blocks_are_as_a_process_replies_them), cmocka_unit_test(the_same_comes_of_it_every_time),
+      cmocka_unit_test(what_adapts_leaves_a_bad_plan),        cmocka_unit_test(cores_come_and_go),
+      cmocka_unit_test(a_machine_without_room_is_refused),    cmocka_unit_test(memory_is_that_of_when_stages_were_timed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
