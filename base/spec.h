@@ -38,6 +38,7 @@ typedef struct mz_spec {
   int max_moves;  /* time limit in moves after which a game is *truncated*; 0: none */
   int outcomes;   /* of chance after a move, by number (mz_step.outcome); 0: none, or without numbers */
   int symmetries; /* of the board, including the identity: 1, 2 or 8 (symmetry.h) */
+  bool half_turn; /* the second of two symmetries is half a turn, instead of columns mirrored */
   float reward_min, reward_max, return_min, return_max; /* per step; per game */
   bool one_sided; /* neither changes its sign: bins of rewards and values reach from 0 to one side only */
 } mz_spec;

@@ -1,23 +1,25 @@
 #include "base/symmetry.h"
 #include <string.h>
 
+static bool mirrors(const mz_spec *spec, int s) { return s >= 4 || (s == 1 && spec->symmetries == 2 && !spec->half_turn); }
+
+/* Clockwise, after the mirroring. */
+static int quarter_turns(const mz_spec *spec, int s) {
+  if (spec->symmetries == 2) return s == 1 && spec->half_turn ? 2 : 0;
+  return s % 4;
+}
+
 int mz_symmetry_cell(const mz_spec *spec, int s, int cell) {
-  const int width = spec->obs_shape[1];
-  int row = cell / width, column = cell % width;
-  if (s >= 4 || (s == 1 && spec->symmetries == 2)) column = width - 1 - column;
-  if (spec->symmetries == 2) return row * width + column;
-  for (int turn = 0; turn < s % 4; turn++) {
-    const int old_row = row;
-    row = column;
-    column = width - 1 - old_row;
-  }
-  return row * width + column;
+  const int width = spec->obs_shape[1], cells = spec->obs_shape[0] * width, turns = quarter_turns(spec, s);
+  if (mirrors(spec, s)) cell += width - 1 - 2 * (cell % width);
+  if (turns >= 2) cell = cells - 1 - cell;
+  return turns % 2 == 0 ? cell : cell % width * width + width - 1 - cell / width; /* a quarter turn: of a square board */
 }
 
 /* Directions are numbered clockwise from up; the mirroring exchanges right and left. */
 static int turn_direction(const mz_spec *spec, int s, int direction) {
-  if (s >= 4 || (s == 1 && spec->symmetries == 2)) direction = (4 - direction) % 4;
-  return spec->symmetries == 2 ? direction : (direction + s % 4) % 4;
+  if (mirrors(spec, s)) direction = (4 - direction) % 4;
+  return (direction + quarter_turns(spec, s)) % 4;
 }
 
 int mz_symmetry_action(const mz_spec *spec, int s, int action) {

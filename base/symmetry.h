@@ -1,5 +1,6 @@
 /* Symmetries of a board: where cells, actions and observations go. Symmetry 0 is the identity. spec.symmetries is 1 (none), 2
- * (columns mirrored) or, on a square board, 8: the dihedral group, s % 4 quarter turns clockwise after a mirroring where s >= 4. */
+ * (columns mirrored, or with spec.half_turn both rows and columns) or, on a square board, 8: the dihedral group, s % 4 quarter turns
+ * clockwise after a mirroring where s >= 4. */
 #pragma once
 #include "base/spec.h"
 

@@ -4,7 +4,7 @@
 #include "envs/variants.h"
 #include <string.h>
 
-enum { SIDE = 11, SIDE_MIN = 3, SIDE_MAX = 19, CELLS_MAX = SIDE_MAX * SIDE_MAX, CHANNELS = 3, NEIGHBOURS = 6 };
+enum { SIDE = 11, SIDE_MIN = 3, SIDE_MAX = 19, CELLS_MAX = SIDE_MAX * SIDE_MAX, CHANNELS = 5, NEIGHBOURS = 6 };
 
 /* A cell is empty or bears a player's stone, which may be connected to one of the player's edges; one that were connected to both
  * ends the game. */
@@ -113,9 +113,12 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
     const int own = mover(p) == 1 ? SECOND_PLAYER : 0;
     for (int cell = 0; cell < p->size * p->size; cell++) {
       const int stone = p->cells[cell];
-      *out++ = stone != EMPTY && (stone & SECOND_PLAYER) == own;
-      *out++ = stone != EMPTY && (stone & SECOND_PLAYER) != own;
+      const bool is_own = stone != EMPTY && (stone & SECOND_PLAYER) == own, is_other = stone != EMPTY && !is_own;
+      *out++ = is_own;
+      *out++ = is_other;
       *out++ = own == 0;
+      *out++ = is_own && (stone & EDGES); /* which of the two is not said: half a turn exchanges them */
+      *out++ = is_other && (stone & EDGES);
     }
   }
 }
@@ -239,7 +242,9 @@ const mz_env mz_env_hex = {
         "left and right: reward 1 to the player who does. There are no draws. A cell touches six others: those beside it, "
         "above it and one to the right of that, below it and one to the left. Actions are cells, row by row: a1 b1 … As "
         "OpenSpiel's hex.",
-    .observation = "cells × 3 planes of 0 and 1: own stones, opponent's stones, all ones where the side to move began",
+    .observation =
+        "cells × 5 planes of 0 and 1: own stones, opponent's stones, all ones where the side to move began, own stones "
+        "that are connected to one of their two edges, the opponent's likewise",
     .spec = {.obs_kind = MZ_OBS_U8,
              .obs_shape = {SIDE, SIDE, CHANNELS},
              .obs_size = SIDE * SIDE * CHANNELS,
@@ -247,7 +252,8 @@ const mz_env mz_env_hex = {
              .players = 2,
              .turns = MZ_TURNS_ALTERNATE,
              .action_kind = MZ_ACTIONS_CELLS,
-             .symmetries = 1,
+             .symmetries = 2,
+             .half_turn = true,
              .reward_min = 0,
              .reward_max = 1,
              .return_min = -1,

@@ -1,5 +1,5 @@
-/* What a game of two players keeps whose observation is {own stone, opponent's stone, the side to move began} for every cell:
- * checked along random games. */
+/* What a game of two players keeps whose observation begins with {own stone, opponent's stone, the side to move began} for every
+ * cell: checked along random games. */
 #pragma once
 #include "envs/env.h"
 #include "envs/fast_random.h"
@@ -10,7 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { BOARD_STATE_MAX = 384, BOARD_CELLS_MAX = 361, BOARD_ACTIONS_MAX = 362, BOARD_PLIES_MAX = 362 };
+enum { BOARD_STATE_MAX = 384, BOARD_CELLS_MAX = 361, BOARD_ACTIONS_MAX = 362, BOARD_PLIES_MAX = 362, BOARD_CHANNELS_MAX = 5 };
+enum { BOARD_OBSERVATION_MAX = BOARD_CHANNELS_MAX * BOARD_CELLS_MAX };
 
 typedef struct board_state {
   uint64_t bytes[BOARD_STATE_MAX / 8];
@@ -43,7 +44,7 @@ static inline uint64_t board_game_perft(const mz_env *env, const board_state *st
 static inline void board_game_check_views(const mz_env *env, const board_state *state, int moves) {
   const int cells = env->spec.obs_shape[0] * env->spec.obs_shape[1];
   double board[BOARD_CELLS_MAX];
-  uint8_t observation[3 * BOARD_CELLS_MAX];
+  uint8_t observation[BOARD_OBSERVATION_MAX];
   board_state loaded = {{0}};
   assert_int_equal(env->numbers(env, state, board), cells);
   memset(&loaded, 0xff, env->state_size);
@@ -53,9 +54,10 @@ static inline void board_game_check_views(const mz_env *env, const board_state *
   env->observe(env, state, 1, observation);
   const int own = moves % 2 == 0 ? 1 : -1;
   for (int cell = 0; cell < cells; cell++) {
-    assert_int_equal(observation[3 * cell + 0], board[cell] == own);
-    assert_int_equal(observation[3 * cell + 1], board[cell] == -own);
-    assert_int_equal(observation[3 * cell + 2], moves % 2 == 0);
+    const uint8_t *seen = observation + env->spec.obs_shape[2] * cell;
+    assert_int_equal(seen[0], board[cell] == own);
+    assert_int_equal(seen[1], board[cell] == -own);
+    assert_int_equal(seen[2], moves % 2 == 0);
   }
 }
 
@@ -72,7 +74,7 @@ static inline void board_game_image(const mz_env *env, int s, const board_state 
 static inline void board_game_check_symmetries(const mz_env *env, const board_state *before, int moves, int32_t action,
                                                const board_state *after, const mz_step *result) {
   uint8_t legal[BOARD_ACTIONS_MAX], image_legal[BOARD_ACTIONS_MAX];
-  uint8_t observation[3 * BOARD_CELLS_MAX], mapped[3 * BOARD_CELLS_MAX], expected[3 * BOARD_CELLS_MAX];
+  uint8_t observation[BOARD_OBSERVATION_MAX], mapped[BOARD_OBSERVATION_MAX], expected[BOARD_OBSERVATION_MAX];
   env->legal(env, before, legal);
   for (int s = 0; s < env->spec.symmetries; s++) {
     board_state image, image_after;
@@ -150,7 +152,7 @@ static inline void board_game_check_batches(const mz_env *env) {
   const size_t size = env->state_size;
   const size_t observation_size = mz_spec_obs_bytes(&env->spec);
   static _Alignas(8) uint8_t together[GAMES * BOARD_STATE_MAX], alone[GAMES * BOARD_STATE_MAX];
-  static uint8_t observations[GAMES * 3 * BOARD_CELLS_MAX], observation[3 * BOARD_CELLS_MAX];
+  static uint8_t observations[GAMES * BOARD_OBSERVATION_MAX], observation[BOARD_OBSERVATION_MAX];
   mz_rng rng = mz_rng_at(2, MZ_RNG_TEST, 0, 0);
   for (int i = 0; i < GAMES; i++) assert_int_equal(env->reset(env, together + (size_t)i * size, NULL), MZ_OK);
   for (int move = 0; move < BOARD_PLIES_MAX; move++) {

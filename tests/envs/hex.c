@@ -16,19 +16,21 @@ static void replays_openspiels_random_games(void **unused) {
   assert_int_equal(recorded_games_replay(env_named("hex:size=5"), NULL, "hex5_games.txt"), 1000);
 }
 
-/* Whether the player's stones connect the player's edges: by a search from one of them. */
-static bool connects(const double *stones, int size, int player) {
+/* Marks the stones that are connected to the player's first or last edge, by a search from there; true when they connect both. */
+static bool reach(const double *stones, int size, int player, bool last, bool *seen) {
   static const int ways[6][2] = {{-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}};
   const double own = player == 0 ? 1 : -1;
+  const int begin = last ? size - 1 : 0;
   int waiting[CELLS_MAX], count = 0;
-  bool seen[CELLS_MAX] = {0};
+  bool both = false;
+  memset(seen, 0, CELLS_MAX * sizeof *seen);
   for (int i = 0; i < size; i++) {
-    const int cell = player == 0 ? i : i * size;
+    const int cell = player == 0 ? begin * size + i : i * size + begin;
     if (stones[cell] * own > 0) seen[cell] = true, waiting[count++] = cell;
   }
   while (count > 0) {
     const int cell = waiting[--count], row = cell / size, column = cell % size;
-    if ((player == 0 ? row : column) == size - 1) return true;
+    both |= (player == 0 ? row : column) == size - 1 - begin;
     for (int w = 0; w < 6; w++) {
       const int r = row + ways[w][0], c = column + ways[w][1];
       if (r < 0 || c < 0 || r >= size || c >= size || seen[r * size + c] || !(stones[r * size + c] * own > 0)) continue;
@@ -36,10 +38,28 @@ static bool connects(const double *stones, int size, int player) {
       waiting[count++] = r * size + c;
     }
   }
-  return false;
+  return both;
 }
 
-/* Random games of every size end with the first connection, and what is loaded is what was played, byte for byte. */
+static bool connects(const double *stones, int size, int player) {
+  bool seen[CELLS_MAX];
+  return reach(stones, size, player, false, seen);
+}
+
+/* Plane 3 has the mover's stones that are connected to an edge of theirs, plane 4 the opponent's. */
+static void check_connections(const mz_env *env, const board_state *state, const double *stones, int size) {
+  bool first[CELLS_MAX], last[CELLS_MAX];
+  uint8_t observation[BOARD_OBSERVATION_MAX];
+  env->observe(env, state, 1, observation);
+  for (int other = 0; other < 2; other++) {
+    const int player = (env->to_play(env, state) + other) % 2;
+    reach(stones, size, player, false, first);
+    reach(stones, size, player, true, last);
+    for (int cell = 0; cell < size * size; cell++) assert_int_equal(observation[5 * cell + 3 + other], first[cell] || last[cell]);
+  }
+}
+
+/* Random games of every size end with the first connection; what is seen and loaded is what was played, turned by half as well. */
 static void games_end_with_the_first_connection(void **unused) {
   (void)unused;
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, 0, 0);
@@ -47,13 +67,15 @@ static void games_end_with_the_first_connection(void **unused) {
     char name[32];
     snprintf(name, sizeof name, "hex:size=%d", size);
     const mz_env *env = env_named(name);
+    assert_int_equal(env->spec.symmetries, 2);
     for (int game = 0; game < 20; game++) {
-      board_state state, loaded;
+      board_state state;
       double stones[CELLS_MAX];
       mz_step last = {0};
       assert_int_equal(env->reset(env, &state, NULL), MZ_OK);
       for (int moves = 1; !last.terminated; moves++) {
         uint8_t mask[CELLS_MAX];
+        const board_state before = state;
         const int count = env->legal(env, &state, mask), mover = env->to_play(env, &state);
         assert_int_equal(count, size * size - moves + 1);
         const int32_t action = mz_env_nth_legal(mask, env->spec.actions, mz_rng_below(&rng, (uint32_t)count));
@@ -63,8 +85,9 @@ static void games_end_with_the_first_connection(void **unused) {
         assert_int_equal(connects(stones, size, 1 - mover), false);
         assert_true(last.reward == (last.terminated ? 1 : 0));
         if (last.terminated) continue;
-        env->load(env, &loaded, stones, moves);
-        assert_memory_equal(&loaded, &state, env->state_size);
+        board_game_check_views(env, &state, moves);
+        check_connections(env, &state, stones, size);
+        board_game_check_symmetries(env, &before, moves - 1, action, &state, &last);
       }
       assert_int_equal(env->legal(env, &state, (uint8_t[CELLS_MAX]){0}), 0);
     }
