@@ -6,7 +6,13 @@
 #include "envs/variants.h"
 #include <string.h>
 
-enum { SIDE = 9, HISTORY = 4, CHANNELS = 2 * HISTORY + 2, WORDS = (MZ_GO_CELLS_MAX + 63) / 64, FILTER = 1024 };
+enum {
+  SIDE = 9,
+  HISTORY = 4,
+  CHANNELS = 2 * HISTORY + 2 + 2 * MZ_GO_LIBERTIES_MAX,
+  WORDS = (MZ_GO_CELLS_MAX + 63) / 64,
+  FILTER = 1024
+};
 
 /* Rules for a move that repeats an earlier position, beyond the simple ko, which is always forbidden. */
 typedef enum superko { SUPERKO_FORBID, SUPERKO_LOSS, SUPERKO_DRAW, SUPERKO_NONE } superko;
@@ -194,6 +200,9 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
   for (int i = 0; i < n; i++) {
     const state *s = state_at(states, i);
     const int own = mover(s), cells = s->board.side * s->board.side;
+    const uint64_t(*now)[WORDS] = s->stones[s->moves % HISTORY];
+    uint8_t liberties[MZ_GO_CELLS_MAX];
+    mz_go_board_liberties(&s->board, liberties);
     for (int cell = 0; cell < cells; cell++) {
       for (int ago = 0; ago < HISTORY; ago++) {
         const uint64_t(*then)[WORDS] = s->stones[(s->moves + HISTORY - ago) % HISTORY];
@@ -202,6 +211,9 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
       }
       *out++ = is_repetition(s, cell);
       *out++ = own == MZ_GO_BLACK;
+      for (int side = 0; side < 2; side++)
+        for (int count = 1; count <= MZ_GO_LIBERTIES_MAX; count++)
+          *out++ = liberties[cell] == count && has_bit(now[own ^ side], cell);
     }
   }
 }
@@ -360,8 +372,9 @@ const mz_env mz_env_go = {
         "passes in a row or 2 size² moves end the game: Tromp-Taylor area scoring, with komi for White. Reward of the mover "
         "at the end: 1 won, 0 drawn, -1 lost. Actions are points, row by row from the bottom left, A1 B1 … without I; then "
         "the pass. As pgx.",
-    .observation = "points × 10 planes of 0 and 1: own and opponent's stones now, one, two and three moves ago (eight planes); "
-                   "points where a stone would repeat an earlier position; all ones where Black is to move",
+    .observation = "points × 16 planes of 0 and 1: own and opponent's stones now, one, two and three moves ago (eight planes); "
+                   "points where a stone would repeat an earlier position; all ones where Black is to move; own stones whose "
+                   "chains have one, two, or more liberties, and the opponent's (six planes)",
     .spec = SPEC(SIDE),
     .state_size = STATE_BYTES(SIDE),
     .copies = true,

@@ -91,6 +91,38 @@ static int capture(mz_go_board *board, int head, uint16_t *captured) {
   return count;
 }
 
+/* How many different points they are, at most MZ_GO_LIBERTIES_MAX. */
+static int liberties_of(const mz_go_board *board, int head) {
+  int found[MZ_GO_LIBERTIES_MAX] = {0}, count = 0, stone = head;
+  if (in_atari(&board->points[head])) return 1;
+  do {
+    int around[4];
+    neighbours(board, stone, around);
+    for (int d = 0; d < 4; d++) {
+      if (board->points[around[d]].colour != MZ_GO_EMPTY) continue;
+      int at = 0;
+      while (at < count && found[at] != around[d]) at++;
+      if (at < count) continue;
+      found[count++] = around[d];
+      if (count == MZ_GO_LIBERTIES_MAX) return count;
+    }
+    stone = board->points[stone].next;
+  } while (stone != head);
+  return count;
+}
+
+void mz_go_board_liberties(const mz_go_board *board, uint8_t *liberties) {
+  const int side = board->side, cells = side * side;
+  uint8_t of_head[MZ_GO_POINTS(MZ_GO_SIDE_MAX)] = {0}; /* 0: not counted yet */
+  for (int cell = 0; cell < cells; cell++) {
+    const mz_go_point *point = &board->points[mz_go_point_of(side, cell)];
+    liberties[cell] = 0;
+    if (point->colour > MZ_GO_WHITE) continue;
+    if (of_head[point->head] == 0) of_head[point->head] = (uint8_t)liberties_of(board, point->head);
+    liberties[cell] = of_head[point->head];
+  }
+}
+
 /* --- moves --- */
 
 static bool is_legal(const mz_go_board *board, int point, int colour) {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 enum { MZ_GO_SIDE_MIN = 5, MZ_GO_SIDE_MAX = 19, MZ_GO_CELLS_MAX = MZ_GO_SIDE_MAX * MZ_GO_SIDE_MAX };
+enum { MZ_GO_LIBERTIES_MAX = 3 };
 enum { MZ_GO_WORDS = 7 };                                     /* of a set of points: bit p % 64 of word p / 64 */
 enum { MZ_GO_BLACK, MZ_GO_WHITE, MZ_GO_EMPTY, MZ_GO_BORDER }; /* colours of a point; the other player's is colour ^ 1 */
 
@@ -55,6 +56,8 @@ int mz_go_board_legal_mask(const mz_go_board *board, int colour, uint8_t *mask);
 int mz_go_board_play(mz_go_board *board, int point, int colour, uint16_t *captured);
 /* The hash after that move. */
 uint64_t mz_go_board_hash_after(const mz_go_board *board, int point, int colour);
+/* liberties[cell] = 0 where there is no stone, else those of its chain: 1, 2, or MZ_GO_LIBERTIES_MAX for all larger numbers. */
+void mz_go_board_liberties(const mz_go_board *board, uint8_t *liberties);
 /* Tromp–Taylor area: Black's stones and the empty points that reach only black ones, minus White's. */
 int mz_go_board_area(const mz_go_board *board);
 

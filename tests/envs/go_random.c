@@ -53,6 +53,16 @@ typedef struct endings {
 
 enum { FORBID, LOSS, DRAW, NONE };
 
+/* Three planes for the mover's stones, three for the others: one liberty, two, more. */
+static void expect_liberties(const naive_go *naive, int cell, const uint8_t planes[6]) {
+  const int stone = naive->cells[cell], liberties = stone ? naive_liberties(naive, cell) : 0;
+  for (int plane = 0; plane < 6; plane++) {
+    const bool of_owner = stone == (plane < 3 ? naive_mover(naive) : -naive_mover(naive));
+    const int count = liberties < 3 ? liberties : 3;
+    assert_int_equal(planes[plane], of_owner && count == plane % 3 + 1);
+  }
+}
+
 /* What is legal, and what the observation marks as repetition; returns a random legal action. */
 static int32_t compare_moves(const go_game *g, const naive_go *naive, int superko, mz_rng *rng, endings *seen) {
   const int cells = g->side * g->side;
@@ -66,6 +76,7 @@ static int32_t compare_moves(const go_game *g, const naive_go *naive, int superk
     const bool expected = v.possible && !v.ko && !(superko == FORBID && v.repeats);
     assert_int_equal(mask[cell], expected);
     assert_int_equal(observation[cell * GO_CHANNELS + 8], superko == NONE ? v.ko : v.repeats);
+    expect_liberties(naive, cell, observation + cell * GO_CHANNELS + 10);
     seen->forbidden += superko == FORBID && v.repeats && !v.ko;
     seen->marked += v.repeats;
     if (!expected) continue;
