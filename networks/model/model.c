@@ -48,6 +48,10 @@ static const mz_setting rows[] = {
                "value bins span ± this (or one side of it), after the transform; 0: what the environment's returns need"),
     MZ_SETTING(mz_network_settings, reward_range, "network.reward_range", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e6, "0", "",
                "reward bins span ± this (or one side of it), after the transform; 0: what the environment's rewards need"),
+    MZ_SETTING(
+        mz_network_settings, value_start, "network.value_start", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "middle", "",
+        "values and rewards that an untrained network foretells where they never change their sign: the middle of the bins, or 0",
+        .choices = "middle|zero"),
     MZ_SETTING(mz_network_settings, transform, "network.transform", MZ_BOOL, MZ_ALGORITHMIC, 0, 0, "on", "",
                "values and rewards pass h(x) = sign(x)(sqrt(|x|+1)-1) + 0.001x before they are binned"),
 };
@@ -66,6 +70,14 @@ static mz_support support_of(int bins, double range, bool transform, float low, 
   const bool positive = fabsf(high) >= fabsf(low);
   return (mz_support){
       .bins = bins, .min = one_sided && positive ? 0 : -reach, .max = one_sided && !positive ? 0 : reach, .transform = transform};
+}
+
+/* Equal logits foretell the middle of bins on one side of 0. Where they reach far, targets that bootstrap from that leave it slowly; where
+ * they do not, hope for the middle makes agents try more. */
+static void begin_at_zero(mz_params *params, const char *bias, const mz_support *support) {
+  mz_init *init = &params->items[mz_params_find(params, bias)].init;
+  if (support->min == 0) *init = MZ_INIT_FIRST;
+  if (support->max == 0) *init = MZ_INIT_LAST;
 }
 
 mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
@@ -92,7 +104,12 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
       .reward = support_of((int)reward_bins, settings->reward_range, settings->transform, spec->reward_min, spec->reward_max,
                            spec->one_sided),
   };
-  return model->kind == MZ_MODEL_CONV ? mz_conv_model_init(model, settings, spec) : mz_mlp_init(model, settings);
+  MZ_TRY(model->kind == MZ_MODEL_CONV ? mz_conv_model_init(model, settings, spec) : mz_mlp_init(model, settings));
+  if (settings->value_start == MZ_VALUE_START_ZERO) {
+    begin_at_zero(&model->params, "value.bias", &model->value);
+    begin_at_zero(&model->params, "reward.bias", &model->reward); /* searches add them to values */
+  }
+  return MZ_OK;
 }
 
 mz_status mz_model_check(const mz_model *model, const mz_lane *lane, bool trains) {

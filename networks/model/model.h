@@ -29,6 +29,8 @@ typedef enum mz_precision { MZ_PRECISION_F32, MZ_PRECISION_BF16 } mz_precision;
 
 typedef enum mz_scaling { MZ_SCALING_MINMAX, MZ_SCALING_RMS } mz_scaling; /* of latents, per row */
 
+typedef enum mz_value_start { MZ_VALUE_START_MIDDLE, MZ_VALUE_START_ZERO } mz_value_start; /* of one-sided bins */
+
 typedef struct mz_network_settings {
   int32_t kind;
   int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
@@ -41,6 +43,7 @@ typedef struct mz_network_settings {
   int32_t inference, training; /* mz_precision */
   int64_t value_bins, reward_bins;
   double value_range, reward_range; /* bins span ± this, in transformed space; 0: from the environment's returns and rewards */
+  int32_t value_start;              /* mz_value_start */
   bool transform;                   /* h(x) = sign(x)(√(|x|+1) − 1) + 0.001x */
 } mz_network_settings;
 extern const mz_settings_table mz_network_table; /* keys network.width … */

@@ -15,7 +15,9 @@ typedef enum mz_init {
   MZ_INIT_GLOROT,
   MZ_INIT_SMALL,
   MZ_INIT_ONE,
-} mz_init; /* SMALL: 0.01 × Glorot, for output heads */
+  MZ_INIT_FIRST,
+  MZ_INIT_LAST,
+} mz_init; /* SMALL: 0.01 × Glorot, for output heads; FIRST, LAST: logits of a categorical that has 99 % there */
 
 /* A 3 × 3 convolution over boards of height × width, padded with zeros: its weight has 9 · inputs rows (kernel row, kernel column,
  * input: HWIO), outputs columns. */

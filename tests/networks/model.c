@@ -57,6 +57,8 @@ static void parameters_have_their_names_and_shapes(void **state) {
   assert_int_equal(model.latent, 24); /* 0: as width */
 }
 
+static mz_init init_of(const char *param) { return model.params.items[mz_params_find(&model.params, param)].init; }
+
 static void supports_hold_what_the_environment_pays(void **state) {
   (void)state;
   check(mz_model_init(&model, &small, &cartpole));
@@ -88,6 +90,17 @@ static void supports_hold_what_the_environment_pays(void **state) {
   check(mz_model_init(&model, &small, &only));
   assert_true(model.value.min == 0 && model.value.max == mz_value_transform(500.0f));
   assert_true(model.reward.min == 0 && model.reward.max == mz_value_transform(2.0f));
+
+  settings = small;
+  settings.value_start = MZ_VALUE_START_ZERO;
+  check(mz_model_init(&model, &settings, &only));
+  assert_int_equal(init_of("value.bias"), MZ_INIT_FIRST);
+  assert_int_equal(init_of("reward.bias"), MZ_INIT_FIRST);
+  only.return_min = -900, only.return_max = 0;
+  check(mz_model_init(&model, &settings, &only));
+  assert_int_equal(init_of("value.bias"), MZ_INIT_LAST);
+  check(mz_model_init(&model, &settings, &losing)); /* 0 is in the middle */
+  assert_int_equal(init_of("value.bias"), MZ_INIT_ZERO);
 
   mz_spec free_of_charge = {.obs_size = 1, .actions = 1};
   check(mz_model_init(&model, &small, &free_of_charge));

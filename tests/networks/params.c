@@ -100,6 +100,23 @@ static void padding_and_biases_start_at_zero(void **state) {
   free(values);
 }
 
+static void categoricals_begin_at_one_end(void **state) {
+  (void)state;
+  mz_params params = {0};
+  enum { BINS = 101 };
+  mz_params_add(&params, "first", 1, BINS, false, MZ_INIT_FIRST, 0);
+  mz_params_add(&params, "last", 1, BINS, false, MZ_INIT_LAST, 0);
+  float *values = allocate(&params);
+  mz_params_init(&params, 1, values);
+  for (int i = 0; i < 2; i++) {
+    const float *logits = values + params.items[i].offset;
+    double sum = 0;
+    for (int c = 0; c < BINS; c++) sum += exp((double)logits[c]);
+    assert_true(fabs(exp((double)logits[i == 0 ? 0 : BINS - 1]) / sum - 0.99) < 1e-3);
+  }
+  free(values);
+}
+
 /* A change of one layer's size leaves the others' start alone: a parameter's stream is named by its index. */
 static void initial_values_depend_on_seed_and_index_only(void **state) {
   (void)state;
@@ -126,8 +143,11 @@ static void initial_values_depend_on_seed_and_index_only(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(matrices_follow_each_other_with_padded_rows),      cmocka_unit_test(parameters_are_found_by_name),
-      cmocka_unit_test(initial_values_have_the_variance_of_their_scheme), cmocka_unit_test(padding_and_biases_start_at_zero),
+      cmocka_unit_test(matrices_follow_each_other_with_padded_rows),
+      cmocka_unit_test(parameters_are_found_by_name),
+      cmocka_unit_test(initial_values_have_the_variance_of_their_scheme),
+      cmocka_unit_test(padding_and_biases_start_at_zero),
+      cmocka_unit_test(categoricals_begin_at_one_end),
       cmocka_unit_test(initial_values_depend_on_seed_and_index_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
