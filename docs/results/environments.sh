@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Trains the presets of catch, acrobot, mountaincar, pig and breakout with seeds that tuning never saw, and prints a line for each run: the
-# score over 100 fresh games, with its interval (pig: the share of 20,000 games against perfect play and hold20).
-# usage: docs/results/environments.sh [SEED…]   (101 102 103; a quarter of an hour a seed)
+# Trains the presets of catch, acrobot, mountaincar, 2048, breakout, pig and hex with seeds that tuning never saw, and prints a line for each
+# run: the score over 100 fresh games, with its interval (pig and hex: the share of the points against each opponent).
+# usage: docs/results/environments.sh [SEED…]   (101 102 103; three quarters of an hour a seed)
 set -euo pipefail
 muzero=${MUZERO:-build/bin/muzero}
 runs=$(mktemp -d)
@@ -22,14 +22,14 @@ measure() {
     "$(jq -r '"\(.mean_return) ± \(.ci95)"' <<<"$score")"
 }
 
-# SEED: trains Pig to its preset's end.
-measure_pig() {
-  local run=$runs/pig-$1 wall shares=()
-  wall=$("$muzero" train pig --run "$run" --seed "$1" --threads 1 --json | tail -n 1 | jq '.wall_s | round')
-  for opponent in perfect hold20; do
-    shares+=("$opponent $("$muzero" eval "$run" --games 20000 --opponent "$opponent" --json | jq -r .score)")
+# ENV SEED GAMES OPPONENT…: trains to the preset's end, then plays so many games against each.
+measure_points() {
+  local run=$runs/$1-$2 env=$1 seed=$2 games=$3 wall shares=()
+  wall=$("$muzero" train "$env" --run "$run" --seed "$seed" --threads 1 --json | tail -n 1 | jq '.wall_s | round')
+  for opponent in "${@:4}"; do
+    shares+=("$opponent $("$muzero" eval "$run" --games "$games" --opponent "$opponent" --json | jq -r .score)")
   done
-  printf '%-24s seed %-4s wall %s s  %s\n' pig "$1" "$wall" "${shares[*]}"
+  printf '%-24s seed %-4s wall %s s  %s\n' "$env" "$seed" "$wall" "${shares[*]}"
 }
 
 for seed; do
@@ -37,6 +37,8 @@ for seed; do
   measure acrobot acrobot "$seed" 200k
   measure acrobot acrobot "$seed" 500k
   measure mountaincar mountaincar:limit=1000 "$seed" 500k
-  measure_pig "$seed"
   measure breakout breakout "$seed" 1M
+  measure 2048 2048 "$seed" 1M
+  measure_points pig "$seed" 20000 perfect hold20
+  measure_points hex:size=7 "$seed" 400 mcts:1000
 done
