@@ -50,9 +50,21 @@ static void gomoku_beats_a_searcher(void **unused) {
   learns("gomoku:size=9", 0.9, 4000, 1);
 }
 
+static void hex_beats_a_searcher(void **unused) {
+  (void)unused;
+  learns("hex:size=7", 0.9, 6000, 1);
+}
+
+/* Random play has about 1,100 points. */
+static void tiles_of_2048_grow(void **unused) {
+  (void)unused;
+  learns("2048", 3000, 10000, 1);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cartpole_balances), cmocka_unit_test(tictactoe_is_not_beaten),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cartpole_balances),         cmocka_unit_test(tictactoe_is_not_beaten),
                                      cmocka_unit_test(connect4_beats_a_searcher), cmocka_unit_test(othello6_beats_a_searcher),
-                                     cmocka_unit_test(gomoku_beats_a_searcher)};
+                                     cmocka_unit_test(gomoku_beats_a_searcher),   cmocka_unit_test(hex_beats_a_searcher),
+                                     cmocka_unit_test(tiles_of_2048_grow)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
