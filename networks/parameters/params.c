@@ -5,12 +5,17 @@
 #include <math.h>
 #include <string.h>
 
+/* Nothing is drawn for it. */
+static bool is_fixed(mz_init init) {
+  return init == MZ_INIT_ZERO || init == MZ_INIT_ONE || init == MZ_INIT_FIRST || init == MZ_INIT_LAST;
+}
+
 int mz_params_add(mz_params *params, const char *name, int rows, int columns, bool decay, mz_init init, int fan_in) {
   MZ_ASSERT(params->count < MZ_PARAMS_MAX);
   MZ_ASSERT(params->trained == params->size); /* statistics come last */
   MZ_ASSERT(rows >= 1);
   MZ_ASSERT(columns >= 1);
-  MZ_ASSERT(fan_in >= 1 || init == MZ_INIT_ZERO || init >= MZ_INIT_ONE);
+  MZ_ASSERT(fan_in >= 1 || is_fixed(init));
   MZ_ASSERT(strlen(name) < sizeof params->items[0].name);
   MZ_ASSERT(mz_params_find(params, name) < 0);
 
@@ -80,35 +85,30 @@ int64_t mz_params_trainable(const mz_params *params) {
 static double init_bound(const mz_param *param) {
   double fan_in = param->fan_in, fan_out = param->columns;
   switch (param->init) {
-    case MZ_INIT_ZERO:
-    case MZ_INIT_ONE:
-    case MZ_INIT_FIRST:
-    case MZ_INIT_LAST: return 0.0;
     case MZ_INIT_HE: return sqrt(6.0 / fan_in);
     case MZ_INIT_GLOROT: return sqrt(6.0 / (fan_in + fan_out));
     case MZ_INIT_SMALL: return 0.01 * sqrt(6.0 / (fan_in + fan_out));
+    default: MZ_ASSERT(!"an initialisation that is drawn");
   }
-  MZ_ASSERT(!"a known initialisation");
   return 0.0;
 }
 
-static void init_row(const mz_param *param, float *row) {
-  const int last = param->columns - 1;
-  const float logit = mz_logf(99.0f * (float)param->columns);
-  if (param->init == MZ_INIT_FIRST) row[0] = logit;
-  if (param->init == MZ_INIT_LAST) row[last] = logit;
-  for (int c = 0; param->init == MZ_INIT_ONE && c <= last; c++) row[c] = 1.0f;
+static void fill_row(const mz_param *param, float *row) {
+  const int columns = param->columns;
+  for (int c = 0; param->init == MZ_INIT_ONE && c < columns; c++) row[c] = 1.0f;
+  if (param->init == MZ_INIT_FIRST) row[0] = mz_logf(99.0f * (float)columns);
+  if (param->init == MZ_INIT_LAST) row[columns - 1] = mz_logf(99.0f * (float)columns);
 }
 
 void mz_params_init(const mz_params *params, uint64_t seed, float *values) {
   memset(values, 0, (size_t)params->size * sizeof *values);
   for (int i = 0; i < params->count; i++) {
     const mz_param *param = &params->items[i];
-    const double bound = init_bound(param);
-    if (bound == 0.0) {
-      init_row(param, values + param->offset);
+    if (is_fixed(param->init)) {
+      fill_row(param, values + param->offset);
       continue;
     }
+    const double bound = init_bound(param);
     mz_rng rng = mz_stream_weights(seed, i);
     for (int r = 0; r < param->rows; r++) {
       float *row = values + param->offset + (int64_t)r * param->stride;

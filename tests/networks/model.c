@@ -57,8 +57,6 @@ static void parameters_have_their_names_and_shapes(void **state) {
   assert_int_equal(model.latent, 24); /* 0: as width */
 }
 
-static mz_init init_of(const char *param) { return model.params.items[mz_params_find(&model.params, param)].init; }
-
 static void supports_hold_what_the_environment_pays(void **state) {
   (void)state;
   check(mz_model_init(&model, &small, &cartpole));
@@ -91,20 +89,30 @@ static void supports_hold_what_the_environment_pays(void **state) {
   assert_true(model.value.min == 0 && model.value.max == mz_value_transform(500.0f));
   assert_true(model.reward.min == 0 && model.reward.max == mz_value_transform(2.0f));
 
-  settings = small;
-  settings.value_start = MZ_VALUE_START_ZERO;
-  check(mz_model_init(&model, &settings, &only));
-  assert_int_equal(init_of("value.bias"), MZ_INIT_FIRST);
-  assert_int_equal(init_of("reward.bias"), MZ_INIT_FIRST);
-  only.return_min = -900, only.return_max = 0;
-  check(mz_model_init(&model, &settings, &only));
-  assert_int_equal(init_of("value.bias"), MZ_INIT_LAST);
-  check(mz_model_init(&model, &settings, &losing)); /* 0 is in the middle */
-  assert_int_equal(init_of("value.bias"), MZ_INIT_ZERO);
-
   mz_spec free_of_charge = {.obs_size = 1, .actions = 1};
   check(mz_model_init(&model, &small, &free_of_charge));
   assert_true(model.value.max == 1.0f && model.reward.max == 1.0f);
+}
+
+static mz_init init_of(const char *param) { return model.params.items[mz_params_find(&model.params, param)].init; }
+
+static void one_sided_values_may_begin_at_zero(void **state) {
+  (void)state;
+  mz_network_settings settings = small;
+  settings.value_start = MZ_VALUE_START_ZERO;
+  mz_spec gains = cartpole;
+  gains.one_sided = true, gains.return_min = 0;
+  check(mz_model_init(&model, &settings, &gains));
+  assert_int_equal(init_of("value.bias"), MZ_INIT_FIRST);
+  assert_int_equal(init_of("reward.bias"), MZ_INIT_FIRST);
+  mz_spec costs = gains;
+  costs.return_min = -900, costs.return_max = 0;
+  check(mz_model_init(&model, &settings, &costs));
+  assert_int_equal(init_of("value.bias"), MZ_INIT_LAST);
+  costs.one_sided = false; /* 0 is in the middle */
+  check(mz_model_init(&model, &settings, &costs));
+  assert_int_equal(init_of("value.bias"), MZ_INIT_ZERO);
+  assert_int_equal(init_of("reward.bias"), MZ_INIT_ZERO);
 }
 
 static void sizes_that_do_not_fit_are_refused(void **state) {
@@ -257,6 +265,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parameters_have_their_names_and_shapes),
       cmocka_unit_test(supports_hold_what_the_environment_pays),
+      cmocka_unit_test(one_sided_values_may_begin_at_zero),
       cmocka_unit_test(sizes_that_do_not_fit_are_refused),
       cmocka_unit_test(table_rows_are_valid),
       cmocka_unit_test(flops_count_multiply_adds_twice),
