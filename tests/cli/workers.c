@@ -176,7 +176,6 @@ static void test_no_more_processes_start_than_cores_may_be_used(void **state) {
   process_free(&p);
 }
 
-/* Whoever ended may stay as a zombie where nobody waits for orphans. */
 static int number_after(const char *text, const char *words) {
   assert_says(text, words);
   return atoi(strstr(text, words) + strlen(words));
@@ -201,6 +200,7 @@ static void test_their_memory_is_bounded(void **state) {
   process_free(&p);
 }
 
+/* Whoever ended may stay as a zombie where nobody waits for orphans. */
 static void test_no_process_stays(void **state) {
   (void)state;
   process p = {0};

@@ -1,5 +1,5 @@
-/* What a game of two players keeps whose observation begins with {own stone, opponent's stone, the side to move began} for every
- * cell: checked along random games. */
+/* Checks, along random games, of games of two players whose observation begins with {own stone, opponent's stone, the side to move
+ * began} for every cell. */
 #pragma once
 #include "envs/env.h"
 #include "envs/fast_random.h"
