@@ -24,12 +24,9 @@ static const char *in(const char *name) {
 
 static uint64_t reference_digest(void) {
   const mz_run_options options = {.env = "tictactoe", .preset = TEST_DATA "/cli/tiny.json", .dir = in("reference"), .threads = 1};
-  const mz_limits limits = {.rounds = 4};
   mz_run *run;
-  mz_phase phase;
-  mz_reason reason = MZ_GOES_ON;
   expect_ok(mz_run_open(&run, &options));
-  while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  play_to(run, 4);
   mz_run_close(run);
   return digest_of_run(in("reference"));
 }

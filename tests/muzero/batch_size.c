@@ -64,7 +64,7 @@ static mz_status open_run(mz_run **run, const char *dir, const variant *v) {
   return mz_run_open(run, &options);
 }
 
-static int play_to(mz_run *run, int64_t rounds, mz_phase phases[PHASES_MAX]) {
+static int record_to(mz_run *run, int64_t rounds, mz_phase phases[PHASES_MAX]) {
   mz_reason reason = MZ_GOES_ON;
   const mz_limits limits = {.rounds = rounds};
   int count = 0;
@@ -80,7 +80,7 @@ static int play_to(mz_run *run, int64_t rounds, mz_phase phases[PHASES_MAX]) {
 static uint64_t train(const char *dir, int64_t rounds, const variant *v, mz_phase phases[PHASES_MAX]) {
   mz_run *run;
   expect_ok(open_run(&run, dir, v));
-  play_to(run, rounds, phases);
+  record_to(run, rounds, phases);
   mz_run_close(run);
   return digest_of_run(dir);
 }
@@ -88,7 +88,7 @@ static uint64_t train(const char *dir, int64_t rounds, const variant *v, mz_phas
 static uint64_t resume(const char *dir, int64_t rounds, int threads) {
   mz_run *run;
   expect_ok(mz_run_resume(&run, dir, &(mz_run_options){.threads = threads}, 0));
-  play_to(run, rounds, NULL);
+  play_to(run, rounds);
   mz_run_close(run);
   return digest_of_run(dir);
 }
@@ -239,10 +239,10 @@ static uint64_t train_by_hand(const char *dir) {
   for (int p = 0; p < COUNT(sizes); p++) {
     const mz_plan start = mz_plan_of_knobs(&run->workers.knobs);
     expect_ok(mz_steer_set_batch_size(run->steer, &run->workers, sizes[p], &start, "hand"));
-    play_to(run, 3 + 2 * p, NULL); /* within phases */
-    play_to(run, 4 + 2 * p, NULL);
+    play_to(run, 3 + 2 * p); /* within phases */
+    play_to(run, 4 + 2 * p);
   }
-  play_to(run, ROUNDS, NULL);
+  play_to(run, ROUNDS);
   mz_run_close(run);
   return digest_of_run(dir);
 }
@@ -273,13 +273,13 @@ static void a_move_that_cannot_be_changes_nothing(void **unused) {
   const uint64_t plain = train(dir, ROUNDS, &(variant){.threads = 2}, NULL);
   path_in(dir, folder, "run", 0);
   expect_ok(open_run(&run, dir, &(variant){.threads = 2}));
-  play_to(run, 2, NULL);
+  play_to(run, 2);
   const mz_plan start = mz_plan_of_knobs(&run->workers.knobs);
   assert_int_equal(mz_steer_set_batch_size(run->steer, &run->workers, 48, &start, "hand"), MZ_E_CONFIG);
   assert_non_null(
       strstr(mz_message(), "batch_size, moved by hand: the 128 rows that a round trains are no 1 to 4096 batches of 48"));
   assert_int_equal(mz_steer_set_batch_size(run->steer, &run->workers, 32, &start, "hand"), MZ_OK);
-  play_to(run, ROUNDS, NULL);
+  play_to(run, ROUNDS);
   mz_run_close(run);
   assert_true(digest_of_run(dir) == plain);
   drop_folder(folder);

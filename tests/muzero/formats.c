@@ -16,12 +16,7 @@ static void play_on(const char *run, int64_t rounds) {
   mz_run *resumed;
   const mz_run_options options = {.threads = 1};
   expect_ok(mz_run_resume(&resumed, run, &options, 0));
-  mz_reason reason = MZ_GOES_ON;
-  const mz_limits limits = {.rounds = rounds};
-  while (reason == MZ_GOES_ON) {
-    mz_phase phase;
-    expect_ok(mz_run_phase(resumed, &limits, NULL, NULL, &phase, &reason));
-  }
+  play_to(resumed, rounds);
   mz_run_close(resumed);
 }
 

@@ -9,15 +9,6 @@ enum { ROUNDS = 12, ANCHORS = 3 };
 
 static char folder[64], run_dir[80];
 
-static void play_to(mz_run *run, int64_t rounds) {
-  mz_reason reason = MZ_GOES_ON;
-  const mz_limits limits = {.rounds = rounds};
-  while (reason == MZ_GOES_ON) {
-    mz_phase phase;
-    expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-  }
-}
-
 /* A run with a checkpoint after every round, of which some stay. */
 static void train(const char *env, const char *dir, int64_t rounds) {
   static const char *const sets[] = {"num_games=8",       "moves_per_round=4",   "loop_count=2",          "batch_size=16",

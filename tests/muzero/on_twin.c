@@ -39,11 +39,8 @@ static mz_run *open_run(const char *dir, const char *env, const char *const *set
   return run;
 }
 
-static void play_to(mz_run *run, int64_t rounds) {
-  mz_reason reason = MZ_GOES_ON;
-  const mz_limits limits = {.rounds = rounds};
-  mz_phase phase;
-  while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+static void finish(mz_run *run, int64_t rounds) {
+  play_to(run, rounds);
   mz_run_close(run);
 }
 
@@ -51,7 +48,7 @@ static uint64_t digest_with(const char *folder, const char *env, const char *con
   static int number;
   char dir[96];
   snprintf(dir, sizeof dir, "%s/run%d", folder, number++);
-  play_to(open_run(dir, env, sets, count, v), ROUNDS);
+  finish(open_run(dir, env, sets, count, v), ROUNDS);
   return digest_of_run(dir);
 }
 
@@ -96,10 +93,10 @@ static void a_resumed_run_is_the_run_that_was_never_stopped(void **unused) {
   make_folder(folder);
   const uint64_t whole = digest_with(folder, "tictactoe", vectors, COUNT(vectors), &v);
   snprintf(dir, sizeof dir, "%s/parts", folder);
-  play_to(open_run(dir, "tictactoe", vectors, COUNT(vectors), &v), 2);
+  finish(open_run(dir, "tictactoe", vectors, COUNT(vectors), &v), 2);
   const mz_run_options options = {.threads = 1};
   expect_ok(mz_run_resume(&run, dir, &options, 0));
-  play_to(run, ROUNDS);
+  finish(run, ROUNDS);
   assert_int_equal(digest_of_run(dir), whole);
   drop_folder(folder);
 }
@@ -118,9 +115,9 @@ static void a_batch_size_that_moves_is_state_there(void **unused) {
   assert_true(digest_with(folder, "tictactoe", vectors, COUNT(vectors), &variants[2]) != mlp);
   for (int stop = 2; stop < ROUNDS; stop++) {
     snprintf(dir, sizeof dir, "%s/parts%d", folder, stop);
-    play_to(open_run(dir, "tictactoe", vectors, COUNT(vectors), &variants[0]), stop);
+    finish(open_run(dir, "tictactoe", vectors, COUNT(vectors), &variants[0]), stop);
     expect_ok(mz_run_resume(&run, dir, &(mz_run_options){.threads = 1}, 0));
-    play_to(run, ROUNDS);
+    finish(run, ROUNDS);
     assert_int_equal(digest_of_run(dir), mlp);
   }
   static const variant conv[] = {{"cuda", {"batch_schedule=1:16", NULL}}, {"cuda", {"batch_schedule=1:16", "cpu_actor=2", NULL}}};

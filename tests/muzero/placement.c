@@ -110,13 +110,6 @@ static mz_run_options options_for(const char *dir, const char *device) {
                           .threads = 2};
 }
 
-static void play_to(mz_run *run, int64_t rounds) {
-  mz_reason reason = MZ_GOES_ON;
-  const mz_limits limits = {.rounds = rounds};
-  mz_phase phase;
-  while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-}
-
 static void expect_place(const mz_run *run, const char *selfplay, const char *learning) {
   mz_device_records now;
   mz_steer_device_records(run->steer, &run->workers.knobs, &now);

@@ -14,16 +14,6 @@ static const char *const sets[] = {"num_games=12", "moves_per_round=6", "loop_co
 enum { RESIDUAL = 3, SETS = sizeof sets / sizeof sets[0] - RESIDUAL, ROUNDS = 11 };
 static int residual; /* RESIDUAL: networks of runs are residual ones; 0: fully connected */
 
-static void play_to(mz_run *run, int64_t rounds) {
-  mz_reason reason = MZ_GOES_ON;
-  const mz_limits limits = {.rounds = rounds};
-  while (reason == MZ_GOES_ON) {
-    mz_phase phase;
-    expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-  }
-  assert_int_equal(reason, MZ_REASON_ROUNDS);
-}
-
 static void train(const char *dir, int64_t rounds, int threads) {
   mz_run *run;
   const mz_run_options options = {.env = "tictactoe",

@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline void play_to(mz_run *run, int64_t rounds) {
-  mz_reason reason = MZ_GOES_ON;
-  const mz_limits limits = {.rounds = rounds};
-  while (reason == MZ_GOES_ON) {
-    mz_phase phase;
-    expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
-  }
-}
-
 static inline void train_policy(const char *env, const char *dir) {
   static const char *const sets[] = {"num_games=4",          "batch_size=16",    "shards=2",
                                      "simulations=8",        "network.width=16", "replay.min_fill=16",

@@ -56,6 +56,15 @@ static inline mz_phase play_phase(mz_run *run) {
   return phase;
 }
 
+/* Plays a run on to so many rounds in all, which nothing else may end. */
+static inline void play_to(mz_run *run, int64_t rounds) {
+  const mz_limits limits = {.rounds = rounds};
+  mz_phase phase;
+  mz_reason reason = MZ_GOES_ON;
+  while (reason == MZ_GOES_ON) expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  assert_int_equal(reason, MZ_REASON_ROUNDS);
+}
+
 /* A folder of its own; removed by drop_folder. */
 static inline void make_folder(char out[64]) {
   snprintf(out, 64, "/tmp/muzero-test-XXXXXX");
