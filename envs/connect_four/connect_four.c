@@ -1,14 +1,17 @@
-/* Connect Four on bitboards. A column is seven bits, its lowest cell first: bit 7 · column + height; the seventh is always 0, so
- * that no line runs on into the next column. */
+/* Connect Four on words of bits, laid out as connect_four_board.h says. */
 #include "envs/bundled.h"
+#include "envs/connect_four/connect_four_board.h"
 #include "envs/connect_four/connect_four_perfect.h"
 #include "envs/fast_random.h"
 #include <string.h>
 
-enum { ROWS = 6, COLUMNS = 7, CELLS = ROWS * COLUMNS, STRIDE = ROWS + 1, TEXT_MAX = 128 };
-
-static const uint64_t floor_cells = 0x0040810204081; /* of every column its lowest cell */
-static const uint64_t column_cells = 0x3f;           /* of column 0 */
+enum {
+  ROWS = MZ_CONNECT_FOUR_ROWS,
+  COLUMNS = MZ_CONNECT_FOUR_COLUMNS,
+  CELLS = MZ_CONNECT_FOUR_CELLS,
+  STRIDE = MZ_CONNECT_FOUR_HEIGHT,
+  TEXT_MAX = 128,
+};
 
 typedef struct position {
   uint64_t stones[2];
@@ -18,12 +21,6 @@ typedef struct position {
 } position;
 
 static uint64_t bit_of_cell(int cell) { return 1ull << (STRIDE * (cell % COLUMNS) + ROWS - 1 - cell / COLUMNS); }
-
-static uint64_t cells_of_column(int column) { return column_cells << STRIDE * column; }
-
-/* Where a stone dropped in each column comes to lie: adding 1 at the floor carries to the first empty cell. In a full column
- * that is the seventh bit, in no column's cells. */
-static uint64_t landing_cells(uint64_t occupied) { return occupied + floor_cells; }
 
 static bool has_four(uint64_t stones) {
   static const int directions[] = {1, STRIDE - 1, STRIDE, STRIDE + 1};
@@ -39,7 +36,7 @@ static int mover(const position *p) { return p->moves & 1; }
 
 /* The landing cell of a column; 0 where it is full or the game has ended. */
 static uint64_t landing_cell(const position *p, int column) {
-  return p->ended ? 0 : landing_cells(p->stones[0] | p->stones[1]) & cells_of_column(column);
+  return p->ended ? 0 : mz_connect_four_playable_cells(p->stones[0] | p->stones[1]) & mz_connect_four_column(column);
 }
 
 /* --- the environment --- */
@@ -92,8 +89,8 @@ static int legal(const mz_env *env, const void *state, uint8_t *mask) {
 /* In every column the stones lie on each other, and its seventh bit is clear. */
 static bool is_stacked(uint64_t occupied) {
   for (int column = 0; column < COLUMNS; column++) {
-    const uint64_t cells = occupied >> STRIDE * column & (column_cells << 1 | 1);
-    if (cells > column_cells || (cells & (cells + 1))) return false;
+    const uint64_t cells = occupied >> STRIDE * column & (MZ_CONNECT_FOUR_COLUMN << 1 | 1);
+    if (cells > MZ_CONNECT_FOUR_COLUMN || (cells & (cells + 1))) return false;
   }
   return occupied >> STRIDE * COLUMNS == 0;
 }
@@ -178,8 +175,8 @@ static float rollout(const mz_env *env, const void *state, uint64_t *random) {
   float result = 0, sign = 1;
   while (open.count > 0) {
     const unsigned nth = mz_fast_below(&draws, open.count);
-    const uint64_t column = cells_of_column(open.columns >> 4 * nth & 7);
-    const uint64_t played = own | (landing_cells(own | other) & column);
+    const uint64_t column = mz_connect_four_column(open.columns >> 4 * nth & 7);
+    const uint64_t played = own | (mz_connect_four_playable_cells(own | other) & column);
     if (has_four(played)) {
       result = sign;
       break;
