@@ -55,6 +55,13 @@ static void hex_beats_a_searcher(void **unused) {
   learns("hex:size=7", 0.9, 6000, 1);
 }
 
+/* Random play has half a point in either. */
+static void minatar_is_learned(void **unused) {
+  (void)unused;
+  learns("breakout", 5, 6000, 1);
+  learns("asterix", 4, 9000, 1);
+}
+
 /* Random play has about 1,100 points. */
 static void tiles_of_2048_grow(void **unused) {
   (void)unused;
@@ -65,6 +72,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(cartpole_balances),         cmocka_unit_test(tictactoe_is_not_beaten),
                                      cmocka_unit_test(connect4_beats_a_searcher), cmocka_unit_test(othello6_beats_a_searcher),
                                      cmocka_unit_test(gomoku_beats_a_searcher),   cmocka_unit_test(hex_beats_a_searcher),
-                                     cmocka_unit_test(tiles_of_2048_grow)};
+                                     cmocka_unit_test(minatar_is_learned),        cmocka_unit_test(tiles_of_2048_grow)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
