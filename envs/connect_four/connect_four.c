@@ -20,18 +20,6 @@ typedef struct position {
   uint8_t padding[6];
 } position;
 
-static uint64_t bit_of_cell(int cell) { return 1ull << (STRIDE * (cell % COLUMNS) + ROWS - 1 - cell / COLUMNS); }
-
-static bool has_four(uint64_t stones) {
-  static const int directions[] = {1, STRIDE - 1, STRIDE, STRIDE + 1};
-  uint64_t fours = 0;
-  for (int d = 0; d < 4; d++) {
-    const uint64_t pairs = stones & stones >> directions[d];
-    fours |= pairs & pairs >> 2 * directions[d];
-  }
-  return fours != 0;
-}
-
 static int mover(const position *p) { return p->moves & 1; }
 
 /* The landing cell of a column; 0 where it is full or the game has ended. */
@@ -55,7 +43,7 @@ static mz_status step(const mz_env *env, void *states, int n, const int32_t *act
     MZ_ASSERT(actions[i] >= 0 && actions[i] < COLUMNS && landing_cell(&p[i], actions[i]));
     uint64_t *own = &p[i].stones[mover(&p[i])];
     *own |= landing_cell(&p[i], actions[i]);
-    const bool won = has_four(*own);
+    const bool won = mz_connect_four_has_four(*own);
     p[i].moves++;
     p[i].ended = won || p[i].moves == CELLS;
     results[i] = (mz_step){.reward = won ? 1.0f : 0.0f, .terminated = p[i].ended};
@@ -71,7 +59,7 @@ static void observe(const mz_env *env, const void *states, int n, void *observat
   for (int i = 0; i < n; i++) {
     const int own = mover(&p[i]);
     for (int cell = 0; cell < CELLS; cell++) {
-      const uint64_t bit = bit_of_cell(cell);
+      const uint64_t bit = mz_connect_four_cell(cell);
       *out++ = (p[i].stones[own] & bit) != 0;
       *out++ = (p[i].stones[1 - own] & bit) != 0;
       *out++ = own == 0;
@@ -103,7 +91,8 @@ static bool valid(const mz_env *env, const void *state) {
   uint8_t rest = p->ended;
   for (size_t i = 0; i < sizeof p->padding; i++) rest |= p->padding[i];
   return !rest && !(p->stones[0] & p->stones[1]) && is_stacked(occupied) && p->moves == moves && moves < CELLS &&
-         __builtin_popcountll(p->stones[0]) == (moves + 1) / 2 && !has_four(p->stones[0]) && !has_four(p->stones[1]);
+         __builtin_popcountll(p->stones[0]) == (moves + 1) / 2 && !mz_connect_four_has_four(p->stones[0]) &&
+         !mz_connect_four_has_four(p->stones[1]);
 }
 
 static int to_play(const mz_env *env, const void *state) {
@@ -116,7 +105,7 @@ static int text(const mz_env *env, const void *state, char *out, size_t size) {
   const position *p = state;
   char lines[TEXT_MAX], *at = lines;
   for (int cell = 0; cell < CELLS; cell++) {
-    const uint64_t bit = bit_of_cell(cell);
+    const uint64_t bit = mz_connect_four_cell(cell);
     *at++ = p->stones[0] & bit ? 'x' : p->stones[1] & bit ? 'o' : '.';
     *at++ = cell % COLUMNS == COLUMNS - 1 ? '\n' : ' ';
   }
@@ -133,7 +122,7 @@ static int numbers(const mz_env *env, const void *state, double *out) {
   (void)env;
   const position *p = state;
   for (int cell = 0; cell < CELLS; cell++) {
-    const uint64_t bit = bit_of_cell(cell);
+    const uint64_t bit = mz_connect_four_cell(cell);
     out[cell] = ((p->stones[0] & bit) != 0) - ((p->stones[1] & bit) != 0);
   }
   return CELLS;
@@ -143,9 +132,9 @@ static void load(const mz_env *env, void *state, const double *from, int moves) 
   (void)env;
   position p = {.moves = (uint8_t)moves};
   for (int cell = 0; cell < CELLS; cell++) {
-    if (from[cell] != 0) p.stones[from[cell] < 0] |= bit_of_cell(cell);
+    if (from[cell] != 0) p.stones[from[cell] < 0] |= mz_connect_four_cell(cell);
   }
-  p.ended = moves == CELLS || has_four(p.stones[0]) || has_four(p.stones[1]);
+  p.ended = moves == CELLS || mz_connect_four_has_four(p.stones[0]) || mz_connect_four_has_four(p.stones[1]);
   memcpy(state, &p, sizeof p);
 }
 
@@ -177,7 +166,7 @@ static float rollout(const mz_env *env, const void *state, uint64_t *random) {
     const unsigned nth = mz_fast_below(&draws, open.count);
     const uint64_t column = mz_connect_four_column(open.columns >> 4 * nth & 7);
     const uint64_t played = own | (mz_connect_four_playable_cells(own | other) & column);
-    if (has_four(played)) {
+    if (mz_connect_four_has_four(played)) {
       result = sign;
       break;
     }

@@ -26,6 +26,20 @@ static inline uint64_t mz_connect_four_mirror_key(uint64_t key) {
   return mirrored;
 }
 
+/* Cells are numbered row by row from the top, as observations and pictures show them. */
+static inline uint64_t mz_connect_four_cell(int cell) {
+  const int column = cell % MZ_CONNECT_FOUR_COLUMNS, row = MZ_CONNECT_FOUR_ROWS - 1 - cell / MZ_CONNECT_FOUR_COLUMNS;
+  return UINT64_C(1) << (MZ_CONNECT_FOUR_HEIGHT * column + row);
+}
+
+static inline bool mz_connect_four_has_four(uint64_t stones) {
+  const uint64_t up = stones & stones >> 1, across = stones & stones >> MZ_CONNECT_FOUR_HEIGHT;
+  const uint64_t falling = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT - 1),
+                 rising = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT + 1);
+  return (up & up >> 2) | (across & across >> 2 * MZ_CONNECT_FOUR_HEIGHT) |
+         (falling & falling >> 2 * (MZ_CONNECT_FOUR_HEIGHT - 1)) | (rising & rising >> 2 * (MZ_CONNECT_FOUR_HEIGHT + 1));
+}
+
 /* The empty cells that would complete four of these stones, whether they can be played yet or not. */
 static inline uint64_t mz_connect_four_threats(uint64_t stones, uint64_t all) {
   uint64_t cells = stones << 1 & stones << 2 & stones << 3;

@@ -22,8 +22,7 @@ static mz_connect_four_board board_of_state(const mz_env *env, const void *state
   const double mine = mz_env_to_play(env, state) == 0 ? 1 : -1;
   mz_connect_four_board board = {0};
   for (int i = 0; i < cells; i++) {
-    const int column = i % MZ_CONNECT_FOUR_COLUMNS, row = MZ_CONNECT_FOUR_ROWS - 1 - i / MZ_CONNECT_FOUR_COLUMNS;
-    const uint64_t cell = UINT64_C(1) << ((MZ_CONNECT_FOUR_ROWS + 1) * column + row);
+    const uint64_t cell = mz_connect_four_cell(i);
     if (stones[i] != 0) board.all |= cell;
     if (stones[i] * mine > 0) board.mine |= cell;
   }

@@ -30,14 +30,6 @@ struct mz_connect_four_solver {
 
 /* --- bitboards --- */
 
-static inline bool has_four(uint64_t stones) {
-  const uint64_t up = stones & stones >> 1, across = stones & stones >> MZ_CONNECT_FOUR_HEIGHT;
-  const uint64_t falling = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT - 1),
-                 rising = stones & stones >> (MZ_CONNECT_FOUR_HEIGHT + 1);
-  return (up & up >> 2) | (across & across >> 2 * MZ_CONNECT_FOUR_HEIGHT) |
-         (falling & falling >> 2 * (MZ_CONNECT_FOUR_HEIGHT - 1)) | (rising & rising >> 2 * (MZ_CONNECT_FOUR_HEIGHT + 1));
-}
-
 static inline int count_moves(uint64_t all) { return __builtin_popcountll(all); }
 
 /* Bits of a word that has few: no table and no special instruction. */
@@ -71,10 +63,10 @@ static inline uint64_t cells_above(uint64_t cells) {
 static inline int score_of_leading_white(uint64_t mine, uint64_t all, uint64_t next_even, uint64_t danger, int bound) {
   const uint64_t empty = MZ_CONNECT_FOUR_BOARD & ~all, winning = danger & EVEN_ROWS & ~next_even;
   const uint64_t out_of_reach = winning ? cells_above(winning) : 0;
-  if (has_four(mine | (((empty & ODD_ROWS) | next_even) & ~out_of_reach))) return UNDECIDED;
+  if (mz_connect_four_has_four(mine | (((empty & ODD_ROWS) | next_even) & ~out_of_reach))) return UNDECIDED;
   if (winning) return -1;
   if (bound >= 0) return 0;
-  return has_four((mine ^ all) | (empty & EVEN_ROWS & ~next_even)) ? -1 : UNDECIDED;
+  return mz_connect_four_has_four((mine ^ all) | (empty & EVEN_ROWS & ~next_even)) ? -1 : UNDECIDED;
 }
 
 /* If Black leads, one column whose next cell is even is left over. If White threatens an odd cell of it, Black must in the end
@@ -90,7 +82,7 @@ static inline int score_of_leading_black(uint64_t mine, uint64_t all, uint64_t n
     const uint64_t threat = odd_danger & column & -(odd_danger & column);
     if (!threat || !(next_even & column)) continue;
     const uint64_t below = column & (threat - 1) & empty & EVEN_ROWS;
-    if (!has_four(mine | (led & ~column) | below)) return -1;
+    if (!mz_connect_four_has_four(mine | (led & ~column) | below)) return -1;
   }
   return UNDECIDED;
 }
@@ -106,7 +98,7 @@ static inline int score_at_once(uint64_t mine, uint64_t all, int moves, uint64_t
   if (least > bound) return least;
   if (most <= bound) return most;
   const uint64_t empty = MZ_CONNECT_FOUR_BOARD & ~all, hopeful = bound >= 0 ? mine : mine ^ all;
-  if (!has_four(hopeful | empty)) return 0;
+  if (!mz_connect_four_has_four(hopeful | empty)) return 0;
   if (bound < -1) return UNDECIDED; /* what follows knows nothing of distance */
   const uint64_t next_even = next & EVEN_ROWS;
   if (moves % 2 == 0) return score_of_leading_white(mine, all, next_even, danger, bound);
