@@ -92,6 +92,7 @@ static mz_status write_settings(FILE *out) {
           "A setting is given by `--set KEY=VALUE`, which may be repeated, or in a preset: a JSON file whose nested objects join "
           "their keys with dots "
           "(`--preset FILE`; the [bundled ones](../muzero/presets) are chosen by the environment's name). "
+          "A preset may begin with a bundled one, `\"preset\": \"asterix\"`, and say only what is different. "
           "`--set` overrides the preset, and the preset the defaults below. The settings of a run are in its `config.json`.\n\n"
           "Counts and sizes take `k`, `M`, `G`, sizes also `KiB`, `MiB`, `GiB`; times take `s`, `m`, `h`. "
           "Unknown keys and values out of range are errors that name the nearest valid one.\n\n"

@@ -57,6 +57,16 @@ static mz_status find_file(const char *name, char *out, size_t size) {
   return mz_fail(MZ_E_IO, "%s: path too long", name);
 }
 
+/* Names the nearest bundled preset, or else says what would be one. */
+static mz_status fail_unknown(const char *name, const char *otherwise) {
+  const char *names[64];
+  int count = 0;
+  for (; count < mz_embedded_preset_count && count < 64; count++) names[count] = mz_embedded_presets[count].name;
+  const char *nearest = mz_nearest(name, names, count);
+  return mz_fail(MZ_E_CONFIG, "preset '%s': unknown; %s%s%s", name, nearest ? "did you mean '" : otherwise,
+                 nearest ? nearest : "", nearest ? "'?" : "");
+}
+
 mz_status mz_preset_load(const char *name, char **text, size_t *size) {
   if (is_foreign(name)) {
     const mz_env *env;
@@ -76,13 +86,7 @@ mz_status mz_preset_load(const char *name, char **text, size_t *size) {
     memcpy(*text, preset->text, *size);
     return MZ_OK;
   }
-  const char *names[64];
-  int count = 0;
-  for (; count < mz_embedded_preset_count && count < 64; count++) names[count] = mz_embedded_presets[count].name;
-  const char *nearest = mz_nearest(name, names, count);
-  return mz_fail(MZ_E_CONFIG, "preset '%s': unknown; %s%s%s", name,
-                 nearest ? "did you mean '" : "a preset is a bundled name or the path of a JSON file", nearest ? nearest : "",
-                 nearest ? "'?" : "");
+  return fail_unknown(name, "a preset is a bundled name or the path of a JSON file");
 }
 
 /* ---- into the settings ---- */
@@ -102,6 +106,21 @@ static mz_status apply_settings_of_run(mz_config *config, const cJSON *settings,
   return MZ_OK;
 }
 
+/* The settings that a preset begins with: those of the bundled one that its "preset" names, and takes out of `json`. */
+static mz_status apply_base(mz_config *config, cJSON *json, const char *where) {
+  cJSON *base = cJSON_DetachItemFromObjectCaseSensitive(json, "preset");
+  if (!base) return MZ_OK;
+  mz_status status;
+  if (!cJSON_IsString(base))
+    status = mz_fail(MZ_E_CONFIG, "%s: preset: takes the name of a bundled preset", where);
+  else if (!find(base->valuestring))
+    status = fail_unknown(base->valuestring, "a preset begins with a bundled one");
+  else
+    status = mz_preset_apply(config, base->valuestring);
+  cJSON_Delete(base);
+  return status == MZ_OK ? MZ_OK : mz_fail(status, "%s: %s", where, mz_message());
+}
+
 mz_status mz_preset_apply(mz_config *config, const char *name) {
   char *text, where[PATH_BYTES];
   size_t size;
@@ -112,7 +131,10 @@ mz_status mz_preset_apply(mz_config *config, const char *name) {
   free(text);
   MZ_TRY(status);
   const cJSON *settings = settings_of_run(json);
-  status = settings ? apply_settings_of_run(config, settings, where) : mz_config_set_json(config, json, where);
+  if (settings)
+    status = apply_settings_of_run(config, settings, where);
+  else if ((status = apply_base(config, json, where)) == MZ_OK)
+    status = mz_config_set_json(config, json, where);
   cJSON_Delete(json);
   return status;
 }

@@ -104,7 +104,8 @@ uint64_t mz_settings_timing_hash(const mz_settings *settings);
  * or else that of the environment. MZ_E_CONFIG naming the nearest. *text is NUL-terminated, free(). */
 mz_status mz_preset_load(const char *name, char **text, size_t *size);
 /* Loads a preset into a config over mz_settings. A run's own config.json gives all of that run's settings, as they were resolved:
- * none of them counts as given by the user, and replay_ratio follows anew from the others. */
+ * none of them counts as given by the user, and replay_ratio follows anew from the others. A preset may name a bundled one as its "preset":
+ * that one's settings come first. MZ_E_CONFIG when it is none. */
 mz_status mz_preset_apply(mz_config *config, const char *name);
 int mz_preset_count(void);
 const char *mz_preset_name(int index);

@@ -55,18 +55,11 @@ static void every_bundled_preset_is_valid(void **unused) {
   (void)unused;
   assert_true(mz_preset_count() >= 2);
   for (int i = 0; i < mz_preset_count(); i++) {
-    char *text;
-    size_t size;
-    expect_ok(mz_preset_load(mz_preset_name(i), &text, &size));
-    cJSON *json;
-    expect_ok(mz_json_parse(text, size, mz_preset_name(i), true, MZ_E_CONFIG, &json));
     mz_settings s;
     mz_config config = mz_settings_config(&s, NULL);
     mz_config_defaults(&config);
-    expect_ok(mz_config_set_json(&config, json, mz_preset_name(i)));
+    expect_ok(mz_preset_apply(&config, mz_preset_name(i)));
     expect_ok(mz_settings_resolve(&s, NULL));
-    cJSON_Delete(json);
-    free(text);
   }
   char *text;
   size_t size;
@@ -75,6 +68,33 @@ static void every_bundled_preset_is_valid(void **unused) {
   free(text);
   assert_int_equal(mz_preset_load("cartpol", &text, &size), MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "cartpole"));
+}
+
+static mz_status settings_of_preset(const char *file, const char *text, mz_settings *out) {
+  expect_ok(mz_file_write_atomic(file, text, strlen(text)));
+  const mz_run_options options = {.preset = file};
+  return mz_settings_for_new_run(&options, out);
+}
+
+static void a_preset_may_begin_with_a_bundled_one(void **unused) {
+  (void)unused;
+  char folder[64], file[96];
+  make_folder(folder);
+  expect_ok(mz_path_join(file, sizeof file, folder, "mine.json"));
+  mz_settings breakout, mine;
+  expect_ok(mz_settings_for_new_run(&(mz_run_options){.preset = "breakout"}, &breakout)); /* which begins with asterix */
+  expect_ok(settings_of_preset(file, "{\"network\": {\"blocks\": 7}, \"preset\": \"breakout\"}", &mine));
+  assert_int_equal(mine.network.blocks, 7); /* its own settings count wherever "preset" stands */
+  mz_config from = mz_settings_config(&breakout, NULL), to = mz_settings_config(&mine, NULL);
+  for (int row = 0; row < mz_config_row_count(&from); row++)
+    if (strcmp(mz_config_row(&from, row)->key, "network.blocks") != 0) assert_true(mz_config_equal(&from, &to, row));
+  assert_int_equal(settings_of_preset(file, "{\"preset\": \"brekout\"}", &mine), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "did you mean 'breakout'"));
+  assert_non_null(strstr(mz_message(), file));
+  assert_int_equal(settings_of_preset(file, "{\"preset\": 3}", &mine), MZ_E_CONFIG);
+  assert_int_equal(settings_of_preset(file, "{\"preset\": \"mine.json\"}", &mine), MZ_E_CONFIG); /* of files, none */
+  assert_int_equal(settings_of_preset(file, "{\"train\": {\"preset\": \"asterix\"}}", &mine), MZ_E_CONFIG);
+  drop_folder(folder);
 }
 
 /* Settings are read back as a run of each preset records them. */
@@ -144,9 +164,10 @@ static void knobs_follow_the_thread_budget(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_of_three_give_the_replay_ratio),  cmocka_unit_test(shards_divide_the_batch),
-      cmocka_unit_test(groups_of_batch_norm_divide_a_shard), cmocka_unit_test(every_bundled_preset_is_valid),
-      cmocka_unit_test(every_config_of_a_run_is_a_preset),   cmocka_unit_test(settings_survive_their_text),
-      cmocka_unit_test(knobs_follow_the_thread_budget),      cmocka_unit_test(renamed_keys_lead_to_settings)};
+      cmocka_unit_test(two_of_three_give_the_replay_ratio),    cmocka_unit_test(shards_divide_the_batch),
+      cmocka_unit_test(groups_of_batch_norm_divide_a_shard),   cmocka_unit_test(every_bundled_preset_is_valid),
+      cmocka_unit_test(a_preset_may_begin_with_a_bundled_one), cmocka_unit_test(every_config_of_a_run_is_a_preset),
+      cmocka_unit_test(settings_survive_their_text),           cmocka_unit_test(knobs_follow_the_thread_budget),
+      cmocka_unit_test(renamed_keys_lead_to_settings)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
