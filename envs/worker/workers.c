@@ -150,6 +150,33 @@ static void begin_clock(mz_env_workers *w, mz_env_worker *one) {
   mz_env_worker_unlock(&w->clocks);
 }
 
+/* ---- cores ---- */
+
+/* A thread that has just ended does not matter. */
+static mz_status confine_thread(void *context, const char *name) {
+  const int id = atoi(name);
+  if (id > 0) (void)sched_setaffinity(id, sizeof(cpu_set_t), context);
+  return MZ_OK;
+}
+
+/* Under the lock of the clocks: no process is reaped meanwhile, so its number is still its own. One that has just been killed
+ * has nothing to confine. */
+static void confine(mz_env_workers *w, const mz_env_worker *one) {
+  char path[64];
+  if (!one->is_clocked) return;
+  snprintf(path, sizeof path, "/proc/%ld/task", (long)one->process.pid);
+  (void)mz_file_list(path, confine_thread, &w->cores);
+}
+
+/* Confines a worker again once it has begun: it was told of its cores before, and they may have changed since. */
+static void confine_begun(mz_env_workers *w, const mz_env_worker *one) {
+  mz_env_worker_lock(&w->clocks);
+  confine(w, one);
+  mz_env_worker_unlock(&w->clocks);
+}
+
+/* ---- starts ---- */
+
 static mz_status start(mz_env_workers *w, mz_env_worker *one, const char *greeting, mz_worker_answer *answer, const char **when) {
   char *text;
   MZ_TRY(mz_alloc(&text, MZ_WORKER_MESSAGE_MAX, 1));
@@ -167,6 +194,7 @@ static mz_status start(mz_env_workers *w, mz_env_worker *one, const char *greeti
       *when = "before it took its memory";
       status = hand_mailbox(w, one, answer);
     }
+    confine_begun(w, one);
     if (status != MZ_OK) dismiss(w, one);
   }
   free(text);
@@ -261,24 +289,11 @@ void mz_env_workers_set_count(mz_env_workers *w, int count) {
   atomic_store(&w->count, count);
 }
 
-/* A thread that has just ended does not matter. */
-static mz_status confine_thread(void *context, const char *name) {
-  const int id = atoi(name);
-  if (id > 0) (void)sched_setaffinity(id, sizeof(cpu_set_t), context);
-  return MZ_OK;
-}
-
-/* No process is reaped while the clocks are locked: its number is still its own. */
 void mz_env_workers_place(mz_env_workers *w, const cpu_set_t *cores) {
   mz_env_worker_lock(&w->clocks);
   const bool differ = !CPU_EQUAL(&w->cores, cores);
   w->cores = *cores;
-  for (int i = 0; differ && i < MZ_WORKERS_MAX; i++) {
-    char path[64];
-    if (!w->items[i].is_clocked) continue;
-    snprintf(path, sizeof path, "/proc/%ld/task", (long)w->items[i].process.pid);
-    if (mz_file_list(path, confine_thread, &w->cores) != MZ_OK) continue; /* it has just been killed */
-  }
+  for (int i = 0; differ && i < MZ_WORKERS_MAX; i++) confine(w, &w->items[i]);
   mz_env_worker_unlock(&w->clocks);
 }
 

@@ -177,9 +177,13 @@ static void test_the_number_changes_within_moves(void **state) {
   assert_int_equal(mz_worker_env_lost(r.env).workers, 0);
 }
 
+static void skip_without_python(void) {
+  if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) skip();
+}
+
 static void test_games_stay_with_their_worker(void **state) {
   (void)state;
-  if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) skip();
+  skip_without_python();
   const mz_env *env = find("gym:Pole-v0,timeout=56");
   assert_true(mz_env_workers_keep_games(env->workers));
   mz_env_workers_set_count(env->workers, 3);
@@ -278,12 +282,45 @@ static void test_all_run_where_they_are_told(void **state) {
   for (int i = 0; i < own.count; i++) assert_runs_on(own.pids[i], &all);
 }
 
+static void *move_once(void *games) {
+  mz_rng choice = mz_rng_at(6, MZ_RNG_TEST, 0, 0);
+  move_all(games, &choice);
+  return NULL;
+}
+
+/* A script takes its time to read of the cores, which change meanwhile. */
+static void test_one_that_begins_runs_where_it_is_told(void **state) {
+  (void)state;
+  skip_without_python();
+  cpu_set_t all, one;
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  const children before = find_children();
+  const mz_env *env = find("spiel:walk(players=2),timeout=52");
+  table t;
+  pthread_t mover;
+  mz_env_workers_set_count(env->workers, 1);
+  sit_down(&t, env);
+  for (int core = 0, count = 2; core < CPU_SETSIZE; core++) {
+    if (!CPU_ISSET((size_t)core, &all)) continue;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)core, &one);
+    mz_env_workers_set_count(env->workers, count);
+    assert_int_equal(pthread_create(&mover, NULL, move_once, &t), 0);
+    while (newer_than(&before).count < count) sched_yield();
+    mz_env_workers_place(env->workers, &one);
+    assert_int_equal(pthread_join(mover, NULL), 0);
+    const children own = newer_than(&before);
+    for (int i = 0; i < own.count; i++) assert_runs_on(own.pids[i], &one);
+    if (++count > 4) break;
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_any_number_plays_the_same_games), cmocka_unit_test(test_workers_are_killed_while_the_number_changes),
       cmocka_unit_test(test_the_number_changes_within_moves), cmocka_unit_test(test_games_stay_with_their_worker),
       cmocka_unit_test(test_time_is_counted_and_never_falls), cmocka_unit_test(test_memory_is_counted),
-      cmocka_unit_test(test_all_run_where_they_are_told),
+      cmocka_unit_test(test_all_run_where_they_are_told),     cmocka_unit_test(test_one_that_begins_runs_where_it_is_told),
   };
   setenv("MUZERO_PYTHON", "python3", 1);
   setenv("PYTHONPATH", STAND_INS, 1);
