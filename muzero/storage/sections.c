@@ -73,7 +73,7 @@ static mz_status read_optimizer(mz_state *state, mz_reader *reader, const origin
   mz_optimizer *optimizer = mz_learner_optimizer(state->learner);
   float *average = mz_learner_average(state->learner);
   size_t bytes = (size_t)state->model.params.size * sizeof(float);
-  optimizer->steps = (int64_t)mz_read_u64(reader);
+  MZ_TRY(mz_count_read("optimizer", "steps", reader, &optimizer->steps));
   uint64_t size = mz_read_u64(reader);
   bool second = mz_read_u8(reader), averaged = mz_read_u8(reader);
   if (size != (uint64_t)state->model.params.size || second != (optimizer->moment2 != NULL) || averaged != (average != NULL))
@@ -159,8 +159,7 @@ static mz_status write_counters(const mz_state *state, mz_writer *writer) {
 static mz_status read_counters(mz_state *state, mz_reader *reader, const origin *from) {
   (void)from;
   state->seed = mz_read_u64(reader);
-  mz_counters_read(&state->counters, reader);
-  return MZ_OK;
+  return mz_counters_read(&state->counters, reader);
 }
 
 /* ---- loop_count ---- */

@@ -32,9 +32,22 @@ mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, c
   return status;
 }
 
-void mz_counters_read(mz_counters *c, mz_reader *reader) {
-  int64_t *const values[] = {&c->rounds, &c->phases, &c->updates, &c->env_steps, &c->simulations, &c->episodes};
-  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) *values[i] = (int64_t)mz_read_u64(reader);
+mz_status mz_count_read(const char *section, const char *what, mz_reader *reader, int64_t *out) {
+  *out = (int64_t)mz_read_u64(reader);
+  if (*out >= 0 && *out <= MZ_COUNT_MAX) return MZ_OK;
+  return mz_fail(MZ_E_CHECKPOINT, "section '%s': damaged: %lld %s, 0 to %lld wanted", section, (long long)*out, what,
+                 (long long)MZ_COUNT_MAX);
+}
+
+mz_status mz_counters_read(mz_counters *c, mz_reader *reader) {
+  const struct {
+    const char *name;
+    int64_t *value;
+  } rows[] = {{"rounds", &c->rounds},       {"phases", &c->phases},           {"updates", &c->updates},
+              {"env_steps", &c->env_steps}, {"simulations", &c->simulations}, {"episodes", &c->episodes}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    MZ_TRY(mz_count_read("counters", rows[i].name, reader, rows[i].value));
+  return MZ_OK;
 }
 
 mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz_counters *counters) {
@@ -43,8 +56,9 @@ mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz
   MZ_TRY(mz_checkpoint_section(checkpoint, "counters", MZ_COUNTERS_BYTES, &data, &size));
   mz_reader reader = mz_reader_over(data, size);
   *seed = mz_read_u64(&reader);
-  mz_counters_read(counters, &reader);
+  const mz_status status = mz_counters_read(counters, &reader);
   free(data);
+  if (status != MZ_OK) return mz_fail(MZ_E_CHECKPOINT, "%s: %s", checkpoint->path, mz_message());
   return reader.ok ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: section 'counters': too short", checkpoint->path);
 }
 

@@ -15,9 +15,13 @@ typedef struct mz_batch_size {
 } mz_batch_size;
 enum { MZ_BATCH_SIZE_BYTES = 2 * 8 };
 mz_status mz_batch_size_stored(const mz_checkpoint *checkpoint, mz_batch_size *out);
+/* The most that anything is counted to in a checkpoint: times the rows of the largest batch it fits 64 bits. */
+#define MZ_COUNT_MAX ((int64_t)1 << 46)
+/* `what` names the count in the error, MZ_E_CHECKPOINT. */
+mz_status mz_count_read(const char *section, const char *what, mz_reader *reader, int64_t *out);
 /* Section 'counters': the seed, then six counters, which this reads. */
 enum { MZ_COUNTERS_BYTES = 7 * 8 };
-void mz_counters_read(mz_counters *counters, mz_reader *reader);
+mz_status mz_counters_read(mz_counters *counters, mz_reader *reader);
 /* Reads what was lost with workers from section 'session', or from a session that is being restored; zeros where it does not say. */
 mz_lost_workers mz_lost_from_json(const cJSON *session);
 /* Checks that a section of weights claims room for as many values as the parameters have, and that weights can have been packed

@@ -1,6 +1,7 @@
 #include "muzero/training/guard.h"
 #include "base/arena.h"
 #include "base/maths/maths.h"
+#include "muzero/storage/stored.h"
 #include <math.h>
 #include <string.h>
 
@@ -104,11 +105,10 @@ void mz_guard_write(const mz_guard *guard, mz_writer *writer) {
 }
 
 static mz_status read_section(mz_guard *guard, mz_reader *reader) {
-  guard->backs = (int64_t)mz_read_u64(reader);
-  guard->rounds = (int64_t)mz_read_u64(reader);
-  guard->steps = (int64_t)mz_read_u64(reader);
-  if (mz_read_u64(reader) != guard->size || guard->backs < 0 || guard->rounds < 0 || guard->steps < 0)
-    return mz_fail(MZ_E_CHECKPOINT, "section 'guard': made for another network, or counts that cannot be");
+  MZ_TRY(mz_count_read("guard", "backs", reader, &guard->backs));
+  MZ_TRY(mz_count_read("guard", "rounds", reader, &guard->rounds));
+  MZ_TRY(mz_count_read("guard", "steps", reader, &guard->steps));
+  if (mz_read_u64(reader) != guard->size) return mz_fail(MZ_E_CHECKPOINT, "section 'guard': made for another network");
   for (int i = 0; i < VECTORS; i++) {
     if (!guard->vectors[i]) continue;
     mz_read(reader, guard->vectors[i], guard->size * sizeof(float));

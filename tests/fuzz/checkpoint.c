@@ -180,8 +180,8 @@ static size_t mutate_contents(const part *p, uint8_t *data, size_t size, size_t 
   const bool tensors = strcmp(p->name, "weights") == 0 || strcmp(p->name, "target") == 0;
   if (is_text(p)) return fuzz_mutate_text(data, size, max_size, random);
   uint64_t header = 0;
-  if (tensors && size > 8) memcpy(&header, data, 8);
-  if (!tensors || header > size - 8 || fuzz_below(random, 2)) return fuzz_mutate_bytes(data, size, max_size, random);
+  if (tensors && size >= 8) memcpy(&header, data, 8);
+  if (!tensors || size < 8 || header > size - 8 || fuzz_below(random, 2)) return fuzz_mutate_bytes(data, size, max_size, random);
   static uint8_t text[CONTENTS_MAX];
   memcpy(text, data + 8, header);
   const uint64_t changed =

@@ -1,5 +1,5 @@
 /* Every truncation and every flipped bit of a checkpoint is found, and the section named. */
-#include "muzero/trainer.h"
+#include "muzero/storage/stored.h"
 #include "testing.h"
 
 static const mz_part parts[] = {
@@ -119,9 +119,36 @@ static void weights_that_cannot_be_are_refused(void **unused) {
   drop_folder(folder);
 }
 
+/* A stranger's counts: rows trained, updates times the rows of a batch, must fit 64 bits. */
+static void counts_that_cannot_be_are_refused(void **unused) {
+  (void)unused;
+  char folder[64], path[80];
+  make_folder(folder);
+  snprintf(path, sizeof path, "%s/c.mzc", folder);
+  const int64_t updates[] = {MZ_COUNT_MAX, MZ_COUNT_MAX + 1, -1};
+  for (int i = 0; i < 3; i++) {
+    const int64_t counts[7] = {[3] = updates[i]}; /* the seed, rounds and phases lie before */
+    mz_checkpoint checkpoint;
+    mz_counters counters;
+    uint64_t seed;
+    expect_ok(mz_checkpoint_write(path, &(mz_part){"counters", counts, sizeof counts}, 1));
+    expect_ok(mz_checkpoint_open(&checkpoint, path));
+    assert_int_equal(mz_counters_stored(&checkpoint, &seed, &counters), i == 0 ? MZ_OK : MZ_E_CHECKPOINT);
+    if (i == 0)
+      assert_int_equal(counters.updates, MZ_COUNT_MAX);
+    else
+      assert_non_null(strstr(mz_message(), i == 1 ? "70368744177665 updates" : "-1 updates"));
+    mz_checkpoint_close(&checkpoint);
+  }
+  drop_folder(folder);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sections_come_back), cmocka_unit_test(every_damage_is_found), cmocka_unit_test(a_newer_format_is_named),
-      cmocka_unit_test(missing_things_have_their_own_errors), cmocka_unit_test(weights_that_cannot_be_are_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sections_come_back),
+                                     cmocka_unit_test(every_damage_is_found),
+                                     cmocka_unit_test(a_newer_format_is_named),
+                                     cmocka_unit_test(missing_things_have_their_own_errors),
+                                     cmocka_unit_test(weights_that_cannot_be_are_refused),
+                                     cmocka_unit_test(counts_that_cannot_be_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
