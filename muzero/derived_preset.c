@@ -17,16 +17,17 @@ typedef struct recipe {
   int num_games, moves_per_round, loop_count, td_steps, unroll_steps;
   const char *search; /* its algorithm */
   double learning_rate, weight_average;
+  int consistency;
   const char *capacity;
   int min_fill;
   double priority, importance;
   int phase_rounds, updates, eval_games;
 } recipe;
 
-static const recipe short_alone = {64, 8, 8, 10, 3, "puct", 0.005, 0.98, "100k", 1000, 0.6, 0.4, 25, 10000, 40};
-static const recipe against = {64, 8, 8, 0, 3, "gumbel", 0.005, 0.98, "100k", 1000, 0.6, 0.4, 25, 10000, 100};
+static const recipe short_alone = {64, 8, 8, 10, 3, "puct", 0.005, 0.98, 0, "100k", 1000, 0.6, 0.4, 25, 10000, 40};
+static const recipe against = {64, 8, 8, 0, 3, "gumbel", 0.005, 0.98, 0, "100k", 1000, 0.6, 0.4, 25, 10000, 100};
 /* Moves cost more than updates: few games, each move trained on two dozen times (docs/results/environments.md, LunarLander). */
-static const recipe long_alone = {8, 64, 96, 50, 5, "gumbel", 0.003, 0.99, "50k", 2000, 0, 0, 20, 90000, 20};
+static const recipe long_alone = {8, 64, 96, 20, 5, "gumbel", 0.001, 0.995, 1, "50k", 2000, 0, 0, 20, 90000, 20};
 
 mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
   enum { ROOM = 2048 };
@@ -55,6 +56,7 @@ mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
       "  \"td_steps\": %d, \"discount\": %s, \"unroll_steps\": %d, \"simulations\": 16, \"search\": {\"algorithm\": \"%s\"},\n"
       "  \"learning_rate\": %g, \"learning_rate_schedule\": \"cosine\", \"weight_decay\": 1e-4, \"gradient_clip\": 5, "
       "\"weight_average\": %g,\n"
+      "  \"loss\": {\"consistency_weight\": %d},\n"
       "  \"network\": {%s, \"value_bins\": %d, \"reward_bins\": %d, \"transform\": \"%s\"},\n"
       "  \"replay\": {\"capacity\": %s, \"segment_moves\": %d, \"min_fill\": %d, "
       "\"priority_exponent\": %g, \"importance_exponent\": %g},\n"
@@ -66,7 +68,7 @@ mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
       two        ? "1"
       : is_short ? "0.97"
                  : "0.997",
-      r->unroll_steps, r->search, r->learning_rate, r->weight_average, network,
+      r->unroll_steps, r->search, r->learning_rate, r->weight_average, r->consistency, network,
       bins_for(spec->return_min, spec->return_max, transform), bins_for(spec->reward_min, spec->reward_max, transform),
       transform ? "on" : "off", capacity, is_short ? 0 : 32, r->min_fill, r->priority, r->importance,
       two ? "  \"selfplay\": {\"opening_plies\": 2},\n" : "", r->updates, r->phase_rounds, target, r->updates, r->eval_games,

@@ -79,9 +79,11 @@ static void test_long_games_alone_are_trained_on_most(void **state) {
                        .return_max = 9};
   derive(&env, &settings);
   assert_true(settings.learning.replay_ratio > 12);
+  assert_true(settings.loss.consistency_weight > 0); /* what so much training needs beside it */
   env.spec.max_moves = 20;
   derive(&env, &settings);
   assert_true(settings.learning.replay_ratio < 4);
+  assert_true(settings.loss.consistency_weight == 0);
   env.spec.max_moves = 1000;
   env.spec.obs_shape[0] = env.spec.obs_shape[1] = 16;
   env.spec.obs_size = 16 * 16 * 8;
