@@ -8,7 +8,7 @@ enum { BATCH_MAX = 65536, LOOPS_MAX = 4096 }; /* of the settings */
 static int64_t round_rows(const mz_settings *s) { return s->learning.loop_count * s->learning.batch_size; }
 
 static int64_t least_batch(const mz_settings *s) {
-  return s->network.kind == MZ_MODEL_CONV ? s->learning.shards * s->network.norm_rows : s->learning.shards;
+  return mz_network_normalises(&s->network) ? s->learning.shards * s->network.norm_rows : s->learning.shards;
 }
 
 static bool may_be(const mz_settings *s, int64_t batch) {

@@ -41,10 +41,10 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
 }
 
 /* Batch norm's groups divide a shard. */
-static mz_status resolve_convolutions(mz_settings *s, const uint8_t *explicit_) {
+static mz_status resolve_norm(mz_settings *s, const uint8_t *explicit_) {
   const int64_t rows = s->learning.batch_size / s->learning.shards;
   int64_t *group = &s->network.norm_rows, asked = *group;
-  if (s->network.kind != MZ_MODEL_CONV) return MZ_OK;
+  if (!mz_network_normalises(&s->network)) return MZ_OK;
   int64_t above = *group;
   if (*group > rows) *group = rows;
   while (rows % *group != 0) --*group;
@@ -70,7 +70,12 @@ mz_status mz_settings_resolve(mz_settings *s, const uint8_t *explicit_) {
     }
     while (l->batch_size % l->shards != 0) l->shards--; /* nobody asked for a number: the next that divides */
   }
-  MZ_TRY(resolve_convolutions(s, explicit_));
+  MZ_TRY(resolve_norm(s, explicit_));
+  if (s->network.projection > 0 && s->loss.consistency_weight == 0)
+    return mz_fail(MZ_E_CONFIG,
+                   "network.projection: %lld units, of which nothing is asked as loss.consistency_weight is 0; nearest "
+                   "valid value: 0",
+                   (long long)s->network.projection);
   if (s->replay.min_fill > s->replay.capacity)
     return mz_fail(MZ_E_CONFIG, "replay.min_fill: %lld exceeds replay.capacity %lld; learning would never start",
                    (long long)s->replay.min_fill, (long long)s->replay.capacity);

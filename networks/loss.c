@@ -61,9 +61,10 @@ void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings 
                                     &loss->value_target[k], &loss->value_weight[k]);
     if (k > 0 && settings->consistency_weight > 0) {
       loss->next_obs[k] = mz_tape_input(tape, model->obs_size);
-      const mz_value seen = mz_model_represent(model, tape, loss->next_obs[k]);
+      const mz_value foretold = mz_model_predict_projection(model, tape, heads->latent);
+      const mz_value seen = mz_model_project(model, tape, mz_model_represent(model, tape, loss->next_obs[k]));
       loss->next_weight[k] = mz_tape_input(tape, 1);
-      mz_tape_mse(tape, heads->latent, seen, loss->next_weight[k], (float)(step_weight * settings->consistency_weight));
+      mz_tape_mse(tape, foretold, seen, loss->next_weight[k], (float)(step_weight * settings->consistency_weight));
     }
   }
 }

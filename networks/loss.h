@@ -1,7 +1,8 @@
 /* The K-step unrolled loss on a tape (MuZero equation 1): policy, value and reward cross entropies with row weights.
  * Step 0 has full weight, steps 1 … K are scaled 1/K; the gradient is halved where a latent enters a dynamics step.
  * With consistency, also how far the latent of step k is from the representation of what was observed there, which does not learn
- * from it (Ye et al. 2021, EfficientZero, section 4.1; here without projections, on latents scaled alike).
+ * from it (Ye et al. 2021, EfficientZero, section 4.1): latents scaled alike, or their projections (model.h), whose mean squared
+ * difference is 2 − 2 cos.
  * A model that tells turns has one more cross entropy for steps 1 … K: whether another player moves there than at step 0.
  * Row weights carry importance weight, mask and 1/batch, so that shards of a batch simply add. */
 #pragma once

@@ -99,7 +99,13 @@ static void add_head(mz_model *model, mz_head *head, const char *part, int outpu
   head->narrow = mz_params_add(&model->params, named(name, part, "conv.weight"), model->channels, model->head_channels, true,
                                MZ_INIT_HE, model->channels);
   add_norm(model, head->norm, named(name, part, "norm"), model->head_channels);
-  head->out = mz_model_add_layer(&model->params, part, inputs, outputs, inputs, MZ_INIT_SMALL);
+  head->hidden = -1;
+  const int width = model->head_width, last = width > 0 ? width : inputs;
+  if (width > 0) {
+    head->hidden = mz_params_add(&model->params, named(name, part, "hidden.weight"), inputs, width, true, MZ_INIT_HE, inputs);
+    add_norm(model, head->hidden_norm, named(name, part, "hidden.norm"), width);
+  }
+  head->out = mz_model_add_layer(&model->params, part, last, outputs, last, MZ_INIT_SMALL);
 }
 
 static void add_statistics_of(mz_model *model, mz_norm *norm, const char *part, int channels, double share) {
@@ -130,7 +136,7 @@ static void add_block_statistics(mz_model *model, const mz_tower *tower, const c
 }
 
 /* Behind everything else. */
-static void add_statistics(mz_model *model, double share) {
+void mz_conv_model_add_statistics(mz_model *model, double share) {
   static const char *const towers[] = {"representation", "dynamics", "prediction"}, *const heads[] = {"reward", "policy", "value",
                                                                                                       "turn"};
   char part[48];
@@ -142,70 +148,18 @@ static void add_statistics(mz_model *model, double share) {
   for (int h = 0; h < head_count(model); h++) {
     snprintf(part, sizeof part, "%s.norm", heads[h]);
     add_statistics_by_origin(model, model->heads[h].norm, part, model->head_channels, share, h == POLICY || h == VALUE);
+    snprintf(part, sizeof part, "%s.hidden.norm", heads[h]);
+    if (model->head_width > 0)
+      add_statistics_by_origin(model, model->heads[h].hidden_norm, part, model->head_width, share, h == POLICY || h == VALUE);
   }
-}
-
-static mz_status check(const mz_network_settings *settings, const mz_spec *spec) {
-  const int height = spec->obs_shape[0], width = spec->obs_shape[1];
-  if (height < 2 || width < 2) {
-    return mz_fail(MZ_E_CONFIG, "network.kind: conv needs a board, observations here are %d x %d x %d; use network.kind=mlp",
-                   height, width, spec->obs_shape[2]);
-  }
-  if (settings->channels % MZ_LANES != 0 || settings->head_channels % MZ_LANES != 0) {
-    return mz_fail(MZ_E_CONFIG,
-                   "network: %lld channels, %lld head_channels: multiples of %d are needed; the nearest are %lld and %lld",
-                   (long long)settings->channels, (long long)settings->head_channels, MZ_LANES,
-                   (long long)mz_padded((int)settings->channels), (long long)mz_padded((int)settings->head_channels));
-  }
-  return MZ_OK;
-}
-
-static int shorter_side(mz_board board) { return board.height < board.width ? board.height : board.width; }
-static int longer_side(mz_board board) { return board.height > board.width ? board.height : board.width; }
-
-/* Places of actions are positions of the board that is seen: it is not halved. */
-static bool has_places(const mz_spec *spec) {
-  return spec->action_kind != MZ_ACTIONS_PLAIN && spec->action_kind != MZ_ACTIONS_DIRECTIONS;
-}
-
-/* Sets halvings and the board that they lead to. */
-static mz_status set_board(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
-  enum { PICTURE = 32, SMALL = 8, SHORTEST = 2 }; /* sides */
-  const bool automatic = settings->downsample == 0;
-  const int asked = automatic ? MZ_HALVINGS_MAX : settings->downsample - 1;
-  model->seen = model->board = (mz_board){spec->obs_shape[0], spec->obs_shape[1]};
-  model->halvings = 0;
-  if (automatic && (has_places(spec) || longer_side(model->seen) <= PICTURE)) return MZ_OK;
-  if (asked > 0 && has_places(spec)) {
-    return mz_fail(MZ_E_CONFIG,
-                   "network.downsample: %d, but actions here are places on a board of %d x %d; nearest valid value: 0", asked,
-                   model->seen.height, model->seen.width);
-  }
-  while (model->halvings < asked && shorter_side(model->board) > SHORTEST && (!automatic || longer_side(model->board) > SMALL)) {
-    model->board = mz_halved(model->board);
-    model->halvings++;
-  }
-  if (automatic || model->halvings == asked) return MZ_OK;
-  return mz_fail(MZ_E_CONFIG, "network.downsample: %d, but %d halvings lead from %d x %d to %d x %d; nearest valid value: %d",
-                 asked, model->halvings, model->seen.height, model->seen.width, model->board.height, model->board.width,
-                 model->halvings);
-}
-
-static mz_status check_blocks(const mz_model *model, const mz_network_settings *settings) {
-  const int64_t blocks = 2 * settings->blocks + settings->prediction_blocks + model->halvings * settings->downsample_blocks;
-  if (blocks <= MZ_BLOCKS_MAX) return MZ_OK;
-  return mz_fail(MZ_E_CONFIG, "network: %lld blocks in three towers and behind halvings: %d is the most", (long long)blocks,
-                 MZ_BLOCKS_MAX);
 }
 
 mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec) {
-  MZ_TRY(check(settings, spec));
-  MZ_TRY(set_board(model, settings, spec));
-  MZ_TRY(check_blocks(model, settings));
+  MZ_TRY(mz_conv_model_size(model, settings, spec));
   model->planes = spec->obs_shape[2];
   model->channels = (int)settings->channels;
   model->head_channels = (int)settings->head_channels;
-  model->norm_rows = (int)settings->norm_rows;
+  model->head_width = (int)settings->head_width;
   model->infer_bf16 = settings->inference == MZ_PRECISION_BF16;
   model->train_bf16 = settings->training == MZ_PRECISION_BF16;
   model->latent = positions_of(model) * model->channels;
@@ -223,7 +177,6 @@ mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *setting
   add_head(model, &model->heads[POLICY], "policy", model->actions);
   add_head(model, &model->heads[VALUE], "value", model->value.bins);
   if (model->tells_turns) add_head(model, &model->heads[TURN], "turn", mz_model_turn_support.bins);
-  add_statistics(model, settings->bn_momentum);
   return MZ_OK;
 }
 
@@ -286,6 +239,7 @@ static mz_value front(const mz_model *model, mz_tape *tape, mz_value x) {
 static mz_value head(const mz_model *model, mz_tape *tape, int which, mz_origin origin, mz_value x) {
   const mz_head *h = &model->heads[which];
   x = norm(model, tape, &h->norm[origin], mz_tape_pointwise(tape, x, positions_of(model), h->narrow, -1, MZ_LINEAR_ONLY));
+  if (h->hidden >= 0) x = norm(model, tape, &h->hidden_norm[origin], mz_tape_linear(tape, x, h->hidden, -1, MZ_LINEAR_ONLY));
   return mz_tape_linear(tape, x, h->out, h->out + 1, MZ_LINEAR_ONLY);
 }
 
@@ -343,7 +297,10 @@ void mz_conv_model_fold(const mz_model *model, const float *values, float *out) 
   for (int origin = 0; origin < MZ_ORIGINS; origin++) {
     for (int b = 0; b < model->block_count; b++)
       for (int i = 0; i < 2; i++) as_affine(model, &model->blocks[b].norm[i][origin], values, out);
-    for (int h = 0; h < head_count(model); h++) as_affine(model, &model->heads[h].norm[origin], values, out);
+    for (int h = 0; h < head_count(model); h++) {
+      as_affine(model, &model->heads[h].norm[origin], values, out);
+      if (model->head_width > 0) as_affine(model, &model->heads[h].hidden_norm[origin], values, out);
+    }
   }
   for (int b = 0; b < model->block_count; b++) {
     const mz_block *block = &model->blocks[b];
@@ -367,21 +324,26 @@ static double front_macs(const mz_model *model) {
   return macs;
 }
 
+static double head_macs(const mz_model *model, int outputs) {
+  const double positions = positions_of(model), narrow = model->head_channels, width = model->head_width;
+  return positions * model->channels * narrow +
+         (width > 0 ? positions * narrow * width + width * outputs : positions * narrow * outputs);
+}
+
 mz_model_macs mz_conv_model_macs(const mz_model *model) {
-  const double positions = positions_of(model), channels = model->channels, narrow = model->head_channels;
+  const double positions = positions_of(model), channels = model->channels;
   const double conv = positions * MZ_KERNEL * MZ_KERNEL * channels, block = 2 * conv * channels, pooled = 2 * channels * channels;
   const mz_tower *towers = model->towers;
   double pools[3] = {0};
   for (int t = 0; t < 3; t++)
     for (int b = 0; b < towers[t].count; b++) pools[t] += model->blocks[towers[t].first + b].pooled >= 0 ? pooled : 0;
-  const double head = positions * channels * narrow;
-  const double turn = model->tells_turns ? head + positions * narrow * mz_model_turn_support.bins : 0;
+  const double turn = model->tells_turns ? head_macs(model, mz_model_turn_support.bins) : 0;
   const double entering = model->halvings > 0 ? front_channels(model, model->halvings - 1) : model->planes;
   return (mz_model_macs){
       .representation = front_macs(model) + conv * entering + towers[REPRESENTATION].count * block + pools[REPRESENTATION],
-      .dynamics = conv * channels + towers[DYNAMICS].count * block + pools[DYNAMICS] + head +
-                  positions * narrow * model->reward.bins + turn,
-      .prediction = towers[PREDICTION].count * block + pools[PREDICTION] + 2 * head +
-                    positions * narrow * (model->actions + model->value.bins),
+      .dynamics =
+          conv * channels + towers[DYNAMICS].count * block + pools[DYNAMICS] + head_macs(model, model->reward.bins) + turn,
+      .prediction = towers[PREDICTION].count * block + pools[PREDICTION] + head_macs(model, model->actions) +
+                    head_macs(model, model->value.bins),
   };
 }

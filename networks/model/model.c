@@ -24,6 +24,11 @@ static const mz_setting rows[] = {
                "conv: of prediction, before its heads"),
     MZ_SETTING(mz_network_settings, head_channels, "network.head_channels", MZ_INT, MZ_ALGORITHMIC, 16, 256, "16", "",
                "conv: of each head's 1x1; a multiple of 16"),
+    MZ_SETTING(mz_network_settings, head_width, "network.head_width", MZ_INT, MZ_ALGORITHMIC, 0, 1024, "0", "units",
+               "conv: of a hidden layer in each head; a multiple of 16; 0: none"),
+    MZ_SETTING(mz_network_settings, projection, "network.projection", MZ_INT, MZ_ALGORITHMIC, 0, 4096, "0", "units",
+               "consistency compares latents through a projection of so many (two layers, with a prediction of two more), as in "
+               "SimSiam; a multiple of 16; 0: latents themselves"),
     MZ_SETTING(mz_network_settings, downsample, "network.downsample", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "auto", "",
                "conv: how often observations are halved before the towers; auto: pictures of more than 32 a side, down to 8, at "
                "most 4 times",
@@ -31,9 +36,9 @@ static const mz_setting rows[] = {
     MZ_SETTING(mz_network_settings, downsample_blocks, "network.downsample_blocks", MZ_INT, MZ_ALGORITHMIC, 0, 4, "1", "blocks",
                "conv: after each halving"),
     MZ_SETTING(mz_network_settings, norm_rows, "network.bn_rows", MZ_INT, MZ_ALGORITHMIC, 1, 4096, "8", "rows",
-               "conv: batch norm normalises so many rows together; divides batch_size / shards"),
+               "batch norm (conv, projection) normalises so many rows together; divides batch_size / shards"),
     MZ_SETTING(mz_network_settings, bn_momentum, "network.bn_momentum", MZ_FLOAT, MZ_ALGORITHMIC, 1e-6, 1, "0.02", "",
-               "conv: momentum of batch norm's running statistics: an update's weight in them"),
+               "momentum of batch norm's running statistics: an update's weight in them"),
     MZ_SETTING(mz_network_settings, width, "network.width", MZ_INT, MZ_ALGORITHMIC, 1, 16384, "64", "", "units of a hidden layer",
                .common = true),
     MZ_SETTING(mz_network_settings, depth, "network.depth", MZ_INT, MZ_ALGORITHMIC, 1, 16, "1", "layers",
@@ -56,6 +61,10 @@ static const mz_setting rows[] = {
                "values and rewards pass h(x) = sign(x)(sqrt(|x|+1)-1) + 0.001x before they are binned"),
 };
 const mz_settings_table mz_network_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
+
+bool mz_network_normalises(const mz_network_settings *settings) {
+  return settings->kind == MZ_MODEL_CONV || settings->projection > 0;
+}
 
 const mz_support mz_model_turn_support = {.bins = 2, .min = 0, .max = 1};
 
@@ -92,12 +101,18 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
     return mz_fail(MZ_E_CONFIG, "network: %lld and %lld bins: a value and a reward need 2 at least", (long long)value_bins,
                    (long long)reward_bins);
   }
+  if (settings->projection % MZ_LANES != 0) {
+    return mz_fail(MZ_E_CONFIG, "network.projection: %lld units: a multiple of %d is needed; the nearest is %d",
+                   (long long)settings->projection, MZ_LANES, mz_padded((int)settings->projection));
+  }
   *model = (mz_model){
       .kind = settings->kind,
       .scaling = settings->scaling,
       .obs_size = spec->obs_size,
       .obs_scale = spec->obs_kind == MZ_OBS_U8 && spec->obs_scale > 0 ? spec->obs_scale : 1,
       .actions = spec->actions,
+      .norm_rows = (int)settings->norm_rows,
+      .projection = {.units = (int)settings->projection},
       .tells_turns = spec->turns == MZ_TURNS_TOLD,
       .value = support_of((int)value_bins, settings->value_range, settings->transform, spec->return_min, spec->return_max,
                           spec->one_sided),
@@ -105,6 +120,10 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
                            spec->one_sided),
   };
   MZ_TRY(model->kind == MZ_MODEL_CONV ? mz_conv_model_init(model, settings, spec) : mz_mlp_init(model, settings));
+  const bool projects = model->projection.units > 0;
+  if (projects) mz_projection_add(&model->projection, &model->params, model->latent);
+  if (model->kind == MZ_MODEL_CONV) mz_conv_model_add_statistics(model, settings->bn_momentum);
+  if (projects) mz_projection_add_statistics(&model->projection, &model->params, settings->bn_momentum);
   if (settings->value_start == MZ_VALUE_START_ZERO) {
     begin_at_zero(&model->params, "value.bias", &model->value);
     begin_at_zero(&model->params, "reward.bias", &model->reward); /* searches add them to values */
@@ -162,8 +181,10 @@ double mz_model_update_flops(const mz_model *model, int unroll) {
   return 3.0 * 2.0 * forward;
 }
 
-/* Heads belong to the network whose latent they read: reward and turn to dynamics, policy and value to prediction. */
+/* Heads belong to the network whose latent they read: reward and turn to dynamics, policy and value to prediction. A projection belongs
+ * to none (−1). */
 static int part_of(const char *parameter) {
+  if (strncmp(parameter, "projection", 10) == 0) return -1;
   if (strncmp(parameter, "representation", 14) == 0) return 0;
   return strncmp(parameter, "dynamics", 8) == 0 || strncmp(parameter, "reward", 6) == 0 || strncmp(parameter, "turn", 4) == 0 ? 1
                                                                                                                               : 2;
@@ -183,6 +204,7 @@ void mz_model_take_apart(const mz_model *model, mz_model_part out[MZ_MODEL_PARTS
   for (int k = 0; k < model->halvings; k++) out[0].depth += tower_depth(&model->front[k]);
   for (int i = 0; i < model->params.count; i++) {
     const mz_param *param = &model->params.items[i];
-    out[part_of(param->name)].parameters += (double)param->rows * param->columns;
+    const int part = part_of(param->name);
+    if (part >= 0) out[part].parameters += (double)param->rows * param->columns;
   }
 }

@@ -11,7 +11,12 @@
  *   of pictures:    halvings of the board first (network.downsample; MuZero appendix F): 3 × 3 convolutions of stride 2 and ReLU, the
  *                   first to half the channels, from the third on mean pools; blocks behind each. Board and latent are the small ones
  *   dynamics:       conv(latent) + action map (action_map.h) → blocks → latent, scaled
- *   prediction:     latent → prediction_blocks; each head: 1 × 1 conv to head_channels, norm, ReLU, linear
+ *   prediction:     latent → prediction_blocks; each head: 1 × 1 conv to head_channels, norm, ReLU, [linear to head_width, norm, ReLU],
+ *                   linear
+ * Either may project latents, so that consistency compares what it learns to look at (Chen & He 2021, SimSiam; Ye et al. 2021,
+ * EfficientZero, section 4.1), scaled to a mean square of 1:
+ *   projection:     latent → linear to projection units, norm, ReLU → linear, norm
+ *   its prediction: projection → linear to half as many, norm, ReLU → linear; of latents that the dynamics reaches
  * A game whose next mover is told (MZ_TURNS_TOLD) has one more head, like the reward's: whether another player moves there than at the
  * step where the unroll began. Values and rewards of its unroll are of the player who moves at that step: chance may decide who moves
  * next, and only values of one player can be averaged over what may happen.
@@ -35,7 +40,8 @@ typedef struct mz_network_settings {
   int32_t kind;
   int64_t width, depth, latent;                                          /* mlp; latent 0: as width */
   int64_t channels, blocks, prediction_blocks, head_channels, norm_rows; /* conv */
-  int64_t pooled_blocks;
+  int64_t pooled_blocks, head_width;                                     /* head_width 0: none */
+  int64_t projection;                                                    /* units; 0: none */
   int32_t downsample;        /* halvings of the board before the towers, plus 1; 0: as many as a picture's size asks for */
   int64_t downsample_blocks; /* behind each */
   double bn_momentum;
@@ -47,6 +53,8 @@ typedef struct mz_network_settings {
   bool transform;                   /* h(x) = sign(x)(√(|x|+1) − 1) + 0.001x */
 } mz_network_settings;
 extern const mz_settings_table mz_network_table; /* keys network.width … */
+
+bool mz_network_normalises(const mz_network_settings *settings); /* has batch norm, whose groups of rows divide a shard */
 
 typedef struct mz_support {
   int bins;
@@ -73,10 +81,18 @@ typedef struct mz_tower {
   int first, count; /* of model->blocks */
 } mz_tower;
 
-typedef struct mz_head { /* first parameters; out with its bias */
-  int narrow, out;
-  mz_norm norm[MZ_ORIGINS];
+typedef struct mz_head {   /* first parameters; out with its bias */
+  int narrow, hidden, out; /* hidden: −1 where there is none */
+  mz_norm norm[MZ_ORIGINS], hidden_norm[MZ_ORIGINS];
 } mz_head;
+
+/* Layers with a norm: two that project, and the first of two that predict a projection; `out` is the second's weight. */
+enum { MZ_PROJECTION_NORMS = 3 };
+typedef struct mz_projection {
+  int units; /* 0: there is none */
+  int weight[MZ_PROJECTION_NORMS], out;
+  mz_norm norm[MZ_PROJECTION_NORMS];
+} mz_projection;
 
 typedef struct mz_model {
   mz_params params;
@@ -86,6 +102,8 @@ typedef struct mz_model {
   mz_scaling scaling;
   mz_support value, reward;
   bool tells_turns; /* has the head `turn` */
+  int norm_rows;    /* that batch norm takes together */
+  mz_projection projection;
   /* mlp */
   int width, depth;
   int representation, dynamics, action_table, reward_head, prediction, policy_head, value_head,
@@ -94,7 +112,7 @@ typedef struct mz_model {
   mz_board seen, board;            /* of observations; of latents */
   int halvings;                    /* from one to the other */
   mz_tower front[MZ_HALVINGS_MAX]; /* one for each halving, the first on half the channels */
-  int planes, channels, head_channels, norm_rows;
+  int planes, channels, head_channels, head_width;
   bool infer_bf16, train_bf16; /* convolutions of inference, of training in bfloat16 */
   mz_action_map action_map;    /* its table: action_table */
   mz_tower towers[3];          /* representation, dynamics, prediction */
@@ -111,7 +129,8 @@ mz_status mz_model_check(const mz_model *model, const mz_lane *lane, bool trains
 /* Parameters as inference reads them, before the backend packs them: running statistics become part of the convolution before them
  * (its bias is norm.beta), or of norm.gamma and norm.beta. out: [params.size], not `values`. */
 void mz_model_fold(const mz_model *model, const float *values, float *out);
-/* FLOPs of one recurrent inference of one row, forward (2 per multiply-add); and of one trained row of a K-step update (×3). */
+/* FLOPs of one recurrent inference of one row, forward (2 per multiply-add); and of one trained row of a K-step update (×3),
+ * without what consistency adds. */
 double mz_model_inference_flops(const mz_model *model);
 double mz_model_update_flops(const mz_model *model, int unroll);
 
@@ -128,5 +147,9 @@ typedef struct mz_model_heads {
   mz_value latent, reward, policy, value, turn;
 } mz_model_heads; /* logits; reward and turn: −1 for initial, turn where the model tells none */
 mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs); /* the latent alone */
+/* What consistency compares, on tapes that train: the projection of a latent that represents what was observed, and what is foretold of
+ * it by the latent that the dynamics reached. Without a projection both are the latent. */
+mz_value mz_model_project(const mz_model *model, mz_tape *tape, mz_value latent);
+mz_value mz_model_predict_projection(const mz_model *model, mz_tape *tape, mz_value latent);
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);

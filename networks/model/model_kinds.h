@@ -12,12 +12,19 @@ mz_model_heads mz_mlp_initial(const mz_model *model, mz_tape *tape, mz_value obs
 mz_model_heads mz_mlp_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);
 mz_model_macs mz_mlp_macs(const mz_model *model);
 
+/* Sets halvings and the boards before and behind them. conv_size.c */
+mz_status mz_conv_model_size(mz_model *model, const mz_network_settings *settings, const mz_spec *spec);
 mz_status mz_conv_model_init(mz_model *model, const mz_network_settings *settings, const mz_spec *spec);
 mz_value mz_conv_model_represent(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_conv_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);
 mz_model_heads mz_conv_model_recurrent(const mz_model *model, mz_tape *tape, mz_value latent, int action_index);
+void mz_conv_model_add_statistics(mz_model *model, double share); /* behind all that is trained */
 void mz_conv_model_fold(const mz_model *model, const float *values, float *out);
 mz_model_macs mz_conv_model_macs(const mz_model *model);
+
+/* projection.c, for models of either kind; units: set. */
+void mz_projection_add(mz_projection *projection, mz_params *params, int latent);
+void mz_projection_add_statistics(mz_projection *projection, mz_params *params, double share);
 
 mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent);
 /* "name.weight" and "name.bias": two parameters in a row; returns the first. */

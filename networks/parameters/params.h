@@ -6,7 +6,7 @@
 #include "base/maths/rng.h"
 #include "base/status.h"
 
-enum { MZ_PARAMS_MAX = 512, MZ_LANES = 16 };
+enum { MZ_PARAMS_MAX = 576, MZ_LANES = 16 };
 static inline int mz_padded(int columns) { return (columns + MZ_LANES - 1) / MZ_LANES * MZ_LANES; }
 
 typedef enum mz_init {

@@ -51,6 +51,18 @@ static void groups_of_batch_norm_divide_a_shard(void **unused) {
   assert_int_equal(20 % s.network.norm_rows, 0);
 }
 
+static void a_projection_normalises_and_needs_consistency(void **unused) {
+  (void)unused;
+  mz_settings s;
+  const char *sets[] = {"network.projection=64", "loss.consistency_weight=1", "batch_size=320", "shards=16", "network.bn_rows=9"};
+  assert_int_equal(resolve(sets, 5, &s), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "nearest valid value: 10"));
+  expect_ok(resolve(sets, 4, &s));
+  assert_int_equal(20 % s.network.norm_rows, 0);
+  assert_int_equal(resolve(sets, 1, &s), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "loss.consistency_weight"));
+}
+
 static void every_bundled_preset_is_valid(void **unused) {
   (void)unused;
   assert_true(mz_preset_count() >= 2);
@@ -164,10 +176,10 @@ static void knobs_follow_the_thread_budget(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_of_three_give_the_replay_ratio),    cmocka_unit_test(shards_divide_the_batch),
-      cmocka_unit_test(groups_of_batch_norm_divide_a_shard),   cmocka_unit_test(every_bundled_preset_is_valid),
-      cmocka_unit_test(a_preset_may_begin_with_a_bundled_one), cmocka_unit_test(every_config_of_a_run_is_a_preset),
-      cmocka_unit_test(settings_survive_their_text),           cmocka_unit_test(knobs_follow_the_thread_budget),
-      cmocka_unit_test(renamed_keys_lead_to_settings)};
+      cmocka_unit_test(two_of_three_give_the_replay_ratio),  cmocka_unit_test(shards_divide_the_batch),
+      cmocka_unit_test(groups_of_batch_norm_divide_a_shard), cmocka_unit_test(a_projection_normalises_and_needs_consistency),
+      cmocka_unit_test(every_bundled_preset_is_valid),       cmocka_unit_test(a_preset_may_begin_with_a_bundled_one),
+      cmocka_unit_test(every_config_of_a_run_is_a_preset),   cmocka_unit_test(settings_survive_their_text),
+      cmocka_unit_test(knobs_follow_the_thread_budget),      cmocka_unit_test(renamed_keys_lead_to_settings)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

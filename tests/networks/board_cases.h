@@ -156,8 +156,11 @@ static inline void record_halving(net *n, net_size size, bool pool_first) {
 static inline void record_patches(net *n, net_size size) { record_halving(n, size, false); }
 static inline void record_mean_pool(net *n, net_size size) { record_halving(n, size, true); }
 
+/* Rows of a group from which on that model has layers whose norm sees one position a row: over few of them it magnifies rounding. */
+enum { PROJECTED_GROUP = 8 };
 static inline const mz_model *unrolled_board_model(net_size size) {
   static mz_model model; /* large */
+  const bool projects = size.group >= PROJECTED_GROUP;
   const mz_network_settings settings = {.kind = MZ_MODEL_CONV,
                                         .channels = size.width,
                                         .blocks = 1,
@@ -166,6 +169,8 @@ static inline const mz_model *unrolled_board_model(net_size size) {
                                         .prediction_blocks = 1,
                                         .scaling = MZ_SCALING_RMS,
                                         .head_channels = NARROW,
+                                        .head_width = projects ? 32 : 0,
+                                        .projection = projects ? 32 : 0,
                                         .norm_rows = size.group,
                                         .bn_momentum = 0.1,
                                         .training = size.bf16 ? MZ_PRECISION_BF16 : MZ_PRECISION_F32,

@@ -36,12 +36,14 @@ static void parameters_have_their_names_and_shapes(void **state) {
   expect_param("policy.norm.variance", 1, 16, false);
   expect_param("policy.norm.root.variance", 1, 16, false);
   expect_param("prediction.0.norm1.root.mean", 1, 16, false);
-  expect_param("reward.weight", 42 * 16, 5, true);
+  expect_param("reward.hidden.weight", 42 * 16, 32, true);
+  expect_param("policy.hidden.norm.root.mean", 1, 32, false);
+  expect_param("reward.weight", 32, 5, true);
   expect_param("policy.bias", 1, 7, false);
-  expect_param("value.weight", 42 * 16, 21, true);
+  expect_param("value.weight", 32, 21, true);
   expect_param("prediction.0.norm1.variance", 1, 16, false);
   const int blocks = 2 + 2 + 1;
-  assert_int_equal(model.params.count, blocks * 6 + 3 + 2 * 2 + 1 + 3 * 5 + (blocks + 1) * 4 + (3 + 2) * 2);
+  assert_int_equal(model.params.count, blocks * 6 + 3 + 2 * 2 + 1 + 3 * 8 + (blocks + 1) * 4 + (3 + 2) * 4);
   assert_int_equal(model.latent, 42 * 16);
   assert_true(mz_params_convolve(&model.params));
 }
@@ -82,6 +84,12 @@ static void sizes_that_do_not_fit_are_refused(void **state) {
   settings.head_channels = 17;
   expect_refusal(&settings, &board, "32");
   settings = small;
+  settings.head_width = 33;
+  expect_refusal(&settings, &board, "48");
+  settings = small;
+  settings.projection = 100;
+  expect_refusal(&settings, &board, "112");
+  settings = small;
   settings.blocks = 16;
   settings.prediction_blocks = 9;
   expect_refusal(&settings, &board, "40");
@@ -93,14 +101,27 @@ static void sizes_that_do_not_fit_are_refused(void **state) {
   if (!mz_isa_has_bf16()) expect_refusal(&settings, &board, "use f32");
 }
 
+/* As many blocks as there may be, pooled where they can be, most of them in prediction, whose norms have the most statistics; and a turn. */
+static void the_model_with_most_parameters_fits(void **state) {
+  (void)state;
+  mz_spec spec = spec_of((mz_board){3, 3}, MZ_ACTIONS_CELLS, 9);
+  spec.turns = MZ_TURNS_TOLD;
+  mz_network_settings settings = small;
+  settings.blocks = settings.pooled_blocks = 16;
+  settings.prediction_blocks = 8;
+  settings.projection = 16;
+  check(mz_model_init(&model, &settings, &spec));
+  assert_true(model.params.count > MZ_PARAMS_MAX - 32 && model.params.count <= MZ_PARAMS_MAX);
+}
+
 /* A 3 × 3 convolution of c to c channels takes 9 c² multiply-adds a position. */
 static void flops_count_multiply_adds_twice(void **state) {
   (void)state;
   const mz_spec spec = spec_of((mz_board){6, 7}, MZ_ACTIONS_COLUMNS, 7);
   check(mz_model_init(&model, &small, &spec));
-  const double conv = 42 * 9 * 16 * 16, head = 42 * 16 * 16, pool = 32 * 16;
-  const double dynamics = conv + 4 * conv + pool + head + 42 * 16 * 5;
-  const double prediction = 2 * conv + pool + 2 * head + 42 * 16 * (7 + 21);
+  const double conv = 42 * 9 * 16 * 16, head = 42 * 16 * 16 + 42 * 16 * 32, pool = 32 * 16;
+  const double dynamics = conv + 4 * conv + pool + head + 32 * 5;
+  const double prediction = 2 * conv + pool + 2 * head + 32 * (7 + 21);
   const double representation = 42 * 9 * PLANES * 16 + 4 * conv + pool;
   assert_true(mz_model_inference_flops(&model) == 2 * (dynamics + prediction));
   assert_true(mz_model_update_flops(&model, 3) == 6 * (representation + 4 * prediction + 3 * dynamics));
@@ -108,9 +129,8 @@ static void flops_count_multiply_adds_twice(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parameters_have_their_names_and_shapes),
-      cmocka_unit_test(statistics_come_last),
-      cmocka_unit_test(sizes_that_do_not_fit_are_refused),
+      cmocka_unit_test(parameters_have_their_names_and_shapes), cmocka_unit_test(statistics_come_last),
+      cmocka_unit_test(sizes_that_do_not_fit_are_refused),      cmocka_unit_test(the_model_with_most_parameters_fits),
       cmocka_unit_test(flops_count_multiply_adds_twice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ static void parameters_have_their_names_and_shapes(void **state) {
   expect_param("representation.downsample3.1.norm0.variance", 1, 48);
   expect_param("representation.stem.weight", 9 * 48, 48);
   expect_param("dynamics.action", ACTIONS, 48);
-  expect_param("value.weight", 36 * 16, 21);
+  expect_param("value.hidden.weight", 36 * 16, 32);
   assert_true(mz_params_find(&model.params, "representation.downsample2.weight") < 0); /* a mean pool */
 }
 

@@ -94,6 +94,8 @@ static void avx2_equals_avx512(void **state) {
     for (size_t k = 0; k < sizeof boards / sizeof *boards; k++)
       expect_equal_bits(&board_cases[i], (net_size){.width = k % 2 ? 32 : 16, .board = boards[k], .group = 3}, 6);
   }
+  const net_size projected = {.width = 16, .board = {3, 3}, .group = PROJECTED_GROUP};
+  expect_equal_bits(&board_cases[BOARD_CASES - 1], projected, 2 * PROJECTED_GROUP);
   mz_kernels_select(mz_isa_level());
 }
 

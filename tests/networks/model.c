@@ -57,6 +57,32 @@ static void parameters_have_their_names_and_shapes(void **state) {
   assert_int_equal(model.latent, 24); /* 0: as width */
 }
 
+/* Two layers that project and two that predict, the first of these half as wide, up to a multiple of 16. */
+static void a_projection_has_four_layers_of_its_own(void **state) {
+  (void)state;
+  check(mz_model_init(&model, &small, &cartpole));
+  const int count = model.params.count;
+  const double flops = mz_model_inference_flops(&model);
+  mz_model_part without[MZ_MODEL_PARTS], with[MZ_MODEL_PARTS];
+  mz_model_take_apart(&model, without);
+  mz_network_settings settings = small;
+  settings.projection = 48;
+  settings.bn_momentum = 0.02;
+  check(mz_model_init(&model, &settings, &cartpole));
+  expect_param("projection.0.weight", 24, 48, true);
+  expect_param("projection.0.norm.scale", 1, 48, false);
+  expect_param("projection.1.weight", 48, 48, true);
+  expect_param("projection.1.norm.variance", 1, 48, false);
+  expect_param("projection.prediction.0.weight", 48, 32, true);
+  expect_param("projection.prediction.0.norm.shift", 1, 32, false);
+  expect_param("projection.prediction.1.weight", 32, 48, true);
+  expect_param("projection.prediction.1.bias", 1, 48, false);
+  assert_int_equal(model.params.count, count + 3 * 5 + 2);
+  mz_model_take_apart(&model, with); /* nothing of it takes part in searches */
+  for (int i = 0; i < MZ_MODEL_PARTS; i++) assert_true(with[i].parameters == without[i].parameters);
+  assert_true(mz_model_inference_flops(&model) == flops);
+}
+
 static void supports_hold_what_the_environment_pays(void **state) {
   (void)state;
   check(mz_model_init(&model, &small, &cartpole));
@@ -264,6 +290,7 @@ static void action_table_equals_a_concatenated_one_hot(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parameters_have_their_names_and_shapes),
+      cmocka_unit_test(a_projection_has_four_layers_of_its_own),
       cmocka_unit_test(supports_hold_what_the_environment_pays),
       cmocka_unit_test(one_sided_values_may_begin_at_zero),
       cmocka_unit_test(sizes_that_do_not_fit_are_refused),

@@ -79,6 +79,16 @@ static void boards(void **state) {
   }
 }
 
+/* Hidden layers in heads, and consistency of projections. */
+static void projections(void **state) {
+  (void)state;
+  const net_case *unrolled = &board_cases[BOARD_CASES - 1];
+  for (int groups = 1; groups <= 3; groups++) {
+    const net_size size = {.width = 16 * groups, .board = {3, 3}, .group = PROJECTED_GROUP};
+    compare(unrolled, size, groups * PROJECTED_GROUP, 3 * PROJECTED_GROUP);
+  }
+}
+
 static void run_inference_ops(const mz_backend *backend, int columns, int rows, double *softmax, double *scalars) {
   mz_tape *tape = NULL;
   check(mz_tape_create(&tape, &(mz_lane){.backend = backend}, NULL, rows, false));
@@ -119,10 +129,8 @@ static void inference_ops(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_case),
-      cmocka_unit_test(wide_layers),
-      cmocka_unit_test(boards),
-      cmocka_unit_test(inference_ops),
+      cmocka_unit_test(every_case),  cmocka_unit_test(wide_layers),   cmocka_unit_test(boards),
+      cmocka_unit_test(projections), cmocka_unit_test(inference_ops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,13 @@ static void boards(void **state) {
   }
 }
 
+/* Hidden layers in heads, and consistency of projections. */
+static void projections(void **state) {
+  (void)state;
+  const net_size size = {.width = 16, .board = {3, 3}, .group = PROJECTED_GROUP};
+  compare(&board_cases[BOARD_CASES - 1], size, 2 * PROJECTED_GROUP, 2 * PROJECTED_GROUP);
+}
+
 /* Convolutions of bfloat16 are near, by the rounding of what they multiply. */
 static void boards_in_halves(void **state) {
   (void)state;
@@ -89,6 +96,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_case),
       cmocka_unit_test(boards),
+      cmocka_unit_test(projections),
       cmocka_unit_test(boards_in_halves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
