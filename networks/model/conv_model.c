@@ -17,50 +17,34 @@ static int head_count(const mz_model *model) { return model->tells_turns ? TURN 
 
 /* ---- parameters ---- */
 
-typedef char name_text[64]; /* as a parameter has */
-
-static const char *named(name_text out, const char *part, const char *what) {
-  const int length = snprintf(out, sizeof(name_text), "%s.%s", part, what);
-  MZ_ASSERT(length > 0 && length < (int)sizeof(name_text));
-  return out;
-}
-
-static int add_row(mz_params *params, const char *part, const char *what, int columns, mz_init init) {
-  name_text name;
-  return mz_params_add(params, named(name, part, what), 1, columns, false, init, 0);
-}
-
 static void add_norm(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part, int channels) {
-  mz_norm added = {0};
-  added.gamma = add_row(&model->params, part, "scale", channels, MZ_INIT_ONE); /* in the order of parameters */
-  added.beta = add_row(&model->params, part, "shift", channels, MZ_INIT_ZERO);
-  norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS] = added;
+  norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS] = mz_model_add_norm(&model->params, part, channels);
 }
 
 static void add_block(mz_model *model, const char *part, mz_board board, int channels, bool pooled) {
-  name_text name;
+  mz_model_name_text name;
   mz_block *block = &model->blocks[model->block_count++];
   block->pooled = -1;
   if (pooled) {
-    block->pooled =
-        mz_params_add(&model->params, named(name, part, "pooled.weight"), 2 * channels, channels, true, MZ_INIT_HE, 2 * channels);
+    block->pooled = mz_params_add(&model->params, mz_model_name(name, part, "pooled.weight"), 2 * channels, channels, true,
+                                  MZ_INIT_HE, 2 * channels);
   }
   for (int i = 0; i < 2; i++) {
     char layer[80];
     snprintf(layer, sizeof layer, "%s.norm%d", part, i);
     add_norm(model, block->norm[i], layer, channels);
     snprintf(layer, sizeof layer, "conv%d.weight", i);
-    block->conv[i] = mz_params_add_conv(&model->params, named(name, part, layer), board, channels, channels, MZ_INIT_HE);
+    block->conv[i] = mz_params_add_conv(&model->params, mz_model_name(name, part, layer), board, channels, channels, MZ_INIT_HE);
   }
 }
 
 static void add_tower(mz_model *model, mz_tower *tower, const char *part, int stem_inputs, int blocks, int pooled) {
-  name_text name;
+  mz_model_name_text name;
   *tower = (mz_tower){.stem = -1, .first = model->block_count, .count = blocks};
   if (stem_inputs > 0) {
-    tower->stem = mz_params_add_conv(&model->params, named(name, part, "stem.weight"), model->board, stem_inputs, model->channels,
-                                     MZ_INIT_HE);
-    add_row(&model->params, part, "stem.bias", model->channels, MZ_INIT_ZERO);
+    tower->stem = mz_params_add_conv(&model->params, mz_model_name(name, part, "stem.weight"), model->board, stem_inputs,
+                                     model->channels, MZ_INIT_HE);
+    mz_params_add(&model->params, mz_model_name(name, part, "stem.bias"), 1, model->channels, false, MZ_INIT_ZERO, 0);
   }
   for (int i = 0; i < blocks; i++) {
     char block[40];
@@ -75,14 +59,14 @@ static void add_front(mz_model *model, int blocks) {
   for (int k = 0; k < model->halvings; k++) {
     mz_tower *halving = &model->front[k];
     const int channels = front_channels(model, k), taps = MZ_KERNEL * MZ_KERNEL;
-    name_text name;
+    mz_model_name_text name;
     char part[40], block[64];
     snprintf(part, sizeof part, "representation.downsample%d", k);
     *halving = (mz_tower){.stem = -1, .first = model->block_count, .count = blocks};
     if (k < STRIDED) {
-      halving->stem = mz_params_add(&model->params, named(name, part, "weight"), mz_padded(taps * inputs), channels, true,
+      halving->stem = mz_params_add(&model->params, mz_model_name(name, part, "weight"), mz_padded(taps * inputs), channels, true,
                                     MZ_INIT_HE, taps * inputs);
-      add_row(&model->params, part, "bias", channels, MZ_INIT_ZERO);
+      mz_params_add(&model->params, mz_model_name(name, part, "bias"), 1, channels, false, MZ_INIT_ZERO, 0);
     }
     board = mz_halved(board);
     for (int i = 0; i < blocks; i++) {
@@ -94,34 +78,29 @@ static void add_front(mz_model *model, int blocks) {
 }
 
 static void add_head(mz_model *model, mz_head *head, const char *part, int outputs) {
-  name_text name;
+  mz_model_name_text name;
   const int inputs = positions_of(model) * model->head_channels;
-  head->narrow = mz_params_add(&model->params, named(name, part, "conv.weight"), model->channels, model->head_channels, true,
-                               MZ_INIT_HE, model->channels);
-  add_norm(model, head->norm, named(name, part, "norm"), model->head_channels);
+  head->narrow = mz_params_add(&model->params, mz_model_name(name, part, "conv.weight"), model->channels, model->head_channels,
+                               true, MZ_INIT_HE, model->channels);
+  add_norm(model, head->norm, mz_model_name(name, part, "norm"), model->head_channels);
   head->hidden = -1;
   const int width = model->head_width, last = width > 0 ? width : inputs;
   if (width > 0) {
-    head->hidden = mz_params_add(&model->params, named(name, part, "hidden.weight"), inputs, width, true, MZ_INIT_HE, inputs);
-    add_norm(model, head->hidden_norm, named(name, part, "hidden.norm"), width);
+    head->hidden =
+        mz_params_add(&model->params, mz_model_name(name, part, "hidden.weight"), inputs, width, true, MZ_INIT_HE, inputs);
+    add_norm(model, head->hidden_norm, mz_model_name(name, part, "hidden.norm"), width);
   }
   head->out = mz_model_add_layer(&model->params, part, last, outputs, last, MZ_INIT_SMALL);
-}
-
-static void add_statistics_of(mz_model *model, mz_norm *norm, const char *part, int channels, double share) {
-  name_text name;
-  norm->mean = mz_params_add_statistic(&model->params, named(name, part, "mean"), channels, MZ_INIT_ZERO, (float)share);
-  norm->variance = mz_params_add_statistic(&model->params, named(name, part, "variance"), channels, MZ_INIT_ONE, (float)share);
 }
 
 /* apart: of each origin its own. */
 static void add_statistics_by_origin(mz_model *model, mz_norm norm[MZ_ORIGINS], const char *part, int channels, double share,
                                      bool apart) {
-  add_statistics_of(model, &norm[MZ_FROM_DYNAMICS], part, channels, share);
+  mz_model_add_statistics(&model->params, &norm[MZ_FROM_DYNAMICS], part, channels, share);
   norm[MZ_FROM_ROOT] = norm[MZ_FROM_DYNAMICS];
   if (!apart) return;
-  name_text root;
-  add_statistics_of(model, &norm[MZ_FROM_ROOT], named(root, part, "root"), channels, share);
+  mz_model_name_text root;
+  mz_model_add_statistics(&model->params, &norm[MZ_FROM_ROOT], mz_model_name(root, part, "root"), channels, share);
 }
 
 static void add_block_statistics(mz_model *model, const mz_tower *tower, const char *name, int channels, double share,

@@ -1,15 +1,6 @@
 /* Kind `mlp`. */
 #include "networks/model/model_kinds.h"
 
-int mz_model_add_layer(mz_params *params, const char *name, int inputs, int outputs, int fan_in, mz_init init) {
-  char full[sizeof params->items[0].name];
-  snprintf(full, sizeof full, "%s.weight", name);
-  const int weight = mz_params_add(params, full, inputs, outputs, true, init, fan_in);
-  snprintf(full, sizeof full, "%s.bias", name);
-  mz_params_add(params, full, 1, outputs, false, MZ_INIT_ZERO, 0);
-  return weight;
-}
-
 /* `depth` hidden layers, "part.0" on, and one onto `outputs` unless that is 0. Returns the first parameter. first_fan_in: of the
  * first layer, which may have more inputs than its weight has rows (the action's). */
 static int add_stack(mz_params *params, const char *part, int inputs, int first_fan_in, int width, int depth, int outputs) {

@@ -147,8 +147,8 @@ typedef struct mz_model_heads {
   mz_value latent, reward, policy, value, turn;
 } mz_model_heads; /* logits; reward and turn: −1 for initial, turn where the model tells none */
 mz_value mz_model_represent(const mz_model *model, mz_tape *tape, mz_value obs); /* the latent alone */
-/* What consistency compares, on tapes that train: the projection of a latent that represents what was observed, and what is foretold of
- * it by the latent that the dynamics reached. Without a projection both are the latent. */
+/* Consistency compares, on tapes that train, the projection of a latent that represents what was observed and what the latent that the
+ * dynamics reached foretells of it. Without a projection both are the latent. */
 mz_value mz_model_project(const mz_model *model, mz_tape *tape, mz_value latent);
 mz_value mz_model_predict_projection(const mz_model *model, mz_tape *tape, mz_value latent);
 mz_model_heads mz_model_initial(const mz_model *model, mz_tape *tape, mz_value obs);

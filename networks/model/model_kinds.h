@@ -27,5 +27,12 @@ void mz_projection_add(mz_projection *projection, mz_params *params, int latent)
 void mz_projection_add_statistics(mz_projection *projection, mz_params *params, double share);
 
 mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent);
+
+/* layers.c */
+typedef char mz_model_name_text[sizeof((mz_param *)0)->name];
+const char *mz_model_name(mz_model_name_text out, const char *part, const char *what); /* out: "part.what" */
 /* "name.weight" and "name.bias": two parameters in a row; returns the first. */
 int mz_model_add_layer(mz_params *params, const char *name, int inputs, int outputs, int fan_in, mz_init init);
+/* "part.scale" and "part.shift"; then, behind all that is trained, "part.mean" and "part.variance". */
+mz_norm mz_model_add_norm(mz_params *params, const char *part, int channels);
+void mz_model_add_statistics(mz_params *params, mz_norm *norm, const char *part, int channels, double share);

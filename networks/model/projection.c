@@ -1,4 +1,4 @@
-/* What consistency compares. Projection: two layers. Its prediction: two more, the first half as wide. */
+/* Projections, which consistency compares: two layers, and for their prediction two more, the first half as wide. */
 #include "networks/model/model_kinds.h"
 
 enum { OUTER, INNER, PREDICTION };
@@ -9,21 +9,14 @@ static int units_of(const mz_projection *projection, int layer) {
   return layer == PREDICTION ? mz_padded(projection->units / 2) : projection->units;
 }
 
-static int add_row(mz_params *params, int layer, const char *what, int columns, mz_init init) {
-  char name[sizeof params->items[0].name];
-  snprintf(name, sizeof name, "%s.norm.%s", names[layer], what);
-  return mz_params_add(params, name, 1, columns, false, init, 0);
-}
-
 void mz_projection_add(mz_projection *projection, mz_params *params, int latent) {
   int inputs = latent;
   for (int i = 0; i < MZ_PROJECTION_NORMS; i++) {
     const int units = units_of(projection, i);
-    char name[sizeof params->items[0].name];
-    snprintf(name, sizeof name, "%s.weight", names[i]);
-    projection->weight[i] = mz_params_add(params, name, inputs, units, true, MZ_INIT_HE, inputs);
-    projection->norm[i].gamma = add_row(params, i, "scale", units, MZ_INIT_ONE);
-    projection->norm[i].beta = add_row(params, i, "shift", units, MZ_INIT_ZERO);
+    mz_model_name_text name;
+    projection->weight[i] =
+        mz_params_add(params, mz_model_name(name, names[i], "weight"), inputs, units, true, MZ_INIT_HE, inputs);
+    projection->norm[i] = mz_model_add_norm(params, mz_model_name(name, names[i], "norm"), units);
     inputs = units;
   }
   projection->out = mz_model_add_layer(params, "projection.prediction.1", inputs, projection->units, inputs, MZ_INIT_GLOROT);
@@ -31,12 +24,8 @@ void mz_projection_add(mz_projection *projection, mz_params *params, int latent)
 
 void mz_projection_add_statistics(mz_projection *projection, mz_params *params, double share) {
   for (int i = 0; i < MZ_PROJECTION_NORMS; i++) {
-    const int units = units_of(projection, i);
-    char name[sizeof params->items[0].name];
-    snprintf(name, sizeof name, "%s.norm.mean", names[i]);
-    projection->norm[i].mean = mz_params_add_statistic(params, name, units, MZ_INIT_ZERO, (float)share);
-    snprintf(name, sizeof name, "%s.norm.variance", names[i]);
-    projection->norm[i].variance = mz_params_add_statistic(params, name, units, MZ_INIT_ONE, (float)share);
+    mz_model_name_text name;
+    mz_model_add_statistics(params, &projection->norm[i], mz_model_name(name, names[i], "norm"), units_of(projection, i), share);
   }
 }
 
