@@ -8,15 +8,9 @@ static mz_status check(const mz_network_settings *settings, const mz_spec *spec)
     return mz_fail(MZ_E_CONFIG, "network.kind: conv needs a board, observations here are %d x %d x %d; use network.kind=mlp",
                    height, width, spec->obs_shape[2]);
   }
-  if (settings->channels % MZ_LANES != 0 || settings->head_channels % MZ_LANES != 0 || settings->head_width % MZ_LANES != 0) {
-    return mz_fail(
-        MZ_E_CONFIG,
-        "network: %lld channels, %lld head_channels, head_width %lld: multiples of %d are needed; the nearest are %d, %d "
-        "and %d",
-        (long long)settings->channels, (long long)settings->head_channels, (long long)settings->head_width, MZ_LANES,
-        mz_padded((int)settings->channels), mz_padded((int)settings->head_channels), mz_padded((int)settings->head_width));
-  }
-  return MZ_OK;
+  MZ_TRY(mz_model_check_width("network.channels", settings->channels));
+  MZ_TRY(mz_model_check_width("network.head_channels", settings->head_channels));
+  return mz_model_check_width("network.head_width", settings->head_width);
 }
 
 static int shorter_side(mz_board board) { return board.height < board.width ? board.height : board.width; }

@@ -1,6 +1,13 @@
 /* Parameters that models of every kind are made of. */
 #include "networks/model/model_kinds.h"
 
+mz_status mz_model_check_width(const char *key, int64_t width) {
+  if (width % MZ_LANES == 0) return MZ_OK;
+  const int64_t nearest = (width + MZ_LANES / 2) / MZ_LANES * MZ_LANES;
+  return mz_fail(MZ_E_CONFIG, "%s: %lld: a multiple of %d is needed; the nearest is %lld", key, (long long)width, MZ_LANES,
+                 (long long)(nearest > 0 ? nearest : MZ_LANES));
+}
+
 const char *mz_model_name(mz_model_name_text out, const char *part, const char *what) {
   const int length = snprintf(out, sizeof(mz_model_name_text), "%s.%s", part, what);
   MZ_ASSERT(length > 0 && length < (int)sizeof(mz_model_name_text));

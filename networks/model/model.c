@@ -101,10 +101,7 @@ mz_status mz_model_init(mz_model *model, const mz_network_settings *settings, co
     return mz_fail(MZ_E_CONFIG, "network: %lld and %lld bins: a value and a reward need 2 at least", (long long)value_bins,
                    (long long)reward_bins);
   }
-  if (settings->projection % MZ_LANES != 0) {
-    return mz_fail(MZ_E_CONFIG, "network.projection: %lld units: a multiple of %d is needed; the nearest is %d",
-                   (long long)settings->projection, MZ_LANES, mz_padded((int)settings->projection));
-  }
+  MZ_TRY(mz_model_check_width("network.projection", settings->projection));
   *model = (mz_model){
       .kind = settings->kind,
       .scaling = settings->scaling,

@@ -29,6 +29,8 @@ void mz_projection_add_statistics(mz_projection *projection, mz_params *params, 
 mz_value mz_model_scale(const mz_model *model, mz_tape *tape, mz_value latent);
 
 /* layers.c */
+/* MZ_E_CONFIG, with the nearest valid value, unless width (setting `key`) is a multiple of MZ_LANES. */
+mz_status mz_model_check_width(const char *key, int64_t width);
 typedef char mz_model_name_text[sizeof((mz_param *)0)->name];
 const char *mz_model_name(mz_model_name_text out, const char *part, const char *what); /* out: "part.what" */
 /* "name.weight" and "name.bias": two parameters in a row; returns the first. */

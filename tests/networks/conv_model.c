@@ -68,7 +68,7 @@ static void statistics_come_last(void **state) {
 }
 
 static void expect_refusal(const mz_network_settings *settings, const mz_spec *spec, const char *hint) {
-  assert_int_equal(mz_model_init(&model, settings, spec), MZ_E_CONFIG);
+  if (mz_model_init(&model, settings, spec) != MZ_E_CONFIG) fail_msg("not refused: %s", hint);
   if (strstr(mz_message(), hint) == NULL) fail_msg("\"%s\" does not speak of %s", mz_message(), hint);
 }
 
@@ -79,26 +79,49 @@ static void sizes_that_do_not_fit_are_refused(void **state) {
   expect_refusal(&small, &vector, "network.kind=mlp");
   mz_network_settings settings = small;
   settings.channels = 40;
-  expect_refusal(&settings, &board, "48");
+  expect_refusal(&settings, &board, "network.channels: 40: a multiple of 16 is needed; the nearest is 48");
   settings = small;
   settings.head_channels = 17;
-  expect_refusal(&settings, &board, "32");
+  expect_refusal(&settings, &board, "network.head_channels: 17: a multiple of 16 is needed; the nearest is 16");
   settings = small;
-  settings.head_width = 33;
-  expect_refusal(&settings, &board, "48");
+  settings.head_width = 5; /* 0 would be none */
+  expect_refusal(&settings, &board, "network.head_width: 5: a multiple of 16 is needed; the nearest is 16");
   settings = small;
   settings.projection = 100;
-  expect_refusal(&settings, &board, "112");
+  expect_refusal(&settings, &board, "network.projection: 100: a multiple of 16 is needed; the nearest is 96");
   settings = small;
   settings.blocks = 16;
   settings.prediction_blocks = 9;
   expect_refusal(&settings, &board, "40");
-  settings = small;
+}
+
+static bool is_halving;
+static bool halves(const mz_lane *lane) {
+  (void)lane;
+  return is_halving;
+}
+
+static void bf16_is_refused_where_it_is_asked_for_and_not_multiplied(void **state) {
+  (void)state;
+  const mz_spec spec = spec_of((mz_board){3, 3}, MZ_ACTIONS_CELLS, 9);
+  const mz_backend backend = {.name = "narrow", .halves = halves}, none = {.name = "none"};
+  const mz_lane lane = {.backend = &backend, .device = 1}, lane_of_none = {.backend = &none};
+  mz_network_settings settings = small;
   settings.inference = MZ_PRECISION_BF16;
-  if (!mz_isa_has_bf16()) expect_refusal(&settings, &board, "use f32");
-  settings = small;
-  settings.training = MZ_PRECISION_BF16;
-  if (!mz_isa_has_bf16()) expect_refusal(&settings, &board, "use f32");
+  for (int trains = 0; trains < 2; trains++) {
+    check(mz_model_init(&model, &settings, &spec));
+    is_halving = false;
+    assert_int_equal(mz_model_check(&model, &lane, trains), MZ_E_CONFIG);
+    assert_non_null(strstr(mz_message(), trains ? "network.training: narrow:1 does not multiply bf16; use f32"
+                                                : "network.inference: narrow:1 does not multiply bf16; use f32"));
+    check(mz_model_check(&model, &lane, !trains));
+    check(mz_model_check(&model, &lane_of_none, trains)); /* computes in a precision of its own */
+    is_halving = true;
+    check(mz_model_check(&model, &lane, trains));
+    settings = small;
+    settings.training = MZ_PRECISION_BF16;
+  }
+  assert_int_equal(mz_lane_halves(&mz_lane_cpu), mz_isa_has_bf16());
 }
 
 /* As many blocks as there may be, pooled where they can be, most of them in prediction, whose norms have the most statistics; and a turn. */
@@ -129,9 +152,12 @@ static void flops_count_multiply_adds_twice(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parameters_have_their_names_and_shapes), cmocka_unit_test(statistics_come_last),
-      cmocka_unit_test(sizes_that_do_not_fit_are_refused),      cmocka_unit_test(the_model_with_most_parameters_fits),
+      cmocka_unit_test(parameters_have_their_names_and_shapes),
+      cmocka_unit_test(statistics_come_last),
+      cmocka_unit_test(sizes_that_do_not_fit_are_refused),
+      cmocka_unit_test(the_model_with_most_parameters_fits),
       cmocka_unit_test(flops_count_multiply_adds_twice),
+      cmocka_unit_test(bf16_is_refused_where_it_is_asked_for_and_not_multiplied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
