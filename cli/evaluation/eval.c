@@ -4,6 +4,7 @@
 #include "cli/evaluation/eval_gtp.h"
 #include "cli/evaluation/eval_judge.h"
 #include "cli/evaluation/eval_ladder.h"
+#include "cli/evaluation/eval_outcome.h"
 #include "cli/print.h"
 #include "cli/run_argument.h"
 #include "envs/own/shared_object.h"
@@ -178,100 +179,6 @@ static mz_status oppose(const eval_arguments *arguments, const mz_env *env, oppo
   return mz_player_parse_among(out->name, env, "all, gtp:COMMAND and the path of a RUN", &out->player);
 }
 
-/* ---- what came of it ---- */
-
-typedef struct outcome {
-  const mz_evaluation *result;
-  const mz_agent *agent;
-  const opposition *against;
-  int openings;
-  /* The other player's result in the same games, and the mean difference to it: both only where it plays beside. */
-  mz_evaluation beside;
-  double lead, lead_ci95;
-} outcome;
-
-static mz_status print_as_json(const outcome *o) {
-  const mz_spec *spec = &o->agent->env->spec;
-  cJSON *json = mz_evaluation_to_json(o->result, spec->players, mz_agent_simulations(o->agent), o->against->name);
-  char counts[MZ_SCORE_NAME_MAX];
-  cJSON_AddNumberToObject(json, "score", mz_score(o->result, o->agent->env, o->against->name));
-  cJSON_AddStringToObject(json, "score_name", mz_score_name(o->agent->env, o->against->name, counts));
-  cJSON_AddNumberToObject(json, "openings", o->openings);
-  if (o->against->beside) {
-    cJSON_AddStringToObject(json, "beside", o->against->player.name);
-    cJSON_AddNumberToObject(json, "beside_mean_return", o->beside.mean_return);
-    cJSON_AddNumberToObject(json, "lead", o->lead);
-    cJSON_AddNumberToObject(json, "lead_ci95", o->lead_ci95);
-  }
-  if (o->against->side.agent) cJSON_AddNumberToObject(json, "opponent_sims", mz_agent_simulations(o->against->side.agent));
-  if (spec->players == 2 && !o->against->everyone) {
-    const mz_interval points = o->result->points;
-    const double interval[2] = {mz_elo_of_points(points.low), mz_elo_of_points(points.high)};
-    cJSON_AddNumberToObject(json, "elo", mz_elo_of_points(points.estimate)); /* without bound: null */
-    cJSON_AddItemToObject(json, "elo_ci95", cJSON_CreateDoubleArray(interval, 2));
-  }
-  return mz_print_json(json);
-}
-
-static void print_tally(const char *title, const mz_tally *tally) {
-  printf("  %-12s %lld games: %lld won, %lld drawn, %lld lost", title, (long long)tally->games, (long long)tally->win,
-         (long long)tally->draw, (long long)tally->loss);
-  if (tally->games > 0)
-    printf("; %.1f %% of the points", 100 * ((double)tally->win + 0.5 * (double)tally->draw) / (double)tally->games);
-  printf("\n");
-}
-
-/* A difference in rating; where all points went to one side it has no bound. */
-static const char *elo_text(double points, char out[MZ_TEXT_SIZE]) {
-  const double elo = mz_elo_of_points(points);
-  if (isfinite(elo))
-    snprintf(out, MZ_TEXT_SIZE, "%+.0f", elo);
-  else
-    snprintf(out, MZ_TEXT_SIZE, elo > 0 ? "+∞" : "-∞");
-  return out;
-}
-
-static void print_points(const outcome *o) {
-  const mz_interval points = o->result->points;
-  printf("  points       %.1f %%", 100 * points.estimate);
-  if (!o->against->everyone) {
-    char elo[MZ_TEXT_SIZE], low[MZ_TEXT_SIZE], high[MZ_TEXT_SIZE];
-    printf(" (95 %%: %.1f to %.1f), Elo difference %s (%s to %s)", 100 * points.low, 100 * points.high,
-           elo_text(points.estimate, elo), elo_text(points.low, low), elo_text(points.high, high));
-  }
-  printf("\n");
-}
-
-static void print_beside(const outcome *o) {
-  char mean[MZ_TEXT_SIZE], lead[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE];
-  printf("  %-12s %s in the same games; the agent's mean return is higher by %s ± %s (95 %%)\n", o->against->player.name,
-         mz_text_number(o->beside.mean_return, mean), mz_text_number(o->lead, lead), mz_text_number(o->lead_ci95, ci));
-}
-
-static void print_for_people(const outcome *o) {
-  const mz_evaluation *result = o->result;
-  const bool versus = o->agent->env->spec.players > 1;
-  printf("%s, %d simulations a move", o->agent->env->name, mz_agent_simulations(o->agent));
-  char shown[MZ_SHOWN_SIZE];
-  if (versus) printf(", against %s", mz_text_shown(o->against->name, shown));
-  if (o->against->side.agent) printf(" with %d", mz_agent_simulations(o->against->side.agent));
-  if (o->openings) printf(", after %d random moves", o->openings);
-  char mean[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];
-  printf("\n");
-  char score[MZ_TEXT_SIZE], counts[MZ_SCORE_NAME_MAX];
-  printf("  score        %s (%s)\n", mz_text_number(mz_score(result, o->agent->env, o->against->name), score),
-         mz_score_name(o->agent->env, mz_text_shown(o->against->name, shown), counts));
-  if (versus) print_points(o);
-  printf("  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", mz_text_number(result->mean_return, mean),
-         mz_text_number(result->ci95, ci), mz_text_number(result->std, std), (long long)result->games);
-  if (o->against->beside) print_beside(o);
-  if (!versus) return;
-  const mz_tally whole = {.games = result->games, .win = result->win, .draw = result->draw, .loss = result->loss};
-  print_tally("all", &whole);
-  print_tally("moves first", &result->by_seat[0]);
-  print_tally("moves second", &result->by_seat[1]);
-}
-
 /* ---- the command ---- */
 
 static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
@@ -292,7 +199,8 @@ static mz_status ladder(const eval_arguments *arguments, mz_pool *pool) {
 }
 
 /* Plays the match, and its starts again with the other player. */
-static mz_status play_beside(const mz_match *match, const mz_player *player, mz_pool *pool, mz_evaluation *result, outcome *o) {
+static mz_status play_beside(const mz_match *match, const mz_player *player, mz_pool *pool, mz_evaluation *result,
+                             mz_eval_outcome *o) {
   const size_t games = (size_t)match->games;
   mz_match other = *match;
   other.sides[0] = (mz_side){.player = player};
@@ -324,7 +232,13 @@ static mz_status play(const eval_arguments *arguments, const mz_agent *agent, co
   if (arguments->openings == MZ_COUNT_UNSET)
     m.openings = against->side.agent || against->command ? mz_opening_default(&agent->env->spec) : 0;
   mz_evaluation result;
-  outcome o = {.result = &result, .agent = agent, .against = against, .openings = m.openings};
+  mz_eval_outcome o = {.result = &result,
+                       .agent = agent,
+                       .opponent = against->name,
+                       .rival = against->side.agent,
+                       .exact = against->everyone,
+                       .openings = m.openings,
+                       .player = against->beside ? against->player.name : NULL};
   if (against->beside)
     MZ_TRY(play_beside(&m, &against->player, pool, &result, &o));
   else if (against->everyone)
@@ -333,9 +247,7 @@ static mz_status play(const eval_arguments *arguments, const mz_agent *agent, co
     MZ_TRY(mz_eval_gtp(&m, against->command, pool, &result));
   else
     MZ_TRY(mz_evaluate(&m, pool, &result, NULL));
-  if (arguments->json) return print_as_json(&o);
-  print_for_people(&o);
-  return MZ_OK;
+  return mz_eval_print(&o, arguments->json);
 }
 
 static mz_status judge(const eval_arguments *arguments, const mz_agent *agent, const opposition *against, mz_pool *pool) {
@@ -388,8 +300,13 @@ const mz_command mz_command_eval = {
     .summary = "play games with a trained agent and count",
     .about =
         "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
-        "seats; a draw is half a point. With --positions perfect play judges single moves instead, which tells more from less, "
-        "where it is known. With --ladder the checkpoints of a run get Elo ratings (Bradley and Terry's model).",
+        "seats; a draw is half a point. The network's values are compared with the discounted returns that followed them, in "
+        "games "
+        "that were not truncated: in --json `value_bias` is the mean difference and `value_correlation` their correlation over "
+        "`value_positions` (metrics of training of the same names compare with targets, which come from such values in part). "
+        "With "
+        "--positions perfect play judges single moves instead, which tells more from less, where it is known. With --ladder the "
+        "checkpoints of a run get Elo ratings (Bradley and Terry's model).",
     .options = options,
     .arguments_size = sizeof(eval_arguments),
     .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/c4 --positions 1000 --opponent mcts:1000"},

@@ -12,8 +12,9 @@
 typedef struct contest {
   const mz_match *match;
   const char *command;
-  _Atomic int next; /* game that nobody has taken yet */
-  double *returns;  /* [games] */
+  _Atomic int next;         /* game that nobody has taken yet */
+  double *returns;          /* [games] */
+  mz_foreseen_game *values; /* [games]; zeros where a program resigned or the game was truncated */
   _Atomic int64_t moves, simulations;
 } contest;
 
@@ -67,11 +68,12 @@ static mz_status tell(table *t, const mz_ply *ply) {
   return mz_gtp_engine_ask(&t->engine, "play %s %s", colours[ply->player], mz_live_game_text(&t->game, ply->action, name));
 }
 
-static mz_status own_move(table *t, int seat) {
+static mz_status own_move(table *t, int seat, mz_foreseen_game *values) {
   const mz_agent *agent = t->contest->match->sides[0].agent;
   MZ_TRY(mz_planner_observe(&t->planner, 0, 1, mz_live_game_state(&t->game)));
   MZ_TRY(mz_planner_search(&t->planner, 1, agent->weights, 0));
   atomic_fetch_add(&t->contest->simulations, t->planner.simulations);
+  mz_foreseen_game_value(values, (double)t->planner.results[0].raw_value);
   MZ_TRY(mz_live_game_play(&t->game, seat, t->planner.results[0].selected));
   return tell(t, &t->game.plies[t->game.count - 1]);
 }
@@ -89,15 +91,21 @@ static mz_status their_move(table *t, int seat, bool *resigned) {
 
 static mz_status play_game(table *t, int game) {
   const int seat = game & 1; /* the agent's */
+  const double discount = t->contest->match->sides[0].agent->discount;
+  mz_foreseen_game *values = &t->contest->values[game];
   bool resigned = false;
   MZ_TRY(open_game(t, game));
   const int opening = t->game.count;
   MZ_TRY(mz_gtp_engine_ask(&t->engine, "clear_board"));
   for (int i = 0; i < opening; i++) MZ_TRY(tell(t, &t->game.plies[i]));
-  while (!mz_live_game_over(&t->game) && !resigned) {
+  while (!mz_live_game_over(&t->game)) {
     const int to_play = mz_live_game_to_play(&t->game);
-    MZ_TRY(to_play == seat ? own_move(t, seat) : their_move(t, to_play, &resigned));
+    MZ_TRY(to_play == seat ? own_move(t, seat, values) : their_move(t, to_play, &resigned));
+    if (resigned) break;
+    const mz_ply *ply = &t->game.plies[t->game.count - 1];
+    mz_foreseen_game_reward(values, discount, mz_spec_gain(&t->game.env->spec, ply->player == seat, ply->step.reward));
   }
+  if (resigned || !t->game.plies[t->game.count - 1].step.terminated) *values = (mz_foreseen_game){0};
   const double won = mz_live_game_return(&t->game);
   t->contest->returns[game] = resigned ? 1 : seat == 0 ? won : -won;
   atomic_fetch_add(&t->contest->moves, t->game.count - opening);
@@ -121,6 +129,7 @@ mz_status mz_eval_gtp(const mz_match *match, const char *command, mz_pool *pool,
   void *block;
   mz_carver carver = {0};
   mz_carve(&carver, &c.returns, (size_t)match->games, sizeof *c.returns);
+  mz_carve(&carver, &c.values, (size_t)match->games, sizeof *c.values);
   mz_carve(&carver, &units, (size_t)match->games, sizeof *units);
   MZ_TRY(mz_carve_commit(&carver, &block));
   signal(SIGPIPE, SIG_IGN); /* a program that has ended is told by the write that fails */
@@ -129,6 +138,7 @@ mz_status mz_eval_gtp(const mz_match *match, const char *command, mz_pool *pool,
     mz_evaluation_of(match, c.returns, units, out);
     out->moves = c.moves;
     out->simulations = c.simulations;
+    for (int i = 0; i < match->games; i++) mz_foresight_add(&out->values, &c.values[i].sums);
   }
   free(block);
   return status;

@@ -31,6 +31,7 @@ typedef struct contest {
   /* [games] */
   double *returns;
   int64_t *moves, *simulations;
+  mz_foreseen_game *values; /* zeros for a game that was truncated */
 } contest;
 
 static int seat_of(const mz_env *env, int game) { return env->spec.players == 2 ? game & 1 : 0; }
@@ -126,8 +127,10 @@ static mz_status choose_by_search(group *g, int side, const mz_agent *agent) {
   if (n == 0) return MZ_OK;
   MZ_TRY(mz_planner_search(planner, n, agent->weights, 0));
   for (int i = 0; i < n; i++) {
-    g->actions[slot_of[i]] = planner->results[i].selected;
-    g->contest->simulations[g->games[slot_of[i]]] += planner->simulations;
+    const int slot = slot_of[i], game = g->games[slot];
+    g->actions[slot] = planner->results[i].selected;
+    g->contest->simulations[game] += planner->simulations;
+    if (side == 0 && own_move(g, slot)) mz_foreseen_game_value(&g->contest->values[game], (double)planner->results[i].raw_value);
   }
   return MZ_OK;
 }
@@ -147,9 +150,13 @@ static mz_status choose_by_player(group *g, int side, const mz_player *player) {
 static mz_status count_move(group *g, int slot) {
   const int game = g->games[slot];
   const mz_step *step = &g->steps[slot];
+  const mz_agent *agent = g->match->sides[0].agent;
+  const double gain = mz_spec_gain(&g->match->env->spec, g->own[slot], step->reward);
   g->contest->moves[game]++;
-  g->contest->returns[game] += mz_spec_gain(&g->match->env->spec, g->own[slot], step->reward);
+  g->contest->returns[game] += gain;
+  if (agent) mz_foreseen_game_reward(&g->contest->values[game], agent->discount, gain);
   if (!step->terminated && !step->truncated) return MZ_OK;
+  if (!step->terminated) g->contest->values[game] = (mz_foreseen_game){0};
   g->playing--;
   return start_game(g, slot);
 }
@@ -274,12 +281,17 @@ mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, 
   mz_carve(&carver, &c.returns, games, sizeof *c.returns);
   mz_carve(&carver, &c.moves, games, sizeof *c.moves);
   mz_carve(&carver, &c.simulations, games, sizeof *c.simulations);
+  mz_carve(&carver, &c.values, games, sizeof *c.values);
   mz_carve(&carver, &units, games, sizeof *units);
   MZ_TRY(mz_carve_commit(&carver, &block));
   const mz_status status = run_tasks(pool, &c, tasks);
   if (status == MZ_OK) {
     mz_evaluation_of(match, c.returns, units, out);
-    for (size_t i = 0; i < games; i++) out->moves += c.moves[i], out->simulations += c.simulations[i];
+    for (size_t i = 0; i < games; i++) {
+      out->moves += c.moves[i];
+      out->simulations += c.simulations[i];
+      mz_foresight_add(&out->values, &c.values[i].sums);
+    }
     if (returns) memcpy(returns, c.returns, games * sizeof *returns);
   }
   free(block);

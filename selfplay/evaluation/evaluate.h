@@ -3,6 +3,7 @@
 #pragma once
 #include "base/threads/pool.h"
 #include "selfplay/evaluation/agent.h"
+#include "selfplay/evaluation/foresight.h"
 #include "selfplay/players/players.h"
 #include "selfplay/evaluation/points.h"
 #include "selfplay/evaluation/tally.h"
@@ -14,6 +15,9 @@ typedef struct mz_evaluation { /* of side 0 of a match */
   int64_t win, draw, loss; /* two-player games, by the sign of the return; a single-player game counts in none */
   mz_interval points;      /* share of the points, a draw being half, with its 95 % interval (points.h); zeros for one player */
   mz_tally by_seat[2];     /* seat that side 0 had: 0 moves first */
+  /* The network's values of side 0, an agent, before the moves of its own seat after the opening, and what followed, in games that
+   * were not truncated: what truncation cut off is not known. Zeros from mz_evaluate_all. */
+  mz_foresight values;
   int64_t moves, simulations; /* moves of all players after the opening; simulations of all networks, as they were run */
 } mz_evaluation;
 

@@ -141,6 +141,35 @@ static void test_counts_of_a_game_for_one(void **unused) {
   test_agent_deinit(&agent);
 }
 
+/* With a discount of 1 a position's outcome is what its game still pays. */
+static void test_values_are_compared_with_what_followed(void **unused) {
+  (void)unused;
+  test_agent agent;
+  test_agent_init(&agent, &mz_env_cartpole, MZ_PUCT, 3);
+  agent.agent.discount = 1;
+  double returns[GAMES], outcomes = 0;
+  mz_evaluation e = evaluate(&agent.agent, NULL, NULL, GAMES, returns);
+  for (int i = 0; i < GAMES; i++) outcomes += returns[i] * (returns[i] + 1) / 2; /* one point a move */
+  assert_int_equal(e.values.positions, e.moves);
+  assert_true(fabs(e.values.outcome - outcomes) < 1e-9 * outcomes && e.values.value != 0);
+  test_agent_deinit(&agent);
+
+  test_agent_init(&agent, &mz_env_mountain_car, MZ_PUCT, 3); /* stays in its valley until it is truncated */
+  e = evaluate(&agent.agent, NULL, NULL, 2, returns);
+  assert_true(returns[0] == -200 && returns[1] == -200);
+  assert_int_equal(e.values.positions, 0);
+  test_agent_deinit(&agent);
+
+  test_agent_init(&agent, &mz_env_tictactoe, MZ_PUCT, 2);
+  const mz_player perfect = test_player("perfect", &mz_env_tictactoe);
+  e = evaluate(&agent.agent, &perfect, NULL, GAMES, NULL);
+  assert_true(e.loss > 0 && e.values.outcome < 0 && e.values.positions < e.moves);
+  const mz_match theirs = {
+      .env = &mz_env_tictactoe, .sides = {{.player = &perfect}, {.agent = &agent.agent}}, .games = 2, .seed = SEED};
+  assert_int_equal(played(&theirs, NULL).values.positions, 0); /* a player foretells nothing */
+  test_agent_deinit(&agent);
+}
+
 /* Two agents without noise repeat one game for each seat; a rival equal to the agent is the agent itself. */
 static void test_rivals(void **unused) {
   (void)unused;
@@ -268,10 +297,14 @@ static void test_a_network_that_diverged(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_threads_change_nothing),   cmocka_unit_test(test_counts_of_a_board_game),
-      cmocka_unit_test(test_counts_of_a_game_for_one), cmocka_unit_test(test_rivals),
-      cmocka_unit_test(test_openings_come_in_pairs),   cmocka_unit_test(test_players_without_an_agent),
-      cmocka_unit_test(test_a_network_that_diverged),  cmocka_unit_test(test_memory_that_cannot_be_had)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_change_nothing),
+                                     cmocka_unit_test(test_counts_of_a_board_game),
+                                     cmocka_unit_test(test_counts_of_a_game_for_one),
+                                     cmocka_unit_test(test_values_are_compared_with_what_followed),
+                                     cmocka_unit_test(test_rivals),
+                                     cmocka_unit_test(test_openings_come_in_pairs),
+                                     cmocka_unit_test(test_players_without_an_agent),
+                                     cmocka_unit_test(test_a_network_that_diverged),
+                                     cmocka_unit_test(test_memory_that_cannot_be_had)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
