@@ -70,6 +70,7 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   double env_steps_per_s, sims_per_s, updates_per_s;
   double mean_return, mean_length; /* of self-play games that ended; NAN for none */
   double policy_entropy, value_bias, value_correlation, latent_spread, model_error; /* diagnosis.h */
+  double eval_value_bias, eval_value_correlation; /* with what followed in the phase's evaluation; NAN without one */
   double clamped_targets;         /* share of value and reward targets beyond the network's range; NAN without updates */
   int64_t batch_size, loop_count; /* rows an update; updates a round, at its end */
   double noise_scale;             /* of the gradient, in rows (noise_scale.h); NAN: not measured, or the gradient is lost in it */

@@ -14,6 +14,13 @@ static double model_error(const mz_learning_stats *s, int unroll) {
   return s->step_loss[unroll] / s->step_weight[unroll] / (s->step_loss[0] / s->step_weight[0]);
 }
 
+/* Far above what came, by more than what came varies: bootstrapped targets keep such values up, and none of the numbers that compare
+ * with targets shows it. Nothing is said where all outcomes are the same, as in games that bring nothing yet. */
+static bool foresees_too_much(const mz_foresight *f) {
+  const double bias = mz_foresight_bias(f), deviation = mz_foresight_deviation(f);
+  return deviation > 0 && bias > 3 * deviation && bias > 2 * fabs(f->outcome / (double)f->positions);
+}
+
 void mz_diagnose(mz_phase *p, const mz_settings *settings, const mz_learning_stats *s) {
   enum { SETTLED = 500 }; /* updates before which nothing is worth a warning */
   int unroll = (int)settings->loss.unroll;
@@ -22,6 +29,8 @@ void mz_diagnose(mz_phase *p, const mz_settings *settings, const mz_learning_sta
   p->value_correlation = s->rows ? correlation(s) : NAN;
   p->latent_spread = s->updates ? s->latent_spread / (double)s->updates : NAN;
   p->model_error = model_error(s, unroll);
+  p->eval_value_bias = p->evaluated ? mz_foresight_bias(&p->evaluation.values) : NAN;
+  p->eval_value_correlation = p->evaluated ? mz_foresight_correlation(&p->evaluation.values) : NAN;
   p->clamped_targets = s->targets ? (double)s->clamped / (double)s->targets : NAN;
   if (p->counters.updates < SETTLED || s->updates == 0) return;
   double clip = settings->optimizer.gradient_clip;
@@ -35,4 +44,8 @@ void mz_diagnose(mz_phase *p, const mz_settings *settings, const mz_learning_sta
   else if (p->model_error > 5)
     p->warning =
         "predictions after K imagined steps are far worse than at the root; the dynamics model does not follow the game yet";
+  else if (p->evaluated && foresees_too_much(&p->evaluation.values))
+    p->warning =
+        "values are far above the returns that followed in the evaluation; values that begin at 0 (network.value_start=zero) or "
+        "targets that are searched afresh (reanalyze_ratio) may help";
 }

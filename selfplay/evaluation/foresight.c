@@ -38,6 +38,10 @@ static double variance(const mz_foresight *c, double sum, double square_sum) {
   return difference > 1e-9 * square_sum ? difference : 0;
 }
 
+double mz_foresight_deviation(const mz_foresight *c) {
+  return sqrt(variance(c, c->outcome, c->outcome_square) / (double)c->positions);
+}
+
 double mz_foresight_correlation(const mz_foresight *c) {
   const double values = variance(c, c->value, c->value_square), outcomes = variance(c, c->outcome, c->outcome_square);
   if (!(values > 0 && outcomes > 0)) return NAN;

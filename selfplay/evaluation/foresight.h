@@ -20,6 +20,7 @@ void mz_foreseen_game_value(mz_foreseen_game *game, double value);
 void mz_foreseen_game_reward(mz_foreseen_game *game, double discount, double reward);
 
 void mz_foresight_add(mz_foresight *to, const mz_foresight *from);
-double mz_foresight_bias(const mz_foresight *c); /* mean value minus mean outcome; NaN without positions */
+double mz_foresight_bias(const mz_foresight *c);      /* mean value minus mean outcome; NaN without positions */
+double mz_foresight_deviation(const mz_foresight *c); /* standard deviation of the outcomes; NaN without positions */
 /* Pearson's, of values and outcomes; NaN where either is always the same. */
 double mz_foresight_correlation(const mz_foresight *c);
