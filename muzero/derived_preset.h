@@ -3,5 +3,6 @@
 #include "envs/env.h"
 
 /* Writes the preset as the text of a JSON file: fully connected layers for vectors and for boards of up to 16 cells, residual
- * convolutions for larger boards; two players are evaluated against random play. *text: free(). */
+ * convolutions for larger boards, which in long games for one are pictures: small ones, with heads of two layers, whose latents agree with
+ * what is observed next. Two players are evaluated against random play. *text: free(). */
 mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size);

@@ -84,11 +84,28 @@ static void test_long_games_alone_are_trained_on_most(void **state) {
   derive(&env, &settings);
   assert_true(settings.learning.replay_ratio < 4);
   assert_true(settings.loss.consistency_weight == 0);
-  env.spec.max_moves = 1000;
-  env.spec.obs_shape[0] = env.spec.obs_shape[1] = 16;
-  env.spec.obs_size = 16 * 16 * 8;
+}
+
+/* Values of a network that knows nothing are far above what most games bring, and targets that bootstrap keep them there. */
+static void test_long_games_of_pictures_begin_at_zero(void **state) {
+  (void)state;
+  mz_settings settings;
+  mz_env env = *mz_env_at(0);
+  env.spec = (mz_spec){.obs_shape = {16, 16, 8},
+                       .obs_size = 16 * 16 * 8,
+                       .actions = 4,
+                       .players = 1,
+                       .symmetries = 1,
+                       .max_moves = 1000,
+                       .reward_max = 1,
+                       .return_max = 900};
   derive(&env, &settings);
   assert_true(settings.learning.replay_ratio < 4);
+  assert_true(settings.loss.consistency_weight > 0 && settings.network.projection > 0 && settings.network.head_width > 0);
+  assert_int_equal(settings.network.value_start, MZ_VALUE_START_ZERO);
+  env.spec.max_moves = 20;
+  derive(&env, &settings);
+  assert_true(settings.network.projection == 0 && settings.network.value_start == MZ_VALUE_START_MIDDLE);
 }
 
 /* Pictures are packed, a frame a move, so that replay fits into memory. */
@@ -114,15 +131,14 @@ static void test_large_observations_are_packed(void **state) {
   env.spec.obs_shape[0] = env.spec.obs_shape[1] = 16;
   env.spec.obs_size = 16 * 16 * 4;
   derive(&env, &settings);
-  assert_int_equal(settings.replay.capacity, 100000);
+  assert_int_equal(settings.replay.capacity, 50000);
   assert_int_equal(settings.replay.raw_bytes, 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_environment_gets_valid_settings),
-      cmocka_unit_test(test_ranges_follow_from_the_numbers),
-      cmocka_unit_test(test_long_games_alone_are_trained_on_most),
+      cmocka_unit_test(test_every_environment_gets_valid_settings), cmocka_unit_test(test_ranges_follow_from_the_numbers),
+      cmocka_unit_test(test_long_games_alone_are_trained_on_most),  cmocka_unit_test(test_long_games_of_pictures_begin_at_zero),
       cmocka_unit_test(test_large_observations_are_packed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
