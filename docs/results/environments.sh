@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Trains the presets of catch, acrobot, mountaincar, three games of MinAtar, 2048, pig and hex with seeds that tuning never saw, and
+# Trains the presets of catch, acrobot, mountaincar, the games of MinAtar, 2048, pig and hex with seeds that tuning never saw, and
 # prints a line for each run: the score over 100 fresh games, with its interval (pig and hex: the share of the points against each opponent).
-# usage: docs/results/environments.sh [SEED…]   (101 102 103; an hour and a half a seed)
+# usage: docs/results/environments.sh [SEED…]   (101 102 103; three hours a seed)
 set -euo pipefail
 muzero=${MUZERO:-build/bin/muzero}
 runs=$(mktemp -d)
@@ -40,6 +40,8 @@ for seed; do
   measure asterix asterix "$seed" 1M
   measure breakout breakout "$seed" 1M
   measure freeway freeway "$seed" 2M
+  measure space_invaders space_invaders "$seed" 2M
+  measure seaquest seaquest "$seed" 2M
   measure 2048 2048 "$seed" 1M
   measure_points pig "$seed" 20000 perfect hold20
   measure_points hex:size=7 "$seed" 400 mcts:1000
