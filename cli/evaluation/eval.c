@@ -298,15 +298,12 @@ static mz_status eval(const void *given) {
 const mz_command mz_command_eval = {
     .name = "eval",
     .summary = "play games with a trained agent and count",
-    .about =
-        "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
-        "seats; a draw is half a point. The network's values are compared with the discounted returns that followed them, in "
-        "games "
-        "that were not truncated: in --json `value_bias` is the mean difference and `value_correlation` their correlation over "
-        "`value_positions` (metrics of training of the same names compare with targets, which come from such values in part). "
-        "With "
-        "--positions perfect play judges single moves instead, which tells more from less, where it is known. With --ladder the "
-        "checkpoints of a run get Elo ratings (Bradley and Terry's model).",
+    .about = "Plays fresh games with a trained agent, without noise, and prints how they ended. Board games are played from both "
+             "seats; a draw is half a point. The network's values are compared with the discounted returns that followed them in "
+             "games that were not truncated: in --json `value_bias` is the mean difference, `value_correlation` the correlation "
+             "over `value_positions`. (Metrics of training with these names compare with targets, which come from such values in "
+             "part.) With --positions perfect play judges single moves instead, which tells more from less, where it is known. "
+             "With --ladder the checkpoints of a run get Elo ratings (Bradley and Terry's model).",
     .options = options,
     .arguments_size = sizeof(eval_arguments),
     .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/c4 --positions 1000 --opponent mcts:1000"},

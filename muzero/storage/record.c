@@ -1,7 +1,6 @@
 /* Phases and evaluations as JSON: the keys of the command line's contract. */
 #include "muzero/knobs.h"
 #include "muzero/storage/phase_metric.h"
-#include <math.h>
 
 const char *mz_reason_name(mz_reason reason) {
   static const char *const names[] = {"", "rounds", "env_steps", "updates", "time", "score", "budget", "interrupted"};
@@ -49,10 +48,9 @@ cJSON *mz_evaluation_to_json(const mz_evaluation *e, int players, int64_t simula
       {"loss", (double)e->loss},   {"sims", (double)simulations},   {"moves", (double)e->moves},
   };
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) cJSON_AddNumberToObject(o, numbers[i].key, numbers[i].value);
-  const bool foretold = e->values.positions > 0; /* otherwise null, as a correlation with what is always the same */
   cJSON_AddNumberToObject(o, "value_positions", (double)e->values.positions);
-  cJSON_AddNumberToObject(o, "value_bias", foretold ? mz_foresight_bias(&e->values) : NAN);
-  cJSON_AddNumberToObject(o, "value_correlation", foretold ? mz_foresight_correlation(&e->values) : NAN);
+  cJSON_AddNumberToObject(o, "value_bias", mz_foresight_bias(&e->values)); /* null without positions */
+  cJSON_AddNumberToObject(o, "value_correlation", mz_foresight_correlation(&e->values));
   cJSON *seats = cJSON_AddArrayToObject(o, "by_seat");
   add_tally(seats, "first", &e->by_seat[0], players == 2);
   if (players == 2) {
