@@ -1,4 +1,4 @@
-/* What came of `eval RUN`. */
+/* The outcome of `eval RUN`, printed. */
 #pragma once
 #include "selfplay/evaluation/evaluate.h"
 
@@ -9,7 +9,7 @@ typedef struct mz_eval_outcome {
   const mz_agent *rival; /* the opponent, where it is an agent; otherwise NULL */
   bool exact;            /* all lines were played: points without an interval */
   int openings;
-  /* Where a player played the same starts beside the agent, otherwise NULL: its name, its result and the mean difference to it. */
+  /* A player that played the same starts beside the agent (NULL: nobody did): its name, its result and the mean difference to it. */
   const char *player;
   mz_evaluation beside;
   double lead, lead_ci95;

@@ -1,12 +1,20 @@
 #include "muzero/training/diagnosis.h"
 #include <math.h>
 
-static double correlation(const mz_learning_stats *s) {
-  double n = (double)s->rows;
-  double covariance = s->value_target / n - s->value / n * (s->target / n);
-  double predicted = s->value_squared / n - s->value / n * (s->value / n),
-         target = s->target_squared / n - s->target / n * (s->target / n);
-  return predicted > 0 && target > 0 ? covariance / sqrt(predicted * target) : 0;
+/* The same sums as of an evaluation, with targets for what followed. */
+static mz_foresight foresight_of_targets(const mz_learning_stats *s) {
+  return (mz_foresight){.positions = s->rows,
+                        .value = s->value,
+                        .value_square = s->value_squared,
+                        .outcome = s->target,
+                        .outcome_square = s->target_squared,
+                        .product = s->value_target};
+}
+
+/* 0, which a chart shows, where either is always the same. */
+static double correlation(const mz_foresight *f) {
+  const double known = mz_foresight_correlation(f);
+  return f->positions > 0 && isnan(known) ? 0 : known;
 }
 
 static double model_error(const mz_learning_stats *s, int unroll) {
@@ -25,8 +33,9 @@ void mz_diagnose(mz_phase *p, const mz_settings *settings, const mz_learning_sta
   enum { SETTLED = 500 }; /* updates before which nothing is worth a warning */
   int unroll = (int)settings->loss.unroll;
   p->warning = NULL;
-  p->value_bias = s->rows ? (s->value - s->target) / (double)s->rows : NAN;
-  p->value_correlation = s->rows ? correlation(s) : NAN;
+  const mz_foresight targets = foresight_of_targets(s);
+  p->value_bias = mz_foresight_bias(&targets);
+  p->value_correlation = correlation(&targets);
   p->latent_spread = s->updates ? s->latent_spread / (double)s->updates : NAN;
   p->model_error = model_error(s, unroll);
   p->eval_value_bias = p->evaluated ? mz_foresight_bias(&p->evaluation.values) : NAN;

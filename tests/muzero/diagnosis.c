@@ -1,4 +1,4 @@
-/* What a phase's numbers say of the learning: each warning where it belongs, and none where all is well. */
+/* The diagnosis of a phase gives each warning where it belongs, and none where all is well. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -141,7 +141,7 @@ static void test_counts_of_a_game_for_one(void **unused) {
   test_agent_deinit(&agent);
 }
 
-/* With a discount of 1 a position's outcome is what its game still pays. */
+/* A position's outcome, under a discount of 1, is what its game still pays. */
 static void test_values_are_compared_with_what_followed(void **unused) {
   (void)unused;
   test_agent agent;

@@ -52,7 +52,7 @@ static void test_sums_are_those_of_the_positions(void **unused) {
   }
 }
 
-/* Of a position each: x, and a·x + b. */
+/* Sums over five games of one position, which bring x and were told to bring a·x + b. */
 static mz_foresight line(double a, double b) {
   mz_foresight all = {0};
   for (int x = 1; x <= 5; x++) {
