@@ -1,4 +1,4 @@
-/* Gymnasium's environments: a state names an instance of a worker, and has a copy of its last observation. */
+/* Gymnasium's environments: a state names an instance of a worker, and has copies of its last observation and of what is legal. */
 #include "base/log.h"
 #include "envs/worker/worker_env_state.h"
 #include <math.h>
@@ -16,8 +16,38 @@ typedef struct gym_state {
   int32_t moves;
   uint16_t worker; /* that has the instance */
   uint16_t ended;
-} gym_state; /* the observation follows */
+} gym_state; /* the observation follows, and a byte for each action, 1 where it is legal */
 _Static_assert(sizeof(gym_state) == MZ_WORKER_STATE_HEAD, "layout");
+
+static uint8_t *mask_of(const mz_env *env, gym_state *s) { return mz_worker_env_observation(s) + mz_spec_obs_bytes(&env->spec); }
+
+/* Takes the observation of an answer and what is legal now. */
+static void take_position(const mz_env *env, gym_state *s, const mz_mailbox_row *row) {
+  const uint8_t *body = (const uint8_t *)row + MZ_MAILBOX_BODY_AT;
+  const size_t bytes = mz_spec_obs_bytes(&env->spec), actions = (size_t)env->spec.actions;
+  memcpy(mz_worker_env_observation(s), body, bytes);
+  if (row->masked)
+    memcpy(mask_of(env, s), body + bytes, actions);
+  else
+    memset(mask_of(env, s), 1, actions);
+}
+
+static int legal(const mz_env *env, const void *state, uint8_t *mask) {
+  gym_state *s = (gym_state *)state;
+  const uint8_t *own = mask_of(env, s);
+  int count = 0;
+  for (int a = 0; a < env->spec.actions; a++) {
+    mask[a] = own[a] && !s->ended;
+    count += mask[a];
+  }
+  return count;
+}
+
+static mz_status check_position(const mz_env *env, gym_state *s) {
+  MZ_TRY(mz_worker_env_check_obs(env, mz_worker_env_observation(s)));
+  if (s->ended || memchr(mask_of(env, s), 1, (size_t)env->spec.actions)) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: no action is legal after %d moves, and the game has not ended", env->name, s->moves);
+}
 
 /* ---- instances ---- */
 
@@ -74,7 +104,7 @@ static void take_reset(void *context, int i, const mz_mailbox_row *row, uint32_t
   c->state->life = life;
   c->state->moves = 0;
   c->state->ended = 0;
-  memcpy(mz_worker_env_observation(c->state), (const uint8_t *)row + MZ_MAILBOX_BODY_AT, mz_spec_obs_bytes(&c->env->spec));
+  take_position(c->env, c->state, row);
 }
 
 static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
@@ -86,7 +116,7 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   const int32_t worker = s->worker;
   const mz_env_workers_batch batch = {&call, ask_reset, take_reset};
   MZ_TRY(mz_env_workers_run_all(w->workers, 1, &worker, &call.done, &batch, "a reset"));
-  return mz_worker_env_check_obs(env, mz_worker_env_observation(s));
+  return check_position(env, s);
 }
 
 /* ---- step ---- */
@@ -116,7 +146,7 @@ static void take_step(void *context, int i, const mz_mailbox_row *row, uint32_t 
     const int limit = c->env->spec.max_moves;
     c->results[i] = (mz_step){
         .reward = row->reward, .terminated = row->terminated != 0, .truncated = row->truncated != 0 || s->moves >= limit};
-    memcpy(mz_worker_env_observation(s), (const uint8_t *)row + MZ_MAILBOX_BODY_AT, mz_spec_obs_bytes(&c->env->spec));
+    take_position(c->env, s, row);
   } else {
     c->lost++;
     c->results[i] = (mz_step){.truncated = true};
@@ -145,7 +175,7 @@ static mz_status check_results(const mz_env *env, void *states, int n, const mz_
   for (int i = 0; i < n; i++) {
     if (!isfinite(results[i].reward))
       return mz_fail(MZ_E_CONFIG, "%s: a reward of %g, which is not finite", env->name, (double)results[i].reward);
-    MZ_TRY(mz_worker_env_check_obs(env, mz_worker_env_observation(mz_worker_env_state(env, states, i))));
+    MZ_TRY(check_position(env, mz_worker_env_state(env, states, i)));
   }
   return MZ_OK;
 }
@@ -253,13 +283,15 @@ mz_status mz_gym_env_complete(mz_worker_env *w, const cJSON *description) {
   if (env->spec.max_moves == 0) env->spec.max_moves = LIMIT_DEFAULT;
   MZ_TRY(set_ranges(w));
   const size_t bytes = mz_spec_obs_bytes(&env->spec);
-  env->state_size = (sizeof(gym_state) + bytes + 7) / 8 * 8;
-  w->layout = (mz_mailbox_layout){.obs_bytes = bytes, .row_bytes = (MZ_MAILBOX_BODY_AT + bytes + 63) / 64 * 64};
+  const size_t actions = (size_t)env->spec.actions, mask_at = MZ_MAILBOX_BODY_AT + bytes;
+  env->state_size = (sizeof(gym_state) + bytes + actions + 7) / 8 * 8;
+  w->layout = (mz_mailbox_layout){.obs_bytes = bytes, .mask_at = mask_at, .row_bytes = (mask_at + actions + 63) / 64 * 64};
   env->reset = reset;
   env->step = step;
   env->release = release;
   env->valid = valid;
   env->observe = mz_worker_env_observe;
+  env->legal = legal;
   env->text = text;
   return MZ_OK;
 }

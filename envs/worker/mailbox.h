@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-  MZ_WORKER_VERSION = 2,
+  MZ_WORKER_VERSION = 3,
   MZ_WORKER_MESSAGE_MAX = 1 << 16, /* bytes of a message over the socket */
   MZ_MAILBOX_MAGIC = 0x315A4D57,
   MZ_MAILBOX_ROWS_AT = 64, /* bytes from the beginning */
@@ -61,5 +61,6 @@ typedef struct mz_mailbox_row {
   uint8_t refused;   /* the history, or the state, is none of this game */
   uint8_t complains; /* mz_worker_call that says what went wrong, in the row's text; 0: none does */
   int32_t player, history_after, moves;
+  uint8_t masked; /* Gymnasium's: the mask says which actions are legal; 0: all are */
 } mz_mailbox_row;
 _Static_assert(sizeof(mz_mailbox_row) <= MZ_MAILBOX_BODY_AT && sizeof(mz_mailbox_head) <= MZ_MAILBOX_ROWS_AT, "layout");

@@ -66,7 +66,7 @@ static const fault faults[] = {
     {"old_python", "gym:Pole-v0", .says = {"is 3.8; takes 3.9 or later, MUZERO_PYTHON names another interpreter"}},
     {"bare_python", "spiel:walk", .says = {"has no package open_spiel", "-m pip install open_spiel"}},
     /* the handshake, and sizes that cannot be */
-    {"liar", "gym:version", .says = {"gym:version: the worker speaks version 99, this program 2"}},
+    {"liar", "gym:version", .says = {"gym:version: the worker speaks version 99, this program 3"}},
     {"liar", "gym:no_json", .says = {"what is no description: hello"}},
     {"liar", "gym:few_actions", .says = {"the worker says actions 0; it takes whole numbers of 1 … 65536"}},
     {"liar", "gym:many_actions", .says = {"the worker says actions 1e+09"}},
@@ -118,6 +118,12 @@ static const fault faults[] = {
     {NULL, "gym:Odd-v0,fault=reward_nan", .says = {"random play gives a reward that is not finite"}},
     {NULL, "gym:Odd-v0,fault=step_raises",
      .says = {"ended while it played at random: exit status 1", "ValueError: the cart is gone"}},
+    /* masks */
+    {NULL, "gym:Doors-v0,mistake=empty,workers=1" RANGES,
+     .says = {"no action is legal after 0 moves, and the game has not ended"}},
+    {NULL, "gym:Doors-v0,mistake=empty", .says = {"ended while it played at random", "no action is legal after 0 random moves"}},
+    {NULL, "gym:Doors-v0,mistake=short,workers=1" RANGES,
+     .says = {"a reset lost its worker 8 times", "an action mask of 2 entries; there are 3 actions"}},
     /* exceptions and deaths, again and again; the first start is not repeated */
     {NULL, ODD "make_dies", .says = {"ended before it described the game: exit status 7"}},
     {NULL, ODD "make_sleeps,timeout=0.5",
@@ -205,6 +211,41 @@ static void test_random_games_show_whether_players_alternate(void **state) {
   }
 }
 
+/* Actions that an environment says are illegal are illegal here: random play, ours and the worker's own, never meets a closed door. */
+static void test_masks_say_what_is_legal(void **state) {
+  (void)state;
+  enum { MOVES = 25 };
+  static const char *const names[] = {"gym:Doors-v0,workers=1", "gym:Doors-v1,workers=1",
+                                      "gym:Doors-v1,workers=1,wrap=gymnasium:Wrapper"};
+  use_python(NULL);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const mz_env *env;
+    uint8_t *position, mask[3];
+    int ends = 0;
+    if (mz_env_find(names[i], &env) != MZ_OK) fail_msg("%s: %s", names[i], mz_message());
+    assert_int_equal(mz_alloc(&position, 1, env->state_size), MZ_OK);
+    assert_int_equal(env->reset(env, position, NULL), MZ_OK);
+    for (int move = 0; move < MOVES; move++) {
+      float door;
+      mz_step result;
+      env->observe(env, position, 1, &door);
+      assert_int_equal(mz_env_legal(env, position, mask), 1);
+      const int32_t open = (int32_t)door;
+      assert_int_equal(mask[open], 1);
+      assert_int_equal(env->step(env, position, 1, &open, NULL, &result), MZ_OK);
+      assert_true(result.reward == 1);
+      if (!result.terminated) continue;
+      ends++;
+      assert_int_equal(mz_env_legal(env, position, mask), 0);
+      assert_int_equal(env->reset(env, position, NULL), MZ_OK);
+    }
+    assert_int_equal(ends, MOVES / 10);
+    assert_int_equal(mz_worker_env_lost(env).workers, 0);
+    mz_env_release(env, position, 1);
+    free(position);
+  }
+}
+
 /* Workers that are lost now and then are replaced: games are truncated, counted, and others follow. */
 typedef struct lost_row {
   const char *name; /* behind ODD: %s is a file's name */
@@ -282,9 +323,8 @@ static void test_one_rule_ends_restarts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_each_fault_is_told),
-      cmocka_unit_test(test_random_games_show_whether_players_alternate),
-      cmocka_unit_test(test_what_is_lost_is_replaced_and_counted),
+      cmocka_unit_test(test_each_fault_is_told),      cmocka_unit_test(test_random_games_show_whether_players_alternate),
+      cmocka_unit_test(test_masks_say_what_is_legal), cmocka_unit_test(test_what_is_lost_is_replaced_and_counted),
       cmocka_unit_test(test_one_rule_ends_restarts),
   };
   if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) {

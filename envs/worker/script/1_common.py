@@ -14,6 +14,7 @@ import math
 import mmap
 import operator
 import os
+import re
 import select
 import socket
 import struct
@@ -26,16 +27,16 @@ import traceback
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-VERSION = 2
+VERSION = 3
 PYTHON_MIN = (3, 9)
 HEADER = struct.Struct("=8I")  # magic, version, rows, row bytes, serial, count, done, 0
 ANSWERED, DONE = struct.Struct("=Q"), struct.Struct("=I")
 ANSWERED_AT, DONE_AT, ROWS_AT, BODY_AT = 32, 24, 64, 64
 QUESTION = struct.Struct("=iiQiI")  # instance, action, seed, length of the history, 0
-ANSWER = struct.Struct("=fBBBBiii")  # reward, terminated, truncated, refused, 0, player, length of the history, moves
+ANSWER = struct.Struct("=fBBBBiiiB")  # reward, terminated, truncated, refused, 0, player, length of the history, moves, masked
 ANSWER_AT = 24
 RESET, LOOK, TEXT = -1, -2, -3
-ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX = 1024, 40000, 256
+ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX, RULES_MAX = 1024, 40000, 256, 600
 
 
 OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap grey size frames".split()  # that are not the environment's

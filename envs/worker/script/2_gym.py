@@ -84,6 +84,22 @@ def actions_of(space, spaces):
     raise Refused(f"actions {space} are not supported; takes Discrete, MultiDiscrete and MultiBinary (no continuous actions)")
 
 
+def rules_of(doc):
+    """A docstring without its headings and marks, as many whole sentences as RULES_MAX characters hold."""
+    lines = [line for line in map(str.strip, doc.splitlines()) if not line.startswith("#")]
+    text = re.sub("<[^<>]*>", "", " ".join(" ".join(lines).split()))
+    return text if len(text) <= RULES_MAX else text[: text.rfind(". ", 0, RULES_MAX) + 1] or text[:RULES_MAX]
+
+
+def method_of(env, name):
+    """A method of an environment or of one of its wrappers, the outermost first; None where none has it."""
+    while env is not None:
+        if callable(getattr(type(env), name, None)):
+            return getattr(env, name)
+        env = getattr(env, "env", None)
+    return None
+
+
 class Gym:
     def __init__(self, start):
         self.gymnasium = import_package("gymnasium", "gymnasium")
@@ -108,6 +124,8 @@ class Gym:
         if self.pictures:
             self.shape = self.pictures.shape
         self.actions, self.names = actions_of(env.action_space, self.gymnasium.spaces)
+        self.maskable = isinstance(env.action_space, self.gymnasium.spaces.Discrete)
+        self.masks = {}
 
     def make(self):
         gymnasium = self.gymnasium
@@ -138,7 +156,7 @@ class Gym:
         low, high = bounds_of(env.observation_space, self.gymnasium.spaces)
         return {
             "title": f"{self.id} of Gymnasium",
-            "rules": " ".join((type(env.unwrapped).__doc__ or "").split())[:600],
+            "rules": rules_of(type(env.unwrapped).__doc__ or ""),
             "observation": str(env.observation_space)[:300] + (self.pictures.text() if self.pictures else ""),
             "obs_kind": self.kind,
             "shape": self.shape,
@@ -157,11 +175,15 @@ class Gym:
         env = self.environments[0]
         rewards, returns, draw = [], [], 1
         for episode in range(episodes):
-            env.reset(seed=episode)
+            _, info = env.reset(seed=episode)
             total, over = 0.0, False
             while not over and len(rewards) < steps:
                 draw = (draw * 6364136223846793005 + 1442695040888963407) % 2**64
-                _, reward, terminated, truncated, _ = env.step(self.actions[(draw >> 33) % len(self.actions)])
+                mask = self.mask_of(0, info)
+                legal = self.actions if mask is None else [a for a, is_legal in zip(self.actions, mask) if is_legal]
+                if not legal:
+                    raise ValueError(f"no action is legal after {len(rewards)} random moves, and the game has not ended")
+                _, reward, terminated, truncated, info = env.step(legal[(draw >> 33) % len(legal)])
                 rewards.append(float(reward))
                 total += float(reward)
                 over = terminated or truncated
@@ -182,7 +204,22 @@ class Gym:
 
     def attach(self, memory, start):
         self.memory = memory
-        self.size = start["obs_bytes"]
+        self.size, self.mask_at = start["obs_bytes"], start["mask_at"]
+
+    def mask_of(self, instance, info):
+        """A byte for each action, 1 where it is legal: what the environment's action_masks() says, as for MaskablePPO, or else info's
+        action_mask, as Taxi's. None where neither is there: all are legal."""
+        if not self.maskable:
+            return None
+        if instance not in self.masks:
+            self.masks[instance] = method_of(self.environments[instance], "action_masks")
+        ask = self.masks[instance]
+        mask = ask() if ask else (info or {}).get("action_mask")
+        if mask is None:
+            return None
+        if len(mask) != len(self.actions):
+            raise ValueError(f"an action mask of {len(mask)} entries; there are {len(self.actions)} actions")
+        return bytes(map(bool, mask))
 
     def play(self, at):
         instance, action, seed, _, _ = QUESTION.unpack_from(self.memory, at)
@@ -190,11 +227,14 @@ class Gym:
             env = self.environments.get(instance)
             if env is None:
                 env = self.environments[instance] = self.make()
-            observation, _ = env.reset(seed=seed)
-            ANSWER.pack_into(self.memory, at + ANSWER_AT, 0.0, 0, 0, 0, 0, 0, 0, 0)
+            observation, info = env.reset(seed=seed)
+            reward = terminated = truncated = 0
         else:
-            observation, reward, terminated, truncated, _ = self.environments[instance].step(self.actions[action])
-            ANSWER.pack_into(self.memory, at + ANSWER_AT, reward, bool(terminated), bool(truncated), 0, 0, 0, 0, 0)
+            observation, reward, terminated, truncated, info = self.environments[instance].step(self.actions[action])
+        mask = None if terminated or truncated else self.mask_of(instance, info)
+        ANSWER.pack_into(self.memory, at + ANSWER_AT, reward, bool(terminated), bool(truncated), 0, 0, 0, 0, 0, mask is not None)
+        if mask is not None:
+            self.memory[at + self.mask_at : at + self.mask_at + len(mask)] = mask
         data = self.pictures.observe(instance, observation, action == RESET) if self.pictures else self.observe(observation)
         if len(data) != self.size:
             raise ValueError(f"an observation of {len(data)} bytes; its space, {self.environments[0].observation_space}, says {self.size}")

@@ -155,7 +155,7 @@ class Spiel:
         key = b"" if action == RESET else memory[from_ : from_ + 2 * length]
         state, moves = (self.game.new_initial_state(), 0) if action == RESET else self.find(key)
         if state is None:
-            ANSWER.pack_into(memory, at + ANSWER_AT, 0.0, 0, 0, 1, 0, 0, 0, 0)
+            ANSWER.pack_into(memory, at + ANSWER_AT, 0.0, 0, 0, 1, 0, 0, 0, 0, 0)
             return
         if action == TEXT:
             self.write_text(at, state)
@@ -185,7 +185,7 @@ class Spiel:
         if not over:
             self.keep(key, state, moves)
         player = 0 if over else state.current_player()
-        ANSWER.pack_into(memory, at + ANSWER_AT, reward, over, 0, 0, 0, player, length, moves)
+        ANSWER.pack_into(memory, at + ANSWER_AT, reward, over, 0, 0, 0, player, length, moves, 0)
         tensor = state.observation_tensor(player)
         if 4 * len(tensor) != self.size:
             raise ValueError(f"an observation tensor of {len(tensor)} entries; the game says {self.size // 4}")
@@ -201,4 +201,4 @@ class Spiel:
         text = str(state).encode()[: self.text_bytes - 1]
         memory = self.memory
         memory[at + self.text_at : at + self.text_at + len(text) + 1] = text + b"\0"
-        ANSWER.pack_into(memory, at + ANSWER_AT, 0.0, 0, 0, 0, 0, 0, 0, 0)
+        ANSWER.pack_into(memory, at + ANSWER_AT, 0.0, 0, 0, 0, 0, 0, 0, 0, 0)

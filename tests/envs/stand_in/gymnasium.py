@@ -178,6 +178,45 @@ class Odd(Env):
         return observation, reward, self.moves >= 10, False, {}
 
 
+class Doors(Env):
+    """A corridor of ten times three doors, of which one is open: `info` says which, or a mistake does. To take a closed one is an error."""
+
+    observation_space = spaces.Box(0, 2, (1,))
+    action_space = spaces.Discrete(3, start=5)
+    MISTAKES = {"short": [1, 0], "empty": [0, 0, 0]}
+
+    def __init__(self, mistake=""):
+        self.mistake = mistake
+
+    def mask(self):
+        return self.MISTAKES.get(self.mistake, [door == self.open for door in range(3)])
+
+    def look(self):
+        self.open = self.draw.randrange(3)
+        return [float(self.open)]
+
+    def reset(self, seed=None):
+        self.draw, self.moves = random.Random(seed), 0
+        return self.look(), {"action_mask": self.mask()}
+
+    def step(self, action):
+        if action - 5 != self.open:
+            raise ValueError(f"door {action} is closed")
+        self.moves += 1
+        return self.look(), 1.0, self.moves >= 10, False, {"action_mask": self.mask()}
+
+
+class AskedDoors(Doors):
+    """The same, whose method says which door is open; what info says is wrong."""
+
+    def action_masks(self):
+        return self.mask()
+
+    def reset(self, seed=None):
+        observation, _ = super().reset(seed)
+        return observation, {"action_mask": [1, 1, 1]}
+
+
 class Wrapper(Env):
     def __init__(self, env, size=3):
         if size != 3:
@@ -213,7 +252,7 @@ class Spec:
         self.max_episode_steps = limit
 
 
-registry = {"Pole-v0": (Pole, 100), "Odd-v0": (Odd, 10)}
+registry = {"Pole-v0": (Pole, 100), "Odd-v0": (Odd, 10), "Doors-v0": (Doors, 20), "Doors-v1": (AskedDoors, 20)}
 registered = set()
 
 
