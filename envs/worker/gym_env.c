@@ -34,19 +34,12 @@ static void take_position(const mz_env *env, gym_state *s, const mz_mailbox_row 
 
 static int legal(const mz_env *env, const void *state, uint8_t *mask) {
   gym_state *s = (gym_state *)state;
-  const uint8_t *own = mask_of(env, s);
-  int count = 0;
-  for (int a = 0; a < env->spec.actions; a++) {
-    mask[a] = own[a] && !s->ended;
-    count += mask[a];
-  }
-  return count;
+  return mz_worker_env_legal(env, mask_of(env, s), s->ended != 0, mask);
 }
 
 static mz_status check_position(const mz_env *env, gym_state *s) {
   MZ_TRY(mz_worker_env_check_obs(env, mz_worker_env_observation(s)));
-  if (s->ended || memchr(mask_of(env, s), 1, (size_t)env->spec.actions)) return MZ_OK;
-  return mz_fail(MZ_E_CONFIG, "%s: no action is legal after %d moves, and the game has not ended", env->name, s->moves);
+  return mz_worker_env_check_legal(env, mask_of(env, s), s->ended != 0, s->moves);
 }
 
 /* ---- instances ---- */

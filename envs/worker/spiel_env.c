@@ -81,17 +81,8 @@ static mz_status run(call *c, int n) {
 /* ---- the functions ---- */
 
 static mz_status check_state(const mz_env *env, spiel_state *s) {
-  const mz_worker_env *w = mz_worker_env_data(env);
-  const uint8_t *mask = part(s, w->layout.mask_at);
-  int count = 0;
   MZ_TRY(mz_worker_env_check_obs(env, part(s, MZ_MAILBOX_BODY_AT)));
-  for (int a = 0; a < env->spec.actions; a++) {
-    if (mask[a] > 1) return mz_fail(MZ_E_CONFIG, "%s: the worker says %d of action %d; it takes 0 or 1", env->name, mask[a], a);
-    count += mask[a];
-  }
-  if (count == 0 && !s->ended)
-    return mz_fail(MZ_E_CONFIG, "%s: no action is legal after %d moves, and the game has not ended", env->name, s->moves);
-  return MZ_OK;
+  return mz_worker_env_check_legal(env, part(s, mz_worker_env_data(env)->layout.mask_at), s->ended != 0, s->moves);
 }
 
 static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
@@ -148,15 +139,8 @@ static bool valid(const mz_env *env, const void *state) {
 }
 
 static int legal(const mz_env *env, const void *state, uint8_t *mask) {
-  const mz_worker_env *w = mz_worker_env_data(env);
   spiel_state *s = (spiel_state *)state;
-  const uint8_t *own = part(s, w->layout.mask_at);
-  int count = 0;
-  for (int a = 0; a < env->spec.actions; a++) {
-    mask[a] = own[a] && !s->ended;
-    count += mask[a];
-  }
-  return count;
+  return mz_worker_env_legal(env, part(s, mz_worker_env_data(env)->layout.mask_at), s->ended != 0, mask);
 }
 
 static int to_play(const mz_env *env, const void *state) { return (void)env, ((const spiel_state *)state)->player; }

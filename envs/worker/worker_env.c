@@ -108,6 +108,25 @@ void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *o
            bytes);
 }
 
+int mz_worker_env_legal(const mz_env *env, const uint8_t *own, bool ended, uint8_t *mask) {
+  int count = 0;
+  for (int a = 0; a < env->spec.actions; a++) {
+    mask[a] = own[a] && !ended;
+    count += mask[a];
+  }
+  return count;
+}
+
+mz_status mz_worker_env_check_legal(const mz_env *env, const uint8_t *own, bool ended, int moves) {
+  int count = 0;
+  for (int a = 0; a < env->spec.actions; a++) {
+    if (own[a] > 1) return mz_fail(MZ_E_CONFIG, "%s: the worker says %d of action %d; it takes 0 or 1", env->name, own[a], a);
+    count += own[a];
+  }
+  if (count > 0 || ended) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: no action is legal after %d moves, and the game has not ended", env->name, moves);
+}
+
 /* Told once: spaces are often wrong, and learning takes any finite number. */
 static void tell_outside(mz_worker_env *w, int entry, float value) {
   if (atomic_exchange(&w->told_outside, true)) return;

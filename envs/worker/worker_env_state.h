@@ -43,6 +43,11 @@ mz_status mz_spiel_env_complete(mz_worker_env *w, const cJSON *description);
 void mz_worker_env_set_ranges(mz_worker_env *w);
 /* mz_env.observe: both kinds have the observation behind the head of a state. */
 void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *observations);
+/* mz_env.legal of a position whose worker said `own` [actions]: once the game has ended, nothing is legal. */
+int mz_worker_env_legal(const mz_env *env, const uint8_t *own, bool ended, uint8_t *mask);
+/* Checks what a worker said is legal after so many moves: MZ_E_CONFIG for a number that is none of 0 and 1, and where nothing is legal
+ * in a game that goes on. */
+mz_status mz_worker_env_check_legal(const mz_env *env, const uint8_t *own, bool ended, int moves);
 /* Checks the numbers of an observation that a worker gave: MZ_E_CONFIG for one that is not finite. The first that is out of its space's
  * bounds is told in a warning. */
 mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation);
