@@ -125,7 +125,7 @@ class Gym:
             self.shape = self.pictures.shape
         self.actions, self.names = actions_of(env.action_space, self.gymnasium.spaces)
         self.maskable = isinstance(env.action_space, self.gymnasium.spaces.Discrete)
-        self.masks = {}
+        self.maskers = {}  # by instance: its method action_masks, None where it has none
 
     def make(self):
         gymnasium = self.gymnasium
@@ -211,9 +211,9 @@ class Gym:
         action_mask, as Taxi's. None where neither is there: all are legal."""
         if not self.maskable:
             return None
-        if instance not in self.masks:
-            self.masks[instance] = method_of(self.environments[instance], "action_masks")
-        ask = self.masks[instance]
+        if instance not in self.maskers:
+            self.maskers[instance] = method_of(self.environments[instance], "action_masks")
+        ask = self.maskers[instance]
         mask = ask() if ask else (info or {}).get("action_mask")
         if mask is None:
             return None
