@@ -19,27 +19,23 @@ typedef struct gym_state {
 } gym_state; /* the observation follows, and a byte for each action, 1 where it is legal */
 _Static_assert(sizeof(gym_state) == MZ_WORKER_STATE_HEAD, "layout");
 
-static uint8_t *mask_of(const mz_env *env, gym_state *s) { return mz_worker_env_observation(s) + mz_spec_obs_bytes(&env->spec); }
-
 /* Takes the observation of an answer and what is legal now. */
 static void take_position(const mz_env *env, gym_state *s, const mz_mailbox_row *row) {
   const uint8_t *body = (const uint8_t *)row + MZ_MAILBOX_BODY_AT;
   const size_t bytes = mz_spec_obs_bytes(&env->spec), actions = (size_t)env->spec.actions;
   memcpy(mz_worker_env_observation(s), body, bytes);
   if (row->masked)
-    memcpy(mask_of(env, s), body + bytes, actions);
+    memcpy(mz_worker_env_mask(env, s), body + bytes, actions);
   else
-    memset(mask_of(env, s), 1, actions);
+    memset(mz_worker_env_mask(env, s), 1, actions);
 }
 
 static int legal(const mz_env *env, const void *state, uint8_t *mask) {
-  gym_state *s = (gym_state *)state;
-  return mz_worker_env_legal(env, mask_of(env, s), s->ended != 0, mask);
+  return mz_worker_env_legal(env, state, ((const gym_state *)state)->ended != 0, mask);
 }
 
-static mz_status check_position(const mz_env *env, gym_state *s) {
-  MZ_TRY(mz_worker_env_check_obs(env, mz_worker_env_observation(s)));
-  return mz_worker_env_check_legal(env, mask_of(env, s), s->ended != 0, s->moves);
+static mz_status check_position(const mz_env *env, const gym_state *s) {
+  return mz_worker_env_check_position(env, s, s->ended != 0, s->moves);
 }
 
 /* ---- instances ---- */
@@ -166,8 +162,7 @@ static void count_outside(mz_worker_env *w, const mz_step *results, int n) {
 
 static mz_status check_results(const mz_env *env, void *states, int n, const mz_step *results) {
   for (int i = 0; i < n; i++) {
-    if (!isfinite(results[i].reward))
-      return mz_fail(MZ_E_CONFIG, "%s: a reward of %g, which is not finite", env->name, (double)results[i].reward);
+    MZ_TRY(mz_worker_env_check_reward(env, results[i].reward));
     MZ_TRY(check_position(env, mz_worker_env_state(env, states, i)));
   }
   return MZ_OK;

@@ -80,9 +80,8 @@ static mz_status run(call *c, int n) {
 
 /* ---- the functions ---- */
 
-static mz_status check_state(const mz_env *env, spiel_state *s) {
-  MZ_TRY(mz_worker_env_check_obs(env, part(s, MZ_MAILBOX_BODY_AT)));
-  return mz_worker_env_check_legal(env, part(s, mz_worker_env_data(env)->layout.mask_at), s->ended != 0, s->moves);
+static mz_status check_state(const mz_env *env, const spiel_state *s) {
+  return mz_worker_env_check_position(env, s, s->ended != 0, s->moves);
 }
 
 static mz_status reset(const mz_env *env, void *state, const mz_generator *generator) {
@@ -93,8 +92,7 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
 }
 
 static mz_status check_step(const mz_env *env, spiel_state *s, int mover, mz_step *result) {
-  if (!isfinite(result->reward))
-    return mz_fail(MZ_E_CONFIG, "%s: a reward of %g, which is not finite", env->name, (double)result->reward);
+  MZ_TRY(mz_worker_env_check_reward(env, result->reward));
   result->truncated = env->spec.max_moves > 0 && s->moves >= env->spec.max_moves;
   if (result->truncated) s->ended = 1;
   if (env->spec.turns == MZ_TURNS_ALTERNATE && !s->ended && s->player == mover)
@@ -139,8 +137,7 @@ static bool valid(const mz_env *env, const void *state) {
 }
 
 static int legal(const mz_env *env, const void *state, uint8_t *mask) {
-  spiel_state *s = (spiel_state *)state;
-  return mz_worker_env_legal(env, part(s, mz_worker_env_data(env)->layout.mask_at), s->ended != 0, mask);
+  return mz_worker_env_legal(env, state, ((const spiel_state *)state)->ended != 0, mask);
 }
 
 static int to_play(const mz_env *env, const void *state) { return (void)env, ((const spiel_state *)state)->player; }

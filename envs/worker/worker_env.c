@@ -108,23 +108,14 @@ void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *o
            bytes);
 }
 
-int mz_worker_env_legal(const mz_env *env, const uint8_t *own, bool ended, uint8_t *mask) {
+int mz_worker_env_legal(const mz_env *env, const void *state, bool ended, uint8_t *mask) {
+  const uint8_t *own = mz_worker_env_mask(env, (void *)state);
   int count = 0;
   for (int a = 0; a < env->spec.actions; a++) {
     mask[a] = own[a] && !ended;
     count += mask[a];
   }
   return count;
-}
-
-mz_status mz_worker_env_check_legal(const mz_env *env, const uint8_t *own, bool ended, int moves) {
-  int count = 0;
-  for (int a = 0; a < env->spec.actions; a++) {
-    if (own[a] > 1) return mz_fail(MZ_E_CONFIG, "%s: the worker says %d of action %d; it takes 0 or 1", env->name, own[a], a);
-    count += own[a];
-  }
-  if (count > 0 || ended) return MZ_OK;
-  return mz_fail(MZ_E_CONFIG, "%s: no action is legal after %d moves, and the game has not ended", env->name, moves);
 }
 
 /* Told once: spaces are often wrong, and learning takes any finite number. */
@@ -137,7 +128,7 @@ static void tell_outside(mz_worker_env *w, int entry, float value) {
       w->env.name, entry, (double)value, (double)w->low[entry], (double)w->high[entry]);
 }
 
-mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation) {
+static mz_status check_observation(const mz_env *env, const void *observation) {
   if (env->spec.obs_kind != MZ_OBS_F32) return MZ_OK;
   mz_worker_env *w = mz_worker_env_data(env);
   const float *floats = observation;
@@ -147,6 +138,26 @@ mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation) {
     if (w->low && w->high && (floats[i] < w->low[i] || floats[i] > w->high[i])) tell_outside(w, i, floats[i]);
   }
   return MZ_OK;
+}
+
+static mz_status check_mask(const mz_env *env, const uint8_t *mask, bool ended, int moves) {
+  int count = 0;
+  for (int a = 0; a < env->spec.actions; a++) {
+    if (mask[a] > 1) return mz_fail(MZ_E_CONFIG, "%s: the worker says %d of action %d; it takes 0 or 1", env->name, mask[a], a);
+    count += mask[a];
+  }
+  if (count > 0 || ended) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: no action is legal after %d moves, and the game has not ended", env->name, moves);
+}
+
+mz_status mz_worker_env_check_position(const mz_env *env, const void *state, bool ended, int moves) {
+  MZ_TRY(check_observation(env, mz_worker_env_observation((void *)state)));
+  return check_mask(env, mz_worker_env_mask(env, (void *)state), ended, moves);
+}
+
+mz_status mz_worker_env_check_reward(const mz_env *env, float reward) {
+  if (isfinite(reward)) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: a reward of %g, which is not finite", env->name, (double)reward);
 }
 
 static int action_text(const mz_env *env, int action, char *out, size_t size) {

@@ -35,6 +35,10 @@ static inline void *mz_worker_env_state(const mz_env *env, void *states, int i) 
   return (uint8_t *)states + (size_t)i * env->state_size;
 }
 static inline uint8_t *mz_worker_env_observation(void *state) { return (uint8_t *)state + MZ_WORKER_STATE_HEAD; }
+/* What its worker said is legal, a byte for each action, behind the observation. */
+static inline uint8_t *mz_worker_env_mask(const mz_env *env, void *state) {
+  return mz_worker_env_observation(state) + mz_spec_obs_bytes(&env->spec);
+}
 
 /* Complete the environment from its description: spec, state_size, layout and functions. MZ_E_CONFIG. */
 mz_status mz_gym_env_complete(mz_worker_env *w, const cJSON *description);
@@ -43,11 +47,9 @@ mz_status mz_spiel_env_complete(mz_worker_env *w, const cJSON *description);
 void mz_worker_env_set_ranges(mz_worker_env *w);
 /* mz_env.observe: both kinds have the observation behind the head of a state. */
 void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *observations);
-/* mz_env.legal of a position whose worker said `own` [actions]: once the game has ended, nothing is legal. */
-int mz_worker_env_legal(const mz_env *env, const uint8_t *own, bool ended, uint8_t *mask);
-/* Checks what a worker said is legal after so many moves: MZ_E_CONFIG for a number that is none of 0 and 1, and where nothing is legal
- * in a game that goes on. */
-mz_status mz_worker_env_check_legal(const mz_env *env, const uint8_t *own, bool ended, int moves);
-/* Checks the numbers of an observation that a worker gave: MZ_E_CONFIG for one that is not finite. The first that is out of its space's
- * bounds is told in a warning. */
-mz_status mz_worker_env_check_obs(const mz_env *env, const void *observation);
+/* mz_env.legal: once the game has ended, nothing is legal. */
+int mz_worker_env_legal(const mz_env *env, const void *state, bool ended, uint8_t *mask);
+/* Checks the position that a worker gave after so many moves. MZ_E_CONFIG: a number of the observation is not finite, one of the mask is
+ * none of 0 and 1, or nothing is legal in a game that goes on. The first number out of its space's bounds is told in a warning. */
+mz_status mz_worker_env_check_position(const mz_env *env, const void *state, bool ended, int moves);
+mz_status mz_worker_env_check_reward(const mz_env *env, float reward); /* MZ_E_CONFIG where it is not finite */
