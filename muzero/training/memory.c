@@ -124,8 +124,7 @@ static mz_status count_builder(mz_memory *m, const subject *s) {
   const int unroll = (int)settings->loss.unroll, observed = mz_loss_observed(&settings->loss);
   const bool reanalyzed = settings->learning.reanalyze_ratio > 0;
   m->builder = THREAD + reanalyze;
-  m->batch = mz_batch_bytes(&s->env->spec, rows, unroll, observed, reanalyzed) +
-             mz_batch_reading_bytes(&settings->replay, &s->env->spec, s->cut, unroll, observed, reanalyzed);
+  m->batch = mz_batch_bytes(&settings->replay, &s->env->spec, s->cut, rows, unroll, observed, reanalyzed);
   return MZ_OK;
 }
 

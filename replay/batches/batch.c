@@ -5,7 +5,6 @@
 #include "base/maths/maths.h"
 #include "replay/batches/batch_reanalyzed.h"
 #include "replay/storage/row_reader.h"
-#include "replay/batches/targets.h"
 #include <limits.h>
 #include <string.h>
 
@@ -41,24 +40,22 @@ static void carve(mz_batch *batch, mz_batch_scratch *scratch, const mz_spec *spe
   mz_carve(carver, &scratch->symmetry, (size_t)spec->symmetries * actions, sizeof(int32_t));
 }
 
-double mz_batch_bytes(const mz_spec *spec, int rows, int unroll, int observed, bool reanalyzed) {
-  mz_batch batch = {.rows = rows, .unroll = unroll, .observed = observed};
-  mz_batch_scratch scratch;
-  mz_carver carver = {0};
-  carve(&batch, &scratch, spec, &carver);
-  return (double)sizeof batch + (double)carver.bytes + (reanalyzed ? mz_batch_reanalyzed_bytes(spec, rows, unroll) : 0);
-}
-
 static mz_span span_of(int td_steps, int unroll, int observed, bool reanalyzed) {
   const int values = td_steps > 0 ? unroll + td_steps + 1 : INT_MAX;
   return (mz_span){.values = values, .policies = unroll + 1, .observations = reanalyzed ? values : observed};
 }
 
-double mz_batch_reading_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int unroll, int observed,
-                              bool reanalyzed) {
+double mz_batch_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int rows, int unroll, int observed,
+                      bool reanalyzed) {
+  mz_batch batch = {.rows = rows, .unroll = unroll, .observed = observed};
+  mz_batch_scratch scratch;
+  mz_carver carver = {0};
+  carve(&batch, &scratch, spec, &carver);
   const mz_span span = span_of((int)settings->td_steps, unroll, observed, reanalyzed);
+  const int length = mz_segment_length_max(spec, cut), states = span.values < length ? span.values : length;
   const double record = settings->packed_bytes > 0 ? mz_segment_bytes_max(spec, cut) : 0;
-  return record + (double)mz_span_bytes(&span, mz_segment_length_max(spec, cut), spec);
+  return (double)sizeof batch + (double)carver.bytes + record + (double)mz_span_bytes(&span, length, spec) +
+         (reanalyzed ? mz_batch_reanalyzed_bytes(spec, rows, unroll, states) : 0);
 }
 
 mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll, int observed) {
@@ -130,11 +127,9 @@ static void write_targets(const builder *b, const mz_draw *draw, int row, int st
   const mz_segment *segment = draw->segment;
   const mz_target_rule rule = mz_target_rule_of(b->source->settings, b->source->spec);
   int t = draw->position + step;
-  int bootstrap = mz_target_bootstrap(segment, t, rule.td_steps);
-  const float *reanalyzed = b->reanalyzed ? mz_batch_reanalyzed_bootstrap(b->reanalyzed, row, step) : NULL;
   const float *policy = b->reanalyzed ? mz_batch_reanalyzed_policy(b->reanalyzed, row, step) : NULL;
-  float value = bootstrap < 0 ? 0 : reanalyzed ? *reanalyzed : segment->value[bootstrap];
-  mz_target target = mz_target_from(segment, t, value, &rule);
+  const float *values = b->reanalyzed ? mz_batch_reanalyzed_values(b->reanalyzed, row, step) : NULL;
+  mz_target target = mz_target_at(segment, t, values || t >= segment->length ? values : segment->value + t, &rule);
 
   size_t at = (size_t)step * (size_t)batch->rows + (size_t)row;
   float weight = batch->importance[row] / (float)batch->rows;

@@ -23,13 +23,12 @@ typedef struct mz_batch {
 /* observed: steps whose observations it holds, 1 … unroll + 1. */
 mz_status mz_batch_init(mz_batch *batch, const mz_spec *spec, int rows, int unroll, int observed);
 void mz_batch_deinit(mz_batch *batch);
-/* Bytes that a batch takes, `reanalyzed`: with what reanalyzed targets need. */
-double mz_batch_bytes(const mz_spec *spec, int rows, int unroll, int observed, bool reanalyzed);
-/* Bytes that a batch takes at the most while it reads rows from segments that are not raw. */
-double mz_batch_reading_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int unroll, int observed,
-                              bool reanalyzed);
+/* Bytes that a batch takes at the most, with what it needs to read rows and, `reanalyzed`, for their targets. */
+double mz_batch_bytes(const mz_replay_settings *settings, const mz_spec *spec, mz_cut cut, int rows, int unroll, int observed,
+                      bool reanalyzed);
 
-/* Fresh results from the target network, supplied by the roof (selfplay/reanalyze). One call serves all rows of a batch.
+/* Fresh results from the target network, supplied by the roof (selfplay/reanalyze). One call of `search` serves all rows
+ * of a batch, `evaluate` gets at most rows × (K + 1) states a call.
  * search: policies [n][actions] and root values [n]; evaluate: network values [n] only. Observations as stored, one behind the
  * other; legal [n][actions]; key[i] = row × (K + 1) + step, unique in the batch, names the noise stream with the update. */
 typedef struct mz_reanalyzer {
@@ -51,9 +50,9 @@ typedef struct mz_batch_source {
 /* Fills the batch for update number `update`: a pure function of buffer, settings, seed and update; a row depends on the others
  * only through the normalisation of importance. Importance: w = (positions · probability)^−β over the largest of the batch. Past
  * an end the actions fed to the dynamics are uniform draws. Targets that are not known are 0 with weight 0. Reanalyzed rows:
- * policies of t … t+K by reanalyzed search, bootstrap values at t+k+n by the target network (by the reanalyzed search where that
- * state is one of those searched). Symmetries are applied last, to stored and reanalyzed targets alike. Of segments that are not
- * raw only the moves that a row needs are unpacked, row by row. With MZ_TURNS_TOLD values and rewards of a row are of the player who
- * moves at step 0, and turn is 1 at steps where another one moves, with weight 0 past the last stored state. Fails as the reanalyzer
- * does, when memory is out, or when a spilled segment cannot be read (MZ_E_IO). */
+ * policies of t … t+K by reanalyzed search; the values that their windows take, at the end and, with λ < 1, on the way, by the target
+ * network (by the reanalyzed search where that state is one of those searched). Symmetries are applied last, to stored and
+ * reanalyzed targets alike. Of segments that are not raw only the moves that a row needs are unpacked, row by row. With MZ_TURNS_TOLD
+ * values and rewards of a row are of the player who moves at step 0, and turn is 1 at steps where another one moves, with weight 0
+ * past the last stored state. Fails as the reanalyzer does, when memory is out, or when a spilled segment cannot be read (MZ_E_IO). */
 mz_status mz_batch_build(mz_batch *batch, const mz_batch_source *source, uint32_t update);

@@ -11,23 +11,26 @@ static int window_moves(const mz_segment *segment, int t, int td_steps) {
   return td_steps > 0 && td_steps < last - t ? td_steps : last - t;
 }
 
-int mz_target_bootstrap(const mz_segment *segment, int t, int td_steps) {
-  if (t >= segment->length) return -1;
-  int end = t + window_moves(segment, t, td_steps);
-  return end < segment->length ? end : -1;
+mz_target_states mz_target_states_of(const mz_segment *segment, int t, const mz_target_rule *rule) {
+  if (t >= segment->length) return (mz_target_states){t, t - 1};
+  const int end = t + window_moves(segment, t, rule->td_steps), last = end < segment->length ? end : segment->length - 1;
+  return (mz_target_states){rule->lambda < 1 && end > t ? t + 1 : end, last};
 }
 
 /* Backwards (Horner), from the view of the player at t. */
-static float window_value(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule) {
+static float window_value(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule) {
   const int end = t + window_moves(segment, t, rule->td_steps);
   const uint8_t player = segment->player[t];
   const double lambda = (double)rule->lambda;
   double value = 0;
-  if (end < segment->length) value = rule->zero_sum && segment->player[end] != player ? -(double)bootstrap : (double)bootstrap;
+  if (end < segment->length) {
+    const double bootstrap = (double)values[end - t];
+    value = rule->zero_sum && segment->player[end] != player ? -bootstrap : bootstrap;
+  }
   for (int i = end - 1; i >= t; i--) {
     const double sign = rule->zero_sum && segment->player[i] != player ? -1 : 1;
     value = sign * (double)segment->reward[i] + (double)rule->discount * value;
-    if (i > t && lambda < 1) value = lambda * value + (1 - lambda) * sign * (double)segment->value[i];
+    if (i > t && lambda < 1) value = lambda * value + (1 - lambda) * sign * (double)values[i - t];
   }
   return (float)value;
 }
@@ -37,7 +40,7 @@ static bool has_policy(const mz_segment *segment, int t) {
   return !mz_policy_none(segment->policy_weight + first, (int)(segment->policy_start[t + 1] - first));
 }
 
-mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule) {
+mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule) {
   bool stored = t < segment->length, terminated = segment->end == MZ_END_TERMINATED;
   mz_target target = {
       .value_known = stored || terminated,
@@ -45,13 +48,8 @@ mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, cons
       .policy_known = stored && has_policy(segment, t),
   };
   if (t > 0 && t <= segment->length) target.reward = segment->reward[t - 1];
-  if (stored) target.value = window_value(segment, t, bootstrap, rule);
+  if (stored) target.value = window_value(segment, t, values, rule);
   return target;
-}
-
-mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule) {
-  int bootstrap = mz_target_bootstrap(segment, t, rule->td_steps);
-  return mz_target_from(segment, t, bootstrap < 0 ? 0 : values[bootstrap], rule);
 }
 
 bool mz_target_view(const mz_segment *segment, int root, int t, mz_target *target, bool *known) {

@@ -23,12 +23,14 @@ mz_target_rule mz_target_rule_of(const mz_replay_settings *settings, const mz_sp
  * terminated → value 0 known, policy unknown; otherwise nothing is known but the reward of the last stored move, at t = length.
  * λ < 1: the λ-return within that window (Sutton & Barto 2018, section 12.1), of the stored root values between:
  * z_t = r_t + γ ((1 − λ) ν_{t+1} + λ z_{t+1}).
- * `values`: root values to bootstrap from (segment->value, or fresher ones from reanalyze), [length]. */
+ * `values`: root values of the states from t on (segment->value + t, or fresher ones from reanalyze). */
 mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule);
 
-/* The same in two steps: the state whose root value ends the window of t (−1: none does), and the target with that value. */
-int mz_target_bootstrap(const mz_segment *segment, int t, int td_steps);
-mz_target mz_target_from(const mz_segment *segment, int t, float bootstrap, const mz_target_rule *rule);
+/* The states whose root values the target of t takes: first … last; none where last < first. They never go back from t to t + 1. */
+typedef struct mz_target_states {
+  int first, last;
+} mz_target_states;
+mz_target_states mz_target_states_of(const mz_segment *segment, int t, const mz_target_rule *rule);
 
 /* Turns a target of state t, whose value is of the player at t and whose reward of the player at t − 1, into one of the player at
  * `root`, for networks that speak of that player through the whole unroll (networks/model/model.h, MZ_TURNS_TOLD). Returns whether the

@@ -1,44 +1,5 @@
-/* Batches: rows against the segments they were drawn from, masks, importance, symmetry, reanalyze. */
-#include "replay/batches/batch.h"
-#include "replay/batches/targets.h"
-#include "tests/replay/fixtures.h"
-
-enum { ROWS = 64, UNROLL = 3 };
-
-typedef struct setup {
-  mz_spec spec;
-  mz_replay_settings settings;
-  mz_buffer *buffer;
-  mz_batch batch;
-  mz_batch_source source;
-} setup;
-
-static void set_up(setup *s, mz_spec spec, double priority_exponent) {
-  memset(s, 0, sizeof *s);
-  s->spec = spec;
-  s->settings = (mz_replay_settings){.capacity = 200,
-                                     .bytes_max = 1 << 30,
-                                     .td_steps = 2,
-                                     .discount = 0.5,
-                                     .lambda = 1,
-                                     .priority_exponent = priority_exponent,
-                                     .importance_exponent = 0.7,
-                                     .symmetry = true};
-  ASSERT_OK(mz_buffer_create(&s->buffer, &s->settings, &s->spec));
-  const mz_end ends[] = {MZ_END_TERMINATED, MZ_END_TRUNCATED, MZ_END_OPEN};
-  for (int game = 0; game < 12; game++)
-    ASSERT_OK(mz_buffer_insert(s->buffer, make_segment(&s->spec, game, 6 + game, UNROLL + 2, ends[game % 3])));
-  ASSERT_OK(mz_batch_init(&s->batch, &s->spec, ROWS, UNROLL, UNROLL + 1));
-  s->source = (mz_batch_source){.buffer = s->buffer, .settings = &s->settings, .spec = &s->spec, .seed = 11};
-}
-static void tear_down(setup *s) {
-  mz_batch_deinit(&s->batch);
-  mz_buffer_free(s->buffer);
-}
-
-static float policy_at(const setup *s, int step, int row, int action) {
-  return s->batch.policy[(step * s->batch.rows + row) * s->spec.actions + action];
-}
+/* Batches: rows against the segments they were drawn from, masks, importance, symmetry. */
+#include "tests/replay/batches.h"
 
 static void rows_hold_what_was_stored(void **state) {
   (void)state;
@@ -57,7 +18,7 @@ static void rows_hold_what_was_stored(void **state) {
     versions += segment->version;
     for (int k = 0; k <= UNROLL; k++) {
       int t = position + k, at = k * ROWS + row;
-      mz_target target = mz_target_at(segment, t, segment->value, &(mz_target_rule){2, 0.5f, 1, false});
+      mz_target target = mz_target_at(segment, t, segment->value + t, &(mz_target_rule){2, 0.5f, 1, false});
       float weight = s.batch.importance[row] / ROWS;
       static const float nothing[4];
       assert_memory_equal(s.batch.obs + at * 4, t < segment->length ? (const void *)(segment->obs + t * 16) : nothing, 16);
@@ -97,7 +58,7 @@ static void told_turns_are_in_the_first_players_view(void **state) {
     for (int k = 0; k <= UNROLL; k++) {
       const int t = position + k, at = k * ROWS + row;
       const bool stored = t < segment->length, away = stored && segment->player[t] != segment->player[position];
-      mz_target target = mz_target_at(segment, t, segment->value, &(mz_target_rule){2, 0.5f, 1, true});
+      mz_target target = mz_target_at(segment, t, segment->value + t, &(mz_target_rule){2, 0.5f, 1, true});
       assert_true(s.batch.turn[at] == (away ? 1 : 0));
       assert_true(s.batch.turn_weight[at] == (stored && k > 0 ? s.batch.importance[row] / ROWS : 0));
       assert_true(s.batch.value[at] == (away ? -target.value : target.value));
@@ -212,154 +173,21 @@ static void symmetry_turns_a_whole_row(void **state) {
   tear_down(&s);
 }
 
-/* A target network made up: the policy puts everything on the first legal action, values follow from the observation. */
-typedef struct network {
-  int searches, evaluations;
-  bool keys[ROWS * (UNROLL + 1)];
-  mz_status fails;
-} network;
-static float searched_value(const uint8_t *obs) { return 1000 + obs[0]; }
-static float evaluated_value(const uint8_t *obs) { return -1000 - (float)obs[0]; }
-static mz_status search(void *context, uint32_t update, int n, const void *observations, const uint8_t *legal,
-                        const uint32_t *key, float *policies, float *values) {
-  network *net = context;
-  assert_int_equal(update, 6);
-  net->searches += n;
-  for (int i = 0; i < n; i++) {
-    assert_in_range(key[i], 0, ROWS * (UNROLL + 1) - 1);
-    assert_false(net->keys[key[i]]);
-    net->keys[key[i]] = true;
-    int first = 0;
-    while (!legal[i * 4 + first]) first++;
-    for (int a = 0; a < 4; a++) policies[i * 4 + a] = a == first;
-    values[i] = searched_value((const uint8_t *)observations + 4 * i);
-  }
-  return net->fails ? mz_fail(net->fails, "no search") : MZ_OK;
-}
-static mz_status evaluate(void *context, int n, const void *observations, float *values) {
-  ((network *)context)->evaluations += n;
-  for (int i = 0; i < n; i++) values[i] = evaluated_value((const uint8_t *)observations + 4 * i);
-  return MZ_OK;
-}
-
-static float fresh_target(const mz_segment *segment, int position, int t, int td_steps, bool *searched) {
-  float values[64];
-  assert_true(segment->length <= 64);
-  for (int i = 0; i < segment->length; i++)
-    values[i] =
-        i >= position && i <= position + UNROLL ? searched_value(segment->obs + 4 * i) : evaluated_value(segment->obs + 4 * i);
-  int bootstrap = mz_target_bootstrap(segment, t, td_steps);
-  *searched = bootstrap >= position && bootstrap <= position + UNROLL;
-  return mz_target_at(segment, t, values, &(mz_target_rule){td_steps, 0.5f, 1, true}).value;
-}
-
-static void reanalyzed_rows_have_fresh_policies_and_bootstraps(void **state) {
+static void failures_of_memory_are_forwarded(void **state) {
   (void)state;
-  setup s;
-  set_up(&s, board_spec(), 0);
-  mz_batch stored;
-  ASSERT_OK(mz_batch_init(&stored, &s.spec, ROWS, UNROLL, 1));
-  ASSERT_OK(mz_batch_build(&stored, &s.source, 6));
-  mz_draw draws[ROWS];
-  mz_buffer_draw(s.buffer, 11, 6, ROWS, draws);
-  const double ratios[] = {0, 0.5, 1};
-  for (int r = 0; r < 3; r++) {
-    network net = {.searches = 0};
-    mz_reanalyzer reanalyzer = {.context = &net, .ratio = ratios[r], .search = search, .evaluate = evaluate};
-    s.source.reanalyzer = &reanalyzer;
-    ASSERT_OK(mz_batch_build(&s.batch, &s.source, 6));
-    int fresh_rows = 0, from_search = 0, from_network = 0;
-    for (int row = 0; row < ROWS; row++) {
-      const mz_segment *segment = draws[row].segment;
-      bool fresh = net.keys[row * (UNROLL + 1)];
-      fresh_rows += fresh;
-      int symmetry = s.batch.obs[row * 4] > s.batch.obs[row * 4 + 1];
-      for (int k = 0; k <= UNROLL; k++) {
-        int t = draws[row].position + k, at = k * ROWS + row;
-        assert_int_equal(net.keys[row * (UNROLL + 1) + k], fresh && t < segment->length);
-        if (!fresh || t >= segment->length) {
-          assert_memory_equal(s.batch.policy + at * 4, stored.policy + at * 4, 16);
-          assert_true(s.batch.value[at] == stored.value[at]);
-          continue;
-        }
-        int first = board_symmetry_action(symmetry, segment->policy_action[segment->policy_start[t]]);
-        for (int a = 0; a < 4; a++) assert_true(policy_at(&s, k, row, a) == (a == first ? 1.0f : 0.0f));
-        bool searched;
-        assert_true(s.batch.value[at] == fresh_target(segment, draws[row].position, t, 2, &searched));
-        if (mz_target_bootstrap(segment, t, 2) >= 0) *(searched ? &from_search : &from_network) += 1;
-      }
-      assert_int_equal(s.batch.action[ROWS + row], stored.action[ROWS + row]);
-    }
-    if (r == 0) assert_int_equal(fresh_rows + net.searches + net.evaluations, 0);
-    if (r == 1) assert_in_range(fresh_rows, ROWS / 4, ROWS * 3 / 4);
-    if (r == 2) assert_int_equal(fresh_rows, ROWS);
-    if (r > 0) assert_true(from_search > 0 && from_network > 0 && net.evaluations <= from_network);
-  }
-  mz_batch_deinit(&stored);
-  tear_down(&s);
-}
-
-/* Half of the moves: of them, reanalyze makes targets again. */
-static void states_without_a_policy_are_masked_until_reanalyzed(void **state) {
-  (void)state;
-  setup s;
-  set_up(&s, board_spec(), 0);
-  mz_draw draws[ROWS];
-  mz_buffer_draw(s.buffer, 11, 6, ROWS, draws);
-  for (int row = 0; row < ROWS; row++) {
-    mz_segment *segment = (mz_segment *)(uintptr_t)draws[row].segment;
-    for (int t = 0; t < segment->length; t += 2) {
-      for (uint32_t e = segment->policy_start[t]; e < segment->policy_start[t + 1]; e++) segment->policy_weight[e] = 0;
-    }
-  }
-  for (int ratio = 0; ratio <= 1; ratio++) {
-    network net = {.searches = 0};
-    mz_reanalyzer reanalyzer = {.context = &net, .ratio = ratio, .search = search, .evaluate = evaluate};
-    s.source.reanalyzer = &reanalyzer;
-    ASSERT_OK(mz_batch_build(&s.batch, &s.source, 6));
-    int masked = 0;
-    for (int at = 0; at < ROWS * (UNROLL + 1); at++) {
-      const mz_draw *draw = &draws[at % ROWS];
-      const int t = draw->position + at / ROWS;
-      const bool known = t < draw->segment->length && (ratio == 1 || t % 2 == 1);
-      assert_int_equal(s.batch.policy_weight[at] > 0, known);
-      assert_int_equal(s.batch.obs_weight[at] > 0, t < draw->segment->length); /* an observation needs no policy */
-      masked += t < draw->segment->length && !known;
-    }
-    assert_int_equal(masked > 0, ratio == 0);
-  }
-  tear_down(&s);
-}
-
-static void failures_of_reanalyze_and_memory_are_forwarded(void **state) {
-  (void)state;
-  setup s;
-  set_up(&s, board_spec(), 0);
-  network net = {.fails = MZ_E_DEVICE};
-  mz_reanalyzer reanalyzer = {.context = &net, .ratio = 1, .search = search, .evaluate = evaluate};
-  s.source.reanalyzer = &reanalyzer;
-  mz_alloc_fail_after(1);
-  assert_int_equal(mz_batch_build(&s.batch, &s.source, 6), MZ_E_MEMORY);
-  mz_alloc_fail_after(0);
-  assert_int_equal(mz_batch_build(&s.batch, &s.source, 6), MZ_E_DEVICE);
-  tear_down(&s);
+  const mz_spec spec = board_spec();
   mz_batch batch;
   mz_alloc_fail_after(1);
-  assert_int_equal(mz_batch_init(&batch, &s.spec, 4, 2, 1), MZ_E_MEMORY);
+  assert_int_equal(mz_batch_init(&batch, &spec, 4, 2, 1), MZ_E_MEMORY);
   mz_alloc_fail_after(0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_hold_what_was_stored),
-      cmocka_unit_test(told_turns_are_in_the_first_players_view),
-      cmocka_unit_test(actions_past_an_end_are_uniform),
-      cmocka_unit_test(importance_weighs_against_the_draws),
-      cmocka_unit_test(a_row_does_not_depend_on_its_batch),
-      cmocka_unit_test(symmetry_turns_a_whole_row),
-      cmocka_unit_test(reanalyzed_rows_have_fresh_policies_and_bootstraps),
-      cmocka_unit_test(states_without_a_policy_are_masked_until_reanalyzed),
-      cmocka_unit_test(failures_of_reanalyze_and_memory_are_forwarded),
+      cmocka_unit_test(rows_hold_what_was_stored),          cmocka_unit_test(told_turns_are_in_the_first_players_view),
+      cmocka_unit_test(actions_past_an_end_are_uniform),    cmocka_unit_test(importance_weighs_against_the_draws),
+      cmocka_unit_test(a_row_does_not_depend_on_its_batch), cmocka_unit_test(symmetry_turns_a_whole_row),
+      cmocka_unit_test(failures_of_memory_are_forwarded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,7 +162,7 @@ static void a_move_may_have_legal_actions_and_no_policy(void **state) {
   mz_reader reader = mz_reader_over(bytes.data, bytes.size);
   ASSERT_OK(mz_segment_read(&reader, &spec, &copy));
   for (int t = 0; t < 4; t++) {
-    const mz_target target = mz_target_at(copy, t, copy->value, &(mz_target_rule){.discount = 1, .lambda = 1});
+    const mz_target target = mz_target_at(copy, t, copy->value + t, &(mz_target_rule){.discount = 1, .lambda = 1});
     assert_true(target.value_known && target.policy_known == (t % 2 == 0));
     assert_int_equal(copy->policy_start[t + 1], whole->policy_start[t + 1]);
     for (uint32_t e = copy->policy_start[t]; e < copy->policy_start[t + 1]; e++) {

@@ -22,9 +22,15 @@ static mz_segment *four(arrays *a, mz_end end) {
   return &a->segment;
 }
 static float value_at(const mz_segment *segment, int t, int n, bool alternating) {
-  mz_target target = mz_target_at(segment, t, segment->value, &(mz_target_rule){n, 0.5f, 1, alternating});
+  mz_target target = mz_target_at(segment, t, segment->value + t, &(mz_target_rule){n, 0.5f, 1, alternating});
   assert_true(target.value_known);
   return target.value;
+}
+
+static void assert_states(const mz_segment *segment, int t, int n, float lambda, int first, int last) {
+  const mz_target_states states = mz_target_states_of(segment, t, &(mz_target_rule){n, 0.5f, lambda, false});
+  assert_int_equal(states.first, first);
+  assert_int_equal(states.last, last);
 }
 
 static void a_full_window_sums_rewards_and_bootstraps(void **state) {
@@ -35,7 +41,8 @@ static void a_full_window_sums_rewards_and_bootstraps(void **state) {
     assert_true(value_at(segment, 0, 1, false) == 1 + 0.5f * 20);
     assert_true(value_at(segment, 0, 3, false) == 1 + 0.5f * 2 + 0.25f * 4 + 0.125f * 40);
     assert_true(value_at(segment, 2, 1, false) == 4 + 0.5f * 40);
-    assert_int_equal(mz_target_bootstrap(segment, 0, 3), 3);
+    assert_states(segment, 0, 3, 1, 3, 3);
+    assert_states(segment, 0, 3, 0.5f, 1, 3);
   }
 }
 
@@ -47,10 +54,12 @@ static void past_a_terminal_state_everything_is_zero(void **state) {
   assert_true(value_at(segment, 0, 0, false) == 4);
   assert_true(value_at(segment, 2, 10, false) == 4 + 0.5f * 8);
   assert_true(value_at(segment, 3, 1, false) == 8);
-  assert_int_equal(mz_target_bootstrap(segment, 0, 4), -1);
-  mz_target end = mz_target_at(segment, 4, segment->value, &(mz_target_rule){3, 0.5f, 1, false});
+  assert_states(segment, 0, 4, 1, 4, 3); /* none */
+  assert_states(segment, 0, 4, 0.5f, 1, 3);
+  assert_states(segment, 3, 4, 0.5f, 4, 3);
+  mz_target end = mz_target_at(segment, 4, NULL, &(mz_target_rule){3, 0.5f, 1, false});
   assert_true(end.value_known && end.value == 0 && end.reward_known && end.reward == 8 && !end.policy_known);
-  mz_target past = mz_target_at(segment, 5, segment->value, &(mz_target_rule){3, 0.5f, 1, false});
+  mz_target past = mz_target_at(segment, 5, NULL, &(mz_target_rule){3, 0.5f, 1, false});
   assert_true(past.value_known && past.value == 0 && past.reward_known && past.reward == 0 && !past.policy_known);
 }
 
@@ -62,14 +71,15 @@ static void an_open_or_truncated_end_bootstraps_from_the_last_stored_state(void 
     const mz_segment *segment = four(&a, ends[i]);
     for (int n = 0; n <= 9; n += 3) { /* 0, 3, 6, 9 all stop at state 3 */
       assert_true(value_at(segment, 0, n, false) == 1 + 1 + 1 + 0.125f * 40);
-      assert_int_equal(mz_target_bootstrap(segment, 0, n), 3);
+      assert_states(segment, 0, n, 1, 3, 3);
+      assert_states(segment, 3, n, 0.5f, 3, 3);
+      assert_states(segment, 4, n, 0.5f, 4, 3); /* none */
     }
     assert_true(value_at(segment, 2, 5, false) == 4 + 0.5f * 40);
     assert_true(value_at(segment, 3, 5, false) == 40);
-    mz_target end =
-        mz_target_at(segment, 4, segment->value, &(mz_target_rule){3, 0.5f, 1, false}); /* the last move's reward was seen */
+    mz_target end = mz_target_at(segment, 4, NULL, &(mz_target_rule){3, 0.5f, 1, false}); /* the last move's reward was seen */
     assert_true(!end.value_known && end.reward_known && end.reward == 8 && !end.policy_known);
-    mz_target past = mz_target_at(segment, 5, segment->value, &(mz_target_rule){3, 0.5f, 1, false});
+    mz_target past = mz_target_at(segment, 5, NULL, &(mz_target_rule){3, 0.5f, 1, false});
     assert_true(!past.value_known && !past.reward_known && !past.policy_known);
   }
 }
@@ -97,13 +107,13 @@ static void the_time_limit_of_cartpole_is_never_taught_as_an_end(void **state) {
   const int windows[] = {0, 1, 10, 50, 1000};
   for (int w = 0; w < 5; w++)
     for (int t = 0; t < MOVES; t++) {
-      mz_target target = mz_target_at(&segment, t, value, &(mz_target_rule){windows[w], discount, 1, false});
+      mz_target target = mz_target_at(&segment, t, value + t, &(mz_target_rule){windows[w], discount, 1, false});
       assert_true(target.value_known && fabsf(target.value - forever) < 1e-3f * forever);
     }
   for (int t = MOVES; t < MOVES + 10; t++)
-    assert_false(mz_target_at(&segment, t, value, &(mz_target_rule){10, discount, 1, false}).value_known);
+    assert_false(mz_target_at(&segment, t, NULL, &(mz_target_rule){10, discount, 1, false}).value_known);
   segment.end = MZ_END_TERMINATED;
-  assert_true(mz_target_at(&segment, MOVES - 1, value, &(mz_target_rule){10, discount, 1, false}).value == 1);
+  assert_true(mz_target_at(&segment, MOVES - 1, value + MOVES - 1, &(mz_target_rule){10, discount, 1, false}).value == 1);
 }
 
 static void the_other_players_rewards_and_values_count_negatively(void **state) {
@@ -119,7 +129,7 @@ static void the_other_players_rewards_and_values_count_negatively(void **state) 
   assert_true(value_at(segment, 1, 0, true) == 2 - 0.5f * 4 + 0.25f * 8);
   assert_true(value_at(segment, 0, 1, false) == 1 + 0.5f * 20);
   /* what a move earned is told from its mover's view, as the search adds it */
-  assert_true(mz_target_at(segment, 2, segment->value, &(mz_target_rule){1, 0.5f, 1, true}).reward == 2);
+  assert_true(mz_target_at(segment, 2, segment->value + 2, &(mz_target_rule){1, 0.5f, 1, true}).reward == 2);
 }
 
 static void signs_follow_the_player_not_the_parity(void **state) {
@@ -134,13 +144,14 @@ static void signs_follow_the_player_not_the_parity(void **state) {
   assert_true(value_at(segment, 2, 1, true) == 4 - 0.5f * 40);
 }
 
-static void fresher_values_are_bootstrapped_from(void **state) {
+static void fresher_values_take_the_place_of_stored_ones(void **state) {
   (void)state;
   arrays a;
   const mz_segment *segment = four(&a, MZ_END_OPEN);
   const float fresh[] = {-1, -2, -3, -4};
   assert_true(mz_target_at(segment, 0, fresh, &(mz_target_rule){2, 0.5f, 1, false}).value == 1 + 0.5f * 2 + 0.25f * -3);
-  assert_true(mz_target_from(segment, 0, 100, &(mz_target_rule){2, 0.5f, 1, false}).value == 1 + 0.5f * 2 + 0.25f * 100);
+  /* 2 + (-3)/2; 1 + (half of it + half of -2)/2 */
+  assert_true(mz_target_at(segment, 0, fresh, &(mz_target_rule){2, 0.5f, 0.5f, false}).value == 1 + 0.25f * (0.5f - 2));
 }
 
 /* Worked out backwards, each from its own mover's view: 8; 4 - (8 + 40)/4; 2 - (-8 + 30)/4; 1 - (-3.5 + 20)/4. */
@@ -152,14 +163,14 @@ static void lambda_mixes_root_values_into_the_return(void **state) {
   memcpy(a.player, players, sizeof players);
   const float expected[] = {-3.125f, -3.5f, -8, 8};
   const mz_target_rule half = {.discount = 0.5f, .lambda = 0.5f, .zero_sum = true};
-  for (int t = 0; t < 4; t++) assert_true(mz_target_at(segment, t, a.value, &half).value == expected[t]);
+  for (int t = 0; t < 4; t++) assert_true(mz_target_at(segment, t, a.value + t, &half).value == expected[t]);
 
   segment = four(&a, MZ_END_OPEN); /* the window's end counts in full: 4 + 20, then 2 + (24 + 30)/4, 1 + (15.5 + 20)/4 */
   const mz_target_rule open = {.td_steps = 3, .discount = 0.5f, .lambda = 0.5f};
   assert_true(mz_target_at(segment, 0, a.value, &open).value == 9.875f);
   for (int t = 0; t < 3; t++) { /* none: one step, whatever the window */
     const mz_target_rule none = {.discount = 0.5f};
-    assert_true(mz_target_at(segment, t, a.value, &none).value == value_at(segment, t, 1, false));
+    assert_true(mz_target_at(segment, t, a.value + t, &none).value == value_at(segment, t, 1, false));
   }
 }
 
@@ -173,7 +184,7 @@ static void a_view_is_one_players(void **state) {
   const mz_target_rule rule = {1, 0.5f, 1, true};
   for (int root = 0; root < 4; root++) {
     for (int t = root; t < 6; t++) {
-      const mz_target own = mz_target_at(segment, t, segment->value, &rule);
+      const mz_target own = mz_target_at(segment, t, segment->value + t, &rule);
       mz_target seen = own;
       bool known;
       const bool away = mz_target_view(segment, root, t, &seen, &known);
@@ -200,7 +211,7 @@ static void open_segments_hold_every_window(void **state) {
   const int n = 5, unroll = 3;
   mz_segment *segment = make_segment(&spec, 0, 16, n + unroll, MZ_END_OPEN);
   for (int t = 0; t < segment->moves; t++)
-    for (int k = 0; k <= unroll; k++) assert_int_equal(mz_target_bootstrap(segment, t + k, n), t + k + n);
+    for (int k = 0; k <= unroll; k++) assert_states(segment, t + k, n, 1, t + k + n, t + k + n);
   mz_segment_release(segment);
 }
 
@@ -213,7 +224,7 @@ int main(void) {
       cmocka_unit_test(the_other_players_rewards_and_values_count_negatively),
       cmocka_unit_test(signs_follow_the_player_not_the_parity),
       cmocka_unit_test(lambda_mixes_root_values_into_the_return),
-      cmocka_unit_test(fresher_values_are_bootstrapped_from),
+      cmocka_unit_test(fresher_values_take_the_place_of_stored_ones),
       cmocka_unit_test(a_view_is_one_players),
       cmocka_unit_test(step_zero_has_no_reward),
       cmocka_unit_test(open_segments_hold_every_window),
