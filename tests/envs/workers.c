@@ -246,6 +246,22 @@ static void test_masks_say_what_is_legal(void **state) {
   }
 }
 
+/* Random games of ten moves, each worth 1: the longest game is as long as the environment, or the user, says; or it is guessed. */
+static void test_ranges_reach_as_far_as_games_may(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    float most;
+  } rows[] = {{"gym:Doors-v0,workers=1", 20}, {"gym:Doors-v2,workers=1", 100}, {"gym:Doors-v2,workers=1,limit=30", 30}};
+  use_python(NULL);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const mz_env *env;
+    if (mz_env_find(rows[i].name, &env) != MZ_OK) fail_msg("%s: %s", rows[i].name, mz_message());
+    assert_true(env->spec.reward_min == 0 && env->spec.reward_max == 1);
+    assert_true(env->spec.return_min == 0 && env->spec.return_max == rows[i].most);
+  }
+}
+
 /* Workers that are lost now and then are replaced: games are truncated, counted, and others follow. */
 typedef struct lost_row {
   const char *name; /* behind ODD: %s is a file's name */
@@ -325,7 +341,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_fault_is_told),      cmocka_unit_test(test_random_games_show_whether_players_alternate),
       cmocka_unit_test(test_masks_say_what_is_legal), cmocka_unit_test(test_what_is_lost_is_replaced_and_counted),
-      cmocka_unit_test(test_one_rule_ends_restarts),
+      cmocka_unit_test(test_one_rule_ends_restarts),  cmocka_unit_test(test_ranges_reach_as_far_as_games_may),
   };
   if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) {
     print_message("skipped: there is no python3 of version 3.9 or later\n");

@@ -171,12 +171,13 @@ class Gym:
         }
 
     def measure(self, steps, episodes):
-        """Rewards and returns of random play: their extremes, and the means of what is above and below 0; {} where one is not finite."""
+        """Rewards and returns of random play: their extremes, and the means of what is above and below 0; moves of its longest game; {}
+        where a reward is not finite."""
         env = self.environments[0]
-        rewards, returns, draw = [], [], 1
+        rewards, returns, longest, draw = [], [], 0, 1
         for episode in range(episodes):
             _, info = env.reset(seed=episode)
-            total, over = 0.0, False
+            total, over, before = 0.0, False, len(rewards)
             while not over and len(rewards) < steps:
                 draw = (draw * 6364136223846793005 + 1442695040888963407) % 2**64
                 mask = self.mask_of(0, info)
@@ -188,6 +189,7 @@ class Gym:
                 total += float(reward)
                 over = terminated or truncated
             returns.append(total)
+            longest = max(longest, len(rewards) - before)
             if len(rewards) >= steps:
                 break
         if not all(math.isfinite(reward) for reward in rewards):
@@ -200,6 +202,7 @@ class Gym:
             "return_max": max(returns),
             "gain": sum(r for r in rewards if r > 0) / count,
             "loss": sum(r for r in rewards if r < 0) / count,
+            "longest": longest,
         }
 
     def attach(self, memory, start):

@@ -252,7 +252,13 @@ class Spec:
         self.max_episode_steps = limit
 
 
-registry = {"Pole-v0": (Pole, 100), "Odd-v0": (Odd, 10), "Doors-v0": (Doors, 20), "Doors-v1": (AskedDoors, 20)}
+registry = {
+    "Pole-v0": (Pole, 100),
+    "Odd-v0": (Odd, 10),
+    "Doors-v0": (Doors, 20),
+    "Doors-v1": (AskedDoors, 20),
+    "Doors-v2": (Doors, None),
+}
 registered = set()
 
 
