@@ -86,6 +86,27 @@ static void test_long_games_alone_are_trained_on_most(void **state) {
   assert_true(settings.loss.consistency_weight == 0);
 }
 
+/* Random play hardly meets a goal for whose lack every move costs: such games are explored by the other search. */
+static void test_games_of_costs_alone_are_explored(void **state) {
+  (void)state;
+  mz_settings settings;
+  mz_env env = *mz_env_at(0);
+  env.spec = (mz_spec){.obs_shape = {1, 1, 8},
+                       .obs_size = 8,
+                       .actions = 4,
+                       .players = 1,
+                       .symmetries = 1,
+                       .max_moves = 500,
+                       .reward_min = -1,
+                       .return_min = -500};
+  derive(&env, &settings);
+  assert_int_equal(settings.search.algorithm, MZ_GUMBEL);
+  env.spec.return_max = 1;
+  derive(&env, &settings);
+  assert_int_equal(settings.search.algorithm, MZ_PUCT);
+  assert_true(settings.search.spread_min > 0);
+}
+
 /* Values of a network that knows nothing are far above what most games bring, and targets that bootstrap keep them there. */
 static void test_long_games_of_pictures_begin_at_zero(void **state) {
   (void)state;
@@ -137,9 +158,9 @@ static void test_large_observations_are_packed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_environment_gets_valid_settings), cmocka_unit_test(test_ranges_follow_from_the_numbers),
-      cmocka_unit_test(test_long_games_alone_are_trained_on_most),  cmocka_unit_test(test_long_games_of_pictures_begin_at_zero),
-      cmocka_unit_test(test_large_observations_are_packed),
+      cmocka_unit_test(test_games_of_costs_alone_are_explored),    cmocka_unit_test(test_every_environment_gets_valid_settings),
+      cmocka_unit_test(test_ranges_follow_from_the_numbers),       cmocka_unit_test(test_long_games_alone_are_trained_on_most),
+      cmocka_unit_test(test_long_games_of_pictures_begin_at_zero), cmocka_unit_test(test_large_observations_are_packed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
