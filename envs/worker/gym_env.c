@@ -213,11 +213,11 @@ static float widened(double seen, bool whole) { return (float)(whole ? seen : 1.
 
 /* A game's return is bounded by what was seen, by one reward, and by a game of the average gains, or losses, of random play that is as
  * long as the environment allows; where it says nothing, ten times as long as the longest that was seen. */
-static void fill_ranges(mz_worker_env *w, const cJSON *m, bool limited) {
+static void fill_ranges(mz_worker_env *w, const cJSON *m) {
   const double low = mz_json_number_or_nan(m, "reward_min"), high = mz_json_number_or_nan(m, "reward_max");
   const bool whole = low == rint(low) && high == rint(high);
-  const double most = (double)w->env.spec.max_moves,
-               limit = limited ? most : fmin(most, 10 * mz_json_number_or_nan(m, "longest"));
+  const int most = w->env.spec.max_moves;
+  const double limit = most > 0 ? (double)most : fmin(LIMIT_DEFAULT, 10 * mz_json_number_or_nan(m, "longest"));
   float *r = w->given.ranges;
   if (isnan(r[MZ_REWARD_MIN])) r[MZ_REWARD_MIN] = low < 0 ? widened(low, whole) : (float)fmin(low, 0);
   if (isnan(r[MZ_REWARD_MAX])) r[MZ_REWARD_MAX] = high > 0 ? widened(high, whole) : (float)fmax(high, 0);
@@ -235,7 +235,7 @@ static bool is_finite(const cJSON *measured) {
   return finite;
 }
 
-static mz_status measure(mz_worker_env *w, bool limited) {
+static mz_status measure(mz_worker_env *w) {
   char request[64], *answer;
   cJSON *measured;
   snprintf(request, sizeof request, "{\"measure\":%d,\"episodes\":%d}", MEASURED_STEPS, MEASURED_EPISODES);
@@ -245,7 +245,7 @@ static mz_status measure(mz_worker_env *w, bool limited) {
   free(answer);
   MZ_TRY(status);
   const bool finite = is_finite(measured);
-  if (finite) fill_ranges(w, measured, limited);
+  if (finite) fill_ranges(w, measured);
   cJSON_Delete(measured);
   if (!finite)
     return mz_fail(MZ_E_CONFIG,
@@ -255,12 +255,12 @@ static mz_status measure(mz_worker_env *w, bool limited) {
   return MZ_OK;
 }
 
-static mz_status set_ranges(mz_worker_env *w, bool limited) {
+static mz_status set_ranges(mz_worker_env *w) {
   mz_spec *spec = &w->env.spec;
   const float *r = w->given.ranges;
   bool given = true;
   for (int i = 0; i < MZ_WORKER_RANGES; i++) given = given && !isnan(r[i]);
-  if (!given) MZ_TRY(measure(w, limited));
+  if (!given) MZ_TRY(measure(w));
   mz_worker_env_set_ranges(w);
   spec->one_sided = (spec->reward_min >= 0 && spec->return_min >= 0) || (spec->reward_max <= 0 && spec->return_max <= 0);
   return MZ_OK;
@@ -270,9 +270,8 @@ mz_status mz_gym_env_complete(mz_worker_env *w, const cJSON *description) {
   mz_env *env = &w->env;
   (void)description;
   if (w->given.limit) env->spec.max_moves = w->given.limit;
-  const bool limited = env->spec.max_moves > 0;
-  if (!limited) env->spec.max_moves = LIMIT_DEFAULT;
-  MZ_TRY(set_ranges(w, limited));
+  MZ_TRY(set_ranges(w));
+  if (env->spec.max_moves == 0) env->spec.max_moves = LIMIT_DEFAULT;
   const size_t bytes = mz_spec_obs_bytes(&env->spec);
   const size_t actions = (size_t)env->spec.actions, mask_at = MZ_MAILBOX_BODY_AT + bytes;
   env->state_size = (sizeof(gym_state) + bytes + actions + 7) / 8 * 8;

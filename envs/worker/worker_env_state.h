@@ -35,7 +35,7 @@ static inline void *mz_worker_env_state(const mz_env *env, void *states, int i) 
   return (uint8_t *)states + (size_t)i * env->state_size;
 }
 static inline uint8_t *mz_worker_env_observation(void *state) { return (uint8_t *)state + MZ_WORKER_STATE_HEAD; }
-/* What its worker said is legal, a byte for each action, behind the observation. */
+/* Its legal actions as the worker told them, a byte for each, behind the observation. */
 static inline uint8_t *mz_worker_env_mask(const mz_env *env, void *state) {
   return mz_worker_env_observation(state) + mz_spec_obs_bytes(&env->spec);
 }

@@ -14,8 +14,7 @@ static void carve(mz_batch_reanalyzed *reanalyzed, mz_carver *carver) {
   mz_carve(carver, &reanalyzed->legal, states, actions);
   mz_carve(carver, &reanalyzed->key, states, sizeof *reanalyzed->key);
   mz_carve(carver, &reanalyzed->policies, states * actions, sizeof *reanalyzed->policies);
-  mz_carve(carver, &reanalyzed->search_place, states, sizeof *reanalyzed->search_place);
-  mz_carve(carver, &reanalyzed->evaluation_place, states, sizeof *reanalyzed->evaluation_place);
+  mz_carve(carver, &reanalyzed->place, states, sizeof *reanalyzed->place);
   mz_carve(carver, &reanalyzed->found, states, sizeof *reanalyzed->found);
 }
 
@@ -69,11 +68,6 @@ static void add_search(mz_batch_reanalyzed *reanalyzed, const mz_draw *draw, int
   for (uint32_t e = segment->policy_start[t]; e < segment->policy_start[t + 1]; e++) legal[segment->policy_action[e]] = 1;
   reanalyzed->key[i] = (uint32_t)at;
   reanalyzed->search[at] = i;
-  reanalyzed->search_place[i] = reanalyzed->row[row] + step;
-}
-
-static void put_values(mz_batch_reanalyzed *reanalyzed, int n, const int32_t *place) {
-  for (int i = 0; i < n; i++) reanalyzed->values[place[i]] = reanalyzed->found[i];
 }
 
 static mz_status evaluate(mz_batch_reanalyzed *reanalyzed, const mz_reanalyzer *reanalyzer) {
@@ -81,7 +75,7 @@ static mz_status evaluate(mz_batch_reanalyzed *reanalyzed, const mz_reanalyzer *
   if (n == 0) return MZ_OK;
   reanalyzed->evaluations = 0;
   MZ_TRY(reanalyzer->evaluate(reanalyzer->context, n, reanalyzed->evaluated, reanalyzed->found));
-  put_values(reanalyzed, n, reanalyzed->evaluation_place);
+  for (int i = 0; i < n; i++) reanalyzed->values[reanalyzed->place[i]] = reanalyzed->found[i];
   return MZ_OK;
 }
 
@@ -91,7 +85,7 @@ static mz_status add_evaluation(mz_batch_reanalyzed *reanalyzed, const mz_reanal
   const int i = reanalyzed->evaluations++;
   const size_t obs_bytes = reanalyzed->obs_bytes;
   memcpy(reanalyzed->evaluated + (size_t)i * obs_bytes, segment->obs + (size_t)t * obs_bytes, obs_bytes);
-  reanalyzed->evaluation_place[i] = place;
+  reanalyzed->place[i] = place;
   return MZ_OK;
 }
 
@@ -104,7 +98,7 @@ static mz_status collect_row(mz_batch_reanalyzed *reanalyzed, const mz_batch_sou
   const int searched = next - position;
   const int last = mz_target_states_of(segment, next - 1, &rule).last;
   reanalyzed->row[row] = reanalyzed->used;
-  MZ_TRY(add_values(reanalyzed, (last > next - 1 ? last : next - 1) + 1 - position));
+  MZ_TRY(add_values(reanalyzed, (last < next ? next : last + 1) - position));
   for (int k = 0; k < searched; k++) add_search(reanalyzed, draw, row, k);
   for (int k = 0; k < searched; k++) {
     const mz_target_states needed = mz_target_states_of(segment, position + k, &rule);
@@ -120,7 +114,11 @@ static mz_status search(mz_batch_reanalyzed *reanalyzed, const mz_reanalyzer *re
   if (n == 0) return MZ_OK;
   MZ_TRY(reanalyzer->search(reanalyzer->context, update, n, reanalyzed->searched, reanalyzed->legal, reanalyzed->key,
                             reanalyzed->policies, reanalyzed->found));
-  put_values(reanalyzed, n, reanalyzed->search_place);
+  const uint32_t steps = (uint32_t)reanalyzed->unroll + 1;
+  for (int i = 0; i < n; i++) {
+    const uint32_t row = reanalyzed->key[i] / steps, step = reanalyzed->key[i] % steps;
+    reanalyzed->values[(uint32_t)reanalyzed->row[row] + step] = reanalyzed->found[i];
+  }
   return MZ_OK;
 }
 

@@ -16,11 +16,10 @@ typedef struct mz_batch_reanalyzed {
   uint8_t *legal;     /* [rows × (K+1)][actions] */
   uint32_t *key;      /* [rows × (K+1)] */
   float *policies;    /* [searches][actions] */
-  int32_t *search_place;     /* [searches]: where in `values` a root value goes */
-  int32_t *evaluation_place; /* likewise, of evaluations that wait */
-  float *found;              /* [rows × (K+1)]: values as a call returns them */
-  float *values;             /* what each reanalyzed row's windows take, row by row; 0 where they take nothing */
-  int used, capacity;        /* of values */
+  int32_t *place;     /* of evaluations that wait: where in `values` they go */
+  float *found;       /* [rows × (K+1)]: values as a call returns them */
+  float *values;      /* what each reanalyzed row's windows take, row by row; 0 where they take nothing */
+  int used, capacity; /* of values */
   void *block;
 } mz_batch_reanalyzed;
 

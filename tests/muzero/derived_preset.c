@@ -64,19 +64,22 @@ static void test_ranges_follow_from_the_numbers(void **state) {
   assert_true(settings.replay.discount < 1);
 }
 
+/* A game for one of an observation of that shape. */
+static mz_env game_alone(int height, int width, int channels) {
+  mz_env env = *mz_env_at(0);
+  env.spec = (mz_spec){
+      .obs_shape = {height, width, channels}, .obs_size = height * width * channels, .actions = 4, .players = 1, .symmetries = 1};
+  return env;
+}
+
 /* Moves of such games cost more than updates of their networks: each is trained on more than a dozen times; elsewhere a few times. */
 static void test_long_games_alone_are_trained_on_most(void **state) {
   (void)state;
   mz_settings settings;
-  mz_env env = *mz_env_at(0);
-  env.spec = (mz_spec){.obs_shape = {1, 1, 8},
-                       .obs_size = 8,
-                       .actions = 4,
-                       .players = 1,
-                       .symmetries = 1,
-                       .max_moves = 1000,
-                       .reward_max = 1,
-                       .return_max = 9};
+  mz_env env = game_alone(1, 1, 8);
+  env.spec.max_moves = 1000;
+  env.spec.reward_max = 1;
+  env.spec.return_max = 9;
   derive(&env, &settings);
   assert_true(settings.learning.replay_ratio > 12);
   assert_true(settings.loss.consistency_weight > 0); /* what so much training needs beside it */
@@ -90,15 +93,10 @@ static void test_long_games_alone_are_trained_on_most(void **state) {
 static void test_games_of_costs_alone_are_explored(void **state) {
   (void)state;
   mz_settings settings;
-  mz_env env = *mz_env_at(0);
-  env.spec = (mz_spec){.obs_shape = {1, 1, 8},
-                       .obs_size = 8,
-                       .actions = 4,
-                       .players = 1,
-                       .symmetries = 1,
-                       .max_moves = 500,
-                       .reward_min = -1,
-                       .return_min = -500};
+  mz_env env = game_alone(1, 1, 8);
+  env.spec.max_moves = 500;
+  env.spec.reward_min = -1;
+  env.spec.return_min = -500;
   derive(&env, &settings);
   assert_int_equal(settings.search.algorithm, MZ_GUMBEL);
   env.spec.return_max = 1;
@@ -111,15 +109,10 @@ static void test_games_of_costs_alone_are_explored(void **state) {
 static void test_long_games_of_pictures_begin_at_zero(void **state) {
   (void)state;
   mz_settings settings;
-  mz_env env = *mz_env_at(0);
-  env.spec = (mz_spec){.obs_shape = {16, 16, 8},
-                       .obs_size = 16 * 16 * 8,
-                       .actions = 4,
-                       .players = 1,
-                       .symmetries = 1,
-                       .max_moves = 1000,
-                       .reward_max = 1,
-                       .return_max = 900};
+  mz_env env = game_alone(16, 16, 8);
+  env.spec.max_moves = 1000;
+  env.spec.reward_max = 1;
+  env.spec.return_max = 900;
   derive(&env, &settings);
   assert_true(settings.learning.replay_ratio < 4);
   assert_true(settings.loss.consistency_weight > 0 && settings.network.projection > 0 && settings.network.head_width > 0);
