@@ -151,17 +151,17 @@ static const mz_minatar_game game = {
     .draw = draw,
 };
 
-/* A shot is in row 8 after the step that fired it, and the next follows five steps later at the earliest: one of the last five
- * steps is where shot_timer says, an older one at least five rows above. Two at most, therefore, are in flight. */
+/* A shot is in row 8 after the step that fired it, and the next follows five steps later at the earliest. So the last one that was
+ * fired is where shot_timer says, unless it has hit, and an older one at least five rows above. */
 static bool are_shots(const invaders *s) {
-  int shots = 0, youngest = -1;
+  enum { LAST = CANNON_ROW - SHOT_INTERVAL }; /* its row when the timer has run out; in the steps that follow it is above */
+  const int timer = s->shot_timer, older = timer > 0 ? timer : LAST;
+  int before = SIDE + SHOT_INTERVAL;
   for (int row = SIDE - 1; row >= 0; row--) {
     const int here = __builtin_popcount(s->shots[row]);
     if (here == 0) continue;
-    if (here > 1 || row == CANNON_ROW || (shots > 0 && row > youngest - SHOT_INTERVAL)) return false;
-    if (shots++ > 0) continue;
-    youngest = row;
-    if (row >= WAVE_ROWS && s->shot_timer != row - WAVE_ROWS) return false;
+    if (here > 1 || (row != LAST + timer && row >= older) || row > before - SHOT_INTERVAL) return false;
+    before = row;
   }
   return true;
 }

@@ -309,6 +309,46 @@ static void text_shows_the_grid(void **unused) {
   assert_int_equal(env->text(env, state, small, sizeof small), length);
 }
 
+/* Marks the timers and rows of shots that `moves` moves lead to, of which bit m of `fires` says whether move m fires; any shots of
+ * them may have hit. */
+static void mark_shots(uint32_t fires, int moves, bool reached[5][1 << 10]) {
+  int timer = 0;
+  uint32_t rows = 0;
+  for (int move = 0; move < moves; move++) {
+    if (fires >> move & 1 && timer == 0) {
+      rows |= 1 << 9;
+      timer = 5;
+    }
+    rows >>= 1;
+    if (timer > 0) timer--;
+  }
+  for (uint32_t left = rows;; left = (left - 1) & rows) {
+    reached[timer][left] = true;
+    if (left == 0) return;
+  }
+}
+
+/* What is taken for a state has the shots that some play leads to, and no others. */
+static void shots_are_those_of_some_play(void **unused) {
+  (void)unused;
+  enum { MOVES = 12, SHOTS = 28, TIMER = 72 }; /* bytes of the state where rows of shots, one column a bit, and their timer are */
+  static bool reached[5][1 << 10];
+  for (uint32_t fires = 0; fires < 1 << MOVES; fires++) mark_shots(fires, MOVES, reached);
+  uint64_t state[STATE_MAX / 8];
+  mz_rng rng = mz_rng_at(5, MZ_RNG_TEST, 0, 0);
+  const mz_generator generator = mz_generator_from_rng(&rng);
+  const mz_env *env = found("space_invaders");
+  reset(env, state, &generator);
+  for (int timer = 0; timer < 5; timer++) {
+    for (uint32_t rows = 0; rows < 1 << 10; rows++) {
+      uint8_t *bytes = (uint8_t *)state;
+      bytes[TIMER] = (uint8_t)timer;
+      for (uint32_t row = 0; row < 10; row++) bytes[SHOTS + 2 * row] = rows >> row & 1;
+      assert_int_equal(env->valid(env, state), reached[timer][rows]);
+    }
+  }
+}
+
 /* A file of fresh records is followed alone. */
 int main(int argc, char **argv) {
   if (argc > 1) return follow(argv[1]) > 0 ? 0 : 1;
@@ -316,7 +356,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(follows_the_package),   cmocka_unit_test(a_batch_equals_single_steps),
       cmocka_unit_test(a_state_is_its_bytes),  cmocka_unit_test(the_limit_truncates),
       cmocka_unit_test(sticky_actions_repeat), cmocka_unit_test(options_change_the_spec),
-      cmocka_unit_test(text_shows_the_grid),
+      cmocka_unit_test(text_shows_the_grid),   cmocka_unit_test(shots_are_those_of_some_play),
   };
   return cmocka_run_group_tests_name("minatar", tests, NULL, NULL);
 }
