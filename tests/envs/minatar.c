@@ -328,7 +328,7 @@ static void mark_shots(uint32_t fires, int moves, bool reached[5][1 << 10]) {
   }
 }
 
-/* What is taken for a state has the shots that some play leads to, and no others. */
+/* Shots that some play leads to are valid, and no others. */
 static void shots_are_those_of_some_play(void **unused) {
   (void)unused;
   enum { MOVES = 12, SHOTS = 28, TIMER = 72 }; /* bytes of the state where rows of shots, one column a bit, and their timer are */

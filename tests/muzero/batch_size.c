@@ -192,15 +192,13 @@ static void workers_change_nothing(void **unused) {
   drop_folder(folder);
 }
 
-/* After every round; residual networks, which only keep statistics more and take most of the time, after every third. */
 static void stopping_anywhere_changes_nothing(void **unused) {
   (void)unused;
   char folder[64], dir[128], child[128];
   make_folder(folder);
   path_in(dir, folder, "whole", 0);
   const uint64_t whole = train(dir, ROUNDS, &(variant){.more = {SCHEDULE}}, NULL);
-  const int step = network == mlp ? 1 : 3;
-  for (int stop = 1; stop < ROUNDS; stop += step) {
+  for (int stop = 1; stop < ROUNDS; stop++) {
     path_in(dir, folder, "parts", stop);
     path_in(child, folder, "child", stop);
     train(dir, stop, &(variant){.more = {SCHEDULE}, .threads = 1}, NULL);
