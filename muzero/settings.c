@@ -187,13 +187,9 @@ static bool is_one_of(const mz_setting *row, const char *const *keys) {
 
 /* Keys from after the hashes by number of row: they count only where they are changed. */
 static bool is_later(const mz_setting *row) {
-  static const char *const keys[] = {"search.spread_min",
-                                     "search.symmetry",
-                                     "eval.symmetry",
-                                     "network.value_start",
-                                     "network.head_width",
-                                     "network.projection",
-                                     NULL};
+  static const char *const keys[] = {
+      "search.spread_min", "search.prior_min",    "search.symmetry",    "selfplay.exploring_moves", "selfplay.exploring_repeat",
+      "eval.symmetry",     "network.value_start", "network.head_width", "network.projection",       NULL};
   return begins_with(row, "network.downsample") || is_one_of(row, keys);
 }
 

@@ -133,8 +133,9 @@ static void set_first_priorities(mz_buffer *buffer, const mz_segment *segment, i
   uint32_t priority = mz_priority_from_error(0, 0);
   for (int t = 0; t < segment->moves; t++) {
     if (s->priority_exponent != 0) {
-      mz_target target = mz_target_at(segment, t, segment->value + t, &buffer->rule);
-      priority = mz_priority_from_error(segment->value[t] - target.value, s->priority_exponent);
+      const mz_target target = mz_target_at(segment, t, segment->value + t, &buffer->rule);
+      const float error = target.value_known ? segment->value[t] - target.value : 1;
+      priority = mz_priority_from_error(error, s->priority_exponent);
     }
     mz_priority_tree_set(buffer->tree, leaf_at(buffer, first_leaf, t), priority);
   }

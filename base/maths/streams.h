@@ -26,6 +26,10 @@ static inline mz_rng mz_stream_trial_reset(uint64_t seed, int position) {
 static inline mz_rng mz_stream_opening(uint64_t seed, int slot, uint64_t episode) {
   return mz_rng_at(seed, MZ_RNG_OPENING, (uint32_t)slot, episode);
 }
+/* How many random moves of an episode are recorded. */
+static inline mz_rng mz_stream_exploring(uint64_t seed, int slot, uint64_t episode) {
+  return mz_rng_at(seed, MZ_RNG_OPENING, (uint32_t)slot, MZ_STREAM_MOVES_MAX + episode);
+}
 /* Which position of an episode is kept for another game to fork off. */
 static inline mz_rng mz_stream_fork(uint64_t seed, int slot, uint64_t move) {
   return mz_rng_at(seed, MZ_RNG_FORK, (uint32_t)slot, move);

@@ -43,12 +43,12 @@ static bool has_policy(const mz_segment *segment, int t) {
 mz_target mz_target_at(const mz_segment *segment, int t, const float *values, const mz_target_rule *rule) {
   bool stored = t < segment->length, terminated = segment->end == MZ_END_TERMINATED;
   mz_target target = {
-      .value_known = stored || terminated,
+      .value_known = stored ? !mz_value_none(segment->value[t]) : terminated,
       .reward_known = t > 0 && (t <= segment->length || terminated),
       .policy_known = stored && has_policy(segment, t),
   };
   if (t > 0 && t <= segment->length) target.reward = segment->reward[t - 1];
-  if (stored) target.value = window_value(segment, t, values, rule);
+  if (stored && target.value_known) target.value = window_value(segment, t, values, rule);
   return target;
 }
 

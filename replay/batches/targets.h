@@ -5,8 +5,9 @@
 #include "replay/segments/segment.h"
 
 typedef struct mz_target {
-  float value, reward;                          /* of state t; reward caused by the move into it (step 0: 0) */
-  bool value_known, reward_known, policy_known; /* false: the loss is masked; policy: the stored one */
+  float value, reward; /* of state t; reward caused by the move into it (step 0: 0) */
+  /* false: the loss is masked. value: not after a random move, and 0 then; policy: the stored one */
+  bool value_known, reward_known, policy_known;
 } mz_target;
 
 /* How rewards and root values become a target. */

@@ -138,8 +138,9 @@ static mz_status check(const mz_moves *moves, uint32_t entries, const mz_spec *s
     if (moves->player[t] >= spec->players)
       return mz_fail(MZ_E_CHECKPOINT, "%s: move %d: player %d of %d", what, t, moves->player[t], spec->players);
   }
-  size_t n = (size_t)moves->length;
-  if (!mz_all_finite(moves->reward, n) || !mz_all_finite(moves->value, n))
+  size_t n = (size_t)moves->length, random = 0;
+  while (random < n && mz_value_none(moves->value[random])) random++;
+  if (!mz_all_finite(moves->reward, n) || !mz_all_finite(moves->value + random, n - random))
     return mz_fail(MZ_E_CHECKPOINT, "%s: a reward or a root value is not finite", what);
   if (spec->obs_kind == MZ_OBS_F32 && !mz_all_finite((const float *)moves->obs, n * (size_t)spec->obs_size))
     return mz_fail(MZ_E_CHECKPOINT, "%s: an observation is not finite", what);

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/spec.h"
 #include "base/status.h"
+#include <math.h>
 
 typedef struct mz_moves { /* fields as in mz_segment */
   int length;
@@ -38,3 +39,6 @@ mz_status mz_moves_read(mz_moves *moves, uint32_t entries, mz_reader *reader, co
 bool mz_policy_valid(const float *weights, int count);
 /* All zeros: no target. */
 bool mz_policy_none(const float *weights, int count);
+/* The mark of a random move's value, which is no target, and whether a value is none. */
+#define MZ_VALUE_NONE NAN
+static inline bool mz_value_none(float value) { return isnan(value); }

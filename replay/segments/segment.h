@@ -28,7 +28,7 @@ typedef struct mz_segment {
   /* one block behind the struct */
   uint8_t *obs;            /* [length][mz_spec_obs_bytes] */
   int32_t *action;         /* [length] */
-  float *reward, *value;   /* [length]; value: root value of the search */
+  float *reward, *value;   /* [length]; value: root value of the search; NaN: the move was random, and the value is no target */
   uint8_t *player;         /* [length] */
   uint32_t *policy_start;  /* [length + 1] into the two below */
   uint16_t *policy_action; /* every legal action, ascending */
@@ -45,7 +45,7 @@ void mz_segment_write(const mz_segment *segment, size_t obs_bytes, mz_writer *wr
 /* Returns the most bytes that mz_segment_write writes of a game of this spec. */
 size_t mz_segment_written_max(const mz_spec *spec);
 /* Validates everything against the spec (hash, actions in range, monotone offsets, finite numbers, policies that are
- * distributions) and sizes before anything is allocated: MZ_E_CHECKPOINT. */
+ * distributions, random moves only where a game begins) and sizes before anything is allocated: MZ_E_CHECKPOINT. */
 mz_status mz_segment_read(mz_reader *reader, const mz_spec *spec, mz_segment **out);
 
 /* How segments are cut: `segment_moves` positions with `look_ahead` further moves; the last of a game has all that is left,
@@ -66,6 +66,7 @@ typedef struct mz_move {
   const void *obs; /* mz_spec_obs_bytes */
   int action, player;
   float reward, value;
+  bool random;                /* so what follows is no target for the value; no such move may come after one that is not */
   const float *policy;        /* [actions], 0 for illegal ones; NULL: the search was too small for a target */
   const uint8_t *legal;       /* [actions] */
   bool terminated, truncated; /* by this move */
@@ -84,6 +85,8 @@ mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, u
                                mz_status (*emit)(void *context, mz_segment *segment), void *context);
 /* Returns how many moves are recorded that no segment has taken over. */
 int mz_trajectory_length(const mz_trajectory *trajectory);
+/* The action of the game's last move; −1 where a game begins. */
+int mz_trajectory_last_action(const mz_trajectory *trajectory);
 /* The ordinal of the next segment; restart drops the moves that no segment holds yet and continues with this ordinal. */
 uint64_t mz_trajectory_ordinal(const mz_trajectory *trajectory);
 void mz_trajectory_restart(mz_trajectory *trajectory, uint64_t ordinal);

@@ -141,7 +141,7 @@ static mz_status push(mz_trajectory *trajectory, const mz_move *move, uint64_t v
   memcpy(moves->obs + (size_t)t * trajectory->obs_bytes, move->obs, trajectory->obs_bytes);
   moves->action[t] = move->action;
   moves->reward[t] = move->reward;
-  moves->value[t] = move->value;
+  moves->value[t] = move->random ? MZ_VALUE_NONE : move->value;
   moves->player[t] = (uint8_t)move->player;
   moves->policy_start[t + 1] = (uint32_t)entry;
   trajectory->version[t] = version;
@@ -163,6 +163,11 @@ mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, u
 }
 
 int mz_trajectory_length(const mz_trajectory *trajectory) { return trajectory->moves.length; }
+
+int mz_trajectory_last_action(const mz_trajectory *trajectory) {
+  const mz_moves *moves = &trajectory->moves;
+  return moves->length > 0 ? moves->action[moves->length - 1] : -1;
+}
 
 uint64_t mz_trajectory_ordinal(const mz_trajectory *trajectory) { return trajectory->ordinal; }
 

@@ -167,7 +167,11 @@ static mz_status plan(mz_games *games, mz_actor *actor, int first, int count, co
   }
   actor->simulations = count > 0 ? simulations_of(games, actor, games->games[first].moves) : 0;
   MZ_TRY(mz_planner_search(planner, count, weights, actor->simulations));
-  for (int i = 0; i < count; i++) actor->actions[i] = choose(games, actor, first + i, i, temperature);
+  for (int i = 0; i < count; i++) {
+    const uint8_t *legal = planner->legal + (size_t)i * (size_t)games->env->spec.actions;
+    const bool explores = mz_games_explores(games, first + i);
+    actor->actions[i] = explores ? mz_games_explore(games, first + i, legal) : choose(games, actor, first + i, i, temperature);
+  }
   return MZ_OK;
 }
 
@@ -195,6 +199,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
       .player = actor->movers[i],
       .reward = made->reward,
       .value = planner->results[i].value,
+      .random = mz_games_explores(games, slot),
       .policy = actor->simulations == planner->simulations ? policy : NULL,
       .legal = legal,
       .terminated = made->terminated,

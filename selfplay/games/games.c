@@ -2,6 +2,7 @@
 #include "base/maths/streams.h"
 #include "base/arena.h"
 #include "selfplay/evaluation/opening.h"
+#include "selfplay/players/choice.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -101,6 +102,23 @@ mz_status mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   const int plies = (int)mz_rng_below(&choice, (uint32_t)games->settings.opening_plies + 1);
   int made;
   return mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL, &made);
+}
+
+bool mz_games_explores(const mz_games *games, int slot) {
+  const int64_t most = games->settings.exploring_moves;
+  const mz_game *game = &games->games[slot];
+  if ((int64_t)game->length >= most) return false;
+  mz_rng rng = mz_stream_exploring(games->seed, slot, game->episode);
+  return game->length < mz_rng_below(&rng, (uint32_t)most + 1);
+}
+
+int mz_games_explore(const mz_games *games, int slot, const uint8_t *legal) {
+  mz_rng rng = mz_stream_action(games->seed, slot, games->games[slot].moves);
+  const int last = mz_trajectory_last_action(games->trajectories[slot]), actions = games->env->spec.actions;
+  if (mz_rng_f64(&rng) < games->settings.exploring_repeat && last >= 0 && legal[last]) return last;
+  int count = 0;
+  for (int a = 0; a < actions; a++) count += legal[a] != 0;
+  return mz_choose_uniform(legal, count, &rng);
 }
 
 /* A run that continues one without forks has none yet: the positions in play will do. */

@@ -10,6 +10,12 @@ typedef struct mz_selfplay_settings {
   double temperature_final; /* selfplay.temperature_final, which it reaches at */
   double temperature_until; /* selfplay.temperature_until, as a part of the horizon */
   int64_t opening_plies; /* selfplay.opening_plies: a new game starts with 0 … this many uniformly random, unrecorded moves */
+  /* selfplay.exploring_moves: after those, 0 … this many random moves that are searched and recorded, so that the model sees what moves
+   * lead to which the policy has given up. What follows them is not what the policy would do: their values are no targets. A random
+   * move is the game's last one again with probability exploring_repeat, where that is legal (Dabney et al. 2021, arXiv:2006.01782,
+   * repeat random actions, too). */
+  int64_t exploring_moves;
+  double exploring_repeat; /* selfplay.exploring_repeat */
   /* selfplay.fork_share: so many games begin at a position of the slot's game before, each as likely, with a random, unrecorded
    * move (Trudeau & Bowling 2023, arXiv:2302.12359; KataGo forks so, too): they try what was not played where play leads. */
   double fork_share;

@@ -13,6 +13,7 @@ typedef struct mz_roots {
   int considered_max;
   int32_t *schedules; /* gumbel: [considered_max + 1][schedule_simulations]: mz_halving_schedule */
   int schedule_simulations;
+  float logit_drop_max; /* search.prior_min: how far a legal action's logit may lie below the largest; INFINITY: any way */
   float dirichlet_alpha, dirichlet_fraction; /* puct: search.dirichlet_alpha, search.dirichlet_fraction */
   float gumbel_scale;                        /* gumbel: search.gumbel_scale */
 } mz_roots;
@@ -32,17 +33,22 @@ MZ_SHARED __attribute__((always_inline)) void mz_roots_choose(const mz_roots *ro
   root->next = edges.child[root->next_action];
 }
 
-/* Writes the policy's logits, −INFINITY where illegal. Returns how many actions are legal. */
+/* Writes the policy's logits, raised to the least that is allowed, −INFINITY where illegal. Returns how many actions are legal. */
 MZ_SHARED int mz_roots_mask(const mz_roots *roots, mz_slot slot, const float *policy, const uint8_t *legal) {
   float *logits = roots->logits + (size_t)slot.index * (size_t)slot.actions;
   int count = 0;
+  float top = -INFINITY;
   for (int a = slot.actions - 1; a >= 0; a--) {
     const bool allowed = !legal || legal[a];
     logits[a] = allowed ? policy[a] : -INFINITY;
+    top = logits[a] > top ? logits[a] : top;
     if (allowed) roots->first[slot.index] = a;
     count += allowed;
   }
   MZ_SHARED_ASSERT(count >= 1);
+  const float least = top - roots->logit_drop_max;
+  for (int a = 0; a < slot.actions; a++)
+    if (logits[a] > -INFINITY && logits[a] < least) logits[a] = least;
   return count;
 }
 

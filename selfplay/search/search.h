@@ -26,6 +26,7 @@ typedef struct mz_search_settings {
   double c_init, c_base, dirichlet_alpha, dirichlet_fraction;
   double min_value, max_value; /* MZ_Q_MIN_MAX */
   double spread_min;           /* MZ_Q_PARENT_AND_SIBLINGS */
+  double prior_min;            /* at the root */
   /* gumbel */
   int64_t considered; /* search.considered_actions */
   double value_scale, maxvisit_init, gumbel_scale;

@@ -37,6 +37,7 @@ void mz_scorer_deinit(mz_scorer *scorer) {
 
 void mz_roots_configure(mz_roots *roots, const mz_search_settings *settings, int actions) {
   roots->considered_max = settings->considered < actions ? (int)settings->considered : actions;
+  roots->logit_drop_max = settings->prior_min > 0 ? -(float)mz_log(settings->prior_min) : INFINITY;
   roots->dirichlet_alpha = (float)settings->dirichlet_alpha;
   roots->dirichlet_fraction = (float)settings->dirichlet_fraction;
   roots->gumbel_scale = (float)settings->gumbel_scale;

@@ -29,6 +29,10 @@ static const mz_setting rows[] = {
         mz_search_settings, spread_min, "search.spread_min", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1000, "0", "",
         "puct with parent_siblings: least spread of Q that is scaled to 1, as a share of the node's value, so that differences "
         "smaller than a value's error do not decide"),
+    MZ_SETTING(
+        mz_search_settings, prior_min, "search.prior_min", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0", "",
+        "a legal move's prior at the root is at least this share of the largest one's, so that a policy that gave a move up can "
+        "take it up again"),
     MZ_SETTING(mz_search_settings, considered, "search.considered_actions", MZ_INT, MZ_ALGORITHMIC, 1, 65536, "16", "actions",
                "gumbel: actions that sequential halving starts with"),
     MZ_SETTING(mz_search_settings, value_scale, "search.value_scale", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1000, "0.1", "",

@@ -20,8 +20,9 @@ static void later_keys_that_are_set_are_work(void **unused) {
   (void)unused;
   mz_settings usual, settings;
   defaults(&usual);
-  const char *const sets[] = {"network.downsample=2", "network.downsample=0", "network.downsample_blocks=2",
-                              "search.spread_min=0.1", "network.value_start=zero"};
+  const char *const sets[] = {"network.downsample=2",  "network.downsample=0",     "network.downsample_blocks=2",
+                              "search.spread_min=0.1", "network.value_start=zero", "selfplay.exploring_moves=1",
+                              "search.prior_min=0.1"};
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
     mz_config config = defaults(&settings);
     expect_ok(mz_config_set_pair(&config, sets[i], "test"));

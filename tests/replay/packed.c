@@ -89,6 +89,7 @@ static mz_segment *make(const made *m, uint64_t seed, mz_end end) {
                           .player = m->same ? 0 : t % m->players,
                           .reward = reward,
                           .value = m->same ? 1 : (float)t / 8,
+                          .random = seed == 7 && t < m->length / 3,
                           .policy = mz_rng_below(&rng, 8) || m->same ? policy : NULL,
                           .legal = legal,
                           .terminated = end == MZ_END_TERMINATED && t == m->length - 1,

@@ -133,6 +133,45 @@ static void a_segment_survives_writing_and_reading(void **state) {
   }
 }
 
+static mz_status reread(const mz_segment *segment, const mz_spec *spec, mz_segment **copy) {
+  mz_writer writer = written(segment, spec);
+  const size_t content = writer.size - sizeof(uint64_t);
+  const uint64_t hash = mz_hash(writer.data, content, 0); /* the segment's numbers may have been changed since it was made */
+  memcpy(writer.data + content, &hash, sizeof hash);
+  mz_reader reader = mz_reader_over(writer.data, writer.size);
+  const mz_status status = mz_segment_read(&reader, spec, copy);
+  mz_writer_free(&writer);
+  return status;
+}
+
+static void random_moves_have_no_value_and_come_first(void **state) {
+  (void)state;
+  mz_spec spec = vector_spec();
+  mz_trajectory *trajectory;
+  collected all = {.count = 0};
+  ASSERT_OK(mz_trajectory_create(&trajectory, &spec, (mz_cut){0}, 5));
+  assert_int_equal(mz_trajectory_last_action(trajectory), -1);
+  for (int t = 0; t < 4; t++) {
+    made_move m;
+    make_move(&m, &spec, 0, t);
+    m.move.random = t < 2;
+    m.move.terminated = t == 3;
+    ASSERT_OK(mz_trajectory_append(trajectory, &m.move, 0, collect, &all));
+    assert_int_equal(mz_trajectory_last_action(trajectory), t < 3 ? m.move.action : -1);
+  }
+  mz_trajectory_free(trajectory);
+  mz_segment *segment = all.segments[0], *copy;
+  for (int t = 0; t < 4; t++) assert_true(t < 2 ? isnan(segment->value[t]) : segment->value[t] == (float)t / 8);
+  ASSERT_OK(reread(segment, &spec, &copy));
+  assert_memory_equal(copy->value, segment->value, 4 * sizeof(float));
+  mz_segment_release(copy);
+  segment->value[0] = 0; /* now a random move comes after one that was not */
+  assert_int_equal(reread(segment, &spec, &copy), MZ_E_CHECKPOINT);
+  segment->value[0] = INFINITY;
+  assert_int_equal(reread(segment, &spec, &copy), MZ_E_CHECKPOINT);
+  collected_release(&all);
+}
+
 /* Reads from a block of just that size, so that a sanitizer sees any read beyond it. */
 static mz_status read_exact(const uint8_t *data, size_t size, const mz_spec *spec, mz_segment **out) {
   uint8_t *block = malloc(size ? size : 1);
@@ -216,7 +255,8 @@ static void a_forged_segment_is_valid_or_refused(void **state) {
       for (int t = 0; t < copy->length; t++) {
         assert_in_range(copy->action[t], 0, spec.actions - 1);
         assert_in_range(copy->player[t], 0, 1);
-        assert_true(isfinite(copy->reward[t]) && isfinite(copy->value[t]));
+        assert_true(isfinite(copy->reward[t]) && !isinf(copy->value[t]));
+        if (t > 0 && !isnan(copy->value[t - 1])) assert_false(isnan(copy->value[t]));
         for (uint32_t e = copy->policy_start[t]; e < copy->policy_start[t + 1]; e++)
           assert_in_range(copy->policy_action[e], 0, spec.actions - 1);
       }
@@ -319,6 +359,7 @@ int main(void) {
       cmocka_unit_test(whole_games_are_kept_whole),
       cmocka_unit_test(the_policy_lists_exactly_the_legal_actions),
       cmocka_unit_test(numbers_that_are_not_finite_are_refused),
+      cmocka_unit_test(random_moves_have_no_value_and_come_first),
       cmocka_unit_test(a_segment_survives_writing_and_reading),
       cmocka_unit_test(a_move_may_have_legal_actions_and_no_policy),
       cmocka_unit_test(every_truncation_and_bit_flip_of_a_segment_is_found),

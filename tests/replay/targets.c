@@ -197,6 +197,26 @@ static void a_view_is_one_players(void **state) {
   }
 }
 
+/* What follows a random move says nothing about a policy's value; policy and reward are targets all the same. */
+static void random_moves_have_no_value(void **state) {
+  (void)state;
+  arrays a;
+  for (int end = MZ_END_OPEN; end <= MZ_END_TRUNCATED; end++) {
+    const mz_segment *segment = four(&a, (mz_end)end);
+    a.value[0] = a.value[1] = NAN;
+    const float fresh[] = {50, 60, 70, 80};
+    for (int t = 0; t < 2; t++) {
+      const float *const values[] = {a.value + t, fresh + t};
+      for (int i = 0; i < 2; i++) {
+        const mz_target target = mz_target_at(segment, t, values[i], &(mz_target_rule){1, 0.5f, 0.5f, false});
+        assert_true(!target.value_known && target.value == 0 && target.policy_known);
+        assert_true(target.reward_known == (t > 0) && target.reward == (float)t);
+      }
+    }
+    assert_true(value_at(segment, 2, 1, false) == 4 + 0.5f * 40);
+  }
+}
+
 static void step_zero_has_no_reward(void **state) {
   (void)state;
   arrays a;
@@ -226,6 +246,7 @@ int main(void) {
       cmocka_unit_test(lambda_mixes_root_values_into_the_return),
       cmocka_unit_test(fresher_values_take_the_place_of_stored_ones),
       cmocka_unit_test(a_view_is_one_players),
+      cmocka_unit_test(random_moves_have_no_value),
       cmocka_unit_test(step_zero_has_no_reward),
       cmocka_unit_test(open_segments_hold_every_window),
   };

@@ -1,5 +1,6 @@
 /* How games begin: after random moves, or where the slot's game before was. */
 #include "tests/selfplay/in_play.h"
+#include <math.h>
 
 static int stones(const uint8_t *observation) {
   int count = 0;
@@ -130,12 +131,78 @@ static void test_forks_need_copies(void **unused) {
                       "selfplay.fork_share: not for tictactoe, whose states cannot be copied; nearest valid value: 0");
 }
 
+/* The first moves of a game that have no value: those that were random. */
+static int explored(const mz_segment *game) {
+  int count = 0;
+  while (count < game->length && isnan(game->value[count])) count++;
+  for (int t = count; t < game->length; t++) assert_true(isfinite(game->value[t]));
+  return count;
+}
+
+/* Games begin with 0 to 4 random moves, each number as often, which are recorded with a policy and without a value. */
+static void test_exploring_moves(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s, &mz_env_tictactoe, MZ_GUMBEL, (mz_cut){0, 6});
+  s.settings.exploring_moves = 4;
+  s.settings.exploring_repeat = 0.7; /* no cell is taken twice */
+  s.settings.noise = false;
+  mz_games *games = new_games(&s);
+  mz_selfplay_result result = {0};
+  advance(&s, games, GAMES, 600, 1, 0, &result);
+  int counts[5] = {0}, first[9] = {0}, random = 0;
+  for (int i = 0; i < result.segment_count; i++) {
+    const mz_segment *game = result.segments[i];
+    const int n = explored(game);
+    assert_true(n <= 4);
+    counts[n]++;
+    assert_int_equal(stones(game->obs), 0);
+    for (int t = 0; t < game->length; t++) {
+      float sum = 0;
+      for (uint32_t e = game->policy_start[t]; e < game->policy_start[t + 1]; e++) sum += game->policy_weight[e];
+      assert_true(fabsf(sum - 1) < 1e-3f);
+    }
+    if (n == 0) continue;
+    first[game->action[0]]++;
+    random++;
+  }
+  for (int n = 0; n <= 4; n++) assert_true(6 * counts[n] > result.segment_count && 4 * counts[n] < result.segment_count);
+  for (int a = 0; a < 9; a++) assert_true(20 * first[a] > random && 5 * first[a] < random); /* a ninth of some 400 */
+  mz_selfplay_result_deinit(&result);
+  mz_games_free(games);
+  test_agent_deinit(&s.agent);
+}
+
+/* Where the last action is legal again, a random move may be the same; a new game has none to repeat. */
+static void test_exploring_moves_repeat(void **unused) {
+  (void)unused;
+  for (int repeat = 0; repeat <= 1; repeat++) {
+    setup s;
+    setup_init(&s, &mz_env_cartpole, MZ_GUMBEL, (mz_cut){4, 2}); /* in pieces: what is repeated outlives a segment */
+    s.settings.exploring_moves = 100;
+    s.settings.exploring_repeat = repeat;
+    mz_games *games = new_games(&s);
+    mz_selfplay_result result = {0};
+    advance(&s, games, GAMES, 200, 1, 0, &result);
+    int same = 0, other = 0, firsts[2] = {0};
+    for (int i = 0; i < result.segment_count; i++) {
+      const mz_segment *piece = result.segments[i];
+      const int n = explored(piece);
+      for (int t = 1; t < n; t++) *(piece->action[t] == piece->action[t - 1] ? &same : &other) += 1;
+      firsts[piece->action[0]] += n > 0;
+    }
+    assert_true(firsts[0] > 10 && firsts[1] > 10 && same > 100);
+    assert_true(repeat ? other == 0 : 3 * other > same && 3 * same > other);
+    mz_selfplay_result_deinit(&result);
+    mz_games_free(games);
+    test_agent_deinit(&s.agent);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_openings),
-      cmocka_unit_test(test_forks),
-      cmocka_unit_test(test_forks_need_copies),
-      cmocka_unit_test(test_forks_from_games_without),
+      cmocka_unit_test(test_openings), cmocka_unit_test(test_exploring_moves),   cmocka_unit_test(test_exploring_moves_repeat),
+      cmocka_unit_test(test_forks),    cmocka_unit_test(test_forks_need_copies), cmocka_unit_test(test_forks_from_games_without),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,47 @@ static void test_prior(void **unused) {
   }
 }
 
+/* A policy that is sure leaves every legal move the least share of its favourite's prior, and the order is as before. */
+static void test_least_prior(void **unused) {
+  (void)unused;
+  for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
+    const double shares[] = {0, 0.5, 1};
+    float prior[3][9];
+    for (int i = 0; i < 3; i++) {
+      test_agent agent;
+      mz_planner planner;
+      test_agent_init(&agent, &mz_env_tictactoe, (mz_algorithm)algorithm, 5);
+      mz_search_settings search = *agent.agent.search;
+      search.prior_min = shares[i];
+      agent.agent.search = &search;
+      assert_int_equal(mz_agent_planner(&agent.agent, 1, &planner), MZ_OK);
+      uint8_t state[256];
+      assert_int_equal(planner.env->reset(planner.env, state, NULL), MZ_OK);
+      assert_int_equal(mz_planner_observe(&planner, 0, 1, state), MZ_OK);
+      planner.legal[4] = 0;
+      planner.results[0].prior = prior[i];
+      assert_int_equal(mz_planner_search(&planner, 1, agent.weights, 8), MZ_OK);
+      mz_planner_deinit(&planner);
+      test_agent_deinit(&agent);
+    }
+    float top = 0, raised_top = 0, least = 1;
+    for (int a = 0; a < 9; a++) {
+      top = fmaxf(top, prior[0][a]);
+      raised_top = fmaxf(raised_top, prior[1][a]);
+      if (a != 4) least = fminf(least, prior[0][a]);
+    }
+    assert_true(least < 0.4f * top); /* so that there is something to raise */
+    for (int a = 0; a < 9; a++) {
+      if (a == 4) {
+        assert_true(prior[0][a] == 0 && prior[1][a] == 0 && prior[2][a] == 0);
+        continue;
+      }
+      assert_float_equal(prior[1][a] / raised_top, fmaxf(prior[0][a] / top, 0.5f), 1e-5f);
+      assert_float_equal(prior[2][a], 1.0f / 8, 1e-6f);
+    }
+  }
+}
+
 static int nothing_is_legal(const mz_env *env, const void *state, uint8_t *mask) {
   (void)state;
   memset(mask, 0, (size_t)env->spec.actions);
@@ -78,6 +119,6 @@ static void test_no_legal_action(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_more_simulations_than_room), cmocka_unit_test(test_prior),
-                                     cmocka_unit_test(test_no_legal_action)};
+                                     cmocka_unit_test(test_least_prior), cmocka_unit_test(test_no_legal_action)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,7 @@ static void open_memory(slots_memory *m, const settings_case &c) {
               considered_max,
               m->schedules.data(),
               SIMULATIONS,
+              INFINITY,
               (float)settings.dirichlet_alpha,
               (float)settings.dirichlet_fraction,
               (float)settings.gumbel_scale};
