@@ -338,7 +338,7 @@ const mz_env mz_env_allocation = {
     .observation =
         "progress, score, slope, noise scale; use and stall of cores, GPUs, memory; time and budget left, and left after "
         "the quickest and cheapest rest; pace and yield of the last stage against their means; the stage (16) and the "
-        "plan in force (24), one-hot",
+        "plan in force (24), one-hot; margins to the limits when the best plans, and the one in force, run the rest (12)",
     .spec = {.obs_kind = MZ_OBS_F32,
              .obs_shape = {1, 1, MZ_COURSE_OBSERVATION},
              .obs_size = MZ_COURSE_OBSERVATION,

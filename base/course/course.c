@@ -111,6 +111,41 @@ bool mz_course_state_valid(const mz_course *course, const mz_course_state *s) {
 
 static float bounded(double value) { return (float)fmax(-4, fmin(4, value)); }
 
+/* What limits leave of a run that ends so, as shares of them. */
+typedef struct margins {
+  double of[3]; /* time, cost, score */
+} margins;
+
+static margins margins_at(const mz_course *course, double seconds, double cost, double score) {
+  return (margins){
+      {1 - seconds / course->deadline_s, 1 - cost / course->budget, (score - course->target) / (course->target - course->score)}};
+}
+
+static margins best_margins(const mz_course *course, const mz_course_state *state) {
+  const int s = state->stage;
+  return margins_at(course, state->seconds + course->seconds_left[s], state->cost + course->cost_left[s],
+                    course->ceiling - (course->ceiling - state->score) * course->gap_left[s]);
+}
+
+/* A plan in force is kept to the end. */
+static margins kept_margins(const mz_course *course, const mz_course_state *state) {
+  double seconds = 0, gap = course->ceiling - state->score;
+  for (int s = state->stage; s < course->stages; s++) {
+    const mz_course_cell *cell = &course->cell[s][state->plan];
+    seconds += cell->seconds;
+    gap *= 1 - cell->growth;
+  }
+  return margins_at(course, state->seconds + seconds, state->cost + seconds * course->plan[state->plan].cost_per_s,
+                    course->ceiling - gap);
+}
+
+static void observe_margins(const mz_course *course, margins m, float *out) {
+  for (int limit = 0; limit < 3; limit++) {
+    out[2 * limit] = bounded(m.of[limit] * course->stages);
+    out[2 * limit + 1] = bounded(m.of[limit] * course->stages * 8);
+  }
+}
+
 void mz_course_observe(const mz_course *course, const mz_course_state *state, float *out) {
   memset(out, 0, MZ_COURSE_OBSERVATION * sizeof *out);
   const double asked = course->target - course->score;
@@ -132,6 +167,9 @@ void mz_course_observe(const mz_course *course, const mz_course_state *state, fl
   out[15] = bounded(state->yield - 1);
   if (state->stage < course->stages) out[16 + state->stage] = 1; /* else the run has ended */
   if (state->plan >= 0) out[16 + MZ_COURSE_STAGES_MAX + state->plan] = 1;
+  float *margin = out + MZ_COURSE_OBSERVATION - MZ_COURSE_MARGINS;
+  observe_margins(course, best_margins(course, state), margin);
+  if (state->plan >= 0) observe_margins(course, kept_margins(course, state), margin + MZ_COURSE_MARGINS / 2);
 }
 
 /* ---- what follows from a course's numbers ---- */
@@ -215,14 +253,17 @@ mz_status mz_course_prepare(mz_course *course, const char *where) {
   }
   memset(course->seconds_left, 0, sizeof course->seconds_left);
   memset(course->cost_left, 0, sizeof course->cost_left);
+  for (int s = 0; s <= MZ_COURSE_STAGES_MAX; s++) course->gap_left[s] = 1;
   for (int s = course->stages - 1; s >= 0; s--) {
-    double seconds = INFINITY, cost = INFINITY;
+    double seconds = INFINITY, cost = INFINITY, growth = 0;
     for (int p = 0; p < course->plans; p++) {
       seconds = fmin(seconds, course->cell[s][p].seconds);
       cost = fmin(cost, course->cell[s][p].seconds * course->plan[p].cost_per_s);
+      growth = fmax(growth, course->cell[s][p].growth);
     }
     course->seconds_left[s] = course->seconds_left[s + 1] + seconds;
     course->cost_left[s] = course->cost_left[s + 1] + cost;
+    course->gap_left[s] = course->gap_left[s + 1] * (1 - growth);
   }
   course->digest = mz_hash(course, offsetof(mz_course, seconds_left), 0);
   if (course->digest == 0) course->digest = 1;

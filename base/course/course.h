@@ -70,6 +70,7 @@ typedef struct mz_course {
   /* mz_course_prepare fills in the rest. */
   double seconds_left[MZ_COURSE_STAGES_MAX + 1]; /* least seconds of the stages from this one on, on the average; [stages + 1] */
   double cost_left[MZ_COURSE_STAGES_MAX + 1];    /* least cost of them, likewise */
+  double gap_left[MZ_COURSE_STAGES_MAX + 1];     /* least share of the distance to the ceiling that they leave, likewise */
   uint64_t digest;                               /* of all that is above; never 0 */
 } mz_course;
 
@@ -149,6 +150,10 @@ bool mz_course_state_valid(const mz_course *course, const mz_course_state *state
  *   12, 13   the same after the quickest (cheapest) plans have run all stages that are left, on the average
  *   14, 15   pace − 1; yield − 1
  *   16 … 31  1 at the stage that begins
- *   32 … 55  1 at the plan in force */
-enum { MZ_COURSE_OBSERVATION = 16 + MZ_COURSE_STAGES_MAX + MZ_COURSE_PLANS_MAX };
+ *   32 … 55  1 at the plan in force
+ *   56 … 67  margins to deadline, budget and score: what is left of time and cost and what the score exceeds the target by, when all
+ *            stages that are left have run on the average. In order: under the quickest, the cheapest, the best plans for each limit;
+ *            then under the plan in force (0 before the first stage). Each in a stage's mean share of the limit, and in an eighth of
+ *            that: a limit is an edge, and the best runs end close to it */
+enum { MZ_COURSE_MARGINS = 12, MZ_COURSE_OBSERVATION = 16 + MZ_COURSE_STAGES_MAX + MZ_COURSE_PLANS_MAX + MZ_COURSE_MARGINS };
 void mz_course_observe(const mz_course *course, const mz_course_state *state, float *out);

@@ -92,7 +92,7 @@ mz_status mz_weights_claimed(const mz_checkpoint *checkpoint, const char *sectio
   if (!s) return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s' is missing", checkpoint->path, section);
   if (s->bytes < wanted)
     return mz_fail(MZ_E_CHECKPOINT,
-                   "%s: section '%s': %llu bytes are too few for the %lld weights of the network in section 'config'",
+                   "%s: section '%s': %llu bytes are too few for the %lld weights that section 'config' asks for in this version",
                    checkpoint->path, section, (unsigned long long)s->bytes, (long long)mz_params_dense(params));
   if (s->bytes > SMALL && s->bytes / RATIO_MAX > s->compressed)
     return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': %llu bytes that were packed into %llu are no weights of a network",

@@ -16,9 +16,10 @@ static const mz_setting rows[] = {
     MZ_SETTING(mz_selfplay_settings, fork_share, "selfplay.fork_share", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0", "",
                "share of games that begin at some position of the game before, with a random, unrecorded move there"),
     MZ_SETTING(mz_selfplay_settings, exploring_moves, "selfplay.exploring_moves", MZ_INT, MZ_ALGORITHMIC, 0, 10000, "0", "moves",
-               "and then with 0 to this many random moves that are recorded, for the model's sake; their values are no targets"),
+               "after its opening each game has 0 to this many random moves that are recorded, for the model's sake; their "
+               "values are no targets"),
     MZ_SETTING(mz_selfplay_settings, exploring_repeat, "selfplay.exploring_repeat", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0", "",
-               "how probably such a move is the one before again"),
+               "probability that such a move is the one before again, where that is legal"),
     MZ_SETTING(mz_selfplay_settings, noise, "selfplay.noise", MZ_BOOL, MZ_ALGORITHMIC, 0, 1, "on", "",
                "noise at the root: Dirichlet (puct), Gumbel (gumbel)"),
     MZ_SETTING(mz_selfplay_settings, full_share, "selfplay.full_share", MZ_FLOAT, MZ_ALGORITHMIC, 0.01, 1, "1", "",

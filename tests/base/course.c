@@ -270,7 +270,7 @@ static void observations_say_where_a_run_is(void **unused) {
   mz_course_begin(&builtin, 9, &state);
   mz_course_observe(&builtin, &state, out);
   assert_true(out[0] == 0 && out[1] == 0 && out[10] == 1 && out[11] == 1 && out[16] == 1);
-  for (int i = 17; i < MZ_COURSE_OBSERVATION; i++) assert_true(out[i] == 0);
+  for (int i = 17; i < MZ_COURSE_OBSERVATION; i++) assert_true((i >= 56 && i < 62) || out[i] == 0); /* no plan is in force */
   mz_course_step(&builtin, &state, 4);
   mz_course_step(&builtin, &state, 14);
   mz_course_observe(&builtin, &state, out);
@@ -294,6 +294,39 @@ static void observations_say_where_a_run_is(void **unused) {
   state.seconds = 1e20; /* whatever a state from outside holds */
   mz_course_observe(&builtin, &state, out);
   assert_true(out[10] == -4);
+}
+
+/* Margins foretell how a run ends, on means: exactly, where nothing is drawn. */
+static void margins_foretell_the_end(void **unused) {
+  (void)unused;
+  mz_course known = builtin;
+  known.spread = 0;
+  assert_int_equal(mz_course_prepare(&known, "course"), MZ_OK);
+  for (int plan = 0; plan < known.plans; plan++) {
+    mz_course_state state, end;
+    mz_course_begin(&known, 1, &state);
+    mz_course_step(&known, &state, 4);
+    mz_course_step(&known, &state, plan);
+    for (int kept = 0; kept <= 1; kept++) {
+      double least[3] = {INFINITY, INFINITY,
+                         INFINITY}; /* of what seconds and cost are, and of the score's distance to its ceiling */
+      for (int other = 0; other < known.plans; other++) { /* the built-in known's quickest plan is so in all stages, and so on */
+        end = state;
+        while (end.stage < known.stages) mz_course_step(&known, &end, kept ? plan : other);
+        least[0] = fmin(least[0], end.seconds);
+        least[1] = fmin(least[1], end.cost);
+        least[2] = fmin(least[2], known.ceiling - end.score);
+      }
+      const double margin[3] = {1 - least[0] / known.deadline_s, 1 - least[1] / known.budget,
+                                (known.ceiling - least[2] - known.target) / (known.target - known.score)};
+      float out[MZ_COURSE_OBSERVATION];
+      mz_course_observe(&known, &state, out);
+      for (int limit = 0; limit < 3; limit++)
+        for (int fine = 0; fine <= 1; fine++)
+          assert_float_equal(out[56 + 6 * kept + 2 * limit + fine],
+                             fmax(-4, fmin(4, margin[limit] * known.stages * (fine ? 8 : 1))), 1e-5);
+    }
+  }
 }
 
 static void states_from_outside_are_checked(void **unused) {
@@ -338,6 +371,7 @@ int main(void) {
       cmocka_unit_test(sums_and_rewards_add_up),
       cmocka_unit_test(masks_forbid_what_provably_breaks_more),
       cmocka_unit_test(observations_say_where_a_run_is),
+      cmocka_unit_test(margins_foretell_the_end),
       cmocka_unit_test(states_from_outside_are_checked),
   };
   return cmocka_run_group_tests_name("course", tests, setup, NULL);
