@@ -85,8 +85,9 @@ mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, u
                                mz_status (*emit)(void *context, mz_segment *segment), void *context);
 /* Returns how many moves are recorded that no segment has taken over. */
 int mz_trajectory_length(const mz_trajectory *trajectory);
-/* The action of the game's last move; −1 where a game begins. */
+/* The action of the game's last move, −1 where a game begins; and whether that move was random, or there is none. */
 int mz_trajectory_last_action(const mz_trajectory *trajectory);
+bool mz_trajectory_last_random(const mz_trajectory *trajectory);
 /* The ordinal of the next segment; restart drops the moves that no segment holds yet and continues with this ordinal. */
 uint64_t mz_trajectory_ordinal(const mz_trajectory *trajectory);
 void mz_trajectory_restart(mz_trajectory *trajectory, uint64_t ordinal);

@@ -169,6 +169,11 @@ int mz_trajectory_last_action(const mz_trajectory *trajectory) {
   return moves->length > 0 ? moves->action[moves->length - 1] : -1;
 }
 
+bool mz_trajectory_last_random(const mz_trajectory *trajectory) {
+  const mz_moves *moves = &trajectory->moves;
+  return moves->length == 0 || mz_value_none(moves->value[moves->length - 1]);
+}
+
 uint64_t mz_trajectory_ordinal(const mz_trajectory *trajectory) { return trajectory->ordinal; }
 
 void mz_trajectory_restart(mz_trajectory *trajectory, uint64_t ordinal) {

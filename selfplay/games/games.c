@@ -107,7 +107,8 @@ mz_status mz_games_start(mz_games *games, int slot, uint8_t *mask) {
 bool mz_games_explores(const mz_games *games, int slot) {
   const int64_t most = games->settings.exploring_moves;
   const mz_game *game = &games->games[slot];
-  if ((int64_t)game->length >= most) return false;
+  /* a game that was under way when the setting came goes on as it was */
+  if ((int64_t)game->length >= most || !mz_trajectory_last_random(games->trajectories[slot])) return false;
   mz_rng rng = mz_stream_exploring(games->seed, slot, game->episode);
   return game->length < mz_rng_below(&rng, (uint32_t)most + 1);
 }

@@ -173,6 +173,36 @@ static void test_exploring_moves(void **unused) {
   test_agent_deinit(&s.agent);
 }
 
+/* Games that are under way when the setting comes go on as they were; the next ones explore. */
+static void test_exploring_from_games_without(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s, &mz_env_tictactoe, MZ_GUMBEL, (mz_cut){0, 6});
+  mz_games *without = new_games(&s);
+  mz_selfplay_result result = {0};
+  advance(&s, without, GAMES, 2, 1, 0, &result);
+  mz_writer saved = written(without);
+  s.settings.exploring_moves = 9;
+  mz_games *with = new_games(&s);
+  mz_reader reader = mz_reader_over(saved.data, saved.size);
+  assert_int_equal(mz_games_read(with, &reader), MZ_OK);
+  advance(&s, with, GAMES, 60, 1, 0, &result);
+  int before = 0, random = 0;
+  for (int i = 0; i < result.segment_count; i++) {
+    const int n = explored(result.segments[i]);
+    if (result.segments[i]->ordinal == 0)
+      before += n;
+    else
+      random += n;
+  }
+  assert_true(before == 0 && random > 50);
+  mz_writer_free(&saved);
+  mz_selfplay_result_deinit(&result);
+  mz_games_free(with);
+  mz_games_free(without);
+  test_agent_deinit(&s.agent);
+}
+
 /* Where the last action is legal again, a random move may be the same; a new game has none to repeat. */
 static void test_exploring_moves_repeat(void **unused) {
   (void)unused;
@@ -201,8 +231,13 @@ static void test_exploring_moves_repeat(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_openings), cmocka_unit_test(test_exploring_moves),   cmocka_unit_test(test_exploring_moves_repeat),
-      cmocka_unit_test(test_forks),    cmocka_unit_test(test_forks_need_copies), cmocka_unit_test(test_forks_from_games_without),
+      cmocka_unit_test(test_openings),
+      cmocka_unit_test(test_exploring_moves),
+      cmocka_unit_test(test_exploring_moves_repeat),
+      cmocka_unit_test(test_exploring_from_games_without),
+      cmocka_unit_test(test_forks),
+      cmocka_unit_test(test_forks_need_copies),
+      cmocka_unit_test(test_forks_from_games_without),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
