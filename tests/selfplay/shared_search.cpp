@@ -52,7 +52,6 @@ struct slots_memory {
 static void open_memory(slots_memory *m, const settings_case &c) {
   const size_t actions = (size_t)c.actions, nodes = SIMULATIONS + 1;
   const mz_search_settings &settings = c.settings;
-  const int considered_max = settings.considered < c.actions ? (int)settings.considered : c.actions;
   m->records.resize(ROOTS * nodes * mz_tree_node_bytes(c.actions));
   for (auto *array : {&m->logits, &m->gumbel_logits, &m->score, &m->policy}) array->resize(ROOTS * actions);
   for (auto *array : {&m->value, &m->reward}) array->resize(ROOTS);
@@ -60,23 +59,20 @@ static void open_memory(slots_memory *m, const settings_case &c) {
   m->keys.resize(ROOTS * nodes);
   if (c.turns == MZ_TURNS_TOLD) m->discount.resize(ROOTS * nodes);
   m->selections.resize(ROOTS);
-  for (int considered = 0; considered <= considered_max; considered++) {
+  m->roots = {};
+  mz_roots_configure(&m->roots, &settings, c.actions);
+  for (int considered = 0; considered <= m->roots.considered_max; considered++) {
     int32_t schedule[SIMULATIONS];
     mz_halving_schedule(considered, SIMULATIONS, schedule);
     m->schedules.insert(m->schedules.end(), schedule, schedule + SIMULATIONS);
   }
   m->tree = {ROOTS, (int)nodes, c.actions, mz_tree_node_bytes(c.actions), m->records.data()};
-  m->roots = {m->logits.data(),
-              m->gumbel_logits.data(),
-              m->first.data(),
-              m->considered.data(),
-              considered_max,
-              m->schedules.data(),
-              SIMULATIONS,
-              INFINITY,
-              (float)settings.dirichlet_alpha,
-              (float)settings.dirichlet_fraction,
-              (float)settings.gumbel_scale};
+  m->roots.logits = m->logits.data();
+  m->roots.gumbel_logits = m->gumbel_logits.data();
+  m->roots.first = m->first.data();
+  m->roots.considered = m->considered.data();
+  m->roots.schedules = m->schedules.data();
+  m->roots.schedule_simulations = SIMULATIONS;
   assert_int_equal(mz_scorer_init(&m->scorer, &settings, c.turns == MZ_TURNS_ALTERNATE ? -0.97f : 0.97f, SIMULATIONS + 1), MZ_OK);
 }
 
@@ -208,12 +204,16 @@ static void puct(void **) {
     settings->q_transform = MZ_Q_MIN_MAX;
     settings->min_value = -2;
     settings->max_value = 3;
+    settings->prior_min = 0.3;
   });
 }
 
 static void gumbel(void **) {
   searches_of(MZ_GUMBEL, [](mz_search_settings *) {});
-  searches_of(MZ_GUMBEL, [](mz_search_settings *settings) { settings->rescale_values = !settings->rescale_values; });
+  searches_of(MZ_GUMBEL, [](mz_search_settings *settings) {
+    settings->rescale_values = !settings->rescale_values;
+    settings->prior_min = 0.3;
+  });
 }
 
 int main() {

@@ -29,6 +29,7 @@ static void puct(void **) {
     settings->q_transform = MZ_Q_MIN_MAX;
     settings->min_value = -2;
     settings->max_value = 3;
+    settings->prior_min = 0.3;
   });
 }
 
@@ -37,6 +38,7 @@ static void gumbel(void **) {
   searches_of(MZ_GUMBEL, [](mz_search_settings *settings) {
     settings->rescale_values = !settings->rescale_values;
     settings->considered = 4;
+    settings->prior_min = 0.3;
   });
 }
 
