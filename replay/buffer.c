@@ -134,7 +134,7 @@ static void set_first_priorities(mz_buffer *buffer, const mz_segment *segment, i
   for (int t = 0; t < segment->moves; t++) {
     if (s->priority_exponent != 0) {
       const mz_target target = mz_target_at(segment, t, segment->value + t, &buffer->rule);
-      const float error = target.value_known ? segment->value[t] - target.value : 1;
+      const float error = target.value_known ? segment->value[t] - target.value : MZ_ERROR_UNKNOWN;
       priority = mz_priority_from_error(error, s->priority_exponent);
     }
     mz_priority_tree_set(buffer->tree, leaf_at(buffer, first_leaf, t), priority);

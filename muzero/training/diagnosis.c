@@ -3,7 +3,7 @@
 
 /* The same sums as of an evaluation, with targets for what followed. */
 static mz_foresight foresight_of_targets(const mz_learning_stats *s) {
-  return (mz_foresight){.positions = s->rows,
+  return (mz_foresight){.positions = s->value_rows,
                         .value = s->value,
                         .value_square = s->value_squared,
                         .outcome = s->target,

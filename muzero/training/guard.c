@@ -23,7 +23,8 @@ static mz_status check(double value, double bound, int64_t update, const char *w
 mz_status mz_guard_check(const mz_guard_settings *s, int64_t update, const mz_learning_stats *before,
                          const mz_learning_stats *after) {
   if (s->mode == MZ_GUARD_OFF) return MZ_OK;
-  const double rows = (double)(after->rows - before->rows), squares = after->value_squared - before->value_squared;
+  const double rows = fmax(1, (double)(after->value_rows - before->value_rows)),
+               squares = after->value_squared - before->value_squared;
   MZ_TRY(check(after->loss - before->loss, s->loss_max, update, "the loss", "numerics.loss_max"));
   MZ_TRY(check(after->gradient_norm - before->gradient_norm, s->norm_max, update, "the gradient's norm", "numerics.norm_max"));
   return check(sqrt(squares / rows), s->value_max, update, "the root mean square of the predicted values", "numerics.value_max");

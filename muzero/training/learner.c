@@ -1,4 +1,5 @@
 #include "muzero/training/learner.h"
+#include "replay/batches/priority.h"
 #include "base/arena.h"
 #include <math.h>
 #include <string.h>
@@ -144,7 +145,12 @@ static mz_update_rows rows_of(const mz_batch *b) {
 static void add_values(const mz_batch *b, const float *predicted, int first, int rows, float *errors, mz_learning_stats *sums) {
   for (int r = first; r < first + rows; r++) {
     const float value = predicted[r], target = b->value[r];
+    if (b->value_weight[r] == 0) {
+      errors[r] = MZ_ERROR_UNKNOWN;
+      continue;
+    }
     errors[r] = fabsf(value - target);
+    sums->value_rows++;
     sums->value += value;
     sums->value_squared += (double)value * value;
     sums->target += target;
@@ -195,6 +201,7 @@ static void add_sums(const mz_learner *l, const mz_batch *b, const mz_learning_s
   total->reward_loss += sums->reward_loss / b->rows;
   total->targets += sums->targets;
   total->clamped += sums->clamped;
+  total->value_rows += sums->value_rows;
   total->value += sums->value;
   total->value_squared += sums->value_squared;
   total->target += sums->target;

@@ -16,6 +16,7 @@ typedef struct mz_learning_stats {
   double loss, policy_loss, value_loss, reward_loss, gradient_norm;
   double step_loss[MZ_UNROLL_MAX + 1],
       step_weight[MZ_UNROLL_MAX + 1]; /* policy + value cross entropy by unroll step, trained rows */
+  int64_t value_rows;                 /* whose value at step 0 was trained; of them: */
   double value, value_squared, target, target_squared, value_target; /* predicted value and target at step 0 */
   int64_t targets, clamped; /* of values and rewards that were trained; those of them beyond their support */
   double latent_spread;     /* mean over latent units of the standard deviation over a shard's rows */
@@ -52,7 +53,7 @@ mz_status mz_learner_weights_changed(mz_learner *learner);
 /* After updates, before these are read: weights and average; moments: the optimizer's, too. */
 mz_status mz_learner_fetch(mz_learner *learner, bool moments);
 
-/* errors: [batch rows], |predicted value − target| at step 0. Not finite loss or gradient: MZ_E_DIVERGED, weights untouched. */
+/* errors: [batch rows], |predicted value − target| at step 0, MZ_ERROR_UNKNOWN where there is no target. Not finite loss or gradient: MZ_E_DIVERGED, weights untouched. */
 mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);
 /* Returns the last update's losses by row, [batch rows]: cross entropies of policy, value and reward where they were trained, summed over
  * the unroll, before their weights. */

@@ -16,5 +16,7 @@ uint64_t mz_priority_tree_total(const mz_priority_tree *tree);
 /* leaf[i] is where the running sum passes point[i] in 0 … total−1. */
 void mz_priority_tree_find(const mz_priority_tree *tree, int n, const uint64_t *points, int64_t *leaves);
 
+/* The error of a position whose value has no target. */
+#define MZ_ERROR_UNKNOWN 1.0f
 /* (|error| + 1e-6)^exponent in units of 2^-16, clamped to 1 … 2^31; exponent 0: always 2^16. */
 uint32_t mz_priority_from_error(float error, double exponent);

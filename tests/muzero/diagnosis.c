@@ -13,6 +13,7 @@ static const mz_settings settings = {.loss = {.unroll = 1}, .optimizer = {.gradi
 static const mz_learning_stats well = {
     .updates = 10,
     .rows = 1000,
+    .value_rows = 1000,
     .value = 510,
     .target = 500,
     .value_squared = 300,

@@ -1,6 +1,8 @@
 /* Updates do not depend on threads; a poisoned batch stops the run and leaves the weights alone. */
+#include "muzero/training/guard.h"
 #include "muzero/training/learner.h"
 #include "networks/lane.h"
+#include "replay/batches/priority.h"
 #include "testing.h"
 #include <math.h>
 
@@ -168,9 +170,37 @@ static void clamped_targets_are_counted(void **unused) {
   }
 }
 
+/* A value that has no target is in no statistics, and gives no error that a draw could go by. */
+static void values_without_targets_are_not_counted(void **unused) {
+  (void)unused;
+  mz_settings s = small();
+  mz_learning_stats stats[3] = {0};
+  float errors[48];
+  for (int run = 0; run < 3; run++) {
+    learning l;
+    learning_init(&l, "cartpole", &s, 1);
+    for (int r = 0; r < 48; r++) {
+      if (run == 0 || (run == 1 && r > 0)) continue;
+      l.batch.value[r] = 0;
+      l.batch.value_weight[r] = 0;
+    }
+    expect_ok(mz_learner_update(l.learner, &l.batch, errors, &stats[run]));
+    for (int r = 0; r < 48; r++) assert_true((errors[r] == MZ_ERROR_UNKNOWN) == (l.batch.value_weight[r] == 0));
+    expect_ok(
+        mz_guard_check(&(mz_guard_settings){.mode = MZ_GUARD_STOP, .value_max = 100}, 1, &(mz_learning_stats){0}, &stats[run]));
+    learning_deinit(&l);
+  }
+  assert_int_equal(stats[0].value_rows, 48);
+  assert_int_equal(stats[1].value_rows, 47);
+  assert_int_equal(stats[2].value_rows, 0);
+  assert_true(stats[1].target != stats[0].target && stats[1].value != stats[0].value);
+  assert_true(stats[2].target == 0 && stats[2].value == 0 && stats[2].value_squared == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(a_nan_stops_before_the_weights),
                                      cmocka_unit_test(consistency_needs_an_observation_and_no_policy),
-                                     cmocka_unit_test(clamped_targets_are_counted)};
+                                     cmocka_unit_test(clamped_targets_are_counted),
+                                     cmocka_unit_test(values_without_targets_are_not_counted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
