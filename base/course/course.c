@@ -111,7 +111,7 @@ bool mz_course_state_valid(const mz_course *course, const mz_course_state *s) {
 
 static float bounded(double value) { return (float)fmax(-4, fmin(4, value)); }
 
-/* What limits leave of a run that ends so, as shares of them. */
+/* How far a run that ends so keeps within its limits, as shares of them. */
 typedef struct margins {
   double of[3]; /* time, cost, score */
 } margins;

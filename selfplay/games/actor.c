@@ -16,6 +16,7 @@ struct mz_actor {
   /* [slots] */
   int32_t *actions;
   int32_t *movers;
+  bool *random; /* the move is one of exploring_moves */
   mz_step *steps;
   mz_rng *chance;
   mz_generator *generators;
@@ -27,6 +28,7 @@ static void carve(mz_actor *actor, const mz_env *env, int slots, mz_carver *carv
   const size_t n = (size_t)slots;
   mz_carve(carver, &actor->actions, n, sizeof *actor->actions);
   mz_carve(carver, &actor->movers, n, sizeof *actor->movers);
+  mz_carve(carver, &actor->random, n, sizeof *actor->random);
   mz_carve(carver, &actor->steps, n, sizeof *actor->steps);
   mz_carve(carver, &actor->chance, n, sizeof *actor->chance);
   mz_carve(carver, &actor->generators, n, sizeof *actor->generators);
@@ -169,8 +171,9 @@ static mz_status plan(mz_games *games, mz_actor *actor, int first, int count, co
   MZ_TRY(mz_planner_search(planner, count, weights, actor->simulations));
   for (int i = 0; i < count; i++) {
     const uint8_t *legal = planner->legal + (size_t)i * (size_t)games->env->spec.actions;
-    const bool explores = mz_games_explores(games, first + i);
-    actor->actions[i] = explores ? mz_games_explore(games, first + i, legal) : choose(games, actor, first + i, i, temperature);
+    const int random = mz_games_explore(games, first + i, legal);
+    actor->random[i] = random >= 0;
+    actor->actions[i] = actor->random[i] ? random : choose(games, actor, first + i, i, temperature);
   }
   return MZ_OK;
 }
@@ -199,7 +202,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
       .player = actor->movers[i],
       .reward = made->reward,
       .value = planner->results[i].value,
-      .random = mz_games_explores(games, slot),
+      .random = actor->random[i],
       .policy = actor->simulations == planner->simulations ? policy : NULL,
       .legal = legal,
       .terminated = made->terminated,

@@ -104,7 +104,7 @@ mz_status mz_games_start(mz_games *games, int slot, uint8_t *mask) {
   return mz_opening_play(games->env, state, plies, mask, &choice, &generator, NULL, &made);
 }
 
-bool mz_games_explores(const mz_games *games, int slot) {
+static bool explores(const mz_games *games, int slot) {
   const int64_t most = games->settings.exploring_moves;
   const mz_game *game = &games->games[slot];
   /* a game that was under way when the setting came goes on as it was */
@@ -114,6 +114,7 @@ bool mz_games_explores(const mz_games *games, int slot) {
 }
 
 int mz_games_explore(const mz_games *games, int slot, const uint8_t *legal) {
+  if (!explores(games, slot)) return -1;
   mz_rng rng = mz_stream_action(games->seed, slot, games->games[slot].moves);
   const int last = mz_trajectory_last_action(games->trajectories[slot]), actions = games->env->spec.actions;
   if (mz_rng_f64(&rng) < games->settings.exploring_repeat && last >= 0 && legal[last]) return last;

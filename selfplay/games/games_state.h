@@ -27,8 +27,7 @@ static inline uint8_t *mz_games_state(const mz_games *games, int slot) {
 /* Starts the slot's episode: at a fork, or by a reset and 0 … opening_plies random moves. mask: scratch, [actions]. Fails as the
  * environment does. */
 mz_status mz_games_start(mz_games *games, int slot, uint8_t *mask);
-/* Whether the slot's next move is a random one that is recorded (exploring_moves); and that move. legal: [actions]. */
-bool mz_games_explores(const mz_games *games, int slot);
+/* The slot's next move where it is a random one that is recorded (exploring_moves), else −1. legal: [actions]. */
 int mz_games_explore(const mz_games *games, int slot, const uint8_t *legal);
 /* Call at every position that is searched: any of the episode's may then be where another game forks off. */
 void mz_games_keep(mz_games *games, int slot);

@@ -133,13 +133,28 @@ static void a_segment_survives_writing_and_reading(void **state) {
   }
 }
 
-static mz_status reread(const mz_segment *segment, const mz_spec *spec, mz_segment **copy) {
+/* Reads from a block of just that size, so that a sanitizer sees any read beyond it. */
+static mz_status read_exact(const uint8_t *data, size_t size, const mz_spec *spec, mz_segment **out) {
+  uint8_t *block = malloc(size ? size : 1);
+  assert_non_null(block);
+  memcpy(block, data, size);
+  mz_reader reader = mz_reader_over(block, size);
+  mz_status status = mz_segment_read(&reader, spec, out);
+  free(block);
+  return status;
+}
+
+/* The same after what is before the hash was changed. */
+static mz_status read_forged(const mz_writer *writer, const mz_spec *spec, mz_segment **out) {
+  const size_t content = writer->size - sizeof(uint64_t);
+  const uint64_t hash = mz_hash(writer->data, content, 0);
+  memcpy(writer->data + content, &hash, sizeof hash);
+  return read_exact(writer->data, writer->size, spec, out);
+}
+
+static mz_status reread(const mz_segment *segment, const mz_spec *spec, mz_segment **out) {
   mz_writer writer = written(segment, spec);
-  const size_t content = writer.size - sizeof(uint64_t);
-  const uint64_t hash = mz_hash(writer.data, content, 0); /* the segment's numbers may have been changed since it was made */
-  memcpy(writer.data + content, &hash, sizeof hash);
-  mz_reader reader = mz_reader_over(writer.data, writer.size);
-  const mz_status status = mz_segment_read(&reader, spec, copy);
+  const mz_status status = read_forged(&writer, spec, out);
   mz_writer_free(&writer);
   return status;
 }
@@ -170,17 +185,6 @@ static void random_moves_have_no_value_and_come_first(void **state) {
   segment->value[0] = INFINITY;
   assert_int_equal(reread(segment, &spec, &copy), MZ_E_CHECKPOINT);
   collected_release(&all);
-}
-
-/* Reads from a block of just that size, so that a sanitizer sees any read beyond it. */
-static mz_status read_exact(const uint8_t *data, size_t size, const mz_spec *spec, mz_segment **out) {
-  uint8_t *block = malloc(size ? size : 1);
-  assert_non_null(block);
-  memcpy(block, data, size);
-  mz_reader reader = mz_reader_over(block, size);
-  mz_status status = mz_segment_read(&reader, spec, out);
-  free(block);
-  return status;
 }
 
 static void a_move_may_have_legal_actions_and_no_policy(void **state) {
@@ -245,10 +249,8 @@ static void a_forged_segment_is_valid_or_refused(void **state) {
     size_t at = mz_rng_below(&rng, (uint32_t)content);
     uint8_t before = writer.data[at];
     writer.data[at] = (uint8_t)mz_rng_u32(&rng);
-    uint64_t hash = mz_hash(writer.data, content, 0);
-    memcpy(writer.data + content, &hash, sizeof hash);
     mz_segment *copy;
-    mz_status status = read_exact(writer.data, writer.size, &spec, &copy);
+    mz_status status = read_forged(&writer, &spec, &copy);
     if (status == MZ_OK) {
       accepted++;
       assert_in_range(copy->moves, 1, copy->length);

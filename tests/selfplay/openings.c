@@ -91,6 +91,14 @@ static void test_forks(void **unused) {
   check_forks(0.5);
 }
 
+/* Games that go on, by the settings of now, from what was saved. */
+static mz_games *games_from(const setup *s, const mz_writer *saved) {
+  mz_games *games = new_games(s);
+  mz_reader reader = mz_reader_over(saved->data, saved->size);
+  assert_int_equal(mz_games_read(games, &reader), MZ_OK);
+  return games;
+}
+
 /* Games that were played without forks continue with them, from the positions in play. */
 static void test_forks_from_games_without(void **unused) {
   (void)unused;
@@ -101,13 +109,11 @@ static void test_forks_from_games_without(void **unused) {
   advance(&s, without, GAMES, 9, 1, 0, &result);
   mz_writer saved = written(without);
   s.settings.fork_share = 1;
-  mz_games *with = new_games(&s);
-  mz_reader reader = mz_reader_over(saved.data, saved.size);
-  assert_int_equal(mz_games_read(with, &reader), MZ_OK);
+  mz_games *with = games_from(&s, &saved);
   mz_writer more = written(with);
   assert_int_equal(more.size, saved.size + GAMES * mz_env_tictactoe.state_size);
   advance(&s, with, GAMES, 9, 1, 0, &result);
-  reader = mz_reader_over(more.data, more.size);
+  mz_reader reader = mz_reader_over(more.data, more.size);
   assert_int_equal(mz_games_read(without, &reader), MZ_OK); /* and back */
   assert_int_equal(mz_reader_left(&reader), 0);
   reader = mz_reader_over(more.data, more.size - 1);
@@ -183,9 +189,7 @@ static void test_exploring_from_games_without(void **unused) {
   advance(&s, without, GAMES, 2, 1, 0, &result);
   mz_writer saved = written(without);
   s.settings.exploring_moves = 9;
-  mz_games *with = new_games(&s);
-  mz_reader reader = mz_reader_over(saved.data, saved.size);
-  assert_int_equal(mz_games_read(with, &reader), MZ_OK);
+  mz_games *with = games_from(&s, &saved);
   advance(&s, with, GAMES, 60, 1, 0, &result);
   int before = 0, random = 0;
   for (int i = 0; i < result.segment_count; i++) {
