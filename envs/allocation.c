@@ -5,7 +5,7 @@
 #include "envs/memoryless.h"
 #include "envs/bundled.h"
 #include "envs/variants.h"
-#include "base/course/course_oracle.h"
+#include "base/course/course_policy.h"
 #include "base/file/file.h"
 #include <math.h>
 #include <pthread.h>
@@ -289,7 +289,7 @@ static void fill_spec(mz_spec *spec, const mz_course *course) {
     double loss = 0;
     for (int p = 0; p < course->plans; p++)
       loss = fmax(loss, most * course->cell[s][p].seconds * course->plan[p].cost_per_s / course->budget);
-    loss += s > 0 ? MZ_COURSE_RESIZE_PENALTY : 0;
+    loss += s > 0 ? course->resize_penalty : 0;
     worst = fmax(worst, s + 1 == course->stages ? loss + limits : loss);
     sum += loss;
   }
@@ -328,13 +328,14 @@ const mz_env mz_env_allocation = {
     .name = "allocation",
     .title = "Allocation: resources and batch size for each stage of a training run",
     .rules =
-        "A training run of several stages. At the start of each stage a plan is chosen: cores, "
-        "GPUs, "
-        "memory and the batch size. Each brings its time, its cost and its growth of the score; larger batches are faster and "
-        "teach less, the less so the larger the noise scale, which grows. Reward -cost/budget, -0.1 for another plan "
-        "than before, and at the end -5 for each limit that is violated: deadline, budget, score. Plans that provably break a "
-        "limit "
-        "which others can keep are not legal. Each episode draws times, growths and noise scales anew within spread.",
+        "A training run of several stages. At the start of each stage a plan is chosen: cores, GPUs, memory and the batch size. "
+        "Each brings its time, its cost and its growth of the score; larger batches are faster and teach less, the less so the "
+        "larger the noise scale, which grows. Reward -cost/budget, -0.1 (or as the course says) for another plan than before, "
+        "and "
+        "at the end -5 for each limit that is violated: deadline, budget, score. Plans that provably break a limit which others "
+        "can "
+        "keep are not legal. Each episode draws times, growths and noise scales anew within spread, and a pace where the course "
+        "has one; in some courses it ends when the score is reached.",
     .observation =
         "progress, score, slope, noise scale; use and stall of cores, GPUs, memory; time and budget left, and left after "
         "the quickest and cheapest rest; pace and yield of the last stage against their means; the stage (16) and the "

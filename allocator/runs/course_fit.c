@@ -1,10 +1,11 @@
 #include "allocator/runs/course_fit.h"
 #include "allocator/runs/course_plans.h"
+#include "allocator/runs/epoch_score.h"
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
-static const double CEILING_ABOVE = 0.05, RISE_MIN = 1e-9;
+static const double CEILING_ABOVE = 0.05, RISE_MIN = 1e-9, DEVIATION_MAX = 2, CHANGE = 0.1;
 
 static void note(mz_fitted_course *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void note(mz_fitted_course *out, const char *format, ...) {
@@ -102,11 +103,14 @@ static mz_status take_choices(mz_fitted_course *out, const mz_stage_pool *pool, 
   course->score = pool->start;
   course->ceiling = pool->ceiling;
   course->spread = MZ_COURSE_SPREAD;
+  double typical = INFINITY;
   for (int p = 0; p < choices->count; p++) {
+    typical = fmin(typical, choices->items[p].until_cost);
     fill_cells(course, pool, p, &choices->items[p]);
     out->plans[p] = choices->items[p].plan.plan;
     out->composed[p] = choices->items[p].composed;
   }
+  course->resize_penalty = fmin(1, CHANGE * typical / course->budget);
   fill_noise_scales(out, pool);
   char where[160];
   snprintf(where, sizeof where, "course of %.128s", o->env);
@@ -126,6 +130,20 @@ static void note_untimed(mz_fitted_course *out, const mz_stage_pool *pool) {
   while (last > 0 && !mz_pool_is_timed(pool, last - 1)) last--;
   if (last > 0 && last < pool->stages)
     note(out, "No run was timed after stage %d of %d: later ones take what it took. ", last, pool->stages);
+}
+
+/* How far runs differ in their pace. One seed shows no difference. */
+static mz_status fit_pace(mz_fitted_course *out, const mz_curve *curves, int count, double target) {
+  mz_epoch_score scores;
+  MZ_TRY(mz_epoch_score_init(&scores, curves, count, target));
+  if (isfinite(scores.slower)) {
+    out->course.slower = fmin(scores.slower, DEVIATION_MAX);
+    out->course.faster = fmin(scores.faster, DEVIATION_MAX);
+  } else {
+    note(out, "How far runs differ in their pace is not known: too few seeds. ");
+  }
+  mz_epoch_score_deinit(&scores);
+  return MZ_OK;
 }
 
 static mz_status refuse_few(const mz_course_fit_options *o, const mz_course_choices *choices) {
@@ -148,7 +166,7 @@ static mz_status refuse_few(const mz_course_fit_options *o, const mz_course_choi
 }
 
 static mz_status fit(mz_fitted_course *out, mz_stage_pool *pool, const mz_course_fit_options *o, mz_course_choices *choices) {
-  MZ_TRY(mz_course_choose(choices, pool, o->epochs, o->prices));
+  MZ_TRY(mz_course_choose(choices, pool, &(mz_course_ask){.epochs = o->epochs, .target = o->target, .prices = o->prices}));
   if (choices->count < 2) return refuse_few(o, choices);
   note_flat(out, pool, choices);
   note_untimed(out, pool);
@@ -166,6 +184,8 @@ mz_status mz_course_fit(mz_fitted_course *out, const mz_curve *curves, int count
   snprintf(out->learning, sizeof out->learning, "%s", o->learning);
   snprintf(out->simulated, sizeof out->simulated, "%s", o->simulated ? o->simulated : "");
   out->epochs = o->epochs;
+  out->course.ends_at_score = 1;
+  MZ_TRY(fit_pace(out, curves, count, o->target));
   mz_stage_pool pool = {.pipeline = o->pipeline, .stages = stages};
   MZ_TRY(find_range(curves, count, o, &pool));
   mz_curve_stage *items;

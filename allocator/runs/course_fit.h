@@ -7,12 +7,15 @@
  *
  * A run that ended after it had reached the target counts with its best score from there on.
  *
+ * How far runs differ in their pace comes from the epochs that they took to the target (epoch_score.h). A run of the course ends when it
+ * has reached it. A change of plans costs a tenth of what the typical run costs until then under the cheapest plan.
+ *
  * A plan is a batch size on so many cores and GPUs, with the knobs under which the whole run was quickest. Where a batch size was not
  * run on some amounts, its time there is that of the nearest batch size that was, times the ratio of both on the nearest amounts on
  * which both were: nearest in doublings of rows and cores. Where a plan was run in some stages only, the nearest of them is scaled by
  * the ratio that other plans show between the stages; a stage that no run reached, because all had ended at the target, takes what
- * the nearest one took. At most 24 plans are kept, none of which another beats, over the whole run, in
- * seconds, cost and growth. */
+ * the nearest one took. At most 24 plans are kept, none of which another beats in seconds and
+ * cost, of the whole run and until the target, and in growth. */
 #pragma once
 #include "allocator/runs/course_error.h"
 

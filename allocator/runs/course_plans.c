@@ -162,18 +162,36 @@ static void fill_grid(mz_course_choices *out, const found *f) {
 
 /* ---- choosing ---- */
 
-static void judge(mz_course_choice *choice, int stages, const double *prices) {
+/* A stage in which the typical run reaches the target counts in part until then. */
+static void judge(mz_course_choice *choice, const mz_stage_pool *pool, const mz_course_ask *ask) {
   const double amounts[MZ_COURSE_RESOURCES] = {choice->plan.cores, choice->plan.gpus, choice->memory};
-  double price_s = 0, left = 1;
-  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) price_s += amounts[r] * prices[r] / 3600;
-  for (int s = 0; s < stages; s++) left *= 1 - choice->growths[s];
+  const double needed = mz_course_closes((ask->target - pool->start) / (pool->ceiling - pool->start));
+  double price_s = 0, closed = 0;
+  for (int r = 0; r < MZ_COURSE_RESOURCES; r++) price_s += amounts[r] * ask->prices[r] / 3600;
+  choice->until_s = 0;
+  for (int s = 0; s < pool->stages; s++) {
+    const double closes = mz_course_closes(choice->growths[s]);
+    if (closed < needed) choice->until_s += choice->seconds[s] * fmin(1, closes > 0 ? (needed - closed) / closes : 1);
+    closed += closes;
+  }
   choice->cost = choice->total_s * price_s;
-  choice->growth = 1 - left;
+  choice->until_cost = choice->until_s * price_s;
+  choice->growth = 1 - exp(-closed);
 }
 
+/* Whether a is better than b in one thing, and no worse in any. */
 static bool beats(const mz_course_choice *a, const mz_course_choice *b) {
-  if (a->total_s > b->total_s || a->cost > b->cost || a->growth < b->growth) return false;
-  return a->total_s < b->total_s || a->cost < b->cost || a->growth > b->growth;
+  const double costs[][2] = {{a->total_s, b->total_s},
+                             {a->cost, b->cost},
+                             {a->until_s, b->until_s},
+                             {a->until_cost, b->until_cost},
+                             {b->growth, a->growth}};
+  bool better = false;
+  for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++) {
+    if (costs[i][0] > costs[i][1]) return false;
+    better = better || costs[i][0] < costs[i][1];
+  }
+  return better;
 }
 
 static void remove_at(mz_course_choices *out, int at) {
@@ -227,7 +245,7 @@ static void thin(mz_course_choices *out) {
   }
 }
 
-static void find_pairs(mz_course_choices *out, found *f, const mz_stage_pool *pool, int epochs, const double *prices) {
+static void find_pairs(mz_course_choices *out, found *f, const mz_stage_pool *pool, const mz_course_ask *ask) {
   for (int u = 0; u < f->setup_count; u++)
     for (int b = 0; b < out->batch_count; b++)
       f->known[u][b] = find_quickest(pool, f->setups[u], out->batches[b], &f->measured[u][b]);
@@ -235,7 +253,7 @@ static void find_pairs(mz_course_choices *out, found *f, const mz_stage_pool *po
     double growths[MZ_COURSE_STAGES_MAX] = {0};
     const int known = mz_pool_growths(pool, out->batches[b], growths);
     if (known < pool->stages) {
-      lack_scores(out, f, b, known, pool->stages, epochs);
+      lack_scores(out, f, b, known, pool->stages, ask->epochs);
       continue;
     }
     for (int u = 0; u < f->setup_count; u++) {
@@ -247,18 +265,18 @@ static void find_pairs(mz_course_choices *out, found *f, const mz_stage_pool *po
         continue;
       }
       memcpy(choice->growths, growths, sizeof growths);
-      judge(choice, pool->stages, prices);
+      judge(choice, pool, ask);
       out->count++;
     }
   }
 }
 
-mz_status mz_course_choose(mz_course_choices *out, const mz_stage_pool *pool, int epochs, const double *prices) {
+mz_status mz_course_choose(mz_course_choices *out, const mz_stage_pool *pool, const mz_course_ask *ask) {
   found *f;
   MZ_TRY(mz_alloc(&f, 1, sizeof *f));
   memset(out, 0, sizeof *out);
   find_axes(out, f, pool);
-  find_pairs(out, f, pool, epochs, prices);
+  find_pairs(out, f, pool, ask);
   fill_grid(out, f);
   out->found = out->count;
   remove_beaten(out);

@@ -13,6 +13,7 @@ typedef struct mz_course_choice {
   double memory;     /* GiB */
   double seconds[MZ_COURSE_STAGES_MAX], growths[MZ_COURSE_STAGES_MAX];
   double total_s, cost, growth; /* of the whole run; growth: share of the distance to the ceiling that it closes */
+  double until_s, until_cost;   /* of the typical run until it has reached the target, or of all stages where it does not */
 } mz_course_choice;
 
 typedef struct mz_course_choices {
@@ -26,5 +27,12 @@ typedef struct mz_course_choices {
   char lacking[512], grid[160];
 } mz_course_choices;
 
-/* Finds the plans, at most MZ_COURSE_PLANS_MAX, none of which another beats. epochs: of a whole run, for messages. MZ_E_MEMORY. */
-mz_status mz_course_choose(mz_course_choices *out, const mz_stage_pool *pool, int epochs, const double *prices);
+typedef struct mz_course_ask {
+  int epochs;           /* of a whole run, for messages */
+  double target;        /* score */
+  const double *prices; /* [MZ_COURSE_RESOURCES], per hour */
+} mz_course_ask;
+
+/* Finds the plans, at most MZ_COURSE_PLANS_MAX, none of which another beats: in seconds and cost, both of the whole run and until the
+ * target, and in growth. MZ_E_MEMORY. */
+mz_status mz_course_choose(mz_course_choices *out, const mz_stage_pool *pool, const mz_course_ask *ask);

@@ -44,3 +44,19 @@ void mz_stage_progress_end(const mz_stage_progress *p, const mz_course *course, 
     state->stall[r] = mean_share(p->stall[r].sum, p->stall[r].count);
   }
 }
+
+int mz_course_nearest_plan(const mz_course *course, double batch_size, double cores, double gpus) {
+  static const double BATCH_FIRST = 1e6, GPUS_NEXT = 1e3;
+  double nearest = INFINITY;
+  int at = 0;
+  for (int p = 0; p < course->plans; p++) {
+    const mz_course_plan *plan = &course->plan[p];
+    const double distance = BATCH_FIRST * fabs(log2(plan->batch_size / batch_size)) +
+                            GPUS_NEXT * fabs(plan->amounts[MZ_COURSE_GPUS] - gpus) +
+                            fabs(log2(fmax(1, plan->amounts[MZ_COURSE_CORES]) / fmax(1, cores)));
+    if (distance >= nearest) continue;
+    nearest = distance;
+    at = p;
+  }
+  return at;
+}

@@ -25,3 +25,5 @@ typedef struct mz_stage_end {
  * What was not measured is 0, a score the one from before; a noise scale that was not is the course's. */
 void mz_stage_progress_end(const mz_stage_progress *progress, const mz_course *course, const mz_stage_end *end,
                            mz_course_state *state);
+/* Returns the plan of a course that is nearest to what a run has: first in the batch size, then in GPUs and cores. */
+int mz_course_nearest_plan(const mz_course *course, double batch_size, double cores, double gpus);

@@ -4,7 +4,7 @@
 #include "allocator/records/fields.h"
 #include "base/course/course.h"
 
-/* Decision makers whose regrets are summed up: the agent, and beside it the plan in force kept (course_oracle.h) and the plan redone. */
+/* Decision makers whose regrets are summed up: the agent, and beside it the plan in force kept and the plan redone (course_policy.h). */
 typedef enum mz_stage_decider { MZ_DECIDER_POLICY, MZ_DECIDER_STATIC, MZ_DECIDER_REPLAN, MZ_DECIDERS } mz_stage_decider;
 extern const char *const mz_stage_decider_names[MZ_DECIDERS]; /* "policy", "static", "replan" */
 

@@ -10,6 +10,8 @@ const char *const mz_course_resource_names[MZ_COURSE_RESOURCES] = {"cores", "gpu
 /* Bounds are sums in another order than a run's, so a hair more than a limit is not proof. */
 static const double PROOF = 1 + 1e-9;
 
+static const double CLOSED = 50, STRETCH_MAX = 8, YIELD_MAX = 4;
+
 /* ---- draws ---- */
 
 static double draw(const mz_course *course, uint64_t seed, mz_course_use use, int index) {
@@ -22,11 +24,35 @@ double mz_course_draw_noise_scale(const mz_course *course, uint64_t seed, int st
   return course->noise_scale[stage] * (1 + draw(course, seed, MZ_COURSE_NOISE, stage));
 }
 
+double mz_course_closes(double growth) { return growth < 1 ? fmin(-mz_log(1 - growth), CLOSED) : CLOSED; }
+
+double mz_course_draw_stretch(const mz_course *course, uint64_t seed) {
+  if (course->spread <= 0) return 1;
+  mz_rng rng = mz_stream_course(seed, MZ_COURSE_PACE, 0);
+  double z = -6;
+  for (int i = 0; i < 12; i++) z += mz_rng_f64(&rng);
+  return fmax(1 / STRETCH_MAX, fmin(STRETCH_MAX, mz_exp((z > 0 ? course->slower : course->faster) * z)));
+}
+
+/* The growth of the mean from one place to another, counted in its stages. */
+static double growth_between(const mz_course *course, int plan, double from, double to) {
+  double closes = 0;
+  for (int s = (int)from; s < course->stages && s < to; s++) {
+    closes += (fmin(to, s + 1) - fmax(from, s)) * mz_course_closes(course->cell[s][plan].growth);
+  }
+  return 1 - mz_exp(-closes);
+}
+
+static double draw_growth(const mz_course *course, uint64_t seed, int stage, int plan) {
+  const double stretch = mz_course_draw_stretch(course, seed), from = stage / stretch, to = (stage + 1) / stretch;
+  return stretch > 1 || stretch < 1 ? growth_between(course, plan, from, to) : course->cell[stage][plan].growth;
+}
+
 mz_course_cell mz_course_draw(const mz_course *course, uint64_t seed, int stage, int plan) {
   mz_course_cell cell = course->cell[stage][plan];
   const double batch = course->plan[plan].batch_size;
   cell.seconds *= 1 + (draw(course, seed, MZ_COURSE_STAGE_TIME, stage) + draw(course, seed, MZ_COURSE_PLAN_TIME, plan)) / 2;
-  cell.growth *= 1 + draw(course, seed, MZ_COURSE_GROWTH, stage);
+  cell.growth = draw_growth(course, seed, stage, plan) * (1 + draw(course, seed, MZ_COURSE_GROWTH, stage));
   cell.growth *= (1 + batch / course->noise_scale[stage]) / (1 + batch / mz_course_draw_noise_scale(course, seed, stage));
   cell.growth = fmin(cell.growth, 1);
   return cell;
@@ -47,6 +73,10 @@ int mz_course_violations(const mz_course *course, double seconds, double cost, d
   return (seconds > course->deadline_s) + (cost > course->budget) + (score < course->target);
 }
 
+bool mz_course_is_over(const mz_course *course, const mz_course_state *state) {
+  return state->stage >= course->stages || (course->ends_at_score && state->score >= course->target);
+}
+
 mz_course_result mz_course_step(const mz_course *course, mz_course_state *state, int plan) {
   MZ_ASSERT(state->stage >= 0 && state->stage < course->stages && plan >= 0 && plan < course->plans);
   const mz_course_cell *mean = &course->cell[state->stage][plan];
@@ -62,26 +92,24 @@ mz_course_result mz_course_step(const mz_course *course, mz_course_state *state,
   memcpy(state->use, cell.use, sizeof state->use);
   memcpy(state->stall, cell.stall, sizeof state->stall);
   state->pace = cell.seconds / mean->seconds;
-  state->yield = mean->growth > 0 ? cell.growth / mean->growth : 1;
+  state->yield = mean->growth > 0 ? fmin(cell.growth / mean->growth, YIELD_MAX) : 1;
   state->plan = plan;
   state->stage++;
-  result.ended = state->stage == course->stages;
-  if (result.ended)
-    result.violations = mz_course_violations(course, state->seconds, state->cost, state->score);
-  else
-    state->noise_scale = mz_course_draw_noise_scale(course, state->seed, state->stage);
-  result.reward = -result.cost / course->budget - (result.resized ? MZ_COURSE_RESIZE_PENALTY : 0) -
-                  MZ_COURSE_LIMIT_PENALTY * result.violations;
+  result.ended = mz_course_is_over(course, state);
+  if (result.ended) result.violations = mz_course_violations(course, state->seconds, state->cost, state->score);
+  if (state->stage < course->stages) state->noise_scale = mz_course_draw_noise_scale(course, state->seed, state->stage);
+  result.reward =
+      -result.cost / course->budget - (result.resized ? course->resize_penalty : 0) - MZ_COURSE_LIMIT_PENALTY * result.violations;
   return result;
 }
 
 int mz_course_mask(const mz_course *course, const mz_course_state *state, uint8_t *mask) {
   memset(mask, 0, (size_t)course->plans);
-  if (state->stage >= course->stages) return 0;
+  if (mz_course_is_over(course, state)) return 0;
   int broken[MZ_COURSE_PLANS_MAX], fewest = 2, count = 0;
-  const double least = 1 - course->spread;
-  const double seconds_left = course->deadline_s * PROOF - state->seconds - least * course->seconds_left[state->stage + 1],
-               cost_left = course->budget * PROOF - state->cost - least * course->cost_left[state->stage + 1];
+  const double least = 1 - course->spread, after = course->ends_at_score ? 0 : least;
+  const double seconds_left = course->deadline_s * PROOF - state->seconds - after * course->seconds_left[state->stage + 1],
+               cost_left = course->budget * PROOF - state->cost - after * course->cost_left[state->stage + 1];
   for (int p = 0; p < course->plans; p++) {
     const double seconds = least * course->cell[state->stage][p].seconds;
     broken[p] = (seconds > seconds_left) + (seconds * course->plan[p].cost_per_s > cost_left);
@@ -98,13 +126,13 @@ static bool within(double value, double low, double high) { return value >= low 
 
 bool mz_course_state_valid(const mz_course *course, const mz_course_state *s) {
   const double far = 1e24; /* no run within the ranges of prepare comes near; far below what single precision holds */
-  if (s->stage < 0 || s->stage >= course->stages || s->plan < -1 || s->plan >= course->plans) return false;
+  if (s->stage < 0 || mz_course_is_over(course, s) || s->plan < -1 || s->plan >= course->plans) return false;
   if ((s->plan < 0) != (s->stage == 0)) return false;
   for (int r = 0; r < MZ_COURSE_RESOURCES; r++)
     if (!within(s->use[r], 0, 1) || !within(s->stall[r], 0, 1)) return false;
   return within(s->seconds, 0, far) && within(s->cost, 0, far) && within(s->score, course->score, course->ceiling) &&
          within(s->slope, 0, far) && within(s->noise_scale, 0, far) && s->noise_scale > 0 && within(s->pace, 0, 2) &&
-         within(s->yield, 0, 4);
+         within(s->yield, 0, YIELD_MAX);
 }
 
 /* ---- observation ---- */
@@ -194,7 +222,7 @@ static mz_status check(double value, range r, const char *where, const char *wha
 }
 
 /* Ratios to what is above 0 stay finite, in single precision, too. */
-static const range POSITIVE = {1e-6, 1e12, false}, SHARE = {0, 1, false}, AMOUNT = {0, 1e6, false};
+static const range POSITIVE = {1e-6, 1e12, false}, SHARE = {0, 1, false}, AMOUNT = {0, 1e6, false}, DEVIATION = {0, 2, false};
 
 static mz_status check_plan(const mz_course *course, int p, const char *where) {
   char what[64];
@@ -231,6 +259,9 @@ static mz_status check_whole(const mz_course *course, const char *where) {
   MZ_TRY(check(course->stages, (range){1, MZ_COURSE_STAGES_MAX, false}, where, "number of stages"));
   MZ_TRY(check(course->plans, (range){1, MZ_COURSE_PLANS_MAX, false}, where, "number of plans"));
   MZ_TRY(check(course->spread, (range){0, 0.5, false}, where, "spread"));
+  MZ_TRY(check(course->slower, DEVIATION, where, "pace.slower"));
+  MZ_TRY(check(course->faster, DEVIATION, where, "pace.faster"));
+  MZ_TRY(check(course->resize_penalty, SHARE, where, "resize_penalty"));
   for (int r = 0; r < MZ_COURSE_RESOURCES; r++) MZ_TRY(check(course->prices[r], AMOUNT, where, prices[r]));
   MZ_TRY(check(course->deadline_s, POSITIVE, where, "limits.deadline_s"));
   MZ_TRY(check(course->budget, POSITIVE, where, "limits.budget"));

@@ -19,10 +19,16 @@
  *     growth = min(1, mean · factor · (1 + B/𝓑) / (1 + B/𝓑′))      B: the plan's batch size
  * What an episode shows of a plan or a stage therefore tells something about what is left of it. The last factor of growth is that
  * of a batch's efficiency 1 / (1 + B/𝓑) (McCandlish et al. 2018): the larger the noise scale, the more a large batch is worth.
+ *
+ * The pace. Learning curves differ in their pace more than in their shape, and a slow run stays slow. So an episode needs `stretch` times
+ * as many stages as the typical run: exp(slower · z) or exp(faster · z), for z above and below 0, z being twelve uniform draws' sum less 6, which is nearly normal, held to 1/8 … 8. Its stage
+ * s closes what the mean closes from stage s / stretch to (s + 1) / stretch, where a mean stage closes −ln(1 − growth) at an even rate and
+ * stages that the course does not have close nothing. The factors above come on top.
  * With spread 0 every episode is the mean. Resources, prices and limits are never drawn.
  *
- * The reward of a stage is −cost / budget − 0.1 if the plan is another one than before; the first plan is no change. After the last
- * stage each violated limit (deadline, budget, score) brings −5 more. Limits never end a run early. */
+ * The reward of a stage is −cost / budget − resize_penalty if the plan is another one than before; the first plan is no change. A run ends after its
+ * last stage, or, with ends_at_score, after the one in which it reached the target; then each violated limit (deadline, budget, score)
+ * brings −5 more. Deadline and budget never end a run. */
 #pragma once
 #include "base/json/json.h"
 #include "base/status.h"
@@ -30,9 +36,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MZ_COURSE_STAGES_MAX = 16, MZ_COURSE_PLANS_MAX = 24, MZ_COURSE_VERSION = 1 };
-#define MZ_COURSE_SPREAD 0.2 /* default */
-#define MZ_COURSE_RESIZE_PENALTY 0.1
+enum { MZ_COURSE_STAGES_MAX = 16, MZ_COURSE_PLANS_MAX = 24, MZ_COURSE_VERSION = 2 };
+#define MZ_COURSE_SPREAD 0.2         /* default */
+#define MZ_COURSE_RESIZE_PENALTY 0.1 /* of the built-in course */
 #define MZ_COURSE_LIMIT_PENALTY 5.0
 
 typedef enum mz_course_resource {
@@ -60,12 +66,15 @@ typedef struct mz_course_cell {
 
 typedef struct mz_course {
   int32_t stages, plans;
-  double prices[MZ_COURSE_RESOURCES];                             /* per core-hour, GPU-hour, GiB-hour */
-  double deadline_s, budget, target;                              /* of the whole run; target: the least score at its end */
-  double score, ceiling;                                          /* at the start; what the score tends to */
-  double spread;                                                  /* of the draws; mz_course_read gives MZ_COURSE_SPREAD */
-  mz_course_plan plan[MZ_COURSE_PLANS_MAX];                       /* [plans] */
-  double noise_scale[MZ_COURSE_STAGES_MAX];                       /* of the gradient, in rows; [stages] */
+  double prices[MZ_COURSE_RESOURCES];       /* per core-hour, GPU-hour, GiB-hour */
+  double deadline_s, budget, target;        /* of the whole run; target: the least score at its end */
+  double score, ceiling;                    /* at the start; what the score tends to */
+  double spread;                            /* of the draws; mz_course_read gives MZ_COURSE_SPREAD */
+  double slower, faster;                    /* deviations of a run's pace; 0: all have the mean's */
+  double resize_penalty;                    /* of a change of plans, in rewards */
+  int64_t ends_at_score;                    /* 1: a run ends when it has reached the target; 0: it goes on */
+  mz_course_plan plan[MZ_COURSE_PLANS_MAX]; /* [plans] */
+  double noise_scale[MZ_COURSE_STAGES_MAX]; /* of the gradient, in rows; [stages] */
   mz_course_cell cell[MZ_COURSE_STAGES_MAX][MZ_COURSE_PLANS_MAX]; /* [stages][plans]; the rest is 0 */
   /* mz_course_prepare fills in the rest. */
   double seconds_left[MZ_COURSE_STAGES_MAX + 1]; /* least seconds of the stages from this one on, on the average; [stages + 1] */
@@ -107,10 +116,11 @@ mz_status mz_course_prepare(mz_course *course, const char *where);
 void mz_course_builtin(mz_course *out);
 /* Reads a course from JSON text. Every key is required, any other key is refused but "fitted", which tells where a fitted course comes
  * from (allocator/runs/course_file.h) and is no part of the course or its digest. `name` is used in messages (a path).
- *   {"format": "muzero course", "version": 1,
+ *   {"format": "muzero course", "version": 2,
  *    "prices": {"core_hour": 1, "gpu_hour": 20, "gib_hour": 0.1},
  *    "limits": {"deadline_s": 3600, "budget": 12, "score": 0.9},
  *    "score": {"start": 0, "ceiling": 1},
+ *    "pace": {"slower": 0.3, "faster": 0.2}, "ends_at_score": true, "resize_penalty": 0.1,
  *    "plans": [{"cores": 2, "gpus": 0, "memory_gib": 4, "batch_size": 64}, …],
  *    "stages": [{"noise_scale": 64, "seconds": […], "growth": […],                      a number for each plan
  *                "use": {"cores": […], "gpus": […], "memory_gib": […]}, "stall": {…}}, …]}
@@ -123,6 +133,10 @@ cJSON *mz_course_to_json(const mz_course *course);
 
 /* The start of a run. */
 void mz_course_begin(const mz_course *course, uint64_t seed, mz_course_state *out);
+/* Returns the logarithm of the distance to the ceiling that a growth closes, at most 50: what is left then is nothing in double precision. */
+double mz_course_closes(double growth);
+/* Returns how many times as many stages as the mean a run of this seed needs. */
+double mz_course_draw_stretch(const mz_course *course, uint64_t seed);
 /* Returns stage `stage` under plan `plan` as this seed draws it. */
 mz_course_cell mz_course_draw(const mz_course *course, uint64_t seed, int stage, int plan);
 /* Returns the noise scale of a stage as this seed draws it. */
@@ -131,8 +145,11 @@ double mz_course_draw_noise_scale(const mz_course *course, uint64_t seed, int st
 mz_course_result mz_course_step(const mz_course *course, mz_course_state *state, int plan);
 /* Returns how many limits a run that ends with these sums violates. */
 int mz_course_violations(const mz_course *course, double seconds, double cost, double score);
+/* Returns whether the run has ended. */
+bool mz_course_is_over(const mz_course *course, const mz_course_state *state);
 /* Marks the plans that limits allow in mask [plans]; returns how many, 0 only where the run has ended. A plan provably breaks a
- * limit where, at the least that any draw can give, it and the cheapest (quickest) plans after it exceed the budget (deadline).
+ * limit where, at the least that any draw can give, it and the cheapest (quickest) plans after it exceed the budget (deadline); where
+ * runs end at their score, it alone.
  * Plans that provably break fewest limits are allowed. So none is forbidden that could keep both where another could, and where
  * none can, they are forbidden what can only make it worse. */
 int mz_course_mask(const mz_course *course, const mz_course_state *state, uint8_t *mask);
@@ -147,7 +164,7 @@ bool mz_course_state_valid(const mz_course *course, const mz_course_state *state
  *    3       log2 of the noise scale over 16
  *    4 …  9  use of cores, GPUs, memory; stall of cores, GPUs, memory
  *   10, 11   time left over the deadline; budget left over the budget
- *   12, 13   the same after the quickest (cheapest) plans have run all stages that are left, on the average
+ *   12, 13   the same after the quickest (cheapest) plans have run all stages that the course still has, on the average
  *   14, 15   pace − 1; yield − 1
  *   16 … 31  1 at the stage that begins
  *   32 … 55  1 at the plan in force

@@ -51,6 +51,7 @@ void mz_course_builtin(mz_course *out) {
   out->target = 0.88;
   out->ceiling = 1;
   out->spread = MZ_COURSE_SPREAD;
+  out->resize_penalty = MZ_COURSE_RESIZE_PENALTY;
   for (int c = 0; c < CORE_CHOICES; c++)
     for (int b = 0; b < BATCH_CHOICES; b++)
       out->plan[out->plans++] = (mz_course_plan){.amounts = {cores[c], 0, 4 + cores[c]}, .batch_size = batches[b]};

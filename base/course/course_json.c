@@ -127,30 +127,41 @@ static mz_status read_format(const place *root) {
   double version;
   MZ_TRY(number_of(root, "version", &version));
   if (version >= MZ_COURSE_VERSION && version <= MZ_COURSE_VERSION) return MZ_OK;
-  return mz_fail(MZ_E_CONFIG, "%s: version %g: this program reads version %d", root->name, version, MZ_COURSE_VERSION);
+  return mz_fail(
+      MZ_E_CONFIG, "%s: version %g: this program reads version %d%s", root->name, version, MZ_COURSE_VERSION,
+      version == 1 ? ", which adds \"pace\": {\"slower\": 0, \"faster\": 0}, \"ends_at_score\": false and \"resize_penalty\": 0.1"
+                   : "");
 }
 
 static mz_status read_limits(const place *root, mz_course *course) {
-  static const char *const limit_keys[] = {"deadline_s", "budget", "score"}, *const score_keys[] = {"start", "ceiling"};
-  double limits[3], score[2];
-  const place prices = member_of(root, "prices"), at = member_of(root, "limits"), scores = member_of(root, "score");
+  static const char *const limit_keys[] = {"deadline_s", "budget", "score"}, *const score_keys[] = {"start", "ceiling"},
+                           *const pace_keys[] = {"slower", "faster"};
+  double limits[3], score[2], pace[2];
+  const place prices = member_of(root, "prices"), at = member_of(root, "limits"), scores = member_of(root, "score"),
+              paces = member_of(root, "pace"), ends = member_of(root, "ends_at_score");
   MZ_TRY(numbers_of(&prices, price_keys, MZ_COURSE_RESOURCES, course->prices));
   MZ_TRY(numbers_of(&at, limit_keys, 3, limits));
   MZ_TRY(numbers_of(&scores, score_keys, 2, score));
+  MZ_TRY(numbers_of(&paces, pace_keys, 2, pace));
+  if (!cJSON_IsBool(ends.json)) return mz_fail(MZ_E_CONFIG, "%s: takes true or false", ends.name);
   course->deadline_s = limits[0];
   course->budget = limits[1];
   course->target = limits[2];
   course->score = score[0];
   course->ceiling = score[1];
-  return MZ_OK;
+  course->slower = pace[0];
+  course->faster = pace[1];
+  course->ends_at_score = cJSON_IsTrue(ends.json);
+  return number_of(root, "resize_penalty", &course->resize_penalty);
 }
 
 static mz_status read_root(const place *root, cJSON *json, mz_course *course) {
-  static const char *const keys[] = {"format", "version", "prices", "limits", "score", "plans", "stages"};
+  static const char *const keys[] = {"format", "version",       "prices",         "limits", "score",
+                                     "pace",   "ends_at_score", "resize_penalty", "plans",  "stages"};
   if (!cJSON_IsObject(root->json)) return mz_fail(MZ_E_CONFIG, "%s: takes a JSON object", root->name);
   MZ_TRY(read_format(root)); /* of another version keys may differ */
   cJSON_DeleteItemFromObjectCaseSensitive(json, FITTED);
-  MZ_TRY(expect_keys(root, keys, 7));
+  MZ_TRY(expect_keys(root, keys, sizeof keys / sizeof keys[0]));
   MZ_TRY(read_limits(root, course));
   const place plans = member_of(root, "plans"), stages = member_of(root, "stages");
   MZ_TRY(expect_length(&plans, 1, MZ_COURSE_PLANS_MAX, "plans", &course->plans));
@@ -206,14 +217,18 @@ cJSON *mz_course_to_json(const mz_course *course) {
   cJSON_AddStringToObject(root, "format", FORMAT);
   cJSON_AddNumberToObject(root, "version", MZ_COURSE_VERSION);
   cJSON *prices = cJSON_AddObjectToObject(root, "prices"), *limits = cJSON_AddObjectToObject(root, "limits"),
-        *score = cJSON_AddObjectToObject(root, "score"), *plans = cJSON_AddArrayToObject(root, "plans"),
-        *stages = cJSON_AddArrayToObject(root, "stages");
+        *score = cJSON_AddObjectToObject(root, "score"), *pace = cJSON_AddObjectToObject(root, "pace");
+  cJSON_AddBoolToObject(root, "ends_at_score", course->ends_at_score != 0);
+  cJSON_AddNumberToObject(root, "resize_penalty", course->resize_penalty);
+  cJSON *plans = cJSON_AddArrayToObject(root, "plans"), *stages = cJSON_AddArrayToObject(root, "stages");
   for (int r = 0; r < MZ_COURSE_RESOURCES; r++) cJSON_AddNumberToObject(prices, price_keys[r], course->prices[r]);
   cJSON_AddNumberToObject(limits, "deadline_s", course->deadline_s);
   cJSON_AddNumberToObject(limits, "budget", course->budget);
   cJSON_AddNumberToObject(limits, "score", course->target);
   cJSON_AddNumberToObject(score, "start", course->score);
   cJSON_AddNumberToObject(score, "ceiling", course->ceiling);
+  cJSON_AddNumberToObject(pace, "slower", course->slower);
+  cJSON_AddNumberToObject(pace, "faster", course->faster);
   for (int p = 0; p < course->plans; p++) {
     cJSON *plan = add_element(plans);
     for (int r = 0; r < MZ_COURSE_RESOURCES; r++)

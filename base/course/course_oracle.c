@@ -13,7 +13,6 @@ enum {
   STAGES = MZ_COURSE_STAGES_MAX
 };
 
-static const double CLOSED = 50;  /* logarithm of the distance that a growth of 1 closes: all of it, in double precision */
 static const double TINY = 1e-12; /* sums in another order differ by less */
 static const double SLACK = 1e-9;
 
@@ -29,12 +28,12 @@ typedef struct front { /* the labels of a stage */
 
 /* Prices of limits, and the least loss of what is left at these prices, from a stage on with some plan in force; −1 at PLANS. */
 typedef struct bound {
+  bool may_end; /* after any stage: runs end at the target, which is to be reached */
   double seconds_price, cost_price, score_price;
   double left[STAGES + 1][PLANS + 1];
 } bound;
 
 struct mz_course_oracle {
-  mz_course means;
   mz_course_cell cells[STAGES][PLANS];
   double closes[STAGES][PLANS]; /* logarithm of the distance to the ceiling */
   double least_seconds[STAGES + 1], least_cost[STAGES + 1], most_closed[STAGES + 1]; /* from a stage on */
@@ -61,10 +60,9 @@ static double limit_loss(const mz_course *course, double seconds, double cost, d
   return MZ_COURSE_LIMIT_PENALTY * mz_course_violations(course, seconds, cost, score);
 }
 
-static double resize_loss(int before, int plan) { return before >= 0 && before != plan ? MZ_COURSE_RESIZE_PENALTY : 0; }
-
-/* Returns the logarithm of the distance to the ceiling that a growth closes. */
-static double closed_by(double growth) { return growth < 1 ? fmin(-mz_log(1 - growth), CLOSED) : CLOSED; }
+static double resize_loss(const mz_course *course, int before, int plan) {
+  return before >= 0 && before != plan ? course->resize_penalty : 0;
+}
 
 /* Runs a stage that goes as `cell` says. */
 static label extend(const mz_course *course, const mz_course_cell *cell, const label *from, int plan) {
@@ -72,9 +70,12 @@ static label extend(const mz_course *course, const mz_course_cell *cell, const l
   return (label){.seconds = from->seconds + cell->seconds,
                  .cost = from->cost + cost,
                  .score = fmin(from->score + cell->growth * (course->ceiling - from->score), course->ceiling),
-                 .loss = from->loss + cost / course->budget + resize_loss(from->plan, plan),
+                 .loss = from->loss + cost / course->budget + resize_loss(course, from->plan, plan),
                  .plan = plan};
 }
+
+/* Whether a run ends here though the course has more stages. */
+static bool is_done(const mz_course *course, const label *at) { return course->ends_at_score && at->score >= course->target; }
 
 static label first_label(const mz_course_state *s) {
   return (label){.seconds = s->seconds, .cost = s->cost, .score = s->score, .plan = s->plan, .parent = -1};
@@ -83,7 +84,7 @@ static label first_label(const mz_course_state *s) {
 /* Returns the end of the run of these plans, as the course was drawn. */
 static label end_of(const mz_course_oracle *o, const int *plans) {
   label at = first_label(&o->start);
-  for (int s = o->start.stage; s < o->course->stages; s++) {
+  for (int s = o->start.stage; s < o->course->stages && !is_done(o->course, &at); s++) {
     const int plan = plans[s - o->start.stage];
     at = extend(o->course, &o->cells[s][plan], &at, plan);
   }
@@ -105,7 +106,7 @@ static void offer(mz_course_oracle *o, const int *plans) {
 static double score_to_close(const mz_course *course, double score) {
   const double far = course->ceiling - score, allowed = course->ceiling - course->target;
   if (far <= allowed) return 0;
-  return allowed > 0 ? fmin(mz_log(far / allowed), CLOSED) : CLOSED;
+  return mz_course_closes(1 - allowed / far);
 }
 
 static double price_of(const mz_course_oracle *o, const bound *b, int stage, int plan) {
@@ -122,25 +123,29 @@ static void fill_left(const mz_course_oracle *o, bound *b) {
       worth[p] = price_of(o, b, s, p) + b->left[s + 1][p];
       if (worth[p] < least) least = worth[p];
     }
+    const double end = b->may_end ? 0 : INFINITY;
     b->left[s][PLANS] = least;
-    for (int p = 0; p < plans; p++) b->left[s][p] = fmin(worth[p], least + MZ_COURSE_RESIZE_PENALTY);
+    for (int p = 0; p < plans; p++) b->left[s][p] = fmin(end, fmin(worth[p], least + o->course->resize_penalty));
   }
 }
 
-/* The run that is best at these prices; its sums against the limits go to excess. */
+/* The run that is best at these prices; its sums against the limits go to excess. Where it may end, its last plan stands for the rest. */
 static void follow(mz_course_oracle *o, const bound *b, int *plans, double excess[3]) {
   label at = first_label(&o->start);
   double closed = 0;
+  bool ended = false;
   for (int s = o->start.stage; s < o->course->stages; s++) {
     int best = -1;
     double least = INFINITY;
     for (int p = 0; p < o->course->plans; p++) {
-      const double worth = price_of(o, b, s, p) + resize_loss(at.plan, p) + b->left[s + 1][p];
+      const double worth = price_of(o, b, s, p) + resize_loss(o->course, at.plan, p) + b->left[s + 1][p];
       if ((s == o->start.stage && !o->mask[p]) || worth >= least) continue;
       least = worth;
       best = p;
     }
-    plans[s - o->start.stage] = best;
+    ended = ended || (b->may_end && s > o->start.stage && least >= 0);
+    plans[s - o->start.stage] = ended ? at.plan : best;
+    if (ended) continue;
     at = extend(o->course, &o->cells[s][best], &at, best);
     closed += o->closes[s][best];
   }
@@ -162,7 +167,7 @@ static bound find_bound(mz_course_oracle *o, int limits, double threshold) {
   static const double step_min = 1e-3;
   const mz_course *c = o->course;
   double prices[3] = {0, 0, 0}, best = -INFINITY, size = 1;
-  bound b = {0}, kept = {0};
+  bound b = {.may_end = c->ends_at_score && limits & SCORE}, kept = b;
   int since = 0;
   const label start = first_label(&o->start);
   for (int step = 0; step < STEPS && size > step_min; step++) {
@@ -204,8 +209,8 @@ static bool can_meet(const mz_course_oracle *o, const label *at, int stage, int 
   return at->score + closed * (c->ceiling - at->score) >= c->target - SLACK * (c->ceiling - c->score);
 }
 
-static bool dominates(const label *a, const label *b, int limits) {
-  if (a->loss + (a->plan == b->plan ? 0 : MZ_COURSE_RESIZE_PENALTY) > b->loss) return false;
+static bool dominates(const mz_course *course, const label *a, const label *b, int limits) {
+  if (a->loss + resize_loss(course, a->plan, b->plan) > b->loss) return false;
   return !(limits & DEADLINE && a->seconds > b->seconds) && !(limits & BUDGET && a->cost > b->cost) &&
          !(limits & SCORE && a->score < b->score);
 }
@@ -218,13 +223,13 @@ static int by_loss(const void *a, const void *b) {
 }
 
 /* Drops labels that another one dominates; those of less loss come first. */
-static void thin(front *f, int limits) {
+static void thin(const mz_course *course, front *f, int limits) {
   if (f->count == 0) return;
   qsort(f->items, (size_t)f->count, sizeof *f->items, by_loss);
   int kept = 0;
   for (int i = 0; i < f->count; i++) {
     bool dominated = false;
-    for (int k = 0; k < kept && !dominated; k++) dominated = dominates(&f->items[k], &f->items[i], limits);
+    for (int k = 0; k < kept && !dominated; k++) dominated = dominates(course, &f->items[k], &f->items[i], limits);
     if (!dominated) f->items[kept++] = f->items[i];
   }
   f->count = kept;
@@ -236,6 +241,16 @@ static mz_status add(front *f, const label *item) {
   return MZ_OK;
 }
 
+/* Offers the run whose last stage is this label's, which the front of `stage` does not hold. */
+static void offer_label(mz_course_oracle *o, const label *last, int stage) {
+  int plans[STAGES] = {0};
+  for (int s = stage; s > o->start.stage; s--) {
+    plans[s - 1 - o->start.stage] = last->plan;
+    last = &o->fronts[s - 1].items[last->parent];
+  }
+  offer(o, plans);
+}
+
 static mz_status extend_front(mz_course_oracle *o, const bound *b, int stage, int limits, double violations_loss) {
   front *next = &o->fronts[stage + 1];
   next->count = 0;
@@ -245,25 +260,15 @@ static mz_status extend_front(mz_course_oracle *o, const bound *b, int stage, in
       label at = extend(o->course, &o->cells[stage][p], &o->fronts[stage].items[i], p);
       at.parent = i;
       o->labels++;
-      if (bound_of(o, b, &at, stage + 1) + violations_loss > o->best - TINY || !can_meet(o, &at, stage + 1, limits)) continue;
-      MZ_TRY(add(next, &at));
+      if (is_done(o->course, &at)) {
+        if (at.loss < o->best) offer_label(o, &at, stage + 1);
+      } else if (bound_of(o, b, &at, stage + 1) + violations_loss <= o->best - TINY && can_meet(o, &at, stage + 1, limits)) {
+        MZ_TRY(add(next, &at));
+      }
     }
   }
-  thin(next, limits);
+  thin(o->course, next, limits);
   return MZ_OK;
-}
-
-static void offer_last(mz_course_oracle *o) {
-  const int stages = o->course->stages;
-  for (int i = 0; i < o->fronts[stages].count; i++) {
-    int plans[STAGES] = {0};
-    int at = i;
-    for (int s = stages; s > o->start.stage; s--) {
-      plans[s - 1 - o->start.stage] = o->fronts[s].items[at].plan;
-      at = o->fronts[s].items[at].parent;
-    }
-    offer(o, plans);
-  }
 }
 
 /* The best run that meets these limits, where it is better than the best known one. */
@@ -277,7 +282,8 @@ static mz_status solve_for(mz_course_oracle *o, int limits) {
   first->count = 0;
   MZ_TRY(add(first, &start));
   for (int s = o->start.stage; s < o->course->stages; s++) MZ_TRY(extend_front(o, &b, s, limits, violations_loss));
-  offer_last(o);
+  const front *last = &o->fronts[o->course->stages];
+  for (int i = 0; i < last->count; i++) offer_label(o, &last->items[i], o->course->stages);
   return MZ_OK;
 }
 
@@ -288,13 +294,13 @@ static void draw_cells(mz_course_oracle *o) {
     double seconds = INFINITY, cost = INFINITY, closes = 0;
     for (int p = 0; p < c->plans; p++) {
       const mz_course_cell cell = o->cells[s][p] = mz_course_draw(c, o->start.seed, s, p);
-      o->closes[s][p] = closed_by(cell.growth);
+      o->closes[s][p] = mz_course_closes(cell.growth);
       seconds = fmin(seconds, cell.seconds);
       cost = fmin(cost, cell.seconds * c->plan[p].cost_per_s);
       closes = fmax(closes, o->closes[s][p]);
     }
-    o->least_seconds[s] = o->least_seconds[s + 1] + seconds;
-    o->least_cost[s] = o->least_cost[s + 1] + cost;
+    o->least_seconds[s] = seconds + (c->ends_at_score ? 0 : o->least_seconds[s + 1]);
+    o->least_cost[s] = cost + (c->ends_at_score ? 0 : o->least_cost[s + 1]);
     o->most_closed[s] = o->most_closed[s + 1] + closes;
   }
 }
@@ -324,55 +330,4 @@ mz_status mz_course_solve(mz_course_oracle *o, const mz_course *course, const mz
   const int allowed = mz_course_mask(course, state, o->mask);
   MZ_ASSERT(allowed > 0);
   return solve(o, course, state, out);
-}
-
-/* ---- policies ---- */
-
-mz_status mz_course_replan(mz_course_oracle *o, const mz_course *course, const mz_course_state *state, int *plan) {
-  mz_course_answer answer;
-  const int allowed = mz_course_mask(course, state, o->mask);
-  MZ_ASSERT(allowed > 0);
-  o->means = *course;
-  o->means.spread = 0;
-  MZ_TRY(solve(o, &o->means, state, &answer));
-  *plan = answer.plans[0];
-  return MZ_OK;
-}
-
-int mz_course_greedy(const mz_course *course, const mz_course_state *state) {
-  uint8_t mask[PLANS];
-  int best = -1;
-  double most = -1;
-  mz_course_mask(course, state, mask);
-  for (int p = 0; p < course->plans; p++) {
-    const mz_course_cell *cell = &course->cell[state->stage][p];
-    const double closes = closed_by(cell->growth);
-    const double loss = cell->seconds * course->plan[p].cost_per_s / course->budget + resize_loss(state->plan, p);
-    if (!mask[p] || closes / loss <= most) continue;
-    most = closes / loss;
-    best = p;
-  }
-  return best;
-}
-
-/* The sum of rewards, on means, of a run that keeps this plan. */
-static double kept_value(const mz_course *course, const mz_course_state *state, int plan) {
-  label at = first_label(state);
-  for (int s = state->stage; s < course->stages; s++) at = extend(course, &course->cell[s][plan], &at, plan);
-  return -at.loss - limit_loss(course, at.seconds, at.cost, at.score);
-}
-
-int mz_course_static(const mz_course *course, const mz_course_state *state) {
-  uint8_t mask[PLANS];
-  int best = -1;
-  double most = -INFINITY;
-  mz_course_mask(course, state, mask);
-  if (state->plan >= 0 && mask[state->plan]) return state->plan;
-  for (int p = 0; p < course->plans; p++) {
-    const double value = mask[p] ? kept_value(course, state, p) : -INFINITY;
-    if (value <= most) continue;
-    most = value;
-    best = p;
-  }
-  return best;
 }

@@ -1,5 +1,5 @@
-/* Decision makers for courses to compare a learned one with: an exact solver, the plan redone at every stage, and two simple
- * rules. They lie beside the course because all who decide are judged by them: environments, strategies and tests. */
+/* The best run of a course, found exactly: what every decision maker is judged by. It lies beside the course because environments,
+ * strategies and tests all ask it. */
 #pragma once
 #include "base/course/course.h"
 
@@ -24,14 +24,3 @@ void mz_course_oracle_free(mz_course_oracle *oracle);      /* NULL is fine */
  * another is no worse in all, and where a Lagrangian bound says that no end of it beats the best run known. The penalties are dealt
  * with by solving for each set of limits that are to be met. MZ_E_MEMORY. */
 mz_status mz_course_solve(mz_course_oracle *oracle, const mz_course *course, const mz_course_state *state, mz_course_answer *out);
-
-/* Policies that decide one stage at a time from the course's means and the state alone; the plan is one that mz_course_mask allows.
- * The run has not ended. */
-
-/* Solves what is left of the run on means, and takes the first plan of it. MZ_E_MEMORY. */
-mz_status mz_course_replan(mz_course_oracle *oracle, const mz_course *course, const mz_course_state *state, int *plan);
-/* Returns the plan that closes most of the distance to the ceiling (its logarithm) for what the stage costs, a change included. */
-int mz_course_greedy(const mz_course *course, const mz_course_state *state);
-/* Returns the plan in force, or at the start the one that, kept for the whole run, is best on means. Where limits do not allow it,
- * the allowed plan that is best when kept from here on. */
-int mz_course_static(const mz_course *course, const mz_course_state *state);

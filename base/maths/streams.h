@@ -132,8 +132,14 @@ typedef enum mz_practice_use {
 static inline mz_rng mz_stream_practice(uint64_t seed, mz_practice_use use, uint64_t number) {
   return mz_rng_at(seed, MZ_RNG_PRACTICE, (uint32_t)use, number);
 }
-/* Courses (base/course/course.h): a factor of the episode with this seed, by the ordinal of the stage or the plan. */
-typedef enum mz_course_use { MZ_COURSE_STAGE_TIME, MZ_COURSE_PLAN_TIME, MZ_COURSE_GROWTH, MZ_COURSE_NOISE } mz_course_use;
+/* Courses (base/course/course.h): a factor of the episode with this seed, by the ordinal of the stage or the plan; of its pace, by 0. */
+typedef enum mz_course_use {
+  MZ_COURSE_STAGE_TIME,
+  MZ_COURSE_PLAN_TIME,
+  MZ_COURSE_GROWTH,
+  MZ_COURSE_NOISE,
+  MZ_COURSE_PACE
+} mz_course_use;
 static inline mz_rng mz_stream_course(uint64_t seed, mz_course_use use, int ordinal) {
   return mz_rng_at(seed, MZ_RNG_COURSE, (uint32_t)ordinal, (uint64_t)use);
 }

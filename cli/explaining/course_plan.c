@@ -6,11 +6,18 @@
 #include <math.h>
 
 static mz_status ask_of(const mz_course_plan_view *v, const mz_settings *settings, mz_run_ask *ask) {
+  const mz_env *env;
   const mz_allocation_settings *a = &settings->allocation;
   const double deadline = isnan(v->deadline_s) ? a->deadline : v->deadline_s, budget = isnan(v->budget) ? a->budget : v->budget;
   const char *missing = !(deadline > 0) ? "--deadline T" : !(budget > 0) ? "--budget C" : v->epochs == 0 ? "--epochs N" : NULL;
   if (missing) return mz_fail(MZ_E_USAGE, "--course %s: a course has limits and a length: give %s, too", v->file, missing);
-  *ask = (mz_run_ask){.deadline_s = deadline, .target = v->target, .budget = budget, .epochs = v->epochs, .env = v->run.env};
+  MZ_TRY(mz_env_find(v->run.env, &env));
+  *ask = mz_run_ask_of(settings, env, &v->run);
+  ask->deadline_s = deadline;
+  ask->target = v->target;
+  ask->budget = budget;
+  ask->epochs = v->epochs;
+  ask->env = v->run.env;
   return MZ_OK;
 }
 

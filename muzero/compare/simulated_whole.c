@@ -314,8 +314,7 @@ static mz_reason end_phase(mz_simulated_whole *w, mz_reason reason) {
   if (w->epochs % w->eval_interval == 0) {
     mz_simulated_cell_pass(w->cell, evaluation_s(w, cores));
     w->score = score_of(w);
-    const bool goes_on = in_shadow(w) && w->epochs < mz_staged_epochs(w->staged) && reason == MZ_GOES_ON;
-    if (w->score >= w->limits.score && !goes_on) return MZ_REASON_SCORE;
+    if (w->score >= w->limits.score) return MZ_REASON_SCORE;
   }
   return reason == MZ_GOES_ON ? limit_met(w, false) : reason;
 }

@@ -5,7 +5,7 @@
  * With allocate.policy an agent plans the run by stages, or accompanies it, as a real one (muzero/steering/staged.h): it is shown use and
  * stall of the simulated machine, and the noise scale that the real run had in these batches at that epoch. Where the batch size changes,
  * the score goes on from where it is, and closes from epoch to epoch the share of the distance to its ceiling that the seed's run in the
- * new batches closed there: what a course takes stages for. A run that is accompanied is played to the end of the course. */
+ * new batches closed there: what a course takes stages for. */
 #pragma once
 #include "muzero/compare/simulated_cell.h"
 #include "muzero/compare/simulated_runs.h"

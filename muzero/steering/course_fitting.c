@@ -1,6 +1,28 @@
 #include "muzero/steering/course_fitting.h"
+#include "muzero/batch_schedule.h"
 #include "muzero/steering/curve_record.h"
 #include <math.h>
+#include <stdlib.h>
+
+static bool keeps(const mz_curve *curve, double batch_size) {
+  for (int e = 0; e < curve->count; e++)
+    if (curve->epochs[e].batch_size != batch_size) return false;
+  return true;
+}
+
+/* Fits to the runs that kept the batch size which the user set. */
+static mz_status fit_in_one_batch(mz_fitted_course *out, const mz_curve *curves, int count, const mz_course_runs *runs,
+                                  const mz_course_fit_options *fit) {
+  const double batch_size = (double)mz_batch_schedule_at(runs->settings, 0);
+  mz_curve *kept; /* their epochs stay those of `curves` */
+  int found = 0;
+  MZ_TRY(mz_alloc(&kept, (size_t)count, sizeof *kept));
+  for (int c = 0; c < count; c++)
+    if (keeps(&curves[c], batch_size)) kept[found++] = curves[c];
+  const mz_status status = mz_course_fit(out, kept, found, fit);
+  free(kept);
+  return status;
+}
 
 mz_status mz_course_fitting_to(mz_fitted_course *out, const mz_curve *curves, int count, const mz_course_runs *runs) {
   const mz_allocation_settings *a = &runs->settings->allocation;
@@ -18,7 +40,7 @@ mz_status mz_course_fitting_to(mz_fitted_course *out, const mz_curve *curves, in
                                      .target = runs->ask->target,
                                      .start = NAN,
                                      .ceiling = NAN};
-  return mz_course_fit(out, curves, count, &fit);
+  return runs->ask->batch_open ? mz_course_fit(out, curves, count, &fit) : fit_in_one_batch(out, curves, count, runs, &fit);
 }
 
 mz_status mz_course_fitting_for(mz_fitted_course *out, mz_run_place *place, const mz_env *env, const mz_settings *settings,

@@ -1,8 +1,8 @@
 #include "muzero/steering/staged.h"
 #include "allocator/runs/course_file.h"
-#include "allocator/runs/course_regret.h"
 #include "allocator/runs/stage_progress.h"
 #include "allocator/strategies/strategy.h"
+#include "base/course/course_policy.h"
 #include "base/log.h"
 #include "envs/allocation.h"
 #include "muzero/steering/shadow.h"
@@ -14,7 +14,6 @@ struct mz_staged {
   bool drives;
   mz_fitted_course fitted;
   const mz_course *course; /* the agent's: the fitted one, with the spread that it was trained with */
-  mz_course means;
   mz_loaded *policy;
   mz_planner planner;
   uint8_t *env_state;
@@ -117,7 +116,6 @@ static mz_status open_policy(mz_staged *s, const mz_allocation_settings *setting
   MZ_TRY(check_error(&s->fitted, file, s->drives));
   s->policy_digest = mz_loaded_digest(s->policy);
   if (s->drives) MZ_TRY(mz_shadow_check(settings->shadow, settings->policy, s->course->digest, s->policy_digest));
-  MZ_TRY(mz_course_means(&s->means, s->course));
   MZ_TRY(mz_course_oracle_create(&s->oracle));
   return open_planner(s);
 }
@@ -148,7 +146,8 @@ mz_status mz_staged_open(mz_staged **out, const mz_allocation_settings *settings
     mz_staged_free(s);
     return status;
   }
-  mz_course_begin(&s->means, 0, &s->state);
+  mz_course_begin(s->course, 0, &s->state);
+  s->state.noise_scale = s->course->noise_scale[0]; /* nothing was measured yet */
   *out = s;
   return MZ_OK;
 }
@@ -168,7 +167,7 @@ int mz_staged_plan_count(const mz_staged *s) { return s->course->plans; }
 const mz_plan *mz_staged_plan(const mz_staged *s, int plan) { return &s->fitted.plans[plan]; }
 double mz_staged_batch_size(const mz_staged *s, int plan) { return s->course->plan[plan].batch_size; }
 int mz_staged_cores(const mz_staged *s, int plan) { return (int)s->course->plan[plan].amounts[MZ_COURSE_CORES]; }
-bool mz_staged_is_over(const mz_staged *s) { return s->state.stage == s->course->stages; }
+bool mz_staged_is_over(const mz_staged *s) { return mz_course_is_over(s->course, &s->state); }
 
 /* ---- deciding ---- */
 
@@ -237,6 +236,7 @@ static void say(const mz_staged *s, mz_stage_record *r) {
 
 mz_status mz_staged_decide(mz_staged *s, const mz_staged_run *run, mz_stage_record *out) {
   uint8_t mask[MZ_COURSE_PLANS_MAX];
+  double values[MZ_COURSE_PLANS_MAX];
   MZ_ASSERT(!mz_staged_is_over(s));
   *out = (mz_stage_record){.phase = run->phase,
                            .round = run->round,
@@ -252,8 +252,9 @@ mz_status mz_staged_decide(mz_staged *s, const mz_staged_run *run, mz_stage_reco
   const mz_root_result *found = &s->planner.results[0];
   out->plans[MZ_DECIDER_POLICY] = found->selected;
   out->plans[MZ_DECIDER_STATIC] = mz_course_static(s->course, &s->state);
-  MZ_TRY(mz_course_replan(s->oracle, s->course, &s->state, &out->plans[MZ_DECIDER_REPLAN]));
-  MZ_TRY(mz_course_regrets(s->oracle, &s->means, &s->state, out->plans, MZ_DECIDERS, out->regrets));
+  MZ_TRY(mz_course_values(s->oracle, s->course, &s->state, values));
+  out->plans[MZ_DECIDER_REPLAN] = mz_course_best(values, s->course->plans);
+  for (int d = 0; d < MZ_DECIDERS; d++) out->regrets[d] = values[out->plans[MZ_DECIDER_REPLAN]] - values[out->plans[d]];
   if (s->drives) out->chosen = choose_among(found, out->offered, s->course->plans);
   for (int d = 0; d < MZ_DECIDERS; d++) out->sums[d] = s->sums[d] += out->regrets[d];
   out->half_cost = s->half_cost;
@@ -279,18 +280,19 @@ bool mz_staged_epoch(mz_staged *s, const mz_epoch *epoch, double cost) {
 
 void mz_staged_sum_up(const mz_staged *s, const mz_staged_run *run, double seconds, double cost, mz_stages_record *out) {
   char early[96] = "";
-  const double score = fmax(s->state.score, s->progress.score); /* a run may end within a stage */
+  mz_course_state last = s->state;
+  last.score = fmax(last.score, s->progress.score); /* a run may end within a stage */
   *out = (mz_stages_record){.phase = run->phase,
                             .round = run->round,
                             .course = s->course->digest,
                             .policy = s->policy_digest,
                             .drives = s->drives,
-                            .complete = mz_staged_is_over(s),
+                            .complete = mz_course_is_over(s->course, &last),
                             .stages = s->state.stage,
                             .seconds = seconds,
                             .cost = cost,
-                            .score = score,
-                            .violations = mz_course_violations(s->course, seconds, cost, score),
+                            .score = last.score,
+                            .violations = mz_course_violations(s->course, seconds, cost, last.score),
                             .early = isfinite(s->half_cost) && cost > 0 ? s->half_cost / cost : NAN};
   memcpy(out->regrets, s->sums, sizeof out->regrets);
   if (isfinite(out->early))

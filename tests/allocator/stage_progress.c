@@ -1,5 +1,4 @@
-/* The state of a run in the terms of its course, from what was measured; regrets; the ledger's lines. */
-#include "allocator/runs/course_regret.h"
+/* The state of a run in the terms of its course, from what was measured; the ledger's lines. */
 #include "allocator/runs/stage_progress.h"
 #include "allocator/runs/stage_record.h"
 #include <math.h>
@@ -14,7 +13,9 @@ static mz_course course, means;
 static int setup(void **unused) {
   (void)unused;
   mz_course_builtin(&course);
-  return mz_course_means(&means, &course) == MZ_OK ? 0 : -1;
+  means = course;
+  means.spread = 0;
+  return mz_course_prepare(&means, "means") == MZ_OK ? 0 : -1;
 }
 
 /* ---- states ---- */
@@ -98,38 +99,6 @@ static void the_nearest_plan_has_the_batch_size_first(void **unused) {
   assert_float_equal(course.plan[at].batch_size, course.plan[0].batch_size, 0);
 }
 
-/* ---- regrets ---- */
-
-/* Following the best run costs nothing, and whatever is worse by its rewards costs as much. */
-static void the_best_run_has_no_regret(void **unused) {
-  (void)unused;
-  mz_course_oracle *oracle;
-  mz_course_state state;
-  mz_course_answer best;
-  assert_int_equal(mz_course_oracle_create(&oracle), MZ_OK);
-  mz_course_begin(&means, 0, &state);
-  assert_int_equal(mz_course_solve(oracle, &means, &state, &best), MZ_OK);
-  double sum = 0, rewards = 0, all;
-  mz_course_state other = state;
-  for (int s = 0; s < course.stages; s++) {
-    double regret;
-    assert_int_equal(mz_course_regrets(oracle, &means, &state, &best.plans[s], 1, &regret), MZ_OK);
-    assert_true(regret < 1e-9);
-    mz_course_step(&means, &state, best.plans[s]);
-  }
-  for (int s = 0; s < course.stages; s++) { /* greedily: the regrets sum up to how much less the run is worth */
-    const int plan = mz_course_greedy(&means, &other);
-    double regret;
-    assert_int_equal(mz_course_regrets(oracle, &means, &other, &plan, 1, &regret), MZ_OK);
-    sum += regret;
-    rewards += mz_course_step(&means, &other, plan).reward;
-  }
-  all = best.value - rewards;
-  assert_true(all > 0.1);
-  assert_float_equal(sum, all, 1e-6);
-  mz_course_oracle_free(oracle);
-}
-
 /* ---- lines ---- */
 
 static void stage_lines_read_back(void **unused) {
@@ -191,7 +160,6 @@ int main(void) {
       cmocka_unit_test(a_run_as_the_means_say_is_in_the_states_of_the_course),
       cmocka_unit_test(what_was_measured_is_held_to_what_the_course_allows),
       cmocka_unit_test(the_nearest_plan_has_the_batch_size_first),
-      cmocka_unit_test(the_best_run_has_no_regret),
       cmocka_unit_test(stage_lines_read_back),
   };
   return cmocka_run_group_tests(tests, setup, NULL);

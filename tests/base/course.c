@@ -64,7 +64,11 @@ static void wrong_texts_say_what_is_right(void **unused) {
     const char *from, *to, *says[2];
   } cases[] = {
       {"muzero course", "muzero source", {"a.json: no course", "\"muzero course\""}},
-      {"\"version\": 1", "\"version\": 2", {"a.json: version 2", "version 1"}},
+      {"\"version\": 2", "\"version\": 1", {"a.json: version 1: this program reads version 2", "\"ends_at_score\": false"}},
+      {"\"version\": 2", "\"version\": 3", {"a.json: version 3: this program reads version 2", ""}},
+      {"\"slower\": 0", "\"slower\": 3", {"a.json: pace.slower 3: out of range", "nearest valid value: 2"}},
+      {"\"faster\": 0", "\"faser\": 0", {"a.json: pace: unknown key 'faser'", "did you mean 'faster'?"}},
+      {"\"ends_at_score\": false", "\"ends_at_score\": 1", {"a.json: ends_at_score: takes true or false", ""}},
       {"\"deadline_s\"", "\"deadlin_s\"", {"a.json: limits: unknown key 'deadlin_s'", "did you mean 'deadline_s'?"}},
       {"\"deadline_s\": 4800,", "", {"a.json: limits: 'deadline_s' is missing", ""}},
       {"\"deadline_s\": 4800", "\"deadline_s\": -1", {"limits.deadline_s -1: out of range", "nearest valid value: 1e-06"}},
@@ -88,8 +92,9 @@ static void wrong_texts_say_what_is_right(void **unused) {
 static void a_course_has_bounds(void **unused) {
   (void)unused;
   const char *const head =
-      "{\"format\": \"muzero course\", \"version\": 1, \"prices\": {\"core_hour\": 1, \"gpu_hour\": 1, \"gib_hour\": 1},"
-      "\"limits\": {\"deadline_s\": 1, \"budget\": 1, \"score\": 1}, \"score\": {\"start\": 0, \"ceiling\": 1},";
+      "{\"format\": \"muzero course\", \"version\": 2, \"prices\": {\"core_hour\": 1, \"gpu_hour\": 1, \"gib_hour\": 1},"
+      "\"limits\": {\"deadline_s\": 1, \"budget\": 1, \"score\": 1}, \"score\": {\"start\": 0, \"ceiling\": 1},"
+      "\"pace\": {\"slower\": 0, \"faster\": 0}, \"ends_at_score\": false, \"resize_penalty\": 0.1,";
   char text[8192];
   for (int stages = 0; stages < 2; stages++) {
     size_t used = (size_t)snprintf(text, sizeof text, "%s \"plans\": [", head);

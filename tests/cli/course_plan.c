@@ -34,6 +34,19 @@ static void test_a_course_is_fitted(void **state) {
     process_run(&p, "envs", "allocation:course=course.json", NULL);
     assert_status(&p, 0);
   }
+  process_run(&p, COURSE, LIMITS, "--epochs", "8", "--stages", "4", "--json", "--set", "batch_schedule=0:16", NULL);
+  if (p.status == 3) { /* of two plans */
+    assert_says(p.err, "batches of 16 on");
+  } else {
+    assert_status(&p, 0);
+    cJSON *done = lines_at(p.out, -1);
+    const cJSON *plan;
+    cJSON_ArrayForEach(plan, cJSON_GetObjectItem(done, "plans")) assert_int_equal((int)lines_number(plan, "batch_size"), 16);
+    cJSON_Delete(done);
+  }
+  process_run(&p, COURSE, LIMITS, "--epochs", "8", "--stages", "4", "--set", "batch_schedule=0:8", NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, "no run with these settings was evaluated");
   process_free(&p);
 }
 

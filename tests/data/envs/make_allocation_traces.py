@@ -18,7 +18,7 @@ import sys
 
 MASK32, MASK64 = (1 << 32) - 1, (1 << 64) - 1
 PURPOSE = 21
-STAGE_TIME, PLAN_TIME, GROWTH, NOISE = range(4)
+STAGE_TIME, PLAN_TIME, GROWTH, NOISE, PACE = range(5)
 RESOURCES = ["cores", "gpus", "memory_gib"]
 PRICES = ["core_hour", "gpu_hour", "gib_hour"]
 
@@ -41,11 +41,13 @@ def philox(counter, key):
     return c
 
 
-def first_double(seed, ordinal, use):
-    """The first double of a stream: 53 bits of its first two words."""
+def doubles(seed, ordinal, use, count):
+    """The first doubles of a stream, each of 53 bits of two words."""
     key = splitmix(seed)
-    words = philox([0, ordinal, use & MASK32, PURPOSE << 24 | use >> 32], [key & MASK32, key >> 32])
-    return ((words[1] << 32 | words[0]) >> 11) * 2.0**-53
+    words = []
+    for block in range((count + 1) // 2):
+        words += philox([block, ordinal, use & MASK32, PURPOSE << 24 | use >> 32], [key & MASK32, key >> 32])
+    return [((words[2 * i + 1] << 32 | words[2 * i]) >> 11) * 2.0**-53 for i in range(count)]
 
 
 # ---- courses ----
@@ -57,9 +59,11 @@ class Course:
         self.rate = [sum(p[r] * data["prices"][c] for r, c in zip(RESOURCES, PRICES)) / 3600 for p in self.plans]
         self.deadline, self.budget, self.target = (data["limits"][k] for k in ["deadline_s", "budget", "score"])
         self.start, self.ceiling = data["score"]["start"], data["score"]["ceiling"]
+        self.slower, self.faster, self.ends_at_score = *data["pace"].values(), data["ends_at_score"]
+        self.resize_penalty = data["resize_penalty"]
 
     def u(self, seed, use, ordinal):
-        return self.spread * (2 * first_double(seed, ordinal, use) - 1) if self.spread else 0.0
+        return self.spread * (2 * doubles(seed, ordinal, use, 1)[0] - 1) if self.spread else 0.0
 
     def noise_scale(self, seed, s):
         return self.stages[s]["noise_scale"] * (1 + self.u(seed, NOISE, s))
@@ -67,10 +71,27 @@ class Course:
     def seconds(self, seed, s, p):
         return self.stages[s]["seconds"][p] * (1 + (self.u(seed, STAGE_TIME, s) + self.u(seed, PLAN_TIME, p)) / 2)
 
+    def stretch(self, seed):
+        if not self.spread:
+            return 1.0
+        z = sum(doubles(seed, 0, PACE, 12)) - 6
+        return min(8.0, max(0.125, math.exp((self.slower if z > 0 else self.faster) * z)))
+
+    def mean_growth(self, seed, s, p):
+        """What the mean closes in the part of its curve that the stage stands for."""
+        stretch = self.stretch(seed)
+        low, high, closes = s / stretch, (s + 1) / stretch, 0.0
+        for t, stage in enumerate(self.stages):
+            closes -= max(0.0, min(high, t + 1) - max(low, t)) * math.log1p(-stage["growth"][p])
+        return -math.expm1(-closes)
+
+    def over(self, run):
+        return run["stage"] == len(self.stages) or (self.ends_at_score and run["score"] >= self.target)
+
     def growth(self, seed, s, p):
         batch = self.plans[p]["batch_size"]
         gain = (1 + batch / self.stages[s]["noise_scale"]) / (1 + batch / self.noise_scale(seed, s))
-        return min(1.0, self.stages[s]["growth"][p] * (1 + self.u(seed, GROWTH, s)) * gain)
+        return min(1.0, self.mean_growth(seed, s, p) * (1 + self.u(seed, GROWTH, s)) * gain)
 
     def legal(self, run):
         def least(s, worth):
@@ -82,7 +103,7 @@ class Course:
         def cost(s, p):
             return time(s, p) * self.rate[p]
 
-        after = range(run["stage"] + 1, len(self.stages))
+        after = [] if self.ends_at_score else range(run["stage"] + 1, len(self.stages))
         rest_time, rest_cost = sum(least(s, time) for s in after), sum(least(s, cost) for s in after)
         broken = [(run["seconds"] + time(run["stage"], p) + rest_time > self.deadline * (1 + 1e-9)) +
                   (run["cost"] + cost(run["stage"], p) + rest_cost > self.budget * (1 + 1e-9)) for p in range(len(self.plans))]
@@ -100,13 +121,20 @@ class Course:
         after = dict(seed=seed, stage=s + 1, plan=p, seconds=run["seconds"] + seconds, cost=run["cost"] + cost,
                      score=run["score"] + gained, slope=gained / seconds, pace=seconds / stage["seconds"][p],
                      use=[stage["use"][r][p] for r in RESOURCES], stall=[stage["stall"][r][p] for r in RESOURCES])
-        after["yield"] = share / stage["growth"][p] if stage["growth"][p] > 0 else 1.0
-        ended = s + 1 == len(self.stages)
-        after["noise_scale"] = run["noise_scale"] if ended else self.noise_scale(seed, s + 1)
-        reward = -cost / self.budget - (0.1 if run["plan"] not in (-1, p) else 0)
+        after["yield"] = min(4.0, share / stage["growth"][p]) if stage["growth"][p] > 0 else 1.0
+        ended = self.over(after)
+        after["noise_scale"] = run["noise_scale"] if s + 1 == len(self.stages) else self.noise_scale(seed, s + 1)
+        reward = -cost / self.budget - (self.resize_penalty if run["plan"] not in (-1, p) else 0)
         if ended:
             reward -= 5 * ((after["seconds"] > self.deadline) + (after["cost"] > self.budget) + (after["score"] < self.target))
         return after, reward, ended
+
+    def margins(self, run, seconds, cost, gap):
+        """Of time, cost and score, when the rest takes and costs so much and leaves such a share of the distance."""
+        score = self.ceiling - (self.ceiling - run["score"]) * gap
+        share = [1 - (run["seconds"] + seconds) / self.deadline, 1 - (run["cost"] + cost) / self.budget,
+                 (score - self.target) / (self.target - self.start)]
+        return [m * len(self.stages) * fine for m in share for fine in (1, 8)]
 
     def observation(self, run):
         asked = self.target - self.start
@@ -117,12 +145,20 @@ class Course:
         numbers = [run["stage"] / len(self.stages), (run["score"] - self.start) / asked, run["slope"] * self.deadline / asked,
                    math.log2(run["noise_scale"]) / 16, *run["use"], *run["stall"], *left, left[0] - seconds / self.deadline,
                    left[1] - cost / self.budget, run["pace"] - 1, run["yield"] - 1]
+        margins = self.margins(run, seconds, cost, math.prod(1 - max(self.stages[s]["growth"]) for s in rest))
+        if run["plan"] >= 0:
+            kept = sum(self.stages[s]["seconds"][run["plan"]] for s in rest)
+            margins += self.margins(run, kept, kept * self.rate[run["plan"]],
+                                    math.prod(1 - self.stages[s]["growth"][run["plan"]] for s in rest))
         stage, plan = [0.0] * 16, [0.0] * 24
         if run["stage"] < len(self.stages):
             stage[run["stage"]] = 1.0
         if run["plan"] >= 0:
             plan[run["plan"]] = 1.0
-        return [max(-4.0, min(4.0, x)) for x in numbers] + stage + plan
+        def bounded(values):
+            return [max(-4.0, min(4.0, x)) for x in values]
+
+        return bounded(numbers) + stage + plan + bounded(margins) + [0.0] * (12 - len(margins))
 
 
 # ---- checking a trace ----
@@ -164,8 +200,9 @@ def small_course():
         use = {r: [round(0.3 + 0.1 * i, 3) for i in range(5)] for r in RESOURCES}
         stall = {r: [round(0.05 * i + 0.02 * s, 3) for i in range(5)] for r in RESOURCES}
         stages.append(dict(noise_scale=noise, seconds=seconds, growth=growth, use=use, stall=stall))
-    return {"format": "muzero course", "version": 1, "prices": {"core_hour": 1, "gpu_hour": 20, "gib_hour": 0.1},
+    return {"format": "muzero course", "version": 2, "prices": {"core_hour": 1, "gpu_hour": 20, "gib_hour": 0.1},
             "limits": {"deadline_s": 4000, "budget": 6, "score": 0.8}, "score": {"start": 0.05, "ceiling": 0.98},
+            "pace": {"slower": 0.4, "faster": 0.3}, "ends_at_score": True, "resize_penalty": 0.07,
             "plans": [dict(zip([*RESOURCES, "batch_size"], p)) for p in plans], "stages": stages}
 
 
