@@ -1,6 +1,7 @@
 /* A trained agent from a run or a checkpoint file: the model and the published weights, nothing of the run around it. */
 #include "base/maths/digest.h"
 #include "base/maths/maths.h"
+#include "envs/allocation.h"
 #include "muzero/steering/device_choice.h"
 #include "muzero/storage/run_path.h"
 #include "muzero/storage/sections.h"
@@ -60,6 +61,8 @@ static mz_status load_average(mz_loaded *l, const mz_checkpoint *checkpoint) {
 }
 
 static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
+  MZ_TRY(mz_weights_claimed(checkpoint, "weights", &l->model.params));
+  MZ_TRY(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
   MZ_TRY(mz_weights_stored(checkpoint, "weights", &l->model.params, l->weights)); /* names and shapes are checked here */
   return l->settings.learning.average > 0 ? load_average(l, checkpoint) : MZ_OK;
 }
@@ -71,6 +74,16 @@ static void load_session(mz_loaded *l, const mz_checkpoint *checkpoint) {
   l->lost = mz_lost_from_json(json);
   if (mz_json_get_u64_hex(json, "course", "section 'session'", MZ_E_CHECKPOINT, &l->course) != MZ_OK) l->course = 0;
   cJSON_Delete(json);
+}
+
+/* Weights do not fit where the file of a course has been given other plans since. */
+static mz_status wrap_course(const mz_loaded *l, const char *file, mz_status status) {
+  const mz_course *course = mz_allocation_course(l->env);
+  if (status != MZ_E_CHECKPOINT || !course || l->course == 0 || l->course == course->digest) return status;
+  return mz_fail(
+      MZ_E_CONFIG,
+      "%s: was trained on another course (%016llx) than %s now holds (%016llx): put that file there again, or train anew", file,
+      (unsigned long long)l->course, mz_allocation_path(l->env), (unsigned long long)course->digest);
 }
 
 bool mz_names_run(const char *who) { return strchr(who, '/') != NULL || mz_run_path_exists(who); }
@@ -85,13 +98,11 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   MZ_TRY_CLEANUP(mz_checkpoint_open(&checkpoint, file));
   MZ_TRY_CLEANUP(load_settings(l, &checkpoint));
   MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
-  MZ_TRY_CLEANUP(mz_weights_claimed(&checkpoint, "weights", &l->model.params));
-  MZ_TRY_CLEANUP(mz_alloc(&l->weights, (size_t)l->model.params.size, sizeof(float)));
-  MZ_TRY_CLEANUP(load_weights(l, &checkpoint));
+  load_session(l, &checkpoint);
+  MZ_TRY_CLEANUP(wrap_course(l, file, load_weights(l, &checkpoint)));
   l->where = mz_lane_cpu;
   MZ_TRY_CLEANUP(mz_prepared_create(&l->prepared, &l->model, &l->where, l->weights));
   MZ_TRY_CLEANUP(mz_counters_stored(&checkpoint, &l->seed, &l->counters));
-  load_session(l, &checkpoint);
   *out = l;
 cleanup:
   mz_checkpoint_close(&checkpoint);

@@ -21,14 +21,14 @@
  * of a batch's efficiency 1 / (1 + B/𝓑) (McCandlish et al. 2018): the larger the noise scale, the more a large batch is worth.
  *
  * The pace. Learning curves differ in their pace more than in their shape, and a slow run stays slow. So an episode needs `stretch` times
- * as many stages as the typical run: exp(slower · z) or exp(faster · z), for z above and below 0, z being twelve uniform draws' sum less 6, which is nearly normal, held to 1/8 … 8. Its stage
- * s closes what the mean closes from stage s / stretch to (s + 1) / stretch, where a mean stage closes −ln(1 − growth) at an even rate and
- * stages that the course does not have close nothing. The factors above come on top.
+ * as many stages as the typical run: exp(slower · z) for z above 0, exp(faster · z) below, held to 1/8 … 8; z is the sum of twelve uniform
+ * draws less 6, which is nearly normal. Stage s then closes what the mean closes from stage s / stretch to (s + 1) / stretch, where a mean
+ * stage closes −ln(1 − growth) at an even rate, and stages that the course does not have close nothing. The factors above come on top.
  * With spread 0 every episode is the mean. Resources, prices and limits are never drawn.
  *
- * The reward of a stage is −cost / budget − resize_penalty if the plan is another one than before; the first plan is no change. A run ends after its
- * last stage, or, with ends_at_score, after the one in which it reached the target; then each violated limit (deadline, budget, score)
- * brings −5 more. Deadline and budget never end a run. */
+ * The reward of a stage is −cost / budget − resize_penalty if the plan is another one than before; the first plan is no change. A run
+ * ends after its last stage or, with ends_at_score, after the one in which it reached the target; then each violated limit
+ * (deadline, budget, score) brings −5 more. Deadline and budget never end a run. */
 #pragma once
 #include "base/json/json.h"
 #include "base/status.h"

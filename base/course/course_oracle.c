@@ -275,7 +275,7 @@ static mz_status extend_front(mz_course_oracle *o, const bound *b, int stage, in
 static mz_status solve_for(mz_course_oracle *o, int limits) {
   const double violations_loss = MZ_COURSE_LIMIT_PENALTY * (3 - __builtin_popcount((unsigned)limits));
   const label start = first_label(&o->start);
-  if (!can_meet(o, &start, o->start.stage, limits)) return MZ_OK;
+  if (violations_loss > o->best - TINY || !can_meet(o, &start, o->start.stage, limits)) return MZ_OK; /* stages cost something */
   const bound b = find_bound(o, limits, o->best - violations_loss);
   if (bound_of(o, &b, &start, o->start.stage) + violations_loss > o->best - TINY) return MZ_OK;
   front *first = &o->fronts[o->start.stage];

@@ -58,6 +58,10 @@ static void agents_of_other_runs_are_refused(void **unused) {
   fill_course(&other.course, 20);
   expect_ok(mz_course_file_write("changed.json", &other, &pipeline));
   refused((const char *[]){"allocate.policy=stale", NULL}, "stale was trained on another course");
+  other.course.plans--; /* its agent has another network */
+  expect_ok(mz_course_prepare(&other.course, "narrowed"));
+  expect_ok(mz_course_file_write("narrowed.json", &other, &pipeline));
+  refused((const char *[]){"allocate.policy=wide", NULL}, "was trained on another course");
 }
 
 int main(void) {

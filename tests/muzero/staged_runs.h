@@ -125,6 +125,8 @@ static inline void train_on_a_course_that_will_change(void) {
     fill_course(&first.course, 10);
     expect_ok(mz_course_file_write("changed.json", &first, &pipeline));
     train_policy("allocation:course=changed.json", "stale");
+    expect_ok(mz_course_file_write("narrowed.json", &first, &pipeline));
+    train_policy("allocation:course=narrowed.json", "wide");
     _exit(0);
   }
   assert_true(child > 0);
