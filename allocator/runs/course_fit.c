@@ -97,7 +97,6 @@ static mz_status take_choices(mz_fitted_course *out, const mz_stage_pool *pool, 
   course->stages = pool->stages;
   course->plans = choices->count;
   memcpy(course->prices, o->prices, sizeof course->prices);
-  course->deadline_s = o->deadline_s;
   course->budget = o->budget;
   course->target = o->target;
   course->score = pool->start;
@@ -130,6 +129,23 @@ static void note_untimed(mz_fitted_course *out, const mz_stage_pool *pool) {
   while (last > 0 && !mz_pool_is_timed(pool, last - 1)) last--;
   if (last > 0 && last < pool->stages)
     note(out, "No run was timed after stage %d of %d: later ones take what it took. ", last, pool->stages);
+}
+
+/* The games that end a run take time, too: its stages have what they leave of the deadline. */
+static mz_status fit_deadline(mz_fitted_course *out, const mz_curve *curves, int count, const mz_course_fit_options *o) {
+  double closing = 0;
+  int closed = 0;
+  for (int c = 0; c < count; c++) {
+    const double closing_s = curves[c].count > 0 ? curves[c].epochs[curves[c].count - 1].closing_s : 0;
+    if (closing_s > 0) closing += closing_s, closed++;
+  }
+  const double mean = closed > 0 ? closing / closed : 0;
+  out->course.deadline_s = o->deadline_s - mean;
+  if (o->deadline_s > 0 && out->course.deadline_s <= 0)
+    return mz_fail(MZ_E_CONFIG,
+                   "course of %s: deadline of %.4g s: the games that end a run take %.4g s; nearest valid value: above that",
+                   o->env, o->deadline_s, mean);
+  return MZ_OK;
 }
 
 /* How far runs differ in their pace. One seed shows no difference. */
@@ -185,6 +201,7 @@ mz_status mz_course_fit(mz_fitted_course *out, const mz_curve *curves, int count
   snprintf(out->simulated, sizeof out->simulated, "%s", o->simulated ? o->simulated : "");
   out->epochs = o->epochs;
   out->course.ends_at_score = 1;
+  MZ_TRY(fit_deadline(out, curves, count, o));
   MZ_TRY(fit_pace(out, curves, count, o->target));
   mz_stage_pool pool = {.pipeline = o->pipeline, .stages = stages};
   MZ_TRY(find_range(curves, count, o, &pool));

@@ -7,6 +7,8 @@
  *
  * A run that ended after it had reached the target counts with its best score from there on.
  *
+ * Its deadline is what the games that end a run leave of the one asked for.
+ *
  * How far runs differ in their pace comes from the epochs that they took to the target (epoch_score.h). A run of the course ends when it
  * has reached it. A change of plans costs a tenth of what the typical run costs until then under the cheapest plan.
  *

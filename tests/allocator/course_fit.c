@@ -206,6 +206,47 @@ static void many_plans_are_thinned(void **unused) {
   assert_true(plan_of(&fitted.course, 256, 1) >= 0);  /* the cheapest */
 }
 
+/* The games that end a run are no part of its stages. */
+static void the_deadline_leaves_room_for_the_last_games(void **unused) {
+  (void)unused;
+  mz_course_fit_options options = asked();
+  run_grid(0, 0);
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  assert_float_equal(fitted.course.deadline_s, options.deadline_s, 0);
+  for (int c = 0; c < count; c++) curves[c].epochs[curves[c].count - 1].closing_s = c % 2 ? 2 : 4;
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  assert_float_equal(fitted.course.deadline_s, options.deadline_s - 3, 1e-9);
+  options.deadline_s = 2.5;
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "deadline of 2.5 s: the games that end a run take 3 s; nearest valid value: above that"));
+}
+
+/* Runs that differ in their pace alone: stretches of e^-0.2 to e^0.2 around the typical run's. */
+static void the_pace_of_runs_is_found(void **unused) {
+  (void)unused;
+  mz_course_fit_options options = asked();
+  options.target = 0.3; /* that all reach */
+  run_grid(0, 0);
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  const double even = fmax(fitted.course.slower, fitted.course.faster);
+  for (int c = 0; c < count; c++) {
+    const double stretch = exp(0.2 * ((double)curves[c].seed - 3.5) / 2.5);
+    double scores[EPOCHS];
+    for (int e = 0; e < EPOCHS; e++) scores[e] = curves[c].epochs[e].score;
+    for (int e = 0; e < EPOCHS; e++) {
+      const double at = fmin((e + 1) / stretch, EPOCHS);
+      const int before = (int)at;
+      const double low = before > 0 ? scores[before - 1] : 0, high = scores[before < EPOCHS ? before : EPOCHS - 1];
+      curves[c].epochs[e].score = low + (at - before) * (high - low);
+    }
+  }
+  assert_int_equal(mz_course_fit(&fitted, curves, count, &options), MZ_OK);
+  assert_true(even < 0.1);
+  assert_in_range((int)(100 * fitted.course.slower), 12, 24);
+  assert_in_range((int)(100 * fitted.course.faster), 12, 24);
+  assert_int_equal(fitted.course.ends_at_score, 1);
+}
+
 /* ---- refusals ---- */
 
 static void refused(const mz_course_fit_options *options, const char *const *says) {
@@ -315,6 +356,8 @@ int main(void) {
       cmocka_unit_test(runs_that_ended_at_the_target_count_on),
       cmocka_unit_test(beaten_plans_are_left_out),
       cmocka_unit_test(many_plans_are_thinned),
+      cmocka_unit_test(the_deadline_leaves_room_for_the_last_games),
+      cmocka_unit_test(the_pace_of_runs_is_found),
       cmocka_unit_test(what_cannot_be_fitted_is_refused),
       cmocka_unit_test(a_plan_that_beats_all_others_leaves_nothing_to_decide),
       cmocka_unit_test(pairs_that_runs_tell_nothing_of_are_named),
