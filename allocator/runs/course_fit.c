@@ -91,6 +91,9 @@ static void fill_noise_scales(mz_fitted_course *out, const mz_stage_pool *pool) 
   }
 }
 
+/* The deviation that is left when another one, independent of it, is taken out. */
+static double without(double deviation, double other) { return sqrt(fmax(0, deviation * deviation - other * other)); }
+
 static mz_status take_choices(mz_fitted_course *out, const mz_stage_pool *pool, const mz_course_fit_options *o,
                               const mz_course_choices *choices) {
   mz_course *course = &out->course;
@@ -102,13 +105,17 @@ static mz_status take_choices(mz_fitted_course *out, const mz_stage_pool *pool, 
   course->score = pool->start;
   course->ceiling = pool->ceiling;
   course->spread = MZ_COURSE_SPREAD;
-  double typical = INFINITY;
+  double typical = INFINITY, stages = 0;
   for (int p = 0; p < choices->count; p++) {
     typical = fmin(typical, choices->items[p].until_cost);
+    stages += choices->items[p].until_stages;
     fill_cells(course, pool, p, &choices->items[p]);
     out->plans[p] = choices->items[p].plan.plan;
     out->composed[p] = choices->items[p].composed;
   }
+  course->bursts = mz_pool_bursts(pool);
+  course->slower = without(course->slower, course->bursts / sqrt(stages / choices->count));
+  course->faster = without(course->faster, course->bursts / sqrt(stages / choices->count));
   course->resize_penalty = fmin(1, CHANGE * typical / course->budget);
   fill_noise_scales(out, pool);
   char where[160];

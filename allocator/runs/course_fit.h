@@ -9,7 +9,8 @@
  *
  * Its deadline is what the games that end a run leave of the one asked for.
  *
- * How far runs differ in their pace comes from the epochs that they took to the target (epoch_score.h). A run of the course ends when it
+ * How unevenly runs go comes from their stages (mz_pool_bursts). How far they differ in their pace comes from the epochs that they took to
+ * the target (epoch_score.h), less what uneven stages make of it by themselves. A run of the course ends when it
  * has reached it. A change of plans costs a tenth of what the typical run costs until then under the cheapest plan.
  *
  * A plan is a batch size on so many cores and GPUs, with the knobs under which the whole run was quickest. Where a batch size was not

@@ -168,10 +168,12 @@ static void judge(mz_course_choice *choice, const mz_stage_pool *pool, const mz_
   const double needed = mz_course_closes((ask->target - pool->start) / (pool->ceiling - pool->start));
   double price_s = 0, closed = 0;
   for (int r = 0; r < MZ_COURSE_RESOURCES; r++) price_s += amounts[r] * ask->prices[r] / 3600;
-  choice->until_s = 0;
+  choice->until_s = choice->until_stages = 0;
   for (int s = 0; s < pool->stages; s++) {
     const double closes = mz_course_closes(choice->growths[s]);
-    if (closed < needed) choice->until_s += choice->seconds[s] * fmin(1, closes > 0 ? (needed - closed) / closes : 1);
+    const double part = closed >= needed ? 0 : closes > 0 ? fmin(1, (needed - closed) / closes) : 1;
+    choice->until_s += choice->seconds[s] * part;
+    choice->until_stages += part;
     closed += closes;
   }
   choice->cost = choice->total_s * price_s;

@@ -13,7 +13,8 @@ typedef struct mz_course_choice {
   double memory;     /* GiB */
   double seconds[MZ_COURSE_STAGES_MAX], growths[MZ_COURSE_STAGES_MAX];
   double total_s, cost, growth; /* of the whole run; growth: share of the distance to the ceiling that it closes */
-  double until_s, until_cost;   /* of the typical run until it has reached the target, or of all stages where it does not */
+  double until_s, until_cost,
+      until_stages; /* of the typical run until it has reached the target, or of all stages where it does not */
 } mz_course_choice;
 
 typedef struct mz_course_choices {

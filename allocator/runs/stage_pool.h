@@ -24,6 +24,9 @@ typedef struct mz_pool_plan {
 int mz_pool_growths(const mz_stage_pool *pool, double batch_size, double *growths);
 /* Returns the most that the medians of that curve come above the start, as they are before they are made monotone; NAN: none. */
 double mz_pool_rise(const mz_stage_pool *pool, double batch_size);
+/* Returns how unevenly runs go along that curve, at most 1: the deviation of what a stage goes further, in means of its run's stages. 0
+ * where no run has two stages before the one in which it reached its end. */
+double mz_pool_bursts(const mz_stage_pool *pool);
 /* Returns the median seconds of a stage under a plan; NAN: no run of it was timed there. */
 double mz_pool_seconds(const mz_stage_pool *pool, const mz_pool_plan *plan, int stage);
 /* Returns whether any run of one plan was timed in that stage: late ones may have none, for runs end when they have reached the

@@ -43,9 +43,19 @@ static double growth_between(const mz_course *course, int plan, double from, dou
   return 1 - mz_exp(-closes);
 }
 
+/* How far a stage goes along the mean's curve, in its stages. */
+static double draw_advance(const mz_course *course, uint64_t seed, int stage, double stretch) {
+  if (course->spread <= 0 || course->bursts <= 0) return 1 / stretch;
+  mz_rng rng = mz_stream_course(seed, MZ_COURSE_BURST, stage);
+  return (1 - course->bursts - course->bursts * mz_log(1 - mz_rng_f64(&rng))) / stretch;
+}
+
 static double draw_growth(const mz_course *course, uint64_t seed, int stage, int plan) {
-  const double stretch = mz_course_draw_stretch(course, seed), from = stage / stretch, to = (stage + 1) / stretch;
-  return stretch > 1 || stretch < 1 ? growth_between(course, plan, from, to) : course->cell[stage][plan].growth;
+  const double stretch = mz_course_draw_stretch(course, seed);
+  double from = 0;
+  if (stretch <= 1 && stretch >= 1 && course->bursts <= 0) return course->cell[stage][plan].growth;
+  for (int s = 0; s < stage; s++) from += draw_advance(course, seed, s, stretch);
+  return growth_between(course, plan, from, from + draw_advance(course, seed, stage, stretch));
 }
 
 mz_course_cell mz_course_draw(const mz_course *course, uint64_t seed, int stage, int plan) {
@@ -261,6 +271,7 @@ static mz_status check_whole(const mz_course *course, const char *where) {
   MZ_TRY(check(course->spread, (range){0, 0.5, false}, where, "spread"));
   MZ_TRY(check(course->slower, DEVIATION, where, "pace.slower"));
   MZ_TRY(check(course->faster, DEVIATION, where, "pace.faster"));
+  MZ_TRY(check(course->bursts, SHARE, where, "pace.bursts"));
   MZ_TRY(check(course->resize_penalty, SHARE, where, "resize_penalty"));
   for (int r = 0; r < MZ_COURSE_RESOURCES; r++) MZ_TRY(check(course->prices[r], AMOUNT, where, prices[r]));
   MZ_TRY(check(course->deadline_s, POSITIVE, where, "limits.deadline_s"));

@@ -22,8 +22,10 @@
  *
  * The pace. Learning curves differ in their pace more than in their shape, and a slow run stays slow. So an episode needs `stretch` times
  * as many stages as the typical run: exp(slower · z) for z above 0, exp(faster · z) below, held to 1/8 … 8; z is the sum of twelve uniform
- * draws less 6, which is nearly normal. Stage s then closes what the mean closes from stage s / stretch to (s + 1) / stretch, where a mean
- * stage closes −ln(1 − growth) at an even rate, and stages that the course does not have close nothing. The factors above come on top.
+ * draws less 6, which is nearly normal. Nor does a run go evenly: each stage goes (1 − bursts + bursts · e) / stretch mean stages further,
+ * e exponential with mean 1, so its deviation is `bursts` of the run's own pace. It closes what the mean closes between these places,
+ * where a mean stage closes −ln(1 − growth) at an even rate, and stages that the course does not have close nothing. The factors above
+ * come on top.
  * With spread 0 every episode is the mean. Resources, prices and limits are never drawn.
  *
  * The reward of a stage is −cost / budget − resize_penalty if the plan is another one than before; the first plan is no change. A run
@@ -70,7 +72,7 @@ typedef struct mz_course {
   double deadline_s, budget, target;        /* of the whole run; target: the least score at its end */
   double score, ceiling;                    /* at the start; what the score tends to */
   double spread;                            /* of the draws; mz_course_read gives MZ_COURSE_SPREAD */
-  double slower, faster;                    /* deviations of a run's pace; 0: all have the mean's */
+  double slower, faster, bursts;            /* deviations of a run's pace, and of its stages'; 0: all have the mean's */
   double resize_penalty;                    /* of a change of plans, in rewards */
   int64_t ends_at_score;                    /* 1: a run ends when it has reached the target; 0: it goes on */
   mz_course_plan plan[MZ_COURSE_PLANS_MAX]; /* [plans] */
@@ -120,7 +122,7 @@ void mz_course_builtin(mz_course *out);
  *    "prices": {"core_hour": 1, "gpu_hour": 20, "gib_hour": 0.1},
  *    "limits": {"deadline_s": 3600, "budget": 12, "score": 0.9},
  *    "score": {"start": 0, "ceiling": 1},
- *    "pace": {"slower": 0.3, "faster": 0.2}, "ends_at_score": true, "resize_penalty": 0.1,
+ *    "pace": {"slower": 0.3, "faster": 0.2, "bursts": 0.5}, "ends_at_score": true, "resize_penalty": 0.1,
  *    "plans": [{"cores": 2, "gpus": 0, "memory_gib": 4, "batch_size": 64}, …],
  *    "stages": [{"noise_scale": 64, "seconds": […], "growth": […],                      a number for each plan
  *                "use": {"cores": […], "gpus": […], "memory_gib": […]}, "stall": {…}}, …]}

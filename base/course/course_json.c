@@ -127,22 +127,22 @@ static mz_status read_format(const place *root) {
   double version;
   MZ_TRY(number_of(root, "version", &version));
   if (version >= MZ_COURSE_VERSION && version <= MZ_COURSE_VERSION) return MZ_OK;
-  return mz_fail(
-      MZ_E_CONFIG, "%s: version %g: this program reads version %d%s", root->name, version, MZ_COURSE_VERSION,
-      version == 1 ? ", which adds \"pace\": {\"slower\": 0, \"faster\": 0}, \"ends_at_score\": false and \"resize_penalty\": 0.1"
-                   : "");
+  return mz_fail(MZ_E_CONFIG, "%s: version %g: this program reads version %d%s", root->name, version, MZ_COURSE_VERSION,
+                 version == 1 ? ", which adds \"pace\": {\"slower\": 0, \"faster\": 0, \"bursts\": 0}, \"ends_at_score\": false "
+                                "and \"resize_penalty\": 0.1"
+                              : "");
 }
 
 static mz_status read_limits(const place *root, mz_course *course) {
   static const char *const limit_keys[] = {"deadline_s", "budget", "score"}, *const score_keys[] = {"start", "ceiling"},
-                           *const pace_keys[] = {"slower", "faster"};
-  double limits[3], score[2], pace[2];
+                           *const pace_keys[] = {"slower", "faster", "bursts"};
+  double limits[3], score[2], pace[3];
   const place prices = member_of(root, "prices"), at = member_of(root, "limits"), scores = member_of(root, "score"),
               paces = member_of(root, "pace"), ends = member_of(root, "ends_at_score");
   MZ_TRY(numbers_of(&prices, price_keys, MZ_COURSE_RESOURCES, course->prices));
   MZ_TRY(numbers_of(&at, limit_keys, 3, limits));
   MZ_TRY(numbers_of(&scores, score_keys, 2, score));
-  MZ_TRY(numbers_of(&paces, pace_keys, 2, pace));
+  MZ_TRY(numbers_of(&paces, pace_keys, 3, pace));
   if (!cJSON_IsBool(ends.json)) return mz_fail(MZ_E_CONFIG, "%s: takes true or false", ends.name);
   course->deadline_s = limits[0];
   course->budget = limits[1];
@@ -151,6 +151,7 @@ static mz_status read_limits(const place *root, mz_course *course) {
   course->ceiling = score[1];
   course->slower = pace[0];
   course->faster = pace[1];
+  course->bursts = pace[2];
   course->ends_at_score = cJSON_IsTrue(ends.json);
   return number_of(root, "resize_penalty", &course->resize_penalty);
 }
@@ -229,6 +230,7 @@ cJSON *mz_course_to_json(const mz_course *course) {
   cJSON_AddNumberToObject(score, "ceiling", course->ceiling);
   cJSON_AddNumberToObject(pace, "slower", course->slower);
   cJSON_AddNumberToObject(pace, "faster", course->faster);
+  cJSON_AddNumberToObject(pace, "bursts", course->bursts);
   for (int p = 0; p < course->plans; p++) {
     cJSON *plan = add_element(plans);
     for (int r = 0; r < MZ_COURSE_RESOURCES; r++)

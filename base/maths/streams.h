@@ -138,7 +138,8 @@ typedef enum mz_course_use {
   MZ_COURSE_PLAN_TIME,
   MZ_COURSE_GROWTH,
   MZ_COURSE_NOISE,
-  MZ_COURSE_PACE
+  MZ_COURSE_PACE,
+  MZ_COURSE_BURST
 } mz_course_use;
 static inline mz_rng mz_stream_course(uint64_t seed, mz_course_use use, int ordinal) {
   return mz_rng_at(seed, MZ_RNG_COURSE, (uint32_t)ordinal, (uint64_t)use);

@@ -94,7 +94,7 @@ static void a_course_has_bounds(void **unused) {
   const char *const head =
       "{\"format\": \"muzero course\", \"version\": 2, \"prices\": {\"core_hour\": 1, \"gpu_hour\": 1, \"gib_hour\": 1},"
       "\"limits\": {\"deadline_s\": 1, \"budget\": 1, \"score\": 1}, \"score\": {\"start\": 0, \"ceiling\": 1},"
-      "\"pace\": {\"slower\": 0, \"faster\": 0}, \"ends_at_score\": false, \"resize_penalty\": 0.1,";
+      "\"pace\": {\"slower\": 0, \"faster\": 0, \"bursts\": 0}, \"ends_at_score\": false, \"resize_penalty\": 0.1,";
   char text[8192];
   for (int stages = 0; stages < 2; stages++) {
     size_t used = (size_t)snprintf(text, sizeof text, "%s \"plans\": [", head);

@@ -11,6 +11,7 @@ static int setup(void **unused) {
   means.spread = 0;
   uneven.slower = 0.5;
   uneven.faster = 0.3;
+  uneven.bursts = 0.2;
   uneven.ends_at_score = 1;
   assert_int_equal(mz_course_prepare(&means, "means"), MZ_OK);
   assert_int_equal(mz_course_prepare(&uneven, "uneven"), MZ_OK);
@@ -190,7 +191,7 @@ static void a_static_plan_reckons_with_slow_runs(void **unused) {
   assert_int_equal(mz_course_prepare(&course, "pressed"), MZ_OK);
   mz_course_begin(&course, 1, &state);
   const int plan = mz_course_static(&course, &state);
-  course.slower = course.faster = 0;
+  course.slower = course.faster = course.bursts = 0;
   assert_int_equal(mz_course_prepare(&course, "even"), MZ_OK);
   const int on_mean = mz_course_static(&course, &state);
   assert_true(course.plan[plan].cost_per_s > 1.5 * course.plan[on_mean].cost_per_s);

@@ -20,6 +20,7 @@ static inline void invent(mz_course *out, mz_rng *rng, int stages, int plans) {
   out->spread = mz_rng_below(rng, 2) ? 0.2 : 0;
   out->slower = mz_rng_below(rng, 2) ? 0.7 : 0;
   out->faster = mz_rng_below(rng, 2) ? 0.4 : 0;
+  out->bursts = mz_rng_below(rng, 2) ? 0.8 : 0;
   out->resize_penalty = mz_rng_below(rng, 2) ? 0.1 : 0;
   out->ends_at_score = mz_rng_below(rng, 2);
   out->deadline_s = stages * between(rng, 20, 150);

@@ -18,7 +18,7 @@ import sys
 
 MASK32, MASK64 = (1 << 32) - 1, (1 << 64) - 1
 PURPOSE = 21
-STAGE_TIME, PLAN_TIME, GROWTH, NOISE, PACE = range(5)
+STAGE_TIME, PLAN_TIME, GROWTH, NOISE, PACE, BURST = range(6)
 RESOURCES = ["cores", "gpus", "memory_gib"]
 PRICES = ["core_hour", "gpu_hour", "gib_hour"]
 
@@ -59,7 +59,7 @@ class Course:
         self.rate = [sum(p[r] * data["prices"][c] for r, c in zip(RESOURCES, PRICES)) / 3600 for p in self.plans]
         self.deadline, self.budget, self.target = (data["limits"][k] for k in ["deadline_s", "budget", "score"])
         self.start, self.ceiling = data["score"]["start"], data["score"]["ceiling"]
-        self.slower, self.faster, self.ends_at_score = *data["pace"].values(), data["ends_at_score"]
+        self.slower, self.faster, self.bursts, self.ends_at_score = *data["pace"].values(), data["ends_at_score"]
         self.resize_penalty = data["resize_penalty"]
 
     def u(self, seed, use, ordinal):
@@ -77,10 +77,15 @@ class Course:
         z = sum(doubles(seed, 0, PACE, 12)) - 6
         return min(8.0, max(0.125, math.exp((self.slower if z > 0 else self.faster) * z)))
 
+    def advance(self, seed, s):
+        """How far a stage goes along the mean's curve."""
+        burst = -math.log(1 - doubles(seed, s, BURST, 1)[0]) if self.spread else 1.0
+        return (1 - self.bursts + self.bursts * burst) / self.stretch(seed)
+
     def mean_growth(self, seed, s, p):
         """What the mean closes in the part of its curve that the stage stands for."""
-        stretch = self.stretch(seed)
-        low, high, closes = s / stretch, (s + 1) / stretch, 0.0
+        low = sum(self.advance(seed, t) for t in range(s))
+        high, closes = low + self.advance(seed, s), 0.0
         for t, stage in enumerate(self.stages):
             closes -= max(0.0, min(high, t + 1) - max(low, t)) * math.log1p(-stage["growth"][p])
         return -math.expm1(-closes)
@@ -202,7 +207,7 @@ def small_course():
         stages.append(dict(noise_scale=noise, seconds=seconds, growth=growth, use=use, stall=stall))
     return {"format": "muzero course", "version": 2, "prices": {"core_hour": 1, "gpu_hour": 20, "gib_hour": 0.1},
             "limits": {"deadline_s": 4000, "budget": 6, "score": 0.8}, "score": {"start": 0.05, "ceiling": 0.98},
-            "pace": {"slower": 0.4, "faster": 0.3}, "ends_at_score": True, "resize_penalty": 0.07,
+            "pace": {"slower": 0.4, "faster": 0.3, "bursts": 0.5}, "ends_at_score": True, "resize_penalty": 0.07,
             "plans": [dict(zip([*RESOURCES, "batch_size"], p)) for p in plans], "stages": stages}
 
 
