@@ -159,22 +159,47 @@ static margins margins_at(const mz_course *course, double seconds, double cost, 
       {1 - seconds / course->deadline_s, 1 - cost / course->budget, (score - course->target) / (course->target - course->score)}};
 }
 
-static margins best_margins(const mz_course *course, const mz_course_state *state) {
-  const int s = state->stage;
-  return margins_at(course, state->seconds + course->seconds_left[s], state->cost + course->cost_left[s],
-                    course->ceiling - (course->ceiling - state->score) * course->gap_left[s]);
+/* Stages that the mean takes from this score to the target under a plan; where it never gets there, to the end of its curve. */
+static double stages_to_target(const mz_course *course, int plan, double score) {
+  const double far = course->ceiling - course->score;
+  double at = mz_course_closes((score - course->score) / far), to = mz_course_closes((course->target - course->score) / far),
+         stages = 0;
+  for (int s = 0; s < course->stages && to > 0; s++) {
+    const double closes = mz_course_closes(course->cell[s][plan].growth), left = fmin(closes, to) - fmin(closes, at);
+    stages += closes > 0 ? left / closes : at <= 0;
+    at = fmax(0, at - closes);
+    to -= closes;
+  }
+  return stages;
 }
 
-/* A plan in force is kept to the end. */
-static margins kept_margins(const mz_course *course, const mz_course_state *state) {
-  double seconds = 0, gap = course->ceiling - state->score;
-  for (int s = state->stage; s < course->stages; s++) {
-    const mz_course_cell *cell = &course->cell[s][state->plan];
-    seconds += cell->seconds;
+/* Where a run is that goes on under one plan: to the end or, where the score ends it, as far as the mean takes to the target. */
+static margins kept_margins(const mz_course *course, const mz_course_state *state, int plan) {
+  const int left = course->stages - state->stage;
+  double seconds = 0, gap = course->ceiling - state->score, rest = left;
+  if (course->ends_at_score) rest = stages_to_target(course, plan, state->score);
+  for (int s = 0; s < rest; s++) {
+    const mz_course_cell *cell = &course->cell[s < left ? state->stage + s : course->stages - 1][plan];
+    seconds += fmin(1, rest - s) * cell->seconds;
     gap *= 1 - cell->growth;
   }
-  return margins_at(course, state->seconds + seconds, state->cost + seconds * course->plan[state->plan].cost_per_s,
-                    course->ceiling - gap);
+  margins m =
+      margins_at(course, state->seconds + seconds, state->cost + seconds * course->plan[plan].cost_per_s, course->ceiling - gap);
+  if (course->ends_at_score) m.of[2] = (left - rest) / course->stages;
+  return m;
+}
+
+static margins best_margins(const mz_course *course, const mz_course_state *state) {
+  const int s = state->stage;
+  if (!course->ends_at_score)
+    return margins_at(course, state->seconds + course->seconds_left[s], state->cost + course->cost_left[s],
+                      course->ceiling - (course->ceiling - state->score) * course->gap_left[s]);
+  margins best = kept_margins(course, state, 0);
+  for (int p = 1; p < course->plans; p++) {
+    const margins m = kept_margins(course, state, p);
+    for (int limit = 0; limit < 3; limit++) best.of[limit] = fmax(best.of[limit], m.of[limit]);
+  }
+  return best;
 }
 
 static void observe_margins(const mz_course *course, margins m, float *out) {
@@ -207,7 +232,7 @@ void mz_course_observe(const mz_course *course, const mz_course_state *state, fl
   if (state->plan >= 0) out[16 + MZ_COURSE_STAGES_MAX + state->plan] = 1;
   float *margin = out + MZ_COURSE_OBSERVATION - MZ_COURSE_MARGINS;
   observe_margins(course, best_margins(course, state), margin);
-  if (state->plan >= 0) observe_margins(course, kept_margins(course, state), margin + MZ_COURSE_MARGINS / 2);
+  if (state->plan >= 0) observe_margins(course, kept_margins(course, state, state->plan), margin + MZ_COURSE_MARGINS / 2);
 }
 
 /* ---- what follows from a course's numbers ---- */

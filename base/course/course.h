@@ -173,6 +173,7 @@ bool mz_course_state_valid(const mz_course *course, const mz_course_state *state
  *   56 … 67  margins to deadline, budget and score: what is left of time and cost and what the score exceeds the target by, when all
  *            stages that are left have run on the average. In order: under the quickest, the cheapest, the best plans for each limit;
  *            then under the plan in force (0 before the first stage). Each in a stage's mean share of the limit, and in an eighth of
- *            that: a limit is an edge, and the best runs end close to it */
+ *            that: a limit is an edge, and the best runs end close to it. Where runs end at their score, when it has come from where it
+ *            is to the target as the mean does under one plan; the third margin is then the share of the stages that are left over */
 enum { MZ_COURSE_MARGINS = 12, MZ_COURSE_OBSERVATION = 16 + MZ_COURSE_STAGES_MAX + MZ_COURSE_PLANS_MAX + MZ_COURSE_MARGINS };
 void mz_course_observe(const mz_course *course, const mz_course_state *state, float *out);

@@ -134,12 +134,30 @@ class Course:
             reward -= 5 * ((after["seconds"] > self.deadline) + (after["cost"] > self.budget) + (after["score"] < self.target))
         return after, reward, ended
 
-    def margins(self, run, seconds, cost, gap):
-        """Of time, cost and score, when the rest takes and costs so much and leaves such a share of the distance."""
-        score = self.ceiling - (self.ceiling - run["score"]) * gap
-        share = [1 - (run["seconds"] + seconds) / self.deadline, 1 - (run["cost"] + cost) / self.budget,
-                 (score - self.target) / (self.target - self.start)]
-        return [m * len(self.stages) * fine for m in share for fine in (1, 8)]
+    def to_target(self, p, score):
+        """Stages of the mean under a plan from this score to the target, or to the end of its curve."""
+        def closed(x):
+            return -math.log1p(-(x - self.start) / (self.ceiling - self.start))
+
+        stages, place = 0.0, 0.0
+        for stage in self.stages:
+            closes = -math.log1p(-stage["growth"][p])
+            stages += max(0.0, min(closes, closed(self.target) - place) - max(0.0, closed(score) - place)) / closes
+            place += closes
+        return stages
+
+    def margins(self, run, plan):
+        """Of time, cost and score under one plan."""
+        left = len(self.stages) - run["stage"]
+        rest = self.to_target(plan, run["score"]) if self.ends_at_score else left
+        seconds, gap = 0.0, self.ceiling - run["score"]
+        for k in range(math.ceil(rest)):
+            stage = self.stages[min(run["stage"] + k, len(self.stages) - 1)]
+            seconds += min(1.0, rest - k) * stage["seconds"][plan]
+            gap *= 1 - stage["growth"][plan]
+        score = (self.ceiling - gap - self.target) / (self.target - self.start)
+        return [1 - (run["seconds"] + seconds) / self.deadline, 1 - (run["cost"] + seconds * self.rate[plan]) / self.budget,
+                (left - rest) / len(self.stages) if self.ends_at_score else score]
 
     def observation(self, run):
         asked = self.target - self.start
@@ -150,11 +168,13 @@ class Course:
         numbers = [run["stage"] / len(self.stages), (run["score"] - self.start) / asked, run["slope"] * self.deadline / asked,
                    math.log2(run["noise_scale"]) / 16, *run["use"], *run["stall"], *left, left[0] - seconds / self.deadline,
                    left[1] - cost / self.budget, run["pace"] - 1, run["yield"] - 1]
-        margins = self.margins(run, seconds, cost, math.prod(1 - max(self.stages[s]["growth"]) for s in rest))
-        if run["plan"] >= 0:
-            kept = sum(self.stages[s]["seconds"][run["plan"]] for s in rest)
-            margins += self.margins(run, kept, kept * self.rate[run["plan"]],
-                                    math.prod(1 - self.stages[s]["growth"][run["plan"]] for s in rest))
+        every = [self.margins(run, p) for p in range(len(self.plans))]
+        gap = (self.ceiling - run["score"]) * math.prod(1 - max(self.stages[s]["growth"]) for s in rest)
+        best = [left[0] - seconds / self.deadline, left[1] - cost / self.budget, (self.ceiling - gap - self.target) / asked]
+        if self.ends_at_score:
+            best = [max(m) for m in zip(*every)]
+        margins = best + (every[run["plan"]] if run["plan"] >= 0 else [])
+        margins = [m * len(self.stages) * fine for m in margins for fine in (1, 8)]
         stage, plan = [0.0] * 16, [0.0] * 24
         if run["stage"] < len(self.stages):
             stage[run["stage"]] = 1.0
