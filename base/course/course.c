@@ -34,36 +34,46 @@ double mz_course_draw_stretch(const mz_course *course, uint64_t seed) {
   return fmax(1 / STRETCH_MAX, fmin(STRETCH_MAX, mz_exp((z > 0 ? course->slower : course->faster) * z)));
 }
 
-/* The growth of the mean from one place to another, counted in its stages. */
-static double growth_between(const mz_course *course, int plan, double from, double to) {
-  double closes = 0;
-  for (int s = (int)from; s < course->stages && s < to; s++) {
-    closes += (fmin(to, s + 1) - fmax(from, s)) * mz_course_closes(course->cell[s][plan].growth);
-  }
-  return 1 - mz_exp(-closes);
+/* How much more a stage teaches with this batch size, because its noise scale is drawn larger. */
+static double draw_efficiency(const mz_course *course, uint64_t seed, int stage, int plan) {
+  const double batch = course->plan[plan].batch_size;
+  return (1 + batch / course->noise_scale[stage]) / (1 + batch / mz_course_draw_noise_scale(course, seed, stage));
+}
+
+static bool has_pace(const mz_course *course) {
+  return course->spread > 0 && (course->slower > 0 || course->faster > 0 || course->bursts > 0);
 }
 
 /* How far a stage goes along the mean's curve, in its stages. */
 static double draw_advance(const mz_course *course, uint64_t seed, int stage, double stretch) {
-  if (course->spread <= 0 || course->bursts <= 0) return 1 / stretch;
   mz_rng rng = mz_stream_course(seed, MZ_COURSE_BURST, stage);
-  return (1 - course->bursts - course->bursts * mz_log(1 - mz_rng_f64(&rng))) / stretch;
+  const double burst = 1 - course->bursts - course->bursts * mz_log(1 - mz_rng_f64(&rng));
+  return burst * (1 + draw(course, seed, MZ_COURSE_GROWTH, stage)) / stretch;
 }
 
-static double draw_growth(const mz_course *course, uint64_t seed, int stage, int plan) {
+/* Logarithm of the distance that the mean closes from one place to another, counted in its stages. */
+static double closed_between(const mz_course *course, int plan, double from, double to) {
+  double closes = 0;
+  for (int s = (int)fmin(from, course->stages); s < course->stages && s < to; s++)
+    closes += (fmin(to, s + 1) - fmax(from, s)) * mz_course_closes(course->cell[s][plan].growth);
+  return closes;
+}
+
+static double draw_paced_growth(const mz_course *course, uint64_t seed, int stage, int plan) {
   const double stretch = mz_course_draw_stretch(course, seed);
   double from = 0;
-  if (stretch <= 1 && stretch >= 1 && course->bursts <= 0) return course->cell[stage][plan].growth;
   for (int s = 0; s < stage; s++) from += draw_advance(course, seed, s, stretch);
-  return growth_between(course, plan, from, from + draw_advance(course, seed, stage, stretch));
+  const double to = from + draw_advance(course, seed, stage, stretch);
+  return 1 - mz_exp(-closed_between(course, plan, from, to) * draw_efficiency(course, seed, stage, plan));
 }
 
 mz_course_cell mz_course_draw(const mz_course *course, uint64_t seed, int stage, int plan) {
   mz_course_cell cell = course->cell[stage][plan];
-  const double batch = course->plan[plan].batch_size;
   cell.seconds *= 1 + (draw(course, seed, MZ_COURSE_STAGE_TIME, stage) + draw(course, seed, MZ_COURSE_PLAN_TIME, plan)) / 2;
-  cell.growth = draw_growth(course, seed, stage, plan) * (1 + draw(course, seed, MZ_COURSE_GROWTH, stage));
-  cell.growth *= (1 + batch / course->noise_scale[stage]) / (1 + batch / mz_course_draw_noise_scale(course, seed, stage));
+  if (has_pace(course))
+    cell.growth = draw_paced_growth(course, seed, stage, plan);
+  else
+    cell.growth *= (1 + draw(course, seed, MZ_COURSE_GROWTH, stage)) * draw_efficiency(course, seed, stage, plan);
   cell.growth = fmin(cell.growth, 1);
   return cell;
 }

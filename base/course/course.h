@@ -20,12 +20,12 @@
  * What an episode shows of a plan or a stage therefore tells something about what is left of it. The last factor of growth is that
  * of a batch's efficiency 1 / (1 + B/𝓑) (McCandlish et al. 2018): the larger the noise scale, the more a large batch is worth.
  *
- * The pace. Learning curves differ in their pace more than in their shape, and a slow run stays slow. So an episode needs `stretch` times
- * as many stages as the typical run: exp(slower · z) for z above 0, exp(faster · z) below, held to 1/8 … 8; z is the sum of twelve uniform
- * draws less 6, which is nearly normal. Nor does a run go evenly: each stage goes (1 − bursts + bursts · e) / stretch mean stages further,
- * e exponential with mean 1, so its deviation is `bursts` of the run's own pace. It closes what the mean closes between these places,
- * where a mean stage closes −ln(1 − growth) at an even rate, and stages that the course does not have close nothing. The factors above
- * come on top.
+ * The pace. Learning curves differ in their pace more than in their shape, and a slow run stays slow. So where a course has a pace, an
+ * episode needs `stretch` times as many stages as the typical run: exp(slower · z) for z above 0, exp(faster · z) below, held to 1/8 … 8;
+ * z is the sum of twelve uniform draws less 6, which is nearly normal. Nor does a run go evenly: a stage goes
+ *     (1 − bursts + bursts · e) · factor of growth / stretch      e: exponential with mean 1
+ * mean stages further along the mean's curve. Its growth is what the mean closes on that way, where each mean stage closes
+ * −ln(1 − growth) at an even rate, times the batch's efficiency as above; stages that the course does not have close nothing.
  * With spread 0 every episode is the mean. Resources, prices and limits are never drawn.
  *
  * The reward of a stage is −cost / budget − resize_penalty if the plan is another one than before; the first plan is no change. A run

@@ -109,7 +109,7 @@ static void follows_the_recorded_episodes(void **unused) {
   }
   assert_int_equal(fclose(file), 0);
   assert_int_equal(episodes, 63);
-  assert_int_equal(steps, 224);
+  assert_int_equal(steps, 223);
   assert_true(masked > 50);
 }
 

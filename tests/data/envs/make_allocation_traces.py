@@ -79,16 +79,16 @@ class Course:
 
     def advance(self, seed, s):
         """How far a stage goes along the mean's curve."""
-        burst = -math.log(1 - doubles(seed, s, BURST, 1)[0]) if self.spread else 1.0
-        return (1 - self.bursts + self.bursts * burst) / self.stretch(seed)
+        burst = -math.log(1 - doubles(seed, s, BURST, 1)[0])
+        return (1 - self.bursts + self.bursts * burst) * (1 + self.u(seed, GROWTH, s)) / self.stretch(seed)
 
-    def mean_growth(self, seed, s, p):
-        """What the mean closes in the part of its curve that the stage stands for."""
+    def closed(self, seed, s, p):
+        """Logarithm of the distance that the mean closes in the part of its curve that the stage stands for."""
         low = sum(self.advance(seed, t) for t in range(s))
         high, closes = low + self.advance(seed, s), 0.0
         for t, stage in enumerate(self.stages):
             closes -= max(0.0, min(high, t + 1) - max(low, t)) * math.log1p(-stage["growth"][p])
-        return -math.expm1(-closes)
+        return closes
 
     def over(self, run):
         return run["stage"] == len(self.stages) or (self.ends_at_score and run["score"] >= self.target)
@@ -96,7 +96,9 @@ class Course:
     def growth(self, seed, s, p):
         batch = self.plans[p]["batch_size"]
         gain = (1 + batch / self.stages[s]["noise_scale"]) / (1 + batch / self.noise_scale(seed, s))
-        return min(1.0, self.mean_growth(seed, s, p) * (1 + self.u(seed, GROWTH, s)) * gain)
+        if self.spread and (self.slower or self.faster or self.bursts):
+            return -math.expm1(-self.closed(seed, s, p) * gain)
+        return min(1.0, self.stages[s]["growth"][p] * (1 + self.u(seed, GROWTH, s)) * gain)
 
     def legal(self, run):
         def least(s, worth):
