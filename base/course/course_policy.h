@@ -7,7 +7,7 @@
 #pragma once
 #include "base/course/course_oracle.h"
 
-enum { MZ_COURSE_OUTLOOK = 16, MZ_COURSE_DRAWS = 128 };
+enum { MZ_COURSE_OUTLOOK = 32, MZ_COURSE_DRAWS = 256 };
 
 typedef struct mz_course_outlook {
   mz_course course; /* with spread 0 where the mean is all of it */
