@@ -70,10 +70,12 @@ static double draw_paced_growth(const mz_course *course, uint64_t seed, int stag
 mz_course_cell mz_course_draw(const mz_course *course, uint64_t seed, int stage, int plan) {
   mz_course_cell cell = course->cell[stage][plan];
   cell.seconds *= 1 + (draw(course, seed, MZ_COURSE_STAGE_TIME, stage) + draw(course, seed, MZ_COURSE_PLAN_TIME, plan)) / 2;
-  if (has_pace(course))
+  if (has_pace(course)) {
     cell.growth = draw_paced_growth(course, seed, stage, plan);
-  else
-    cell.growth *= (1 + draw(course, seed, MZ_COURSE_GROWTH, stage)) * draw_efficiency(course, seed, stage, plan);
+  } else {
+    cell.growth *= 1 + draw(course, seed, MZ_COURSE_GROWTH, stage);
+    cell.growth *= draw_efficiency(course, seed, stage, plan);
+  }
   cell.growth = fmin(cell.growth, 1);
   return cell;
 }
