@@ -168,13 +168,11 @@ static void judge(mz_course_choice *choice, const mz_stage_pool *pool, const mz_
   const double needed = mz_course_closes((ask->target - pool->start) / (pool->ceiling - pool->start));
   double price_s = 0, closed = 0;
   for (int r = 0; r < MZ_COURSE_RESOURCES; r++) price_s += amounts[r] * ask->prices[r] / 3600;
-  choice->until_s = choice->until_stages = 0;
+  choice->until_stages = mz_course_place(choice->growths, pool->stages, needed);
+  choice->until_s = 0;
   for (int s = 0; s < pool->stages; s++) {
-    const double closes = mz_course_closes(choice->growths[s]);
-    const double part = closed >= needed ? 0 : closes > 0 ? fmin(1, (needed - closed) / closes) : 1;
-    choice->until_s += choice->seconds[s] * part;
-    choice->until_stages += part;
-    closed += closes;
+    choice->until_s += choice->seconds[s] * fmax(0, fmin(1, choice->until_stages - s));
+    closed += mz_course_closes(choice->growths[s]);
   }
   choice->cost = choice->total_s * price_s;
   choice->until_cost = choice->until_s * price_s;

@@ -78,16 +78,6 @@ int mz_pool_growths(const mz_stage_pool *pool, double batch_size, double *growth
   return known;
 }
 
-/* Where the mean's curve has closed as much, counted in its stages. */
-static double place_of(const double *growths, int stages, double closed) {
-  for (int s = 0; s < stages; s++) {
-    const double closes = mz_course_closes(growths[s]);
-    if (closed <= closes) return closes > 0 ? s + closed / closes : s;
-    closed -= closes;
-  }
-  return stages;
-}
-
 /* Adds the squares of what the stages of a run deviate by from their mean, relative to it, and their degrees of freedom. */
 static void add_bursts(const mz_stage_pool *pool, const mz_curve_stage *run, int count, double *squares, double *degrees) {
   double growths[MZ_COURSE_STAGES_MAX], steps[MZ_COURSE_STAGES_MAX], place = 0;
@@ -95,7 +85,7 @@ static void add_bursts(const mz_stage_pool *pool, const mz_curve_stage *run, int
   int stages = 0;
   for (; stages < count && run[stages].one_batch && !run[stages].over && isfinite(run[stages].end); stages++) {
     const double gained = (run[stages].end - pool->start) / (pool->ceiling - pool->start);
-    const double now = place_of(growths, known, mz_course_closes(fmax(0, gained)));
+    const double now = mz_course_place(growths, known, mz_course_closes(fmax(0, gained)));
     if (now >= known) break; /* no curve tells how far beyond its end */
     steps[stages] = now - place;
     place = now;

@@ -26,6 +26,15 @@ double mz_course_draw_noise_scale(const mz_course *course, uint64_t seed, int st
 
 double mz_course_closes(double growth) { return growth < 1 ? fmin(-mz_log(1 - growth), CLOSED) : CLOSED; }
 
+double mz_course_place(const double *growths, int stages, double closed) {
+  for (int s = 0; s < stages; s++) {
+    const double closes = mz_course_closes(growths[s]);
+    if (closed <= closes) return closes > 0 ? s + closed / closes : s;
+    closed -= closes;
+  }
+  return stages;
+}
+
 double mz_course_draw_stretch(const mz_course *course, uint64_t seed) {
   if (course->spread <= 0) return 1;
   mz_rng rng = mz_stream_course(seed, MZ_COURSE_PACE, 0);
@@ -174,18 +183,13 @@ static margins margins_at(const mz_course *course, double seconds, double cost, 
 /* Stages that the mean takes from this score to the target under a plan; where it never gets there, to the end of its curve. */
 static double stages_to_target(const mz_course *course, int plan, double score) {
   const double far = course->ceiling - course->score;
-  double at = mz_course_closes((score - course->score) / far), to = mz_course_closes((course->target - course->score) / far),
-         stages = 0;
-  for (int s = 0; s < course->stages && to > 0; s++) {
-    const double closes = mz_course_closes(course->cell[s][plan].growth), left = fmin(closes, to) - fmin(closes, at);
-    stages += closes > 0 ? left / closes : at <= 0;
-    at = fmax(0, at - closes);
-    to -= closes;
-  }
-  return stages;
+  double growths[MZ_COURSE_STAGES_MAX];
+  for (int s = 0; s < course->stages; s++) growths[s] = course->cell[s][plan].growth;
+  return fmax(0, mz_course_place(growths, course->stages, mz_course_closes((course->target - course->score) / far)) -
+                     mz_course_place(growths, course->stages, mz_course_closes((score - course->score) / far)));
 }
 
-/* Where a run is that goes on under one plan: to the end or, where the score ends it, as far as the mean takes to the target. */
+/* A run goes on under one plan: to the end or, where the score ends it, as far as the mean takes to the target. */
 static margins kept_margins(const mz_course *course, const mz_course_state *state, int plan) {
   const int left = course->stages - state->stage;
   double seconds = 0, gap = course->ceiling - state->score, rest = left;

@@ -8,8 +8,8 @@ typedef struct mz_course_runs {
   const mz_curve_key *key;
   const mz_pipeline *pipeline; /* of the curves' plans */
   const mz_settings *settings;
-  const mz_run_ask *
-      ask; /* deadline and budget are finite, epochs those of a whole run; a batch size that is not open is the only one of the course */
+  /* Deadline and budget are finite, epochs those of a whole run; a batch size that is not open is the only one of the course. */
+  const mz_run_ask *ask;
   int stages;            /* 0: the default */
   const char *simulated; /* the machine that the curves were simulated on; NULL: they were measured */
 } mz_course_runs;

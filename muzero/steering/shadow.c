@@ -7,8 +7,7 @@ static const double EQUAL = 1e-9; /* sums of the same regrets differ by rounding
 static mz_status refuse(const char *policy, const char *why) {
   return mz_fail(MZ_E_CONFIG,
                  "allocate.strategy=staged: %s; a run with --set allocate.policy=%s and another strategy, to the score or the "
-                 "end of the course, "
-                 "makes a record, and --set allocate.shadow=THAT_RUN names it",
+                 "end of the course, makes a record, and --set allocate.shadow=THAT_RUN names it",
                  why, policy);
 }
 

@@ -1,7 +1,8 @@
 /* The agent that plans a run stage by stage: it was trained by self-play on `allocation:course=FILE`, where FILE is a course that was
  * fitted to runs like this one (allocator/runs/course_fit.h). Between stages it is shown what was measured, in the terms of the course,
  * and proposes one of the course's plans. It begins in shadow: another strategy drives, and what the agent would have done is recorded
- * beside its regret. It may drive once such a record says that it did no worse than the best fixed plan. Regrets are differences of mz_course_values (base/course/course_policy.h). One thread uses it. */
+ * beside its regret. It may drive once such a record says that it did no worse than the best fixed plan. Regrets are
+ * differences of mz_course_values (base/course/course_policy.h). One thread uses it. */
 #pragma once
 #include "allocator/pipeline/allocation_settings.h"
 #include "allocator/records/curve_history.h"

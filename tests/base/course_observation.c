@@ -1,4 +1,4 @@
-/* What an agent sees of a run of a course. */
+/* Observations of a run of a course. */
 #include "base/course/course.h"
 #include <math.h>
 #include <setjmp.h>
@@ -79,7 +79,7 @@ static void margins_foretell_the_end(void **unused) {
   }
 }
 
-/* Where runs end at their score, margins under the plan in force are those of the mean's end: to the fraction of a stage. */
+/* In courses that end at the score, margins under the plan in force are those of the mean's end: to the fraction of a stage. */
 static void margins_foretell_the_target(void **unused) {
   (void)unused;
   mz_course known = builtin;

@@ -149,7 +149,7 @@ class Course:
         return stages
 
     def margins(self, run, plan):
-        """Of time, cost and score under one plan."""
+        """Margins of time, cost and score under one plan."""
         left = len(self.stages) - run["stage"]
         rest = self.to_target(plan, run["score"]) if self.ends_at_score else left
         seconds, gap = 0.0, self.ceiling - run["score"]
