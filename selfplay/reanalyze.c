@@ -80,7 +80,7 @@ mz_status mz_reanalyze_evaluate(mz_reanalyze *r, const mz_prepared *weights, int
   MZ_TRY(mz_infer_set_weights(r->search.infer, weights));
   for (int first = 0; first < n; first += r->slots) {
     int count = n - first < r->slots ? n - first : r->slots;
-    MZ_TRY(r->search.model.initial(&r->search.adapter, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes,
+    MZ_TRY(r->search.model.initial(r->search.model.context, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes,
                                    r->latent_index, r->policies, values + first));
   }
   return MZ_OK;

@@ -1,4 +1,5 @@
 /* Reanalyze: the same search that anyone would run with these weights and this noise, however it is grouped. */
+#include "base/symmetry.h"
 #include "selfplay/reanalyze.h"
 #include "tests/selfplay/agents.h"
 
@@ -113,10 +114,39 @@ static void test_noise_is_of_the_update_and_the_key(void **state) {
   test_agent_deinit(&agent);
 }
 
+/* Returns how far the values of positions are from those of their images. */
+static float values_apart(test_agent *agent, const positions *p) {
+  const mz_spec *spec = &agent->agent.env->spec;
+  const size_t bytes = mz_spec_obs_bytes(spec);
+  positions images = *p;
+  float policies[ROWS][ACTIONS], values[ROWS], network[2][ROWS], most = 0;
+  assert_int_equal(mz_alloc(&images.observations, ROWS, bytes), MZ_OK);
+  for (size_t i = 0; i < ROWS; i++) mz_symmetry_observe(spec, 3, p->observations + i * bytes, images.observations + i * bytes);
+  reanalyze(agent, p, 8, policies, values, network[0]);
+  reanalyze(agent, &images, 8, policies, values, network[1]);
+  for (int i = 0; i < ROWS; i++) most = fmaxf(most, fabsf(network[0][i] - network[1][i]));
+  free(images.observations);
+  return most;
+}
+
+static void test_values_are_looked_at_as_searches_look(void **state) {
+  (void)state;
+  test_agent agent;
+  positions p;
+  test_agent_init(&agent, &mz_env_tictactoe, MZ_GUMBEL, 3);
+  positions_init(&p, &mz_env_tictactoe);
+  assert_true(values_apart(&agent, &p) > 1e-3f);
+  agent.search.symmetry = true;
+  assert_true(values_apart(&agent, &p) < 1e-6f);
+  free(p.observations);
+  test_agent_deinit(&agent);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_grouping_changes_nothing),
       cmocka_unit_test(test_noise_is_of_the_update_and_the_key),
+      cmocka_unit_test(test_values_are_looked_at_as_searches_look),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
