@@ -29,7 +29,7 @@ static mz_scorer scorer_of(const mz_search_settings *settings) {
 
 static one_node random_node(mz_rng *rng, int actions) {
   one_node n = {.actions = actions};
-  float logits[ACTIONS_MAX];
+  float logits[ACTIONS_MAX] = {0};
   for (int a = 0; a < actions; a++) {
     logits[a] = 2 * mz_rng_normal(rng);
     n.visits[a] = mz_rng_below(rng, 3) > 0 ? (int32_t)mz_rng_below(rng, 6) : 0;
