@@ -37,3 +37,5 @@ mz_reason mz_limits_met(const mz_limits *l, const mz_allocation_settings *a, con
   if (used_up(a->budget, spent->cost, closing_s * spent->price_s)) return MZ_REASON_BUDGET;
   return MZ_GOES_ON;
 }
+
+double mz_limits_game_s(double game_s, int measured, int cores) { return measured > cores ? game_s * measured / cores : game_s; }

@@ -25,6 +25,12 @@ static mz_doing begin(mz_run *run, mz_doing doing) {
 
 /* ---- evaluation ---- */
 
+/* That evaluations have. */
+static int evaluation_cores(const mz_run *run) {
+  const int threads = mz_pool_threads(run->workers.actor_pool), cores = mz_steer_cores(run->steer);
+  return threads < cores ? threads : cores;
+}
+
 /* By how many an evaluation's time is divided: over every line it takes what it takes. */
 static int games_timed(const mz_run *run, int games) { return run->every_line ? 1 : games; }
 
@@ -52,6 +58,7 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
   MZ_TRY(status);
   *score = mz_score(out, run->state.env, s->train.eval_opponent);
   run->game_s = (double)(mz_clock_ns() - start) * 1e-9 / games_timed(run, games);
+  run->game_cores = evaluation_cores(run);
   return MZ_OK;
 }
 
@@ -94,7 +101,7 @@ static mz_reason limit_met(const mz_run *run, const mz_limits *limits, bool eval
                           .wall_s = mz_run_wall_s(run),
                           .cost = run->cost + run->reserved.cost + uncounted_s(run) * price_s,
                           .price_s = price_s,
-                          .game_s = run->game_s,
+                          .game_s = mz_limits_game_s(run->game_s, run->game_cores, evaluation_cores(run)),
                           .closing_games = games};
   return mz_limits_met(limits, &run->settings.allocation, &spent);
 }

@@ -44,6 +44,7 @@ struct mz_run {
   double episode_length;      /* mean over the self-play of an earlier phase; NAN: none ended */
   int64_t evaluated_rounds;   /* after which the last evaluation was made; -1: none in this invocation */
   double game_s;              /* of the last evaluation, a game; NAN: none was made */
+  int game_cores;             /* that it had; 0: not known */
   int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */
   int fallbacks;              /* so often it went back to an older checkpoint, or lost a part of its replay */
   mz_round_stats phase_stats; /* of the phase under way */

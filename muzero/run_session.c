@@ -21,6 +21,7 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   cJSON_AddNumberToObject(json, "score", run->score);
   cJSON_AddNumberToObject(json, "best_score", run->best_score);
   cJSON_AddNumberToObject(json, "game_s", run->game_s); /* NAN: null */
+  cJSON_AddNumberToObject(json, "game_cores", run->game_cores);
   if (run->best_rounds >= 0) cJSON_AddNumberToObject(json, "best_rounds", (double)run->best_rounds);
   mz_json_add_u64_hex(json, "metrics_offset", run->metrics.offset);
   mz_json_add_u64_hex(json, "ledger_offset", mz_steer_ledger_offset(run->steer));
@@ -53,6 +54,7 @@ static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_lo
   run->score = mz_json_number_or_nan(json, "score");
   run->best_score = mz_json_number_or_nan(json, "best_score");
   run->game_s = mz_json_number_or_nan(json, "game_s");
+  run->game_cores = (int)fmin(fmax(number_or(json, "game_cores", 0), 0), 1e6); /* not in checkpoints from before */
   run->cost = number_or(json, "cost", 0);
   run->lost_before = mz_lost_from_json(json);
   run->fallbacks = (int)fmin(fmax(number_or(json, "fallbacks", 0), 0), 1e9);

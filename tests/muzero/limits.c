@@ -49,6 +49,16 @@ static void time_is_left_for_the_closing_evaluation(void **unused) {
   assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &budget, &spent), MZ_GOES_ON);
 }
 
+static void games_take_longer_on_fewer_cores(void **unused) {
+  (void)unused;
+  assert_true(mz_limits_game_s(0.5, 4, 1) == 2);
+  assert_true(mz_limits_game_s(0.5, 3, 2) == 0.75);
+  assert_true(mz_limits_game_s(0.5, 2, 2) == 0.5);
+  assert_true(mz_limits_game_s(0.5, 1, 2) == 0.5); /* not sooner: what a second core brings was not seen */
+  assert_true(mz_limits_game_s(0.5, 0, 2) == 0.5);
+  assert_true(isnan(mz_limits_game_s(NAN, 2, 1)));
+}
+
 static void half_of_a_limit_is_for_training(void **unused) {
   (void)unused;
   mz_spent spent = {.invocation_s = 5.9, .game_s = 1, .closing_games = 100};
@@ -163,6 +173,7 @@ static void a_state_without_a_score_is_evaluated_at_the_end(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(each_limit_is_met_when_reached),
                                      cmocka_unit_test(time_is_left_for_the_closing_evaluation),
+                                     cmocka_unit_test(games_take_longer_on_fewer_cores),
                                      cmocka_unit_test(half_of_a_limit_is_for_training),
                                      cmocka_unit_test(the_nearest_limit_says_how_much_is_done),
                                      cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
