@@ -31,8 +31,18 @@ static int32_t *lookup(const position_set *set, const void *state, double so_far
   return &set->table[at];
 }
 
+static int next_capacity(const position_set *set) { return set->capacity ? 2 * set->capacity : 64; }
+
+static bool is_full(const position_set *set) { return set->count == set->capacity; }
+
+/* Whether growing would take more than MZ_LINES_BYTES for one of the four sets. */
+static bool is_too_large(const position_set *set) {
+  const size_t bytes = set->state_size + sizeof *set->returns + sizeof *set->lines + 2 * sizeof *set->table;
+  return bytes * (size_t)next_capacity(set) > MZ_LINES_BYTES / 4;
+}
+
 static mz_status grow(position_set *set) {
-  position_set larger = {.state_size = set->state_size, .count = set->count, .capacity = set->capacity ? 2 * set->capacity : 64};
+  position_set larger = {.state_size = set->state_size, .count = set->count, .capacity = next_capacity(set)};
   const size_t capacity = (size_t)larger.capacity, count = (size_t)set->count;
   mz_carver carver = {0};
   mz_carve(&carver, &larger.states, capacity, set->state_size);
@@ -59,7 +69,7 @@ static void clear(position_set *set) {
 }
 
 static mz_status add(position_set *set, const void *state, double so_far, int64_t lines) {
-  if (set->count == set->capacity) MZ_TRY(grow(set));
+  if (is_full(set)) MZ_TRY(grow(set));
   int32_t *place = lookup(set, state, so_far);
   if (!*place) {
     const size_t i = (size_t)set->count++;
@@ -100,8 +110,13 @@ static mz_status follow(enumeration *e, int side, int i, int32_t action) {
     mz_tally_add(&e->out->tally, &e->out->square_sum, so_far, set->lines[i]);
     e->out->moves += set->lines[i] * (e->plies + 1);
   } else {
+    position_set *next = &e->next[mz_env_to_play(e->env, e->state) == e->seat ? OURS : THEIRS];
     e->open_lines += set->lines[i];
-    MZ_TRY(add(&e->next[mz_env_to_play(e->env, e->state) == e->seat ? OURS : THEIRS], e->state, so_far, set->lines[i]));
+    if (is_full(next) && is_too_large(next))
+      return mz_fail(MZ_E_CONFIG,
+                     "opponent: all: %s has more than %d different positions after %d moves; play a sample of games instead",
+                     e->env->name, next->count, e->plies + 1);
+    MZ_TRY(add(next, e->state, so_far, set->lines[i]));
   }
   if (e->out->tally.games + e->open_lines > e->limit) {
     return mz_fail(MZ_E_CONFIG, "opponent: all: %s has more than %lld lines of play; play a sample of games instead",

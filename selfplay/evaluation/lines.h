@@ -13,5 +13,8 @@ typedef struct mz_lines {
   int64_t moves, positions; /* moves over all lines; positions that `choose` was asked about */
 } mz_lines;
 
-/* `choose` has the given seat. Two players, no chance. MZ_E_CONFIG when there are more than `limit` lines. */
+/* Positions take no more memory than this (and a quarter of it while they are moved). */
+enum { MZ_LINES_BYTES = 256 << 20 };
+/* `choose` has the given seat. Two players, no chance. MZ_E_CONFIG when there are more than `limit` lines, or too many positions of one
+ * ply for that memory. */
 mz_status mz_lines_count(const mz_env *env, int seat, mz_chooser choose, void *context, int64_t limit, mz_lines *out);

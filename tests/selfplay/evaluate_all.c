@@ -144,8 +144,26 @@ static void test_every_line_of_an_agent(void **unused) {
   test_agent_deinit(&agent);
 }
 
+/* Passes wherever it is asked: in Go that is always legal, and lines do not end soon. */
+static mz_status choose_pass(void *context, int n, const void *states, int32_t *actions) {
+  const mz_env *env = context;
+  (void)states;
+  for (int i = 0; i < n; i++) actions[i] = env->spec.actions - 1;
+  return MZ_OK;
+}
+
+static void test_games_of_too_many_positions_are_refused(void **unused) {
+  (void)unused;
+  const mz_env *env;
+  mz_lines lines;
+  assert_int_equal(mz_env_find("go:size=5", &env), MZ_OK);
+  assert_int_equal(mz_lines_count(env, 1, choose_pass, (void *)env, INT64_MAX, &lines), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "different positions"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_line_against_a_naive_count),
-                                     cmocka_unit_test(test_every_line_of_an_agent)};
+                                     cmocka_unit_test(test_every_line_of_an_agent),
+                                     cmocka_unit_test(test_games_of_too_many_positions_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
