@@ -36,7 +36,9 @@ mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options
   MZ_TRY(mz_alloc(&choice, 1, sizeof *choice));
   MZ_TRY_CLEANUP(mz_device_choose(choice, options->device, s, &env->spec, NULL));
   MZ_TRY_CLEANUP(mz_run_planning_for(&planning, NULL, env, s, choice, options, &ask));
-  MZ_TRY_CLEANUP(mz_run_planning_check(planning, &ask));
+  status = mz_run_planning_check(planning, &ask);
+  if (status != MZ_OK && options->refused) *options->refused = true;
+  MZ_TRY_CLEANUP(status);
   mz_run_plan_apply(&planning->best, &ask, s);
   run->promise.is = promise_of(&planning->best, &ask);
   run->promise.made = true;

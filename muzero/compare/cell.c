@@ -72,12 +72,17 @@ static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
   return o;
 }
 
-static void serve(FILE *in, FILE *out, const mz_run_options *options, const mz_limits *limits) {
+static void serve(FILE *in, FILE *out, const mz_run_options *given, const mz_limits *limits) {
   mz_run *run;
+  mz_run_options options = *given;
+  bool refused = false;
   mz_log_set_level(MZ_LOG_WARNING); /* what one run tells its user would be told by every arm */
-  mz_status status = mz_run_open(&run, options);
+  options.refused = &refused;
+  mz_status status = mz_run_open(&run, &options);
   if (status == MZ_OK) mz_run_rest(run);
-  bool going = say(out, status == MZ_OK ? opened(run) : failure(status)) && status == MZ_OK;
+  cJSON *first = status == MZ_OK ? opened(run) : failure(status);
+  cJSON_AddBoolToObject(first, "refused", refused);
+  bool going = say(out, first) && status == MZ_OK;
   int phases;
   uint64_t memory;
   while (going && fscanf(in, "%d %" SCNu64, &phases, &memory) == 2) {
@@ -125,6 +130,7 @@ mz_status mz_cell_start(mz_cell *cell, const mz_run_options *options, const mz_l
   const cJSON *message = cJSON_GetObjectItemCaseSensitive(reply, "message"),
               *code = cJSON_GetObjectItemCaseSensitive(reply, "status");
   if (cJSON_IsString(message) && cJSON_IsNumber(code)) status = mz_fail((mz_status)code->valueint, "%s", message->valuestring);
+  cell->refused = cell->ended = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "refused"));
   cell->bytes = mz_json_number_or_nan(reply, "bytes");
   cell->bytes_least = mz_json_number_or_nan(reply, "bytes_least");
   cJSON_Delete(reply);

@@ -8,6 +8,7 @@ typedef struct mz_cell {
   pid_t pid; /* 0: not running */
   FILE *to, *from;
   bool ended;                /* reached its limit, or crashed */
+  bool refused;              /* it did not begin, for no plan keeps its limits */
   char why[300];             /* of a crash; "" otherwise */
   cJSON *blocks;             /* the replies so far */
   double bytes, bytes_least; /* that the plan which it began with may need; that the run needs at least */

@@ -5,6 +5,14 @@
 
 static const uint64_t SEEDS_APART = 1000003; /* from the first run's to the second's */
 
+/* It takes part without a block: others show what the limits allow. */
+static mz_status refuse(mz_party *party) {
+  party->refused = party->ended = true;
+  party->cells[0].bytes = party->cells[0].bytes_least = 0;
+  snprintf(party->why, sizeof party->why, "%s", mz_message());
+  return MZ_OK;
+}
+
 mz_status mz_party_start(mz_party *party, const mz_run_options *options, const mz_limits *limits, int count) {
   mz_run_options each = *options;
   char dir[700];
@@ -13,7 +21,9 @@ mz_status mz_party_start(mz_party *party, const mz_run_options *options, const m
     if (i > 0) snprintf(dir, sizeof dir, "%s-%d", options->dir, i + 1);
     each.dir = i > 0 ? dir : options->dir;
     each.seed = options->seed + (uint64_t)i * SEEDS_APART;
-    MZ_TRY(mz_cell_start(&party->cells[i], &each, limits));
+    const mz_status status = mz_cell_start(&party->cells[i], &each, limits);
+    if (status != MZ_OK && party->cells[i].refused && count == 1) return refuse(party);
+    MZ_TRY(status);
   }
   return MZ_OK;
 }

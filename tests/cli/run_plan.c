@@ -97,6 +97,25 @@ static void test_what_cannot_be_is_said(void **state) {
   process_free(&p);
 }
 
+/* Others go on where static has no plan, and the comparison counts that it did not begin. */
+static void test_a_comparison_counts_what_did_not_begin(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "compare", "tictactoe", TINY, "--arms", "rule,static", "--seeds", "1", "--rounds", "4", "--history", "h.db",
+              "--run", "refused", "--set", "limits.score=0.01", "--set", "limits.deadline=0.000001s", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "did not begin: plan: no plan reaches 0.01 within the limits");
+  char *summary = process_text("refused/compare.json");
+  cJSON *json = cJSON_Parse(summary), *arms = cJSON_GetObjectItem(json, "arms");
+  for (int arm = 0; arm < 2; arm++) {
+    const cJSON *violations = cJSON_GetObjectItem(cJSON_GetArrayItem(arms, arm), "violations");
+    assert_int_equal(cJSON_GetNumberValue(cJSON_GetObjectItem(violations, "refused")), arm);
+  }
+  cJSON_Delete(json);
+  free(summary);
+  process_free(&p);
+}
+
 static void test_static_carries_it_out(void **state) {
   (void)state;
   process p = {0};
@@ -125,9 +144,8 @@ static void test_static_carries_it_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_curves_are_measured),
-      cmocka_unit_test(test_a_plan_has_its_keys),
-      cmocka_unit_test(test_what_cannot_be_is_said),
+      cmocka_unit_test(test_curves_are_measured),    cmocka_unit_test(test_a_plan_has_its_keys),
+      cmocka_unit_test(test_what_cannot_be_is_said), cmocka_unit_test(test_a_comparison_counts_what_did_not_begin),
       cmocka_unit_test(test_static_carries_it_out),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
