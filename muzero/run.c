@@ -6,12 +6,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "muzero/limits.h"
-#include "muzero/run_score.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/soundness.h"
 #include <math.h>
-
-static const uint32_t FRESH = 0x80000000u; /* evaluation streams of confirmation and final games */
 
 static double invocation_s(const mz_run *run) {
   return (double)((run->rest_ns ? run->rest_ns : mz_clock_ns()) - run->opened_ns) * 1e-9;
@@ -21,60 +18,6 @@ double mz_run_wall_s(const mz_run *run) { return run->wall_before_s + invocation
 /* Says what the run is doing now; returns what it did before. */
 static mz_doing begin(mz_run *run, mz_doing doing) {
   return mz_activity_begin(&run->workers.activity, doing, run->state.counters.rounds);
-}
-
-/* ---- evaluation ---- */
-
-/* That evaluations have. */
-static int evaluation_cores(const mz_run *run) {
-  const int threads = mz_pool_threads(run->workers.actor_pool), cores = mz_steer_cores(run->steer);
-  return threads < cores ? threads : cores;
-}
-
-/* By how many an evaluation's time is divided: over every line it takes what it takes. */
-static int games_timed(const mz_run *run, int games) { return run->every_line ? 1 : games; }
-
-static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation *out, double *score) {
-  const mz_settings *s = &run->settings;
-  const mz_agent agent = {.env = run->state.env,
-                          .search = &s->search,
-                          .model = &run->state.model,
-                          .where = &run->state.where.selfplay,
-                          .discount = s->replay.discount,
-                          .weights = run->state.published,
-                          .simulations = (int)s->train.eval_simulations,
-                          .symmetry = s->train.eval_symmetry};
-  const mz_match match = {.env = run->state.env,
-                          .sides = {{.agent = &agent}, {.player = run->has_opponent ? &run->opponent : NULL}},
-                          .games = games,
-                          .openings = (int)s->train.eval_openings,
-                          .seed = run->state.seed,
-                          .round = stream};
-  const mz_doing before = begin(run, MZ_DOING_EVALUATION);
-  const uint64_t start = mz_clock_ns();
-  const mz_status status = run->every_line ? mz_evaluate_all(&agent, run->workers.actor_pool, out)
-                                           : mz_evaluate(&match, run->workers.actor_pool, out, NULL);
-  begin(run, before);
-  MZ_TRY(status);
-  *score = mz_score(out, run->state.env, s->train.eval_opponent);
-  run->game_s = (double)(mz_clock_ns() - start) * 1e-9 / games_timed(run, games);
-  run->game_cores = evaluation_cores(run);
-  return MZ_OK;
-}
-
-/* Under a limit of time nothing is known of what evaluations take until the first: a few games are played to learn it. */
-static mz_status time_evaluation(mz_run *run, const mz_limits *limits) {
-  const mz_allocation_settings *a = &run->settings.allocation;
-  const bool limited = limits->for_s > 0 || a->deadline > 0 || a->budget > 0;
-  if (!limited || isfinite(run->game_s) || run->every_line) return MZ_OK;
-  const int games = 2 * mz_pool_threads(run->workers.actor_pool);
-  mz_evaluation evaluation;
-  double score;
-  return evaluate(run, games < MZ_CONFIRM_GAMES ? games : MZ_CONFIRM_GAMES, FRESH, &evaluation, &score);
-}
-
-mz_status mz_run_evaluate(mz_run *run, int games, mz_evaluation *out, double *score) {
-  return evaluate(run, games, (uint32_t)run->state.counters.rounds | FRESH, out, score);
 }
 
 /* ---- limits ---- */
@@ -93,7 +36,6 @@ static void count_reserved(mz_run *run) {
 
 /* evaluates: the phase's own evaluation is still to come, now or after the next round. */
 static mz_reason limit_met(const mz_run *run, const mz_limits *limits, bool evaluates) {
-  const int games = games_timed(run, MZ_CONFIRM_GAMES) + (evaluates ? games_timed(run, (int)run->settings.train.eval_games) : 0);
   const double price_s = mz_steer_price_s(run->steer);
   const mz_spent spent = {.counters = run->state.counters,
                           .stop = atomic_load(&run->requests) & MZ_REQUEST_STOP,
@@ -101,8 +43,8 @@ static mz_reason limit_met(const mz_run *run, const mz_limits *limits, bool eval
                           .wall_s = mz_run_wall_s(run),
                           .cost = run->cost + run->reserved.cost + uncounted_s(run) * price_s,
                           .price_s = price_s,
-                          .game_s = mz_limits_game_s(run->game_s, run->game_cores, evaluation_cores(run)),
-                          .closing_games = games};
+                          .game_s = mz_run_game_s(run),
+                          .closing_games = mz_run_closing_games(run, evaluates)};
   return mz_limits_met(limits, &run->settings.allocation, &spent);
 }
 
@@ -218,18 +160,17 @@ static bool evaluation_due(const mz_run *run, int64_t rounds) {
 /* Evaluates after a phase; a score that reaches the limit is confirmed. Then it looks at the limits again, for all that takes
  * time. */
 static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *phase, mz_reason *reason, bool *confirmed) {
-  uint32_t stream = (uint32_t)run->state.counters.rounds;
   uint64_t start = mz_clock_ns();
   mz_steer_evaluation_starts(run->steer, &run->workers);
   const double before = run->score;
-  MZ_TRY(evaluate(run, (int)run->settings.train.eval_games, stream, &phase->evaluation, &run->score));
+  MZ_TRY(mz_run_evaluate_phase(run, &phase->evaluation, &run->score));
   run->score_rise = run->score - before;
   mz_steer_evaluation_ended(run->steer, &run->workers, phase->evaluation.moves);
   phase->evaluation_s = (double)(mz_clock_ns() - start) * 1e-9;
   phase->evaluated = true;
   run->evaluated_rounds = run->state.counters.rounds;
   if (limits->until && run->score >= limits->score) {
-    if (!run->every_line) MZ_TRY(evaluate(run, MZ_CONFIRM_GAMES, stream | FRESH, &phase->evaluation, &run->score));
+    if (!run->every_line) MZ_TRY(mz_run_evaluate(run, MZ_CONFIRM_GAMES, &phase->evaluation, &run->score));
     *confirmed = true;
     if (run->score >= limits->score) *reason = MZ_REASON_SCORE;
   }
@@ -325,7 +266,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   *reason = limit_met(run, &limits, false);
   while (*reason == MZ_GOES_ON) {
     MZ_TRY(play_round(run));
-    MZ_TRY(time_evaluation(run, &limits));
+    MZ_TRY(mz_run_time_evaluation(run, &limits));
     tick_progress(run, &limits, tick, context);
     const int64_t rounds = run->state.counters.rounds;
     *reason = limit_met(run, &limits, evaluation_due(run, rounds) || evaluation_due(run, rounds + 1));

@@ -108,6 +108,17 @@ mz_status mz_run_recall_promise(mz_run *run);
 /* The run ends for `reason`: into the ledger, beside the promise, if there is one. */
 mz_status mz_run_keep_promise(mz_run *run, mz_reason reason);
 
+/* ---- evaluation (run_evaluation.c) ---- */
+
+/* As mz_run_evaluate, with the games that follow the phase. */
+mz_status mz_run_evaluate_phase(mz_run *run, mz_evaluation *out, double *score);
+/* Under a limit of time nothing is known of what evaluations take until the first: a few games are played to learn it. */
+mz_status mz_run_time_evaluation(mz_run *run, const mz_limits *limits);
+/* Returns what a game of an evaluation takes under the plan in force; NAN: not known. */
+double mz_run_game_s(const mz_run *run);
+/* Returns how many games are evaluated when the run stops; evaluates: those of the phase are still to come, too. */
+int mz_run_closing_games(const mz_run *run, bool evaluates);
+
 /* ---- how far training is (run_stage.c) ---- */
 
 /* Returns the mean over the episodes that ended in this phase, or in an earlier one where none did. */
