@@ -15,6 +15,21 @@ typedef struct position_set {
   void *block;
 } position_set;
 
+enum { THEIRS, OURS, SIDES };
+
+typedef struct enumeration {
+  const mz_env *env;
+  int seat, plies;
+  int64_t limit, open_lines;            /* open: in `next` */
+  position_set now[SIDES], next[SIDES]; /* by whose turn it is */
+  uint8_t *state;                       /* scratch */
+  uint8_t *mask;                        /* [actions], scratch */
+  void *block;
+  int32_t *actions; /* [now[OURS].capacity] */
+  int action_capacity;
+  mz_lines *out;
+} enumeration;
+
 /* The place in the table of this position, or the free one where it belongs. */
 static int32_t *lookup(const position_set *set, const void *state, double so_far) {
   uint64_t key;
@@ -31,24 +46,18 @@ static int32_t *lookup(const position_set *set, const void *state, double so_far
   return &set->table[at];
 }
 
-static int next_capacity(const position_set *set) { return set->capacity ? 2 * set->capacity : 64; }
-
-static bool is_full(const position_set *set) { return set->count == set->capacity; }
-
-/* Whether growing would take more than MZ_LINES_BYTES for one of the four sets. */
-static bool is_too_large(const position_set *set) {
-  const size_t bytes = set->state_size + sizeof *set->returns + sizeof *set->lines + 2 * sizeof *set->table;
-  return bytes * (size_t)next_capacity(set) > MZ_LINES_BYTES / 4;
-}
-
-static mz_status grow(position_set *set) {
-  position_set larger = {.state_size = set->state_size, .count = set->count, .capacity = next_capacity(set)};
+static mz_status grow(const enumeration *e, position_set *set) {
+  position_set larger = {.state_size = set->state_size, .count = set->count, .capacity = set->capacity ? 2 * set->capacity : 64};
   const size_t capacity = (size_t)larger.capacity, count = (size_t)set->count;
   mz_carver carver = {0};
   mz_carve(&carver, &larger.states, capacity, set->state_size);
   mz_carve(&carver, &larger.returns, capacity, sizeof *larger.returns);
   mz_carve(&carver, &larger.lines, capacity, sizeof *larger.lines);
   mz_carve(&carver, &larger.table, 2 * capacity, sizeof *larger.table);
+  if (carver.bytes > MZ_LINES_BYTES / (2 * SIDES))
+    return mz_fail(MZ_E_CONFIG,
+                   "opponent: all: %s has more than %d different positions after %d moves; play a sample of games instead",
+                   e->env->name, set->count, e->plies + 1);
   MZ_TRY(mz_carve_commit(&carver, &larger.block));
   if (count) {
     memcpy(larger.states, set->states, count * set->state_size);
@@ -68,8 +77,8 @@ static void clear(position_set *set) {
   if (set->table) memset(set->table, 0, 2 * (size_t)set->capacity * sizeof *set->table);
 }
 
-static mz_status add(position_set *set, const void *state, double so_far, int64_t lines) {
-  if (is_full(set)) MZ_TRY(grow(set));
+static mz_status add(const enumeration *e, position_set *set, const void *state, double so_far, int64_t lines) {
+  if (set->count == set->capacity) MZ_TRY(grow(e, set));
   int32_t *place = lookup(set, state, so_far);
   if (!*place) {
     const size_t i = (size_t)set->count++;
@@ -84,21 +93,6 @@ static mz_status add(position_set *set, const void *state, double so_far, int64_
 
 /* --- the enumeration, ply by ply --- */
 
-enum { THEIRS, OURS, SIDES };
-
-typedef struct enumeration {
-  const mz_env *env;
-  int seat, plies;
-  int64_t limit, open_lines;            /* open: in `next` */
-  position_set now[SIDES], next[SIDES]; /* by whose turn it is */
-  uint8_t *state;                       /* scratch */
-  uint8_t *mask;                        /* [actions], scratch */
-  void *block;
-  int32_t *actions; /* [now[OURS].capacity] */
-  int action_capacity;
-  mz_lines *out;
-} enumeration;
-
 /* All lines of position i of that side continue by one action. */
 static mz_status follow(enumeration *e, int side, int i, int32_t action) {
   const position_set *set = &e->now[side];
@@ -112,11 +106,7 @@ static mz_status follow(enumeration *e, int side, int i, int32_t action) {
   } else {
     position_set *next = &e->next[mz_env_to_play(e->env, e->state) == e->seat ? OURS : THEIRS];
     e->open_lines += set->lines[i];
-    if (is_full(next) && is_too_large(next))
-      return mz_fail(MZ_E_CONFIG,
-                     "opponent: all: %s has more than %d different positions after %d moves; play a sample of games instead",
-                     e->env->name, next->count, e->plies + 1);
-    MZ_TRY(add(next, e->state, so_far, set->lines[i]));
+    MZ_TRY(add(e, next, e->state, so_far, set->lines[i]));
   }
   if (e->out->tally.games + e->open_lines > e->limit) {
     return mz_fail(MZ_E_CONFIG, "opponent: all: %s has more than %lld lines of play; play a sample of games instead",
@@ -163,7 +153,7 @@ mz_status mz_lines_count(const mz_env *env, int seat, mz_chooser choose, void *c
   mz_status status;
   MZ_TRY_CLEANUP(mz_carve_commit(&carver, &e.block));
   MZ_TRY_CLEANUP(env->reset(env, e.state, NULL));
-  MZ_TRY_CLEANUP(add(&e.now[mz_env_to_play(env, e.state) == seat ? OURS : THEIRS], e.state, 0, 1));
+  MZ_TRY_CLEANUP(add(&e, &e.now[mz_env_to_play(env, e.state) == seat ? OURS : THEIRS], e.state, 0, 1));
   for (; e.now[OURS].count + e.now[THEIRS].count > 0; e.plies++) {
     e.open_lines = 0;
     MZ_TRY_CLEANUP(follow_ours(&e, choose, context));
