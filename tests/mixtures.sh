@@ -58,6 +58,12 @@ try() { # ARGUMENT…: sets `status`
   status=$?
 }
 
+must() { # ARGUMENT…: sets `what` and fails where the program does
+  try "$@"
+  ((status == 0)) || what="$1 ended with $status"
+  [[ -z $what ]]
+}
+
 # Sets `what` to what is wrong, or nothing.
 check_mixture() {
   local digest
@@ -69,16 +75,12 @@ check_mixture() {
   fi
   trained=$((trained + 1))
   ((status == 0)) || { what="train ended with $status"; return; }
-  try inspect "$run" --digest
+  must inspect "$run" --digest || return
   digest=$(<"$run.txt")
-  try "${command[@]}" --run "$run-resumed" --rounds 2 --threads 1
-  ((status == 0)) || { what="train, to two rounds, ended with $status"; return; }
-  try resume "$run-resumed" --rounds 4 --threads 1
-  ((status == 0)) || { what="resume ended with $status"; return; }
-  try inspect "$run-resumed" --digest
-  [[ $status == 0 && $digest == "$(<"$run.txt")" ]] || { what="digests differ ($digest)"; return; }
-  try eval "$run" --games 2
-  ((status == 0)) || what="eval ended with $status"
+  must "${command[@]}" --run "$run-resumed" --rounds 2 --threads 1 && must resume "$run-resumed" --rounds 4 --threads 1 &&
+    must inspect "$run-resumed" --digest || return
+  [[ $digest == "$(<"$run.txt")" ]] || { what="digests differ ($digest)"; return; }
+  must eval "$run" --games 2
 }
 
 for ((number = 0; number < count; number++)); do

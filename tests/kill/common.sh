@@ -1,4 +1,4 @@
-# What tests/kill.sh and tests/soak.sh share. Results come in variables: a subshell for each would take longer than what it asks.
+# Shared by tests/kill.sh, tests/soak.sh and tests/mixtures.sh. Results come in variables: a subshell for each would take longer than what it asks.
 # shellcheck shell=bash
 
 draw() { # N: sets `drawn` to one of 0 … N-1
