@@ -26,8 +26,7 @@ typedef struct mz_run_options {
   bool history_optional; /* it is the user's common one: where it cannot be opened, a warning, and none */
   const char *source;    /* of this run's rows in it: NULL: "run" */
   const char *plans;     /* a run, or its ledger, whose plans this run repeats round by round; NULL: the allocator decides */
-  bool
-      *refused; /* set where the strategy static has no plan that keeps the limits, and opening fails for that; NULL: not asked */
+  bool *refused;         /* set where opening fails because static has no plan that keeps the limits; NULL: not asked */
 } mz_run_options;
 
 /* Creates the run directory and its lock. MZ_E_CONFIG naming `resume` when there is a run already. With options->plans the ledger is

@@ -114,8 +114,8 @@ static mz_status take_choices(mz_fitted_course *out, const mz_stage_pool *pool, 
     out->composed[p] = choices->items[p].composed;
   }
   course->bursts = mz_pool_bursts(pool);
-  const double uneven =
-      course->bursts / sqrt(stages / choices->count); /* deviation of the whole way that stages make by themselves */
+  /* Deviation of the whole way that stages make by themselves. */
+  const double uneven = course->bursts / sqrt(stages / choices->count);
   course->slower = without(course->slower, uneven);
   course->faster = without(course->faster, uneven);
   course->resize_penalty = fmin(1, CHANGE * typical / course->budget);
