@@ -11,8 +11,9 @@ mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings
                          .updates = t->updates,
                          .for_s = t->time,
                          .until = t->target < 1e9,
-                         .score = t->target};
-  if (!given->until && score < 1e9) limits.until = true, limits.score = score;
+                         .score = t->target,
+                         .evaluations = t->target_evaluations};
+  if (!given->until && score < 1e9) limits.until = true, limits.score = score, limits.evaluations = 0;
   return limits;
 }
 

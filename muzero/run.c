@@ -157,6 +157,11 @@ static bool evaluation_due(const mz_run *run, int64_t rounds) {
   return rounds % (t->phase_rounds * t->eval_interval) == 0;
 }
 
+/* That the last evaluation reaches the limit's score, and those before it did as often as is asked. */
+static bool reaches(const mz_run *run, const mz_limits *limits) {
+  return limits->until && run->score >= limits->score && run->reached >= limits->evaluations;
+}
+
 /* Evaluates after a phase; a score that reaches the limit is confirmed. Then it looks at the limits again, for all that takes
  * time. */
 static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *phase, mz_reason *reason, bool *confirmed) {
@@ -169,10 +174,14 @@ static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *
   phase->evaluation_s = (double)(mz_clock_ns() - start) * 1e-9;
   phase->evaluated = true;
   run->evaluated_rounds = run->state.counters.rounds;
-  if (limits->until && run->score >= limits->score) {
+  run->reached = run->score >= run->settings.train.target ? run->reached + 1 : 0;
+  if (reaches(run, limits)) {
     if (!run->every_line) MZ_TRY(mz_run_evaluate(run, MZ_CONFIRM_GAMES, &phase->evaluation, &run->score));
     *confirmed = true;
-    if (run->score >= limits->score) *reason = MZ_REASON_SCORE;
+    if (run->score >= limits->score)
+      *reason = MZ_REASON_SCORE;
+    else
+      run->reached = 0;
   }
   if (*reason == MZ_GOES_ON) *reason = limit_met(run, limits, false);
   return MZ_OK;

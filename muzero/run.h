@@ -40,6 +40,7 @@ struct mz_run {
   int64_t saved_round;        /* … and after which round */
   uint64_t rest_ns;           /* since when it rests; 0: it does not */
   double score, best_score;   /* of the last, of the best evaluation; NAN for none */
+  int64_t reached;            /* evaluations in a row, up to the last, that reached train.target */
   double score_rise;          /* since the last evaluation but one; NAN: there were no two in this invocation */
   double episode_length;      /* mean over the self-play of an earlier phase; NAN: none ended */
   int64_t evaluated_rounds;   /* after which the last evaluation was made; -1: none in this invocation */

@@ -20,6 +20,7 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   cJSON_AddNumberToObject(json, "wall_s", mz_run_wall_s(run));
   cJSON_AddNumberToObject(json, "score", run->score);
   cJSON_AddNumberToObject(json, "best_score", run->best_score);
+  cJSON_AddNumberToObject(json, "reached", (double)run->reached);
   cJSON_AddNumberToObject(json, "game_s", run->game_s); /* NAN: null */
   cJSON_AddNumberToObject(json, "game_cores", run->game_cores);
   if (run->best_rounds >= 0) cJSON_AddNumberToObject(json, "best_rounds", (double)run->best_rounds);
@@ -53,6 +54,7 @@ static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_lo
   run->wall_before_s = number_or(json, "wall_s", 0);
   run->score = mz_json_number_or_nan(json, "score");
   run->best_score = mz_json_number_or_nan(json, "best_score");
+  run->reached = (int64_t)fmin(fmax(number_or(json, "reached", 0), 0), 1e6);
   run->game_s = mz_json_number_or_nan(json, "game_s");
   run->game_cores = (int)fmin(fmax(number_or(json, "game_cores", 0), 0), 1e6); /* not in checkpoints from before */
   run->cost = number_or(json, "cost", 0);

@@ -57,6 +57,8 @@ static const mz_setting train_rows[] = {
                "stop an invocation after this time; 0: no limit"),
     MZ_SETTING(mz_train_settings, target, "train.target", MZ_FLOAT, MZ_OPERATIONAL, -1e9, 1e9, "1e9", "",
                "the score at which training has done its work and stops"),
+    MZ_SETTING(mz_train_settings, target_evaluations, "train.target_evaluations", MZ_INT, MZ_OPERATIONAL, 1, 1000, "1", "",
+               "evaluations in a row that reach train.target before training stops: one alone may be luck"),
     MZ_SETTING(mz_train_settings, eval_games, "eval.games", MZ_INT, MZ_OPERATIONAL, 1, 100000, "20", "games",
                "games of the evaluation after a phase"),
     MZ_SETTING(mz_train_settings, eval_simulations, "eval.simulations", MZ_INT, MZ_OPERATIONAL, 0, 100000, "0", "",
@@ -194,7 +196,7 @@ static bool is_later(const mz_setting *row) {
 }
 
 static uint64_t hash_rows(const mz_settings *settings, counts counted) {
-  static const char *const uncounted[] = {"batch_schedule", "env_workers", NULL};
+  static const char *const uncounted[] = {"batch_schedule", "env_workers", "train.target_evaluations", NULL};
   mz_settings copy = *settings;
   mz_config config = mz_settings_config(&copy, NULL);
   uint64_t hash = 0;

@@ -34,6 +34,7 @@ typedef struct mz_train_settings {
   int64_t rounds, updates, env_steps; /* stop limits of the preset (totals); 0: none */
   double time;                        /* train.time: limit for an invocation; 0: none */
   double target;                      /* train.target: the score at which the run has done its work */
+  int64_t target_evaluations;         /* train.target_evaluations: in a row that reach it before it counts */
   int64_t eval_games, eval_simulations,
       eval_interval;          /* eval.games, eval.simulations (0: as in self-play), eval.interval in phases */
   bool eval_symmetry;         /* eval.symmetry: positions are looked at in all symmetries of the board */

@@ -52,6 +52,7 @@ typedef struct mz_limits { /* totals since the run began, except for_s; 0: none;
   double for_s;
   bool until; /* stop at `score`, confirmed on 100 fresh games; otherwise the preset's target holds where no limit is given */
   double score;
+  int64_t evaluations; /* in a row that must reach it, which is train.target; 0: one, whatever it is */
 } mz_limits;
 
 typedef struct mz_counters { /* all that a resumed run counts on from */

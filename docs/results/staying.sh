@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# How often a score that was reached is lost again: trains seeds for a fixed number of rounds and counts, among the evaluations after the
-# first one that reaches the target, those that fall below a floor. Prints a Markdown table with a row for each seed, and the worst, the
-# median and the spread over seeds.
+# How often a score that was reached is lost again: trains seeds for a fixed number of rounds. Reached it is after as many evaluations in
+# a row as the preset asks for (train.target_evaluations); among those that follow, it counts the ones below a floor. Prints a Markdown
+# table with a row for each seed, and the worst, the median and the spread over seeds.
 # usage: docs/results/staying.sh ENV [SEEDS] [ROUNDS] [FIRST_SEED]      SEEDS: 20, FIRST_SEED: 101
 # The target is the preset's; the floor is 0.9 of it for cartpole and the target itself for other environments (tictactoe: a lost line
-# counts). MUZERO names the program, FLOOR sets another floor, KEEP a folder in which the runs stay.
+# counts). MUZERO names the program, FLOOR sets another floor, ROW other evaluations in a row, KEEP a folder in which the runs stay.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 muzero=${MUZERO:-$root/build/bin/muzero}
@@ -31,8 +31,8 @@ mkdir -p "$runs"
 : >"$rows"
 
 # Reads the phases' records; prints "reached_updates after below worst", or "- 0 0 -" where the target was never reached.
-count() { # TARGET FLOOR, records on stdin
-  awk -v target="$1" -v floor="$2" '
+count() { # TARGET FLOOR ROW, records on stdin
+  awk -v target="$1" -v floor="$2" -v asked="$3" '
     function member(key,    at) {
       at = index($0, "\"" key "\":")
       return at ? substr($0, at + length(key) + 3) + 0 : ""
@@ -40,7 +40,8 @@ count() { # TARGET FLOOR, records on stdin
     /"event":"phase"/ && /"evaluated":true/ {
       score = member("score")
       if (reached == "") {
-        if (score >= target) reached = member("updates")
+        row = score >= target ? row + 1 : 0
+        if (row == asked) reached = member("updates")
         next
       }
       after++
@@ -50,18 +51,21 @@ count() { # TARGET FLOOR, records on stdin
     END { print (reached == "" ? "-" : reached), after + 0, below + 0, (after ? worst : "-") }'
 }
 
+setting() { sed -n "s/.*\"$1\":[[:space:]]*\([-+.0-9eE]*\).*/\1/p" "$2" | head -n 1; } # KEY config.json
+
 for ((seed = first; seed < first + seeds; seed++)); do
   run=$runs/$env-$seed
   "$muzero" train "$env" --run "$run" --seed "$seed" --rounds "$rounds" --history none --json >"$run.log" 2>"$run.err" || {
     cat "$run.err" >&2
     exit 1
   }
-  target=$(sed -n 's/.*"target":[[:space:]]*\([-+.0-9eE]*\).*/\1/p' "$run/config.json" | head -n 1)
+  target=$(setting target "$run/config.json")
+  row=${ROW:-$(setting target_evaluations "$run/config.json")}
   floor=${FLOOR:-$(awk "BEGIN { print $share * $target }")}
-  printf '%s %s\n' "$seed" "$(count "$target" "$floor" <"$run/metrics.jsonl")" >>"$rows"
+  printf '%s %s\n' "$seed" "$(count "$target" "$floor" "$row" <"$run/metrics.jsonl")" >>"$rows"
 done
 
-printf '`docs/results/staying.sh %s %s %s %s`: target %s, floor %s\n\n' "$env" "$seeds" "$rounds" "$first" "$target" "$floor"
+printf '`docs/results/staying.sh %s %s %s %s`: target %s, %s in a row, floor %s\n\n' "$env" "$seeds" "$rounds" "$first" "$target" "$row" "$floor"
 printf '| seed | target reached after updates | evaluations after it | below the floor | lowest score |\n|---|---|---|---|---|\n'
 awk '{ print "| " $1 " | " $2 " | " $3 " | " $4 " | " $5 " |" }' "$rows"
 # The share below the floor, over the seeds that reached the target and were evaluated afterwards.

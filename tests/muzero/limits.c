@@ -79,17 +79,20 @@ static void the_nearest_limit_says_how_much_is_done(void **unused) {
 
 /* ---- runs ---- */
 
-static mz_run *open_run(const char *dir, const char *extra) {
+enum { EXTRA_MAX = 3 };
+
+/* extra: up to EXTRA_MAX settings, up to the first NULL. */
+static mz_run *open_run(const char *dir, const char *const extra[EXTRA_MAX]) {
   static const char *const common[] = {"num_games=4",       "moves_per_round=3", "loop_count=2",         "batch_size=16",
                                        "shards=2",          "simulations=2",     "replay.min_fill=8",    "replay.capacity=1000",
                                        "network.width=8",   "eval.games=2",      "train.phase_rounds=2", "eval.opponent=random",
                                        "eval.interval=1000"};
   enum { COMMON = sizeof common / sizeof common[0] };
-  const char *sets[COMMON + 1];
+  const char *sets[COMMON + EXTRA_MAX];
   memcpy(sets, common, sizeof common);
-  sets[COMMON] = extra;
-  const mz_run_options options = {
-      .env = "tictactoe", .dir = dir, .sets = sets, .set_count = COMMON + (extra != NULL), .seed = 1, .threads = 1};
+  int count = COMMON;
+  for (int i = 0; i < EXTRA_MAX && extra[i]; i++) sets[count++] = extra[i];
+  const mz_run_options options = {.env = "tictactoe", .dir = dir, .sets = sets, .set_count = count, .seed = 1, .threads = 1};
   mz_run *run;
   expect_ok(mz_run_open(&run, &options));
   return run;
@@ -121,7 +124,7 @@ static void a_budget_counts_from_the_runs_beginning(void **unused) {
   char folder[64], dir[80];
   make_folder(folder);
   snprintf(dir, sizeof dir, "%s/run", folder);
-  mz_run *run = open_run(dir, "limits.budget=0.01");
+  mz_run *run = open_run(dir, (const char *[EXTRA_MAX]){"limits.budget=0.01"});
   const mz_limits limits = {.rounds = 4};
   assert_int_equal(play(run, &limits, MZ_GOES_ON).played, 2);
   assert_int_equal(play(run, &limits, MZ_REASON_ROUNDS).counters.rounds, 4);
@@ -135,7 +138,7 @@ static void a_stop_between_phases_records_nothing(void **unused) {
   char folder[64], dir[80];
   make_folder(folder);
   snprintf(dir, sizeof dir, "%s/run", folder);
-  mz_run *run = open_run(dir, "eval.interval=1");
+  mz_run *run = open_run(dir, (const char *[EXTRA_MAX]){"eval.interval=1"});
   const mz_phase first = play(run, &(mz_limits){.rounds = 100}, MZ_GOES_ON);
   assert_int_equal(first.played, 2);
   assert_int_equal(records_of(dir), 1);
@@ -162,11 +165,41 @@ static void a_state_without_a_score_is_evaluated_at_the_end(void **unused) {
   char folder[64], dir[80];
   make_folder(folder);
   snprintf(dir, sizeof dir, "%s/run", folder);
-  mz_run *run = open_run(dir, NULL);
+  mz_run *run = open_run(dir, (const char *[EXTRA_MAX]){NULL});
   assert_true(isnan(play(run, &(mz_limits){.rounds = 100}, MZ_GOES_ON).score));
   const mz_phase late = play(run, &(mz_limits){.for_s = 1e-9}, MZ_REASON_TIME);
   assert_true(late.evaluated && late.evaluation.games == 100 && isfinite(late.score));
   mz_run_close(run);
+  drop_folder(folder);
+}
+
+/* Resumes the run with one setting changed, for the one phase that ends it. */
+static void resume_and_play(const char *dir, const char *set, const mz_limits *limits, mz_reason expected) {
+  mz_run *run;
+  expect_ok(mz_run_resume(&run, dir, &(mz_run_options){.sets = &set, .set_count = 1, .threads = 1}, false));
+  play(run, limits, expected);
+  mz_run_close(run);
+}
+
+/* No score is below -1, none above 1. */
+static void a_target_counts_when_evaluations_in_a_row_reach_it(void **unused) {
+  (void)unused;
+  static const char *const low = "train.target=-1", *const high = "train.target=2";
+  const mz_limits the_target = {0}, another_score = {.until = true, .score = -1};
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run = open_run(dir, (const char *[EXTRA_MAX]){"eval.interval=1", low, "train.target_evaluations=3"});
+  play(run, &the_target, MZ_GOES_ON);
+  play(run, &(mz_limits){.rounds = 4}, MZ_REASON_ROUNDS);
+  mz_run_close(run);
+  resume_and_play(dir, low, &the_target, MZ_REASON_SCORE); /* the third */
+  resume_and_play(dir, high, &(mz_limits){.rounds = 8}, MZ_REASON_ROUNDS);
+  resume_and_play(dir, low, &(mz_limits){.rounds = 10}, MZ_REASON_ROUNDS); /* the first again */
+  resume_and_play(dir, low, &(mz_limits){.rounds = 12}, MZ_REASON_ROUNDS);
+  resume_and_play(dir, low, &the_target, MZ_REASON_SCORE);
+  resume_and_play(dir, high, &(mz_limits){.rounds = 16}, MZ_REASON_ROUNDS);
+  resume_and_play(dir, high, &another_score, MZ_REASON_SCORE); /* which is the user's: one evaluation */
   drop_folder(folder);
 }
 
@@ -178,6 +211,7 @@ int main(void) {
                                      cmocka_unit_test(the_nearest_limit_says_how_much_is_done),
                                      cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
                                      cmocka_unit_test(a_stop_between_phases_records_nothing),
-                                     cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end)};
+                                     cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end),
+                                     cmocka_unit_test(a_target_counts_when_evaluations_in_a_row_reach_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
