@@ -21,7 +21,7 @@ typedef struct mz_allocation_settings {
   char predictor[64];   /* allocate.predictor: a predictor's name, or "auto": the winner of the contest */
   char pretrained[512]; /* allocate.pretrained: a file; "": the program's own */
   char policy[512];     /* allocate.policy: a run of allocation:course=FILE whose agent proposes plans by stages; "": none */
-  char shadow[512];     /* allocate.shadow: the run that shows that the agent may drive; "": none */
+  char shadow[2048];    /* allocate.shadow: the runs that show that the agent may drive, RUN:RUN…; "": none */
   int32_t search;       /* allocate.search: mz_search_kind */
   bool balance;         /* allocate.balance */
   bool verify;          /* allocate.verify */

@@ -22,6 +22,7 @@ for ((seed = first; seed <= last; seed++)); do
     objective='time'
     [[ $arm != *g ]] || objective=goodput
     "$muzero" train "$env" --run "$runs/$arm-$seed" --seed "$seed" --threads 2 --history none --json --set allocate.share=off \
+      --set train.target_evaluations=1 \
       --set loop_count="${arm%g}" --set allocate.objective="$objective" >"$runs/$arm-$seed.log"
     awk -v seed="$seed" -v arm="$arm" '
       function member(key,    at) {

@@ -1,48 +1,82 @@
 #include "muzero/steering/shadow.h"
 #include "allocator/records/stage_lines.h"
 #include "base/file/file.h"
+#include <string.h>
 
+enum { PATH_MAX_BYTES = 512 };
 static const double EQUAL = 1e-9; /* sums of the same regrets differ by rounding */
 
-static mz_status refuse(const char *policy, const char *why) {
+typedef struct judged {
+  const mz_shadowed *of;
+  int runs;
+  double regrets[MZ_DECIDERS]; /* sums over them */
+} judged;
+
+static mz_status refuse(const judged *j, const char *why) {
   return mz_fail(MZ_E_CONFIG,
                  "allocate.strategy=staged: %s; a run with --set allocate.policy=%s and another strategy, to the score or the "
-                 "end of the course, makes a record, and --set allocate.shadow=THAT_RUN names it",
-                 why, policy);
+                 "end of the course, makes a record, and --set allocate.shadow=THAT_RUN names it, or several, RUN:RUN",
+                 why, j->of->policy);
 }
 
-static mz_status read_lines(const char *shadow, mz_stage_lines *out) {
-  char path[640];
-  if (!mz_file_is_dir(shadow)) return mz_stage_lines_read(out, shadow);
-  MZ_TRY(mz_ledger_path(shadow, path, sizeof path));
+static mz_status read_lines(const char *run, mz_stage_lines *out) {
+  char path[PATH_MAX_BYTES + 128];
+  if (!mz_file_is_dir(run)) return mz_stage_lines_read(out, run);
+  MZ_TRY(mz_ledger_path(run, path, sizeof path));
   return mz_stage_lines_read(out, path);
 }
 
-mz_status mz_shadow_check(const char *shadow, const char *policy, uint64_t course, uint64_t agent) {
-  char why[MZ_MESSAGE_MAX];
+static mz_status add(judged *j, const char *run) {
+  char why[MZ_MESSAGE_MAX] = "";
   mz_stage_lines lines;
-  if (shadow[0] == '\0') return refuse(policy, "no shadow run shows yet that the agent may drive");
-  const mz_status status = read_lines(shadow, &lines);
+  const mz_status status = read_lines(run, &lines);
   if (status == MZ_E_MEMORY) return status;
   if (status != MZ_OK) {
     char message[MZ_MESSAGE_MAX];
     snprintf(message, sizeof message, "%s", mz_message());
     snprintf(why, sizeof why, "allocate.shadow: %.800s", message);
-    return refuse(policy, why);
+    return refuse(j, why);
   }
   const mz_stages_record *whole = &lines.whole;
   if (!lines.ended || !whole->complete)
-    snprintf(why, sizeof why, "allocate.shadow: %s has no record of all stages", shadow);
-  else if (whole->course != course || whole->policy != agent)
-    snprintf(why, sizeof why, "allocate.shadow: %s recorded another agent, or another course", shadow);
+    snprintf(why, sizeof why, "allocate.shadow: %s has no record of all stages", run);
+  else if (whole->course != j->of->course || whole->policy != j->of->agent)
+    snprintf(why, sizeof why, "allocate.shadow: %s recorded another agent, or another course", run);
   else if (whole->drives)
-    snprintf(why, sizeof why, "allocate.shadow: in %s the agent drove, which is no shadow", shadow);
-  else if (whole->regrets[MZ_DECIDER_POLICY] > whole->regrets[MZ_DECIDER_STATIC] + EQUAL)
-    snprintf(
-        why, sizeof why,
-        "the agent's regret in %s, %.3g, is above that of a fixed plan, %.3g: an agent that was trained longer may do better",
-        shadow, whole->regrets[MZ_DECIDER_POLICY], whole->regrets[MZ_DECIDER_STATIC]);
-  else
-    return MZ_OK;
-  return refuse(policy, why);
+    snprintf(why, sizeof why, "allocate.shadow: in %s the agent drove, which is no shadow", run);
+  if (why[0]) return refuse(j, why);
+  for (int d = 0; d < MZ_DECIDERS; d++) j->regrets[d] += whole->regrets[d];
+  j->runs++;
+  return MZ_OK;
+}
+
+/* A run that is named twice would count twice. */
+static mz_status add_each(judged *j, const char *runs) {
+  char names[MZ_SHADOWS_MAX][PATH_MAX_BYTES];
+  for (const char *at = runs; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+    const size_t length = strcspn(at, ":");
+    if (length == 0 || length >= PATH_MAX_BYTES) return refuse(j, "allocate.shadow: takes runs, with a colon between two");
+    if (j->runs == MZ_SHADOWS_MAX) return refuse(j, "allocate.shadow: takes at most 32 runs");
+    char *name = names[j->runs];
+    memcpy(name, at, length);
+    name[length] = '\0';
+    for (int i = 0; i < j->runs; i++)
+      if (strcmp(names[i], name) == 0) return refuse(j, "allocate.shadow: names a run twice");
+    MZ_TRY(add(j, name));
+  }
+  return MZ_OK;
+}
+
+mz_status mz_shadow_check(const char *shadow, const mz_shadowed *of) {
+  judged j = {.of = of};
+  if (shadow[0] == '\0') return refuse(&j, "no shadow run shows yet that the agent may drive");
+  MZ_TRY(add_each(&j, shadow));
+  const double own = j.regrets[MZ_DECIDER_POLICY], fixed = j.regrets[MZ_DECIDER_STATIC];
+  if (own <= fixed + EQUAL) return MZ_OK;
+  char why[MZ_MESSAGE_MAX];
+  snprintf(
+      why, sizeof why,
+      "the agent's regret in %.600s, %.3g, is above that of a fixed plan, %.3g: an agent that was trained longer may do better",
+      shadow, own / j.runs, fixed / j.runs);
+  return refuse(&j, why);
 }

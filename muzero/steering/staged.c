@@ -115,7 +115,8 @@ static mz_status open_policy(mz_staged *s, const mz_allocation_settings *setting
   MZ_TRY(check_fitted(&s->fitted, file, key, settings));
   MZ_TRY(check_error(&s->fitted, file, s->drives));
   s->policy_digest = mz_loaded_digest(s->policy);
-  if (s->drives) MZ_TRY(mz_shadow_check(settings->shadow, settings->policy, s->course->digest, s->policy_digest));
+  const mz_shadowed own = {.policy = settings->policy, .course = s->course->digest, .agent = s->policy_digest};
+  if (s->drives) MZ_TRY(mz_shadow_check(settings->shadow, &own));
   MZ_TRY(mz_course_oracle_create(&s->oracle));
   return open_planner(s);
 }

@@ -121,11 +121,11 @@ static lines whole_lines_of(const char *dir) {
 }
 
 /* Writes the record of `shadow` with other regrets. */
-static void write_regrets(double policy, double fixed) {
+static void write_regrets(const char *path, double policy, double fixed) {
   mz_stages_record sum = whole_lines_of("shadow").sum;
   sum.regrets[MZ_DECIDER_POLICY] = policy;
   sum.regrets[MZ_DECIDER_STATIC] = fixed;
-  write_record(&sum);
+  write_record_to(path, &sum);
 }
 
 /* ---- tests ---- */
@@ -191,11 +191,26 @@ static void an_agent_drives_where_its_regret_was_no_worse(void **unused) {
   mz_simulated_whole *whole;
   refused(world, (const char *[]){NULL}, "needs --set allocate.policy=RUN");
   refused(world, (const char *[]){"allocate.policy=policy", NULL}, "no shadow run shows yet that the agent may drive");
-  write_regrets(0.6, 0.5);
+  write_regrets("record.jsonl", 0.6, 0.5);
   refused(world, sets, "0.6, is above that of a fixed plan, 0.5");
-  write_regrets(0.5, 0.5);
+  write_regrets("record.jsonl", 0.5, 0.5);
   expect_ok(open_run(world, "allowed", "staged", sets, &whole));
   mz_simulated_whole_close(whole);
+}
+
+static void regrets_of_several_runs_are_summed(void **unused) {
+  (void)unused;
+  static const char *const both[] = {"allocate.policy=policy", "allocate.shadow=record.jsonl:other.jsonl", NULL};
+  mz_simulated_whole *whole;
+  write_regrets("record.jsonl", 0.6, 0.5);
+  write_regrets("other.jsonl", 0.5, 0.5);
+  refused(world, both, "regret in record.jsonl:other.jsonl, 0.55, is above that of a fixed plan, 0.5");
+  write_regrets("other.jsonl", 0.4, 0.5);
+  expect_ok(open_run(world, "allowed by both", "staged", both, &whole));
+  mz_simulated_whole_close(whole);
+  refused(world, (const char *[]){both[0], "allocate.shadow=other.jsonl:record.jsonl:other.jsonl", NULL}, "names a run twice");
+  refused(world, (const char *[]){both[0], "allocate.shadow=other.jsonl:", NULL}, "a colon between two");
+  refused(world, (const char *[]){both[0], "allocate.shadow=other.jsonl:nothing.jsonl", NULL}, "nothing.jsonl");
 }
 
 /* It turns from batches of 256 to those of 64, and its score goes on from where it is, by the shares of the other curve. */
@@ -250,6 +265,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_course_is_fitted_to_the_machine),
                                      cmocka_unit_test(in_shadow_the_agent_is_recorded_and_changes_nothing),
                                      cmocka_unit_test(an_agent_drives_where_its_regret_was_no_worse),
+                                     cmocka_unit_test(regrets_of_several_runs_are_summed),
                                      cmocka_unit_test(an_agent_that_drives_turns_to_other_curves),
                                      cmocka_unit_test(a_driven_run_repeats_byte_for_byte),
                                      cmocka_unit_test(agents_of_other_machines_and_batches_are_refused)};

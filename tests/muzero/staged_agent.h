@@ -61,13 +61,14 @@ static inline lines lines_of(const char *run) {
 }
 
 /* Writes a record of a shadow run. */
-static inline void write_record(const mz_stages_record *record) {
+static inline void write_record_to(const char *path, const mz_stages_record *record) {
   cJSON *json = mz_stages_record_to_json(record);
   char *line = mz_json_line(json);
-  FILE *file = fopen("record.jsonl", "w");
+  FILE *file = fopen(path, "w");
   assert_non_null(file);
   fprintf(file, "%s\n", line);
   fclose(file);
   free(line);
   cJSON_Delete(json);
 }
+static inline void write_record(const mz_stages_record *record) { write_record_to("record.jsonl", record); }
