@@ -208,7 +208,6 @@ static void regrets_of_several_runs_are_summed(void **unused) {
   write_regrets("other.jsonl", 0.4, 0.5);
   expect_ok(open_run(world, "allowed by both", "staged", both, &whole));
   mz_simulated_whole_close(whole);
-  refused(world, (const char *[]){both[0], "allocate.shadow=other.jsonl:record.jsonl:other.jsonl", NULL}, "names a run twice");
   refused(world, (const char *[]){both[0], "allocate.shadow=other.jsonl:", NULL}, "a colon between two");
   refused(world, (const char *[]){both[0], "allocate.shadow=other.jsonl:nothing.jsonl", NULL}, "nothing.jsonl");
 }
