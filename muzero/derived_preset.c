@@ -24,7 +24,7 @@ static const char against[] =
     SHORT_GAMES "  \"td_steps\": 0, \"discount\": 1, \"search\": {\"algorithm\": \"gumbel\"},\n"
                 "  \"selfplay\": {\"opening_plies\": 2}, \"eval\": {\"games\": 100, \"opponent\": \"random\"},\n";
 
-/* Moves cost more than updates: few games, each move trained on two dozen times (docs/results/environments.md, LunarLander and
+/* Moves cost more than updates: few games, each move trained on two dozen times (docs/results/gymnasium.md, LunarLander and
  * CartPole). Where every move costs something, a goal ends the game, and random play hardly ever meets it: Gumbel's search keeps to one
  * way and explores further. Elsewhere moves are worth nearly the same once an agent plays well, and PUCT's soft targets keep what was
  * reached. */
@@ -38,7 +38,7 @@ static const char against[] =
 static const char long_costs[] = LONG_ALONE "  \"td_steps\": 20, \"search\": {\"algorithm\": \"gumbel\"},\n";
 static const char long_gains[] = LONG_ALONE "  \"td_steps\": 50, \"search\": {\"algorithm\": \"puct\", \"spread_min\": 0.1},\n";
 
-/* Updates cost more than moves: many games, each move trained on three times (docs/results/environments.md, MinAtar and Pong). */
+/* Updates cost more than moves: many games, each move trained on three times (docs/results/minatar.md, gymnasium.md: Pong). */
 static const char long_pictures[] = EVERY_KIND
     "  \"num_games\": 64, \"moves_per_round\": 16, \"loop_count\": 24,\n"
     "  \"td_steps\": 10, \"td_lambda\": 0.9, \"discount\": 0.99, \"unroll_steps\": 2, \"simulations\": 8, "
