@@ -12,7 +12,7 @@ enum { KEY_MAX = 32 };
     .name = #field, .offset = offsetof(mz_sim_machine, field), .whole = whole_, .off = off_, .min = min_, .max = max_,           \
     .fallback = fallback_, .unit = unit_, .help = help_                                                                          \
   }
-/* Defaults of effects are measured (docs/allocator.md says which) or lie within the stated range. */
+/* Defaults of effects are measured (docs/simulation.md says which) or lie within the stated range. */
 static const mz_sim_key keys[] = {
     ROW(cores, true, false, 1, MZ_CORES_MAX, 16, "hardware threads", "of the whole machine"),
     ROW(numa, true, false, 1, 16, 1, "nodes", "share the cores evenly, each with its own memory; a device each"),

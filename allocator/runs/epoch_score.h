@@ -1,11 +1,12 @@
-/* The score of runs that have not run, from curves of those that have: the static strategy's second model (docs/allocator.md, "Plans of
- * whole runs"). The score of a run is the best of its evaluations so far, which its best checkpoint keeps. Isotonic regression of the
- * runs' median on a grid (of a seed's runs in one batch size one counts, for all have one curve): it does not fall with epochs, nor rise with the rows of a batch. Where a permutation test refutes the latter,
- * batches smaller than the best are left out, and `cut` says so.
+/* The score of runs that have not run, from curves of those that have: the static strategy's second model (docs/plans.md, "Static"). The
+ * score of a run is the best of its evaluations so far, which its best checkpoint keeps. Isotonic regression of the runs' median on a
+ * grid (of a seed's runs in one batch size one counts, for all have one curve): it does not fall with epochs, nor rise with the rows of a
+ * batch. Where a permutation test refutes the latter, batches smaller than the best are left out, and `cut` says so.
  *
  * Runs differ in their pace more than in the shape of their curves. So what one more run reaches is bounded along the epochs: at least
  * the median of epoch e / stretch, at most that of epoch e · stretch. The stretch follows from the epochs that runs took to a target
- * against the median's, whose logarithms are taken as normal on either side. A run that never reached it counts with twice its epochs, unless it is shorter than the median's: then it tells nothing. */
+ * against the median's, whose logarithms are taken as normal on either side. A run that never reached it counts with twice its epochs,
+ * unless it is shorter than the median's: then it tells nothing. */
 #pragma once
 #include "allocator/model/isotonic_grid.h"
 #include "allocator/model/monotone.h"

@@ -1,8 +1,8 @@
-/* Seconds per epoch of runs that have not run, from curves of those that have: the static strategy's first model (docs/allocator.md,
- * "Plans of whole runs"). Isotonic regression of their logarithm: time does not rise with cores and GPUs, nor with the rows of a batch,
- * and does not fall with the moves of an epoch. Where a permutation test refutes that of cores, GPUs or batches, what lies beyond the
- * fastest is left out, and `cut` says so. Seconds are means over the first epochs of a run, its opening and its evaluations included,
- * so that e epochs take e times as long. */
+/* Seconds per epoch of runs that have not run, from curves of those that have: the static strategy's first model (docs/plans.md,
+ * "Static"). Isotonic regression of their logarithm: time does not rise with cores and GPUs, nor with the rows of a batch, and does not
+ * fall with the moves of an epoch. Where a permutation test refutes that of cores, GPUs or batches, what lies beyond the fastest is left
+ * out, and `cut` says so. Seconds are means over the first epochs of a run, its opening and its evaluations included, so that e epochs
+ * take e times as long. */
 #pragma once
 #include "allocator/model/monotone.h"
 #include "allocator/runs/curve.h"

@@ -104,11 +104,11 @@ static void test_nodes_share_the_cores(void **state) {
   assert_int_equal(devices.items[4].device.kind, MZ_DEVICE_CUDA);
 }
 
-/* docs/allocator.md has a row for each key: | `key` | range | default | unit | … */
+/* docs/simulation.md has a row for each key: | `key` | range | default | unit | … */
 static void test_every_key_is_documented(void **state) {
   (void)state;
   static char page[1 << 17];
-  FILE *file = fopen(TEST_DATA "/../../docs/allocator.md", "r");
+  FILE *file = fopen(TEST_DATA "/../../docs/simulation.md", "r");
   assert_non_null(file);
   page[fread(page, 1, sizeof page - 1, file)] = '\0';
   fclose(file);
@@ -117,7 +117,7 @@ static void test_every_key_is_documented(void **state) {
     char row[256];
     snprintf(row, sizeof row, "| `%s` | %s%.12g … %.12g %s | %.12g |", key->name, key->off && key->min > 0 ? "0, " : "", key->min,
              key->max, key->unit, key->fallback);
-    if (!strstr(page, row)) fail_msg("docs/allocator.md lacks '%s'", row);
+    if (!strstr(page, row)) fail_msg("docs/simulation.md lacks '%s'", row);
   }
 }
 
