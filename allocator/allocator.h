@@ -30,8 +30,9 @@ mz_status mz_allocator_check(const mz_allocator_options *options);
 mz_status mz_allocator_create(mz_allocator **out, const mz_allocator_options *options);
 void mz_allocator_free(mz_allocator *allocator);
 
-/* Before the first window. A strategy that learns begins with a baseline run (strategies/baseline.h). Another one with a history may put another plan than the start plan on trial, and without one where the
- * pipeline's probes promise a quarter less time. decision->phase is `phase` (0 for a new run), observed NAN. */
+/* Before the first window. A strategy that learns begins with a baseline run (strategies/baseline.h). Another one with a history may put
+ * another plan than the start plan on trial, and without one where the pipeline's probes promise a quarter less time. decision->phase is
+ * `phase` (0 for a new run), observed NAN. */
 void mz_allocator_begin(mz_allocator *allocator, int64_t phase, int64_t round, mz_decision *decision);
 /* The plan in force, perhaps on trial. */
 const mz_plan *mz_allocator_plan(const mz_allocator *allocator);

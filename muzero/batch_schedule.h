@@ -1,5 +1,6 @@
-/* Batch sizes by phase, from setting batch_schedule: "10:256,40:512" gives batches 256 rows from the end of phase 10 on, and 512 from the end
- * of phase 40 on. Before the first entry they have batch_size rows; phase 0 is the run's start. Each size changes settings as muzero/batch_rule.h says. */
+/* Batch sizes by phase, from setting batch_schedule: "10:256,40:512" gives batches 256 rows from the end of phase 10 on, and 512 from the
+ * end of phase 40 on. Before the first entry they have batch_size rows; phase 0 is the run's start. Each size changes settings as
+ * muzero/batch_rule.h says. */
 #pragma once
 #include "muzero/settings.h"
 

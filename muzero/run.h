@@ -102,7 +102,8 @@ mz_status mz_run_find_kept_plans(mz_run *run);
 
 /* ---- a plan for the whole run (run_static.c) ---- */
 
-/* Makes the plan of strategy static, and changes run->settings by it. MZ_E_CONFIG: what it needs is missing, or no plan keeps the limits. */
+/* Makes the plan of strategy static, and changes run->settings by it. MZ_E_CONFIG: what it needs is missing, or no plan keeps the
+ * limits. */
 mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options *options);
 /* Reads the promise of a resumed run from its ledger. */
 mz_status mz_run_recall_promise(mz_run *run);

@@ -4,9 +4,10 @@
  *   β < 0.95  under-allocated: GPU first, then CPU, then memory
  *
  * A resource is chosen only where its own β_r says the same. A step is a quarter of what is allocated at the most, and one core, place,
- * eighth of a GPU or GPU where a quarter is less. The resource has to be the one to choose for two windows in a row, the first window after a
- * change of the plan counts for nothing, and a knob goes the other way after four windows at the earliest (hysteresis.h), the next time
- * after 16, 64 and 256: so that it settles. What the machine lacks, what was not measured and what cannot move is passed over, and the advice says so.
+ * eighth of a GPU or GPU where a quarter is less. The resource has to be the one to choose for two windows in a row, the first window
+ * after a change of the plan counts for nothing, and a knob goes the other way after four windows at the earliest (hysteresis.h), the
+ * next time after 16, 64 and 256: so that it settles. What the machine lacks, what was not measured and what cannot move is passed over,
+ * and the advice says so.
  *
  * A strategy calls mz_balance_read and mz_balance_advise once a window, with a memory of its own. An advice that it does not follow
  * counts as undone. Pure functions of their arguments. */

@@ -14,9 +14,9 @@ typedef struct mz_sim_truth {
   double weight; /* a thread's claim on a core against others'; 1, less for those that give way */
 } mz_sim_truth;
 
-/* Takes the costs of the pipeline's probes on a CPU for true: fixed_s / batch + item_s by least squares on relative errors. A stage that ends a
- * chain of queues works in lockstep. A stage without probes takes 0.4 % of what the probed ones take together. MZ_E_CONFIG: no stage
- * has probes. */
+/* Takes the costs of the pipeline's probes on a CPU for true: fixed_s / batch + item_s by least squares on relative errors. A stage that
+ * ends a chain of queues works in lockstep. A stage without probes takes 0.4 % of what the probed ones take together. MZ_E_CONFIG: no
+ * stage has probes. */
 mz_status mz_sim_truth_from_probes(const mz_pipeline *pipeline, mz_sim_truth out[MZ_STAGES_MAX]);
 /* Takes for true what a run showed of its stages: `seen` are observations under one plan each, on as few cores as one. CPU seconds of an
  * item are the medians at every batch size, and each stage's items, which the pipeline then has, the median of all. A stage of which

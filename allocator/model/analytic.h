@@ -24,7 +24,8 @@
  * the pipeline's probes as weak priors, all brought to the level of cost of the newest (drift.h); what a plan that was measured
  * itself showed beyond that is kept as its residual.
  * Against a discrete-event simulation of random pipelines with known costs: median error 1.5 %, 90 % within 6.1 %, worst of 800
- * 24 %; with GPUs, by probes of them, 3.5 %, 16 %, 36 % (tests/allocator/analytic.c). Plain structs, no memory of their own, deterministic. */
+ * 24 %; with GPUs, by probes of them, 3.5 %, 16 %, 36 % (tests/allocator/analytic.c). Plain structs, no memory of their own,
+ * deterministic. */
 #pragma once
 #include "allocator/model/drift.h"
 #include "allocator/pipeline/telemetry.h"

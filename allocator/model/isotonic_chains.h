@@ -1,6 +1,6 @@
 /* Isotonic regression under an order that chains of points generate, by Dykstra's cyclic projections (1983): each chain is
- * projected by pooling adjacent violators (Barlow et al. 1972). Fast where chains are few and long, as the lines of a grid are.
- * */
+ * projected by pooling adjacent violators (Barlow et al. 1972). Fast where chains are few and long, as the lines of a grid
+ * are. */
 #pragma once
 #include "base/status.h"
 

@@ -46,7 +46,8 @@ static void write_numbers(cJSON *o, const number_at *numbers, int count, const v
     cJSON_AddNumberToObject(o, numbers[i].key, *(const double *)((const char *)from + numbers[i].offset));
 }
 
-/* {"actor": [items, busy_s, cpu_s, wait_in_s, wait_out_s, elapsed_s], "learner": [likewise and device_s], "env": [likewise and waited_for_s], …} */
+/* {"actor": [items, busy_s, cpu_s, wait_in_s, wait_out_s, elapsed_s], "learner": [likewise and device_s], "env": [likewise and
+ * waited_for_s], …} */
 static void write_stages(cJSON *parent, const mz_pipeline *pipeline, const mz_stage_sample *stages) {
   cJSON *o = cJSON_AddObjectToObject(parent, "stages");
   for (int i = 0; i < pipeline->stage_count; i++) {

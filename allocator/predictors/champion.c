@@ -62,8 +62,8 @@ void mz_champion_free(mz_champion *c) {
 
 /* ---- learning ---- */
 
-/* The winner, where it is ahead of T_ana by more than two standard errors of an error of so many plans: of several predictors one is ahead by
- * chance. (After the one-standard-error rule: Breiman et al., Classification and Regression Trees, 1984.) */
+/* The winner, where it is ahead of T_ana by more than two standard errors of an error of so many plans: of several predictors one is
+ * ahead by chance. (After the one-standard-error rule: Breiman et al., Classification and Regression Trees, 1984.) */
 static const mz_predictor *who_drives(const mz_champion *c) {
   const int winner = mz_contest_winner(c->contenders, c->contender_count);
   if (winner < 0) return c->predictor;

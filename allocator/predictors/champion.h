@@ -15,8 +15,8 @@ void mz_champion_free(mz_champion *champion);
 /* All that is known now, oldest first; kept by reference until the next time. A contest is held when a tenth more plans are known
  * than at the last one: together the contests of a run cost what some ten of the last one do. */
 void mz_champion_learn(mz_champion *champion, const mz_observation *observations, int count);
-/* otherwise: by another model, of the same plan: what stages apart take, which no contest is about, and all of it where the champion
- * does not know. The interval is the wider one of the predictor's own and, of a plan that was not measured, the contest's conformal band. */
+/* otherwise: by another model, of the same plan: what stages apart take, which no contest is about, and all of it where the champion does
+ * not know. The interval is the wider one of the predictor's own and, of a plan that was not measured, the contest's conformal band. */
 mz_prediction mz_champion_predict(const mz_champion *champion, const mz_plan *plan, const mz_prediction *otherwise);
 /* What drives: the champion, or the model alone where there is none (NULL). */
 mz_prediction mz_predict(const mz_champion *champion, const mz_analytic *model, const mz_plan *plan);

@@ -1,8 +1,8 @@
 /* A function of the knobs' logarithms, by ridge regression in its dual form (Saunders et al. 1998): with the kernel (1 + z·z' / knobs)² a
  * quadratic, z being the logarithms, standardised over the plans and kept to the range of each knob that was measured; with the kernel
- * exp(−‖x − x'‖² / 2ℓ²), x being the logarithms to base 2 and ℓ two doublings, a correction that ends a few steps from what was measured, as
- * a Gaussian process's does. How strongly it is pulled to the mean is what predicts each plan best from the others, in closed form (Allen's
- * PRESS, 1974). A plain struct, deterministic. */
+ * exp(−‖x − x'‖² / 2ℓ²), x being the logarithms to base 2 and ℓ two doublings, a correction that ends a few steps from what was measured,
+ * as a Gaussian process's does. How strongly it is pulled to the mean is what predicts each plan best from the others, in closed form
+ * (Allen's PRESS, 1974). A plain struct, deterministic. */
 #pragma once
 #include "allocator/predictors/lessons.h"
 

@@ -1,6 +1,6 @@
 /* Networks that predict the time of plans of pipelines they have never seen, trained beforehand on many (pretraining.h): an ensemble of
- * members, which differ in what they began with, for each kind of prediction. They come as a file in the safetensors format, of which one is
- * part of the program. Handles are used by one thread at a time. */
+ * members, which differ in what they began with, for each kind of prediction. They come as a file in the safetensors format, of which one
+ * is part of the program. Handles are used by one thread at a time. */
 #pragma once
 #include "allocator/graph/graph_network.h"
 

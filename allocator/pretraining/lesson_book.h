@@ -1,5 +1,5 @@
-/* The samples that networks are trained on: drawn situations, in each of which some plans count as measured, and for every plan what is known of it
- * (a graph) and what it takes (the target). Plain data, computed once, shared by all that train. */
+/* The samples that networks are trained on: drawn situations, in each of which some plans count as measured, and for every plan what is
+ * known of it (a graph) and what it takes (the target). Plain data, computed once, shared by all that train. */
 #pragma once
 #include "allocator/predictors/pretrained.h"
 #include "allocator/pretraining/practice.h"

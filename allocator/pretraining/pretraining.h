@@ -1,5 +1,5 @@
-/* Trains the networks that predictors bring along (predictors/pretrained.h) on drawn situations: mean squared error, Adam, a held-out part of
- * the situations by which each member keeps its best weights and stops. Deterministic, whatever the number of threads. */
+/* Trains the networks that predictors bring along (predictors/pretrained.h) on drawn situations: mean squared error, Adam, a held-out
+ * part of the situations by which each member keeps its best weights and stops. Deterministic, whatever the number of threads. */
 #pragma once
 #include "allocator/pretraining/lesson_book.h"
 #include "base/threads/pool.h"

@@ -2,11 +2,11 @@
  * that people can read (`sqlite3 history.db 'select * from measurements'`). Shared by processes; a row is written in well under a
  * millisecond and may be lost by a power failure, never damaged. One thread uses a handle; a child process opens its own.
  *
- * A run never fails because of its history. A damaged file, found at the start or later, is set aside (FILE.damaged-N, with
- * -wal and -shm) with a warning and a new one begun; one of an earlier version is brought to the present one. Where that does not help, and where the file cannot be used (may not be
- * written, disk full, locked by others for 5 s), one warning says why and the run continues without it: add and read then do
- * nothing and return MZ_OK. A file that may be read but not written is read. One that is removed or set aside by another
- * process is begun anew at the next row. */
+ * A run never fails because of its history. A damaged file, found at the start or later, is set aside (FILE.damaged-N, with -wal and
+ * -shm) with a warning and a new one begun; one of an earlier version is brought to the present one. Where that does not help, and where
+ * the file cannot be used (may not be written, disk full, locked by others for 5 s), one warning says why and the run continues without
+ * it: add and read then do nothing and return MZ_OK. A file that may be read but not written is read. One that is removed or set aside by
+ * another process is begun anew at the next row. */
 #pragma once
 #include "allocator/pipeline/telemetry.h"
 

@@ -1,5 +1,5 @@
-/* The tables of an SQLite database, measurements and the pipelines that they are of, runs and their epochs: what makes a database ours, its columns, its
- * statements. Functions return SQLite's result codes. Used by the history only. */
+/* The tables of an SQLite database, measurements and the pipelines that they are of, runs and their epochs: what makes a database ours,
+ * its columns, its statements. Functions return SQLite's result codes. Used by the history only. */
 #pragma once
 #include <sqlite3.h>
 
@@ -31,7 +31,8 @@ int mz_history_schema_trim(sqlite3 *db, int keep);
 /* Likewise all but the newest `keep` runs, and their epochs. */
 int mz_history_schema_trim_runs(sqlite3 *db, int keep);
 
-/* Columns of measurements that are written, in the order of INSERT's parameters (counted from 1) and of SELECT's results (from 0, behind id). */
+/* Columns of measurements that are written, in the order of INSERT's parameters (counted from 1) and of SELECT's results (from 0, behind
+ * id). */
 typedef enum mz_history_column {
   MZ_COLUMN_MACHINE = 1,
   MZ_COLUMN_ENV,

@@ -4,7 +4,8 @@
  *  "budget":null,"seconds":[estimate,low,high],"score":[…],"cost":[…]}
  * {"event":"outcome","phase":32,"round":320,"reason":"rounds","epochs":32,"seconds":5.1,"score":500,"cost":0.0014,"in_time":true,
  *  "reached":true,"affordable":true,"seconds_within":true,"score_within":true,"cost_within":true}
- * The last three are left out where it ended after other epochs, as where its score was reached before. They have no inputs: replaying them checks that they are lines that this program writes. */
+ * The last three are left out where it ended after other epochs, as where its score was reached before. They have no inputs: replaying
+ * them checks that they are lines that this program writes. */
 #pragma once
 #include "base/course/course.h"
 #include "base/json/json.h"

@@ -95,7 +95,8 @@ static bool extend(const mz_curve *curve, int last, double target, mz_curve_stag
   return true;
 }
 
-/* Returns whether an earlier stage tells the same scores: resources change no result, so runs of one seed in the same batches learn alike. */
+/* Returns whether an earlier stage tells the same scores: resources change no result, so runs of one seed in the same batches learn
+ * alike. */
 static bool is_repeated(const mz_curve_stage *stages, int at) {
   const mz_curve_stage *one = &stages[at];
   if (!one->one_batch || !isfinite(one->end)) return false;

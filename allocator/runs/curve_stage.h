@@ -22,9 +22,9 @@ typedef struct mz_curve_stage {
 
 /* Returns the number of the last epoch of a stage, of a run of `epochs` >= `stages` epochs: stages differ by one epoch at most. */
 int mz_stage_last_epoch(int epochs, int stages, int stage);
-/* Cuts the curves into the stages of runs of `epochs` epochs. Those of a curve lie one behind the other. A stage that a curve does not reach the end of is left out, unless the run
- * kept one batch size and reached `target`: then it stops, and would be no worse had it not. moves: fresh
- * moves of an epoch, to whose number the seconds of an epoch's rounds are scaled; 0: they are taken as they are. free(*stages).
- * MZ_E_MEMORY. */
+/* Cuts the curves into the stages of runs of `epochs` epochs. Those of a curve lie one behind the other. A stage that a curve does not
+ * reach the end of is left out, unless the run kept one batch size and reached `target`: then it stops, and would be no worse had it not.
+ * moves: fresh moves of an epoch, to whose number the seconds of an epoch's rounds are scaled; 0: they are taken as they are.
+ * free(*stages). MZ_E_MEMORY. */
 mz_status mz_curve_stages(const mz_curve *curves, int count, int epochs, int stages, double target, double moves,
                           mz_curve_stage **out, int *out_count);

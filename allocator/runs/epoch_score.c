@@ -65,7 +65,8 @@ static void count_runs(mz_epoch_score *m, const mz_curve *curves, int count) {
 
 /* ---- the grid of medians ---- */
 
-/* The best scores up to an epoch of runs that came so far, or had reached the target when they ended. *scores: [count]; returns how many. */
+/* The best scores up to an epoch of runs that came so far, or had reached the target when they ended. *scores: [count]; returns how
+ * many. */
 static int scores_at(const mz_epoch_score *m, const mz_curve *curves, int count, int b, int epoch, double *scores) {
   int found = 0;
   for (int i = 0; i < count; i++) {

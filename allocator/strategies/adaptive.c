@@ -1,10 +1,10 @@
 /* adaptive: the patent's system. A champion among the predictors says what a plan takes; simulated annealing searches the plans within
- * the limits for the one that is taken to be fastest (or cheapest), and of those that count as equally good the one that reserves
- * least is proposed. With allocate.balance plans are projected into their assignments before one is chosen, and where none is
- * better, the balance factor takes back what is not used and adds what is waited for. Where nothing asks for a change for a while, a plan that was never measured is tried, if it may be better for all
- * that is known: one that is kept is soon followed by another, after one that is undone it waits twice as long. It searches when
- * something has changed: a plan was measured, another predictor drives, the bounds or the plan in force are others, or that plan has
- * come to cost something else. */
+ * the limits for the one that is taken to be fastest (or cheapest), and of those that count as equally good the one that reserves least
+ * is proposed. With allocate.balance plans are projected into their assignments before one is chosen, and where none is better, the
+ * balance factor takes back what is not used and adds what is waited for. Where nothing asks for a change for a while, a plan that was
+ * never measured is tried, if it may be better for all that is known: one that is kept is soon followed by another, after one that is
+ * undone it waits twice as long. It searches when something has changed: a plan was measured, another predictor drives, the bounds or the
+ * plan in force are others, or that plan has come to cost something else. */
 #include "allocator/balance/balance_advice.h"
 #include "allocator/strategies/outlook.h"
 #include "allocator/strategies/patience.h"

@@ -1,8 +1,7 @@
-/* The cost that changing plans may have. Undone changes are paid from a credit that refills slowly, and twice as slowly with each further change
- * that is undone in a row, so that a strategy that is wrong changes little and one that was wrong once may continue to adapt; it refills
- * at once by one when costs have changed since, for what was wrong then may be right now; exploring,
- * which tries what is not predicted to gain, is paid from a share of the run's time; so is deciding itself. A plain struct, pure
- * functions. */
+/* The cost that changing plans may have. Undone changes are paid from a credit that refills slowly, and twice as slowly with each further
+ * change that is undone in a row, so that a strategy that is wrong changes little and one that was wrong once may continue to adapt; it
+ * refills at once by one when costs have changed since, for what was wrong then may be right now; exploring, which tries what is not
+ * predicted to gain, is paid from a share of the run's time; so is deciding itself. A plain struct, pure functions. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

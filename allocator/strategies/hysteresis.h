@@ -20,9 +20,9 @@ typedef struct mz_hysteresis {
   } knobs[MZ_PLAN_KNOBS_MAX];
 } mz_hysteresis;
 
-/* Call with each window, by its number: finds out what became of the last proposal and whatever else has changed the plan. Windows of a trial need
- * not be told: a plan that passed counts from when it was proposed, one that was undone went just before this window. true: the
- * plan has changed or windows are missing, and counts of windows begin anew. */
+/* Call with each window, by its number: finds out what became of the last proposal and whatever else has changed the plan. Windows of a
+ * trial need not be told: a plan that passed counts from when it was proposed, one that was undone went just before this window. true:
+ * the plan has changed or windows are missing, and counts of windows begin anew. */
 bool mz_hysteresis_follow(mz_hysteresis *h, const mz_pipeline *pipeline, const mz_plan *plan, int64_t window);
 /* Windows that the plan as a whole has been in force; INT64_MAX: always. */
 int64_t mz_hysteresis_settled(const mz_hysteresis *h, const mz_pipeline *pipeline);

@@ -14,8 +14,8 @@ static void read_used(const mz_pipeline *p, const mz_plan *plan, double used[MZ_
   used[MZ_RESOURCE_GPU] = mz_plan_gpus(p, plan);
 }
 
-/* Names what decided: where a plan uses more of a resource than it is given, that resource's bound or the demand itself; otherwise a bound that
- * gives less than is wanted. */
+/* Names what decided: where a plan uses more of a resource than it is given, that resource's bound or the demand itself; otherwise a
+ * bound that gives less than is wanted. */
 static const char *find_binding(const double used[MZ_RESOURCES], const mz_clamp clamps[MZ_RESOURCES]) {
   for (mz_resource r = 0; r < MZ_RESOURCES; r++) {
     const double amount = r == MZ_RESOURCE_GPU ? ceil(clamps[r].amount) : clamps[r].amount;

@@ -135,9 +135,11 @@ cJSON *mz_course_to_json(const mz_course *course);
 
 /* The start of a run. */
 void mz_course_begin(const mz_course *course, uint64_t seed, mz_course_state *out);
-/* Returns the logarithm of the distance to the ceiling that a growth closes, at most 50: what is left then is nothing in double precision. */
+/* Returns the logarithm of the distance to the ceiling that a growth closes, at most 50: what is left then is nothing in double
+ * precision. */
 double mz_course_closes(double growth);
-/* Returns the place at which a curve with these growths [stages] has closed so much (a logarithm), counted in its stages; `stages` where it never has. */
+/* Returns the place at which a curve with these growths [stages] has closed so much (a logarithm), counted in its stages; `stages` where
+ * it never has. */
 double mz_course_place(const double *growths, int stages, double closed);
 /* Returns how many times as many stages as the mean a run of this seed needs. */
 double mz_course_draw_stretch(const mz_course *course, uint64_t seed);

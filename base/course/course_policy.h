@@ -1,9 +1,9 @@
 /* Decision makers to compare a learned one with: the plan redone at every stage, and two simple rules. They decide one stage at a time from
  * the course and the state alone, never from the episode's seed; the plan is one that mz_course_mask allows. The run has not ended.
  *
- * They decide by what the run may still be, its outlook. Where runs differ in their pace it is the MZ_COURSE_OUTLOOK of MZ_COURSE_DRAWS runs
- * drawn from the course whose score at this stage, had they kept the plan in force, would be nearest to the run's: approximate Bayesian
- * computation by rejection (Pritchard et al. 1999). Otherwise it is the mean alone. */
+ * They decide by what the run may still be, its outlook. Where runs differ in their pace it is the MZ_COURSE_OUTLOOK of MZ_COURSE_DRAWS
+ * runs drawn from the course whose score at this stage, had they kept the plan in force, would be nearest to the run's: approximate
+ * Bayesian computation by rejection (Pritchard et al. 1999). Otherwise it is the mean alone. */
 #pragma once
 #include "base/course/course_oracle.h"
 
@@ -24,7 +24,8 @@ mz_status mz_course_values(mz_course_oracle *oracle, const mz_course *course, co
 int mz_course_best(const double *values, int plans);
 /* Takes the plan with the highest of these values. MZ_E_MEMORY. */
 mz_status mz_course_replan(mz_course_oracle *oracle, const mz_course *course, const mz_course_state *state, int *plan);
-/* Returns the plan that closes most of the distance to the ceiling (its logarithm) for what the stage costs, a change included: on means. */
+/* Returns the plan that closes most of the distance to the ceiling (its logarithm) for what the stage costs, a change included: on
+ * means. */
 int mz_course_greedy(const mz_course *course, const mz_course_state *state);
 /* Returns the plan in force, or at the start the one that, kept for the whole run, is best over the outlook. Where limits do not allow
  * it, the allowed plan that is best when kept from here on. */

@@ -16,7 +16,8 @@ const char *mz_graph_node_name(const mz_graph_picture *picture, int node);
 void mz_graph_node_label(const mz_graph_picture *picture, int node, mz_label *out);
 /* Returns the time that a stage takes alone, over the unit's, by the analytic model; NAN: unknown, or no stage. */
 double mz_graph_node_share(const mz_graph_picture *picture, int node);
-/* Writes the lines kind, items and bytes per unit of work. together: bytes of all networks that the edge's stage runs (or trains), in sum. */
+/* Writes the lines kind, items and bytes per unit of work. together: bytes of all networks that the edge's stage runs (or trains), in
+ * sum. */
 void mz_graph_edge_label(const mz_graph_picture *picture, int edge, bool together, mz_label *out);
 /* Returns how wide the arrow of an edge and its reverse is, in pixels: by attention, where there is any. */
 double mz_graph_edge_width(const mz_graph_picture *picture, int edge);

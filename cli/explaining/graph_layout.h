@@ -1,8 +1,8 @@
-/* The layout of a pipeline's graph: places of boxes and arrows in pixels, x to the right and y down. Stages and stores stand in one row from
- * left to right: stages in the order of their steps, a store behind the first stage that writes it. Networks stand below, in a frame for
- * each device, near the stages that run them. An edge and its reverse are one arrow. Arrows between the row's neighbours are straight; the
- * others go over the row, each on a track of its own height where they would meet; those between networks and stages are curves.
- * No two boxes, and no box and label, overlap. A pure function of the graph. */
+/* The layout of a pipeline's graph: places of boxes and arrows in pixels, x to the right and y down. Stages and stores stand in one row
+ * from left to right: stages in the order of their steps, a store behind the first stage that writes it. Networks stand below, in a frame
+ * for each device, near the stages that run them. An edge and its reverse are one arrow. Arrows between the row's neighbours are
+ * straight; the others go over the row, each on a track of its own height where they would meet; those between networks and stages are
+ * curves. No two boxes, and no box and label, overlap. A pure function of the graph. */
 #pragma once
 #include "allocator/graph/graph.h"
 

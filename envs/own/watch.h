@@ -20,8 +20,8 @@ typedef struct mz_watch {
   const char *way; /* how games are played: "", " when the game is played again" */
 } mz_watch;
 
-/* Begins: *out are the object's functions, `from`, each of which is noted in *watch. All three live as long as the process, in which signals
- * of crashes are noted from now on. */
+/* Begins: *out are the object's functions, `from`, each of which is noted in *watch. All three live as long as the process, in which
+ * signals of crashes are noted from now on. */
 void mz_watch_begin(mz_watch *watch, const muzero_env_abi *from, muzero_env_abi *out);
 /* Gives the calling thread its place; the first one has 0. */
 void mz_watch_take_place(int place);

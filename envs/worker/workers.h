@@ -58,8 +58,8 @@ int mz_env_workers_default_count(int cores);
 int mz_env_workers_count(const mz_env_workers *workers); /* that are asked */
 int mz_env_workers_given(const mz_env_workers *workers); /* setup.count */
 bool mz_env_workers_keep_games(const mz_env_workers *workers);
-/* From now on rows that any worker can answer, and games that begin, go to so many workers. Those beyond stay, and wait: plans on trial take
- * turns, and a start of Python takes up to seconds. Any thread may call. */
+/* From now on rows that any worker can answer, and games that begin, go to so many workers. Those beyond stay, and wait: plans on trial
+ * take turns, and a start of Python takes up to seconds. Any thread may call. */
 void mz_env_workers_set_count(mz_env_workers *workers, int count);
 /* Lets all processes run on these cores only, those that start later, too. Any thread may call. */
 void mz_env_workers_place(mz_env_workers *workers, const cpu_set_t *cores);
@@ -97,8 +97,8 @@ typedef struct mz_env_workers_batch {
  * answered. */
 mz_status mz_env_workers_run(mz_env_workers *workers, int n, const int32_t *worker_of, const mz_env_workers_batch *batch);
 
-/* Runs the batch again until `take` has set answered[i] of all n rows. Fails as mz_env_workers_run does, and MZ_E_CONFIG: `what` ("a reset")
- * lost its worker MZ_WORKERS_LOST_MAX times, and how the last time. */
+/* Runs the batch again until `take` has set answered[i] of all n rows. Fails as mz_env_workers_run does, and MZ_E_CONFIG: `what` ("a
+ * reset") lost its worker MZ_WORKERS_LOST_MAX times, and how the last time. */
 mz_status mz_env_workers_run_all(mz_env_workers *workers, int n, const int32_t *index, const bool *answered,
                                  const mz_env_workers_batch *batch, const char *what);
 

@@ -16,8 +16,8 @@ typedef struct mz_simulated {
   mz_simulated_whole *wholes[MZ_ARMS_MAX + 1];
 } mz_simulated;
 
-/* Parses the text. Whole runs are played where the limits have a score. MZ_E_CONFIG also for limits that a simulated machine cannot meet: it
- * takes rounds, or a score. */
+/* Parses the text. Whole runs are played where the limits have a score. MZ_E_CONFIG also for limits that a simulated machine cannot meet:
+ * it takes rounds, or a score. */
 mz_status mz_simulated_parse(mz_simulated *out, const char *text, const mz_limits *limits);
 bool mz_simulated_is_whole(const mz_simulated *simulated);
 /* MZ_E_CONFIG: an arm changes what is learned, so that its stages cost something else; of whole runs each is asked when it is opened. */

@@ -1,7 +1,8 @@
-/* Whole runs on a simulated machine: what they are planned and played through with. Scores are those of real runs in the history, for what
- * is learned depends on seed and batch size, and on no core; seconds of rounds come from the simulation (allocator/machine/simulation.h) of stages that
- * were timed here in every batch size of the curves. What an epoch is besides its rounds, evaluations and the opening among it, takes what
- * it was measured to take on this machine (allocator/runs/epoch_rest.h): more cores do not shorten it. All times and costs are simulated. */
+/* Whole runs on a simulated machine: what they are planned and played through with. Scores are those of real runs in the history, for
+ * what is learned depends on seed and batch size, and on no core; seconds of rounds come from the simulation
+ * (allocator/machine/simulation.h) of stages that were timed here in every batch size of the curves. What an epoch is besides its rounds,
+ * evaluations and the opening among it, takes what it was measured to take on this machine (allocator/runs/epoch_rest.h): more cores do
+ * not shorten it. All times and costs are simulated. */
 #pragma once
 #include "allocator/runs/epoch_rest.h"
 #include "muzero/compare/simulated_probes.h"
@@ -67,7 +68,8 @@ int mz_simulated_runs_longest(const mz_simulated_runs *runs, const mz_curve *cur
 double mz_simulated_runs_pace(const mz_simulated_runs *runs, const mz_curve *curve);
 /* Returns the seconds of the games that end a run, or confirm its score, after an epoch of the typical run. */
 double mz_simulated_runs_closing_s(const mz_simulated_runs *runs, double cores, double batch_size, double epoch);
-/* {"curves": {"runs", "learned", "digest"}, "probes": [as mz_simulated_probes_json's, "batch_size", …]} added to `o`: what a comparison is made of. */
+/* {"curves": {"runs", "learned", "digest"}, "probes": [as mz_simulated_probes_json's, "batch_size", …]} added to `o`: what a comparison
+ * is made of. */
 void mz_simulated_runs_json(const mz_simulated_runs *runs, cJSON *o);
 /* A sentence that says what is simulated, and what is not. */
 void mz_simulated_runs_text(const mz_simulated_runs *runs, const char *machine, char *out, size_t size);

@@ -20,8 +20,8 @@ typedef struct mz_simulated_whole_options {
   int64_t rounds;      /* limit; 0: as far as the curve tells */
 } mz_simulated_whole_options;
 
-/* *refused: "", or why the arm does not begin, where strategy static finds no plan; *out is then NULL. MZ_E_CONFIG: settings that cannot be,
- * an arm that learns by others than the curves do, an agent that mz_staged_open refuses. */
+/* *refused: "", or why the arm does not begin, where strategy static finds no plan; *out is then NULL. MZ_E_CONFIG: settings that cannot
+ * be, an arm that learns by others than the curves do, an agent that mz_staged_open refuses. */
 mz_status mz_simulated_whole_open(mz_simulated_whole **out, const mz_simulated_whole_options *options,
                                   char refused[MZ_MESSAGE_MAX]);
 void mz_simulated_whole_close(mz_simulated_whole *whole);

@@ -6,5 +6,6 @@
 #include "base/json/json.h"
 
 /* Adds to the summary "limits": {"deadline_s", "budget", "score"} (null: none) and to each arm "violations": {"deadline", "budget",
- * "score", "refused"}, numbers of seeds, "late_s": the most by which a run was late. score: the one that runs are after; NAN: none. Where nothing is limited it adds nothing. */
+ * "score", "refused"}, numbers of seeds, "late_s": the most by which a run was late. score: the one that runs are after; NAN: none. Where
+ * nothing is limited it adds nothing. */
 void mz_violations_add(cJSON *summary, const mz_allocation_settings *settings, double score);

@@ -34,9 +34,9 @@ mz_status mz_outset_on_devices(mz_outset *out, const mz_settings *settings, cons
                                const mz_outset_options *options);
 /* Counts what a run takes under these settings, on CPUs and on a GPU of the choice (NULL: there is none), as mz_memory_count does. */
 mz_status mz_outset_count_memory(mz_memory *out, const mz_env *env, const mz_settings *settings, const mz_device_choice *choice);
-/* Counts what the run takes, into *memory, with the number of processes that play, and finds where it begins (NULL: nobody asks). MZ_E_CONFIG where the plan that it would
- * begin with, shrunk as far as it may be, needs more than bounds.memory_max, or than a GPU has: the sum and the setting to lower.
- * Before the state takes its memory. */
+/* Counts what the run takes, into *memory, with the number of processes that play, and finds where it begins (NULL: nobody asks).
+ * MZ_E_CONFIG where the plan that it would begin with, shrunk as far as it may be, needs more than bounds.memory_max, or than a GPU has:
+ * the sum and the setting to lower. Before the state takes its memory. */
 mz_status mz_outset_fits(mz_memory *memory, const mz_env *env, const mz_settings *settings, const mz_outset_options *options,
                          mz_placement *begins);
 /* Bytes that its plan may need when it is shrunk as far as it may be. */

@@ -1,5 +1,5 @@
-/* A plan of a whole run that does not run yet (allocator/runs/run_plan.h), from the history's learning curves: for `muzero plan --target`, and
- * for the strategy `static`, which carries it out. */
+/* A plan of a whole run that does not run yet (allocator/runs/run_plan.h), from the history's learning curves: for `muzero plan
+ * --target`, and for the strategy `static`, which carries it out. */
 #pragma once
 #include "allocator/records/curve_history.h"
 #include "allocator/runs/run_plan.h"

@@ -31,6 +31,6 @@ typedef struct mz_score_profile_watcher {
   bool (*stopping)(void *context);
 } mz_score_profile_watcher;
 
-/* *out: {"env", "until", "runs": [{"cores", "batch_size", "seed", "epochs", "reached", "best", "seconds"}], "stopped"}; cJSON_Delete. What was
- * run is kept when it is stopped; a run that is cut short is not listed. MZ_E_CONFIG for a grid that cannot be. */
+/* *out: {"env", "until", "runs": [{"cores", "batch_size", "seed", "epochs", "reached", "best", "seconds"}], "stopped"}; cJSON_Delete.
+ * What was run is kept when it is stopped; a run that is cut short is not listed. MZ_E_CONFIG for a grid that cannot be. */
 mz_status mz_score_profile(const mz_score_profile_options *options, const mz_score_profile_watcher *watcher, cJSON **out);

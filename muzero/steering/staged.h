@@ -25,10 +25,10 @@ typedef struct mz_staged_run {
  * cannot. moves_loop_count: the run moves it, or did. */
 mz_status mz_staged_is_asked(const mz_settings *settings, bool moves_loop_count, bool *asked);
 /* Opens the agent of settings->policy, which drives where the strategy is `staged`. key: env, network and learning of the run; simulated:
- * the machine that it is simulated on, as the user named it, "": it is real. MZ_E_CONFIG,
- * beginning with the setting's key: a run that is none of `allocation`; a course that is built in, not fitted, damaged or changed since
- * the agent was trained; one of another environment, network, learning, machine or other prices. Driving is refused, too, where the course's
- * error is too large, and where settings->shadow names no run that shows that the agent may. What mz_loaded_open fails with. */
+ * the machine that it is simulated on, as the user named it, "": it is real. MZ_E_CONFIG, beginning with the setting's key: a run that is
+ * none of `allocation`; a course that is built in, not fitted, damaged or changed since the agent was trained; one of another
+ * environment, network, learning, machine or other prices. Driving is refused, too, where the course's error is too large, and where
+ * settings->shadow names no run that shows that the agent may. What mz_loaded_open fails with. */
 mz_status mz_staged_open(mz_staged **out, const mz_allocation_settings *settings, const mz_curve_key *key, const char *simulated,
                          const mz_pipeline *pipeline);
 void mz_staged_free(mz_staged *staged); /* NULL is fine */

@@ -43,8 +43,8 @@ uint64_t mz_steer_ledger_offset(const mz_steer *steer);
 mz_status mz_steer_ledger_sync(const mz_steer *steer); /* returns when the ledger is on the disk, up to that offset */
 void mz_steer_rest(mz_steer *steer, bool rests);       /* between phases: sensors sleep */
 
-/* After begin, where a run is new: puts in force what the ledger that is followed has for its very beginning, or the first stage's plan; where it
- * is resumed: finds the stage that it is in. */
+/* After begin, where a run is new: puts in force what the ledger that is followed has for its very beginning, or the first stage's plan;
+ * where it is resumed: finds the stage that it is in. */
 mz_status mz_steer_begin_stages(mz_steer *steer, mz_workers *workers);
 /* After begin, where a run is resumed: takes over the state's loop_count, and the plan that the ledger which is followed has for this
  * round; a new section begins where that is not what the run began with. */
@@ -62,16 +62,17 @@ bool mz_steer_window_ended(const mz_steer *steer);
 void mz_steer_phase_ends(mz_steer *steer, const mz_workers *workers, const mz_round_stats *stats);
 void mz_steer_evaluation_starts(mz_steer *steer, const mz_workers *workers);
 void mz_steer_evaluation_ended(mz_steer *steer, const mz_workers *workers, int64_t moves);
-/* Decides, resizes, records; with objective goodput it moves the state's loop_count, too. *decision holds until the next call. A plan that cannot be carried out is recorded as refused, and
- * is no failure; a ledger that cannot be written is MZ_E_IO. */
+/* Decides, resizes, records; with objective goodput it moves the state's loop_count, too. *decision holds until the next call. A plan
+ * that cannot be carried out is recorded as refused, and is no failure; a ledger that cannot be written is MZ_E_IO. */
 mz_status mz_steer_decide(mz_steer *steer, mz_workers *workers, const mz_round_stats *stats, const mz_training_stage *training,
                           double score, const mz_decision **decision);
 /* Behind begin: the run has a plan for the whole of it, whose promise goes into the ledger. */
 mz_status mz_steer_promise(mz_steer *steer, const mz_promise *promise);
 /* The run has ended: so does what came of it. */
 mz_status mz_steer_keep_promise(mz_steer *steer, const mz_promise *promise, const mz_kept_promise *kept);
-/* A whole phase has ended: its epoch goes into the history, and with allocate.policy the next stage may begin. Before the batch size moves
- * and before the phase is recorded. *phase is measured; cost: of the run so far; closing_s: of the evaluation that ended the run, 0: none. */
+/* A whole phase has ended: its epoch goes into the history, and with allocate.policy the next stage may begin. Before the batch size
+ * moves and before the phase is recorded. *phase is measured; cost: of the run so far; closing_s: of the evaluation that ended the run,
+ * 0: none. */
 mz_status mz_steer_epoch(mz_steer *steer, mz_workers *workers, const mz_phase *phase, double cost, double closing_s);
 /* The run stops for another reason than a signal: sums up its stages. */
 mz_status mz_steer_ends(mz_steer *steer, double seconds, double cost);
@@ -82,8 +83,8 @@ mz_status mz_steer_ends(mz_steer *steer, double seconds, double cost);
  * cannot be; MZ_E_MEMORY: it needs more than bounds allow: nothing has changed then, unless there is no memory for what is made anew:
  * then the run has to end. */
 mz_status mz_steer_set_batch_size(mz_steer *steer, mz_workers *workers, int64_t rows, const mz_plan *start, const char *by);
-/* At a phase's end, behind the decision of a window that ended with it: as setting batch_schedule says; a ledger that is followed, and moves
- * the batch size, takes the setting's place. */
+/* At a phase's end, behind the decision of a window that ended with it: as setting batch_schedule says; a ledger that is followed, and
+ * moves the batch size, takes the setting's place. */
 mz_status mz_steer_follow_schedule(mz_steer *steer, mz_workers *workers);
 /* Returns the measurements of the last window. */
 const mz_window *mz_steer_window(const mz_steer *steer);

@@ -40,9 +40,9 @@ void mz_state_deinit(mz_state *state);
 /* Between rounds: the learner and both sets of weights go to other devices. On failure all stay where they were. */
 mz_status mz_state_place(mz_state *state, const mz_placement *where);
 
-/* Between rounds: batches have so many rows from now on, and settings are own settings after mz_batch_rule_apply. Nothing happens where they
- * have that; otherwise the size is state from then on. MZ_E_CONFIG, beginning with `where`, and nothing has changed; or the state is not to
- * be used any more, for there is no memory (MZ_E_MEMORY) or no device (MZ_E_DEVICE) for the new learner. */
+/* Between rounds: batches have so many rows from now on, and settings are own settings after mz_batch_rule_apply. Nothing happens where
+ * they have that; otherwise the size is state from then on. MZ_E_CONFIG, beginning with `where`, and nothing has changed; or the state is
+ * not to be used any more, for there is no memory (MZ_E_MEMORY) or no device (MZ_E_DEVICE) for the new learner. */
 mz_status mz_state_set_batch_size(mz_state *state, int64_t rows, const char *where);
 /* Returns the rows that updates were trained on so far. Schedules go by them, and so do copies to the target network: by as many rows as
  * that many updates of the run's own batch size have, whatever sizes batches had. */

@@ -1,5 +1,5 @@
-/* TF32 is never allowed: f32 is multiplied as f32. One module of the tests is built with MUZERO_CUDA_TF32, to show that comparisons with the
- * reference would find it. */
+/* TF32 is never allowed: f32 is multiplied as f32. One module of the tests is built with MUZERO_CUDA_TF32, to show that comparisons with
+ * the reference would find it. */
 #pragma once
 
 #ifdef MUZERO_CUDA_TF32

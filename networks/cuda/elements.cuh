@@ -1,5 +1,5 @@
-/* MZ_OP_ADD, MZ_OP_RELU, MZ_OP_GELU, MZ_OP_TO_BF16, MZ_OP_SCALE and MZ_OP_SCALE_GRADIENT on a device: a thread for every four elements. Padding
- * stays 0. Results are the cpu's bit for bit. */
+/* MZ_OP_ADD, MZ_OP_RELU, MZ_OP_GELU, MZ_OP_TO_BF16, MZ_OP_SCALE and MZ_OP_SCALE_GRADIENT on a device: a thread for every four elements.
+ * Padding stays 0. Results are the cpu's bit for bit. */
 #pragma once
 #include "networks/cuda/access.cuh"
 

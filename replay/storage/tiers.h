@@ -1,7 +1,7 @@
-/* The tiers in which the segments of a buffer are kept, oldest first: the newest raw, those before them packed in memory, the oldest packed in a
- * temporary file. What is in which tier is a physical matter that no result depends on. Bounds are kept where that can be
- * done: a segment that cannot be packed or spilled (no memory, no folder, a full disk) stays where it is, with one warning.
- * One writer; any number of readers between its calls. Internal to this room. */
+/* The tiers in which the segments of a buffer are kept, oldest first: the newest raw, those before them packed in memory, the oldest
+ * packed in a temporary file. What is in which tier is a physical matter that no result depends on. Bounds are kept where that can be
+ * done: a segment that cannot be packed or spilled (no memory, no folder, a full disk) stays where it is, with one warning. One writer;
+ * any number of readers between its calls. Internal to this room. */
 #pragma once
 #include "replay/storage/entry.h"
 #include "replay/segments/content.h"

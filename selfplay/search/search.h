@@ -31,8 +31,8 @@ typedef struct mz_search_settings {
   int64_t considered; /* search.considered_actions */
   double value_scale, maxvisit_init, gumbel_scale;
   bool rescale_values;
-  /* search.symmetry: roots are looked at in all symmetries of the board (symmetric_model.h). The trees are the CPU's then, whatever runs the
-   * network. */
+  /* search.symmetry: roots are looked at in all symmetries of the board (symmetric_model.h). The trees are the CPU's then, whatever runs
+   * the network. */
   bool symmetry;
 } mz_search_settings;
 extern const mz_settings_table mz_search_table; /* keys simulations, search.algorithm … */

@@ -44,7 +44,8 @@ static outcome steer(const char *predictor, const mz_plan *start, uint64_t seed)
   return o;
 }
 
-/* Whichever predictor drives: it is wrong about every plan but one, and an undone plan is followed by another as soon as one more is allowed. */
+/* Whichever predictor drives: it is wrong about every plan but one, and an undone plan is followed by another as soon as one more is
+ * allowed. */
 static void test_wrong_predictions_cost_little(void **state) {
   (void)state;
   const shop s = shop_open("fixed", 0, 1);

@@ -49,7 +49,8 @@ static double best_of_all(const loop *l, mz_plan *best) {
   return least;
 }
 
-/* Reaches the best time from both sides with fewer cores than the machine has, and stays there. A knob turns once at the most on the way. */
+/* Reaches the best time from both sides with fewer cores than the machine has, and stays there. A knob turns once at the most on the
+ * way. */
 static void from_too_much_and_from_too_little(void **state) {
   (void)state;
   static const mz_plan starts[] = {{.values = {16, 16, 8, 1}},

@@ -52,7 +52,8 @@ static void a_machine_without_gpus_has_none(void **state) {
   assert_memory_equal(&p, &before, sizeof p);
 }
 
-/* Before there are probes of the GPU, or windows on it, a plan that uses it has no prediction; one stage that nobody times is no obstacle. */
+/* Before there are probes of the GPU, or windows on it, a plan that uses it has no prediction; one stage that nobody times is no
+ * obstacle. */
 static void what_is_unknown_on_a_gpu_is_not_predicted(void **state) {
   (void)state;
   mz_pipeline p = probed();

@@ -1,4 +1,5 @@
-/* Rows and statements of the history, its file in good order. Versions: history_versions.c; damage: history_damage.c; processes: history_processes.c. */
+/* Rows and statements of the history, its file in good order. Versions: history_versions.c; damage: history_damage.c; processes:
+ * history_processes.c. */
 #include "tests/allocator/history_fixture.h"
 
 static void test_default_path(void **state) {

@@ -1,5 +1,5 @@
-/* Pretrained networks as a file: what is written is read, damage and foreign files are named, a run's folder keeps it; the situations that are
- * trained on, and training itself. */
+/* Pretrained networks as a file: what is written is read, damage and foreign files are named, a run's folder keeps it; the situations
+ * that are trained on, and training itself. */
 #include "allocator/predictors/pretrained.h"
 #include "allocator/pretraining/pretraining.h"
 #include "base/file/file.h"

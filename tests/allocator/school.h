@@ -1,4 +1,5 @@
-/* Lessons for predictors: plans of a random pipeline that a discrete-event simulation has timed, and the program's own pretrained networks. */
+/* Lessons for predictors: plans of a random pipeline that a discrete-event simulation has timed, and the program's own pretrained
+ * networks. */
 #pragma once
 #include "allocator/predictors/champion.h"
 #include "allocator/predictors/pretrained.h"

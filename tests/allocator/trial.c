@@ -105,8 +105,8 @@ static void test_a_plan_that_releases_may_be_a_little_slower(void **state) {
   assert_in_range(try_speed(0.96, 0.03, 1, 0.0305, 0).confirmed, 0, 15);
 }
 
-/* While rounds become half a per cent longer with every window, 2 % with every pair, which a comparison of one plan's rounds with the other's before them would take for
- * the new plan's fault. */
+/* While rounds become half a per cent longer with every window, 2 % with every pair, which a comparison of one plan's rounds with the
+ * other's before them would take for the new plan's fault. */
 static void test_what_changes_meanwhile_meets_both(void **state) {
   (void)state;
   assert_in_range(try_speed(1.1, 0.02, 1, 0, 0.005).confirmed, 290, 300);

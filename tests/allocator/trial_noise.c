@@ -86,7 +86,8 @@ static void test_two_blocks_tell_a_plan_that_is_slower(void **state) {
 
 /* ---- pairs ---- */
 
-/* Rounds that something holds up: one in twenty takes three times as long. stalls: only those of the new plan, of which one in eight does. */
+/* Rounds that something holds up: one in twenty takes three times as long. stalls: only those of the new plan, of which one in eight
+ * does. */
 static double held_up_s(mz_rng *rng, mz_side side, double speed, bool stalls) {
   const double usual = exp(0.1 * mz_rng_normal(rng)) / (side == MZ_SIDE_NEW ? speed : 1);
   const bool held = mz_rng_f64(rng) < (stalls ? 0.125 : 0.05) && (!stalls || side == MZ_SIDE_NEW);

@@ -1,5 +1,6 @@
-/* The history of measurements. A first byte of 'r': a row's columns, one a line, as some other process may have written them; 'e': those of
- * an epoch of a learning curve; anything else: the database file itself. Files lie in memory (/dev/shm), since SQLite opens them by its own calls. */
+/* The history of measurements. A first byte of 'r': a row's columns, one a line, as some other process may have written them; 'e': those
+ * of an epoch of a learning curve; anything else: the database file itself. Files lie in memory (/dev/shm), since SQLite opens them by
+ * its own calls. */
 #include "allocator/records/curve_history.h"
 #include "base/file/file.h"
 #include "allocator/records/history_file.h"

@@ -98,7 +98,8 @@ static uint64_t play(const char *env, const char *const *sets, int count, const 
 }
 
 static const mz_knobs plans[] = {
-    /* cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size, devices of self-play, batches, learning, raw bytes of replay, processes */
+    /* cpu_actor, batch_actor, learner_threads, mcts_storage_size, batch_buffer_size, devices of self-play, batches, learning, raw bytes
+     * of replay, processes */
     {1, 1, 1, 64, 1, 1, 1, 1, 0, 0},  {2, 1, 1, 1, 1, 0, 0, 0, 0, 0}, {3, 2, 2, 5, 2, 1, 1, 1, 3000, 0},
     {1, 3, 4, 12, 16, 1, 1, 0, 1, 0}, {4, 1, 3, 7, 3, 0, 0, 0, 0, 0}, {2, 2, 2, 3, 64, 1, 0, 1, 9000, 0},
 };

@@ -1,5 +1,5 @@
-/* Runs of tic-tac-toe, a course made up for them, and agents of it: for tests of runs that are planned by stages. Limits of the course allow, in
- * each stage, one plan that the runs can take, and one of a batch size that their shards do not divide. */
+/* Runs of tic-tac-toe, a course made up for them, and agents of it: for tests of runs that are planned by stages. Limits of the course
+ * allow, in each stage, one plan that the runs can take, and one of a batch size that their shards do not divide. */
 #pragma once
 #include "staged_agent.h"
 #include "allocator/runs/course_file.h"

@@ -124,7 +124,8 @@ static void bf16_is_refused_where_it_is_asked_for_and_not_multiplied(void **stat
   assert_int_equal(mz_lane_halves(&mz_lane_cpu), mz_isa_has_bf16());
 }
 
-/* As many blocks as there may be, pooled where they can be, most of them in prediction, whose norms have the most statistics; and a turn. */
+/* As many blocks as there may be, pooled where they can be, most of them in prediction, whose norms have the most statistics; and a
+ * turn. */
 static void the_model_with_most_parameters_fits(void **state) {
   (void)state;
   mz_spec spec = spec_of((mz_board){3, 3}, MZ_ACTIONS_CELLS, 9);
