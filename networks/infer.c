@@ -97,9 +97,15 @@ static mz_status run(mz_infer *infer, const mz_infer_pass *pass, int rows, const
   return mz_tape_get(pass->tape, pass->value, 0, value, rows);
 }
 
+/* The tape copies rows without a look at where they lie. */
+static void check_places(const mz_infer *infer, const int32_t *places, int n) {
+  for (int i = 0; i < n; i++) MZ_ASSERT(places[i] >= 0 && places[i] < infer->latents);
+}
+
 mz_status mz_infer_initial(mz_infer *infer, int n, const void *observations, mz_obs_kind kind, const int32_t *out, float *policy,
                            float *value) {
   MZ_ASSERT(infer->weights != NULL);
+  check_places(infer, out, n);
   const mz_infer_pass *pass = &infer->initial;
   const size_t actions = (size_t)infer->model->actions, size = (size_t)infer->model->obs_size;
   for (int at = 0; at < n; at += infer->rows_max) {
@@ -120,6 +126,8 @@ mz_status mz_infer_recurrent(mz_infer *infer, int n, const int32_t *in, const in
 mz_status mz_infer_recurrent_turns(mz_infer *infer, int n, const int32_t *in, const int32_t *action, const int32_t *out,
                                    float *policy, float *value, float *reward, float *turn) {
   MZ_ASSERT(infer->weights != NULL && (turn == NULL || infer->model->tells_turns));
+  check_places(infer, in, n);
+  check_places(infer, out, n);
   const mz_infer_pass *pass = &infer->recurrent;
   const size_t actions = (size_t)infer->model->actions;
   for (int at = 0; at < n; at += infer->rows_max) {

@@ -77,9 +77,10 @@ mz_status mz_reanalyze_search(mz_reanalyze *r, const mz_prepared *weights, uint6
 }
 
 mz_status mz_reanalyze_evaluate(mz_reanalyze *r, const mz_prepared *weights, int n, const void *observations, float *values) {
+  const int most = r->slots < r->search.latents ? r->slots : r->search.latents; /* each takes a latent */
   MZ_TRY(mz_infer_set_weights(r->search.infer, weights));
-  for (int first = 0; first < n; first += r->slots) {
-    int count = n - first < r->slots ? n - first : r->slots;
+  for (int first = 0; first < n; first += most) {
+    int count = n - first < most ? n - first : most;
     MZ_TRY(r->search.model.initial(r->search.model.context, count, (const uint8_t *)observations + (size_t)first * r->obs_bytes,
                                    r->latent_index, r->policies, values + first));
   }

@@ -52,6 +52,7 @@ mz_status mz_network_search_init(mz_network_search *s, const mz_spec *spec, cons
   const mz_searcher *searcher = searcher_of(spec, settings, where);
   const int tile = tile_of(searcher, slots), latents = latents_of(searcher, settings, spec->actions, model, slots);
   mz_status status;
+  s->latents = latents;
   MZ_TRY_CLEANUP(mz_lane_open(&s->lane, where));
   MZ_TRY_CLEANUP(mz_infer_create(&s->infer, model, &s->lane, tile, latents));
   if (keeps_turns(spec, searcher)) MZ_TRY_CLEANUP(mz_alloc(&s->away, (size_t)latents, sizeof *s->away));

@@ -7,6 +7,7 @@
 typedef struct mz_network_search {
   mz_lane lane;
   mz_infer *infer;
+  int latents; /* that `infer` has room for; with few simulations fewer than slots */
   mz_infer_model adapter;
   mz_search_model model;         /* its context is `adapter`: the struct stays where it was initialized */
   bool *away;                    /* the adapter's, of games with MZ_TURNS_TOLD; else NULL */
