@@ -190,7 +190,6 @@ static mz_status evaluate_phase(mz_run *run, const mz_limits *limits, mz_phase *
 /* A run that stops for another reason than its score or a signal ends with a score all the same, which is that of the very state. */
 static mz_status evaluate_at_the_end(mz_run *run, mz_phase *phase, double *seconds) {
   const uint64_t start = mz_clock_ns();
-  if (phase->played == 0 && run->evaluated_rounds == run->state.counters.rounds) return MZ_OK;
   MZ_TRY(mz_run_evaluate(run, MZ_CONFIRM_GAMES, &phase->evaluation, &run->score));
   phase->evaluated = true;
   *seconds = (double)(mz_clock_ns() - start) * 1e-9;
@@ -206,6 +205,7 @@ static void measure_phase(mz_run *run, mz_phase *phase) {
   phase->score = run->score;
   phase->wall_s = mz_run_wall_s(run);
   run->cost += phase->cost;
+  run->reserved.core_s = run->reserved.cost = 0;
 }
 
 /* When a window has ended. */
@@ -223,18 +223,19 @@ static mz_status decide(mz_run *run, const mz_limits *limits, mz_phase *phase) {
   return MZ_OK;
 }
 
-static mz_status record_phase(mz_run *run, mz_phase *phase, bool whole) {
+/* kept: of a whole phase, or of an evaluation that was made up for. */
+static mz_status record_phase(mz_run *run, mz_phase *phase, bool kept) {
   uint64_t hashes[MZ_DIGEST_PARTS];
   begin(run, MZ_DOING_RECORD);
   MZ_TRY(mz_state_digest(&run->state, hashes, &phase->digest));
   phase->score = run->score;
   phase->wall_s = mz_run_wall_s(run);
-  if (phase->played == 0 && phase_ended(run)) return MZ_OK; /* it would be a second record of the phase before */
+  if (phase->played == 0 && phase_ended(run) && !kept) return MZ_OK; /* it would be a second record of the phase before */
   cJSON *record = mz_phase_to_json(phase);
   cJSON *parts = record ? cJSON_AddObjectToObject(record, "parts") : NULL;
   for (int i = 0; i < MZ_DIGEST_PARTS && parts; i++) mz_json_add_u64_hex(parts, mz_digest_parts[i], hashes[i]);
   mz_status status =
-      parts ? mz_metrics_append(&run->metrics, record, whole) : mz_fail(MZ_E_MEMORY, "metrics: no memory for a record");
+      parts ? mz_metrics_append(&run->metrics, record, kept) : mz_fail(MZ_E_MEMORY, "metrics: no memory for a record");
   cJSON_Delete(record);
   return status;
 }
@@ -266,6 +267,7 @@ static mz_limits limits_of_phase(const mz_run *run, const mz_limits *given) {
 
 static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {
   const mz_limits limits = limits_of_phase(run, given);
+  const bool owed = run->owes_evaluation;
   bool confirmed = false;
   wake(run);
   pause_asked(run); /* by a tick at the end of the phase before: it paused there anyway */
@@ -273,7 +275,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   if (!run->paused) start_phase(run);
   run->paused = false;
   *reason = limit_met(run, &limits, false);
-  while (*reason == MZ_GOES_ON) {
+  while (*reason == MZ_GOES_ON && !owed) {
     MZ_TRY(play_round(run));
     MZ_TRY(mz_run_time_evaluation(run, &limits));
     tick_progress(run, &limits, tick, context);
@@ -288,16 +290,18 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   mz_steer_phase_ends(run->steer, &run->workers, &run->phase_stats);
   phase->played = run->phase_stats.rounds;
   const bool whole = phase->played > 0 && phase_ended(run);
-  if (whole && evaluation_due(run, run->state.counters.rounds) && *reason != MZ_REASON_INTERRUPTED)
-    MZ_TRY(evaluate_phase(run, &limits, phase, reason, &confirmed));
+  const bool due = owed || (whole && evaluation_due(run, run->state.counters.rounds));
+  run->owes_evaluation = due && *reason == MZ_REASON_INTERRUPTED;
+  if (due && !run->owes_evaluation) MZ_TRY(evaluate_phase(run, &limits, phase, reason, &confirmed));
+  const bool evaluated = phase->played == 0 && !owed && run->evaluated_rounds == run->state.counters.rounds;
   double closing_s = 0;
-  if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED && !confirmed)
+  if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED && !confirmed && !evaluated)
     MZ_TRY(evaluate_at_the_end(run, phase, &closing_s));
   measure_phase(run, phase);
   if (whole) MZ_TRY(decide(run, &limits, phase));
   if (whole) MZ_TRY(mz_steer_epoch(run->steer, &run->workers, phase, run->cost, closing_s));
   if (whole) MZ_TRY(mz_steer_follow_schedule(run->steer, &run->workers));
-  MZ_TRY(record_phase(run, phase, whole));
+  MZ_TRY(record_phase(run, phase, whole || (owed && !run->owes_evaluation)));
   if (*reason != MZ_GOES_ON && *reason != MZ_REASON_INTERRUPTED) MZ_TRY(mz_steer_ends(run->steer, mz_run_wall_s(run), run->cost));
   bool best = phase->evaluated && !(run->score <= run->best_score); /* the first one too */
   if (best) run->best_score = run->score;

@@ -41,7 +41,8 @@ struct mz_run {
   uint64_t rest_ns;           /* since when it rests; 0: it does not */
   double score, best_score;   /* of the last, of the best evaluation; NAN for none */
   int64_t reached;            /* evaluations in a row, up to the last, that reached train.target */
-  double score_rise;          /* since the last evaluation but one; NAN: there were no two in this invocation */
+  bool owes_evaluation;       /* a stop came at a phase's end, before its evaluation: it is made first on resume */
+  double score_rise;          /* of the last evaluation over the one before it; NAN: there were no two */
   double episode_length;      /* mean over the self-play of an earlier phase; NAN: none ended */
   int64_t evaluated_rounds;   /* after which the last evaluation was made; -1: none in this invocation */
   double game_s;              /* of the last evaluation, a game; NAN: none was made */

@@ -21,13 +21,14 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   cJSON_AddNumberToObject(json, "score", run->score);
   cJSON_AddNumberToObject(json, "best_score", run->best_score);
   cJSON_AddNumberToObject(json, "reached", (double)run->reached);
+  if (run->owes_evaluation) cJSON_AddBoolToObject(json, "owes_evaluation", true);
   cJSON_AddNumberToObject(json, "game_s", run->game_s); /* NAN: null */
   cJSON_AddNumberToObject(json, "game_cores", run->game_cores);
   if (run->best_rounds >= 0) cJSON_AddNumberToObject(json, "best_rounds", (double)run->best_rounds);
   mz_json_add_u64_hex(json, "metrics_offset", run->metrics.offset);
   mz_json_add_u64_hex(json, "ledger_offset", mz_steer_ledger_offset(run->steer));
   cJSON_AddItemToObject(json, "plan", mz_knobs_to_json(&kept));
-  cJSON_AddNumberToObject(json, "cost", run->cost);
+  cJSON_AddNumberToObject(json, "cost", run->cost + run->reserved.cost); /* within a phase, too */
   cJSON_AddNumberToObject(json, "fallbacks", run->fallbacks);
   const mz_lost_workers lost = mz_run_lost(run);
   cJSON_AddNumberToObject(json, "lost_workers", (double)lost.workers);
@@ -55,6 +56,7 @@ static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_lo
   run->score = mz_json_number_or_nan(json, "score");
   run->best_score = mz_json_number_or_nan(json, "best_score");
   run->reached = (int64_t)fmin(fmax(number_or(json, "reached", 0), 0), 1e6);
+  run->owes_evaluation = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "owes_evaluation"));
   run->game_s = mz_json_number_or_nan(json, "game_s");
   run->game_cores = (int)fmin(fmax(number_or(json, "game_cores", 0), 0), 1e6); /* not in checkpoints from before */
   run->cost = number_or(json, "cost", 0);

@@ -1,5 +1,6 @@
 /* When a run stops: each limit, the room that limits of time leave for the closing evaluation, and what a stop records. */
 #include "muzero/limits.h"
+#include "muzero/run.h"
 #include "testing.h"
 #include <math.h>
 
@@ -203,6 +204,76 @@ static void a_target_counts_when_evaluations_in_a_row_reach_it(void **unused) {
   drop_folder(folder);
 }
 
+typedef struct request_at {
+  mz_run *run;
+  int64_t round;
+  mz_request request;
+} request_at;
+
+static void request_after(void *context, const mz_progress *progress) {
+  const request_at *r = context;
+  for (int i = 0; i < 2; i++)
+    if (progress->counters.rounds == r[i].round) mz_run_request(r[i].run, r[i].request);
+}
+
+/* A run of three phases, each of which is evaluated; stopped in the last round of the first, and resumed, it is the same. */
+static void a_stop_at_a_phases_end_leaves_its_evaluation_to_resume(void **unused) {
+  (void)unused;
+  const mz_limits limits = {.rounds = 6};
+  char folder[64], calm[80], stopped[80];
+  make_folder(folder);
+  snprintf(calm, sizeof calm, "%s/calm", folder);
+  snprintf(stopped, sizeof stopped, "%s/stopped", folder);
+  mz_run *run = open_run(calm, (const char *[EXTRA_MAX]){"eval.interval=1"});
+  const mz_phase first = play(run, &limits, MZ_GOES_ON), second = play(run, &limits, MZ_GOES_ON),
+                 last = play(run, &limits, MZ_REASON_ROUNDS);
+  mz_run_close(run);
+
+  mz_phase phase;
+  mz_reason reason;
+  run = open_run(stopped, (const char *[EXTRA_MAX]){"eval.interval=1"});
+  request_at stop[2] = {{run, 2, MZ_REQUEST_STOP}};
+  expect_ok(mz_run_phase(run, &limits, request_after, stop, &phase, &reason));
+  assert_int_equal(reason, MZ_REASON_INTERRUPTED);
+  assert_false(phase.evaluated);
+  mz_run_close(run);
+
+  expect_ok(mz_run_resume(&run, stopped, &(mz_run_options){.threads = 1}, false));
+  phase = play(run, &limits, MZ_GOES_ON);
+  assert_int_equal(phase.played, 0);
+  assert_true(phase.evaluated && phase.score == first.score);
+  assert_true(run->best_score == first.score && run->best_rounds == 2);
+  phase = play(run, &limits, MZ_GOES_ON);
+  assert_int_equal(phase.played, 2);
+  assert_true(phase.score == second.score);
+  phase = play(run, &limits, MZ_REASON_ROUNDS);
+  assert_true(phase.score == last.score && phase.digest == last.digest);
+  mz_run_close(run);
+  assert_int_equal(records_of(stopped), records_of(calm) + 1); /* the first phase has two */
+  drop_folder(folder);
+}
+
+/* A checkpoint within a phase has the cost up to it: a budget is not begun anew. */
+static void a_checkpoint_within_a_phase_has_its_cost(void **unused) {
+  (void)unused;
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run = open_run(dir, (const char *[EXTRA_MAX]){"train.phase_rounds=1000", "prices.core_hour=1"});
+  request_at requests[2] = {{run, 2, MZ_REQUEST_CHECKPOINT}, {run, 3, MZ_REQUEST_PAUSE}};
+  mz_phase phase;
+  mz_reason reason;
+  expect_ok(mz_run_phase(run, &(mz_limits){.rounds = 10}, request_after, requests, &phase, &reason));
+  assert_true(mz_run_is_paused(run));
+  const double spent = run->cost + run->reserved.cost;
+  mz_run_close(run); /* as if it were killed */
+  expect_ok(mz_run_resume(&run, dir, &(mz_run_options){.threads = 1}, false));
+  assert_int_equal(mz_run_counters(run)->rounds, 2);
+  assert_true(run->cost > 0 && run->cost < spent);
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(each_limit_is_met_when_reached),
                                      cmocka_unit_test(time_is_left_for_the_closing_evaluation),
@@ -212,6 +283,8 @@ int main(void) {
                                      cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
                                      cmocka_unit_test(a_stop_between_phases_records_nothing),
                                      cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end),
-                                     cmocka_unit_test(a_target_counts_when_evaluations_in_a_row_reach_it)};
+                                     cmocka_unit_test(a_target_counts_when_evaluations_in_a_row_reach_it),
+                                     cmocka_unit_test(a_stop_at_a_phases_end_leaves_its_evaluation_to_resume),
+                                     cmocka_unit_test(a_checkpoint_within_a_phase_has_its_cost)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
