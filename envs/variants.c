@@ -43,7 +43,7 @@ static mz_status name_variant(const mz_env *bundled, const mz_config *config, co
   char mark = ':';
   for (int i = 0; i < table.count; i++) {
     if (mz_config_equal(config, &defaults, i)) continue;
-    char value[64];
+    char value[MZ_SETTING_TEXT_MAX];
     mz_config_text(config, i, value, sizeof value);
     used += (size_t)snprintf(out + used, MZ_ENV_NAME_MAX - used, "%c%s=%s", mark, table.rows[i].key, value);
     if (used >= MZ_ENV_NAME_MAX) return mz_fail(MZ_E_CONFIG, "%s: a name of more than %d bytes", where, MZ_ENV_NAME_MAX - 1);

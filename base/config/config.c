@@ -119,7 +119,11 @@ static mz_status set(mz_config *config, const char *key, const char *text, const
   const row_place place = locate(config, index);
   mz_setting_value value;
   MZ_TRY(mz_setting_value_parse(place.row, text, where, &value));
-  if (rehearsal != NULL) return note_name(&rehearsal[index], renamed, key, where);
+  if (rehearsal != NULL) {
+    if (rehearsal[index] & (renamed != NULL ? GIVEN_OLD : GIVEN_NEW)) /* "a": {"b": 1}, "a.b": 2 */
+      return mz_fail(MZ_E_CONFIG, "%s: %s: the setting is given twice; keep one of them", where, key);
+    return note_name(&rehearsal[index], renamed, key, where);
+  }
   if (config->explicit_ != NULL) {
     if (where[0] == '-' && config->renamed != NULL) MZ_TRY(note_name(&config->explicit_[index], renamed, key, where));
     config->explicit_[index] |= GIVEN;
@@ -214,8 +218,8 @@ static cJSON *value_to_json(const mz_setting *row, const mz_setting_value *value
       if (value->integer < (INT64_C(1) << 53) && value->integer > -(INT64_C(1) << 53))
         return cJSON_CreateNumber((double)value->integer);
       break; /* as a string: JSON numbers are doubles */
-    case MZ_ENUM:
-    case MZ_TEXT: break;
+    case MZ_TEXT: return cJSON_CreateString(value->text);
+    case MZ_ENUM: break;
   }
   mz_setting_value_text(row, value, text, sizeof text);
   return cJSON_CreateString(text);

@@ -15,17 +15,19 @@ typedef enum mz_type {
   MZ_TIME,  /* double seconds; s, m, h */
   MZ_SIZE,  /* int64_t bytes; k, M, G (powers of ten), KiB, MiB, GiB */
   MZ_COUNT, /* int64_t things; k, M, G (powers of ten) */
-  MZ_TEXT,  /* char[64] */
+  MZ_TEXT,  /* char[size], at most MZ_SETTING_TEXT_MAX */
 } mz_type;
 
 /* docs/architecture.md, "Classes of settings" */
 typedef enum mz_class { MZ_EXACT, MZ_NUMERIC, MZ_ALGORITHMIC, MZ_OPERATIONAL } mz_class;
 
+enum { MZ_SETTING_TEXT_MAX = 2048 };
+
 typedef struct mz_setting {
   const char *key; /* "learning_rate", "replay.segment_moves" */
   mz_type type;
   mz_class class_;
-  size_t offset;        /* in the room's settings struct */
+  size_t offset, size;  /* bytes in the room's settings struct */
   double min, max;      /* inclusive; max of 0x1p63 (whole numbers) or INFINITY: no upper bound */
   const char *fallback; /* the default, as a user would type it */
   const char *choices;  /* MZ_ENUM: "puct|gumbel" */
@@ -38,8 +40,8 @@ typedef struct mz_setting {
  * as a user would type it, unit and help; last, where it has them, .choices = "a|b" and .common = true. */
 #define MZ_SETTING(struct_, field, key_, type_, class__, min_, max_, default_, unit_, ...)                                       \
   {                                                                                                                              \
-    .key = key_, .type = type_, .class_ = class__, .offset = offsetof(struct_, field), .min = min_, .max = max_,                 \
-    .fallback = default_, .unit = unit_, .help = __VA_ARGS__                                                                     \
+    .key = key_, .type = type_, .class_ = class__, .offset = offsetof(struct_, field), .size = sizeof((struct_ *)0)->field,      \
+    .min = min_, .max = max_, .fallback = default_, .unit = unit_, .help = __VA_ARGS__                                           \
   }
 
 /* A run of rows and the struct they fill. Tables of one config have distinct keys. */

@@ -184,7 +184,7 @@ void mz_setting_value_range(const mz_setting *row, char *out, size_t size) {
   } else if (row->type == MZ_ENUM) {
     choices_range(row->choices, out, size);
   } else if (row->type == MZ_TEXT) {
-    snprintf(out, size, "text of at most %zu bytes of UTF-8", sizeof((mz_setting_value *)0)->text - 1);
+    snprintf(out, size, "text of at most %zu bytes of UTF-8", row->size - 1);
   } else {
     char low[48], high[48];
     const mz_setting_value min = at_bound(row, row->min), max = at_bound(row, row->max);
@@ -238,7 +238,7 @@ static verdict parse_type(const mz_setting *row, const char *text, mz_setting_va
     case MZ_TIME: return parse_time(text, &out->number);
     case MZ_SIZE: return parse_units(text, size_units, &out->integer);
     case MZ_COUNT: return parse_units(text, count_units, &out->integer);
-    case MZ_TEXT: return parse_text(text, out->text, sizeof out->text);
+    case MZ_TEXT: return parse_text(text, out->text, row->size);
   }
   return WRONG_TYPE;
 }
@@ -299,7 +299,7 @@ mz_setting_value mz_setting_value_load(const mz_setting *row, const void *place)
       memcpy(&choice, place, sizeof choice);
       value.integer = choice;
       break;
-    case MZ_TEXT: snprintf(value.text, sizeof value.text, "%.63s", (const char *)place); break;
+    case MZ_TEXT: snprintf(value.text, row->size, "%s", (const char *)place); break;
   }
   return value;
 }
@@ -315,6 +315,6 @@ void mz_setting_value_store(const mz_setting *row, const mz_setting_value *value
     case MZ_TIME: memcpy(place, &value->number, sizeof value->number); break;
     case MZ_BOOL: memcpy(place, &flag, sizeof flag); break;
     case MZ_ENUM: memcpy(place, &choice, sizeof choice); break;
-    case MZ_TEXT: memcpy(place, value->text, sizeof value->text); break;
+    case MZ_TEXT: memcpy(place, value->text, row->size); break;
   }
 }

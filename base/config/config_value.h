@@ -3,9 +3,9 @@
 #include "base/config/config.h"
 
 typedef struct mz_setting_value {
-  int64_t integer; /* MZ_INT, MZ_SIZE, MZ_COUNT, MZ_ENUM, MZ_BOOL */
-  double number;   /* MZ_FLOAT, MZ_TIME */
-  char text[64];   /* MZ_TEXT */
+  int64_t integer;                /* MZ_INT, MZ_SIZE, MZ_COUNT, MZ_ENUM, MZ_BOOL */
+  double number;                  /* MZ_FLOAT, MZ_TIME */
+  char text[MZ_SETTING_TEXT_MAX]; /* MZ_TEXT */
 } mz_setting_value;
 
 /* Checks type and range. The message is "ORIGIN KEY=VALUE: why; what the setting takes; nearest valid value". */

@@ -173,7 +173,7 @@ static void describe_options(const mz_env *env) {
   const mz_config config = mz_env_config(env, &table);
   if (table.count > 0) printf("\noptions, as in %.*s:", (int)strcspn(env->name, ":"), env->name);
   for (int i = 0; i < table.count; i++) {
-    char value[64];
+    char value[MZ_SETTING_TEXT_MAX];
     mz_config_text(&config, i, value, sizeof value);
     printf("%s%s=%s", i > 0 ? "," : "", table.rows[i].key, value);
   }

@@ -167,7 +167,7 @@ static void describe(const mz_checkpoint *checkpoint, const mz_loaded *loaded) {
   mz_config_defaults(&fallback);
   for (int i = 0; i < mz_config_row_count(&config); i++) {
     if (mz_config_equal(&config, &fallback, i)) continue;
-    char text[128];
+    char text[MZ_SETTING_TEXT_MAX];
     mz_config_text(&config, i, text, sizeof text);
     printf("  %-28s %s\n", mz_config_row(&config, i)->key, text);
   }

@@ -23,6 +23,7 @@ typedef struct store {
   int64_t size, big;
   double pause;
   char name[64];
+  char path[200];
 } store;
 
 typedef struct joined {
@@ -31,24 +32,24 @@ typedef struct joined {
   store store;
 } joined;
 
-enum { RATE, LOOPS, SYMMETRY, KIND, SIZE, BIG, PAUSE, NAME, ROWS };
+enum { RATE, LOOPS, SYMMETRY, KIND, SIZE, BIG, PAUSE, NAME, PATH, ROWS };
 
 static const mz_setting learner_rows[] = {
-    {"learning_rate", MZ_FLOAT, MZ_ALGORITHMIC, offsetof(learner, learning_rate), 1e-8, 10, "0.003", NULL, "",
-     .help = "step size"},
-    {"loop_count", MZ_INT, MZ_ALGORITHMIC, offsetof(learner, loop_count), 0, 4096, "40", NULL, "updates a round", .help = "L"},
-    {"symmetry", MZ_BOOL, MZ_ALGORITHMIC, offsetof(learner, symmetry), 0, 1, "on", NULL, "", .help = "augment"},
+    MZ_SETTING(learner, learning_rate, "learning_rate", MZ_FLOAT, MZ_ALGORITHMIC, 1e-8, 10, "0.003", "", "step size"),
+    MZ_SETTING(learner, loop_count, "loop_count", MZ_INT, MZ_ALGORITHMIC, 0, 4096, "40", "updates a round", "L"),
+    MZ_SETTING(learner, symmetry, "symmetry", MZ_BOOL, MZ_ALGORITHMIC, 0, 1, "on", "", "augment"),
 };
 static const mz_setting store_rows[] = {
-    {"replay.kind", MZ_ENUM, MZ_EXACT, offsetof(store, kind), 0, 0, "raw", "raw|zstd|disk", "", .help = "tier"},
-    {"replay.size", MZ_SIZE, MZ_EXACT, offsetof(store, size), 1024, 1e12, "64MiB", NULL, "", .help = "bytes"},
-    {"replay.big", MZ_INT, MZ_EXACT, offsetof(store, big), -0x1p63, 0x1p63, "9007199254740993", NULL, "", .help = "wide"},
-    {"log.pause", MZ_TIME, MZ_OPERATIONAL, offsetof(store, pause), 0, 86400, "1.5h", NULL, "", .help = "seconds"},
-    {"log.name", MZ_TEXT, MZ_OPERATIONAL, offsetof(store, name), 0, 0, "run", NULL, "", .help = "label"},
+    MZ_SETTING(store, kind, "replay.kind", MZ_ENUM, MZ_EXACT, 0, 0, "raw", "", "tier", .choices = "raw|zstd|disk"),
+    MZ_SETTING(store, size, "replay.size", MZ_SIZE, MZ_EXACT, 1024, 1e12, "64MiB", "", "bytes"),
+    MZ_SETTING(store, big, "replay.big", MZ_INT, MZ_EXACT, -0x1p63, 0x1p63, "9007199254740993", "", "wide"),
+    MZ_SETTING(store, pause, "log.pause", MZ_TIME, MZ_OPERATIONAL, 0, 86400, "1.5h", "", "seconds"),
+    MZ_SETTING(store, name, "log.name", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "run", "", "label"),
+    MZ_SETTING(store, path, "log.path", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "", "long"),
 };
 static const mz_settings_table tables[] = {
     {learner_rows, 3, offsetof(joined, learner)},
-    {store_rows, 5, offsetof(joined, store)},
+    {store_rows, 6, offsetof(joined, store)},
 };
 
 typedef struct fixture {
@@ -169,6 +170,14 @@ static void test_wrong_types_show_what_is_taken(void **state) {
   assert_non_null(strstr(mz_message(), "text of at most 63 bytes"));
   longer[72] = '\0';
   assert_int_equal(mz_config_set_pair(&f.config, longer, "--set"), MZ_OK);
+  char path[300] = "log.path=";
+  memset(path + 9, 'y', 200);
+  path[209] = '\0';
+  assert_int_equal(mz_config_set_pair(&f.config, path, "--set"), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "text of at most 199 bytes"));
+  path[208] = '\0';
+  assert_int_equal(mz_config_set_pair(&f.config, path, "--set"), MZ_OK);
+  assert_string_equal(f.values.store.path, path + 9);
 }
 
 static mz_status set_json(fixture *f, const char *text) {
@@ -208,6 +217,8 @@ static void test_json_errors_write_nothing(void **state) {
       {"{\"loop_count\": 1, \"learning_rate\": null}", "p.json: learning_rate: takes a number or a string"},
       {"{\"loop_count\": 1, \"replay\": {\"big\": 9007199254740993}}",
        "p.json: replay.big: JSON numbers are exact below 2^53 only; write this one as a string"},
+      {"{\"replay\": {\"size\": 2048}, \"replay.size\": 4096}",
+       "p.json: replay.size: the setting is given twice; keep one of them"},
       {"[1]", "p.json: takes a JSON object"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -232,8 +243,9 @@ static void test_json_reads_back_the_same_bits(void **state) {
   a.values.store.big = INT64_MIN;
   a.values.store.pause = 1.0 / 3;
   snprintf(a.values.store.name, sizeof a.values.store.name, "\"q\" \xc3\xa9");
+  memset(a.values.store.path, 'z', sizeof a.values.store.path - 1);
   for (int i = 0; i < ROWS; i++) {
-    const int changed = i == RATE || i == SYMMETRY || i == KIND || i == BIG || i == PAUSE || i == NAME;
+    const int changed = i == RATE || i == SYMMETRY || i == KIND || i == BIG || i == PAUSE || i == NAME || i == PATH;
     assert_int_equal(mz_config_equal(&a.config, &b.config, i), !changed);
   }
   cJSON *json = mz_config_to_json(&a.config);
@@ -252,7 +264,7 @@ static void test_text_reads_back_the_same_bits(void **state) {
   a.values.learner.learning_rate = 1.0 / 3;
   a.values.store.pause = 7201.000001;
   for (int i = 0; i < ROWS; i++) {
-    char text[80];
+    char text[MZ_SETTING_TEXT_MAX];
     mz_config_text(&a.config, i, text, sizeof text);
     assert_int_equal(mz_config_set(&b.config, mz_config_row(&b.config, i)->key, text, "--set"), MZ_OK);
     assert_true(mz_config_equal(&a.config, &b.config, i));
