@@ -42,9 +42,10 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
     if (name[0]) return mz_fail(MZ_E_CONFIG, "eval.opponent: %s has one player and takes no opponent", env->name);
     return MZ_OK;
   }
-  if (strcmp(name, "all") == 0)
+  if (strcmp(name, "all") == 0) {
+    MZ_TRY(mz_evaluate_all_check(env, "eval.opponent: all"));
     run->every_line = true;
-  else if (name[0]) {
+  } else if (name[0]) {
     mz_status status = mz_player_parse_among(name, env, "and all", &run->opponent);
     if (status != MZ_OK) {
       char why[MZ_MESSAGE_MAX];

@@ -12,6 +12,12 @@ static bool given(mz_settings *settings, const uint8_t *explicit_, const char *k
   return explicit_[index];
 }
 
+/* The largest value that a setting takes. */
+static int64_t most_of(mz_settings *settings, const char *key) {
+  const mz_config config = mz_settings_config(settings, NULL);
+  return (int64_t)mz_config_row(&config, mz_config_find(&config, key))->max;
+}
+
 /* ρ = L·B/(M·G): with ρ given, the one of L and M that was not given follows. */
 static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   mz_learning_settings *l = &s->learning;
@@ -20,22 +26,27 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   bool loop_given = given(s, explicit_, "loop_count"), moves_given = given(s, explicit_, "moves_per_round");
   double loops = l->replay_ratio * (double)s->selfplay.moves * games / rows;
   if (loop_given && !moves_given) {
-    double moves = (double)l->loop_count * rows / (l->replay_ratio * games);
-    if (moves < 1 || moves != floor(moves))
+    const double moves = (double)l->loop_count * rows / (l->replay_ratio * games), most = (double)most_of(s, "moves_per_round"),
+                 nearest = fmin(fmax(1, round(moves)), most);
+    if (moves != nearest)
       return mz_fail(MZ_E_CONFIG,
-                     "moves_per_round: %g follows from loop_count %lld and replay_ratio %g, and is no whole number; nearest "
-                     "valid replay_ratio: %.17g",
-                     moves, (long long)l->loop_count, l->replay_ratio,
-                     (double)l->loop_count * rows / (fmax(1, round(moves)) * games));
+                     "moves_per_round: %g follows from loop_count %lld and replay_ratio %g, and is no whole number from 1 to "
+                     "%.0f; nearest valid replay_ratio: %.17g",
+                     moves, (long long)l->loop_count, l->replay_ratio, most, (double)l->loop_count * rows / (nearest * games));
     s->selfplay.moves = (int64_t)moves;
     return MZ_OK;
   }
-  if (loops < 1 || loops != floor(loops) || (loop_given && loops != (double)l->loop_count))
-    return mz_fail(MZ_E_CONFIG,
-                   "replay_ratio: %g with moves_per_round %lld means loop_count %g%s; nearest valid replay_ratio: %.17g",
-                   l->replay_ratio, (long long)s->selfplay.moves, loops,
-                   loop_given ? ", which is given otherwise" : ", which is no whole number",
-                   (loop_given ? (double)l->loop_count : fmax(1, round(loops))) * rows / ((double)s->selfplay.moves * games));
+  const double most = (double)most_of(s, "loop_count"),
+               nearest = loop_given ? (double)l->loop_count : fmin(fmax(1, round(loops)), most);
+  if (loops != nearest)
+    return mz_fail(
+        MZ_E_CONFIG,
+        "replay_ratio: %g with moves_per_round %lld means loop_count %g, which is %s; nearest valid replay_ratio: %.17g",
+        l->replay_ratio, (long long)s->selfplay.moves, loops,
+        loop_given     ? "given otherwise"
+        : loops > most ? "more than it may be"
+                       : "no whole number",
+        nearest * rows / ((double)s->selfplay.moves * games));
   l->loop_count = (int64_t)loops;
   return MZ_OK;
 }

@@ -28,6 +28,11 @@ mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options
   mz_device_choice *choice;
   mz_status status;
   if (!is_static(s)) return MZ_OK;
+  if (options->from)
+    return mz_fail(MZ_E_CONFIG,
+                   "allocate.strategy: static plans a run from its first round on, and this one continues %s; choose "
+                   "another strategy, for example greedy",
+                   options->from);
   if (!(s->allocation.score < NO_SCORE))
     return mz_fail(MZ_E_CONFIG,
                    "limits.score: strategy static plans for a score, and there is none; set one, for example limits.score=%g",

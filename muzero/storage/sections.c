@@ -69,10 +69,26 @@ static mz_status write_optimizer(const mz_state *state, mz_writer *writer) {
   return MZ_OK;
 }
 
+/* A run that begins with another one's state takes over what its optimizer gathered. */
+static mz_status check_optimizer(const mz_state *state, const mz_settings *stored) {
+  const bool adam = stored->optimizer.kind == MZ_ADAM, average = stored->learning.average > 0;
+  const char *kind = adam ? "adam" : "sgd";
+  if (stored->optimizer.kind != state->settings.optimizer.kind)
+    return mz_fail(MZ_E_CONFIG, "optimizer: the state that this run begins with is that of %s; nearest valid value: %s", kind,
+                   kind);
+  if (average != (mz_learner_average(state->learner) != NULL))
+    return mz_fail(MZ_E_CONFIG,
+                   "weight_average: the state that this run begins with has %s average of weights; nearest valid "
+                   "value: %g",
+                   average ? "an" : "no", stored->learning.average);
+  return MZ_OK;
+}
+
 static mz_status read_optimizer(mz_state *state, mz_reader *reader, const origin *from) {
   mz_optimizer *optimizer = mz_learner_optimizer(state->learner);
   float *average = mz_learner_average(state->learner);
   size_t bytes = (size_t)state->model.params.size * sizeof(float);
+  MZ_TRY(check_optimizer(state, from->stored));
   MZ_TRY(mz_count_read("optimizer", "steps", reader, &optimizer->steps));
   uint64_t size = mz_read_u64(reader);
   bool second = mz_read_u8(reader), averaged = mz_read_u8(reader);

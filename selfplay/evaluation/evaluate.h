@@ -31,7 +31,7 @@ typedef struct mz_match {
   mz_side sides[2]; /* 0: who is evaluated; 1: nobody where a game is played alone, or side 0 plays both seats */
   int games;        /* ≥ 1; side 0 moves first in the games 0, 2, 4 … */
   /* Random moves that begin each game; games 2k and 2k + 1 begin alike, so that both sides get each opening from both seats. 0:
-   * none; agents, who draw nothing, then repeat one game a seat. */
+   * none; agents, who draw nothing, then repeat one game a seat, unless games begin differently (mz_starts_differ). */
   int openings;
   uint64_t seed;
   uint32_t round;
@@ -42,12 +42,16 @@ typedef struct mz_match {
  * the interval of points are games; with openings, pairs of games that begin alike; of agents who repeat themselves, seats.
  * MZ_E_CONFIG for an opponent in a game for one. */
 mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, double *returns);
+/* Refuses, with MZ_E_CONFIG beginning with `where`, environments of which not every line can be played: with chance, in moves or in how
+ * games begin, or with states that are no bytes to copy. */
+mz_status mz_evaluate_all_check(const mz_env *env, const char *where);
 /* Every line that any opponent can play, both seats (the agent's move is a function of the position): counts lines as games;
- * `simulations` counts each position once, as it is searched; the points are exact, their interval is a point. MZ_E_CONFIG for
- * environments with chance or too many lines (more than 10 million from one seat). */
+ * `simulations` counts each position once, as it is searched; the points are exact, their interval is a point. MZ_E_CONFIG as
+ * mz_evaluate_all_check, and for too many lines (more than 10 million from one seat). */
 mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *out);
 
-/* Computes the evaluation of side 0 from its returns of all games [games]; moves and simulations stay 0. units: [games], scratch. */
+/* Computes the evaluation of side 0 from its returns of all games [games], which were played by somebody who does not repeat himself;
+ * moves and simulations stay 0. units: [games], scratch. */
 void mz_evaluation_of(const mz_match *match, const double *returns, double *units, mz_evaluation *out);
 /* Mean return, deviation, counts and share of the points from the tallies by seat and the sum of the squared returns. */
 void mz_evaluation_conclude(mz_evaluation *out, double square_sum);

@@ -1,6 +1,7 @@
 /* Every line that an opponent can play, with the agent's moves found by many searches at once. */
 #include "selfplay/evaluation/evaluate.h"
 #include "selfplay/evaluation/lines.h"
+#include "selfplay/evaluation/opening.h"
 
 enum {
   GROUP_ON_CPU = 5, /* positions searched together; on a GPU as many as an agent's slots */
@@ -49,12 +50,21 @@ static mz_status answer(void *context, int n, const void *states, int32_t *actio
   return run_lanes(o);
 }
 
-mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *out) {
-  const mz_env *env = agent->env;
+mz_status mz_evaluate_all_check(const mz_env *env, const char *where) {
   if (env->spec.players != 2 || env->draws) {
-    return mz_fail(MZ_E_CONFIG, "opponent: all: only for two players without chance, not for %s", env->name);
+    return mz_fail(MZ_E_CONFIG, "%s: only for two players without chance, not for %s", where, env->name);
   }
-  MZ_TRY(mz_env_check_copies(env, "opponent: all", "random"));
+  MZ_TRY(mz_env_check_copies(env, where, "random"));
+  bool differ;
+  MZ_TRY(mz_starts_differ(env, &differ));
+  if (differ)
+    return mz_fail(MZ_E_CONFIG, "%s: only where all games begin alike, not for %s; play a sample of games instead", where,
+                   env->name);
+  return MZ_OK;
+}
+
+mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *out) {
+  MZ_TRY(mz_evaluate_all_check(agent->env, "opponent: all"));
   const bool on_cpu = mz_lane_is_cpu(agent->where);
   oracle o = {.agent = agent,
               .pool = pool,
@@ -66,7 +76,7 @@ mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *o
   for (int lane = 0; lane < o.lanes_max; lane++) MZ_TRY_CLEANUP(mz_agent_planner(agent, o.group, &o.planners[lane]));
   for (int seat = 0; seat < 2; seat++) {
     mz_lines lines;
-    MZ_TRY_CLEANUP(mz_lines_count(env, seat, answer, &o, LINES_MAX, &lines));
+    MZ_TRY_CLEANUP(mz_lines_count(agent->env, seat, answer, &o, LINES_MAX, &lines));
     result.by_seat[seat] = lines.tally;
     square_sum += lines.square_sum;
     result.moves += lines.moves;

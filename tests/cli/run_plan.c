@@ -139,6 +139,9 @@ static void test_static_carries_it_out(void **state) {
               "limits.score=0.01", "--set", "limits.deadline=0.000001s", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "a deadline of");
+  process_run(&p, "train", "tictactoe", "--from", "kept", "--history", "h.db", "--run", "again", NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, "static plans a run from its first round on, and this one continues kept");
   process_free(&p);
 }
 

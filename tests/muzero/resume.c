@@ -121,6 +121,25 @@ static void a_run_goes_on_from_an_older_checkpoint_and_from_another_run(void **u
   drop_folder(folder);
 }
 
+static void what_the_optimizer_gathered_fits_one_like_it(void **unused) {
+  (void)unused;
+  static const char *const cases[][2] = {{"optimizer=sgd", "optimizer: the state that this run begins with is that of adam"},
+                                         {"weight_average=0", "has an average of weights; nearest valid value: 0.998"}};
+  char folder[64], dir[80], child[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  snprintf(child, sizeof child, "%s/child", folder);
+  train(dir, 2, 1);
+  for (int i = 0; i < 2; i++) {
+    mz_run *run;
+    const mz_run_options options = {.env = "tictactoe", .dir = child, .from = dir, .sets = &cases[i][0], .set_count = 1};
+    assert_int_equal(mz_run_open(&run, &options), MZ_E_CONFIG);
+    assert_non_null(strstr(mz_message(), cases[i][1]));
+    assert_int_equal(access(child, F_OK), -1);
+  }
+  drop_folder(folder);
+}
+
 static void only_wanted_checkpoints_stay(void **unused) {
   (void)unused;
   char folder[64], dir[80], command[400];
@@ -212,6 +231,7 @@ int main(void) {
                                      cmocka_unit_test(nor_with_residual_networks),
                                      cmocka_unit_test(what_may_not_change_is_named),
                                      cmocka_unit_test(a_run_goes_on_from_an_older_checkpoint_and_from_another_run),
+                                     cmocka_unit_test(what_the_optimizer_gathered_fits_one_like_it),
                                      cmocka_unit_test(only_wanted_checkpoints_stay),
                                      cmocka_unit_test(shorter_logs_cost_their_lines_only),
                                      cmocka_unit_test(syncing_the_logs),

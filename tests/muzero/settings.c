@@ -24,6 +24,12 @@ static void two_of_three_give_the_replay_ratio(void **unused) {
   assert_int_equal(resolve((const char *[]){"num_games=32", "moves_per_round=16", "replay_ratio=5.1", "batch_size=128"}, 4, &s),
                    MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "nearest valid replay_ratio: 5"));
+  assert_int_equal(resolve((const char *[]){"num_games=32", "moves_per_round=16", "replay_ratio=2000", "batch_size=128"}, 4, &s),
+                   MZ_E_CONFIG); /* loop_count 8000, which no stored run may have */
+  assert_non_null(strstr(mz_message(), "more than it may be; nearest valid replay_ratio: 1024"));
+  assert_int_equal(resolve((const char *[]){"num_games=1", "loop_count=4096", "replay_ratio=1", "batch_size=65536"}, 4, &s),
+                   MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "from 1 to 1048576; nearest valid replay_ratio: 256"));
   assert_int_equal(
       resolve((const char *[]){"num_games=32", "moves_per_round=16", "loop_count=40", "replay_ratio=5", "batch_size=128"}, 5, &s),
       MZ_E_CONFIG);
