@@ -52,6 +52,7 @@ static mz_status fixture_init(fixture *f, mz_bench *bench, int batch) {
   *f = (fixture){.settings = bench->settings, .batch = batch};
   f->settings.network = mz_bench_residual(bench);
   f->settings.selfplay.games = batch;
+  MZ_TRY(mz_settings_resolve(&f->settings, bench->given));
   MZ_TRY(mz_env_find("connect4", &f->env));
   MZ_TRY(mz_state_init(&f->state, f->env, &f->settings, 1, 1, NULL));
   MZ_TRY(mz_actor_create(&f->actor, f->env, &f->settings.search, &f->state.model, &mz_lane_cpu, 1, batch));

@@ -55,6 +55,7 @@ static const char *per_unit(double seconds, char out[MZ_TEXT_SIZE]) {
 static void print_plan(const cJSON *plan, const cJSON *from) {
   const cJSON *knob;
   bool any = false;
+  if (!cJSON_IsObject(plan)) plan = NULL; /* a damaged line */
   cJSON_ArrayForEach(knob, plan) {
     const cJSON *old = from ? item(from, knob->string) : NULL;
     if (from && cJSON_IsNumber(old) && old->valuedouble == knob->valuedouble) continue;

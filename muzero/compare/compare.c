@@ -53,6 +53,7 @@ static cJSON *plan_json(const comparison *c) {
   for (int i = 0; i < c->count - 1; i++) cJSON_AddItemToArray(arms, cJSON_CreateString(c->arms[i].name));
   cJSON_AddNumberToObject(json, "first_seed", (double)o->run.seed);
   cJSON_AddNumberToObject(json, "threads", o->run.threads);
+  if (o->run.device) cJSON_AddStringToObject(json, "device", o->run.device);
   cJSON *limit = cJSON_AddObjectToObject(json, "limit");
   cJSON_AddNumberToObject(limit, "rounds", (double)o->limits.rounds);
   cJSON_AddNumberToObject(limit, "env_steps", (double)o->limits.env_steps);

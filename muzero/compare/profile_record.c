@@ -23,6 +23,7 @@ static bool is_amount(double value) { return isfinite(value) && value >= 0; }
 
 static mz_status read_stages(const reader *r, const cJSON *stages, mz_observation *out) {
   const cJSON *row;
+  if (stages && !cJSON_IsObject(stages)) return mz_fail(MZ_E_CONFIG, "%s: stages: takes a JSON object", r->where);
   cJSON_ArrayForEach(row, stages) {
     int s = 0;
     while (s < r->pipeline->stage_count && strcmp(r->pipeline->stages[s].name, row->string) != 0) s++;

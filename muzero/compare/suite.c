@@ -126,10 +126,11 @@ static mz_status best_plan(suite *s, const struct workload *w, cJSON **out) {
 
 /* "fixed:cpu_actor=2,…": the knobs that a user may hold by a number. */
 static void name_best(const cJSON *plan, char *out, size_t size) {
-  const cJSON *knob;
+  const cJSON *best = item(plan, "best"), *knob;
   size_t used = (size_t)snprintf(out, size, "fixed");
   char before = ':';
-  cJSON_ArrayForEach(knob, item(plan, "best")) {
+  if (!cJSON_IsObject(best)) best = NULL; /* a damaged file */
+  cJSON_ArrayForEach(knob, best) {
     if (strcmp(mz_knob_setting(knob->string), knob->string) != 0 || used >= size) continue;
     used += (size_t)snprintf(out + used, size - used, "%c%s=%.0f", before, knob->string, cJSON_GetNumberValue(knob));
     before = ',';

@@ -20,20 +20,26 @@ static mz_status play_phase(mz_run *run, mz_observation *out) {
   return MZ_OK;
 }
 
+typedef struct subject {
+  mz_run *run;
+  const mz_profile_watcher *watcher;
+} subject;
+
 static mz_status measure(void *context, const mz_plan *plan, mz_observation *out) {
-  mz_run *run = context;
+  mz_run *run = ((subject *)context)->run;
   const mz_knobs knobs = mz_knobs_of_plan(plan);
   MZ_TRY(mz_run_resize(run, &knobs));
   MZ_TRY(play_phase(run, out));
   return isfinite(out->unit_s) ? MZ_OK : play_phase(run, out);
 }
 
-/* Until replay is filled and a whole phase of full work has gone by. */
+/* Plays until replay is filled and a whole phase of full work has gone by, or until somebody asks to stop. */
 static mz_status warm_up(void *context) {
-  mz_run *run = context;
+  const subject *s = context;
   mz_observation seen;
   for (int full = 0; full < WARM_PHASES;) {
-    MZ_TRY(play_phase(run, &seen));
+    if (s->watcher->stopping && s->watcher->stopping(s->watcher->context)) return MZ_OK;
+    MZ_TRY(play_phase(s->run, &seen));
     full += isfinite(seen.unit_s);
   }
   return MZ_OK;
@@ -55,14 +61,15 @@ mz_status mz_profile(const mz_profile_options *options, const mz_profile_watcher
   if (run->settings.learning.loop_count == 0)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "loop_count: 0: nothing is ever learned, so there is no unit of work to measure"));
   run->state.settings.allocation.window = run->settings.train.phase_rounds; /* a phase is a window */
-  const mz_profile_subject subject = {.env = mz_run_env(run)->name,
-                                      .pipeline = mz_steer_pipeline(run->steer),
-                                      .usual = mz_plan_of_knobs(&run->workers.knobs),
-                                      .seed = mz_run_seed(run),
-                                      .context = run,
-                                      .warm_up = warm_up,
-                                      .measure = measure};
-  MZ_TRY_CLEANUP(mz_profile_measure(&subject, options, watcher, out));
+  subject measured = {.run = run, .watcher = watcher};
+  const mz_profile_subject asked_of = {.env = mz_run_env(run)->name,
+                                       .pipeline = mz_steer_pipeline(run->steer),
+                                       .usual = mz_plan_of_knobs(&run->workers.knobs),
+                                       .seed = mz_run_seed(run),
+                                       .context = &measured,
+                                       .warm_up = warm_up,
+                                       .measure = measure};
+  MZ_TRY_CLEANUP(mz_profile_measure(&asked_of, options, watcher, out));
   double serial;
   MZ_TRY_CLEANUP(mz_probe_serial(&run->state, &serial));
   cJSON_AddNumberToObject(*out, "learner_serial", serial);

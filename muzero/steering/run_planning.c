@@ -139,7 +139,7 @@ void mz_run_plan_apply(const mz_run_plan *plan, const mz_run_ask *ask, mz_settin
   set_open(&knobs->mcts_storage_size, planned.mcts_storage_size);
   set_open(&knobs->batch_buffer_size, planned.batch_buffer_size);
   settings->allocation.cpu_max = plan->amounts[MZ_COURSE_CORES];
-  if (ask->batch_open && plan->batch_size != (double)settings->learning.batch_size)
+  if (ask->batch_open && plan->batch_size != (double)mz_batch_schedule_at(settings, 0))
     snprintf(settings->learning.batch_schedule, sizeof settings->learning.batch_schedule, "0:%.0f", plan->batch_size);
   if (!ask->epochs_open) return;
   settings->train.rounds = plan->epochs * settings->train.phase_rounds;

@@ -111,16 +111,19 @@ static mz_status list_cases(profile *p) {
 
 /* ---- how long ---- */
 
-static int64_t least(int64_t a, int64_t limit) { return limit > 0 && limit < a ? limit : a; }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* How many epochs, each of so much, begin within a limit; 0: none is set. */
+static int64_t epochs_within(int64_t limit, int64_t each) {
+  return limit == 0 || each == 0 ? EPOCHS_MOST : limit < each ? 1 : limit / each;
+}
 
 /* Epochs of a run within the settings' own limits. */
 static int64_t epochs_of(const mz_settings *s) {
   const int64_t rounds = s->train.phase_rounds, updates = rounds * s->learning.loop_count,
                 moves = rounds * s->selfplay.games * s->selfplay.moves;
-  int64_t epochs = EPOCHS_MOST;
-  epochs = least(epochs, s->train.rounds / rounds);
-  epochs = least(epochs, updates > 0 ? s->train.updates / updates : 0);
-  return least(epochs, s->train.env_steps / moves);
+  const int64_t by_counts = least(epochs_within(s->train.rounds, rounds), epochs_within(s->train.env_steps, moves));
+  return least(EPOCHS_MOST, least(by_counts, epochs_within(s->train.updates, updates)));
 }
 
 static mz_status begin(profile *p) {
@@ -183,6 +186,9 @@ static mz_status drive(const profile *p, mz_run *run, mz_score_profile_progress 
       last = least(2 * told->reached, p->epochs);
     }
     *stopped = reason == MZ_REASON_INTERRUPTED || stopping(p);
+    if (reason == MZ_GOES_ON || reason == MZ_REASON_ROUNDS) continue;
+    told->epochs += mz_run_counters(run)->rounds == (told->epochs + 1) * rounds; /* a limit of the settings may cut it short */
+    break;
   }
   return MZ_OK;
 }

@@ -121,6 +121,9 @@ static void test_refusals(void **state) {
   process_shell(
       &p, "(cat measured.jsonl; echo '{') >broken.jsonl; $MUZERO profile tictactoe --machine sim:cores=2 --costs broken.jsonl");
   refused(&p, 3, "broken.jsonl: line ");
+  process_shell(&p, "sed 's/\"stages\":{/\"stages\":[1],\"others\":{/' measured.jsonl >array.jsonl; "
+                    "$MUZERO profile tictactoe --machine sim:cores=2 --costs array.jsonl");
+  refused(&p, 3, "stages: takes a JSON object");
   process_shell(&p, "$MUZERO profile cartpole --machine sim:cores=2 --costs measured.jsonl");
   refused(&p, 3, "is a profile of 'tictactoe', not of cartpole");
   process_shell(&p, "$MUZERO profile tictactoe --preset " TEST_DATA
