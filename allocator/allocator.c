@@ -111,6 +111,7 @@ static void ask(mz_allocator *a, const mz_window *window, mz_proposal *out) {
                                   .cores = &a->evidence.cores,
                                   .memory = &a->evidence.memory,
                                   .noise = mz_evidence_noise(&a->evidence),
+                                  .explored_enough = !mz_budget_explores(&a->budget),
                                   .tabu = is_tabu,
                                   .tabu_context = a};
   *out = (mz_proposal){.plan = a->plan, .prediction = MZ_UNPREDICTED};
@@ -221,8 +222,9 @@ void mz_allocator_begin(mz_allocator *a, int64_t phase, int64_t round, mz_decisi
       end_decision(a, d);
       return;
     }
-    mz_decision_say(d, "%s: begins with the plan that %s best, by %.3g %%, in turns with the start plan", text,
-                    measured ? "the history predicts" : "probes predict", 100 * gain);
+    mz_decision_say(d, "%s: begins with the plan that %s best, by %.3g %%%s", text,
+                    measured ? "the history predicts" : "probes predict", 100 * gain,
+                    a->settings.verify ? ", in turns with the start plan" : "");
     mz_verify_begin(a, &p, worth(a, &p.plan), releases(a, &p.plan), d);
   }
   end_decision(a, d);

@@ -159,6 +159,9 @@ static void verify(mz_allocator *a, const char *what, mz_decision *d) {
   if (isfinite(ratio.high))
     snprintf(judged, sizeof judged, "%.3g times %s (90 %%: %.3g to %.3g) in %d pairs of blocks", ratio.estimate,
              measures[a->settings.objective], ratio.low, ratio.high, pairs);
+  else if (isnan(ratio.estimate))
+    snprintf(judged, sizeof judged, "too few of %d blocks counted: other processes or a quota disturbed the rest",
+             a->trial.blocks);
   else
     snprintf(judged, sizeof judged, "%.3g times %s, which %s, in %d pair%s of blocks", ratio.estimate,
              measures[a->settings.objective],

@@ -193,8 +193,9 @@ mz_grants mz_sim_machine_grants(const mz_sim_machine *machine, int cores, int th
 }
 
 void mz_sim_machine_devices(const mz_sim_machine *machine, mz_devices *out) {
-  const int cores = (int)machine->cores, nodes = (int)machine->numa, gpus = (int)machine->gpus;
-  MZ_ASSERT(cores >= 1 && cores <= MZ_CORES_MAX && nodes >= 1 && nodes <= cores && nodes + gpus <= MZ_DEVICES_MAX);
+  const int cores = (int)machine->cores, gpus = (int)machine->gpus;
+  const int nodes = machine->numa < cores ? (int)machine->numa : cores; /* a scenario may leave fewer cores than nodes */
+  MZ_ASSERT(cores >= 1 && cores <= MZ_CORES_MAX && nodes >= 1 && nodes + gpus <= MZ_DEVICES_MAX);
   *out = (mz_devices){.count = nodes + gpus};
   for (int node = 0; node < nodes; node++) {
     const int first = node * cores / nodes, past = (node + 1) * cores / nodes;

@@ -46,5 +46,5 @@ const mz_sim_key *mz_sim_key_at(int index);
 int mz_sim_machine_cores(const mz_sim_machine *machine);
 /* What a run may use that has `cores` of it and, where that is above 0, a budget of `threads`. */
 mz_grants mz_sim_machine_grants(const mz_sim_machine *machine, int cores, int threads);
-/* The machine's devices: a set of cores for each node, then the GPUs. */
+/* The machine's devices: a set of cores for each node, for as many nodes as there are cores at the most, then the GPUs. */
 void mz_sim_machine_devices(const mz_sim_machine *machine, mz_devices *out);

@@ -49,7 +49,11 @@ void mz_evidence_slow(mz_evidence *e, const mz_plan *plan, const mz_plan *old, d
                                  .noise = o->noise,
                                  .rounds = rounds,
                                  .cpu_s = NAN,
-                                 .rss_bytes = NAN};
+                                 .rss_bytes = NAN,
+                                 .others = NAN,
+                                 .waiting = NAN,
+                                 .throttled = NAN,
+                                 .training = mz_training_stage_unknown()};
     mz_evidence_add(e, &slow);
     return;
   }
@@ -94,9 +98,8 @@ static void forecast(mz_evidence *e, const mz_plan *plan, const mz_window *windo
     mz_forecaster_observe(&e->utilisation[s], window->stages[s].busy_s / capacity);
   }
   const mz_usage *u = &window->usage;
-  const bool cpu = !(u->missing & 1u << MZ_SENSOR_CPU), rss = !(u->missing & 1u << MZ_SENSOR_RSS);
-  mz_forecaster_observe(&e->cores, cpu ? u->cpu_s / u->wall_s : NAN);
-  mz_forecaster_observe(&e->memory, rss ? u->rss_bytes : NAN);
+  mz_forecaster_observe(&e->cores, mz_usage_lacks(u, MZ_SENSOR_CPU) ? NAN : u->cpu_s / u->wall_s);
+  mz_forecaster_observe(&e->memory, mz_usage_lacks(u, MZ_SENSOR_RSS) ? NAN : u->rss_bytes);
 }
 
 double mz_evidence_window(mz_evidence *e, const mz_plan *plan, const mz_window *window) {

@@ -95,14 +95,6 @@ static void read_queue(mz_queue_load *queue, const mz_situation *situation, int 
                          (double)mz_stage_threads(p, to, situation->plan) * wall_s[p->stages[to].step]);
 }
 
-static double capacity(const mz_situation *situation) {
-  const mz_pipeline *p = situation->pipeline;
-  double cores = 0;
-  for (int d = 0; d < p->device_count; d++)
-    if (p->devices[d].kind == MZ_DEVICE_CPU) cores += p->devices[d].cores;
-  return fmin(cores, situation->bounds->cpu_max);
-}
-
 static mz_pool_load *find_pool(mz_load *load, int knob) {
   for (int i = 0; i < load->pool_count; i++)
     if (load->pools[i].knob == knob) return &load->pools[i];
@@ -113,7 +105,7 @@ void mz_load_read(mz_load *load, const mz_situation *situation, bool settled) {
   const mz_pipeline *p = situation->pipeline;
   MZ_ASSERT(situation->window->wall_s > 0 && situation->window->units > 0);
   *load = (mz_load){.cores = read_level(situation->cores, settled),
-                    .capacity = capacity(situation),
+                    .capacity = fmin(mz_pipeline_cores(p), situation->bounds->cpu_max),
                     .memory = read_level(situation->memory, settled)};
   if (mz_usage_lacks(&situation->window->usage, MZ_SENSOR_RSS)) load->memory.value = NAN; /* seen once, but not now */
   read_steps(situation, load->step_s);

@@ -167,16 +167,22 @@ static mz_status bad(const parser *p, const char *part, const char *why) {
 }
 
 static mz_status parse_core(parser *p, const char *part, int *out) {
+  char why[64];
   const size_t digits = strspn(p->at, "0123456789");
   if (digits == 0) return bad(p, part, "a core's number is missing");
-  *out = digits <= 4 ? atoi(p->at) : MZ_CORES_MAX;
+  const long core = strtol(p->at, NULL, 10); /* LONG_MAX where it has too many digits */
+  if (core >= MZ_CORES_MAX) {
+    snprintf(why, sizeof why, "no core %.*s", digits < 50 ? (int)digits : 50, p->at);
+    return bad(p, part, why);
+  }
+  *out = (int)core;
   p->at += digits;
   return MZ_OK;
 }
 
 static mz_status take_core(parser *p, const char *part, int core, cpu_set_t *set) {
   char why[64];
-  const bool usable = core < MZ_CORES_MAX && CPU_ISSET(core, &p->usable);
+  const bool usable = CPU_ISSET(core, &p->usable);
   if (usable && CPU_ISSET(core, &p->left)) {
     CPU_CLR(core, &p->left);
     CPU_SET(core, set);

@@ -130,8 +130,8 @@ bool mz_observation_from_window(mz_observation *out, const mz_plan *plan, const 
                                        .waited_for_s = s->waited_for_s / units};
   }
   const mz_usage *usage = &window->usage;
-  out->cpu_s = usage->missing & 1u << MZ_SENSOR_CPU ? NAN : usage->cpu_s / units;
-  out->rss_bytes = usage->missing & 1u << MZ_SENSOR_RSS ? NAN : usage->rss_bytes;
+  out->cpu_s = mz_usage_lacks(usage, MZ_SENSOR_CPU) ? NAN : usage->cpu_s / units;
+  out->rss_bytes = mz_usage_lacks(usage, MZ_SENSOR_RSS) ? NAN : usage->rss_bytes;
   out->others = mz_usage_others(usage);
   out->waiting = mz_usage_waiting(usage);
   out->throttled = mz_usage_throttled(usage);

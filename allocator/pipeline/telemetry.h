@@ -17,7 +17,7 @@ void mz_stage_sample_add(mz_stage_sample *sum, const mz_stage_sample *part, doub
 /* From the system, over a window. A sensor that is missing has its bit set and its value 0: missing is never zero. */
 typedef enum mz_sensor {
   MZ_SENSOR_CPU,       /* cpu_s, /proc/self/stat or getrusage */
-  MZ_SENSOR_THREADS,   /* thread_cpu_s by name, /proc/self/task */
+  MZ_SENSOR_THREADS,   /* whether CPU seconds of single threads can be read, /proc/self/task; no member has them */
   MZ_SENSOR_RSS,       /* rss_bytes, /proc/self/statm */
   MZ_SENSOR_MEMORY,    /* available_bytes, /proc/meminfo and the cgroup's limit */
   MZ_SENSOR_LOAD,      /* others_cpu_s: CPU seconds that other processes of the machine used, /proc/stat */

@@ -65,7 +65,7 @@ static void write_usage(cJSON *parent, const mz_usage *usage) {
   const char *missing[MZ_SENSOR_COUNT];
   int count = 0;
   for (int i = 0; i < MZ_SENSOR_COUNT; i++) {
-    if (usage->missing & 1u << i) missing[count++] = mz_sensor_name((mz_sensor)i);
+    if (mz_usage_lacks(usage, (mz_sensor)i)) missing[count++] = mz_sensor_name((mz_sensor)i);
   }
   cJSON *names = cJSON_CreateStringArray(missing, count);
   if (!cJSON_AddItemToObject(o, "missing", names)) cJSON_Delete(names);

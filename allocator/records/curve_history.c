@@ -56,18 +56,43 @@ static int begin_run(mz_history_file *file, const mz_curve_key *key, const mz_cu
   return finish(s, rc);
 }
 
+/* *id: of the run's own row where it resumes and has one, otherwise of a new one. */
+static int place_run(mz_history_file *file, const mz_curve_key *key, const mz_curve *curve, bool resumes, int64_t *id) {
+  *id = 0;
+  const int rc = resumes ? find_run(file, key, curve, id) : SQLITE_DONE;
+  return rc == SQLITE_DONE && *id == 0 ? begin_run(file, key, curve, id) : rc;
+}
+
+/* A curve that epochs are added to, with what its row is made of: it may have to be begun again in another file. */
+struct mz_begun_curve {
+  mz_curve_key key;
+  mz_curve curve;  /* without epochs */
+  int64_t id, row; /* as the caller knows it; in the file that is open */
+  int generation;  /* of that file */
+};
+
 mz_status mz_history_begin_curve(mz_history *history, const mz_curve_key *key, const mz_curve *curve, bool resumes, int64_t *id) {
   *id = 0;
   if (history == NULL) return MZ_OK;
   mz_history_file *file = &history->file;
   mz_history_file_follow(file);
   if (!file->writable) return MZ_OK;
+  if (history->curve == NULL) MZ_TRY(mz_alloc(&history->curve, 1, sizeof *history->curve));
   int rc;
-  do {
-    rc = resumes ? find_run(file, key, curve, id) : SQLITE_DONE;
-    if (rc == SQLITE_DONE && *id == 0) rc = begin_run(file, key, curve, id);
-  } while (rc != SQLITE_DONE && mz_history_file_recover(file, rc));
+  do rc = place_run(file, key, curve, resumes, id);
+  while (rc != SQLITE_DONE && mz_history_file_recover(file, rc));
+  *history->curve = (struct mz_begun_curve){.key = *key, .curve = *curve, .id = *id, .row = *id, .generation = file->generation};
+  history->curve->curve.epochs = NULL;
+  history->curve->curve.count = 0;
   return MZ_OK;
+}
+
+/* In a file that took the old one's place another run may have the same number. */
+static int follow_run(mz_history_file *file, struct mz_begun_curve *c) {
+  if (c->generation == file->generation) return SQLITE_DONE;
+  const int rc = place_run(file, &c->key, &c->curve, true, &c->row);
+  if (rc == SQLITE_DONE) c->generation = file->generation;
+  return rc;
 }
 
 /* NULL: no memory; free(). */
@@ -116,13 +141,17 @@ static int insert_epoch(mz_history_file *file, int64_t id, const mz_epoch *e, co
 mz_status mz_history_add_epoch(mz_history *history, const mz_pipeline *pipeline, int64_t id, const mz_epoch *epoch) {
   if (history == NULL || id == 0 || !isfinite(epoch->wall_s)) return MZ_OK;
   mz_history_file *file = &history->file;
+  struct mz_begun_curve *curve = history->curve;
+  if (curve == NULL || curve->id != id) return MZ_OK;
   mz_history_file_follow(file);
   if (!file->writable) return MZ_OK;
   char *resources = resources_text(epoch), *plan = plan_text(pipeline, &epoch->plan);
   if (resources != NULL && plan != NULL) {
     int rc;
-    do rc = insert_epoch(file, id, epoch, resources, plan);
-    while (rc != SQLITE_DONE && mz_history_file_recover(file, rc));
+    do {
+      rc = follow_run(file, curve);
+      if (rc == SQLITE_DONE) rc = insert_epoch(file, curve->row, epoch, resources, plan);
+    } while (rc != SQLITE_DONE && mz_history_file_recover(file, rc));
   }
   const bool made = resources != NULL && plan != NULL;
   free(resources);

@@ -9,7 +9,7 @@ typedef enum mz_decision_action {
   MZ_DECISION_TRY,     /* a new plan is on trial from here on; the old one is kept */
   MZ_DECISION_WAIT,    /* the trial continues: not enough was seen */
   MZ_DECISION_CONFIRM, /* the trial's plan stays */
-  MZ_DECISION_REVERT,  /* the old plan is back; the other is tabu for 8 windows */
+  MZ_DECISION_REVERT,  /* the old plan is back; the other is tabu for 8 windows, unless others may have been the reason */
 } mz_decision_action;
 const char *mz_decision_action_name(mz_decision_action action); /* "keep", "try", "wait", "confirm", "revert" */
 
@@ -37,7 +37,7 @@ typedef struct mz_decision {
   char assigned[MZ_ASSIGNED_BYTES]; /* as the proposal has it */
   char reason[MZ_REASON_BYTES];
   /* Speed (objective cost: units of work per money) of the trial's plan over the old one's, with its 90 % interval (NAN where
-   * every round showed it); NAN without a trial, and where it was given up. */
+   * every round showed it); NAN without a trial, where it was given up, and where too few of its blocks counted. */
   double ratio, ratio_low, ratio_high;
   int64_t predictions, predictions_held; /* so far: windows that were predicted, those that fell within the interval */
   int reverts;                           /* so far */

@@ -32,6 +32,7 @@ mz_status mz_history_open(mz_history **out, const char *path) {
 void mz_history_close(mz_history *history) {
   if (history == NULL) return;
   mz_history_file_close(&history->file);
+  free(history->curve);
   free(history);
 }
 

@@ -259,6 +259,7 @@ void mz_history_file_close(mz_history_file *file) {
 
 /* Under way a file that is refused is no error either. */
 static void reopen(mz_history_file *file, const char *damage) {
+  file->generation++;
   if (open_path(file, damage) != MZ_OK) mz_log_write(MZ_LOG_WARNING, "%s; the run continues without it", mz_message());
 }
 

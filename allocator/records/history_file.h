@@ -16,10 +16,12 @@ typedef struct mz_history_file {
   bool renewed;  /* damage was met after opening: it is not done twice */
   dev_t device;  /* of the file that is open: its path may come to name another */
   ino_t inode;
+  int generation; /* how often another file took its place: row numbers of one mean nothing in the next */
 } mz_history_file;
 
 struct mz_history {
   mz_history_file file;
+  struct mz_begun_curve *curve; /* the last one that was begun (curve_history.c); NULL: none; free() */
 };
 
 /* Errors as mz_history_open. MZ_OK with db NULL: a warning was given. After a failure there is nothing to close. */

@@ -2,7 +2,7 @@
  * byte for byte. An invocation of a run (train, resume) begins a section: a line "open" with everything the allocator was
  * created with, history rows used included; then "decision" lines as they happen, the first of them that of mz_allocator_begin.
  *
- * {"event":"open","format":4,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…],
+ * {"event":"open","format":5,"phase":0,"round":0,"strategy":…,"pipeline":{…},"settings":{…},"bounds":{…},"start":{…},"history":[…],
  *  "pretrained":"DIGEST" (only where predictors bring networks along: predictors/DIGEST.safetensors beside the ledger)}
  * {"event":"decision","phase":7,"action":"keep",…,"rounds":[…],"window":{…}}
  *   in this order of keys: event, phase, action, reverted, strategy, predictor, predicted, low, high, observed, plan, next, expected,
@@ -29,8 +29,11 @@
 #include "allocator/runs/stage_record.h"
 
 /* Grows with every change of what is decided from the same inputs. 1: until 2026-11, when trials compared windows one after another.
- * 2: until 2026-11, when two blocks could undo nothing, adaptive searched from the first window on, and nothing was pretrained. */
-enum { MZ_LEDGER_FORMAT = 4 };
+ * 2: until 2026-11, when two blocks could undo nothing, adaptive searched from the first window on, and nothing was pretrained.
+ * 3: until 2026-11, when windows did not say how far training is, and pretrained networks did not see it.
+ * 4: until 2026-11, when strategies waited longer after they had proposed to explore while that had cost its share, and what was not known
+ * of a plan that was given up counted as 0. */
+enum { MZ_LEDGER_FORMAT = 5 };
 
 typedef struct mz_ledger {
   char path[640];

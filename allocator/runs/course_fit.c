@@ -140,12 +140,12 @@ static void note_untimed(mz_fitted_course *out, const mz_stage_pool *pool) {
     note(out, "No run was timed after stage %d of %d: later ones take what it took. ", last, pool->stages);
 }
 
-/* The games that end a run take time, too: its stages have what they leave of the deadline. */
+/* The games that end a run take time, too: its stages have what they leave of the deadline. Other machines' times tell nothing of it. */
 static mz_status fit_deadline(mz_fitted_course *out, const mz_curve *curves, int count, const mz_course_fit_options *o) {
   double closing = 0;
   int closed = 0;
   for (int c = 0; c < count; c++) {
-    const double closing_s = curves[c].count > 0 ? curves[c].epochs[curves[c].count - 1].closing_s : 0;
+    const double closing_s = curves[c].timed && curves[c].count > 0 ? curves[c].epochs[curves[c].count - 1].closing_s : 0;
     if (closing_s > 0) closing += closing_s, closed++;
   }
   const double mean = closed > 0 ? closing / closed : 0;

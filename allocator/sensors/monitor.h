@@ -1,4 +1,4 @@
-/* A thread that reads the system's sensors 2–5 times a second (procfs, cgroup, pressure, NVML opened at run time) and adds them
+/* A thread that reads the system's sensors up to 5 times a second (procfs, cgroup, pressure, NVML opened at run time) and adds them
  * up; below 0.5 % of a core. A sensor that is missing or may not be read is reported missing, never as zero, and costs one
  * attempt. Clocks are monotonic; a counter that runs backwards counts as no progress. */
 #pragma once
@@ -8,7 +8,7 @@
 
 typedef struct mz_monitor mz_monitor;
 typedef struct mz_monitor_options {
-  double hz; /* 2–5; 0: no thread: sensors are read by take only */
+  double hz; /* above 0, up to 5; 0: no thread: sensors are read by take only */
   /* Other processes that count as this one, both NULL: there are none. CPU seconds never fall; bytes are those resident now. */
   double (*more_cpu_s)(void *), (*more_bytes)(void *);
   void *more;                      /* their argument */

@@ -1,5 +1,6 @@
 /* When to explore: after so many proposals that changed nothing; soon again when what was explored is kept, after twice as many when it
- * is undone. A plain struct that starts zeroed; deterministic. */
+ * is undone. Whoever uses it explores only what is tried then: nothing as long as exploring has cost its share, for what was never tried
+ * would count as undone. A plain struct that starts zeroed; deterministic. */
 #pragma once
 #include "allocator/pipeline/pipeline.h"
 

@@ -13,14 +13,15 @@ typedef struct mz_situation {
   const mz_pipeline *pipeline;
   const mz_allocation_settings *settings;
   const mz_bounds *bounds;
-  const mz_plan *plan;                                    /* in force */
-  const mz_window *window;                                /* that just ended; NULL: nothing has run yet */
-  const mz_analytic *model;                               /* fitted to all that was seen */
-  const mz_champion *champion;                            /* NULL: the strategy does not learn */
-  const mz_forecaster *utilisation;                       /* [stage_count] busy / (threads · wall) of each stage */
-  const mz_forecaster *cores;                             /* CPU seconds per second of the run */
-  const mz_forecaster *memory;                            /* resident bytes */
-  double noise;                                           /* relative, of a window's seconds per unit */
+  const mz_plan *plan;              /* in force */
+  const mz_window *window;          /* that just ended; NULL: nothing has run yet */
+  const mz_analytic *model;         /* fitted to all that was seen */
+  const mz_champion *champion;      /* NULL: the strategy does not learn */
+  const mz_forecaster *utilisation; /* [stage_count] busy / (threads · wall) of each stage */
+  const mz_forecaster *cores;       /* CPU seconds per second of the run */
+  const mz_forecaster *memory;      /* resident bytes */
+  double noise;                     /* relative, of a window's seconds per unit */
+  bool explored_enough;             /* exploring has cost its share (budget.h): a proposal that explores would be refused */
   bool (*tabu)(const void *context, const mz_plan *plan); /* was undone lately */
   const void *tabu_context;
 } mz_situation;

@@ -179,5 +179,7 @@ mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interva
     if (shown && mean_allows(trial)) return MZ_VERDICT_CONFIRM;
     if (logs.high < (trial->concession > 0 ? -trial->concession : trial->gain_min)) return MZ_VERDICT_REVERT;
   }
-  return is_over(trial, pairs_min) ? MZ_VERDICT_REVERT : MZ_VERDICT_WAIT;
+  if (!is_over(trial, pairs_min)) return MZ_VERDICT_WAIT;
+  if (!isfinite(logs.high)) ratio->estimate = NAN;
+  return MZ_VERDICT_REVERT;
 }

@@ -67,5 +67,6 @@ typedef enum mz_verdict { MZ_VERDICT_WAIT, MZ_VERDICT_CONFIRM, MZ_VERDICT_REVERT
  *
  * From `pairs_min` pairs on: one shown to be faster, or no slower than the concession, is confirmed, unless the mean of all its rounds
  * says otherwise; one shown to gain less than it has to is reverted; so is what is still undecided after 16 pairs (or pairs_min, if
- * more), or after twice as many blocks as they take. */
+ * more), or after twice as many blocks as they take. Where so few of these counted that there is no interval, ratio has no estimate
+ * (NAN): nothing was shown. */
 mz_verdict mz_trial_verdict(const mz_trial *trial, int64_t pairs_min, mz_interval *ratio);

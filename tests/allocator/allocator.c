@@ -55,7 +55,8 @@ static void test_with_a_history_a_run_begins_where_the_strategy_says(void **stat
   mz_decision d;
   assert_int_equal(mz_allocator_create(&a, &options), MZ_OK);
   mz_allocator_begin(a, 5, 50, &d);
-  expect(&d, MZ_DECISION_TRY, "begins with the plan that the history predicts best");
+  expect(&d, MZ_DECISION_TRY, "begins with the plan that the history predicts best, by ");
+  assert_non_null(strstr(d.reason, ", in turns with the start plan"));
   assert_int_equal(d.phase, 5);
   assert_int_equal(d.round, 50);
   assert_plan(d.plan, base);
@@ -70,6 +71,34 @@ static void test_with_a_history_a_run_begins_where_the_strategy_says(void **stat
   mz_allocator_begin(a, 0, 0, &d);
   expect(&d, MZ_DECISION_KEEP, "saves 1 %");
   assert_plan(d.next, base);
+  mz_allocator_free(a);
+
+  s.settings.verify = false;
+  plant(&better, 0.7);
+  assert_int_equal(mz_allocator_create(&a, &options), MZ_OK);
+  mz_allocator_begin(a, 0, 0, &d);
+  expect(&d, MZ_DECISION_CONFIRM, "begins with the plan that the history predicts best, by ");
+  assert_null(strstr(d.reason, "in turns"));
+  assert_plan(*mz_allocator_kept(a), better);
+  mz_allocator_free(a);
+}
+
+/* A plan that is refused was never tried: strategies that wait longer after each exploration that is undone have to know. */
+static void test_strategies_are_told_when_exploring_would_be_refused(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.02, 4);
+  const mz_plan other = with(&base, SHEETS, 16);
+  plant(&other, 1);
+  planted.demanded = planted.explores = true;
+  planted_slowness = 1;
+  mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
+  mz_decision d;
+  mz_allocator_begin(a, 0, 0, &d);
+  expect(&d, MZ_DECISION_KEEP, "exploring has cost its 1 % of the run's time"); /* nothing has run yet */
+  assert_true(planted.explored_enough);
+  d = phase(&s, a);
+  expect(&d, MZ_DECISION_TRY, "");
+  assert_false(planted.explored_enough);
   mz_allocator_free(a);
 }
 
@@ -317,6 +346,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_start_plans_outside_the_bounds_are_refused_by_how_much),
       cmocka_unit_test(test_with_a_history_a_run_begins_where_the_strategy_says),
+      cmocka_unit_test(test_strategies_are_told_when_exploring_would_be_refused),
       cmocka_unit_test(test_of_a_history_few_rows_of_many_plans_are_used),
       cmocka_unit_test(test_a_refused_plan_is_tabu_and_counts_as_no_revert),
       cmocka_unit_test(test_when_there_is_no_way_back_the_plan_on_trial_stays),

@@ -122,6 +122,53 @@ static void test_curves_tell_of_time_here_and_of_learning_anywhere(void **state)
   mz_history_close(history);
 }
 
+static void add_epoch(mz_history *history, int64_t id, int number) {
+  const mz_pipeline p = bakery();
+  const mz_epoch epoch = epoch_of(number);
+  assert_int_equal(mz_history_add_epoch(history, &p, id, &epoch), MZ_OK);
+}
+
+/* In the new file another run has the number that the first one had in the old. */
+static void test_runs_keep_apart_in_a_file_that_took_the_old_ones_place(void **state) {
+  (void)state;
+  mz_history *history = open_history("history.db");
+  const int64_t id = keep(history, &KEY, "runs/a", 2);
+  take_away();
+  mz_history *other = open_history("history.db");
+  assert_true(keep(other, &KEY, "runs/b", 3) == id);
+  for (int number = 3; number <= 4; number++) add_epoch(history, id, number);
+  add_epoch(other, id, 4);
+  mz_curve *curves;
+  assert_int_equal(read_curves(other, &KEY, 10, &curves), 2);
+  assert_string_equal(curves[0].run, "runs/b");
+  assert_int_equal(curves[0].count, 4);
+  assert_string_equal(curves[1].run, "runs/a");
+  assert_int_equal(curves[1].count, 2);
+  assert_int_equal(curves[1].epochs[0].number, 3);
+  mz_curves_free(curves, 2);
+  mz_history_close(history);
+  mz_history_close(other);
+  assert_string_equal(ask_sql("elsewhere.db", "SELECT count(*) FROM epochs"), "2");
+  assert_int_equal(warnings, 0);
+}
+
+static void test_a_curve_goes_on_in_the_file_that_follows_a_damaged_one(void **state) {
+  (void)state;
+  mz_history *history = open_history("history.db");
+  add_rows(history, 1, 2);
+  const int64_t id = keep(history, &KEY, "runs/a", 2);
+  assert_int_equal(wait_for(start_child(spoil, 0)), 0);
+  for (int number = 3; number <= 4; number++) add_epoch(history, id, number);
+  assert_int_equal(warnings, 1);
+  mz_curve *curves;
+  assert_int_equal(read_curves(history, &KEY, 10, &curves), 1);
+  assert_string_equal(curves[0].run, "runs/a");
+  assert_int_equal(curves[0].count, 2);
+  assert_int_equal(curves[0].epochs[0].number, 3);
+  mz_curves_free(curves, 1);
+  mz_history_close(history);
+}
+
 static void test_version_4_gets_its_tables(void **state) {
   (void)state;
   mz_history *history = open_history("history.db");
@@ -162,6 +209,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_curve_comes_back_as_it_was, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_resumed_run_continues_its_curve, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_curves_tell_of_time_here_and_of_learning_anywhere, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_runs_keep_apart_in_a_file_that_took_the_old_ones_place, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_curve_goes_on_in_the_file_that_follows_a_damaged_one, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_version_4_gets_its_tables, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_makes_no_sense_is_left_out, set_up, tear_down),
   };

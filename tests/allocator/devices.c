@@ -181,7 +181,16 @@ static void test_mistakes_name_the_part_and_the_cores_there_are(void **state) {
   assert_non_null(strstr(mz_message(), wanted));
   snprintf(spec, sizeof spec, "%d,2000", cores[0]);
   assert_int_equal(mz_devices_find(&devices, spec, "devices.cpu"), MZ_E_CONFIG);
-  assert_non_null(strstr(mz_message(), "in '2000'"));
+  assert_non_null(strstr(mz_message(), "no core 2000 in '2000'"));
+  static const char *const large[] = {"10000", "0010000", "99999999999999999999999"};
+  for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+    assert_int_equal(mz_devices_find(&devices, large[i], "devices.cpu"), MZ_E_CONFIG);
+    snprintf(wanted, sizeof wanted, "no core %s in '%s'", large[i], large[i]);
+    assert_non_null(strstr(mz_message(), wanted));
+  }
+  snprintf(spec, sizeof spec, "%06d", cores[0]); /* however it is written */
+  assert_int_equal(mz_devices_find(&devices, spec, "devices.cpu"), MZ_OK);
+  assert_int_equal(devices.items[0].cores[0], cores[0]);
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +169,31 @@ static inline int wait_for(pid_t pid) {
   int status = 0;
   assert_int_equal(waitpid(pid, &status, 0), pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Does what another program would do, in a child: a change that makes all others forget what they have cached, then rubbish on every
+ * page but the first. */
+static inline int spoil(int unused) {
+  (void)unused;
+  sqlite3 *db = NULL;
+  const char *path = in_folder("history.db");
+  if (sqlite3_open(path, &db) != SQLITE_OK) return 1;
+  if (sqlite3_exec(db, "UPDATE measurements SET env = env; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) != SQLITE_OK)
+    return 2;
+  if (sqlite3_close(db) != SQLITE_OK) return 3;
+  struct stat st;
+  if (stat(path, &st) != 0) return 4;
+  FILE *file = fopen(path, "r+b");
+  if (file == NULL || fseek(file, 4096, SEEK_SET) != 0) return 5;
+  for (long i = 4096; i < st.st_size; i++) fputc(0xa5, file);
+  return fclose(file) == 0 ? 0 : 6;
+}
+
+/* The history goes elsewhere while it is open. */
+static inline void take_away(void) {
+  assert_int_equal(rename(in_folder("history.db"), in_folder("elsewhere.db")), 0);
+  assert_int_equal(rename(in_folder("history.db-wal"), in_folder("elsewhere.db-wal")), 0);
+  assert_int_equal(rename(in_folder("history.db-shm"), in_folder("elsewhere.db-shm")), 0);
 }
 
 static inline void expect_same(double a, double b) { assert_true(a == b || (isnan(a) && isnan(b))); }

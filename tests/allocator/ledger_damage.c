@@ -142,10 +142,10 @@ static void test_junk_is_named_by_its_line(void **state) {
   end[-2] = 'x'; /* not JSON, although it looks like a line */
   expect_damage(text, size, "ledger.jsonl:4:1:");
   end[-2] = '}';
-  char *format = strstr(text, "\"format\":4");
+  char *format = strstr(text, "\"format\":5");
   format[9] = '7';
-  expect_damage(text, size, "ledger.jsonl:1: a ledger of format 7 by a newer muzero; this one reads up to 4");
-  format[9] = '4';
+  expect_damage(text, size, "ledger.jsonl:1: a ledger of format 7 by a newer muzero; this one reads up to 5");
+  format[9] = '5';
   char *took = strstr(text, "\"took_s\":");
   took[9] = '-';
   expect_damage(text, size, "took_s");

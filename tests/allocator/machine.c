@@ -104,6 +104,26 @@ static void test_nodes_share_the_cores(void **state) {
   assert_int_equal(devices.items[4].device.kind, MZ_DEVICE_CUDA);
 }
 
+/* A scenario may take cores away until there are fewer than nodes. */
+static void test_a_node_without_a_core_makes_no_device(void **state) {
+  (void)state;
+  static mz_devices devices;
+  mz_sim_machine machine = parsed("sim:cores=8,numa=4,gpus=1");
+  for (int cores = 1; cores <= 8; cores++) {
+    const int nodes = cores < 4 ? cores : 4;
+    int sum = 0;
+    assert_int_equal(mz_sim_machine_set(&machine, "cores", cores), MZ_OK);
+    mz_sim_machine_devices(&machine, &devices);
+    assert_int_equal(devices.count, nodes + 1);
+    for (int d = 0; d < nodes; d++) {
+      assert_true(devices.items[d].core_count >= 1);
+      sum += devices.items[d].core_count;
+    }
+    assert_int_equal(sum, cores);
+    assert_string_equal(devices.items[nodes].device.name, "cuda:0");
+  }
+}
+
 /* docs/simulation.md has a row for each key: | `key` | range | default | unit | … */
 static void test_every_key_is_documented(void **state) {
   (void)state;
@@ -123,8 +143,8 @@ static void test_every_key_is_documented(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_what_is_not_named_has_its_default), cmocka_unit_test(test_what_cannot_be_is_named_with_its_place),
-      cmocka_unit_test(test_a_member_is_changed_or_left), cmocka_unit_test(test_nodes_share_the_cores),
-      cmocka_unit_test(test_every_key_is_documented)};
+      cmocka_unit_test(test_what_is_not_named_has_its_default),     cmocka_unit_test(test_what_cannot_be_is_named_with_its_place),
+      cmocka_unit_test(test_a_member_is_changed_or_left),           cmocka_unit_test(test_nodes_share_the_cores),
+      cmocka_unit_test(test_a_node_without_a_core_makes_no_device), cmocka_unit_test(test_every_key_is_documented)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

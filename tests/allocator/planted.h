@@ -7,11 +7,13 @@ static struct {
   bool demanded, explores;
   double promise; /* seconds per unit, of those of the plan in force */
   int asked;
+  bool explored_enough; /* as it was told last */
 } planted;
 
 static inline void propose_planted(const mz_situation *situation, void *memory, mz_proposal *out) {
   (void)memory;
   planted.asked++;
+  planted.explored_enough = situation->explored_enough;
   *out = (mz_proposal){.change = true,
                        .plan = planted.plan,
                        .predictor = "planted",

@@ -1,6 +1,7 @@
 /* What else happened on the machine: a window that is unlike the others judges no plan. */
 #include "tests/allocator/planted.h"
 #include "allocator/strategies/surroundings.h"
+#include "allocator/strategies/trial.h"
 
 static mz_usage usage_of(double wall_s, double others, double waiting) {
   return (mz_usage){.wall_s = wall_s, .others_cpu_s = others * wall_s, .pressure_cpu = waiting};
@@ -35,19 +36,23 @@ static double neighbour; /* by how much it slows rounds down in the window to co
 static int64_t numbered; /* windows so far */
 static double slowed(const mz_plan *plan) { return slow_where_planted(plan) * (1 + neighbour); }
 
-static mz_decision window_beside(shop *s, mz_allocator *allocator, double slowness) {
+static mz_decision window_with(shop *s, mz_allocator *allocator, double slowness, double others) {
   shop_phase work;
   mz_decision decision;
   neighbour = slowness;
   shop_work(s, allocator, slowed, &work);
   mz_usage *u = &work.window.usage;
   u->wall_s = fmax(u->wall_s, 1); /* also where a trial was given up */
-  u->others_cpu_s = 10 * slowness * u->wall_s;
+  u->others_cpu_s = others * u->wall_s;
   u->pressure_cpu = 0.5;
   u->missing &= ~(1u << MZ_SENSOR_PRESSURE);
   work.window.number = ++numbered;
   mz_allocator_decide(allocator, &work.window, &decision);
   return decision;
+}
+
+static mz_decision window_beside(shop *s, mz_allocator *allocator, double slowness) {
+  return window_with(s, allocator, slowness, 10 * slowness);
 }
 
 /* Puts a plan 1.2 times as fast as the base, promised to be twice as fast, on trial. */
@@ -129,11 +134,30 @@ static void test_rounds_of_other_surroundings_are_forgotten(void **state) {
   mz_allocator_free(a);
 }
 
+/* Others use one more core in every window: no block is like the last one under its plan. */
+static void test_a_trial_without_blocks_that_count_says_so(void **state) {
+  (void)state;
+  shop s = shop_open("fixed", 0.02, 9);
+  const mz_plan other = with(&base, SHEETS, 16);
+  mz_allocator *a = begin_trial(&s, &other);
+  mz_decision d;
+  int blocks = 0;
+  do d = window_with(&s, a, 0, ++blocks);
+  while (d.action == MZ_DECISION_WAIT);
+  assert_int_equal(blocks, 4 * MZ_TRIAL_PAIRS_MAX);
+  expect(&d, MZ_DECISION_REVERT, "sheets 16: too few of 64 blocks counted: ");
+  expect(&d, MZ_DECISION_REVERT, ": back; not tried again for 8 windows");
+  assert_null(strstr(d.reason, "nan"));
+  assert_true(isnan(d.ratio));
+  mz_allocator_free(a);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_others_count_where_cores_are_short),
                                      cmocka_unit_test(test_a_neighbour_for_a_window_is_passed_over),
                                      cmocka_unit_test(test_a_neighbour_that_stays_meets_both),
                                      cmocka_unit_test(test_a_trial_that_a_neighbour_ended_may_be_repeated),
-                                     cmocka_unit_test(test_rounds_of_other_surroundings_are_forgotten)};
+                                     cmocka_unit_test(test_rounds_of_other_surroundings_are_forgotten),
+                                     cmocka_unit_test(test_a_trial_without_blocks_that_count_says_so)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

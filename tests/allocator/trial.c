@@ -280,6 +280,16 @@ static void test_disturbed_pairs_are_begun_anew(void **state) {
   }
   assert_int_equal(blocks, 4 * MZ_TRIAL_PAIRS_MAX);
   assert_int_equal(mz_trial_verdict(&trial, 3, &ratio), MZ_VERDICT_REVERT);
+
+  trial = begin(&b, 1, 0, 1);
+  for (int i = 0; i < 2; i++) run_block(&b, &trial, 4);
+  assert_int_equal(trial.ratios.count, 1);
+  while (mz_trial_verdict(&trial, 3, &ratio) == MZ_VERDICT_WAIT) {
+    for (int i = 0; i < 4; i++) mz_trial_round(&trial, 1);
+    mz_trial_window(&trial, false);
+  }
+  assert_int_equal(mz_trial_verdict(&trial, 3, &ratio), MZ_VERDICT_REVERT);
+  assert_true(isnan(ratio.estimate)); /* one pair shows nothing */
 }
 
 static void test_rounds_are_the_last_64_without_those_that_warm_up(void **state) {

@@ -171,8 +171,8 @@ static void test_refusals(void **state) {
   refused("tictactoe", "first/config.json", any, 4, "not a line of a ledger");
   write_text("empty.jsonl", "");
   refused("tictactoe", "empty.jsonl", any, 4, "no plan in it");
-  refused("tictactoe", changed_ledger("\"format\":4", "\"format\":5"), any, 3, "a ledger of format 5");
-  refused("tictactoe", changed_ledger("\"format\":4", "\"format\":1"), any, 3, "a ledger of format 1");
+  refused("tictactoe", changed_ledger("\"format\":5", "\"format\":6"), any, 3, "a ledger of format 6");
+  refused("tictactoe", changed_ledger("\"format\":5", "\"format\":1"), any, 3, "a ledger of format 1");
   refused("tictactoe", changed_ledger("\"name\":\"muzero\"", "\"name\":\"other\""), any, 3, "a ledger of pipeline 'other'");
   refused("tictactoe", changed_ledger("\"plan\":{\"cpu_actor\":", "\"plan\":{\"rollouts\":1,\"cpu_actor\":"), any, 3, "rollouts");
   refused("tictactoe", changed_ledger("\"plan\":{\"cpu_actor\":1,", "\"plan\":{"), any, 3, "lack cpu_actor");
