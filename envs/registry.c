@@ -35,7 +35,7 @@ mz_status mz_env_find(const char *name, const mz_env **out) {
     *out = bundled[i];
     return MZ_OK;
   }
-  if (mz_worker_env_is_name(name)) return mz_worker_env_find(name, NULL, out);
+  if (mz_worker_env_is_name(name)) return mz_worker_env_find(name, NULL, 0, out);
   if (mz_env_is_path(name)) {
     mz_own_name own;
     MZ_TRY(mz_own_name_read(name, &own));

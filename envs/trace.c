@@ -38,6 +38,7 @@ static mz_status tracer_init(tracer *t, const mz_env *env, const mz_trace_option
 }
 
 static void tracer_deinit(tracer *t) {
+  if (t->state) mz_env_release(t->env, t->state, 1);
   free(t->state);
   free(t->observation);
   free(t->legal);

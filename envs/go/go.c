@@ -193,7 +193,8 @@ static bool is_repetition(const state *s, int cell) {
          repeats(s, cell);
 }
 
-/* NHWC, side × side × 10: {own, opponent's stone} now, one, two and three moves ago; a repetition; Black is to move. */
+/* NHWC, side × side × 16: {own, opponent's stone} now, one, two and three moves ago; a repetition; Black is to move; own stones whose
+ * chain has one, two, three or more liberties; likewise the opponent's. */
 static void observe(const mz_env *env, const void *states, int n, void *observations) {
   (void)env;
   uint8_t *out = observations;

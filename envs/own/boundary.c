@@ -133,10 +133,9 @@ static mz_status reset(const mz_env *env, void *state, const mz_generator *gener
   return status;
 }
 
-/* One in a million is rounding. */
-static bool is_within(float x, float min, float max) {
-  const float slack = 1e-6f * fmaxf(fabsf(min), fabsf(max));
-  return x >= min - slack && x <= max + slack;
+bool mz_own_reward_is_within(float reward, const mz_spec *spec) {
+  const float min = spec->reward_min, max = spec->reward_max, slack = 1e-6f * fmaxf(fabsf(min), fabsf(max));
+  return reward >= min - slack && reward <= max + slack;
 }
 
 static mz_status check_result(const mz_env *env, const void *state, const muzero_env_step *from, int32_t action, uint8_t *mask,
@@ -145,7 +144,7 @@ static mz_status check_result(const mz_env *env, const void *state, const muzero
   char after[64];
   if (!isfinite(from->reward))
     note(own, "step: reward %g after action %d is not finite", (double)from->reward, (int)action);
-  else if (!is_within(from->reward, env->spec.reward_min, env->spec.reward_max))
+  else if (!mz_own_reward_is_within(from->reward, &env->spec))
     note(own, "step: reward %g after action %d is outside of reward_min … reward_max, %g … %g; nearest valid value: %g",
          (double)from->reward, (int)action, (double)env->spec.reward_min, (double)env->spec.reward_max,
          (double)fminf(fmaxf(from->reward, env->spec.reward_min), env->spec.reward_max));

@@ -24,5 +24,7 @@ typedef struct mz_own_env {
 
 /* Fills in the functions and texts of *env, whose spec stands already. `own` lives as long as env. */
 void mz_own_env_wrap(mz_env *env, mz_own_env *own);
+/* Returns whether a reward lies in reward_min … reward_max; one in a million is rounding. */
+bool mz_own_reward_is_within(float reward, const mz_spec *spec);
 /* Returns the data of an environment that mz_own_env_wrap made, NULL for any other. */
 const mz_own_env *mz_own_env_of(const mz_env *env);

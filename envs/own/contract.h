@@ -4,7 +4,7 @@
 #include "envs/own/recorded_game.h"
 #include <stdbool.h>
 
-/* A game without a limit that is not over after so many random moves is taken for endless. */
+/* No game is played further than so many random moves; one without a limit that is not over then is taken for endless. */
 enum { MZ_ENDLESS_MOVES = MZ_FINDING_ACTIONS_MAX - 1 };
 
 typedef struct mz_contract mz_contract;

@@ -8,6 +8,7 @@ enum { STARTS = 256, GAMES = 16 };
 typedef struct mirror {
   const mz_repeats *r;
   uint8_t *states[2], *observations[2], *image, *masks[2];
+  uint8_t *wanted; /* the image of a game's first observation */
   uint8_t *starts; /* observations of STARTS first states */
   int s;           /* the symmetry */
 } mirror;
@@ -21,6 +22,7 @@ static mz_status mirror_init(mirror *m, const mz_repeats *r) {
     MZ_TRY(mz_alloc(&m->masks[i], (size_t)r->spec->actions, 1));
   }
   MZ_TRY(mz_alloc(&m->image, observation, 1));
+  MZ_TRY(mz_alloc(&m->wanted, observation, 1));
   return mz_alloc(&m->starts, STARTS, observation);
 }
 
@@ -31,6 +33,7 @@ static void mirror_deinit(mirror *m) {
     free(m->masks[i]);
   }
   free(m->image);
+  free(m->wanted);
   free(m->starts);
 }
 
@@ -67,44 +70,49 @@ static void find(const mirror *m, const mz_recorded_game *game, int moves, const
       m->r->spec->symmetries, m->s, m->s < 4 && m->r->spec->symmetries == 8 ? "turned" : "mirrored", moves, function);
 }
 
-/* Plays a game and its image from a start that is the image. */
-static void play(mirror *m, const mz_recorded_game *game, uint64_t seed) {
+/* Plays a game and its image from another start. Returns the function that gives something else, after *moves moves; NULL: none. */
+static const char *play(mirror *m, const mz_recorded_game *game, uint64_t seed, int *moves) {
   const muzero_env_abi *abi = m->r->abi;
   const char *function;
   begin(m, game->seed, m->states[0]);
   begin(m, seed, m->states[1]);
   mz_game_chance none = mz_game_chance_of(0);
   const muzero_env_random random = mz_game_chance_source(&none);
-  for (int move = 0;; move++) {
-    if (!is_image(m, &function)) {
-      find(m, game, move, function);
-      return;
-    }
-    if (move == game->count) return;
-    const int32_t actions[2] = {game->actions[move], mz_symmetry_action(m->r->spec, m->s, game->actions[move])};
+  for (*moves = 0;;) {
+    if (!is_image(m, &function)) return function;
+    if (*moves == game->count) return NULL;
+    const int32_t action = game->actions[(*moves)++];
+    const int32_t actions[2] = {action, mz_symmetry_action(m->r->spec, m->s, action)};
     muzero_env_step results[2] = {0};
-    mz_watch_game(game->seed, game->actions, move + 1);
+    mz_watch_game(game->seed, game->actions, *moves);
     for (int i = 0; i < 2; i++) abi->step(m->states[i], 1, &actions[i], &random, &results[i]);
     if (results[0].reward != results[1].reward || !results[0].terminated != !results[1].terminated ||
-        !results[0].truncated != !results[1].truncated) {
-      find(m, game, move + 1, "step");
-      return;
-    }
+        !results[0].truncated != !results[1].truncated)
+      return "step";
   }
 }
 
-/* Returns the seed of a start that is the image of this game's, among the first ones; false: there is none. */
-static bool find_start(mirror *m, const mz_recorded_game *game, uint64_t *seed) {
+/* Returns false after a finding: of the first starts none that looks like this game's image goes on like it. One is enough, for they
+ * may differ in what no observation shows. *found: whether any looks like it. */
+static bool is_mirrored(mirror *m, const mz_recorded_game *game, bool *found) {
   const size_t bytes = mz_spec_obs_bytes(m->r->spec);
+  const char *function = NULL;
+  int most = -1;
   begin(m, game->seed, m->states[0]);
   m->r->abi->observe(m->states[0], 1, m->observations[0]);
-  mz_symmetry_observe(m->r->spec, m->s, m->observations[0], m->image);
+  mz_symmetry_observe(m->r->spec, m->s, m->observations[0], m->wanted);
   for (int i = 0; i < STARTS; i++) {
-    if (memcmp(m->image, m->starts + (size_t)i * bytes, bytes) != 0) continue;
-    *seed = m->r->games[0].seed + (uint64_t)i;
-    return true;
+    int moves;
+    if (memcmp(m->wanted, m->starts + (size_t)i * bytes, bytes) != 0) continue;
+    *found = true;
+    const char *differs = play(m, game, m->r->games[0].seed + (uint64_t)i, &moves);
+    if (!differs) return true;
+    if (moves <= most) continue;
+    most = moves;
+    function = differs;
   }
-  return false;
+  if (function) find(m, game, most, function);
+  return !function;
 }
 
 mz_status mz_mirrored_check(const mz_repeats *r, int *checked) {
@@ -118,11 +126,11 @@ mz_status mz_mirrored_check(const mz_repeats *r, int *checked) {
   }
   for (m.s = 1; status == MZ_OK && m.s < r->spec->symmetries; m.s++) {
     int played = 0;
-    for (int g = 0; g < r->count && played < GAMES; g++) {
-      uint64_t seed;
-      if (!find_start(&m, &r->games[g], &seed)) continue;
-      play(&m, &r->games[g], seed);
-      played++;
+    bool holds = true;
+    for (int g = 0; g < r->count && played < GAMES && holds; g++) {
+      bool found = false;
+      holds = is_mirrored(&m, &r->games[g], &found);
+      played += found;
     }
     *checked += played > 0;
   }

@@ -4,7 +4,7 @@
 #include "envs/own/abi_versions.h"
 #include "envs/own/boundary.h"
 #include "envs/own/declared.h"
-#include "envs/worker/options.h"
+#include "envs/worker/worker_env.h"
 #include <ctype.h>
 #include <dlfcn.h>
 
@@ -136,7 +136,7 @@ const mz_env_file *mz_env_file_of(const mz_env *env) {
 
 bool mz_env_is_same_game(const mz_env *a, const mz_env *b) {
   const mz_env_file *one = mz_env_file_of(a), *other = mz_env_file_of(b);
-  return a == b || (one && other && one->hash == other->hash && one->size == other->size);
+  return a == b || (one && other && one->hash == other->hash && one->size == other->size) || mz_worker_env_is_same_game(a, b);
 }
 
 bool mz_env_file_hash(const char *path, uint64_t *hash) {

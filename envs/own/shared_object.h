@@ -20,7 +20,8 @@ typedef struct mz_env_file {
 mz_status mz_env_open(const char *path, const char *name, const mz_own_isolation *isolation, const mz_env **out);
 /* Returns the file of an environment, NULL where it is a bundled one. */
 const mz_env_file *mz_env_file_of(const mz_env *env);
-/* Returns whether two environments are one game: the same one, or one file, played by processes or not. */
+/* Returns whether two environments are one game: the same one, one file, played by processes or not, or one name for workers, however
+ * many and patient they are. */
 bool mz_env_is_same_game(const mz_env *a, const mz_env *b);
 /* Reads a file's hash. false: it is not there, or cannot be read. */
 bool mz_env_file_hash(const char *path, uint64_t *hash);

@@ -53,9 +53,10 @@ static mz_status take_instance(mz_worker_env *w, gym_state *s) {
   }
   if (status == MZ_OK) w->used[at] = 1;
   pthread_mutex_unlock(&w->lock);
+  MZ_TRY(status); /* a state without an instance has none to release */
   s->instance = (uint32_t)at + 1;
   s->worker = (uint16_t)(at % mz_env_workers_count(w->workers));
-  return status;
+  return MZ_OK;
 }
 
 static void release(const mz_env *env, void *state) {
@@ -261,7 +262,7 @@ static mz_status set_ranges(mz_worker_env *w) {
   bool given = true;
   for (int i = 0; i < MZ_WORKER_RANGES; i++) given = given && !isnan(r[i]);
   if (!given) MZ_TRY(measure(w));
-  mz_worker_env_set_ranges(w);
+  MZ_TRY(mz_worker_env_set_ranges(w, " (measured in random games)"));
   spec->one_sided = (spec->reward_min >= 0 && spec->return_min >= 0) || (spec->reward_max <= 0 && spec->return_max <= 0);
   return MZ_OK;
 }

@@ -96,10 +96,15 @@ static mz_status read_item(const char *name, char *item, mz_worker_options *out)
   return MZ_OK;
 }
 
-static mz_status check_order(const char *name, const mz_worker_options *o, mz_worker_range low, mz_worker_range high) {
-  if (!(o->ranges[low] > o->ranges[high])) return MZ_OK; /* either may be NAN */
-  return mz_fail(MZ_E_CONFIG, "environment '%s': %s %g is above %s %g", name, numbers[RANGES + low].key, (double)o->ranges[low],
-                 numbers[RANGES + high].key, (double)o->ranges[high]);
+mz_status mz_worker_ranges_check(const char *name, const float *ranges, const float *named, const char *source) {
+  for (int low = MZ_REWARD_MIN; low < MZ_WORKER_RANGES; low += 2) {
+    const int high = low + 1;
+    if (!(ranges[low] > ranges[high])) continue; /* either may be NAN */
+    return mz_fail(MZ_E_CONFIG, "environment '%s': %s %g%s is above %s %g%s", name, numbers[RANGES + low].key,
+                   (double)ranges[low], isnan(named[low]) ? source : "", numbers[RANGES + high].key, (double)ranges[high],
+                   isnan(named[high]) ? source : "");
+  }
+  return MZ_OK;
 }
 
 mz_status mz_worker_options_read(const char *name, mz_worker_options *out) {
@@ -120,6 +125,5 @@ mz_status mz_worker_options_read(const char *name, mz_worker_options *out) {
     if (row != WORKERS && row != TIMEOUT)
       used += (size_t)snprintf(out->canonical + used, sizeof out->canonical - used, ",%s", item);
   }
-  MZ_TRY(check_order(name, out, MZ_REWARD_MIN, MZ_REWARD_MAX));
-  return check_order(name, out, MZ_RETURN_MIN, MZ_RETURN_MAX);
+  return mz_worker_ranges_check(name, out->ranges, out->ranges, "");
 }

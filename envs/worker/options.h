@@ -7,6 +7,7 @@
 
 enum { MZ_WORKER_OPTIONS_MAX = 32, MZ_WORKER_NAME_MAX = 1024, MZ_WORKER_TIMEOUT_S = 60 /* by default */ };
 
+/* Each lower end is followed by its upper one. */
 typedef enum mz_worker_range { MZ_REWARD_MIN, MZ_REWARD_MAX, MZ_RETURN_MIN, MZ_RETURN_MAX, MZ_WORKER_RANGES } mz_worker_range;
 
 typedef struct mz_worker_options {
@@ -39,3 +40,6 @@ mz_status mz_worker_option_read(const char *name, const mz_worker_option *row, c
 bool mz_worker_env_is_name(const char *name);
 /* Reads such a name. MZ_E_CONFIG naming the option, its range and the nearest valid value. */
 mz_status mz_worker_options_read(const char *name, mz_worker_options *out);
+/* Checks that neither range of `ranges` ends below its beginning; NAN is no end. named: the ends that the name gives, NAN otherwise;
+ * `source` is said behind the others: " (measured in random games)". MZ_E_CONFIG naming both ends. */
+mz_status mz_worker_ranges_check(const char *name, const float *ranges, const float *named, const char *source);

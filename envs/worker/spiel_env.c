@@ -173,7 +173,7 @@ static mz_status read_ranges(mz_worker_env *w, const cJSON *json) {
     if (!isfinite(r[i]))
       return mz_fail(MZ_E_CONFIG, "%s: the game knows no %s; %s= in the name sets it", w->env.name, keys[i], keys[i]);
   }
-  mz_worker_env_set_ranges(w);
+  MZ_TRY(mz_worker_env_set_ranges(w, " (of the game)"));
   spec->one_sided = spec->reward_min >= 0 && spec->return_min >= 0;
   return MZ_OK;
 }

@@ -93,12 +93,14 @@ static mz_status read_description(mz_worker_env *w, const cJSON *json) {
   return copy_names(w, json);
 }
 
-void mz_worker_env_set_ranges(mz_worker_env *w) {
+mz_status mz_worker_env_set_ranges(mz_worker_env *w, const char *source) {
   const float *r = w->given.ranges;
+  MZ_TRY(mz_worker_ranges_check(w->env.name, r, w->named, source));
   w->env.spec.reward_min = r[MZ_REWARD_MIN];
   w->env.spec.reward_max = r[MZ_REWARD_MAX];
   w->env.spec.return_min = r[MZ_RETURN_MIN];
   w->env.spec.return_max = r[MZ_RETURN_MAX];
+  return MZ_OK;
 }
 
 void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *observations) {
@@ -185,16 +187,32 @@ static mz_status complete(mz_worker_env *w, const char *description) {
   return status;
 }
 
-static mz_status open_env(const char *name, const float *ranges, mz_worker_env **out) {
+/* timeout_s: that a run was made with, instead of the default; 0: none. */
+static mz_status read_name(const char *name, double timeout_s, mz_worker_options *out) {
+  MZ_TRY(mz_worker_options_read(name, out));
+  if (timeout_s > 0) out->timeout_s = timeout_s;
+  return MZ_OK;
+}
+
+/* Ranges that a run was made with go before those that would be measured now, and are kept as measured ones are. */
+static void take_stored_ranges(mz_worker_env *w, const float *ranges) {
+  w->asked = ranges != NULL;
+  for (int i = 0; ranges && i < MZ_WORKER_RANGES; i++) {
+    if (!isnan(w->given.ranges[i])) continue;
+    w->given.ranges[i] = ranges[i];
+    w->measured = true;
+  }
+}
+
+static mz_status open_env(const char *name, const float *ranges, double timeout_s, mz_worker_env **out) {
   mz_worker_env *w;
   MZ_TRY(mz_alloc(&w, 1, sizeof *w));
   const int failed = pthread_mutex_init(&w->lock, NULL);
   MZ_ASSERT(!failed);
   mz_status status;
-  MZ_TRY_CLEANUP(mz_worker_options_read(name, &w->given));
-  w->asked = ranges != NULL;
-  for (int i = 0; ranges && i < MZ_WORKER_RANGES; i++)
-    if (isnan(w->given.ranges[i])) w->given.ranges[i] = ranges[i];
+  MZ_TRY_CLEANUP(read_name(name, timeout_s, &w->given));
+  memcpy(w->named, w->given.ranges, sizeof w->named);
+  take_stored_ranges(w, ranges);
   w->env.name = w->given.canonical;
   w->env.options = w;
   w->env.action_text = action_text;
@@ -230,15 +248,15 @@ static bool is_same(const mz_worker_env *w, const mz_worker_options *o, const fl
          (ranges ? has_ranges(w, ranges) : !w->asked);
 }
 
-mz_status mz_worker_env_find(const char *name, const float *ranges, const mz_env **out) {
+mz_status mz_worker_env_find(const char *name, const float *ranges, double timeout_s, const mz_env **out) {
   mz_worker_options *options;
   MZ_TRY(mz_alloc(&options, 1, sizeof *options));
-  mz_status status = mz_worker_options_read(name, options);
+  mz_status status = read_name(name, timeout_s, options);
   pthread_mutex_lock(&lock);
   mz_worker_env *found = kept;
   while (status == MZ_OK && found && !is_same(found, options, ranges)) found = found->next;
   if (status == MZ_OK && !found) {
-    status = open_env(name, ranges, &found);
+    status = open_env(name, ranges, timeout_s, &found);
     if (status == MZ_OK) {
       found->next = kept;
       kept = found;
@@ -256,6 +274,13 @@ bool mz_worker_env_measured(const mz_env *env, float ranges[MZ_WORKER_RANGES]) {
   if (!is_worker_env(env) || !mz_worker_env_data(env)->measured) return false; /* of another kind, or given */
   memcpy(ranges, mz_worker_env_data(env)->given.ranges, MZ_WORKER_RANGES * sizeof *ranges);
   return true;
+}
+
+double mz_worker_env_timeout_s(const mz_env *env) { return is_worker_env(env) ? mz_worker_env_data(env)->given.timeout_s : 0; }
+
+bool mz_worker_env_is_same_game(const mz_env *a, const mz_env *b) {
+  return is_worker_env(a) && is_worker_env(b) && strcmp(a->name, b->name) == 0 &&
+         has_ranges(mz_worker_env_data(a), mz_worker_env_data(b)->given.ranges);
 }
 
 mz_lost_workers mz_worker_env_lost(const mz_env *env) {

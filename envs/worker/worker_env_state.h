@@ -10,8 +10,9 @@ typedef struct mz_worker_env mz_worker_env;
 struct mz_worker_env {
   mz_env env; /* its `options` point to this struct */
   mz_worker_options given;
-  bool asked; /* mz_worker_env_find was given ranges */
-  bool measured;
+  bool asked;                    /* mz_worker_env_find was given ranges */
+  bool measured;                 /* the name leaves out some of the ranges: random play gave them, now or when a run began */
+  float named[MZ_WORKER_RANGES]; /* as the name gives them; NAN: not given */
   mz_env_workers *workers;
   mz_mailbox_layout layout;
   char *title, *rules, *observation;
@@ -43,8 +44,9 @@ static inline uint8_t *mz_worker_env_mask(const mz_env *env, void *state) {
 /* Complete the environment from its description: spec, state_size, layout and functions. MZ_E_CONFIG. */
 mz_status mz_gym_env_complete(mz_worker_env *w, const cJSON *description);
 mz_status mz_spiel_env_complete(mz_worker_env *w, const cJSON *description);
-/* Gives the spec the ranges of `given`. */
-void mz_worker_env_set_ranges(mz_worker_env *w);
+/* Gives the spec the ranges of `given`, which are complete now. `source`: of those that the name leaves out
+ * (mz_worker_ranges_check). MZ_E_CONFIG where one ends below its beginning. */
+mz_status mz_worker_env_set_ranges(mz_worker_env *w, const char *source);
 /* mz_env.observe: both kinds have the observation behind the head of a state. */
 void mz_worker_env_observe(const mz_env *env, const void *states, int n, void *observations);
 /* mz_env.legal: once the game has ended, nothing is legal. */

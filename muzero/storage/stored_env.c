@@ -16,6 +16,8 @@ void mz_stored_env_to_json(cJSON *config, const mz_env *env) {
     cJSON *list = cJSON_AddArrayToObject(config, "env_ranges");
     for (int i = 0; i < MZ_WORKER_RANGES; i++) cJSON_AddItemToArray(list, cJSON_CreateNumber((double)ranges[i]));
   }
+  const double timeout_s = mz_worker_env_timeout_s(env);
+  if (timeout_s > 0 && timeout_s != MZ_WORKER_TIMEOUT_S) cJSON_AddNumberToObject(config, "env_timeout", timeout_s);
   if (file) mz_json_add_u64_hex(config, "env_file", file->hash);
   if (file && file->isolation.on) {
     char options[MZ_OWN_OPTIONS_MAX];
@@ -59,18 +61,29 @@ static mz_status open_file(const cJSON *config, const char *path, const char *na
   return mz_env_file_of(*out)->hash == wanted ? MZ_OK : refuse(name, copy, wanted); /* replaced meanwhile */
 }
 
+/* The seconds that an answer may take: the name of an environment in a config lacks them. 0: as by default. */
+static mz_status read_timeout(const cJSON *config, const char *where, mz_status bad, double *out) {
+  const mz_worker_option *row = mz_worker_option_named("timeout");
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, "env_timeout");
+  *out = cJSON_IsNumber(item) ? item->valuedouble : 0;
+  if (!item || (*out >= row->min && *out <= row->max)) return MZ_OK;
+  return mz_fail(bad, "%s: env_timeout: takes a number of %g … %g", where, row->min, row->max);
+}
+
 /* Ranges that were measured when the run began hold for all of it. */
 static mz_status find_worker_env(const cJSON *config, const char *name, const char *where, mz_status bad, const mz_env **out) {
   const cJSON *list = cJSON_GetObjectItemCaseSensitive(config, "env_ranges");
   float ranges[MZ_WORKER_RANGES];
-  if (!list) return mz_worker_env_find(name, NULL, out);
+  double timeout_s;
+  MZ_TRY(read_timeout(config, where, bad, &timeout_s));
+  if (!list) return mz_worker_env_find(name, NULL, timeout_s, out);
   for (int i = 0; i < MZ_WORKER_RANGES; i++) {
     const cJSON *item = cJSON_GetArrayItem(list, i);
     if (!cJSON_IsNumber(item) || !isfinite((float)item->valuedouble))
       return mz_fail(bad, "%s: env_ranges: takes %d numbers", where, MZ_WORKER_RANGES);
     ranges[i] = (float)item->valuedouble;
   }
-  return mz_worker_env_find(name, ranges, out);
+  return mz_worker_env_find(name, ranges, timeout_s, out);
 }
 
 mz_status mz_stored_env_find(const cJSON *config, const char *dir, const char *where, mz_status bad, const mz_env **out) {

@@ -7,7 +7,8 @@
 #define MZ_STORED_ENV_NAME "env.so" /* the copy, in the run's directory */
 
 /* Adds the members "env" and, for an environment from a file, "env_file", its hash, and "env_isolation" where
- * processes play it; "env_ranges" where random play gave them. */
+ * processes play it; for one that workers play "env_ranges" where random play gave them, and "env_timeout", in seconds, where it
+ * is not the default. */
 void mz_stored_env_to_json(cJSON *config, const mz_env *env);
 /* Finds the environment that `config` names. The copy in `dir` goes first; the user's own file counts where the copy is missing
  * or damaged, if it is the same. A file that differs from the run's is said once, in a warning. `where`: the config's origin, for

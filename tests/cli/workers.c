@@ -31,6 +31,17 @@ static void test_the_number_of_workers_changes_nothing(void **state) {
   process_free(&p);
 }
 
+/* The second resume, too. */
+static void test_a_run_keeps_ranges_and_timeout(void **state) {
+  (void)state;
+  process p = {0};
+  shell(&p, 0,
+        "$M train gym:Pole-v0,timeout=77 " TINY " --run kept --rounds 2 && grep env_ranges kept/config.json >first && "
+        "for n in 3 4; do $M resume kept --rounds $n --history none && grep -q '\"env_timeout\": *77' kept/config.json && "
+        "grep env_ranges kept/config.json | cmp - first; done");
+  process_free(&p);
+}
+
 /* Gymnasium's environments have no copies: what follows a resume is always the same, but not what would have been. */
 static void test_a_resume_that_is_not_exact_is_said(void **state) {
   (void)state;
@@ -216,6 +227,7 @@ static void test_no_process_stays(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_number_of_workers_changes_nothing),
+      cmocka_unit_test(test_a_run_keeps_ranges_and_timeout),
       cmocka_unit_test(test_a_resume_that_is_not_exact_is_said),
       cmocka_unit_test(test_the_options_are_listed),
       cmocka_unit_test(test_a_run_outlives_its_workers_and_counts_them),

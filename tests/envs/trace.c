@@ -176,6 +176,25 @@ static void the_receiver_can_stop(void **unused) {
   drop(&kept);
 }
 
+static int released;
+
+static void count_release(const mz_env *env, void *state) { (void)env, (void)state, released++; }
+
+/* An environment may keep a game for a state, as workers do. */
+static void the_state_is_released(void **unused) {
+  (void)unused;
+  mz_env env = *env_named("tictactoe");
+  lines kept = {0};
+  env.release = count_release;
+  assert_int_equal(mz_env_trace(&env, &(mz_trace_options){.steps = 3, .seed = 1}, keep, &kept), MZ_OK);
+  assert_int_equal(released, 1);
+  drop(&kept);
+  mz_alloc_fail_after(1); /* no state, and nothing to release */
+  assert_int_equal(mz_env_trace(&env, &(mz_trace_options){.steps = 3}, keep, &kept), MZ_E_MEMORY);
+  mz_alloc_fail_after(0);
+  assert_int_equal(released, 1);
+}
+
 static void memory_that_is_out_is_survived(void **unused) {
   (void)unused;
   for (long n = 1; n <= 4; n++) {
@@ -221,10 +240,15 @@ static void json_memory_that_is_out_is_survived(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_line_has_every_key),       cmocka_unit_test(resets_continue_the_seeded_generator),
-      cmocka_unit_test(one_seed_gives_one_trace),       cmocka_unit_test(given_actions_are_followed),
-      cmocka_unit_test(an_illegal_action_is_named),     cmocka_unit_test(the_receiver_can_stop),
-      cmocka_unit_test(memory_that_is_out_is_survived), cmocka_unit_test(json_memory_that_is_out_is_survived),
+      cmocka_unit_test(every_line_has_every_key),
+      cmocka_unit_test(resets_continue_the_seeded_generator),
+      cmocka_unit_test(one_seed_gives_one_trace),
+      cmocka_unit_test(given_actions_are_followed),
+      cmocka_unit_test(an_illegal_action_is_named),
+      cmocka_unit_test(the_receiver_can_stop),
+      cmocka_unit_test(the_state_is_released),
+      cmocka_unit_test(memory_that_is_out_is_survived),
+      cmocka_unit_test(json_memory_that_is_out_is_survived),
   };
   return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -23,6 +23,13 @@ def high_of(space):
     return int(space.high.max()) if hasattr(space, "high") else 255
 
 
+def one_hot(index, count):
+    """The bytes of `count` floats, all 0 but one."""
+    row = array.array("f", bytes(4 * count))
+    row[index] = 1.0
+    return row.tobytes()
+
+
 def observer_of(space, spaces):
     """(kind, shape of height, width and channels, function that gives the bytes of an observation)"""
     if isinstance(space, spaces.Box):
@@ -37,8 +44,7 @@ def observer_of(space, spaces):
         return "f32", [1, 1, size], floats_of
     if isinstance(space, spaces.Discrete):
         count, start = int(space.n), int(space.start)
-        rows = [array.array("f", [float(i == k) for k in range(count)]).tobytes() for i in range(count)]
-        return "f32", [1, 1, count], lambda x: rows[int(x) - start]
+        return "f32", [1, 1, count], lambda x: one_hot(int(x) - start, count)
     try:
         size = int(spaces.flatdim(space))
         if not space.is_np_flattenable:

@@ -217,6 +217,21 @@ class AskedDoors(Doors):
         return observation, {"action_mask": [1, 1, 1]}
 
 
+class Cells(Env):
+    """A walk to the right over many numbered cells, from the second one on."""
+
+    observation_space = spaces.Discrete(60000, start=3)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, seed=None):
+        self.at = 1
+        return 3 + self.at, {}
+
+    def step(self, action):
+        self.at += 1
+        return 3 + self.at, 1.0, False, False, {}
+
+
 class Wrapper(Env):
     def __init__(self, env, size=3):
         if size != 3:
@@ -255,6 +270,7 @@ class Spec:
 registry = {
     "Pole-v0": (Pole, 100),
     "Odd-v0": (Odd, 10),
+    "Cells-v0": (Cells, 10),
     "Doors-v0": (Doors, 20),
     "Doors-v1": (AskedDoors, 20),
     "Doors-v2": (Doors, None),
