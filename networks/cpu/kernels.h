@@ -1,6 +1,6 @@
 /* The inner loops of the cpu backend, one table per instruction-set level. kernels/ is compiled once per level. Matrices are rows
  * of `stride` floats, stride a multiple of 16, `columns` of them in use and the rest 0, which every kernel preserves.
- * Levels agree bit for bit, except that the product of the plain level rounds a multiply-add twice. */
+ * Levels agree bit for bit, except that the product and the tiles' transforms of the plain level round a multiply-add twice. */
 #pragma once
 #include "networks/isa.h"
 #include "networks/parameters/params.h"

@@ -22,18 +22,6 @@ static mz_status matrix(dnnl_memory_desc_t *desc, int64_t rows, int64_t columns,
   return mz_onednn_check(dnnl_memory_desc_init_by_strides(desc, 2, dims, dnnl_f32, strides), "matrix");
 }
 
-/* The attributes of C += A·B, with the activation after it if there is one. */
-static mz_status attributes(dnnl_primitive_attr_t *out, bool relu) {
-  dnnl_post_ops_t after = NULL;
-  MZ_TRY(mz_onednn_check(dnnl_primitive_attr_create(out), "attributes"));
-  MZ_TRY(mz_onednn_check(dnnl_post_ops_create(&after), "attributes"));
-  dnnl_status_t status = dnnl_post_ops_append_sum(after, 1.0f);
-  if (status == dnnl_success && relu) status = dnnl_post_ops_append_eltwise(after, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
-  if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(*out, after);
-  dnnl_post_ops_destroy(after);
-  return mz_onednn_check(status, "post-ops");
-}
-
 /* rows_stand_alone: batch-reduced kernels (tests/networks/rows.c), not gemm, which takes another path for a single row. */
 static mz_status block_init(matmul_block *out, dnnl_engine_t engine, const mz_product *shape, int rows, int depth,
                             bool *rows_stand_alone) {
@@ -46,7 +34,7 @@ static mz_status block_init(matmul_block *out, dnnl_engine_t engine, const mz_pr
   MZ_TRY(matrix(&operand[B], depth, shape->columns, shape->b_stride, 1));
   MZ_TRY(matrix(&operand[C], rows, shape->columns, shape->c_stride, 1));
   MZ_TRY(mz_onednn_check(dnnl_matmul_desc_init(&matmul, &operand[A], &operand[B], NULL, &operand[C]), "matmul"));
-  MZ_TRY_CLEANUP(attributes(&attr, shape->relu));
+  MZ_TRY_CLEANUP(mz_onednn_attributes_create(&attr, true, shape->relu));
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_desc_create(&desc, &matmul, attr, engine, NULL), "matmul"));
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_create(&out->primitive, desc), "matmul"));
   const char *implementation = "";

@@ -3,7 +3,7 @@
 #include "networks/cpu/onednn_engine.h"
 #include <string.h>
 
-enum { BLOCKS_MAX = 16, DIRECTIONS = 3 };
+enum { BLOCKS_MAX = 32, DIRECTIONS = 3 };
 
 /* ---- layouts of weights, one set for each shape in this process; never freed ---- */
 
@@ -39,19 +39,6 @@ static mz_status weights_as(dnnl_memory_desc_t *out, const mz_conv_shape *shape,
   return mz_onednn_check(dnnl_memory_desc_init_by_tag(out, 4, dims, type_of(bf16), tag), "weights");
 }
 
-/* Describes the last step: none, or y's old value is added and negative values become 0. */
-static mz_status post_operations(dnnl_primitive_attr_t *out, bool add, bool relu) {
-  dnnl_post_ops_t after = NULL;
-  MZ_TRY(mz_onednn_check(dnnl_primitive_attr_create(out), "attributes"));
-  MZ_TRY(mz_onednn_check(dnnl_post_ops_create(&after), "attributes"));
-  dnnl_status_t status = dnnl_success;
-  if (add) status = dnnl_post_ops_append_sum(after, 1.0f);
-  if (status == dnnl_success && relu) status = dnnl_post_ops_append_eltwise(after, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
-  if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(*out, after);
-  dnnl_post_ops_destroy(after);
-  return mz_onednn_check(status, "post-ops");
-}
-
 static mz_status describe_forward(problem *p, dnnl_engine_t engine, const mz_conv_settings *settings, bool inference) {
   const dnnl_dims_t one = {1, 1}, pad = {1, 1};
   dnnl_convolution_desc_t conv;
@@ -61,7 +48,7 @@ static mz_status describe_forward(problem *p, dnnl_engine_t engine, const mz_con
                                      &conv, inference ? dnnl_forward_inference : dnnl_forward_training, dnnl_convolution_direct,
                                      &p->x, &p->weights, settings->bias ? &p->bias : NULL, &p->y, one, pad, pad),
                                  "convolution"));
-  MZ_TRY_CLEANUP(post_operations(&attr, settings->add, settings->relu));
+  MZ_TRY_CLEANUP(mz_onednn_attributes_create(&attr, settings->add, settings->relu));
   MZ_TRY_CLEANUP(mz_onednn_check(dnnl_primitive_desc_create(&p->desc, &conv, attr, engine, NULL), "convolution"));
 cleanup:
   if (attr != NULL) dnnl_primitive_attr_destroy(attr);

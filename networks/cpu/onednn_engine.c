@@ -20,6 +20,18 @@ mz_status mz_onednn_check(dnnl_status_t status, const char *what) {
   return mz_fail(MZ_E_INTERNAL, "oneDNN %s: %s: status %d", mz_onednn_version(), what, (int)status);
 }
 
+mz_status mz_onednn_attributes_create(dnnl_primitive_attr_t *out, bool add, bool relu) {
+  dnnl_post_ops_t after = NULL;
+  MZ_TRY(mz_onednn_check(dnnl_primitive_attr_create(out), "attributes"));
+  MZ_TRY(mz_onednn_check(dnnl_post_ops_create(&after), "attributes"));
+  dnnl_status_t status = dnnl_success;
+  if (add) status = dnnl_post_ops_append_sum(after, 1.0f);
+  if (status == dnnl_success && relu) status = dnnl_post_ops_append_eltwise(after, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
+  if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(*out, after);
+  dnnl_post_ops_destroy(after);
+  return mz_onednn_check(status, "post-ops");
+}
+
 static dnnl_engine_t engine;
 static dnnl_status_t engine_status;
 

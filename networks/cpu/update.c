@@ -1,6 +1,7 @@
 #include "networks/cpu/update.h"
 #include "base/arena.h"
 #include "base/threads/pool.h"
+#include "networks/math/optimizer_step.h"
 #include "networks/parameters/shard_sum.h"
 #include "networks/tape/tape_state.h"
 #include <math.h>
@@ -248,7 +249,7 @@ static void average_chunk(update *u, int chunk) {
   if (end > u->model->params.size) end = u->model->params.size;
   const float decay = (float)u->step.average_decay, *weights = u->vectors.weights;
   float *average = u->vectors.average;
-  for (int64_t i = first; i < end; i++) average[i] += (1 - decay) * (weights[i] - average[i]);
+  for (int64_t i = first; i < end; i++) mz_average_inline(decay, weights[i], &average[i]);
 }
 
 static mz_status run_step(void *context, int task, int worker) {

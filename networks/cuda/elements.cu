@@ -1,4 +1,5 @@
 #include "networks/cuda/elements.cuh"
+#include "networks/cuda/gradients.cuh"
 #include "networks/cuda/quads.cuh"
 #include "networks/math/gelu.h"
 
@@ -64,12 +65,6 @@ static __global__ void distribute(const float4 *dy, float4 *da, float4 *db, unsi
   const float4 d = dy[i];
   if (da != nullptr) store(da, i, d, overwrite_a);
   if (db != nullptr) store(db, i, d, overwrite_b);
-}
-
-static __global__ void round_to_bf16(const float4 *x, ushort4 *y, unsigned count) {
-  const unsigned i = mz_cuda_thread();
-  if (i >= count) return;
-  mz_quad_store((uint16_t *)(y + i), x[i]);
 }
 
 /* ---- nodes ---- */
@@ -141,10 +136,8 @@ mz_status mz_cuda_gelu_backward(mz_tape *tape, mz_node *node, int rows) {
 }
 
 mz_status mz_cuda_to_bf16_forward(mz_tape *tape, mz_node *node, int rows) {
-  const shape s = shape_of(tape, node, rows);
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
-  MZ_CUDA_TRY(mz_launch(round_to_bf16, s.blocks, dim3(THREADS), 0, s.stream, quads_of(x->data), (ushort4 *)y->data, s.count));
-  return MZ_OK;
+  return mz_cuda_round_to_bf16(mz_cuda_lane_of(tape), mz_cuda_data(x), (uint16_t *)y->data, mz_cuda_entries(y, rows));
 }
 
 mz_status mz_cuda_to_bf16_backward(mz_tape *tape, mz_node *node, int rows) {

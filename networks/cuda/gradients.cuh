@@ -9,7 +9,7 @@ mz_status mz_cuda_relu_mask(const mz_cuda_lane *lane, const float *y, float *dy,
 /* Writes `from` to `to`, or adds it. */
 mz_status mz_cuda_accumulate(const mz_cuda_lane *lane, const float *from, float *to, size_t count, bool overwrite);
 
-/* Rounds to bf16. */
+/* Rounds to bf16: gradients, and what MZ_OP_TO_BF16 does. */
 mz_status mz_cuda_round_to_bf16(const mz_cuda_lane *lane, const float *from, uint16_t *to, size_t count);
 
 /* Sums the columns of a matrix [rows][columns] to, or adds them to, `sums` [columns]: chunks of rows side by side, then the

@@ -33,21 +33,3 @@ static inline __device__ float mz_cuda_lanes_sum(float x) {
   for (int half = MZ_SUM_LANES / 2; half > 0; half /= 2) x = x + __shfl_xor_sync(MZ_CUDA_WARP, x, half);
   return x;
 }
-
-static inline __device__ float mz_cuda_lanes_max(float x) {
-  for (int half = MZ_SUM_LANES / 2; half > 0; half /= 2) x = fmaxf(x, __shfl_xor_sync(MZ_CUDA_WARP, x, half));
-  return x;
-}
-
-static inline __device__ float mz_cuda_lanes_min(float x) {
-  for (int half = MZ_SUM_LANES / 2; half > 0; half /= 2) x = fminf(x, __shfl_xor_sync(MZ_CUDA_WARP, x, half));
-  return x;
-}
-
-static inline __device__ int mz_cuda_lanes_first(int x) {
-  for (int half = MZ_SUM_LANES / 2; half > 0; half /= 2) {
-    const int other = __shfl_xor_sync(MZ_CUDA_WARP, x, half);
-    x = other < x ? other : x;
-  }
-  return x;
-}

@@ -5,7 +5,7 @@ enum { THREADS = 256, TERMS = 64 };
 
 /* ---- rows ---- */
 
-/* Losses of one column each, with their rows' weights. NULL: there is none, as of the reward at step 0. */
+/* Losses of one column each; for sums with their rows' weights. NULL: there is none, as of the reward at step 0. */
 typedef struct terms {
   const float *loss[TERMS], *weight[TERMS];
   size_t count;
@@ -27,11 +27,8 @@ static terms terms_of(const mz_tape *tape, const mz_loss *loss) {
   static_assert(KINDS * (MZ_UNROLL_MAX + 1) <= TERMS, "every step's losses fit");
   for (int k = 0; k <= loss->unroll; k++) {
     const mz_value losses[KINDS] = {loss->policy_loss[k], loss->value_loss[k], loss->reward_loss[k]};
-    const mz_value weights[KINDS] = {loss->policy_weight[k], loss->value_weight[k], loss->reward_weight[k]};
-    for (int i = 0; i < (k == 0 ? KINDS - 1 : (int)KINDS); i++) {
+    for (int i = 0; i < (k == 0 ? KINDS - 1 : (int)KINDS); i++)
       t.loss[t.count + (size_t)i] = mz_cuda_data(&tape->values[losses[i]]);
-      t.weight[t.count + (size_t)i] = mz_cuda_data(&tape->values[weights[i]]);
-    }
     t.count += KINDS;
   }
   return t;

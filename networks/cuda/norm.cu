@@ -19,9 +19,9 @@ typedef struct place {
 
 static __device__ place place_of(const shape &s) {
   place p;
-  p.channel = (int)blockIdx.x * MZ_CUDA_SLICE + mz_cuda_column_quad() * MZ_QUAD;
-  p.first = (size_t)blockIdx.y * (size_t)s.positions * (size_t)s.channels + (size_t)p.channel;
-  p.at_kept = (size_t)blockIdx.y * (size_t)s.channels + (size_t)p.channel;
+  p.channel = (int)blockIdx.y * MZ_CUDA_SLICE + mz_cuda_column_quad() * MZ_QUAD;
+  p.first = (size_t)blockIdx.x * (size_t)s.positions * (size_t)s.channels + (size_t)p.channel;
+  p.at_kept = (size_t)blockIdx.x * (size_t)s.channels + (size_t)p.channel;
   return p;
 }
 
@@ -240,7 +240,8 @@ static shape shape_of(const mz_tape *tape, const mz_node *node, int rows) {
   return s;
 }
 
-static dim3 blocks_of(const shape &s) { return dim3((unsigned)(s.channels / MZ_CUDA_SLICE), (unsigned)s.groups); }
+/* Groups first: a grid has at most 65,535 blocks the other way. */
+static dim3 blocks_of(const shape &s) { return dim3((unsigned)s.groups, (unsigned)(s.channels / MZ_CUDA_SLICE)); }
 
 template <typename T> static mz_status run_normalise(mz_tape *tape, const mz_node *node, int rows) {
   const shape s = shape_of(tape, node, rows);

@@ -73,7 +73,7 @@ typedef struct mz_node {
   int group_rows;          /* NORM */
   mz_action_map map;       /* ACTION_MAP: its table is `weight` */
   mz_board board;          /* PATCHES, MEAN_POOL: of the input */
-  float factor;            /* SCALE_GRADIENT, SCALE; loss weight of SOFTMAX_XENT, DISTANCE */
+  float factor;            /* SCALE_GRADIENT, SCALE; loss weight of SOFTMAX_XENT, MSE */
   float support_min, support_max; /* EXPECTATION: the bins are equally spaced over this range, in h-transformed space */
   bool transform;                 /* EXPECTATION: apply h⁻¹ */
   /* Planned: */

@@ -8,7 +8,34 @@
 #include <cmocka.h>
 
 #include "networks/cpu/kernels.h"
+#include "networks/math/bf16.h"
 #include "tests/networks/board_cases.h"
+
+static float float_of(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* NaN that rounding would carry into the sign, or cut to infinity, and the numbers beside them. */
+static void nan_stays_nan(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t bits;
+    uint16_t half;
+  } rows[] = {{0x7fffffff, 0x7fff}, {0xffffffff, 0xffff}, {0x7fff8000, 0x7fff}, {0x7f800001, 0x7fc0}, {0xff800001, 0xffc0},
+              {0x7fc00000, 0x7fc0}, {0x7f800000, 0x7f80}, {0xff800000, 0xff80}, {0x7f7fffff, 0x7f80}, {0x3f808000, 0x3f80}};
+  enum { COUNT = sizeof rows / sizeof *rows, TIMES = 5 }; /* more than any vector */
+  float x[COUNT * TIMES];
+  uint16_t halves[COUNT * TIMES];
+  for (int i = 0; i < COUNT * TIMES; i++) x[i] = float_of(rows[i % COUNT].bits);
+  for (int i = 0; i < COUNT; i++) assert_int_equal(mz_bf16_of_f32(x[i]), rows[i].half);
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
+    mz_kernels_get()->to_bf16(x, halves, COUNT * TIMES);
+    for (int i = 0; i < COUNT * TIMES; i++) assert_int_equal(halves[i], rows[i % COUNT].half);
+  }
+  mz_kernels_select(mz_isa_level());
+}
 
 /* It is a float's upper half: the nearer of the two neighbours, the even one of two as near. */
 static void halves_are_the_nearest(void **state) {
@@ -78,6 +105,7 @@ static void buffers_begin_on_cache_lines(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nan_stays_nan),
       cmocka_unit_test(halves_are_the_nearest),
       cmocka_unit_test(buffers_begin_on_cache_lines),
   };

@@ -177,6 +177,28 @@ static void whole_numbers_come_out(void **state) {
   }
 }
 
+/* Blocks of a plan are halved until one board is left, here sixteen times. */
+static void a_plan_takes_many_boards(void **state) {
+  (void)state;
+  if (!mz_isa_has_bf16()) skip();
+  enum { MANY = 33000, SIZE = 4 * 16 };
+  static float x[MANY * SIZE], w[9 * 16 * 16], packed[MZ_CONV_PACKED * 16 * 16], y[MANY * SIZE], alone[SIZE];
+  static uint16_t bf16s[MANY * SIZE];
+  const mz_conv_shape shape = {{1, 4}, 16, 16};
+  mz_conv *many = plan_of(&(mz_conv_settings){.shape = shape, .rows = MANY, .direction = MZ_CONV_FORWARD});
+  mz_conv *one = plan_of(&(mz_conv_settings){.shape = shape, .rows = 1, .direction = MZ_CONV_FORWARD});
+  fill(x, MANY * SIZE, 3, 9);
+  fill(w, 9 * 16 * 16, 2, 10);
+  check(mz_conv_pack(&shape, MZ_CONV_FORWARD, w, packed));
+  mz_conv_forward(many, MANY - 1, to_bf16(x, MANY * SIZE, bf16s), packed, NULL, y); /* one fewer, by several blocks */
+  for (int r = 0; r < MANY - 1; r += r < MANY - 1000 ? 999 : 1) {
+    mz_conv_forward(one, 1, bf16s + r * SIZE, packed, NULL, alone);
+    assert_memory_equal(alone, y + r * SIZE, sizeof alone);
+  }
+  mz_conv_free(many);
+  mz_conv_free(one);
+}
+
 /* Twice as many boards as are in the making at once, and one. */
 static void a_board_is_the_same_in_any_company(void **state) {
   (void)state;
@@ -337,6 +359,7 @@ static void threads_do_not_disturb_one_another(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(whole_numbers_come_out),
+      cmocka_unit_test(a_plan_takes_many_boards),
       cmocka_unit_test(a_board_is_the_same_in_any_company),
       cmocka_unit_test(floats_keep_their_precision),
       cmocka_unit_test(sums_in_place_have_the_same_bits),
