@@ -67,8 +67,7 @@ mz_entry mz_buffer_entry(const mz_buffer *buffer, int index);
  * file). One reference for the caller. */
 mz_status mz_buffer_content(const mz_buffer *buffer, int index, mz_content *out);
 
-/* Everything that determines later draws: segment hashes in order, priorities, serials. Hashes 4 bytes a transition and 8 a
- * segment, so that it can be had every phase. */
+/* Everything that determines later draws: segment hashes in order, priorities, serials. For tests. */
 uint64_t mz_buffer_digest(const mz_buffer *buffer);
 
 /* Checkpoint: the index (serials, hashes, priorities), without segment contents; read rebuilds from it, asking `load` for

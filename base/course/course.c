@@ -49,7 +49,7 @@ static double draw_efficiency(const mz_course *course, uint64_t seed, int stage,
   return (1 + batch / course->noise_scale[stage]) / (1 + batch / mz_course_draw_noise_scale(course, seed, stage));
 }
 
-static bool has_pace(const mz_course *course) {
+bool mz_course_has_pace(const mz_course *course) {
   return course->spread > 0 && (course->slower > 0 || course->faster > 0 || course->bursts > 0);
 }
 
@@ -79,7 +79,7 @@ static double draw_paced_growth(const mz_course *course, uint64_t seed, int stag
 mz_course_cell mz_course_draw(const mz_course *course, uint64_t seed, int stage, int plan) {
   mz_course_cell cell = course->cell[stage][plan];
   cell.seconds *= 1 + (draw(course, seed, MZ_COURSE_STAGE_TIME, stage) + draw(course, seed, MZ_COURSE_PLAN_TIME, plan)) / 2;
-  if (has_pace(course)) {
+  if (mz_course_has_pace(course)) {
     cell.growth = draw_paced_growth(course, seed, stage, plan);
   } else {
     cell.growth *= 1 + draw(course, seed, MZ_COURSE_GROWTH, stage);

@@ -141,6 +141,8 @@ double mz_course_closes(double growth);
 /* Returns the place at which a curve with these growths [stages] has closed so much (a logarithm), counted in its stages; `stages` where
  * it never has. */
 double mz_course_place(const double *growths, int stages, double closed);
+/* Returns whether runs differ in their pace. */
+bool mz_course_has_pace(const mz_course *course);
 /* Returns how many times as many stages as the mean a run of this seed needs. */
 double mz_course_draw_stretch(const mz_course *course, uint64_t seed);
 /* Returns stage `stage` under plan `plan` as this seed draws it. */

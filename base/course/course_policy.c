@@ -30,7 +30,7 @@ void mz_course_outlook_find(const mz_course *course, const mz_course_state *stat
   const double far = course->ceiling - course->score, closed = mz_course_closes((state->score - course->score) / far);
   out->course = *course;
   out->count = 0;
-  if (course->spread <= 0 || (course->slower <= 0 && course->faster <= 0 && course->bursts <= 0)) {
+  if (!mz_course_has_pace(course)) {
     out->course.spread = 0;
     out->seeds[out->count++] = 0;
     return;

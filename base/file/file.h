@@ -85,7 +85,8 @@ mz_status mz_path_folder(const char *path, char *out, size_t size);
 
 /* ---- locks (file_lock.c) ---- */
 
-/* Takes the flock on `path`, which then holds the owner's pid as text. MZ_E_IO naming the pid when another process holds it. */
+/* Takes the flock on `path`, which then holds the owner's pid as text. MZ_E_IO naming the pid when another process holds
+ * it for longer than a moment. */
 mz_status mz_lock_acquire(const char *path, int *fd);
 void mz_lock_release(int fd); /* -1 is fine */
 /* Tells whether a process holds the lock; nothing is written. A file that is not there, or cannot be examined, is not held. */

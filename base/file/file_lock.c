@@ -6,12 +6,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEP_MS = 10 };
+enum { STEP_MS = 10, PROBE_MS = 50 };
 
 static int try_lock(int fd) {
   int rc;
   MZ_FILE_RETRY(rc, mz_file_system.flock(fd, LOCK_EX | LOCK_NB));
   return rc;
+}
+
+/* Tries for wait_ms; errno is the last try's. */
+static int try_lock_for(int fd, int wait_ms) {
+  for (int waited_ms = 0;; waited_ms += STEP_MS) {
+    const int rc = try_lock(fd);
+    if (rc == 0 || errno != EWOULDBLOCK || waited_ms >= wait_ms) return rc;
+    nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
+  }
 }
 
 static mz_status fail_locked(int fd, const char *path) {
@@ -26,7 +35,8 @@ static mz_status fail_locked(int fd, const char *path) {
 static mz_status lock_and_sign(int fd, const char *path) {
   char pid[32];
   const int length = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-  if (try_lock(fd) != 0) return errno == EWOULDBLOCK ? fail_locked(fd, path) : mz_file_fail(path, "cannot lock");
+  /* who looks whether the lock is held (mz_lock_is_held) holds it for a moment, too */
+  if (try_lock_for(fd, PROBE_MS) != 0) return errno == EWOULDBLOCK ? fail_locked(fd, path) : mz_file_fail(path, "cannot lock");
   MZ_TRY(mz_file_truncate(fd, path, 0, &(uint64_t){0}));
   return mz_file_append(fd, path, pid, (size_t)length);
 }
@@ -60,11 +70,7 @@ bool mz_lock_is_held(const char *path) {
 
 mz_status mz_lock_folder(const char *folder, int wait_ms, int *fd) {
   MZ_TRY(mz_file_open(folder, MZ_FILE_READ, fd));
-  for (int waited_ms = 0;; waited_ms += STEP_MS) {
-    if (try_lock(*fd) == 0) return MZ_OK;
-    if (errno != EWOULDBLOCK || waited_ms >= wait_ms) break;
-    nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
-  }
+  if (try_lock_for(*fd, wait_ms) == 0) return MZ_OK;
   const mz_status status = mz_file_fail(folder, "cannot lock");
   mz_file_system.close(*fd);
   *fd = -1;

@@ -4,7 +4,6 @@
  * 0. */
 #pragma once
 #include "base/maths/rng.h"
-#include "base/maths/streams.h"
 
 /* ---- training ---- */
 

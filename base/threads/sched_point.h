@@ -3,8 +3,8 @@
 #pragma once
 #include <stddef.h>
 
-/* Called by every thread at each of these places, never with a lock held; NULL, as in the product: nothing happens there. Set
- * only while there is no pool: its threads may come by at any time. */
+/* Called by every thread at each of these places, with no lock held but the one that lets only one thread resize a pool; NULL, as in
+ * the product: nothing happens there. Set only while there is no pool: its threads may come by at any time. */
 extern void (*mz_sched_hook)(void);
 
 static inline void mz_sched_point(void) {

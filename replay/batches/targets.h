@@ -1,5 +1,5 @@
-/* n-step targets over a segment (MuZero, section 3 and appendix; muzero.md "Value target"). Two players: rewards and values of the
- * other player count negatively. */
+/* n-step targets over a segment (z_t of MuZero, Schrittwieser et al. 2020, section 3 and appendix). Two players: rewards and values
+ * of the other player count negatively. */
 #pragma once
 #include "replay/replay_settings.h"
 #include "replay/segments/segment.h"

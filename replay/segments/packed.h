@@ -27,7 +27,7 @@ void mz_packed_release(mz_packed *packed); /* frees at 0; NULL is fine */
 /* Returns the bytes that `size` bytes of data take in memory, the struct before them included. */
 size_t mz_packed_bytes(uint32_t size);
 
-/* Packs a segment of this spec. `scratch` is reused from call to call, and freed when this fails. One reference. MZ_E_MEMORY. */
+/* Packs a segment of this spec. `scratch` is reused from call to call, and the caller's to free. One reference. MZ_E_MEMORY. */
 mz_status mz_packed_pack(const mz_segment *segment, const mz_spec *spec, mz_writer *scratch, mz_packed **out);
 /* Makes the segment that was packed. One reference. MZ_E_MEMORY. */
 mz_status mz_packed_unpack(const mz_packed *packed, const mz_spec *spec, mz_segment **out);

@@ -79,7 +79,7 @@ void mz_trajectory_free(mz_trajectory *trajectory);
 double mz_trajectory_bytes(const mz_spec *spec, mz_cut cut); /* at the most, for games of such a length */
 /* Appends a move made with weights `version`. After a move that ends the game everything left is cut and the next move
  * starts a new game. Cut segments are passed to `emit` in order of their ordinals, with one reference, to keep whatever it
- * returns; its status is forwarded. MZ_E_INTERNAL: a value, reward, policy or observation is not finite, or the policy is
+ * returns; its status is forwarded. MZ_E_DIVERGED: a value, reward, policy or observation is not finite, or the policy is
  * not a distribution; the move was not appended. After any other failure the trajectory may only be freed or read anew. */
 mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, uint64_t version,
                                mz_status (*emit)(void *context, mz_segment *segment), void *context);

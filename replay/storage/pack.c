@@ -7,7 +7,7 @@
 static const char magic[8] = "MZPACK01";
 enum { MAGIC_NAME_BYTES = 6 }; /* then two digits: the format */
 static const char suffix[] = ".pack";
-enum { HEAD_BYTES = 16, ROW_BYTES = 40, CHECKSUM_BYTES = 8, NAME_DIGITS = 16, PACKED_AT_BEST = 1024 };
+enum { HEAD_BYTES = 16, ROW_BYTES = 40, CHECKSUM_BYTES = 8, NAME_DIGITS = 16 };
 
 static size_t table_bytes(size_t count) { return HEAD_BYTES + count * ROW_BYTES + CHECKSUM_BYTES; }
 
@@ -201,11 +201,6 @@ static mz_status unpack(const char *path, const mz_pack_row *row, const mz_spec 
   return status == MZ_E_CHECKPOINT ? mz_fail(status, "%s: %s", path, mz_message()) : status;
 }
 
-/* Memory is had for what a frame claims to hold before it is unpacked: no segment that large packs that well. */
-static bool is_exaggerated(const mz_pack_row *row) {
-  return row->raw > (uint64_t)64 << 20 && row->raw / PACKED_AT_BEST > row->compressed;
-}
-
 mz_status mz_pack_read_segment(const char *path, const mz_pack_row *row, const mz_spec *spec, mz_segment **out) {
   int fd;
   uint64_t size;
@@ -214,7 +209,7 @@ mz_status mz_pack_read_segment(const char *path, const mz_pack_row *row, const m
   mz_status status;
   if (row->offset > size || row->compressed > size - row->offset)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CHECKPOINT, "%s: the pack is cut off at byte %llu", path, (unsigned long long)size));
-  if (row->compressed > UINT32_MAX || row->raw > UINT32_MAX || is_exaggerated(row))
+  if (row->compressed > UINT32_MAX || row->raw > UINT32_MAX)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx of the pack has a size that cannot be", path,
                            (unsigned long long)row->hash));
   MZ_TRY_CLEANUP(mz_frame_alloc((uint32_t)row->compressed, &frame));

@@ -26,7 +26,8 @@ typedef struct located { /* one stored segment */
 struct mz_store {
   char dir[PATH_MAX];
   mz_spec spec;
-  pthread_mutex_t mutex; /* guards everything below; not held while files are read or written, but for collecting */
+  pthread_mutex_t mutex; /* guards everything below once it is open; held while files are looked at again and removed, not while
+                            segments are read or written */
   pack *packs;
   int pack_count, pack_capacity;
   located *segments;

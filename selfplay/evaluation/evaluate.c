@@ -231,14 +231,18 @@ static double mean_points(const double *returns, int first, int stride, int end)
 }
 
 /* Whether the same seats always play the same game. */
-static bool repeats_itself(const mz_match *m) {
-  return m->openings == 0 && !m->env->draws && !m->sides[0].player && !m->sides[1].player;
+static mz_status find_repetition(const mz_match *m, bool *repeats) {
+  bool differ = true;
+  if (m->env->spec.players > 1 && m->openings == 0 && !m->env->draws && !m->sides[0].player && !m->sides[1].player)
+    MZ_TRY(mz_starts_differ(m->env, &differ));
+  *repeats = !differ;
+  return MZ_OK;
 }
 
 /* Means of games that depend on each other, for mz_points_interval; how many. units: [games]. */
-static int independent_units(const mz_match *m, const double *returns, double *units) {
+static int independent_units(const mz_match *m, bool repeats, const double *returns, double *units) {
   int n = 0;
-  if (repeats_itself(m)) {
+  if (repeats) {
     for (; n < 2 && n < m->games; n++) units[n] = mean_points(returns, n, 2, m->games);
   } else if (m->openings > 0) {
     for (; 2 * n < m->games; n++) units[n] = mean_points(returns, 2 * n, 1, 2 * n + 2 < m->games ? 2 * n + 2 : m->games);
@@ -248,7 +252,7 @@ static int independent_units(const mz_match *m, const double *returns, double *u
   return n;
 }
 
-void mz_evaluation_of(const mz_match *m, const double *returns, double *units, mz_evaluation *out) {
+static void evaluation_of(const mz_match *m, bool repeats, const double *returns, double *units, mz_evaluation *out) {
   *out = (mz_evaluation){0};
   double square_sum = 0;
   for (int i = 0; i < m->games; i++) {
@@ -258,9 +262,13 @@ void mz_evaluation_of(const mz_match *m, const double *returns, double *units, m
   }
   mz_evaluation_conclude(out, square_sum);
   if (m->env->spec.players == 1) return;
-  const mz_interval interval = mz_points_interval(units, independent_units(m, returns, units));
+  const mz_interval interval = mz_points_interval(units, independent_units(m, repeats, returns, units));
   out->points.low = interval.low;
   out->points.high = interval.high;
+}
+
+void mz_evaluation_of(const mz_match *m, const double *returns, double *units, mz_evaluation *out) {
+  evaluation_of(m, false, returns, units, out);
 }
 
 mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, double *returns) {
@@ -272,6 +280,8 @@ mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, 
     return mz_fail(MZ_E_CONFIG, "opponent: %s: %s is played alone; leave the opponent out",
                    other->player ? other->player->name : "a run", env->name);
   }
+  bool repeats;
+  MZ_TRY(find_repetition(match, &repeats));
   contest c = {.match = match};
   const int tasks = share_games(match, pool ? mz_pool_threads(pool) : 1, &c.slots);
   const size_t games = (size_t)match->games;
@@ -286,7 +296,7 @@ mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, 
   MZ_TRY(mz_carve_commit(&carver, &block));
   const mz_status status = run_tasks(pool, &c, tasks);
   if (status == MZ_OK) {
-    mz_evaluation_of(match, c.returns, units, out);
+    evaluation_of(match, repeats, c.returns, units, out);
     for (size_t i = 0; i < games; i++) {
       out->moves += c.moves[i];
       out->simulations += c.simulations[i];

@@ -15,6 +15,6 @@ typedef struct mz_lines {
 
 /* Positions take no more memory than this (and a quarter of it while they are moved). */
 enum { MZ_LINES_BYTES = 256 << 20 };
-/* `choose` has the given seat. Two players, no chance. MZ_E_CONFIG when there are more than `limit` lines, or too many positions of one
- * ply for that memory. */
+/* `choose` has the given seat. Two players, no chance, games that begin alike. MZ_E_CONFIG when there are more than `limit` lines,
+ * or too many positions of one ply for that memory. */
 mz_status mz_lines_count(const mz_env *env, int seat, mz_chooser choose, void *context, int64_t limit, mz_lines *out);

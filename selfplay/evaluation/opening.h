@@ -13,5 +13,9 @@ mz_status mz_random_moves(const mz_env *env, void *state, int plies, uint8_t *ma
 mz_status mz_opening_play(const mz_env *env, void *state, int plies, uint8_t *mask, mz_rng *moves, const mz_generator *chance,
                           int32_t *actions, int *made);
 
+/* *differ: whether games begin differently even without such moves, for `reset` may draw in any environment. Looks at 16 first
+ * states, each drawn from another stream. Fails as the environment does. */
+mz_status mz_starts_differ(const mz_env *env, bool *differ);
+
 /* How many such moves let the games of two agents differ and stay even: 4 on boards of more than 9 cells, else 2. */
 int mz_opening_default(const mz_spec *spec);

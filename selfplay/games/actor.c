@@ -82,18 +82,11 @@ void mz_selfplay_result_deinit(mz_selfplay_result *result) {
  * its game or of a lower one, which puts them in order of (game, ordinal). */
 static mz_status keep_segment(void *context, mz_segment *segment) {
   mz_selfplay_result *result = context;
-  if (result->segment_count == result->segment_capacity) {
-    const int capacity = result->segment_capacity ? 2 * result->segment_capacity : 64;
-    mz_segment **segments;
-    const mz_status status = mz_alloc(&segments, (size_t)capacity, sizeof *segments);
-    if (status != MZ_OK) {
-      mz_segment_release(segment);
-      return status;
-    }
-    if (result->segments) memcpy(segments, result->segments, (size_t)result->segment_count * sizeof *segments);
-    free(result->segments);
-    result->segments = segments;
-    result->segment_capacity = capacity;
+  const mz_status status =
+      mz_reserve_one(&result->segments, &result->segment_capacity, result->segment_count, sizeof *result->segments);
+  if (status != MZ_OK) {
+    mz_segment_release(segment);
+    return status;
   }
   int at = result->segment_count++;
   for (; at > 0 && result->segments[at - 1]->game > segment->game; at--) result->segments[at] = result->segments[at - 1];
@@ -101,8 +94,8 @@ static mz_status keep_segment(void *context, mz_segment *segment) {
   return MZ_OK;
 }
 
-/* Addends of the result's sums are multiples of 2^-24, so that doubles add them exactly and the sums over all groups do
- * not depend on how the games were grouped. */
+/* Addends of the result's sums are multiples of 2^-24. Doubles add them exactly while sums stay below 2^29, for a double has 53 bits;
+ * so the sums over all groups do not depend on how the games were grouped. Beyond that they are rounded. */
 static double exact(double x) { return rint(x * 0x1p24) * 0x1p-24; }
 
 static double entropy(const float *policy, int actions) {
@@ -187,6 +180,14 @@ static mz_status step(mz_games *games, mz_actor *actor, int first, int count) {
   return env->step(env, mz_games_state(games, first), count, actor->actions, env->draws ? actor->generators : NULL, actor->steps);
 }
 
+/* A game that goes on for longer than its environment says could not be read back from a checkpoint. */
+static mz_status check_length(const mz_games *games, const mz_game *game) {
+  const int most = games->env->spec.max_moves;
+  if (most <= 0 || game->length < (uint64_t)most) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: a game has not ended after its max_moves of %d moves; the move that reaches it sets truncated",
+                 games->env->name, most);
+}
+
 /* Records the move that slot first + i has just made, and starts its next game when that move ended one. */
 static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint64_t version, mz_selfplay_result *result) {
   const mz_spec *spec = &games->env->spec;
@@ -216,7 +217,7 @@ static mz_status record(mz_games *games, mz_actor *actor, int first, int i, uint
   result->simulations += actor->simulations;
   result->policy_entropy_sum += exact(entropy(policy, spec->actions));
   result->root_value_sum += exact((double)move.value);
-  if (!made->terminated && !made->truncated) return MZ_OK;
+  if (!made->terminated && !made->truncated) return check_length(games, game);
 
   result->episodes++;
   result->return_sum += exact(game->return_);

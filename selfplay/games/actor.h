@@ -14,8 +14,9 @@ void mz_actor_free(mz_actor *actor);
 mz_status mz_actor_bytes(const mz_env *env, const mz_search_settings *search, const mz_model *model, const mz_lane *where,
                          int slots, double *bytes);
 
-/* The result of moves; starts zeroed. Segments are in order of (game, ordinal). The sums are exact, so that adding the results of
- * all groups gives the same whatever the groups. A reader that takes the segments sets segment_count to 0; the memory stays. */
+/* The result of moves; starts zeroed. Segments are in order of (game, ordinal). The sums are of multiples of 2^-24, and exact below
+ * 2^29, so that adding the results of all groups gives the same whatever the groups. A reader that takes the segments sets
+ * segment_count to 0; the memory stays. */
 typedef struct mz_selfplay_result {
   mz_segment **segments; /* one reference each, passed to the reader */
   int segment_count, segment_capacity;
@@ -31,6 +32,7 @@ void mz_selfplay_result_deinit(mz_selfplay_result *result); /* releases what is 
  * once, each with its own actor and result. Allocates nothing but segments, once games and result have grown.
  * puct draws a move from visits^(1/temperature), below 0.001 the most visited; gumbel takes the search's own pick, whose noise
  * already explores as the policy would, at any temperature.
- * On failure (out of memory, or a network that has diverged) the games are only good for freeing. */
+ * On failure (out of memory, a network that has diverged, MZ_E_CONFIG for a game that goes on after the environment's max_moves, or
+ * the environment's own) the games are only good for freeing. */
 mz_status mz_games_advance(mz_games *games, mz_actor *actor, int first, int count, int moves, const mz_prepared *weights,
                            uint64_t version, double progress, mz_selfplay_result *result);

@@ -120,7 +120,7 @@ int mz_games_explore(const mz_games *games, int slot, const uint8_t *legal) {
   if (mz_rng_f64(&rng) < games->settings.exploring_repeat && last >= 0 && legal[last]) return last;
   int count = 0;
   for (int a = 0; a < actions; a++) count += legal[a] != 0;
-  return mz_choose_uniform(legal, count, &rng);
+  return mz_choose_uniform(legal, actions, count, &rng);
 }
 
 /* A run that continues one without forks has none yet: the positions in play will do. */

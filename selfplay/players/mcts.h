@@ -16,5 +16,5 @@ double mz_mcts_bytes(const mz_env *env, int simulations); /* for searches of so 
 /* The most visited action, higher mean first on ties, then the lower index. A simulation is worth the undiscounted return
  * from the root on, scaled by the spec's range of returns: to [−1, 1] for two players, to [0, 1] for one. Rollouts are the
  * environment's own where it has them, else cut after 10,000 moves. Determined by the stream `rng`, which moves on, and not by what
- * `mcts` was used for before. Fails only for want of memory. */
+ * `mcts` was used for before. Fails for want of memory, and as the environment's step. */
 mz_status mz_mcts_move(mz_mcts *mcts, const mz_env *env, const void *state, int simulations, mz_rng *rng, int *action);

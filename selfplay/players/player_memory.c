@@ -38,7 +38,7 @@ static mz_status find_or_create(mz_player_memory **out) {
 static mz_status make_room(mz_player_memory *memory, size_t actions, size_t state_size) {
   if (actions < memory->actions) actions = memory->actions;
   if (state_size < memory->state_size) state_size = memory->state_size;
-  void *old = memory->block;
+  void *block; /* apart from the old one, which stays where there is no new one */
   mz_carver carver = {0};
   mz_carve(&carver, &memory->legal, actions, 1);
   mz_carve(&carver, &memory->good, actions, 1);
@@ -46,8 +46,9 @@ static mz_status make_room(mz_player_memory *memory, size_t actions, size_t stat
   mz_carve(&carver, &memory->reply_good, actions, 1);
   mz_carve(&carver, &memory->next, 1, state_size);
   mz_carve(&carver, &memory->after, 1, state_size);
-  MZ_TRY(mz_carve_commit(&carver, &memory->block));
-  free(old);
+  MZ_TRY(mz_carve_commit(&carver, &block));
+  free(memory->block);
+  memory->block = block;
   memory->actions = actions;
   memory->state_size = state_size;
   return MZ_OK;

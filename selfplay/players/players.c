@@ -133,7 +133,8 @@ static mz_status choose_by_rule(const mz_env *env, const void *state, int legal,
   int good;
   MZ_TRY(mark_wins(env, state, m->legal, m->next, m->good, &good));
   if (good == 0) MZ_TRY(mark_safe(env, state, m, &good));
-  *action = good ? mz_choose_uniform(m->good, good, rng) : mz_choose_uniform(m->legal, legal, rng);
+  const int actions = env->spec.actions;
+  *action = good ? mz_choose_uniform(m->good, actions, good, rng) : mz_choose_uniform(m->legal, actions, legal, rng);
   return MZ_OK;
 }
 
@@ -150,17 +151,17 @@ mz_status mz_player_move(const mz_player *player, const mz_env *env, const void 
   if (player->kind == MZ_PLAYER_PERFECT) {
     int good;
     MZ_TRY(mz_perfect_moves(env, state, m->good, &good));
-    *action = mz_choose_uniform(m->good, good, rng);
+    *action = mz_choose_uniform(m->good, env->spec.actions, good, rng);
     return MZ_OK;
   }
   if (player->kind == MZ_PLAYER_BASELINE) {
     int good;
     MZ_TRY(mz_baseline_moves(player->chooses, env, state, m->good, &good));
-    *action = mz_choose_uniform(m->good, good, rng);
+    *action = mz_choose_uniform(m->good, env->spec.actions, good, rng);
     return MZ_OK;
   }
   const int legal = mz_env_legal(env, state, m->legal);
   if (player->kind == MZ_PLAYER_RULE) return choose_by_rule(env, state, legal, m, rng, action);
-  *action = mz_choose_uniform(m->legal, legal, rng);
+  *action = mz_choose_uniform(m->legal, env->spec.actions, legal, rng);
   return MZ_OK;
 }

@@ -1,4 +1,4 @@
-/* Opponents, as one small interface: choose a move for each of n states. */
+/* Opponents, as one small interface: choose a move in a state. */
 #pragma once
 #include "envs/env.h"
 
@@ -28,6 +28,6 @@ double mz_player_bytes(const mz_player *player, const mz_env *env);
 /* random: uniform over legal moves. rule: wins at once if it can, else blocks a win (by looking two plies ahead on the true
  * environment), else uniform. perfect: uniform over the optimal moves (perfect.h). mcts: plain UCT (c = √2) with uniformly random
  * rollouts on the true environment, no network. baseline: uniform over the moves that it marks. Fails
- * for want of memory, and as mz_perfect_moves. Thread safe on distinct generators; memory is kept for the thread's next move
- * (player_memory.h). */
+ * for want of memory, as mz_perfect_moves, and where moves are tried out as the environment's step. Thread safe on distinct
+ * generators; memory is kept for the thread's next move (player_memory.h). */
 mz_status mz_player_move(const mz_player *player, const mz_env *env, const void *state, mz_rng *rng, int *action);

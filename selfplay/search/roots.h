@@ -104,7 +104,7 @@ MZ_SHARED void mz_roots_init(const mz_roots *roots, mz_slot slot, const float *p
 }
 
 /* Writes what a slot's search has found, each [actions]: policy, the training target; visits, or NULL; prior, the network's policy
- * over the legal actions, without noise, or NULL. Returns the selected action (mz_root_result in search.h). */
+ * over the legal actions, raised by search.prior_min, without noise, or NULL. Returns the selected action (mz_root_result in search.h). */
 MZ_SHARED int mz_roots_result(const mz_roots *roots, mz_slot slot, float *policy, int32_t *visits, float *prior) {
   const int actions = slot.actions, first = roots->first[slot.index];
   const size_t offset = (size_t)slot.index * (size_t)actions;

@@ -50,7 +50,8 @@ typedef struct mz_root_result {
   float raw_value; /* the network's */
   float *policy;   /* [actions], caller's memory: the training target. puct: visit shares; gumbel: improved policy */
   int32_t *visits; /* [actions], caller's memory, or NULL */
-  float *prior;    /* [actions], caller's memory, or NULL: the network's policy over the legal actions, without noise */
+  /* [actions], caller's memory, or NULL: the network's policy over the legal actions, raised by prior_min, without noise */
+  float *prior;
 } mz_root_result;
 
 typedef struct mz_search mz_search;
@@ -71,7 +72,7 @@ double mz_search_bytes(const mz_search_settings *settings, int actions, int late
  * mean nothing then. */
 mz_status mz_search_run(mz_search *search, const mz_search_model *model, int n, const mz_root *roots, int simulations,
                         mz_root_result *results);
-/* The trees of the last tile, slot by root, for tests and `watch`. */
+/* The trees of the last tile, slot by root, for tests. */
 const mz_tree *mz_search_tree(const mz_search *search);
 /* Time inside the model and edges walked since creation, for `bench` (only counted when `on`). */
 typedef struct mz_search_cost {

@@ -106,6 +106,34 @@ static void test_lock_names_its_owner(void **state) {
   mz_lock_release(fd);
 }
 
+static int locks_refused; /* so many tries to come are refused, as while somebody looks */
+static int (*real_flock)(int fd, int operation);
+static int refuse_some(int fd, int operation) {
+  if (locks_refused == 0) return real_flock(fd, operation);
+  locks_refused--;
+  errno = EWOULDBLOCK;
+  return -1;
+}
+
+/* Who looks whether a lock is held holds it for a moment. */
+static void test_a_look_keeps_nobody_from_the_lock(void **state) {
+  (void)state;
+  const char *path = in_folder("lock");
+  int fd = -1;
+  real_flock = mz_file_system.flock;
+  mz_file_system.flock = refuse_some;
+  locks_refused = 2;
+  const mz_status taken = mz_lock_acquire(path, &fd);
+  mz_lock_release(fd);
+  locks_refused = 1000;
+  const mz_status kept = mz_lock_acquire(path, &fd);
+  mz_file_system.flock = real_flock;
+  assert_int_equal(taken, MZ_OK);
+  assert_int_equal(kept, MZ_E_IO);
+  assert_in_range(locks_refused, 1, 998); /* it tried again, and gave up */
+  assert_non_null(strstr(mz_message(), "in use by another process"));
+}
+
 /* A killed owner's lock is free, whatever its file says. */
 static void test_lock_dies_with_its_owner(void **state) {
   (void)state;
@@ -144,6 +172,7 @@ int main(void) {
                                      WITH_FOLDER(test_mkdirs_and_tests_of_existence),
                                      cmocka_unit_test(test_path_join),
                                      WITH_FOLDER(test_lock_names_its_owner),
+                                     WITH_FOLDER(test_a_look_keeps_nobody_from_the_lock),
                                      WITH_FOLDER(test_lock_dies_with_its_owner)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

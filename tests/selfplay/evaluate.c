@@ -195,6 +195,25 @@ static void test_rivals(void **unused) {
   test_agent_deinit(&two);
 }
 
+/* Two agents who draw nothing play as many different games as there are starts: games are the units. */
+static void test_rivals_from_drawn_starts(void **unused) {
+  (void)unused;
+  mz_env env = drawn_starts();
+  test_agent one, two;
+  test_agent_init(&one, &env, MZ_PUCT, 2);
+  test_agent_init(&two, &env, MZ_GUMBEL, 7);
+  double returns[GAMES], units[GAMES];
+  for (int copies = 0; copies < 2; copies++) {
+    env.copies = copies;
+    const mz_evaluation e = evaluate(&one.agent, NULL, &two.agent, GAMES, returns);
+    for (int i = 0; i < GAMES; i++) units[i] = (returns[i] + 1) / 2;
+    const mz_interval expected = mz_points_interval(units, GAMES);
+    assert_true(e.points.low == expected.low && e.points.high == expected.high);
+  }
+  test_agent_deinit(&one);
+  test_agent_deinit(&two);
+}
+
 /* An agent against itself plays both seats of an opening alike: what a seat wins the other loses. Pairs are the units. */
 static void test_openings_come_in_pairs(void **unused) {
   (void)unused;
@@ -302,6 +321,7 @@ int main(void) {
                                      cmocka_unit_test(test_counts_of_a_game_for_one),
                                      cmocka_unit_test(test_values_are_compared_with_what_followed),
                                      cmocka_unit_test(test_rivals),
+                                     cmocka_unit_test(test_rivals_from_drawn_starts),
                                      cmocka_unit_test(test_openings_come_in_pairs),
                                      cmocka_unit_test(test_players_without_an_agent),
                                      cmocka_unit_test(test_a_network_that_diverged),

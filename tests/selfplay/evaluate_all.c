@@ -161,9 +161,21 @@ static void test_games_of_too_many_positions_are_refused(void **unused) {
   assert_non_null(strstr(mz_message(), "different positions"));
 }
 
+static void test_games_that_begin_differently_are_refused(void **unused) {
+  (void)unused;
+  const mz_env drawn = drawn_starts();
+  test_agent agent;
+  mz_evaluation out;
+  test_agent_init(&agent, &drawn, MZ_PUCT, 5);
+  assert_int_equal(mz_evaluate_all(&agent.agent, NULL, &out), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "opponent: all: only where all games begin alike, not for drawn"));
+  test_agent_deinit(&agent);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_line_against_a_naive_count),
                                      cmocka_unit_test(test_every_line_of_an_agent),
-                                     cmocka_unit_test(test_games_of_too_many_positions_are_refused)};
+                                     cmocka_unit_test(test_games_of_too_many_positions_are_refused),
+                                     cmocka_unit_test(test_games_that_begin_differently_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

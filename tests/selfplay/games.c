@@ -199,10 +199,33 @@ static void test_damaged_state(void **unused) {
   test_agent_deinit(&s.agent);
 }
 
+/* Such games could be trained with, but their checkpoints not be read: unlike those that end by their limit. */
+static void test_games_longer_than_their_limit(void **unused) {
+  (void)unused;
+  mz_env env = mz_env_tictactoe;
+  for (env.spec.max_moves = 4; env.spec.max_moves <= 9; env.spec.max_moves += 5) { /* a game lasts 5 … 9 moves */
+    setup s;
+    setup_init(&s, &env, MZ_PUCT, (mz_cut){0, 6});
+    const mz_agent *a = &s.agent.agent;
+    mz_games *games = new_games(&s);
+    mz_selfplay_result result = {0};
+    mz_actor *actor;
+    assert_int_equal(mz_actor_create(&actor, s.env, a->search, a->model, a->where, a->discount, GAMES), MZ_OK);
+    const mz_status status = mz_games_advance(games, actor, 0, GAMES, 30, a->weights, 1, 0, &result);
+    assert_int_equal(status, env.spec.max_moves == 4 ? MZ_E_CONFIG : MZ_OK);
+    if (status != MZ_OK) assert_non_null(strstr(mz_message(), "tictactoe: a game has not ended after its max_moves of 4 moves"));
+    mz_actor_free(actor);
+    mz_selfplay_result_deinit(&result);
+    mz_games_free(games);
+    test_agent_deinit(&s.agent);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_grouping_and_resuming),          cmocka_unit_test(test_ranges_at_once),
       cmocka_unit_test(test_a_network_that_diverged),        cmocka_unit_test(test_memory_that_cannot_be_had),
-      cmocka_unit_test(test_harvest_counts_what_was_played), cmocka_unit_test(test_damaged_state)};
+      cmocka_unit_test(test_harvest_counts_what_was_played), cmocka_unit_test(test_damaged_state),
+      cmocka_unit_test(test_games_longer_than_their_limit)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

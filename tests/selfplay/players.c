@@ -2,6 +2,7 @@
 #include "tests/selfplay/agents.h"
 #include "envs/connect_four/connect_four_solver.h"
 #include "selfplay/evaluation/opening.h"
+#include "selfplay/players/player_memory.h"
 #include "selfplay/players/players.h"
 #include <pthread.h>
 
@@ -296,6 +297,24 @@ static void test_threads(void **unused) {
   for (int i = 0; i < THREADS; i++) assert_memory_equal(made[i], expected, sizeof expected);
 }
 
+/* Memory that cannot be had leaves what there was, which is not lost. */
+static void test_scratch_that_cannot_grow(void **unused) {
+  (void)unused;
+  mz_env large = mz_env_tictactoe;
+  mz_player_memory *memory, *again;
+  assert_int_equal(mz_player_memory_of_thread(&mz_env_tictactoe, &memory), MZ_OK);
+  const void *block = memory->block;
+  large.state_size = memory->state_size + (1 << 20);
+  mz_alloc_fail_after(1);
+  const mz_status status = mz_player_memory_of_thread(&large, &again);
+  mz_alloc_fail_after(0);
+  assert_int_equal(status, MZ_E_MEMORY);
+  assert_ptr_equal(memory->block, block);
+  assert_int_equal(mz_player_memory_of_thread(&large, &again), MZ_OK);
+  assert_ptr_equal(again, memory);
+  assert_int_equal(memory->state_size, large.state_size);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_names),
@@ -309,6 +328,7 @@ int main(void) {
       cmocka_unit_test(test_mcts_alone),
       cmocka_unit_test(test_mcts_with_chance),
       cmocka_unit_test(test_memory_that_cannot_be_had),
+      cmocka_unit_test(test_scratch_that_cannot_grow),
       cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
