@@ -289,7 +289,7 @@ static mz_status drive_phases(view *shown, const mz_limits *limits, mz_phase *ph
   do {
     mz_signals_pass_on(shown->run);
     MZ_TRY(mz_run_phase(shown->run, limits, view_tick, shown, phase, &out->reason));
-    if (phase->played == 0) break; /* nothing to show but the end */
+    if (phase->played == 0 && out->reason != MZ_GOES_ON) break; /* nothing to show but the end */
     MZ_TRY(keep_score(out, phase->score, &capacity));
     warn_of_clamping(shown, phase);
     if (shown_status == MZ_OK && (shown_status = view_phase(shown, phase)) != MZ_OK) {

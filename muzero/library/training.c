@@ -78,7 +78,7 @@ static muzero_status advance(mz_training *training, const mz_limits *limits, muz
   MUZERO_TRY(mz_training_note(training, mz_run_phase(training->run, limits, after_round, training, &phase, &why)));
   *reason = (muzero_reason)(int)why;
   if (why == MZ_REASON_INTERRUPTED) atomic_fetch_and(&training->run->requests, ~(int)MZ_REQUEST_STOP);
-  if (mz_run_is_paused(training->run) || phase.played == 0) return MUZERO_OK;
+  if (mz_run_is_paused(training->run) || (phase.played == 0 && why != MZ_GOES_ON)) return MUZERO_OK;
   MUZERO_TRY(keep_record(training, &phase));
   call_back(training, training->on_phase);
   return MUZERO_OK;

@@ -20,11 +20,13 @@ static void start_long(process *p, const char *run, const char *seed) {
   assert_true(process_wait_for(p, "\"phase\":2"));
 }
 
-static void stop_with(int signal) {
+/* phase_rounds=1: every stop comes at a phase's end. */
+static void stop_with(int signal, const char *phase_rounds) {
   process p = {0};
   char run[32];
   snprintf(run, sizeof run, "stop%d", signal);
-  start_long(&p, run, "1");
+  process_start(&p, "train", "tictactoe", LONG, "--run", run, "--json", "--set", phase_rounds, NULL);
+  assert_true(process_wait_for(&p, "\"phase\":2"));
   assert_int_equal(kill(p.pid, signal), 0);
   process_wait(&p);
   assert_status(&p, 75);
@@ -46,7 +48,7 @@ static void stop_with(int signal) {
   char whole[40];
   snprintf(whole, sizeof whole, "%s-whole", run);
   process_run(&p, "train", "tictactoe", "--preset", TEST_DATA "/cli/tiny.json", "--set", "eval.games=1", "--run", whole,
-              "--rounds", more, NULL);
+              "--rounds", more, "--set", phase_rounds, NULL);
   assert_status(&p, 0);
   process_run(&p, "inspect", whole, "--digest", NULL);
   assert_string_equal(p.out, digest);
@@ -55,12 +57,12 @@ static void stop_with(int signal) {
 
 static void test_interrupt(void **state) {
   (void)state;
-  stop_with(SIGINT);
+  stop_with(SIGINT, "train.phase_rounds=2");
 }
 
 static void test_terminate(void **state) {
   (void)state;
-  stop_with(SIGTERM);
+  stop_with(SIGTERM, "train.phase_rounds=1");
 }
 
 /* A round that lasts: the second signal comes while it is played. */
