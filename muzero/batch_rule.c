@@ -3,8 +3,6 @@
 #include <float.h>
 #include <math.h>
 
-enum { BATCH_MAX = 65536, LOOPS_MAX = 4096 }; /* of the settings */
-
 static int64_t round_rows(const mz_settings *s) { return s->learning.loop_count * s->learning.batch_size; }
 
 static int64_t least_batch(const mz_settings *s) {
@@ -12,14 +10,14 @@ static int64_t least_batch(const mz_settings *s) {
 }
 
 static bool may_be(const mz_settings *s, int64_t batch) {
-  return batch >= 1 && batch <= BATCH_MAX && batch % least_batch(s) == 0 && round_rows(s) % batch == 0 &&
-         round_rows(s) / batch <= LOOPS_MAX;
+  return batch >= 1 && batch <= MZ_BATCH_SIZE_MAX && batch % least_batch(s) == 0 && round_rows(s) % batch == 0 &&
+         round_rows(s) / batch <= MZ_LOOP_COUNT_MAX;
 }
 
 int64_t mz_batch_rule_nearest(const mz_settings *s, int64_t batch) {
   int64_t nearest = s->learning.batch_size; /* that one may be */
   const double wanted = log((double)(batch < 1 ? 1 : batch));
-  for (int64_t size = least_batch(s); size <= BATCH_MAX && size <= round_rows(s); size += least_batch(s)) {
+  for (int64_t size = least_batch(s); size <= MZ_BATCH_SIZE_MAX && size <= round_rows(s); size += least_batch(s)) {
     if (may_be(s, size) && fabs(log((double)size) - wanted) < fabs(log((double)nearest) - wanted)) nearest = size;
   }
   return nearest;
@@ -44,7 +42,7 @@ static mz_status refuse(const mz_settings *s, int64_t batch, const char *where) 
                    s->network.kind == MZ_MODEL_CONV && least > s->learning.shards ? " of whole groups of batch norm" : "",
                    nearest);
   return mz_fail(MZ_E_CONFIG, "%s: the %lld rows that a round trains are no 1 to %d batches of %lld; nearest valid value: %lld",
-                 where, rows, LOOPS_MAX, asked, nearest);
+                 where, rows, MZ_LOOP_COUNT_MAX, asked, nearest);
 }
 
 mz_status mz_batch_rule_apply(mz_settings *s, int64_t batch, const char *where) {

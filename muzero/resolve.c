@@ -12,12 +12,6 @@ static bool given(mz_settings *settings, const uint8_t *explicit_, const char *k
   return explicit_[index];
 }
 
-/* The largest value that a setting takes. */
-static int64_t most_of(mz_settings *settings, const char *key) {
-  const mz_config config = mz_settings_config(settings, NULL);
-  return (int64_t)mz_config_row(&config, mz_config_find(&config, key))->max;
-}
-
 /* ρ = L·B/(M·G): with ρ given, the one of L and M that was not given follows. */
 static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   mz_learning_settings *l = &s->learning;
@@ -26,7 +20,7 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
   bool loop_given = given(s, explicit_, "loop_count"), moves_given = given(s, explicit_, "moves_per_round");
   double loops = l->replay_ratio * (double)s->selfplay.moves * games / rows;
   if (loop_given && !moves_given) {
-    const double moves = (double)l->loop_count * rows / (l->replay_ratio * games), most = (double)most_of(s, "moves_per_round"),
+    const double moves = (double)l->loop_count * rows / (l->replay_ratio * games), most = MZ_MOVES_PER_ROUND_MAX,
                  nearest = fmin(fmax(1, round(moves)), most);
     if (moves != nearest)
       return mz_fail(MZ_E_CONFIG,
@@ -36,8 +30,7 @@ static mz_status tie_replay_ratio(mz_settings *s, const uint8_t *explicit_) {
     s->selfplay.moves = (int64_t)moves;
     return MZ_OK;
   }
-  const double most = (double)most_of(s, "loop_count"),
-               nearest = loop_given ? (double)l->loop_count : fmin(fmax(1, round(loops)), most);
+  const double most = MZ_LOOP_COUNT_MAX, nearest = loop_given ? (double)l->loop_count : fmin(fmax(1, round(loops)), most);
   if (loops != nearest)
     return mz_fail(
         MZ_E_CONFIG,

@@ -5,13 +5,13 @@
 #include <string.h>
 
 static const mz_setting learning_rows[] = {
-    MZ_SETTING(mz_learning_settings, batch_size, "batch_size", MZ_INT, MZ_ALGORITHMIC, 1, 65536, "128", "rows",
+    MZ_SETTING(mz_learning_settings, batch_size, "batch_size", MZ_INT, MZ_ALGORITHMIC, 1, MZ_BATCH_SIZE_MAX, "128", "rows",
                "rows of a training batch", .common = true),
     MZ_SETTING(mz_learning_settings, batch_schedule, "batch_schedule", MZ_TEXT, MZ_ALGORITHMIC, 0, 0, "", "",
                "other batch sizes from the end of a phase on: PHASE:ROWS,PHASE:ROWS; a round trains as many rows, learning_rate "
                "is multiplied by the root of the size's ratio, schedules go by rows; empty: none"),
-    MZ_SETTING(mz_learning_settings, loop_count, "loop_count", MZ_INT, MZ_ALGORITHMIC, 0, 4096, "40", "updates a round",
-               "learner updates between two weight publications", .common = true),
+    MZ_SETTING(mz_learning_settings, loop_count, "loop_count", MZ_INT, MZ_ALGORITHMIC, 0, MZ_LOOP_COUNT_MAX, "40",
+               "updates a round", "learner updates between two weight publications", .common = true),
     MZ_SETTING(mz_learning_settings, replay_ratio, "replay_ratio", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1e6, "0", "",
                "trained rows per self-play move: loop_count × batch_size / (moves_per_round × num_games); give any two of the "
                "three (0: follows)"),

@@ -10,6 +10,8 @@
 #include "selfplay/games/actor.h"
 #include "selfplay/search/search.h"
 
+enum { MZ_BATCH_SIZE_MAX = 65536, MZ_LOOP_COUNT_MAX = 4096 };
+
 typedef struct mz_learning_settings {
   int64_t batch_size, loop_count; /* rows an update; updates a round */
   char batch_schedule[64];        /* other batch sizes by phase (batch_schedule.h); "": none */

@@ -238,7 +238,9 @@ static verdict parse_type(const mz_setting *row, const char *text, mz_setting_va
     case MZ_TIME: return parse_time(text, &out->number);
     case MZ_SIZE: return parse_units(text, size_units, &out->integer);
     case MZ_COUNT: return parse_units(text, count_units, &out->integer);
-    case MZ_TEXT: return parse_text(text, out->text, row->size);
+    case MZ_TEXT:
+      MZ_ASSERT(row->size > 0 && row->size <= sizeof out->text); /* every row's default comes here first */
+      return parse_text(text, out->text, row->size);
   }
   return WRONG_TYPE;
 }

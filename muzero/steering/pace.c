@@ -3,7 +3,6 @@
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/steer_state.h"
 
-enum { LOOPS_MAX = 4096 }; /* of the setting */
 _Static_assert((int)MZ_PASS_GROUPS == (int)MZ_GOODPUT_GROUPS, "the same groups of passes");
 
 static bool judges(const mz_steer *s) {
@@ -51,7 +50,7 @@ static void quantise(mz_goodput_evidence *e) {
 
 static int64_t stepped(int64_t loops, int step) {
   const int64_t next = step > 0 ? 2 * loops : step < 0 ? loops / 2 : loops;
-  return next < 1 || next > LOOPS_MAX ? loops : next;
+  return next < 1 || next > MZ_LOOP_COUNT_MAX ? loops : next;
 }
 
 /* A round's priorities are all that it takes in memory. */

@@ -180,7 +180,7 @@ static mz_status read_counters(mz_state *state, mz_reader *reader, const origin 
 
 /* ---- loop_count ---- */
 
-enum { LOOP_COUNT_BYTES = 8, LOOP_COUNT_MAX = 4096 };
+enum { LOOP_COUNT_BYTES = 8 };
 
 static bool has_loop_count(const mz_state *state, const origin *from) {
   (void)state;
@@ -200,9 +200,9 @@ static mz_status write_loop_count(const mz_state *state, mz_writer *writer) {
 static mz_status read_loop_count(mz_state *state, mz_reader *reader, const origin *from) {
   (void)from;
   const uint64_t loops = mz_read_u64(reader);
-  if (loops > LOOP_COUNT_MAX)
+  if (loops > MZ_LOOP_COUNT_MAX)
     return mz_fail(MZ_E_CHECKPOINT, "section 'loop_count': damaged: %llu updates a round, %d at the most",
-                   (unsigned long long)loops, LOOP_COUNT_MAX);
+                   (unsigned long long)loops, MZ_LOOP_COUNT_MAX);
   state->settings.learning.loop_count = (int64_t)loops;
   state->moves_loop_count = true;
   return MZ_OK;

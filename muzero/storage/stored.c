@@ -63,7 +63,6 @@ mz_status mz_counters_stored(const mz_checkpoint *checkpoint, uint64_t *seed, mz
 }
 
 mz_status mz_batch_size_stored(const mz_checkpoint *checkpoint, mz_batch_size *out) {
-  enum { ROWS_MAX = 65536 };
   uint8_t *data;
   size_t size;
   *out = (mz_batch_size){0};
@@ -73,7 +72,7 @@ mz_status mz_batch_size_stored(const mz_checkpoint *checkpoint, mz_batch_size *o
   out->rows = (int64_t)mz_read_u64(&reader);
   out->trained_rows = (int64_t)mz_read_u64(&reader);
   free(data);
-  if (reader.ok && mz_reader_left(&reader) == 0 && out->rows >= 1 && out->rows <= ROWS_MAX && out->trained_rows >= 0 &&
+  if (reader.ok && mz_reader_left(&reader) == 0 && out->rows >= 1 && out->rows <= MZ_BATCH_SIZE_MAX && out->trained_rows >= 0 &&
       out->trained_rows <= INT64_MAX / 2)
     return MZ_OK;
   return mz_fail(MZ_E_CHECKPOINT, "%s: section 'batch_size': damaged: %zu bytes, batches of %lld rows, %lld rows trained",

@@ -4,6 +4,8 @@
 #include "envs/env.h"
 #include "replay/segments/segment.h"
 
+enum { MZ_MOVES_PER_ROUND_MAX = 1 << 20 };
+
 typedef struct mz_selfplay_settings {
   int64_t games, moves;     /* games, moves: G and M */
   double temperature;       /* selfplay.temperature, at the start; falls linearly to */

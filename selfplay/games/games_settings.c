@@ -3,7 +3,7 @@
 static const mz_setting rows[] = {
     MZ_SETTING(mz_selfplay_settings, games, "num_games", MZ_INT, MZ_ALGORITHMIC, 1, 1 << 20, "32", "games",
                "games in play at a time", .common = true),
-    MZ_SETTING(mz_selfplay_settings, moves, "moves_per_round", MZ_INT, MZ_ALGORITHMIC, 1, 1 << 20, "16", "moves",
+    MZ_SETTING(mz_selfplay_settings, moves, "moves_per_round", MZ_INT, MZ_ALGORITHMIC, 1, MZ_MOVES_PER_ROUND_MAX, "16", "moves",
                "moves that every game makes in a round", .common = true),
     MZ_SETTING(mz_selfplay_settings, temperature, "selfplay.temperature", MZ_FLOAT, MZ_ALGORITHMIC, 0, 100, "1", "",
                "puct: moves are drawn from visits^(1/temperature), at first with this one; 0: the most visited"),
