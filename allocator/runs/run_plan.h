@@ -1,6 +1,6 @@
-/* The plan of a whole run, made before it begins: the static strategy's search (docs/plans.md, "Static"). It
- * looks at all resources and batches that were measured, and at all numbers of epochs that a slow run may need for what was reached, and
- * takes the cheapest plan that keeps the limits by the models' bounds:
+/* The plan of a whole run, made before it begins: the static strategy's search (docs/plans.md, "Static"). It looks at all
+ * resources and batches that were measured, and at all numbers of epochs that a slow run may need for what was reached, and takes the
+ * cheapest plan that keeps the limits by the models' bounds:
  *     minimise  Σ price · amount · U_time(e)   subject to  U_time(e) ≤ deadline,  L_score(batch, e) ≥ target,  U_cost ≤ budget
  * where U_time(e) is e times the upper bound of an epoch's seconds, and the closing evaluation. The search is exhaustive. */
 #pragma once

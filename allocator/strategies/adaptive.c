@@ -133,7 +133,7 @@ static void propose(const mz_situation *s, void *context, mz_proposal *out) {
   *out = (mz_proposal){.plan = *s->plan, .predictor = mz_champion_predictor(s->champion)->name, .binding = ""};
   const mz_outlook base = mz_outlook_of(s, s->plan);
   out->prediction = base.prediction;
-  const bool due = !s->explored_enough && mz_patience_due(&m->patience);
+  const bool due = mz_patience_due(&m->patience, s->explored_enough);
   if (!isfinite(base.cost)) {
     snprintf(out->reason, sizeof out->reason, "keep: nothing was measured yet that a prediction could start from");
     return;

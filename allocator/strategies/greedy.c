@@ -315,7 +315,7 @@ static void propose(const mz_situation *situation, void *memory, mz_proposal *ou
   if (!(chosen.cost < base.cost * (1 - MZ_OUTLOOK_TIE))) chosen = base;
   const bool found = !mz_plan_equal(situation->pipeline, &chosen.plan, &base.plan);
   const bool quiet = !found && situation->window != NULL;
-  if (quiet && !situation->explored_enough && mz_patience_due(p) && explore(situation, &base, out)) {
+  if (quiet && mz_patience_due(p, situation->explored_enough) && explore(situation, &base, out)) {
     mz_patience_explores(p, &out->plan);
     return;
   }

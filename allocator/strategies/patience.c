@@ -11,7 +11,7 @@ void mz_patience_follow(mz_patience *p, const mz_pipeline *pipeline, const mz_pl
   p->exploring = false;
 }
 
-bool mz_patience_due(const mz_patience *p) { return p->quiet >= p->wait; }
+bool mz_patience_due(const mz_patience *p, bool explored_enough) { return !explored_enough && p->quiet >= p->wait; }
 
 void mz_patience_quiet(mz_patience *p, bool quiet) { p->quiet = quiet ? p->quiet + 1 : 0; }
 

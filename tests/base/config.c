@@ -145,6 +145,18 @@ static void test_range_errors_show_range_unit_and_nearest(void **state) {
   expect_error(&f, "log.pause=25h", "--set log.pause=25h: out of range; log.pause takes 0s … 24h; nearest valid value: 24h");
 }
 
+/* A text setting takes so many bytes, and no more. */
+static void expect_longest(fixture *f, const char *key, const char *field, int most, const char *message) {
+  char text[300], pair[400];
+  memset(text, 'x', sizeof text);
+  snprintf(pair, sizeof pair, "%s=%.*s", key, most + 1, text);
+  assert_int_equal(mz_config_set_pair(&f->config, pair, "--set"), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), message));
+  snprintf(pair, sizeof pair, "%s=%.*s", key, most, text);
+  assert_int_equal(mz_config_set_pair(&f->config, pair, "--set"), MZ_OK);
+  assert_string_equal(field, strchr(pair, '=') + 1);
+}
+
 static void test_wrong_types_show_what_is_taken(void **state) {
   (void)state;
   fixture f;
@@ -163,21 +175,8 @@ static void test_wrong_types_show_what_is_taken(void **state) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     assert_int_equal(mz_config_set_pair(&f.config, wrong[i], "--set"), MZ_E_CONFIG);
   }
-  char longer[100] = "log.name=";
-  memset(longer + 9, 'x', 64);
-  longer[73] = '\0';
-  assert_int_equal(mz_config_set_pair(&f.config, longer, "--set"), MZ_E_CONFIG);
-  assert_non_null(strstr(mz_message(), "text of at most 63 bytes"));
-  longer[72] = '\0';
-  assert_int_equal(mz_config_set_pair(&f.config, longer, "--set"), MZ_OK);
-  char path[300] = "log.path=";
-  memset(path + 9, 'y', 200);
-  path[209] = '\0';
-  assert_int_equal(mz_config_set_pair(&f.config, path, "--set"), MZ_E_CONFIG);
-  assert_non_null(strstr(mz_message(), "text of at most 199 bytes"));
-  path[208] = '\0';
-  assert_int_equal(mz_config_set_pair(&f.config, path, "--set"), MZ_OK);
-  assert_string_equal(f.values.store.path, path + 9);
+  expect_longest(&f, "log.name", f.values.store.name, 63, "text of at most 63 bytes");
+  expect_longest(&f, "log.path", f.values.store.path, 199, "text of at most 199 bytes");
 }
 
 static mz_status set_json(fixture *f, const char *text) {

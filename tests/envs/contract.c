@@ -1,4 +1,4 @@
-/* What `--check` says of games that are tables of functions here: long ones, rewards at the edge, starts that look the same. */
+/* Findings of `--check` in games that are tables of functions here: long ones, rewards at the edge, starts that look the same. */
 #include "envs/own/contract.h"
 #include "envs/own/declared.h"
 #include "envs/own/mirrored.h"
