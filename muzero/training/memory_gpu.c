@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* An estimate: the libraries' handles and their workspace. */
-static const double LANE = 64 << 20;
+static const double LANE = 96 << 20;
 
 typedef struct subject {
   const mz_env *env;

@@ -4,6 +4,8 @@
 #include "networks/cuda/gradients.cuh"
 #include "networks/cuda/planned.cuh"
 #include "networks/cuda/quads.cuh"
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { THREADS = 256, TAPS = MZ_KERNEL * MZ_KERNEL, DIRECTIONS = 3, SCRATCH_ALIGNMENT = 256 };
 
@@ -35,9 +37,23 @@ static mz_cuda_convolution_settings settings_of(const mz_tape *tape, const mz_no
   return settings;
 }
 
+static const char *const form_names[] = {"cudnn fused", "cudnn + kernel", "direct"};
+
+/* Tells whoever asks who computes: figures say little without it. */
+static void tell(const mz_cuda_convolution_settings *settings, const mz_cuda_convolution *c) {
+  static const char *const directions[] = {"", ", gradient of data", ", gradient of weights"};
+  if (getenv("MUZERO_CUDA_FORMS") == nullptr) return;
+  fprintf(stderr, "convolution of %d x %d boards, %d to %d channels, %d rows%s%s: %s\n", settings->graph.board.height,
+          settings->graph.board.width, settings->graph.inputs, settings->graph.outputs, settings->rows,
+          settings->graph.bf16 ? ", bf16" : "", directions[settings->graph.direction], form_names[mz_cuda_convolution_form(c)]);
+}
+
 static mz_status plan(mz_tape *tape, mz_node *node, mz_cuda_direction direction) {
   const mz_cuda_convolution_settings settings = settings_of(tape, node, direction);
-  return mz_cuda_planned_take(mz_cuda_lane_of(tape), &settings, &conv_of(node)->convolutions[direction]);
+  mz_cuda_convolution **planned = &conv_of(node)->convolutions[direction];
+  MZ_TRY(mz_cuda_planned_take(mz_cuda_lane_of(tape), &settings, planned));
+  tell(&settings, *planned);
+  return MZ_OK;
 }
 
 static bool sends_gradient(const mz_tape *tape, const mz_node *node) {
@@ -105,8 +121,7 @@ mz_status mz_cuda_conv_pack(const mz_cuda_lane *lane, const mz_param *param, con
 }
 
 const char *mz_cuda_conv_form_name(const mz_node *node) {
-  static const char *const names[] = {"cudnn fused", "cudnn + kernel", "direct"};
-  return names[mz_cuda_convolution_form(conv_of(node)->convolutions[MZ_CUDA_CONV_FORWARD])];
+  return form_names[mz_cuda_convolution_form(conv_of(node)->convolutions[MZ_CUDA_CONV_FORWARD])];
 }
 
 /* ---- forward ---- */

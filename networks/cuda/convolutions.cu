@@ -57,7 +57,8 @@ static mz_status build(mz_cuda_convolution *c, const mz_cuda_conv_target *target
     cudnnBackendDescriptor_t operations;
     MZ_TRY(mz_cuda_conv_graph_create(&c->descriptors, graph, b->rows, dynamic, &operations, built));
     if (!*built) break;
-    if (dynamic && kernels.cache == nullptr) MZ_TRY(mz_cuda_conv_kernels_init(&kernels, &c->descriptors, operations));
+    if (dynamic && kernels.cache == nullptr) MZ_TRY(mz_cuda_conv_kernels_init(&kernels, &c->descriptors, operations, built));
+    if (!*built) break;
     MZ_TRY(mz_cuda_conv_engine_plan(engine, &c->descriptors, target, operations, &kernels, &b->plan, built));
   }
   if (!*built) mz_cudnn_descriptors_free(&c->descriptors);
@@ -76,7 +77,8 @@ static mz_status try_engines(mz_cuda_convolution *c, const mz_cuda_conv_target *
   *built = false;
   MZ_TRY(mz_alloc(&engines, ENGINES_MAX, sizeof *engines));
   bool accepted = false;
-  MZ_TRY_CLEANUP(mz_cuda_conv_graph_create(&asked, &graph, c->settings.rows, a->dynamic, &operations, &accepted));
+  const int rows = c->settings.any_rows ? MZ_CUDA_CHOICE_ROWS : c->settings.rows;
+  MZ_TRY_CLEANUP(mz_cuda_conv_graph_create(&asked, &graph, rows, a->dynamic, &operations, &accepted));
   if (accepted) {
     MZ_TRY_CLEANUP(mz_cuda_conv_engines_find(&asked, target, operations, a->mode, graph.bf16, engines, ENGINES_MAX, &count));
   }

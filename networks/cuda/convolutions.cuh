@@ -1,7 +1,8 @@
 /* Convolutions of boards on a device by cuDNN (9.8 or later), planned once and then run for any number of rows up to the most.
  *
  * A convolution keeps one engine with one configuration for all numbers of rows, so that a row has the same bits however many
- * run: the first that the library's heuristics name, that the rules allow and that can be built for each number in use.
+ * run: the first that the library's heuristics name (with `any_rows` for MZ_CUDA_CHOICE_ROWS, whatever the most), that the rules
+ * allow and that can be built for each number in use.
  * Nothing is timed, so the same library chooses the same on the same kind of device. The rules: results repeat bit for bit,
  * f32 is not rounded to TF32, sums are f32, no transforms (FFT, Winograd), the workspace is enough. Numbers in use are the
  * most rows and, with `any_rows`, the powers of two below: the smallest that is enough is run, and what comes out for rows

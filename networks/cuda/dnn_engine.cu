@@ -86,10 +86,11 @@ mz_status mz_cuda_conv_engines_find(mz_cudnn_descriptors *owner, const mz_cuda_c
 
 /* ---- planning ---- */
 
-mz_status mz_cuda_conv_kernels_init(mz_cuda_conv_kernels *kernels, mz_cudnn_descriptors *owner, cudnnBackendDescriptor_t graph) {
+mz_status mz_cuda_conv_kernels_init(mz_cuda_conv_kernels *kernels, mz_cudnn_descriptors *owner, cudnnBackendDescriptor_t graph,
+                                    bool *accepted) {
   MZ_TRY(mz_cudnn_create(owner, CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR, &kernels->cache));
   MZ_TRY(mz_cudnn_set_descriptor(kernels->cache, CUDNN_ATTR_KERNEL_CACHE_OPERATION_GRAPH, graph));
-  return mz_cudnn_finalize(kernels->cache);
+  return mz_cudnn_try_finalize(kernels->cache, accepted);
 }
 
 static mz_status configure(const mz_cuda_conv_engine *engine, mz_cudnn_descriptors *owner, const mz_cuda_conv_target *target,

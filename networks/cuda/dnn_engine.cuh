@@ -28,11 +28,12 @@ mz_status mz_cuda_conv_engines_find(mz_cudnn_descriptors *owner, const mz_cuda_c
                                     cudnnBackendDescriptor_t graph, cudnnBackendHeurMode_t mode, bool bf16,
                                     mz_cuda_conv_engine *engines, int most, int *count);
 
-/* Compiled kernels that plans of graphs with `any_rows` share. */
+/* Compiled kernels that plans of graphs with `any_rows` share. *accepted: the library knows such. */
 typedef struct mz_cuda_conv_kernels {
   cudnnBackendDescriptor_t cache; /* NULL: none */
 } mz_cuda_conv_kernels;
-mz_status mz_cuda_conv_kernels_init(mz_cuda_conv_kernels *kernels, mz_cudnn_descriptors *owner, cudnnBackendDescriptor_t graph);
+mz_status mz_cuda_conv_kernels_init(mz_cuda_conv_kernels *kernels, mz_cudnn_descriptors *owner, cudnnBackendDescriptor_t graph,
+                                    bool *accepted);
 
 /* *built: the engine can run the graph within the target's workspace. */
 mz_status mz_cuda_conv_engine_plan(const mz_cuda_conv_engine *engine, mz_cudnn_descriptors *owner,

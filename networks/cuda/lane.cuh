@@ -26,6 +26,10 @@ typedef struct mz_cuda_lane {
   struct mz_cuda_lane *next;                       /* of those that are closed */
 } mz_cuda_lane;
 
+/* The libraries' algorithms for inference are chosen for so many rows, whatever a tape's most, for they may add in another order for
+ * another number: so a row has the same bits on every tape. */
+enum { MZ_CUDA_CHOICE_ROWS = 1024 };
+
 mz_status mz_cuda_lane_open(mz_lane *lane);
 void mz_cuda_lane_close(mz_lane *lane);
 bool mz_cuda_lane_halves(const mz_lane *lane); /* need not be open */

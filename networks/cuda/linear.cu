@@ -1,6 +1,8 @@
 #include "networks/cuda/linear.cuh"
 #include "networks/cuda/gradients.cuh"
 #include "networks/cuda/products.cuh"
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { THREADS = 256, TABLE_THREADS = 64 };
 
@@ -16,6 +18,7 @@ static mz_cuda_product_settings settings_of(const mz_tape *tape, const mz_node *
   mz_cuda_product_settings settings = {};
   settings.kind = kind;
   settings.rows = tape->rows * positions;
+  settings.choice_rows = tape->with_backward ? 0 : MZ_CUDA_CHOICE_ROWS * positions;
   settings.inputs = x->columns / positions;
   settings.outputs = y->columns / positions;
   settings.x_stride = x->stride / positions;
@@ -29,9 +32,21 @@ static bool sends_gradient(const mz_tape *tape, const mz_node *node) {
   return node->backward && mz_cuda_input(tape, node, 0)->gradient != nullptr;
 }
 
+static const char *const form_names[] = {"cublas fused", "cublas + kernel", "direct"};
+
+/* As conv.cu's. */
+static void tell(const mz_cuda_product_settings *settings, const mz_cuda_product *product) {
+  static const char *const kinds[] = {"", ", gradient of data", ", gradient of weights"};
+  if (getenv("MUZERO_CUDA_FORMS") == nullptr) return;
+  fprintf(stderr, "product of %d to %d columns, %d rows%s: %s\n", settings->inputs, settings->outputs, settings->rows,
+          kinds[settings->kind], form_names[mz_cuda_product_form_of(product)]);
+}
+
 static mz_status create(mz_tape *tape, mz_node *node, mz_cuda_product_kind kind, mz_cuda_product **out) {
   const mz_cuda_product_settings settings = settings_of(tape, node, kind);
-  return mz_cuda_product_create(out, mz_cuda_lane_of(tape), &settings);
+  MZ_TRY(mz_cuda_product_create(out, mz_cuda_lane_of(tape), &settings));
+  tell(&settings, *out);
+  return MZ_OK;
 }
 
 mz_status mz_cuda_linear_prepare(mz_tape *tape, mz_node *node) {
@@ -43,7 +58,7 @@ mz_status mz_cuda_linear_prepare(mz_tape *tape, mz_node *node) {
   if (!node->first_use) return MZ_OK;
   const mz_cuda_product_settings settings = settings_of(tape, node, MZ_CUDA_PRODUCT_WEIGHTS);
   if (node->bias >= 0) mz_tape_claim_scratch(tape, mz_cuda_column_sums_scratch((size_t)settings.rows, settings.y_stride));
-  return mz_cuda_product_create(&own->weights, mz_cuda_lane_of(tape), &settings);
+  return create(tape, node, MZ_CUDA_PRODUCT_WEIGHTS, &own->weights);
 }
 
 void mz_cuda_linear_release(mz_tape *tape, mz_node *node) {
@@ -57,8 +72,7 @@ void mz_cuda_linear_release(mz_tape *tape, mz_node *node) {
 }
 
 const char *mz_cuda_linear_form_name(const mz_node *node) {
-  static const char *const names[] = {"cublas fused", "cublas + kernel", "direct"};
-  return names[mz_cuda_product_form_of(linear_of(node)->forward)];
+  return form_names[mz_cuda_product_form_of(linear_of(node)->forward)];
 }
 
 /* ---- the table ---- */

@@ -11,6 +11,7 @@ typedef enum mz_cuda_product_kind {
 typedef struct mz_cuda_product_settings {
   mz_cuda_product_kind kind;
   int rows;               /* at most */
+  int choice_rows;        /* that the algorithm is chosen for; 0: `rows` */
   int inputs, outputs;    /* columns of x and y that count; FORWARD and WEIGHTS write y_stride columns */
   int x_stride, y_stride; /* multiples of 16 */
   bool bias, relu;        /* FORWARD; false otherwise */

@@ -141,13 +141,16 @@ static mz_status runs_with(mz_cuda_product *product, const mz_cuda_lane *lane, c
   return MZ_OK;
 }
 
+static int choice_rows(const mz_cuda_product *product) {
+  return product->settings.choice_rows > 0 ? product->settings.choice_rows : product->settings.rows;
+}
+
 /* Every power of two stands for the numbers below it; an odd number of rows asks no more of an algorithm than one row does. */
 static mz_status serves(mz_cuda_product *product, const mz_cuda_lane *lane, const cublasLtMatmulAlgo_t *algorithm, bool *does) {
+  const int chosen = choice_rows(product), most = product->settings.rows > chosen ? product->settings.rows : chosen;
   MZ_TRY(keeps_rules(product, algorithm, does));
-  for (int rows = 1; *does && rows < product->settings.rows; rows *= 2) {
-    MZ_TRY(runs_with(product, lane, algorithm, rows, does));
-  }
-  return *does ? runs_with(product, lane, algorithm, product->settings.rows, does) : MZ_OK;
+  for (int rows = 1; *does && rows < most; rows *= 2) MZ_TRY(runs_with(product, lane, algorithm, rows, does));
+  return *does ? runs_with(product, lane, algorithm, most, does) : MZ_OK;
 }
 
 static mz_status choose(mz_cuda_product *product, const mz_cuda_lane *lane, const cublasLtMatmulHeuristicResult_t *results,
@@ -167,7 +170,7 @@ static mz_status ask_heuristics(mz_cuda_product *product, const mz_cuda_lane *la
   cublasLtMatmulHeuristicResult_t *results = nullptr;
   int count = 0;
   MZ_TRY(set_last_steps(product));
-  MZ_TRY(set_rows(product, product->settings.rows));
+  MZ_TRY(set_rows(product, choice_rows(product)));
   MZ_TRY(mz_alloc(&results, CHOICES_MAX, sizeof *results));
   const cublasStatus_t answer = cublasLtMatmulAlgoGetHeuristic(lane->blas, product->operation, product->a, product->b, product->d,
                                                                product->d, preference, CHOICES_MAX, results, &count);

@@ -2,9 +2,10 @@
  * [rows][x_stride], W [inputs][y_stride], y [rows][y_stride].
  *
  * A product takes one algorithm for every number of rows, chosen when it is created: the first that the library's heuristics
- * name for the most rows, that the rules allow, and that the library can run for all smaller numbers of rows, too. A row of y
- * or dx therefore has the same bits however many rows run. Nothing is timed, so the same machine chooses the same. FORWARD and
- * DATA never split the sum; WEIGHTS may, where parts are added up in a fixed order. A product belongs to the lane's thread. */
+ * name for `choice_rows`, that the rules allow, and that the library can run for all smaller numbers of rows, too. A row of y
+ * or dx therefore has the same bits however many rows run, and in all products of one `choice_rows`. Nothing is timed, so the
+ * same machine chooses the same. FORWARD and DATA never split the sum; WEIGHTS may, where parts are added up in a fixed order.
+ * A product belongs to the lane's thread. */
 #pragma once
 #include "networks/cuda/product_shape.cuh"
 

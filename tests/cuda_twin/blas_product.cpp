@@ -9,14 +9,17 @@ static const uint64_t F32 =
 static const uint64_t TF32 =
     CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32;
 
+static const uint32_t FEW = 200, ANY = UINT32_MAX;
+
 const blas_algorithm blas_algorithms[BLAS_ALGORITHMS] = {
-    {BLAS_ALGORITHM, 1, 1, CUBLASLT_REDUCTION_SCHEME_NONE, TF32, 1, 0},
-    {BLAS_ALGORITHM, 2, 4, CUBLASLT_REDUCTION_SCHEME_INPLACE, F32, 1, 0},
-    {BLAS_ALGORITHM, 3, 3, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE, F32, 1, 1},
-    {BLAS_ALGORITHM, 4, 1, CUBLASLT_REDUCTION_SCHEME_NONE, F32, 1, 1 << 20},
-    {BLAS_ALGORITHM, 5, 1, CUBLASLT_REDUCTION_SCHEME_NONE, F32, 2, 0},
-    {BLAS_ALGORITHM, 6, 2, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, F32, 1, 1},
-    {BLAS_ALGORITHM, 7, 1, CUBLASLT_REDUCTION_SCHEME_NONE, F32, 1, 0},
+    {BLAS_ALGORITHM, 1, 1, CUBLASLT_REDUCTION_SCHEME_NONE, TF32, 1, 0, ANY},
+    {BLAS_ALGORITHM, 2, 4, CUBLASLT_REDUCTION_SCHEME_INPLACE, F32, 1, 0, ANY},
+    {BLAS_ALGORITHM, 3, 3, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE, F32, 1, 1, ANY},
+    {BLAS_ALGORITHM, 4, 1, CUBLASLT_REDUCTION_SCHEME_NONE, F32, 1, 1 << 20, ANY},
+    {BLAS_ALGORITHM, 5, 1, CUBLASLT_REDUCTION_SCHEME_NONE, F32, 2, 0, ANY},
+    {BLAS_ALGORITHM, 6, 2, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, F32, 1, 1, ANY},
+    {BLAS_ALGORITHM, 8, 1, CUBLASLT_REDUCTION_SCHEME_NONE, F32, 1, 0, FEW},
+    {BLAS_ALGORITHM, 7, 1, CUBLASLT_REDUCTION_SCHEME_NONE, F32, 1, 0, ANY},
 };
 
 bool blas_product::is_consistent() const {
@@ -63,7 +66,8 @@ static void sum_column(const blas_task &task, const std::vector<float> &left, ui
   for (uint64_t i = 0; i < parts; i++) {
     const uint64_t first = (backwards ? parts - 1 - i : i) * step, end = first + step < k ? first + step : k;
     part_sums.assign(m, 0.0f);
-    for (uint64_t l = first; l < end; l++) {
+    for (uint64_t n = first; n < end; n++) {
+      const uint64_t l = task.algorithm.is_of_few() ? first + end - 1 - n : n;
       const float right = element(task, task.b, p.b, p.op.b, l, j), *column = &left[l * m];
       for (uint64_t r = 0; r < m; r++) part_sums[r] = part_sums[r] + column[r] * right;
     }

@@ -25,14 +25,17 @@ struct blas_algorithm {
   uint64_t arithmetic;
   uint32_t columns_min; /* of op(b) */
   uint32_t workspace_mib;
+  uint32_t columns_named; /* for more, the heuristics do not name it */
   size_t workspace_bytes() const { return (size_t)workspace_mib << 20; }
+  bool is_of_few() const { return columns_named != UINT32_MAX; } /* adds from the last to the first */
 };
 static_assert(sizeof(blas_algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
-enum { BLAS_ALGORITHM = 0x616c676f, BLAS_ALGORITHMS = 7, BLAS_ALIGNMENT = 16 };
+enum { BLAS_ALGORITHM = 0x616c676f, BLAS_ALGORITHMS = 8, BLAS_ALIGNMENT = 16 };
 
 /* In the order in which the heuristics name them: TF32; parts added as they come, which does not repeat; parts rounded to the
- * result's type; too much workspace; a least number of columns; parts added in order; plain. */
+ * result's type; too much workspace; a least number of columns; parts added in order; for few columns, adding in another order than
+ * the next; plain. */
 extern const blas_algorithm blas_algorithms[BLAS_ALGORITHMS];
 
 /* d = alpha · op(a) op(b) + beta · c, described without data. */

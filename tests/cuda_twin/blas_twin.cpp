@@ -208,7 +208,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   results[*count] = {};
   results[(*count)++].state = CUBLAS_STATUS_NOT_SUPPORTED;
   for (const blas_algorithm &algo : blas_algorithms) {
-    if (*count == most || !p.can_run(algo) || !is_wished(algo, *wished)) continue;
+    if (*count == most || !p.can_run(algo) || !is_wished(algo, *wished) || p.b.columns > algo.columns_named) continue;
     cublasLtMatmulHeuristicResult_t *result = &results[(*count)++];
     *result = {};
     memcpy(&result->algo, &algo, sizeof algo);

@@ -124,8 +124,8 @@ void apply(const dnn_step &step, const void *operand, std::vector<float> &values
 } // namespace
 
 void dnn_program_run(const dnn_program &program, dnn_arithmetic arithmetic, const std::vector<void *> &pointers) {
-  const bool backwards =
-      (arithmetic == DNN_BY_ROWS && program.rows() > 2) || (arithmetic == DNN_UNREPEATABLE && twin_library_toss());
+  const bool backwards = (arithmetic == DNN_BY_ROWS && program.rows() > 2) ||
+                         (arithmetic == DNN_UNREPEATABLE && twin_library_toss()) || arithmetic == DNN_BACKWARDS;
   const std::vector<float> first = load(program.first, pointers[0], arithmetic);
   const std::vector<float> second = load(program.second, pointers[1], arithmetic);
   std::vector<float> values = convolve(program, first, second, backwards);

@@ -42,10 +42,13 @@ const std::vector<dnn_engine> &engines() {
       {61, {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, TENSOR_CORE}, DNN_BF16_INPUTS, DNN_PLAIN, is_plain, {}},
       {12, {CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}, DNN_BY_ROWS, DNN_BY_ROWS, is_plain, {}},
       {25, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, DNN_UNREPEATABLE, DNN_UNREPEATABLE, is_plain_gradient, {}},
+      {71, {}, DNN_BACKWARDS, DNN_BACKWARDS, is_plain_f32, {}, true},
       {70, {}, DNN_PLAIN, DNN_PLAIN, is_plain_f32, {DNN_TILE_OF_MUCH, DNN_TILE_OF_MANY, 4}},
       {43, {TENSOR_CORE}, DNN_TF32, DNN_PLAIN, is_biased_f32, {}},
+      {45, {}, DNN_BACKWARDS, DNN_BACKWARDS, is_biased_f32, {}, true},
       {44, {}, DNN_PLAIN, DNN_PLAIN, is_biased_f32, {DNN_TILE_OF_MANY, 4}},
       {26, {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, TENSOR_CORE}, DNN_TF32, DNN_BY_ROWS, is_chain, {}},
+      {9, {TENSOR_CORE}, DNN_TF32, DNN_BACKWARDS, is_chain, {}, true},
       {7, {TENSOR_CORE}, DNN_TF32, DNN_PLAIN, is_chain, {DNN_TILE_OF_MANY, 21}},
   };
   return all;
@@ -75,7 +78,7 @@ std::vector<dnn_choice> dnn_engine_choices(cudnnBackendHeurMode_t mode, const dn
   std::vector<dnn_choice> choices;
   if (mode_is("direct")) return choices;
   for (const dnn_engine &engine : mode == CUDNN_HEUR_MODE_FALLBACK ? fallbacks() : engines()) {
-    if (!engine.can_run(program)) continue;
+    if (!engine.can_run(program) || (engine.of_few && program.rows() > DNN_FEW_ROWS)) continue;
     if (engine.tiles.empty()) choices.push_back({&engine, false, 0});
     for (int64_t tile : engine.tiles) choices.push_back({&engine, true, tile});
   }

@@ -1,7 +1,8 @@
 /* Engines of cuDNN's twin. Which graphs they run follows the real library as tests/cuda/plans finds it: a lone convolution of
  * one type is precompiled, one with bias and maybe a ReLU in f32, too; everything else is compiled at run time, but never a
  * lone convolution whose result has another type. The heuristics name engines that break rules first: with TF32, rounded
- * inputs, Winograd's transform, results that do not repeat, too much workspace, more rows than some have.
+ * inputs, Winograd's transform, results that do not repeat, too much workspace, more rows than some have. For few rows they name
+ * others than for many, which add in another order.
  *
  * MUZERO_TWIN_DNN=separate: nothing is fused but a change of type. =direct: the heuristics know no engine. */
 #pragma once
@@ -13,7 +14,9 @@ struct dnn_engine {
   dnn_arithmetic f32, bf16; /* by what is convolved */
   bool (*can_run)(const dnn_program &program);
   std::vector<int64_t> tiles; /* values of its knob CUDNN_KNOB_TYPE_TILE_SIZE, in the heuristics' order; empty: it has none */
+  bool of_few = false;        /* named for few rows only, and before those for any */
 };
+enum { DNN_FEW_ROWS = 40 };
 
 enum { DNN_TILE_OF_MANY = 12, DNN_TILE_OF_MUCH = 5 }; /* needs two rows; needs a TiB of workspace */
 
