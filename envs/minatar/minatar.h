@@ -149,3 +149,24 @@ mz_status mz_minatar_fill(mz_env *env, const mz_minatar_game *game);
     (void)where;                                                                                                                 \
     return mz_minatar_fill(env, &(game_));                                                                                       \
   }
+
+/* Members of a game's mz_env: its spec, the return's upper bound being that of the default options, and all others but the texts. */
+#define MZ_MINATAR_SPEC(channels_, actions_, moves_, reward_max_, return_max_)                                                   \
+  .spec = {.obs_kind = MZ_OBS_U8,                                                                                                \
+           .obs_shape = {MZ_MINATAR_SIDE, MZ_MINATAR_SIDE, channels_},                                                           \
+           .obs_size = MZ_MINATAR_CELLS * (channels_),                                                                           \
+           .actions = (actions_),                                                                                                \
+           .players = 1,                                                                                                         \
+           .max_moves = (moves_),                                                                                                \
+           .symmetries = 1,                                                                                                      \
+           .one_sided = true,                                                                                                    \
+           .reward_min = 0,                                                                                                      \
+           .reward_max = (reward_max_),                                                                                          \
+           .return_min = 0,                                                                                                      \
+           .return_max = (return_max_)}
+#define MZ_MINATAR_MEMBERS(state_, option_count)                                                                                 \
+  .state_size = sizeof(state_), .copies = true, .options = MZ_MINATAR_DEFAULTS,                                                  \
+  .variants =                                                                                                                    \
+      &(const mz_env_variants){                                                                                                  \
+          .rows = mz_minatar_option_rows, .count = (option_count), .size = sizeof(mz_minatar_options), .fill = fill},            \
+  .reset = reset, .step = step, .draws = true, .valid = valid, .observe = observe, .text = text, .action_text = action_text
