@@ -1,4 +1,5 @@
 /* Agents: a loaded network, and the memory that searches with it. */
+#include "envs/own/shared_object.h"
 #include "muzero/library/call.h"
 #include "muzero/library/game.h"
 #include "muzero/trainer.h"
@@ -11,18 +12,11 @@ typedef struct agent {
   mz_loaded *loaded;
   mz_agent agent;     /* simulations: those that the planner is made for */
   mz_planner planner; /* slots 0: there is none yet */
-  uint8_t *states;    /* [planner.slots][state_size] */
   int trained_simulations;
 } agent;
 
-static void drop_planner(agent *a) {
-  mz_planner_deinit(&a->planner);
-  free(a->states);
-  a->states = NULL;
-}
-
 static void agent_free(agent *a) {
-  drop_planner(a);
+  mz_planner_deinit(&a->planner);
   mz_loaded_close(a->loaded);
   free(a);
 }
@@ -96,29 +90,28 @@ static mz_status prepare(agent *a, size_t count, int simulations) {
   int slots;
   MZ_TRY(choose_slots(a, count, simulations, &slots));
   if (a->planner.slots >= slots && a->agent.simulations == simulations) return MZ_OK;
-  drop_planner(a);
+  mz_planner_deinit(&a->planner);
   a->agent.simulations = simulations;
-  mz_status status = mz_agent_planner(&a->agent, slots, &a->planner);
-  if (status == MZ_OK) status = mz_alloc(&a->states, (size_t)slots, a->agent.env->state_size);
-  if (status != MZ_OK) drop_planner(a);
-  return status;
+  return mz_agent_planner(&a->agent, slots, &a->planner);
 }
 
-/* Takes a game's state, and leaves the game to others while it is searched. */
-static muzero_status take_state(const agent *a, const muzero_game *handle, size_t index, uint8_t *state) {
+/* A game becomes the root of a slot, and is left to others while it is searched. */
+static muzero_status observe(agent *a, const muzero_game *handle, size_t index, int slot) {
   static const char function[] = "muzero_agent_move";
   void *object;
   muzero_status status = mz_handle_enter(handle, MZ_HANDLE_GAME, function, &object);
   if (status != MUZERO_OK) return status;
   const mz_library_game *game = object;
   const mz_env *env = a->agent.env;
-  if (game->env != env)
+  if (!mz_env_is_same_game(game->env, env)) {
     status =
         mz_failure(MUZERO_E_USAGE, "%s: games[%zu] is of %s; the agent plays %s", function, index, game->env->name, env->name);
-  else if (game->legal_count == 0)
+  } else if (game->legal_count == 0) {
     status = mz_failure(MUZERO_E_USAGE, "%s: games[%zu] is over", function, index);
-  else
-    memcpy(state, game->state, env->state_size);
+  } else {
+    a->planner.env = game->env; /* a user's own game is opened for the run, too: only who opened a game knows its states */
+    status = mz_failure_of(mz_planner_observe(&a->planner, slot, 1, game->state));
+  }
   mz_handle_leave(handle);
   return status;
 }
@@ -150,9 +143,7 @@ static muzero_status move(agent *a, muzero_game *const *games, size_t count, int
   const size_t slots = (size_t)a->planner.slots;
   for (size_t at = 0; at < count; at += slots) {
     const int n = (int)(count - at < slots ? count - at : slots);
-    for (int i = 0; i < n; i++)
-      MUZERO_TRY(take_state(a, games[at + (size_t)i], at + (size_t)i, a->states + (size_t)i * a->agent.env->state_size));
-    MUZERO_TRY(mz_failure_of(mz_planner_observe(&a->planner, 0, n, a->states)));
+    for (int i = 0; i < n; i++) MUZERO_TRY(observe(a, games[at + (size_t)i], at + (size_t)i, i));
     MUZERO_TRY(mz_failure_of(mz_planner_search(&a->planner, n, a->agent.weights, 0)));
     write_results(a, n, at, out);
   }

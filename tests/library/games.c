@@ -162,6 +162,38 @@ static void test_files(void **state) {
   expect_status(MUZERO_E_CONFIG, muzero_game_create(&game, OWN_GAMES "/game_33.so", 1));
 }
 
+/* Who trained opened the file plainly; here a process plays it, and both stand side by side. */
+static void test_an_agent_plays_games_that_were_opened_apart(void **state) {
+  (void)state;
+  enum { GAMES = 2, CELLS = 5 };
+  muzero_run_options options = tiny_options();
+  muzero_run *run;
+  muzero_agent *agent;
+  muzero_game *games[GAMES], *other;
+  int32_t visits[GAMES][CELLS];
+  float values[GAMES];
+  char folder[64], dir[128];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  options.env = OWN_GAMES "/game_0.so";
+  expect_fine(muzero_run_create(&run, dir, &options));
+  expect_fine(muzero_run_train(run, NULL, NULL));
+  expect_fine(muzero_run_close(run));
+  expect_fine(muzero_agent_load(&agent, dir));
+  expect_fine(muzero_game_create(&games[0], OWN_GAMES "/game_0.so", 1));
+  expect_fine(muzero_game_create(&games[1], OWN_GAMES "/game_0.so:isolate=1,workers=1", 1));
+  expect_fine(muzero_agent_move(agent, games, GAMES, 0, NULL, values, NULL, visits[0]));
+  assert_memory_equal(visits[0], visits[1], sizeof visits[0]);
+  assert_true(values[0] == values[1]);
+  expect_fine(muzero_game_create(&other, OWN_GAMES "/game_42.so", 1));
+  expect_status(MUZERO_E_USAGE, muzero_agent_move(agent, &other, 1, 0, NULL, values, NULL, NULL));
+  expect_message("game_42.so; the agent plays ");
+  expect_fine(muzero_game_close(other));
+  for (int i = 0; i < GAMES; i++) expect_fine(muzero_game_close(games[i]));
+  expect_fine(muzero_agent_close(agent));
+  drop_folder(folder);
+}
+
 static void test_without_memory(void **state) {
   (void)state;
   muzero_game *game = NULL, *copy = NULL;
@@ -180,8 +212,13 @@ static void test_without_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_environment),         cmocka_unit_test(test_description),    cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_wrong_actions_and_buffers), cmocka_unit_test(test_without_memory), cmocka_unit_test(test_files),
+      cmocka_unit_test(test_every_environment),
+      cmocka_unit_test(test_description),
+      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_wrong_actions_and_buffers),
+      cmocka_unit_test(test_without_memory),
+      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_an_agent_plays_games_that_were_opened_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
