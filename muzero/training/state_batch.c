@@ -46,6 +46,8 @@ mz_rate_position mz_state_rate_position(const mz_state *s) {
 }
 
 double mz_state_learning_rate(const mz_state *s) {
+  if (!s->moves_batch_size) /* where the guard went back, the steps did, too */
+    return mz_learning_rate(&s->settings.optimizer, mz_learner_optimizer(s->learner)->steps, s->own.train.horizon);
   const mz_rate_position at = mz_state_rate_position(s);
   return mz_learning_rate_at(&s->settings.optimizer, &at);
 }
