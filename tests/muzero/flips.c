@@ -4,6 +4,11 @@
 #include <fcntl.h>
 
 enum { HEAD_BYTES = 16 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { BIT_STEP = 7 }; /* two of each byte: the others take the same ways through the code, slowly */
+#else
+enum { BIT_STEP = 1 };
+#endif
 
 typedef struct subject {
   char path[80];
@@ -62,7 +67,7 @@ static void expect_named(const subject *s, size_t at, const char *what) {
 static void flip_every_bit(subject *s) {
   expect_ok(open_and_verify(s->path));
   for (size_t at = 0; at < s->size; at++) {
-    for (int bit = 0; bit < 8; bit++) {
+    for (int bit = 0; bit < 8; bit += BIT_STEP) {
       const uint8_t flipped = s->file[at] ^ (uint8_t)(1 << bit);
       assert_int_equal(pwrite(s->fd, &flipped, 1, (off_t)at), 1);
       expect_named(s, at, "a flipped bit");
