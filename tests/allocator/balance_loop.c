@@ -110,10 +110,11 @@ static mz_plan end_of(const mz_pipeline *p, bool most) {
   return plan;
 }
 
-/* From everything it releases cores and costs no time; from the least it makes none slower. Knobs turn once at the most. */
+/* From everything it releases cores where some stand idle, and costs no time; from the least it makes none slower, and some faster. Knobs
+ * turn once at the most, and then stay. */
 static void it_does_no_harm_and_settles(void **state) {
   (void)state;
-  int released = 0, faster = 0, changes = 0, turns = 0;
+  int from_most = 0, released = 0, faster = 0, changes = 0, turns = 0, unsettled = 0;
   double worst = 0;
   for (uint64_t seed = 0; seed < SEEDS; seed++) {
     random_pipeline r;
@@ -127,7 +128,11 @@ static void it_does_no_harm_and_settles(void **state) {
       const double ratio = loop_unit_s(&l, &l.plan) / loop_unit_s(&l, &start);
       worst = fmax(worst, ratio);
       released += most ? cores_of(&l, &start) - cores_of(&l, &l.plan) : 0;
+      from_most += most && cores_of(&l, &l.plan) < cores_of(&l, &start);
       faster += !most && ratio < 0.9;
+      const int settled = l.changes;
+      loop_run(&l, WINDOWS);
+      unsettled += l.changes > settled;
       changes += l.changes;
       turns += l.reversals;
       if (ratio > 1.05 || l.reversals > 1) fail_msg("seed %d: %.2f times as long, %d turns", (int)seed, ratio, l.reversals);
@@ -136,7 +141,8 @@ static void it_does_no_harm_and_settles(void **state) {
   }
   print_message("%d pipelines: %d cores released, %d faster, worst %.2f times as long, %d changes, %d turns\n", SEEDS, released,
                 faster, worst, changes, turns);
-  assert_true(released > 0 && faster > 0);
+  assert_int_equal(unsettled, 0);
+  assert_true(from_most >= 2 && faster >= SEEDS / 4);
 }
 
 static void the_same_windows_give_the_same_advice(void **state) {

@@ -34,6 +34,23 @@ static void test_the_champion_is_the_winner_of_its_last_contest(void **state) {
   mz_champion_free(c);
 }
 
+/* Where plans cost what no model of a pipeline says, another drives. */
+static void test_whoever_is_plainly_better_drives(void **state) {
+  (void)state;
+  school s;
+  mz_champion *c;
+  school_open(&s, 9, NULL);
+  for (int i = 0; i < SEEN; i++) {
+    const double a = log2(1 + (double)s.seen[i].plan.values[0]), b = log2(1 + (double)s.seen[i].plan.values[1]);
+    s.seen[i].unit_s = exp(0.2 - 0.4 * a + 0.1 * a * a + 0.05 * a * b);
+    s.seen[i].noise = 0;
+  }
+  assert_int_equal(mz_champion_create(&c, &s.real.pipeline, s.lessons.cores, NULL, NULL, SEEN), MZ_OK);
+  mz_champion_learn(c, s.seen, SEEN);
+  assert_ptr_not_equal(mz_champion_predictor(c), &mz_predictor_analytic);
+  mz_champion_free(c);
+}
+
 static void test_a_champion_may_be_set(void **state) {
   (void)state;
   school s;
@@ -84,6 +101,7 @@ static void test_a_pretrained_champion_drives_at_once(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_champion_is_the_winner_of_its_last_contest),
+      cmocka_unit_test(test_whoever_is_plainly_better_drives),
       cmocka_unit_test(test_a_champion_may_be_set),
       cmocka_unit_test(test_want_of_memory_is_an_error),
       cmocka_unit_test(test_a_pretrained_champion_drives_at_once),

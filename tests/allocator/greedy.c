@@ -1,58 +1,12 @@
-#include "allocator/strategies/strategy.h"
-#include "base/maths/rng.h"
-#include "tests/allocator/support/random_pipeline.h"
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+/* The strategy greedy: beside the best of all plans, limits, ties, what it says. */
+#include "greedy_stand.h"
 
 static const double TIE = 0.005;
-
-typedef struct stand {
-  random_pipeline random;
-  mz_allocation_settings settings;
-  mz_bounds bounds;
-  mz_analytic model;
-  mz_plan plan;
-  mz_situation situation;
-} stand;
-
-static void stand_init(stand *s, uint64_t seed) {
-  memset(s, 0, sizeof *s);
-  random_pipeline_init(&s->random, seed, 16, 16);
-  s->settings = (mz_allocation_settings){.core_hour = 1, .gib_hour = 0.1};
-  s->bounds = (mz_bounds){.cpu_max = s->random.pipeline.devices[0].cores, .memory_max = 0x1p60};
-  s->model = random_pipeline_model(&s->random);
-  s->model.sigma = 0; /* it is sure of itself: what it predicts is what counts */
-  s->plan = random_pipeline_least(&s->random.pipeline);
-  s->situation = (mz_situation){
-      .pipeline = &s->random.pipeline, .settings = &s->settings, .bounds = &s->bounds, .plan = &s->plan, .model = &s->model};
-}
-
-static mz_proposal ask(const stand *s) {
-  mz_proposal p;
-  memset(&p, 0xAA, sizeof p);
-  uint64_t memory[MZ_STRATEGY_MEMORY_MAX / 8] = {0};
-  assert_true(mz_strategy_greedy.memory_bytes <= sizeof memory);
-  mz_strategy_greedy.propose(&s->situation, memory, &p);
-  return p;
-}
 
 static double cost_of(const stand *s, const mz_plan *plan) {
   const double unit_s = mz_analytic_predict(&s->model, plan).unit_s;
   if (s->settings.objective == MZ_OBJECTIVE_TIME) return unit_s;
   return unit_s * mz_plan_price_s(&s->random.pipeline, &s->settings, plan);
-}
-
-static bool may_be(const stand *s, const mz_plan *plan) {
-  if (mz_plan_refused(&s->random.pipeline, &s->bounds, plan) != NULL) return false;
-  return s->situation.tabu == NULL || !s->situation.tabu(s->situation.tabu_context, plan);
 }
 
 static int64_t plans_of(const mz_pipeline *pipeline) {
@@ -353,46 +307,19 @@ static void test_an_unsure_model_stays_nearer(void **state) {
   assert_true(nearer > 5 * farther && nearer > 5);
 }
 
-/* At the best plan that it knows it asks for a neighbour's trial, but only after a while, and for one that was never measured. */
-static void test_it_explores_when_nothing_is_better(void **state) {
-  (void)state;
-  int explored = 0;
-  for (uint64_t seed = 0; seed < 40; seed++) {
-    stand s;
-    stand_init(&s, seed);
-    const mz_window window = {.units = 1};
-    s.plan = ask(&s).plan;
-    s.situation.window = &window;
-    if (ask(&s).change) continue; /* from there another is better still */
-    uint64_t memory[MZ_STRATEGY_MEMORY_MAX / 8] = {0};
-    mz_proposal p = {0};
-    int quiet = 0;
-    for (; quiet < 20 && !p.change; quiet++) mz_strategy_greedy.propose(&s.situation, memory, &p);
-    if (!p.change) continue; /* every neighbour is plainly slower */
-    explored++;
-    assert_true(quiet > 1 && p.demanded);
-    assert_non_null(strstr(p.reason, "explores"));
-    assert_true(mz_plan_distance(&s.random.pipeline, &s.plan, &p.plan) <= 1);
-    assert_true(may_be(&s, &p.plan) && !mz_analytic_measured(&s.model, &p.plan));
-    int undone = 0; /* it was not kept: the plan in force is the same */
-    for (p.change = false; undone < 40 && !p.change; undone++) mz_strategy_greedy.propose(&s.situation, memory, &p);
-    assert_true(undone > quiet);        /* patience grows */
-    s.situation.explored_enough = true; /* nothing is explored as long as that has cost its share, and patience does not grow */
-    for (int i = 0; i < 20; i++) assert_false((mz_strategy_greedy.propose(&s.situation, memory, &p), p.change));
-    s.situation.explored_enough = false;
-    assert_true((mz_strategy_greedy.propose(&s.situation, memory, &p), p.change));
-  }
-  assert_true(explored >= 10);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_an_unsure_model_stays_nearer),       cmocka_unit_test(test_it_explores_when_nothing_is_better),
-      cmocka_unit_test(test_time_is_nearly_as_low_as_any_plans), cmocka_unit_test(test_cost_is_nearly_as_low_as_any_plans),
-      cmocka_unit_test(test_limits_and_tabu_are_respected),      cmocka_unit_test(test_one_proposal_jumps_to_the_best_plan),
-      cmocka_unit_test(test_of_equal_plans_the_leanest),         cmocka_unit_test(test_what_binds_is_named),
-      cmocka_unit_test(test_candidates_say_how_much_slower),     cmocka_unit_test(test_nothing_known_changes_nothing),
-      cmocka_unit_test(test_probes_are_enough_to_begin_with),    cmocka_unit_test(test_knobs_that_cannot_move_stay),
+      cmocka_unit_test(test_an_unsure_model_stays_nearer),
+      cmocka_unit_test(test_time_is_nearly_as_low_as_any_plans),
+      cmocka_unit_test(test_cost_is_nearly_as_low_as_any_plans),
+      cmocka_unit_test(test_limits_and_tabu_are_respected),
+      cmocka_unit_test(test_one_proposal_jumps_to_the_best_plan),
+      cmocka_unit_test(test_of_equal_plans_the_leanest),
+      cmocka_unit_test(test_what_binds_is_named),
+      cmocka_unit_test(test_candidates_say_how_much_slower),
+      cmocka_unit_test(test_nothing_known_changes_nothing),
+      cmocka_unit_test(test_probes_are_enough_to_begin_with),
+      cmocka_unit_test(test_knobs_that_cannot_move_stay),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

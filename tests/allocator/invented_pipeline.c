@@ -194,6 +194,7 @@ static void test_a_history_saves_the_search(void **state) {
   assert_int_equal(mz_allocator_create(&a, &options), MZ_OK);
   mz_allocator_begin(a, 0, 0, &d);
   assert_int_equal(d.action, MZ_DECISION_TRY);
+  assert_non_null(strstr(d.reason, "the history predicts best"));
   assert_true(shop_round_s(&d.next, NULL) < 1.02 * shop_round_s(&found, NULL));
   mz_allocator_free(a);
 }

@@ -65,6 +65,10 @@ static void what_stands_idle_is_given_up(void **state) {
   found = found_of(&b, &base, 1);
   mz_plan_assign(&b.situation, &found, assigned);
   assert_true(found.kept[0].energy <= found_of(&b, &base, 1).kept[0].energy);
+  const mz_plan tight = {.values = {2, 4, 8, 2, 8, 8}}; /* long queues: the presses set the pace */
+  found = found_of(&b, &tight, 1);
+  mz_plan_assign(&b.situation, &found, assigned);
+  assert_plan(found.kept[0].plan, tight);
   bench_close(&b);
 }
 

@@ -74,12 +74,16 @@ static void test_without_lessons_only_the_model_predicts(void **state) {
   school s;
   school_open(&s, 6, NULL);
   mz_lessons none;
+  for (int k = 0; k < s.real.pipeline.stage_count; k++) /* what the model predicts from */
+    s.real.pipeline.stages[k].probes[MZ_DEVICE_CPU] =
+        (mz_probes){.batch = {1}, .cpu_s = {mz_sim_truth_item_s(&s.real.simulation.stages[k], 1)}};
   lessons_init(&none, &s.real.pipeline, 4, s.seen, 0);
   assert_int_equal(none.count, 0);
   for (int i = 0; mz_predictors[i]; i++) {
     void *memory = fitted(mz_predictors[i], &none);
     const mz_prediction p = mz_predictors[i]->predict(memory, &s.seen[0].plan);
     const bool knows = mz_predictors[i] == &mz_predictor_analytic || mz_predictors[i] == &mz_predictor_residual;
+    if (knows) assert_true(p.unit_s > 0 && isfinite(p.unit_s));
     if (!knows && !is_bundled(mz_predictors[i])) assert_true(isnan(p.unit_s));
     free(memory);
   }

@@ -102,7 +102,7 @@ static void test_what_cannot_be_is_said_limit_by_limit(void **state) {
   mz_run_planning *p = plan_of(curves, count, &l);
   assert_false(p->feasible);
   assert_true(p->shortfall.deadline_s > 5);
-  assert_true(p->shortfall.target < 0.8);
+  assert_true(p->shortfall.target > 0.05 && p->shortfall.target < 0.8);
   assert_true(isnan(p->shortfall.budget)); /* money alone does not help */
   l.deadline_s = p->shortfall.deadline_s;
   mz_run_planning *later = plan_of(curves, count, &l);
@@ -110,7 +110,7 @@ static void test_what_cannot_be_is_said_limit_by_limit(void **state) {
   l.deadline_s = 5;
   l.target = p->shortfall.target;
   mz_run_planning *less = plan_of(curves, count, &l);
-  assert_true(less->count > 0 && less->shortfall.target >= l.target - 0.15); /* another target is another stretch */
+  assert_true(less->feasible && less->best.score.low >= l.target);
   mz_run_planning_free(p);
   mz_run_planning_free(later);
   mz_run_planning_free(less);

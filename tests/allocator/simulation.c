@@ -76,14 +76,13 @@ typedef struct effect {
   double least;     /* times as long as without it that the last one makes it */
 } effect;
 
-static void assert_costs(const mz_simulation *simulation, const effect *e) {
-  const mz_plan plan = mixed_plan();
-  const double alone = mean_s(simulation, &plan);
+static void assert_costs(const mz_simulation *simulation, const mz_plan *plan, const effect *e) {
+  const double alone = mean_s(simulation, plan);
   double before = alone;
   for (int i = 0; i < 4; i++) {
     mz_simulation with = *simulation;
     assert_int_equal(mz_sim_machine_set(&with.machine, e->key, e->values[i]), MZ_OK);
-    const double seconds = mean_s(&with, &plan);
+    const double seconds = mean_s(&with, plan);
     if (i == 0 && seconds != alone) fail_msg("%s=0: %.9g instead of %.9g", e->key, seconds, alone);
     if (!(seconds >= before * (1 - 1e-9))) fail_msg("%s=%g: %.9g after %.9g", e->key, e->values[i], seconds, before);
     before = seconds;
@@ -94,17 +93,24 @@ static void assert_costs(const mz_simulation *simulation, const effect *e) {
 static void test_each_effect_costs_time_and_more_with_its_parameter(void **state) {
   (void)state;
   static const effect effects[] = {
-      {"smt", {0, 1.6, 1.3, 1}, 1.1},        {"remote", {0, 0.5, 1, 3}, 1},        {"l2_miss", {0, 0.1, 0.3, 1}, 1.05},
-      {"l3_miss", {0, 0.2, 1, 3}, 1.2},      {"wake", {0, 10, 100, 1000}, 1.1},    {"tail", {0, 0.003, 0.02, 0.1}, 1.02},
-      {"stream", {0, 16, 64, 128}, 1.1},     {"neighbour", {0, 16, 64, 128}, 1.1}, {"quota", {0, 32, 8, 2}, 3},
-      {"spread", {0, 0.2, 0.6, 1.5}, 1.001}, {"drift", {0, 0.5, 2, 8}, 1.2},
+      {"smt", {0, 1.6, 1.3, 1}, 1.1},       {"l2_miss", {0, 0.1, 0.3, 1}, 1.05},   {"l3_miss", {0, 0.2, 1, 3}, 1.2},
+      {"wake", {0, 10, 100, 1000}, 1.1},    {"tail", {0, 0.003, 0.02, 0.1}, 1.02}, {"stream", {0, 16, 64, 128}, 1.1},
+      {"neighbour", {0, 16, 64, 128}, 1.1}, {"quota", {0, 32, 8, 2}, 3},           {"spread", {0, 0.2, 0.6, 1.5}, 1.001},
+      {"drift", {0, 0.5, 2, 8}, 1.2},
   };
   const mz_pipeline pipeline = mixed();
   mz_simulation simulation = plain(&pipeline);
   simulation.units = 12;
-  for (size_t e = 0; e < sizeof effects / sizeof *effects; e++) assert_costs(&simulation, &effects[e]);
+  mz_plan plan = mixed_plan();
+  for (size_t e = 0; e < sizeof effects / sizeof *effects; e++) assert_costs(&simulation, &plan, &effects[e]);
   simulation.stages[2].item_s = 1e-2; /* the stage in lockstep takes longest */
-  assert_costs(&simulation, &(effect){"straggler", {0, 0.05, 0.2, 0.6}, 1.3});
+  assert_costs(&simulation, &plan, &(effect){"straggler", {0, 0.05, 0.2, 0.6}, 1.3});
+  simulation = plain(&pipeline);
+  simulation.units = 12;
+  simulation.machine.streaming = 0.4;
+  plan.values[POOL_DEVICE] = 1; /* its weights come from the other node */
+  plan.values[POOL_THREADS] = 1;
+  assert_costs(&simulation, &plan, &(effect){"remote", {0, 0.5, 1, 3}, 1.05});
 }
 
 static void test_memory_is_short(void **state) {

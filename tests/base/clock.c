@@ -29,7 +29,7 @@ static void test_sleeping_costs_no_cpu_time(void **state) {
   nanosleep(&nap, NULL);
   const uint64_t cpu_spent = mz_clock_thread_ns() - cpu, wall_spent = mz_clock_ns() - wall;
   assert_true(wall_spent >= 20000000);
-  assert_true(cpu_spent < wall_spent);
+  assert_true(cpu_spent < wall_spent / 4); /* on a busy machine, too: what others take is no time of this thread */
 }
 
 static void test_unix_time_is_that_of_time(void **state) {

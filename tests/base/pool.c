@@ -106,6 +106,10 @@ static void test_after_a_failure_no_further_task_starts(void **state) {
     assert_int_equal(mz_pool_run(pool, fail_at_ten, &started, TASKS), MZ_E_IO);
     assert_true(started >= 11);
     if (threads == 1) assert_int_equal(started, 11);
+    started = 0; /* without the caller's thread */
+    mz_pool_start(pool, fail_at_ten, &started, TASKS);
+    assert_int_equal(mz_pool_wait(pool), MZ_E_IO);
+    if (threads == 1) assert_int_equal(started, 11);
     mz_pool_free(pool);
   }
 }

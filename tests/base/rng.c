@@ -72,21 +72,30 @@ static void test_streams_stay_what_they_are(void **state) {
   assert_true(mz_rng_u64(&rng) == 0xf5f671d67413c30eu);
 }
 
+/* Mean and variance of n draws, by the sums of the test. */
+static void check_moments(double sum, double squares, int n, double mean, double variance, double fourth) {
+  const double got_mean = sum / n, got_variance = squares / n - got_mean * got_mean;
+  assert_true(fabs(got_mean - mean) < 5 * sqrt(variance / n));
+  assert_true(fabs(got_variance - variance) < 5 * sqrt((fourth - variance * variance) / n));
+}
+
 static void test_units_are_within_and_uniform(void **state) {
   (void)state;
   mz_rng rng = mz_rng_at(5, MZ_RNG_TEST, 0, 0);
   enum { N = 200000 };
-  double sum32 = 0, sum64 = 0;
+  const double variance = 1.0 / 12, fourth = 1.0 / 80;
+  double sum32 = 0, sum64 = 0, squares32 = 0, squares64 = 0;
   for (int i = 0; i < N; i++) {
     const float x = mz_rng_f32(&rng);
     const double y = mz_rng_f64(&rng);
     assert_true(x >= 0 && x < 1 && y >= 0 && y < 1);
     sum32 += (double)x;
     sum64 += y;
+    squares32 += (double)x * (double)x;
+    squares64 += y * y;
   }
-  const double sigma = sqrt(1.0 / 12 / N);
-  assert_true(fabs(sum32 / N - 0.5) < 5 * sigma);
-  assert_true(fabs(sum64 / N - 0.5) < 5 * sigma);
+  check_moments(sum32, squares32, N, 0.5, variance, fourth);
+  check_moments(sum64, squares64, N, 0.5, variance, fourth);
 }
 
 static void test_below_is_fair(void **state) {
@@ -144,13 +153,6 @@ static void test_generator_draws_in_its_own_way(void **state) {
   assert_int_equal(draws, 2);
 }
 
-/* Mean and variance of n draws, by the sums of the test. */
-static void check_moments(double sum, double squares, int n, double mean, double variance, double fourth) {
-  const double got_mean = sum / n, got_variance = squares / n - got_mean * got_mean;
-  assert_true(fabs(got_mean - mean) < 5 * sqrt(variance / n));
-  assert_true(fabs(got_variance - variance) < 5 * sqrt((fourth - variance * variance) / n));
-}
-
 static void test_normal_and_gumbel_have_their_moments(void **state) {
   (void)state;
   enum { N = 200000 };
@@ -205,13 +207,23 @@ static void test_dirichlet_has_its_moments(void **state) {
 
 static void test_dirichlet_of_tiny_alpha_is_a_vertex(void **state) {
   (void)state;
+  enum { K = 4, N = 1000 };
   mz_rng rng = mz_rng_at(10, MZ_RNG_TEST, 0, 0);
-  for (int i = 0; i < 1000; i++) {
-    float p[4], sum = 0;
-    mz_rng_dirichlet(&rng, 1e-4f, 4, p); /* every gamma draw underflows: must not become 0/0 */
-    for (int k = 0; k < 4; k++) sum += p[k];
+  int vertices = 0, at[K] = {0};
+  for (int i = 0; i < N; i++) {
+    float p[K], sum = 0;
+    int largest = 0;
+    mz_rng_dirichlet(&rng, 1e-4f, K, p); /* every gamma draw underflows: must not become 0/0 */
+    for (int k = 0; k < K; k++) {
+      sum += p[k];
+      if (p[k] > p[largest]) largest = k;
+    }
     assert_true(fabsf(sum - 1) < 1e-6f);
+    vertices += p[largest] > 0.999f;
+    at[largest]++;
   }
+  assert_true(vertices > 0.98 * N); /* but for two in a thousand */
+  for (int k = 0; k < K; k++) assert_in_range(at[k], 180, 320);
 }
 
 int main(void) {

@@ -32,11 +32,11 @@ static void test_refusals(void **state) {
   process_run(&p, "train", "go", "--run", "too-large", "--set", "network.channels=1024", "--set", "limits.memory_max=1GiB", NULL);
   assert_says(p.err, "network and moments");
   refused(&p, 3, "lower network.channels to ");
-  assert_int_not_equal(access("too-large", F_OK), 0);
+  assert_int_not_equal(access(process_path("too-large"), F_OK), 0);
   process_run(&p, "train", "cartpole", "--run", "too-long", "--set", "replay.capacity=4e9", "--set", "limits.memory_max=1GiB",
               NULL);
   refused(&p, 3, "lower replay.capacity to ");
-  assert_int_not_equal(access("too-long", F_OK), 0);
+  assert_int_not_equal(access(process_path("too-long"), F_OK), 0);
   process_run(&p, "train", "tictactoe", TINY, "--set", "devices.learning=cpu:7", NULL);
   refused(&p, 3, "devices.learning");
   process_run(&p, "train", "tictactoe", TINY, "--set", "allocate.start=plane", NULL);

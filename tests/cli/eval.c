@@ -82,6 +82,7 @@ static void test_eval_does_not_depend_on_threads(void **state) {
   process_run(&p, "eval", "agent", "--games", "30", "--threads", "3", "--json", NULL);
   assert_string_equal(p.out, one);
   process_run(&p, "eval", "agent", "--games", "30", "--seed", "2", "--json", NULL);
+  assert_status(&p, 0);
   assert_string_not_equal(p.out, one);
   free(one);
   process_free(&p);
@@ -110,6 +111,7 @@ static void test_symmetry(void **state) {
   process_run(&p, "train", "tictactoe", "--from", "agent", "--run", "images", "--rounds", "1", "--set", "eval.symmetry=on", NULL);
   assert_status(&p, 0);
   process_run(&p, "eval", "images", "--opponent", "all", "--json", NULL);
+  assert_status(&p, 0);
   free(as_it_stands);
   as_it_stands = strdup(p.out);
   process_run(&p, "eval", "images", "--opponent", "all", "--symmetry", "--json", NULL);

@@ -159,14 +159,16 @@ static void test_a_request_for_a_checkpoint_before_the_run_is_open(void **state)
 static void test_a_comparison_keeps_what_is_finished(void **state) {
   (void)state;
   process p = {0};
-  process_start(&p, "compare", "tictactoe", TINY, "--rounds", "1M", "--arms", "rule,default", "--seeds", "2", "--block", "1",
-                "--run", "compared", "--json", NULL);
-  assert_true(process_wait_for(&p, "\"block\":2"));
+  process_start(&p, "compare", "tictactoe", TINY, "--rounds", "40", "--arms", "rule,default", "--seeds", "64", "--run",
+                "compared", "--json", NULL);
+  assert_true(process_wait_for(&p, "\"seed\":2"));
   assert_int_equal(kill(p.pid, SIGUSR1), 0); /* nothing to save there, and no harm */
   assert_int_equal(kill(p.pid, SIGHUP), 0);
   process_wait(&p);
   assert_status(&p, 75);
   assert_says(p.err, "the same command resumes it");
+  process_shell(&p, "test -f compared/seed-1.json && test ! -f compared/compare.json");
+  assert_status(&p, 0);
   process_free(&p);
 }
 

@@ -29,7 +29,7 @@ static void test_a_new_environment_works_as_it_is(void **state) {
   shell(&p, 0,
         "for s in c99 c17; do $CC -std=$s -o one/one.so one/one.c && $CC -std=$s -o games/two/two.so games/two/two.c && $CC "
         "-std=$s -o film/film.so "
-        "film/film.c; done");
+        "film/film.c || exit 9; done");
   shell(&p, 0, "$M envs one/one.so --check && $M envs games/two/two.so --check");
   assert_says(p.out, "symmetries: 7 of 7 could be checked");
   shell(&p, 0, "$M envs film/film.so --check && $M envs film/film.so");

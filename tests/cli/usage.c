@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
-static const char *const commands[] = {"train", "resume", "runs", "eval", "inspect", "envs", "bench", "doctor"};
+static const char *const commands[] = {"train",   "resume", "runs",    "eval",    "inspect", "play",
+                                       "watch",   "gtp",    "envs",    "compare", "report",  "why",
+                                       "what-if", "plan",   "profile", "bench",   "doctor",  "pretrain"};
 
 static void test_overview(void **state) {
   (void)state;

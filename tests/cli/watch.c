@@ -93,6 +93,7 @@ static void test_json(void **state) {
   process_run(&again, "watch", "t", "--opponent", "random", "--games", "4", "--json", "--seed", "5", NULL);
   assert_string_equal(p.out, again.out);
   process_run(&again, "watch", "t", "--opponent", "random", "--games", "4", "--json", "--seed", "6", NULL);
+  assert_status(&again, 0);
   assert_string_not_equal(p.out, again.out);
   process_run(&p, "watch", "t", "--opponent", "./other", "--games", "2", "--json", NULL);
   check_lines(p.out, 2);

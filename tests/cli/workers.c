@@ -24,9 +24,9 @@ static void test_the_number_of_workers_changes_nothing(void **state) {
   (void)state;
   process p = {0};
   shell(&p, 0,
-        "for w in 1 2 3; do $M train gym:Pole-v0,workers=$w " TINY " --run by$w --rounds 12 --threads $w; done && "
-        "for w in 2 3; do test $($M inspect by1 --digest) = $($M inspect by$w --digest); done");
-  shell(&p, 0, "for w in 1 2; do $M train 'spiel:walk(players=2),workers='$w " TINY " --run walk$w --rounds 12; done");
+        "for w in 1 2 3; do $M train gym:Pole-v0,workers=$w " TINY " --run by$w --rounds 12 --threads $w || exit 9; done && "
+        "for w in 2 3; do test $($M inspect by1 --digest) = $($M inspect by$w --digest) || exit 9; done");
+  shell(&p, 0, "for w in 1 2; do $M train 'spiel:walk(players=2),workers='$w " TINY " --run walk$w --rounds 12 || exit 9; done");
   shell(&p, 0, "test $($M inspect walk1 --digest) = $($M inspect walk2 --digest)");
   process_free(&p);
 }
@@ -38,7 +38,7 @@ static void test_a_run_keeps_ranges_and_timeout(void **state) {
   shell(&p, 0,
         "$M train gym:Pole-v0,timeout=77 " TINY " --run kept --rounds 2 && grep env_ranges kept/config.json >first && "
         "for n in 3 4; do $M resume kept --rounds $n --history none && grep -q '\"env_timeout\": *77' kept/config.json && "
-        "grep env_ranges kept/config.json | cmp - first; done");
+        "grep env_ranges kept/config.json | cmp - first || exit 9; done");
   process_free(&p);
 }
 

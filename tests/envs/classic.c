@@ -171,23 +171,33 @@ static void a_batch_equals_single_steps(void **unused) {
   static const char *const names[] = {"mountaincar", "acrobot"};
   mz_rng rng = mz_rng_at(7, MZ_RNG_TEST, 0, 0);
   const mz_generator generator = mz_generator_from_rng(&rng);
+  static const double near_the_goal[][4] = {{0.45, 0.05}, {2, 0, 1, 0}};
   for (size_t which = 0; which < 2; which++) {
     const mz_env *env = find(names[which]);
     const size_t size = env->state_size;
+    int reached = 0, cut = 0;
     for (int n = 1; n <= MOST; n++) {
       uint8_t together[MOST * STATE_WORDS * 8], alone[MOST * STATE_WORDS * 8];
       int32_t actions[MOST];
       mz_step results[MOST], result;
       for (int i = 0; i < n; i++) assert_int_equal(env->reset(env, together + size * (size_t)i, &generator), MZ_OK);
+      for (int i = 0; i < n; i += 2)
+        env->load(env, together + size * (size_t)i, near_the_goal[which], env->spec.max_moves - MOVES / 2);
       memcpy(alone, together, size * (size_t)n);
       for (int move = 0; move < MOVES; move++) {
         for (int i = 0; i < n; i++) actions[i] = (int32_t)mz_rng_below(&rng, 3);
         assert_int_equal(env->step(env, together, n, actions, NULL, results), MZ_OK);
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n; i++) {
           assert_int_equal(env->step(env, alone + size * (size_t)i, 1, &actions[i], NULL, &result), MZ_OK);
+          assert_true(result.reward == results[i].reward && result.terminated == results[i].terminated &&
+                      result.truncated == results[i].truncated);
+          reached += result.terminated;
+          cut += result.truncated;
+        }
         assert_memory_equal(together, alone, size * (size_t)n);
       }
     }
+    assert_true(reached > 0 && cut > 0);
   }
 }
 

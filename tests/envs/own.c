@@ -308,8 +308,14 @@ static void test_the_check_outlives_what_it_checks(void **state) {
 static void test_a_finding_can_be_repeated(void **state) {
   (void)state;
   mz_env_check check, again;
-  assert_int_equal(mz_env_check_run(file_of(5), 1, &check), MZ_OK);
-  assert_int_equal(mz_env_check_run(file_of(5), check.findings.items[0].seed, &again), MZ_OK);
+  uint64_t seed = 0;
+  for (;; mz_env_check_deinit(&check)) { /* whose first game does not show it */
+    assert_in_range(++seed, 1, 20);
+    assert_int_equal(mz_env_check_run(file_of(19), seed, &check), MZ_OK);
+    assert_int_equal(check.findings.count, 1);
+    if (check.findings.items[0].seed > seed) break;
+  }
+  assert_int_equal(mz_env_check_run(file_of(19), check.findings.items[0].seed, &again), MZ_OK);
   assert_int_equal(again.findings.items[0].seed, check.findings.items[0].seed);
   assert_int_equal(again.findings.items[0].action_count, check.findings.items[0].action_count);
   assert_memory_equal(again.findings.items[0].actions, check.findings.items[0].actions,

@@ -304,7 +304,7 @@ static void test_settings(void **state) {
   options.seed = &seed;
   expect_fine(muzero_run_create(&run, in("right"), &options));
   expect_fine(muzero_run_close(run));
-  assert_int_equal(count_lines(in("right/config.json"), "\"action\":\"abort\""), 0);
+  assert_int_equal(count_lines(in("right/config.json"), "\"action\": \"warn\""), 1);
   const uint64_t other = 8;
   options = (muzero_run_options)MUZERO_RUN_OPTIONS_INIT;
   options.seed = &other;

@@ -74,17 +74,16 @@ static void *play_rounds(void *run) {
 static void test_rounds_from_other_threads(void **state) {
   (void)state;
   const mz_run_options options = {.env = "tictactoe", .preset = TEST_DATA "/cli/tiny.json", .dir = dir, .threads = 1};
-  const mz_limits limits = {.rounds = 2};
+  enum { ROUNDS = 4 };
   mz_run *reference;
-  mz_phase phase;
-  mz_reason reason;
   expect_ok(mz_run_open(&reference, &options));
-  expect_ok(mz_run_phase(reference, &limits, NULL, NULL, &phase, &reason));
+  play_to(reference, ROUNDS);
+  assert_true(mz_run_counters(reference)->updates > 0);
   mz_run_close(reference);
   char other[160];
   snprintf(other, sizeof other, "%s/other", folder);
   muzero_run *run = tiny_run(other);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < ROUNDS; i++) {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, play_rounds, run), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -98,21 +97,22 @@ static void test_rounds_from_other_threads(void **state) {
 
 enum { SHARED = 4, THREADS = 4, TURNS = 4000 };
 static _Atomic(muzero_game *) shared[SHARED];
-static atomic_int done, refused, unexpected;
+static atomic_int done, refused, unexpected; /* refused: of a game that another thread has closed, or uses */
 
 static void count(muzero_status status) {
   if (status == MUZERO_OK)
     atomic_fetch_add(&done, 1);
-  else if (status == MUZERO_E_BUSY || status == MUZERO_E_USAGE)
+  else if (status == MUZERO_E_BUSY || (status == MUZERO_E_USAGE && strstr(muzero_message(), "closed")))
     atomic_fetch_add(&refused, 1);
-  else
+  else if (status != MUZERO_E_USAGE)
     atomic_fetch_add(&unexpected, 1);
 }
 
 static void *use_shared(void *number) {
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, (uint32_t)(uintptr_t)number, 0);
   uint8_t mask[9];
-  for (int turn = 0; turn < TURNS; turn++) {
+  /* Where other work takes the cores, it may be long until two meet. */
+  for (int turn = 0; turn < TURNS || (atomic_load(&refused) == 0 && turn < 1000 * TURNS); turn++) {
     const uint32_t at = mz_rng_below(&rng, SHARED);
     muzero_game *game = atomic_load(&shared[at]), *next;
     muzero_game_state state = MUZERO_GAME_STATE_INIT;
@@ -120,7 +120,9 @@ static void *use_shared(void *number) {
       case 0: count(muzero_game_step(game, (int32_t)mz_rng_below(&rng, 9))); break;
       case 1: count(muzero_game_legal(game, mask, sizeof mask)); break;
       case 2: count(muzero_game_state_get(game, &state)); break;
-      case 3: count(muzero_run_request((muzero_run *)game, MUZERO_REQUEST_STOP)); break;
+      case 3:
+        if (muzero_run_request((muzero_run *)game, MUZERO_REQUEST_STOP) != MUZERO_E_USAGE) atomic_fetch_add(&unexpected, 1);
+        break;
       case 4:
         if (muzero_game_copy(&next, game) == MUZERO_OK) count(muzero_game_close(next));
         break;

@@ -10,10 +10,10 @@ static const char *const vectors[] = {
     "eval.games=2",       "eval.opponent=random"};
 static const char *const boards[] = {
     "num_games=4",      "moves_per_round=3",    "loop_count=2",      "batch_size=8",           "shards=2",
-    "simulations=3",    "unroll_steps=2",       "td_steps=0",        "network.kind=conv",      "network.channels=16",
-    "network.blocks=1", "network.bn_rows=4",    "replay.min_fill=8", "replay.segment_moves=0", "train.phase_rounds=4",
+    "simulations=3",    "unroll_steps=2",       "td_steps=3",        "network.kind=conv",      "network.channels=16",
+    "network.blocks=1", "network.bn_rows=4",    "replay.min_fill=8", "replay.segment_moves=4", "train.phase_rounds=4",
     "eval.games=2",     "eval.opponent=random", "eval.simulations=3"};
-enum { SETS_MAX = 32, ROUNDS = 5 };
+enum { SETS_MAX = 32, ROUNDS = 5, STOP = 4 /* when something was learned */ };
 
 /* The knobs of a run that are given, beside its settings. */
 typedef struct variant {
@@ -41,6 +41,7 @@ static mz_run *open_run(const char *dir, const char *env, const char *const *set
 
 static void finish(mz_run *run, int64_t rounds) {
   play_to(run, rounds);
+  if (rounds >= STOP) assert_true(mz_run_counters(run)->updates > 0);
   mz_run_close(run);
 }
 
@@ -93,7 +94,7 @@ static void a_resumed_run_is_the_run_that_was_never_stopped(void **unused) {
   make_folder(folder);
   const uint64_t whole = digest_with(folder, "tictactoe", vectors, COUNT(vectors), &v);
   snprintf(dir, sizeof dir, "%s/parts", folder);
-  finish(open_run(dir, "tictactoe", vectors, COUNT(vectors), &v), 2);
+  finish(open_run(dir, "tictactoe", vectors, COUNT(vectors), &v), STOP);
   const mz_run_options options = {.threads = 1};
   expect_ok(mz_run_resume(&run, dir, &options, 0));
   finish(run, ROUNDS);

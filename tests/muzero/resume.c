@@ -57,7 +57,7 @@ static void stopping_anywhere_changes_nothing(void **unused) {
   uint64_t expected = digest_of_run(whole);
   static const char *const other[] = {"cpu_actor=3", "batch_actor=2", "learner_threads=2", "mcts_storage_size=5",
                                       "batch_buffer_size=2"};
-  for (int stop = 1; stop < ROUNDS; stop += 3) { /* before replay is filled, in the middle of a phase, at its end */
+  for (int stop = 1; stop < ROUNDS; stop += 2) { /* before replay is filled, in the middle of a phase, at its end */
     snprintf(parts, sizeof parts, "%s/parts%d", folder, stop);
     train(parts, stop, 2);
     resume(parts, stop + 1, other, 5, 0);
@@ -103,7 +103,7 @@ static void what_may_not_change_is_named(void **unused) {
 
 static void a_run_goes_on_from_an_older_checkpoint_and_from_another_run(void **unused) {
   (void)unused;
-  char folder[64], dir[80], child[80];
+  char folder[64], dir[80], child[80], older[128], second[80];
   make_folder(folder);
   snprintf(dir, sizeof dir, "%s/run", folder);
   snprintf(child, sizeof child, "%s/child", folder);
@@ -118,6 +118,14 @@ static void a_run_goes_on_from_an_older_checkpoint_and_from_another_run(void **u
   play_to(run, 8);
   mz_run_close(run);
   resume(child, 9, NULL, 0, 1); /* its segments are its own now */
+  snprintf(older, sizeof older, "%s/checkpoints/round-%09d.mzc", dir, 3);
+  snprintf(second, sizeof second, "%s/second", folder);
+  const mz_run_options same = {.env = "tictactoe", .dir = second, .from = older, .seed = 5, .seed_given = true};
+  expect_ok(mz_run_open(&run, &same));
+  assert_int_equal(mz_run_counters(run)->rounds, 3);
+  play_to(run, 6);
+  mz_run_close(run);
+  assert_int_equal(digest_of_run(second), digest_of_run(dir));
   drop_folder(folder);
 }
 

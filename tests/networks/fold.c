@@ -58,6 +58,17 @@ static void expect_repeated(const net *n, mz_value value, const float *expected,
   free(found);
 }
 
+/* Heads of distributions: inference gives their means. */
+static void expect_mean(const net *n, mz_value logits, const mz_support *support, const float *expected, const char *what) {
+  float *found = NULL, means[N];
+  check(mz_alloc(&found, (size_t)(N * support->bins), sizeof *found));
+  check(mz_tape_get(n->tape, logits, 0, found, N));
+  for (int r = 0; r < N; r++) means[r] = mz_support_expectation(support, found + r * support->bins);
+  const double off = distance(means, expected, N);
+  if (!(off <= 3e-5)) fail_msg("%s: inference with a batch's own statistics is off by %g", what, off);
+  free(found);
+}
+
 /* Where the running statistics are those of a batch, inference of this batch is what training computed. */
 static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz_board board, int channels, int halvings) {
   open_halving_model(board, channels, MZ_PRECISION_F32, halvings);
@@ -81,6 +92,7 @@ static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz
   check(mz_tape_get(initial.tape, root.latent, 0, latent, N));
   expect_repeated(&initial, root.latent, a.latent[0], model.latent, "latent");
   expect_repeated(&initial, root.policy, a.policy[0], model.actions, "policy");
+  expect_mean(&initial, root.value, &model.value, a.value[0], "value");
   answers_free(&a);
 
   recurrent = training_tape();
@@ -100,6 +112,8 @@ static void folded_statistics_of_a_batch_repeat_it(const mz_backend *backend, mz
   a = ask(backend, 16, N);
   expect_repeated(&recurrent, next.latent, a.latent[1], model.latent, "next latent");
   expect_repeated(&recurrent, next.policy, a.policy[1], model.actions, "next policy");
+  expect_mean(&recurrent, next.value, &model.value, a.value[1], "next value");
+  expect_mean(&recurrent, next.reward, &model.reward, a.reward, "reward");
   expect_repeated(&initial, root.policy, a.policy[0], model.actions, "policy, whose statistics are its own");
   answers_free(&a);
 

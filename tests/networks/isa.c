@@ -99,9 +99,10 @@ static void avx2_equals_avx512(void **state) {
   mz_kernels_select(mz_isa_level());
 }
 
-enum { ROWS = 19, COLUMNS = 77, STRIDE = 80, COUNT = ROWS * STRIDE };
+enum { ROWS = 19, COLUMNS = 77, STRIDE = 80, COUNT = ROWS * STRIDE, RESULTS = 17 };
+enum { POSITIONS = 5, CHANNELS = STRIDE / POSITIONS }; /* a row as a board */
 typedef struct results {
-  float y[9][COUNT], scalars[3][COUNT];
+  float y[RESULTS][COUNT], scalars[4][COUNT];
 } results;
 
 static void made_up(float *to, uint32_t stream) {
@@ -115,7 +116,7 @@ static void run_all(const mz_kernels *k, results *out) {
   made_up(x, 0);
   made_up(dy, 1);
   made_up(targets, 2);
-  made_up(out->y[7], 3);
+  made_up(out->y[7], 3); /* what is added to */
   memcpy(out->y[8], dy, sizeof dy);
   memset(weights, 0, sizeof weights);
   for (int r = 0; r < ROWS; r++) weights[r * 16] = 0.1f * (float)(r + 1);
@@ -133,6 +134,24 @@ static void run_all(const mz_kernels *k, results *out) {
   k->expectation(&logits, -4.0f, 0.25f, true, out->scalars[1], 16);
   k->column_sums(terms, 2, ROWS, STRIDE, STRIDE, out->scalars[2]);
   k->relu_mask(x, out->y[8], COUNT);
+  k->minmax_backward(x, out->y[3], dy, out->y[7], ROWS, COLUMNS, STRIDE, false);
+  k->rms(x, out->y[9], ROWS, COLUMNS, STRIDE);
+  k->rms_backward(x, out->y[9], dy, out->y[10], ROWS, COLUMNS, STRIDE, true);
+  k->mse(x, targets, out->scalars[3], ROWS, COLUMNS, STRIDE);
+  k->mse_backward(x, targets, weights, 0.3f, out->y[11], ROWS, COLUMNS, STRIDE, true);
+  const mz_pooling pooling = {.rows = ROWS,
+                              .positions = POSITIONS,
+                              .channels = CHANNELS,
+                              .x = x,
+                              .y = out->y[12],
+                              .dy = dy,
+                              .dx = out->y[13],
+                              .overwrite = true};
+  k->pool(&pooling);
+  k->pool_backward(&pooling);
+  k->broadcast(x, out->y[14], ROWS / POSITIONS, POSITIONS, CHANNELS);
+  k->broadcast_backward(dy, out->y[15], ROWS, POSITIONS, CHANNELS, true);
+  k->gelu(x, out->y[16], COUNT);
 }
 
 static void levels_agree_on_rows(void **state) {
@@ -143,7 +162,7 @@ static void levels_agree_on_rows(void **state) {
   for (mz_isa level = MZ_ISA_LEVEL_AVX2; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
     memset(&found, 0, sizeof found);
     run_all(mz_kernels_get(), &found);
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < RESULTS; i++) {
       for (int j = 0; j < COUNT; j++) assert_true(found.y[i][j] == expected.y[i][j]);
     }
     assert_memory_equal(found.scalars, expected.scalars, sizeof found.scalars);

@@ -146,7 +146,7 @@ static void symmetry_turns_a_whole_row(void **state) {
   setup s;
   set_up(&s, board_spec(), 0);
   mz_batch plain;
-  ASSERT_OK(mz_batch_init(&plain, &s.spec, ROWS, UNROLL, 1));
+  ASSERT_OK(mz_batch_init(&plain, &s.spec, ROWS, UNROLL, UNROLL + 1));
   s.settings.symmetry = false;
   ASSERT_OK(mz_batch_build(&plain, &s.source, 2));
   s.settings.symmetry = true;
@@ -155,9 +155,9 @@ static void symmetry_turns_a_whole_row(void **state) {
   for (int row = 0; row < ROWS; row++) {
     int symmetry = s.batch.obs[row * 4] > s.batch.obs[row * 4 + 1]; /* entries ascend as stored */
     turned += symmetry;
-    for (int i = 0; i < 4; i++) assert_true(s.batch.obs[row * 4 + i] == plain.obs[row * 4 + (symmetry ? i ^ 1 : i)]);
     for (int k = 0; k <= UNROLL; k++) {
       int at = k * ROWS + row;
+      for (int i = 0; i < 4; i++) assert_true(s.batch.obs[at * 4 + i] == plain.obs[at * 4 + (symmetry ? i ^ 1 : i)]);
       for (int a = 0; a < 4; a++)
         assert_true(policy_at(&s, k, row, board_symmetry_action(symmetry, a)) == plain.policy[at * 4 + a]);
       if (k > 0 && plain.policy_weight[at - ROWS] > 0)

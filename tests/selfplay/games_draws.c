@@ -10,7 +10,7 @@ static void test_chance(void **unused) {
   mz_selfplay_result result = {0};
   advance(&s, games, GAMES, 60, 1, 0, &result);
   assert_int_equal(result.segment_count, 10 * GAMES);
-  int faces[6] = {0}, repeats = 0;
+  int faces[6] = {0}, repeats = 0, alike = 0;
   for (int i = 0; i < result.segment_count; i++) {
     const mz_segment *segment = result.segments[i];
     int last = -1;
@@ -18,12 +18,15 @@ static void test_chance(void **unused) {
       const int face = (int)segment->reward[t] >> segment->action[t];
       faces[face]++;
       repeats += face == last;
+      if (i >= 10)
+        alike += face == (int)result.segments[i - 10]->reward[t] >> result.segments[i - 10]->action[t]; /* the game before */
       last = face;
     }
   }
   const int throws = 60 * GAMES;
   for (int f = 0; f < 6; f++) assert_in_range(faces[f], throws / 10, throws / 4);
   assert_in_range(repeats, throws / 12, throws / 5); /* five pairs in six throws, one in six of them equal */
+  assert_in_range(alike, throws / 12, throws / 4);   /* a sixth of six games in seven */
   mz_selfplay_result_deinit(&result);
   mz_games_free(games);
   test_agent_deinit(&s.agent);

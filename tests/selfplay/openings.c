@@ -1,4 +1,5 @@
 /* How games begin: after random moves, or where the slot's game before was. */
+#include "selfplay/games/games_state.h"
 #include "tests/selfplay/in_play.h"
 #include <math.h>
 
@@ -112,7 +113,13 @@ static void test_forks_from_games_without(void **unused) {
   mz_games *with = games_from(&s, &saved);
   mz_writer more = written(with);
   assert_int_equal(more.size, saved.size + GAMES * mz_env_tictactoe.state_size);
-  advance(&s, with, GAMES, 9, 1, 0, &result);
+  for (int i = 0; i < GAMES; i++) /* from where they stand now */
+    assert_memory_equal(more.data + saved.size + (size_t)i * mz_env_tictactoe.state_size, mz_games_state(with, i),
+                        mz_env_tictactoe.state_size);
+  advance(&s, with, GAMES, 30, 1, 0, &result);
+  int forks = 0;
+  for (int i = 0; i < result.segment_count; i++) forks += stones(result.segments[i]->obs) > 0;
+  assert_true(forks > GAMES); /* there are no openings */
   mz_reader reader = mz_reader_over(more.data, more.size);
   assert_int_equal(mz_games_read(without, &reader), MZ_OK); /* and back */
   assert_int_equal(mz_reader_left(&reader), 0);

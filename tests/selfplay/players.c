@@ -279,10 +279,19 @@ static void test_memory_that_cannot_be_had(void **unused) {
 }
 
 /* Threads have memory of their own, and make the same moves. */
+typedef struct played {
+  int searched[SEEDS], ruled[SEEDS];
+} played;
+
 static void *play_alone(void *out) {
-  unsigned *made = out;
-  made[0] = moves_made("mcts:50", "04");
-  made[1] = moves_made("rule", "031");
+  played *made = out;
+  const mz_player mcts = parse("mcts:50", &mz_env_tictactoe), rule = parse("rule", &mz_env_tictactoe);
+  const board late = position("04"), empty = position("");
+  for (int n = 0; n < SEEDS; n++) {
+    mz_rng rng = stream(n);
+    made->searched[n] = move(&mcts, &mz_env_tictactoe, late.bytes, &rng);
+    made->ruled[n] = move(&rule, &mz_env_tictactoe, empty.bytes, &rng);
+  }
   return NULL;
 }
 
@@ -290,11 +299,11 @@ static void test_threads(void **unused) {
   (void)unused;
   enum { THREADS = 3 };
   pthread_t threads[THREADS];
-  unsigned made[THREADS][2], expected[2];
-  play_alone(expected);
-  for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, play_alone, made[i]), 0);
+  static played made[THREADS], expected;
+  play_alone(&expected);
+  for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, play_alone, &made[i]), 0);
   for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
-  for (int i = 0; i < THREADS; i++) assert_memory_equal(made[i], expected, sizeof expected);
+  for (int i = 0; i < THREADS; i++) assert_memory_equal(&made[i], &expected, sizeof expected);
 }
 
 /* Memory that cannot be had leaves what there was, which is not lost. */
