@@ -160,6 +160,9 @@ static void direct(void **state) {
   assert_string_equal(form_of(&f32_cases[0], 0), "direct");
   assert_string_equal(form_of(&bf16_cases[4], 0), "direct");
   unsetenv("MUZERO_TWIN_DNN");
+  setenv("MUZERO_CUDA_DIRECT", "1", 1);
+  assert_string_equal(form_of(&f32_cases[0], 0), "direct");
+  unsetenv("MUZERO_CUDA_DIRECT");
 }
 
 /* Returns how many plans the library made for the case's convolutions. */

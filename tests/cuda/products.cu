@@ -147,6 +147,13 @@ static void no_algorithms(void **state) {
   with_mode("none", "direct");
 }
 
+static void ours_alone(void **state) {
+  (void)state;
+  setenv("MUZERO_CUDA_DIRECT", "1", 1);
+  assert_string_equal(form_of(&cases[0]), "direct");
+  unsetenv("MUZERO_CUDA_DIRECT");
+}
+
 /* Every call of the libraries and the runtime fails once. */
 static void failures_are_told(void **state) {
   (void)state;
@@ -157,7 +164,7 @@ static void failures_are_told(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fused),         cmocka_unit_test(careless_heuristics), cmocka_unit_test(no_epilogues),
-      cmocka_unit_test(no_algorithms), cmocka_unit_test(failures_are_told),
+      cmocka_unit_test(no_algorithms), cmocka_unit_test(ours_alone),          cmocka_unit_test(failures_are_told),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -50,6 +50,9 @@ part() { # check|figure NAME SECONDS PART ARGUMENTS…
   esac
   [[ $kind == figure || $status == 0 || $status == 77 ]] || failed=1
   summary+=("$(printf '%-32s %-20s %4d s' "$name" "$result" $((SECONDS - start)))")
+  if [[ $kind == check && $result == FAILED* && ! ${MUZERO_CUDA_DIRECT-} ]]; then # do the libraries fail, or kernels of ours?
+    MUZERO_CUDA_DIRECT=1 part check "  ours alone" "$most" "$@"
+  fi
 }
 
 small=(--set num_games=12 --set moves_per_round=4 --set loop_count=3 --set batch_size=32 --set simulations=8 --set unroll_steps=2
