@@ -41,8 +41,9 @@ static inline void propose_anything(const mz_situation *situation, void *memory,
   *out = (mz_proposal){.change = true, .plan = *situation->plan, .predictor = "none", .binding = "", .reason = "why not"};
   const double now = mz_analytic_predict(situation->model, situation->plan).unit_s;
   out->prediction = (mz_prediction){now / 2, now / 2, now / 2, 0};
+  const int most = mz_rng_below(&rng, 2) ? 8 : 2; /* powers of two, also beyond ranges; or small ones, which may be tried */
   for (int k = 0; k < situation->pipeline->knob_count; k++)
-    out->plan.values[k] = (int64_t)1 << mz_rng_below(&rng, 8); /* also beyond ranges */
+    out->plan.values[k] = (int64_t)1 << mz_rng_below(&rng, (uint32_t)most);
 }
 static const mz_strategy strategy_anything = {.name = "anything",
                                               .summary = "proposes anything",
