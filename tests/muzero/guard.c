@@ -3,6 +3,7 @@
 #include "muzero/run.h"
 #include "muzero/storage/checkpoint.h"
 #include "muzero/trainer.h"
+#include "muzero/training/guard.h"
 #include "testing.h"
 #include <math.h>
 
@@ -69,6 +70,24 @@ static void bounds_stop_and_are_named(void **state) {
   expect_bound("numerics.norm_max=1e-6", "numerics.norm_max 1e-06");
   expect_bound("numerics.loss_max=0.01", "numerics.loss_max 0.01");
   expect_bound("numerics.value_max=1e-9", "numerics.value_max 1e-09");
+}
+
+/* Stats are sums over the updates of a phase; bounds are of one. */
+static void bounds_are_of_an_update(void **state) {
+  (void)state;
+  const mz_guard_settings s = {.mode = MZ_GUARD_STOP, .loss_max = 2, .norm_max = 3, .value_max = 4};
+  const mz_learning_stats before = {.loss = 100, .gradient_norm = 100, .value_rows = 50, .value_squared = 1e4};
+  mz_learning_stats sound = before;
+  sound.loss += 2, sound.gradient_norm += 3, sound.value_rows += 4, sound.value_squared += 4 * 16;
+  expect_ok(mz_guard_check(&s, 7, &before, &sound));
+  static const char *const names[] = {"numerics.loss_max 2", "numerics.norm_max 3", "numerics.value_max 4"};
+  for (int i = 0; i < 3; i++) {
+    mz_learning_stats after = sound;
+    *(double *[]){&after.loss, &after.gradient_norm, &after.value_squared}[i] += 4;
+    assert_int_equal(mz_guard_check(&s, 7, &before, &after), MZ_E_DIVERGED);
+    assert_non_null(strstr(mz_message(), "update 7: "));
+    assert_non_null(strstr(mz_message(), names[i]));
+  }
 }
 
 static void off_looks_at_no_bound(void **state) {
@@ -156,9 +175,9 @@ static void it_goes_back_so_often_and_no_more(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds_stop_and_are_named), cmocka_unit_test(off_looks_at_no_bound),
-                                     cmocka_unit_test(equal_runs_go_back_alike),
-                                     cmocka_unit_test(the_rate_shown_is_the_rate_used),
-                                     cmocka_unit_test(it_goes_back_so_often_and_no_more)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bounds_stop_and_are_named),       cmocka_unit_test(bounds_are_of_an_update),
+      cmocka_unit_test(off_looks_at_no_bound),           cmocka_unit_test(equal_runs_go_back_alike),
+      cmocka_unit_test(the_rate_shown_is_the_rate_used), cmocka_unit_test(it_goes_back_so_often_and_no_more)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

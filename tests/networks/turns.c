@@ -91,6 +91,10 @@ static recorded record(const mz_loss_settings *settings) {
       if (targets[h] >= 0) put(&r, targets[h], &rng, true);
       if (ones[h] >= 0) put(&r, ones[h], &rng, false);
     }
+    if (r.loss.next_obs[k] >= 0) {
+      put(&r, r.loss.next_obs[k], &rng, false);
+      put(&r, r.loss.next_weight[k], &rng, false);
+    }
     for (int i = 0; k > 0 && i < ROWS; i++) check(mz_tape_put_list(r.tape, r.loss.action[k], i, &(int32_t){i % ACTIONS}, 1));
   }
   return r;
@@ -127,12 +131,13 @@ static void the_head_has_its_own_loss(void **state) {
   }
 }
 
-/* Central differences of the whole loss. The gradient is halved where a latent enters the dynamics, so the representation's is not
- * the loss's; with one step nothing behind it is halved. */
+/* Central differences of the whole loss, consistency with what is observed next included. The gradient is halved where a latent enters
+ * the dynamics, so the representation's is not the loss's; with one step nothing behind it is halved. */
 static void gradients_are_the_losss(void **state) {
   (void)state;
   open_model(&model, MZ_MODEL_MLP, MZ_TURNS_TOLD);
-  const mz_loss_settings settings = {.unroll = 1, .value_weight = 0.25, .reward_weight = 1, .policy_weight = 1};
+  const mz_loss_settings settings = {
+      .unroll = 1, .value_weight = 0.25, .reward_weight = 1, .policy_weight = 1, .consistency_weight = 2};
   recorded r = record(&settings);
   (void)loss_of(&r);
   check(mz_tape_backward(r.tape, r.values, NULL, r.gradients, ROWS));

@@ -1,4 +1,5 @@
 /* Batches: rows against the segments they were drawn from, masks, importance, symmetry. */
+#include "base/symmetry.h"
 #include "tests/replay/batches.h"
 
 static void rows_hold_what_was_stored(void **state) {
@@ -140,6 +141,41 @@ static void a_row_does_not_depend_on_its_batch(void **state) {
   tear_down(&s);
 }
 
+/* A quarter turn is not its own inverse, as a mirror is: where actions go is told from where they come from. */
+static void quarter_turns_turn_policies_and_actions_the_same_way(void **state) {
+  (void)state;
+  setup s;
+  mz_spec spec = board_spec();
+  spec.symmetries = 8;
+  set_up(&s, spec, 0);
+  mz_batch plain;
+  ASSERT_OK(mz_batch_init(&plain, &s.spec, ROWS, UNROLL, 1));
+  s.settings.symmetry = false;
+  ASSERT_OK(mz_batch_build(&plain, &s.source, 2));
+  s.settings.symmetry = true;
+  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 2));
+  int quarters = 0;
+  for (int row = 0; row < ROWS; row++) {
+    int symmetry = -1, same = 0;
+    while (same < 4) { /* the one that makes this row of the plain one, all of whose entries differ */
+      assert_true(++symmetry < 8);
+      same = 0;
+      for (int i = 0; i < 4; i++) same += s.batch.obs[row * 4 + mz_symmetry_cell(&s.spec, symmetry, i)] == plain.obs[row * 4 + i];
+    }
+    quarters += mz_symmetry_cell(&s.spec, symmetry, mz_symmetry_cell(&s.spec, symmetry, 0)) != 0;
+    for (int k = 0; k <= UNROLL; k++) {
+      const int at = k * ROWS + row;
+      for (int a = 0; a < 4; a++)
+        assert_true(policy_at(&s, k, row, mz_symmetry_action(&s.spec, symmetry, a)) == plain.policy[at * 4 + a]);
+      if (k > 0 && plain.policy_weight[at - ROWS] > 0)
+        assert_int_equal(s.batch.action[at], mz_symmetry_action(&s.spec, symmetry, plain.action[at]));
+    }
+  }
+  assert_true(quarters > ROWS / 8);
+  mz_batch_deinit(&plain);
+  tear_down(&s);
+}
+
 /* Undoes the board's symmetry and finds the row that is built without it. */
 static void symmetry_turns_a_whole_row(void **state) {
   (void)state;
@@ -184,9 +220,13 @@ static void failures_of_memory_are_forwarded(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_hold_what_was_stored),          cmocka_unit_test(told_turns_are_in_the_first_players_view),
-      cmocka_unit_test(actions_past_an_end_are_uniform),    cmocka_unit_test(importance_weighs_against_the_draws),
-      cmocka_unit_test(a_row_does_not_depend_on_its_batch), cmocka_unit_test(symmetry_turns_a_whole_row),
+      cmocka_unit_test(rows_hold_what_was_stored),
+      cmocka_unit_test(told_turns_are_in_the_first_players_view),
+      cmocka_unit_test(actions_past_an_end_are_uniform),
+      cmocka_unit_test(importance_weighs_against_the_draws),
+      cmocka_unit_test(a_row_does_not_depend_on_its_batch),
+      cmocka_unit_test(quarter_turns_turn_policies_and_actions_the_same_way),
+      cmocka_unit_test(symmetry_turns_a_whole_row),
       cmocka_unit_test(failures_of_memory_are_forwarded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,6 +249,24 @@ static void a_buffer_survives_writing_and_reading(void **state) {
   shelf_release(&s);
 }
 
+/* Each drawn position has one probability in both, or 1 in so many where `uniform`. */
+static void expect_probabilities(const mz_buffer *a, const mz_buffer *b, bool uniform) {
+  enum { DRAWS = 200 };
+  static mz_draw left[DRAWS], right[DRAWS];
+  int compared = 0;
+  mz_buffer_draw(a, 1, 0, DRAWS, left);
+  mz_buffer_draw(b, 2, 0, DRAWS, right);
+  for (int j = 0; j < DRAWS; j++) {
+    if (uniform) assert_float_equal(right[j].probability * (double)mz_buffer_positions(b), 1, 1e-9);
+    for (int i = 0; i < DRAWS && !uniform; i++) {
+      if (left[i].serial != right[j].serial || left[i].position != right[j].position) continue;
+      assert_float_equal(left[i].probability, right[j].probability, 1e-12);
+      compared++;
+    }
+  }
+  assert_true(uniform || compared > DRAWS);
+}
+
 static void an_index_read_under_other_bounds_keeps_the_newest(void **state) {
   (void)state;
   shelf s;
@@ -260,6 +278,14 @@ static void an_index_read_under_other_bounds_keeps_the_newest(void **state) {
   reader = mz_reader_over(writer.data, writer.size);
   ASSERT_OK(mz_buffer_read(large, &reader, load, &s));
   assert_int_equal(mz_buffer_positions(large), mz_buffer_positions(buffer));
+  expect_probabilities(buffer, large, false);
+  mz_replay_settings settings = settings_of(50);
+  settings.priority_exponent = 0;
+  mz_buffer *uniform = make_buffer(settings);
+  reader = mz_reader_over(writer.data, writer.size);
+  ASSERT_OK(mz_buffer_read(uniform, &reader, load, &s));
+  expect_probabilities(buffer, uniform, true);
+  mz_buffer_free(uniform);
   assert_in_range(mz_buffer_positions(small), 12, 20);
   mz_entry newest = mz_buffer_entry(buffer, mz_buffer_segments(buffer) - 1);
   mz_entry newest_small = mz_buffer_entry(small, mz_buffer_segments(small) - 1);

@@ -157,8 +157,8 @@ static void batches_are_the_same_from_any_tier(void **state) {
   insert_games(raw, 0, 20);
   mz_replay_settings settings = {.td_steps = 3, .discount = 0.5, .lambda = 1, .importance_exponent = 0.5};
   mz_batch a, b;
-  ASSERT_OK(mz_batch_init(&a, &spec, ROWS, UNROLL, 1));
-  ASSERT_OK(mz_batch_init(&b, &spec, ROWS, UNROLL, 1));
+  ASSERT_OK(mz_batch_init(&a, &spec, ROWS, UNROLL, UNROLL + 1));
+  ASSERT_OK(mz_batch_init(&b, &spec, ROWS, UNROLL, UNROLL + 1));
   mz_batch_source source = {.settings = &settings, .spec = &spec, .seed = 3};
   for (uint32_t update = 0; update < 20; update++) {
     source.buffer = raw;
@@ -166,12 +166,14 @@ static void batches_are_the_same_from_any_tier(void **state) {
     source.buffer = tiered;
     ASSERT_OK(mz_batch_build(&b, &source, update));
     size_t steps = (UNROLL + 1) * ROWS * sizeof(float);
-    assert_memory_equal(a.obs, b.obs, ROWS * 4 * sizeof(float));
+    assert_memory_equal(a.obs, b.obs, 4 * steps);
     assert_memory_equal(a.action, b.action, steps);
     assert_memory_equal(a.policy, b.policy, 3 * steps);
     assert_memory_equal(a.value, b.value, steps);
     assert_memory_equal(a.reward, b.reward, steps);
     assert_memory_equal(a.value_weight, b.value_weight, steps);
+    assert_memory_equal(a.reward_weight, b.reward_weight, steps);
+    assert_memory_equal(a.policy_weight, b.policy_weight, steps);
     assert_int_equal(a.version_sum, b.version_sum);
   }
   mz_batch_deinit(&a);

@@ -38,14 +38,20 @@ static void test_grouping_and_resuming(void **unused) {
     mz_cut cut;
     int opening_plies;
     double fork_share;
-  } cases[] = {{&mz_env_tictactoe, {0, 6}, 4, 0}, {&mz_env_cartpole, {4, 3}, 0, 0},    {&mz_env_cartpole, {2, 3}, 6, 0},
-               {&test_dice, {2, 2}, 2, 0},        {&mz_env_tictactoe, {0, 6}, 2, 0.5}, {&test_dice, {2, 2}, 0, 0.8}};
+    int exploring_moves;
+    double exploring_repeat;
+  } cases[] = {{&mz_env_tictactoe, {0, 6}, 4, 0, 0, 0},   {&mz_env_cartpole, {4, 3}, 0, 0, 0, 0},
+               {&mz_env_cartpole, {2, 3}, 6, 0, 0, 0},    {&test_dice, {2, 2}, 2, 0, 0, 0},
+               {&mz_env_tictactoe, {0, 6}, 2, 0.5, 0, 0}, {&test_dice, {2, 2}, 0, 0.8, 0, 0},
+               {&mz_env_cartpole, {4, 3}, 0, 0, 6, 0.7},  {&test_dice, {2, 2}, 0, 0, 3, 0.5}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     for (int algorithm = MZ_PUCT; algorithm <= MZ_GUMBEL; algorithm++) {
       setup s;
       setup_init(&s, cases[i].env, (mz_algorithm)algorithm, cases[i].cut);
       s.settings.opening_plies = cases[i].opening_plies;
       s.settings.fork_share = cases[i].fork_share;
+      s.settings.exploring_moves = cases[i].exploring_moves;
+      s.settings.exploring_repeat = cases[i].exploring_repeat;
       check_grouping_and_resuming(&s);
       test_agent_deinit(&s.agent);
     }

@@ -94,11 +94,11 @@ static void counters_that_cannot_be_are_refused(void **unused) {
   } sound, c;
   memcpy(&sound, counters_of_first(&s), sizeof sound);
   assert_int_equal(sound.moves, 12);
-  for (int i = 0; i < 9; i++) {
+  for (int i = 0; i < 10; i++) {
     const char *message = "game 0";
     c = sound;
     if (i == 0) c.episode = UINT64_MAX;
-    if (i == 1) c.moves = UINT64_C(1) << 50;
+    if (i == 1) c.moves = UINT64_C(1) << 50, message = "game 0 counts 1125899906842624 moves";
     if (i == 2) c.length = UINT32_MAX;
     if (i == 3) c.length = c.moves = 500, message = "500 in its episode";
     if (i == 4) c.moves = 13, message = "game 1 has made 12 moves, game 0 13";
@@ -106,6 +106,7 @@ static void counters_that_cannot_be_are_refused(void **unused) {
     if (i == 6) c.sum = NAN, message = "a return";
     if (i == 7) c.sum = -INFINITY, message = "a return";
     if (i == 8) c.sum = 1e6, message = "a return";
+    if (i == 9) c.length = 13, message = "13 in its episode";
     memcpy(counters_of_first(&s), &c, sizeof c);
     expect_refused(&s, message);
   }
