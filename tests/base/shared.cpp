@@ -1,4 +1,5 @@
 /* The formulas of base that GPUs share, compiled as C++: the bits of the C library's. */
+#include <cmath>
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -14,7 +15,10 @@ extern "C" {
 
 static void expect_f32(float found, float expected) { assert_int_equal(mz_bits_of_f32(found), mz_bits_of_f32(expected)); }
 
-static void expect_f64(double found, double expected) { assert_int_equal(mz_bits_of_f64(found), mz_bits_of_f64(expected)); }
+/* Of two NaNs the sign and the payload are the compiler's choice. */
+static void expect_f64(double found, double expected) {
+  if (!std::isnan(found) || !std::isnan(expected)) assert_int_equal(mz_bits_of_f64(found), mz_bits_of_f64(expected));
+}
 
 /* Floats of all exponents and both signs, infinities and NaN among them. */
 static void functions_of_floats(void **) {

@@ -315,14 +315,14 @@ static void memory_of_gpus_bounds_plans(void **unused) {
   assert_non_null(strstr(mz_message(), "limits.gpu_memory: the start plan may need"));
   assert_non_null(strstr(mz_message(), " MiB of cuda:1, "));
   assert_non_null(strstr(mz_message(), "actor "));
-  all[SETS] = "cpu_actor=0", all[SETS + 1] = "limits.gpu_memory=420M"; /* two actors and two builders want more */
+  all[SETS] = "cpu_actor=0", all[SETS + 1] = "limits.gpu_memory=600M"; /* two actors and two builders want more */
   expect_ok(mz_run_open(&run, &options));
   assert_true(run->workers.knobs.cpu_actor * run->workers.knobs.batch_actor < 4);
   const mz_pipeline *pipeline = mz_steer_pipeline(run->steer);
   const mz_plan plan = mz_plan_of_knobs(&run->workers.knobs);
-  assert_int_equal(pipeline->devices[2].memory, 420e6);
+  assert_int_equal(pipeline->devices[2].memory, 600e6);
   assert_true(mz_plan_gpu_bytes(pipeline, &plan, 1, NULL, 0) == 0);
-  assert_true(mz_plan_gpu_bytes(pipeline, &plan, 2, sum, sizeof sum) <= 420e6);
+  assert_true(mz_plan_gpu_bytes(pipeline, &plan, 2, sum, sizeof sum) <= 600e6);
   assert_non_null(strstr(sum, "learner "));
   mz_run_close(run);
   drop_folder(folder);
