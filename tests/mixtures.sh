@@ -91,4 +91,4 @@ for ((number = 0; number < count; number++)); do
 done
 echo "$count mixtures of settings: trained $trained, refused $refused, wrong $wrong"
 ((wrong)) || rm -rf "$folder"
-((wrong == 0 && 2 * trained > count))
+((wrong == 0 && 3 * trained > count))
