@@ -67,7 +67,7 @@ static void the_largest_model_has_room(void **unused) {
 static void an_mlp_keeps_its_name(void **unused) {
   (void)unused;
   const char *sets[] = {"network.width=8", "network.depth=2", "network.training=bf16"};
-  const mz_history_key key = key_with("cartpole", sets, 2);
+  const mz_history_key key = key_with("cartpole", sets, 3);
   assert_ptr_equal(strstr(key.network, "mlp width 8 depth 2 latent 8, "), key.network);
   assert_string_equal(strrchr(key.network, ' '), " parameters");
 }
