@@ -64,8 +64,8 @@ part check 'updates beside the CPU' 90 "$TESTS/device_update"
 part check 'trees of searches' 60 "$TESTS/device_search"
 part check 'TF32 is found' 60 finds_tf32
 part check 'digests: layers' 60 digests tictactoe "${small[@]}" --set network.width=64 --set shards=4
-part check 'digests: boards, bf16' 180 digests connect4 "${small[@]}" --set network.channels=16 --set network.blocks=1 \
-  --set shards=2 --set network.inference=bf16 --set network.training=bf16
+part check 'digests: boards, bf16' 180 digests connect4 "${small[@]}" --set td_steps=2 --set replay.segment_moves=4 --set network.channels=16 \
+  --set network.blocks=1 --set shards=2 --set network.inference=bf16 --set network.training=bf16
 part figure 'peak of the GPU' 30 "$TESTS/peak"
 part figure 'inference: 64 x 6, bf16' 90 bench inference network.channels=64 network.blocks=6 network.inference=bf16
 part figure 'search: 64 wide' 60 bench search network.width=64
