@@ -45,7 +45,7 @@ void mz_phase_measure(mz_phase *p, const mz_state *state, const mz_workers *work
   p->value_loss = l->value_loss / updates;
   p->reward_loss = l->reward_loss / updates;
   p->gradient_norm = l->gradient_norm / updates;
-  p->learning_rate = mz_state_learning_rate(state);
+  p->learning_rate = mz_learner_rate(state->learner);
   const mz_learning_settings *learning = &state->settings.learning;
   p->batch_size = learning->batch_size;
   p->loop_count = learning->loop_count;

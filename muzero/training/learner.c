@@ -235,13 +235,17 @@ static void add_stats(mz_learner *l, const mz_batch *b, const mz_update_report *
 
 /* ---- updates ---- */
 
+double mz_learner_rate(const mz_learner *l) {
+  const mz_optimizer_settings *optimizer = &l->settings.update.optimizer;
+  return l->positioned ? mz_learning_rate_at(optimizer, &l->position)
+                       : mz_learning_rate(optimizer, l->optimizer.steps, l->settings.horizon);
+}
+
 static mz_update_step step_of(const mz_learner *l) {
   const int64_t steps = l->optimizer.steps;
   /* The average follows closely while it is young. */
   const double young = (double)(2 + steps) / (double)(11 + steps);
-  const mz_optimizer_settings *optimizer = &l->settings.update.optimizer;
-  return (mz_update_step){.rate = l->positioned ? mz_learning_rate_at(optimizer, &l->position)
-                                                : mz_learning_rate(optimizer, steps, l->settings.horizon),
+  return (mz_update_step){.rate = mz_learner_rate(l),
                           .average_decay = young < l->settings.update.average ? young : l->settings.update.average,
                           .shard_squares = l->settings.update.shards > 1 && steps % NOISE_EVERY == 0};
 }

@@ -35,6 +35,8 @@ mz_status mz_learner_resize_batch(mz_learner *learner, const mz_lane *where, con
 /* Between updates: the next one stands there in the learning rate's schedule, and each that follows one further. A learner that is never
  * told goes by the optimizer's steps. */
 void mz_learner_set_position(mz_learner *learner, const mz_rate_position *position);
+/* Returns the learning rate that the next update takes. */
+double mz_learner_rate(const mz_learner *learner);
 /* Between updates: they run there from now on. Weights, average and moments come along. On failure it stays where it was. */
 mz_status mz_learner_move(mz_learner *learner, const mz_lane *where);
 /* Returns the bytes that create takes: weights, their average and packed copies, moments, a gradient for each shard. */

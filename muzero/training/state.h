@@ -47,8 +47,7 @@ mz_status mz_state_set_batch_size(mz_state *state, int64_t rows, const char *whe
 /* Returns the rows that updates were trained on so far. Schedules go by them, and so do copies to the target network: by as many rows as
  * that many updates of the run's own batch size have, whatever sizes batches had. */
 int64_t mz_state_trained_rows(const mz_state *state);
-double mz_state_progress(const mz_state *state);      /* of train.horizon, 0 … 1; 0 without a horizon */
-double mz_state_learning_rate(const mz_state *state); /* of the next update */
+double mz_state_progress(const mz_state *state); /* of train.horizon, 0 … 1; 0 without a horizon */
 /* Returns where the next update stands in the learning rate's schedule. */
 mz_rate_position mz_state_rate_position(const mz_state *state);
 /* Returns the count of updates at which as many rows will be trained as so many updates of the run's own batch size have, if batches keep

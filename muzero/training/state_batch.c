@@ -45,13 +45,6 @@ mz_rate_position mz_state_rate_position(const mz_state *s) {
                             .horizon = (double)s->own.train.horizon * own / present};
 }
 
-double mz_state_learning_rate(const mz_state *s) {
-  if (!s->moves_batch_size) /* where the guard went back, the steps did, too */
-    return mz_learning_rate(&s->settings.optimizer, mz_learner_optimizer(s->learner)->steps, s->own.train.horizon);
-  const mz_rate_position at = mz_state_rate_position(s);
-  return mz_learning_rate_at(&s->settings.optimizer, &at);
-}
-
 int64_t mz_state_updates_at(const mz_state *s, int64_t own_updates) {
   const int64_t rows = s->settings.learning.batch_size;
   const int64_t left = own_updates * s->own.learning.batch_size - mz_state_trained_rows(s);
