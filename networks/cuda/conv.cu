@@ -1,11 +1,11 @@
 #include "networks/cuda/conv.cuh"
 #include "networks/cuda/direct_conv.cuh"
 #include "networks/cuda/filters.cuh"
+#include "networks/cuda/forms.cuh"
 #include "networks/cuda/gradients.cuh"
 #include "networks/cuda/planned.cuh"
 #include "networks/cuda/quads.cuh"
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { THREADS = 256, TAPS = MZ_KERNEL * MZ_KERNEL, DIRECTIONS = 3, SCRATCH_ALIGNMENT = 256 };
 
@@ -39,10 +39,9 @@ static mz_cuda_convolution_settings settings_of(const mz_tape *tape, const mz_no
 
 static const char *const form_names[] = {"cudnn fused", "cudnn + kernel", "direct"};
 
-/* Tells whoever asks who computes: figures say little without it. */
 static void tell(const mz_cuda_convolution_settings *settings, const mz_cuda_convolution *c) {
   static const char *const directions[] = {"", ", gradient of data", ", gradient of weights"};
-  if (getenv("MUZERO_CUDA_FORMS") == nullptr) return;
+  if (!mz_cuda_tells_forms()) return;
   fprintf(stderr, "convolution of %d x %d boards, %d to %d channels, %d rows%s%s: %s\n", settings->graph.board.height,
           settings->graph.board.width, settings->graph.inputs, settings->graph.outputs, settings->rows,
           settings->graph.bf16 ? ", bf16" : "", directions[settings->graph.direction], form_names[mz_cuda_convolution_form(c)]);

@@ -1,5 +1,5 @@
 #include "networks/cuda/convolutions.cuh"
-#include <stdlib.h>
+#include "networks/cuda/forms.cuh"
 
 enum { BUCKETS_MAX = 32 };
 
@@ -92,15 +92,15 @@ cleanup:
 
 static mz_status choose(mz_cuda_convolution *c, const mz_cuda_conv_target *target) {
   c->form = MZ_CUDA_CONV_DIRECT;
-  if (getenv("MUZERO_CUDA_DIRECT") != nullptr) return MZ_OK; /* as products.cu's */
+  if (mz_cuda_leaves_libraries_out()) return MZ_OK;
   for (const attempt &a : attempts) {
     bool built = false;
     if (!makes_sense(&a, &c->settings)) continue;
     MZ_TRY(try_engines(c, target, &a, &built));
+    if (!built) continue;
     c->form = a.form;
-    if (built) return MZ_OK;
+    return MZ_OK;
   }
-  c->form = MZ_CUDA_CONV_DIRECT;
   return MZ_OK;
 }
 

@@ -2,9 +2,6 @@
 #include <mutex>
 #include <stdlib.h>
 
-/* Twice what the documentation of cuBLASLt and cuDNN recommends for Hopper: gradients of many channels split their sums. */
-enum { WORKSPACE_BYTES = 64 << 20 };
-
 static std::mutex kept_mutex;
 static mz_cuda_lane *kept; /* closed lanes of all devices */
 
@@ -49,8 +46,8 @@ static mz_status fill(mz_cuda_lane *own) {
   MZ_CUBLAS_TRY(cublasLtCreate(&own->blas));
   MZ_CUDNN_TRY(cudnnCreate(&own->dnn));
   MZ_CUDNN_TRY(cudnnSetStream(own->dnn, own->stream));
-  MZ_CUDA_TRY(cudaMalloc(&own->workspace, WORKSPACE_BYTES));
-  own->workspace_bytes = WORKSPACE_BYTES;
+  MZ_CUDA_TRY(cudaMalloc(&own->workspace, MZ_CUDA_WORKSPACE_BYTES));
+  own->workspace_bytes = MZ_CUDA_WORKSPACE_BYTES;
   return MZ_OK;
 }
 

@@ -26,6 +26,9 @@ typedef struct mz_cuda_lane {
   struct mz_cuda_lane *next;                       /* of those that are closed */
 } mz_cuda_lane;
 
+/* Twice what the documentation of cuBLASLt and cuDNN recommends for Hopper: gradients of many channels split their sums. */
+enum { MZ_CUDA_WORKSPACE_BYTES = 64 << 20 };
+
 /* The libraries' algorithms for inference are chosen for so many rows, whatever a tape's most, for they may add in another order for
  * another number: so a row has the same bits on every tape. */
 enum { MZ_CUDA_CHOICE_ROWS = 1024 };

@@ -1,8 +1,8 @@
 #include "networks/cuda/linear.cuh"
+#include "networks/cuda/forms.cuh"
 #include "networks/cuda/gradients.cuh"
 #include "networks/cuda/products.cuh"
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { THREADS = 256, TABLE_THREADS = 64 };
 
@@ -34,10 +34,9 @@ static bool sends_gradient(const mz_tape *tape, const mz_node *node) {
 
 static const char *const form_names[] = {"cublas fused", "cublas + kernel", "direct"};
 
-/* As conv.cu's. */
 static void tell(const mz_cuda_product_settings *settings, const mz_cuda_product *product) {
   static const char *const kinds[] = {"", ", gradient of data", ", gradient of weights"};
-  if (getenv("MUZERO_CUDA_FORMS") == nullptr) return;
+  if (!mz_cuda_tells_forms()) return;
   fprintf(stderr, "product of %d to %d columns, %d rows%s: %s\n", settings->inputs, settings->outputs, settings->rows,
           kinds[settings->kind], form_names[mz_cuda_product_form_of(product)]);
 }

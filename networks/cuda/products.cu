@@ -2,7 +2,7 @@
 #include "networks/cuda/arithmetic.cuh"
 #include "networks/cuda/check.cuh"
 #include "networks/cuda/direct_product.cuh"
-#include <stdlib.h>
+#include "networks/cuda/forms.cuh"
 
 enum { CHOICES_MAX = 32, ALIGNMENT = 16 };
 
@@ -189,7 +189,7 @@ static mz_status choose_form(mz_cuda_product *product, const mz_cuda_lane *lane)
   cublasLtMatmulPreference_t preference = nullptr;
   bool found = false;
   product->form = MZ_CUDA_PRODUCT_DIRECT;
-  if (getenv("MUZERO_CUDA_DIRECT") != nullptr) return MZ_OK; /* tells whether the library or we are wrong */
+  if (mz_cuda_leaves_libraries_out()) return MZ_OK;
   MZ_CUBLAS_TRY(cublasLtMatmulPreferenceCreate(&preference));
   MZ_TRY_CLEANUP(prefer(preference, product, lane));
   product->form = MZ_CUDA_PRODUCT_FUSED;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SKIPPED = 77, WORKSPACE = 64 << 20 };
+enum { SKIPPED = 77 };
 
 typedef struct described_device {
   const char *name;
@@ -83,7 +83,7 @@ static bool plan(const conv_case *c, const mz_cuda_conv_target *target, mz_board
 static bool target_of(const described_device *device, mz_cudnn_descriptors *owner, mz_cuda_conv_target *target) {
   char text[1024];
   describe(device, text, sizeof text);
-  target->workspace_bytes = WORKSPACE;
+  target->workspace_bytes = MZ_CUDA_WORKSPACE_BYTES;
   return mz_cudnn_create(owner, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &target->properties) == MZ_OK &&
          mz_cudnn_set(target->properties, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)strlen(text) + 1,
                       text) == MZ_OK &&
