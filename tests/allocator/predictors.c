@@ -121,11 +121,7 @@ static void test_ridge_finds_a_quadratic(void **state) {
   (void)state;
   school s;
   school_open(&s, 9, NULL);
-  for (int i = 0; i < SEEN; i++) {
-    const double a = log2(1 + (double)s.seen[i].plan.values[0]), b = log2(1 + (double)s.seen[i].plan.values[1]);
-    s.seen[i].unit_s = exp(0.2 - 0.4 * a + 0.1 * a * a + 0.05 * a * b);
-    s.seen[i].noise = 0;
-  }
+  school_see_quadratic(&s);
   lessons_init(&s.lessons, &s.real.pipeline, s.lessons.cores, s.seen, SEEN);
   const mz_contender ridge = judged(&s.lessons, &mz_predictor_ridge), last = judged(&s.lessons, &mz_predictor_last_value);
   print_message("ridge on a quadratic: %.4f, last value %.4f\n", ridge.error, last.error);

@@ -15,7 +15,7 @@ extern "C" {
 
 static void expect_f32(float found, float expected) { assert_int_equal(mz_bits_of_f32(found), mz_bits_of_f32(expected)); }
 
-/* Of two NaNs the sign and the payload are the compiler's choice. */
+/* The compiler chooses the sign and the payload of a NaN. */
 static void expect_f64(double found, double expected) {
   if (!std::isnan(found) || !std::isnan(expected)) assert_int_equal(mz_bits_of_f64(found), mz_bits_of_f64(expected));
 }

@@ -111,7 +111,7 @@ static void count(muzero_status status) {
 static void *use_shared(void *number) {
   mz_rng rng = mz_rng_at(1, MZ_RNG_TEST, (uint32_t)(uintptr_t)number, 0);
   uint8_t mask[9];
-  /* Where other work takes the cores, it may be long until two meet. */
+  /* It may be long until two meet when other work takes the cores. */
   for (int turn = 0; turn < TURNS || (atomic_load(&refused) == 0 && turn < 1000 * TURNS); turn++) {
     const uint32_t at = mz_rng_below(&rng, SHARED);
     muzero_game *game = atomic_load(&shared[at]), *next;

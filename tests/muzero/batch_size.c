@@ -196,12 +196,13 @@ static void workers_change_nothing(void **unused) {
   drop_folder(folder);
 }
 
-static void check_stops(int first, int step) {
+/* In every `step`th round. */
+static void check_stops(int step) {
   char folder[64], dir[128], child[128];
   make_folder(folder);
   path_in(dir, folder, "whole", 0);
   const uint64_t whole = train(dir, ROUNDS, &(variant){.more = {SCHEDULE}}, NULL);
-  for (int stop = first; stop < ROUNDS; stop += step) {
+  for (int stop = step; stop < ROUNDS; stop += step) {
     path_in(dir, folder, "parts", stop);
     path_in(child, folder, "child", stop);
     train(dir, stop, &(variant){.more = {SCHEDULE}, .threads = 1}, NULL);
@@ -214,13 +215,13 @@ static void check_stops(int first, int step) {
 
 static void stopping_anywhere_changes_nothing(void **unused) {
   (void)unused;
-  check_stops(1, 1);
+  check_stops(1);
 }
 
 /* Before the first move, between moves, in the first round behind one, and where one is due. */
 static void stopping_here_and_there_changes_nothing(void **unused) {
   (void)unused;
-  check_stops(3, 3);
+  check_stops(3);
 }
 
 static void a_guard_that_goes_back_does_so_in_every_part(void **unused) {

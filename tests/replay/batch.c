@@ -141,6 +141,15 @@ static void a_row_does_not_depend_on_its_batch(void **state) {
   tear_down(&s);
 }
 
+/* The same rows twice: as they are stored, and in a symmetry each. */
+static void build_plain_and_turned(setup *s, mz_batch *plain) {
+  ASSERT_OK(mz_batch_init(plain, &s->spec, ROWS, UNROLL, UNROLL + 1));
+  s->settings.symmetry = false;
+  ASSERT_OK(mz_batch_build(plain, &s->source, 2));
+  s->settings.symmetry = true;
+  ASSERT_OK(mz_batch_build(&s->batch, &s->source, 2));
+}
+
 /* A quarter turn is not its own inverse, as a mirror is: where actions go is told from where they come from. */
 static void quarter_turns_turn_policies_and_actions_the_same_way(void **state) {
   (void)state;
@@ -149,11 +158,7 @@ static void quarter_turns_turn_policies_and_actions_the_same_way(void **state) {
   spec.symmetries = 8;
   set_up(&s, spec, 0);
   mz_batch plain;
-  ASSERT_OK(mz_batch_init(&plain, &s.spec, ROWS, UNROLL, 1));
-  s.settings.symmetry = false;
-  ASSERT_OK(mz_batch_build(&plain, &s.source, 2));
-  s.settings.symmetry = true;
-  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 2));
+  build_plain_and_turned(&s, &plain);
   int quarters = 0;
   for (int row = 0; row < ROWS; row++) {
     int symmetry = -1, same = 0;
@@ -182,11 +187,7 @@ static void symmetry_turns_a_whole_row(void **state) {
   setup s;
   set_up(&s, board_spec(), 0);
   mz_batch plain;
-  ASSERT_OK(mz_batch_init(&plain, &s.spec, ROWS, UNROLL, UNROLL + 1));
-  s.settings.symmetry = false;
-  ASSERT_OK(mz_batch_build(&plain, &s.source, 2));
-  s.settings.symmetry = true;
-  ASSERT_OK(mz_batch_build(&s.batch, &s.source, 2));
+  build_plain_and_turned(&s, &plain);
   int turned = 0;
   for (int row = 0; row < ROWS; row++) {
     int symmetry = s.batch.obs[row * 4] > s.batch.obs[row * 4 + 1]; /* entries ascend as stored */
