@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* As pthread_create; the thread takes no signals but those of its own faults, so that Ctrl-C and the like go to the main thread.
- * Names it for debuggers (15 characters at most). An errno, 0 when it runs. */
+/* As pthread_create; the thread takes no signals but those of its own faults, so that Ctrl-C and the like go to the main thread, and
+ * has the numbers of mz_numerics_enter. Names it for debuggers (15 characters at most). An errno, 0 when it runs. */
 int mz_thread_start(pthread_t *out, const char *name, void *(*work)(void *), void *argument);
 
 /* Locks a mutex that may be held for ever, and gives up after about 50 ms: false. For those who look at a program that is stuck. */

@@ -1,8 +1,8 @@
 #include "envs/own/repeats.h"
 #include "base/maths/digest.h"
+#include "base/threads/thread.h"
 #include "envs/own/guarded.h"
 #include "envs/own/watch.h"
-#include <pthread.h>
 
 /* A game that went another way: the function that gave something else, after so many moves. */
 typedef struct difference {
@@ -223,7 +223,7 @@ mz_status mz_repeats_in_threads(const mz_repeats *r) {
   mz_status status = MZ_OK;
   for (; started < THREADS && status == MZ_OK; started++) {
     workers[started] = (worker){.repeats = r, .first = started * r->count / THREADS, .place = 1 + started};
-    if (pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0) continue;
+    if (mz_thread_start(&workers[started].thread, "check", work, &workers[started]) == 0) continue;
     status = mz_fail(MZ_E_INTERNAL, "check: a thread cannot be started");
     break;
   }

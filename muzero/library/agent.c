@@ -50,7 +50,7 @@ muzero_status muzero_agent_close(muzero_agent *handle) {
   mz_call call;
   MUZERO_TRY(mz_call_begin_on(&call, __func__, MZ_HANDLE_AGENT, handle));
   agent_free(call.object);
-  return mz_call_end_closed(&call);
+  return mz_call_end_closed(&call, MUZERO_OK);
 }
 
 muzero_status muzero_agent_describe(muzero_agent *handle, muzero_agent_info *out) {

@@ -16,12 +16,23 @@ void mz_call_set_in_log(int is_in_log) { in_log = is_in_log; }
 /* A library is quieter than a program. */
 static void quieten(void) { mz_log_set_level(MZ_LOG_WARNING); }
 
+static void keep_settings(mz_call *call) {
+  call->omp_threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  mz_numerics_enter(&call->numerics);
+}
+
+static void give_settings_back(const mz_call *call) {
+  mz_numerics_restore(&call->numerics);
+  omp_set_num_threads(call->omp_threads);
+}
+
 muzero_status mz_call_begin(mz_call *call, const char *function) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (in_log) return mz_failure(MUZERO_E_USAGE, "%s: a log callback must not call the library", function);
   pthread_once(&once, quieten);
-  *call = (mz_call){.function = function, .omp_threads = omp_get_max_threads()};
-  omp_set_num_threads(1);
+  *call = (mz_call){.function = function};
+  keep_settings(call);
   return MUZERO_OK;
 }
 
@@ -36,19 +47,19 @@ muzero_status mz_call_begin_on(mz_call *call, const char *function, mz_handle_ki
 }
 
 muzero_status mz_call_end(mz_call *call, muzero_status status) {
-  omp_set_num_threads(call->omp_threads);
+  give_settings_back(call);
   if (call->handle) mz_handle_leave(call->handle);
   return status;
 }
 
-muzero_status mz_call_end_closed(mz_call *call) {
+muzero_status mz_call_end_closed(mz_call *call, muzero_status status) {
   mz_handle_destroy(call->handle);
   call->handle = NULL;
-  return mz_call_end(call, MUZERO_OK);
+  return mz_call_end(call, status);
 }
 
-void mz_call_callback_begins(const mz_call *call) { omp_set_num_threads(call->omp_threads); }
-void mz_call_callback_ended(void) { omp_set_num_threads(1); }
+void mz_call_callback_begins(const mz_call *call) { give_settings_back(call); }
+void mz_call_callback_ended(mz_call *call) { keep_settings(call); }
 
 /* ---- structs that have a size, and texts ---- */
 

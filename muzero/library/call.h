@@ -1,6 +1,7 @@
-/* The beginning and the end that every public function has: it refuses calls from a log callback, enters the handle, and keeps the
- * calling thread's OpenMP setting, which oneDNN's use changes. Also the reading and writing of structs that have a size. */
+/* The beginning and the end that every public function has: it refuses calls from a log callback, enters the handle, and keeps what
+ * the calling thread has set for itself. Also the reading and writing of structs that have a size. */
 #pragma once
+#include "base/threads/numerics.h"
 #include "muzero/library/failure.h"
 #include "muzero/library/handle.h"
 
@@ -8,7 +9,9 @@ typedef struct mz_call {
   const char *function;
   const void *handle; /* NULL: entered none */
   void *object;       /* the handle's */
-  int omp_threads;    /* the caller's */
+  /* the caller's */
+  int omp_threads; /* oneDNN's use changes it */
+  mz_numerics numerics;
 } mz_call;
 
 /* Begins a call without a handle, or on one. After a failure nothing is to be ended. */
@@ -17,10 +20,10 @@ muzero_status mz_call_begin_on(mz_call *call, const char *function, mz_handle_ki
 /* Leaves the handle and returns `status`. */
 muzero_status mz_call_end(mz_call *call, muzero_status status);
 /* Ends the handle as well. */
-muzero_status mz_call_end_closed(mz_call *call);
-/* Gives the caller's OpenMP setting back for the time of a callback, and takes it away again. */
+muzero_status mz_call_end_closed(mz_call *call, muzero_status status);
+/* Gives the thread's settings back for the time of a callback, and keeps them again. */
 void mz_call_callback_begins(const mz_call *call);
-void mz_call_callback_ended(void);
+void mz_call_callback_ended(mz_call *call);
 
 /* Whether this thread is inside a log callback. */
 void mz_call_set_in_log(int is_in_log);

@@ -49,7 +49,7 @@ static void call_back(mz_training *training, muzero_run_callback callback) {
   const muzero_progress progress = mz_training_progress(training);
   mz_call_callback_begins(training->call);
   const int stops = callback(training->context, &progress);
-  mz_call_callback_ended();
+  mz_call_callback_ended(training->call);
   if (stops) mz_run_request(training->run, MZ_REQUEST_STOP);
 }
 

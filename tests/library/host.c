@@ -1,6 +1,8 @@
-/* The process that uses the library: its stdout, signals, threads and log stay its own. */
+/* The process that uses the library: its stdout, signals, threads, numbers and log stay its own. */
 #include "library.h"
 #include "base/log.h"
+#include <fenv.h>
+#include <locale.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -101,6 +103,72 @@ static void test_the_process_stays_its_own(void **state) {
   assert_int_equal(omp_threads_in_callback, 3);
 }
 
+/* ---- numbers ---- */
+
+static uint64_t digest_of_small_run(const char *name, const muzero_run_options *given) {
+  const muzero_run_options options = given ? *given : tiny_options();
+  const muzero_limits limits = rounds_limit(2);
+  muzero_run *run;
+  double score;
+  snprintf(dir, sizeof dir, "%s/%s", folder, name);
+  expect_fine(muzero_run_create(&run, dir, &options));
+  expect_fine(muzero_run_train(run, &limits, NULL));
+  expect_fine(muzero_run_close(run));
+  expect_fine(muzero_run_resume(&run, dir, NULL));
+  expect_fine(muzero_run_evaluate(run, 2, &score));
+  expect_fine(muzero_run_close(run));
+  return digest_of_run(dir);
+}
+
+/* A number as this thread writes it, and a sum as it rounds it. */
+typedef struct numbers {
+  char text[8];
+  float sum;
+} numbers;
+
+static numbers numbers_here(void) {
+  const volatile float one = 1, little = 0x1p-40f;
+  numbers n = {.sum = one + little};
+  snprintf(n.text, sizeof n.text, "%.1f", 1.5);
+  return n;
+}
+
+static int note_numbers(void *context, const muzero_progress *progress) {
+  (void)progress;
+  *(numbers *)context = numbers_here();
+  return 0;
+}
+
+static void expect_numbers_of_host(numbers n) {
+  assert_string_equal(n.text, "1,5");
+  assert_true(n.sum > 1);
+}
+
+static void test_numbers_of_the_host(void **state) {
+  (void)state;
+  const uint64_t wanted = digest_of_small_run("before", NULL);
+  numbers in_callback = {0};
+  muzero_run_options options = tiny_options();
+  options.on_round = note_numbers;
+  options.context = &in_callback;
+  assert_int_equal(setenv("LOCPATH", TEST_DATA "/locale", 1), 0);
+  const char *comma = setlocale(LC_NUMERIC, "comma");
+  assert_int_equal(unsetenv("LOCPATH"), 0);
+  if (!comma) {
+    print_message("skipped: this C library does not read tests/data/locale/comma\n");
+    skip();
+  }
+  assert_int_equal(fesetround(FE_UPWARD), 0);
+  expect_numbers_of_host(numbers_here());
+  const uint64_t digest = digest_of_small_run("comma", &options);
+  const numbers after = numbers_here();
+  assert_int_equal(fesetround(FE_TONEAREST), 0);
+  assert_non_null(setlocale(LC_NUMERIC, "C"));
+  expect_numbers_of_host(in_callback);
+  expect_numbers_of_host(after);
+  assert_true(digest == wanted);
+}
+
 /* ---- the log ---- */
 
 typedef struct heard {
@@ -145,6 +213,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_version),
       cmocka_unit_test_setup_teardown(test_the_process_stays_its_own, make, drop),
+      cmocka_unit_test_setup_teardown(test_numbers_of_the_host, make, drop),
       cmocka_unit_test(test_log),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

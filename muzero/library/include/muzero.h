@@ -12,8 +12,8 @@
  * each other. The library is not to be used in a child process that was forked while a handle was open.
  *
  * Process. The library prints nothing to stdout, ends no process, installs no signal handlers, and leaves the calling thread's
- * OpenMP settings as they were. The threads it starts block signals. Its log goes to stderr, warnings and errors only, or to a
- * callback.
+ * OpenMP settings, locale and floating-point environment as they were; its results do not depend on these. The threads it starts
+ * block signals. Its log goes to stderr, warnings and errors only, or to a callback.
  *
  * Structs with a member `size`: the caller sets it to sizeof of the struct (the ..._INIT macros do). Later versions of the library
  * append members; a program that was compiled before works as it did. */
@@ -61,7 +61,7 @@ MUZERO_API const char *muzero_message(void);
 
 typedef enum muzero_log_level { MUZERO_LOG_ERROR, MUZERO_LOG_WARNING, MUZERO_LOG_INFO, MUZERO_LOG_DEBUG } muzero_log_level;
 /* Called with one line without its end, from any thread, by one thread at a time. `line` is valid during the call. The callback
- * must not call the library: its functions answer MUZERO_E_USAGE there. */
+ * must not call the library: its functions answer MUZERO_E_USAGE there. The thread's locale is "C" then. */
 typedef void (*muzero_log_callback)(void *context, muzero_log_level level, const char *line);
 /* Sends lines up to `most_verbose` to `callback` from now on; NULL: to stderr. Before the first call it is stderr and
  * MUZERO_LOG_WARNING. The log belongs to the process, not to a handle. */
@@ -104,7 +104,7 @@ MUZERO_API muzero_status muzero_game_close(muzero_game *game);
 typedef struct muzero_game_state {
   size_t size;
   const char *env;    /* the environment's name; valid as long as the process */
-  int32_t to_play;    /* 0 or 1; a game for one: 0 */
+  int32_t to_play;    /* 0 or 1; a game for one, or one that is over: 0 */
   int32_t legal;      /* number of legal actions; 0: the game is over */
   int32_t moves;      /* played so far */
   int32_t terminated; /* 1: the game has come to its own end */
@@ -181,14 +181,15 @@ typedef struct muzero_run_options {
 MUZERO_API muzero_status muzero_run_create(muzero_run **out, const char *dir, const muzero_run_options *options);
 /* Continues a run from its latest checkpoint, exactly as if it had never stopped; but games of environments whose states cannot be
  * copied ("gym:…") begin anew. Only settings that cannot change its course may differ: MUZERO_E_CONFIG names the key. env, preset
- * and from must be NULL. options NULL: all as it was. MUZERO_E_CHECKPOINT: there is no run, or it is damaged; MUZERO_E_IO: another
- * process or handle has it. */
+ * and from must be NULL. options NULL: all as it was. MUZERO_E_CHECKPOINT: the folder holds no run, or a damaged one; MUZERO_E_IO:
+ * there is no such folder, or another process or handle has it. */
 MUZERO_API muzero_status muzero_run_resume(muzero_run **out, const char *dir, const muzero_run_options *options);
-/* Resumes where `dir` holds a run, and creates one where it does not. A resumed run must be of options->env (MUZERO_E_CONFIG);
- * preset and from apply to a new run only. */
+/* Resumes where `dir` holds a run, and creates one where it does not. A resumed run must be of options->env
+ * (MUZERO_E_CONFIG; nothing has changed in it); preset and from apply to a new run only. */
 MUZERO_API muzero_status muzero_run_open(muzero_run **out, const char *dir, const muzero_run_options *options);
 /* Waits for a checkpoint that is being written and releases the run. Saves nothing: what was trained since the last checkpoint is
- * lost (the functions that train save whenever they report a limit or a stop). */
+ * lost (the functions that train save whenever they report a limit or a stop). MUZERO_E_IO and others: that checkpoint could not be
+ * written, so that more is lost; the run is released all the same. */
 MUZERO_API muzero_status muzero_run_close(muzero_run *run);
 
 typedef struct muzero_limits { /* totals since the run began, but for `seconds`; 0: no such limit; all 0: the preset's hold */
@@ -215,7 +216,8 @@ MUZERO_API muzero_status muzero_run_rounds(muzero_run *run, int64_t rounds, cons
 typedef enum muzero_request { MUZERO_REQUEST_STOP = 1, MUZERO_REQUEST_CHECKPOINT = 2 } muzero_request;
 /* Asks for a stop, or for a checkpoint in the background, at the end of the round; requests may be joined with |. Without a call
  * that trains under way, the next one honours it. A stop is used up by the call it ends. May be called from any thread, a callback
- * or a signal handler: async-signal-safe, sets no message unless it fails. */
+ * (one of the log as well), or a signal handler: async-signal-safe, and sets no message. MUZERO_E_USAGE: no such request, or no run
+ * that is open. */
 MUZERO_API muzero_status muzero_run_request(muzero_run *run, int requests);
 /* Writes a checkpoint and waits until it is on the disk. */
 MUZERO_API muzero_status muzero_run_save(muzero_run *run);
