@@ -71,4 +71,4 @@ mz_status mz_reserve_one(void *items_pointer, int *capacity, int count, size_t e
   return MZ_OK;
 }
 
-void mz_alloc_fail_after(long n) { atomic_store_explicit(&allocations_until_failure, n, memory_order_relaxed); }
+long mz_alloc_fail_after(long n) { return atomic_exchange_explicit(&allocations_until_failure, n, memory_order_relaxed); }

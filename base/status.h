@@ -52,7 +52,8 @@ mz_status mz_alloc(void *out_pointer, size_t count, size_t element_size);
 /* Makes room for one more element behind `count` of them: *items_pointer, an array of mz_alloc or NULL, is replaced by one of twice
  * the *capacity where it is full. MZ_E_MEMORY: both stay as they were. */
 mz_status mz_reserve_one(void *items_pointer, int *capacity, int count, size_t element_size);
-void mz_alloc_fail_after(long n);
+/* Returns how many allocations were left until the failure that was asked for before; 0: it came, or there was none. */
+long mz_alloc_fail_after(long n);
 /* Returns whether the hook wants an allocation made elsewhere to fail, and counts it. */
 int mz_alloc_hook_fails(void);
 

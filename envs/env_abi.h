@@ -105,7 +105,7 @@ typedef struct muzero_env_abi {
   /* Writes mask[a] = 1 for each legal action and 0 for the others. A game that goes on has a legal action, one that has ended none.
    * May be NULL: every action is always legal. */
   const char *(*legal)(const void *state, uint8_t *mask);
-  /* Returns the player to move, 0 or 1. May be NULL: always 0. */
+  /* Returns the player to move, 0 or 1; anything where the game has ended. May be NULL: always 0. */
   int32_t (*to_play)(const void *state);
   /* Writes the state for people, several lines, as snprintf does: at most `size` bytes with the NUL, and returns the length that the
    * whole has. May be NULL. */

@@ -67,13 +67,16 @@ static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
   return l->settings.learning.average > 0 ? load_average(l, checkpoint) : MZ_OK;
 }
 
-/* The session of a checkpoint tells what was lost with workers and, of `allocation`, which course it was; it need not be there. */
-static void load_session(mz_loaded *l, const mz_checkpoint *checkpoint) {
+/* The session of a checkpoint tells what was lost with workers and, of `allocation`, which course it was; it need be neither there nor sound. */
+static mz_status load_session(mz_loaded *l, const mz_checkpoint *checkpoint) {
   cJSON *json;
-  if (!mz_checkpoint_find(checkpoint, "session") || mz_checkpoint_json(checkpoint, "session", &json) != MZ_OK) return;
+  if (!mz_checkpoint_find(checkpoint, "session")) return MZ_OK;
+  const mz_status status = mz_checkpoint_json(checkpoint, "session", &json);
+  if (status != MZ_OK) return status == MZ_E_MEMORY ? status : MZ_OK;
   l->lost = mz_lost_from_json(json);
   if (mz_json_get_u64_hex(json, "course", "section 'session'", MZ_E_CHECKPOINT, &l->course) != MZ_OK) l->course = 0;
   cJSON_Delete(json);
+  return MZ_OK;
 }
 
 /* Weights do not fit where the file of a course has been given other plans since. */
@@ -98,7 +101,7 @@ mz_status mz_loaded_open(mz_loaded **out, const char *path) {
   MZ_TRY_CLEANUP(mz_checkpoint_open(&checkpoint, file));
   MZ_TRY_CLEANUP(load_settings(l, &checkpoint));
   MZ_TRY_CLEANUP(mz_model_init(&l->model, &l->settings.network, &l->env->spec));
-  load_session(l, &checkpoint);
+  MZ_TRY_CLEANUP(load_session(l, &checkpoint));
   MZ_TRY_CLEANUP(wrap_course(l, file, load_weights(l, &checkpoint)));
   l->where = mz_lane_cpu;
   MZ_TRY_CLEANUP(mz_prepared_create(&l->prepared, &l->model, &l->where, l->weights));

@@ -3,6 +3,7 @@
 #include "muzero/storage/sections.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "envs/own/shared_object.h"
 #include "muzero/batch_rule.h"
 #include "muzero/storage/checkpoint_list.h"
 #include "muzero/run.h"
@@ -64,6 +65,7 @@ typedef struct attempt {
   const char *dir;
   const char *name; /* of the checkpoint */
   const mz_run_options *options;
+  const mz_env *env; /* the run must be of it; NULL: of any */
   int allow;
   bool skip;    /* segments that are lost are left out */
   bool damaged; /* why it failed: what lies in the run's directory could not be read */
@@ -88,6 +90,11 @@ static mz_status advise(const mz_run *run, mz_status status) {
       why, dir, dir);
 }
 
+static mz_status check_env(const attempt *a, const mz_env *env) {
+  if (!a->env || mz_env_is_same_game(a->env, env)) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: the run here is of %s, not of %s", a->dir, env->name, a->env->name);
+}
+
 static mz_status resume_from(mz_run **out, attempt *a) {
   mz_run *run;
   a->damaged = false;
@@ -103,6 +110,7 @@ static mz_status resume_from(mz_run **out, attempt *a) {
   MZ_TRY_CLEANUP(mz_run_lock(run));
   MZ_TRY_CLEANUP(reading(a, mz_checkpoint_open(&checkpoint, path)));
   MZ_TRY_CLEANUP(reading(a, take_settings(run, &checkpoint, a->options, a->allow & MZ_ALLOW_NUMERIC, &env, &seed)));
+  MZ_TRY_CLEANUP(check_env(a, env));
   MZ_TRY_CLEANUP(reading(a, take_batch_size(run, &checkpoint)));
   MZ_TRY_CLEANUP(reading(a, mz_run_restore_session(run, &checkpoint, &offsets)));
   MZ_TRY_CLEANUP(mz_run_find_kept_plans(run));
@@ -213,6 +221,7 @@ mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *opt
   if (asked.choice != MZ_RUN_LATEST) return refuse_older(run);
   const char *dir = asked.path;
   attempt a = {.dir = dir, .name = name, .options = options, .allow = allow};
+  if (options->env) MZ_TRY(mz_env_find(options->env, &a.env));
   mz_status status = reading(&a, mz_run_path_checkpoint(&asked, path, sizeof path)); /* looked at once: it may change meanwhile */
   if (status == MZ_OK) {
     snprintf(name, sizeof name, "%s", strrchr(path, '/') + 1);

@@ -74,7 +74,7 @@ static void tick_progress(mz_run *run, const mz_limits *l, mz_tick tick, void *c
 
 /* ---- checkpoints ---- */
 
-static mz_status wait_for_checkpoint(mz_run *run) {
+mz_status mz_run_wait_for_checkpoint(mz_run *run) {
   const mz_doing before = mz_activity_begin(&run->workers.activity, MZ_DOING_WAIT_CHECKPOINT, run->saved_round);
   const mz_status status = mz_saver_wait(run->saver);
   begin(run, before);
@@ -84,7 +84,7 @@ static mz_status wait_for_checkpoint(mz_run *run) {
 static mz_status save_sound(mz_run *run, bool best) {
   char *session;
   MZ_TRY(mz_state_check_sound(&run->state, &run->workers));
-  MZ_TRY(wait_for_checkpoint(run));
+  MZ_TRY(mz_run_wait_for_checkpoint(run));
   if (best) run->best_rounds = run->state.counters.rounds;
   MZ_TRY(mz_run_session(run, &session));
   mz_status status = mz_saver_save(run->saver, &run->state, run->config_text, session, best);
@@ -103,7 +103,7 @@ static mz_status save(mz_run *run, bool best) {
 
 mz_status mz_run_save(mz_run *run) {
   MZ_TRY(save(run, false));
-  return wait_for_checkpoint(run);
+  return mz_run_wait_for_checkpoint(run);
 }
 
 static mz_status save_when_due(mz_run *run) {
@@ -308,7 +308,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   if (*reason != MZ_GOES_ON) {
     MZ_TRY(mz_run_keep_promise(run, *reason));
     MZ_TRY(save(run, best));
-    return wait_for_checkpoint(run);
+    return mz_run_wait_for_checkpoint(run);
   }
   return best ? save(run, true) : save_when_due(run);
 }
@@ -317,7 +317,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
 static mz_status stopped(mz_run *run, mz_status status) {
   char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], dir[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   snprintf(why, sizeof why, "%s", mz_message());
-  if (wait_for_checkpoint(run) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
+  if (mz_run_wait_for_checkpoint(run) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
       mz_checkpoint_path(run->dir, name, path, sizeof path) != MZ_OK)
     return mz_fail(status, "%s", why);
   mz_shell_quote(run->dir, dir, sizeof dir);

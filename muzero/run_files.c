@@ -4,6 +4,7 @@
 #include "base/machine/machine.h"
 #include "base/text.h"
 #include "muzero/run.h"
+#include "muzero/storage/run_path.h"
 #include "muzero/storage/stored_env.h"
 #include "networks/tape/backend.h"
 #include "networks/isa.h"
@@ -52,11 +53,9 @@ mz_status mz_run_lock(mz_run *run) {
   return MZ_OK;
 }
 
-/* LATEST is what makes a directory a run: one that was stopped before it was written may be begun again. */
 mz_status mz_run_refuse_existing(const char *dir) {
-  char path[MZ_DIR_MAX + 16], quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
-  MZ_TRY(mz_path_join(path, sizeof path, dir, "LATEST"));
-  if (mz_file_exists(path))
+  char quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
+  if (mz_run_is_run(dir))
     return mz_fail(MZ_E_CONFIG, "%s: there is a run here already; continue it by 'muzero resume %s', or choose another --run",
                    dir, mz_shell_quote(dir, quoted, sizeof quoted));
   return MZ_OK;

@@ -41,8 +41,8 @@ enum {
   MZ_ALLOW_FALLBACK = 2,
 };
 /* Continues `run`, a directory, from its latest checkpoint, exactly; but games of an environment that does not copy begin anew. Only
- * exact and operational settings may differ (numeric ones with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, preset,
- * from, plans are ignored. */
+ * exact and operational settings may differ (numeric ones with MZ_ALLOW_NUMERIC): MZ_E_CONFIG naming the key. options->env, where
+ * it is given, must be the run's (MZ_E_CONFIG; nothing has changed); preset, from, plans are ignored. */
 mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow);
 /* Waits for a checkpoint in flight; releases the lock. Does not save. */
 void mz_run_close(mz_run *run);
@@ -134,6 +134,8 @@ void mz_run_rest(mz_run *run);
 void mz_run_request(mz_run *run, mz_request request); /* async-signal-safe; honoured at the next round's end */
 /* Writes a checkpoint now and waits until it is durable. */
 mz_status mz_run_save(mz_run *run);
+/* Waits for a checkpoint in flight, which closing does as well; its failure. */
+mz_status mz_run_wait_for_checkpoint(mz_run *run);
 
 const char *mz_run_dir(const mz_run *run);
 /* "self-play, reanalysis and learning on cuda:0 (NVIDIA H100 80GB HBM3): asked for by --device cuda"; "" where there are CPUs only. */

@@ -1,7 +1,9 @@
 #include "envs/worker/process.h"
+#include "base/machine/clock.h"
 #include "envs/worker/mailbox.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -67,9 +69,7 @@ static int move_up(int fd) {
 mz_status mz_worker_process_start(mz_worker_process *process, const mz_worker_program *program, double timeout_s) {
   int ends[2] = {-1, -1};
   mz_memory_file file = {.fd = -1}, object = {.fd = -1};
-  *process = (mz_worker_process){.socket = -1, .log = {.fd = -1}, .mailbox = {.fd = -1}};
-  const struct timeval limit = {.tv_sec = (time_t)timeout_s,
-                                .tv_usec = (suseconds_t)((timeout_s - (double)(time_t)timeout_s) * 1e6)};
+  *process = (mz_worker_process){.socket = -1, .timeout_s = timeout_s, .log = {.fd = -1}, .mailbox = {.fd = -1}};
   mz_status status;
   MZ_TRY_CLEANUP(copy_bytes(&file, "muzero-worker", program->bytes, program->size));
   if (program->object) MZ_TRY_CLEANUP(copy_bytes(&object, "muzero-object", program->object, program->object_size));
@@ -80,8 +80,7 @@ mz_status mz_worker_process_start(mz_worker_process *process, const mz_worker_pr
   file.fd = move_up(file.fd);
   if (program->object) object.fd = move_up(object.fd);
   process->log.fd = move_up(process->log.fd);
-  if (ends[1] < 0 || file.fd < 0 || (program->object && object.fd < 0) || process->log.fd < 0 ||
-      setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
+  if (ends[1] < 0 || file.fd < 0 || (program->object && object.fd < 0) || process->log.fd < 0)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "worker: no descriptor: %s", strerror(errno)));
   pid_t pid;
   const int failed = spawn(&pid, program->is_native, ends[1], file.fd, object.fd, process->log.fd);
@@ -126,13 +125,26 @@ mz_status mz_worker_process_share(mz_worker_process *process, size_t bytes, cons
   return MZ_OK;
 }
 
+/* Signals that come meanwhile do not lengthen the wait. */
+static bool comes_in_time(const mz_worker_process *process) {
+  struct pollfd wait = {.fd = process->socket, .events = POLLIN};
+  const uint64_t until_ns = mz_clock_ns() + (uint64_t)(process->timeout_s * 1e9);
+  for (;;) {
+    const uint64_t now_ns = mz_clock_ns();
+    if (now_ns >= until_ns) return poll(&wait, 1, 0) == 1;
+    const int found = poll(&wait, 1, (int)((until_ns - now_ns) / 1000000 + 1));
+    if (found != -1 || errno != EINTR) return found != 0;
+  }
+}
+
 mz_worker_answer mz_worker_process_receive(const mz_worker_process *process, char *out, size_t size) {
   ssize_t got;
+  out[0] = '\0';
+  if (!comes_in_time(process)) return MZ_WORKER_SILENT;
   do got = recv(process->socket, out, size - 1, 0);
   while (got < 0 && errno == EINTR);
   out[got > 0 ? got : 0] = '\0';
-  if (got > 0) return MZ_WORKER_ANSWERED;
-  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? MZ_WORKER_SILENT : MZ_WORKER_DIED;
+  return got > 0 ? MZ_WORKER_ANSWERED : MZ_WORKER_DIED;
 }
 
 static double seconds(const struct timeval *time) { return (double)time->tv_sec + 1e-6 * (double)time->tv_usec; }

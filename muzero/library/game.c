@@ -127,7 +127,7 @@ muzero_status muzero_game_close(muzero_game *game) {
   mz_call call;
   MUZERO_TRY(mz_call_begin_on(&call, __func__, MZ_HANDLE_GAME, game));
   game_free(call.object);
-  return mz_call_end_closed(&call);
+  return mz_call_end_closed(&call, MUZERO_OK);
 }
 
 /* ---- playing ---- */
@@ -151,7 +151,7 @@ muzero_status muzero_game_state_get(muzero_game *game, muzero_game_state *out) {
   const mz_library_game *g = call.object;
   const muzero_game_state state = {.size = sizeof state,
                                    .env = g->env->name,
-                                   .to_play = mz_env_to_play(g->env, g->state),
+                                   .to_play = mz_library_game_is_over(g) ? 0 : mz_env_to_play(g->env, g->state),
                                    .legal = g->legal_count,
                                    .moves = g->moves,
                                    .terminated = g->last.terminated,

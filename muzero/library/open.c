@@ -1,5 +1,4 @@
 /* Making, resuming and closing runs. */
-#include "envs/own/shared_object.h"
 #include "muzero/library/game.h"
 #include "muzero/storage/run_path.h"
 #include "muzero/library/training.h"
@@ -72,17 +71,12 @@ static muzero_status create(muzero_run **out, const char *dir, const muzero_run_
   return give_out(out, run, &options);
 }
 
-/* `env`: the environment that the run must be of; NULL: any. */
-static muzero_status resume(muzero_run **out, const char *dir, const muzero_run_options *options, const mz_env *env,
-                            const char *function) {
+static muzero_status resume(muzero_run **out, const char *dir, const muzero_run_options *options) {
   mz_run *run;
   const mz_run_options roof = roof_options(options, NULL);
   const int allow = (options->allow_numeric ? MZ_ALLOW_NUMERIC : 0) | (options->allow_fallback ? MZ_ALLOW_FALLBACK : 0);
   MUZERO_TRY(mz_failure_of(mz_run_resume(&run, dir, &roof, allow)));
-  const mz_env *its_env = mz_run_env(run);
-  if (!env || mz_env_is_same_game(env, its_env)) return give_out(out, run, options);
-  mz_run_close(run);
-  return mz_failure(MUZERO_E_CONFIG, "%s: %s: the run there is of %s, not of %s", function, dir, its_env->name, env->name);
+  return give_out(out, run, options);
 }
 
 static muzero_status resume_only(muzero_run **out, const char *dir, const muzero_run_options *given, const char *function) {
@@ -90,16 +84,13 @@ static muzero_status resume_only(muzero_run **out, const char *dir, const muzero
   MUZERO_TRY(read_options(given, function, &options));
   if (options.env || options.preset || options.from)
     return mz_failure(MUZERO_E_USAGE, "%s: options.env, preset and from are those of the run, and must be NULL", function);
-  return resume(out, dir, &options, NULL, function);
+  return resume(out, dir, &options);
 }
 
 static muzero_status resume_or_create(muzero_run **out, const char *dir, const muzero_run_options *given, const char *function) {
   muzero_run_options options;
-  const mz_env *env = NULL;
   MUZERO_TRY(read_options(given, function, &options));
-  if (!mz_run_has_checkpoints(dir)) return create(out, dir, given, function);
-  if (options.env) MUZERO_TRY(mz_library_env_find(options.env, function, &env));
-  return resume(out, dir, &options, env, function);
+  return mz_run_is_run(dir) ? resume(out, dir, &options) : create(out, dir, given, function);
 }
 
 muzero_status muzero_run_create(muzero_run **out, const char *dir, const muzero_run_options *options) {
@@ -134,6 +125,8 @@ void mz_training_free(mz_training *training) {
 muzero_status muzero_run_close(muzero_run *run) {
   mz_call call;
   MUZERO_TRY(mz_call_begin_on(&call, __func__, MZ_HANDLE_RUN, run));
-  mz_training_free(call.object);
-  return mz_call_end_closed(&call);
+  mz_training *training = call.object;
+  const muzero_status status = mz_failure_of(mz_run_wait_for_checkpoint(training->run));
+  mz_training_free(training);
+  return mz_call_end_closed(&call, status);
 }

@@ -90,6 +90,14 @@ void mz_checkpoint_close(mz_checkpoint *checkpoint) {
   checkpoint->file = NULL;
 }
 
+static bool is_newer(const mz_section *s) { return s->version > version_of(s->name); }
+
+bool mz_checkpoint_is_newer(const mz_checkpoint *c) {
+  for (int i = 0; i < c->count; i++)
+    if (is_newer(&c->sections[i])) return true;
+  return c->version > MZ_CHECKPOINT_VERSION;
+}
+
 const mz_section *mz_checkpoint_find(const mz_checkpoint *c, const char *name) {
   for (int i = 0; i < c->count; i++)
     if (strcmp(c->sections[i].name, name) == 0) return &c->sections[i];
@@ -98,7 +106,7 @@ const mz_section *mz_checkpoint_find(const mz_checkpoint *c, const char *name) {
 
 /* The bytes are those written, the size claimed is the frame's own, and this program knows the version. */
 static mz_status check_stored(const mz_checkpoint *c, const mz_section *s) {
-  if (s->version > version_of(s->name))
+  if (is_newer(s))
     return mz_fail(MZ_E_CHECKPOINT, "%s: section '%s': written in version %u by a newer muzero; this one reads up to version %u",
                    c->path, s->name, s->version, version_of(s->name));
   if (mz_hash(c->file + s->offset, s->compressed, 0) != s->stored_xxh64)

@@ -27,9 +27,11 @@ typedef struct mz_checkpoint { /* a file in memory */
 } mz_checkpoint;
 
 /* Reads the file and checks magic, version, table (not yet the contents). MZ_E_IO when the path is not there, MZ_E_CHECKPOINT
- * when it is truncated, foreign, or newer (the version needed is named, and out->version above MZ_CHECKPOINT_VERSION). */
+ * when it is truncated, foreign, or newer (the version needed is named). */
 mz_status mz_checkpoint_open(mz_checkpoint *out, const char *path);
 void mz_checkpoint_close(mz_checkpoint *checkpoint);
+/* Returns whether a newer program wrote the file, or one of its sections; also of a file that could not be opened for that. */
+bool mz_checkpoint_is_newer(const mz_checkpoint *checkpoint);
 /* Decompresses and checks one section of at most `limit` bytes: MZ_E_CHECKPOINT naming the section when it is missing, damaged,
  * larger, or of a newer version. A NUL byte follows the contents. *data: free(). */
 mz_status mz_checkpoint_section(const mz_checkpoint *checkpoint, const char *name, size_t limit, uint8_t **data, size_t *size);

@@ -20,7 +20,7 @@ static mz_status read_needs(const mz_checkpoint_list *list, mz_listed *item) {
   mz_checkpoint checkpoint;
   MZ_TRY(path_of(list, item->name, path, sizeof path));
   mz_status status = mz_checkpoint_open(&checkpoint, path);
-  item->newer = status != MZ_OK && checkpoint.version > MZ_CHECKPOINT_VERSION;
+  item->newer = mz_checkpoint_is_newer(&checkpoint);
   if (status != MZ_OK) return status == MZ_E_MEMORY ? status : MZ_OK;
   status = mz_checkpoint_segments(&checkpoint, &item->hashes, &item->count);
   item->readable = status == MZ_OK;

@@ -80,11 +80,12 @@ static int64_t find_nearest(const char *dir, int64_t wanted) {
 
 bool mz_run_has_checkpoints(const char *dir) { return find_nearest(dir, 0) >= 0; }
 
-bool mz_run_is_run(const char *dir) {
+static bool holds(const char *dir, const char *name) {
   char path[MZ_RUN_PATH_MAX + 16];
-  if (mz_path_join(path, sizeof path, dir, "LATEST") != MZ_OK) return false;
-  return mz_file_exists(path) || mz_run_has_checkpoints(dir);
+  return mz_path_join(path, sizeof path, dir, name) == MZ_OK && mz_file_exists(path);
 }
+
+bool mz_run_is_run(const char *dir) { return holds(dir, "LATEST") || (holds(dir, "config.json") && mz_run_has_checkpoints(dir)); }
 
 static mz_status fail_no_round(const mz_run_path *run) {
   const int64_t near = find_nearest(run->path, run->rounds);

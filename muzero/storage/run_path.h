@@ -27,5 +27,6 @@ mz_status mz_run_checkpoint_path(const char *given, char *out, size_t size);
 /* Returns whether the part before an '@' is there, or all of `run` is. */
 bool mz_run_path_exists(const char *run);
 bool mz_run_has_checkpoints(const char *dir);
-/* Returns whether a directory holds a run: a file LATEST, or, where that was lost, checkpoints. */
+/* Returns whether a directory holds a run: a file LATEST, or, where that was lost, checkpoints and config.json. A run that is made
+ * writes these three in the order checkpoint, LATEST, config.json: stopped before LATEST, it is none yet and may be begun again. */
 bool mz_run_is_run(const char *dir);

@@ -2,9 +2,9 @@
 #include "muzero/storage/sections.h"
 #include "base/file/file.h"
 #include "base/log.h"
+#include "base/threads/thread.h"
 #include "muzero/storage/checkpoint_list.h"
 #include "muzero/training/guard.h"
-#include <pthread.h>
 #include <string.h>
 
 enum { SECTIONS_MAX = MZ_STATE_SECTIONS + 4, PATH_BYTES = 640 };
@@ -199,7 +199,7 @@ mz_status mz_saver_save(mz_saver *s, const mz_state *state, const char *config, 
   mz_checkpoint_name(state->counters.rounds, s->name);
   s->is_best = best || strcmp(s->best, s->name) == 0;
   s->status = MZ_OK;
-  if (pthread_create(&s->thread, NULL, write_in_background, s) != 0) { /* no thread to be had: write here */
+  if (mz_thread_start(&s->thread, "saver", write_in_background, s) != 0) { /* no thread to be had: write here */
     write_in_background(s);
     drop_copy(s);
     return s->status == MZ_OK ? MZ_OK : mz_fail(s->status, "%s", s->message);

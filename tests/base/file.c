@@ -50,6 +50,31 @@ static void test_read_errors_name_path_and_reason(void **state) {
   assert_null(data);
 }
 
+static char calls[64]; /* 's': a file is synced, 'f': a folder, 'r': renamed */
+static int noted_fsync(int fd) {
+  struct stat about;
+  assert_int_equal(fstat(fd, &about), 0);
+  strcat(calls, S_ISDIR(about.st_mode) ? "f" : "s");
+  return fsync(fd);
+}
+static int noted_rename(const char *from, const char *to) {
+  strcat(calls, "r");
+  return rename(from, to);
+}
+
+/* In another order a crash of the machine could leave the new name with no contents, or neither file. */
+static void test_a_write_is_on_the_disk_before_it_has_its_name(void **state) {
+  (void)state;
+  const mz_file_calls real = mz_file_system;
+  calls[0] = '\0';
+  mz_file_system.fsync = noted_fsync;
+  mz_file_system.rename = noted_rename;
+  const mz_status status = mz_file_write_atomic(in_folder("a"), "first", 5);
+  mz_file_system = real;
+  assert_int_equal(status, MZ_OK);
+  assert_string_equal(calls, "srf");
+}
+
 /* Under a limit of the size of files write() first falls short and then fails with EFBIG: as on a full disk. */
 static void test_failed_write_leaves_the_old_file(void **state) {
   (void)state;
@@ -275,6 +300,7 @@ static void test_interrupted_and_short_calls_are_retried(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {WITH_FOLDER(test_write_then_read),
+                                     WITH_FOLDER(test_a_write_is_on_the_disk_before_it_has_its_name),
                                      cmocka_unit_test(test_reads_without_a_size),
                                      WITH_FOLDER(test_read_errors_name_path_and_reason),
                                      WITH_FOLDER(test_failed_write_leaves_the_old_file),

@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include <cmocka.h>
 
@@ -58,6 +60,27 @@ static void test_the_timeout_of_a_run_is_taken(void **state) {
   expect_refused("gym:Odd-v0,workers=1" RANGES ",fault=make_sleeps", 0.5, "no answer in 0.5 s (timeout=0.5; a larger one waits");
 }
 
+enum { SIGNALS_MAX = 500 };
+static volatile sig_atomic_t signals;
+static void count_signal(int number) {
+  (void)number;
+  signals++;
+  if (signals == SIGNALS_MAX)
+    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL); /* a wait that they lengthen has an end, too */
+}
+
+static void test_signals_do_not_lengthen_a_wait(void **state) {
+  (void)state;
+  const struct timeval often = {.tv_usec = 20000};
+  struct sigaction before, action = {.sa_handler = count_signal};
+  assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+  assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){.it_interval = often, .it_value = often}, NULL), 0);
+  expect_refused("gym:Odd-v0,workers=1" RANGES ",fault=make_sleeps", 0.4, "no answer in 0.4 s");
+  assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL), 0);
+  assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+  assert_in_range(signals, 1, SIGNALS_MAX - 1);
+}
+
 /* An end that is given, and one that is measured or told. */
 static void test_ranges_that_cross_are_refused(void **state) {
   (void)state;
@@ -106,8 +129,8 @@ static void test_observations_may_be_many_numbers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ranges_of_the_store_are_stored_again), cmocka_unit_test(test_the_timeout_of_a_run_is_taken),
-      cmocka_unit_test(test_ranges_that_cross_are_refused),        cmocka_unit_test(test_memory_that_is_out_is_survived),
-      cmocka_unit_test(test_observations_may_be_many_numbers),
+      cmocka_unit_test(test_signals_do_not_lengthen_a_wait),       cmocka_unit_test(test_ranges_that_cross_are_refused),
+      cmocka_unit_test(test_memory_that_is_out_is_survived),       cmocka_unit_test(test_observations_may_be_many_numbers),
   };
   if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) {
     print_message("skipped: there is no python3 of version 3.9 or later\n");

@@ -114,22 +114,6 @@ static void test_saved_and_resumed(void **state) {
   expect_fine(muzero_run_close(run));
 }
 
-static void test_open_creates_then_resumes(void **state) {
-  (void)state;
-  muzero_run_options options = tiny_options();
-  muzero_run *run;
-  expect_fine(muzero_run_open(&run, in("open"), &options));
-  assert_int_equal(progress_of(run).rounds, 0);
-  expect_fine(muzero_run_train(run, NULL, NULL));
-  expect_fine(muzero_run_close(run));
-  expect_fine(muzero_run_open(&run, in("open"), &options));
-  assert_int_equal(progress_of(run).rounds, 4);
-  expect_fine(muzero_run_close(run));
-  options.env = "cartpole";
-  expect_status(MUZERO_E_CONFIG, muzero_run_open(&run, in("open"), &options));
-  expect_message("is of tictactoe, not of cartpole");
-}
-
 /* ---- callbacks and requests ---- */
 
 typedef struct watched {
@@ -319,13 +303,6 @@ static void test_settings(void **state) {
   expect_status(MUZERO_E_IO, muzero_run_create(&run, in("right/config.json/run"), &options)); /* that is a file */
 }
 
-static void test_a_run_has_one_handle(void **state) {
-  (void)state;
-  muzero_run *run = tiny_run(in("one")), *second;
-  expect_status(MUZERO_E_IO, muzero_run_resume(&second, in("one"), NULL));
-  expect_fine(muzero_run_close(run));
-}
-
 static void test_a_failed_run_is_resumed(void **state) {
   (void)state;
   muzero_run *run = tiny_run(in("failed"));
@@ -347,28 +324,11 @@ static void test_a_failed_run_is_resumed(void **state) {
   assert_true(digest_of_run(in("failed")) == reference_digest());
 }
 
-/* Whichever allocation fails, opening says so and leaves no run behind that is open. */
-static void test_opening_without_memory(void **state) {
-  (void)state;
-  const muzero_run_options options = tiny_options();
-  muzero_run *run = NULL;
-  muzero_status status = MUZERO_E_MEMORY;
-  for (long n = 1; status != MUZERO_OK; n++) {
-    run = NULL;
-    mz_alloc_fail_after(n);
-    status = muzero_run_open(&run, in("memory"), &options);
-    mz_alloc_fail_after(0);
-    assert_true((status == MUZERO_OK) == (run != NULL));
-  }
-  expect_fine(muzero_run_close(run));
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_steps_of_any_length_give_one_run, make, drop),
       cmocka_unit_test_setup_teardown(test_rounds_over_several_phases, make, drop),
       cmocka_unit_test_setup_teardown(test_saved_and_resumed, make, drop),
-      cmocka_unit_test_setup_teardown(test_open_creates_then_resumes, make, drop),
       cmocka_unit_test_setup_teardown(test_callbacks, make, drop),
       cmocka_unit_test_setup_teardown(test_stops, make, drop),
       cmocka_unit_test_setup_teardown(test_checkpoint_is_written_when_asked, make, drop),
@@ -376,9 +336,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_time_passes_only_while_it_trains, make, drop),
       cmocka_unit_test_setup_teardown(test_saving_between_calls, make, drop),
       cmocka_unit_test_setup_teardown(test_settings, make, drop),
-      cmocka_unit_test_setup_teardown(test_a_run_has_one_handle, make, drop),
       cmocka_unit_test_setup_teardown(test_a_failed_run_is_resumed, make, drop),
-      cmocka_unit_test_setup_teardown(test_opening_without_memory, make, drop),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

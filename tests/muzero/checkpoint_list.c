@@ -1,5 +1,7 @@
 /* Which checkpoints of a run stay, and which go. */
 #include "muzero/storage/checkpoint_list.h"
+#include "base/maths/digest.h"
+#include "muzero/storage/checkpoint.h"
 #include "testing.h"
 #include <fcntl.h>
 
@@ -73,6 +75,44 @@ static void one_entry_a_name_and_never_the_latest(void **state) {
   drop_folder(folder);
 }
 
+static void write_changed(const char *path, size_t byte, uint8_t value, bool rehash) {
+  uint8_t *file;
+  size_t size;
+  expect_ok(mz_file_read(path, 0, &file, &size));
+  file[byte] = value;
+  const size_t table = 16 + 64; /* the header and one section */
+  if (rehash) {
+    const uint64_t hash = mz_hash(file, table, 0);
+    memcpy(file + table, &hash, sizeof hash);
+  }
+  expect_ok(mz_file_write_atomic(path, file, size));
+  free(file);
+}
+
+/* A newer program's file, one of whose sections is newer, stay among many that go. */
+static void what_a_newer_program_wrote_stays(void **state) {
+  (void)state;
+  enum { FORMAT_BYTE = 8, SECTION_VERSION_BYTE = 16 + 16 };
+  char folder[64], name[MZ_CHECKPOINT_NAME_MAX], path[128];
+  mz_checkpoint_list list;
+  const mz_part part = {"segments", "", 0};
+  make_folder(folder);
+  for (int64_t rounds = 1; rounds <= 4; rounds++) {
+    mz_checkpoint_name(rounds, name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    expect_ok(mz_checkpoint_write(path, &part, 1));
+    if (rounds == 2) write_changed(path, FORMAT_BYTE, MZ_CHECKPOINT_VERSION + 1, false);
+    if (rounds == 3) write_changed(path, SECTION_VERSION_BYTE, 99, true);
+  }
+  expect_ok(mz_checkpoint_list_read(&list, folder));
+  assert_false(mz_checkpoint_list_readable(&list));
+  for (int i = 0; i < list.count; i++) assert_int_equal(list.items[i].newer, i == 1 || i == 2);
+  prune(&list, 4, -1, 1, 0);
+  expect_rounds(&list, folder, "2 3 4 ");
+  mz_checkpoint_list_deinit(&list);
+  drop_folder(folder);
+}
+
 static void spaced_checkpoints_stay(void **state) {
   (void)state;
   char folder[64];
@@ -141,6 +181,7 @@ static void pointers_lead_nowhere_else(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_entry_a_name_and_never_the_latest),
+      cmocka_unit_test(what_a_newer_program_wrote_stays),
       cmocka_unit_test(spaced_checkpoints_stay),
       cmocka_unit_test(any_number_of_checkpoints),
       cmocka_unit_test(names_have_one_form),

@@ -129,6 +129,7 @@ static const char *legal(const void *data, uint8_t *mask) {
 
 static int32_t to_play(const void *data) {
   const state *s = data;
+  if (s->ended) return -1; /* nobody: whom it names then is the game's own affair */
   return BREAK == 12 && s->taken == 2 ? 2 : s->player;
 }
 
