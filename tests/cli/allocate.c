@@ -48,17 +48,18 @@ static void test_refusals(void **state) {
 /* One thing learned, whoever allocates, on one device or two. */
 static void test_same_digest_under_every_strategy(void **state) {
   (void)state;
-  static const char *const strategies[] = {"fixed", "demand", "greedy"};
+  static const char *const strategies[] = {"fixed", "demand", "greedy", "random"};
+  enum { STRATEGIES = 4 };
   char first[17] = "";
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i <= STRATEGIES; i++) {
     process p = {0};
-    if (i < 3)
+    if (i < STRATEGIES)
       process_run(&p, "train", "tictactoe", TINY, "--seed", "5", "--json", "--rounds", "12", "--allocate", strategies[i], "--set",
                   "allocate.start=plain", NULL);
     else
       process_run(&p, "train", "tictactoe", TINY, "--seed", "5", "--json", "--rounds", "12", "--set", "devices.cpu=0,1", "--set",
                   "devices.learning=cpu:1", NULL);
-    if (i == 3 && p.status == 3) { /* a machine with one core has no core 1 */
+    if (i == STRATEGIES && p.status == 3) { /* a machine with one core has no core 1 */
       process_free(&p);
       continue;
     }
@@ -69,6 +70,10 @@ static void test_same_digest_under_every_strategy(void **state) {
     cJSON_Delete(done);
     process_free(&p);
   }
+  process p = {0};
+  process_shell(&p, "grep -ho '\"mcts_storage_size\":[0-9]*' runs/tictactoe/*/ledger.jsonl | sort -u | wc -l");
+  assert_true(atoi(p.out) > 2); /* plans did change */
+  process_free(&p);
 }
 
 static void test_why_and_what_if(void **state) {

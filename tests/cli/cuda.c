@@ -131,6 +131,12 @@ static void test_moves_are_repeated(void **state) {
       &p, "$MUZERO train tictactoe --run again --device cuda --rounds 40 --replay-plan moved --set allocate.numeric=on" SMALL);
   assert_status(&p, 0);
   assert_same_digest("moved", "again");
+  /* The plans in force, one after another; what was weighed lacks the knobs that it leaves as they are. */
+  process_shell(
+      &p, "for run in moved again; do grep -o '\"plan\":{[^}]*\"replay_raw\"[^}]*}' $run/ledger.jsonl | uniq >$run.plans; done; "
+          "head -n $(wc -l <moved.plans) again.plans | diff moved.plans - && wc -l <moved.plans");
+  assert_status(&p, 0);
+  assert_true(atoi(p.out) > 4);
   process_shell(&p, "$MUZERO train tictactoe --run held --device cuda --rounds 40 --replay-plan moved" SMALL);
   assert_status(&p, 3);
   assert_says(p.err, "devices.");

@@ -3,7 +3,7 @@
 /* The smallest runs that fill the replay, learn, evaluate and save several times. Every round is saved, and old checkpoints go. */
 #define SETS                                                                                                                     \
   "--set num_games=4 --set moves_per_round=4 --set simulations=2 --set batch_size=16 --set loop_count=2 --set "                  \
-  "replay.min_fill=16 "                                                                                                          \
+  "replay.min_fill=16 --set unroll_steps=2 --set td_steps=2 --set replay.segment_moves=4 "                                       \
   "--set train.phase_rounds=2 --set eval.games=2 --set network.width=8 --set checkpoint.interval=0 --set checkpoint.keep=1 "     \
   "--threads 1 --history "
 #define TINY SETS "none"

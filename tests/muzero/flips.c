@@ -4,10 +4,11 @@
 #include <fcntl.h>
 
 enum { HEAD_BYTES = 16 };
+/* Sanitizers are slow, and most bits take the same ways through the code: two of each byte, and of the sections every fourth byte. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { BIT_STEP = 7 }; /* two of each byte: the others take the same ways through the code, slowly */
+enum { BIT_STEP = 7, BODY_STEP = 4 };
 #else
-enum { BIT_STEP = 1 };
+enum { BIT_STEP = 1, BODY_STEP = 1 };
 #endif
 
 typedef struct subject {
@@ -64,9 +65,12 @@ static void expect_named(const subject *s, size_t at, const char *what) {
   if (!named) fail_msg("%s at byte %zu, %s: %s", what, at, wanted, mz_message());
 }
 
+static bool is_left_out(const subject *s, size_t at) { return at >= s->sound.sections[0].offset && at % BODY_STEP != 0; }
+
 static void flip_every_bit(subject *s) {
   expect_ok(open_and_verify(s->path));
   for (size_t at = 0; at < s->size; at++) {
+    if (is_left_out(s, at)) continue;
     for (int bit = 0; bit < 8; bit += BIT_STEP) {
       const uint8_t flipped = s->file[at] ^ (uint8_t)(1 << bit);
       assert_int_equal(pwrite(s->fd, &flipped, 1, (off_t)at), 1);
@@ -79,6 +83,7 @@ static void flip_every_bit(subject *s) {
 
 static void cut_at_every_length(subject *s) {
   for (size_t length = s->size; length-- > 0;) {
+    if (is_left_out(s, length)) continue;
     assert_int_equal(ftruncate(s->fd, (off_t)length), 0);
     expect_named(s, length, "a cut");
   }

@@ -79,9 +79,11 @@ static void a_placement_has_one_digest(void **unused) {
                                    {"cuda", {"devices.selfplay=cpu:0", "devices.reanalyze=cpu:0", NULL}}};
   char folder[64];
   make_folder(folder);
+  uint64_t digests[COUNT(placed)];
   for (int i = 0; i < COUNT(placed); i++) {
-    const uint64_t digest = digest_with(folder, "tictactoe", vectors, COUNT(vectors), &placed[i]);
-    assert_int_equal(digest_with(folder, "tictactoe", vectors, COUNT(vectors), &placed[i]), digest);
+    digests[i] = digest_with(folder, "tictactoe", vectors, COUNT(vectors), &placed[i]);
+    assert_int_equal(digest_with(folder, "tictactoe", vectors, COUNT(vectors), &placed[i]), digests[i]);
+    for (int other = 0; other < i; other++) assert_true(digests[i] != digests[other]);
   }
   drop_folder(folder);
 }

@@ -5,7 +5,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static bool is_alive(pid_t pid) { return kill(pid, 0) == 0; }
+/* Runs or waits: one that has ended and that nobody has waited for is a zombie, which signals still reach. */
+static bool is_alive(pid_t pid) {
+  char path[64], state = 'X';
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  const int found = fscanf(file, "%*d (%*[^)]) %c", &state);
+  fclose(file);
+  return found == 1 && state != 'Z' && state != 'X';
+}
 
 static pid_t idle_process(void) {
   const pid_t child = fork();
