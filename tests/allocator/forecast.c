@@ -57,6 +57,29 @@ static tally follow(const double values[VALUES]) {
   return t;
 }
 
+/* Against the same models in another form, by their errors (Gardner & McKenzie 1985, eq. 6 and 7; EWMA is the case without a trend). */
+static void models_are_those_of_their_error_forms(void **state) {
+  (void)state;
+  const double alpha = 0.6, beta = 0.3, phi = 0.9, ewma_alpha = 0.3;
+  double values[VALUES];
+  draw(noisy_sine, 3, values);
+  double level = values[0], trend = 0, ewma = values[0];
+  mz_forecaster f;
+  mz_forecaster_init(&f);
+  mz_forecaster_observe(&f, values[0]);
+  for (int i = 1; i < 200; i++) {
+    const double error = values[i] - (level + phi * trend), ewma_error = values[i] - ewma;
+    mz_forecaster_observe(&f, values[i]);
+    const int at = (i - 1) % MZ_FORECAST_WINDOW;
+    assert_true(fabs(f.residual[MZ_FORECAST_HOLT][at] - error) < 1e-9);
+    assert_true(fabs(f.residual[MZ_FORECAST_EWMA][at] - ewma_error) < 1e-9);
+    assert_true(f.residual[MZ_FORECAST_LAST][at] == values[i] - values[i - 1]);
+    level += phi * trend + alpha * error;
+    trend = phi * trend + alpha * beta * error;
+    ewma += ewma_alpha * ewma_error;
+  }
+}
+
 static tally follow_signal(signal s) {
   double values[VALUES];
   draw(s, 0, values);
@@ -271,6 +294,7 @@ static void models_have_names(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_is_known_before_the_first_value),
+      cmocka_unit_test(models_are_those_of_their_error_forms),
       cmocka_unit_test(three_values_are_too_few_to_trust),
       cmocka_unit_test(few_residuals_give_a_normal_quantile),
       cmocka_unit_test(what_is_not_finite_is_skipped_and_counted),

@@ -2,6 +2,7 @@
  * too. */
 #include "muzero/run.h"
 #include "muzero/storage/checkpoint.h"
+#include "muzero/storage/sections.h"
 #include "muzero/trainer.h"
 #include "muzero/training/guard.h"
 #include "testing.h"
@@ -101,6 +102,41 @@ static void off_looks_at_no_bound(void **state) {
   drop_folder(folder);
 }
 
+/* Network, average, target and optimizer are those of the copy, bit for bit; what was played and counted since stays. */
+static void going_back_restores_what_learns(void **state) {
+  (void)state;
+  enum { LEARNS = 3 /* weights, target, optimizer: the first parts of the digest */ };
+  static const mz_knobs knobs = {
+      .cpu_actor = 1, .batch_actor = 1, .learner_threads = 1, .mcts_storage_size = 6, .batch_buffer_size = 2};
+  const char *sets[COMMON + 3];
+  memcpy(sets, common, sizeof common);
+  sets[COMMON] = "numerics.guard=back";
+  sets[COMMON + 1] = "weight_average=0.9";
+  sets[COMMON + 2] = "target_interval=2";
+  const mz_settings settings = settings_with(sets, COMMON + 3);
+  mz_state s;
+  mz_workers workers;
+  mz_round_stats stats = {0};
+  mz_guard *guard;
+  uint64_t kept[MZ_DIGEST_PARTS], before[MZ_DIGEST_PARTS], after[MZ_DIGEST_PARTS], digest;
+  expect_ok(mz_state_init(&s, env_named("tictactoe"), &settings, 7, 1, NULL));
+  expect_ok(mz_workers_init(&workers, &s, &knobs, NULL));
+  while (s.counters.updates < 4) expect_ok(mz_round_play(&s, &workers, &stats));
+  expect_ok(mz_guard_create(&guard, &s));
+  expect_ok(mz_state_digest(&s, kept, &digest));
+  for (int i = 0; i < 2; i++) expect_ok(mz_round_play(&s, &workers, &stats));
+  expect_ok(mz_state_digest(&s, before, &digest));
+  expect_ok(mz_guard_go_back(guard, &s));
+  expect_ok(mz_state_digest(&s, after, &digest));
+  for (int part = 0; part < MZ_DIGEST_PARTS; part++) {
+    assert_true(kept[part] != before[part]);
+    assert_true(after[part] == (part < LEARNS ? kept : before)[part]);
+  }
+  mz_guard_free(guard);
+  mz_workers_deinit(&workers);
+  mz_state_deinit(&s);
+}
+
 /* Breaks now and then: most updates' values are below the bound, and some above. */
 #define NOW_AND_THEN "numerics.guard=back", "numerics.backs=1000", "numerics.value_max=0.2", "learning_rate=0.05"
 static const char *const now_and_then[] = {NOW_AND_THEN, "checkpoint.keep=5"};
@@ -175,9 +211,12 @@ static void it_goes_back_so_often_and_no_more(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bounds_stop_and_are_named),       cmocka_unit_test(bounds_are_of_an_update),
-      cmocka_unit_test(off_looks_at_no_bound),           cmocka_unit_test(equal_runs_go_back_alike),
-      cmocka_unit_test(the_rate_shown_is_the_rate_used), cmocka_unit_test(it_goes_back_so_often_and_no_more)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds_stop_and_are_named),
+                                     cmocka_unit_test(bounds_are_of_an_update),
+                                     cmocka_unit_test(off_looks_at_no_bound),
+                                     cmocka_unit_test(going_back_restores_what_learns),
+                                     cmocka_unit_test(equal_runs_go_back_alike),
+                                     cmocka_unit_test(the_rate_shown_is_the_rate_used),
+                                     cmocka_unit_test(it_goes_back_so_often_and_no_more)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
