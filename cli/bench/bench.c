@@ -145,18 +145,22 @@ static void print_cell(const cJSON *cell) {
 }
 
 /* An object, or an array of objects with the same keys. */
-static void print_table(const char *title, const cJSON *rows) {
+static mz_status print_table(const cJSON *rows) {
   const cJSON *first = cJSON_IsArray(rows) ? rows->child : rows;
-  if (!first) return;
-  printf("%s\n", title);
-  for (const cJSON *cell = first->child; cell; cell = cell->next) printf(" %14s", cell->string);
+  for (const cJSON *cell = first ? first->child : NULL; cell; cell = cell->next) printf(" %14s", cell->string);
   printf("\n");
   for (const cJSON *row = first; row; row = cJSON_IsArray(rows) ? row->next : NULL) {
     for (const cJSON *cell = row->child; cell; cell = cell->next) print_cell(cell);
     printf("\n");
   }
   printf("\n");
-  fflush(stdout);
+  return mz_print_flush();
+}
+
+/* Says what is being measured: it may take minutes. */
+static mz_status print_title(const char *title) {
+  printf("%s\n", title);
+  return mz_print_flush();
 }
 
 static mz_status print_signature(int threads, bool json) {
@@ -164,7 +168,7 @@ static mz_status print_signature(int threads, bool json) {
   MZ_TRY(mz_signature(threads, &signature));
   if (!json) {
     printf("%016llx %s\n", (unsigned long long)signature, mz_isa_name(mz_isa_level()));
-    return MZ_OK;
+    return mz_print_flush();
   }
   cJSON *object = cJSON_CreateObject();
   mz_json_add_u64_hex(object, "signature", signature);
@@ -176,9 +180,10 @@ static mz_status measure_all(mz_bench *bench, const char *what, bool json, cJSON
   for (int i = 0; i < SECTIONS; i++) {
     if (strcmp(what, sections[i].name) != 0 && (sections[i].apart || strcmp(what, "all") != 0)) continue;
     cJSON *rows = NULL;
+    if (!json) MZ_TRY(print_title(sections[i].name));
     MZ_TRY(sections[i].measure(bench, &rows));
     cJSON_AddItemToObject(result, sections[i].name, rows);
-    if (!json) print_table(sections[i].name, rows);
+    if (!json) MZ_TRY(print_table(rows));
   }
   return MZ_OK;
 }
