@@ -153,6 +153,7 @@ static mz_status take_over(mz_run *run, const char *from) {
     mz_store_close(store);
   }
   mz_checkpoint_close(&checkpoint);
+  if (status == MZ_OK && run->state.guard) mz_guard_begin_run(run->state.guard);
   run->state.seed = seed;
   run->state.settings.learning.loop_count = loops;
   run->state.moves_loop_count = moves;

@@ -45,10 +45,9 @@ mz_status mz_run_lock(mz_run *run) {
   char path[MZ_DIR_MAX + 16];
   MZ_TRY(mz_path_join(path, sizeof path, run->dir, "lock"));
   MZ_TRY(mz_lock_acquire(path, &run->lock));
-  MZ_TRY(mz_file_remove_ending(run->dir, ".spill"));
   for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
     MZ_TRY(mz_path_join(path, sizeof path, run->dir, folders[i]));
-    MZ_TRY(mz_file_remove_ending(path, ".tmp"));
+    MZ_TRY(mz_file_remove_left(path));
   }
   return MZ_OK;
 }

@@ -61,7 +61,7 @@ static void load_all(const char *pattern) {
 
 /* Libraries that the loader does not find by itself: of the toolkit, then of Python's wheels (PyTorch brings them along). */
 static void load_libraries(void) {
-  static const char *const libraries[] = {"libcublasLt.so.*", "libcudnn.so.9"};
+  static const char *const libraries[] = {"libcublasLt.so.*", "libnvrtc.so.*", "libcudnn.so.9"}; /* cuDNN compiles by nvrtc */
   static const struct {
     const char *variable, *folder; /* below what the variable names */
   } places[] = {{"CUDA_HOME", "lib64"},
@@ -108,11 +108,12 @@ static mz_status enter(void *library) {
 static mz_status find_and_open(void) {
   const bool named = find_file();
   if (!is_there(path))
-    return mz_fail(MZ_E_DEVICE,
-                   named
-                       ? "%s: there is no such file (MUZERO_CUDA_MODULE)"
-                       : "no CUDA module: there is no %s; build with -DMUZERO_CUDA=ON, which needs the CUDA toolkit and cuDNN 9",
-                   path);
+    return mz_fail(
+        MZ_E_DEVICE,
+        named
+            ? "%s: there is no such file (MUZERO_CUDA_MODULE)"
+            : "no CUDA module: there is no %s; build with -DMUZERO_CUDA=ON, which needs the CUDA toolkit and cuDNN 9.8 or later",
+        path);
   if (!named && !driver_is_there()) return mz_fail(MZ_E_DEVICE, "no NVIDIA driver: libcuda.so.1 is not found");
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {

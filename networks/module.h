@@ -22,9 +22,9 @@ typedef struct mz_module_versions {   /* as numbers: 13000 is CUDA 13.0, 91900 c
 
 typedef struct mz_module {
   int interface;
-  const mz_backend *backend; /* with updater and searcher */
-  const char *architectures; /* "sm_80 sm_90 compute_90" */
-  int (*device_count)(void); /* 0 where the driver knows none */
+  const mz_backend *backend;            /* with updater and searcher */
+  const char *architectures;            /* "sm_80 sm_90 compute_90" */
+  mz_status (*count_devices)(int *out); /* 0: the driver knows none */
   mz_status (*describe)(int device, mz_module_device *out);
   mz_status (*versions)(mz_module_versions *out);
 } mz_module;

@@ -1,7 +1,9 @@
 /* A stand-in for the CUDA module on machines without a GPU: devices that compute what the CPU computes, under the name "cuda". The
  * program opens it as it would the real one (networks/module.h). What it pretends is set by the environment, and read anew at each
  * call:
- *   FAKE_GPUS       devices (2); FAKE_GPU_MODELS: their names, one after the other, the last one for all others ("Fake GPU")
+ *   FAKE_BROKEN     number of a device that answers nothing (none)
+ *   FAKE_GPUS       devices (2); −1: the driver is too old
+ *   FAKE_GPU_MODELS their names, one after the other, the last one for all others ("Fake GPU")
  *   FAKE_DRIVER     version of the driver (13000)
  *   FAKE_VERSION    version of the program that it belongs to (this one's)
  *   FAKE_INTERFACE  number of its interface (this one's)
@@ -42,6 +44,11 @@ static int device_count(void) {
   return count < DEVICES_MAX ? count : DEVICES_MAX;
 }
 
+static mz_status count_devices(int *out) {
+  *out = device_count() > 0 ? device_count() : 0;
+  return device_count() < 0 ? fail(MZ_E_DEVICE, "the driver is insufficient") : MZ_OK;
+}
+
 static void name_model(int device, char *out, size_t size) {
   const char *names = getenv("FAKE_GPU_MODELS");
   if (names == NULL) names = "Fake GPU";
@@ -51,6 +58,7 @@ static void name_model(int device, char *out, size_t size) {
 
 static mz_status describe(int device, mz_module_device *out) {
   if (device >= device_count()) return fail(MZ_E_DEVICE, "cuda:%d: there is no such device", device);
+  if (device == number("FAKE_BROKEN", -1)) return fail(MZ_E_DEVICE, "cuda:%d: is broken", device);
   *out = (mz_module_device){.major = 9, .usable = true, .memory_bytes = 8ull << 30, .free_bytes = 6ull << 30};
   name_model(device, out->name, sizeof out->name);
   snprintf(out->uuid, sizeof out->uuid, "GPU-00000000-%d", device);
@@ -97,7 +105,7 @@ static mz_status run_update(mz_update *update, const mz_update_rows *rows, const
 __attribute__((visibility("default"))) mz_status mz_module_enter(const mz_module_host *from, const mz_module **out);
 mz_status mz_module_enter(const mz_module_host *from, const mz_module **out) {
   static mz_module module = {
-      .architectures = "none", .device_count = device_count, .describe = describe, .versions = versions, .backend = &backend};
+      .architectures = "none", .count_devices = count_devices, .describe = describe, .versions = versions, .backend = &backend};
   const char *own = getenv("FAKE_VERSION");
   host = *from;
   if (strcmp(own != NULL ? own : MUZERO_VERSION, host.version) != 0)

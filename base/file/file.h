@@ -64,8 +64,9 @@ bool mz_file_is_dir(const char *path);
  * remove what it is called for. */
 typedef mz_status (*mz_file_visitor)(void *context, const char *name);
 mz_status mz_file_list(const char *folder, mz_file_visitor visit, void *context);
-/* Removes the files in the folder whose names end in `suffix`; a folder that is not there is fine. */
-mz_status mz_file_remove_ending(const char *folder, const char *suffix);
+/* Removes what mz_file_write_atomic, and mz_file_open_unlinked with the suffix ".spill", left in the folder when their process was
+ * killed, and no other file; a folder that is not there is fine. */
+mz_status mz_file_remove_left(const char *folder);
 /* Makes the folder and those above it. */
 mz_status mz_file_mkdirs(const char *path);
 /* Makes a new folder NAME-XXXXXX in $TMPDIR, or /tmp. */

@@ -1,5 +1,6 @@
 #include "base/file/file.h"
 #include "base/file/file_calls.h"
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,22 +72,37 @@ mz_status mz_file_list(const char *folder, mz_file_visitor visit, void *context)
   return status;
 }
 
-typedef struct ending {
-  const char *folder, *suffix;
-} ending;
+/* "….PID.NUMBER.tmp", as mz_file_write_atomic names what it writes. */
+static bool is_left_by_a_write(const char *name) {
+  const char *end = strstr(name, ".tmp");
+  if (!end || end[4] != '\0') return false;
+  for (int parts = 0; parts < 2; parts++) {
+    const char *digit = end;
+    while (digit > name && digit[-1] >= '0' && digit[-1] <= '9') digit--;
+    if (digit == end || digit == name || digit[-1] != '.') return false;
+    end = digit - 1;
+  }
+  return end > name;
+}
 
-static mz_status remove_if_ending(void *context, const char *name) {
-  const ending *wanted = context;
-  const size_t length = strlen(name), suffix = strlen(wanted->suffix);
-  if (length < suffix || strcmp(name + length - suffix, wanted->suffix) != 0) return MZ_OK;
+/* "…-XXXXXX.spill", a file that was to have no name. */
+static bool is_left_unlinked(const char *name) {
+  const char *end = strstr(name, ".spill");
+  if (!end || end[6] != '\0' || end - name < 8 || end[-7] != '-') return false;
+  for (int i = 1; i <= 6; i++)
+    if (!isalnum((unsigned char)end[-i])) return false;
+  return true;
+}
+
+static mz_status remove_if_left(void *folder, const char *name) {
   char path[PATH_BYTES];
-  MZ_TRY(mz_path_join(path, sizeof path, wanted->folder, name));
+  if (!is_left_by_a_write(name) && !is_left_unlinked(name)) return MZ_OK;
+  MZ_TRY(mz_path_join(path, sizeof path, folder, name));
   return mz_file_remove(path);
 }
 
-mz_status mz_file_remove_ending(const char *folder, const char *suffix) {
-  if (!mz_file_exists(folder)) return MZ_OK;
-  return mz_file_list(folder, remove_if_ending, &(ending){.folder = folder, .suffix = suffix});
+mz_status mz_file_remove_left(const char *folder) {
+  return mz_file_exists(folder) ? mz_file_list(folder, remove_if_left, (void *)folder) : MZ_OK;
 }
 
 mz_status mz_file_mkdirs(const char *path) {

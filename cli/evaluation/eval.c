@@ -173,6 +173,7 @@ static mz_status oppose(const eval_arguments *arguments, const mz_env *env, oppo
   if (strcmp(out->name, "all") == 0) {
     out->everyone = true;
     if (arguments->openings > 0) return mz_fail(MZ_E_USAGE, "--openings: not with all, which plays every opening as it is");
+    if (arguments->games != MZ_COUNT_UNSET) return mz_fail(MZ_E_USAGE, "--games: not with all, which plays every game once");
     return MZ_OK;
   }
   out->side.player = &out->player;

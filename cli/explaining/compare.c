@@ -284,8 +284,9 @@ static void print_suite(const cJSON *summary) {
 static mz_status suite(const compare_arguments *arguments) {
   bool json = arguments->session.json;
   const mz_limits limits = mz_session_limits(&arguments->session);
-  if (arguments->env || arguments->preset || arguments->scenario || arguments->together > 1 || arguments->block > 0 ||
-      limits.rounds || limits.updates || limits.env_steps || limits.until)
+  if (arguments->env || arguments->preset || arguments->machine || arguments->curves || arguments->session.history ||
+      arguments->scenario || arguments->together > 1 || arguments->block > 0 || limits.rounds || limits.updates ||
+      limits.env_steps || limits.until)
     return mz_fail(MZ_E_USAGE,
                    "--suite: has its own environments and lengths; only --arms, --seeds, --for, --run, --set go with it");
   mz_signals_handle();

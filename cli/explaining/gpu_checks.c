@@ -88,11 +88,15 @@ int mz_gpu_checks(mz_check out[MZ_GPU_CHECKS_MAX], bool *numbers_ok) {
   add_module(&r, module);
   if (module == NULL) return r.count;
   add_versions(&r, module);
-  const int devices = module->device_count();
+  int devices;
+  const mz_status counted = module->count_devices(&devices);
   for (int number = 0; number < devices && r.count + 2 <= MZ_GPU_CHECKS_MAX; number++) add_device(&r, module, number, numbers_ok);
   if (devices > 0) return r.count;
   mz_check *none = add(&r, "cuda-devices");
-  snprintf(none->value, sizeof none->value, "the NVIDIA driver knows no GPU");
-  none->advice = "CUDA_VISIBLE_DEVICES may hide some; in a container, pass them on (docker run --gpus all)";
+  none->ok = counted == MZ_OK;
+  snprintf(none->value, sizeof none->value, "%.*s", (int)sizeof none->value - 1,
+           counted == MZ_OK ? "the NVIDIA driver knows no GPU" : mz_message());
+  none->advice = "CUDA_VISIBLE_DEVICES may hide some; in a container, pass them on (docker run --gpus all); a driver that is "
+                 "older than the module must be renewed";
   return r.count;
 }

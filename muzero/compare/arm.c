@@ -95,7 +95,8 @@ mz_status mz_arms_parse(const char *text, int cores, mz_arm arms[MZ_ARMS_MAX], i
       if (*count == 0) return mz_fail(MZ_E_CONFIG, "--arms: '%s' belongs to no arm; write fixed:%s", item, item);
       mz_arm *last = &arms[*count - 1];
       const size_t used = strlen(last->name);
-      snprintf(last->name + used, sizeof last->name - used, ",%s", item);
+      if (snprintf(last->name + used, sizeof last->name - used, ",%s", item) >= (int)(sizeof last->name - used))
+        return mz_fail(MZ_E_CONFIG, "--arms: the arm '%s…' is longer than %d characters", last->name, MZ_ARM_NAME_MAX - 1);
       MZ_TRY(take_pair(last, item));
     } else {
       if (*count == MZ_ARMS_MAX) return mz_fail(MZ_E_CONFIG, "--arms: more than %d arms", MZ_ARMS_MAX);

@@ -67,12 +67,22 @@ static cJSON *plan_json(const comparison *c) {
   return json;
 }
 
-/* A directory continues with what it began; more seeds may be asked for. */
+mz_status mz_compare_take_dir(const char *given, char *out, size_t size) {
+  return snprintf(out, size, "%s", given) < (int)size ? MZ_OK : mz_fail(MZ_E_IO, "%s: path too long", given);
+}
+
+static mz_status refuse_entry(void *context, const char *name) {
+  const comparison *c = context;
+  return mz_fail(MZ_E_CONFIG, "%s: holds %s, and no comparison (plan.json) to continue; choose another --run", c->dir, name);
+}
+
+/* A directory continues with what it began; more seeds may be asked for. What else lies in one is not ours to remove. */
 static mz_status open_dir(comparison *c) {
   char path[PATH_SIZE];
-  MZ_TRY(mz_file_mkdirs(c->dir));
-  MZ_TRY(mz_file_remove_ending(c->dir, ".tmp")); /* of a process that was killed */
   MZ_TRY(mz_path_join(path, sizeof path, c->dir, "plan.json"));
+  if (mz_file_exists(c->dir) && !mz_file_exists(path)) MZ_TRY(mz_file_list(c->dir, refuse_entry, c));
+  MZ_TRY(mz_file_mkdirs(c->dir));
+  MZ_TRY(mz_file_remove_left(c->dir)); /* of a process that was killed */
   cJSON *plan = plan_json(c);
   char *text = plan ? mz_json_line(plan) : NULL;
   cJSON_Delete(plan);
@@ -340,7 +350,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   snprintf(c->arms[c->count++].name, MZ_ARM_NAME_MAX, "A/A");
   c->all = (double)c->rounds * options->seeds * c->count;
   if (options->dir)
-    snprintf(c->dir, sizeof c->dir, "%s", options->dir);
+    MZ_TRY_CLEANUP(mz_compare_take_dir(options->dir, c->dir, sizeof c->dir));
   else
     MZ_TRY_CLEANUP(mz_run_make_up_dir("compare", options->run.seed, c->dir, sizeof c->dir));
   MZ_TRY_CLEANUP(probe_machine(c));

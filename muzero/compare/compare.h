@@ -38,6 +38,9 @@ typedef struct mz_compare_watcher {
   bool (*stopping)(void *context); /* asked after each block: true ends it, finished seeds are kept */
 } mz_compare_watcher;
 
+/* Copies the directory that is given. MZ_E_IO: it does not fit. */
+mz_status mz_compare_take_dir(const char *given, char *out, size_t size);
+
 /* *summary: cJSON_Delete. MZ_E_CONFIG: arms or settings that cannot be (before anything runs; the arm is named), a directory that
  * holds another comparison. MZ_INTERRUPTED after stopping: *summary is NULL, the same call continues. */
 mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,

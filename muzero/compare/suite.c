@@ -260,7 +260,7 @@ mz_status mz_suite(const mz_suite_options *options, const mz_compare_watcher *wa
   cJSON *out = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(out, "workloads");
   *summary = NULL;
   if (options->dir)
-    snprintf(s.dir, sizeof s.dir, "%s", options->dir);
+    MZ_TRY_CLEANUP(mz_compare_take_dir(options->dir, s.dir, sizeof s.dir));
   else
     MZ_TRY_CLEANUP(mz_run_make_up_dir("suite", options->run.seed, s.dir, sizeof s.dir));
   MZ_TRY_CLEANUP(mz_file_mkdirs(s.dir));

@@ -86,6 +86,7 @@ mz_status mz_guard_go_back(mz_guard *guard, mz_state *state) {
   return mz_state_target_changed(state);
 }
 
+void mz_guard_begin_run(mz_guard *guard) { guard->backs = 0; }
 int64_t mz_guard_backs(const mz_guard *guard) { return guard->backs; }
 int64_t mz_guard_kept_rounds(const mz_guard *guard) { return guard->rounds; }
 const char *mz_guard_why(const mz_guard *guard) { return guard->why; }

@@ -21,6 +21,8 @@ void mz_guard_keep(mz_guard *guard, const mz_state *state);
 /* Puts network, their average, target and optimizer back to the copy; counters, replay and games stay. MZ_E_DIVERGED, with the
  * message that led here, when that was done numerics.backs times. */
 mz_status mz_guard_go_back(mz_guard *guard, mz_state *state);
+/* Counts from 0 again: a new run has taken over what it reads. */
+void mz_guard_begin_run(mz_guard *guard);
 int64_t mz_guard_backs(const mz_guard *guard);       /* so often since the run began */
 int64_t mz_guard_kept_rounds(const mz_guard *guard); /* when the copy was taken */
 const char *mz_guard_why(const mz_guard *guard);     /* the message that led to the last time */

@@ -1,4 +1,5 @@
 #include "muzero/training/workers.h"
+#include "base/log.h"
 #include "base/threads/core.h"
 #include "envs/worker/workers.h"
 #include "muzero/knobs.h"
@@ -195,6 +196,14 @@ void mz_workers_deinit(mz_workers *w) {
   memset(w, 0, sizeof *w);
 }
 
+/* The message stays that of the failure that led here. */
+static void restore_tiers(mz_workers *w, const mz_knobs *old) {
+  char why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  if (set_tiers(w, old) != MZ_OK) mz_log_write(MZ_LOG_WARNING, "replay: %s", mz_message());
+  mz_fail(MZ_OK, "%s", why);
+}
+
 void mz_workers_grant(mz_workers *w, const cpu_set_t *cores) {
   w->bind = true;
   if (!cores) return;
@@ -241,6 +250,7 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   set_env_workers(w);
   return MZ_OK;
 cleanup:
+  restore_tiers(w, &old);
   free_scratch(&made);
   free(results);
   free_batches(batches, batches ? capacity : 0);

@@ -17,11 +17,14 @@ mz_status mz_cublas_failed(cublasStatus_t status, const char *call) {
                  cublasLtGetStatusString(status), call);
 }
 
+bool mz_cudnn_is_out_of_memory(cudnnStatus_t status) {
+  return status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED ||
+         status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+}
+
 mz_status mz_cudnn_failed(cudnnStatus_t status, const char *call) {
   char reason[512] = "";
-  const bool memory = status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED ||
-                      status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
   cudnnGetLastErrorString(reason, sizeof reason);
-  return mz_fail(memory ? MZ_E_MEMORY : MZ_E_DEVICE, "device %d: cuDNN: %s (%s) at: %s", current_device(),
-                 cudnnGetErrorString(status), reason, call);
+  return mz_fail(mz_cudnn_is_out_of_memory(status) ? MZ_E_MEMORY : MZ_E_DEVICE, "device %d: cuDNN: %s (%s) at: %s",
+                 current_device(), cudnnGetErrorString(status), reason, call);
 }

@@ -9,6 +9,7 @@
 mz_status mz_cuda_failed(cudaError_t error, const char *call);
 mz_status mz_cublas_failed(cublasStatus_t status, const char *call);
 mz_status mz_cudnn_failed(cudnnStatus_t status, const char *call);
+bool mz_cudnn_is_out_of_memory(cudnnStatus_t status);
 
 #define MZ_CUDA_TRY(call)                                                                                                        \
   do {                                                                                                                           \

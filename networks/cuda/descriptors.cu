@@ -41,10 +41,9 @@ mz_status mz_cudnn_finalize(cudnnBackendDescriptor_t descriptor) {
   return MZ_OK;
 }
 
+/* Engines that the heuristics name end in many ways where they cannot be had, internal errors among them: these mean the next one. */
 static bool is_refusal(cudnnStatus_t status) {
-  const int category = CUDNN_STATUS_CATEGORY(status);
-  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM ||
-         status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;
+  return !mz_cudnn_is_out_of_memory(status) && status != CUDNN_STATUS_EXECUTION_FAILED; /* what a lost device answers */
 }
 
 mz_status mz_cudnn_try_finalize(cudnnBackendDescriptor_t descriptor, bool *accepted) {

@@ -1,5 +1,6 @@
 #include "networks/cuda/lane.cuh"
 #include <mutex>
+#include <stdio.h>
 #include <stdlib.h>
 
 static std::mutex kept_mutex;
@@ -35,6 +36,23 @@ static mz_status attribute(int device, cudaDeviceAttr name, int *out) {
   return MZ_OK;
 }
 
+static mz_status open_libraries(mz_cuda_lane *own) {
+  MZ_CUBLAS_TRY(cublasLtCreate(&own->blas));
+  MZ_CUDNN_TRY(cudnnCreate(&own->dnn));
+  MZ_CUDNN_TRY(cudnnSetStream(own->dnn, own->stream));
+  return MZ_OK;
+}
+
+/* Libraries that find no memory when they are opened say that they are not initialised. */
+static mz_status or_no_memory(mz_status status) {
+  const size_t of_both = (size_t)256 << 20;
+  size_t free_bytes, total;
+  if (status != MZ_E_DEVICE || cudaMemGetInfo(&free_bytes, &total) != cudaSuccess || free_bytes >= of_both) return status;
+  char why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  return mz_fail(MZ_E_MEMORY, "%s; the device has %zu MiB free", why, free_bytes >> 20);
+}
+
 static mz_status fill(mz_cuda_lane *own) {
   int major;
   MZ_TRY(mz_cuda_device_enter(own->device));
@@ -43,12 +61,9 @@ static mz_status fill(mz_cuda_lane *own) {
   MZ_TRY(attribute(own->device, cudaDevAttrMaxSharedMemoryPerBlockOptin, &own->shared_bytes_max));
   own->halves = major >= 8;
   MZ_CUDA_TRY(cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking));
-  MZ_CUBLAS_TRY(cublasLtCreate(&own->blas));
-  MZ_CUDNN_TRY(cudnnCreate(&own->dnn));
-  MZ_CUDNN_TRY(cudnnSetStream(own->dnn, own->stream));
-  MZ_CUDA_TRY(cudaMalloc(&own->workspace, MZ_CUDA_WORKSPACE_BYTES));
+  MZ_CUDA_TRY(cudaMalloc(&own->workspace, MZ_CUDA_WORKSPACE_BYTES)); /* first: CUDA itself tells when there is no memory */
   own->workspace_bytes = MZ_CUDA_WORKSPACE_BYTES;
-  return MZ_OK;
+  return or_no_memory(open_libraries(own));
 }
 
 static mz_cuda_lane *take_kept(int device) {

@@ -1,7 +1,11 @@
 #include "networks/cuda/sequence.cuh"
 #include "networks/cuda/check.cuh"
 
-/* Captured work is not run; a failure ends the capture, too. */
+static bool cannot_be_captured(cudaError_t error) {
+  return error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread;
+}
+
+/* Captured work is not run; a failure ends the capture, too. *out stays NULL where a library does what captures forbid. */
 static mz_status capture(const mz_cuda_lane *lane, mz_status (*enqueue)(void *context), void *context, cudaGraphExec_t *out) {
   cudaGraph_t graph = nullptr;
   MZ_CUDA_TRY(cudaStreamBeginCapture(lane->stream, cudaStreamCaptureModeThreadLocal));
@@ -16,6 +20,10 @@ static mz_status capture(const mz_cuda_lane *lane, mz_status (*enqueue)(void *co
   if (ended != cudaSuccess)
     (void)cudaStreamEndCapture(lane->stream, &graph); /* a stream that stays captured is lost for everything */
   if (graph != nullptr) (void)cudaGraphDestroy(graph);
+  if (cannot_be_captured(ended)) {
+    (void)cudaGetLastError();
+    return MZ_OK;
+  }
   MZ_TRY(status);
   MZ_CUDA_TRY(ended);
   return MZ_OK;
@@ -23,12 +31,15 @@ static mz_status capture(const mz_cuda_lane *lane, mz_status (*enqueue)(void *co
 
 mz_status mz_cuda_sequence_run(mz_cuda_sequence *sequence, const mz_cuda_lane *lane, mz_status (*enqueue)(void *context),
                                void *context) {
-  if (!sequence->has_run) {
+  if (sequence->has_run && !sequence->never_captured && sequence->graph == nullptr) {
+    MZ_TRY(capture(lane, enqueue, context, &sequence->graph));
+    sequence->never_captured = sequence->graph == nullptr;
+  }
+  if (sequence->graph == nullptr) {
     MZ_TRY(enqueue(context));
     sequence->has_run = true;
     return MZ_OK;
   }
-  if (sequence->graph == nullptr) MZ_TRY(capture(lane, enqueue, context, &sequence->graph));
   MZ_CUDA_TRY(cudaGraphLaunch(sequence->graph, lane->stream));
   return MZ_OK;
 }

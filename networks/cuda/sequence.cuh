@@ -5,11 +5,12 @@
 #include "networks/cuda/lane.cuh"
 
 typedef struct mz_cuda_sequence {
-  bool has_run;
+  bool has_run, never_captured;
   cudaGraphExec_t graph; /* NULL: not captured */
 } mz_cuda_sequence;      /* starts zeroed */
 
-/* enqueue: enqueues the work; called at most twice in a sequence's life unless it fails. */
+/* enqueue: enqueues the work; called at most twice in a sequence's life, unless it fails or cannot be captured, as where a library
+ * allocates or waits: then it is called each time. */
 mz_status mz_cuda_sequence_run(mz_cuda_sequence *sequence, const mz_cuda_lane *lane, mz_status (*enqueue)(void *context),
                                void *context);
 /* Makes it as new, for other work. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 enum { PINNED_MIN = 256 << 10, PIECE_MAX = 64 << 20, ALIGNMENT = 256 };
+enum { ENOUGH = 2 * PIECE_MAX }; /* of pinned memory: a piece lands while one leaves */
 
 void mz_cuda_staging_free(mz_cuda_staging *s) {
   if (s->pinned != nullptr) cudaFreeHost(s->pinned);
@@ -40,7 +41,7 @@ static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMEN
 /* Finds pinned room for `bytes`; where it has run out, all that is under way is waited for first. */
 static mz_status take(mz_cuda_staging *s, cudaStream_t stream, size_t bytes, char **out) {
   if (s->used + bytes > s->size) {
-    const size_t wanted = s->used + bytes;
+    const size_t wanted = s->size < ENOUGH ? s->used + bytes : bytes;
     MZ_TRY(mz_cuda_staging_sync(s, stream));
     if (wanted > s->size) { /* twice as much, so that one synchronisation's rows soon fit */
       size_t size = s->size < PINNED_MIN ? (size_t)PINNED_MIN : s->size;

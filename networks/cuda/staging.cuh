@@ -1,6 +1,6 @@
 /* Pinned memory of a lane through which rows go to its device and come back, so that nobody waits for a copy: what goes is copied here at
- * once, what comes lands here and is handed over at the next synchronisation. Memory grows to the most that was needed between two
- * synchronisations and stays. */
+ * once, what comes lands here and is handed over at the next synchronisation. Memory grows with what is needed between two
+ * synchronisations, to a few pieces at most, and stays. */
 #pragma once
 #include "networks/cuda/check.cuh"
 

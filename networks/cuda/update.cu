@@ -163,7 +163,7 @@ static __global__ void step_quad(const mz_cuda_rule *__restrict__ rules, int cou
   mz_quad_store(s.average + at, average);
 }
 
-mz_status mz_cuda_update_init(mz_cuda_update *update, const mz_cuda_lane *lane, mz_optimizer_kind kind, const mz_params *params) {
+mz_status mz_cuda_update_init(mz_cuda_update *update, mz_cuda_lane *lane, mz_optimizer_kind kind, const mz_params *params) {
   mz_cuda_rule rules[MZ_PARAMS_MAX];
   for (int p = 0; p < params->count; p++) {
     const mz_param *param = &params->items[p];
@@ -172,10 +172,9 @@ mz_status mz_cuda_update_init(mz_cuda_update *update, const mz_cuda_lane *lane, 
   const size_t bytes = (size_t)params->count * sizeof *rules;
   *update = {kind, params->count, params->size, nullptr};
   MZ_CUDA_TRY(cudaMalloc((void **)&update->rules, bytes));
-  const cudaError_t error = cudaMemcpyAsync(update->rules, rules, bytes, cudaMemcpyHostToDevice, lane->stream);
-  if (error != cudaSuccess) mz_cuda_update_deinit(update);
-  MZ_CUDA_TRY(error);
-  return MZ_OK;
+  const mz_status status = mz_cuda_staging_send(&lane->staging, lane->stream, update->rules, rules, bytes);
+  if (status != MZ_OK) mz_cuda_update_deinit(update);
+  return status;
 }
 
 void mz_cuda_update_deinit(mz_cuda_update *update) {

@@ -38,7 +38,7 @@ typedef struct mz_cuda_update {
 } mz_cuda_update;
 
 /* params, which is on the host, need not outlive the call. MZ_E_MEMORY, MZ_E_DEVICE. */
-mz_status mz_cuda_update_init(mz_cuda_update *update, const mz_cuda_lane *lane, mz_optimizer_kind kind, const mz_params *params);
+mz_status mz_cuda_update_init(mz_cuda_update *update, mz_cuda_lane *lane, mz_optimizer_kind kind, const mz_params *params);
 void mz_cuda_update_deinit(mz_cuda_update *update);
 
 /* Vectors of a step, [size] each. */

@@ -82,8 +82,31 @@ static void test_refusals(void **state) {
   refused(&p, 3, "cores takes 1 … 64");
 }
 
+/* A comparison removes seeds that it did not finish; what is in a folder that holds none is somebody else's. */
+static void test_folders_of_others_stay(void **state) {
+  (void)state;
+  process p = {0};
+  process_shell(&p, "mkdir -p others/seed-1 && echo mine >others/seed-1/mine && $MUZERO compare tictactoe --run others --seeds 1 "
+                    "--rounds 2 --history none");
+  assert_status(&p, 3);
+  assert_says(p.err, "others: holds seed-1, and no comparison (plan.json) to continue");
+  process_shell(&p, "cat others/seed-1/mine && ls others");
+  assert_string_equal(p.out, "mine\nseed-1\n");
+  const char longest[] = "rule,fixed:cpu_actor=1,batch_actor=1,learner_threads=1,mcts_storage_size=1,batch_buffer_size=1,replay."
+                         "raw_bytes=1073741824,"
+                         "limits.cpu_min=1,limits.cpu_max=2,limits.memory_max=64GiB";
+  process_run(&p, "compare", "tictactoe", "--arms", longest, "--run", "long", NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, "is longer than 159 characters");
+  process_run(&p, "compare", "--suite", "--machine", "sim:cores=4", NULL);
+  assert_status(&p, 2);
+  assert_says(p.err, "only --arms, --seeds, --for, --run, --set go with it");
+  process_free(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_figures_are_labelled), cmocka_unit_test(test_a_seed_is_the_same_again),
-                                     cmocka_unit_test(test_a_scenario_on_a_simulated_machine), cmocka_unit_test(test_refusals)};
+                                     cmocka_unit_test(test_a_scenario_on_a_simulated_machine),
+                                     cmocka_unit_test(test_folders_of_others_stay), cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }

@@ -75,6 +75,23 @@ static void test_devices_that_are_not_there(void **state) {
   process_free(&p);
 }
 
+/* The other GPUs of a machine may be had. */
+static void test_one_gpu_is_broken(void **state) {
+  (void)state;
+  process p = {0};
+  process_shell(&p, "FAKE_BROKEN=0 $MUZERO train tictactoe --run beside --device cuda:1 --rounds 1" SMALL);
+  assert_status(&p, 0);
+  process_shell(&p, "FAKE_BROKEN=0 FAKE_GPUS=1 $MUZERO train tictactoe --run broken --device cuda --rounds 1" SMALL);
+  assert_status(&p, 6);
+  assert_says(p.err, "is broken");
+  process_shell(&p, "FAKE_GPUS=-1 $MUZERO train tictactoe --run old --device cuda --rounds 1" SMALL);
+  assert_status(&p, 6);
+  assert_says(p.err, "the driver is insufficient");
+  process_shell(&p, "FAKE_GPUS=-1 $MUZERO doctor");
+  assert_says(p.out, "the driver is insufficient");
+  process_free(&p);
+}
+
 static void test_a_run_says_where_it_runs(void **state) {
   (void)state;
   process p = {0};
@@ -153,6 +170,7 @@ int main(void) {
       cmocka_unit_test(test_doctor),
       cmocka_unit_test(test_version),
       cmocka_unit_test(test_devices_that_are_not_there),
+      cmocka_unit_test(test_one_gpu_is_broken),
       cmocka_unit_test(test_a_run_says_where_it_runs),
       cmocka_unit_test(test_moves_are_repeated),
   };

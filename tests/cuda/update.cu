@@ -149,7 +149,7 @@ static void preparing_may_fail(void **) {
     twin_fail_after(0);
     assert_int_equal(status, through ? MZ_OK : MZ_E_DEVICE);
     if (through) mz_cuda_update_deinit(&update);
-    assert_true(through ? n == 3 : update.rules == nullptr); /* memory and a copy */
+    assert_true(through ? n > 3 : update.rules == nullptr); /* memory there and pinned, and a copy */
   }
   device_lane_close(&lane);
 }

@@ -205,6 +205,11 @@ static void it_goes_back_so_often_and_no_more(void **state) {
   assert_non_null(strstr(mz_message(), "went back 4 times (numerics.backs)"));
   mz_run_close(run);
   assert_int_equal(count_lines(folder, "\"event\":\"back\""), 4);
+  char child[80];
+  snprintf(child, sizeof child, "%s/child", folder); /* the message's advice: a new run, with backs of its own */
+  expect_ok(mz_run_open(&run, &(mz_run_options){.dir = child, .from = folder, .threads = 1}));
+  assert_int_equal(mz_guard_backs(run->state.guard), 0);
+  mz_run_close(run);
   expect_ok(mz_run_resume(&run, folder, &(mz_run_options){.threads = 1}, 0));
   mz_run_close(run);
   drop_folder(folder);

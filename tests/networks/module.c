@@ -31,7 +31,7 @@ static void look(outcome *out) {
   if (mz_module_open(&again) != out->status || again != module) abort();
   if (strcmp(mz_message(), out->status == MZ_OK ? "another failure in between" : out->message) != 0) abort();
   if (out->status != MZ_OK) return;
-  out->devices = module->device_count();
+  if (module->count_devices(&out->devices) != MZ_OK) abort();
   snprintf(out->architectures, sizeof out->architectures, "%s", module->architectures);
   if (out->devices > 0 && module->describe(out->devices - 1, &out->last) != MZ_OK) abort();
   if (module->versions(&out->versions) != MZ_OK || strcmp(module->backend->name, "cuda") != 0) abort();

@@ -8,11 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static int device_count(void) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
-  (void)cudaGetLastError(); /* that there is none is no error */
-  return count;
+/* networks/cuda/convolutions.cuh says what needs it. */
+enum { CUDNN_WANTED = 90800 };
+
+static mz_status count_devices(int *out) {
+  *out = 0;
+  const cudaError_t error = cudaGetDeviceCount(out);
+  (void)cudaGetLastError();
+  if (error == cudaErrorNoDevice) return MZ_OK;
+  MZ_CUDA_TRY(error);
+  return MZ_OK;
 }
 
 static void write_uuid(const cudaUUID_t *uuid, char out[], size_t size) {
@@ -21,7 +26,7 @@ static void write_uuid(const cudaUUID_t *uuid, char out[], size_t size) {
            b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-/* Frees what asking has taken: the runtime holds a context from then on, which costs some hundred MiB of the device. */
+/* Asking a device for its free memory makes the runtime hold a context there, which costs some hundred MiB of it. */
 static mz_status describe(int device, mz_module_device *out) {
   cudaDeviceProp properties;
   int before;
@@ -36,6 +41,7 @@ static mz_status describe(int device, mz_module_device *out) {
   out->minor = properties.minor;
   out->usable = properties.major >= 8; /* sm_80 on; newer ones run the intermediate code */
   out->memory_bytes = properties.totalGlobalMem;
+  if (!out->usable) return MZ_OK;
   MZ_CUDA_TRY(cudaSetDevice(device));
   const cudaError_t error = cudaMemGetInfo(&free_bytes, &total);
   MZ_CUDA_TRY(cudaSetDevice(before));
@@ -64,12 +70,15 @@ extern "C" __attribute__((visibility("default"))) mz_status mz_module_enter(cons
                    "the CUDA module is of muzero %s, interface %d; this program is %s, interface %d: take the one that "
                    "was built with it",
                    MUZERO_VERSION, (int)MZ_MODULE_INTERFACE, host->version, host->interface);
+  if (cudnnGetVersion() < CUDNN_WANTED)
+    return mz_fail(MZ_E_DEVICE, "the CUDA module needs cuDNN %d.%d or later, and what is loaded is %d.%d", CUDNN_WANTED / 10000,
+                   CUDNN_WANTED / 100 % 100, (int)cudnnGetVersion() / 10000, (int)cudnnGetVersion() / 100 % 100);
   module.interface = MZ_MODULE_INTERFACE;
   backend = mz_backend_cuda;
   backend.searcher = &mz_cuda_searcher;
   module.backend = &backend;
   module.architectures = MUZERO_CUDA_ARCHITECTURES;
-  module.device_count = device_count;
+  module.count_devices = count_devices;
   module.describe = describe;
   module.versions = versions;
   *out = &module;

@@ -14,7 +14,11 @@ mz_cuda_lane device_lane_open(void) {
   return lane;
 }
 
-void device_lane_close(mz_cuda_lane *lane) { OK(cudaStreamDestroy(lane->stream)); }
+void device_lane_close(mz_cuda_lane *lane) {
+  OK(cudaStreamSynchronize(lane->stream));
+  mz_cuda_staging_free(&lane->staging);
+  OK(cudaStreamDestroy(lane->stream));
+}
 
 void device_upload(const mz_cuda_lane *lane, void *to, const void *from, size_t bytes) {
   OK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, lane->stream));
