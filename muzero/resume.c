@@ -195,6 +195,7 @@ static mz_status fall_back(mz_run **out, attempt *a, const char *why) {
 
 /* An older checkpoint is refused: its run's logs, and the checkpoints after it, tell of rounds that would not have been played. */
 static mz_status refuse_older(const char *run) {
+  char name[MZ_SHELL_QUOTE_SIZE(MZ_RUN_PATH_MAX)];
   char path[MZ_DIR_MAX + 128], quoted[MZ_SHELL_QUOTE_SIZE(MZ_RUN_PATH_MAX)];
   mz_checkpoint checkpoint;
   mz_settings settings;
@@ -208,7 +209,7 @@ static mz_status refuse_older(const char *run) {
   return mz_fail(MZ_E_CONFIG,
                  "%s: resume continues a run from its latest checkpoint only, as the rounds after an older one are in its logs; "
                  "'muzero train %s --from %s' starts a new run from that one",
-                 run, env->name, mz_shell_quote(run, quoted, sizeof quoted));
+                 run, mz_shell_quote(env->name, name, sizeof name), mz_shell_quote(run, quoted, sizeof quoted));
 }
 
 mz_status mz_run_resume(mz_run **out, const char *run, const mz_run_options *options, int allow) {

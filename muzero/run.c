@@ -316,6 +316,7 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
 /* Says of a run that cannot go on where its last checkpoint is, and how to continue from there. */
 static mz_status stopped(mz_run *run, mz_status status) {
   char why[MZ_MESSAGE_MAX], name[MZ_CHECKPOINT_NAME_MAX], path[MZ_DIR_MAX + 128], dir[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
+  char env[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   snprintf(why, sizeof why, "%s", mz_message());
   if (mz_run_wait_for_checkpoint(run) != MZ_OK || mz_checkpoint_pointer_read(run->dir, "LATEST", name) != MZ_OK ||
       mz_checkpoint_path(run->dir, name, path, sizeof path) != MZ_OK)
@@ -329,7 +330,8 @@ static mz_status stopped(mz_run *run, mz_status status) {
   return mz_fail(status,
                  "%s: training has diverged; the last sound checkpoint is %s; 'muzero train %s --from %s --set "
                  "learning_rate=%.3g' continues from it with half the learning rate",
-                 why, path, run->state.env->name, dir, run->settings.optimizer.learning_rate / 2);
+                 why, path, mz_shell_quote(run->state.env->name, env, sizeof env), dir,
+                 run->settings.optimizer.learning_rate / 2);
 }
 
 mz_status mz_run_phase(mz_run *run, const mz_limits *limits, mz_tick tick, void *context, mz_phase *phase, mz_reason *reason) {

@@ -82,7 +82,7 @@ static const mz_setting train_rows[] = {
 static const mz_setting guard_rows[] = {
     MZ_SETTING(mz_guard_settings, mode, "numerics.guard", MZ_ENUM, MZ_ALGORITHMIC, 0, 0, "stop", "",
                "when a bound below is broken: stop at the last sound checkpoint; off: bounds do not count; back: network and "
-               "optimizer go back to the end of the last sound phase, so too when a number is not finite",
+               "optimizer go back to the end of the last sound phase, so too when a number of an update is not finite",
                .choices = "stop|off|back"),
     MZ_SETTING(mz_guard_settings, backs, "numerics.backs", MZ_INT, MZ_ALGORITHMIC, 0, 1e6, "3", "times",
                "with guard back: it stops when it would go back once more"),

@@ -8,6 +8,7 @@
 #include "muzero/trainer.h"
 #include "networks/isa.h"
 #include <string.h>
+#include <unistd.h>
 
 const mz_spec mz_bench_spec = {.obs_kind = MZ_OBS_F32,
                                .obs_shape = {1, 1, MZ_BENCH_OBS},
@@ -145,9 +146,11 @@ static void print_cell(const cJSON *cell) {
 }
 
 /* An object, or an array of objects with the same keys. */
-static mz_status print_table(const cJSON *rows) {
+static mz_status print_table(const char *title, const cJSON *rows) {
   const cJSON *first = cJSON_IsArray(rows) ? rows->child : rows;
-  for (const cJSON *cell = first ? first->child : NULL; cell; cell = cell->next) printf(" %14s", cell->string);
+  if (!first) return MZ_OK;
+  printf("%s\n", title);
+  for (const cJSON *cell = first->child; cell; cell = cell->next) printf(" %14s", cell->string);
   printf("\n");
   for (const cJSON *row = first; row; row = cJSON_IsArray(rows) ? row->next : NULL) {
     for (const cJSON *cell = row->child; cell; cell = cell->next) print_cell(cell);
@@ -157,10 +160,10 @@ static mz_status print_table(const cJSON *rows) {
   return mz_print_flush();
 }
 
-/* Says what is being measured: it may take minutes. */
-static mz_status print_title(const char *title) {
-  printf("%s\n", title);
-  return mz_print_flush();
+/* Tells somebody who watches what is measured meanwhile, which may take minutes; NULL: nothing any more. */
+static void tell(const char *title) {
+  if (!isatty(STDERR_FILENO)) return;
+  fprintf(stderr, "\r\033[K%s%s", title ? title : "", title ? " …" : "");
 }
 
 static mz_status print_signature(int threads, bool json) {
@@ -180,10 +183,12 @@ static mz_status measure_all(mz_bench *bench, const char *what, bool json, cJSON
   for (int i = 0; i < SECTIONS; i++) {
     if (strcmp(what, sections[i].name) != 0 && (sections[i].apart || strcmp(what, "all") != 0)) continue;
     cJSON *rows = NULL;
-    if (!json) MZ_TRY(print_title(sections[i].name));
-    MZ_TRY(sections[i].measure(bench, &rows));
+    tell(sections[i].name);
+    const mz_status status = sections[i].measure(bench, &rows);
+    tell(NULL);
+    MZ_TRY(status);
     cJSON_AddItemToObject(result, sections[i].name, rows);
-    if (!json) MZ_TRY(print_table(rows));
+    if (!json) MZ_TRY(print_table(sections[i].name, rows));
   }
   return MZ_OK;
 }

@@ -359,7 +359,8 @@ const mz_command mz_command_compare = {
              "interval excludes "
              "none, after Holm's correction, and where it exceeds what the first arm shows against its own twin. Arms that "
              "differ in exact "
-             "knobs must end with the same digest; that is checked. Ctrl-C keeps finished seeds; the same command resumes it.",
+             "knobs must end with the same digest; that is checked. Ctrl-C keeps finished seeds; the same command with --run DIR "
+             "resumes it.",
     .options = options,
     .shared = mz_session_options,
     .arguments_size = sizeof(compare_arguments),

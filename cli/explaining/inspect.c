@@ -69,7 +69,8 @@ static mz_status verify(const mz_checkpoint *checkpoint, const mz_spec *spec, bo
   in_run = in_run || mz_file_is_dir(folder);
   if (in_run) MZ_TRY(verify_segments(checkpoint, folder, spec, &count));
   if (!json) {
-    printf("%s: %d sections%s: every checksum holds\n", checkpoint->path, checkpoint->count,
+    char shown[MZ_SHOWN_SIZE];
+    printf("%s: %d sections%s: every checksum holds\n", mz_text_shown(checkpoint->path, shown), checkpoint->count,
            in_run ? " and the replay's packs" : "");
     return MZ_OK;
   }
@@ -142,9 +143,9 @@ static mz_status describe_json(const mz_checkpoint *checkpoint, const mz_loaded 
 
 static void describe(const mz_checkpoint *checkpoint, const mz_loaded *loaded) {
   const mz_counters *counters = mz_loaded_counters(loaded);
-  char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE];
-  printf("%s: format %u, %s, seed %llu\n", checkpoint->path, checkpoint->version, mz_loaded_agent(loaded).env->name,
-         (unsigned long long)mz_loaded_seed(loaded));
+  char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], path[MZ_SHOWN_SIZE], env[MZ_SHOWN_SIZE];
+  printf("%s: format %u, %s, seed %llu\n", mz_text_shown(checkpoint->path, path), checkpoint->version,
+         mz_text_shown(mz_loaded_agent(loaded).env->name, env), (unsigned long long)mz_loaded_seed(loaded));
   printf("  %lld rounds, %lld phases, %s moves, %s simulations, %s updates, %lld games\n", (long long)counters->rounds,
          (long long)counters->phases, mz_text_count((double)counters->env_steps, a),
          mz_text_count((double)counters->simulations, b), mz_text_count((double)counters->updates, c),

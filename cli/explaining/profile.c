@@ -145,8 +145,11 @@ static void print_result(const cJSON *result, const char *history) {
            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "source")));
     print_plan(cJSON_GetObjectItemCaseSensitive(row, "plan"));
   }
-  printf("\nnoise of a measurement %.1f %%\nfastest %.4g ms a round:", 100 * mz_json_number_or_nan(result, "noise"),
-         1e3 * mz_json_number_or_nan(result, "best_s"));
+  const double noise = mz_json_number_or_nan(result, "noise");
+  printf("\n");
+  if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(result, "stopped"))) printf("stopped early\n");
+  if (isfinite(noise)) printf("noise of a measurement %.1f %%\n", 100 * noise);
+  printf("fastest %.4g ms a round:", 1e3 * mz_json_number_or_nan(result, "best_s"));
   print_plan(cJSON_GetObjectItemCaseSensitive(result, "best"));
   const double ratio = mz_json_number_or_nan(result, "ratio"), low = mz_json_number_or_nan(result, "ratio_low");
   if (isnan(ratio))

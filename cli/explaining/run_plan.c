@@ -92,10 +92,19 @@ static void print_choices(const mz_run_planning *p) {
          p->score.batches, p->time.count, (long long)p->looked_at);
 }
 
+/* A word of a command for a shell, after its option. */
+static void print_word(const char *option, const char *word) {
+  char quoted[MZ_SHELL_QUOTE_SIZE(4096)];
+  if (word) printf(" %s%s", option, mz_shell_quote(word, quoted, sizeof quoted));
+}
+
 static void print_command(const mz_run_plan_view *view, const mz_run_plan *best, const mz_settings *settings) {
-  printf("carry out  muzero train %s --allocate fixed --threads %g", view->run.env, best->amounts[MZ_COURSE_CORES]);
-  if (view->run.preset) printf(" --preset %s", view->run.preset);
-  for (int i = 0; i < view->run.set_count; i++) printf(" --set %s", view->run.sets[i]);
+  printf("carry out  muzero train");
+  print_word("", view->run.env);
+  printf(" --allocate fixed --threads %g", best->amounts[MZ_COURSE_CORES]);
+  print_word("--preset ", view->run.preset);
+  print_word("--device ", view->run.device && strcmp(view->run.device, "auto") != 0 ? view->run.device : NULL);
+  for (int i = 0; i < view->run.set_count; i++) print_word("--set ", view->run.sets[i]);
   if (best->batch_size != (double)mz_batch_schedule_at(settings, 0)) printf(" --set batch_schedule=0:%g", best->batch_size);
   printf(" --rounds %lld\n", (long long)(best->epochs * settings->train.phase_rounds));
 }

@@ -132,6 +132,18 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
   return mz_print_flush();
 }
 
+/* A phase within a window has no decision of its own, but one before it; one that was never played has none. */
+static mz_status check_played(const what_if_arguments *arguments, const char *path, const mz_replayed *replayed) {
+  mz_replayed whole;
+  if (arguments->phase == MZ_COUNT_UNSET || replayed->phase >= arguments->phase) return MZ_OK;
+  MZ_TRY(mz_ledger_replay(path, INT64_MAX, &whole));
+  const int64_t last = whole.phase;
+  mz_replayed_free(&whole);
+  if (arguments->phase <= last) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "%s: has no decision after phase %lld; the last is after phase %lld", arguments->run,
+                 (long long)arguments->phase, (long long)last);
+}
+
 static mz_status what_if(const void *given) {
   const what_if_arguments *arguments = given;
   char run[MZ_RUN_ARGUMENT_SIZE], path[1024];
@@ -139,9 +151,9 @@ static mz_status what_if(const void *given) {
   MZ_TRY(mz_ledger_path(run, path, sizeof path));
   mz_replayed replayed;
   MZ_TRY(mz_ledger_replay(path, arguments->phase == MZ_COUNT_UNSET ? INT64_MAX : arguments->phase, &replayed));
-  const mz_status status = replayed.allocator
-                               ? answer(arguments, &replayed)
-                               : mz_fail(MZ_E_CONFIG, "%s: its ledger is empty: there is no plan yet", arguments->run);
+  mz_status status = replayed.allocator ? check_played(arguments, path, &replayed)
+                                        : mz_fail(MZ_E_CONFIG, "%s: its ledger is empty: there is no plan yet", arguments->run);
+  if (status == MZ_OK) status = answer(arguments, &replayed);
   mz_replayed_free(&replayed);
   return status;
 }

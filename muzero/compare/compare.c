@@ -3,6 +3,7 @@
 #include "base/file/file.h"
 #include "base/machine/machine.h"
 #include "base/maths/streams.h"
+#include "base/text.h"
 #include "muzero/compare/party.h"
 #include "muzero/compare/room.h"
 #include "muzero/compare/scenery.h"
@@ -13,6 +14,7 @@
 #include "muzero/compare/violations.h"
 #include "muzero/report/report.h"
 #include "muzero/run.h"
+#include "muzero/storage/run_path.h"
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,6 +71,12 @@ static cJSON *plan_json(const comparison *c) {
 
 mz_status mz_compare_take_dir(const char *given, char *out, size_t size) {
   return snprintf(out, size, "%s", given) < (int)size ? MZ_OK : mz_fail(MZ_E_IO, "%s: path too long", given);
+}
+
+mz_status mz_compare_stopped(const char *dir) {
+  char quoted[MZ_SHELL_QUOTE_SIZE(MZ_RUN_PATH_MAX)];
+  return mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept, and the same command with --run %s resumes it",
+                 mz_shell_quote(dir, quoted, sizeof quoted));
 }
 
 static mz_status refuse_entry(void *context, const char *name) {
@@ -220,8 +228,7 @@ static mz_status play_seed(comparison *c, int index, mz_party *parties) {
       any = true;
     }
     if (!any) return MZ_OK;
-    if (stopping(c))
-      return mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command resumes it", c->dir);
+    if (stopping(c)) return mz_compare_stopped(c->dir);
   }
 }
 
@@ -361,9 +368,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
     if (!cells) MZ_TRY_CLEANUP(run_seed(c, i, &cells));
     cJSON_AddItemToArray(seeds, cells);
     c->played = (double)c->rounds * (i + 1) * c->count;
-    if (i + 1 < options->seeds && stopping(c))
-      MZ_TRY_CLEANUP(
-          mz_fail(MZ_INTERRUPTED, "compare: stopped; finished seeds are kept in %s, the same command resumes it", c->dir));
+    if (i + 1 < options->seeds && stopping(c)) MZ_TRY_CLEANUP(mz_compare_stopped(c->dir));
   }
   cJSON *plan = plan_json(c);
   status = mz_compare_summarise(plan, seeds, c->arms, c->count, summary);

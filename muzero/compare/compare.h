@@ -41,6 +41,9 @@ typedef struct mz_compare_watcher {
 /* Copies the directory that is given. MZ_E_IO: it does not fit. */
 mz_status mz_compare_take_dir(const char *given, char *out, size_t size);
 
+/* MZ_INTERRUPTED, saying how to go on. */
+mz_status mz_compare_stopped(const char *dir);
+
 /* *summary: cJSON_Delete. MZ_E_CONFIG: arms or settings that cannot be (before anything runs; the arm is named), a directory that
  * holds another comparison. MZ_INTERRUPTED after stopping: *summary is NULL, the same call continues. */
 mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,

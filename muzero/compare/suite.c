@@ -90,7 +90,7 @@ static mz_status look_for_plan(suite *s, const struct workload *w, cJSON **out) 
   mz_log_write(MZ_LOG_INFO, "%s: looking for its best fixed plan", w->name);
   MZ_TRY(mz_profile(&options, &watcher, &found));
   mz_status status = MZ_OK;
-  if (stop_profile(s)) MZ_TRY_CLEANUP(mz_fail(MZ_INTERRUPTED, "compare: stopped; the same command resumes it"));
+  if (stop_profile(s)) MZ_TRY_CLEANUP(mz_compare_stopped(s->dir));
   const double round_s = mz_json_number_or_nan(found, "default_s");
   if (!(round_s > 0))
     MZ_TRY_CLEANUP(

@@ -204,14 +204,15 @@ static cJSON *result_json(const profile *p, bool stopped) {
     cJSON_AddItemToArray(plans, plan_json(p, &p->plans[i]));
     if (judged_s(p, &p->plans[i]) < judged_s(p, &p->plans[best])) best = i;
   }
-  const mz_interval ratio = ratio_of(p, &p->plans[best]);
+  mz_interval ratio = ratio_of(p, &p->plans[best]);
+  if (best == MZ_PROFILE_DEFAULT && p->plans[best].again > 0) ratio = (mz_interval){1, 1, 1};
   cJSON_AddNumberToObject(o, "noise", noise_of(p));
   cJSON_AddItemToObject(o, "best", mz_plan_to_json(p->pipeline, &p->plans[best].plan));
   cJSON_AddNumberToObject(o, "best_s", judged_s(p, &p->plans[best]));
   cJSON_AddNumberToObject(o, "default_s", judged_s(p, &p->plans[MZ_PROFILE_DEFAULT]));
-  cJSON_AddNumberToObject(o, "ratio", best == MZ_PROFILE_DEFAULT ? 1 : ratio.estimate);
-  cJSON_AddNumberToObject(o, "ratio_low", best == MZ_PROFILE_DEFAULT ? 1 : ratio.low);
-  cJSON_AddNumberToObject(o, "ratio_high", best == MZ_PROFILE_DEFAULT ? 1 : ratio.high);
+  cJSON_AddNumberToObject(o, "ratio", ratio.estimate);
+  cJSON_AddNumberToObject(o, "ratio_low", ratio.low);
+  cJSON_AddNumberToObject(o, "ratio_high", ratio.high);
   cJSON_AddBoolToObject(o, "stopped", stopped);
   return o;
 }

@@ -1,4 +1,5 @@
 #include "muzero/training/round.h"
+#include "base/log.h"
 #include "base/machine/clock.h"
 #include "muzero/training/guard.h"
 #include "muzero/training/soundness.h"
@@ -182,6 +183,20 @@ static mz_status fold(round *r, mz_round_stats *stats) {
   return publish_soundly(r);
 }
 
+/* Positions are given up segment by segment, and bytes may bound them before replay.capacity does. */
+static void tell_where_it_never_learns(const mz_state *state, mz_workers *workers) {
+  const mz_buffer *buffer = state->buffer;
+  const mz_replay_settings *s = &state->settings.replay;
+  const bool gives_up = mz_buffer_segments(buffer) > 0 && mz_buffer_entry(buffer, 0).serial > 0;
+  if (!gives_up || workers->told || mz_buffer_positions(buffer) >= s->min_fill) return;
+  workers->told = true;
+  mz_log_write(
+      MZ_LOG_WARNING,
+      "replay.min_fill: learning waits for %lld positions, and the replay gives old ones up with %lld in it; lower it, or "
+      "raise replay.capacity (%lld) or replay.bytes (%lld)",
+      (long long)s->min_fill, (long long)mz_buffer_positions(buffer), (long long)s->capacity, (long long)s->bytes_max);
+}
+
 mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *stats) {
   uint64_t start = mz_clock_ns();
   const mz_settings *s = &state->settings;
@@ -227,6 +242,7 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
   uint64_t folding = mz_clock_ns();
   mz_activity_begin(activity, MZ_DOING_FOLD, number);
   MZ_TRY_CLEANUP(fold(&r, stats));
+  if (!learning) tell_where_it_never_learns(state, workers);
   uint64_t ended = mz_clock_ns();
   stats->batch_wait_ns += atomic_load(&r.batch_wait_ns);
   stats->fold_ns += ended - folding;

@@ -26,6 +26,7 @@ typedef struct mz_workers {
   int64_t replay_raw;        /* as it was last set; 0: never */
   mz_activity activity;      /* of the driving thread */
   mz_prequential prequential;
+  bool told; /* that the replay is too small for learning to begin */
 } mz_workers;
 
 /* devices: stay alive as long as the workers; may be NULL. The state goes to the devices that the knobs name. */

@@ -71,8 +71,8 @@ static void test_same_digest_under_every_strategy(void **state) {
     process_free(&p);
   }
   process p = {0};
-  process_shell(&p, "grep -ho '\"mcts_storage_size\":[0-9]*' runs/tictactoe/*/ledger.jsonl | sort -u | wc -l");
-  assert_true(atoi(p.out) > 2); /* plans did change */
+  process_shell(&p, "cat runs/tictactoe/*/ledger.jsonl | grep -c '\"next\":{\"'");
+  assert_true(atoi(p.out) > 0); /* plans did change */
   process_free(&p);
 }
 
@@ -98,6 +98,8 @@ static void test_why_and_what_if(void **state) {
   assert_says(p.out, "Phase 3");
   process_run(&p, "why", "w", "--phase", "99", NULL);
   refused(&p, 3, "99");
+  process_run(&p, "what-if", "w", "--phase", "99", NULL);
+  refused(&p, 3, "the last is after phase 6");
   process_run(&p, "what-if", "w", "--phase", "4", "--set", "cpu_actor=1", "--json", NULL);
   assert_status(&p, 0);
   cJSON *answer = lines_at(p.out, -1);

@@ -166,7 +166,7 @@ static void test_a_comparison_keeps_what_is_finished(void **state) {
   assert_int_equal(kill(p.pid, SIGHUP), 0);
   process_wait(&p);
   assert_status(&p, 75);
-  assert_says(p.err, "the same command resumes it");
+  assert_says(p.err, "the same command with --run compared resumes it");
   process_shell(&p, "test -f compared/seed-1.json && test ! -f compared/compare.json");
   assert_status(&p, 0);
   process_free(&p);

@@ -1,4 +1,6 @@
-/* Where replay keeps its segments changes no digest: tiers that change between rounds, saved and read back. */
+/* Where replay keeps its segments changes no digest: tiers that change between rounds, saved and read back. What it holds at most decides
+ * whether learning begins. */
+#include "base/log.h"
 #include "muzero/storage/saver.h"
 #include "muzero/storage/sections.h"
 #include "testing.h"
@@ -127,7 +129,35 @@ static void tiers_change_no_digest(void **unused) {
   drop_folder(folder);
 }
 
+static char heard[512];
+static int told;
+static void listen(void *context, mz_log_level level, const char *line) {
+  (void)context, (void)level;
+  told++;
+  snprintf(heard, sizeof heard, "%s", line);
+}
+
+/* 3,000 bytes hold fewer than the 100 positions that learning waits for. */
+static void a_replay_too_small_to_learn_from_is_told(void **unused) {
+  (void)unused;
+  static const char *const bounds[] = {"replay.bytes=1M", "replay.bytes=3000"};
+  for (int small = 0; small < 2; small++) {
+    player p;
+    mz_round_stats stats = {0};
+    told = 0;
+    mz_log_set_sink(listen, NULL);
+    start(&p, "replay.packed_bytes=0", bounds[small], NULL);
+    for (int i = 0; i < 10; i++) expect_ok(mz_round_play(&p.state, &p.workers, &stats));
+    mz_log_set_sink(NULL, NULL);
+    assert_int_equal(stats.learning.updates > 0, !small);
+    assert_int_equal(told, small); /* once */
+    stop(&p);
+  }
+  assert_non_null(strstr(heard, "replay.min_fill: learning waits for 100 positions"));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(tiers_change_no_digest)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(tiers_change_no_digest),
+                                     cmocka_unit_test(a_replay_too_small_to_learn_from_is_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
