@@ -67,7 +67,8 @@ static mz_status load_weights(mz_loaded *l, const mz_checkpoint *checkpoint) {
   return l->settings.learning.average > 0 ? load_average(l, checkpoint) : MZ_OK;
 }
 
-/* The session of a checkpoint tells what was lost with workers and, of `allocation`, which course it was; it need be neither there nor sound. */
+/* The session of a checkpoint tells what was lost with workers and, of `allocation`, which course it was; it need be neither there nor
+ * sound. */
 static mz_status load_session(mz_loaded *l, const mz_checkpoint *checkpoint) {
   cJSON *json;
   if (!mz_checkpoint_find(checkpoint, "session")) return MZ_OK;
