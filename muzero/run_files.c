@@ -86,7 +86,7 @@ mz_status mz_run_write_env_json(const mz_run *run) {
   char why[640];
   mz_steer_device_records(run->steer, &kept, &devices);
   mz_run_devices_text(run, why, sizeof why);
-  cJSON_AddItemToObject(json, "devices", mz_device_records_to_json(&devices));
+  mz_json_add(json, "devices", mz_device_records_to_json(&devices));
   if (why[0]) cJSON_AddStringToObject(json, "placement", why);
   if (run->parent) cJSON_AddStringToObject(json, "parent", run->parent);
   mz_status status = write_page(run, "env.json", json);
@@ -101,7 +101,7 @@ static cJSON *config_to_json(mz_run *run) {
   char seed[24]; /* as text: a JSON number holds 53 bits */
   snprintf(seed, sizeof seed, "%llu", (unsigned long long)run->state.seed);
   cJSON_AddStringToObject(json, "seed", seed);
-  cJSON_AddItemToObject(json, "settings", mz_config_to_json(&config));
+  mz_json_add(json, "settings", mz_config_to_json(&config));
   return json;
 }
 

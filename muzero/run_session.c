@@ -27,7 +27,7 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   if (run->best_rounds >= 0) cJSON_AddNumberToObject(json, "best_rounds", (double)run->best_rounds);
   mz_json_add_u64_hex(json, "metrics_offset", run->metrics.offset);
   mz_json_add_u64_hex(json, "ledger_offset", mz_steer_ledger_offset(run->steer));
-  cJSON_AddItemToObject(json, "plan", mz_knobs_to_json(&kept));
+  mz_json_add(json, "plan", mz_knobs_to_json(&kept));
   cJSON_AddNumberToObject(json, "cost", run->cost + run->reserved.cost); /* within a phase, too */
   cJSON_AddNumberToObject(json, "fallbacks", run->fallbacks);
   const mz_lost_workers lost = mz_run_lost(run);
@@ -36,7 +36,7 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   cJSON_AddStringToObject(json, "isa", mz_isa_name(mz_isa_level()));
   mz_device_records devices;
   mz_steer_device_records(run->steer, &kept, &devices);
-  cJSON_AddItemToObject(json, "devices", mz_device_records_to_json(&devices));
+  mz_json_add(json, "devices", mz_device_records_to_json(&devices));
   if (run->parent) cJSON_AddStringToObject(json, "parent", run->parent);
   /* A course's file may change: whoever lets the agent decide compares. */
   const mz_course *course = mz_allocation_course(run->state.env);

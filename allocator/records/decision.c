@@ -97,7 +97,7 @@ cJSON *mz_decision_to_json(const mz_pipeline *pipeline, const mz_decision *d) {
   add_measure(o, "low", d->predicted.low);
   add_measure(o, "high", d->predicted.high);
   add_measure(o, "observed", d->observed);
-  cJSON_AddItemToObject(o, "plan", mz_plan_to_json(pipeline, &d->plan));
+  mz_json_add(o, "plan", mz_plan_to_json(pipeline, &d->plan));
   add_change(o, "next", pipeline, &d->next, &d->plan);
   add_measure(o, "expected", d->expected.unit_s);
   add_measure(o, "expected_low", d->expected.low);

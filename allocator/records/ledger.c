@@ -68,11 +68,11 @@ mz_status mz_ledger_begin(mz_ledger *ledger, const mz_allocator_options *options
   cJSON_AddNumberToObject(o, "phase", (double)phase);
   cJSON_AddNumberToObject(o, "round", (double)round);
   cJSON_AddStringToObject(o, "strategy", options->strategy != NULL ? options->strategy->name : options->settings->strategy);
-  cJSON_AddItemToObject(o, "pipeline", mz_pipeline_to_json(options->pipeline));
-  cJSON_AddItemToObject(o, "settings", settings_to_json(options->settings));
-  cJSON_AddItemToObject(o, "bounds", bounds_to_json(&options->bounds));
-  cJSON_AddItemToObject(o, "start", mz_plan_to_json(options->pipeline, &options->start));
-  cJSON_AddItemToObject(o, "history", history_to_json(options));
+  mz_json_add(o, "pipeline", mz_pipeline_to_json(options->pipeline));
+  mz_json_add(o, "settings", settings_to_json(options->settings));
+  mz_json_add(o, "bounds", bounds_to_json(&options->bounds));
+  mz_json_add(o, "start", mz_plan_to_json(options->pipeline, &options->start));
+  mz_json_add(o, "history", history_to_json(options));
   if (options->pretrained) mz_json_add_u64_hex(o, "pretrained", mz_pretrained_digest(options->pretrained));
   return append(ledger, o);
 }
@@ -109,6 +109,6 @@ mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const
   if (refused != NULL) cJSON_AddStringToObject(o, "refused", refused);
   mz_fields_add_numbers(o, "rounds", round_count > 0 ? rounds : &(double){0}, round_count);
   if (decision->took_s > 0) cJSON_AddNumberToObject(o, "took_s", decision->took_s);
-  if (window != NULL) cJSON_AddItemToObject(o, "window", mz_window_to_json(pipeline, window));
+  if (window != NULL) mz_json_add(o, "window", mz_window_to_json(pipeline, window));
   return append(ledger, o);
 }

@@ -32,14 +32,14 @@ static cJSON *fitted_to_json(const mz_fitted_course *fitted, const mz_pipeline *
     cJSON_AddItemToArray(plans, mz_plan_to_json(pipeline, &fitted->plans[p]));
     cJSON_AddItemToArray(composed, cJSON_CreateNumber(fitted->composed[p]));
   }
-  cJSON_AddItemToObject(o, "error", error_to_json(&fitted->error));
+  mz_json_add(o, "error", error_to_json(&fitted->error));
   cJSON_AddStringToObject(o, "notes", fitted->notes);
   return o;
 }
 
 mz_status mz_course_file_write(const char *path, const mz_fitted_course *fitted, const mz_pipeline *pipeline) {
   cJSON *json = mz_course_to_json(&fitted->course);
-  cJSON_AddItemToObject(json, "fitted", fitted_to_json(fitted, pipeline));
+  mz_json_add(json, "fitted", fitted_to_json(fitted, pipeline));
   char *text = mz_json_page(json);
   cJSON_Delete(json);
   if (text == NULL) return mz_fail(MZ_E_MEMORY, "%s: no memory to write a course", path);

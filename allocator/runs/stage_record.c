@@ -41,7 +41,7 @@ cJSON *mz_stage_record_to_json(const mz_stage_record *r, int plan_count) {
   mz_json_add_u64_hex(o, "course", r->course);
   mz_json_add_u64_hex(o, "policy", r->policy);
   cJSON_AddNumberToObject(o, "drives", r->drives);
-  cJSON_AddItemToObject(o, "state", state_to_json(&r->state));
+  mz_json_add(o, "state", state_to_json(&r->state));
   add_plans(o, "mask", r->mask, plan_count);
   add_plans(o, "offered", r->offered, plan_count);
   cJSON *plans = cJSON_AddObjectToObject(o, "plans");

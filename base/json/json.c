@@ -168,6 +168,10 @@ mz_status mz_json_parse(const char *text, size_t size, const char *name, bool co
   return status;
 }
 
+void mz_json_add(cJSON *object, const char *key, cJSON *item) {
+  if (!cJSON_AddItemToObject(object, key, item)) cJSON_Delete(item);
+}
+
 void mz_json_add_u64_hex(cJSON *object, const char *key, uint64_t value) {
   char text[17];
   snprintf(text, sizeof text, "%016" PRIx64, value);

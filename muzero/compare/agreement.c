@@ -88,7 +88,7 @@ static double regret_of(const mz_agreement *a, double (*chosen_s)(const mz_agree
 
 static cJSON *plan_json(const mz_agreed_plan *plan, const mz_pipeline *pipeline) {
   cJSON *row = cJSON_CreateObject();
-  cJSON_AddItemToObject(row, "plan", mz_plan_to_json(pipeline, &plan->plan));
+  mz_json_add(row, "plan", mz_plan_to_json(pipeline, &plan->plan));
   cJSON_AddNumberToObject(row, "measured_s", plan->measured_s);
   cJSON_AddNumberToObject(row, "measurements", plan->measurements);
   cJSON_AddNumberToObject(row, "simulated_s", plan->simulated_s);

@@ -68,7 +68,7 @@ static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
   cJSON_AddNumberToObject(o, "reverts", reverts);
   cJSON_AddNumberToObject(o, "rss_bytes", (double)phase.rss_bytes);
   cJSON_AddStringToObject(o, "reason", mz_reason_name(reason));
-  cJSON_AddItemToObject(o, "plan", mz_knobs_to_json(&phase.plan));
+  mz_json_add(o, "plan", mz_knobs_to_json(&phase.plan));
   return o;
 }
 

@@ -81,7 +81,7 @@ static mz_status add_captured(room *r, int arm, cJSON *captured) {
   cJSON *o = cJSON_CreateObject();
   cJSON_AddStringToObject(o, "arm", r->arms[arm].name);
   cJSON_AddNumberToObject(o, "share", share.estimate);
-  cJSON_AddItemToObject(o, "ci95", ends_of(&share));
+  mz_json_add(o, "ci95", ends_of(&share));
   cJSON_AddItemToArray(captured, o);
   return MZ_OK;
 }
@@ -113,7 +113,7 @@ static mz_status add_room(room *r, cJSON *summary, cJSON *out) {
   MZ_TRY(ratio(r, r->gain, r->fixed, &share));
   const bool empty = none(&share, noise_of(summary), why);
   cJSON_AddNumberToObject(out, "room", share.estimate);
-  cJSON_AddItemToObject(out, "ci95", ends_of(&share));
+  mz_json_add(out, "ci95", ends_of(&share));
   cJSON_AddItemToObject(out, "none", empty ? cJSON_CreateString(why) : cJSON_CreateNull());
   cJSON *captured = cJSON_AddArrayToObject(out, "captured");
   for (int a = 0; a < r->series->arms - 1 && !empty; a++)

@@ -81,7 +81,7 @@ static mz_status add_ratio(const segment *g, int arm, cJSON *ratios) {
   cJSON_AddStringToObject(o, "a", g->arms[arm].name);
   cJSON_AddStringToObject(o, "b", g->arms[0].name);
   cJSON_AddNumberToObject(o, "ratio", got.interval.estimate);
-  cJSON_AddItemToObject(o, "ci95", cJSON_CreateDoubleArray((const double[]){got.interval.low, got.interval.high}, 2));
+  mz_json_add(o, "ci95", cJSON_CreateDoubleArray((const double[]){got.interval.low, got.interval.high}, 2));
   cJSON_AddNumberToObject(o, "n", n);
   cJSON_AddItemToArray(ratios, o);
 cleanup:

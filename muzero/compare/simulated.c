@@ -81,7 +81,7 @@ void mz_simulated_json(const mz_simulated *s, cJSON *plan) {
   if (s->runs)
     mz_simulated_runs_json(s->runs, plan);
   else
-    cJSON_AddItemToObject(plan, "probes", mz_simulated_probes_json(&s->probes));
+    mz_json_add(plan, "probes", mz_simulated_probes_json(&s->probes));
 }
 
 /* ---- cells ---- */

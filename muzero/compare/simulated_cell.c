@@ -261,7 +261,7 @@ static cJSON *block_json(const mz_simulated_cell *c, double score, mz_reason rea
   cJSON *o = cJSON_CreateObject();
   cJSON_AddNumberToObject(o, "rounds", (double)c->round);
   for (int i = 0; i < SUMS; i++) cJSON_AddNumberToObject(o, names[i], c->sums[i]);
-  cJSON_AddItemToObject(o, "score", isnan(score) ? cJSON_CreateNull() : cJSON_CreateNumber(score));
+  mz_json_add(o, "score", isnan(score) ? cJSON_CreateNull() : cJSON_CreateNumber(score));
   mz_json_add_u64_hex(o, "digest", digest_of(c));
   cJSON_AddNumberToObject(o, "changes", c->changes);
   cJSON_AddNumberToObject(o, "reverts", c->reverts);

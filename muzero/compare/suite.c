@@ -178,7 +178,7 @@ static mz_status add_arms(const cJSON *summary, const char *best, cJSON *out) {
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "arm", name);
     cJSON_AddNumberToObject(row, "ratio", ratio.estimate);
-    cJSON_AddItemToObject(row, "ci95", cJSON_CreateDoubleArray((const double[]){ratio.low, ratio.high}, 2));
+    mz_json_add(row, "ci95", cJSON_CreateDoubleArray((const double[]){ratio.low, ratio.high}, 2));
     cJSON_AddItemToArray(arms, row);
   }
   return MZ_OK;
@@ -207,8 +207,8 @@ static mz_status run_workload(suite *s, const struct workload *w, cJSON *out) {
   cJSON_AddStringToObject(out, "name", w->name);
   cJSON_AddStringToObject(out, "env", w->env);
   cJSON_AddNumberToObject(out, "rounds", (double)rounds);
-  cJSON_AddItemToObject(out, "best", cJSON_Duplicate(item(plan, "best"), true));
-  cJSON_AddItemToObject(out, "noise", cJSON_Duplicate(item(item(summary, "noise"), "ci95"), true));
+  mz_json_add(out, "best", cJSON_Duplicate(item(plan, "best"), true));
+  mz_json_add(out, "noise", cJSON_Duplicate(item(item(summary, "noise"), "ci95"), true));
   MZ_TRY_CLEANUP(add_arms(summary, best, out));
 cleanup:
   cJSON_Delete(plan);

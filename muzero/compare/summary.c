@@ -187,7 +187,7 @@ static cJSON *ratio_json(const ratio *r, const mz_arm *arms, double noise) {
   cJSON_AddStringToObject(o, "b", arms[r->b].name);
   cJSON_AddStringToObject(o, "metric", r->metric);
   cJSON_AddNumberToObject(o, "ratio", r->got.interval.estimate);
-  cJSON_AddItemToObject(o, "ci95", interval_json(&r->got.interval));
+  mz_json_add(o, "ci95", interval_json(&r->got.interval));
   cJSON_AddNumberToObject(o, "least", r->least);
   cJSON_AddNumberToObject(o, "n", r->n);
   cJSON_AddStringToObject(o, "unit", r->by_block ? "block" : "seed");
@@ -235,13 +235,13 @@ static cJSON *by_seed_json(const cJSON *seeds, const mz_series *series, int arm,
     cJSON_AddNumberToObject(o, mz_metric_name((mz_metric)m), mz_series_total(cell, (mz_metric)m, 0));
   cJSON_AddNumberToObject(o, "score", cell->score);
   cJSON_AddBoolToObject(o, "reached", cell->reached);
-  cJSON_AddItemToObject(o, "rounds", last_of(json, "rounds"));
-  cJSON_AddItemToObject(o, "digest", last_of(json, "digest"));
-  cJSON_AddItemToObject(o, "plan", last_of(json, "plan"));
+  mz_json_add(o, "rounds", last_of(json, "rounds"));
+  mz_json_add(o, "digest", last_of(json, "digest"));
+  mz_json_add(o, "plan", last_of(json, "plan"));
   cJSON_AddNumberToObject(o, "tuning_s", tuning_s(cell));
-  cJSON_AddItemToObject(o, "run", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "run"), true));
-  cJSON_AddItemToObject(o, "crashed", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "crashed"), true));
-  cJSON_AddItemToObject(o, "refused", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "refused"), true));
+  mz_json_add(o, "run", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "run"), true));
+  mz_json_add(o, "crashed", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "crashed"), true));
+  mz_json_add(o, "refused", cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "refused"), true));
   return o;
 }
 
@@ -273,9 +273,9 @@ static cJSON *arm_json(const cJSON *seeds, const mz_series *series, const mz_arm
   cJSON_AddNumberToObject(o, "tuning_s", whole ? tuning / whole : NAN);
   cJSON_AddBoolToObject(o, "exact", arms[arm].exact);
   const cJSON *refused = cJSON_GetObjectItemCaseSensitive(cell_json(seeds, arm, series->seeds - 1), "refused");
-  cJSON_AddItemToObject(o, "refused", cJSON_Duplicate(refused, true));
+  mz_json_add(o, "refused", cJSON_Duplicate(refused, true));
   cJSON_AddItemToObject(o, "crashed", why ? cJSON_Duplicate(why, true) : cJSON_CreateNull());
-  cJSON_AddItemToObject(o, "plan", last_of(cell_json(seeds, arm, series->seeds - 1), "plan"));
+  mz_json_add(o, "plan", last_of(cell_json(seeds, arm, series->seeds - 1), "plan"));
   cJSON_AddItemToObject(o, "by_seed", by_seed);
   return o;
 }
@@ -377,7 +377,7 @@ mz_status mz_compare_summarise(const cJSON *plan, const cJSON *seeds, const mz_a
   cJSON *o = cJSON_Duplicate(plan, true);
   if (!o) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "compare: no memory for the summary"));
   cJSON_DeleteItemFromObjectCaseSensitive(o, "arms");
-  cJSON_AddItemToObject(o, "machine", machine_json());
+  mz_json_add(o, "machine", machine_json());
   cJSON *list = cJSON_AddArrayToObject(o, "seeds"), *array = cJSON_AddArrayToObject(o, "arms"), *rows;
   for (int s = 0; s < series.seeds; s++)
     cJSON_AddItemToArray(list, cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(seeds, s), "seed"), true));
@@ -386,11 +386,11 @@ mz_status mz_compare_summarise(const cJSON *plan, const cJSON *seeds, const mz_a
   cJSON_AddStringToObject(noise_json, "metric", "wall_s");
   cJSON_AddStringToObject(noise_json, "arm", arms[0].name);
   cJSON_AddNumberToObject(noise_json, "ratio", aa->estimate);
-  cJSON_AddItemToObject(noise_json, "ci95", interval_json(aa));
+  mz_json_add(noise_json, "ci95", interval_json(aa));
   rows = cJSON_AddArrayToObject(o, "ratios");
   for (int i = 0; i < found; i++) cJSON_AddItemToArray(rows, ratio_json(&ratios[i], arms, noise_log));
   add_sentences(o, &series, arms, count, aa, noise_log);
-  cJSON_AddItemToObject(o, "blocks", blocks_json(seeds, &series, arms));
+  mz_json_add(o, "blocks", blocks_json(seeds, &series, arms));
   *out = o;
 cleanup:
   pairs_free(&p);

@@ -118,7 +118,7 @@ static mz_status read_ledger(mz_jsonl *lines, series *s, cJSON *to) {
     if (strcmp(name, "open") == 0) {
       add_stages(s, line);
       cJSON_DeleteItemFromObjectCaseSensitive(to, "strategy"); /* the newest section's */
-      if (strategy) cJSON_AddItemToObject(to, "strategy", cJSON_Duplicate(strategy, true));
+      if (strategy) mz_json_add(to, "strategy", cJSON_Duplicate(strategy, true));
     } else if (strcmp(name, "decision") == 0) {
       put_row(s, line);
       put_decision(&d, line);

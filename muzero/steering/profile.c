@@ -180,15 +180,15 @@ static cJSON *stages_json(const profile *p, const measured *plan) {
 
 static cJSON *plan_json(const profile *p, const measured *plan) {
   cJSON *row = cJSON_CreateObject();
-  cJSON_AddItemToObject(row, "plan", mz_plan_to_json(p->pipeline, &plan->plan));
+  mz_json_add(row, "plan", mz_plan_to_json(p->pipeline, &plan->plan));
   cJSON_AddStringToObject(row, "source", plan->source);
-  cJSON_AddItemToObject(row, "unit_s", cJSON_CreateDoubleArray(plan->unit_s, plan->count));
-  cJSON_AddItemToObject(row, "round_s", cJSON_CreateDoubleArray(plan->round_s, plan->count));
+  mz_json_add(row, "unit_s", cJSON_CreateDoubleArray(plan->unit_s, plan->count));
+  mz_json_add(row, "round_s", cJSON_CreateDoubleArray(plan->round_s, plan->count));
   cJSON_AddNumberToObject(row, "median_s", median_of(plan->round_s, plan->count));
-  cJSON_AddItemToObject(row, "stages", stages_json(p, plan));
+  mz_json_add(row, "stages", stages_json(p, plan));
   if (plan->again == 0) return row;
   const mz_interval ratio = ratio_of(p, plan);
-  cJSON_AddItemToObject(row, "again_s", cJSON_CreateDoubleArray(plan->again_s, plan->again));
+  mz_json_add(row, "again_s", cJSON_CreateDoubleArray(plan->again_s, plan->again));
   cJSON_AddNumberToObject(row, "ratio", ratio.estimate);
   cJSON_AddNumberToObject(row, "ratio_low", ratio.low);
   cJSON_AddNumberToObject(row, "ratio_high", ratio.high);
@@ -207,7 +207,7 @@ static cJSON *result_json(const profile *p, bool stopped) {
   mz_interval ratio = ratio_of(p, &p->plans[best]);
   if (best == MZ_PROFILE_DEFAULT && p->plans[best].again > 0) ratio = (mz_interval){1, 1, 1};
   cJSON_AddNumberToObject(o, "noise", noise_of(p));
-  cJSON_AddItemToObject(o, "best", mz_plan_to_json(p->pipeline, &p->plans[best].plan));
+  mz_json_add(o, "best", mz_plan_to_json(p->pipeline, &p->plans[best].plan));
   cJSON_AddNumberToObject(o, "best_s", judged_s(p, &p->plans[best]));
   cJSON_AddNumberToObject(o, "default_s", judged_s(p, &p->plans[MZ_PROFILE_DEFAULT]));
   cJSON_AddNumberToObject(o, "ratio", ratio.estimate);

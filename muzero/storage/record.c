@@ -21,7 +21,7 @@ cJSON *mz_phase_to_json(const mz_phase *p) {
     cJSON_AddStringToObject(o, "action", p->action);
     cJSON_AddStringToObject(o, "reason", p->reason);
   }
-  cJSON_AddItemToObject(o, "plan", mz_knobs_to_json(&p->plan));
+  mz_json_add(o, "plan", mz_knobs_to_json(&p->plan));
   return o;
 }
 
@@ -57,7 +57,7 @@ cJSON *mz_evaluation_to_json(const mz_evaluation *e, int players, int64_t simula
     add_tally(seats, "second", &e->by_seat[1], true);
     cJSON_AddNumberToObject(o, "points", e->points.estimate);
     const double interval[2] = {e->points.low, e->points.high};
-    cJSON_AddItemToObject(o, "points_ci95", cJSON_CreateDoubleArray(interval, 2));
+    mz_json_add(o, "points_ci95", cJSON_CreateDoubleArray(interval, 2));
   }
   if (opponent)
     cJSON_AddStringToObject(o, "opponent", opponent);
