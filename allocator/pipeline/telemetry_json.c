@@ -68,7 +68,7 @@ static void write_usage(cJSON *parent, const mz_usage *usage) {
     if (mz_usage_lacks(usage, (mz_sensor)i)) missing[count++] = mz_sensor_name((mz_sensor)i);
   }
   cJSON *names = cJSON_CreateStringArray(missing, count);
-  if (!cJSON_AddItemToObject(o, "missing", names)) cJSON_Delete(names);
+  mz_json_add(o, "missing", names);
   write_numbers(o, usage_numbers, USAGE_NUMBERS, usage);
   cJSON_AddNumberToObject(o, "samples", usage->samples);
 }
@@ -94,7 +94,7 @@ cJSON *mz_window_to_json(const mz_pipeline *pipeline, const mz_window *window) {
 
 cJSON *mz_observation_to_json(const mz_pipeline *pipeline, const mz_observation *observation) {
   cJSON *o = cJSON_CreateObject(), *plan = mz_plan_to_json(pipeline, &observation->plan);
-  if (!cJSON_AddItemToObject(o, "plan", plan)) cJSON_Delete(plan);
+  mz_json_add(o, "plan", plan);
   if (observation->run > 0) cJSON_AddNumberToObject(o, "run", observation->run);
   cJSON_AddNumberToObject(o, "unit_s", observation->unit_s);
   cJSON_AddNumberToObject(o, "round_s", observation->round_s);

@@ -73,7 +73,7 @@ static void add_contest(cJSON *object, const mz_decision *d) {
   cJSON *contest = cJSON_AddObjectToObject(object, "contest"), *errors = cJSON_CreateObject();
   cJSON_AddNumberToObject(contest, "plans", d->contest_plans);
   for (int i = 0; i < d->contest_count; i++) add_measure(errors, d->contest[i].predictor, d->contest[i].error);
-  if (!cJSON_AddItemToObject(contest, "error", errors)) cJSON_Delete(errors);
+  mz_json_add(contest, "error", errors);
 }
 
 static void add_baseline(cJSON *object, const mz_baseline *b) {

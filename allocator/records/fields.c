@@ -138,5 +138,5 @@ mz_status mz_fields_measures(const mz_fields *fields, const char *key, int max, 
 
 void mz_fields_add_numbers(cJSON *object, const char *key, const double *values, int count) {
   cJSON *array = cJSON_CreateDoubleArray(values, count);
-  if (!cJSON_AddItemToObject(object, key, array)) cJSON_Delete(array);
+  mz_json_add(object, key, array);
 }

@@ -78,7 +78,7 @@ static bool is_left_by_a_write(const char *name) {
   if (!end || end[4] != '\0') return false;
   for (int parts = 0; parts < 2; parts++) {
     const char *digit = end;
-    while (digit > name && digit[-1] >= '0' && digit[-1] <= '9') digit--;
+    while (digit > name && isdigit((unsigned char)digit[-1])) digit--;
     if (digit == end || digit == name || digit[-1] != '.') return false;
     end = digit - 1;
   }

@@ -21,8 +21,8 @@ char *mz_json_page(const cJSON *json);
 enum { MZ_JSON_NUMBER_MAX = 32 };
 void mz_json_number(double value, char out[MZ_JSON_NUMBER_MAX]);
 
-/* Writing helpers; failed allocations show when the text is made. */
-/* Takes `item` over: it becomes the object's, or is deleted where there is no memory. */
+/* Writing helpers; failed allocations show when the text is made. mz_json_add takes `item` over: it becomes the object's, or is deleted
+ * where there is no memory. */
 void mz_json_add(cJSON *object, const char *key, cJSON *item);
 void mz_json_add_u64_hex(cJSON *object, const char *key, uint64_t value); /* "0123456789abcdef" */
 mz_status mz_json_get_number(const cJSON *object, const char *key, const char *name, mz_status code, double *out);

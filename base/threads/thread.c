@@ -29,8 +29,10 @@ int mz_thread_start(pthread_t *out, const char *name, void *(*work)(void *), voi
   pthread_sigmask(SIG_SETMASK, &blocked, &before);
   const int rc = pthread_create(out, NULL, begin, given);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (rc == 0) pthread_setname_np(*out, name); /* only a name: may fail */
-  if (rc != 0) free(given);
+  if (rc == 0)
+    pthread_setname_np(*out, name); /* only a name: may fail */
+  else
+    free(given);
   return rc;
 }
 

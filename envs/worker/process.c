@@ -131,8 +131,7 @@ static bool comes_in_time(const mz_worker_process *process) {
   const uint64_t until_ns = mz_clock_ns() + (uint64_t)(process->timeout_s * 1e9);
   for (;;) {
     const uint64_t now_ns = mz_clock_ns();
-    if (now_ns >= until_ns) return poll(&wait, 1, 0) == 1;
-    const int found = poll(&wait, 1, (int)((until_ns - now_ns) / 1000000 + 1));
+    const int found = poll(&wait, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0);
     if (found != -1 || errno != EINTR) return found != 0;
   }
 }

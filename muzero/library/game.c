@@ -7,14 +7,14 @@ enum { TEXT_MAX = 8192, ACTION_TEXT_MAX = 32 };
 
 const char *muzero_env_name(size_t index) { return index < (size_t)mz_env_count() ? mz_env_at((int)index)->name : NULL; }
 
-muzero_status mz_library_env_find(const char *name, const char *function, const mz_env **out) {
+static muzero_status find_env(const char *name, const char *function, const mz_env **out) {
   if (!name) return mz_failure(MUZERO_E_USAGE, "%s: the environment's name is NULL", function);
   return mz_failure_of(mz_env_find(name, out));
 }
 
 static muzero_status describe(const char *name, muzero_env_info *out) {
   const mz_env *env;
-  MUZERO_TRY(mz_library_env_find(name, "muzero_env_describe", &env));
+  MUZERO_TRY(find_env(name, "muzero_env_describe", &env));
   const mz_spec *spec = &env->spec;
   const muzero_env_info info = {.size = sizeof info,
                                 .name = env->name,
@@ -82,7 +82,7 @@ static muzero_status give_out(muzero_game **out, mz_library_game *game) {
 static muzero_status create(muzero_game **out, const char *name, uint64_t seed) {
   const mz_env *env;
   mz_library_game *game = NULL;
-  MUZERO_TRY(mz_library_env_find(name, "muzero_game_create", &env));
+  MUZERO_TRY(find_env(name, "muzero_game_create", &env));
   MUZERO_TRY(mz_failure_of(game_alloc(&game, env)));
   game->seed = seed;
   mz_rng rng = chance(game, 0);

@@ -14,6 +14,3 @@ typedef struct mz_library_game {
 } mz_library_game;
 
 static inline bool mz_library_game_is_over(const mz_library_game *game) { return game->last.terminated || game->last.truncated; }
-
-/* Finds an environment by a name that may be NULL. */
-muzero_status mz_library_env_find(const char *name, const char *function, const mz_env **out);

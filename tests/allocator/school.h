@@ -67,7 +67,7 @@ static inline void school_open(school *s, uint64_t seed, double (*factor)(int wi
   lessons_init(&s->lessons, &s->real.pipeline, s->real.pipeline.devices[0].cores, s->seen, SEEN);
 }
 
-/* What was seen becomes a quadratic of logarithms of two knobs, without noise. */
+/* Makes what was seen a quadratic of logarithms of two knobs, without noise. */
 static inline void school_see_quadratic(school *s) {
   for (int i = 0; i < SEEN; i++) {
     const double a = log2(1 + (double)s->seen[i].plan.values[0]), b = log2(1 + (double)s->seen[i].plan.values[1]);

@@ -9,7 +9,7 @@ static mz_status count_names(void *context, const char *name) {
   return strcmp(name, "stop") == 0 ? mz_fail(MZ_E_CONFIG, "no more") : MZ_OK;
 }
 
-/* Of killed writers; what looks a little like it is somebody's file. */
+/* Killed writers leave such files; one whose name is only a little like theirs is somebody's. */
 static void test_what_was_left_goes(void **state) {
   (void)state;
   static const char *const left[] = {"config.json.123.4.tmp", "x.1.0.tmp", "replay-aB3dE6.spill"};

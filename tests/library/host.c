@@ -1,5 +1,5 @@
 /* The process that uses the library: its stdout, signals, threads, numbers and log stay its own. */
-#include "library.h"
+#include "own_run.h"
 #include "base/log.h"
 #include <fenv.h>
 #include <locale.h>
@@ -7,19 +7,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-
-static char folder[64], dir[128];
-static int make(void **state) {
-  (void)state;
-  make_folder(folder);
-  snprintf(dir, sizeof dir, "%s/run", folder);
-  return 0;
-}
-static int drop(void **state) {
-  (void)state;
-  drop_folder(folder);
-  return 0;
-}
 
 static void test_version(void **state) {
   (void)state;

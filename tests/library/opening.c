@@ -1,19 +1,6 @@
 /* Opening and closing runs, as it should be and when something comes between. */
-#include "library.h"
+#include "own_run.h"
 #include "base/file/file_calls.h"
-
-static char folder[64], dir[128];
-static int make(void **state) {
-  (void)state;
-  make_folder(folder);
-  snprintf(dir, sizeof dir, "%s/run", folder);
-  return 0;
-}
-static int drop(void **state) {
-  (void)state;
-  drop_folder(folder);
-  return 0;
-}
 
 static const char *in_dir(const char *name) {
   static char path[160];
@@ -67,7 +54,7 @@ static void test_a_run_of_another_environment_stays_as_it_is(void **state) {
   assert_string_not_equal(after, before); /* the setting may change */
 }
 
-/* What a kill leaves: the first checkpoint without LATEST is no run yet. Where config.json tells that there was one, nothing of it may be
+/* A kill may leave the first checkpoint without LATEST, which is no run yet. If config.json tells that there was one, nothing of it may be
  * written over. */
 static void test_stopped_while_it_was_made(void **state) {
   (void)state;

@@ -1,20 +1,7 @@
 /* Several threads on one handle: one call at a time, the others are told so; and handles that are closed under a thread's feet. */
-#include "library.h"
+#include "own_run.h"
 #include <pthread.h>
 #include <stdatomic.h>
-
-static char folder[64], dir[128];
-static int make(void **state) {
-  (void)state;
-  make_folder(folder);
-  snprintf(dir, sizeof dir, "%s/run", folder);
-  return 0;
-}
-static int drop(void **state) {
-  (void)state;
-  drop_folder(folder);
-  return 0;
-}
 
 /* ---- while a run trains ---- */
 

@@ -1,5 +1,5 @@
-/* Where replay keeps its segments changes no digest: tiers that change between rounds, saved and read back. What it holds at most decides
- * whether learning begins. */
+/* Replay's tiers change no digest, wherever segments lie: they change between rounds, are saved and read back. The most that replay holds
+ * decides whether learning begins. */
 #include "base/log.h"
 #include "muzero/storage/saver.h"
 #include "muzero/storage/sections.h"

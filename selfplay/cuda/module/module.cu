@@ -12,9 +12,9 @@
 enum { CUDNN_WANTED = 90800 };
 
 static mz_status count_devices(int *out) {
-  *out = 0;
   const cudaError_t error = cudaGetDeviceCount(out);
   (void)cudaGetLastError();
+  if (error != cudaSuccess) *out = 0;
   if (error == cudaErrorNoDevice) return MZ_OK;
   MZ_CUDA_TRY(error);
   return MZ_OK;
