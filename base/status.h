@@ -24,7 +24,7 @@ typedef enum mz_status {
 
 MZ_C_BEGIN
 
-/* Records the message for this thread and returns `code`. A message that does not fit is cut. */
+/* Records the message for this thread and returns `code`. A message that does not fit is cut. mz_message() may be an argument. */
 mz_status mz_fail(mz_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The message of this thread's last failure; "" when there was none. Valid until the next mz_fail on this thread. */
 const char *mz_message(void);

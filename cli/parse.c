@@ -94,9 +94,7 @@ static mz_status store(const mz_option *option, const char *text, void *argument
   }
   if (status == MZ_OK) return check_range(option, text, number);
   if (status == MZ_E_MEMORY) return status;
-  char message[MZ_MESSAGE_MAX];
-  snprintf(message, sizeof message, "%s", mz_message());
-  return mz_fail(MZ_E_USAGE, "%s", message); /* a value of the command line, not of a configuration */
+  return mz_fail(MZ_E_USAGE, "%s", mz_message()); /* a value of the command line, not of a configuration */
 }
 
 static mz_status set_defaults(const mz_command *command, void *arguments) {

@@ -272,13 +272,11 @@ static const mz_setting rows[] = {
 static mz_status read_course(const char *path, const char *where, mz_course *out) {
   uint8_t *text = NULL;
   size_t size;
-  char why[MZ_MESSAGE_MAX];
   mz_status status = mz_file_read(path, FILE_BYTES_MAX, &text, &size);
   if (status == MZ_OK) status = mz_course_read(out, (const char *)text, size, path);
   free(text);
   if (status == MZ_OK) return MZ_OK;
-  snprintf(why, sizeof why, "%s", mz_message());
-  return mz_fail(status == MZ_E_IO ? MZ_E_CONFIG : status, "%s: %s", where, why);
+  return mz_fail(status == MZ_E_IO ? MZ_E_CONFIG : status, "%s: %s", where, mz_message());
 }
 
 /* Rewards and returns lie in these ranges in any draw. */

@@ -34,8 +34,8 @@ mz_reason mz_limits_met(const mz_limits *l, const mz_allocation_settings *a, con
   if (l->env_steps && c->env_steps >= l->env_steps) return MZ_REASON_ENV_STEPS;
   if (l->updates && c->updates >= l->updates) return MZ_REASON_UPDATES;
   if (used_up(l->for_s, spent->invocation_s, closing_s)) return MZ_REASON_TIME;
-  if (used_up(a->deadline, spent->wall_s, closing_s)) return MZ_REASON_TIME;
-  if (used_up(a->budget, spent->cost, closing_s * spent->price_s)) return MZ_REASON_BUDGET;
+  if (used_up(a->deadline, spent->wall_s + spent->round_s, closing_s)) return MZ_REASON_TIME;
+  if (used_up(a->budget, spent->cost + spent->round_s * spent->price_s, closing_s * spent->price_s)) return MZ_REASON_BUDGET;
   return MZ_GOES_ON;
 }
 

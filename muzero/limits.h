@@ -16,11 +16,12 @@ typedef struct mz_spent {
   double invocation_s;  /* of this invocation */
   double wall_s;        /* of the run, over all invocations */
   double cost, price_s; /* of the run so far; of a second now */
+  double round_s;       /* of the last round: the next one may take as long; 0: none was played */
   double game_s;        /* of evaluations under the plan in force, a game; NAN: none was made */
   int closing_games;    /* evaluated when the run stops here */
 } mz_spent;
 /* Returns why the run stops at the end of this round, MZ_GOES_ON when it does not. Limits of time and budget leave room for the
- * closing games, at most half of the limit: the rest is for training. */
+ * closing games, at most half of the limit: the rest is for training. Deadline and budget leave it for another round, too. */
 mz_reason mz_limits_met(const mz_limits *limits, const mz_allocation_settings *allocation, const mz_spent *spent);
 /* Returns what a game of an evaluation takes on `cores` where the last one took game_s on `measured` of them (0: not known): more on
  * fewer, no less on more. */

@@ -47,11 +47,7 @@ static mz_status set_opponent(mz_run *run, const mz_env *env) {
     run->every_line = true;
   } else if (name[0]) {
     mz_status status = mz_player_parse_among(name, env, "and all", &run->opponent);
-    if (status != MZ_OK) {
-      char why[MZ_MESSAGE_MAX];
-      snprintf(why, sizeof why, "%s", mz_message());
-      return mz_fail(MZ_E_CONFIG, "eval.opponent: %s", why);
-    }
+    if (status != MZ_OK) return mz_fail(MZ_E_CONFIG, "eval.opponent: %s", mz_message());
     run->has_opponent = true;
   }
   return MZ_OK;
@@ -63,14 +59,12 @@ static mz_status check_largest_batch(const mz_env *env, const mz_settings *own, 
   const int64_t rows = mz_batch_schedule_largest(own);
   mz_settings largest = *own;
   mz_memory memory;
-  char why[MZ_MESSAGE_MAX];
   if (rows <= begin->learning.batch_size) return MZ_OK;
   MZ_TRY(mz_batch_rule_apply(&largest, rows, "batch_schedule"));
   largest.learning.batch_schedule[0] = '\0'; /* what is advised is about these batches */
   const mz_status status = mz_outset_fits(&memory, env, &largest, outset, NULL);
   if (status == MZ_OK) return MZ_OK;
-  snprintf(why, sizeof why, "%s", mz_message());
-  return mz_fail(status, "batch_schedule: with batches of %lld rows: %s", (long long)rows, why);
+  return mz_fail(status, "batch_schedule: with batches of %lld rows: %s", (long long)rows, mz_message());
 }
 
 mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed) {

@@ -56,9 +56,7 @@ static mz_status take_batch_size(mz_run *run, const mz_checkpoint *checkpoint) {
   MZ_TRY(mz_batch_size_stored(checkpoint, &stored));
   run->batch_size = stored.rows;
   if (stored.rows == 0 || mz_batch_rule_apply(&copy, stored.rows, "section 'batch_size'") == MZ_OK) return MZ_OK;
-  char why[MZ_MESSAGE_MAX];
-  snprintf(why, sizeof why, "%s", mz_message());
-  return mz_fail(MZ_E_CHECKPOINT, "%s: %s", checkpoint->path, why);
+  return mz_fail(MZ_E_CHECKPOINT, "%s: %s", checkpoint->path, mz_message());
 }
 
 typedef struct attempt {
@@ -79,15 +77,14 @@ static mz_status reading(attempt *a, mz_status status) {
 
 /* A device that is lost while the run opens: says how to continue. */
 static mz_status advise(const mz_run *run, mz_status status) {
-  char why[MZ_MESSAGE_MAX], dir[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
+  char dir[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
   if (status != MZ_E_DEVICE || strstr(mz_message(), "--allow-numeric")) return status;
-  snprintf(why, sizeof why, "%s", mz_message());
   mz_shell_quote(run->dir, dir, sizeof dir);
   return mz_fail(
       status,
       "%s: nothing has changed in the run; 'muzero resume %s' continues when the device is there again, 'muzero resume %s "
       "--device cpu --allow-numeric' without it",
-      why, dir, dir);
+      mz_message(), dir, dir);
 }
 
 static mz_status check_env(const attempt *a, const mz_env *env) {

@@ -30,6 +30,7 @@ static double uncounted_s(const mz_run *run) { return (double)(mz_clock_ns() - r
 static void count_reserved(mz_run *run) {
   const double seconds = uncounted_s(run);
   run->reserved.core_s += seconds * mz_steer_cores(run->steer);
+  run->reserved.gpu_s += seconds * mz_steer_gpus(run->steer);
   run->reserved.cost += seconds * mz_steer_price_s(run->steer);
   run->reserved.ns += (uint64_t)(seconds * 1e9);
 }
@@ -43,6 +44,7 @@ static mz_reason limit_met(const mz_run *run, const mz_limits *limits, bool eval
                           .wall_s = mz_run_wall_s(run),
                           .cost = run->cost + run->reserved.cost + uncounted_s(run) * price_s,
                           .price_s = price_s,
+                          .round_s = run->round_s,
                           .game_s = mz_run_game_s(run),
                           .closing_games = mz_run_closing_games(run, evaluates)};
   return mz_limits_met(limits, &run->settings.allocation, &spent);
@@ -121,7 +123,7 @@ static void start_phase(mz_run *run) {
   run->phase_stats = (mz_round_stats){0};
   run->meter = mz_phase_meter_start(&run->state, &run->workers);
   run->reserved.ns = run->meter.start_ns;
-  run->reserved.core_s = run->reserved.cost = 0;
+  run->reserved.core_s = run->reserved.gpu_s = run->reserved.cost = 0;
   mz_steer_phase(run->steer, &run->workers);
 }
 
@@ -143,12 +145,14 @@ static mz_status record_back(mz_run *run) {
 }
 
 static mz_status play_round(mz_run *run) {
+  const uint64_t start = mz_clock_ns();
   const mz_guard *guard = run->state.guard;
   const int64_t backs = guard ? mz_guard_backs(guard) : 0;
   MZ_TRY(mz_round_play(&run->state, &run->workers, &run->phase_stats));
   if (guard && mz_guard_backs(guard) > backs) MZ_TRY(record_back(run));
   count_reserved(run);
   mz_steer_round(run->steer, &run->workers, &run->phase_stats);
+  run->round_s = (double)(mz_clock_ns() - start) * 1e-9;
   return MZ_OK;
 }
 
@@ -201,6 +205,7 @@ static void measure_phase(mz_run *run, mz_phase *phase) {
   mz_phase_measure(phase, &run->state, &run->workers, &run->meter, &run->phase_stats);
   count_reserved(run);
   phase->reserved_core_s = run->reserved.core_s;
+  phase->reserved_gpu_s = run->reserved.gpu_s;
   phase->cost = run->reserved.cost;
   phase->score = run->score;
   phase->wall_s = mz_run_wall_s(run);

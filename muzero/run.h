@@ -45,6 +45,7 @@ struct mz_run {
   double score_rise;          /* of the last evaluation over the one before it; NAN: there were no two */
   double episode_length;      /* mean over the self-play of an earlier phase; NAN: none ended */
   int64_t evaluated_rounds;   /* after which the last evaluation was made; -1: none in this invocation */
+  double round_s;             /* of the last round; 0: none was played in this invocation */
   double game_s;              /* of the last evaluation, a game; NAN: none was made */
   int game_cores;             /* that it had; 0: not known */
   int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */
@@ -57,7 +58,7 @@ struct mz_run {
   } promise; /* of the plan for the whole run, where it has one */
   struct {
     uint64_t ns; /* up to when it is counted */
-    double core_s, cost;
+    double core_s, gpu_s, cost;
   } reserved;  /* in that phase, by the plans that were in force */
   bool paused; /* within that phase, at a round's end */
 };

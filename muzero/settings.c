@@ -16,7 +16,7 @@ static const mz_setting learning_rows[] = {
                "trained rows per self-play move: loop_count × batch_size / (moves_per_round × num_games); give any two of the "
                "three (0: follows)"),
     MZ_SETTING(mz_learning_settings, shards, "shards", MZ_INT, MZ_ALGORITHMIC, 1, 256, "16", "",
-               "logical gradient shards; divides batch_size"),
+               "logical gradient shards; divides batch_size (one that is not given: the next smaller number that does)"),
     MZ_SETTING(mz_learning_settings, target_interval, "target_interval", MZ_INT, MZ_ALGORITHMIC, 1, 1e9, "200", "updates",
                "updates between copies to the target network"),
     MZ_SETTING(mz_learning_settings, reanalyze_ratio, "reanalyze_ratio", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0", "",

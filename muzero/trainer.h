@@ -87,7 +87,7 @@ typedef struct mz_phase { /* one record of metrics.jsonl */
   uint64_t rss_bytes;
   mz_knobs plan;
   double phase_s, round_s, evaluation_s; /* wall time of the phase; of its rounds; of its evaluation */
-  double cpu_s, env_cpu_s, reserved_core_s, gib_s,
+  double cpu_s, env_cpu_s, reserved_core_s, reserved_gpu_s, gib_s,
       cost; /* used, in all and by those processes; reserved by the plan; resident; priced, by what is reserved */
   const char *strategy, *action; /* of the allocator: its last decision in the phase, a change rather than none; NULL: none */
   char reason[240];              /* why, in words */

@@ -330,9 +330,9 @@ mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)
                          void *context) {
   uint64_t capacity = mz_read_u64(reader), exponent = mz_read_u64(reader), first_leaf = mz_read_u64(reader);
   uint64_t oldest = mz_read_u64(reader), count = mz_read_u64(reader);
+  clear(buffer);
   if (!reader->ok || first_leaf >= capacity || oldest > UINT64_MAX / 2 || count > mz_reader_left(reader) / ENTRY_BYTES_MIN)
     return mz_fail(MZ_E_CHECKPOINT, "replay: the index begins with sizes that cannot be");
-  clear(buffer);
   mz_tiers_restart(&buffer->tiers, oldest);
   buffer->head = capacity == (uint64_t)buffer->settings.capacity ? (int64_t)first_leaf : 0;
   bool keep = exponent == double_bits(buffer->settings.priority_exponent);

@@ -10,11 +10,13 @@ static const mz_setting rows[] = {
     MZ_SETTING(mz_replay_settings, segment_moves, "replay.segment_moves", MZ_INT, MZ_ALGORITHMIC, 0, 1e6, "128", "moves",
                "moves after which a stretch of a game still in play goes to replay; 0: whole games only"),
     MZ_SETTING(mz_replay_settings, td_steps, "td_steps", MZ_INT, MZ_ALGORITHMIC, 0, 10000, "10", "moves",
-               "rewards summed in a value target before it bootstraps from the search's root value; 0: to the end of the game "
-               "(for whole games)",
+               "rewards summed in a value target before it bootstraps from the search's root value; 0: to the end of the game, "
+               "or of its stretch (replay.segment_moves)",
                .common = true),
-    MZ_SETTING(mz_replay_settings, lambda, "td_lambda", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "1", "",
-               "how far a value target trusts what came after over the root values on the way; 1: entirely"),
+    MZ_SETTING(
+        mz_replay_settings, lambda, "td_lambda", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "1", "",
+        "how much of a value target comes from later moves rather than from the search's root values on the way (the lambda of "
+        "lambda returns); 1: all of it"),
     MZ_SETTING(mz_replay_settings, discount, "discount", MZ_FLOAT, MZ_ALGORITHMIC, 0, 1, "0.997", "",
                "factor on what comes one move later", .common = true),
     MZ_SETTING(mz_replay_settings, priority_exponent, "replay.priority_exponent", MZ_FLOAT, MZ_ALGORITHMIC, 0, 2, "0", "",

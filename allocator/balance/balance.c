@@ -109,8 +109,8 @@ static void blame(mz_resource_balance *r, int culprit, double share) {
   r->culprit = culprit;
 }
 
-/* Threads beside the plan's use cores now and then: they are no reason for more. The share is of the cores that were granted when the run
- * began, so the mean, which is of none, bounds it from below. */
+/* Threads beside the plan's use cores now and then: they are no reason for more. The share is of the cores of the window's end, which may
+ * have been others, so the mean, which is of none, bounds it from below. */
 static mz_resource_balance read_cpu(const mz_balance *b, const mz_situation *situation, double allocated) {
   const mz_pipeline *p = situation->pipeline;
   const mz_usage *usage = &situation->window->usage;

@@ -38,8 +38,8 @@ static const mz_setting rows[] = {
         "with allocate.strategy=staged, and is only recorded with another one; empty: none"),
     MZ_SETTING(
         mz_allocation_settings, shadow, "allocate.shadow", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
-        "staged: a run in which the agent of allocate.policy was recorded while another strategy drove, or several, RUN:RUN; "
-        "its regret, summed over them, is no worse than that of the best fixed plan"),
+        "staged: one run or several (RUN:RUN) that recorded the agent of allocate.policy while another strategy drove; the agent "
+        "drives only where its regret, summed over them, is no worse than that of the best fixed plan"),
     MZ_SETTING(mz_allocation_settings, search, "allocate.search", MZ_ENUM, MZ_OPERATIONAL, 0, 0, "anneal", "",
                "adaptive: how plans are searched", .choices = "anneal|random"),
     MZ_SETTING(mz_allocation_settings, balance, "allocate.balance", MZ_BOOL, MZ_OPERATIONAL, 0, 0, "off", "",

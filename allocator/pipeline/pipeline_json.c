@@ -169,7 +169,9 @@ static mz_status read_device(const mz_fields *f, void *out) {
   if (cJSON_HasObjectItem(f->object, "model")) MZ_TRY(mz_fields_text(f, "model", device->model, sizeof device->model));
   if (cJSON_HasObjectItem(f->object, "memory")) MZ_TRY(mz_fields_number(f, "memory", &device->memory));
   if (!cJSON_HasObjectItem(f->object, "whole_cores")) return MZ_OK;
-  return mz_fields_int(f, "whole_cores", 0, device->cores, &device->whole_cores);
+  MZ_TRY(mz_fields_int(f, "whole_cores", 0, INT32_MAX, &device->whole_cores));
+  if (device->whole_cores >= device->cores) device->whole_cores = 0; /* of all cores, as earlier versions wrote of fewer */
+  return MZ_OK;
 }
 
 static mz_status read_knob(const mz_fields *f, void *out) {

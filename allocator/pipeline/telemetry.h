@@ -34,7 +34,7 @@ typedef struct mz_usage {
   double rss_bytes, rss_peak_bytes, available_bytes; /* mean, largest sample; at the end */
   double pressure_cpu, pressure_memory, pressure_io;
   double gpu_busy, gpu_bytes; /* share of time, mean over devices in use; sum */
-  double core_share_p95;      /* 95th percentile over samples of cores in use / cores granted */
+  double core_share_p95;      /* 95th percentile over samples of cores in use / cores that the run may use */
   int samples;                /* taken in the window; a short window may have 0: then sums are read at its end */
 } mz_usage;
 

@@ -81,6 +81,18 @@ static double kendall(const mz_lessons *l, const double log_s[N]) {
   return concordant / sqrt((pairs - ties_measured) * (pairs - ties_predicted));
 }
 
+static int by_size(const void *left, const void *right) {
+  const double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* Sorts the errors. Returns the ⌈0.9 (n + 1)⌉-th smallest, the largest where there are too few. */
+static double band_of(double *errors, int n) {
+  const int rank = (int)ceil(BAND * (n + 1));
+  qsort(errors, (size_t)n, sizeof *errors, by_size);
+  return errors[(rank < n ? rank : n) - 1];
+}
+
 /* Split conformal prediction (Vovk et al. 2005) with each lesson in turn as the new one: the ⌈0.9 (n + 1)⌉-th smallest of the others'
  * errors. */
 static void judge_band(mz_contender *c, const double *errors, int count) {
@@ -90,11 +102,11 @@ static void judge_band(mz_contender *c, const double *errors, int count) {
     int n = 0;
     for (int j = 0; j < count; j++)
       if (j != i) others[n++] = fabs(errors[j]);
-    held += fabs(errors[i]) <= mz_quantile(others, n, fmin(1, BAND * (n + 1) / n));
+    held += fabs(errors[i]) <= band_of(others, n);
   }
   for (int i = 0; i < count; i++) others[i] = fabs(errors[i]);
   c->held = (double)held / count;
-  c->band = mz_quantile(others, count, fmin(1, BAND * (count + 1) / count));
+  c->band = band_of(others, count);
 }
 
 static void judge(mz_contender *c, const mz_lessons *l, const double log_s[N]) {

@@ -99,6 +99,10 @@ mz_status mz_ledger_append_stage(mz_ledger *ledger, const mz_stage_record *recor
   return append(ledger, mz_stage_record_to_json(record, plan_count));
 }
 
+mz_status mz_ledger_append_stage_epoch(mz_ledger *ledger, const mz_epoch *epoch) {
+  return append(ledger, mz_stage_epoch_to_json(epoch));
+}
+
 mz_status mz_ledger_append_stages(mz_ledger *ledger, const mz_stages_record *record) {
   return append(ledger, mz_stages_record_to_json(record));
 }

@@ -55,6 +55,7 @@ mz_status mz_ledger_append_batch_move(mz_ledger *ledger, const mz_batch_move *mo
 mz_status mz_ledger_append_promise(mz_ledger *ledger, const mz_promise *promise);
 mz_status mz_ledger_append_kept_promise(mz_ledger *ledger, const mz_promise *promise, const mz_kept_promise *kept);
 mz_status mz_ledger_append_stage(mz_ledger *ledger, const mz_stage_record *record, int plan_count);
+mz_status mz_ledger_append_stage_epoch(mz_ledger *ledger, const mz_epoch *epoch);
 mz_status mz_ledger_append_stages(mz_ledger *ledger, const mz_stages_record *record);
 /* rounds: what mz_allocator_round was told since the last decision; window NULL: of mz_allocator_begin; refused: NULL or why. */
 mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const mz_decision *decision, const double *rounds,

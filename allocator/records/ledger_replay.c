@@ -49,9 +49,7 @@ static mz_status read_settings(const mz_fields *f, mz_allocation_settings *out) 
   const mz_status status = mz_config_set_json(&config, settings, object.where);
   cJSON_Delete(settings);
   if (status == MZ_OK) return MZ_OK;
-  char why[MZ_MESSAGE_MAX];
-  snprintf(why, sizeof why, "%s", mz_message());
-  return mz_fail(f->code, "%s", why);
+  return mz_fail(f->code, "%s", mz_message());
 }
 
 /* null: no bound. */
@@ -301,12 +299,13 @@ static mz_status play(void *context, const char *line, size_t length, int64_t nu
     status = play_promise(p, json, line);
   else if (strcmp(event, "outcome") == 0)
     status = MZ_OK; /* measured, not decided */
-  else if (strcmp(event, "stage") == 0 || strcmp(event, "stages") == 0)
+  else if (strcmp(event, "stage") == 0 || strcmp(event, "stages") == 0 || strcmp(event, "epoch") == 0)
     status = MZ_OK; /* an agent's decisions are no function of the ledger */
   else
-    status = mz_fail(MZ_E_CHECKPOINT,
-                     "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise, outcome, stage and stages",
-                     p->where, event);
+    status = mz_fail(
+        MZ_E_CHECKPOINT,
+        "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise, outcome, stage, stages and epoch",
+        p->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

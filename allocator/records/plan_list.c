@@ -146,12 +146,13 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
     status = read_batch_move(r, json);
   else if (strcmp(event, "promise") == 0 || strcmp(event, "outcome") == 0)
     status = MZ_OK;
-  else if (strcmp(event, "stage") == 0 || strcmp(event, "stages") == 0)
+  else if (strcmp(event, "stage") == 0 || strcmp(event, "stages") == 0 || strcmp(event, "epoch") == 0)
     status = MZ_OK; /* what they put in force has lines of its own */
   else
-    status = mz_fail(MZ_E_CHECKPOINT,
-                     "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise, outcome, stage and stages",
-                     r->where, event);
+    status = mz_fail(
+        MZ_E_CHECKPOINT,
+        "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise, outcome, stage, stages and epoch",
+        r->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

@@ -43,7 +43,7 @@ mz_status mz_course_file_write(const char *path, const mz_fitted_course *fitted,
   char *text = mz_json_page(json);
   cJSON_Delete(json);
   if (text == NULL) return mz_fail(MZ_E_MEMORY, "%s: no memory to write a course", path);
-  const mz_status status = mz_file_write_atomic(path, text, strlen(text));
+  const mz_status status = mz_file_write_output(path, text, strlen(text));
   free(text);
   return status;
 }

@@ -31,9 +31,11 @@ static mz_status check_score(const mz_epoch_score *m, const mz_run_limits *l, co
                      l->batch_size, m->batch[0].rows, m->batch[m->batches - 1].rows, fill, l->batch_size);
   }
   if (most < MZ_EPOCH_SCORE_SEEDS_MIN)
-    return mz_fail(MZ_E_CONFIG,
-                   "seeds: %d run%s of a batch size at the most, and how runs differ shows in %d at the least: %s measures them",
-                   most, most == 1 ? "" : "s", MZ_EPOCH_SCORE_SEEDS_MIN, fill);
+    return mz_fail(
+        MZ_E_CONFIG,
+        "learning curves: the history has %d of one batch size, and %d are needed to tell how runs differ: %s measures "
+        "them",
+        most, MZ_EPOCH_SCORE_SEEDS_MIN, fill);
   if (!(m->best > m->start))
     return mz_fail(MZ_E_CONFIG,
                    "scores never rise: all evaluations of all runs gave %g; longer runs (%s --epochs) or other settings may "
@@ -84,10 +86,9 @@ static const mz_epoch_place *knobs_for(const mz_epoch_time *m, const mz_epoch_pl
 
 static mz_run_plan make(const search *s, const mz_epoch_time *time, const mz_epoch_place *place, double batch_size, int epochs) {
   const mz_run_limits *l = s->limits;
-  mz_run_plan plan = {.batch_size = batch_size,
-                      .epochs = epochs,
-                      .amounts = {place->cores, place->gpus, place->memory_gib},
-                      .knobs = knobs_for(time, place, batch_size)->plan};
+  const mz_epoch_place *like = knobs_for(time, place, batch_size);
+  mz_run_plan plan = {
+      .batch_size = batch_size, .epochs = epochs, .amounts = {place->cores, place->gpus, like->memory_gib}, .knobs = like->plan};
   const mz_interval each = mz_epoch_time_at(time, place->cores, place->gpus, l->moves, batch_size, l->level);
   const double closing = time->closing_s;
   plan.seconds = (mz_interval){epochs * each.estimate + closing, epochs * each.low + closing, epochs * each.high + closing};

@@ -74,6 +74,17 @@ cJSON *mz_stages_record_to_json(const mz_stages_record *r) {
   return o;
 }
 
+cJSON *mz_stage_epoch_to_json(const mz_epoch *e) {
+  cJSON *o = cJSON_CreateObject();
+  cJSON_AddStringToObject(o, "event", "epoch");
+  cJSON_AddNumberToObject(o, "number", e->number);
+  cJSON_AddNumberToObject(o, "score", e->score);
+  mz_fields_add_numbers(o, "use", e->use, MZ_COURSE_RESOURCES);
+  mz_fields_add_numbers(o, "stall", e->stall, MZ_COURSE_RESOURCES);
+  cJSON_AddNumberToObject(o, "noise_scale", e->noise_scale);
+  return o;
+}
+
 /* ---- reading ---- */
 
 static mz_status read_plans(const mz_fields *f, const char *key, uint32_t *bits) {
@@ -167,5 +178,18 @@ mz_status mz_stages_record_from_json(mz_stages_record *out, const cJSON *json, c
   MZ_TRY(mz_fields_measure(&f, "early", &r.early));
   MZ_TRY(mz_fields_text(&f, "reason", r.reason, sizeof r.reason));
   *out = r;
+  return MZ_OK;
+}
+
+mz_status mz_stage_epoch_from_json(mz_epoch *out, const cJSON *json, const char *where, mz_status code) {
+  mz_epoch e = {0};
+  mz_fields f;
+  MZ_TRY(mz_fields_open(&f, json, where, code));
+  MZ_TRY(mz_fields_int(&f, "number", 1, INT32_MAX, &e.number));
+  MZ_TRY(mz_fields_measure(&f, "score", &e.score));
+  MZ_TRY(read_shares(&f, "use", e.use));
+  MZ_TRY(read_shares(&f, "stall", e.stall));
+  MZ_TRY(mz_fields_measure(&f, "noise_scale", &e.noise_scale));
+  *out = e;
   return MZ_OK;
 }

@@ -2,7 +2,7 @@
  * inputs read back to the same bits, so that a resumed run continues from its last line. Plain structs. */
 #pragma once
 #include "allocator/records/fields.h"
-#include "base/course/course.h"
+#include "allocator/runs/curve.h"
 
 /* Decision makers whose regrets are summed up: the agent, and beside it the plan in force kept and the plan redone (course_policy.h). */
 typedef enum mz_stage_decider { MZ_DECIDER_POLICY, MZ_DECIDER_STATIC, MZ_DECIDER_REPLAN, MZ_DECIDERS } mz_stage_decider;
@@ -42,3 +42,8 @@ typedef struct mz_stages_record {
 } mz_stages_record;
 cJSON *mz_stages_record_to_json(const mz_stages_record *record);
 mz_status mz_stages_record_from_json(mz_stages_record *out, const cJSON *json, const char *where, mz_status code);
+
+/* {"event":"epoch","number","score","use":[…],"stall":[…],"noise_scale"}: an epoch that ended within a stage, as the stage's progress counts
+ * it; null: not measured. */
+cJSON *mz_stage_epoch_to_json(const mz_epoch *epoch);
+mz_status mz_stage_epoch_from_json(mz_epoch *out, const cJSON *json, const char *where, mz_status code);

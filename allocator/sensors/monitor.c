@@ -339,6 +339,8 @@ void mz_monitor_stop(mz_monitor *m) {
 
 /* ---- questions ---- */
 
+int mz_monitor_cores(const mz_monitor *m) { return m->cores; }
+
 bool mz_monitor_mask(const mz_monitor *m, cpu_set_t *out) {
   return m->threaded && pthread_getaffinity_np(m->thread, sizeof *out, out) == 0;
 }

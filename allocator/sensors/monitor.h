@@ -24,6 +24,8 @@ void mz_monitor_stop(mz_monitor *monitor);
 /* Usage since the last take (or start), and begins anew. Counters are read here, at the ends of a window; the thread samples
  * what has to be sampled: cores in use (of those granted when the monitor was started), resident memory, GPUs. */
 void mz_monitor_take(mz_monitor *monitor, mz_usage *out);
+/* Returns how many cores were granted when it was started. */
+int mz_monitor_cores(const mz_monitor *monitor);
 /* Between the phases that count: the thread sleeps, and what passes meanwhile is in no window. */
 void mz_monitor_pause(mz_monitor *monitor, bool paused);
 /* Where the thread may run: nothing in the program confines it, so this is what the system, or somebody from outside, allows. False:

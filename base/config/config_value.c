@@ -229,9 +229,15 @@ static verdict parse_text(const char *text, char *out, size_t size) {
   return FITS;
 }
 
+/* k, M and G are taken, and not advertised where they mean nothing. */
+static verdict parse_int(const char *text, int64_t *out) {
+  const verdict plain = parse_whole(text, 1, out);
+  return plain == FITS || parse_units(text, count_units, out) != FITS ? plain : FITS;
+}
+
 static verdict parse_type(const mz_setting *row, const char *text, mz_setting_value *out) {
   switch (row->type) {
-    case MZ_INT: return parse_whole(text, 1, &out->integer);
+    case MZ_INT: return parse_int(text, &out->integer);
     case MZ_FLOAT: return parse_number(text, &out->number);
     case MZ_BOOL: return parse_bool(text, &out->integer);
     case MZ_ENUM: return parse_choice(row->choices, text, &out->integer);

@@ -175,6 +175,38 @@ mz_status mz_file_write_atomic(const char *path, const void *data, size_t size) 
   return mz_file_sync_folder(folder);
 }
 
+static mz_status write_special(const char *path, const void *data, size_t size) {
+  int fd = open_retrying(path, O_WRONLY, 0);
+  if (fd < 0) return mz_file_fail(path, "cannot open");
+  const mz_status status = write_all(fd, path, data, size);
+  if (status == MZ_OK) return mz_file_close(&fd, path);
+  mz_file_system.close(fd); /* the first error is the one to tell */
+  return status;
+}
+
+mz_status mz_file_write_output(const char *path, const void *data, size_t size) {
+  struct stat there;
+  if (mz_file_system.stat(path, &there) != 0) return mz_file_write_atomic(path, data, size); /* nothing, or a link to nothing */
+  if (!S_ISREG(there.st_mode)) return write_special(path, data, size);
+  char *target = realpath(path, NULL);
+  if (target == NULL) return mz_file_fail(path, "cannot examine");
+  const mz_status status = mz_file_write_atomic(target, data, size);
+  free(target);
+  return status;
+}
+
+mz_status mz_file_check_output(const char *path) {
+  char pattern[PATH_BYTES];
+  struct stat there;
+  int fd;
+  if (mz_file_system.stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) return MZ_OK;
+  if (mz_file_is_dir(path)) return mz_fail(MZ_E_IO, "%s: is a folder; a file's name is wanted", path);
+  if (snprintf(pattern, sizeof pattern, "%s.XXXXXX", path) >= PATH_BYTES) return mz_fail(MZ_E_IO, "%s: path too long", path);
+  if (mz_file_open_unlinked(pattern, "", &fd) != MZ_OK)
+    return mz_fail(MZ_E_IO, "%s: no file can be made there: %s", path, mz_message());
+  return mz_file_close(&fd, path);
+}
+
 /* ---- files of lines ---- */
 
 /* Finds where the last whole line within the first `size` bytes ends; 0: there is none. */

@@ -41,6 +41,10 @@ mz_status mz_file_read(const char *path, size_t limit, uint8_t **data, size_t *s
 /* Temporary name in the same folder (PATH.….tmp), write, fsync, rename, fsync of the folder: readers see the old or the new file
  * whole. On failure the temporary is removed and the old file untouched. */
 mz_status mz_file_write_atomic(const char *path, const void *data, size_t size);
+/* The same at a path that a user names: a link stays, and the file that it leads to is replaced; a device or pipe is written to. */
+mz_status mz_file_write_output(const char *path, const void *data, size_t size);
+/* Fails, as writing would, where no file can be made beside `path`: before long work whose result goes there. */
+mz_status mz_file_check_output(const char *path);
 /* Opens a file of lines for appending and cuts it to *size bytes. One that is shorter, as after a crash of the machine, is cut to
  * its last whole line with a warning. *size: where it ends now. */
 mz_status mz_file_open_lines(const char *path, uint64_t *size, int *fd);

@@ -172,6 +172,15 @@ void mz_json_add(cJSON *object, const char *key, cJSON *item) {
   if (!cJSON_AddItemToObject(object, key, item)) cJSON_Delete(item);
 }
 
+void mz_json_add_u64(cJSON *object, const char *key, uint64_t value) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRIu64, value);
+  if (value <= UINT64_C(1) << 53)
+    cJSON_AddNumberToObject(object, key, (double)value);
+  else
+    cJSON_AddRawToObject(object, key, digits);
+}
+
 void mz_json_add_u64_hex(cJSON *object, const char *key, uint64_t value) {
   char text[17];
   snprintf(text, sizeof text, "%016" PRIx64, value);

@@ -1,6 +1,6 @@
 /* JSON on cJSON: strict reading (duplicate keys and trailing bytes are errors, // and block comments allowed on request,
  * line:column in messages, at most 64 levels), doubles written with up to 17 significant digits, as many as it takes to read
- * the same bits back; integers beyond 2^53 as hex strings. */
+ * the same bits back; integers beyond 2^53 that we read ourselves as hex strings. */
 #pragma once
 #include "base/status.h"
 #include <cjson/cJSON.h>
@@ -24,6 +24,7 @@ void mz_json_number(double value, char out[MZ_JSON_NUMBER_MAX]);
 /* Writing helpers; failed allocations show when the text is made. mz_json_add takes `item` over: it becomes the object's, or is deleted
  * where there is no memory. */
 void mz_json_add(cJSON *object, const char *key, cJSON *item);
+void mz_json_add_u64(cJSON *object, const char *key, uint64_t value);     /* a number with all its digits, for others to read */
 void mz_json_add_u64_hex(cJSON *object, const char *key, uint64_t value); /* "0123456789abcdef" */
 mz_status mz_json_get_number(const cJSON *object, const char *key, const char *name, mz_status code, double *out);
 mz_status mz_json_get_string(const cJSON *object, const char *key, const char *name, mz_status code, const char **out);

@@ -86,6 +86,8 @@ static void put_value(mz_writer *out, const cJSON *value, int depth) {
     char number[MZ_JSON_NUMBER_MAX];
     mz_json_number(value->valuedouble, number);
     put(out, number);
+  } else if (cJSON_IsRaw(value)) {
+    put(out, value->valuestring);
   } else {
     put(out, "null");
   }

@@ -35,6 +35,7 @@ static double quantile_of_sorted(const double *values, int n, double p) {
   const double at = (n - 1) * p;
   const int below = (int)at;
   if (below >= n - 1) return values[n - 1];
+  if (at == below || isinf(values[below])) return values[below]; /* what lies between infinite values is not a number */
   return values[below] + (at - below) * (values[below + 1] - values[below]);
 }
 
@@ -112,7 +113,8 @@ static double evaluate(sample *s, mz_rng *rng) {
     start = end;
   }
   if (s->statistic != NULL) return s->statistic(s->a, s->n);
-  return mz_mean(s->a, s->n) / mz_mean(s->b, s->n);
+  const double above = mz_mean(s->a, s->n), below = mz_mean(s->b, s->n);
+  return below > 0 ? above / below : above < 0 ? -INFINITY : INFINITY;
 }
 
 static void summarise(double *statistics, const mz_resampling *how, mz_bootstrapped *out) {

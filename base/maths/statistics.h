@@ -43,7 +43,8 @@ typedef double (*mz_statistic)(double *values, int n);
  * for a handful of values: below 10 nothing should be claimed from one. MZ_E_MEMORY. */
 mz_status mz_bootstrap(const double *values, const int *stratum, int n, mz_statistic statistic, const mz_resampling *how,
                        mz_bootstrapped *out);
-/* The same for Σ numerators / Σ denominators, where (numerator, denominator) pairs are drawn. Denominators are positive. */
+/* The same for Σ numerators / Σ denominators, where (numerator, denominator) pairs are drawn. Denominators have a positive sum; a
+ * resample of which they have none counts as infinite, with the sign of its numerators' sum. */
 mz_status mz_bootstrap_ratio(const double *numerators, const double *denominators, const int *stratum, int n,
                              const mz_resampling *how, mz_bootstrapped *out);
 

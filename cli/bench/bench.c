@@ -197,6 +197,8 @@ static mz_status run_bench(const void *given) {
   const bench_arguments *arguments = given;
   MZ_TRY(check_section(arguments->what));
   const int threads = arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores();
+  if (arguments->signature && (strcmp(arguments->what, "all") != 0 || arguments->sets.count > 0))
+    return mz_fail(MZ_E_USAGE, "--signature: certifies one fixed job; leave WHAT and --set out");
   if (arguments->signature) return print_signature(threads, arguments->json);
   char history[512];
   mz_bench bench = {.env = arguments->env,

@@ -110,12 +110,13 @@ static mz_status run_pretrain(const void *given) {
   const char *path = a->history;
   if (!path) path = mz_history_default_path(history, sizeof history) ? history : "none";
   MZ_TRY(mz_check_practice_cores(a->cores_min, a->cores_max));
+  MZ_TRY(mz_file_check_output(a->out));
   MZ_TRY_CLEANUP(read_pipelines(path, &pipelines, &o.practice.pipeline_count));
   o.practice.pipelines = pipelines;
   MZ_TRY_CLEANUP(mz_pool_create(&pool, "pretrain", a->threads > 0 ? (int)a->threads : mz_machine_cores(), NULL));
   o.pool = pool;
   MZ_TRY_CLEANUP(mz_pretrain(&o, &result));
-  MZ_TRY_CLEANUP(mz_file_write_atomic(a->out, result.bytes, result.size));
+  MZ_TRY_CLEANUP(mz_file_write_output(a->out, result.bytes, result.size));
   status = print_result(&result, a->out, a->json);
 cleanup:
   free(result.bytes);

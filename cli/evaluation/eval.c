@@ -74,7 +74,8 @@ static const mz_option options[] = {
      .min = 0,
      .max = 1000,
      .class_ = MZ_OPERATIONAL,
-     .help = "random moves that begin each game; both seats get each opening (against a RUN or gtp: on up to 9 cells: 2)"},
+     .help = "random moves that begin each game, fewer where they would end it; both seats get each opening (against a RUN or "
+             "gtp: on up to 9 cells: 2)"},
     {.name = "--positions",
      .type = MZ_OPTION_COUNT,
      .offset = AT(positions),

@@ -79,7 +79,7 @@ static void print_for_people(const mz_eval_outcome *o) {
   char shown[MZ_SHOWN_SIZE];
   if (versus) printf(", against %s", mz_text_shown(o->opponent, shown));
   if (o->rival) printf(" with %d", mz_agent_simulations(o->rival));
-  if (o->openings) printf(", after %d random moves", o->openings);
+  if (o->openings) printf(", after up to %d random moves", o->openings);
   char mean[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];
   printf("\n");
   char score[MZ_TEXT_SIZE], counts[MZ_SCORE_NAME_MAX];

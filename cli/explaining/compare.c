@@ -109,7 +109,7 @@ static void show(void *context, const mz_compare_progress *p) {
   if (json) {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "event", "block");
-    cJSON_AddNumberToObject(o, "seed", p->seed + 1);
+    mz_json_add_u64(o, "seed", p->run_seed);
     cJSON_AddNumberToObject(o, "block", (double)p->block + 1);
     cJSON_AddStringToObject(o, "arm", p->arm);
     cJSON_AddNumberToObject(o, "wall_s", p->wall_s);
@@ -306,14 +306,18 @@ static mz_status suite(const compare_arguments *arguments) {
     cJSON_AddStringToObject(summary, "run", dir);
     return mz_print_json(summary);
   }
+  char shown[MZ_SHOWN_SIZE];
   print_suite(summary);
-  printf("\n  suite   %s/suite.json\n", dir);
+  printf("\n  suite   %s/suite.json\n", mz_text_shown(dir, shown));
   cJSON_Delete(summary);
   return mz_print_flush();
 }
 
 static mz_status compare(const void *given) {
   const compare_arguments *arguments = given;
+  if (arguments->session.allocate)
+    return mz_fail(MZ_E_USAGE, "--allocate: an arm names its own strategy, as in --arms rule,%.100s; leave it out",
+                   arguments->session.allocate);
   if (arguments->suite) return suite(arguments);
   if (!arguments->env) return mz_fail(MZ_E_USAGE, "compare: needs ENV, or --suite; `muzero envs` lists the environments");
   mz_signals_handle(); /* the arms' processes inherit it, and leave stopping to this one */
@@ -355,7 +359,8 @@ const mz_command mz_command_compare = {
     .summary = "compare ways of using the machine: fixed plans and allocators, taking turns",
     .about = "Runs arms × seeds, each arm in a process of its own, advanced in turns block by block, and reports wall time, "
              "core-seconds and priced "
-             "cost with 95 % intervals. Without a limit it stops at the preset's. A difference is claimed only where the "
+             "cost with 95 % intervals. Limits are those of each run; without any they are the preset's. A difference is claimed "
+             "only where the "
              "interval excludes "
              "none, after Holm's correction, and where it exceeds what the first arm shows against its own twin. Arms that "
              "differ in exact "

@@ -44,9 +44,16 @@ void mz_drawing_begin_svg(mz_drawing *d, int width, int height) {
 
 void mz_drawing_end_svg(mz_drawing *d) { mz_drawing_add(d, "</svg>\n"); }
 
+mz_status mz_drawing_check_name(const char *option, const char *path) {
+  static const char ending[] = ".svg";
+  const size_t length = strlen(path), of = strlen(ending);
+  if (length > of && strcmp(path + length - of, ending) == 0) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "%s %s: a picture's name ends in %s", option, path, ending);
+}
+
 mz_status mz_drawing_write(mz_drawing *d, const char *path) {
   mz_status status = d->status;
-  if (status == MZ_OK) status = mz_file_write_atomic(path, d->text, d->used);
+  if (status == MZ_OK) status = mz_file_write_output(path, d->text, d->used);
   mz_drawing_free(d);
   return status;
 }

@@ -21,6 +21,8 @@ mz_status mz_drawing_write(mz_drawing *drawing, const char *path);
 void mz_drawing_free(mz_drawing *drawing);
 
 enum { MZ_DRAWN_SIZE = 1024 };
+/* MZ_E_USAGE where the path that `option` gives does not end in .svg. */
+mz_status mz_drawing_check_name(const char *option, const char *path);
 /* Writes a name from outside as text of XML, between tags or in quotes; control characters and what is not UTF-8 as \xNN. What does not
  * fit is cut. Returns out. */
 const char *mz_drawing_xml(const char *text, char out[MZ_DRAWN_SIZE]);

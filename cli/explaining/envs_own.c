@@ -6,14 +6,15 @@
 enum { ACTIONS_SHOWN = 40 };
 
 mz_status mz_envs_new(const char *path, mz_template_game game) {
-  char folder[MZ_SHELL_QUOTE_SIZE(1024)];
+  char folder[MZ_SHELL_QUOTE_SIZE(1024)], shown[MZ_SHOWN_SIZE];
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   MZ_TRY(mz_templates_write(path, game));
   mz_shell_quote(path, folder, sizeof folder);
   static const char *const kinds[] = {[MZ_TEMPLATE_ONE_PLAYER] = "a small game for one",
                                       [MZ_TEMPLATE_TWO_PLAYERS] = "a small game for two",
                                       [MZ_TEMPLATE_PIXELS] = "a small game of pictures"};
-  printf("%s: %s.c is %s that works; change it into yours. Then, and after every change:\n\n", path, name, kinds[game]);
+  printf("%s: %s.c is %s that works; change it into yours. Then, and after every change:\n\n", mz_text_shown(path, shown), name,
+         kinds[game]);
   printf("  cc -O2 -shared -fPIC -o %s/%s.so %s/%s.c\n", folder, name, folder, name);
   printf("  muzero envs %s/%s.so --check\n", folder, name);
   printf("  muzero train %s/%s.so\n", folder, name);
@@ -33,9 +34,9 @@ static void print_finding(const mz_finding *f) {
 }
 
 static void print_check(const mz_env_check *check) {
-  char moves[MZ_TEXT_SIZE], rate[MZ_TEXT_SIZE];
-  printf("%s: %d games, %s moves, %d in the longest\n", check->file, check->games, mz_text_count((double)check->moves, moves),
-         check->longest);
+  char moves[MZ_TEXT_SIZE], rate[MZ_TEXT_SIZE], file[MZ_SHOWN_SIZE];
+  printf("%s: %d games, %s moves, %d in the longest\n", mz_text_shown(check->file, file), check->games,
+         mz_text_count((double)check->moves, moves), check->longest);
   for (int i = 0; i < check->findings.count; i++) print_finding(&check->findings.items[i]);
   if (check->findings.count > 0) {
     printf("\n%d finding%s%s\n", check->findings.count, check->findings.count == 1 ? "" : "s",

@@ -129,7 +129,7 @@ static mz_status describe_json(const mz_checkpoint *checkpoint, const mz_loaded 
   cJSON_AddStringToObject(object, "checkpoint", checkpoint->path);
   cJSON_AddNumberToObject(object, "format", checkpoint->version);
   cJSON_AddStringToObject(object, "env", mz_loaded_agent(loaded).env->name);
-  cJSON_AddNumberToObject(object, "seed", (double)mz_loaded_seed(loaded));
+  mz_json_add_u64(object, "seed", mz_loaded_seed(loaded));
   cJSON_AddItemToObject(object, "config", mz_config_to_json(&config));
   cJSON_AddItemToObject(object, "counters", counters_to_json(mz_loaded_counters(loaded)));
   cJSON_AddItemToObject(object, "sections", sections_to_json(checkpoint));

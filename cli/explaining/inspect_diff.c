@@ -107,8 +107,9 @@ static mz_status print_difference(const difference *found, const char *a, const 
     if (!found->found)
       printf("no difference in the %d phases and checkpoints that both have\n", found->compared);
     else {
-      printf("%s and %s differ first in phase %lld, after %lld and %lld rounds, in", a, b, (long long)found->a.phase,
-             (long long)found->a.rounds, (long long)found->b.rounds);
+      char shown_a[MZ_SHOWN_SIZE], shown_b[MZ_SHOWN_SIZE];
+      printf("%s and %s differ first in phase %lld, after %lld and %lld rounds, in", mz_text_shown(a, shown_a),
+             mz_text_shown(b, shown_b), (long long)found->a.phase, (long long)found->a.rounds, (long long)found->b.rounds);
       for (int i = 0; i < MZ_DIGEST_PARTS; i++)
         if (found->a.parts[i] != found->b.parts[i]) printf(" %s", mz_digest_parts[i]);
       printf("\n");

@@ -1,6 +1,7 @@
 #include "allocator/records/history.h"
 #include "cli/commands.h"
 #include "cli/explaining/course_plan.h"
+#include "cli/explaining/drawing.h"
 #include "cli/explaining/plan_trace.h"
 #include "cli/explaining/run_plan.h"
 #include "cli/print.h"
@@ -231,6 +232,8 @@ static mz_status run_plan(const void *given) {
     run.history = history;
     run.history_optional = true;
   }
+  if (arguments->trace) MZ_TRY(mz_drawing_check_name("--trace", arguments->trace));
+  if (arguments->tradeoff) MZ_TRY(mz_drawing_check_name("--tradeoff", arguments->tradeoff));
   if (!isnan(arguments->target)) return plan_run(arguments, &run);
   MZ_TRY(refuse_limits(arguments));
   if (arguments->machine) MZ_TRY(mz_sim_machine_parse(&machine, arguments->machine));

@@ -149,6 +149,10 @@ static void print_result(const cJSON *result, const char *history) {
   printf("\n");
   if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(result, "stopped"))) printf("stopped early\n");
   if (isfinite(noise)) printf("noise of a measurement %.1f %%\n", 100 * noise);
+  if (isnan(mz_json_number_or_nan(result, "best_s"))) {
+    printf("nothing was measured\n");
+    return;
+  }
   printf("fastest %.4g ms a round:", 1e3 * mz_json_number_or_nan(result, "best_s"));
   print_plan(cJSON_GetObjectItemCaseSensitive(result, "best"));
   const double ratio = mz_json_number_or_nan(result, "ratio"), low = mz_json_number_or_nan(result, "ratio_low");
@@ -196,7 +200,21 @@ static void print_label(const cJSON *result) {
   if (machine[0]) printf("Every figure is simulated, in virtual time, on %s\n\n", mz_text_shown(machine, shown));
 }
 
+/* Limits of a run, and who moves its knobs: the plans that are measured are of one length, and fixed. */
+static mz_status check_session(const mz_session_arguments *session, bool score) {
+  const mz_limits limits = mz_session_limits(session);
+  const char *given = limits.rounds            ? "--rounds"
+                      : limits.env_steps       ? "--env-steps"
+                      : limits.updates         ? "--updates"
+                      : session->allocate      ? "--allocate"
+                      : limits.until && !score ? "--until"
+                                               : NULL;
+  if (!given) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "%s: does not apply to a profile, which measures fixed plans by phases; leave it out", given);
+}
+
 static mz_status check(const profile_arguments *arguments) {
+  MZ_TRY(check_session(&arguments->session, arguments->score));
   const char *needs = arguments->costs ? "--costs" : "--against";
   if (!arguments->machine && (arguments->costs || arguments->against))
     return mz_fail(MZ_E_USAGE, "%s: needs --machine sim:…, a machine to simulate", needs);
@@ -269,7 +287,8 @@ const mz_command mz_command_profile = {
              "interleaved and repeated, and "
              "keeps what it measures in the history, where later runs of the same environment, network and machine find it. "
              "Ctrl-C or --for "
-             "ends it early; what was measured is kept. --rounds, --env-steps and --updates do not apply, nor does --until "
+             "ends it early; what was measured is kept. --rounds, --env-steps, --updates and --allocate do not apply, nor does "
+             "--until "
              "without --score. With --machine the "
              "plans are measured on a simulated machine; --costs and --against take what profiles printed with --json. With "
              "--score it "

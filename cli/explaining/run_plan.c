@@ -98,6 +98,21 @@ static void print_word(const char *option, const char *word) {
   if (word) printf(" %s%s", option, mz_shell_quote(word, quoted, sizeof quoted));
 }
 
+/* Knobs that the settings leave open: those that a fixed run chooses for as many threads may be others. */
+static void print_knobs(const mz_plan *plan, const mz_knobs *set) {
+  const mz_knobs planned = mz_knobs_of_plan(plan);
+  const struct {
+    const char *name;
+    int64_t set, planned;
+  } knobs[] = {{"cpu_actor", set->cpu_actor, planned.cpu_actor},
+               {"batch_actor", set->batch_actor, planned.batch_actor},
+               {"learner_threads", set->learner_threads, planned.learner_threads},
+               {"mcts_storage_size", set->mcts_storage_size, planned.mcts_storage_size},
+               {"batch_buffer_size", set->batch_buffer_size, planned.batch_buffer_size}};
+  for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++)
+    if (knobs[i].set == 0) printf(" --set %s=%lld", knobs[i].name, (long long)knobs[i].planned);
+}
+
 static void print_command(const mz_run_plan_view *view, const mz_run_plan *best, const mz_settings *settings) {
   printf("carry out  muzero train");
   print_word("", view->run.env);
@@ -105,6 +120,7 @@ static void print_command(const mz_run_plan_view *view, const mz_run_plan *best,
   print_word("--preset ", view->run.preset);
   print_word("--device ", view->run.device && strcmp(view->run.device, "auto") != 0 ? view->run.device : NULL);
   for (int i = 0; i < view->run.set_count; i++) print_word("--set ", view->run.sets[i]);
+  print_knobs(&best->knobs, &settings->knobs);
   if (best->batch_size != (double)mz_batch_schedule_at(settings, 0)) printf(" --set batch_schedule=0:%g", best->batch_size);
   printf(" --rounds %lld\n", (long long)(best->epochs * settings->train.phase_rounds));
 }

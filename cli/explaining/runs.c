@@ -44,7 +44,10 @@ static mz_status print_as_json(const mz_run_entry *entry, const mz_run_standing 
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "name", entry->path);
   cJSON_AddItemToObject(object, "env", run->env[0] ? cJSON_CreateString(run->env) : cJSON_CreateNull());
-  cJSON_AddNumberToObject(object, "seed", told ? (double)run->seed : NAN);
+  if (told)
+    mz_json_add_u64(object, "seed", run->seed);
+  else
+    cJSON_AddNullToObject(object, "seed");
   cJSON_AddNumberToObject(object, "rounds", told ? (double)run->counters.rounds : NAN);
   cJSON_AddNumberToObject(object, "env_steps", told ? (double)run->counters.env_steps : NAN);
   cJSON_AddNumberToObject(object, "updates", told ? (double)run->counters.updates : NAN);

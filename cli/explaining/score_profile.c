@@ -16,7 +16,7 @@ static void show(void *context, const mz_score_profile_progress *p) {
     cJSON_AddNumberToObject(o, "all", p->all);
     cJSON_AddNumberToObject(o, "cores", p->cores);
     cJSON_AddNumberToObject(o, "batch_size", (double)p->batch_size);
-    cJSON_AddNumberToObject(o, "seed", (double)p->seed);
+    mz_json_add_u64(o, "seed", p->seed);
     cJSON_AddNumberToObject(o, "best", p->best);
     mz_print_json(o);
   } else if (isatty(STDERR_FILENO)) {

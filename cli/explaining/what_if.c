@@ -41,8 +41,12 @@ static mz_status set_knob(const mz_pipeline *pipeline, mz_plan *plan, const char
   int64_t value;
   snprintf(name, sizeof name, "%.*s", (int)(equals - pair), pair);
   MZ_TRY(mz_pipeline_find_knob(pipeline, name, "--set", &knob));
-  MZ_TRY(mz_parse_size(equals + 1, "--set", &value));
   const mz_knob *k = &pipeline->knobs[knob];
+  int64_t device = k->scale == MZ_SCALE_CHOICE ? 0 : pipeline->device_count;
+  while (device < pipeline->device_count && strcmp(pipeline->devices[device].name, equals + 1) != 0) device++;
+  value = device; /* by name or by number */
+  snprintf(name, sizeof name, "--set %.50s:", mz_knob_shown(k));
+  if (device == pipeline->device_count) MZ_TRY(mz_parse_size(equals + 1, name, &value));
   if (value < k->min || value > k->max)
     return mz_fail(MZ_E_CONFIG, "--set %s: %s goes from %lld to %lld; nearest valid value: %lld", pair, mz_knob_shown(k),
                    (long long)k->min, (long long)k->max, (long long)mz_knob_clamp(k, value));

@@ -34,7 +34,11 @@ static const mz_option options[] = {
      .class_ = MZ_OPERATIONAL,
      .help = "who arranges the parts of FILE.svg",
      .choice = mz_why_graph_layout},
-    MZ_OPTION_JSON(AT(json)),
+    {.name = "--json",
+     .type = MZ_OPTION_SWITCH,
+     .offset = AT(json),
+     .class_ = MZ_OPERATIONAL,
+     .help = "one JSON object a decision on stdout, a line each"},
     {0},
 };
 

@@ -65,7 +65,7 @@ const mz_option mz_session_options[] = {
      .min = 1,
      .max = 9.2e18,
      .class_ = MZ_OPERATIONAL,
-     .help = "stop at this many rounds since the run began"},
+     .help = "stop at this many rounds since the run began, with those of the run that it goes on from"},
     {.name = "--env-steps",
      .type = MZ_OPTION_COUNT,
      .offset = AT(env_steps),
@@ -74,7 +74,7 @@ const mz_option mz_session_options[] = {
      .min = 1,
      .max = 9.2e18,
      .class_ = MZ_OPERATIONAL,
-     .help = "stop at the end of the first round with this many moves since the run began"},
+     .help = "stop at the end of the first round with this many moves since the run began, likewise counted"},
     {.name = "--updates",
      .type = MZ_OPTION_COUNT,
      .offset = AT(updates),
@@ -83,7 +83,7 @@ const mz_option mz_session_options[] = {
      .min = 1,
      .max = 9.2e18,
      .class_ = MZ_OPERATIONAL,
-     .help = "stop at this many updates since the run began"},
+     .help = "stop at this many updates since the run began, with those of the run that it goes on from"},
     {.name = "--until",
      .type = MZ_OPTION_NUMBER,
      .offset = AT(until),
@@ -265,7 +265,7 @@ static mz_status view_phase(view *shown, const mz_phase *phase) {
   shown->last_line.last_s = phase->wall_s;
   if (!shown->json) return print_line(phase);
   cJSON *object = mz_phase_to_json(phase);
-  if (object) cJSON_AddNumberToObject(object, "seed", (double)mz_run_seed(shown->run));
+  if (object) mz_json_add_u64(object, "seed", mz_run_seed(shown->run));
   return mz_print_json(object);
 }
 
@@ -327,7 +327,7 @@ cJSON *mz_outcome_to_json(const mz_outcome *outcome, const char *event) {
   if (!object) return NULL;
   cJSON_AddStringToObject(object, "event", event);
   cJSON_AddStringToObject(object, "run", outcome->run);
-  cJSON_AddNumberToObject(object, "seed", (double)outcome->seed);
+  mz_json_add_u64(object, "seed", outcome->seed);
   cJSON_AddNumberToObject(object, "score", outcome->score);
   cJSON_AddStringToObject(object, "score_name", outcome->score_name);
   cJSON_AddNumberToObject(object, "wall_s", outcome->wall_s);
@@ -366,7 +366,10 @@ void mz_outcome_print(const mz_outcome *outcome) {
   mz_shell_quote(outcome->run, run, sizeof run);
   mz_shell_quote(program_invocation_name, program, sizeof program);
   const char *end = end_in_words(outcome->reason);
-  printf("%s%s  score   %s (%s) after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end, *end ? "\n" : "",
+  const bool idle = outcome->phases == 0 && (outcome->reason == MZ_REASON_ROUNDS || outcome->reason == MZ_REASON_ENV_STEPS ||
+                                             outcome->reason == MZ_REASON_UPDATES);
+  printf("%s%s%s  score   %s (%s) after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end,
+         idle ? " already: no round was played, for those of before count" : "", *end ? "\n" : "",
          mz_text_number(outcome->score, score), outcome->score_name, mz_text_time(outcome->wall_s, time),
          (long long)outcome->counters.rounds, mz_text_count((double)outcome->counters.env_steps, moves),
          mz_text_count((double)outcome->counters.updates, updates), mz_text_printable(outcome->run, name, sizeof name));

@@ -45,7 +45,7 @@ static const mz_option options[] = {
      .min = 1,
      .max = 1000,
      .class_ = MZ_OPERATIONAL,
-     .help = "train seeds --seed, --seed + 1, … one after another, in DIR/seed-S, and aggregate"},
+     .help = "train seeds --seed, --seed + 1, … one after another, in DIR/seed-S, and aggregate; limits hold for each"},
     {0},
 };
 

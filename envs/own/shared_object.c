@@ -89,7 +89,7 @@ static mz_status open_new(const char *name, const mz_env_file *file, opened **ou
 }
 
 static mz_status read_file(const char *path, uint8_t **bytes, size_t *size) {
-  if (!mz_file_exists(path)) return mz_fail(MZ_E_CONFIG, "environment: %s: there is no such file", path);
+  if (!mz_file_exists(path)) return mz_fail(MZ_E_IO, "environment: %s: there is no such file", path);
   MZ_TRY(mz_file_read(path, FILE_BYTES_MAX, bytes, size));
   if (*size >= 4 && memcmp(*bytes, "\177ELF", 4) == 0) return MZ_OK;
   free(*bytes);

@@ -43,15 +43,17 @@ static cJSON *opened(const mz_run *run) {
 
 static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
   const uint64_t start = mz_clock_ns();
-  double cpu_s = 0, reserved_core_s = 0, gib_s = 0, cost = 0;
+  double cpu_s = 0, reserved_core_s = 0, reserved_gpu_s = 0, gib_s = 0, cost = 0;
   int changes = 0, reverts = 0;
+  const bool verifies = run->settings.allocation.verify; /* otherwise a plan is confirmed without a trial */
   mz_phase phase = {0};
   mz_reason reason = MZ_GOES_ON;
   for (int i = 0; i < phases && reason == MZ_GOES_ON; i++) {
     mz_status status = mz_run_phase(run, limits, NULL, NULL, &phase, &reason);
     if (status != MZ_OK) return failure(status);
-    cpu_s += phase.cpu_s, reserved_core_s += phase.reserved_core_s, gib_s += phase.gib_s, cost += phase.cost;
-    changes += acts(&phase, "try") || acts(&phase, "revert");
+    cpu_s += phase.cpu_s, gib_s += phase.gib_s, cost += phase.cost;
+    reserved_core_s += phase.reserved_core_s, reserved_gpu_s += phase.reserved_gpu_s;
+    changes += acts(&phase, "try") || acts(&phase, "revert") || (!verifies && acts(&phase, "confirm"));
     reverts += acts(&phase, "revert");
   }
   const double wall_s = (double)(mz_clock_ns() - start) * 1e-9; /* evaluations, digests and checkpoints included */
@@ -60,6 +62,7 @@ static cJSON *play_block(mz_run *run, const mz_limits *limits, int phases) {
   cJSON_AddNumberToObject(o, "wall_s", wall_s);
   cJSON_AddNumberToObject(o, "cpu_s", cpu_s);
   cJSON_AddNumberToObject(o, "reserved_core_s", reserved_core_s);
+  cJSON_AddNumberToObject(o, "reserved_gpu_s", reserved_gpu_s);
   cJSON_AddNumberToObject(o, "gib_s", gib_s);
   cJSON_AddNumberToObject(o, "cost", cost);
   cJSON_AddNumberToObject(o, "score", phase.score);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCKS_A_SEED = 30, PATH_SIZE = 600 };
+enum { BLOCKS_A_SEED = 30, PATH_SIZE = 600, LOCK_MS = 100 };
 
 typedef struct comparison {
   const mz_compare_options *options;
@@ -29,12 +29,13 @@ typedef struct comparison {
   int block_phases;
   mz_scenario scenario;
   mz_scenery scenery;      /* of the present seed */
-  double memory_bytes;     /* that the first arm's plan may need when the seed begins: what the scenario's shares are of */
+  double memory_bytes;     /* that the first arm that begins may need then: what the scenario's shares are of; 0: none did */
   mz_simulated *simulated; /* NULL: on this machine */
   int64_t rounds;          /* limit; 0: none */
   int64_t phase_rounds;
   mz_allocation_settings allocation; /* whose limits hold for all arms that set no others */
   char dir[512];
+  int lock; /* on the directory; -1: not taken */
   uint64_t started_ns;
   double played, all; /* rounds */
 } comparison;
@@ -90,6 +91,8 @@ static mz_status open_dir(comparison *c) {
   MZ_TRY(mz_path_join(path, sizeof path, c->dir, "plan.json"));
   if (mz_file_exists(c->dir) && !mz_file_exists(path)) MZ_TRY(mz_file_list(c->dir, refuse_entry, c));
   MZ_TRY(mz_file_mkdirs(c->dir));
+  if (mz_lock_folder(c->dir, LOCK_MS, &c->lock) != MZ_OK)
+    return mz_fail(MZ_E_IO, "%s: another process compares there; wait for it to end, or choose another --run", c->dir);
   MZ_TRY(mz_file_remove_left(c->dir)); /* of a process that was killed */
   cJSON *plan = plan_json(c);
   char *text = plan ? mz_json_line(plan) : NULL;
@@ -146,9 +149,7 @@ static mz_status start_party(const comparison *c, int arm, uint64_t seed, const 
   mz_status status = c->simulated ? mz_simulated_start(c->simulated, arm, &options, c->rounds, party)
                                   : mz_party_start(party, &options, &c->options->limits, c->options->together);
   if (status == MZ_OK) return MZ_OK;
-  char why[MZ_MESSAGE_MAX];
-  snprintf(why, sizeof why, "%s", mz_message());
-  return mz_fail(status, "arm %s: %s", a->name, why);
+  return mz_fail(status, "arm %s: %s", a->name, mz_message());
 }
 
 /* The order in which the arms take their turns in a block. */
@@ -170,6 +171,7 @@ static void tell(comparison *c, int seed, int64_t block, int arm, const mz_party
   if (!party->why[0] && isfinite(rounds - before)) c->played += rounds - before;
   mz_compare_progress p = {.seed = seed,
                            .seeds = c->options->seeds,
+                           .run_seed = c->options->run.seed + (uint64_t)seed,
                            .block = block,
                            .arm = c->arms[arm].name,
                            .simulated = c->simulated != NULL,
@@ -198,12 +200,13 @@ static mz_status check_memory(const comparison *c, const mz_party *parties) {
     const double bytes = clause->value / 100 * c->memory_bytes;
     for (int a = 0; clause->thing == MZ_SCENARIO_MEMORY && a < c->count; a++) {
       if (bytes >= parties[a].cells[0].bytes_least) continue;
-      return mz_fail(
-          MZ_E_CONFIG,
-          "--scenario: memory=%g%% are %.0f of the %.0f MiB that %s may need; %s needs %.0f MiB at least; nearest valid "
-          "value: %.0f%%",
-          clause->value, bytes / 0x1p20, c->memory_bytes / 0x1p20, c->arms[0].name, c->arms[a].name,
-          ceil(parties[a].cells[0].bytes_least / 0x1p20), ceil(100 * parties[a].cells[0].bytes_least / c->memory_bytes));
+      return mz_fail(MZ_E_CONFIG,
+                     "--scenario: memory=%g%% are %.0f of the %.0f MiB that the first arm may need; %s needs %.0f MiB at least; "
+                     "nearest valid "
+                     "value: %.0f%%",
+                     clause->value, bytes / 0x1p20, c->memory_bytes / 0x1p20, c->arms[a].name,
+                     ceil(parties[a].cells[0].bytes_least / 0x1p20),
+                     ceil(100 * parties[a].cells[0].bytes_least / c->memory_bytes));
     }
   }
   return MZ_OK;
@@ -211,7 +214,9 @@ static mz_status check_memory(const comparison *c, const mz_party *parties) {
 
 static mz_status play_seed(comparison *c, int index, mz_party *parties) {
   const uint64_t seed = c->options->run.seed + (uint64_t)index;
-  c->memory_bytes = parties[0].cells[0].bytes;
+  c->memory_bytes = 0;
+  for (int i = c->count - 1; i >= 0; i--)
+    if (parties[i].cells[0].bytes > 0) c->memory_bytes = parties[i].cells[0].bytes;
   MZ_TRY(check_memory(c, parties));
   for (int64_t block = 0;; block++) {
     int order[MZ_ARMS_MAX + 1];
@@ -343,6 +348,7 @@ mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher
   MZ_TRY(mz_alloc(&c, 1, sizeof *c));
   c->options = options;
   c->watcher = watcher;
+  c->lock = -1;
   c->started_ns = mz_clock_ns();
   cJSON *seeds = cJSON_CreateArray();
   mz_status status;
@@ -385,6 +391,7 @@ cleanup:
     *summary = NULL;
   }
   cJSON_Delete(seeds);
+  if (c->lock >= 0) (void)mz_file_close(&c->lock, c->dir); /* nothing was written to it */
   if (c->simulated) mz_simulated_deinit(c->simulated);
   free(c->simulated);
   free(c);

@@ -23,14 +23,15 @@ typedef struct mz_compare_options {
 } mz_compare_options;
 
 typedef struct mz_compare_progress {
-  int seed, seeds; /* index of the present one; number */
+  int seed, seeds;   /* index of the present one; number */
+  uint64_t run_seed; /* the present one */
   int64_t block;
   double done;              /* share of all, where rounds are limited; otherwise of seeds */
   double elapsed_s, left_s; /* left_s NAN: not known yet */
   const char *arm;
   double wall_s; /* of its block */
   bool simulated;
-  const char *trouble; /* "": none; a crash, or digests that differ */
+  const char *trouble; /* "": none; why the arm crashed */
 } mz_compare_progress;
 typedef struct mz_compare_watcher {
   void *context;
@@ -45,6 +46,6 @@ mz_status mz_compare_take_dir(const char *given, char *out, size_t size);
 mz_status mz_compare_stopped(const char *dir);
 
 /* *summary: cJSON_Delete. MZ_E_CONFIG: arms or settings that cannot be (before anything runs; the arm is named), a directory that
- * holds another comparison. MZ_INTERRUPTED after stopping: *summary is NULL, the same call continues. */
+ * holds another comparison. MZ_E_IO: another process compares there. MZ_INTERRUPTED after stopping: *summary is NULL, the same call continues. */
 mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,
                      size_t dir_size);

@@ -37,7 +37,8 @@ static void set_number(cJSON *block, const char *key, double value) {
 }
 
 static void join(cJSON *into, const cJSON *other) {
-  static const char *const sums[] = {"cpu_s", "reserved_core_s", "gib_s", "cost", "changes", "reverts", "rss_bytes"};
+  static const char *const sums[] = {"cpu_s", "reserved_core_s", "reserved_gpu_s", "gib_s",
+                                     "cost",  "changes",         "reverts",        "rss_bytes"};
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
     set_number(into, sums[i], mz_json_number_or_nan(into, sums[i]) + mz_json_number_or_nan(other, sums[i]));
   set_number(into, "wall_s", fmax(mz_json_number_or_nan(into, "wall_s"), mz_json_number_or_nan(other, "wall_s")));

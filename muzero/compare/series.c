@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* In a block, and in the summary. */
-static const char *const keys[MZ_METRICS] = {"wall_s", "cpu_s", "reserved_core_s", "gib_s", "cost"};
-static const char *const names[MZ_METRICS] = {"wall_s", "core_s", "core_reserved_s", "gib_s", "cost"};
+static const char *const keys[MZ_METRICS] = {"wall_s", "cpu_s", "reserved_core_s", "reserved_gpu_s", "gib_s", "cost"};
+static const char *const names[MZ_METRICS] = {"wall_s", "core_s", "core_reserved_s", "gpu_s", "gib_s", "cost"};
 const char *mz_metric_name(mz_metric metric) { return names[metric]; }
 
 static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
@@ -23,7 +23,8 @@ static mz_status read_cell(mz_cell_series *cell, const cJSON *json, double *memo
     const int i = cell->blocks;
     double changes;
     for (int m = 0; m < MZ_METRICS; m++)
-      MZ_TRY(mz_json_get_number(block, keys[m], "a block of the comparison", MZ_E_CHECKPOINT, &cell->values[m][i]));
+      if (m != MZ_METRIC_GPU || item(block, keys[m])) /* earlier versions did not count GPUs */
+        MZ_TRY(mz_json_get_number(block, keys[m], "a block of the comparison", MZ_E_CHECKPOINT, &cell->values[m][i]));
     MZ_TRY(mz_json_get_number(block, "rounds", "a block of the comparison", MZ_E_CHECKPOINT, &cell->rounds[i]));
     MZ_TRY(mz_json_get_number(block, "changes", "a block of the comparison", MZ_E_CHECKPOINT, &changes));
     MZ_TRY(mz_json_get_u64_hex(block, "digest", "a block of the comparison", MZ_E_CHECKPOINT, &cell->digests[i]));

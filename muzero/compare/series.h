@@ -7,11 +7,13 @@ typedef enum mz_metric {
   MZ_METRIC_WALL,
   MZ_METRIC_CORE,
   MZ_METRIC_RESERVED,
+  MZ_METRIC_GPU,
   MZ_METRIC_GIB,
   MZ_METRIC_COST,
   MZ_METRICS
 } mz_metric;
-const char *mz_metric_name(mz_metric metric); /* in the summary: "wall_s", "core_s", "core_reserved_s", "gib_s", "cost" */
+const char *
+mz_metric_name(mz_metric metric); /* in the summary: "wall_s", "core_s", "core_reserved_s", "gpu_s", "gib_s", "cost" */
 
 typedef struct mz_cell_series {
   int blocks;

@@ -162,13 +162,13 @@ void mz_simulated_end(mz_simulated *s) {
 
 /* ---- the summary ---- */
 
-/* The first sentence speaks of what was learned, the second of an arm against itself; then comes what holds of this machine. */
+/* The first sentence speaks of what was learned: the label takes its place. */
 mz_status mz_simulated_label(const mz_simulated *s, cJSON *summary) {
   if (!s) {
     cJSON_AddNullToObject(summary, "machine_simulated");
     return MZ_OK;
   }
-  cJSON *sentences = cJSON_CreateArray();
+  cJSON *sentences = cJSON_GetObjectItemCaseSensitive(summary, "sentences");
   char text[MZ_MESSAGE_MAX];
   if (s->runs)
     mz_simulated_runs_text(s->runs, s->text, text, sizeof text);
@@ -178,9 +178,7 @@ mz_status mz_simulated_label(const mz_simulated *s, cJSON *summary) {
         "Every figure is simulated, on the machine %s, in virtual time: stages cost what they took when they were timed here, "
         "and nothing was learned.",
         s->text);
-  cJSON_AddItemToArray(sentences, cJSON_CreateString(text));
-  cJSON_AddItemToArray(sentences, cJSON_DetachItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "sentences"), 1));
-  cJSON_ReplaceItemInObjectCaseSensitive(summary, "sentences", sentences);
+  cJSON_ReplaceItemInArray(sentences, 0, cJSON_CreateString(text));
   cJSON_ReplaceItemInObjectCaseSensitive(summary, "same_digest", cJSON_CreateNull());
   return MZ_OK;
 }

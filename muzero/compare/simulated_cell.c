@@ -13,7 +13,7 @@
 static const double MICROSECOND = 1e-6, GIB = 0x1p30;
 
 enum { TOLD_MAX = 4096 };
-enum { WALL_S, CPU_S, RESERVED_CORE_S, GIB_S, COST, SUMS };
+enum { WALL_S, CPU_S, RESERVED_CORE_S, RESERVED_GPU_S, GIB_S, COST, SUMS };
 
 struct mz_simulated_cell {
   mz_settings settings;
@@ -184,9 +184,9 @@ static void add_usage(mz_simulated_cell *c, const mz_sim_unit *unit) {
 }
 
 static void read_usage(const mz_simulated_cell *c, const mz_plan *plan, mz_usage *out) {
-  const int gpus = (int)c->simulation.machine.gpus;
+  const double gpus = mz_plan_gpus(&c->outset.pipeline, plan);
   *out = c->usage;
-  out->missing = 1u << MZ_SENSOR_THREADS | (gpus > 0 ? 0 : 1u << MZ_SENSOR_GPU);
+  out->missing = 1u << MZ_SENSOR_THREADS | (c->simulation.machine.gpus > 0 ? 0 : 1u << MZ_SENSOR_GPU);
   out->pressure_cpu = out->wall_s > 0 ? out->pressure_cpu / out->wall_s : 0;
   out->rss_bytes = out->rss_peak_bytes = mz_plan_bytes(&c->outset.pipeline, plan, NULL, 0);
   out->available_bytes = fmax(c->simulation.machine.memory * GIB - out->rss_bytes, 0);
@@ -218,7 +218,8 @@ static mz_status decide(mz_simulated_cell *c, const mz_plan *plan) {
   read_usage(c, plan, &window.usage);
   mz_window_quantise(&window);
   mz_allocator_decide(c->allocator, &window, &c->decision);
-  c->changes += c->decision.action == MZ_DECISION_TRY || c->decision.action == MZ_DECISION_REVERT;
+  c->changes += c->decision.action == MZ_DECISION_TRY || c->decision.action == MZ_DECISION_REVERT ||
+                (c->decision.action == MZ_DECISION_CONFIRM && !c->settings.allocation.verify);
   c->reverts += c->decision.action == MZ_DECISION_REVERT;
   c->window_s = mz_window_next_s(c->window_s, c->decision.calm);
   c->told = 0;
@@ -256,7 +257,7 @@ static void count_round(mz_simulated_cell *c, const mz_plan *plan, const mz_sim_
 static uint64_t digest_of(const mz_simulated_cell *c) { return mz_hash_combine(c->seed, (uint64_t)c->round); }
 
 static cJSON *block_json(const mz_simulated_cell *c, double score, mz_reason reason) {
-  static const char *const names[SUMS] = {"wall_s", "cpu_s", "reserved_core_s", "gib_s", "cost"};
+  static const char *const names[SUMS] = {"wall_s", "cpu_s", "reserved_core_s", "reserved_gpu_s", "gib_s", "cost"};
   const mz_knobs knobs = mz_knobs_of_plan(&c->in_force);
   cJSON *o = cJSON_CreateObject();
   cJSON_AddNumberToObject(o, "rounds", (double)c->round);
@@ -277,7 +278,10 @@ static cJSON *block_json(const mz_simulated_cell *c, double score, mz_reason rea
 /* Adds what the plan in force reserves for so long, and what was used. */
 static void spend(mz_simulated_cell *c, double seconds, double cpu_s) {
   const mz_pipeline *pipeline = &c->outset.pipeline;
-  const double amounts[SUMS] = {seconds, cpu_s, seconds * mz_plan_cores(pipeline, &c->in_force),
+  const double amounts[SUMS] = {seconds,
+                                cpu_s,
+                                seconds * mz_plan_cores(pipeline, &c->in_force),
+                                seconds * mz_plan_gpus(pipeline, &c->in_force),
                                 seconds * mz_plan_bytes(pipeline, &c->in_force, NULL, 0) / GIB,
                                 seconds * mz_plan_price_s(pipeline, &c->settings.allocation, &c->in_force)};
   for (int k = 0; k < SUMS; k++) c->sums[k] += amounts[k];

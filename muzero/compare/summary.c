@@ -41,9 +41,11 @@ static void pair(pairs *p, const mz_series *series, const mz_arm *arms, int a, i
   for (int s = 0; s < series->seeds; s++) {
     const mz_cell_series *x = mz_series_cell(series, a, s), *y = mz_series_cell(series, b, s);
     if (x->crashed || y->crashed) continue;
-    const int common = x->blocks < y->blocks ? x->blocks : y->blocks, from = late ? common / 2 : 0, before = p->n;
-    if (!p->by_block) add_pair(p, mz_series_total(x, metric, from), mz_series_total(y, metric, from), 0);
-    for (int i = from; p->by_block && i < common; i++) add_pair(p, x->values[metric][i], y->values[metric][i], s);
+    const int common = x->blocks < y->blocks ? x->blocks : y->blocks, before = p->n;
+    if (!p->by_block)
+      add_pair(p, mz_series_total(x, metric, late ? x->blocks / 2 : 0), mz_series_total(y, metric, late ? y->blocks / 2 : 0), 0);
+    for (int i = late ? common / 2 : 0; p->by_block && i < common; i++)
+      add_pair(p, x->values[metric][i], y->values[metric][i], s);
     p->strata += p->n > before;
   }
 }
@@ -266,7 +268,6 @@ static cJSON *arm_json(const cJSON *seeds, const mz_series *series, const mz_arm
   cJSON_AddStringToObject(o, "name", arms[arm].name);
   cJSON_AddStringToObject(o, "strategy", arms[arm].strategy);
   for (int m = 0; m < MZ_METRICS; m++) cJSON_AddNumberToObject(o, mz_metric_name((mz_metric)m), whole ? sums[m] / whole : NAN);
-  cJSON_AddNumberToObject(o, "gpu_s", 0);
   cJSON_AddNumberToObject(o, "score", scored ? score / scored : NAN);
   cJSON_AddItemToObject(o, "scores", scores);
   cJSON_AddNumberToObject(o, "reached", reached);
@@ -330,7 +331,7 @@ static void add_sentences(cJSON *o, const mz_series *series, const mz_arm *arms,
            "%s against itself: ratio %.3f, 95 %% interval %.3f to %.3f; no difference below %.1f %% is claimed.", arms[0].name,
            noise->estimate, noise->low, noise->high, 100 * expm1(noise_log));
   add_sentence(sentences, text);
-  if (cores <= 4) {
+  if (cores <= 4 && !cJSON_HasObjectItem(o, "machine_simulated")) { /* it speaks of this machine */
     snprintf(text, sizeof text,
              "On %d cores almost no split of workers is left to adapt: what can be gained lies in how many games are searched "
              "together, in queue depth, "

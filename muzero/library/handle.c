@@ -68,7 +68,7 @@ muzero_status mz_handle_enter(const void *handle, mz_handle_kind kind, const cha
   const char *name = name_of(kind);
   if (!handle) return mz_failure(MUZERO_E_USAGE, "%s: the %s is NULL", function, name);
   if (kind_of(handle) != kind)
-    return mz_failure(MUZERO_E_USAGE, "%s: takes a %s; what was given is a handle of another type, or none of this library",
+    return mz_failure(MUZERO_E_USAGE, "%s: takes a handle of type %s; what was given is of another type, or none of this library",
                       function, name);
   entry *e = entry_of(handle);
   uint64_t word = atomic_load(&e->word);

@@ -124,7 +124,7 @@ mz_status mz_report_write(const char *out_path, const char *const *runs, int run
   json = mz_json_line(data);
   if (json) write_page(&page, json);
   if (!json || page.failed) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "%s: no memory for the report", out_path));
-  MZ_TRY_CLEANUP(mz_file_write_atomic(out_path, page.data, page.size));
+  MZ_TRY_CLEANUP(mz_file_write_output(out_path, page.data, page.size));
 cleanup:
   cJSON_Delete(data);
   free(json);

@@ -18,7 +18,7 @@ static void begin_here(int16_t *cores, int count) {
   memcpy(cores, turned, (size_t)count * sizeof *cores);
 }
 
-/* limits.cpu_max is kept by giving devices no more cores than that; devices without cores stay. */
+/* limits.cpu_max is kept by giving devices no more cores than that; devices without cores stay. The system fills whole cores first. */
 static void cut_devices(mz_devices *devices, int cores) {
   int count = 0;
   for (int d = 0; d < devices->count; d++) {
@@ -26,6 +26,7 @@ static void cut_devices(mz_devices *devices, int cores) {
     if (devices->items[d].core_count > cores) {
       begin_here(devices->items[d].cores, devices->items[d].core_count);
       devices->items[d].core_count = devices->items[d].device.cores = cores;
+      if (devices->items[d].device.whole_cores >= cores) devices->items[d].device.whole_cores = 0; /* each is a core by itself */
     }
     cores -= devices->items[d].core_count;
     if (count != d) devices->items[count] = devices->items[d];

@@ -202,7 +202,8 @@ static cJSON *result_json(const profile *p, bool stopped) {
   int best = MZ_PROFILE_DEFAULT;
   for (int i = 0; i < p->count; i++) {
     cJSON_AddItemToArray(plans, plan_json(p, &p->plans[i]));
-    if (judged_s(p, &p->plans[i]) < judged_s(p, &p->plans[best])) best = i;
+    const double own = judged_s(p, &p->plans[i]), least = judged_s(p, &p->plans[best]); /* NAN: not measured */
+    if (own < least || (isnan(least) && isfinite(own))) best = i;
   }
   mz_interval ratio = ratio_of(p, &p->plans[best]);
   if (best == MZ_PROFILE_DEFAULT && p->plans[best].again > 0) ratio = (mz_interval){1, 1, 1};

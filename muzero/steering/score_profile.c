@@ -168,7 +168,12 @@ static mz_status open_run(const profile *p, const one *c, const char *dir, mz_ru
   return mz_run_open(out, &asked);
 }
 
-static bool stopping(const profile *p) { return p->watcher->stopping && p->watcher->stopping(p->watcher->context); }
+static double seconds_so_far(const profile *p) { return (double)(mz_clock_ns() - p->start_ns) * 1e-9; }
+
+static bool stopping(const profile *p) {
+  const double for_s = p->options->for_s;
+  return (for_s > 0 && seconds_so_far(p) >= for_s) || (p->watcher->stopping && p->watcher->stopping(p->watcher->context));
+}
 
 /* Epoch by epoch, to its last one. */
 static mz_status drive(const profile *p, mz_run *run, mz_score_profile_progress *told, bool *stopped) {
@@ -217,8 +222,6 @@ static void note(profile *p, const mz_score_profile_progress *told) {
   cJSON_AddItemToArray(p->runs, row);
 }
 
-static double seconds_so_far(const profile *p) { return (double)(mz_clock_ns() - p->start_ns) * 1e-9; }
-
 static mz_status make_runs(profile *p, bool *stopped) {
   int order[CASES_MAX];
   mz_rng rng = mz_stream_order(p->options->run.seed, MZ_ORDER_PASSES, 0);
@@ -226,8 +229,7 @@ static mz_status make_runs(profile *p, bool *stopped) {
   p->start_ns = mz_clock_ns();
   for (int i = 0; i < p->count && !*stopped; i++) {
     const one *c = &p->cases[order[i]];
-    const double so_far = seconds_so_far(p), for_s = p->options->for_s;
-    *stopped = (for_s > 0 && so_far >= for_s) || stopping(p);
+    *stopped = stopping(p);
     if (*stopped) break;
     mz_score_profile_progress told = {.all = p->count, .cores = c->cores, .batch_size = c->batch_size, .seed = c->seed};
     MZ_TRY(make_run(p, c, &told, stopped));

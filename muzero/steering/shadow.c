@@ -32,9 +32,7 @@ static mz_status add(judged *j, const char *run) {
   const mz_status status = read_lines(run, &lines);
   if (status == MZ_E_MEMORY) return status;
   if (status != MZ_OK) {
-    char message[MZ_MESSAGE_MAX];
-    snprintf(message, sizeof message, "%s", mz_message());
-    snprintf(why, sizeof why, "allocate.shadow: %.800s", message);
+    snprintf(why, sizeof why, "allocate.shadow: %.800s", mz_message());
     return refuse(j, why);
   }
   const mz_stages_record *whole = &lines.whole;

@@ -27,10 +27,8 @@ struct mz_staged {
 /* ---- opening ---- */
 
 static mz_status wrap(mz_status status) {
-  char why[MZ_MESSAGE_MAX];
   if (status == MZ_OK) return MZ_OK;
-  snprintf(why, sizeof why, "%s", mz_message());
-  return mz_fail(status == MZ_E_IO || status == MZ_E_CHECKPOINT ? MZ_E_CONFIG : status, "allocate.policy: %s", why);
+  return mz_fail(status == MZ_E_IO || status == MZ_E_CHECKPOINT ? MZ_E_CONFIG : status, "allocate.policy: %s", mz_message());
 }
 
 static mz_status check_policy(const char *path, const mz_env *env, const mz_course *course, uint64_t trained_on) {
@@ -321,7 +319,7 @@ mz_status mz_staged_resume(mz_staged *s, const mz_stage_lines *lines, const char
   s->state = last->state;
   memcpy(s->sums, last->sums, sizeof s->sums);
   s->half_cost = last->half_cost;
-  s->progress = (mz_stage_progress){.score = NAN};
+  s->progress = lines->since;
   if (lines->ended && lines->whole.complete) s->state.stage = s->course->stages;
   return MZ_OK;
 }

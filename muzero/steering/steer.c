@@ -6,6 +6,7 @@
 #include "muzero/steering/history_key.h"
 #include "muzero/steering/probe.h"
 #include "muzero/steering/steer_state.h"
+#include <math.h>
 #include <string.h>
 
 enum { HISTORY_ROWS = 256 };
@@ -163,6 +164,7 @@ double mz_steer_price_s(const mz_steer *s) {
   return mz_plan_price_s(&s->outset.pipeline, &s->state->settings.allocation, mz_allocator_plan(s->allocator));
 }
 int mz_steer_cores(const mz_steer *s) { return mz_plan_cores(&s->outset.pipeline, mz_allocator_plan(s->allocator)); }
+int mz_steer_gpus(const mz_steer *s) { return mz_plan_gpus(&s->outset.pipeline, mz_allocator_plan(s->allocator)); }
 const mz_window *mz_steer_window(const mz_steer *s) { return &s->window; }
 
 static mz_status begin_section(mz_steer *s) {
@@ -298,12 +300,19 @@ void mz_steer_evaluation_ended(mz_steer *s, const mz_workers *workers, int64_t m
 
 /* ---- deciding ---- */
 
+/* The run may have fewer cores than the process was granted when the monitor started. */
+static void share_of_bounds(const mz_steer *s, mz_usage *usage) {
+  const double share = usage->core_share_p95 * mz_monitor_cores(s->monitor) / s->bounds.cpu_max;
+  if (isfinite(share)) usage->core_share_p95 = fmin(share, 1);
+}
+
 static void read_window(mz_steer *s, const mz_workers *workers, const mz_round_stats *stats, const mz_training_stage *training,
                         double score) {
   const int64_t number = s->window.number + 1;
   mz_window_stop_clocks(&s->meter, s->state, workers, stats);
   mz_window_read(&s->meter, s->state, &s->window);
   mz_monitor_take(s->monitor, &s->window.usage);
+  share_of_bounds(s, &s->window.usage);
   s->window.number = number;
   s->window.training = *training;
   s->window.score = score;

@@ -31,6 +31,7 @@ void mz_steer_device_records(const mz_steer *steer, const mz_knobs *knobs, mz_de
 const mz_pipeline *mz_steer_pipeline(const mz_steer *steer);
 double mz_steer_price_s(const mz_steer *steer); /* of the plan in force */
 int mz_steer_cores(const mz_steer *steer);      /* that it reserves */
+int mz_steer_gpus(const mz_steer *steer);       /* likewise */
 
 /* Bytes that the plan in force may need, and the one that needs least. */
 void mz_steer_bytes(const mz_steer *steer, double *plan, double *least);

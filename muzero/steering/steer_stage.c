@@ -41,12 +41,14 @@ static mz_staged_run run_of(const mz_steer *s) {
                          .round = s->state->counters.rounds};
 }
 
+/* The run may have fewer cores than when it began: knobs are brought into their ranges. */
 static mz_status move_to(mz_steer *s, mz_workers *workers, const mz_plan *plan, int64_t rows) {
   if (rows != s->state->settings.learning.batch_size)
     return mz_steer_set_batch_size(s, workers, rows, plan, mz_strategy_staged.name);
-  if (mz_plan_equal(&s->outset.pipeline, plan, mz_allocator_plan(s->allocator))) return MZ_OK;
+  const mz_pipeline *p = &s->outset.pipeline;
   mz_allocator_options options = s->options;
-  options.start = *plan;
+  for (int k = 0; k < p->knob_count; k++) options.start.values[k] = mz_knob_clamp(&p->knobs[k], plan->values[k]);
+  if (mz_plan_equal(p, &options.start, mz_allocator_plan(s->allocator))) return MZ_OK;
   return mz_steer_begin_anew(s, workers, &options);
 }
 
@@ -86,7 +88,8 @@ static mz_status append_sum(mz_steer *s, double seconds, double cost) {
 }
 
 mz_status mz_steer_stage_epoch(mz_steer *s, mz_workers *workers, const mz_epoch *epoch, double cost) {
-  if (!s->staged || !mz_staged_epoch(s->staged, epoch, cost)) return MZ_OK;
+  if (!s->staged || mz_staged_is_over(s->staged)) return MZ_OK;
+  if (!mz_staged_epoch(s->staged, epoch, cost)) return mz_ledger_append_stage_epoch(&s->ledger, epoch);
   return mz_staged_is_over(s->staged) ? append_sum(s, epoch->wall_s, cost) : begin_stage(s, workers);
 }
 

@@ -30,7 +30,8 @@ mz_status mz_checkpoint_pointer_read(const char *dir, const char *pointer, char 
   const bool valid = size <= length + 1 && mz_checkpoint_name_rounds((const char *)text) >= 0;
   if (valid) snprintf(name, MZ_CHECKPOINT_NAME_MAX, "%s", (const char *)text);
   free(text);
-  return valid ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "%s: damaged: it does not name a checkpoint (round-000000000.mzc)", path);
+  return valid ? MZ_OK
+               : mz_fail(MZ_E_CHECKPOINT, "%s: damaged: it does not name a checkpoint, such as round-000000120.mzc", path);
 }
 
 mz_status mz_checkpoint_pointer_write(const char *dir, const char *pointer, const char *name) {

@@ -20,14 +20,11 @@ static mz_status check(double value, double bound, int64_t update, const char *w
   return mz_fail(MZ_E_DIVERGED, "update %lld: %s is %g, above %s %g", (long long)update, what, value, setting, bound);
 }
 
-mz_status mz_guard_check(const mz_guard_settings *s, int64_t update, const mz_learning_stats *before,
-                         const mz_learning_stats *after) {
+mz_status mz_guard_check(const mz_guard_settings *s, int64_t update, const mz_update_seen *seen) {
   if (s->mode == MZ_GUARD_OFF) return MZ_OK;
-  const double rows = fmax(1, (double)(after->value_rows - before->value_rows)),
-               squares = after->value_squared - before->value_squared;
-  MZ_TRY(check(after->loss - before->loss, s->loss_max, update, "the loss", "numerics.loss_max"));
-  MZ_TRY(check(after->gradient_norm - before->gradient_norm, s->norm_max, update, "the gradient's norm", "numerics.norm_max"));
-  return check(sqrt(squares / rows), s->value_max, update, "the root mean square of the predicted values", "numerics.value_max");
+  MZ_TRY(check(seen->loss, s->loss_max, update, "the loss", "numerics.loss_max"));
+  MZ_TRY(check(seen->norm, s->norm_max, update, "the gradient's norm", "numerics.norm_max"));
+  return check(seen->value_rms, s->value_max, update, "the root mean square of the predicted values", "numerics.value_max");
 }
 
 static void vectors_of(const mz_state *state, float *out[VECTORS]) {

@@ -7,10 +7,8 @@
 
 typedef enum mz_guard_mode { MZ_GUARD_STOP, MZ_GUARD_OFF, MZ_GUARD_BACK } mz_guard_mode;
 
-/* Checks what one update did: `before` and `after` are the sums of stats around it. MZ_E_DIVERGED naming update, value, bound and
- * setting. */
-mz_status mz_guard_check(const mz_guard_settings *settings, int64_t update, const mz_learning_stats *before,
-                         const mz_learning_stats *after);
+/* Checks what one update showed. MZ_E_DIVERGED naming update, value, bound and setting. */
+mz_status mz_guard_check(const mz_guard_settings *settings, int64_t update, const mz_update_seen *seen);
 
 typedef struct mz_guard mz_guard;
 /* Takes the state as it is for sound. */

@@ -14,7 +14,8 @@ struct mz_learner {
   mz_update *update;
   float *weights, *average; /* [params.size] */
   void *block;
-  float *row_losses;                                    /* [batch_size] */
+  float *row_losses; /* [batch_size] */
+  mz_update_seen seen;
   float value_low, value_high, reward_low, reward_high; /* targets beyond are clamped */
   bool positioned;                                      /* `position` counts, not the optimizer's steps */
   mz_rate_position position;
@@ -115,6 +116,7 @@ mz_status mz_learner_move(mz_learner *l, const mz_lane *where) {
 float *mz_learner_weights(mz_learner *l) { return l->weights; }
 float *mz_learner_average(mz_learner *l) { return l->average; }
 mz_optimizer *mz_learner_optimizer(mz_learner *l) { return &l->optimizer; }
+mz_update_seen mz_learner_seen(const mz_learner *l) { return l->seen; }
 const float *mz_learner_row_losses(const mz_learner *l) { return l->row_losses; }
 
 mz_status mz_learner_weights_changed(mz_learner *l) { return mz_update_changed(l->update); }
@@ -216,6 +218,7 @@ static void add_sums(const mz_learner *l, const mz_batch *b, const mz_learning_s
 /* Shard by shard, so that sums have one order wherever the batch was learned. */
 static void add_stats(mz_learner *l, const mz_batch *b, const mz_update_report *report, float *errors, mz_learning_stats *total) {
   const int shards = (int)l->settings.update.shards, rows = b->rows / shards;
+  double squares = 0, trained = 0;
   total->updates++;
   total->rows += b->rows;
   total->loss += report->loss;
@@ -230,7 +233,9 @@ static void add_stats(mz_learner *l, const mz_batch *b, const mz_update_report *
       count_clamped(l, b, k, s * rows, rows, &sums);
     }
     add_sums(l, b, &sums, total);
+    squares += sums.value_squared, trained += (double)sums.value_rows;
   }
+  l->seen = (mz_update_seen){report->loss, report->norm, trained > 0 ? sqrt(squares / trained) : 0};
 }
 
 /* ---- updates ---- */

@@ -58,6 +58,12 @@ mz_status mz_learner_fetch(mz_learner *learner, bool moments);
 /* errors: [batch rows], |predicted value − target| at step 0, MZ_ERROR_UNKNOWN where there is no target. Not finite loss or gradient:
  * MZ_E_DIVERGED, weights untouched. */
 mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);
+/* What the last update showed, for bounds on it (guard.h). */
+typedef struct mz_update_seen {
+  double loss, norm; /* of the gradient, before clipping */
+  double value_rms;  /* of the predicted values of rows whose value was trained; 0: there was none */
+} mz_update_seen;
+mz_update_seen mz_learner_seen(const mz_learner *learner);
 /* Returns the last update's losses by row, [batch rows]: cross entropies of policy, value and reward where they were trained, summed over
  * the unroll, before their weights. */
 const float *mz_learner_row_losses(const mz_learner *learner);

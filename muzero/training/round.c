@@ -90,10 +90,9 @@ static mz_status learn(round *r, mz_round_stats *stats) {
     if (!mz_queue_take(r->workers->queue, &slot, &stats->learner_wait_ns)) return MZ_OK; /* a builder failed and says why */
     const mz_batch *batch = &r->workers->batches[slot];
     const uint64_t begun = mz_clock_ns(), cpu_begun = mz_clock_thread_ns();
-    const mz_learning_stats before = stats->learning;
     mz_status status = mz_learner_update(r->state->learner, batch, r->errors + (size_t)i * (size_t)rows, &stats->learning);
-    if (status == MZ_OK)
-      status = mz_guard_check(&r->state->settings.guard, r->state->counters.updates + i + 1, &before, &stats->learning);
+    const mz_update_seen seen = mz_learner_seen(r->state->learner);
+    if (status == MZ_OK) status = mz_guard_check(&r->state->settings.guard, r->state->counters.updates + i + 1, &seen);
     stats->learn_ns += mz_clock_ns() - begun;
     stats->learn_cpu_ns += mz_clock_thread_ns() - cpu_begun;
     if (status != MZ_OK) {
@@ -230,7 +229,7 @@ mz_status mz_round_play(mz_state *state, mz_workers *workers, mz_round_stats *st
   mz_activity_begin(activity, MZ_DOING_WAIT_SELFPLAY, number);
   mz_status played = mz_pool_wait(workers->actor_pool);
   status = learned != MZ_OK ? learned : built;
-  if (learned == MZ_E_DIVERGED && state->guard && played == MZ_OK) {
+  if (learned == MZ_E_DIVERGED && state->guard && built == MZ_OK && played == MZ_OK) {
     mz_fail(learned, "%s", why);
     status = mz_guard_go_back(state->guard, state);
     snprintf(why, sizeof why, "%s", mz_message());

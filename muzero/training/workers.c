@@ -86,10 +86,10 @@ static mz_status make_scratch(const mz_state *state, const mz_placement *where, 
   return MZ_OK;
 }
 
-/* Threads that are gone leave nothing on a GPU. */
+/* Threads that are gone leave nothing: the sum of a plan's memory counts those that it has. */
 static void free_idle(mz_workers *w, const mz_knobs *knobs) {
-  if (!mz_lane_is_cpu(&w->state->where.selfplay)) free_actors(w->actors, (int)knobs->cpu_actor);
-  if (!mz_lane_is_cpu(&w->state->where.reanalyze)) free_reanalyzers(w->reanalyzers, (int)knobs->batch_actor);
+  free_actors(w->actors, (int)knobs->cpu_actor);
+  free_reanalyzers(w->reanalyzers, (int)knobs->batch_actor);
 }
 
 static void take_scratch(mz_workers *w, scratch *made, bool actors, bool reanalyzers) {

@@ -23,6 +23,7 @@ typedef struct update {
   mz_update_vectors vectors;
   mz_pool *pool;
   shard_tape *tapes; /* [MZ_POOL_MAX] */
+  int threads;       /* that may have one */
   int shard_rows, chunks;
   void *block;
   int64_t *layout;            /* [params.count] */
@@ -266,9 +267,20 @@ static mz_status run_over_chunks(update *u, mz_task task) {
   return run_shared(u, task, (u->chunks + CHUNKS_A_TASK - 1) / CHUNKS_A_TASK);
 }
 
+/* Threads that the pool no longer has leave nothing. */
+static void free_idle(update *u) {
+  const int threads = mz_pool_threads(u->pool);
+  for (int i = threads; i < u->threads; i++) {
+    mz_tape_free(u->tapes[i].tape);
+    u->tapes[i].tape = NULL;
+  }
+  u->threads = threads;
+}
+
 static mz_status run(mz_update *base, const mz_update_rows *rows, const mz_update_step *step, mz_update_report *report) {
   update *u = of(base);
   MZ_ASSERT(rows->rows == u->settings.batch_size && rows->unroll == u->settings.loss.unroll);
+  free_idle(u);
   u->rows = rows;
   u->step = *step;
   MZ_TRY(mz_pool_run(u->pool, run_shard, u, (int)u->settings.shards));

@@ -35,8 +35,10 @@ static const mz_setting rows[] = {
                .choices = "auto|0|1|2|3|4"),
     MZ_SETTING(mz_network_settings, downsample_blocks, "network.downsample_blocks", MZ_INT, MZ_ALGORITHMIC, 0, 4, "1", "blocks",
                "conv: after each halving"),
-    MZ_SETTING(mz_network_settings, norm_rows, "network.bn_rows", MZ_INT, MZ_ALGORITHMIC, 1, 4096, "8", "rows",
-               "batch norm (conv, projection) normalises so many rows together; divides batch_size / shards"),
+    MZ_SETTING(
+        mz_network_settings, norm_rows, "network.bn_rows", MZ_INT, MZ_ALGORITHMIC, 1, 4096, "8", "rows",
+        "batch norm (conv, projection) normalises so many rows together; divides batch_size / shards (one that is not given: the "
+        "nearest number that does)"),
     MZ_SETTING(mz_network_settings, bn_momentum, "network.bn_momentum", MZ_FLOAT, MZ_ALGORITHMIC, 1e-6, 1, "0.02", "",
                "momentum of batch norm's running statistics: an update's weight in them"),
     MZ_SETTING(mz_network_settings, width, "network.width", MZ_INT, MZ_ALGORITHMIC, 1, 16384, "64", "", "units of a hidden layer",

@@ -190,6 +190,7 @@ mz_status mz_packed_pack(const mz_segment *segment, const mz_spec *spec, mz_writ
     room += (size_t)mz_column_rows(&head, spec, (mz_column_id)c) * mz_column_width(&head, spec, (mz_column_id)c);
   MZ_TRY(reserve(scratch, room));
   const size_t size = write_data(segment, spec, weights, &head, scratch->data);
+  if (size > UINT32_MAX) return mz_fail(MZ_E_MEMORY, "segments: %zu bytes of one are more than a packed one may have", size);
   mz_packed *packed;
   MZ_TRY(mz_packed_alloc((uint32_t)size, &packed));
   const size_t first = offsetof(mz_packed, hash);

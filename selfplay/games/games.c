@@ -165,8 +165,9 @@ void mz_games_write(const mz_games *games, mz_writer *writer) {
 
 static mz_status check_together(const mz_games *games, int slot) {
   const mz_game *game = &games->games[slot], *first = &games->games[0];
-  if (game->moves >= MZ_STREAM_MOVES_MAX)
-    return mz_fail(MZ_E_CHECKPOINT, "games: game %d counts %" PRIu64 " moves", slot, game->moves);
+  if (game->moves >= MZ_STREAM_MOVES_MAX || game->episode >= MZ_STREAM_MOVES_MAX)
+    return mz_fail(MZ_E_CHECKPOINT, "games: game %d counts %" PRIu64 " moves and %" PRIu64 " episodes", slot, game->moves,
+                   game->episode);
   if (game->moves == first->moves) return MZ_OK;
   return mz_fail(MZ_E_CHECKPOINT, "games: game %d has made %" PRIu64 " moves, game 0 %" PRIu64 "; all advance together", slot,
                  game->moves, first->moves);

@@ -112,7 +112,7 @@ static inline void draw_pipeline(mz_rng *rng, mz_pipeline *p) {
   for (int i = 0; i < p->device_count; i++) {
     p->devices[i].kind = i == 0 || draw(rng, 0, 1) ? MZ_DEVICE_CPU : MZ_DEVICE_CUDA;
     p->devices[i].cores = p->devices[i].kind == MZ_DEVICE_CPU ? draw(rng, 1, 64) : 0;
-    p->devices[i].whole_cores = draw(rng, 0, p->devices[i].cores);
+    p->devices[i].whole_cores = p->devices[i].cores > 0 ? draw(rng, 0, p->devices[i].cores - 1) : 0;
     draw_name(rng, i, p->devices[i].name);
   }
   for (int i = 0; i < p->knob_count; i++) draw_knob(rng, i, p->device_count, &p->knobs[i]);

@@ -150,7 +150,7 @@ static void test_too_little_is_refused_with_what_fills_it(void **state) {
   const mz_run_limits l = limits(60, 0.8);
   expect_refusal(NULL, 0, &l, "no learning curve of these settings is known: 'muzero profile bread --score' measures some");
   int count = made_grid(&WORLD, CORES, 3, BATCHES, 3, 2, 7, curves);
-  expect_refusal(curves, count, &l, "seeds: 2 runs of a batch size at the most");
+  expect_refusal(curves, count, &l, "learning curves: the history has 2 of one batch size, and 3 are needed");
   made_free(curves, count);
   count = made_grid(&WORLD, CORES, 3, BATCHES, 3, 5, 7, curves);
   mz_run_limits free_ = l, odd = l, few = l;

@@ -146,6 +146,14 @@ static void stage_lines_read_back(void **unused) {
                                   .regrets = {1, 2, 3},
                                   .early = 0.25,
                                   .reason = "all"};
+  const mz_epoch epoch = {.number = 5, .score = 0.7, .use = {0.5, NAN, 1}, .stall = {NAN, 0.1, 0}, .noise_scale = NAN};
+  mz_epoch read_epoch;
+  json = mz_stage_epoch_to_json(&epoch);
+  assert_int_equal(mz_stage_epoch_from_json(&read_epoch, json, "here", MZ_E_CHECKPOINT), MZ_OK);
+  assert_true(read_epoch.number == 5 && read_epoch.score == 0.7 && isnan(read_epoch.noise_scale));
+  assert_true(read_epoch.use[0] == 0.5 && isnan(read_epoch.use[1]) && isnan(read_epoch.stall[0]) && read_epoch.stall[1] == 0.1);
+  cJSON_Delete(json);
+
   mz_stages_record read;
   json = mz_stages_record_to_json(&whole);
   assert_int_equal(mz_stages_record_from_json(&read, json, "here", MZ_E_CHECKPOINT), MZ_OK);

@@ -98,14 +98,23 @@ static void test_set_writes_and_marks(void **state) {
     int row;
     const char *text;
   } cases[] = {
-      {"learning_rate=1e-4", RATE, "0.0001"}, {"loop_count=7", LOOPS, "7"},
-      {"loop_count=4e3", LOOPS, "4000"},      {"symmetry=off", SYMMETRY, "off"},
-      {"symmetry=true", SYMMETRY, "on"},      {"replay.kind=disk", KIND, "disk"},
-      {"replay.size=1.5k", SIZE, "1500"},     {"replay.size=2 GiB", SIZE, "2GiB"},
-      {"replay.size=3000000", SIZE, "3M"},    {"log.pause=90", PAUSE, "90s"},
-      {"log.pause=2.5m", PAUSE, "150s"},      {"log.pause=0", PAUSE, "0s"},
-      {"log.name=a=b", NAME, "a=b"},          {"log.name=", NAME, ""},
-      {"replay.size=2.3k", SIZE, "2300"},     {"replay.big=-9223372036854775808", BIG, "-9223372036854775808"},
+      {"learning_rate=1e-4", RATE, "0.0001"},
+      {"loop_count=7", LOOPS, "7"},
+      {"loop_count=4e3", LOOPS, "4000"},
+      {"loop_count=4k", LOOPS, "4000"},
+      {"symmetry=off", SYMMETRY, "off"},
+      {"symmetry=true", SYMMETRY, "on"},
+      {"replay.kind=disk", KIND, "disk"},
+      {"replay.size=1.5k", SIZE, "1500"},
+      {"replay.size=2 GiB", SIZE, "2GiB"},
+      {"replay.size=3000000", SIZE, "3M"},
+      {"log.pause=90", PAUSE, "90s"},
+      {"log.pause=2.5m", PAUSE, "150s"},
+      {"log.pause=0", PAUSE, "0s"},
+      {"log.name=a=b", NAME, "a=b"},
+      {"log.name=", NAME, ""},
+      {"replay.size=2.3k", SIZE, "2300"},
+      {"replay.big=-9223372036854775808", BIG, "-9223372036854775808"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     fixture f;

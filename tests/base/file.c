@@ -107,6 +107,34 @@ static void test_write_into_a_missing_or_closed_folder(void **state) {
   assert_int_equal(mz_file_write_atomic(in_folder("x"), "x", 1), MZ_E_IO);
 }
 
+/* What a user names may be no file of ours. */
+static void test_outputs_keep_links_and_pipes(void **state) {
+  (void)state;
+  char link[256], pipe[256], got[8] = "";
+  snprintf(link, sizeof link, "%s", in_folder("link"));
+  snprintf(pipe, sizeof pipe, "%s", in_folder("pipe"));
+  assert_int_equal(mz_file_write_output(in_folder("target"), "old", 3), MZ_OK);
+  assert_int_equal(symlink("target", link), 0);
+  assert_int_equal(mz_file_check_output(link), MZ_OK);
+  assert_int_equal(mz_file_write_output(link, "new", 3), MZ_OK);
+  expect_content(in_folder("target"), "new");
+  struct stat there;
+  assert_true(lstat(link, &there) == 0 && S_ISLNK(there.st_mode));
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  const int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+  assert_int_equal(mz_file_check_output(pipe), MZ_OK);
+  assert_int_equal(mz_file_write_output(pipe, "text", 4), MZ_OK);
+  assert_int_equal(read(reader, got, sizeof got), 4);
+  assert_string_equal(got, "text");
+  assert_true(lstat(pipe, &there) == 0 && S_ISFIFO(there.st_mode));
+  close(reader);
+  assert_int_equal(mz_file_write_output(folder, "x", 1), MZ_E_IO);
+  assert_int_equal(mz_file_check_output(folder), MZ_E_IO);
+  assert_int_equal(mz_file_check_output(in_folder("no/such")), MZ_E_IO);
+  assert_non_null(strstr(mz_message(), "no/such: no file can be made there"));
+  assert_int_equal(entries(), 3); /* looking leaves nothing */
+}
+
 static void test_append_is_all_or_nothing(void **state) {
   (void)state;
   const char *path = in_folder("log");
@@ -305,6 +333,7 @@ int main(void) {
                                      WITH_FOLDER(test_read_errors_name_path_and_reason),
                                      WITH_FOLDER(test_failed_write_leaves_the_old_file),
                                      WITH_FOLDER(test_write_into_a_missing_or_closed_folder),
+                                     WITH_FOLDER(test_outputs_keep_links_and_pipes),
                                      WITH_FOLDER(test_append_is_all_or_nothing),
                                      WITH_FOLDER(test_truncate_cuts_but_never_extends),
                                      WITH_FOLDER(test_read_at_an_offset),

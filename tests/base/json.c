@@ -186,6 +186,20 @@ static void test_getters(void **state) {
   cJSON_Delete(object);
 }
 
+static void test_whole_numbers_keep_their_digits(void **state) {
+  (void)state;
+  cJSON *object = cJSON_CreateObject();
+  mz_json_add_u64(object, "small", 7);
+  mz_json_add_u64(object, "exact", UINT64_C(9007199254740992));
+  mz_json_add_u64(object, "large", UINT64_C(9007199254740993));
+  mz_json_add_u64(object, "most", UINT64_MAX);
+  char *line = mz_json_line(object);
+  assert_string_equal(line, "{\"small\":7,\"exact\":9007199254740992,\"large\":9007199254740993,\"most\":18446744073709551615}");
+  assert_true(mz_json_number_or_nan(object, "exact") == 9007199254740992.0);
+  free(line);
+  cJSON_Delete(object);
+}
+
 static void test_lack_of_memory_is_an_error(void **state) {
   (void)state;
   cJSON *json = NULL;
@@ -245,6 +259,7 @@ int main(void) {
       cmocka_unit_test(test_numbers_read_back_the_same_bits),
       cmocka_unit_test(test_non_finite_numbers_become_null),
       cmocka_unit_test(test_getters),
+      cmocka_unit_test(test_whole_numbers_keep_their_digits),
       cmocka_unit_test(test_lack_of_memory_is_an_error),
       cmocka_unit_test(test_a_text_never_lacks_a_member),
       cmocka_unit_test(test_a_page_is_indented),

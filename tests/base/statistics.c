@@ -120,6 +120,20 @@ static void test_ratio_against_every_resample(void **state) {
   }
 }
 
+/* A resample whose denominators do not add up to more than 0 is beyond all others on the side of its numerators. */
+static void test_ratio_of_denominators_of_either_sign(void **state) {
+  (void)state;
+  const double a[] = {1, 1, 1, 1}, minus[] = {-1, -1, -1, -1}, b[] = {3, 3, 3, -1};
+  mz_resampling how = usual;
+  how.resamples = 2000;
+  mz_bootstrapped up, down;
+  assert_int_equal(mz_bootstrap_ratio(a, b, NULL, 4, &how, &up), MZ_OK);
+  assert_int_equal(mz_bootstrap_ratio(minus, b, NULL, 4, &how, &down), MZ_OK);
+  assert_true(up.interval.estimate == 0.5 && up.interval.low > 0); /* 4 / 12 at the least, 13 of 256 have no sum above 0 */
+  assert_true(isinf(up.interval.high) && up.interval.high > 0);
+  assert_true(down.interval.low == -up.interval.high && down.interval.high == -up.interval.low);
+}
+
 static void test_strata_are_resampled_apart(void **state) {
   (void)state;
   const double values[] = {10, 1, 10, 1, 10};
@@ -321,19 +335,13 @@ static void test_student_against_integration(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_median_and_quantiles),
-      cmocka_unit_test(test_iqm_by_hand),
-      cmocka_unit_test(test_iqm_against_its_definition),
-      cmocka_unit_test(test_bootstrap_of_two_values),
-      cmocka_unit_test(test_ratio_against_every_resample),
-      cmocka_unit_test(test_strata_are_resampled_apart),
-      cmocka_unit_test(test_bootstrap_is_deterministic_and_forgets_order),
-      cmocka_unit_test(test_bootstrap_covers_the_truth),
-      cmocka_unit_test(test_runs_keep_what_neighbours_share),
-      cmocka_unit_test(test_memory_that_cannot_be_had),
-      cmocka_unit_test(test_holm),
-      cmocka_unit_test(test_student_against_closed_forms),
-      cmocka_unit_test(test_student_against_a_table),
+      cmocka_unit_test(test_median_and_quantiles),         cmocka_unit_test(test_iqm_by_hand),
+      cmocka_unit_test(test_iqm_against_its_definition),   cmocka_unit_test(test_bootstrap_of_two_values),
+      cmocka_unit_test(test_ratio_against_every_resample), cmocka_unit_test(test_ratio_of_denominators_of_either_sign),
+      cmocka_unit_test(test_strata_are_resampled_apart),   cmocka_unit_test(test_bootstrap_is_deterministic_and_forgets_order),
+      cmocka_unit_test(test_bootstrap_covers_the_truth),   cmocka_unit_test(test_runs_keep_what_neighbours_share),
+      cmocka_unit_test(test_memory_that_cannot_be_had),    cmocka_unit_test(test_holm),
+      cmocka_unit_test(test_student_against_closed_forms), cmocka_unit_test(test_student_against_a_table),
       cmocka_unit_test(test_student_against_integration),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,10 +346,14 @@ static void test_compare_together(void **state) {
 /* An interrupt keeps the seeds that have finished; an arm that is killed is told, and the others continue. */
 static void test_compare_interrupted(void **state) {
   (void)state;
-  process p = {0};
+  process p = {0}, other = {0};
   process_start(&p, "compare", "tictactoe", TINY, "--rounds", "40", "--seeds", "40", "--arms", "rule,greedy", "--run", "i",
                 "--json", NULL);
   assert_true(process_wait_for(&p, "\"seed\":2"));
+  process_run(&other, "compare", "tictactoe", TINY, "--rounds", "40", "--seeds", "40", "--arms", "rule,greedy", "--run", "i",
+              NULL);
+  refused(&other, 5, "i: another process compares there");
+  process_free(&other);
   assert_int_equal(kill(p.pid, SIGINT), 0);
   process_wait(&p);
   assert_status(&p, 75);

@@ -141,7 +141,8 @@ static void test_two_runs(void **state) {
 
   process_run(&p, "eval", "agent", "--opponent", "./rival", "--openings", "3", NULL);
   assert_status(&p, 0);
-  const char *const words[] = {"against ./rival with 4, after 3 random moves", "Elo difference", "95 %", "moves second 50 games"};
+  const char *const words[] = {"against ./rival with 4, after up to 3 random moves", "Elo difference", "95 %",
+                               "moves second 50 games"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) assert_says(p.out, words[i]);
   process_free(&p);
 }

@@ -180,7 +180,7 @@ static void test_a_mistake_ends_a_run_with_its_name(void **state) {
 static void test_files_that_are_none(void **state) {
   (void)state;
   static const refusal refusals[] = {
-      {{"train", "none.so"}, 3, "none.so: there is no such file"},
+      {{"train", "none.so"}, 5, "none.so: there is no such file"},
       {{"train", "./none"}, 3, "ends in .so"},
       {{"train", TEST_DATA "/cli/tiny.json"}, 3, "ends in .so"},
       {{"envs", "tictactoe", "--check"}, 3, "--check: not for tictactoe"},

@@ -57,6 +57,7 @@ static void test_a_plan_has_its_keys(void **state) {
   process_run(&p, "plan", "tictactoe", TINY, "--target", "0.01", "--history", "h.db", "--epochs", "3", NULL);
   assert_status(&p, 0);
   assert_says(p.out, "3 epochs");
+  assert_says(p.out, " --set learner_threads=1");
   process_run(&p, "plan", "tictactoe", TINY, "--target", "0.01", "--history", "h.db", "--set", "batch_schedule=0:32", NULL);
   assert_status(&p, 0);
   assert_says(p.out, "batches of 32 rows");

@@ -227,6 +227,7 @@ static void who_can_win_stops(void **unused) {
   assert_int_equal(env->legal(env, state, mask), 1);
   assert_true(!mask[ROLL] && mask[STOP]);
   assert_non_null(find("pig:horizon=200")->expert);
+  assert_null(find("pig:horizon=199")->expert);
   assert_null(find("pig:target=50")->expert);
   assert_null(find("pig:sides=8")->expert);
 }

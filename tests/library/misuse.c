@@ -120,7 +120,7 @@ static void test_handles_that_are_none(void **state) {
   expect_status(MUZERO_E_USAGE, muzero_run_save(NULL));
   expect_message("muzero_run_save: the run is NULL");
   expect_status(MUZERO_E_USAGE, muzero_run_save(handles[GAME]));
-  expect_message("muzero_run_save: takes a run");
+  expect_message("muzero_run_save: takes a handle of type run");
   close_each(handles);
 }
 

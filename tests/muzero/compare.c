@@ -170,6 +170,23 @@ static void test_too_little_for_a_claim(void **state) {
   }
 }
 
+/* Runs that learn otherwise have blocks of their own number: each is halved for itself. */
+static void test_second_halves_are_each_arms_own(void **state) {
+  (void)state;
+  parse_with_twin("rule,greedy:learning_rate=0.1");
+  const double two[] = {1, 1, 1};
+  cJSON *all = planted(two, count, 4, 30, false), *seed, *block;
+  cJSON_ArrayForEach(seed, all) {
+    cJSON *greedy = cJSON_GetArrayItem(cJSON_GetObjectItem(seed, "cells"), 1);
+    for (int b = 0; b < 20; b++) cJSON_DeleteItemFromArray(cJSON_GetObjectItem(greedy, "blocks"), 10);
+    cJSON_ArrayForEach(block, cJSON_GetObjectItem(greedy, "blocks"))
+        cJSON_SetNumberValue(cJSON_GetObjectItem(block, "wall_s"), 1);
+  }
+  cJSON *summary = summarise(all);
+  assert_float_equal(ratio_of(ratio(summary, arms[1].name, "rule", "wall_settled_s")), 1.0 / 3, 0.01); /* 5 blocks, 15 */
+  cJSON_Delete(summary);
+}
+
 /* A twin that differs from its arm by 20 % forbids a claim of 10 %. */
 static void test_noise_forbids(void **state) {
   (void)state;
@@ -275,6 +292,7 @@ int main(void) {
       cmocka_unit_test(test_many_arms_have_all_their_ratios),
       cmocka_unit_test(test_claims),
       cmocka_unit_test(test_too_little_for_a_claim),
+      cmocka_unit_test(test_second_halves_are_each_arms_own),
       cmocka_unit_test(test_noise_forbids),
       cmocka_unit_test(test_tuning_is_never_negative),
       cmocka_unit_test(test_why_nothing_is_claimed),

@@ -186,8 +186,9 @@ static void values_without_targets_are_not_counted(void **unused) {
     }
     expect_ok(mz_learner_update(l.learner, &l.batch, errors, &stats[run]));
     for (int r = 0; r < 48; r++) assert_true((errors[r] == MZ_ERROR_UNKNOWN) == (l.batch.value_weight[r] == 0));
-    expect_ok(
-        mz_guard_check(&(mz_guard_settings){.mode = MZ_GUARD_STOP, .value_max = 100}, 1, &(mz_learning_stats){0}, &stats[run]));
+    const mz_update_seen seen = mz_learner_seen(l.learner);
+    assert_true(isfinite(seen.value_rms) && (seen.value_rms > 0) == (run < 2));
+    expect_ok(mz_guard_check(&(mz_guard_settings){.mode = MZ_GUARD_STOP, .value_max = 100}, 1, &seen));
     learning_deinit(&l);
   }
   assert_int_equal(stats[0].value_rows, 48);

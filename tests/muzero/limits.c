@@ -50,6 +50,20 @@ static void time_is_left_for_the_closing_evaluation(void **unused) {
   assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &budget, &spent), MZ_GOES_ON);
 }
 
+/* A run shall end within its deadline: --for stops it when the time has passed. */
+static void deadline_and_budget_leave_room_for_another_round(void **unused) {
+  (void)unused;
+  const mz_allocation_settings deadline = {.deadline = 12}, budget = {.budget = 24};
+  mz_spent spent = {
+      .invocation_s = 7, .wall_s = 7, .cost = 14, .price_s = 2, .round_s = 1.1, .game_s = 0.04, .closing_games = 100};
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &deadline, &spent), MZ_REASON_TIME);
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &budget, &spent), MZ_REASON_BUDGET);
+  assert_int_equal(mz_limits_met(&(mz_limits){.for_s = 12}, &free_of_limits, &spent), MZ_GOES_ON);
+  spent.round_s = 0.9;
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &deadline, &spent), MZ_GOES_ON);
+  assert_int_equal(mz_limits_met(&(mz_limits){.rounds = 1}, &budget, &spent), MZ_GOES_ON);
+}
+
 static void games_take_longer_on_fewer_cores(void **unused) {
   (void)unused;
   assert_true(mz_limits_game_s(0.5, 4, 1) == 2);
@@ -277,6 +291,7 @@ static void a_checkpoint_within_a_phase_has_its_cost(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(each_limit_is_met_when_reached),
                                      cmocka_unit_test(time_is_left_for_the_closing_evaluation),
+                                     cmocka_unit_test(deadline_and_budget_leave_room_for_another_round),
                                      cmocka_unit_test(games_take_longer_on_fewer_cores),
                                      cmocka_unit_test(half_of_a_limit_is_for_training),
                                      cmocka_unit_test(the_nearest_limit_says_how_much_is_done),

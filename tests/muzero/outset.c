@@ -1,4 +1,5 @@
 /* The device that each stage begins on, by what was asked for, what the settings hold and where the run was. */
+#include "allocator/machine/machine_spec.h"
 #include "muzero/knobs.h"
 #include "muzero/steering/outset.h"
 #include "muzero/steering/trainer_pipeline.h"
@@ -106,10 +107,38 @@ static void stages_stay_where_they_were(void **unused) {
   free(o);
 }
 
+/* A run's pipeline reads back, on fewer threads than the machine has whole cores, on more, and on all of them. */
+static void threads_that_share_cores_are_cut(void **unused) {
+  (void)unused;
+  static const struct { int cores, whole; } cases[] = {{4, 4}, {8, 8}, {12, 8}, {16, 8}};
+  mz_sim_machine machine;
+  mz_outset *o;
+  mz_pipeline *again;
+  const mz_settings settings = settings_with(NULL, 0);
+  expect_ok(mz_sim_machine_parse(&machine, "sim:cores=16,numa=1,smt=1.3"));
+  expect_ok(mz_alloc(&o, 1, sizeof *o));
+  expect_ok(mz_alloc(&again, 1, sizeof *again));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    memset(o, 0, sizeof *o);
+    mz_sim_machine_devices(&machine, &o->devices);
+    const mz_outset_options options = {.bounds = {.cpu_max = cases[i].cores, .memory_max = 0x1p60}};
+    expect_ok(mz_outset_on_devices(o, &settings, &no_memory, &options));
+    assert_int_equal(o->pipeline.devices[0].cores, cases[i].cores);
+    assert_int_equal(mz_device_whole_cores(&o->pipeline.devices[0]), cases[i].whole);
+    cJSON *json = mz_pipeline_to_json(&o->pipeline);
+    expect_ok(mz_pipeline_from_json(again, json, "here", MZ_E_CHECKPOINT));
+    assert_int_equal(mz_device_whole_cores(&again->devices[0]), cases[i].whole);
+    cJSON_Delete(json);
+  }
+  free(o);
+  free(again);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(stages_begin_where_they_were_asked_for),
       cmocka_unit_test(stages_stay_where_they_were),
+      cmocka_unit_test(threads_that_share_cores_are_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

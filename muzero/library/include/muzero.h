@@ -1,4 +1,4 @@
-/* libmuzero: train MuZero agents on the bundled environments, resume runs exactly, and ask trained agents for moves.
+/* libmuzero: train MuZero agents on bundled environments and your own, resume runs exactly, and ask trained agents for moves.
  * docs/library.md shows how to install the library, with an example.
  *
  * Errors. A function that can fail returns a muzero_status and gives its results through out-pointers, which it writes only on
@@ -192,7 +192,8 @@ MUZERO_API muzero_status muzero_run_open(muzero_run **out, const char *dir, cons
  * written, so that more is lost; the run is released all the same. */
 MUZERO_API muzero_status muzero_run_close(muzero_run *run);
 
-typedef struct muzero_limits { /* totals since the run began, but for `seconds`; 0: no such limit; all 0: the preset's hold */
+typedef struct
+    muzero_limits { /* totals since the run began, with those of the run that it goes on from, but for `seconds`; 0: no such limit; all 0: the preset's hold */
   size_t size;
   int64_t rounds, env_steps, updates;
   double seconds; /* of training with this handle */
@@ -238,7 +239,7 @@ MUZERO_API muzero_status muzero_run_dir(muzero_run *run, char *dir, size_t size)
 
 typedef struct muzero_agent muzero_agent;
 
-/* Loads the agent of a run's folder (its latest checkpoint) or of a checkpoint file. The files are not needed afterwards.
+/* Loads the agent of a run's folder (its latest checkpoint; "FOLDER@best": its best) or of a checkpoint file. The files are not needed afterwards.
  * MUZERO_E_CHECKPOINT, MUZERO_E_IO: they cannot be read. */
 MUZERO_API muzero_status muzero_agent_load(muzero_agent **out, const char *path);
 MUZERO_API muzero_status muzero_agent_close(muzero_agent *agent);
