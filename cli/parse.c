@@ -49,7 +49,8 @@ static mz_status parse_number(const mz_option *option, const char *text, double 
   char *end;
   errno = 0;
   *out = strtod(text, &end);
-  if (end == text || *end || errno == ERANGE || !isfinite(*out))
+  if (text[strspn(text, "0123456789+-.eE")] || end == text || /* decimal notation only */ *end || errno == ERANGE ||
+      !isfinite(*out))
     return mz_fail(MZ_E_USAGE, "%s: '%s' is not a number", option->name, text);
   return MZ_OK;
 }

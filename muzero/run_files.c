@@ -53,7 +53,9 @@ mz_status mz_run_lock(mz_run *run) {
 }
 
 mz_status mz_run_refuse_existing(const char *dir) {
-  char quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)];
+  char quoted[MZ_SHELL_QUOTE_SIZE(MZ_DIR_MAX)], plan[MZ_DIR_MAX + 16];
+  MZ_TRY(mz_path_join(plan, sizeof plan, dir, "plan.json"));
+  if (mz_file_exists(plan)) return mz_fail(MZ_E_CONFIG, "%s: there is a comparison here (plan.json); choose another --run", dir);
   if (mz_run_is_run(dir))
     return mz_fail(MZ_E_CONFIG, "%s: there is a run here already; continue it by 'muzero resume %s', or choose another --run",
                    dir, mz_shell_quote(dir, quoted, sizeof quoted));

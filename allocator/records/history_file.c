@@ -235,6 +235,21 @@ static mz_status open_path(mz_history_file *file, const char *damage) {
   return MZ_OK;
 }
 
+/* Whether it may be a history that is damaged, to be set aside: by its name, or as a database begins. Any other file is somebody's. */
+static mz_status check_name_or_header(const char *path) {
+  static const char database[] = "SQLite format 3", ending[] = ".db";
+  char header[sizeof database] = "";
+  size_t got = 0;
+  int fd;
+  const size_t length = strlen(path);
+  if (length >= strlen(ending) && strcmp(path + length - strlen(ending), ending) == 0) return MZ_OK;
+  MZ_TRY(mz_file_open(path, MZ_FILE_READ, &fd));
+  const mz_status status = mz_file_read_at(fd, path, 0, header, sizeof header, &got);
+  (void)mz_file_close(&fd, path);
+  if (status != MZ_OK || got == 0 || memcmp(header, database, sizeof database) == 0) return status;
+  return mz_fail(MZ_E_IO, "history: %s: is no history, nor any database; use --history with another file or 'none'", path);
+}
+
 mz_status mz_history_file_open(mz_history_file *file, const char *path) {
   *file = (mz_history_file){0};
   if ((size_t)snprintf(file->path, sizeof file->path, "%s", path) >= sizeof file->path) {
@@ -247,6 +262,7 @@ mz_status mz_history_file_open(mz_history_file *file, const char *path) {
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
     return mz_fail(MZ_E_IO, "history: %s: is no file; use --history with a file, or 'none'", path);
   }
+  if (mz_file_exists(path)) MZ_TRY(check_name_or_header(path));
   return open_path(file, NULL);
 }
 

@@ -48,7 +48,8 @@ static verdict parse_whole(const char *text, int64_t factor, int64_t *out) {
   if (v != FITS) return v;
   value *= (double)factor;
   if (fabs(value) > WHOLE_MAX) return value < 0 ? TOO_LOW : TOO_HIGH;
-  if (fabs(value - nearbyint(value)) > 1e-12 * fabs(value)) return WRONG_TYPE; /* 2.3 k is 2300, though not in binary */
+  if (fabs(value - nearbyint(value)) > fmin(1e-12 * fabs(value), 1e-3))
+    return WRONG_TYPE; /* 2.3 k is 2300, though not in binary */
   *out = (int64_t)nearbyint(value);
   return FITS;
 }

@@ -151,9 +151,7 @@ mz_status mz_file_read(const char *path, size_t limit, uint8_t **data, size_t *s
   return status;
 }
 
-static mz_status write_and_sync(const char *path, const char *temporary, const void *data, size_t size) {
-  int fd = open_retrying(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
-  if (fd < 0) return mz_file_fail(path, "cannot write");
+static mz_status write_and_sync(int fd, const char *path, const char *temporary, const void *data, size_t size) {
   mz_status status = write_all(fd, path, data, size);
   if (status == MZ_OK) status = mz_file_sync(fd, path);
   if (status == MZ_OK)
@@ -165,13 +163,26 @@ static mz_status write_and_sync(const char *path, const char *temporary, const v
   return status;
 }
 
+/* Under a name that no other writer uses. One that was killed may have left a file of it where processes have few numbers. */
+static mz_status open_temporary(const char *path, char temporary[PATH_BYTES], int *fd) {
+  enum { TRIES = 1000 };
+  static atomic_uint serial;
+  for (int i = 0; i < TRIES; i++) {
+    const int length = snprintf(temporary, PATH_BYTES, "%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&serial, 1));
+    if (length >= PATH_BYTES) return mz_fail(MZ_E_IO, "%s: path too long", path);
+    *fd = open_retrying(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (*fd >= 0) return MZ_OK;
+    if (errno != EEXIST) break;
+  }
+  return mz_file_fail(path, "cannot write");
+}
+
 mz_status mz_file_write_atomic(const char *path, const void *data, size_t size) {
-  static atomic_uint serial; /* with the pid: a name no other writer uses */
   char temporary[PATH_BYTES], folder[PATH_BYTES];
-  const int length = snprintf(temporary, sizeof temporary, "%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&serial, 1));
-  if (length >= PATH_BYTES) return mz_fail(MZ_E_IO, "%s: path too long", path);
+  int fd = -1;
   MZ_TRY(mz_path_folder(path, folder, sizeof folder));
-  MZ_TRY(write_and_sync(path, temporary, data, size));
+  MZ_TRY(open_temporary(path, temporary, &fd));
+  MZ_TRY(write_and_sync(fd, path, temporary, data, size));
   return mz_file_sync_folder(folder);
 }
 
@@ -195,16 +206,25 @@ mz_status mz_file_write_output(const char *path, const void *data, size_t size) 
   return status;
 }
 
-mz_status mz_file_check_output(const char *path) {
+static mz_status try_beside(const char *path, const char *target) {
   char pattern[PATH_BYTES];
-  struct stat there;
   int fd;
-  if (mz_file_system.stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) return MZ_OK;
-  if (mz_file_is_dir(path)) return mz_fail(MZ_E_IO, "%s: is a folder; a file's name is wanted", path);
-  if (snprintf(pattern, sizeof pattern, "%s.XXXXXX", path) >= PATH_BYTES) return mz_fail(MZ_E_IO, "%s: path too long", path);
+  if (snprintf(pattern, sizeof pattern, "%s.XXXXXX", target) >= PATH_BYTES) return mz_fail(MZ_E_IO, "%s: path too long", path);
   if (mz_file_open_unlinked(pattern, "", &fd) != MZ_OK)
     return mz_fail(MZ_E_IO, "%s: no file can be made there: %s", path, mz_message());
   return mz_file_close(&fd, path);
+}
+
+mz_status mz_file_check_output(const char *path) {
+  struct stat there;
+  if (mz_file_system.stat(path, &there) != 0) return try_beside(path, path);
+  if (S_ISDIR(there.st_mode)) return mz_fail(MZ_E_IO, "%s: is a folder; a file's name is wanted", path);
+  if (!S_ISREG(there.st_mode)) return MZ_OK;
+  char *target = realpath(path, NULL);
+  if (target == NULL) return mz_file_fail(path, "cannot examine");
+  const mz_status status = try_beside(path, target);
+  free(target);
+  return status;
 }
 
 /* ---- files of lines ---- */

@@ -43,7 +43,7 @@ mz_status mz_file_read(const char *path, size_t limit, uint8_t **data, size_t *s
 mz_status mz_file_write_atomic(const char *path, const void *data, size_t size);
 /* The same at a path that a user names: a link stays, and the file that it leads to is replaced; a device or pipe is written to. */
 mz_status mz_file_write_output(const char *path, const void *data, size_t size);
-/* Fails, as writing would, where no file can be made beside `path`: before long work whose result goes there. */
+/* Fails, as writing would, where no file can be made there: before long work whose result goes there. */
 mz_status mz_file_check_output(const char *path);
 /* Opens a file of lines for appending and cuts it to *size bytes. One that is shorter, as after a crash of the machine, is cut to
  * its last whole line with a warning. *size: where it ends now. */
@@ -69,7 +69,7 @@ bool mz_file_is_dir(const char *path);
 typedef mz_status (*mz_file_visitor)(void *context, const char *name);
 mz_status mz_file_list(const char *folder, mz_file_visitor visit, void *context);
 /* Removes what mz_file_write_atomic, and mz_file_open_unlinked with the suffix ".spill", left in the folder when their process was
- * killed, and no other file; a folder that is not there is fine. */
+ * killed, and no other file, such as one of a process that is at work; a folder that is not there is fine. */
 mz_status mz_file_remove_left(const char *folder);
 /* Makes the folder and those above it. */
 mz_status mz_file_mkdirs(const char *path);

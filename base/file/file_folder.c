@@ -2,6 +2,7 @@
 #include "base/file/file_calls.h"
 #include <ctype.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,7 +73,7 @@ mz_status mz_file_list(const char *folder, mz_file_visitor visit, void *context)
   return status;
 }
 
-/* "….PID.NUMBER.tmp", as mz_file_write_atomic names what it writes. */
+/* "….PID.NUMBER.tmp", as mz_file_write_atomic names what it writes, of a process that is gone, or this one. */
 static bool is_left_by_a_write(const char *name) {
   const char *end = strstr(name, ".tmp");
   if (!end || end[4] != '\0') return false;
@@ -82,7 +83,9 @@ static bool is_left_by_a_write(const char *name) {
     if (digit == end || digit == name || digit[-1] != '.') return false;
     end = digit - 1;
   }
-  return end > name;
+  const long pid = strtol(end + 1, NULL, 10);
+  const bool at_work = pid > 0 && pid <= INT32_MAX && pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+  return end > name && !at_work;
 }
 
 /* "…-XXXXXX.spill", a file that was to have no name. */
@@ -105,6 +108,12 @@ mz_status mz_file_remove_left(const char *folder) {
   return mz_file_exists(folder) ? mz_file_list(folder, remove_if_left, (void *)folder) : MZ_OK;
 }
 
+/* A folder that was made lasts when the one above it knows it. One that may not be read cannot be asked to. */
+static void sync_above(const char *folder) {
+  char above[PATH_BYTES];
+  if (mz_path_folder(folder, above, sizeof above) == MZ_OK) (void)mz_file_sync_folder(above);
+}
+
 mz_status mz_file_mkdirs(const char *path) {
   char part[PATH_BYTES];
   if (snprintf(part, sizeof part, "%s", path) >= PATH_BYTES) return mz_fail(MZ_E_IO, "%s: path too long", path);
@@ -112,9 +121,9 @@ mz_status mz_file_mkdirs(const char *path) {
     const char c = *end;
     if (c != '/' && c != '\0') continue;
     *end = '\0';
-    if (mz_file_system.mkdir(part, 0777) != 0 && !(errno == EEXIST && mz_file_is_dir(part))) {
-      return mz_file_fail(part, "cannot make the folder");
-    }
+    const bool made = mz_file_system.mkdir(part, 0777) == 0;
+    if (!made && !(errno == EEXIST && mz_file_is_dir(part))) return mz_file_fail(part, "cannot make the folder");
+    if (made) sync_above(part);
     *end = c;
     if (c == '\0') break;
   }

@@ -13,6 +13,8 @@
 
 /* In the new process: only what a signal handler may do, for other threads are not there to let go of their locks. */
 static _Noreturn void become(const char *command, int in, int out) {
+  sigset_t none; /* threads of ours block signals */
+  sigemptyset(&none), sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL), signal(SIGXFSZ, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0) execl("/bin/sh", "sh", "-c", command, (char *)NULL);

@@ -120,7 +120,7 @@ static mz_check check_sensors(void) {
 
 static mz_check check_history(void) {
   mz_check c = {.ok = true, .advice = ""};
-  char path[160];
+  char path[512];
   mz_history *history;
   if (!mz_history_default_path(path, sizeof path)) {
     snprintf(c.value, sizeof c.value, "no place known");
@@ -128,7 +128,7 @@ static mz_check check_history(void) {
     return c;
   }
   if (!mz_file_exists(path)) {
-    snprintf(c.value, sizeof c.value, "%s: none yet; `muzero profile` or any run begins it", path);
+    snprintf(c.value, sizeof c.value, "%.160s: none yet; `muzero profile` or any run begins it", path);
     return c;
   }
   c.ok = mz_history_open(&history, path) == MZ_OK;
@@ -137,7 +137,7 @@ static mz_check check_history(void) {
     c.advice = "runs continue without a history; --history FILE chooses another";
     return c;
   }
-  snprintf(c.value, sizeof c.value, "%s: %lld measured phases", path, (long long)mz_history_count(history));
+  snprintf(c.value, sizeof c.value, "%.160s: %lld measured phases", path, (long long)mz_history_count(history));
   mz_history_close(history);
   return c;
 }

@@ -196,7 +196,8 @@ static void draw_rates(mz_screen *screen) {
   if (!plan->cpu_actor) return; /* no phase has ended yet */
   out = blank(screen);
   add(&out, INK_DIM, "  plan    ");
-  add(&out, INK_PLAIN, "%lld actors × %lld games", (long long)plan->cpu_actor, (long long)plan->mcts_storage_size);
+  add(&out, INK_PLAIN, "%lld actors %s %lld games", (long long)plan->cpu_actor, screen->unicode ? "×" : "x",
+      (long long)plan->mcts_storage_size);
   add(&out, INK_PLAIN, "  %lld builders", (long long)plan->batch_actor);
   add(&out, INK_PLAIN, "  queue %lld", (long long)plan->batch_buffer_size);
   add(&out, INK_PLAIN, "  %lld learner threads", (long long)plan->learner_threads);
@@ -218,7 +219,9 @@ static void erase(mz_screen *screen) {
   printf("\033[J");
 }
 
+/* A line that is wider than was counted is cut by the terminal: one that wrapped would make the picture a line longer. */
 static void draw(mz_screen *screen) {
+  printf("\033[?7l");
   go_back(screen);
   line out = blank(screen);
   add_words(screen, &out, INK_BOLD, screen->title);
@@ -232,7 +235,7 @@ static void draw(mz_screen *screen) {
     add_words(screen, &out, INK_YELLOW, screen->warning);
     put(screen, &out);
   }
-  printf("\033[J");
+  printf("\033[J\033[?7h");
   fflush(stdout); /* a terminal that has gone is met by the final mz_print_flush */
   screen->drawn_ns = mz_clock_ns();
 }

@@ -55,4 +55,4 @@ for ((turn = 0; turn < turns; turn++)); do
   ratios+=("$(awk -v ours="$ours" -v theirs="$theirs" 'BEGIN { printf "%.2f", ours / theirs }')")
   printf '| %.0f | %.0f | %s |\n' "$ours" "$theirs" "${ratios[-1]}"
 done
-printf '\nmedian ratio %s\n' "$(printf '%s\n' "${ratios[@]}" | sort -n | sed -n "$(((turns + 1) / 2))p")"
+printf '\nmedian ratio %s\n' "$(printf '%s\n' "${ratios[@]}" | sort -n | awk '{ r[NR] = $1 } END { print (r[int((NR + 1) / 2)] + r[int(NR / 2) + 1]) / 2 }')"

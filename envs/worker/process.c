@@ -152,7 +152,8 @@ double mz_worker_process_end(mz_worker_process *process, char *how, size_t size)
   int state = 0;
   struct rusage used = {0};
   if (process->pid > 0) {
-    kill(process->pid, SIGKILL); /* one that has ended already stays as it ended */
+    kill(process->pid, SIGKILL);  /* one that has ended already stays as it ended */
+    kill(-process->pid, SIGKILL); /* what it has started: it leads a group of its own */
     while (wait4(process->pid, &state, 0, &used) < 0 && errno == EINTR) continue;
   }
   if (WIFSIGNALED(state)) snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(state), strsignal(WTERMSIG(state)));

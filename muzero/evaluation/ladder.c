@@ -171,7 +171,9 @@ static mz_status find_game(mz_ladder *ladder, const mz_ladder_options *options) 
   if (env->spec.players < 2)
     return mz_fail(MZ_E_CONFIG, "ladder: %s is played alone; how it scored is in metrics.jsonl", env->name);
   ladder->openings = options->openings < 0 ? mz_opening_default(&env->spec) : options->openings;
-  if (ladder->openings == 0 && !env->draws)
+  bool differ = true;
+  if (ladder->openings == 0 && !env->draws) MZ_TRY(mz_starts_differ(env, &differ));
+  if (!differ)
     return mz_fail(MZ_E_CONFIG, "openings: without any, two agents repeat one game of %s a seat; at least 1", env->name);
   return MZ_OK;
 }

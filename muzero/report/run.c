@@ -27,6 +27,7 @@ typedef struct table {
   char knobs[KNOBS_MAX][64];
   int knob_count;
   double sums[SUMS], own_s;
+  double best; /* score of an evaluation; NAN: none yet */
 } table;
 
 static void put(table *t, int column, bool mean, double value) {
@@ -48,6 +49,7 @@ static int knob_column(table *t, const char *name) {
 static void put_record(table *t, const cJSON *record) {
   const cJSON *evaluated = cJSON_GetObjectItemCaseSensitive(record, "evaluated");
   t->own_s += mz_report_number(record, "phase_s");
+  if (!cJSON_IsFalse(evaluated)) t->best = fmax(t->best, mz_report_number(record, "score"));
   for (int c = 0; c < COLUMNS; c++) {
     const mz_phase_metric *metric = mz_phase_metric_find(columns[c]);
     const mz_metric_rule rule = metric ? metric->rule : MZ_METRIC_LAST;
@@ -117,6 +119,7 @@ static mz_status read_metrics(mz_jsonl *lines, table *t, cJSON *to) {
   }
   cJSON_AddNumberToObject(to, "phases", (double)t->records);
   cJSON_AddNumberToObject(to, "stride", (double)t->stride);
+  cJSON_AddNumberToObject(to, "best_score", t->best);
   add_series(t, to);
   cJSON *totals = cJSON_AddObjectToObject(to, "sums");
   for (int i = 0; i < SUMS; i++) cJSON_AddNumberToObject(totals, sums[i], t->records ? t->sums[i] : NAN);
@@ -129,7 +132,7 @@ cleanup:
 
 static mz_status add_metrics(const char *path, cJSON *to) {
   mz_jsonl lines;
-  table t = {0};
+  table t = {.best = NAN};
   mz_status status;
   MZ_TRY_CLEANUP(mz_jsonl_open(&lines, path));
   const int64_t count = mz_jsonl_count(&lines);

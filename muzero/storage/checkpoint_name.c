@@ -68,10 +68,15 @@ mz_status mz_checkpoint_path(const char *dir, const char *name, char *out, size_
   return mz_path_join(out, size, folder, name);
 }
 
+mz_status mz_checkpoint_run_dir(const char *checkpoint, char *out, size_t size) {
+  char folder[512];
+  MZ_TRY(mz_path_folder(checkpoint, folder, sizeof folder));
+  if (!strchr(folder, '/')) return mz_path_join(out, size, folder, "..");
+  return mz_path_folder(folder, out, size);
+}
+
 mz_status mz_checkpoint_segments_dir(const char *checkpoint, char *out, size_t size) {
-  const char *name = strrchr(checkpoint, '/');
-  const char *above = name ? "/../segments" : "../segments";
-  const int length = name ? (int)(name - checkpoint) : 0;
-  if ((size_t)snprintf(out, size, "%.*s%s", length, checkpoint, above) < size) return MZ_OK;
-  return mz_fail(MZ_E_IO, "%s: path too long", checkpoint);
+  char run[512];
+  MZ_TRY(mz_checkpoint_run_dir(checkpoint, run, sizeof run));
+  return mz_path_join(out, size, run, "segments");
 }

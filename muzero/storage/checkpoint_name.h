@@ -22,6 +22,8 @@ mz_status mz_checkpoint_each(const char *dir, mz_status (*visit)(void *context, 
 
 /* Returns the path dir/checkpoints/name. */
 mz_status mz_checkpoint_path(const char *dir, const char *name, char *out, size_t size);
+/* Returns the folder above the one that a checkpoint lies in, by its path alone: DIR/checkpoints/NAME → DIR. */
+mz_status mz_checkpoint_run_dir(const char *checkpoint, char *out, size_t size);
 /* Returns the folder with the segments of a run's checkpoint: DIR/checkpoints/NAME → DIR/segments. For a file that lies elsewhere
  * the folder need not be there. */
 mz_status mz_checkpoint_segments_dir(const char *checkpoint, char *out, size_t size);

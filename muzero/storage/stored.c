@@ -5,18 +5,10 @@
 #include "networks/parameters/weights.h"
 #include <string.h>
 
-/* The folder above the one that the checkpoint lies in. */
-static mz_status find_run(const char *checkpoint, char *out, size_t size) {
-  char folder[512];
-  MZ_TRY(mz_path_folder(checkpoint, folder, sizeof folder));
-  if (!strchr(folder, '/')) return mz_path_join(out, size, folder, "..");
-  return mz_path_folder(folder, out, size);
-}
-
 mz_status mz_config_stored(const mz_checkpoint *checkpoint, mz_config *config, const mz_env **env) {
   cJSON *json;
   char dir[512]; /* of the run; a checkpoint file that lies elsewhere has no copy of an environment beside it */
-  MZ_TRY(find_run(checkpoint->path, dir, sizeof dir));
+  MZ_TRY(mz_checkpoint_run_dir(checkpoint->path, dir, sizeof dir));
   MZ_TRY(mz_checkpoint_json(checkpoint, "config", &json));
   cJSON *settings = cJSON_GetObjectItemCaseSensitive(json, "settings");
   mz_status status = mz_stored_env_find(json, dir, "section 'config'", MZ_E_CHECKPOINT, env);

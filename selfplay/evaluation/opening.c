@@ -8,7 +8,8 @@ mz_status mz_random_moves(const mz_env *env, void *state, int plies, uint8_t *ma
   *ended = false;
   *made = 0;
   while (*made < plies && !*ended) {
-    const int legal = mz_env_legal(env, state, mask);
+    int legal;
+    MZ_TRY(mz_legal_moves(env, state, mask, &legal));
     const int32_t action = mz_choose_uniform(mask, env->spec.actions, legal, moves);
     mz_step step;
     MZ_TRY(env->step(env, state, 1, &action, chance, &step));

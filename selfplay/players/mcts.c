@@ -1,6 +1,7 @@
 #include "selfplay/players/mcts.h"
 #include "base/arena.h"
 #include "base/maths/maths.h"
+#include "selfplay/players/choice.h"
 #include "selfplay/players/mcts_chance.h"
 #include "selfplay/players/mcts_game.h"
 #include <math.h>
@@ -104,6 +105,8 @@ static uint8_t *state_of(mz_mcts *m, uint32_t index) { return m->states + index 
 
 static mz_status begin(mz_mcts *m, const mz_env *env, const void *state, int simulations, mz_rng *rng) {
   const size_t actions = (size_t)env->spec.actions, nodes = (size_t)simulations + 1;
+  if (actions > UINT16_MAX)
+    return mz_fail(MZ_E_CONFIG, "mcts: %s has %zu actions; %d at the most", env->name, actions, UINT16_MAX);
   MZ_TRY(make_tables(m, nodes));
   MZ_TRY(make_room(&m->path, &m->path_room, nodes, 0, sizeof *m->path));
   MZ_TRY(make_room(&m->mask, &m->mask_room, actions, 0, 1));
@@ -119,16 +122,18 @@ static mz_status begin(mz_mcts *m, const mz_env *env, const void *state, int sim
   return MZ_OK;
 }
 
-static void list_moves(mz_mcts *m, uint32_t index) {
+static mz_status list_moves(mz_mcts *m, uint32_t index) {
   node *at = &m->nodes[index];
+  int legal;
+  MZ_TRY(mz_legal_moves(m->game.env, state_of(m, index), m->mask, &legal));
   at->first_edge = m->edge_count;
-  at->edges = (uint16_t)mz_env_legal(m->game.env, state_of(m, index), m->mask);
-  MZ_ASSERT(at->edges > 0);
+  at->edges = (uint16_t)legal;
   edge *edges = m->edges + at->first_edge;
   for (int a = 0; a < m->game.env->spec.actions; a++) {
     if (m->mask[a]) *edges++ = (edge){.action = a};
   }
   m->edge_count += at->edges;
+  return MZ_OK;
 }
 
 /* The new node behind a random move of those not tried; *tried: the number of its edge among the node's. */
@@ -181,7 +186,7 @@ static mz_status simulate(mz_mcts *m) {
       returns = at->returns;
       break;
     }
-    if (at->edges == 0) list_moves(m, index);
+    if (at->edges == 0) MZ_TRY(list_moves(m, index));
     leaf = at->tried < at->edges;
     uint32_t chosen;
     if (leaf)

@@ -1,6 +1,7 @@
 #include "selfplay/players/mcts_chance.h"
 #include "base/arena.h"
 #include "base/maths/maths.h"
+#include "selfplay/players/choice.h"
 #include "selfplay/players/mcts_game.h"
 #include <math.h>
 #include <string.h>
@@ -44,9 +45,10 @@ static mz_status tree_init(open_tree *tree, const mz_env *env, int simulations, 
 
 /* A legal action of the node: a random one that has not been tried, or else the highest upper confidence bound. What is legal
  * may differ from visit to visit. */
-static int select_action(open_tree *tree, const edge *node) {
+static mz_status select_action(open_tree *tree, const edge *node, int *action) {
   const int actions = tree->game.env->spec.actions;
-  mz_env_legal(tree->game.env, tree->state, tree->mask);
+  int legal;
+  MZ_TRY(mz_legal_moves(tree->game.env, tree->state, tree->mask, &legal));
   int untried = 0, visits = 0;
   for (int a = 0; a < actions; a++) {
     if (!tree->mask[a]) continue;
@@ -55,7 +57,8 @@ static int select_action(open_tree *tree, const edge *node) {
   }
   if (untried) {
     for (int a = 0; a < actions; a++) tree->mask[a] = tree->mask[a] && node[a].visits == 0;
-    return mz_env_nth_legal(tree->mask, actions, mz_fast_below(&tree->game.random, (uint32_t)untried));
+    *action = mz_env_nth_legal(tree->mask, actions, mz_fast_below(&tree->game.random, (uint32_t)untried));
+    return MZ_OK;
   }
   const double explore = 2 * mz_log((double)visits); /* c² ln N */
   int best = -1;
@@ -68,7 +71,8 @@ static int select_action(open_tree *tree, const edge *node) {
       best_bound = bound;
     }
   }
-  return best;
+  *action = best;
+  return MZ_OK;
 }
 
 /* Down the tree to an edge that was never tried, which gets the one new node; a random game from there; and back up. */
@@ -81,7 +85,8 @@ static mz_status simulate(open_tree *tree, const void *state) {
   while (!ended && !leaf) {
     edge *edges = tree->edges + (size_t)node * (size_t)env->spec.actions;
     const int player = mz_env_to_play(env, tree->state);
-    const int action = select_action(tree, edges);
+    int action;
+    MZ_TRY(select_action(tree, edges, &action));
     leaf = edges[action].child == NO_CHILD;
     if (leaf) edges[action].child = tree->nodes++;
     node = edges[action].child;

@@ -1,4 +1,5 @@
 #include "selfplay/players/mcts_game.h"
+#include "selfplay/players/choice.h"
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ mz_status mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, m
   memcpy(spare, state, env->state_size);
   bool ended = false;
   for (int moves = 0; moves < ROLLOUT_MOVES_MAX && !ended; moves++) {
-    const int legal = mz_env_legal(env, spare, game->mask);
+    int legal;
+    MZ_TRY(mz_legal_moves(env, spare, game->mask, &legal));
     const uint32_t nth = mz_fast_below(&game->random, (uint32_t)legal);
     const int action = mz_env_nth_legal(game->mask, env->spec.actions, nth);
     MZ_TRY(mcts_game_play(game, spare, mz_env_to_play(env, spare), action, returns, &ended));

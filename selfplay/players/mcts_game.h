@@ -34,7 +34,11 @@ static inline mz_status mcts_game_play(mcts_game *game, void *state, int player,
 /* Plays on from `state` at random, to the end. `spare`: another state. */
 mz_status mz_mcts_game_finish(mcts_game *game, const void *state, void *spare, mcts_returns *returns);
 
-static inline double mcts_game_value(const mcts_game *game, double returned) { return game->scale * returned + game->shift; }
+/* −1 … 1 for two players, 0 … 1 for one; returns beyond the declared ones are cut. */
+static inline double mcts_game_value(const mcts_game *game, double returned) {
+  const double value = game->scale * returned + game->shift, least = game->env->spec.players == 2 ? -1 : 0;
+  return value < least ? least : value > 1 ? 1 : value;
+}
 
 /* One edge of the root, to be compared with the others. */
 typedef struct mcts_choice {

@@ -160,7 +160,8 @@ mz_status mz_player_move(const mz_player *player, const mz_env *env, const void 
     *action = mz_choose_uniform(m->good, env->spec.actions, good, rng);
     return MZ_OK;
   }
-  const int legal = mz_env_legal(env, state, m->legal);
+  int legal;
+  MZ_TRY(mz_legal_moves(env, state, m->legal, &legal));
   if (player->kind == MZ_PLAYER_RULE) return choose_by_rule(env, state, legal, m, rng, action);
   *action = mz_choose_uniform(m->legal, env->spec.actions, legal, rng);
   return MZ_OK;

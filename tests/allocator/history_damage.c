@@ -291,6 +291,16 @@ static void test_damage_that_is_not_ours_to_move(void **state) {
   expect_content("history.db", text, sizeof text);
 }
 
+/* A file of another kind that was named by mistake. */
+static void test_what_is_no_database_is_left_alone(void **state) {
+  (void)state;
+  mz_history *history = NULL;
+  write_file("metrics.jsonl", "{\"event\":\"phase\"}\n", 18);
+  assert_int_equal(mz_history_open(&history, in_folder("metrics.jsonl")), MZ_E_IO);
+  assert_non_null(strstr(mz_message(), "metrics.jsonl: is no history, nor any database"));
+  expect_content("metrics.jsonl", "{\"event\":\"phase\"}\n", 18);
+}
+
 /* Files may not grow beyond 100 kB, as on a disk that is full. */
 static int fill_the_disk(int unused) {
   (void)unused;
@@ -356,6 +366,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_file_that_may_not_be_written, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_folder_that_may_not_be_written, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_damage_that_is_not_ours_to_move, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_is_no_database_is_left_alone, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_full_disk, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_file_that_others_hold, set_up, tear_down),
   };

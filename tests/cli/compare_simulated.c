@@ -98,6 +98,9 @@ static void test_folders_of_others_stay(void **state) {
   process_run(&p, "compare", "tictactoe", "--arms", longest, "--run", "long", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "is longer than 159 characters");
+  process_run(&p, "train", "tictactoe", "--run", "a", "--rounds", "1", NULL); /* where the tests before compared */
+  assert_status(&p, 3);
+  assert_says(p.err, "a: there is a comparison here (plan.json); choose another --run");
   process_run(&p, "compare", "--suite", "--machine", "sim:cores=4", NULL);
   assert_status(&p, 2);
   assert_says(p.err, "only --arms, --seeds, --for, --run, --set go with it");

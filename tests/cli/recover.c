@@ -162,7 +162,7 @@ static void test_begun_again_after_a_stop(void **state) {
   (void)state;
   process p = {0};
   make_run("half", "");
-  shell(&p, 0, "rm -r half/LATEST half/checkpoints; touch half/env.json.123.4.tmp half/segments/x.pack.1.1.tmp");
+  shell(&p, 0, "rm -r half/LATEST half/checkpoints; touch half/env.json.4999999.4.tmp half/segments/x.pack.4999999.1.tmp");
   make_run("half", "");
   shell(&p, 0, "$M inspect half --verify; find half -name '*.tmp' | wc -l");
   assert_says(p.out, "\n0\n");

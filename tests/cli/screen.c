@@ -116,7 +116,7 @@ static int plain(char *line) {
   char *to = line;
   for (const char *at = line; *at; at++) {
     if (*at == '\033') {
-      at += 2 + strspn(at + 2, "0123456789;");
+      at += 2 + strspn(at + 2, "?0123456789;");
       continue;
     }
     width += (*at & 0xc0) != 0x80;

@@ -45,6 +45,13 @@ stacked = Pictures(space, {"grey": True, "frames": 3})
 shown = [numpy.full((2, 2, 3), k, numpy.uint8) for k in (10, 20, 30, 40)]
 seen = [numpy.frombuffer(stacked.observe(0, x, i == 0), numpy.uint8).reshape(2, 2, 3)[0, 1].tolist() for i, x in enumerate(shown)]
 assert seen == [[10, 10, 10], [10, 10, 20], [10, 20, 30], [20, 30, 40]], seen
+same = numpy.zeros((2, 2, 1), numpy.uint8) # of an environment that draws into one picture
+stacked = Pictures(gymnasium.spaces.Box(0, 255, same.shape, numpy.uint8), {"frames": 2})
+seen = []
+for i, k in enumerate((10, 20, 30)):
+    same[...] = k
+    seen.append(list(stacked.observe(0, same, i == 0)[:2]))
+assert seen == [[10, 10], [10, 20], [20, 30]], seen
 CHECK
 
 learning=(--set network.channels=16 --set network.blocks=1 --set network.pooled_blocks=0 --set num_games=32 --set batch_size=64

@@ -140,10 +140,12 @@ static const fault faults[] = {
      .says = {"lost 8 times in a row", "an observation of 8 bytes; its space, Box((3,), float32), says 12"}},
     {NULL, ODD "missing,late=1", .says = {"lost 8 times in a row", "TypeError: 'NoneType'"}},
     {NULL, ODD "reward_none,late=1", .says = {"lost 8 times in a row", "struct.error: required argument is not a float"}},
-    {NULL, ODD "reward_huge,late=1", .says = {"lost 8 times in a row", "OverflowError"}},
+    {NULL, ODD "reward_huge,late=1", .says = {"a reward of inf, which is not finite"}},
+    {NULL, "gym:Odd-v0,fault=reward_huge", .says = {"random play gives a reward that is not finite"}},
     /* games of OpenSpiel */
     {NULL, "spiel:walk(fault=at_once)", .says = {"players move at once"}},
     {NULL, "spiel:walk(fault=hidden)", .says = {"players do not see everything"}},
+    {NULL, "spiel:walk(fault=sampled)", .says = {"draws its chance by itself; takes games that tell the outcomes"}},
     {NULL, "spiel:walk(players=2,fault=general)",
      .says = {"2 players, Utility.GENERAL_SUM; takes one player, or two of which one wins"}},
     {NULL, "spiel:walk(players=3)", .says = {"3 players"}},

@@ -71,7 +71,7 @@ summarise() { # TARGET: inputs crashes MiB seconds
 # What was found, for those who have nothing but this output: the report's lines, or how the log ends where it was killed; the input.
 show() { # TARGET
   grep -aqE 'ERROR:|runtime error:' "$build/$1.log" || tail -n 5 "$build/$1.log"
-  grep -anE 'ERROR:|runtime error:|SUMMARY:|^ +#[0-9]+ .* in .*\.c:' "$build/$1.log" | tail -n 20
+  { grep -anE 'ERROR:|runtime error:|SUMMARY:|^ +#[0-9]+ .* in .*\.c:' "$build/$1.log" || true; } | tail -n 20
   find "$build/found/$1" -type f ! -name 'slow-unit-*' -newer "$build/started" | head -n 1 | while read -r input; do
     printf '%s, gzip | base64:\n' "$input"
     gzip -9 -c "$input" | base64 -w 900

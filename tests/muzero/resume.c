@@ -216,8 +216,8 @@ static void syncing_the_logs(void **unused) {
 /* What a killed process leaves is removed by the next one that holds the lock. */
 static void leftovers_of_a_killed_process_are_removed(void **unused) {
   (void)unused;
-  static const char *const names[] = {"config.json.1.0.tmp", "checkpoints/round-000000004.mzc.1.0.tmp",
-                                      "segments/0123456789abcdef.pack.1.0.tmp", "replay-abcdef.spill"};
+  static const char *const names[] = {"config.json.4999999.0.tmp", "checkpoints/round-000000004.mzc.4999999.0.tmp",
+                                      "segments/0123456789abcdef.pack.4999999.0.tmp", "replay-abcdef.spill"};
   char folder[64], dir[80], path[256];
   make_folder(folder);
   snprintf(dir, sizeof dir, "%s/run", folder);

@@ -37,6 +37,7 @@ ANSWER = struct.Struct("=fBBBBiiiB")  # reward, terminated, truncated, refused, 
 ANSWER_AT = 24
 RESET, LOOK, TEXT = -1, -2, -3
 ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX, RULES_MAX = 1024, 40000, 256, 600
+REWARD_MAX = 3.4028234e38  # as the program keeps them
 
 
 OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap grey size frames".split()  # that are not the environment's
@@ -83,3 +84,8 @@ def import_package(module, package):
 def floats_of(x):
     """The bytes of float32 entries; x is a NumPy array or any sequence of numbers."""
     return x.astype("f4").tobytes() if hasattr(x, "astype") else array.array("f", x).tobytes()
+
+
+def names_are_too_long(names):
+    """Whether a description with these names of actions may not fit a message."""
+    return sum(len(json.dumps(name)) + 2 for name in names) > NAMES_BYTES_MAX

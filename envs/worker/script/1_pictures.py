@@ -58,7 +58,7 @@ class Pictures:
             rows = self.down @ x.reshape(x.shape[0], -1).astype(self.down.dtype)
             sums = rows.reshape(len(rows), -1, x.shape[2]).transpose(2, 0, 1) @ self.across
             x = ((sums.astype("i4" if sums.dtype == "f4" else "i8") + self.area // 2) // self.area).transpose(1, 2, 0)
-        return x.astype("u1", copy=False)
+        return x.astype("u1")  # a copy: an environment may draw the next one into the same memory
 
     def observe(self, instance, x, first):
         """The bytes of an observation; the first of an episode has no others before it, and stands for them."""

@@ -25,6 +25,8 @@ def high_of(space):
 
 def one_hot(index, count):
     """The bytes of `count` floats, all 0 but one."""
+    if not 0 <= index < count:
+        raise ValueError(f"an observation that is number {index} of its space, which has {count}")
     row = array.array("f", bytes(4 * count))
     row[index] = 1.0
     return row.tobytes()
@@ -171,7 +173,7 @@ class Gym:
             "frames": self.pictures.frames if self.pictures else 1,
             "obs_high": high_of(env.observation_space) if self.kind == "u8" else 0,
             "actions": len(self.actions),
-            "names": self.names,
+            "names": None if self.names and names_are_too_long(self.names) else self.names,
             "max_moves": int(getattr(spec, "max_episode_steps", None) or 0),
             "players": 1,
         }
@@ -187,10 +189,10 @@ class Gym:
             while not over and len(rewards) < steps:
                 draw = (draw * 6364136223846793005 + 1442695040888963407) % 2**64
                 mask = self.mask_of(0, info)
-                legal = self.actions if mask is None else [a for a, is_legal in zip(self.actions, mask) if is_legal]
+                legal = range(len(self.actions)) if mask is None else [a for a, is_legal in enumerate(mask) if is_legal]
                 if not legal:
                     raise ValueError(f"no action is legal after {len(rewards)} random moves, and the game has not ended")
-                _, reward, terminated, truncated, info = env.step(legal[(draw >> 33) % len(legal)])
+                _, reward, terminated, truncated, info = env.step(self.action_of(legal[(draw >> 33) % len(legal)]))
                 rewards.append(float(reward))
                 total += float(reward)
                 over = terminated or truncated
@@ -198,7 +200,7 @@ class Gym:
             longest = max(longest, len(rewards) - before)
             if len(rewards) >= steps:
                 break
-        if not all(math.isfinite(reward) for reward in rewards):
+        if not all(abs(reward) <= REWARD_MAX for reward in rewards):
             return {}
         count = len(rewards)
         return {
@@ -230,6 +232,11 @@ class Gym:
             raise ValueError(f"an action mask of {len(mask)} entries; there are {len(self.actions)} actions")
         return bytes(map(bool, mask))
 
+    def action_of(self, number):
+        """One of its own for the environment, which may write to it."""
+        action = self.actions[number]
+        return action.copy() if hasattr(action, "copy") else action
+
     def play(self, at):
         instance, action, seed, _, _ = QUESTION.unpack_from(self.memory, at)
         if action == RESET:
@@ -239,9 +246,13 @@ class Gym:
             observation, info = env.reset(seed=seed)
             reward = terminated = truncated = 0
         else:
-            observation, reward, terminated, truncated, info = self.environments[instance].step(self.actions[action])
+            observation, reward, terminated, truncated, info = self.environments[instance].step(self.action_of(action))
         mask = None if terminated or truncated else self.mask_of(instance, info)
-        ANSWER.pack_into(self.memory, at + ANSWER_AT, reward, bool(terminated), bool(truncated), 0, 0, 0, 0, 0, mask is not None)
+        facts = bool(terminated), bool(truncated), 0, 0, 0, 0, 0, mask is not None
+        try:
+            ANSWER.pack_into(self.memory, at + ANSWER_AT, reward, *facts)
+        except OverflowError:  # no float32: the program says what is wrong
+            ANSWER.pack_into(self.memory, at + ANSWER_AT, math.copysign(math.inf, reward), *facts)
         if mask is not None:
             self.memory[at + self.mask_at : at + self.mask_at + len(mask)] = mask
         data = self.pictures.observe(instance, observation, action == RESET) if self.pictures else self.observe(observation)

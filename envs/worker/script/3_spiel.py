@@ -39,6 +39,8 @@ class Spiel:
             raise Refused("players move at once; takes games in which they move in turn")
         if kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
             raise Refused("players do not see everything; takes games of perfect information")
+        if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+            raise Refused("draws its chance by itself; takes games that tell the outcomes and how likely they are")
         if self.players > 2 or (self.players == 2 and kind.utility != pyspiel.GameType.Utility.ZERO_SUM):
             raise Refused(f"{self.players} players, {kind.utility}; takes one player, or two of which one wins what the other loses")
         if not kind.provides_observation_tensor:
@@ -83,7 +85,7 @@ class Spiel:
         names = None
         try:
             names = [game.new_initial_state().action_to_string(0, a) for a in range(self.actions)]
-            if len(set(names)) < len(names) or sum(map(len, names)) > NAMES_BYTES_MAX:
+            if len(set(names)) < len(names) or names_are_too_long(names):
                 names = None
         except Exception:
             names = None
@@ -154,7 +156,7 @@ class Spiel:
         from_ = at + self.history_at
         key = b"" if action == RESET else memory[from_ : from_ + 2 * length]
         state, moves = (self.game.new_initial_state(), 0) if action == RESET else self.find(key)
-        if state is None:
+        if state is None or (action == LOOK and state.is_chance_node()):  # no player moves there
             ANSWER.pack_into(memory, at + ANSWER_AT, 0.0, 0, 0, 1, 0, 0, 0, 0, 0)
             return
         if action == TEXT:

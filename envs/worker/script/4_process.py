@@ -6,6 +6,8 @@ def end_with_the_program(control):
     poll = select.poll()
     poll.register(control, select.POLLRDHUP)
     poll.poll()
+    if os.getpgrp() == os.getpid():  # with what it has started
+        os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 

@@ -7,7 +7,7 @@ let choices = 0; /* places where it can be chosen */
 const last = (run) => object(run.last);
 const column = (run, name) => list(object(run.columns)[name]);
 const strategy = (run) => text(member(run.ledger, "strategy") || run.strategy);
-const bestScore = (run) => (span(column(run, "score")) || [])[1];
+const bestScore = (run) => run.best_score;
 const machineText = (of) => (isNumber(of.cores) ? plural(of.cores, "core") + (of.isa ? ", " + text(of.isa) : "") : none);
 
 const PRICE_UNIT = "Cost is in price units: the currency in which prices.core_hour, prices.gpu_hour and prices.gib_hour are given; " +

@@ -19,7 +19,7 @@ class GameType:
         ZERO_SUM, GENERAL_SUM = range(2)
 
     class ChanceMode(enum.Enum):
-        DETERMINISTIC, EXPLICIT_STOCHASTIC = range(2)
+        DETERMINISTIC, EXPLICIT_STOCHASTIC, SAMPLED_STOCHASTIC = range(3)
 
     def __init__(self, name, **changed):
         self.short_name = self.long_name = name
@@ -89,6 +89,7 @@ class Game:
         "at_once": {"dynamics": GameType.Dynamics.SIMULTANEOUS},
         "hidden": {"information": GameType.Information.IMPERFECT_INFORMATION},
         "general": {"utility": GameType.Utility.GENERAL_SUM},
+        "sampled": {"chance_mode": GameType.ChanceMode.SAMPLED_STOCHASTIC},
         "no_tensor": {"provides_observation_tensor": False},
     }
 
