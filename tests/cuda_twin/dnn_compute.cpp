@@ -65,8 +65,9 @@ struct convolution {
   }
 };
 
-/* sums[i] += factor · values[i]. */
-void add_scaled(float *sums, const float *values, float factor, int64_t count) {
+/* sums[i] += factor · values[i]; of vectors that are the stand-in's own, so that sanitizers need not look at each number. */
+__attribute__((no_sanitize("address", "undefined", "thread"))) void add_scaled(float *sums, const float *values, float factor,
+                                                                               int64_t count) {
   for (int64_t i = 0; i < count; i++) sums[i] = sums[i] + factor * values[i];
 }
 
