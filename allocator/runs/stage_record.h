@@ -43,7 +43,7 @@ typedef struct mz_stages_record {
 cJSON *mz_stages_record_to_json(const mz_stages_record *record);
 mz_status mz_stages_record_from_json(mz_stages_record *out, const cJSON *json, const char *where, mz_status code);
 
-/* {"event":"epoch","number","score","use":[…],"stall":[…],"noise_scale"}: an epoch that ended within a stage, as the stage's progress counts
- * it; null: not measured. */
+/* {"event":"epoch","number","score","use":[…],"stall":[…],"noise_scale"}: an epoch that ended within a stage, as the stage's progress
+ * counts it; null: not measured. */
 cJSON *mz_stage_epoch_to_json(const mz_epoch *epoch);
 mz_status mz_stage_epoch_from_json(mz_epoch *out, const cJSON *json, const char *where, mz_status code);

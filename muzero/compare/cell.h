@@ -19,8 +19,8 @@ typedef struct mz_cell {
 mz_status mz_cell_start(mz_cell *cell, const mz_run_options *options, const mz_limits *limits);
 /* Lets it advance by `phases` > 0 or to the limit, needing no more than `memory` bytes (0: than the machine grants). */
 void mz_cell_send(mz_cell *cell, int phases, uint64_t memory);
-/* Waits, appends the reply to blocks: {"rounds", "wall_s", "cpu_s", "reserved_core_s", "reserved_gpu_s", "gib_s", "cost", "score", "digest", "changes",
- * "reverts", "rss_bytes", "reason", "plan"}. A crash or failure ends the cell and is told in `why`. */
+/* Waits, appends the reply to blocks: {"rounds", "wall_s", "cpu_s", "reserved_core_s", "reserved_gpu_s", "gib_s", "cost", "score",
+ * "digest", "changes", "reverts", "rss_bytes", "reason", "plan"}. A crash or failure ends the cell and is told in `why`. */
 mz_status mz_cell_receive(mz_cell *cell);
 /* Its threads sleep, and it shares the machine with nobody, until it is sent on. */
 void mz_cell_rest(mz_cell *cell);

@@ -46,6 +46,7 @@ mz_status mz_compare_take_dir(const char *given, char *out, size_t size);
 mz_status mz_compare_stopped(const char *dir);
 
 /* *summary: cJSON_Delete. MZ_E_CONFIG: arms or settings that cannot be (before anything runs; the arm is named), a directory that
- * holds another comparison. MZ_E_IO: another process compares there. MZ_INTERRUPTED after stopping: *summary is NULL, the same call continues. */
+ * holds another comparison. MZ_E_IO: another process compares there. MZ_INTERRUPTED after stopping: *summary is NULL, the same call
+ * continues. */
 mz_status mz_compare(const mz_compare_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,
                      size_t dir_size);

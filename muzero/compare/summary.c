@@ -43,9 +43,8 @@ static void pair(pairs *p, const mz_series *series, const mz_arm *arms, int a, i
     if (x->crashed || y->crashed) continue;
     const int common = x->blocks < y->blocks ? x->blocks : y->blocks, before = p->n;
     if (!p->by_block)
-      add_pair(p, mz_series_total(x, metric, late ? x->blocks / 2 : 0), mz_series_total(y, metric, late ? y->blocks / 2 : 0), 0);
-    for (int i = late ? common / 2 : 0; p->by_block && i < common; i++)
-      add_pair(p, x->values[metric][i], y->values[metric][i], s);
+      add_pair(p, mz_series_total(x, metric, late * x->blocks / 2), mz_series_total(y, metric, late * y->blocks / 2), 0);
+    for (int i = late * common / 2; p->by_block && i < common; i++) add_pair(p, x->values[metric][i], y->values[metric][i], s);
     p->strata += p->n > before;
   }
 }

@@ -17,8 +17,8 @@ typedef struct mz_search_model {
   mz_status (*recurrent)(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out, float *policy,
                          float *value, float *reward);
   /* The same, and the discount of the edge from in[i] to out[i]: γ or −γ as the same player or the other one moves behind it; 0 where a
-   * model that knows ends tells one. A search of a game with MZ_TURNS_TOLD asks this instead; NULL for other models. Values are of who moves at out[i],
-   * rewards of who moves at in[i]. */
+   * model that knows ends tells one. A search of a game with MZ_TURNS_TOLD asks this instead; NULL for other models. Values are of who
+   * moves at out[i], rewards of who moves at in[i]. */
   mz_status (*recurrent_discounted)(void *context, int n, const int32_t *in, const int32_t *action, const int32_t *out,
                                     float *policy, float *value, float *reward, float *discount);
 } mz_search_model;

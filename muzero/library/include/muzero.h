@@ -192,8 +192,9 @@ MUZERO_API muzero_status muzero_run_open(muzero_run **out, const char *dir, cons
  * written, so that more is lost; the run is released all the same. */
 MUZERO_API muzero_status muzero_run_close(muzero_run *run);
 
-typedef struct
-    muzero_limits { /* totals since the run began, with those of the run that it goes on from, but for `seconds`; 0: no such limit; all 0: the preset's hold */
+/* Totals since the run began, with those of the run that it goes on from, but for `seconds`. 0: no such limit; all 0: the preset's
+ * hold. */
+typedef struct muzero_limits {
   size_t size;
   int64_t rounds, env_steps, updates;
   double seconds; /* of training with this handle */
@@ -239,8 +240,8 @@ MUZERO_API muzero_status muzero_run_dir(muzero_run *run, char *dir, size_t size)
 
 typedef struct muzero_agent muzero_agent;
 
-/* Loads the agent of a run's folder (its latest checkpoint; "FOLDER@best": its best) or of a checkpoint file. The files are not needed afterwards.
- * MUZERO_E_CHECKPOINT, MUZERO_E_IO: they cannot be read. */
+/* Loads the agent of a run's folder (its latest checkpoint; "FOLDER@best": its best) or of a checkpoint file. The files
+ * are not needed afterwards. MUZERO_E_CHECKPOINT, MUZERO_E_IO: they cannot be read. */
 MUZERO_API muzero_status muzero_agent_load(muzero_agent **out, const char *path);
 MUZERO_API muzero_status muzero_agent_close(muzero_agent *agent);
 
