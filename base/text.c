@@ -55,6 +55,11 @@ static size_t next(const char *text, bool *shown) {
   return length > 0 ? length : *text != '\0';
 }
 
+int mz_text_ends_in(const char *text, const char *ending) {
+  const size_t length = strlen(text), of = strlen(ending);
+  return length > of && strcmp(text + length - of, ending) == 0;
+}
+
 const char *mz_text_printable(const char *text, char *out, size_t size) {
   output to = {.text = out, .size = size};
   if (size > 0) out[0] = '\0';

@@ -10,6 +10,9 @@ size_t mz_text_character(const char *text, uint32_t *code);
 /* Returns nonzero for C0 controls, delete and C1 controls, which a terminal obeys instead of showing them. */
 int mz_text_is_control(uint32_t code);
 
+/* Returns nonzero where the text is longer than `ending` and ends in it. */
+int mz_text_ends_in(const char *text, const char *ending);
+
 /* Bytes that always suffice for a text of `length` bytes, the NUL included. */
 #define MZ_PRINTABLE_SIZE(length) (4 * (length) + 1)
 #define MZ_SHELL_QUOTE_SIZE(length) (4 * (length) + 6)

@@ -14,7 +14,8 @@ static bool may_be(const mz_settings *s, int64_t batch) {
          round_rows(s) / batch <= MZ_LOOP_COUNT_MAX;
 }
 
-int64_t mz_batch_rule_nearest(const mz_settings *s, int64_t batch) {
+/* Returns the size nearest to `batch`, by ratio, that mz_batch_rule_apply takes. */
+static int64_t nearest_size(const mz_settings *s, int64_t batch) {
   int64_t nearest = s->learning.batch_size; /* that one may be */
   const double wanted = log((double)(batch < 1 ? 1 : batch));
   for (int64_t size = least_batch(s); size <= MZ_BATCH_SIZE_MAX && size <= round_rows(s); size += least_batch(s)) {
@@ -35,7 +36,7 @@ static int64_t spanned(int64_t updates, double k) {
 
 static mz_status refuse(const mz_settings *s, int64_t batch, const char *where) {
   const long long rows = (long long)round_rows(s), least = (long long)least_batch(s), asked = (long long)batch,
-                  nearest = (long long)mz_batch_rule_nearest(s, batch);
+                  nearest = (long long)nearest_size(s, batch);
   if (batch < 1 || batch % least_batch(s) != 0)
     return mz_fail(MZ_E_CONFIG, "%s: batches of %lld rows do not divide into %lld shards%s; nearest valid value: %lld", where,
                    asked, (long long)s->learning.shards,

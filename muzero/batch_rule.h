@@ -9,5 +9,3 @@
  * where shards, or groups of batch norm in a shard, do not divide the batch, or the round's rows are no whole number of batches: says the
  * nearest size that may be. *settings is then unchanged. */
 mz_status mz_batch_rule_apply(mz_settings *settings, int64_t batch, const char *where);
-/* Returns the size nearest to `batch`, by ratio, that mz_batch_rule_apply takes. */
-int64_t mz_batch_rule_nearest(const mz_settings *settings, int64_t batch);

@@ -1,5 +1,6 @@
 #include "envs/env.h"
 #include "base/file/file.h"
+#include "base/text.h"
 #include "envs/own/shared_object.h"
 #include "envs/worker/options.h"
 #include "muzero/derived_preset.h"
@@ -44,9 +45,8 @@ static bool is_foreign(const char *name) {
 }
 
 static bool is_path(const char *name) {
-  const size_t length = strlen(name);
   if (is_variant(name) || is_foreign(name)) return false;
-  if (strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0)) return true;
+  if (strchr(name, '/') || mz_text_ends_in(name, ".json")) return true;
   return !find(name) && mz_file_is_dir(name);
 }
 

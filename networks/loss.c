@@ -1,5 +1,4 @@
 #include "networks/loss.h"
-#include "base/maths/maths.h"
 #include "networks/math/expectation.h"
 #include "networks/math/two_hot.h"
 #include "networks/math/value.h"

@@ -1,6 +1,7 @@
 #include "replay/buffer_state.h"
 #include "base/maths/streams.h"
 #include "base/maths/digest.h"
+#include "base/maths/maths_inline.h"
 #include "replay/segments/moves.h"
 #include "replay/batches/targets.h"
 #include <string.h>
@@ -246,12 +247,6 @@ uint64_t mz_buffer_digest(const mz_buffer *buffer) {
   return digest;
 }
 
-static uint64_t double_bits(double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 static void write_priorities(const mz_buffer *buffer, int64_t first_leaf, int64_t moves, mz_writer *writer) {
   const uint32_t *leaves = mz_priority_tree_leaves(buffer->tree);
   int64_t to_end = buffer->settings.capacity - first_leaf;
@@ -264,7 +259,7 @@ static void write_priorities(const mz_buffer *buffer, int64_t first_leaf, int64_
 void mz_buffer_write(const mz_buffer *buffer, mz_writer *writer) {
   int64_t capacity = buffer->settings.capacity, first = buffer->head - buffer->positions;
   mz_write_u64(writer, (uint64_t)capacity);
-  mz_write_u64(writer, double_bits(buffer->settings.priority_exponent));
+  mz_write_u64(writer, mz_bits_of_f64(buffer->settings.priority_exponent));
   mz_write_u64(writer, (uint64_t)(first < 0 ? first + capacity : first));
   const mz_tiers *tiers = &buffer->tiers;
   enum { HEAD_BYTES = 16, ENTRY_BYTES = 12 };
@@ -335,7 +330,7 @@ mz_status mz_buffer_read(mz_buffer *buffer, mz_reader *reader, mz_status (*load)
     return mz_fail(MZ_E_CHECKPOINT, "replay: the index begins with sizes that cannot be");
   mz_tiers_restart(&buffer->tiers, oldest);
   buffer->head = capacity == (uint64_t)buffer->settings.capacity ? (int64_t)first_leaf : 0;
-  bool keep = exponent == double_bits(buffer->settings.priority_exponent);
+  bool keep = exponent == mz_bits_of_f64(buffer->settings.priority_exponent);
   uint64_t room = capacity;
   for (uint64_t i = 0; i < count; i++) {
     mz_status status = read_entry(buffer, reader, keep, &room, load, context);

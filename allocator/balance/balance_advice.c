@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *mz_balance_verdict_name(mz_balance_verdict verdict) {
+static const char *verdict_name(mz_balance_verdict verdict) {
   static const char *const names[] = {[MZ_BALANCE_IS_UNKNOWN] = "unknown",
                                       [MZ_BALANCE_IS_BALANCED] = "balanced",
                                       [MZ_BALANCE_IS_OVER] = "over-allocated",
@@ -69,9 +69,8 @@ static void say_change(const mz_balance *b, const mz_situation *situation, mz_ad
   write_amount(a->resource, a->from, a->to, amount, sizeof amount);
   mz_plan_text(situation->pipeline, &a->plan, situation->plan, plan, sizeof plan);
   const mz_resource_balance *r = &b->resources[a->resource];
-  snprintf(a->reason, sizeof a->reason, "%s: beta %.2f, %s %.2f (used %.2f, waited %.2f): %s%s%s",
-           mz_balance_verdict_name(a->verdict), b->beta, mz_resource_name(a->resource), r->beta, r->used, r->waited, amount,
-           plan[0] ? ", " : "", plan);
+  snprintf(a->reason, sizeof a->reason, "%s: beta %.2f, %s %.2f (used %.2f, waited %.2f): %s%s%s", verdict_name(a->verdict),
+           b->beta, mz_resource_name(a->resource), r->beta, r->used, r->waited, amount, plan[0] ? ", " : "", plan);
 }
 
 static void say_kept(const mz_balance *b, mz_advice *a, const char *why) {

@@ -24,7 +24,6 @@ typedef enum mz_balance_verdict {
   MZ_BALANCE_IS_OVER,
   MZ_BALANCE_IS_UNDER
 } mz_balance_verdict;
-const char *mz_balance_verdict_name(mz_balance_verdict verdict); /* "unknown", "balanced", "over-allocated", "under-allocated" */
 
 /* Starts zeroed. */
 typedef struct mz_balance_memory {

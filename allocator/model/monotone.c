@@ -1,5 +1,6 @@
 #include "allocator/model/monotone.h"
 #include "base/arena.h"
+#include "base/maths/statistics.h"
 #include "base/maths/streams.h"
 #include <math.h>
 #include <string.h>
@@ -27,16 +28,11 @@ static double coordinate(const trial *t, int point) { return t->points->x[point 
 
 /* ---- groups and strata ---- */
 
-static int ascending(const void *a, const void *b) {
-  const double first = *(const double *)a, second = *(const double *)b;
-  return (first > second) - (first < second);
-}
-
 static void find_groups(trial *t) {
   const int n = t->points->count;
   int distinct = 0;
   for (int i = 0; i < n; i++) t->sorted[i] = coordinate(t, i);
-  qsort(t->sorted, (size_t)n, sizeof *t->sorted, ascending);
+  mz_sort(t->sorted, n);
   for (int i = 0; i < n; i++)
     if (i == 0 || t->sorted[i] != t->sorted[i - 1]) t->sorted[distinct++] = t->sorted[i];
   t->groups = distinct < G ? distinct : G;

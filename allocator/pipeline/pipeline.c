@@ -248,7 +248,8 @@ void mz_pipeline_take_probes(mz_pipeline *to, const mz_pipeline *from) {
 
 /* ---- devices that are alike ---- */
 
-bool mz_device_alike(const mz_device *a, const mz_device *b) { return a->kind == b->kind && strcmp(a->model, b->model) == 0; }
+/* Whether the two compute the same bits: of one kind and, GPUs, of one model. */
+static bool alike(const mz_device *a, const mz_device *b) { return a->kind == b->kind && strcmp(a->model, b->model) == 0; }
 
 void mz_pipeline_keep_kinds(mz_pipeline *p, const mz_plan *plan) {
   for (int s = 0; s < p->stage_count; s++) {
@@ -257,8 +258,8 @@ void mz_pipeline_keep_kinds(mz_pipeline *p, const mz_plan *plan) {
     mz_knob *knob = &p->knobs[k];
     const int64_t at = mz_knob_clamp(knob, plan->values[k]);
     int64_t first = at, last = at;
-    while (first > knob->min && mz_device_alike(&p->devices[first - 1], &p->devices[at])) first--;
-    while (last < knob->max && mz_device_alike(&p->devices[last + 1], &p->devices[at])) last++;
+    while (first > knob->min && alike(&p->devices[first - 1], &p->devices[at])) first--;
+    while (last < knob->max && alike(&p->devices[last + 1], &p->devices[at])) last++;
     knob->min = first, knob->max = last;
   }
 }

@@ -145,8 +145,6 @@ const char *mz_knob_shown(const mz_knob *knob);
 /* MZ_E_CONFIG naming the nearest knob, or all of them. */
 mz_status mz_pipeline_find_knob(const mz_pipeline *pipeline, const char *name, const char *where, int *out);
 
-/* Returns whether the two compute the same bits: of one kind and, GPUs, of one model. */
-bool mz_device_alike(const mz_device *a, const mz_device *b);
 /* Narrows the range of every knob that places a stage to the devices around its value in the plan that are alike: whoever moves knobs
  * then changes no rounding. */
 void mz_pipeline_keep_kinds(mz_pipeline *pipeline, const mz_plan *plan);

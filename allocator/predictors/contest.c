@@ -81,15 +81,10 @@ static double kendall(const mz_lessons *l, const double log_s[N]) {
   return concordant / sqrt((pairs - ties_measured) * (pairs - ties_predicted));
 }
 
-static int by_size(const void *left, const void *right) {
-  const double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 /* Sorts the errors. Returns the ⌈0.9 (n + 1)⌉-th smallest, the largest where there are too few. */
 static double band_of(double *errors, int n) {
   const int rank = (int)ceil(BAND * (n + 1));
-  qsort(errors, (size_t)n, sizeof *errors, by_size);
+  mz_sort(errors, n);
   return errors[(rank < n ? rank : n) - 1];
 }
 

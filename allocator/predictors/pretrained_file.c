@@ -1,11 +1,13 @@
 #include "allocator/predictors/pretrained_file.h"
 #include "base/maths/digest.h"
+#include "networks/math/bf16.h"
 #include "networks/parameters/safetensors.h"
 #include <string.h>
 
 enum { FORMAT = 1, NAME_BYTES = 96, SCALINGS = 5 };
 
-uint64_t mz_graph_features_digest(void) {
+/* A hash of the names of all features, in order: networks for others mean something else by their inputs. */
+static uint64_t features_digest(void) {
   uint64_t digest = 0;
   for (int kind = 0; kind < MZ_NODE_KINDS; kind++) {
     const char *name;
@@ -20,19 +22,6 @@ uint64_t mz_graph_features_digest(void) {
 }
 
 /* ---- tensors ---- */
-
-static uint16_t to_bf16(float value) { /* to the nearest, ties to even */
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static float from_bf16(uint16_t half) {
-  const uint32_t bits = (uint32_t)half << 16;
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 typedef struct scaling_part {
   const char *name;
@@ -90,7 +79,7 @@ static mz_status read_member(const reader *r, const char *kind, int member, cons
       for (int column = 0; column < p->columns; column++) {
         uint16_t half;
         memcpy(&half, tensor->data + 2 * ((size_t)row * (size_t)p->columns + (size_t)column), sizeof half);
-        values[p->offset + (int64_t)row * p->stride + column] = from_bf16(half);
+        values[p->offset + (int64_t)row * p->stride + column] = mz_f32_of_bf16(half);
       }
     }
   }
@@ -103,7 +92,7 @@ static mz_status check_metadata(const reader *r) {
   const char *features = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(metadata, "features"));
   char wanted[32], these[32];
   snprintf(wanted, sizeof wanted, "muzero predictors %d", FORMAT);
-  snprintf(these, sizeof these, "%016llx", (unsigned long long)mz_graph_features_digest());
+  snprintf(these, sizeof these, "%016llx", (unsigned long long)features_digest());
   if (!format || strncmp(format, wanted, strlen(wanted) - 1) != 0)
     return mz_fail(MZ_E_CONFIG, "%s: holds no predictors; `muzero pretrain FILE` makes such a file", r->name);
   if (strcmp(format, wanted) != 0)
@@ -160,7 +149,7 @@ static void add_ensemble(writer *w, const char *kind, const mz_ensemble *ensembl
       const uint16_t *begin = w->halves;
       for (int row = 0; row < p->rows; row++)
         for (int column = 0; column < p->columns; column++)
-          *w->halves++ = to_bf16(ensemble->members[m][p->offset + (int64_t)row * p->stride + column]);
+          *w->halves++ = mz_bf16_of_f32(ensemble->members[m][p->offset + (int64_t)row * p->stride + column]);
       snprintf(w->names[w->count], NAME_BYTES, "%s.%d.%s", kind, m, p->name);
       add_tensor(w, "BF16", p->rows, p->columns, begin, (size_t)(w->halves - begin) * sizeof *begin);
     }
@@ -172,7 +161,7 @@ static cJSON *metadata_of(const char *about) {
   cJSON *o = cJSON_CreateObject();
   snprintf(text, sizeof text, "muzero predictors %d", FORMAT);
   cJSON_AddStringToObject(o, "format", text);
-  snprintf(text, sizeof text, "%016llx", (unsigned long long)mz_graph_features_digest());
+  snprintf(text, sizeof text, "%016llx", (unsigned long long)features_digest());
   cJSON_AddStringToObject(o, "features", text);
   cJSON_AddStringToObject(o, "about", about);
   return o;

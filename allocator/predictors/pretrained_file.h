@@ -3,8 +3,6 @@
 #pragma once
 #include "allocator/predictors/pretrained.h"
 
-/* A hash of the names of all features, in order: networks for others mean something else by their inputs. */
-uint64_t mz_graph_features_digest(void);
 /* ensembles: mz_ensembles_init. */
 mz_status mz_pretrained_read(const uint8_t *bytes, size_t size, const char *name, mz_ensembles *ensembles);
 

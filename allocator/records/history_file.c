@@ -2,6 +2,7 @@
 #include "allocator/records/history.h"
 #include "base/file/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -237,12 +238,11 @@ static mz_status open_path(mz_history_file *file, const char *damage) {
 
 /* Whether it may be a history that is damaged, to be set aside: by its name, or as a database begins. Any other file is somebody's. */
 static mz_status check_name_or_header(const char *path) {
-  static const char database[] = "SQLite format 3", ending[] = ".db";
+  static const char database[] = "SQLite format 3";
   char header[sizeof database] = "";
   size_t got = 0;
   int fd;
-  const size_t length = strlen(path);
-  if (length >= strlen(ending) && strcmp(path + length - strlen(ending), ending) == 0) return MZ_OK;
+  if (mz_text_ends_in(path, ".db")) return MZ_OK;
   MZ_TRY(mz_file_open(path, MZ_FILE_READ, &fd));
   const mz_status status = mz_file_read_at(fd, path, 0, header, sizeof header, &got);
   (void)mz_file_close(&fd, path);

@@ -65,6 +65,8 @@ mz_status mz_ledger_append(mz_ledger *ledger, const mz_pipeline *pipeline, const
  * is left out with a warning; what cannot be an event's line is MZ_E_CHECKPOINT naming the line, as are lines above 8 MiB. */
 typedef mz_status (*mz_ledger_reader)(void *context, const char *line, size_t length, int64_t number);
 mz_status mz_ledger_read(const char *path, mz_ledger_reader reader, void *context);
+/* MZ_E_CHECKPOINT naming the events that there are. */
+mz_status mz_ledger_unknown_event(const char *where, const char *event);
 /* The first promise in it; *found: whether there is one. */
 mz_status mz_ledger_promise(const char *path, mz_promise *out, bool *found);
 /* Phase of a decision line and its action, without parsing; false: another line. */

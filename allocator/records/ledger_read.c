@@ -140,3 +140,10 @@ mz_status mz_ledger_promise(const char *path, mz_promise *out, bool *found) {
   *found = r.found;
   return status;
 }
+
+mz_status mz_ledger_unknown_event(const char *where, const char *event) {
+  return mz_fail(
+      MZ_E_CHECKPOINT,
+      "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise, outcome, stage, stages and epoch", where,
+      event);
+}

@@ -302,10 +302,7 @@ static mz_status play(void *context, const char *line, size_t length, int64_t nu
   else if (strcmp(event, "stage") == 0 || strcmp(event, "stages") == 0 || strcmp(event, "epoch") == 0)
     status = MZ_OK; /* an agent's decisions are no function of the ledger */
   else
-    status = mz_fail(
-        MZ_E_CHECKPOINT,
-        "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise, outcome, stage, stages and epoch",
-        p->where, event);
+    status = mz_ledger_unknown_event(p->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

@@ -149,10 +149,7 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
   else if (strcmp(event, "stage") == 0 || strcmp(event, "stages") == 0 || strcmp(event, "epoch") == 0)
     status = MZ_OK; /* what they put in force has lines of its own */
   else
-    status = mz_fail(
-        MZ_E_CHECKPOINT,
-        "%s: unknown event '%s'; there are open, decision, goodput, batch_size, promise, outcome, stage, stages and epoch",
-        r->where, event);
+    status = mz_ledger_unknown_event(r->where, event);
 cleanup:
   cJSON_Delete(json);
   return status;

@@ -41,7 +41,7 @@ typedef struct mz_run_planning {
   mz_epoch_score score;
 } mz_run_planning;
 
-/* mz_run_planning_deinit. MZ_E_CONFIG where the curves are too few, saying on which axis and what fills it; where no batch's score rises;
+/* mz_run_planning_free. MZ_E_CONFIG where the curves are too few, saying on which axis and what fills it; where no batch's score rises;
  * where prices are all 0; where limits contradict each other. MZ_E_MEMORY. `fill` is the command that adds curves ("muzero profile cartpole
  * --score"). */
 mz_status mz_run_planning_make(mz_run_planning **out, const mz_curve *curves, int count, const mz_pipeline *pipeline,

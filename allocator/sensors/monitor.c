@@ -279,15 +279,6 @@ static void *watch(void *argument) {
   return NULL;
 }
 
-static void init_locks(mz_monitor *m) {
-  pthread_condattr_t monotonic; /* the wall clock may be set back */
-  pthread_mutex_init(&m->mutex, NULL);
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&m->wake, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-}
-
 mz_status mz_monitor_start(mz_monitor **out, const mz_monitor_options *options) {
   *out = NULL;
   mz_monitor *m = NULL;
@@ -302,7 +293,7 @@ mz_status mz_monitor_start(mz_monitor **out, const mz_monitor_options *options) 
   m->more_bytes = options->more_bytes;
   m->more = options->more;
   m->period_ns = options->hz > 0 ? (uint64_t)(1e9 / options->hz) : 0;
-  init_locks(m);
+  mz_lock_init(&m->mutex, &m->wake);
   open_sensors(m);
   const totals now = read_totals(m);
   begin_stretch(m, &now);

@@ -3,11 +3,7 @@
 
 static void propose(const mz_situation *situation, void *memory, mz_proposal *out) {
   (void)memory;
-  *out = (mz_proposal){.plan = *situation->plan,
-                       .predictor = "last value",
-                       .prediction = mz_situation_predict(situation, situation->plan),
-                       .binding = "",
-                       .reason = "keep: fixed never changes the plan"};
+  mz_propose_keep(situation, "keep: fixed never changes the plan", out);
 }
 
 const mz_strategy mz_strategy_fixed = {

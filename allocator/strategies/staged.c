@@ -4,11 +4,7 @@
 
 static void propose(const mz_situation *situation, void *memory, mz_proposal *out) {
   (void)memory;
-  *out = (mz_proposal){.plan = *situation->plan,
-                       .predictor = "last value",
-                       .prediction = mz_situation_predict(situation, situation->plan),
-                       .binding = "",
-                       .reason = "keep: the plan changes between stages only"};
+  mz_propose_keep(situation, "keep: the plan changes between stages only", out);
 }
 
 const mz_strategy mz_strategy_staged = {

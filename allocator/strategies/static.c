@@ -3,11 +3,7 @@
 
 static void propose(const mz_situation *situation, void *memory, mz_proposal *out) {
   (void)memory;
-  *out = (mz_proposal){.plan = *situation->plan,
-                       .predictor = "last value",
-                       .prediction = mz_situation_predict(situation, situation->plan),
-                       .binding = "",
-                       .reason = "keep: the plan was made for the whole run"};
+  mz_propose_keep(situation, "keep: the plan was made for the whole run", out);
 }
 
 const mz_strategy mz_strategy_static = {

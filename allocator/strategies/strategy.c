@@ -18,3 +18,11 @@ mz_prediction mz_situation_predict(const mz_situation *situation, const mz_plan 
   if (!situation->model || situation->model->observations == 0) return (mz_prediction)MZ_UNPREDICTED;
   return mz_predict(situation->champion, situation->model, plan);
 }
+
+void mz_propose_keep(const mz_situation *situation, const char *reason, mz_proposal *out) {
+  *out = (mz_proposal){.plan = *situation->plan,
+                       .predictor = "last value",
+                       .prediction = mz_situation_predict(situation, situation->plan),
+                       .binding = ""};
+  snprintf(out->reason, sizeof out->reason, "%s", reason);
+}

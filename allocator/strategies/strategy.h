@@ -65,3 +65,5 @@ mz_status mz_strategy_find(const char *name, const char *where, const mz_strateg
 enum { MZ_STRATEGY_MEMORY_MAX = 4096 };
 /* By the champion where there is one, otherwise by the analytic model; all NAN where nothing was seen yet. */
 mz_prediction mz_situation_predict(const mz_situation *situation, const mz_plan *plan);
+/* Proposes no change. */
+void mz_propose_keep(const mz_situation *situation, const char *reason, mz_proposal *out);

@@ -1,6 +1,7 @@
 #include "base/config/config.h"
 #include "base/config/config_value.h"
 #include "base/log.h"
+#include "base/maths/maths_inline.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -260,15 +261,10 @@ void mz_config_text(const mz_config *config, int index, char *out, size_t size) 
   mz_setting_value_text(place.row, &value, out, size);
 }
 
-static uint64_t bits_of(double number) {
-  uint64_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  return bits;
-}
-
 bool mz_config_equal(const mz_config *a, const mz_config *b, int index) {
   const row_place place = locate(a, index);
   const mz_setting_value left = mz_setting_value_load(place.row, address(a, place)),
                          right = mz_setting_value_load(place.row, address(b, place));
-  return left.integer == right.integer && bits_of(left.number) == bits_of(right.number) && strcmp(left.text, right.text) == 0;
+  return left.integer == right.integer && mz_bits_of_f64(left.number) == mz_bits_of_f64(right.number) &&
+         strcmp(left.text, right.text) == 0;
 }

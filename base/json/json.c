@@ -227,3 +227,5 @@ const char *mz_json_text_or_empty(const cJSON *object, const char *key) {
   const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
   return text ? text : "";
 }
+
+const cJSON *mz_json_item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }

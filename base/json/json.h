@@ -30,6 +30,8 @@ mz_status mz_json_get_number(const cJSON *object, const char *key, const char *n
 mz_status mz_json_get_string(const cJSON *object, const char *key, const char *name, mz_status code, const char **out);
 mz_status mz_json_get_u64_hex(const cJSON *object, const char *key, const char *name, mz_status code, uint64_t *out);
 
+/* The member `key` of an object; NULL where there is none, or it is no object. */
+const cJSON *mz_json_item(const cJSON *object, const char *key);
 /* For reading what need not be there: NAN, "" where it is not, or is something else. */
 double mz_json_number_or_nan(const cJSON *object, const char *key);
 const char *mz_json_text_or_empty(const cJSON *object, const char *key);

@@ -9,7 +9,7 @@ static int by_value(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-static void sort(double *values, int n) { qsort(values, (size_t)n, sizeof *values, by_value); }
+void mz_sort(double *values, int n) { qsort(values, (size_t)n, sizeof *values, by_value); }
 
 /* ---- of one sample ---- */
 
@@ -23,7 +23,7 @@ double mz_mean(double *values, int n) {
 /* Sorts. Returns how many are themselves still. */
 static int winsorise(double *values, int n) {
   const int cut = n / 10;
-  sort(values, n);
+  mz_sort(values, n);
   for (int i = 0; i < cut; i++) {
     values[i] = values[cut];
     values[n - 1 - i] = values[n - 1 - cut];
@@ -41,7 +41,7 @@ static double quantile_of_sorted(const double *values, int n, double p) {
 
 double mz_quantile(double *values, int n, double p) {
   MZ_ASSERT(n >= 1 && p >= 0.0 && p <= 1.0);
-  sort(values, n);
+  mz_sort(values, n);
   return quantile_of_sorted(values, n, p);
 }
 
@@ -49,7 +49,7 @@ double mz_median(double *values, int n) { return mz_quantile(values, n, 0.5); }
 
 double mz_iqm(double *values, int n) {
   MZ_ASSERT(n >= 1);
-  sort(values, n);
+  mz_sort(values, n);
   const double from = 0.25 * n, to = 0.75 * n; /* value i covers [i, i + 1] */
   double sum = 0.0;
   for (int i = (int)from; i < to; i++) sum += values[i] * (fmin(i + 1, to) - fmax(i, from));
@@ -126,7 +126,7 @@ static void summarise(double *statistics, const mz_resampling *how, mz_bootstrap
   }
   const int other_side = below < above ? below : above;
   out->p = fmin(1.0, 2.0 * (1.0 + other_side) / (1.0 + count));
-  sort(statistics, count);
+  mz_sort(statistics, count);
   out->interval.low = quantile_of_sorted(statistics, count, 0.5 * (1.0 - how->level));
   out->interval.high = quantile_of_sorted(statistics, count, 0.5 * (1.0 + how->level));
 }

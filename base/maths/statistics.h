@@ -5,6 +5,8 @@
 #include "base/status.h"
 #include <stdint.h>
 
+/* Sorts, the least first. */
+void mz_sort(double *values, int n);
 /* The mean, and the median, of n >= 1 values, which may be left in another order. */
 double mz_mean(double *values, int n);
 double mz_median(double *values, int n);

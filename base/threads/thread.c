@@ -44,3 +44,12 @@ bool mz_mutex_try(pthread_mutex_t *mutex) {
   }
   return false;
 }
+
+void mz_lock_init(pthread_mutex_t *mutex, pthread_cond_t *wake) {
+  pthread_condattr_t monotonic;
+  pthread_mutex_init(mutex, NULL);
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(wake, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+}

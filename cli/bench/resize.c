@@ -1,14 +1,10 @@
 #include "base/machine/clock.h"
+#include "base/maths/statistics.h"
 #include "cli/bench/bench.h"
 #include <stdatomic.h>
 #include <time.h>
 
 enum { RESIZES = 200, GROWN = 8, TASKS = 1 << 17, SETTLE_NS = 200000 };
-
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 /* About 10 µs, until told to end. */
 static mz_status work(void *context, int task, int worker) {
@@ -46,8 +42,8 @@ mz_status mz_bench_resize(mz_bench *bench, cJSON **out) {
   mz_pool_free(pool);
   MZ_TRY(status);
   MZ_TRY(ended);
-  qsort(up_us, RESIZES, sizeof *up_us, by_value);
-  qsort(down_us, RESIZES, sizeof *down_us, by_value);
+  mz_sort(up_us, RESIZES);
+  mz_sort(down_us, RESIZES);
   cJSON *row = cJSON_CreateObject();
   cJSON_AddNumberToObject(row, "from", 1);
   cJSON_AddNumberToObject(row, "to", GROWN);

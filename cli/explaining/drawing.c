@@ -45,10 +45,8 @@ void mz_drawing_begin_svg(mz_drawing *d, int width, int height) {
 void mz_drawing_end_svg(mz_drawing *d) { mz_drawing_add(d, "</svg>\n"); }
 
 mz_status mz_drawing_check_name(const char *option, const char *path) {
-  static const char ending[] = ".svg";
-  const size_t length = strlen(path), of = strlen(ending);
-  if (length > of && strcmp(path + length - of, ending) == 0) return MZ_OK;
-  return mz_fail(MZ_E_USAGE, "%s %s: a picture's name ends in %s", option, path, ending);
+  if (mz_text_ends_in(path, ".svg")) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "%s %s: a picture's name ends in .svg", option, path);
 }
 
 mz_status mz_drawing_write(mz_drawing *d, const char *path) {

@@ -1,5 +1,4 @@
 #include "cli/explaining/gpu_checks.h"
-#include "base/text.h"
 #include "cli/explaining/selftest.h"
 #include "cli/print.h"
 #include "muzero/training/gpus.h"

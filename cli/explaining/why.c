@@ -42,8 +42,6 @@ static const mz_option options[] = {
     {0},
 };
 
-static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
-
 /* Seconds per unit, in a unit that people read. */
 static const char *per_unit(double seconds, char out[MZ_TEXT_SIZE]) {
   if (!isfinite(seconds))
@@ -61,7 +59,7 @@ static void print_plan(const cJSON *plan, const cJSON *from) {
   bool any = false;
   if (!cJSON_IsObject(plan)) plan = NULL; /* a damaged line */
   cJSON_ArrayForEach(knob, plan) {
-    const cJSON *old = from ? item(from, knob->string) : NULL;
+    const cJSON *old = from ? mz_json_item(from, knob->string) : NULL;
     if (from && cJSON_IsNumber(old) && old->valuedouble == knob->valuedouble) continue;
     if (from && cJSON_IsNumber(old))
       printf("%s%s %.0f → %.0f", any ? ", " : "", mz_knob_setting(knob->string), old->valuedouble, knob->valuedouble);
@@ -74,7 +72,7 @@ static void print_plan(const cJSON *plan, const cJSON *from) {
 
 static void print_short(const cJSON *d) {
   printf("phase %.0f: %s: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "action"));
-  print_plan(item(d, "next"), item(d, "plan"));
+  print_plan(mz_json_item(d, "next"), mz_json_item(d, "plan"));
   printf("\n  %s\n", mz_json_text_or_empty(d, "reason"));
 }
 
@@ -84,7 +82,7 @@ static void print_stages(const cJSON *window) {
   if (!(wall_s > 0)) return;
   printf("  stages, as shares of the phase's %.3g s: ", wall_s);
   bool any = false;
-  cJSON_ArrayForEach(stage, item(window, "stages")) {
+  cJSON_ArrayForEach(stage, mz_json_item(window, "stages")) {
     const double busy = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 1)),
                  in = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 3)),
                  out = cJSON_GetNumberValue(cJSON_GetArrayItem(stage, 4)),
@@ -112,28 +110,28 @@ static void print_baseline(const cJSON *baseline) {
 static void print_long(const cJSON *d) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], e[MZ_TEXT_SIZE];
   printf("Phase %.0f, strategy %s.\n  plan: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "strategy"));
-  print_plan(item(d, "plan"), NULL);
+  print_plan(mz_json_item(d, "plan"), NULL);
   printf("\n  observed %s a unit of work; predicted %s (90 %%: %s to %s) by the %s\n",
          per_unit(mz_json_number_or_nan(d, "observed"), a), per_unit(mz_json_number_or_nan(d, "predicted"), b),
          per_unit(mz_json_number_or_nan(d, "low"), c), per_unit(mz_json_number_or_nan(d, "high"), e),
          mz_json_text_or_empty(d, "predictor"));
-  print_stages(item(d, "window"));
+  print_stages(mz_json_item(d, "window"));
   printf("  decision: %s: ", mz_json_text_or_empty(d, "action"));
-  print_plan(item(d, "next"), item(d, "plan"));
+  print_plan(mz_json_item(d, "next"), mz_json_item(d, "plan"));
   printf("\n  why: %s\n", mz_json_text_or_empty(d, "reason"));
   if (isfinite(mz_json_number_or_nan(d, "ratio")) && !isfinite(mz_json_number_or_nan(d, "ratio_high")))
     printf("  the trial's speed over the old plan's: %.3f, shown by its rounds\n", mz_json_number_or_nan(d, "ratio"));
   else if (isfinite(mz_json_number_or_nan(d, "ratio")))
     printf("  the trial's speed over the old plan's: %.3f (90 %%: %.3f to %.3f)\n", mz_json_number_or_nan(d, "ratio"),
            mz_json_number_or_nan(d, "ratio_low"), mz_json_number_or_nan(d, "ratio_high"));
-  print_baseline(item(d, "baseline"));
+  print_baseline(mz_json_item(d, "baseline"));
   if (mz_json_text_or_empty(d, "assigned")[0]) printf("  assigned: %s\n", mz_json_text_or_empty(d, "assigned"));
   if (mz_json_text_or_empty(d, "binding")[0]) printf("  bound by %s\n", mz_json_text_or_empty(d, "binding"));
   if (mz_json_text_or_empty(d, "refused")[0]) printf("  could not be carried out: %s\n", mz_json_text_or_empty(d, "refused"));
   const cJSON *candidate;
-  cJSON_ArrayForEach(candidate, item(d, "candidates")) {
+  cJSON_ArrayForEach(candidate, mz_json_item(d, "candidates")) {
     printf("  looked at: ");
-    print_plan(item(candidate, "plan"), item(d, "plan"));
+    print_plan(mz_json_item(candidate, "plan"), mz_json_item(d, "plan"));
     printf(": %s a unit predicted%s%s\n", per_unit(mz_json_number_or_nan(candidate, "predicted"), a),
            mz_json_text_or_empty(candidate, "why_not")[0] ? "; not taken: " : "; taken",
            mz_json_text_or_empty(candidate, "why_not"));
@@ -159,7 +157,7 @@ static mz_status read_bounds(reading *r, const char *line, size_t length, int64_
   char where[WHERE_SIZE];
   cJSON *open;
   MZ_TRY(parse(line, length, at, where, &open));
-  const cJSON *bounds = item(open, "bounds");
+  const cJSON *bounds = mz_json_item(open, "bounds");
   const double cores = mz_json_number_or_nan(bounds, "cpu_max"), bytes = mz_json_number_or_nan(bounds, "memory_max");
   const double phase = mz_json_number_or_nan(open, "phase");
   cJSON_Delete(open);
@@ -222,7 +220,7 @@ static mz_status print_promise(const cJSON *json, const char *where) {
 }
 
 static const char *kept_or_not(const cJSON *outcome, const char *key) {
-  return cJSON_IsTrue(item(outcome, key)) ? "kept" : "not kept";
+  return cJSON_IsTrue(mz_json_item(outcome, key)) ? "kept" : "not kept";
 }
 
 static mz_status print_outcome(const cJSON *o, const char *where) {

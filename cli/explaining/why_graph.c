@@ -2,6 +2,7 @@
 #include "allocator/predictors/pretrained.h"
 #include "allocator/strategies/outlook.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/explaining/graph_drawing.h"
 #include "cli/explaining/graphviz.h"
 #include "cli/print.h"
@@ -14,13 +15,8 @@ enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 const char *mz_why_graph_layout(int index) { return index < LAYOUTS ? layouts[index] : NULL; }
 
-static bool ends_in(const char *path, const char *ending) {
-  const size_t length = strlen(path), of = strlen(ending);
-  return length > of && strcmp(path + length - of, ending) == 0;
-}
-
 static mz_status check(const mz_why_graph_options *o) {
-  if (!ends_in(o->out, ".svg") && !ends_in(o->out, ".dot")) {
+  if (!mz_text_ends_in(o->out, ".svg") && !mz_text_ends_in(o->out, ".dot")) {
     const char *name = strrchr(o->out, '/'), *dot = strrchr(name ? name : o->out, '.');
     const int stem = (int)(dot ? (size_t)(dot - o->out) : strlen(o->out));
     return mz_fail(MZ_E_USAGE, "--graph %s: the name ends in .svg (a picture) or .dot (text for Graphviz): try %.*s.svg", o->out,
@@ -48,7 +44,7 @@ static void make_title(const mz_replayed *r, const mz_plan *plan, char *out, siz
 
 static mz_status write_picture(const mz_why_graph_options *o, const mz_graph_picture *picture) {
   mz_drawing dot = {0}, out = {0};
-  const bool as_dot = ends_in(o->out, ".dot"), own = o->layout && strcmp(o->layout, layouts[OWN]) == 0;
+  const bool as_dot = mz_text_ends_in(o->out, ".dot"), own = o->layout && strcmp(o->layout, layouts[OWN]) == 0;
   const char *by = as_dot ? "for Graphviz" : "by Graphviz";
   char why_not[MZ_MESSAGE_MAX + 32];
   if (as_dot || !own) mz_graph_draw_dot(as_dot ? &out : &dot, picture);

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
-
 static bool is(const cJSON *decision, const char *action) {
   return strcmp(mz_json_text_or_empty(decision, "action"), action) == 0;
 }
@@ -37,8 +35,9 @@ static double sum_of(const cJSON *numbers) {
  * plan. In a trial two plans take turns: which of them stays shows afterwards. */
 static void add_window(mz_why_summary *s, const cJSON *decision, const cJSON *rounds) {
   char plan[512];
-  if (!item(decision, "window") || (is(decision, "revert") && !cJSON_IsNumber(item(decision, "observed")))) return;
-  plan_text(item(decision, "plan"), plan);
+  if (!mz_json_item(decision, "window") || (is(decision, "revert") && !cJSON_IsNumber(mz_json_item(decision, "observed"))))
+    return;
+  plan_text(mz_json_item(decision, "plan"), plan);
   if (!s->first[0]) snprintf(s->first, sizeof s->first, "%s", plan);
   if (strcmp(plan, s->first) == 0) add_rounds(s->first_s, &s->first_count, rounds);
   if (strcmp(plan, s->last) != 0) {
@@ -62,7 +61,7 @@ static void count_predictions(mz_why_summary *s, const cJSON *decision) {
 }
 
 void mz_why_summary_add(mz_why_summary *s, const cJSON *decision) {
-  const cJSON *rounds = item(decision, "rounds");
+  const cJSON *rounds = mz_json_item(decision, "rounds");
   const double seconds = sum_of(rounds);
   s->decisions++;
   s->all_s += seconds;

@@ -1,21 +1,17 @@
 #include "cli/training/seeds.h"
 #include "base/file/file.h"
+#include "base/maths/statistics.h"
 #include "cli/print.h"
 #include "cli/training/session.h"
 #include "cli/signals.h"
 #include <math.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Returns the median of numbers; NAN counts as the worst. `values` is sorted. */
 static double median(double *values, int count) {
   for (int i = 0; i < count; i++)
     if (isnan(values[i])) values[i] = -INFINITY;
-  qsort(values, (size_t)count, sizeof *values, by_value);
+  mz_sort(values, count);
   return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 

@@ -1,7 +1,6 @@
 #include "envs/own/isolated.h"
 #include "base/json/json.h"
 #include "base/log.h"
-#include "base/threads/core.h"
 
 enum { NUMBERS = 13, FUNCTIONS = 8, FLOATS = 5, TEXTS = 3, SHOWN_BYTES = 64 };
 

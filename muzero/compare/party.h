@@ -18,7 +18,7 @@ typedef struct mz_party {
 /* Starts `count` runs: the first with the seed and directory of `options`, the others with seeds and directories beside them. As
  * mz_cell_start; but one run alone that has no plan for its limits is no failure: the party is refused. */
 mz_status mz_party_start(mz_party *party, const mz_run_options *options, const mz_limits *limits, int count);
-/* As mz_cell_advance, all at once. Where one ends before the others, its part of the block is over earlier. */
+/* Sends all on and receives their replies (cell.h), at once. Where one ends before the others, its part of the block is over earlier. */
 mz_status mz_party_advance(mz_party *party, int phases, uint64_t memory);
 /* Ends the processes and waits for them. */
 void mz_party_end(mz_party *party);

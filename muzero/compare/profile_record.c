@@ -17,8 +17,6 @@ typedef struct reader {
   int serial_count;
 } reader;
 
-static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
-
 static bool is_amount(double value) { return isfinite(value) && value >= 0; }
 
 static mz_status read_stages(const reader *r, const cJSON *stages, mz_observation *out) {
@@ -43,9 +41,9 @@ static mz_status read_stages(const reader *r, const cJSON *stages, mz_observatio
 static mz_status read_plan(reader *r, const cJSON *row) {
   mz_observation seen = {.plan = *r->plan};
   const cJSON *seconds;
-  MZ_TRY(mz_plan_from_json(r->pipeline, &seen.plan, item(row, "plan"), r->where, MZ_E_CONFIG));
-  MZ_TRY(read_stages(r, item(row, "stages"), &seen));
-  cJSON_ArrayForEach(seconds, item(row, "unit_s")) {
+  MZ_TRY(mz_plan_from_json(r->pipeline, &seen.plan, mz_json_item(row, "plan"), r->where, MZ_E_CONFIG));
+  MZ_TRY(read_stages(r, mz_json_item(row, "stages"), &seen));
+  cJSON_ArrayForEach(seconds, mz_json_item(row, "unit_s")) {
     seen.unit_s = cJSON_GetNumberValue(seconds);
     if (!(seen.unit_s > 0) || !isfinite(seen.unit_s)) return mz_fail(MZ_E_CONFIG, "%s: unit_s: not seconds above 0", r->where);
     if (r->out->count == SEEN_MAX) return mz_fail(MZ_E_CONFIG, "%s: more than %d measurements", r->where, SEEN_MAX);
@@ -58,11 +56,11 @@ static mz_status read_profile(reader *r, const cJSON *profile) {
   const cJSON *row;
   const char *env = mz_json_text_or_empty(profile, "env");
   if (strcmp(env, r->env) != 0) return mz_fail(MZ_E_CONFIG, "%s: is a profile of '%s', not of %s", r->where, env, r->env);
-  if (cJSON_IsString(item(profile, "machine_simulated")))
+  if (cJSON_IsString(mz_json_item(profile, "machine_simulated")))
     return mz_fail(MZ_E_CONFIG, "%s: its figures are simulated; what was measured is needed", r->where);
   const double serial = mz_json_number_or_nan(profile, "learner_serial");
   if (serial >= 0 && serial <= 1 && r->serial_count < SERIALS_MAX) r->serials[r->serial_count++] = serial;
-  cJSON_ArrayForEach(row, item(profile, "plans")) MZ_TRY(read_plan(r, row));
+  cJSON_ArrayForEach(row, mz_json_item(profile, "plans")) MZ_TRY(read_plan(r, row));
   return MZ_OK;
 }
 
@@ -70,7 +68,7 @@ static mz_status read_profile(reader *r, const cJSON *profile) {
 static mz_status read_line(reader *r, const char *line, size_t size) {
   cJSON *json;
   MZ_TRY(mz_json_parse(line, size, r->where, false, MZ_E_CONFIG, &json));
-  const mz_status status = cJSON_IsArray(item(json, "plans")) ? read_profile(r, json) : MZ_OK;
+  const mz_status status = cJSON_IsArray(mz_json_item(json, "plans")) ? read_profile(r, json) : MZ_OK;
   cJSON_Delete(json);
   return status;
 }

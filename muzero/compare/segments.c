@@ -4,8 +4,6 @@
 
 enum { RESAMPLES = 10000 };
 
-static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
-
 int64_t mz_segment_last(const mz_scenario *scenario, int64_t first, int64_t blocks) {
   int64_t last = first;
   while (last < blocks && mz_scenario_alike(scenario, first, last + 1)) last++;
@@ -29,8 +27,8 @@ static double wall_s(const segment *g, int arm, int seed) {
 }
 
 static const cJSON *block_json(const segment *g, int arm, int seed, int64_t block) {
-  const cJSON *cell = cJSON_GetArrayItem(item(cJSON_GetArrayItem(g->seeds, seed), "cells"), arm);
-  return cJSON_GetArrayItem(item(cell, "blocks"), (int)block - 1);
+  const cJSON *cell = cJSON_GetArrayItem(mz_json_item(cJSON_GetArrayItem(g->seeds, seed), "cells"), arm);
+  return cJSON_GetArrayItem(mz_json_item(cell, "blocks"), (int)block - 1);
 }
 
 static double sum_of(const segment *g, int arm, int seed, const char *key) {

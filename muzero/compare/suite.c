@@ -38,8 +38,6 @@ typedef struct suite {
   char dir[512];
 } suite;
 
-static const cJSON *item(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
-
 /* ---- what a workload runs ---- */
 
 typedef struct work {
@@ -97,7 +95,7 @@ static mz_status look_for_plan(suite *s, const struct workload *w, cJSON **out) 
         mz_fail(MZ_E_CONFIG, "%s: %g s are too few to measure a plan; give more by --for", w->name, s->options->seconds));
   const double phase = fmax(1, round(s->options->seconds / round_s / BLOCKS));
   *out = cJSON_CreateObject();
-  cJSON_AddItemToObject(*out, "best", cJSON_Duplicate(item(found, "best"), true));
+  cJSON_AddItemToObject(*out, "best", cJSON_Duplicate(mz_json_item(found, "best"), true));
   cJSON_AddNumberToObject(*out, "rounds", phase * BLOCKS);
 cleanup:
   cJSON_Delete(found);
@@ -126,7 +124,7 @@ static mz_status best_plan(suite *s, const struct workload *w, cJSON **out) {
 
 /* "fixed:cpu_actor=2,…": the knobs that a user may hold by a number. */
 static void name_best(const cJSON *plan, char *out, size_t size) {
-  const cJSON *best = item(plan, "best"), *knob;
+  const cJSON *best = mz_json_item(plan, "best"), *knob;
   size_t used = (size_t)snprintf(out, size, "fixed");
   char before = ':';
   if (!cJSON_IsObject(best)) best = NULL; /* a damaged file */
@@ -141,7 +139,7 @@ static void name_best(const cJSON *plan, char *out, size_t size) {
 
 /* Time of one arm over another's in the blocks of a comparison. */
 static mz_status ratio_of(const cJSON *summary, const char *a, const char *b, mz_interval *out) {
-  const cJSON *blocks = item(summary, "blocks"), *block;
+  const cJSON *blocks = mz_json_item(summary, "blocks"), *block;
   const size_t most = (size_t)cJSON_GetArraySize(blocks) + 1;
   double *x = NULL, *y = NULL;
   int *stratum = NULL, n = 0, seeds = 0;
@@ -153,7 +151,7 @@ static mz_status ratio_of(const cJSON *summary, const char *a, const char *b, mz
   MZ_TRY_CLEANUP(mz_alloc(&y, most, sizeof *y));
   MZ_TRY_CLEANUP(mz_alloc(&stratum, most, sizeof *stratum));
   cJSON_ArrayForEach(block, blocks) {
-    const cJSON *seconds = item(block, "seconds");
+    const cJSON *seconds = mz_json_item(block, "seconds");
     x[n] = mz_json_number_or_nan(seconds, a);
     y[n] = mz_json_number_or_nan(seconds, b);
     const double its_seed = mz_json_number_or_nan(block, "seed"); /* a seed's blocks stand together */
@@ -174,7 +172,7 @@ cleanup:
 static mz_status add_arms(const cJSON *summary, const char *best, cJSON *out) {
   const cJSON *arm;
   cJSON *arms = cJSON_AddArrayToObject(out, "arms");
-  cJSON_ArrayForEach(arm, item(summary, "arms")) {
+  cJSON_ArrayForEach(arm, mz_json_item(summary, "arms")) {
     mz_interval ratio;
     const char *name = mz_json_text_or_empty(arm, "name");
     if (strcmp(name, best) == 0) continue;
@@ -211,8 +209,8 @@ static mz_status run_workload(suite *s, const struct workload *w, cJSON *out) {
   cJSON_AddStringToObject(out, "name", w->name);
   cJSON_AddStringToObject(out, "env", w->env);
   cJSON_AddNumberToObject(out, "rounds", (double)rounds);
-  mz_json_add(out, "best", cJSON_Duplicate(item(plan, "best"), true));
-  mz_json_add(out, "noise", cJSON_Duplicate(item(item(summary, "noise"), "ci95"), true));
+  mz_json_add(out, "best", cJSON_Duplicate(mz_json_item(plan, "best"), true));
+  mz_json_add(out, "noise", cJSON_Duplicate(mz_json_item(mz_json_item(summary, "noise"), "ci95"), true));
   MZ_TRY_CLEANUP(add_arms(summary, best, out));
 cleanup:
   cJSON_Delete(plan);
@@ -223,7 +221,8 @@ cleanup:
 /* ---- all of them ---- */
 
 static void add_means(cJSON *summary) {
-  const cJSON *list = item(summary, "workloads"), *first = item(cJSON_GetArrayItem(list, 0), "arms"), *arm, *workload;
+  const cJSON *list = mz_json_item(summary, "workloads"), *first = mz_json_item(cJSON_GetArrayItem(list, 0), "arms"), *arm,
+              *workload;
   cJSON *out = cJSON_AddArrayToObject(summary, "arms");
   int index = 0;
   cJSON_ArrayForEach(arm, first) {
@@ -231,7 +230,7 @@ static void add_means(cJSON *summary) {
     int count = 0;
     const char *where = "";
     cJSON_ArrayForEach(workload, list) {
-      const double ratio = mz_json_number_or_nan(cJSON_GetArrayItem(item(workload, "arms"), index), "ratio");
+      const double ratio = mz_json_number_or_nan(cJSON_GetArrayItem(mz_json_item(workload, "arms"), index), "ratio");
       if (!(ratio > 0)) continue;
       sum += log(ratio);
       count++;

@@ -1,5 +1,4 @@
 /* Making, resuming and closing runs. */
-#include "muzero/library/game.h"
 #include "muzero/storage/run_path.h"
 #include "muzero/library/training.h"
 #include <string.h>

@@ -26,13 +26,15 @@ muzero_progress mz_training_progress(const mz_training *training) {
                            .score = training->run->score};
 }
 
-muzero_status mz_training_usable(const mz_training *training, const char *function) {
+/* MUZERO_E_USAGE where a failure has left the state unusable. */
+static muzero_status usable(const mz_training *training, const char *function) {
   if (!training->failed) return MUZERO_OK;
   return mz_failure(MUZERO_E_USAGE, "%s: training has failed before; close the run and resume it from its last checkpoint",
                     function);
 }
 
-muzero_status mz_training_note(mz_training *training, mz_status status) {
+/* Notes a failure of training. */
+static muzero_status note(mz_training *training, mz_status status) {
   training->failed = status != MZ_OK;
   return mz_failure_of(status);
 }
@@ -75,7 +77,7 @@ static muzero_status advance(mz_training *training, const mz_limits *limits, muz
   mz_phase phase;
   mz_reason why;
   pass_requests_on(training);
-  MUZERO_TRY(mz_training_note(training, mz_run_phase(training->run, limits, after_round, training, &phase, &why)));
+  MUZERO_TRY(note(training, mz_run_phase(training->run, limits, after_round, training, &phase, &why)));
   *reason = (muzero_reason)(int)why;
   if (why == MZ_REASON_INTERRUPTED) atomic_fetch_and(&training->run->requests, ~(int)MZ_REQUEST_STOP);
   if (mz_run_is_paused(training->run) || (phase.played == 0 && why != MZ_GOES_ON)) return MUZERO_OK;
@@ -115,7 +117,7 @@ static muzero_status train(mz_call *call, const muzero_limits *given, int64_t ro
   mz_training *training = call->object;
   mz_limits limits;
   muzero_reason why = MUZERO_CONTINUES;
-  MUZERO_TRY(mz_training_usable(training, call->function));
+  MUZERO_TRY(usable(training, call->function));
   MUZERO_TRY(read_limits(given, call->function, &limits));
   const int64_t now = mz_run_counters(training->run)->rounds;
   if (rounds > INT64_MAX - now) rounds = INT64_MAX - now;
@@ -155,7 +157,7 @@ muzero_status muzero_run_save(muzero_run *run) {
   mz_call call;
   MUZERO_TRY(mz_call_begin_on(&call, __func__, MZ_HANDLE_RUN, run));
   mz_training *training = call.object;
-  muzero_status status = mz_training_usable(training, __func__);
+  muzero_status status = usable(training, __func__);
   if (status == MUZERO_OK) status = mz_failure_of(mz_run_save(training->run));
   return mz_call_end(&call, status);
 }
@@ -167,7 +169,7 @@ muzero_status muzero_run_evaluate(muzero_run *run, int32_t games, double *score)
   MUZERO_TRY(mz_call_begin_on(&call, __func__, MZ_HANDLE_RUN, run));
   MUZERO_NOT_NULL(score);
   mz_training *training = call.object;
-  muzero_status status = mz_training_usable(training, __func__);
+  muzero_status status = usable(training, __func__);
   if (status == MUZERO_OK && (games < 1 || games > GAMES_MAX))
     status = mz_failure(MUZERO_E_USAGE, "%s: games is %d; takes 1 … %d", __func__, (int)games, GAMES_MAX);
   double result;

@@ -18,7 +18,3 @@ typedef struct mz_training {
 void mz_training_free(mz_training *training);
 /* Counters and times as the library shows them. */
 muzero_progress mz_training_progress(const mz_training *training);
-/* MUZERO_E_USAGE where a failure has left the state unusable. */
-muzero_status mz_training_usable(const mz_training *training, const char *function);
-/* Notes a failure of training. */
-muzero_status mz_training_note(mz_training *training, mz_status status);

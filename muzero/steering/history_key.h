@@ -1,4 +1,4 @@
-/* The key of a run's rows in the history (allocator/history.h): what two runs must agree in for the measurements of one to hold for
+/* The key of a run's rows in the history (allocator/records/history.h): what two runs must agree in for the measurements of one to hold for
  * the other. */
 #pragma once
 #include "allocator/pipeline/devices.h"

@@ -156,11 +156,11 @@ static mz_status make_learner(learning *l) {
 
 static void free_learning(learning *l) {
   mz_learner_free(l->learner);
-  if (l->pool) mz_pool_free(l->pool);
+  mz_pool_free(l->pool);
   mz_batch_deinit(&l->batch);
-  if (l->buffer) mz_buffer_free(l->buffer);
-  if (l->actor) mz_actor_free(l->actor);
-  if (l->games) mz_games_free(l->games);
+  mz_buffer_free(l->buffer);
+  mz_actor_free(l->actor);
+  mz_games_free(l->games);
   free(l->errors);
 }
 
@@ -242,8 +242,8 @@ static mz_status probe_handoff(int cores, double *out_s) {
   const mz_status ended = mz_pool_wait(load);
   if (status == MZ_OK) status = ended;
 cleanup:
-  if (pool) mz_pool_free(pool);
-  if (load) mz_pool_free(load);
+  mz_pool_free(pool);
+  mz_pool_free(load);
   return status;
 }
 

@@ -47,12 +47,12 @@ cleanup:
 
 void mz_state_deinit(mz_state *state) {
   mz_prepared_release(state->published);
-  if (state->games) mz_games_free(state->games);
-  if (state->buffer) mz_buffer_free(state->buffer);
+  mz_games_free(state->games);
+  mz_buffer_free(state->buffer);
   free(state->target);
   mz_prepared_release(state->target_prepared);
   mz_learner_free(state->learner);
-  if (state->learner_pool) mz_pool_free(state->learner_pool);
+  mz_pool_free(state->learner_pool);
   memset(state, 0, sizeof *state);
 }
 

@@ -160,21 +160,12 @@ static void *watch(void *argument) {
 
 /* ---- beginning and end ---- */
 
-static void init_locks(mz_watchdog *w) {
-  pthread_condattr_t monotonic; /* the wall clock may be set back */
-  pthread_mutex_init(&w->mutex, NULL);
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&w->wake, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-}
-
 mz_status mz_watchdog_create(mz_watchdog **out, const mz_watchdog_settings *settings, const mz_workers *workers) {
   *out = NULL;
   mz_watchdog *w;
   if (!(settings->time > 0)) return MZ_OK;
   MZ_TRY(mz_alloc(&w, 1, sizeof *w));
-  init_locks(w);
+  mz_lock_init(&w->mutex, &w->wake);
   w->workers = workers;
   w->look_s = settings->time / MZ_WATCHDOG_LOOKS;
   if (w->look_s < (double)SHORTEST_NS / NS_PER_S) w->look_s = (double)SHORTEST_NS / NS_PER_S;

@@ -185,12 +185,12 @@ cleanup:
 }
 
 void mz_workers_deinit(mz_workers *w) {
-  if (w->actor_pool) mz_pool_free(w->actor_pool);
-  if (w->batch_pool) mz_pool_free(w->batch_pool);
+  mz_pool_free(w->actor_pool);
+  mz_pool_free(w->batch_pool);
   free_actors(w->actors, 0);
   free_reanalyzers(w->reanalyzers, 0);
   free_results(w->results, w->groups);
-  if (w->queue) mz_queue_free(w->queue);
+  mz_queue_free(w->queue);
   mz_prequential_deinit(&w->prequential);
   free_batches(w->batches, w->capacity);
   memset(w, 0, sizeof *w);

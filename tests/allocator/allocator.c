@@ -1,5 +1,4 @@
 /* How an allocator begins, what it remembers, and that nothing that it is told leads it out of its bounds. */
-#include "allocator/strategies/trial.h"
 #include "planted.h"
 
 /* ---- beginning ---- */

@@ -1,5 +1,4 @@
 #include "base/maths/rng.h"
-#include "base/maths/maths.h"
 #include <math.h>
 #include <string.h>
 

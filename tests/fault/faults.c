@@ -2,7 +2,6 @@
  * at most about so many faults of each kind in each command, spread evenly; --only: this call alone. Ends with a line of totals;
  * fails when anything was lost or wrong. */
 #include "base/file/file.h"
-#include "tests/fault/launch.h"
 #include "tests/fault/trial.h"
 #include <signal.h>
 #include <stdatomic.h>

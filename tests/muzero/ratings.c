@@ -1,5 +1,4 @@
 /* Ratings against a closed form, Hunter's own iteration, the information matrix, and players whose strength is known. */
-#include "base/arena.h"
 #include "base/maths/rng.h"
 #include "muzero/evaluation/ratings.h"
 #include "selfplay/evaluation/points.h"

@@ -1,5 +1,4 @@
 #include "muzero/steering/roster.h"
-#include "base/file/file.h"
 #include "muzero/run.h"
 #include "muzero/steering/steer.h"
 #include "tests/muzero/testing.h"

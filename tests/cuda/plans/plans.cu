@@ -1,5 +1,5 @@
 /* The real cuDNN, without a device: which form our convolutions take on devices that are only described (convolutions.cuh).
- * The library compiles for a device that it is told of; the driver that it asks for is stood in for (tests/cuda/no_driver.c).
+ * The library compiles for a device that it is told of; the driver that it asks for is stood in for (tests/cuda/plans/no_driver.c).
  * Says the forms and fails where one is not what the trainer is built for. */
 #include "networks/cuda/convolutions.cuh"
 #include <stdio.h>
