@@ -16,7 +16,7 @@ typedef struct mz_spent {
   double invocation_s;  /* of this invocation */
   double wall_s;        /* of the run, over all invocations */
   double cost, price_s; /* of the run so far; of a second now */
-  double round_s;       /* of the last round: the next one may take as long; 0: none was played */
+  double round_s;       /* of the longest round: the next one may take as long, under a plan on trial; 0: none was played */
   double game_s;        /* of evaluations under the plan in force, a game; NAN: none was made */
   int closing_games;    /* evaluated when the run stops here */
 } mz_spent;

@@ -152,7 +152,7 @@ static mz_status play_round(mz_run *run) {
   if (guard && mz_guard_backs(guard) > backs) MZ_TRY(record_back(run));
   count_reserved(run);
   mz_steer_round(run->steer, &run->workers, &run->phase_stats);
-  run->round_s = (double)(mz_clock_ns() - start) * 1e-9;
+  run->round_s = fmax(run->round_s, (double)(mz_clock_ns() - start) * 1e-9);
   return MZ_OK;
 }
 

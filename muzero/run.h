@@ -45,7 +45,7 @@ struct mz_run {
   double score_rise;          /* of the last evaluation over the one before it; NAN: there were no two */
   double episode_length;      /* mean over the self-play of an earlier phase; NAN: none ended */
   int64_t evaluated_rounds;   /* after which the last evaluation was made; -1: none in this invocation */
-  double round_s;             /* of the last round; 0: none was played in this invocation */
+  double round_s;             /* of the longest round of this invocation; 0: none was played */
   double game_s;              /* of the last evaluation, a game; NAN: none was made */
   int game_cores;             /* that it had; 0: not known */
   int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */

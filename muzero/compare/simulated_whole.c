@@ -25,7 +25,7 @@ struct mz_simulated_whole {
   const mz_curve *curve; /* that it learns by */
   double pace;           /* times as many epochs as the typical run needs */
   int64_t epochs;
-  double round_s; /* of the last round; 0: none yet */
+  double round_s; /* of the longest round; 0: none yet */
   double score;   /* the best so far; NAN: none yet */
   struct {
     double score, curve; /* of the run, and of the curve, when it turned to this curve */
@@ -327,7 +327,7 @@ mz_status mz_simulated_whole_advance(mz_simulated_whole *w, cJSON **block, bool 
   while (!whole && reason == MZ_GOES_ON) {
     const double before_s = mz_simulated_cell_spent(w->cell).wall_s;
     MZ_TRY(mz_simulated_cell_play(w->cell, 1));
-    w->round_s = mz_simulated_cell_spent(w->cell).wall_s - before_s;
+    w->round_s = fmax(w->round_s, mz_simulated_cell_spent(w->cell).wall_s - before_s);
     const int64_t rounds = mz_simulated_cell_spent(w->cell).rounds;
     whole = rounds % w->phase_rounds == 0;
     reason = limit_met(w, evaluation_due(w, rounds) || evaluation_due(w, rounds + 1));
