@@ -161,6 +161,8 @@ bool mz_knob_packs(const mz_pipeline *pipeline, int knob);
 int64_t mz_knob_step(const mz_knob *knob, int64_t value, int direction);
 /* A knob's value within its range. */
 int64_t mz_knob_clamp(const mz_knob *knob, int64_t value);
+/* Returns the plan with every knob within its range. */
+mz_plan mz_plan_clamp(const mz_pipeline *pipeline, const mz_plan *plan);
 
 /* Return the threads, the batch and the device of a stage under a plan. */
 int64_t mz_stage_threads(const mz_pipeline *pipeline, int stage, const mz_plan *plan);

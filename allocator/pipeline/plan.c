@@ -11,6 +11,12 @@ bool mz_plan_equal(const mz_pipeline *pipeline, const mz_plan *a, const mz_plan 
   return true;
 }
 
+mz_plan mz_plan_clamp(const mz_pipeline *pipeline, const mz_plan *plan) {
+  mz_plan clamped = *plan;
+  for (int k = 0; k < pipeline->knob_count; k++) clamped.values[k] = mz_knob_clamp(&pipeline->knobs[k], plan->values[k]);
+  return clamped;
+}
+
 /* ---- words ---- */
 
 typedef struct sentence {

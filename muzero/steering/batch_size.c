@@ -25,8 +25,7 @@ typedef struct next_batch {
 /* Brings the start plan into ranges and memory. One that is repeated from a ledger is not shrunk: it would be another plan. */
 static mz_status fit(const mz_steer *s, const mz_plan *start, const char *where, next_batch *next) {
   const mz_pipeline *p = &next->outset.pipeline;
-  next->plan = *start;
-  for (int k = 0; k < p->knob_count; k++) next->plan.values[k] = mz_knob_clamp(&p->knobs[k], next->plan.values[k]);
+  next->plan = mz_plan_clamp(p, start);
   if (!mz_steer_follows(s)) mz_plan_shrink(p, s->bounds.memory_max, &next->plan);
   const double bytes = mz_plan_bytes(p, &next->plan, NULL, 0);
   if (bytes > s->bounds.memory_max)

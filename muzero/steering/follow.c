@@ -53,18 +53,11 @@ static const mz_planned *planned(const mz_steer *s) {
   return &s->plans.items[mz_plan_list_at(&s->plans, s->state->counters.rounds)];
 }
 
-/* Returns the plan, with its values brought into the pipeline's ranges. */
-static mz_plan within_ranges(const mz_pipeline *p, const mz_plan *plan) {
-  mz_plan within = *plan;
-  for (int k = 0; k < p->knob_count; k++) within.values[k] = mz_knob_clamp(&p->knobs[k], within.values[k]);
-  return within;
-}
-
 mz_status mz_steer_read_plans(mz_steer *s, const char *path, bool resumes) {
   MZ_TRY(read_list(s, path));
   MZ_TRY(check_training(s, path, resumes));
   MZ_TRY(check_batches(s, path, resumes));
-  if (!resumes) s->outset.plan = within_ranges(&s->outset.pipeline, &s->plans.items[0].plan);
+  if (!resumes) s->outset.plan = mz_plan_clamp(&s->outset.pipeline, &s->plans.items[0].plan);
   s->options.strategy = &mz_strategy_fixed;
   return MZ_OK;
 }
@@ -82,7 +75,7 @@ static int64_t planned_batch(const mz_steer *s) {
 bool mz_steer_plan_is_due(const mz_steer *s) {
   const mz_learning_settings *present = &s->state->settings.learning;
   if (!mz_steer_follows(s)) return false;
-  const mz_plan plan = within_ranges(&s->outset.pipeline, &planned(s)->plan);
+  const mz_plan plan = mz_plan_clamp(&s->outset.pipeline, &planned(s)->plan);
   return planned_batch(s) != present->batch_size || planned_loops(s) != present->loop_count ||
          !mz_plan_equal(&s->outset.pipeline, &plan, mz_allocator_plan(s->allocator));
 }

@@ -123,12 +123,10 @@ static bool describes(const mz_steer *s, int64_t loops) {
 }
 
 mz_status mz_steer_set_loop_count(mz_steer *s, mz_workers *workers, int64_t loops, const mz_plan *start) {
-  mz_plan plan = *start; /* the allocator's own may be given */
+  const mz_plan plan = *start; /* the allocator's own may be given */
   if (!describes(s, loops)) MZ_TRY(take_loop_count(s, &workers->state->settings.learning, loops));
-  const mz_pipeline *p = &s->outset.pipeline; /* fewer updates may mean fewer builders */
-  for (int k = 0; k < p->knob_count; k++) plan.values[k] = mz_knob_clamp(&p->knobs[k], plan.values[k]);
   mz_allocator_options options = s->options;
-  options.start = plan;
+  options.start = mz_plan_clamp(&s->outset.pipeline, &plan); /* fewer updates may mean fewer builders */
   return mz_steer_begin_anew(s, workers, &options);
 }
 

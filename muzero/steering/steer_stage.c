@@ -47,7 +47,7 @@ static mz_status move_to(mz_steer *s, mz_workers *workers, const mz_plan *plan, 
     return mz_steer_set_batch_size(s, workers, rows, plan, mz_strategy_staged.name);
   const mz_pipeline *p = &s->outset.pipeline;
   mz_allocator_options options = s->options;
-  for (int k = 0; k < p->knob_count; k++) options.start.values[k] = mz_knob_clamp(&p->knobs[k], plan->values[k]);
+  options.start = mz_plan_clamp(p, plan);
   if (mz_plan_equal(p, &options.start, mz_allocator_plan(s->allocator))) return MZ_OK;
   return mz_steer_begin_anew(s, workers, &options);
 }
