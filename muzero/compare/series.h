@@ -12,8 +12,8 @@ typedef enum mz_metric {
   MZ_METRIC_COST,
   MZ_METRICS
 } mz_metric;
-const char *
-mz_metric_name(mz_metric metric); /* in the summary: "wall_s", "core_s", "core_reserved_s", "gpu_s", "gib_s", "cost" */
+/* The metric's name in the summary: "wall_s", "core_s", "core_reserved_s", "gpu_s", "gib_s", "cost". */
+const char *mz_metric_name(mz_metric metric);
 
 typedef struct mz_cell_series {
   int blocks;

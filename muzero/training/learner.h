@@ -58,7 +58,7 @@ mz_status mz_learner_fetch(mz_learner *learner, bool moments);
 /* errors: [batch rows], |predicted value − target| at step 0, MZ_ERROR_UNKNOWN where there is no target. Not finite loss or gradient:
  * MZ_E_DIVERGED, weights untouched. */
 mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);
-/* What the last update showed, for bounds on it (guard.h). */
+/* Numbers of the last update, for bounds on it (guard.h). */
 typedef struct mz_update_seen {
   double loss, norm; /* of the gradient, before clipping */
   double value_rms;  /* of the predicted values of rows whose value was trained; 0: there was none */

@@ -107,7 +107,7 @@ static void test_write_into_a_missing_or_closed_folder(void **state) {
   assert_int_equal(mz_file_write_atomic(in_folder("x"), "x", 1), MZ_E_IO);
 }
 
-/* What a user names may be no file of ours. */
+/* Paths that a user names may be links and pipes. */
 static void test_outputs_keep_links_and_pipes(void **state) {
   (void)state;
   char link[256], pipe[256], got[8] = "";

@@ -1,4 +1,4 @@
-/* What threads took that a plan no longer has: it is given back, as the sum of the plan's memory says. */
+/* Memory of threads that a plan no longer has is given back, as the sum of the plan's memory says. */
 #include "muzero/run.h"
 #include "tests/muzero/testing.h"
 #include <malloc.h>
