@@ -1,5 +1,6 @@
 /* A run: the state, the workers that advance it, and its directory. (Internal; muzero.h is the public face.) */
 #pragma once
+#include "muzero/limits.h"
 #include "muzero/steering/phase_meter.h"
 #include "muzero/storage/metrics.h"
 #include "muzero/trainer.h"
@@ -47,6 +48,7 @@ struct mz_run {
   int64_t evaluated_rounds;   /* after which the last evaluation was made; -1: none in this invocation */
   double round_s;             /* of the longest round of this invocation; 0: none was played */
   double game_s;              /* of the last evaluation, a game; NAN: none was made */
+  mz_game_lengths lengths;    /* in moves; zeros where every line is played */
   int game_cores;             /* that it had; 0: not known */
   int64_t best_rounds;        /* when the best checkpoint was taken; -1: none yet, or not known */
   int fallbacks;              /* so often it went back to an older checkpoint, or lost a part of its replay */
@@ -118,7 +120,7 @@ mz_status mz_run_keep_promise(mz_run *run, mz_reason reason);
 mz_status mz_run_evaluate_phase(mz_run *run, mz_evaluation *out, double *score);
 /* Under a limit of time nothing is known of what evaluations take until the first: a few games are played to learn it. */
 mz_status mz_run_time_evaluation(mz_run *run, const mz_limits *limits);
-/* Returns what a game of an evaluation takes under the plan in force; NAN: not known. */
+/* Returns what a game of the next evaluation may take under the plan in force; NAN: not known. */
 double mz_run_game_s(const mz_run *run);
 /* Returns how many games are evaluated when the run stops; evaluates: those of the phase are still to come, too. */
 int mz_run_closing_games(const mz_run *run, bool evaluates);

@@ -42,6 +42,7 @@ static mz_status evaluate(mz_run *run, int games, uint32_t stream, mz_evaluation
   *score = mz_score(out, run->state.env, s->train.eval_opponent);
   run->game_s = (double)(mz_clock_ns() - start) * 1e-9 / games_timed(run, games);
   run->game_cores = evaluation_cores(run);
+  if (!run->every_line) mz_game_lengths_add(&run->lengths, (double)out->moves / games);
   return MZ_OK;
 }
 
@@ -63,7 +64,10 @@ mz_status mz_run_time_evaluation(mz_run *run, const mz_limits *limits) {
   return evaluate(run, games < MZ_CONFIRM_GAMES ? games : MZ_CONFIRM_GAMES, FRESH, &evaluation, &score);
 }
 
-double mz_run_game_s(const mz_run *run) { return mz_limits_game_s(run->game_s, run->game_cores, evaluation_cores(run)); }
+double mz_run_game_s(const mz_run *run) {
+  const double growth = mz_game_lengths_growth(&run->lengths, run->state.env->spec.max_moves);
+  return growth * mz_limits_game_s(run->game_s, run->game_cores, evaluation_cores(run));
+}
 
 int mz_run_closing_games(const mz_run *run, bool evaluates) {
   return games_timed(run, MZ_CONFIRM_GAMES) + (evaluates ? games_timed(run, (int)run->settings.train.eval_games) : 0);

@@ -24,6 +24,8 @@ mz_status mz_run_session(const mz_run *run, char **out) {
   if (run->owes_evaluation) cJSON_AddBoolToObject(json, "owes_evaluation", true);
   cJSON_AddNumberToObject(json, "game_s", run->game_s); /* NAN: null */
   cJSON_AddNumberToObject(json, "game_cores", run->game_cores);
+  mz_json_add(json, "game_lengths", cJSON_CreateDoubleArray(run->lengths.last, MZ_GAME_LENGTHS));
+  cJSON_AddNumberToObject(json, "longest_game", run->lengths.longest);
   if (run->best_rounds >= 0) cJSON_AddNumberToObject(json, "best_rounds", (double)run->best_rounds);
   mz_json_add_u64_hex(json, "metrics_offset", run->metrics.offset);
   mz_json_add_u64_hex(json, "ledger_offset", mz_steer_ledger_offset(run->steer));
@@ -51,6 +53,14 @@ static double number_or(const cJSON *json, const char *key, double fallback) {
   return isfinite(value) ? value : fallback;
 }
 
+/* They are not in checkpoints from before. */
+static void restore_lengths(mz_game_lengths *lengths, const cJSON *json) {
+  const cJSON *last = cJSON_GetObjectItemCaseSensitive(json, "game_lengths");
+  for (int i = 0; i < MZ_GAME_LENGTHS && i < cJSON_GetArraySize(last); i++)
+    lengths->last[i] = fmin(fmax(cJSON_GetNumberValue(cJSON_GetArrayItem(last, i)), 0), 1e9); /* of none: 0 */
+  lengths->longest = fmin(fmax(number_or(json, "longest_game", 0), 0), 1e9);
+}
+
 static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_log_offsets *offsets) {
   run->wall_before_s = number_or(json, "wall_s", 0);
   run->score = mz_json_number_or_nan(json, "score");
@@ -59,6 +69,7 @@ static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_lo
   run->owes_evaluation = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "owes_evaluation"));
   run->game_s = mz_json_number_or_nan(json, "game_s");
   run->game_cores = (int)fmin(fmax(number_or(json, "game_cores", 0), 0), 1e6); /* not in checkpoints from before */
+  restore_lengths(&run->lengths, json);
   run->cost = number_or(json, "cost", 0);
   run->lost_before = mz_lost_from_json(json);
   run->fallbacks = (int)fmin(fmax(number_or(json, "fallbacks", 0), 0), 1e9);

@@ -115,6 +115,13 @@ double mz_epoch_rest_evaluation_s(const mz_epoch_rest *rest, double cores, doubl
   return place ? place->evaluation_s[index_of(place, epoch)] : NAN;
 }
 
+double mz_epoch_rest_longest_evaluation_s(const mz_epoch_rest *rest, double cores, double batch_size) {
+  const mz_epoch_rest_place *place = find_place(rest, cores, batch_size);
+  double longest = NAN;
+  for (int e = 0; place && e < place->epochs; e++) longest = fmax(longest, place->evaluation_s[e]);
+  return longest;
+}
+
 double mz_epoch_rest_other_s(const mz_epoch_rest *rest, double cores, double batch_size, double epoch) {
   const mz_epoch_rest_place *place = find_place(rest, cores, batch_size);
   return place ? place->other_s[index_of(place, epoch)] : NAN;

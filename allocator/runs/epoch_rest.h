@@ -26,5 +26,7 @@ void mz_epoch_rest_deinit(mz_epoch_rest *rest);
  * there in the nearest batch size. NAN where nothing was measured. */
 double mz_epoch_rest_evaluation_s(const mz_epoch_rest *rest, double cores, double batch_size, double epoch);
 double mz_epoch_rest_other_s(const mz_epoch_rest *rest, double cores, double batch_size, double epoch);
+/* Returns those of the longest evaluation of any epoch there. */
+double mz_epoch_rest_longest_evaluation_s(const mz_epoch_rest *rest, double cores, double batch_size);
 /* Returns the most cores that were measured; 0: none were. */
 double mz_epoch_rest_cores(const mz_epoch_rest *rest);

@@ -25,8 +25,9 @@ struct mz_simulated_whole {
   const mz_curve *curve; /* that it learns by */
   double pace;           /* times as many epochs as the typical run needs */
   int64_t epochs;
-  double round_s; /* of the longest round; 0: none yet */
-  double score;   /* the best so far; NAN: none yet */
+  double round_s;          /* of the longest round; 0: none yet */
+  mz_game_lengths lengths; /* by the seconds of evaluations */
+  double score;            /* the best so far; NAN: none yet */
   struct {
     double score, curve; /* of the run, and of the curve, when it turned to this curve */
   } turned;
@@ -296,6 +297,8 @@ static bool evaluation_due(const mz_simulated_whole *w, int64_t rounds) {
 /* Asked as a run is: limits of time and money leave room for the closing games, and for an evaluation that is still to come. */
 static mz_reason limit_met(const mz_simulated_whole *w, bool evaluates) {
   const mz_simulated_spent spent = mz_simulated_cell_spent(w->cell);
+  const double longest = mz_epoch_rest_longest_evaluation_s(&w->runs->rest, spent.cores, w->batch_size);
+  const double games_s = closing_s(w, spent.cores) + (evaluates ? evaluation_s(w, spent.cores) : 0);
   return mz_limits_met(&w->limits, &w->settings.allocation,
                        &(mz_spent){.counters = {.rounds = spent.rounds},
                                    .invocation_s = spent.wall_s,
@@ -303,7 +306,7 @@ static mz_reason limit_met(const mz_simulated_whole *w, bool evaluates) {
                                    .cost = spent.cost,
                                    .price_s = spent.price_s,
                                    .round_s = w->round_s,
-                                   .game_s = closing_s(w, spent.cores) + (evaluates ? evaluation_s(w, spent.cores) : 0),
+                                   .game_s = games_s * mz_game_lengths_growth(&w->lengths, longest),
                                    .closing_games = 1});
 }
 
@@ -315,6 +318,7 @@ static mz_reason end_phase(mz_simulated_whole *w, mz_reason reason) {
   mz_simulated_cell_pass(w->cell, mz_epoch_rest_other_s(&w->runs->rest, cores, w->batch_size, (double)w->epochs));
   if (w->epochs % w->eval_interval == 0) {
     mz_simulated_cell_pass(w->cell, evaluation_s(w, cores));
+    mz_game_lengths_add(&w->lengths, evaluation_s(w, cores));
     w->score = score_of(w);
     if (w->score >= w->limits.score) return MZ_REASON_SCORE;
   }

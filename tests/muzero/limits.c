@@ -74,6 +74,28 @@ static void games_take_longer_on_fewer_cores(void **unused) {
   assert_true(isnan(mz_limits_game_s(NAN, 2, 1)));
 }
 
+static mz_game_lengths lengths_of(const double *means, int count) {
+  mz_game_lengths lengths = {0};
+  for (int i = 0; i < count; i++) mz_game_lengths_add(&lengths, means[i]);
+  return lengths;
+}
+#define LENGTHS(...) lengths_of((const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+/* A run whose games had just become longer ended late: its closing ones were longer again. */
+static void games_may_grow_again(void **unused) {
+  (void)unused;
+  const mz_game_lengths none = {0}, one = LENGTHS(20), grown = LENGTHS(20, 60), rested = LENGTHS(20, 60, 60),
+                        shorter = LENGTHS(90, 60), long_ago = LENGTHS(10, 100, 100, 100, 100, 100);
+  assert_true(mz_game_lengths_growth(&none, 500) == 1);
+  assert_true(mz_game_lengths_growth(&one, 500) == 1);
+  assert_true(mz_game_lengths_growth(&grown, 0) == 3);
+  assert_true(mz_game_lengths_growth(&grown, 120) == 2); /* a game has 120 moves at the most */
+  assert_true(mz_game_lengths_growth(&grown, 40) == 1);
+  assert_true(mz_game_lengths_growth(&rested, 0) == 3);
+  assert_true(mz_game_lengths_growth(&shorter, 0) == 1.5);
+  assert_true(mz_game_lengths_growth(&long_ago, 0) == 1);
+}
+
 static void half_of_a_limit_is_for_training(void **unused) {
   (void)unused;
   mz_spent spent = {.invocation_s = 5.9, .game_s = 1, .closing_games = 100};
@@ -218,6 +240,25 @@ static void a_target_counts_when_evaluations_in_a_row_reach_it(void **unused) {
   drop_folder(folder);
 }
 
+/* Tic-tac-toe has 5 to 9 moves. */
+static void a_resumed_run_knows_how_long_games_were(void **unused) {
+  (void)unused;
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run = open_run(dir, (const char *[EXTRA_MAX]){"eval.interval=1"});
+  play(run, &(mz_limits){.rounds = 4}, MZ_GOES_ON);
+  play(run, &(mz_limits){.rounds = 4}, MZ_REASON_ROUNDS);
+  const mz_game_lengths before = run->lengths;
+  mz_run_close(run);
+  for (int i = 0; i < 2; i++) assert_true(before.last[i] >= 5 && before.last[i] <= 9);
+  assert_true(before.longest >= before.last[0] && before.longest >= before.last[1]);
+  expect_ok(mz_run_resume(&run, dir, &(mz_run_options){.threads = 1}, false));
+  assert_memory_equal(&run->lengths, &before, sizeof before);
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 typedef struct request_at {
   mz_run *run;
   int64_t round;
@@ -293,12 +334,14 @@ int main(void) {
                                      cmocka_unit_test(time_is_left_for_the_closing_evaluation),
                                      cmocka_unit_test(deadline_and_budget_leave_room_for_another_round),
                                      cmocka_unit_test(games_take_longer_on_fewer_cores),
+                                     cmocka_unit_test(games_may_grow_again),
                                      cmocka_unit_test(half_of_a_limit_is_for_training),
                                      cmocka_unit_test(the_nearest_limit_says_how_much_is_done),
                                      cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
                                      cmocka_unit_test(a_stop_between_phases_records_nothing),
                                      cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end),
                                      cmocka_unit_test(a_target_counts_when_evaluations_in_a_row_reach_it),
+                                     cmocka_unit_test(a_resumed_run_knows_how_long_games_were),
                                      cmocka_unit_test(a_stop_at_a_phases_end_leaves_its_evaluation_to_resume),
                                      cmocka_unit_test(a_checkpoint_within_a_phase_has_its_cost)};
   return cmocka_run_group_tests(tests, NULL, NULL);
