@@ -76,11 +76,12 @@ static uint8_t *write_actions(const mz_segment *segment, uint32_t first, uint32_
   return out + width;
 }
 
-static uint8_t *write_starts(const mz_segment *segment, uint8_t *out) {
+static uint8_t *write_starts(const mz_segment *segment, bool listed, uint8_t *out) {
   uint32_t start = 0;
   for (int t = 0; t < segment->length; t++, out += sizeof start) {
+    const uint32_t first = segment->policy_start[t], end = segment->policy_start[t + 1];
     memcpy(out, &start, sizeof start);
-    start += weights_in(segment, segment->policy_start[t], segment->policy_start[t + 1]);
+    start += listed ? end - first : weights_in(segment, first, end);
   }
   return out;
 }
@@ -102,7 +103,7 @@ static uint8_t *write_column(const mz_segment *segment, const mz_spec *spec, con
                                          [MZ_COLUMN_REWARD] = segment->reward,
                                          [MZ_COLUMN_PLAYER] = segment->player,
                                          [MZ_COLUMN_OBSERVATION] = segment->obs};
-  if (id == MZ_COLUMN_START) return write_starts(segment, out);
+  if (id == MZ_COLUMN_START) return write_starts(segment, packed->is_listed, out);
   if (id == MZ_COLUMN_OBSERVATION && packed->is_stacked) return write_frames(segment, spec, out);
   if (plain[id] && !(id == MZ_COLUMN_OBSERVATION && packed->is_bits)) {
     memcpy(out, plain[id], n * width);
@@ -137,6 +138,13 @@ static bool starts_are_even(uint8_t *rows, int length, uint32_t weights) {
   return true;
 }
 
+static uint8_t *write_list(const mz_segment *segment, uint32_t entries, uint8_t *out) {
+  const size_t actions = entries * sizeof *segment->policy_action, weights = entries * sizeof *segment->policy_weight;
+  memcpy(out, segment->policy_action, actions);
+  memcpy(out + actions, segment->policy_weight, weights);
+  return out + actions + weights;
+}
+
 static uint8_t *write_weights(const mz_segment *segment, uint32_t entries, uint8_t *out) {
   for (uint32_t e = 0; e < entries; e++) {
     if (!is_weight(segment->policy_weight[e])) continue;
@@ -146,21 +154,22 @@ static uint8_t *write_weights(const mz_segment *segment, uint32_t entries, uint8
   return out;
 }
 
-/* Writes all data, for which there is room, and says in `head` how. Returns the bytes written. */
-static size_t write_data(const mz_segment *segment, const mz_spec *spec, uint32_t weights, mz_packed *head, uint8_t *data) {
+/* Writes all data, for which there is room, and says in `head` how. kept: weights. Returns the bytes written. */
+static size_t write_data(const mz_segment *segment, const mz_spec *spec, uint32_t kept, mz_packed *head, uint8_t *data) {
   uint8_t *out = data;
   for (int c = 0; c < MZ_COLUMNS; c++) {
     uint8_t *rows = out;
     const size_t width = mz_column_width(head, spec, (mz_column_id)c);
     if (width == 0) continue;
     out = write_column(segment, spec, head, (mz_column_id)c, rows);
-    const bool constant = c == MZ_COLUMN_START ? starts_are_even(rows, segment->length, weights)
+    const bool constant = c == MZ_COLUMN_START ? starts_are_even(rows, segment->length, kept)
                                                : is_constant(rows, width, mz_column_rows(head, spec, (mz_column_id)c));
     if (!constant) continue;
     head->constant |= (uint8_t)(1u << c);
     out = rows + width;
   }
-  return (size_t)(write_weights(segment, segment->policy_start[segment->length], out) - data);
+  out = head->is_listed ? write_list(segment, head->entries, out) : write_weights(segment, head->entries, out);
+  return (size_t)(out - data);
 }
 
 static mz_status reserve(mz_writer *scratch, size_t bytes) {
@@ -169,6 +178,11 @@ static mz_status reserve(mz_writer *scratch, size_t bytes) {
   if (!scratch->failed) return MZ_OK;
   mz_writer_free(scratch);
   return mz_fail(MZ_E_MEMORY, "segments: out of memory while packing (%zu bytes)", bytes);
+}
+
+/* Returns the bytes that legal actions take by their bits, where moves differ. */
+static size_t policy_bits(const mz_packed *head, const mz_spec *spec) {
+  return (size_t)head->length * (mz_column_width(head, spec, MZ_COLUMN_LEGAL) + mz_column_width(head, spec, MZ_COLUMN_WEIGHTED));
 }
 
 mz_status mz_packed_pack(const mz_segment *segment, const mz_spec *spec, mz_writer *scratch, mz_packed **out) {
@@ -185,11 +199,14 @@ mz_status mz_packed_pack(const mz_segment *segment, const mz_spec *spec, mz_writ
                     .is_bits = all_bits(segment, spec),
                     .is_dense = weights == entries};
   head.is_stacked = !head.is_bits && mz_frames_are_stacked(segment, spec);
-  size_t room = weights * sizeof(float);
+  const size_t listed = entries * (sizeof(uint16_t) + sizeof(float)), bits = policy_bits(&head, spec) + weights * sizeof(float);
+  head.is_listed = listed < bits;
+  head.is_dense = head.is_dense && !head.is_listed;
+  size_t room = head.is_listed ? listed : weights * sizeof(float);
   for (int c = 0; c < MZ_COLUMNS; c++)
     room += (size_t)mz_column_rows(&head, spec, (mz_column_id)c) * mz_column_width(&head, spec, (mz_column_id)c);
   MZ_TRY(reserve(scratch, room));
-  const size_t size = write_data(segment, spec, weights, &head, scratch->data);
+  const size_t size = write_data(segment, spec, head.is_listed ? entries : weights, &head, scratch->data);
   if (size > UINT32_MAX) return mz_fail(MZ_E_MEMORY, "segments: %zu bytes of one are more than a packed one may have", size);
   mz_packed *packed;
   MZ_TRY(mz_packed_alloc((uint32_t)size, &packed));

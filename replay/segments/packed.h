@@ -1,6 +1,6 @@
 /* A segment in the compact form of the packed tiers: any move of it can be read alone, without decoding the others. Observations of bytes
- * that are all 0 or 1 take a bit an entry, stacked ones (mz_spec.frames) a frame a move, legal actions a bit an action, weights of 0
- * nothing, and what is the same in every move is kept once. Lossless. Immutable and reference-counted, as the segment is. Never written
+ * that are all 0 or 1 take a bit an entry, stacked ones (mz_spec.frames) a frame a move, legal actions a bit an action and weights of 0
+ * nothing, or legal actions, where they are few of many, their numbers, and what is the same in every move is kept once. Lossless. Immutable and reference-counted, as the segment is. Never written
  * to a file that outlives the process: packs on disk have frames (frame.h). */
 #pragma once
 #include "replay/segments/segment.h"
@@ -16,8 +16,9 @@ typedef struct mz_packed {
   uint8_t constant; /* a bit a column: one row stands for every move */
   bool is_bits;     /* observations: a bit an entry */
   bool is_stacked;  /* observations: frames, those before the first move's newest and then one a move */
-  bool is_dense;    /* no weight is 0: the legal actions say which there are */
-  uint8_t data[];   /* columns, one behind the other, then the weights */
+  bool is_listed;   /* legal actions: by their numbers, each with its weight */
+  bool is_dense;    /* not listed, and no weight is 0: the legal actions say which there are */
+  uint8_t data[];   /* columns, one behind the other, then the weights; of listed actions, these and all their weights */
 } mz_packed;
 
 /* Has memory for `size` bytes of data; everything but the size is for the caller to fill in. One reference. */

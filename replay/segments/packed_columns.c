@@ -10,8 +10,8 @@ size_t mz_column_width(const mz_packed *packed, const mz_spec *spec, mz_column_i
     case MZ_COLUMN_START: return sizeof(uint32_t);
     case MZ_COLUMN_ACTION: return spec->actions <= UINT8_MAX + 1 ? sizeof(uint8_t) : sizeof(uint16_t);
     case MZ_COLUMN_PLAYER: return sizeof(uint8_t);
-    case MZ_COLUMN_LEGAL: return bit_bytes(spec->actions);
-    case MZ_COLUMN_WEIGHTED: return packed->is_dense ? 0 : bit_bytes(spec->actions);
+    case MZ_COLUMN_LEGAL: return packed->is_listed ? 0 : bit_bytes(spec->actions);
+    case MZ_COLUMN_WEIGHTED: return packed->is_listed || packed->is_dense ? 0 : bit_bytes(spec->actions);
     case MZ_COLUMN_OBSERVATION:
       if (packed->is_stacked) return mz_frame_bytes(spec);
       return packed->is_bits ? bit_bytes(spec->obs_size) : mz_spec_obs_bytes(spec);

@@ -5,11 +5,11 @@
 typedef enum mz_column_id { /* rows of a fixed width, one a move */
                             MZ_COLUMN_VALUE,
                             MZ_COLUMN_REWARD,
-                            MZ_COLUMN_START, /* how many weights lie before the move's; constant: how many each move has */
+                            MZ_COLUMN_START, /* how many weights that are kept lie before the move's; constant: how many each move has */
                             MZ_COLUMN_ACTION,
                             MZ_COLUMN_PLAYER,
-                            MZ_COLUMN_LEGAL,    /* bit a: action a is legal */
-                            MZ_COLUMN_WEIGHTED, /* bit a: its weight is not 0; left out where all legal ones have one */
+                            MZ_COLUMN_LEGAL,    /* bit a: action a is legal; left out where they are listed */
+                            MZ_COLUMN_WEIGHTED, /* bit a: its weight is not 0; left out where all legal ones have one, too */
                             MZ_COLUMN_OBSERVATION,
                             MZ_COLUMNS,
 } mz_column_id;
@@ -23,5 +23,5 @@ typedef struct mz_column {
 int mz_column_rows(const mz_packed *packed, const mz_spec *spec, mz_column_id id);
 /* Returns the bytes of a row; of `packed` only the flags count. 0: the column is left out. */
 size_t mz_column_width(const mz_packed *packed, const mz_spec *spec, mz_column_id id);
-/* Finds every column (for one that is left out, that which stands for it). Returns where the weights begin. */
+/* Finds every column (for one that is left out, that which stands for it). Returns where the weights begin, or the listed actions. */
 const uint8_t *mz_columns_find(const mz_packed *packed, const mz_spec *spec, mz_column columns[MZ_COLUMNS]);

@@ -75,14 +75,28 @@ static uint32_t read_policy(const mz_column columns[MZ_COLUMNS], int t, const ui
   return entry;
 }
 
-static void read_policies(const mz_column columns[MZ_COLUMNS], int first, int count, const uint8_t *weights,
-                          mz_segment *segment) {
+/* The same of listed actions; list: all of them, then their weights. */
+static uint32_t read_listed(const mz_packed *packed, const mz_column *starts, int t, const uint8_t *list, mz_segment *segment,
+                            uint32_t entry) {
+  const uint32_t first = first_weight(starts, t);
+  const uint32_t count = (t + 1 < packed->length ? first_weight(starts, t + 1) : packed->entries) - first;
+  const uint8_t *weights = list + packed->entries * sizeof(uint16_t);
+  memcpy(segment->policy_action + entry, list + first * sizeof(uint16_t), count * sizeof(uint16_t));
+  memcpy(segment->policy_weight + entry, weights + first * sizeof(float), count * sizeof(float));
+  return entry + count;
+}
+
+static void read_policies(const mz_packed *packed, const mz_column columns[MZ_COLUMNS], int first, int count,
+                          const uint8_t *weights, mz_segment *segment) {
   const bool narrow = columns[MZ_COLUMN_ACTION].width == sizeof(uint8_t);
   segment->policy_start[0] = 0;
   for (int t = 0; t < count; t++) {
     const uint8_t *action = columns[MZ_COLUMN_ACTION].rows + columns[MZ_COLUMN_ACTION].stride * (size_t)(first + t);
     segment->action[t] = narrow ? action[0] : action[0] | action[1] << 8;
-    segment->policy_start[t + 1] = read_policy(columns, first + t, weights, segment, segment->policy_start[t]);
+    const uint32_t entry = segment->policy_start[t];
+    segment->policy_start[t + 1] = packed->is_listed
+                                       ? read_listed(packed, &columns[MZ_COLUMN_START], first + t, weights, segment, entry)
+                                       : read_policy(columns, first + t, weights, segment, entry);
   }
 }
 
@@ -104,7 +118,7 @@ static void read_moves(const mz_packed *packed, const mz_spec *spec, int positio
   read_rows(&columns[MZ_COLUMN_VALUE], position, length, out->value);
   read_rows(&columns[MZ_COLUMN_REWARD], position, length, out->reward);
   read_rows(&columns[MZ_COLUMN_PLAYER], position, length, out->player);
-  read_policies(columns, position, least(span->policies, length), weights, out);
+  read_policies(packed, columns, position, least(span->policies, length), weights, out);
   read_observations(packed, spec, &columns[MZ_COLUMN_OBSERVATION], position, least(span->observations, length), out->obs);
 }
 

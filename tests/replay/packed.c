@@ -11,6 +11,7 @@ typedef struct made {
   float sparse; /* share of legal actions without weight */
   int frames;   /* of pictures 3 wide; 0: no pictures */
   bool broken;  /* one stack is not the one before with a new frame */
+  int one_of;   /* of so many actions one is legal; 0: two of three are */
 } made;
 
 static mz_spec spec_of(const made *m) {
@@ -25,7 +26,7 @@ static mz_spec spec_of(const made *m) {
       .symmetries = 1};
 }
 
-enum { ACTIONS_MAX = 300, OBS_MAX = 900 };
+enum { ACTIONS_MAX = 2000, OBS_MAX = 900 };
 
 static void fill_observation(const made *m, mz_rng *rng, void *obs) {
   if (m->frames && m->same) {
@@ -56,7 +57,7 @@ static void fill_policy(const made *m, mz_rng *rng, uint8_t *legal, float *polic
   float sum = 0;
   *action = (int)mz_rng_below(rng, (uint32_t)m->actions);
   for (int a = 0; a < m->actions; a++) {
-    legal[a] = a == *action || mz_rng_below(rng, 3) > 0;
+    legal[a] = a == *action || (m->one_of ? mz_rng_below(rng, (uint32_t)m->one_of) == 0 : mz_rng_below(rng, 3) > 0);
     policy[a] = !legal[a]                                            ? 0
                 : a != *action && (float)mz_rng_f64(rng) < m->sparse ? (a % 2 ? -0.0f : 0.0f)
                                                                      : (float)(1 + mz_rng_below(rng, 99));
@@ -102,14 +103,15 @@ static mz_segment *make(const made *m, uint64_t seed, mz_end end) {
 }
 
 static const made all_kinds[] = {
-    {BITS, 27, 9, 2, 7, false, 0.5f, 0, false},     {BITS, 810, 82, 2, 60, false, 0, 0, false},
-    {BITS, 8, 300, 2, 40, false, 0.9f, 0, false},   {BITS, 3, 2, 1, 1, false, 0, 0, false},
-    {BYTES, 12, 7, 2, 30, false, 0.2f, 0, false},   {FLOATS, 4, 2, 1, 200, false, 0, 0, false},
-    {FLOATS, 5, 257, 1, 20, false, 0.6f, 0, false}, {BITS, 30, 16, 2, 50, true, 0.3f, 0, false},
-    {FLOATS, 4, 1, 1, 25, true, 0, 0, false},       {BYTES, 120, 4, 1, 30, false, 0, 4, false},
-    {BYTES, 120, 4, 1, 1, false, 0, 4, false},      {FLOATS, 36, 4, 1, 9, false, 0, 2, false},
-    {BYTES, 120, 4, 1, 9, true, 0, 4, false},       {BITS, 120, 4, 1, 9, false, 0, 4, false},
-    {BYTES, 120, 4, 1, 9, false, 0, 4, true},
+    {BITS, 27, 9, 2, 7, false, 0.5f, 0, false, 0},     {BITS, 810, 82, 2, 60, false, 0, 0, false, 0},
+    {BITS, 8, 300, 2, 40, false, 0.9f, 0, false, 0},   {BITS, 3, 2, 1, 1, false, 0, 0, false, 0},
+    {BYTES, 12, 7, 2, 30, false, 0.2f, 0, false, 0},   {FLOATS, 4, 2, 1, 200, false, 0, 0, false, 0},
+    {FLOATS, 5, 257, 1, 20, false, 0.6f, 0, false, 0}, {BITS, 30, 16, 2, 50, true, 0.3f, 0, false, 0},
+    {FLOATS, 4, 1, 1, 25, true, 0, 0, false, 0},       {BYTES, 120, 4, 1, 30, false, 0, 4, false, 0},
+    {BYTES, 120, 4, 1, 1, false, 0, 4, false, 0},      {FLOATS, 36, 4, 1, 9, false, 0, 2, false, 0},
+    {BYTES, 120, 4, 1, 9, true, 0, 4, false, 0},       {BITS, 120, 4, 1, 9, false, 0, 4, false, 0},
+    {BYTES, 120, 4, 1, 9, false, 0, 4, true, 0},       {BITS, 27, 2000, 2, 30, false, 0.5f, 0, false, 70},
+    {BITS, 27, 2000, 2, 30, true, 0, 0, false, 70},    {BITS, 27, 2000, 2, 1, false, 0, 0, false, 70},
 };
 enum { KINDS = sizeof all_kinds / sizeof all_kinds[0] };
 static const mz_end ends[] = {MZ_END_TERMINATED, MZ_END_TRUNCATED, MZ_END_OPEN};
@@ -178,7 +180,7 @@ static void any_span_of_moves_is_read_alone(void **state) {
 
 static void what_does_not_change_is_kept_once(void **state) {
   (void)state;
-  const made changing = {BITS, 810, 82, 2, 60, false, 0, 0, false}, same = {BITS, 810, 82, 2, 60, true, 0, 0, false};
+  const made changing = {BITS, 810, 82, 2, 60, false, 0, 0, false, 0}, same = {BITS, 810, 82, 2, 60, true, 0, 0, false, 0};
   const mz_spec spec = spec_of(&same);
   mz_segment *a = make(&changing, 1, MZ_END_TERMINATED), *b = make(&same, 1, MZ_END_TERMINATED);
   mz_packed *changed = pack(a, &spec), *constant = pack(b, &spec);
@@ -191,10 +193,26 @@ static void what_does_not_change_is_kept_once(void **state) {
   mz_segment_release(b);
 }
 
+/* As in chess: a bit for each of thousands of actions would take more than the segment did. */
+static void few_legal_actions_of_many_are_listed(void **state) {
+  (void)state;
+  const made few = {BITS, 8, 2000, 2, 30, false, 0.9f, 0, false, 70}, many = {BITS, 8, 2000, 2, 30, false, 0.9f, 0, false, 0};
+  const mz_spec spec = spec_of(&few);
+  mz_segment *a = make(&few, 1, MZ_END_TERMINATED), *b = make(&many, 1, MZ_END_TERMINATED);
+  mz_packed *listed = pack(a, &spec), *bits = pack(b, &spec);
+  assert_true(listed->is_listed && !bits->is_listed);
+  assert_int_equal(listed->size, 30 * (4 + 4 + 4 + 2 + 1 + 1) + a->policy_start[a->length] * (2 + 4));
+  assert_true(mz_packed_bytes(listed->size) < a->bytes && mz_packed_bytes(bits->size) < b->bytes);
+  mz_packed_release(listed);
+  mz_packed_release(bits);
+  mz_segment_release(a);
+  mz_segment_release(b);
+}
+
 /* Packed bytes differ in observations alone. */
 static void stacks_are_kept_by_frames(void **state) {
   (void)state;
-  const made stacked = {BYTES, 120, 4, 1, 30, false, 0, 4, false}, broken = {BYTES, 120, 4, 1, 30, false, 0, 4, true};
+  const made stacked = {BYTES, 120, 4, 1, 30, false, 0, 4, false, 0}, broken = {BYTES, 120, 4, 1, 30, false, 0, 4, true, 0};
   const mz_spec spec = spec_of(&stacked);
   mz_segment *a = make(&stacked, 1, MZ_END_TERMINATED), *b = make(&broken, 1, MZ_END_TERMINATED);
   mz_packed *frames = pack(a, &spec), *whole = pack(b, &spec);
@@ -202,7 +220,7 @@ static void stacks_are_kept_by_frames(void **state) {
   const size_t frame = 30, moves = 30;
   const size_t others = whole->size - moves * 4 * frame - b->policy_start[b->length] * sizeof(float);
   assert_int_equal(frames->size, others + (moves + 3) * frame + a->policy_start[a->length] * sizeof(float));
-  const made same = {BYTES, 120, 4, 1, 9, true, 0, 4, false};
+  const made same = {BYTES, 120, 4, 1, 9, true, 0, 4, false, 0};
   mz_segment *c = make(&same, 1, MZ_END_TERMINATED);
   mz_packed *once = pack(c, &spec);
   assert_int_equal(once->size,
@@ -238,8 +256,8 @@ static void memory_that_runs_out_fails_packing_and_unpacking(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_packed_comes_back), cmocka_unit_test(any_span_of_moves_is_read_alone),
-      cmocka_unit_test(what_does_not_change_is_kept_once), cmocka_unit_test(stacks_are_kept_by_frames),
-      cmocka_unit_test(memory_that_runs_out_fails_packing_and_unpacking)};
+      cmocka_unit_test(what_was_packed_comes_back),        cmocka_unit_test(any_span_of_moves_is_read_alone),
+      cmocka_unit_test(what_does_not_change_is_kept_once), cmocka_unit_test(few_legal_actions_of_many_are_listed),
+      cmocka_unit_test(stacks_are_kept_by_frames),         cmocka_unit_test(memory_that_runs_out_fails_packing_and_unpacking)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
