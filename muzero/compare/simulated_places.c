@@ -83,7 +83,8 @@ static mz_status make_curve(const place *p, const mz_planning *planning, const m
     mz_phase phase = phase_of(p, planning, seen, e + 1);
     wall_s += phase.phase_s;
     phase.wall_s = wall_s;
-    mz_epoch_of_phase(&out->epochs[e], &phase, (int64_t)p->batch_size, 0);
+    phase.batch_size = (int64_t)p->batch_size;
+    mz_epoch_of_phase(&out->epochs[e], &phase, 0);
     out->epochs[e].amounts[MZ_COURSE_CORES] = cores;
     out->epochs[e].amounts[MZ_COURSE_GPUS] = p->machine.gpus;
     out->epochs[e].plan = plan;

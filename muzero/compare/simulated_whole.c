@@ -192,7 +192,8 @@ static mz_status end_epoch(mz_simulated_whole *w, double last_s) {
   phase.evaluated = w->epochs % w->eval_interval == 0;
   phase.score = w->score;
   phase.noise_scale = mz_curve_noise_scale(w->curve, (int)w->epochs);
-  mz_epoch_of_phase(&epoch, &phase, (int64_t)w->batch_size, last_s);
+  phase.batch_size = (int64_t)w->batch_size;
+  mz_epoch_of_phase(&epoch, &phase, last_s);
   epoch.amounts[MZ_COURSE_CORES] = spent.cores;
   epoch.amounts[MZ_COURSE_GPUS] = spent.gpus;
   if (!mz_staged_epoch(w->staged, &epoch, spent.cost)) return MZ_OK;

@@ -18,14 +18,14 @@ double mz_epoch_moves(const mz_settings *s) { return (double)(s->train.phase_rou
 
 static double share(double part, double whole) { return whole > 0 ? fmin(fmax(part / whole, 0), 1) : NAN; }
 
-void mz_epoch_of_phase(mz_epoch *out, const mz_phase *p, int64_t batch, double closing_s) {
+void mz_epoch_of_phase(mz_epoch *out, const mz_phase *p, double closing_s) {
   *out = (mz_epoch){.number = (int32_t)p->phase,
                     .score = p->evaluated ? p->score : NAN,
                     .wall_s = p->wall_s - closing_s,
                     .rounds_s = p->round_s,
                     .evaluation_s = p->evaluation_s,
                     .closing_s = closing_s,
-                    .batch_size = (double)batch,
+                    .batch_size = (double)p->batch_size,
                     .amounts = {0, 0, p->phase_s > 0 ? p->gib_s / p->phase_s : NAN},
                     .use = {share(p->cpu_s, p->reserved_core_s), NAN, 1},
                     .stall = {share(p->learner_wait, 1), NAN, 0},

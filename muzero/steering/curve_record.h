@@ -8,6 +8,5 @@
 void mz_curve_key_of(mz_curve_key *key, const mz_history_key *measured, const mz_settings *settings);
 /* Fresh moves of an epoch. */
 double mz_epoch_moves(const mz_settings *settings);
-/* Makes the epoch of a whole phase, but for the amounts of cores and GPUs. batch: rows an update; closing_s: of the evaluation that
- * ended the run, 0: none. */
-void mz_epoch_of_phase(mz_epoch *out, const mz_phase *phase, int64_t batch, double closing_s);
+/* Makes the epoch of a whole phase, but for the amounts of cores and GPUs. closing_s: of the evaluation that ended the run, 0: none. */
+void mz_epoch_of_phase(mz_epoch *out, const mz_phase *phase, double closing_s);

@@ -77,7 +77,7 @@ static mz_status add_epoch(mz_steer *s, const mz_epoch *epoch) {
 
 mz_status mz_steer_epoch(mz_steer *s, mz_workers *workers, const mz_phase *phase, double cost, double closing_s) {
   mz_epoch epoch;
-  mz_epoch_of_phase(&epoch, phase, s->state->settings.learning.batch_size, closing_s);
+  mz_epoch_of_phase(&epoch, phase, closing_s);
   epoch.amounts[MZ_COURSE_CORES] = mz_plan_cores(&s->outset.pipeline, &epoch.plan);
   epoch.amounts[MZ_COURSE_GPUS] = mz_plan_gpus(&s->outset.pipeline, &epoch.plan);
   MZ_TRY(add_epoch(s, &epoch));

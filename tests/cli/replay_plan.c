@@ -2,6 +2,7 @@
 #include "tests/cli/support/lines.h"
 #include "tests/cli/support/process.h"
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -110,6 +111,42 @@ static void test_plans_are_repeated_by_round(void **state) {
   process_free(&p);
 }
 
+/* Fills batches with those of all epochs in a history, run by run. */
+static int batches_in(const char *name, int batches[16]) {
+  sqlite3 *db;
+  sqlite3_stmt *rows;
+  int count = 0;
+  assert_int_equal(sqlite3_open_v2(process_path(name), &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_prepare_v2(db, "SELECT batch_size FROM epochs ORDER BY run, number", -1, &rows, NULL), SQLITE_OK);
+  for (; sqlite3_step(rows) == SQLITE_ROW; count++) {
+    assert_true(count < 16);
+    batches[count] = sqlite3_column_int(rows, 0);
+  }
+  sqlite3_finalize(rows);
+  sqlite3_close(db);
+  return count;
+}
+
+/* A run that repeats another one moves its batches before its epoch is kept. */
+static void test_epochs_have_the_batches_that_they_were_trained_in(void **state) {
+  (void)state;
+  process p = {0};
+  int batches[16];
+  const char *const tiny = TEST_DATA "/cli/tiny.json";
+  process_run(&p, "train", "tictactoe", "--preset", tiny, "--history", "moved.db", "--run", "moved", "--set",
+              "batch_schedule=1:32", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "train", "tictactoe", "--preset", tiny, "--history", "moved.db", "--run", "again", "--replay-plan", "moved",
+              NULL);
+  assert_status(&p, 0);
+  assert_int_equal(batches_in("moved.db", batches), 4);
+  for (int run = 0; run < 2; run++) {
+    assert_int_equal(batches[2 * run], 16);
+    assert_int_equal(batches[2 * run + 1], 32);
+  }
+  process_free(&p);
+}
+
 /* Stopped in the middle of a phase, after the very round that another plan begins with: the ledger is in the run, and gone elsewhere. */
 static void test_a_resumed_run_continues_to_follow(void **state) {
   (void)state;
@@ -189,6 +226,7 @@ static void test_refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans_are_repeated_by_round),
+                                     cmocka_unit_test(test_epochs_have_the_batches_that_they_were_trained_in),
                                      cmocka_unit_test(test_a_resumed_run_continues_to_follow), cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
