@@ -176,12 +176,17 @@ static uint32_t bits_of(const uint8_t *mask, int count) {
   return bits;
 }
 
+/* A plan holds the cores that the course gives it, as far as the run has them. */
+static bool has_cores(const mz_course_plan *plan, const mz_bounds *bounds) {
+  return fmin(plan->amounts[MZ_COURSE_CORES], bounds->cpu_max) >= bounds->cpu_min;
+}
+
 static uint32_t takes(const mz_staged *s, const mz_staged_run *run) {
   uint32_t bits = 0;
   for (int p = 0; p < s->course->plans; p++) {
     const double rows = s->course->plan[p].batch_size;
     const bool fits = rows == run->batch_size ? mz_plan_refused(run->pipeline, run->bounds, &s->fitted.plans[p]) == NULL
-                                              : run->has_batch(run->context, rows);
+                                              : has_cores(&s->course->plan[p], run->bounds) && run->has_batch(run->context, rows);
     bits |= (uint32_t)fits << p;
   }
   return bits;

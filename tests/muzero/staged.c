@@ -75,6 +75,26 @@ static void a_resumed_run_continues_its_stages(void **unused) {
   assert_non_null(strstr(mz_message(), "accompanies a run from its beginning"));
 }
 
+static bool any_batch(const void *context, double batch_size) {
+  (void)context, (void)batch_size;
+  return true;
+}
+
+/* In batches of another size, too: such a plan would end the run when it is put in force. */
+static void plans_on_fewer_cores_than_the_least_are_not_offered(void **unused) {
+  (void)unused;
+  mz_run *run;
+  expect_ok(open_game(&run, "cores", shadow_sets, NULL));
+  for (int least = 0; least <= 2; least++) {
+    const mz_bounds bounds = {.cpu_min = least, .cpu_max = 4, .memory_max = 0x1p60};
+    const mz_staged_run now = {.pipeline = &pipeline, .bounds = &bounds, .batch_size = 8 * BATCH, .has_batch = any_batch};
+    mz_stage_record record;
+    expect_ok(mz_staged_decide(run->steer->staged, &now, &record));
+    assert_int_equal(record.offered, 1u << UNFIT | (least <= 1 ? 1u << allowed[0] : 0)); /* of four cores, and of one */
+  }
+  mz_run_close(run);
+}
+
 /* ---- driving ---- */
 
 static void expect_in_force(const mz_run *run, int plan) {
@@ -145,6 +165,7 @@ static void a_driven_run_can_be_repeated(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(in_shadow_the_agent_is_recorded_and_changes_nothing),
+      cmocka_unit_test(plans_on_fewer_cores_than_the_least_are_not_offered),
       cmocka_unit_test(a_ledger_with_stages_replays),
       cmocka_unit_test(a_resumed_run_continues_its_stages),
       cmocka_unit_test(an_agent_that_drives_moves_plan_and_batch_size_between_stages),
