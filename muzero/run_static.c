@@ -26,6 +26,7 @@ mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options
   mz_settings *s = &run->settings;
   mz_run_planning *planning = NULL;
   mz_device_choice *choice;
+  mz_run_place *place = NULL;
   mz_status status;
   if (!is_static(s)) return MZ_OK;
   if (options->from)
@@ -39,16 +40,18 @@ mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options
                    s->train.target < NO_SCORE ? s->train.target : 1);
   const mz_run_ask ask = mz_run_ask_of(s, env, options);
   MZ_TRY(mz_alloc(&choice, 1, sizeof *choice));
+  MZ_TRY_CLEANUP(mz_alloc(&place, 1, sizeof *place));
   MZ_TRY_CLEANUP(mz_device_choose(choice, options->device, s, &env->spec, NULL));
-  MZ_TRY_CLEANUP(mz_run_planning_for(&planning, NULL, env, s, choice, options, &ask));
+  MZ_TRY_CLEANUP(mz_run_planning_for(&planning, place, env, s, choice, options, &ask));
   status = mz_run_planning_check(planning, &ask);
   if (status != MZ_OK && options->refused) *options->refused = true;
   MZ_TRY_CLEANUP(status);
-  mz_run_plan_apply(&planning->best, &ask, s);
+  mz_run_plan_apply(&planning->best, &place->outset.pipeline, &ask, s);
   run->promise.is = promise_of(&planning->best, &ask);
   run->promise.made = true;
 cleanup:
   mz_run_planning_free(planning);
+  free(place);
   free(choice);
   return status;
 }

@@ -221,20 +221,6 @@ mz_status mz_simulated_runs_fit_course(mz_simulated_runs *r, const mz_settings *
   return status;
 }
 
-static void place_stage(const mz_pipeline *pipeline, int64_t device, char *setting, size_t size) {
-  if (strcmp(setting, "auto") == 0) snprintf(setting, size, "%s", pipeline->devices[device].name);
-}
-
-void mz_simulated_runs_apply(const mz_simulated_runs *r, const mz_run_plan *plan, const mz_run_ask *ask, mz_settings *settings) {
-  const mz_pipeline *pipeline = &r->place.outset.pipeline;
-  const int64_t *values = plan->knobs.values;
-  mz_placement_settings *p = &settings->placement;
-  mz_run_plan_apply(plan, ask, settings);
-  place_stage(pipeline, values[MZ_KNOB_SELFPLAY_DEVICE], p->selfplay, sizeof p->selfplay);
-  place_stage(pipeline, values[MZ_KNOB_REANALYZE_DEVICE], p->reanalyze, sizeof p->reanalyze);
-  place_stage(pipeline, values[MZ_KNOB_LEARNING_DEVICE], p->learning, sizeof p->learning);
-}
-
 /* ---- learning ---- */
 
 /* The longest one counts; a run has one curve on all cores. NULL: there is none. */

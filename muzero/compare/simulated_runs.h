@@ -54,9 +54,6 @@ mz_status mz_simulated_runs_plan(mz_simulated_runs *runs, const mz_settings *set
 /* Fits a course to the curves, with the simulated times of every place. ask: as in mz_course_runs. Errors as mz_course_fit's. */
 mz_status mz_simulated_runs_fit_course(mz_simulated_runs *runs, const mz_settings *settings, const mz_run_ask *ask, int stages,
                                        mz_fitted_course *out);
-/* Sets what the plan chose, as mz_run_plan_apply does, and the devices of its stages. */
-void mz_simulated_runs_apply(const mz_simulated_runs *runs, const mz_run_plan *plan, const mz_run_ask *ask,
-                             mz_settings *settings);
 /* Returns the probes of stages in batches of so many rows; NULL: no curve is known of them. */
 const mz_simulated_probes *mz_simulated_runs_probes(const mz_simulated_runs *runs, double batch_size);
 /* Finds the real run that a run of this seed learns as: of the same seed, where there is one, otherwise of a seed that is drawn among those

@@ -90,7 +90,7 @@ static mz_status plan(const mz_simulated_whole_options *o, mz_settings *settings
   if (mz_run_planning_check(planning, &ask) != MZ_OK) {
     snprintf(refused, MZ_MESSAGE_MAX, "%s", mz_message());
   } else {
-    mz_simulated_runs_apply(o->runs, &planning->best, &ask, settings);
+    mz_run_plan_apply(&planning->best, &o->runs->place.outset.pipeline, &ask, settings);
     const int64_t planned = planning->best.epochs * settings->train.phase_rounds;
     *rounds = *rounds > 0 && *rounds < planned ? *rounds : planned;
   }

@@ -21,14 +21,20 @@ static bool sets(const mz_run_options *options, const char *key) {
 
 static double limit(double setting) { return setting > 0 ? setting : INFINITY; }
 
+/* A run shorter than a phase is planned as one. */
+static int64_t whole_phases(const mz_settings *s) {
+  const int64_t phases = s->train.rounds / s->train.phase_rounds;
+  return phases > 1 ? phases : 1;
+}
+
 mz_run_ask mz_run_ask_of(const mz_settings *s, const mz_env *env, const mz_run_options *options) {
-  const bool epochs_set = sets(options, "train.rounds");
+  const bool epochs_set = sets(options, "train.rounds") && s->train.rounds > 0; /* 0: no limit */
   return (mz_run_ask){.deadline_s = limit(s->allocation.deadline),
                       .target = s->allocation.score,
                       .budget = limit(s->allocation.budget),
                       .batch_open = !sets(options, "batch_size") && !sets(options, "batch_schedule"),
                       .epochs_open = !epochs_set,
-                      .epochs = epochs_set ? s->train.rounds / s->train.phase_rounds : 0,
+                      .epochs = epochs_set ? whole_phases(s) : 0,
                       .env = env->name};
 }
 
@@ -90,7 +96,6 @@ mz_run_limits mz_run_limits_of(const mz_run_ask *ask, const mz_settings *setting
 
 mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const mz_env *env, const mz_settings *settings,
                               const mz_device_choice *choice, const mz_run_options *options, const mz_run_ask *ask) {
-  mz_run_place *found;
   mz_curve_key key;
   mz_curve *curves = NULL;
   int count = 0;
@@ -98,14 +103,11 @@ mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const 
   mz_status status;
   *out = NULL;
   snprintf(fill, sizeof fill, "'muzero profile %s --score'", ask->env);
-  MZ_TRY(mz_alloc(&found, 1, sizeof *found));
-  MZ_TRY_CLEANUP(mz_run_curves_read(found, &key, &curves, &count, env, settings, choice, options));
-  const mz_run_limits limits = mz_run_limits_of(ask, settings, &found->bounds);
-  MZ_TRY_CLEANUP(mz_run_planning_make(out, curves, count, &found->outset.pipeline, &limits, fill));
-  if (place) *place = *found;
+  MZ_TRY_CLEANUP(mz_run_curves_read(place, &key, &curves, &count, env, settings, choice, options));
+  const mz_run_limits limits = mz_run_limits_of(ask, settings, &place->bounds);
+  MZ_TRY_CLEANUP(mz_run_planning_make(out, curves, count, &place->outset.pipeline, &limits, fill));
 cleanup:
   mz_curves_free(curves, count);
-  free(found);
   return status;
 }
 
@@ -130,14 +132,26 @@ static void set_open(int64_t *knob, int64_t planned) {
   if (*knob == 0) *knob = planned;
 }
 
-void mz_run_plan_apply(const mz_run_plan *plan, const mz_run_ask *ask, mz_settings *settings) {
+/* device: as a knob says. */
+static void place_stage(const mz_pipeline *pipeline, int64_t device, char *setting, size_t size) {
+  if (strcmp(setting, "auto") == 0) snprintf(setting, size, "%s", pipeline->devices[device - 1].name);
+}
+
+void mz_run_plan_apply(const mz_run_plan *plan, const mz_pipeline *pipeline, const mz_run_ask *ask, mz_settings *settings) {
   const mz_knobs planned = mz_knobs_of_plan(&plan->knobs);
+  mz_placement_settings *p = &settings->placement;
   mz_knobs *knobs = &settings->knobs;
   set_open(&knobs->cpu_actor, planned.cpu_actor);
   set_open(&knobs->batch_actor, planned.batch_actor);
   set_open(&knobs->learner_threads, planned.learner_threads);
   set_open(&knobs->mcts_storage_size, planned.mcts_storage_size);
   set_open(&knobs->batch_buffer_size, planned.batch_buffer_size);
+  set_open(&knobs->env_workers, planned.env_workers);
+  if (pipeline->device_count > 1) {
+    place_stage(pipeline, planned.selfplay_device, p->selfplay, sizeof p->selfplay);
+    place_stage(pipeline, planned.reanalyze_device, p->reanalyze, sizeof p->reanalyze);
+    place_stage(pipeline, planned.learning_device, p->learning, sizeof p->learning);
+  }
   settings->allocation.cpu_max = plan->amounts[MZ_COURSE_CORES];
   if (ask->batch_open && plan->batch_size != (double)mz_batch_schedule_at(settings, 0))
     snprintf(settings->learning.batch_schedule, sizeof settings->learning.batch_schedule, "0:%.0f", plan->batch_size);

@@ -29,10 +29,11 @@ mz_status mz_run_curves_read(mz_run_place *place, mz_curve_key *key, mz_curve **
 /* Returns the limits of the search: what is asked, prices and bounds. */
 mz_run_limits mz_run_limits_of(const mz_run_ask *ask, const mz_settings *settings, const mz_bounds *bounds);
 /* settings: resolved. Reads the history at `history` (NULL, "none": MZ_E_CONFIG). choice: GPUs that may be used. Errors as
- * mz_run_planning_make's. mz_run_planning_free; *place may be NULL. */
+ * mz_run_planning_make's. mz_run_planning_free. */
 mz_status mz_run_planning_for(mz_run_planning **out, mz_run_place *place, const mz_env *env, const mz_settings *settings,
                               const mz_device_choice *choice, const mz_run_options *options, const mz_run_ask *ask);
 /* MZ_E_CONFIG where no plan keeps the limits: by how much each of them, alone, would have to give. */
 mz_status mz_run_planning_check(const mz_run_planning *planning, const mz_run_ask *ask);
-/* Sets what `plan` chose where it was open, so that a run by these settings carries it out: cores, knobs, batches, epochs. */
-void mz_run_plan_apply(const mz_run_plan *plan, const mz_run_ask *ask, mz_settings *settings);
+/* Sets what `plan`, of this pipeline, chose where it was open, so that a run by these settings carries it out: cores, knobs, devices of
+ * stages where there are several, batches, epochs. */
+void mz_run_plan_apply(const mz_run_plan *plan, const mz_pipeline *pipeline, const mz_run_ask *ask, mz_settings *settings);

@@ -26,8 +26,10 @@ static void deadlines_buy_cores(void **state) {
   assert_true(t->seconds.estimate > t->epochs * (EVALUATION_S + OTHER_S));
   mz_settings settings = r->settings;
   const mz_run_ask ask = {.batch_open = true, .epochs_open = true};
-  mz_simulated_runs_apply(r, t, &ask, &settings);
+  mz_run_plan_apply(t, &r->place.outset.pipeline, &ask, &settings);
   assert_string_equal(settings.placement.selfplay, "cpu:0");
+  const int learning = (int)t->knobs.values[MZ_KNOB_LEARNING_DEVICE];
+  assert_string_equal(settings.placement.learning, r->place.outset.pipeline.devices[learning].name);
   assert_true(settings.allocation.cpu_max == t->amounts[MZ_COURSE_CORES]);
   assert_int_equal(settings.train.rounds, t->epochs * settings.train.phase_rounds);
   mz_run_planning_free(loose), mz_run_planning_free(tight), mz_run_planning_free(never);
