@@ -17,7 +17,7 @@ static const mz_sim_key keys[] = {
     ROW(cores, true, false, 1, MZ_CORES_MAX, 16, "hardware threads", "of the whole machine"),
     ROW(numa, true, false, 1, 16, 1, "nodes", "share the cores evenly, each with its own memory; a device each"),
     ROW(gpus, true, false, 0, 8, 0, "GPUs", "a device each"),
-    ROW(memory, false, false, 0.0625, 65536, 64, "GiB", "that a plan may need"),
+    ROW(memory, false, false, 0.001, 65536, 64, "GiB", "that a plan may need"),
 
     ROW(quota, false, true, 0.1, MZ_CORES_MAX, 0, "cores",
         "the control group's; at the end of it everything stands until the next period"),

@@ -60,6 +60,7 @@ void mz_analytic_explain(const mz_analytic *model, const mz_plan *plan, mz_analy
   }
   for (int q = 0; q < pipeline->queue_count; q++) out->starved[q] = parts.starved[q];
   if (parts.steps.least_s[longest] > chain_s) out->bottleneck = -1;
+  out->shared = parts.steps.least_on[longest];
 }
 
 double mz_queue_empty(double offered, int64_t capacity) {

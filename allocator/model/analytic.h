@@ -87,7 +87,8 @@ typedef struct mz_analysis {
   double device_s[MZ_STAGES_MAX]; /* items · d_s(b) */
   double starved[MZ_QUEUES_MAX];  /* share of its time that a queue's consumer finds nothing */
   double step_s[MZ_STAGES_MAX];   /* by step */
-  int bottleneck;                 /* of the longest step: the stage with the largest demand; −1: the shared cores bind */
+  int bottleneck; /* of the longest step: the stage with the largest demand; −1: what several stages share binds */
+  int shared;     /* that is then: the device, or −1: all cores */
 } mz_analysis;
 void mz_analytic_explain(const mz_analytic *model, const mz_plan *plan, mz_analysis *out);
 

@@ -287,8 +287,11 @@ static void measure_device(const mz_analytic *model, int step, int device, const
       meet(&m, all, out, s, work_s);
   }
   mz_analytic_steps *steps = &out->steps;
-  const double least_s = fmax(m.work_s / m.rate, m.longest_s);
-  steps->least_s[step] = fmax(steps->least_s[step], with_filling_s(&m, least_s));
+  const double least_s = fmax(m.work_s / m.rate, m.longest_s), filled_s = with_filling_s(&m, least_s);
+  if (filled_s > steps->least_s[step]) {
+    steps->least_s[step] = filled_s;
+    steps->least_on[step] = device;
+  }
   steps->even_s[step] = fmax(steps->even_s[step], with_filling_s(&m, fmax(even_s(m.bursts, m.count, &m.cores), least_s)));
 }
 
@@ -317,6 +320,7 @@ void mz_analytic_take_apart(const mz_analytic *model, const mz_plan *plan, mz_an
     for (int s = 0; s < pipeline->stage_count; s++)
       steps->apart[step] = steps->apart[step] || (pipeline->stages[s].step == step && pipeline->stages[s].apart);
     steps->least_s[step] = all_cores_s(model, step, out);
+    steps->least_on[step] = -1;
     steps->even_s[step] = 0;
     for (int d = 0; d < pipeline->device_count; d++) measure_device(model, step, d, plan, &all, out);
     steps->even_s[step] = fmax(steps->even_s[step], steps->least_s[step]);

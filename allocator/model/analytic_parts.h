@@ -7,7 +7,8 @@ typedef struct mz_analytic_steps {
   int count;
   double log_chain[MZ_STAGES_MAX];
   double least_s[MZ_STAGES_MAX], even_s[MZ_STAGES_MAX]; /* by step */
-  bool apart[MZ_STAGES_MAX];                            /* by step: it is in no unit's time */
+  int least_on[MZ_STAGES_MAX]; /* by step: the device whose stages need least_s together; −1: all cores do */
+  bool apart[MZ_STAGES_MAX];   /* by step: it is in no unit's time */
 } mz_analytic_steps;
 
 typedef struct mz_analytic_parts {

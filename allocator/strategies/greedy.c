@@ -205,12 +205,15 @@ static bool ends_at_range(const mz_situation *situation, const look *chosen) {
 }
 
 static void say_binding(const mz_situation *situation, const mz_plan *plan, char out[BINDS_TEXT]) {
+  const mz_pipeline *pipeline = situation->pipeline;
   mz_analysis analysis;
   mz_analytic_explain(situation->model, plan, &analysis);
-  if (analysis.bottleneck < 0)
-    snprintf(out, BINDS_TEXT, "the shared cores bind");
+  if (analysis.bottleneck >= 0)
+    snprintf(out, BINDS_TEXT, "the %s stage binds", pipeline->stages[analysis.bottleneck].name);
+  else if (analysis.shared >= 0 && pipeline->devices[analysis.shared].kind == MZ_DEVICE_CUDA)
+    snprintf(out, BINDS_TEXT, "%s, which stages share, binds", pipeline->devices[analysis.shared].name);
   else
-    snprintf(out, BINDS_TEXT, "the %s stage binds", situation->pipeline->stages[analysis.bottleneck].name);
+    snprintf(out, BINDS_TEXT, "the shared cores bind");
 }
 
 static void say_reason(const mz_situation *situation, const look *base, const look *chosen, mz_proposal *out) {

@@ -96,9 +96,9 @@ static cJSON *plan_json(const mz_agreed_plan *plan, const mz_pipeline *pipeline)
   return row;
 }
 
-cJSON *mz_agreement_json(const mz_agreement *agreement, const mz_pipeline *pipeline) {
+mz_status mz_agreement_json(const mz_agreement *agreement, const mz_pipeline *pipeline, cJSON **out) {
   double *room;
-  if (mz_alloc(&room, (size_t)agreement->count, sizeof *room) != MZ_OK) return NULL;
+  MZ_TRY(mz_alloc(&room, (size_t)agreement->count, sizeof *room));
   cJSON *o = cJSON_CreateObject(), *plans = cJSON_AddArrayToObject(o, "plans");
   for (int i = 0; i < agreement->count; i++) cJSON_AddItemToArray(plans, plan_json(&agreement->plans[i], pipeline));
   cJSON_AddNumberToObject(o, "median_error", quantile_of(agreement, error_size, 0.5, room));
@@ -110,5 +110,6 @@ cJSON *mz_agreement_json(const mz_agreement *agreement, const mz_pipeline *pipel
   cJSON_AddNumberToObject(o, "noise_p90", quantile_of(agreement, noise_size, 0.9, room));
   cJSON_AddNumberToObject(o, "noise_regret", (regret_of(agreement, even_s, odd_s) + regret_of(agreement, odd_s, even_s)) / 2);
   free(room);
-  return o;
+  *out = o;
+  return MZ_OK;
 }

@@ -19,4 +19,4 @@ typedef struct mz_agreement {
 mz_status mz_agreement_of(mz_agreement *out, const mz_pipeline *pipeline, const mz_observation *seen, int count);
 void mz_agreement_free(mz_agreement *agreement);
 /* Once simulated_s is there: the members that mz_simulated_against names, but for "env" and "machine_simulated". cJSON_Delete. */
-cJSON *mz_agreement_json(const mz_agreement *agreement, const mz_pipeline *pipeline);
+mz_status mz_agreement_json(const mz_agreement *agreement, const mz_pipeline *pipeline, cJSON **out);

@@ -145,7 +145,7 @@ mz_status mz_simulated_against(const mz_simulated_profile_options *options, cons
   MZ_TRY_CLEANUP(mz_profile_record_read(&measured, options->against, "--against", it->env->name, pipeline, &it->outset.plan));
   MZ_TRY_CLEANUP(mz_agreement_of(&agreement, pipeline, measured.seen, measured.count));
   MZ_TRY_CLEANUP(predict(it, watcher, &agreement));
-  *out = mz_agreement_json(&agreement, pipeline);
+  MZ_TRY_CLEANUP(mz_agreement_json(&agreement, pipeline, out));
   cJSON_AddStringToObject(*out, "env", it->env->name);
   cJSON_AddStringToObject(*out, "machine_simulated", options->machine);
 cleanup:

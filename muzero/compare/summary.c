@@ -326,9 +326,14 @@ static void add_sentences(cJSON *o, const mz_series *series, const mz_arm *arms,
     add_sentence(sentences, text);
   }
   cJSON_AddBoolToObject(o, "same_digest", seed < 0);
-  snprintf(text, sizeof text,
-           "%s against itself: ratio %.3f, 95 %% interval %.3f to %.3f; no difference below %.1f %% is claimed.", arms[0].name,
-           noise->estimate, noise->low, noise->high, 100 * expm1(noise_log));
+  if (isfinite(noise_log))
+    snprintf(text, sizeof text,
+             "%s against itself: ratio %.3f, 95 %% interval %.3f to %.3f; no difference below %.1f %% is claimed.", arms[0].name,
+             noise->estimate, noise->low, noise->high, 100 * expm1(noise_log));
+  else
+    snprintf(text, sizeof text,
+             "%s met itself in fewer than two blocks: how much two runs alike differ is not known, and nothing is claimed.",
+             arms[0].name);
   add_sentence(sentences, text);
   if (cores <= 4 && !cJSON_HasObjectItem(o, "machine_simulated")) { /* it speaks of this machine */
     snprintf(text, sizeof text,

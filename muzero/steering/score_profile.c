@@ -190,7 +190,7 @@ static mz_status drive(const profile *p, mz_run *run, mz_score_profile_progress 
       told->reached = (int)told->epochs + 1;
       last = least(2 * told->reached, p->epochs);
     }
-    *stopped = reason == MZ_REASON_INTERRUPTED || stopping(p);
+    *stopped = reason == MZ_REASON_INTERRUPTED || (told->epochs + 1 < last && stopping(p)); /* a run that is whole counts */
     if (reason == MZ_GOES_ON || reason == MZ_REASON_ROUNDS) continue;
     told->epochs += mz_run_counters(run)->rounds == (told->epochs + 1) * rounds; /* a limit of the settings may cut it short */
     break;

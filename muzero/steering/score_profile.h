@@ -13,7 +13,7 @@ typedef struct mz_score_profile_options {
   int seeds;        /* the first is run.seed */
   int64_t epochs;   /* of a run at the most; 0: as many as the settings' limits let it have */
   double until;     /* a run that has reached this score runs as many epochs again, and no more; NAN: train.target */
-  double for_s;     /* no run begins later than this; 0: no limit */
+  double for_s;     /* no run begins later than this, and one under way ends after its epoch; 0: no limit */
 } mz_score_profile_options;
 
 typedef struct mz_score_profile_progress {

@@ -147,6 +147,7 @@ static void test_limit_on_cores_is_a_limit_of_the_machine(void **state) {
   mz_analytic_explain(&model, &plan, &analysis);
   assert_near(mz_analytic_predict(&model, &plan).unit_s, 0.5 / 2, 1e-9);
   assert_int_equal(analysis.bottleneck, -1);
+  assert_int_equal(analysis.shared, -1);
 }
 
 static void test_a_queue_of_one_place_makes_stages_take_turns(void **state) {

@@ -80,9 +80,24 @@ static void what_is_unknown_on_a_gpu_is_not_predicted(void **state) {
   assert_true(mz_analytic_predict(&model, &on_gpu).unit_s > 0);
 }
 
+static void stages_on_one_gpu_share_it(void **state) {
+  (void)state;
+  mz_pipeline p = mixed();
+  mz_plan plan = mixed_plan();
+  mz_analytic model;
+  mz_analysis analysis;
+  p.stages[0].probes[MZ_DEVICE_CUDA] = (mz_probes){.batch = {1}, .cpu_s = {1e-6}, .device_s = {1e-4}}; /* 1.28 s a unit */
+  p.stages[2].probes[MZ_DEVICE_CUDA] = (mz_probes){.batch = {1}, .cpu_s = {1e-6}, .device_s = {8e-2}}; /* likewise */
+  plan.values[POOL_DEVICE] = plan.values[LEARNER_DEVICE] = 2;
+  mz_analytic_init(&model, &p, 64);
+  mz_analytic_explain(&model, &plan, &analysis);
+  assert_int_equal(analysis.bottleneck, -1);
+  assert_int_equal(analysis.shared, 2);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_takes_what_the_effects_say),
-                                     cmocka_unit_test(a_machine_without_gpus_has_none),
-                                     cmocka_unit_test(what_is_unknown_on_a_gpu_is_not_predicted)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_call_takes_what_the_effects_say), cmocka_unit_test(a_machine_without_gpus_has_none),
+      cmocka_unit_test(what_is_unknown_on_a_gpu_is_not_predicted), cmocka_unit_test(stages_on_one_gpu_share_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,8 @@ static void test_errors_noise_and_regret(void **state) {
     assert_int_equal(a.plans[i].measurements, 3);
     a.plans[i].simulated_s = simulated[i];
   }
-  cJSON *o = mz_agreement_json(&a, &pipeline);
+  cJSON *o;
+  assert_int_equal(mz_agreement_json(&a, &pipeline, &o), MZ_OK);
   assert_member(o, "median_error", 0.25); /* of 10, 25 and 50 % */
   assert_member(o, "p90_error", 0.25 + 0.8 * 0.25);
   assert_member(o, "worst_error", 0.5);
@@ -60,7 +61,8 @@ static void test_what_was_measured_once_has_no_noise(void **state) {
   mz_agreement a;
   assert_int_equal(mz_agreement_of(&a, &pipeline, seen, 2), MZ_OK);
   a.plans[0].simulated_s = 2, a.plans[1].simulated_s = 1;
-  cJSON *o = mz_agreement_json(&a, &pipeline);
+  cJSON *o;
+  assert_int_equal(mz_agreement_json(&a, &pipeline, &o), MZ_OK);
   assert_member(o, "worst_error", 0);
   assert_member(o, "regret", 0);
   assert_true(isnan(mz_json_number_or_nan(o, "noise_median")));

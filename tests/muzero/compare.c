@@ -158,6 +158,10 @@ static void test_too_little_for_a_claim(void **state) {
   cJSON *summary = summarise(planted(seconds, count, 1, 13, false));
   assert_false(claimed(ratio(summary, "greedy", "default", "wall_s"))); /* 13 blocks; 14 are asked for */
   cJSON_Delete(summary);
+  summary = summarise(planted(seconds, count, 1, 1, false)); /* one block says nothing of the noise */
+  const cJSON *noise = cJSON_GetArrayItem(cJSON_GetObjectItem(summary, "sentences"), 1);
+  assert_non_null(strstr(noise->valuestring, "how much two runs alike differ is not known"));
+  cJSON_Delete(summary);
   /* Arms that learn differently are paired by seed: nine are too few, ten do. */
   parse_with_twin("rule,greedy:learning_rate=0.1");
   const double two[] = {1.5, 1, 1.5};

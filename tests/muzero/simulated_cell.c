@@ -156,7 +156,7 @@ static void a_machine_without_room_is_refused(void **state) {
   expect_ok(mz_settings_for_new_run(&options, &settings));
   expect_ok(mz_memory_count(&memory, env, &settings, NULL));
   memory.fixed[MZ_MEMORY_PROCESS] = 40 << 20; /* not what this process has now */
-  expect_ok(mz_sim_machine_parse(&cell.machine, "sim:memory=0.0625"));
+  expect_ok(mz_sim_machine_parse(&cell.machine, "sim:memory=0.03"));
   assert_int_equal(mz_simulated_cell_open(&out, &cell), MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "limits.memory_max"));
   expect_ok(mz_sim_machine_parse(&cell.machine, "sim:cores=4"));
