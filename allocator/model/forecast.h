@@ -1,4 +1,4 @@
-/* Forecasts of one signal, a value per phase. Four models run side by side: last value, EWMA, damped Holt (Gardner & McKenzie
+/* Forecasts of one signal, a value per window. Four models run side by side: last value, EWMA, damped Holt (Gardner & McKenzie
  * 1985), local-linear Kalman; the one with the lowest rolling MASE (mean absolute scaled error over the last 32 values: 1 is what
  * "last value" achieves; Hyndman & Koehler 2006) drives, the simpler one where two are equal. Plain structs, no memory of their
  * own, deterministic. A value that is not finite is skipped and counted. */
@@ -37,7 +37,7 @@ typedef struct mz_forecaster {
 
 typedef struct mz_forecast {
   mz_forecast_model model;
-  double value;    /* of the next phase; NAN: nothing was seen */
+  double value;    /* of the next window; NAN: nothing was seen */
   double quantile; /* what stays below it in 80 % of cases: what to provision */
   double mase;     /* of the model that drives, rolling; INFINITY until 4 values were seen */
   bool trusted;    /* mase < 1, or the signal does not move at all; never before 4 values */

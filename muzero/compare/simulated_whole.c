@@ -311,8 +311,7 @@ static mz_reason limit_met(const mz_simulated_whole *w, bool evaluates) {
                                    .closing_games = 1});
 }
 
-/* Evaluates when due, and looks at the limits again. reason: the one found before. A run that an agent only accompanies plays its course
- * to the end, whatever it has reached. */
+/* Evaluates when due, and looks at the limits again. reason: the one found before. */
 static mz_reason end_phase(mz_simulated_whole *w, mz_reason reason) {
   const double cores = mz_simulated_cell_spent(w->cell).cores;
   w->epochs++;

@@ -180,9 +180,29 @@ static mz_status reserve(mz_writer *scratch, size_t bytes) {
   return mz_fail(MZ_E_MEMORY, "segments: out of memory while packing (%zu bytes)", bytes);
 }
 
-/* Returns the bytes that legal actions take by their bits, where moves differ. */
-static size_t policy_bits(const mz_packed *head, const mz_spec *spec) {
-  return (size_t)head->length * (mz_column_width(head, spec, MZ_COLUMN_LEGAL) + mz_column_width(head, spec, MZ_COLUMN_WEIGHTED));
+static bool same_actions(const mz_segment *s, uint32_t a, uint32_t b) { return s->policy_action[a] == s->policy_action[b]; }
+
+static bool same_weighted(const mz_segment *s, uint32_t a, uint32_t b) {
+  return same_actions(s, a, b) && is_weight(s->policy_weight[a]) == is_weight(s->policy_weight[b]);
+}
+
+/* Whether the entries of each move are the first one's: their column is constant. */
+static bool moves_are_alike(const mz_segment *s, bool (*same)(const mz_segment *, uint32_t a, uint32_t b)) {
+  for (int t = 1; t < s->length; t++) {
+    const uint32_t start = s->policy_start[t];
+    if (s->policy_start[t + 1] - start != s->policy_start[1]) return false;
+    for (uint32_t e = 0; e < s->policy_start[1]; e++)
+      if (!same(s, start + e, e)) return false;
+  }
+  return true;
+}
+
+/* Returns the bytes that legal actions and their weights take by bits. */
+static size_t bytes_by_bits(const mz_segment *segment, const mz_packed *head, const mz_spec *spec, uint32_t weights) {
+  const size_t moves = (size_t)segment->length;
+  return (moves_are_alike(segment, same_actions) ? 1 : moves) * mz_column_width(head, spec, MZ_COLUMN_LEGAL) +
+         (moves_are_alike(segment, same_weighted) ? 1 : moves) * mz_column_width(head, spec, MZ_COLUMN_WEIGHTED) +
+         weights * sizeof(float);
 }
 
 mz_status mz_packed_pack(const mz_segment *segment, const mz_spec *spec, mz_writer *scratch, mz_packed **out) {
@@ -199,8 +219,8 @@ mz_status mz_packed_pack(const mz_segment *segment, const mz_spec *spec, mz_writ
                     .is_bits = all_bits(segment, spec),
                     .is_dense = weights == entries};
   head.is_stacked = !head.is_bits && mz_frames_are_stacked(segment, spec);
-  const size_t listed = entries * (sizeof(uint16_t) + sizeof(float)), bits = policy_bits(&head, spec) + weights * sizeof(float);
-  head.is_listed = listed < bits;
+  const size_t listed = entries * (sizeof(uint16_t) + sizeof(float));
+  head.is_listed = listed < bytes_by_bits(segment, &head, spec, weights);
   head.is_dense = head.is_dense && !head.is_listed;
   size_t room = head.is_listed ? listed : weights * sizeof(float);
   for (int c = 0; c < MZ_COLUMNS; c++)

@@ -1,7 +1,9 @@
-/* A segment in the compact form of the packed tiers: any move of it can be read alone, without decoding the others. Observations of bytes
- * that are all 0 or 1 take a bit an entry, stacked ones (mz_spec.frames) a frame a move, legal actions a bit an action and weights of 0
- * nothing, or legal actions, where they are few of many, their numbers, and what is the same in every move is kept once. Lossless. Immutable and reference-counted, as the segment is. Never written
- * to a file that outlives the process: packs on disk have frames (frame.h). */
+/* A segment in the compact form of the packed tiers: any move of it can be read alone, without decoding the others. Lossless:
+ *   observations    of bytes that are all 0 or 1 a bit an entry; stacked ones (mz_spec.frames) a frame a move
+ *   legal actions   a bit an action, or their numbers, whichever takes less; weights of 0 take nothing beside bits
+ *   any column      one row where it is the same in every move
+ * Immutable and reference-counted, as the segment is. Never written to a file that outlives the process: packs on disk have frames
+ * (frame.h). */
 #pragma once
 #include "replay/segments/segment.h"
 

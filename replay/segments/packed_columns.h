@@ -5,7 +5,7 @@
 typedef enum mz_column_id { /* rows of a fixed width, one a move */
                             MZ_COLUMN_VALUE,
                             MZ_COLUMN_REWARD,
-                            MZ_COLUMN_START, /* how many weights that are kept lie before the move's; constant: how many each move has */
+                            MZ_COLUMN_START, /* weights, or listed entries, before the move's; constant: those of each move */
                             MZ_COLUMN_ACTION,
                             MZ_COLUMN_PLAYER,
                             MZ_COLUMN_LEGAL,    /* bit a: action a is legal; left out where they are listed */

@@ -48,7 +48,8 @@ static void read_observations(const mz_packed *packed, const mz_spec *spec, cons
     read_bits(c->rows + c->stride * (size_t)(first + t), spec->obs_size, out + (size_t)t * (size_t)spec->obs_size);
 }
 
-static uint32_t first_weight(const mz_column *starts, int t) {
+/* Returns how many weights are kept of the moves before; of listed actions, how many entries there are. */
+static uint32_t first_kept(const mz_column *starts, int t) {
   uint32_t start;
   memcpy(&start, starts->rows + starts->stride * (size_t)t, sizeof start);
   return starts->stride ? start : start * (uint32_t)t;
@@ -59,7 +60,7 @@ static uint32_t read_policy(const mz_column columns[MZ_COLUMNS], int t, const ui
                             uint32_t entry) {
   const uint8_t *legal = columns[MZ_COLUMN_LEGAL].rows + columns[MZ_COLUMN_LEGAL].stride * (size_t)t;
   const uint8_t *weighted = columns[MZ_COLUMN_WEIGHTED].rows + columns[MZ_COLUMN_WEIGHTED].stride * (size_t)t;
-  weights += first_weight(&columns[MZ_COLUMN_START], t) * sizeof(float);
+  weights += first_kept(&columns[MZ_COLUMN_START], t) * sizeof(float);
   for (size_t byte = 0; byte < columns[MZ_COLUMN_LEGAL].width; byte++) {
     for (unsigned bits = legal[byte]; bits; bits &= bits - 1) {
       const int bit = __builtin_ctz(bits);
@@ -78,16 +79,16 @@ static uint32_t read_policy(const mz_column columns[MZ_COLUMNS], int t, const ui
 /* The same of listed actions; list: all of them, then their weights. */
 static uint32_t read_listed(const mz_packed *packed, const mz_column *starts, int t, const uint8_t *list, mz_segment *segment,
                             uint32_t entry) {
-  const uint32_t first = first_weight(starts, t);
-  const uint32_t count = (t + 1 < packed->length ? first_weight(starts, t + 1) : packed->entries) - first;
+  const uint32_t first = first_kept(starts, t);
+  const uint32_t count = (t + 1 < packed->length ? first_kept(starts, t + 1) : packed->entries) - first;
   const uint8_t *weights = list + packed->entries * sizeof(uint16_t);
   memcpy(segment->policy_action + entry, list + first * sizeof(uint16_t), count * sizeof(uint16_t));
   memcpy(segment->policy_weight + entry, weights + first * sizeof(float), count * sizeof(float));
   return entry + count;
 }
 
-static void read_policies(const mz_packed *packed, const mz_column columns[MZ_COLUMNS], int first, int count,
-                          const uint8_t *weights, mz_segment *segment) {
+static void read_policies(const mz_packed *packed, const mz_column columns[MZ_COLUMNS], int first, int count, const uint8_t *tail,
+                          mz_segment *segment) {
   const bool narrow = columns[MZ_COLUMN_ACTION].width == sizeof(uint8_t);
   segment->policy_start[0] = 0;
   for (int t = 0; t < count; t++) {
@@ -95,8 +96,8 @@ static void read_policies(const mz_packed *packed, const mz_column columns[MZ_CO
     segment->action[t] = narrow ? action[0] : action[0] | action[1] << 8;
     const uint32_t entry = segment->policy_start[t];
     segment->policy_start[t + 1] = packed->is_listed
-                                       ? read_listed(packed, &columns[MZ_COLUMN_START], first + t, weights, segment, entry)
-                                       : read_policy(columns, first + t, weights, segment, entry);
+                                       ? read_listed(packed, &columns[MZ_COLUMN_START], first + t, tail, segment, entry)
+                                       : read_policy(columns, first + t, tail, segment, entry);
   }
 }
 
@@ -105,7 +106,7 @@ static int least(int a, int b) { return a < b ? a : b; }
 /* Reads into arrays that have a place. */
 static void read_moves(const mz_packed *packed, const mz_spec *spec, int position, const mz_span *span, mz_segment *out) {
   mz_column columns[MZ_COLUMNS];
-  const uint8_t *weights = mz_columns_find(packed, spec, columns);
+  const uint8_t *tail = mz_columns_find(packed, spec, columns);
   const int left = packed->length - position, length = least(span->values, left);
   out->hash = packed->hash;
   out->game = packed->game;
@@ -118,7 +119,7 @@ static void read_moves(const mz_packed *packed, const mz_spec *spec, int positio
   read_rows(&columns[MZ_COLUMN_VALUE], position, length, out->value);
   read_rows(&columns[MZ_COLUMN_REWARD], position, length, out->reward);
   read_rows(&columns[MZ_COLUMN_PLAYER], position, length, out->player);
-  read_policies(packed, columns, position, least(span->policies, length), weights, out);
+  read_policies(packed, columns, position, least(span->policies, length), tail, out);
   read_observations(packed, spec, &columns[MZ_COLUMN_OBSERVATION], position, least(span->observations, length), out->obs);
 }
 

@@ -203,6 +203,12 @@ static void few_legal_actions_of_many_are_listed(void **state) {
   assert_true(listed->is_listed && !bits->is_listed);
   assert_int_equal(listed->size, 30 * (4 + 4 + 4 + 2 + 1 + 1) + a->policy_start[a->length] * (2 + 4));
   assert_true(mz_packed_bytes(listed->size) < a->bytes && mz_packed_bytes(bits->size) < b->bytes);
+  const made same = {BITS, 8, 2000, 2, 30, true, 0, 0, false, 70};
+  mz_segment *c = make(&same, 1, MZ_END_TERMINATED); /* one row of bits stands for all moves */
+  mz_packed *once = pack(c, &spec);
+  assert_int_equal(once->size, 4 + 4 + 4 + 2 + 1 + 250 + 1 + c->policy_start[c->length] * 4);
+  mz_packed_release(once);
+  mz_segment_release(c);
   mz_packed_release(listed);
   mz_packed_release(bits);
   mz_segment_release(a);
