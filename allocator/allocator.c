@@ -320,6 +320,7 @@ void mz_allocator_follow(mz_allocator *a, const mz_window *window, const mz_plan
 }
 
 void mz_allocator_refused(mz_allocator *a, const char *why, mz_decision *d) {
+  mz_verify_undo(a);
   mz_tabu_add(&a->tabu, &a->plan, a->decisions);
   if (d->action == MZ_DECISION_TRY || d->action == MZ_DECISION_CONFIRM) a->rounds = a->trial.rounds[MZ_SIDE_OLD];
   if (d->action == MZ_DECISION_REVERT) a->rounds = a->trial.rounds[MZ_SIDE_NEW];

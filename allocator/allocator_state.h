@@ -48,6 +48,13 @@ struct mz_allocator {
   int reverts, window_rounds;    /* so far; since the last decision */
   mz_budget budget;
   mz_tabu tabu;
+  bool judged; /* the last decision judged a trial, */
+  struct {
+    double conceded;
+    int reverts;
+    mz_budget budget;
+    mz_tabu tabu;
+  } unjudged; /* before which it was so: what workers cannot carry out did not happen */
 };
 
 /* The knobs in which `plan` differs from `from`, in words. */
@@ -64,6 +71,8 @@ static inline const char *mz_allocator_text(const mz_allocator *a, const mz_plan
 void mz_verify_begin(mz_allocator *allocator, const mz_proposal *proposal, double worth, bool releases, mz_decision *decision);
 /* Takes the window as evidence and judges the trial, if one is on; true: that was the decision. */
 bool mz_verify_window(mz_allocator *allocator, const mz_window *window, mz_decision *decision);
+/* The verdict could not be carried out: it counts as none. */
+void mz_verify_undo(mz_allocator *allocator);
 /* The plan in force is measured anew: what is known of its rounds is of other surroundings, or of other costs. */
 void mz_verify_forget(mz_allocator *allocator);
 /* A change was made: the next window begins none. */

@@ -50,6 +50,22 @@ static void settle(mz_allocator *a, mz_side side) {
   mz_verify_rest(a);
 }
 
+static void remember(mz_allocator *a) {
+  a->judged = true;
+  a->unjudged.conceded = a->conceded;
+  a->unjudged.reverts = a->reverts;
+  a->unjudged.budget = a->budget;
+  a->unjudged.tabu = a->tabu;
+}
+
+void mz_verify_undo(mz_allocator *a) {
+  if (!a->judged) return;
+  a->conceded = a->unjudged.conceded;
+  a->reverts = a->unjudged.reverts;
+  a->budget = a->unjudged.budget;
+  a->tabu = a->unjudged.tabu;
+}
+
 static void count_revert(mz_allocator *a, mz_decision *d) {
   d->action = MZ_DECISION_REVERT;
   a->reverts++;
@@ -171,6 +187,7 @@ static void verify(mz_allocator *a, const char *what, mz_decision *d) {
     d->ratio_low = ratio.low;
     d->ratio_high = ratio.high;
   }
+  if (verdict != MZ_VERDICT_WAIT) remember(a);
   if (verdict == MZ_VERDICT_CONFIRM) {
     d->action = MZ_DECISION_CONFIRM;
     mz_decision_say(d, "%s: %s: it stays", text, judged);
@@ -203,6 +220,7 @@ bool mz_verify_window(mz_allocator *a, const mz_window *window, mz_decision *d) 
   char what[MZ_PLAN_TEXT];
   const bool disturbed = notice(a, window, what);
   d->observed = learn(a, window, disturbed);
+  a->judged = false;
   if (a->state == MZ_STEADY) {
     if (disturbed) mz_verify_forget(a);
     return false;

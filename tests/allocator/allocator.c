@@ -1,4 +1,5 @@
 /* How an allocator begins, what it remembers, and that nothing that it is told leads it out of its bounds. */
+#include "allocator/allocator_state.h"
 #include "planted.h"
 
 /* ---- beginning ---- */
@@ -183,9 +184,13 @@ static void test_when_there_is_no_way_back_the_plan_on_trial_stays(void **state)
     mz_allocator *a = shop_allocator(&s, &base, &strategy_planted);
     if (reverted_under(&s, a, &bad, rest, &d)) {
       found++;
+      assert_int_equal(d.reverts, 1);
       mz_allocator_refused(a, "the threads are gone", &d);
       expect(&d, MZ_DECISION_KEEP, "the threads are gone");
       assert_false(d.reverted);
+      assert_int_equal(d.reverts, 0); /* what was not undone counts as no revert, */
+      assert_int_equal(a->budget.spent, 0);
+      assert_int_equal(mz_tabu_left(&a->tabu, &s.pipeline, &bad, a->decisions), 0); /* and the plan in force is not tabu */
       assert_plan(*mz_allocator_plan(a), bad);
       d = phase(&s, a);
       assert_plan(d.plan, bad);
