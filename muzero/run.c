@@ -277,12 +277,14 @@ static mz_status run_phase(mz_run *run, const mz_limits *given, mz_tick tick, vo
   wake(run);
   pause_asked(run); /* by a tick at the end of the phase before: it paused there anyway */
   *phase = (mz_phase){.score = NAN};
-  if (!run->paused) start_phase(run);
+  if (!run->paused) {
+    MZ_TRY(mz_run_time_evaluation(run, &limits)); /* no window's clocks run yet */
+    start_phase(run);
+  }
   run->paused = false;
   *reason = limit_met(run, &limits, false);
   while (*reason == MZ_GOES_ON && !owed) {
     MZ_TRY(play_round(run));
-    MZ_TRY(mz_run_time_evaluation(run, &limits));
     tick_progress(run, &limits, tick, context);
     const int64_t rounds = run->state.counters.rounds;
     *reason = limit_met(run, &limits, evaluation_due(run, rounds) || evaluation_due(run, rounds + 1));
