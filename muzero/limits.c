@@ -1,6 +1,5 @@
 #include "muzero/limits.h"
 #include <math.h>
-#include <string.h>
 
 mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings) {
   const mz_train_settings *t = &settings->train;
@@ -38,21 +37,6 @@ mz_reason mz_limits_met(const mz_limits *l, const mz_allocation_settings *a, con
   if (used_up(a->deadline, spent->wall_s + spent->round_s, closing_s)) return MZ_REASON_TIME;
   if (used_up(a->budget, spent->cost + spent->round_s * spent->price_s, closing_s * spent->price_s)) return MZ_REASON_BUDGET;
   return MZ_GOES_ON;
-}
-
-void mz_game_lengths_add(mz_game_lengths *l, double mean) {
-  memmove(l->last + 1, l->last, sizeof l->last - sizeof l->last[0]);
-  l->last[0] = mean;
-  l->longest = fmax(l->longest, mean);
-}
-
-double mz_game_lengths_growth(const mz_game_lengths *l, double limit) {
-  const double last = l->last[0];
-  double most = 1;
-  if (!(last > 0)) return 1;
-  for (int i = 1; i < MZ_GAME_LENGTHS && l->last[i] > 0; i++) most = fmax(most, l->last[i - 1] / l->last[i]);
-  const double next = fmax(last * most, l->longest);
-  return fmax(limit > 0 ? fmin(next, limit) : next, last) / last;
 }
 
 double mz_limits_game_s(double game_s, int measured, int cores) { return measured > cores ? game_s * measured / cores : game_s; }

@@ -23,16 +23,6 @@ typedef struct mz_spent {
 /* Returns why the run stops at the end of this round, MZ_GOES_ON when it does not. Limits of time and budget leave room for the
  * closing games, at most half of the limit: the rest is for training. Deadline and budget leave it for another round, too. */
 mz_reason mz_limits_met(const mz_limits *limits, const mz_allocation_settings *allocation, const mz_spent *spent);
-enum { MZ_GAME_LENGTHS = 5 };
-/* How long the games of evaluations were, in whatever their time is in proportion to. Zeros: none were. */
-typedef struct mz_game_lengths {
-  double last[MZ_GAME_LENGTHS]; /* means, of the last evaluation first */
-  double longest;               /* of all so far */
-} mz_game_lengths;
-void mz_game_lengths_add(mz_game_lengths *lengths, double mean);
-/* Returns how many times as long as those of the last evaluation the next games may be: as long as any so far, or grown as they grew most
- * between two of the last evaluations, at most `limit` long (0: no limit). 1 where nothing is known. */
-double mz_game_lengths_growth(const mz_game_lengths *lengths, double limit);
 /* Returns what a game of an evaluation takes on `cores` where the last one took game_s on `measured` of them (0: not known): more on
  * fewer, no less on more. */
 double mz_limits_game_s(double game_s, int measured, int cores);

@@ -1,6 +1,6 @@
 /* A run: the state, the workers that advance it, and its directory. (Internal; muzero.h is the public face.) */
 #pragma once
-#include "muzero/limits.h"
+#include "muzero/game_lengths.h"
 #include "muzero/steering/phase_meter.h"
 #include "muzero/storage/metrics.h"
 #include "muzero/trainer.h"

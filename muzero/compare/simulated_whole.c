@@ -3,6 +3,7 @@
 #include "base/file/file.h"
 #include "muzero/batch_rule.h"
 #include "muzero/batch_schedule.h"
+#include "muzero/game_lengths.h"
 #include "muzero/limits.h"
 #include "muzero/knobs.h"
 #include "muzero/run.h"

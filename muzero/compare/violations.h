@@ -1,6 +1,6 @@
 /* How often the arms of a comparison broke the limits of their runs. A run looks at its limits after each round, so it may be late by
- * one, and by what its closing evaluation takes longer than was foreseen (muzero/limits.h). No seed is dropped: a run that was refused
- * before it began is counted, apart. */
+ * one, and by what its closing evaluation takes longer than was foreseen (muzero/game_lengths.h). No seed is dropped: a run that was
+ * refused before it began is counted, apart. */
 #pragma once
 #include "allocator/pipeline/allocation_settings.h"
 #include "base/json/json.h"
