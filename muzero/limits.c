@@ -10,10 +10,10 @@ mz_limits mz_limits_in_force(const mz_limits *given, const mz_settings *settings
                          .env_steps = t->env_steps,
                          .updates = t->updates,
                          .for_s = t->time,
-                         .until = t->target < 1e9,
+                         .until = t->target < MZ_SCORE_NONE,
                          .score = t->target,
                          .evaluations = t->target_evaluations};
-  if (!given->until && score < 1e9) limits.until = true, limits.score = score, limits.evaluations = 0;
+  if (!given->until && score < MZ_SCORE_NONE) limits.until = true, limits.score = score, limits.evaluations = 0;
   return limits;
 }
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double NO_SCORE = 1e9; /* of limits.score and train.target, as no score is so high */
-
 static mz_promise promise_of(const mz_run_plan *plan, const mz_run_ask *ask) {
   mz_promise out = {.batch_size = plan->batch_size,
                     .epochs = plan->epochs,
@@ -34,10 +32,10 @@ mz_status mz_run_plan_whole(mz_run *run, const mz_env *env, const mz_run_options
                    "allocate.strategy: static plans a run from its first round on, and this one continues %s; choose "
                    "another strategy, for example greedy",
                    options->from);
-  if (!(s->allocation.score < NO_SCORE))
+  if (!(s->allocation.score < MZ_SCORE_NONE))
     return mz_fail(MZ_E_CONFIG,
                    "limits.score: strategy static plans for a score, and there is none; set one, for example limits.score=%g",
-                   s->train.target < NO_SCORE ? s->train.target : 1);
+                   s->train.target < MZ_SCORE_NONE ? s->train.target : 1);
   const mz_run_ask ask = mz_run_ask_of(s, env, options);
   MZ_TRY(mz_alloc(&choice, 1, sizeof *choice));
   MZ_TRY_CLEANUP(mz_alloc(&place, 1, sizeof *place));

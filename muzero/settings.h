@@ -30,6 +30,8 @@ typedef struct mz_knobs { /* exact: only speed and memory depend on them; 0: cho
   int64_t env_workers; /* processes that play the environment; stays 0 where none does */
 } mz_knobs;
 
+#define MZ_SCORE_NONE 1e9 /* limits.score and train.target of so much: none is asked for */
+
 typedef struct mz_train_settings {
   int64_t horizon;                    /* train.horizon: updates over which schedules run; 0: constant */
   int64_t phase_rounds;               /* train.phase_rounds: rounds a phase */

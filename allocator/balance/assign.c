@@ -140,8 +140,6 @@ void mz_assign(mz_assignment *out, mz_clamp clamps[MZ_RESOURCES], const mz_deman
 
 /* ---- words ---- */
 
-static const double NO_BOUND = 0x1p60; /* bytes: mz_bounds */
-
 static int write_clamp(mz_resource r, const mz_clamp *c, char *out, size_t size) {
   const double unit = r == MZ_RESOURCE_MEMORY ? 0x1p30 : 1;
   const char *name = mz_resource_name(r), *binds = c->binding[0] ? ", " : "", *after = c->binding[0] ? " binds" : "";
@@ -150,7 +148,7 @@ static int write_clamp(mz_resource r, const mz_clamp *c, char *out, size_t size)
   if (r == MZ_RESOURCE_GPU && c->max == 0) return snprintf(out, size, "gpu none");
   if (!isfinite(c->wanted)) after = "";
   if (c->binding[0] && isfinite(c->wanted)) snprintf(wants, sizeof wants, " (wanted %.3g)", c->wanted / unit);
-  if (c->max >= NO_BOUND)
+  if (c->max >= MZ_BYTES_UNBOUNDED)
     return snprintf(out, size, "%s %.3g of %.3g or more%s%s%s%s%s", name, c->amount / unit, c->min / unit, of, binds, c->binding,
                     after, wants);
   return snprintf(out, size, "%s %.3g of %.3g … %.3g%s%s%s%s%s", name, c->amount / unit, c->min / unit, c->max / unit, of, binds,

@@ -6,15 +6,6 @@
 static const double NICE_WEIGHT = 0.1;      /* of threads of niceness 10 against 0 (Linux, sched_prio_to_weight: 110 / 1024) */
 static const double UNPROBED_SHARE = 0.004; /* of the fold of a round of CartPole, measured: 0.3 to 0.4 % */
 
-static bool shares_items(const mz_pipeline *pipeline, int stage) {
-  bool takes = false, feeds = false;
-  for (int q = 0; q < pipeline->queue_count; q++) {
-    takes |= pipeline->queues[q].to == stage;
-    feeds |= pipeline->queues[q].from == stage;
-  }
-  return takes && !feeds;
-}
-
 /* Minimises Σ ((fixed / batch + item) / seconds − 1)², neither below 0. */
 static void fit(const double *batch, const double *seconds, int count, mz_sim_truth *out) {
   double xx = 0, x1 = 0, x = 0, n = 0, ones = 0; /* of rows (1 / batch, 1) / seconds against 1 */
@@ -39,7 +30,7 @@ mz_status mz_sim_truth_from_probes(const mz_pipeline *pipeline, mz_sim_truth out
   for (int s = 0; s < pipeline->stage_count; s++) {
     const mz_pipeline_stage *stage = &pipeline->stages[s];
     out[s] = (mz_sim_truth){
-        .serial = stage->serial, .lockstep = shares_items(pipeline, s), .weight = stage->gives_way ? NICE_WEIGHT : 1};
+        .serial = stage->serial, .lockstep = mz_stage_shares_items(pipeline, s), .weight = stage->gives_way ? NICE_WEIGHT : 1};
     const mz_probes *probes = &stage->probes[MZ_DEVICE_CPU];
     if (mz_probes_count(probes) == 0) continue;
     fit(probes->batch, probes->cpu_s, mz_probes_count(probes), &out[s]);
@@ -105,7 +96,7 @@ mz_status mz_sim_truth_fit(mz_pipeline *pipeline, const mz_observation *seen, in
   for (int s = 0; s < pipeline->stage_count; s++) {
     if (pipeline->stages[s].apart) continue;
     fit_stage(pipeline, s, seen, count, &room, &out[s]);
-    out[s].lockstep = shares_items(pipeline, s);
+    out[s].lockstep = mz_stage_shares_items(pipeline, s);
     out[s].weight = pipeline->stages[s].gives_way ? NICE_WEIGHT : 1;
     any = any || out[s].costs > 0;
   }

@@ -59,13 +59,6 @@ static double tasks_of(const mz_pipeline *pipeline, int stage, const mz_plan *pl
                                             : INFINITY;
 }
 
-/* The last stage of a chain: its threads share one item, in parts that are alike. */
-static bool shares_items(const mz_pipeline *pipeline, int stage) {
-  bool takes = false;
-  for (int q = 0; q < pipeline->queue_count; q++) takes = takes || pipeline->queues[q].to == stage;
-  return takes && !mz_analytic_feeds_queue(pipeline, stage);
-}
-
 /* How many times the mean the slowest of `count` independent tasks takes: Gumbel's asymptote for normal ones. */
 static double slowest_of(double count, double variation) { return 1 + sqrt(2 * variation * log(count)); }
 
@@ -104,7 +97,7 @@ static void measure_stage(const mz_analytic *model, int s, const mz_plan *plan, 
     const double task_s = cost.fixed_s + batch * cost.item_s;
     const double size = left > 1 ? batch : p->groups - (tasks - 1) * batch;
     const double last_s = cost.fixed_s + size * cost.item_s;
-    const double variation = shares_items(model->pipeline, s) ? 0 : model->variation / size;
+    const double variation = mz_stage_shares_items(model->pipeline, s) ? 0 : model->variation / size;
     const double slowest_s = last_s * slowest_of(fmin(threads, tasks), variation);
     const double unit_s = tasks * cost.fixed_s + p->groups * cost.item_s;
     if (unit_s > 0) {
@@ -167,7 +160,7 @@ static server server_of(const mz_analytic *model, int stage, const mz_pipeline_q
                         const mz_analytic_parts *parts) {
   const mz_pipeline *pipeline = model->pipeline;
   const double items = fmax(queue->items, 1), alone_s = parts->alone_s[stage];
-  if (shares_items(pipeline, stage)) return (server){1, alone_s / items, alone_s / items, alone_s};
+  if (mz_stage_shares_items(pipeline, stage)) return (server){1, alone_s / items, alone_s / items, alone_s};
   const double cores = cores_of(model, mz_stage_device(pipeline, stage, plan)).threads;
   const double threads = fmin(fmin((double)mz_stage_threads(pipeline, stage, plan), cores), items);
   const double item_s = (parts->cpu_s[stage] + threads * parts->device_s[stage]) / items;

@@ -49,12 +49,13 @@ extern const mz_settings_table mz_allocation_table;
 typedef struct mz_bounds {
   double cpu_min, cpu_max; /* cores */
   double gpu_min, gpu_max;
-  double memory_min, memory_max; /* bytes; max: least of limit, cgroup's and 85 % of what is available; 2^60: none known */
+  double memory_min, memory_max; /* bytes; max: least of limit, cgroup's and 85 % of what is available; or MZ_BYTES_UNBOUNDED */
 } mz_bounds;
 typedef struct mz_grants { /* of the machine */
   int cores, gpus;
   double memory_bytes, available_bytes; /* 0: unknown */
 } mz_grants;
+#define MZ_BYTES_UNBOUNDED 0x1p60 /* of memory: no bound is known; finite, so that it can be compared with and written as JSON */
 /* Contradictions are MZ_E_CONFIG naming both keys and what would do; so is a least above what is granted, by how much. A greatest
  * above it is cut to it. */
 mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settings, const mz_grants *grants);

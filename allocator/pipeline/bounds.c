@@ -2,8 +2,6 @@
 #include "allocator/pipeline/allocation_settings.h"
 #include <math.h>
 
-static const double NO_BOUND = 0x1p60; /* bytes; finite, so that it can be compared with and written as JSON */
-
 /* ---- resolving ---- */
 
 static mz_status fail_pair(const char *low_key, double low, const char *high_key, double high) {
@@ -41,7 +39,7 @@ static double least_known(double a, double b) { return a > 0 && (b <= 0 || a < b
 mz_status mz_bounds_resolve(mz_bounds *out, const mz_allocation_settings *settings, const mz_grants *grants) {
   MZ_TRY(check_settings(settings));
   const double granted = least_known(grants->memory_bytes, floor(MZ_FREE_SHARE * grants->available_bytes));
-  const double memory = granted > 0 ? granted : NO_BOUND;
+  const double memory = granted > 0 ? granted : MZ_BYTES_UNBOUNDED;
   MZ_TRY(check_granted("limits.cpu_min", settings->cpu_min, grants->cores, "cores"));
   MZ_TRY(check_granted("limits.gpu_min", (double)settings->gpu_min, grants->gpus, "GPUs"));
   MZ_TRY(check_granted("limits.memory_min", (double)settings->memory_min, memory, "bytes"));

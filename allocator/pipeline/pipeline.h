@@ -168,6 +168,8 @@ mz_plan mz_plan_clamp(const mz_pipeline *pipeline, const mz_plan *plan);
 int64_t mz_stage_threads(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 int64_t mz_stage_batch(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
+/* The last stage of a chain: its threads share one item, in parts that are alike. */
+bool mz_stage_shares_items(const mz_pipeline *pipeline, int stage);
 /* Returns the kind of the device that a stage is on under a plan. */
 mz_device_kind mz_stage_kind(const mz_pipeline *pipeline, int stage, const mz_plan *plan);
 /* Returns the CPU device on whose cores a device's threads run: itself; a GPU's is the next in turn, the first GPU's the first. */

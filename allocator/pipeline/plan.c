@@ -78,6 +78,15 @@ int mz_stage_device(const mz_pipeline *pipeline, int stage, const mz_plan *plan)
   return knob >= 0 ? (int)mz_knob_clamp(&pipeline->knobs[knob], plan->values[knob]) : 0;
 }
 
+bool mz_stage_shares_items(const mz_pipeline *pipeline, int stage) {
+  bool takes = false, feeds = false;
+  for (int q = 0; q < pipeline->queue_count; q++) {
+    takes |= pipeline->queues[q].to == stage;
+    feeds |= pipeline->queues[q].from == stage;
+  }
+  return takes && !feeds;
+}
+
 mz_device_kind mz_stage_kind(const mz_pipeline *pipeline, int stage, const mz_plan *plan) {
   return pipeline->devices[mz_stage_device(pipeline, stage, plan)].kind;
 }

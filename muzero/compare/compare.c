@@ -310,9 +310,8 @@ static int cores_of(const comparison *c) {
 
 /* The score that runs are after; NAN: none. */
 static double target_of(const comparison *c) {
-  static const double NO_SCORE = 1e9; /* of limits.score, as no score is so high */
   if (c->options->limits.until) return c->options->limits.score;
-  return c->allocation.score < NO_SCORE ? c->allocation.score : NAN;
+  return c->allocation.score < MZ_SCORE_NONE ? c->allocation.score : NAN;
 }
 
 /* What the summary says of a scenario: its segments, and the room that it leaves for adapting. */

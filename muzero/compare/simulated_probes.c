@@ -32,7 +32,7 @@ static mz_status probe_often(subject *it) {
 
 static mz_status time_stages(mz_simulated_probes *out, subject *it, const mz_env *env, const mz_settings *settings,
                              const mz_sim_machine *machine, uint64_t seed) {
-  const mz_outset_options options = {.bounds = {.cpu_max = machine->cores, .memory_max = 0x1p60}};
+  const mz_outset_options options = {.bounds = {.cpu_max = machine->cores, .memory_max = MZ_BYTES_UNBOUNDED}};
   MZ_TRY(mz_memory_count(&it->memory, env, settings, NULL));
   mz_sim_machine_devices(machine, &it->outset.devices);
   MZ_TRY(mz_outset_on_devices(&it->outset, settings, &it->memory, &options));

@@ -83,11 +83,11 @@ void mz_steer_pace_phase(mz_steer *s);
 void mz_steer_pace_round(mz_steer *s, const mz_round_stats *stats);
 mz_status mz_steer_pace(mz_steer *s, mz_workers *workers);
 /* Describes the pipeline under other settings, and what a run takes under them: ranges, work and memory follow; devices and what was
- * timed on them stay. (pace.c) */
+ * timed on them stay. (loop_count.c) */
 mz_status mz_steer_describe(mz_steer *s, const mz_settings *settings, const mz_memory *memory, mz_outset *out);
-/* Turns to the history of the present settings and devices, after either has changed. (pace.c) */
+/* Turns to the history of the present settings and devices, after either has changed. (loop_count.c) */
 mz_status mz_steer_turn_to_work(mz_steer *s);
-/* Puts in force that a round has `loops` updates, and `start`, in a new section. (pace.c) */
+/* Puts in force that a round has `loops` updates, and `start`, in a new section. (loop_count.c) */
 mz_status mz_steer_set_loop_count(mz_steer *s, mz_workers *workers, int64_t loops, const mz_plan *start);
 
 /* Reads the ledger at `path`, whose plans the run repeats from now on, with the first of them unless it resumes. (follow.c) */
