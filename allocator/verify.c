@@ -1,6 +1,7 @@
 /* Verification: the plan on trial and the old one take turns and are judged by their rounds, unless something else happened. */
 #include "allocator/allocator_state.h"
 #include "allocator/records/decision.h"
+#include "base/text.h"
 #include <math.h>
 
 static const double CONCESSION_MAX = 0.03046; /* −log 0.97: of all plans that stay because they reserve less, together */
@@ -181,7 +182,7 @@ static void verify(mz_allocator *a, const char *what, mz_decision *d) {
   else
     snprintf(judged, sizeof judged, "%.3g times %s, which %s, in %d pair%s of blocks", ratio.estimate,
              measures[a->settings.objective],
-             a->trial.slower ? "the old plan's rounds before and after show" : "every round shows", pairs, pairs == 1 ? "" : "s");
+             a->trial.slower ? "the old plan's rounds before and after show" : "every round shows", pairs, mz_plural(pairs));
   if (isfinite(ratio.high) || verdict != MZ_VERDICT_WAIT) d->ratio = ratio.estimate;
   if (isfinite(ratio.high)) {
     d->ratio_low = ratio.low;
@@ -203,7 +204,7 @@ static void verify(mz_allocator *a, const char *what, mz_decision *d) {
     else if (isfinite(ratio.high))
       mz_decision_say(d, "%s: %s, not enough to judge", text, judged);
     else
-      mz_decision_say(d, "%s: %d pair%s of blocks, not enough to judge", text, pairs, pairs == 1 ? "" : "s");
+      mz_decision_say(d, "%s: %d pair%s of blocks, not enough to judge", text, pairs, mz_plural(pairs));
   }
 }
 

@@ -13,6 +13,9 @@ int mz_text_is_control(uint32_t code);
 /* Returns nonzero where the text is longer than `ending` and ends in it. */
 int mz_text_ends_in(const char *text, const char *ending);
 
+/* Returns the ending of a regular plural: "s" unless `count` is 1. */
+static inline const char *mz_plural(double count) { return count == 1 ? "" : "s"; }
+
 /* Bytes that always suffice for a text of `length` bytes, the NUL included. */
 #define MZ_PRINTABLE_SIZE(length) (4 * (length) + 1)
 #define MZ_SHELL_QUOTE_SIZE(length) (4 * (length) + 6)

@@ -1,4 +1,5 @@
 #include "cli/console.h"
+#include "base/text.h"
 #include "cli/playing/screen.h"
 #include <ctype.h>
 #include <errno.h>
@@ -90,7 +91,7 @@ void mz_console_thought(const mz_live_game *game, const mz_thought *thought) {
   int64_t visits = 0;
   for (int a = 0; a < actions; a++) visits += thought->visits[a];
   printf("value %+.2f after %d simulation%s (%+.2f before)", (double)thought->value, thought->simulations,
-         thought->simulations == 1 ? "" : "s", (double)thought->raw_value);
+         mz_plural(thought->simulations), (double)thought->raw_value);
   for (int i = 0; i < count; i++)
     printf("%s%s %.0f %%", i == 0 ? ": " : ", ", mz_live_game_text(game, best[i], name),
            100 * (double)thought->visits[best[i]] / (double)visits);

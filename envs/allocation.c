@@ -2,6 +2,7 @@
  * the seed that the episode's course is drawn with and the digest of the course, which is looked up among those that this process
  * has read. */
 #include "envs/allocation.h"
+#include "base/text.h"
 #include "envs/memoryless.h"
 #include "envs/bundled.h"
 #include "envs/variants.h"
@@ -131,7 +132,7 @@ static int plan_text(const mz_course *course, int plan, char *out, size_t size) 
   const mz_course_plan *p = &course->plan[plan];
   const double gpus = p->amounts[MZ_COURSE_GPUS];
   char with[32] = "";
-  if (gpus > 0) snprintf(with, sizeof with, " %g GPU%s", gpus, gpus > 1 ? "s" : "");
+  if (gpus > 0) snprintf(with, sizeof with, " %g GPU%s", gpus, mz_plural(gpus));
   return snprintf(out, size, "%g cores%s %g GiB b%g", p->amounts[MZ_COURSE_CORES], with, p->amounts[MZ_COURSE_MEMORY],
                   p->batch_size);
 }

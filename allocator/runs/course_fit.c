@@ -1,6 +1,7 @@
 #include "allocator/runs/course_fit.h"
 #include "allocator/runs/course_plans.h"
 #include "allocator/runs/epoch_score.h"
+#include "base/text.h"
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -178,7 +179,7 @@ static mz_status refuse_few(const mz_course_fit_options *o, const mz_course_choi
         MZ_E_CONFIG,
         "course of %s: batches of %.6g on %g core%s beat the other %d plans in seconds, cost and score: there is nothing to "
         "decide; `muzero profile %s --score --grid` with larger or smaller ones makes runs to choose from",
-        o->env, best->batch_size, best->cores, best->cores == 1 ? "" : "s", choices->found - 1, o->env);
+        o->env, best->batch_size, best->cores, mz_plural(best->cores), choices->found - 1, o->env);
   if (choices->lacking[0] == '\0')
     return mz_fail(MZ_E_CONFIG,
                    "course of %s: %d plan: nothing to decide; `muzero profile %s --score --grid` with other batch sizes or cores "
@@ -187,7 +188,7 @@ static mz_status refuse_few(const mz_course_fit_options *o, const mz_course_choi
   return mz_fail(
       MZ_E_CONFIG,
       "course of %s: %d plan%s of two or more; runs are lacking: %s; `muzero profile %s --score --grid '%s'` makes them", o->env,
-      choices->count, choices->count == 1 ? "" : "s", choices->lacking, o->env, choices->grid);
+      choices->count, mz_plural(choices->count), choices->lacking, o->env, choices->grid);
 }
 
 static mz_status fit(mz_fitted_course *out, mz_stage_pool *pool, const mz_course_fit_options *o, mz_course_choices *choices) {

@@ -1,4 +1,5 @@
 #include "allocator/runs/course_plans.h"
+#include "base/text.h"
 #include <math.h>
 #include <string.h>
 
@@ -129,8 +130,8 @@ static void say(char *text, size_t size, const char *what) {
 static void lack_seconds(mz_course_choices *out, found *f, int u, int b) {
   char what[96], gpus[24] = "";
   const setup on = f->setups[u];
-  if (on.gpus > 0) snprintf(gpus, sizeof gpus, " with %g GPU%s", on.gpus, on.gpus > 1 ? "s" : "");
-  snprintf(what, sizeof what, "batch %.6g on %g core%s%s", out->batches[b], on.cores, on.cores == 1 ? "" : "s", gpus);
+  if (on.gpus > 0) snprintf(gpus, sizeof gpus, " with %g GPU%s", on.gpus, mz_plural(on.gpus));
+  snprintf(what, sizeof what, "batch %.6g on %g core%s%s", out->batches[b], on.cores, mz_plural(on.cores), gpus);
   say(out->lacking, sizeof out->lacking, what);
   f->lacks_setup[u] = f->lacks_batch[b] = true;
 }

@@ -31,8 +31,9 @@ mz_status mz_eval_judge(const mz_judge_options *o, mz_pool *pool, bool json) {
   mz_judgement judgements[2];
   MZ_TRY(mz_judge(o->agent->env, sides, o->opponent ? 2 : 1, o->positions, o->seed, pool, judgements));
   if (json) return print_as_json(o, judgements);
-  printf("%s, %d simulations a move, %d positions in which a move can throw the outcome away\n", o->agent->env->name,
-         mz_agent_simulations(o->agent), o->positions);
+  const int simulations = mz_agent_simulations(o->agent);
+  printf("%s, %d simulation%s a move, %d position%s in which a move can throw the outcome away\n", o->agent->env->name,
+         simulations, mz_plural(simulations), o->positions, mz_plural(o->positions));
   print_judgement("agent", &judgements[0]);
   if (o->opponent) print_judgement(o->name, &judgements[1]);
   return MZ_OK;

@@ -77,10 +77,10 @@ static void print_rung(const mz_rung *rung) {
 }
 
 static mz_status print_table(const mz_ladder *ladder) {
-  printf(
-      "%s, %d simulations a move; %d games a pair, after up to %d random moves; Elo above random, and gain over the checkpoint\n"
-      "before, with standard errors\n\n",
-      ladder->env->name, ladder->simulations, ladder->games, ladder->openings);
+  printf("%s, %d simulation%s a move; %d game%s a pair, after up to %d random move%s; Elo above random, and gain over the\n"
+         "checkpoint before, with standard errors\n\n",
+         ladder->env->name, ladder->simulations, mz_plural(ladder->simulations), ladder->games, mz_plural(ladder->games),
+         ladder->openings, mz_plural(ladder->openings));
   printf("  %-16s %10s %9s %9s %14s %14s %7s %9s\n", "", "wall time", "updates", "moves", "Elo", "gain", "games", "points");
   for (int i = 0; i < ladder->count; i++) print_rung(&ladder->rungs[i]);
   return mz_print_flush();

@@ -39,7 +39,7 @@ static void print_check(const mz_env_check *check) {
          mz_text_count((double)check->moves, moves), check->longest);
   for (int i = 0; i < check->findings.count; i++) print_finding(&check->findings.items[i]);
   if (check->findings.count > 0) {
-    printf("\n%d finding%s%s\n", check->findings.count, check->findings.count == 1 ? "" : "s",
+    printf("\n%d finding%s%s\n", check->findings.count, mz_plural(check->findings.count),
            check->complete ? "" : "; other ways of playing are tried when these are mended");
     return;
   }
@@ -64,7 +64,7 @@ mz_status mz_envs_check(const char *name, uint64_t seed, bool json) {
     status = mz_print_flush();
   }
   const int count = check.findings.count;
-  if (status == MZ_OK && count > 0) status = mz_fail(MZ_E_CONFIG, "%s: %d finding%s", check.file, count, count == 1 ? "" : "s");
+  if (status == MZ_OK && count > 0) status = mz_fail(MZ_E_CONFIG, "%s: %d finding%s", check.file, count, mz_plural(count));
   mz_env_check_deinit(&check);
   return status;
 }

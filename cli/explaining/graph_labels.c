@@ -42,7 +42,7 @@ static void label_stage(const mz_graph_picture *picture, int node, mz_label *out
   char batch[48] = "";
   if (p->stages[stage].batch >= 0)
     snprintf(batch, sizeof batch, " · batch %lld", (long long)mz_stage_batch(p, stage, picture->plan));
-  add_line(out, "%lld thread%s%s", (long long)threads, threads == 1 ? "" : "s", batch);
+  add_line(out, "%lld thread%s%s", (long long)threads, mz_plural(threads), batch);
   if (isfinite(share)) add_line(out, share < 0.005 ? "under 1 %% of a unit" : "%.0f %% of a unit", 100 * share);
 }
 
@@ -96,7 +96,7 @@ void mz_graph_edge_label(const mz_graph_picture *picture, int edge, bool togethe
   char text[MZ_TEXT_SIZE];
   out->count = 0;
   add_line(out, "%s", mz_graph_edge_kind_name(e->kind));
-  if (items > 0) add_line(out, "%s item%s", mz_text_count(items, text), items == 1 ? "" : "s");
+  if (items > 0) add_line(out, "%s item%s", mz_text_count(items, text), mz_plural(items));
   if (bytes > 0) add_line(out, "%s", mz_text_bytes(bytes, text));
 }
 

@@ -146,13 +146,14 @@ static void describe(const mz_checkpoint *checkpoint, const mz_loaded *loaded) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], path[MZ_SHOWN_SIZE], env[MZ_SHOWN_SIZE];
   printf("%s: format %u, %s, seed %llu\n", mz_text_shown(checkpoint->path, path), checkpoint->version,
          mz_text_shown(mz_loaded_agent(loaded).env->name, env), (unsigned long long)mz_loaded_seed(loaded));
-  printf("  %lld rounds, %lld phases, %s moves, %s simulations, %s updates, %lld games\n", (long long)counters->rounds,
-         (long long)counters->phases, mz_text_count((double)counters->env_steps, a),
-         mz_text_count((double)counters->simulations, b), mz_text_count((double)counters->updates, c),
-         (long long)counters->episodes);
+  printf("  %lld round%s, %lld phase%s, %s moves, %s simulations, %s updates, %lld game%s\n", (long long)counters->rounds,
+         mz_plural((double)counters->rounds), (long long)counters->phases, mz_plural((double)counters->phases),
+         mz_text_count((double)counters->env_steps, a), mz_text_count((double)counters->simulations, b),
+         mz_text_count((double)counters->updates, c), (long long)counters->episodes, mz_plural((double)counters->episodes));
   const mz_lost_workers lost = mz_loaded_lost(loaded);
   if (lost.workers > 0)
-    printf("  %lld workers were lost, and %lld games truncated by that\n", (long long)lost.workers, (long long)lost.games);
+    printf("  %lld worker%s lost, and %lld game%s truncated by that\n", (long long)lost.workers,
+           lost.workers == 1 ? " was" : "s were", (long long)lost.games, mz_plural((double)lost.games));
   if (!mz_loaded_agent(loaded).env->copies) printf("  games in play are not saved: resume begins them anew\n");
   printf("\n  %-12s %12s %12s  %s\n", "section", "bytes", "compressed", "xxh64");
   for (int i = 0; i < checkpoint->count; i++) {

@@ -133,7 +133,7 @@ static void print_text(const mz_run_plan_view *view, const mz_run_planning *p, c
   if (!p->feasible) return;
   mz_plan_text(&place->outset.pipeline, &best->knobs, NULL, knobs, sizeof knobs);
   printf("plan       %g core%s, %g GPUs, batches of %g rows, %d epochs\n", best->amounts[MZ_COURSE_CORES],
-         best->amounts[MZ_COURSE_CORES] == 1 ? "" : "s", best->amounts[MZ_COURSE_GPUS], best->batch_size, best->epochs);
+         mz_plural(best->amounts[MZ_COURSE_CORES]), best->amounts[MZ_COURSE_GPUS], best->batch_size, best->epochs);
   printf("knobs      %s\n", knobs);
   printf("time       %.4g s (90 %%: %.4g to %.4g)\n", best->seconds.estimate, best->seconds.low, best->seconds.high);
   printf("score      %.4g (90 %%: %.4g to %.4g)\n", best->score.estimate, best->score.low, best->score.high);

@@ -91,13 +91,14 @@ static void print_gain(const mz_why_summary *s) {
 
 void mz_why_summary_print(const mz_why_summary *s) {
   char all[MZ_TEXT_SIZE], trial[MZ_TEXT_SIZE];
-  printf("%lld decisions: %lld plan%s tried, %lld kept, %lld undone", (long long)s->decisions, (long long)s->tries,
-         s->tries == 1 ? "" : "s", (long long)s->kept, (long long)s->undone);
+  printf("%lld decision%s: %lld plan%s tried, %lld kept, %lld undone", (long long)s->decisions, mz_plural((double)s->decisions),
+         (long long)s->tries, mz_plural(s->tries), (long long)s->kept, (long long)s->undone);
   if (s->tries > 0) printf("; trials took %s of %s of rounds", mz_text_time(s->trial_s, trial), mz_text_time(s->all_s, all));
   printf(".\n");
   print_gain(s);
   const long long predictions = s->earlier_predictions + s->predictions, held = s->earlier_held + s->held;
   if (predictions > 0)
-    printf("  %lld of %lld windows fell within the 90 %% interval that was predicted for them.\n", held, predictions);
+    printf("  %lld of %lld window%s fell within the 90 %% interval that was predicted for each.\n", held, predictions,
+           mz_plural((double)predictions));
   printf("\n");
 }

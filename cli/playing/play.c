@@ -90,7 +90,7 @@ static mz_status hint(sitting *s) {
   printf("The agent would play %s", mz_live_game_text(&s->game, thought.action, name));
   MZ_TRY(mz_mover_hint(&s->agent, &s->game, &thought));
   if (thought.simulations != own) /* what it plays by, and what it thinks on asking, may differ */
-    printf(", by %d simulation%s; after more it would play %s", own, own == 1 ? "" : "s",
+    printf(", by %d simulation%s; after more it would play %s", own, mz_plural(own),
            mz_live_game_text(&s->game, thought.action, name));
   printf(". For the side to move: ");
   mz_console_thought(&s->game, &thought);
@@ -236,7 +236,7 @@ static mz_status play(const void *given) {
   MZ_TRY_CLEANUP(mz_live_game_init(&s.game, env, (uint64_t)arguments->mover.seed));
   const int simulations = mz_agent_simulations(&s.agent.agent);
   printf("%s against the agent, %d simulation%s a move; `help` lists what you can say.\n", env->name, simulations,
-         simulations == 1 ? "" : "s");
+         mz_plural(simulations));
   MZ_TRY_CLEANUP(show(&s));
   MZ_TRY_CLEANUP(answer(&s));
   MZ_TRY_CLEANUP(talk(&s));

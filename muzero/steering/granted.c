@@ -1,5 +1,6 @@
 #include "muzero/steering/granted.h"
 #include "base/machine/machine.h"
+#include "base/text.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ void mz_granted_text(const mz_granted *before, const mz_granted *now, char *out,
   size_t used = 0;
   out[0] = '\0';
   if (now->cores != before->cores)
-    used += (size_t)snprintf(out, size, "%d core%s instead of %d", now->cores, now->cores == 1 ? "" : "s", before->cores);
+    used += (size_t)snprintf(out, size, "%d core%s instead of %d", now->cores, mz_plural(now->cores), before->cores);
   if (now->memory != before->memory && used < size)
     used += (size_t)snprintf(out + used, size - used, "%s%.0f MiB of memory instead of %.0f MiB", used ? ", " : "",
                              (double)now->memory / 0x1p20, (double)before->memory / 0x1p20);

@@ -4,6 +4,7 @@
 #include "allocator/strategies/strategy.h"
 #include "base/course/course_policy.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "envs/allocation.h"
 #include "muzero/steering/shadow.h"
 #include "muzero/trainer.h"
@@ -213,9 +214,9 @@ static const char *plan_text(const mz_staged *s, int plan, char *out, size_t siz
   const mz_course_plan *p = &s->course->plan[plan];
   const double gpus = p->amounts[MZ_COURSE_GPUS];
   char with[24] = "";
-  if (gpus > 0) snprintf(with, sizeof with, " and %g GPU%s", gpus, gpus > 1 ? "s" : "");
-  snprintf(out, size, "%g core%s%s in batches of %g", p->amounts[MZ_COURSE_CORES], p->amounts[MZ_COURSE_CORES] == 1 ? "" : "s",
-           with, p->batch_size);
+  if (gpus > 0) snprintf(with, sizeof with, " and %g GPU%s", gpus, mz_plural(gpus));
+  snprintf(out, size, "%g core%s%s in batches of %g", p->amounts[MZ_COURSE_CORES], mz_plural(p->amounts[MZ_COURSE_CORES]), with,
+           p->batch_size);
   return out;
 }
 

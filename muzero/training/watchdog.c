@@ -1,5 +1,6 @@
 #include "muzero/training/watchdog.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/threads/thread.h"
 #include "muzero/training/threads.h"
 #include <stdarg.h>
@@ -77,7 +78,7 @@ static void say_pool(text *t, const char *name, mz_pool *pool) {
     say(t, "idle");
   else
     say(t, "%d of %d tasks not begun, %d at work, %d thread%s", view.left, view.tasks, view.running, view.threads,
-        view.threads == 1 ? "" : "s");
+        mz_plural(view.threads));
 }
 
 static void say_queue(text *t, mz_queue *queue) {
