@@ -30,11 +30,14 @@ typedef struct mz_option {
   mz_class class_;
   const char *help;
   const char *(*choice)(int index); /* names that the value may be, which the help lists after `help`; NULL past the last one */
+  const char *refused; /* why the command does not take this flag of its shared table: it is not listed, and giving it fails */
 } mz_option;
 
 enum { MZ_OPTION_HELP_SIZE = 512 };
 /* `help` and the choices. Returns out. */
 const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE]);
+/* Returns what the help says of the default; "" for none. */
+const char *mz_option_default(const mz_option *option);
 
 /* Rows that several commands have. */
 #define MZ_OPTION_ENV(offset_)                                                                                                   \
@@ -75,11 +78,11 @@ const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE
 typedef struct mz_command {
   const char *name, *summary; /* summary: one line for the list of commands */
   const char *about;          /* a paragraph for its own help */
-  const mz_option *options;   /* both tables end with a row without a name; `shared` may be NULL */
-  const mz_option *shared;
-  size_t arguments_size;   /* at most MZ_ARGUMENTS_MAX; starts zeroed */
-  bool lists_settings;     /* the help shows keys of --set */
-  const char *examples[2]; /* without the program's name */
+  const mz_option *options;   /* both tables end with a row without a name */
+  const mz_option *shared;    /* NULL: none; a row of `options` replaces the one of the same name here */
+  size_t arguments_size;      /* at most MZ_ARGUMENTS_MAX; starts zeroed */
+  bool lists_settings;        /* the help shows keys of --set */
+  const char *examples[2];    /* without the program's name */
   mz_status (*run)(const void *arguments);
 } mz_command;
 
@@ -90,7 +93,7 @@ int mz_command_count(void);
 /* MZ_E_USAGE naming the nearest one. */
 mz_status mz_command_find(const char *name, const mz_command **out);
 
-/* Row `index` over both tables; NULL past the end. */
+/* Returns row `index` of those that the command takes, over both tables; NULL past the end. */
 const mz_option *mz_command_option(const mz_command *command, int index);
 bool mz_option_is_flag(const mz_option *option);
 /* Fills `arguments` with defaults, then from argv (without program and command). MZ_E_USAGE: what, why, nearest valid name. */

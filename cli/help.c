@@ -64,7 +64,7 @@ void mz_help_overview(void) {
     print_wrapped(mz_commands[i]->summary, indent);
   }
   print_wrapped_after("\n  muzero COMMAND --help        ", "flags, defaults, examples and the settings that matter most");
-  print_wrapped_after("  muzero COMMAND --help all    ", "with every setting; --help WORD: those about WORD");
+  print_wrapped_after("  muzero COMMAND --help all    ", "with every setting; --help WORD: only flags and settings about WORD");
   print_wrapped_after("  muzero --version             ", "version, commit and back ends");
   printf("\n");
   print_wrapped(
@@ -142,9 +142,7 @@ static void print_argument(const mz_option *option) {
 static void print_flag(const mz_option *option) {
   char name[64], help[MZ_OPTION_HELP_SIZE];
   snprintf(name, sizeof name, "%s%s%s", option->name, option->value ? " " : "", option->value ? option->value : "");
-  const char *fallback = option->fallback ? option->fallback : option->otherwise ? option->otherwise : "";
-  print_row(name, option->type == MZ_OPTION_SWITCH ? "off" : fallback, mz_class_name(option->class_),
-            mz_option_help(option, help));
+  print_row(name, mz_option_default(option), mz_class_name(option->class_), mz_option_help(option, help));
 }
 
 static void describe_setting(const mz_setting *row, char *out, size_t size) {
@@ -172,6 +170,12 @@ static void print_setting(const mz_setting *row) {
 
 static void print_settings_head(void) { print_head("setting", "meaning [range] (--set key=value, or a preset file)"); }
 
+static void print_presets(void) {
+  int column = printf("\npresets:");
+  for (int i = 0; i < mz_preset_count(); i++) column = print_word(mz_preset_name(i), (int)strlen(mz_preset_name(i)), column, 2);
+  printf("\n");
+}
+
 static void print_settings(const mz_command *command, bool all) {
   const mz_config config = settings_config();
   const int count = mz_config_row_count(&config);
@@ -192,10 +196,9 @@ static void print_settings(const mz_command *command, bool all) {
     printf("\n");
     print_wrapped(rest, 0);
   }
-  printf("\n");
-  int column = printf("presets:");
-  for (int i = 0; i < mz_preset_count(); i++) column = print_word(mz_preset_name(i), (int)strlen(mz_preset_name(i)), column, 2);
-  printf("\n");
+  const mz_option *option;
+  for (int i = 0; (option = mz_command_option(command, i)); i++)
+    if (strcmp(option->name, "--preset") == 0) print_presets();
 }
 
 static void print_classes(void) {
@@ -242,23 +245,23 @@ static void add_parts(names *to, const char *name) {
   }
 }
 
-static mz_status fail_no_match(const mz_command *command, const char *word) {
+static mz_status fail_no_match(const mz_command *command, const mz_config *config, int settings, const char *word) {
   static names all;
   all.count = 0;
-  const mz_config config = settings_config();
-  for (int i = 0; i < mz_config_row_count(&config); i++) add_parts(&all, mz_config_row(&config, i)->key);
+  for (int i = 0; i < settings; i++) add_parts(&all, mz_config_row(config, i)->key);
   const mz_option *option;
   for (int i = 0; (option = mz_command_option(command, i)); i++)
     if (mz_option_is_flag(option)) add_parts(&all, option->name + 2);
   const char *nearest = mz_nearest(word, all.list, all.count);
-  return mz_fail(
-      MZ_E_USAGE,
-      "'%s': nothing matches among the flags and settings of `muzero %s`; `muzero %s --help all` shows every one%s%s%s", word,
-      command->name, command->name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return mz_fail(MZ_E_USAGE,
+                 "'%s': nothing matches among the flags%s of `muzero %s`; `muzero %s --help all` shows every one%s%s%s", word,
+                 settings > 0 ? " and settings" : "", command->name, command->name, nearest ? "; did you mean '" : "",
+                 nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static mz_status print_about(const mz_command *command, const char *word) {
   const mz_config config = settings_config();
+  const int setting_count = command->lists_settings ? mz_config_row_count(&config) : 0;
   const mz_option *option;
   int flags = 0, settings = 0;
   for (int i = 0; (option = mz_command_option(command, i)); i++) {
@@ -266,7 +269,7 @@ static mz_status print_about(const mz_command *command, const char *word) {
     if (flags++ == 0) print_head("flag", "meaning");
     print_flag(option);
   }
-  for (int i = 0; i < mz_config_row_count(&config); i++) {
+  for (int i = 0; i < setting_count; i++) {
     if (!setting_matches(mz_config_row(&config, i), word)) continue;
     if (settings++ == 0) {
       if (flags > 0) printf("\n");
@@ -274,7 +277,7 @@ static mz_status print_about(const mz_command *command, const char *word) {
     }
     print_setting(mz_config_row(&config, i));
   }
-  if (flags + settings == 0) return fail_no_match(command, word);
+  if (flags + settings == 0) return fail_no_match(command, &config, setting_count, word);
   print_classes();
   return MZ_OK;
 }
@@ -283,16 +286,19 @@ static mz_status print_about(const mz_command *command, const char *word) {
 
 mz_status mz_help_command(const mz_command *command, const char *topic) {
   const bool all = topic && strcmp(topic, "all") == 0;
-  if (command->lists_settings && topic && !all) return print_about(command, topic);
+  if (topic && !all) return print_about(command, topic);
   print_usage(command);
   printf("\n");
   print_wrapped(command->about, 0);
   const mz_option *option;
+  int arguments = 0;
   printf("\n");
   for (int i = 0; (option = mz_command_option(command, i)); i++) {
-    if (!mz_option_is_flag(option)) print_argument(option);
+    if (mz_option_is_flag(option)) continue;
+    print_argument(option);
+    arguments++;
   }
-  printf("\n");
+  if (arguments > 0) printf("\n");
   print_head("flag", "meaning");
   for (int i = 0; (option = mz_command_option(command, i)); i++)
     if (mz_option_is_flag(option)) print_flag(option);

@@ -3,13 +3,19 @@
 #include <math.h>
 #include <string.h>
 
+static const mz_option *find_row(const mz_option *rows, const char *name, size_t length) {
+  for (const mz_option *row = rows; row && row->name; row++)
+    if (strlen(row->name) == length && strncmp(row->name, name, length) == 0) return row;
+  return NULL;
+}
+
 const mz_option *mz_command_option(const mz_command *command, int index) {
-  const mz_option *option = command->options;
-  while (option->name && index > 0) option++, index--;
-  if (option->name) return option;
-  option = command->shared;
-  while (option && option->name && index > 0) option++, index--;
-  return option && option->name ? option : NULL;
+  const mz_option *row;
+  for (row = command->options; row->name; row++)
+    if (!row->refused && index-- == 0) return row;
+  for (row = command->shared; row && row->name; row++)
+    if (!find_row(command->options, row->name, strlen(row->name)) && index-- == 0) return row;
+  return NULL;
 }
 
 bool mz_option_is_flag(const mz_option *option) { return option->name[0] == '-'; }
@@ -23,11 +29,15 @@ const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE
   return out;
 }
 
+const char *mz_option_default(const mz_option *option) {
+  if (option->fallback) return option->fallback;
+  if (option->otherwise) return option->otherwise;
+  return option->type == MZ_OPTION_SWITCH ? "off" : "";
+}
+
 static const mz_option *find_flag(const mz_command *command, const char *name, size_t length) {
-  const mz_option *option;
-  for (int i = 0; (option = mz_command_option(command, i)); i++)
-    if (strlen(option->name) == length && strncmp(option->name, name, length) == 0) return option;
-  return NULL;
+  const mz_option *own = find_row(command->options, name, length);
+  return own ? own : find_row(command->shared, name, length);
 }
 
 static mz_status unknown_flag(const mz_command *command, const char *word, size_t length) {
@@ -81,7 +91,7 @@ static mz_status store(const mz_option *option, const char *text, void *argument
     }
     case MZ_OPTION_COUNT:
       if (text[0] == '-' && strtod(text, NULL) < 0) return check_range(option, text, strtod(text, NULL));
-      status = mz_parse_size(text, option->name, target);
+      status = mz_parse_count(text, option->name, target);
       number = (double)*(int64_t *)target;
       break;
     case MZ_OPTION_NUMBER:
@@ -143,6 +153,7 @@ mz_status mz_command_parse(const mz_command *command, int argc, char **argv, voi
     const size_t length = equals ? (size_t)(equals - word) : strlen(word);
     const mz_option *option = find_flag(command, word, length);
     if (!option) return unknown_flag(command, word, length);
+    if (option->refused) return mz_fail(MZ_E_USAGE, "%s: %s", option->name, option->refused);
     if (option->type == MZ_OPTION_SWITCH) {
       if (equals) return mz_fail(MZ_E_USAGE, "%s: takes no value", option->name);
       MZ_TRY(store(option, NULL, arguments));

@@ -126,12 +126,10 @@ static void put_option(FILE *out, const mz_option *option) {
   const bool flag = mz_option_is_flag(option);
   fprintf(out, "| `%s%s%s`%s | ", option->name, flag && option->value ? " " : "", flag && option->value ? option->value : "",
           flag && option->type == MZ_OPTION_LIST ? " (repeatable)" : "");
-  if (option->type == MZ_OPTION_SWITCH)
-    fprintf(out, "off");
-  else if (option->fallback)
+  if (option->fallback)
     put_code(out, option->fallback);
-  else if (option->otherwise)
-    put_cell(out, option->otherwise);
+  else
+    put_cell(out, mz_option_default(option));
   fprintf(out, " | %s | ", flag ? mz_class_name(option->class_) : "");
   char help[MZ_OPTION_HELP_SIZE];
   put_cell(out, mz_option_help(option, help));

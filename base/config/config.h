@@ -85,8 +85,9 @@ void mz_config_text(const mz_config *config, int index, char *out, size_t size);
 bool mz_config_equal(const mz_config *a, const mz_config *b, int index);
 const char *mz_class_name(mz_class class_);
 
-/* "1.5k", "64 MiB" → bytes or counts; "90s", "1.5h" → seconds. Wrong units are an error that names the right ones. */
+/* "1.5k", "64 MiB" → bytes; "1.5k" → a count; "90s", "1.5h" → seconds. Wrong units are an error that names the right ones. */
 mz_status mz_parse_size(const char *text, const char *where, int64_t *out);
+mz_status mz_parse_count(const char *text, const char *where, int64_t *out);
 mz_status mz_parse_time(const char *text, const char *where, double *seconds);
 
 /* Nearest of `count` names by edit distance (Damerau–Levenshtein), NULL when none is near enough to suggest. */

@@ -89,18 +89,27 @@ static mz_status fail_unit(const char *text, const char *where, const char *what
   return mz_fail(MZ_E_CONFIG, "%s %s: no such unit; a %s takes %s", where, text, what, units);
 }
 
-mz_status mz_parse_size(const char *text, const char *where, int64_t *out) {
+/* `what` takes `units`, whose names are `names`; `least` is said of the number. */
+static mz_status parse_amount(const char *text, const char *where, const unit *units, const char *what, const char *names,
+                              const char *least, int64_t *out) {
   int64_t value = 0;
-  verdict v = parse_units(text, size_units, &value);
+  verdict v = parse_units(text, units, &value);
   if (v == FITS && value < 0) v = TOO_LOW;
   if (v == TOO_HIGH)
     return mz_fail(MZ_E_CONFIG, "%s %s: out of range; the largest is %lld, and from 2^53 on it takes every digit", where, text,
                    (long long)INT64_MAX);
-  if (v == WRONG_UNIT) return fail_unit(text, where, "size", size_unit_names);
-  if (v != FITS)
-    return mz_fail(MZ_E_CONFIG, "%s %s: not a whole number of 0 or more, which may have %s", where, text, size_unit_names);
+  if (v == WRONG_UNIT) return fail_unit(text, where, what, names);
+  if (v != FITS) return mz_fail(MZ_E_CONFIG, "%s %s: not a whole number%s, which may have %s", where, text, least, names);
   *out = value;
   return MZ_OK;
+}
+
+mz_status mz_parse_size(const char *text, const char *where, int64_t *out) {
+  return parse_amount(text, where, size_units, "size", size_unit_names, " of 0 or more", out);
+}
+
+mz_status mz_parse_count(const char *text, const char *where, int64_t *out) {
+  return parse_amount(text, where, count_units, "count", "k, M or G", "", out);
 }
 
 mz_status mz_parse_time(const char *text, const char *where, double *seconds) {

@@ -7,6 +7,7 @@
 #include "muzero/steering/device_choice.h"
 #include "muzero/trainer.h"
 #include "networks/isa.h"
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,8 +49,8 @@ typedef struct bench_arguments {
   mz_text_list sets;
   const char *history, *device, *env;
   double time_s;
-  int64_t threads, situations, cores_min, cores_max;
-  double gpu_share;
+  int64_t threads, situations;
+  mz_practice_arguments practice;
   bool signature, json;
 } bench_arguments;
 
@@ -59,9 +60,8 @@ static const mz_option options[] = {
      .type = MZ_OPTION_TEXT,
      .offset = AT(what),
      .value = "optional",
-     .fallback = "all",
-     .help = "search, learner, inference, selfplay, envs, gym, opponents, replay, resize, allocator, predictors, machine or all; "
-             "without it, all but gym, which needs Python and Gymnasium"},
+     .help = "search, learner, inference, selfplay, envs, opponents, replay, resize, allocator, predictors, machine, all of them "
+             "(all, which is the default), or gym, which needs Python and Gymnasium"},
     {.name = "--set",
      .type = MZ_OPTION_LIST,
      .offset = AT(sets),
@@ -73,30 +73,36 @@ static const mz_option options[] = {
      .type = MZ_OPTION_TIME,
      .offset = AT(time_s),
      .value = "TIME",
-     .fallback = "0.5s",
+     .otherwise = "0.5s",
      .min = 0.01,
      .max = 3600,
      .class_ = MZ_OPERATIONAL,
      .help = "of each measurement"},
-    MZ_OPTION_DEVICE(AT(device), "cpu",
-                     "where search, learner and inference compute: cpu, cuda or cuda:N; on a GPU with batches that suit it"),
+    {.name = "--device",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(device),
+     .value = "D",
+     .otherwise = "cpu",
+     .class_ = MZ_NUMERIC,
+     .help = "where search, learner and inference compute: cpu, cuda or cuda:N; on a GPU with batches that suit it"},
     MZ_OPTION_HISTORY(AT(history), "whose plans the predictors are measured on, as `muzero profile` leaves them"),
     {.name = "--env",
      .type = MZ_OPTION_TEXT,
      .offset = AT(env),
      .value = "ENV",
-     .fallback = "gym:CartPole-v1",
+     .otherwise = "gym:CartPole-v1",
      .class_ = MZ_OPERATIONAL,
      .help = "gym: the environment that workers play"},
     {.name = "--situations",
      .type = MZ_OPTION_COUNT,
      .offset = AT(situations),
      .value = "N",
-     .fallback = "0",
+     .otherwise = "what was measured",
+     .min = 1,
      .max = 100000,
      .class_ = MZ_OPERATIONAL,
-     .help = "predictors: on so many simulated pipelines, drawn from those in the history, instead of on what was measured"},
-    MZ_OPTIONS_PRACTICE(AT(cores_min), AT(cores_max), AT(gpu_share)),
+     .help = "predictors: on so many simulated pipelines, drawn from those in the history"},
+    MZ_OPTIONS_PRACTICE(AT(practice)),
     MZ_OPTION_THREADS(AT(threads), "worker threads"),
     {.name = "--signature",
      .type = MZ_OPTION_SWITCH,
@@ -110,14 +116,21 @@ static const mz_option options[] = {
 static const struct {
   const char *name;
   mz_status (*measure)(mz_bench *bench, cJSON **out);
-  bool apart; /* measured only when it is named */
+  bool apart;   /* measured only when it is named */
+  bool devices; /* computes where --device says */
 } sections[] = {
-    {.name = "search", .measure = mz_bench_search},       {.name = "learner", .measure = mz_bench_learner},
-    {.name = "inference", .measure = mz_bench_inference}, {.name = "selfplay", .measure = mz_bench_selfplay},
-    {.name = "envs", .measure = mz_bench_envs},           {.name = "opponents", .measure = mz_bench_opponents},
-    {.name = "replay", .measure = mz_bench_replay},       {.name = "resize", .measure = mz_bench_resize},
-    {.name = "allocator", .measure = mz_bench_allocator}, {.name = "predictors", .measure = mz_bench_predictors},
-    {.name = "machine", .measure = mz_bench_machine},     {.name = "gym", .measure = mz_bench_gym, .apart = true},
+    {.name = "search", .measure = mz_bench_search, .devices = true},
+    {.name = "learner", .measure = mz_bench_learner, .devices = true},
+    {.name = "inference", .measure = mz_bench_inference, .devices = true},
+    {.name = "selfplay", .measure = mz_bench_selfplay},
+    {.name = "envs", .measure = mz_bench_envs},
+    {.name = "opponents", .measure = mz_bench_opponents},
+    {.name = "replay", .measure = mz_bench_replay},
+    {.name = "resize", .measure = mz_bench_resize},
+    {.name = "allocator", .measure = mz_bench_allocator},
+    {.name = "predictors", .measure = mz_bench_predictors},
+    {.name = "machine", .measure = mz_bench_machine},
+    {.name = "gym", .measure = mz_bench_gym, .apart = true},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -193,34 +206,71 @@ static mz_status measure_all(mz_bench *bench, const char *what, bool json, cJSON
   return MZ_OK;
 }
 
+static bool computes_on_devices(const char *what) {
+  for (int i = 0; i < SECTIONS; i++)
+    if (sections[i].devices && (strcmp(what, "all") == 0 || strcmp(what, sections[i].name) == 0)) return true;
+  return false;
+}
+
+static mz_status check_signature(const bench_arguments *a) {
+  const char *given = a->what                           ? a->what
+                      : a->sets.count > 0               ? "--set"
+                      : !isnan(a->time_s)               ? "--time"
+                      : a->device                       ? "--device"
+                      : a->history                      ? "--history"
+                      : a->env                          ? "--env"
+                      : a->situations != MZ_COUNT_UNSET ? "--situations"
+                                                        : mz_practice_given(&a->practice);
+  if (!given) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "--signature: certifies one fixed job on CPUs; leave %s out", given);
+}
+
+/* Options that do nothing for what is measured. */
+static mz_status check_options(const bench_arguments *a, const char *what) {
+  const bool predicts = strcmp(what, "all") == 0 || strcmp(what, "predictors") == 0;
+  const char *of_practice = mz_practice_given(&a->practice);
+  if (a->env && strcmp(what, "gym") != 0) return mz_fail(MZ_E_USAGE, "--env: belongs to `muzero bench gym`");
+  if (a->device && !computes_on_devices(what))
+    return mz_fail(MZ_E_USAGE, "--device: belongs to search, learner and inference, not to %s", what);
+  if (!predicts && (a->history || a->situations != MZ_COUNT_UNSET))
+    return mz_fail(MZ_E_USAGE, "%s: belongs to `muzero bench predictors`", a->history ? "--history" : "--situations");
+  if (of_practice && a->situations == MZ_COUNT_UNSET)
+    return mz_fail(MZ_E_USAGE, "%s: belongs to `muzero bench predictors --situations N`", of_practice);
+  return MZ_OK;
+}
+
 static mz_status run_bench(const void *given) {
   const bench_arguments *arguments = given;
-  MZ_TRY(check_section(arguments->what));
+  const char *what = arguments->what ? arguments->what : "all";
+  MZ_TRY(check_section(what));
   const int threads = arguments->threads > 0 ? (int)arguments->threads : mz_machine_cores();
-  if (arguments->signature && (strcmp(arguments->what, "all") != 0 || arguments->sets.count > 0))
-    return mz_fail(MZ_E_USAGE, "--signature: certifies one fixed job; leave WHAT and --set out");
-  if (arguments->signature) return print_signature(threads, arguments->json);
+  if (arguments->signature) {
+    MZ_TRY(check_signature(arguments));
+    return print_signature(threads, arguments->json);
+  }
+  MZ_TRY(check_options(arguments, what));
   char history[512];
-  mz_bench bench = {.env = arguments->env,
-                    .time_s = arguments->time_s,
+  mz_practice_arguments practice;
+  MZ_TRY(mz_practice_complete(&arguments->practice, &practice));
+  mz_bench bench = {.env = arguments->env ? arguments->env : "gym:CartPole-v1",
+                    .time_s = isnan(arguments->time_s) ? 0.5 : arguments->time_s,
                     .threads = threads,
                     .history = arguments->history,
-                    .situations = (int)arguments->situations,
-                    .cores_min = (int)arguments->cores_min,
-                    .cores_max = (int)arguments->cores_max,
-                    .gpu_share = arguments->gpu_share};
-  MZ_TRY(mz_check_practice_cores(arguments->cores_min, arguments->cores_max));
+                    .situations = arguments->situations == MZ_COUNT_UNSET ? 0 : (int)arguments->situations,
+                    .cores_min = (int)practice.cores_min,
+                    .cores_max = (int)practice.cores_max,
+                    .gpu_share = practice.gpu_share};
   if (!bench.history) bench.history = mz_history_default_path(history, sizeof history) ? history : "none";
   mz_config config = mz_settings_config(&bench.settings, bench.given);
   mz_config_defaults(&config);
   memset(bench.given, 0, sizeof bench.given);
   for (int i = 0; i < arguments->sets.count; i++) MZ_TRY(mz_config_set_pair(&config, arguments->sets.items[i], "--set"));
-  MZ_TRY(mz_device_lane(arguments->device, &bench.settings, &mz_bench_board, &bench.where));
+  MZ_TRY(mz_device_lane(arguments->device ? arguments->device : "cpu", &bench.settings, &mz_bench_board, &bench.where));
   MZ_TRY(mz_pool_create(&bench.pool, "bench", threads, NULL));
   cJSON *result = cJSON_CreateObject();
   cJSON_AddNumberToObject(result, "threads", threads);
   cJSON_AddStringToObject(result, "isa", mz_isa_name(mz_isa_level()));
-  mz_status status = measure_all(&bench, arguments->what, arguments->json, result);
+  mz_status status = measure_all(&bench, what, arguments->json, result);
   mz_pool_free(bench.pool);
   if (status == MZ_OK && arguments->json) return mz_print_json(result);
   cJSON_Delete(result);
@@ -231,8 +281,7 @@ const mz_command mz_command_bench = {
     .name = "bench",
     .summary = "measure this machine: search, learner, environments, replay, allocator",
     .about = "Measures how fast this machine searches, learns, steps environments, stores and draws, on fixed work that other "
-             "programs are measured on, "
-             "too; needs no run and no network. --signature certifies behaviour instead of speed.",
+             "programs are measured on, too; needs no run and no network. --signature certifies behaviour instead of speed.",
     .options = options,
     .arguments_size = sizeof(bench_arguments),
     .examples = {"bench learner --set network.width=128 --time 2s", "bench inference --device cuda --json"},

@@ -12,8 +12,8 @@
 
 typedef struct pretrain_arguments {
   const char *out, *history;
-  int64_t situations, epochs, seed, threads, cores_min, cores_max;
-  double gpu_share;
+  int64_t situations, epochs, seed, threads;
+  mz_practice_arguments practice;
   bool json;
 } pretrain_arguments;
 
@@ -39,7 +39,7 @@ static const mz_option options[] = {
      .max = 10000,
      .class_ = MZ_OPERATIONAL,
      .help = "passes over them at the most; training stops when held-out situations are predicted no better"},
-    MZ_OPTIONS_PRACTICE(AT(cores_min), AT(cores_max), AT(gpu_share)),
+    MZ_OPTIONS_PRACTICE(AT(practice)),
     {.name = "--seed",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seed),
@@ -99,17 +99,18 @@ static mz_status run_pretrain(const void *given) {
   mz_pool *pool = NULL;
   mz_pretraining_result result = {0};
   mz_status status = MZ_OK;
+  mz_practice_arguments practice;
+  MZ_TRY(mz_practice_complete(&a->practice, &practice));
   mz_pretraining_options o = {.practice = {.seed = (uint64_t)a->seed,
-                                           .cores_min = (int)a->cores_min,
-                                           .cores_max = (int)a->cores_max,
-                                           .gpu_share = a->gpu_share,
+                                           .cores_min = (int)practice.cores_min,
+                                           .cores_max = (int)practice.cores_max,
+                                           .gpu_share = practice.gpu_share,
                                            .plans = 16},
                               .exercises = (int)a->situations,
                               .epochs = (int)a->epochs,
                               .progress = tell};
   const char *path = a->history;
   if (!path) path = mz_history_default_path(history, sizeof history) ? history : "none";
-  MZ_TRY(mz_check_practice_cores(a->cores_min, a->cores_max));
   MZ_TRY(mz_file_check_output(a->out));
   MZ_TRY_CLEANUP(read_pipelines(path, &pipelines, &o.practice.pipeline_count));
   o.practice.pipelines = pipelines;
@@ -129,8 +130,8 @@ const mz_command mz_command_pretrain = {
     .name = "pretrain",
     .summary = "train the networks that predict the time of plans",
     .about = "Draws pipelines like those in the history on simulated machines, simulates what plans of them take, and trains the "
-             "ensembles of the predictors mlp, graph and graph_residual on that. The program brings such a file along; one of "
-             "your own knows your games and networks.",
+             "ensembles of the predictors mlp, graph and graph_residual on that. Such a file is bundled; one that you train "
+             "fits your games and networks better.",
     .options = options,
     .arguments_size = sizeof(pretrain_arguments),
     .examples = {"pretrain predictors.safetensors", "pretrain small.safetensors --situations 200 --cores-max 8"},

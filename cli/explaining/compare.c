@@ -74,8 +74,7 @@ static const mz_option options[] = {
      .offset = AT(suite),
      .class_ = MZ_OPERATIONAL,
      .help = "twelve workloads instead of one environment: the arms beside the best fixed plan of each; --for is the time of an "
-             "arm with a "
-             "seed (10s)"},
+             "arm with a seed (10s)"},
     {.name = "--machine",
      .type = MZ_OPTION_TEXT,
      .offset = AT(machine),
@@ -94,6 +93,17 @@ static const mz_option options[] = {
      .help = "with --machine and --until: another history, by whose learning curves scores grow; plans know those of --history "
              "alone"},
     MZ_OPTION_PRESET(AT(preset)),
+    {.name = "--history",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(session.history),
+     .value = "FILE",
+     .otherwise = "none",
+     .class_ = MZ_OPERATIONAL,
+     .help = "measured phases, which arms that adapt begin with; learning curves with --machine and --until, then by default of "
+             "$XDG_DATA_HOME/muzero/history.db"},
+    {.name = "--allocate",
+     .type = MZ_OPTION_TEXT,
+     .refused = "an arm names its own strategy, as in --arms rule,greedy; leave it out"},
     {.name = "--run",
      .type = MZ_OPTION_TEXT,
      .offset = AT(dir),
@@ -287,8 +297,10 @@ static mz_status suite(const compare_arguments *arguments) {
   if (arguments->env || arguments->preset || arguments->machine || arguments->curves || arguments->session.history ||
       arguments->scenario || arguments->together > 1 || arguments->block > 0 || limits.rounds || limits.updates ||
       limits.env_steps || limits.until)
-    return mz_fail(MZ_E_USAGE,
-                   "--suite: has its own environments and lengths; only --arms, --seeds, --for, --run, --set go with it");
+    return mz_fail(
+        MZ_E_USAGE,
+        "--suite: has its own environments and lengths; only --arms, --seeds, --for, --run, --set, --seed, --threads, --device, "
+        "--watchdog and --json go with it");
   mz_signals_handle();
   mz_suite_options suite_options = {.run = mz_session_run_options(&arguments->session),
                                     .arms = arguments->arms,
@@ -315,9 +327,6 @@ static mz_status suite(const compare_arguments *arguments) {
 
 static mz_status compare(const void *given) {
   const compare_arguments *arguments = given;
-  if (arguments->session.allocate)
-    return mz_fail(MZ_E_USAGE, "--allocate: an arm names its own strategy, as in --arms rule,%.100s; leave it out",
-                   arguments->session.allocate);
   if (arguments->suite) return suite(arguments);
   if (!arguments->env) return mz_fail(MZ_E_USAGE, "compare: needs ENV, or --suite; `muzero envs` lists the environments");
   mz_signals_handle(); /* the arms' processes inherit it, and leave stopping to this one */
@@ -358,14 +367,10 @@ const mz_command mz_command_compare = {
     .name = "compare",
     .summary = "compare ways of using the machine: fixed plans and allocators, taking turns",
     .about = "Runs arms × seeds, each arm in a process of its own, advanced in turns block by block, and reports wall time, "
-             "core-seconds and priced "
-             "cost with 95 % intervals. Limits are those of each run; without any they are the preset's. A difference is claimed "
-             "only where the "
-             "interval excludes "
-             "none, after Holm's correction, and where it exceeds what the first arm shows against its own twin. Arms that "
-             "differ in exact "
-             "knobs must end with the same digest; that is checked. Ctrl-C keeps finished seeds; the same command with --run DIR "
-             "resumes it.",
+             "core-seconds and priced cost with 95 % intervals. Limits are those of each run; without any they are the preset's. "
+             "A difference is claimed only where the interval excludes no difference, after Holm's correction, and where it "
+             "exceeds what the first arm shows against its own twin. Arms that differ in exact knobs must end with the same "
+             "digest; that is checked. Ctrl-C keeps finished seeds; the same command with --run DIR resumes it.",
     .options = options,
     .shared = mz_session_options,
     .arguments_size = sizeof(compare_arguments),

@@ -77,7 +77,7 @@ static const mz_option options[] = {
      .type = MZ_OPTION_COUNT,
      .offset = AT(seed),
      .value = "N",
-     .fallback = "1",
+     .otherwise = "1",
      .min = 0,
      .max = 9.2e18,
      .class_ = MZ_OPERATIONAL,
@@ -127,9 +127,13 @@ static mz_status print_line(void *context, cJSON *object) {
   return written < 0 ? mz_print_flush() : MZ_OK;
 }
 
+static uint64_t seed_of(const envs_arguments *arguments) {
+  return arguments->seed == MZ_COUNT_UNSET ? 1 : (uint64_t)arguments->seed;
+}
+
 static mz_status trace(const mz_env *env, const envs_arguments *arguments) {
   int32_t *actions = NULL;
-  mz_trace_options trace_options = {.seed = (uint64_t)arguments->seed};
+  mz_trace_options trace_options = {.seed = seed_of(arguments)};
   if (arguments->actions) {
     MZ_TRY(read_actions(arguments->actions, &actions, &trace_options.action_count));
     trace_options.actions = actions;
@@ -222,6 +226,8 @@ static mz_status envs(const void *given) {
   const envs_arguments *arguments = given;
   if (!arguments->trace && (arguments->actions || arguments->steps != MZ_COUNT_UNSET))
     return mz_fail(MZ_E_USAGE, "%s: belongs to --trace", arguments->actions ? "--actions" : "--steps");
+  if (arguments->seed != MZ_COUNT_UNSET && !arguments->trace && !arguments->check)
+    return mz_fail(MZ_E_USAGE, "--seed: belongs to --trace or --check");
   if (arguments->players != MZ_COUNT_UNSET && !arguments->new_name) return mz_fail(MZ_E_USAGE, "--players: belongs to --new");
   if (arguments->pixels && (!arguments->new_name || arguments->players == 2))
     return mz_fail(MZ_E_USAGE, "--pixels: belongs to --new, without --players 2");
@@ -236,7 +242,7 @@ static mz_status envs(const void *given) {
     return mz_fail(MZ_E_USAGE, "--check: takes the path of your own environment: ./mine.so");
   if (!arguments->env && arguments->trace) return mz_fail(MZ_E_USAGE, "--trace: of which environment? `muzero envs` lists them");
   if (!arguments->env) return arguments->json ? list_json() : list();
-  if (arguments->check) return mz_envs_check(arguments->env, (uint64_t)arguments->seed, arguments->json);
+  if (arguments->check) return mz_envs_check(arguments->env, seed_of(arguments), arguments->json);
   const mz_env *env;
   MZ_TRY(mz_env_find(arguments->env, &env));
   if (arguments->trace) return trace(env, arguments);

@@ -101,7 +101,13 @@ static const mz_option options[] = {
      .class_ = MZ_ALGORITHMIC,
      .help = "a setting of `muzero train --help`; allocate.predictor, allocate.search, allocate.objective and limits.* tell how "
              "to plan"},
-    MZ_OPTION_DEVICE(AT(device), "auto", "where stages begin: auto, cpu, cuda or cuda:N"),
+    {.name = "--device",
+     .type = MZ_OPTION_TEXT,
+     .offset = AT(device),
+     .value = "D",
+     .otherwise = "auto",
+     .class_ = MZ_NUMERIC,
+     .help = "where stages begin on this machine: auto, cpu, cuda or cuda:N"},
     MZ_OPTION_THREADS(AT(threads), "budget of worker threads in all"),
     {.name = "--seed",
      .type = MZ_OPTION_COUNT,
@@ -163,11 +169,11 @@ static mz_status print_text(const mz_planning *p, bool simulated) {
     if (mz_plan_gpu_bytes(&p->pipeline, &p->best, d, sum, sizeof sum) > 0)
       printf("memory     of %s: %s\n", p->pipeline.devices[d].name, sum);
   }
-  printf("predictor  %s, %d plan%s measured\n", p->predictor, p->plans_measured, p->plans_measured == 1 ? "" : "s");
-  printf("search     %d of %lld plans looked at, until %s\n", p->found.evaluated, (long long)p->found.plans,
+  printf("predictor  %s, %d plan%s measured\n", p->predictor, p->plans_measured, mz_plural(p->plans_measured));
+  printf("search     %d of %lld plans evaluated, until %s\n", p->found.evaluated, (long long)p->found.plans,
          p->found.end == MZ_SEARCH_ALL     ? "all were seen"
          : p->found.end == MZ_SEARCH_SPENT ? "its share was spent"
-                                           : "it was cold");
+                                           : "annealing ended");
   return mz_print_flush();
 }
 
@@ -216,6 +222,8 @@ static mz_status refuse_limits(const plan_arguments *a) {
 
 static mz_status run_plan(const void *given) {
   const plan_arguments *arguments = given;
+  if (arguments->machine && arguments->device)
+    return mz_fail(MZ_E_USAGE, "--device %s: not with --machine, whose text names the devices", arguments->device);
   char history[512];
   mz_sim_machine machine;
   mz_planning *p;
@@ -254,10 +262,8 @@ const mz_command mz_command_plan = {
         "Times the stages for some milliseconds, reads what was measured on this machine, and searches for the plan that is "
         "predicted to take the least time a round (or money, with --set allocate.objective=cost), by simulated annealing. A run "
         "with --allocate adaptive begins the same way, and then measures. With --target it plans a whole run: the cheapest "
-        "cores, "
-        "batch size and epochs that reach the score in time, or by how much each limit would have to give; --allocate static "
-        "carries "
-        "that out.",
+        "cores, batch size and epochs that reach the score in time, or by how much each limit would have to give; --allocate "
+        "static carries that out.",
     .options = options,
     .arguments_size = sizeof(plan_arguments),
     .examples = {"plan connect4 --machine sim:cores=64,numa=2 --trace search.svg",

@@ -15,6 +15,7 @@ typedef struct profile_arguments {
   bool score;
 } profile_arguments;
 
+#define FIXED_PLANS "does not apply to a profile, which measures fixed plans by phases; leave it out"
 #define AT(field) offsetof(profile_arguments, field)
 static const mz_option options[] = {
     MZ_OPTION_ENV(AT(env)),
@@ -22,7 +23,7 @@ static const mz_option options[] = {
      .type = MZ_OPTION_COUNT,
      .offset = AT(plans),
      .value = "N",
-     .fallback = "20",
+     .otherwise = "20",
      .min = 0,
      .max = 500,
      .class_ = MZ_OPERATIONAL,
@@ -38,14 +39,14 @@ static const mz_option options[] = {
      .type = MZ_OPTION_SWITCH,
      .offset = AT(score),
      .class_ = MZ_OPERATIONAL,
-     .help = "learning curves instead, for plans of whole runs: short runs over a grid of cores and batch sizes, each until it "
-             "has reached "
-             "--until (or the preset's target) and as long again"},
+     .help =
+         "learning curves instead, for plans of whole runs: short runs over a grid of cores and batch sizes, each for twice the "
+         "epochs that it takes to reach --until (or the preset's target)"},
     {.name = "--seeds",
      .type = MZ_OPTION_COUNT,
      .offset = AT(seeds),
      .value = "N",
-     .fallback = "5",
+     .otherwise = "5",
      .min = 3,
      .max = 64,
      .class_ = MZ_OPERATIONAL,
@@ -58,12 +59,12 @@ static const mz_option options[] = {
      .min = 1,
      .max = 512,
      .class_ = MZ_OPERATIONAL,
-     .help = "with --score: of a run at the most; an epoch is a phase"},
+     .help = "with --score: the most epochs of a run; an epoch is a phase"},
     {.name = "--passes",
      .type = MZ_OPTION_COUNT,
      .offset = AT(passes),
      .value = "N",
-     .fallback = "2",
+     .otherwise = "2",
      .min = 1,
      .max = 64,
      .class_ = MZ_OPERATIONAL,
@@ -76,7 +77,7 @@ static const mz_option options[] = {
      .min = 0,
      .max = 64,
      .class_ = MZ_OPERATIONAL,
-     .help = "times that the five best and the default are measured once more; 0: the best may only have been lucky"},
+     .help = "times that the five best and the default are measured once more; 0: none, so the best may only have been lucky"},
     {.name = "--machine",
      .type = MZ_OPTION_TEXT,
      .offset = AT(machine),
@@ -100,8 +101,15 @@ static const mz_option options[] = {
      .class_ = MZ_OPERATIONAL,
      .help = "with --machine: simulate the plans that another profile measured, and compare"},
     MZ_OPTION_PRESET(AT(preset)),
+    MZ_OPTION_HISTORY(AT(session.history), "where measurements are kept; none: nowhere, as with --machine"),
+    {.name = "--allocate", .type = MZ_OPTION_TEXT, .refused = FIXED_PLANS},
+    {.name = "--rounds", .type = MZ_OPTION_COUNT, .refused = FIXED_PLANS},
+    {.name = "--env-steps", .type = MZ_OPTION_COUNT, .refused = FIXED_PLANS},
+    {.name = "--updates", .type = MZ_OPTION_COUNT, .refused = FIXED_PLANS},
     {0},
 };
+
+enum { PLANS = 20, PASSES = 2, SEEDS = 5 }; /* where the user gives none */
 
 typedef struct view {
   bool json, simulated;
@@ -200,21 +208,23 @@ static void print_label(const cJSON *result) {
   if (machine[0]) printf("Every figure is simulated, in virtual time, on %s\n\n", mz_text_shown(machine, shown));
 }
 
-/* Limits of a run, and who moves its knobs: the plans that are measured are of one length, and fixed. */
-static mz_status check_session(const mz_session_arguments *session, bool score) {
-  const mz_limits limits = mz_session_limits(session);
-  const char *given = limits.rounds            ? "--rounds"
-                      : limits.env_steps       ? "--env-steps"
-                      : limits.updates         ? "--updates"
-                      : session->allocate      ? "--allocate"
-                      : limits.until && !score ? "--until"
-                                               : NULL;
-  if (!given) return MZ_OK;
-  return mz_fail(MZ_E_USAGE, "%s: does not apply to a profile, which measures fixed plans by phases; leave it out", given);
+/* Options of learning curves and those of plans: they do nothing to each other's measurements. */
+static mz_status check_kind(const profile_arguments *a) {
+  const char *of_curves = !isnan(a->session.until)      ? "--until"
+                          : a->seeds != MZ_COUNT_UNSET  ? "--seeds"
+                          : a->epochs != MZ_COUNT_UNSET ? "--epochs"
+                                                        : NULL;
+  const char *of_plans = a->plans != MZ_COUNT_UNSET    ? "--plans"
+                         : a->passes != MZ_COUNT_UNSET ? "--passes"
+                         : a->again != MZ_COUNT_UNSET  ? "--again"
+                                                       : NULL;
+  if (!a->score && of_curves) return mz_fail(MZ_E_USAGE, "%s: belongs to --score", of_curves);
+  if (a->score && of_plans) return mz_fail(MZ_E_USAGE, "%s: not with --score, which measures learning curves", of_plans);
+  return MZ_OK;
 }
 
 static mz_status check(const profile_arguments *arguments) {
-  MZ_TRY(check_session(&arguments->session, arguments->score));
+  MZ_TRY(check_kind(arguments));
   const char *needs = arguments->costs ? "--costs" : "--against";
   if (!arguments->machine && (arguments->costs || arguments->against))
     return mz_fail(MZ_E_USAGE, "%s: needs --machine sim:…, a machine to simulate", needs);
@@ -222,6 +232,8 @@ static mz_status check(const profile_arguments *arguments) {
     return mz_fail(MZ_E_USAGE, "--machine: nothing is learned on a simulated machine; leave it out, or leave out --score");
   if (arguments->against && arguments->grid)
     return mz_fail(MZ_E_USAGE, "--against: simulates the plans of its file; leave --grid out");
+  if (arguments->plans != MZ_COUNT_UNSET && (arguments->grid || arguments->against))
+    return mz_fail(MZ_E_USAGE, "--plans: not with %s, which names the plans", arguments->grid ? "--grid" : "--against");
   return MZ_OK;
 }
 
@@ -229,9 +241,9 @@ static mz_status check(const profile_arguments *arguments) {
 
 static mz_profile_options options_of(const profile_arguments *arguments) {
   mz_profile_options out = {.run = mz_session_run_options(&arguments->session),
-                            .plans = (int)arguments->plans,
+                            .plans = arguments->plans == MZ_COUNT_UNSET ? PLANS : (int)arguments->plans,
                             .grid = arguments->grid,
-                            .passes = (int)arguments->passes,
+                            .passes = arguments->passes == MZ_COUNT_UNSET ? PASSES : (int)arguments->passes,
                             .again = arguments->again == MZ_COUNT_UNSET ? MZ_PROFILE_AGAIN_CHOSEN : (int)arguments->again,
                             .for_s = isnan(arguments->session.for_s) ? 0 : arguments->session.for_s};
   out.run.env = arguments->env;
@@ -244,7 +256,7 @@ static mz_status profile_score(const profile_arguments *arguments) {
   const mz_profile_options common = options_of(arguments);
   const mz_score_profile_options asked = {.run = common.run,
                                           .grid = arguments->grid,
-                                          .seeds = (int)arguments->seeds,
+                                          .seeds = arguments->seeds == MZ_COUNT_UNSET ? SEEDS : (int)arguments->seeds,
                                           .epochs = arguments->epochs == MZ_COUNT_UNSET ? 0 : arguments->epochs,
                                           .until = arguments->session.until,
                                           .for_s = common.for_s};
@@ -284,15 +296,10 @@ const mz_command mz_command_profile = {
     .name = "profile",
     .summary = "measure plans on this machine, for the allocator to begin with",
     .about = "Runs whole phases under plan after plan (the default, the plain one, a Latin hypercube and random draws), "
-             "interleaved and repeated, and "
-             "keeps what it measures in the history, where later runs of the same environment, network and machine find it. "
-             "Ctrl-C or --for "
-             "ends it early; what was measured is kept. --rounds, --env-steps, --updates and --allocate do not apply, nor does "
-             "--until "
-             "without --score. With --machine the "
-             "plans are measured on a simulated machine; --costs and --against take what profiles printed with --json. With "
-             "--score it "
-             "measures learning curves, which `plan --target` plans whole runs by.",
+             "interleaved and repeated, and keeps what it measures in the history, where later runs of the same environment, "
+             "network and machine find it. Ctrl-C or --for ends it early; what was measured is kept. With --machine the plans "
+             "are measured on a simulated machine; --costs and --against take what profiles printed with --json. With --score "
+             "it measures learning curves, which `plan --target` plans whole runs by; --until belongs to it.",
     .options = options,
     .shared = mz_session_options,
     .arguments_size = sizeof(profile_arguments),

@@ -43,13 +43,12 @@ static mz_status resume(const void *given) {
 const mz_command mz_command_resume = {
     .name = "resume",
     .summary = "continue a run exactly where it stopped",
-    .about = "Goes on from a run's latest checkpoint; the result is the one of a run that was never stopped, unless games cannot "
-             "be saved (gym:ID), which then begin anew. Limits, and "
-             "settings of the classes exact and "
-             "operational, may differ from before; anything else that differs is an error that names the key (`train --from` "
-             "allows it).",
+    .about =
+        "Continues from a run's latest checkpoint; the result is the one of a run that was never stopped, unless games cannot "
+        "be saved (gym:ID), which then begin anew. Limits, and settings of the classes exact and operational, may differ from "
+        "before; anything else that differs is an error that names the key (`train --from` allows it).",
     .options = options,
-    .shared = mz_session_options,
+    .shared = mz_resume_options,
     .arguments_size = sizeof(resume_arguments),
     .lists_settings = true,
     .examples = {"resume runs/t", "resume runs/cp --for 10m --threads 4"},

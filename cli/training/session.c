@@ -13,91 +13,97 @@
 #include <string.h>
 
 #define AT(field) offsetof(mz_session_arguments, field)
-const mz_option mz_session_options[] = {
-    {.name = "--set",
-     .type = MZ_OPTION_LIST,
-     .offset = AT(sets),
-     .value = "k=v",
-     .otherwise = "the preset's",
-     .class_ = MZ_ALGORITHMIC,
-     .help = "a setting; may be repeated; its own class counts (see below)"},
-    MZ_OPTION_DEVICE(AT(device), "auto", "auto, cpu, cuda or cuda:N"),
-    {.name = "--allocate",
-     .type = MZ_OPTION_TEXT,
-     .offset = AT(allocate),
-     .value = "STRATEGY",
-     .otherwise = "greedy",
-     .class_ = MZ_OPERATIONAL,
-     .help = "who moves the knobs while the run trains",
-     .choice = mz_strategy_name},
-    MZ_OPTION_HISTORY(AT(history), "measured phases of all runs; none: neither read nor kept"),
-    {.name = "--watchdog",
-     .type = MZ_OPTION_TEXT,
-     .offset = AT(watchdog),
-     .value = "ACTION",
-     .otherwise = "warn",
-     .class_ = MZ_OPERATIONAL,
-     .help = "warn or abort, when nothing moves for watchdog.time"},
-    MZ_OPTION_THREADS(AT(threads), "budget of worker threads in all"),
-    {.name = "--seed",
-     .type = MZ_OPTION_COUNT,
-     .offset = AT(seed),
-     .value = "N",
-     .otherwise = "1; resume: the run's",
-     .min = 0,
-     .max = 9.2e18,
-     .class_ = MZ_ALGORITHMIC,
-     .help = "everything random follows from it"},
-    {.name = "--for",
-     .type = MZ_OPTION_TIME,
-     .offset = AT(for_s),
-     .value = "TIME",
-     .otherwise = "the preset's",
-     .min = 0.001,
-     .max = 1e9,
-     .class_ = MZ_OPERATIONAL,
-     .help = "stop after this time of this invocation, the closing evaluation included, at a round's end: 90s, 10m, 2h"},
-    {.name = "--rounds",
-     .type = MZ_OPTION_COUNT,
-     .offset = AT(rounds),
-     .value = "N",
-     .otherwise = "the preset's",
-     .min = 1,
-     .max = 9.2e18,
-     .class_ = MZ_OPERATIONAL,
-     .help = "stop at this many rounds since the run began, with those of the run that it goes on from"},
-    {.name = "--env-steps",
-     .type = MZ_OPTION_COUNT,
-     .offset = AT(env_steps),
-     .value = "N",
-     .otherwise = "the preset's",
-     .min = 1,
-     .max = 9.2e18,
-     .class_ = MZ_OPERATIONAL,
-     .help = "stop at the end of the first round with this many moves since the run began, likewise counted"},
-    {.name = "--updates",
-     .type = MZ_OPTION_COUNT,
-     .offset = AT(updates),
-     .value = "N",
-     .otherwise = "the preset's",
-     .min = 1,
-     .max = 9.2e18,
-     .class_ = MZ_OPERATIONAL,
-     .help = "stop at this many updates since the run began, with those of the run that it goes on from"},
-    {.name = "--until",
-     .type = MZ_OPTION_NUMBER,
-     .offset = AT(until),
-     .value = "SCORE",
-     .otherwise = "the preset's",
-     .class_ = MZ_OPERATIONAL,
-     .help = "stop when an evaluation reaches the score and 100 fresh games confirm it"},
-    {.name = "--json",
-     .type = MZ_OPTION_SWITCH,
-     .offset = AT(json),
-     .class_ = MZ_OPERATIONAL,
-     .help = "one JSON object a line on stdout, nothing else"},
-    {0},
-};
+/* The rows, where a flag that is not given means `whose` value ("the preset's"), and these defaults. */
+#define SESSION_OPTIONS(whose, strategy, action, seed_)                                                                          \
+  {.name = "--set",                                                                                                              \
+   .type = MZ_OPTION_LIST,                                                                                                       \
+   .offset = AT(sets),                                                                                                           \
+   .value = "k=v",                                                                                                               \
+   .otherwise = whose,                                                                                                           \
+   .class_ = MZ_ALGORITHMIC,                                                                                                     \
+   .help = "a setting, which has a class of its own; may be repeated"},                                                          \
+      MZ_OPTION_DEVICE(AT(device), "auto", "auto, cpu, cuda or cuda:N"),                                                         \
+      {.name = "--allocate",                                                                                                     \
+       .type = MZ_OPTION_TEXT,                                                                                                   \
+       .offset = AT(allocate),                                                                                                   \
+       .value = "STRATEGY",                                                                                                      \
+       .otherwise = strategy,                                                                                                    \
+       .class_ = MZ_OPERATIONAL,                                                                                                 \
+       .help = "who moves the knobs while the run trains",                                                                       \
+       .choice = mz_strategy_name},                                                                                              \
+      MZ_OPTION_HISTORY(AT(history), "measured phases of all runs; none: neither read nor kept"),                                \
+      {.name = "--watchdog",                                                                                                     \
+       .type = MZ_OPTION_TEXT,                                                                                                   \
+       .offset = AT(watchdog),                                                                                                   \
+       .value = "ACTION",                                                                                                        \
+       .otherwise = action,                                                                                                      \
+       .class_ = MZ_OPERATIONAL,                                                                                                 \
+       .help = "warn or abort, when nothing moves for watchdog.time"},                                                           \
+      MZ_OPTION_THREADS(AT(threads), "budget of worker threads in all"),                                                         \
+      {.name = "--seed",                                                                                                         \
+       .type = MZ_OPTION_COUNT,                                                                                                  \
+       .offset = AT(seed),                                                                                                       \
+       .value = "N",                                                                                                             \
+       .otherwise = seed_,                                                                                                       \
+       .min = 0,                                                                                                                 \
+       .max = 9.2e18,                                                                                                            \
+       .class_ = MZ_ALGORITHMIC,                                                                                                 \
+       .help = "everything random follows from it"},                                                                             \
+      {.name = "--for",                                                                                                          \
+       .type = MZ_OPTION_TIME,                                                                                                   \
+       .offset = AT(for_s),                                                                                                      \
+       .value = "TIME",                                                                                                          \
+       .otherwise = whose,                                                                                                       \
+       .min = 0.001,                                                                                                             \
+       .max = 1e9,                                                                                                               \
+       .class_ = MZ_OPERATIONAL,                                                                                                 \
+       .help = "stop at the end of a round so that this invocation, closing evaluation included, takes at most this long: 90s, " \
+               "10m, 2h"},                                                                                                       \
+      {.name = "--rounds",                                                                                                       \
+       .type = MZ_OPTION_COUNT,                                                                                                  \
+       .offset = AT(rounds),                                                                                                     \
+       .value = "N",                                                                                                             \
+       .otherwise = whose,                                                                                                       \
+       .min = 1,                                                                                                                 \
+       .max = 9.2e18,                                                                                                            \
+       .class_ = MZ_OPERATIONAL,                                                                                                 \
+       .help = "stop at this many rounds since the run began, those of the run that it was made from (train --from) included"},  \
+      {.name = "--env-steps",                                                                                                    \
+       .type = MZ_OPTION_COUNT,                                                                                                  \
+       .offset = AT(env_steps),                                                                                                  \
+       .value = "N",                                                                                                             \
+       .otherwise = whose,                                                                                                       \
+       .min = 1,                                                                                                                 \
+       .max = 9.2e18,                                                                                                            \
+       .class_ = MZ_OPERATIONAL,                                                                                                 \
+       .help = "stop at the end of the first round with this many moves, counted like --rounds"},                                \
+      {.name = "--updates",                                                                                                      \
+       .type = MZ_OPTION_COUNT,                                                                                                  \
+       .offset = AT(updates),                                                                                                    \
+       .value = "N",                                                                                                             \
+       .otherwise = whose,                                                                                                       \
+       .min = 1,                                                                                                                 \
+       .max = 9.2e18,                                                                                                            \
+       .class_ = MZ_OPERATIONAL,                                                                                                 \
+       .help = "stop at this many updates, counted like --rounds"},                                                              \
+      {.name = "--until",                                                                                                        \
+       .type = MZ_OPTION_NUMBER,                                                                                                 \
+       .offset = AT(until),                                                                                                      \
+       .value = "SCORE",                                                                                                         \
+       .otherwise = whose,                                                                                                       \
+       .class_ = MZ_OPERATIONAL,                                                                                                 \
+       .help = "stop when an evaluation reaches the score and 100 fresh games confirm it"},                                      \
+      {.name = "--json",                                                                                                         \
+       .type = MZ_OPTION_SWITCH,                                                                                                 \
+       .offset = AT(json),                                                                                                       \
+       .class_ = MZ_OPERATIONAL,                                                                                                 \
+       .help = "one JSON object a line on stdout, nothing else"},                                                                \
+  {                                                                                                                              \
+    0                                                                                                                            \
+  }
+
+const mz_option mz_session_options[] = {SESSION_OPTIONS("the preset's", "greedy", "warn", "1")};
+const mz_option mz_resume_options[] = {SESSION_OPTIONS("the run's", "the run's", "the run's", "the run's")};
 
 static int64_t given_or_zero(int64_t count) { return count == MZ_COUNT_UNSET ? 0 : count; }
 
@@ -359,23 +365,39 @@ static const char *end_in_words(mz_reason reason) {
   return "";
 }
 
+static void print_end(const mz_outcome *outcome) {
+  const mz_counters *counters = &outcome->counters;
+  const bool by_rounds = outcome->reason == MZ_REASON_ROUNDS, by_moves = outcome->reason == MZ_REASON_ENV_STEPS;
+  if (outcome->phases == 0 && (by_rounds || by_moves || outcome->reason == MZ_REASON_UPDATES)) {
+    const int64_t count = by_rounds ? counters->rounds : by_moves ? counters->env_steps : counters->updates;
+    printf("nothing to do: the run already has %lld %s%s (limits are totals)\n", (long long)count,
+           by_rounds  ? "round"
+           : by_moves ? "move"
+                      : "update",
+           mz_plural((double)count));
+    return;
+  }
+  const char *end = end_in_words(outcome->reason);
+  if (*end) printf("%s\n", end);
+}
+
 void mz_outcome_print(const mz_outcome *outcome) {
   char score[MZ_TEXT_SIZE], time[MZ_TEXT_SIZE], moves[MZ_TEXT_SIZE], updates[MZ_TEXT_SIZE];
   char name[MZ_PRINTABLE_SIZE(sizeof outcome->run)], run[MZ_SHELL_QUOTE_SIZE(sizeof outcome->run)];
   char program[MZ_SHELL_QUOTE_SIZE(1024)];
+  const mz_counters *counters = &outcome->counters;
   mz_shell_quote(outcome->run, run, sizeof run);
   mz_shell_quote(program_invocation_name, program, sizeof program);
-  const char *end = end_in_words(outcome->reason);
-  const bool idle = outcome->phases == 0 && (outcome->reason == MZ_REASON_ROUNDS || outcome->reason == MZ_REASON_ENV_STEPS ||
-                                             outcome->reason == MZ_REASON_UPDATES);
-  printf("%s%s%s  score   %s (%s) after %s: %lld rounds, %s moves, %s updates\n  run     %s\n", end,
-         idle ? " already: no round was played, for those of before count" : "", *end ? "\n" : "",
+  print_end(outcome);
+  printf("  score   %s (%s) after %s: %lld round%s, %s move%s, %s update%s\n  run     %s\n",
          mz_text_number(outcome->score, score), outcome->score_name, mz_text_time(outcome->wall_s, time),
-         (long long)outcome->counters.rounds, mz_text_count((double)outcome->counters.env_steps, moves),
-         mz_text_count((double)outcome->counters.updates, updates), mz_text_printable(outcome->run, name, sizeof name));
+         (long long)counters->rounds, mz_plural((double)counters->rounds), mz_text_count((double)counters->env_steps, moves),
+         mz_plural((double)counters->env_steps), mz_text_count((double)counters->updates, updates),
+         mz_plural((double)counters->updates), mz_text_printable(outcome->run, name, sizeof name));
   if (outcome->lost.workers > 0)
-    printf("  lost    %lld workers; %lld games were truncated by that\n", (long long)outcome->lost.workers,
-           (long long)outcome->lost.games);
+    printf("  lost    %lld worker%s; %lld game%s truncated by that\n", (long long)outcome->lost.workers,
+           mz_plural((double)outcome->lost.workers), (long long)outcome->lost.games,
+           outcome->lost.games == 1 ? " was" : "s were");
   printf("  resume  %s resume %s%s\n", program, run, outcome->reason == MZ_REASON_INTERRUPTED ? "" : " --for 10m");
   printf(outcome->is_board ? "  play    %s play %s\n" : "  watch   %s watch %s\n", program, run);
   printf("  measure %s eval %s --games 100\n", program, run);

@@ -89,6 +89,11 @@ static void test_a_word(void **state) {
   assert_status(&p, 0);
   assert_true(has_row(p.out, "td_steps"));
   assert_false(has_row(p.out, "batch_size"));
+  process_run(&p, "eval", "--help", "sims", NULL); /* flags only, where there are no settings */
+  assert_status(&p, 0);
+  assert_true(has_row(p.out, "--sims"));
+  assert_null(strstr(p.out, "--ladder"));
+  assert_null(strstr(p.out, "usage:"));
   process_run(&p, "train", "--help", "--json", NULL); /* a flag is no word */
   assert_status(&p, 0);
   assert_says(p.out, "usage: muzero train");
@@ -102,9 +107,42 @@ static void test_nothing_matches(void **state) {
       {{"train", "--help", "lerning_rate"}, 2, "did you mean 'learning_rate'?"},
       {{"compare", "--help", "symetry"}, 2, "did you mean 'symmetry'?"},
       {{"train", "--help", "rnouds"}, 2, "did you mean 'rounds'?"},
+      {{"eval", "--help", "simz"},
+       2,
+       "nothing matches among the flags of `muzero eval`; `muzero eval --help all` shows every one"},
+      {{"eval", "--help", "simz"}, 2, "did you mean 'sims'?"},
       {{"profile", "--help", "xyzzyxyzzy"}, 2, "`muzero profile --help all` shows every one\n"},
   };
   assert_refused(refusals, sizeof refusals / sizeof refusals[0]);
+}
+
+/* What a flag that is not given means differs from command to command, and what a command refuses is not listed. */
+static void test_defaults(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "--help", NULL);
+  assert_says(p.out, "\n  --allocate STRATEGY         greedy ");
+  assert_says(p.out, "\n  --rounds N                  the preset's ");
+  assert_says(p.out, "\npresets: ");
+  process_run(&p, "resume", "--help", NULL);
+  const char *const of_run[] = {"--set k=v", "--allocate STRATEGY", "--watchdog ACTION",
+                                "--seed N",  "--rounds N",          "--until SCORE"};
+  for (size_t i = 0; i < sizeof of_run / sizeof *of_run; i++) {
+    char row[80];
+    snprintf(row, sizeof row, "\n  %-27s the run's ", of_run[i]);
+    assert_says(p.out, row);
+  }
+  assert_null(strstr(p.out, "presets:"));
+  process_run(&p, "compare", "--help", NULL);
+  assert_null(strstr(p.out, "--allocate S"));
+  assert_says(p.out, "\n  --history FILE              none ");
+  process_run(&p, "profile", "--help", NULL);
+  assert_null(strstr(p.out, "--rounds N"));
+  process_run(&p, "eval", "--help", NULL);
+  assert_says(p.out, "\n  --symmetry                  as trained ");
+  process_run(&p, "doctor", "--help", NULL);
+  assert_null(strstr(p.out, "\n\n\n"));
+  process_free(&p);
 }
 
 int main(void) {
@@ -112,6 +150,7 @@ int main(void) {
       cmocka_unit_test(test_short_and_whole),
       cmocka_unit_test(test_a_word),
       cmocka_unit_test(test_nothing_matches),
+      cmocka_unit_test(test_defaults),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
