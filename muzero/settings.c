@@ -69,8 +69,10 @@ static const mz_setting train_rows[] = {
                "phases between evaluations"),
     MZ_SETTING(mz_train_settings, eval_openings, "eval.openings", MZ_INT, MZ_OPERATIONAL, 0, 1000, "0", "moves",
                "random moves that begin the games of an evaluation; both seats get each opening"),
-    MZ_SETTING(mz_train_settings, eval_opponent, "eval.opponent", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
-               "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS", .common = true),
+    MZ_SETTING(
+        mz_train_settings, eval_opponent, "eval.opponent", MZ_TEXT, MZ_OPERATIONAL, 0, 0, "", "",
+        "opponent of two-player evaluation: random, rule, perfect, all, mcts:SIMS, or a baseline that `muzero envs ENV` names",
+        .common = true),
     MZ_SETTING(mz_train_settings, keep, "checkpoint.keep", MZ_INT, MZ_OPERATIONAL, 1, 1e6, "3", "checkpoints",
                "latest checkpoints kept, beside the best"),
     MZ_SETTING(mz_train_settings, spaced, "checkpoint.spaced", MZ_INT, MZ_OPERATIONAL, 0, 64, "0", "checkpoints",

@@ -39,9 +39,9 @@ static const mz_option options[] = {
      .otherwise = "random (two players)",
      .class_ = MZ_OPERATIONAL,
      .help = "random, rule, perfect, mcts:SIMS, another RUN (or RUN@best, RUN@ROUND), gtp:COMMAND (a program that speaks GTP), "
-             "or all: every line that any "
-             "opponent can play, as many games; of a game for one: who plays the same starts beside the agent (random, perfect, "
-             "mcts:SIMS, a baseline that `muzero envs` names)"},
+             "a baseline that `muzero envs ENV` names, or all: every line that any opponent can play, as many games; in "
+             "single-player games: a player given the same starting states, for comparison (random, perfect, mcts:SIMS, a "
+             "baseline)"},
     {.name = "--sims",
      .type = MZ_OPTION_COUNT,
      .offset = AT(simulations),
@@ -147,13 +147,16 @@ static mz_status call_program(const eval_arguments *arguments, opposition *out) 
   return mz_fail(MZ_E_USAGE, "--opponent-sims: not with gtp, whose program takes its own flags");
 }
 
+/* Names the flag in a message about its value. */
+static mz_status of_flag(mz_status status) { return status == MZ_OK ? MZ_OK : mz_fail(status, "--opponent %s", mz_message()); }
+
 /* In a game for one there is no opponent: another decision maker plays the same starts, for comparison. */
 static mz_status compare_with(const char *text, const mz_env *env, opposition *out) {
   if (mz_names_run(text) || strncmp(text, GTP, strlen(GTP)) == 0 || strcmp(text, "all") == 0)
     return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone; random, mcts:SIMS and what else plays it can be compared with",
                    text, env->name);
   out->beside = true;
-  return mz_player_parse(text, env, &out->player);
+  return of_flag(mz_player_parse(text, env, &out->player));
 }
 
 static mz_status oppose(const eval_arguments *arguments, const mz_env *env, opposition *out) {
@@ -178,7 +181,7 @@ static mz_status oppose(const eval_arguments *arguments, const mz_env *env, oppo
     return MZ_OK;
   }
   out->side.player = &out->player;
-  return mz_player_parse_among(out->name, env, "all, gtp:COMMAND and the path of a RUN", &out->player);
+  return of_flag(mz_player_parse_among(out->name, env, "all, gtp:COMMAND and the path of a RUN", &out->player));
 }
 
 /* ---- the command ---- */
@@ -217,7 +220,7 @@ static mz_status play_beside(const mz_match *match, const mz_player *player, mz_
     const double apart = returns[i] - returns[games + i] - o->lead;
     square_sum += apart * apart;
   }
-  o->lead_ci95 = games > 1 ? 1.96 * sqrt(square_sum / (double)(games - 1) / (double)games) : 0;
+  o->lead_ci95 = games > 1 ? 1.96 * sqrt(square_sum / (double)(games - 1) / (double)games) : NAN;
   free(returns);
   return status;
 }
@@ -304,8 +307,8 @@ const mz_command mz_command_eval = {
              "seats; a draw is half a point. The network's values are compared with the discounted returns that followed them in "
              "games that were not truncated: in --json `value_bias` is the mean difference, `value_correlation` the correlation "
              "over `value_positions`. (Metrics of training with these names compare with targets, which come from such values in "
-             "part.) With --positions perfect play judges single moves instead, which tells more from less, where it is known. "
-             "With --ladder the checkpoints of a run get Elo ratings (Bradley and Terry's model).",
+             "part.) With --positions perfect play judges single moves instead (games with known perfect play only); it needs "
+             "fewer samples. With --ladder the checkpoints of a run get Elo ratings (Bradley and Terry's model).",
     .options = options,
     .arguments_size = sizeof(eval_arguments),
     .examples = {"eval runs/t --opponent perfect --games 200 --json", "eval runs/c4 --positions 1000 --opponent mcts:1000"},

@@ -28,8 +28,8 @@ static mz_status print_as_json(const mz_eval_outcome *o) {
 }
 
 static void print_tally(const char *title, const mz_tally *tally) {
-  printf("  %-12s %lld games: %lld won, %lld drawn, %lld lost", title, (long long)tally->games, (long long)tally->win,
-         (long long)tally->draw, (long long)tally->loss);
+  printf("  %-12s %lld game%s: %lld won, %lld drawn, %lld lost", title, (long long)tally->games, mz_plural((double)tally->games),
+         (long long)tally->win, (long long)tally->draw, (long long)tally->loss);
   if (tally->games > 0)
     printf("; %.1f %% of the points", 100 * ((double)tally->win + 0.5 * (double)tally->draw) / (double)tally->games);
   printf("\n");
@@ -56,10 +56,18 @@ static void print_points(const mz_eval_outcome *o) {
   printf("\n");
 }
 
+/* Prints the half width of an interval, where there is one. */
+static void print_interval(double ci95) {
+  char text[MZ_TEXT_SIZE];
+  if (isfinite(ci95)) printf(" ± %s (95 %%)", mz_text_number(ci95, text));
+}
+
 static void print_beside(const mz_eval_outcome *o) {
-  char mean[MZ_TEXT_SIZE], lead[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE];
-  printf("  %-12s %s in the same games; the agent's mean return is higher by %s ± %s (95 %%)\n", o->player,
-         mz_text_number(o->beside.mean_return, mean), mz_text_number(o->lead, lead), mz_text_number(o->lead_ci95, ci));
+  char mean[MZ_TEXT_SIZE], lead[MZ_TEXT_SIZE];
+  printf("  %-12s %s in the same games; the agent's mean return is %s by %s", o->player,
+         mz_text_number(o->beside.mean_return, mean), o->lead < 0 ? "lower" : "higher", mz_text_number(fabs(o->lead), lead));
+  print_interval(o->lead_ci95);
+  printf("\n");
 }
 
 /* Whether games bring what the network foretells. */
@@ -67,27 +75,30 @@ static void print_values(const mz_foresight *values) {
   const double positions = (double)values->positions;
   char value[MZ_TEXT_SIZE], outcome[MZ_TEXT_SIZE], correlation[MZ_TEXT_SIZE];
   if (values->positions == 0) return;
-  printf("  values       %s of the network, where discounted returns were %s; correlation %s, %lld positions\n",
+  printf("  values       %s of the network, where discounted returns were %s; correlation %s, %lld position%s\n",
          mz_text_number(values->value / positions, value), mz_text_number(values->outcome / positions, outcome),
-         mz_text_number(mz_foresight_correlation(values), correlation), (long long)values->positions);
+         mz_text_number(mz_foresight_correlation(values), correlation), (long long)values->positions, mz_plural(positions));
 }
 
 static void print_for_people(const mz_eval_outcome *o) {
   const mz_evaluation *result = o->result;
   const bool versus = o->agent->env->spec.players > 1;
-  printf("%s, %d simulations a move", o->agent->env->name, mz_agent_simulations(o->agent));
+  const int simulations = mz_agent_simulations(o->agent);
+  printf("%s, %d simulation%s a move", o->agent->env->name, simulations, mz_plural(simulations));
   char shown[MZ_SHOWN_SIZE];
   if (versus) printf(", against %s", mz_text_shown(o->opponent, shown));
   if (o->rival) printf(" with %d", mz_agent_simulations(o->rival));
-  if (o->openings) printf(", after up to %d random moves", o->openings);
-  char mean[MZ_TEXT_SIZE], ci[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];
+  if (o->openings) printf(", after up to %d random move%s", o->openings, mz_plural(o->openings));
+  char mean[MZ_TEXT_SIZE], std[MZ_TEXT_SIZE];
   printf("\n");
   char score[MZ_TEXT_SIZE], counts[MZ_SCORE_NAME_MAX];
   printf("  score        %s (%s)\n", mz_text_number(mz_score(result, o->agent->env, o->opponent), score),
          mz_score_name(o->agent->env, mz_text_shown(o->opponent, shown), counts));
   if (versus) print_points(o);
-  printf("  mean return  %s ± %s (95 %%), standard deviation %s, %lld games\n", mz_text_number(result->mean_return, mean),
-         mz_text_number(result->ci95, ci), mz_text_number(result->std, std), (long long)result->games);
+  printf("  mean return  %s", mz_text_number(result->mean_return, mean));
+  print_interval(result->ci95);
+  printf(", standard deviation %s, %lld game%s\n", mz_text_number(result->std, std), (long long)result->games,
+         mz_plural((double)result->games));
   if (o->player) print_beside(o);
   print_values(&result->values);
   if (!versus) return;

@@ -12,7 +12,7 @@ typedef struct mz_eval_outcome {
   /* A player that played the same starts beside the agent (NULL: nobody did): its name, its result and the mean difference to it. */
   const char *player;
   mz_evaluation beside;
-  double lead, lead_ci95;
+  double lead, lead_ci95; /* NAN: of one game */
 } mz_eval_outcome;
 
 /* Lines, or one JSON object. */

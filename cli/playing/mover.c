@@ -69,8 +69,9 @@ mz_status mz_mover_init_opponent(mz_mover *mover, const char *who, const mz_env 
   *mover = (mz_mover){0};
   mz_text_printable(who, mover->name, sizeof mover->name);
   if (env->spec.players < 2) return mz_fail(MZ_E_USAGE, "--opponent %s: %s is played alone", who, env->name);
-  if (!mz_names_run(who)) return mz_player_parse_among(who, env, "and the path of a RUN", &mover->player);
-  return load(mover, who, MZ_COUNT_UNSET, env);
+  if (mz_names_run(who)) return load(mover, who, MZ_COUNT_UNSET, env);
+  const mz_status status = mz_player_parse_among(who, env, "and the path of a RUN", &mover->player);
+  return status == MZ_OK ? MZ_OK : mz_fail(status, "--opponent %s", mz_message());
 }
 
 void mz_mover_deinit(mz_mover *mover) {

@@ -17,7 +17,7 @@ void mz_evaluation_conclude(mz_evaluation *out, double square_sum) {
   out->mean_return = sum / n;
   const double variance = out->games > 1 ? (square_sum - sum * sum / n) / (n - 1) : 0;
   out->std = variance > 0 ? sqrt(variance) : 0;
-  out->ci95 = 1.96 * out->std / sqrt(n);
+  out->ci95 = out->games > 1 ? 1.96 * out->std / sqrt(n) : NAN;
   const double points = ((double)out->win + 0.5 * (double)out->draw) / n;
   out->points = (mz_interval){points, points, points};
 }

@@ -11,7 +11,8 @@
 typedef struct mz_evaluation { /* of side 0 of a match */
   int64_t games;
   double mean_return;      /* two players: in [−1, 1] where a game pays at its end */
-  double std, ci95;        /* sample deviation of the returns; half width of the normal 95 % interval of their mean */
+  double std, ci95;        /* sample deviation of the returns; half width of the normal 95 % interval of their mean, NAN
+                            * of one game and where every line was played */
   int64_t win, draw, loss; /* two-player games, by the sign of the return; a single-player game counts in none */
   mz_interval points;      /* share of the points, a draw being half, with its 95 % interval (points.h); zeros for one player */
   mz_tally by_seat[2];     /* seat that side 0 had: 0 moves first */

@@ -2,6 +2,7 @@
 #include "selfplay/evaluation/evaluate.h"
 #include "selfplay/evaluation/lines.h"
 #include "selfplay/evaluation/opening.h"
+#include <math.h>
 
 enum {
   GROUP_ON_CPU = 5, /* positions searched together; on a GPU as many as an agent's slots */
@@ -83,6 +84,7 @@ mz_status mz_evaluate_all(const mz_agent *agent, mz_pool *pool, mz_evaluation *o
     result.simulations += lines.positions * mz_agent_simulations(agent);
   }
   mz_evaluation_conclude(&result, square_sum);
+  result.ci95 = NAN; /* nothing was drawn at random */
   *out = result;
 cleanup:
   for (int lane = 0; lane < LANES; lane++) mz_planner_deinit(&o.planners[lane]);

@@ -29,10 +29,9 @@ static mz_status unknown(const mz_env *env, const char *text, const char *word, 
   }
   const char *nearest = mz_nearest(word, all, count);
   if (!nearest)
-    return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; there are random, rule, perfect%s%s mcts:SIMS%s%s", text, baselines,
+    return mz_fail(MZ_E_USAGE, "%s: unknown; there are random, rule, perfect%s%s mcts:SIMS%s%s", text, baselines,
                    further[0] ? "," : " and", further[0] ? ", " : "", further);
-  return mz_fail(MZ_E_USAGE, "opponent: %s: unknown; did you mean %s%s?", text, nearest,
-                 nearest == names[MZ_PLAYER_MCTS] ? ":SIMS" : "");
+  return mz_fail(MZ_E_USAGE, "%s: unknown; did you mean %s%s?", text, nearest, nearest == names[MZ_PLAYER_MCTS] ? ":SIMS" : "");
 }
 
 static mz_status parse_simulations(const char *text, const char *digits, int *out) {
@@ -43,7 +42,7 @@ static mz_status parse_simulations(const char *text, const char *digits, int *ou
     value = 10 * value + (*c - '0');
   }
   if (!valid || value < 1 || value > MZ_MCTS_SIMULATIONS_MAX) {
-    return mz_fail(MZ_E_USAGE, "opponent: %s: mcts:SIMS takes 1 … %d simulations, as in mcts:100", text, MZ_MCTS_SIMULATIONS_MAX);
+    return mz_fail(MZ_E_USAGE, "%s: mcts:SIMS takes 1 … %d simulations, as in mcts:100", text, MZ_MCTS_SIMULATIONS_MAX);
   }
   *out = (int)value;
   return MZ_OK;
@@ -77,18 +76,14 @@ mz_status mz_player_parse_among(const char *text, const mz_env *env, const char 
   } else {
     snprintf(player.name, sizeof player.name, "%s", word);
   }
-  if (kind == MZ_PLAYER_MCTS || kind == MZ_PLAYER_RULE) { /* they try moves out */
-    char what[64];
-    snprintf(what, sizeof what, "opponent: %s", player.name);
-    MZ_TRY(mz_env_check_copies(env, what, "random"));
-  }
+  if (kind == MZ_PLAYER_MCTS || kind == MZ_PLAYER_RULE) /* they try moves out */
+    MZ_TRY(mz_env_check_copies(env, player.name, "random"));
   if (kind == MZ_PLAYER_PERFECT && !mz_perfect_known(env)) {
-    return mz_fail(MZ_E_CONFIG, "opponent: perfect: perfect play is not known for %s; mcts:SIMS plays anything", env->name);
+    return mz_fail(MZ_E_CONFIG, "perfect: perfect play is not known for %s; mcts:SIMS plays anything", env->name);
   }
   if (kind == MZ_PLAYER_RULE && !mz_rule_known(env)) {
     return mz_fail(MZ_E_CONFIG,
-                   "opponent: rule: not for %s, only for two players strictly in turn without chance; mcts:SIMS plays anything",
-                   env->name);
+                   "rule: not for %s, only for two players strictly in turn without chance; mcts:SIMS plays anything", env->name);
   }
   *out = player;
   return MZ_OK;

@@ -73,6 +73,30 @@ static void test_eval(void **state) {
   process_free(&p);
 }
 
+/* One game says nothing of others, and of every line nothing is left to chance. */
+static void test_no_interval(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "eval", "agent", "--games", "1", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, ", standard deviation 0, 1 game\n");
+  assert_says(p.out, "  moves first  1 game: ");
+  assert_null(strstr(p.out, "±"));
+  process_run(&p, "eval", "agent", "--games", "1", "--json", NULL);
+  cJSON *result = lines_at(p.out, 0);
+  assert_true(cJSON_IsNull(cJSON_GetObjectItem(result, "ci95")));
+  cJSON_Delete(result);
+  process_run(&p, "eval", "pole", "--opponent", "random", "--games", "1", "--sims", "1", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "cartpole, 1 simulation a move\n");
+  assert_null(strstr(p.out, "±"));
+  process_run(&p, "eval", "agent", "--opponent", "all", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "  mean return  ");
+  assert_null(strstr(p.out, "±"));
+  process_free(&p);
+}
+
 static void test_eval_does_not_depend_on_threads(void **state) {
   (void)state;
   process p = {0};
@@ -309,9 +333,11 @@ static void test_beside_others(void **state) {
   process_run(&p, "eval", "plans", "--opponent", "static", "--games", "3", NULL);
   assert_status(&p, 0);
   assert_says(p.out, "in the same games");
+  process_run(&p, "eval", "plans", "--opponent", "perfect", "--games", "3", NULL);
+  assert_says(p.out, "the agent's mean return is lower by ");
   process_free(&p);
   static const refusal wrong[] = {
-      {{"eval", "plans", "--opponent", "statik"}, 2, "did you mean static?"},
+      {{"eval", "plans", "--opponent", "statik"}, 2, "muzero: --opponent statik: unknown; did you mean static?"},
       {{"eval", "plans", "--opponent", "zzzzzzzz"}, 2, "replan, greedy, static"},
       {{"eval", "plans", "--opponent", "rule"}, 3, "rule"},
       {{"eval", "plans", "--opponent", "all"}, 2, "played alone"},
@@ -347,6 +373,7 @@ static void test_what_does_not_go_together(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_eval),
+      cmocka_unit_test(test_no_interval),
       cmocka_unit_test(test_eval_does_not_depend_on_threads),
       cmocka_unit_test(test_symmetry),
       cmocka_unit_test(test_two_runs),
