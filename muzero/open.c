@@ -1,4 +1,6 @@
 /* Opening, resuming and closing a run. */
+#include "allocator/strategies/strategy.h"
+#include "base/config/config_value.h"
 #include "base/machine/clock.h"
 #include "base/file/file.h"
 #include "envs/own/shared_object.h"
@@ -16,10 +18,22 @@
 
 /* ---- settings ---- */
 
+/* Applies a flag that stands for a setting. A value that the setting does not take is named as the user gave it. */
+static mz_status set_by_flag(mz_config *config, const char *flag, const char *key, const char *value) {
+  char range[512];
+  const mz_status status = mz_config_set(config, key, value, flag);
+  if (status != MZ_E_CONFIG) return status;
+  mz_setting_value_range(mz_config_row(config, mz_config_find(config, key)), range, sizeof range);
+  return mz_fail(MZ_E_CONFIG, "%s %.80s: takes %s", flag, value, range);
+}
+
 mz_status mz_run_apply_sets(mz_config *config, const mz_run_options *options) {
   for (int i = 0; i < options->set_count; i++) MZ_TRY(mz_config_set_pair(config, options->sets[i], "--set"));
-  if (options->watchdog) MZ_TRY(mz_config_set(config, "watchdog.action", options->watchdog, "--watchdog"));
-  return options->allocate ? mz_config_set(config, "allocate.strategy", options->allocate, "--allocate") : MZ_OK;
+  if (options->watchdog) MZ_TRY(set_by_flag(config, "--watchdog", "watchdog.action", options->watchdog));
+  if (!options->allocate) return MZ_OK;
+  const mz_strategy *strategy;
+  MZ_TRY(mz_strategy_find(options->allocate, "--allocate", &strategy));
+  return mz_config_set(config, "allocate.strategy", strategy->name, "--allocate");
 }
 
 mz_status mz_settings_for_new_run(const mz_run_options *options, mz_settings *settings) {

@@ -189,9 +189,9 @@ mz_status mz_pipeline_find_knob(const mz_pipeline *pipeline, const char *name, c
     names[i] = mz_knob_shown(&pipeline->knobs[i]);
     length += snprintf(all + length, sizeof all - (size_t)length, "%s%s", i > 0 ? ", " : "", names[i]);
   }
-  const char *gap = where[0] == '-' ? " " : ": ", *near = mz_nearest(name, names, pipeline->knob_count);
-  if (near) return mz_fail(MZ_E_CONFIG, "%s%sunknown knob '%.80s'; did you mean '%s'?", where, gap, name, near);
-  return mz_fail(MZ_E_CONFIG, "%s%sunknown knob '%.80s'; the knobs of a plan are %s", where, gap, name, all);
+  const char *near = mz_nearest(name, names, pipeline->knob_count);
+  if (near) return mz_fail(MZ_E_CONFIG, "%s: unknown knob '%.80s'; did you mean '%s'?", where, name, near);
+  return mz_fail(MZ_E_CONFIG, "%s: unknown knob '%.80s'; the knobs of a plan are %s", where, name, all);
 }
 
 int64_t mz_knob_clamp(const mz_knob *knob, int64_t value) {

@@ -69,6 +69,11 @@ mz_status mz_ledger_read(const char *path, mz_ledger_reader reader, void *contex
 mz_status mz_ledger_unknown_event(const char *where, const char *event);
 /* The first promise in it; *found: whether there is one. */
 mz_status mz_ledger_promise(const char *path, mz_promise *out, bool *found);
+/* Returns whether a line is of this event, without parsing. */
+bool mz_ledger_is(const char *line, const char *event);
+/* Returns how long a decision's line is without its inputs and the closing brace: rounds, took_s and window, its last keys. All of the
+ * line where it has none. */
+size_t mz_ledger_before_inputs(const char *line, size_t length);
 /* Phase of a decision line and its action, without parsing; false: another line. */
 bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]);
 

@@ -91,6 +91,15 @@ static bool skip(const char **at, const char *text) {
   return true;
 }
 
+bool mz_ledger_is(const char *line, const char *event) {
+  return skip(&line, "{\"event\":\"") && skip(&line, event) && *line == '"';
+}
+
+size_t mz_ledger_before_inputs(const char *line, size_t length) {
+  const char *inputs = strstr(line, ",\"rounds\":[");
+  return inputs ? (size_t)(inputs - line) : length;
+}
+
 bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]) {
   const char *at = line;
   if (!skip(&at, "{\"event\":\"decision\",\"phase\":")) return false;
@@ -109,7 +118,7 @@ bool mz_ledger_peek(const char *line, int64_t *phase, char action[16]) {
 
 mz_status mz_ledger_path(const char *run, char *out, size_t size) {
   if (!mz_file_is_dir(run))
-    return mz_fail(MZ_E_IO, "%s: %s", run, mz_file_exists(run) ? "no run directory" : "no such file or directory");
+    return mz_fail(MZ_E_IO, "%s: %s", run, mz_file_exists(run) ? "not a directory; give the run's" : "no such file or directory");
   return mz_path_join(out, size, run, "ledger.jsonl");
 }
 
@@ -121,11 +130,10 @@ typedef struct promise_reader {
 } promise_reader;
 
 static mz_status read_promise(void *context, const char *line, size_t length, int64_t number) {
-  static const char begins[] = "{\"event\":\"promise\"";
   promise_reader *r = context;
   char where[32];
   cJSON *json;
-  if (r->found || strncmp(line, begins, sizeof begins - 1) != 0) return MZ_OK;
+  if (r->found || !mz_ledger_is(line, "promise")) return MZ_OK;
   snprintf(where, sizeof where, "ledger, line %lld", (long long)number);
   MZ_TRY(mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, &json));
   const mz_status status = mz_promise_from_json(r->out, json, where, MZ_E_CHECKPOINT);

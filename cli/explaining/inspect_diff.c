@@ -3,6 +3,7 @@
 #include "muzero/storage/checkpoint.h"
 #include "muzero/storage/run_path.h"
 #include "cli/print.h"
+#include "envs/own/shared_object.h"
 #include "muzero/trainer.h"
 #include <string.h>
 
@@ -84,19 +85,26 @@ static void compare_histories(const history *a, const history *b, difference *ou
   }
 }
 
-static mz_status read_checkpoint(const char *run, record *out) {
+/* *loaded stays open. */
+static mz_status read_checkpoint(const char *run, record *out, mz_loaded **loaded) {
   char path[512];
   MZ_TRY(mz_run_checkpoint_path(run, path, sizeof path));
-  mz_loaded *loaded;
-  MZ_TRY(mz_loaded_open(&loaded, path));
-  out->phase = mz_loaded_counters(loaded)->phases;
-  out->rounds = mz_loaded_counters(loaded)->rounds;
-  mz_loaded_close(loaded);
+  MZ_TRY(mz_loaded_open(loaded, path));
+  out->phase = mz_loaded_counters(*loaded)->phases;
+  out->rounds = mz_loaded_counters(*loaded)->rounds;
   mz_checkpoint checkpoint;
   MZ_TRY(mz_checkpoint_open(&checkpoint, path));
   const mz_status status = mz_checkpoint_digest(&checkpoint, out->parts, &out->digest);
   mz_checkpoint_close(&checkpoint);
   return status;
+}
+
+/* Runs of different games differ in everything. */
+static mz_status check_game(const char *a, const mz_loaded *of_a, const char *b, const mz_loaded *of_b) {
+  const mz_env *x = mz_loaded_agent(of_a).env, *y = mz_loaded_agent(of_b).env;
+  if (mz_env_is_same_game(x, y)) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "--diff: %s plays %s, and %s plays %s; runs of one environment are compared", a, x->name, b,
+                 y->name);
 }
 
 static mz_status print_difference(const difference *found, const char *a, const char *b, bool json) {
@@ -139,10 +147,12 @@ mz_status mz_inspect_diff(const char *a, const char *b, bool json) {
   difference found = {0};
   history left = {0}, right = {0};
   record last_left, last_right;
+  mz_loaded *of_a = NULL, *of_b = NULL;
   mz_status status;
   /* The checkpoints first: they say what is wrong with a path. */
-  MZ_TRY_CLEANUP(read_checkpoint(a, &last_left));
-  MZ_TRY_CLEANUP(read_checkpoint(b, &last_right));
+  MZ_TRY_CLEANUP(read_checkpoint(a, &last_left, &of_a));
+  MZ_TRY_CLEANUP(read_checkpoint(b, &last_right, &of_b));
+  MZ_TRY_CLEANUP(check_game(a, of_a, b, of_b));
   if (mz_file_is_dir(a) && mz_file_is_dir(b)) {
     MZ_TRY_CLEANUP(read_history(a, &left));
     MZ_TRY_CLEANUP(read_history(b, &right));
@@ -158,6 +168,8 @@ mz_status mz_inspect_diff(const char *a, const char *b, bool json) {
   }
   status = print_difference(&found, a, b, json);
 cleanup:
+  if (of_a) mz_loaded_close(of_a);
+  if (of_b) mz_loaded_close(of_b);
   free(left.records);
   free(right.records);
   return status;

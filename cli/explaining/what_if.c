@@ -36,11 +36,12 @@ static const mz_option options[] = {
 static mz_status set_knob(const mz_pipeline *pipeline, mz_plan *plan, const char *pair) {
   const char *equals = strchr(pair, '=');
   if (!equals) return mz_fail(MZ_E_USAGE, "--set %s: takes knob=value", pair);
-  char name[64];
+  char name[64], where[160];
   int knob;
   int64_t value;
   snprintf(name, sizeof name, "%.*s", (int)(equals - pair), pair);
-  MZ_TRY(mz_pipeline_find_knob(pipeline, name, "--set", &knob));
+  snprintf(where, sizeof where, "--set %.140s", pair);
+  MZ_TRY(mz_pipeline_find_knob(pipeline, name, where, &knob));
   const mz_knob *k = &pipeline->knobs[knob];
   int64_t device = k->scale == MZ_SCALE_CHOICE ? 0 : pipeline->device_count;
   while (device < pipeline->device_count && strcmp(pipeline->devices[device].name, equals + 1) != 0) device++;
@@ -124,13 +125,13 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
   printf("what if: %.4g ms (90 %%: %.4g to %.4g): %s\n", 1e3 * would.unit_s, 1e3 * would.low, 1e3 * would.high,
          text[0] ? text : "the same plan");
   if (measured > 0)
-    printf("         measured in %d window%s\n", measured, measured == 1 ? "" : "s");
+    printf("         measured in %d window%s\n", measured, mz_plural(measured));
   else
     printf("         never measured: inferred from other plans\n");
   printf("         %.3g of the time, %.3g of the cost%s%s\n", would.unit_s / was.unit_s,
          would.unit_s * other_price / (was.unit_s * price), refused ? "; it would be refused: " : "", refused ? refused : "");
-  printf("%lld decisions replayed, %lld of them differ from the ledger\n", (long long)replayed->decisions,
-         (long long)replayed->differences);
+  printf("%lld decision%s replayed; %lld differ%s from the ledger\n", (long long)replayed->decisions,
+         mz_plural((double)replayed->decisions), (long long)replayed->differences, replayed->differences == 1 ? "s" : "");
   if (replayed->followed > 0)
     printf("%lld earlier ones were made by other rules and taken as they are\n", (long long)replayed->followed);
   return mz_print_flush();

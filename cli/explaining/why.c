@@ -5,6 +5,7 @@
 #include "cli/print.h"
 #include "cli/run_argument.h"
 #include "muzero/knobs.h"
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,8 +25,7 @@ static const mz_option options[] = {
      .value = "FILE",
      .class_ = MZ_OPERATIONAL,
      .help = "also draws the pipeline under the plan that is in force after that decision (the last one), as the graph that "
-             "predictors "
-             "read: FILE.svg, or FILE.dot as text for Graphviz"},
+             "predictors read: FILE.svg, or FILE.dot as text for Graphviz"},
     {.name = "--layout",
      .type = MZ_OPTION_TEXT,
      .offset = AT(layout),
@@ -53,26 +53,42 @@ static const char *per_unit(double seconds, char out[MZ_TEXT_SIZE]) {
   return out;
 }
 
+/* Prints the value of a knob: a device by its name, as its setting takes it. pipeline: of the ledger's section, or NULL. */
+static void print_value(const cJSON *pipeline, const char *knob, double value) {
+  const cJSON *described;
+  cJSON_ArrayForEach(described, mz_json_item(pipeline, "knobs")) {
+    const bool places = strcmp(mz_json_text_or_empty(described, "scale"), "choice") == 0;
+    if (!places || strcmp(mz_json_text_or_empty(described, "name"), knob) != 0 || !(value >= 0 && value < INT_MAX)) continue;
+    const cJSON *device = cJSON_GetArrayItem(mz_json_item(pipeline, "devices"), (int)value);
+    if (!mz_json_text_or_empty(device, "name")[0]) break;
+    printf("%s", mz_json_text_or_empty(device, "name"));
+    return;
+  }
+  printf("%.0f", value);
+}
+
 /* Knobs of `plan`, or only those in which it differs from `from`. */
-static void print_plan(const cJSON *plan, const cJSON *from) {
+static void print_plan(const cJSON *pipeline, const cJSON *plan, const cJSON *from) {
   const cJSON *knob;
   bool any = false;
   if (!cJSON_IsObject(plan)) plan = NULL; /* a damaged line */
   cJSON_ArrayForEach(knob, plan) {
     const cJSON *old = from ? mz_json_item(from, knob->string) : NULL;
     if (from && cJSON_IsNumber(old) && old->valuedouble == knob->valuedouble) continue;
-    if (from && cJSON_IsNumber(old))
-      printf("%s%s %.0f → %.0f", any ? ", " : "", mz_knob_setting(knob->string), old->valuedouble, knob->valuedouble);
-    else
-      printf("%s%s %.0f", any ? ", " : "", mz_knob_setting(knob->string), knob->valuedouble);
+    printf("%s%s ", any ? ", " : "", mz_knob_setting(knob->string));
+    if (from && cJSON_IsNumber(old)) {
+      print_value(pipeline, knob->string, old->valuedouble);
+      printf(" → ");
+    }
+    print_value(pipeline, knob->string, knob->valuedouble);
     any = true;
   }
   if (!any) printf("no change");
 }
 
-static void print_short(const cJSON *d) {
+static void print_short(const cJSON *pipeline, const cJSON *d) {
   printf("phase %.0f: %s: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "action"));
-  print_plan(mz_json_item(d, "next"), mz_json_item(d, "plan"));
+  print_plan(pipeline, mz_json_item(d, "next"), mz_json_item(d, "plan"));
   printf("\n  %s\n", mz_json_text_or_empty(d, "reason"));
 }
 
@@ -101,23 +117,24 @@ static void print_stages(const cJSON *window) {
 static void print_baseline(const cJSON *baseline) {
   const double before = mz_json_number_or_nan(baseline, "before"), after = mz_json_number_or_nan(baseline, "after");
   if (!baseline) return;
-  printf("  a baseline ended, of %.0f windows", mz_json_number_or_nan(baseline, "windows"));
+  const double windows = mz_json_number_or_nan(baseline, "windows");
+  printf("  a baseline ended, of %.0f window%s", windows, mz_plural(windows));
   if (isfinite(before)) printf("; before it the plan took %.3g times what was predicted", exp(before));
   if (isfinite(after)) printf("%s in its last one %.3g times", isfinite(before) ? "," : ";", exp(after));
   printf("\n");
 }
 
-static void print_long(const cJSON *d) {
+static void print_long(const cJSON *pipeline, const cJSON *d) {
   char a[MZ_TEXT_SIZE], b[MZ_TEXT_SIZE], c[MZ_TEXT_SIZE], e[MZ_TEXT_SIZE];
   printf("Phase %.0f, strategy %s.\n  plan: ", mz_json_number_or_nan(d, "phase"), mz_json_text_or_empty(d, "strategy"));
-  print_plan(mz_json_item(d, "plan"), NULL);
+  print_plan(pipeline, mz_json_item(d, "plan"), NULL);
   printf("\n  observed %s a unit of work; predicted %s (90 %%: %s to %s) by the %s\n",
          per_unit(mz_json_number_or_nan(d, "observed"), a), per_unit(mz_json_number_or_nan(d, "predicted"), b),
          per_unit(mz_json_number_or_nan(d, "low"), c), per_unit(mz_json_number_or_nan(d, "high"), e),
          mz_json_text_or_empty(d, "predictor"));
   print_stages(mz_json_item(d, "window"));
   printf("  decision: %s: ", mz_json_text_or_empty(d, "action"));
-  print_plan(mz_json_item(d, "next"), mz_json_item(d, "plan"));
+  print_plan(pipeline, mz_json_item(d, "next"), mz_json_item(d, "plan"));
   printf("\n  why: %s\n", mz_json_text_or_empty(d, "reason"));
   if (isfinite(mz_json_number_or_nan(d, "ratio")) && !isfinite(mz_json_number_or_nan(d, "ratio_high")))
     printf("  the trial's speed over the old plan's: %.3f, shown by its rounds\n", mz_json_number_or_nan(d, "ratio"));
@@ -131,7 +148,7 @@ static void print_long(const cJSON *d) {
   const cJSON *candidate;
   cJSON_ArrayForEach(candidate, mz_json_item(d, "candidates")) {
     printf("  looked at: ");
-    print_plan(mz_json_item(candidate, "plan"), mz_json_item(d, "plan"));
+    print_plan(pipeline, mz_json_item(candidate, "plan"), mz_json_item(d, "plan"));
     printf(": %s a unit predicted%s%s\n", per_unit(mz_json_number_or_nan(candidate, "predicted"), a),
            mz_json_text_or_empty(candidate, "why_not")[0] ? "; not taken: " : "; taken",
            mz_json_text_or_empty(candidate, "why_not"));
@@ -141,7 +158,9 @@ static void print_long(const cJSON *d) {
 typedef struct reading {
   const why_arguments *arguments;
   int64_t decisions, kept, shown;
+  int64_t nearest;     /* the phase of the decision that is nearest to the one asked for */
   double cores, bytes; /* that the section before was bound to; 0: there was none */
+  cJSON *pipeline;     /* of the section, fit for a terminal; NULL: there was none */
 } reading;
 
 enum { WHERE_SIZE = 32 };
@@ -152,33 +171,41 @@ static mz_status parse(const char *line, size_t length, int64_t at, char where[W
   return mz_json_parse(line, length, where, false, MZ_E_CHECKPOINT, out);
 }
 
-/* A section that has other bounds than the one before: the machine grants more or less. */
-static mz_status read_bounds(reading *r, const char *line, size_t length, int64_t at) {
-  char where[WHERE_SIZE];
-  cJSON *open;
-  MZ_TRY(parse(line, length, at, where, &open));
+static bool shows_all(const why_arguments *arguments) { return arguments->phase == MZ_COUNT_UNSET && !arguments->json; }
+
+/* Tells where a section has other bounds than the one before: the machine grants more or less. */
+static void print_bounds(reading *r, const cJSON *open) {
   const cJSON *bounds = mz_json_item(open, "bounds");
   const double cores = mz_json_number_or_nan(bounds, "cpu_max"), bytes = mz_json_number_or_nan(bounds, "memory_max");
   const double phase = mz_json_number_or_nan(open, "phase");
-  cJSON_Delete(open);
   if (r->cores > 0 && cores != r->cores) printf("after phase %.0f: cores that a plan may use: %g → %g\n", phase, r->cores, cores);
   if (r->bytes > 0 && fabs(bytes - r->bytes) > 0.1 * r->bytes) /* what is free differs from start to start */
     printf("after phase %.0f: memory that a plan may need: %.0f → %.0f MiB\n", phase, r->bytes / 0x1p20, bytes / 0x1p20);
   r->cores = cores;
   r->bytes = bytes;
-  return MZ_OK;
 }
 
-/* A decision's inputs are the last keys of its line: without them it is what scripts read. */
+/* The line that begins a section. */
+static mz_status read_section(reading *r, const char *line, size_t length, int64_t at) {
+  char where[WHERE_SIZE];
+  cJSON *open;
+  MZ_TRY(parse(line, length, at, where, &open));
+  if (shows_all(r->arguments)) print_bounds(r, open);
+  cJSON_Delete(r->pipeline);
+  r->pipeline = cJSON_DetachItemFromObjectCaseSensitive(open, "pipeline");
+  cJSON_Delete(open);
+  return r->pipeline ? mz_json_show(r->pipeline) : MZ_OK;
+}
+
+/* What scripts read of a decision is its line without its inputs. */
 static mz_status print_line(const char *line, size_t length, int64_t at) {
-  const char *inputs = strstr(line, ",\"rounds\":[");
-  if (inputs) length = (size_t)(inputs - line);
+  const size_t before = mz_ledger_before_inputs(line, length);
   char *text, where[WHERE_SIZE];
   cJSON *decision;
   MZ_TRY(mz_alloc(&text, length + 1, 1));
-  memcpy(text, line, length);
-  if (inputs) text[length++] = '}';
-  const mz_status status = parse(text, length, at, where, &decision);
+  memcpy(text, line, before);
+  if (before < length) text[before] = '}';
+  const mz_status status = parse(text, before + (before < length), at, where, &decision);
   free(text);
   return status == MZ_OK ? mz_print_json(decision) : status;
 }
@@ -212,10 +239,11 @@ static mz_status print_promise(const cJSON *json, const char *where) {
   mz_promise p;
   MZ_TRY(mz_promise_from_json(&p, json, where, MZ_E_CHECKPOINT));
   printf(
-      "planned for the whole run: %g core%s, batches of %g rows, %lld epochs\n  promised (90 %%): %.4g s (%.4g to %.4g), score "
+      "planned for the whole run: %g core%s, batches of %g rows, %lld epoch%s\n  promised (90 %%): %.4g s (%.4g to %.4g), score "
       "%.4g (%.4g at least), cost %.3g (%.3g to %.3g)\n\n",
-      p.amounts[MZ_COURSE_CORES], p.amounts[MZ_COURSE_CORES] == 1 ? "" : "s", p.batch_size, (long long)p.epochs,
-      p.seconds.estimate, p.seconds.low, p.seconds.high, p.score.estimate, p.score.low, p.cost.estimate, p.cost.low, p.cost.high);
+      p.amounts[MZ_COURSE_CORES], mz_plural(p.amounts[MZ_COURSE_CORES]), p.batch_size, (long long)p.epochs,
+      mz_plural((double)p.epochs), p.seconds.estimate, p.seconds.low, p.seconds.high, p.score.estimate, p.score.low,
+      p.cost.estimate, p.cost.low, p.cost.high);
   return MZ_OK;
 }
 
@@ -225,29 +253,27 @@ static const char *kept_or_not(const cJSON *outcome, const char *key) {
 
 static mz_status print_outcome(const cJSON *o, const char *where) {
   (void)where;
-  printf("after %.0f epochs the run ended (%s): %.4g s, deadline %s; score %.4g, target %s; cost %.3g, budget %s\n\n",
-         mz_json_number_or_nan(o, "epochs"), mz_json_text_or_empty(o, "reason"), mz_json_number_or_nan(o, "seconds"),
-         kept_or_not(o, "in_time"), mz_json_number_or_nan(o, "score"), kept_or_not(o, "reached"),
-         mz_json_number_or_nan(o, "cost"), kept_or_not(o, "affordable"));
+  const double epochs = mz_json_number_or_nan(o, "epochs");
+  printf("after %.0f epoch%s the run ended (%s): %.4g s, deadline %s; score %.4g, target %s; cost %.3g, budget %s\n\n", epochs,
+         mz_plural(epochs), mz_json_text_or_empty(o, "reason"), mz_json_number_or_nan(o, "seconds"), kept_or_not(o, "in_time"),
+         mz_json_number_or_nan(o, "score"), kept_or_not(o, "reached"), mz_json_number_or_nan(o, "cost"),
+         kept_or_not(o, "affordable"));
   return MZ_OK;
 }
 
-/* Lines that are no decisions. */
-static mz_status read_other(reading *r, const char *line, size_t length, int64_t at) {
+/* Events that are no decisions, shown among all that changed something. */
+static mz_status read_event(const char *line, size_t length, int64_t at) {
   static const struct {
-    const char *begins;
+    const char *event;
     mz_status (*print)(const cJSON *json, const char *where);
-  } rows[] = {{"{\"event\":\"goodput\"", print_goodput},
-              {"{\"event\":\"batch_size\"", print_batch_move},
-              {"{\"event\":\"promise\"", print_promise},
-              {"{\"event\":\"outcome\"", print_outcome},
-              {"{\"event\":\"stage", print_stage}};
+  } rows[] = {{"goodput", print_goodput}, {"batch_size", print_batch_move}, {"promise", print_promise},
+              {"outcome", print_outcome}, {"stage", print_stage},           {"stages", print_stage}};
   enum { ROWS = sizeof rows / sizeof rows[0] };
   size_t i = 0;
   char where[WHERE_SIZE];
   cJSON *json;
-  while (i < ROWS && strncmp(line, rows[i].begins, strlen(rows[i].begins)) != 0) i++;
-  if (i == ROWS) return strstr(line, "\"bounds\":") ? read_bounds(r, line, length, at) : MZ_OK;
+  while (i < ROWS && !mz_ledger_is(line, rows[i].event)) i++;
+  if (i == ROWS) return MZ_OK;
   MZ_TRY(parse(line, length, at, where, &json));
   mz_status status = mz_json_show(json);
   if (status == MZ_OK) status = rows[i].print(json, where);
@@ -255,15 +281,17 @@ static mz_status read_other(reading *r, const char *line, size_t length, int64_t
   return status;
 }
 
+static int64_t apart(int64_t a, int64_t b) { return a < b ? b - a : a - b; }
+
 static mz_status read_line(void *context, const char *line, size_t length, int64_t at) {
   reading *r = context;
   int64_t phase;
   char action[16];
-  if (!mz_ledger_peek(line, &phase, action)) {
-    const bool all = r->arguments->phase == MZ_COUNT_UNSET && !r->arguments->json;
-    return all ? read_other(r, line, length, at) : MZ_OK;
-  }
+  if (mz_ledger_is(line, "open")) return r->arguments->json ? MZ_OK : read_section(r, line, length, at);
+  if (!mz_ledger_peek(line, &phase, action)) return shows_all(r->arguments) ? read_event(line, length, at) : MZ_OK;
   const bool one = r->arguments->phase != MZ_COUNT_UNSET, keeps = strcmp(action, "keep") == 0 || strcmp(action, "wait") == 0;
+  if (one && (r->decisions == 0 || apart(phase, r->arguments->phase) < apart(r->nearest, r->arguments->phase)))
+    r->nearest = phase;
   r->decisions++;
   r->kept += keeps;
   if (one && phase != r->arguments->phase) return MZ_OK;
@@ -274,7 +302,7 @@ static mz_status read_line(void *context, const char *line, size_t length, int64
   if (r->arguments->json) return print_line(line, length, at);
   MZ_TRY(parse(line, length, at, where, &decision));
   const mz_status status = mz_json_show(decision);
-  if (status == MZ_OK) (one ? print_long : print_short)(decision);
+  if (status == MZ_OK) (one ? print_long : print_short)(r->pipeline, decision);
   cJSON_Delete(decision);
   return status;
 }
@@ -315,15 +343,19 @@ static mz_status why(const void *given) {
                                 .phase = arguments->phase == MZ_COUNT_UNSET ? MZ_NEWEST_PHASE : arguments->phase,
                                 .out = arguments->graph,
                                 .layout = arguments->layout}));
-  const bool all = !arguments->json && arguments->phase == MZ_COUNT_UNSET;
+  const bool all = shows_all(arguments);
   if (all) MZ_TRY(summarise(path));
-  MZ_TRY(mz_ledger_read(path, read_line, &r));
+  const mz_status status = mz_ledger_read(path, read_line, &r);
+  cJSON_Delete(r.pipeline);
+  MZ_TRY(status);
+  if (arguments->phase != MZ_COUNT_UNSET && r.decisions == 0)
+    return mz_fail(MZ_E_CONFIG, "%s: its ledger is empty: there is no decision yet", arguments->run);
   if (arguments->phase != MZ_COUNT_UNSET && r.shown == 0)
-    return mz_fail(MZ_E_CONFIG, "%s: there is no decision after phase %lld; it has %lld decisions", arguments->run,
-                   (long long)arguments->phase, (long long)r.decisions);
+    return mz_fail(MZ_E_CONFIG, "%s: there is no decision after phase %lld; the nearest is after phase %lld", arguments->run,
+                   (long long)arguments->phase, (long long)r.nearest);
   if (all)
-    printf("%lld decisions; %lld of them, which kept the plan or let a trial continue, are left out here (--phase N shows any)\n",
-           (long long)r.decisions, (long long)r.kept);
+    printf("%lld decision%s; left out here, for they kept the plan or let a trial continue: %lld (--phase N shows any)\n",
+           (long long)r.decisions, mz_plural((double)r.decisions), (long long)r.kept);
   return mz_print_flush();
 }
 

@@ -44,8 +44,7 @@ mz_status mz_run_path_read(const char *run, mz_run_path *out) {
     return MZ_OK;
   }
   const char *word = split(run, out->path, sizeof out->path);
-  if (!word || !mz_file_exists(out->path))
-    return mz_fail(MZ_E_IO, "%s: there is nothing here; a run directory or a checkpoint file is wanted", run);
+  if (!word || !mz_file_exists(out->path)) return mz_fail(MZ_E_IO, "%s: there is nothing here; give a run's directory", run);
   if (!mz_file_is_dir(out->path))
     return mz_fail(MZ_E_USAGE, "%s: %s is a checkpoint file; '@' chooses a checkpoint of a run's directory", run, out->path);
   return read_choice(run, word, out);

@@ -211,7 +211,7 @@ static void test_unknown_knobs_name_the_nearest(void **state) {
   assert_int_equal(knob, BAKERS);
   assert_int_equal(mz_pipeline_knob(&pipeline, "baker"), -1);
   assert_int_equal(mz_pipeline_find_knob(&pipeline, "baker", "--set", &knob), MZ_E_CONFIG);
-  assert_string_equal(mz_message(), "--set unknown knob 'baker'; did you mean 'bakers'?");
+  assert_string_equal(mz_message(), "--set: unknown knob 'baker'; did you mean 'bakers'?");
 }
 
 /* A knob is found by its name in records and by its setting's key, and shown by the latter. */

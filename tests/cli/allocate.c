@@ -97,7 +97,7 @@ static void test_why_and_what_if(void **state) {
   assert_status(&p, 0);
   assert_says(p.out, "Phase 3");
   process_run(&p, "why", "w", "--phase", "99", NULL);
-  refused(&p, 3, "99");
+  refused(&p, 3, "there is no decision after phase 99; the nearest is after phase 6");
   process_run(&p, "what-if", "w", "--phase", "99", NULL);
   refused(&p, 3, "the last is after phase 6");
   process_run(&p, "what-if", "w", "--phase", "4", "--set", "cpu_actor=1", "--json", NULL);
@@ -107,7 +107,7 @@ static void test_why_and_what_if(void **state) {
   assert_int_equal((int)lines_number(answer, "differences"), 0); /* the ledger replays byte for byte */
   cJSON_Delete(answer);
   process_run(&p, "what-if", "w", "--set", "cpu_acter=1", NULL);
-  refused(&p, 3, "cpu_actor");
+  refused(&p, 3, "--set cpu_acter=1: unknown knob 'cpu_acter'; did you mean 'cpu_actor'?");
   process_run(&p, "what-if", "w", "--set", "learning_rate=0.1", NULL);
   refused(&p, 3,
           "unknown knob 'learning_rate'; the knobs of a plan are cpu_actor, batch_actor, learner_threads, mcts_storage_size, "
@@ -121,7 +121,7 @@ static void test_why_and_what_if(void **state) {
   process_run(&p, "what-if", "w", "--set", "learning_device=9", NULL);
   refused(&p, 3, "devices.learning goes from 0 to 0");
   process_run(&p, "why", "w", "--phase", "3", NULL);
-  assert_says(p.out, "devices.learning 0");
+  assert_says(p.out, "devices.learning cpu:0");
   assert_null(strstr(p.out, "learning_device"));
   /* Resumed under another strategy: the ledger continues. */
   process_run(&p, "resume", "w", "--rounds", "16", "--allocate", "fixed", NULL);
@@ -181,7 +181,7 @@ static void test_windows_shorter_and_longer_than_phases(void **state) {
   process_shell(&p, "grep -c '\"predictions\":[0-9]*,\"predictions_held\"' w1/ledger.jsonl");
   assert_true(atoi(p.out) >= 8 && atoi(p.out) < 12); /* neither the beginning nor what came before anything was measured */
   process_run(&p, "why", "w1", NULL);
-  assert_says(p.out, "windows fell within the 90 % interval that was predicted for them");
+  assert_says(p.out, "windows fell within the 90 % interval that was predicted for each");
   process_run(&p, "what-if", "w1", "--phase", "3", "--json", NULL);
   assert_status(&p, 0);
   cJSON *answer = lines_at(p.out, -1);

@@ -48,6 +48,11 @@ static void test_a_checkpoint_is_chosen(void **state) {
   shell(&p, 0, "$M inspect --diff k@9 k@10 && $M inspect k@8 --verify");
   assert_says(p.out, "differ first in phase 4, after 9 and 10 rounds");
   assert_says(p.out, "and the replay's packs");
+  shell(&p, 0, "$M train cartpole --history none --rounds 1 --run pole --set eval.games=1");
+  shell(&p, 3, "$M inspect --diff k pole");
+  assert_says(p.err, "--diff: k plays tictactoe, and pole plays cartpole");
+  shell(&p, 5, "$M why k/checkpoints/round-000000008.mzc");
+  assert_says(p.err, "round-000000008.mzc: not a directory; give the run's");
   process_free(&p);
 }
 
