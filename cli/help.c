@@ -203,9 +203,10 @@ static void print_settings(const mz_command *command, bool all) {
 
 static void print_classes(void) {
   printf("\n");
-  print_wrapped("classes: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; "
-                "operational changes neither",
-                0);
+  print_wrapped(
+      "classes: exact changes only speed and memory; numeric changes rounding; algorithmic changes what is learned; "
+      "operational changes how the program runs and what it reports (goodput, staged and allocate.numeric may change more)",
+      0);
 }
 
 /* ---- about a word ---- */

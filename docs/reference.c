@@ -97,7 +97,9 @@ static mz_status write_settings(FILE *out) {
           "Counts and sizes take `k`, `M`, `G`, sizes also `KiB`, `MiB`, `GiB`; times take `s`, `m`, `h`. "
           "Unknown keys and values out of range are errors that name the nearest valid one.\n\n"
           "The *class* says what a setting can change ([guarantees.md](guarantees.md)): "
-          "`exact` only speed and memory, `numeric` the rounding, `algorithmic` what is learned, `operational` neither.\n");
+          "`exact` only speed and memory, `numeric` the rounding, `algorithmic` what is learned, `operational` how the program "
+          "runs and what it reports. Three operational ones may change more: with `allocate.objective=goodput`, "
+          "`allocate.strategy=staged` and `allocate.numeric=on` times decide part of what is learned or rounded.\n");
   for (int t = 0; t < GROUPS; t++) {
     const mz_settings_table *table = &config.tables[t];
     if (strcmp(table->rows[0].key, groups[t].first_key) != 0)
@@ -151,7 +153,9 @@ static mz_status write_commands(FILE *out) {
   fprintf(out, "# Commands\n\n%s", begin);
   fprintf(
       out,
-      "`muzero COMMAND --help` prints what is here. RUN is a run's directory or one of its checkpoints. `--json` prints one JSON "
+      "`muzero COMMAND --help` prints what is here. RUN is a run's directory; where one checkpoint is enough, also RUN@best, "
+      "RUN@ROUND "
+      "or a checkpoint file. `--json` prints one JSON "
       "object a line and "
       "nothing else to stdout; diagnostics go to stderr. Settings for `--set` are in [settings.md](settings.md).\n\n"
       "Exit codes: 0 ok, 1 internal, 2 usage, 3 config, 4 checkpoint, 5 input/output, 6 device, 75 interrupted and resumable.\n\n"
@@ -175,7 +179,9 @@ static mz_status write_metrics(FILE *out) {
           "`muzero_run_metric` takes. Where a number is not known, it is `null`. *Phases* says how the report combines "
           "several phases into one point or total.\n\n"
           "A record also has `event`, `digest` (of the state, hexadecimal), `parts` (digests of the state's parts), `evaluated`, "
-          "`warning` (a diagnosis in words), `strategy`, `action` and `reason` (of the allocator), and `plan` (every knob).\n\n"
+          "`warning` (a diagnosis in words), `strategy`, `action` and `reason` (of the allocator), and `plan` (every knob). The "
+          "last line of "
+          "`--json`, `done`, counts whole phases only in `phases`: a run that stops within a phase has one record more.\n\n"
           "| key | unit | phases | meaning |\n|---|---|---|---|\n");
   for (int i = 0; (metric = mz_phase_metric_row(i)); i++)
     fprintf(out, "| `%s` | %s | %s | %s |\n", metric->key, metric->unit, rules[metric->rule], metric->help);

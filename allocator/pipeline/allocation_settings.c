@@ -13,7 +13,7 @@ static const mz_setting rows[] = {
     MZ_SETTING(mz_allocation_settings, low, "allocate.low", MZ_FLOAT, MZ_OPERATIONAL, 0, 1, "0.2", "share of capacity",
                "demand: forecast use below it gives capacity back; below allocate.high"),
     MZ_SETTING(mz_allocation_settings, gain_min, "allocate.gain_min", MZ_FLOAT, MZ_OPERATIONAL, 0, 1, "0.03", "share of the time",
-               "a change that promises a smaller gain is not tried"),
+               "a change that promises a smaller gain, or less than twice the noise of windows, is not tried"),
     MZ_SETTING(mz_allocation_settings, window, "allocate.window", MZ_INT, MZ_OPERATIONAL, 0, 1e6, "0", "rounds",
                "rounds after which the allocator decides, in a trial at least 4; 0: 8 or more, of 0.1 s and, while nothing "
                "changes, up to 5 s"),

@@ -23,10 +23,9 @@ static const mz_phase_metric rows[] = {
     FLOAT(policy_loss, MEAN, "nats", "cross-entropy of the policy"),
     FLOAT(value_loss, MEAN, "nats", "cross-entropy of the value"),
     FLOAT(reward_loss, MEAN, "nats", "cross-entropy of the reward"),
-    FLOAT(
-        prequential_loss, MEAN, "nats",
-        "policy, value and reward loss of rows from games that no update was trained on; far above the sum of the three: what is "
-        "learned does not carry over to new games"),
+    FLOAT(prequential_loss, MEAN, "nats",
+          "policy, value and reward loss of rows from games that no update was trained on; far above policy, value and "
+          "reward loss together: what is learned does not carry over to new games"),
     FLOAT(noise_scale, MEAN, "rows", "batch size at which the gradient's noise is as large as the gradient, from its shards"),
     FLOAT(gradient_norm, MEAN, "", "norm of the gradient before it is clipped"),
     FLOAT(learning_rate, LAST, "", "at the phase's end"),
