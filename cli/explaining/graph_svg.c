@@ -228,8 +228,7 @@ static void draw_legend(canvas *c, double y) {
 static void draw_words(canvas *c, double y) {
   const char *const lines[] = {
       "An arrow is an edge and its reverse. Items and bytes are those of a unit of work. A bar is what a stage takes alone, as a "
-      "share of a "
-      "unit's predicted time.",
+      "share of a unit's predicted time.",
       c->picture->attention
           ? "The wider an arrow, the more the predictor looked along it (the edge or its reverse, whichever is more)."
           : "Point at a box or an arrow to see its features."};

@@ -72,8 +72,7 @@ const mz_command mz_command_report = {
     .about =
         "Writes one self-contained page: score and loss, what the stages did, the plan, predictions against observations and "
         "decisions in words; of several runs of one environment their curves together; of seeds each one, their median, worst "
-        "and "
-        "best; of a comparison its table, intervals and claims. It opens in any browser, without a network.",
+        "and best; of a comparison its table, intervals and claims. It opens in any browser, without a network.",
     .options = options,
     .arguments_size = sizeof(report_arguments),
     .examples = {"report runs/cp", "report runs/a runs/b --out both.html"},

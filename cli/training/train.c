@@ -102,8 +102,8 @@ const mz_command mz_command_train = {
     .name = "train",
     .summary = "train an agent on an environment",
     .about = "Trains an agent and stops at the first limit reached; without one, at the preset's. Shows its progress, saves "
-             "checkpoints, and ends "
-             "with the score. Ctrl-C finishes the round and saves; a second one stops at once. SIGUSR1 saves and continues.",
+             "checkpoints, and ends with the score. Ctrl-C finishes the round and saves; a second one stops at once. SIGUSR1 "
+             "saves and continues.",
     .options = options,
     .shared = mz_session_options,
     .arguments_size = sizeof(train_arguments),
