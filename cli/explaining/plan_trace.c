@@ -79,7 +79,7 @@ mz_status mz_plan_trace_write(const char *path, const mz_search_result *search) 
   if (search->trace_count > 0)
     draw_panels(&p, search);
   else
-    mz_drawing_add(&p, "<text x=\"%d\" y=\"%d\">all %d plans were looked at: there was no temperature</text>\n", LEFT, TOP,
+    mz_drawing_add(&p, "<text x=\"%d\" y=\"%d\">all %d plans were evaluated: there was no temperature</text>\n", LEFT, TOP,
                    search->evaluated);
   mz_drawing_add(&p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%d plans evaluated</text>\n", WIDTH - RIGHT, height - 8,
                  search->evaluated);

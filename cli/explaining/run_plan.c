@@ -88,7 +88,7 @@ static void print_choices(const mz_run_planning *p) {
   for (size_t i = 0; i < sizeof p->time.cut / sizeof *p->time.cut; i++)
     if (p->time.cut[i][0]) printf("%s\n", p->time.cut[i]);
   if (p->score.cut[0]) printf("%s\n", p->score.cut);
-  printf("from %d learning curves of %d batch sizes and times of %d places; %lld combinations were looked at\n\n", p->score.runs,
+  printf("from %d learning curves of %d batch sizes and times of %d places; %lld combinations were evaluated\n\n", p->score.runs,
          p->score.batches, p->time.count, (long long)p->looked_at);
 }
 

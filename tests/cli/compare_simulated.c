@@ -103,7 +103,7 @@ static void test_folders_of_others_stay(void **state) {
   assert_says(p.err, "a: there is a comparison here (plan.json); choose another --run");
   process_run(&p, "compare", "--suite", "--machine", "sim:cores=4", NULL);
   assert_status(&p, 2);
-  assert_says(p.err, "only --arms, --seeds, --for, --run, --set go with it");
+  assert_says(p.err, "only --arms, --seeds, --for, --run, --set, --seed, --threads, --device, --watchdog and --json go with it");
   process_free(&p);
 }
 

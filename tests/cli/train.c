@@ -248,6 +248,9 @@ static void test_seeds(void **state) {
   /* each is the run of that seed alone */
   process_run(&p, "train", "tictactoe", TINY, "--run", "six", "--seed", "6", NULL);
   assert_status(&p, 0);
+  process_run(&p, "resume", "six", "--rounds", "4", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "nothing to do: the run already has 4 rounds (limits are totals)\n");
   char alone[17], among[17], other[17];
   digest_of("six", alone);
   digest_of("many/seed-6", among);
