@@ -1,9 +1,11 @@
-/* Workers whose number changes while games are played: no game changes, their CPU time is counted, and none stays behind. */
+/* Workers whose number changes while games are played: no game changes, their CPU time is counted, and none stays behind, also
+ * where the program is killed. */
 #include "base/file/file.h"
 #include "base/log.h"
 #include "envs/worker/worker_env.h"
 #include "envs/worker/workers.h"
 #include "tests/envs/game_table.h"
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -315,12 +318,54 @@ static void test_one_that_begins_runs_where_it_is_told(void **state) {
   }
 }
 
+/* ---- the program is killed ---- */
+
+static void play_until_killed(const char *name) {
+  const mz_env *env;
+  const int32_t action = 0;
+  uint8_t game[STATE_MAX];
+  mz_step result;
+  const bool is_reset = mz_env_find(name, &env) == MZ_OK && env->state_size <= STATE_MAX && env->reset(env, game, NULL) == MZ_OK;
+  _exit(is_reset && env->step(env, game, 1, &action, NULL, &result) == MZ_OK ? 0 : 1);
+}
+
+/* The worker and the child hold an end of a pipe that is at its end when both are gone. */
+static void test_none_outlives_a_program_that_is_killed_in_a_move(void **state) {
+  (void)state;
+  skip_without_python();
+  enum { SLEEPERS = 2, WAIT_MS = 60000 };
+  int ends[2], sleepers[SLEEPERS];
+  char descriptor[16], none;
+  assert_int_equal(pipe(ends), 0);
+  snprintf(descriptor, sizeof descriptor, "%d", ends[1]);
+  setenv("SLEEPERS", descriptor, 1);
+  const pid_t program = fork();
+  assert_true(program >= 0);
+  if (program == 0)
+    play_until_killed(
+        "gym:Odd-v0,workers=1,reward_min=0,reward_max=1,return_min=0,return_max=9,late=1,fault=step_sleeps_with_a_child");
+  close(ends[1]);
+  for (int i = 0; i < SLEEPERS; i++) assert_int_equal(read(ends[0], &sleepers[i], sizeof sleepers[i]), sizeof sleepers[i]);
+  assert_int_equal(kill(program, SIGKILL), 0);
+  assert_int_equal(waitpid(program, NULL, 0), program);
+  const bool are_gone = poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, WAIT_MS) == 1;
+  for (int i = 0; i < SLEEPERS && !are_gone; i++) kill(sleepers[i], SIGKILL);
+  assert_true(are_gone);
+  assert_int_equal(read(ends[0], &none, 1), 0);
+  close(ends[0]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_any_number_plays_the_same_games), cmocka_unit_test(test_workers_are_killed_while_the_number_changes),
-      cmocka_unit_test(test_the_number_changes_within_moves), cmocka_unit_test(test_games_stay_with_their_worker),
-      cmocka_unit_test(test_time_is_counted_and_never_falls), cmocka_unit_test(test_memory_is_counted),
-      cmocka_unit_test(test_all_run_where_they_are_told),     cmocka_unit_test(test_one_that_begins_runs_where_it_is_told),
+      cmocka_unit_test(test_any_number_plays_the_same_games),
+      cmocka_unit_test(test_workers_are_killed_while_the_number_changes),
+      cmocka_unit_test(test_the_number_changes_within_moves),
+      cmocka_unit_test(test_games_stay_with_their_worker),
+      cmocka_unit_test(test_time_is_counted_and_never_falls),
+      cmocka_unit_test(test_memory_is_counted),
+      cmocka_unit_test(test_all_run_where_they_are_told),
+      cmocka_unit_test(test_one_that_begins_runs_where_it_is_told),
+      cmocka_unit_test(test_none_outlives_a_program_that_is_killed_in_a_move),
   };
   setenv("MUZERO_PYTHON", "python3", 1);
   setenv("PYTHONPATH", STAND_INS, 1);

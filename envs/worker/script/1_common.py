@@ -16,6 +16,7 @@ import operator
 import os
 import re
 import select
+import signal
 import socket
 import struct
 import sys

@@ -5,6 +5,7 @@ import math
 import os
 import random
 import signal
+import struct
 import time
 
 
@@ -113,6 +114,13 @@ def raise_it():
     raise ValueError("the cart is gone")
 
 
+def sleep_with_a_child():
+    """Both tell the descriptor SLEEPERS who they are before they sleep."""
+    os.fork()
+    os.write(int(os.environ["SLEEPERS"]), struct.pack("i", os.getpid()))
+    time.sleep(1000)
+
+
 class Odd(Env):
     """Three numbers between -1 and 1, ten moves, and a fault."""
 
@@ -127,6 +135,7 @@ class Odd(Env):
         "step_killed": ("step", lambda: os.kill(os.getpid(), signal.SIGKILL)),
         "step_raises": ("step", raise_it),
         "step_sleeps": ("step", lambda: time.sleep(1000)),
+        "step_sleeps_with_a_child": ("step", sleep_with_a_child),
     }
     OBSERVATIONS = {
         "nan": [0.0, math.nan, 0.0],
